@@ -154,8 +154,8 @@ static PGresult *run(struct connection *connection, ExecStatusType expected, con
 		fail(connection, "out of memory", NULL);
 		return NULL;
 	}
-	result = parameter ? PQexecParams(connection->libpq, sql, 1, NULL, &parameter, NULL, NULL, 0) :
-			     PQexec(connection->libpq, sql);
+	result = parameter ? PQexecParams(connection->libpq, sql, 1, NULL, &parameter, NULL, NULL, 0)
+			   : PQexec(connection->libpq, sql);
 	free(sql);
 	if (PQresultStatus(result) == expected)
 		return result;

@@ -76,10 +76,18 @@ static size_t character_bytes(const unsigned char *data, size_t n)
 	if (n_bytes == 0 || n_bytes > n)
 		return 0;
 	switch (data[0]) {
-	case 0xE0: lowest = 0xA0; break;  /* overlong */
-	case 0xED: highest = 0x9F; break; /* surrogates */
-	case 0xF0: lowest = 0x90; break;  /* overlong */
-	case 0xF4: highest = 0x8F; break; /* beyond U+10FFFF */
+	case 0xE0:
+		lowest = 0xA0;
+		break; /* overlong */
+	case 0xED:
+		highest = 0x9F;
+		break; /* surrogates */
+	case 0xF0:
+		lowest = 0x90;
+		break; /* overlong */
+	case 0xF4:
+		highest = 0x8F;
+		break; /* beyond U+10FFFF */
 	}
 	if (data[1] < lowest || data[1] > highest)
 		return 0;
@@ -229,8 +237,7 @@ static void encode_counter(struct row_encoder *encoder, const struct trace_event
 	sums->n_optional += sample->id.data != NULL;
 }
 
-void row_encode(struct row_encoder *encoder, const struct trace_event *event, struct copy_binary *rows,
-		struct row_sums *sums)
+void row_encode(struct row_encoder *encoder, const struct trace_event *event, struct copy_binary *rows, struct row_sums *sums)
 {
 	sums->n_rows++;
 	sums->ts_ns += event->ts_ns;

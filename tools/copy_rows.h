@@ -55,9 +55,9 @@ int storable_repair(struct trace_text *text, bool is_json, struct trace_bytes *c
 /* By these the rows of a table are recognised as those of a file: a sum over all rows. tables.c has the same as SQL. */
 struct row_sums {
 	uint64_t n_rows;
-	__int128 ts_ns, dur_ns;	 /* a counter's dur is 0 */
-	uint64_t n_name_bytes;	 /* of names, tracks (or pids) and keys, as stored */
-	uint64_t n_optional;	 /* args, or the counters' ids: how many are not NULL */
+	__int128 ts_ns, dur_ns; /* a counter's dur is 0 */
+	uint64_t n_name_bytes;	/* of names, tracks (or pids) and keys, as stored */
+	uint64_t n_optional;	/* args, or the counters' ids: how many are not NULL */
 };
 
 enum { ROW_SUMS_TEXT_BYTES = 200 };
@@ -74,8 +74,7 @@ struct row_encoder {
 
 /* Appends the event as a row, with the columns that tables.c lists, and adds it to the sums of its table: its id is its
  * number there, from 1 on. What did not fit into memory shows in encoder->out_of_memory. */
-void row_encode(struct row_encoder *encoder, const struct trace_event *event, struct copy_binary *rows,
-		struct row_sums *sums);
+void row_encode(struct row_encoder *encoder, const struct trace_event *event, struct copy_binary *rows, struct row_sums *sums);
 
 void row_encoder_release(struct row_encoder *encoder);
 

@@ -65,8 +65,17 @@ char *table_name_parse(const char *text, const char **problem)
 
 enum { DEFAULT_BATCH_ROWS = 100000 };
 
-enum option_key { OPTION_HELP = 'h', OPTION_DBNAME = 'd', OPTION_SPANS = 256, OPTION_COUNTERS, OPTION_RESUME, OPTION_REPLACE,
-	      OPTION_NO_ARGS, OPTION_NO_INDEX, OPTION_BATCH };
+enum option_key {
+	OPTION_HELP = 'h',
+	OPTION_DBNAME = 'd',
+	OPTION_SPANS = 256,
+	OPTION_COUNTERS,
+	OPTION_RESUME,
+	OPTION_REPLACE,
+	OPTION_NO_ARGS,
+	OPTION_NO_INDEX,
+	OPTION_BATCH
+};
 
 static const struct option long_options[] = {
 	{ "dbname", required_argument, NULL, OPTION_DBNAME },
@@ -154,16 +163,35 @@ enum options_answer options_parse(struct options *options, int argc, char **argv
 		bool is_right = true;
 
 		switch (option) {
-		case OPTION_DBNAME: options->conninfo = optarg; break;
-		case OPTION_SPANS: is_right = take_name(options, TRACE_SPAN, optarg); break;
-		case OPTION_COUNTERS: is_right = take_name(options, TRACE_COUNTER, optarg); break;
-		case OPTION_RESUME: options->resume = true; break;
-		case OPTION_REPLACE: options->replace = true; break;
-		case OPTION_NO_ARGS: options->args = false; break;
-		case OPTION_NO_INDEX: options->index = false; break;
-		case OPTION_BATCH: is_right = take_batch(options, optarg); break;
-		case OPTION_HELP: fputs(help, stdout); return OPTIONS_HELP;
-		default: is_right = false; /* getopt has said why */
+		case OPTION_DBNAME:
+			options->conninfo = optarg;
+			break;
+		case OPTION_SPANS:
+			is_right = take_name(options, TRACE_SPAN, optarg);
+			break;
+		case OPTION_COUNTERS:
+			is_right = take_name(options, TRACE_COUNTER, optarg);
+			break;
+		case OPTION_RESUME:
+			options->resume = true;
+			break;
+		case OPTION_REPLACE:
+			options->replace = true;
+			break;
+		case OPTION_NO_ARGS:
+			options->args = false;
+			break;
+		case OPTION_NO_INDEX:
+			options->index = false;
+			break;
+		case OPTION_BATCH:
+			is_right = take_batch(options, optarg);
+			break;
+		case OPTION_HELP:
+			fputs(help, stdout);
+			return OPTIONS_HELP;
+		default:
+			is_right = false; /* getopt has said why */
 		}
 		if (!is_right)
 			return OPTIONS_WRONG;

@@ -11,7 +11,7 @@ enum { N_TABLES = 2 }; /* indexed by enum trace_kind */
 
 struct options {
 	const char *path;
-	const char *conninfo; /* NULL: the PG* environment alone */
+	const char *conninfo;	/* NULL: the PG* environment alone */
 	char *tables[N_TABLES]; /* names, in quotes as SQL needs them; owned */
 	uint64_t batch_rows;	/* of one transaction, at most */
 	bool resume, replace;

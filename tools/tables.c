@@ -140,8 +140,7 @@ bool tables_vacuum(struct connection *connection, const char *name)
 	return connection_run(connection, "VACUUM (ANALYZE) %s", name);
 }
 
-void tables_print_questions(FILE *file, char *const names[N_TABLES], const uint64_t n_rows[N_TABLES],
-			    struct tables_range range)
+void tables_print_questions(FILE *file, char *const names[N_TABLES], const uint64_t n_rows[N_TABLES], struct tables_range range)
 {
 	const char *spans = names[TRACE_SPAN], *counters = names[TRACE_COUNTER];
 	uint64_t first = (uint64_t)range.first_ns, width = (uint64_t)range.last_ns - first, bucket = width / 40 + 1;

@@ -24,16 +24,23 @@ static void print_counts(FILE *file, const uint64_t n_rows[N_TABLES], char *cons
 static void explain_failure(const struct load *load, enum load_status status)
 {
 	switch (status) {
-	case LOAD_OK: break;
-	case LOAD_INTERRUPTED: complain("", "interrupted"); break;
-	case LOAD_BAD_TRACE: complain("", trace_reader_error(load->reader)); break;
+	case LOAD_OK:
+		break;
+	case LOAD_INTERRUPTED:
+		complain("", "interrupted");
+		break;
+	case LOAD_BAD_TRACE:
+		complain("", trace_reader_error(load->reader));
+		break;
 	case LOAD_SERVER:
 		complain(connection_is_alive(load->connection) ? "" : "the connection is lost: ", load->connection->problem);
 		break;
 	case LOAD_OTHER_ROWS:
 		complain(load->options->path, " does not begin with the rows in the tables; nothing was added");
 		break;
-	case LOAD_MEMORY: complain("", "out of memory"); break;
+	case LOAD_MEMORY:
+		complain("", "out of memory");
+		break;
 	}
 }
 
@@ -102,15 +109,20 @@ static bool index_tables(struct load *load)
 	indexed = tables_index(load->connection, names);
 	progress_end(&load->progress);
 	switch (indexed) {
-	case TABLES_INDEXED: printf("indexed with iforest\n"); return true;
-	case TABLES_INDEXED_BEFORE: printf("iforest indexes are there already, and none was added\n"); return true;
+	case TABLES_INDEXED:
+		printf("indexed with iforest\n");
+		return true;
+	case TABLES_INDEXED_BEFORE:
+		printf("iforest indexes are there already, and none was added\n");
+		return true;
 	case TABLES_NO_EXTENSION:
 		complain("", load->connection->problem);
 		complain("", "the extension iforest is not installed on this server, so the tables have no iforest index.\n"
 			     "Build it on the server's machine with `make pg`, install it with `make install-pg`, and run");
 		tables_print_indexes(stderr, names);
 		return true;
-	case TABLES_INDEX_FAILED: break;
+	case TABLES_INDEX_FAILED:
+		break;
 	}
 	complain("all rows are committed, but not indexed: ", load->connection->problem);
 	complain("", "run the same command with --resume, or these statements:");

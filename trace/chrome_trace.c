@@ -451,9 +451,12 @@ static bool is_wanted(const struct trace_options *options, char phase)
 	switch (phase) {
 	case 'X':
 	case 'B':
-	case 'E': return options->spans;
-	case 'C': return options->counters;
-	default: return false;
+	case 'E':
+		return options->spans;
+	case 'C':
+		return options->counters;
+	default:
+		return false;
 	}
 }
 
@@ -473,10 +476,14 @@ static int on_event(void *context, struct trace_event_fields *fields, const char
 		return TRACE_OK;
 	}
 	switch (fields->phase) {
-	case 'X': return complete_span(reader, fields, problem);
-	case 'B': return begin_span(reader, fields);
-	case 'E': return end_span(reader, fields, problem);
-	default: return sample_counters(reader, fields);
+	case 'X':
+		return complete_span(reader, fields, problem);
+	case 'B':
+		return begin_span(reader, fields);
+	case 'E':
+		return end_span(reader, fields, problem);
+	default:
+		return sample_counters(reader, fields);
 	}
 }
 

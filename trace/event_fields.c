@@ -56,8 +56,10 @@ enum trace_field trace_field_of_key(struct trace_text key)
 		       : is(key, "dur") ? TRACE_FIELD_DURATION
 		       : is(key, "cat") ? TRACE_FIELD_CATEGORY
 					: TRACE_FIELD_OTHER;
-	case 4: return is(key, "name") ? TRACE_FIELD_NAME : is(key, "args") ? TRACE_FIELD_ARGS : TRACE_FIELD_OTHER;
-	default: return TRACE_FIELD_OTHER;
+	case 4:
+		return is(key, "name") ? TRACE_FIELD_NAME : is(key, "args") ? TRACE_FIELD_ARGS : TRACE_FIELD_OTHER;
+	default:
+		return TRACE_FIELD_OTHER;
 	}
 }
 
@@ -69,15 +71,23 @@ static void set_time(struct trace_field_time *time, struct trace_text value)
 int trace_fields_set(struct trace_event_fields *fields, enum trace_field field, struct trace_text value)
 {
 	switch (field) {
-	case TRACE_FIELD_PHASE: fields->phase = value.data && value.n_bytes == 1 ? value.data[0] : 0; return TRACE_OK;
-	case TRACE_FIELD_TIME: set_time(&fields->ts, value); return TRACE_OK;
-	case TRACE_FIELD_DURATION: set_time(&fields->dur, value); return TRACE_OK;
+	case TRACE_FIELD_PHASE:
+		fields->phase = value.data && value.n_bytes == 1 ? value.data[0] : 0;
+		return TRACE_OK;
+	case TRACE_FIELD_TIME:
+		set_time(&fields->ts, value);
+		return TRACE_OK;
+	case TRACE_FIELD_DURATION:
+		set_time(&fields->dur, value);
+		return TRACE_OK;
 	case TRACE_FIELD_PID:
 	case TRACE_FIELD_TID:
 	case TRACE_FIELD_ID:
 	case TRACE_FIELD_NAME:
-	case TRACE_FIELD_CATEGORY: return trace_bytes_append(&fields->texts, value, &fields->slices[field]);
-	default: return TRACE_OK;
+	case TRACE_FIELD_CATEGORY:
+		return trace_bytes_append(&fields->texts, value, &fields->slices[field]);
+	default:
+		return TRACE_OK;
 	}
 }
 

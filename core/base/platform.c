@@ -125,7 +125,7 @@ static void take_items(void *context, unsigned thread)
 }
 
 void iforest_parallel_for(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
-		      void *context)
+			  void *context)
 {
 	struct crew crew = { .work = work, .context = context, .n_items = n_items };
 

@@ -39,6 +39,6 @@ void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigne
  * Returns when all is done and all threads have ended. Where threads cannot be had, fewer do the work. 1 <= n_threads <=
  * IFOREST_MAX_THREADS. */
 void iforest_parallel_for(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
-		      void *context);
+			  void *context);
 
 #endif

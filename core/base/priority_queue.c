@@ -2,7 +2,8 @@
 
 enum { FIRST_RESERVED = 16 };
 
-enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc, uint32_t item)
+enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc,
+						uint32_t item)
 {
 	uint32_t at = heap->n;
 

@@ -9,14 +9,15 @@
 #include "core/base/status.h"
 
 struct iforest_priority_queue {
-	uint32_t *items;                /* items[0] comes first */
+	uint32_t *items; /* items[0] comes first */
 	uint32_t n, n_reserved;
 	bool (*comes_before)(const void *context, uint32_t a, uint32_t b);
 	const void *context;
 };
 
 /* Errors  IFOREST_NO_MEMORY; then the heap is as it was. None where n_reserved suffices. Cost: log n comparisons; so below. */
-enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc, uint32_t item);
+enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc,
+						uint32_t item);
 
 /* Takes out the first. Requires n > 0. */
 uint32_t iforest_priority_queue_pop(struct iforest_priority_queue *heap);

@@ -8,16 +8,16 @@
 
 enum iforest_status {
 	IFOREST_OK = 0,
-	IFOREST_NO_MEMORY,  /* the passed allocator returned NULL */
-	IFOREST_IO,         /* the pager could not read or write; the host knows why */
-	IFOREST_CORRUPT,    /* stored bytes contradict themselves; the store's fault names run and page */
-	IFOREST_FORMAT,     /* stored bytes are of a format version this build does not know */
-	IFOREST_UNORDERED,  /* entries were given out of key order, or one twice */
-	IFOREST_NOT_FOUND,  /* no live entry has that key */
-	IFOREST_ARGUMENT,   /* an argument lies outside what the header requires */
-	IFOREST_RANGE,      /* an exact result does not fit the type it is asked in */
-	IFOREST_TOO_LARGE,  /* a page, run or key would outgrow the format's limits */
-	IFOREST_STATUS_END  /* sentinel: the number of codes */
+	IFOREST_NO_MEMORY, /* the passed allocator returned NULL */
+	IFOREST_IO,	   /* the pager could not read or write; the host knows why */
+	IFOREST_CORRUPT,   /* stored bytes contradict themselves; the store's fault names run and page */
+	IFOREST_FORMAT,	   /* stored bytes are of a format version this build does not know */
+	IFOREST_UNORDERED, /* entries were given out of key order, or one twice */
+	IFOREST_NOT_FOUND, /* no live entry has that key */
+	IFOREST_ARGUMENT,  /* an argument lies outside what the header requires */
+	IFOREST_RANGE,	   /* an exact result does not fit the type it is asked in */
+	IFOREST_TOO_LARGE, /* a page, run or key would outgrow the format's limits */
+	IFOREST_STATUS_END /* sentinel: the number of codes */
 };
 
 /* One sentence for a status, never NULL. Static storage. */

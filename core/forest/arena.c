@@ -34,7 +34,7 @@ static enum iforest_status commit(struct iforest_arena *growing, size_t n_bytes)
 
 	if (n_bytes > growing->n_reserved ||
 	    !iforest_address_space_commit(growing->bytes + growing->n_bytes, n_wanted - growing->n_bytes,
-			    n_wanted > IFOREST_COMMIT_BYTES))
+					  n_wanted > IFOREST_COMMIT_BYTES))
 		return IFOREST_NO_MEMORY;
 	growing->n_bytes = n_wanted;
 	return IFOREST_OK;

@@ -20,9 +20,9 @@ struct iforest_arena {
 	const struct iforest_alloc *alloc;
 	enum iforest_growth growth;
 	uint8_t *bytes;
-	size_t n_bytes;       /* that may be read and written; new ones are zeros in place, anything after moving */
-	size_t n_reserved;    /* address space; 0: bytes come from alloc */
-	uint64_t n_moved;     /* bytes copied so far, since memory had to move */
+	size_t n_bytes;	   /* that may be read and written; new ones are zeros in place, anything after moving */
+	size_t n_reserved; /* address space; 0: bytes come from alloc */
+	uint64_t n_moved;  /* bytes copied so far, since memory had to move */
 };
 
 /* alloc must outlive it; holds nothing yet. */

@@ -41,7 +41,8 @@ enum iforest_status iforest_block_forest_init(struct iforest_block_forest *block
 		block_entries = IFOREST_DEFAULT_BLOCK;
 	if (block_entries & (block_entries - 1) || !iforest_monoid_fits(kind))
 		return IFOREST_ARGUMENT;
-	*blocks = (struct iforest_block_forest){ .entries = *entries, .block_level = iforest_trailing_zeros(block_entries),
+	*blocks = (struct iforest_block_forest){ .entries = *entries,
+						 .block_level = iforest_trailing_zeros(block_entries),
 						 .has_times = iforest_entries_have_times(entries) };
 	iforest_forest_init(&blocks->forest, kind, alloc, growth);
 	iforest_arena_init(&blocks->times, alloc, growth);
@@ -384,7 +385,8 @@ static void find_positions(struct stretch *stretch, const uint8_t *wanted)
 		if (k >= 2 * SEARCHES_AHEAD) {
 			size_t i = searched[k - 2 * SEARCHES_AHEAD];
 
-			positions[i] = iforest_search(times, within[k % SEARCHES_AHEAD].from, within[k % SEARCHES_AHEAD].to, stretch->bounds[i]);
+			positions[i] = iforest_search(times, within[k % SEARCHES_AHEAD].from, within[k % SEARCHES_AHEAD].to,
+						      stretch->bounds[i]);
 		}
 		if (k >= SEARCHES_AHEAD && k < n + SEARCHES_AHEAD)
 			within[k % SEARCHES_AHEAD] = narrow(stretch, searched[k - SEARCHES_AHEAD]);
@@ -440,8 +442,8 @@ static inline bool is_bucket_absorbed(const struct stretch *stretch, size_t i, c
 	const struct iforest_forest *forest = &stretch->blocks->forest;
 	uint64_t start = stretch->starts[i];
 
-	return start == 0 || (start < forest->n_leaves &&
-			      forest->kind->absorbs(state, iforest_forest_slot(forest, 0, start - 1), from_left));
+	return start == 0 ||
+	       (start < forest->n_leaves && forest->kind->absorbs(state, iforest_forest_slot(forest, 0, start - 1), from_left));
 }
 
 /* Folds the whole blocks of all buckets, and notes what else is wanted: all of a bucket that has none. */

@@ -20,17 +20,17 @@ struct iforest_entries {
 	void (*fold)(void *context, uint64_t from, uint64_t to, void *state);
 	void *context;
 	/* Where they lie: the caller may change array and times.first when they move. */
-	const void *array;           /* entries entry_bytes apart, to be fetched ahead of their use; NULL: they are elsewhere */
+	const void *array; /* entries entry_bytes apart, to be fetched ahead of their use; NULL: they are elsewhere */
 	size_t entry_bytes;
-	struct iforest_times times;  /* of the entries, which must not descend; both 0: they have none */
+	struct iforest_times times; /* of the entries, which must not descend; both 0: they have none */
 };
 
 struct iforest_block_forest {
 	struct iforest_forest forest;
-	struct iforest_arena times;        /* int64: of each block's first entry */
+	struct iforest_arena times; /* int64: of each block's first entry */
 	struct iforest_entries entries;
 	uint64_t n_entries;
-	unsigned block_level;                /* a block has 2^block_level entries */
+	unsigned block_level; /* a block has 2^block_level entries */
 	bool has_times;
 };
 

@@ -177,8 +177,8 @@ enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_
 					  const struct iforest_leaf_maker *maker, unsigned n_threads)
 {
 	uint64_t from = forest->n_leaves;
-	enum iforest_status status = n_threads >= 1 && n_threads <= IFOREST_MAX_THREADS ? reserve(forest, n_leaves)
-											 : IFOREST_ARGUMENT;
+	enum iforest_status status =
+		n_threads >= 1 && n_threads <= IFOREST_MAX_THREADS ? reserve(forest, n_leaves) : IFOREST_ARGUMENT;
 	struct building building;
 
 	if (status)
@@ -206,8 +206,11 @@ static void lift_sample(const struct iforest_leaf_maker *maker, uint64_t leaf, v
 enum iforest_status iforest_forest_append_many(struct iforest_forest *forest, const void *samples, size_t sample_bytes,
 					       uint64_t n, unsigned n_threads)
 {
-	struct iforest_leaf_maker maker = { .make = lift_sample, .forest = forest, .samples = samples,
-					    .sample_bytes = sample_bytes, .first = forest->n_leaves };
+	struct iforest_leaf_maker maker = { .make = lift_sample,
+					    .forest = forest,
+					    .samples = samples,
+					    .sample_bytes = sample_bytes,
+					    .first = forest->n_leaves };
 
 	if (n > UINT64_MAX - forest->n_leaves)
 		return IFOREST_NO_MEMORY;

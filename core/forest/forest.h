@@ -29,7 +29,7 @@ struct iforest_forest {
 	const struct iforest_monoid *kind;
 	struct iforest_arena slots;
 	uint64_t n_leaves;
-	bool is_mapped;          /* reads an image (image.h); cannot be changed */
+	bool is_mapped; /* reads an image (image.h); cannot be changed */
 };
 
 /* An empty forest; holds no memory yet. kind and alloc must outlive it. */
@@ -104,9 +104,9 @@ bool iforest_forest_seek_last(const struct iforest_forest *forest, uint64_t to, 
  *   struct iforest_cover cover = { .from = from, .to = to };
  *   while (iforest_forest_cover_next(&forest, &cover)) ... cover.state is of leaves [cover.first, cover.from) */
 struct iforest_cover {
-	uint64_t from, to;       /* what is left */
-	uint64_t first;          /* of the node's leaves */
-	unsigned level;          /* it has 2^level of them */
+	uint64_t from, to; /* what is left */
+	uint64_t first;	   /* of the node's leaves */
+	unsigned level;	   /* it has 2^level of them */
 	const void *state;
 };
 
@@ -165,7 +165,7 @@ static inline void iforest_forest_note(const struct iforest_forest *forest, uint
 }
 
 static inline void iforest_forest_list_nodes(const struct iforest_forest *forest, uint64_t from, uint64_t to,
-				       struct iforest_listed *listed)
+					     struct iforest_listed *listed)
 {
 	uint64_t middle, rest, width;
 
@@ -197,7 +197,7 @@ static inline void iforest_forest_add_listed(const struct iforest_forest *forest
 struct iforest_leaf_maker {
 	void (*make)(const struct iforest_leaf_maker *maker, uint64_t leaf, void *state);
 	const struct iforest_forest *forest;
-	const uint8_t *samples;   /* the maker's own */
+	const uint8_t *samples; /* the maker's own */
 	size_t sample_bytes;
 	uint64_t first;
 };

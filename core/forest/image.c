@@ -98,7 +98,8 @@ enum iforest_status iforest_forest_save(struct iforest_forest *forest, iforest_w
 
 enum iforest_status iforest_block_forest_save(struct iforest_block_forest *blocks, iforest_write_bytes *write, void *context)
 {
-	struct header header = { .n_entries = blocks->n_entries, .block_entries = UINT64_C(1) << blocks->block_level,
+	struct header header = { .n_entries = blocks->n_entries,
+				 .block_entries = UINT64_C(1) << blocks->block_level,
 				 .has_times = blocks->has_times };
 
 	return save(&blocks->forest, &header, blocks->has_times ? blocks->times.bytes : NULL, write, context);
@@ -137,7 +138,7 @@ static enum iforest_status check_parts(const struct header *header, const struct
 }
 
 static enum iforest_status open_image(struct iforest_forest *forest, const struct iforest_monoid *kind, const void *bytes,
-				uint64_t n_bytes, bool all, struct header *header)
+				      uint64_t n_bytes, bool all, struct header *header)
 {
 	const uint8_t *slots = (const uint8_t *)bytes + IFOREST_IMAGE_SLOTS;
 	enum iforest_status status;
@@ -193,8 +194,11 @@ enum iforest_status iforest_block_forest_open(struct iforest_block_forest *block
 		return IFOREST_CORRUPT;
 	if (header.has_times != iforest_entries_have_times(entries))
 		return IFOREST_FORMAT;
-	*blocks = (struct iforest_block_forest){ .forest = opened, .entries = *entries, .n_entries = header.n_entries,
-						 .block_level = level, .has_times = header.has_times };
+	*blocks = (struct iforest_block_forest){ .forest = opened,
+						 .entries = *entries,
+						 .n_entries = header.n_entries,
+						 .block_level = level,
+						 .has_times = header.has_times };
 	if (blocks->has_times)
 		blocks->times.bytes = opened.slots.bytes + times_offset(iforest_forest_bytes(kind, opened.n_leaves));
 	return IFOREST_OK;

@@ -1,6 +1,6 @@
 #include "core/forest/search.h"
 
-enum { FEW = 16 };               /* times to a bound: then they are all read */
+enum { FEW = 16 };		 /* times to a bound: then they are all read */
 enum { AT_ONCE = 8, FAR = 128 }; /* times looked at before anything is decided, while more than so many are left */
 
 /* All before low are less than the bound, those from high on are not. Far apart, eight are looked at where bisection would look

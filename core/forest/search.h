@@ -13,7 +13,7 @@
 /* Times that lie in an array of their own (stride 8) or in the entries. */
 struct iforest_times {
 	const void *first;
-	size_t stride;     /* bytes from one to the next */
+	size_t stride; /* bytes from one to the next */
 };
 
 static inline int64_t iforest_time_at(const struct iforest_times *times, uint64_t i)

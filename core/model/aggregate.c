@@ -33,7 +33,8 @@ int iforest_extreme_compare(const struct iforest_extreme *a, const struct ifores
 }
 
 /* Keeps the row whose value stands further in the direction of sign. */
-static void keep_extreme(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind, int sign)
+static void keep_extreme(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind,
+			 int sign)
 {
 	int order;
 
@@ -116,8 +117,8 @@ void iforest_value_combine(struct iforest_value_aggregate *into, const struct if
 	iforest_extreme_last(&into->last, &from->last);
 }
 
-void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from,
-			       const uint8_t *kinds, unsigned n_values)
+void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *kinds,
+			       unsigned n_values)
 {
 	into->n_rows += from->n_rows;
 	into->n_dead += from->n_dead;

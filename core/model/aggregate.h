@@ -32,11 +32,11 @@ union iforest_number {
 /* A value and the row it stands in. */
 struct iforest_extreme {
 	union iforest_number value;
-	int64_t time;        /* 0 when time_is_null */
+	int64_t time; /* 0 when time_is_null */
 	int64_t ref;
 	bool time_is_null;
-	bool is_set;         /* false: there is no such row */
-	uint8_t zeros[6];    /* instead of padding: equal rows are equal bytes */
+	bool is_set;	  /* false: there is no such row */
+	uint8_t zeros[6]; /* instead of padding: equal rows are equal bytes */
 };
 
 /* A sum of squares, lowest word first. */
@@ -47,21 +47,21 @@ struct iforest_squares {
 /* Over the non-NULL values of one value column. */
 struct iforest_value_aggregate {
 	uint64_t n;
-	iforest_int128 sum;            /* IFOREST_INT64 */
+	iforest_int128 sum;		/* IFOREST_INT64 */
 	struct iforest_squares squares; /* IFOREST_INT64 */
-	double real_sum;               /* IFOREST_FLOAT64: of the finite values */
+	double real_sum;		/* IFOREST_FLOAT64: of the finite values */
 	uint64_t n_nan, n_plus_infinity, n_minus_infinity;
-	struct iforest_extreme min, max;   /* set if n > 0, of an aggregate that was asked for them */
+	struct iforest_extreme min, max; /* set if n > 0, of an aggregate that was asked for them */
 	struct iforest_extreme first, last;
 };
 
 /* Over entries. */
 struct iforest_aggregate {
-	uint64_t n_rows;               /* live entries */
-	uint64_t n_dead;               /* removed entries that still stand on their pages */
+	uint64_t n_rows; /* live entries */
+	uint64_t n_dead; /* removed entries that still stand on their pages */
 	bool has_times;
-	int64_t first_time, last_time; /* of live entries with a time, if has_times */
-	int64_t latest_end;            /* INT64_MIN where there is none or it is not kept; saturates at INT64_MAX */
+	int64_t first_time, last_time;	      /* of live entries with a time, if has_times */
+	int64_t latest_end;		      /* INT64_MIN where there is none or it is not kept; saturates at INT64_MAX */
 	uint32_t lowest_block, highest_block; /* heap blocks of the refs; lowest > highest where not kept */
 	struct iforest_value_aggregate values[IFOREST_MAX_VALUES];
 };
@@ -73,8 +73,8 @@ size_t iforest_aggregate_bytes(unsigned n_values);
 void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_values);
 
 /* into = into + from. kinds has n_values entries. */
-void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from,
-			       const uint8_t *kinds, unsigned n_values);
+void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *kinds,
+			       unsigned n_values);
 
 /* Both, and one number more: to n and the sum; squares and rows are for the caller to add where they are wanted. */
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
@@ -126,12 +126,12 @@ static inline void iforest_aggregate_add_time(struct iforest_aggregate *aggregat
 /* What a value says of a span's end. The last three are durations in another unit than the time's: nanoseconds, milliseconds
  * and seconds beside timestamps in microseconds. */
 enum iforest_end_rule {
-	IFOREST_END_DURATION = 0,   /* time + value */
-	IFOREST_END_COLUMN,         /* the value is the end itself */
-	IFOREST_END_PER_1000,       /* time + ceil(value / 1000) */
-	IFOREST_END_TIMES_1000,     /* time + 1000 value */
-	IFOREST_END_TIMES_1000000,  /* time + 1000000 value */
-	IFOREST_END_RULES           /* sentinel: the number of rules */
+	IFOREST_END_DURATION = 0,  /* time + value */
+	IFOREST_END_COLUMN,	   /* the value is the end itself */
+	IFOREST_END_PER_1000,	   /* time + ceil(value / 1000) */
+	IFOREST_END_TIMES_1000,	   /* time + 1000 value */
+	IFOREST_END_TIMES_1000000, /* time + 1000000 value */
+	IFOREST_END_RULES	   /* sentinel: the number of rules */
 };
 
 /* The end of a span, saturated. It ends where it starts if the value is NULL, a duration is zero or negative, or an end lies

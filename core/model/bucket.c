@@ -35,8 +35,7 @@ enum iforest_status iforest_bucket_of(const struct iforest_bucketing *bucketing,
 
 		*bucket = (int64_t)(reach / width);
 	} else if (bucketing->mode == IFOREST_STEP) {
-		iforest_int128 number =
-			iforest_floor_divide((iforest_int128)time - bucketing->origin, bucketing->step);
+		iforest_int128 number = iforest_floor_divide((iforest_int128)time - bucketing->origin, bucketing->step);
 
 		if (number < INT64_MIN || number > INT64_MAX)
 			return IFOREST_RANGE;

@@ -20,7 +20,7 @@
 
 struct iforest_window {
 	bool has_t0, has_t1;
-	int64_t t0, t1;      /* meaningful where has_... is set */
+	int64_t t0, t1; /* meaningful where has_... is set */
 };
 
 enum iforest_bucketing_mode { IFOREST_WHOLE, IFOREST_COUNT, IFOREST_STEP };
@@ -28,9 +28,9 @@ enum iforest_bucketing_mode { IFOREST_WHOLE, IFOREST_COUNT, IFOREST_STEP };
 struct iforest_bucketing {
 	enum iforest_bucketing_mode mode;
 	struct iforest_window window;
-	int64_t n;           /* IFOREST_COUNT: > 0 */
-	int64_t step;        /* IFOREST_STEP: > 0 */
-	int64_t origin;      /* IFOREST_STEP */
+	int64_t n;	/* IFOREST_COUNT: > 0 */
+	int64_t step;	/* IFOREST_STEP: > 0 */
+	int64_t origin; /* IFOREST_STEP */
 };
 
 /* Is the time inside the window? */

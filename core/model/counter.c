@@ -2,8 +2,12 @@
 
 void iforest_counter_open(struct iforest_counter *counter, int64_t start)
 {
-	*counter = (struct iforest_counter){ .is_known = counter->is_known, .value = counter->value, .until = counter->until,
-					     .since = start, .has_start = counter->is_known, .start = counter->value };
+	*counter = (struct iforest_counter){ .is_known = counter->is_known,
+					     .value = counter->value,
+					     .until = counter->until,
+					     .since = start,
+					     .has_start = counter->is_known,
+					     .start = counter->value };
 }
 
 void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type kind, int64_t end)
@@ -30,7 +34,7 @@ void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_typ
 	iforest_counter_close(counter, kind, time);
 	if (counter->is_known && kind == IFOREST_INT64)
 		counter->increase = iforest_add_wrapping(counter->increase, (iforest_int128)value.integer -
-							 (is_reset ? 0 : counter->value.integer));
+										    (is_reset ? 0 : counter->value.integer));
 	/* the same infinity twice is no increase */
 	else if (counter->is_known && (is_reset || value.real != counter->value.real))
 		counter->real_increase += is_reset ? value.real : value.real - counter->value.real;

@@ -18,16 +18,16 @@
 #include "core/model/aggregate.h"
 
 struct iforest_counter {
-	bool is_known;                     /* there was a sample: */
-	union iforest_number value;        /* the last one */
-	int64_t until;                     /* it holds no longer than to this time; INT64_MAX: till the next one */
-	int64_t since;                     /* up to this time the bucket is accounted for */
+	bool is_known;		    /* there was a sample: */
+	union iforest_number value; /* the last one */
+	int64_t until;		    /* it holds no longer than to this time; INT64_MAX: till the next one */
+	int64_t since;		    /* up to this time the bucket is accounted for */
 
 	/* of the bucket */
-	bool has_start;                    /* a sample came before it: */
+	bool has_start; /* a sample came before it: */
 	union iforest_number start;
-	uint64_t n, n_resets;              /* samples; those less than the one before */
-	uint64_t known;                    /* width of the part in which the counter has a value */
+	uint64_t n, n_resets; /* samples; those less than the one before */
+	uint64_t known;	      /* width of the part in which the counter has a value */
 	/* IFOREST_INT64: exact (2^63 samples of any value). The integral of the value over time */
 	iforest_int128 integral, increase;
 	double real_integral, real_increase; /* IFOREST_FLOAT64 */
@@ -43,7 +43,7 @@ void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_t
 /* Samples that follow each other. All zero: none. */
 struct iforest_counter_piece {
 	int64_t first_time;
-	union iforest_number first;        /* value of the first sample */
+	union iforest_number first; /* value of the first sample */
 	/* of a bucket that begins at the first sample and ends at the last; since: the last one's time */
 	struct iforest_counter samples;
 };

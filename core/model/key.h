@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 struct iforest_key {
-	uint64_t series;   /* of the dictionary, below 2^32; one more is allowed in positions, "after the last series" */
+	uint64_t series; /* of the dictionary, below 2^32; one more is allowed in positions, "after the last series" */
 	bool time_is_null;
-	int64_t time;      /* 0 when time_is_null */
-	int64_t ref;       /* rowid (SQLite) or TID (PostgreSQL) */
+	int64_t time; /* 0 when time_is_null */
+	int64_t ref;  /* rowid (SQLite) or TID (PostgreSQL) */
 };
 
 /* -1, 0 or 1 as a stands before, at or after b. */

@@ -2,11 +2,15 @@
 
 static struct iforest_extreme row_of(const struct iforest_sample *sample)
 {
-	return (struct iforest_extreme){ .value = sample->value, .time = sample->time, .ref = sample->ref,
-				     .is_set = sample->has_value };
+	return (struct iforest_extreme){
+		.value = sample->value, .time = sample->time, .ref = sample->ref, .is_set = sample->has_value
+	};
 }
 
-static void count_identity(void *state) { *(uint64_t *)state = 0; }
+static void count_identity(void *state)
+{
+	*(uint64_t *)state = 0;
+}
 
 static void count_lift(void *state, const void *sample)
 {
@@ -18,8 +22,14 @@ static void count_combine(void *state, const void *left, const void *right)
 	*(uint64_t *)state = *(const uint64_t *)left + *(const uint64_t *)right;
 }
 
-static void sum_int64_identity(void *state) { *(struct iforest_sum_int64 *)state = (struct iforest_sum_int64){ 0 }; }
-static void sum_float64_identity(void *state) { *(struct iforest_sum_float64 *)state = (struct iforest_sum_float64){ 0 }; }
+static void sum_int64_identity(void *state)
+{
+	*(struct iforest_sum_int64 *)state = (struct iforest_sum_int64){ 0 };
+}
+static void sum_float64_identity(void *state)
+{
+	*(struct iforest_sum_float64 *)state = (struct iforest_sum_float64){ 0 };
+}
 
 static void sum_int64_lift(void *state, const void *sample)
 {
@@ -56,7 +66,9 @@ static void sum_float64_combine(void *state, const void *left, const void *right
 	const struct iforest_sum_float64 *a = left, *b = right;
 
 	*(struct iforest_sum_float64 *)state =
-		(struct iforest_sum_float64){ .sum = a->sum + b->sum, .n = a->n + b->n, .n_nan = a->n_nan + b->n_nan,
+		(struct iforest_sum_float64){ .sum = a->sum + b->sum,
+					      .n = a->n + b->n,
+					      .n_nan = a->n_nan + b->n_nan,
 					      .n_plus_infinity = a->n_plus_infinity + b->n_plus_infinity,
 					      .n_minus_infinity = a->n_minus_infinity + b->n_minus_infinity };
 }
@@ -68,21 +80,29 @@ struct iforest_value_aggregate iforest_sum_int64_aggregate(const struct iforest_
 
 struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct iforest_sum_float64 *state)
 {
-	return (struct iforest_value_aggregate){ .n = state->n, .real_sum = state->sum, .n_nan = state->n_nan,
+	return (struct iforest_value_aggregate){ .n = state->n,
+						 .real_sum = state->sum,
+						 .n_nan = state->n_nan,
 						 .n_plus_infinity = state->n_plus_infinity,
 						 .n_minus_infinity = state->n_minus_infinity };
 }
 
-static void row_identity(void *state) { *(struct iforest_extreme *)state = (struct iforest_extreme){ .is_set = false }; }
-static void row_lift(void *state, const void *sample) { *(struct iforest_extreme *)state = row_of(sample); }
+static void row_identity(void *state)
+{
+	*(struct iforest_extreme *)state = (struct iforest_extreme){ .is_set = false };
+}
+static void row_lift(void *state, const void *sample)
+{
+	*(struct iforest_extreme *)state = row_of(sample);
+}
 
-#define ROW_COMBINE(name, keep)                                              \
-	static void name(void *state, const void *left, const void *right)   \
-	{                                                                    \
-		struct iforest_extreme row = *(const struct iforest_extreme *)left;  \
-                                                                             \
-		keep;                                                        \
-		*(struct iforest_extreme *)state = row;                          \
+#define ROW_COMBINE(name, keep)                                                     \
+	static void name(void *state, const void *left, const void *right)          \
+	{                                                                           \
+		struct iforest_extreme row = *(const struct iforest_extreme *)left; \
+                                                                                    \
+		keep;                                                               \
+		*(struct iforest_extreme *)state = row;                             \
 	}
 
 ROW_COMBINE(min_combine_int64, iforest_extreme_min(&row, right, IFOREST_INT64))
@@ -114,20 +134,22 @@ ROW_ABSORBS(max_absorbs_float64, IFOREST_FLOAT64, 1)
 
 #define ROW_BYTES sizeof(struct iforest_extreme)
 
-const struct iforest_monoid iforest_monoid_count =
-	{ "count", sizeof(uint64_t), count_identity, count_lift, count_combine, NULL };
-const struct iforest_monoid iforest_monoid_sum_int64 =
-	{ "sum_int64", sizeof(struct iforest_sum_int64), sum_int64_identity, sum_int64_lift, sum_int64_combine, NULL };
-const struct iforest_monoid iforest_monoid_sum_float64 = { "sum_float64",	     sizeof(struct iforest_sum_float64),
-						       sum_float64_identity, sum_float64_lift,
-						       sum_float64_combine,  NULL };
-const struct iforest_monoid iforest_monoid_min_int64 =
-	{ "min_int64", ROW_BYTES, row_identity, row_lift, min_combine_int64, min_absorbs_int64 };
-const struct iforest_monoid iforest_monoid_max_int64 =
-	{ "max_int64", ROW_BYTES, row_identity, row_lift, max_combine_int64, max_absorbs_int64 };
-const struct iforest_monoid iforest_monoid_min_float64 =
-	{ "min_float64", ROW_BYTES, row_identity, row_lift, min_combine_float64, min_absorbs_float64 };
-const struct iforest_monoid iforest_monoid_max_float64 =
-	{ "max_float64", ROW_BYTES, row_identity, row_lift, max_combine_float64, max_absorbs_float64 };
+const struct iforest_monoid iforest_monoid_count = {
+	"count", sizeof(uint64_t), count_identity, count_lift, count_combine, NULL
+};
+const struct iforest_monoid iforest_monoid_sum_int64 = { "sum_int64",	     sizeof(struct iforest_sum_int64),
+							 sum_int64_identity, sum_int64_lift,
+							 sum_int64_combine,  NULL };
+const struct iforest_monoid iforest_monoid_sum_float64 = { "sum_float64",	 sizeof(struct iforest_sum_float64),
+							   sum_float64_identity, sum_float64_lift,
+							   sum_float64_combine,	 NULL };
+const struct iforest_monoid iforest_monoid_min_int64 = { "min_int64", ROW_BYTES,	 row_identity,
+							 row_lift,    min_combine_int64, min_absorbs_int64 };
+const struct iforest_monoid iforest_monoid_max_int64 = { "max_int64", ROW_BYTES,	 row_identity,
+							 row_lift,    max_combine_int64, max_absorbs_int64 };
+const struct iforest_monoid iforest_monoid_min_float64 = { "min_float64", ROW_BYTES,	       row_identity,
+							   row_lift,	  min_combine_float64, min_absorbs_float64 };
+const struct iforest_monoid iforest_monoid_max_float64 = { "max_float64", ROW_BYTES,	       row_identity,
+							   row_lift,	  max_combine_float64, max_absorbs_float64 };
 const struct iforest_monoid iforest_monoid_first = { "first", ROW_BYTES, row_identity, row_lift, first_combine, NULL };
 const struct iforest_monoid iforest_monoid_last = { "last", ROW_BYTES, row_identity, row_lift, last_combine, NULL };

@@ -28,8 +28,8 @@ struct iforest_monoid {
 	const char *name;
 	size_t state_bytes;
 	void (*identity)(void *state);
-	void (*lift)(void *state, const void *sample);                         /* writes a whole state */
-	void (*combine)(void *state, const void *left, const void *right);     /* state may be left, not right */
+	void (*lift)(void *state, const void *sample);			   /* writes a whole state */
+	void (*combine)(void *state, const void *left, const void *right); /* state may be left, not right */
 
 	/* Optional. True if the state stays as it is whatever part of the samples under `whole` is added to it, from the left
 	 * or from the right; false if that is not certain. It lets a fold skip ends that cannot matter, as most ends of maxima
@@ -51,7 +51,7 @@ struct iforest_sum_int64 {
 };
 
 struct iforest_sum_float64 {
-	double sum;                                             /* of the finite ones */
+	double sum; /* of the finite ones */
 	uint64_t n, n_nan, n_plus_infinity, n_minus_infinity;
 };
 
@@ -60,7 +60,7 @@ struct iforest_value_aggregate iforest_sum_int64_aggregate(const struct iforest_
 struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct iforest_sum_float64 *state);
 
 /* States: uint64_t; the sums above; iforest_extreme. */
-extern const struct iforest_monoid iforest_monoid_count;      /* samples that have a value */
+extern const struct iforest_monoid iforest_monoid_count; /* samples that have a value */
 extern const struct iforest_monoid iforest_monoid_sum_int64;
 extern const struct iforest_monoid iforest_monoid_sum_float64;
 extern const struct iforest_monoid iforest_monoid_min_int64;

@@ -86,8 +86,8 @@ enum iforest_status iforest_series_key_append(struct iforest_series_key *key, co
 			memcpy(out + 4, canonical.data, canonical.n_bytes);
 		out += 4 + canonical.n_bytes;
 	} else if (canonical.tag != IFOREST_BY_NULL) {
-		store_big_endian(out, canonical.tag == IFOREST_BY_INTEGER ? (uint64_t)canonical.integer ^ sign_bit :
-									  ordered_bits(canonical.real));
+		store_big_endian(out, canonical.tag == IFOREST_BY_INTEGER ? (uint64_t)canonical.integer ^ sign_bit
+									  : ordered_bits(canonical.real));
 		out += 8;
 	}
 	key->n_bytes = (uint32_t)(out - key->bytes);
@@ -106,7 +106,7 @@ uint64_t iforest_series_key_checksum(uint32_t id, const uint8_t *key, uint32_t n
 }
 
 enum iforest_status iforest_series_key_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
-					struct iforest_by_value *value)
+					    struct iforest_by_value *value)
 {
 	struct iforest_by_value read = { .tag = IFOREST_BY_NULL };
 	uint32_t n_left, n_used = 1;

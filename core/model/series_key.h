@@ -55,6 +55,6 @@ uint64_t iforest_series_key_checksum(uint32_t id, const uint8_t *key, uint32_t n
 /* Reads the value at *offset of foreign bytes and moves on; data points into bytes.
  * Errors  IFOREST_CORRUPT: cut short or an unknown tag. */
 enum iforest_status iforest_series_key_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
-					struct iforest_by_value *value);
+					    struct iforest_by_value *value);
 
 #endif

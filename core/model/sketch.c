@@ -43,7 +43,7 @@ static unsigned sketch_varint_bytes(uint64_t x);
 /* A position among the buckets of a view. */
 struct iforest_sketch_reader {
 	const uint8_t *at, *end;
-	uint32_t next;           /* the lowest bucket that may come */
+	uint32_t next; /* the lowest bucket that may come */
 	uint32_t bucket;
 	uint64_t n;
 };
@@ -198,7 +198,7 @@ struct iforest_sketch_chunk {
 	uint64_t counts[SKETCH_PER_POWER];
 };
 
-enum { N_RECENT = sizeof ((struct iforest_sketch *)NULL)->recent / sizeof(struct iforest_sketch_chunk *) };
+enum { N_RECENT = sizeof((struct iforest_sketch *)NULL)->recent / sizeof(struct iforest_sketch_chunk *) };
 
 void iforest_sketch_init(struct iforest_sketch *sketch, const struct iforest_alloc *alloc)
 {
@@ -492,8 +492,7 @@ static bool is_less(const struct iforest_sketch_number *a, const struct iforest_
 static bool are_extremes_of(const struct iforest_sketch_view *view, const struct iforest_sketch_extremes *extremes)
 {
 	return sketch_bucket(extremes->min.value, extremes->min.kind) == view->first &&
-	       sketch_bucket(extremes->max.value, extremes->max.kind) == view->last &&
-	       !is_less(&extremes->max, &extremes->min);
+	       sketch_bucket(extremes->max.value, extremes->max.kind) == view->last && !is_less(&extremes->max, &extremes->min);
 }
 
 enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,

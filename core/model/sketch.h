@@ -44,7 +44,7 @@ struct iforest_sketch_chunk;
 /* A sketch being filled. At most 2^63 - 1 numbers. */
 struct iforest_sketch {
 	const struct iforest_alloc *alloc;
-	struct iforest_sketch_chunk **chunks;    /* ascending: 64 counters each */
+	struct iforest_sketch_chunk **chunks; /* ascending: 64 counters each */
 	uint32_t n_chunks, n_reserved;
 	struct iforest_sketch_chunk *recent[32]; /* chunk number modulo 32: the one used last of those, or NULL */
 	uint64_t n, n_reals;
@@ -77,9 +77,9 @@ enum iforest_status iforest_sketch_write(const struct iforest_sketch *sketch, ui
 /* ---- bytes, read as they lie ---- */
 
 struct iforest_sketch_view {
-	const uint8_t *bytes, *end;      /* of the buckets */
+	const uint8_t *bytes, *end; /* of the buckets */
 	uint64_t n, n_reals;
-	uint32_t first, last;            /* lowest and highest bucket, if n > 0 */
+	uint32_t first, last; /* lowest and highest bucket, if n > 0 */
 };
 
 /* Checks foreign bytes whole: only what iforest_sketch_write() would write of some multiset passes.

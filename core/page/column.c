@@ -112,8 +112,8 @@ unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t pres
 
 	*out++ = (uint8_t)packing->width;
 	*out++ = (uint8_t)flags;
-	out = iforest_varint_write(out, iforest_zigzag((int64_t)((uint64_t)(flags & DELTA ? filled[0] : plain.smallest) -
-						       (uint64_t)reference)));
+	out = iforest_varint_write(
+		out, iforest_zigzag((int64_t)((uint64_t)(flags & DELTA ? filled[0] : plain.smallest) - (uint64_t)reference)));
 	if (flags & DELTA)
 		out = iforest_varint_write(out, iforest_zigzag(delta.smallest));
 	if (flags & FACTOR)
@@ -131,8 +131,8 @@ bool iforest_column_has_gaps(const uint8_t *bytes)
 	return bytes[1] & NULLS;
 }
 
-enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
-					unsigned n, int64_t reference)
+enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end, unsigned n,
+					int64_t reference)
 {
 	uint64_t base, difference = 0, factor = 1, present = iforest_low_bits(n);
 	unsigned flags, n_packed;
@@ -352,7 +352,7 @@ enum { NO_SUMMARY = 255 };
 struct gathered {
 	const int64_t *numbers;
 	unsigned n;
-	unsigned first;                         /* entry of number 0, where there are no gaps */
+	unsigned first; /* entry of number 0, where there are no gaps */
 	bool has_gaps;
 	uint8_t entries[IFOREST_BLOCK_ENTRIES];
 	int64_t copies[IFOREST_BLOCK_ENTRIES];

@@ -40,7 +40,7 @@ unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t pres
 /* What a column's header says; bytes are foreign, so reading it checks that all of the column lies before `end`. */
 struct iforest_column {
 	const uint8_t *packed;
-	const uint8_t *end;      /* of the column */
+	const uint8_t *end; /* of the column */
 	uint64_t present;
 	int64_t base, difference;
 	uint64_t factor;
@@ -50,8 +50,8 @@ struct iforest_column {
 
 /* Requires  end + IFOREST_COLUMN_SLACK bytes may be read.
  * Errors    IFOREST_CORRUPT. */
-enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end,
-					unsigned n, int64_t reference);
+enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end, unsigned n,
+					int64_t reference);
 
 /* Do the first two bytes of a column say that numbers may be missing? */
 bool iforest_column_has_gaps(const uint8_t *bytes);
@@ -99,9 +99,9 @@ void iforest_column_unpack(const struct iforest_column *column, unsigned n, int6
 
 struct iforest_summary {
 	unsigned n;
-	unsigned low, high;        /* entries with the smallest and the greatest number; of several the first. n > 0 */
-	iforest_int128 sum;        /* IFOREST_INT64 */
-	double real_sum;           /* IFOREST_FLOAT64: of the finite numbers */
+	unsigned low, high; /* entries with the smallest and the greatest number; of several the first. n > 0 */
+	iforest_int128 sum; /* IFOREST_INT64 */
+	double real_sum;    /* IFOREST_FLOAT64: of the finite numbers */
 	unsigned n_nan, n_plus_infinity, n_minus_infinity;
 };
 

@@ -4,7 +4,8 @@
 
 enum { DIRECTORY_ENTRY = 32, DEAD_OFFSET = 24, CACHE_LINE = 64 };
 
-void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_node_schema *fields, uint32_t page_bytes)
+void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_node_schema *fields,
+			       uint32_t page_bytes)
 {
 	writer->fields = fields;
 	writer->page_bytes = page_bytes;
@@ -67,9 +68,12 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 	uint32_t n_directory = writer->n_blocks * DIRECTORY_ENTRY;
 	uint32_t start = IFOREST_PAGE_HEADER + n_directory;
 	uint32_t length = start + writer->n_body + IFOREST_COLUMN_SLACK;
-	struct iforest_page_header header = { .run_id = run_id, .number = number, .length = (uint16_t)length,
-		.n_items = (uint16_t)writer->n_blocks, .n_entries = (uint16_t)writer->n_entries,
-		.flags = writer->refs_ascend ? IFOREST_PAGE_REFS_ASCEND : 0 };
+	struct iforest_page_header header = { .run_id = run_id,
+					      .number = number,
+					      .length = (uint16_t)length,
+					      .n_items = (uint16_t)writer->n_blocks,
+					      .n_entries = (uint16_t)writer->n_entries,
+					      .flags = writer->refs_ascend ? IFOREST_PAGE_REFS_ASCEND : 0 };
 
 	for (unsigned b = 0; b < writer->n_blocks; b++) {
 		uint8_t *entry = writer->directory + b * DIRECTORY_ENTRY;
@@ -89,8 +93,7 @@ static const uint8_t *directory_entry(const struct iforest_leaf *leaf, unsigned 
 }
 
 enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_node_schema *fields, const uint8_t *page,
-				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked,
-				      const char **what)
+				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked, const char **what)
 {
 	enum iforest_status status;
 	struct iforest_page_header *header = &leaf->header;
@@ -124,7 +127,8 @@ static inline uint64_t dead_entries(const struct iforest_leaf *leaf, unsigned bl
 {
 	const uint8_t *entry = directory_entry(leaf, block);
 
-	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->gone ? leaf->gone[block].entries : 0)) & iforest_low_bits(entry[6]);
+	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->gone ? leaf->gone[block].entries : 0)) &
+	       iforest_low_bits(entry[6]);
 }
 
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block)
@@ -132,7 +136,9 @@ struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, un
 	const uint8_t *entry = directory_entry(leaf, block);
 
 	return (struct iforest_block_info){
-		.first = { .series = iforest_load32(entry), .time_is_null = entry[7], .time = iforest_load_int64(entry + 8),
+		.first = { .series = iforest_load32(entry),
+			   .time_is_null = entry[7],
+			   .time = iforest_load_int64(entry + 8),
 			   .ref = iforest_load_int64(entry + 16) },
 		.n = entry[6],
 		.dead = dead_entries(leaf, block),
@@ -339,8 +345,9 @@ enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsi
 
 static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 {
-	return (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null,
-				     .time = block->times[i], .ref = block->refs[i] };
+	return (struct iforest_key){
+		.series = block->series, .time_is_null = block->time_is_null, .time = block->times[i], .ref = block->refs[i]
+	};
 }
 
 /* Of times, for a key that stands before every ref of its time. */
@@ -376,8 +383,10 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 		return status;
 	while (low < high) {
 		unsigned middle = (low + high) / 2;
-		struct iforest_key at = { .series = block->series, .time_is_null = block->time_is_null,
-					  .time = block->times[middle], .ref = INT64_MIN };
+		struct iforest_key at = { .series = block->series,
+					  .time_is_null = block->time_is_null,
+					  .time = block->times[middle],
+					  .ref = INT64_MIN };
 
 		if (key->ref != INT64_MIN)
 			at = key_of(block, middle);

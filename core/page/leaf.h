@@ -57,14 +57,15 @@ struct iforest_leaf_writer {
 	const struct iforest_node_schema *fields;
 	uint32_t page_bytes;
 	unsigned n_blocks, n_entries;
-	uint32_t n_body;                                /* bytes of columns so far */
-	bool refs_ascend;                               /* those so far do; the last one is: */
+	uint32_t n_body;  /* bytes of columns so far */
+	bool refs_ascend; /* those so far do; the last one is: */
 	int64_t last_ref;
 	uint8_t directory[IFOREST_MAX_PAGE_BYTES];
 	uint8_t body[IFOREST_MAX_PAGE_BYTES];
 };
 
-void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_node_schema *fields, uint32_t page_bytes);
+void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_node_schema *fields,
+			       uint32_t page_bytes);
 
 /* Packs entries [from, to) of the block as a block of its own, if they fit the page.
  * Requires  from < to <= block->n, entries in key order and after all others of the page.
@@ -79,9 +80,9 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 
 /* Of a block, entries that count as removed although the page does not say so. */
 struct iforest_block_gone {
-	uint64_t entries;          /* their bits; all were live */
-	int64_t sum;               /* with has_sum, of the first value column over the live entries that are left */
-	bool has_sum;              /* it has integers, none of the block's is missing, and their sum fits */
+	uint64_t entries; /* their bits; all were live */
+	int64_t sum;	  /* with has_sum, of the first value column over the live entries that are left */
+	bool has_sum;	  /* it has integers, none of the block's is missing, and their sum fits */
 };
 
 /* A checked leaf page; borrows the bytes. */
@@ -95,8 +96,7 @@ struct iforest_leaf {
 /* Checks a page and its directory, unless is_checked. Nothing is gone.
  * Errors  IFOREST_CORRUPT or IFOREST_FORMAT with *what (page.h). */
 enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_node_schema *fields, const uint8_t *page,
-				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked,
-				      const char **what);
+				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked, const char **what);
 
 /* What the directory says of a block. */
 struct iforest_block_info {
@@ -134,15 +134,15 @@ unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct i
 struct iforest_block_reader {
 	const struct iforest_leaf *leaf;
 	unsigned number;
-	unsigned n_found;                         /* columns found so far, in the order of the page */
-	uint32_t unpacked;                        /* bit c: column c stands in `block` */
-	unsigned n_picked;                        /* numbers taken out of packed columns, by iforest_block_pick() */
-	bool was_sought;                          /* in the times where they are packed, by iforest_block_find(): it */
-	unsigned sought;                          /* came to this entry, */
-	int64_t sought_time;                      /* whose time this is */
-	const uint8_t *next;                      /* bytes of the first column not found yet */
+	unsigned n_found;    /* columns found so far, in the order of the page */
+	uint32_t unpacked;   /* bit c: column c stands in `block` */
+	unsigned n_picked;   /* numbers taken out of packed columns, by iforest_block_pick() */
+	bool was_sought;     /* in the times where they are packed, by iforest_block_find(): it */
+	unsigned sought;     /* came to this entry, */
+	int64_t sought_time; /* whose time this is */
+	const uint8_t *next; /* bytes of the first column not found yet */
 	struct iforest_column columns[2 + IFOREST_MAX_VALUES];
-	struct iforest_summary summaries[IFOREST_MAX_VALUES];  /* of all the block's entries, removed or not; without n */
+	struct iforest_summary summaries[IFOREST_MAX_VALUES]; /* of all the block's entries, removed or not; without n */
 	bool has_summary[IFOREST_MAX_VALUES];
 	struct iforest_block block;
 };

@@ -17,8 +17,11 @@ static enum iforest_status load_row(struct iforest_block_reader *reader, unsigne
 	if (!status)
 		status = iforest_block_pick(reader, IFOREST_REFS, i, &ref);
 	if (!status)
-		*row = (struct iforest_extreme){ .value = number_at(reader, v, i), .time = time, .ref = ref,
-					     .time_is_null = reader->block.time_is_null, .is_set = true };
+		*row = (struct iforest_extreme){ .value = number_at(reader, v, i),
+						 .time = time,
+						 .ref = ref,
+						 .time_is_null = reader->block.time_is_null,
+						 .is_set = true };
 	return status;
 }
 
@@ -332,7 +335,8 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 bool iforest_wants_sums_alone(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
 	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_mins & request->no_maxs & 1 &&
-	       !(request->squares | request->firsts | request->lasts) && !request->times && !request->node_fields && !request->filter;
+	       !(request->squares | request->firsts | request->lasts) && !request->times && !request->node_fields &&
+	       !request->filter;
 }
 
 bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate)
@@ -351,8 +355,9 @@ bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, s
 /* Of the first value column, which has integers, n, sum and values of extremes: all that is wanted. */
 static bool wants_first_value_alone(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
-	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_rows & 1 && !request->extremes_alone &&
-	       !(request->squares | request->firsts | request->lasts) && !request->times && !request->node_fields && !request->filter;
+	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_rows & 1 &&
+	       !request->extremes_alone && !(request->squares | request->firsts | request->lasts) && !request->times &&
+	       !request->node_fields && !request->filter;
 }
 
 static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_extreme *extreme)
@@ -390,7 +395,8 @@ static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned blo
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	bool is_sum = iforest_wants_sums_alone(request, leaf->fields), is_short = wants_first_value_alone(request, leaf->fields);
+	bool is_sum = iforest_wants_sums_alone(request, leaf->fields),
+	     is_short = wants_first_value_alone(request, leaf->fields);
 	struct iforest_block_reader reader;
 	enum iforest_status status = IFOREST_OK;
 	uint64_t counted;
@@ -421,8 +427,10 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 	if (!status)
 		status = iforest_block_need(&reader, IFOREST_TIMES);
 	if (!status)
-		node->last = (struct iforest_key){ .series = reader.block.series, .time_is_null = reader.block.time_is_null,
-						   .time = reader.block.times[reader.block.n - 1], .ref = INT64_MAX };
+		node->last = (struct iforest_key){ .series = reader.block.series,
+						   .time_is_null = reader.block.time_is_null,
+						   .time = reader.block.times[reader.block.n - 1],
+						   .ref = INT64_MAX };
 	return status;
 }
 
@@ -456,7 +464,8 @@ static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64
 
 /* Takes entries out of a column of the node. *done becomes false where one of them is an extreme. */
 static enum iforest_status subtract_value(struct iforest_block_reader *reader, unsigned v, uint64_t gone,
-					  const struct iforest_request *request, struct iforest_value_aggregate *rest, bool *done)
+					  const struct iforest_request *request, struct iforest_value_aggregate *rest,
+					  bool *done)
 {
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 
@@ -477,7 +486,7 @@ static enum iforest_status subtract_value(struct iforest_block_reader *reader, u
 
 /* Takes the entries of the reader's block whose bit is set out of the node. */
 static enum iforest_status exclude(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_request *request,
-				    struct iforest_aggregate *rest, bool *done)
+				   struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -527,8 +536,8 @@ static enum iforest_status subtract_others(const struct iforest_leaf *leaf, stru
 }
 
 enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const uint8_t *node,
-					   struct iforest_block_reader *reader, const struct iforest_request *request,
-					   struct iforest_aggregate *aggregate, bool *done)
+					  struct iforest_block_reader *reader, const struct iforest_request *request,
+					  struct iforest_aggregate *aggregate, bool *done)
 {
 	const struct iforest_node_schema *fields = leaf->fields;
 	const struct iforest_filter *filter = request->filter;
@@ -542,8 +551,10 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	if (!*done)
 		return IFOREST_OK;
 	iforest_aggregate_clear(&rest, fields->n_values);
-	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = request->values, .no_mins = request->no_mins,
-								      .no_maxs = request->no_maxs }, &rest);
+	iforest_node_fold(node, fields,
+			  &(struct iforest_node_parts){
+				  .values = request->values, .no_mins = request->no_mins, .no_maxs = request->no_maxs },
+			  &rest);
 	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone &&
 	    filter->refs_gone(filter->context, node, refs, &n_refs))
 		status = subtract_refs(leaf, refs, n_refs, reader, request, &rest, done);
@@ -734,8 +745,10 @@ static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct ifo
 static void subtract_side(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_request *request,
 			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
 {
-	iforest_node_fold(node, fields, &(struct iforest_node_parts){ .values = request->values, .no_mins = request->no_mins,
-								      .no_maxs = request->no_maxs }, rest);
+	iforest_node_fold(node, fields,
+			  &(struct iforest_node_parts){
+				  .values = request->values, .no_mins = request->no_mins, .no_maxs = request->no_maxs },
+			  rest);
 	rest->n_rows -= side->n_rows;
 	rest->n_dead -= side->n_dead;
 	for (unsigned v = 0; v < fields->n_values; v++)

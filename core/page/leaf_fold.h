@@ -47,8 +47,8 @@ struct iforest_request {
 	uint32_t no_rows; /* bit v: of its min and max the value alone, so that times and refs need not be unpacked */
 	uint32_t squares; /* bit v: its sum of squares, of columns that keep it (node.h) */
 	uint32_t firsts;  /* bit v: its first row */
-	uint32_t lasts;   /* bit v: its last row */
-	bool times;       /* first and last time */
+	uint32_t lasts;	  /* bit v: its last row */
+	bool times;	  /* first and last time */
 	bool node_fields; /* latest end and heap blocks, where the index keeps them */
 	/* Of `values` the min and max alone: n and sums are left unfinished, and of n_rows it only matters whether it is 0.
 	 * Then what cannot hold a better one need not be read. Not with squares, firsts, lasts, times or node_fields. */
@@ -98,21 +98,22 @@ bool iforest_can_subtract(const struct iforest_request *request, const struct if
  * Requires  request->filter.
  * Errors    IFOREST_CORRUPT, and those of the filter. */
 enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const uint8_t *node,
-					   struct iforest_block_reader *reader, const struct iforest_request *request,
-					   struct iforest_aggregate *aggregate, bool *done);
+					  struct iforest_block_reader *reader, const struct iforest_request *request,
+					  struct iforest_aggregate *aggregate, bool *done);
 
 /* ---- Counts and sums alone, which can be subtracted ---- */
 
 struct iforest_sums {
-	uint64_t n_rows, n_dead;  /* entries that are live, and removed ones */
-	uint64_t n;               /* live ones that have a value; it and the sum are 0 where no value is wanted */
+	uint64_t n_rows, n_dead; /* entries that are live, and removed ones */
+	uint64_t n;		 /* live ones that have a value; it and the sum are 0 where no value is wanted */
 	iforest_int128 sum;
 };
 
 /* Is that all that is wanted, and of all entries? Of values, none or the first, which has integers. */
 static inline bool iforest_wants_sums(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
-	bool is_sum = request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_mins & request->no_maxs & 1;
+	bool is_sum =
+		request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_mins & request->no_maxs & 1;
 
 	return (is_sum || request->values == 0) && !(request->squares | request->firsts | request->lasts) && !request->times &&
 	       !request->node_fields && !request->extremes_alone && !request->filter;
@@ -135,8 +136,8 @@ static inline void iforest_sums_subtract(struct iforest_sums *from, const struct
 }
 
 /* of_value: of the first value column too, which has integers. The same below. */
-static inline void iforest_sums_add_node(struct iforest_sums *into, const uint8_t *node, const struct iforest_node_schema *fields,
-					 bool of_value)
+static inline void iforest_sums_add_node(struct iforest_sums *into, const uint8_t *node,
+					 const struct iforest_node_schema *fields, bool of_value)
 {
 	const uint8_t *value = node + fields->value_offset[0];
 	iforest_uint128 sum;

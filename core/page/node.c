@@ -42,8 +42,8 @@ enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *field
 	}
 	fields->latest_end_offset = 0;
 	if (fields->duration_value != IFOREST_NO_VALUE) {
-		if (fields->duration_value >= fields->n_values || fields->value_types[fields->duration_value] != IFOREST_INT64 ||
-		    fields->end_rule >= IFOREST_END_RULES)
+		if (fields->duration_value >= fields->n_values ||
+		    fields->value_types[fields->duration_value] != IFOREST_INT64 || fields->end_rule >= IFOREST_END_RULES)
 			return IFOREST_ARGUMENT;
 		fields->latest_end_offset = (uint16_t)offset;
 		offset += END_BYTES;
@@ -124,7 +124,7 @@ static enum iforest_status parse_field(struct iforest_node_schema *fields, unsig
 }
 
 enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields, const uint8_t *bytes, uint32_t n_bytes,
-					 uint32_t *n_read)
+					      uint32_t *n_read)
 {
 	struct iforest_node_schema parsed = { .duration_value = IFOREST_NO_VALUE };
 	uint8_t again[1 + 2 * IFOREST_MAX_FIELDS];
@@ -158,8 +158,11 @@ static void write_row(uint8_t *bytes, const struct iforest_extreme *row)
 
 static struct iforest_extreme read_row(const uint8_t *bytes, bool time_is_null)
 {
-	return (struct iforest_extreme){ .value.integer = iforest_load_int64(bytes), .time = iforest_load_int64(bytes + 8),
-				     .ref = iforest_load_int64(bytes + 16), .time_is_null = time_is_null, .is_set = true };
+	return (struct iforest_extreme){ .value.integer = iforest_load_int64(bytes),
+					 .time = iforest_load_int64(bytes + 8),
+					 .ref = iforest_load_int64(bytes + 16),
+					 .time_is_null = time_is_null,
+					 .is_set = true };
 }
 
 static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *value, unsigned kind)
@@ -201,8 +204,8 @@ static inline struct iforest_extreme read_extreme(const uint8_t *bytes, unsigned
 {
 	if (iforest_load64(bytes) == 0)
 		return (struct iforest_extreme){ .is_set = false };
-	return sign < 0 ? read_row(bytes + iforest_node_rows_offset(kind), null_bits & 1) :
-			  read_row(bytes + iforest_node_rows_offset(kind) + 24, null_bits >> 1 & 1);
+	return sign < 0 ? read_row(bytes + iforest_node_rows_offset(kind), null_bits & 1)
+			: read_row(bytes + iforest_node_rows_offset(kind) + 24, null_bits >> 1 & 1);
 }
 
 /* Offers an extreme of a node, which is read as far as it takes to see that it loses. */
@@ -278,7 +281,8 @@ static unsigned null_bits_of(const uint8_t *bytes, unsigned value)
 	return iforest_load32(bytes + IFOREST_NODE_NULL_BITS) >> (2 + 2 * value);
 }
 
-struct iforest_extreme iforest_node_extreme(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value, int sign)
+struct iforest_extreme iforest_node_extreme(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value,
+					    int sign)
 {
 	return read_extreme(bytes + fields->value_offset[value], fields->value_types[value], null_bits_of(bytes, value), sign);
 }
@@ -374,8 +378,11 @@ enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_byte
 uint32_t iforest_node_page_finish(uint8_t *page, const struct iforest_node_schema *fields, uint64_t run_id, unsigned level,
 				  uint32_t number, unsigned n_nodes)
 {
-	struct iforest_page_header header = { .run_id = run_id, .number = number, .level = (uint8_t)level,
-		.length = (uint16_t)(IFOREST_PAGE_HEADER + n_nodes * fields->node_bytes), .n_items = (uint16_t)n_nodes };
+	struct iforest_page_header header = { .run_id = run_id,
+					      .number = number,
+					      .level = (uint8_t)level,
+					      .length = (uint16_t)(IFOREST_PAGE_HEADER + n_nodes * fields->node_bytes),
+					      .n_items = (uint16_t)n_nodes };
 
 	iforest_page_finish(page, &header);
 	return header.length;

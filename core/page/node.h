@@ -50,17 +50,17 @@ enum iforest_field {
 struct iforest_node_schema {
 	uint8_t n_values;
 	uint8_t value_types[IFOREST_MAX_VALUES]; /* enum iforest_value_type of each value column */
-	uint8_t squares;                        /* bit v: the sum of squares of value column v (INT64) is kept */
+	uint8_t squares;			 /* bit v: the sum of squares of value column v (INT64) is kept */
 	/* value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
 	uint8_t duration_value;
-	uint8_t end_rule;                       /* enum iforest_end_rule: how that column tells the end */
+	uint8_t end_rule; /* enum iforest_end_rule: how that column tells the end */
 	bool has_blocks;
 
 	/* derived by iforest_node_schema_finish() */
 	uint16_t node_bytes;
 	uint16_t value_offset[IFOREST_MAX_VALUES];
-	uint16_t squares_offset[IFOREST_MAX_VALUES];   /* 0: not kept */
-	uint16_t latest_end_offset, blocks_offset; /* 0: not kept */
+	uint16_t squares_offset[IFOREST_MAX_VALUES]; /* 0: not kept */
+	uint16_t latest_end_offset, blocks_offset;   /* 0: not kept */
 };
 
 /* Derives sizes and offsets from n_values, kinds, squares, duration_value, end_rule and has_blocks.
@@ -77,13 +77,13 @@ unsigned iforest_fanout(const struct iforest_node_schema *fields, uint32_t page_
  * Errors   of parse: IFOREST_CORRUPT cut short or contradictory; IFOREST_FORMAT unknown field. */
 unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uint8_t *bytes);
 enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields, const uint8_t *bytes, uint32_t n_bytes,
-					 uint32_t *n_read);
+					      uint32_t *n_read);
 
 /* ---- Nodes and node pages ---- */
 
 struct iforest_node {
-	struct iforest_key first; /* of the child's first entry, removed or not */
-	struct iforest_key last;  /* of its last entry; last.ref is not kept and is INT64_MAX */
+	struct iforest_key first;	    /* of the child's first entry, removed or not */
+	struct iforest_key last;	    /* of its last entry; last.ref is not kept and is INT64_MAX */
 	struct iforest_aggregate aggregate; /* of live entries; first and last times and rows are not kept */
 };
 
@@ -91,8 +91,15 @@ void iforest_node_write(const struct iforest_node *node, const struct iforest_no
 void iforest_node_read(struct iforest_node *node, const struct iforest_node_schema *fields, const uint8_t *bytes);
 
 /* Parts of a node read in place, without the rest: its bytes are in node.h. */
-enum { IFOREST_NODE_LAST_SERIES = 4, IFOREST_NODE_FIRST_TIME = 8, IFOREST_NODE_FIRST_REF = 16, IFOREST_NODE_LAST_TIME = 24,
-       IFOREST_NODE_NULL_BITS = 32, IFOREST_NODE_N_ROWS = 36, IFOREST_NODE_N_DEAD = 44 };
+enum {
+	IFOREST_NODE_LAST_SERIES = 4,
+	IFOREST_NODE_FIRST_TIME = 8,
+	IFOREST_NODE_FIRST_REF = 16,
+	IFOREST_NODE_LAST_TIME = 24,
+	IFOREST_NODE_NULL_BITS = 32,
+	IFOREST_NODE_N_ROWS = 36,
+	IFOREST_NODE_N_DEAD = 44
+};
 enum { IFOREST_NODE_FIRST_IS_NULL = 1, IFOREST_NODE_LAST_IS_NULL = 2 };
 
 static inline struct iforest_key iforest_node_first(const uint8_t *bytes)
@@ -109,7 +116,8 @@ static inline struct iforest_key iforest_node_last(const uint8_t *bytes)
 	return (struct iforest_key){ .series = iforest_load32(bytes + IFOREST_NODE_LAST_SERIES),
 				     .time_is_null =
 					     (iforest_load32(bytes + IFOREST_NODE_NULL_BITS) & IFOREST_NODE_LAST_IS_NULL) != 0,
-				     .time = iforest_load_int64(bytes + IFOREST_NODE_LAST_TIME), .ref = INT64_MAX };
+				     .time = iforest_load_int64(bytes + IFOREST_NODE_LAST_TIME),
+				     .ref = INT64_MAX };
 }
 
 static inline uint64_t iforest_node_rows(const uint8_t *bytes)
@@ -140,7 +148,8 @@ static inline union iforest_number iforest_node_extreme_value(const uint8_t *byt
 }
 
 /* The row of the smallest (sign -1) or the greatest value (1); not set where the node has no such value. */
-struct iforest_extreme iforest_node_extreme(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value, int sign);
+struct iforest_extreme iforest_node_extreme(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value,
+					    int sign);
 
 /* Where the fields have it; INT64_MIN where nothing live has a time. */
 int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_node_schema *fields);

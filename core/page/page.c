@@ -36,8 +36,8 @@ static enum iforest_status check_bytes(const uint8_t *page, uint32_t n_bytes, bo
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, uint64_t run_id, unsigned level,
-				       uint32_t number, bool is_checked, struct iforest_page_header *header, const char **what)
+enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, uint64_t run_id, unsigned level, uint32_t number,
+				       bool is_checked, struct iforest_page_header *header, const char **what)
 {
 	struct iforest_page_header read;
 	enum iforest_status status;
@@ -45,10 +45,14 @@ enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, ui
 	*what = "the page is cut short";
 	if (n_bytes < IFOREST_PAGE_HEADER)
 		return IFOREST_CORRUPT;
-	read = (struct iforest_page_header){ .run_id = iforest_load64(page + 8), .number = iforest_load32(page + 16),
-		.length = iforest_load16(page + 20), .level = page[22], .n_items = iforest_load16(page + 24),
-		.n_entries = iforest_load16(page + 26), .n_dead = iforest_load16(page + 28),
-		.flags = iforest_load16(page + 30) };
+	read = (struct iforest_page_header){ .run_id = iforest_load64(page + 8),
+					     .number = iforest_load32(page + 16),
+					     .length = iforest_load16(page + 20),
+					     .level = page[22],
+					     .n_items = iforest_load16(page + 24),
+					     .n_entries = iforest_load16(page + 26),
+					     .n_dead = iforest_load16(page + 28),
+					     .flags = iforest_load16(page + 30) };
 	status = check_bytes(page, n_bytes, is_checked, &read, what);
 	if (status)
 		return status;

@@ -48,7 +48,7 @@ void iforest_page_finish(uint8_t *page, const struct iforest_page_header *header
  * Requires  page has n_bytes; is_checked: these very bytes have passed before, so their checksum is
  *           not computed again.
  * Errors    IFOREST_CORRUPT with *what set to what is wrong (static text); IFOREST_FORMAT. */
-enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, uint64_t run_id, unsigned level,
-				       uint32_t number, bool is_checked, struct iforest_page_header *header, const char **what);
+enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, uint64_t run_id, unsigned level, uint32_t number,
+				       bool is_checked, struct iforest_page_header *header, const char **what);
 
 #endif

@@ -59,8 +59,8 @@ static bool make_maxima(const struct iforest_leaf *leaf, struct iforest_page_max
 	return made;
 }
 
-static bool make_node_maxima(const uint8_t *page, const struct iforest_page_header *header, const struct iforest_node_schema *fields,
-			    struct iforest_page_maxima *room)
+static bool make_node_maxima(const uint8_t *page, const struct iforest_page_header *header,
+			     const struct iforest_node_schema *fields, struct iforest_page_maxima *room)
 {
 	unsigned v = iforest_page_maxima_value(fields), n = header->n_items;
 	bool made = v != IFOREST_NO_VALUE && n > 0 && n <= IFOREST_MOST_NODE_PEAKS;
@@ -87,8 +87,8 @@ static bool begin(struct iforest_page_maxima *room, uint8_t state)
 {
 	uint8_t unknown = UNKNOWN;
 
-	return state == UNKNOWN && __atomic_compare_exchange_n(&room->state, &unknown, BEING_MADE, false, __ATOMIC_RELAXED,
-							       __ATOMIC_RELAXED);
+	return state == UNKNOWN &&
+	       __atomic_compare_exchange_n(&room->state, &unknown, BEING_MADE, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static uint8_t end(struct iforest_page_maxima *room, bool made)
@@ -109,7 +109,7 @@ bool iforest_leaf_has_maxima(const struct iforest_leaf *leaf, struct iforest_pag
 }
 
 bool iforest_node_page_has_maxima(const uint8_t *page, const struct iforest_page_header *header,
-				 const struct iforest_node_schema *fields, struct iforest_page_maxima *room)
+				  const struct iforest_node_schema *fields, struct iforest_page_maxima *room)
 {
 	uint8_t state = __atomic_load_n(&room->state, __ATOMIC_ACQUIRE);
 

@@ -16,20 +16,20 @@
 #include "core/page/leaf.h"
 #include "core/page/node.h"
 
-enum { IFOREST_MOST_PEAKS = 16, IFOREST_MOST_NODE_PEAKS = 40 };  /* blocks, and nodes, of a page that has maxima */
+enum { IFOREST_MOST_PEAKS = 16, IFOREST_MOST_NODE_PEAKS = 40 }; /* blocks, and nodes, of a page that has maxima */
 
 struct iforest_peak {
-	int64_t first_time;          /* of the block */
-	int64_t value, time, ref;    /* of its greatest value; of several the earliest, then the lowest ref */
-	int64_t latest_end;          /* of its spans, at INT64_MAX saturated, as in a node; where values are durations */
+	int64_t first_time;	  /* of the block */
+	int64_t value, time, ref; /* of its greatest value; of several the earliest, then the lowest ref */
+	int64_t latest_end;	  /* of its spans, at INT64_MAX saturated, as in a node; where values are durations */
 };
 
 /* Room for the maxima of a page, kept with it. Zeros at first. Several threads may ask at once: one makes them. */
 struct iforest_page_maxima {
-	uint8_t state;               /* maxima.c */
-	uint8_t n;                   /* blocks, or nodes */
+	uint8_t state; /* maxima.c */
+	uint8_t n;     /* blocks, or nodes */
 	uint32_t series;
-	int64_t last_time;           /* of the page */
+	int64_t last_time; /* of the page */
 	union {
 		struct iforest_peak blocks[IFOREST_MOST_PEAKS];
 		struct {
@@ -50,7 +50,7 @@ bool iforest_leaf_has_maxima(const struct iforest_leaf *leaf, struct iforest_pag
 /* The same of a node page that was checked.
  * Cost  the first time all of its nodes are read, then one load. */
 bool iforest_node_page_has_maxima(const uint8_t *page, const struct iforest_page_header *header,
-				 const struct iforest_node_schema *fields, struct iforest_page_maxima *room);
+				  const struct iforest_node_schema *fields, struct iforest_page_maxima *room);
 
 /* Were they made before? */
 bool iforest_page_maxima_are_there(const struct iforest_page_maxima *room);

@@ -16,14 +16,16 @@ static void open_interval(struct iforest_value_predicate *match, unsigned v, enu
 	}
 }
 
-void iforest_value_predicate_at_least(struct iforest_value_predicate *match, unsigned v, union iforest_number low, enum iforest_value_type kind)
+void iforest_value_predicate_at_least(struct iforest_value_predicate *match, unsigned v, union iforest_number low,
+				      enum iforest_value_type kind)
 {
 	open_interval(match, v, kind);
 	if (iforest_number_compare(low, match->low[v], kind) > 0)
 		match->low[v] = low;
 }
 
-void iforest_value_predicate_at_most(struct iforest_value_predicate *match, unsigned v, union iforest_number high, enum iforest_value_type kind)
+void iforest_value_predicate_at_most(struct iforest_value_predicate *match, unsigned v, union iforest_number high,
+				     enum iforest_value_type kind)
 {
 	open_interval(match, v, kind);
 	if (iforest_number_compare(high, match->high[v], kind) < 0)
@@ -38,7 +40,8 @@ static bool meets(const struct iforest_value_predicate *match, unsigned v, union
 }
 
 /* A start in the window is an end there too; at an end that is the bound itself it matters which of the two it is. */
-static bool node_reaches(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields, const uint8_t *node)
+static bool node_reaches(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields,
+			 const uint8_t *node)
 {
 	struct iforest_key first, last;
 	int64_t latest_end = iforest_node_latest_end(node, fields);
@@ -50,7 +53,8 @@ static bool node_reaches(const struct iforest_value_predicate *match, const stru
 	return last.time_is_null || first.series != last.series || last.time >= match->reach;
 }
 
-bool iforest_value_predicate_node(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields, const uint8_t *node)
+bool iforest_value_predicate_node(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields,
+				  const uint8_t *node)
 {
 	uint64_t n_rows = iforest_node_rows(node);
 
@@ -83,8 +87,8 @@ static bool block_meets(const struct iforest_value_predicate *match, const struc
 		     (union iforest_number){ .integer = iforest_column_at(column, summary->high) }, kind);
 }
 
-static enum iforest_status match_value(const struct iforest_value_predicate *match, struct iforest_block_reader *reader, unsigned v,
-				       uint64_t *live)
+static enum iforest_status match_value(const struct iforest_value_predicate *match, struct iforest_block_reader *reader,
+				       unsigned v, uint64_t *live)
 {
 	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
@@ -123,7 +127,8 @@ static bool block_reaches(const struct iforest_value_predicate *match, const str
 	return iforest_span_end(last, longest, true, (enum iforest_end_rule)fields->end_rule) > match->reach;
 }
 
-static enum iforest_status match_reach(const struct iforest_value_predicate *match, struct iforest_block_reader *reader, uint64_t *live)
+static enum iforest_status match_reach(const struct iforest_value_predicate *match, struct iforest_block_reader *reader,
+				       uint64_t *live)
 {
 	const struct iforest_block *block = &reader->block;
 	unsigned v = reader->leaf->fields->duration_value;
@@ -149,8 +154,8 @@ static enum iforest_status match_reach(const struct iforest_value_predicate *mat
 	return status;
 }
 
-enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *match, struct iforest_block_reader *reader,
-					  uint64_t *live)
+enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *match,
+						    struct iforest_block_reader *reader, uint64_t *live)
 {
 	enum iforest_status status = IFOREST_OK;
 

@@ -10,24 +10,27 @@
 #include "core/page/node.h"
 
 struct iforest_value_predicate {
-	uint32_t values;                /* bit v: value v is there and lies in [low[v], high[v]], NaN after all numbers */
-	uint32_t nulls;                 /* bit v: value v is NULL */
+	uint32_t values; /* bit v: value v is there and lies in [low[v], high[v]], NaN after all numbers */
+	uint32_t nulls;	 /* bit v: value v is NULL */
 	union iforest_number low[IFOREST_MAX_VALUES], high[IFOREST_MAX_VALUES];
 	/* the span starts at or after `reach` or ends after it: it reaches into [reach, ...). Never so */
 	bool has_reach;
-	int64_t reach;                  /* without a time. Requires an index that keeps latest ends (node.h); ends saturate */
+	int64_t reach; /* without a time. Requires an index that keeps latest ends (node.h); ends saturate */
 };
 
 /* Narrows the interval of value v, which was open or narrowed before. */
-void iforest_value_predicate_at_least(struct iforest_value_predicate *match, unsigned v, union iforest_number low, enum iforest_value_type kind);
-void iforest_value_predicate_at_most(struct iforest_value_predicate *match, unsigned v, union iforest_number high, enum iforest_value_type kind);
+void iforest_value_predicate_at_least(struct iforest_value_predicate *match, unsigned v, union iforest_number low,
+				      enum iforest_value_type kind);
+void iforest_value_predicate_at_most(struct iforest_value_predicate *match, unsigned v, union iforest_number high,
+				     enum iforest_value_type kind);
 
 /* May a live entry under the node meet all? */
-bool iforest_value_predicate_node(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields, const uint8_t *node);
+bool iforest_value_predicate_node(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields,
+				  const uint8_t *node);
 
 /* Clears from *live the bits of the entries that do not meet all. Unpacks no column of a block that has none.
  * Errors  IFOREST_CORRUPT. */
-enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *match, struct iforest_block_reader *reader,
-					  uint64_t *live);
+enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *match,
+						    struct iforest_block_reader *reader, uint64_t *live);
 
 #endif

@@ -68,8 +68,7 @@ static void finish_table(uint8_t *bytes, unsigned n)
 	iforest_store32(bytes, MAGIC);
 	iforest_store32(bytes + 8, VERSION);
 	iforest_store32(bytes + 12, n);
-	iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8,
-								IFOREST_COUNTER_HEADER - 8 + n * IFOREST_COUNTER_ROW));
+	iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, IFOREST_COUNTER_HEADER - 8 + n * IFOREST_COUNTER_ROW));
 }
 
 bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned n)
@@ -211,7 +210,7 @@ static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t numb
 
 	if (number >= cursor->run->n_leaves)
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / cursor->manifest->fanout);
+						     number / cursor->manifest->fanout);
 	status = iforest_cursor_pin(cursor, 0, number);
 	for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
 		status = add_block(keeper, b, row, &is_first);
@@ -278,8 +277,11 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 {
 	const struct iforest_alloc *alloc = keeper->cursor->store->alloc;
 	const struct iforest_sidecar *sidecar = keeper->sidecar;
-	struct iforest_sidecar_name name = { .run_id = keeper->cursor->run->place.run_id, .level = level, .number = i,
-					   .value = keeper->value, .n_dead = iforest_node_dead(node) };
+	struct iforest_sidecar_name name = { .run_id = keeper->cursor->run->place.run_id,
+					     .level = level,
+					     .number = i,
+					     .value = keeper->value,
+					     .n_dead = iforest_node_dead(node) };
 	enum iforest_status status = iforest_cursor_pin(keeper->cursor, level - 1, i);
 	unsigned n = status ? 0 : keeper->cursor->path[level - 1].header.n_items;
 	uint8_t *table = NULL;
@@ -321,7 +323,8 @@ static enum iforest_status count_node(const struct keeper *keeper, unsigned leve
 }
 
 enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const struct iforest_manifest *manifest,
-					      const struct iforest_run *run, unsigned value, const struct iforest_sidecar *sidecar)
+					      const struct iforest_run *run, unsigned value,
+					      const struct iforest_sidecar *sidecar)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
 	struct keeper keeper = { .cursor = cursor, .sidecar = sidecar, .value = value };
@@ -342,9 +345,9 @@ enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const
 enum { N_TABLES = (IFOREST_MAX_LEVELS + 2) * IFOREST_MAX_VALUES };
 
 enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t request,
-					   const struct iforest_filter *filter, struct iforest_store *store,
-					   const struct iforest_manifest *manifest,
-					   struct iforest_store *joined, const struct iforest_manifest *joined_manifest)
+					       const struct iforest_filter *filter, struct iforest_store *store,
+					       const struct iforest_manifest *manifest, struct iforest_store *joined,
+					       const struct iforest_manifest *joined_manifest)
 {
 	enum iforest_status status = iforest_iterator_init(&counting->walk, store, manifest);
 
@@ -397,7 +400,8 @@ static enum iforest_status find_table(struct iforest_counter_scan *counting, str
 	if (status)
 		return status;
 	if (found && !iforest_counter_table_check(table->bytes, n_bytes, pinned->header.n_items))
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, name->level - 1, name->number);
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, name->level - 1,
+						     name->number);
 	table->name = *name;
 	*bytes = table->bytes;
 	return IFOREST_OK;
@@ -426,13 +430,15 @@ static enum iforest_status take_node(void *context, struct iforest_cursor *curso
 		*taken = !status && table;
 		if (*taken && !iforest_counter_row_read(table, (unsigned)(i % fanout), node, counting->fields, v,
 							&counting->ahead_node[v]))
-			status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, level, i / fanout);
+			status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, level,
+							       i / fanout);
 	}
 	counting->ahead_rows = iforest_node_rows(node);
 	return status;
 }
 
-enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *sidecar, uint32_t kept)
+enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *sidecar,
+					     uint32_t kept)
 {
 	if (!kept || (counting->request & ~kept))
 		return IFOREST_OK;
@@ -479,7 +485,8 @@ static uint32_t with_durations(const struct iforest_counter_scan *counting, uint
 
 static enum iforest_status carry_in(struct iforest_counter_scan *counting, uint64_t series, int64_t t0, unsigned v)
 {
-	struct iforest_iterator_question question = { .match = { .values = 1u << v }, .values = with_durations(counting, 1u << v) };
+	struct iforest_iterator_question question = { .match = { .values = 1u << v },
+						      .values = with_durations(counting, 1u << v) };
 	struct iforest_counter *counter = &counting->values[v];
 	struct iforest_entry entry;
 	enum iforest_status status;
@@ -511,9 +518,9 @@ static enum iforest_status look_ahead(struct iforest_counter_scan *counting)
 enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *counting, uint64_t series, int64_t t0, int64_t t1)
 {
 	struct iforest_iterator_question question = { .from = iforest_key_at(series, t0),
-						  .to = iforest_key_at(series, t1),
-						  .filter = counting->filter,
-						  .values = with_durations(counting, counting->request) };
+						      .to = iforest_key_at(series, t1),
+						      .filter = counting->filter,
+						      .values = with_durations(counting, counting->request) };
 	struct iforest_iterator_question any = { .values = 0 };
 	enum iforest_status status;
 
@@ -554,12 +561,13 @@ static void add_node(struct iforest_counter_scan *counting, struct iforest_aggre
 	iforest_aggregate_add_time(aggregate, any->last_time);
 	for (unsigned v = 0; v < counting->fields->n_values; v++)
 		if (counting->request >> v & 1)
-			iforest_counter_add_piece(&counting->values[v], (enum iforest_value_type)counting->fields->value_types[v],
+			iforest_counter_add_piece(&counting->values[v],
+						  (enum iforest_value_type)counting->fields->value_types[v],
 						  &counting->ahead_node[v].piece);
 }
 
 enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *counting, int64_t start, int64_t end,
-					    struct iforest_aggregate *aggregate, bool *found)
+						struct iforest_aggregate *aggregate, bool *found)
 {
 	unsigned n_values = counting->fields->n_values;
 	struct iforest_key stretch_end = iforest_key_at(counting->window_end.series, end);

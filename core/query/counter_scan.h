@@ -33,7 +33,7 @@
 
 /* Of the live entries under a node. */
 struct iforest_counter_row {
-	int64_t first_time, last_time;         /* of entries, with a value or without */
+	int64_t first_time, last_time; /* of entries, with a value or without */
 	struct iforest_counter_piece piece;
 };
 
@@ -42,7 +42,8 @@ struct iforest_counter_row {
  * Cost      nothing is read under a node of which the table is there; each leaf page under any other once.
  * Errors    as iforest_cursor_seek(), those of the sidecar store; IFOREST_NO_MEMORY. */
 enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const struct iforest_manifest *manifest,
-					      const struct iforest_run *run, unsigned value, const struct iforest_sidecar *sidecar);
+					      const struct iforest_run *run, unsigned value,
+					      const struct iforest_sidecar *sidecar);
 
 /* Can there be a row of the node? */
 bool iforest_node_is_counted(const uint8_t *node);
@@ -62,8 +63,8 @@ int64_t iforest_sample_until(const struct iforest_node_schema *fields, int64_t t
 
 /* A table that was looked for, kept for the nodes beside the one that was asked for. */
 struct iforest_counter_scan_table {
-	struct iforest_sidecar_name name;      /* level 0: none was looked for yet */
-	uint8_t *bytes;                      /* NULL: there is none */
+	struct iforest_sidecar_name name; /* level 0: none was looked for yet */
+	uint8_t *bytes;			  /* NULL: there is none */
 };
 
 struct iforest_counter_scan {
@@ -72,21 +73,21 @@ struct iforest_counter_scan {
 	struct iforest_store *store;
 	const struct iforest_node_schema *fields;
 	const struct iforest_filter *filter;
-	uint32_t request;                     /* bit v: of value column v */
-	struct iforest_entry ahead;          /* the first sample or node that no bucket has taken yet, if has_ahead */
+	uint32_t request;	    /* bit v: of value column v */
+	struct iforest_entry ahead; /* the first sample or node that no bucket has taken yet, if has_ahead */
 	bool has_ahead;
-	bool has_begun;                      /* the series has a row before the next bucket */
+	bool has_begun; /* the series has a row before the next bucket */
 	struct iforest_key window_end;
 
 	/* nodes by what is kept of them */
-	const struct iforest_sidecar *sidecar;   /* NULL: nothing is */
-	uint32_t asked;                      /* value columns of which it is asked for: at least one, for times */
+	const struct iforest_sidecar *sidecar; /* NULL: nothing is */
+	uint32_t asked;			       /* value columns of which it is asked for: at least one, for times */
 	struct iforest_node_taker taker;
 	struct iforest_counter_scan_table *tables; /* one a level and value column */
 	bool ahead_is_node;
-	uint64_t ahead_rows;                 /* of it: live entries, and what those of `asked` add */
+	uint64_t ahead_rows; /* of it: live entries, and what those of `asked` add */
 	struct iforest_counter_row ahead_node[IFOREST_MAX_VALUES];
-	uint64_t n_entries, n_nodes;         /* taken since the start, for tests */
+	uint64_t n_entries, n_nodes; /* taken since the start, for tests */
 
 	/* of the bucket */
 	uint64_t width;
@@ -97,15 +98,16 @@ struct iforest_counter_scan {
  * of the former. Ends with iforest_counter_scan_release(), which does nothing where memory is all zero.
  * Errors  IFOREST_NO_MEMORY. */
 enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t request,
-					   const struct iforest_filter *filter, struct iforest_store *store,
-					   const struct iforest_manifest *manifest,
-					   struct iforest_store *joined, const struct iforest_manifest *joined_manifest);
+					       const struct iforest_filter *filter, struct iforest_store *store,
+					       const struct iforest_manifest *manifest, struct iforest_store *joined,
+					       const struct iforest_manifest *joined_manifest);
 void iforest_counter_scan_release(struct iforest_counter_scan *counting);
 
 /* Has nodes of the index's runs taken from a sidecar store that keeps those of the value columns of `kept`; does nothing where these
  * are not all that are wanted. After the start; the counting and the sidecar store must stay in place.
  * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *sidecar, uint32_t kept);
+enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *sidecar,
+					     uint32_t kept);
 
 /* Turns to the samples of a series in [t0, t1), and finds the values that are carried in.
  * Cost    O(log N) a run and value column.
@@ -117,6 +119,6 @@ enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *count
  * Cost    as above; without a sidecar store linear in its samples.
  * Errors  as iforest_iterator_next(), those of the sidecar store; IFOREST_CORRUPT also where what is kept is not that of its node. */
 enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *counting, int64_t start, int64_t end,
-					    struct iforest_aggregate *aggregate, bool *found);
+						struct iforest_aggregate *aggregate, bool *found);
 
 #endif

@@ -6,20 +6,20 @@
 
 /* Does the page of nodes that is pinned on a level, if one is, have all of [from, to)? */
 static bool has_pinned(const struct iforest_fold *fold, unsigned level, const struct iforest_key *from,
-			  const struct iforest_key *to);
+		       const struct iforest_key *to);
 
 /* iforest_extremes_of_range() of the leaf page that is pinned. */
 static enum iforest_status extremes_of_leaf(struct iforest_fold *fold, const struct iforest_key *from,
-						    const struct iforest_key *to, const struct iforest_request *request,
-						    struct iforest_aggregate *aggregate, bool *is_narrow);
+					    const struct iforest_key *to, const struct iforest_request *request,
+					    struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* Is it one greatest value that is wanted, of a range of times of one series, without a filter, and the column one of which
  * pages may have maxima? Then the other is iforest_extremes_of_range() in a fraction of its instructions. */
-static bool is_single_maximum(const struct iforest_fold *fold, const struct iforest_key *from,
-				 const struct iforest_key *to, const struct iforest_request *request);
+static bool is_single_maximum(const struct iforest_fold *fold, const struct iforest_key *from, const struct iforest_key *to,
+			      const struct iforest_request *request);
 static enum iforest_status find_single_maximum(struct iforest_fold *fold, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_request *request,
-					    struct iforest_aggregate *aggregate, bool *is_narrow);
+					       const struct iforest_key *to, const struct iforest_request *request,
+					       struct iforest_aggregate *aggregate, bool *is_narrow);
 
 /* Nodes of a page that a bound cuts, and leaf pages. There are two, except on forged pages. */
 enum { IFOREST_MOST_CUT = 2 };
@@ -36,7 +36,7 @@ struct iforest_greatest_search {
 	const struct iforest_key *from, *to;
 	const struct iforest_request *request;
 	struct iforest_aggregate *aggregate;
-	struct iforest_extreme *best;      /* so far, in the aggregate */
+	struct iforest_extreme *best; /* so far, in the aggregate */
 	unsigned v;
 	struct iforest_greatest_cut leaves[IFOREST_MOST_CUT]; /* left to the end, when most is known */
 	unsigned n_leaves;
@@ -68,7 +68,7 @@ struct hunt {
 	const struct iforest_key *from, *to;
 	const struct iforest_request *request;
 	struct iforest_aggregate *aggregate;
-	struct cut_leaf *cut;     /* left to the end, when most is known */
+	struct cut_leaf *cut; /* left to the end, when most is known */
 	unsigned n_cut;
 	bool is_narrow;
 	const struct iforest_filter *remaining; /* NULL, or the filter where it keeps what is left of pages */
@@ -84,9 +84,9 @@ static bool is_in_range(const struct hunt *hunt, uint64_t series, const struct i
 /* A node of which all, some or no entries lie in the range and count. */
 struct judged {
 	const uint8_t *bytes; /* or of what is left of it */
-	bool is_inside;       /* all lie in the range */
+	bool is_inside;	      /* all lie in the range */
 	bool all_count;
-	bool is_of_series;    /* all are of the series of the range */
+	bool is_of_series; /* all are of the series of the range */
 };
 
 /* How the node's extreme stands to the best, as its value alone shows: greater than 0 is better. */
@@ -128,8 +128,9 @@ static bool look_at_node(struct hunt *hunt, const uint8_t *bytes, bool is_inside
 	const struct iforest_request *request = hunt->request;
 	struct iforest_aggregate *aggregate = hunt->aggregate;
 	const struct iforest_filter *filter = request->filter;
-	enum iforest_filter_class filter_class = iforest_node_rows(bytes) == 0 ? IFOREST_COUNTS_NONE :
-				       filter && !is_left ? filter->of_node(filter->context, bytes) : IFOREST_COUNTS_ALL;
+	enum iforest_filter_class filter_class = iforest_node_rows(bytes) == 0 ? IFOREST_COUNTS_NONE
+						 : filter && !is_left	       ? filter->of_node(filter->context, bytes)
+									       : IFOREST_COUNTS_ALL;
 	struct judged node = { .bytes = bytes, .is_inside = is_inside, .all_count = filter_class == IFOREST_COUNTS_ALL };
 	bool open = false;
 
@@ -212,7 +213,7 @@ static enum iforest_status search_leaf(struct hunt *hunt, const uint8_t *node, u
 
 	if (number >= fold->cursor.run->n_leaves)
 		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / fold->cursor.manifest->fanout);
+						     number / fold->cursor.manifest->fanout);
 	if (hunt->remaining)
 		status = iforest_filtered_leaf(&fold->cursor, number, hunt->remaining, &node, &known);
 	if (!status)
@@ -332,7 +333,7 @@ static enum iforest_status search_root(struct hunt *hunt)
 }
 
 static bool has_pinned(const struct iforest_fold *fold, unsigned level, const struct iforest_key *from,
-			  const struct iforest_key *to)
+		       const struct iforest_key *to)
 {
 	struct iforest_key last;
 
@@ -353,8 +354,8 @@ static unsigned level_of(const struct iforest_fold *fold, const struct iforest_k
 }
 
 static enum iforest_status extremes_of_leaf(struct iforest_fold *fold, const struct iforest_key *from,
-						    const struct iforest_key *to, const struct iforest_request *request,
-						    struct iforest_aggregate *aggregate, bool *is_narrow)
+					    const struct iforest_key *to, const struct iforest_request *request,
+					    struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	struct hunt hunt = { .fold = fold, .from = from, .to = to, .request = request, .aggregate = aggregate };
 	enum iforest_status status = search_blocks(&hunt);
@@ -364,11 +365,16 @@ static enum iforest_status extremes_of_leaf(struct iforest_fold *fold, const str
 }
 
 enum iforest_status iforest_extremes_of_range(struct iforest_fold *fold, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_request *request,
-					    struct iforest_aggregate *aggregate, bool *is_narrow)
+					      const struct iforest_key *to, const struct iforest_request *request,
+					      struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	struct cut_leaf cut[MOST_CUT];
-	struct hunt hunt = { .fold = fold, .from = from, .to = to, .request = request, .aggregate = aggregate, .cut = cut,
+	struct hunt hunt = { .fold = fold,
+			     .from = from,
+			     .to = to,
+			     .request = request,
+			     .aggregate = aggregate,
+			     .cut = cut,
 			     .remaining = request->filter && request->filter->filtered_nodes ? request->filter : NULL };
 	enum iforest_status status = IFOREST_OK;
 	unsigned level;
@@ -376,7 +382,8 @@ enum iforest_status iforest_extremes_of_range(struct iforest_fold *fold, const s
 	if (is_single_maximum(fold, from, to, request))
 		return find_single_maximum(fold, from, to, request, aggregate, is_narrow);
 	level = level_of(fold, from, to);
-	status = level > fold->cursor.run->n_levels ? search_root(&hunt) : search_page(&hunt, level, fold->cursor.path[level].number);
+	status = level > fold->cursor.run->n_levels ? search_root(&hunt)
+						    : search_page(&hunt, level, fold->cursor.path[level].number);
 	for (unsigned i = 0; i < hunt.n_cut && !status; i++)
 		if (look_at_node(&hunt, cut[i].node, false, false))
 			status = search_leaf(&hunt, cut[i].node, cut[i].number);
@@ -534,14 +541,13 @@ static enum iforest_status greatest_of_leaf(struct iforest_greatest_search *sear
 
 	if (number >= fold->cursor.run->n_leaves)
 		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / fold->cursor.manifest->fanout);
+						     number / fold->cursor.manifest->fanout);
 	status = iforest_cursor_pin(&fold->cursor, 0, number);
 	if (status)
 		return status;
 	maxima = fold->cursor.path[0].page.maxima;
 	if (!maxima || !iforest_leaf_has_maxima(&fold->cursor.leaf, maxima))
-		return extremes_of_leaf(fold, search->from, search->to, search->request, search->aggregate,
-						       &search->is_narrow);
+		return extremes_of_leaf(fold, search->from, search->to, search->request, search->aggregate, &search->is_narrow);
 	return maxima->series == search->from->series ? greatest_of_maxima(search, maxima) : IFOREST_OK;
 }
 
@@ -681,8 +687,8 @@ static bool has_node_maxima(const struct iforest_fold *fold, unsigned level)
 {
 	const struct iforest_pinned_page *pinned = &fold->cursor.path[level];
 
-	return pinned->page.maxima &&
-	       iforest_node_page_has_maxima(pinned->page.bytes, &pinned->header, &fold->cursor.manifest->fields, pinned->page.maxima);
+	return pinned->page.maxima && iforest_node_page_has_maxima(pinned->page.bytes, &pinned->header,
+								   &fold->cursor.manifest->fields, pinned->page.maxima);
 }
 
 /* The next range begins where this one ends, as a rule: below that node. */
@@ -691,8 +697,10 @@ static void prefetch_below(const struct iforest_greatest_search *search, unsigne
 	const struct iforest_fold *fold = search->fold;
 	const struct iforest_pager *pager = fold->cursor.store->pager;
 
-	if (level > 1 && pager->prefetch && !(fold->cursor.path[level - 1].is_pinned && fold->cursor.path[level - 1].number == number))
-		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, level - 1, number), true);
+	if (level > 1 && pager->prefetch &&
+	    !(fold->cursor.path[level - 1].is_pinned && fold->cursor.path[level - 1].number == number))
+		pager->prefetch(pager->context, &fold->cursor.run->place,
+				iforest_cursor_page_index(&fold->cursor, level - 1, number), true);
 }
 
 /* All nodes of a page are looked at before any is opened. */
@@ -765,19 +773,19 @@ static unsigned level_of_range(const struct iforest_greatest_search *search)
 	return level;
 }
 
-static bool is_single_maximum(const struct iforest_fold *fold, const struct iforest_key *from,
-				 const struct iforest_key *to, const struct iforest_request *request)
+static bool is_single_maximum(const struct iforest_fold *fold, const struct iforest_key *from, const struct iforest_key *to,
+			      const struct iforest_request *request)
 {
 	unsigned v = iforest_page_maxima_value(&fold->cursor.manifest->fields);
 
-	return v != IFOREST_NO_VALUE && request->values == 1u << v && request->no_mins >> v & 1 && !(request->no_maxs >> v & 1) &&
-	       !request->filter && from->series == to->series && !from->time_is_null && !to->time_is_null &&
-	       from->ref == INT64_MIN && to->ref == INT64_MIN;
+	return v != IFOREST_NO_VALUE && request->values == 1u << v && request->no_mins >> v & 1 &&
+	       !(request->no_maxs >> v & 1) && !request->filter && from->series == to->series && !from->time_is_null &&
+	       !to->time_is_null && from->ref == INT64_MIN && to->ref == INT64_MIN;
 }
 
 static enum iforest_status find_single_maximum(struct iforest_fold *fold, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_request *request,
-					    struct iforest_aggregate *aggregate, bool *is_narrow)
+					       const struct iforest_key *to, const struct iforest_request *request,
+					       struct iforest_aggregate *aggregate, bool *is_narrow)
 {
 	unsigned v = iforest_page_maxima_value(&fold->cursor.manifest->fields), level;
 	struct iforest_greatest_search search;
@@ -795,7 +803,8 @@ static enum iforest_status find_single_maximum(struct iforest_fold *fold, const 
 	if (iforest_cursor_leaf_has(&fold->cursor, from, to))
 		return greatest_of_maxima(&search, fold->cursor.path[0].page.maxima);
 	level = level_of_range(&search);
-	status = level > fold->cursor.run->n_levels ? search_root_maximum(&search) : search_page_maxima(&search, level, fold->cursor.path[level].number);
+	status = level > fold->cursor.run->n_levels ? search_root_maximum(&search)
+						    : search_page_maxima(&search, level, fold->cursor.path[level].number);
 	for (unsigned i = 0; i < search.n_leaves && !status; i++)
 		if (may_improve(&search, &search.leaves[i].greatest))
 			status = greatest_of_leaf(&search, search.leaves[i].number);

@@ -12,7 +12,7 @@
  * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies
  *           outside. */
 enum iforest_status iforest_extremes_of_range(struct iforest_fold *fold, const struct iforest_key *from,
-					    const struct iforest_key *to, const struct iforest_request *request,
-					    struct iforest_aggregate *aggregate, bool *is_narrow);
+					      const struct iforest_key *to, const struct iforest_request *request,
+					      struct iforest_aggregate *aggregate, bool *is_narrow);
 
 #endif

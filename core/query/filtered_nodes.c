@@ -38,8 +38,8 @@ void iforest_filtered_nodes_release(struct iforest_filtered_nodes *filtered_node
 	filtered_nodes->n_buckets = 0;
 }
 
-static struct iforest_filtered_page **bucket_of(const struct iforest_filtered_nodes *filtered_nodes, uint64_t run_id, unsigned level,
-						 uint64_t number)
+static struct iforest_filtered_page **bucket_of(const struct iforest_filtered_nodes *filtered_nodes, uint64_t run_id,
+						unsigned level, uint64_t number)
 {
 	/* run ids are random already */
 	return &filtered_nodes->buckets[(run_id + number + level * UINT64_C(0x9e3779b1)) & (filtered_nodes->n_buckets - 1)];
@@ -51,8 +51,8 @@ static bool is_of(const struct iforest_filtered_page *page, const struct iforest
 	       page->generation == place->generation;
 }
 
-struct iforest_filtered_page *iforest_filtered_nodes_find(struct iforest_filtered_nodes *filtered_nodes, const struct iforest_place *place,
-						       unsigned level, uint64_t number)
+struct iforest_filtered_page *iforest_filtered_nodes_find(struct iforest_filtered_nodes *filtered_nodes,
+							  const struct iforest_place *place, unsigned level, uint64_t number)
 {
 	struct iforest_filtered_page *page = filtered_nodes->last;
 
@@ -73,7 +73,7 @@ static bool grow(struct iforest_filtered_nodes *filtered_nodes)
 {
 	size_t n_before = filtered_nodes->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
 	struct iforest_filtered_page **before = filtered_nodes->buckets,
-				      **buckets = iforest_allocate(filtered_nodes->alloc, n_buckets * sizeof(void *));
+				     **buckets = iforest_allocate(filtered_nodes->alloc, n_buckets * sizeof(void *));
 
 	if (!buckets)
 		return false;
@@ -83,8 +83,8 @@ static bool grow(struct iforest_filtered_nodes *filtered_nodes)
 	filtered_nodes->n_buckets = n_buckets;
 	for (size_t b = 0; b < n_before; b++)
 		while (before[b]) {
-			struct iforest_filtered_page *page = before[b],
-						      **bucket = bucket_of(filtered_nodes, page->run_id, page->level, page->number);
+			struct iforest_filtered_page *page = before[b], **bucket = bucket_of(filtered_nodes, page->run_id,
+											     page->level, page->number);
 
 			before[b] = page->next;
 			page->next = *bucket;
@@ -94,9 +94,9 @@ static bool grow(struct iforest_filtered_nodes *filtered_nodes)
 	return true;
 }
 
-struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtered_nodes *filtered_nodes, const struct iforest_place *place,
-						  unsigned level, uint64_t number, unsigned n_items,
-						  const struct iforest_node_schema *fields)
+struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtered_nodes *filtered_nodes,
+							  const struct iforest_place *place, unsigned level, uint64_t number,
+							  unsigned n_items, const struct iforest_node_schema *fields)
 {
 	size_t n_head = sizeof(struct iforest_filtered_page) + (level > 0 ? n_items * sizeof(uint64_t) : 0);
 	size_t n_bytes = n_head + n_items * (level > 0 ? fields->node_bytes : sizeof(struct iforest_block_gone));
@@ -110,11 +110,17 @@ struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtere
 	if (!page)
 		return NULL;
 	bucket = bucket_of(filtered_nodes, place->run_id, level, number);
-	*page = (struct iforest_filtered_page){ .next = *bucket, .run_id = place->run_id, .generation = place->generation,
-					    .number = number, .level = level, .n_items = n_items, .n_bytes = n_bytes,
-					    .version = filtered_nodes->version, .n_keys = IFOREST_NOT_KNOWN,
-					    .blocks = level > 0 ? NULL : (struct iforest_block_gone *)(void *)(page + 1),
-					    .nodes = level > 0 ? (uint8_t *)page + n_head : NULL };
+	*page = (struct iforest_filtered_page){ .next = *bucket,
+						.run_id = place->run_id,
+						.generation = place->generation,
+						.number = number,
+						.level = level,
+						.n_items = n_items,
+						.n_bytes = n_bytes,
+						.version = filtered_nodes->version,
+						.n_keys = IFOREST_NOT_KNOWN,
+						.blocks = level > 0 ? NULL : (struct iforest_block_gone *)(void *)(page + 1),
+						.nodes = level > 0 ? (uint8_t *)page + n_head : NULL };
 	for (unsigned k = 0; k < n_items && level > 0; k++)
 		page->n_gone[k] = IFOREST_NOT_KNOWN;
 	*bucket = page;
@@ -195,7 +201,8 @@ static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct 
 		filtered_page->blocks[b] = (struct iforest_block_gone){ .entries = live & ~counting };
 		filtered_page->n_entries = (uint16_t)(filtered_page->n_entries + iforest_popcount(live & ~counting));
 		if (!status && counting != live)
-			status = iforest_cursor_report_leaf(cursor, sum_up(&reader, live & counting, &filtered_page->blocks[b]));
+			status =
+				iforest_cursor_report_leaf(cursor, sum_up(&reader, live & counting, &filtered_page->blocks[b]));
 	}
 	if (!status)
 		filtered_page->n_keys = n_keys;
@@ -204,7 +211,7 @@ static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct 
 
 /* Holds a leaf page without what does not count of it, which n_keys keys do not. */
 static enum iforest_status pin_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter,
-				     uint64_t n_keys, bool *known)
+				    uint64_t n_keys, bool *known)
 {
 	struct iforest_filtered_nodes *filtered_nodes = filter->filtered_nodes;
 	const struct iforest_place *place = &cursor->run->place;
@@ -214,14 +221,14 @@ static enum iforest_status pin_leaf(struct iforest_cursor *cursor, uint64_t numb
 	*known = false;
 	if (number >= cursor->run->n_leaves)
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / cursor->manifest->fanout);
+						     number / cursor->manifest->fanout);
 	status = iforest_cursor_pin(cursor, 0, number);
 	if (status)
 		return status;
 	filtered_page = iforest_filtered_nodes_find(filtered_nodes, place, 0, number);
 	if (!filtered_page && !filtered_nodes->is_fixed)
 		filtered_page = iforest_filtered_nodes_make(filtered_nodes, place, 0, number, cursor->leaf.header.n_items,
-						    &cursor->manifest->fields);
+							    &cursor->manifest->fields);
 	if (!filtered_page)
 		return IFOREST_OK;
 	if (filtered_page->n_items != cursor->leaf.header.n_items)
@@ -285,19 +292,21 @@ static void bring_up_to_date(struct iforest_filtered_page *filtered_page, const 
 {
 	for (unsigned k = 0; k < filtered_page->n_items; k++)
 		if (filtered_page->n_gone[k] != IFOREST_NOT_KNOWN &&
-		    filtered_page->n_gone[k] != filter->n_gone(filter->context, filtered_page->nodes + (size_t)k * fields->node_bytes))
+		    filtered_page->n_gone[k] !=
+			    filter->n_gone(filter->context, filtered_page->nodes + (size_t)k * fields->node_bytes))
 			filtered_page->n_gone[k] = IFOREST_NOT_KNOWN;
 	filtered_page->version = filter->filtered_nodes->version;
 }
 
 /* That of the node page of the level that is pinned; NULL where there is none. */
 static struct iforest_filtered_page *filtered_page_of(struct iforest_cursor *cursor, unsigned level,
-					      const struct iforest_filter *filter)
+						      const struct iforest_filter *filter)
 {
 	struct iforest_filtered_nodes *filtered_nodes = filter->filtered_nodes;
 	const struct iforest_pinned_page *pinned = &cursor->path[level];
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
-	struct iforest_filtered_page *found = iforest_filtered_nodes_find(filtered_nodes, &cursor->run->place, level, pinned->number);
+	struct iforest_filtered_page *found =
+		iforest_filtered_nodes_find(filtered_nodes, &cursor->run->place, level, pinned->number);
 
 	if (found && found->n_items != pinned->header.n_items)
 		return NULL; /* on forged pages */
@@ -305,17 +314,19 @@ static struct iforest_filtered_page *filtered_page_of(struct iforest_cursor *cur
 		return found && found->version == filtered_nodes->version ? found : NULL;
 	if (found && found->version != filtered_nodes->version)
 		bring_up_to_date(found, filter, fields);
-	return found ? found : iforest_filtered_nodes_make(filtered_nodes, &cursor->run->place, level, pinned->number,
-						       pinned->header.n_items, fields);
+	return found ? found
+		     : iforest_filtered_nodes_make(filtered_nodes, &cursor->run->place, level, pinned->number,
+						   pinned->header.n_items, fields);
 }
 
 /* *n_keys: of them that do not count. */
 static enum iforest_status find_filtered_page(struct iforest_cursor *cursor, unsigned level, uint64_t i,
-					  const struct iforest_filter *filter, const uint8_t **node, uint64_t *n_keys)
+					      const struct iforest_filter *filter, const uint8_t **node, uint64_t *n_keys)
 {
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	unsigned k = (unsigned)(i % cursor->manifest->fanout);
-	struct iforest_filtered_page *filtered_page = level <= cursor->run->n_levels ? filtered_page_of(cursor, level, filter) : NULL;
+	struct iforest_filtered_page *filtered_page =
+		level <= cursor->run->n_levels ? filtered_page_of(cursor, level, filter) : NULL;
 	const uint8_t *whole = *node;
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 	bool known = true;
@@ -342,7 +353,7 @@ static enum iforest_status find_filtered_page(struct iforest_cursor *cursor, uns
 }
 
 enum iforest_status iforest_filtered_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
-					     const struct iforest_filter *filter, const uint8_t **node)
+					  const struct iforest_filter *filter, const uint8_t **node)
 {
 	uint64_t n_keys;
 
@@ -359,8 +370,8 @@ const uint8_t *iforest_filtered_node_if_known(struct iforest_cursor *cursor, uns
 	return filtered_page->nodes + (size_t)k * cursor->manifest->fields.node_bytes;
 }
 
-enum iforest_status iforest_filtered_leaf(struct iforest_cursor *cursor, uint64_t number,
-						  const struct iforest_filter *filter, const uint8_t **node, bool *known)
+enum iforest_status iforest_filtered_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter,
+					  const uint8_t **node, bool *known)
 {
 	const uint8_t *whole = *node;
 	uint64_t n_keys;

@@ -22,17 +22,17 @@
 #define IFOREST_FILTERED_NODES_BYTES ((size_t)64 << 20)
 
 struct iforest_filtered_page {
-	struct iforest_filtered_page *next;      /* of its bucket */
+	struct iforest_filtered_page *next;  /* of its bucket */
 	uint64_t run_id, generation, number; /* of the page */
-	unsigned level, n_items;             /* blocks or nodes */
+	unsigned level, n_items;	     /* blocks or nodes */
 	unsigned n_pins;
 	size_t n_bytes;
-	uint64_t version;                    /* of a node page: when n_gone was last looked at */
-	uint64_t n_keys;                     /* of a leaf page, in its range, that do not count: IFOREST_NOT_KNOWN at first; */
-	uint16_t n_entries;                  /* those of them that are live entries of it */
-	struct iforest_block_gone *blocks;   /* of a leaf page: n_items */
-	uint8_t *nodes;                      /* of a node page: n_items of fields->node_bytes */
-	uint64_t n_gone[];                   /* and how many keys of each did not count; IFOREST_NOT_KNOWN: not computed */
+	uint64_t version;		   /* of a node page: when n_gone was last looked at */
+	uint64_t n_keys;		   /* of a leaf page, in its range, that do not count: IFOREST_NOT_KNOWN at first; */
+	uint16_t n_entries;		   /* those of them that are live entries of it */
+	struct iforest_block_gone *blocks; /* of a leaf page: n_items */
+	uint8_t *nodes;			   /* of a node page: n_items of fields->node_bytes */
+	uint64_t n_gone[];		   /* and how many keys of each did not count; IFOREST_NOT_KNOWN: not computed */
 };
 
 #define IFOREST_NOT_KNOWN UINT64_MAX
@@ -40,10 +40,10 @@ struct iforest_filtered_page {
 struct iforest_filtered_nodes {
 	const struct iforest_alloc *alloc;
 	struct iforest_filtered_page **buckets; /* n_buckets lists, a power of two, as many as there are pages or more */
-	struct iforest_filtered_page *last;     /* that was found last, or NULL */
+	struct iforest_filtered_page *last;	/* that was found last, or NULL */
 	size_t n_buckets, n_pages, n_bytes, most_bytes;
-	uint64_t version;                   /* counts the times that more was taken out */
-	bool is_fixed;                      /* several threads read: nothing is added or changed */
+	uint64_t version; /* counts the times that more was taken out */
+	bool is_fixed;	  /* several threads read: nothing is added or changed */
 };
 
 /* Keeps nothing yet. alloc must outlive it. */
@@ -58,14 +58,14 @@ static inline void iforest_filtered_nodes_outdate(struct iforest_filtered_nodes 
 
 /* That of a page, if there is one, perhaps of an older version; it stays until the next iforest_filtered_nodes_make(), and as long
  * as its n_holds is not 0. */
-struct iforest_filtered_page *iforest_filtered_nodes_find(struct iforest_filtered_nodes *filtered_nodes, const struct iforest_place *place,
-						  unsigned level, uint64_t number);
+struct iforest_filtered_page *iforest_filtered_nodes_find(struct iforest_filtered_nodes *filtered_nodes,
+							  const struct iforest_place *place, unsigned level, uint64_t number);
 
 /* Makes one, which was not there, of which nothing is known. NULL without memory. Where all would take more than may be kept,
  * those that nobody holds are forgotten. */
-struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtered_nodes *filtered_nodes, const struct iforest_place *place,
-						  unsigned level, uint64_t number, unsigned n_items,
-						  const struct iforest_node_schema *fields);
+struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtered_nodes *filtered_nodes,
+							  const struct iforest_place *place, unsigned level, uint64_t number,
+							  unsigned n_items, const struct iforest_node_schema *fields);
 
 /* ---- Filtered nodes and leaf pages at a cursor ---- */
 
@@ -74,7 +74,7 @@ struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtere
  * Requires  the filter keeps remainders. The same for the next.
  * Cost      the first time, all leaf pages below of which some entries do not count; then none. */
 enum iforest_status iforest_filtered_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
-					     const struct iforest_filter *filter, const uint8_t **node);
+					  const struct iforest_filter *filter, const uint8_t **node);
 
 /* That of node k of the page that is pinned on a level, if it is known. Cost: a search in memory. */
 const uint8_t *iforest_filtered_node_if_known(struct iforest_cursor *cursor, unsigned level, unsigned k,
@@ -82,7 +82,7 @@ const uint8_t *iforest_filtered_node_if_known(struct iforest_cursor *cursor, uns
 
 /* iforest_filtered_node() of the node of a leaf page, and of the page itself, which if some entries of it do not count is
  * held, without them. *known: that could be had, and the filter need not be asked; else *node is as it was. */
-enum iforest_status iforest_filtered_leaf(struct iforest_cursor *cursor, uint64_t number,
-						  const struct iforest_filter *filter, const uint8_t **node, bool *known);
+enum iforest_status iforest_filtered_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter,
+					  const uint8_t **node, bool *known);
 
 #endif

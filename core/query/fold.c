@@ -8,32 +8,34 @@
  * *done is false where it has to go on from where the cursor then stands.
  * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
 static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
-					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
-					      bool *done);
+				      const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done);
 
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
  * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
 struct edges {
 	uint32_t seen_firsts, seen_time;     /* a first row of column v, a time: later ones do not matter */
 	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
-	struct { unsigned level; uint64_t i; } last[IFOREST_MAX_VALUES], last_time;
-	bool has_nodes;                      /* a node was used: so the range is wide, and the next one too, as a rule */
+	struct {
+		unsigned level;
+		uint64_t i;
+	} last[IFOREST_MAX_VALUES], last_time;
+	bool has_nodes; /* a node was used: so the range is wide, and the next one too, as a rule */
 	/* of a fold by what is left of pages, what was asked: what is passed on has no filter. NULL: of others */
 	const struct iforest_request *asked;
 };
 
 /* Passes what of the leaf page in which the cursor stands lies before the key. */
 static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
-					     const struct iforest_request *request, struct edges *edges,
-					     struct iforest_aggregate *aggregate);
+				     const struct iforest_request *request, struct edges *edges,
+				     struct iforest_aggregate *aggregate);
 
 /* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
  * Cost  a page a level where a first or last row is looked into. */
 static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
-					     const struct iforest_request *request, struct edges *edges,
-					     struct iforest_aggregate *aggregate);
+				     const struct iforest_request *request, struct edges *edges,
+				     struct iforest_aggregate *aggregate);
 static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct edges *edges,
-					      struct iforest_aggregate *aggregate);
+				      struct iforest_aggregate *aggregate);
 
 static void forget(struct iforest_fold *fold)
 {
@@ -103,7 +105,8 @@ void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *
 	at = (unsigned)(leaf->number - first);
 	next = iforest_cursor_last_node(&fold->cursor, 1, at, key, true);
 	if (next != at)
-		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, first + next), true);
+		pager->prefetch(pager->context, &fold->cursor.run->place,
+				iforest_cursor_page_index(&fold->cursor, 0, first + next), true);
 }
 
 /* Begins to fetch what will be needed of a leaf page that is in memory: the block in which the key belongs, and the summaries
@@ -119,8 +122,8 @@ static void prefetch_block(const struct iforest_fold *fold, uint64_t number, con
 		pager->peek(pager->context, &run->place, iforest_cursor_page_index(&fold->cursor, 0, number), &n_bytes);
 	unsigned block, n_blocks;
 
-	if (!bytes || iforest_leaf_open(&leaf, &fold->cursor.manifest->fields, bytes, n_bytes, run->place.run_id, (uint32_t)number,
-					true, &what))
+	if (!bytes || iforest_leaf_open(&leaf, &fold->cursor.manifest->fields, bytes, n_bytes, run->place.run_id,
+					(uint32_t)number, true, &what))
 		return;
 	n_blocks = leaf.header.n_items;
 	block = iforest_leaf_find_block(&leaf, key);
@@ -145,7 +148,8 @@ static uint64_t locate_in_next_row(const struct iforest_fold *fold, const struct
 
 	if (last >= first + fold->cursor.manifest->fanout || first >= fold->cursor.run->n_leaves)
 		return UINT64_MAX;
-	page = pager->peek(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 1, number), &n_bytes);
+	page = pager->peek(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 1, number),
+			   &n_bytes);
 	if (!page || iforest_node_page_check(page, n_bytes, fields, fold->cursor.run->place.run_id, 1, (uint32_t)number, true,
 					     &header, &what))
 		return UINT64_MAX;
@@ -184,10 +188,11 @@ void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_k
 
 	if (!pager->peek || !nodes->is_pinned)
 		return;
-	if (fold->prefetched_siblings != nodes->number + 1 && nodes->number + 1 < fold->cursor.run->n_leaves / fold->cursor.manifest->fanout) {
+	if (fold->prefetched_siblings != nodes->number + 1 &&
+	    nodes->number + 1 < fold->cursor.run->n_leaves / fold->cursor.manifest->fanout) {
 		fold->prefetched_siblings = nodes->number + 1;
-		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 1, nodes->number + 1),
-			      false);
+		pager->prefetch(pager->context, &fold->cursor.run->place,
+				iforest_cursor_page_index(&fold->cursor, 1, nodes->number + 1), false);
 	}
 	fold->expected[0] = fold->expected[1];
 	fold->expected[1] = fold->expected[2];
@@ -201,7 +206,8 @@ void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_k
 	fold->expected[2].key = *key;
 	fold->expected[2].leaf_number = number;
 	if (number != UINT64_MAX && number != last)
-		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, number), false);
+		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, number),
+				false);
 }
 
 /* ---- Whole nodes, and the first and last rows under them ---- */
@@ -246,7 +252,7 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_fold *fold, unsigned
 			return iforest_cursor_report_leaf(&fold->cursor, status);
 	}
 	return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0,
-				    fold->cursor.path[0].number);
+					     fold->cursor.path[0].number);
 }
 
 /* Finds the first or last node of the page under node i of a level that has such an entry; *i becomes its number. */
@@ -271,8 +277,9 @@ static enum iforest_status find_edge_node(struct iforest_fold *fold, unsigned le
 			return IFOREST_OK;
 		}
 	}
-	return status ? status : iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
-						      level - 1, *i);
+	return status ? status
+		      : iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT,
+						      "the page lacks the row that its node promises", level - 1, *i);
 }
 
 /* Holds a leaf page, without what does not count of it. */
@@ -284,7 +291,7 @@ static enum iforest_status pin_edge_leaf(struct iforest_fold *fold, uint64_t num
 
 	if (number >= fold->cursor.run->n_leaves)
 		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / fold->cursor.manifest->fanout);
+						     number / fold->cursor.manifest->fanout);
 	if (filter)
 		status = iforest_cursor_node(&fold->cursor, 1, number, &node);
 	if (filter && !status)
@@ -380,8 +387,7 @@ static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, 
 	return status;
 }
 
-static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct edges *edges,
-					   struct iforest_aggregate *aggregate)
+static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct edges *edges, struct iforest_aggregate *aggregate)
 {
 	static const struct iforest_request times = { .times = true };
 	enum iforest_status status = IFOREST_OK;
@@ -404,12 +410,13 @@ static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct ed
 /* What of the leaf page that is pinned counts. Its node may say it for all of its entries, which then need not be asked about:
  * unless just a few are asked for, of this page for the first time. */
 static enum iforest_status classify_leaf(struct iforest_fold *fold, const struct iforest_filter *filter, bool is_few,
-				      enum iforest_filter_class *filter_class)
+					 enum iforest_filter_class *filter_class)
 {
 	const uint8_t *node;
 	enum iforest_status status;
 
-	if (filter && is_few && fold->classified_leaf != fold->cursor.leaf_number && fold->asked_leaf != fold->cursor.leaf_number) {
+	if (filter && is_few && fold->classified_leaf != fold->cursor.leaf_number &&
+	    fold->asked_leaf != fold->cursor.leaf_number) {
 		fold->asked_leaf = fold->cursor.leaf_number;
 		*filter_class = IFOREST_COUNTS_SOME;
 		return IFOREST_OK;
@@ -434,8 +441,9 @@ static enum iforest_status fold_most_of_leaf(struct iforest_fold *fold, const st
 
 	fold->cursor.reader_is_open = false;
 	if (!status)
-		status = iforest_cursor_report_leaf(&fold->cursor, iforest_leaf_subtract(&fold->cursor.leaf, node, &fold->cursor.reader, request,
-										  aggregate, done));
+		status = iforest_cursor_report_leaf(&fold->cursor,
+						    iforest_leaf_subtract(&fold->cursor.leaf, node, &fold->cursor.reader,
+									  request, aggregate, done));
 	fold->n_nodes_folded += *done;
 	return status;
 }
@@ -451,7 +459,8 @@ static enum iforest_status split_leaf(struct iforest_fold *fold, const struct if
 
 	fold->rest.leaf_number = UINT64_MAX;
 	if (status)
-		return iforest_cursor_report_corrupt(&fold->cursor, status, "a packed column is wrong", 0, fold->cursor.leaf_number);
+		return iforest_cursor_report_corrupt(&fold->cursor, status, "a packed column is wrong", 0,
+						     fold->cursor.leaf_number);
 	if (cut->block == leaf->header.n_items) {
 		iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 		return IFOREST_OK;
@@ -522,16 +531,19 @@ static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned bloc
 
 	if (block < fold->cursor.block || (block == fold->cursor.block && entry <= from))
 		return IFOREST_OK;
-	status = classify_leaf(fold, request->filter, block - fold->cursor.block < fold->cursor.leaf.header.n_items / 8u, &filter_class);
+	status = classify_leaf(fold, request->filter, block - fold->cursor.block < fold->cursor.leaf.header.n_items / 8u,
+			       &filter_class);
 	if (filter_class == IFOREST_COUNTS_ALL)
 		asked.filter = NULL;
-	if (!status && filter_class == IFOREST_COUNTS_MOST && fold->cursor.block == 0 && from == 0 && block == fold->cursor.leaf.header.n_items)
+	if (!status && filter_class == IFOREST_COUNTS_MOST && fold->cursor.block == 0 && from == 0 &&
+	    block == fold->cursor.leaf.header.n_items)
 		status = fold_most_of_leaf(fold, request, aggregate, &done);
 	done = done || filter_class == IFOREST_COUNTS_NONE;
 	sums_alone = iforest_wants_sums_alone(&asked, &fold->cursor.manifest->fields);
 	if (!done)
 		iforest_leaf_prefetch(&fold->cursor.leaf, fold->cursor.block, block);
-	for (unsigned b = fold->cursor.block; !done && b <= block && b < fold->cursor.leaf.header.n_items && !status; b++, from = 0) {
+	for (unsigned b = fold->cursor.block; !done && b <= block && b < fold->cursor.leaf.header.n_items && !status;
+	     b++, from = 0) {
 		unsigned to;
 		uint64_t counted = 0;
 
@@ -541,8 +553,8 @@ static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned bloc
 		to = b == block ? entry : fold->cursor.reader.block.n;
 		if (from >= to)
 			continue;
-		status = iforest_cursor_report_leaf(&fold->cursor, iforest_block_fold(&fold->cursor.reader, from, to, &asked, aggregate,
-									      &counted));
+		status = iforest_cursor_report_leaf(&fold->cursor, iforest_block_fold(&fold->cursor.reader, from, to, &asked,
+										      aggregate, &counted));
 		/* rows of this block come after those of any node folded before */
 		if (counted) {
 			edges->seen_time = 1;
@@ -576,8 +588,9 @@ static enum iforest_status fold_end(struct iforest_fold *fold, const uint8_t *no
 		return IFOREST_OK;
 	iforest_sums_add_node(&all, node, fields, request->values);
 	iforest_cursor_read_block(&fold->cursor, fold->cursor.block);
-	status = iforest_cursor_report_leaf(&fold->cursor, iforest_leaf_sums_from(&fold->cursor.leaf, &all, &fold->cursor.reader, fold->cursor.entry,
-									  request->values, &rest));
+	status =
+		iforest_cursor_report_leaf(&fold->cursor, iforest_leaf_sums_from(&fold->cursor.leaf, &all, &fold->cursor.reader,
+										 fold->cursor.entry, request->values, &rest));
 	if (!status)
 		iforest_sums_add_to_aggregate(&rest, request, aggregate);
 	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
@@ -585,8 +598,8 @@ static enum iforest_status fold_end(struct iforest_fold *fold, const uint8_t *no
 }
 
 static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
-					     const struct iforest_request *request, struct edges *edges,
-					     struct iforest_aggregate *aggregate)
+				     const struct iforest_request *request, struct edges *edges,
+				     struct iforest_aggregate *aggregate)
 {
 	bool is_below, is_at_start = fold->cursor.block == 0 && fold->cursor.entry == 0, done = false, known = true;
 	struct iforest_key first, last;
@@ -601,8 +614,7 @@ static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct ifo
 	is_below = iforest_key_compare(&last, key) < 0;
 	done = is_below ? fold_rest(fold, request, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
 	if (!done && edges->asked)
-		status = iforest_filtered_leaf(&fold->cursor, fold->cursor.leaf_number, edges->asked->filter, &node,
-						       &known);
+		status = iforest_filtered_leaf(&fold->cursor, fold->cursor.leaf_number, edges->asked->filter, &node, &known);
 	if (!known)
 		request = edges->asked;
 	if (!status && !done && !is_below && edges->has_nodes && is_at_start)
@@ -626,9 +638,9 @@ struct passing {
 	struct iforest_fold *fold;
 	const struct iforest_key *key;
 	const struct iforest_request *request;
-	bool of_value;             /* of nodes: has the first value column sums, wanted or not? */
+	bool of_value; /* of nodes: has the first value column sums, wanted or not? */
 	struct iforest_sums sums;
-	bool is_declined;          /* a leaf page is not what its node says: it has to be folded entry by entry */
+	bool is_declined; /* a leaf page is not what its node says: it has to be folded entry by entry */
 };
 
 static const uint8_t *node_at(const struct iforest_fold *fold, unsigned level, unsigned k)
@@ -671,11 +683,12 @@ static bool is_passed(const struct passing *passing, const uint8_t *node)
 static unsigned last_node(const struct passing *passing, unsigned level, unsigned low)
 {
 	const struct iforest_fold *fold = passing->fold;
-	uint64_t expected = fold->expected[0].leaf_number, first = fold->cursor.path[level].number * fold->cursor.manifest->fanout;
+	uint64_t expected = fold->expected[0].leaf_number,
+		 first = fold->cursor.path[level].number * fold->cursor.manifest->fanout;
 	bool is_expected = level == 1 && expected != UINT64_MAX && expected > first;
 
-	return iforest_cursor_last_node_near(&fold->cursor, level, low, is_expected ? (unsigned)(expected - first) : 0, passing->key,
-					     false);
+	return iforest_cursor_last_node_near(&fold->cursor, level, low, is_expected ? (unsigned)(expected - first) : 0,
+					     passing->key, false);
 }
 
 /* Sees to it that the page with node i of a level is pinned; *k: the node's number in it. */
@@ -794,7 +807,8 @@ static enum iforest_status cut_leaf(struct passing *passing, const struct ifores
 	if (!status && (block < fold->cursor.block || (block == fold->cursor.block && entry <= fold->cursor.entry)))
 		return IFOREST_OK; /* the key lies behind */
 	if (!status)
-		status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, entry, passing->request->values, &rest);
+		status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, entry, passing->request->values,
+						&rest);
 	if (status)
 		return iforest_cursor_report_leaf(&fold->cursor, status);
 	iforest_sums_add(&passing->sums, left);
@@ -820,7 +834,8 @@ static enum iforest_status find_rest(struct passing *passing, const struct ifore
 	if (passing->is_declined)
 		return IFOREST_OK;
 	iforest_cursor_read_block(&fold->cursor, fold->cursor.block);
-	status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, fold->cursor.entry, passing->request->values, rest);
+	status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, fold->cursor.entry,
+					passing->request->values, rest);
 	return iforest_cursor_report_leaf(&fold->cursor, status);
 }
 
@@ -895,7 +910,7 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 	stand_before(fold, i, span);
 	if (i >= fold->cursor.run->n_leaves)
 		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    i / fold->cursor.manifest->fanout);
+						     i / fold->cursor.manifest->fanout);
 	return cut_leaf(passing, &all, &all);
 }
 
@@ -943,11 +958,12 @@ static enum iforest_status pass_rows(struct passing *passing)
 			return status;
 		if (!is_passed(passing, node_at(fold, level, pinned->header.n_items - 1u))) {
 			stand_before(fold, i, span);
-			return iforest_cursor_begins_before(&fold->cursor, level, k, passing->key, false) ?
-				       go_along(passing, level, k, span) :
-				       IFOREST_OK;
+			return iforest_cursor_begins_before(&fold->cursor, level, k, passing->key, false)
+				       ? go_along(passing, level, k, span)
+				       : IFOREST_OK;
 		}
-		row = iforest_fold_page(fold, level)->after_node == k ? iforest_fold_page(fold, level)->after : row_of(passing, level, k, pinned->header.n_items);
+		row = iforest_fold_page(fold, level)->after_node == k ? iforest_fold_page(fold, level)->after
+								      : row_of(passing, level, k, pinned->header.n_items);
 		iforest_sums_add(&passing->sums, &row);
 		i = pinned->number + 1;
 		span *= fanout;
@@ -957,11 +973,12 @@ static enum iforest_status pass_rows(struct passing *passing)
 }
 
 static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
-					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
-					      bool *done)
+				      const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
 {
 	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
-	struct passing passing = { .fold = fold, .key = key, .request = request,
+	struct passing passing = { .fold = fold,
+				   .key = key,
+				   .request = request,
 				   .of_value = fields->n_values > 0 && fields->value_types[0] == IFOREST_INT64 };
 	enum iforest_status status = IFOREST_OK;
 	bool is_there = false;
@@ -980,8 +997,8 @@ static enum iforest_status sums_until(struct iforest_fold *fold, const struct if
 /* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it
  * without the others can be had, and becomes *node. */
 static enum iforest_status classify_whole(struct iforest_fold *fold, unsigned level, uint64_t i,
-				       const struct iforest_filter *filter, const struct edges *edges,
-				       const uint8_t **node, enum iforest_filter_class *filter_class)
+					  const struct iforest_filter *filter, const struct edges *edges, const uint8_t **node,
+					  enum iforest_filter_class *filter_class)
 {
 	const uint8_t *left = edges->asked ? *node : NULL;
 	enum iforest_status status = IFOREST_OK;
@@ -990,14 +1007,15 @@ static enum iforest_status classify_whole(struct iforest_fold *fold, unsigned le
 		status = iforest_filtered_node(&fold->cursor, level, i, edges->asked->filter, &left);
 	if (left)
 		*node = left;
-	*filter_class = left ? IFOREST_COUNTS_ALL : iforest_filter_class_of_node(edges->asked ? edges->asked->filter : filter, *node);
+	*filter_class =
+		left ? IFOREST_COUNTS_ALL : iforest_filter_class_of_node(edges->asked ? edges->asked->filter : filter, *node);
 	return status;
 }
 
 /* Whether node i of the level may be used whole: it lies below the key, and so on. */
 static enum iforest_status classify_node(struct iforest_fold *fold, unsigned level, uint64_t i, const struct iforest_key *key,
-				      const struct iforest_filter *filter, const struct edges *edges,
-				      const uint8_t **node, enum iforest_filter_class *filter_class)
+					 const struct iforest_filter *filter, const struct edges *edges, const uint8_t **node,
+					 enum iforest_filter_class *filter_class)
 {
 	struct iforest_key last;
 	enum iforest_status status = iforest_cursor_node(&fold->cursor, level, i, node);
@@ -1006,7 +1024,8 @@ static enum iforest_status classify_node(struct iforest_fold *fold, unsigned lev
 	if (status)
 		return status;
 	last = iforest_node_last(*node);
-	return iforest_key_compare(&last, key) < 0 ? classify_whole(fold, level, i, filter, edges, node, filter_class) : IFOREST_OK;
+	return iforest_key_compare(&last, key) < 0 ? classify_whole(fold, level, i, filter, edges, node, filter_class)
+						   : IFOREST_OK;
 }
 
 static bool is_mixed(enum iforest_filter_class filter_class)
@@ -1076,7 +1095,8 @@ static enum iforest_status pass_leaf(struct iforest_fold *fold, const struct ifo
 	enum iforest_status status = fold_leaf(fold, key, request, edges, aggregate);
 
 	if (!status && fold->cursor.leaf_number == leaf_number)
-		status = iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
+		status = iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "entries are out of order", 0,
+						       leaf_number);
 	return status;
 }
 
@@ -1087,7 +1107,8 @@ static enum iforest_status fold_row(struct iforest_fold *fold, const struct ifor
 				    struct iforest_aggregate *aggregate)
 {
 	const struct iforest_pager *pager = fold->cursor.store->pager;
-	uint64_t fanout = fold->cursor.manifest->fanout, number = fold->cursor.leaf_number / fanout, first = number * fanout, end;
+	uint64_t fanout = fold->cursor.manifest->fanout, number = fold->cursor.leaf_number / fanout, first = number * fanout,
+		 end;
 	enum iforest_status status = iforest_cursor_pin(&fold->cursor, 1, number);
 
 	if (status || fold->cursor.leaf_number - first >= fold->cursor.path[1].header.n_items)
@@ -1095,7 +1116,8 @@ static enum iforest_status fold_row(struct iforest_fold *fold, const struct ifor
 	end = first + iforest_cursor_last_node(&fold->cursor, 1, (unsigned)(fold->cursor.leaf_number - first), key, false);
 	end = end < fold->cursor.run->n_leaves ? end : fold->cursor.run->n_leaves - 1; /* a forged page may claim more */
 	if (pager->borrow && pager->prefetch)
-		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, end), false);
+		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, end),
+				false);
 	while (!status && fold->cursor.leaf_number < end) {
 		const uint8_t *node = iforest_node_at(fold->cursor.path[1].page.bytes, &fold->cursor.manifest->fields,
 						      (unsigned)(fold->cursor.leaf_number - first));
@@ -1115,7 +1137,8 @@ static enum iforest_status fold_row(struct iforest_fold *fold, const struct ifor
 
 static bool is_within_row(const struct iforest_fold *fold)
 {
-	return fold->cursor.block == 0 && fold->cursor.entry == 0 && fold->cursor.leaf_number % fold->cursor.manifest->fanout != 0;
+	return fold->cursor.block == 0 && fold->cursor.entry == 0 &&
+	       fold->cursor.leaf_number % fold->cursor.manifest->fanout != 0;
 }
 
 /* First and last rows are looked for in what is left of the pages under a node. Where that may have been forgotten, and nothing
@@ -1128,7 +1151,7 @@ static bool goes_by_filtered_nodes(const struct iforest_request *request)
 }
 
 enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct iforest_key *key,
-					      const struct iforest_request *request, struct iforest_aggregate *aggregate)
+				       const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	struct edges edges = { .seen_firsts = 0 };
 	struct iforest_request without = *request;
@@ -1155,8 +1178,8 @@ enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct i
 }
 
 enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct iforest_key *key,
-					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
-					      unsigned *level, uint64_t *number, bool *at_end)
+				      const struct iforest_request *request, struct iforest_aggregate *aggregate,
+				      unsigned *level, uint64_t *number, bool *at_end)
 {
 	struct edges edges = { .seen_firsts = 0 };
 	enum iforest_status status = IFOREST_OK;

@@ -9,9 +9,9 @@
 
 /* What is known of a page that the cursor has pinned, for as long as it stays pinned. */
 struct iforest_fold_page {
-	uint64_t opening;                  /* of that page (cursor.h); 0: none */
-	unsigned reached;                  /* the node, or block, where the last range of iforest_extremes_of_range() ended */
-	unsigned after_node;               /* `after` is the sum of its nodes from this one on; UINT_MAX: not known */
+	uint64_t opening;    /* of that page (cursor.h); 0: none */
+	unsigned reached;    /* the node, or block, where the last range of iforest_extremes_of_range() ended */
+	unsigned after_node; /* `after` is the sum of its nodes from this one on; UINT_MAX: not known */
 	struct iforest_sums after;
 };
 
@@ -19,7 +19,7 @@ struct iforest_fold_page {
 struct iforest_fold {
 	struct iforest_cursor cursor;
 	struct iforest_fold_page pages[IFOREST_MAX_LEVELS + 1];
-	unsigned reached_entry;            /* of the block that was read last, a guess: where the last range of extremes ended */
+	unsigned reached_entry; /* of the block that was read last, a guess: where the last range of extremes ended */
 	/* the filter's class of leaf page classified_leaf, UINT64_MAX for none yet; between two seeks a fold has one filter or
 	 * none */
 	uint64_t classified_leaf, asked_leaf; /* asked_leaf: one of which a small part was asked for, without that */
@@ -32,9 +32,12 @@ struct iforest_fold {
 		struct iforest_aggregate aggregate;
 	} rest;
 	/* The next three positions, as far as pinned node pages tell. */
-	struct { struct iforest_key key; uint64_t leaf_number; } expected[3]; /* UINT64_MAX: not known */
-	uint64_t prefetched_siblings;      /* node page that the pager was told of last */
-	uint64_t n_nodes_folded;           /* since init, for tests and EXPLAIN */
+	struct {
+		struct iforest_key key;
+		uint64_t leaf_number;
+	} expected[3];		      /* UINT64_MAX: not known */
+	uint64_t prefetched_siblings; /* node page that the pager was told of last */
+	uint64_t n_nodes_folded;      /* since init, for tests and EXPLAIN */
 };
 
 /* As those of the cursor (cursor.h). A fold's cursor is moved by these alone, or by steps between a release and a seek. */
@@ -58,15 +61,15 @@ static inline struct iforest_fold_page *iforest_fold_page(struct iforest_fold *f
  * Requires  every entry passed over is of one series and the times of all or none are NULL, if request->times, firsts or
  *           lasts. */
 enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct iforest_key *key,
-					      const struct iforest_request *request, struct iforest_aggregate *aggregate);
+				       const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
 /* One step of that fold: the next node that it uses whole, or what it takes of one leaf page; all of them add up to what it
  * gives. Where nothing counts the aggregate stays as it is. *level and *number say which node, or leaf page (level 0). *at_end:
  * the key was reached.
  * Requires  as above; not request->firsts or lasts. */
 enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct iforest_key *key,
-					      const struct iforest_request *request, struct iforest_aggregate *aggregate,
-					      unsigned *level, uint64_t *number, bool *at_end);
+				      const struct iforest_request *request, struct iforest_aggregate *aggregate,
+				      unsigned *level, uint64_t *number, bool *at_end);
 
 /* Tells the pager which page holds the position that will be asked for next, somewhat after the present one, as far as node
  * pages that are pinned tell. */

@@ -53,11 +53,12 @@ static enum iforest_status look_back(struct iforest_gap_reader *reader)
 enum iforest_status iforest_gap_start(struct iforest_gap_reader *reader, const struct iforest_gap_question *question)
 {
 	const struct iforest_window *window = &question->window;
-	struct iforest_iterator_question all = { .from = iforest_key_at(question->series, window->has_t0 ? window->t0 : INT64_MIN),
-					     .to = iforest_key_nulls(question->series),
-					     .filter = question->filter,
-					     .takes_nodes = true,
-					     .node_width = question->longer_than };
+	struct iforest_iterator_question all = { .from = iforest_key_at(question->series,
+									window->has_t0 ? window->t0 : INT64_MIN),
+						 .to = iforest_key_nulls(question->series),
+						 .filter = question->filter,
+						 .takes_nodes = true,
+						 .node_width = question->longer_than };
 	enum iforest_status status = IFOREST_OK;
 
 	reader->question = *question;

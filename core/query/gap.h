@@ -15,12 +15,12 @@
 #include "core/query/scan.h"
 
 struct iforest_gap {
-	int64_t start, end;  /* [start, end), start < end */
+	int64_t start, end; /* [start, end), start < end */
 };
 
 struct iforest_gap_question {
 	uint64_t series;
-	struct iforest_window window;        /* gaps that have a part in it */
+	struct iforest_window window; /* gaps that have a part in it */
 	uint64_t longer_than;
 	const struct iforest_filter *filter; /* as iforest_iterator has it */
 };
@@ -30,7 +30,7 @@ struct iforest_gap_reader {
 	struct iforest_iterator walk;
 	struct iforest_gap_question question;
 	const struct iforest_node_schema *fields;
-	bool has_before;                     /* an entry, and when all so far are over */
+	bool has_before; /* an entry, and when all so far are over */
 	int64_t latest_end;
 	bool is_at_end;
 };

@@ -2,8 +2,8 @@
 
 #include "core/run/cursor.h"
 
-void iforest_run_iterator_init(struct iforest_run_iterator *walk, struct iforest_store *store, const struct iforest_manifest *manifest,
-			   const struct iforest_run *run)
+void iforest_run_iterator_init(struct iforest_run_iterator *walk, struct iforest_store *store,
+			       const struct iforest_manifest *manifest, const struct iforest_run *run)
 {
 	walk->question = NULL;
 	iforest_cursor_init(&walk->cursor, store, manifest, run);
@@ -229,14 +229,14 @@ static enum iforest_status find_block(struct iforest_run_iterator *walk)
 
 		if (walk->leaf_is_open && walk->n_blocks_left > 0) {
 			walk->n_blocks_left--;
-			status = enter_block(walk, walk->question->descends ? walk->n_blocks_left :
-									      n_blocks - 1 - walk->n_blocks_left);
+			status = enter_block(walk, walk->question->descends ? walk->n_blocks_left
+									    : n_blocks - 1 - walk->n_blocks_left);
 			continue;
 		}
 		if (walk->leaf_is_open) {
 			walk->leaf_is_open = false;
-			walk->is_at_end = walk->question->descends ? walk->leaf_number-- == 0 :
-								     ++walk->leaf_number == walk->cursor.run->n_leaves;
+			walk->is_at_end = walk->question->descends ? walk->leaf_number-- == 0
+								   : ++walk->leaf_number == walk->cursor.run->n_leaves;
 		}
 		status = find_leaf(walk);
 		if (status || walk->is_at_end || walk->has_node)
@@ -256,7 +256,8 @@ static enum iforest_status check_order(struct iforest_run_iterator *walk, const 
 	int order = walk->has_given ? iforest_key_compare(key, &walk->last_given) : 0;
 
 	if (walk->has_given && (walk->question->descends ? order >= 0 : order <= 0))
-		return iforest_cursor_report_corrupt(&walk->cursor, IFOREST_CORRUPT, "entries are out of order", 0, walk->leaf_number);
+		return iforest_cursor_report_corrupt(&walk->cursor, IFOREST_CORRUPT, "entries are out of order", 0,
+						     walk->leaf_number);
 	walk->last_given = *key;
 	walk->has_given = true;
 	return IFOREST_OK;
@@ -332,7 +333,7 @@ static enum iforest_status add_runs(struct iforest_iterator *walk, struct ifores
 }
 
 enum iforest_status iforest_iterator_init(struct iforest_iterator *walk, struct iforest_store *store,
-				      const struct iforest_manifest *manifest)
+					  const struct iforest_manifest *manifest)
 {
 	enum iforest_status status;
 
@@ -347,7 +348,7 @@ enum iforest_status iforest_iterator_init(struct iforest_iterator *walk, struct 
 }
 
 enum iforest_status iforest_iterator_join(struct iforest_iterator *walk, struct iforest_store *store,
-				      const struct iforest_manifest *manifest)
+					  const struct iforest_manifest *manifest)
 {
 	return add_runs(walk, store, manifest, true);
 }

@@ -22,14 +22,14 @@ struct iforest_node_taker {
 struct iforest_iterator_question {
 	/* those whose keys lie in [from, to): to go on after an entry, its key with the next ref */
 	struct iforest_key from, to;
-	bool descends;                       /* the last of them first */
+	bool descends; /* the last of them first */
 	struct iforest_value_predicate match;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 	/* forward and without a match: a node of one series, nothing of which is removed and all of which */
 	bool takes_nodes;
-	uint64_t node_width;                 /* counts, is given whole, if its times are at most so far apart */
+	uint64_t node_width;			/* counts, is given whole, if its times are at most so far apart */
 	const struct iforest_node_taker *taker; /* NULL: none; forward, without a match and takes_nodes */
-	uint32_t values;                     /* bit v, of those the index has: value v is to be given where it is there */
+	uint32_t values;			/* bit v, of those the index has: value v is to be given where it is there */
 };
 
 struct iforest_run_iterator {
@@ -38,23 +38,23 @@ struct iforest_run_iterator {
 	bool is_started, is_at_end;
 	/* where the walk stands: a leaf page under which entries may be, and the block of it that is being given */
 	uint64_t leaf_number;
-	bool leaf_is_open;                   /* the page has been entered */
-	bool leaf_is_inside;                 /* of [from, to) as a whole */
-	bool leaf_is_judged;                 /* the filter lets all of its entries count */
-	unsigned n_blocks_left;              /* of the page, beside the one being given */
-	uint64_t left;                       /* of that one: entries not given yet */
+	bool leaf_is_open;	/* the page has been entered */
+	bool leaf_is_inside;	/* of [from, to) as a whole */
+	bool leaf_is_judged;	/* the filter lets all of its entries count */
+	unsigned n_blocks_left; /* of the page, beside the one being given */
+	uint64_t left;		/* of that one: entries not given yet */
 	struct iforest_key last_given;
 	bool has_given;
 	struct iforest_key stretch_end;
-	bool has_node;                       /* one is to be given whole: */
+	bool has_node; /* one is to be given whole: */
 	struct iforest_key node_first, node_last;
-	int64_t node_end;                    /* the latest end under it, or the latest time where the index keeps no ends */
-	bool gave_node;                      /* what was given last is one: the entry has no more than the node's first key */
+	int64_t node_end; /* the latest end under it, or the latest time where the index keeps no ends */
+	bool gave_node;	  /* what was given last is one: the entry has no more than the node's first key */
 };
 
 /* store, manifest and run must outlive the walk and stay in place. */
-void iforest_run_iterator_init(struct iforest_run_iterator *walk, struct iforest_store *store, const struct iforest_manifest *manifest,
-			   const struct iforest_run *run);
+void iforest_run_iterator_init(struct iforest_run_iterator *walk, struct iforest_store *store,
+			       const struct iforest_manifest *manifest, const struct iforest_run *run);
 
 /* Starts at the beginning, without opening a page. The question must stay as it is until the next start. */
 void iforest_run_iterator_start(struct iforest_run_iterator *walk, const struct iforest_iterator_question *question);
@@ -87,16 +87,16 @@ void iforest_run_iterator_release(struct iforest_run_iterator *walk);
 struct iforest_iterator_head {
 	struct iforest_run_iterator run;
 	bool is_joined;
-	bool is_found;                       /* entry is the next one; else `bound` does not come after that */
+	bool is_found; /* entry is the next one; else `bound` does not come after that */
 	struct iforest_key bound;
 	struct iforest_entry entry;
 };
 
 struct iforest_iterator {
 	struct iforest_store *store;
-	struct iforest_iterator_head *heads;     /* one a run */
+	struct iforest_iterator_head *heads; /* one a run */
 	uint32_t n_heads;
-	struct iforest_priority_queue heap;            /* of those that may still have something, by what they give next */
+	struct iforest_priority_queue heap;		   /* of those that may still have something, by what they give next */
 	struct iforest_iterator_question question, joined; /* joined: the same without the filter */
 	struct iforest_key stretch_end;
 };
@@ -104,13 +104,13 @@ struct iforest_iterator {
 /* store and manifest must outlive the walk, and the manifest must stay as it is.
  * Errors  IFOREST_NO_MEMORY; then the walk holds nothing. */
 enum iforest_status iforest_iterator_init(struct iforest_iterator *walk, struct iforest_store *store,
-				      const struct iforest_manifest *manifest);
+					  const struct iforest_manifest *manifest);
 void iforest_iterator_release(struct iforest_iterator *walk);
 
 /* Adds the runs of another store, as iforest_scan_join() does: the filter is not asked about them. Before the first start.
  * Errors  IFOREST_NO_MEMORY; then the walk is as it was. */
 enum iforest_status iforest_iterator_join(struct iforest_iterator *walk, struct iforest_store *store,
-				      const struct iforest_manifest *manifest);
+					  const struct iforest_manifest *manifest);
 
 /* Turns to a question, which is copied; what its filter points to must stay. Opens no page. The walk must stay in place from
  * here on. */

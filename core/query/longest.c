@@ -9,10 +9,10 @@ struct iforest_longest_search {
 	struct iforest_longest *longest;
 	struct iforest_cursor *cursor;
 	uint32_t run;
-	unsigned duration;           /* value column */
+	unsigned duration; /* value column */
 	int64_t from, to;
 	struct iforest_extreme best;
-	bool found;                  /* a span overlaps it */
+	bool found; /* a span overlaps it */
 };
 
 /* Does a span end after the time? */
@@ -71,7 +71,7 @@ static enum iforest_status longest_search_leaf(struct iforest_longest_search *se
 
 /* Keeps a node all of whose spans start before that time, if one may be open then. */
 static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					 const uint8_t *node, int64_t time);
+					const uint8_t *node, int64_t time);
 
 /* Offers the longest of the spans that were kept and are open where the bucket begins. The search's run and cursor are
  * others afterwards. */
@@ -107,7 +107,9 @@ static enum iforest_status longest_row(struct iforest_longest_search *search, un
 	enum iforest_status status = iforest_block_pick(reader, IFOREST_REFS, i, &ref);
 
 	*row = (struct iforest_extreme){ .value.integer = reader->block.values[search->duration][i],
-		.time = reader->block.times[i], .ref = ref, .is_set = true };
+					 .time = reader->block.times[i],
+					 .ref = ref,
+					 .is_set = true };
 	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
@@ -187,8 +189,10 @@ static enum iforest_status search_maxima(struct iforest_longest_search *search, 
 		if (peak->latest_end < search->from || (search->best.is_set && peak->value < search->best.value.integer))
 			continue;
 		if (peak->time < search->to && iforest_longest_overlaps(search, peak->time, peak->value))
-			iforest_longest_offer(search, &(struct iforest_extreme){ .value.integer = peak->value, .time = peak->time,
-									      .ref = peak->ref, .is_set = true });
+			iforest_longest_offer(search, &(struct iforest_extreme){ .value.integer = peak->value,
+										 .time = peak->time,
+										 .ref = peak->ref,
+										 .is_set = true });
 		else
 			others |= UINT32_C(1) << b;
 	}
@@ -305,10 +309,13 @@ static enum iforest_status push(struct iforest_longest *longest, const struct if
 }
 
 static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					 const uint8_t *node, int64_t time)
+					const uint8_t *node, int64_t time)
 {
-	struct iforest_longest_item item = { .kind = IFOREST_LONGEST_NODE, .run = search->run, .level = level, .number = number,
-		.latest_end = iforest_node_latest_end(node, &search->cursor->manifest->fields) };
+	struct iforest_longest_item item = { .kind = IFOREST_LONGEST_NODE,
+					     .run = search->run,
+					     .level = level,
+					     .number = number,
+					     .latest_end = iforest_node_latest_end(node, &search->cursor->manifest->fields) };
 
 	if (has_ended(&item, time) || iforest_node_rows(node) == 0 ||
 	    !iforest_longest_has_series(node, search->longest->series))
@@ -340,15 +347,21 @@ static enum iforest_status keep_spans(struct iforest_longest_search *search, uns
 }
 
 static enum iforest_status keep_maxima(struct iforest_longest_search *search, const struct iforest_page_maxima *maxima,
-				      const struct iforest_longest_item *page)
+				       const struct iforest_longest_item *page)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	for (unsigned b = 0; b < maxima->n && !status; b++) {
 		const struct iforest_peak *peak = &maxima->blocks[b];
-		struct iforest_longest_item item = { .kind = IFOREST_LONGEST_BLOCK, .run = page->run, .number = page->number,
-			.block = b, .is_ours = true, .latest_end = peak->latest_end,
-			.longest = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true } };
+		struct iforest_longest_item item = {
+			.kind = IFOREST_LONGEST_BLOCK,
+			.run = page->run,
+			.number = page->number,
+			.block = b,
+			.is_ours = true,
+			.latest_end = peak->latest_end,
+			.longest = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true }
+		};
 
 		if (peak->value > 0 && !has_ended(&item, search->from))
 			status = push(search->longest, &item, search->from);
@@ -364,7 +377,7 @@ static enum iforest_status open_leaf(struct iforest_longest_search *search, cons
 
 	if (item->number >= cursor->run->n_leaves)
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    item->number / cursor->manifest->fanout);
+						     item->number / cursor->manifest->fanout);
 	status = iforest_cursor_pin(cursor, 0, item->number);
 	if (status)
 		return status;
@@ -409,8 +422,8 @@ static enum iforest_status longest_look_back(struct iforest_longest_search *sear
 	while (!status && heap->n > 0) {
 		struct iforest_longest_item item = longest->items[heap->items[0]];
 		bool ended = has_ended(&item, search->from);
-		bool is_open = item.is_ours &&
-			iforest_longest_outlives(item.longest.time, item.longest.value.integer, search->from);
+		bool is_open =
+			item.is_ours && iforest_longest_outlives(item.longest.time, item.longest.value.integer, search->from);
 
 		if (is_open) {
 			iforest_longest_offer(search, &item.longest);
@@ -643,8 +656,10 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 	longest_forget(longest);
 	to = iforest_key_at(series, bucketing->window.t1);
 	for (uint32_t r = 0; r < longest->n_runs && !status; r++) {
-		struct iforest_longest_search search = { .longest = longest, .cursor = &longest->scan->folds[r].cursor, .run = r,
-					 .duration = longest->scan->manifest->fields.duration_value };
+		struct iforest_longest_search search = { .longest = longest,
+							 .cursor = &longest->scan->folds[r].cursor,
+							 .run = r,
+							 .duration = longest->scan->manifest->fields.duration_value };
 		struct iforest_key from = iforest_key_at(series, longest->start);
 		uint64_t end = 0;
 
@@ -662,7 +677,8 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 static enum iforest_status answer(struct iforest_longest *longest, struct iforest_extreme *row, bool *found)
 {
 	struct iforest_longest_search search = { .longest = longest,
-		.duration = longest->scan->manifest->fields.duration_value, .from = longest->start };
+						 .duration = longest->scan->manifest->fields.duration_value,
+						 .from = longest->start };
 	bool after_all;
 	enum iforest_status status;
 
@@ -680,7 +696,8 @@ static enum iforest_status answer(struct iforest_longest *longest, struct ifores
 	return status;
 }
 
-enum iforest_status iforest_longest_next(struct iforest_longest *longest, int64_t *bucket, struct iforest_extreme *row, bool *found)
+enum iforest_status iforest_longest_next(struct iforest_longest *longest, int64_t *bucket, struct iforest_extreme *row,
+					 bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 

@@ -18,22 +18,22 @@ enum iforest_longest_kind { IFOREST_LONGEST_SPAN, IFOREST_LONGEST_BLOCK, IFOREST
 
 struct iforest_longest_item {
 	enum iforest_longest_kind kind;
-	struct iforest_extreme longest;  /* the span, or the longest under it */
-	int64_t latest_end;          /* of no span; INT64_MAX stands for any later one */
-	uint64_t number;             /* of a node of its level, or of a block's leaf page */
-	uint32_t run, next;          /* next: of the items that are free */
+	struct iforest_extreme longest; /* the span, or the longest under it */
+	int64_t latest_end;		/* of no span; INT64_MAX stands for any later one */
+	uint64_t number;		/* of a node of its level, or of a block's leaf page */
+	uint32_t run, next;		/* next: of the items that are free */
 	unsigned level, block;
-	bool is_ours;                /* the longest is known to be a span of this series, with a time */
+	bool is_ours; /* the longest is known to be a span of this series, with a time */
 };
 
 struct iforest_longest {
 	struct iforest_scan *scan;
-	struct iforest_cursor *behind;  /* one a run, for nodes that were passed; the scan's cursors are those that go on */
-	uint64_t *passed;               /* one a run: leaf pages before that have been looked at as wholes */
+	struct iforest_cursor *behind; /* one a run, for nodes that were passed; the scan's cursors are those that go on */
+	uint64_t *passed;	       /* one a run: leaf pages before that have been looked at as wholes */
 	uint32_t n_runs;
 	struct iforest_longest_item *items;
 	uint32_t n_items, n_reserved, free;
-	uint32_t n_to_clear;            /* items in the heap from which on it is cleared of what has ended */
+	uint32_t n_to_clear; /* items in the heap from which on it is cleared of what has ended */
 	struct iforest_priority_queue heap;
 	struct iforest_bucketing bucketing;
 	uint64_t series;

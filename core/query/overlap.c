@@ -5,7 +5,7 @@
 /* The filter that collects what the overlap looks for, to be kept at that place; `inner` says which entries count at all,
  * NULL: all. */
 static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
-							const struct iforest_filter *inner);
+						       const struct iforest_filter *inner);
 
 enum { NO_SLOT = UINT32_MAX, FIRST_RESERVED = 16 };
 
@@ -35,9 +35,11 @@ static bool is_longer(const void *context, uint32_t slot_a, uint32_t slot_b)
 
 void iforest_open_spans_init(struct iforest_open_spans *open, const struct iforest_alloc *alloc, bool wants_longest)
 {
-	*open = (struct iforest_open_spans){ .alloc = alloc, .wants_longest = wants_longest, .free = NO_SLOT,
-		.by_end = { .comes_before = ends_before, .context = open },
-		.by_duration = { .comes_before = is_longer, .context = open } };
+	*open = (struct iforest_open_spans){ .alloc = alloc,
+					     .wants_longest = wants_longest,
+					     .free = NO_SLOT,
+					     .by_end = { .comes_before = ends_before, .context = open },
+					     .by_duration = { .comes_before = is_longer, .context = open } };
 }
 
 void iforest_open_spans_release(struct iforest_open_spans *open)
@@ -140,8 +142,9 @@ void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 fro
 	if (open->by_duration.n > 0) {
 		const struct iforest_open_span *longest = span_at(open, open->by_duration.items[0]);
 
-		stretch->longest = (struct iforest_extreme){ .value.integer = longest->duration, .time = longest->time,
-							 .ref = longest->ref, .is_set = true };
+		stretch->longest = (struct iforest_extreme){
+			.value.integer = longest->duration, .time = longest->time, .ref = longest->ref, .is_set = true
+		};
 	}
 	while (by_end->n > 0 && end_of(span_at(open, by_end->items[0])) <= to) {
 		stretch->inside += end_of(span_at(open, by_end->items[0])) - from;
@@ -292,10 +295,11 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 }
 
 static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
-							const struct iforest_filter *inner)
+						       const struct iforest_filter *inner)
 {
-	return (struct iforest_overlap_filter){ .overlap = overlap, .inner = inner,
-		.filter = { .context = place, .of_node = of_node, .of_entries = of_entries } };
+	return (struct iforest_overlap_filter){ .overlap = overlap,
+						.inner = inner,
+						.filter = { .context = place, .of_node = of_node, .of_entries = of_entries } };
 }
 
 /* ---- Bucket by bucket ---- */
@@ -447,8 +451,8 @@ static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t 
 	}
 	*bucket = 0; /* the first of n, be it an empty interval, of which t0 is no part */
 	if (*found)
-		return bucketing->mode == IFOREST_STEP ? iforest_bucket_of(bucketing, bucketing->window.t0, bucket) :
-							 IFOREST_OK;
+		return bucketing->mode == IFOREST_STEP ? iforest_bucket_of(bucketing, bucketing->window.t0, bucket)
+						       : IFOREST_OK;
 	overlap->is_done = !overlap->has_next;
 	return overlap->is_done ? IFOREST_OK : bucket_of_next_start(overlap, bucket, found);
 }

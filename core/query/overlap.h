@@ -31,17 +31,17 @@ struct iforest_open_slot {
 struct iforest_open_spans {
 	const struct iforest_alloc *alloc;
 	bool wants_longest;
-	struct iforest_open_slot *slots;  /* what the heaps have numbers of */
+	struct iforest_open_slot *slots; /* what the heaps have numbers of */
 	uint32_t n_slots, n_reserved;
-	uint32_t free;                    /* first slot to use again, UINT32_MAX: none */
-	struct iforest_priority_queue by_end;       /* the earliest end first; its n are the spans that are open */
-	struct iforest_priority_queue by_duration;  /* the longest first, also some that have ended */
+	uint32_t free;				   /* first slot to use again, UINT32_MAX: none */
+	struct iforest_priority_queue by_end;	   /* the earliest end first; its n are the spans that are open */
+	struct iforest_priority_queue by_duration; /* the longest first, also some that have ended */
 };
 
 /* What the open spans are to a stretch of time. */
 struct iforest_stretch {
 	uint64_t n;
-	iforest_int128 inside;      /* time units, added up over the n spans */
+	iforest_int128 inside; /* time units, added up over the n spans */
 	/* value: its duration. Of several the earliest, then the lowest ref. Not set where not wanted */
 	struct iforest_extreme longest;
 };
@@ -72,34 +72,34 @@ void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 fro
 struct iforest_overlap_filter {
 	struct iforest_filter filter;
 	struct iforest_overlap *overlap;
-	const struct iforest_filter *inner;  /* which entries count at all; NULL: all */
+	const struct iforest_filter *inner; /* which entries count at all; NULL: all */
 };
 
 struct iforest_overlap {
 	struct iforest_scan *scan;
-	unsigned duration;                   /* value column */
+	unsigned duration; /* value column */
 
 	/* set by the caller, before a start */
 	struct iforest_bucketing bucketing;  /* checked with iforest_bucketing_check() */
 	const struct iforest_filter *filter; /* of the entries in the scan's own runs; NULL: all live ones count */
 	bool wants_inside, wants_longest;    /* the time inside, the longest span; their number comes with any */
-	bool longest_alone;                  /* wants_longest, and of their number whether it is 0. Not with wants_inside */
+	bool longest_alone;		     /* wants_longest, and of their number whether it is 0. Not with wants_inside */
 
 	struct iforest_overlap_filter own, joined;
 	struct iforest_open_spans open;
 	struct iforest_longest longest;
-	bool is_longest;                     /* the series is answered by it */
+	bool is_longest; /* the series is answered by it */
 	bool is_done;
-	bool has_next;                       /* entries from next_start on have not been passed */
+	bool has_next; /* entries from next_start on have not been passed */
 	int64_t next_start;
-	bool has_bucket;                     /* last_bucket was looked at */
+	bool has_bucket; /* last_bucket was looked at */
 	int64_t last_bucket;
 
 	/* what the filter looks for */
-	bool is_searching;                   /* spans open at the window's start, nothing else */
-	bool has_bound;                      /* collect spans that end after */
+	bool is_searching; /* spans open at the window's start, nothing else */
+	bool has_bound;	   /* collect spans that end after */
 	int64_t bound;
-	iforest_int128 beyond;               /* of those collected, what lies after the bound */
+	iforest_int128 beyond;			 /* of those collected, what lies after the bound */
 	struct iforest_value_aggregate negative; /* n and max of the spans with a negative duration */
 };
 

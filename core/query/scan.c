@@ -16,14 +16,14 @@ static inline bool iforest_scan_may_hold(const struct iforest_run *run, const st
 
 /* What a cursor is asked for: runs that were joined have a filter of their own. *joined is room for it. */
 static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
-						 const struct iforest_request *request, struct iforest_request *joined);
+						const struct iforest_request *request, struct iforest_request *joined);
 
 /* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
-				      const struct iforest_request *request, struct iforest_aggregate *aggregate);
+				     const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
 static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
-					      const struct iforest_request *request, struct iforest_request *joined)
+						const struct iforest_request *request, struct iforest_request *joined)
 {
 	if (request->filter == scan->joined_filter || fold->cursor.store == scan->store)
 		return request;
@@ -32,9 +32,8 @@ static const struct iforest_request *request_of(const struct iforest_scan *scan,
 	return joined;
 }
 
-static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_fold *fold,
-				      const struct iforest_key *to, const struct iforest_request *request,
-				      struct iforest_aggregate *aggregate)
+static enum iforest_status fold_until(const struct iforest_scan *scan, struct iforest_fold *fold, const struct iforest_key *to,
+				      const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	struct iforest_request joined;
 
@@ -42,7 +41,7 @@ static enum iforest_status fold_until(const struct iforest_scan *scan, struct if
 }
 
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
-				    const struct iforest_request *request, struct iforest_aggregate *aggregate)
+				     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -70,8 +69,9 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 			continue;
 		/* unnoticed, a forged page could hold those here for ever who go on from bucket to bucket */
 		if (iforest_key_compare(&key, &scan->reached) < 0)
-			return iforest_cursor_report_corrupt(&scan->active[a]->cursor, IFOREST_CORRUPT, "entries are out of order", 0,
-						    scan->active[a]->cursor.leaf_number);
+			return iforest_cursor_report_corrupt(&scan->active[a]->cursor, IFOREST_CORRUPT,
+							     "entries are out of order", 0,
+							     scan->active[a]->cursor.leaf_number);
 		scan->active[n_left++] = scan->active[a];
 		if (!*found || key.time < *time)
 			*time = key.time;
@@ -111,8 +111,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 }
 
 /* Of the run's entries before `end`, the last one's time, if it is of that series. */
-static enum iforest_status latest_of_run(struct iforest_fold *fold, const struct iforest_key *end, int64_t *time,
-					 bool *found)
+static enum iforest_status latest_of_run(struct iforest_fold *fold, const struct iforest_key *end, int64_t *time, bool *found)
 {
 	const struct iforest_block *block = NULL;
 	bool at_start = false;
@@ -310,8 +309,8 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 		bool is_narrow_here;
 
 		status = iforest_extremes_of_range(scan->active[a], &scan->reached, to,
-						 request_of(scan, scan->active[a], &scan->request, &all), aggregate,
-						 &is_narrow_here);
+						   request_of(scan, scan->active[a], &scan->request, &all), aggregate,
+						   &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
 	}
 	scan->reached = *to;
@@ -513,7 +512,8 @@ static bool go_on_to_nulls(struct iforest_scan_cover *pieces)
 	return true;
 }
 
-enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, struct iforest_scan_cover_part *piece, bool *found)
+enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, struct iforest_scan_cover_part *piece,
+					    bool *found)
 {
 	const struct iforest_scan *scan = pieces->scan;
 	enum iforest_status status = IFOREST_OK;
@@ -534,8 +534,7 @@ enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, s
 		if (piece->is_joined)
 			request.filter = NULL;
 		iforest_aggregate_clear(&piece->aggregate, scan->manifest->fields.n_values);
-		status = iforest_fold_step(fold, &to, &request, &piece->aggregate, &piece->level, &piece->number,
-						   &at_end);
+		status = iforest_fold_step(fold, &to, &request, &piece->aggregate, &piece->level, &piece->number, &at_end);
 		*found = !status && piece->aggregate.n_rows > 0;
 		pieces->at += at_end;
 	}

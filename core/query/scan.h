@@ -28,20 +28,20 @@
 struct iforest_scan {
 	struct iforest_store *store;
 	const struct iforest_manifest *manifest;
-	struct iforest_bucketing bucketing;  /* set by the caller, checked with iforest_bucketing_check() */
-	struct iforest_request request;        /* set by the caller; its filter is asked about the scan's own runs */
+	struct iforest_bucketing bucketing; /* set by the caller, checked with iforest_bucketing_check() */
+	struct iforest_request request;	    /* set by the caller; its filter is asked about the scan's own runs */
 	/* set by the caller: of runs that joined; NULL: all their live entries count */
 	const struct iforest_filter *joined_filter;
-	struct iforest_fold *folds;          /* one a run */
-	struct iforest_fold **active;        /* those that have entries of the series in the window */
+	struct iforest_fold *folds;   /* one a run */
+	struct iforest_fold **active; /* those that have entries of the series in the window */
 	uint32_t n_folds, n_active;
-	struct iforest_key end;              /* of the window, or of the series' timed entries */
+	struct iforest_key end; /* of the window, or of the series' timed entries */
 	uint64_t series;
-	struct iforest_key reached;          /* all before it has been passed */
-	bool is_placed;                      /* the cursors stand there; else they have to be sought */
-	bool is_dense;                       /* the next bucket is expected to have entries, and many */
+	struct iforest_key reached; /* all before it has been passed */
+	bool is_placed;		    /* the cursors stand there; else they have to be sought */
+	bool is_dense;		    /* the next bucket is expected to have entries, and many */
 	bool is_done;
-	bool has_bucket;                     /* last_bucket was given, or is passed over; it ends where the scan has come to */
+	bool has_bucket; /* last_bucket was given, or is passed over; it ends where the scan has come to */
 	int64_t last_bucket;
 };
 
@@ -106,18 +106,18 @@ uint64_t iforest_scan_nodes(const struct iforest_scan *scan);
 
 struct iforest_scan_cover_part {
 	const struct iforest_run *run;
-	bool is_joined;      /* of a run that was joined to the scan */
-	unsigned level;      /* of a node that is used whole, 1 stands over a leaf page; 0: entries of one leaf page */
-	uint64_t number;     /* of the node on its level; of the leaf page */
-	bool time_is_null;   /* entries without a time */
+	bool is_joined;	   /* of a run that was joined to the scan */
+	unsigned level;	   /* of a node that is used whole, 1 stands over a leaf page; 0: entries of one leaf page */
+	uint64_t number;   /* of the node on its level; of the leaf page */
+	bool time_is_null; /* entries without a time */
 	struct iforest_aggregate aggregate; /* of what is wanted; n_rows is not 0. firsts and lasts are never set */
 };
 
 struct iforest_scan_cover {
 	struct iforest_scan *scan;
 	struct iforest_request request;
-	uint32_t at;         /* among the scan's active cursors */
-	bool in_nulls;       /* the timed entries have been passed */
+	uint32_t at;   /* among the scan's active cursors */
+	bool in_nulls; /* the timed entries have been passed */
 };
 
 /* Requires  a scan that was started on a series, with bucketing.mode IFOREST_WHOLE. It must be started again for another
@@ -131,6 +131,7 @@ void iforest_scan_cover_start(struct iforest_scan_cover *pieces, struct iforest_
  * Cost    all pieces together open the pages that the answer would; where times are wanted, a node with removed entries one
  *         more a level.
  * Errors  as iforest_cursor_seek(). */
-enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, struct iforest_scan_cover_part *piece, bool *found);
+enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, struct iforest_scan_cover_part *piece,
+					    bool *found);
 
 #endif

@@ -11,7 +11,7 @@ struct walk {
 	const struct iforest_filter *filter;
 	const struct iforest_sidecar *sidecar;
 	struct iforest_sketch *sketch;
-	bool takes_out;          /* what the range holds is taken out of the sketch instead */
+	bool takes_out; /* what the range holds is taken out of the sketch instead */
 };
 
 /* ---- entries ---- */
@@ -68,7 +68,7 @@ static enum iforest_status add_leaf(const struct walk *walk, uint64_t number)
 
 	if (number >= cursor->run->n_leaves)
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    number / cursor->manifest->fanout);
+						     number / cursor->manifest->fanout);
 	status = iforest_cursor_pin(cursor, 0, number);
 	for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
 		status = add_block(walk, b);
@@ -84,8 +84,11 @@ static bool is_of_one_series(const uint8_t *node)
 
 static struct iforest_sidecar_name name_of(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node)
 {
-	return (struct iforest_sidecar_name){ .run_id = walk->cursor->run->place.run_id, .level = level, .number = i,
-					     .value = walk->value, .n_dead = iforest_node_dead(node) };
+	return (struct iforest_sidecar_name){ .run_id = walk->cursor->run->place.run_id,
+					      .level = level,
+					      .number = i,
+					      .value = walk->value,
+					      .n_dead = iforest_node_dead(node) };
 }
 
 /* Adds what is kept of a node, if anything is. */
@@ -212,8 +215,12 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 	for (uint32_t r = 0; r < scan->n_folds && !status; r++) {
 		struct iforest_cursor *cursor = &scan->folds[r].cursor;
 		bool is_own = cursor->store == scan->store;
-		struct walk walk = { .cursor = cursor, .from = *from, .to = *to, .value = value,
-				     .filter = is_own ? scan->request.filter : NULL, .sidecar = is_own ? sidecar : NULL,
+		struct walk walk = { .cursor = cursor,
+				     .from = *from,
+				     .to = *to,
+				     .value = value,
+				     .filter = is_own ? scan->request.filter : NULL,
+				     .sidecar = is_own ? sidecar : NULL,
 				     .sketch = sketch };
 
 		status = add_node(&walk, cursor->run->n_levels + 1, 0);
@@ -223,7 +230,8 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 
 /* ---- keeping ---- */
 
-static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i, const struct iforest_sidecar_name *name)
+static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i,
+				    const struct iforest_sidecar_name *name)
 {
 	struct iforest_sketch sketch;
 	struct walk whole = *walk;
@@ -276,7 +284,10 @@ enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const
 					      const struct iforest_sidecar *sidecar)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
-	struct walk walk = { .cursor = cursor, .from = iforest_key_at(0, INT64_MIN), .value = value, .sidecar = sidecar,
+	struct walk walk = { .cursor = cursor,
+			     .from = iforest_key_at(0, INT64_MIN),
+			     .value = value,
+			     .sidecar = sidecar,
 			     .to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN) };
 	enum iforest_status status;
 

@@ -53,7 +53,7 @@ static enum iforest_status add_runs(struct iforest_top_k *best, struct iforest_s
 }
 
 enum iforest_status iforest_top_k_init(struct iforest_top_k *best, struct iforest_store *store,
-				      const struct iforest_manifest *manifest)
+				       const struct iforest_manifest *manifest)
 {
 	enum iforest_status status;
 
@@ -64,7 +64,7 @@ enum iforest_status iforest_top_k_init(struct iforest_top_k *best, struct ifores
 }
 
 enum iforest_status iforest_top_k_join(struct iforest_top_k *best, struct iforest_store *store,
-				      const struct iforest_manifest *manifest)
+				       const struct iforest_manifest *manifest)
 {
 	return add_runs(best, store, manifest);
 }
@@ -180,12 +180,14 @@ static const struct iforest_filter *filter_of(const struct iforest_top_k *best, 
 
 static struct iforest_extreme row_of_key(const struct iforest_key *key)
 {
-	return (struct iforest_extreme){ .time = key->time, .ref = key->ref, .time_is_null = key->time_is_null, .is_set = true };
+	return (struct iforest_extreme){
+		.time = key->time, .ref = key->ref, .time_is_null = key->time_is_null, .is_set = true
+	};
 }
 
 /* The best row by time that a node can have. The times of one that holds several series are any that are asked for. */
 static struct iforest_extreme bound_of_times(const struct iforest_top_k *best, const struct iforest_key *first,
-					 const struct iforest_key *last)
+					     const struct iforest_key *last)
 {
 	bool latest = best->question.order == IFOREST_LATEST_FIRST;
 	uint64_t series = first->series;
@@ -258,16 +260,16 @@ static enum iforest_status find_in_block(struct iforest_top_k *best, struct ifor
 static struct iforest_extreme row_at(const struct iforest_top_k *best, const struct iforest_block *block, unsigned i)
 {
 	return (struct iforest_extreme){ .value.integer = is_by_value(best) ? block->values[best->question.value][i] : 0,
-				     .time = block->times[i],
-				     .ref = block->refs[i],
-				     .time_is_null = block->time_is_null,
-				     .is_set = true };
+					 .time = block->times[i],
+					 .ref = block->refs[i],
+					 .time_is_null = block->time_is_null,
+					 .is_set = true };
 }
 
 /* Of the entries whose bits are set in *live the first one in the order. Those that come before `after`, or are it, are
  * cleared. */
-static unsigned find_first(const struct iforest_top_k *best, const struct iforest_block *block, const struct iforest_extreme *after,
-			   uint64_t *live, struct iforest_extreme *first)
+static unsigned find_first(const struct iforest_top_k *best, const struct iforest_block *block,
+			   const struct iforest_extreme *after, uint64_t *live, struct iforest_extreme *first)
 {
 	unsigned found = IFOREST_BLOCK_ENTRIES;
 
@@ -326,7 +328,8 @@ static enum iforest_status open_node(struct iforest_top_k *best, const struct if
 	enum iforest_status status;
 
 	if (below == 0 && item->number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1, item->number / fanout);
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+						     item->number / fanout);
 	status = iforest_cursor_pin(cursor, below, item->number);
 	if (below == 0)
 		for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)

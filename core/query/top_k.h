@@ -17,21 +17,21 @@
 enum iforest_top_k_order {
 	/* by value, then by (time, ref) with a time before without: aggregate.h's minimum comes first */
 	IFOREST_SMALLEST_FIRST,
-	IFOREST_LARGEST_FIRST,   /* the same, the largest value first, then by (time, ref) ascending */
-	IFOREST_EARLIEST_FIRST,  /* by (time, ref), with a time before without */
-	IFOREST_LATEST_FIRST     /* the reverse */
+	IFOREST_LARGEST_FIRST,	/* the same, the largest value first, then by (time, ref) ascending */
+	IFOREST_EARLIEST_FIRST, /* by (time, ref), with a time before without */
+	IFOREST_LATEST_FIRST	/* the reverse */
 };
 
 struct iforest_top_k_question {
 	enum iforest_top_k_order order;
-	unsigned value;                      /* by which value; entries without it are not given. Not for orders by time */
-	const uint32_t *series;              /* those asked for, ascending; NULL: all */
+	unsigned value;		/* by which value; entries without it are not given. Not for orders by time */
+	const uint32_t *series; /* those asked for, ascending; NULL: all */
 	uint32_t n_series;
 	/* of series 0 the keys asked for, [from, to); `to` may be the start of series 1. Likewise of others */
 	struct iforest_key from, to;
 	struct iforest_value_predicate match;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
-	uint32_t values;                     /* bit v, of those the index has: value v is to be given where it is there */
+	uint32_t values;		     /* bit v, of those the index has: value v is to be given where it is there */
 	/* If set: only what comes after this row. To go on after an entry: its value, time and ref. By value, nodes that have
 	 * nothing after it are not opened again; by time that is to be had by narrowing from and to as well. */
 	struct iforest_extreme after;
@@ -39,24 +39,24 @@ struct iforest_top_k_question {
 
 /* A node, or an entry. */
 struct iforest_top_k_item {
-	struct iforest_extreme row;              /* no entry of it comes before that */
-	uint64_t number;                     /* of the node in its level, of the entry's leaf page */
+	struct iforest_extreme row; /* no entry of it comes before that */
+	uint64_t number;	    /* of the node in its level, of the entry's leaf page */
 	uint32_t run;
 	uint16_t block;
 	uint8_t entry;
-	uint8_t level;                       /* of the node; 0: an entry */
-	uint8_t n_taken;                     /* not 0: the last of so many entries that were taken from the block at once */
+	uint8_t level;	 /* of the node; 0: an entry */
+	uint8_t n_taken; /* not 0: the last of so many entries that were taken from the block at once */
 };
 
 struct iforest_top_k {
 	struct iforest_store *store;
-	struct iforest_cursor *cursors;      /* one a run, those of the store itself first */
+	struct iforest_cursor *cursors; /* one a run, those of the store itself first */
 	uint32_t n_cursors, n_own;
 	struct iforest_top_k_question question;
-	enum iforest_value_type kind;        /* of the value */
+	enum iforest_value_type kind; /* of the value */
 	struct iforest_top_k_item *items;
-	uint32_t n_items, n_reserved;        /* used once or still */
-	uint32_t *unused;                    /* numbers of those that can be used again, n_unused; room for n_reserved */
+	uint32_t n_items, n_reserved; /* used once or still */
+	uint32_t *unused;	      /* numbers of those that can be used again, n_unused; room for n_reserved */
 	uint32_t n_unused;
 	struct iforest_priority_queue heap;
 };
@@ -64,13 +64,13 @@ struct iforest_top_k {
 /* store and manifest must outlive it, and the manifest must stay as it is.
  * Errors  IFOREST_NO_MEMORY; then it holds nothing. */
 enum iforest_status iforest_top_k_init(struct iforest_top_k *best, struct iforest_store *store,
-				      const struct iforest_manifest *manifest);
+				       const struct iforest_manifest *manifest);
 void iforest_top_k_release(struct iforest_top_k *best);
 
 /* Adds the runs of another store, as iforest_scan_join() does: the filter is not asked about them. Before the first start.
  * Errors  IFOREST_NO_MEMORY; then it is as it was. */
 enum iforest_status iforest_top_k_join(struct iforest_top_k *best, struct iforest_store *store,
-				      const struct iforest_manifest *manifest);
+				       const struct iforest_manifest *manifest);
 
 /* Turns to a question, which is copied; its series and its filter must stay. Opens no page. Must stay in place from here on.
  * Errors  IFOREST_NO_MEMORY. */

@@ -19,7 +19,7 @@ static enum iforest_status check_summaries(struct iforest_cursor *cursor)
 		iforest_summarize(&computed, reader->block.values[v], reader->block.present[v], kind);
 		if (!iforest_summary_agrees(reader->has_summary[v] ? &reader->summaries[v] : NULL, &computed, kind))
 			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "a block is not what its summary says", 0,
-						    cursor->path[0].number);
+							     cursor->path[0].number);
 	}
 	return IFOREST_OK;
 }
@@ -40,17 +40,19 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 		if (!status)
 			status = check_summaries(cursor);
 		for (unsigned i = 0; i < block->n && !status; i++) {
-			struct iforest_key key = { .series = block->series, .time_is_null = block->time_is_null,
-						   .time = block->times[i], .ref = block->refs[i] };
+			struct iforest_key key = { .series = block->series,
+						   .time_is_null = block->time_is_null,
+						   .time = block->times[i],
+						   .ref = block->refs[i] };
 			struct iforest_key listed = iforest_leaf_block(&cursor->leaf, b).first;
 
 			if (*has_previous && iforest_key_compare(previous, &key) >= 0)
 				status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0,
-							      cursor->path[0].number);
+								       cursor->path[0].number);
 			if (i == 0 && iforest_key_compare(&listed, &key) != 0)
 				status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT,
-							      "the block directory has a wrong first key", 0,
-							      cursor->path[0].number);
+								       "the block directory has a wrong first key", 0,
+								       cursor->path[0].number);
 			refs_ascend = refs_ascend && key.ref > last_ref;
 			last_ref = key.ref;
 			*previous = key;
@@ -59,7 +61,7 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 	}
 	if (!status && cursor->leaf.header.flags & IFOREST_PAGE_REFS_ASCEND && !refs_ascend)
 		status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "refs do not ascend as the page says", 0,
-					      cursor->path[0].number);
+						       cursor->path[0].number);
 	return status;
 }
 
@@ -69,7 +71,7 @@ static enum iforest_status check_dead(struct iforest_cursor *cursor, const struc
 	if (node->aggregate.n_dead == cursor->leaf.header.n_dead)
 		return IFOREST_OK;
 	return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page's number of removed entries is wrong", 0,
-				    cursor->path[0].number);
+					     cursor->path[0].number);
 }
 
 /* Compares a node as stored with one computed. */
@@ -87,7 +89,7 @@ static enum iforest_status check_node(struct iforest_cursor *cursor, unsigned le
 	if (memcmp(bytes, stored, fields->node_bytes) == 0)
 		return IFOREST_OK;
 	return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "a node is not the aggregate of the page below it", level,
-				    number / cursor->manifest->fanout);
+					     number / cursor->manifest->fanout);
 }
 
 static enum iforest_status check_leaves(struct iforest_cursor *cursor, struct iforest_check_result *result)
@@ -136,7 +138,8 @@ static enum iforest_status check_level(struct iforest_cursor *cursor, unsigned l
 		page = cursor->path[level].page.bytes;
 		n = cursor->path[level].header.n_items;
 		if (n != (n_left < cursor->manifest->fanout ? n_left : cursor->manifest->fanout))
-			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page's number of nodes is wrong", level, i);
+			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page's number of nodes is wrong",
+							     level, i);
 		iforest_node_read(&sum, fields, iforest_node_at(page, fields, 0));
 		for (unsigned k = 1; k < n; k++) {
 			iforest_node_read(&next, fields, iforest_node_at(page, fields, k));
@@ -153,7 +156,7 @@ static enum iforest_status check_run(struct iforest_cursor *cursor, struct ifore
 
 	if (cursor->run->removal_in_progress)
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "a removal was cut off; the run needs repair",
-					    cursor->run->n_levels, 0);
+						     cursor->run->n_levels, 0);
 	status = check_leaves(cursor, result);
 	for (unsigned level = 1; level <= cursor->run->n_levels && !status; level++)
 		status = check_level(cursor, level);

@@ -15,7 +15,7 @@ struct choice {
 	uint32_t n_runs;
 	uint32_t *chosen;
 	uint32_t n_chosen;
-	uint64_t n_pages;   /* of those chosen that are not empty */
+	uint64_t n_pages; /* of those chosen that are not empty */
 };
 
 static unsigned tier_of(const struct choice *choice, uint32_t r)
@@ -51,8 +51,8 @@ static void sift_down(const struct choice *choice, bool by_number, uint32_t *num
 	for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
 		uint32_t moved = numbers[i];
 
-		if (child + 1 < n && (by_number ? numbers[child] < numbers[child + 1] :
-						  lies_before(choice, numbers[child], numbers[child + 1])))
+		if (child + 1 < n &&
+		    (by_number ? numbers[child] < numbers[child + 1] : lies_before(choice, numbers[child], numbers[child + 1])))
 			child++;
 		if (by_number ? numbers[child] < moved : lies_before(choice, numbers[child], moved))
 			return;
@@ -160,8 +160,8 @@ static void take_along(struct choice *choice, unsigned below_tier)
 		for (uint32_t r = 0; r < choice->n_runs; r++) {
 			const struct iforest_merge_candidate *run = &choice->runs[r];
 
-			if (is_empty(run) || tier_of(choice, r) != tier || run->n_pages > n_spare ||
-			    run->low < low || run->high > high)
+			if (is_empty(run) || tier_of(choice, r) != tier || run->n_pages > n_spare || run->low < low ||
+			    run->high > high)
 				continue;
 			n_spare -= run->n_pages;
 			choice->chosen[choice->n_chosen++] = r;
@@ -226,14 +226,15 @@ struct source {
 
 struct merge {
 	struct source *sources;
-	struct source **heap;       /* smallest key first */
+	struct source **heap; /* smallest key first */
 	uint32_t n_sources, n_heap;
 };
 
 static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 {
-	return (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null, .time = block->times[i],
-				     .ref = block->refs[i] };
+	return (struct iforest_key){
+		.series = block->series, .time_is_null = block->time_is_null, .time = block->times[i], .ref = block->refs[i]
+	};
 }
 
 /* Moves a source to its first live entry at or after entry `at` of its block; block is NULL when there is none. */
@@ -343,7 +344,7 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_wr
 }
 
 enum iforest_status iforest_compact_into(struct iforest_store *store, const struct iforest_manifest *manifest,
-				     const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder)
+					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder)
 {
 	struct merge merge = { .n_sources = n_runs };
 	enum iforest_status status = IFOREST_NO_MEMORY;
@@ -415,7 +416,7 @@ static enum iforest_status replace(struct iforest_store *store, struct iforest_m
 }
 
 enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
-				       uint32_t n_runs, struct iforest_run *merged)
+				    uint32_t n_runs, struct iforest_run *merged)
 {
 	struct iforest_run_writer *builder = iforest_allocate(store->alloc, sizeof *builder);
 	struct iforest_run *runs = iforest_allocate(store->alloc, n_runs * sizeof *runs), made;

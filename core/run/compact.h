@@ -38,14 +38,14 @@
 /* A run, as the policy sees it. */
 struct iforest_merge_candidate {
 	uint64_t n_pages;
-	uint64_t n_rows, n_dead;   /* live entries, removed ones */
-	int64_t low, high;         /* where it lies, both included, by any measure of the host: heap blocks, times */
+	uint64_t n_rows, n_dead; /* live entries, removed ones */
+	int64_t low, high;	 /* where it lies, both included, by any measure of the host: heap blocks, times */
 };
 
 struct iforest_merge_settings {
-	uint32_t fan_in;           /* at least 2; IFOREST_USUAL_FAN_IN */
-	uint64_t most_pages;       /* source pages of one merge; UINT64_MAX: no bound */
-	uint64_t cap_pages;        /* UINT64_MAX: no cap */
+	uint32_t fan_in;     /* at least 2; IFOREST_USUAL_FAN_IN */
+	uint64_t most_pages; /* source pages of one merge; UINT64_MAX: no bound */
+	uint64_t cap_pages;  /* UINT64_MAX: no cap */
 };
 
 #define IFOREST_USUAL_FAN_IN 8
@@ -70,7 +70,7 @@ uint64_t iforest_merge_bound(uint64_t few_pages, uint32_t n_runs);
  * Errors  IFOREST_CORRUPT, IFOREST_UNORDERED (two runs hold the same key, or the builder has a greater one),
  *         IFOREST_NO_MEMORY, what the pagers returned: then the builder is to be abandoned. */
 enum iforest_status iforest_compact_into(struct iforest_store *store, const struct iforest_manifest *manifest,
-				     const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder);
+					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder);
 
 /* Merges the runs with these ids (at least one) into one new run, publishes the manifest with the new run in their place,
  * and gives their pages back. *merged is the new run; with no live entry left there is none, and merged->n_leaves is 0.
@@ -81,6 +81,6 @@ enum iforest_status iforest_compact_into(struct iforest_store *store, const stru
  *         IFOREST_NO_MEMORY, what the pager returned. The stored manifest then names the old runs still, and so does the one in
  *         memory. */
 enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
-				       uint32_t n_runs, struct iforest_run *merged);
+				    uint32_t n_runs, struct iforest_run *merged);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "core/page/page_maxima.h"
 
-void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
-			 const struct iforest_manifest *manifest, const struct iforest_run *run)
+void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store, const struct iforest_manifest *manifest,
+			 const struct iforest_run *run)
 {
 	cursor->store = store;
 	cursor->manifest = manifest;
@@ -43,10 +43,10 @@ void iforest_cursor_release(struct iforest_cursor *cursor)
 }
 
 enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
-				 unsigned level, uint64_t number)
+						  unsigned level, uint64_t number)
 {
-	cursor->store->fault = (struct iforest_fault){ .what = what, .run_id = cursor->run->place.run_id, .level = level,
-						       .number = number };
+	cursor->store->fault =
+		(struct iforest_fault){ .what = what, .run_id = cursor->run->place.run_id, .level = level, .number = number };
 	return status;
 }
 
@@ -108,13 +108,14 @@ enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned l
 	pinned->number = number;
 	pinned->opening = cursor->n_pages_opened;
 	if (level == 1)
-		pinned->n_between = iforest_run_page_index(cursor->manifest, cursor->run, 0, number * cursor->manifest->fanout) -
-				  number * cursor->manifest->fanout;
+		pinned->n_between =
+			iforest_run_page_index(cursor->manifest, cursor->run, 0, number * cursor->manifest->fanout) -
+			number * cursor->manifest->fanout;
 	return status;
 }
 
 enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
-					  struct iforest_leaf *leaf)
+					       struct iforest_leaf *leaf)
 {
 	enum iforest_status status;
 
@@ -136,7 +137,8 @@ void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_pa
 
 enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status)
 {
-	return status ? iforest_cursor_report_corrupt(cursor, status, "a packed column is wrong", 0, cursor->path[0].number) : status;
+	return status ? iforest_cursor_report_corrupt(cursor, status, "a packed column is wrong", 0, cursor->path[0].number)
+		      : status;
 }
 
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes)
@@ -171,9 +173,9 @@ bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct i
 {
 	const struct iforest_page_maxima *maxima = cursor->path[0].is_pinned ? cursor->path[0].page.maxima : NULL;
 
-	return maxima && iforest_page_maxima_are_there(maxima) && maxima->series == from->series && maxima->series == to->series &&
-	       !from->time_is_null && !to->time_is_null && from->ref == INT64_MIN && to->ref == INT64_MIN &&
-	       maxima->blocks[0].first_time < from->time && to->time <= maxima->last_time;
+	return maxima && iforest_page_maxima_are_there(maxima) && maxima->series == from->series &&
+	       maxima->series == to->series && !from->time_is_null && !to->time_is_null && from->ref == INT64_MIN &&
+	       to->ref == INT64_MIN && maxima->blocks[0].first_time < from->time && to->time <= maxima->last_time;
 }
 
 void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry)
@@ -184,7 +186,7 @@ void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number
 }
 
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
-					unsigned *entry)
+						unsigned *entry)
 {
 	enum iforest_status status;
 
@@ -206,8 +208,8 @@ static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, c
 
 	while (high - low > 1) {
 		unsigned middle = low + (high - low) / 2;
-		struct iforest_key first = iforest_node_first(
-			iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, middle));
+		struct iforest_key first =
+			iforest_node_first(iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, middle));
 
 		if (iforest_key_compare(&first, key) <= 0)
 			low = middle;
@@ -234,7 +236,7 @@ static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct
 	}
 	if (*number >= cursor->run->n_leaves)
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-					    *number / cursor->manifest->fanout);
+						     *number / cursor->manifest->fanout);
 	return iforest_cursor_pin(cursor, 0, *number);
 }
 
@@ -275,7 +277,8 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 		iforest_cursor_read_block(cursor, cursor->block);
 		status = iforest_cursor_report_leaf(cursor, iforest_block_need(&cursor->reader, IFOREST_TIMES));
 		if (!status)
-			*key = (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null,
+			*key = (struct iforest_key){ .series = block->series,
+						     .time_is_null = block->time_is_null,
 						     .time = block->times[cursor->entry] };
 	}
 	key->ref = INT64_MIN;

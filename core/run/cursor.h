@@ -14,8 +14,8 @@ struct iforest_pinned_page {
 	struct iforest_page page;
 	bool is_pinned;
 	uint64_t number;
-	uint64_t n_between;                /* of level 1: node pages that stand before leaf pages under it */
-	uint64_t opening;                  /* differs from that of every other page that the cursor has pinned; 1 or more */
+	uint64_t n_between; /* of level 1: node pages that stand before leaf pages under it */
+	uint64_t opening;   /* differs from that of every other page that the cursor has pinned; 1 or more */
 	struct iforest_page_header header;
 };
 
@@ -24,10 +24,10 @@ struct iforest_cursor {
 	const struct iforest_manifest *manifest;
 	const struct iforest_run *run;
 	struct iforest_pinned_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
-	struct iforest_leaf leaf;          /* over path[0] */
-	unsigned *n_users;                 /* NULL, or of what leaf.gone points to: one less once the leaf page is unpinned */
-	uint16_t n_gone;                   /* entries of the leaf that leaf.gone takes out */
-	struct iforest_block_reader reader;/* over a block of leaf; its number is block if reader_is_open */
+	struct iforest_leaf leaf;				 /* over path[0] */
+	unsigned *n_users;		    /* NULL, or of what leaf.gone points to: one less once the leaf page is unpinned */
+	uint16_t n_gone;		    /* entries of the leaf that leaf.gone takes out */
+	struct iforest_block_reader reader; /* over a block of leaf; its number is block if reader_is_open */
 	bool reader_is_open;
 	/* the position: entry `entry` of block `block` of leaf page `leaf_number`; n_leaves: the end of the run */
 	uint64_t leaf_number;
@@ -36,8 +36,8 @@ struct iforest_cursor {
 };
 
 /* Stands at the start of the run, holds nothing yet. store, manifest and run must outlive the cursor and stay in place. */
-void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store,
-			 const struct iforest_manifest *manifest, const struct iforest_run *run);
+void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store, const struct iforest_manifest *manifest,
+			 const struct iforest_run *run);
 
 /* Releases the pages it holds; the cursor stands at the start again. */
 void iforest_cursor_release(struct iforest_cursor *cursor);
@@ -69,7 +69,7 @@ enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool 
 
 /* Notes in the store's fault what is wrong with which page; returns status. */
 enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
-					 unsigned level, uint64_t number);
+						  unsigned level, uint64_t number);
 
 /* The same for an entry of the leaf page that is pinned; does nothing where status is IFOREST_OK. */
 enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status);
@@ -83,7 +83,7 @@ uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned
 /* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager
  * lends none, or it is pinned already, it is pinned. To be given back if the status is IFOREST_OK. */
 enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
-					  struct iforest_leaf *leaf);
+					       struct iforest_leaf *leaf);
 void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page);
 
 /* Bytes of node i of a level: 1 .. n_levels on pages, n_levels + 1 is the root in the manifest. They stay while the page

@@ -151,7 +151,8 @@ static enum iforest_status read_runs(struct iforest_manifest *manifest, const ui
 		struct iforest_run *run = &manifest->runs[r];
 
 		*run = (struct iforest_run){
-			.place = { .run_id = iforest_load64(at), .generation = iforest_load64(at + 8),
+			.place = { .run_id = iforest_load64(at),
+				   .generation = iforest_load64(at + 8),
 				   .location = iforest_load64(at + 16) },
 			.n_leaves = iforest_load32(at + 24),
 			.removal_in_progress = iforest_load32(at + 28) & REMOVAL_IN_PROGRESS,

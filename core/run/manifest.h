@@ -31,9 +31,9 @@
 /* A run as the manifest names it. */
 struct iforest_run {
 	struct iforest_place place;
-	uint32_t n_leaves;       /* leaf pages, at least 1 */
-	unsigned n_levels;       /* of node pages, at least 1 */
-	bool removal_in_progress;/* its nodes may not be true to its leaves: repair first */
+	uint32_t n_leaves;		      /* leaf pages, at least 1 */
+	unsigned n_levels;		      /* of node pages, at least 1 */
+	bool removal_in_progress;	      /* its nodes may not be true to its leaves: repair first */
 	uint8_t root[IFOREST_MAX_NODE_BYTES]; /* the node over the whole run */
 };
 
@@ -41,7 +41,7 @@ struct iforest_manifest {
 	const struct iforest_alloc *alloc;
 	uint64_t id;
 	uint32_t page_bytes;
-	uint32_t fanout;         /* derived */
+	uint32_t fanout; /* derived */
 	struct iforest_node_schema fields;
 	uint8_t *host_bytes;
 	uint32_t n_host_bytes;

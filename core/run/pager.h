@@ -27,29 +27,29 @@ struct iforest_page_maxima;
 
 /* Where a run lives. */
 struct iforest_place {
-	uint64_t run_id;      /* random, below 2^63, never reused; stands on every page of the run */
-	uint64_t generation;  /* random, below 2^63, renewed by every batch of removals: (run_id, generation) may key a cache */
-	uint64_t location;    /* the pager's own: given by create_run() */
+	uint64_t run_id;     /* random, below 2^63, never reused; stands on every page of the run */
+	uint64_t generation; /* random, below 2^63, renewed by every batch of removals: (run_id, generation) may key a cache */
+	uint64_t location;   /* the pager's own: given by create_run() */
 };
 
 /* A page being read. */
 struct iforest_page {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
-	bool *is_checked;     /* NULL, or a flag kept with the cached page: set by core once it has checked the bytes */
+	bool *is_checked; /* NULL, or a flag kept with the cached page: set by core once it has checked the bytes */
 	struct iforest_page_maxima *maxima; /* NULL, or room kept with the cached page, once checked (maxima.h) */
 };
 
 struct iforest_page_write {
-	uint64_t index;       /* in the run */
+	uint64_t index; /* in the run */
 	const uint8_t *bytes;
-	uint32_t n_bytes;     /* <= page_bytes */
+	uint32_t n_bytes; /* <= page_bytes */
 };
 
 struct iforest_pager {
 	void *context;
-	uint32_t page_bytes;       /* largest page, IFOREST_MIN_PAGE_BYTES..IFOREST_MAX_PAGE_BYTES */
-	uint32_t max_batch_pages;  /* >= 1 */
+	uint32_t page_bytes;	  /* largest page, IFOREST_MIN_PAGE_BYTES..IFOREST_MAX_PAGE_BYTES */
+	uint32_t max_batch_pages; /* >= 1 */
 
 	/* Reads a page. IFOREST_CORRUPT: there is none; IFOREST_IO, IFOREST_NO_MEMORY. n_bytes may exceed what was written. */
 	enum iforest_status (*get)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
@@ -75,8 +75,8 @@ struct iforest_pager {
 	enum iforest_status (*create_run)(void *context, struct iforest_place *place);
 
 	/* Writes a batch, 1 <= n_pages <= max_batch_pages. */
-	enum iforest_status (*write)(void *context, const struct iforest_place *place,
-				     const struct iforest_page_write *pages, uint32_t n_pages);
+	enum iforest_status (*write)(void *context, const struct iforest_place *place, const struct iforest_page_write *pages,
+				     uint32_t n_pages);
 
 	/* Gives back the first n_pages of a run that no published manifest names any more. */
 	enum iforest_status (*drop_run)(void *context, const struct iforest_place *place, uint64_t n_pages);
@@ -95,7 +95,7 @@ struct iforest_pager {
 
 /* What is wrong with which page: filled in with IFOREST_CORRUPT and IFOREST_FORMAT. */
 struct iforest_fault {
-	const char *what;     /* static text, NULL: nothing was found */
+	const char *what; /* static text, NULL: nothing was found */
 	uint64_t run_id;
 	unsigned level;
 	uint64_t number;

@@ -4,7 +4,7 @@
 
 struct iforest_memory_run {
 	uint64_t run_id;
-	bool is_free;              /* dropped: another run may take its place */
+	bool is_free; /* dropped: another run may take its place */
 	uint8_t **pages;
 	uint32_t *n_bytes;
 	uint64_t n_pages, n_reserved;
@@ -39,7 +39,8 @@ static enum iforest_status memory_get(void *context, const struct iforest_place 
 	if (!run || index >= run->n_pages || !run->pages[index])
 		return IFOREST_CORRUPT;
 	if (memory->lends_pages) {
-		*page = (struct iforest_page){ .bytes = run->pages[index], .n_bytes = run->n_bytes[index],
+		*page = (struct iforest_page){ .bytes = run->pages[index],
+					       .n_bytes = run->n_bytes[index],
 					       .is_checked = &memory->is_checked };
 		return IFOREST_OK;
 	}
@@ -207,9 +208,15 @@ void iforest_pager_memory_init(struct iforest_pager_memory *memory, const struct
 			       uint32_t max_batch_pages, bool fixed_pages)
 {
 	*memory = (struct iforest_pager_memory){
-		.pager = { .context = memory, .page_bytes = page_bytes, .max_batch_pages = max_batch_pages,
-			   .get = memory_get, .release = memory_release, .create_run = memory_create_run,
-			   .write = memory_write, .drop_run = memory_drop_run, .publish = memory_publish,
+		.pager = { .context = memory,
+			   .page_bytes = page_bytes,
+			   .max_batch_pages = max_batch_pages,
+			   .get = memory_get,
+			   .release = memory_release,
+			   .create_run = memory_create_run,
+			   .write = memory_write,
+			   .drop_run = memory_drop_run,
+			   .publish = memory_publish,
 			   .random = memory_random },
 		.alloc = alloc,
 		.fixed_pages = fixed_pages,

@@ -16,11 +16,11 @@ struct iforest_pager_memory {
 	struct iforest_pager pager;
 	const struct iforest_alloc *alloc;
 	bool fixed_pages;
-	bool lends_pages;                /* set by the caller; not together with fixed_pages */
-	bool is_checked;                 /* of every page lent */
+	bool lends_pages;		 /* set by the caller; not together with fixed_pages */
+	bool is_checked;		 /* of every page lent */
 	struct iforest_memory_run *runs; /* by location */
 	uint64_t n_runs, n_reserved;
-	uint8_t *manifest;               /* as last published, NULL before */
+	uint8_t *manifest; /* as last published, NULL before */
 	uint32_t n_manifest_bytes;
 	uint64_t random_state;
 	uint64_t n_gets, n_writes, n_pages_pinned; /* for tests: calls so far, pages not yet released */
@@ -32,8 +32,7 @@ void iforest_pager_memory_init(struct iforest_pager_memory *memory, const struct
 void iforest_pager_memory_release(struct iforest_pager_memory *memory);
 
 /* The stored bytes of a page, writable, so that tests can damage them; NULL if there is none. */
-uint8_t *iforest_pager_memory_bytes(struct iforest_pager_memory *memory, uint64_t location, uint64_t index,
-				    uint32_t **n_bytes);
+uint8_t *iforest_pager_memory_bytes(struct iforest_pager_memory *memory, uint64_t location, uint64_t index, uint32_t **n_bytes);
 
 /* Bytes of all pages of all runs. */
 uint64_t iforest_pager_memory_total(const struct iforest_pager_memory *memory);

@@ -12,20 +12,20 @@ struct iforest_renewal {
 	struct iforest_manifest *manifest;
 	/* a copy: the manifest's moves with every commit. It bears no mark, for its nodes say what there */
 	struct iforest_run run;
-	bool is_marked;                    /* was before, until they are written. Whether the one in the manifest does */
-	struct iforest_cursor cursor;      /* over the copy */
-	uint32_t *changed;                 /* numbers of the leaf pages that changed, ascending; then of the pages above them */
+	bool is_marked;		      /* was before, until they are written. Whether the one in the manifest does */
+	struct iforest_cursor cursor; /* over the copy */
+	uint32_t *changed;	      /* numbers of the leaf pages that changed, ascending; then of the pages above them */
 	uint64_t n_changed, n_reserved;
-	bool are_all;                      /* every page of the level, and `changed` is not used */
-	uint32_t n_batch;                  /* pages that wait to be written as one batch */
-	uint8_t *batch_bytes;              /* max_batch_pages of page_bytes */
+	bool are_all;	      /* every page of the level, and `changed` is not used */
+	uint32_t n_batch;     /* pages that wait to be written as one batch */
+	uint8_t *batch_bytes; /* max_batch_pages of page_bytes */
 	struct iforest_page_write *batch;
 };
 
 /* Starts on a run; one that is marked is repaired first. The renewal then holds memory and pages until end(), also on error.
  * Errors  IFOREST_NOT_FOUND: there is no such run. */
 static enum iforest_status renewal_start(struct iforest_renewal **renewal, struct iforest_store *store,
-					  struct iforest_manifest *manifest, uint64_t run_id);
+					 struct iforest_manifest *manifest, uint64_t run_id);
 static void renewal_end(struct iforest_renewal *renewal);
 
 /* Gives a writable copy of the leaf page that the cursor holds; it is to be sealed before the next call. Each page once,
@@ -160,8 +160,8 @@ static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned
 			struct iforest_node node;
 
 			if (child % fanout >= n_nodes)
-				return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", level,
-							    number);
+				return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes",
+								     level, number);
 			status = compute_node(cursor, level, child, &node);
 			if (!status)
 				iforest_node_write(&node, fields,
@@ -246,7 +246,7 @@ static enum iforest_status prepare(struct iforest_renewal **made, struct iforest
 }
 
 static enum iforest_status renewal_start(struct iforest_renewal **renewal, struct iforest_store *store,
-					  struct iforest_manifest *manifest, uint64_t run_id)
+					 struct iforest_manifest *manifest, uint64_t run_id)
 {
 	enum iforest_status status = prepare(renewal, store, manifest, run_id);
 
@@ -296,13 +296,15 @@ struct finder {
 	struct iforest_cursor *cursor;
 	/* where the last search ended, NULL at the end of the run and before the first one */
 	const struct iforest_block *block;
-	unsigned entry;                    /* of the block; its n after the last */
+	unsigned entry; /* of the block; its n after the last */
 };
 
 static struct iforest_key key_of(const struct iforest_block *block, unsigned entry)
 {
-	return (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null,
-				     .time = block->time_is_null ? 0 : block->times[entry], .ref = block->refs[entry] };
+	return (struct iforest_key){ .series = block->series,
+				     .time_is_null = block->time_is_null,
+				     .time = block->time_is_null ? 0 : block->times[entry],
+				     .ref = block->refs[entry] };
 }
 
 static bool stands_at(const struct finder *finder, const struct iforest_key *key)
@@ -409,7 +411,7 @@ enum { NOWHERE = UINT32_MAX };
 
 /* What is known of a key. */
 struct whereabouts {
-	uint32_t run;                      /* that holds it, by its place in the manifest, or NOWHERE */
+	uint32_t run; /* that holds it, by its place in the manifest, or NOWHERE */
 	struct spot spot;
 };
 
@@ -427,8 +429,8 @@ static uint64_t pass_keys(const struct iforest_key *keys, uint64_t from, uint64_
 
 /* Notes where run r holds keys. Between two of its entries it holds none, and those are passed over. */
 static enum iforest_status find_pinned(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
-				     struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys,
-				     struct whereabouts *whereabouts)
+				       struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys,
+				       struct whereabouts *whereabouts)
 {
 	const struct iforest_run *run = &manifest->runs[r];
 	struct iforest_key at = iforest_node_first(run->root), last = iforest_node_last(run->root);
@@ -473,7 +475,7 @@ static enum iforest_status find_everywhere(struct iforest_store *store, const st
 }
 
 static enum iforest_status remove_pinned(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
-				       const struct spot *spots, uint64_t n_spots)
+					 const struct spot *spots, uint64_t n_spots)
 {
 	struct iforest_renewal *renewal;
 	enum iforest_status status = renewal_start(&renewal, store, manifest, run_id);
@@ -518,8 +520,8 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 		run_ids[r] = manifest->runs[r].place.run_id;
 	*n_removed = 0;
 	if (whereabouts && spots && run_ids)
-		status = is_ascending(keys, n_keys) ? find_everywhere(store, manifest, keys, n_keys, whereabouts) :
-						      IFOREST_UNORDERED;
+		status = is_ascending(keys, n_keys) ? find_everywhere(store, manifest, keys, n_keys, whereabouts)
+						    : IFOREST_UNORDERED;
 	if (!status)
 		status = remove_everywhere(store, manifest, n_keys, whereabouts, run_ids, n_runs, spots, n_removed);
 	iforest_release(store->alloc, whereabouts);

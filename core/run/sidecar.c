@@ -33,8 +33,9 @@ static enum iforest_status compare(void *context, const struct iforest_sidecar_n
 	iforest_release(comparison->store->alloc, others);
 	if (is_same)
 		return IFOREST_OK;
-	comparison->store->fault = (struct iforest_fault){ .what = comparison->what, .run_id = name->run_id,
-							   .level = name->level - 1, .number = name->number };
+	comparison->store->fault = (struct iforest_fault){
+		.what = comparison->what, .run_id = name->run_id, .level = name->level - 1, .number = name->number
+	};
 	return IFOREST_CORRUPT;
 }
 

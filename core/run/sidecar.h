@@ -15,10 +15,10 @@
 
 struct iforest_sidecar_name {
 	uint64_t run_id;
-	unsigned level;          /* of the node, 2 and up */
-	uint64_t number;         /* of the node in its level */
+	unsigned level;	 /* of the node, 2 and up */
+	uint64_t number; /* of the node in its level */
 	unsigned value;
-	uint64_t n_dead;         /* removed entries under it */
+	uint64_t n_dead; /* removed entries under it */
 };
 
 /* What a host keeps, of one kind. Those that read call `get` alone. */
@@ -33,7 +33,8 @@ struct iforest_sidecar {
 				   bool *found);
 
 	/* Keeps bytes, in the place of those whose name differs in n_dead alone. */
-	enum iforest_status (*put)(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes);
+	enum iforest_status (*put)(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes,
+				   size_t n_bytes);
 };
 
 /* A sidecar store that has nothing, so that all is made anew from the entries, and instead of keeping that compares it with what

@@ -11,19 +11,20 @@ enum { FEWEST_ENTRIES = 64, FIRST_RESERVED = 1024, CURSOR_BYTES = 24 << 10 };
 
 static size_t entry_bytes(const struct iforest_manifest *manifest)
 {
-	return 2 * sizeof(struct iforest_arrival) + sizeof(uint32_t) +
-	       manifest->fields.n_values * sizeof(union iforest_number);
+	return 2 * sizeof(struct iforest_arrival) + sizeof(uint32_t) + manifest->fields.n_values * sizeof(union iforest_number);
 }
 
 void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_store *waiting,
-			    const struct iforest_manifest *manifest, size_t most_bytes)
+			      const struct iforest_manifest *manifest, size_t most_bytes)
 {
 	size_t most_entries = most_bytes / entry_bytes(manifest);
 
 	if (most_entries > MOST_ENTRIES)
 		most_entries = MOST_ENTRIES;
-	*sort = (struct iforest_run_sorter){ .waiting = waiting, .manifest = manifest,
-		.most_entries = most_entries < FEWEST_ENTRIES ? FEWEST_ENTRIES : (uint32_t)most_entries };
+	*sort = (struct iforest_run_sorter){ .waiting = waiting,
+					     .manifest = manifest,
+					     .most_entries =
+						     most_entries < FEWEST_ENTRIES ? FEWEST_ENTRIES : (uint32_t)most_entries };
 }
 
 /* ---- a batch ---- */

@@ -16,13 +16,13 @@
 #include "core/run/writer.h"
 
 struct iforest_run_sorter {
-	struct iforest_store *waiting;           /* where batches wait */
+	struct iforest_store *waiting;		 /* where batches wait */
 	const struct iforest_manifest *manifest; /* whose fields the entries have; its runs are not looked at */
 	uint32_t n_entries, n_reserved, most_entries;
 	struct iforest_arrival *arrivals, *room;
-	union iforest_number *values;            /* n_values an entry */
-	uint32_t *present;                       /* of each entry */
-	struct iforest_run *runs;                /* batches, in the order they came */
+	union iforest_number *values; /* n_values an entry */
+	uint32_t *present;	      /* of each entry */
+	struct iforest_run *runs;     /* batches, in the order they came */
 	uint32_t n_runs, n_runs_reserved;
 };
 
@@ -30,7 +30,7 @@ struct iforest_run_sorter {
  * need; more once so many of them wait that merging them (compact.h) takes as much: then memory grows with the square root of
  * the number of entries. */
 void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_store *waiting,
-			    const struct iforest_manifest *manifest, size_t most_bytes);
+			      const struct iforest_manifest *manifest, size_t most_bytes);
 
 /* Takes an entry, of a series below 2^32.
  * Errors  IFOREST_NO_MEMORY, IFOREST_UNORDERED (two of a batch have the same key), what the pager returned: then only

@@ -10,7 +10,7 @@
 struct iforest_writer_level {
 	uint8_t *page;
 	unsigned n_nodes;
-	uint64_t n_pages;          /* written */
+	uint64_t n_pages; /* written */
 	struct iforest_node sum;
 };
 
@@ -31,14 +31,16 @@ static void release_memory(struct iforest_run_writer *builder)
 }
 
 enum iforest_status iforest_run_writer_start(struct iforest_run_writer *builder, struct iforest_store *store,
-					      const struct iforest_manifest *manifest)
+					     const struct iforest_manifest *manifest)
 {
 	const struct iforest_pager *pager = store->pager;
 	size_t n_level_bytes = (IFOREST_MAX_LEVELS + 1) * sizeof *builder->levels;
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	*builder = (struct iforest_run_writer){ .store = store, .manifest = manifest,
-		.place = { .run_id = iforest_random63(store), .generation = iforest_random63(store) } };
+	*builder = (struct iforest_run_writer){ .store = store,
+						.manifest = manifest,
+						.place = { .run_id = iforest_random63(store),
+							   .generation = iforest_random63(store) } };
 	builder->writer = iforest_allocate(store->alloc, sizeof *builder->writer);
 	builder->page = iforest_allocate(store->alloc, manifest->page_bytes);
 	builder->levels = iforest_allocate(store->alloc, n_level_bytes);
@@ -196,8 +198,9 @@ enum iforest_status iforest_run_writer_add(struct iforest_run_writer *builder, c
 
 static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 {
-	return (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null, .time = block->times[i],
-				     .ref = block->refs[i] };
+	return (struct iforest_key){
+		.series = block->series, .time_is_null = block->time_is_null, .time = block->times[i], .ref = block->refs[i]
+	};
 }
 
 /* Do the keys ascend, from the last one added on? */
@@ -215,7 +218,7 @@ static bool is_ordered(const struct iforest_run_writer *builder, const struct if
 }
 
 enum iforest_status iforest_run_writer_add_block(struct iforest_run_writer *builder, const struct iforest_block *block,
-						  unsigned from, unsigned to)
+						 unsigned from, unsigned to)
 {
 	struct iforest_block *waiting = &builder->block;
 

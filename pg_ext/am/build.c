@@ -32,8 +32,8 @@
 
 struct ifp_insertion_buffer {
 	struct iforest_entry entries[IFP_INSERTION_BUFFER_ENTRIES + 1];
-	struct iforest_entry *free;                        /* the one that is not held */
-	struct iforest_entry *order[IFP_INSERTION_BUFFER_ENTRIES];    /* a ring, in key order */
+	struct iforest_entry *free;				   /* the one that is not held */
+	struct iforest_entry *order[IFP_INSERTION_BUFFER_ENTRIES]; /* a ring, in key order */
 	uint32 first, n;
 };
 
@@ -104,12 +104,12 @@ struct build_state {
 	struct ifp_index *opened;
 	struct ifp_definition definition;
 	struct iforest_run_writer in_order;   /* rows that come about in key order, where there is one series */
-	struct ifp_insertion_buffer *reorder;       /* those held back for it */
-	Tuplesortstate *sort;                  /* all others; NULL until there is one */
+	struct ifp_insertion_buffer *reorder; /* those held back for it */
+	Tuplesortstate *sort;		      /* all others; NULL until there is one */
 	uint64 n_sorted, n_rows;
-	int64 first_time;                      /* of the first row that is sorted */
+	int64 first_time; /* of the first row that is sorted */
 	MemoryContext row_context;
-	bytea *encoded;                        /* scratch */
+	bytea *encoded; /* scratch */
 };
 
 /* ---- an entry as bytes that sort as its key does ----
@@ -250,7 +250,7 @@ static void add_run(struct build_state *build, struct iforest_run_writer *builde
 	ifp_index_require(build->opened, iforest_run_writer_finish(builder, &run));
 	if (run.n_leaves > 0)
 		ifp_index_require(build->opened,
-				      iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
+				  iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
 }
 
 static void write_sorted(struct build_state *build)
@@ -265,8 +265,7 @@ static void write_sorted(struct build_state *build)
 	tuplesort_performsort(build->sort);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITE);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)build->n_sorted);
-	ifp_index_require(build->opened,
-			      iforest_run_writer_start(builder, &build->opened->store, &build->opened->manifest));
+	ifp_index_require(build->opened, iforest_run_writer_start(builder, &build->opened->store, &build->opened->manifest));
 	while (ifp_tuplesort_getdatum(build->sort, &datum, &is_null)) {
 		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, build->first_time, &entry);
 		ifp_index_require(build->opened, iforest_run_writer_add(builder, &entry));
@@ -287,8 +286,8 @@ static double build_runs(struct build_state *build, Relation heap, IndexInfo *in
 	if (build->definition.n_by == 0) {
 		build->reorder = palloc(sizeof *build->reorder);
 		reorder_start(build->reorder);
-		ifp_index_require(build->opened, iforest_run_writer_start(&build->in_order, &build->opened->store,
-									       &build->opened->manifest));
+		ifp_index_require(build->opened,
+				  iforest_run_writer_start(&build->in_order, &build->opened->store, &build->opened->manifest));
 	}
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
 	/* from the first block on, not from where another scan happens to be: rows come about in time order then */
@@ -323,7 +322,10 @@ static char *with_value_included(Relation index)
 
 	initStringInfo(&text);
 	for (int i = 1; i <= n; i++)
-		appendStringInfo(&text, "%s%s", i == 1 ? "(" : i == n_keys ? ") INCLUDE (" : ", ",
+		appendStringInfo(&text, "%s%s",
+				 i == 1	       ? "("
+				 : i == n_keys ? ") INCLUDE ("
+					       : ", ",
 				 ifp_column_expression(RelationGetRelid(index), i));
 	appendStringInfoChar(&text, ')');
 	return text.data;
@@ -351,13 +353,14 @@ static void notice_many_series(const struct build_state *build)
 	n_series = ifp_series_dict_refresh(index, ifp_series_dict_get(index, build->opened->meta.index_id));
 	if (n_series <= build->n_rows / ROWS_A_SERIES)
 		return;
-	ereport(NOTICE, errmsg("index \"%s\" has %u series for " UINT64_FORMAT " rows, which makes it large and slow",
-			       RelationGetRelationName(index), n_series, build->n_rows),
+	ereport(NOTICE,
+		errmsg("index \"%s\" has %u series for " UINT64_FORMAT " rows, which makes it large and slow",
+		       RelationGetRelationName(index), n_series, build->n_rows),
 		errdetail("The last column in parentheses is the time; rows that agree on the columns before it are a series."),
-		is_value_among_keys(index) ?
-			errhint("Values to be aggregated are INCLUDEd: probably USING iforest %s is meant.",
-				with_value_included(index)) :
-			errhint("Leave out by columns that differ from row to row."));
+		is_value_among_keys(index)
+			? errhint("Values to be aggregated are INCLUDEd: probably USING iforest %s is meant.",
+				  with_value_included(index))
+			: errhint("Leave out by columns that differ from row to row."));
 }
 
 IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)

@@ -97,7 +97,7 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 		ReleaseVariableStats(variable);
 	}
 	n_series = Min(n_series, Max(index->tuples, 1));
-	foreach(cell, path->indexclauses) {
+	foreach (cell, path->indexclauses) {
 		IndexClause *clause = lfirst_node(IndexClause, cell);
 
 		if (clause->indexcol < index->nkeycolumns - 1)
@@ -127,7 +127,7 @@ uint32 ifp_pending_pages(const struct ifp_meta *meta)
 }
 
 void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
-			   Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
+		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	GenericCosts costs = { 0 };
 	struct ifp_meta *meta = palloc(sizeof *meta);
@@ -291,8 +291,7 @@ static void check(Relation index)
 	struct iforest_node_schema fields;
 
 	altered.rd_options = options_by_now(RelationGetRelid(index));
-	if (name_the_same((const struct ifp_options *)index->rd_options,
-			  (const struct ifp_options *)altered.rd_options))
+	if (name_the_same((const struct ifp_options *)index->rd_options, (const struct ifp_options *)altered.rd_options))
 		return;
 	ifp_definition_read(&altered, &definition);
 	ifp_definition_check_columns(&altered, &definition, &fields);
@@ -327,8 +326,8 @@ Datum iforest_handler(PG_FUNCTION_ARGS)
 	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
 
 	(void)fcinfo;
-	routine->amstrategies = 5;             /* those of btree */
-	routine->amsupport = 1;                /* comparison: orders series for ordered scans */
+	routine->amstrategies = 5; /* those of btree */
+	routine->amsupport = 1;	   /* comparison: orders series for ordered scans */
 	routine->amcanorder = true;
 	routine->amcanbackward = true;
 	routine->amcanmulticol = true;

@@ -10,7 +10,7 @@
 #include "pg_ext/storage/meta.h"
 
 void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
-			   Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
+		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
 
 /* The number of runs by the length of the manifest, near enough; and pages of pending entries. */
 double ifp_estimate_runs(Relation index, const struct ifp_meta *meta);

@@ -43,7 +43,7 @@ static int scan_compare_sources(Datum left, Datum right, void *scan);
 static int scan_compare_sources(Datum left, Datum right, void *context)
 {
 	const struct ifp_scan_source *a = (const struct ifp_scan_source *)DatumGetPointer(left),
-			    *b = (const struct ifp_scan_source *)DatumGetPointer(right);
+				     *b = (const struct ifp_scan_source *)DatumGetPointer(right);
 	int order = iforest_key_compare(&a->key, &b->key);
 
 	return ((const struct ifp_index_scan *)context)->backward ? order : -order;
@@ -53,8 +53,10 @@ static int scan_compare_sources(Datum left, Datum right, void *context)
 static bool is_beyond(const struct ifp_index_scan *scan, const struct iforest_block *block)
 {
 	unsigned at = scan->backward ? block->n - 1 : 0;
-	struct iforest_key key = { .series = block->series, .time_is_null = block->time_is_null,
-				   .time = block->time_is_null ? 0 : block->times[at], .ref = block->refs[at] };
+	struct iforest_key key = { .series = block->series,
+				   .time_is_null = block->time_is_null,
+				   .time = block->time_is_null ? 0 : block->times[at],
+				   .ref = block->refs[at] };
 
 	return scan->backward ? iforest_key_compare(&key, &scan->lower) < 0 : iforest_key_compare(&key, &scan->upper) >= 0;
 }
@@ -266,8 +268,8 @@ static void scan_read_index(struct ifp_index_scan *scan)
 }
 
 /* Of the chain's entries, those of the series (ids ascending) and ranges that are asked for. */
-static void match_chain(struct ifp_index_scan *scan, struct ifp_chain_reader *reader,
-			const struct ifp_chain *chain, const uint32 *ids)
+static void match_chain(struct ifp_index_scan *scan, struct ifp_chain_reader *reader, const struct ifp_chain *chain,
+			const uint32 *ids)
 {
 	ifp_chain_open(reader, scan->index, chain);
 	while (ifp_chain_next(reader)) {
@@ -321,7 +323,7 @@ static void match_pending(struct ifp_index_scan *scan)
 			break;
 		if (n == IFP_MOST_RESTARTS)
 			ifp_require(IFOREST_CORRUPT, scan->index->relation,
-					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
+				    &(struct iforest_fault){ .what = "a chain of pending pages is broken" });
 		scan_read_index(scan);
 	}
 	sort_matching(scan);
@@ -350,7 +352,7 @@ static void scan_begin_keys(IndexScanDesc scan_desc, bool in_order)
 	before = MemoryContextSwitchTo(scan->key_context);
 	/* series come after the manifest: so all that its runs have are known */
 	ifp_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
-			       scan_desc->numberOfKeys, in_order, &scan->keys);
+			   scan_desc->numberOfKeys, in_order, &scan->keys);
 	MemoryContextSwitchTo(before);
 	scan->has_keys = true;
 }
@@ -390,8 +392,10 @@ static struct iforest_extreme row_of(const struct ifp_index_scan *scan, const st
 	bool has_value = scan->order.by_value && !is_null(scan, entry);
 
 	return (struct iforest_extreme){ .value = has_value ? entry->values[scan->order.value] : (union iforest_number){ 0 },
-				     .time = entry->key.time, .ref = entry->key.ref, .time_is_null = entry->key.time_is_null,
-				     .is_set = true };
+					 .time = entry->key.time,
+					 .ref = entry->key.ref,
+					 .time_is_null = entry->key.time_is_null,
+					 .is_set = true };
 }
 
 /* Equal values come by time and then by place in the table, as core/query/top_k.h has them. */
@@ -498,7 +502,9 @@ static enum iforest_status start_part(struct ifp_index_scan *scan, bool of_nulls
 	uint32 bit = 1u << scan->order.value;
 	int64 high = keys->n_ranges > 0 ? keys->ranges[keys->n_ranges - 1].high : INT64_MAX;
 	struct iforest_top_k_question question = {
-		.value = scan->order.value, .series = keys->series, .n_series = keys->n_series,
+		.value = scan->order.value,
+		.series = keys->series,
+		.n_series = keys->n_series,
 		.from = keys->n_ranges > 0 ? iforest_key_at(0, keys->ranges[0].low) : iforest_key_nulls(0),
 		.to = high < INT64_MAX ? iforest_key_at(0, high + 1) : iforest_key_nulls(0),
 	};
@@ -649,8 +655,8 @@ static bool next_range(struct ifp_index_scan *scan)
 		return false;
 	if (!place->is_started) {
 		*place = (struct ifp_scan_position){ .is_started = true,
-							 .series = scan->backward ? scan->keys.n_series - 1 : 0,
-							 .range = scan->backward ? n_ranges - 1 : 0 };
+						     .series = scan->backward ? scan->keys.n_series - 1 : 0,
+						     .range = scan->backward ? n_ranges - 1 : 0 };
 		return true;
 	}
 	place->has_key = false;
@@ -746,8 +752,7 @@ static bool is_visible(IndexScanDesc scan_desc)
 		scan_desc->xs_itup = index_form_tuple(scan_desc->xs_itupdesc, values, are_null);
 		MemoryContextSwitchTo(before);
 	}
-	found = table_index_fetch_tuple(scan->fetch, &scan_desc->xs_heaptid, scan_desc->xs_snapshot, scan->row, &again,
-					NULL);
+	found = table_index_fetch_tuple(scan->fetch, &scan_desc->xs_heaptid, scan_desc->xs_snapshot, scan->row, &again, NULL);
 	ExecClearTuple(scan->row);
 	return found;
 }

@@ -31,8 +31,8 @@ struct ifp_scan_bound {
 
 struct ifp_scan_order {
 	bool is_set;
-	bool by_value;           /* else by time */
-	uint8 value;             /* by which value of the index */
+	bool by_value; /* else by time */
+	uint8 value;   /* by which value of the index */
 	bool descends, nulls_first;
 	bool has_nulls, has_values; /* are entries wanted whose value is NULL, and others? By time all are others */
 	struct ifp_scan_bound *bounds;
@@ -43,18 +43,18 @@ struct ifp_scan_order {
 
 /* One run, or what is pending, within the range that is open. */
 struct ifp_scan_source {
-	struct iforest_cursor *cursor;          /* NULL: pending */
+	struct iforest_cursor *cursor; /* NULL: pending */
 	const struct iforest_block *block;
-	int32 at;                               /* entry of the block, or of the pending ones */
+	int32 at; /* entry of the block, or of the pending ones */
 	struct iforest_key key;
 };
 
 /* A place between entries: everything up to the last key given, in the direction of the scan, is done. */
 struct ifp_scan_position {
-	bool is_started;                        /* false: before the first entry (after the last one, backward) */
-	uint32 series, range;                   /* numbers in the lists of scan_keys; range n_ranges: the NULL times */
+	bool is_started;      /* false: before the first entry (after the last one, backward) */
+	uint32 series, range; /* numbers in the lists of scan_keys; range n_ranges: the NULL times */
 	bool has_key;
-	struct iforest_key key;                 /* last one given */
+	struct iforest_key key; /* last one given */
 };
 
 /* Of a scan in the order of a value: two streams that are merged, the entries in runs and the pending ones. */
@@ -64,32 +64,31 @@ struct ifp_value_order_scan {
 	/* the part of the entries it stands in: those whose value is NULL, or the others */
 	bool best_is_of_nulls, best_is_done;
 	bool has_ahead;
-	struct iforest_entry ahead;             /* its next entry */
-	struct ifp_pending_entries pending;    /* in the order of the scan */
-	uint32 at;                              /* the next of them */
+	struct iforest_entry ahead;	    /* its next entry */
+	struct ifp_pending_entries pending; /* in the order of the scan */
+	uint32 at;			    /* the next of them */
 	bool has_last;
-	struct iforest_entry last;              /* given last: what a scan that begins again goes on after */
+	struct iforest_entry last; /* given last: what a scan that begins again goes on after */
 };
 
 struct ifp_index_scan {
-	MemoryContext context, key_context,
-		run_context; /* whole scan; until the next rescan; until the index is read again */
+	MemoryContext context, key_context, run_context; /* whole scan; until the next rescan; until the index is read again */
 	struct ifp_definition definition;
 	struct ifp_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
 	struct ifp_scan_keys keys;
-	struct iforest_key *matching;           /* pending ones of the series and ranges asked for, sorted */
+	struct iforest_key *matching; /* pending ones of the series and ranges asked for, sorted */
 	uint32 n_matching, n_matching_reserved;
-	bool has_keys;                          /* keys and matching are filled in */
+	bool has_keys; /* keys and matching are filled in */
 	struct ifp_scan_position place, mark;
-	bool is_open;                           /* a range is open, in this direction: */
+	bool is_open; /* a range is open, in this direction: */
 	bool backward;
-	struct iforest_key lower, upper;        /* of it, upper excluded */
-	struct ifp_scan_source *sources;                 /* one a run, the last one what is pending */
-	IndexFetchTableData *fetch;             /* of an index-only scan, and where it puts rows */
+	struct iforest_key lower, upper; /* of it, upper excluded */
+	struct ifp_scan_source *sources; /* one a run, the last one what is pending */
+	IndexFetchTableData *fetch;	 /* of an index-only scan, and where it puts rows */
 	TupleTableSlot *row;
-	struct ifp_scan_order order;         /* is_set: the entries come in the order of a value, */
-	struct ifp_value_order_scan top;            /* and not by the fields from `place` to `heap` */
-	binaryheap *heap;                       /* of those that have an entry in the range, the next entry's first */
+	struct ifp_scan_order order;	 /* is_set: the entries come in the order of a value, */
+	struct ifp_value_order_scan top; /* and not by the fields from `place` to `heap` */
+	binaryheap *heap;		 /* of those that have an entry in the range, the next entry's first */
 };
 
 /* am/index_scan.c: what the index held when the scan began. */

@@ -10,8 +10,8 @@
 #include "pg_ext/storage/series_dict.h"
 #include "pg_ext/types/definition.h"
 
-void ifp_entry_form(Relation index, const struct ifp_definition *definition, const Datum *values,
-			const bool *are_null, ItemPointer tid, struct iforest_entry *entry)
+void ifp_entry_form(Relation index, const struct ifp_definition *definition, const Datum *values, const bool *are_null,
+		    ItemPointer tid, struct iforest_entry *entry)
 {
 	unsigned time = definition->n_by;
 
@@ -28,8 +28,8 @@ void ifp_entry_form(Relation index, const struct ifp_definition *definition, con
 	}
 }
 
-uint32 ifp_entry_series(Relation index, const struct ifp_definition *definition, uint64 index_id,
-			    const Datum *values, const bool *are_null)
+uint32 ifp_entry_series(Relation index, const struct ifp_definition *definition, uint64 index_id, const Datum *values,
+			const bool *are_null)
 {
 	struct iforest_series_key key = { .alloc = &ifp_palloc_allocator };
 	uint32 series;
@@ -74,7 +74,7 @@ static struct insert_state *state_of(Relation index)
 }
 
 bool ifp_insert(Relation index, Datum *values, bool *are_null, ItemPointer tid, Relation heap, IndexUniqueCheck unique,
-		    bool index_unchanged, IndexInfo *info)
+		bool index_unchanged, IndexInfo *info)
 {
 	/* a copy: whatever looks into a catalog may throw the original away */
 	struct insert_state state = *state_of(index);

@@ -25,8 +25,8 @@ struct edge {
 
 static bool holds(const struct edge *edge, int64 time)
 {
-	return DatumGetBool(FunctionCall2Coll(edge->function, edge->collation, ifp_time_to_datum(edge->definition, time),
-					      edge->comparand));
+	return DatumGetBool(
+		FunctionCall2Coll(edge->function, edge->collation, ifp_time_to_datum(edge->definition, time), edge->comparand));
 }
 
 /* The first time at which the condition is `request`, by asking the operator itself: so types of comparands need no rules here.
@@ -94,8 +94,7 @@ static struct ifp_time_range range_of_equals(Relation index, ScanKey key, struct
 	return (struct ifp_time_range){ .low = Max(from.low, until.low), .high = Min(from.high, until.high) };
 }
 
-static struct ifp_time_range range_of(Relation index, const struct ifp_definition *definition, ScanKey key,
-					  Datum comparand)
+static struct ifp_time_range range_of(Relation index, const struct ifp_definition *definition, ScanKey key, Datum comparand)
 {
 	struct edge edge = {
 		.definition = definition, .function = &key->sk_func, .collation = key->sk_collation, .comparand = comparand
@@ -171,8 +170,7 @@ static void intersect(struct ifp_scan_keys *result, const struct ifp_time_range 
 	result->n_ranges = n;
 }
 
-static void read_time_key(Relation index, const struct ifp_definition *definition, ScanKey key,
-			  struct ifp_scan_keys *result)
+static void read_time_key(Relation index, const struct ifp_definition *definition, ScanKey key, struct ifp_scan_keys *result)
 {
 	struct ifp_time_range one, *ranges = &one;
 	uint32 n = 1;
@@ -227,7 +225,7 @@ bool ifp_scan_keys_hold(const struct ifp_scan_keys *keys, const struct iforest_k
 }
 
 void ifp_scan_times_read(Relation index, const struct ifp_definition *definition, ScanKey keys, int n_keys,
-			     struct ifp_scan_keys *result)
+			 struct ifp_scan_keys *result)
 {
 	*result = (struct ifp_scan_keys){ .n_ranges = 1, .has_nulls = true };
 	result->ranges = palloc(sizeof *result->ranges);
@@ -275,7 +273,7 @@ struct by_key {
 	int column;
 	Datum *elements;
 	int n_elements;
-	bool is_listed;             /* series are looked up by these values: what is found need not be compared with them */
+	bool is_listed; /* series are looked up by these values: what is found need not be compared with them */
 };
 
 static int read_by_keys(const struct ifp_definition *definition, ScanKey keys, int n_keys, struct by_key *by_keys)
@@ -289,9 +287,8 @@ static int read_by_keys(const struct ifp_definition *definition, ScanKey keys, i
 			continue;
 		*by_key = (struct by_key){ .key = &keys[k], .column = keys[k].sk_attno - 1, .elements = &keys[k].sk_argument };
 		if (!(keys[k].sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)))
-			by_key->n_elements = keys[k].sk_flags & SK_SEARCHARRAY
-						     ? scan_key_elements(&keys[k], &by_key->elements)
-						     : 1;
+			by_key->n_elements =
+				keys[k].sk_flags & SK_SEARCHARRAY ? scan_key_elements(&keys[k], &by_key->elements) : 1;
 		n++;
 	}
 	return n;
@@ -316,8 +313,8 @@ static bool accepts(const struct by_key *by_keys, int n_by_keys, const struct ma
 	bool accepted = true;
 
 	for (int k = 0; k < n_by_keys && accepted; k++)
-		accepted = by_keys[k].is_listed || key_accepts(&by_keys[k], series->values[by_keys[k].column],
-							       series->are_null[by_keys[k].column]);
+		accepted = by_keys[k].is_listed ||
+			   key_accepts(&by_keys[k], series->values[by_keys[k].column], series->are_null[by_keys[k].column]);
 	return accepted;
 }
 
@@ -337,15 +334,16 @@ static int compare_series(const void *left, const void *right, void *context)
 		if (a->are_null[i] || b->are_null[i])
 			order = a->are_null[i] - b->are_null[i];
 		else
-			order = DatumGetInt32(FunctionCall2Coll(&ordering->compare[i], ordering->collations[i], a->values[i],
-								b->values[i]));
+			order = DatumGetInt32(
+				FunctionCall2Coll(&ordering->compare[i], ordering->collations[i], a->values[i], b->values[i]));
 	}
 	return order;
 }
 
 static void sort_series(Relation index, const struct ifp_definition *definition, struct matched_series *series, uint32 n)
 {
-	struct ordering ordering = { .n_by = definition->n_by, .compare = palloc(definition->n_by * sizeof(FmgrInfo)),
+	struct ordering ordering = { .n_by = definition->n_by,
+				     .compare = palloc(definition->n_by * sizeof(FmgrInfo)),
 				     .collations = index->rd_indcollation };
 
 	for (unsigned i = 0; i < definition->n_by; i++)
@@ -407,8 +405,8 @@ static uint32 find_listed(Relation index, const struct ifp_definition *definitio
 	return (uint32)qunique(ids, n, sizeof *ids, ifp_compare_series);
 }
 
-static void read_series(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys,
-			int n_keys, bool in_order, struct ifp_scan_keys *result)
+static void read_series(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
+			bool in_order, struct ifp_scan_keys *result)
 {
 	struct ifp_series_dict *cache = ifp_series_dict_get(index, index_id);
 	uint32 n_known = ifp_series_dict_refresh(index, cache), n = 0, n_listed = n_known, n_ways = 0;
@@ -417,8 +415,8 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 	struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys, n_known, &n_ways);
 	struct matched_series *matched;
 
-	result->series = MemoryContextAllocHuge(CurrentMemoryContext,
-						((Size)Max(n_known, n_ways) + 1) * sizeof *result->series);
+	result->series =
+		MemoryContextAllocHuge(CurrentMemoryContext, ((Size)Max(n_known, n_ways) + 1) * sizeof *result->series);
 	if (listed)
 		n_listed = find_listed(index, definition, listed, cache, result->series);
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
@@ -426,7 +424,8 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 		uint32 id = listed ? result->series[i] : i, n_bytes;
 		const uint8 *key = ifp_series_dict_key_of(cache, id, &n_bytes);
 
-		matched[n] = (struct matched_series){ .id = id, .values = palloc(definition->n_by * sizeof(Datum)),
+		matched[n] = (struct matched_series){ .id = id,
+						      .values = palloc(definition->n_by * sizeof(Datum)),
 						      .are_null = palloc(definition->n_by * sizeof(bool)) };
 		ifp_by_read(index, definition, key, n_bytes, matched[n].values, matched[n].are_null);
 		n += accepts(by_keys, n_by_keys, &matched[n]);
@@ -439,8 +438,8 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 	result->n_series = n;
 }
 
-void ifp_scan_keys_read(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys,
-			    int n_keys, bool in_order, struct ifp_scan_keys *result)
+void ifp_scan_keys_read(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
+			bool in_order, struct ifp_scan_keys *result)
 {
 	ifp_scan_times_read(index, definition, keys, n_keys, result);
 	if (definition->n_by > 0) {

@@ -40,8 +40,8 @@ static void remove_dead(struct ifp_index *index, struct dead_check *check, Index
 	for (uint32 r = 0; r < n_runs; r++) {
 		struct iforest_removal removal;
 
-		ifp_index_require(
-			index, iforest_run_remove_where(&index->store, &index->manifest, run_ids[r], &remover, &removal));
+		ifp_index_require(index,
+				  iforest_run_remove_where(&index->store, &index->manifest, run_ids[r], &remover, &removal));
 		stats->num_index_tuples += (double)removal.n_kept;
 		stats->tuples_removed += (double)removal.n_removed;
 	}
@@ -69,8 +69,8 @@ static void leave(MemoryContext before)
 	MemoryContextDelete(context);
 }
 
-IndexBulkDeleteResult *ifp_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-					   IndexBulkDeleteCallback callback, void *state)
+IndexBulkDeleteResult *ifp_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
+				       void *state)
 {
 	struct dead_check check = { .callback = callback, .state = state };
 	struct ifp_index *index;

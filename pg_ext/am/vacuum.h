@@ -7,8 +7,8 @@
 #include "access/amapi.h"
 #include "nodes/execnodes.h"
 
-IndexBulkDeleteResult *ifp_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-					   IndexBulkDeleteCallback callback, void *state);
+IndexBulkDeleteResult *ifp_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
+				       void *state);
 
 IndexBulkDeleteResult *ifp_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 

@@ -47,8 +47,7 @@
 #if PG_VERSION_NUM >= 170000
 #define ifp_is_outlived(snapshot) ((void)(snapshot), false)
 #else
-#define ifp_is_outlived(snapshot) \
-	(OldSnapshotThresholdActive() && (snapshot)->whenTaken < GetOldSnapshotThresholdTimestamp())
+#define ifp_is_outlived(snapshot) (OldSnapshotThresholdActive() && (snapshot)->whenTaken < GetOldSnapshotThresholdTimestamp())
 #endif
 
 #if PG_VERSION_NUM >= 180000
@@ -90,14 +89,14 @@ static inline bool ifp_is_inequality(Oid operator)
 	ListCell *cell;
 
 #if PG_VERSION_NUM >= 180000
-	foreach(cell, get_op_index_interpretation(operator)) {
+	foreach (cell, get_op_index_interpretation(operator)) {
 		CompareType type = ((OpIndexInterpretation *)lfirst(cell))->cmptype;
 
 		if (type == COMPARE_LT || type == COMPARE_LE || type == COMPARE_GE || type == COMPARE_GT)
 			return true;
 	}
 #else
-	foreach(cell, get_op_btree_interpretation(operator)) {
+	foreach (cell, get_op_btree_interpretation(operator)) {
 		int strategy = ((OpBtreeInterpretation *)lfirst(cell))->strategy;
 
 		if (strategy >= BTLessStrategyNumber && strategy <= BTGreaterStrategyNumber &&
@@ -153,8 +152,8 @@ static inline bool ifp_read_recent_buffer(Relation relation, BlockNumber block, 
 
 /* a table of groups; and the bytes that a new group has beside its keys, zeroed */
 static inline TupleHashTable ifp_make_group_table(PlanState *node, TupleDesc keys, AttrNumber *columns, Oid *equal,
-						      FmgrInfo *hash, Oid *collations, long n_expected, Size n_bytes,
-						      MemoryContext context, MemoryContext short_lived)
+						  FmgrInfo *hash, Oid *collations, long n_expected, Size n_bytes,
+						  MemoryContext context, MemoryContext short_lived)
 {
 #if PG_VERSION_NUM >= 180000
 	return BuildTupleHashTable(node, keys, NULL, keys->natts, columns, equal, hash, collations, n_expected, n_bytes,

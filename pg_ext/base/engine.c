@@ -58,7 +58,6 @@ void ifp_require_at(enum iforest_status status, Relation index, const struct ifo
 			errhint("SELECT iforest_merge('%s', true) leaves one run.", name));
 		break;
 	default:
-		ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR),
-			errmsg("index \"%s\": %s", name, iforest_status_text(status)));
+		ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("index \"%s\": %s", name, iforest_status_text(status)));
 	}
 }

@@ -30,7 +30,7 @@ static inline void ifp_require(enum iforest_status status, Relation index, const
 }
 
 /* Before the definition of a function that SQL calls. PG_FUNCTION_INFO_V1 alone would leave it hidden in PostgreSQL 15. */
-#define IFP_SQL_FUNCTION(name) \
+#define IFP_SQL_FUNCTION(name)                           \
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
 	PG_FUNCTION_INFO_V1(name)
 

@@ -100,7 +100,7 @@ static bool collect_parameters(Node *node, void *context)
 struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression)
 {
 	struct ifp_safe_expression soft = { .state = ExecInitExpr(expression, NULL),
-				     .may_catch = !ifp_calls_foreign_functions((Node *)expression) };
+					    .may_catch = !ifp_calls_foreign_functions((Node *)expression) };
 
 	(void)collect_parameters((Node *)expression, &soft.parameters);
 	return soft;
@@ -113,7 +113,8 @@ static bool is_of_data(int code)
 	       code == ERRCODE_INDETERMINATE_COLLATION;
 }
 
-static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null, ErrorData **error)
+static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
+		     ErrorData **error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile bool done = false;
@@ -137,7 +138,7 @@ static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econte
 }
 
 bool ifp_safe_eval(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
-			   ErrorData **error)
+		   ErrorData **error)
 {
 	if (soft->may_catch) {
 		ExecSetParamPlanMulti(soft->parameters, econtext);

@@ -16,7 +16,7 @@
 
 struct ifp_safe_expression {
 	ExprState *state;
-	Bitmapset *parameters;   /* that subqueries may give */
+	Bitmapset *parameters; /* that subqueries may give */
 	bool may_catch;
 };
 
@@ -33,7 +33,7 @@ struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression);
 /* Evaluates in the econtext's short-lived memory. False if an error was caught: it is *error, in the current memory context,
  * for ReThrowError(). error may be NULL. */
 bool ifp_safe_eval(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
-			   ErrorData **error);
+		   ErrorData **error);
 
 /* Functions of this extension, told by their OID wherever the extension has its schema. */
 

@@ -69,23 +69,23 @@ static struct answer_counts answer_counts(const struct ifp_answer *answer);
 struct ifp_answer {
 	const struct ifp_index_query *question;
 	PlanState *node;
-	MemoryContext context;               /* as long as the node */
-	MemoryContext parameters;            /* what was made of parameters, until the next rescan */
-	MemoryContext attempt;               /* until the next attempt */
-	MemoryContext result;                /* until the next group is given */
-	ExprContext *econtext;               /* its scan tuple is the row */
-	TupleTableSlot *row;                 /* of the index's columns */
-	Relation *heaps, *indexes;           /* held open from begin to end, as those of a scan are */
+	MemoryContext context;	   /* as long as the node */
+	MemoryContext parameters;  /* what was made of parameters, until the next rescan */
+	MemoryContext attempt;	   /* until the next attempt */
+	MemoryContext result;	   /* until the next group is given */
+	ExprContext *econtext;	   /* its scan tuple is the row */
+	TupleTableSlot *row;	   /* of the index's columns */
+	Relation *heaps, *indexes; /* held open from begin to end, as those of a scan are */
 	int n_tables;
-	struct ifp_definition definition;/* of the first index; the others' are alike */
-	bool is_total;                       /* nothing tells rows apart: no condition, no group, no time */
-	bool is_begun, is_done;              /* groups are there */
+	struct ifp_definition definition; /* of the first index; the others' are alike */
+	bool is_total;			  /* nothing tells rows apart: no condition, no group, no time */
+	bool is_begun, is_done;		  /* groups are there */
 
-	struct ifp_key_condition *keys;  /* conditions on the index's key */
+	struct ifp_key_condition *keys; /* conditions on the index's key */
 	ExprState **comparands;
 	FmgrInfo *operators;
 	int n_keys;
-	List *gates, *late;                  /* ExprStates */
+	List *gates, *late; /* ExprStates */
 	struct ifp_safe_expression *series, *runs;
 	int n_series, n_runs;
 	struct ifp_value_filter *values;
@@ -101,7 +101,7 @@ static bool answer_holds(const struct ifp_answer *answer, List *conditions);
 /* The same of conditions that are asked before it is known whether there are visible rows. Where none is false but one raises
  * an error, that is *error, else NULL: it is to be raised if there are. */
 static bool answer_holds_softly(const struct ifp_answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
-				 ErrorData **error);
+				ErrorData **error);
 
 /* Adds what one index holds to the groups. False: it changed meanwhile, all has to begin again. `locked`: under the maintenance
  * lock, so that it does not. */
@@ -112,10 +112,10 @@ struct ifp_answer_reader {
 	struct ifp_answer *answer;
 	struct ifp_snapshot_reader read;
 	struct iforest_request request;
-	struct ifp_sketch_sidecar *shelf;      /* of kept sketches; NULL: none was needed yet */
-	struct iforest_aggregate *fold;      /* of a bucket */
-	MemoryContext series_context;        /* by values of the series in hand */
-	ErrorData *series_error;             /* what its conditions raised; NULL: nothing */
+	struct ifp_sketch_sidecar *shelf; /* of kept sketches; NULL: none was needed yet */
+	struct iforest_aggregate *fold;	  /* of a bucket */
+	MemoryContext series_context;	  /* by values of the series in hand */
+	ErrorData *series_error;	  /* what its conditions raised; NULL: nothing */
 };
 
 /* Where the entries of a bucket lie: in runs the keys [from, to), and pending ones. */
@@ -127,7 +127,7 @@ struct ifp_bucket_range {
 /* Makes the sketches that measures need of a bucket, by value column; NULL where there are no values, and of other columns. In
  * the current memory context. Errors: those of core. */
 static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
-					    bytea **sketches);
+					   bytea **sketches);
 
 /* Adds series number i of keys.series to the groups; or all entries of all series in one fold. Errors: those of core. */
 static enum iforest_status answer_series(struct ifp_answer_reader *reader, uint32 i);
@@ -149,7 +149,7 @@ static enum iforest_status add_pending(const struct ifp_answer_reader *reader, c
 }
 
 static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
-					    bytea **sketches)
+					   bytea **sketches)
 {
 	uint32 request = ifp_agg_states_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
 	struct iforest_sidecar shelf;
@@ -189,8 +189,8 @@ static void set_time(const struct ifp_answer *answer, bool is_null, int64 time)
 }
 
 /* Adds the fold of a bucket to the group of the row. */
-static enum iforest_status add_bucket(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
-				      bool has_time, int64 time)
+static enum iforest_status add_bucket(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range, bool has_time,
+				      int64 time)
 {
 	struct ifp_answer *answer = reader->answer;
 	bytea *sketches[IFOREST_MAX_VALUES];
@@ -202,8 +202,8 @@ static enum iforest_status add_bucket(struct ifp_answer_reader *reader, const st
 	if (answer_holds(answer, answer->late)) {
 		status = answer_sketches(reader, range, sketches);
 		if (!status)
-			ifp_agg_states_add(answer->measures, ifp_groups_find(answer->groups), reader->fold, sketches,
-					     has_time, answer->attempt);
+			ifp_agg_states_add(answer->measures, ifp_groups_find(answer->groups), reader->fold, sketches, has_time,
+					   answer->attempt);
 		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
 			if (sketches[v])
 				pfree(sketches[v]);
@@ -220,8 +220,8 @@ static void clear_fold(struct ifp_answer_reader *reader)
 
 /* ---- a range of a series ---- */
 
-static enum iforest_status earliest(struct ifp_answer_reader *reader, uint64 series, uint32 *pending, int64 high,
-				    int64 *time, bool *found)
+static enum iforest_status earliest(struct ifp_answer_reader *reader, uint64 series, uint32 *pending, int64 high, int64 *time,
+				    bool *found)
 {
 	const struct ifp_pending_entries *rows = &reader->read.pending;
 	enum iforest_status status = iforest_scan_earliest(&reader->read.scan, time, found);
@@ -241,8 +241,7 @@ static struct iforest_key key_after(uint64 series, int64 time)
 }
 
 /* Passes the entries up to a time, adding them if they are wanted. */
-static enum iforest_status pass(struct ifp_answer_reader *reader, uint64 series, uint32 *pending, int64 through,
-				bool is_wanted)
+static enum iforest_status pass(struct ifp_answer_reader *reader, uint64 series, uint32 *pending, int64 through, bool is_wanted)
 {
 	static const struct iforest_request nothing = { .values = 0 };
 	struct iforest_key after = key_after(series, through);
@@ -252,14 +251,14 @@ static enum iforest_status pass(struct ifp_answer_reader *reader, uint64 series,
 	status = iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->request : &nothing, reader->fold);
 	if (!status && is_wanted)
 		ifp_pending_entries_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields,
-					  reader->fold);
+					 reader->fold);
 	*pending = Max(*pending, end);
 	return status;
 }
 
 /* The last time of the series in the range; false if there is none. */
-static enum iforest_status find_last(struct ifp_answer_reader *reader, uint64 series,
-				     const struct ifp_time_range *range, int64 *last, bool *found)
+static enum iforest_status find_last(struct ifp_answer_reader *reader, uint64 series, const struct ifp_time_range *range,
+				     int64 *last, bool *found)
 {
 	struct ifp_time_keys times = ifp_time_keys(&reader->answer->definition);
 	int64 high = Min(range->high, times.highest_finite);
@@ -291,8 +290,7 @@ static void raise_late(const struct ifp_answer_reader *reader, ErrorData *error,
 		ReThrowError(error);
 }
 
-static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 series,
-				      const struct ifp_time_range *range)
+static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 series, const struct ifp_time_range *range)
 {
 	struct ifp_answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_at(series, range->low);
@@ -303,9 +301,10 @@ static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 s
 	ErrorData *error = NULL;
 	enum iforest_status status = IFOREST_OK;
 
-	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN, .t0 = range->low,
-								 .has_t1 = range->high != PG_INT64_MAX,
-								 .t1 = range->high == PG_INT64_MAX ? 0 : range->high + 1 };
+	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN,
+								      .t0 = range->low,
+								      .has_t1 = range->high != PG_INT64_MAX,
+								      .t1 = range->high == PG_INT64_MAX ? 0 : range->high + 1 };
 	if (!is_one) {
 		status = find_last(reader, series, range, &last, &found);
 		if (!found)
@@ -345,8 +344,7 @@ static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 s
 static enum iforest_status read_nulls(struct ifp_answer_reader *reader, uint64 series)
 {
 	struct ifp_answer *answer = reader->answer;
-	struct ifp_bucket_range bucket = { .from = iforest_key_nulls(series),
-					       .to = iforest_key_at(series + 1, PG_INT64_MIN) };
+	struct ifp_bucket_range bucket = { .from = iforest_key_nulls(series), .to = iforest_key_at(series + 1, PG_INT64_MIN) };
 	struct iforest_request timeless = reader->request;
 	ErrorData *error;
 	enum iforest_status status;
@@ -361,8 +359,8 @@ static enum iforest_status read_nulls(struct ifp_answer_reader *reader, uint64 s
 		return status;
 	bucket.pending = ifp_pending_entries_find(&reader->read.pending, &bucket.from);
 	bucket.pending_end = ifp_pending_entries_find(&reader->read.pending, &bucket.to);
-	ifp_pending_entries_fold(&reader->read.pending, bucket.pending, bucket.pending_end,
-				  &reader->read.index.manifest.fields, reader->fold);
+	ifp_pending_entries_fold(&reader->read.pending, bucket.pending, bucket.pending_end, &reader->read.index.manifest.fields,
+				 reader->fold);
 	set_time(answer, true, 0);
 	if (reader->fold->n_rows > 0 && answer_holds_softly(answer, answer->runs, answer->n_runs, &error)) {
 		raise_late(reader, error, false, 0);
@@ -398,8 +396,9 @@ static enum iforest_status answer_series(struct ifp_answer_reader *reader, uint3
 
 static enum iforest_status answer_total(struct ifp_answer_reader *reader)
 {
-	struct ifp_bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN), .pending_end = reader->read.pending.n,
-					    .to = iforest_key_at((uint64)PG_UINT32_MAX + 1, PG_INT64_MIN) };
+	struct ifp_bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN),
+					.pending_end = reader->read.pending.n,
+					.to = iforest_key_at((uint64)PG_UINT32_MAX + 1, PG_INT64_MIN) };
 	enum iforest_status status;
 
 	clear_fold(reader);
@@ -407,7 +406,7 @@ static enum iforest_status answer_total(struct ifp_answer_reader *reader)
 	if (status)
 		return status;
 	ifp_pending_entries_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields,
-				  reader->fold);
+				 reader->fold);
 	raise_late(reader, NULL, false, 0);
 	return add_bucket(reader, &all, false, 0);
 }
@@ -434,14 +433,14 @@ static bool read_keys(struct ifp_answer_reader *reader)
 		if (is_null)
 			return false;
 		ScanKeyEntryInitializeWithInfo(&keys[i], flags, condition->column,
-					       condition->is_null_test ?
-						       InvalidStrategy :
-						       (StrategyNumber)get_op_opfamily_strategy(
-							       condition->function, index->rd_opfamily[condition->column - 1]),
+					       condition->is_null_test ? InvalidStrategy
+								       : (StrategyNumber)get_op_opfamily_strategy(
+										 condition->function,
+										 index->rd_opfamily[condition->column - 1]),
 					       condition->right_type, condition->collation, &answer->operators[i], comparand);
 	}
 	ifp_scan_keys_read(index, &answer->definition, reader->read.index.meta.index_id, keys, answer->n_keys, false,
-			       &reader->read.keys);
+			   &reader->read.keys);
 	return true;
 }
 
@@ -520,7 +519,7 @@ static TupleTableSlot *make_row(const struct ifp_index_query *question)
 	AttrNumber attribute = 1;
 	ListCell *cell;
 
-	foreach(cell, question->columns) {
+	foreach (cell, question->columns) {
 		Node *column = lfirst(cell);
 
 		TupleDescInitEntry(descriptor, attribute, NULL, exprType(column), exprTypmod(column), 0);
@@ -539,7 +538,7 @@ static void begin_keys(struct ifp_answer *answer)
 	answer->keys = palloc((n + 1) * sizeof *answer->keys);
 	answer->comparands = palloc0((n + 1) * sizeof(ExprState *));
 	answer->operators = palloc0((n + 1) * sizeof *answer->operators);
-	foreach(cell, answer->question->keys) {
+	foreach (cell, answer->question->keys) {
 		struct ifp_key_condition *key = &answer->keys[answer->n_keys];
 
 		ifp_key_condition_read(lfirst(cell), key);
@@ -556,7 +555,7 @@ static struct ifp_safe_expression *begin_softly(List *conditions, int *n)
 	struct ifp_safe_expression *soft = palloc((list_length(conditions) + 1) * sizeof *soft);
 	ListCell *cell;
 
-	foreach(cell, conditions)
+	foreach (cell, conditions)
 		soft[(*n)++] = ifp_safe_eval_prepare(lfirst(cell));
 	return soft;
 }
@@ -568,7 +567,7 @@ static void open_tables(struct ifp_answer *answer)
 
 	answer->heaps = palloc(list_length(answer->question->tables) * sizeof(Relation));
 	answer->indexes = palloc(list_length(answer->question->tables) * sizeof(Relation));
-	foreach(cell, answer->question->tables) {
+	foreach (cell, answer->question->tables) {
 		answer->heaps[answer->n_tables] = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
 		answer->indexes[answer->n_tables++] = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
 	}
@@ -579,7 +578,7 @@ static bool has_columns(List *expressions)
 {
 	ListCell *cell;
 
-	foreach(cell, expressions)
+	foreach (cell, expressions)
 		if (ifp_has_columns(lfirst(cell)))
 			return true;
 	return false;
@@ -591,7 +590,7 @@ static bool is_total(const struct ifp_index_query *question, const struct ifp_ag
 	struct iforest_request request = ifp_agg_states_wanted(measures);
 	ListCell *cell;
 
-	foreach(cell, question->aggregates)
+	foreach (cell, question->aggregates)
 		if (has_columns(ifp_aggregate_conditions(lfirst(cell), question)))
 			return false;
 	return !question->keys && !question->series && !question->runs && !question->late && !has_columns(question->groups) &&
@@ -656,7 +655,7 @@ static bool answer_holds(const struct ifp_answer *answer, List *conditions)
 {
 	ListCell *cell;
 
-	foreach(cell, conditions) {
+	foreach (cell, conditions) {
 		bool is_null;
 		Datum holds = ExecEvalExprSwitchContext(lfirst(cell), answer->econtext, &is_null);
 
@@ -667,7 +666,7 @@ static bool answer_holds(const struct ifp_answer *answer, List *conditions)
 }
 
 static bool answer_holds_softly(const struct ifp_answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
-				 ErrorData **error)
+				ErrorData **error)
 {
 	*error = NULL;
 	for (int i = 0; i < n_conditions; i++) {
@@ -762,7 +761,7 @@ static struct answer_counts answer_counts(const struct ifp_answer *answer)
 struct aggregate_state {
 	CustomScanState custom;
 	struct ifp_index_query question;
-	struct ifp_answer *answer;      /* NULL under EXPLAIN without ANALYZE */
+	struct ifp_answer *answer; /* NULL under EXPLAIN without ANALYZE */
 };
 
 static Node *create_state(CustomScan *scan);
@@ -774,8 +773,11 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
 
 static const CustomScanMethods scan_methods = { .CustomName = "IForestAggregate", .CreateCustomScanState = create_state };
 
-static const CustomExecMethods exec_methods = { .CustomName = "IForestAggregate", .BeginCustomScan = begin,
-						.ExecCustomScan = execute, .EndCustomScan = end, .ReScanCustomScan = rescan,
+static const CustomExecMethods exec_methods = { .CustomName = "IForestAggregate",
+						.BeginCustomScan = begin,
+						.ExecCustomScan = execute,
+						.EndCustomScan = end,
+						.ReScanCustomScan = rescan,
 						.ExplainCustomScan = explain };
 
 /* ---- executing ---- */
@@ -865,8 +867,7 @@ static Node *with_parameters(Node *node, void *context)
 	return expression_tree_mutator(node, with_parameters, context);
 }
 
-static void explain_conditions(const struct ifp_index_query *question, const char *label, List *conditions,
-			       ExplainState *es)
+static void explain_conditions(const struct ifp_index_query *question, const char *label, List *conditions, ExplainState *es)
 {
 	List *context = deparse_context_for(get_rel_name(question->table), question->table);
 	Node *all;
@@ -886,7 +887,7 @@ static const char *bucket_method(const struct ifp_index_query *question)
 	ifp_index_query_bucket_keys(question, &keys);
 	if (keys.expressions == NIL)
 		return "none";
-	foreach(cell, keys.breaks)
+	foreach (cell, keys.breaks)
 		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_MONTHS)
 			return "galloping within months";
 		else if (ifp_break_kind(lfirst(cell)) != IFP_BREAK_VALUE)
@@ -917,7 +918,7 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ListCell *cell;
 
 	(void)ancestors;
-	foreach(cell, question->tables)
+	foreach (cell, question->tables)
 		indexes = lappend(indexes, get_rel_name(lsecond_oid(lfirst(cell))));
 	if (list_length(indexes) == 1)
 		ExplainPropertyText("Index", linitial(indexes), es);

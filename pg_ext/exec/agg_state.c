@@ -22,29 +22,29 @@
 
 struct measure {
 	enum ifp_measure_type kind;
-	List *conditions, *request;        /* ExprStates; IntList (planner/index_query.h) */
-	int value;                        /* of VALUE, ..._ROW and SKETCH */
-	bool has_squares;                 /* of VALUE: its sum of squares is needed */
-	bool has_min, has_max;            /* of VALUE: its extremes are */
+	List *conditions, *request; /* ExprStates; IntList (planner/index_query.h) */
+	int value;		    /* of VALUE, ..._ROW and SKETCH */
+	bool has_squares;	    /* of VALUE: its sum of squares is needed */
+	bool has_min, has_max;	    /* of VALUE: its extremes are */
 	/* of CONSTANT */
 	ExprState *expression;
-	enum ifp_agg_function function;   /* whose constant it is */
+	enum ifp_agg_function function; /* whose constant it is */
 	Oid type, collation;
 	int16 type_length;
 	bool type_by_value;
-	FmgrInfo better;                  /* of extremes: better(new, old) */
+	FmgrInfo better; /* of extremes: better(new, old) */
 };
 
 /* An arm of an aggregate: its measure, and what is made of it. */
 struct arm {
 	int measure;
 	Node *expression;
-	ExprState *state;                 /* of VALUE and TIME: the expression over the column */
-	bool is_plain;                    /* the column as it is, or converted without error */
+	ExprState *state; /* of VALUE and TIME: the expression over the column */
+	bool is_plain;	  /* the column as it is, or converted without error */
 	AttrNumber attribute;
-	struct ifp_affine affine;     /* of sums over a value column */
-	bool has_affine;                  /* false: a factor is NULL, and so is each value */
-	bool is_read;                     /* affine has been read since the last rescan */
+	struct ifp_affine affine; /* of sums over a value column */
+	bool has_affine;	  /* false: a factor is NULL, and so is each value */
+	bool is_read;		  /* affine has been read since the last rescan */
 };
 
 struct result {
@@ -57,16 +57,16 @@ struct result {
 };
 
 struct ifp_agg_states {
-	MemoryContext parameters;         /* affine lives here */
+	MemoryContext parameters; /* affine lives here */
 	const struct ifp_index_query *question;
 	const struct ifp_definition *definition;
 	ExprContext *econtext;
 	struct measure *measures;
-	List *written;                    /* what each measure stands for, to find it again */
+	List *written; /* what each measure stands for, to find it again */
 	int n_measures;
 	struct result *results;
 	int n_results;
-	Relation heap;                    /* NULL: there are several */
+	Relation heap; /* NULL: there are several */
 	Snapshot snapshot;
 };
 
@@ -98,8 +98,8 @@ static Datum numeric_from_squares(const struct iforest_squares *squares, int sca
 	Datum number = ifp_numeric_from_int128(0, 0), word = ifp_numeric_from_int128((iforest_int128)1 << 64, 0);
 
 	for (int i = 2; i >= 0; i--)
-		number = DirectFunctionCall2(numeric_add, multiply(number, word),
-					     ifp_numeric_from_int128(squares->words[i], 0));
+		number =
+			DirectFunctionCall2(numeric_add, multiply(number, word), ifp_numeric_from_int128(squares->words[i], 0));
 	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
 }
 
@@ -143,7 +143,7 @@ static void find_better(Aggref *aggregate, FmgrInfo *better)
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for aggregate %u", aggregate->aggfnoid);
-	operator = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
+	operator=((Form_pg_aggregate)GETSTRUCT(tuple))->aggsortop;
 	ReleaseSysCache(tuple);
 	fmgr_info(get_opcode(operator), better);
 }
@@ -160,14 +160,17 @@ static int add_measure(struct ifp_agg_states *measures, Aggref *aggregate, enum 
 	/* constants are gathered in the way of the aggregate */
 	if (is_constant)
 		written = lappend(lappend(written, aggregate), arm->expression);
-	foreach(cell, measures->written) {
+	foreach (cell, measures->written) {
 		if (equal(lfirst(cell), written))
 			return i;
 		i++;
 	}
 	measures->written = lappend(measures->written, written);
-	*measure = (struct measure){ .kind = arm->kind, .conditions = ExecInitExprList(arm->conditions, NULL),
-				     .request = arm->request, .value = arm->value, .function = function };
+	*measure = (struct measure){ .kind = arm->kind,
+				     .conditions = ExecInitExprList(arm->conditions, NULL),
+				     .request = arm->request,
+				     .value = arm->value,
+				     .function = function };
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
 		measure->type = exprType(arm->expression);
@@ -183,10 +186,8 @@ static int add_measure(struct ifp_agg_states *measures, Aggref *aggregate, enum 
 static void need(struct measure *measure, enum ifp_agg_function function, bool is_plain)
 {
 	measure->has_squares = measure->has_squares || ifp_agg_function_needs_squares(function);
-	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN ||
-			   measure->kind == IFP_MEASURE_MIN_ROW;
-	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX ||
-			   measure->kind == IFP_MEASURE_MAX_ROW;
+	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN || measure->kind == IFP_MEASURE_MIN_ROW;
+	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->kind == IFP_MEASURE_MAX_ROW;
 }
 
 static void begin_result(struct ifp_agg_states *measures, Aggref *aggregate, struct result *result)
@@ -197,14 +198,13 @@ static void begin_result(struct ifp_agg_states *measures, Aggref *aggregate, str
 
 	(void)ifp_aggregate_read(aggregate, question, &result->function, &arms);
 	result->type = aggregate->aggtype;
-	result->argument_type = aggregate->args == NIL
-					? InvalidOid
-					: exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
+	result->argument_type =
+		aggregate->args == NIL ? InvalidOid : exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	result->collation = aggregate->inputcollid;
 	result->arms = palloc0((list_length(arms) + 1) * sizeof *result->arms);
 	if (result->function == IFP_AGG_MIN || result->function == IFP_AGG_MAX)
 		find_better(aggregate, &result->better);
-	foreach(cell, arms) {
+	foreach (cell, arms) {
 		const struct ifp_arm *from = lfirst(cell);
 		struct arm *arm = &result->arms[result->n_arms++];
 
@@ -220,8 +220,8 @@ static void begin_result(struct ifp_agg_states *measures, Aggref *aggregate, str
 	}
 }
 
-struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question,
-						const struct ifp_definition *definition, ExprContext *econtext)
+struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question, const struct ifp_definition *definition,
+					    ExprContext *econtext)
 {
 	struct ifp_agg_states *measures = palloc0(sizeof *measures);
 	int most = 0;
@@ -230,7 +230,7 @@ struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *questi
 	measures->question = question;
 	measures->definition = definition;
 	measures->econtext = econtext;
-	foreach(cell, question->aggregates) {
+	foreach (cell, question->aggregates) {
 		enum ifp_agg_function function;
 		List *arms;
 
@@ -239,7 +239,7 @@ struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *questi
 	}
 	measures->measures = palloc0((most + 1) * sizeof *measures->measures);
 	measures->results = palloc0((list_length(question->aggregates) + 1) * sizeof *measures->results);
-	foreach(cell, question->aggregates)
+	foreach (cell, question->aggregates)
 		begin_result(measures, lfirst(cell), &measures->results[measures->n_results++]);
 	return measures;
 }
@@ -330,14 +330,12 @@ static bool is_asked(const struct measure *measure, ExprContext *econtext)
 {
 	ListCell *condition, *request;
 
-	forboth(condition, measure->conditions, request, measure->request)
-		if (holds(lfirst(condition), econtext) != lfirst_int(request))
-			return false;
+	forboth(condition, measure->conditions, request,
+		measure->request) if (holds(lfirst(condition), econtext) != lfirst_int(request)) return false;
 	return true;
 }
 
-static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows, bool is_real,
-		      struct ifp_agg_state *state)
+static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows, bool is_real, struct ifp_agg_state *state)
 {
 	enum iforest_value_type kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 
@@ -367,8 +365,7 @@ static void add_real(double real, uint64 n, struct ifp_agg_state *state)
 		state->real_sum += real * (double)n;
 }
 
-static void keep_datum(const struct measure *measure, Datum datum, struct ifp_agg_state *state,
-		       MemoryContext context)
+static void keep_datum(const struct measure *measure, Datum datum, struct ifp_agg_state *state, MemoryContext context)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
 
@@ -379,8 +376,7 @@ static void keep_datum(const struct measure *measure, Datum datum, struct ifp_ag
 	MemoryContextSwitchTo(before);
 }
 
-static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct ifp_agg_state *state,
-		       MemoryContext context)
+static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct ifp_agg_state *state, MemoryContext context)
 {
 	switch (measure->type) {
 	case INT2OID:
@@ -440,8 +436,8 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 		break;
 	case IFP_AGG_MIN:
 	case IFP_AGG_MAX:
-		if (!state->has_datum || DatumGetBool(FunctionCall2Coll((FmgrInfo *)&measure->better, measure->collation, datum,
-									state->datum)))
+		if (!state->has_datum ||
+		    DatumGetBool(FunctionCall2Coll((FmgrInfo *)&measure->better, measure->collation, datum, state->datum)))
 			keep_datum(measure, datum, state, context);
 		break;
 	case IFP_AGG_AND:
@@ -499,7 +495,7 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 }
 
 void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_state *states,
-			  const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context)
+			const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context)
 {
 	const struct ifp_definition *definition = measures->definition;
 
@@ -534,8 +530,8 @@ void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_st
 		case IFP_MEASURE_MAX_ROW:
 		case IFP_MEASURE_FIRST_ROW:
 		case IFP_MEASURE_LAST_ROW:
-			add_row(measure, &fold->values[measure->value],
-				ifp_value_is_real(definition, (unsigned)measure->value), &state->row);
+			add_row(measure, &fold->values[measure->value], ifp_value_is_real(definition, (unsigned)measure->value),
+				&state->row);
 			break;
 		case IFP_MEASURE_SKETCH:
 			add_sketch(sketches[measure->value], state, context);
@@ -556,8 +552,8 @@ static Datum evaluate_at(const struct ifp_agg_states *measures, const struct arm
 }
 
 /* Least and greatest of the column in the state, as datums. */
-static void extremes(const struct ifp_agg_states *measures, const struct arm *arm,
-		     const struct ifp_agg_state *state, Datum *least, Datum *greatest)
+static void extremes(const struct ifp_agg_states *measures, const struct arm *arm, const struct ifp_agg_state *state,
+		     Datum *least, Datum *greatest)
 {
 	const struct measure *measure = &measures->measures[arm->measure];
 	const struct ifp_definition *definition = measures->definition;
@@ -584,8 +580,7 @@ static void try_null(const struct ifp_agg_states *measures, const struct arm *ar
 
 /* Evaluates an argument at both extremes as well, so that it fails where it would for a row. Returns whether it is NULL
  * there, as a parameter that is NULL makes it. */
-static bool try_argument(const struct ifp_agg_states *measures, const struct arm *arm,
-			 const struct ifp_agg_state *state)
+static bool try_argument(const struct ifp_agg_states *measures, const struct arm *arm, const struct ifp_agg_state *state)
 {
 	Datum least, greatest;
 	bool is_null = false;
@@ -603,7 +598,7 @@ static bool try_argument(const struct ifp_agg_states *measures, const struct arm
 
 struct total {
 	uint64 n;
-	Datum number;      /* numeric, where has_number */
+	Datum number; /* numeric, where has_number */
 	double real;
 	bool has_number;
 };
@@ -648,10 +643,9 @@ static int16 value_scale(const struct ifp_agg_states *measures, int value)
 	return definition->value_types[value] == NUMERICOID ? definition->value_scales[value] : 0;
 }
 
-
 /* a * sum + b * n. */
-static void add_affine(const struct ifp_agg_states *measures, struct arm *arm,
-		       const struct ifp_agg_state *state, struct total *total)
+static void add_affine(const struct ifp_agg_states *measures, struct arm *arm, const struct ifp_agg_state *state,
+		       struct total *total)
 {
 	const struct measure *measure = &measures->measures[arm->measure];
 	const struct ifp_definition *definition = measures->definition;
@@ -738,8 +732,8 @@ static Datum sum_or_average(const struct ifp_agg_states *measures, const struct 
 	return *is_null ? (Datum)0 : sum_result(result, &total);
 }
 
-static Datum variance(const struct ifp_agg_states *measures, const struct result *result,
-		      const struct ifp_agg_state *states, bool *is_null)
+static Datum variance(const struct ifp_agg_states *measures, const struct result *result, const struct ifp_agg_state *states,
+		      bool *is_null)
 {
 	Datum sum = NumericGetDatum(int64_to_numeric(0)), squares = sum;
 	uint64 n = 0;
@@ -777,8 +771,8 @@ static void offer(const struct result *result, Datum datum, Datum *best, bool *i
 }
 
 /* What is monotone has its extremes at those of its column, whichever way it goes. */
-static Datum extreme(const struct ifp_agg_states *measures, const struct result *result,
-		     const struct ifp_agg_state *states, bool *is_null)
+static Datum extreme(const struct ifp_agg_states *measures, const struct result *result, const struct ifp_agg_state *states,
+		     bool *is_null)
 {
 	Datum best = (Datum)0;
 
@@ -811,8 +805,7 @@ static Datum extreme(const struct ifp_agg_states *measures, const struct result 
 	return best;
 }
 
-static Datum count(const struct ifp_agg_states *measures, const struct result *result,
-		   const struct ifp_agg_state *states)
+static Datum count(const struct ifp_agg_states *measures, const struct result *result, const struct ifp_agg_state *states)
 {
 	uint64 n = 0;
 
@@ -827,8 +820,8 @@ static Datum count(const struct ifp_agg_states *measures, const struct result *r
 
 /* ---- rows ---- */
 
-static Datum row_result(const struct ifp_agg_states *measures, const struct result *result,
-			const struct ifp_agg_state *states, bool *is_null)
+static Datum row_result(const struct ifp_agg_states *measures, const struct result *result, const struct ifp_agg_state *states,
+			bool *is_null)
 {
 	const struct measure *measure = &measures->measures[result->arms[0].measure];
 	const struct iforest_extreme *row = &states[result->arms[0].measure].row;
@@ -871,8 +864,7 @@ static Datum sketch_result(const struct result *result, const struct ifp_agg_sta
 	return PointerGetDatum(sum);
 }
 
-Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states,
-			      bool *is_null)
+Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states, bool *is_null)
 {
 	const struct result *result = &measures->results[i];
 

@@ -8,17 +8,17 @@
 
 /* A measure of one group. Zeros: of no rows. */
 struct ifp_agg_state {
-	uint64 n;                        /* rows that are not NULL */
-	bool has_null;                   /* of VALUE and TIME: others there are, too */
-	iforest_int128 sum;              /* of integers */
+	uint64 n;	    /* rows that are not NULL */
+	bool has_null;	    /* of VALUE and TIME: others there are, too */
+	iforest_int128 sum; /* of integers */
 	union {
-		struct iforest_squares squares;  /* of integers, where they are asked for */
-		struct iforest_extreme row;          /* of ..._ROW */
+		struct iforest_squares squares; /* of integers, where they are asked for */
+		struct iforest_extreme row;	/* of ..._ROW */
 	};
-	double real_sum;                 /* of reals that are finite; the others are counted: */
+	double real_sum; /* of reals that are finite; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
-	union iforest_number min, max;   /* of VALUE; of TIME its first and last */
-	Datum datum;                     /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes */
+	union iforest_number min, max; /* of VALUE; of TIME its first and last */
+	Datum datum;		       /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes */
 	bool has_datum;
 };
 
@@ -26,8 +26,8 @@ struct ifp_agg_states;
 
 /* Prepares what a question asks for. Expressions are evaluated in econtext over a row of the index's columns, which is
  * econtext's scan tuple; the row's columns that expressions read must be filled in. Lives in the current memory context. */
-struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question,
-						const struct ifp_definition *definition, ExprContext *econtext);
+struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question, const struct ifp_definition *definition,
+					    ExprContext *econtext);
 
 /* Where the ctids of rows are looked up, if there is one table only. */
 void ifp_agg_states_set_table(struct ifp_agg_states *measures, Relation heap, Snapshot snapshot);
@@ -47,11 +47,10 @@ Size ifp_agg_states_bytes(const struct ifp_agg_states *measures);
 /* Adds the fold of a bucket, whose by values and time are in the row. sketches: by value column, those that are needed, NULL
  * where there are no values. has_time: its rows' times are not NULL. Data that a state keeps go to the context. */
 void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_state *states,
-			  const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context);
+			const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context);
 
 /* The result of aggregate i (of the question's list), in the current memory context. The row's time and values are
  * overwritten. */
-Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states,
-			      bool *is_null);
+Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states, bool *is_null);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* The states follow. */
 struct group {
-	struct group *next;          /* found first after this one */
+	struct group *next; /* found first after this one */
 	MinimalTuple keys;
 };
 
@@ -25,11 +25,11 @@ struct ifp_groups {
 	Oid *equal, *collations;
 	FmgrInfo *hash, *equals;
 	bool *of_time;
-	bool come_together;          /* what belongs to a group comes one after the other */
-	TupleHashTable table;        /* of pointers to groups; NULL if they do come together, and without keys */
-	struct group *first, *last;  /* in the order in which they were found, which is that of their memory */
-	bool is_done;                /* the one group without keys was given */
-	void *only;                  /* states of the one group without keys */
+	bool come_together;	    /* what belongs to a group comes one after the other */
+	TupleHashTable table;	    /* of pointers to groups; NULL if they do come together, and without keys */
+	struct group *first, *last; /* in the order in which they were found, which is that of their memory */
+	bool is_done;		    /* the one group without keys was given */
+	void *only;		    /* states of the one group without keys */
 };
 
 static bool has_infinities(const struct ifp_index_query *question)
@@ -50,7 +50,7 @@ static bool keys_come_together(const struct ifp_index_query *question)
 	Bitmapset *by = NULL;
 	ListCell *cell;
 
-	foreach(cell, question->groups) {
+	foreach (cell, question->groups) {
 		Node *key = lfirst(cell);
 
 		if (IsA(key, Var) && castNode(Var, key)->varattno != time && ifp_equal_is_identical(key))
@@ -63,7 +63,7 @@ static bool keys_come_together(const struct ifp_index_query *question)
 }
 
 struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size state_bytes, PlanState *node,
-					    ExprContext *econtext)
+				    ExprContext *econtext)
 {
 	struct ifp_groups *groups = palloc0(sizeof *groups);
 	Oid *operators;
@@ -81,7 +81,7 @@ struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size
 	groups->come_together = keys_come_together(question);
 	operators = palloc(n * sizeof *operators);
 	groups->descriptor = CreateTemplateTupleDesc(n);
-	foreach(cell, question->groups) {
+	foreach (cell, question->groups) {
 		Node *key = lfirst(cell);
 
 		groups->keys[i] = ExecInitExpr((Expr *)key, NULL);
@@ -111,8 +111,8 @@ static long expected_groups(const struct ifp_groups *groups)
 static TupleHashTable make_table(const struct ifp_groups *groups)
 {
 	return ifp_make_group_table(groups->node, groups->descriptor, groups->columns, groups->equal, groups->hash,
-					groups->collations, expected_groups(groups), sizeof(struct group *), groups->context,
-					groups->econtext->ecxt_per_tuple_memory);
+				    groups->collations, expected_groups(groups), sizeof(struct group *), groups->context,
+				    groups->econtext->ecxt_per_tuple_memory);
 }
 
 void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context)
@@ -183,8 +183,8 @@ void *ifp_groups_find(struct ifp_groups *groups)
 		return groups->only;
 	ExecClearTuple(groups->probe);
 	for (int i = 0; i < groups->n_keys; i++)
-		groups->probe->tts_values[i] = ExecEvalExprSwitchContext(groups->keys[i], groups->econtext,
-									 &groups->probe->tts_isnull[i]);
+		groups->probe->tts_values[i] =
+			ExecEvalExprSwitchContext(groups->keys[i], groups->econtext, &groups->probe->tts_isnull[i]);
 	ExecStoreVirtualTuple(groups->probe);
 	if (groups->table) {
 		place = place_of(groups, groups->probe);

@@ -10,7 +10,7 @@ struct ifp_groups;
 
 /* Prepares. Keys are evaluated in econtext. Lives in the current memory context. */
 struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size state_bytes, PlanState *node,
-					    ExprContext *econtext);
+				    ExprContext *econtext);
 
 /* Starts without groups (but with the one of a question without group keys), with memory of the context. */
 void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context);

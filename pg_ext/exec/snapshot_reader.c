@@ -46,7 +46,7 @@ static enum iforest_status is_clean(struct ifp_snapshot_reader *reader, struct i
 	}
 	*clean = is_known && low >= 0 &&
 		 ifp_heap_visibility_of_blocks(&reader->visibility, (BlockNumber)(low >> 16),
-					      (BlockNumber)Min(high >> 16, MaxBlockNumber), block->block.n);
+					       (BlockNumber)Min(high >> 16, MaxBlockNumber), block->block.n);
 	return status;
 }
 
@@ -141,10 +141,10 @@ bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap,
 	ifp_heap_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
 	ifp_pending_entries_keep(&reader->pending, counts, reader);
 	ifp_pending_entries_sort(&reader->pending);
-	reader->filter = (struct iforest_filter){ .context = reader, .of_node = of_node, .of_entries = of_entries,
-						 .refs_gone = refs_gone };
-	ifp_index_require(&reader->index,
-			      iforest_scan_init(&reader->scan, &reader->index.store, &reader->index.manifest));
+	reader->filter = (struct iforest_filter){
+		.context = reader, .of_node = of_node, .of_entries = of_entries, .refs_gone = refs_gone
+	};
+	ifp_index_require(&reader->index, iforest_scan_init(&reader->scan, &reader->index.store, &reader->index.manifest));
 	return true;
 }
 
@@ -153,7 +153,7 @@ void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, 
 	Size start = i > 0 ? reader->series_ends[i - 1] : 0;
 
 	ifp_by_read(reader->index.relation, &reader->definition, reader->series_keys + start,
-			(uint32)(reader->series_ends[i] - start), values, are_null);
+		    (uint32)(reader->series_ends[i] - start), values, are_null);
 }
 
 /* Was nothing removed since the metapage was read, and no page given to somebody else? */

@@ -23,15 +23,15 @@
 struct ifp_snapshot_reader {
 	struct ifp_index index;
 	struct ifp_definition definition;
-	struct ifp_scan_keys keys;       /* set by the caller after opening */
+	struct ifp_scan_keys keys;	 /* set by the caller after opening */
 	struct ifp_value_filter *values; /* the same; NULL: no condition on values */
 	struct ifp_heap_visibility visibility;
 	struct ifp_pending_entries pending; /* visible ones of those series and values */
 	struct iforest_scan scan;
-	struct iforest_filter filter;        /* of the entries that are visible, and within the values */
-	const uint32 *sorted_series;         /* ids of keys.series, ascending */
-	uint8 *series_keys;                  /* their keys, in the order of keys.series, one after the other */
-	Size *series_ends;                   /* where each ends */
+	struct iforest_filter filter; /* of the entries that are visible, and within the values */
+	const uint32 *sorted_series;  /* ids of keys.series, ascending */
+	uint8 *series_keys;	      /* their keys, in the order of keys.series, one after the other */
+	Size *series_ends;	      /* where each ends */
 };
 
 /* Calls it until it returns true; *n_restarts is the number of calls less one. From the third on `locked` is true: then it is

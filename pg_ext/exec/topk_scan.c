@@ -92,7 +92,7 @@ static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
 	ListCell *cell;
 
 	for (int column = 0; column < index->nkeycolumns; column++)
-		foreach(cell, index->indrestrictinfo) {
+		foreach (cell, index->indrestrictinfo) {
 			RestrictInfo *restriction = lfirst_node(RestrictInfo, cell);
 			IndexClause *clause;
 			List *keys = NIL;
@@ -151,7 +151,7 @@ static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, Index
 	struct ifp_top_limits limits = { .has_nulls = true, .has_values = true };
 	ListCell *cell;
 
-	foreach(cell, rel->baserestrictinfo) {
+	foreach (cell, rel->baserestrictinfo) {
 		Expr *clause = lfirst_node(RestrictInfo, cell)->clause;
 
 		if (IsA(clause, OpExpr))
@@ -232,13 +232,14 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 {
 	ListCell *cell;
 
-	foreach(cell, index->indrestrictinfo) {
+	foreach (cell, index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
 		enum ifp_scan_bound_type kind;
 
 		for (int v = 0;
 		     IsA(clause, OpExpr) && list_length(clause->args) == 2 && v < index->ncolumns - index->nkeycolumns; v++) {
-			struct iforest_node_schema of_duration = { .duration_value = (uint8)v, .end_rule = IFOREST_END_DURATION };
+			struct iforest_node_schema of_duration = { .duration_value = (uint8)v,
+								   .end_rule = IFOREST_END_DURATION };
 			struct iforest_node_schema of_end = { .duration_value = (uint8)v, .end_rule = IFOREST_END_COLUMN };
 
 			if (read_reach(root, clause, index, &of_duration, &kind) ||
@@ -294,12 +295,12 @@ static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_li
 	fields = fields_of(index);
 	if (fields.end_rule == IFOREST_END_COLUMN && !have_times(root, index))
 		return NULL;
-	foreach(cell, fields.duration_value == IFOREST_NO_VALUE ? NIL : index->indrestrictinfo) {
+	foreach (cell, fields.duration_value == IFOREST_NO_VALUE ? NIL : index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
 		enum ifp_scan_bound_type kind;
-		Node *found = IsA(clause, OpExpr) && list_length(clause->args) == 2 ?
-				      read_reach(root, clause, index, &fields, &kind) :
-				      NULL;
+		Node *found = IsA(clause, OpExpr) && list_length(clause->args) == 2
+				      ? read_reach(root, clause, index, &fields, &kind)
+				      : NULL;
 
 		if (found)
 			add_bound(limits, found, kind);
@@ -311,7 +312,7 @@ static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_li
 struct top_state {
 	CustomScanState custom;
 	struct ifp_scan_order order;
-	List *bounds;              /* ExprStates of those of the order */
+	List *bounds; /* ExprStates of those of the order */
 	const char *order_text;
 };
 
@@ -352,7 +353,7 @@ static Node *create_state(CustomScan *scan)
 		.has_values = list_nth_int(numbers, 4),
 		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
 	};
-	foreach(cell, lsecond(scan->custom_private))
+	foreach (cell, lsecond(scan->custom_private))
 		state->order.bounds[state->order.n_bounds++].kind = (enum ifp_scan_bound_type)lfirst_int(cell);
 	state->order_text = strVal(lthird(scan->custom_private));
 	return (Node *)state;
@@ -383,7 +384,7 @@ static struct ifp_scan_order order_now(struct top_state *state)
 	int n = 0;
 
 	ResetExprContext(econtext); /* of the last bounds */
-	foreach(cell, state->bounds) {
+	foreach (cell, state->bounds) {
 		bool is_null;
 
 		order.bounds[n++].datum = ExecEvalExprSwitchContext((ExprState *)lfirst(cell), econtext, &is_null);
@@ -455,7 +456,7 @@ static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *r
 	List *clauses = NIL;
 	ListCell *cell;
 
-	foreach(cell, below->indexclauses)
+	foreach (cell, below->indexclauses)
 		clauses = lappend(clauses, lfirst_node(IndexClause, cell)->rinfo);
 	if (OidIsValid(operator))
 		clauses = lappend(clauses,
@@ -486,7 +487,9 @@ static char *order_text(const char *column, const PathKey *key)
 	bool descends = ifp_descends(key);
 
 	return psprintf("%s%s%s", quote_identifier(column), descends ? " DESC" : "",
-			key->pk_nulls_first == descends ? "" : descends ? " NULLS LAST" : " NULLS FIRST");
+			key->pk_nulls_first == descends ? ""
+			: descends			? " NULLS LAST"
+							: " NULLS FIRST");
 }
 
 static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
@@ -502,8 +505,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	scan->custom_exprs = linitial(path->custom_private);
 	scan->custom_private = list_copy_tail(path->custom_private, 1);
 	scan->flags = path->flags;
-	scan->methods =
-		linitial_int(linitial(scan->custom_private)) < 0 ? &reach_scan_methods : &top_scan_methods;
+	scan->methods = linitial_int(linitial(scan->custom_private)) < 0 ? &reach_scan_methods : &top_scan_methods;
 	return &scan->scan.plan;
 }
 
@@ -514,8 +516,8 @@ static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .Pl
 static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct ifp_top_limits *limits,
 		     Node *reach)
 {
-	IndexPath *below = create_index_path(root, index, index_clauses_of(root, index), NIL, NIL, NIL,
-					     ForwardScanDirection, false, NULL, 1.0, false);
+	IndexPath *below = create_index_path(root, index, index_clauses_of(root, index), NIL, NIL, NIL, ForwardScanDirection,
+					     false, NULL, 1.0, false);
 	const PathKey *key = v >= 0 ? linitial_node(PathKey, root->query_pathkeys) : NULL;
 	CustomPath *path = makeNode(CustomPath);
 	char *text = pstrdup("");
@@ -565,8 +567,7 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 
 		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
 			continue;
-		limits = limits_of(root, rel, index, index->nkeycolumns + v,
-					       getBaseType(exprType((Node *)value->expr)));
+		limits = limits_of(root, rel, index, index->nkeycolumns + v, getBaseType(exprType((Node *)value->expr)));
 		limits.expressions = list_concat(limits.expressions, by_time.expressions);
 		limits.kinds = list_concat(limits.kinds, by_time.kinds);
 		add_scan(root, rel, index, v, &limits, reach);
@@ -580,7 +581,7 @@ static bool has_constant_condition(const RelOptInfo *rel)
 {
 	ListCell *cell;
 
-	foreach(cell, rel->baserestrictinfo)
+	foreach (cell, rel->baserestrictinfo)
 		if (lfirst_node(RestrictInfo, cell)->pseudoconstant)
 			return true;
 	return false;
@@ -597,7 +598,7 @@ static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, Ran
 	    !bms_is_empty(rel->lateral_relids) ||
 	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) || has_constant_condition(rel))
 		return;
-	foreach(cell, rel->indexlist)
+	foreach (cell, rel->indexlist)
 		if (ifp_is_usable(lfirst(cell)))
 			consider_index(root, rel, lfirst(cell));
 }

@@ -22,15 +22,15 @@ struct range {
 struct ifp_value_filter {
 	const struct ifp_definition *definition;
 	ExprContext *econtext;
-	AttrNumber first;                 /* attribute of value column 0 */
+	AttrNumber first; /* attribute of value column 0 */
 	struct condition *conditions;
 	int n_conditions;
 	struct range ranges[IFOREST_MAX_VALUES];
-	ErrorData *error;                 /* of the first condition that cannot be asked; NULL: none */
+	ErrorData *error; /* of the first condition that cannot be asked; NULL: none */
 };
 
-struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *question,
-							const struct ifp_definition *definition, ExprContext *econtext)
+struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *question, const struct ifp_definition *definition,
+						ExprContext *econtext)
 {
 	struct ifp_value_filter *ranges = palloc0(sizeof *ranges);
 	ListCell *cell;
@@ -39,7 +39,7 @@ struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *qu
 	ranges->econtext = econtext;
 	ranges->first = (AttrNumber)(question->n_by + 2);
 	ranges->conditions = palloc0((list_length(question->values) + 1) * sizeof *ranges->conditions);
-	foreach(cell, question->values) {
+	foreach (cell, question->values) {
 		Node *expression = lfirst(cell);
 		struct condition *condition = &ranges->conditions[ranges->n_conditions++];
 
@@ -81,8 +81,7 @@ static bool ask_at(struct ifp_value_filter *ranges, const struct condition *cond
 	row->tts_values[column] = ifp_value_to_datum(ranges->definition, condition->value, number);
 	row->tts_isnull[column] = false;
 	MemoryContextSwitchTo(before);
-	done = ifp_safe_eval(&condition->expression, ranges->econtext, &datum, &is_null,
-				     ranges->error ? NULL : &ranges->error);
+	done = ifp_safe_eval(&condition->expression, ranges->econtext, &datum, &is_null, ranges->error ? NULL : &ranges->error);
 	*holds = done && !is_null && DatumGetBool(datum);
 	ResetExprContext(ranges->econtext);
 	return done;
@@ -149,7 +148,7 @@ static bool find_extremes(const struct ifp_value_filter *ranges, unsigned value,
 }
 
 void ifp_value_filter_find(struct ifp_value_filter *ranges, const struct iforest_manifest *manifest,
-			       const struct ifp_pending_entries *pending)
+			   const struct ifp_pending_entries *pending)
 {
 	memset(ranges->ranges, 0, sizeof ranges->ranges);
 	ranges->error = NULL;
@@ -183,7 +182,7 @@ static bool holds(const struct range *range, bool is_null, int64 key)
 }
 
 enum iforest_filter_class ifp_value_filter_of_node(const struct ifp_value_filter *ranges, const uint8_t *bytes,
-						  const struct iforest_node_schema *fields)
+						   const struct iforest_node_schema *fields)
 {
 	struct iforest_node node;
 	bool all = true;
@@ -210,8 +209,8 @@ enum iforest_filter_class ifp_value_filter_of_node(const struct ifp_value_filter
 	return all ? IFOREST_COUNTS_ALL : IFOREST_COUNTS_SOME;
 }
 
-enum iforest_status ifp_value_filter_of_entries(const struct ifp_value_filter *ranges,
-						    struct iforest_block_reader *reader, uint64_t *live)
+enum iforest_status ifp_value_filter_of_entries(const struct ifp_value_filter *ranges, struct iforest_block_reader *reader,
+						uint64_t *live)
 {
 	for (unsigned v = 0; v < reader->leaf->fields->n_values && *live; v++) {
 		const struct range *range = &ranges->ranges[v];

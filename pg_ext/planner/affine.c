@@ -131,8 +131,7 @@ static bool is_affine(Node *expression, AttrNumber attribute, bool may_add)
 		return is_affine(linitial(arguments), attribute, may_add);
 	if (!ifp_has_columns(lsecond(arguments)))
 		return is_affine(linitial(arguments), attribute, may_add);
-	return shape != QUOTIENT && !ifp_has_columns(linitial(arguments)) &&
-	       is_affine(lsecond(arguments), attribute, may_add);
+	return shape != QUOTIENT && !ifp_has_columns(linitial(arguments)) && is_affine(lsecond(arguments), attribute, may_add);
 }
 
 /* What is subtracted from reals may leave little of them: then of the sum, which was rounded before, more is lost than of
@@ -225,8 +224,7 @@ static void apply_real(enum shape shape, double constant, struct ifp_affine *res
 	result->real_exponent += of_result + (shape == PRODUCT ? of_constant : -of_constant);
 }
 
-static void apply(enum shape shape, bool constant_first, const struct ifp_affine *constant,
-		  struct ifp_affine *result)
+static void apply(enum shape shape, bool constant_first, const struct ifp_affine *constant, struct ifp_affine *result)
 {
 	bool is_negated = shape == NEGATION || (shape == DIFFERENCE && constant_first);
 
@@ -248,8 +246,8 @@ static void apply(enum shape shape, bool constant_first, const struct ifp_affine
 		result->b = negative(result->b);
 	}
 	if (shape == SUM || shape == DIFFERENCE)
-		result->b = DirectFunctionCall2(shape == SUM || constant_first ? numeric_add : numeric_sub, result->b,
-						constant->a);
+		result->b =
+			DirectFunctionCall2(shape == SUM || constant_first ? numeric_add : numeric_sub, result->b, constant->a);
 }
 
 static bool read_factors(Node *node, AttrNumber attribute, ExprContext *econtext, struct ifp_affine *result)

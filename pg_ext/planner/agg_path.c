@@ -41,12 +41,12 @@
 struct ifp_agg_cost {
 	double n_rows;
 	Cost startup, total;
-	double n_groups_bytes;   /* memory that groups will need */
-	bool is_slower;          /* than a plain plan, whose cost is told too high for lack of statistics */
+	double n_groups_bytes; /* memory that groups will need */
+	bool is_slower;	       /* than a plain plan, whose cost is told too high for lack of statistics */
 };
 
 static void aggregate_estimate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-				const struct ifp_index_query *question, struct ifp_agg_cost *estimate);
+			       const struct ifp_index_query *question, struct ifp_agg_cost *estimate);
 
 /* What any answer costs at least. */
 static Cost aggregate_least_cost(void);
@@ -55,15 +55,15 @@ static Cost aggregate_least_cost(void);
 
 struct ifp_piece_counts {
 	double buckets;
-	double groups;   /* of which several buckets may make one */
-	double ranges;   /* in which the conditions on the time hold or not; 0: there are none that have to be asked */
-	double passed;   /* the part of the rows that lie in these */
+	double groups; /* of which several buckets may make one */
+	double ranges; /* in which the conditions on the time hold or not; 0: there are none that have to be asked */
+	double passed; /* the part of the rows that lie in these */
 };
 
 /* window: the part of the rows that all conditions on the time leave; tuples: of all tables. */
 static void count_pieces(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			  const struct ifp_index_query *question, Relation index, double window, double tuples,
-			  struct ifp_piece_counts *pieces);
+			 const struct ifp_index_query *question, Relation index, double window, double tuples,
+			 struct ifp_piece_counts *pieces);
 
 /* where nothing is known of the times */
 static const double default_pieces = 1000;
@@ -76,8 +76,8 @@ enum { MEASURED_PIECES = 8 };
 /* The times that are asked about. */
 struct asked_times {
 	int64 low, high;
-	int64 *bounds;       /* of the histogram: as many rows lie between any two of them */
-	int n_bounds;        /* below 2: nothing is known */
+	int64 *bounds; /* of the histogram: as many rows lie between any two of them */
+	int n_bounds;  /* below 2: nothing is known */
 };
 
 /* The times of the histogram. */
@@ -130,7 +130,7 @@ static List *time_keys(const struct ifp_index_query *question)
 	List *chosen = NIL;
 	ListCell *cell;
 
-	foreach(cell, question->keys) {
+	foreach (cell, question->keys) {
 		struct ifp_key_condition key;
 
 		ifp_key_condition_read(lfirst(cell), &key);
@@ -145,7 +145,7 @@ static double share_of_rows(const struct ifp_query_level *query, const struct if
 	List *over_table = NIL;
 	ListCell *cell;
 
-	foreach(cell, conditions)
+	foreach (cell, conditions)
 		over_table = lappend(over_table, ifp_over_columns(lfirst(cell), candidate->columns));
 	return clauselist_selectivity(query->root, over_table, (int)query->rel->relid, JOIN_INNER, NULL);
 }
@@ -177,12 +177,11 @@ static bool are_known(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
 
-	foreach(cell, keys->breaks)
+	foreach (cell, keys->breaks)
 		if (lsecond(lfirst(cell)) && !IsA(lsecond(lfirst(cell)), Const))
 			return false;
 	return !has_parameter((Node *)keys->expressions, NULL) && !has_parameter((Node *)keys->breaks, NULL) &&
-	       !ifp_calls_foreign_functions((Node *)keys->expressions) &&
-	       !ifp_calls_foreign_functions((Node *)keys->breaks);
+	       !ifp_calls_foreign_functions((Node *)keys->expressions) && !ifp_calls_foreign_functions((Node *)keys->breaks);
 }
 
 /* Expressions of the time are evaluated over a row that has nothing else. */
@@ -193,7 +192,7 @@ static ExprContext *begin_row(const struct ifp_index_query *question)
 	AttrNumber attribute = 1;
 	ListCell *cell;
 
-	foreach(cell, question->columns)
+	foreach (cell, question->columns)
 		TupleDescInitEntry(descriptor, attribute++, NULL, exprType(lfirst(cell)), exprTypmod(lfirst(cell)), 0);
 	econtext->ecxt_scantuple = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
 	ExecStoreAllNullTuple(econtext->ecxt_scantuple);
@@ -253,15 +252,14 @@ static List *narrow_by_runs(const struct ifp_query_level *query, const struct if
 	List *used = NIL;
 	ListCell *cell;
 
-	foreach(cell, question->runs) {
+	foreach (cell, question->runs) {
 		Node *condition = estimate_expression_value(query->root, lfirst(cell));
 		struct ifp_run_keys keys = { list_make1(condition), NIL };
 		bool is_of_time = true;
 
 		for (int i = 1; i <= question->n_by; i++)
 			is_of_time = is_of_time && !ifp_mentions(condition, (AttrNumber)i);
-		if (!is_of_time ||
-		    !ifp_is_monotone_beside_null(condition, ifp_time_attribute(question), &keys.breaks) ||
+		if (!is_of_time || !ifp_is_monotone_beside_null(condition, ifp_time_attribute(question), &keys.breaks) ||
 		    !are_known(&keys))
 			continue;
 		narrow_by_condition(question, definition, condition, times);
@@ -275,8 +273,7 @@ static double piece_width(const struct ifp_index_query *question, const struct i
 			  const struct ifp_definition *definition, const struct asked_times *times)
 {
 	ExprContext *econtext = begin_row(question);
-	struct ifp_bucket_finder *buckets =
-		ifp_bucket_finder_begin(keys, definition, ifp_time_attribute(question), econtext);
+	struct ifp_bucket_finder *buckets = ifp_bucket_finder_begin(keys, definition, ifp_time_attribute(question), econtext);
 	int64 start, end, last;
 	int n = 0;
 
@@ -319,7 +316,7 @@ static bool are_repeated(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
 
-	foreach(cell, keys->breaks)
+	foreach (cell, keys->breaks)
 		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_VALUE)
 			return true;
 	return false;
@@ -333,7 +330,7 @@ static double count(const struct ifp_index_query *question, const struct ifp_run
 	double n = 1, n_cuts = 0, width;
 	ListCell *cell;
 
-	foreach(cell, keys->expressions) {
+	foreach (cell, keys->expressions) {
 		if (exprType(lfirst(cell)) == BOOLOID && !are_repeated(keys))
 			n_cuts++;
 		else
@@ -349,8 +346,8 @@ static double count(const struct ifp_index_query *question, const struct ifp_run
 }
 
 static void count_pieces(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			  const struct ifp_index_query *question, Relation index, double window, double tuples,
-			  struct ifp_piece_counts *pieces)
+			 const struct ifp_index_query *question, Relation index, double window, double tuples,
+			 struct ifp_piece_counts *pieces)
 {
 	struct asked_times times = { .n_bounds = 0 };
 	List *of_keys = time_keys(question), *used = NIL;
@@ -366,7 +363,7 @@ static void count_pieces(const struct ifp_query_level *query, const struct ifp_c
 		used = of_keys;
 	ifp_index_query_range_keys(question, &keys);
 	/* those that are asked late are asked of each bucket */
-	foreach(cell, question->late)
+	foreach (cell, question->late)
 		if (ifp_mentions(lfirst(cell), time))
 			ifp_add_run_keys(lfirst(cell), time, &keys);
 	pieces->ranges = pieces->passed = 0;
@@ -426,7 +423,7 @@ static double selectivity(const struct ifp_query_level *query, const struct ifp_
 	List *chosen = NIL;
 	ListCell *cell;
 
-	foreach(cell, candidate->restrictions) {
+	foreach (cell, candidate->restrictions) {
 		List *vars = pull_var_clause((Node *)lfirst_node(RestrictInfo, cell)->clause, 0);
 		bool is_of_time = vars != NIL && list_difference(vars, list_make1(time)) == NIL;
 
@@ -439,13 +436,12 @@ static double selectivity(const struct ifp_query_level *query, const struct ifp_
 /* ---- series ---- */
 
 /* How many values these by columns can have, taken together. */
-static double n_combinations(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			     const List *by_columns)
+static double n_combinations(const struct ifp_query_level *query, const struct ifp_candidate *candidate, const List *by_columns)
 {
 	double n = 1;
 	ListCell *cell;
 
-	foreach(cell, by_columns) {
+	foreach (cell, by_columns) {
 		VariableStatData variable;
 		bool is_default;
 
@@ -476,7 +472,7 @@ static double n_known_series(const struct ifp_index_query *question)
 	double n = 0;
 	ListCell *cell;
 
-	foreach(cell, question->tables) {
+	foreach (cell, question->tables) {
 		Relation relation = index_open(lsecond_oid(lfirst(cell)), NoLock);
 		struct ifp_index *index = palloc(sizeof *index);
 
@@ -510,12 +506,12 @@ static double n_series(const struct ifp_query_level *query, const struct ifp_can
 /* ---- one index ---- */
 
 struct terms {
-	double window, others;       /* selectivities */
-	double series, chosen;       /* and the part of the rows that these have */
+	double window, others; /* selectivities */
+	double series, chosen; /* and the part of the rows that these have */
 	struct ifp_piece_counts pieces;
-	double tuples;               /* of all tables */
+	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
-	uint32 sketches;             /* value columns of which sketches are needed: a bit each */
+	uint32 sketches; /* value columns of which sketches are needed: a bit each */
 };
 
 /* The part of the table that is not all-visible, now; statistics know only what VACUUM left. *remembered is the part of that
@@ -549,8 +545,7 @@ static double pages_of_sketches(double n_pages, double n_edges, double n_unclean
 }
 
 /* Pages that an index reads from, about: what was merged leaves free ones behind, as many again after a load. */
-static double n_used_pages(const IndexOptInfo *index, const struct ifp_definition *definition, double tuples,
-			   double n_pending)
+static double n_used_pages(const IndexOptInfo *index, const struct ifp_definition *definition, double tuples, double n_pending)
 {
 	double entry_bytes = ENTRY_BYTES + VALUE_BYTES * definition->n_values;
 
@@ -592,8 +587,8 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, terms->sketches & ~kept);
 		n_pages = Max(n_pages, n_whole);
 	}
-	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) +
-	       n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) + n_pending * A_PENDING_PAGE * cpu_operator_cost +
+	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
+	       n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       (terms->sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
 	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
@@ -630,7 +625,7 @@ static bool is_by_time(const Path *path, const Node *time)
 		by_index = (const IndexPath *)path;
 	if (!by_index || ifp_is_usable(by_index->indexinfo))
 		return false;
-	foreach(cell, by_index->indexclauses)
+	foreach (cell, by_index->indexclauses)
 		if (equal(key_of(by_index->indexinfo, lfirst_node(IndexClause, cell)->indexcol)->expr, time))
 			return true;
 	return false;
@@ -641,7 +636,7 @@ static Oid index_by_time(const struct ifp_query_level *query, const struct ifp_i
 {
 	ListCell *cell;
 
-	foreach(cell, query->rel->indexlist) {
+	foreach (cell, query->rel->indexlist) {
 		const IndexOptInfo *index = lfirst(cell);
 
 		if (ifp_is_usable(index) && index->indpred == NIL && index->nkeycolumns == 1 &&
@@ -656,8 +651,7 @@ static Oid index_by_time(const struct ifp_query_level *query, const struct ifp_i
  *
  * Or if it knew how few rows the window has? They are taken to lie side by side in the table, as for our own cost. */
 static bool is_slower(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-		      const struct ifp_index_query *question, const struct terms *terms,
-		      const struct ifp_agg_cost *estimate)
+		      const struct ifp_index_query *question, const struct terms *terms, const struct ifp_agg_cost *estimate)
 {
 	Node *time = list_nth(candidate->columns, question->n_by);
 	const Path *plain = query->rel->cheapest_total_path;
@@ -670,8 +664,7 @@ static bool is_slower(const struct ifp_query_level *query, const struct ifp_cand
 	    !ifp_selectivity_window_rows(query->root, index_by_time(query, question, time), question, &n_rows))
 		return false;
 	n_pages = query->rel->pages * Min(n_rows / terms->tuples, 1) + 1;
-	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost <
-	       estimate->total;
+	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < estimate->total;
 }
 
 static Cost aggregate_least_cost(void)
@@ -680,7 +673,7 @@ static Cost aggregate_least_cost(void)
 }
 
 static void aggregate_estimate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-				const struct ifp_index_query *question, struct ifp_agg_cost *estimate)
+			       const struct ifp_index_query *question, struct ifp_agg_cost *estimate)
 {
 	Relation index = index_open(lsecond_oid(linitial(question->tables)), NoLock);
 	struct ifp_definition definition;
@@ -689,7 +682,7 @@ static void aggregate_estimate(const struct ifp_query_level *query, const struct
 	ListCell *cell, *rel_cell, *index_cell, *table_cell;
 
 	ifp_definition_read(index, &definition);
-	foreach(rel_cell, candidate->rels)
+	foreach (rel_cell, candidate->rels)
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
 	terms.window = selectivity(query, candidate, true);
 	terms.others = selectivity(query, candidate, false);
@@ -698,19 +691,19 @@ static void aggregate_estimate(const struct ifp_query_level *query, const struct
 	terms.series = question->n_by == 0 ? 1 : Max(n_series(query, candidate, question, tuples) * terms.chosen, 1);
 	count_pieces(query, candidate, question, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
-	foreach(cell, question->aggregates)
+	foreach (cell, question->aggregates)
 		terms.sketches |= ifp_aggregate_sketches(lfirst(cell), question);
 	estimate->total = 0;
-	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, question->tables)
-		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
-						 question->values != NIL);
+	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, question->tables) estimate->total +=
+		cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
+			      question->values != NIL);
 	if (question->groups != NIL) {
 		n_keys = n_combinations(query, candidate, by_columns_of(question, (Node *)question->groups));
 		n_groups = Min(terms.pieces.groups * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
 	}
 	estimate->n_rows = clamp_row_est(n_groups);
-	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(question->aggregates) +
-					2000.0 * pg_popcount32(terms.sketches));
+	estimate->n_groups_bytes =
+		n_groups * (100.0 + 120.0 * list_length(question->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
 	estimate->is_slower = is_slower(query, candidate, question, &terms, estimate);
@@ -746,7 +739,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	(void)rel;
 	(void)clauses;
 	(void)plans;
-	foreach(cell, lsecond(path->custom_private))
+	foreach (cell, lsecond(path->custom_private))
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist, makeTargetEntry(lfirst(cell), number++, NULL, false));
 	(void)collect_parameters(linitial(path->custom_private), &parameters);
@@ -769,7 +762,7 @@ static void read_groups(struct ifp_query_level *query, List *clauses)
 {
 	ListCell *cell;
 
-	foreach(cell, clauses) {
+	foreach (cell, clauses) {
 		SortGroupClause *clause = lfirst_node(SortGroupClause, cell);
 
 		query->groups = lappend(query->groups, get_sortgroupclause_expr(clause, query->root->processed_tlist));
@@ -848,7 +841,7 @@ static const Path *cheapest_of(const RelOptInfo *rel)
 	const Path *cheapest = NULL;
 	ListCell *cell;
 
-	foreach(cell, rel->pathlist) {
+	foreach (cell, rel->pathlist) {
 		const Path *path = lfirst(cell);
 
 		if (!ifp_is_disabled(path) && (!cheapest || path->total_cost < cheapest->total_cost))
@@ -887,7 +880,7 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		decline(linitial(candidates), "the query has grouping sets, or DISTINCT over more than rows of the table");
 		return;
 	}
-	foreach(cell, candidates) {
+	foreach (cell, candidates) {
 		const struct ifp_candidate *candidate = lfirst(cell);
 		struct ifp_index_query question;
 		List *aggregates;
@@ -928,8 +921,8 @@ void ifp_agg_path_register(void)
 				 &ifp_enable, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.float_aggregates",
 				 "Lets them answer sums, averages and extremes of real and double precision.",
-				 "Such sums may differ from those of another plan in their last digits.",
-				 &ifp_float_aggregates, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+				 "Such sums may differ from those of another plan in their last digits.", &ifp_float_aggregates,
+				 true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.explain_decline", "Says why an index does not answer a query, as a NOTICE.", NULL,
 				 &ifp_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("iforest");

@@ -113,14 +113,14 @@ struct key {
 /* What cuts times into pieces: the transitions of a time zone, or ends of months. A bucket lies in one piece. */
 struct piece_break {
 	struct ifp_safe_expression argument;
-	ExprState *name;              /* of a zone; NULL for the session's */
+	ExprState *name; /* of a zone; NULL for the session's */
 	enum ifp_break_kind kind;
-	pg_tz *zone;                  /* NULL: of a fixed offset */
+	pg_tz *zone; /* NULL: of a fixed offset */
 	int64 piece;
 };
 
 struct bucket {
-	int64 from, to;               /* as far as is known; it may reach further down */
+	int64 from, to; /* as far as is known; it may reach further down */
 };
 
 struct ifp_bucket_finder {
@@ -128,19 +128,19 @@ struct ifp_bucket_finder {
 	struct ifp_time_keys times;
 	AttrNumber time;
 	ExprContext *econtext;
-	MemoryContext context;        /* values at the base */
+	MemoryContext context; /* values at the base */
 	struct key *keys;
 	int n_keys;
 	struct piece_break *breaks;
 	int n_breaks;
-	bool is_ready;                /* zones are found */
-	int64 base;                   /* the time whose values the keys have */
+	bool is_ready; /* zones are found */
+	int64 base;    /* the time whose values the keys have */
 	bool has_base;
-	int64 last;                   /* of start */
-	struct bucket *known;         /* ascending, apart */
+	int64 last;	      /* of start */
+	struct bucket *known; /* ascending, apart */
 	uint32 n_known, n_reserved, next;
-	bool has_previous;            /* bucket found before in this series */
-	int64 previous_end, width;    /* width 0: not known */
+	bool has_previous;	   /* bucket found before in this series */
+	int64 previous_end, width; /* width 0: not known */
 	struct ifp_bucket_finder_counts counts;
 };
 
@@ -166,15 +166,15 @@ static void add_break(struct ifp_bucket_finder *buckets, List *parts)
 	one->kind = ifp_break_kind(parts);
 }
 
-struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys,
-					      const struct ifp_definition *definition, AttrNumber time,
-					      ExprContext *econtext)
+struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys, const struct ifp_definition *definition,
+						  AttrNumber time, ExprContext *econtext)
 {
 	struct ifp_bucket_finder *buckets = palloc0(sizeof *buckets);
 	ListCell *cell;
 
-	*buckets = (struct ifp_bucket_finder){ .definition = definition, .times = ifp_time_keys(definition), .time = time,
-					     .econtext = econtext };
+	*buckets = (struct ifp_bucket_finder){
+		.definition = definition, .times = ifp_time_keys(definition), .time = time, .econtext = econtext
+	};
 	/* infinities and NaN of reals come out of the order of what is made of them */
 	if (definition->time_type == IFP_TIME_FLOAT8) {
 		buckets->times.lowest_finite = ifp_key_from_double(-DBL_MAX);
@@ -183,9 +183,9 @@ struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *key
 	buckets->context = AllocSetContextCreate(CurrentMemoryContext, "iforest bucket", ALLOCSET_SMALL_SIZES);
 	buckets->keys = palloc0((list_length(keys->expressions) + list_length(keys->breaks) + 1) * sizeof *buckets->keys);
 	buckets->breaks = palloc0((list_length(keys->breaks) + 1) * sizeof *buckets->breaks);
-	foreach(cell, keys->expressions)
+	foreach (cell, keys->expressions)
 		add_key(buckets, lfirst(cell));
-	foreach(cell, keys->breaks)
+	foreach (cell, keys->breaks)
 		add_break(buckets, lfirst(cell));
 	buckets->n_reserved = 64;
 	buckets->known = palloc(buckets->n_reserved * sizeof *buckets->known);
@@ -254,9 +254,9 @@ static bool find_piece(const struct ifp_bucket_finder *buckets, const struct pie
 	if (!ifp_safe_eval(&one->argument, buckets->econtext, &datum, &is_null, NULL))
 		return false;
 	if (!is_null)
-		*piece = one->kind == IFP_BREAK_MONTHS ?
-				 month_piece(DatumGetInt64(datum)) :
-				 zone_piece(one->zone, DatumGetInt64(datum), one->kind == IFP_BREAK_LOCAL);
+		*piece = one->kind == IFP_BREAK_MONTHS
+				 ? month_piece(DatumGetInt64(datum))
+				 : zone_piece(one->zone, DatumGetInt64(datum), one->kind == IFP_BREAK_LOCAL);
 	return true;
 }
 
@@ -308,8 +308,7 @@ static bool is_same(struct ifp_bucket_finder *buckets, int64 time)
 		bool is_null;
 		Datum value;
 
-		same = ifp_safe_eval(&key->expression, buckets->econtext, &value, &is_null, NULL) &&
-		       is_null == key->is_null &&
+		same = ifp_safe_eval(&key->expression, buckets->econtext, &value, &is_null, NULL) && is_null == key->is_null &&
 		       (is_null || datum_image_eq(value, key->value, key->by_value, key->length));
 	}
 	MemoryContextReset(buckets->econtext->ecxt_per_tuple_memory);

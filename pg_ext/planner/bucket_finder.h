@@ -22,9 +22,8 @@ struct ifp_bucket_finder;
 
 /* Prepares. Keys are evaluated in econtext, whose scan tuple is a row of the index's columns; its time, column `time`, is
  * overwritten. Lives in the current memory context. */
-struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys,
-					      const struct ifp_definition *definition, AttrNumber time,
-					      ExprContext *econtext);
+struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys, const struct ifp_definition *definition,
+						  AttrNumber time, ExprContext *econtext);
 
 /* Parameters or the session's time zone may have changed: forgets what it knows. */
 void ifp_bucket_finder_rescan(struct ifp_bucket_finder *buckets);

@@ -42,24 +42,27 @@ static bool find_named(const char *name, const struct named_function *known, siz
 static bool function_find(Oid oid, enum ifp_agg_function *function)
 {
 	static const struct named_function known[] = {
-		{"count", IFP_AGG_COUNT}, {"sum", IFP_AGG_SUM},    {"avg", IFP_AGG_AVG},
-		{"min", IFP_AGG_MIN},	   {"max", IFP_AGG_MAX},    {"bool_and", IFP_AGG_AND},
-		{"every", IFP_AGG_AND},   {"bool_or", IFP_AGG_OR},
-		{"variance", IFP_AGG_VAR_SAMP},
-		{"var_samp", IFP_AGG_VAR_SAMP},
-		{"var_pop", IFP_AGG_VAR_POP},
-		{"stddev", IFP_AGG_STDDEV_SAMP},
-		{"stddev_samp", IFP_AGG_STDDEV_SAMP},
-		{"stddev_pop", IFP_AGG_STDDEV_POP},
+		{ "count", IFP_AGG_COUNT },
+		{ "sum", IFP_AGG_SUM },
+		{ "avg", IFP_AGG_AVG },
+		{ "min", IFP_AGG_MIN },
+		{ "max", IFP_AGG_MAX },
+		{ "bool_and", IFP_AGG_AND },
+		{ "every", IFP_AGG_AND },
+		{ "bool_or", IFP_AGG_OR },
+		{ "variance", IFP_AGG_VAR_SAMP },
+		{ "var_samp", IFP_AGG_VAR_SAMP },
+		{ "var_pop", IFP_AGG_VAR_POP },
+		{ "stddev", IFP_AGG_STDDEV_SAMP },
+		{ "stddev_samp", IFP_AGG_STDDEV_SAMP },
+		{ "stddev_pop", IFP_AGG_STDDEV_POP },
 	};
 	static const struct named_function own[] = {
-		{"iforest_min_row", IFP_AGG_MIN_ROW},	 {"iforest_max_row", IFP_AGG_MAX_ROW},
-		{"iforest_min_time", IFP_AGG_MIN_TIME}, {"iforest_max_time", IFP_AGG_MAX_TIME},
-		{"iforest_first", IFP_AGG_FIRST},	 {"iforest_last", IFP_AGG_LAST},
-		{"iforest_first_time", IFP_AGG_FIRST_TIME},
-		{"iforest_last_time", IFP_AGG_LAST_TIME},
-		{"iforest_last_row", IFP_AGG_LAST_ROW},
-		{"iforest_sketch", IFP_AGG_SKETCH},
+		{ "iforest_min_row", IFP_AGG_MIN_ROW },	      { "iforest_max_row", IFP_AGG_MAX_ROW },
+		{ "iforest_min_time", IFP_AGG_MIN_TIME },     { "iforest_max_time", IFP_AGG_MAX_TIME },
+		{ "iforest_first", IFP_AGG_FIRST },	      { "iforest_last", IFP_AGG_LAST },
+		{ "iforest_first_time", IFP_AGG_FIRST_TIME }, { "iforest_last_time", IFP_AGG_LAST_TIME },
+		{ "iforest_last_row", IFP_AGG_LAST_ROW },     { "iforest_sketch", IFP_AGG_SKETCH },
 	};
 
 	if (oid < FirstNormalObjectId)
@@ -79,8 +82,7 @@ bool ifp_aggregate_is_ctid(Aggref *aggregate)
 	enum ifp_agg_function function;
 
 	return function_find(aggregate->aggfnoid, &function) &&
-	       (function == IFP_AGG_MIN_ROW || function == IFP_AGG_MAX_ROW ||
-		function == IFP_AGG_LAST_ROW);
+	       (function == IFP_AGG_MIN_ROW || function == IFP_AGG_MAX_ROW || function == IFP_AGG_LAST_ROW);
 }
 
 bool ifp_aggregate_is_real(Aggref *aggregate)
@@ -88,8 +90,8 @@ bool ifp_aggregate_is_real(Aggref *aggregate)
 	enum ifp_agg_function function;
 	Oid type;
 
-	if (aggregate->args == NIL || !function_find(aggregate->aggfnoid, &function) ||
-	    function == IFP_AGG_COUNT || function == IFP_AGG_SKETCH)
+	if (aggregate->args == NIL || !function_find(aggregate->aggfnoid, &function) || function == IFP_AGG_COUNT ||
+	    function == IFP_AGG_SKETCH)
 		return false;
 	type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	return type == FLOAT4OID || type == FLOAT8OID;
@@ -184,7 +186,7 @@ static bool has_value_break(const List *breaks)
 {
 	ListCell *cell;
 
-	foreach(cell, breaks)
+	foreach (cell, breaks)
 		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_VALUE)
 			return true;
 	return false;
@@ -230,8 +232,7 @@ static void add_constant(struct aggregate_reading *reading, struct ifp_arm *arm)
 	if (reading->function == IFP_AGG_COUNT && IsA(arm->expression, Const)) {
 		arm->kind = IFP_MEASURE_ROWS;
 		arm->expression = NULL;
-	} else if ((reading->function == IFP_AGG_SUM || reading->function == IFP_AGG_AVG) &&
-		   !is_number(type)) {
+	} else if ((reading->function == IFP_AGG_SUM || reading->function == IFP_AGG_AVG) && !is_number(type)) {
 		reading->reason = "a sum is of something that is no number";
 	} else if ((reading->function == IFP_AGG_MIN || reading->function == IFP_AGG_MAX) &&
 		   !ifp_equal_is_identical(arm->expression)) {
@@ -261,8 +262,9 @@ static void add_arm(struct aggregate_reading *reading, Node *expression, List *c
 	const struct ifp_index_query *question = reading->question;
 	struct ifp_arm *arm = palloc0(sizeof *arm);
 
-	*arm = (struct ifp_arm){ .kind = IFP_MEASURE_VALUE, .conditions = conditions, .request = request,
-				     .expression = expression };
+	*arm = (struct ifp_arm){
+		.kind = IFP_MEASURE_VALUE, .conditions = conditions, .request = request, .expression = expression
+	};
 	arm->value = value_of(question, expression);
 	if (reading->function == IFP_AGG_SKETCH) {
 		arm->kind = IFP_MEASURE_SKETCH;
@@ -279,7 +281,7 @@ static void add_arm(struct aggregate_reading *reading, Node *expression, List *c
 	if (ifp_agg_function_needs_squares(reading->function) && arm->value >= 0)
 		reading->reason = refuse_variance(question, expression, arm->value);
 	else if (arm->value == -2 || mentions_by(question, expression) ||
-	    ifp_mentions(expression, ifp_time_attribute(question)))
+		 ifp_mentions(expression, ifp_time_attribute(question)))
 		reading->reason = "the argument of an aggregate mixes columns";
 	else
 		reading->reason =
@@ -314,7 +316,7 @@ static void add_arms(struct aggregate_reading *reading, Node *node, List *condit
 		add_arm(reading, node, conditions, request);
 		return;
 	}
-	foreach(cell, choice->args) {
+	foreach (cell, choice->args) {
 		CaseWhen *when = lfirst_node(CaseWhen, cell);
 		Node *condition = choice->arg ? fill_in((Node *)when->expr, choice->arg) : (Node *)when->expr;
 
@@ -338,7 +340,7 @@ static void compare_arms(struct aggregate_reading *reading)
 
 	if (reading->function != IFP_AGG_MIN && reading->function != IFP_AGG_MAX)
 		return;
-	foreach(cell, reading->arms) {
+	foreach (cell, reading->arms) {
 		Node *expression = ((struct ifp_arm *)lfirst(cell))->expression;
 
 		if (first && !ifp_are_written_alike(first, expression))
@@ -390,8 +392,9 @@ static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, 
 	Node *value = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
 
-	*arm = (struct ifp_arm){ .kind = row_of(reading->function), .conditions = conditions, .request = request,
-				     .expression = value };
+	*arm = (struct ifp_arm){
+		.kind = row_of(reading->function), .conditions = conditions, .request = request, .expression = value
+	};
 	arm->value = value_of(question, value);
 	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) ||
 	    castNode(Var, time)->varattno != ifp_time_attribute(question))
@@ -401,8 +404,8 @@ static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, 
 
 /* ---- aggregates ---- */
 
-const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question,
-				   enum ifp_agg_function *function, List **arms)
+const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question, enum ifp_agg_function *function,
+			       List **arms)
 {
 	struct aggregate_reading reading = { .question = question };
 	List *conditions = NIL, *request = NIL;
@@ -450,7 +453,7 @@ List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *
 
 	if (ifp_aggregate_read(aggregate, question, &function, &arms))
 		return NIL;
-	foreach(cell, arms) {
+	foreach (cell, arms) {
 		struct ifp_arm *arm = lfirst(cell);
 
 		conditions = list_concat(conditions, arm->conditions);
@@ -469,7 +472,7 @@ uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *q
 
 	if (ifp_aggregate_read(aggregate, question, &function, &arms) || function != IFP_AGG_SKETCH)
 		return 0;
-	foreach(cell, arms)
+	foreach (cell, arms)
 		values |= 1u << ((struct ifp_arm *)lfirst(cell))->value;
 	return values;
 }
@@ -493,8 +496,8 @@ static bool is_local_against_utc(Oid left, Oid right)
 }
 
 /* Does an operator on a column of the index's key belong to its operator family, as one that scan keys know? */
-static bool is_key_operator(const struct ifp_index_query *question, const IndexOptInfo *index, AttrNumber column,
-			    Oid operator, Oid collation, Oid right_type)
+static bool is_key_operator(const struct ifp_index_query *question, const IndexOptInfo *index, AttrNumber column, Oid operator,
+			    Oid collation, Oid right_type)
 {
 	int strategy = get_op_opfamily_strategy(operator, index->opfamily[column - 1]);
 
@@ -514,9 +517,9 @@ static Node *as_key(const struct ifp_index_query *question, const IndexOptInfo *
 
 	if (IsA(condition, NullTest))
 		return key_column(question, (Node *)castNode(NullTest, condition)->arg) &&
-				       !castNode(NullTest, condition)->argisrow ?
-			       condition :
-			       NULL;
+				       !castNode(NullTest, condition)->argisrow
+			       ? condition
+			       : NULL;
 	if (IsA(condition, OpExpr) && list_length(castNode(OpExpr, condition)->args) == 2) {
 		OpExpr *call = castNode(OpExpr, condition);
 
@@ -532,9 +535,9 @@ static Node *as_key(const struct ifp_index_query *question, const IndexOptInfo *
 		get_op_opfamily_properties(call->opno, index->opfamily[key_column(question, linitial(call->args)) - 1], false,
 					   &strategy, &left_type, &right_type);
 		return is_key_operator(question, index, key_column(question, linitial(call->args)), call->opno,
-				       call->inputcollid, right_type) ?
-			       (Node *)call :
-			       NULL;
+				       call->inputcollid, right_type)
+			       ? (Node *)call
+			       : NULL;
 	}
 	if (IsA(condition, ScalarArrayOpExpr)) {
 		ScalarArrayOpExpr *call = castNode(ScalarArrayOpExpr, condition);
@@ -580,13 +583,16 @@ void ifp_key_condition_read(Node *condition, struct ifp_key_condition *result)
 
 /* Functions that raise no error, or of a pattern alone that is wrong, beside those that PostgreSQL marks as leakproof. */
 static const Oid harmless[] = {
-	F_TEXTLIKE,    F_TEXTNLIKE,   F_TEXTICLIKE,    F_TEXTICNLIKE,  F_NAMELIKE,     F_LOWER_TEXT,
-	F_UPPER_TEXT,  F_STRPOS,      F_TEXTCAT,       F_STARTS_WITH,  F_TEXT_BOOL,    F_INT8_INT4,
-	F_INT4_INT2,   F_INT8_INT2,   F_NUMERIC_INT2,  F_NUMERIC_INT4, F_NUMERIC_INT8, F_FLOAT8_INT2,
-	F_FLOAT8_INT4, F_FLOAT8_INT8, F_FLOAT8_FLOAT4, F_NUMERIC_EQ,   F_NUMERIC_NE,   F_NUMERIC_LT,
-	F_NUMERIC_LE,  F_NUMERIC_GT,  F_NUMERIC_GE,    F_BPCHAREQ,     F_BPCHARLIKE,   F_TEXT_BPCHAR,
-	F_FLOAT4_INT2, F_FLOAT4_INT4, F_FLOAT4_INT8,   F_NUMERIC_FLOAT4, F_NUMERIC_FLOAT8,
-	F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC, F_ROUND_NUMERIC_INT4, F_TRUNC_NUMERIC_INT4,
+	F_TEXTLIKE,	 F_TEXTNLIKE,	    F_TEXTICLIKE,	  F_TEXTICNLIKE,
+	F_NAMELIKE,	 F_LOWER_TEXT,	    F_UPPER_TEXT,	  F_STRPOS,
+	F_TEXTCAT,	 F_STARTS_WITH,	    F_TEXT_BOOL,	  F_INT8_INT4,
+	F_INT4_INT2,	 F_INT8_INT2,	    F_NUMERIC_INT2,	  F_NUMERIC_INT4,
+	F_NUMERIC_INT8,	 F_FLOAT8_INT2,	    F_FLOAT8_INT4,	  F_FLOAT8_INT8,
+	F_FLOAT8_FLOAT4, F_NUMERIC_EQ,	    F_NUMERIC_NE,	  F_NUMERIC_LT,
+	F_NUMERIC_LE,	 F_NUMERIC_GT,	    F_NUMERIC_GE,	  F_BPCHAREQ,
+	F_BPCHARLIKE,	 F_TEXT_BPCHAR,	    F_FLOAT4_INT2,	  F_FLOAT4_INT4,
+	F_FLOAT4_INT8,	 F_NUMERIC_FLOAT4,  F_NUMERIC_FLOAT8,	  F_FLOOR_NUMERIC,
+	F_CEIL_NUMERIC,	 F_CEILING_NUMERIC, F_ROUND_NUMERIC_INT4, F_TRUNC_NUMERIC_INT4,
 };
 
 static bool may_fail(Oid function, void *context)
@@ -620,14 +626,14 @@ static bool compares_ascending(Node *condition, AttrNumber attribute)
 {
 	List *arguments = IsA(condition, OpExpr) ? castNode(OpExpr, condition)->args : NIL;
 
-	return list_length(arguments) == 2 && (ifp_is_ascending(linitial(arguments), attribute) ||
-					       ifp_is_ascending(lsecond(arguments), attribute));
+	return list_length(arguments) == 2 &&
+	       (ifp_is_ascending(linitial(arguments), attribute) || ifp_is_ascending(lsecond(arguments), attribute));
 }
 
 /* x / c with a constant above 0, of integers or numerics. */
 static bool is_safe_division(OpExpr *call)
 {
-	static const Oid divisions[] = { F_INT2DIV,  F_INT4DIV,	 F_INT8DIV,  F_INT24DIV,    F_INT28DIV,
+	static const Oid divisions[] = { F_INT2DIV,  F_INT4DIV,	 F_INT8DIV,  F_INT24DIV, F_INT28DIV,
 					 F_INT42DIV, F_INT48DIV, F_INT82DIV, F_INT84DIV, F_NUMERIC_DIV };
 	Const *divisor = list_length(call->args) == 2 ? lsecond(call->args) : NULL;
 
@@ -643,9 +649,14 @@ static bool is_safe_division(OpExpr *call)
  * column has no NaN. */
 static bool is_safe_cast(const FuncExpr *call)
 {
-	static const struct { Oid cast; int most_digits;
-	} casts[] = { { F_INT2_NUMERIC, 4 }, { F_INT4_NUMERIC, 9 }, { F_INT8_NUMERIC, 18 },
-		      { F_FLOAT4_NUMERIC, FLT_MAX_10_EXP }, { F_FLOAT8_NUMERIC, DBL_MAX_10_EXP } };
+	static const struct {
+		Oid cast;
+		int most_digits;
+	} casts[] = { { F_INT2_NUMERIC, 4 },
+		      { F_INT4_NUMERIC, 9 },
+		      { F_INT8_NUMERIC, 18 },
+		      { F_FLOAT4_NUMERIC, FLT_MAX_10_EXP },
+		      { F_FLOAT8_NUMERIC, DBL_MAX_10_EXP } };
 	Node *argument = linitial(call->args);
 	int32 modifier = exprTypmod(argument);
 
@@ -748,7 +759,7 @@ static void add_list(List *expressions, AttrNumber time, struct ifp_run_keys *ke
 {
 	ListCell *cell;
 
-	foreach(cell, expressions)
+	foreach (cell, expressions)
 		ifp_add_run_keys(lfirst(cell), time, keys);
 }
 
@@ -766,7 +777,7 @@ void ifp_index_query_bucket_keys(const struct ifp_index_query *question, struct 
 	*keys = (struct ifp_run_keys){ NIL, NIL };
 	add_list(question->groups, time, keys);
 	add_list(question->late, time, keys);
-	foreach(cell, question->aggregates)
+	foreach (cell, question->aggregates)
 		add_list(ifp_aggregate_conditions(lfirst(cell), question), time, keys);
 }
 
@@ -801,17 +812,17 @@ List *ifp_index_query_write(const struct ifp_index_query *question)
 void ifp_index_query_read(struct ifp_index_query *question, List *list)
 {
 	*question = (struct ifp_index_query){ .table = linitial_oid(linitial(list_nth(list, 0))),
-					       .tables = list_copy_tail(list_nth(list, 0), 1),
-					       .n_by = intVal(list_nth(list, 1)),
-					       .columns = list_nth(list, 2),
-					       .groups = list_nth(list, 3),
-					       .operators = list_nth(list, 4),
-					       .aggregates = list_nth(list, 5),
-					       .gates = list_nth(list, 6),
-					       .keys = list_nth(list, 7),
-					       .series = list_nth(list, 8),
-					       .runs = list_nth(list, 9),
-					       .late = list_nth(list, 10),
-					       .values = list_nth(list, 11),
-					       .squares = (uint32)intVal(list_nth(list, 12)) };
+					      .tables = list_copy_tail(list_nth(list, 0), 1),
+					      .n_by = intVal(list_nth(list, 1)),
+					      .columns = list_nth(list, 2),
+					      .groups = list_nth(list, 3),
+					      .operators = list_nth(list, 4),
+					      .aggregates = list_nth(list, 5),
+					      .gates = list_nth(list, 6),
+					      .keys = list_nth(list, 7),
+					      .series = list_nth(list, 8),
+					      .runs = list_nth(list, 9),
+					      .late = list_nth(list, 10),
+					      .values = list_nth(list, 11),
+					      .squares = (uint32)intVal(list_nth(list, 12)) };
 }

@@ -29,15 +29,15 @@
 #include "pg_ext/types/definition.h"
 
 struct ifp_index_query {
-	Oid table;         /* that the query names: the parent of partitions */
-	List *tables;      /* of OidLists: table, index. All indexes have the same columns */
+	Oid table;    /* that the query names: the parent of partitions */
+	List *tables; /* of OidLists: table, index. All indexes have the same columns */
 	int n_by;
-	uint32 squares;    /* bit v: all indexes keep the squares of value column v */
+	uint32 squares; /* bit v: all indexes keep the squares of value column v */
 	/* the index's columns as expressions over the table, varno 1: what Var i stands for is element i - 1 */
 	List *columns;
-	List *groups;      /* group keys */
-	List *operators;   /* their equality operators, OidList */
-	List *aggregates;  /* Aggrefs, each once */
+	List *groups;	  /* group keys */
+	List *operators;  /* their equality operators, OidList */
+	List *aggregates; /* Aggrefs, each once */
 	List *gates, *keys, *series, *runs, *late, *values;
 };
 
@@ -60,7 +60,7 @@ void ifp_index_query_bucket_keys(const struct ifp_index_query *question, struct 
 struct ifp_key_condition {
 	AttrNumber column;
 	Oid function, collation, right_type;
-	Expr *comparand;      /* NULL: of IS [NOT] NULL */
+	Expr *comparand; /* NULL: of IS [NOT] NULL */
 	bool is_array, is_null_test, wants_null;
 };
 
@@ -101,8 +101,8 @@ enum ifp_agg_function {
 	IFP_AGG_MAX,
 	IFP_AGG_AND,
 	IFP_AGG_OR,
-	IFP_AGG_SKETCH,   /* this extension's own */
-	IFP_AGG_MIN_ROW,  /* those of a row: this extension's own, of a value column, the time column and ctid */
+	IFP_AGG_SKETCH,	 /* this extension's own */
+	IFP_AGG_MIN_ROW, /* those of a row: this extension's own, of a value column, the time column and ctid */
 	IFP_AGG_MAX_ROW,
 	IFP_AGG_MIN_TIME,
 	IFP_AGG_MAX_TIME,
@@ -138,10 +138,10 @@ enum ifp_measure_type {
 /* An arm as it is written. */
 struct ifp_arm {
 	enum ifp_measure_type kind;
-	List *conditions;     /* asked in this order, up to the first that is not as it is wanted: */
-	List *request;         /* IntList: 1: true, 0: false or NULL */
-	Node *expression;     /* NULL of ROWS */
-	int value;            /* of VALUE, ..._ROW and SKETCH */
+	List *conditions; /* asked in this order, up to the first that is not as it is wanted: */
+	List *request;	  /* IntList: 1: true, 0: false or NULL */
+	Node *expression; /* NULL of ROWS */
+	int value;	  /* of VALUE, ..._ROW and SKETCH */
 };
 
 /* Puts an aggregate of a row as the question has it: with a constant in place of the table's ctid, which is no column of the
@@ -149,8 +149,8 @@ struct ifp_arm {
 const char *ifp_aggregate_take_ctid(Aggref *aggregate, Index relid);
 
 /* Takes an aggregate apart. Returns NULL, or why it cannot be answered. *arms is a list of struct ifp_arm. */
-const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question,
-				   enum ifp_agg_function *function, List **arms);
+const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question, enum ifp_agg_function *function,
+			       List **arms);
 
 /* What of an aggregate has to be evaluated once a bucket: conditions and constants. */
 List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *question);

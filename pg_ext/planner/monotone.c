@@ -26,7 +26,7 @@
 /* Breaks that a function adds for its monotone argument. */
 enum breaks {
 	NO_BREAKS,
-	UTC_OF_SESSION,   /* the argument is turned into local time of the session's zone */
+	UTC_OF_SESSION,	  /* the argument is turned into local time of the session's zone */
 	LOCAL_OF_SESSION, /* the argument is local time of the session's zone */
 	UTC_OF_ARGUMENT,  /* the same for the zone that another argument names */
 	LOCAL_OF_ARGUMENT
@@ -34,9 +34,9 @@ enum breaks {
 
 struct monotone_function {
 	Oid function;
-	int argument;       /* the function is monotone in it, whatever constants the others are */
+	int argument; /* the function is monotone in it, whatever constants the others are */
 	enum breaks breaks;
-	int zone;           /* the argument that names the zone */
+	int zone; /* the argument that names the zone */
 };
 
 static const struct monotone_function functions[] = {
@@ -142,18 +142,19 @@ static const struct monotone_function functions[] = {
 
 /* monotone in either argument */
 static const Oid sums_and_products[] = {
-	F_INT2PL,    F_INT4PL,    F_INT8PL,    F_INT24PL,   F_INT28PL,	F_INT42PL,    F_INT48PL,    F_INT82PL,	  F_INT84PL,
-	F_INT2MI,    F_INT4MI,    F_INT8MI,    F_INT24MI,   F_INT28MI,	F_INT42MI,    F_INT48MI,    F_INT82MI,	  F_INT84MI,
-	F_INT2MUL,   F_INT4MUL,	  F_INT8MUL,   F_INT24MUL,  F_INT28MUL, F_INT42MUL,   F_INT48MUL,   F_INT82MUL,	  F_INT84MUL,
-	F_FLOAT4PL,  F_FLOAT8PL,  F_FLOAT48PL, F_FLOAT84PL, F_FLOAT4MI, F_FLOAT8MI,   F_FLOAT48MI,  F_FLOAT84MI,  F_FLOAT4MUL,
-	F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL,
+	F_INT2PL,    F_INT4PL,	  F_INT8PL,	F_INT24PL,    F_INT28PL,     F_INT42PL,	    F_INT48PL,
+	F_INT82PL,   F_INT84PL,	  F_INT2MI,	F_INT4MI,     F_INT8MI,	     F_INT24MI,	    F_INT28MI,
+	F_INT42MI,   F_INT48MI,	  F_INT82MI,	F_INT84MI,    F_INT2MUL,     F_INT4MUL,	    F_INT8MUL,
+	F_INT24MUL,  F_INT28MUL,  F_INT42MUL,	F_INT48MUL,   F_INT82MUL,    F_INT84MUL,    F_FLOAT4PL,
+	F_FLOAT8PL,  F_FLOAT48PL, F_FLOAT84PL,	F_FLOAT4MI,   F_FLOAT8MI,    F_FLOAT48MI,   F_FLOAT84MI,
+	F_FLOAT4MUL, F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL,
 };
 
 /* those of reals and numerics, where 0 times infinity, NaN, would come between -infinity and infinity */
 static const Oid real_products[] = { F_FLOAT4MUL, F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_MUL };
 
-static const Oid filtered_nodes[] = { F_INT2MOD, F_INT4MOD, F_INT8MOD, F_MOD_INT2_INT2, F_MOD_INT4_INT4, F_MOD_INT8_INT8,
-				  F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
+static const Oid filtered_nodes[] = { F_INT2MOD,       F_INT4MOD,	F_INT8MOD,     F_MOD_INT2_INT2,
+				      F_MOD_INT4_INT4, F_MOD_INT8_INT8, F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
 static const Oid roundings[] = { F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC };
 static const Oid differences[] = { F_INT2MI, F_INT4MI, F_INT8MI, F_NUMERIC_SUB };
 static const Oid extracts[] = { F_EXTRACT_TEXT_TIMESTAMP,   F_EXTRACT_TEXT_TIMESTAMPTZ,	  F_EXTRACT_TEXT_INTERVAL,
@@ -221,7 +222,7 @@ static void add_values(List **breaks, Node *expression, AttrNumber attribute)
 
 	ifp_add_run_keys(expression, attribute, &keys);
 	*breaks = keys.breaks;
-	foreach(cell, keys.expressions)
+	foreach (cell, keys.expressions)
 		add_break(breaks, lfirst(cell), NULL, IFP_BREAK_VALUE);
 }
 
@@ -276,9 +277,9 @@ static void add_shift_breaks(List **breaks, Oid function, List *arguments, enum 
 		local = call(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(time));
 		add_break(breaks, time, NULL, IFP_BREAK_UTC);
 		add_break(breaks,
-				  call(is_added ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL, TIMESTAMPOID,
-				       list_make2(local, whole_days(lsecond(arguments)))),
-				  NULL, IFP_BREAK_LOCAL);
+			  call(is_added ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL, TIMESTAMPOID,
+			       list_make2(local, whole_days(lsecond(arguments)))),
+			  NULL, IFP_BREAK_LOCAL);
 	}
 	if (exprType(local) == TIMESTAMPOID && unit == MONTHS)
 		add_break(breaks, local, NULL, IFP_BREAK_MONTHS);
@@ -444,8 +445,8 @@ static bool others_are_constant(const List *arguments, int argument)
 
 static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_kind kind)
 {
-	List *one = list_make3(argument, zone,
-			       makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
+	List *one =
+		list_make3(argument, zone, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
 
 	if (!list_member(*breaks, one))
 		*breaks = lappend(*breaks, one);
@@ -703,8 +704,7 @@ static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
 	function = called(node, &arguments);
 	if (!OidIsValid(function))
 		return is_comparison_of_array(node, attribute, breaks) || is_choice(node, attribute, breaks);
-	return is_listed(function, arguments, attribute, breaks) ||
-	       is_less_remainder(function, arguments, attribute, breaks) ||
+	return is_listed(function, arguments, attribute, breaks) || is_less_remainder(function, arguments, attribute, breaks) ||
 	       is_field(function, arguments, attribute, breaks) || is_shifted(function, arguments, attribute, breaks) ||
 	       is_comparison(node, attribute, breaks) || is_bucket_number(function, arguments, attribute, breaks);
 }
@@ -806,8 +806,7 @@ static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 	default:
 		return NULL;
 	}
-	if (!IsA(word, Const) || castNode(Const, word)->constisnull ||
-	    !ifp_is_monotone_beside_null(time, attribute, &breaks))
+	if (!IsA(word, Const) || castNode(Const, word)->constisnull || !ifp_is_monotone_beside_null(time, attribute, &breaks))
 		return NULL;
 	unit = TextDatumGetCString(castNode(Const, word)->constvalue);
 	unit = time == linitial(call->args) ? unit_of_format(unit) : unit_of_field(unit);
@@ -892,10 +891,9 @@ static bool add_row_order(RowCompareExpr *row, AttrNumber attribute, struct ifp_
 {
 	ListCell *left, *right;
 
-	forboth(left, row->largs, right, row->rargs)
-		if ((ifp_mentions(lfirst(left), attribute) || ifp_mentions(lfirst(right), attribute)) &&
-		    !add_bound(lfirst(left), lfirst(right), attribute, keys))
-			return false;
+	forboth(left, row->largs, right,
+		row->rargs) if ((ifp_mentions(lfirst(left), attribute) || ifp_mentions(lfirst(right), attribute)) &&
+				!add_bound(lfirst(left), lfirst(right), attribute, keys)) return false;
 	return true;
 }
 
@@ -924,17 +922,17 @@ static bool add_order_keys(Node *node, AttrNumber attribute, struct ifp_run_keys
 static Node *as_inequality(Node *condition, int strategy)
 {
 	OpExpr *equality = (OpExpr *)condition;
-	Oid operator = InvalidOid;
+	Oid operator= InvalidOid;
 	ListCell *cell;
 
 	if (!IsA(condition, OpExpr) || !op_mergejoinable(equality->opno, exprType(linitial(equality->args))))
 		return NULL;
-	foreach(cell, get_mergejoin_opfamilies(equality->opno)) {
+	foreach (cell, get_mergejoin_opfamilies(equality->opno)) {
 		Oid left, right;
 		int found;
 
 		get_op_opfamily_properties(equality->opno, lfirst_oid(cell), false, &found, &left, &right);
-		operator = get_opfamily_member(lfirst_oid(cell), left, right, (int16)strategy);
+		operator= get_opfamily_member(lfirst_oid(cell), left, right, (int16)strategy);
 		if (OidIsValid(operator))
 			break;
 	}
@@ -1070,7 +1068,7 @@ static bool has_fixed_scale(Node *node)
 	default:
 		return false;
 	}
-	foreach(cell, arguments)
+	foreach (cell, arguments)
 		if (!has_fixed_scale(lfirst(cell)))
 			return false;
 	return true;

@@ -22,17 +22,17 @@
 
 /* What is the same for two times if nothing breaks the order between them. */
 enum ifp_break_kind {
-	IFP_BREAK_UTC,      /* the piece of a time zone that a timestamp of UTC lies in (planner/bucket_finder.c) */
-	IFP_BREAK_LOCAL,    /* the same for local time of that zone */
-	IFP_BREAK_MONTHS,   /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
-	IFP_BREAK_VALUE     /* the value of an expression of any type */
+	IFP_BREAK_UTC,	  /* the piece of a time zone that a timestamp of UTC lies in (planner/bucket_finder.c) */
+	IFP_BREAK_LOCAL,  /* the same for local time of that zone */
+	IFP_BREAK_MONTHS, /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
+	IFP_BREAK_VALUE	  /* the value of an expression of any type */
 };
 
 /* A break node is a list of three: the expression, the zone (text, without columns; NULL: that of the session), and the kind, a
  * Const of int4. */
 struct ifp_run_keys {
-	List *expressions;  /* Expr, each monotone in the column between the breaks */
-	List *breaks;       /* List of three Node */
+	List *expressions; /* Expr, each monotone in the column between the breaks */
+	List *breaks;	   /* List of three Node */
 };
 
 enum ifp_break_kind ifp_break_kind(const List *one);

@@ -63,7 +63,8 @@ static void refuse(Relation index, Relation partition, Oid invalid)
 		OidIsValid(invalid)
 			? errhint("REINDEX INDEX %s. With iforest.enable = off the tables are read.", get_rel_name(invalid))
 			: errhint("CREATE INDEX there, and ALTER INDEX %s ATTACH PARTITION. With iforest.enable = off the "
-				  "tables are read.", RelationGetRelationName(index)));
+				  "tables are read.",
+				  RelationGetRelationName(index)));
 }
 
 static Oid parent_of(Relation inherits, Oid child, Snapshot snapshot)
@@ -142,7 +143,7 @@ struct ifp_overlap_parts ifp_overlap_parts(Relation heap, Relation index)
 	catalogs = (struct catalogs){ .snapshot = RegisterSnapshot(GetCatalogSnapshot(InheritsRelationId)),
 				      .inherits = table_open(InheritsRelationId, AccessShareLock),
 				      .indexes = table_open(IndexRelationId, AccessShareLock) };
-	foreach(cell, tables)
+	foreach (cell, tables)
 		add_partition(&parts, &catalogs, index, lfirst_oid(cell));
 	table_close(catalogs.indexes, AccessShareLock);
 	table_close(catalogs.inherits, AccessShareLock);
@@ -158,10 +159,11 @@ IFP_SQL_FUNCTION(iforest_overlap_index_support);
 
 int ifp_neutral_settings(void)
 {
-	static const char *const settings[][2] = { { "search_path", "pg_catalog, pg_temp" }, { "TimeZone", "UTC" },
-						   { "DateStyle", "ISO, MDY" }, { "IntervalStyle", "postgres" },
-						   { "extra_float_digits", "1" }, { "bytea_output", "hex" },
-						   { "quote_all_identifiers", "off" } };
+	static const char *const settings[][2] = {
+		{ "search_path", "pg_catalog, pg_temp" }, { "TimeZone", "UTC" },	 { "DateStyle", "ISO, MDY" },
+		{ "IntervalStyle", "postgres" },	  { "extra_float_digits", "1" }, { "bytea_output", "hex" },
+		{ "quote_all_identifiers", "off" }
+	};
 	int level = NewGUCNestLevel();
 
 	for (size_t i = 0; i < lengthof(settings); i++)
@@ -177,8 +179,8 @@ static Bitmapset *columns_read(Relation index)
 
 	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
 		if (index->rd_index->indkey.values[i] != 0)
-			columns = bms_add_member(columns,
-						 index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
+			columns =
+				bms_add_member(columns, index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
 	pull_varattnos((Node *)RelationGetIndexExpressions(index), 1, &columns);
 	pull_varattnos((Node *)RelationGetIndexPredicate(index), 1, &columns);
 	return columns;
@@ -207,9 +209,9 @@ ArrayType *ifp_index_column_texts(Relation heap, Relation index)
 	for (int i = 0; i < n; i++) {
 		AttrNumber attribute = index->rd_index->indkey.values[i];
 
-		texts[i + (i >= n_keys)] = CStringGetTextDatum(
-			attribute ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
-				  : ifp_column_expression(RelationGetRelid(index), i + 1));
+		texts[i + (i >= n_keys)] =
+			CStringGetTextDatum(attribute ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
+						      : ifp_column_expression(RelationGetRelid(index), i + 1));
 	}
 	/* no column is written so */
 	texts[n_keys] = CStringGetTextDatum("INCLUDE");
@@ -321,7 +323,7 @@ static bool are_of_durations(Relation heap, Relation index, int value)
 	bool are = !parts.has_foreign;
 	ListCell *cell;
 
-	foreach(cell, parts.indexes) {
+	foreach (cell, parts.indexes) {
 		CHECK_FOR_INTERRUPTS();
 		are = are && is_of_durations(lfirst_oid(cell), value);
 		MemoryContextReset(of_part);
@@ -337,7 +339,7 @@ static bool has_foreign_partitions(Relation heap)
 	bool has = false;
 	ListCell *cell;
 
-	foreach(cell, tables)
+	foreach (cell, tables)
 		has = has || get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE;
 	list_free(tables);
 	return has;
@@ -347,7 +349,7 @@ static bool knows_by_values(Relation index)
 {
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index) - 1; i++)
 		if (!ifp_is_by_type(TupleDescAttr(RelationGetDescr(index), i)->atttypid,
-					TupleDescAttr(RelationGetDescr(index), i)->atttypmod))
+				    TupleDescAttr(RelationGetDescr(index), i)->atttypmod))
 			return false;
 	return true;
 }
@@ -376,7 +378,8 @@ static bool is_wanted(Relation heap, Relation index, const struct request *reque
 		level = ifp_neutral_settings();
 	own_predicate = ifp_index_predicate_text(heap, index);
 	is_same = (predicate != NULL) == (own_predicate != NULL) && (!predicate || strcmp(predicate, own_predicate) == 0) &&
-		  datumIsEqual(PointerGetDatum(ifp_index_column_texts(heap, index)), PointerGetDatum(request->columns), false, -1);
+		  datumIsEqual(PointerGetDatum(ifp_index_column_texts(heap, index)), PointerGetDatum(request->columns), false,
+			       -1);
 	if (has_expressions)
 		AtEOXact_GUC(true, level);
 	if (is_same && request->is_estimate && is_partitioned(index))
@@ -391,7 +394,7 @@ static Oid find_index(Relation heap, const struct request *request)
 	Oid found = InvalidOid;
 	ListCell *cell;
 
-	foreach(cell, oids) {
+	foreach (cell, oids) {
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
 
 		if (is_wanted(heap, index, request))
@@ -441,7 +444,7 @@ static bool overlap_index_is_likely(const FuncExpr *call)
 	ListCell *cell;
 	int n = 0;
 
-	foreach(cell, call->args) {
+	foreach (cell, call->args) {
 		if (n == lengthof(arguments) || !IsA(lfirst(cell), Const))
 			return false;
 		arguments[n++] = lfirst(cell);
@@ -501,8 +504,8 @@ static bool is_known(Node *node)
 
 static void add_condition(FuncExpr *call, const Var *column, Node *comparand)
 {
-	call->args = lappend(call->args, makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
-						   Int32GetDatum(column->varattno), false, true));
+	call->args = lappend(call->args,
+			     makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(column->varattno), false, true));
 	call->args = lappend(call->args, copyObject(comparand));
 }
 
@@ -510,11 +513,11 @@ static void read_equal(FuncExpr *call, const OpExpr *condition, Index rel)
 {
 	Node *left = linitial(condition->args), *right = list_length(condition->args) == 2 ? lsecond(condition->args) : NULL;
 	const Var *column = column_of(left, rel);
-	Oid operator = condition->opno;
+	Oid operator= condition->opno;
 
 	if (right && !column) {
 		column = column_of(right, rel);
-		operator = get_commutator(operator);
+		operator= get_commutator(operator);
 		right = left;
 	}
 	if (right && column && OidIsValid(operator) && is_known(right) && is_equality(operator, condition->inputcollid, column))
@@ -541,7 +544,7 @@ static void narrow(RelOptInfo *rel, Index number, RangeTblEntry *table)
 	if (!call || !IsA(call, FuncExpr) ||
 	    !ifp_is_extension_function(castNode(FuncExpr, call)->funcid, "iforest_overlap_spans"))
 		return;
-	foreach(cell, rel->baserestrictinfo) {
+	foreach (cell, rel->baserestrictinfo) {
 		Node *condition = (Node *)lfirst_node(RestrictInfo, cell)->clause;
 
 		if (list_length(castNode(FuncExpr, call)->args) > FUNC_MAX_ARGS - 2)
@@ -562,7 +565,7 @@ static Plan *init_plan_of(PlannerInfo *root, const Param *param)
 
 	if (param->paramkind != PARAM_EXEC)
 		return NULL;
-	foreach(cell, root->init_plans) {
+	foreach (cell, root->init_plans) {
 		SubPlan *candidate = lfirst_node(SubPlan, cell);
 
 		if (list_member_int(candidate->setParam, param->paramid))
@@ -612,7 +615,7 @@ static bool is_left_out(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell *cell;
 
-	foreach(cell, rel->baserestrictinfo) {
+	foreach (cell, rel->baserestrictinfo) {
 		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
 		const FuncExpr *call = condition->pseudoconstant ? index_wanted(root, (Node *)condition->clause) : NULL;
 
@@ -632,7 +635,7 @@ static void cost_nothing(PlannerInfo *root, RelOptInfo *rel)
 
 	if (IS_DUMMY_REL(rel) || rel->pathlist == NIL || !is_left_out(root, rel))
 		return;
-	foreach(cell, rel->pathlist) {
+	foreach (cell, rel->pathlist) {
 		Path *path = lfirst(cell);
 
 		if (!path->param_info && (!cheapest || path->total_cost < cheapest->total_cost))

@@ -34,8 +34,8 @@ bool ifp_index_is_usable(Relation index);
 /* Of which indexes an index is made up: itself; of a partitioned one those of all leaf partitions. */
 
 struct ifp_overlap_parts {
-	List *tables, *indexes;  /* OIDs, in pairs; locked with AccessShareLock, until the transaction ends */
-	bool has_foreign;        /* and there are partitions elsewhere, of which an index knows nothing */
+	List *tables, *indexes; /* OIDs, in pairs; locked with AccessShareLock, until the transaction ends */
+	bool has_foreign;	/* and there are partitions elsewhere, of which an index knows nothing */
 };
 
 /* Requires  the index and its table to be open and locked. Partitions are those that a query sees now: one that is being

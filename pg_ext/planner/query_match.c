@@ -55,7 +55,7 @@ static List *columns_of(const IndexOptInfo *index)
 	List *columns = NIL;
 	ListCell *cell;
 
-	foreach(cell, index->indextlist)
+	foreach (cell, index->indextlist)
 		columns = lappend(columns, lfirst_node(TargetEntry, cell)->expr);
 	return columns;
 }
@@ -65,7 +65,7 @@ static List *of_table(RelOptInfo *rel, const char **reason)
 	List *candidates = NIL;
 	ListCell *cell;
 
-	foreach(cell, rel->indexlist) {
+	foreach (cell, rel->indexlist) {
 		IndexOptInfo *index = lfirst(cell);
 		struct ifp_candidate *candidate;
 
@@ -74,9 +74,10 @@ static List *of_table(RelOptInfo *rel, const char **reason)
 		if (!ifp_is_usable(index))
 			continue;
 		candidate = palloc(sizeof *candidate);
-		*candidate = (struct ifp_candidate){ .rels = list_make1(rel), .indexes = list_make1(index),
-							 .columns = columns_of(index),
-							 .restrictions = index->indrestrictinfo };
+		*candidate = (struct ifp_candidate){ .rels = list_make1(rel),
+						     .indexes = list_make1(index),
+						     .columns = columns_of(index),
+						     .restrictions = index->indrestrictinfo };
 		candidates = lappend(candidates, candidate);
 	}
 	return candidates;
@@ -115,7 +116,7 @@ static List *columns_of_parent(const struct ifp_query_level *query, const RelOpt
 	List *columns = NIL;
 	ListCell *cell;
 
-	foreach(cell, columns_of(index)) {
+	foreach (cell, columns_of(index)) {
 		Var *var = lfirst(cell);
 		AttrNumber attribute;
 
@@ -135,12 +136,12 @@ static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
 }
 
 /* The index of a partition that has these columns in the way of that one; any usable one where that is NULL. */
-static IndexOptInfo *find_alike(const struct ifp_query_level *query, RelOptInfo *part, List *columns,
-				const IndexOptInfo *like, int skip)
+static IndexOptInfo *find_alike(const struct ifp_query_level *query, RelOptInfo *part, List *columns, const IndexOptInfo *like,
+				int skip)
 {
 	ListCell *cell;
 
-	foreach(cell, part->indexlist) {
+	foreach (cell, part->indexlist) {
 		IndexOptInfo *index = lfirst(cell);
 		List *own;
 
@@ -169,7 +170,7 @@ static List *of_partitions(const struct ifp_query_level *query, const char **rea
 
 		candidate->columns = columns_of_parent(query, linitial(leaves), first);
 		candidate->restrictions = query->rel->baserestrictinfo;
-		foreach(cell, leaves) {
+		foreach (cell, leaves) {
 			IndexOptInfo *index = find_alike(query, lfirst(cell), candidate->columns, first, 0);
 
 			if (!index)
@@ -194,7 +195,7 @@ static bool has_iforest_index(PlannerInfo *root, const RelOptInfo *tables)
 	while (ifp_explain_decline && (relid = bms_next_member(tables->relids, relid)) >= 0) {
 		RelOptInfo *rel = root->simple_rel_array[relid];
 
-		foreach(cell, rel ? rel->indexlist : NIL)
+		foreach (cell, rel ? rel->indexlist : NIL)
 			if (is_iforest(lfirst(cell)))
 				return true;
 	}
@@ -246,7 +247,7 @@ static Node *rewrite(Node *node, void *context)
 
 	if (!node)
 		return NULL;
-	foreach(cell, rewriting->columns) {
+	foreach (cell, rewriting->columns) {
 		Node *column = lfirst(cell);
 
 		if (equal(node, column))
@@ -292,9 +293,9 @@ static bool may_leak(List *restrictions)
 	Index lowest = UINT_MAX;
 	ListCell *cell;
 
-	foreach(cell, restrictions)
+	foreach (cell, restrictions)
 		lowest = Min(lowest, lfirst_node(RestrictInfo, cell)->security_level);
-	foreach(cell, restrictions)
+	foreach (cell, restrictions)
 		if (lfirst_node(RestrictInfo, cell)->security_level > lowest && !lfirst_node(RestrictInfo, cell)->leakproof)
 			return true;
 	return false;
@@ -314,7 +315,7 @@ static List *in_order(PlannerInfo *root, List *restrictions)
 	List *sorted = NIL;
 	ListCell *cell;
 
-	foreach(cell, restrictions) {
+	foreach (cell, restrictions) {
 		RestrictInfo *restriction = lfirst_node(RestrictInfo, cell);
 		int at = list_length(sorted);
 
@@ -332,7 +333,7 @@ static const char *add_conditions(const struct ifp_query_level *query, const str
 
 	if (may_leak(candidate->restrictions))
 		return "a condition might tell what row security or a security barrier hides";
-	foreach(cell, in_order(query->root, candidate->restrictions)) {
+	foreach (cell, in_order(query->root, candidate->restrictions)) {
 		const char *reason = NULL;
 		Node *condition = over_index(query, candidate, (Node *)lfirst_node(RestrictInfo, cell)->clause, &reason);
 
@@ -352,7 +353,8 @@ static const char *add_groups(const struct ifp_query_level *query, const struct 
 	const char *reason = NULL;
 	ListCell *cell, *operator;
 
-	forboth(cell, query->groups, operator, query->operators) {
+	forboth(cell, query->groups, operator, query->operators)
+	{
 		Node *group = over_index(query, candidate, lfirst(cell), &reason);
 
 		if (reason)
@@ -403,7 +405,7 @@ static Node *without_not_null(Node *node, const struct ifp_query_level *query)
 		CaseExpr *choice = copyObject(castNode(CaseExpr, node));
 		ListCell *cell;
 
-		foreach(cell, choice->args)
+		foreach (cell, choice->args)
 			lfirst_node(CaseWhen, cell)->result =
 				(Expr *)without_not_null((Node *)lfirst_node(CaseWhen, cell)->result, query);
 		choice->defresult = (Expr *)without_not_null((Node *)choice->defresult, query);
@@ -453,7 +455,7 @@ static uint32 squares_kept(const struct ifp_candidate *candidate)
 	uint32 kept = UINT32_MAX;
 	ListCell *cell;
 
-	foreach(cell, candidate->indexes) {
+	foreach (cell, candidate->indexes) {
 		Relation relation = index_open(lfirst_node(IndexOptInfo, cell)->indexoid, NoLock);
 		struct ifp_index *index = palloc(sizeof *index);
 
@@ -504,12 +506,12 @@ static const char *add_outputs(const struct ifp_query_level *query, const struct
 	*aggregates = collecting.aggregates;
 	if (collecting.reason)
 		return collecting.reason;
-	foreach(cell, collecting.aggregates)
+	foreach (cell, collecting.aggregates)
 		if (ifp_aggregate_needs_squares(lfirst(cell))) {
 			question->squares = squares_kept(candidate);
 			break;
 		}
-	foreach(cell, collecting.aggregates) {
+	foreach (cell, collecting.aggregates) {
 		const char *reason = add_aggregate(query, candidate, question, lfirst_node(Aggref, cell));
 
 		if (reason)
@@ -521,21 +523,22 @@ static const char *add_outputs(const struct ifp_query_level *query, const struct
 /* ---- all ---- */
 
 const char *ifp_query_match(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			  struct ifp_index_query *question, List **aggregates)
+			    struct ifp_index_query *question, List **aggregates)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
 	const char *reason;
 	ListCell *rel_cell, *index_cell;
 
 	*question = (struct ifp_index_query){ .table = planner_rt_fetch(query->rel->relid, query->root)->relid,
-					       .n_by = index->nkeycolumns - 1, .columns = copyObject(candidate->columns) };
+					      .n_by = index->nkeycolumns - 1,
+					      .columns = copyObject(candidate->columns) };
 	ChangeVarNodes((Node *)question->columns, (int)query->rel->relid, 1, 0);
-	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes) {
+	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)
+	{
 		RelOptInfo *rel = lfirst(rel_cell);
 
-		question->tables = lappend(question->tables,
-					   list_make2_oid(planner_rt_fetch(rel->relid, query->root)->relid,
-							  ((IndexOptInfo *)lfirst(index_cell))->indexoid));
+		question->tables = lappend(question->tables, list_make2_oid(planner_rt_fetch(rel->relid, query->root)->relid,
+									    ((IndexOptInfo *)lfirst(index_cell))->indexoid));
 	}
 	reason = add_conditions(query, candidate, question);
 	if (!reason)

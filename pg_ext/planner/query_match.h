@@ -10,15 +10,15 @@
 struct ifp_query_level {
 	PlannerInfo *root;
 	RelOptInfo *rel;
-	List *groups, *operators;   /* expressions; OidList of equality operators, InvalidOid where it cannot be hashed */
-	List *outputs;              /* expressions over groups and Aggrefs: the target, and HAVING */
+	List *groups, *operators; /* expressions; OidList of equality operators, InvalidOid where it cannot be hashed */
+	List *outputs;		  /* expressions over groups and Aggrefs: the target, and HAVING */
 };
 
 /* An index of the table, or one for each of its partitions, alike. */
 struct ifp_candidate {
-	List *rels, *indexes;       /* RelOptInfo and IndexOptInfo of each table */
-	List *columns;              /* of the indexes, as expressions over the query's table */
-	List *restrictions;         /* RestrictInfos that are to be answered */
+	List *rels, *indexes; /* RelOptInfo and IndexOptInfo of each table */
+	List *columns;	      /* of the indexes, as expressions over the query's table */
+	List *restrictions;   /* RestrictInfos that are to be answered */
 };
 
 /* Is it one of ours, does it hold all rows that the query may want, and their values as they are? */
@@ -31,7 +31,7 @@ List *ifp_candidates(const struct ifp_query_level *query, const char **reason);
 /* Makes the question. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there,
  * in the order of question->aggregates. */
 const char *ifp_query_match(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			  struct ifp_index_query *question, List **aggregates);
+			    struct ifp_index_query *question, List **aggregates);
 
 /* GUCs, registered by the planner's hook */
 extern bool ifp_enable, ifp_float_aggregates, ifp_explain_decline;

@@ -37,14 +37,14 @@ static bool read_bound(PlannerInfo *root, Relation index, const struct ifp_key_c
 }
 
 bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *question,
-			 struct ifp_scan_keys *times)
+				  struct ifp_scan_keys *times)
 {
 	ScanKey keys = palloc0((list_length(question->keys) + 1) * sizeof *keys);
 	struct ifp_definition definition;
 	ListCell *cell;
 	int n = 0;
 
-	foreach(cell, question->keys) {
+	foreach (cell, question->keys) {
 		struct ifp_key_condition condition;
 
 		ifp_key_condition_read(lfirst(cell), &condition);
@@ -87,8 +87,8 @@ static double rows_of(const struct ifp_index *index, const struct ifp_scan_keys 
 		latest = Max(latest, root.last.time);
 	}
 	if (times->n_ranges > 0 && times->ranges[times->n_ranges - 1].high > latest)
-		n_rows += (double)ifp_pending_pages(&index->meta) * IFP_CONTENT_BYTES /
-			  ifp_pending_entry_bytes(fields->n_values);
+		n_rows +=
+			(double)ifp_pending_pages(&index->meta) * IFP_CONTENT_BYTES / ifp_pending_entry_bytes(fields->n_values);
 	return n_rows;
 }
 
@@ -222,8 +222,7 @@ static ArrayType *new_bounds(struct ifp_index *index, const AttStatsSlot *slot)
 	if (newer.n_newer == 0 || newer.end > keys.highest_finite)
 		return NULL;
 	for (int i = 0; i < n; i++)
-		bounds[i] =
-			ifp_time_to_datum(&definition, i == 0 ? times[0] : bound_at(times, n, &newer, (double)i / (n - 1)));
+		bounds[i] = ifp_time_to_datum(&definition, i == 0 ? times[0] : bound_at(times, n, &newer, (double)i / (n - 1)));
 	get_typlenbyvalalign(slot->valuetype, &length, &is_by_value, &alignment);
 	return construct_array(bounds, n, slot->valuetype, length, is_by_value, alignment);
 }
@@ -381,7 +380,7 @@ static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 	const IndexOptInfo *found = NULL;
 	ListCell *cell;
 
-	foreach(cell, rel ? rel->indexlist : NIL) {
+	foreach (cell, rel ? rel->indexlist : NIL) {
 		const IndexOptInfo *index = lfirst(cell);
 
 		if (ifp_is_usable(index) && index->indpred == NIL && index->indexkeys[index->nkeycolumns - 1] == column &&

@@ -14,7 +14,7 @@
 
 /* The ranges of time that are asked for. False where they are not known, or not narrowed. */
 bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *question,
-			 struct ifp_scan_keys *times);
+				  struct ifp_scan_keys *times);
 
 /* Estimates the entries of an index whose times lie between the question's bounds: runs are taken to be even, and what is
  * pending to lie behind them all. False where bounds are not known while planning, or there are none, or a run has several

@@ -154,8 +154,8 @@ struct iforest_bucketing ifp_bucketing_argument(FunctionCallInfo fcinfo, int fir
 	if (has_step) {
 		bucketing.mode = IFOREST_STEP;
 		bucketing.step = step_argument(fcinfo, first + STEP, type);
-		bucketing.origin = is_given(fcinfo, first + ORIGIN) ? time_argument(fcinfo, first + ORIGIN, type)
-								    : default_origin(type);
+		bucketing.origin =
+			is_given(fcinfo, first + ORIGIN) ? time_argument(fcinfo, first + ORIGIN, type) : default_origin(type);
 	}
 	return bucketing;
 }
@@ -197,8 +197,10 @@ Datum iforest_bucket_number(PG_FUNCTION_ARGS)
 	Oid type = time_argument_type(fcinfo, 0);
 	int64 time = time_argument(fcinfo, 0, type), bucket;
 	struct iforest_bucketing bucketing = { .mode = IFOREST_COUNT,
-					       .window = { .has_t0 = true, .t0 = time_argument(fcinfo, 1, type),
-							   .has_t1 = true, .t1 = time_argument(fcinfo, 2, type) },
+					       .window = { .has_t0 = true,
+							   .t0 = time_argument(fcinfo, 1, type),
+							   .has_t1 = true,
+							   .t1 = time_argument(fcinfo, 2, type) },
 					       .n = n_argument(fcinfo, 3) };
 
 	if (!iforest_window_holds(&bucketing.window, time) || iforest_bucket_of(&bucketing, time, &bucket))
@@ -385,7 +387,9 @@ static enum iforest_end_rule read_unit(FunctionCallInfo fcinfo, int argument, Oi
 	static const struct {
 		const char *unit;
 		enum iforest_end_rule rule;
-	} units[] = { { "us", IFOREST_END_DURATION }, { "ns", IFOREST_END_PER_1000 }, { "ms", IFOREST_END_TIMES_1000 },
+	} units[] = { { "us", IFOREST_END_DURATION },
+		      { "ns", IFOREST_END_PER_1000 },
+		      { "ms", IFOREST_END_TIMES_1000 },
 		      { "s", IFOREST_END_TIMES_1000000 } };
 	char *unit;
 

@@ -56,10 +56,10 @@ static struct ifp_sqlgen_column read_column(Relation heap, Relation index, int n
 	AttrNumber attribute = index->rd_index->indkey.values[number - 1];
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), number - 1);
 
-	return (struct ifp_sqlgen_column){
-		.name = attribute ? get_attname(RelationGetRelid(heap), attribute, false) : pstrdup(NameStr(column->attname)),
-		.expression = ifp_column_expression(RelationGetRelid(index), number),
-		.type = getBaseType(column->atttypid) };
+	return (struct ifp_sqlgen_column){ .name = attribute ? get_attname(RelationGetRelid(heap), attribute, false)
+							     : pstrdup(NameStr(column->attname)),
+					   .expression = ifp_column_expression(RelationGetRelid(index), number),
+					   .type = getBaseType(column->atttypid) };
 }
 
 static void read_types(Relation index, struct ifp_sqlgen_index *functions)
@@ -107,9 +107,9 @@ static struct iforest_node_schema fields_of(Relation heap, Relation relation)
 
 static void read_fields(Relation heap, Relation index, struct ifp_sqlgen_index *functions)
 {
-	static const char *const units[IFOREST_END_RULES] = { [IFOREST_END_PER_1000] = "'ns'",
-							      [IFOREST_END_TIMES_1000] = "'ms'",
-							      [IFOREST_END_TIMES_1000000] = "'s'" };
+	static const char *const units[IFOREST_END_RULES] = {
+		[IFOREST_END_PER_1000] = "'ns'", [IFOREST_END_TIMES_1000] = "'ms'", [IFOREST_END_TIMES_1000000] = "'s'"
+	};
 	struct iforest_node_schema fields = fields_of(heap, index);
 
 	functions->squares = fields.squares;
@@ -131,20 +131,21 @@ static bool has_function(Oid extension_schema, char *name)
 		LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL, true));
 }
 
-static void functions_read(Relation heap, Relation index, Oid extension_schema,
-			    struct ifp_sqlgen_index *functions)
+static void functions_read(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *functions)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
 
-	*functions = (struct ifp_sqlgen_index){
-		.index_name = RelationGetRelationName(index), .extension = quoted_schema(extension_schema),
-		.schema = quoted_schema(RelationGetNamespace(index)),
-		.table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
-						    RelationGetRelationName(heap)),
-		.predicate = ifp_index_predicate_text(heap, index),
-		.is_temporary = index->rd_rel->relpersistence == RELPERSISTENCE_TEMP,
-		.is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
-		.n_by = n_keys - 1, .n_values = n - n_keys };
+	*functions =
+		(struct ifp_sqlgen_index){ .index_name = RelationGetRelationName(index),
+					   .extension = quoted_schema(extension_schema),
+					   .schema = quoted_schema(RelationGetNamespace(index)),
+					   .table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
+									       RelationGetRelationName(heap)),
+					   .predicate = ifp_index_predicate_text(heap, index),
+					   .is_temporary = index->rd_rel->relpersistence == RELPERSISTENCE_TEMP,
+					   .is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
+					   .n_by = n_keys - 1,
+					   .n_values = n - n_keys };
 	functions->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(ifp_index_column_texts(heap, index)));
 	functions->is_parallel_safe = !functions->predicate;
 	for (int i = 1; i <= n; i++) {
@@ -176,10 +177,10 @@ struct created {
 	char *query;
 	int n_arguments;
 	Oid argument_types[MOST_ARGUMENTS];
-	bool is_restricted;                 /* reads a temporary table, or an index by itself, which may be of one */
-	bool is_part;                       /* of the next one */
+	bool is_restricted; /* reads a temporary table, or an index by itself, which may be of one */
+	bool is_part;	    /* of the next one */
 	TupleDesc columns;
-	ArrayType *all_types, *all_names;   /* as pg_proc has them */
+	ArrayType *all_types, *all_names; /* as pg_proc has them */
 };
 
 static const char *const argument_names[MOST_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
@@ -219,11 +220,13 @@ static TupleDesc columns_of(const struct ifp_sqlgen_index *functions, const char
 static struct created *new_function(const struct ifp_sqlgen_index *functions, const char *suffix, int n_arguments, char *query,
 				    TupleDesc columns, const char *comment, struct created *created)
 {
-	const Oid types[MOST_ARGUMENTS] = { functions->time_type, functions->time_type, INT8OID, functions->step_type,
-					    functions->time_type, TEXTOID };
+	const Oid types[MOST_ARGUMENTS] = { functions->time_type, functions->time_type, INT8OID,
+					    functions->step_type, functions->time_type, TEXTOID };
 
-	*created = (struct created){ .name = psprintf("%s%s", functions->index_name, suffix), .query = query,
-				     .comment = comment, .n_arguments = n_arguments };
+	*created = (struct created){ .name = psprintf("%s%s", functions->index_name, suffix),
+				     .query = query,
+				     .comment = comment,
+				     .n_arguments = n_arguments };
 	memcpy(created->argument_types, types, sizeof types);
 	if (strlen(created->name) >= NAMEDATALEN)
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
@@ -231,8 +234,8 @@ static struct created *new_function(const struct ifp_sqlgen_index *functions, co
 			errdetail("\"%s\"", created->name), errhint("Give the index or the column a shorter name."));
 	created->columns = columns ? columns : columns_of(functions, query, created);
 	created->is_part = strstr(suffix, IFP_WINDOW_FILL) != NULL;
-	created->is_restricted = functions->is_temporary || (functions->is_overlap_read &&
-				 strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0);
+	created->is_restricted = functions->is_temporary ||
+				 (functions->is_overlap_read && strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0);
 	describe(created);
 	return created;
 }
@@ -244,7 +247,8 @@ static int new_window_functions(const struct ifp_sqlgen_index *functions, struct
 
 	if (functions->is_carried)
 		columns = new_function(functions, IFP_WINDOW_FILL, 6, ifp_window_fill_query(functions), NULL,
-				       "the part with fill => 'last' and 'linear'", &created[n++])->columns;
+				       "the part with fill => 'last' and 'linear'", &created[n++])
+				  ->columns;
 	new_function(functions, "", 6, ifp_window_query(functions, columns), columns,
 		     "sums of the index by series, of a window or in buckets", &created[n++]);
 	return n;
@@ -256,11 +260,10 @@ static int new_overlap_functions(const struct ifp_sqlgen_index *functions, struc
 	struct created table;
 	TupleDesc columns;
 
-	columns = new_function(functions, IFP_OVERLAP, n_arguments, ifp_overlap_query(functions), NULL, NULL,
-			       &table)->columns;
+	columns = new_function(functions, IFP_OVERLAP, n_arguments, ifp_overlap_query(functions), NULL, NULL, &table)->columns;
 	if (functions->is_overlap_filled)
-		new_function(functions, IFP_OVERLAP_FILL, n_arguments, ifp_overlap_fill_query(functions, columns),
-			     columns, "the part with fill => 'null' and 'zero'", &created[n++]);
+		new_function(functions, IFP_OVERLAP_FILL, n_arguments, ifp_overlap_fill_query(functions, columns), columns,
+			     "the part with fill => 'null' and 'zero'", &created[n++]);
 	new_function(functions, IFP_OVERLAP, n_arguments, ifp_overlap_by_index(functions, columns), columns,
 		     "spans that overlap a window or its buckets: how many, their time inside, the longest", &created[n++]);
 	return n;
@@ -271,8 +274,7 @@ static int new_functions(const struct ifp_sqlgen_index *functions, struct create
 {
 	int n = new_window_functions(functions, created);
 
-	new_function(functions, "_rows", 2, ifp_rows_query(functions), NULL, "rows that reach into a window",
-		     &created[n++]);
+	new_function(functions, "_rows", 2, ifp_rows_query(functions), NULL, "rows that reach into a window", &created[n++]);
 	if (functions->length >= 0 && (!functions->is_partitioned || functions->is_overlap_filled))
 		n += new_overlap_functions(functions, &created[n]);
 	return n;
@@ -337,7 +339,9 @@ static void create(const struct ifp_sqlgen_index *functions, const struct create
 				 format_type_be_qualified(column->atttypid));
 	}
 	appendStringInfo(&text, ") LANGUAGE sql STABLE %s BEGIN ATOMIC ",
-			 !functions->is_parallel_safe ? "" : created->is_restricted ? "PARALLEL RESTRICTED" : "PARALLEL SAFE");
+			 !functions->is_parallel_safe ? ""
+			 : created->is_restricted     ? "PARALLEL RESTRICTED"
+						      : "PARALLEL SAFE");
 	appendStringInfoString(&text, created->query);
 	appendStringInfoString(&text, "; END");
 	run(text.data);
@@ -348,7 +352,7 @@ static void create(const struct ifp_sqlgen_index *functions, const struct create
 
 static bool is_same(HeapTuple tuple, Oid schema, const struct created *created)
 {
-	Form_pg_proc function = (Form_pg_proc) GETSTRUCT(tuple);
+	Form_pg_proc function = (Form_pg_proc)GETSTRUCT(tuple);
 	bool no_types, no_names;
 	Datum types = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_proallargtypes, &no_types);
 	Datum names = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_proargnames, &no_names);
@@ -380,10 +384,11 @@ static char *old_query(const struct ifp_sqlgen_index *functions, Relation index,
 	StringInfoData text;
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "SELECT oid FROM pg_proc WHERE oid IN (SELECT objid FROM pg_depend WHERE "
-				"classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = %u AND "
-				"deptype = 'a') OR (pronamespace = %u AND proowner = %u AND "
-				"starts_with(obj_description(oid, 'pg_proc'), %s) AND proname IN (",
+	appendStringInfo(&text,
+			 "SELECT oid FROM pg_proc WHERE oid IN (SELECT objid FROM pg_depend WHERE "
+			 "classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = %u AND "
+			 "deptype = 'a') OR (pronamespace = %u AND proowner = %u AND "
+			 "starts_with(obj_description(oid, 'pg_proc'), %s) AND proname IN (",
 			 RelationGetRelid(index), RelationGetNamespace(index), index->rd_rel->relowner,
 			 comment_of(functions, ""));
 	for (int i = 0; i < n; i++)
@@ -539,7 +544,7 @@ static void add_names(List **parameters, const char *parameter, const char *text
 	if (!text || !SplitIdentifierString(pstrdup(text), ',', &names))
 		return;
 	initStringInfo(&by_now);
-	foreach(cell, names) {
+	foreach (cell, names) {
 		const char *name = renamed(lfirst(cell), rename);
 
 		is_other |= name != lfirst(cell);
@@ -602,7 +607,7 @@ static void follow_in_table(Oid table, const RenameStmt *rename)
 	List *indexes = RelationGetIndexList(heap);
 	ListCell *cell;
 
-	foreach(cell, indexes)
+	foreach (cell, indexes)
 		follow_in_index(lfirst_oid(cell), rename);
 	list_free(indexes);
 	relation_close(heap, NoLock);
@@ -616,7 +621,7 @@ static void follow(const RenameStmt *rename)
 
 	if (!OidIsValid(table))
 		return;
-	foreach(cell, find_all_inheritors(table, NoLock, NULL))
+	foreach (cell, find_all_inheritors(table, NoLock, NULL))
 		follow_in_table(lfirst_oid(cell), rename);
 }
 

@@ -61,7 +61,8 @@ static Relation open_index(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			errmsg("\"%s\" is not an iforest index", RelationGetRelationName(index)),
 			is_partitioned && !or_partitioned
-				? errhint("A partitioned index holds nothing itself; name the index of a partition.") : 0);
+				? errhint("A partitioned index holds nothing itself; name the index of a partition.")
+				: 0);
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("\"%s\" is a temporary index of another session", RelationGetRelationName(index)));
@@ -77,10 +78,10 @@ static Relation open_valid(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Rel
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
-				errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH "
-					"PARTITION.") :
-				errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
+			index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX
+				? errhint("A partition lacks the index: CREATE INDEX there, and ALTER INDEX ... ATTACH "
+					  "PARTITION.")
+				: errhint("REINDEX INDEX or DROP INDEX: a concurrent build of it was cut off."));
 	return index;
 }
 
@@ -199,7 +200,7 @@ static void read_totals(struct ifp_index *index, struct totals *totals)
 			break;
 		if (n == MOST_ATTEMPTS)
 			ifp_require(IFOREST_CORRUPT, index->relation,
-					&(struct iforest_fault){ .what = "a chain of pending pages is broken" });
+				    &(struct iforest_fault){ .what = "a chain of pending pages is broken" });
 	}
 }
 
@@ -248,8 +249,7 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 	values[i++] = Int64GetDatum((int64)free_pages(relation));
 	values[i++] = Int64GetDatum(n_blocks);
 	are_null[i] = totals.n_entries + totals.n_pending == 0;
-	values[i] = Float8GetDatum(are_null[i] ? 0
-					       : (double)n_blocks * BLCKSZ / (double)(totals.n_entries + totals.n_pending));
+	values[i] = Float8GetDatum(are_null[i] ? 0 : (double)n_blocks * BLCKSZ / (double)(totals.n_entries + totals.n_pending));
 	i++;
 	values[i++] = Int64GetDatum((int64)index->meta.removal_epoch);
 	ifp_close_index(relation, heap, AccessShareLock);
@@ -406,8 +406,10 @@ static void put_entry(ReturnSetInfo *result, unsigned n_values, const struct ifo
 static void put_block(ReturnSetInfo *result, const struct iforest_node_schema *fields, const struct iforest_block *block)
 {
 	for (unsigned i = 0; i < block->n; i++) {
-		struct iforest_entry entry = { .key = { .series = block->series, .time_is_null = block->time_is_null,
-							.time = block->times[i], .ref = block->refs[i] } };
+		struct iforest_entry entry = { .key = { .series = block->series,
+							.time_is_null = block->time_is_null,
+							.time = block->times[i],
+							.ref = block->refs[i] } };
 
 		for (unsigned v = 0; v < fields->n_values; v++) {
 			entry.values[v].integer = block->values[v][i];
@@ -425,9 +427,9 @@ static void put_leaf(ReturnSetInfo *result, struct ifp_index *index, Page page)
 	struct iforest_block_reader *reader = palloc(sizeof *reader);
 	struct iforest_leaf leaf;
 
-	ifp_require(iforest_leaf_open(&leaf, fields, content, ifp_content_used(page), fault.run_id,
-					  (uint32)fault.number, false, &fault.what),
-			index->relation, &fault);
+	ifp_require(iforest_leaf_open(&leaf, fields, content, ifp_content_used(page), fault.run_id, (uint32)fault.number, false,
+				      &fault.what),
+		    index->relation, &fault);
 	for (unsigned b = 0; b < leaf.header.n_items; b++) {
 		iforest_block_start(reader, &leaf, b);
 		for (unsigned column = 0; column < (unsigned)IFOREST_VALUES + fields->n_values; column++)
@@ -488,8 +490,8 @@ struct check {
 	struct ifp_definition definition;
 	int64 highest_ref;
 	uint64 highest_series;
-	Tuplesortstate *refs;         /* of all live entries */
-	bloom_filter *entries;        /* the same as a whole; NULL unless asked for */
+	Tuplesortstate *refs;  /* of all live entries */
+	bloom_filter *entries; /* the same as a whole; NULL unless asked for */
 };
 
 static void fail(const struct check *check, const char *what)
@@ -541,7 +543,8 @@ static enum iforest_status check_run_entries(struct check *check, const struct i
 	do {
 		status = iforest_cursor_block(cursor, UINT32_MAX >> (30 - check->definition.n_values), &block);
 		for (unsigned i = 0; !status && block && i < block->n; i++) {
-			struct iforest_entry entry = { .key = { .series = block->series, .time_is_null = block->time_is_null,
+			struct iforest_entry entry = { .key = { .series = block->series,
+								.time_is_null = block->time_is_null,
 								.time = block->time_is_null ? 0 : block->times[i],
 								.ref = block->refs[i] } };
 
@@ -585,8 +588,7 @@ static bool check_entries(struct check *check)
 	ifp_index_refresh(index);
 	check->highest_ref = 0;
 	check->highest_series = 0;
-	check->refs = tuplesort_begin_datum(INT8OID, INT8_LESS, InvalidOid, false, maintenance_work_mem, NULL,
-					    TUPLESORT_NONE);
+	check->refs = tuplesort_begin_datum(INT8OID, INT8_LESS, InvalidOid, false, maintenance_work_mem, NULL, TUPLESORT_NONE);
 	for (unsigned c = 0; c < IFP_CHAINS; c++)
 		check_chain_entries(check, &index->meta.open[c]);
 	for (uint32 c = 0; c < index->meta.n_closed; c++)
@@ -596,11 +598,10 @@ static bool check_entries(struct check *check)
 		status = check_run_entries(check, &index->manifest.runs[r]);
 	if (!status) {
 		/* after the entries: what is pending may have been added to meanwhile, and with it the dictionary */
-		uint32 n_series =
-			check->definition.n_by == 0 ?
-				1 :
-				ifp_series_dict_refresh(index->relation,
-						       ifp_series_dict_get(index->relation, index->meta.index_id));
+		uint32 n_series = check->definition.n_by == 0
+					  ? 1
+					  : ifp_series_dict_refresh(index->relation,
+								    ifp_series_dict_get(index->relation, index->meta.index_id));
 
 		if (check->highest_ref > 0 && check->highest_series >= n_series)
 			fail(check, "an entry is of a series that is not in the dictionary");
@@ -666,8 +667,8 @@ static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *a
 	for (unsigned i = 0; i < check->definition.n_by; i++)
 		ifp_by_append(relation, &check->definition, i, values[i], are_null[i], &key);
 	if (check->definition.n_by > 0)
-		found = ifp_series_dict_find(ifp_series_dict_get(relation, check->index->meta.index_id), key.bytes,
-					    key.n_bytes, &id);
+		found = ifp_series_dict_find(ifp_series_dict_get(relation, check->index->meta.index_id), key.bytes, key.n_bytes,
+					     &id);
 	iforest_series_key_release(&key);
 	entry.key.series = id;
 	take_fingerprint(&entry, check->definition.n_values, &print);
@@ -755,12 +756,11 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 		if (check->entries)
 			bloom_free(check->entries);
 		if (with_heap)
-			check->entries = bloom_create((int64)Max(heap->rd_rel->reltuples, 1000), maintenance_work_mem,
-						      ifp_random());
+			check->entries =
+				bloom_create((int64)Max(heap->rd_rel->reltuples, 1000), maintenance_work_mem, ifp_random());
 		if (++n_attempts > MOST_CHECK_ATTEMPTS)
 			ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
-				errmsg("index \"%s\" changes faster than it can be checked",
-				       RelationGetRelationName(relation)),
+				errmsg("index \"%s\" changes faster than it can be checked", RelationGetRelationName(relation)),
 				errhint("Try again."));
 	} while (!check_entries(check));
 	if (check->highest_ref > 0 && check->highest_ref >> 16 >= RelationGetNumberOfBlocks(heap))

@@ -42,29 +42,29 @@
 
 /* A bucket of a series that a span overlaps. */
 struct ifp_overlapped {
-	uint32 series;              /* number in reader.keys.series */
+	uint32 series; /* number in reader.keys.series */
 	int64 bucket;
 	uint64 n;
 	iforest_int128 inside;
 	struct iforest_extreme longest; /* not set: all durations are NULL */
-	bool has_no_end;            /* a span ends after all finite times, and the bucket as well */
+	bool has_no_end;		/* a span ends after all finite times, and the bucket as well */
 };
 
 struct ifp_overlaps {
 	Relation heap, index;
 	Snapshot snapshot;
 	struct iforest_bucketing bucketing; /* checked */
-	ScanKey conditions;                 /* on by columns */
+	ScanKey conditions;		    /* on by columns */
 	int n_conditions;
-	MemoryContext context;              /* of what follows, reset by each attempt */
+	MemoryContext context; /* of what follows, reset by each attempt */
 
 	struct ifp_snapshot_reader *reader;
-	struct ifp_overlapped *rows;    /* what was found last; as much as work_mem holds */
+	struct ifp_overlapped *rows; /* what was found last; as much as work_mem holds */
 	uint64 n_rows, n_reserved;
-	BufFile *file;                      /* what was found before, if that is more */
+	BufFile *file; /* what was found before, if that is more */
 	uint64 n_filed, n_given;
-	bool has_infinite_time;             /* a span of the window starts at an infinite time */
-	bool is_out_of_range;               /* the number of a bucket is */
+	bool has_infinite_time; /* a span of the window starts at an infinite time */
+	bool is_out_of_range;	/* the number of a bucket is */
 	uint64 n_restarts;
 };
 
@@ -82,11 +82,11 @@ struct overlap_reading {
 	struct ifp_overlaps *overlaps;
 	struct ifp_snapshot_reader *reader;
 	struct ifp_time_keys times;
-	struct iforest_window window;        /* asked for */
-	struct iforest_pager_memory memory;  /* of pending entries */
+	struct iforest_window window;	    /* asked for */
+	struct iforest_pager_memory memory; /* of pending entries */
 	struct iforest_store store;
 	struct iforest_manifest manifest;
-	struct iforest_filter filter;        /* the reader's, and a finite time */
+	struct iforest_filter filter; /* the reader's, and a finite time */
 	struct iforest_overlap overlap;
 };
 
@@ -138,7 +138,9 @@ static enum iforest_status look_at_infinity(struct overlap_reading *reading, uin
 
 	iforest_aggregate_clear(found, reading->reader->index.manifest.fields.n_values);
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE,
-						      .window = { .has_t0 = true, .t0 = time, .has_t1 = time < PG_INT64_MAX,
+						      .window = { .has_t0 = true,
+								  .t0 = time,
+								  .has_t1 = time < PG_INT64_MAX,
 								  .t1 = time < PG_INT64_MAX ? time + 1 : 0 } };
 	scan->joined_filter = NULL;
 	status = iforest_scan_start(scan, series);
@@ -178,13 +180,13 @@ static void join_pending(struct overlap_reading *reading)
 	reading->memory.lends_pages = true;
 	reading->store = (struct iforest_store){ .pager = &reading->memory.pager, .alloc = &ifp_palloc_allocator };
 	ifp_index_require(index, iforest_manifest_init(&reading->manifest, &ifp_palloc_allocator, &index->manifest.fields,
-							   IFP_PAGE_BYTES));
+						       IFP_PAGE_BYTES));
 	ifp_index_require(index, iforest_run_writer_start(builder, &reading->store, &reading->manifest));
 	add_pending(reading, builder);
 	ifp_index_require(index, iforest_run_writer_finish(builder, run));
 	if (run->n_leaves > 0)
 		ifp_index_require(index, iforest_manifest_commit(&reading->manifest, &reading->store,
-								     &(struct iforest_edit){ .added = run }));
+								 &(struct iforest_edit){ .added = run }));
 	ifp_index_require(index, iforest_scan_join(&reading->reader->scan, &reading->store, &reading->manifest));
 }
 
@@ -206,9 +208,9 @@ static void keep_bucket(struct ifp_overlaps *overlaps, const struct ifp_overlapp
 		put_aside(overlaps);
 	} else if (overlaps->n_rows == overlaps->n_reserved) {
 		overlaps->n_reserved = Max(256, 2 * overlaps->n_reserved);
-		overlaps->rows = overlaps->rows
-			? repalloc_huge(overlaps->rows, overlaps->n_reserved * sizeof *overlaps->rows)
-			: MemoryContextAllocHuge(overlaps->context, overlaps->n_reserved * sizeof *overlaps->rows);
+		overlaps->rows = overlaps->rows ? repalloc_huge(overlaps->rows, overlaps->n_reserved * sizeof *overlaps->rows)
+						: MemoryContextAllocHuge(overlaps->context,
+									 overlaps->n_reserved * sizeof *overlaps->rows);
 	}
 	overlaps->rows[overlaps->n_rows++] = *row;
 }
@@ -279,11 +281,13 @@ static enum iforest_status read_index(struct overlap_reading *reading)
 
 	overlap->bucketing = overlaps->bucketing;
 	if (has_infinities(reading) && !window->has_t0)
-		*window = (struct iforest_window){ .has_t0 = true, .t0 = reading->times.lowest_finite, .has_t1 = window->has_t1,
-						   .t1 = window->t1 };
+		*window = (struct iforest_window){
+			.has_t0 = true, .t0 = reading->times.lowest_finite, .has_t1 = window->has_t1, .t1 = window->t1
+		};
 	if (has_infinities(reading) && !window->has_t1)
-		*window = (struct iforest_window){ .has_t0 = window->has_t0, .t0 = window->t0, .has_t1 = true,
-						   .t1 = reading->times.highest_finite + 1 };
+		*window = (struct iforest_window){
+			.has_t0 = window->has_t0, .t0 = window->t0, .has_t1 = true, .t1 = reading->times.highest_finite + 1
+		};
 	reading->filter = (struct iforest_filter){ .context = reading, .of_node = of_node, .of_entries = of_entries };
 	overlap->filter = &reading->filter;
 	overlap->wants_inside = overlap->wants_longest = true;
@@ -326,7 +330,7 @@ static bool read_consistently(struct ifp_overlaps *overlaps)
 	reading->times = ifp_time_keys(&reader->definition);
 	/* series come after the manifest: so all that its runs have are known */
 	ifp_scan_keys_read(overlaps->index, &reader->definition, reader->index.meta.index_id, overlaps->conditions,
-			       overlaps->n_conditions, false, &reader->keys);
+			   overlaps->n_conditions, false, &reader->keys);
 	if (!ifp_snapshot_reader_read(reader, overlaps->heap, overlaps->snapshot))
 		return false;
 	join_pending(reading);
@@ -395,12 +399,16 @@ static void require_columns(TupleDesc request, Relation index, unsigned duration
 	TupleDesc own = RelationGetDescr(index);
 	int n_by = IndexRelationGetNumberOfKeyAttributes(index) - 1;
 	Oid argument = time_argument_type(base_type(own, n_by));
-	Oid types[N_COLUMNS] = { [BUCKET] = INT8OID, [BUCKET_START] = argument, [BUCKET_END] = argument, [COUNT] = INT8OID,
+	Oid types[N_COLUMNS] = { [BUCKET] = INT8OID,
+				 [BUCKET_START] = argument,
+				 [BUCKET_END] = argument,
+				 [COUNT] = INT8OID,
 				 [CLIPPED] = argument == INT8OID   ? NUMERICOID
 					     : argument == DATEOID ? INT8OID
 								   : INTERVALOID,
 				 [LONGEST] = TupleDescAttr(own, n_by + 1 + (int)duration)->atttypid,
-				 [LONGEST_ROW] = TIDOID, [LONGEST_TIME] = TupleDescAttr(own, n_by)->atttypid };
+				 [LONGEST_ROW] = TIDOID,
+				 [LONGEST_TIME] = TupleDescAttr(own, n_by)->atttypid };
 	bool is_right = request->natts == n_by + N_COLUMNS;
 
 	for (int i = 0; is_right && i < n_by; i++)
@@ -449,8 +457,8 @@ static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct ifp_
 		if (column < 1 || column > n_by || PG_ARGISNULL(i + 1))
 			continue;
 		type = compared_type(index, column, OidIsValid(element) ? element : given);
-		operator = get_opfamily_member(index->rd_opfamily[column - 1], index->rd_opcintype[column - 1], type,
-					       BTEqualStrategyNumber);
+		operator= get_opfamily_member(index->rd_opfamily[column - 1], index->rd_opcintype[column - 1], type,
+					      BTEqualStrategyNumber);
 		if (OidIsValid(operator))
 			ScanKeyEntryInitialize(&overlaps->conditions[overlaps->n_conditions++],
 					       OidIsValid(element) ? SK_SEARCHARRAY : 0, (AttrNumber)column,
@@ -493,25 +501,24 @@ struct shown_row {
 	ItemPointerData tid;
 };
 
-static void put_row(const struct ifp_overlaps *overlaps, const struct ifp_overlapped *row, Oid type,
-		    ReturnSetInfo *result, Datum *values, bool *are_null, struct shown_row *shown)
+static void put_row(const struct ifp_overlaps *overlaps, const struct ifp_overlapped *row, Oid type, ReturnSetInfo *result,
+		    Datum *values, bool *are_null, struct shown_row *shown)
 {
 	const struct ifp_snapshot_reader *reader = overlaps->reader;
 	const struct iforest_node_schema *fields = &reader->index.manifest.fields;
 	int n_by = reader->definition.n_by;
 
 	values[n_by + BUCKET] = Int64GetDatum(row->bucket);
-	values[n_by + BUCKET_START] = ifp_bucket_bound(&overlaps->bucketing, row->bucket, false, type,
-							   &are_null[n_by + BUCKET_START]);
-	values[n_by + BUCKET_END] = ifp_bucket_bound(&overlaps->bucketing, row->bucket, true, type,
-							 &are_null[n_by + BUCKET_END]);
+	values[n_by + BUCKET_START] =
+		ifp_bucket_bound(&overlaps->bucketing, row->bucket, false, type, &are_null[n_by + BUCKET_START]);
+	values[n_by + BUCKET_END] =
+		ifp_bucket_bound(&overlaps->bucketing, row->bucket, true, type, &are_null[n_by + BUCKET_END]);
 	values[n_by + COUNT] = Int64GetDatum((int64)row->n);
 	values[n_by + CLIPPED] = clipped(row, type);
 	for (int i = LONGEST; i < N_COLUMNS; i++)
 		are_null[n_by + i] = !row->longest.is_set;
 	if (row->longest.is_set) {
-		values[n_by + LONGEST] =
-			ifp_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
+		values[n_by + LONGEST] = ifp_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
 		if (shown->ref != row->longest.ref) {
 			shown->ref = row->longest.ref;
 			ifp_ref_to_tid(shown->ref, &shown->tid);
@@ -637,7 +644,7 @@ static const struct ifp_overlap_parts *known_parts(FunctionCallInfo fcinfo, Rela
 			       RelationGetRelationName(heap)),
 			errhint("Call the function of the index that iforest_create_functions() makes; it reads the tables "
 				"then."));
-	foreach(cell, parts.indexes) {
+	foreach (cell, parts.indexes) {
 		Relation part = index_open(lfirst_oid(cell), AccessShareLock);
 
 		require_usable(part, lfirst_oid(cell) != RelationGetRelid(index));
@@ -657,7 +664,8 @@ static void read_parts(FunctionCallInfo fcinfo, const struct ifp_overlap_parts *
 	MemoryContext before = MemoryContextSwitchTo(of_part);
 	ListCell *table, *index;
 
-	forboth(table, parts->tables, index, parts->indexes) {
+	forboth(table, parts->tables, index, parts->indexes)
+	{
 		Relation heap = table_open(lfirst_oid(table), AccessShareLock);
 		Relation part = index_open(lfirst_oid(index), AccessShareLock);
 

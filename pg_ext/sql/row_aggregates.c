@@ -162,7 +162,8 @@ static Datum add(FunctionCallInfo fcinfo, enum choice choice)
 	struct chosen_row *state = PG_ARGISNULL(0) ? NULL : (struct chosen_row *)PG_GETARG_POINTER(0);
 	struct chosen_row row = { .value_type = get_fn_expr_argtype(fcinfo->flinfo, 1),
 				  .time_type = get_fn_expr_argtype(fcinfo->flinfo, 2),
-				  .time_is_null = PG_ARGISNULL(2), .has_ctid = PG_NARGS() > 3 && !PG_ARGISNULL(3) };
+				  .time_is_null = PG_ARGISNULL(2),
+				  .has_ctid = PG_NARGS() > 3 && !PG_ARGISNULL(3) };
 	bool needs_time = choice == CHOOSE_FIRST || choice == CHOOSE_LAST;
 
 	(void)aggregate_context(fcinfo);

@@ -8,8 +8,7 @@
 #include "pg_ext/base/engine.h"
 
 /* Is that asked: without bounds or with them, filled or not? And the same, whichever bounds there are. */
-static void add_gate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_open,
-		      bool is_filled);
+static void add_gate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_open, bool is_filled);
 
 /* All of them, in the order of the answer: value by value, then variances; and then, to be carried, what is hidden. */
 static List *value_columns(const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill);
@@ -24,15 +23,13 @@ static int ifp_n_columns(const struct ifp_sqlgen_index *functions, enum ifp_wind
 static void add_value(StringInfo text, const struct ifp_sqlgen_index *functions, const struct ifp_value_column *column);
 
 /* add_gate() and ifp_add_gates(), of $6. */
-static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open,
-			     enum ifp_window_fill fill);
+static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open, enum ifp_window_fill fill);
 
 static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *functions, enum ifp_window_fill fill);
 
 /* Arms: the groups of all times or of a window; and every series with every bucket, of which nothing else is known (NULL, up
  * to so many columns). Between them the numbers of the first and the last bucket. */
-static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open,
-			 enum ifp_window_fill fill);
+static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open, enum ifp_window_fill fill);
 
 static void add_first_bucket(StringInfo text, const struct ifp_sqlgen_index *functions);
 
@@ -47,7 +44,7 @@ static bool is_taken(const struct ifp_names *names, const char *name)
 {
 	ListCell *cell;
 
-	foreach(cell, names->taken)
+	foreach (cell, names->taken)
 		if (strcmp(lfirst(cell), name) == 0)
 			return true;
 	return false;
@@ -111,8 +108,7 @@ void ifp_add_bounds(StringInfo text, const struct ifp_sqlgen_index *functions, c
 	ifp_add_text(text, ", $1, $2, $3, $4, $5)");
 }
 
-static void add_gate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_open,
-		      bool is_filled)
+static void add_gate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_open, bool is_filled)
 {
 	ifp_add_call(text, functions, "window_asks");
 	appendStringInfo(text, "$1, $2, $3, $4, $5, %s, %s, %s)", fill, is_open ? "true" : "false",
@@ -153,7 +149,7 @@ static void add_collated(StringInfo text, TupleDesc columns)
 }
 
 void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *functions, const char *suffix, const char *fills,
-		      TupleDesc columns)
+		  TupleDesc columns)
 {
 	ifp_add_text(text, " UNION ALL SELECT ");
 	add_collated(text, columns);
@@ -238,8 +234,8 @@ static char *shown_name(const struct ifp_value_column *column)
 /* By columns come first, and give way. */
 static List *window_names(const struct ifp_sqlgen_index *functions)
 {
-	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "fill", "bucket", "bucket_start", "bucket_end",
-					     "count", "first_ts", "last_ts", NULL };
+	static const char *const fixed[] = { "t0",	     "t1",	   "n",	    "step",	"origin",  "fill", "bucket",
+					     "bucket_start", "bucket_end", "count", "first_ts", "last_ts", NULL };
 	const int n_arguments = 6;
 	struct ifp_names names = { functions, NIL };
 	List *by = NIL, *result = NIL;
@@ -248,7 +244,7 @@ static List *window_names(const struct ifp_sqlgen_index *functions)
 	ifp_take_names(&names, fixed);
 	for (int i = n_arguments; fixed[i]; i++)
 		result = lappend(result, (char *)fixed[i]);
-	foreach(cell, value_columns(functions, IFP_WINDOW_PLAIN)) {
+	foreach (cell, value_columns(functions, IFP_WINDOW_PLAIN)) {
 		char *name = shown_name(lfirst(cell));
 
 		ifp_take_name(&names, name);
@@ -297,8 +293,7 @@ void ifp_add_columns(StringInfo text, int from, int to)
 
 /* ---- gates ---- */
 
-static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open,
-			     enum ifp_window_fill fill)
+static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open, enum ifp_window_fill fill)
 {
 	bool is_carried = fill == IFP_WINDOW_CARRIED;
 
@@ -349,8 +344,7 @@ static void add_group_by(StringInfo text, const struct ifp_sqlgen_index *functio
 }
 
 /* The gate stands outside of the grouping: then nothing is planned below one that is known to be shut. */
-static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open,
-			 enum ifp_window_fill fill)
+static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *functions, bool is_open, enum ifp_window_fill fill)
 {
 	ListCell *cell;
 
@@ -361,7 +355,7 @@ static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *function
 	}
 	add_bucket(text, functions, is_open);
 	appendStringInfo(text, ", count(*), min(%s), max(%s)", functions->time.expression, functions->time.expression);
-	foreach(cell, value_columns(functions, fill))
+	foreach (cell, value_columns(functions, fill))
 		add_value(text, functions, lfirst(cell));
 	appendStringInfo(text, " FROM %s", functions->table);
 	if (!is_open) {
@@ -427,7 +421,7 @@ static void add_filled(StringInfo text, const struct ifp_sqlgen_index *functions
 		appendStringInfo(text, "c%d, ", i);
 	ifp_add_bounds(text, functions, psprintf("c%d", bucket));
 	appendStringInfo(text, ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket + 3, bucket + 4, bucket + 5);
-	foreach(cell, value_columns(functions, IFP_WINDOW_FILLED)) {
+	foreach (cell, value_columns(functions, IFP_WINDOW_FILLED)) {
 		const struct ifp_value_column *shown = lfirst(cell);
 
 		/* a bucket that has rows is not filled */
@@ -471,7 +465,7 @@ static void add_answer_names(StringInfo text, const struct ifp_sqlgen_index *fun
 	ListCell *cell;
 
 	ifp_add_text(text, ") AS answer(");
-	foreach(cell, window_names(functions)) {
+	foreach (cell, window_names(functions)) {
 		ifp_add_text(text, separator);
 		ifp_add_text(text, lfirst(cell));
 		separator = ", ";
@@ -522,7 +516,7 @@ static int column_of(const struct ifp_sqlgen_index *functions, const struct ifp_
 	int column = functions->n_by + 7;
 	ListCell *cell;
 
-	foreach(cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
+	foreach (cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
 		const struct ifp_value_column *at = lfirst(cell);
 
 		if (at->value == value && strcmp(at->shown->aggregate, aggregate) == 0)
@@ -554,7 +548,7 @@ static void add_beside_rows(StringInfo text, const struct ifp_sqlgen_index *func
 		appendStringInfo(text, ", %s", functions->by[i].expression);
 		appendStringInfo(&names, ", c%d", i + 1);
 	}
-	foreach(cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
+	foreach (cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after)) {
 			add_value(text, functions, lfirst(cell));
 			appendStringInfo(&names, ", c%d", number);
@@ -584,7 +578,7 @@ static void add_beside(StringInfo text, const struct ifp_sqlgen_index *functions
 		appendStringInfo(text, "c%d, ", i);
 	(is_after ? add_last_bucket : add_first_bucket)(text, functions);
 	ifp_add_text(text, ", NULL, NULL, NULL, NULL, NULL");
-	foreach(cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
+	foreach (cell, value_columns(functions, IFP_WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after))
 			appendStringInfo(text, ", c%d", number);
 		else
@@ -630,7 +624,7 @@ static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *function
 	ifp_add_numbers(text, 1, bucket);
 	for (int i = bucket + 1; i < number; i++)
 		appendStringInfo(text, ", max(c%d)", i);
-	foreach(cell, value_columns(functions, IFP_WINDOW_CARRIED))
+	foreach (cell, value_columns(functions, IFP_WINDOW_CARRIED))
 		add_merged(text, functions, lfirst(cell), number++);
 	ifp_add_text(text, " FROM (");
 	add_grouped(text, functions, false, IFP_WINDOW_CARRIED);
@@ -722,8 +716,8 @@ static void add_line(StringInfo text, const struct ifp_sqlgen_index *functions, 
 	appendStringInfo(text, ", before%d::%s, after%d::%s) AS line%d", v, value, v, value, v);
 }
 
-static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *functions,
-			     const struct ifp_value_column *column, int number)
+static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *functions, const struct ifp_value_column *column,
+			     int number)
 {
 	const char *aggregate = column->shown->aggregate;
 	int v = (int)(column->value - functions->values), count = column_of(functions, column->value, "count");
@@ -758,7 +752,7 @@ static void add_carried(StringInfo text, const struct ifp_sqlgen_index *function
 	ifp_add_text(text, ", ");
 	ifp_add_bounds(text, functions, psprintf("c%d", bucket));
 	appendStringInfo(text, ", coalesce(c%d, 0), c%d, c%d", bucket + 3, bucket + 4, bucket + 5);
-	foreach(cell, value_columns(functions, IFP_WINDOW_PLAIN))
+	foreach (cell, value_columns(functions, IFP_WINDOW_PLAIN))
 		add_filled_value(text, functions, lfirst(cell), number++);
 	ifp_add_text(text, " FROM (SELECT n.*");
 	for (int v = 0; v < functions->n_values; v++)

@@ -24,31 +24,31 @@
 
 /* A column of the index. */
 struct ifp_sqlgen_column {
-	const char *name;        /* in the table, or of the expression */
-	const char *expression;  /* over the table, quoted */
+	const char *name;	/* in the table, or of the expression */
+	const char *expression; /* over the table, quoted */
 	Oid type;
 };
 
 /* An index as its functions have it. */
 struct ifp_sqlgen_index {
 	const char *index_name;
-	const char *extension;       /* schema of this extension's functions; quoted as are the following */
-	const char *schema, *table;  /* schema of the index; the table, qualified */
-	const char *predicate;       /* of a partial index, or NULL */
-	const char *columns;         /* ifp_index_column_texts(), as text[] is written */
+	const char *extension;	    /* schema of this extension's functions; quoted as are the following */
+	const char *schema, *table; /* schema of the index; the table, qualified */
+	const char *predicate;	    /* of a partial index, or NULL */
+	const char *columns;	    /* ifp_index_column_texts(), as text[] is written */
 	bool is_parallel_safe;
-	bool is_temporary;           /* no other process reads its table */
-	bool is_partitioned;         /* a ctid does not say of which partition it is */
+	bool is_temporary;   /* no other process reads its table */
+	bool is_partitioned; /* a ctid does not say of which partition it is */
 	int n_by, n_values;
 	struct ifp_sqlgen_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];
-	uint32 squares;              /* bit v: the index keeps those of value v */
-	Oid time_type, step_type;    /* of arguments */
-	int length;                  /* the value that is the duration or the end, or -1 */
+	uint32 squares;		  /* bit v: the index keeps those of value v */
+	Oid time_type, step_type; /* of arguments */
+	int length;		  /* the value that is the duration or the end, or -1 */
 	bool is_end;
-	const char *unit;            /* of the duration: a literal, or NULL */
-	bool is_overlap_read;        /* the index can be asked for overlaps */
-	bool is_carried;             /* the extension has what fill => 'last' and 'linear' need */
-	bool is_overlap_filled;      /* and what the overlap function does, to be filled */
+	const char *unit;	/* of the duration: a literal, or NULL */
+	bool is_overlap_read;	/* the index can be asked for overlaps */
+	bool is_carried;	/* the extension has what fill => 'last' and 'linear' need */
+	bool is_overlap_filled; /* and what the overlap function does, to be filled */
 };
 
 /* How names of functions end. */
@@ -94,7 +94,7 @@ void ifp_add_gates(StringInfo text, const struct ifp_sqlgen_index *functions, co
  * function of its own, so that all others need not be planned with it: it is put in the place of the call only where $6 is
  * known to be one. */
 void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *functions, const char *suffix, const char *fills,
-		      TupleDesc columns);
+		  TupleDesc columns);
 
 /* The condition of a partial index, after a word. */
 void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *word);
@@ -104,12 +104,12 @@ void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *functions
 /* What is shown of value column v: the aggregate, and the name, into which its own is put. */
 struct ifp_shown {
 	const char *name, *aggregate;
-	bool is_own;      /* of the extension, and of a row */
-	bool is_ctid;     /* not of a partitioned table */
-	bool is_summed;   /* only of numbers */
+	bool is_own;	  /* of the extension, and of a row */
+	bool is_ctid;	  /* not of a partitioned table */
+	bool is_summed;	  /* only of numbers */
 	bool is_variance; /* only where squares are kept */
-	bool is_zero;     /* where filled with zeros */
-	bool is_hidden;   /* gathered to be carried into other buckets, and not shown */
+	bool is_zero;	  /* where filled with zeros */
+	bool is_hidden;	  /* gathered to be carried into other buckets, and not shown */
 };
 
 /* One of the columns of value v. */

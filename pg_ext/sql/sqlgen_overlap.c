@@ -69,8 +69,7 @@ char *ifp_rows_query(const struct ifp_sqlgen_index *functions)
 	for (int i = 0; i < functions->n_by; i++)
 		appendStringInfo(&text, "%s AS %s, ", functions->by[i].expression,
 				 ifp_take_column(&names, "by_", functions->by[i].name));
-	appendStringInfo(&text, "%s AS %s", functions->time.expression,
-			 ifp_take_column(&names, "time_", functions->time.name));
+	appendStringInfo(&text, "%s AS %s", functions->time.expression, ifp_take_column(&names, "time_", functions->time.name));
 	for (int v = 0; v < functions->n_values; v++)
 		appendStringInfo(&text, ", %s AS %s", functions->values[v].expression,
 				 ifp_take_column(&names, "value_", functions->values[v].name));
@@ -189,8 +188,8 @@ static void add_overlaps(StringInfo text, struct ifp_names *names)
 
 char *ifp_overlap_query(const struct ifp_sqlgen_index *functions)
 {
-	static const char *const fixed[] = { "t0", "t1", "n", "step", "origin", "fill", "bucket", "bucket_start", "bucket_end",
-					     "count", NULL };
+	static const char *const fixed[] = { "t0",     "t1",	       "n",	     "step",  "origin", "fill",
+					     "bucket", "bucket_start", "bucket_end", "count", NULL };
 	struct ifp_names names = { functions, NIL };
 	StringInfoData text, overlaps;
 
@@ -227,7 +226,7 @@ char *ifp_overlap_query(const struct ifp_sqlgen_index *functions)
 static void add_type(StringInfo text, Form_pg_attribute column)
 {
 	ifp_add_text(text, format_type_extended(column->atttypid, column->atttypmod,
-						    FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+						FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 	if (OidIsValid(column->attcollation))
 		appendStringInfo(text, " COLLATE %s", generate_collation_name(column->attcollation));
 }
@@ -253,8 +252,9 @@ static void add_partitions(StringInfo text, const struct ifp_sqlgen_index *funct
 
 	ifp_add_text(text, "(SELECT ");
 	ifp_add_numbers(text, 1, n);
-	appendStringInfo(text, is_of_intervals(functions) ? ", sum(c%d)::bigint, justify_hours(sum(c%d))"
-							  : ", sum(c%d)::bigint, sum(c%d)::%s",
+	appendStringInfo(text,
+			 is_of_intervals(functions) ? ", sum(c%d)::bigint, justify_hours(sum(c%d))"
+						    : ", sum(c%d)::bigint, sum(c%d)::%s",
 			 n + 1, n + 2, format_type_be(TupleDescAttr(columns, n + 1)->atttypid));
 	appendStringInfo(text, ", max(c%d), ", n + 3);
 	ifp_add_call(text, functions, "max_time");
@@ -278,8 +278,8 @@ static void add_answer(StringInfo text, const struct ifp_sqlgen_index *functions
 	}
 	ifp_add_text(text, "WITH i(i) AS MATERIALIZED (SELECT ");
 	ifp_add_call(text, functions, "overlap_index");
-	appendStringInfo(text, "%s::regclass, %s::text[], %s, %d)) SELECT * FROM ",
-			 quote_literal_cstr(functions->table), quote_literal_cstr(functions->columns),
+	appendStringInfo(text, "%s::regclass, %s::text[], %s, %d)) SELECT * FROM ", quote_literal_cstr(functions->table),
+			 quote_literal_cstr(functions->columns),
 			 functions->predicate ? quote_literal_cstr(functions->predicate) : "NULL", functions->length);
 	(functions->is_partitioned ? add_partitions : add_index)(text, functions, columns);
 	appendStringInfo(text, " WHERE %s UNION ALL SELECT * FROM (%s) AS p WHERE (SELECT i FROM i) IS NULL AND %s", gate,

@@ -67,16 +67,16 @@ static void read_chain(struct ifp_index *index, const struct ifp_chain *chain, s
 		if (entries->n + reader->n_entries > entries->n_reserved) {
 			entries->n_reserved = Max(2 * entries->n_reserved, entries->n + reader->n_entries);
 			entries->items = entries->items
-				? repalloc_huge(entries->items, entries->n_reserved * sizeof *entries->items)
-				: MemoryContextAllocHuge(CurrentMemoryContext, entries->n_reserved * sizeof *entries->items);
+						 ? repalloc_huge(entries->items, entries->n_reserved * sizeof *entries->items)
+						 : MemoryContextAllocHuge(CurrentMemoryContext,
+									  entries->n_reserved * sizeof *entries->items);
 		}
 		for (uint32 i = 0; i < reader->n_entries; i++)
 			ifp_chain_entry(reader, i, &entries->items[entries->n++]);
 	}
 	if (index->met_foreign_page)
-		ifp_require(
-			IFOREST_CORRUPT, index->relation,
-			&(struct iforest_fault){ .what = "a chain of pending pages is broken", .run_id = chain->clock });
+		ifp_require(IFOREST_CORRUPT, index->relation,
+			    &(struct iforest_fault){ .what = "a chain of pending pages is broken", .run_id = chain->clock });
 	pfree(reader);
 }
 
@@ -158,7 +158,7 @@ static void repair_runs(struct ifp_index *index)
 	for (uint32 r = 0; r < index->manifest.n_runs; r++)
 		if (index->manifest.runs[r].removal_in_progress) {
 			ifp_index_require(index, iforest_run_repair(&index->store, &index->manifest,
-									index->manifest.runs[r].place.run_id));
+								    index->manifest.runs[r].place.run_id));
 			r = UINT32_MAX; /* the list may be another now */
 		}
 }
@@ -243,8 +243,10 @@ static uint32 choose(struct ifp_index *index, bool older, uint64 most_pages, uin
 		iforest_node_read(&node, &manifest->fields, run->root);
 		ids[n] = run->place.run_id;
 		candidates[n++] = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
-			.n_rows = node.aggregate.n_rows, .n_dead = node.aggregate.n_dead,
-			.low = node.aggregate.lowest_block, .high = node.aggregate.highest_block };
+								    .n_rows = node.aggregate.n_rows,
+								    .n_dead = node.aggregate.n_dead,
+								    .low = node.aggregate.lowest_block,
+								    .high = node.aggregate.highest_block };
 	}
 	n_chosen = iforest_merge_choose(candidates, n, &settings, chosen);
 	for (uint32 i = 0; i < n_chosen; i++)
@@ -344,8 +346,7 @@ void ifp_compact_after_append(Relation relation, bool background)
 	}
 	/* nobody else can merge what only this transaction sees */
 	most_pages = is_unshared ? UINT64_MAX : iforest_merge_bound(FOREGROUND_PAGES, index->manifest.n_runs);
-	if (index->manifest.n_runs >= IFOREST_USUAL_FAN_IN && !merge_some(index, most_pages) && background &&
-	    !is_unshared)
+	if (index->manifest.n_runs >= IFOREST_USUAL_FAN_IN && !merge_some(index, most_pages) && background && !is_unshared)
 		worker_start(relation);
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);
@@ -414,8 +415,7 @@ static void worker_start(Relation index)
 {
 	static struct asked all_asked[REMEMBERED];
 	struct asked *asked = &all_asked[RelationGetRelid(index) % REMEMBERED];
-	struct order order = { .database = MyDatabaseId, .heap = index->rd_index->indrelid,
-			       .index = RelationGetRelid(index) };
+	struct order order = { .database = MyDatabaseId, .heap = index->rd_index->indrelid, .index = RelationGetRelid(index) };
 	TimestampTz now = GetCurrentTimestamp();
 	BackgroundWorker worker = { .bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
 				    .bgw_start_time = BgWorkerStart_RecoveryFinished,

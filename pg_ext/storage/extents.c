@@ -238,8 +238,7 @@ static void join(struct extent_list *list, uint32 at)
 			struct ifp_extent both[2] = { a, { 0 } };
 			uint32 places[2] = { at, other };
 
-			if (other == at || !is_free(&b) ||
-			    (a.start + a.n_blocks != b.start && b.start + b.n_blocks != a.start))
+			if (other == at || !is_free(&b) || (a.start + a.n_blocks != b.start && b.start + b.n_blocks != a.start))
 				continue;
 			both[0].start = Min(a.start, b.start);
 			both[0].n_blocks = a.n_blocks + b.n_blocks;
@@ -329,7 +328,7 @@ struct ifp_extent ifp_extents_allocate(Relation index, uint32 owner, uint32 firs
 		ifp_extents_ensure_file(index, pieces[0].start + Min(pieces[0].n_blocks, n_wanted));
 		if (pieces[0].n_blocks > n_wanted) {
 			pieces[1] = (struct ifp_extent){ .start = pieces[0].start + n_wanted,
-							     .n_blocks = pieces[0].n_blocks - n_wanted };
+							 .n_blocks = pieces[0].n_blocks - n_wanted };
 			pieces[0].n_blocks = n_wanted;
 			places[1] = unused_slot(&list);
 			n_pieces = 2;
@@ -366,8 +365,7 @@ void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used)
 		struct ifp_extent pieces[2] = { extent, extent };
 		uint32 places[2] = { at };
 
-		if (extent.n_blocks == 0 || extent.owner != owner || extent.freed ||
-		    extent.first + extent.n_blocks <= n_used)
+		if (extent.n_blocks == 0 || extent.owner != owner || extent.freed || extent.first + extent.n_blocks <= n_used)
 			continue;
 		if (extent.first >= n_used) {
 			set_free(&list, at);
@@ -375,7 +373,7 @@ void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used)
 		}
 		pieces[0].n_blocks = n_used - extent.first;
 		pieces[1] = (struct ifp_extent){ .start = extent.start + pieces[0].n_blocks,
-						     .n_blocks = extent.n_blocks - pieces[0].n_blocks };
+						 .n_blocks = extent.n_blocks - pieces[0].n_blocks };
 		places[1] = unused_slot(&list);
 		put(&list, places, pieces, 2);
 		join(&list, places[1]);
@@ -403,8 +401,7 @@ void ifp_extents_free(Relation index, uint32 owner, bool at_once)
 
 	open_list(&list, index);
 	for (uint32 at = 0; next_slot(&list, &at); at++) {
-		if (extent_at(&list, at)->n_blocks == 0 || extent_at(&list, at)->owner != owner ||
-		    extent_at(&list, at)->freed)
+		if (extent_at(&list, at)->n_blocks == 0 || extent_at(&list, at)->owner != owner || extent_at(&list, at)->freed)
 			continue;
 		if (at_once)
 			set_free(&list, at);
@@ -469,8 +466,7 @@ struct ifp_extent *ifp_extents_read(Relation index, uint32 *n_extents)
 
 		if (n_pages++ == MAX_LIST_PAGES)
 			ifp_page_wrong(index, block, CIRCLE);
-		extents = extents ? repalloc(extents, n * sizeof *extents + IFP_CONTENT_BYTES)
-				  : palloc(IFP_CONTENT_BYTES);
+		extents = extents ? repalloc(extents, n * sizeof *extents + IFP_CONTENT_BYTES) : palloc(IFP_CONTENT_BYTES);
 		n_bytes = ifp_page_copy(index, block, IFP_PAGE_EXTENTS, (uint8 *)(extents + n), &special);
 		n_blocks = RelationGetNumberOfBlocks(index);
 		for (uint32 i = 0; i < n_bytes / sizeof *extents; i++) {

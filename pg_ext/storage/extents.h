@@ -32,8 +32,8 @@
 struct ifp_extent {
 	uint32 start, n_blocks;
 	uint32 owner;
-	uint32 first;      /* index of its first block among the owner's */
-	uint64 freed;      /* full transaction id at which it was freed, 0: it is in use, or free for anyone */
+	uint32 first; /* index of its first block among the owner's */
+	uint64 freed; /* full transaction id at which it was freed, 0: it is in use, or free for anyone */
 };
 
 /* Gives `owner` at least one and at most n_wanted blocks, of which the first becomes number `first` of the owner's. The file

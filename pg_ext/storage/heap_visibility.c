@@ -29,9 +29,9 @@
 enum { IFP_HEAP_PAGE_ROW_WORDS = (MaxHeapTuplesPerPage + 64) / 64 };
 
 struct ifp_heap_page_rows {
-	bool are_clean;                      /* all are visible, and no line pointer is dead */
-	OffsetNumber last;                   /* line pointer of the page */
-	uint64 visible[IFP_HEAP_PAGE_ROW_WORDS];  /* by offset number; told up to the last, and where they are not clean */
+	bool are_clean;				 /* all are visible, and no line pointer is dead */
+	OffsetNumber last;			 /* line pointer of the page */
+	uint64 visible[IFP_HEAP_PAGE_ROW_WORDS]; /* by offset number; told up to the last, and where they are not clean */
 };
 
 /* Looks at a page; or remembers what was seen there, if it is as it was (storage/heap_visibility.c). */
@@ -48,30 +48,31 @@ static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, s
  */
 
 /* Fills in what was seen on the page when it had this LSN, if it is so for the snapshot, too. */
-static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct ifp_heap_page_rows *roots);
+static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot,
+			     struct ifp_heap_page_rows *roots);
 
 /* Remembers what was seen on a page, where all was done by `newest` or transactions before it. Where work_mem is used up, what
  * is known of other pages stays instead, as long as it is of use; then all of it is forgotten. */
 static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
-			  const struct ifp_heap_page_rows *roots);
+			       const struct ifp_heap_page_rows *roots);
 
 /* Pages that were appended are neighbours, so what is known of them stands together; those that were updated are not. */
 enum { PAGES_A_GROUP = 8 };
 
 struct page_fact {
-	XLogRecPtr lsn;              /* 0: nothing is known */
+	XLogRecPtr lsn; /* 0: nothing is known */
 	TransactionId newest;
 	OffsetNumber last;
-	uint64 *visible;             /* n_words(last) of them; NULL: the page is clean */
+	uint64 *visible; /* n_words(last) of them; NULL: the page is clean */
 };
 
 struct table_key {
-	Oid relation, file;          /* the file is another once the table was rewritten or emptied */
+	Oid relation, file; /* the file is another once the table was rewritten or emptied */
 };
 
 struct table_facts {
 	struct table_key key;
-	BlockNumber n_clean;         /* pages */
+	BlockNumber n_clean; /* pages */
 };
 
 struct group_key {
@@ -93,10 +94,10 @@ static HTAB *known_tables, *known_groups;
 enum { LOOKS_A_FACT = 4, LOOKS_A_FIND = 2 };
 
 static struct {
-	int work_mem;              /* when what is known was last begun with */
+	int work_mem; /* when what is known was last begun with */
 	uint64 facts;
 	bool is_full;
-	uint64 looks, found;       /* since it is full, or was last judged */
+	uint64 looks, found; /* since it is full, or was last judged */
 } use;
 
 static unsigned n_words(OffsetNumber last)
@@ -189,7 +190,8 @@ static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_
 	return &group->pages[block % PAGES_A_GROUP];
 }
 
-static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct ifp_heap_page_rows *roots)
+static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot,
+			     struct ifp_heap_page_rows *roots)
 {
 	const struct group *group = find_group(heap, block);
 	const struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
@@ -223,7 +225,7 @@ static void forget(struct table_facts *table, struct page_fact *fact)
 }
 
 static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
-			  const struct ifp_heap_page_rows *roots)
+			       const struct ifp_heap_page_rows *roots)
 {
 	unsigned n = roots->are_clean ? 0 : n_words(roots->last);
 	struct group *group = find_group(heap, block);
@@ -375,8 +377,9 @@ static void look_at_page(struct look *look, BlockNumber block, struct ifp_heap_p
 
 static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, struct ifp_heap_page_rows *roots)
 {
-	struct look look = { .heap = heap, .snapshot = snapshot, .buffer = ReadBuffer(heap, block),
-			     .newest = FrozenTransactionId };
+	struct look look = {
+		.heap = heap, .snapshot = snapshot, .buffer = ReadBuffer(heap, block), .newest = FrozenTransactionId
+	};
 	XLogRecPtr lsn;
 
 	LockBuffer(look.buffer, BUFFER_LOCK_SHARE);
@@ -411,7 +414,7 @@ struct ifp_map_page {
 
 struct ifp_seen_block {
 	BlockNumber block;
-	uint32 status;                                    /* the hash table's */
+	uint32 status; /* the hash table's */
 	struct ifp_heap_page_rows roots;
 };
 
@@ -610,7 +613,7 @@ static uint64 clean_end(struct ifp_heap_visibility *visibility, BlockNumber bloc
 }
 
 bool ifp_heap_visibility_of_blocks(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest,
-				  uint64 n_rows)
+				   uint64 n_rows)
 {
 	uint64 most_looks = Max(n_rows / ROWS_A_LOOK, FEW_LOOKS), n_looks = 0;
 
@@ -657,7 +660,7 @@ bool ifp_heap_visibility_of_row(struct ifp_heap_visibility *visibility, int64 re
 }
 
 bool ifp_heap_visibility_refs_gone(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
-				  unsigned most, unsigned *n_refs)
+				   unsigned most, unsigned *n_refs)
 {
 	*n_refs = 0;
 	if (highest >= visibility->n_heap_blocks)

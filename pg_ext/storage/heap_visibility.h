@@ -26,30 +26,29 @@ struct ifp_heap_visibility {
 	Relation heap;
 	Snapshot snapshot;
 	MemoryContext context;
-	BlockNumber n_heap_blocks;       /* what lies beyond is not there, and so not visible */
-	BlockNumber n_map_blocks;        /* of the visibility map's fork */
+	BlockNumber n_heap_blocks;   /* what lies beyond is not there, and so not visible */
+	BlockNumber n_map_blocks;    /* of the visibility map's fork */
 	struct ifp_map_page **pages; /* copies, NULL where not asked for yet; n_pages of them, grown as needed */
 	uint32 n_pages;
-	struct looked_hash *looked;      /* blocks that were looked at and are not clean: their visible roots */
+	struct looked_hash *looked;    /* blocks that were looked at and are not clean: their visible roots */
 	struct ifp_seen_block *recent; /* the one asked for last; NULL: none yet */
 	/* blocks from one to before the other are clean: those asked for last, and what follows on */
 	uint64 clean_from, clean_to;
-	uint64 n_looks;                  /* heap pages looked at */
+	uint64 n_looks; /* heap pages looked at */
 };
 
 /* Starts afresh; memory is of the context, which the caller resets. */
-void ifp_heap_visibility_begin(struct ifp_heap_visibility *visibility, Relation heap, Snapshot snapshot,
-			      MemoryContext context);
+void ifp_heap_visibility_begin(struct ifp_heap_visibility *visibility, Relation heap, Snapshot snapshot, MemoryContext context);
 
 /* Are all blocks from lowest to highest clean? They are looked at where they are few beside the n_rows entries that the
  * answer is for; so false may also mean that it would not pay. */
 bool ifp_heap_visibility_of_blocks(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest,
-				  uint64 n_rows);
+				   uint64 n_rows);
 
 /* Of the blocks from lowest to highest, which it said are not all clean, the refs of roots that are not visible: not more than
  * `most`. Among them may be line pointers to which no entry leads; those of none at all are left out. False: there are more. */
 bool ifp_heap_visibility_refs_gone(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest, int64 *refs,
-				  unsigned most, unsigned *n_refs);
+				   unsigned most, unsigned *n_refs);
 
 /* Is the row that the entry leads to visible? */
 bool ifp_heap_visibility_of_row(struct ifp_heap_visibility *visibility, int64 ref);

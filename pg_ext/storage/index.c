@@ -25,8 +25,7 @@ static uint8 *slot_read(Relation relation, const struct ifp_meta *meta)
 	uint32 n_bytes = 0;
 
 	for (uint32 i = 0; n_bytes < meta->manifest_bytes && i < meta->n_slot_pages[meta->slot]; i++)
-		n_bytes += ifp_page_copy(relation, meta->slots[meta->slot][i], IFP_PAGE_MANIFEST, bytes + n_bytes,
-					     NULL);
+		n_bytes += ifp_page_copy(relation, meta->slots[meta->slot][i], IFP_PAGE_MANIFEST, bytes + n_bytes, NULL);
 	if (n_bytes >= meta->manifest_bytes && n_bytes > 0)
 		return bytes;
 	pfree(bytes);
@@ -41,17 +40,15 @@ static void grow_slot(struct ifp_index *index, uint32 slot, uint32 n_pages)
 
 	ifp_meta_read(relation, &meta);
 	while (meta.n_slot_pages[slot] < n_pages) {
-		struct ifp_extent extent = ifp_extents_allocate(relation, IFP_OWNER_INDEX, 0,
-								  n_pages - meta.n_slot_pages[slot]);
+		struct ifp_extent extent =
+			ifp_extents_allocate(relation, IFP_OWNER_INDEX, 0, n_pages - meta.n_slot_pages[slot]);
 		struct ifp_meta_edit edit;
 
 		for (uint32 i = 0; i < extent.n_blocks; i++) {
-			Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, extent.start + i, RBM_ZERO_AND_LOCK,
-							   NULL);
+			Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, extent.start + i, RBM_ZERO_AND_LOCK, NULL);
 			GenericXLogState *state = GenericXLogStart(relation);
 
-			ifp_page_init(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
-					  IFP_PAGE_MANIFEST, 0);
+			ifp_page_init(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), IFP_PAGE_MANIFEST, 0);
 			GenericXLogFinish(state);
 			UnlockReleaseBuffer(buffer);
 		}
@@ -68,7 +65,7 @@ static void write_slot(struct ifp_index *index, const BlockNumber *blocks, const
 	for (uint32 at = 0; at < n_bytes; at += IFP_CONTENT_BYTES) {
 		uint32 n = Min(n_bytes - at, IFP_CONTENT_BYTES);
 		Buffer buffer = ifp_page_lock(index->relation, blocks[at / IFP_CONTENT_BYTES], IFP_PAGE_MANIFEST,
-						  BUFFER_LOCK_EXCLUSIVE);
+					      BUFFER_LOCK_EXCLUSIVE);
 		GenericXLogState *state = GenericXLogStart(index->relation);
 		Page page = GenericXLogRegisterBuffer(state, buffer, 0);
 
@@ -132,10 +129,10 @@ struct ifp_page_buffer {
 enum { KNOWN_PAGES = 16384 };
 static struct known_page {
 	uint64 index_id;
-	XLogRecPtr lsn;      /* of the bytes that were whole; 0: none were */
+	XLogRecPtr lsn; /* of the bytes that were whole; 0: none were */
 	BlockNumber block;
-	Buffer buffer;       /* InvalidBuffer: not known */
-	TimestampTz used;    /* when the server was told that it is in use */
+	Buffer buffer;	  /* InvalidBuffer: not known */
+	TimestampTz used; /* when the server was told that it is in use */
 } known_pages[KNOWN_PAGES];
 
 /* What is found where it lay does not count as used, and would be dropped from the buffers first: so it is looked up all the
@@ -260,8 +257,7 @@ static bool is_in_file(struct ifp_index *index, BlockNumber block)
 }
 
 /* Pins and locks a page of a run. InvalidBuffer: it is somebody else's by now. */
-static Buffer lock_page(struct ifp_index *index, const struct iforest_place *place, uint64_t number,
-			struct ifp_page_mark *mark)
+static Buffer lock_page(struct ifp_index *index, const struct iforest_place *place, uint64_t number, struct ifp_page_mark *mark)
 {
 	BlockNumber block = ifp_index_run_block(index, place, number);
 	Buffer buffer;
@@ -279,8 +275,8 @@ static Buffer lock_page(struct ifp_index *index, const struct iforest_place *pla
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	/* whose page it is can be told from now on, for as long as it is locked */
-	if (!ifp_page_is(page, IFP_PAGE_RUN, (uint32)place->location) ||
-	    ifp_content_used(page) < IFOREST_PAGE_HEADER || iforest_load64(ifp_content(page) + 8) != place->run_id) {
+	if (!ifp_page_is(page, IFP_PAGE_RUN, (uint32)place->location) || ifp_content_used(page) < IFOREST_PAGE_HEADER ||
+	    iforest_load64(ifp_content(page) + 8) != place->run_id) {
 		UnlockReleaseBuffer(buffer);
 		ifp_index_met_foreign(index, (uint32)place->location, block);
 		return InvalidBuffer;
@@ -314,7 +310,8 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 		return IFOREST_CORRUPT;
 	}
 	held->mark = mark;
-	*to = (struct iforest_page){ .bytes = held->bytes, .n_bytes = ifp_content_used(BufferGetPage(buffer)),
+	*to = (struct iforest_page){ .bytes = held->bytes,
+				     .n_bytes = ifp_content_used(BufferGetPage(buffer)),
 				     .is_checked = &held->mark.is_checked };
 	memcpy(held->bytes, ifp_content(BufferGetPage(buffer)), to->n_bytes);
 	UnlockReleaseBuffer(buffer);
@@ -324,8 +321,7 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 static void release(void *context, struct iforest_page *page)
 {
 	struct ifp_index *index = context;
-	struct ifp_page_buffer *held = (struct ifp_page_buffer *)(page->bytes -
-									  offsetof(struct ifp_page_buffer, bytes));
+	struct ifp_page_buffer *held = (struct ifp_page_buffer *)(page->bytes - offsetof(struct ifp_page_buffer, bytes));
 
 	remember(index, &held->mark);
 	held->next = index->idle_buffers;
@@ -342,7 +338,8 @@ static enum iforest_status borrow(void *context, const struct iforest_place *pla
 	if (!BufferIsValid(index->borrowed))
 		return IFOREST_CORRUPT;
 	page = BufferGetPage(index->borrowed);
-	*to = (struct iforest_page){ .bytes = ifp_content(page), .n_bytes = ifp_content_used(page),
+	*to = (struct iforest_page){ .bytes = ifp_content(page),
+				     .n_bytes = ifp_content_used(page),
 				     .is_checked = &index->borrowed_mark.is_checked };
 	return IFOREST_OK;
 }
@@ -406,8 +403,8 @@ static void write_new(struct ifp_index *index, const struct iforest_page_write *
 		index->n_new_reserved = index->new_extent.first + index->new_extent.n_blocks;
 	}
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM,
-				    index->new_extent.start + (uint32)write->index - index->new_extent.first,
-				    RBM_ZERO_AND_LOCK, NULL);
+				    index->new_extent.start + (uint32)write->index - index->new_extent.first, RBM_ZERO_AND_LOCK,
+				    NULL);
 	START_CRIT_SECTION();
 	fill_page(BufferGetPage(buffer), index->new_run, write);
 	MarkBufferDirty(buffer);
@@ -553,7 +550,7 @@ static BlockNumber faulty_block(struct ifp_index *index)
 	if (!fault->what || !run || fault->level > run->n_levels)
 		return InvalidBlockNumber;
 	return ifp_index_run_block(index, &run->place,
-				 iforest_run_page_index(&index->manifest, run, fault->level, fault->number));
+				   iforest_run_page_index(&index->manifest, run, fault->level, fault->number));
 }
 
 void ifp_index_require(struct ifp_index *index, enum iforest_status status)

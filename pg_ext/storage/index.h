@@ -14,15 +14,15 @@ struct ifp_page_buffer;
 /* Which page it is that is being read, and in which state. */
 struct ifp_page_mark {
 	BlockNumber block;
-	XLogRecPtr lsn;      /* 0: what the page holds does not show in it */
+	XLogRecPtr lsn; /* 0: what the page holds does not show in it */
 	bool is_checked;
 };
 
 struct ifp_index {
 	Relation relation;
-	MemoryContext context;                 /* what lives as long as the index is open */
-	struct ifp_meta meta;              /* as of the last refresh */
-	struct iforest_manifest manifest;      /* in memory of the context in which the index was opened */
+	MemoryContext context;		  /* what lives as long as the index is open */
+	struct ifp_meta meta;		  /* as of the last refresh */
+	struct iforest_manifest manifest; /* in memory of the context in which the index was opened */
 	struct iforest_pager pager;
 	struct iforest_store store;
 
@@ -30,23 +30,23 @@ struct ifp_index {
 	 * has to be read again. Set to false by readers who begin again with the same index */
 	bool met_foreign_page;
 
-	bool trusts_nothing;                   /* set by who checks: pages are checked however often they were before */
+	bool trusts_nothing; /* set by who checks: pages are checked however often they were before */
 	/* NULL, or set by who may have to stop: called before pages of runs are read or written; may raise an error */
 	void (*before_page)(struct ifp_index *index);
 
 	/* the pager's own */
-	struct ifp_extent *extents;        /* by owner, then first */
+	struct ifp_extent *extents; /* by owner, then first */
 	uint32 n_extents;
-	BlockNumber n_blocks;                  /* of the file, at least */
+	BlockNumber n_blocks; /* of the file, at least */
 	struct ifp_page_buffer *idle_buffers;
-	Buffer borrowed;                       /* locked, or InvalidBuffer */
+	Buffer borrowed; /* locked, or InvalidBuffer */
 	struct ifp_page_mark borrowed_mark;
 	uint8 *newest_manifest;
-	uint32 new_run, n_new_pages;           /* the run being written: its clock number, pages so far */
+	uint32 new_run, n_new_pages; /* the run being written: its clock number, pages so far */
 	uint32 n_new_reserved;
-	struct ifp_extent new_extent;      /* its last extent */
-	bool is_build;                         /* pages of runs are logged at the end of the build */
-	uint32 sealed[IFP_MAX_CLOSED];     /* clock numbers of chains that go with the next publish */
+	struct ifp_extent new_extent;  /* its last extent */
+	bool is_build;		       /* pages of runs are logged at the end of the build */
+	uint32 sealed[IFP_MAX_CLOSED]; /* clock numbers of chains that go with the next publish */
 	uint32 n_sealed;
 };
 

@@ -26,8 +26,7 @@ static Page new_page(Relation index, ForkNumber fork, BlockNumber block, Buffer 
 
 void ifp_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uint32 n_manifest_bytes)
 {
-	static const enum ifp_page_type kinds[] = { IFP_PAGE_META, IFP_PAGE_MANIFEST, IFP_PAGE_MANIFEST,
-							IFP_PAGE_EXTENTS };
+	static const enum ifp_page_type kinds[] = { IFP_PAGE_META, IFP_PAGE_MANIFEST, IFP_PAGE_MANIFEST, IFP_PAGE_EXTENTS };
 
 	for (BlockNumber block = 0; block < lengthof(kinds); block++) {
 		Buffer buffer;
@@ -38,15 +37,15 @@ void ifp_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uin
 			struct ifp_meta *meta = (struct ifp_meta *)ifp_content(page);
 
 			*meta = (struct ifp_meta){ .magic = IFP_META_MAGIC,
-						       .version = IFP_META_VERSION,
-						       .index_id = ifp_random(),
-						       .manifest_id = iforest_load64(manifest + 16),
-						       .manifest_bytes = n_manifest_bytes,
-						       .n_slot_pages = { 1, 1 },
-						       .slots = { { FIRST_SLOT_BLOCK }, { FIRST_SLOT_BLOCK + 1 } },
-						       .clock = IFP_FIRST_CLOCK,
-						       .series_head = InvalidBlockNumber,
-						       .series_tail = InvalidBlockNumber };
+						   .version = IFP_META_VERSION,
+						   .index_id = ifp_random(),
+						   .manifest_id = iforest_load64(manifest + 16),
+						   .manifest_bytes = n_manifest_bytes,
+						   .n_slot_pages = { 1, 1 },
+						   .slots = { { FIRST_SLOT_BLOCK }, { FIRST_SLOT_BLOCK + 1 } },
+						   .clock = IFP_FIRST_CLOCK,
+						   .series_head = InvalidBlockNumber,
+						   .series_tail = InvalidBlockNumber };
 			ifp_content_set_used(page, sizeof *meta);
 		} else if (block == FIRST_SLOT_BLOCK) {
 			memcpy(ifp_content(page), manifest, n_manifest_bytes);
@@ -111,8 +110,7 @@ static void check_meta(Relation index, Page page)
 	const struct ifp_meta *meta = (const struct ifp_meta *)ifp_content(page);
 	const char *wrong = NULL;
 
-	if (ifp_content_used(page) >= 2 * sizeof(uint32) && meta->magic == IFP_META_MAGIC &&
-	    meta->version != IFP_META_VERSION)
+	if (ifp_content_used(page) >= 2 * sizeof(uint32) && meta->magic == IFP_META_MAGIC && meta->version != IFP_META_VERSION)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("index \"%s\" has format version %u, this iforest knows version %d",
 			       RelationGetRelationName(index), meta->version, IFP_META_VERSION),
@@ -124,8 +122,7 @@ static void check_meta(Relation index, Page page)
 	if (wrong)
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 			errmsg("index \"%s\" is corrupt: its metapage is wrong", RelationGetRelationName(index)),
-			errdetail_internal("%s", wrong),
-			errhint("REINDEX INDEX makes it anew from the table."));
+			errdetail_internal("%s", wrong), errhint("REINDEX INDEX makes it anew from the table."));
 }
 
 Buffer ifp_meta_lock(Relation index, int lock_mode)

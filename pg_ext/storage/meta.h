@@ -35,17 +35,17 @@ struct ifp_chain {
 
 struct ifp_meta {
 	uint32 magic, version;
-	uint64 index_id;                /* random, new with every build: caches of a backend go by it */
-	uint64 removal_epoch;           /* raised by every removal of entries before VACUUM goes on to free rows */
+	uint64 index_id;      /* random, new with every build: caches of a backend go by it */
+	uint64 removal_epoch; /* raised by every removal of entries before VACUUM goes on to free rows */
 	uint64 manifest_id;
 	uint32 manifest_bytes;
-	uint32 slot;                    /* 0 or 1: the one in force */
+	uint32 slot; /* 0 or 1: the one in force */
 	uint32 n_slot_pages[2];
 	BlockNumber slots[2][IFP_SLOT_PAGES];
-	uint32 clock;                   /* last number given */
+	uint32 clock; /* last number given */
 	uint32 worklist_below;
 	BlockNumber series_head, series_tail;
-	struct ifp_chain open[IFP_CHAINS];     /* entries are appended to these */
+	struct ifp_chain open[IFP_CHAINS]; /* entries are appended to these */
 	uint32 n_closed;
 	struct ifp_chain closed[IFP_MAX_CLOSED]; /* and these wait to be made into runs */
 };

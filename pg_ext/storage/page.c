@@ -6,8 +6,11 @@
 void ifp_page_init(Page page, enum ifp_page_type kind, uint32 owner)
 {
 	PageInit(page, BLCKSZ, sizeof(struct ifp_special));
-	*ifp_special(page) = (struct ifp_special){ .owner = owner, .next = InvalidBlockNumber,
-		.last = InvalidBlockNumber, .kind = (uint8)kind, .page_id = IFP_PAGE_ID };
+	*ifp_special(page) = (struct ifp_special){ .owner = owner,
+						   .next = InvalidBlockNumber,
+						   .last = InvalidBlockNumber,
+						   .kind = (uint8)kind,
+						   .page_id = IFP_PAGE_ID };
 }
 
 static bool is_ours(Page page)
@@ -49,8 +52,7 @@ Buffer ifp_page_lock(Relation index, BlockNumber block, enum ifp_page_type kind,
 	return buffer;
 }
 
-uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to,
-			 struct ifp_special *special)
+uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to, struct ifp_special *special)
 {
 	Buffer buffer = ifp_page_lock(index, block, kind, BUFFER_LOCK_SHARE);
 	Page page = BufferGetPage(buffer);

@@ -51,10 +51,10 @@ enum ifp_page_type {
 #define IFP_PAGE_SUMMED 2  /* flag of a pending page: it ends with a struct ifp_sum */
 
 struct ifp_special {
-	uint32 owner;     /* clock number of the run or chain, 0: of the index as such */
-	uint32 next;      /* next page of a chain or list, InvalidBlockNumber at its end; of a run the page's index in it */
-	uint32 last;      /* pending: last block of the extent that this page lies in */
-	uint8 kind;       /* enum ifp_page_type */
+	uint32 owner; /* clock number of the run or chain, 0: of the index as such */
+	uint32 next;  /* next page of a chain or list, InvalidBlockNumber at its end; of a run the page's index in it */
+	uint32 last;  /* pending: last block of the extent that this page lies in */
+	uint8 kind;   /* enum ifp_page_type */
 	uint8 flags;
 	uint16 page_id;
 };
@@ -62,7 +62,7 @@ struct ifp_special {
 /* The last bytes before the special space of a page that has the flag, above pd_upper. storage/pending.c says what is summed up. */
 struct ifp_sum {
 	uint32 checksum;
-	uint16 n_bytes;   /* of the content, from its beginning */
+	uint16 n_bytes; /* of the content, from its beginning */
 	uint16 zero;
 };
 
@@ -118,8 +118,7 @@ Buffer ifp_page_lock(Relation index, BlockNumber block, enum ifp_page_type kind,
 
 /* Copies the content of such a page under a share lock, which is let go before return. `to` has IFP_CONTENT_BYTES.
  * Returns the number of bytes in use. */
-uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to,
-			 struct ifp_special *special);
+uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to, struct ifp_special *special);
 
 #define IFP_MOST_APPENDED 1024
 

@@ -122,8 +122,7 @@ static bool append_here(Relation relation, const struct ifp_append_hint *place, 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
 	if (ifp_page_is(page, IFP_PAGE_PENDING, place->clock) && ifp_special(page)->next == InvalidBlockNumber &&
-	    !(ifp_special(page)->flags & IFP_CHAIN_CLOSED) &&
-	    ifp_content_used(page) + n_bytes <= ifp_content_room(page)) {
+	    !(ifp_special(page)->flags & IFP_CHAIN_CLOSED) && ifp_content_used(page) + n_bytes <= ifp_content_room(page)) {
 		append_entry(relation, buffer, entry, n_bytes);
 		done = true;
 	}
@@ -161,8 +160,7 @@ static void init_page(Page page, BlockNumber block, uint32 clock, BlockNumber la
 }
 
 /* A new last page for the chain, which may be without any as yet. The metapage is locked. */
-static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *edit, struct ifp_chain *chain,
-					 uint32 new_clock)
+static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *edit, struct ifp_chain *chain, uint32 new_clock)
 {
 	struct ifp_chain extended;
 	Buffer tail = InvalidBuffer, buffer;
@@ -170,8 +168,7 @@ static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *ed
 	Page page;
 
 	if (chain->clock == 0)
-		*chain = (struct ifp_chain){ .clock = new_clock, .head = InvalidBlockNumber,
-						 .tail = InvalidBlockNumber };
+		*chain = (struct ifp_chain){ .clock = new_clock, .head = InvalidBlockNumber, .tail = InvalidBlockNumber };
 	if (chain->n_pages > 0) {
 		tail = lock_tail(relation, chain);
 		last = ifp_special(BufferGetPage(tail))->last;
@@ -181,8 +178,8 @@ static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *ed
 		ifp_extents_ensure_file(relation, block + 1);
 	} else {
 		/* as many again as there are: little space for little data */
-		struct ifp_extent extent = ifp_extents_allocate(relation, chain->clock, chain->n_pages,
-								  Min(Max(chain->n_pages, 1), MOST_EXTENT));
+		struct ifp_extent extent =
+			ifp_extents_allocate(relation, chain->clock, chain->n_pages, Min(Max(chain->n_pages, 1), MOST_EXTENT));
 
 		block = extent.start + (chain->n_pages - extent.first);
 		last = extent.start + extent.n_blocks - 1;
@@ -207,7 +204,7 @@ static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *ed
 }
 
 uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_append_hint *place,
-			      const struct iforest_entry *entry)
+			  const struct iforest_entry *entry)
 {
 	uint8 bytes[24 + 8 * IFOREST_MAX_VALUES];
 	uint16 n_bytes = ifp_pending_entry_bytes(n_values);
@@ -303,8 +300,8 @@ void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, co
 }
 
 /* Copies a page under its lock. False: it belongs to somebody else. */
-static bool copy_page(struct ifp_chain_reader *reader, BlockNumber block, struct ifp_special *special,
-		      struct ifp_sum *sum, uint32 *n_used)
+static bool copy_page(struct ifp_chain_reader *reader, BlockNumber block, struct ifp_special *special, struct ifp_sum *sum,
+		      uint32 *n_used)
 {
 	Buffer buffer = ifp_page_read(reader->index->relation, block);
 	Page page = BufferGetPage(buffer);
@@ -365,9 +362,8 @@ void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct ifore
 	read_key(reader->content + (size_t)i * ifp_pending_entry_bytes(reader->index->manifest.fields.n_values), key);
 }
 
-static void read_chain(struct ifp_chain_reader *reader,
-		       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
-		       struct ifp_pending_entries *rows)
+static void read_chain(struct ifp_chain_reader *reader, bool (*is_chosen)(void *context, const struct iforest_key *key),
+		       void *context, struct ifp_pending_entries *rows)
 {
 	while (ifp_chain_next(reader)) {
 		CHECK_FOR_INTERRUPTS();
@@ -386,16 +382,14 @@ static void read_chain(struct ifp_chain_reader *reader,
 	}
 }
 
-bool ifp_pending_entries_read(struct ifp_index *index,
-			       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
-			       struct ifp_pending_entries *rows)
+bool ifp_pending_entries_read(struct ifp_index *index, bool (*is_chosen)(void *context, const struct iforest_key *key),
+			      void *context, struct ifp_pending_entries *rows)
 {
 	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 
 	*rows = (struct ifp_pending_entries){ .entries = palloc(sizeof *rows->entries), .n_reserved = 1 };
 	for (uint32 c = 0; c < IFP_CHAINS + index->meta.n_closed && !index->met_foreign_page; c++) {
-		ifp_chain_open(reader, index,
-				   c < IFP_CHAINS ? &index->meta.open[c] : &index->meta.closed[c - IFP_CHAINS]);
+		ifp_chain_open(reader, index, c < IFP_CHAINS ? &index->meta.open[c] : &index->meta.closed[c - IFP_CHAINS]);
 		read_chain(reader, is_chosen, context, rows);
 	}
 	pfree(reader);
@@ -403,7 +397,7 @@ bool ifp_pending_entries_read(struct ifp_index *index,
 }
 
 void ifp_pending_entries_keep(struct ifp_pending_entries *rows,
-			       bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context)
+			      bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context)
 {
 	uint32 n = 0;
 
@@ -458,8 +452,11 @@ uint32 ifp_pending_entries_find(const struct ifp_pending_entries *rows, const st
 static void add_value(const struct iforest_entry *entry, unsigned v, enum iforest_value_type kind,
 		      struct iforest_value_aggregate *into)
 {
-	struct iforest_extreme row = { .value = entry->values[v], .time = entry->key.time, .ref = entry->key.ref,
-				   .time_is_null = entry->key.time_is_null, .is_set = true };
+	struct iforest_extreme row = { .value = entry->values[v],
+				       .time = entry->key.time,
+				       .ref = entry->key.ref,
+				       .time_is_null = entry->key.time_is_null,
+				       .is_set = true };
 
 	iforest_value_add(into, row.value, kind);
 	if (kind == IFOREST_INT64)
@@ -471,7 +468,7 @@ static void add_value(const struct iforest_entry *entry, unsigned v, enum ifores
 }
 
 void ifp_pending_entries_fold(const struct ifp_pending_entries *rows, uint32 from, uint32 to,
-			       const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate)
+			      const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate)
 {
 	for (uint32 i = from; i < to; i++) {
 		const struct iforest_entry *entry = &rows->entries[i];

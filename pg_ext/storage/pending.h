@@ -39,7 +39,7 @@ static inline uint16 ifp_pending_entry_bytes(unsigned n_values)
 
 /* Appends an entry to this backend's chain. Returns the chain's number of pages if the entry began a new page, else 0. */
 uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_append_hint *place,
-			      const struct iforest_entry *entry);
+			  const struct iforest_entry *entry);
 
 /* Closes this backend's open chain, or all open chains. False where there is no room for another closed chain; then they
  * stay open. */
@@ -55,8 +55,8 @@ struct ifp_chain_reader {
 	struct ifp_index *index;
 	struct ifp_chain chain;
 	BlockNumber next;
-	uint32 n_pages;                 /* read so far */
-	uint32 n_entries;               /* of the page that was read */
+	uint32 n_pages;	  /* read so far */
+	uint32 n_entries; /* of the page that was read */
 	uint8 content[IFP_CONTENT_BYTES];
 };
 
@@ -76,20 +76,19 @@ void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct ifore
 struct ifp_pending_entries {
 	struct iforest_entry *entries; /* as they came, until they are sorted */
 	uint32 n, n_reserved;
-	uint64 n_read;                 /* chosen or not */
+	uint64 n_read; /* chosen or not */
 };
 
 /* Reads the chains that the index's copy of the metapage names, up to what was their last page then: what was appended since
  * is of transactions that no snapshot from before sees. What is visible must be asked only afterwards (storage/heap_visibility.h): the map
  * may have been copied before the row came that an entry read now leads to. False where a page belongs to somebody else by now:
  * the index has to be read again. */
-bool ifp_pending_entries_read(struct ifp_index *index,
-			       bool (*is_chosen)(void *context, const struct iforest_key *key), void *context,
-			       struct ifp_pending_entries *rows);
+bool ifp_pending_entries_read(struct ifp_index *index, bool (*is_chosen)(void *context, const struct iforest_key *key),
+			      void *context, struct ifp_pending_entries *rows);
 
 /* Drops those that are not kept. */
 void ifp_pending_entries_keep(struct ifp_pending_entries *rows,
-			       bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context);
+			      bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context);
 
 /* Sorts them by key. */
 void ifp_pending_entries_sort(struct ifp_pending_entries *rows);
@@ -99,6 +98,6 @@ uint32 ifp_pending_entries_find(const struct ifp_pending_entries *rows, const st
 
 /* Adds entries [from, to) to the aggregate: rows, values, and times where they are not NULL. */
 void ifp_pending_entries_fold(const struct ifp_pending_entries *rows, uint32 from, uint32 to,
-			       const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate);
+			      const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate);
 
 #endif

@@ -24,14 +24,14 @@ struct named_series {
 };
 
 struct ifp_series_dict {
-	struct ifp_series_dict *next;    /* the next longer unused one */
+	struct ifp_series_dict *next; /* the next longer unused one */
 	MemoryContext context;
 	uint64 index_id;
 	Oid file;
 	HTAB *by_name;
-	struct name *names;                   /* by id */
+	struct name *names; /* by id */
 	uint32 n_series, n_reserved;
-	BlockNumber block;                    /* read up to byte `used` of this page */
+	BlockNumber block; /* read up to byte `used` of this page */
 	uint32 used;
 	bool is_whole; /* false while it is changed: an error in between leaves something to be thrown away */
 };
@@ -60,14 +60,16 @@ static struct ifp_series_dict *new_cache(uint64 index_id, Oid file)
 {
 	MemoryContext context = AllocSetContextCreate(CacheMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
 	struct ifp_series_dict *cache = MemoryContextAllocZero(context, sizeof *cache);
-	HASHCTL control = { .keysize = sizeof(struct name), .entrysize = sizeof(struct named_series), .hash = hash_name,
-			    .match = compare_names, .hcxt = context };
+	HASHCTL control = { .keysize = sizeof(struct name),
+			    .entrysize = sizeof(struct named_series),
+			    .hash = hash_name,
+			    .match = compare_names,
+			    .hcxt = context };
 
 	cache->context = context;
 	cache->index_id = index_id;
 	cache->file = file;
-	cache->by_name = hash_create("iforest series", 64, &control,
-				     HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+	cache->by_name = hash_create("iforest series", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 	cache->block = InvalidBlockNumber;
 	cache->is_whole = true;
 	return cache;
@@ -235,8 +237,7 @@ static void append_page(Relation index, struct ifp_meta_edit *edit)
 
 /* Appends a record to the last page, if that is still the one that was read to its end, and there is room.
  * The page's lock is what makes ids unique. */
-static bool append_record(Relation index, struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes,
-			  bool *is_full)
+static bool append_record(Relation index, struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes, bool *is_full)
 {
 	uint8 record[RECORD_HEADER + IFP_MAX_SERIES_BYTES];
 	Buffer buffer;

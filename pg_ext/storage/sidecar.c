@@ -34,11 +34,11 @@
  */
 
 struct ifp_kept_sketch {
-	uint64 n_dead;           /* of its name; so are number, value and level */
+	uint64 n_dead; /* of its name; so are number, value and level */
 	uint32 number;
 	uint32 offset, n_bytes;
 	uint8 value, level;
-	uint8 *bytes;            /* NULL: not read */
+	uint8 *bytes; /* NULL: not read */
 };
 
 /* What is kept of a run. */
@@ -57,8 +57,7 @@ static void kept_sketches_read(struct ifp_index *index, const struct iforest_run
 static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp_kept_sketch *b);
 
 /* Reads a sketch of the list into memory of the current context. False where it has been overwritten since. */
-static bool kept_sketch_load(struct ifp_index *index, const struct ifp_kept_sketches *kept,
-			      struct ifp_kept_sketch *sketch);
+static bool kept_sketch_load(struct ifp_index *index, const struct ifp_kept_sketches *kept, struct ifp_kept_sketch *sketch);
 
 /* Writes a list, which is in order and of which all are loaded, in the place of what was there. Offsets are filled in.
  * Requires  the maintenance lock, or that nobody else knows the index. */
@@ -135,10 +134,12 @@ static bool read_entries(const uint8 *stream, uint32 n_bytes, struct ifp_kept_sk
 		const uint8 *entry = stream + STREAM_HEADER_BYTES + i * ENTRY_BYTES;
 		struct ifp_kept_sketch *sketch = &kept->sketches[i];
 
-		*sketch = (struct ifp_kept_sketch){ .n_dead = iforest_load64(entry), .number = iforest_load32(entry + 8),
-							.offset = iforest_load32(entry + 12),
-							.n_bytes = iforest_load32(entry + 16), .value = entry[20],
-							.level = entry[21] };
+		*sketch = (struct ifp_kept_sketch){ .n_dead = iforest_load64(entry),
+						    .number = iforest_load32(entry + 8),
+						    .offset = iforest_load32(entry + 12),
+						    .n_bytes = iforest_load32(entry + 16),
+						    .value = entry[20],
+						    .level = entry[21] };
 		if (sketch->offset < end || sketch->offset > n_bytes || sketch->n_bytes > n_bytes - sketch->offset)
 			return false;
 		end = sketch->offset + sketch->n_bytes;
@@ -183,8 +184,7 @@ static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-static bool kept_sketch_load(struct ifp_index *index, const struct ifp_kept_sketches *kept,
-			      struct ifp_kept_sketch *sketch)
+static bool kept_sketch_load(struct ifp_index *index, const struct ifp_kept_sketches *kept, struct ifp_kept_sketch *sketch)
 {
 	uint8 *bytes = MemoryContextAllocHuge(CurrentMemoryContext, sketch->n_bytes + 1);
 	bool is_whole = read_stream(index, kept->run, kept->stamp, sketch->offset, sketch->n_bytes, bytes);
@@ -228,8 +228,8 @@ static uint8 *make_stream(const struct ifp_kept_sketches *kept, uint32 *n_bytes)
 }
 
 /* As pages of runs are written: a record of the whole page, and none in a build, which logs the file at its end. */
-static void write_page(struct ifp_index *index, const struct iforest_run *run, uint32 number, uint64 stamp,
-		       const uint8 *stream, uint32 n_bytes)
+static void write_page(struct ifp_index *index, const struct iforest_run *run, uint32 number, uint64 stamp, const uint8 *stream,
+		       uint32 n_bytes)
 {
 	uint32 start = number * PAGE_DATA_BYTES, n = Min(PAGE_DATA_BYTES, n_bytes - start);
 	BlockNumber block = block_of(index, run, number);
@@ -270,8 +270,8 @@ static void kept_sketches_write(struct ifp_index *index, const struct ifp_kept_s
 	while (n_present < n_pages && block_of(index, run, n_present) != InvalidBlockNumber)
 		n_present++;
 	while (n_present < n_pages) {
-		struct ifp_extent extent = ifp_extents_allocate(index->relation, ifp_run_clock(run),
-								  (uint32)first + n_present, n_pages - n_present);
+		struct ifp_extent extent = ifp_extents_allocate(index->relation, ifp_run_clock(run), (uint32)first + n_present,
+								n_pages - n_present);
 
 		n_present = extent.first + extent.n_blocks - (uint32)first;
 	}
@@ -308,8 +308,9 @@ struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index)
 
 static struct ifp_kept_sketch named(const struct iforest_sidecar_name *name)
 {
-	return (struct ifp_kept_sketch){ .value = (uint8)name->value, .level = (uint8)name->level,
-					     .number = (uint32)name->number, .n_dead = name->n_dead };
+	return (struct ifp_kept_sketch){
+		.value = (uint8)name->value, .level = (uint8)name->level, .number = (uint32)name->number, .n_dead = name->n_dead
+	};
 }
 
 /* What is kept of the run, read when it is first asked for. */
@@ -461,15 +462,13 @@ static void keep_run(struct ifp_index *index, const struct iforest_run *run, uin
 	shelf->filled = kept_of(shelf, run->place.run_id);
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
 		if (values >> v & 1)
-			ifp_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
-									       &filling));
+			ifp_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v, &filling));
 	if (shelf->n_added > 0)
 		write_all(shelf, values);
 }
 
 /* Calls for each run in a memory context of its own. */
-static void for_each_run(struct ifp_index *index,
-			 void (*do_run)(struct ifp_index *, const struct iforest_run *, uint32))
+static void for_each_run(struct ifp_index *index, void (*do_run)(struct ifp_index *, const struct iforest_run *, uint32))
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest sketches", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
@@ -504,8 +503,8 @@ static void check_run(struct ifp_index *index, const struct iforest_run *run, ui
 
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && kept_of(shelf, run->place.run_id)->n > 0; v++)
 		if (values >> v & 1)
-			ifp_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v,
-									       &comparing));
+			ifp_index_require(index,
+					  iforest_run_keep_sketches(&index->store, &index->manifest, run, v, &comparing));
 }
 
 void ifp_sidecar_check(struct ifp_index *index)

@@ -13,10 +13,8 @@
 
 static relopt_kind parameters;
 
-static relopt_enum_elt_def units[] = {
-	{ "", IFP_UNIT_OF_TIME }, { "ns", IFP_UNIT_NS }, { "us", IFP_UNIT_US }, { "ms", IFP_UNIT_MS },
-	{ "s", IFP_UNIT_S }, { NULL, 0 }
-};
+static relopt_enum_elt_def units[] = { { "", IFP_UNIT_OF_TIME }, { "ns", IFP_UNIT_NS }, { "us", IFP_UNIT_US },
+				       { "ms", IFP_UNIT_MS },	 { "s", IFP_UNIT_S },	{ NULL, 0 } };
 
 void ifp_options_register(void)
 {
@@ -30,27 +28,19 @@ void ifp_options_register(void)
 			     ShareUpdateExclusiveLock);
 	add_enum_reloption(parameters, "duration_unit", "unit of the duration where the time column is a timestamp", units,
 			   IFP_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
-	add_int_reloption(parameters, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1, 4096,
-			  ShareUpdateExclusiveLock);
+	add_int_reloption(parameters, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1,
+			  4096, ShareUpdateExclusiveLock);
 	add_bool_reloption(parameters, "background_merge", "merge in a background worker when runs pile up", true,
 			   ShareUpdateExclusiveLock);
 }
 
 static const relopt_parse_elt elements[] = {
-	{ .optname = "duration",
-	  .opttype = RELOPT_TYPE_STRING,
-	  .offset = offsetof(struct ifp_options, duration) },
+	{ .optname = "duration", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, duration) },
 	{ .optname = "end", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, end) },
-	{ .optname = "variance",
-	  .opttype = RELOPT_TYPE_STRING,
-	  .offset = offsetof(struct ifp_options, variance) },
+	{ .optname = "variance", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, variance) },
 	{ .optname = "sketch", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, sketch) },
-	{ .optname = "duration_unit",
-	  .opttype = RELOPT_TYPE_ENUM,
-	  .offset = offsetof(struct ifp_options, duration_unit) },
-	{ .optname = "pending_pages",
-	  .opttype = RELOPT_TYPE_INT,
-	  .offset = offsetof(struct ifp_options, pending_pages) },
+	{ .optname = "duration_unit", .opttype = RELOPT_TYPE_ENUM, .offset = offsetof(struct ifp_options, duration_unit) },
+	{ .optname = "pending_pages", .opttype = RELOPT_TYPE_INT, .offset = offsetof(struct ifp_options, pending_pages) },
 	{ .optname = "background_merge",
 	  .opttype = RELOPT_TYPE_BOOL,
 	  .offset = offsetof(struct ifp_options, background_merge) },
@@ -96,11 +86,12 @@ bytea *ifp_options_parse(Datum options, bool validate)
 
 static bool time_type_of(Oid type, enum ifp_time_type *time_type)
 {
-	static const struct { Oid oid; enum ifp_time_type type;
+	static const struct {
+		Oid oid;
+		enum ifp_time_type type;
 	} known[] = {
-		{ INT2OID, IFP_TIME_INT2 },		  { INT4OID, IFP_TIME_INT4 },
-		{ INT8OID, IFP_TIME_INT8 },		  { DATEOID, IFP_TIME_DATE },
-		{ TIMESTAMPOID, IFP_TIME_TIMESTAMP }, { TIMESTAMPTZOID, IFP_TIME_TIMESTAMP },
+		{ INT2OID, IFP_TIME_INT2 },	{ INT4OID, IFP_TIME_INT4 },	      { INT8OID, IFP_TIME_INT8 },
+		{ DATEOID, IFP_TIME_DATE },	{ TIMESTAMPOID, IFP_TIME_TIMESTAMP }, { TIMESTAMPTZOID, IFP_TIME_TIMESTAMP },
 		{ FLOAT8OID, IFP_TIME_FLOAT8 },
 	};
 
@@ -198,7 +189,7 @@ uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *defi
 
 	if (!sketch || !SplitIdentifierString(pstrdup(sketch), ',', &names))
 		return 0;
-	foreach(cell, names) {
+	foreach (cell, names) {
 		int v = ifp_value_named(index, lfirst(cell));
 
 		if (v >= 0 && can_be_sketched(definition->value_types[v]))
@@ -277,8 +268,7 @@ static void check_keys(Relation index, const struct ifp_definition *definition)
 
 		if (getBaseType(form->atttypid) == FLOAT8OID)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("column \"%s\" of type double precision cannot be a by column",
-				       NameStr(form->attname)),
+				errmsg("column \"%s\" of type double precision cannot be a by column", NameStr(form->attname)),
 				errdetail("0 and -0 are equal and yet not the same."));
 		if (!ifp_is_by_type(form->atttypid, form->atttypmod))
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -329,8 +319,8 @@ static void check_values(Relation index, const struct ifp_definition *definition
 		if (type == NUMERICOID)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type numeric is not exact within 64 bits", name),
-				errhint("Declare it numeric(p, s) with p at most %d and s from 0 to %d.",
-					IFP_MOST_DIGITS, IFP_MOST_DIGITS));
+				errhint("Declare it numeric(p, s) with p at most %d and s from 0 to %d.", IFP_MOST_DIGITS,
+					IFP_MOST_DIGITS));
 		if (type == INTERVALOID)
 			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("column \"%s\" of type interval cannot be a value", name),
@@ -362,7 +352,7 @@ static void check_end(Relation index, const struct ifp_definition *definition, s
 	const char *duration = ifp_option_string(options, duration), *end = ifp_option_string(options, end);
 	static const enum iforest_end_rule rules[] = {
 		[IFP_UNIT_OF_TIME] = IFOREST_END_DURATION, [IFP_UNIT_NS] = IFOREST_END_PER_1000,
-		[IFP_UNIT_US] = IFOREST_END_DURATION, [IFP_UNIT_MS] = IFOREST_END_TIMES_1000,
+		[IFP_UNIT_US] = IFOREST_END_DURATION,	   [IFP_UNIT_MS] = IFOREST_END_TIMES_1000,
 		[IFP_UNIT_S] = IFOREST_END_TIMES_1000000,
 	};
 	int unit = options ? options->duration_unit : IFP_UNIT_OF_TIME;
@@ -413,7 +403,7 @@ static void check_variance(Relation index, const struct ifp_definition *definiti
 	if (!SplitIdentifierString(pstrdup(variance), ',', &names))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("variance = '%s': that is no list of column names", variance));
-	foreach(cell, names) {
+	foreach (cell, names) {
 		unsigned v = find_value(index, "variance", lfirst(cell));
 
 		if (fields->value_types[v] != IFOREST_INT64)
@@ -442,15 +432,14 @@ static void check_sketch(Relation index, const struct ifp_definition *definition
 	if (!SplitIdentifierString(pstrdup(sketch), ',', &names))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("sketch = '%s': that is no list of column names", sketch));
-	foreach(cell, names)
+	foreach (cell, names)
 		if (!can_be_sketched(definition->value_types[find_value(index, "sketch", lfirst(cell))]))
 			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				errmsg("sketch = '%s': the values of column \"%s\" are neither integers nor reals", sketch,
 				       (char *)lfirst(cell)));
 }
 
-void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition,
-				      struct iforest_node_schema *fields)
+void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
 {
 	*fields = (struct iforest_node_schema){ .has_blocks = true };
 	check_keys(index, definition);
@@ -462,7 +451,7 @@ void ifp_definition_check_columns(Relation index, const struct ifp_definition *d
 }
 
 void ifp_definition_check(Relation heap, Relation index, const struct ifp_definition *definition,
-			      struct iforest_node_schema *fields)
+			  struct iforest_node_schema *fields)
 {
 	if (heap->rd_rel->relam != HEAP_TABLE_AM_OID && heap->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -25,12 +25,12 @@
 enum ifp_duration_unit { IFP_UNIT_OF_TIME, IFP_UNIT_NS, IFP_UNIT_US, IFP_UNIT_MS, IFP_UNIT_S };
 
 struct ifp_options {
-	int32 vl_len_;           /* varlena header, not for direct use */
-	int duration;            /* offsets of strings, 0: not given */
+	int32 vl_len_; /* varlena header, not for direct use */
+	int duration;  /* offsets of strings, 0: not given */
 	int end;
 	int variance;
 	int sketch;
-	int duration_unit;       /* enum ifp_duration_unit */
+	int duration_unit; /* enum ifp_duration_unit */
 	int pending_pages;
 	bool background_merge;
 };
@@ -42,8 +42,7 @@ void ifp_options_register(void);
 bytea *ifp_options_parse(Datum options, bool validate);
 
 /* The name given for a string option, or NULL. */
-#define ifp_option_string(options, member) \
-	((options) && (options)->member ? (const char *)(options) + (options)->member : NULL)
+#define ifp_option_string(options, member) ((options) && (options)->member ? (const char *)(options) + (options)->member : NULL)
 
 /* What the columns of an index are.
  *
@@ -52,28 +51,21 @@ bytea *ifp_options_parse(Datum options, bool validate);
  *                  by its bits (-0 as 0, NaN last)
  *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double */
 
-enum ifp_time_type {
-	IFP_TIME_INT2,
-	IFP_TIME_INT4,
-	IFP_TIME_INT8,
-	IFP_TIME_DATE,
-	IFP_TIME_TIMESTAMP,
-	IFP_TIME_FLOAT8
-};
+enum ifp_time_type { IFP_TIME_INT2, IFP_TIME_INT4, IFP_TIME_INT8, IFP_TIME_DATE, IFP_TIME_TIMESTAMP, IFP_TIME_FLOAT8 };
 
 #define IFP_MOST_DIGITS 18 /* of a numeric value: what surely fits an int64 */
 
 struct ifp_definition {
 	uint16 n_by, n_values;
-	uint32 by_text;                          /* bit i: by column i is text, by its bytes */
-	uint32 by_blanks;                        /* bit i: blanks at its end do not count, and are not kept */
-	int32 by_length[INDEX_MAX_KEYS];         /* of char(n): n; else 0 */
+	uint32 by_text;			 /* bit i: by column i is text, by its bytes */
+	uint32 by_blanks;		 /* bit i: blanks at its end do not count, and are not kept */
+	int32 by_length[INDEX_MAX_KEYS]; /* of char(n): n; else 0 */
 	enum ifp_time_type time_type;
 	Oid value_types[IFOREST_MAX_VALUES];
-	int16 value_scales[IFOREST_MAX_VALUES];  /* of numeric: digits after the point; -1: of a type that cannot be kept */
-	uint32 pending_pages;                    /* a chain of this length is sealed */
+	int16 value_scales[IFOREST_MAX_VALUES]; /* of numeric: digits after the point; -1: of a type that cannot be kept */
+	uint32 pending_pages;			/* a chain of this length is sealed */
 	bool background_merge;
-	uint32 sketches;                         /* bit v: sketches are kept of value column v */
+	uint32 sketches; /* bit v: sketches are kept of value column v */
 };
 
 /* What the type numeric(p, s) says, as a modifier that is not -1. */
@@ -105,10 +97,9 @@ uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *defi
 /* Raises an error that says what is wrong and what to do if the index cannot be built. Fills in the fields of its nodes; of a
  * partitioned index those of its partitions'. */
 void ifp_definition_check(Relation heap, Relation index, const struct ifp_definition *definition,
-			      struct iforest_node_schema *fields);
+			  struct iforest_node_schema *fields);
 /* The same, whatever the table is. */
-void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition,
-				      struct iforest_node_schema *fields);
+void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields);
 
 /* Column number `number` of the index, from 1: the table's name for it, or its expression, quoted. */
 char *ifp_column_expression(Oid index, int number);

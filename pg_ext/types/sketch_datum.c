@@ -58,9 +58,8 @@ bytea *ifp_sketch_sum(const bytea *one, const bytea *other)
 
 	iforest_sketch_init(&sketch, &ifp_palloc_allocator);
 	for (size_t i = 0; i < lengthof(parts); i++)
-		sketch_require(iforest_sketch_merge(&sketch, (const uint8_t *)VARDATA(parts[i]),
-							    VARSIZE(parts[i]) - VARHDRSZ),
-				       "iforest_sketch");
+		sketch_require(iforest_sketch_merge(&sketch, (const uint8_t *)VARDATA(parts[i]), VARSIZE(parts[i]) - VARHDRSZ),
+			       "iforest_sketch");
 	sum = ifp_sketch_to_bytea(&sketch);
 	iforest_sketch_release(&sketch);
 	return sum;
@@ -236,7 +235,7 @@ Datum iforest_sketch_deserialize(PG_FUNCTION_ARGS)
 
 	iforest_sketch_init(sketch, &ifp_palloc_allocator);
 	sketch_require(iforest_sketch_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)),
-			       "iforest_sketch");
+		       "iforest_sketch");
 	PG_RETURN_POINTER(sketch);
 }
 

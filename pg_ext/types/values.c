@@ -81,7 +81,7 @@ struct ifp_time_keys ifp_time_keys(const struct ifp_definition *definition)
 		break;
 	case IFP_TIME_DATE:
 		keys = (struct ifp_time_keys){ DATEVAL_NOBEGIN, DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
-						   DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, DATEVAL_NOEND };
+					       DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, DATEVAL_NOEND };
 		break;
 	case IFP_TIME_TIMESTAMP:
 		keys = (struct ifp_time_keys){ DT_NOBEGIN, MIN_TIMESTAMP, END_TIMESTAMP - 1, DT_NOEND };
@@ -144,8 +144,7 @@ static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int
 	return result;
 }
 
-union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value,
-					      Datum datum)
+union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value, Datum datum)
 {
 	union iforest_number number = { .integer = 0 };
 
@@ -248,8 +247,8 @@ static Datum fixed_from_int64(int64 number, int16 length)
 	}
 }
 
-void ifp_by_append(Relation index, const struct ifp_definition *definition, unsigned attribute, Datum datum,
-		       bool is_null, struct iforest_series_key *key)
+void ifp_by_append(Relation index, const struct ifp_definition *definition, unsigned attribute, Datum datum, bool is_null,
+		   struct iforest_series_key *key)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), attribute);
 	struct iforest_by_value value = { .tag = IFOREST_BY_NULL };
@@ -268,8 +267,7 @@ void ifp_by_append(Relation index, const struct ifp_definition *definition, unsi
 	} else if (!is_null) {
 		value.tag = form->atttypid == NAMEOID ? IFOREST_BY_TEXT : IFOREST_BY_BLOB;
 		value.data = (const uint8_t *)DatumGetPointer(datum);
-		value.n_bytes = form->atttypid == NAMEOID ? (uint32_t)strlen(DatumGetCString(datum))
-							  : (uint32_t)form->attlen;
+		value.n_bytes = form->atttypid == NAMEOID ? (uint32_t)strlen(DatumGetCString(datum)) : (uint32_t)form->attlen;
 	}
 	ifp_require(iforest_series_key_append(key, &value), index, NULL);
 	if (detoasted && detoasted != (struct varlena *)DatumGetPointer(datum))
@@ -308,8 +306,8 @@ static Datum by_datum(Form_pg_attribute form, const struct iforest_by_value *val
 	return PointerGetDatum(bytes);
 }
 
-void ifp_by_read(Relation index, const struct ifp_definition *definition, const uint8 *key, uint32 n_bytes,
-		     Datum *values, bool *are_null)
+void ifp_by_read(Relation index, const struct ifp_definition *definition, const uint8 *key, uint32 n_bytes, Datum *values,
+		 bool *are_null)
 {
 	uint32_t offset = 0;
 
@@ -317,11 +315,10 @@ void ifp_by_read(Relation index, const struct ifp_definition *definition, const 
 		struct iforest_by_value value;
 
 		ifp_require(iforest_series_key_next(key, n_bytes, &offset, &value), index,
-				&(struct iforest_fault){ .what = "the key of a series is wrong" });
+			    &(struct iforest_fault){ .what = "the key of a series is wrong" });
 		are_null[i] = value.tag == IFOREST_BY_NULL;
-		values[i] = are_null[i]
-				    ? (Datum)0
-				    : by_datum(TupleDescAttr(RelationGetDescr(index), i), &value, definition->by_length[i]);
+		values[i] = are_null[i] ? (Datum)0
+					: by_datum(TupleDescAttr(RelationGetDescr(index), i), &value, definition->by_length[i]);
 	}
 }
 

@@ -25,8 +25,7 @@ struct ifp_time_keys {
 
 struct ifp_time_keys ifp_time_keys(const struct ifp_definition *definition);
 
-union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value,
-					      Datum datum);
+union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value, Datum datum);
 
 /* A value of an entry as the column's type has it, in the current memory context. */
 Datum ifp_value_to_datum(const struct ifp_definition *definition, unsigned value, union iforest_number number);
@@ -40,12 +39,12 @@ static inline bool ifp_value_is_real(const struct ifp_definition *definition, un
 Datum ifp_numeric_from_int128(iforest_int128 integer, int scale);
 
 /* Appends a by value in canonical form. `attribute` counts from 0. */
-void ifp_by_append(Relation index, const struct ifp_definition *definition, unsigned attribute, Datum datum,
-		       bool is_null, struct iforest_series_key *key);
+void ifp_by_append(Relation index, const struct ifp_definition *definition, unsigned attribute, Datum datum, bool is_null,
+		   struct iforest_series_key *key);
 
 /* By values from a key's bytes: n_by datums, in the current memory context. */
-void ifp_by_read(Relation index, const struct ifp_definition *definition, const uint8 *key, uint32 n_bytes,
-		     Datum *values, bool *are_null);
+void ifp_by_read(Relation index, const struct ifp_definition *definition, const uint8 *key, uint32 n_bytes, Datum *values,
+		 bool *are_null);
 
 /* A TID as a ref, and back. */
 static inline int64 ifp_ref_from_tid(ItemPointer tid)

@@ -16,7 +16,7 @@ struct inspection {
 static int refuse(struct inspection *inspection, const char *format, const char *detail)
 {
 	return ifs_error_set(inspection->error, SQLITE_ERROR, format, inspection->table, detail, inspection->table,
-				 inspection->table);
+			     inspection->table);
 }
 
 /* The object of that name: a plain table? */
@@ -25,18 +25,19 @@ static int inspect_kind(struct inspection *inspection, const char *content, char
 	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
 	sqlite3_stmt *statement;
 	const char *sql, *type;
-	int step, failed, rc = ifs_prepare(
-		inspection->error, inspection->db, &statement,
-		"SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
-		inspection->schema, content);
+	int step, failed,
+		rc = ifs_prepare(
+			inspection->error, inspection->db, &statement,
+			"SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
+			inspection->schema, content);
 
 	if (rc)
 		return rc;
 	step = sqlite3_step(statement);
 	if (step == SQLITE_DONE)
 		rc = ifs_error_set(inspection->error, SQLITE_ERROR,
-				       "iforest: no table \"%s\" in schema \"%s\"; an index lives in the schema of its table",
-				       content, inspection->schema);
+				   "iforest: no table \"%s\" in schema \"%s\"; an index lives in the schema of its table",
+				   content, inspection->schema);
 	if (step != SQLITE_ROW)
 		goto done;
 	type = (const char *)sqlite3_column_text(statement, 0);
@@ -71,10 +72,9 @@ static char *list_columns(struct inspection *inspection)
 	char *list = NULL;
 	int rc;
 
-	if (ifs_prepare(
-		    inspection->error, inspection->db, &statement,
-		    "SELECT group_concat('\"' || replace(name, '\"', '\"\"') || '\"', ', ') FROM pragma_table_info(%Q, %Q)",
-		    inspection->table, inspection->schema))
+	if (ifs_prepare(inspection->error, inspection->db, &statement,
+			"SELECT group_concat('\"' || replace(name, '\"', '\"\"') || '\"', ', ') FROM pragma_table_info(%Q, %Q)",
+			inspection->table, inspection->schema))
 		return NULL;
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		list = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
@@ -90,10 +90,10 @@ static int refuse_rowids(struct inspection *inspection, const char *why)
 
 	if (columns)
 		ifs_error_set(inspection->error, SQLITE_ERROR,
-				  "iforest: \"%s\" %s; copy it: CREATE TABLE \"%w_rows\"(iforest_id INTEGER PRIMARY KEY, %s); "
-				  "INSERT INTO \"%w_rows\"(%s) SELECT %s FROM \"%w\"",
-				  inspection->table, why, inspection->table, columns, inspection->table, columns, columns,
-				  inspection->table);
+			      "iforest: \"%s\" %s; copy it: CREATE TABLE \"%w_rows\"(iforest_id INTEGER PRIMARY KEY, %s); "
+			      "INSERT INTO \"%w_rows\"(%s) SELECT %s FROM \"%w\"",
+			      inspection->table, why, inspection->table, columns, inspection->table, columns, columns,
+			      inspection->table);
 	else
 		ifs_error_set(inspection->error, SQLITE_NOMEM, "");
 	sqlite3_free(columns);
@@ -103,16 +103,15 @@ static int refuse_rowids(struct inspection *inspection, const char *why)
 /* The INTEGER PRIMARY KEY: one column of type INTEGER that has no index of its own. */
 static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 {
-	static const char sql[] =
-		"SELECT (SELECT wr FROM pragma_table_list WHERE schema = %Q AND name = %Q),"
-		" (SELECT name FROM pragma_table_info(%Q, %Q) WHERE pk > 0 AND upper(type) = 'INTEGER'),"
-		" (SELECT count(*) FROM pragma_table_info(%Q, %Q) WHERE pk > 0),"
-		" (SELECT count(*) FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk'),"
-		" (SELECT strict FROM pragma_table_list WHERE schema = %Q AND name = %Q)";
+	static const char sql[] = "SELECT (SELECT wr FROM pragma_table_list WHERE schema = %Q AND name = %Q),"
+				  " (SELECT name FROM pragma_table_info(%Q, %Q) WHERE pk > 0 AND upper(type) = 'INTEGER'),"
+				  " (SELECT count(*) FROM pragma_table_info(%Q, %Q) WHERE pk > 0),"
+				  " (SELECT count(*) FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk'),"
+				  " (SELECT strict FROM pragma_table_list WHERE schema = %Q AND name = %Q)";
 	const char *table = inspection->table, *schema = inspection->schema;
 	sqlite3_stmt *statement;
 	int step, rc = ifs_prepare(inspection->error, inspection->db, &statement, sql, schema, table, table, schema, table,
-				       schema, table, schema, schema, table);
+				   schema, table, schema, schema, table);
 
 	if (rc)
 		return rc;
@@ -134,12 +133,11 @@ static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 static int inspect_unique_indexes(struct inspection *inspection)
 {
 	sqlite3_stmt *statement;
-	int rc = ifs_prepare(
-		inspection->error, inspection->db, &statement,
-		"SELECT name, partial FROM pragma_index_list(%Q, %Q) AS l WHERE \"unique\" AND (partial OR EXISTS"
-		"(SELECT 1 FROM pragma_index_xinfo(l.name, %Q) AS x WHERE cid = -2 OR EXISTS"
-		"(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) AS t WHERE t.cid = x.cid AND t.hidden IN (2, 3))))",
-		inspection->table, inspection->schema, inspection->schema, inspection->table, inspection->schema);
+	int rc = ifs_prepare(inspection->error, inspection->db, &statement,
+			     "SELECT name, partial FROM pragma_index_list(%Q, %Q) AS l WHERE \"unique\" AND (partial OR EXISTS"
+			     "(SELECT 1 FROM pragma_index_xinfo(l.name, %Q) AS x WHERE cid = -2 OR EXISTS"
+			     "(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) AS t WHERE t.cid = x.cid AND t.hidden IN (2, 3))))",
+			     inspection->table, inspection->schema, inspection->schema, inspection->table, inspection->schema);
 
 	if (rc)
 		return rc;
@@ -148,13 +146,13 @@ static int inspect_unique_indexes(struct inspection *inspection)
 		const char *name = (const char *)sqlite3_column_text(statement, 0);
 
 		rc = refuse(inspection,
-			    sqlite3_column_int(statement, 1) ?
-				    "iforest: \"%s\" has a partial UNIQUE index \"%s\", whose conflicts triggers cannot "
-				    "foresee; make it a UNIQUE "
-				    "index on columns without WHERE" :
-				    "iforest: \"%s\" has an expression or a generated column in UNIQUE index \"%s\", whose "
-				    "conflicts triggers cannot foresee; make it a "
-				    "UNIQUE index on ordinary columns",
+			    sqlite3_column_int(statement, 1)
+				    ? "iforest: \"%s\" has a partial UNIQUE index \"%s\", whose conflicts triggers cannot "
+				      "foresee; make it a UNIQUE "
+				      "index on columns without WHERE"
+				    : "iforest: \"%s\" has an expression or a generated column in UNIQUE index \"%s\", whose "
+				      "conflicts triggers cannot foresee; make it a "
+				      "UNIQUE index on ordinary columns",
 			    name);
 	} else if (rc == SQLITE_DONE) {
 		rc = SQLITE_OK;
@@ -193,7 +191,8 @@ static int inspect_column(struct inspection *inspection, const char *column, con
 	if (rc == SQLITE_NOMEM)
 		return ifs_error_set(inspection->error, rc, "");
 	return rc ? ifs_error_set(inspection->error, SQLITE_ERROR, "iforest: no column \"%s\" in \"%s\"", column,
-				      inspection->table) : SQLITE_OK;
+				  inspection->table)
+		  : SQLITE_OK;
 }
 
 static int inspect_columns(struct inspection *inspection, struct ifs_definition *definition)
@@ -208,18 +207,18 @@ static int inspect_columns(struct inspection *inspection, struct ifs_definition 
 		rc = inspect_column(inspection, column, &type, &collation);
 		if (!rc && collation && sqlite3_stricmp(collation, "BINARY") != 0)
 			rc = ifs_error_set(inspection->error, SQLITE_ERROR,
-					       "iforest: column \"%s\" has collation %s, and by columns compare as BINARY; add "
-					       "one that does: ALTER TABLE "
-					       "\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
-					       column, collation, inspection->table, column, column);
+					   "iforest: column \"%s\" has collation %s, and by columns compare as BINARY; add "
+					   "one that does: ALTER TABLE "
+					   "\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
+					   column, collation, inspection->table, column, column);
 		if (!rc)
 			definition->by_types[b] = ifs_affinity_of(type, inspection->is_strict);
 	}
 	return rc;
 }
 
-int ifs_base_table_inspect(struct ifs_base_table *source, sqlite3 *db, const char *schema,
-			   struct ifs_definition *definition, struct ifs_error *error)
+int ifs_base_table_inspect(struct ifs_base_table *source, sqlite3 *db, const char *schema, struct ifs_definition *definition,
+			   struct ifs_error *error)
 {
 	struct inspection inspection = { .db = db, .schema = schema, .table = definition->content, .error = error };
 	int rc;
@@ -236,4 +235,3 @@ int ifs_base_table_inspect(struct ifs_base_table *source, sqlite3 *db, const cha
 		ifs_base_table_release(source);
 	return rc;
 }
-

@@ -166,8 +166,8 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	const struct ifs_delta *delta = context;
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
-	return is_up_to(delta, iforest_key_search(delta->removed, delta->n_removed, &first),
-			&last) ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_ALL;
+	return is_up_to(delta, iforest_key_search(delta->removed, delta->n_removed, &first), &last) ? IFOREST_COUNTS_SOME
+												    : IFOREST_COUNTS_ALL;
 }
 
 static uint64_t n_gone(void *context, const uint8_t *node)
@@ -187,8 +187,8 @@ static unsigned find_entry(const struct iforest_block *block, const struct ifore
 
 	while (low < high) {
 		unsigned middle = (low + high) / 2;
-		bool is_before = block->time_is_null || block->times[middle] == key->time ? block->refs[middle] < key->ref :
-											     block->times[middle] < key->time;
+		bool is_before = block->time_is_null || block->times[middle] == key->time ? block->refs[middle] < key->ref
+											  : block->times[middle] < key->time;
 
 		if (is_before)
 			low = middle + 1;
@@ -206,8 +206,8 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	struct iforest_key first = iforest_leaf_block(reader->leaf, reader->number).first;
 	enum iforest_status status = IFOREST_OK;
 
-	for (uint64_t at = iforest_key_search(delta->removed, delta->n_removed,
-					      &first); at < delta->n_removed && !status; at++) {
+	for (uint64_t at = iforest_key_search(delta->removed, delta->n_removed, &first); at < delta->n_removed && !status;
+	     at++) {
 		const struct iforest_key *key = &delta->removed[at];
 		const struct iforest_block *block = &reader->block;
 		unsigned entry;
@@ -231,8 +231,11 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 /* Fills in delta->filter. */
 static void init_filter(struct ifs_delta *delta)
 {
-	delta->filter = (struct iforest_filter){ .context = delta, .of_node = of_node, .of_entries = of_entries,
-						.filtered_nodes = &delta->filtered_nodes, .n_gone = n_gone };
+	delta->filter = (struct iforest_filter){ .context = delta,
+						 .of_node = of_node,
+						 .of_entries = of_entries,
+						 .filtered_nodes = &delta->filtered_nodes,
+						 .n_gone = n_gone };
 }
 
 /* ---- Runs in memory ---- */
@@ -242,7 +245,7 @@ static void init_filter(struct ifs_delta *delta)
 /* Keys that stand alone, or at the start of something larger. */
 struct keyed {
 	const void *first;
-	size_t n, stride;          /* bytes from one to the next */
+	size_t n, stride; /* bytes from one to the next */
 };
 
 static const struct iforest_key *key_at(const struct keyed *items, size_t i)
@@ -413,8 +416,8 @@ static enum iforest_status apply_changes(struct ifs_delta *delta, struct ifs_del
 
 	if (changes->outdated.n > 0) {
 		qsort(changes->outdated.keys, changes->outdated.n, sizeof *changes->outdated.keys, compare_keys);
-		status = iforest_runs_remove(&delta->store, &delta->manifest, changes->outdated.keys,
-					     changes->outdated.n, &n_removed);
+		status = iforest_runs_remove(&delta->store, &delta->manifest, changes->outdated.keys, changes->outdated.n,
+					     &n_removed);
 		if (!status && n_removed < changes->outdated.n)
 			status = IFOREST_NOT_FOUND;
 		changes->outdated.n = 0;
@@ -471,23 +474,23 @@ static int prepare_state(struct ifs_index *index, struct ifs_error *error)
 		return SQLITE_OK;
 	if (index->definition.sync == IFS_SYNC_LOG)
 		return ifs_prepare(error, index->db, &index->read_state,
-				       "SELECT (SELECT max(seq) FROM \"%w\".\"%w_log\"), "
-				       "(SELECT block FROM \"%w\".\"%w_front\"), "
-				       "(SELECT max(\"%w\") FROM \"%w\".\"%w\")",
-				       schema, name, schema, name, source->rowid_column, schema, source->name);
+				   "SELECT (SELECT max(seq) FROM \"%w\".\"%w_log\"), "
+				   "(SELECT block FROM \"%w\".\"%w_front\"), "
+				   "(SELECT max(\"%w\") FROM \"%w\".\"%w\")",
+				   schema, name, schema, name, source->rowid_column, schema, source->name);
 	return ifs_prepare(error, index->db, &index->read_state, "SELECT 0, 0, max(\"%w\") FROM \"%w\".\"%w\"",
-			       source->rowid_column, schema, source->name);
+			   source->rowid_column, schema, source->name);
 }
 
 /* No row that the runs may hold is of the front: of its changes nobody would tell. */
 static int front_is_wrong(const struct ifs_index *index, struct ifs_error *error)
 {
 	return ifs_error_from_status(error, IFOREST_CORRUPT, index->name,
-					 &(struct iforest_fault){ .what = "the table of the front is wrong" }, 0);
+				     &(struct iforest_fault){ .what = "the table of the front is wrong" }, 0);
 }
 
 static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, struct ifs_delta_extent *state,
-			    struct ifs_error *error)
+		       struct ifs_error *error)
 {
 	bool is_log = index->definition.sync == IFS_SYNC_LOG, has_front = true;
 	sqlite3_stmt *statement;
@@ -499,15 +502,15 @@ static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, s
 	statement = index->read_state;
 	if (sqlite3_step(statement) == SQLITE_ROW) {
 		state->last_seq = sqlite3_column_int64(statement, LAST_SEQ); /* 0 where there is none */
-		if (state->last_seq < 0) /* of foreign hands */
+		if (state->last_seq < 0)				     /* of foreign hands */
 			state->last_seq = 0;
-		state->last_rowid = sqlite3_column_type(statement, LAST_ROWID) == SQLITE_NULL ?
-					    INT64_MIN :
-					    sqlite3_column_int64(statement, LAST_ROWID);
+		state->last_rowid = sqlite3_column_type(statement, LAST_ROWID) == SQLITE_NULL
+					    ? INT64_MIN
+					    : sqlite3_column_int64(statement, LAST_ROWID);
 		state->followed = state->last_rowid;
 		block = sqlite3_column_int64(statement, BLOCK);
-		has_front = sqlite3_column_type(statement, BLOCK) == SQLITE_INTEGER &&
-			    block > INT64_MIN / IFS_FRONT_ROWS && block <= INT64_MAX / IFS_FRONT_ROWS + 1;
+		has_front = sqlite3_column_type(statement, BLOCK) == SQLITE_INTEGER && block > INT64_MIN / IFS_FRONT_ROWS &&
+			    block <= INT64_MAX / IFS_FRONT_ROWS + 1;
 		if (is_log && has_front) /* the last rowid before the block, whose first may be one too many for the type */
 			state->followed = (sqlite3_int64)((uint64_t)block * IFS_FRONT_ROWS - 1);
 	}
@@ -532,10 +535,10 @@ struct reading {
 	struct ifs_keys removed;
 	struct ifs_delta_extent state;
 	struct ifs_entry_list front;
-	size_t n_passed;             /* rows of the front as it was, below the row at hand */
-	bool is_look;                /* nothing is taken: is the front as it was? */
+	size_t n_passed; /* rows of the front as it was, below the row at hand */
+	bool is_look;	 /* nothing is taken: is the front as it was? */
 	bool differs;
-	int rc;                      /* once reading was given up */
+	int rc; /* once reading was given up */
 };
 
 /* ---- series ---- */
@@ -644,8 +647,7 @@ static int put_row(struct reading *reading, struct ifs_pending_row *row, const s
 		.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
 	};
 
-	if ((row->is_present && !keys_push(&changes->outdated, &before)) ||
-	    (entry && !entry_list_push(&changes->rows, entry)))
+	if ((row->is_present && !keys_push(&changes->outdated, &before)) || (entry && !entry_list_push(&changes->rows, entry)))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	row->batch = reading->delta->n_batches;
 	row->is_present = entry;
@@ -664,8 +666,7 @@ static int take_logged(struct reading *reading, sqlite3_value **values)
 {
 	sqlite3_value **columns = values + FIRST_OLD_BY + reading->index->definition.n_by;
 	bool is_present = sqlite3_value_type(columns[0]) != SQLITE_NULL, is_new;
-	struct ifs_pending_row *row =
-		pending_rows_take(&reading->delta->pending, sqlite3_value_int64(values[ID]), &is_new);
+	struct ifs_pending_row *row = pending_rows_take(&reading->delta->pending, sqlite3_value_int64(values[ID]), &is_new);
 	struct iforest_entry entry;
 	int rc = row ? SQLITE_OK : ifs_error_set(reading->error, SQLITE_NOMEM, "");
 
@@ -717,8 +718,7 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 		return SQLITE_OK;
 	}
 	row = known ? NULL : pending_rows_take(&reading->delta->pending, entry.key.ref, &is_new);
-	if ((!known && !row) ||
-	    (entry.key.ref > reading->state.followed && !entry_list_push(&reading->front, &entry)))
+	if ((!known && !row) || (entry.key.ref > reading->state.followed && !entry_list_push(&reading->front, &entry)))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	return known ? SQLITE_OK : put_row(reading, row, &entry);
 }
@@ -751,8 +751,8 @@ int ifs_delta_register(sqlite3 *db)
 static int prepare(struct reading *reading, sqlite3_stmt **statement, sqlite3_str *sql)
 {
 	char *text = sqlite3_str_finish(sql);
-	int rc = text ? ifs_prepare(reading->error, reading->index->db, statement, "%s", text) :
-			ifs_error_set(reading->error, SQLITE_NOMEM, "");
+	int rc = text ? ifs_prepare(reading->error, reading->index->db, statement, "%s", text)
+		      : ifs_error_set(reading->error, SQLITE_NOMEM, "");
 
 	sqlite3_free(text);
 	return rc;
@@ -827,14 +827,24 @@ static int read_log(struct reading *reading)
 
 /* ---- the whole ---- */
 
-static void start(struct reading *reading, struct ifs_index *index, struct ifs_delta *delta,
-		  struct ifs_dictionary *dictionary, bool is_look, struct ifs_error *error)
+static void start(struct reading *reading, struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
+		  bool is_look, struct ifs_error *error)
 {
 	*reading = (struct reading){
-		.index = index, .dictionary = dictionary, .delta = delta, .error = error, .is_look = is_look,
-		.rows = { .db = index->db, .schema = index->schema, .definition = &index->definition, .source = &index->source,
-			  .fields = &delta->manifest.fields, .error = error, .series_of = series_of_row,
-			  .context = reading, .key.alloc = &ifs_alloc,
+		.index = index,
+		.dictionary = dictionary,
+		.delta = delta,
+		.error = error,
+		.is_look = is_look,
+		.rows = { .db = index->db,
+			  .schema = index->schema,
+			  .definition = &index->definition,
+			  .source = &index->source,
+			  .fields = &delta->manifest.fields,
+			  .error = error,
+			  .series_of = series_of_row,
+			  .context = reading,
+			  .key.alloc = &ifs_alloc,
 			  .previous_key.alloc = &ifs_alloc },
 	};
 }
@@ -864,8 +874,7 @@ static int settle(struct reading *reading)
 	return ifs_pager_error(reading->index, status, reading->error);
 }
 
-int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
-		      struct ifs_error *error)
+int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary, struct ifs_error *error)
 {
 	uint32_t n_series = dictionary->n_series;
 	struct reading reading;
@@ -886,8 +895,8 @@ int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_
 	return rc;
 }
 
-int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
-		      bool *is_current, bool *is_part, struct ifs_error *error)
+int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary, bool *is_current,
+			 bool *is_part, struct ifs_error *error)
 {
 	struct ifs_delta_extent state;
 	struct reading reading;
@@ -900,8 +909,8 @@ int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struc
 	if (rc)
 		return rc;
 	*is_part = state.last_seq >= delta->last_seq && state.followed >= delta->followed;
-	*is_current = state.last_seq == delta->last_seq && state.followed == delta->followed &&
-		      state.last_rowid == delta->last_rowid;
+	*is_current =
+		state.last_seq == delta->last_seq && state.followed == delta->followed && state.last_rowid == delta->last_rowid;
 	if (!*is_current || delta->front.n == 0)
 		return SQLITE_OK;
 	start(&reading, index, delta, dictionary, true, error);

@@ -30,11 +30,11 @@ struct ifs_pending_row {
 	sqlite3_int64 id;
 	int64_t time;
 	uint32_t series;
-	uint32_t batch;              /* in which it was read last */
-	bool is_used;                /* a slot that holds a row */
-	bool is_present;             /* the table has the row: under this key it is in a run in memory */
+	uint32_t batch;	 /* in which it was read last */
+	bool is_used;	 /* a slot that holds a row */
+	bool is_present; /* the table has the row: under this key it is in a run in memory */
 	bool time_is_null;
-	bool is_odd;                 /* the log tells of an old key that the runs cannot have */
+	bool is_odd; /* the log tells of an old key that the runs cannot have */
 };
 
 /* Starts as zeros, ends with release. */
@@ -70,16 +70,16 @@ struct ifs_delta {
 	struct iforest_store store;
 	struct iforest_manifest manifest;
 	struct ifs_pending_rows pending;
-	struct iforest_key *removed;      /* keys that the runs still have, ascending */
+	struct iforest_key *removed; /* keys that the runs still have, ascending */
 	size_t n_removed, n_reserved;
-	size_t n_odd;                     /* rows of which the log tells a key that the runs cannot have */
-	struct iforest_filter filter;     /* to be used where n_removed is not 0 */
+	size_t n_odd;				      /* rows of which the log tells a key that the runs cannot have */
+	struct iforest_filter filter;		      /* to be used where n_removed is not 0 */
 	struct iforest_filtered_nodes filtered_nodes; /* of the runs without those keys */
-	sqlite3_int64 sealed;             /* no rowid above it is in the runs */
-	sqlite3_int64 last_seq;           /* of the log, as last read */
-	sqlite3_int64 followed;           /* the log tells what is done to rows up to this one; sync=append: the last read */
-	sqlite3_int64 last_rowid;         /* of the table, as last read; INT64_MIN if it had none */
-	struct ifs_entry_list front;     /* the rows above `followed`, by rowid, as last read */
+	sqlite3_int64 sealed;			      /* no rowid above it is in the runs */
+	sqlite3_int64 last_seq;			      /* of the log, as last read */
+	sqlite3_int64 followed;	     /* the log tells what is done to rows up to this one; sync=append: the last read */
+	sqlite3_int64 last_rowid;    /* of the table, as last read; INT64_MIN if it had none */
+	struct ifs_entry_list front; /* the rows above `followed`, by rowid, as last read */
 	uint32_t n_batches;
 };
 
@@ -90,8 +90,8 @@ void ifs_delta_release(struct ifs_delta *delta);
 
 /* Is the delta up to date (*is_current)? If not, can it be extended (*is_part), or must it be read again from the start?
  * Cost  constant, and reading the rows of the front. */
-int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
-		      bool *is_current, bool *is_part, struct ifs_error *error);
+int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary, bool *is_current,
+			 bool *is_part, struct ifs_error *error);
 
 /* Registers iforest_pending(), by which statements of an index hand over rows. */
 int ifs_delta_register(sqlite3 *db);
@@ -101,7 +101,7 @@ int ifs_delta_register(sqlite3 *db);
  * error both are useless.
  * Cost  log n comparisons for each row, besides reading it. */
 int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
-		      struct ifs_error *error);
+		   struct ifs_error *error);
 
 /* An error where the log tells of rows that the index cannot have: it is damaged, unless a trigger of the user is at work that
  * has changed a row before ours told that it was not there. */

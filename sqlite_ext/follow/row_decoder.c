@@ -12,17 +12,19 @@ static int refuse_row(struct ifs_row_decoder *reader, const char *column, const 
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(reader->error, reader->db, &statement,
-				 "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s ORDER BY \"%w\" LIMIT 1",
-				 reader->source->rowid_column, column, reader->schema, reader->source->name, condition,
-				 reader->source->rowid_column);
+			     "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s ORDER BY \"%w\" LIMIT 1",
+			     reader->source->rowid_column, column, reader->schema, reader->source->name, condition,
+			     reader->source->rowid_column);
 
 	if (rc)
 		return rc;
 	rc = sqlite3_step(statement);
 	if (rc == SQLITE_ROW)
 		ifs_error_set(reader->error, SQLITE_ERROR, format, column, sqlite3_column_int64(statement, 0),
-				  sqlite3_column_type(statement, 1) == SQLITE_BLOB ? "a blob" :
-					(const char *)sqlite3_column_text(statement, 1), remedy);
+			      sqlite3_column_type(statement, 1) == SQLITE_BLOB
+				      ? "a blob"
+				      : (const char *)sqlite3_column_text(statement, 1),
+			      remedy);
 	else
 		ifs_error_from_db(reader->error, reader->db, rc == SQLITE_DONE ? SQLITE_ERROR : rc);
 	sqlite3_finalize(statement);
@@ -30,16 +32,14 @@ static int refuse_row(struct ifs_row_decoder *reader, const char *column, const 
 }
 
 /* SQL that adds a generated column, for the table's name and then the column's, as often as it is named. */
-#define ADD_TIMES(expression) \
-	"ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER GENERATED ALWAYS AS (" expression ") VIRTUAL"
+#define ADD_TIMES(expression) "ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER GENERATED ALWAYS AS (" expression ") VIRTUAL"
 
 /* The whole units and the rest by themselves: their sum in nanoseconds has more digits than a double. */
-#define UNITS_TO_NS \
-	"CAST(\"%w\" AS INTEGER) * 1000000000 + CAST(round((\"%w\" - CAST(\"%w\" AS INTEGER)) * 1e9) AS INTEGER)"
+#define UNITS_TO_NS "CAST(\"%w\" AS INTEGER) * 1000000000 + CAST(round((\"%w\" - CAST(\"%w\" AS INTEGER)) * 1e9) AS INTEGER)"
 
 /* SQLite's dates end at milliseconds, so the digits behind the point are read from the text. */
 #define TEXT_FRACTION "CAST('0' || substr(\"%w\" || '.', instr(\"%w\" || '.', '.')) AS REAL)"
-#define TEXT_TO_NS \
+#define TEXT_TO_NS                                                                                            \
 	"CAST(round((julianday(\"%w\") - 2440587.5) * 86400 - " TEXT_FRACTION ") AS INTEGER) * 1000000000 + " \
 	"CAST(round(" TEXT_FRACTION " * 1e9) AS INTEGER)"
 
@@ -58,10 +58,12 @@ static char *time_remedy(struct ifs_row_decoder *reader, int number_type)
 static int refuse_time(struct ifs_row_decoder *reader, int type, int number_type)
 {
 	const char *column = reader->definition->time;
-	char *condition = type == SQLITE_FLOAT ?
-		sqlite3_mprintf("typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
-				column, column, column, column) :
-		sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
+	char *condition =
+		type == SQLITE_FLOAT
+			? sqlite3_mprintf(
+				  "typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
+				  column, column, column, column)
+			: sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
 	char *remedy = time_remedy(reader, number_type);
 	int rc = SQLITE_NOMEM;
 
@@ -69,8 +71,8 @@ static int refuse_time(struct ifs_row_decoder *reader, int type, int number_type
 		rc = refuse_row(reader, column, condition,
 				type == SQLITE_FLOAT ? "iforest: time column \"%s\" of row %lld holds %s, and times are "
 						       "integers; store finer units, say nanoseconds: %s, "
-						       "and name that" :
-						       "iforest: time column \"%s\" of row %lld holds text or a blob (%s), and "
+						       "and name that"
+						     : "iforest: time column \"%s\" of row %lld holds text or a blob (%s), and "
 						       "times are integers; add such a column: %s, "
 						       "and name that",
 				remedy);
@@ -81,15 +83,14 @@ static int refuse_time(struct ifs_row_decoder *reader, int type, int number_type
 	return rc;
 }
 
-static int refuse_value(struct ifs_row_decoder *reader, const char *column, const char *condition_format,
-			const char *format)
+static int refuse_value(struct ifs_row_decoder *reader, const char *column, const char *condition_format, const char *format)
 {
 	char *condition = sqlite3_mprintf(condition_format, column, column);
 	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC GENERATED ALWAYS AS "
 				       "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
 				       reader->source->name, column, column);
-	int rc = condition && remedy ? refuse_row(reader, column, condition, format, remedy) :
-				       ifs_error_set(reader->error, SQLITE_NOMEM, "");
+	int rc = condition && remedy ? refuse_row(reader, column, condition, format, remedy)
+				     : ifs_error_set(reader->error, SQLITE_NOMEM, "");
 
 	sqlite3_free(condition);
 	sqlite3_free(remedy);
@@ -226,8 +227,8 @@ int ifs_row_decode_series(struct ifs_row_decoder *reader, sqlite3_value **by, ui
 	return rc;
 }
 
-int ifs_row_series_key(const struct ifs_definition *definition, sqlite3_value **values,
-			     struct iforest_series_key *key, struct ifs_error *error)
+int ifs_row_series_key(const struct ifs_definition *definition, sqlite3_value **values, struct iforest_series_key *key,
+		       struct ifs_error *error)
 {
 	key->n_bytes = 0;
 	for (unsigned b = 0; b < definition->n_by; b++) {
@@ -242,7 +243,7 @@ int ifs_row_series_key(const struct ifs_definition *definition, sqlite3_value **
 }
 
 void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *source,
-				  const char *row, sqlite3_str *sql)
+				    const char *row, sqlite3_str *sql)
 {
 	sqlite3_str_appendf(sql, "%s.\"%w\", %s.\"%w\"", row, source->rowid_column, row, definition->time);
 	for (unsigned b = 0; b < definition->n_by; b++)

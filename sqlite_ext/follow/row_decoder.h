@@ -22,8 +22,8 @@ struct ifs_row_decoder {
 	const struct ifs_base_table *source;
 	const struct iforest_node_schema *fields;
 	struct ifs_error *error;
-	bool may_widen;                    /* a real in a column of integers is noted, else it is refused */
-	bool has_real_in_integers;         /* such a row was met; its entry is of no use */
+	bool may_widen;		   /* a real in a column of integers is noted, else it is refused */
+	bool has_real_in_integers; /* such a row was met; its entry is of no use */
 
 	/* Gives the id of a series whose key is another than that of the row before. A key has one id for as long as the reader
 	 * does not forget. */
@@ -32,13 +32,13 @@ struct ifs_row_decoder {
 
 	struct iforest_series_key key, previous_key; /* with their alloc set; released at the end */
 	bool has_series;
-	uint64_t series;                             /* of the last row that was looked for among them */
+	uint64_t series;			       /* of the last row that was looked for among them */
 	struct ifs_recent_series recent[IFS_N_RECENT]; /* by integers, where there is one by column */
 };
 
 /* Appends the columns that ifs_row_decode() takes: r."id", r."ts", r."track", r."dur", of the row named r. */
 void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *source,
-				  const char *row, sqlite3_str *sql);
+				    const char *row, sqlite3_str *sql);
 
 /* Reads a row of those columns. Refuses what is no time or no number, naming the first such row of the table. */
 int ifs_row_decode(struct ifs_row_decoder *reader, sqlite3_value **row, struct iforest_entry *entry);
@@ -59,7 +59,7 @@ void ifs_row_decoder_forget_series(struct ifs_row_decoder *reader);
 void ifs_statement_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);
 
 /* The canonical form of by values. */
-int ifs_row_series_key(const struct ifs_definition *definition, sqlite3_value **values,
-			     struct iforest_series_key *key, struct ifs_error *error);
+int ifs_row_series_key(const struct ifs_definition *definition, sqlite3_value **values, struct iforest_series_key *key,
+		       struct ifs_error *error);
 
 #endif

@@ -177,7 +177,7 @@ void ifs_connection_release(struct ifs_connection *connection)
 }
 
 int ifs_index_init(struct ifs_index *index, sqlite3 *db, struct ifs_connection *connection, const char *schema,
-		       const char *name, struct ifs_error *error)
+		   const char *name, struct ifs_error *error)
 {
 	*index = (struct ifs_index){ .db = db, .connection = connection };
 	connection->n_refs++; /* SQLite may let go of the modules before their tables */
@@ -232,11 +232,10 @@ void ifs_index_release(struct ifs_index *index)
 	index->connection = NULL;
 }
 
-int ifs_index_describe(struct ifs_index *index, const struct ifs_definition *definition,
-			   struct ifs_error *error)
+int ifs_index_describe(struct ifs_index *index, const struct ifs_definition *definition, struct ifs_error *error)
 {
 	return ifs_definition_parse(&index->definition, (int)definition->n_texts, (const char *const *)definition->texts,
-					error);
+				    error);
 }
 
 /* ---- the manifest ---- */
@@ -264,9 +263,8 @@ static int read_dictionary(struct ifs_index *index, struct ifs_snapshot *snapsho
 
 	snapshot->dictionary.n_by = index->definition.n_by;
 	snapshot->dictionary.end_of_stored = snapshot->dictionary.next_id = host.end_of_series;
-	rc = ifs_prepare(error, index->db, &statement,
-			     "SELECT id, key FROM \"%w\".\"%w_series\" WHERE id >= %u AND id < %u", index->schema, index->name,
-			     host.first_series, host.end_of_series);
+	rc = ifs_prepare(error, index->db, &statement, "SELECT id, key FROM \"%w\".\"%w_series\" WHERE id >= %u AND id < %u",
+			 index->schema, index->name, host.first_series, host.end_of_series);
 	while (!rc && !status && sqlite3_step(statement) == SQLITE_ROW) {
 		const void *key = sqlite3_column_blob(statement, 1);
 		uint32_t id = (uint32_t)sqlite3_column_int64(statement, 0),
@@ -279,8 +277,9 @@ static int read_dictionary(struct ifs_index *index, struct ifs_snapshot *snapsho
 	if (!rc && (rc = sqlite3_reset(statement)))
 		ifs_error_from_db(error, index->db, rc);
 	sqlite3_finalize(statement);
-	if (!rc && !status && (host.end_of_series < host.first_series || n_seen != host.end_of_series - host.first_series ||
-			       checksum != host.series_checksum))
+	if (!rc && !status &&
+	    (host.end_of_series < host.first_series || n_seen != host.end_of_series - host.first_series ||
+	     checksum != host.series_checksum))
 		status = IFOREST_CORRUPT;
 	if (!rc && status)
 		rc = ifs_error_from_status(error, status, index->name, &fault, 0);
@@ -363,9 +362,9 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 		rc = read_dictionary(index, snapshot, error);
 	if (!rc)
 		rc = ifs_error_from_status(error,
-					       ifs_delta_init(&snapshot->delta, &snapshot->manifest.fields,
-								 ifs_host_bytes_get(&snapshot->manifest).last_rowid),
-					       index->name, &fault, 0);
+					   ifs_delta_init(&snapshot->delta, &snapshot->manifest.fields,
+							  ifs_host_bytes_get(&snapshot->manifest).last_rowid),
+					   index->name, &fault, 0);
 	if (rc) {
 		ifs_snapshot_release(snapshot);
 		return rc;
@@ -424,8 +423,7 @@ static int detached(struct ifs_index *index, struct ifs_error *error)
 }
 
 /* *read is kept from call to call. */
-static int read_version(struct ifs_index *index, const char *schema, sqlite3_stmt **read, int *version,
-			struct ifs_error *error)
+static int read_version(struct ifs_index *index, const char *schema, sqlite3_stmt **read, int *version, struct ifs_error *error)
 {
 	int rc = *read ? SQLITE_OK : ifs_prepare(error, index->db, read, "PRAGMA \"%w\".schema_version", schema);
 
@@ -481,10 +479,10 @@ int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 static int rows_are_gone(struct ifs_index *index, struct ifs_error *error)
 {
 	return ifs_error_set(error, SQLITE_ERROR,
-				 "%s: rows of \"%s\" were deleted, but sync=append takes rows that are only ever added; run "
-				 "INSERT INTO \"%w\"(\"%w\") "
-				 "VALUES('rebuild'), or make the index with sync=log",
-				 index->name, index->source.name, index->name, index->name);
+			     "%s: rows of \"%s\" were deleted, but sync=append takes rows that are only ever added; run "
+			     "INSERT INTO \"%w\"(\"%w\") "
+			     "VALUES('rebuild'), or make the index with sync=log",
+			     index->name, index->source.name, index->name, index->name);
 }
 
 static void forget_snapshot(struct ifs_index *index)
@@ -531,16 +529,16 @@ static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_err
 		rc = refresh(index, error);
 	}
 	if (!rc)
-		rc = ifs_delta_is_current(index, &index->snapshot->delta, &index->snapshot->dictionary,
-					  &is_current, &is_part, error);
+		rc = ifs_delta_is_current(index, &index->snapshot->delta, &index->snapshot->dictionary, &is_current, &is_part,
+					  error);
 	if (rc || is_current)
 		return rc;
 	if (!is_part || index->snapshot->n_refs > 1) {
 		forget_snapshot(index);
 		rc = refresh(index, error);
 		if (!rc)
-			rc = ifs_delta_is_current(index, &index->snapshot->delta, &index->snapshot->dictionary,
-						  &is_current, &is_part, error);
+			rc = ifs_delta_is_current(index, &index->snapshot->delta, &index->snapshot->dictionary, &is_current,
+						  &is_part, error);
 		if (!rc && !is_part)
 			rc = rows_are_gone(index, error);
 	}
@@ -576,12 +574,11 @@ int ifs_snapshot_open(struct ifs_index *index, struct ifs_snapshot **snapshot, s
 
 static int was_replaced(struct ifs_index *index, struct ifs_error *error)
 {
-	return ifs_error_set(error, SQLITE_ABORT,
-				 "%s: the index was changed or rolled back while it was being read; ask again", index->name);
+	return ifs_error_set(error, SQLITE_ABORT, "%s: the index was changed or rolled back while it was being read; ask again",
+			     index->name);
 }
 
-int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snapshot,
-				 struct ifs_error *error)
+int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snapshot, struct ifs_error *error)
 {
 	const uint8_t *bytes;
 	uint32_t n_bytes;
@@ -597,7 +594,7 @@ int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snaps
 }
 
 int ifs_snapshot_error(struct ifs_index *index, const struct ifs_snapshot *snapshot, enum iforest_status status,
-			struct ifs_error *error)
+		       struct ifs_error *error)
 {
 	int rc;
 

@@ -19,11 +19,11 @@
 
 /* What the handles of a connection share. */
 struct ifs_connection {
-	unsigned n_refs;                    /* modules and handles */
-	uint64_t n_changes;                 /* commands and rollbacks so far: indexes may be others than before */
-	struct ifs_index *indexes;      /* all handles (snapshot.h) */
-	unsigned n_joined;                  /* tables that take part in the transaction */
-	int n_savepoints;                   /* open in it, where there are such tables */
+	unsigned n_refs;	   /* modules and handles */
+	uint64_t n_changes;	   /* commands and rollbacks so far: indexes may be others than before */
+	struct ifs_index *indexes; /* all handles (snapshot.h) */
+	unsigned n_joined;	   /* tables that take part in the transaction */
+	int n_savepoints;	   /* open in it, where there are such tables */
 };
 
 /* One state of the index, shared by the cursors that read it. */
@@ -32,21 +32,20 @@ struct ifs_snapshot {
 	struct iforest_manifest manifest;
 	struct ifs_dictionary dictionary; /* series of the index, and those of pending rows alone */
 	struct ifs_delta delta;
-	int depth;                            /* of what was read last in the connection's transaction (snapshot.h) */
-	bool is_transient;                      /* read of what does not stay: to be read anew */
+	int depth;	   /* of what was read last in the connection's transaction (snapshot.h) */
+	bool is_transient; /* read of what does not stay: to be read anew */
 };
 
 void ifs_connection_release(struct ifs_connection *connection);
 
 /* A handle that holds nothing but names yet. index must stay in place. */
 int ifs_index_init(struct ifs_index *index, sqlite3 *db, struct ifs_connection *connection, const char *schema,
-		       const char *name, struct ifs_error *error);
+		   const char *name, struct ifs_error *error);
 
 void ifs_index_release(struct ifs_index *index);
 
 /* Takes down what the index is made of, with all its by columns. Once, before its state is read. */
-int ifs_index_describe(struct ifs_index *index, const struct ifs_definition *definition,
-			   struct ifs_error *error);
+int ifs_index_describe(struct ifs_index *index, const struct ifs_definition *definition, struct ifs_error *error);
 
 /* Finds the table as it is today. With sync=log its triggers must be those that we would write. */
 int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error);
@@ -63,12 +62,11 @@ void ifs_snapshot_release(struct ifs_snapshot *snapshot);
 bool ifs_index_is_changing(struct ifs_index *index);
 
 /* Is the snapshot still the state that is stored? */
-int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snapshot,
-				 struct ifs_error *error);
+int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snapshot, struct ifs_error *error);
 
 /* Turns what core returned while reading the snapshot into an error. */
 int ifs_snapshot_error(struct ifs_index *index, const struct ifs_snapshot *snapshot, enum iforest_status status,
-			struct ifs_error *error);
+		       struct ifs_error *error);
 
 /* Forgets state and pages in memory: the next reader reads all anew. */
 void ifs_index_forget(struct ifs_index *index);

@@ -11,7 +11,7 @@ struct ifs_trigger_target {
 	const struct ifs_base_table *source;
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
-	bool is_no_trigger;          /* the SQL is to be run as it is */
+	bool is_no_trigger; /* the SQL is to be run as it is */
 };
 
 /* The text in a column of a row, "" for NULL. Valid as long as sqlite3_column_text()'s is. */
@@ -84,11 +84,11 @@ static void close_condition(const struct ifs_trigger_target *target, sqlite3_str
 
 /* Columns: the index, and the others as of UNIQUE_NAME on. Indexes that triggers cannot foresee have a column without a name:
  * then the text is none that stands in the schema, and a rebuild says why. */
-#define UNIQUE_COLUMNS                                                                                                         \
-	"WITH u(i, name, collation, has_default, is_last, seqno, default_text) AS ("                                           \
-	"SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"                     \
-	" x.seqno = (SELECT max(seqno) FROM pragma_index_xinfo(l.name, %Q) WHERE key), x.seqno, t.dflt_value "                 \
-	"FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "                                            \
+#define UNIQUE_COLUMNS                                                                                         \
+	"WITH u(i, name, collation, has_default, is_last, seqno, default_text) AS ("                           \
+	"SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"     \
+	" x.seqno = (SELECT max(seqno) FROM pragma_index_xinfo(l.name, %Q) WHERE key), x.seqno, t.dflt_value " \
+	"FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "                            \
 	"LEFT JOIN pragma_table_xinfo(%Q, %Q) AS t ON t.cid = x.cid WHERE l.\"unique\" AND x.key) "
 
 /* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: of its index, or of those beside a column. */
@@ -99,8 +99,8 @@ static int prepare_unique(const struct ifs_trigger_target *target, sqlite3_stmt 
 	const char *table = target->source->name, *schema = target->schema;
 
 	return ifs_prepare(target->error, target->db, statement,
-			       UNIQUE_COLUMNS "SELECT i, name, collation, has_default, is_last FROM u ORDER BY i, seqno",
-			       schema, table, schema, schema, table, schema);
+			   UNIQUE_COLUMNS "SELECT i, name, collation, has_default, is_last FROM u ORDER BY i, seqno", schema,
+			   table, schema, schema, table, schema);
 }
 
 /* For each column that has a default, the columns of its index: with IS_ITSELF, that column. */
@@ -109,10 +109,10 @@ static int prepare_defaults(const struct ifs_trigger_target *target, sqlite3_stm
 	const char *table = target->source->name, *schema = target->schema;
 
 	return ifs_prepare(target->error, target->db, statement,
-			       UNIQUE_COLUMNS
-			       "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
-			       "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno",
-			       schema, table, schema, schema, table, schema);
+			   UNIQUE_COLUMNS
+			   "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
+			   "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno",
+			   schema, table, schema, schema, table, schema);
 }
 
 static int finish(const struct ifs_trigger_target *target, sqlite3_stmt *statement)
@@ -150,8 +150,7 @@ static bool is_literal(const char *sql)
 /* What holds of a column where a default is put into one of its index. */
 static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 {
-	const char *name = ifs_column_string(column, UNIQUE_NAME),
-		   *default_text = ifs_column_string(column, DEFAULT_TEXT);
+	const char *name = ifs_column_string(column, UNIQUE_NAME), *default_text = ifs_column_string(column, DEFAULT_TEXT);
 
 	if (!sqlite3_column_int(column, IS_ITSELF)) {
 		if (sqlite3_column_int(column, HAS_DEFAULT))
@@ -254,8 +253,8 @@ static int read_generated(const struct ifs_trigger_target *target, bool *has_gen
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(target->error, target->db, &statement,
-				 "SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", target->source->name,
-				 target->schema);
+			     "SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", target->source->name,
+			     target->schema);
 
 	*has_generated = false;
 	while (!rc && !*has_generated && sqlite3_step(statement) == SQLITE_ROW)
@@ -394,15 +393,13 @@ int ifs_triggers_check_names(sqlite3 *db, const char *schema, const char *index,
 	int failed, rc = SQLITE_OK;
 
 	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++) {
-		rc = ifs_prepare(
-			error, db, &statement,
-			"SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE", schema,
-			index, trigger_suffixes[t]);
+		rc = ifs_prepare(error, db, &statement,
+				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE",
+				 schema, index, trigger_suffixes[t]);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
-			rc = ifs_error_set(
-				error, SQLITE_ERROR,
-				"iforest: there is already a trigger named \"%s_%s\"; give the index another name", index,
-				trigger_suffixes[t]);
+			rc = ifs_error_set(error, SQLITE_ERROR,
+					   "iforest: there is already a trigger named \"%s_%s\"; give the index another name",
+					   index, trigger_suffixes[t]);
 		failed = sqlite3_finalize(statement);
 		if (!rc && failed)
 			rc = ifs_error_from_db(error, db, failed);
@@ -415,8 +412,7 @@ int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct
 	int rc = SQLITE_OK;
 
 	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++)
-		rc = ifs_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index,
-				     trigger_suffixes[t]);
+		rc = ifs_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index, trigger_suffixes[t]);
 	return rc;
 }
 
@@ -448,8 +444,7 @@ static bool pass_after_insert(const char **at)
 	for (int i = 0; i < 4; i++) /* CREATE TRIGGER name AFTER */
 		if (!(token = ifs_token_next(at, &n)))
 			return false;
-	return ifs_token_is(token, n, "after") && (token = ifs_token_next(at, &n)) &&
-	       ifs_token_is(token, n, "insert");
+	return ifs_token_is(token, n, "after") && (token = ifs_token_next(at, &n)) && ifs_token_is(token, n, "insert");
 }
 
 /* What an AFTER INSERT trigger says that ends the statement's triggers and yet keeps the row, or NULL. A step with OR IGNORE is
@@ -488,13 +483,12 @@ static int prepare_earlier(const struct ifs_trigger_target *target, sqlite3_stmt
 	bool is_temp = is_temporary(target);
 
 	return ifs_prepare(target->error, target->db, statement,
-			       "SELECT name, sql, rowid, %d FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND "
-			       "tbl_name = %Q COLLATE NOCASE AND rowid > "
-			       "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
-			       "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND "
-			       "tbl_name = %Q COLLATE NOCASE AND NOT %d",
-			       is_temp, schema, table, schema, target->index, trigger_suffixes[IFS_AFTER_INSERT],
-			       table, is_temp);
+			   "SELECT name, sql, rowid, %d FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND "
+			   "tbl_name = %Q COLLATE NOCASE AND rowid > "
+			   "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
+			   "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND "
+			   "tbl_name = %Q COLLATE NOCASE AND NOT %d",
+			   is_temp, schema, table, schema, target->index, trigger_suffixes[IFS_AFTER_INSERT], table, is_temp);
 }
 
 /* The schema whose table a trigger names, or NULL; *n is the length of the token. */
@@ -521,12 +515,11 @@ static int is_on_ours(const struct ifs_trigger_target *target, sqlite3_stmt *tri
 	*ours = schema && ifs_token_names(schema, n, target->schema);
 	if (schema)
 		return SQLITE_OK;
-	rc = ifs_prepare(
-		target->error, target->db, &statement,
-		"SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND "
-		"name = %Q COLLATE NOCASE AND rowid < %lld), 'temp', (SELECT d.name FROM pragma_database_list AS d "
-		"JOIN pragma_table_list(%Q) AS t ON t.schema = d.name WHERE d.seq <> 1 ORDER BY d.seq LIMIT 1))",
-		target->schema, table, sqlite3_column_int64(trigger, TRIGGER_ROWID), table);
+	rc = ifs_prepare(target->error, target->db, &statement,
+			 "SELECT 1 WHERE %Q = iif(EXISTS(SELECT 1 FROM sqlite_temp_schema WHERE type = 'table' AND "
+			 "name = %Q COLLATE NOCASE AND rowid < %lld), 'temp', (SELECT d.name FROM pragma_database_list AS d "
+			 "JOIN pragma_table_list(%Q) AS t ON t.schema = d.name WHERE d.seq <> 1 ORDER BY d.seq LIMIT 1))",
+			 target->schema, table, sqlite3_column_int64(trigger, TRIGGER_ROWID), table);
 	if (rc)
 		return rc;
 	*ours = sqlite3_step(statement) == SQLITE_ROW;
@@ -539,12 +532,12 @@ static int refuse_trigger(const struct ifs_trigger_target *target, const char *t
 	const char *index = target->index;
 
 	return ifs_error_set(target->error, SQLITE_ERROR,
-				 "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the "
-				 "index: the trigger "
-				 "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s",
-				 index, is_always_first ? "temporary " : "", trigger, target->source->name, said,
-				 is_always_first ? "drop it, or make it a BEFORE trigger, then " : "", index, index,
-				 is_always_first ? "" : ", after which that of the index runs first");
+			     "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the "
+			     "index: the trigger "
+			     "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s",
+			     index, is_always_first ? "temporary " : "", trigger, target->source->name, said,
+			     is_always_first ? "drop it, or make it a BEFORE trigger, then " : "", index, index,
+			     is_always_first ? "" : ", after which that of the index runs first");
 }
 
 static int refuse_hiding(const struct ifs_trigger_target *target)
@@ -571,9 +564,9 @@ static int find_table(const struct ifs_trigger_target *target, struct ifs_base_t
 {
 	sqlite3_stmt *statement;
 	int failed, rc = ifs_prepare(target->error, target->db, &statement,
-					 "SELECT tbl_name, (SELECT name FROM pragma_table_info(tbl_name, %Q) WHERE pk > 0) "
-					 "FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'",
-					 target->schema, target->schema, target->index, trigger_suffixes[0]);
+				     "SELECT tbl_name, (SELECT name FROM pragma_table_info(tbl_name, %Q) WHERE pk > 0) "
+				     "FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'",
+				     target->schema, target->schema, target->index, trigger_suffixes[0]);
 
 	if (!rc && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 1) == SQLITE_TEXT) {
 		source->name = sqlite3_mprintf("%s", ifs_column_string(statement, 0));
@@ -614,9 +607,9 @@ static int find_tables(const struct ifs_trigger_target *target, bool *found)
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(target->error, target->db, &statement,
-				 "SELECT 1 FROM \"%w\".sqlite_schema AS l, \"%w\".sqlite_schema AS f "
-				 "WHERE l.type = 'table' AND l.name = '%q_log' AND f.type = 'table' AND f.name = '%q_front'",
-				 target->schema, target->schema, target->index, target->index);
+			     "SELECT 1 FROM \"%w\".sqlite_schema AS l, \"%w\".sqlite_schema AS f "
+			     "WHERE l.type = 'table' AND l.name = '%q_log' AND f.type = 'table' AND f.name = '%q_front'",
+			     target->schema, target->schema, target->index, target->index);
 
 	if (rc)
 		return rc;
@@ -626,7 +619,7 @@ static int find_tables(const struct ifs_trigger_target *target, bool *found)
 }
 
 int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
-		       struct ifs_base_table *source, struct ifs_error *error)
+			    struct ifs_base_table *source, struct ifs_error *error)
 {
 	struct ifs_trigger_target target = {
 		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
@@ -668,38 +661,40 @@ static sqlite3_int64 block_after(sqlite3_int64 rowid)
 }
 
 int ifs_triggers_raise_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			      struct ifs_error *error)
+			     struct ifs_error *error)
 {
 	sqlite3_int64 block = block_after(last_rowid);
 
-	return ifs_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block < %lld", schema, index,
-			       block, block);
+	return ifs_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block < %lld", schema, index, block,
+			   block);
 }
 
 int ifs_triggers_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			      struct ifs_error *error)
+			     struct ifs_error *error)
 {
 	sqlite3_int64 block = block_after(last_rowid);
 
-	return ifs_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block > %lld", schema, index,
-			       block, block);
+	return ifs_execute(error, db, "UPDATE \"%w\".\"%w_front\" SET block = %lld WHERE block > %lld", schema, index, block,
+			   block);
 }
 
 int ifs_triggers_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			     struct ifs_error *error)
+			    struct ifs_error *error)
 {
-	return ifs_execute(error, db,
-			       "DELETE FROM \"%w\".\"%w_front\"; INSERT INTO \"%w\".\"%w_front\" VALUES(%lld)", schema,
-			       index, schema, index, block_after(last_rowid));
+	return ifs_execute(error, db, "DELETE FROM \"%w\".\"%w_front\"; INSERT INTO \"%w\".\"%w_front\" VALUES(%lld)", schema,
+			   index, schema, index, block_after(last_rowid));
 }
 
 int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
-				const struct ifs_definition *definition, sqlite3_stmt **statement,
-				struct ifs_error *error)
+				   const struct ifs_definition *definition, sqlite3_stmt **statement, struct ifs_error *error)
 {
-	struct ifs_trigger_target target = { .db = db, .schema = schema, .index = index, .source = source,
-		.definition = definition,
-				       .error = error, .is_no_trigger = true };
+	struct ifs_trigger_target target = { .db = db,
+					     .schema = schema,
+					     .index = index,
+					     .source = source,
+					     .definition = definition,
+					     .error = error,
+					     .is_no_trigger = true };
 	int rc = log_minus_one(&target);
 
 	if (rc)
@@ -707,5 +702,5 @@ int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *
 	if (sqlite3_changes(db) == 0)
 		return ifs_prepare(error, db, statement, "DELETE FROM \"%w\".\"%w_log\"", schema, index);
 	return ifs_prepare(error, db, statement, "DELETE FROM \"%w\".\"%w_log\" WHERE seq <> %lld", schema, index,
-			       sqlite3_last_insert_rowid(db));
+			   sqlite3_last_insert_rowid(db));
 }

@@ -71,25 +71,24 @@ int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct
  * text that we would write today, they do not stand on one table, or there is no log or front. Release the source in any
  * case. */
 int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
-		       struct ifs_base_table *source, struct ifs_error *error);
+			    struct ifs_base_table *source, struct ifs_error *error);
 
 /* Puts the front, whatever there is of it, right behind the last row of the table. */
 int ifs_triggers_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			     struct ifs_error *error);
+			    struct ifs_error *error);
 
 /* Puts the front behind a rowid where it lies before: at any time, for the log then tells more. */
 int ifs_triggers_raise_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			      struct ifs_error *error);
+			     struct ifs_error *error);
 
 /* Puts it right behind the last row of the table, in the transaction that seals all rows. */
 int ifs_triggers_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
-			      struct ifs_error *error);
+			     struct ifs_error *error);
 
 /* Prepares the statement that empties the log once all of it is in the runs, but for the row with rowid -1, which is logged
  * again at once: so nothing but that statement is left to fail. */
 int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
-				const struct ifs_definition *definition, sqlite3_stmt **statement,
-				struct ifs_error *error);
+				   const struct ifs_definition *definition, sqlite3_stmt **statement, struct ifs_error *error);
 
 /* The table that the first trigger stands on, from sqlite3_mprintf(), whatever its text is: so a rebuild finds a table that was
  * renamed. NULL if there is none. */

@@ -17,10 +17,10 @@
 /* A bar on the terminal while an index is made. */
 
 struct ifs_progress {
-	const char *what;        /* "reading", "writing" */
+	const char *what; /* "reading", "writing" */
 	sqlite3_int64 n_done, n_all;
-	int n_percent;           /* last shown; -1: nothing yet */
-	bool is_on;              /* standard error is a terminal, and the work is worth a bar */
+	int n_percent; /* last shown; -1: nothing yet */
+	bool is_on;    /* standard error is a terminal, and the work is worth a bar */
 };
 
 enum { FEWEST_ROWS = 200000, WIDTH = 40 };
@@ -34,8 +34,7 @@ static bool progress_is_possible(void)
 /* Turns the bar on if standard error is a terminal and there are rows enough that one waits for them. */
 static void progress_start(struct ifs_progress *progress, sqlite3_int64 n_rows)
 {
-	*progress = (struct ifs_progress){ .n_percent = -1,
-					       .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
+	*progress = (struct ifs_progress){ .n_percent = -1, .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
 }
 
 /* Begins a stage at 0 of n_all, counts one, or takes the bar off the screen. */
@@ -80,14 +79,14 @@ static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
 }
 
 /* By its first number, or by what is declared where there is none. */
-static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *source, const char *column,
-			  bool *is_real, struct ifs_error *error)
+static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *source, const char *column, bool *is_real,
+			  struct ifs_error *error)
 {
 	const char *type = NULL;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1", column,
-				 index->schema, source->name, column);
+			     "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1", column,
+			     index->schema, source->name, column);
 
 	if (rc)
 		return rc;
@@ -104,12 +103,13 @@ static int look_at_column(const struct ifs_index *index, const struct ifs_base_t
 /* Fills in the fields of an index to be built. A column is one of integers until a real shows up, which its first number may
  * tell; one that is empty, and can hold no number but a real, is one of reals. */
 static int value_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
-			 const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
+			      const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
-	*fields = (struct iforest_node_schema){ .n_values = (uint8_t)definition->n_values, .squares = definition->squares,
-					   .duration_value = definition->duration_value };
+	*fields = (struct iforest_node_schema){ .n_values = (uint8_t)definition->n_values,
+						.squares = definition->squares,
+						.duration_value = definition->duration_value };
 	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
 		bool is_real = false;
 
@@ -122,7 +122,7 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 
 /* After a real has shown up among integers: the columns of reals are those that hold one. */
 static int value_types_widen(const struct ifs_index *index, const struct ifs_definition *definition,
-			const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
+			     const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
@@ -130,8 +130,8 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 		sqlite3_stmt *statement;
 
 		rc = ifs_prepare(error, index->db, &statement,
-				     "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
-				     source->name, definition->values[v].source);
+				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
+				 source->name, definition->values[v].source);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			fields->value_types[v] = IFOREST_FLOAT64;
 		if (!rc && (rc = sqlite3_finalize(statement)))
@@ -153,13 +153,13 @@ struct build {
 	struct ifs_error *error;
 	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
-	struct ifs_dictionary series;   /* all of the table, their ids in the order of their values */
+	struct ifs_dictionary series; /* all of the table, their ids in the order of their values */
 	struct ifs_temp_store temp_store;
 	struct iforest_run_sorter sort;
 	struct iforest_run_writer *builder;
 	struct ifs_row_decoder rows;
 	struct ifs_progress progress;
-	sqlite3_int64 n_rows;               /* for the progress */
+	sqlite3_int64 n_rows; /* for the progress */
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;
 	sqlite3_int64 last_rowid;
@@ -172,9 +172,9 @@ static int build_error(struct build *build, enum iforest_status status)
 
 	if (status && (build->temp_store.rc || fault))
 		return ifs_error_set(build->error, build->temp_store.rc ? build->temp_store.rc : SQLITE_IOERR,
-					 "%s: the temporary file in which rows are sorted: %s; name a folder with room in the "
-					 "environment variable SQLITE_TMPDIR, or sort in memory: PRAGMA temp_store = MEMORY",
-					 build->index->name, fault ? fault : sqlite3_errstr(build->temp_store.rc));
+				     "%s: the temporary file in which rows are sorted: %s; name a folder with room in the "
+				     "environment variable SQLITE_TMPDIR, or sort in memory: PRAGMA temp_store = MEMORY",
+				     build->index->name, fault ? fault : sqlite3_errstr(build->temp_store.rc));
 	return ifs_snapshot_error(build->index, build->index->snapshot, status, build->error);
 }
 
@@ -231,9 +231,9 @@ static int find_series(void *context, const struct iforest_series_key *key, uint
 
 	if (!series)
 		return ifs_error_set(build->error, SQLITE_ERROR,
-					 "%s: \"%s\" gives other values when it is read again: its indexes are damaged "
-					 "(PRAGMA integrity_check; REINDEX), or a by column is generated at random",
-					 build->index->name, build->source->name);
+				     "%s: \"%s\" gives other values when it is read again: its indexes are damaged "
+				     "(PRAGMA integrity_check; REINDEX), or a by column is generated at random",
+				     build->index->name, build->source->name);
 	*id = series->id;
 	return SQLITE_OK;
 }
@@ -359,8 +359,7 @@ static void show_read_page(void *progress, uint64_t n_read, uint64_t n_pages)
 
 static int write_run(struct build *build, struct iforest_run *run)
 {
-	int rc = build_error(build, iforest_manifest_init(&build->manifest, &ifs_alloc, &build->fields,
-							 IFS_SQLITE_PAGE_BYTES));
+	int rc = build_error(build, iforest_manifest_init(&build->manifest, &ifs_alloc, &build->fields, IFS_SQLITE_PAGE_BYTES));
 
 	if (rc)
 		return rc;
@@ -375,7 +374,7 @@ static int forget_series(struct build *build, struct ifs_error *error)
 {
 	build->next_series = build->first_series;
 	return ifs_execute(error, build->index->db, "DELETE FROM \"%w\".\"%w_series\" WHERE id >= %u", build->index->schema,
-			       build->index->name, build->first_series);
+			   build->index->name, build->first_series);
 }
 
 static int publish(struct build *build, const struct iforest_run *run)
@@ -384,7 +383,7 @@ static int publish(struct build *build, const struct iforest_run *run)
 	struct iforest_edit edit = { .added = run->n_leaves ? run : NULL };
 
 	if (ifs_host_bytes_set(manifest, &(struct ifs_host_bytes){ build->first_series, build->next_series,
-				   build->series_checksum, build->last_rowid }))
+								   build->series_checksum, build->last_rowid }))
 		return ifs_error_set(build->error, SQLITE_NOMEM, "");
 	return build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
@@ -410,10 +409,10 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 	struct ifs_error ignored = { .rc = SQLITE_OK };
 	sqlite3_stmt *statement = NULL;
 	int rc = ifs_execute(build->error, index->db,
-				 "DELETE FROM \"%w\".\"%w_page\" WHERE id <> 0 AND id NOT BETWEEN %lld AND %lld;"
-				 "DELETE FROM \"%w\".\"%w_series\" WHERE id < %u OR id >= %u",
-				 schema, name, first_page, run->n_leaves ? first_page + UINT32_MAX : first_page - 1, schema,
-				 name, build->first_series, build->next_series);
+			     "DELETE FROM \"%w\".\"%w_page\" WHERE id <> 0 AND id NOT BETWEEN %lld AND %lld;"
+			     "DELETE FROM \"%w\".\"%w_series\" WHERE id < %u OR id >= %u",
+			     schema, name, first_page, run->n_leaves ? first_page + UINT32_MAX : first_page - 1, schema, name,
+			     build->first_series, build->next_series);
 
 	if (build->definition->sync != IFS_SYNC_LOG)
 		return rc;
@@ -423,7 +422,7 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 		rc = ifs_triggers_make_front(index->db, schema, name, build->last_rowid, build->error);
 	if (!rc)
 		rc = ifs_triggers_prepare_log_reset(index->db, schema, name, build->source, build->definition, &statement,
-						 build->error);
+						    build->error);
 	if (!rc && ifs_step_to_end(statement) != SQLITE_DONE)
 		rc = ifs_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
 	sqlite3_finalize(statement);
@@ -441,9 +440,9 @@ static int start(struct build *build)
 	sqlite3_stmt *statement;
 	sqlite3_int64 last_series = -1;
 	int rc = ifs_prepare(build->error, index->db, &statement,
-				 "SELECT (SELECT max(id) FROM \"%w\".\"%w_series\"), %s(SELECT count(*) FROM \"%w\".\"%w\")",
-				 index->schema, index->name, progress_is_possible() ? "" : "0 AND ", index->schema,
-				 build->source->name);
+			     "SELECT (SELECT max(id) FROM \"%w\".\"%w_series\"), %s(SELECT count(*) FROM \"%w\".\"%w\")",
+			     index->schema, index->name, progress_is_possible() ? "" : "0 AND ", index->schema,
+			     build->source->name);
 
 	if (rc)
 		return rc;
@@ -464,8 +463,8 @@ static int start(struct build *build)
 	return rc;
 }
 
-int ifs_build(struct ifs_index *index, const struct ifs_definition *definition,
-		  const struct ifs_base_table *source, struct ifs_error *error)
+int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *source,
+	      struct ifs_error *error)
 {
 	struct build build = {
 		.index = index, .definition = definition, .source = source, .error = error, .last_rowid = INT64_MIN
@@ -473,10 +472,16 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition,
 	struct iforest_run run = { .n_leaves = 0 };
 	int rc;
 
-	build.rows = (struct ifs_row_decoder){
-		.db = index->db, .schema = index->schema, .definition = definition, .source = source, .fields = &build.fields,
-		.error = error, .may_widen = true, .context = &build,
-		.key.alloc = &ifs_alloc, .previous_key.alloc = &ifs_alloc };
+	build.rows = (struct ifs_row_decoder){ .db = index->db,
+					       .schema = index->schema,
+					       .definition = definition,
+					       .source = source,
+					       .fields = &build.fields,
+					       .error = error,
+					       .may_widen = true,
+					       .context = &build,
+					       .key.alloc = &ifs_alloc,
+					       .previous_key.alloc = &ifs_alloc };
 	build.series.n_by = definition->n_by;
 	build.builder = sqlite3_malloc64(sizeof *build.builder);
 	rc = build.builder ? start(&build) : ifs_error_set(error, SQLITE_NOMEM, "");

@@ -14,10 +14,10 @@ enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
 struct compaction {
 	struct ifs_index *index;
 	struct ifs_error *error;
-	struct ifs_snapshot *snapshot;   /* what is pending, and the state before */
-	struct iforest_manifest manifest;    /* to be changed */
+	struct ifs_snapshot *snapshot;	  /* what is pending, and the state before */
+	struct iforest_manifest manifest; /* to be changed */
 	sqlite3_stmt *put_series;
-	uint32_t fan_in;                     /* runs of a size that are merged */
+	uint32_t fan_in; /* runs of a size that are merged */
 };
 
 static int upkeep_error(struct compaction *compaction, enum iforest_status status)
@@ -50,8 +50,8 @@ static void end(struct compaction *compaction)
 
 /* ---- sealing ---- */
 
-static enum iforest_status copy_page(struct ifs_delta *delta, const struct iforest_store *store,
-				     const struct iforest_run *run, uint64_t index)
+static enum iforest_status copy_page(struct ifs_delta *delta, const struct iforest_store *store, const struct iforest_run *run,
+				     uint64_t index)
 {
 	struct iforest_pager *memory = &delta->memory.pager;
 	struct iforest_page page;
@@ -103,7 +103,7 @@ static int write_series(struct compaction *compaction)
 		if (series->id < host.end_of_series)
 			continue;
 		rc = ifs_index_put_series(compaction->index, &compaction->put_series, series->id, series->key, series->n_bytes,
-					      compaction->error);
+					  compaction->error);
 		host.series_checksum += iforest_series_key_checksum(series->id, series->key, series->n_bytes);
 	}
 	if (rc)
@@ -144,11 +144,11 @@ static int prepare_log(struct compaction *compaction, sqlite3_stmt **statement)
 
 	if (!has_log(compaction))
 		return SQLITE_OK;
-	rc = ifs_triggers_raise_front(index->db, index->schema, index->name,
-				      compaction->snapshot->delta.last_rowid, compaction->error);
+	rc = ifs_triggers_raise_front(index->db, index->schema, index->name, compaction->snapshot->delta.last_rowid,
+				      compaction->error);
 	if (!rc)
 		rc = ifs_triggers_prepare_log_reset(index->db, index->schema, index->name, &index->source, &index->definition,
-						 statement, compaction->error);
+						    statement, compaction->error);
 	return rc;
 }
 
@@ -181,7 +181,7 @@ static int empty_log(struct compaction *compaction, sqlite3_stmt *statement, str
 
 	if (rc == SQLITE_DONE)
 		return ifs_triggers_lower_front(index->db, index->schema, index->name, compaction->snapshot->delta.last_rowid,
-						 compaction->error);
+						compaction->error);
 	ifs_error_from_db(compaction->error, index->db, rc);
 	if (take_back(compaction, run) == IFOREST_OK)
 		drop_run(compaction, run);
@@ -232,8 +232,10 @@ static void describe_runs(const struct compaction *compaction, struct iforest_me
 		bool is_known = compaction->index->definition.n_by == 0 && !first.time_is_null && !last.time_is_null;
 
 		candidates[r] = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
-			.n_rows = iforest_node_rows(run->root), .n_dead = iforest_node_dead(run->root),
-			.low = is_known ? first.time : INT64_MIN, .high = is_known ? last.time : INT64_MAX };
+								  .n_rows = iforest_node_rows(run->root),
+								  .n_dead = iforest_node_dead(run->root),
+								  .low = is_known ? first.time : INT64_MIN,
+								  .high = is_known ? last.time : INT64_MAX };
 	}
 }
 

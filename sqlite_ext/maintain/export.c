@@ -84,8 +84,9 @@ static int make_rollup(struct ifs_index *index, const struct ifs_definition *def
 static int make_levels(struct ifs_index *index, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db,
-			       "CREATE TABLE \"%w\".\"%w_levels\"(bucket_level INTEGER PRIMARY KEY, bucket_width INTEGER,"
-			       " interval_from INTEGER, interval_to INTEGER)", index->schema, index->name);
+			   "CREATE TABLE \"%w\".\"%w_levels\"(bucket_level INTEGER PRIMARY KEY, bucket_width INTEGER,"
+			   " interval_from INTEGER, interval_to INTEGER)",
+			   index->schema, index->name);
 }
 
 /* A level is chosen first, then its buckets: CROSS JOIN keeps that order. */
@@ -110,8 +111,7 @@ static int make_view(struct ifs_index *index, const struct ifs_definition *defin
 	return execute_text(index, text, error);
 }
 
-static int check_names(const struct ifs_index *index, const struct ifs_definition *definition,
-		       struct ifs_error *error)
+static int check_names(const struct ifs_index *index, const struct ifs_definition *definition, struct ifs_error *error)
 {
 	static const char *const names[] = { "bucket_level", "bucket_width", "interval_from", "interval_to" };
 
@@ -119,11 +119,11 @@ static int check_names(const struct ifs_index *index, const struct ifs_definitio
 		for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
 			if (sqlite3_stricmp(definition->by[b].name, names[i]) == 0)
 				return ifs_error_set(error, SQLITE_ERROR,
-							 "%s: by column \"%s\" has the name of a column of the export; give it "
-							 "another one in the index: "
-							 "by=(\"%w\" AS \"%w_\")",
-							 index->name, definition->by[b].name, definition->by[b].source,
-							 definition->by[b].name);
+						     "%s: by column \"%s\" has the name of a column of the export; give it "
+						     "another one in the index: "
+						     "by=(\"%w\" AS \"%w_\")",
+						     index->name, definition->by[b].name, definition->by[b].source,
+						     definition->by[b].name);
 	return SQLITE_OK;
 }
 
@@ -131,8 +131,8 @@ static int is_there(struct ifs_index *index, const char *name, const char *suffi
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = '%q_%q' COLLATE NOCASE", index->schema, name,
-				 suffix);
+			     "SELECT 1 FROM \"%w\".sqlite_schema WHERE name = '%q_%q' COLLATE NOCASE", index->schema, name,
+			     suffix);
 
 	if (rc)
 		return rc;
@@ -146,8 +146,8 @@ static int has_type(struct ifs_index *index, const char *value, const char *type
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT 1 FROM pragma_table_info('%q_rollup', %Q) WHERE name = 'sum_%q' AND type = %Q",
-				 index->name, index->schema, value, type);
+			     "SELECT 1 FROM pragma_table_info('%q_rollup', %Q) WHERE name = 'sum_%q' AND type = %Q",
+			     index->name, index->schema, value, type);
 
 	if (rc)
 		return rc;
@@ -175,8 +175,7 @@ static int change_type(struct ifs_index *index, const char *value, const char *t
 }
 
 /* Makes x_rollup, or sees to it that its columns are of the types that they would be made with. */
-static int see_to_rollup(struct ifs_index *index, const struct ifs_definition *definition, bool *found,
-			 struct ifs_error *error)
+static int see_to_rollup(struct ifs_index *index, const struct ifs_definition *definition, bool *found, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = NULL;
 	bool was_found = found[ROLLUP];
@@ -202,15 +201,15 @@ static int see_to_rollup(struct ifs_index *index, const struct ifs_definition *d
 static int is_taken(struct ifs_index *index, const char *name, const char *suffix, struct ifs_error *error)
 {
 	return ifs_error_set(error, SQLITE_ERROR,
-				 "%s: there is already something named \"%s_%s\", which the export is to be called; drop or "
-				 "rename it, or give the index another name",
-				 index->name, name, suffix);
+			     "%s: there is already something named \"%s_%s\", which the export is to be called; drop or "
+			     "rename it, or give the index another name",
+			     index->name, name, suffix);
 }
 
 /* Makes those that are not there. *is_complete: all were. Unless they are ours, one that is there is an error; so is a by
  * column that has the name of another column. */
 static int export_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool are_ours,
-			       bool *is_complete, struct ifs_error *error)
+			      bool *is_complete, struct ifs_error *error)
 {
 	bool found[N_TABLES] = { false };
 	int rc = check_names(index, definition, error);
@@ -235,7 +234,7 @@ static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error 
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement, "SELECT count(*) FROM \"%w\".\"%w_levels\"", index->schema,
-				 index->name);
+			     index->name);
 
 	if (rc)
 		return rc;
@@ -251,21 +250,21 @@ static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error 
 static int export_put_levels(struct ifs_index *index, int64_t width, int n, struct ifs_error *error)
 {
 	int rc = ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level >= %d", index->schema,
-				 index->name, n);
+			     index->name, n);
 
 	/* any interval has one level: the finest goes on to all below, the widest to all above */
 	for (int level = 0; level < n && !rc; level++)
 		rc = ifs_execute(error, index->db, "INSERT INTO \"%w\".\"%w_levels\" VALUES(%d, %lld, %lld, %lld)",
-				     index->schema, index->name, level, (sqlite3_int64)(width << level),
-				     (sqlite3_int64)(level ? width << level : INT64_MIN),
-				     (sqlite3_int64)(level + 1 < n ? width << (level + 1) : INT64_MAX));
+				 index->schema, index->name, level, (sqlite3_int64)(width << level),
+				 (sqlite3_int64)(level ? width << level : INT64_MIN),
+				 (sqlite3_int64)(level + 1 < n ? width << (level + 1) : INT64_MAX));
 	return rc;
 }
 
 /* Replaces the rows of a level whose buckets start in [start, *end), or from start on where end is NULL, by what the index
  * says. Both are bounds of buckets of that width, or the ends of int64. */
 static int export_fill(struct ifs_index *index, const struct ifs_definition *definition, int level, int64_t width,
-			int64_t start, const int64_t *end, struct ifs_error *error)
+		       int64_t start, const int64_t *end, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
 	sqlite3_str *text = sqlite3_str_new(index->db);
@@ -294,12 +293,13 @@ static int export_drop_tables(struct ifs_index *index, struct ifs_error *error)
 	const char *schema = index->schema, *name = index->name;
 
 	return ifs_execute(error, index->db,
-			       "DROP VIEW IF EXISTS \"%w\".\"%w_export\";DROP TABLE IF EXISTS \"%w\".\"%w_rollup\";"
-			       "DROP TABLE IF EXISTS \"%w\".\"%w_levels\"", schema, name, schema, name, schema, name);
+			   "DROP VIEW IF EXISTS \"%w\".\"%w_export\";DROP TABLE IF EXISTS \"%w\".\"%w_rollup\";"
+			   "DROP TABLE IF EXISTS \"%w\".\"%w_levels\"",
+			   schema, name, schema, name, schema, name);
 }
 
 static int export_rename_tables(struct ifs_index *index, const struct ifs_definition *definition, const char *new_name,
-				 struct ifs_error *error)
+				struct ifs_error *error)
 {
 	bool found[N_TABLES] = { false }, is_new_there;
 	int rc = SQLITE_OK;
@@ -315,8 +315,8 @@ static int export_rename_tables(struct ifs_index *index, const struct ifs_defini
 		rc = ifs_execute(error, index->db, "DROP VIEW \"%w\".\"%w_export\"", index->schema, index->name);
 	for (int t = 0; t < VIEW && !rc; t++)
 		if (found[t])
-			rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%w\" RENAME TO \"%w_%w\"",
-					     index->schema, index->name, suffixes[t], new_name, suffixes[t]);
+			rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%w\" RENAME TO \"%w_%w\"", index->schema,
+					 index->name, suffixes[t], new_name, suffixes[t]);
 	return rc || !found[VIEW] ? rc : make_view(index, definition, new_name, error);
 }
 
@@ -329,16 +329,17 @@ struct state {
 };
 
 /* An export at work. */
-struct export {
+struct export
+{
 	struct ifs_index *index;
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
-	struct state state;          /* as it was before */
+	struct state state; /* as it was before */
 	int64_t width;
 	int n_levels, n_levels_before;
-	bool is_full;                /* all buckets are made anew */
+	bool is_full; /* all buckets are made anew */
 	bool has_times;
-	int64_t first, last;         /* times of the index */
+	int64_t first, last; /* times of the index */
 };
 
 /* ---- what is known of the last one ---- */
@@ -349,7 +350,7 @@ static int read_state(struct ifs_index *index, struct state *state, struct ifs_e
 	int64_t *values[] = { &state->width, &state->until, &state->from, &state->to };
 	sqlite3_stmt *statement;
 	int n = 0, rc = ifs_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = ?1",
-					index->schema, index->name);
+				    index->schema, index->name);
 
 	for (int i = 0; i < 4 && !rc; i++) {
 		sqlite3_bind_text(statement, 1, names[i], -1, SQLITE_STATIC);
@@ -369,11 +370,11 @@ static int read_state(struct ifs_index *index, struct state *state, struct ifs_e
 static int write_state(struct ifs_index *index, const struct state *state, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db,
-			       "REPLACE INTO \"%w\".\"%w_config\" VALUES('export width', %lld), ('export until', %lld), "
-			       "('export from', %lld), "
-			       "('export to', %lld)",
-			       index->schema, index->name, (sqlite3_int64)state->width, (sqlite3_int64)state->until,
-			       (sqlite3_int64)state->from, (sqlite3_int64)state->to);
+			   "REPLACE INTO \"%w\".\"%w_config\" VALUES('export width', %lld), ('export until', %lld), "
+			   "('export from', %lld), "
+			   "('export to', %lld)",
+			   index->schema, index->name, (sqlite3_int64)state->width, (sqlite3_int64)state->until,
+			   (sqlite3_int64)state->from, (sqlite3_int64)state->to);
 }
 
 static void touch(struct state *state, const struct ifs_delta *delta)
@@ -431,7 +432,7 @@ static int read_extent(struct export *export)
 	const struct ifs_index *index = export->index;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(export->error, index->db, &statement, "SELECT min(first_ts), max(last_ts) FROM \"%w\".\"%w\"",
-				 index->schema, index->name);
+			     index->schema, index->name);
 
 	if (rc)
 		return rc;
@@ -447,7 +448,7 @@ static int read_extent(struct export *export)
 /* Up to the first level whose buckets are wider than all times are apart. */
 static int count_levels(const struct export *export)
 {
-	uint64_t extent = export->has_times ? (uint64_t)export->last - (uint64_t)export->first : 0;
+	uint64_t extent = export->has_times ? (uint64_t) export->last - (uint64_t) export->first : 0;
 	int n = 1;
 
 	for (int64_t width = export->width; (uint64_t)width <= extent && width <= INT64_MAX / 2; width *= 2)
@@ -468,7 +469,7 @@ static int refresh_range(struct export *export, int level, int64_t from, int64_t
 	start = iforest_bucket_start(&bucketing, first);
 	end = iforest_bucket_end(&bucketing, last, &after_all);
 	return export_fill(export->index, export->definition, level, bucketing.step, start, after_all ? NULL : &end,
-				   export->error);
+			   export->error);
 }
 
 static int refresh_level(struct export *export, int level)
@@ -498,9 +499,9 @@ static int choose_width(struct export *export, sqlite3_value *step)
 		export->width = export->state.width;
 	} else {
 		return ifs_error_set(export->error, SQLITE_ERROR,
-					 "%s: the first export needs the width of its finest buckets: INSERT INTO "
-					 "\"%w\"(\"%w\", step) VALUES('export', ...)",
-					 name, name, name);
+				     "%s: the first export needs the width of its finest buckets: INSERT INTO "
+				     "\"%w\"(\"%w\", step) VALUES('export', ...)",
+				     name, name, name);
 	}
 	return SQLITE_OK;
 }
@@ -511,8 +512,7 @@ static int begin(struct export *export)
 {
 	struct state unfinished = { .width = export->width, .until = INT64_MAX, .from = INT64_MIN, .to = INT64_MAX };
 	bool is_complete = false;
-	int rc = export_make_tables(export->index, export->definition, export->state.exists, &is_complete,
-					    export->error);
+	int rc = export_make_tables(export->index, export->definition, export->state.exists, &is_complete, export->error);
 
 	export->is_full =
 		!export->state.exists || !is_complete || export->width != export->state.width || is_all_touched(&export->state);
@@ -532,8 +532,7 @@ static int finish(struct export *export)
 	return rc ? rc : write_state(export->index, &state, export->error);
 }
 
-int ifs_export(struct ifs_index *index, const struct ifs_definition *definition, sqlite3_value *step,
-		   struct ifs_error *error)
+int ifs_export(struct ifs_index *index, const struct ifs_definition *definition, sqlite3_value *step, struct ifs_error *error)
 {
 	struct export export = { .index = index, .definition = definition, .error = error };
 	int rc = read_state(index, &export.state, error);
@@ -573,7 +572,7 @@ int ifs_export_drop(struct ifs_index *index, struct ifs_error *error)
 }
 
 int ifs_export_rename(struct ifs_index *index, const struct ifs_definition *definition, const char *new_name,
-			  struct ifs_error *error)
+		      struct ifs_error *error)
 {
 	struct state state = { .exists = false };
 	int rc = find(index, &state, error);

@@ -18,8 +18,7 @@
  * finest buckets, NULL for the one they have. Where that is another one, or the index was rebuilt, all is made anew; otherwise
  * the buckets in which something changed, and those from the latest one on.
  * On error within a transaction the view is empty, or as it was, and the next export makes all anew. */
-int ifs_export(struct ifs_index *index, const struct ifs_definition *definition, sqlite3_value *step,
-		   struct ifs_error *error);
+int ifs_export(struct ifs_index *index, const struct ifs_definition *definition, sqlite3_value *step, struct ifs_error *error);
 
 /* To be called before what is pending is published: notes which times it touches. */
 int ifs_export_note(struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error);
@@ -30,6 +29,6 @@ int ifs_export_note_all(struct ifs_index *index, struct ifs_error *error);
 /* Removes the tables; gives them the index's new name, before its own tables get it. Nothing where there is no export. */
 int ifs_export_drop(struct ifs_index *index, struct ifs_error *error);
 int ifs_export_rename(struct ifs_index *index, const struct ifs_definition *definition, const char *new_name,
-			  struct ifs_error *error);
+		      struct ifs_error *error);
 
 #endif

@@ -17,7 +17,7 @@ struct verification {
 	struct ifs_snapshot *snapshot;
 	struct ifs_error *error;
 	struct tally stored, request;
-	uint64_t n_surplus;            /* entries of the runs whose rows are pending, and that answers would not leave out */
+	uint64_t n_surplus; /* entries of the runs whose rows are pending, and that answers would not leave out */
 };
 
 /* 0.0 and -0.0 are equal, so that the triggers tell of no change. */
@@ -107,8 +107,7 @@ static int add_runs(struct verification *verification)
 static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	const struct verification *verification = context;
-	const struct ifs_series *series =
-		ifs_dictionary_find(&verification->snapshot->dictionary, key->bytes, key->n_bytes);
+	const struct ifs_series *series = ifs_dictionary_find(&verification->snapshot->dictionary, key->bytes, key->n_bytes);
 
 	*id = series ? series->id : UINT32_MAX;
 	return SQLITE_OK;
@@ -125,8 +124,8 @@ static int prepare_table(struct verification *verification, const struct ifs_bas
 	ifs_row_decoder_append_columns(&index->definition, source, "s", sql);
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, source->name);
 	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_prepare(verification->error, index->db, statement, "%s", text) :
-		    ifs_error_set(verification->error, SQLITE_NOMEM, "");
+	rc = text ? ifs_prepare(verification->error, index->db, statement, "%s", text)
+		  : ifs_error_set(verification->error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
@@ -135,10 +134,16 @@ static int add_table(struct verification *verification, const struct ifs_base_ta
 {
 	struct ifs_index *index = verification->index;
 	const struct iforest_node_schema *fields = &verification->snapshot->manifest.fields;
-	struct ifs_row_decoder rows = {
-		.db = index->db, .schema = index->schema, .definition = &index->definition, .source = source, .fields = fields,
-		.error = verification->error, .series_of = find_series, .context = verification,
-		.key.alloc = &ifs_alloc, .previous_key.alloc = &ifs_alloc };
+	struct ifs_row_decoder rows = { .db = index->db,
+					.schema = index->schema,
+					.definition = &index->definition,
+					.source = source,
+					.fields = fields,
+					.error = verification->error,
+					.series_of = find_series,
+					.context = verification,
+					.key.alloc = &ifs_alloc,
+					.previous_key.alloc = &ifs_alloc };
 	struct iforest_entry entry;
 	sqlite3_stmt *statement = NULL;
 	int failed, rc = prepare_table(verification, source, &statement);
@@ -160,12 +165,11 @@ static int differs(struct verification *verification, const char *table)
 	struct ifs_index *index = verification->index;
 
 	return ifs_error_set(verification->error, SQLITE_CORRUPT_VTAB,
-				 "%s: holds other rows than the table \"%s\" (%lld and %lld rows that are not pending, %lld "
-				 "old ones of rows that are); run "
-				 "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
-				 index->name, table, (sqlite3_int64)verification->stored.n,
-				 (sqlite3_int64)verification->request.n, (sqlite3_int64)verification->n_surplus, index->name,
-				 index->name);
+			     "%s: holds other rows than the table \"%s\" (%lld and %lld rows that are not pending, %lld "
+			     "old ones of rows that are); run "
+			     "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+			     index->name, table, (sqlite3_int64)verification->stored.n, (sqlite3_int64)verification->request.n,
+			     (sqlite3_int64)verification->n_surplus, index->name, index->name);
 }
 
 static int compare(struct verification *verification)
@@ -200,10 +204,10 @@ int ifs_verify(struct ifs_index *index, bool with_table, struct ifs_error *error
 	rc = ifs_snapshot_open_unguarded(index, &verification.snapshot, error);
 	if (!rc)
 		rc = ifs_snapshot_error(index, verification.snapshot,
-					 iforest_check(&index->store, &verification.snapshot->manifest, &result), error);
+					iforest_check(&index->store, &verification.snapshot->manifest, &result), error);
 	if (!rc)
 		rc = ifs_snapshot_error(index, verification.snapshot,
-					 ifs_sidecars_check(index, &verification.snapshot->manifest), error);
+					ifs_sidecars_check(index, &verification.snapshot->manifest), error);
 	ifs_snapshot_release(verification.snapshot);
 	verification.snapshot = NULL;
 	if (rc || !with_table)

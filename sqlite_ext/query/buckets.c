@@ -21,14 +21,14 @@ static int64_t bucket_list_bucket(const struct ifs_bucket_list *list, const stru
 }
 
 static struct iforest_aggregate *bucket_list_aggregate(const struct ifs_bucket_list *list,
-							const struct iforest_node_schema *fields, size_t i)
+						       const struct iforest_node_schema *fields, size_t i)
 {
 	return (struct iforest_aggregate *)(void *)(list->items + i * item_bytes(fields) + sizeof(int64_t));
 }
 
 /* Appends a bucket, greater than those before. Returns IFOREST_NO_MEMORY and leaves the list as it was. */
 static enum iforest_status bucket_list_append(struct ifs_bucket_list *list, const struct iforest_node_schema *fields,
-					       int64_t bucket, const struct iforest_aggregate *aggregate)
+					      int64_t bucket, const struct iforest_aggregate *aggregate)
 {
 	if (list->n == list->n_reserved) {
 		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 16;
@@ -49,15 +49,15 @@ static void bucket_list_release(struct ifs_bucket_list *list);
 
 /* into = into + from; from is empty afterwards. On IFOREST_NO_MEMORY both are empty. */
 static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struct ifs_bucket_list *from,
-					      const struct iforest_node_schema *fields)
+					     const struct iforest_node_schema *fields)
 {
 	struct ifs_bucket_list merged = { .items = NULL };
 	enum iforest_status status = IFOREST_OK;
 	size_t i = 0, k = 0;
 
 	while (!status && (i < into->n || k < from->n)) {
-		bool is_first = k == from->n || (i < into->n && bucket_list_bucket(into, fields, i) <=
-								bucket_list_bucket(from, fields, k));
+		bool is_first = k == from->n ||
+				(i < into->n && bucket_list_bucket(into, fields, i) <= bucket_list_bucket(from, fields, k));
 		const struct ifs_bucket_list *list = is_first ? into : from;
 		size_t at = is_first ? i++ : k++;
 		int64_t bucket = bucket_list_bucket(list, fields, at);
@@ -67,8 +67,7 @@ static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struc
 						  bucket_list_aggregate(list, fields, at), fields->value_types,
 						  fields->n_values);
 		else
-			status = bucket_list_append(&merged, fields, bucket,
-							    bucket_list_aggregate(list, fields, at));
+			status = bucket_list_append(&merged, fields, bucket, bucket_list_aggregate(list, fields, at));
 	}
 	bucket_list_release(into);
 	bucket_list_release(from);
@@ -90,8 +89,8 @@ static void bucket_list_release(struct ifs_bucket_list *list)
  * have not must be asked for there. Ends with fill_release(), which does nothing where memory is all zero.
  * Errors  IFOREST_NO_MEMORY. */
 static enum iforest_status fill_start(struct ifs_fill *carry, enum ifs_fill_mode fill, uint32_t request,
-					const struct iforest_scan *beside, struct iforest_store *joined,
-					const struct iforest_manifest *joined_manifest)
+				      const struct iforest_scan *beside, struct iforest_store *joined,
+				      const struct iforest_manifest *joined_manifest)
 {
 	enum iforest_status status = iforest_scan_init(&carry->scan, beside->store, beside->manifest);
 
@@ -117,8 +116,8 @@ static void fill_next_group(struct ifs_fill *carry)
 }
 
 /* The last rows before a time, or the first at or after it, that have values of `columns` (bits), into rows[v]. */
-static enum iforest_status look(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
-				int64_t time, bool is_before, uint32_t columns, struct iforest_extreme *rows)
+static enum iforest_status look(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n, int64_t time,
+				bool is_before, uint32_t columns, struct iforest_extreme *rows)
 {
 	const struct iforest_node_schema *fields = &carry->scan.manifest->fields;
 	struct iforest_scan *scan = &carry->scan;
@@ -130,8 +129,9 @@ static enum iforest_status look(struct ifs_fill *carry, const struct ifs_series 
 	scan->bucketing =
 		(struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 					    .window = { .has_t0 = !is_before, .has_t1 = is_before, .t0 = time, .t1 = time } };
-	scan->request = (struct iforest_request){ .lasts = is_before ? columns : 0, .firsts = is_before ? 0 : columns,
-						.filter = scan->request.filter };
+	scan->request = (struct iforest_request){ .lasts = is_before ? columns : 0,
+						  .firsts = is_before ? 0 : columns,
+						  .filter = scan->request.filter };
 	for (unsigned v = 0; v < fields->n_values; v++)
 		if (columns >> v & 1)
 			rows[v] = (struct iforest_extreme){ .is_set = false };
@@ -161,8 +161,8 @@ static double line(const struct iforest_extreme *a, const struct iforest_extreme
 		return a->value.real * ((double)(width - part) / (double)width) +
 		       b->value.real * ((double)part / (double)width);
 	falls = b->value.integer < a->value.integer;
-	rise = falls ? (uint64_t)a->value.integer - (uint64_t)b->value.integer :
-		       (uint64_t)b->value.integer - (uint64_t)a->value.integer;
+	rise = falls ? (uint64_t)a->value.integer - (uint64_t)b->value.integer
+		     : (uint64_t)b->value.integer - (uint64_t)a->value.integer;
 	product = (iforest_uint128)rise * part;
 	whole = (iforest_int128)(product / width);
 	rise = (uint64_t)(product % width);
@@ -174,8 +174,8 @@ static double line(const struct iforest_extreme *a, const struct iforest_extreme
  * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all.
  * Errors  as iforest_cursor_seek(). */
 static enum iforest_status fill_bucket(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
-					 const struct iforest_bucketing *bucketing, int64_t bucket,
-					 const struct iforest_aggregate *aggregate)
+				       const struct iforest_bucketing *bucketing, int64_t bucket,
+				       const struct iforest_aggregate *aggregate)
 {
 	const struct iforest_node_schema *fields = &carry->scan.manifest->fields;
 	const struct iforest_window *window = &bucketing->window;
@@ -264,8 +264,7 @@ static void sort_between(const struct ifs_bucket_query *query, const struct ifs_
 
 static int sort_members(struct ifs_bucket_query *query, struct ifs_error *error)
 {
-	const struct ifs_series **scratch =
-		sqlite3_malloc64((query->n_members + (size_t)1) * sizeof(struct ifs_series *));
+	const struct ifs_series **scratch = sqlite3_malloc64((query->n_members + (size_t)1) * sizeof(struct ifs_series *));
 
 	if (!scratch)
 		return ifs_error_set(error, SQLITE_NOMEM, "");
@@ -290,7 +289,7 @@ static int choose_among(const struct ifs_bucket_query *query, const struct ifs_p
 			memset(*is_chosen, true, dictionary->n_series);
 		}
 		ifs_series_filter_in_list((const struct ifs_series *const *)dictionary->series, dictionary->n_series,
-				     query->kept[plan->conditions[c].by], argv[c], *is_chosen, error);
+					  query->kept[plan->conditions[c].by], argv[c], *is_chosen, error);
 	}
 	if (error->rc) {
 		sqlite3_free(*is_chosen);
@@ -404,7 +403,7 @@ static int make_sketch(struct ifs_bucket_query *query, unsigned v, struct ifs_er
 }
 
 int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
-			 struct ifs_error *error)
+			    struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
@@ -449,7 +448,7 @@ static int limit_fill(struct ifs_bucket_query *query, const struct iforest_bucke
 	query->n_to_fill = (uint64_t)last - (uint64_t)query->first_filled + 1;
 	if (query->n_to_fill > IFS_MAX_FILLED)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: %s more than %d buckets", query->name,
-					 query->is_counter ? "the window has" : "fill would give", IFS_MAX_FILLED);
+				     query->is_counter ? "the window has" : "fill would give", IFS_MAX_FILLED);
 	return SQLITE_OK;
 }
 
@@ -619,7 +618,7 @@ static enum iforest_status carry(struct ifs_bucket_query *query)
 	if (!query->carry.has_scan)
 		return IFOREST_OK;
 	return fill_bucket(&query->carry, query->members + from, to - from, &query->bucketing, query->bucket,
-				    &query->aggregate);
+			   &query->aggregate);
 }
 
 /* The same, with the buckets between. */
@@ -704,7 +703,7 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *erro
 		return SQLITE_OK;
 	if (status == IFOREST_TOO_LARGE)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: spans of several series overlap more than %d buckets",
-					 query->name, IFS_MAX_OVERLAPPED);
+				     query->name, IFS_MAX_OVERLAPPED);
 	if (status == IFOREST_RANGE)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: a bucket number exceeds 64 bits", query->name);
 	return ifs_snapshot_error(query->index, query->snapshot, status, error);
@@ -716,9 +715,17 @@ sqlite3_int64 ifs_bucket_query_rowid(const struct ifs_bucket_query *query)
 	const struct iforest_window *window = &bucketing->window;
 	uint32_t from = query->group_starts[query->group];
 	uint64_t parts[] = {
-		from < query->n_members ? query->members[from]->id : UINT64_MAX, (uint64_t)query->bucket, bucketing->mode,
-		window->has_t0, window->has_t1, (uint64_t)window->t0, (uint64_t)window->t1, (uint64_t)bucketing->n,
-		(uint64_t)bucketing->step, (uint64_t)bucketing->origin, query->fill,
+		from < query->n_members ? query->members[from]->id : UINT64_MAX,
+		(uint64_t)query->bucket,
+		bucketing->mode,
+		window->has_t0,
+		window->has_t1,
+		(uint64_t)window->t0,
+		(uint64_t)window->t1,
+		(uint64_t)bucketing->n,
+		(uint64_t)bucketing->step,
+		(uint64_t)bucketing->origin,
+		query->fill,
 	};
 
 	return (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
@@ -741,8 +748,7 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 	enum iforest_status status;
 
 	if (query->fill >= IFS_FILL_LAST)
-		return ifs_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'",
-					 query->name);
+		return ifs_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'", query->name);
 	status = iforest_overlap_init(&query->overlap, &query->scan);
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
@@ -761,9 +767,9 @@ static int start_carry(struct ifs_bucket_query *query, struct ifs_error *error)
 
 	request->values |= request->firsts | request->lasts;
 	return ifs_snapshot_error(query->index, snapshot,
-				   fill_start(&query->carry, query->fill, request->values, &query->scan,
-						       &snapshot->delta.store, &snapshot->delta.manifest),
-				   error);
+				  fill_start(&query->carry, query->fill, request->values, &query->scan, &snapshot->delta.store,
+					     &snapshot->delta.manifest),
+				  error);
 }
 
 static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error)
@@ -772,18 +778,17 @@ static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error
 	const struct iforest_request *request = &query->scan.request;
 	enum iforest_status status =
 		iforest_counter_scan_start(&query->counting, request->values, request->filter, &query->index->store,
-				       &snapshot->manifest, &snapshot->delta.store, &snapshot->delta.manifest);
+					   &snapshot->manifest, &snapshot->delta.store, &snapshot->delta.manifest);
 
 	ifs_sidecar_open(&query->pieces, query->index, IFS_SIDECAR_COUNTERS);
 	if (!status)
 		status = iforest_counter_scan_use(&query->counting, &query->pieces.sidecar,
-					      ifs_sidecar_values(&query->index->definition, IFS_SIDECAR_COUNTERS));
+						  ifs_sidecar_values(&query->index->definition, IFS_SIDECAR_COUNTERS));
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
 int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
-			const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv,
-			struct ifs_error *error)
+			   const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv, struct ifs_error *error)
 {
 	struct ifs_arguments arguments;
 	unsigned n_arguments = iforest_popcount(plan->arguments);
@@ -825,7 +830,7 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 		rc = choose_series(query, plan, argv + n_arguments, error);
 	if (!rc && !query->is_counter)
 		ifs_parallel_open(&query->ahead, index, query->snapshot, &query->scan,
-				   query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
+				  query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
 	return rc;
 }
 

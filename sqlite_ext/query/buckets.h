@@ -22,7 +22,7 @@
 #include "sqlite_ext/storage/sidecar.h"
 
 struct ifs_bucket_list {
-	char *items;              /* each: int64 bucket, then an aggregate of the index's width */
+	char *items; /* each: int64 bucket, then an aggregate of the index's width */
 	size_t n, n_reserved;
 };
 
@@ -30,16 +30,16 @@ struct ifs_bucket_list {
 
 /* Over the series of one group, whose buckets pass in ascending order. */
 struct ifs_fill {
-	struct iforest_scan scan;                       /* its own: that of the buckets stands where it stands */
+	struct iforest_scan scan; /* its own: that of the buckets stands where it stands */
 	bool has_scan;
 	enum ifs_fill_mode fill;
-	uint32_t request;                                /* bit v: of value column v */
+	uint32_t request; /* bit v: of value column v */
 	/* bit v: the row nearest to the buckets without v that pass now is known */
 	uint32_t knows_before, knows_after;
 	struct iforest_extreme before[IFOREST_MAX_VALUES], after[IFOREST_MAX_VALUES];
 
 	/* of the bucket that passed last */
-	uint32_t filled;                                /* bit v: it has no v, and this one: */
+	uint32_t filled; /* bit v: it has no v, and this one: */
 	/* IFS_FILL_LINEAR; IFS_FILL_LAST: before[v].value, of the index's kind */
 	double lines[IFOREST_MAX_VALUES];
 };
@@ -58,26 +58,26 @@ struct ifs_bucket_query_sketch {
 };
 
 struct ifs_bucket_query {
-	const char *name;                             /* of the table that is asked, for messages */
+	const char *name; /* of the table that is asked, for messages */
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
 	/* of the connection, when the snapshot was last seen to be the one stored */
 	uint64_t n_changes;
-	unsigned n_steps;                             /* since SQLite was last let look whether it was interrupted */
-	unsigned n_kept;                              /* by columns kept, and their numbers in the index */
+	unsigned n_steps; /* since SQLite was last let look whether it was interrupted */
+	unsigned n_kept;  /* by columns kept, and their numbers in the index */
 	unsigned kept[IFS_MAX_BY];
 	struct iforest_bucketing bucketing;
 	struct iforest_scan scan;
 	bool has_scan;
-	struct ifs_parallel ahead;                   /* series that threads have answered, and all others; not of counters */
-	struct iforest_overlap overlap;               /* over the scan */
+	struct ifs_parallel ahead;	/* series that threads have answered, and all others; not of counters */
+	struct iforest_overlap overlap; /* over the scan */
 	bool is_overlap, has_overlap;
 	enum ifs_fill_mode fill;
-	struct ifs_fill carry;                   /* of fill = 'last' and 'linear' */
+	struct ifs_fill carry; /* of fill = 'last' and 'linear' */
 	bool is_counter;
-	struct iforest_counter_scan counting;             /* is_counter */
-	struct ifs_sidecar pieces;            /* the same: what is kept of nodes */
-	int64_t first_filled;                         /* the buckets to give for each group, with rows or without */
+	struct iforest_counter_scan counting; /* is_counter */
+	struct ifs_sidecar pieces;	      /* the same: what is kept of nodes */
+	int64_t first_filled;		      /* the buckets to give for each group, with rows or without */
 	uint64_t n_to_fill, n_filled;
 
 	/* the series chosen, in groups; group g is members[group_starts[g]] up to the next start */
@@ -85,16 +85,16 @@ struct ifs_bucket_query {
 	uint32_t n_members, n_groups, group;
 	uint32_t *group_starts;
 	bool group_is_open;
-	struct ifs_bucket_list list;              /* of a group of several series */
-	size_t at;                                    /* next of the list */
+	struct ifs_bucket_list list; /* of a group of several series */
+	size_t at;		     /* next of the list */
 
 	/* the row */
-	bool has_sketches;                            /* one was made, or tried */
+	bool has_sketches; /* one was made, or tried */
 	struct ifs_bucket_query_sketch sketches[IFOREST_MAX_VALUES];
 	bool at_end;
 	int64_t bucket;
-	struct iforest_aggregate aggregate;           /* n_rows is 0 for a filled bucket */
-	bool has_pending, is_exhausted;               /* a bucket was read ahead while filling; there are no more */
+	struct iforest_aggregate aggregate; /* n_rows is 0 for a filled bucket */
+	bool has_pending, is_exhausted;	    /* a bucket was read ahead while filling; there are no more */
 	int64_t pending_bucket;
 	struct iforest_aggregate pending;
 };
@@ -106,8 +106,7 @@ void ifs_bucket_query_init(struct ifs_bucket_query *query);
  * numbers in the index. argv are the values that the plan names. Ends with ifs_bucket_query_release() also on error.
  * Requires  a query without a question. */
 int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
-			const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv,
-			struct ifs_error *error);
+			   const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv, struct ifs_error *error);
 void ifs_bucket_query_release(struct ifs_bucket_query *query);
 
 /* Is the snapshot still what is stored? To be asked before it is read on, for those that scan by themselves. */
@@ -121,7 +120,7 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *erro
  * Cost  without rows that changed since the last flush O(log N) node pages, and in each run the entries of one node page at
  *       most. */
 int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
-			 struct ifs_error *error);
+			    struct ifs_error *error);
 
 /* A number for the row that no other row of this or another question has, up to chance (64 bits): SQLite tells rows apart by it
  * where it joins the answers of several branches of an OR. */

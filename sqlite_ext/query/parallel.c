@@ -13,11 +13,11 @@ struct ifs_parallel_worker {
 	struct iforest_pager pager, delta_pager;
 	struct iforest_store store, delta_store;
 	struct iforest_scan scan;
-	struct iforest_overlap overlap;   /* over the scan, if such is asked for */
-	bool is_checked;                  /* true: of pages in memory */
-	char *items;                      /* room for the ahead's most_items */
+	struct iforest_overlap overlap; /* over the scan, if such is asked for */
+	bool is_checked;		/* true: of pages in memory */
+	char *items;			/* room for the ahead's most_items */
 	uint32_t n_items;
-	bool is_full;                     /* no further series is begun */
+	bool is_full; /* no further series is begun */
 };
 
 /* ---- pages in memory ---- */
@@ -95,8 +95,8 @@ static enum iforest_status start(struct iforest_scan *scan, struct iforest_overl
 static enum iforest_status next(struct iforest_scan *scan, struct iforest_overlap *overlap, int64_t *bucket,
 				struct iforest_aggregate *aggregate, bool *found)
 {
-	return overlap ? iforest_overlap_next(overlap, bucket, aggregate, found) :
-			 iforest_scan_next(scan, bucket, aggregate, found);
+	return overlap ? iforest_overlap_next(overlap, bucket, aggregate, found)
+		       : iforest_scan_next(scan, bucket, aggregate, found);
 }
 
 /* ---- opening ---- */
@@ -152,21 +152,22 @@ static uint32_t most_buckets(const struct ifs_parallel *ahead)
 	if (bucketing->mode == IFOREST_COUNT)
 		most = (uint64_t)bucketing->n;
 	else if (bucketing->mode == IFOREST_STEP)
-		most = window->has_t0 && window->has_t1 ?
-		       ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step : UINT64_MAX;
+		most = window->has_t0 && window->has_t1
+			       ? ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step
+			       : UINT64_MAX;
 	return most <= IFS_PARALLEL_BYTES / item_bytes(ahead) / 2 - 2 ? (uint32_t)most + 2 : 0;
 }
 
 void ifs_parallel_open(struct ifs_parallel *ahead, struct ifs_index *index, struct ifs_snapshot *snapshot,
-			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
-			uint32_t n_members)
+		       struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
+		       uint32_t n_members)
 {
 	*ahead = (struct ifs_parallel){ .index = index,
-					 .snapshot = snapshot,
-					 .scan = scan,
-					 .overlap = overlap,
-					 .members = members,
-					 .n_members = n_members };
+					.snapshot = snapshot,
+					.scan = scan,
+					.overlap = overlap,
+					.members = members,
+					.n_members = n_members };
 }
 
 void ifs_parallel_close(struct ifs_parallel *ahead)
@@ -286,12 +287,12 @@ static enum iforest_status go_on(struct ifs_parallel *ahead)
 	if (ahead->at == 0)
 		return start(ahead->scan, ahead->overlap, series);
 	memcpy(&last, ahead->parts[ahead->part].items + (ahead->at - 1) * item_bytes(ahead), sizeof last);
-	return ahead->overlap ? iforest_overlap_start_after(ahead->overlap, series, last) :
-	       iforest_scan_start_after(ahead->scan, series, last);
+	return ahead->overlap ? iforest_overlap_start_after(ahead->overlap, series, last)
+			      : iforest_scan_start_after(ahead->scan, series, last);
 }
 
 enum iforest_status ifs_parallel_next(struct ifs_parallel *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
-				       bool *found)
+				      bool *found)
 {
 	const struct ifs_parallel_part *part = ahead->is_reading ? &ahead->parts[ahead->part] : NULL;
 	enum iforest_status status = IFOREST_OK;

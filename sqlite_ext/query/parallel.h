@@ -22,7 +22,7 @@ struct ifs_parallel_part {
 	/* n_buckets, in the room of the thread that answered: int64 bucket, then an aggregate */
 	const char *items;
 	uint32_t n_buckets;
-	bool is_begun, is_whole;          /* a thread took it; all of it is there */
+	bool is_begun, is_whole; /* a thread took it; all of it is there */
 };
 
 struct ifs_parallel_worker;
@@ -30,28 +30,28 @@ struct ifs_parallel_worker;
 struct ifs_parallel {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
-	struct iforest_scan *scan;        /* what is asked for, and answers where threads do not */
-	struct iforest_overlap *overlap;  /* over the scan, of spans that overlap; NULL: of rows */
+	struct iforest_scan *scan;	 /* what is asked for, and answers where threads do not */
+	struct iforest_overlap *overlap; /* over the scan, of spans that overlap; NULL: of rows */
 	const struct ifs_series *const *members;
 	uint32_t n_members;
-	uint64_t n_alone;                 /* buckets that the caller has answered without threads */
-	bool was_begun;                   /* threads were tried */
-	unsigned n_threads;               /* 0: nothing is answered ahead */
+	uint64_t n_alone;   /* buckets that the caller has answered without threads */
+	bool was_begun;	    /* threads were tried */
+	unsigned n_threads; /* 0: nothing is answered ahead */
 	struct ifs_parallel_worker *workers;
-	uint32_t n_opened;                /* workers that have a scan */
+	uint32_t n_opened;		 /* workers that have a scan */
 	struct ifs_parallel_part *parts; /* of members [first, first + n_parts) */
 	uint32_t first, n_parts, most_parts;
-	char *items;                      /* most_items of each thread */
+	char *items;			   /* most_items of each thread */
 	uint32_t most_items, most_buckets; /* of one series */
-	uint32_t part, at;                /* the part being read, and its next bucket */
-	bool is_reading;                  /* it is read from the part; otherwise from the scan */
+	uint32_t part, at;		   /* the part being read, and its next bucket */
+	bool is_reading;		   /* it is read from the part; otherwise from the scan */
 };
 
 /* Threads are started once they pay, if the connection allows any; all must outlive it, and snapshot and members stay as they
  * are. Without memory there are no threads. */
 void ifs_parallel_open(struct ifs_parallel *ahead, struct ifs_index *index, struct ifs_snapshot *snapshot,
-			struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
-			uint32_t n_members);
+		       struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
+		       uint32_t n_members);
 void ifs_parallel_close(struct ifs_parallel *ahead);
 
 /* Turns to a member, whose buckets ifs_parallel_next() then gives. Members are turned to in ascending order. */
@@ -59,6 +59,6 @@ enum iforest_status ifs_parallel_start(struct ifs_parallel *ahead, uint32_t memb
 
 /* As iforest_scan_next(), or iforest_overlap_next(). */
 enum iforest_status ifs_parallel_next(struct ifs_parallel *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
-				       bool *found);
+				      bool *found);
 
 #endif

@@ -36,7 +36,7 @@ static const char *what_is_wrong(const struct ifs_arguments *arguments)
 }
 
 int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct ifs_arguments *arguments,
-			  struct ifs_error *error)
+		       struct ifs_error *error)
 {
 	const char *wrong;
 	int rc = SQLITE_OK;
@@ -66,8 +66,9 @@ struct iforest_bucketing ifs_arguments_bucketing(const struct ifs_arguments *arg
 	const bool *given = arguments->is_given;
 	const int64_t *values = arguments->values;
 	struct iforest_bucketing bucketing = {
-		.mode = given[IFS_ARGUMENT_STEP] ? IFOREST_STEP :
-			given[IFS_ARGUMENT_N] && values[IFS_ARGUMENT_N] > 1 ? IFOREST_COUNT : IFOREST_WHOLE,
+		.mode = given[IFS_ARGUMENT_STEP]			      ? IFOREST_STEP
+			: given[IFS_ARGUMENT_N] && values[IFS_ARGUMENT_N] > 1 ? IFOREST_COUNT
+									      : IFOREST_WHOLE,
 		.window = { .has_t0 = given[IFS_ARGUMENT_T0],
 			    .has_t1 = given[IFS_ARGUMENT_T1],
 			    .t0 = values[IFS_ARGUMENT_T0],
@@ -86,8 +87,7 @@ struct iforest_bucketing ifs_arguments_bucketing(const struct ifs_arguments *arg
  * those that have a bit of their own. */
 static sqlite3_uint64 extremes(const struct ifs_definition *definition)
 {
-	unsigned first_by = definition->n_hidden, first_fixed = first_by + definition->n_by,
-		 first = first_fixed + IFS_N_FIXED;
+	unsigned first_by = definition->n_hidden, first_fixed = first_by + definition->n_by, first = first_fixed + IFS_N_FIXED;
 	unsigned after = first + IFS_N_OF_VALUE * definition->n_values;
 	sqlite3_uint64 columns = (UINT64_C(1) << first_fixed) - 1;
 
@@ -97,8 +97,8 @@ static sqlite3_uint64 extremes(const struct ifs_definition *definition)
 	for (unsigned column = first; column < after && column < 63; column++) {
 		unsigned c = (column - first) % IFS_N_OF_VALUE;
 
-		if (c == IFS_OF_MIN || c == IFS_OF_MIN_ID || c == IFS_OF_MIN_TS || c == IFS_OF_MAX ||
-		    c == IFS_OF_MAX_ID || c == IFS_OF_MAX_TS)
+		if (c == IFS_OF_MIN || c == IFS_OF_MIN_ID || c == IFS_OF_MIN_TS || c == IFS_OF_MAX || c == IFS_OF_MAX_ID ||
+		    c == IFS_OF_MAX_TS)
 			columns |= UINT64_C(1) << column;
 	}
 	return columns;
@@ -157,8 +157,7 @@ static struct iforest_request wanted_by(const struct ifs_definition *definition,
 		}
 	for (unsigned i = 0; i < definition->n_variances; i++)
 		for (unsigned c = 0; c < IFS_N_OF_VARIANCE; c++)
-			if (is_used(used,
-				    definition->n_hidden + ifs_first_variance(definition) + i * IFS_N_OF_VARIANCE + c))
+			if (is_used(used, definition->n_hidden + ifs_first_variance(definition) + i * IFS_N_OF_VARIANCE + c))
 				request.squares |= 1u << ifs_variance_value(definition, i);
 	request.values |= request.squares;
 	return request;
@@ -207,8 +206,8 @@ static int find_arguments(const char *name, const char *const *names, sqlite3_in
 			continue;
 		if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
 			return ifs_error_set(error, SQLITE_ERROR,
-						 "%s: argument %s takes = only: %s(t0, t1), or %s = ... in WHERE", name,
-						 names[argument], name, names[argument]);
+					     "%s: argument %s takes = only: %s(t0, t1), or %s = ... in WHERE", name,
+					     names[argument], name, names[argument]);
 		if (!constraint->usable && !plan_is_in(info, i))
 			late |= 1u << argument;
 		if (constraint->usable && constraint_of[argument] < 0)
@@ -220,7 +219,7 @@ static int find_arguments(const char *name, const char *const *names, sqlite3_in
 }
 
 int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
-				int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error)
+			    int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error)
 {
 	bool waits;
 	int rc = find_arguments(name, names, info, first_column, n_arguments, constraint_of, &waits, error);
@@ -285,7 +284,7 @@ static const char *word_of(sqlite3_index_info *info, int i)
 }
 
 unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, sqlite3_index_info *info, int *n_argv,
-				      sqlite3_str *text)
+				  sqlite3_str *text)
 {
 	unsigned n_conditions = 0;
 
@@ -419,8 +418,7 @@ static bool read_wanted(struct iforest_request *request, const struct ifs_defini
 
 /* ---- the plan of an index ---- */
 
-int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info,
-		      struct ifs_error *error)
+int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info, struct ifs_error *error)
 {
 	int constraint_of[IFS_N_ARGUMENTS], n_arguments = ifs_n_arguments(definition), n_argv = 0;
 	struct iforest_request request = wanted_by(definition, info->colUsed);
@@ -446,8 +444,8 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 	return info->idxStr ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
-bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definition, const char *name,
-		       int index_number, const char *index_text)
+bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definition, const char *name, int index_number,
+		   const char *index_text)
 {
 	const char *at = strchr(index_text, ';');
 

@@ -27,13 +27,13 @@
 /* A condition on a by column. */
 struct ifs_condition {
 	unsigned by;
-	bool is_is;             /* IS: NULL equals NULL */
-	bool is_in;             /* IN: its value is the list of all, see ifs_series_filter_in_list() */
+	bool is_is; /* IS: NULL equals NULL */
+	bool is_in; /* IN: its value is the list of all, see ifs_series_filter_in_list() */
 };
 
 struct ifs_plan {
-	const char *name;       /* of the table that is asked, for messages */
-	unsigned arguments;     /* bits, as in idxNum */
+	const char *name;   /* of the table that is asked, for messages */
+	unsigned arguments; /* bits, as in idxNum */
 	struct iforest_request request;
 	unsigned n_conditions;
 	struct ifs_condition conditions[IFS_MAX_CONDITIONS];
@@ -42,12 +42,11 @@ struct ifs_plan {
 /* xBestIndex: fills in the info. name is the table's, for messages.
  * Returns  SQLITE_CONSTRAINT where an argument's value, of no IN, is not known yet in this join order; SQLITE_ERROR with a
  *          message where an argument is used with anything but "=". */
-int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info,
-		      struct ifs_error *error);
+int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info, struct ifs_error *error);
 
 /* xFilter: reads back what ifs_plan_make() wrote with the same name and definition. False for any other text. */
-bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definition, const char *name,
-		       int index_number, const char *index_text);
+bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definition, const char *name, int index_number,
+		   const char *index_text);
 
 /* ---- what other tables over an index share ---- */
 
@@ -56,7 +55,7 @@ bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definitio
  * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. Results as
  * ifs_plan_make(). */
 int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
-				int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error);
+			    int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error);
 enum { IFS_LOST_SHIFT = 26 };
 
 /* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
@@ -72,33 +71,26 @@ bool ifs_plan_may_choose(sqlite3_index_info *info, int i);
 
 /* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
 unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, sqlite3_index_info *info, int *n_argv,
-				      sqlite3_str *text);
+				  sqlite3_str *text);
 
 /* Reads these words, moving *at past them. */
 bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition *definition, const char **at);
 
 /* ---- Values of the hidden arguments t0, t1, n, step, origin, fill ---- */
 
-enum ifs_fill_mode {
-	IFS_FILL_NONE,
-	IFS_FILL_NULL,
-	IFS_FILL_ZERO,
-	IFS_FILL_LAST,
-	IFS_FILL_LINEAR,
-	IFS_N_FILLS
-};
+enum ifs_fill_mode { IFS_FILL_NONE, IFS_FILL_NULL, IFS_FILL_ZERO, IFS_FILL_LAST, IFS_FILL_LINEAR, IFS_N_FILLS };
 
 struct ifs_arguments {
 	bool is_given[IFS_N_ARGUMENTS];
 	int64_t values[IFS_N_ARGUMENTS];
 	enum ifs_fill_mode fill;
-	bool has_null;            /* one is NULL: there are no rows, and the rest means nothing */
+	bool has_null; /* one is NULL: there are no rows, and the rest means nothing */
 };
 
 /* Reads the arguments whose bits are set in `given` from argv, in order; name is that of the table asked, for messages. Refuses
  * those that do not go together. */
 int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct ifs_arguments *arguments,
-			   struct ifs_error *error);
+		       struct ifs_error *error);
 
 struct iforest_bucketing ifs_arguments_bucketing(const struct ifs_arguments *arguments);
 

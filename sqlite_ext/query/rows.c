@@ -24,7 +24,7 @@ enum { UNKNOWN = 0 }; /* there is no memory to tell */
 
 /* The value as SQLite compares it with a column of numbers. */
 struct number {
-	int type;            /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_NULL, SQLITE_TEXT: greater than all numbers, or UNKNOWN */
+	int type; /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_NULL, SQLITE_TEXT: greater than all numbers, or UNKNOWN */
 	int64_t integer;
 	double real;
 };
@@ -91,8 +91,8 @@ static bool narrow_by_real(char op, double real, int64_t *low, int64_t *high)
 		return op != '=' && is_upper(op) == (real > 0);
 	if (op == '=')
 		return false;
-	return is_lower(op) ? narrow_by_integer('g', (int64_t)ceil(real), low, high) :
-			      narrow_by_integer('l', (int64_t)floor(real), low, high);
+	return is_lower(op) ? narrow_by_integer('g', (int64_t)ceil(real), low, high)
+			    : narrow_by_integer('l', (int64_t)floor(real), low, high);
 }
 
 /* Narrows [*low, *high], which may be empty afterwards, to the integers that pass. False where none can. Without memory a text
@@ -158,8 +158,7 @@ static int prepare(struct ifs_index *index, struct ifs_error *error)
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, source->name,
 			    source->rowid_column);
 	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_prepare(error, index->db, &index->find_row, "%s", text) :
-		    ifs_error_set(error, SQLITE_NOMEM, "");
+	rc = text ? ifs_prepare(error, index->db, &index->find_row, "%s", text) : ifs_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
 	return rc;
 }
@@ -177,8 +176,8 @@ static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
 /* The key that the index has the row under. *found is false where the table has no such row, or the snapshot not its series.
  * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !ifs_index_is_changing().
  * Cost      two searches, in the table and in the dictionary. */
-static int key_of_row(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id,
-		    struct iforest_key *key, bool *found, struct ifs_error *error)
+static int key_of_row(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id, struct iforest_key *key,
+		      bool *found, struct ifs_error *error)
 {
 	struct iforest_series_key bytes = { .alloc = &ifs_alloc };
 	const struct ifs_series *series = NULL;
@@ -216,8 +215,8 @@ struct planning {
 	int n_argv;
 	unsigned n_conditions;
 	sqlite3_str *tokens, *words;
-	bool has_time;         /* rows without a time are left out */
-	double share;          /* of the rows, as a guess */
+	bool has_time; /* rows without a time are left out */
+	double share;  /* of the rows, as a guess */
 };
 
 /* ---- t0 and t1 ---- */
@@ -225,8 +224,8 @@ struct planning {
 static int take_arguments(struct planning *planning, const char *name, struct ifs_error *error)
 {
 	int first = ifs_rows_first_argument(planning->definition), constraint_of[2];
-	int rc = ifs_plan_take_arguments(name, ifs_argument_names, planning->info, first, 2, constraint_of,
-					     &planning->n_argv, error);
+	int rc = ifs_plan_take_arguments(name, ifs_argument_names, planning->info, first, 2, constraint_of, &planning->n_argv,
+					 error);
 
 	for (int a = 0; a < 2 && !rc; a++)
 		if (constraint_of[a] >= 0) {
@@ -271,8 +270,7 @@ static bool can_narrow(struct planning *planning, int i)
 	if (constraint->usable && is_id(planning, i))
 		return true;
 	if (!constraint->usable || constraint->iColumn < IFS_ROWS_FIRST_BY ||
-	    constraint->iColumn >= ifs_rows_first_argument(planning->definition) ||
-	    !ifs_condition_operator(constraint->op))
+	    constraint->iColumn >= ifs_rows_first_argument(planning->definition) || !ifs_condition_operator(constraint->op))
 		return false;
 	return constraint->iColumn >= ifs_rows_time(planning->definition) || ifs_plan_may_choose(planning->info, i);
 }
@@ -340,10 +338,10 @@ static void take_conditions(struct planning *planning, const struct ifs_rows_siz
 				    name_of(definition, column), ifs_condition_word(op));
 		if (column == IFS_ROWS_ID)
 			info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
-		planning->share *= share_of(op, is_by			  ? of_a_by_value :
-						column == IFS_ROWS_ID ? 1 / size->n_rows :
-						column == time		  ? 1e-6 :
-									    0.05);
+		planning->share *= share_of(op, is_by			? of_a_by_value
+						: column == IFS_ROWS_ID ? 1 / size->n_rows
+						: column == time	? 1e-6
+									: 0.05);
 		planning->has_time = planning->has_time || ((column == time || column == end) && op != 'n' && op != 'i');
 		planning->n_conditions++;
 	}
@@ -437,9 +435,12 @@ static void estimate(const struct planning *planning, const struct ifs_rows_size
 }
 
 int ifs_rows_plan_make(const struct ifs_definition *definition, const char *name, const struct ifs_rows_size *size,
-			   sqlite3_index_info *info, struct ifs_error *error)
+		       sqlite3_index_info *info, struct ifs_error *error)
 {
-	struct planning planning = { .definition = definition, .info = info, .share = 1, .tokens = sqlite3_str_new(NULL),
+	struct planning planning = { .definition = definition,
+				     .info = info,
+				     .share = 1,
+				     .tokens = sqlite3_str_new(NULL),
 				     .words = sqlite3_str_new(NULL) };
 	int rc = take_arguments(&planning, name, error);
 	char *words, *text;
@@ -468,9 +469,13 @@ void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_
 	unsigned bits = (unsigned)index_number;
 	const char *at = index_text ? index_text : "";
 
-	*plan = (struct ifs_rows_plan){ .name = name, .has_t0 = bits & 1, .has_t1 = bits >> 1 & 1,
-		.order = (enum ifs_rows_order)(bits >> ORDER_SHIFT & 7), .value = bits >> VALUE_SHIFT & 7,
-		.ties_in_order = bits >> TIES_SHIFT & 1, .values = bits >> VALUES_SHIFT & ((1u << IFOREST_MAX_VALUES) - 1) };
+	*plan = (struct ifs_rows_plan){ .name = name,
+					.has_t0 = bits & 1,
+					.has_t1 = bits >> 1 & 1,
+					.order = (enum ifs_rows_order)(bits >> ORDER_SHIFT & 7),
+					.value = bits >> VALUE_SHIFT & 7,
+					.ties_in_order = bits >> TIES_SHIFT & 1,
+					.values = bits >> VALUES_SHIFT & ((1u << IFOREST_MAX_VALUES) - 1) };
 	while (*at && at[1] >= '0' && at[1] <= '9' && plan->n_conditions < IFS_MAX_ROWS_CONDITIONS) {
 		char *end;
 
@@ -485,7 +490,7 @@ void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_
 /* What the conditions leave. */
 struct limits {
 	bool is_empty;
-	bool needs_time, lacks_time;                 /* rows with a time alone, without one alone */
+	bool needs_time, lacks_time; /* rows with a time alone, without one alone */
 	int64_t first_time, last_time;
 	int64_t first_end, last_end;
 	int64_t first_id, last_id;
@@ -550,8 +555,7 @@ static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsig
 static void read_conditions(struct ifs_row_query *rows, struct limits *limits, sqlite3_value **argv)
 {
 	const struct ifs_definition *definition = &rows->index->definition;
-	int time = ifs_rows_time(definition), end = ifs_rows_end(definition),
-	    first_value = ifs_rows_first_value(definition);
+	int time = ifs_rows_time(definition), end = ifs_rows_end(definition), first_value = ifs_rows_first_value(definition);
 
 	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
 		int column = rows->plan.conditions[c].column;
@@ -659,8 +663,8 @@ static int find_row(struct ifs_row_query *rows, const struct limits *limits, str
 	struct ifs_row_query_part part = { .is_ordered = false };
 
 	if (rc || !found ||
-	    (key.time_is_null ? limits->needs_time :
-				limits->lacks_time || key.time < limits->first_time || key.time > limits->last_time))
+	    (key.time_is_null ? limits->needs_time
+			      : limits->lacks_time || key.time < limits->first_time || key.time > limits->last_time))
 		return rc;
 	rows->filter.ids[0] = (uint32_t)key.series;
 	rows->filter.n = 1;
@@ -680,11 +684,14 @@ static int find_row(struct ifs_row_query *rows, const struct limits *limits, str
  * rows. */
 static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
 {
-	struct limits limits = { .first_time = INT64_MIN, .last_time = INT64_MAX, .first_end = INT64_MIN, .last_end = INT64_MAX,
-				 .first_id = INT64_MIN, .last_id = INT64_MAX };
+	struct limits limits = { .first_time = INT64_MIN,
+				 .last_time = INT64_MAX,
+				 .first_end = INT64_MIN,
+				 .last_end = INT64_MAX,
+				 .first_id = INT64_MIN,
+				 .last_id = INT64_MAX };
 	struct ifs_arguments arguments;
-	unsigned given = (unsigned)rows->plan.has_t0 << IFS_ARGUMENT_T0 | (unsigned)rows->plan.has_t1
-										      << IFS_ARGUMENT_T1;
+	unsigned given = (unsigned)rows->plan.has_t0 << IFS_ARGUMENT_T0 | (unsigned)rows->plan.has_t1 << IFS_ARGUMENT_T1;
 	int rc = ifs_arguments_read(rows->plan.name, given, argv, &arguments, error);
 
 	if (rc || arguments.has_null)
@@ -775,7 +782,7 @@ static enum iforest_status need_best(struct ifs_row_query *rows)
 }
 
 int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, const struct ifs_rows_plan *plan,
-		       sqlite3_value **argv, struct ifs_error *error)
+			sqlite3_value **argv, struct ifs_error *error)
 {
 	int rc;
 
@@ -806,8 +813,12 @@ static struct iforest_value_predicate match_of(const struct ifs_row_query *rows,
 
 static void start_walk(struct ifs_row_query *rows, const struct ifs_row_query_part *part, uint64_t from, uint64_t to)
 {
-	struct iforest_iterator_question question = { .from = part->from, .to = part->to, .descends = part->descends,
-		.match = match_of(rows, part), .filter = filter_of(rows), .values = rows->plan.values };
+	struct iforest_iterator_question question = { .from = part->from,
+						      .to = part->to,
+						      .descends = part->descends,
+						      .match = match_of(rows, part),
+						      .filter = filter_of(rows),
+						      .values = rows->plan.values };
 
 	question.from.series += from;
 	question.to.series += to;
@@ -817,14 +828,14 @@ static void start_walk(struct ifs_row_query *rows, const struct ifs_row_query_pa
 static enum iforest_status start_best(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	struct iforest_top_k_question question = { .order = part->order,
-						  .value = rows->plan.value,
-						  .from = part->from,
-						  .to = part->to,
-						  .series = rows->filter.n < rows->filter.n_by_id ? rows->filter.ids : NULL,
-						  .n_series = rows->filter.n,
-						  .match = match_of(rows, part),
-						  .filter = filter_of(rows),
-						  .values = rows->plan.values };
+						   .value = rows->plan.value,
+						   .from = part->from,
+						   .to = part->to,
+						   .series = rows->filter.n < rows->filter.n_by_id ? rows->filter.ids : NULL,
+						   .n_series = rows->filter.n,
+						   .match = match_of(rows, part),
+						   .filter = filter_of(rows),
+						   .values = rows->plan.values };
 
 	return iforest_top_k_start(&rows->best, &question);
 }

@@ -30,19 +30,25 @@
 #define IFS_MAX_ROWS_CONDITIONS 30
 
 enum ifs_rows_order {
-	IFS_ROWS_IN_ANY_ORDER, IFS_ROWS_BY_TIME, IFS_ROWS_BY_TIME_DESCENDING, IFS_ROWS_BY_VALUE,
+	IFS_ROWS_IN_ANY_ORDER,
+	IFS_ROWS_BY_TIME,
+	IFS_ROWS_BY_TIME_DESCENDING,
+	IFS_ROWS_BY_VALUE,
 	IFS_ROWS_BY_VALUE_DESCENDING
 };
 
 struct ifs_rows_plan {
-	const char *name;                     /* of the table that is asked, for messages */
+	const char *name; /* of the table that is asked, for messages */
 	bool has_t0, has_t1;
 	enum ifs_rows_order order;
-	unsigned value;                       /* by which value */
+	unsigned value; /* by which value */
 	bool ties_in_order;
-	uint32_t values;                      /* bit v: value v is read */
+	uint32_t values; /* bit v: value v is read */
 	unsigned n_conditions;
-	struct { char op; int column; } conditions[IFS_MAX_ROWS_CONDITIONS];
+	struct {
+		char op;
+		int column;
+	} conditions[IFS_MAX_ROWS_CONDITIONS];
 };
 
 /* Numbers of columns. */
@@ -81,7 +87,7 @@ struct ifs_rows_size {
 
 /* xBestIndex: fills in the info. Results as ifs_plan_make(). */
 int ifs_rows_plan_make(const struct ifs_definition *definition, const char *name, const struct ifs_rows_size *size,
-			   sqlite3_index_info *info, struct ifs_error *error);
+		       sqlite3_index_info *info, struct ifs_error *error);
 
 /* xFilter: reads back what ifs_rows_plan_make() wrote. */
 void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_number, const char *index_text);
@@ -90,16 +96,16 @@ void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_
 
 /* Entries that come one after the other in the same way. */
 struct ifs_row_query_part {
-	struct iforest_key from, to;            /* of series 0: of each series likewise */
-	bool lacks_value;                       /* those alone of which the value ordered by is NULL */
+	struct iforest_key from, to; /* of series 0: of each series likewise */
+	bool lacks_value;	     /* those alone of which the value ordered by is NULL */
 	bool is_ordered, descends;
-	enum iforest_top_k_order order;          /* if it is ordered */
+	enum iforest_top_k_order order; /* if it is ordered */
 };
 
 struct ifs_row_query {
 	struct ifs_index *index;
-	struct ifs_snapshot *snapshot;      /* of the last question; what follows up to has_best holds for that one */
-	uint64_t n_changes;                     /* of the connection, when the snapshot was last seen to be the one stored */
+	struct ifs_snapshot *snapshot; /* of the last question; what follows up to has_best holds for that one */
+	uint64_t n_changes;	       /* of the connection, when the snapshot was last seen to be the one stored */
 	struct ifs_series_filter filter;
 	struct iforest_iterator walk;
 	bool has_walk;
@@ -109,17 +115,17 @@ struct ifs_row_query {
 	struct ifs_rows_plan plan;
 	struct iforest_value_predicate match;
 	struct ifs_row_query_part parts[2];
-	unsigned n_parts, part;                 /* the one being given; */
+	unsigned n_parts, part; /* the one being given; */
 	bool part_is_open;
-	uint32_t at_series;                     /* the next of the chosen, in a part without order */
+	uint32_t at_series; /* the next of the chosen, in a part without order */
 	bool at_end;
-	struct iforest_entry entry;             /* the row */
+	struct iforest_entry entry; /* the row */
 };
 
 /* Starts on a question. argv are the values that the plan names. Ends with ifs_row_query_release(), also on error; may be
  * started again before that. */
 int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, const struct ifs_rows_plan *plan,
-		       sqlite3_value **argv, struct ifs_error *error);
+			sqlite3_value **argv, struct ifs_error *error);
 void ifs_row_query_release(struct ifs_row_query *rows);
 
 /* Moves to the next row (also needed for the first); rows->at_end when there is none. */

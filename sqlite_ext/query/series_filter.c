@@ -7,30 +7,46 @@
 char ifs_condition_operator(unsigned char op)
 {
 	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
-	case SQLITE_INDEX_CONSTRAINT_LT: return '<';
-	case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
-	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
-	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
-	case SQLITE_INDEX_CONSTRAINT_IS: return 'i';
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+		return '=';
+	case SQLITE_INDEX_CONSTRAINT_LT:
+		return '<';
+	case SQLITE_INDEX_CONSTRAINT_LE:
+		return 'l';
+	case SQLITE_INDEX_CONSTRAINT_GT:
+		return '>';
+	case SQLITE_INDEX_CONSTRAINT_GE:
+		return 'g';
+	case SQLITE_INDEX_CONSTRAINT_IS:
+		return 'i';
 	/* not ISNOTNULL: SQLite offers that of the ON of a LEFT JOIN to the table on the left, too, whose rows it must not take
 	 * away */
-	case SQLITE_INDEX_CONSTRAINT_ISNULL: return 'n';
-	default: return 0;
+	case SQLITE_INDEX_CONSTRAINT_ISNULL:
+		return 'n';
+	default:
+		return 0;
 	}
 }
 
 const char *ifs_condition_word(char op)
 {
 	switch (op) {
-	case 'l': return "<=";
-	case 'g': return ">=";
-	case 'i': return " is";
-	case 'n': return " is null";
-	case 'm': return " in";
-	case '<': return "<";
-	case '>': return ">";
-	default: return "=";
+	case 'l':
+		return "<=";
+	case 'g':
+		return ">=";
+	case 'i':
+		return " is";
+	case 'n':
+		return " is null";
+	case 'm':
+		return " in";
+	case '<':
+		return "<";
+	case '>':
+		return ">";
+	default:
+		return "=";
 	}
 }
 
@@ -146,7 +162,7 @@ static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_valu
 /* One, and all in order, so that each series is looked up among them. */
 struct listed {
 	struct iforest_by_value value;
-	sqlite3_value *copy;                    /* which holds its bytes: SQLite keeps one value at a time */
+	sqlite3_value *copy; /* which holds its bytes: SQLite keeps one value at a time */
 };
 
 struct list {
@@ -226,7 +242,7 @@ static bool may_be_listed(const struct list *list, const struct iforest_by_value
 }
 
 int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
-			 bool *is_chosen, struct ifs_error *error)
+			      bool *is_chosen, struct ifs_error *error)
 {
 	struct list list = { .items = NULL };
 	int rc = read_list(&list, values);
@@ -240,7 +256,7 @@ int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n
 /* ---- all conditions ---- */
 
 int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_by_condition *conditions, unsigned n,
-			sqlite3_value **argv, struct ifs_error *error)
+			    sqlite3_value **argv, struct ifs_error *error)
 {
 	bool *is_chosen = sqlite3_malloc64(filter->n_by_id + (size_t)1);
 	int rc = SQLITE_OK;
@@ -256,7 +272,7 @@ int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_b
 			continue;
 		if (op == 'm')
 			rc = ifs_series_filter_in_list(filter->by_id, filter->n_by_id, (unsigned)conditions[c].by, argv[c],
-						  is_chosen, error);
+						       is_chosen, error);
 		for (uint32_t s = 0; s < filter->n_by_id && op != 'm'; s++)
 			is_chosen[s] = is_chosen[s] && may_hold(&filter->by_id[s]->values[conditions[c].by], op, argv[c]);
 	}

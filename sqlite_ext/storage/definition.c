@@ -125,7 +125,7 @@ static int read_one_name(const char *text, const char *key, char **name, struct 
 	*name = read_name(&at, error);
 	if (!*name || *at)
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key,
-					 text);
+				     text);
 	return SQLITE_OK;
 }
 
@@ -139,11 +139,9 @@ static int read_list(const char *text, const char *key, struct ifs_column_name *
 	if (read_columns(text, columns, n_most, n, &too_many, error))
 		return SQLITE_OK;
 	if (too_many)
-		return ifs_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most,
-					 key);
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most, key);
 	return ifs_error_set(error, SQLITE_ERROR,
-				 "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key,
-				 text);
+			     "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key, text);
 }
 
 static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struct ifs_error *error)
@@ -156,11 +154,10 @@ static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struc
 			return SQLITE_OK;
 		}
 	return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"sync=%s\": it is log, append or manual",
-				 text);
+			     text);
 }
 
-static int read_argument(struct ifs_definition *definition, const char *argument, bool *has_sync,
-			 struct ifs_error *error)
+static int read_argument(struct ifs_definition *definition, const char *argument, bool *has_sync, struct ifs_error *error)
 {
 	const char *at = skip_space(argument);
 	char *key = read_name(&at, error);
@@ -191,9 +188,9 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else
 			rc = ifs_error_set(error, SQLITE_ERROR,
-					       "iforest: unknown argument \"%s\"; there are content, time, duration, value, "
-					       "variance, by, sketch, counter and sync",
-					       key);
+					   "iforest: unknown argument \"%s\"; there are content, time, duration, value, "
+					   "variance, by, sketch, counter and sync",
+					   key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
 	sqlite3_free(key);
@@ -215,8 +212,8 @@ static int add_duration(struct ifs_definition *definition, struct ifs_error *err
 		}
 	if (definition->n_values == IFOREST_MAX_VALUES)
 		return ifs_error_set(error, SQLITE_ERROR,
-					 "iforest: at most %d value columns, the duration among them; make a second index",
-					 IFOREST_MAX_VALUES);
+				     "iforest: at most %d value columns, the duration among them; make a second index",
+				     IFOREST_MAX_VALUES);
 	definition->duration_value = (uint8_t)definition->n_values;
 	column = &definition->values[definition->n_values++];
 	column->source = sqlite3_mprintf("%s", definition->duration);
@@ -246,9 +243,8 @@ static int find_variances(struct ifs_definition *definition, struct ifs_error *e
 }
 
 /* Numbers of the value columns of which something is kept, each named once, by the name that it has in the index. */
-static int find_values(const struct ifs_definition *definition, const char *argument,
-		       const struct ifs_column_name *columns, unsigned n_columns, uint8_t *values,
-		       struct ifs_error *error)
+static int find_values(const struct ifs_definition *definition, const char *argument, const struct ifs_column_name *columns,
+		       unsigned n_columns, uint8_t *values, struct ifs_error *error)
 {
 	for (unsigned c = 0; c < n_columns; c++) {
 		const char *name = columns[c].source;
@@ -258,12 +254,12 @@ static int find_values(const struct ifs_definition *definition, const char *argu
 			v++;
 		if (v == definition->n_values)
 			return ifs_error_set(error, SQLITE_ERROR,
-						 "iforest: %s=(%s): no value column has that name; list it in value=(...)",
-						 argument, name);
+					     "iforest: %s=(%s): no value column has that name; list it in value=(...)",
+					     argument, name);
 		for (unsigned k = 0; k < c; k++)
 			if (values[k] == v)
 				return ifs_error_set(error, SQLITE_ERROR, "iforest: %s=(...) names \"%s\" twice", argument,
-							 name);
+						     name);
 		values[c] = (uint8_t)v;
 	}
 	return SQLITE_OK;
@@ -292,7 +288,7 @@ int ifs_definition_parse_column(const char *text, struct ifs_column_name *column
 }
 
 int ifs_definition_parse(struct ifs_definition *definition, int n_arguments, const char *const *arguments,
-			     struct ifs_error *error)
+			 struct ifs_error *error)
 {
 	bool has_sync = false;
 	int rc = SQLITE_OK;
@@ -315,8 +311,8 @@ int ifs_definition_parse(struct ifs_definition *definition, int n_arguments, con
 	if (!rc)
 		rc = find_values(definition, "sketch", definition->sketches, definition->n_sketches, definition->sketch_values,
 				 error);
-	return rc ? rc :
-		    find_values(definition, "counter", definition->counters, definition->n_counters, definition->counter_values,
+	return rc ? rc
+		  : find_values(definition, "counter", definition->counters, definition->n_counters, definition->counter_values,
 				error);
 }
 
@@ -347,7 +343,7 @@ void ifs_definition_release(struct ifs_definition *definition)
 }
 
 int ifs_definition_keep_by(struct ifs_definition *definition, const char *module, int n_names, const char *const *names,
-			       unsigned *kept, struct ifs_error *error)
+			   unsigned *kept, struct ifs_error *error)
 {
 	struct ifs_column_name by[IFS_MAX_BY];
 	const char *types[IFS_MAX_BY];
@@ -363,8 +359,7 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
 			b++;
 		sqlite3_free(name);
 		if (!name || *at || b == definition->n_by)
-			return ifs_error_set(error, SQLITE_ERROR, "%s: \"%s\" is no by column of the index", module,
-						 names[i]);
+			return ifs_error_set(error, SQLITE_ERROR, "%s: \"%s\" is no by column of the index", module, names[i]);
 		if (is_kept[b])
 			return ifs_error_set(error, SQLITE_ERROR, "%s: by column \"%s\" is named twice", module, names[i]);
 		is_kept[b] = true;
@@ -392,26 +387,22 @@ void ifs_base_table_release(struct ifs_base_table *source)
 
 /* ---- Columns of the virtual table ---- */
 
-static const char *const fixed_names[IFS_N_FIXED] = {
-	"bucket", "bucket_start", "bucket_end", "count", "first_ts", "last_ts"
-};
+static const char *const fixed_names[IFS_N_FIXED] = { "bucket", "bucket_start", "bucket_end", "count", "first_ts", "last_ts" };
 
-static const char *const value_formats[IFS_N_OF_VALUE] = {
-	"count_%s", "sum_%s", "min_%s", "max_%s", "avg_%s", "first_%s", "last_%s", "min_%s_id", "max_%s_id", "min_%s_ts",
-	"max_%s_ts"
-};
+static const char *const value_formats[IFS_N_OF_VALUE] = { "count_%s",	"sum_%s",    "min_%s",	 "max_%s",
+							   "avg_%s",	"first_%s",  "last_%s",	 "min_%s_id",
+							   "max_%s_id", "min_%s_ts", "max_%s_ts" };
 
 static const char *const overlap_formats[] = { "clipped_%s", "longest_%s", "longest_%s_id", "longest_%s_ts" };
 
-static const char *const counter_formats[IFS_N_OF_COUNTER] = {
-	"count_%s", "start_%s", "end_%s", "twa_%s", "increase_%s", "rate_%s", "resets_%s"
-};
+static const char *const counter_formats[IFS_N_OF_COUNTER] = { "count_%s",    "start_%s", "end_%s",   "twa_%s",
+							       "increase_%s", "rate_%s",  "resets_%s" };
 
 static const char *const variance_formats[IFS_N_OF_VARIANCE] = { "var_%s", "stddev_%s" };
 
 enum {
-	MAX_COLUMNS = IFS_MAX_BY + IFS_N_FIXED + (IFS_N_OF_VALUE + IFS_N_OF_VARIANCE + 1) * IFOREST_MAX_VALUES +
-		      IFS_N_ARGUMENTS + 1
+	MAX_COLUMNS =
+		IFS_MAX_BY + IFS_N_FIXED + (IFS_N_OF_VALUE + IFS_N_OF_VARIANCE + 1) * IFOREST_MAX_VALUES + IFS_N_ARGUMENTS + 1
 };
 
 /* What an index tells, or a fold of one. */
@@ -464,8 +455,9 @@ static unsigned list_names(struct ifs_definition *definition, const char *comman
 
 	for (unsigned b = 0; b < definition->n_by; b++)
 		names[n++] = sqlite3_mprintf("%s", definition->by[b].name);
-	n += definition->is_overlap ? list_overlaps(definition, names + n) :
-	     definition->is_counter ? list_counters(definition, names + n) : list_aggregates(definition, names + n);
+	n += definition->is_overlap   ? list_overlaps(definition, names + n)
+	     : definition->is_counter ? list_counters(definition, names + n)
+				      : list_aggregates(definition, names + n);
 	n_shown = n;
 	for (int a = 0; a < ifs_n_arguments(definition); a++)
 		names[n++] = sqlite3_mprintf("%s", ifs_argument_names[a]);
@@ -487,18 +479,18 @@ static int check_names(const struct ifs_definition *definition, char **names, un
 				continue;
 			if (has_command && i == n - 1)
 				return ifs_error_set(error, SQLITE_ERROR,
-							 "iforest: two columns named \"%s\", for the index has one of its own "
-							 "name; give the index another name",
-							 names[k]);
+						     "iforest: two columns named \"%s\", for the index has one of its own "
+						     "name; give the index another name",
+						     names[k]);
 			if (k < definition->n_by)
 				return ifs_error_set(error, SQLITE_ERROR,
-							 "iforest: two columns named \"%s\"; give the by column another name: "
-							 "by=(\"%w\" AS \"%w_\")",
-							 names[i], definition->by[k].source, definition->by[k].name);
+						     "iforest: two columns named \"%s\"; give the by column another name: "
+						     "by=(\"%w\" AS \"%w_\")",
+						     names[i], definition->by[k].source, definition->by[k].name);
 			return ifs_error_set(error, SQLITE_ERROR,
-						 "iforest: two columns named \"%s\"; give a value column another name: "
-						 "value=(\"column\" AS \"other\")",
-						 names[i]);
+					     "iforest: two columns named \"%s\"; give a value column another name: "
+					     "value=(\"column\" AS \"other\")",
+					     names[i]);
 		}
 	}
 	return SQLITE_OK;

@@ -10,9 +10,9 @@
 
 /* How the index learns of changes of its table. */
 enum ifs_sync {
-	IFS_SYNC_LOG,       /* triggers write what changes to a log */
-	IFS_SYNC_APPEND,    /* rows are only ever added, with greater rowids; those above the last one sealed are pending */
-	IFS_SYNC_MANUAL,    /* not at all: it answers as of its last rebuild */
+	IFS_SYNC_LOG,	 /* triggers write what changes to a log */
+	IFS_SYNC_APPEND, /* rows are only ever added, with greater rowids; those above the last one sealed are pending */
+	IFS_SYNC_MANUAL, /* not at all: it answers as of its last rebuild */
 	IFS_N_SYNCS
 };
 
@@ -26,33 +26,33 @@ struct ifs_definition {
 	char *content;
 	char *time;
 	enum ifs_sync sync;
-	char *duration;                                      /* NULL: none; else also among the values */
+	char *duration; /* NULL: none; else also among the values */
 	unsigned n_values, n_by;
 	struct ifs_column_name values[IFOREST_MAX_VALUES];
 	struct ifs_column_name by[IFS_MAX_BY];
-	unsigned n_sketches;                                 /* value columns of which sketches are kept, and their numbers */
+	unsigned n_sketches; /* value columns of which sketches are kept, and their numbers */
 	struct ifs_column_name sketches[IFOREST_MAX_VALUES];
 	uint8_t sketch_values[IFOREST_MAX_VALUES];
-	unsigned n_counters;                                 /* the same of counters */
+	unsigned n_counters; /* the same of counters */
 	struct ifs_column_name counters[IFOREST_MAX_VALUES];
 	uint8_t counter_values[IFOREST_MAX_VALUES];
-	const char *by_types[IFS_MAX_BY];                /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
+	const char *by_types[IFS_MAX_BY]; /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
 	struct ifs_column_name variances[IFOREST_MAX_VALUES];
 	unsigned n_variances;
 	/* bit v: the variance of value column v is kept, as variances say */
 	uint8_t squares;
-	uint8_t duration_value;                              /* its number in values, or IFOREST_NO_VALUE */
-	char *texts[IFS_MAX_TEXTS];                      /* the arguments as they were written */
+	uint8_t duration_value;	    /* its number in values, or IFOREST_NO_VALUE */
+	char *texts[IFS_MAX_TEXTS]; /* the arguments as they were written */
 	unsigned n_texts;
-	bool is_overlap;                                     /* the table has the columns of iforest_overlap */
-	bool is_counter;                                     /* or those of iforest_counter */
-	unsigned n_hidden;                                   /* columns before all others, as declared */
+	bool is_overlap;   /* the table has the columns of iforest_overlap */
+	bool is_counter;   /* or those of iforest_counter */
+	unsigned n_hidden; /* columns before all others, as declared */
 };
 
 /* The base table, on which the index is built, as it stands today. */
 struct ifs_base_table {
-	char *name;          /* as the schema spells it */
-	char *rowid_column;  /* its INTEGER PRIMARY KEY */
+	char *name;	    /* as the schema spells it */
+	char *rowid_column; /* its INTEGER PRIMARY KEY */
 };
 
 /* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index, and
@@ -68,13 +68,28 @@ struct ifs_base_table {
  * Numbers of columns below are those without the hidden ones.
  */
 enum ifs_fixed_column {
-	IFS_COLUMN_BUCKET, IFS_COLUMN_BUCKET_START, IFS_COLUMN_BUCKET_END, IFS_COLUMN_COUNT,
-	IFS_COLUMN_FIRST_TS, IFS_COLUMN_LAST_TS, IFS_N_FIXED
+	IFS_COLUMN_BUCKET,
+	IFS_COLUMN_BUCKET_START,
+	IFS_COLUMN_BUCKET_END,
+	IFS_COLUMN_COUNT,
+	IFS_COLUMN_FIRST_TS,
+	IFS_COLUMN_LAST_TS,
+	IFS_N_FIXED
 };
 
 enum ifs_value_column {
-	IFS_OF_COUNT, IFS_OF_SUM, IFS_OF_MIN, IFS_OF_MAX, IFS_OF_AVG, IFS_OF_FIRST,
-	IFS_OF_LAST, IFS_OF_MIN_ID, IFS_OF_MAX_ID, IFS_OF_MIN_TS, IFS_OF_MAX_TS, IFS_N_OF_VALUE
+	IFS_OF_COUNT,
+	IFS_OF_SUM,
+	IFS_OF_MIN,
+	IFS_OF_MAX,
+	IFS_OF_AVG,
+	IFS_OF_FIRST,
+	IFS_OF_LAST,
+	IFS_OF_MIN_ID,
+	IFS_OF_MAX_ID,
+	IFS_OF_MIN_TS,
+	IFS_OF_MAX_TS,
+	IFS_N_OF_VALUE
 };
 
 /* The first of them take the place of the fixed ones, IFS_OVERLAPS that of IFS_COLUMN_COUNT. */
@@ -90,13 +105,24 @@ enum ifs_overlap_column {
 enum ifs_variance_column { IFS_OF_VAR, IFS_OF_STDDEV, IFS_N_OF_VARIANCE };
 
 enum ifs_counter_column {
-	IFS_COUNTER_COUNT, IFS_COUNTER_START, IFS_COUNTER_END, IFS_COUNTER_MEAN, IFS_COUNTER_INCREASE,
-	IFS_COUNTER_RATE, IFS_COUNTER_RESETS, IFS_N_OF_COUNTER
+	IFS_COUNTER_COUNT,
+	IFS_COUNTER_START,
+	IFS_COUNTER_END,
+	IFS_COUNTER_MEAN,
+	IFS_COUNTER_INCREASE,
+	IFS_COUNTER_RATE,
+	IFS_COUNTER_RESETS,
+	IFS_N_OF_COUNTER
 };
 
 enum ifs_argument {
-	IFS_ARGUMENT_T0, IFS_ARGUMENT_T1, IFS_ARGUMENT_N, IFS_ARGUMENT_STEP, IFS_ARGUMENT_ORIGIN,
-	IFS_ARGUMENT_FILL, IFS_N_ARGUMENTS
+	IFS_ARGUMENT_T0,
+	IFS_ARGUMENT_T1,
+	IFS_ARGUMENT_N,
+	IFS_ARGUMENT_STEP,
+	IFS_ARGUMENT_ORIGIN,
+	IFS_ARGUMENT_FILL,
+	IFS_N_ARGUMENTS
 };
 
 extern const char *const ifs_argument_names[IFS_N_ARGUMENTS];
@@ -126,7 +152,7 @@ unsigned ifs_variance_value(const struct ifs_definition *definition, unsigned i)
 /* Reads arguments such as "by=(track, depth AS level)". Ends with all names owned by the definition, also on error:
  * ifs_definition_release() in either case. by_types stay NULL. */
 int ifs_definition_parse(struct ifs_definition *definition, int n_arguments, const char *const *arguments,
-			     struct ifs_error *error);
+			 struct ifs_error *error);
 void ifs_definition_release(struct ifs_definition *definition);
 
 /* Reads a text that is one name, quoted or not; *name is to be freed with sqlite3_free(). */
@@ -138,7 +164,7 @@ int ifs_definition_parse_column(const char *text, struct ifs_column_name *column
 /* Keeps only the named by columns, in the order named. kept[i] is the number of the i-th in the index. module is the name of
  * the table's module, for messages. */
 int ifs_definition_keep_by(struct ifs_definition *definition, const char *module, int n_names, const char *const *names,
-			       unsigned *kept, struct ifs_error *error);
+			   unsigned *kept, struct ifs_error *error);
 
 /* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(), and definition->n_hidden; NULL with an
  * error, among them two columns of one name. command is the name of the command column, NULL for none. */

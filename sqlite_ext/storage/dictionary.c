@@ -41,14 +41,12 @@ static enum iforest_status reserve_slot(struct ifs_dictionary *dictionary)
 	return IFOREST_OK;
 }
 
-const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key,
-						     uint32_t n_bytes)
+const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key, uint32_t n_bytes)
 {
 	return dictionary->n_slots ? *slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) : NULL;
 }
 
-enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key,
-					   uint32_t n_bytes)
+enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key, uint32_t n_bytes)
 {
 	size_t n_value_bytes = dictionary->n_by * sizeof(struct iforest_by_value);
 	struct ifs_series *series;
@@ -163,18 +161,18 @@ static uint32_t stand(const struct ifs_dictionary *dictionary, int class, const 
 }
 
 void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *request,
-			       struct ifs_series_stretch stretches[2])
+			   struct ifs_series_stretch stretches[2])
 {
 	int class = class_of(request->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
 	struct ifs_series_stretch of_value = { stand(dictionary, class, request, false),
-						   stand(dictionary, class, request, true) };
+					       stand(dictionary, class, request, true) };
 	struct ifs_series_stretch others = { of_value.to, of_value.to };
 
 	if (class == text || class == number) {
 		int other = class == text ? number : text;
 
 		others = (struct ifs_series_stretch){ stand(dictionary, other, NULL, false),
-							  stand(dictionary, other, NULL, true) };
+						      stand(dictionary, other, NULL, true) };
 	}
 	stretches[0] = class == text ? others : of_value;
 	stretches[1] = class == text ? of_value : others;

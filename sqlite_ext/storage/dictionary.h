@@ -8,26 +8,24 @@
 struct ifs_series {
 	uint32_t id;
 	uint32_t n_bytes;
-	uint8_t *key;                       /* canonical form, n_bytes, owned */
-	struct iforest_by_value values[];   /* n_by, pointing into key */
+	uint8_t *key;			  /* canonical form, n_bytes, owned */
+	struct iforest_by_value values[]; /* n_by, pointing into key */
 };
 
 struct ifs_dictionary {
 	unsigned n_by;
-	struct ifs_series **series;     /* sorted by their values */
+	struct ifs_series **series; /* sorted by their values */
 	uint32_t n_series, n_reserved;
-	struct ifs_series **slots;      /* by the hash of their keys; n_slots is a power of two, or 0 */
+	struct ifs_series **slots; /* by the hash of their keys; n_slots is a power of two, or 0 */
 	uint32_t n_slots;
-	uint32_t end_of_stored, next_id;    /* ids of series that the index stores end there; of the next new one */
+	uint32_t end_of_stored, next_id; /* ids of series that the index stores end there; of the next new one */
 };
 
 /* Adds a series from foreign bytes. Returns IFOREST_NO_MEMORY, or IFOREST_CORRUPT where they are not n_by values. */
-enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key,
-					   uint32_t n_bytes);
+enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key, uint32_t n_bytes);
 
 /* The series with that key, NULL if there is none. O(1) on average. */
-const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key,
-						     uint32_t n_bytes);
+const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key, uint32_t n_bytes);
 
 /* Sorts by value: NULL, numbers, text, blobs; text and blobs by bytes. After series were added. */
 void ifs_dictionary_sort(struct ifs_dictionary *dictionary);
@@ -38,7 +36,7 @@ struct ifs_series_stretch {
 	uint32_t from, to;
 };
 void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *request,
-			       struct ifs_series_stretch stretches[2]);
+			   struct ifs_series_stretch stretches[2]);
 
 void ifs_dictionary_release(struct ifs_dictionary *dictionary);
 

@@ -48,8 +48,7 @@ bool ifs_error_is_lasting(int rc)
 	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
 }
 
-static int corrupt(struct ifs_error *error, enum iforest_status status, const char *index,
-		   const struct iforest_fault *fault)
+static int corrupt(struct ifs_error *error, enum iforest_status status, const char *index, const struct iforest_fault *fault)
 {
 	const char *kind = status == IFOREST_FORMAT ? "format version" : "corrupt";
 	const char *what = fault->what ? fault->what : iforest_status_text(status);
@@ -59,12 +58,12 @@ static int corrupt(struct ifs_error *error, enum iforest_status status, const ch
 			error, SQLITE_CORRUPT_VTAB,
 			"%s: %s: %s (run %lld, level %u, page %lld); run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index,
 			kind, what, (sqlite3_int64)fault->run_id, fault->level, (sqlite3_int64)fault->number, index, index);
-	return ifs_error_set(error, SQLITE_CORRUPT_VTAB, "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
-				 index, kind, what, index, index);
+	return ifs_error_set(error, SQLITE_CORRUPT_VTAB, "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index,
+			     kind, what, index, index);
 }
 
 int ifs_error_from_status(struct ifs_error *error, enum iforest_status status, const char *index,
-			      const struct iforest_fault *fault, int io_rc)
+			  const struct iforest_fault *fault, int io_rc)
 {
 	switch (status) {
 	case IFOREST_OK:
@@ -73,7 +72,7 @@ int ifs_error_from_status(struct ifs_error *error, enum iforest_status status, c
 		return ifs_error_set(error, SQLITE_NOMEM, "");
 	case IFOREST_IO:
 		return ifs_error_set(error, io_rc ? io_rc : SQLITE_IOERR, "%s: %s", index,
-					 sqlite3_errstr(io_rc ? io_rc : SQLITE_IOERR));
+				     sqlite3_errstr(io_rc ? io_rc : SQLITE_IOERR));
 	case IFOREST_CORRUPT:
 	case IFOREST_FORMAT:
 		return corrupt(error, status, index, fault);
@@ -139,7 +138,7 @@ sqlite3_stmt *ifs_next_writer(sqlite3 *db, sqlite3_stmt *after)
 }
 
 int ifs_value_to_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
-			     struct ifs_error *error)
+			 struct ifs_error *error)
 {
 	int type = sqlite3_value_type(value);
 
@@ -150,7 +149,7 @@ int ifs_value_to_integer(const char *name, const char *argument, sqlite3_value *
 	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
 		return SQLITE_OK;
 	return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
-				 type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
+			     type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
 }
 
 /* ---- Tokens of SQL text ---- */

@@ -34,7 +34,7 @@ void ifs_error_clear(struct ifs_error *error);
 /* Turns a status of core into an error. `index` is the index's name; `io_rc` is what SQLite returned to the pager, if
  * anything. */
 int ifs_error_from_status(struct ifs_error *error, enum iforest_status status, const char *index,
-			      const struct iforest_fault *fault, int io_rc);
+			  const struct iforest_fault *fault, int io_rc);
 
 /* Will the same fail at the next try, too? Not so where memory, the disk, a lock or an interrupt is the trouble. */
 bool ifs_error_is_lasting(int rc);
@@ -55,7 +55,7 @@ sqlite3_stmt *ifs_next_writer(sqlite3 *db, sqlite3_stmt *after);
 
 /* Reads an argument that must be an integer, or a real with an integral value; name is that of the table, for messages. */
 int ifs_value_to_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
-			     struct ifs_error *error);
+			 struct ifs_error *error);
 
 /* ---- Tokens of SQL text ---- */
 

@@ -6,7 +6,7 @@
 
 struct ifs_frame {
 	uint64_t run_id, generation, index;
-	struct ifs_frame *next;             /* of its bucket */
+	struct ifs_frame *next; /* of its bucket */
 	unsigned n_pins;
 	bool is_checked;
 	uint32_t n_bytes;
@@ -31,8 +31,9 @@ static struct ifs_frame *find(const struct ifs_page_cache *cache, const struct i
 
 static struct iforest_page page_of(struct ifs_frame *frame)
 {
-	return (struct iforest_page){ .bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked,
-				      .maxima = &frame->maxima };
+	return (struct iforest_page){
+		.bytes = frame->bytes, .n_bytes = frame->n_bytes, .is_checked = &frame->is_checked, .maxima = &frame->maxima
+	};
 }
 
 static void hand_out(struct ifs_page_cache *cache, struct ifs_frame *frame, struct iforest_page *page)
@@ -43,7 +44,7 @@ static void hand_out(struct ifs_page_cache *cache, struct ifs_frame *frame, stru
 }
 
 bool ifs_page_cache_get(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			    struct iforest_page *page)
+			struct iforest_page *page)
 {
 	struct ifs_frame *frame = find(cache, place, index);
 
@@ -53,7 +54,7 @@ bool ifs_page_cache_get(struct ifs_page_cache *cache, const struct iforest_place
 }
 
 bool ifs_page_cache_peek(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			     struct iforest_page *page)
+			 struct iforest_page *page)
 {
 	struct ifs_frame *frame = find(cache, place, index);
 
@@ -66,7 +67,7 @@ bool ifs_page_cache_peek(const struct ifs_page_cache *cache, const struct ifores
 enum { PEAKS_BYTES = 768, EXPECTED_BYTES = 384, LINE_BYTES = 64 };
 
 void ifs_page_cache_prefetch(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			       bool of_maxima)
+			     bool of_maxima)
 {
 	const char *frame = cache->buckets ? (const char *)*bucket_of(cache, place->run_id, index) : NULL;
 	size_t from = of_maxima ? 0 : offsetof(struct ifs_frame, bytes), n_bytes = of_maxima ? PEAKS_BYTES : EXPECTED_BYTES;
@@ -79,8 +80,8 @@ void ifs_page_cache_prefetch(const struct ifs_page_cache *cache, const struct if
 		__builtin_prefetch(frame + at);
 }
 
-const uint8_t *ifs_page_cache_peek_bytes(const struct ifs_page_cache *cache, const struct iforest_place *place,
-					 uint64_t index, uint32_t *n_bytes)
+const uint8_t *ifs_page_cache_peek_bytes(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
+					 uint32_t *n_bytes)
 {
 	const struct ifs_frame *frame = find(cache, place, index);
 
@@ -131,8 +132,7 @@ enum { LEAST_BUCKETS = 256 };
 static bool grow(struct ifs_page_cache *cache)
 {
 	unsigned n_before = cache->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
-	struct ifs_frame **before = cache->buckets,
-			     **buckets = sqlite3_malloc64(n_buckets * sizeof(struct ifs_frame *));
+	struct ifs_frame **before = cache->buckets, **buckets = sqlite3_malloc64(n_buckets * sizeof(struct ifs_frame *));
 
 	if (!buckets)
 		return false;
@@ -151,8 +151,8 @@ static bool grow(struct ifs_page_cache *cache)
 	return true;
 }
 
-bool ifs_page_cache_put(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			    const void *bytes, uint32_t n_bytes, struct iforest_page *page)
+bool ifs_page_cache_put(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index, const void *bytes,
+			uint32_t n_bytes, struct iforest_page *page)
 {
 	struct ifs_frame *frame, **bucket;
 
@@ -163,8 +163,9 @@ bool ifs_page_cache_put(struct ifs_page_cache *cache, const struct iforest_place
 	if (!frame)
 		return false;
 	bucket = bucket_of(cache, place->run_id, index);
-	*frame = (struct ifs_frame){ .run_id = place->run_id, .generation = place->generation, .index = index,
-					 .next = *bucket, .n_bytes = n_bytes };
+	*frame = (struct ifs_frame){
+		.run_id = place->run_id, .generation = place->generation, .index = index, .next = *bucket, .n_bytes = n_bytes
+	};
 	memcpy(frame->bytes, bytes, n_bytes);
 	*bucket = frame;
 	cache->n_frames++;

@@ -13,11 +13,11 @@
 struct ifs_frame;
 
 struct ifs_page_cache {
-	struct ifs_frame **buckets;   /* n_buckets lists, twice as many as there are frames or more */
-	unsigned n_buckets;               /* a power of two, or 0 */
+	struct ifs_frame **buckets; /* n_buckets lists, twice as many as there are frames or more */
+	unsigned n_buckets;	    /* a power of two, or 0 */
 	unsigned n_frames, n_pinned;
-	unsigned most_frames;             /* as the host allows; fewer than IFS_CACHE_FRAMES mean these */
-	uint64_t dice;                    /* says which page goes */
+	unsigned most_frames; /* as the host allows; fewer than IFS_CACHE_FRAMES mean these */
+	uint64_t dice;	      /* says which page goes */
 };
 
 /* 190 MiB of 4000-byte pages, and 32 for their peaks: what a frame of 16 tracks and 1920 pixels touches of 10^8 spans */
@@ -30,24 +30,24 @@ bool ifs_page_cache_is_full(const struct ifs_page_cache *cache);
 
 /* Gives a page that is there and holds it; false if it is not there. */
 bool ifs_page_cache_get(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			    struct iforest_page *page);
+			struct iforest_page *page);
 
 /* Gives a page that is there without holding it, and changes nothing: several threads may do so at once. It stays until the
  * next put(). Nobody may write through is_checked; peaks see to it themselves that one thread makes them. */
 bool ifs_page_cache_peek(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			     struct iforest_page *page);
+			 struct iforest_page *page);
 
 /* Puts in a copy of a page that is not there, and holds it. Returns false without memory. */
-bool ifs_page_cache_put(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			    const void *bytes, uint32_t n_bytes, struct iforest_page *page);
+bool ifs_page_cache_put(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index, const void *bytes,
+			uint32_t n_bytes, struct iforest_page *page);
 
 /* Fetches the beginning of a page, or its peaks, into the processor's caches, if it is there. */
 void ifs_page_cache_prefetch(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
-			       bool of_maxima);
+			     bool of_maxima);
 
 /* The bytes of a page that is there and was checked, until the next put(); else NULL. */
-const uint8_t *ifs_page_cache_peek_bytes(const struct ifs_page_cache *cache, const struct iforest_place *place,
-					 uint64_t index, uint32_t *n_bytes);
+const uint8_t *ifs_page_cache_peek_bytes(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
+					 uint32_t *n_bytes);
 
 /* Lets go of a page given by get or put. */
 void ifs_page_cache_unpin(struct ifs_page_cache *cache, struct iforest_page *page);

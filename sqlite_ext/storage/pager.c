@@ -3,7 +3,7 @@
 #include "core/base/bits.h"
 
 enum { MOST_BATCH_PAGES = 16 }; /* any number: SQLite's transaction makes them one */
-enum { MANIFEST_ID = 16 }; /* its byte in the manifest (core/run/manifest.h) */
+enum { MANIFEST_ID = 16 };	/* its byte in the manifest (core/run/manifest.h) */
 
 static sqlite3_int64 row_of(const struct iforest_place *place, uint64_t index)
 {
@@ -68,9 +68,9 @@ struct ifs_host_bytes ifs_host_bytes_get(const struct iforest_manifest *manifest
 	const uint8_t *bytes = manifest->host_bytes;
 
 	return (struct ifs_host_bytes){ .first_series = iforest_load32(bytes),
-					    .end_of_series = iforest_load32(bytes + 4),
-					    .series_checksum = iforest_load64(bytes + 8),
-					    .last_rowid = (int64_t)iforest_load64(bytes + 16) };
+					.end_of_series = iforest_load32(bytes + 4),
+					.series_checksum = iforest_load64(bytes + 8),
+					.last_rowid = (int64_t)iforest_load64(bytes + 16) };
 }
 
 enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const struct ifs_host_bytes *host)
@@ -92,13 +92,13 @@ enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const 
 }
 
 int ifs_pager_find_manifest(struct ifs_index *index, const uint8_t **bytes, uint32_t *n_bytes, uint64_t *id,
-				       struct ifs_error *error)
+			    struct ifs_error *error)
 {
 	int step, failed, rc = SQLITE_OK;
 
 	if (!index->get_page)
 		rc = ifs_prepare(error, index->db, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?",
-				     index->schema, index->name);
+				 index->schema, index->name);
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(index->get_page, 1, 0);
@@ -110,9 +110,9 @@ int ifs_pager_find_manifest(struct ifs_index *index, const uint8_t **bytes, uint
 		return SQLITE_OK;
 	}
 	failed = sqlite3_reset(index->get_page);
-	return failed ? ifs_error_from_db(error, index->db, failed) :
-			ifs_error_from_status(error, IFOREST_CORRUPT, index->name,
-						  &(struct iforest_fault){ .what = "the manifest is missing" }, 0);
+	return failed ? ifs_error_from_db(error, index->db, failed)
+		      : ifs_error_from_status(error, IFOREST_CORRUPT, index->name,
+					      &(struct iforest_fault){ .what = "the manifest is missing" }, 0);
 }
 
 int ifs_pager_read_manifest(struct ifs_index *index, struct iforest_manifest *manifest, struct ifs_error *error)
@@ -242,8 +242,7 @@ static const uint8_t *sqlite_peek(void *context, const struct iforest_place *pla
 /* Puts a blob under an id. */
 static enum iforest_status put(struct ifs_index *index, sqlite3_int64 id, const uint8_t *bytes, uint32_t n_bytes)
 {
-	int rc = ifs_pager_prepare(index, &index->put_page,
-					      "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
+	int rc = ifs_pager_prepare(index, &index->put_page, "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
 
 	if (rc)
 		return ifs_pager_failed(index, rc);
@@ -263,8 +262,8 @@ static enum iforest_status sqlite_create_run(void *context, struct iforest_place
 	uint64_t last = index->last_location;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(&error, index->db, &statement,
-				 "SELECT max(id) >> 32 FROM \"%w\".\"%w_page\" WHERE id < 4611686018427387904", index->schema,
-				 index->name);
+			     "SELECT max(id) >> 32 FROM \"%w\".\"%w_page\" WHERE id < 4611686018427387904", index->schema,
+			     index->name);
 
 	if (!rc) {
 		if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int64(statement, 0) > (sqlite3_int64)last)
@@ -288,8 +287,9 @@ static enum iforest_status sqlite_write(void *context, const struct iforest_plac
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t i = 0; i < n_pages && !status; i++)
-		status = is_addressable(place, pages[i].index) ?
-			put(index, row_of(place, pages[i].index), pages[i].bytes, pages[i].n_bytes) : IFOREST_TOO_LARGE;
+		status = is_addressable(place, pages[i].index)
+				 ? put(index, row_of(place, pages[i].index), pages[i].bytes, pages[i].n_bytes)
+				 : IFOREST_TOO_LARGE;
 	return status;
 }
 
@@ -301,7 +301,7 @@ static enum iforest_status sqlite_drop_run(void *context, const struct iforest_p
 
 	if (n_pages > 0 && is_addressable(place, n_pages - 1))
 		rc = ifs_execute(&error, index->db, "DELETE FROM \"%w\".\"%w_page\" WHERE id BETWEEN %lld AND %lld",
-				     index->schema, index->name, row_of(place, 0), row_of(place, n_pages - 1));
+				 index->schema, index->name, row_of(place, 0), row_of(place, n_pages - 1));
 	ifs_error_clear(&error);
 	return rc ? ifs_pager_failed(index, rc) : IFOREST_OK;
 }

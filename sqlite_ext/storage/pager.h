@@ -26,7 +26,7 @@ int ifs_pager_error(struct ifs_index *index, enum iforest_status status, struct 
 /* Positions index->get_page at the stored manifest: its bytes and its id, which is random and new with each publish. The caller
  * resets get_page after SQLITE_OK; on an error it is reset. */
 int ifs_pager_find_manifest(struct ifs_index *index, const uint8_t **bytes, uint32_t *n_bytes, uint64_t *id,
-				       struct ifs_error *error);
+			    struct ifs_error *error);
 
 /* Notes what SQLite returned, for ifs_pager_error(). */
 enum iforest_status ifs_pager_failed(struct ifs_index *index, int rc);
@@ -45,7 +45,7 @@ uint64_t ifs_pager_random(void *context);
 struct ifs_host_bytes {
 	uint32_t first_series, end_of_series;
 	uint64_t series_checksum;
-	int64_t last_rowid;                   /* the greatest that may be in the runs, INT64_MIN if there is none */
+	int64_t last_rowid; /* the greatest that may be in the runs, INT64_MIN if there is none */
 };
 
 /* Reads the stored manifest once more, to be changed. */

@@ -24,8 +24,7 @@ static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, 
 	char *text;
 	int rc;
 
-	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_front\"(block INTEGER);", if_not, index->schema,
-			    index->name);
+	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_front\"(block INTEGER);", if_not, index->schema, index->name);
 	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_log\"(seq INTEGER PRIMARY KEY, id INTEGER, was INTEGER, time",
 			    if_not, index->schema, index->name);
 	for (unsigned b = 0; b < n_by; b++)
@@ -41,20 +40,19 @@ static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, 
 static int make_sidecar(struct ifs_index *index, const char *suffix, const char *if_not, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db,
-			       "CREATE TABLE %s\"%w\".\"%w_%s\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
-			       "dead INTEGER, bytes BLOB, PRIMARY KEY(run, value, level, number))",
-			       if_not, index->schema, index->name, suffix);
+			   "CREATE TABLE %s\"%w\".\"%w_%s\"(run INTEGER, value INTEGER, level INTEGER, number INTEGER, "
+			   "dead INTEGER, bytes BLOB, PRIMARY KEY(run, value, level, number))",
+			   if_not, index->schema, index->name, suffix);
 }
 
-static int put_config(struct ifs_index *index, const char *name, int number, const char *value,
-		      struct ifs_error *error)
+static int put_config(struct ifs_index *index, const char *name, int number, const char *value, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('%q %d', %Q)", index->schema,
-			       index->name, name, number, value);
+			   index->name, name, number, value);
 }
 
 int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool may_exist,
-			      struct ifs_error *error)
+			  struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name, *if_not = may_exist ? "IF NOT EXISTS " : "";
 	int rc = ifs_execute(
@@ -82,8 +80,8 @@ int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *
 
 int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error)
 {
-	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('flushed', unixepoch())",
-			       index->schema, index->name);
+	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('flushed', unixepoch())", index->schema,
+			   index->name);
 }
 
 int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error)
@@ -92,8 +90,8 @@ int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error)
 
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
-			rc = ifs_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema,
-					     index->name, table_suffixes[t]);
+			rc = ifs_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema, index->name,
+					 table_suffixes[t]);
 	return rc;
 }
 
@@ -104,8 +102,8 @@ int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struc
 
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
-			rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"",
-					     index->schema, index->name, table_suffixes[t], new_name, table_suffixes[t]);
+			rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"", index->schema,
+					 index->name, table_suffixes[t], new_name, table_suffixes[t]);
 	if (rc) {
 		sqlite3_free(name);
 		return rc;
@@ -115,14 +113,12 @@ int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struc
 	return SQLITE_OK;
 }
 
-int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *definition,
-				struct ifs_error *error)
+int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error)
 {
 	static const char *const known[] = { "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB" };
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'by type ' || ?", index->schema,
-				 index->name);
+			     "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'by type ' || ?", index->schema, index->name);
 
 	for (unsigned b = 0; b < definition->n_by && !rc; b++) {
 		sqlite3_bind_int(statement, 1, (int)b);
@@ -140,15 +136,14 @@ int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *defi
 	return error->rc;
 }
 
-int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *definition,
-				  struct ifs_error *error)
+int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error)
 {
 	char *arguments[IFS_MAX_TEXTS] = { NULL };
 	int n = 0, failed;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-9]' ORDER BY name",
-				 index->schema, index->name);
+			     "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-9]' ORDER BY name",
+			     index->schema, index->name);
 
 	*definition = (struct ifs_definition){ .content = NULL };
 	while (!rc && n < IFS_MAX_TEXTS && sqlite3_step(statement) == SQLITE_ROW) {
@@ -172,9 +167,9 @@ int ifs_index_get_automerge(struct ifs_index *index, uint32_t *fan_in, struct if
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'automerge'"
-				 " AND value BETWEEN %d AND %d",
-				 index->schema, index->name, IFS_LEAST_AUTOMERGE, IFS_MOST_AUTOMERGE);
+			     "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'automerge'"
+			     " AND value BETWEEN %d AND %d",
+			     index->schema, index->name, IFS_LEAST_AUTOMERGE, IFS_MOST_AUTOMERGE);
 
 	*fan_in = IFOREST_USUAL_FAN_IN;
 	if (rc)
@@ -188,15 +183,15 @@ int ifs_index_get_automerge(struct ifs_index *index, uint32_t *fan_in, struct if
 int ifs_index_set_automerge(struct ifs_index *index, uint32_t fan_in, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('automerge', %u)", index->schema,
-			       index->name, fan_in);
+			   index->name, fan_in);
 }
 
 int ifs_index_put_series(struct ifs_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,
-			     struct ifs_error *error)
+			 struct ifs_error *error)
 {
-	int rc = *put ? SQLITE_OK :
-			ifs_prepare(error, index->db, put, "REPLACE INTO \"%w\".\"%w_series\"(id, key) VALUES(?, ?)",
-					index->schema, index->name);
+	int rc = *put ? SQLITE_OK
+		      : ifs_prepare(error, index->db, put, "REPLACE INTO \"%w\".\"%w_series\"(id, key) VALUES(?, ?)",
+				    index->schema, index->name);
 
 	if (rc)
 		return rc;

@@ -39,46 +39,45 @@ struct ifs_data_version {
 struct ifs_index {
 	sqlite3 *db;
 	char *schema, *name;
-	struct ifs_definition definition; /* with all by columns, without their types */
-	struct ifs_base_table source;       /* as last found; its name is NULL before */
+	struct ifs_definition definition;  /* with all by columns, without their types */
+	struct ifs_base_table source;	   /* as last found; its name is NULL before */
 	struct ifs_connection *connection; /* see follow/snapshot.h */
-	struct ifs_index *next;         /* of the connection */
-	bool is_joined;                     /* its table takes part in the transaction */
+	struct ifs_index *next;		   /* of the connection */
+	bool is_joined;			   /* its table takes part in the transaction */
 	struct iforest_pager pager;
 	struct iforest_store store;
 	struct ifs_page_cache cache;
-	bool knows_cache_size;              /* PRAGMA cache_size was asked since the state was last opened */
+	bool knows_cache_size; /* PRAGMA cache_size was asked since the state was last opened */
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *find_row;
 	sqlite3_stmt *read_state, *read_rows, *read_log;
 	sqlite3_stmt *has_summary[IFS_N_SIDECARS], *get_summary[IFS_N_SIDECARS];
-	struct ifs_snapshot *snapshot;  /* last read, or NULL */
-	struct ifs_data_version data_version;       /* at which the snapshot was complete */
-	bool is_borrowed;                   /* of another table's: it may be made anew with other columns */
-	const char *by_types[IFS_MAX_BY]; /* of one that is borrowed: with which that table was declared (definition.h) */
-	bool is_attached;                   /* the source was found at these versions, of its schema and of the temporary one */
+	struct ifs_snapshot *snapshot;	      /* last read, or NULL */
+	struct ifs_data_version data_version; /* at which the snapshot was complete */
+	bool is_borrowed;		      /* of another table's: it may be made anew with other columns */
+	const char *by_types[IFS_MAX_BY];     /* of one that is borrowed: with which that table was declared (definition.h) */
+	bool is_attached; /* the source was found at these versions, of its schema and of the temporary one */
 	int schema_version, temp_version;
-	uint64_t last_location;             /* highest one given out by this handle */
-	int io_rc;                          /* what SQLite last returned to the pager */
+	uint64_t last_location; /* highest one given out by this handle */
+	int io_rc;		/* what SQLite last returned to the pager */
 };
 
 /* Makes them, and writes the definition down. With may_exist, as in a rebuild, those that are there stay, and are emptied of a
  * damaged definition (not of what is known of an export); without, one that is there is an error. */
 int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool may_exist,
-			      struct ifs_error *error);
+			  struct ifs_error *error);
 /* Both require that the handle has no cached state (follow/snapshot.h: ifs_index_forget()). */
 int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error);
 int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struct ifs_error *error);
 
 /* Reads back the definition an index was made with, by_types included. `definition` is to be released in any case. */
-int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *definition,
-				  struct ifs_error *error);
+int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error);
 
 /* Notes in x_config that all that was pending is in the index now, with the time of the clock. */
 int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error);
 
 /* Writes a series; *put is a statement that is kept from call to call, to be finalized by the caller. */
 int ifs_index_put_series(struct ifs_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,
-			     struct ifs_error *error);
+			 struct ifs_error *error);
 
 /* Runs of a size before they are merged; IFOREST_USUAL_FAN_IN unless it was set to a number from IFS_LEAST_AUTOMERGE to
  * IFS_MOST_AUTOMERGE. It outlives a rebuild. */
@@ -89,7 +88,6 @@ int ifs_index_set_automerge(struct ifs_index *index, uint32_t fan_in, struct ifs
 
 /* The by types alone, into a definition that has been parsed already; those that a damaged table does not tell stay NULL. An
  * error only where the next try may do better: a column without its type is compared with texts as no other is. */
-int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *definition,
-				struct ifs_error *error);
+int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error);
 
 #endif

@@ -14,7 +14,7 @@ struct kind {
 				    const struct iforest_run *run, unsigned value, const struct iforest_sidecar *sidecar);
 };
 
-#define KIND(table)                                                              \
+#define KIND(table)                                                                         \
 	.suffix = table, .get = "SELECT bytes FROM \"%w\".\"%w_" table "\" WHERE " IS_NAME, \
 	.has = "SELECT 1 FROM \"%w\".\"%w_" table "\" WHERE " IS_NAME
 
@@ -105,8 +105,8 @@ static enum iforest_status has_bytes(void *context, const struct iforest_sidecar
 	return status;
 }
 
-static enum iforest_status put_bytes(void *context, const struct iforest_sidecar_name *name,
-				     const uint8_t *bytes, size_t n_bytes)
+static enum iforest_status put_bytes(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes,
+				     size_t n_bytes)
 {
 	const struct ifs_sidecar *sidecar = context;
 	int rc;
@@ -124,19 +124,18 @@ static int forget_run(const struct ifs_sidecar *sidecar, sqlite3_int64 run_id, s
 	const struct ifs_index *index = sidecar->index;
 
 	return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_%s\" WHERE run = %lld", index->schema, index->name,
-			       kinds[sidecar->kind].suffix, run_id);
+			   kinds[sidecar->kind].suffix, run_id);
 }
 
 /* Goes from run to run, not from row to row. */
-static int forget_old_runs(const struct ifs_sidecar *sidecar, const struct iforest_manifest *manifest,
-			   struct ifs_error *error)
+static int forget_old_runs(const struct ifs_sidecar *sidecar, const struct iforest_manifest *manifest, struct ifs_error *error)
 {
 	const struct ifs_index *index = sidecar->index;
 	sqlite3_int64 run_id = INT64_MIN;
 	sqlite3_stmt *statement;
 	bool found = true;
 	int failed, rc = ifs_prepare(error, index->db, &statement, "SELECT min(run) FROM \"%w\".\"%w_%s\" WHERE run > ?",
-					 index->schema, index->name, kinds[sidecar->kind].suffix);
+				     index->schema, index->name, kinds[sidecar->kind].suffix);
 
 	while (!rc && found) {
 		sqlite3_bind_int64(statement, 1, run_id);
@@ -178,9 +177,9 @@ static int keep_kind(struct ifs_index *index, const struct iforest_manifest *man
 	rc = forget_old_runs(&sidecar, manifest, error);
 	if (!rc)
 		rc = ifs_prepare(error, index->db, &sidecar.put,
-				     "REPLACE INTO \"%w\".\"%w_%s\"(run, value, level, number, dead, bytes) "
-				     "VALUES(?, ?, ?, ?, ?, ?)",
-				     index->schema, index->name, kinds[kind].suffix);
+				 "REPLACE INTO \"%w\".\"%w_%s\"(run, value, level, number, dead, bytes) "
+				 "VALUES(?, ?, ?, ?, ?, ?)",
+				 index->schema, index->name, kinds[kind].suffix);
 	if (!rc)
 		rc = ifs_pager_error(index, go_through(index, manifest, kind, &sidecar.sidecar), error);
 	sqlite3_finalize(sidecar.put);
@@ -213,8 +212,9 @@ enum iforest_status ifs_sidecars_check(struct ifs_index *index, const struct ifo
 
 	for (unsigned kind = 0; kind < IFS_N_SIDECARS && !status; kind++) {
 		struct ifs_sidecar kept;
-		struct iforest_sidecar_comparison comparison = { .kept = &kept.sidecar, .store = &index->store,
-							       .what = kinds[kind].wrong };
+		struct iforest_sidecar_comparison comparison = { .kept = &kept.sidecar,
+								 .store = &index->store,
+								 .what = kinds[kind].wrong };
 		struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
 
 		ifs_sidecar_open(&kept, index, (enum ifs_sidecar_table)kind);

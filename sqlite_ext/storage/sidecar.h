@@ -21,7 +21,7 @@ struct ifs_sidecar {
 	struct iforest_sidecar sidecar;
 	struct ifs_index *index;
 	enum ifs_sidecar_table kind;
-	sqlite3_stmt *put;       /* while it is being filled */
+	sqlite3_stmt *put; /* while it is being filled */
 };
 
 /* A sidecar to read from, which holds nothing. index must outlive it, and it must stay in place. */

@@ -79,8 +79,8 @@ static enum iforest_status file_create_run(void *context, struct iforest_place *
 	return rc ? store_failed(temp_store, rc) : IFOREST_OK;
 }
 
-static enum iforest_status file_write(void *context, const struct iforest_place *place,
-				       const struct iforest_page_write *pages, uint32_t n_pages)
+static enum iforest_status file_write(void *context, const struct iforest_place *place, const struct iforest_page_write *pages,
+				      uint32_t n_pages)
 {
 	struct ifs_temp_store *temp_store = context;
 	int rc = SQLITE_OK;
@@ -89,15 +89,14 @@ static enum iforest_status file_write(void *context, const struct iforest_place 
 		uint64_t at = place->location + pages[i].index;
 
 		rc = temp_store->file->pMethods->xWrite(temp_store->file, pages[i].bytes, (int)pages[i].n_bytes,
-						   (sqlite3_int64)(at * ROOM));
+							(sqlite3_int64)(at * ROOM));
 		temp_store->n_pages = at + 1;
 	}
 	return rc ? store_failed(temp_store, rc) : IFOREST_OK;
 }
 
 /* The last page of the file is as long as its bytes. */
-static enum iforest_status file_get(void *context, const struct iforest_place *place, uint64_t index,
-				     struct iforest_page *page)
+static enum iforest_status file_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
 {
 	struct ifs_temp_store *temp_store = context;
 	uint8_t *bytes = sqlite3_malloc64(temp_store->pager.page_bytes);
@@ -105,7 +104,7 @@ static enum iforest_status file_get(void *context, const struct iforest_place *p
 
 	if (bytes)
 		rc = temp_store->file->pMethods->xRead(temp_store->file, bytes, (int)temp_store->pager.page_bytes,
-						  (sqlite3_int64)((place->location + index) * ROOM));
+						       (sqlite3_int64)((place->location + index) * ROOM));
 	if (rc && rc != SQLITE_IOERR_SHORT_READ) {
 		sqlite3_free(bytes);
 		return store_failed(temp_store, rc);
@@ -133,14 +132,22 @@ static enum iforest_status file_drop_run(void *context, const struct iforest_pla
 /* ---- the store ---- */
 
 void ifs_temp_store_init(struct ifs_temp_store *temp_store, sqlite3 *db,
-			 void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages),
-			void *context)
+			 void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages), void *context)
 {
-	*temp_store = (struct ifs_temp_store){ .db = db, .note_read = note_read, .context = context,
-		.store.alloc = &ifs_alloc, .store.pager = &temp_store->pager,
-		.pager = { .context = temp_store, .page_bytes = IFS_SQLITE_PAGE_BYTES, .max_batch_pages = 1,
-			   .get = file_get, .release = file_release, .create_run = file_create_run, .write = file_write,
-			   .drop_run = file_drop_run, .random = ifs_pager_random } };
+	*temp_store = (struct ifs_temp_store){ .db = db,
+					       .note_read = note_read,
+					       .context = context,
+					       .store.alloc = &ifs_alloc,
+					       .store.pager = &temp_store->pager,
+					       .pager = { .context = temp_store,
+							  .page_bytes = IFS_SQLITE_PAGE_BYTES,
+							  .max_batch_pages = 1,
+							  .get = file_get,
+							  .release = file_release,
+							  .create_run = file_create_run,
+							  .write = file_write,
+							  .drop_run = file_drop_run,
+							  .random = ifs_pager_random } };
 	if (is_wanted_in_memory(db)) {
 		ifs_pager_in_memory(&temp_store->memory);
 		temp_store->store.pager = &temp_store->memory.pager;

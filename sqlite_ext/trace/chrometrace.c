@@ -125,8 +125,7 @@ static int store_depths(struct chrometrace_depths *depths, char **message)
 				break;
 			trace_span_depth_start_track(&stack);
 		}
-		if (trace_span_depth_next(&stack, sqlite3_column_int64(sorted, 2), sqlite3_column_int64(sorted, 3), &depth) <
-		    0)
+		if (trace_span_depth_next(&stack, sqlite3_column_int64(sorted, 2), sqlite3_column_int64(sorted, 3), &depth) < 0)
 			break;
 		sqlite3_bind_int64(insert, 1, sqlite3_column_int64(sorted, 0));
 		sqlite3_bind_int64(insert, 2, depth);
@@ -281,16 +280,35 @@ static void result_text(sqlite3_context *context, struct trace_text text)
 static void result_of_span(sqlite3_context *context, const struct trace_event *span, sqlite3_int64 depth, int column)
 {
 	switch ((enum span_column)column) {
-	case SPAN_TS_NS: sqlite3_result_int64(context, span->ts_ns); break;
-	case SPAN_DUR_NS: sqlite3_result_int64(context, span->dur_ns); break;
-	case SPAN_PID: result_text(context, span->pid); break;
-	case SPAN_TID: result_text(context, span->tid); break;
-	case SPAN_TRACK: result_text(context, span->track); break;
-	case SPAN_DEPTH: sqlite3_result_int64(context, depth); break;
-	case SPAN_NAME: result_text(context, span->name); break;
-	case SPAN_CATEGORY: result_text(context, span->category); break;
-	case SPAN_ARGS: result_text(context, span->args); break;
-	case SPAN_PATH: break;
+	case SPAN_TS_NS:
+		sqlite3_result_int64(context, span->ts_ns);
+		break;
+	case SPAN_DUR_NS:
+		sqlite3_result_int64(context, span->dur_ns);
+		break;
+	case SPAN_PID:
+		result_text(context, span->pid);
+		break;
+	case SPAN_TID:
+		result_text(context, span->tid);
+		break;
+	case SPAN_TRACK:
+		result_text(context, span->track);
+		break;
+	case SPAN_DEPTH:
+		sqlite3_result_int64(context, depth);
+		break;
+	case SPAN_NAME:
+		result_text(context, span->name);
+		break;
+	case SPAN_CATEGORY:
+		result_text(context, span->category);
+		break;
+	case SPAN_ARGS:
+		result_text(context, span->args);
+		break;
+	case SPAN_PATH:
+		break;
 	}
 }
 
@@ -298,13 +316,26 @@ static void result_of_counter(sqlite3_context *context, const struct trace_event
 {
 	(void)depth;
 	switch ((enum counter_column)column) {
-	case COUNTER_TS_NS: sqlite3_result_int64(context, sample->ts_ns); break;
-	case COUNTER_PID: result_text(context, sample->pid); break;
-	case COUNTER_NAME: result_text(context, sample->name); break;
-	case COUNTER_ID: result_text(context, sample->id); break;
-	case COUNTER_KEY: result_text(context, sample->key); break;
-	case COUNTER_VALUE: sqlite3_result_double(context, sample->value); break;
-	case COUNTER_PATH: break;
+	case COUNTER_TS_NS:
+		sqlite3_result_int64(context, sample->ts_ns);
+		break;
+	case COUNTER_PID:
+		result_text(context, sample->pid);
+		break;
+	case COUNTER_NAME:
+		result_text(context, sample->name);
+		break;
+	case COUNTER_ID:
+		result_text(context, sample->id);
+		break;
+	case COUNTER_KEY:
+		result_text(context, sample->key);
+		break;
+	case COUNTER_VALUE:
+		sqlite3_result_double(context, sample->value);
+		break;
+	case COUNTER_PATH:
+		break;
 	}
 }
 

@@ -33,7 +33,7 @@ static int result_increase(sqlite3_context *context, const struct iforest_counte
 
 /* xColumn of a column of value v. Returns SQLITE_ERROR for an increase beyond 64 bits, with the result set to say so. */
 static int counter_column_result(sqlite3_context *context, const struct iforest_counter_scan *counting, unsigned v,
-			    enum ifs_counter_column column)
+				 enum ifs_counter_column column)
 {
 	const struct iforest_counter *counter = &counting->values[v];
 	enum iforest_value_type kind = (enum iforest_value_type)counting->fields->value_types[v];
@@ -133,7 +133,7 @@ static void filled_column(sqlite3_context *context, const struct ifs_fill *carry
 }
 
 int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
-		      enum ifs_value_column column)
+		     enum ifs_value_column column)
 {
 	if (column == IFS_OF_COUNT)
 		sqlite3_result_int64(context, (sqlite3_int64)value->n);
@@ -257,8 +257,7 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 			  enum ifs_overlap_column column)
 {
 	static const enum ifs_value_column max_columns[] = {
-		[IFS_OF_LONGEST] = IFS_OF_MAX, [IFS_OF_LONGEST_ID] = IFS_OF_MAX_ID,
-		[IFS_OF_LONGEST_TS] = IFS_OF_MAX_TS
+		[IFS_OF_LONGEST] = IFS_OF_MAX, [IFS_OF_LONGEST_ID] = IFS_OF_MAX_ID, [IFS_OF_LONGEST_TS] = IFS_OF_MAX_TS
 	};
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
 
@@ -270,8 +269,8 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 
 /* xColumn for every column but the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits, with the
  * result set to say so. */
-static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *query,
-		       const struct ifs_definition *definition, int column)
+static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *query, const struct ifs_definition *definition,
+			 int column)
 {
 	unsigned n_by = definition->n_by, c = (unsigned)column;
 
@@ -284,18 +283,16 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	} else if (definition->is_counter) {
 		c -= n_by + IFS_N_FIXED;
 		return counter_column_result(context, &query->counting, c / IFS_N_OF_COUNTER,
-					       (enum ifs_counter_column)(c % IFS_N_OF_COUNTER));
+					     (enum ifs_counter_column)(c % IFS_N_OF_COUNTER));
 	} else if (c >= ifs_first_sketch(definition)) {
 		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
 	} else if (c >= ifs_first_variance(definition)) {
 		c -= ifs_first_variance(definition);
-		variance_column(context,
-				&query->aggregate.values[ifs_variance_value(definition, c / IFS_N_OF_VARIANCE)],
+		variance_column(context, &query->aggregate.values[ifs_variance_value(definition, c / IFS_N_OF_VARIANCE)],
 				(enum ifs_variance_column)(c % IFS_N_OF_VARIANCE));
 	} else {
 		c -= n_by + IFS_N_FIXED;
-		return value_column(context, query, c / IFS_N_OF_VALUE,
-				    (enum ifs_value_column)(c % IFS_N_OF_VALUE));
+		return value_column(context, query, c / IFS_N_OF_VALUE, (enum ifs_value_column)(c % IFS_N_OF_VALUE));
 	}
 	return SQLITE_OK;
 }
@@ -441,13 +438,11 @@ static int open_fold(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 
 	if (!rc)
 		rc = ifs_definition_keep_by(&table->definition, "iforest_fold", n_arguments - 4, table->arguments + 4,
-						table->kept, error);
+					    table->kept, error);
 	return rc ? rc : ifs_table_declare(table, db, NULL, error);
 }
 
-const struct ifs_module ifs_fold_module = { .name = "iforest_fold",
-						    .methods = &ifs_bucket_methods,
-						    .open = open_fold };
+const struct ifs_module ifs_fold_module = { .name = "iforest_fold", .methods = &ifs_bucket_methods, .open = open_fold };
 
 /* ---- iforest_overlap ---- */
 
@@ -471,8 +466,8 @@ static int open_overlap(struct ifs_table *table, sqlite3 *db, struct ifs_connect
 
 	if (!rc && table->definition.duration_value == IFOREST_NO_VALUE)
 		rc = ifs_error_set(error, SQLITE_ERROR,
-				       "iforest_overlap: index \"%s\" has no durations: make it with duration=...",
-				       table->index.name);
+				   "iforest_overlap: index \"%s\" has no durations: make it with duration=...",
+				   table->index.name);
 	if (!rc)
 		rc = keep_by(table, n_arguments, error);
 	table->definition.is_overlap = true;
@@ -480,8 +475,8 @@ static int open_overlap(struct ifs_table *table, sqlite3 *db, struct ifs_connect
 }
 
 const struct ifs_module ifs_overlap_module = { .name = "iforest_overlap",
-						       .methods = &ifs_bucket_methods,
-						       .open = open_overlap };
+					       .methods = &ifs_bucket_methods,
+					       .open = open_overlap };
 
 /* ---- iforest_counter ---- */
 
@@ -494,12 +489,12 @@ static int open_counter(struct ifs_table *table, sqlite3 *db, struct ifs_connect
 		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_counter: it takes one argument, the index");
 	if (!rc && table->definition.n_values == 0)
 		rc = ifs_error_set(error, SQLITE_ERROR,
-				       "iforest_counter: \"%s\" has no value column; make an index with value=...",
-				       table->index.name);
+				   "iforest_counter: \"%s\" has no value column; make an index with value=...",
+				   table->index.name);
 	table->definition.is_counter = true;
 	return rc ? rc : ifs_table_declare(table, db, NULL, error);
 }
 
 const struct ifs_module ifs_counter_module = { .name = "iforest_counter",
-						       .methods = &ifs_bucket_methods,
-						       .open = open_counter };
+					       .methods = &ifs_bucket_methods,
+					       .open = open_counter };

@@ -16,8 +16,7 @@ int ifs_buckets_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 int ifs_buckets_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
 int ifs_buckets_close(sqlite3_vtab_cursor *base);
 int ifs_buckets_next(sqlite3_vtab_cursor *base);
-int ifs_buckets_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv,
-			 sqlite3_value **argv);
+int ifs_buckets_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv);
 int ifs_buckets_eof(sqlite3_vtab_cursor *base);
 int ifs_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
 int ifs_buckets_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
@@ -35,6 +34,6 @@ extern const struct ifs_module ifs_counter_module;
 
 /* The count, sum, min or max of a value column of that kind (core/model/aggregate.h), as in such a row. */
 int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
-		      enum ifs_value_column column);
+		     enum ifs_value_column column);
 
 #endif

@@ -81,7 +81,7 @@ struct ifs_table *ifs_table_new(int n_arguments, const char *const *arguments, s
 
 	if (table) {
 		*table = (struct ifs_table){ .name = sqlite3_mprintf("%s", arguments[2]),
-						 .arguments = copy_arguments(n_arguments, arguments) };
+					     .arguments = copy_arguments(n_arguments, arguments) };
 		for (unsigned b = 0; b < IFS_MAX_BY; b++)
 			table->kept[b] = b;
 	}
@@ -144,9 +144,9 @@ char *ifs_table_spelling(sqlite3 *db, const char *schema, const char *name, stru
 	int rc;
 
 	if (ifs_prepare(error, db, &statement,
-			    "SELECT name FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL "
-			    "TABLE%%'",
-			    schema, name))
+			"SELECT name FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL "
+			"TABLE%%'",
+			schema, name))
 		return NULL;
 	if (sqlite3_step(statement) == SQLITE_ROW && !(spelling = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0))))
 		ifs_error_set(error, SQLITE_NOMEM, "");
@@ -157,7 +157,7 @@ char *ifs_table_spelling(sqlite3 *db, const char *schema, const char *name, stru
 }
 
 int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, const char *module,
-			 int n_arguments, struct ifs_error *error)
+		     int n_arguments, struct ifs_error *error)
 {
 	const char *const *arguments = table->arguments;
 	char *name = NULL, *spelling = NULL;
@@ -190,7 +190,7 @@ int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 }
 
 int ifs_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			    char **message)
+			char **message)
 {
 	const struct ifs_registration *registration = context;
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -202,7 +202,7 @@ int ifs_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char 
 }
 
 int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			     char **message)
+			 char **message)
 {
 	const struct ifs_registration *registration = context;
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -213,7 +213,8 @@ int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char
 	if (table && error.rc && ifs_error_is_lasting(error.rc)) {
 		/* SQLite connects it again where it reads the schema again, not where this connection makes the index */
 		table->broken = sqlite3_mprintf("%s; once that is put right, drop this table and create it again, or open the "
-						"database again", error.message);
+						"database again",
+						error.message);
 		ifs_error_clear(&error);
 		if (!table->broken)
 			ifs_error_set(&error, SQLITE_NOMEM, "");

@@ -15,10 +15,10 @@ enum { N_OF_VALUE = sizeof of_value / sizeof *of_value, N_ARGUMENTS = 2 };
 
 struct cover_cursor {
 	sqlite3_vtab_cursor base;
-	struct ifs_bucket_query query;             /* which series, and the scan */
+	struct ifs_bucket_query query; /* which series, and the scan */
 	struct iforest_scan_cover pieces;
-	struct iforest_scan_cover_part piece;             /* the row */
-	uint32_t member;                        /* its series among the query's */
+	struct iforest_scan_cover_part piece; /* the row */
+	uint32_t member;		      /* its series among the query's */
 	bool is_started, at_end;
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
@@ -55,7 +55,7 @@ static int declare(const struct ifs_table *table, sqlite3 *db, struct ifs_error 
 	sqlite3_free(sql);
 	if (rc)
 		return ifs_error_set(error, rc, NAME ": %s; give the by column another name in the index: by=(c AS c_)",
-					 sqlite3_errmsg(db));
+				     sqlite3_errmsg(db));
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	return SQLITE_OK;
 }
@@ -85,7 +85,7 @@ static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		return ifs_table_report(base, &error);
 	}
 	rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, (int)first_argument(&table->definition),
-					 N_ARGUMENTS, constraint_of, &n_argv, &error);
+				     N_ARGUMENTS, constraint_of, &n_argv, &error);
 	if (rc)
 		return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 	text = sqlite3_str_new(NULL);
@@ -102,8 +102,7 @@ static bool read_plan(struct ifs_plan *plan, const struct ifs_table *table, int 
 	const struct ifs_definition *definition = &table->definition;
 	const char *at = index_text + strlen("cover");
 
-	*plan = (struct ifs_plan){ .name = table->name,
-				       .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
+	*plan = (struct ifs_plan){ .name = table->name, .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
 	plan->request =
 		(struct iforest_request){ .values = (1u << definition->n_values) - 1, .no_rows = UINT32_MAX, .times = true };
 	return ifs_plan_read_conditions(plan, definition, &at) && !*at;
@@ -241,8 +240,7 @@ static int cover_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	} else if (c < first_argument(&table->definition)) {
 		c -= n_by + N_FIXED;
 		return ifs_bucket_value(context, &cursor->piece.aggregate.values[c / N_OF_VALUE],
-					 query->snapshot->manifest.fields.value_types[c / N_OF_VALUE],
-						 of_value[c % N_OF_VALUE]);
+					query->snapshot->manifest.fields.value_types[c / N_OF_VALUE], of_value[c % N_OF_VALUE]);
 	} else if (!cursor->arguments[argument]) {
 		return ifs_table_refuse_argument(context, table->name, ifs_argument_names[argument]);
 	} else {

@@ -14,7 +14,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/vtab/rows.h"
 #include "sqlite_ext/vtab/stats.h"
 
-#define IFS_VERSION "1.1"   /* as in sql/pg/iforest.control */
+#define IFS_VERSION "1.1" /* as in sql/pg/iforest.control */
 #define OLDEST_SQLITE 3038000
 
 static void version_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
@@ -33,8 +33,8 @@ static void release_registration(void *context)
 }
 
 static const struct ifs_module *const modules[] = {
-	&ifs_index_module, &ifs_fold_module, &ifs_rows_module, &ifs_overlap_module, &ifs_cover_module,
-	&ifs_stats_module, &ifs_gaps_module, &ifs_counter_module,
+	&ifs_index_module, &ifs_fold_module,  &ifs_rows_module, &ifs_overlap_module,
+	&ifs_cover_module, &ifs_stats_module, &ifs_gaps_module, &ifs_counter_module,
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };
@@ -95,8 +95,7 @@ static bool is_loaded(sqlite3 *db)
 	return loaded;
 }
 
-__attribute__((visibility("default")))
-int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+__attribute__((visibility("default"))) int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {

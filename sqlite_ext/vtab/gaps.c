@@ -23,13 +23,13 @@ struct ifs_gap_row {
 struct ifs_gap_query {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
-	uint64_t n_changes;                     /* as in query/rows.h */
+	uint64_t n_changes; /* as in query/rows.h */
 	struct ifs_series_filter filter;
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
-	uint32_t n_started;                     /* of the series chosen */
-	struct ifs_gap_row *sorted;         /* gathered, or NULL */
+	uint32_t n_started;	    /* of the series chosen */
+	struct ifs_gap_row *sorted; /* gathered, or NULL */
 	size_t n_sorted, n_reserved, at;
 	bool at_end;
 	struct ifs_gap_row row;
@@ -114,8 +114,8 @@ static enum iforest_status gather(struct ifs_gap_query *gaps)
 
 /* Starts on a question. Ends with gap_query_release(), also on error; may be started again after that. */
 static int gap_query_start(struct ifs_gap_query *gaps, struct ifs_index *index, const struct ifs_gap_plan *plan,
-		       const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
-		       struct ifs_error *error)
+			   const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
+			   struct ifs_error *error)
 {
 	enum iforest_status status;
 	int rc;
@@ -129,8 +129,11 @@ static int gap_query_start(struct ifs_gap_query *gaps, struct ifs_index *index, 
 		rc = ifs_series_filter_apply(&gaps->filter, plan->conditions, plan->n_conditions, argv, error);
 	if (rc)
 		return rc;
-	gaps->question = (struct iforest_gap_question){ .window = *window, .longer_than = longer_than,
-		.filter = gaps->snapshot->delta.n_removed > 0 ? &gaps->snapshot->delta.filter : NULL };
+	gaps->question =
+		(struct iforest_gap_question){ .window = *window,
+					       .longer_than = longer_than,
+					       .filter = gaps->snapshot->delta.n_removed > 0 ? &gaps->snapshot->delta.filter
+											     : NULL };
 	status = open_reader(gaps);
 	if (!status && plan->in_order && gaps->filter.n > 1)
 		status = gather(gaps);
@@ -181,9 +184,9 @@ static int check_name(const struct ifs_definition *definition, const char *name,
 	for (unsigned b = 0; b < definition->n_by; b++)
 		if (sqlite3_stricmp(definition->by[b].name, name) == 0)
 			return ifs_error_set(error, SQLITE_ERROR,
-						 "iforest_gaps: two columns named \"%s\"; make the index with by=(\"%w\" AS "
-						 "\"%w_\")",
-						 name, definition->by[b].source, definition->by[b].name);
+					     "iforest_gaps: two columns named \"%s\"; make the index with by=(\"%w\" AS "
+					     "\"%w_\")",
+					     name, definition->by[b].source, definition->by[b].name);
 	return SQLITE_OK;
 }
 
@@ -224,7 +227,7 @@ static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 
 	if (!rc && n_arguments > 4)
 		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"",
-				       table->arguments[4]);
+				   table->arguments[4]);
 	return rc ? rc : declare(table, db, error);
 }
 
@@ -270,7 +273,7 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		return ifs_table_report(base, &error);
 	}
 	rc = ifs_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
-					 &error);
+				     &error);
 	if (rc)
 		return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 	text = sqlite3_str_new(NULL);
@@ -419,8 +422,8 @@ static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	const struct ifs_gap_query *gaps = &((struct cursor *)base)->gaps;
 	const struct iforest_window *window = &gaps->question.window;
 	uint64_t parts[] = {
-		gaps->row.series, (uint64_t)gaps->row.gap.start, gaps->question.longer_than, window->has_t0, window->has_t1,
-		(uint64_t)window->t0, (uint64_t)window->t1,
+		gaps->row.series, (uint64_t)gaps->row.gap.start, gaps->question.longer_than, window->has_t0,
+		window->has_t1,	  (uint64_t)window->t0,		 (uint64_t)window->t1,
 	};
 
 	*rowid = (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);

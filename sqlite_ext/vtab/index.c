@@ -27,10 +27,10 @@ static int inspect(struct ifs_table *table, struct ifs_base_table *source, struc
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)
 		if (declared[b] && strcmp(declared[b], definition->by_types[b]) != 0)
 			rc = ifs_error_set(error, SQLITE_ERROR,
-					       "%s: by column \"%s\" has affinity %s now, and had %s when the index was made; "
-					       "run DROP TABLE \"%w\", and create it again",
-					       table->name, definition->by[b].name, definition->by_types[b], declared[b],
-					       table->name);
+					   "%s: by column \"%s\" has affinity %s now, and had %s when the index was made; "
+					   "run DROP TABLE \"%w\", and create it again",
+					   table->name, definition->by[b].name, definition->by_types[b], declared[b],
+					   table->name);
 	if (rc)
 		memcpy(definition->by_types, declared, sizeof declared);
 	return rc;
@@ -80,7 +80,7 @@ static int automerge(struct ifs_table *table, int64_t fan_in, struct ifs_error *
 {
 	if (fan_in < IFS_LEAST_AUTOMERGE || fan_in > IFS_MOST_AUTOMERGE)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: automerge takes n from %d to %d", table->name,
-					 IFS_LEAST_AUTOMERGE, IFS_MOST_AUTOMERGE);
+				     IFS_LEAST_AUTOMERGE, IFS_MOST_AUTOMERGE);
 	return ifs_index_set_automerge(&table->index, (uint32_t)fan_in, error);
 }
 
@@ -103,8 +103,11 @@ static const struct command {
 	bool takes_number, writes_runs;
 	int64_t usual;
 } commands[] = {
-	{ "flush", flush, false, true, 0 }, { "merge", merge, true, true, INT64_MAX }, { "optimize", optimize, false, true, 0 },
-	{ "rebuild", rebuild, false, true, 0 }, { "integrity-check", integrity_check, false, false, 0 },
+	{ "flush", flush, false, true, 0 },
+	{ "merge", merge, true, true, INT64_MAX },
+	{ "optimize", optimize, false, true, 0 },
+	{ "rebuild", rebuild, false, true, 0 },
+	{ "integrity-check", integrity_check, false, false, 0 },
 	{ "automerge", automerge, true, false, 0 },
 };
 
@@ -141,8 +144,7 @@ static int check_alone(const struct ifs_table *table, struct ifs_error *error)
 	return SQLITE_OK;
 }
 
-static int run_command(struct ifs_table *table, const struct command *command, sqlite3_value *number,
-		       struct ifs_error *error)
+static int run_command(struct ifs_table *table, const struct command *command, sqlite3_value *number, struct ifs_error *error)
 {
 	bool is_given = sqlite3_value_type(number) != SQLITE_NULL;
 	int64_t n = command->usual;
@@ -159,8 +161,7 @@ static int run_command(struct ifs_table *table, const struct command *command, s
 /* Runs a command on the index: flush, merge, optimize, rebuild, integrity-check, automerge, export. arguments are what stands
  * beside it in the columns of the arguments (enum ifs_argument): n goes with merge and automerge, step with export.
  * Refused inside a trigger and within another statement that writes: a row that is half changed would be taken for whole. */
-static int execute_command(struct ifs_table *table, const char *command, sqlite3_value **arguments,
-			struct ifs_error *error)
+static int execute_command(struct ifs_table *table, const char *command, sqlite3_value **arguments, struct ifs_error *error)
 {
 	sqlite3_value *number = arguments[IFS_ARGUMENT_N], *step = arguments[IFS_ARGUMENT_STEP];
 	bool is_export = sqlite3_stricmp(command, "export") == 0;
@@ -196,7 +197,7 @@ static int start_index(struct ifs_table *table, sqlite3 *db, void *context, int 
 
 	if (!rc)
 		rc = ifs_index_init(&table->index, db, registration->connection, table->arguments[1], table->arguments[2],
-					error);
+				    error);
 	return rc ? rc : ifs_index_describe(&table->index, &table->definition, error);
 }
 
@@ -323,7 +324,7 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 
 	if (!command)
 		ifs_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
-				  table->definition.content);
+			      table->definition.content);
 	else
 		execute_command(table, command, argv + 2, &error);
 	/* a command inserts no row of the user's: what it wrote into our tables does not count, be it done or not */

@@ -48,7 +48,7 @@ static int rename_column(const char *text, char **names, bool *is_renamed, unsig
 		c++;
 	if (!rc && c == n)
 		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_rows: there is no column \"%s\" to be called \"%s\"",
-				       column.source, column.name);
+				   column.source, column.name);
 	if (!rc) {
 		sqlite3_free(names[c]);
 		names[c] = column.name;
@@ -65,11 +65,10 @@ static int check_names(char **names, unsigned n, struct ifs_error *error)
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < i; k++)
 			if (sqlite3_stricmp(names[i], names[k]) == 0)
-				return ifs_error_set(
-					error, SQLITE_ERROR,
-					"iforest_rows: two columns named \"%s\"; give the first of them another "
-					"name: iforest_rows(index, \"%w\" AS \"%w_\")",
-					names[i], names[i], names[i]);
+				return ifs_error_set(error, SQLITE_ERROR,
+						     "iforest_rows: two columns named \"%s\"; give the first of them another "
+						     "name: iforest_rows(index, \"%w\" AS \"%w_\")",
+						     names[i], names[i], names[i]);
 	return SQLITE_OK;
 }
 

@@ -9,14 +9,14 @@
 /* What an index is made of, in numbers. */
 
 struct ifs_index_stats {
-	uint64_t n_rows;          /* live, those pending included */
-	uint64_t n_removed;       /* entries of the runs that were removed, and take room until a merge */
-	uint64_t n_stored;        /* live entries of the runs */
+	uint64_t n_rows;    /* live, those pending included */
+	uint64_t n_removed; /* entries of the runs that were removed, and take room until a merge */
+	uint64_t n_stored;  /* live entries of the runs */
 	uint64_t n_runs, n_pending, n_series, n_pages;
-	uint64_t n_bytes;         /* of pages, manifest and series; 0 unless asked for */
-	unsigned n_levels;        /* of node pages, of the highest run */
+	uint64_t n_bytes;  /* of pages, manifest and series; 0 unless asked for */
+	unsigned n_levels; /* of node pages, of the highest run */
 	bool has_flush_time;
-	int64_t flush_time;       /* Unix time of the last build, or flush that found something */
+	int64_t flush_time; /* Unix time of the last build, or flush that found something */
 };
 
 /* Counts the rows that an answer over all would fold. A log may tell of old keys that no run has, so they are looked up. */
@@ -48,8 +48,7 @@ static void add_run(const struct iforest_manifest *manifest, const struct ifores
 }
 
 /* Runs a query of one row and one integer; *is_there is false where that is none. */
-static int read_integer(struct ifs_index *index, const char *sql, bool *is_there, int64_t *integer,
-			struct ifs_error *error)
+static int read_integer(struct ifs_index *index, const char *sql, bool *is_there, int64_t *integer, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement, "%s", sql);
@@ -112,7 +111,19 @@ static int index_stats_read(struct ifs_index *index, bool with_bytes, struct ifs
 #define NAME "iforest_stats"
 
 enum column {
-	ROWS, REMOVED, RUNS, PENDING, SERIES, PAGES, BYTES, BYTES_PER_ROW, LEVELS, LAST_FLUSH, SYNC, INDEX_NAME, SCHEMA_NAME
+	ROWS,
+	REMOVED,
+	RUNS,
+	PENDING,
+	SERIES,
+	PAGES,
+	BYTES,
+	BYTES_PER_ROW,
+	LEVELS,
+	LAST_FLUSH,
+	SYNC,
+	INDEX_NAME,
+	SCHEMA_NAME
 };
 
 /* idxNum: which arguments are given, and whether bytes are asked for. */
@@ -151,8 +162,8 @@ static int stats_connect(sqlite3 *db, void *context, int n_arguments, const char
 				 "CREATE TABLE x(rows INTEGER, removed INTEGER, runs INTEGER, pending INTEGER, series INTEGER,"
 				 " pages INTEGER, bytes INTEGER, bytes_per_row REAL, levels INTEGER, last_flush INTEGER, sync "
 				 "TEXT,"
-				 " index_name TEXT HIDDEN, schema_name TEXT HIDDEN)") :
-			 SQLITE_NOMEM;
+				 " index_name TEXT HIDDEN, schema_name TEXT HIDDEN)")
+		       : SQLITE_NOMEM;
 
 	(void)n_arguments;
 	(void)arguments;
@@ -258,8 +269,7 @@ static char *find_schema(sqlite3 *db, const char *index, struct ifs_error *error
 }
 
 /* Borrows the index for as long as it takes to read it. */
-static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes,
-		       struct ifs_error *error)
+static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes, struct ifs_error *error)
 {
 	char *quoted = sqlite3_mprintf("\"%w\"", cursor->index);
 	const char *arguments[] = { NAME, cursor->schema, NAME, quoted };
