@@ -7,6 +7,7 @@
 #   make bench     figures beside what they are compared with: SIZE=short (default; minutes), full (hours) or billion; bench/README.md
 #   make fuzz      the fuzzers for SECONDS (default 600) each; needs clang
 #   make fuzz-pg   damaged pages in PostgreSQL for SECONDS, with its checksums and without (CHECKSUMS=on, off: one of these)
+#   make format    puts the sources into the form of .clang-format (clang-format 14)
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
 #   make trace2pg  the loader of Chrome traces for PostgreSQL (docs/trace2pg.md)
@@ -27,6 +28,8 @@ CFLAGS  ?= -O2 -g
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 BASE     = -std=c11 -fPIC -fvisibility=hidden $(WARN) -MMD -MP -I. -D_POSIX_C_SOURCE=200809L
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# the one place that says the version
+VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" sql/pg/iforest.control)
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -60,7 +63,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-bi-large check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-bi-large check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
@@ -82,7 +85,7 @@ test:
 	@$(MAKE) --no-print-directory -j$$(($(JOBS) + 1)) check
 	@BUILD=$(BUILD) tests/run.sh --sum
 
-check: check-sanitized check-pg check-pauses check-plain check-trace2pg check-clang layers
+check: check-sanitized check-pg check-pauses check-plain check-trace2pg check-clang check-format layers
 
 tools:
 	@sh tests/support/install_tools.sh
@@ -93,6 +96,10 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  cc  $<"
 	@$(CC) $(BASE) $(CFLAGS) $(EXTRA) -c -o $@ $<
+
+SAYS_VERSION = -DIFOREST_VERSION='"$(VERSION)"'
+$(BUILD)/obj/sqlite_ext/vtab/extension.o: BASE += $(SAYS_VERSION)
+$(BUILD)/obj/sqlite_ext/vtab/extension.o: sql/pg/iforest.control
 
 $(BUILD)/libiforest.a: $(CORE)
 $(BUILD)/libtrace.a: $(READERS)
@@ -162,7 +169,7 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuz
 
 $(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*/*.c) $(wildcard tests/support/*.c)
 	@mkdir -p $(@D)
-	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LINK) -lcmocka -lm
+	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined $(SAYS_VERSION) -pthread -o $@ $^ $(LINK) -lcmocka -lm
 
 # the one over SQLite has the extension within
 $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
@@ -178,7 +185,7 @@ RUNNER    =
 RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
 runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
 PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
-SCRIPTS  := $(call runs,tests/sqlite/tour.sh tests/vectors/check.sh tests/examples/install_core.sh tests/examples/timeline.sh)
+SCRIPTS  := $(call runs,tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/examples/install_core.sh tests/examples/timeline.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
 run/tests/examples/install_core.sh: | $(if $(HAS_PG),pg)
@@ -237,6 +244,16 @@ matrix:
 
 matrix-sqlite: all $(SQLITE)
 	@BUILD=$(BUILD) tests/sqlite/matrix.sh
+
+# other versions of clang-format have other opinions
+FORMATTED = $(shell git ls-files 'core/*.[ch]' 'sqlite_ext/*.[ch]' 'pg_ext/*.[ch]' 'trace/*.[ch]' 'tools/*.[ch]' 2>/dev/null)
+CLANG_FORMAT := $(firstword $(foreach name,clang-format-14 clang-format,$(if $(findstring version 14.,$(shell $(name) --version 2>/dev/null)),$(name))))
+
+format:
+	@$(if $(CLANG_FORMAT),$(CLANG_FORMAT) -i $(FORMATTED),echo "There is no clang-format 14 (Debian 12: clang-format)" >&2; exit 1)
+
+check-format:
+	@$(if $(CLANG_FORMAT),$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED) && echo "format: as .clang-format has it",echo "format: skipped, there is no clang-format 14")
 
 layers: all $(if $(HAS_PG),pg)
 	@BUILD=$(BUILD) tests/check_layers.sh
@@ -317,7 +334,6 @@ uninstall:
 
 # ---- the forest as a C library (docs/forest.md) ----
 
-VERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" sql/pg/iforest.control)
 HEADERS = $(wildcard core/forest/*.h) $(addprefix core/base/,alloc.h bits.h platform.h status.h) $(addprefix core/model/,aggregate.h monoid.h)
 
 install-core: $(BUILD)/libiforest.a

@@ -1,9 +1,14 @@
 #!/bin/sh
-# Proves which folder may know which:
+# Proof of the layers: which folder may know which, by the includes of the sources and by the symbols of what was built in $BUILD (default build).
 #
-#   sqlite_ext -> core, trace        pg_ext -> core        tools -> trace, libpq        core -> libc alone        trace -> libc, yajl, zlib
+#   core        libc alone       base < model < page < run < query; forest over base and model
+#   sqlite_ext  core             storage < follow < maintain < query < vtab; trace (a module of its own) over the trace readers
+#   pg_ext      core             base < types < storage < am < planner < exec < sql
+#   trace       libc, yajl, zlib
+#   tools       trace, libpq
 #
-# by the includes of the sources, and by the symbols of what was built in $BUILD (default build).
+# Also: no circle of includes among modules, a header of its name for each source, no struct tag and no exported name in two folders,
+# and a prefix that shows the folder.
 set -u
 build=${BUILD:-build}
 failed=0
@@ -13,28 +18,113 @@ fail() {
 	failed=1
 }
 
+sources() { find "$@" -name '*.[ch]' | sort; }
+
 # includes FOLDER ALLOWED: every include of the folder's files matches the pattern
 includes() {
-	bad=$(grep -rnE --include='*.[ch]' '^#[[:space:]]*include' "$1" | grep -vE "$2")
+	bad=$(sources "$1" | xargs grep -nE '^#[[:space:]]*include' /dev/null | grep -vE "$2")
 	[ -z "$bad" ] || fail "$1 includes what it may not know:
 $bad"
 }
 
+# below LOWER FOLDER: nothing in LOWER includes anything of FOLDER
+below() {
+	bad=$(sources "$1" | xargs grep -nE "^#[[:space:]]*include \"$2/" /dev/null)
+	[ -z "$bad" ] || fail "$1 lies below $2, but:
+$bad"
+}
+
+# order FOLDER LAYER...: each layer knows only those before it
+order() {
+	folder=$1
+	shift
+	for lower in "$@"; do
+		shift
+		for upper in "$@"; do below "$folder/$lower" "$folder/$upper"; done
+	done
+}
+
+# modules FOLDER: pairs of modules, the first of which includes the second's header; a module is a path without .h or .c
+modules() {
+	sources "$1" | xargs grep -HE "^#[[:space:]]*include \"$1/" /dev/null |
+		sed -E 's/^([^:]*)\.[ch]:#[[:space:]]*include "([^"]*)\.h".*/\1 \2/' | awk '$1 != $2' | sort -u
+}
+
+# no_circles FOLDER: the modules can be put in an order in which each includes only those before it
+no_circles() {
+	circles=$(modules "$1" | tsort 2>&1 >/dev/null | sed -n 's/^tsort: \([^-].*\)$/\1/p' | grep / | tr '\n' ' ')
+	[ -z "$circles" ] || fail "$1 has modules that include one another: $circles"
+}
+
+# has_headers FOLDER EXCEPT: each source has a header of its name
+has_headers() {
+	bad=$(find "$1" -name '*.c' | sort | while read -r source; do
+		[ -e "${source%.c}.h" ] || echo "$source"
+	done | grep -vE "^($2)\$" | tr '\n' ' ')
+	[ -z "$bad" ] || fail "without a header of the same name: $bad"
+}
+
 libc='<(assert|ctype|errno|inttypes|limits|locale|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|strings|unistd|time|fcntl|sys/[a-z]+)\.h>'
 pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
+path='[a-z_0-9/]+\.h'
 
-includes core "\"core/[a-z]+/[a-z_0-9]+\\.h\"|$pure|^core/base/platform\\.c:.*<(pthread|stdatomic|sys/mman)\\.h>"
-includes trace "\"trace/[a-z_0-9]+\\.h\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|<setjmp\\.h>|$libc"
-includes sqlite_ext "\"(core|sqlite_ext|trace)/([a-z]+/)?[a-z_0-9]+\\.h\"|<sqlite3ext\\.h>|$libc"
-includes pg_ext "\"(core|pg_ext)/([a-z]+/)?[a-z_0-9]+\\.h\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
-includes tools "\"(tools|trace)/[a-z_0-9]+\\.h\"|<(libpq-fe|getopt|signal)\\.h>|$libc"
+includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic)\\.h>"
+includes trace "\"trace/$path\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|<setjmp\\.h>|$libc"
+includes sqlite_ext "\"(core|sqlite_ext|trace)/$path\"|<sqlite3ext\\.h>|$libc"
+includes pg_ext "\"(core|pg_ext)/$path\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
+includes tools "\"(tools|trace)/$path\"|<(libpq-fe|getopt|signal)\\.h>|$libc"
 
-versions=$(grep -rl --include='*.[ch]' PG_VERSION_NUM pg_ext | grep -vE '^pg_ext/([a-z]+/)?compat\.h$')
+order core base model page run query
+for layer in page run query; do
+	below core/forest core/$layer
+	below core/$layer core/forest
+done
+below core/base core/forest
+below core/model core/forest
+order sqlite_ext storage follow maintain query vtab
+order pg_ext base types storage am planner exec sql
+for layer in storage follow maintain query vtab; do
+	below sqlite_ext/$layer sqlite_ext/trace
+	below sqlite_ext/$layer trace
+done
+for folder in core sqlite_ext pg_ext trace tools; do no_circles $folder; done
+for folder in core trace; do has_headers $folder ''; done
+# what only the server, SQL or a shell calls
+has_headers pg_ext 'pg_ext/extension\.c|pg_ext/sql/(index_functions|overlap_spans|row_aggregates)\.c'
+has_headers sqlite_ext 'sqlite_ext/vtab/extension\.c|sqlite_ext/trace/chrometrace\.c'
+has_headers tools 'tools/trace2pg\.c'
+
+versions=$(sources pg_ext | xargs grep -l PG_VERSION_NUM | grep -v '^pg_ext/base/compat\.h$')
 [ -z "$versions" ] || fail "only pg_ext/base/compat.h knows PostgreSQL's versions, not $versions"
-engines=$(grep -rlE --include='*.[ch]' 'include.*(sqlite3(ext)?|postgres|fmgr)\.h' core trace)
-[ -z "$engines" ] || fail "an engine's header outside its folder: $engines"
-readers=$(grep -rlE --include='*.[ch]' '"trace/' sqlite_ext | grep -vE '^sqlite_ext/(chrometrace|trace/)')
-[ -z "$readers" ] || fail "iforest.so must not know the trace reader: $readers"
+
+# a struct tag belongs to one folder
+tags=$(for folder in core sqlite_ext pg_ext trace tools; do
+	sources $folder | xargs sed -nE "s/^(struct|union|enum) ([a-z_0-9]+) \{.*/\2 $folder/p" /dev/null | sort -u
+done | awk '{ in_folders[$1] = in_folders[$1] " " $2; n[$1]++ } END { for (tag in n) if (n[tag] > 1) printf "%s (%s) ", tag, substr(in_folders[tag], 2) }')
+[ -z "$tags" ] || fail "tags defined twice: $tags"
+
+# exported FOLDER: the names that its objects give to others
+exported() { find "$build/obj/$1" -name '*.o' -exec nm -g --defined-only {} + 2>/dev/null | awk 'NF == 3 { print $3 }' | grep -v '^__'; }
+
+names=$(for folder in core sqlite_ext pg_ext trace tools; do exported $folder | sort -u; done | sort | uniq -d | grep -vE '^(main|_init)$' | tr '\n' ' ')
+[ -z "$names" ] || fail "names exported by two folders: $names"
+
+# prefix FOLDER PATTERN: the exported names show whose they are
+prefix() {
+	bad=$(exported "$1" | grep -vE "^($2)" | tr '\n' ' ')
+	[ -z "$bad" ] || fail "$1 exports names without its prefix: $bad"
+}
+
+prefix core iforest_
+prefix sqlite_ext 'ifs_|sqlite3_'
+prefix trace trace_
+# what SQL names keeps its name (sql/pg/iforest--*.sql)
+prefix pg_ext 'ifp_|iforest_|pg_finfo_|Pg_magic_func|_PG_init'
+sql_names=$(cat sql/pg/iforest--*.sql | grep -oE '\biforest_[a-z_0-9]+' | sort -u)
+bad=$(exported pg_ext | grep '^iforest_' | grep -vx iforest_worker_main | while read -r name; do
+	echo "$sql_names" | grep -qx "$name" || echo "$name"
+done | tr '\n' ' ')
+[ -z "$bad" ] || fail "pg_ext exports names of core's prefix that no SQL script names: $bad"
 
 # core calls nothing but memory functions (and the 128-bit arithmetic of the compiler), and in one file for address space and threads:
 # no malloc, no files, no engine
@@ -44,22 +134,24 @@ foreign=$(nm -u "$build"/obj/core/base/platform.o | awk '$1 == "U" { print $2 }'
 foreign=$(find "$build/obj/core" -name '*.o' ! -name platform.o -exec nm -u {} + | awk '$1 == "U" { print $2 }' | sort -u |
 	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|divmodti4|float(un)?tidf))$')
 [ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"
-foreign=$(nm -u "$build/libtrace.a" | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
+foreign=$(nm -u "$build/libtrace.a" 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
 [ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"
-
-foreign=$(nm -u "$build"/obj/tools/*.o 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|yajl|gz|inflate)')
+foreign=$(find "$build/obj/tools" -name '*.o' -exec nm -u {} + 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|yajl|gz|inflate)')
 [ -z "$foreign" ] || fail "tools calls $(echo "$foreign" | tr '\n' ' ')"
 
 # a module exports its entry point and nothing else
 for module in iforest chrometrace; do
-	exported=$(nm -D --defined-only "$build/$module.so" | awk '$2 ~ /[TDBR]/ { print $3 }' | tr '\n' ' ')
-	[ "$exported" = "sqlite3_${module}_init " ] || fail "$module.so exports $exported"
+	[ -e "$build/$module.so" ] || continue
+	public=$(nm -D --defined-only "$build/$module.so" | awk '$2 ~ /[TDBR]/ { print $3 }' | tr '\n' ' ')
+	[ "$public" = "sqlite3_${module}_init " ] || fail "$module.so exports $public"
 done
 
 if [ -e "$build/pg/iforest.so" ]; then
-	exported=$(nm -D --defined-only "$build/pg/iforest.so" | awk '$2 ~ /[TDBR]/ { print $3 }' |
-		grep -vE '^(Pg_magic_func|_PG_init|(pg_finfo_)?iforest_(handler|(merge|check|stats|runs)_index|page_(info|entries)|create_index_functions|follow_rename|asks_support|line|overlap_(index(_support)?|spans|asks)|bucket_(number|of_time|starts|ends)|window_(asks|last)|span_(ends|earliest)|row_((min|max|first|last)_(add|combine)|serialize|deserialize|ctid|time|value)|sketch_((add|remove)_(number|sketch)|combine_states|serialize|deserialize|result|numbers|quantile_(real|integer)))|iforest_worker_main)$')
-	[ -z "$exported" ] || fail "pg/iforest.so exports $(echo "$exported" | tr '\n' ' ')"
+	public=$(nm -D --defined-only "$build/pg/iforest.so" | awk '$2 ~ /[TDBR]/ { print $3 }' |
+		sed 's/^pg_finfo_//' | sort -u | grep -vE '^(Pg_magic_func|_PG_init|iforest_worker_main)$' | while read -r name; do
+			echo "$sql_names" | grep -qx "$name" || echo "$name"
+		done | tr '\n' ' ')
+	[ -z "$public" ] || fail "pg/iforest.so exports what no SQL script names: $public"
 fi
 
 [ $failed -eq 0 ] && printf 'layers: every arrow points the right way\n'

@@ -9,7 +9,7 @@
 
 enum { MOST_TIERS = 64 };
 
-struct choice {
+struct tier_choice {
 	const struct iforest_merge_settings *settings;
 	const struct iforest_merge_candidate *runs;
 	uint32_t n_runs;
@@ -18,7 +18,7 @@ struct choice {
 	uint64_t n_pages; /* of those chosen that are not empty */
 };
 
-static unsigned tier_of(const struct choice *choice, uint32_t r)
+static unsigned tier_of(const struct tier_choice *choice, uint32_t r)
 {
 	unsigned tier = 0;
 
@@ -41,12 +41,12 @@ static bool overlap(const struct iforest_merge_candidate *a, const struct ifores
 	return 4 * (high - low + 1) >= (width_a < width_b ? width_a : width_b) + 1 && high >= low;
 }
 
-static bool lies_before(const struct choice *choice, uint32_t a, uint32_t b)
+static bool lies_before(const struct tier_choice *choice, uint32_t a, uint32_t b)
 {
 	return choice->runs[a].low != choice->runs[b].low ? choice->runs[a].low < choice->runs[b].low : a < b;
 }
 
-static void sift_down(const struct choice *choice, bool by_number, uint32_t *numbers, uint32_t n, uint32_t i)
+static void sift_down(const struct tier_choice *choice, bool by_number, uint32_t *numbers, uint32_t n, uint32_t i)
 {
 	for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
 		uint32_t moved = numbers[i];
@@ -62,7 +62,7 @@ static void sift_down(const struct choice *choice, bool by_number, uint32_t *num
 }
 
 /* Heap sort: by number, or by where the runs lie. */
-static void sort(const struct choice *choice, bool by_number, uint32_t *numbers, uint32_t n)
+static void sort(const struct tier_choice *choice, bool by_number, uint32_t *numbers, uint32_t n)
 {
 	for (uint32_t i = n / 2; i-- > 0;)
 		sift_down(choice, by_number, numbers, n, i);
@@ -75,7 +75,7 @@ static void sort(const struct choice *choice, bool by_number, uint32_t *numbers,
 	}
 }
 
-static void keep(struct choice *choice, uint32_t from, uint32_t to)
+static void keep(struct tier_choice *choice, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
 		choice->chosen[i - from] = choice->chosen[i];
@@ -83,7 +83,7 @@ static void keep(struct choice *choice, uint32_t from, uint32_t to)
 }
 
 /* Of the runs chosen, those beside each other that fit the bound, at least fan_in of them, else none. */
-static void fit(struct choice *choice)
+static void fit(struct tier_choice *choice)
 {
 	uint32_t from = 0, to = 0;
 
@@ -106,7 +106,7 @@ static void fit(struct choice *choice)
 }
 
 /* Of the runs chosen, sorted by where they lie, those that are not above the cap, or share their range with others. */
-static void leave_alone(struct choice *choice)
+static void leave_alone(struct tier_choice *choice)
 {
 	const struct iforest_merge_candidate *runs = choice->runs;
 	uint32_t *chosen = choice->chosen, n_left = 0;
@@ -126,7 +126,7 @@ static void leave_alone(struct choice *choice)
 	choice->n_chosen = n_left;
 }
 
-static void choose_tier(struct choice *choice, unsigned tier)
+static void choose_tier(struct tier_choice *choice, unsigned tier)
 {
 	bool above_cap = false;
 
@@ -143,7 +143,7 @@ static void choose_tier(struct choice *choice, unsigned tier)
 }
 
 /* Smaller runs that lie between those chosen, as long as all of them make no more than 1 / fan_in of the merge. */
-static void take_along(struct choice *choice, unsigned below_tier)
+static void take_along(struct tier_choice *choice, unsigned below_tier)
 {
 	int64_t low = INT64_MAX, high = INT64_MIN;
 	uint64_t n_spare = choice->n_pages / choice->settings->fan_in;
@@ -169,7 +169,7 @@ static void take_along(struct choice *choice, unsigned below_tier)
 }
 
 /* The first run that is more than a quarter dead and fits the bound. */
-static void choose_dead(struct choice *choice)
+static void choose_dead(struct tier_choice *choice)
 {
 	for (uint32_t r = 0; r < choice->n_runs; r++) {
 		const struct iforest_merge_candidate *run = &choice->runs[r];
@@ -184,7 +184,7 @@ static void choose_dead(struct choice *choice)
 uint32_t iforest_merge_choose(const struct iforest_merge_candidate *runs, uint32_t n_runs,
 			      const struct iforest_merge_settings *settings, uint32_t *chosen)
 {
-	struct choice choice = { .runs = runs, .settings = settings, .n_runs = n_runs, .chosen = chosen };
+	struct tier_choice choice = { .runs = runs, .settings = settings, .n_runs = n_runs, .chosen = chosen };
 	uint32_t n_in_tier[MOST_TIERS] = { 0 };
 
 	for (uint32_t r = 0; r < n_runs; r++)

@@ -1,4 +1,4 @@
-/* ext.c -- where SQLite comes in: registers the modules and functions of iforest.so. */
+/* vtab/extension.c -- Entry point of iforest.so: registers the modules and functions. */
 #include <stdbool.h>
 
 #include <sqlite3ext.h>
@@ -14,14 +14,13 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/vtab/rows.h"
 #include "sqlite_ext/vtab/stats.h"
 
-#define IFS_VERSION "1.1" /* as in sql/pg/iforest.control */
 #define OLDEST_SQLITE 3038000
 
 static void version_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
 	(void)n_arguments;
 	(void)arguments;
-	sqlite3_result_text(context, IFS_VERSION, -1, SQLITE_STATIC);
+	sqlite3_result_text(context, IFOREST_VERSION, -1, SQLITE_STATIC);
 }
 
 static void release_registration(void *context)
@@ -88,7 +87,7 @@ static bool is_loaded(sqlite3 *db)
 {
 	sqlite3_stmt *statement = NULL;
 	bool loaded =
-		sqlite3_prepare_v2(db, "SELECT iforest_version() = '" IFS_VERSION "'", -1, &statement, NULL) == SQLITE_OK &&
+		sqlite3_prepare_v2(db, "SELECT iforest_version() = '" IFOREST_VERSION "'", -1, &statement, NULL) == SQLITE_OK &&
 		sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 1;
 
 	sqlite3_finalize(statement);

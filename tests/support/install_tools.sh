@@ -22,6 +22,7 @@ has_header zlib.h || required="$required zlib1g-dev"
 has_header cmocka.h || required="$required libcmocka-dev"
 has_command pkg-config || wanted="$wanted pkg-config"        # tests that an installed library can be built with
 has_command clang || wanted="$wanted clang"                  # records the demo's trace; the tests' second compiler
+has_command clang-format || wanted="$wanted clang-format"    # the form of the sources
 pg_config() { command "${PG_CONFIG:-pg_config}" "$1" 2>/dev/null || echo /nowhere; }
 [ -x "$(pg_config --bindir)/initdb" ] || wanted="$wanted postgresql"    # for the PostgreSQL side: a server to test in,
 [ -e "$(pg_config --includedir-server)/postgres.h" ] || wanted="$wanted postgresql-server-dev-all"    # its headers and test drivers,
