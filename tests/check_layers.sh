@@ -103,8 +103,15 @@ tags=$(for folder in core sqlite_ext pg_ext trace tools; do
 done | awk '{ in_folders[$1] = in_folders[$1] " " $2; n[$1]++ } END { for (tag in n) if (n[tag] > 1) printf "%s (%s) ", tag, substr(in_folders[tag], 2) }')
 [ -z "$tags" ] || fail "tags defined twice: $tags"
 
+# objects FOLDER: of the sources that there are now, and have been built
+objects() {
+	find "$1" -name '*.c' | sort | while read -r source; do
+		[ ! -e "$build/obj/${source%.c}.o" ] || echo "$build/obj/${source%.c}.o"
+	done
+}
+
 # exported FOLDER: the names that its objects give to others
-exported() { find "$build/obj/$1" -name '*.o' -exec nm -g --defined-only {} + 2>/dev/null | awk 'NF == 3 { print $3 }' | grep -v '^__'; }
+exported() { objects "$1" | xargs -r nm -g --defined-only | awk 'NF == 3 { print $3 }' | grep -v '^__'; }
 
 names=$(for folder in core sqlite_ext pg_ext trace tools; do exported $folder | sort -u; done | sort | uniq -d | grep -vE '^(main|_init)$' | tr '\n' ' ')
 [ -z "$names" ] || fail "names exported by two folders: $names"
@@ -131,12 +138,12 @@ done | tr '\n' ' ')
 foreign=$(nm -u "$build"/obj/core/base/platform.o | awk '$1 == "U" { print $2 }' |
 	grep -vE '^(m(map|unmap|protect)|munmap|madvise|pthread_(create|join)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$')
 [ -z "$foreign" ] || fail "core/base/platform.c calls $(echo "$foreign" | tr '\n' ' ')"
-foreign=$(find "$build/obj/core" -name '*.o' ! -name platform.o -exec nm -u {} + | awk '$1 == "U" { print $2 }' | sort -u |
+foreign=$(objects core | grep -v /platform.o | xargs nm -u | awk '$1 == "U" { print $2 }' | sort -u |
 	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|divmodti4|float(un)?tidf))$')
 [ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(nm -u "$build/libtrace.a" 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
 [ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"
-foreign=$(find "$build/obj/tools" -name '*.o' -exec nm -u {} + 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|yajl|gz|inflate)')
+foreign=$(objects tools | xargs -r nm -u | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|yajl|gz|inflate)')
 [ -z "$foreign" ] || fail "tools calls $(echo "$foreign" | tr '\n' ' ')"
 
 # a module exports its entry point and nothing else
