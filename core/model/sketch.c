@@ -22,19 +22,6 @@ enum {
 
 #define SKETCH_MAX_NUMBERS ((uint64_t)INT64_MAX)
 
-/* ---- numbers and buckets ---- */
-
-static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_type kind);
-
-/* Can an int64 lie in the bucket? */
-static bool sketch_holds_integer(uint32_t bucket);
-
-/* The middle of the bucket's integers. Requires sketch_holds_integer(). */
-static int64_t sketch_integer(uint32_t bucket);
-
-/* The middle of the bucket; where denormals leave it a single number, that. */
-static double sketch_real(uint32_t bucket);
-
 /* ---- bytes ---- */
 
 /* Bytes that a varint needs. */
@@ -124,6 +111,7 @@ static struct span_of_bucket span_of(uint32_t bucket)
 	};
 }
 
+/* Can an int64 lie in the bucket? */
 static bool sketch_holds_integer(uint32_t bucket)
 {
 	struct span_of_bucket span;
@@ -138,6 +126,7 @@ static bool sketch_holds_integer(uint32_t bucket)
 	return span.exponent >= (int)SKETCH_BITS || (span.start & iforest_low_bits(SKETCH_BITS - (unsigned)span.exponent)) == 0;
 }
 
+/* The middle of the bucket's integers. Requires sketch_holds_integer(). */
 static int64_t sketch_integer(uint32_t bucket)
 {
 	struct span_of_bucket span;
@@ -174,6 +163,7 @@ static double scale(double x, int exponent)
 	return exponent < -1022 ? x * power_of_two(-1022) * power_of_two(exponent + 1022) : x * power_of_two(exponent);
 }
 
+/* The middle of the bucket; where denormals leave it a single number, that. */
 static double sketch_real(uint32_t bucket)
 {
 	struct span_of_bucket span;

@@ -101,7 +101,7 @@ enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct if
 
 	leaf->fields = fields;
 	leaf->page = page;
-	leaf->gone = NULL;
+	leaf->excluded = NULL;
 	status = iforest_page_check(page, n_bytes, run_id, 0, number, is_checked, header, what);
 	if (status)
 		return status;
@@ -127,7 +127,7 @@ static inline uint64_t dead_entries(const struct iforest_leaf *leaf, unsigned bl
 {
 	const uint8_t *entry = directory_entry(leaf, block);
 
-	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->gone ? leaf->gone[block].entries : 0)) &
+	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->excluded ? leaf->excluded[block].entries : 0)) &
 	       iforest_low_bits(entry[6]);
 }
 
@@ -151,9 +151,9 @@ bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, uns
 	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
 
 	*n = entry[6];
-	if (leaf->gone && leaf->gone[block].has_sum) {
+	if (leaf->excluded && leaf->excluded[block].has_sum) {
 		*n -= iforest_popcount(dead_entries(leaf, block));
-		*sum = leaf->gone[block].sum;
+		*sum = leaf->excluded[block].sum;
 		return true;
 	}
 	if (dead_entries(leaf, block))

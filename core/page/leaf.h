@@ -79,7 +79,7 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 /* ---- reading ---- */
 
 /* Of a block, entries that count as removed although the page does not say so. */
-struct iforest_block_gone {
+struct iforest_block_exclusion {
 	uint64_t entries; /* their bits; all were live */
 	int64_t sum;	  /* with has_sum, of the first value column over the live entries that are left */
 	bool has_sum;	  /* it has integers, none of the block's is missing, and their sum fits */
@@ -89,7 +89,7 @@ struct iforest_block_gone {
 struct iforest_leaf {
 	const struct iforest_node_schema *fields;
 	const uint8_t *page;
-	const struct iforest_block_gone *gone; /* of each block, or NULL; header.n_dead has them in it */
+	const struct iforest_block_exclusion *excluded; /* of each block, or NULL; header.n_dead has them in it */
 	struct iforest_page_header header;
 };
 

@@ -332,13 +332,6 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	return status;
 }
 
-bool iforest_wants_sums_alone(const struct iforest_request *request, const struct iforest_node_schema *fields)
-{
-	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_mins & request->no_maxs & 1 &&
-	       !(request->squares | request->firsts | request->lasts) && !request->times && !request->node_fields &&
-	       !request->filter;
-}
-
 bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate)
 {
 	unsigned n;
@@ -352,12 +345,11 @@ bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, s
 	return true;
 }
 
-/* Of the first value column, which has integers, n, sum and values of extremes: all that is wanted. */
+/* True if n, sum and the values of extremes of the first value column are all that is requested, and it is of integers. */
 static bool wants_first_value_alone(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
 	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_rows & 1 &&
-	       !request->extremes_alone && !(request->squares | request->firsts | request->lasts) && !request->times &&
-	       !request->node_fields && !request->filter;
+	       iforest_wants_values_alone(request);
 }
 
 static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_extreme *extreme)
@@ -395,7 +387,7 @@ static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned blo
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	bool is_sum = iforest_wants_sums_alone(request, leaf->fields),
+	bool is_sum = iforest_summaries_suffice(request, leaf->fields),
 	     is_short = wants_first_value_alone(request, leaf->fields);
 	struct iforest_block_reader reader;
 	enum iforest_status status = IFOREST_OK;
@@ -436,7 +428,7 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 
 /* ---- Subtraction of the few entries that do not count from a leaf page's node ---- */
 
-enum { FEW_GONE = 8 }; /* of a block; where more do not count, the others are sooner folded */
+enum { FEW_EXCLUDED = 8 }; /* of a block; where more do not count, the others are sooner folded */
 
 bool iforest_can_subtract(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
@@ -463,16 +455,16 @@ static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64
 }
 
 /* Takes entries out of a column of the node. *done becomes false where one of them is an extreme. */
-static enum iforest_status subtract_value(struct iforest_block_reader *reader, unsigned v, uint64_t gone,
+static enum iforest_status subtract_value(struct iforest_block_reader *reader, unsigned v, uint64_t excluded,
 					  const struct iforest_request *request, struct iforest_value_aggregate *rest,
 					  bool *done)
 {
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 
 	if (!status)
-		gone &= reader->columns[IFOREST_VALUES + v].present;
-	for (; gone && !status && *done; gone &= gone - 1) {
-		unsigned i = iforest_trailing_zeros(gone);
+		excluded &= reader->columns[IFOREST_VALUES + v].present;
+	for (; excluded && !status && *done; excluded &= excluded - 1) {
+		unsigned i = iforest_trailing_zeros(excluded);
 		int64_t number = iforest_column_at(&reader->columns[IFOREST_VALUES + v], i);
 
 		rest->n--;
@@ -485,15 +477,15 @@ static enum iforest_status subtract_value(struct iforest_block_reader *reader, u
 }
 
 /* Takes the entries of the reader's block whose bit is set out of the node. */
-static enum iforest_status exclude(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_request *request,
-				   struct iforest_aggregate *rest, bool *done)
+static enum iforest_status exclude(struct iforest_block_reader *reader, uint64_t excluded,
+				   const struct iforest_request *request, struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	rest->n_rows -= iforest_popcount(gone);
-	for (unsigned v = 0; v < reader->leaf->fields->n_values && gone && !status && *done; v++)
+	rest->n_rows -= iforest_popcount(excluded);
+	for (unsigned v = 0; v < reader->leaf->fields->n_values && excluded && !status && *done; v++)
 		if (request->values >> v & 1)
-			status = subtract_value(reader, v, gone, request, &rest->values[v], done);
+			status = subtract_value(reader, v, excluded, request, &rest->values[v], done);
 	return status;
 }
 
@@ -528,7 +520,7 @@ static enum iforest_status subtract_others(const struct iforest_leaf *leaf, stru
 		live = kept = iforest_low_bits(reader->block.n) & ~reader->block.dead;
 		if (live)
 			status = request->filter->of_entries(request->filter->context, reader, &kept);
-		*done = iforest_popcount(live & ~kept) <= FEW_GONE;
+		*done = iforest_popcount(live & ~kept) <= FEW_EXCLUDED;
 		if (!status && *done)
 			status = exclude(reader, live & ~kept, request, rest, done);
 	}
@@ -555,8 +547,8 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 			  &(struct iforest_node_parts){
 				  .values = request->values, .no_mins = request->no_mins, .no_maxs = request->no_maxs },
 			  &rest);
-	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone &&
-	    filter->refs_gone(filter->context, node, refs, &n_refs))
+	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->list_excluded &&
+	    filter->list_excluded(filter->context, node, refs, &n_refs))
 		status = subtract_refs(leaf, refs, n_refs, reader, request, &rest, done);
 	else
 		status = subtract_others(leaf, reader, request, &rest, done);
@@ -565,7 +557,7 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	return status;
 }
 
-/* ---- Counts and sums alone, which can be subtracted ---- */
+/* ---- Counts and sums alone ---- */
 
 /* The sum of a stretch of entries, removed ones included: of these, or of all without the others, if those are fewer. */
 static bool sum_of_stretch(const struct iforest_block_reader *reader, unsigned from, unsigned to, iforest_int128 *sum)

@@ -16,9 +16,9 @@
 #include "core/page/leaf.h"
 #include "core/page/node.h"
 
-enum { IFOREST_MOST_PEAKS = 16, IFOREST_MOST_NODE_PEAKS = 40 }; /* blocks, and nodes, of a page that has maxima */
+enum { IFOREST_MAX_BLOCK_MAXIMA = 16, IFOREST_MAX_NODE_MAXIMA = 40 }; /* blocks, and nodes, of a page that has maxima */
 
-struct iforest_peak {
+struct iforest_block_maximum {
 	int64_t first_time;	  /* of the block */
 	int64_t value, time, ref; /* of its greatest value; of several the earliest, then the lowest ref */
 	int64_t latest_end;	  /* of its spans, at INT64_MAX saturated, as in a node; where values are durations */
@@ -31,9 +31,9 @@ struct iforest_page_maxima {
 	uint32_t series;
 	int64_t last_time; /* of the page */
 	union {
-		struct iforest_peak blocks[IFOREST_MOST_PEAKS];
+		struct iforest_block_maximum blocks[IFOREST_MAX_BLOCK_MAXIMA];
 		struct {
-			int64_t first_times[IFOREST_MOST_NODE_PEAKS], values[IFOREST_MOST_NODE_PEAKS];
+			int64_t first_times[IFOREST_MAX_NODE_MAXIMA], values[IFOREST_MAX_NODE_MAXIMA];
 		} nodes;
 	};
 };

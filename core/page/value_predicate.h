@@ -19,18 +19,18 @@ struct iforest_value_predicate {
 };
 
 /* Narrows the interval of value v, which was open or narrowed before. */
-void iforest_value_predicate_at_least(struct iforest_value_predicate *match, unsigned v, union iforest_number low,
+void iforest_value_predicate_at_least(struct iforest_value_predicate *predicate, unsigned v, union iforest_number low,
 				      enum iforest_value_type kind);
-void iforest_value_predicate_at_most(struct iforest_value_predicate *match, unsigned v, union iforest_number high,
+void iforest_value_predicate_at_most(struct iforest_value_predicate *predicate, unsigned v, union iforest_number high,
 				     enum iforest_value_type kind);
 
 /* May a live entry under the node meet all? */
-bool iforest_value_predicate_node(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields,
+bool iforest_value_predicate_node(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
 				  const uint8_t *node);
 
 /* Clears from *live the bits of the entries that do not meet all. Unpacks no column of a block that has none.
  * Errors  IFOREST_CORRUPT. */
-enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *match,
+enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *predicate,
 						    struct iforest_block_reader *reader, uint64_t *live);
 
 #endif

@@ -4,12 +4,6 @@
 #include "core/page/leaf_fold.h"
 #include "core/query/filtered_nodes.h"
 
-/* iforest_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
- * *done is false where it has to go on from where the cursor then stands.
- * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
-static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
-				      const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done);
-
 /* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
  * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
 struct edges {
@@ -23,19 +17,6 @@ struct edges {
 	/* of a fold by what is left of pages, what was asked: what is passed on has no filter. NULL: of others */
 	const struct iforest_request *asked;
 };
-
-/* Passes what of the leaf page in which the cursor stands lies before the key. */
-static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
-				     const struct iforest_request *request, struct edges *edges,
-				     struct iforest_aggregate *aggregate);
-
-/* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
- * Cost  a page a level where a first or last row is looked into. */
-static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
-				     const struct iforest_request *request, struct edges *edges,
-				     struct iforest_aggregate *aggregate);
-static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct edges *edges,
-				      struct iforest_aggregate *aggregate);
 
 static void forget(struct iforest_fold *fold)
 {
@@ -135,7 +116,7 @@ static void prefetch_block(const struct iforest_fold *fold, uint64_t number, con
 }
 
 /* The leaf page of the next row of nodes, from `last` on, in which the key belongs. UINT64_MAX: the row is not in memory. */
-static uint64_t locate_in_next_row(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last)
+static uint64_t locate_in_next_page(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last)
 {
 	const struct iforest_pager *pager = fold->cursor.store->pager;
 	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
@@ -177,7 +158,7 @@ static uint64_t locate(const struct iforest_fold *fold, const struct iforest_key
 		if (k + 1 < n)
 			return first + k;
 	}
-	return locate_in_next_row(fold, key, last);
+	return locate_in_next_page(fold, key, last);
 }
 
 void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_key *key)
@@ -346,6 +327,8 @@ static enum iforest_status fold_node_times(struct iforest_fold *fold, unsigned l
 	return fold_edge(fold, level, i, IFOREST_MAX_VALUES, true, filter_of(edges), &times, aggregate);
 }
 
+/* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
+ * Cost  a page a level where a first or last row is looked into. */
 static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
 				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate)
@@ -449,7 +432,7 @@ static enum iforest_status fold_most_of_leaf(struct iforest_fold *fold, const st
 }
 
 /* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be
- * borrowed. */
+ * pinned briefly. */
 static enum iforest_status split_leaf(struct iforest_fold *fold, const struct iforest_leaf *leaf, const uint8_t *node,
 				      const struct iforest_key *key, const struct iforest_request *request,
 				      struct iforest_aggregate *aggregate)
@@ -539,7 +522,7 @@ static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned bloc
 	    block == fold->cursor.leaf.header.n_items)
 		status = fold_most_of_leaf(fold, request, aggregate, &done);
 	done = done || filter_class == IFOREST_COUNTS_NONE;
-	sums_alone = iforest_wants_sums_alone(&asked, &fold->cursor.manifest->fields);
+	sums_alone = iforest_summaries_suffice(&asked, &fold->cursor.manifest->fields);
 	if (!done)
 		iforest_leaf_prefetch(&fold->cursor.leaf, fold->cursor.block, block);
 	for (unsigned b = fold->cursor.block; !done && b <= block && b < fold->cursor.leaf.header.n_items && !status;
@@ -597,6 +580,7 @@ static enum iforest_status fold_end(struct iforest_fold *fold, const uint8_t *no
 	return status;
 }
 
+/* Passes what of the leaf page in which the cursor stands lies before the key. */
 static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
 				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate)
@@ -655,7 +639,7 @@ static void add_node(const struct passing *passing, const uint8_t *node, struct 
 }
 
 /* Nodes [from, to) of the page that is pinned. */
-static struct iforest_sums row_of(const struct passing *passing, unsigned level, unsigned from, unsigned to)
+static struct iforest_sums sum_siblings(const struct passing *passing, unsigned level, unsigned from, unsigned to)
 {
 	struct iforest_sums sums = { .n_rows = 0 };
 
@@ -887,12 +871,12 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 		k = last_node(passing, level, 0);
 		add_node(passing, node_at(fold, level, k), &own);
 		if (k < n / 2) {
-			before = row_of(passing, level, 0, k);
+			before = sum_siblings(passing, level, 0, k);
 			iforest_fold_page(fold, level)->after = all;
 			iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &before);
 			iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &own);
 		} else {
-			iforest_fold_page(fold, level)->after = row_of(passing, level, k + 1, n);
+			iforest_fold_page(fold, level)->after = sum_siblings(passing, level, k + 1, n);
 			before = all;
 			iforest_sums_subtract(&before, &iforest_fold_page(fold, level)->after);
 			iforest_sums_subtract(&before, &own);
@@ -921,7 +905,7 @@ static enum iforest_status go_along(struct passing *passing, unsigned level, uns
 	struct iforest_pinned_page *pinned = &fold->cursor.path[level];
 	unsigned last = last_node(passing, level, k);
 	uint64_t i = pinned->number * fold->cursor.manifest->fanout + last;
-	struct iforest_sums own = { .n_rows = 0 }, before = row_of(passing, level, k, last);
+	struct iforest_sums own = { .n_rows = 0 }, before = sum_siblings(passing, level, k, last);
 
 	add_node(passing, node_at(fold, level, last), &own);
 	iforest_sums_add(&passing->sums, &before);
@@ -938,7 +922,7 @@ static enum iforest_status go_along(struct passing *passing, unsigned level, uns
 }
 
 /* Standing at the start of a leaf page: climbs while rows lie before the key, then goes along one and down. */
-static enum iforest_status pass_rows(struct passing *passing)
+static enum iforest_status pass_siblings(struct passing *passing)
 {
 	struct iforest_fold *fold = passing->fold;
 	uint64_t fanout = fold->cursor.manifest->fanout, i = fold->cursor.leaf_number, span = 1;
@@ -963,7 +947,7 @@ static enum iforest_status pass_rows(struct passing *passing)
 				       : IFOREST_OK;
 		}
 		row = iforest_fold_page(fold, level)->after_node == k ? iforest_fold_page(fold, level)->after
-								      : row_of(passing, level, k, pinned->header.n_items);
+								      : sum_siblings(passing, level, k, pinned->header.n_items);
 		iforest_sums_add(&passing->sums, &row);
 		i = pinned->number + 1;
 		span *= fanout;
@@ -972,6 +956,9 @@ static enum iforest_status pass_rows(struct passing *passing)
 	return IFOREST_OK;
 }
 
+/* iforest_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
+ * *done is false where it has to go on from where the cursor then stands.
+ * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
 static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
 				      const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
 {
@@ -986,7 +973,7 @@ static enum iforest_status sums_until(struct iforest_fold *fold, const struct if
 	if (fold->cursor.block > 0 || fold->cursor.entry > 0)
 		status = leave_leaf(&passing, &is_there);
 	if (!status && !is_there)
-		status = pass_rows(&passing);
+		status = pass_siblings(&passing);
 	iforest_sums_add_to_aggregate(&passing.sums, request, aggregate);
 	*done = !passing.is_declined;
 	return status;
@@ -1102,9 +1089,9 @@ static enum iforest_status pass_leaf(struct iforest_fold *fold, const struct ifo
 
 /* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but
  * for the last, which the key may cut; memory of that one begins to be fetched meanwhile. */
-static enum iforest_status fold_row(struct iforest_fold *fold, const struct iforest_key *key,
-				    const struct iforest_request *request, struct edges *edges,
-				    struct iforest_aggregate *aggregate)
+static enum iforest_status fold_siblings(struct iforest_fold *fold, const struct iforest_key *key,
+					 const struct iforest_request *request, struct edges *edges,
+					 struct iforest_aggregate *aggregate)
 {
 	const struct iforest_pager *pager = fold->cursor.store->pager;
 	uint64_t fanout = fold->cursor.manifest->fanout, number = fold->cursor.leaf_number / fanout, first = number * fanout,
@@ -1115,7 +1102,7 @@ static enum iforest_status fold_row(struct iforest_fold *fold, const struct ifor
 		return status;
 	end = first + iforest_cursor_last_node(&fold->cursor, 1, (unsigned)(fold->cursor.leaf_number - first), key, false);
 	end = end < fold->cursor.run->n_leaves ? end : fold->cursor.run->n_leaves - 1; /* a forged page may claim more */
-	if (pager->borrow && pager->prefetch)
+	if (pager->pin_briefly && pager->prefetch)
 		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, end),
 				false);
 	while (!status && fold->cursor.leaf_number < end) {
@@ -1135,7 +1122,7 @@ static enum iforest_status fold_row(struct iforest_fold *fold, const struct ifor
 	return status;
 }
 
-static bool is_within_row(const struct iforest_fold *fold)
+static bool is_among_siblings(const struct iforest_fold *fold)
 {
 	return fold->cursor.block == 0 && fold->cursor.entry == 0 &&
 	       fold->cursor.leaf_number % fold->cursor.manifest->fanout != 0;
@@ -1169,8 +1156,8 @@ enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct i
 		request = &without;
 	}
 	while (!status && moving && fold->cursor.leaf_number < fold->cursor.run->n_leaves) {
-		if (is_within_row(fold))
-			status = fold_row(fold, key, request, &edges, aggregate);
+		if (is_among_siblings(fold))
+			status = fold_siblings(fold, key, request, &edges, aggregate);
 		if (!status)
 			status = fold_step(fold, key, request, &edges, aggregate, &level, &moving);
 	}

@@ -53,33 +53,9 @@ static inline struct iforest_extreme iforest_longest_of_node(const struct ifores
 	return iforest_node_extreme(node, &search->cursor->manifest->fields, search->duration, 1);
 }
 
-/* ---- in the leaf page that the cursor holds ---- */
-
-/* Its maxima, NULL where it has none. */
-static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor *cursor);
-
-/* Unpacks a block's times and durations; *which are its live entries. */
-static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which);
-
-/* Entry i of that block, with its ref. */
-static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_extreme *row);
-
-/* Looks in a leaf page for spans that start before the bucket's end and overlap it. */
-static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number);
-
 /* ---- what was passed ---- */
 
-/* Keeps a node all of whose spans start before that time, if one may be open then. */
-static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					const uint8_t *node, int64_t time);
-
-/* Offers the longest of the spans that were kept and are open where the bucket begins. The search's run and cursor are
- * others afterwards. */
-static enum iforest_status longest_look_back(struct iforest_longest_search *search);
-
-/* Keeps nothing any more. */
-static void longest_forget(struct iforest_longest *longest);
-
+/* Its maxima, NULL where it has none. */
 static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor *cursor)
 {
 	struct iforest_page_maxima *maxima = cursor->path[0].page.maxima;
@@ -87,6 +63,7 @@ static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor
 	return maxima && iforest_leaf_has_maxima(&cursor->leaf, maxima) ? maxima : NULL;
 }
 
+/* Unpacks a block's times and durations; *which are its live entries. */
 static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
@@ -100,6 +77,7 @@ static enum iforest_status longest_read_block(struct iforest_longest_search *sea
 	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
+/* Entry i of that block, with its ref. */
 static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_extreme *row)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
@@ -184,14 +162,14 @@ static enum iforest_status search_maxima(struct iforest_longest_search *search, 
 	enum iforest_status status = IFOREST_OK;
 
 	for (unsigned b = 0; b < maxima->n && maxima->blocks[b].first_time < search->to; b++) {
-		const struct iforest_peak *peak = &maxima->blocks[b];
+		const struct iforest_block_maximum *maximum = &maxima->blocks[b];
 
-		if (peak->latest_end < search->from || (search->best.is_set && peak->value < search->best.value.integer))
+		if (maximum->latest_end < search->from || (search->best.is_set && maximum->value < search->best.value.integer))
 			continue;
-		if (peak->time < search->to && iforest_longest_overlaps(search, peak->time, peak->value))
-			iforest_longest_offer(search, &(struct iforest_extreme){ .value.integer = peak->value,
-										 .time = peak->time,
-										 .ref = peak->ref,
+		if (maximum->time < search->to && iforest_longest_overlaps(search, maximum->time, maximum->value))
+			iforest_longest_offer(search, &(struct iforest_extreme){ .value.integer = maximum->value,
+										 .time = maximum->time,
+										 .ref = maximum->ref,
 										 .is_set = true });
 		else
 			others |= UINT32_C(1) << b;
@@ -205,6 +183,7 @@ static enum iforest_status search_maxima(struct iforest_longest_search *search, 
 	return status;
 }
 
+/* Looks in a leaf page for spans that start before the bucket's end and overlap it. */
 static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number)
 {
 	const struct iforest_page_maxima *maxima;
@@ -231,6 +210,7 @@ static bool item_comes_before(const void *context, uint32_t a, uint32_t b)
 	return iforest_row_is_greater(&longest->items[a].longest, &longest->items[b].longest);
 }
 
+/* Keeps nothing any more. */
 static void longest_forget(struct iforest_longest *longest)
 {
 	longest->heap.comes_before = item_comes_before;
@@ -308,6 +288,7 @@ static enum iforest_status push(struct iforest_longest *longest, const struct if
 	return iforest_priority_queue_push(&longest->heap, longest->scan->store->alloc, i);
 }
 
+/* Keeps a node all of whose spans start before that time, if one may be open then. */
 static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
 					const uint8_t *node, int64_t time)
 {
@@ -352,18 +333,19 @@ static enum iforest_status keep_maxima(struct iforest_longest_search *search, co
 	enum iforest_status status = IFOREST_OK;
 
 	for (unsigned b = 0; b < maxima->n && !status; b++) {
-		const struct iforest_peak *peak = &maxima->blocks[b];
-		struct iforest_longest_item item = {
-			.kind = IFOREST_LONGEST_BLOCK,
-			.run = page->run,
-			.number = page->number,
-			.block = b,
-			.is_ours = true,
-			.latest_end = peak->latest_end,
-			.longest = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true }
-		};
+		const struct iforest_block_maximum *maximum = &maxima->blocks[b];
+		struct iforest_longest_item item = { .kind = IFOREST_LONGEST_BLOCK,
+						     .run = page->run,
+						     .number = page->number,
+						     .block = b,
+						     .is_ours = true,
+						     .latest_end = maximum->latest_end,
+						     .longest = { .value.integer = maximum->value,
+								  .time = maximum->time,
+								  .ref = maximum->ref,
+								  .is_set = true } };
 
-		if (peak->value > 0 && !has_ended(&item, search->from))
+		if (maximum->value > 0 && !has_ended(&item, search->from))
 			status = push(search->longest, &item, search->from);
 	}
 	return status;
@@ -413,6 +395,8 @@ static enum iforest_status open_item(struct iforest_longest_search *search, cons
 	return status;
 }
 
+/* Offers the longest of the spans that were kept and are open where the bucket begins. The search's run and cursor are
+ * others afterwards. */
 static enum iforest_status longest_look_back(struct iforest_longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;

@@ -2,11 +2,6 @@
 
 #include "core/base/bits.h"
 
-/* The filter that collects what the overlap looks for, to be kept at that place; `inner` says which entries count at all,
- * NULL: all. */
-static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
-						       const struct iforest_filter *inner);
-
 enum { NO_SLOT = UINT32_MAX, FIRST_RESERVED = 16 };
 
 static iforest_int128 end_of(const struct iforest_open_span *span)
@@ -294,6 +289,8 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
+/* The filter that collects what the overlap looks for, to be kept at that place; `inner` says which entries count at all,
+ * NULL: all. */
 static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
 						       const struct iforest_filter *inner)
 {
@@ -301,8 +298,6 @@ static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *o
 						.inner = inner,
 						.filter = { .context = place, .of_node = of_node, .of_entries = of_entries } };
 }
-
-/* ---- Bucket by bucket ---- */
 
 /* ---- starting ---- */
 

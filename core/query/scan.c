@@ -16,13 +16,6 @@ static inline bool iforest_scan_may_hold(const struct iforest_run *run, const st
 
 /* What a cursor is asked for: runs that were joined have a filter of their own. *joined is room for it. */
 static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
-						const struct iforest_request *request, struct iforest_request *joined);
-
-/* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
-static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
-				     const struct iforest_request *request, struct iforest_aggregate *aggregate);
-
-static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
 						const struct iforest_request *request, struct iforest_request *joined)
 {
 	if (request->filter == scan->joined_filter || fold->cursor.store == scan->store)
@@ -40,6 +33,7 @@ static enum iforest_status fold_until(const struct iforest_scan *scan, struct if
 	return iforest_fold_until(fold, to, request_of(scan, fold, request, &joined), aggregate);
 }
 
+/* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
 				     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
@@ -493,50 +487,49 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 
 /* ---- The nodes and leaf parts that cover a window ---- */
 
-void iforest_scan_cover_start(struct iforest_scan_cover *pieces, struct iforest_scan *scan)
+void iforest_scan_cover_start(struct iforest_scan_cover *cover, struct iforest_scan *scan)
 {
-	*pieces = (struct iforest_scan_cover){ .scan = scan, .request = scan->request };
-	pieces->request.firsts = pieces->request.lasts = 0;
+	*cover = (struct iforest_scan_cover){ .scan = scan, .request = scan->request };
+	cover->request.firsts = cover->request.lasts = 0;
 }
 
 /* To the entries without a time, if they belong to the answer. */
-static bool go_on_to_nulls(struct iforest_scan_cover *pieces)
+static bool go_on_to_nulls(struct iforest_scan_cover *cover)
 {
-	const struct iforest_window *window = &pieces->scan->bucketing.window;
+	const struct iforest_window *window = &cover->scan->bucketing.window;
 
-	if (pieces->in_nulls || window->has_t0 || window->has_t1)
+	if (cover->in_nulls || window->has_t0 || window->has_t1)
 		return false;
-	pieces->in_nulls = true;
-	pieces->request.times = false;
-	pieces->at = 0;
+	cover->in_nulls = true;
+	cover->request.times = false;
+	cover->at = 0;
 	return true;
 }
 
-enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, struct iforest_scan_cover_part *piece,
-					    bool *found)
+enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *cover, struct iforest_scan_cover_part *part, bool *found)
 {
-	const struct iforest_scan *scan = pieces->scan;
+	const struct iforest_scan *scan = cover->scan;
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
-	while (!status && !*found && (pieces->at < scan->n_active || go_on_to_nulls(pieces))) {
-		struct iforest_key to = pieces->in_nulls ? iforest_key_at(scan->series + 1, INT64_MIN) : scan->end;
-		struct iforest_request request = pieces->request;
+	while (!status && !*found && (cover->at < scan->n_active || go_on_to_nulls(cover))) {
+		struct iforest_key to = cover->in_nulls ? iforest_key_at(scan->series + 1, INT64_MIN) : scan->end;
+		struct iforest_request request = cover->request;
 		struct iforest_fold *fold;
 		bool at_end;
 
-		if (pieces->at == scan->n_active)
+		if (cover->at == scan->n_active)
 			break;
-		fold = scan->active[pieces->at];
-		piece->run = fold->cursor.run;
-		piece->is_joined = fold->cursor.store != scan->store;
-		piece->time_is_null = pieces->in_nulls;
-		if (piece->is_joined)
+		fold = scan->active[cover->at];
+		part->run = fold->cursor.run;
+		part->is_joined = fold->cursor.store != scan->store;
+		part->time_is_null = cover->in_nulls;
+		if (part->is_joined)
 			request.filter = NULL;
-		iforest_aggregate_clear(&piece->aggregate, scan->manifest->fields.n_values);
-		status = iforest_fold_step(fold, &to, &request, &piece->aggregate, &piece->level, &piece->number, &at_end);
-		*found = !status && piece->aggregate.n_rows > 0;
-		pieces->at += at_end;
+		iforest_aggregate_clear(&part->aggregate, scan->manifest->fields.n_values);
+		status = iforest_fold_step(fold, &to, &request, &part->aggregate, &part->level, &part->number, &at_end);
+		*found = !status && part->aggregate.n_rows > 0;
+		cover->at += at_end;
 	}
 	return status;
 }

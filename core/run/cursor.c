@@ -61,7 +61,7 @@ uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned
 }
 
 /* Reads a page and checks it; where that fails, it has been given back. */
-static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned level, uint64_t number, bool is_borrowed,
+static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned level, uint64_t number, bool is_brief,
 				     struct iforest_page *page, struct iforest_leaf *leaf, struct iforest_page_header *header)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
@@ -73,8 +73,8 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 
 	cursor->n_pages_opened++;
 	cursor->n_leaf_pages_opened += level == 0;
-	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place,
-							    iforest_cursor_page_index(cursor, level, number), page);
+	status = (is_brief ? pager->pin_briefly : pager->get)(pager->context, &run->place,
+							      iforest_cursor_page_index(cursor, level, number), page);
 	if (status)
 		return status == IFOREST_CORRUPT ? iforest_cursor_report_corrupt(cursor, status, what, level, number) : status;
 	is_checked = page->is_checked && *page->is_checked;
@@ -87,7 +87,7 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 		status = iforest_node_page_check(page->bytes, n_bytes, &cursor->manifest->fields, run->place.run_id, level,
 						 (uint32_t)number, is_checked, header, &what);
 	if (status) {
-		(is_borrowed ? pager->give_back : pager->release)(pager->context, page);
+		(is_brief ? pager->unpin_brief : pager->release)(pager->context, page);
 		return iforest_cursor_report_corrupt(cursor, status, what, level, number);
 	}
 	if (page->is_checked)
@@ -119,7 +119,7 @@ enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, ui
 {
 	enum iforest_status status;
 
-	if (cursor->store->pager->borrow && !(cursor->path[0].is_pinned && cursor->path[0].number == number))
+	if (cursor->store->pager->pin_briefly && !(cursor->path[0].is_pinned && cursor->path[0].number == number))
 		return open_page(cursor, 0, number, true, page, leaf, NULL);
 	status = iforest_cursor_pin(cursor, 0, number);
 	page->bytes = NULL;
@@ -132,7 +132,7 @@ void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_pa
 	const struct iforest_pager *pager = cursor->store->pager;
 
 	if (page->bytes)
-		pager->give_back(pager->context, page);
+		pager->unpin_brief(pager->context, page);
 }
 
 enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status)

@@ -22,19 +22,6 @@ struct iforest_renewal {
 	struct iforest_page_write *batch;
 };
 
-/* Starts on a run; one that is marked is repaired first. The renewal then holds memory and pages until end(), also on error.
- * Errors  IFOREST_NOT_FOUND: there is no such run. */
-static enum iforest_status renewal_start(struct iforest_renewal **renewal, struct iforest_store *store,
-					 struct iforest_manifest *manifest, uint64_t run_id);
-static void renewal_end(struct iforest_renewal *renewal);
-
-/* Gives a writable copy of the leaf page that the cursor holds; it is to be sealed before the next call. Each page once,
- * ascending. */
-static enum iforest_status renewal_change_leaf(struct iforest_renewal *renewal, uint8_t **page);
-
-/* Writes what waits, computes the nodes above the changed leaf pages, and publishes; does nothing if no page changed. */
-static enum iforest_status renewal_finish(struct iforest_renewal *renewal);
-
 /* ---- writing ---- */
 
 static enum iforest_status commit(struct iforest_renewal *renewal, bool removal_in_progress)
@@ -95,6 +82,8 @@ static enum iforest_status reserve_one(struct iforest_renewal *renewal)
 	return IFOREST_OK;
 }
 
+/* Gives a writable copy of the leaf page that the cursor holds; it is to be sealed before the next call. Each page once,
+ * ascending. */
 static enum iforest_status renewal_change_leaf(struct iforest_renewal *renewal, uint8_t **page)
 {
 	enum iforest_status status = reserve_one(renewal);
@@ -184,6 +173,7 @@ static void forget_pages(struct iforest_renewal *renewal)
 	renewal->run.place.generation = iforest_random63(renewal->store);
 }
 
+/* Writes what waits, computes the nodes above the changed leaf pages, and publishes; does nothing if no page changed. */
 static enum iforest_status renewal_finish(struct iforest_renewal *renewal)
 {
 	struct iforest_run *run = &renewal->run;
@@ -245,6 +235,8 @@ static enum iforest_status prepare(struct iforest_renewal **made, struct iforest
 	return renewal->batch_bytes && renewal->batch ? IFOREST_OK : IFOREST_NO_MEMORY;
 }
 
+/* Starts on a run; one that is marked is repaired first. The renewal then holds memory and pages until end(), also on error.
+ * Errors  IFOREST_NOT_FOUND: there is no such run. */
 static enum iforest_status renewal_start(struct iforest_renewal **renewal, struct iforest_store *store,
 					 struct iforest_manifest *manifest, uint64_t run_id)
 {

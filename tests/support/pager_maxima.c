@@ -80,8 +80,8 @@ void pager_peaks_start(struct pager_peaks *maxima, const struct iforest_pager *i
 	maxima->pager.release = release;
 	maxima->pager.prefetch = expect;
 	maxima->pager.peek = peek;
-	maxima->pager.borrow = NULL;
-	maxima->pager.give_back = NULL;
+	maxima->pager.pin_briefly = NULL;
+	maxima->pager.unpin_brief = NULL;
 }
 
 void pager_peaks_stop(struct pager_peaks *maxima)

@@ -39,7 +39,7 @@ static void compare_page(struct iforest_cursor *cursor, unsigned *n_with, unsign
 {
 	struct iforest_page_maxima *room = cursor->path[0].page.maxima;
 	unsigned v = iforest_page_maxima_value(cursor->leaf.fields), n = cursor->leaf.header.n_items;
-	bool may = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_PEAKS && cursor->leaf.header.n_dead == 0;
+	bool may = v != IFOREST_NO_VALUE && n <= IFOREST_MAX_BLOCK_MAXIMA && cursor->leaf.header.n_dead == 0;
 	bool has = iforest_leaf_has_maxima(&cursor->leaf, room);
 
 	assert_int_equal(has, iforest_leaf_has_maxima(&cursor->leaf, room));
@@ -93,7 +93,7 @@ static void compare_node_page(const struct sample_index *index, unsigned level, 
 					  &header, &what));
 	n = header.n_items;
 	has = iforest_node_page_has_maxima(page.bytes, &header, fields, page.maxima);
-	may = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_NODE_PEAKS;
+	may = v != IFOREST_NO_VALUE && n <= IFOREST_MAX_NODE_MAXIMA;
 	assert_int_equal(has, iforest_node_page_has_maxima(page.bytes, &header, fields, page.maxima));
 	for (unsigned k = 0; k < n && v != IFOREST_NO_VALUE; k++) {
 		iforest_node_read(&node, fields, iforest_node_at(page.bytes, fields, k));
