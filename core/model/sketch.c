@@ -80,9 +80,9 @@ static uint32_t bucket_of_real(double number)
 	return bucket_of_bits(fraction | UINT64_C(1) << 52, exponent - 1023, number < 0);
 }
 
-static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_type kind)
+static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_type type)
 {
-	return kind == IFOREST_INT64 ? bucket_of_integer(number.integer) : bucket_of_real(number.real);
+	return type == IFOREST_INT64 ? bucket_of_integer(number.integer) : bucket_of_real(number.real);
 }
 
 /* ---- what a bucket stands for ---- */
@@ -286,23 +286,23 @@ static enum iforest_status take_from_bucket(struct iforest_sketch *sketch, uint3
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_type kind)
+enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_type type)
 {
-	enum iforest_status status = add_to_bucket(sketch, sketch_bucket(number, kind), 1);
+	enum iforest_status status = add_to_bucket(sketch, sketch_bucket(number, type), 1);
 
-	sketch->n_reals += !status && kind == IFOREST_FLOAT64;
+	sketch->n_reals += !status && type == IFOREST_FLOAT64;
 	return status;
 }
 
 enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
-					  enum iforest_value_type kind)
+					  enum iforest_value_type type)
 {
-	uint64_t n_reals = kind == IFOREST_FLOAT64;
+	uint64_t n_reals = type == IFOREST_FLOAT64;
 	enum iforest_status status;
 
 	if (n_reals > sketch->n_reals || (!n_reals && sketch->n_reals == sketch->n))
 		return IFOREST_NOT_FOUND;
-	status = take_from_bucket(sketch, sketch_bucket(number, kind), 1);
+	status = take_from_bucket(sketch, sketch_bucket(number, type), 1);
 	sketch->n_reals -= status ? 0 : n_reals;
 	return status;
 }

@@ -434,7 +434,7 @@ static void summarize_reals(const struct gathered *gathered, struct iforest_summ
 	}
 }
 
-void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_type kind)
+void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_type type)
 {
 	struct gathered gathered;
 	unsigned low = 0, high = 0;
@@ -443,7 +443,7 @@ void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, 
 	if (!which)
 		return;
 	gather(&gathered, numbers, which);
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		summary->sum = add_integers(&gathered);
 		find_integers(&gathered, &low, &high);
 	} else {
@@ -453,7 +453,7 @@ void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, 
 	summary->high = entry_of(&gathered, high);
 }
 
-unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type kind, uint8_t *bytes)
+unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type type, uint8_t *bytes)
 {
 	uint8_t *out = bytes;
 
@@ -464,7 +464,7 @@ unsigned iforest_summary_write(const struct iforest_summary *summary, enum ifore
 	}
 	*out++ = (uint8_t)summary->low;
 	*out++ = (uint8_t)summary->high;
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		out = iforest_varint_write(out, iforest_zigzag((int64_t)summary->sum));
 	} else {
 		union iforest_number sum = { .real = summary->real_sum };
@@ -475,7 +475,7 @@ unsigned iforest_summary_write(const struct iforest_summary *summary, enum ifore
 	return (unsigned)(out - bytes);
 }
 
-const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type kind, const uint8_t *bytes,
+const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type type, const uint8_t *bytes,
 				    const uint8_t *end, bool *is_there)
 {
 	uint64_t sum;
@@ -486,11 +486,11 @@ const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum ifores
 	if (*bytes == NO_SUMMARY)
 		return bytes + 1;
 	*is_there = true;
-	if (end - bytes < (kind == IFOREST_INT64 ? 3 : 10) || bytes[0] >= IFOREST_BLOCK_ENTRIES ||
+	if (end - bytes < (type == IFOREST_INT64 ? 3 : 10) || bytes[0] >= IFOREST_BLOCK_ENTRIES ||
 	    bytes[1] >= IFOREST_BLOCK_ENTRIES)
 		return NULL;
 	*summary = (struct iforest_summary){ .low = bytes[0], .high = bytes[1] };
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		bytes = iforest_varint_read(bytes + 2, end, &sum);
 		summary->sum = bytes ? iforest_unzigzag(sum) : 0;
 		return bytes;
@@ -511,16 +511,16 @@ const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end
 }
 
 bool iforest_summary_agrees(const struct iforest_summary *stored, const struct iforest_summary *computed,
-			    enum iforest_value_type kind)
+			    enum iforest_value_type type)
 {
 	uint8_t stored_bytes[IFOREST_MAX_SUMMARY_BYTES], computed_bytes[IFOREST_MAX_SUMMARY_BYTES];
 	struct iforest_summary complete = { .n = 0 };
-	unsigned n_bytes = iforest_summary_write(computed, kind, computed_bytes);
+	unsigned n_bytes = iforest_summary_write(computed, type, computed_bytes);
 
 	if (stored) {
 		complete = *stored;
 		complete.n = computed->n;
 	}
-	return iforest_summary_write(&complete, kind, stored_bytes) == n_bytes &&
+	return iforest_summary_write(&complete, type, stored_bytes) == n_bytes &&
 	       memcmp(stored_bytes, computed_bytes, n_bytes) == 0;
 }

@@ -34,12 +34,12 @@ bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct if
 	if (n_used + IFOREST_COLUMN_SLACK > writer->page_bytes)
 		return false;
 	for (unsigned v = 0; v < writer->fields->n_values; v++) {
-		enum iforest_value_type kind = (enum iforest_value_type)writer->fields->value_types[v];
+		enum iforest_value_type type = (enum iforest_value_type)writer->fields->value_types[v];
 		uint64_t present = block->present[v] >> from & all;
 		struct iforest_summary summary;
 
-		iforest_summarize(&summary, block->values[v] + from, present, kind);
-		n_packed += iforest_summary_write(&summary, kind, packed + n_packed);
+		iforest_summarize(&summary, block->values[v] + from, present, type);
+		n_packed += iforest_summary_write(&summary, type, packed + n_packed);
 		n_packed += iforest_column_pack(packed + n_packed, block->values[v] + from, present, n, 0);
 	}
 	if (!block->time_is_null)

@@ -26,10 +26,10 @@ static enum iforest_status load_row(struct iforest_block_reader *reader, unsigne
 }
 
 /* Can no number of a column be a better extreme, as its header tells? */
-static inline bool is_beaten(const struct iforest_column *column, enum iforest_value_type kind, int sign,
+static inline bool is_beaten(const struct iforest_column *column, enum iforest_value_type type, int sign,
 			     const struct iforest_extreme *extreme)
 {
-	if (!extreme->is_set || kind != IFOREST_INT64)
+	if (!extreme->is_set || type != IFOREST_INT64)
 		return false;
 	return sign < 0 ? iforest_column_is_above(column, extreme->value.integer)
 			: iforest_column_is_below(column, extreme->value.integer);
@@ -39,15 +39,15 @@ static inline bool is_beaten(const struct iforest_column *column, enum iforest_v
 static inline enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
 						bool value_alone, struct iforest_extreme *extreme)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	union iforest_number value;
 	struct iforest_extreme row;
 	enum iforest_status status = IFOREST_OK;
 
-	if (is_beaten(&reader->columns[IFOREST_VALUES + v], kind, sign, extreme))
+	if (is_beaten(&reader->columns[IFOREST_VALUES + v], type, sign, extreme))
 		return IFOREST_OK;
 	value = number_at(reader, v, i);
-	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
+	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, type) < 0)
 		return IFOREST_OK;
 	row = (struct iforest_extreme){ .value = value, .is_set = true };
 	if (!value_alone)
@@ -55,9 +55,9 @@ static inline enum iforest_status offer_extreme(struct iforest_block_reader *rea
 	if (status)
 		return status;
 	if (sign < 0)
-		iforest_extreme_min(extreme, &row, kind);
+		iforest_extreme_min(extreme, &row, type);
 	else
-		iforest_extreme_max(extreme, &row, kind);
+		iforest_extreme_max(extreme, &row, type);
 	return IFOREST_OK;
 }
 
@@ -65,14 +65,14 @@ static inline enum iforest_status offer_extreme(struct iforest_block_reader *rea
 static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, int sign, const struct iforest_extreme *extreme)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
 
-	if (column->present == 0 || is_beaten(column, kind, sign, extreme))
+	if (column->present == 0 || is_beaten(column, type, sign, extreme))
 		return true;
 	return reader->has_summary[v] && extreme->is_set &&
 	       sign * iforest_number_compare(number_at(reader, v, sign < 0 ? summary->low : summary->high), extreme->value,
-					     kind) <
+					     type) <
 		       0;
 }
 
@@ -80,7 +80,7 @@ static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, i
 static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
 					bool value_alone, struct iforest_extreme *extreme)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
 	unsigned i = sign < 0 ? summary->low : summary->high;
 	struct iforest_summary computed;
@@ -92,7 +92,7 @@ static enum iforest_status fold_extreme(struct iforest_block_reader *reader, uns
 		status = iforest_block_need(reader, IFOREST_VALUES + v);
 		if (status)
 			return status;
-		iforest_summarize(&computed, reader->block.values[v], which, kind);
+		iforest_summarize(&computed, reader->block.values[v], which, type);
 		i = sign < 0 ? computed.low : computed.high;
 	}
 	return offer_extreme(reader, v, i, sign, value_alone, extreme);
@@ -183,7 +183,7 @@ static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, un
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
 				      const struct iforest_request *request, struct iforest_value_aggregate *into)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	bool value_alone = request->no_rows >> v & 1;
 	const struct iforest_summary *summary = &reader->summaries[v];
 	struct iforest_summary computed;
@@ -200,12 +200,12 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 			if (is_alone)
 				computed.sum = sum_unpacked(reader, v, which);
 			else
-				iforest_summarize(&computed, reader->block.values[v], which, kind);
+				iforest_summarize(&computed, reader->block.values[v], which, type);
 		}
 		summary = &computed;
 	}
 	into->n += iforest_popcount(which);
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		into->sum = iforest_add_wrapping(into->sum, summary->sum);
 	} else {
 		into->real_sum += summary->real_sum;

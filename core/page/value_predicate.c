@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-static void open_interval(struct iforest_value_predicate *predicate, unsigned v, enum iforest_value_type kind)
+static void open_interval(struct iforest_value_predicate *predicate, unsigned v, enum iforest_value_type type)
 {
 	if (predicate->values >> v & 1)
 		return;
 	predicate->values |= 1u << v;
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		predicate->low[v].integer = INT64_MIN;
 		predicate->high[v].integer = INT64_MAX;
 	} else {
@@ -17,27 +17,27 @@ static void open_interval(struct iforest_value_predicate *predicate, unsigned v,
 }
 
 void iforest_value_predicate_at_least(struct iforest_value_predicate *predicate, unsigned v, union iforest_number low,
-				      enum iforest_value_type kind)
+				      enum iforest_value_type type)
 {
-	open_interval(predicate, v, kind);
-	if (iforest_number_compare(low, predicate->low[v], kind) > 0)
+	open_interval(predicate, v, type);
+	if (iforest_number_compare(low, predicate->low[v], type) > 0)
 		predicate->low[v] = low;
 }
 
 void iforest_value_predicate_at_most(struct iforest_value_predicate *predicate, unsigned v, union iforest_number high,
-				     enum iforest_value_type kind)
+				     enum iforest_value_type type)
 {
-	open_interval(predicate, v, kind);
-	if (iforest_number_compare(high, predicate->high[v], kind) < 0)
+	open_interval(predicate, v, type);
+	if (iforest_number_compare(high, predicate->high[v], type) < 0)
 		predicate->high[v] = high;
 }
 
 /* Has [low, high] a number of the interval? */
 static bool meets(const struct iforest_value_predicate *predicate, unsigned v, union iforest_number low,
-		  union iforest_number high, enum iforest_value_type kind)
+		  union iforest_number high, enum iforest_value_type type)
 {
-	return iforest_number_compare(high, predicate->low[v], kind) >= 0 &&
-	       iforest_number_compare(low, predicate->high[v], kind) <= 0;
+	return iforest_number_compare(high, predicate->low[v], type) >= 0 &&
+	       iforest_number_compare(low, predicate->high[v], type) <= 0;
 }
 
 /* A start in the window is an end there too; at an end that is the bound itself it matters which of the two it is. */
@@ -78,20 +78,20 @@ bool iforest_value_predicate_node(const struct iforest_value_predicate *predicat
 
 /* What the summary alone says; true where there is none. The column has been found. */
 static bool block_meets(const struct iforest_value_predicate *predicate, const struct iforest_block_reader *reader, unsigned v,
-			enum iforest_value_type kind)
+			enum iforest_value_type type)
 {
 	const struct iforest_summary *summary = &reader->summaries[v];
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
 
 	return !reader->has_summary[v] ||
 	       meets(predicate, v, (union iforest_number){ .integer = iforest_column_at(column, summary->low) },
-		     (union iforest_number){ .integer = iforest_column_at(column, summary->high) }, kind);
+		     (union iforest_number){ .integer = iforest_column_at(column, summary->high) }, type);
 }
 
 static enum iforest_status keep_value(const struct iforest_value_predicate *predicate, struct iforest_block_reader *reader,
 				      unsigned v, uint64_t *live)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 	uint64_t present = status ? 0 : reader->columns[IFOREST_VALUES + v].present;
 
@@ -100,7 +100,7 @@ static enum iforest_status keep_value(const struct iforest_value_predicate *pred
 	if (status || !(predicate->values >> v & 1))
 		return status;
 	*live &= present;
-	if (!*live || !block_meets(predicate, reader, v, kind)) {
+	if (!*live || !block_meets(predicate, reader, v, type)) {
 		*live = 0;
 		return IFOREST_OK;
 	}
@@ -109,7 +109,7 @@ static enum iforest_status keep_value(const struct iforest_value_predicate *pred
 		unsigned i = iforest_trailing_zeros(left);
 		union iforest_number number = { .integer = reader->block.values[v][i] };
 
-		if (!meets(predicate, v, number, number, kind))
+		if (!meets(predicate, v, number, number, type))
 			*live &= ~(UINT64_C(1) << i);
 	}
 	return status;

@@ -30,11 +30,11 @@ bool iforest_node_is_counted(const uint8_t *node)
 
 /* ---- bytes ---- */
 
-static void write_sum(uint8_t *bytes, enum iforest_value_type kind, iforest_int128 sum, double real)
+static void write_sum(uint8_t *bytes, enum iforest_value_type type, iforest_int128 sum, double real)
 {
 	union iforest_number number = { .real = real };
 
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		iforest_store64(bytes, (uint64_t)sum);
 		iforest_store64(bytes + 8, (uint64_t)((iforest_uint128)sum >> 64));
 		return;
@@ -43,7 +43,7 @@ static void write_sum(uint8_t *bytes, enum iforest_value_type kind, iforest_int1
 	iforest_store64(bytes + 8, 0);
 }
 
-static void write_row(uint8_t *bytes, enum iforest_value_type kind, const struct iforest_counter_row *row)
+static void write_row(uint8_t *bytes, enum iforest_value_type type, const struct iforest_counter_row *row)
 {
 	const struct iforest_counter *samples = &row->piece.samples;
 
@@ -59,8 +59,8 @@ static void write_row(uint8_t *bytes, enum iforest_value_type kind, const struct
 	iforest_store64(bytes + LAST + 16, (uint64_t)samples->until);
 	iforest_store64(bytes + N_RESETS, samples->n_resets);
 	iforest_store64(bytes + KNOWN, samples->known);
-	write_sum(bytes + INTEGRAL, kind, samples->integral, samples->real_integral);
-	write_sum(bytes + INCREASE, kind, samples->increase, samples->real_increase);
+	write_sum(bytes + INTEGRAL, type, samples->integral, samples->real_integral);
+	write_sum(bytes + INCREASE, type, samples->increase, samples->real_increase);
 }
 
 static void finish_table(uint8_t *bytes, unsigned n)
@@ -78,18 +78,18 @@ bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned 
 	       iforest_load32(bytes + 4) == (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8);
 }
 
-static void read_sum(const uint8_t *bytes, enum iforest_value_type kind, iforest_int128 *sum, double *real)
+static void read_sum(const uint8_t *bytes, enum iforest_value_type type, iforest_int128 *sum, double *real)
 {
 	union iforest_number number = { .integer = iforest_load_int64(bytes) };
 
-	if (kind == IFOREST_FLOAT64)
+	if (type == IFOREST_FLOAT64)
 		*real = number.real;
 	else
 		*sum = (iforest_int128)((iforest_uint128)iforest_load64(bytes + 8) << 64 | iforest_load64(bytes));
 }
 
 /* Sums that the samples cannot have would overflow where they are added up. */
-static bool is_possible(const struct iforest_counter *samples, enum iforest_value_type kind, int64_t first_time)
+static bool is_possible(const struct iforest_counter *samples, enum iforest_value_type type, int64_t first_time)
 {
 	iforest_int128 most, most_increase;
 
@@ -98,7 +98,7 @@ static bool is_possible(const struct iforest_counter *samples, enum iforest_valu
 		return false;
 	most = (iforest_int128)samples->known << 63;
 	most_increase = (iforest_int128)samples->n << 64;
-	return kind == IFOREST_FLOAT64 || (samples->integral <= most && samples->integral >= -most &&
+	return type == IFOREST_FLOAT64 || (samples->integral <= most && samples->integral >= -most &&
 					   samples->increase <= most_increase && samples->increase >= -most_increase);
 }
 
@@ -106,7 +106,7 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 			      unsigned value, struct iforest_counter_row *row)
 {
 	const uint8_t *bytes = table + IFOREST_COUNTER_HEADER + i * IFOREST_COUNTER_ROW;
-	enum iforest_value_type kind = (enum iforest_value_type)fields->value_types[value];
+	enum iforest_value_type type = (enum iforest_value_type)fields->value_types[value];
 	struct iforest_counter *samples = &row->piece.samples;
 
 	*row = (struct iforest_counter_row){ .first_time = iforest_load_int64(bytes + FIRST_TIME),
@@ -125,10 +125,10 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 	samples->until = iforest_load_int64(bytes + LAST + 16);
 	samples->n_resets = iforest_load64(bytes + N_RESETS);
 	samples->known = iforest_load64(bytes + KNOWN);
-	read_sum(bytes + INTEGRAL, kind, &samples->integral, &samples->real_integral);
-	read_sum(bytes + INCREASE, kind, &samples->increase, &samples->real_increase);
+	read_sum(bytes + INTEGRAL, type, &samples->integral, &samples->real_integral);
+	read_sum(bytes + INCREASE, type, &samples->increase, &samples->real_increase);
 	return row->piece.first_time >= row->first_time && samples->since <= row->last_time &&
-	       is_possible(samples, kind, row->piece.first_time);
+	       is_possible(samples, type, row->piece.first_time);
 }
 
 /* ---- making them ---- */
@@ -151,14 +151,14 @@ static enum iforest_status out_of_order(const struct keeper *keeper, unsigned le
 }
 
 /* into + from, the rows of nodes that follow each other; false where they do not. */
-static bool join_rows(struct iforest_counter_row *into, enum iforest_value_type kind, const struct iforest_counter_row *from,
+static bool join_rows(struct iforest_counter_row *into, enum iforest_value_type type, const struct iforest_counter_row *from,
 		      bool is_first)
 {
 	if (!is_first && from->first_time < into->last_time)
 		return false;
 	into->first_time = is_first ? from->first_time : into->first_time;
 	into->last_time = from->last_time;
-	iforest_counter_piece_join(&into->piece, kind, &from->piece);
+	iforest_counter_piece_join(&into->piece, type, &from->piece);
 	return true;
 }
 

@@ -19,7 +19,7 @@ struct walk {
 static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 {
 	struct iforest_block_reader *reader = &walk->cursor->reader;
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[walk->value];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[walk->value];
 	enum iforest_status status = IFOREST_OK;
 
 	if (walk->filter && live)
@@ -32,9 +32,9 @@ static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 		union iforest_number number = { .integer = reader->block.values[walk->value][iforest_trailing_zeros(live)] };
 
 		if (walk->takes_out)
-			status = iforest_sketch_remove(walk->sketch, number, kind);
+			status = iforest_sketch_remove(walk->sketch, number, type);
 		else
-			status = iforest_sketch_add(walk->sketch, number, kind);
+			status = iforest_sketch_add(walk->sketch, number, type);
 	}
 	return status;
 }

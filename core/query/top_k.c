@@ -14,7 +14,7 @@ static bool is_by_value(const struct iforest_top_k *top_k)
 /* Negative, 0, positive as a row comes before another, is the same, comes after it. */
 static int row_order(const struct iforest_top_k *top_k, const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
-	int order = is_by_value(top_k) ? iforest_number_compare(a->value, b->value, top_k->kind) : 0;
+	int order = is_by_value(top_k) ? iforest_number_compare(a->value, b->value, top_k->type) : 0;
 
 	if (order)
 		return top_k->question.order == IFOREST_LARGEST_FIRST ? -order : order;
@@ -371,12 +371,12 @@ enum iforest_status iforest_top_k_start(struct iforest_top_k *top_k, const struc
 	if (is_by_value(top_k) && top_k->n_cursors > 0) {
 		struct iforest_value_predicate *match = &top_k->question.match;
 
-		top_k->kind = (enum iforest_value_type)top_k->cursors[0].manifest->fields.value_types[question->value];
+		top_k->type = (enum iforest_value_type)top_k->cursors[0].manifest->fields.value_types[question->value];
 		/* so that nodes without anything after it are not opened */
 		if (question->after.is_set && question->order == IFOREST_LARGEST_FIRST)
-			iforest_value_predicate_at_most(match, question->value, question->after.value, top_k->kind);
+			iforest_value_predicate_at_most(match, question->value, question->after.value, top_k->type);
 		else if (question->after.is_set)
-			iforest_value_predicate_at_least(match, question->value, question->after.value, top_k->kind);
+			iforest_value_predicate_at_least(match, question->value, question->after.value, top_k->type);
 	}
 	for (uint32_t r = 0; r < top_k->n_cursors && !status; r++)
 		status = offer_node(top_k, r, top_k->cursors[r].run->n_levels + 1, 0, top_k->cursors[r].run->root);

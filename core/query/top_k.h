@@ -53,7 +53,7 @@ struct iforest_top_k {
 	struct iforest_cursor *cursors; /* one per run, those of the own store first */
 	uint32_t n_cursors, n_own;
 	struct iforest_top_k_question question;
-	enum iforest_value_type kind; /* of the value */
+	enum iforest_value_type type; /* of the value */
 	struct iforest_top_k_item *items;
 	uint32_t n_items, n_reserved; /* n_items have been used */
 	uint32_t *unused;	      /* numbers of items that are free, n_unused; room for n_reserved */

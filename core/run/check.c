@@ -13,11 +13,11 @@ static enum iforest_status check_summaries(struct iforest_cursor *cursor)
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		enum iforest_value_type kind = (enum iforest_value_type)fields->value_types[v];
+		enum iforest_value_type type = (enum iforest_value_type)fields->value_types[v];
 		struct iforest_summary computed;
 
-		iforest_summarize(&computed, reader->block.values[v], reader->block.present[v], kind);
-		if (!iforest_summary_agrees(reader->has_summary[v] ? &reader->summaries[v] : NULL, &computed, kind))
+		iforest_summarize(&computed, reader->block.values[v], reader->block.present[v], type);
+		if (!iforest_summary_agrees(reader->has_summary[v] ? &reader->summaries[v] : NULL, &computed, type))
 			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "a block is not what its summary says", 0,
 							     cursor->path[0].number);
 	}

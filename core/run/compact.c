@@ -325,7 +325,7 @@ static unsigned end_of_stretch(const struct merge *merge)
 	return to;
 }
 
-static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_writer *builder)
+static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_writer *writer)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -333,7 +333,7 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_wr
 		struct source *least = merge->heap[0];
 		unsigned to = end_of_stretch(merge);
 
-		status = iforest_run_writer_add_block(builder, least->block, least->at, to);
+		status = iforest_run_writer_add_block(writer, least->block, least->at, to);
 		if (!status)
 			status = settle(least, to);
 		if (!status && !least->block)
@@ -344,7 +344,7 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_wr
 }
 
 enum iforest_status iforest_compact_into(struct iforest_store *store, const struct iforest_manifest *manifest,
-					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder)
+					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *writer)
 {
 	struct merge merge = { .n_sources = n_runs };
 	enum iforest_status status = IFOREST_NO_MEMORY;
@@ -358,7 +358,7 @@ enum iforest_status iforest_compact_into(struct iforest_store *store, const stru
 		}
 		status = fill_heap(&merge);
 		if (!status)
-			status = drain_heap(&merge, builder);
+			status = drain_heap(&merge, writer);
 		for (uint32_t s = 0; s < n_runs; s++)
 			iforest_cursor_release(&merge.sources[s].cursor);
 	}
@@ -384,18 +384,18 @@ static enum iforest_status copy_runs(const struct iforest_manifest *manifest, co
 }
 
 static enum iforest_status build_merged(struct iforest_store *store, const struct iforest_manifest *manifest,
-					const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder,
+					const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *writer,
 					struct iforest_run *merged)
 {
-	enum iforest_status status = iforest_run_writer_start(builder, store, manifest);
+	enum iforest_status status = iforest_run_writer_start(writer, store, manifest);
 
 	if (status)
 		return status;
-	status = iforest_compact_into(store, manifest, runs, n_runs, builder);
+	status = iforest_compact_into(store, manifest, runs, n_runs, writer);
 	if (status)
-		iforest_run_writer_abandon(builder);
+		iforest_run_writer_abandon(writer);
 	else
-		status = iforest_run_writer_finish(builder, merged);
+		status = iforest_run_writer_finish(writer, merged);
 	return status;
 }
 
@@ -418,19 +418,19 @@ static enum iforest_status replace(struct iforest_store *store, struct iforest_m
 enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
 				    uint32_t n_runs, struct iforest_run *merged)
 {
-	struct iforest_run_writer *builder = iforest_allocate(store->alloc, sizeof *builder);
+	struct iforest_run_writer *writer = iforest_allocate(store->alloc, sizeof *writer);
 	struct iforest_run *runs = iforest_allocate(store->alloc, n_runs * sizeof *runs), made;
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	if (builder && runs)
+	if (writer && runs)
 		status = copy_runs(manifest, run_ids, n_runs, runs);
 	if (!status)
-		status = build_merged(store, manifest, runs, n_runs, builder, &made);
+		status = build_merged(store, manifest, runs, n_runs, writer, &made);
 	if (!status)
 		status = replace(store, manifest, run_ids, runs, n_runs, &made);
 	if (!status)
 		*merged = made;
 	iforest_release(store->alloc, runs);
-	iforest_release(store->alloc, builder);
+	iforest_release(store->alloc, writer);
 	return status;
 }

@@ -69,7 +69,7 @@ uint64_t iforest_merge_bound(uint64_t few_pages, uint32_t n_runs);
  * Errors  IFOREST_CORRUPT, IFOREST_UNORDERED (two runs have the same key, or the writer has a greater one), IFOREST_NO_MEMORY,
  *         what the pagers returned; abandon the writer then. */
 enum iforest_status iforest_compact_into(struct iforest_store *store, const struct iforest_manifest *manifest,
-					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder);
+					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *writer);
 
 /* Merges the runs with these ids (at least one) into one new run, publishes the manifest with the new run in their place, and
  * frees their pages. *merged is the new run; if no live entry is left there is none, and merged->n_leaves is 0. Others may

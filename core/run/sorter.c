@@ -73,7 +73,7 @@ static enum iforest_status reserve(struct iforest_run_sorter *sort)
 }
 
 /* Adds the batch to a builder, in order. */
-static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *builder)
+static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *writer)
 {
 	unsigned n_values = sort->manifest->fields.n_values;
 	enum iforest_status status = IFOREST_OK;
@@ -87,7 +87,7 @@ static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct ifo
 		entry.present = sort->present[at];
 		for (unsigned v = 0; v < n_values; v++)
 			entry.values[v] = sort->values[(size_t)at * n_values + v];
-		status = iforest_run_writer_add(builder, &entry);
+		status = iforest_run_writer_add(writer, &entry);
 	}
 	sort->n_entries = 0;
 	return status;
@@ -95,18 +95,18 @@ static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct ifo
 
 /* ---- batches that wait ---- */
 
-static enum iforest_status build_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *builder,
+static enum iforest_status build_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *writer,
 				       struct iforest_run *run)
 {
-	enum iforest_status status = iforest_run_writer_start(builder, sort->waiting, sort->manifest);
+	enum iforest_status status = iforest_run_writer_start(writer, sort->waiting, sort->manifest);
 
 	if (status)
 		return status;
-	status = add_batch(sort, builder);
+	status = add_batch(sort, writer);
 	if (status)
-		iforest_run_writer_abandon(builder);
+		iforest_run_writer_abandon(writer);
 	else
-		status = iforest_run_writer_finish(builder, run);
+		status = iforest_run_writer_finish(writer, run);
 	return status;
 }
 
@@ -123,7 +123,7 @@ static void enlarge_batches(struct iforest_run_sorter *sort)
 static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 {
 	const struct iforest_alloc *alloc = sort->waiting->alloc;
-	struct iforest_run_writer *builder;
+	struct iforest_run_writer *writer;
 	enum iforest_status status;
 
 	if (sort->n_runs == sort->n_runs_reserved) {
@@ -135,11 +135,11 @@ static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 		sort->runs = runs;
 		sort->n_runs_reserved = n;
 	}
-	builder = iforest_allocate(alloc, sizeof *builder);
-	if (!builder)
+	writer = iforest_allocate(alloc, sizeof *writer);
+	if (!writer)
 		return IFOREST_NO_MEMORY;
-	status = build_batch(sort, builder, &sort->runs[sort->n_runs]);
-	iforest_release(alloc, builder);
+	status = build_batch(sort, writer, &sort->runs[sort->n_runs]);
+	iforest_release(alloc, writer);
 	if (status)
 		return status;
 	sort->n_runs++;
@@ -169,15 +169,15 @@ enum iforest_status iforest_run_sorter_add(struct iforest_run_sorter *sort, cons
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_run_sorter_finish(struct iforest_run_sorter *sort, struct iforest_run_writer *builder)
+enum iforest_status iforest_run_sorter_finish(struct iforest_run_sorter *sort, struct iforest_run_writer *writer)
 {
 	enum iforest_status status;
 
 	if (sort->n_runs == 0)
-		return add_batch(sort, builder);
+		return add_batch(sort, writer);
 	status = sort->n_entries > 0 ? put_batch_off(sort) : IFOREST_OK;
 	release_batch(sort);
-	return status ? status : iforest_compact_into(sort->waiting, sort->manifest, sort->runs, sort->n_runs, builder);
+	return status ? status : iforest_compact_into(sort->waiting, sort->manifest, sort->runs, sort->n_runs, writer);
 }
 
 void iforest_run_sorter_release(struct iforest_run_sorter *sort)

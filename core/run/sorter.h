@@ -40,7 +40,7 @@ enum iforest_status iforest_run_sorter_add(struct iforest_run_sorter *sort, cons
 /* Adds all entries to the writer, which must not have greater ones.
  * Cost    one pass over the entries if one batch has them all, else each is packed and unpacked once more.
  * Errors  as iforest_run_sorter_add() and iforest_compact_into(); abandon the writer then. */
-enum iforest_status iforest_run_sorter_finish(struct iforest_run_sorter *sort, struct iforest_run_writer *builder);
+enum iforest_status iforest_run_sorter_finish(struct iforest_run_sorter *sort, struct iforest_run_writer *writer);
 
 /* Frees the memory and the batches. */
 void iforest_run_sorter_release(struct iforest_run_sorter *sort);

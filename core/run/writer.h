@@ -25,31 +25,31 @@ struct iforest_run_writer {
 	uint64_t n_pages; /* written so far */
 	uint64_t n_leaves;
 	struct iforest_block block; /* entries not packed yet */
-	struct iforest_leaf_writer *writer;
+	struct iforest_leaf_writer *leaf;
 	uint8_t *page;			     /* scratch for a leaf page */
 	struct iforest_writer_level *levels; /* [1 .. IFOREST_MAX_LEVELS] */
 };
 
 /* Starts a run with a new random id. store and manifest must outlive the writer; the manifest is only read.
  * Errors  IFOREST_NO_MEMORY, or what the pager returned; the writer then needs no release. */
-enum iforest_status iforest_run_writer_start(struct iforest_run_writer *builder, struct iforest_store *store,
+enum iforest_status iforest_run_writer_start(struct iforest_run_writer *writer, struct iforest_store *store,
 					     const struct iforest_manifest *manifest);
 
 /* Adds the next entry.
  * Requires  a series below 2^32.
  * Errors    IFOREST_UNORDERED: its key is not greater than the last one's; nothing is added. What the pager returned: only
  *           abandon is allowed then. */
-enum iforest_status iforest_run_writer_add(struct iforest_run_writer *builder, const struct iforest_entry *entry);
+enum iforest_status iforest_run_writer_add(struct iforest_run_writer *writer, const struct iforest_entry *entry);
 
 /* Adds entries [from, to) of a block. Errors: as iforest_run_writer_add(). */
-enum iforest_status iforest_run_writer_add_block(struct iforest_run_writer *builder, const struct iforest_block *block,
+enum iforest_status iforest_run_writer_add_block(struct iforest_run_writer *writer, const struct iforest_block *block,
 						 unsigned from, unsigned to);
 
 /* Writes what is left and fills in *run; without entries run->n_leaves is 0, and there is no run. Releases the writer, also on
  * error. */
-enum iforest_status iforest_run_writer_finish(struct iforest_run_writer *builder, struct iforest_run *run);
+enum iforest_status iforest_run_writer_finish(struct iforest_run_writer *writer, struct iforest_run *run);
 
 /* Frees the pages written and the memory. */
-void iforest_run_writer_abandon(struct iforest_run_writer *builder);
+void iforest_run_writer_abandon(struct iforest_run_writer *writer);
 
 #endif
