@@ -130,7 +130,7 @@ static inline struct iforest_range whole_blocks(const struct iforest_block_fores
 	return (struct iforest_range){ (from + iforest_low_bits(level)) >> level, to >> level };
 }
 
-/* Whether a part of the block changes nothing if it is added to the state, from the left or from the right. */
+/* True if no part of the block changes the state when added to it, from the left or from the right. */
 static inline bool is_absorbed(const struct iforest_block_forest *blocks, uint64_t block, const void *state, bool from_left)
 {
 	const struct iforest_forest *forest = &blocks->forest;
@@ -330,7 +330,7 @@ static void zoom_into_entries(const struct iforest_block_forest *blocks, uint64_
 
 /* ---- positions of bounds in the blocks that they cut ---- */
 
-/* Are bounds i - 1 and i in the same block? */
+/* True if bounds i - 1 and i are in the same block. */
 static inline bool is_beside_last(const struct stretch *stretch, size_t i)
 {
 	return i > 0 && stretch->starts[i] == stretch->starts[i - 1];
@@ -436,7 +436,7 @@ static inline void list_whole_blocks(const struct stretch *stretch, size_t b, st
 	__builtin_prefetch(iforest_forest_slot(forest, 0, stretch->starts[b + 1] - 1));
 }
 
-/* Does any part of the block that bound i cuts leave the state as it is? */
+/* True if no part of the block that bound i cuts changes the state. */
 static inline bool is_bucket_absorbed(const struct stretch *stretch, size_t i, const void *state, bool from_left)
 {
 	const struct iforest_forest *forest = &stretch->blocks->forest;

@@ -111,7 +111,7 @@ static struct span_of_bucket span_of(uint32_t bucket)
 	};
 }
 
-/* Can an int64 lie in the bucket? */
+/* True if an int64 can lie in the bucket. */
 static bool sketch_holds_integer(uint32_t bucket)
 {
 	struct span_of_bucket span;

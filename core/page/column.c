@@ -181,7 +181,7 @@ static inline uint64_t packed_at(const struct iforest_column *column, bool wide,
 	return x & iforest_low_bits(column->width);
 }
 
-/* What begins with packed number i: so many of them as together have no more than 57 bits. */
+/* Returns the packed numbers from number i on: as many as together have at most 57 bits. */
 static inline uint64_t packed_from(const struct iforest_column *column, unsigned i)
 {
 	unsigned bit = i * column->width;

@@ -350,7 +350,7 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 	};
 }
 
-/* Of times, for a key that stands before every ref of its time. */
+/* Finds a time, for a key that stands before every ref of its time. */
 static enum iforest_status find_packed(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry)
 {
 	const struct iforest_block *block = &reader->block;

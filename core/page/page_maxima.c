@@ -22,7 +22,7 @@ static int64_t latest_end_of(const struct iforest_block *block, unsigned v)
 	return latest;
 }
 
-/* Of block b; the page's last time is that of its last block. */
+/* Computes the maximum of block b, and the page's last time so far. */
 static bool make_block_maximum(const struct iforest_leaf *leaf, unsigned v, unsigned b, struct iforest_page_maxima *room)
 {
 	struct iforest_block_reader reader;
@@ -82,7 +82,7 @@ static bool make_node_maxima(const uint8_t *page, const struct iforest_page_head
 	return made;
 }
 
-/* Is it for the caller to make them? */
+/* True if the caller is to compute the maxima. */
 static bool begin(struct iforest_page_maxima *room, uint8_t state)
 {
 	uint8_t unknown = UNKNOWN;

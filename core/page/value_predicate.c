@@ -32,7 +32,7 @@ void iforest_value_predicate_at_most(struct iforest_value_predicate *predicate, 
 		predicate->high[v] = high;
 }
 
-/* Has [low, high] a number of the interval? */
+/* True if [low, high] meets the interval of value v. */
 static bool meets(const struct iforest_value_predicate *predicate, unsigned v, union iforest_number low,
 		  union iforest_number high, enum iforest_value_type type)
 {
@@ -40,7 +40,8 @@ static bool meets(const struct iforest_value_predicate *predicate, unsigned v, u
 	       iforest_number_compare(low, predicate->high[v], type) <= 0;
 }
 
-/* A start in the window is an end there too; at an end that is the bound itself it matters which of the two it is. */
+/* True if the node may reach `reach`. A start in the window is an end there too, so an end equal to `reach` needs a look at the
+ * starts. */
 static bool node_reaches(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
 			 const uint8_t *node)
 {
@@ -76,7 +77,7 @@ bool iforest_value_predicate_node(const struct iforest_value_predicate *predicat
 	return true;
 }
 
-/* What the summary alone says; true where there is none. The column has been found. */
+/* True if, by its summary, the block may meet the interval; true without a summary. The column has been found. */
 static bool block_meets(const struct iforest_value_predicate *predicate, const struct iforest_block_reader *reader, unsigned v,
 			enum iforest_value_type type)
 {
@@ -115,7 +116,7 @@ static enum iforest_status keep_value(const struct iforest_value_predicate *pred
 	return status;
 }
 
-/* May a span of the block reach that far, as the headers of its columns tell? They are found. */
+/* True if, by the headers of its columns, a span of the block may reach `reach`. The columns have been found. */
 static bool block_reaches(const struct iforest_value_predicate *predicate, const struct iforest_block_reader *reader)
 {
 	const struct iforest_node_schema *fields = reader->leaf->fields;

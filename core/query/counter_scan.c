@@ -9,7 +9,7 @@
 #define MAGIC 0x62634649u
 #define VERSION 1u
 
-/* More samples than that no run can have: pages are counted in 32 bits, entries of one in 16. */
+/* A bound of the samples of a run: pages are counted in 32 bits, entries of one in 16. */
 #define MOST_SAMPLES (UINT64_C(1) << 48)
 
 enum { FIRST_TIME = 0, LAST_TIME = 8, N = 16, FIRST = 24, LAST = 40, N_RESETS = 64, KNOWN = 72, INTEGRAL = 80, INCREASE = 96 };
@@ -28,7 +28,7 @@ bool iforest_node_is_counted(const uint8_t *node)
 	return iforest_node_first(node).series == last.series && !last.time_is_null && iforest_node_rows(node) > 0;
 }
 
-/* ---- bytes ---- */
+/* ---- Bytes ---- */
 
 static void write_sum(uint8_t *bytes, enum iforest_value_type type, iforest_int128 sum, double real)
 {
@@ -88,7 +88,7 @@ static void read_sum(const uint8_t *bytes, enum iforest_value_type type, iforest
 		*sum = (iforest_int128)((iforest_uint128)iforest_load64(bytes + 8) << 64 | iforest_load64(bytes));
 }
 
-/* Sums that the samples cannot have would overflow where they are added up. */
+/* False for sums that such samples cannot have, and that might overflow when added up. */
 static bool is_possible(const struct iforest_counter *samples, enum iforest_value_type type, int64_t first_time)
 {
 	iforest_int128 most, most_increase;
@@ -131,7 +131,7 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 	       is_possible(samples, type, row->piece.first_time);
 }
 
-/* ---- making them ---- */
+/* ---- Making of tables ---- */
 
 struct keeper {
 	struct iforest_cursor *cursor;
@@ -144,13 +144,13 @@ static enum iforest_value_type kind_of(const struct keeper *keeper)
 	return (enum iforest_value_type)keeper->cursor->manifest->fields.value_types[keeper->value];
 }
 
-/* Unnoticed, times that fall could add up to more than there is. */
+/* Times that fall are reported, as their widths could add up to more than the whole. */
 static enum iforest_status out_of_order(const struct keeper *keeper, unsigned level, uint64_t number)
 {
 	return iforest_cursor_report_corrupt(keeper->cursor, IFOREST_CORRUPT, "entries are out of order", level, number);
 }
 
-/* into + from, the rows of nodes that follow each other; false where they do not. */
+/* into = into + from, rows of successive nodes. Returns false if they overlap. */
 static bool join_rows(struct iforest_counter_row *into, enum iforest_value_type type, const struct iforest_counter_row *from,
 		      bool is_first)
 {
@@ -175,7 +175,7 @@ static enum iforest_status add_block(const struct keeper *keeper, unsigned b, st
 	live = iforest_low_bits(block->n) & ~block->dead;
 	if (!live)
 		return IFOREST_OK;
-	if (block->time_is_null) /* the node says that there are none */
+	if (block->time_is_null) /* the node promises times */
 		return out_of_order(keeper, 0, keeper->cursor->path[0].number);
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status)
@@ -219,7 +219,7 @@ static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t numb
 
 static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row);
 
-/* The table of a node, made anew, with its own row unless sum is NULL. The page of its children is pinned. */
+/* Computes the table of a node, and its row unless sum is NULL. The page of its children is pinned. */
 static enum iforest_status make_table(const struct keeper *keeper, unsigned level, uint64_t i, uint8_t *table,
 				      struct iforest_counter_row *sum)
 {
@@ -248,7 +248,7 @@ static enum iforest_status make_table(const struct keeper *keeper, unsigned leve
 	return status;
 }
 
-/* The row of a node, unless sum is NULL, of which the table is there. False: it is of no use. */
+/* Computes a node's row from its stored table, unless sum is NULL. Returns false if the table is invalid. */
 static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *table, size_t n_bytes,
 		   struct iforest_counter_row *sum)
 {
@@ -270,8 +270,8 @@ static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *t
 	return is_sound;
 }
 
-/* Sees to it that the tables of a node of level 2 and up, and of all nodes below it, are there. Its row goes to sum, unless
- * that is NULL. */
+/* Stores the tables of a node of level 2 and up and of all nodes below it, where missing. Its row goes to sum, unless that is
+ * NULL. */
 static enum iforest_status keep_node(const struct keeper *keeper, unsigned level, uint64_t i, const uint8_t *node,
 				     struct iforest_counter_row *sum)
 {
@@ -309,7 +309,7 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 	return status;
 }
 
-/* What the node adds, if it is counted. Samples of several series are not added up, for these sums might overflow. */
+/* Computes a node's row, if it is counted. Samples of several series are not added up, as these sums might overflow. */
 static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row)
 {
 	const uint8_t *node;

@@ -42,7 +42,7 @@ bool iforest_run_iterator_may_begin(const struct iforest_run_iterator *iterator,
 	       iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, root);
 }
 
-/* ---- leaf pages ---- */
+/* ---- Nodes and leaf pages ---- */
 
 enum answer { MAY_HOLD, HAS_NONE, IS_BEYOND, IS_TAKEN };
 
@@ -52,7 +52,7 @@ static bool is_inside(const struct iforest_iterator_question *question, const st
 	return iforest_key_compare(first, &question->from) >= 0 && iforest_key_compare(last, &question->to) < 0;
 }
 
-/* May a node be given whole by its width? */
+/* True if a node may be given whole by its width. */
 static bool is_narrow(const struct iforest_run_iterator *iterator, const uint8_t *node, const struct iforest_key *first,
 		      const struct iforest_key *last)
 {
@@ -60,7 +60,7 @@ static bool is_narrow(const struct iforest_run_iterator *iterator, const uint8_t
 	       (uint64_t)last->time - (uint64_t)first->time <= iterator->question->node_width;
 }
 
-/* Is node i of the level given whole? Then it is noted. */
+/* Notes node i of the level as the next item, if it is given whole. */
 static enum iforest_status take_node(struct iforest_run_iterator *iterator, unsigned level, uint64_t i, const uint8_t *node,
 				     bool *taken)
 {
@@ -86,7 +86,8 @@ static enum iforest_status take_node(struct iforest_run_iterator *iterator, unsi
 	return IFOREST_OK;
 }
 
-/* What node i of the level says. Of a leaf page's node it is noted what need not be asked of its entries. */
+/* Decides by node i of a level whether what is below is passed. For a leaf page's node it notes what need not be checked per
+ * entry. */
 static enum iforest_status ask_node(struct iforest_run_iterator *iterator, unsigned level, uint64_t i, enum answer *answer)
 {
 	const struct iforest_iterator_question *question = iterator->question;
@@ -120,7 +121,8 @@ static enum iforest_status ask_node(struct iforest_run_iterator *iterator, unsig
 	return status;
 }
 
-/* Does the node of so many leaf pages in which the leaf lies begin with it, or end with it where the walk descends? */
+/* True if the node of n_leaves leaf pages that contains the leaf page begins with it (ends with it, when the iterator
+ * descends). */
 static bool is_at_edge(const struct iforest_run_iterator *iterator, uint64_t leaf, uint64_t n_below)
 {
 	if (!iterator->question->descends)
@@ -128,8 +130,8 @@ static bool is_at_edge(const struct iforest_run_iterator *iterator, uint64_t lea
 	return (leaf + 1) % n_below == 0 || leaf + 1 == iterator->cursor.run->n_leaves;
 }
 
-/* Passes leaf pages, from where the walk stands, up to one that may hold something. Of the nodes that begin there the largest
- * is asked first. */
+/* Passes leaf pages from the position up to one that may have something to give. Asks the largest node that begins there
+ * first. */
 static enum iforest_status find_leaf(struct iforest_run_iterator *iterator)
 {
 	const struct iforest_cursor *cursor = &iterator->cursor;
@@ -158,7 +160,7 @@ static enum iforest_status find_leaf(struct iforest_run_iterator *iterator)
 	return IFOREST_OK;
 }
 
-/* To the leaf page in which the first entry would stand. */
+/* Moves to the leaf page in which the first entry would be. */
 static enum iforest_status find_start(struct iforest_run_iterator *iterator)
 {
 	struct iforest_cursor *cursor = &iterator->cursor;
@@ -171,14 +173,14 @@ static enum iforest_status find_start(struct iforest_run_iterator *iterator)
 	iterator->is_started = true;
 	iterator->leaf_number = cursor->leaf_number;
 	if (descends && cursor->block == 0 && cursor->entry == 0)
-		iterator->leaf_number--; /* of 0: beyond all, as is the end of the run for the other direction */
+		iterator->leaf_number--; /* beyond leaf page 0, as the end of the run is in the other direction */
 	iterator->is_at_end = iterator->leaf_number >= cursor->run->n_leaves;
 	return IFOREST_OK;
 }
 
-/* ---- blocks ---- */
+/* ---- Blocks ---- */
 
-/* The entries of the block that the reader stands on whose keys lie in [from, to). */
+/* Finds the entries of the reader's block whose keys lie in [from, to). */
 static enum iforest_status find_range(struct iforest_run_iterator *iterator, unsigned number, uint64_t *range)
 {
 	struct iforest_block_reader *reader = &iterator->cursor.reader;
@@ -194,7 +196,7 @@ static enum iforest_status find_range(struct iforest_run_iterator *iterator, uns
 	return status;
 }
 
-/* Which entries of a block of the leaf page that is pinned are to be given; their times, refs and values are unpacked. */
+/* Decides which entries of a block of the pinned leaf page are given, and unpacks their times, refs and values. */
 static enum iforest_status enter_block(struct iforest_run_iterator *iterator, unsigned number)
 {
 	const struct iforest_iterator_question *question = iterator->question;
@@ -252,9 +254,9 @@ static enum iforest_status find_block(struct iforest_run_iterator *iterator)
 	return status;
 }
 
-/* ---- entries ---- */
+/* ---- Entries ---- */
 
-/* A page whose checksum is right may still be forged; what several runs are merged by must be in order. */
+/* Checks that entries ascend, which the merge relies on: a page with a valid checksum may be forged. */
 static enum iforest_status check_order(struct iforest_run_iterator *iterator, const struct iforest_key *key)
 {
 	int order = iterator->has_given ? iforest_key_compare(key, &iterator->last_given) : 0;
@@ -282,7 +284,7 @@ enum iforest_status iforest_run_iterator_next(struct iforest_run_iterator *itera
 		*found = true;
 		status = check_order(iterator, &entry->key);
 		iterator->last_given = iterator->node_last;
-		iterator->last_given.ref = INT64_MIN; /* of the last key it is not known */
+		iterator->last_given.ref = INT64_MIN; /* the last key has no ref */
 		return status;
 	}
 	if (status || iterator->left == 0)
@@ -304,7 +306,7 @@ static bool comes_before(const void *context, uint32_t a, uint32_t b)
 
 	if (order)
 		return iterator->question.descends ? order > 0 : order < 0;
-	return !x->is_found && y->is_found; /* what is not known yet may be the same key, and has to be looked at */
+	return !x->is_found && y->is_found; /* a head that is only bounded may have the same key, so it is sought first */
 }
 
 static enum iforest_status add_runs(struct iforest_iterator *iterator, struct iforest_store *store,
@@ -389,7 +391,7 @@ void iforest_iterator_stretch(struct iforest_iterator *iterator, const struct if
 	iterator->stretch_end = *end;
 }
 
-/* Up to where the run that comes first has no others beside it: the next two in the heap are the first of all others. */
+/* Returns the key up to which the first run is alone: the next two in the heap precede all others. */
 static struct iforest_key end_of_stretch(const struct iforest_iterator *iterator)
 {
 	struct iforest_key end = iterator->stretch_end;
@@ -412,7 +414,7 @@ enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, str
 		struct iforest_iterator_head *head = &iterator->heads[iterator->heap.items[0]];
 
 		if (head->is_found) {
-			/* the key stays the run's bound: what comes next is looked for when it is asked for */
+			/* the key stays the run's bound; its next item is sought when it is needed */
 			*entry = head->entry;
 			*found = true;
 			head->is_found = false;

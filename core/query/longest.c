@@ -4,7 +4,7 @@
 #include "core/page/page_maxima.h"
 #include "core/run/cursor.h"
 
-/* A bucket [from, to), and the best so far. */
+/* A search for the longest span of a bucket [from, to). */
 struct iforest_longest_search {
 	struct iforest_longest *longest;
 	struct iforest_cursor *cursor;
@@ -15,19 +15,19 @@ struct iforest_longest_search {
 	bool found; /* a span overlaps it */
 };
 
-/* Does a span end after the time? */
+/* True if a span ends after the bound. */
 static inline bool iforest_longest_outlives(int64_t time, int64_t duration, int64_t bound)
 {
 	return duration > 0 && (time >= bound || (uint64_t)duration > (uint64_t)bound - (uint64_t)time);
 }
 
-/* Does a span that starts before the bucket's end overlap the bucket? */
+/* True if a span that starts before the bucket's end overlaps the bucket. */
 static inline bool iforest_longest_overlaps(const struct iforest_longest_search *search, int64_t time, int64_t duration)
 {
 	return time >= search->from || iforest_longest_outlives(time, duration, search->from);
 }
 
-/* Takes a span that overlaps the bucket for the best, if it is. */
+/* Offers a span that overlaps the bucket. */
 static inline void iforest_longest_offer(struct iforest_longest_search *search, const struct iforest_extreme *row)
 {
 	search->found = true;
@@ -35,7 +35,7 @@ static inline void iforest_longest_offer(struct iforest_longest_search *search, 
 		search->best = *row;
 }
 
-/* Has the node entries of the series; has it no others, nor NULL times? */
+/* True if the node may have entries of the series; and true if it has no others, and no NULL times. */
 static inline bool iforest_longest_has_series(const uint8_t *node, uint64_t series)
 {
 	return iforest_node_first(node).series <= series && iforest_node_last(node).series >= series;
@@ -53,9 +53,9 @@ static inline struct iforest_extreme iforest_longest_of_node(const struct ifores
 	return iforest_node_extreme(node, &search->cursor->manifest->fields, search->duration, 1);
 }
 
-/* ---- what was passed ---- */
+/* ---- The pinned leaf page ---- */
 
-/* Its maxima, NULL where it has none. */
+/* Returns the maxima of the pinned leaf page; NULL if it has none. */
 static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor *cursor)
 {
 	struct iforest_page_maxima *maxima = cursor->path[0].page.maxima;
@@ -63,7 +63,7 @@ static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor
 	return maxima && iforest_leaf_has_maxima(&cursor->leaf, maxima) ? maxima : NULL;
 }
 
-/* Unpacks a block's times and durations; *which are its live entries. */
+/* Unpacks a block's times and durations; *which becomes the bits of its live entries. */
 static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
@@ -77,7 +77,7 @@ static enum iforest_status longest_read_block(struct iforest_longest_search *sea
 	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
-/* Entry i of that block, with its ref. */
+/* Gives entry i of that block, with its ref. */
 static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_extreme *row)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
@@ -117,7 +117,7 @@ static enum iforest_status search_block(struct iforest_longest_search *search, u
 	return status;
 }
 
-/* Can a block of which there is no maximum have a better span? */
+/* Sets *may if a block may have a better span, for pages without maxima. */
 static enum iforest_status may_improve(struct iforest_longest_search *search, unsigned b, bool *may)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
@@ -155,7 +155,7 @@ static enum iforest_status search_blocks(struct iforest_longest_search *search)
 	return status;
 }
 
-/* Peaks that overlap the bucket are offered first; then the blocks of the others are opened, if they may have a better span. */
+/* Offers block maxima that overlap the bucket, then opens the other blocks that may have a better span. */
 static enum iforest_status search_maxima(struct iforest_longest_search *search, const struct iforest_page_maxima *maxima)
 {
 	uint32_t others = 0;
@@ -183,7 +183,7 @@ static enum iforest_status search_maxima(struct iforest_longest_search *search, 
 	return status;
 }
 
-/* Looks in a leaf page for spans that start before the bucket's end and overlap it. */
+/* Searches a leaf page for spans that start before the bucket's end and overlap it. */
 static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number)
 {
 	const struct iforest_page_maxima *maxima;
@@ -201,7 +201,7 @@ static enum iforest_status longest_search_leaf(struct iforest_longest_search *se
 
 enum { NO_ITEM = UINT32_MAX, FIRST_RESERVED = 32, LEAST_TO_CLEAR = 64 };
 
-/* ---- items ---- */
+/* ---- Items ---- */
 
 static bool item_comes_before(const void *context, uint32_t a, uint32_t b)
 {
@@ -210,7 +210,7 @@ static bool item_comes_before(const void *context, uint32_t a, uint32_t b)
 	return iforest_row_is_greater(&longest->items[a].longest, &longest->items[b].longest);
 }
 
-/* Keeps nothing any more. */
+/* Drops all items. */
 static void longest_forget(struct iforest_longest *longest)
 {
 	longest->heap.comes_before = item_comes_before;
@@ -233,7 +233,7 @@ static void give_item(struct iforest_longest *longest, uint32_t i)
 	longest->free = i;
 }
 
-/* Takes what has ended out of the heap. Pushes write no number that is still to be read, and need no memory. */
+/* Rebuilds the heap without ended items. Pushes overwrite only numbers already read, and need no memory. */
 static void clear_ended(struct iforest_longest *longest, int64_t time)
 {
 	const struct iforest_alloc *alloc = longest->scan->store->alloc;
@@ -288,7 +288,7 @@ static enum iforest_status push(struct iforest_longest *longest, const struct if
 	return iforest_priority_queue_push(&longest->heap, longest->scan->store->alloc, i);
 }
 
-/* Keeps a node all of whose spans start before that time, if one may be open then. */
+/* Adds a node, whose spans all start before a time, to the heap if one may be open then. */
 static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
 					const uint8_t *node, int64_t time)
 {
@@ -306,7 +306,7 @@ static enum iforest_status longest_keep(struct iforest_longest_search *search, u
 	return item.longest.is_set && item.longest.value.integer > 0 ? push(search->longest, &item, time) : IFOREST_OK;
 }
 
-/* ---- opening them ---- */
+/* ---- Opening of items ---- */
 
 static enum iforest_status keep_spans(struct iforest_longest_search *search, unsigned b)
 {
@@ -377,7 +377,7 @@ static enum iforest_status open_leaf(struct iforest_longest_search *search, cons
 	return status;
 }
 
-/* Puts what is under an item in its place. */
+/* Replaces an item by what is below it. */
 static enum iforest_status open_item(struct iforest_longest_search *search, const struct iforest_longest_item *item)
 {
 	struct iforest_cursor *cursor = search->cursor;
@@ -395,8 +395,8 @@ static enum iforest_status open_item(struct iforest_longest_search *search, cons
 	return status;
 }
 
-/* Offers the longest of the spans that were kept and are open where the bucket begins. The search's run and cursor are
- * others afterwards. */
+/* Offers the longest of the spans in the heap that are open at the bucket's start. The search's run and cursor are others
+ * afterwards. */
 static enum iforest_status longest_look_back(struct iforest_longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;
@@ -425,15 +425,15 @@ static enum iforest_status longest_look_back(struct iforest_longest_search *sear
 
 /* ---- Bucket by bucket ---- */
 
-/* Buckets that a leaf page may have; with more, what starts in each is sooner read entry by entry. */
+/* Most buckets per leaf page; with more, reading entries is faster. */
 enum { BUCKETS_A_LEAF = 256 };
 
-/* ---- going on ---- */
+/* ---- Going on ---- */
 
 static enum iforest_status look_at_node(struct iforest_longest_search *search, unsigned level, uint64_t number,
 					const uint8_t *node);
 
-/* What is under a node of which its longest span does not tell enough. */
+/* Searches below a node whose longest span does not decide. */
 static enum iforest_status look_below(struct iforest_longest_search *search, unsigned level, uint64_t number)
 {
 	struct iforest_cursor *cursor = search->cursor;
@@ -509,8 +509,7 @@ static enum iforest_status largest_node(struct iforest_longest_search *search, c
 	return IFOREST_OK;
 }
 
-/* What starts before the bucket's end and was not passed before. The leaf page that the end cuts is looked at, and passed
- * later. */
+/* Passes what starts before the bucket's end. The leaf page that the end cuts is searched now, and passed later. */
 static enum iforest_status go_on(struct iforest_longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;
@@ -542,7 +541,7 @@ static enum iforest_status go_on(struct iforest_longest_search *search)
 	return status;
 }
 
-/* ---- starting ---- */
+/* ---- Starting ---- */
 
 void iforest_longest_init(struct iforest_longest *longest, struct iforest_scan *scan)
 {
@@ -656,7 +655,7 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 	return status;
 }
 
-/* ---- buckets ---- */
+/* ---- Buckets ---- */
 
 static enum iforest_status answer(struct iforest_longest *longest, struct iforest_extreme *row, bool *found)
 {

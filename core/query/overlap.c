@@ -151,7 +151,7 @@ void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 fro
 
 /* ---- Spans collected while entries are folded ---- */
 
-/* Does a span of that node end after the bound? A latest end that saturated may stand for a later one. */
+/* True if a span of the node may end after the bound; a saturated latest end may stand for a later one. */
 static bool reaches_beyond(const struct iforest_overlap *overlap, const uint8_t *node)
 {
 	int64_t latest_end = iforest_node_latest_end(node, &overlap->scan->manifest->fields);
@@ -212,7 +212,7 @@ static bool outlives(const struct iforest_overlap *overlap, int64_t time, int64_
 	return duration > 0 && (uint64_t)duration > (uint64_t)overlap->bound - (uint64_t)time;
 }
 
-/* Can one of the block's entries `which` outlive the bound, by the longest of the block and the latest of them? */
+/* True if one of the block's entries `which` may outlive the bound, by the longest of the block and the latest of them. */
 static bool may_outlive(const struct iforest_overlap *overlap, const struct iforest_block_reader *reader, uint64_t which,
 			int64_t longest)
 {
@@ -289,8 +289,8 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-/* The filter that collects what the overlap looks for, to be kept at that place; `inner` says which entries count at all,
- * NULL: all. */
+/* Returns the filter that collects spans for the overlap, to be kept at `place`. inner: the filter in force; NULL: all live
+ * entries count. */
 static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
 						       const struct iforest_filter *inner)
 {
@@ -336,7 +336,7 @@ static void look_for(struct iforest_overlap *overlap, bool is_searching, bool ha
 	overlap->negative = (struct iforest_value_aggregate){ .n = 0 };
 }
 
-/* Those that start before t0 and end after it. */
+/* Collects the spans that start before t0 and end after it. */
 static enum iforest_status find_open(struct iforest_overlap *overlap, uint64_t series, int64_t t0)
 {
 	struct iforest_scan *scan = overlap->scan;
@@ -419,7 +419,7 @@ static enum iforest_status pass_starts(struct iforest_overlap *overlap, int64_t 
 	return status ? status : iforest_scan_earliest(overlap->scan, &overlap->next_start, &overlap->has_next);
 }
 
-/* No span is open: the bucket in which the next one starts. *found is false where only removed ones would start. */
+/* With no span open, finds the bucket in which the next one starts. *found is false if only removed ones would. */
 static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap, int64_t *bucket, bool *found)
 {
 	struct iforest_aggregate beyond_numbers;
@@ -452,7 +452,7 @@ static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t 
 	return overlap->is_done ? IFOREST_OK : bucket_of_next_start(overlap, bucket, found);
 }
 
-/* What of a bucket the window leaves: [from, to), or all from `from` on. */
+/* Cuts a bucket by the window: [from, to), or all from `from` on. */
 struct bounds {
 	iforest_int128 from;
 	bool has_end;

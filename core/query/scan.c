@@ -5,7 +5,7 @@
 #include "core/query/fold.h"
 #include "core/run/cursor.h"
 
-/* Can the run hold an entry in [from, to)? */
+/* True if the run may have an entry in [from, to). */
 static inline bool iforest_scan_may_hold(const struct iforest_run *run, const struct iforest_key *from,
 					 const struct iforest_key *to)
 {
@@ -14,7 +14,7 @@ static inline bool iforest_scan_may_hold(const struct iforest_run *run, const st
 	return iforest_key_compare(&last, from) >= 0 && iforest_key_compare(&first, to) < 0;
 }
 
-/* What a cursor is asked for: runs that were joined have a filter of their own. *joined is room for it. */
+/* Returns the request for a fold; that of joined runs has another filter, and is put into *joined. */
 static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
 						const struct iforest_request *request, struct iforest_request *joined)
 {
@@ -33,7 +33,7 @@ static enum iforest_status fold_until(const struct iforest_scan *scan, struct if
 	return iforest_fold_until(fold, to, request_of(scan, fold, request, &joined), aggregate);
 }
 
-/* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
+/* Passes the entries of the active folds up to the key, and adds them to the aggregate. */
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
 				     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
@@ -104,7 +104,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 	return status;
 }
 
-/* Of the run's entries before `end`, the last one's time, if it is of that series. */
+/* Gives the time of the run's last entry before `end`, if it is of that series. */
 static enum iforest_status latest_of_run(struct iforest_fold *fold, const struct iforest_key *end, int64_t *time, bool *found)
 {
 	const struct iforest_block *block = NULL;
@@ -291,7 +291,7 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 	return start_from(scan, &from);
 }
 
-/* What between the position reached and another may be an extreme, without placing cursors. */
+/* Adds the extremes between the position reached and another without placing cursors. */
 static enum iforest_status find_extremes(struct iforest_scan *scan, const struct iforest_key *to,
 					 struct iforest_aggregate *aggregate, bool *is_narrow)
 {
@@ -338,7 +338,7 @@ static enum iforest_status pass_beyond(struct iforest_scan *scan, int64_t time, 
 	return !status && aggregate->n_rows > 0 ? IFOREST_RANGE : status;
 }
 
-/* Where a bucket ends, or the window. */
+/* Returns the end of a bucket, or of the window. */
 static struct iforest_key end_of(const struct iforest_scan *scan, int64_t bucket)
 {
 	bool after_all;
@@ -493,7 +493,7 @@ void iforest_scan_cover_start(struct iforest_scan_cover *cover, struct iforest_s
 	cover->request.firsts = cover->request.lasts = 0;
 }
 
-/* To the entries without a time, if they belong to the answer. */
+/* Moves to the entries without a time, if they belong to the answer. */
 static bool go_on_to_nulls(struct iforest_scan_cover *cover)
 {
 	const struct iforest_window *window = &cover->scan->bucketing.window;

@@ -4,14 +4,14 @@
 
 enum { FIRST_RESERVED = 64, MOST_TAKEN = 8 };
 
-/* ---- order ---- */
+/* ---- Order ---- */
 
 static bool is_by_value(const struct iforest_top_k *top_k)
 {
 	return top_k->question.order == IFOREST_SMALLEST_FIRST || top_k->question.order == IFOREST_LARGEST_FIRST;
 }
 
-/* Negative, 0, positive as a row comes before another, is the same, comes after it. */
+/* Returns a negative number, 0 or a positive one as row a comes before b, is the same, or comes after it. */
 static int row_order(const struct iforest_top_k *top_k, const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	int order = is_by_value(top_k) ? iforest_number_compare(a->value, b->value, top_k->type) : 0;
@@ -28,10 +28,10 @@ static bool comes_before(const void *context, uint32_t a, uint32_t b)
 	const struct iforest_top_k_item *x = &top_k->items[a], *y = &top_k->items[b];
 	int order = row_order(top_k, &x->row, &y->row);
 
-	return order ? order < 0 : x->level > y->level; /* the node's may be a bound alone */
+	return order ? order < 0 : x->level > y->level; /* the node's row may be only a bound */
 }
 
-/* ---- memory ---- */
+/* ---- Memory ---- */
 
 static enum iforest_status add_runs(struct iforest_top_k *top_k, struct iforest_store *store,
 				    const struct iforest_manifest *manifest)
@@ -122,7 +122,7 @@ static struct iforest_top_k_item pop(struct iforest_top_k *top_k)
 	return top_k->items[slot];
 }
 
-/* ---- what is asked for ---- */
+/* ---- The question ---- */
 
 static struct iforest_key in_series(struct iforest_key key, uint64_t series)
 {
@@ -130,7 +130,7 @@ static struct iforest_key in_series(struct iforest_key key, uint64_t series)
 	return key;
 }
 
-/* Are some keys of the series that are asked for in [first, last]? */
+/* True if keys of the series in [first, last] may be asked for. */
 static bool series_meets(const struct iforest_top_k *top_k, uint64_t series, const struct iforest_key *first,
 			 const struct iforest_key *last)
 {
@@ -139,7 +139,7 @@ static bool series_meets(const struct iforest_top_k *top_k, uint64_t series, con
 	return iforest_key_compare(first, &to) < 0 && iforest_key_compare(last, &from) >= 0;
 }
 
-/* The place of the first series asked for that is not less. */
+/* Returns the index of the first series asked for that is not less. */
 static uint32_t find_series(const struct iforest_top_k_question *question, uint64_t series)
 {
 	uint32_t low = 0, high = question->n_series;
@@ -155,7 +155,7 @@ static uint32_t find_series(const struct iforest_top_k_question *question, uint6
 	return low;
 }
 
-/* May a key in [first, last] be asked for? */
+/* True if a key in [first, last] may be asked for. */
 static bool keys_meet(const struct iforest_top_k *top_k, const struct iforest_key *first, const struct iforest_key *last)
 {
 	const struct iforest_top_k_question *question = &top_k->question;
@@ -176,7 +176,7 @@ static const struct iforest_filter *filter_of(const struct iforest_top_k *top_k,
 	return run < top_k->n_own ? top_k->question.filter : NULL;
 }
 
-/* ---- nodes ---- */
+/* ---- Nodes ---- */
 
 static struct iforest_extreme row_of_key(const struct iforest_key *key)
 {
@@ -185,7 +185,7 @@ static struct iforest_extreme row_of_key(const struct iforest_key *key)
 	};
 }
 
-/* The best row by time that a node can have. The times of one that holds several series are any that are asked for. */
+/* Returns the best row by time that a node can have. A node of several series may have any times of the question. */
 static struct iforest_extreme bound_of_times(const struct iforest_top_k *top_k, const struct iforest_key *first,
 					     const struct iforest_key *last)
 {
@@ -202,7 +202,7 @@ static struct iforest_extreme bound_of_times(const struct iforest_top_k *top_k, 
 	return row_of_key(&bound);
 }
 
-/* Puts a node into the heap if anything under it may be asked for. */
+/* Pushes a node if anything under it may be asked for. */
 static enum iforest_status offer_node(struct iforest_top_k *top_k, uint32_t run, unsigned level, uint64_t number,
 				      const uint8_t *node)
 {
@@ -224,7 +224,7 @@ static enum iforest_status offer_node(struct iforest_top_k *top_k, uint32_t run,
 	return push(top_k, &item);
 }
 
-/* ---- entries ---- */
+/* ---- Entries ---- */
 
 static enum iforest_status find_in_block(struct iforest_top_k *top_k, struct iforest_block_reader *reader, unsigned number,
 					 uint64_t *live)
@@ -267,8 +267,7 @@ static struct iforest_extreme row_at(const struct iforest_top_k *top_k, const st
 					 .is_set = true };
 }
 
-/* Of the entries whose bits are set in *live the first one in the order. Those that come before `after`, or are it, are
- * cleared. */
+/* Returns the first in order of the entries in *live, and clears those that come before `after` or are it. */
 static unsigned find_first(const struct iforest_top_k *top_k, const struct iforest_block *block,
 			   const struct iforest_extreme *after, uint64_t *live, struct iforest_extreme *first)
 {
@@ -288,8 +287,7 @@ static unsigned find_first(const struct iforest_top_k *top_k, const struct ifore
 	return found;
 }
 
-/* Puts the first n entries of a block of the leaf page that is pinned into the heap, of those that come after a row. The filter
- * is asked about these alone. */
+/* Pushes the first n entries after a row of a block of the pinned leaf page. The filter is asked about these alone. */
 static enum iforest_status take_entries(struct iforest_top_k *top_k, uint32_t run, unsigned block, unsigned n,
 					const struct iforest_extreme *after)
 {
@@ -319,7 +317,7 @@ static enum iforest_status take_entries(struct iforest_top_k *top_k, uint32_t ru
 	return status == IFOREST_NO_MEMORY ? status : iforest_cursor_report_leaf(cursor, status);
 }
 
-/* ---- the descent ---- */
+/* ---- The descent ---- */
 
 static enum iforest_status open_node(struct iforest_top_k *top_k, const struct iforest_top_k_item *item)
 {
@@ -372,7 +370,7 @@ enum iforest_status iforest_top_k_start(struct iforest_top_k *top_k, const struc
 		struct iforest_value_predicate *match = &top_k->question.match;
 
 		top_k->type = (enum iforest_value_type)top_k->cursors[0].manifest->fields.value_types[question->value];
-		/* so that nodes without anything after it are not opened */
+		/* a bound that excludes nodes with nothing after it */
 		if (question->after.is_set && question->order == IFOREST_LARGEST_FIRST)
 			iforest_value_predicate_at_most(match, question->value, question->after.value, top_k->type);
 		else if (question->after.is_set)

@@ -72,7 +72,7 @@ static enum iforest_status reserve(struct iforest_run_sorter *sort)
 	return IFOREST_OK;
 }
 
-/* Adds the batch to a builder, in order. */
+/* Adds the batch to a writer, in order. */
 static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *writer)
 {
 	unsigned n_values = sort->manifest->fields.n_values;

@@ -157,7 +157,7 @@ static enum iforest_status pack_block(struct iforest_run_writer *writer)
 	return IFOREST_OK;
 }
 
-/* Sees to it that one more entry of the series fits the block of those that wait. */
+/* Makes room for one more entry of the series in the block of pending entries. */
 static enum iforest_status make_room(struct iforest_run_writer *writer, uint64_t series, bool time_is_null)
 {
 	struct iforest_block *waiting = &writer->block;
@@ -203,7 +203,7 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 	};
 }
 
-/* Do the keys ascend, from the last one added on? */
+/* True if the keys ascend, from the last one added on. */
 static bool is_ordered(const struct iforest_run_writer *writer, const struct iforest_block *block, unsigned from, unsigned to)
 {
 	struct iforest_key first = key_of(block, from);
