@@ -32,7 +32,7 @@ int iforest_extreme_compare(const struct iforest_extreme *a, const struct ifores
 	return (a->ref > b->ref) - (a->ref < b->ref);
 }
 
-/* Keeps the row whose value stands further in the direction of sign. */
+/* Keeps the row whose value is further in the direction of sign. */
 static void keep_extreme(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type,
 			 int sign)
 {
@@ -188,7 +188,7 @@ static unsigned leading_zeros(iforest_uint128 x)
 	return x >> 64 ? 63 - iforest_highest_bit((uint64_t)(x >> 64)) : 127 - iforest_highest_bit((uint64_t)x);
 }
 
-/* The highest set bit becomes bit 255; x != 0. Returns by how many bits it was shifted. */
+/* Shifts x, which is not 0, until its highest set bit is bit 255. Returns the number of bits. */
 static unsigned normalise(struct wide *x)
 {
 	unsigned shift = 0;
@@ -207,7 +207,7 @@ static unsigned normalise(struct wide *x)
 	return shift;
 }
 
-/* 2^exponent, of which a double has -1022 to 1023. */
+/* Returns 2^exponent, -1022 <= exponent <= 1023. */
 static double power_of_two(int exponent)
 {
 	union iforest_number number = { .integer = (int64_t)(exponent + 1023) << 52 };
@@ -215,7 +215,8 @@ static double power_of_two(int exponent)
 	return number.real;
 }
 
-/* a / b, rounded once: 64 bits of the quotient by long division, and the last one is set where there is a rest. b != 0 */
+/* Returns a / b, rounded once: 64 bits of the quotient by long division, the last of which is set if there is a remainder. b !=
+ * 0. */
 static double divide(struct wide a, iforest_uint128 b)
 {
 	unsigned shift_b = leading_zeros(b), shift_a;

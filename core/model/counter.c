@@ -45,7 +45,7 @@ void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_typ
 	counter->until = until;
 }
 
-/* ---- pieces ---- */
+/* ---- Pieces ---- */
 
 void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_type type, int64_t time,
 			       union iforest_number value, int64_t until)

@@ -249,7 +249,7 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	}
 }
 
-/* The next column of the page, which is `column`. */
+/* Opens the next column of the page, which is `column`. */
 static enum iforest_status find_next(struct iforest_block_reader *reader, unsigned column)
 {
 	const struct iforest_node_schema *fields = reader->leaf->fields;
@@ -318,7 +318,8 @@ enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsi
 	return IFOREST_OK;
 }
 
-/* Times and refs of two entries. Then unpacking is cheaper, for packed numbers before i are added up. */
+/* Numbers read from a packed column before it is unpacked: times and refs of two entries. With more, unpacking is cheaper, as
+ * packed differences before i are added up. */
 enum { MOST_PICKED = 4 };
 
 enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number)
@@ -375,7 +376,7 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 	/* a block that one bound cuts is not unpacked for it */
 	if (!reader->was_sought && key->ref == INT64_MIN && !(reader->unpacked >> IFOREST_TIMES & 1))
 		return find_packed(reader, key, entry);
-	/* positions of windows stand before every ref: then the refs need not be unpacked */
+	/* positions of windows are before every ref, so refs need not be unpacked */
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status && key->ref != INT64_MIN)
 		status = iforest_block_need(reader, IFOREST_REFS);

@@ -43,6 +43,12 @@ struct iforest_filter {
 	uint64_t (*n_excluded)(void *context, const uint8_t *node);
 };
 
+/* Classifies the live entries under a node; filter may be NULL. */
+static inline enum iforest_filter_class iforest_filter_class_of_node(const struct iforest_filter *filter, const uint8_t *node)
+{
+	return filter && iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_COUNTS_ALL;
+}
+
 /* The parts of an aggregate that a fold computes; it leaves the other parts alone. It always counts n_rows and n_dead. n_dead
  * may include entries that a filter excludes. */
 struct iforest_request {

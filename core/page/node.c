@@ -90,7 +90,7 @@ unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uin
 	return (unsigned)(out - bytes);
 }
 
-/* Takes one (code, column) pair of the list. */
+/* Parses one (code, column) pair of the list. */
 static enum iforest_status parse_field(struct iforest_node_schema *fields, unsigned code, uint8_t column)
 {
 	switch (code) {
@@ -138,7 +138,7 @@ enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields
 		if (status)
 			return status;
 	}
-	/* the order of fields is fixed, so a sound list is the one that we would write */
+	/* the order of fields is fixed, so a valid list is the one that we would write */
 	if (iforest_node_schema_finish(&parsed) || iforest_node_schema_write(&parsed, again) != 1 + 2 * n_fields ||
 	    memcmp(again, bytes, 1 + 2 * n_fields) != 0)
 		return IFOREST_CORRUPT;
@@ -199,7 +199,7 @@ static void fold_squares(struct iforest_squares *into, const uint8_t *bytes)
 	iforest_squares_combine(into, &read);
 }
 
-/* The extreme on the side of sign. */
+/* Reads a value field's min (sign -1) or max (1). */
 static inline struct iforest_extreme read_extreme(const uint8_t *bytes, unsigned type, unsigned null_bits, int sign)
 {
 	if (iforest_load64(bytes) == 0)
@@ -224,7 +224,7 @@ static inline void fold_extreme(struct iforest_value_aggregate *into, const uint
 		iforest_extreme_max(extreme, &row, type);
 }
 
-/* All but the extremes and squares. */
+/* Adds all but the extremes and squares. */
 static inline void fold_sums(struct iforest_value_aggregate *into, const uint8_t *bytes, unsigned type)
 {
 	into->n += iforest_load64(bytes);

@@ -371,7 +371,7 @@ void iforest_counter_scan_release(struct iforest_counter_scan *scan)
 	scan->has_iterator = false;
 }
 
-/* ---- nodes ---- */
+/* ---- Nodes ---- */
 
 /* The table of the node above those of a page that is pinned; NULL where there is none. */
 static enum iforest_status find_table(struct iforest_counter_scan *scan, struct iforest_cursor *cursor,
@@ -452,7 +452,7 @@ enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *scan, 
 	return IFOREST_OK;
 }
 
-/* ---- samples ---- */
+/* ---- Samples ---- */
 
 /* The last row before t0, of those with a value where the question says so. */
 static enum iforest_status find_before(struct iforest_counter_scan *scan, uint64_t series, int64_t t0,

@@ -92,10 +92,4 @@ void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *
  * by now, the block. */
 void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_key *key);
 
-/* Classifies the live entries under a node; filter may be NULL. */
-static inline enum iforest_filter_class iforest_filter_class_of_node(const struct iforest_filter *filter, const uint8_t *node)
-{
-	return filter && iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_COUNTS_ALL;
-}
-
 #endif

@@ -5,7 +5,7 @@
 #include "core/run/cursor.h"
 
 /* A search for the longest span of a bucket [from, to). */
-struct iforest_longest_search {
+struct longest_search {
 	struct iforest_longest *longest;
 	struct iforest_cursor *cursor;
 	uint32_t run;
@@ -16,19 +16,19 @@ struct iforest_longest_search {
 };
 
 /* True if a span ends after the bound. */
-static inline bool iforest_longest_outlives(int64_t time, int64_t duration, int64_t bound)
+static inline bool outlives(int64_t time, int64_t duration, int64_t bound)
 {
 	return duration > 0 && (time >= bound || (uint64_t)duration > (uint64_t)bound - (uint64_t)time);
 }
 
 /* True if a span that starts before the bucket's end overlaps the bucket. */
-static inline bool iforest_longest_overlaps(const struct iforest_longest_search *search, int64_t time, int64_t duration)
+static inline bool overlaps(const struct longest_search *search, int64_t time, int64_t duration)
 {
-	return time >= search->from || iforest_longest_outlives(time, duration, search->from);
+	return time >= search->from || outlives(time, duration, search->from);
 }
 
 /* Offers a span that overlaps the bucket. */
-static inline void iforest_longest_offer(struct iforest_longest_search *search, const struct iforest_extreme *row)
+static inline void offer(struct longest_search *search, const struct iforest_extreme *row)
 {
 	search->found = true;
 	if (!search->best.is_set || iforest_row_is_greater(row, &search->best))
@@ -36,19 +36,19 @@ static inline void iforest_longest_offer(struct iforest_longest_search *search, 
 }
 
 /* True if the node may have entries of the series; and true if it has no others, and no NULL times. */
-static inline bool iforest_longest_has_series(const uint8_t *node, uint64_t series)
+static inline bool has_series(const uint8_t *node, uint64_t series)
 {
 	return iforest_node_first(node).series <= series && iforest_node_last(node).series >= series;
 }
 
-static inline bool iforest_longest_is_pure(const uint8_t *node, uint64_t series)
+static inline bool is_pure(const uint8_t *node, uint64_t series)
 {
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
 	return first.series == series && last.series == series && !last.time_is_null;
 }
 
-static inline struct iforest_extreme iforest_longest_of_node(const struct iforest_longest_search *search, const uint8_t *node)
+static inline struct iforest_extreme longest_of_node(const struct longest_search *search, const uint8_t *node)
 {
 	return iforest_node_extreme(node, &search->cursor->manifest->fields, search->duration, 1);
 }
@@ -64,7 +64,7 @@ static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor
 }
 
 /* Unpacks a block's times and durations; *which becomes the bits of its live entries. */
-static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which)
+static enum iforest_status longest_read_block(struct longest_search *search, unsigned b, uint64_t *which)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	enum iforest_status status;
@@ -78,7 +78,7 @@ static enum iforest_status longest_read_block(struct iforest_longest_search *sea
 }
 
 /* Gives entry i of that block, with its ref. */
-static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_extreme *row)
+static enum iforest_status longest_row(struct longest_search *search, unsigned i, struct iforest_extreme *row)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	int64_t ref = 0;
@@ -91,7 +91,7 @@ static enum iforest_status longest_row(struct iforest_longest_search *search, un
 	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
-static enum iforest_status search_block(struct iforest_longest_search *search, unsigned b)
+static enum iforest_status search_block(struct longest_search *search, unsigned b)
 {
 	const struct iforest_block *block = &search->cursor->reader.block;
 	uint64_t which;
@@ -105,20 +105,20 @@ static enum iforest_status search_block(struct iforest_longest_search *search, u
 
 		if (block->times[i] >= search->to)
 			break;
-		if (!iforest_longest_overlaps(search, block->times[i], duration))
+		if (!overlaps(search, block->times[i], duration))
 			continue;
 		search->found = true;
 		if (!is_present || (search->best.is_set && duration < search->best.value.integer))
 			continue;
 		status = longest_row(search, i, &row);
 		if (!status)
-			iforest_longest_offer(search, &row);
+			offer(search, &row);
 	}
 	return status;
 }
 
 /* Sets *may if a block may have a better span, for pages without maxima. */
-static enum iforest_status may_improve(struct iforest_longest_search *search, unsigned b, bool *may)
+static enum iforest_status may_improve(struct longest_search *search, unsigned b, bool *may)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	unsigned column = IFOREST_VALUES + search->duration;
@@ -137,7 +137,7 @@ static enum iforest_status may_improve(struct iforest_longest_search *search, un
 	return status;
 }
 
-static enum iforest_status search_blocks(struct iforest_longest_search *search)
+static enum iforest_status search_blocks(struct longest_search *search)
 {
 	const struct iforest_leaf *leaf = &search->cursor->leaf;
 	enum iforest_status status = IFOREST_OK;
@@ -156,7 +156,7 @@ static enum iforest_status search_blocks(struct iforest_longest_search *search)
 }
 
 /* Offers block maxima that overlap the bucket, then opens the other blocks that may have a better span. */
-static enum iforest_status search_maxima(struct iforest_longest_search *search, const struct iforest_page_maxima *maxima)
+static enum iforest_status search_maxima(struct longest_search *search, const struct iforest_page_maxima *maxima)
 {
 	uint32_t others = 0;
 	enum iforest_status status = IFOREST_OK;
@@ -166,11 +166,11 @@ static enum iforest_status search_maxima(struct iforest_longest_search *search, 
 
 		if (maximum->latest_end < search->from || (search->best.is_set && maximum->value < search->best.value.integer))
 			continue;
-		if (maximum->time < search->to && iforest_longest_overlaps(search, maximum->time, maximum->value))
-			iforest_longest_offer(search, &(struct iforest_extreme){ .value.integer = maximum->value,
-										 .time = maximum->time,
-										 .ref = maximum->ref,
-										 .is_set = true });
+		if (maximum->time < search->to && overlaps(search, maximum->time, maximum->value))
+			offer(search, &(struct iforest_extreme){ .value.integer = maximum->value,
+								 .time = maximum->time,
+								 .ref = maximum->ref,
+								 .is_set = true });
 		else
 			others |= UINT32_C(1) << b;
 	}
@@ -184,7 +184,7 @@ static enum iforest_status search_maxima(struct iforest_longest_search *search, 
 }
 
 /* Searches a leaf page for spans that start before the bucket's end and overlap it. */
-static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number)
+static enum iforest_status longest_search_leaf(struct longest_search *search, uint64_t number)
 {
 	const struct iforest_page_maxima *maxima;
 	enum iforest_status status = iforest_cursor_pin(search->cursor, 0, number);
@@ -223,7 +223,7 @@ static void longest_forget(struct iforest_longest *longest)
 static bool has_ended(const struct iforest_longest_item *item, int64_t time)
 {
 	if (item->kind == IFOREST_LONGEST_SPAN)
-		return !iforest_longest_outlives(item->longest.time, item->longest.value.integer, time);
+		return !outlives(item->longest.time, item->longest.value.integer, time);
 	return item->latest_end <= time && item->latest_end != INT64_MAX;
 }
 
@@ -289,8 +289,8 @@ static enum iforest_status push(struct iforest_longest *longest, const struct if
 }
 
 /* Adds a node, whose spans all start before a time, to the heap if one may be open then. */
-static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					const uint8_t *node, int64_t time)
+static enum iforest_status longest_keep(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node,
+					int64_t time)
 {
 	struct iforest_longest_item item = { .kind = IFOREST_LONGEST_NODE,
 					     .run = search->run,
@@ -298,17 +298,16 @@ static enum iforest_status longest_keep(struct iforest_longest_search *search, u
 					     .number = number,
 					     .latest_end = iforest_node_latest_end(node, &search->cursor->manifest->fields) };
 
-	if (has_ended(&item, time) || iforest_node_rows(node) == 0 ||
-	    !iforest_longest_has_series(node, search->longest->series))
+	if (has_ended(&item, time) || iforest_node_rows(node) == 0 || !has_series(node, search->longest->series))
 		return IFOREST_OK;
-	item.longest = iforest_longest_of_node(search, node);
-	item.is_ours = iforest_longest_is_pure(node, search->longest->series);
+	item.longest = longest_of_node(search, node);
+	item.is_ours = is_pure(node, search->longest->series);
 	return item.longest.is_set && item.longest.value.integer > 0 ? push(search->longest, &item, time) : IFOREST_OK;
 }
 
 /* ---- Opening of items ---- */
 
-static enum iforest_status keep_spans(struct iforest_longest_search *search, unsigned b)
+static enum iforest_status keep_spans(struct longest_search *search, unsigned b)
 {
 	const struct iforest_block *block = &search->cursor->reader.block;
 	struct iforest_longest_item item = { .kind = IFOREST_LONGEST_SPAN, .run = search->run, .is_ours = true };
@@ -318,7 +317,7 @@ static enum iforest_status keep_spans(struct iforest_longest_search *search, uns
 	for (which &= status ? 0 : block->present[search->duration]; which && !status; which &= which - 1) {
 		unsigned i = iforest_trailing_zeros(which);
 
-		if (!iforest_longest_outlives(block->times[i], block->values[search->duration][i], search->from))
+		if (!outlives(block->times[i], block->values[search->duration][i], search->from))
 			continue;
 		status = longest_row(search, i, &item.longest);
 		if (!status)
@@ -327,7 +326,7 @@ static enum iforest_status keep_spans(struct iforest_longest_search *search, uns
 	return status;
 }
 
-static enum iforest_status keep_maxima(struct iforest_longest_search *search, const struct iforest_page_maxima *maxima,
+static enum iforest_status keep_maxima(struct longest_search *search, const struct iforest_page_maxima *maxima,
 				       const struct iforest_longest_item *page)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -351,7 +350,7 @@ static enum iforest_status keep_maxima(struct iforest_longest_search *search, co
 	return status;
 }
 
-static enum iforest_status open_leaf(struct iforest_longest_search *search, const struct iforest_longest_item *item)
+static enum iforest_status open_leaf(struct longest_search *search, const struct iforest_longest_item *item)
 {
 	struct iforest_cursor *cursor = search->cursor;
 	const struct iforest_page_maxima *maxima;
@@ -378,7 +377,7 @@ static enum iforest_status open_leaf(struct iforest_longest_search *search, cons
 }
 
 /* Replaces an item by what is below it. */
-static enum iforest_status open_item(struct iforest_longest_search *search, const struct iforest_longest_item *item)
+static enum iforest_status open_item(struct longest_search *search, const struct iforest_longest_item *item)
 {
 	struct iforest_cursor *cursor = search->cursor;
 	unsigned level = item->level - 1;
@@ -397,7 +396,7 @@ static enum iforest_status open_item(struct iforest_longest_search *search, cons
 
 /* Offers the longest of the spans in the heap that are open at the bucket's start. The search's run and cursor are others
  * afterwards. */
-static enum iforest_status longest_look_back(struct iforest_longest_search *search)
+static enum iforest_status longest_look_back(struct longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;
 	struct iforest_priority_queue *heap = &longest->heap;
@@ -406,11 +405,10 @@ static enum iforest_status longest_look_back(struct iforest_longest_search *sear
 	while (!status && heap->n > 0) {
 		struct iforest_longest_item item = longest->items[heap->items[0]];
 		bool ended = has_ended(&item, search->from);
-		bool is_open =
-			item.is_ours && iforest_longest_outlives(item.longest.time, item.longest.value.integer, search->from);
+		bool is_open = item.is_ours && outlives(item.longest.time, item.longest.value.integer, search->from);
 
 		if (is_open) {
-			iforest_longest_offer(search, &item.longest);
+			offer(search, &item.longest);
 			break;
 		}
 		give_item(longest, iforest_priority_queue_pop(heap));
@@ -430,11 +428,10 @@ enum { BUCKETS_A_LEAF = 256 };
 
 /* ---- Going on ---- */
 
-static enum iforest_status look_at_node(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					const uint8_t *node);
+static enum iforest_status look_at_node(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node);
 
 /* Searches below a node whose longest span does not decide. */
-static enum iforest_status look_below(struct iforest_longest_search *search, unsigned level, uint64_t number)
+static enum iforest_status look_below(struct longest_search *search, unsigned level, uint64_t number)
 {
 	struct iforest_cursor *cursor = search->cursor;
 	struct iforest_key to = iforest_key_at(search->longest->series, search->to);
@@ -453,24 +450,23 @@ static enum iforest_status look_below(struct iforest_longest_search *search, uns
 	return status;
 }
 
-/* A node under which spans start that were not looked at before this bucket; all or some before its end. */
-static enum iforest_status look_at_node(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					const uint8_t *node)
+/* Searches below a node that has spans not seen before this bucket; all or some start before its end. */
+static enum iforest_status look_at_node(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node)
 {
 	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
 	uint64_t series = search->longest->series;
 	struct iforest_extreme row;
 	bool is_ours;
 
-	if (iforest_node_rows(node) == 0 || !iforest_longest_has_series(node, series))
+	if (iforest_node_rows(node) == 0 || !has_series(node, series))
 		return IFOREST_OK;
 	if (search->best.is_set &&
 	    iforest_node_extreme_value(node, fields, search->duration, 1).integer < search->best.value.integer)
 		return IFOREST_OK;
-	row = iforest_longest_of_node(search, node);
-	is_ours = row.is_set && iforest_longest_is_pure(node, series);
-	if (is_ours && row.time < search->to && iforest_longest_overlaps(search, row.time, row.value.integer)) {
-		iforest_longest_offer(search, &row);
+	row = longest_of_node(search, node);
+	is_ours = row.is_set && is_pure(node, series);
+	if (is_ours && row.time < search->to && overlaps(search, row.time, row.value.integer)) {
+		offer(search, &row);
 		return IFOREST_OK;
 	}
 	if (row.is_set ? is_ours && search->best.is_set && !iforest_row_is_greater(&row, &search->best) : search->found)
@@ -478,9 +474,9 @@ static enum iforest_status look_at_node(struct iforest_longest_search *search, u
 	return look_below(search, level, number);
 }
 
-/* The largest node that begins with the leaf page that comes next, and ends before the bucket does; *level is 0 if there is
+/* Returns the largest node that begins with the next leaf page and ends before the bucket does; *level is 0 if there is
  * none. */
-static enum iforest_status largest_node(struct iforest_longest_search *search, const struct iforest_key *to, unsigned *level,
+static enum iforest_status largest_node(struct longest_search *search, const struct iforest_key *to, unsigned *level,
 					uint64_t *number, uint64_t *n_leaves, const uint8_t **node)
 {
 	struct iforest_cursor *cursor = search->cursor;
@@ -510,7 +506,7 @@ static enum iforest_status largest_node(struct iforest_longest_search *search, c
 }
 
 /* Passes what starts before the bucket's end. The leaf page that the end cuts is searched now, and passed later. */
-static enum iforest_status go_on(struct iforest_longest_search *search)
+static enum iforest_status go_on(struct longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;
 	uint64_t *passed = &longest->passed[search->run];
@@ -532,7 +528,7 @@ static enum iforest_status go_on(struct iforest_longest_search *search)
 
 			return iforest_key_compare(&first, &to) < 0 ? look_at_node(search, 1, *passed, node) : IFOREST_OK;
 		}
-		/* kept first: looking below may let go of the page that the node stands on */
+		/* added first: searching below may unpin the node's page */
 		status = longest_keep(search, level, number, node, search->to);
 		if (!status)
 			status = look_at_node(search, level, number, node);
@@ -587,9 +583,10 @@ static enum iforest_status make_room(struct iforest_longest *longest)
 	return IFOREST_OK;
 }
 
-/* The leaf page in which a key belongs. What is passed on the way to it and may be open is kept, where `search` is given. */
-static enum iforest_status leaf_of(struct iforest_cursor *cursor, const struct iforest_key *key,
-				   struct iforest_longest_search *search, uint64_t *number)
+/* Finds the leaf page in which a key belongs. Nodes passed on the way that may be open are added to the heap if `search` is
+ * given. */
+static enum iforest_status leaf_of(struct iforest_cursor *cursor, const struct iforest_key *key, struct longest_search *search,
+				   uint64_t *number)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -639,10 +636,10 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 	longest_forget(longest);
 	to = iforest_key_at(series, bucketing->window.t1);
 	for (uint32_t r = 0; r < longest->n_runs && !status; r++) {
-		struct iforest_longest_search search = { .longest = longest,
-							 .cursor = &longest->scan->folds[r].cursor,
-							 .run = r,
-							 .duration = longest->scan->manifest->fields.duration_value };
+		struct longest_search search = { .longest = longest,
+						 .cursor = &longest->scan->folds[r].cursor,
+						 .run = r,
+						 .duration = longest->scan->manifest->fields.duration_value };
 		struct iforest_key from = iforest_key_at(series, longest->start);
 		uint64_t end = 0;
 
@@ -659,9 +656,9 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 
 static enum iforest_status answer(struct iforest_longest *longest, struct iforest_extreme *row, bool *found)
 {
-	struct iforest_longest_search search = { .longest = longest,
-						 .duration = longest->scan->manifest->fields.duration_value,
-						 .from = longest->start };
+	struct longest_search search = { .longest = longest,
+					 .duration = longest->scan->manifest->fields.duration_value,
+					 .from = longest->start };
 	bool after_all;
 	enum iforest_status status;
 

@@ -6,8 +6,7 @@
 #include "core/run/cursor.h"
 
 /* True if the run may have an entry in [from, to). */
-static inline bool iforest_scan_may_hold(const struct iforest_run *run, const struct iforest_key *from,
-					 const struct iforest_key *to)
+static inline bool may_hold(const struct iforest_run *run, const struct iforest_key *from, const struct iforest_key *to)
 {
 	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
 
@@ -46,7 +45,7 @@ static enum iforest_status scan_fold(struct iforest_scan *scan, const struct ifo
 	return status;
 }
 
-/* Cursors that have none left are dropped. */
+/* Drops folds that have no entries left. */
 enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found)
 {
 	uint32_t n_left = 0;
@@ -61,7 +60,7 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 			return status;
 		if (at_end || key.time_is_null || iforest_key_compare(&key, &scan->end) >= 0)
 			continue;
-		/* unnoticed, a forged page could hold those here for ever who go on from bucket to bucket */
+		/* otherwise a forged page could make a caller go from bucket to bucket for ever */
 		if (iforest_key_compare(&key, &scan->reached) < 0)
 			return iforest_cursor_report_corrupt(&scan->active[a]->cursor, IFOREST_CORRUPT,
 							     "entries are out of order", 0,
@@ -94,7 +93,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 	for (uint32_t r = 0; r < scan->n_folds && !status; r++) {
 		struct iforest_fold *fold = &scan->folds[r];
 
-		if (!iforest_scan_may_hold(fold->cursor.run, &from, &to))
+		if (!may_hold(fold->cursor.run, &from, &to))
 			continue;
 		status = iforest_fold_seek(fold, &from);
 		if (!status)
@@ -135,7 +134,7 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
 
 	*found = false;
 	for (uint32_t r = 0; r < scan->n_folds && !status; r++)
-		if (iforest_scan_may_hold(scan->folds[r].cursor.run, &from, &end))
+		if (may_hold(scan->folds[r].cursor.run, &from, &end))
 			status = latest_of_run(&scan->folds[r], &end, time, found);
 	return status;
 }
@@ -276,7 +275,7 @@ static enum iforest_status start_from(struct iforest_scan *scan, const struct if
 	for (uint32_t r = 0; r < scan->n_folds && !scan->is_done; r++) {
 		struct iforest_fold *fold = &scan->folds[r];
 
-		if (iforest_scan_may_hold(fold->cursor.run, from, is_unbounded(scan) ? &after : &scan->end))
+		if (may_hold(fold->cursor.run, from, is_unbounded(scan) ? &after : &scan->end))
 			scan->active[scan->n_active++] = fold;
 	}
 	return scan->is_placed ? place_cursors(scan) : IFOREST_OK;
@@ -359,7 +358,7 @@ enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t
 	return start_from(scan, &from);
 }
 
-/* A bucket ahead, or two: ends are about as far from one another as this one is from what was reached. */
+/* Prefetches a bucket ahead, or two: ends are about as far from each other as this one is from the position reached. */
 static void prefetch_next(const struct iforest_scan *scan, const struct iforest_key *to)
 {
 	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time;
@@ -370,18 +369,18 @@ static void prefetch_next(const struct iforest_scan *scan, const struct iforest_
 		(is_sums ? iforest_fold_prefetch_cut : iforest_fold_prefetch)(scan->active[a], &next);
 }
 
-/* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends,
- * and fewer where most blocks that are cut need not be, as their maxima are kept. */
-enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 3 };
+/* Entries a bucket must have for branch and bound to pay: about those unpacked at its two ends; fewer where most cut blocks
+ * stay packed, as their maxima are cached. */
+enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_MAXIMA = 3 };
 
 static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
 {
 	const struct iforest_pinned_page *leaf = &scan->active[0]->cursor.path[0];
 
-	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_PEAKS && leaf->is_pinned && leaf->page.maxima);
+	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_MAXIMA && leaf->is_pinned && leaf->page.maxima);
 }
 
-/* The bucket in which a time lies where the one after the last begins. */
+/* Gives the bucket of the time at which the last bucket ends. */
 static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t *bucket)
 {
 	const struct iforest_window *window = &scan->bucketing.window;
@@ -394,7 +393,7 @@ static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t
 	return iforest_bucket_of(&scan->bucketing, scan->reached.time, bucket);
 }
 
-/* The bucket that begins where the last one ended. It may turn out to be empty. */
+/* Computes the bucket that begins where the last one ended. It may turn out to be empty. */
 static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = bucket_after(scan, bucket);
@@ -414,7 +413,7 @@ static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *b
 	return status;
 }
 
-/* The bucket of the earliest entry that has not been passed, and its end. As a rule that is the one after the last. */
+/* Finds the bucket of the earliest entry not passed yet, and its end; usually the one after the last. */
 static enum iforest_status bucket_of(const struct iforest_scan *scan, int64_t time, int64_t *bucket, struct iforest_key *to)
 {
 	enum iforest_status status;

@@ -14,7 +14,7 @@ struct walk {
 	bool takes_out; /* what the range holds is taken out of the sketch instead */
 };
 
-/* ---- entries ---- */
+/* ---- Entries ---- */
 
 static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 {
@@ -75,7 +75,7 @@ static enum iforest_status add_leaf(const struct walk *walk, uint64_t number)
 	return status;
 }
 
-/* ---- nodes ---- */
+/* ---- Nodes ---- */
 
 static bool is_of_one_series(const uint8_t *node)
 {

@@ -7,7 +7,7 @@
 #include "core/run/cursor.h"
 
 /* A run whose leaf pages change, and whose nodes are then renewed. */
-struct iforest_renewal {
+struct renewal {
 	struct iforest_store *store;
 	struct iforest_manifest *manifest;
 	/* a copy, as the manifest's moves with every commit; never marked, as its nodes are those of its pages */
@@ -24,7 +24,7 @@ struct iforest_renewal {
 
 /* ---- Writing ---- */
 
-static enum iforest_status commit(struct iforest_renewal *renewal, bool removal_in_progress)
+static enum iforest_status commit(struct renewal *renewal, bool removal_in_progress)
 {
 	struct iforest_run named = renewal->run;
 	struct iforest_edit edit = { .changed = &named };
@@ -34,7 +34,7 @@ static enum iforest_status commit(struct iforest_renewal *renewal, bool removal_
 }
 
 /* Writes the batch, but marks the run in the manifest first. */
-static enum iforest_status flush(struct iforest_renewal *renewal)
+static enum iforest_status flush(struct renewal *renewal)
 {
 	const struct iforest_pager *pager = renewal->store->pager;
 	uint32_t n_pages = renewal->n_batch;
@@ -48,8 +48,8 @@ static enum iforest_status flush(struct iforest_renewal *renewal)
 	return status;
 }
 
-/* Returns a writable copy of the page pinned on a level, to be written with the batch. */
-static enum iforest_status copy_page(struct iforest_renewal *renewal, unsigned level, uint32_t length, uint8_t **page)
+/* Gives a writable copy of the page pinned on a level, to be written with the batch. */
+static enum iforest_status copy_page(struct renewal *renewal, unsigned level, uint32_t length, uint8_t **page)
 {
 	const struct iforest_pinned_page *pinned = &renewal->cursor.path[level];
 	enum iforest_status status = renewal->n_batch == renewal->store->pager->max_batch_pages ? flush(renewal) : IFOREST_OK;
@@ -66,7 +66,7 @@ static enum iforest_status copy_page(struct iforest_renewal *renewal, unsigned l
 	return IFOREST_OK;
 }
 
-static enum iforest_status reserve_one(struct iforest_renewal *renewal)
+static enum iforest_status reserve_one(struct renewal *renewal)
 {
 	const struct iforest_alloc *alloc = renewal->store->alloc;
 	uint64_t n_wanted = renewal->n_reserved ? 2 * renewal->n_reserved : 1;
@@ -83,7 +83,7 @@ static enum iforest_status reserve_one(struct iforest_renewal *renewal)
 }
 
 /* Gives a writable copy of the pinned leaf page, to be finished before the next call. Each page once, ascending. */
-static enum iforest_status renewal_change_leaf(struct iforest_renewal *renewal, uint8_t **page)
+static enum iforest_status renewal_change_leaf(struct renewal *renewal, uint8_t **page)
 {
 	enum iforest_status status = reserve_one(renewal);
 
@@ -119,13 +119,13 @@ static enum iforest_status compute_node(struct iforest_cursor *cursor, unsigned 
 }
 
 /* Returns the number of the k-th changed page. */
-static uint32_t changed_page(const struct iforest_renewal *renewal, uint64_t k)
+static uint32_t changed_page(const struct renewal *renewal, uint64_t k)
 {
 	return renewal->are_all ? (uint32_t)k : renewal->changed[k];
 }
 
 /* Renews the nodes over the changed pages of level - 1; then the pages of `level` are the changed ones. */
-static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned level)
+static enum iforest_status renew_level(struct renewal *renewal, unsigned level)
 {
 	const struct iforest_node_schema *fields = &renewal->manifest->fields;
 	struct iforest_cursor *cursor = &renewal->cursor;
@@ -166,14 +166,14 @@ static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned
 }
 
 /* Unpins pages read before a write, and takes a new generation, so that the pager's cached ones are not used. */
-static void forget_pages(struct iforest_renewal *renewal)
+static void forget_pages(struct renewal *renewal)
 {
 	iforest_cursor_release(&renewal->cursor);
 	renewal->run.place.generation = iforest_random63(renewal->store);
 }
 
 /* Writes the batch, renews the nodes above the changed leaf pages, and publishes; does nothing if no page changed. */
-static enum iforest_status renewal_finish(struct iforest_renewal *renewal)
+static enum iforest_status renewal_finish(struct renewal *renewal)
 {
 	struct iforest_run *run = &renewal->run;
 	struct iforest_node root;
@@ -198,7 +198,7 @@ static enum iforest_status renewal_finish(struct iforest_renewal *renewal)
 
 /* ---- Life cycle ---- */
 
-static enum iforest_status repair(struct iforest_renewal *renewal)
+static enum iforest_status repair(struct renewal *renewal)
 {
 	renewal->are_all = true;
 	renewal->n_changed = renewal->run.n_leaves;
@@ -206,11 +206,11 @@ static enum iforest_status repair(struct iforest_renewal *renewal)
 }
 
 /* Prepares a renewal, without repair. *renewal is NULL where there is no memory for it, or no such run. */
-static enum iforest_status prepare(struct iforest_renewal **made, struct iforest_store *store,
-				   struct iforest_manifest *manifest, uint64_t run_id)
+static enum iforest_status prepare(struct renewal **made, struct iforest_store *store, struct iforest_manifest *manifest,
+				   uint64_t run_id)
 {
 	uint32_t r = iforest_manifest_find(manifest, run_id), n_batch = store->pager->max_batch_pages;
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 
 	*made = NULL;
 	if (r == manifest->n_runs)
@@ -236,7 +236,7 @@ static enum iforest_status prepare(struct iforest_renewal **made, struct iforest
 
 /* Starts a renewal of a run, which is repaired first if marked. The renewal needs renewal_end(), also on error.
  * Errors  IFOREST_NOT_FOUND: there is no such run. */
-static enum iforest_status renewal_start(struct iforest_renewal **renewal, struct iforest_store *store,
+static enum iforest_status renewal_start(struct renewal **renewal, struct iforest_store *store,
 					 struct iforest_manifest *manifest, uint64_t run_id)
 {
 	enum iforest_status status = prepare(renewal, store, manifest, run_id);
@@ -247,7 +247,7 @@ static enum iforest_status renewal_start(struct iforest_renewal **renewal, struc
 	return status;
 }
 
-static void renewal_end(struct iforest_renewal *renewal)
+static void renewal_end(struct renewal *renewal)
 {
 	const struct iforest_alloc *alloc;
 
@@ -263,7 +263,7 @@ static void renewal_end(struct iforest_renewal *renewal)
 
 enum iforest_status iforest_run_repair(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id)
 {
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 	enum iforest_status status = prepare(&renewal, store, manifest, run_id);
 
 	if (!status)
@@ -354,7 +354,7 @@ static enum iforest_status find_all(struct iforest_cursor *cursor, const struct 
 	return status;
 }
 
-static enum iforest_status remove_spots(struct iforest_renewal *renewal, const struct spot *spots, uint64_t n_spots)
+static enum iforest_status remove_spots(struct renewal *renewal, const struct spot *spots, uint64_t n_spots)
 {
 	struct iforest_cursor *cursor = &renewal->cursor;
 	enum iforest_status status = IFOREST_OK;
@@ -379,7 +379,7 @@ static enum iforest_status remove_spots(struct iforest_renewal *renewal, const s
 enum iforest_status iforest_run_remove(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
 				       const struct iforest_key *keys, uint64_t n_keys)
 {
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 	struct spot *spots = NULL;
 	enum iforest_status status = renewal_start(&renewal, store, manifest, run_id);
 
@@ -419,7 +419,7 @@ static uint64_t pass_keys(const struct iforest_key *keys, uint64_t from, uint64_
 }
 
 /* Notes the keys that run r has. Keys between two of its entries are skipped together. */
-static enum iforest_status find_pinned(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
+static enum iforest_status find_in_run(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
 				       struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys,
 				       struct whereabouts *whereabouts)
 {
@@ -460,7 +460,7 @@ static enum iforest_status find_everywhere(struct iforest_store *store, const st
 	for (uint64_t k = 0; k < n_keys; k++)
 		whereabouts[k].run = NOWHERE;
 	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
-		status = find_pinned(store, manifest, r, cursor, keys, n_keys, whereabouts);
+		status = find_in_run(store, manifest, r, cursor, keys, n_keys, whereabouts);
 	iforest_release(store->alloc, cursor);
 	return status;
 }
@@ -468,7 +468,7 @@ static enum iforest_status find_everywhere(struct iforest_store *store, const st
 static enum iforest_status remove_pinned(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
 					 const struct spot *spots, uint64_t n_spots)
 {
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 	enum iforest_status status = renewal_start(&renewal, store, manifest, run_id);
 
 	if (!status)
@@ -524,7 +524,7 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 /* ---- By call-back ---- */
 
 /* Asks about the live entries of the present leaf page. */
-static enum iforest_status ask_leaf(struct iforest_renewal *renewal, const struct iforest_remover *remover,
+static enum iforest_status ask_leaf(struct renewal *renewal, const struct iforest_remover *remover,
 				    struct iforest_removal *removal)
 {
 	struct iforest_cursor *cursor = &renewal->cursor;
@@ -567,7 +567,7 @@ enum iforest_status iforest_run_remove_where(struct iforest_store *store, struct
 					     const struct iforest_remover *remover, struct iforest_removal *removal)
 {
 	struct iforest_removal counted = { 0 };
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 	enum iforest_status status = renewal_start(&renewal, store, manifest, run_id);
 
 	while (!status) {

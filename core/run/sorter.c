@@ -4,7 +4,7 @@
 
 #include "core/run/compact.h"
 
-/* CURSOR_BYTES: what merging takes for each run */
+/* CURSOR_BYTES: memory that a merge takes for each run */
 enum { FEWEST_ENTRIES = 64, FIRST_RESERVED = 1024, CURSOR_BYTES = 24 << 10 };
 
 #define MOST_ENTRIES (UINT32_MAX / 2)
@@ -27,7 +27,7 @@ void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_st
 						     most_entries < FEWEST_ENTRIES ? FEWEST_ENTRIES : (uint32_t)most_entries };
 }
 
-/* ---- a batch ---- */
+/* ---- A batch ---- */
 
 static void release_batch(struct iforest_run_sorter *sort)
 {
@@ -57,7 +57,7 @@ static enum iforest_status reserve(struct iforest_run_sorter *sort)
 	uint32_t *present;
 
 	n = n < sort->most_entries ? n : sort->most_entries;
-	/* nothing of it has to be kept */
+	/* its content need not be kept */
 	iforest_release(alloc, sort->room);
 	sort->room = iforest_allocate(alloc, n * sizeof *sort->room);
 	arrivals = resize(alloc, sort->arrivals, n * sizeof *arrivals);
@@ -93,7 +93,7 @@ static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct ifo
 	return status;
 }
 
-/* ---- batches that wait ---- */
+/* ---- Batches that wait ---- */
 
 static enum iforest_status build_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *writer,
 				       struct iforest_run *run)
@@ -110,7 +110,7 @@ static enum iforest_status build_batch(struct iforest_run_sorter *sort, struct i
 	return status;
 }
 
-/* Merging shall take no more memory than sorting did: so batches become larger where there are many. */
+/* Merging must take no more memory than sorting, so batches grow when there are many. */
 static void enlarge_batches(struct iforest_run_sorter *sort)
 {
 	uint64_t batch_bytes = (uint64_t)sort->most_entries * entry_bytes(sort->manifest);
@@ -119,7 +119,7 @@ static void enlarge_batches(struct iforest_run_sorter *sort)
 		sort->most_entries *= 2;
 }
 
-/* Writes the batch where it waits. */
+/* Writes the batch as a run of the other store. */
 static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 {
 	const struct iforest_alloc *alloc = sort->waiting->alloc;
@@ -147,7 +147,7 @@ static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 	return IFOREST_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- The whole ---- */
 
 enum iforest_status iforest_run_sorter_add(struct iforest_run_sorter *sort, const struct iforest_entry *entry)
 {

@@ -6,7 +6,7 @@
 #include "core/run/layout.h"
 #include "core/page/leaf_fold.h"
 
-/* The last node page of a level, and the node over what it holds so far. */
+/* The last node page of a level, and the node over its content so far. */
 struct iforest_writer_level {
 	uint8_t *page;
 	unsigned n_nodes;
@@ -14,7 +14,7 @@ struct iforest_writer_level {
 	struct iforest_node sum;
 };
 
-enum { FEWEST_ENTRIES = 8 }; /* a page is not topped up with blocks smaller than this */
+enum { FEWEST_ENTRIES = 8 }; /* a page is not filled up with blocks smaller than this */
 
 static void release_memory(struct iforest_run_writer *writer)
 {
@@ -78,7 +78,7 @@ static enum iforest_status write_node_page(struct iforest_run_writer *writer, un
 	return status;
 }
 
-/* Appends a node to a level; a page that is full is written and becomes a node of the level above. */
+/* Appends a node to a level; a full page is written and becomes a node of the level above. */
 static enum iforest_status add_node(struct iforest_run_writer *writer, unsigned level, const struct iforest_node *node)
 {
 	const struct iforest_node_schema *fields = &writer->manifest->fields;
@@ -132,7 +132,7 @@ static enum iforest_status write_leaf(struct iforest_run_writer *writer)
 	return add_node(writer, 1, &node);
 }
 
-/* Packs the entries that are waiting; what does not fit the page goes to the next, in halves so that pages are well filled. */
+/* Packs the pending entries; those that do not fit go to the next page, in halves, so that pages are well filled. */
 static enum iforest_status pack_block(struct iforest_run_writer *writer)
 {
 	unsigned from = 0, n = writer->block.n;
@@ -246,7 +246,7 @@ enum iforest_status iforest_run_writer_add_block(struct iforest_run_writer *writ
 	return IFOREST_OK;
 }
 
-/* Writes the partly filled node pages, lowest first, up to the level that has one page: its sum is the root. */
+/* Writes the partly filled node pages, lowest first, up to the level that has one page: its node is the root. */
 static enum iforest_status finish_levels(struct iforest_run_writer *writer, struct iforest_run *run)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -254,7 +254,7 @@ static enum iforest_status finish_levels(struct iforest_run_writer *writer, stru
 	for (unsigned level = 1; !status; level++) {
 		struct iforest_writer_level *at = &writer->levels[level];
 
-		/* exactly one full page: its sum is all that the level above holds */
+		/* exactly one full page: its node is all that the level above has */
 		if (at->n_nodes == 0 && at->n_pages == 1) {
 			iforest_node_write(&at->sum, &writer->manifest->fields, run->root);
 			break;
@@ -293,7 +293,7 @@ void iforest_run_writer_abandon(struct iforest_run_writer *writer)
 {
 	const struct iforest_pager *pager = writer->store->pager;
 
-	/* nothing names the run, so a failure to drop it costs space and no answer */
+	/* nothing names the run, so a failure to drop it costs only space */
 	(void)pager->drop_run(pager->context, &writer->place, writer->n_pages);
 	release_memory(writer);
 }
