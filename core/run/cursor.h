@@ -4,7 +4,7 @@
  * Entries are read block by block, in either direction. Folds and other readers of core/query build on the second half of this
  * header: pages and nodes on the path.
  *
- *   level 3         [ root, in the manifest ]
+ *   level 3            [ root, in the manifest ]
  *   level 2   path[2]  [ node page ]
  *   level 1   path[1]  [ node page ]             the nodes of leaf pages
  *   level 0   path[0]  [ leaf page ]  position = (leaf_number, block, entry)
