@@ -65,7 +65,7 @@ static inline iforest_int128 iforest_floor_divide(iforest_int128 a, iforest_int1
 	return a / b - (a % b < 0);
 }
 
-/* Is the real an integer of 64 bits? Then it is written to *integer. */
+/* True if the real is an integer of 64 bits, which is then written to *integer. */
 static inline bool iforest_integral(double real, int64_t *integer)
 {
 	if (!(real >= -0x1p63 && real < 0x1p63) || (double)(int64_t)real != real)

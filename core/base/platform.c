@@ -13,7 +13,7 @@
 #define MAP_NORESERVE 0
 #endif
 
-/* A huge page stands at a multiple of its size, or is none. */
+/* Reserves more, and returns the rest, as huge pages are aligned to their size. */
 void *iforest_address_space(size_t n_bytes)
 {
 	size_t n_more = n_bytes + IFOREST_COMMIT_BYTES, n_before;

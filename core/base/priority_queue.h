@@ -15,14 +15,16 @@ struct iforest_priority_queue {
 	const void *context;
 };
 
-/* Errors  IFOREST_NO_MEMORY; then the heap is as it was. None where n_reserved suffices. Cost: log n comparisons; so below. */
+/* Adds an item.
+ * Cost    log2(n) comparisons, here and below.
+ * Errors  IFOREST_NO_MEMORY; the heap is then as it was. None if n_reserved suffices. */
 enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc,
 						uint32_t item);
 
-/* Takes out the first. Requires n > 0. */
+/* Takes out the first item. Requires n > 0. */
 uint32_t iforest_priority_queue_pop(struct iforest_priority_queue *heap);
 
-/* The first one has moved back in the order. Two comparisons where it still comes first. Requires n > 0. */
+/* Restores the order after the first item has moved back in it. Two comparisons if it still comes first. Requires n > 0. */
 void iforest_priority_queue_settle(struct iforest_priority_queue *heap);
 
 void iforest_priority_queue_release(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc);

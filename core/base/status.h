@@ -20,7 +20,7 @@ enum iforest_status {
 	IFOREST_STATUS_END /* sentinel: the number of codes */
 };
 
-/* One sentence for a status, never NULL. Static storage. */
+/* Returns one sentence for a status, never NULL, in static storage. */
 const char *iforest_status_text(enum iforest_status status);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* XXH64 with seed 0 (Yann Collet's specification, github.com/Cyan4973/xxHash). */
+/* Returns the XXH64 hash with seed 0 (Yann Collet's specification, github.com/Cyan4973/xxHash). */
 uint64_t iforest_xxh64(const uint8_t *bytes, uint64_t n_bytes);
 
 #endif

@@ -5,44 +5,44 @@
 #define MOST_RESERVED ((size_t)1 << (sizeof(size_t) > 4 ? 40 : 28))
 #define LEAST_RESERVED ((size_t)1 << (sizeof(size_t) > 4 ? 30 : 24))
 
-void iforest_arena_init(struct iforest_arena *growing, const struct iforest_alloc *alloc, enum iforest_growth growth)
+void iforest_arena_init(struct iforest_arena *arena, const struct iforest_alloc *alloc, enum iforest_growth growth)
 {
-	*growing = (struct iforest_arena){ .alloc = alloc, .growth = growth };
+	*arena = (struct iforest_arena){ .alloc = alloc, .growth = growth };
 }
 
-void iforest_arena_release(struct iforest_arena *growing)
+void iforest_arena_release(struct iforest_arena *arena)
 {
-	if (growing->n_reserved)
-		iforest_address_space_release(growing->bytes, growing->n_reserved);
+	if (arena->n_reserved)
+		iforest_address_space_release(arena->bytes, arena->n_reserved);
 	else
-		iforest_release(growing->alloc, growing->bytes);
-	iforest_arena_init(growing, growing->alloc, growing->growth);
+		iforest_release(arena->alloc, arena->bytes);
+	iforest_arena_init(arena, arena->alloc, arena->growth);
 }
 
-/* Much, so that it is never used up; less where an address space is limited. */
-static void reserve_address_space(struct iforest_arena *growing)
+/* Reserves so much address space that it is never used up; less where it is limited. */
+static void reserve_address_space(struct iforest_arena *arena)
 {
-	for (size_t n = MOST_RESERVED; n >= LEAST_RESERVED && !growing->bytes; n /= 2) {
-		growing->bytes = iforest_address_space(n);
-		growing->n_reserved = growing->bytes ? n : 0;
+	for (size_t n = MOST_RESERVED; n >= LEAST_RESERVED && !arena->bytes; n /= 2) {
+		arena->bytes = iforest_address_space(n);
+		arena->n_reserved = arena->bytes ? n : 0;
 	}
 }
 
-static enum iforest_status commit(struct iforest_arena *growing, size_t n_bytes)
+static enum iforest_status commit(struct iforest_arena *arena, size_t n_bytes)
 {
 	size_t n_wanted = (n_bytes + IFOREST_COMMIT_BYTES - 1) & ~(IFOREST_COMMIT_BYTES - 1);
 
-	if (n_bytes > growing->n_reserved ||
-	    !iforest_address_space_commit(growing->bytes + growing->n_bytes, n_wanted - growing->n_bytes,
+	if (n_bytes > arena->n_reserved ||
+	    !iforest_address_space_commit(arena->bytes + arena->n_bytes, n_wanted - arena->n_bytes,
 					  n_wanted > IFOREST_COMMIT_BYTES))
 		return IFOREST_NO_MEMORY;
-	growing->n_bytes = n_wanted;
+	arena->n_bytes = n_wanted;
 	return IFOREST_OK;
 }
 
-static enum iforest_status move(struct iforest_arena *growing, size_t n_bytes)
+static enum iforest_status move(struct iforest_arena *arena, size_t n_bytes)
 {
-	size_t n_wanted = growing->n_bytes ? growing->n_bytes : 1024;
+	size_t n_wanted = arena->n_bytes ? arena->n_bytes : 1024;
 	uint8_t *bytes;
 
 	while (n_wanted < n_bytes) {
@@ -50,21 +50,21 @@ static enum iforest_status move(struct iforest_arena *growing, size_t n_bytes)
 			return IFOREST_NO_MEMORY;
 		n_wanted *= 2;
 	}
-	bytes = growing->alloc->reallocate(growing->alloc->context, growing->bytes, n_wanted);
+	bytes = arena->alloc->reallocate(arena->alloc->context, arena->bytes, n_wanted);
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
-	if (bytes != growing->bytes)
-		growing->n_moved += growing->n_bytes;
-	growing->bytes = bytes;
-	growing->n_bytes = n_wanted;
+	if (bytes != arena->bytes)
+		arena->n_moved += arena->n_bytes;
+	arena->bytes = bytes;
+	arena->n_bytes = n_wanted;
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_arena_reserve(struct iforest_arena *growing, size_t n_bytes)
+enum iforest_status iforest_arena_reserve(struct iforest_arena *arena, size_t n_bytes)
 {
-	if (n_bytes <= growing->n_bytes)
+	if (n_bytes <= arena->n_bytes)
 		return IFOREST_OK;
-	if (!growing->bytes && growing->growth == IFOREST_GROW_IN_PLACE)
-		reserve_address_space(growing);
-	return growing->n_reserved ? commit(growing, n_bytes) : move(growing, n_bytes);
+	if (!arena->bytes && arena->growth == IFOREST_GROW_IN_PLACE)
+		reserve_address_space(arena);
+	return arena->n_reserved ? commit(arena, n_bytes) : move(arena, n_bytes);
 }

@@ -4,7 +4,7 @@
  *               needed, 2 MiB at a time, in huge pages but for the first. Nothing is ever copied
  *   by moving   from the allocator, doubled when full: each byte is copied once on average, all of them in the worst call
  *
- * Where no address space can be had, growing in place is growing by moving.
+ * If no address space can be had, an array that should grow in place grows by moving.
  */
 #ifndef IFOREST_FOREST_ARENA_H
 #define IFOREST_FOREST_ARENA_H
@@ -20,17 +20,17 @@ struct iforest_arena {
 	const struct iforest_alloc *alloc;
 	enum iforest_growth growth;
 	uint8_t *bytes;
-	size_t n_bytes;	   /* that may be read and written; new ones are zeros in place, anything after moving */
+	size_t n_bytes;	   /* usable; new bytes are zeros in place, undefined after moving */
 	size_t n_reserved; /* address space; 0: bytes come from alloc */
-	uint64_t n_moved;  /* bytes copied so far, since memory had to move */
+	uint64_t n_moved;  /* bytes copied so far */
 };
 
-/* alloc must outlive it; holds nothing yet. */
-void iforest_arena_init(struct iforest_arena *growing, const struct iforest_alloc *alloc, enum iforest_growth growth);
-void iforest_arena_release(struct iforest_arena *growing);
+/* Starts an empty array. alloc must outlive it. */
+void iforest_arena_init(struct iforest_arena *arena, const struct iforest_alloc *alloc, enum iforest_growth growth);
+void iforest_arena_release(struct iforest_arena *arena);
 
-/* At least n_bytes from now on.
- * Errors  IFOREST_NO_MEMORY; then all is as it was. */
-enum iforest_status iforest_arena_reserve(struct iforest_arena *growing, size_t n_bytes);
+/* Grows the array to at least n_bytes.
+ * Errors  IFOREST_NO_MEMORY; the array is then as it was. */
+enum iforest_status iforest_arena_reserve(struct iforest_arena *arena, size_t n_bytes);
 
 #endif

@@ -58,7 +58,7 @@ void iforest_block_forest_release(struct iforest_block_forest *blocks)
 	blocks->n_entries = 0;
 }
 
-/* ---- changing ---- */
+/* ---- Changing ---- */
 
 struct block_maker {
 	struct iforest_leaf_maker maker;
@@ -120,7 +120,7 @@ enum iforest_status iforest_block_forest_truncate(struct iforest_block_forest *b
 	return status;
 }
 
-/* ---- folding ---- */
+/* ---- Folding ---- */
 
 /* The whole blocks of entries [from, to); none where first >= end. */
 static inline struct iforest_range whole_blocks(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to)
@@ -130,7 +130,7 @@ static inline struct iforest_range whole_blocks(const struct iforest_block_fores
 	return (struct iforest_range){ (from + iforest_low_bits(level)) >> level, to >> level };
 }
 
-/* Whether a part of the block changes nothing if it is added to the state, from the left or from the right. */
+/* True if no part of the block changes the state when added to it, from the left or from the right. */
 static inline bool is_absorbed(const struct iforest_block_forest *blocks, uint64_t block, const void *state, bool from_left)
 {
 	const struct iforest_forest *forest = &blocks->forest;
@@ -138,7 +138,7 @@ static inline bool is_absorbed(const struct iforest_block_forest *blocks, uint64
 	return block < forest->n_leaves && forest->kind->absorbs(state, iforest_forest_slot(forest, 0, block), from_left);
 }
 
-/* Whole blocks come first, in `state`: then most ends need not be looked at. */
+/* Takes whole blocks first, so that most ends need not be read. */
 static inline void add_ends(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to,
 			    const struct iforest_range *whole, void *state)
 {
@@ -150,7 +150,7 @@ static inline void add_ends(const struct iforest_block_forest *blocks, uint64_t 
 		iforest_block_fold_before(blocks, from, first, state);
 }
 
-/* The nodes of the whole blocks are listed, or not. */
+/* Folds a range whose whole blocks are listed already, or not. */
 static inline void fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to,
 			const struct iforest_listed *listed, void *state)
 {
@@ -222,9 +222,9 @@ void iforest_block_forest_fold_many(const struct iforest_block_forest *blocks, c
 	}
 }
 
-/* ---- seeking ---- */
+/* ---- Seeking ---- */
 
-/* Entries one by one, from `from` on; `before` is the fold of those before it. */
+/* Seeks entry by entry, from `from` on; `before` is the fold of those before it. */
 static bool seek_entry(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to,
 		       const struct iforest_predicate *predicate, uint64_t *i, void *before, void *with)
 {
@@ -252,7 +252,7 @@ bool iforest_block_forest_seek_first(const struct iforest_block_forest *blocks, 
 	if (block < forest->n_leaves) {
 		if (seek_entry(blocks, from, first_of(blocks, block), predicate, i, before, with))
 			return true;
-		/* one after the other reals may add up to less than by blocks: then it comes true after the block */
+		/* sums of reals may round to less one by one than by blocks; the predicate then holds after the block */
 		for (; iforest_forest_seek_on(forest, block, predicate, &block, before, with); block++)
 			if (seek_entry(blocks, first_of(blocks, block), first_of(blocks, block + 1), predicate, i, before,
 				       with))
@@ -267,8 +267,7 @@ bool iforest_block_forest_seek_first(const struct iforest_block_forest *blocks, 
 enum { BUCKETS_AT_ONCE = 256, SEARCHES_AHEAD = 12 };
 enum { EIGHTHS = 8, TIMES_A_LINE = 4 }; /* of a block, looked at first; in a cache line, about */
 
-/* The entries among which a bound stands, when the first block that begins at or after it is known: those of the block it
- * cuts. */
+/* Returns the entries of the block that a bound cuts, given the first block that begins at or after the bound. */
 static inline struct iforest_range around(const struct iforest_block_forest *blocks, uint64_t start)
 {
 	return (struct iforest_range){ start ? (start - 1) << blocks->block_level : 0,
@@ -303,9 +302,9 @@ struct stretch {
 	uint64_t starts[BUCKETS_AT_ONCE + 1], positions[BUCKETS_AT_ONCE + 1];
 };
 
-/* ---- by entries ---- */
+/* ---- By entries ---- */
 
-/* One pass over the entries of blocks [start - 1, end), but for what is beyond a block in any bucket. */
+/* Passes the entries of blocks [start - 1, end) once, without those that are more than a block into any bucket. */
 static void zoom_into_entries(const struct iforest_block_forest *blocks, uint64_t start, uint64_t end, const int64_t *bounds,
 			      size_t n_buckets, uint8_t *state)
 {
@@ -328,9 +327,9 @@ static void zoom_into_entries(const struct iforest_block_forest *blocks, uint64_
 	}
 }
 
-/* ---- positions of bounds in the blocks that they cut ---- */
+/* ---- Positions of bounds in the blocks that they cut ---- */
 
-/* Are bounds i - 1 and i in the same block? */
+/* True if bounds i - 1 and i are in the same block. */
 static inline bool is_beside_last(const struct stretch *stretch, size_t i)
 {
 	return i > 0 && stretch->starts[i] == stretch->starts[i - 1];
@@ -344,7 +343,7 @@ static inline void prefetch_times(const struct stretch *stretch, uint64_t from, 
 		__builtin_prefetch((const uint8_t *)times->first + from * times->stride);
 }
 
-/* One time in each eighth of a block. */
+/* Prefetches one time in each eighth of a block. */
 static inline void prefetch_eighths(const struct stretch *stretch, size_t i)
 {
 	struct iforest_range block = around(stretch->blocks, stretch->starts[i]);
@@ -352,7 +351,7 @@ static inline void prefetch_eighths(const struct stretch *stretch, size_t i)
 	prefetch_times(stretch, block.from, block.to, (block.to - block.from) / EIGHTHS + 1);
 }
 
-/* The eighth that bound i stands in, whose times are fetched. */
+/* Finds the eighth of a block that bound i is in, and prefetches its times. */
 static inline struct iforest_range narrow(const struct stretch *stretch, size_t i)
 {
 	const struct iforest_times *times = &stretch->blocks->entries.times;
@@ -369,7 +368,8 @@ static inline struct iforest_range narrow(const struct stretch *stretch, size_t 
 	return block;
 }
 
-/* Of all wanted bounds together. One in the block of the one before, which must be wanted too, is looked for from there on. */
+/* Finds the positions of all wanted bounds together. A bound in the block of the one before, which must be wanted too, is
+ * sought from there on. */
 static void find_positions(struct stretch *stretch, const uint8_t *wanted)
 {
 	const struct iforest_times *times = &stretch->blocks->entries.times;
@@ -399,7 +399,7 @@ static void find_positions(struct stretch *stretch, const uint8_t *wanted)
 						      positions[i - 1], stretch->bounds[i]);
 }
 
-/* ---- by the entries at both ends of each bucket ---- */
+/* ---- By the entries at both ends of each bucket ---- */
 
 static void zoom_by_ends(struct stretch *stretch, uint8_t *states)
 {
@@ -413,12 +413,12 @@ static void zoom_by_ends(struct stretch *stretch, uint8_t *states)
 	iforest_block_forest_fold_many(stretch->blocks, ranges, stretch->n, states);
 }
 
-/* ---- by whole blocks, and the parts of cut ones that matter ---- */
+/* ---- By whole blocks, and the parts of cut ones that matter ---- */
 
-/* Of the block that a bound cuts: what is before the bound, what is not. */
+/* The parts of a cut block: before the bound, and after it. */
 enum { BEFORE = 1, AFTER = 2 };
 
-/* A bucket's whole blocks; as the bound at its end cuts one, all from starts[b] on but that. */
+/* True if bucket b has whole blocks: those from starts[b] on, except the one that the bound at its end cuts. */
 static inline bool has_whole_blocks(const struct stretch *stretch, size_t b)
 {
 	return stretch->starts[b + 1] > stretch->starts[b] + 1;
@@ -432,11 +432,11 @@ static inline void list_whole_blocks(const struct stretch *stretch, size_t b, st
 	if (!has_whole_blocks(stretch, b))
 		return;
 	iforest_forest_list_nodes(forest, stretch->starts[b], stretch->starts[b + 1] - 1, listed);
-	/* the cut block at the end, as that at the start is the last bucket's */
+	/* the cut block at the end; that at the start belongs to the last bucket */
 	__builtin_prefetch(iforest_forest_slot(forest, 0, stretch->starts[b + 1] - 1));
 }
 
-/* Does any part of the block that bound i cuts leave the state as it is? */
+/* True if no part of the block that bound i cuts changes the state. */
 static inline bool is_bucket_absorbed(const struct stretch *stretch, size_t i, const void *state, bool from_left)
 {
 	const struct iforest_forest *forest = &stretch->blocks->forest;
@@ -446,7 +446,7 @@ static inline bool is_bucket_absorbed(const struct stretch *stretch, size_t i, c
 	       (start < forest->n_leaves && forest->kind->absorbs(state, iforest_forest_slot(forest, 0, start - 1), from_left));
 }
 
-/* Folds the whole blocks of all buckets, and notes what else is wanted: all of a bucket that has none. */
+/* Folds the whole blocks of all buckets, and notes the parts that are needed besides: all of a bucket without whole blocks. */
 static void add_whole_blocks(const struct stretch *stretch, uint8_t *states, uint8_t *wanted)
 {
 	const struct iforest_forest *forest = &stretch->blocks->forest;
@@ -495,9 +495,9 @@ static void zoom_by_nodes(struct stretch *stretch, uint8_t *states)
 		add_parts(stretch, b, wanted, states + b * stretch->blocks->forest.kind->state_bytes);
 }
 
-/* ---- all ---- */
+/* ---- All ---- */
 
-/* Stretch by stretch, of blocks [start, last). */
+/* Zooms stretch by stretch over blocks [start, last). */
 static void zoom_out(const struct iforest_block_forest *blocks, uint64_t start, uint64_t last, const int64_t *bounds,
 		     size_t n_buckets, uint8_t *state)
 {

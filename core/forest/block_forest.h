@@ -19,15 +19,15 @@ struct iforest_entries {
 	 * fold. */
 	void (*fold)(void *context, uint64_t from, uint64_t to, void *state);
 	void *context;
-	/* Where they lie: the caller may change array and times.first when they move. */
-	const void *array; /* entries entry_bytes apart, to be fetched ahead of their use; NULL: they are elsewhere */
+	/* Location of the entries; the caller may change array and times.first when they move. */
+	const void *array; /* entries entry_bytes apart, for prefetching; NULL: they are elsewhere */
 	size_t entry_bytes;
-	struct iforest_times times; /* of the entries, which must not descend; both 0: they have none */
+	struct iforest_times times; /* of the entries, which must not descend; both members 0: they have none */
 };
 
 struct iforest_block_forest {
 	struct iforest_forest forest;
-	struct iforest_arena times; /* int64: of each block's first entry */
+	struct iforest_arena times; /* int64: the time of each block's first entry */
 	struct iforest_entries entries;
 	uint64_t n_entries;
 	unsigned block_level; /* a block has 2^block_level entries */
@@ -41,7 +41,7 @@ static inline bool iforest_entries_have_times(const struct iforest_entries *entr
 
 #define IFOREST_DEFAULT_BLOCK 128
 
-/* An empty forest. block_entries is a power of two, or 0 for the default; a kind's lift is not used.
+/* Starts an empty forest. block_entries is a power of two, or 0 for the default. The kind's lift is not used.
  * Errors  IFOREST_ARGUMENT: no power of two, or a state too large for a kind that absorbs (monoid.h). */
 enum iforest_status iforest_block_forest_init(struct iforest_block_forest *blocks, const struct iforest_monoid *kind,
 					      const struct iforest_alloc *alloc, enum iforest_growth growth,
@@ -62,20 +62,22 @@ enum iforest_status iforest_block_forest_update(struct iforest_block_forest *blo
 /* Tells the forest that only the first n_entries <= blocks->n_entries entries are left. Cost: O(1). */
 enum iforest_status iforest_block_forest_truncate(struct iforest_block_forest *blocks, uint64_t n_entries);
 
-/* As the functions of forest.h, over entries instead of leaves. Cost: at most two calls of entries.fold() with fewer than two
- * blocks of entries in all (a seek: a block's, one by one), and the combines of the forest. */
+/* Like the functions of forest.h, over entries instead of leaves.
+ * Cost  the combines of the forest, and at most two calls of entries.fold() with fewer than two blocks of entries in all; a
+ *       seek: those of one block, one by one. */
 void iforest_block_forest_fold(const struct iforest_block_forest *blocks, uint64_t from, uint64_t to, void *state);
 void iforest_block_forest_fold_many(const struct iforest_block_forest *blocks, const struct iforest_range *ranges, size_t n,
 				    void *states);
 bool iforest_block_forest_seek_first(const struct iforest_block_forest *blocks, uint64_t from,
 				     const struct iforest_predicate *predicate, uint64_t *i, void *before, void *with);
 
-/* Position of the first entry whose time is not before `time`; n_entries if there is none. Requires times. */
+/* Returns the position of the first entry whose time is not before `time`; n_entries if there is none. Requires times. */
 uint64_t iforest_block_forest_find(const struct iforest_block_forest *blocks, int64_t time);
 
-/* Adjacent buckets: state b is the fold of the entries whose time lies in [bounds[b], bounds[b + 1]), for b < n_buckets.
+/* Writes the folds of adjacent buckets: state b is that of the entries whose time lies in [bounds[b], bounds[b + 1]), b <
+ * n_buckets.
  * Requires  times; n_buckets + 1 bounds, which do not descend.
- * Cost      O(log n), and for each bucket its entries, if it has less than a block of them; otherwise O(log w), where w is the
+ * Cost      O(log n), and for each bucket its entries if it has less than a block of them; otherwise O(log w), where w is the
  *           number of blocks in the window, and the entries of the blocks that its bounds cut (for a kind that absorbs, only
  *           those that matter). */
 void iforest_block_forest_zoom(const struct iforest_block_forest *blocks, const int64_t *bounds, size_t n_buckets,

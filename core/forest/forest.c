@@ -4,7 +4,7 @@
 #include "core/base/platform.h"
 #include "core/forest/slots.h"
 
-/* before + the node, into `with`: does the predicate hold? */
+/* True if the predicate holds for before + the node, written to `with`. */
 static bool holds_with(const struct iforest_forest *forest, unsigned level, uint64_t from,
 		       const struct iforest_predicate *predicate, const void *before, void *with)
 {
@@ -16,7 +16,7 @@ bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, 
 			    uint64_t *i, void *before, void *with)
 {
 	uint64_t end = forest->n_leaves;
-	bool is_inside = false; /* a node that starts here has been found in which it comes true */
+	bool is_inside = false; /* a node that begins here makes it true */
 	unsigned level = 0;
 
 	while (from < end) {
@@ -44,7 +44,7 @@ bool iforest_forest_seek_first(const struct iforest_forest *forest, uint64_t fro
 	return iforest_forest_seek_on(forest, from, predicate, i, before, with);
 }
 
-/* The node that ends before `end`, + after, into `with`. */
+/* True if the predicate holds for the node that ends before `end` + after, written to `with`. */
 static bool holds_before(const struct iforest_forest *forest, unsigned level, uint64_t end,
 			 const struct iforest_predicate *predicate, const void *after, void *with)
 {
@@ -95,7 +95,7 @@ void iforest_forest_release(struct iforest_forest *forest)
 	iforest_forest_init(forest, forest->kind, forest->slots.alloc, forest->slots.growth);
 }
 
-/* ---- appending ---- */
+/* ---- Appending ---- */
 
 static enum iforest_status reserve(struct iforest_forest *forest, uint64_t n_leaves)
 {
@@ -159,7 +159,7 @@ static void build_chunks(void *context, unsigned thread)
 		make_leaves(building->maker, c << building->level, (c + 1) << building->level, building->level);
 }
 
-/* Chunks that lie within [from, to), so many that threads end at about the same time. */
+/* Cuts [from, to) into chunks, enough that threads end at about the same time. */
 static struct building plan(const struct iforest_leaf_maker *maker, uint64_t from, uint64_t to, unsigned n_threads)
 {
 	struct building building = { .maker = maker, .n_threads = n_threads };
@@ -217,7 +217,7 @@ enum iforest_status iforest_forest_append_many(struct iforest_forest *forest, co
 	return iforest_forest_extend(forest, forest->n_leaves + n, &maker, n_threads);
 }
 
-/* ---- changing ---- */
+/* ---- Changing ---- */
 
 void iforest_forest_renew(struct iforest_forest *forest, uint64_t i)
 {
@@ -247,7 +247,7 @@ enum iforest_status iforest_forest_truncate(struct iforest_forest *forest, uint6
 	return IFOREST_OK;
 }
 
-/* ---- folding ---- */
+/* ---- Folding ---- */
 
 void iforest_forest_fold(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state)
 {

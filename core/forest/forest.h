@@ -1,7 +1,7 @@
 /* forest/forest.h -- In-memory forest: append in amortised O(1), fold any range in O(log n), in one array without pointers.
  *
- * The layout is drawn in layout.h: the array of 2n slots is all there is, without pointers. Order is kept, so a kind's combine
- * needs to be associative and nothing more. For forests over blocks of entries that the caller keeps, see block_forest.h.
+ * The layout of the array of 2n slots is drawn in slots.h. Order is kept, so a kind's combine needs to be associative and
+ * nothing more. For forests over blocks of entries that the caller keeps, see block_forest.h.
  *
  * Several threads may fold at once as long as nobody changes the forest.
  *
@@ -32,14 +32,14 @@ struct iforest_forest {
 	bool is_mapped; /* reads an image (image.h); cannot be changed */
 };
 
-/* An empty forest; holds no memory yet. kind and alloc must outlive it. */
+/* Starts an empty forest, without memory. kind and alloc must outlive it. */
 void iforest_forest_init(struct iforest_forest *forest, const struct iforest_monoid *kind, const struct iforest_alloc *alloc,
 			 enum iforest_growth growth);
 
-/* Gives the memory back; the forest must be initialised again before use. */
+/* Frees the memory; the forest must be initialised again before use. */
 void iforest_forest_release(struct iforest_forest *forest);
 
-/* ---- changing it. All of these return IFOREST_ARGUMENT for a forest that reads an image ---- */
+/* ---- Changes. All fail with IFOREST_ARGUMENT if the forest reads an image ---- */
 
 /* Appends a leaf, lifted from the sample.
  * Cost    one combine on average, at most log2(n) of them.
@@ -59,66 +59,68 @@ enum iforest_status iforest_forest_update(struct iforest_forest *forest, uint64_
 /* Keeps the first n_leaves <= forest->n_leaves leaves. Cost: O(1); memory is kept for later appends. */
 enum iforest_status iforest_forest_truncate(struct iforest_forest *forest, uint64_t n_leaves);
 
-/* ---- reading ---- */
+/* ---- Reading ---- */
 
 /* Writes the fold of leaves [from, to) in order to *state; the identity when from == to.
  * Requires  from <= to <= n_leaves.
  * Cost      at most 2 log2(to - from) + 1 combines. */
 void iforest_forest_fold(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state);
 
-/* Writes the folds of n ranges to states, kind->state_bytes apart. Slots are fetched ahead of their use, so that several cache
- * misses are waited for at the same time. */
+/* Writes the folds of n ranges to states, kind->state_bytes apart. Fetches slots ahead of their use, so that several cache
+ * misses overlap. */
 struct iforest_range {
 	uint64_t from, to;
 };
 
 void iforest_forest_fold_many(const struct iforest_forest *forest, const struct iforest_range *ranges, size_t n, void *states);
 
-/* Adjacent buckets: state b is the fold of the leaves whose time lies in [bounds[b], bounds[b + 1]), for b < n_buckets.
+/* Writes the folds of adjacent buckets: state b is that of the leaves whose time lies in [bounds[b], bounds[b + 1]), b <
+ * n_buckets.
  * Requires  times of all n_leaves leaves, which do not descend; n_buckets + 1 bounds, which do not descend.
  * Cost      O(w + log n) for w leaves, in a window of few leaves; O(log w) per bucket in a wide one. */
 void iforest_forest_zoom(const struct iforest_forest *forest, const struct iforest_times *times, const int64_t *bounds,
 			 size_t n_buckets, void *states);
 
-/* A question about a fold. */
+/* A predicate over folds. */
 struct iforest_predicate {
 	bool (*holds)(void *context, const void *state);
 	void *context;
 };
 
-/* The first position i >= from at which the predicate holds for the fold of leaves [from, i]. Once true, the predicate must
- * stay true as leaves are added. `before` is the fold of [from, i), `with` that of [from, i].
+/* Finds the first position i >= from at which the predicate holds for the fold of leaves [from, i]. Once true, the predicate
+ * must stay true as leaves are added. `before` is the fold of [from, i), `with` that of [from, i].
  * Returns   false if it holds for none; then `before` is the fold of [from, n_leaves).
  * Requires  from <= n_leaves; before and with are a state each, and do not overlap.
- * Cost      at most 2 log2(n) + 2 combines and questions. */
+ * Cost      at most 2 log2(n) + 2 combines and calls of the predicate. */
 bool iforest_forest_seek_first(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
 			       uint64_t *i, void *before, void *with);
 
-/* The last position i < to at which the predicate holds for the fold of leaves [i, to). `after` is the fold of (i, to), `with`
- * that of [i, to). Returns, requires and costs as above; without such a position `after` is the fold of [0, to). */
+/* Finds the last position i < to at which the predicate holds for the fold of leaves [i, to). `after` is the fold of (i, to),
+ * `with` that of [i, to). Without such a position returns false, and `after` is the fold of [0, to). Otherwise like
+ * iforest_forest_seek_first(). */
 bool iforest_forest_seek_last(const struct iforest_forest *forest, uint64_t to, const struct iforest_predicate *predicate,
 			      uint64_t *i, void *after, void *with);
 
-/* The nodes whose fold is that of [from, to), from left to right:
+/* Iterates over the nodes whose fold is that of [from, to), from left to right:
  *
  *   struct iforest_cover cover = { .from = from, .to = to };
  *   while (iforest_forest_cover_next(&forest, &cover)) ... cover.state is of leaves [cover.first, cover.from) */
 struct iforest_cover {
-	uint64_t from, to; /* what is left */
-	uint64_t first;	   /* of the node's leaves */
-	unsigned level;	   /* it has 2^level of them */
+	uint64_t from, to; /* the rest */
+	uint64_t first;	   /* first leaf of the node */
+	unsigned level;	   /* the node has 2^level leaves */
 	const void *state;
 };
 
 bool iforest_forest_cover_next(const struct iforest_forest *forest, struct iforest_cover *cover);
 
-/* Bytes of memory that n leaves need. */
+/* Returns the bytes of memory that n leaves need. */
 static inline uint64_t iforest_forest_bytes(const struct iforest_monoid *kind, uint64_t n_leaves)
 {
 	return n_leaves ? (2 * n_leaves - 1) * kind->state_bytes : 0;
 }
 
-/* ---- for forests built over a forest (block_forest.h) ---- */
+/* ---- For forests built over a forest (block_forest.h) ---- */
 
 static inline void *iforest_forest_slot(const struct iforest_forest *forest, unsigned level, uint64_t group)
 {
@@ -149,7 +151,7 @@ static inline void iforest_forest_add(const struct iforest_forest *forest, uint6
 	}
 }
 
-/* The nodes of a cover, listed and fetched some time before they are combined. */
+/* The nodes of a cover, prefetched some time before they are combined. */
 struct iforest_listed {
 	unsigned n;
 	const void *nodes[128];
@@ -206,11 +208,11 @@ struct iforest_leaf_maker {
 enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_t n_leaves,
 					  const struct iforest_leaf_maker *maker, unsigned n_threads);
 
-/* iforest_forest_seek_first() of [from, i] and what stands before it, whose fold is in `before`. */
+/* Continues iforest_forest_seek_first() at `from`, with the fold of what comes before in `before`. */
 bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
 			    uint64_t *i, void *before, void *with);
 
-/* Combines anew what lies above leaf i. */
+/* Combines the nodes above leaf i anew. */
 void iforest_forest_renew(struct iforest_forest *forest, uint64_t i);
 
 #endif

@@ -12,7 +12,7 @@ struct header {
 	uint64_t magic;
 	uint32_t version, byte_order;
 	uint64_t state_bytes, n_leaves, n_entries, block_entries, kind, slots_checksum, times_checksum, has_times;
-	uint64_t checksum; /* of all that stands before it */
+	uint64_t checksum; /* of everything before it */
 };
 
 static uint64_t name_checksum(const struct iforest_monoid *kind)
@@ -25,7 +25,7 @@ static uint64_t header_checksum(const struct header *header)
 	return iforest_xxh64((const uint8_t *)header, offsetof(struct header, checksum));
 }
 
-/* What stands between the parts. */
+/* True if the bytes between two parts are zeros. */
 static bool are_zeros(const uint8_t *bytes, uint64_t n_bytes)
 {
 	for (uint64_t i = 0; i < n_bytes; i++)
@@ -34,15 +34,15 @@ static bool are_zeros(const uint8_t *bytes, uint64_t n_bytes)
 	return true;
 }
 
-/* Of no bytes it asks for none. */
+/* Returns the hash of bytes, which may be none. */
 static uint64_t checksum_of(const uint8_t *bytes, uint64_t n_bytes)
 {
 	return iforest_xxh64(n_bytes ? bytes : (const uint8_t *)"", n_bytes);
 }
 
-/* ---- writing ---- */
+/* ---- Writing ---- */
 
-/* A level has one node at most that is begun and not complete. */
+/* Clears incomplete slots: at most one a level. */
 static void clear_incomplete(struct iforest_forest *forest)
 {
 	uint64_t n = forest->n_leaves;
@@ -55,7 +55,7 @@ static void clear_incomplete(struct iforest_forest *forest)
 	}
 }
 
-/* Where times stand after the slots. */
+/* Returns the offset of the times after the slots. */
 static uint64_t times_offset(uint64_t n_slot_bytes)
 {
 	return (n_slot_bytes + 7) & ~UINT64_C(7);
@@ -105,7 +105,7 @@ enum iforest_status iforest_block_forest_save(struct iforest_block_forest *block
 	return save(&blocks->forest, &header, blocks->has_times ? blocks->times.bytes : NULL, write, context);
 }
 
-/* ---- reading ---- */
+/* ---- Reading ---- */
 
 static enum iforest_status check_header(const struct header *header, const struct iforest_monoid *kind)
 {
@@ -118,7 +118,7 @@ static enum iforest_status check_header(const struct header *header, const struc
 	return header->state_bytes != kind->state_bytes || header->kind != name_checksum(kind) ? IFOREST_FORMAT : IFOREST_OK;
 }
 
-/* n_bytes: what there is after the header. */
+/* Checks the parts after the header, which have n_bytes. */
 static enum iforest_status check_parts(const struct header *header, const struct iforest_monoid *kind, const uint8_t *slots,
 				       uint64_t n_bytes, bool all)
 {

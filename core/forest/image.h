@@ -25,9 +25,9 @@
 
 #include "core/forest/block_forest.h"
 
-#define IFOREST_IMAGE_SLOTS 128 /* where slots begin */
+#define IFOREST_IMAGE_SLOTS 128 /* offset of the slots */
 
-/* Takes bytes of the image, in order. Returns an error if it could not. */
+/* Takes the next bytes of the image. Returns an error if it could not. */
 typedef enum iforest_status iforest_write_bytes(void *context, const void *bytes, size_t n_bytes);
 
 /* Writes the image. Incomplete slots are set to zeros in the forest too; nobody reads them.

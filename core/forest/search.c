@@ -1,10 +1,10 @@
 #include "core/forest/search.h"
 
-enum { FEW = 16 };		 /* times to a bound: then they are all read */
-enum { AT_ONCE = 8, FAR = 128 }; /* times looked at before anything is decided, while more than so many are left */
+enum { FEW = 16 };		 /* times per bound; with fewer, all are read */
+enum { AT_ONCE = 8, FAR = 128 }; /* times read before a decision, while more than so many are left */
 
-/* All before low are less than the bound, those from high on are not. Far apart, eight are looked at where bisection would look
- * at one: their cache misses are waited for together. */
+/* Narrows [low, high): times before low are less than the bound, those from high on are not. Over long distances it reads eight
+ * times where bisection would read one, so that their cache misses overlap. */
 uint64_t iforest_search(const struct iforest_times *times, uint64_t low, uint64_t high, int64_t bound)
 {
 	while (high - low > FAR) {
@@ -50,7 +50,7 @@ uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64
 	return from;
 }
 
-/* A merge of both. */
+/* Finds the bounds in one pass over the times. */
 static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
 		 uint64_t *positions)
 {
@@ -58,8 +58,8 @@ static void pass(const struct iforest_times *times, uint64_t from, uint64_t to, 
 		positions[i] = from = iforest_linear_search(times, from, to, bounds[i]);
 }
 
-/* Bisects for all bounds at once, a step of each before the next step of any: so that the misses of many are waited for
- * together. Without branches on what is read. Inlined for times that stand next to each other. */
+/* Bisects for all bounds at once, one step of each at a time, so that cache misses overlap. Does not branch on what it reads.
+ * Inlined for times that are next to each other. */
 static inline __attribute__((always_inline)) void bisect_together(struct iforest_times times, uint64_t n_left,
 								  const int64_t *bounds, size_t n, uint64_t *positions)
 {

@@ -1,8 +1,8 @@
 /* forest/search.h -- Search for bounds among sorted times: linear, binary and galloping, one or many at once.
  *
- * One bound is searched for from where it is expected, in steps that double (Bentley and Yao, "An almost optimal algorithm for
- * unbounded searching", 1976). Many are bisected together, so that the steps of one do not wait for those of another. One that
- * may lie anywhere is searched for in eighths, for the same reason.
+ * A gallop searches for one bound from where it is expected, in steps that double (Bentley and Yao, "An almost optimal
+ * algorithm for unbounded searching", 1976). Many bounds are bisected together, so that the cache misses of one overlap those
+ * of others. A single bound that may lie anywhere is searched for in eighths, for the same reason.
  */
 #ifndef IFOREST_FOREST_SEARCH_H
 #define IFOREST_FOREST_SEARCH_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Times that lie in an array of their own (stride 8) or in the entries. */
+/* Times in an array of their own (stride 8) or within the entries. */
 struct iforest_times {
 	const void *first;
 	size_t stride; /* bytes from one to the next */
@@ -24,7 +24,8 @@ static inline int64_t iforest_time_at(const struct iforest_times *times, uint64_
 	return time;
 }
 
-/* Position of the first of times [from, to) that is not less than the bound; `to` if there is none. One after the other. */
+/* Returns the position of the first of times [from, to) that is not less than the bound; `to` if there is none. Linear
+ * search. */
 static inline uint64_t iforest_linear_search(const struct iforest_times *times, uint64_t from, uint64_t to, int64_t bound)
 {
 	while (from < to && iforest_time_at(times, from) < bound)
@@ -32,15 +33,15 @@ static inline uint64_t iforest_linear_search(const struct iforest_times *times, 
 	return from;
 }
 
-/* The same in O(log(to - from)). */
+/* Searches likewise in O(log(to - from)). */
 uint64_t iforest_search(const struct iforest_times *times, uint64_t from, uint64_t to, int64_t bound);
 
-/* The same in O(log of the distance) from `guess` in [from, to], where the search begins. */
+/* Searches likewise in O(log of the distance) from `guess` in [from, to]. */
 uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64_t to, uint64_t guess, int64_t bound);
 
-/* Positions of n bounds, which do not descend, in [from, to). The first is expected near from, the last near to.
- * Cost: for few times a pass over them; otherwise O(log w) for each bound, where w is the number of times between the first and
- * the last. */
+/* Writes the positions of n bounds, which do not descend, in [from, to). The first is expected near from, the last near to.
+ * Cost  a pass over the times if they are few; else O(log w) for each bound, where w is the number of times between the first
+ *       and the last. */
 void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
 			 uint64_t *positions);
 

@@ -1,15 +1,15 @@
 /* forest/slots.h -- Slot arithmetic of the in-memory forest, and the cover of a range by slots.
  *
- * Leaf i lies in slot 2i; the node of level k over leaves [g 2^k, (g+1) 2^k) lies in the odd slot
- * whose k lowest bits are ones and the next is zero. Eight leaves (a..h) and their nodes:
+ * Leaf i is in slot 2i. The node of level k over leaves [g 2^k, (g+1) 2^k) is in the odd slot whose k lowest bits are ones and
+ * the next is zero. Eight leaves (a..h) and their nodes:
  *
  *   slot    0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15
  *           a ab  b  |  c cd  d  |  e ef  f  |  g gh  h  |
  *   level      1     2     1     3     1     2     1     4 (open until leaf 15)
  *                  abcd       abcdefgh     efgh
  *
- * Nothing moves when a leaf is appended: it completes the nodes whose last leaf it is, all to its left.
- * (The layout of Perfetto's ImplicitSegmentForest and of Brandon Dewey's in-order implicit trees.)
+ * Nothing moves when a leaf is appended: it completes the nodes whose last leaf it is, all to its left. (The layout of
+ * Perfetto's ImplicitSegmentForest and of Brandon Dewey's in-order implicit trees.)
  */
 #ifndef IFOREST_FOREST_SLOTS_H
 #define IFOREST_FOREST_SLOTS_H
@@ -18,25 +18,25 @@
 
 #include "core/base/bits.h"
 
-/* Slot of the node of `level` (0: a leaf) over leaves [group 2^level, (group + 1) 2^level). level < 64. */
+/* Returns the slot of the node of `level` (0: a leaf) over leaves [group 2^level, (group + 1) 2^level). level < 64. */
 static inline uint64_t iforest_slot(unsigned level, uint64_t group)
 {
 	return (group << (level + 1)) | iforest_low_bits(level);
 }
 
-/* Level of a slot: the number of its trailing one bits. */
+/* Returns the level of a slot: the number of its trailing one bits. */
 static inline unsigned iforest_slot_level(uint64_t slot)
 {
 	return iforest_trailing_zeros(~slot);
 }
 
-/* Levels that appending leaf number `leaf` completes: nodes of levels 1..result have it as their last leaf. */
+/* Returns the number of levels that leaf number `leaf` completes: nodes of levels 1..result have it as their last leaf. */
 static inline unsigned iforest_levels_completed(uint64_t leaf)
 {
 	return iforest_trailing_zeros(leaf + 1);
 }
 
-/* The largest level of a node that starts at leaf `from` and ends at or before `to`. Requires from < to. */
+/* Returns the largest level of a node that starts at leaf `from` and ends at or before `to`. Requires from < to. */
 static inline unsigned iforest_cover_level(uint64_t from, uint64_t to)
 {
 	unsigned fits = iforest_highest_bit(to - from);
@@ -45,8 +45,8 @@ static inline unsigned iforest_cover_level(uint64_t from, uint64_t to)
 	return aligned < fits ? aligned : fits;
 }
 
-/* The cover of [from, to), from < to, is that of [from, middle), whose nodes grow, and that of [middle, to), whose nodes
- * shrink: their sizes are the bits of the two lengths. The slot over `width` leaves from `at` on is 2 at + width - 1. */
+/* Splits the cover of [from, to), from < to: the nodes of [from, middle) grow, those of [middle, to) shrink, and their sizes
+ * are the bits of the two lengths. The slot over `width` leaves from `at` on is 2 at + width - 1. */
 static inline uint64_t iforest_cover_middle(uint64_t from, uint64_t to)
 {
 	return to & ~iforest_low_bits(iforest_highest_bit(from ^ to));

@@ -14,9 +14,9 @@ void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_val
 	aggregate->lowest_block = UINT32_MAX;
 }
 
-int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type kind)
+int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type type)
 {
-	if (kind == IFOREST_INT64)
+	if (type == IFOREST_INT64)
 		return (a.integer > b.integer) - (a.integer < b.integer);
 	if (isnan(a.real) || isnan(b.real))
 		return (isnan(a.real) != 0) - (isnan(b.real) != 0);
@@ -32,27 +32,27 @@ int iforest_extreme_compare(const struct iforest_extreme *a, const struct ifores
 	return (a->ref > b->ref) - (a->ref < b->ref);
 }
 
-/* Keeps the row whose value stands further in the direction of sign. */
-static void keep_extreme(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind,
+/* Keeps the row whose value is further in the direction of sign. */
+static void keep_extreme(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type,
 			 int sign)
 {
 	int order;
 
 	if (!row->is_set)
 		return;
-	order = into->is_set ? sign * iforest_number_compare(row->value, into->value, kind) : 1;
+	order = into->is_set ? sign * iforest_number_compare(row->value, into->value, type) : 1;
 	if (order > 0 || (order == 0 && iforest_extreme_compare(row, into) < 0))
 		*into = *row;
 }
 
-void iforest_extreme_min(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind)
+void iforest_extreme_min(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type)
 {
-	keep_extreme(into, row, kind, -1);
+	keep_extreme(into, row, type, -1);
 }
 
-void iforest_extreme_max(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind)
+void iforest_extreme_max(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type)
 {
-	keep_extreme(into, row, kind, 1);
+	keep_extreme(into, row, type, 1);
 }
 
 void iforest_extreme_first(struct iforest_extreme *into, const struct iforest_extreme *row)
@@ -85,10 +85,10 @@ void iforest_squares_add(struct iforest_squares *into, int64_t number)
 	iforest_squares_combine(into, &(struct iforest_squares){ .words = { (uint64_t)square, (uint64_t)(square >> 64), 0 } });
 }
 
-void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type kind)
+void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type type)
 {
 	into->n++;
-	if (kind == IFOREST_INT64)
+	if (type == IFOREST_INT64)
 		into->sum = iforest_add_wrapping(into->sum, value.integer);
 	else if (isnan(value.real))
 		into->n_nan++;
@@ -99,10 +99,10 @@ void iforest_value_add(struct iforest_value_aggregate *into, union iforest_numbe
 }
 
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
-			   enum iforest_value_type kind)
+			   enum iforest_value_type type)
 {
 	into->n += from->n;
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		into->sum = iforest_add_wrapping(into->sum, from->sum);
 		iforest_squares_combine(&into->squares, &from->squares);
 	} else {
@@ -111,13 +111,13 @@ void iforest_value_combine(struct iforest_value_aggregate *into, const struct if
 		into->n_plus_infinity += from->n_plus_infinity;
 		into->n_minus_infinity += from->n_minus_infinity;
 	}
-	iforest_extreme_min(&into->min, &from->min, kind);
-	iforest_extreme_max(&into->max, &from->max, kind);
+	iforest_extreme_min(&into->min, &from->min, type);
+	iforest_extreme_max(&into->max, &from->max, type);
 	iforest_extreme_first(&into->first, &from->first);
 	iforest_extreme_last(&into->last, &from->last);
 }
 
-void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *kinds,
+void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *types,
 			       unsigned n_values)
 {
 	into->n_rows += from->n_rows;
@@ -133,7 +133,7 @@ void iforest_aggregate_combine(struct iforest_aggregate *into, const struct ifor
 	if (from->highest_block > into->highest_block)
 		into->highest_block = from->highest_block;
 	for (unsigned v = 0; v < n_values; v++)
-		iforest_value_combine(&into->values[v], &from->values[v], (enum iforest_value_type)kinds[v]);
+		iforest_value_combine(&into->values[v], &from->values[v], (enum iforest_value_type)types[v]);
 }
 
 double iforest_real_sum(const struct iforest_value_aggregate *aggregate)
@@ -145,9 +145,9 @@ double iforest_real_sum(const struct iforest_value_aggregate *aggregate)
 	return aggregate->n_minus_infinity ? -INFINITY : aggregate->real_sum;
 }
 
-double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_type kind)
+double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_type type)
 {
-	double sum = kind == IFOREST_INT64 ? (double)aggregate->sum : iforest_real_sum(aggregate);
+	double sum = type == IFOREST_INT64 ? (double)aggregate->sum : iforest_real_sum(aggregate);
 
 	return sum / (double)aggregate->n;
 }
@@ -188,7 +188,7 @@ static unsigned leading_zeros(iforest_uint128 x)
 	return x >> 64 ? 63 - iforest_highest_bit((uint64_t)(x >> 64)) : 127 - iforest_highest_bit((uint64_t)x);
 }
 
-/* The highest set bit becomes bit 255; x != 0. Returns by how many bits it was shifted. */
+/* Shifts x, which is not 0, until its highest set bit is bit 255. Returns the number of bits. */
 static unsigned normalise(struct wide *x)
 {
 	unsigned shift = 0;
@@ -207,7 +207,7 @@ static unsigned normalise(struct wide *x)
 	return shift;
 }
 
-/* 2^exponent, of which a double has -1022 to 1023. */
+/* Returns 2^exponent, -1022 <= exponent <= 1023. */
 static double power_of_two(int exponent)
 {
 	union iforest_number number = { .integer = (int64_t)(exponent + 1023) << 52 };
@@ -215,7 +215,8 @@ static double power_of_two(int exponent)
 	return number.real;
 }
 
-/* a / b, rounded once: 64 bits of the quotient by long division, and the last one is set where there is a rest. b != 0 */
+/* Returns a / b, rounded once: 64 bits of the quotient by long division, the last of which is set if there is a remainder. b !=
+ * 0. */
 static double divide(struct wide a, iforest_uint128 b)
 {
 	unsigned shift_b = leading_zeros(b), shift_a;

@@ -29,7 +29,7 @@ union iforest_number {
 	double real;
 };
 
-/* A value and the row it stands in. */
+/* A value and the row that has it. */
 struct iforest_extreme {
 	union iforest_number value;
 	int64_t time; /* 0 when time_is_null */
@@ -44,58 +44,59 @@ struct iforest_squares {
 	uint64_t words[3];
 };
 
-/* Over the non-NULL values of one value column. */
+/* Aggregate of the non-NULL values of one value column. */
 struct iforest_value_aggregate {
 	uint64_t n;
 	iforest_int128 sum;		/* IFOREST_INT64 */
 	struct iforest_squares squares; /* IFOREST_INT64 */
 	double real_sum;		/* IFOREST_FLOAT64: of the finite values */
 	uint64_t n_nan, n_plus_infinity, n_minus_infinity;
-	struct iforest_extreme min, max; /* set if n > 0, of an aggregate that was asked for them */
+	struct iforest_extreme min, max; /* if requested, set when n > 0 */
 	struct iforest_extreme first, last;
 };
 
-/* Over entries. */
+/* Aggregate of entries. */
 struct iforest_aggregate {
 	uint64_t n_rows; /* live entries */
-	uint64_t n_dead; /* removed entries that still stand on their pages */
+	uint64_t n_dead; /* removed entries that are still on their pages */
 	bool has_times;
 	int64_t first_time, last_time;	      /* of live entries with a time, if has_times */
-	int64_t latest_end;		      /* INT64_MIN where there is none or it is not kept; saturates at INT64_MAX */
+	int64_t latest_end;		      /* INT64_MIN if there is none or it is not kept; saturates at INT64_MAX */
 	uint32_t lowest_block, highest_block; /* heap blocks of the refs; lowest > highest where not kept */
 	struct iforest_value_aggregate values[IFOREST_MAX_VALUES];
 };
 
-/* Bytes of an aggregate that has n_values value columns; only these are read or written by the functions below. */
+/* Returns the bytes of an aggregate that has n_values value columns; only these are read or written by the functions below. */
 size_t iforest_aggregate_bytes(unsigned n_values);
 
-/* The aggregate of no entries. */
+/* Makes it the aggregate of no entries. */
 void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_values);
 
-/* into = into + from. kinds has n_values entries. */
-void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *kinds,
+/* into = into + from. types has n_values entries, enum iforest_value_type. */
+void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *types,
 			       unsigned n_values);
 
-/* Both, and one number more: to n and the sum; squares and rows are for the caller to add where they are wanted. */
+/* Add an aggregate, and one number: n and sums, min and max as far as set. A number adds to n and sum alone; the caller adds
+ * squares and rows if requested. */
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
-			   enum iforest_value_type kind);
-void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type kind);
+			   enum iforest_value_type type);
+void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type type);
 
 /* into = into + from; into = into + number^2. */
 void iforest_squares_combine(struct iforest_squares *into, const struct iforest_squares *from);
 void iforest_squares_add(struct iforest_squares *into, int64_t number);
 
-/* Each keeps in `into` the better of the two rows; a row that is not set never wins. */
-void iforest_extreme_min(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind);
-void iforest_extreme_max(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type kind);
+/* Keep in `into` the better of two rows; a row that is not set never wins. */
+void iforest_extreme_min(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type);
+void iforest_extreme_max(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type);
 void iforest_extreme_first(struct iforest_extreme *into, const struct iforest_extreme *row);
 void iforest_extreme_last(struct iforest_extreme *into, const struct iforest_extreme *row);
 
-/* Negative, 0, positive in the order of (time, ref) that decides ties: with a time before without, then earlier, then lower
- * ref. */
+/* Compares rows in the order of (time, ref) that decides ties: rows with a time first, then earlier, then lower ref. Returns a
+ * negative number, 0 or a positive one. */
 int iforest_extreme_compare(const struct iforest_extreme *a, const struct iforest_extreme *b);
 
-/* Is an integer greater, or as great and earlier in that order? Of rows that are set. */
+/* True if row a has the greater integer, or an equal one and comes first in that order. Both are set. */
 static inline bool iforest_row_is_greater(const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	if (a->value.integer != b->value.integer)
@@ -103,17 +104,16 @@ static inline bool iforest_row_is_greater(const struct iforest_extreme *a, const
 	return iforest_extreme_compare(a, b) < 0;
 }
 
-/* -1, 0, 1; NaN equals NaN and is greater than all else. */
-int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type kind);
+/* Returns -1, 0 or 1; NaN equals NaN and is greater than all else. */
+int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type type);
 
-/* The sum of a float64 column with its NaN and infinities put back: NaN if there was one, or if infinities of both signs
- * met. */
+/* Returns the sum of a float64 column with NaN and infinities put back: NaN if there was one, or infinities of both signs. */
 double iforest_real_sum(const struct iforest_value_aggregate *aggregate);
 
-/* The mean of a value column; n > 0. The exact sum is rounded to double once, then divided. */
-double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_type kind);
+/* Returns the mean of a value column; n > 0. The exact sum is rounded to double once, then divided. */
+double iforest_mean(const struct iforest_value_aggregate *aggregate, enum iforest_value_type type);
 
-/* Notes a time of a live entry. */
+/* Adds the time of a live entry. */
 static inline void iforest_aggregate_add_time(struct iforest_aggregate *aggregate, int64_t time)
 {
 	if (!aggregate->has_times || time < aggregate->first_time)
@@ -123,8 +123,8 @@ static inline void iforest_aggregate_add_time(struct iforest_aggregate *aggregat
 	aggregate->has_times = true;
 }
 
-/* What a value says of a span's end. The last three are durations in another unit than the time's: nanoseconds, milliseconds
- * and seconds beside timestamps in microseconds. */
+/* How a value column tells a span's end. The last three are durations in another unit than the time's: nanoseconds,
+ * milliseconds and seconds beside timestamps in microseconds. */
 enum iforest_end_rule {
 	IFOREST_END_DURATION = 0,  /* time + value */
 	IFOREST_END_COLUMN,	   /* the value is the end itself */
@@ -134,8 +134,8 @@ enum iforest_end_rule {
 	IFOREST_END_RULES	   /* sentinel: the number of rules */
 };
 
-/* The end of a span, saturated. It ends where it starts if the value is NULL, a duration is zero or negative, or an end lies
- * before the start. */
+/* Returns the end of a span, saturated. It ends where it starts if the value is NULL, a duration is zero or negative, or an end
+ * lies before the start. */
 static inline int64_t iforest_span_end(int64_t time, int64_t value, bool has_value, enum iforest_end_rule rule)
 {
 	iforest_int128 end = value;
@@ -152,10 +152,8 @@ static inline int64_t iforest_span_end(int64_t time, int64_t value, bool has_val
 	return end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 
-/* The variance of integers from their sums, exact until it is rounded once. */
-
-/* The sample variance (n squares - sum^2) / (n (n - 1)), the double nearest to it. Its numerator is computed exactly, in 256
- * bits, as are 64 bits of the quotient.
+/* Returns the sample variance (n squares - sum^2) / (n (n - 1)), rounded once to the nearest double: the numerator is computed
+ * exactly, in 256 bits, and 64 bits of the quotient.
  * Requires  n >= 2, of an IFOREST_INT64 column that keeps its squares. */
 double iforest_sample_variance(const struct iforest_value_aggregate *aggregate);
 

@@ -20,7 +20,7 @@
 
 struct iforest_window {
 	bool has_t0, has_t1;
-	int64_t t0, t1; /* meaningful where has_... is set */
+	int64_t t0, t1; /* valid if has_... is set */
 };
 
 enum iforest_bucketing_mode { IFOREST_WHOLE, IFOREST_COUNT, IFOREST_STEP };
@@ -33,22 +33,23 @@ struct iforest_bucketing {
 	int64_t origin; /* IFOREST_STEP */
 };
 
-/* Is the time inside the window? */
+/* True if the time lies in the window. */
 bool iforest_window_holds(const struct iforest_window *window, int64_t time);
 
-/* Can no time lie in the window? */
+/* True if no time can lie in the window. */
 bool iforest_window_is_empty(const struct iforest_window *window);
 
-/* IFOREST_ARGUMENT unless n > 0 (IFOREST_COUNT, both bounds given) and step > 0 (IFOREST_STEP). */
+/* Checks a bucketing.
+ * Errors  IFOREST_ARGUMENT unless n > 0 (IFOREST_COUNT, both bounds given) and step > 0 (IFOREST_STEP). */
 enum iforest_status iforest_bucketing_check(const struct iforest_bucketing *bucketing);
 
-/* The bucket of a time inside the window.
- * Returns  IFOREST_RANGE where a step bucket's number does not fit int64. */
+/* Gives the bucket of a time inside the window.
+ * Errors  IFOREST_RANGE where a step bucket's number does not fit int64. */
 enum iforest_status iforest_bucket_of(const struct iforest_bucketing *bucketing, int64_t time, int64_t *bucket);
 
-/* Start of a bucket (of bucket + 1: its end). Saturates at the ends of int64; *after_all is set where the true bound
- * lies beyond INT64_MAX, so that "time < bound" holds for every time. For IFOREST_WHOLE: the window's bounds, an open
- * start is INT64_MIN. */
+/* Return the start and the end of a bucket. They saturate at the ends of int64; *after_all is set if the true end lies beyond
+ * INT64_MAX, so that "time < end" holds for every time. For IFOREST_WHOLE they are the window's bounds; an open start is
+ * INT64_MIN. */
 int64_t iforest_bucket_start(const struct iforest_bucketing *bucketing, int64_t bucket);
 int64_t iforest_bucket_end(const struct iforest_bucketing *bucketing, int64_t bucket, bool *after_all);
 

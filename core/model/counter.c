@@ -10,7 +10,7 @@ void iforest_counter_open(struct iforest_counter *counter, int64_t start)
 					     .start = counter->value };
 }
 
-void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type kind, int64_t end)
+void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type type, int64_t end)
 {
 	int64_t pinned = end < counter->until ? end : counter->until;
 	uint64_t width = pinned > counter->since ? (uint64_t)pinned - (uint64_t)counter->since : 0;
@@ -20,19 +20,19 @@ void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_t
 		return;
 	counter->known += width;
 	/* widths of a bucket add up to less than 2^64, so the integral is at most 2^127 - 2^63 */
-	if (kind == IFOREST_INT64)
+	if (type == IFOREST_INT64)
 		counter->integral += (iforest_int128)counter->value.integer * width;
 	else if (width > 0)
 		counter->real_integral += counter->value.real * (double)width;
 }
 
-void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_type kind, int64_t time,
+void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_type type, int64_t time,
 			 union iforest_number value, int64_t until)
 {
-	bool is_reset = counter->is_known && iforest_number_compare(value, counter->value, kind) < 0;
+	bool is_reset = counter->is_known && iforest_number_compare(value, counter->value, type) < 0;
 
-	iforest_counter_close(counter, kind, time);
-	if (counter->is_known && kind == IFOREST_INT64)
+	iforest_counter_close(counter, type, time);
+	if (counter->is_known && type == IFOREST_INT64)
 		counter->increase = iforest_add_wrapping(counter->increase, (iforest_int128)value.integer -
 										    (is_reset ? 0 : counter->value.integer));
 	/* the same infinity twice is no increase */
@@ -45,26 +45,26 @@ void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_typ
 	counter->until = until;
 }
 
-/* ---- pieces ---- */
+/* ---- Pieces ---- */
 
-void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_type kind, int64_t time,
+void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_type type, int64_t time,
 			       union iforest_number value, int64_t until)
 {
 	if (piece->samples.n == 0) {
 		*piece = (struct iforest_counter_piece){ .first_time = time, .first = value };
 		iforest_counter_open(&piece->samples, time);
 	}
-	iforest_counter_add(&piece->samples, kind, time, value, until);
+	iforest_counter_add(&piece->samples, type, time, value, until);
 }
 
-void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_type kind,
+void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_type type,
 			       const struct iforest_counter_piece *piece)
 {
 	const struct iforest_counter *samples = &piece->samples;
 
 	if (samples->n == 0)
 		return;
-	iforest_counter_add(counter, kind, piece->first_time, piece->first, samples->until);
+	iforest_counter_add(counter, type, piece->first_time, piece->first, samples->until);
 	counter->n += samples->n - 1;
 	counter->n_resets += samples->n_resets;
 	counter->known += samples->known;
@@ -76,21 +76,21 @@ void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_val
 	counter->since = samples->since;
 }
 
-void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_type kind,
+void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_type type,
 				const struct iforest_counter_piece *from)
 {
 	if (into->samples.n == 0)
 		*into = *from;
 	else
-		iforest_counter_add_piece(&into->samples, kind, from);
+		iforest_counter_add_piece(&into->samples, type, from);
 }
 
-double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_type kind)
+double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_type type)
 {
-	return (kind == IFOREST_INT64 ? (double)counter->integral : counter->real_integral) / (double)counter->known;
+	return (type == IFOREST_INT64 ? (double)counter->integral : counter->real_integral) / (double)counter->known;
 }
 
-double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_type kind)
+double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_type type)
 {
-	return kind == IFOREST_INT64 ? (double)counter->increase : counter->real_increase;
+	return type == IFOREST_INT64 ? (double)counter->increase : counter->real_increase;
 }

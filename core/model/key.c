@@ -4,7 +4,7 @@
 
 enum { DIGITS = 256 };
 
-/* The end of the ascending stretch that begins at i. */
+/* Returns the end of the ascending stretch that begins at i. */
 static uint32_t stretch_end(const struct iforest_arrival *arrivals, uint32_t i, uint32_t n)
 {
 	for (i++; i < n; i++)
@@ -13,9 +13,9 @@ static uint32_t stretch_end(const struct iforest_arrival *arrivals, uint32_t i, 
 	return i < n ? i : n;
 }
 
-/* ---- by series ---- */
+/* ---- By series ---- */
 
-/* Deals the arrivals out by one byte of their series. */
+/* Distributes the arrivals by one byte of their series. */
 static void deal(const struct iforest_arrival *from, struct iforest_arrival *to, uint32_t n, unsigned shift)
 {
 	uint32_t at[DIGITS] = { 0 }, sum = 0;
@@ -51,14 +51,14 @@ static void sort_by_series(struct iforest_arrival *arrivals, struct iforest_arri
 		memcpy(arrivals, from, n * sizeof *arrivals);
 }
 
-/* ---- by stretches ---- */
+/* ---- By stretches ---- */
 
 /* Merges [from, middle) and [middle, to), both ascending. */
 static void merge(struct iforest_arrival *arrivals, struct iforest_arrival *room, uint32_t from, uint32_t middle, uint32_t to)
 {
 	uint32_t n_left, left = 0;
 
-	/* what stands right as it is */
+	/* these are in their place already */
 	while (iforest_key_compare(&arrivals[from].key, &arrivals[middle].key) <= 0)
 		from++;
 	n_left = middle - from;
@@ -70,7 +70,7 @@ static void merge(struct iforest_arrival *arrivals, struct iforest_arrival *room
 	}
 }
 
-/* Merges each two stretches that are neighbours. Returns whether there was but one. */
+/* Merges neighbouring stretches pairwise. Returns true if there was only one. */
 static bool merge_pairs(struct iforest_arrival *arrivals, struct iforest_arrival *room, uint32_t n)
 {
 	uint32_t from = 0, middle = stretch_end(arrivals, 0, n);

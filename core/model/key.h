@@ -16,7 +16,7 @@ struct iforest_key {
 	int64_t ref;  /* rowid (SQLite) or TID (PostgreSQL) */
 };
 
-/* -1, 0 or 1 as a stands before, at or after b. */
+/* Returns -1, 0 or 1 as a stands before, at or after b. */
 static inline int iforest_key_compare(const struct iforest_key *a, const struct iforest_key *b)
 {
 	if (a->series != b->series)
@@ -28,7 +28,7 @@ static inline int iforest_key_compare(const struct iforest_key *a, const struct 
 	return (a->ref > b->ref) - (a->ref < b->ref);
 }
 
-/* The number of the first of n ascending keys that stands at or after a position; n if there is none. */
+/* Returns the number of the first of n ascending keys that stands at or after a position; n if there is none. */
 static inline uint64_t iforest_key_search(const struct iforest_key *keys, uint64_t n, const struct iforest_key *position)
 {
 	uint64_t low = 0, high = n;
@@ -44,32 +44,32 @@ static inline uint64_t iforest_key_search(const struct iforest_key *keys, uint64
 	return low;
 }
 
-/* The position of the first entry of a series whose time is at least `time`. */
+/* Returns the position of the first entry of a series whose time is at least `time`. */
 static inline struct iforest_key iforest_key_at(uint64_t series, int64_t time)
 {
 	return (struct iforest_key){ .series = series, .time = time, .ref = INT64_MIN };
 }
 
-/* The position of the first entry of a series whose time is NULL: the end of its timed entries. */
+/* Returns the position of the first entry of a series whose time is NULL: the end of its timed entries. */
 static inline struct iforest_key iforest_key_nulls(uint64_t series)
 {
 	return (struct iforest_key){ .series = series, .time_is_null = true, .ref = INT64_MIN };
 }
 
-/* Entries put in order of their keys, as they come: interleaved by series, and mostly in order of time.
+/* ---- Sorting of entries as they arrive: interleaved by series, and mostly in order of time ----
  *
- * Series are told apart by their bytes, stably; then ascending stretches are merged. So what is in order but for its series
- * takes a few passes, and anything else no longer than by merging. */
+ * A stable radix sort by the bytes of the series comes first, then ascending stretches are merged. So entries that are ordered
+ * within each series take a few passes, and all others no longer than a merge sort. */
 
-/* A key, and which entry has it: less to move than an entry. */
+/* A key and the number of its entry: less to move than an entry. */
 struct iforest_arrival {
 	struct iforest_key key;
 	uint32_t entry;
 };
 
-/* Sorts by key; equal keys stay as they stand.
+/* Sorts by key; stable.
  * Requires  room for n arrivals.
- * Complexity  O(n) where each series ascends, else O(n log(number of ascending stretches)). */
+ * Cost      O(n) if each series ascends, else O(n log(number of ascending stretches)). */
 void iforest_key_sort(struct iforest_arrival *arrivals, struct iforest_arrival *room, uint32_t n);
 
 #endif

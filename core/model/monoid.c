@@ -112,12 +112,12 @@ ROW_COMBINE(max_combine_float64, iforest_extreme_max(&row, right, IFOREST_FLOAT6
 ROW_COMBINE(first_combine, iforest_extreme_first(&row, right))
 ROW_COMBINE(last_combine, iforest_extreme_last(&row, right))
 
-/* Only what is worse: of equal values another row may be the better one. */
-static bool is_worse(const void *state, const void *whole, enum iforest_value_type kind, int sign)
+/* Only worse values are absorbed: among equal values another row may win. */
+static bool is_worse(const void *state, const void *whole, enum iforest_value_type type, int sign)
 {
 	const struct iforest_extreme *row = state, *best = whole;
 
-	return !best->is_set || (row->is_set && sign * iforest_number_compare(best->value, row->value, kind) < 0);
+	return !best->is_set || (row->is_set && sign * iforest_number_compare(best->value, row->value, type) < 0);
 }
 
 #define ROW_ABSORBS(name, kind, sign)                                          \

@@ -16,7 +16,7 @@
 
 #include "core/model/aggregate.h"
 
-/* What the built-in kinds lift. */
+/* A sample, as the built-in kinds lift it. */
 struct iforest_sample {
 	union iforest_number value;
 	bool has_value;
@@ -44,22 +44,22 @@ static inline bool iforest_monoid_fits(const struct iforest_monoid *kind)
 	return !kind->absorbs || kind->state_bytes <= IFOREST_ABSORBING_BYTES;
 }
 
-/* States of sums, as the parts of struct iforest_value_aggregate that they are. */
+/* States of sums: the parts of struct iforest_value_aggregate. */
 struct iforest_sum_int64 {
 	iforest_int128 sum;
 	uint64_t n;
 };
 
 struct iforest_sum_float64 {
-	double sum; /* of the finite ones */
+	double sum; /* of the finite values */
 	uint64_t n, n_nan, n_plus_infinity, n_minus_infinity;
 };
 
-/* The same as an aggregate, for iforest_mean() and iforest_real_sum(). */
+/* Return a state of a sum as an aggregate, for iforest_mean() and iforest_real_sum(). */
 struct iforest_value_aggregate iforest_sum_int64_aggregate(const struct iforest_sum_int64 *state);
 struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct iforest_sum_float64 *state);
 
-/* States: uint64_t; the sums above; iforest_extreme. */
+/* The built-in kinds. Their states are uint64_t (count), the sums above, and struct iforest_extreme (all others). */
 extern const struct iforest_monoid iforest_monoid_count; /* samples that have a value */
 extern const struct iforest_monoid iforest_monoid_sum_int64;
 extern const struct iforest_monoid iforest_monoid_sum_float64;

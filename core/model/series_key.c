@@ -24,7 +24,7 @@ static uint64_t load_big_endian(const uint8_t *bytes)
 	return x;
 }
 
-/* Doubles in the order of their bits: negative ones reversed, then the sign bit flipped. */
+/* Maps a double to bits that order alike: negative ones reversed, then the sign bit flipped. */
 static uint64_t ordered_bits(double real)
 {
 	uint64_t bits;

@@ -25,7 +25,7 @@ enum iforest_series_tag {
 	IFOREST_BY_BLOB = 5
 };
 
-/* A value of a by column. data is borrowed. */
+/* A value of a by column. data belongs to the caller. */
 struct iforest_by_value {
 	enum iforest_series_tag tag;
 	int64_t integer;
@@ -48,8 +48,8 @@ void iforest_series_key_release(struct iforest_series_key *key);
 /* Makes a value canonical: an integral real becomes an integer, NaN becomes NULL. */
 struct iforest_by_value iforest_by_canonical(struct iforest_by_value value);
 
-/* What a series adds to the checksum of a dictionary, which is the sum over its series modulo 2^64:
- * XXH64(key, seed 0) times 2 id + 1. In any order, and no series for another. */
+/* Returns what a series adds to the checksum of a dictionary, which is the sum over its series modulo 2^64: XXH64(key, seed 0)
+ * times 2 id + 1. The order of series does not matter, and exchanged ids change it. */
 uint64_t iforest_series_key_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes);
 
 /* Reads the value at *offset of foreign bytes and moves on; data points into bytes.

@@ -22,41 +22,28 @@ enum {
 
 #define SKETCH_MAX_NUMBERS ((uint64_t)INT64_MAX)
 
-/* ---- numbers and buckets ---- */
+/* ---- Bytes ---- */
 
-static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_type kind);
-
-/* Can an int64 lie in the bucket? */
-static bool sketch_holds_integer(uint32_t bucket);
-
-/* The middle of the bucket's integers. Requires sketch_holds_integer(). */
-static int64_t sketch_integer(uint32_t bucket);
-
-/* The middle of the bucket; where denormals leave it a single number, that. */
-static double sketch_real(uint32_t bucket);
-
-/* ---- bytes ---- */
-
-/* Bytes that a varint needs. */
+/* Returns the bytes that a varint needs. */
 static unsigned sketch_varint_bytes(uint64_t x);
 
 /* A position among the buckets of a view. */
-struct iforest_sketch_reader {
+struct sketch_reader {
 	const uint8_t *at, *end;
-	uint32_t next; /* the lowest bucket that may come */
+	uint32_t next; /* the lowest bucket that may come next */
 	uint32_t bucket;
 	uint64_t n;
 };
 
-static inline struct iforest_sketch_reader iforest_sketch_reader_of(const struct iforest_sketch_view *view)
+static inline struct sketch_reader iforest_sketch_reader_of(const struct iforest_sketch_view *view)
 {
-	return (struct iforest_sketch_reader){ .at = view->bytes, .end = view->end };
+	return (struct sketch_reader){ .at = view->bytes, .end = view->end };
 }
 
-/* The next bucket, if any; false also where the bytes are none, and then reader->at is NULL. */
-static bool sketch_next(struct iforest_sketch_reader *reader);
+/* Reads the next bucket. Returns false after the last, and where the bytes are invalid; then reader->at is NULL. */
+static bool sketch_next(struct sketch_reader *reader);
 
-/* The first `SKETCH_BITS` bits after the highest of a fixed-point number, which is the bit of 2^exponent. */
+/* Returns the first SKETCH_BITS bits after the highest of a fixed-point number, which is the bit of 2^exponent. */
 static uint32_t bucket_of_bits(uint64_t bits, int exponent, bool is_negative)
 {
 	unsigned highest = iforest_highest_bit(bits);
@@ -93,12 +80,12 @@ static uint32_t bucket_of_real(double number)
 	return bucket_of_bits(fraction | UINT64_C(1) << 52, exponent - 1023, number < 0);
 }
 
-static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_type kind)
+static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_type type)
 {
-	return kind == IFOREST_INT64 ? bucket_of_integer(number.integer) : bucket_of_real(number.real);
+	return type == IFOREST_INT64 ? bucket_of_integer(number.integer) : bucket_of_real(number.real);
 }
 
-/* ---- what a bucket stands for ---- */
+/* ---- What a bucket stands for ---- */
 
 /* A bucket of finite numbers other than zero: those from `start` 2^(exponent - SKETCH_BITS), `start` in [64, 128). */
 struct span_of_bucket {
@@ -124,6 +111,7 @@ static struct span_of_bucket span_of(uint32_t bucket)
 	};
 }
 
+/* True if an int64 can lie in the bucket. */
 static bool sketch_holds_integer(uint32_t bucket)
 {
 	struct span_of_bucket span;
@@ -138,6 +126,7 @@ static bool sketch_holds_integer(uint32_t bucket)
 	return span.exponent >= (int)SKETCH_BITS || (span.start & iforest_low_bits(SKETCH_BITS - (unsigned)span.exponent)) == 0;
 }
 
+/* Returns the middle of the bucket's integers. Requires sketch_holds_integer(). */
 static int64_t sketch_integer(uint32_t bucket)
 {
 	struct span_of_bucket span;
@@ -168,12 +157,13 @@ static double power_of_two(int exponent)
 	return power;
 }
 
-/* x 2^exponent, which is a double. Denormals are reached in two steps, of which neither rounds. */
+/* Returns x 2^exponent, which must be a double. Denormals are reached in two steps, neither of which rounds. */
 static double scale(double x, int exponent)
 {
 	return exponent < -1022 ? x * power_of_two(-1022) * power_of_two(exponent + 1022) : x * power_of_two(exponent);
 }
 
+/* Returns the middle of the bucket; where it has a single denormal, that. */
 static double sketch_real(uint32_t bucket)
 {
 	struct span_of_bucket span;
@@ -213,7 +203,7 @@ void iforest_sketch_release(struct iforest_sketch *sketch)
 	iforest_sketch_init(sketch, sketch->alloc);
 }
 
-/* The first chunk of that number or a greater one. */
+/* Returns the first chunk with that number or a greater one. */
 static uint32_t find_chunk(const struct iforest_sketch *sketch, uint32_t number)
 {
 	uint32_t low = 0, high = sketch->n_chunks;
@@ -245,7 +235,7 @@ static bool reserve(struct iforest_sketch *sketch)
 	return true;
 }
 
-/* The counter of a bucket; NULL where there is none, and without may_add or memory to make one. */
+/* Returns the counter of a bucket; NULL if there is none and may_add is false or memory lacks. */
 static uint64_t *counter(struct iforest_sketch *sketch, uint32_t bucket, bool may_add)
 {
 	uint32_t number = bucket / SKETCH_PER_POWER, at;
@@ -296,33 +286,33 @@ static enum iforest_status take_from_bucket(struct iforest_sketch *sketch, uint3
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_type kind)
+enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number, enum iforest_value_type type)
 {
-	enum iforest_status status = add_to_bucket(sketch, sketch_bucket(number, kind), 1);
+	enum iforest_status status = add_to_bucket(sketch, sketch_bucket(number, type), 1);
 
-	sketch->n_reals += !status && kind == IFOREST_FLOAT64;
+	sketch->n_reals += !status && type == IFOREST_FLOAT64;
 	return status;
 }
 
 enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
-					  enum iforest_value_type kind)
+					  enum iforest_value_type type)
 {
-	uint64_t n_reals = kind == IFOREST_FLOAT64;
+	uint64_t n_reals = type == IFOREST_FLOAT64;
 	enum iforest_status status;
 
 	if (n_reals > sketch->n_reals || (!n_reals && sketch->n_reals == sketch->n))
 		return IFOREST_NOT_FOUND;
-	status = take_from_bucket(sketch, sketch_bucket(number, kind), 1);
+	status = take_from_bucket(sketch, sketch_bucket(number, type), 1);
 	sketch->n_reals -= status ? 0 : n_reals;
 	return status;
 }
 
-/* ---- bytes ---- */
+/* ---- Bytes ---- */
 
 enum iforest_status iforest_sketch_merge(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes)
 {
 	struct iforest_sketch_view view;
-	struct iforest_sketch_reader reader;
+	struct sketch_reader reader;
 	enum iforest_status status = iforest_sketch_open(&view, bytes, n_bytes);
 
 	if (status)
@@ -336,7 +326,7 @@ enum iforest_status iforest_sketch_merge(struct iforest_sketch *sketch, const ui
 enum iforest_status iforest_sketch_subtract(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes)
 {
 	struct iforest_sketch_view view;
-	struct iforest_sketch_reader reader;
+	struct sketch_reader reader;
 	enum iforest_status status = iforest_sketch_open(&view, bytes, n_bytes);
 
 	if (!status && view.n_reals > sketch->n_reals)
@@ -349,7 +339,7 @@ enum iforest_status iforest_sketch_subtract(struct iforest_sketch *sketch, const
 	return status || sketch->n_reals <= sketch->n ? status : IFOREST_NOT_FOUND;
 }
 
-/* The buckets as bytes, or, where out is NULL, how many bytes these are. */
+/* Writes the buckets as bytes; out may be NULL. Returns the number of bytes. */
 static size_t write_buckets(const struct iforest_sketch *sketch, uint8_t *out)
 {
 	uint32_t next = 0;
@@ -397,7 +387,7 @@ static unsigned sketch_varint_bytes(uint64_t x)
 	return x ? (iforest_bit_width(x) + 6) / 7 : 1;
 }
 
-/* A number written with as few bytes as it needs; NULL where there is none. */
+/* Reads a varint of minimal length; NULL if there is none. */
 static const uint8_t *read_shortest(const uint8_t *at, const uint8_t *end, uint64_t *x)
 {
 	const uint8_t *after = iforest_varint_read(at, end, x);
@@ -405,7 +395,7 @@ static const uint8_t *read_shortest(const uint8_t *at, const uint8_t *end, uint6
 	return after && (unsigned)(after - at) == sketch_varint_bytes(*x) ? after : NULL;
 }
 
-static bool sketch_next(struct iforest_sketch_reader *reader)
+static bool sketch_next(struct sketch_reader *reader)
 {
 	uint64_t token, gap = 0;
 
@@ -427,10 +417,10 @@ static bool sketch_next(struct iforest_sketch_reader *reader)
 	return true;
 }
 
-/* Counts, and what lies where no integer can must be as many reals at least. */
+/* Counts the numbers, and checks that those in buckets without integers are counted as reals. */
 static enum iforest_status check_buckets(struct iforest_sketch_view *view)
 {
-	struct iforest_sketch_reader reader = iforest_sketch_reader_of(view);
+	struct sketch_reader reader = iforest_sketch_reader_of(view);
 	uint64_t n_surely_reals = 0;
 
 	while (sketch_next(&reader)) {
@@ -464,7 +454,7 @@ enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const 
 	return status;
 }
 
-/* ---- quantiles ---- */
+/* ---- Quantiles ---- */
 
 static uint64_t place_of(double q, uint64_t n)
 {
@@ -500,7 +490,7 @@ enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *vi
 					    struct iforest_sketch_number *answer)
 {
 	uint64_t place = place_of(q, view->n), n_passed = 0;
-	struct iforest_sketch_reader reader = iforest_sketch_reader_of(view);
+	struct sketch_reader reader = iforest_sketch_reader_of(view);
 	struct iforest_sketch_number number = { .kind = view->n_reals ? IFOREST_FLOAT64 : IFOREST_INT64 };
 
 	if (extremes && !are_extremes_of(view, extremes))

@@ -50,31 +50,30 @@ struct iforest_sketch {
 	uint64_t n, n_reals;
 };
 
-/* The sketch of nothing. alloc must outlive it. */
+/* Starts an empty sketch. alloc must outlive it. */
 void iforest_sketch_init(struct iforest_sketch *sketch, const struct iforest_alloc *alloc);
 void iforest_sketch_release(struct iforest_sketch *sketch);
 
 /* Adds a number. Cost: log2 of the powers of two seen.
  * Errors  IFOREST_NO_MEMORY; IFOREST_RANGE: there are 2^63 - 1 numbers already. The sketch is then as it was. */
 enum iforest_status iforest_sketch_add(struct iforest_sketch *sketch, union iforest_number number,
-				       enum iforest_value_type kind);
+				       enum iforest_value_type type);
 
-/* Takes out a number.
- * Requires  it was added. Where its bucket, or the count of its kind, is empty that is noticed: IFOREST_NOT_FOUND, and the
- *           sketch stays as it is. */
+/* Removes a number.
+ * Requires  it was added. IFOREST_NOT_FOUND, and no change, where its bucket or the count of its type is empty. */
 enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union iforest_number number,
-					  enum iforest_value_type kind);
+					  enum iforest_value_type type);
 
-/* sketch = sketch + bytes, sketch - bytes. On an error the sketch is of no further use but to be released.
- * Errors  IFOREST_CORRUPT, IFOREST_FORMAT: the bytes are no sketch; IFOREST_NO_MEMORY, IFOREST_RANGE;
- *         IFOREST_NOT_FOUND: the bytes hold numbers that the sketch does not. */
+/* sketch = sketch + bytes, sketch - bytes. After an error the sketch can only be released.
+ * Errors  IFOREST_CORRUPT, IFOREST_FORMAT: the bytes are no sketch; IFOREST_NO_MEMORY, IFOREST_RANGE; IFOREST_NOT_FOUND: the
+ *         bytes have numbers that the sketch does not. */
 enum iforest_status iforest_sketch_merge(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes);
 enum iforest_status iforest_sketch_subtract(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes);
 
 /* Writes it as bytes, to be given back with iforest_release(). Cost: O(powers of two seen). Errors: IFOREST_NO_MEMORY. */
 enum iforest_status iforest_sketch_write(const struct iforest_sketch *sketch, uint8_t **bytes, size_t *n_bytes);
 
-/* ---- bytes, read as they lie ---- */
+/* ---- Stored sketches, read in place ---- */
 
 struct iforest_sketch_view {
 	const uint8_t *bytes, *end; /* of the buckets */
@@ -82,26 +81,24 @@ struct iforest_sketch_view {
 	uint32_t first, last; /* lowest and highest bucket, if n > 0 */
 };
 
-/* Checks foreign bytes whole: only what iforest_sketch_write() would write of some multiset passes.
+/* Checks foreign bytes completely: only what iforest_sketch_write() would write of some multiset passes.
  * Errors  IFOREST_CORRUPT, IFOREST_FORMAT. */
 enum iforest_status iforest_sketch_open(struct iforest_sketch_view *view, const uint8_t *bytes, size_t n_bytes);
 
-/* A number of either kind. */
+/* A number of either type. */
 struct iforest_sketch_number {
 	enum iforest_value_type kind;
 	union iforest_number value;
 };
 
-/* Smallest and greatest number of a sketch, where they are known otherwise. */
+/* Smallest and greatest number of a sketch, if known from elsewhere. */
 struct iforest_sketch_extremes {
 	struct iforest_sketch_number min, max;
 };
 
-/* The quantile of q: of n numbers in order the one at place ceil(q n), the first where that is 0; what SQL's percentile_disc()
- * is.
- * An integer where all numbers were integers, else a real. With the extremes given (NULL: not known) it lies between them,
- * and the first and the last place are exact: they, and what the error would put beyond one of them, are the extreme as it is
- * given, of whichever kind.
+/* Computes the quantile of q: of n numbers in order the one at place ceil(q n), the first where that is 0, as SQL's
+ * percentile_disc() does. It is an integer if all numbers were integers, else a real. With the extremes given (NULL: not known)
+ * the answer lies between them, and the first and the last place are exact: the extreme as given, of whichever type.
  * Requires  n > 0; 0 <= q <= 1.
  * Errors    IFOREST_ARGUMENT: the extremes are not those of the sketch. */
 enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,

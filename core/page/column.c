@@ -7,7 +7,7 @@
 
 enum { DELTA = 1, FACTOR = 2, NULLS = 4 };
 
-/* One way to pack: the numbers over the smallest, divided by the factor. */
+/* A packing: the numbers above the smallest, divided by the factor. */
 struct packing {
 	const int64_t *numbers;
 	unsigned n;
@@ -48,7 +48,7 @@ static void plan_packing(struct packing *packing, const int64_t *numbers, unsign
 	packing->width = iforest_bit_width(((uint64_t)largest - (uint64_t)smallest) / packing->factor);
 }
 
-/* Word by word; the last one as far as it has bits. */
+/* Writes packed numbers word by word; of the last word only the bytes it needs. */
 static uint8_t *put_packed(uint8_t *out, const struct packing *packing)
 {
 	unsigned width = packing->width, n_bits = 0;
@@ -71,7 +71,7 @@ static uint8_t *put_packed(uint8_t *out, const struct packing *packing)
 	return out;
 }
 
-/* A missing number repeats the one before it, the first ones the first that is there. */
+/* Fills gaps: a missing number repeats the one before it, the first ones the first present one. */
 static void repeat_missing(const int64_t *numbers, uint64_t present, unsigned n, int64_t *repeated)
 {
 	int64_t previous = present ? numbers[iforest_trailing_zeros(present)] : 0;
@@ -169,7 +169,8 @@ enum iforest_status iforest_column_open(struct iforest_column *column, const uin
 	return IFOREST_OK;
 }
 
-/* Packed number i; may read, not use, 8 bytes past the last. `wide`: width exceeds 57, so that it may end in a ninth byte. */
+/* Returns packed number i; may read, not use, 8 bytes past the last. `wide`: the width exceeds 57, so that a number may end in
+ * a ninth byte. */
 static inline uint64_t packed_at(const struct iforest_column *column, bool wide, unsigned i)
 {
 	unsigned bit = i * column->width, shift = bit & 7;
@@ -181,7 +182,7 @@ static inline uint64_t packed_at(const struct iforest_column *column, bool wide,
 	return x & iforest_low_bits(column->width);
 }
 
-/* What begins with packed number i: so many of them as together have no more than 57 bits. */
+/* Returns the packed numbers from number i on: as many as together have at most 57 bits. */
 static inline uint64_t packed_from(const struct iforest_column *column, unsigned i)
 {
 	unsigned bit = i * column->width;
@@ -189,8 +190,8 @@ static inline uint64_t packed_from(const struct iforest_column *column, unsigned
 	return iforest_load64(column->packed + (bit >> 3)) >> (bit & 7);
 }
 
-/* Packed numbers [i, n) added up. Of narrow ones several come with one load; of bits, as the differences of refs are where all
- * pages of a table have as many rows, all that a block has. */
+/* Sums packed numbers [i, n). Several narrow ones come with one load; if they are single bits (differences of refs, where all
+ * pages of a table have as many rows), all of a block. */
 static uint64_t sum_packed(const struct iforest_column *column, unsigned i, unsigned n)
 {
 	unsigned width = column->width;
@@ -223,7 +224,7 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 	return (int64_t)(x + sum_packed(column, 0, i) * column->factor);
 }
 
-/* Narrow steps come several with one load, and are looked at one by one where the number lies among them. */
+/* Searches packed steps, several narrow ones with one load, and one by one where the number is among them. */
 static unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
 {
 	uint64_t x = (uint64_t)column->base, difference = (uint64_t)column->difference, mask = iforest_low_bits(column->width);
@@ -393,7 +394,7 @@ static iforest_int128 add_integers(const struct gathered *gathered)
 	return (iforest_int128)high * ((int64_t)1 << 32) + low;
 }
 
-/* The first of the smallest numbers and the first of the greatest. */
+/* Finds the first of the smallest numbers and the first of the greatest. */
 static void find_integers(const struct gathered *gathered, unsigned *low, unsigned *high)
 {
 	const int64_t *numbers = gathered->numbers;
@@ -434,7 +435,7 @@ static void summarize_reals(const struct gathered *gathered, struct iforest_summ
 	}
 }
 
-void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_type kind)
+void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_type type)
 {
 	struct gathered gathered;
 	unsigned low = 0, high = 0;
@@ -443,7 +444,7 @@ void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, 
 	if (!which)
 		return;
 	gather(&gathered, numbers, which);
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		summary->sum = add_integers(&gathered);
 		find_integers(&gathered, &low, &high);
 	} else {
@@ -453,7 +454,7 @@ void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, 
 	summary->high = entry_of(&gathered, high);
 }
 
-unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type kind, uint8_t *bytes)
+unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type type, uint8_t *bytes)
 {
 	uint8_t *out = bytes;
 
@@ -464,7 +465,7 @@ unsigned iforest_summary_write(const struct iforest_summary *summary, enum ifore
 	}
 	*out++ = (uint8_t)summary->low;
 	*out++ = (uint8_t)summary->high;
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		out = iforest_varint_write(out, iforest_zigzag((int64_t)summary->sum));
 	} else {
 		union iforest_number sum = { .real = summary->real_sum };
@@ -475,7 +476,7 @@ unsigned iforest_summary_write(const struct iforest_summary *summary, enum ifore
 	return (unsigned)(out - bytes);
 }
 
-const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type kind, const uint8_t *bytes,
+const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type type, const uint8_t *bytes,
 				    const uint8_t *end, bool *is_there)
 {
 	uint64_t sum;
@@ -486,11 +487,11 @@ const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum ifores
 	if (*bytes == NO_SUMMARY)
 		return bytes + 1;
 	*is_there = true;
-	if (end - bytes < (kind == IFOREST_INT64 ? 3 : 10) || bytes[0] >= IFOREST_BLOCK_ENTRIES ||
+	if (end - bytes < (type == IFOREST_INT64 ? 3 : 10) || bytes[0] >= IFOREST_BLOCK_ENTRIES ||
 	    bytes[1] >= IFOREST_BLOCK_ENTRIES)
 		return NULL;
 	*summary = (struct iforest_summary){ .low = bytes[0], .high = bytes[1] };
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		bytes = iforest_varint_read(bytes + 2, end, &sum);
 		summary->sum = bytes ? iforest_unzigzag(sum) : 0;
 		return bytes;
@@ -511,16 +512,16 @@ const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end
 }
 
 bool iforest_summary_agrees(const struct iforest_summary *stored, const struct iforest_summary *computed,
-			    enum iforest_value_type kind)
+			    enum iforest_value_type type)
 {
 	uint8_t stored_bytes[IFOREST_MAX_SUMMARY_BYTES], computed_bytes[IFOREST_MAX_SUMMARY_BYTES];
 	struct iforest_summary complete = { .n = 0 };
-	unsigned n_bytes = iforest_summary_write(computed, kind, computed_bytes);
+	unsigned n_bytes = iforest_summary_write(computed, type, computed_bytes);
 
 	if (stored) {
 		complete = *stored;
 		complete.n = computed->n;
 	}
-	return iforest_summary_write(&complete, kind, stored_bytes) == n_bytes &&
+	return iforest_summary_write(&complete, type, stored_bytes) == n_bytes &&
 	       memcmp(stored_bytes, computed_bytes, n_bytes) == 0;
 }

@@ -37,7 +37,7 @@
  * Returns   bytes written. */
 unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t present, unsigned n, int64_t reference);
 
-/* What a column's header says; bytes are foreign, so reading it checks that all of the column lies before `end`. */
+/* A column's header. Its bytes are foreign, so opening it checks that all of the column lies before `end`. */
 struct iforest_column {
 	const uint8_t *packed;
 	const uint8_t *end; /* of the column */
@@ -48,36 +48,37 @@ struct iforest_column {
 	uint8_t is_delta;
 };
 
-/* Requires  end + IFOREST_COLUMN_SLACK bytes may be read.
+/* Opens a packed column.
+ * Requires  end + IFOREST_COLUMN_SLACK bytes may be read.
  * Errors    IFOREST_CORRUPT. */
 enum iforest_status iforest_column_open(struct iforest_column *column, const uint8_t *bytes, const uint8_t *end, unsigned n,
 					int64_t reference);
 
-/* Do the first two bytes of a column say that numbers may be missing? */
+/* True if, by the first two bytes of a column, numbers may be missing. */
 bool iforest_column_has_gaps(const uint8_t *bytes);
 
-/* Number i alone; i < n. Cost: O(1), O(i) where the column is DELTA. */
+/* Returns number i alone; i < n. Cost: O(1), O(i) where the column is DELTA. */
 int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
 
-/* The first of n numbers that is `number` or more, n if there is none, without unpacking them; *found: that one, if there is.
- * Requires  they ascend; else any i <= n.
- * Cost      O(log n), O(n) where the column is DELTA. */
+/* Returns the first of n numbers that is `number` or more, n if there is none, without unpacking them. *found is that number,
+ * if there is one. If the numbers do not ascend, the result is any i <= n.
+ * Cost  O(log n), O(n) where the column is DELTA. */
 unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found);
 
-/* The sum of numbers [from, to), from < to, without unpacking them. False where that cannot be done exactly.
+/* Computes the sum of numbers [from, to), from < to, without unpacking them. Returns false where that is not exact.
  * Cost  O(to - from). */
 bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);
 
-/* Takes the numbers whose bit is set out of a sum, without unpacking them. False, and nothing is taken out, where unpacking them
- * all would be cheaper: they are many, or the column is DELTA.
+/* Subtracts the numbers whose bit is set from a sum, without unpacking them. Returns false, and subtracts nothing, where
+ * unpacking them all would be cheaper: they are many, or the column is DELTA.
  * Cost  O(1) each. */
 bool iforest_column_subtract(const struct iforest_column *column, uint64_t which, iforest_int128 *sum);
 
-/* Bounds of all n numbers, not always tight, without unpacking them. False where the header tells none.
+/* Gives bounds of all n numbers, not always tight, without unpacking them. Returns false where the header has none.
  * Cost  O(1), O(n) where the column is DELTA. */
 bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high);
 
-/* Are all numbers less (greater) than a bound, as the header alone tells? Cost O(1). */
+/* True if, by the header alone, all numbers are less (greater) than a bound. Cost: O(1). */
 static inline bool iforest_column_is_below(const struct iforest_column *column, int64_t bound)
 {
 	iforest_uint128 most = (iforest_uint128)iforest_low_bits(column->width) * column->factor;
@@ -92,44 +93,46 @@ static inline bool iforest_column_is_above(const struct iforest_column *column, 
 	return !column->is_delta && column->base > bound && most <= (uint64_t)INT64_MAX - (uint64_t)column->base;
 }
 
-/* Unpacks all n numbers; missing ones get some value. */
+/* Unpacks all n numbers; missing ones get any value. */
 void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers);
 
 /* ---- Summary of a block's value column: n, sum, and the places of its minimum and maximum ---- */
 
 struct iforest_summary {
 	unsigned n;
-	unsigned low, high; /* entries with the smallest and the greatest number; of several the first. n > 0 */
+	unsigned low, high; /* entries with the smallest and the greatest number; the first of several. n > 0 */
 	iforest_int128 sum; /* IFOREST_INT64 */
 	double real_sum;    /* IFOREST_FLOAT64: of the finite numbers */
 	unsigned n_nan, n_plus_infinity, n_minus_infinity;
 };
 
 /* Summarises the numbers whose bit is set in `which` (doubles as their bits). */
-void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_type kind);
+void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, uint64_t which, enum iforest_value_type type);
 
 #define IFOREST_MAX_SUMMARY_BYTES 12
 
-/* As bytes, in front of a value column of a block:
+/* Writes a summary as bytes; it stands before its column:
  *
  *   u8      entry of the smallest number; 255: there is no summary, and this is its only byte
- *   u8      entry of the greatest
+ *   u8      entry of the greatest number
  *   INT64   varint: zigzag(sum)        FLOAT64   f64: sum
  *
- * There is none without numbers, where an exact sum exceeds 64 bits, and where there are NaNs or infinities.
- * n is not written: the column knows it. Returns bytes written. */
-unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type kind, uint8_t *bytes);
+ * There is none without numbers, where an exact sum exceeds 64 bits, and where there are NaNs or infinities. n is not written:
+ * the column has it.
+ * Returns  bytes written. */
+unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type type, uint8_t *bytes);
 
-/* Reads what iforest_summary_write() wrote, but for n. *is_there is false where there is no summary.
- * Returns the first byte after it, NULL where the bytes before `end` are none. */
-const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type kind, const uint8_t *bytes,
+/* Reads a summary, but for n. *is_there becomes false where there is none.
+ * Returns  the first byte after it, NULL where the bytes before `end` are not valid. */
+const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type type, const uint8_t *bytes,
 				    const uint8_t *end, bool *is_there);
 
-/* Reads the sum of integers alone. Returns NULL also where there is no summary. */
+/* Reads the sum of integers alone.
+ * Returns  the first byte after the summary, NULL also where there is no summary. */
 const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end, int64_t *sum);
 
-/* Is the stored summary (NULL: none) the one that would be written for what was computed from the numbers? */
+/* True if the stored summary (NULL: none) is the one that would be written for the computed one. */
 bool iforest_summary_agrees(const struct iforest_summary *stored, const struct iforest_summary *computed,
-			    enum iforest_value_type kind);
+			    enum iforest_value_type type);
 
 #endif

@@ -34,12 +34,12 @@ bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct if
 	if (n_used + IFOREST_COLUMN_SLACK > writer->page_bytes)
 		return false;
 	for (unsigned v = 0; v < writer->fields->n_values; v++) {
-		enum iforest_value_type kind = (enum iforest_value_type)writer->fields->value_types[v];
+		enum iforest_value_type type = (enum iforest_value_type)writer->fields->value_types[v];
 		uint64_t present = block->present[v] >> from & all;
 		struct iforest_summary summary;
 
-		iforest_summarize(&summary, block->values[v] + from, present, kind);
-		n_packed += iforest_summary_write(&summary, kind, packed + n_packed);
+		iforest_summarize(&summary, block->values[v] + from, present, type);
+		n_packed += iforest_summary_write(&summary, type, packed + n_packed);
 		n_packed += iforest_column_pack(packed + n_packed, block->values[v] + from, present, n, 0);
 	}
 	if (!block->time_is_null)
@@ -101,7 +101,7 @@ enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct if
 
 	leaf->fields = fields;
 	leaf->page = page;
-	leaf->gone = NULL;
+	leaf->excluded = NULL;
 	status = iforest_page_check(page, n_bytes, run_id, 0, number, is_checked, header, what);
 	if (status)
 		return status;
@@ -127,7 +127,7 @@ static inline uint64_t dead_entries(const struct iforest_leaf *leaf, unsigned bl
 {
 	const uint8_t *entry = directory_entry(leaf, block);
 
-	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->gone ? leaf->gone[block].entries : 0)) &
+	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->excluded ? leaf->excluded[block].entries : 0)) &
 	       iforest_low_bits(entry[6]);
 }
 
@@ -151,9 +151,9 @@ bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, uns
 	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
 
 	*n = entry[6];
-	if (leaf->gone && leaf->gone[block].has_sum) {
+	if (leaf->excluded && leaf->excluded[block].has_sum) {
 		*n -= iforest_popcount(dead_entries(leaf, block));
-		*sum = leaf->gone[block].sum;
+		*sum = leaf->excluded[block].sum;
 		return true;
 	}
 	if (dead_entries(leaf, block))
@@ -249,7 +249,7 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	}
 }
 
-/* The next column of the page, which is `column`. */
+/* Opens the next column of the page, which is `column`. */
 static enum iforest_status find_next(struct iforest_block_reader *reader, unsigned column)
 {
 	const struct iforest_node_schema *fields = reader->leaf->fields;
@@ -318,7 +318,8 @@ enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsi
 	return IFOREST_OK;
 }
 
-/* Times and refs of two entries. Then unpacking is cheaper, for packed numbers before i are added up. */
+/* Numbers read from a packed column before it is unpacked: times and refs of two entries. With more, unpacking is cheaper, as
+ * packed differences before i are added up. */
 enum { MOST_PICKED = 4 };
 
 enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number)
@@ -350,7 +351,7 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 	};
 }
 
-/* Of times, for a key that stands before every ref of its time. */
+/* Finds a time, for a key that stands before every ref of its time. */
 static enum iforest_status find_packed(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry)
 {
 	const struct iforest_block *block = &reader->block;
@@ -375,7 +376,7 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 	/* a block that one bound cuts is not unpacked for it */
 	if (!reader->was_sought && key->ref == INT64_MIN && !(reader->unpacked >> IFOREST_TIMES & 1))
 		return find_packed(reader, key, entry);
-	/* positions of windows stand before every ref: then the refs need not be unpacked */
+	/* positions of windows are before every ref, so refs need not be unpacked */
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status && key->ref != INT64_MIN)
 		status = iforest_block_need(reader, IFOREST_REFS);

@@ -29,7 +29,7 @@
 #include "core/page/node.h"
 #include "core/page/page.h"
 
-/* One entry as the builder takes it. Value v is there if bit v of present is set. */
+/* One entry, as a run writer takes it. Bit v of present: it has value v. */
 struct iforest_entry {
 	struct iforest_key key;
 	union iforest_number values[IFOREST_MAX_VALUES];
@@ -48,7 +48,7 @@ struct iforest_block {
 	uint64_t present[IFOREST_MAX_VALUES];
 };
 
-/* ---- writing ---- */
+/* ---- Writing ---- */
 
 #define IFOREST_MAX_BLOCKS (IFOREST_MAX_PAGE_BYTES / 32)
 
@@ -58,7 +58,7 @@ struct iforest_leaf_writer {
 	uint32_t page_bytes;
 	unsigned n_blocks, n_entries;
 	uint32_t n_body;  /* bytes of columns so far */
-	bool refs_ascend; /* those so far do; the last one is: */
+	bool refs_ascend; /* those so far do, and end with last_ref */
 	int64_t last_ref;
 	uint8_t directory[IFOREST_MAX_PAGE_BYTES];
 	uint8_t body[IFOREST_MAX_PAGE_BYTES];
@@ -67,38 +67,39 @@ struct iforest_leaf_writer {
 void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_node_schema *fields,
 			       uint32_t page_bytes);
 
-/* Packs entries [from, to) of the block as a block of its own, if they fit the page.
- * Requires  from < to <= block->n, entries in key order and after all others of the page.
+/* Packs entries [from, to) of the block as one block of the page, if they fit.
+ * Requires  from < to <= block->n; entries in key order and after all others of the page.
  * Returns   true if taken. An empty page takes any block of one entry. */
 bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct iforest_block *block, unsigned from, unsigned to);
 
-/* Writes the page. Requires  page has page_bytes; at least one block.
+/* Writes the page.
+ * Requires  page has page_bytes; at least one block.
  * Returns   its length. */
 uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t *page, uint64_t run_id, uint32_t number);
 
-/* ---- reading ---- */
+/* ---- Reading ---- */
 
-/* Of a block, entries that count as removed although the page does not say so. */
-struct iforest_block_gone {
+/* Entries of a block that count as removed although the page does not say so. */
+struct iforest_block_exclusion {
 	uint64_t entries; /* their bits; all were live */
-	int64_t sum;	  /* with has_sum, of the first value column over the live entries that are left */
-	bool has_sum;	  /* it has integers, none of the block's is missing, and their sum fits */
+	int64_t sum;	  /* if has_sum: sum of the first value column over the entries that remain live */
+	bool has_sum;	  /* that column is of integers, the block lacks none, and their sum fits */
 };
 
-/* A checked leaf page; borrows the bytes. */
+/* A checked leaf page. The bytes belong to the caller. */
 struct iforest_leaf {
 	const struct iforest_node_schema *fields;
 	const uint8_t *page;
-	const struct iforest_block_gone *gone; /* of each block, or NULL; header.n_dead has them in it */
+	const struct iforest_block_exclusion *excluded; /* one per block, or NULL; header.n_dead includes them */
 	struct iforest_page_header header;
 };
 
-/* Checks a page and its directory, unless is_checked. Nothing is gone.
+/* Opens a page: checks it and its directory, unless is_checked. Nothing is excluded.
  * Errors  IFOREST_CORRUPT or IFOREST_FORMAT with *what (page.h). */
 enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_node_schema *fields, const uint8_t *page,
 				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked, const char **what);
 
-/* What the directory says of a block. */
+/* A block's entry in the directory. */
 struct iforest_block_info {
 	struct iforest_key first;
 	unsigned n;
@@ -107,39 +108,39 @@ struct iforest_block_info {
 
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block);
 
-/* What the summary of the first value column says of a block none of whose entries was removed, and none of whose values is
- * missing, or what is known of it without those that are gone; false where any of that is not so. n: entries that count.
+/* Gives number of entries and sum of the first value column of a block, by its summary, or by leaf->excluded. Returns false if
+ * the block has removed entries, missing values or no summary.
  * Requires  an IFOREST_INT64 column. */
 bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum);
 
-/* The same of a block none of whose entries was removed, and its first value column; false where that is not so, where the
- * column has no summary, and where the bytes are wrong. */
+/* Gives number of entries, summary and header of the first value column of a block. Returns false if the block has removed
+ * entries or no summary, or its bytes are wrong. */
 bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, unsigned *n, struct iforest_summary *summary,
 			       struct iforest_column *column);
 
-/* Blocks from one to another, both included as far as they are there, are going to be read: memory begins to be fetched. */
+/* Prefetches memory of blocks from one to another, both included as far as they exist. */
 void iforest_leaf_prefetch(const struct iforest_leaf *leaf, unsigned from, unsigned to);
 
-/* The same of all columns of a block. */
+/* Prefetches all columns of a block. */
 void iforest_leaf_prefetch_block(const struct iforest_leaf *leaf, unsigned block);
 
-/* Bounds of the refs of a block, where the directory tells: not of the last block, and not where refs of the page do not
+/* Gives bounds of the refs of a block from the directory. Returns false for the last block, and where refs of the page do not
  * ascend. */
 bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high);
 
-/* The last block whose first key is at or before the key; 0 if there is none. Cost: log2(blocks). */
+/* Returns the last block whose first key is at or before the key; 0 if there is none. Cost: log2(blocks). */
 unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key);
 
-/* A block being read: columns are unpacked when they are first asked for. */
+/* A block being read: columns are unpacked when first asked for. */
 struct iforest_block_reader {
 	const struct iforest_leaf *leaf;
 	unsigned number;
-	unsigned n_found;    /* columns found so far, in the order of the page */
-	uint32_t unpacked;   /* bit c: column c stands in `block` */
-	unsigned n_picked;   /* numbers taken out of packed columns, by iforest_block_pick() */
-	bool was_sought;     /* in the times where they are packed, by iforest_block_find(): it */
-	unsigned sought;     /* came to this entry, */
-	int64_t sought_time; /* whose time this is */
+	unsigned n_found;    /* columns found so far, in page order */
+	uint32_t unpacked;   /* bit c: column c is in `block` */
+	unsigned n_picked;   /* numbers read from packed columns, by iforest_block_pick() */
+	bool was_sought;     /* iforest_block_find() has searched the packed times */
+	unsigned sought;     /* and found this entry */
+	int64_t sought_time; /* with this time */
 	const uint8_t *next; /* bytes of the first column not found yet */
 	struct iforest_column columns[2 + IFOREST_MAX_VALUES];
 	struct iforest_summary summaries[IFOREST_MAX_VALUES]; /* of all the block's entries, removed or not; without n */
@@ -153,7 +154,7 @@ enum { IFOREST_TIMES = 0, IFOREST_REFS = 1, IFOREST_VALUES = 2 };
 /* Starts on a block: series, n, dead map are set, no column is unpacked. The leaf must stay in place. */
 void iforest_block_start(struct iforest_block_reader *reader, const struct iforest_leaf *leaf, unsigned number);
 
-/* Finds a column: reader->columns[column] is open, for a value column its summary is read.
+/* Finds a column: reader->columns[column] is then open, and a value column's summary is read.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_block_find_column(struct iforest_block_reader *reader, unsigned column);
 
@@ -161,27 +162,28 @@ enum iforest_status iforest_block_find_column(struct iforest_block_reader *reade
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column);
 
-/* Number i of a column. The first few of a block are read where they are packed, then the column is unpacked.
+/* Gives number i of a column. The first few of a block are read from the packed column, then it is unpacked.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number);
 
-/* The first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
+/* Finds the first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
 enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry);
 
-/* Puts the reader on the block of the entry that has the ref; *found is false where none has. Cost: log2(blocks) and
- * log2(entries of a block) numbers of a column.
+/* Finds the entry with a ref, and puts the reader on its block; *found is false if there is none.
  * Requires  the refs of the page ascend (IFOREST_PAGE_REFS_ASCEND).
+ * Cost      log2(blocks), and log2(entries of a block) numbers of a column.
  * Errors    IFOREST_CORRUPT. */
 enum iforest_status iforest_leaf_find_ref(const struct iforest_leaf *leaf, int64_t ref, struct iforest_block_reader *reader,
 					  unsigned *entry, bool *found);
 
-/* Entry i of a block of which times, refs and the values whose bit is set in `values` are unpacked; others are not present. */
+/* Gives entry i of a block of which times, refs and the values whose bit is set in `values` are unpacked; other values are not
+ * present. */
 void iforest_block_entry(const struct iforest_block *block, unsigned i, uint32_t values, struct iforest_entry *entry);
 
-/* ---- removal ---- */
+/* ---- Removal ---- */
 
-/* Sets the dead bit of an entry in a writable copy of a checked leaf page and counts it in its header. After the last one
- * the page is to be sealed again: iforest_page_finish(page, header). */
+/* Sets the dead bit of an entry in a writable copy of a checked leaf page, and counts it in the header. After the last one call
+ * iforest_page_finish(page, header). */
 void iforest_leaf_remove(uint8_t *page, struct iforest_page_header *header, unsigned block, unsigned entry);
 
 #endif

@@ -2,13 +2,13 @@
 
 #include "core/base/bits.h"
 
-/* Value v of entry i; the column has been found. */
+/* Returns value v of entry i; the column has been found. */
 static union iforest_number number_at(const struct iforest_block_reader *reader, unsigned v, unsigned i)
 {
 	return (union iforest_number){ .integer = iforest_column_at(&reader->columns[IFOREST_VALUES + v], i) };
 }
 
-/* A row's value, and with it time and ref, which are read only for rows that matter. */
+/* Loads the value, time and ref of entry i; called only for rows that matter. */
 static enum iforest_status load_row(struct iforest_block_reader *reader, unsigned v, unsigned i, struct iforest_extreme *row)
 {
 	int64_t time, ref;
@@ -25,11 +25,11 @@ static enum iforest_status load_row(struct iforest_block_reader *reader, unsigne
 	return status;
 }
 
-/* Can no number of a column be a better extreme, as its header tells? */
-static inline bool is_beaten(const struct iforest_column *column, enum iforest_value_type kind, int sign,
+/* True if, by the column's header, none of its numbers is a better extreme. */
+static inline bool is_beaten(const struct iforest_column *column, enum iforest_value_type type, int sign,
 			     const struct iforest_extreme *extreme)
 {
-	if (!extreme->is_set || kind != IFOREST_INT64)
+	if (!extreme->is_set || type != IFOREST_INT64)
 		return false;
 	return sign < 0 ? iforest_column_is_above(column, extreme->value.integer)
 			: iforest_column_is_below(column, extreme->value.integer);
@@ -39,15 +39,15 @@ static inline bool is_beaten(const struct iforest_column *column, enum iforest_v
 static inline enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
 						bool value_alone, struct iforest_extreme *extreme)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	union iforest_number value;
 	struct iforest_extreme row;
 	enum iforest_status status = IFOREST_OK;
 
-	if (is_beaten(&reader->columns[IFOREST_VALUES + v], kind, sign, extreme))
+	if (is_beaten(&reader->columns[IFOREST_VALUES + v], type, sign, extreme))
 		return IFOREST_OK;
 	value = number_at(reader, v, i);
-	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
+	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, type) < 0)
 		return IFOREST_OK;
 	row = (struct iforest_extreme){ .value = value, .is_set = true };
 	if (!value_alone)
@@ -55,32 +55,32 @@ static inline enum iforest_status offer_extreme(struct iforest_block_reader *rea
 	if (status)
 		return status;
 	if (sign < 0)
-		iforest_extreme_min(extreme, &row, kind);
+		iforest_extreme_min(extreme, &row, type);
 	else
-		iforest_extreme_max(extreme, &row, kind);
+		iforest_extreme_max(extreme, &row, type);
 	return IFOREST_OK;
 }
 
-/* Can no entry of the block be a better extreme? Of equal values any may be, for an earlier row wins. */
+/* True if no entry of the block can be a better extreme. An equal value may be: an earlier row wins. */
 static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, int sign, const struct iforest_extreme *extreme)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
 
-	if (column->present == 0 || is_beaten(column, kind, sign, extreme))
+	if (column->present == 0 || is_beaten(column, type, sign, extreme))
 		return true;
 	return reader->has_summary[v] && extreme->is_set &&
 	       sign * iforest_number_compare(number_at(reader, v, sign < 0 ? summary->low : summary->high), extreme->value,
-					     kind) <
+					     type) <
 		       0;
 }
 
-/* An extreme over the entries whose bit is set in `which`, where nothing else is wanted of them. */
+/* Finds an extreme over the entries whose bit is set in `which`, and nothing else. */
 static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
 					bool value_alone, struct iforest_extreme *extreme)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	const struct iforest_summary *summary = &reader->summaries[v];
 	unsigned i = sign < 0 ? summary->low : summary->high;
 	struct iforest_summary computed;
@@ -92,7 +92,7 @@ static enum iforest_status fold_extreme(struct iforest_block_reader *reader, uns
 		status = iforest_block_need(reader, IFOREST_VALUES + v);
 		if (status)
 			return status;
-		iforest_summarize(&computed, reader->block.values[v], which, kind);
+		iforest_summarize(&computed, reader->block.values[v], which, type);
 		i = sign < 0 ? computed.low : computed.high;
 	}
 	return offer_extreme(reader, v, i, sign, value_alone, extreme);
@@ -130,8 +130,8 @@ enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reade
 	return IFOREST_OK;
 }
 
-/* Is the extreme of some entries of a block known without a look at them? Where it cannot be better than the one there is, and
- * where the block's own is one of them. */
+/* True if the extreme of some entries is known without reading them: the block's own is one of them, or none is better than the
+ * one so far. */
 static inline bool is_extreme_known(const struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
 				    const struct iforest_extreme *extreme)
 {
@@ -141,7 +141,7 @@ static inline bool is_extreme_known(const struct iforest_block_reader *reader, u
 	       is_beaten(&reader->columns[IFOREST_VALUES + v], IFOREST_INT64, sign, extreme);
 }
 
-/* Is nothing but a sum of integers to be found? */
+/* True if only a sum of integers remains to be computed. */
 static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, uint64_t which,
 			 const struct iforest_request *request, const struct iforest_value_aggregate *into)
 {
@@ -150,7 +150,7 @@ static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, 
 	       (request->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max));
 }
 
-/* The sum of a stretch of entries with few holes, where it can be taken from where they are packed. */
+/* Sums a stretch of entries with few holes from the packed column, if possible. */
 static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which, iforest_int128 *sum)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
@@ -161,7 +161,7 @@ static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, ui
 	       iforest_column_subtract(column, holes, sum);
 }
 
-/* The sum of entries of an unpacked column: of these, or of the block without the others, if those are fewer. */
+/* Sums entries of an unpacked column: adds these, or subtracts the others from the block's sum if those are fewer. */
 static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, unsigned v, uint64_t which)
 {
 	const int64_t *numbers = reader->block.values[v];
@@ -178,12 +178,12 @@ static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, un
 	return iforest_add_wrapping(reader->summaries[v].sum, sum);
 }
 
-/* n, sum, min and max over the entries whose bit is set in `which`, which is not 0. A block that is folded whole, and from
- * which nothing was removed, has them written down. */
+/* Adds n, sum, min and max over the entries whose bit is set in `which`, which is not 0. For a whole block without removed
+ * entries they are in its summary. */
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
 				      const struct iforest_request *request, struct iforest_value_aggregate *into)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	bool value_alone = request->no_rows >> v & 1;
 	const struct iforest_summary *summary = &reader->summaries[v];
 	struct iforest_summary computed;
@@ -200,12 +200,12 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 			if (is_alone)
 				computed.sum = sum_unpacked(reader, v, which);
 			else
-				iforest_summarize(&computed, reader->block.values[v], which, kind);
+				iforest_summarize(&computed, reader->block.values[v], which, type);
 		}
 		summary = &computed;
 	}
 	into->n += iforest_popcount(which);
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		into->sum = iforest_add_wrapping(into->sum, summary->sum);
 	} else {
 		into->real_sum += summary->real_sum;
@@ -220,7 +220,7 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	return status;
 }
 
-/* No summary has squares, so that the numbers are unpacked. */
+/* Adds squares. No summary has them, so the numbers are unpacked. */
 static enum iforest_status fold_squares(struct iforest_block_reader *reader, unsigned v, uint64_t which,
 					struct iforest_squares *into)
 {
@@ -332,13 +332,6 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	return status;
 }
 
-bool iforest_wants_sums_alone(const struct iforest_request *request, const struct iforest_node_schema *fields)
-{
-	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_mins & request->no_maxs & 1 &&
-	       !(request->squares | request->firsts | request->lasts) && !request->times && !request->node_fields &&
-	       !request->filter;
-}
-
 bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate)
 {
 	unsigned n;
@@ -352,12 +345,11 @@ bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, s
 	return true;
 }
 
-/* Of the first value column, which has integers, n, sum and values of extremes: all that is wanted. */
+/* True if n, sum and the values of extremes of the first value column are all that is requested, and it is of integers. */
 static bool wants_first_value_alone(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
 	return request->values == 1 && fields->value_types[0] == IFOREST_INT64 && request->no_rows & 1 &&
-	       !request->extremes_alone && !(request->squares | request->firsts | request->lasts) && !request->times &&
-	       !request->node_fields && !request->filter;
+	       iforest_wants_values_alone(request);
 }
 
 static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_extreme *extreme)
@@ -371,7 +363,8 @@ static inline void offer_value(const struct iforest_column *column, unsigned i, 
 		*extreme = (struct iforest_extreme){ .value.integer = value, .is_set = true };
 }
 
-/* The same as iforest_block_fold(), in a fraction of its instructions; false where it has to be that, and nothing was added. */
+/* iforest_block_fold() for such a request, in a fraction of its instructions. Returns false, and adds nothing, if it does not
+ * apply. */
 static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned block, const struct iforest_request *request,
 				   struct iforest_aggregate *aggregate)
 {
@@ -395,7 +388,7 @@ static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned blo
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	bool is_sum = iforest_wants_sums_alone(request, leaf->fields),
+	bool is_sum = iforest_summaries_suffice(request, leaf->fields),
 	     is_short = wants_first_value_alone(request, leaf->fields);
 	struct iforest_block_reader reader;
 	enum iforest_status status = IFOREST_OK;
@@ -434,9 +427,9 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 	return status;
 }
 
-/* ---- Subtraction of the few entries that do not count from a leaf page's node ---- */
+/* ---- Subtraction of excluded entries from a leaf page's node ---- */
 
-enum { FEW_GONE = 8 }; /* of a block; where more do not count, the others are sooner folded */
+enum { FEW_EXCLUDED = 8 }; /* of a block; with more, folding the others is faster */
 
 bool iforest_can_subtract(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
@@ -448,7 +441,7 @@ bool iforest_can_subtract(const struct iforest_request *request, const struct if
 	return can;
 }
 
-/* May the entry be the one that an extreme stands in? */
+/* Clears *done if the entry may be the row of an extreme. */
 static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64_t number, unsigned i, bool is_wanted,
 				      const struct iforest_extreme *extreme, bool *done)
 {
@@ -462,17 +455,17 @@ static enum iforest_status is_extreme(struct iforest_block_reader *reader, int64
 	return status;
 }
 
-/* Takes entries out of a column of the node. *done becomes false where one of them is an extreme. */
-static enum iforest_status subtract_value(struct iforest_block_reader *reader, unsigned v, uint64_t gone,
+/* Subtracts entries from one column of the node. *done becomes false if one of them is an extreme. */
+static enum iforest_status subtract_value(struct iforest_block_reader *reader, unsigned v, uint64_t excluded,
 					  const struct iforest_request *request, struct iforest_value_aggregate *rest,
 					  bool *done)
 {
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 
 	if (!status)
-		gone &= reader->columns[IFOREST_VALUES + v].present;
-	for (; gone && !status && *done; gone &= gone - 1) {
-		unsigned i = iforest_trailing_zeros(gone);
+		excluded &= reader->columns[IFOREST_VALUES + v].present;
+	for (; excluded && !status && *done; excluded &= excluded - 1) {
+		unsigned i = iforest_trailing_zeros(excluded);
 		int64_t number = iforest_column_at(&reader->columns[IFOREST_VALUES + v], i);
 
 		rest->n--;
@@ -484,20 +477,20 @@ static enum iforest_status subtract_value(struct iforest_block_reader *reader, u
 	return status;
 }
 
-/* Takes the entries of the reader's block whose bit is set out of the node. */
-static enum iforest_status exclude(struct iforest_block_reader *reader, uint64_t gone, const struct iforest_request *request,
-				   struct iforest_aggregate *rest, bool *done)
+/* Subtracts the entries of the reader's block whose bit is set from the node. */
+static enum iforest_status exclude(struct iforest_block_reader *reader, uint64_t excluded,
+				   const struct iforest_request *request, struct iforest_aggregate *rest, bool *done)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	rest->n_rows -= iforest_popcount(gone);
-	for (unsigned v = 0; v < reader->leaf->fields->n_values && gone && !status && *done; v++)
+	rest->n_rows -= iforest_popcount(excluded);
+	for (unsigned v = 0; v < reader->leaf->fields->n_values && excluded && !status && *done; v++)
 		if (request->values >> v & 1)
-			status = subtract_value(reader, v, gone, request, &rest->values[v], done);
+			status = subtract_value(reader, v, excluded, request, &rest->values[v], done);
 	return status;
 }
 
-/* By the refs of those that do not count. */
+/* Subtracts entries by their refs. */
 static enum iforest_status subtract_refs(const struct iforest_leaf *leaf, const int64_t *refs, unsigned n_refs,
 					 struct iforest_block_reader *reader, const struct iforest_request *request,
 					 struct iforest_aggregate *rest, bool *done)
@@ -515,7 +508,7 @@ static enum iforest_status subtract_refs(const struct iforest_leaf *leaf, const 
 	return status;
 }
 
-/* By asking about all of them. */
+/* Subtracts entries by asking the filter about all of them. */
 static enum iforest_status subtract_others(const struct iforest_leaf *leaf, struct iforest_block_reader *reader,
 					   const struct iforest_request *request, struct iforest_aggregate *rest, bool *done)
 {
@@ -528,7 +521,7 @@ static enum iforest_status subtract_others(const struct iforest_leaf *leaf, stru
 		live = kept = iforest_low_bits(reader->block.n) & ~reader->block.dead;
 		if (live)
 			status = request->filter->of_entries(request->filter->context, reader, &kept);
-		*done = iforest_popcount(live & ~kept) <= FEW_GONE;
+		*done = iforest_popcount(live & ~kept) <= FEW_EXCLUDED;
 		if (!status && *done)
 			status = exclude(reader, live & ~kept, request, rest, done);
 	}
@@ -546,7 +539,7 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	unsigned n_refs;
 	enum iforest_status status;
 
-	/* removed entries stay removed: as many of them are the same ones */
+	/* removed entries stay removed, so equal numbers mean the same ones */
 	*done = iforest_can_subtract(request, fields) && iforest_node_dead(node) == leaf->header.n_dead;
 	if (!*done)
 		return IFOREST_OK;
@@ -555,8 +548,8 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 			  &(struct iforest_node_parts){
 				  .values = request->values, .no_mins = request->no_mins, .no_maxs = request->no_maxs },
 			  &rest);
-	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->refs_gone &&
-	    filter->refs_gone(filter->context, node, refs, &n_refs))
+	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->list_excluded &&
+	    filter->list_excluded(filter->context, node, refs, &n_refs))
 		status = subtract_refs(leaf, refs, n_refs, reader, request, &rest, done);
 	else
 		status = subtract_others(leaf, reader, request, &rest, done);
@@ -565,9 +558,10 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	return status;
 }
 
-/* ---- Counts and sums alone, which can be subtracted ---- */
+/* ---- Counts and sums alone ---- */
 
-/* The sum of a stretch of entries, removed ones included: of these, or of all without the others, if those are fewer. */
+/* Sums a stretch of entries, removed ones included: adds these, or subtracts the others from the block's sum if those are
+ * fewer. */
 static bool sum_of_stretch(const struct iforest_block_reader *reader, unsigned from, unsigned to, iforest_int128 *sum)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES];
@@ -614,7 +608,7 @@ enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, 
 	return status;
 }
 
-/* By what the directory and the summary say, where they do. */
+/* Adds a block by its directory entry and summary where possible. */
 static enum iforest_status add_block(const struct iforest_leaf *leaf, unsigned b, bool of_value, struct iforest_sums *sums)
 {
 	struct iforest_block_reader reader;
@@ -655,7 +649,7 @@ enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, cons
 
 /* ---- A leaf page split at a key ---- */
 
-/* Sides on which wanted extremes stand. */
+/* Sides of the cut that have requested extremes. */
 enum { BEFORE = 1, AFTER = 2 };
 
 static unsigned side_of(const struct iforest_extreme *extreme, const struct iforest_key *key)
@@ -665,8 +659,8 @@ static unsigned side_of(const struct iforest_extreme *extreme, const struct ifor
 	return iforest_key_compare(&at, key) < 0 ? BEFORE : AFTER;
 }
 
-/* An extreme is the earliest of its value, so that none before it is as good; and those after it are folded if it stands
- * before. */
+/* Returns the sides that have the node's requested extremes. An extreme is the earliest of its value: if it is after the cut,
+ * no row before the cut is as good. */
 static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_key *key,
 				  const struct iforest_request *request)
 {
@@ -687,11 +681,11 @@ static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_node
 	return sides;
 }
 
-/* The sides of a cut in block `block` that have to be folded: one, or both where the node is of no use. */
+/* Returns the sides of a cut in block `block` to fold: one, or both where the node is of no use. */
 static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
 			      unsigned block, const struct iforest_request *request)
 {
-	/* removed entries stay removed: as many of them are the same ones */
+	/* removed entries stay removed, so equal numbers mean the same ones */
 	bool can_subtract = iforest_can_subtract(request, leaf->fields) && iforest_node_dead(node) == leaf->header.n_dead;
 	unsigned taken = can_subtract ? sides_of_extremes(node, leaf->fields, key, request) : BEFORE | AFTER;
 
@@ -702,7 +696,7 @@ static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *no
 	return block < leaf->header.n_items / 2 ? BEFORE : AFTER;
 }
 
-/* Finds where the key belongs, which is in the block or after it. */
+/* Finds the position of the key, in the block or after it. */
 static enum iforest_status find_cut(const struct iforest_leaf *leaf, const struct iforest_key *key, unsigned block,
 				    struct iforest_block_reader *reader, struct iforest_leaf_cut *cut)
 {
@@ -741,7 +735,7 @@ static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct ifo
 	return iforest_leaf_fold_blocks(leaf, from, to, request, aggregate);
 }
 
-/* rest = the node without that side; it is empty before. Its extremes are the node's. */
+/* rest = the node without a side; it is empty before. Its extremes are the node's. */
 static void subtract_side(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_request *request,
 			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
 {
@@ -766,7 +760,7 @@ bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, 
 	       !request->firsts && !request->lasts && !request->times && !request->node_fields && !request->extremes_alone;
 }
 
-/* What is better than these is looked for, no others. */
+/* Starts a side with the extremes so far, so that only better ones are sought. */
 static void seed_extremes(const struct iforest_aggregate *from, unsigned n_values, struct iforest_aggregate *side)
 {
 	for (unsigned v = 0; v < n_values; v++) {

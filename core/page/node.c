@@ -90,7 +90,7 @@ unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uin
 	return (unsigned)(out - bytes);
 }
 
-/* Takes one (code, column) pair of the list. */
+/* Parses one (code, column) pair of the list. */
 static enum iforest_status parse_field(struct iforest_node_schema *fields, unsigned code, uint8_t column)
 {
 	switch (code) {
@@ -138,7 +138,7 @@ enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields
 		if (status)
 			return status;
 	}
-	/* the order of fields is fixed, so a sound list is the one that we would write */
+	/* the order of fields is fixed, so a valid list is the one that we would write */
 	if (iforest_node_schema_finish(&parsed) || iforest_node_schema_write(&parsed, again) != 1 + 2 * n_fields ||
 	    memcmp(again, bytes, 1 + 2 * n_fields) != 0)
 		return IFOREST_CORRUPT;
@@ -165,10 +165,10 @@ static struct iforest_extreme read_row(const uint8_t *bytes, bool time_is_null)
 					 .is_set = true };
 }
 
-static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *value, unsigned kind)
+static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *value, unsigned type)
 {
 	iforest_store64(bytes, value->n);
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		iforest_store64(bytes + 8, (uint64_t)value->sum);
 		iforest_store64(bytes + 16, (uint64_t)((iforest_uint128)value->sum >> 64));
 	} else {
@@ -180,8 +180,8 @@ static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *va
 		iforest_store64(bytes + 24, value->n_plus_infinity);
 		iforest_store64(bytes + 32, value->n_minus_infinity);
 	}
-	write_row(bytes + iforest_node_rows_offset(kind), &value->min);
-	write_row(bytes + iforest_node_rows_offset(kind) + 24, &value->max);
+	write_row(bytes + iforest_node_rows_offset(type), &value->min);
+	write_row(bytes + iforest_node_rows_offset(type) + 24, &value->max);
 }
 
 static void write_squares(uint8_t *bytes, const struct iforest_squares *squares)
@@ -199,36 +199,36 @@ static void fold_squares(struct iforest_squares *into, const uint8_t *bytes)
 	iforest_squares_combine(into, &read);
 }
 
-/* The extreme on the side of sign. */
-static inline struct iforest_extreme read_extreme(const uint8_t *bytes, unsigned kind, unsigned null_bits, int sign)
+/* Reads a value field's min (sign -1) or max (1). */
+static inline struct iforest_extreme read_extreme(const uint8_t *bytes, unsigned type, unsigned null_bits, int sign)
 {
 	if (iforest_load64(bytes) == 0)
 		return (struct iforest_extreme){ .is_set = false };
-	return sign < 0 ? read_row(bytes + iforest_node_rows_offset(kind), null_bits & 1)
-			: read_row(bytes + iforest_node_rows_offset(kind) + 24, null_bits >> 1 & 1);
+	return sign < 0 ? read_row(bytes + iforest_node_rows_offset(type), null_bits & 1)
+			: read_row(bytes + iforest_node_rows_offset(type) + 24, null_bits >> 1 & 1);
 }
 
 /* Offers an extreme of a node, which is read as far as it takes to see that it loses. */
 static inline void fold_extreme(struct iforest_value_aggregate *into, const uint8_t *bytes, bool time_is_null, int sign,
-				enum iforest_value_type kind)
+				enum iforest_value_type type)
 {
 	union iforest_number value = { .integer = iforest_load_int64(bytes) };
 	struct iforest_extreme row, *extreme = sign < 0 ? &into->min : &into->max;
 
-	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, kind) < 0)
+	if (extreme->is_set && sign * iforest_number_compare(value, extreme->value, type) < 0)
 		return;
 	row = read_row(bytes, time_is_null);
 	if (sign < 0)
-		iforest_extreme_min(extreme, &row, kind);
+		iforest_extreme_min(extreme, &row, type);
 	else
-		iforest_extreme_max(extreme, &row, kind);
+		iforest_extreme_max(extreme, &row, type);
 }
 
-/* All but the extremes and squares. */
-static inline void fold_sums(struct iforest_value_aggregate *into, const uint8_t *bytes, unsigned kind)
+/* Adds all but the extremes and squares. */
+static inline void fold_sums(struct iforest_value_aggregate *into, const uint8_t *bytes, unsigned type)
 {
 	into->n += iforest_load64(bytes);
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		iforest_uint128 sum = (iforest_uint128)iforest_load64(bytes + 16) << 64 | iforest_load64(bytes + 8);
 
 		into->sum = iforest_add_wrapping(into->sum, (iforest_int128)sum);
@@ -311,17 +311,17 @@ void iforest_node_read(struct iforest_node *node, const struct iforest_node_sche
 static inline void fold_value(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned v,
 			      const struct iforest_node_parts *parts, struct iforest_value_aggregate *into)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)fields->value_types[v];
-	const uint8_t *value = bytes + fields->value_offset[v], *rows = value + iforest_node_rows_offset(kind);
+	enum iforest_value_type type = (enum iforest_value_type)fields->value_types[v];
+	const uint8_t *value = bytes + fields->value_offset[v], *rows = value + iforest_node_rows_offset(type);
 	unsigned null_bits = null_bits_of(bytes, v);
 
 	if (iforest_load64(value) == 0)
 		return;
-	fold_sums(into, value, kind);
+	fold_sums(into, value, type);
 	if (!(parts->no_mins >> v & 1))
-		fold_extreme(into, rows, null_bits & 1, -1, kind);
+		fold_extreme(into, rows, null_bits & 1, -1, type);
 	if (!(parts->no_maxs >> v & 1))
-		fold_extreme(into, rows + 24, null_bits >> 1 & 1, 1, kind);
+		fold_extreme(into, rows + 24, null_bits >> 1 & 1, 1, type);
 }
 
 void iforest_node_fold(const uint8_t *bytes, const struct iforest_node_schema *fields, const struct iforest_node_parts *parts,

@@ -1,7 +1,7 @@
 /* page/node.h -- Node page format: the schema of nodes, chosen per index, and the aggregates they hold.
  *
- * The list is chosen when an index is made, is written in its manifest and decides the size of a node and so the
- * fan-out B. A node is the fields of the list one after the other, without gaps:
+ * The schema is a list of fields. It is chosen when an index is made, is written in the manifest, and decides the size of a
+ * node and so the fan-out B. A node is the fields of the list one after the other, without gaps:
  *
  *   code  field         bytes  holds
  *   1     RANGE         36     first series u32, last series u32, first time i64, first ref i64, last time i64, NULL bits u32
@@ -16,8 +16,8 @@
  *   10                           v is the duration in millions of it
  *   6     BLOCKS        8      lowest and highest heap block of the refs, 2 x u32; the block is ref >> 16
  *
- * One of 5, 7, 8, 9, 10 at most (enum iforest_end_rule).
- * NULL bits: 0 first time, 1 last time, 2 + 2v time of v's min, 3 + 2v time of v's max.
+ * One of 5, 7, 8, 9, 10 at most (enum iforest_end_rule). NULL bits: 0 first time, 1 last time, 2 + 2v time of v's min, 3 + 2v
+ * time of v's max.
  */
 #ifndef IFOREST_PAGE_NODE_H
 #define IFOREST_PAGE_NODE_H
@@ -51,7 +51,7 @@ struct iforest_node_schema {
 	uint8_t n_values;
 	uint8_t value_types[IFOREST_MAX_VALUES]; /* enum iforest_value_type of each value column */
 	uint8_t squares;			 /* bit v: the sum of squares of value column v (INT64) is kept */
-	/* value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
+	/* the value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
 	uint8_t duration_value;
 	uint8_t end_rule; /* enum iforest_end_rule: how that column tells the end */
 	bool has_blocks;
@@ -63,17 +63,18 @@ struct iforest_node_schema {
 	uint16_t latest_end_offset, blocks_offset;   /* 0: not kept */
 };
 
-/* Derives sizes and offsets from n_values, kinds, squares, duration_value, end_rule and has_blocks.
- * Errors  IFOREST_ARGUMENT: too many values, an unknown kind or rule, a duration or squares of what is no INT64 value
- *         column. */
+/* Derives sizes and offsets from the other members.
+ * Errors  IFOREST_ARGUMENT: too many values, an unknown type or rule, or a duration or squares of a column that is not INT64.
+ */
 enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *fields);
 
-/* Nodes that fit a node page of page_bytes: the fan-out B. An index needs 2 at least (manifest.h), which 1 KiB has for four
- * value columns whatever is kept of them, and 2 KiB for all. */
+/* Returns the nodes that fit a node page of page_bytes: the fan-out B. An index needs at least 2 (manifest.h): 1 KiB is enough
+ * for four value columns whatever is kept of them, 2 KiB for all. */
 unsigned iforest_fanout(const struct iforest_node_schema *fields, uint32_t page_bytes);
 
-/* The list as bytes: a count, then (code, value column) pairs, the column IFOREST_NO_VALUE where there is none.
- * Returns  bytes written (at most 1 + 2 * IFOREST_MAX_FIELDS), or read.
+/* Write and parse the list as bytes: a count, then (code, value column) pairs; the column is IFOREST_NO_VALUE where there is
+ * none.
+ * Returns  bytes written, at most 1 + 2 * IFOREST_MAX_FIELDS.
  * Errors   of parse: IFOREST_CORRUPT cut short or contradictory; IFOREST_FORMAT unknown field. */
 unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uint8_t *bytes);
 enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields, const uint8_t *bytes, uint32_t n_bytes,
@@ -83,14 +84,14 @@ enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields
 
 struct iforest_node {
 	struct iforest_key first;	    /* of the child's first entry, removed or not */
-	struct iforest_key last;	    /* of its last entry; last.ref is not kept and is INT64_MAX */
+	struct iforest_key last;	    /* of its last entry; its ref is not kept, and INT64_MAX */
 	struct iforest_aggregate aggregate; /* of live entries; first and last times and rows are not kept */
 };
 
 void iforest_node_write(const struct iforest_node *node, const struct iforest_node_schema *fields, uint8_t *bytes);
 void iforest_node_read(struct iforest_node *node, const struct iforest_node_schema *fields, const uint8_t *bytes);
 
-/* Parts of a node read in place, without the rest: its bytes are in node.h. */
+/* Parts of a node, read in place. */
 enum {
 	IFOREST_NODE_LAST_SERIES = 4,
 	IFOREST_NODE_FIRST_TIME = 8,
@@ -132,13 +133,13 @@ static inline uint64_t iforest_node_dead(const uint8_t *bytes)
 
 uint64_t iforest_node_value_rows(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value);
 
-/* Bytes from the start of a value's field to its min row, of 24 bytes; the max row follows. */
-static inline unsigned iforest_node_rows_offset(unsigned kind)
+/* Returns the offset of the min row in a value's field, of 24 bytes; the max row follows. */
+static inline unsigned iforest_node_rows_offset(unsigned type)
 {
-	return kind == IFOREST_INT64 ? 24 : 40;
+	return type == IFOREST_INT64 ? 24 : 40;
 }
 
-/* The value alone of iforest_node_extreme(); any, where the node has no value. */
+/* Returns the value alone of iforest_node_extreme(); undefined if the node has no value. */
 static inline union iforest_number iforest_node_extreme_value(const uint8_t *bytes, const struct iforest_node_schema *fields,
 							      unsigned value, int sign)
 {
@@ -147,19 +148,18 @@ static inline union iforest_number iforest_node_extreme_value(const uint8_t *byt
 	return (union iforest_number){ .integer = iforest_load_int64(rows + (sign < 0 ? 0 : 24)) };
 }
 
-/* The row of the smallest (sign -1) or the greatest value (1); not set where the node has no such value. */
+/* Returns the row of the smallest (sign -1) or the greatest value (1); not set if the node has no value. */
 struct iforest_extreme iforest_node_extreme(const uint8_t *bytes, const struct iforest_node_schema *fields, unsigned value,
 					    int sign);
 
-/* Where the fields have it; INT64_MIN where nothing live has a time. */
+/* Returns the latest end, which the schema must have; INT64_MIN if no live entry has a time. */
 int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_node_schema *fields);
 
-/* Lowest and highest heap block, where the fields have them. */
+/* Gives the lowest and highest heap block, which the schema must have. */
 void iforest_node_blocks(const uint8_t *bytes, const struct iforest_node_schema *fields, uint32_t *lowest, uint32_t *highest);
 
-/* What of a node is added up: n, sums and extremes of the value columns whose bit is set in `values`, but for the mins of
- * no_mins and the maxs of no_maxs; the sums of squares of those in `squares` that keep it; and with node_fields the latest end
- * and the heap blocks. */
+/* The parts of a node to add: n, sums and extremes of the value columns in `values`, without the mins of no_mins and the maxs
+ * of no_maxs; the sums of squares of those in `squares` that keep it; with node_fields the latest end and the heap blocks. */
 struct iforest_node_parts {
 	uint32_t values, no_mins, no_maxs, squares;
 	bool node_fields;
@@ -169,10 +169,10 @@ struct iforest_node_parts {
 void iforest_node_fold(const uint8_t *bytes, const struct iforest_node_schema *fields, const struct iforest_node_parts *parts,
 		       struct iforest_aggregate *aggregate);
 
-/* into = into + from, as siblings in key order: the parent of a row of nodes. */
+/* into = into + from, siblings in key order: computes the parent of siblings one by one. */
 void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_node_schema *fields);
 
-/* Bytes of node i of a checked node page. */
+/* Returns the bytes of node i of a checked node page. */
 static inline const uint8_t *iforest_node_at(const uint8_t *page, const struct iforest_node_schema *fields, unsigned i)
 {
 	return page + IFOREST_PAGE_HEADER + i * fields->node_bytes;

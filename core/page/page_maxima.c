@@ -22,8 +22,8 @@ static int64_t latest_end_of(const struct iforest_block *block, unsigned v)
 	return latest;
 }
 
-/* Of block b; the page's last time is that of its last block. */
-static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, struct iforest_page_maxima *room)
+/* Computes the maximum of block b, and the page's last time so far. */
+static bool make_block_maximum(const struct iforest_leaf *leaf, unsigned v, unsigned b, struct iforest_page_maxima *room)
 {
 	struct iforest_block_reader reader;
 	const struct iforest_block *block = &reader.block;
@@ -35,25 +35,25 @@ static bool make_peak(const struct iforest_leaf *leaf, unsigned v, unsigned b, s
 		return false;
 	i = reader.summaries[v].high;
 	room->last_time = block->times[block->n - 1];
-	room->blocks[b] = (struct iforest_peak){ .first_time = block->times[0],
-						 .value = block->values[v][i],
-						 .time = block->times[i],
-						 .ref = iforest_column_at(&reader.columns[IFOREST_REFS], i),
-						 .latest_end = latest_end_of(block, v) };
+	room->blocks[b] = (struct iforest_block_maximum){ .first_time = block->times[0],
+							  .value = block->values[v][i],
+							  .time = block->times[i],
+							  .ref = iforest_column_at(&reader.columns[IFOREST_REFS], i),
+							  .latest_end = latest_end_of(block, v) };
 	return true;
 }
 
 static bool make_maxima(const struct iforest_leaf *leaf, struct iforest_page_maxima *room)
 {
 	unsigned v = iforest_page_maxima_value(leaf->fields), n = leaf->header.n_items;
-	bool made = v != IFOREST_NO_VALUE && n <= IFOREST_MOST_PEAKS && leaf->header.n_dead == 0;
+	bool made = v != IFOREST_NO_VALUE && n <= IFOREST_MAX_BLOCK_MAXIMA && leaf->header.n_dead == 0;
 
 	for (unsigned b = 0; b < n && made; b++) {
 		struct iforest_key first = iforest_leaf_block(leaf, b).first;
 
 		if (b == 0)
 			room->series = (uint32_t)first.series;
-		made = first.series == room->series && make_peak(leaf, v, b, room);
+		made = first.series == room->series && make_block_maximum(leaf, v, b, room);
 	}
 	room->n = (uint8_t)n;
 	return made;
@@ -63,7 +63,7 @@ static bool make_node_maxima(const uint8_t *page, const struct iforest_page_head
 			     const struct iforest_node_schema *fields, struct iforest_page_maxima *room)
 {
 	unsigned v = iforest_page_maxima_value(fields), n = header->n_items;
-	bool made = v != IFOREST_NO_VALUE && n > 0 && n <= IFOREST_MOST_NODE_PEAKS;
+	bool made = v != IFOREST_NO_VALUE && n > 0 && n <= IFOREST_MAX_NODE_MAXIMA;
 
 	for (unsigned k = 0; k < n && made; k++) {
 		const uint8_t *node = iforest_node_at(page, fields, k);
@@ -82,7 +82,7 @@ static bool make_node_maxima(const uint8_t *page, const struct iforest_page_head
 	return made;
 }
 
-/* Is it for the caller to make them? */
+/* True if the caller is to compute the maxima. */
 static bool begin(struct iforest_page_maxima *room, uint8_t state)
 {
 	uint8_t unknown = UNKNOWN;

@@ -2,104 +2,106 @@
 
 #include <math.h>
 
-static void open_interval(struct iforest_value_predicate *match, unsigned v, enum iforest_value_type kind)
+static void open_interval(struct iforest_value_predicate *predicate, unsigned v, enum iforest_value_type type)
 {
-	if (match->values >> v & 1)
+	if (predicate->values >> v & 1)
 		return;
-	match->values |= 1u << v;
-	if (kind == IFOREST_INT64) {
-		match->low[v].integer = INT64_MIN;
-		match->high[v].integer = INT64_MAX;
+	predicate->values |= 1u << v;
+	if (type == IFOREST_INT64) {
+		predicate->low[v].integer = INT64_MIN;
+		predicate->high[v].integer = INT64_MAX;
 	} else {
-		match->low[v].real = -INFINITY;
-		match->high[v].real = NAN;
+		predicate->low[v].real = -INFINITY;
+		predicate->high[v].real = NAN;
 	}
 }
 
-void iforest_value_predicate_at_least(struct iforest_value_predicate *match, unsigned v, union iforest_number low,
-				      enum iforest_value_type kind)
+void iforest_value_predicate_at_least(struct iforest_value_predicate *predicate, unsigned v, union iforest_number low,
+				      enum iforest_value_type type)
 {
-	open_interval(match, v, kind);
-	if (iforest_number_compare(low, match->low[v], kind) > 0)
-		match->low[v] = low;
+	open_interval(predicate, v, type);
+	if (iforest_number_compare(low, predicate->low[v], type) > 0)
+		predicate->low[v] = low;
 }
 
-void iforest_value_predicate_at_most(struct iforest_value_predicate *match, unsigned v, union iforest_number high,
-				     enum iforest_value_type kind)
+void iforest_value_predicate_at_most(struct iforest_value_predicate *predicate, unsigned v, union iforest_number high,
+				     enum iforest_value_type type)
 {
-	open_interval(match, v, kind);
-	if (iforest_number_compare(high, match->high[v], kind) < 0)
-		match->high[v] = high;
+	open_interval(predicate, v, type);
+	if (iforest_number_compare(high, predicate->high[v], type) < 0)
+		predicate->high[v] = high;
 }
 
-/* Has [low, high] a number of the interval? */
-static bool meets(const struct iforest_value_predicate *match, unsigned v, union iforest_number low, union iforest_number high,
-		  enum iforest_value_type kind)
+/* True if [low, high] meets the interval of value v. */
+static bool meets(const struct iforest_value_predicate *predicate, unsigned v, union iforest_number low,
+		  union iforest_number high, enum iforest_value_type type)
 {
-	return iforest_number_compare(high, match->low[v], kind) >= 0 && iforest_number_compare(low, match->high[v], kind) <= 0;
+	return iforest_number_compare(high, predicate->low[v], type) >= 0 &&
+	       iforest_number_compare(low, predicate->high[v], type) <= 0;
 }
 
-/* A start in the window is an end there too; at an end that is the bound itself it matters which of the two it is. */
-static bool node_reaches(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields,
+/* True if the node may reach `reach`. A start in the window is an end there too, so an end equal to `reach` needs a look at the
+ * starts. */
+static bool node_reaches(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
 			 const uint8_t *node)
 {
 	struct iforest_key first, last;
 	int64_t latest_end = iforest_node_latest_end(node, fields);
 
-	if (latest_end != match->reach)
-		return latest_end > match->reach;
+	if (latest_end != predicate->reach)
+		return latest_end > predicate->reach;
 	first = iforest_node_first(node);
 	last = iforest_node_last(node);
-	return last.time_is_null || first.series != last.series || last.time >= match->reach;
+	return last.time_is_null || first.series != last.series || last.time >= predicate->reach;
 }
 
-bool iforest_value_predicate_node(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields,
+bool iforest_value_predicate_node(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
 				  const uint8_t *node)
 {
 	uint64_t n_rows = iforest_node_rows(node);
 
-	if (n_rows == 0 || (match->has_reach && !node_reaches(match, fields, node)))
+	if (n_rows == 0 || (predicate->has_reach && !node_reaches(predicate, fields, node)))
 		return false;
-	for (unsigned v = 0; (match->values | match->nulls) >> v; v++) {
+	for (unsigned v = 0; (predicate->values | predicate->nulls) >> v; v++) {
 		struct iforest_extreme low, high;
 
-		if (match->nulls >> v & 1 && iforest_node_value_rows(node, fields, v) == n_rows)
+		if (predicate->nulls >> v & 1 && iforest_node_value_rows(node, fields, v) == n_rows)
 			return false;
-		if (!(match->values >> v & 1))
+		if (!(predicate->values >> v & 1))
 			continue;
 		low = iforest_node_extreme(node, fields, v, -1);
 		high = iforest_node_extreme(node, fields, v, 1);
-		if (!low.is_set || !meets(match, v, low.value, high.value, (enum iforest_value_type)fields->value_types[v]))
+		if (!low.is_set || !meets(predicate, v, low.value, high.value, (enum iforest_value_type)fields->value_types[v]))
 			return false;
 	}
 	return true;
 }
 
-/* What the summary alone says; true where there is none. The column has been found. */
-static bool block_meets(const struct iforest_value_predicate *match, const struct iforest_block_reader *reader, unsigned v,
-			enum iforest_value_type kind)
+/* True if, by its summary, the block may meet the interval; true without a summary. The column has been found. */
+static bool block_meets(const struct iforest_value_predicate *predicate, const struct iforest_block_reader *reader, unsigned v,
+			enum iforest_value_type type)
 {
 	const struct iforest_summary *summary = &reader->summaries[v];
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
 
 	return !reader->has_summary[v] ||
-	       meets(match, v, (union iforest_number){ .integer = iforest_column_at(column, summary->low) },
-		     (union iforest_number){ .integer = iforest_column_at(column, summary->high) }, kind);
+	       meets(predicate, v, (union iforest_number){ .integer = iforest_column_at(column, summary->low) },
+		     (union iforest_number){ .integer = iforest_column_at(column, summary->high) }, type);
 }
 
-static enum iforest_status match_value(const struct iforest_value_predicate *match, struct iforest_block_reader *reader,
-				       unsigned v, uint64_t *live)
+static enum iforest_status keep_value(const struct iforest_value_predicate *predicate, struct iforest_block_reader *reader,
+				      unsigned v, uint64_t *live)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[v];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[v];
 	enum iforest_status status = iforest_block_find_column(reader, IFOREST_VALUES + v);
 	uint64_t present = status ? 0 : reader->columns[IFOREST_VALUES + v].present;
 
-	if (match->nulls >> v & 1)
+	if (predicate->nulls >> v & 1)
 		*live &= ~present;
-	if (status || !(match->values >> v & 1))
+	if (status || !(predicate->values >> v & 1))
 		return status;
 	*live &= present;
-	if (!*live || !block_meets(match, reader, v, kind)) {
+	if (!*live || !block_meets(predicate, reader, v, type)) {
 		*live = 0;
 		return IFOREST_OK;
 	}
@@ -108,27 +110,27 @@ static enum iforest_status match_value(const struct iforest_value_predicate *mat
 		unsigned i = iforest_trailing_zeros(left);
 		union iforest_number number = { .integer = reader->block.values[v][i] };
 
-		if (!meets(match, v, number, number, kind))
+		if (!meets(predicate, v, number, number, type))
 			*live &= ~(UINT64_C(1) << i);
 	}
 	return status;
 }
 
-/* May a span of the block reach that far, as the headers of its columns tell? They are found. */
-static bool block_reaches(const struct iforest_value_predicate *match, const struct iforest_block_reader *reader)
+/* True if, by the headers of its columns, a span of the block may reach `reach`. The columns have been found. */
+static bool block_reaches(const struct iforest_value_predicate *predicate, const struct iforest_block_reader *reader)
 {
 	const struct iforest_node_schema *fields = reader->leaf->fields;
 	unsigned n = reader->block.n;
 	int64_t first, last, shortest, longest;
 
-	if (!iforest_column_bounds(&reader->columns[IFOREST_TIMES], n, &first, &last) || last >= match->reach ||
+	if (!iforest_column_bounds(&reader->columns[IFOREST_TIMES], n, &first, &last) || last >= predicate->reach ||
 	    !iforest_column_bounds(&reader->columns[IFOREST_VALUES + fields->duration_value], n, &shortest, &longest))
 		return true;
-	return iforest_span_end(last, longest, true, (enum iforest_end_rule)fields->end_rule) > match->reach;
+	return iforest_span_end(last, longest, true, (enum iforest_end_rule)fields->end_rule) > predicate->reach;
 }
 
-static enum iforest_status match_reach(const struct iforest_value_predicate *match, struct iforest_block_reader *reader,
-				       uint64_t *live)
+static enum iforest_status keep_reach(const struct iforest_value_predicate *predicate, struct iforest_block_reader *reader,
+				      uint64_t *live)
 {
 	const struct iforest_block *block = &reader->block;
 	unsigned v = reader->leaf->fields->duration_value;
@@ -137,7 +139,7 @@ static enum iforest_status match_reach(const struct iforest_value_predicate *mat
 
 	if (status)
 		return status;
-	if (block->time_is_null || !block_reaches(match, reader)) {
+	if (block->time_is_null || !block_reaches(predicate, reader)) {
 		*live = 0;
 		return IFOREST_OK;
 	}
@@ -147,22 +149,23 @@ static enum iforest_status match_reach(const struct iforest_value_predicate *mat
 	for (uint64_t left = status ? 0 : *live; left; left &= left - 1) {
 		unsigned i = iforest_trailing_zeros(left);
 
-		if (block->times[i] < match->reach &&
-		    iforest_span_end(block->times[i], block->values[v][i], block->present[v] >> i & 1, rule) <= match->reach)
+		if (block->times[i] < predicate->reach &&
+		    iforest_span_end(block->times[i], block->values[v][i], block->present[v] >> i & 1, rule) <=
+			    predicate->reach)
 			*live &= ~(UINT64_C(1) << i);
 	}
 	return status;
 }
 
-enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *match,
+enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *predicate,
 						    struct iforest_block_reader *reader, uint64_t *live)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned v = 0; (match->values | match->nulls) >> v && *live && !status; v++)
-		if ((match->values | match->nulls) >> v & 1)
-			status = match_value(match, reader, v, live);
-	if (!status && *live && match->has_reach)
-		status = match_reach(match, reader, live);
+	for (unsigned v = 0; (predicate->values | predicate->nulls) >> v && *live && !status; v++)
+		if ((predicate->values | predicate->nulls) >> v & 1)
+			status = keep_value(predicate, reader, v, live);
+	if (!status && *live && predicate->has_reach)
+		status = keep_reach(predicate, reader, live);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* page/value_predicate.h -- Predicate on values (intervals, NULL, span end), evaluated on nodes, blocks and entries.
  *
- * A node says whether any of its entries may meet them, by what it keeps of each value column (count, minimum, maximum) and of
- * the ends of spans; a block by its summaries and the headers of its columns; an entry for certain.
+ * A node tells whether any of its entries may meet it, by the count, minimum and maximum of each value column and the latest
+ * end; a block, by its summaries and the headers of its columns; an entry tells for certain.
  */
 #ifndef IFOREST_PAGE_VALUE_PREDICATE_H
 #define IFOREST_PAGE_VALUE_PREDICATE_H
@@ -10,27 +10,28 @@
 #include "core/page/node.h"
 
 struct iforest_value_predicate {
-	uint32_t values; /* bit v: value v is there and lies in [low[v], high[v]], NaN after all numbers */
+	uint32_t values; /* bit v: value v is not NULL and lies in [low[v], high[v]]; NaN is after all numbers */
 	uint32_t nulls;	 /* bit v: value v is NULL */
 	union iforest_number low[IFOREST_MAX_VALUES], high[IFOREST_MAX_VALUES];
-	/* the span starts at or after `reach` or ends after it: it reaches into [reach, ...). Never so */
+	/* the span reaches into [reach, ...): it starts at or after `reach`, or ends after it. False without a time */
 	bool has_reach;
-	int64_t reach; /* without a time. Requires an index that keeps latest ends (node.h); ends saturate */
+	int64_t reach; /* requires an index that keeps latest ends (node.h); ends saturate */
 };
 
-/* Narrows the interval of value v, which was open or narrowed before. */
-void iforest_value_predicate_at_least(struct iforest_value_predicate *match, unsigned v, union iforest_number low,
-				      enum iforest_value_type kind);
-void iforest_value_predicate_at_most(struct iforest_value_predicate *match, unsigned v, union iforest_number high,
-				     enum iforest_value_type kind);
+/* Narrow the interval of value v, which is unbounded at first. */
+void iforest_value_predicate_at_least(struct iforest_value_predicate *predicate, unsigned v, union iforest_number low,
+				      enum iforest_value_type type);
+void iforest_value_predicate_at_most(struct iforest_value_predicate *predicate, unsigned v, union iforest_number high,
+				     enum iforest_value_type type);
 
-/* May a live entry under the node meet all? */
-bool iforest_value_predicate_node(const struct iforest_value_predicate *match, const struct iforest_node_schema *fields,
+/* True if a live entry under the node may meet the predicate. */
+bool iforest_value_predicate_node(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
 				  const uint8_t *node);
 
-/* Clears from *live the bits of the entries that do not meet all. Unpacks no column of a block that has none.
+/* Clears from *live the bits of the entries that do not meet the predicate. Does not unpack columns of a block that cannot have
+ * any.
  * Errors  IFOREST_CORRUPT. */
-enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *match,
+enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *predicate,
 						    struct iforest_block_reader *reader, uint64_t *live);
 
 #endif

@@ -9,7 +9,7 @@
 #define MAGIC 0x62634649u
 #define VERSION 1u
 
-/* More samples than that no run can have: pages are counted in 32 bits, entries of one in 16. */
+/* A bound of the samples of a run: pages are counted in 32 bits, entries of one in 16. */
 #define MOST_SAMPLES (UINT64_C(1) << 48)
 
 enum { FIRST_TIME = 0, LAST_TIME = 8, N = 16, FIRST = 24, LAST = 40, N_RESETS = 64, KNOWN = 72, INTEGRAL = 80, INCREASE = 96 };
@@ -28,13 +28,13 @@ bool iforest_node_is_counted(const uint8_t *node)
 	return iforest_node_first(node).series == last.series && !last.time_is_null && iforest_node_rows(node) > 0;
 }
 
-/* ---- bytes ---- */
+/* ---- Bytes ---- */
 
-static void write_sum(uint8_t *bytes, enum iforest_value_type kind, iforest_int128 sum, double real)
+static void write_sum(uint8_t *bytes, enum iforest_value_type type, iforest_int128 sum, double real)
 {
 	union iforest_number number = { .real = real };
 
-	if (kind == IFOREST_INT64) {
+	if (type == IFOREST_INT64) {
 		iforest_store64(bytes, (uint64_t)sum);
 		iforest_store64(bytes + 8, (uint64_t)((iforest_uint128)sum >> 64));
 		return;
@@ -43,7 +43,7 @@ static void write_sum(uint8_t *bytes, enum iforest_value_type kind, iforest_int1
 	iforest_store64(bytes + 8, 0);
 }
 
-static void write_row(uint8_t *bytes, enum iforest_value_type kind, const struct iforest_counter_row *row)
+static void write_row(uint8_t *bytes, enum iforest_value_type type, const struct iforest_counter_row *row)
 {
 	const struct iforest_counter *samples = &row->piece.samples;
 
@@ -59,8 +59,8 @@ static void write_row(uint8_t *bytes, enum iforest_value_type kind, const struct
 	iforest_store64(bytes + LAST + 16, (uint64_t)samples->until);
 	iforest_store64(bytes + N_RESETS, samples->n_resets);
 	iforest_store64(bytes + KNOWN, samples->known);
-	write_sum(bytes + INTEGRAL, kind, samples->integral, samples->real_integral);
-	write_sum(bytes + INCREASE, kind, samples->increase, samples->real_increase);
+	write_sum(bytes + INTEGRAL, type, samples->integral, samples->real_integral);
+	write_sum(bytes + INCREASE, type, samples->increase, samples->real_increase);
 }
 
 static void finish_table(uint8_t *bytes, unsigned n)
@@ -78,18 +78,18 @@ bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned 
 	       iforest_load32(bytes + 4) == (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8);
 }
 
-static void read_sum(const uint8_t *bytes, enum iforest_value_type kind, iforest_int128 *sum, double *real)
+static void read_sum(const uint8_t *bytes, enum iforest_value_type type, iforest_int128 *sum, double *real)
 {
 	union iforest_number number = { .integer = iforest_load_int64(bytes) };
 
-	if (kind == IFOREST_FLOAT64)
+	if (type == IFOREST_FLOAT64)
 		*real = number.real;
 	else
 		*sum = (iforest_int128)((iforest_uint128)iforest_load64(bytes + 8) << 64 | iforest_load64(bytes));
 }
 
-/* Sums that the samples cannot have would overflow where they are added up. */
-static bool is_possible(const struct iforest_counter *samples, enum iforest_value_type kind, int64_t first_time)
+/* False for sums that such samples cannot have, and that might overflow when added up. */
+static bool is_possible(const struct iforest_counter *samples, enum iforest_value_type type, int64_t first_time)
 {
 	iforest_int128 most, most_increase;
 
@@ -98,7 +98,7 @@ static bool is_possible(const struct iforest_counter *samples, enum iforest_valu
 		return false;
 	most = (iforest_int128)samples->known << 63;
 	most_increase = (iforest_int128)samples->n << 64;
-	return kind == IFOREST_FLOAT64 || (samples->integral <= most && samples->integral >= -most &&
+	return type == IFOREST_FLOAT64 || (samples->integral <= most && samples->integral >= -most &&
 					   samples->increase <= most_increase && samples->increase >= -most_increase);
 }
 
@@ -106,7 +106,7 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 			      unsigned value, struct iforest_counter_row *row)
 {
 	const uint8_t *bytes = table + IFOREST_COUNTER_HEADER + i * IFOREST_COUNTER_ROW;
-	enum iforest_value_type kind = (enum iforest_value_type)fields->value_types[value];
+	enum iforest_value_type type = (enum iforest_value_type)fields->value_types[value];
 	struct iforest_counter *samples = &row->piece.samples;
 
 	*row = (struct iforest_counter_row){ .first_time = iforest_load_int64(bytes + FIRST_TIME),
@@ -125,13 +125,13 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 	samples->until = iforest_load_int64(bytes + LAST + 16);
 	samples->n_resets = iforest_load64(bytes + N_RESETS);
 	samples->known = iforest_load64(bytes + KNOWN);
-	read_sum(bytes + INTEGRAL, kind, &samples->integral, &samples->real_integral);
-	read_sum(bytes + INCREASE, kind, &samples->increase, &samples->real_increase);
+	read_sum(bytes + INTEGRAL, type, &samples->integral, &samples->real_integral);
+	read_sum(bytes + INCREASE, type, &samples->increase, &samples->real_increase);
 	return row->piece.first_time >= row->first_time && samples->since <= row->last_time &&
-	       is_possible(samples, kind, row->piece.first_time);
+	       is_possible(samples, type, row->piece.first_time);
 }
 
-/* ---- making them ---- */
+/* ---- Making of tables ---- */
 
 struct keeper {
 	struct iforest_cursor *cursor;
@@ -144,21 +144,21 @@ static enum iforest_value_type kind_of(const struct keeper *keeper)
 	return (enum iforest_value_type)keeper->cursor->manifest->fields.value_types[keeper->value];
 }
 
-/* Unnoticed, times that fall could add up to more than there is. */
+/* Times that fall are reported, as their widths could add up to more than the whole. */
 static enum iforest_status out_of_order(const struct keeper *keeper, unsigned level, uint64_t number)
 {
 	return iforest_cursor_report_corrupt(keeper->cursor, IFOREST_CORRUPT, "entries are out of order", level, number);
 }
 
-/* into + from, the rows of nodes that follow each other; false where they do not. */
-static bool join_rows(struct iforest_counter_row *into, enum iforest_value_type kind, const struct iforest_counter_row *from,
+/* into = into + from, rows of successive nodes. Returns false if they overlap. */
+static bool join_rows(struct iforest_counter_row *into, enum iforest_value_type type, const struct iforest_counter_row *from,
 		      bool is_first)
 {
 	if (!is_first && from->first_time < into->last_time)
 		return false;
 	into->first_time = is_first ? from->first_time : into->first_time;
 	into->last_time = from->last_time;
-	iforest_counter_piece_join(&into->piece, kind, &from->piece);
+	iforest_counter_piece_join(&into->piece, type, &from->piece);
 	return true;
 }
 
@@ -175,7 +175,7 @@ static enum iforest_status add_block(const struct keeper *keeper, unsigned b, st
 	live = iforest_low_bits(block->n) & ~block->dead;
 	if (!live)
 		return IFOREST_OK;
-	if (block->time_is_null) /* the node says that there are none */
+	if (block->time_is_null) /* the node promises times */
 		return out_of_order(keeper, 0, keeper->cursor->path[0].number);
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status)
@@ -219,7 +219,7 @@ static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t numb
 
 static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row);
 
-/* The table of a node, made anew, with its own row unless sum is NULL. The page of its children is pinned. */
+/* Computes the table of a node, and its row unless sum is NULL. The page of its children is pinned. */
 static enum iforest_status make_table(const struct keeper *keeper, unsigned level, uint64_t i, uint8_t *table,
 				      struct iforest_counter_row *sum)
 {
@@ -248,7 +248,7 @@ static enum iforest_status make_table(const struct keeper *keeper, unsigned leve
 	return status;
 }
 
-/* The row of a node, unless sum is NULL, of which the table is there. False: it is of no use. */
+/* Computes a node's row from its stored table, unless sum is NULL. Returns false if the table is invalid. */
 static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *table, size_t n_bytes,
 		   struct iforest_counter_row *sum)
 {
@@ -270,8 +270,8 @@ static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *t
 	return is_sound;
 }
 
-/* Sees to it that the tables of a node of level 2 and up, and of all nodes below it, are there. Its row goes to sum, unless
- * that is NULL. */
+/* Stores the tables of a node of level 2 and up and of all nodes below it, where missing. Its row goes to sum, unless that is
+ * NULL. */
 static enum iforest_status keep_node(const struct keeper *keeper, unsigned level, uint64_t i, const uint8_t *node,
 				     struct iforest_counter_row *sum)
 {
@@ -309,7 +309,7 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 	return status;
 }
 
-/* What the node adds, if it is counted. Samples of several series are not added up, for these sums might overflow. */
+/* Computes a node's row, if it is counted. Samples of several series are not added up, as these sums might overflow. */
 static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row)
 {
 	const uint8_t *node;
@@ -344,42 +344,42 @@ enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const
 
 enum { N_TABLES = (IFOREST_MAX_LEVELS + 2) * IFOREST_MAX_VALUES };
 
-enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *counting, uint32_t request,
+enum iforest_status iforest_counter_scan_start(struct iforest_counter_scan *scan, uint32_t request,
 					       const struct iforest_filter *filter, struct iforest_store *store,
 					       const struct iforest_manifest *manifest, struct iforest_store *joined,
 					       const struct iforest_manifest *joined_manifest)
 {
-	enum iforest_status status = iforest_iterator_init(&counting->walk, store, manifest);
+	enum iforest_status status = iforest_iterator_init(&scan->iterator, store, manifest);
 
-	counting->has_walk = !status;
-	counting->store = store;
-	counting->fields = &manifest->fields;
-	counting->filter = filter;
-	counting->request = request;
-	return status ? status : iforest_iterator_join(&counting->walk, joined, joined_manifest);
+	scan->has_iterator = !status;
+	scan->store = store;
+	scan->fields = &manifest->fields;
+	scan->filter = filter;
+	scan->request = request;
+	return status ? status : iforest_iterator_join(&scan->iterator, joined, joined_manifest);
 }
 
-void iforest_counter_scan_release(struct iforest_counter_scan *counting)
+void iforest_counter_scan_release(struct iforest_counter_scan *scan)
 {
-	if (!counting->has_walk)
+	if (!scan->has_iterator)
 		return;
-	iforest_iterator_release(&counting->walk);
-	for (unsigned t = 0; counting->tables && t < N_TABLES; t++)
-		iforest_release(counting->store->alloc, counting->tables[t].bytes);
-	iforest_release(counting->store->alloc, counting->tables);
-	counting->tables = NULL;
-	counting->has_walk = false;
+	iforest_iterator_release(&scan->iterator);
+	for (unsigned t = 0; scan->tables && t < N_TABLES; t++)
+		iforest_release(scan->store->alloc, scan->tables[t].bytes);
+	iforest_release(scan->store->alloc, scan->tables);
+	scan->tables = NULL;
+	scan->has_iterator = false;
 }
 
-/* ---- nodes ---- */
+/* ---- Nodes ---- */
 
 /* The table of the node above those of a page that is pinned; NULL where there is none. */
-static enum iforest_status find_table(struct iforest_counter_scan *counting, struct iforest_cursor *cursor,
+static enum iforest_status find_table(struct iforest_counter_scan *scan, struct iforest_cursor *cursor,
 				      const struct iforest_sidecar_name *name, const uint8_t **bytes)
 {
-	struct iforest_counter_scan_table *table = &counting->tables[name->level * IFOREST_MAX_VALUES + name->value];
+	struct iforest_counter_scan_table *table = &scan->tables[name->level * IFOREST_MAX_VALUES + name->value];
 	const struct iforest_pinned_page *pinned = &cursor->path[name->level - 1];
-	const struct iforest_alloc *alloc = counting->store->alloc;
+	const struct iforest_alloc *alloc = scan->store->alloc;
 	enum iforest_status status;
 	size_t n_bytes;
 	bool found;
@@ -395,7 +395,7 @@ static enum iforest_status find_table(struct iforest_counter_scan *counting, str
 	iforest_release(alloc, table->bytes);
 	table->name.level = 0;
 	table->bytes = NULL;
-	status = counting->sidecar->get(counting->sidecar->context, name, &table->bytes, &n_bytes, &found);
+	status = scan->sidecar->get(scan->sidecar->context, name, &table->bytes, &n_bytes, &found);
 	table->bytes = !status && found ? table->bytes : NULL;
 	if (status)
 		return status;
@@ -411,183 +411,180 @@ static enum iforest_status find_table(struct iforest_counter_scan *counting, str
 static enum iforest_status take_node(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				     const uint8_t *node, bool *taken)
 {
-	struct iforest_counter_scan *counting = context;
+	struct iforest_counter_scan *scan = context;
 	uint32_t fanout = cursor->manifest->fanout;
 	struct iforest_sidecar_name name = { .run_id = cursor->run->place.run_id, .level = level + 1, .number = i / fanout };
 	const uint8_t *parent, *table;
 	enum iforest_status status = IFOREST_OK;
 
-	*taken = level <= cursor->run->n_levels && cursor->store == counting->store;
+	*taken = level <= cursor->run->n_levels && cursor->store == scan->store;
 	if (!*taken)
 		return IFOREST_OK;
 	status = iforest_cursor_node(cursor, level + 1, i / fanout, &parent);
 	name.n_dead = status ? 0 : iforest_node_dead(parent);
-	for (unsigned v = 0; counting->asked >> v && !status && *taken; v++) {
-		if (!(counting->asked >> v & 1))
+	for (unsigned v = 0; scan->asked >> v && !status && *taken; v++) {
+		if (!(scan->asked >> v & 1))
 			continue;
 		name.value = v;
-		status = find_table(counting, cursor, &name, &table);
+		status = find_table(scan, cursor, &name, &table);
 		*taken = !status && table;
-		if (*taken && !iforest_counter_row_read(table, (unsigned)(i % fanout), node, counting->fields, v,
-							&counting->ahead_node[v]))
+		if (*taken &&
+		    !iforest_counter_row_read(table, (unsigned)(i % fanout), node, scan->fields, v, &scan->ahead_node[v]))
 			status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, level,
 							       i / fanout);
 	}
-	counting->ahead_rows = iforest_node_rows(node);
+	scan->ahead_rows = iforest_node_rows(node);
 	return status;
 }
 
-enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *counting, const struct iforest_sidecar *sidecar,
+enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *scan, const struct iforest_sidecar *sidecar,
 					     uint32_t kept)
 {
-	if (!kept || (counting->request & ~kept))
+	if (!kept || (scan->request & ~kept))
 		return IFOREST_OK;
-	counting->tables = iforest_allocate(counting->store->alloc, N_TABLES * sizeof *counting->tables);
-	if (!counting->tables)
+	scan->tables = iforest_allocate(scan->store->alloc, N_TABLES * sizeof *scan->tables);
+	if (!scan->tables)
 		return IFOREST_NO_MEMORY;
-	memset(counting->tables, 0, N_TABLES * sizeof *counting->tables);
-	counting->sidecar = sidecar;
-	counting->asked = counting->request ? counting->request : kept & -kept;
-	counting->taker = (struct iforest_node_taker){ .context = counting, .take = take_node };
+	memset(scan->tables, 0, N_TABLES * sizeof *scan->tables);
+	scan->sidecar = sidecar;
+	scan->asked = scan->request ? scan->request : kept & -kept;
+	scan->taker = (struct iforest_node_taker){ .context = scan, .take = take_node };
 	return IFOREST_OK;
 }
 
-/* ---- samples ---- */
+/* ---- Samples ---- */
 
 /* The last row before t0, of those with a value where the question says so. */
-static enum iforest_status find_before(struct iforest_counter_scan *counting, uint64_t series, int64_t t0,
+static enum iforest_status find_before(struct iforest_counter_scan *scan, uint64_t series, int64_t t0,
 				       struct iforest_iterator_question *question, struct iforest_entry *entry, bool *found)
 {
 	question->from = iforest_key_at(series, INT64_MIN);
 	question->to = iforest_key_at(series, t0);
 	question->descends = true;
-	question->filter = counting->filter;
-	iforest_iterator_start(&counting->walk, question);
-	return iforest_iterator_next(&counting->walk, entry, found);
+	question->filter = scan->filter;
+	iforest_iterator_start(&scan->iterator, question);
+	return iforest_iterator_next(&scan->iterator, entry, found);
 }
 
-static int64_t until_of(const struct iforest_counter_scan *counting, const struct iforest_entry *entry)
+static int64_t until_of(const struct iforest_counter_scan *scan, const struct iforest_entry *entry)
 {
-	unsigned d = counting->fields->duration_value;
+	unsigned d = scan->fields->duration_value;
 	bool has_duration = d != IFOREST_NO_VALUE && entry->present >> d & 1;
 
-	return iforest_sample_until(counting->fields, entry->key.time, has_duration,
-				    has_duration ? entry->values[d].integer : 0);
+	return iforest_sample_until(scan->fields, entry->key.time, has_duration, has_duration ? entry->values[d].integer : 0);
 }
 
 /* The columns to read, durations among them. */
-static uint32_t with_durations(const struct iforest_counter_scan *counting, uint32_t values)
+static uint32_t with_durations(const struct iforest_counter_scan *scan, uint32_t values)
 {
-	unsigned v = counting->fields->duration_value;
+	unsigned v = scan->fields->duration_value;
 
 	return values && v != IFOREST_NO_VALUE ? values | 1u << v : values;
 }
 
-static enum iforest_status carry_in(struct iforest_counter_scan *counting, uint64_t series, int64_t t0, unsigned v)
+static enum iforest_status carry_in(struct iforest_counter_scan *scan, uint64_t series, int64_t t0, unsigned v)
 {
-	struct iforest_iterator_question question = { .match = { .values = 1u << v },
-						      .values = with_durations(counting, 1u << v) };
-	struct iforest_counter *counter = &counting->values[v];
+	struct iforest_iterator_question question = { .match = { .values = 1u << v }, .values = with_durations(scan, 1u << v) };
+	struct iforest_counter *counter = &scan->values[v];
 	struct iforest_entry entry;
 	enum iforest_status status;
 
-	if (counting->fields->value_types[v] == IFOREST_INT64) {
+	if (scan->fields->value_types[v] == IFOREST_INT64) {
 		question.match.low[v].integer = INT64_MIN;
 		question.match.high[v].integer = INT64_MAX;
 	} else {
 		question.match.low[v].real = -INFINITY;
 		question.match.high[v].real = NAN; /* which is the greatest */
 	}
-	status = find_before(counting, series, t0, &question, &entry, &counter->is_known);
+	status = find_before(scan, series, t0, &question, &entry, &counter->is_known);
 	if (!status && counter->is_known) {
 		counter->value = entry.values[v];
-		counter->until = until_of(counting, &entry);
+		counter->until = until_of(scan, &entry);
 	}
 	return status;
 }
 
-static enum iforest_status look_ahead(struct iforest_counter_scan *counting)
+static enum iforest_status look_ahead(struct iforest_counter_scan *scan)
 {
-	enum iforest_status status = iforest_iterator_next(&counting->walk, &counting->ahead, &counting->has_ahead);
+	enum iforest_status status = iforest_iterator_next(&scan->iterator, &scan->ahead, &scan->has_ahead);
 	int64_t end;
 
-	counting->ahead_is_node = !status && counting->has_ahead && iforest_iterator_gave_node(&counting->walk, &end);
+	scan->ahead_is_node = !status && scan->has_ahead && iforest_iterator_gave_node(&scan->iterator, &end);
 	return status;
 }
 
-enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *counting, uint64_t series, int64_t t0, int64_t t1)
+enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *scan, uint64_t series, int64_t t0, int64_t t1)
 {
 	struct iforest_iterator_question question = { .from = iforest_key_at(series, t0),
 						      .to = iforest_key_at(series, t1),
-						      .filter = counting->filter,
-						      .values = with_durations(counting, counting->request) };
+						      .filter = scan->filter,
+						      .values = with_durations(scan, scan->request) };
 	struct iforest_iterator_question any = { .values = 0 };
 	enum iforest_status status;
 
-	question.taker = counting->sidecar ? &counting->taker : NULL;
-	counting->window_end = question.to;
-	memset(counting->values, 0, sizeof counting->values);
-	status = find_before(counting, series, t0, &any, &counting->ahead, &counting->has_begun);
-	for (unsigned v = 0; v < counting->fields->n_values && !status && counting->has_begun; v++)
-		if (counting->request >> v & 1)
-			status = carry_in(counting, series, t0, v);
+	question.taker = scan->sidecar ? &scan->taker : NULL;
+	scan->window_end = question.to;
+	memset(scan->values, 0, sizeof scan->values);
+	status = find_before(scan, series, t0, &any, &scan->ahead, &scan->has_begun);
+	for (unsigned v = 0; v < scan->fields->n_values && !status && scan->has_begun; v++)
+		if (scan->request >> v & 1)
+			status = carry_in(scan, series, t0, v);
 	if (status)
 		return status;
-	iforest_iterator_start(&counting->walk, &question);
-	return look_ahead(counting);
+	iforest_iterator_start(&scan->iterator, &question);
+	return look_ahead(scan);
 }
 
-static void add_sample(struct iforest_counter_scan *counting, struct iforest_aggregate *aggregate)
+static void add_sample(struct iforest_counter_scan *scan, struct iforest_aggregate *aggregate)
 {
-	const struct iforest_entry *entry = &counting->ahead;
-	int64_t until = until_of(counting, entry);
+	const struct iforest_entry *entry = &scan->ahead;
+	int64_t until = until_of(scan, entry);
 
-	counting->n_entries++;
+	scan->n_entries++;
 	aggregate->n_rows++;
 	iforest_aggregate_add_time(aggregate, entry->key.time);
-	for (unsigned v = 0; v < counting->fields->n_values; v++)
-		if (counting->request & entry->present & 1u << v)
-			iforest_counter_add(&counting->values[v], (enum iforest_value_type)counting->fields->value_types[v],
+	for (unsigned v = 0; v < scan->fields->n_values; v++)
+		if (scan->request & entry->present & 1u << v)
+			iforest_counter_add(&scan->values[v], (enum iforest_value_type)scan->fields->value_types[v],
 					    entry->key.time, entry->values[v], until);
 }
 
-static void add_node(struct iforest_counter_scan *counting, struct iforest_aggregate *aggregate)
+static void add_node(struct iforest_counter_scan *scan, struct iforest_aggregate *aggregate)
 {
-	const struct iforest_counter_row *any = &counting->ahead_node[iforest_trailing_zeros(counting->asked)];
+	const struct iforest_counter_row *any = &scan->ahead_node[iforest_trailing_zeros(scan->asked)];
 
-	counting->n_nodes++;
-	aggregate->n_rows += counting->ahead_rows;
+	scan->n_nodes++;
+	aggregate->n_rows += scan->ahead_rows;
 	iforest_aggregate_add_time(aggregate, any->first_time);
 	iforest_aggregate_add_time(aggregate, any->last_time);
-	for (unsigned v = 0; v < counting->fields->n_values; v++)
-		if (counting->request >> v & 1)
-			iforest_counter_add_piece(&counting->values[v],
-						  (enum iforest_value_type)counting->fields->value_types[v],
-						  &counting->ahead_node[v].piece);
+	for (unsigned v = 0; v < scan->fields->n_values; v++)
+		if (scan->request >> v & 1)
+			iforest_counter_add_piece(&scan->values[v], (enum iforest_value_type)scan->fields->value_types[v],
+						  &scan->ahead_node[v].piece);
 }
 
-enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *counting, int64_t start, int64_t end,
+enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *scan, int64_t start, int64_t end,
 						struct iforest_aggregate *aggregate, bool *found)
 {
-	unsigned n_values = counting->fields->n_values;
-	struct iforest_key stretch_end = iforest_key_at(counting->window_end.series, end);
+	unsigned n_values = scan->fields->n_values;
+	struct iforest_key stretch_end = iforest_key_at(scan->window_end.series, end);
 	enum iforest_status status = IFOREST_OK;
 
 	iforest_aggregate_clear(aggregate, n_values);
-	iforest_iterator_stretch(&counting->walk, &stretch_end);
-	counting->width = (uint64_t)end - (uint64_t)start;
+	iforest_iterator_stretch(&scan->iterator, &stretch_end);
+	scan->width = (uint64_t)end - (uint64_t)start;
 	for (unsigned v = 0; v < n_values; v++)
-		iforest_counter_open(&counting->values[v], start);
-	while (!status && counting->has_ahead && counting->ahead.key.time < end) {
-		if (counting->ahead_is_node)
-			add_node(counting, aggregate);
+		iforest_counter_open(&scan->values[v], start);
+	while (!status && scan->has_ahead && scan->ahead.key.time < end) {
+		if (scan->ahead_is_node)
+			add_node(scan, aggregate);
 		else
-			add_sample(counting, aggregate);
-		status = look_ahead(counting);
+			add_sample(scan, aggregate);
+		status = look_ahead(scan);
 	}
 	for (unsigned v = 0; v < n_values; v++)
-		iforest_counter_close(&counting->values[v], (enum iforest_value_type)counting->fields->value_types[v], end);
-	counting->has_begun = counting->has_begun || aggregate->n_rows > 0;
-	*found = counting->has_begun;
+		iforest_counter_close(&scan->values[v], (enum iforest_value_type)scan->fields->value_types[v], end);
+	scan->has_begun = scan->has_begun || aggregate->n_rows > 0;
+	*found = scan->has_begun;
 	return status;
 }

@@ -4,13 +4,14 @@
 
 #include "core/query/fold.h"
 
-/* Adds what of the entries in [from, to), all of one series, may be an extreme that is wanted, and opens no page without need:
- * what by its node holds no better one is left closed, and so is what by its node has its best in the range. Where the range
- * has an entry that counts, n_rows is not 0 afterwards. *is_narrow: the range lies within a block. The cursor then has to be
- * placed by a seek.
+/* Adds the requested minima and maxima of the entries in [from, to), all of one series, and opens no page without need: a node
+ * stays closed if its extreme is no better than the best so far, or is known to lie in the range. aggregate->n_rows becomes more
+ * than 0 if the range has an entry that counts; it is no count. *is_narrow: the range lies within one block. The cursor's
+ * position is undefined afterwards: seek before other use.
  * Requires  request->extremes_alone.
- * Cost      one page a level at each end of the range, and the lowest ones only where the best of a page that is cut lies
- *           outside. */
+ * Cost      one page a level at each end of the range. The lowest are opened only where the extreme of a page that is cut lies
+ *           outside the range.
+ * Errors    as iforest_cursor_seek(), those of the filter. */
 enum iforest_status iforest_extremes_of_range(struct iforest_fold *fold, const struct iforest_key *from,
 					      const struct iforest_key *to, const struct iforest_request *request,
 					      struct iforest_aggregate *aggregate, bool *is_narrow);

@@ -68,7 +68,7 @@ struct iforest_filtered_page *iforest_filtered_nodes_find(struct iforest_filtere
 
 enum { LEAST_BUCKETS = 64 };
 
-/* Twice as many buckets as before, and all pages in them. */
+/* Doubles the number of buckets. */
 static bool grow(struct iforest_filtered_nodes *filtered_nodes)
 {
 	size_t n_before = filtered_nodes->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;
@@ -99,7 +99,7 @@ struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtere
 							  unsigned n_items, const struct iforest_node_schema *fields)
 {
 	size_t n_head = sizeof(struct iforest_filtered_page) + (level > 0 ? n_items * sizeof(uint64_t) : 0);
-	size_t n_bytes = n_head + n_items * (level > 0 ? fields->node_bytes : sizeof(struct iforest_block_gone));
+	size_t n_bytes = n_head + n_items * (level > 0 ? fields->node_bytes : sizeof(struct iforest_block_exclusion));
 	struct iforest_filtered_page *page, **bucket;
 
 	if (filtered_nodes->n_bytes + n_bytes > filtered_nodes->most_bytes)
@@ -119,10 +119,11 @@ struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtere
 						.n_bytes = n_bytes,
 						.version = filtered_nodes->version,
 						.n_keys = IFOREST_NOT_KNOWN,
-						.blocks = level > 0 ? NULL : (struct iforest_block_gone *)(void *)(page + 1),
+						.blocks =
+							level > 0 ? NULL : (struct iforest_block_exclusion *)(void *)(page + 1),
 						.nodes = level > 0 ? (uint8_t *)page + n_head : NULL };
 	for (unsigned k = 0; k < n_items && level > 0; k++)
-		page->n_gone[k] = IFOREST_NOT_KNOWN;
+		page->n_excluded[k] = IFOREST_NOT_KNOWN;
 	*bucket = page;
 	filtered_nodes->last = page;
 	filtered_nodes->n_pages++;
@@ -130,40 +131,38 @@ struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtere
 	return page;
 }
 
-/* ---- Filtered nodes and leaf pages at a cursor ---- */
+/* ---- Leaf pages ---- */
 
-/* ---- of leaf pages ---- */
-
-/* All entries of the leaf page that is pinned are there again. */
+/* Makes the pinned leaf page have all of its entries again. */
 static void put_back(struct iforest_cursor *cursor)
 {
 	if (!cursor->n_users)
 		return;
-	cursor->leaf.gone = NULL;
-	cursor->leaf.header.n_dead = (uint16_t)(cursor->leaf.header.n_dead - cursor->n_gone);
+	cursor->leaf.excluded = NULL;
+	cursor->leaf.header.n_dead = (uint16_t)(cursor->leaf.header.n_dead - cursor->n_excluded);
 	cursor->reader_is_open = false;
 	--*cursor->n_users;
 	cursor->n_users = NULL;
 }
 
-/* Takes out of the leaf page that is pinned what does not count. Several threads that do so hold nothing: all stays. */
+/* Makes the pinned leaf page appear without its excluded entries. A fixed cache drops no pages, so that no pin is needed. */
 static void exclude(struct iforest_cursor *cursor, struct iforest_filtered_page *filtered_page, bool is_fixed)
 {
-	if (cursor->leaf.gone == filtered_page->blocks)
+	if (cursor->leaf.excluded == filtered_page->blocks)
 		return;
 	put_back(cursor);
-	cursor->leaf.gone = filtered_page->blocks;
+	cursor->leaf.excluded = filtered_page->blocks;
 	cursor->leaf.header.n_dead = (uint16_t)(cursor->leaf.header.n_dead + filtered_page->n_entries);
 	cursor->reader_is_open = false;
 	if (is_fixed)
 		return;
-	cursor->n_gone = filtered_page->n_entries;
+	cursor->n_excluded = filtered_page->n_entries;
 	cursor->n_users = &filtered_page->n_pins;
 	filtered_page->n_pins++;
 }
 
-/* Notes the sum of what is left of the reader's block. */
-static enum iforest_status sum_up(struct iforest_block_reader *reader, uint64_t left, struct iforest_block_gone *gone)
+/* Notes the sum of the entries of the reader's block that are left. */
+static enum iforest_status sum_up(struct iforest_block_reader *reader, uint64_t left, struct iforest_block_exclusion *excluded)
 {
 	const struct iforest_node_schema *fields = reader->leaf->fields;
 	iforest_int128 sum = 0;
@@ -176,12 +175,13 @@ static enum iforest_status sum_up(struct iforest_block_reader *reader, uint64_t 
 		return status;
 	for (uint64_t rest = left; rest; rest &= rest - 1)
 		sum += reader->block.values[0][iforest_trailing_zeros(rest)];
-	gone->sum = (int64_t)sum;
-	gone->has_sum = reader->columns[IFOREST_VALUES].present == iforest_low_bits(reader->block.n) && gone->sum == sum;
+	excluded->sum = (int64_t)sum;
+	excluded->has_sum =
+		reader->columns[IFOREST_VALUES].present == iforest_low_bits(reader->block.n) && excluded->sum == sum;
 	return IFOREST_OK;
 }
 
-/* Asks about the live entries of the leaf page that is pinned. */
+/* Asks the filter about the live entries of the pinned leaf page. */
 static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct iforest_filter *filter, uint64_t n_keys,
 				    struct iforest_filtered_page *filtered_page)
 {
@@ -198,7 +198,7 @@ static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct 
 		live = counting = iforest_low_bits(reader.block.n) & ~reader.block.dead;
 		if (live)
 			status = iforest_cursor_report_leaf(cursor, filter->of_entries(filter->context, &reader, &counting));
-		filtered_page->blocks[b] = (struct iforest_block_gone){ .entries = live & ~counting };
+		filtered_page->blocks[b] = (struct iforest_block_exclusion){ .entries = live & ~counting };
 		filtered_page->n_entries = (uint16_t)(filtered_page->n_entries + iforest_popcount(live & ~counting));
 		if (!status && counting != live)
 			status =
@@ -209,7 +209,7 @@ static enum iforest_status ask_leaf(struct iforest_cursor *cursor, const struct 
 	return status;
 }
 
-/* Holds a leaf page without what does not count of it, which n_keys keys do not. */
+/* Pins a leaf page without its excluded entries, given the number of excluded keys in its range. */
 static enum iforest_status pin_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter,
 				    uint64_t n_keys, bool *known)
 {
@@ -241,9 +241,9 @@ static enum iforest_status pin_leaf(struct iforest_cursor *cursor, uint64_t numb
 	return status;
 }
 
-/* ---- of nodes ---- */
+/* ---- Nodes ---- */
 
-/* What is left of the page of nodes under node i of a level. */
+/* Adds up the filtered nodes of the page under node i of a level. */
 static enum iforest_status combine_page(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					const struct iforest_filter *filter, struct iforest_aggregate *aggregate, bool *known)
 {
@@ -264,7 +264,7 @@ static enum iforest_status combine_page(struct iforest_cursor *cursor, unsigned 
 	return status;
 }
 
-/* Computes what is left of a node of which some keys do not count. *known: all that it takes could be had. */
+/* Computes a filtered node in place of its bytes. *known becomes false where the cache cannot hold what that takes. */
 static enum iforest_status compute(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				   const struct iforest_filter *filter, uint64_t n_keys, uint8_t *bytes, bool *known)
 {
@@ -286,19 +286,19 @@ static enum iforest_status compute(struct iforest_cursor *cursor, unsigned level
 	return status;
 }
 
-/* What is known is true as long as the filter takes out no more of it. */
+/* Forgets nodes of a page that have more excluded keys now. */
 static void bring_up_to_date(struct iforest_filtered_page *filtered_page, const struct iforest_filter *filter,
 			     const struct iforest_node_schema *fields)
 {
 	for (unsigned k = 0; k < filtered_page->n_items; k++)
-		if (filtered_page->n_gone[k] != IFOREST_NOT_KNOWN &&
-		    filtered_page->n_gone[k] !=
-			    filter->n_gone(filter->context, filtered_page->nodes + (size_t)k * fields->node_bytes))
-			filtered_page->n_gone[k] = IFOREST_NOT_KNOWN;
+		if (filtered_page->n_excluded[k] != IFOREST_NOT_KNOWN &&
+		    filtered_page->n_excluded[k] !=
+			    filter->n_excluded(filter->context, filtered_page->nodes + (size_t)k * fields->node_bytes))
+			filtered_page->n_excluded[k] = IFOREST_NOT_KNOWN;
 	filtered_page->version = filter->filtered_nodes->version;
 }
 
-/* That of the node page of the level that is pinned; NULL where there is none. */
+/* Returns the up-to-date entry of the node page pinned on a level, made if need be; NULL where there can be none. */
 static struct iforest_filtered_page *filtered_page_of(struct iforest_cursor *cursor, unsigned level,
 						      const struct iforest_filter *filter)
 {
@@ -319,7 +319,7 @@ static struct iforest_filtered_page *filtered_page_of(struct iforest_cursor *cur
 						   pinned->header.n_items, fields);
 }
 
-/* *n_keys: of them that do not count. */
+/* Finds or computes a filtered node. *n_keys becomes the number of excluded keys in its range. */
 static enum iforest_status find_filtered_page(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					      const struct iforest_filter *filter, const uint8_t **node, uint64_t *n_keys)
 {
@@ -332,21 +332,21 @@ static enum iforest_status find_filtered_page(struct iforest_cursor *cursor, uns
 	bool known = true;
 	enum iforest_status status = IFOREST_OK;
 
-	*n_keys = filtered_page ? filtered_page->n_gone[k] : IFOREST_NOT_KNOWN;
+	*n_keys = filtered_page ? filtered_page->n_excluded[k] : IFOREST_NOT_KNOWN;
 	*node = *n_keys != IFOREST_NOT_KNOWN ? filtered_page->nodes + (size_t)k * fields->node_bytes : NULL;
 	if (*node || !filtered_page || filter->filtered_nodes->is_fixed)
 		return IFOREST_OK;
-	*n_keys = filter->n_gone(filter->context, whole);
+	*n_keys = filter->n_excluded(filter->context, whole);
 	memcpy(bytes, whole, fields->node_bytes);
 	if (*n_keys > 0)
 		status = compute(cursor, level, i, filter, *n_keys, bytes, &known);
-	/* others may have been made for what is below, and this one forgotten */
+	/* the recursion may have dropped the page's entry */
 	filtered_page = !status && known ? filtered_page_of(cursor, level, filter) : NULL;
 	if (filtered_page) {
 		uint8_t *kept = filtered_page->nodes + (size_t)k * fields->node_bytes;
 
 		memcpy(kept, bytes, fields->node_bytes);
-		filtered_page->n_gone[k] = *n_keys;
+		filtered_page->n_excluded[k] = *n_keys;
 		*node = kept;
 	}
 	return status;
@@ -365,7 +365,7 @@ const uint8_t *iforest_filtered_node_if_known(struct iforest_cursor *cursor, uns
 {
 	struct iforest_filtered_page *filtered_page = filtered_page_of(cursor, level, filter);
 
-	if (!filtered_page || filtered_page->n_gone[k] == IFOREST_NOT_KNOWN)
+	if (!filtered_page || filtered_page->n_excluded[k] == IFOREST_NOT_KNOWN)
 		return NULL;
 	return filtered_page->nodes + (size_t)k * cursor->manifest->fields.node_bytes;
 }

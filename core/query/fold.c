@@ -4,38 +4,19 @@
 #include "core/page/leaf_fold.h"
 #include "core/query/filtered_nodes.h"
 
-/* iforest_fold_until() where sums are all that is wanted (iforest_wants_sums()), in a fraction of its instructions;
- * *done is false where it has to go on from where the cursor then stands.
- * Requires  key->ref is INT64_MIN: then what a node says of its last entry tells on which side of the key that is. */
-static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
-				      const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done);
-
-/* Nodes know neither first nor last rows. Of the nodes that a fold uses whole only the first and the last that hold such a row
- * can matter: the first is looked into at once, the last is noted here and looked into at the end. */
+/* Search for first and last rows, which nodes do not keep. Of the whole nodes of a fold only the first and the last that have
+ * such a row matter: the first is descended into at once, the last is noted here and descended into at the end. */
 struct edges {
-	uint32_t seen_firsts, seen_time;     /* a first row of column v, a time: later ones do not matter */
-	uint32_t open_lasts, open_last_time; /* the last one so far lies in the node noted */
+	uint32_t seen_firsts, seen_time;     /* first row of column v, a time: seen, so later ones do not matter */
+	uint32_t open_lasts, open_last_time; /* the last one so far is in the node noted */
 	struct {
 		unsigned level;
 		uint64_t i;
 	} last[IFOREST_MAX_VALUES], last_time;
-	bool has_nodes; /* a node was used: so the range is wide, and the next one too, as a rule */
-	/* of a fold by what is left of pages, what was asked: what is passed on has no filter. NULL: of others */
+	bool has_nodes; /* a whole node was used: so the range is wide, and probably the next one too */
+	/* if the fold uses filtered nodes: the request with its filter, which the request passed on lacks. Else NULL */
 	const struct iforest_request *asked;
 };
-
-/* Passes what of the leaf page in which the cursor stands lies before the key. */
-static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
-				     const struct iforest_request *request, struct edges *edges,
-				     struct iforest_aggregate *aggregate);
-
-/* Adds node i of a level, which lies below the target as a whole; at the end of the fold, the last rows that were noted.
- * Cost  a page a level where a first or last row is looked into. */
-static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
-				     const struct iforest_request *request, struct edges *edges,
-				     struct iforest_aggregate *aggregate);
-static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct edges *edges,
-				      struct iforest_aggregate *aggregate);
 
 static void forget(struct iforest_fold *fold)
 {
@@ -68,7 +49,7 @@ enum iforest_status iforest_fold_seek(struct iforest_fold *fold, const struct if
 	return iforest_cursor_seek(&fold->cursor, key);
 }
 
-/* Is the cursor where fold->rest begins? */
+/* True if the cursor is where fold->rest begins. */
 static bool is_at_rest(const struct iforest_fold *fold)
 {
 	const struct iforest_cursor *cursor = &fold->cursor;
@@ -98,7 +79,7 @@ void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *
 
 	if (iforest_cursor_leaf_has(&fold->cursor, key, key))
 		return;
-	/* where the page of the last position was not opened, that of the next one may not be either */
+	/* if the last position's page was not opened, the next one's may not be either */
 	if (!pager->prefetch || !nodes->is_pinned || !leaf->is_pinned || leaf->number < first ||
 	    leaf->number - first >= nodes->header.n_items)
 		return;
@@ -109,8 +90,7 @@ void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *
 				iforest_cursor_page_index(&fold->cursor, 0, first + next), true);
 }
 
-/* Begins to fetch what will be needed of a leaf page that is in memory: the block in which the key belongs, and the summaries
- * of the shorter side of it. */
+/* Prefetches what a cut of a leaf page in memory needs: the key's block, and the summaries of its shorter side. */
 static void prefetch_block(const struct iforest_fold *fold, uint64_t number, const struct iforest_key *key)
 {
 	const struct iforest_pager *pager = fold->cursor.store->pager;
@@ -134,8 +114,9 @@ static void prefetch_block(const struct iforest_fold *fold, uint64_t number, con
 		iforest_leaf_prefetch(&leaf, block + 1, n_blocks);
 }
 
-/* The leaf page of the next row of nodes, from `last` on, in which the key belongs. UINT64_MAX: the row is not in memory. */
-static uint64_t locate_in_next_row(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last)
+/* Returns the leaf page in which the key belongs, under the next node page and from `last` on; UINT64_MAX if that node page is
+ * not in memory. */
+static uint64_t locate_in_next_page(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last)
 {
 	const struct iforest_pager *pager = fold->cursor.store->pager;
 	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
@@ -162,7 +143,7 @@ static uint64_t locate_in_next_row(const struct iforest_fold *fold, const struct
 	return first + k - 1;
 }
 
-/* The leaf page in which a key belongs, from `last` on, which was the one of the key before; as a rule `step` further. */
+/* Returns the leaf page in which a key belongs, from `last` on, the page of the key before; it is usually `step` further. */
 static uint64_t locate(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last, uint64_t step)
 {
 	const struct iforest_pinned_page *nodes = &fold->cursor.path[1];
@@ -177,7 +158,7 @@ static uint64_t locate(const struct iforest_fold *fold, const struct iforest_key
 		if (k + 1 < n)
 			return first + k;
 	}
-	return locate_in_next_row(fold, key, last);
+	return locate_in_next_page(fold, key, last);
 }
 
 void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_key *key)
@@ -212,7 +193,7 @@ void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_k
 
 /* ---- Whole nodes, and the first and last rows under them ---- */
 
-/* What to look for in a node: a live entry, or one that has value v (v < n_values). */
+/* True if the node has a live entry with value v; with v >= n_values, any live entry. */
 static bool node_has(const struct iforest_fold *fold, const uint8_t *node, unsigned v)
 {
 	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
@@ -220,7 +201,7 @@ static bool node_has(const struct iforest_fold *fold, const uint8_t *node, unsig
 	return (v < fields->n_values ? iforest_node_value_rows(node, fields, v) : iforest_node_rows(node)) > 0;
 }
 
-/* Folds just the first or last such entry of the leaf page that is pinned. */
+/* Folds only the first or last such entry of the pinned leaf page. */
 static enum iforest_status fold_edge_of_leaf(struct iforest_fold *fold, unsigned v, bool forward,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
@@ -255,7 +236,7 @@ static enum iforest_status fold_edge_of_leaf(struct iforest_fold *fold, unsigned
 					     fold->cursor.path[0].number);
 }
 
-/* Finds the first or last node of the page under node i of a level that has such an entry; *i becomes its number. */
+/* Finds the first or last such node of the page under node i of a level; *i becomes its number. */
 static enum iforest_status find_edge_node(struct iforest_fold *fold, unsigned level, uint64_t *i, unsigned v, bool forward,
 					  const struct iforest_filter *filter)
 {
@@ -282,7 +263,7 @@ static enum iforest_status find_edge_node(struct iforest_fold *fold, unsigned le
 						      "the page lacks the row that its node promises", level - 1, *i);
 }
 
-/* Holds a leaf page, without what does not count of it. */
+/* Pins a leaf page, without entries that the filter excludes. */
 static enum iforest_status pin_edge_leaf(struct iforest_fold *fold, uint64_t number, const struct iforest_filter *filter)
 {
 	const uint8_t *node;
@@ -301,8 +282,8 @@ static enum iforest_status pin_edge_leaf(struct iforest_fold *fold, uint64_t num
 	return status ? status : iforest_cursor_pin(&fold->cursor, 0, number);
 }
 
-/* Folds the first or last entry with value v (or any, v >= n_values) under a node. filter: NULL, or that by which the node is
- * what is left of it. Cost: one page a level. */
+/* Folds the first or last such entry under a node. filter: NULL, or that of the filtered node.
+ * Cost  one page a level. */
 static enum iforest_status fold_edge(struct iforest_fold *fold, unsigned level, uint64_t i, unsigned v, bool forward,
 				     const struct iforest_filter *filter, const struct iforest_request *request,
 				     struct iforest_aggregate *aggregate)
@@ -321,7 +302,7 @@ static const struct iforest_filter *filter_of(const struct edges *edges)
 	return edges->asked ? edges->asked->filter : NULL;
 }
 
-/* Times of a node in which nothing was removed stand in its key range. */
+/* Adds the times of a node: its key range has them unless entries were removed. */
 static enum iforest_status fold_node_times(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
 					   struct edges *edges, struct iforest_aggregate *aggregate)
 {
@@ -346,6 +327,8 @@ static enum iforest_status fold_node_times(struct iforest_fold *fold, unsigned l
 	return fold_edge(fold, level, i, IFOREST_MAX_VALUES, true, filter_of(edges), &times, aggregate);
 }
 
+/* Adds whole node i of a level.
+ * Cost  a page a level if a first row or time is descended to. */
 static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
 				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate)
@@ -356,7 +339,7 @@ static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, 
 	enum iforest_status status = IFOREST_OK;
 
 	fold->n_nodes_folded++;
-	if (edges->asked && (rows || request->times)) /* what is left of it may be forgotten when pages below it are opened */
+	if (edges->asked && (rows || request->times)) /* the cache may drop the filtered node when pages below it are opened */
 		node = memcpy(copy, node, fields->node_bytes);
 	iforest_node_fold(node, fields,
 			  &(struct iforest_node_parts){ .values = request->values,
@@ -405,10 +388,10 @@ static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct ed
 	return status;
 }
 
-/* ---- Leaf pages that are cut ---- */
+/* ---- Leaf pages ---- */
 
-/* What of the leaf page that is pinned counts. Its node may say it for all of its entries, which then need not be asked about:
- * unless just a few are asked for, of this page for the first time. */
+/* Classifies the pinned leaf page by its node, so that its entries need not be asked about; unless only a few entries are
+ * folded, for the first time on this page. */
 static enum iforest_status classify_leaf(struct iforest_fold *fold, const struct iforest_filter *filter, bool is_few,
 					 enum iforest_filter_class *filter_class)
 {
@@ -432,7 +415,7 @@ static enum iforest_status classify_leaf(struct iforest_fold *fold, const struct
 	return IFOREST_OK;
 }
 
-/* Adds the leaf page that is pinned as its node without the few entries that do not count, if that can be done. */
+/* Adds the pinned leaf page as its node minus the few excluded entries, if possible. */
 static enum iforest_status fold_most_of_leaf(struct iforest_fold *fold, const struct iforest_request *request,
 					     struct iforest_aggregate *aggregate, bool *done)
 {
@@ -448,8 +431,8 @@ static enum iforest_status fold_most_of_leaf(struct iforest_fold *fold, const st
 	return status;
 }
 
-/* Adds what of a leaf page comes before the key, and keeps the rest. Nothing is got or asked meanwhile: the page may be
- * borrowed. */
+/* Adds the part of a leaf page before the key, and keeps the rest. Calls nothing else meanwhile: the page may be pinned
+ * briefly. */
 static enum iforest_status split_leaf(struct iforest_fold *fold, const struct iforest_leaf *leaf, const uint8_t *node,
 				      const struct iforest_key *key, const struct iforest_request *request,
 				      struct iforest_aggregate *aggregate)
@@ -471,8 +454,8 @@ static enum iforest_status split_leaf(struct iforest_fold *fold, const struct if
 	return IFOREST_OK;
 }
 
-/* Standing at the start of a leaf page in which the key lies: passes what comes before it, if all of its entries count and it
- * can be split. */
+/* From the start of the leaf page that the key cuts: passes the part before the key, if all entries count and the page can be
+ * split. */
 static enum iforest_status fold_cut(struct iforest_fold *fold, const struct iforest_key *key, const uint8_t *node,
 				    const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
 {
@@ -499,7 +482,7 @@ static bool is_same_request(const struct iforest_request *a, const struct ifores
 	       !b->extremes_alone;
 }
 
-/* Adds what is left of a leaf page that lies below the key as a whole, if that is known. */
+/* Adds the rest of a leaf page that lies before the key, if it is known. */
 static bool fold_rest(struct iforest_fold *fold, const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
@@ -517,7 +500,7 @@ static bool fold_rest(struct iforest_fold *fold, const struct iforest_request *r
 	return true;
 }
 
-/* Adds the entries of the leaf page from the position up to (block, entry), and stands there. */
+/* Adds the entries of the pinned leaf page from the position up to (block, entry), and moves there. */
 static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned block, unsigned entry,
 					const struct iforest_request *request, struct edges *edges,
 					struct iforest_aggregate *aggregate)
@@ -539,7 +522,7 @@ static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned bloc
 	    block == fold->cursor.leaf.header.n_items)
 		status = fold_most_of_leaf(fold, request, aggregate, &done);
 	done = done || filter_class == IFOREST_COUNTS_NONE;
-	sums_alone = iforest_wants_sums_alone(&asked, &fold->cursor.manifest->fields);
+	sums_alone = iforest_summaries_suffice(&asked, &fold->cursor.manifest->fields);
 	if (!done)
 		iforest_leaf_prefetch(&fold->cursor.leaf, fold->cursor.block, block);
 	for (unsigned b = fold->cursor.block; !done && b <= block && b < fold->cursor.leaf.header.n_items && !status;
@@ -555,7 +538,7 @@ static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned bloc
 			continue;
 		status = iforest_cursor_report_leaf(&fold->cursor, iforest_block_fold(&fold->cursor.reader, from, to, &asked,
 										      aggregate, &counted));
-		/* rows of this block come after those of any node folded before */
+		/* rows of this block come after those of all nodes folded before */
 		if (counted) {
 			edges->seen_time = 1;
 			edges->open_last_time = 0;
@@ -574,8 +557,8 @@ static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned bloc
 	return status;
 }
 
-/* Passes the leaf page that is pinned from the position on, where sums are all that is wanted: as a whole without what comes
- * before it, if that is less. Its node has to have counted the same entries. */
+/* Passes the rest of the pinned leaf page, if sums are all that is requested: sums the shorter side of the position. Declines
+ * if entries were removed after the node was read. */
 static enum iforest_status fold_end(struct iforest_fold *fold, const uint8_t *node, const struct iforest_request *request,
 				    struct iforest_aggregate *aggregate, bool *done)
 {
@@ -597,6 +580,7 @@ static enum iforest_status fold_end(struct iforest_fold *fold, const uint8_t *no
 	return status;
 }
 
+/* Passes the entries of the present leaf page that lie before the key. */
 static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
 				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate)
@@ -632,15 +616,15 @@ static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct ifo
 
 /* ---- Counts and sums alone ---- */
 
-/* What is passed on the way to a key. Every place that is reached cuts a leaf page and the rows of nodes above it; of each the
- * shorter part is added up once, and what comes after the place is kept for when it is passed. */
+/* A fold of sums alone up to a key. At each bucket boundary we sum the shorter side of the leaf page and of each node page
+ * above it, derive the other by subtraction, and keep it for the next bucket. */
 struct passing {
 	struct iforest_fold *fold;
 	const struct iforest_key *key;
 	const struct iforest_request *request;
-	bool of_value; /* of nodes: has the first value column sums, wanted or not? */
+	bool of_value; /* nodes have sums of the first value column, requested or not */
 	struct iforest_sums sums;
-	bool is_declined; /* a leaf page is not what its node says: it has to be folded entry by entry */
+	bool is_declined; /* a leaf page differs from its node: fold it entry by entry */
 };
 
 static const uint8_t *node_at(const struct iforest_fold *fold, unsigned level, unsigned k)
@@ -654,8 +638,8 @@ static void add_node(const struct passing *passing, const uint8_t *node, struct 
 	iforest_sums_add_node(sums, node, &passing->fold->cursor.manifest->fields, passing->of_value);
 }
 
-/* Nodes [from, to) of the page that is pinned. */
-static struct iforest_sums row_of(const struct passing *passing, unsigned level, unsigned from, unsigned to)
+/* Adds nodes [from, to) of a pinned page. */
+static struct iforest_sums sum_siblings(const struct passing *passing, unsigned level, unsigned from, unsigned to)
 {
 	struct iforest_sums sums = { .n_rows = 0 };
 
@@ -664,7 +648,7 @@ static struct iforest_sums row_of(const struct passing *passing, unsigned level,
 	return sums;
 }
 
-/* At the first leaf page under node i of a level, of which each has `span`. */
+/* Places the cursor before node i of a level whose nodes have `span` leaf pages each. */
 static void stand_before(struct iforest_fold *fold, uint64_t i, uint64_t span)
 {
 	uint64_t n_leaves = fold->cursor.run->n_leaves;
@@ -679,7 +663,7 @@ static bool is_passed(const struct passing *passing, const uint8_t *node)
 	return iforest_key_compare(&last, passing->key) < 0;
 }
 
-/* The last node of the page that is pinned, from `low` on, that begins before the key. As a rule the one that was expected. */
+/* Returns the last node of a pinned page, from `low` on, that begins before the key; usually the expected one. */
 static unsigned last_node(const struct passing *passing, unsigned level, unsigned low)
 {
 	const struct iforest_fold *fold = passing->fold;
@@ -691,7 +675,7 @@ static unsigned last_node(const struct passing *passing, unsigned level, unsigne
 					     passing->key, false);
 }
 
-/* Sees to it that the page with node i of a level is pinned; *k: the node's number in it. */
+/* Pins the page with node i of a level; *k is the node's number in it. */
 static enum iforest_status pin_node(struct iforest_fold *fold, unsigned level, uint64_t i, unsigned *k)
 {
 	uint64_t fanout = fold->cursor.manifest->fanout, first = fold->cursor.path[level].number * fanout;
@@ -704,9 +688,9 @@ static enum iforest_status pin_node(struct iforest_fold *fold, unsigned level, u
 	return iforest_cursor_node(&fold->cursor, level, i, &node);
 }
 
-/* ---- the leaf page that the key cuts ---- */
+/* ---- Sums: the leaf page that the key cuts ---- */
 
-/* Does the key belong in the block in which the cursor stands, at or after its entry? */
+/* True if the key belongs in the present block, at or after the position. */
 static bool is_in_same_block(const struct passing *passing)
 {
 	const struct iforest_fold *fold = passing->fold;
@@ -721,7 +705,7 @@ static bool is_in_same_block(const struct passing *passing)
 	return iforest_key_compare(&next, passing->key) > 0;
 }
 
-/* Notes that the cursor stands in the block of its reader and what comes after, or at the end of the page. */
+/* Places the cursor at an entry of the reader's block, or at the next page, and keeps the rest of the page. */
 static enum iforest_status stand_in_leaf(struct passing *passing, unsigned entry, const struct iforest_sums *rest)
 {
 	struct iforest_fold *fold = passing->fold;
@@ -755,7 +739,7 @@ static enum iforest_status stand_in_leaf(struct passing *passing, unsigned entry
 	return IFOREST_OK;
 }
 
-/* The entry of the reader's block at which the key stands, from one on. As a rule a near one. */
+/* Finds the key's entry in the reader's block, from an entry on; usually a near one. */
 static enum iforest_status find_near(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned from,
 				     unsigned *entry)
 {
@@ -769,7 +753,7 @@ static enum iforest_status find_near(struct iforest_block_reader *reader, const 
 	return IFOREST_OK;
 }
 
-/* Goes on within a block: windows may be narrower than blocks. */
+/* Passes a part of one block, if buckets are narrower than blocks. */
 static enum iforest_status cut_same_block(struct passing *passing, struct iforest_sums *rest)
 {
 	struct iforest_fold *fold = passing->fold;
@@ -786,8 +770,8 @@ static enum iforest_status cut_same_block(struct passing *passing, struct ifores
 	return stand_in_leaf(passing, entry, rest);
 }
 
-/* Passes what of the leaf page in which the cursor stands comes before the key. all: what its node says of it; left: what of
- * that has not been passed. */
+/* Passes the part of the present leaf page that is before the key. all: the sums of its node; left: of these, what has not been
+ * passed. */
 static enum iforest_status cut_leaf(struct passing *passing, const struct iforest_sums *all, const struct iforest_sums *left)
 {
 	struct iforest_fold *fold = passing->fold;
@@ -805,7 +789,7 @@ static enum iforest_status cut_leaf(struct passing *passing, const struct ifores
 	iforest_cursor_read_block(&fold->cursor, block);
 	status = iforest_block_find(&fold->cursor.reader, passing->key, &entry);
 	if (!status && (block < fold->cursor.block || (block == fold->cursor.block && entry <= fold->cursor.entry)))
-		return IFOREST_OK; /* the key lies behind */
+		return IFOREST_OK; /* the key was passed before */
 	if (!status)
 		status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, entry, passing->request->values,
 						&rest);
@@ -816,7 +800,7 @@ static enum iforest_status cut_leaf(struct passing *passing, const struct ifores
 	return stand_in_leaf(passing, entry, &rest);
 }
 
-/* What comes from the position within a leaf page on, if it is not known. */
+/* Gives the sums from a position within a leaf page on, computed unless they are kept. */
 static enum iforest_status find_rest(struct passing *passing, const struct iforest_sums *all, struct iforest_sums *rest)
 {
 	struct iforest_fold *fold = passing->fold;
@@ -839,7 +823,7 @@ static enum iforest_status find_rest(struct passing *passing, const struct ifore
 	return iforest_cursor_report_leaf(&fold->cursor, status);
 }
 
-/* Standing within a leaf page: passes the rest of it, or what of that comes before the key; *is_there: that was it. */
+/* From within a leaf page: passes the rest of it, or the part before the key. *is_there: the key was reached. */
 static enum iforest_status leave_leaf(struct passing *passing, bool *is_there)
 {
 	struct iforest_fold *fold = passing->fold;
@@ -867,9 +851,9 @@ static enum iforest_status leave_leaf(struct passing *passing, bool *is_there)
 	return is_in_same_block(passing) ? cut_same_block(passing, &rest) : cut_leaf(passing, &all, &rest);
 }
 
-/* ---- rows of nodes ---- */
+/* ---- Sums: siblings on node pages ---- */
 
-/* Down to the key, which lies under node i of a level: passes what comes before it. */
+/* Descends to the key, which is under node i of a level, and passes what comes before it. */
 static enum iforest_status descend(struct passing *passing, unsigned level, uint64_t i, uint64_t span, struct iforest_sums all)
 {
 	struct iforest_fold *fold = passing->fold;
@@ -887,12 +871,12 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 		k = last_node(passing, level, 0);
 		add_node(passing, node_at(fold, level, k), &own);
 		if (k < n / 2) {
-			before = row_of(passing, level, 0, k);
+			before = sum_siblings(passing, level, 0, k);
 			iforest_fold_page(fold, level)->after = all;
 			iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &before);
 			iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &own);
 		} else {
-			iforest_fold_page(fold, level)->after = row_of(passing, level, k + 1, n);
+			iforest_fold_page(fold, level)->after = sum_siblings(passing, level, k + 1, n);
 			before = all;
 			iforest_sums_subtract(&before, &iforest_fold_page(fold, level)->after);
 			iforest_sums_subtract(&before, &own);
@@ -914,14 +898,14 @@ static enum iforest_status descend(struct passing *passing, unsigned level, uint
 	return cut_leaf(passing, &all, &all);
 }
 
-/* Along the row of the page that is pinned, from node k on, which begins before the key. */
+/* Passes siblings on a pinned page from node k on, which begins before the key, then descends. */
 static enum iforest_status go_along(struct passing *passing, unsigned level, unsigned k, uint64_t span)
 {
 	struct iforest_fold *fold = passing->fold;
 	struct iforest_pinned_page *pinned = &fold->cursor.path[level];
 	unsigned last = last_node(passing, level, k);
 	uint64_t i = pinned->number * fold->cursor.manifest->fanout + last;
-	struct iforest_sums own = { .n_rows = 0 }, before = row_of(passing, level, k, last);
+	struct iforest_sums own = { .n_rows = 0 }, before = sum_siblings(passing, level, k, last);
 
 	add_node(passing, node_at(fold, level, last), &own);
 	iforest_sums_add(&passing->sums, &before);
@@ -937,8 +921,8 @@ static enum iforest_status go_along(struct passing *passing, unsigned level, uns
 	return IFOREST_OK;
 }
 
-/* Standing at the start of a leaf page: climbs while rows lie before the key, then goes along one and down. */
-static enum iforest_status pass_rows(struct passing *passing)
+/* From the start of a leaf page: climbs while all siblings lie before the key, then passes siblings and descends. */
+static enum iforest_status pass_siblings(struct passing *passing)
 {
 	struct iforest_fold *fold = passing->fold;
 	uint64_t fanout = fold->cursor.manifest->fanout, i = fold->cursor.leaf_number, span = 1;
@@ -949,7 +933,7 @@ static enum iforest_status pass_rows(struct passing *passing)
 		unsigned k;
 		enum iforest_status status;
 
-		/* from its first node on a row is a node of the level above */
+		/* all siblings together are a node of the level above */
 		for (; level < fold->cursor.run->n_levels && i % fanout == 0; level++, span *= fanout)
 			i /= fanout;
 		pinned = &fold->cursor.path[level];
@@ -963,7 +947,7 @@ static enum iforest_status pass_rows(struct passing *passing)
 				       : IFOREST_OK;
 		}
 		row = iforest_fold_page(fold, level)->after_node == k ? iforest_fold_page(fold, level)->after
-								      : row_of(passing, level, k, pinned->header.n_items);
+								      : sum_siblings(passing, level, k, pinned->header.n_items);
 		iforest_sums_add(&passing->sums, &row);
 		i = pinned->number + 1;
 		span *= fanout;
@@ -972,6 +956,10 @@ static enum iforest_status pass_rows(struct passing *passing)
 	return IFOREST_OK;
 }
 
+/* iforest_fold_until() for sums alone (iforest_wants_sums()), in a fraction of its instructions. *done becomes false if it
+ * declines, and the general fold must go on from the cursor's position.
+ * Requires  key->ref is INT64_MIN: then a node's last key, which lacks the ref, tells on which side of the key its last entry
+ *           is. */
 static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
 				      const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
 {
@@ -986,7 +974,7 @@ static enum iforest_status sums_until(struct iforest_fold *fold, const struct if
 	if (fold->cursor.block > 0 || fold->cursor.entry > 0)
 		status = leave_leaf(&passing, &is_there);
 	if (!status && !is_there)
-		status = pass_rows(&passing);
+		status = pass_siblings(&passing);
 	iforest_sums_add_to_aggregate(&passing.sums, request, aggregate);
 	*done = !passing.is_declined;
 	return status;
@@ -994,8 +982,7 @@ static enum iforest_status sums_until(struct iforest_fold *fold, const struct if
 
 /* ---- The fold ---- */
 
-/* Whether a node that lies below the key as a whole may be used: all of its entries count, or none, or what is left of it
- * without the others can be had, and becomes *node. */
+/* Classifies a node that lies before the key. If it has a filtered node, that becomes *node. */
 static enum iforest_status classify_whole(struct iforest_fold *fold, unsigned level, uint64_t i,
 					  const struct iforest_filter *filter, const struct edges *edges, const uint8_t **node,
 					  enum iforest_filter_class *filter_class)
@@ -1012,7 +999,7 @@ static enum iforest_status classify_whole(struct iforest_fold *fold, unsigned le
 	return status;
 }
 
-/* Whether node i of the level may be used whole: it lies below the key, and so on. */
+/* Classifies node i of a level; SOME unless it lies before the key. */
 static enum iforest_status classify_node(struct iforest_fold *fold, unsigned level, uint64_t i, const struct iforest_key *key,
 					 const struct iforest_filter *filter, const struct edges *edges, const uint8_t **node,
 					 enum iforest_filter_class *filter_class)
@@ -1033,8 +1020,8 @@ static bool is_mixed(enum iforest_filter_class filter_class)
 	return filter_class == IFOREST_COUNTS_MOST || filter_class == IFOREST_COUNTS_SOME;
 }
 
-/* Standing at the start of a leaf page: passes the largest node that starts here and may be used whole; *passed is its level, 0
- * for none. Tried from the highest level down, so that only pages on the way to the key are opened. */
+/* From the start of a leaf page: passes the largest node that begins here and can be used whole; *passed is its level, 0 for
+ * none. Tries the highest level first, so that only pages on the path to the key are opened. */
 static enum iforest_status fold_largest_node(struct iforest_fold *fold, const struct iforest_key *key,
 					     const struct iforest_request *request, struct edges *edges,
 					     struct iforest_aggregate *aggregate, unsigned *passed)
@@ -1067,8 +1054,8 @@ static enum iforest_status fold_largest_node(struct iforest_fold *fold, const st
 	return status;
 }
 
-/* Passes a node that is used whole, or what of a leaf page lies before the key; *moving: into another leaf page. *level is the
- * node's, 0 for entries of a leaf page. */
+/* Passes one whole node, or the part of a leaf page before the key. *moving: into another leaf page. *level is the node's, 0
+ * for a leaf page. */
 static enum iforest_status fold_step(struct iforest_fold *fold, const struct iforest_key *key,
 				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
@@ -1086,7 +1073,7 @@ static enum iforest_status fold_step(struct iforest_fold *fold, const struct ifo
 	return status;
 }
 
-/* Passes a leaf page that lies below the key as a whole, since the next one begins below it. */
+/* Passes a leaf page that lies before the key. */
 static enum iforest_status pass_leaf(struct iforest_fold *fold, const struct iforest_key *key,
 				     const struct iforest_request *request, struct edges *edges,
 				     struct iforest_aggregate *aggregate)
@@ -1100,11 +1087,11 @@ static enum iforest_status pass_leaf(struct iforest_fold *fold, const struct ifo
 	return status;
 }
 
-/* Standing at a leaf page that is not the first of those under its node page: passes those of them that lie below the key, but
- * for the last, which the key may cut; memory of that one begins to be fetched meanwhile. */
-static enum iforest_status fold_row(struct iforest_fold *fold, const struct iforest_key *key,
-				    const struct iforest_request *request, struct edges *edges,
-				    struct iforest_aggregate *aggregate)
+/* From a leaf page that is not the first under its node page: passes its siblings that lie before the key, but for the last,
+ * which the key may cut and which is prefetched meanwhile. */
+static enum iforest_status fold_siblings(struct iforest_fold *fold, const struct iforest_key *key,
+					 const struct iforest_request *request, struct edges *edges,
+					 struct iforest_aggregate *aggregate)
 {
 	const struct iforest_pager *pager = fold->cursor.store->pager;
 	uint64_t fanout = fold->cursor.manifest->fanout, number = fold->cursor.leaf_number / fanout, first = number * fanout,
@@ -1115,7 +1102,7 @@ static enum iforest_status fold_row(struct iforest_fold *fold, const struct ifor
 		return status;
 	end = first + iforest_cursor_last_node(&fold->cursor, 1, (unsigned)(fold->cursor.leaf_number - first), key, false);
 	end = end < fold->cursor.run->n_leaves ? end : fold->cursor.run->n_leaves - 1; /* a forged page may claim more */
-	if (pager->borrow && pager->prefetch)
+	if (pager->pin_briefly && pager->prefetch)
 		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, end),
 				false);
 	while (!status && fold->cursor.leaf_number < end) {
@@ -1135,14 +1122,13 @@ static enum iforest_status fold_row(struct iforest_fold *fold, const struct ifor
 	return status;
 }
 
-static bool is_within_row(const struct iforest_fold *fold)
+static bool is_among_siblings(const struct iforest_fold *fold)
 {
 	return fold->cursor.block == 0 && fold->cursor.entry == 0 &&
 	       fold->cursor.leaf_number % fold->cursor.manifest->fanout != 0;
 }
 
-/* First and last rows are looked for in what is left of the pages under a node. Where that may have been forgotten, and nothing
- * can be added, they are not sought there. */
+/* True if the fold uses filtered nodes. First and last rows descend into filtered pages, which a fixed cache may lack. */
 static bool goes_by_filtered_nodes(const struct iforest_request *request)
 {
 	const struct iforest_filtered_nodes *filtered_nodes = request->filter ? request->filter->filtered_nodes : NULL;
@@ -1169,8 +1155,8 @@ enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct i
 		request = &without;
 	}
 	while (!status && moving && fold->cursor.leaf_number < fold->cursor.run->n_leaves) {
-		if (is_within_row(fold))
-			status = fold_row(fold, key, request, &edges, aggregate);
+		if (is_among_siblings(fold))
+			status = fold_siblings(fold, key, request, &edges, aggregate);
 		if (!status)
 			status = fold_step(fold, key, request, &edges, aggregate, &level, &moving);
 	}

@@ -9,7 +9,7 @@ enum iforest_status iforest_gap_init(struct iforest_gap_reader *reader, struct i
 		return status;
 	reader->fields = &manifest->fields;
 	reader->is_at_end = true;
-	status = iforest_iterator_init(&reader->walk, store, manifest);
+	status = iforest_iterator_init(&reader->iterator, store, manifest);
 	if (status)
 		iforest_scan_release(&reader->scan);
 	return status;
@@ -20,13 +20,13 @@ enum iforest_status iforest_gap_join(struct iforest_gap_reader *reader, struct i
 {
 	enum iforest_status status = iforest_scan_join(&reader->scan, store, manifest);
 
-	return status ? status : iforest_iterator_join(&reader->walk, store, manifest);
+	return status ? status : iforest_iterator_join(&reader->iterator, store, manifest);
 }
 
 void iforest_gap_release(struct iforest_gap_reader *reader)
 {
 	iforest_scan_release(&reader->scan);
-	iforest_iterator_release(&reader->walk);
+	iforest_iterator_release(&reader->iterator);
 }
 
 /* When all that started before the window is over. */
@@ -68,17 +68,17 @@ enum iforest_status iforest_gap_start(struct iforest_gap_reader *reader, const s
 		status = look_back(reader);
 	if (reader->fields->duration_value != IFOREST_NO_VALUE)
 		all.values = 1u << reader->fields->duration_value;
-	iforest_iterator_start(&reader->walk, &all);
+	iforest_iterator_start(&reader->iterator, &all);
 	return status;
 }
 
-/* The end of what the walk gave last. */
+/* Returns the end of the item that the iterator gave last. */
 static int64_t end_of(const struct iforest_gap_reader *reader, const struct iforest_entry *entry)
 {
 	unsigned v = reader->fields->duration_value;
 	int64_t end;
 
-	if (iforest_iterator_gave_node(&reader->walk, &end))
+	if (iforest_iterator_gave_node(&reader->iterator, &end))
 		return end;
 	if (v == IFOREST_NO_VALUE)
 		return entry->key.time;
@@ -100,7 +100,7 @@ enum iforest_status iforest_gap_next(struct iforest_gap_reader *reader, struct i
 		/* what comes after the window ends at most the gap that reaches out of it */
 		if (reader->has_before && window->has_t1 && reader->latest_end >= window->t1)
 			break;
-		status = iforest_iterator_next(&reader->walk, &entry, &more);
+		status = iforest_iterator_next(&reader->iterator, &entry, &more);
 		if (status || !more)
 			break;
 		*gap = (struct iforest_gap){ .start = reader->latest_end, .end = entry.key.time };

@@ -4,8 +4,8 @@
 #include "core/page/page_maxima.h"
 #include "core/run/cursor.h"
 
-/* A bucket [from, to), and the best so far. */
-struct iforest_longest_search {
+/* A search for the longest span of a bucket [from, to). */
+struct longest_search {
 	struct iforest_longest *longest;
 	struct iforest_cursor *cursor;
 	uint32_t run;
@@ -15,71 +15,47 @@ struct iforest_longest_search {
 	bool found; /* a span overlaps it */
 };
 
-/* Does a span end after the time? */
-static inline bool iforest_longest_outlives(int64_t time, int64_t duration, int64_t bound)
+/* True if a span ends after the bound. */
+static inline bool outlives(int64_t time, int64_t duration, int64_t bound)
 {
 	return duration > 0 && (time >= bound || (uint64_t)duration > (uint64_t)bound - (uint64_t)time);
 }
 
-/* Does a span that starts before the bucket's end overlap the bucket? */
-static inline bool iforest_longest_overlaps(const struct iforest_longest_search *search, int64_t time, int64_t duration)
+/* True if a span that starts before the bucket's end overlaps the bucket. */
+static inline bool overlaps(const struct longest_search *search, int64_t time, int64_t duration)
 {
-	return time >= search->from || iforest_longest_outlives(time, duration, search->from);
+	return time >= search->from || outlives(time, duration, search->from);
 }
 
-/* Takes a span that overlaps the bucket for the best, if it is. */
-static inline void iforest_longest_offer(struct iforest_longest_search *search, const struct iforest_extreme *row)
+/* Offers a span that overlaps the bucket. */
+static inline void offer(struct longest_search *search, const struct iforest_extreme *row)
 {
 	search->found = true;
 	if (!search->best.is_set || iforest_row_is_greater(row, &search->best))
 		search->best = *row;
 }
 
-/* Has the node entries of the series; has it no others, nor NULL times? */
-static inline bool iforest_longest_has_series(const uint8_t *node, uint64_t series)
+/* True if the node may have entries of the series; and true if it has no others, and no NULL times. */
+static inline bool has_series(const uint8_t *node, uint64_t series)
 {
 	return iforest_node_first(node).series <= series && iforest_node_last(node).series >= series;
 }
 
-static inline bool iforest_longest_is_pure(const uint8_t *node, uint64_t series)
+static inline bool is_pure(const uint8_t *node, uint64_t series)
 {
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
 	return first.series == series && last.series == series && !last.time_is_null;
 }
 
-static inline struct iforest_extreme iforest_longest_of_node(const struct iforest_longest_search *search, const uint8_t *node)
+static inline struct iforest_extreme longest_of_node(const struct longest_search *search, const uint8_t *node)
 {
 	return iforest_node_extreme(node, &search->cursor->manifest->fields, search->duration, 1);
 }
 
-/* ---- in the leaf page that the cursor holds ---- */
+/* ---- The pinned leaf page ---- */
 
-/* Its maxima, NULL where it has none. */
-static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor *cursor);
-
-/* Unpacks a block's times and durations; *which are its live entries. */
-static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which);
-
-/* Entry i of that block, with its ref. */
-static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_extreme *row);
-
-/* Looks in a leaf page for spans that start before the bucket's end and overlap it. */
-static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number);
-
-/* ---- what was passed ---- */
-
-/* Keeps a node all of whose spans start before that time, if one may be open then. */
-static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					const uint8_t *node, int64_t time);
-
-/* Offers the longest of the spans that were kept and are open where the bucket begins. The search's run and cursor are
- * others afterwards. */
-static enum iforest_status longest_look_back(struct iforest_longest_search *search);
-
-/* Keeps nothing any more. */
-static void longest_forget(struct iforest_longest *longest);
-
+/* Returns the maxima of the pinned leaf page; NULL if it has none. */
 static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor *cursor)
 {
 	struct iforest_page_maxima *maxima = cursor->path[0].page.maxima;
@@ -87,7 +63,8 @@ static const struct iforest_page_maxima *longest_of_maxima(struct iforest_cursor
 	return maxima && iforest_leaf_has_maxima(&cursor->leaf, maxima) ? maxima : NULL;
 }
 
-static enum iforest_status longest_read_block(struct iforest_longest_search *search, unsigned b, uint64_t *which)
+/* Unpacks a block's times and durations; *which becomes the bits of its live entries. */
+static enum iforest_status longest_read_block(struct longest_search *search, unsigned b, uint64_t *which)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	enum iforest_status status;
@@ -100,7 +77,8 @@ static enum iforest_status longest_read_block(struct iforest_longest_search *sea
 	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
-static enum iforest_status longest_row(struct iforest_longest_search *search, unsigned i, struct iforest_extreme *row)
+/* Gives entry i of that block, with its ref. */
+static enum iforest_status longest_row(struct longest_search *search, unsigned i, struct iforest_extreme *row)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	int64_t ref = 0;
@@ -113,7 +91,7 @@ static enum iforest_status longest_row(struct iforest_longest_search *search, un
 	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
-static enum iforest_status search_block(struct iforest_longest_search *search, unsigned b)
+static enum iforest_status search_block(struct longest_search *search, unsigned b)
 {
 	const struct iforest_block *block = &search->cursor->reader.block;
 	uint64_t which;
@@ -127,20 +105,20 @@ static enum iforest_status search_block(struct iforest_longest_search *search, u
 
 		if (block->times[i] >= search->to)
 			break;
-		if (!iforest_longest_overlaps(search, block->times[i], duration))
+		if (!overlaps(search, block->times[i], duration))
 			continue;
 		search->found = true;
 		if (!is_present || (search->best.is_set && duration < search->best.value.integer))
 			continue;
 		status = longest_row(search, i, &row);
 		if (!status)
-			iforest_longest_offer(search, &row);
+			offer(search, &row);
 	}
 	return status;
 }
 
-/* Can a block of which there is no maximum have a better span? */
-static enum iforest_status may_improve(struct iforest_longest_search *search, unsigned b, bool *may)
+/* Sets *may if a block may have a better span, for pages without maxima. */
+static enum iforest_status may_improve(struct longest_search *search, unsigned b, bool *may)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
 	unsigned column = IFOREST_VALUES + search->duration;
@@ -159,7 +137,7 @@ static enum iforest_status may_improve(struct iforest_longest_search *search, un
 	return status;
 }
 
-static enum iforest_status search_blocks(struct iforest_longest_search *search)
+static enum iforest_status search_blocks(struct longest_search *search)
 {
 	const struct iforest_leaf *leaf = &search->cursor->leaf;
 	enum iforest_status status = IFOREST_OK;
@@ -177,22 +155,22 @@ static enum iforest_status search_blocks(struct iforest_longest_search *search)
 	return status;
 }
 
-/* Peaks that overlap the bucket are offered first; then the blocks of the others are opened, if they may have a better span. */
-static enum iforest_status search_maxima(struct iforest_longest_search *search, const struct iforest_page_maxima *maxima)
+/* Offers block maxima that overlap the bucket, then opens the other blocks that may have a better span. */
+static enum iforest_status search_maxima(struct longest_search *search, const struct iforest_page_maxima *maxima)
 {
 	uint32_t others = 0;
 	enum iforest_status status = IFOREST_OK;
 
 	for (unsigned b = 0; b < maxima->n && maxima->blocks[b].first_time < search->to; b++) {
-		const struct iforest_peak *peak = &maxima->blocks[b];
+		const struct iforest_block_maximum *maximum = &maxima->blocks[b];
 
-		if (peak->latest_end < search->from || (search->best.is_set && peak->value < search->best.value.integer))
+		if (maximum->latest_end < search->from || (search->best.is_set && maximum->value < search->best.value.integer))
 			continue;
-		if (peak->time < search->to && iforest_longest_overlaps(search, peak->time, peak->value))
-			iforest_longest_offer(search, &(struct iforest_extreme){ .value.integer = peak->value,
-										 .time = peak->time,
-										 .ref = peak->ref,
-										 .is_set = true });
+		if (maximum->time < search->to && overlaps(search, maximum->time, maximum->value))
+			offer(search, &(struct iforest_extreme){ .value.integer = maximum->value,
+								 .time = maximum->time,
+								 .ref = maximum->ref,
+								 .is_set = true });
 		else
 			others |= UINT32_C(1) << b;
 	}
@@ -205,7 +183,8 @@ static enum iforest_status search_maxima(struct iforest_longest_search *search, 
 	return status;
 }
 
-static enum iforest_status longest_search_leaf(struct iforest_longest_search *search, uint64_t number)
+/* Searches a leaf page for spans that start before the bucket's end and overlap it. */
+static enum iforest_status longest_search_leaf(struct longest_search *search, uint64_t number)
 {
 	const struct iforest_page_maxima *maxima;
 	enum iforest_status status = iforest_cursor_pin(search->cursor, 0, number);
@@ -222,7 +201,7 @@ static enum iforest_status longest_search_leaf(struct iforest_longest_search *se
 
 enum { NO_ITEM = UINT32_MAX, FIRST_RESERVED = 32, LEAST_TO_CLEAR = 64 };
 
-/* ---- items ---- */
+/* ---- Items ---- */
 
 static bool item_comes_before(const void *context, uint32_t a, uint32_t b)
 {
@@ -231,6 +210,7 @@ static bool item_comes_before(const void *context, uint32_t a, uint32_t b)
 	return iforest_row_is_greater(&longest->items[a].longest, &longest->items[b].longest);
 }
 
+/* Drops all items. */
 static void longest_forget(struct iforest_longest *longest)
 {
 	longest->heap.comes_before = item_comes_before;
@@ -243,7 +223,7 @@ static void longest_forget(struct iforest_longest *longest)
 static bool has_ended(const struct iforest_longest_item *item, int64_t time)
 {
 	if (item->kind == IFOREST_LONGEST_SPAN)
-		return !iforest_longest_outlives(item->longest.time, item->longest.value.integer, time);
+		return !outlives(item->longest.time, item->longest.value.integer, time);
 	return item->latest_end <= time && item->latest_end != INT64_MAX;
 }
 
@@ -253,7 +233,7 @@ static void give_item(struct iforest_longest *longest, uint32_t i)
 	longest->free = i;
 }
 
-/* Takes what has ended out of the heap. Pushes write no number that is still to be read, and need no memory. */
+/* Rebuilds the heap without ended items. Pushes overwrite only numbers already read, and need no memory. */
 static void clear_ended(struct iforest_longest *longest, int64_t time)
 {
 	const struct iforest_alloc *alloc = longest->scan->store->alloc;
@@ -308,8 +288,9 @@ static enum iforest_status push(struct iforest_longest *longest, const struct if
 	return iforest_priority_queue_push(&longest->heap, longest->scan->store->alloc, i);
 }
 
-static enum iforest_status longest_keep(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					const uint8_t *node, int64_t time)
+/* Adds a node, whose spans all start before a time, to the heap if one may be open then. */
+static enum iforest_status longest_keep(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node,
+					int64_t time)
 {
 	struct iforest_longest_item item = { .kind = IFOREST_LONGEST_NODE,
 					     .run = search->run,
@@ -317,17 +298,16 @@ static enum iforest_status longest_keep(struct iforest_longest_search *search, u
 					     .number = number,
 					     .latest_end = iforest_node_latest_end(node, &search->cursor->manifest->fields) };
 
-	if (has_ended(&item, time) || iforest_node_rows(node) == 0 ||
-	    !iforest_longest_has_series(node, search->longest->series))
+	if (has_ended(&item, time) || iforest_node_rows(node) == 0 || !has_series(node, search->longest->series))
 		return IFOREST_OK;
-	item.longest = iforest_longest_of_node(search, node);
-	item.is_ours = iforest_longest_is_pure(node, search->longest->series);
+	item.longest = longest_of_node(search, node);
+	item.is_ours = is_pure(node, search->longest->series);
 	return item.longest.is_set && item.longest.value.integer > 0 ? push(search->longest, &item, time) : IFOREST_OK;
 }
 
-/* ---- opening them ---- */
+/* ---- Opening of items ---- */
 
-static enum iforest_status keep_spans(struct iforest_longest_search *search, unsigned b)
+static enum iforest_status keep_spans(struct longest_search *search, unsigned b)
 {
 	const struct iforest_block *block = &search->cursor->reader.block;
 	struct iforest_longest_item item = { .kind = IFOREST_LONGEST_SPAN, .run = search->run, .is_ours = true };
@@ -337,7 +317,7 @@ static enum iforest_status keep_spans(struct iforest_longest_search *search, uns
 	for (which &= status ? 0 : block->present[search->duration]; which && !status; which &= which - 1) {
 		unsigned i = iforest_trailing_zeros(which);
 
-		if (!iforest_longest_outlives(block->times[i], block->values[search->duration][i], search->from))
+		if (!outlives(block->times[i], block->values[search->duration][i], search->from))
 			continue;
 		status = longest_row(search, i, &item.longest);
 		if (!status)
@@ -346,30 +326,31 @@ static enum iforest_status keep_spans(struct iforest_longest_search *search, uns
 	return status;
 }
 
-static enum iforest_status keep_maxima(struct iforest_longest_search *search, const struct iforest_page_maxima *maxima,
+static enum iforest_status keep_maxima(struct longest_search *search, const struct iforest_page_maxima *maxima,
 				       const struct iforest_longest_item *page)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	for (unsigned b = 0; b < maxima->n && !status; b++) {
-		const struct iforest_peak *peak = &maxima->blocks[b];
-		struct iforest_longest_item item = {
-			.kind = IFOREST_LONGEST_BLOCK,
-			.run = page->run,
-			.number = page->number,
-			.block = b,
-			.is_ours = true,
-			.latest_end = peak->latest_end,
-			.longest = { .value.integer = peak->value, .time = peak->time, .ref = peak->ref, .is_set = true }
-		};
+		const struct iforest_block_maximum *maximum = &maxima->blocks[b];
+		struct iforest_longest_item item = { .kind = IFOREST_LONGEST_BLOCK,
+						     .run = page->run,
+						     .number = page->number,
+						     .block = b,
+						     .is_ours = true,
+						     .latest_end = maximum->latest_end,
+						     .longest = { .value.integer = maximum->value,
+								  .time = maximum->time,
+								  .ref = maximum->ref,
+								  .is_set = true } };
 
-		if (peak->value > 0 && !has_ended(&item, search->from))
+		if (maximum->value > 0 && !has_ended(&item, search->from))
 			status = push(search->longest, &item, search->from);
 	}
 	return status;
 }
 
-static enum iforest_status open_leaf(struct iforest_longest_search *search, const struct iforest_longest_item *item)
+static enum iforest_status open_leaf(struct longest_search *search, const struct iforest_longest_item *item)
 {
 	struct iforest_cursor *cursor = search->cursor;
 	const struct iforest_page_maxima *maxima;
@@ -395,8 +376,8 @@ static enum iforest_status open_leaf(struct iforest_longest_search *search, cons
 	return status;
 }
 
-/* Puts what is under an item in its place. */
-static enum iforest_status open_item(struct iforest_longest_search *search, const struct iforest_longest_item *item)
+/* Replaces an item by what is below it. */
+static enum iforest_status open_item(struct longest_search *search, const struct iforest_longest_item *item)
 {
 	struct iforest_cursor *cursor = search->cursor;
 	unsigned level = item->level - 1;
@@ -413,7 +394,9 @@ static enum iforest_status open_item(struct iforest_longest_search *search, cons
 	return status;
 }
 
-static enum iforest_status longest_look_back(struct iforest_longest_search *search)
+/* Offers the longest of the spans in the heap that are open at the bucket's start. The search's run and cursor are others
+ * afterwards. */
+static enum iforest_status longest_look_back(struct longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;
 	struct iforest_priority_queue *heap = &longest->heap;
@@ -422,11 +405,10 @@ static enum iforest_status longest_look_back(struct iforest_longest_search *sear
 	while (!status && heap->n > 0) {
 		struct iforest_longest_item item = longest->items[heap->items[0]];
 		bool ended = has_ended(&item, search->from);
-		bool is_open =
-			item.is_ours && iforest_longest_outlives(item.longest.time, item.longest.value.integer, search->from);
+		bool is_open = item.is_ours && outlives(item.longest.time, item.longest.value.integer, search->from);
 
 		if (is_open) {
-			iforest_longest_offer(search, &item.longest);
+			offer(search, &item.longest);
 			break;
 		}
 		give_item(longest, iforest_priority_queue_pop(heap));
@@ -441,16 +423,15 @@ static enum iforest_status longest_look_back(struct iforest_longest_search *sear
 
 /* ---- Bucket by bucket ---- */
 
-/* Buckets that a leaf page may have; with more, what starts in each is sooner read entry by entry. */
+/* Most buckets per leaf page; with more, reading entries is faster. */
 enum { BUCKETS_A_LEAF = 256 };
 
-/* ---- going on ---- */
+/* ---- Going on ---- */
 
-static enum iforest_status look_at_node(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					const uint8_t *node);
+static enum iforest_status look_at_node(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node);
 
-/* What is under a node of which its longest span does not tell enough. */
-static enum iforest_status look_below(struct iforest_longest_search *search, unsigned level, uint64_t number)
+/* Searches below a node whose longest span does not decide. */
+static enum iforest_status look_below(struct longest_search *search, unsigned level, uint64_t number)
 {
 	struct iforest_cursor *cursor = search->cursor;
 	struct iforest_key to = iforest_key_at(search->longest->series, search->to);
@@ -469,24 +450,23 @@ static enum iforest_status look_below(struct iforest_longest_search *search, uns
 	return status;
 }
 
-/* A node under which spans start that were not looked at before this bucket; all or some before its end. */
-static enum iforest_status look_at_node(struct iforest_longest_search *search, unsigned level, uint64_t number,
-					const uint8_t *node)
+/* Searches below a node that has spans not seen before this bucket; all or some start before its end. */
+static enum iforest_status look_at_node(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node)
 {
 	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
 	uint64_t series = search->longest->series;
 	struct iforest_extreme row;
 	bool is_ours;
 
-	if (iforest_node_rows(node) == 0 || !iforest_longest_has_series(node, series))
+	if (iforest_node_rows(node) == 0 || !has_series(node, series))
 		return IFOREST_OK;
 	if (search->best.is_set &&
 	    iforest_node_extreme_value(node, fields, search->duration, 1).integer < search->best.value.integer)
 		return IFOREST_OK;
-	row = iforest_longest_of_node(search, node);
-	is_ours = row.is_set && iforest_longest_is_pure(node, series);
-	if (is_ours && row.time < search->to && iforest_longest_overlaps(search, row.time, row.value.integer)) {
-		iforest_longest_offer(search, &row);
+	row = longest_of_node(search, node);
+	is_ours = row.is_set && is_pure(node, series);
+	if (is_ours && row.time < search->to && overlaps(search, row.time, row.value.integer)) {
+		offer(search, &row);
 		return IFOREST_OK;
 	}
 	if (row.is_set ? is_ours && search->best.is_set && !iforest_row_is_greater(&row, &search->best) : search->found)
@@ -494,9 +474,9 @@ static enum iforest_status look_at_node(struct iforest_longest_search *search, u
 	return look_below(search, level, number);
 }
 
-/* The largest node that begins with the leaf page that comes next, and ends before the bucket does; *level is 0 if there is
+/* Returns the largest node that begins with the next leaf page and ends before the bucket does; *level is 0 if there is
  * none. */
-static enum iforest_status largest_node(struct iforest_longest_search *search, const struct iforest_key *to, unsigned *level,
+static enum iforest_status largest_node(struct longest_search *search, const struct iforest_key *to, unsigned *level,
 					uint64_t *number, uint64_t *n_leaves, const uint8_t **node)
 {
 	struct iforest_cursor *cursor = search->cursor;
@@ -525,9 +505,8 @@ static enum iforest_status largest_node(struct iforest_longest_search *search, c
 	return IFOREST_OK;
 }
 
-/* What starts before the bucket's end and was not passed before. The leaf page that the end cuts is looked at, and passed
- * later. */
-static enum iforest_status go_on(struct iforest_longest_search *search)
+/* Passes what starts before the bucket's end. The leaf page that the end cuts is searched now, and passed later. */
+static enum iforest_status go_on(struct longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;
 	uint64_t *passed = &longest->passed[search->run];
@@ -549,7 +528,7 @@ static enum iforest_status go_on(struct iforest_longest_search *search)
 
 			return iforest_key_compare(&first, &to) < 0 ? look_at_node(search, 1, *passed, node) : IFOREST_OK;
 		}
-		/* kept first: looking below may let go of the page that the node stands on */
+		/* added first: searching below may unpin the node's page */
 		status = longest_keep(search, level, number, node, search->to);
 		if (!status)
 			status = look_at_node(search, level, number, node);
@@ -558,7 +537,7 @@ static enum iforest_status go_on(struct iforest_longest_search *search)
 	return status;
 }
 
-/* ---- starting ---- */
+/* ---- Starting ---- */
 
 void iforest_longest_init(struct iforest_longest *longest, struct iforest_scan *scan)
 {
@@ -604,9 +583,10 @@ static enum iforest_status make_room(struct iforest_longest *longest)
 	return IFOREST_OK;
 }
 
-/* The leaf page in which a key belongs. What is passed on the way to it and may be open is kept, where `search` is given. */
-static enum iforest_status leaf_of(struct iforest_cursor *cursor, const struct iforest_key *key,
-				   struct iforest_longest_search *search, uint64_t *number)
+/* Finds the leaf page in which a key belongs. Nodes passed on the way that may be open are added to the heap if `search` is
+ * given. */
+static enum iforest_status leaf_of(struct iforest_cursor *cursor, const struct iforest_key *key, struct longest_search *search,
+				   uint64_t *number)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -656,10 +636,10 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 	longest_forget(longest);
 	to = iforest_key_at(series, bucketing->window.t1);
 	for (uint32_t r = 0; r < longest->n_runs && !status; r++) {
-		struct iforest_longest_search search = { .longest = longest,
-							 .cursor = &longest->scan->folds[r].cursor,
-							 .run = r,
-							 .duration = longest->scan->manifest->fields.duration_value };
+		struct longest_search search = { .longest = longest,
+						 .cursor = &longest->scan->folds[r].cursor,
+						 .run = r,
+						 .duration = longest->scan->manifest->fields.duration_value };
 		struct iforest_key from = iforest_key_at(series, longest->start);
 		uint64_t end = 0;
 
@@ -672,13 +652,13 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 	return status;
 }
 
-/* ---- buckets ---- */
+/* ---- Buckets ---- */
 
 static enum iforest_status answer(struct iforest_longest *longest, struct iforest_extreme *row, bool *found)
 {
-	struct iforest_longest_search search = { .longest = longest,
-						 .duration = longest->scan->manifest->fields.duration_value,
-						 .from = longest->start };
+	struct longest_search search = { .longest = longest,
+					 .duration = longest->scan->manifest->fields.duration_value,
+					 .from = longest->start };
 	bool after_all;
 	enum iforest_status status;
 

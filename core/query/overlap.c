@@ -2,11 +2,6 @@
 
 #include "core/base/bits.h"
 
-/* The filter that collects what the overlap looks for, to be kept at that place; `inner` says which entries count at all,
- * NULL: all. */
-static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
-						       const struct iforest_filter *inner);
-
 enum { NO_SLOT = UINT32_MAX, FIRST_RESERVED = 16 };
 
 static iforest_int128 end_of(const struct iforest_open_span *span)
@@ -57,7 +52,7 @@ void iforest_open_spans_clear(struct iforest_open_spans *open, bool wants_longes
 	open->wants_longest = wants_longest;
 }
 
-/* ---- slots ---- */
+/* ---- Slots ---- */
 
 static enum iforest_status take_slot(struct iforest_open_spans *open, uint32_t *slot)
 {
@@ -101,9 +96,9 @@ enum iforest_status iforest_open_spans_add(struct iforest_open_spans *open, cons
 	return status;
 }
 
-/* ---- time moves on ---- */
+/* ---- Passing of time ---- */
 
-/* The span with the earliest end is open no more; its slot is needed as long as the heap by duration has it. */
+/* Closes the span with the earliest end; its slot stays as long as the heap by duration has it. */
 static void end_first(struct iforest_open_spans *open)
 {
 	uint32_t slot = iforest_priority_queue_pop(&open->by_end);
@@ -113,7 +108,7 @@ static void end_first(struct iforest_open_spans *open)
 		give_slot(open, slot);
 }
 
-/* Clears the heap by duration of what has ended: at its top, and, where that is most of it, all. */
+/* Drops ended spans from the heap by duration: at its top, and all of them if they are most of it. */
 static void drop_ended(struct iforest_open_spans *open)
 {
 	struct iforest_priority_queue *heap = &open->by_duration;
@@ -125,7 +120,7 @@ static void drop_ended(struct iforest_open_spans *open)
 		return;
 	n = heap->n;
 	heap->n = 0;
-	for (uint32_t i = 0; i < n; i++) { /* pushes write no item that is still to be read, and need no memory */
+	for (uint32_t i = 0; i < n; i++) { /* pushes overwrite only items already read, and need no memory */
 		if (open->slots[heap->items[i]].has_ended)
 			give_slot(open, heap->items[i]);
 		else
@@ -156,7 +151,7 @@ void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 fro
 
 /* ---- Spans collected while entries are folded ---- */
 
-/* Does a span of that node end after the bound? A latest end that saturated may stand for a later one. */
+/* True if a span of the node may end after the bound; a saturated latest end may stand for a later one. */
 static bool reaches_beyond(const struct iforest_overlap *overlap, const uint8_t *node)
 {
 	int64_t latest_end = iforest_node_latest_end(node, &overlap->scan->manifest->fields);
@@ -186,7 +181,7 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	return filter->inner ? filter->inner->of_node(filter->inner->context, node) : IFOREST_COUNTS_ALL;
 }
 
-/* Takes the entries with a negative duration out of *live, whose durations are unpacked, and counts them apart. */
+/* Clears entries with a negative duration, which are unpacked, from *live, and counts them apart. */
 static enum iforest_status take_negatives(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
 					  uint64_t *live)
 {
@@ -211,13 +206,13 @@ static enum iforest_status take_negatives(struct iforest_overlap *overlap, struc
 	return status;
 }
 
-/* Would a span of that duration which starts at that time, before the bound, end after it? */
+/* True if a span of that duration that starts at that time, before the bound, would end after it. */
 static bool outlives(const struct iforest_overlap *overlap, int64_t time, int64_t duration)
 {
 	return duration > 0 && (uint64_t)duration > (uint64_t)overlap->bound - (uint64_t)time;
 }
 
-/* Can one of the block's entries `which` outlive the bound, by the longest of the block and the latest of them? */
+/* True if one of the block's entries `which` may outlive the bound, by the longest of the block and the latest of them. */
 static bool may_outlive(const struct iforest_overlap *overlap, const struct iforest_block_reader *reader, uint64_t which,
 			int64_t longest)
 {
@@ -234,8 +229,8 @@ static bool may_outlive(const struct iforest_overlap *overlap, const struct ifor
 	return outlives(overlap, next.time, longest);
 }
 
-/* The spans among the entries that outlive the bound are open ones from there on. None is longer than `longest`: so entries
- * that start too early for it, and all before them, need not be looked at. */
+/* Adds the spans among the entries that outlive the bound to the open ones. None is longer than `longest`: so entries that
+ * start too early for that, and all before them, are skipped. */
 static enum iforest_status collect(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
 				   int64_t longest)
 {
@@ -294,6 +289,8 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
+/* Returns the filter that collects spans for the overlap, to be kept at `place`. inner: the filter in force; NULL: all live
+ * entries count. */
 static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
 						       const struct iforest_filter *inner)
 {
@@ -302,9 +299,7 @@ static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *o
 						.filter = { .context = place, .of_node = of_node, .of_entries = of_entries } };
 }
 
-/* ---- Bucket by bucket ---- */
-
-/* ---- starting ---- */
+/* ---- Starting ---- */
 
 enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct iforest_scan *scan)
 {
@@ -331,7 +326,7 @@ void iforest_overlap_unpin(struct iforest_overlap *overlap)
 	overlap->is_done = true;
 }
 
-/* Bounds only rise from bucket to bucket: what of_node() said of a leaf page, and the cursor keeps, then still holds. */
+/* Sets what the filter collects. Bounds only rise, so the class that a cursor keeps for a leaf page stays valid. */
 static void look_for(struct iforest_overlap *overlap, bool is_searching, bool has_bound, int64_t bound)
 {
 	overlap->is_searching = is_searching;
@@ -341,7 +336,7 @@ static void look_for(struct iforest_overlap *overlap, bool is_searching, bool ha
 	overlap->negative = (struct iforest_value_aggregate){ .n = 0 };
 }
 
-/* Those that start before t0 and end after it. */
+/* Collects the spans that start before t0 and end after it. */
 static enum iforest_status find_open(struct iforest_overlap *overlap, uint64_t series, int64_t t0)
 {
 	struct iforest_scan *scan = overlap->scan;
@@ -357,7 +352,7 @@ static enum iforest_status find_open(struct iforest_overlap *overlap, uint64_t s
 	return status ? status : iforest_scan_through(scan, t0 - 1, &scan->request, &unused);
 }
 
-/* Carries spans along, from that window's start on, which begins where a bucket does. */
+/* Starts to carry spans along, from the start of a window that begins where a bucket does. */
 static enum iforest_status start_carrying(struct iforest_overlap *overlap, uint64_t series, const struct iforest_window *window)
 {
 	struct iforest_scan *scan = overlap->scan;
@@ -414,7 +409,7 @@ enum iforest_status iforest_overlap_start_after(struct iforest_overlap *overlap,
 	return start_from(overlap, series, &window, bucket + (bucket < INT64_MAX));
 }
 
-/* ---- buckets ---- */
+/* ---- Buckets ---- */
 
 /* Passes the entries that start up to `time`, inclusive. */
 static enum iforest_status pass_starts(struct iforest_overlap *overlap, int64_t time, struct iforest_aggregate *aggregate)
@@ -424,7 +419,7 @@ static enum iforest_status pass_starts(struct iforest_overlap *overlap, int64_t 
 	return status ? status : iforest_scan_earliest(overlap->scan, &overlap->next_start, &overlap->has_next);
 }
 
-/* No span is open: the bucket in which the next one starts. *found is false where only removed ones would start. */
+/* With no span open, finds the bucket in which the next one starts. *found is false if only removed ones would. */
 static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap, int64_t *bucket, bool *found)
 {
 	struct iforest_aggregate beyond_numbers;
@@ -439,7 +434,8 @@ static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap,
 	return !status && (beyond_numbers.n_rows > 0 || overlap->negative.n > 0) ? IFOREST_RANGE : status;
 }
 
-/* The next bucket that may be overlapped: the one after the last while spans are open, else the one where the next starts. */
+/* Finds the next bucket that may be overlapped: the one after the last while spans are open, else the one in which the next
+ * starts. */
 static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t *bucket, bool *found)
 {
 	const struct iforest_bucketing *bucketing = &overlap->bucketing;
@@ -449,7 +445,7 @@ static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t 
 		*bucket = overlap->last_bucket + (overlap->last_bucket < INT64_MAX);
 		return overlap->last_bucket < INT64_MAX ? IFOREST_OK : IFOREST_RANGE;
 	}
-	*bucket = 0; /* the first of n, be it an empty interval, of which t0 is no part */
+	*bucket = 0; /* the first of n; it may be an empty interval that does not contain t0 */
 	if (*found)
 		return bucketing->mode == IFOREST_STEP ? iforest_bucket_of(bucketing, bucketing->window.t0, bucket)
 						       : IFOREST_OK;
@@ -457,7 +453,7 @@ static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t 
 	return overlap->is_done ? IFOREST_OK : bucket_of_next_start(overlap, bucket, found);
 }
 
-/* What of a bucket the window leaves: [from, to), or all from `from` on. */
+/* Cuts a bucket by the window: [from, to), or all from `from` on. */
 struct bounds {
 	iforest_int128 from;
 	bool has_end;
@@ -483,7 +479,7 @@ static struct bounds bounds_of(const struct iforest_overlap *overlap, int64_t bu
 	return bounds;
 }
 
-/* The spans that start in the bucket, added to the aggregate; those that outlive it are open afterwards. */
+/* Adds the spans that start in the bucket to the aggregate; those that outlive it become open ones. */
 static enum iforest_status fold_starts(struct iforest_overlap *overlap, const struct bounds *bounds,
 				       struct iforest_aggregate *aggregate)
 {
@@ -520,7 +516,7 @@ static enum iforest_status answer(struct iforest_overlap *overlap, int64_t bucke
 		value->n = aggregate->n_rows;
 		value->sum = iforest_add_wrapping(value->sum, stretch.inside);
 		iforest_extreme_max(&value->max, &stretch.longest, IFOREST_INT64);
-		value->min = (struct iforest_extreme){ .is_set = false }; /* which nodes add unasked */
+		value->min = (struct iforest_extreme){ .is_set = false }; /* nodes add them without being asked */
 	}
 	overlap->is_done = bounds.is_last;
 	return status;

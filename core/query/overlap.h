@@ -1,12 +1,14 @@
 /* query/overlap.h -- Overlap of spans with buckets: number, time inside, longest; the set of open spans.
  *
+ * A set of open spans goes from stretch to stretch of time; iforest_overlap fills it bucket by bucket from a scan:
+ *
  *   iforest_open_spans_add(&open, &span) ...                  those that start before 100
  *   iforest_open_spans_pass(&open, 100, 110, &stretch)        what is open at 100, in [100, 110)
  *   iforest_open_spans_add(&open, &span) ...                  those that start in [100, 110) and end after 110
  *   iforest_open_spans_pass(&open, 110, 120, &stretch) ...
  *
- * Two heaps of the same spans: by end, from which they are taken as they end, and by duration, which is cleared of those that
- * have ended when they come to its top, or when they are more than half of it.
+ * Spans are in two heaps: by end, from which they are taken as they end, and by duration. The latter drops ended spans when
+ * they come first, or when they are more than half of it.
  */
 #ifndef IFOREST_QUERY_OVERLAP_H
 #define IFOREST_QUERY_OVERLAP_H
@@ -16,12 +18,12 @@
 #include "core/query/longest.h"
 #include "core/query/scan.h"
 
-/* Ends at time + duration, in 128 bits. */
+/* A span; it ends at time + duration, computed in 128 bits. */
 struct iforest_open_span {
 	int64_t time, duration, ref;
 };
 
-/* A span, or room for one: then `next` is the number of the next such slot. */
+/* A span, or a free slot: `next` is then the next free one. */
 struct iforest_open_slot {
 	struct iforest_open_span span;
 	bool has_ended;
@@ -31,36 +33,38 @@ struct iforest_open_slot {
 struct iforest_open_spans {
 	const struct iforest_alloc *alloc;
 	bool wants_longest;
-	struct iforest_open_slot *slots; /* what the heaps have numbers of */
+	struct iforest_open_slot *slots; /* the heaps have numbers of slots */
 	uint32_t n_slots, n_reserved;
-	uint32_t free;				   /* first slot to use again, UINT32_MAX: none */
-	struct iforest_priority_queue by_end;	   /* the earliest end first; its n are the spans that are open */
-	struct iforest_priority_queue by_duration; /* the longest first, also some that have ended */
+	uint32_t free;				   /* first free slot, UINT32_MAX: none */
+	struct iforest_priority_queue by_end;	   /* the earliest end first; n is the number of open spans */
+	struct iforest_priority_queue by_duration; /* the longest first; may have ended ones */
 };
 
-/* What the open spans are to a stretch of time. */
+/* The open spans in a stretch of time. */
 struct iforest_stretch {
 	uint64_t n;
-	iforest_int128 inside; /* time units, added up over the n spans */
-	/* value: its duration. Of several the earliest, then the lowest ref. Not set where not wanted */
+	iforest_int128 inside; /* time units inside the stretch, summed over the n spans */
+	/* its value is the duration. Of several the earliest, then the lowest ref. Not set unless requested */
 	struct iforest_extreme longest;
 };
 
-/* None is open. Without wants_longest, the longest is not kept track of. alloc must outlive it; it must stay in place. */
+/* Starts an empty set. Without wants_longest, the longest is not tracked. alloc must outlive the set, which must stay in
+ * place. */
 void iforest_open_spans_init(struct iforest_open_spans *open, const struct iforest_alloc *alloc, bool wants_longest);
 void iforest_open_spans_release(struct iforest_open_spans *open);
 
-/* As after init, with the memory that it has. */
+/* Empties the set, but keeps its memory. */
 void iforest_open_spans_clear(struct iforest_open_spans *open, bool wants_longest);
 
-/* Requires  the span starts before the next stretch passed and ends after its start; its duration is greater than 0.
- * Errors    IFOREST_NO_MEMORY.
- * Cost      log2 of the spans that are open. */
+/* Adds a span.
+ * Requires  it starts before the next stretch passed and ends after that stretch's start; its duration is greater than 0.
+ * Cost      log2(open spans).
+ * Errors    IFOREST_NO_MEMORY. */
 enum iforest_status iforest_open_spans_add(struct iforest_open_spans *open, const struct iforest_open_span *span);
 
-/* The stretch [from, to); what has ended by `to` is open no more. An end of time that no span reaches is IFOREST_NEVER.
- * Requires  from <= to, and from is the `to` passed last, where spans are open.
- * Cost      log2 of the open spans for each that ends. */
+/* Computes the stretch [from, to), and drops the spans that end by `to`. IFOREST_NEVER stands for a `to` that no span reaches.
+ * Requires  from <= to; from is the `to` passed last if spans are open.
+ * Cost      log2(open spans) for each that ends. */
 void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 from, iforest_int128 to,
 			     struct iforest_stretch *stretch);
 
@@ -68,11 +72,11 @@ void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 fro
 
 /* ---- Bucket by bucket ---- */
 
-/* The filter that collects spans while entries are folded, of the scan's own runs or of those that joined. */
+/* A filter that collects the spans of folded entries, of the scan's own runs or of joined ones. */
 struct iforest_overlap_filter {
 	struct iforest_filter filter;
 	struct iforest_overlap *overlap;
-	const struct iforest_filter *inner; /* which entries count at all; NULL: all */
+	const struct iforest_filter *inner; /* the filter in force; NULL: all live entries count */
 };
 
 struct iforest_overlap {
@@ -81,55 +85,55 @@ struct iforest_overlap {
 
 	/* set by the caller, before a start */
 	struct iforest_bucketing bucketing;  /* checked with iforest_bucketing_check() */
-	const struct iforest_filter *filter; /* of the entries in the scan's own runs; NULL: all live ones count */
-	bool wants_inside, wants_longest;    /* the time inside, the longest span; their number comes with any */
-	bool longest_alone;		     /* wants_longest, and of their number whether it is 0. Not with wants_inside */
+	const struct iforest_filter *filter; /* for the scan's own runs; NULL: all live entries count */
+	bool wants_inside, wants_longest; /* compute the time inside, the longest span; either also gives the number of spans */
+	bool longest_alone;		  /* with wants_longest: the number of spans is only 0 or more. Not with wants_inside */
 
 	struct iforest_overlap_filter own, joined;
 	struct iforest_open_spans open;
 	struct iforest_longest longest;
-	bool is_longest; /* the series is answered by it */
+	bool is_longest; /* `longest` answers this series */
 	bool is_done;
-	bool has_next; /* entries from next_start on have not been passed */
+	bool has_next; /* entries from next_start on are not passed yet */
 	int64_t next_start;
-	bool has_bucket; /* last_bucket was looked at */
+	bool has_bucket; /* last_bucket was computed */
 	int64_t last_bucket;
 
-	/* what the filter looks for */
-	bool is_searching; /* spans open at the window's start, nothing else */
-	bool has_bound;	   /* collect spans that end after */
+	/* what the filter collects */
+	bool is_searching; /* only spans that are open at the window's start */
+	bool has_bound;	   /* collect spans that end after `bound` */
 	int64_t bound;
-	iforest_int128 beyond;			 /* of those collected, what lies after the bound */
+	iforest_int128 beyond;			 /* time of the collected spans after the bound */
 	struct iforest_value_aggregate negative; /* n and max of the spans with a negative duration */
 };
 
-/* The scan must outlive the overlap and stay in place, as must the overlap; its bucketing and filters are the overlap's from
- * the next start on.
- * Errors  IFOREST_ARGUMENT: the index keeps no durations (node.h), or ends in their place. */
+/* Prepares an overlap over a scan's runs. Both must stay in place, and the scan must outlive the overlap, which sets the scan's
+ * bucketing and filters at each start.
+ * Errors  IFOREST_ARGUMENT: the index keeps no durations (node.h), or keeps ends in their place. */
 enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct iforest_scan *scan);
 void iforest_overlap_release(struct iforest_overlap *overlap);
 
-/* Turns to a series, and finds the spans that are open at the window's start.
+/* Starts a series, and finds the spans that are open at the window's start.
  * Errors  as iforest_cursor_seek(), IFOREST_NO_MEMORY. */
 enum iforest_status iforest_overlap_start(struct iforest_overlap *overlap, uint64_t series);
 
-/* The same, from the end of a bucket on, as if iforest_overlap_next() had just given that one. */
+/* Starts a series after a bucket, as if iforest_overlap_next() had just given that one. */
 enum iforest_status iforest_overlap_start_after(struct iforest_overlap *overlap, uint64_t series, int64_t bucket);
 
-/* Holds no pages any more, nor does its scan; a series has to be started before it is used again. */
+/* Unpins all pages, the scan's too. Start a series before the next use. */
 void iforest_overlap_unpin(struct iforest_overlap *overlap);
 
-/* The next bucket, in ascending order, that a span overlaps; *found is false after the last. In the aggregate
+/* Gives the next bucket that a span overlaps, in ascending order; *found is false after the last. In the aggregate
  *
- *   n_rows                     spans that overlap the bucket; some, where the longest alone is wanted
- *   values[duration].n         the same, where either is wanted
- *   values[duration].sum       what of them lies inside, where that is wanted
- *   values[duration].max       the longest, where that is wanted: its duration, time and ref; of several the earliest, then the
- *                              lowest ref. Not set where all durations are NULL
+ *   n_rows                   spans that overlap the bucket; with longest_alone only 0 or more
+ *   values[duration].n       the same number, if time inside or longest is requested
+ *   values[duration].sum     time of these spans inside the bucket, if requested
+ *   values[duration].max     the longest span, if requested: its duration, time and ref; of several the earliest, then the
+ *                            lowest ref. Not set where all durations are NULL
  *
- * and the rest is empty, so that those of several series can be combined.
- * Errors  as iforest_overlap_start(), and IFOREST_RANGE where the number of a step bucket that a span overlaps exceeds
- *         int64. */
+ * and the rest is empty, so that the aggregates of several series can be combined.
+ * Errors  as iforest_overlap_start(), and IFOREST_RANGE where the number of a step bucket that a span overlaps exceeds int64.
+ */
 enum iforest_status iforest_overlap_next(struct iforest_overlap *overlap, int64_t *bucket, struct iforest_aggregate *aggregate,
 					 bool *found);
 

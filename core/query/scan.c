@@ -5,23 +5,15 @@
 #include "core/query/fold.h"
 #include "core/run/cursor.h"
 
-/* Can the run hold an entry in [from, to)? */
-static inline bool iforest_scan_may_hold(const struct iforest_run *run, const struct iforest_key *from,
-					 const struct iforest_key *to)
+/* True if the run may have an entry in [from, to). */
+static inline bool may_hold(const struct iforest_run *run, const struct iforest_key *from, const struct iforest_key *to)
 {
 	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
 
 	return iforest_key_compare(&last, from) >= 0 && iforest_key_compare(&first, to) < 0;
 }
 
-/* What a cursor is asked for: runs that were joined have a filter of their own. *joined is room for it. */
-static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
-						const struct iforest_request *request, struct iforest_request *joined);
-
-/* Passes the entries of the active cursors up to the key, and adds them to the aggregate. */
-static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
-				     const struct iforest_request *request, struct iforest_aggregate *aggregate);
-
+/* Returns the request for a fold; that of joined runs has another filter, and is put into *joined. */
 static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
 						const struct iforest_request *request, struct iforest_request *joined)
 {
@@ -40,6 +32,7 @@ static enum iforest_status fold_until(const struct iforest_scan *scan, struct if
 	return iforest_fold_until(fold, to, request_of(scan, fold, request, &joined), aggregate);
 }
 
+/* Passes the entries of the active folds up to the key, and adds them to the aggregate. */
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
 				     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
@@ -52,7 +45,7 @@ static enum iforest_status scan_fold(struct iforest_scan *scan, const struct ifo
 	return status;
 }
 
-/* Cursors that have none left are dropped. */
+/* Drops folds that have no entries left. */
 enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found)
 {
 	uint32_t n_left = 0;
@@ -67,7 +60,7 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 			return status;
 		if (at_end || key.time_is_null || iforest_key_compare(&key, &scan->end) >= 0)
 			continue;
-		/* unnoticed, a forged page could hold those here for ever who go on from bucket to bucket */
+		/* otherwise a forged page could make a caller go from bucket to bucket for ever */
 		if (iforest_key_compare(&key, &scan->reached) < 0)
 			return iforest_cursor_report_corrupt(&scan->active[a]->cursor, IFOREST_CORRUPT,
 							     "entries are out of order", 0,
@@ -100,7 +93,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 	for (uint32_t r = 0; r < scan->n_folds && !status; r++) {
 		struct iforest_fold *fold = &scan->folds[r];
 
-		if (!iforest_scan_may_hold(fold->cursor.run, &from, &to))
+		if (!may_hold(fold->cursor.run, &from, &to))
 			continue;
 		status = iforest_fold_seek(fold, &from);
 		if (!status)
@@ -110,7 +103,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 	return status;
 }
 
-/* Of the run's entries before `end`, the last one's time, if it is of that series. */
+/* Gives the time of the run's last entry before `end`, if it is of that series. */
 static enum iforest_status latest_of_run(struct iforest_fold *fold, const struct iforest_key *end, int64_t *time, bool *found)
 {
 	const struct iforest_block *block = NULL;
@@ -141,7 +134,7 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
 
 	*found = false;
 	for (uint32_t r = 0; r < scan->n_folds && !status; r++)
-		if (iforest_scan_may_hold(scan->folds[r].cursor.run, &from, &end))
+		if (may_hold(scan->folds[r].cursor.run, &from, &end))
 			status = latest_of_run(&scan->folds[r], &end, time, found);
 	return status;
 }
@@ -282,7 +275,7 @@ static enum iforest_status start_from(struct iforest_scan *scan, const struct if
 	for (uint32_t r = 0; r < scan->n_folds && !scan->is_done; r++) {
 		struct iforest_fold *fold = &scan->folds[r];
 
-		if (iforest_scan_may_hold(fold->cursor.run, from, is_unbounded(scan) ? &after : &scan->end))
+		if (may_hold(fold->cursor.run, from, is_unbounded(scan) ? &after : &scan->end))
 			scan->active[scan->n_active++] = fold;
 	}
 	return scan->is_placed ? place_cursors(scan) : IFOREST_OK;
@@ -297,7 +290,7 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 	return start_from(scan, &from);
 }
 
-/* What between the position reached and another may be an extreme, without placing cursors. */
+/* Adds the extremes between the position reached and another without placing cursors. */
 static enum iforest_status find_extremes(struct iforest_scan *scan, const struct iforest_key *to,
 					 struct iforest_aggregate *aggregate, bool *is_narrow)
 {
@@ -344,7 +337,7 @@ static enum iforest_status pass_beyond(struct iforest_scan *scan, int64_t time, 
 	return !status && aggregate->n_rows > 0 ? IFOREST_RANGE : status;
 }
 
-/* Where a bucket ends, or the window. */
+/* Returns the end of a bucket, or of the window. */
 static struct iforest_key end_of(const struct iforest_scan *scan, int64_t bucket)
 {
 	bool after_all;
@@ -365,7 +358,7 @@ enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t
 	return start_from(scan, &from);
 }
 
-/* A bucket ahead, or two: ends are about as far from one another as this one is from what was reached. */
+/* Prefetches a bucket ahead, or two: ends are about as far from each other as this one is from the position reached. */
 static void prefetch_next(const struct iforest_scan *scan, const struct iforest_key *to)
 {
 	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time;
@@ -376,18 +369,18 @@ static void prefetch_next(const struct iforest_scan *scan, const struct iforest_
 		(is_sums ? iforest_fold_prefetch_cut : iforest_fold_prefetch)(scan->active[a], &next);
 }
 
-/* Entries of a bucket from which on it pays to look for its extremes from above: about those that are unpacked at its two ends,
- * and fewer where most blocks that are cut need not be, as their maxima are kept. */
-enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_PEAKS = 3 };
+/* Entries a bucket must have for branch and bound to pay: about those unpacked at its two ends; fewer where most cut blocks
+ * stay packed, as their maxima are cached. */
+enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_MAXIMA = 3 };
 
 static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
 {
 	const struct iforest_pinned_page *leaf = &scan->active[0]->cursor.path[0];
 
-	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_PEAKS && leaf->is_pinned && leaf->page.maxima);
+	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_MAXIMA && leaf->is_pinned && leaf->page.maxima);
 }
 
-/* The bucket in which a time lies where the one after the last begins. */
+/* Gives the bucket of the time at which the last bucket ends. */
 static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t *bucket)
 {
 	const struct iforest_window *window = &scan->bucketing.window;
@@ -400,7 +393,7 @@ static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t
 	return iforest_bucket_of(&scan->bucketing, scan->reached.time, bucket);
 }
 
-/* The bucket that begins where the last one ended. It may turn out to be empty. */
+/* Computes the bucket that begins where the last one ended. It may turn out to be empty. */
 static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *bucket, struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = bucket_after(scan, bucket);
@@ -420,7 +413,7 @@ static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *b
 	return status;
 }
 
-/* The bucket of the earliest entry that has not been passed, and its end. As a rule that is the one after the last. */
+/* Finds the bucket of the earliest entry not passed yet, and its end; usually the one after the last. */
 static enum iforest_status bucket_of(const struct iforest_scan *scan, int64_t time, int64_t *bucket, struct iforest_key *to)
 {
 	enum iforest_status status;
@@ -493,50 +486,49 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 
 /* ---- The nodes and leaf parts that cover a window ---- */
 
-void iforest_scan_cover_start(struct iforest_scan_cover *pieces, struct iforest_scan *scan)
+void iforest_scan_cover_start(struct iforest_scan_cover *cover, struct iforest_scan *scan)
 {
-	*pieces = (struct iforest_scan_cover){ .scan = scan, .request = scan->request };
-	pieces->request.firsts = pieces->request.lasts = 0;
+	*cover = (struct iforest_scan_cover){ .scan = scan, .request = scan->request };
+	cover->request.firsts = cover->request.lasts = 0;
 }
 
-/* To the entries without a time, if they belong to the answer. */
-static bool go_on_to_nulls(struct iforest_scan_cover *pieces)
+/* Moves to the entries without a time, if they belong to the answer. */
+static bool go_on_to_nulls(struct iforest_scan_cover *cover)
 {
-	const struct iforest_window *window = &pieces->scan->bucketing.window;
+	const struct iforest_window *window = &cover->scan->bucketing.window;
 
-	if (pieces->in_nulls || window->has_t0 || window->has_t1)
+	if (cover->in_nulls || window->has_t0 || window->has_t1)
 		return false;
-	pieces->in_nulls = true;
-	pieces->request.times = false;
-	pieces->at = 0;
+	cover->in_nulls = true;
+	cover->request.times = false;
+	cover->at = 0;
 	return true;
 }
 
-enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *pieces, struct iforest_scan_cover_part *piece,
-					    bool *found)
+enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *cover, struct iforest_scan_cover_part *part, bool *found)
 {
-	const struct iforest_scan *scan = pieces->scan;
+	const struct iforest_scan *scan = cover->scan;
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
-	while (!status && !*found && (pieces->at < scan->n_active || go_on_to_nulls(pieces))) {
-		struct iforest_key to = pieces->in_nulls ? iforest_key_at(scan->series + 1, INT64_MIN) : scan->end;
-		struct iforest_request request = pieces->request;
+	while (!status && !*found && (cover->at < scan->n_active || go_on_to_nulls(cover))) {
+		struct iforest_key to = cover->in_nulls ? iforest_key_at(scan->series + 1, INT64_MIN) : scan->end;
+		struct iforest_request request = cover->request;
 		struct iforest_fold *fold;
 		bool at_end;
 
-		if (pieces->at == scan->n_active)
+		if (cover->at == scan->n_active)
 			break;
-		fold = scan->active[pieces->at];
-		piece->run = fold->cursor.run;
-		piece->is_joined = fold->cursor.store != scan->store;
-		piece->time_is_null = pieces->in_nulls;
-		if (piece->is_joined)
+		fold = scan->active[cover->at];
+		part->run = fold->cursor.run;
+		part->is_joined = fold->cursor.store != scan->store;
+		part->time_is_null = cover->in_nulls;
+		if (part->is_joined)
 			request.filter = NULL;
-		iforest_aggregate_clear(&piece->aggregate, scan->manifest->fields.n_values);
-		status = iforest_fold_step(fold, &to, &request, &piece->aggregate, &piece->level, &piece->number, &at_end);
-		*found = !status && piece->aggregate.n_rows > 0;
-		pieces->at += at_end;
+		iforest_aggregate_clear(&part->aggregate, scan->manifest->fields.n_values);
+		status = iforest_fold_step(fold, &to, &request, &part->aggregate, &part->level, &part->number, &at_end);
+		*found = !status && part->aggregate.n_rows > 0;
+		cover->at += at_end;
 	}
 	return status;
 }

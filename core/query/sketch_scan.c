@@ -3,7 +3,7 @@
 #include "core/base/bits.h"
 #include "core/run/cursor.h"
 
-/* What is added to which sketch. */
+/* A walk over nodes that adds a range to a sketch. */
 struct walk {
 	struct iforest_cursor *cursor;
 	struct iforest_key from, to;
@@ -14,12 +14,12 @@ struct walk {
 	bool takes_out; /* what the range holds is taken out of the sketch instead */
 };
 
-/* ---- entries ---- */
+/* ---- Entries ---- */
 
 static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 {
 	struct iforest_block_reader *reader = &walk->cursor->reader;
-	enum iforest_value_type kind = (enum iforest_value_type)reader->leaf->fields->value_types[walk->value];
+	enum iforest_value_type type = (enum iforest_value_type)reader->leaf->fields->value_types[walk->value];
 	enum iforest_status status = IFOREST_OK;
 
 	if (walk->filter && live)
@@ -32,9 +32,9 @@ static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 		union iforest_number number = { .integer = reader->block.values[walk->value][iforest_trailing_zeros(live)] };
 
 		if (walk->takes_out)
-			status = iforest_sketch_remove(walk->sketch, number, kind);
+			status = iforest_sketch_remove(walk->sketch, number, type);
 		else
-			status = iforest_sketch_add(walk->sketch, number, kind);
+			status = iforest_sketch_add(walk->sketch, number, type);
 	}
 	return status;
 }
@@ -75,7 +75,7 @@ static enum iforest_status add_leaf(const struct walk *walk, uint64_t number)
 	return status;
 }
 
-/* ---- nodes ---- */
+/* ---- Nodes ---- */
 
 static bool is_of_one_series(const uint8_t *node)
 {
@@ -129,7 +129,7 @@ static enum iforest_status add_children(const struct walk *walk, unsigned level,
 	return status;
 }
 
-/* Does the range hold most entries of a node of level 2? What lies before or after it is then less to read. */
+/* True if the range has most entries of a node of level 2; then the entries outside are fewer to read. */
 static enum iforest_status holds_most(const struct walk *walk, uint64_t i, const uint8_t *node, bool *most)
 {
 	const struct iforest_pinned_page *pinned = &walk->cursor->path[1];
@@ -147,7 +147,7 @@ static enum iforest_status holds_most(const struct walk *walk, uint64_t i, const
 	return status;
 }
 
-/* Takes out what a node holds beside the range. */
+/* Subtracts the entries of a node outside the range. */
 static enum iforest_status subtract_others(const struct walk *walk, unsigned level, uint64_t i)
 {
 	struct walk before = *walk, after = *walk;
@@ -167,7 +167,8 @@ static enum iforest_status subtract_others(const struct walk *walk, unsigned lev
 	return status;
 }
 
-/* A node of which all entries count: what is kept of it, if it lies in the range whole, or if of a node page most does. */
+/* Adds the stored sketch of a node of which all entries count, if it lies inside the range, or if most of a level-2 node
+ * does. */
 static enum iforest_status add_kept(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *found)
 {
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
@@ -182,7 +183,7 @@ static enum iforest_status add_kept(const struct walk *walk, unsigned level, uin
 	return status || !*found || is_inside ? status : subtract_others(walk, level, i);
 }
 
-/* The part of a node that lies in the range. */
+/* Adds the part of a node that lies in the range. */
 static enum iforest_status add_node(const struct walk *walk, unsigned level, uint64_t i)
 {
 	enum iforest_filter_class filter_class = IFOREST_COUNTS_ALL;
@@ -228,7 +229,7 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 	return status;
 }
 
-/* ---- keeping ---- */
+/* ---- Storing ---- */
 
 static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i,
 				    const struct iforest_sidecar_name *name)
@@ -252,7 +253,7 @@ static enum iforest_status put_node(const struct walk *walk, unsigned level, uin
 	return status;
 }
 
-/* Children come first, so that their parent is made of them; and one that is there says that they are. */
+/* Stores children first, so that a parent is merged from them; a stored node means that its children are stored. */
 static enum iforest_status keep_node(const struct walk *walk, unsigned level, uint64_t i)
 {
 	struct iforest_cursor *cursor = walk->cursor;

@@ -1,9 +1,9 @@
 /* query/sketch_scan.h -- Quantile sketch of a key range, from entries and from node sketches kept in the sidecar store.
  *
- * Nodes have a fixed size and sketches have not, so a sketch stands on no page of a run. The host keeps, on a sidecar store (sidecar.h),
- * one for every node of level 2 and up that is of one series and has IFOREST_SKETCH_LEAST_ROWS live entries. A range is
- * then those of the nodes that lie in it whole, and at both ends either the entries inside, or the sketch of the node
- * without the entries outside, whichever is less to read: the leaf pages of one node page at most in each run, and two more.
+ * Nodes have a fixed size and sketches do not, so no page of a run has a sketch. Instead the sidecar store (run/sidecar.h) has
+ * one for every node of level 2 and up that is of one series and has at least IFOREST_SKETCH_LEAST_ROWS live entries. The
+ * sketch of a range is the sum of those of the nodes inside it. At both ends it adds the entries inside, or the sketch of the
+ * node minus the entries outside, whichever reads less: per run at most the leaf pages of one node page, and two more.
  */
 #ifndef IFOREST_QUERY_SKETCH_SCAN_H
 #define IFOREST_QUERY_SKETCH_SCAN_H
@@ -14,18 +14,19 @@
 
 #define IFOREST_SKETCH_LEAST_ROWS 4096u
 
-#define IFOREST_SKETCH_WRONG "the sketch kept of the page is wrong" /* a fault's `what` */
+#define IFOREST_SKETCH_WRONG "the sketch kept of the page is wrong" /* the `what` of a fault */
 
 /* Adds the live values of a column in [from, to) to the sketch, over all runs of the scan, as scan->request.filter has it. The
- * scan stays where it stands. Only the scan's own runs have sketches on the sidecar store; NULL: none have.
- * Errors  as iforest_cursor_seek(); IFOREST_CORRUPT also where a kept sketch is damaged or counts other values than its node;
- *         IFOREST_NO_MEMORY. */
+ * scan keeps its position. Joined runs have no sketches in the sidecar store; with sidecar NULL, no run has.
+ * Errors  as iforest_cursor_seek(); IFOREST_CORRUPT also where a stored sketch is damaged or counts other values than its
+ *         node; IFOREST_NO_MEMORY. */
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
 					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_sketch *sketch);
 
-/* Puts on the sidecar store what it lacks of a run.
+/* Puts the sketches of a run that the sidecar store lacks into it.
  * Requires  no removal of the run is in progress.
- * Cost    nothing is read under a node whose sketch is there; each leaf page under any other once. */
+ * Cost      each leaf page under a node without a stored sketch is read once, and nothing under any other.
+ * Errors    as iforest_scan_sketch(), those of the sidecar store. */
 enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
 					      const struct iforest_run *run, unsigned value,
 					      const struct iforest_sidecar *sidecar);

@@ -4,125 +4,125 @@
 
 enum { FIRST_RESERVED = 64, MOST_TAKEN = 8 };
 
-/* ---- order ---- */
+/* ---- Order ---- */
 
-static bool is_by_value(const struct iforest_top_k *best)
+static bool is_by_value(const struct iforest_top_k *top_k)
 {
-	return best->question.order == IFOREST_SMALLEST_FIRST || best->question.order == IFOREST_LARGEST_FIRST;
+	return top_k->question.order == IFOREST_SMALLEST_FIRST || top_k->question.order == IFOREST_LARGEST_FIRST;
 }
 
-/* Negative, 0, positive as a row comes before another, is the same, comes after it. */
-static int row_order(const struct iforest_top_k *best, const struct iforest_extreme *a, const struct iforest_extreme *b)
+/* Returns a negative number, 0 or a positive one as row a comes before b, is the same, or comes after it. */
+static int row_order(const struct iforest_top_k *top_k, const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
-	int order = is_by_value(best) ? iforest_number_compare(a->value, b->value, best->kind) : 0;
+	int order = is_by_value(top_k) ? iforest_number_compare(a->value, b->value, top_k->type) : 0;
 
 	if (order)
-		return best->question.order == IFOREST_LARGEST_FIRST ? -order : order;
+		return top_k->question.order == IFOREST_LARGEST_FIRST ? -order : order;
 	order = iforest_extreme_compare(a, b);
-	return best->question.order == IFOREST_LATEST_FIRST ? -order : order;
+	return top_k->question.order == IFOREST_LATEST_FIRST ? -order : order;
 }
 
 static bool comes_before(const void *context, uint32_t a, uint32_t b)
 {
-	const struct iforest_top_k *best = context;
-	const struct iforest_top_k_item *x = &best->items[a], *y = &best->items[b];
-	int order = row_order(best, &x->row, &y->row);
+	const struct iforest_top_k *top_k = context;
+	const struct iforest_top_k_item *x = &top_k->items[a], *y = &top_k->items[b];
+	int order = row_order(top_k, &x->row, &y->row);
 
-	return order ? order < 0 : x->level > y->level; /* the node's may be a bound alone */
+	return order ? order < 0 : x->level > y->level; /* the node's row may be only a bound */
 }
 
-/* ---- memory ---- */
+/* ---- Memory ---- */
 
-static enum iforest_status add_runs(struct iforest_top_k *best, struct iforest_store *store,
+static enum iforest_status add_runs(struct iforest_top_k *top_k, struct iforest_store *store,
 				    const struct iforest_manifest *manifest)
 {
-	const struct iforest_alloc *alloc = best->store->alloc;
-	uint32_t n = best->n_cursors + manifest->n_runs;
+	const struct iforest_alloc *alloc = top_k->store->alloc;
+	uint32_t n = top_k->n_cursors + manifest->n_runs;
 	struct iforest_cursor *cursors;
 
 	if (manifest->n_runs == 0)
 		return IFOREST_OK;
-	cursors = alloc->reallocate(alloc->context, best->cursors, n * sizeof *cursors);
+	cursors = alloc->reallocate(alloc->context, top_k->cursors, n * sizeof *cursors);
 	if (!cursors)
 		return IFOREST_NO_MEMORY;
-	for (uint32_t r = best->n_cursors; r < n; r++)
-		iforest_cursor_init(&cursors[r], store, manifest, &manifest->runs[r - best->n_cursors]);
-	best->cursors = cursors;
-	best->n_cursors = n;
+	for (uint32_t r = top_k->n_cursors; r < n; r++)
+		iforest_cursor_init(&cursors[r], store, manifest, &manifest->runs[r - top_k->n_cursors]);
+	top_k->cursors = cursors;
+	top_k->n_cursors = n;
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_top_k_init(struct iforest_top_k *best, struct iforest_store *store,
+enum iforest_status iforest_top_k_init(struct iforest_top_k *top_k, struct iforest_store *store,
 				       const struct iforest_manifest *manifest)
 {
 	enum iforest_status status;
 
-	*best = (struct iforest_top_k){ .store = store, .heap = { .comes_before = comes_before } };
-	status = add_runs(best, store, manifest);
-	best->n_own = best->n_cursors;
+	*top_k = (struct iforest_top_k){ .store = store, .heap = { .comes_before = comes_before } };
+	status = add_runs(top_k, store, manifest);
+	top_k->n_own = top_k->n_cursors;
 	return status;
 }
 
-enum iforest_status iforest_top_k_join(struct iforest_top_k *best, struct iforest_store *store,
+enum iforest_status iforest_top_k_join(struct iforest_top_k *top_k, struct iforest_store *store,
 				       const struct iforest_manifest *manifest)
 {
-	return add_runs(best, store, manifest);
+	return add_runs(top_k, store, manifest);
 }
 
-void iforest_top_k_release(struct iforest_top_k *best)
+void iforest_top_k_release(struct iforest_top_k *top_k)
 {
-	const struct iforest_alloc *alloc = best->store->alloc;
+	const struct iforest_alloc *alloc = top_k->store->alloc;
 
-	for (uint32_t r = 0; r < best->n_cursors; r++)
-		iforest_cursor_release(&best->cursors[r]);
-	iforest_release(alloc, best->cursors);
-	iforest_release(alloc, best->items);
-	iforest_release(alloc, best->unused);
-	iforest_priority_queue_release(&best->heap, alloc);
-	*best = (struct iforest_top_k){ .store = best->store, .heap = { .comes_before = comes_before } };
+	for (uint32_t r = 0; r < top_k->n_cursors; r++)
+		iforest_cursor_release(&top_k->cursors[r]);
+	iforest_release(alloc, top_k->cursors);
+	iforest_release(alloc, top_k->items);
+	iforest_release(alloc, top_k->unused);
+	iforest_priority_queue_release(&top_k->heap, alloc);
+	*top_k = (struct iforest_top_k){ .store = top_k->store, .heap = { .comes_before = comes_before } };
 }
 
-static enum iforest_status reserve(struct iforest_top_k *best)
+static enum iforest_status reserve(struct iforest_top_k *top_k)
 {
-	const struct iforest_alloc *alloc = best->store->alloc;
-	uint32_t n = best->n_reserved ? 2 * best->n_reserved : FIRST_RESERVED;
+	const struct iforest_alloc *alloc = top_k->store->alloc;
+	uint32_t n = top_k->n_reserved ? 2 * top_k->n_reserved : FIRST_RESERVED;
 	void *grown;
 
-	if (n < best->n_reserved)
+	if (n < top_k->n_reserved)
 		return IFOREST_NO_MEMORY;
-	grown = alloc->reallocate(alloc->context, best->items, n * sizeof *best->items);
+	grown = alloc->reallocate(alloc->context, top_k->items, n * sizeof *top_k->items);
 	if (!grown)
 		return IFOREST_NO_MEMORY;
-	best->items = grown;
-	grown = alloc->reallocate(alloc->context, best->unused, n * sizeof *best->unused);
+	top_k->items = grown;
+	grown = alloc->reallocate(alloc->context, top_k->unused, n * sizeof *top_k->unused);
 	if (!grown)
 		return IFOREST_NO_MEMORY;
-	best->unused = grown;
-	best->n_reserved = n;
+	top_k->unused = grown;
+	top_k->n_reserved = n;
 	return IFOREST_OK;
 }
 
-static enum iforest_status push(struct iforest_top_k *best, const struct iforest_top_k_item *item)
+static enum iforest_status push(struct iforest_top_k *top_k, const struct iforest_top_k_item *item)
 {
-	enum iforest_status status = best->n_unused == 0 && best->n_items == best->n_reserved ? reserve(best) : IFOREST_OK;
+	enum iforest_status status = top_k->n_unused == 0 && top_k->n_items == top_k->n_reserved ? reserve(top_k) : IFOREST_OK;
 	uint32_t slot;
 
 	if (status)
 		return status;
-	slot = best->n_unused ? best->unused[--best->n_unused] : best->n_items++;
-	best->items[slot] = *item;
-	return iforest_priority_queue_push(&best->heap, best->store->alloc, slot);
+	slot = top_k->n_unused ? top_k->unused[--top_k->n_unused] : top_k->n_items++;
+	top_k->items[slot] = *item;
+	return iforest_priority_queue_push(&top_k->heap, top_k->store->alloc, slot);
 }
 
-static struct iforest_top_k_item pop(struct iforest_top_k *best)
+static struct iforest_top_k_item pop(struct iforest_top_k *top_k)
 {
-	uint32_t slot = iforest_priority_queue_pop(&best->heap);
+	uint32_t slot = iforest_priority_queue_pop(&top_k->heap);
 
-	best->unused[best->n_unused++] = slot;
-	return best->items[slot];
+	top_k->unused[top_k->n_unused++] = slot;
+	return top_k->items[slot];
 }
 
-/* ---- what is asked for ---- */
+/* ---- The question ---- */
 
 static struct iforest_key in_series(struct iforest_key key, uint64_t series)
 {
@@ -130,16 +130,16 @@ static struct iforest_key in_series(struct iforest_key key, uint64_t series)
 	return key;
 }
 
-/* Are some keys of the series that are asked for in [first, last]? */
-static bool series_meets(const struct iforest_top_k *best, uint64_t series, const struct iforest_key *first,
+/* True if keys of the series in [first, last] may be asked for. */
+static bool series_meets(const struct iforest_top_k *top_k, uint64_t series, const struct iforest_key *first,
 			 const struct iforest_key *last)
 {
-	struct iforest_key from = in_series(best->question.from, series), to = in_series(best->question.to, series);
+	struct iforest_key from = in_series(top_k->question.from, series), to = in_series(top_k->question.to, series);
 
 	return iforest_key_compare(first, &to) < 0 && iforest_key_compare(last, &from) >= 0;
 }
 
-/* The place of the first series asked for that is not less. */
+/* Returns the index of the first series asked for that is not less. */
 static uint32_t find_series(const struct iforest_top_k_question *question, uint64_t series)
 {
 	uint32_t low = 0, high = question->n_series;
@@ -155,28 +155,28 @@ static uint32_t find_series(const struct iforest_top_k_question *question, uint6
 	return low;
 }
 
-/* May a key in [first, last] be asked for? */
-static bool keys_meet(const struct iforest_top_k *best, const struct iforest_key *first, const struct iforest_key *last)
+/* True if a key in [first, last] may be asked for. */
+static bool keys_meet(const struct iforest_top_k *top_k, const struct iforest_key *first, const struct iforest_key *last)
 {
-	const struct iforest_top_k_question *question = &best->question;
+	const struct iforest_top_k_question *question = &top_k->question;
 
 	if (!question->series)
-		return last->series > first->series + 1 || series_meets(best, first->series, first, last) ||
-		       series_meets(best, last->series, first, last);
+		return last->series > first->series + 1 || series_meets(top_k, first->series, first, last) ||
+		       series_meets(top_k, last->series, first, last);
 	for (uint32_t s = find_series(question, first->series); s < question->n_series && question->series[s] <= last->series;
 	     s++)
 		if ((question->series[s] > first->series && question->series[s] < last->series) ||
-		    series_meets(best, question->series[s], first, last))
+		    series_meets(top_k, question->series[s], first, last))
 			return true;
 	return false;
 }
 
-static const struct iforest_filter *filter_of(const struct iforest_top_k *best, uint32_t run)
+static const struct iforest_filter *filter_of(const struct iforest_top_k *top_k, uint32_t run)
 {
-	return run < best->n_own ? best->question.filter : NULL;
+	return run < top_k->n_own ? top_k->question.filter : NULL;
 }
 
-/* ---- nodes ---- */
+/* ---- Nodes ---- */
 
 static struct iforest_extreme row_of_key(const struct iforest_key *key)
 {
@@ -185,13 +185,13 @@ static struct iforest_extreme row_of_key(const struct iforest_key *key)
 	};
 }
 
-/* The best row by time that a node can have. The times of one that holds several series are any that are asked for. */
-static struct iforest_extreme bound_of_times(const struct iforest_top_k *best, const struct iforest_key *first,
+/* Returns the best row by time that a node can have. A node of several series may have any times of the question. */
+static struct iforest_extreme bound_of_times(const struct iforest_top_k *top_k, const struct iforest_key *first,
 					     const struct iforest_key *last)
 {
-	bool latest = best->question.order == IFOREST_LATEST_FIRST;
+	bool latest = top_k->question.order == IFOREST_LATEST_FIRST;
 	uint64_t series = first->series;
-	struct iforest_key bound = in_series(latest ? best->question.to : best->question.from, series);
+	struct iforest_key bound = in_series(latest ? top_k->question.to : top_k->question.from, series);
 	const struct iforest_key *edge = latest ? last : first;
 
 	if (first->series == last->series &&
@@ -202,43 +202,44 @@ static struct iforest_extreme bound_of_times(const struct iforest_top_k *best, c
 	return row_of_key(&bound);
 }
 
-/* Puts a node into the heap if anything under it may be asked for. */
-static enum iforest_status offer_node(struct iforest_top_k *best, uint32_t run, unsigned level, uint64_t number,
+/* Pushes a node if anything under it may be asked for. */
+static enum iforest_status offer_node(struct iforest_top_k *top_k, uint32_t run, unsigned level, uint64_t number,
 				      const uint8_t *node)
 {
-	const struct iforest_node_schema *fields = &best->cursors[run].manifest->fields;
-	const struct iforest_filter *filter = filter_of(best, run);
+	const struct iforest_node_schema *fields = &top_k->cursors[run].manifest->fields;
+	const struct iforest_filter *filter = filter_of(top_k, run);
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 	struct iforest_top_k_item item = { .run = run, .level = (uint8_t)level, .number = number };
 
-	if (!keys_meet(best, &first, &last) || !iforest_value_predicate_node(&best->question.match, fields, node))
+	if (!keys_meet(top_k, &first, &last) || !iforest_value_predicate_node(&top_k->question.match, fields, node))
 		return IFOREST_OK;
-	if (is_by_value(best)) {
-		item.row = iforest_node_extreme(node, fields, best->question.value,
-						best->question.order == IFOREST_LARGEST_FIRST ? 1 : -1);
+	if (is_by_value(top_k)) {
+		item.row = iforest_node_extreme(node, fields, top_k->question.value,
+						top_k->question.order == IFOREST_LARGEST_FIRST ? 1 : -1);
 	} else {
-		item.row = bound_of_times(best, &first, &last);
+		item.row = bound_of_times(top_k, &first, &last);
 	}
 	if (!item.row.is_set || (filter && filter->of_node(filter->context, node) == IFOREST_COUNTS_NONE))
 		return IFOREST_OK;
-	return push(best, &item);
+	return push(top_k, &item);
 }
 
-/* ---- entries ---- */
+/* ---- Entries ---- */
 
-static enum iforest_status find_in_block(struct iforest_top_k *best, struct iforest_block_reader *reader, unsigned number,
+static enum iforest_status find_in_block(struct iforest_top_k *top_k, struct iforest_block_reader *reader, unsigned number,
 					 uint64_t *live)
 {
 	struct iforest_key first = iforest_leaf_block(reader->leaf, number).first;
-	struct iforest_key from = in_series(best->question.from, first.series), to = in_series(best->question.to, first.series);
+	struct iforest_key from = in_series(top_k->question.from, first.series),
+			   to = in_series(top_k->question.to, first.series);
 	unsigned n_before = 0, n_within = reader->block.n;
 	enum iforest_status status = IFOREST_OK;
 
 	*live = 0;
-	if (best->question.series) {
-		uint32_t s = find_series(&best->question, first.series);
+	if (top_k->question.series) {
+		uint32_t s = find_series(&top_k->question, first.series);
 
-		if (s == best->question.n_series || best->question.series[s] != first.series)
+		if (s == top_k->question.n_series || top_k->question.series[s] != first.series)
 			return IFOREST_OK;
 	}
 	if (iforest_key_compare(&first, &from) < 0)
@@ -247,39 +248,38 @@ static enum iforest_status find_in_block(struct iforest_top_k *best, struct ifor
 		status = iforest_block_find(reader, &to, &n_within);
 	*live = status ? 0 : iforest_low_bits(n_within) & ~iforest_low_bits(n_before) & ~reader->block.dead;
 	if (!status && *live)
-		status = iforest_value_predicate_entries(&best->question.match, reader, live);
-	if (!status && *live && is_by_value(best)) {
-		status = iforest_block_need(reader, IFOREST_VALUES + best->question.value);
-		*live &= status ? 0 : reader->block.present[best->question.value];
+		status = iforest_value_predicate_entries(&top_k->question.match, reader, live);
+	if (!status && *live && is_by_value(top_k)) {
+		status = iforest_block_need(reader, IFOREST_VALUES + top_k->question.value);
+		*live &= status ? 0 : reader->block.present[top_k->question.value];
 	}
 	if (!status && *live)
 		status = iforest_block_need(reader, IFOREST_TIMES);
 	return status || !*live ? status : iforest_block_need(reader, IFOREST_REFS);
 }
 
-static struct iforest_extreme row_at(const struct iforest_top_k *best, const struct iforest_block *block, unsigned i)
+static struct iforest_extreme row_at(const struct iforest_top_k *top_k, const struct iforest_block *block, unsigned i)
 {
-	return (struct iforest_extreme){ .value.integer = is_by_value(best) ? block->values[best->question.value][i] : 0,
+	return (struct iforest_extreme){ .value.integer = is_by_value(top_k) ? block->values[top_k->question.value][i] : 0,
 					 .time = block->times[i],
 					 .ref = block->refs[i],
 					 .time_is_null = block->time_is_null,
 					 .is_set = true };
 }
 
-/* Of the entries whose bits are set in *live the first one in the order. Those that come before `after`, or are it, are
- * cleared. */
-static unsigned find_first(const struct iforest_top_k *best, const struct iforest_block *block,
+/* Returns the first in order of the entries in *live, and clears those that come before `after` or are it. */
+static unsigned find_first(const struct iforest_top_k *top_k, const struct iforest_block *block,
 			   const struct iforest_extreme *after, uint64_t *live, struct iforest_extreme *first)
 {
 	unsigned found = IFOREST_BLOCK_ENTRIES;
 
 	for (uint64_t left = *live; left; left &= left - 1) {
 		unsigned i = iforest_trailing_zeros(left);
-		struct iforest_extreme row = row_at(best, block, i);
+		struct iforest_extreme row = row_at(top_k, block, i);
 
-		if (after->is_set && row_order(best, &row, after) <= 0) {
+		if (after->is_set && row_order(top_k, &row, after) <= 0) {
 			*live &= ~(UINT64_C(1) << i);
-		} else if (found == IFOREST_BLOCK_ENTRIES || row_order(best, &row, first) < 0) {
+		} else if (found == IFOREST_BLOCK_ENTRIES || row_order(top_k, &row, first) < 0) {
 			found = i;
 			*first = row;
 		}
@@ -287,22 +287,21 @@ static unsigned find_first(const struct iforest_top_k *best, const struct ifores
 	return found;
 }
 
-/* Puts the first n entries of a block of the leaf page that is pinned into the heap, of those that come after a row. The filter
- * is asked about these alone. */
-static enum iforest_status take_entries(struct iforest_top_k *best, uint32_t run, unsigned block, unsigned n,
+/* Pushes the first n entries after a row of a block of the pinned leaf page. The filter is asked about these alone. */
+static enum iforest_status take_entries(struct iforest_top_k *top_k, uint32_t run, unsigned block, unsigned n,
 					const struct iforest_extreme *after)
 {
-	struct iforest_cursor *cursor = &best->cursors[run];
-	const struct iforest_filter *filter = filter_of(best, run);
+	struct iforest_cursor *cursor = &top_k->cursors[run];
+	const struct iforest_filter *filter = filter_of(top_k, run);
 	struct iforest_top_k_item item = { .run = run, .number = cursor->path[0].number, .block = (uint16_t)block };
 	enum iforest_status status;
 	uint64_t live;
 	unsigned n_taken = 0;
 
 	iforest_cursor_read_block(cursor, block);
-	status = find_in_block(best, &cursor->reader, block, &live);
+	status = find_in_block(top_k, &cursor->reader, block, &live);
 	while (!status && live && n_taken < n) {
-		unsigned i = find_first(best, &cursor->reader.block, after, &live, &item.row);
+		unsigned i = find_first(top_k, &cursor->reader.block, after, &live, &item.row);
 		uint64_t counts = i < IFOREST_BLOCK_ENTRIES ? UINT64_C(1) << i : 0;
 
 		live &= ~counts;
@@ -313,16 +312,16 @@ static enum iforest_status take_entries(struct iforest_top_k *best, uint32_t run
 		n_taken++;
 		item.entry = (uint8_t)i;
 		item.n_taken = n_taken == n ? (uint8_t)n : 0;
-		status = push(best, &item);
+		status = push(top_k, &item);
 	}
 	return status == IFOREST_NO_MEMORY ? status : iforest_cursor_report_leaf(cursor, status);
 }
 
-/* ---- the descent ---- */
+/* ---- The descent ---- */
 
-static enum iforest_status open_node(struct iforest_top_k *best, const struct iforest_top_k_item *item)
+static enum iforest_status open_node(struct iforest_top_k *top_k, const struct iforest_top_k_item *item)
 {
-	struct iforest_cursor *cursor = &best->cursors[item->run];
+	struct iforest_cursor *cursor = &top_k->cursors[item->run];
 	uint64_t fanout = cursor->manifest->fanout;
 	unsigned below = item->level - 1u;
 	enum iforest_status status;
@@ -333,19 +332,19 @@ static enum iforest_status open_node(struct iforest_top_k *best, const struct if
 	status = iforest_cursor_pin(cursor, below, item->number);
 	if (below == 0)
 		for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
-			status = take_entries(best, item->run, b, 1, &best->question.after);
+			status = take_entries(top_k, item->run, b, 1, &top_k->question.after);
 	else
 		for (unsigned c = 0; !status && c < cursor->path[below].header.n_items; c++)
-			status = offer_node(best, item->run, below, item->number * fanout + c,
+			status = offer_node(top_k, item->run, below, item->number * fanout + c,
 					    iforest_node_at(cursor->path[below].page.bytes, &cursor->manifest->fields, c));
 	return status;
 }
 
-static enum iforest_status give_entry(struct iforest_top_k *best, const struct iforest_top_k_item *item,
+static enum iforest_status give_entry(struct iforest_top_k *top_k, const struct iforest_top_k_item *item,
 				      struct iforest_entry *entry)
 {
-	struct iforest_cursor *cursor = &best->cursors[item->run];
-	uint32_t columns = best->question.values << IFOREST_VALUES | 1u << IFOREST_TIMES | 1u << IFOREST_REFS;
+	struct iforest_cursor *cursor = &top_k->cursors[item->run];
+	uint32_t columns = top_k->question.values << IFOREST_VALUES | 1u << IFOREST_TIMES | 1u << IFOREST_REFS;
 	const struct iforest_block *block;
 	enum iforest_status status;
 
@@ -353,54 +352,54 @@ static enum iforest_status give_entry(struct iforest_top_k *best, const struct i
 	status = iforest_cursor_block(cursor, columns, &block);
 	if (status)
 		return status;
-	iforest_block_entry(block, item->entry, best->question.values, entry);
+	iforest_block_entry(block, item->entry, top_k->question.values, entry);
 	if (item->n_taken > 0)
-		status = take_entries(best, item->run, item->block,
+		status = take_entries(top_k, item->run, item->block,
 				      item->n_taken < MOST_TAKEN ? 2u * item->n_taken : MOST_TAKEN, &item->row);
 	return status;
 }
 
-enum iforest_status iforest_top_k_start(struct iforest_top_k *best, const struct iforest_top_k_question *question)
+enum iforest_status iforest_top_k_start(struct iforest_top_k *top_k, const struct iforest_top_k_question *question)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	best->question = *question;
-	best->heap.context = best;
-	best->heap.n = best->n_items = best->n_unused = 0;
-	if (is_by_value(best) && best->n_cursors > 0) {
-		struct iforest_value_predicate *match = &best->question.match;
+	top_k->question = *question;
+	top_k->heap.context = top_k;
+	top_k->heap.n = top_k->n_items = top_k->n_unused = 0;
+	if (is_by_value(top_k) && top_k->n_cursors > 0) {
+		struct iforest_value_predicate *match = &top_k->question.match;
 
-		best->kind = (enum iforest_value_type)best->cursors[0].manifest->fields.value_types[question->value];
-		/* so that nodes without anything after it are not opened */
+		top_k->type = (enum iforest_value_type)top_k->cursors[0].manifest->fields.value_types[question->value];
+		/* a bound that excludes nodes with nothing after it */
 		if (question->after.is_set && question->order == IFOREST_LARGEST_FIRST)
-			iforest_value_predicate_at_most(match, question->value, question->after.value, best->kind);
+			iforest_value_predicate_at_most(match, question->value, question->after.value, top_k->type);
 		else if (question->after.is_set)
-			iforest_value_predicate_at_least(match, question->value, question->after.value, best->kind);
+			iforest_value_predicate_at_least(match, question->value, question->after.value, top_k->type);
 	}
-	for (uint32_t r = 0; r < best->n_cursors && !status; r++)
-		status = offer_node(best, r, best->cursors[r].run->n_levels + 1, 0, best->cursors[r].run->root);
+	for (uint32_t r = 0; r < top_k->n_cursors && !status; r++)
+		status = offer_node(top_k, r, top_k->cursors[r].run->n_levels + 1, 0, top_k->cursors[r].run->root);
 	return status;
 }
 
-enum iforest_status iforest_top_k_next(struct iforest_top_k *best, struct iforest_entry *entry, bool *found)
+enum iforest_status iforest_top_k_next(struct iforest_top_k *top_k, struct iforest_entry *entry, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
-	while (!status && !*found && best->heap.n > 0) {
-		struct iforest_top_k_item item = pop(best);
+	while (!status && !*found && top_k->heap.n > 0) {
+		struct iforest_top_k_item item = pop(top_k);
 
 		*found = item.level == 0;
-		status = *found ? give_entry(best, &item, entry) : open_node(best, &item);
+		status = *found ? give_entry(top_k, &item, entry) : open_node(top_k, &item);
 	}
 	return status;
 }
 
-uint64_t iforest_top_k_pages(const struct iforest_top_k *best)
+uint64_t iforest_top_k_pages(const struct iforest_top_k *top_k)
 {
 	uint64_t n_pages = 0;
 
-	for (uint32_t r = 0; r < best->n_cursors; r++)
-		n_pages += best->cursors[r].n_pages_opened;
+	for (uint32_t r = 0; r < top_k->n_cursors; r++)
+		n_pages += top_k->cursors[r].n_pages_opened;
 	return n_pages;
 }

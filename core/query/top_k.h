@@ -1,10 +1,10 @@
 /* query/top_k.h -- First k entries by value or by time, over any number of series, by best-first search.
  *
  * A best-first descent over nodes (branch and bound: A. H. Land and A. G. Doig, "An automatic method of solving discrete
- * programming problems", 1960). A heap holds nodes of all runs, each with the best row that can stand under it, and entries.
- * What comes first is taken out: an entry is given, a node makes way for what is below it. The extremes of nodes carry their
- * row, so that ties are decided before any page is opened. Of runs whose removal_in_progress is set what scan.h says holds
- * here.
+ * programming problems", 1960). A heap has entries, and nodes of all runs, each with the best row that it can contain. The
+ * first item is taken out: an entry is given, a node is replaced by its children. The extremes of nodes have their row, so that
+ * ties are decided before any page is opened. As in scan.h, the nodes of runs marked removal_in_progress may be stale, and the
+ * caller must handle that.
  */
 #ifndef IFOREST_QUERY_TOP_K_H
 #define IFOREST_QUERY_TOP_K_H
@@ -15,78 +15,79 @@
 #include "core/run/cursor.h"
 
 enum iforest_top_k_order {
-	/* by value, then by (time, ref) with a time before without: aggregate.h's minimum comes first */
+	/* by value, then by (time, ref), rows with a time first: the minimum of aggregate.h comes first */
 	IFOREST_SMALLEST_FIRST,
-	IFOREST_LARGEST_FIRST,	/* the same, the largest value first, then by (time, ref) ascending */
-	IFOREST_EARLIEST_FIRST, /* by (time, ref), with a time before without */
-	IFOREST_LATEST_FIRST	/* the reverse */
+	IFOREST_LARGEST_FIRST,	/* by value descending, then by (time, ref) ascending */
+	IFOREST_EARLIEST_FIRST, /* by (time, ref), rows with a time first */
+	IFOREST_LATEST_FIRST	/* by (time, ref) descending */
 };
 
 struct iforest_top_k_question {
 	enum iforest_top_k_order order;
-	unsigned value;		/* by which value; entries without it are not given. Not for orders by time */
-	const uint32_t *series; /* those asked for, ascending; NULL: all */
+	unsigned value;		/* orders by value: of this column; entries without it are not given */
+	const uint32_t *series; /* ascending; NULL: all */
 	uint32_t n_series;
-	/* of series 0 the keys asked for, [from, to); `to` may be the start of series 1. Likewise of others */
+	/* keys in [from, to), written for series 0, apply to each series; `to` may be the start of series 1 */
 	struct iforest_key from, to;
 	struct iforest_value_predicate match;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
-	uint32_t values;		     /* bit v, of those the index has: value v is to be given where it is there */
-	/* If set: only what comes after this row. To go on after an entry: its value, time and ref. By value, nodes that have
-	 * nothing after it are not opened again; by time that is to be had by narrowing from and to as well. */
+	uint32_t values;		     /* bit v, of the index's value columns: give value v where present */
+	/* If set, only what comes after this row: to go on after an entry, its value, time and ref. By value, nodes that have
+	 * nothing after it are not opened again; by time, narrow from and to as well for that. */
 	struct iforest_extreme after;
 };
 
-/* A node, or an entry. */
+/* An item of the heap: a node, or an entry. */
 struct iforest_top_k_item {
-	struct iforest_extreme row; /* no entry of it comes before that */
-	uint64_t number;	    /* of the node in its level, of the entry's leaf page */
+	struct iforest_extreme row; /* the entry, or a bound: no entry of the node comes before it */
+	uint64_t number;	    /* of the node on its level, or of the entry's leaf page */
 	uint32_t run;
 	uint16_t block;
 	uint8_t entry;
 	uint8_t level;	 /* of the node; 0: an entry */
-	uint8_t n_taken; /* not 0: the last of so many entries that were taken from the block at once */
+	uint8_t n_taken; /* not 0: the last of this many entries that were taken from the block at once */
 };
 
 struct iforest_top_k {
 	struct iforest_store *store;
-	struct iforest_cursor *cursors; /* one a run, those of the store itself first */
+	struct iforest_cursor *cursors; /* one per run, those of the own store first */
 	uint32_t n_cursors, n_own;
 	struct iforest_top_k_question question;
-	enum iforest_value_type kind; /* of the value */
+	enum iforest_value_type type; /* of the value */
 	struct iforest_top_k_item *items;
-	uint32_t n_items, n_reserved; /* used once or still */
-	uint32_t *unused;	      /* numbers of those that can be used again, n_unused; room for n_reserved */
+	uint32_t n_items, n_reserved; /* n_items have been used */
+	uint32_t *unused;	      /* numbers of items that are free, n_unused; room for n_reserved */
 	uint32_t n_unused;
 	struct iforest_priority_queue heap;
 };
 
-/* store and manifest must outlive it, and the manifest must stay as it is.
- * Errors  IFOREST_NO_MEMORY; then it holds nothing. */
-enum iforest_status iforest_top_k_init(struct iforest_top_k *best, struct iforest_store *store,
+/* Prepares a search of the manifest's runs. store and manifest must outlive it, and the manifest must stay as it is.
+ * Errors  IFOREST_NO_MEMORY; it then needs no release. */
+enum iforest_status iforest_top_k_init(struct iforest_top_k *top_k, struct iforest_store *store,
 				       const struct iforest_manifest *manifest);
-void iforest_top_k_release(struct iforest_top_k *best);
+void iforest_top_k_release(struct iforest_top_k *top_k);
 
-/* Adds the runs of another store, as iforest_scan_join() does: the filter is not asked about them. Before the first start.
- * Errors  IFOREST_NO_MEMORY; then it is as it was. */
-enum iforest_status iforest_top_k_join(struct iforest_top_k *best, struct iforest_store *store,
+/* Joins the runs of another store, as iforest_scan_join() does; the filter is not asked about them. Only before the first
+ * start.
+ * Errors  IFOREST_NO_MEMORY; it is then as it was. */
+enum iforest_status iforest_top_k_join(struct iforest_top_k *top_k, struct iforest_store *store,
 				       const struct iforest_manifest *manifest);
 
-/* Turns to a question, which is copied; its series and its filter must stay. Opens no page. Must stay in place from here on.
+/* Starts a question, which is copied; its series and its filter must stay. Opens no page. The search must stay in place from
+ * here on.
  * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_top_k_start(struct iforest_top_k *best, const struct iforest_top_k_question *question);
+enum iforest_status iforest_top_k_start(struct iforest_top_k *top_k, const struct iforest_top_k_question *question);
 
-/* The next entry; *found is false after the last.
- * Cost    k entries of any series and window: O(k log N) pages by value, where every entry under a node may be asked for; and
- *         the pages at the edges of what is asked for, two a level, run and series. By time a node that holds several series
- *         tells nothing of its times: that is a path a series and run at most. Conditions, and a filter, that turn down the
- *         best rows of many nodes cost a path for each of these. Entries are taken from a block one, two, four and at last
- *         eight at a time, so that all of N entries open some N / 6 pages. An item of 64 bytes for each block that is open,
- *         eight at most.
- * Errors  as iforest_cursor_seek(), IFOREST_NO_MEMORY, those of the filter; then it is to be started again. */
-enum iforest_status iforest_top_k_next(struct iforest_top_k *best, struct iforest_entry *entry, bool *found);
+/* Gives the next entry; *found is false after the last.
+ * Cost    k entries by value: O(k log N) pages if every entry under a node may be asked for, plus the pages at the edges of
+ *         the question, two a level, run and series. By time: the times of a node of several series are unknown, which costs
+ *         at most a path a series and run. A predicate or filter that excludes the best rows of many nodes costs a path for
+ *         each. Entries are taken from a block one, two, four and at last eight at a time, so that all N entries open some N /
+ *         6 pages. Memory: at most eight items of 64 bytes for each open block.
+ * Errors  as iforest_cursor_seek(), IFOREST_NO_MEMORY, those of the filter; it must then be started again. */
+enum iforest_status iforest_top_k_next(struct iforest_top_k *top_k, struct iforest_entry *entry, bool *found);
 
-/* Pages opened since init, over all runs. */
-uint64_t iforest_top_k_pages(const struct iforest_top_k *best);
+/* Returns the number of pages opened since init, over all runs. */
+uint64_t iforest_top_k_pages(const struct iforest_top_k *top_k);
 
 #endif

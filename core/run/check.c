@@ -6,25 +6,25 @@
 #include "core/run/cursor.h"
 #include "core/run/layout.h"
 
-/* The summaries of the block that is read are those of its values. */
+/* Checks the summaries of the reader's block against its values. */
 static enum iforest_status check_summaries(struct iforest_cursor *cursor)
 {
 	const struct iforest_block_reader *reader = &cursor->reader;
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		enum iforest_value_type kind = (enum iforest_value_type)fields->value_types[v];
+		enum iforest_value_type type = (enum iforest_value_type)fields->value_types[v];
 		struct iforest_summary computed;
 
-		iforest_summarize(&computed, reader->block.values[v], reader->block.present[v], kind);
-		if (!iforest_summary_agrees(reader->has_summary[v] ? &reader->summaries[v] : NULL, &computed, kind))
+		iforest_summarize(&computed, reader->block.values[v], reader->block.present[v], type);
+		if (!iforest_summary_agrees(reader->has_summary[v] ? &reader->summaries[v] : NULL, &computed, type))
 			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "a block is not what its summary says", 0,
 							     cursor->path[0].number);
 	}
 	return IFOREST_OK;
 }
 
-/* Keys of a leaf page ascend, and continue those of the page before; its flags are right. */
+/* Checks that the keys of a leaf page ascend and follow those of the page before, and that its flags are right. */
 static enum iforest_status check_order(struct iforest_cursor *cursor, struct iforest_key *previous, bool *has_previous)
 {
 	bool refs_ascend = true;
@@ -65,7 +65,7 @@ static enum iforest_status check_order(struct iforest_cursor *cursor, struct ifo
 	return status;
 }
 
-/* The count of removed entries in the page header is the number of bits in the dead maps. */
+/* Checks that the count of removed entries in the page header is the number of bits in the dead maps. */
 static enum iforest_status check_dead(struct iforest_cursor *cursor, const struct iforest_node *node)
 {
 	if (node->aggregate.n_dead == cursor->leaf.header.n_dead)
@@ -118,7 +118,7 @@ static enum iforest_status check_leaves(struct iforest_cursor *cursor, struct if
 	return status;
 }
 
-/* Every page of a level against its node one level up. */
+/* Checks every page of a level against its node one level up. */
 static enum iforest_status check_level(struct iforest_cursor *cursor, unsigned level)
 {
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;

@@ -5,7 +5,7 @@
 #include "core/base/bits.h"
 #include "core/run/cursor.h"
 
-#define SHARES (UINT32_C(1) << 31) /* a mark beside the number of a run: others of its tier lie where it does */
+#define SHARES (UINT32_C(1) << 31) /* flag on a run's number: its range overlaps others of its tier */
 
 enum { MOST_TIERS = 64 };
 
@@ -15,7 +15,7 @@ struct tier_choice {
 	uint32_t n_runs;
 	uint32_t *chosen;
 	uint32_t n_chosen;
-	uint64_t n_pages; /* of those chosen that are not empty */
+	uint64_t n_pages; /* of the chosen runs that are not empty */
 };
 
 static unsigned tier_of(const struct tier_choice *choice, uint32_t r)
@@ -32,7 +32,7 @@ static bool is_empty(const struct iforest_merge_candidate *run)
 	return run->n_rows == 0;
 }
 
-/* Does what they share make a quarter of the narrower one? */
+/* True if two runs share at least a quarter of the narrower one's range. */
 static bool overlap(const struct iforest_merge_candidate *a, const struct iforest_merge_candidate *b)
 {
 	iforest_int128 low = a->low > b->low ? a->low : b->low, high = a->high < b->high ? a->high : b->high;
@@ -61,7 +61,7 @@ static void sift_down(const struct tier_choice *choice, bool by_number, uint32_t
 	}
 }
 
-/* Heap sort: by number, or by where the runs lie. */
+/* Sorts by number, or by range; a heap sort. */
 static void sort(const struct tier_choice *choice, bool by_number, uint32_t *numbers, uint32_t n)
 {
 	for (uint32_t i = n / 2; i-- > 0;)
@@ -82,7 +82,7 @@ static void keep(struct tier_choice *choice, uint32_t from, uint32_t to)
 	choice->n_chosen = to - from;
 }
 
-/* Of the runs chosen, those beside each other that fit the bound, at least fan_in of them, else none. */
+/* Reduces the choice to neighbours that fit the bound: at least fan_in of them, or none. */
 static void fit(struct tier_choice *choice)
 {
 	uint32_t from = 0, to = 0;
@@ -105,7 +105,7 @@ static void fit(struct tier_choice *choice)
 	keep(choice, from, to - from >= choice->settings->fan_in ? to : from);
 }
 
-/* Of the runs chosen, sorted by where they lie, those that are not above the cap, or share their range with others. */
+/* Reduces the choice, sorted by range, to runs that are not above the cap or overlap others. */
 static void leave_alone(struct tier_choice *choice)
 {
 	const struct iforest_merge_candidate *runs = choice->runs;
@@ -114,7 +114,7 @@ static void leave_alone(struct tier_choice *choice)
 	for (uint32_t i = 0; i < choice->n_chosen; i++) {
 		const struct iforest_merge_candidate *run = &runs[chosen[i] & ~SHARES];
 
-		/* those that begin after its end share nothing with it */
+		/* runs that begin after its end do not overlap it */
 		for (uint32_t k = i + 1; k < choice->n_chosen && runs[chosen[k] & ~SHARES].low <= run->high; k++)
 			if (overlap(run, &runs[chosen[k] & ~SHARES])) {
 				chosen[i] |= SHARES;
@@ -142,7 +142,7 @@ static void choose_tier(struct tier_choice *choice, unsigned tier)
 	fit(choice);
 }
 
-/* Smaller runs that lie between those chosen, as long as all of them make no more than 1 / fan_in of the merge. */
+/* Adds smaller runs that lie between the chosen ones, as long as they make at most 1 / fan_in of the merge. */
 static void take_along(struct tier_choice *choice, unsigned below_tier)
 {
 	int64_t low = INT64_MAX, high = INT64_MIN;
@@ -168,7 +168,7 @@ static void take_along(struct tier_choice *choice, unsigned below_tier)
 		}
 }
 
-/* The first run that is more than a quarter dead and fits the bound. */
+/* Chooses the first run that is more than a quarter dead and fits the bound. */
 static void choose_dead(struct tier_choice *choice)
 {
 	for (uint32_t r = 0; r < choice->n_runs; r++) {
@@ -216,7 +216,7 @@ uint64_t iforest_merge_bound(uint64_t few_pages, uint32_t n_runs)
 
 /* ---- The merge ---- */
 
-/* One run being merged: the entry it stands at is entry `at` of `block`. */
+/* One run being merged. Its position is entry `at` of `block`. */
 struct source {
 	struct iforest_cursor cursor;
 	const struct iforest_block *block;
@@ -249,7 +249,7 @@ static enum iforest_status settle(struct source *source, unsigned at)
 		uint64_t live = block ? iforest_low_bits(block->n) & ~iforest_low_bits(at) & ~block->dead : 0;
 
 		if (live) {
-			/* only now unpacked: of a block without live entries nothing is */
+			/* unpacked only now, as blocks without live entries need not be */
 			status = iforest_cursor_block(cursor, all, &source->block);
 			if (status)
 				return status;
@@ -300,7 +300,8 @@ static enum iforest_status fill_heap(struct merge *merge)
 	return status;
 }
 
-/* The end of the stretch of live entries of the least source that come before those of all others; one entry at least. */
+/* Returns the end of the stretch of live entries of the first source that come before those of all others; at least one
+ * entry. */
 static unsigned end_of_stretch(const struct merge *merge)
 {
 	const struct source *least = merge->heap[0];
@@ -325,7 +326,7 @@ static unsigned end_of_stretch(const struct merge *merge)
 	return to;
 }
 
-static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_writer *builder)
+static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_writer *writer)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -333,7 +334,7 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_wr
 		struct source *least = merge->heap[0];
 		unsigned to = end_of_stretch(merge);
 
-		status = iforest_run_writer_add_block(builder, least->block, least->at, to);
+		status = iforest_run_writer_add_block(writer, least->block, least->at, to);
 		if (!status)
 			status = settle(least, to);
 		if (!status && !least->block)
@@ -344,7 +345,7 @@ static enum iforest_status drain_heap(struct merge *merge, struct iforest_run_wr
 }
 
 enum iforest_status iforest_compact_into(struct iforest_store *store, const struct iforest_manifest *manifest,
-					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder)
+					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *writer)
 {
 	struct merge merge = { .n_sources = n_runs };
 	enum iforest_status status = IFOREST_NO_MEMORY;
@@ -358,7 +359,7 @@ enum iforest_status iforest_compact_into(struct iforest_store *store, const stru
 		}
 		status = fill_heap(&merge);
 		if (!status)
-			status = drain_heap(&merge, builder);
+			status = drain_heap(&merge, writer);
 		for (uint32_t s = 0; s < n_runs; s++)
 			iforest_cursor_release(&merge.sources[s].cursor);
 	}
@@ -367,9 +368,9 @@ enum iforest_status iforest_compact_into(struct iforest_store *store, const stru
 	return status;
 }
 
-/* ---- runs of an index ---- */
+/* ---- Runs of an index ---- */
 
-/* Copies, as the manifest's may move. */
+/* Copies runs, as the manifest's may move. */
 static enum iforest_status copy_runs(const struct iforest_manifest *manifest, const uint64_t *run_ids, uint32_t n_runs,
 				     struct iforest_run *runs)
 {
@@ -384,22 +385,22 @@ static enum iforest_status copy_runs(const struct iforest_manifest *manifest, co
 }
 
 static enum iforest_status build_merged(struct iforest_store *store, const struct iforest_manifest *manifest,
-					const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder,
+					const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *writer,
 					struct iforest_run *merged)
 {
-	enum iforest_status status = iforest_run_writer_start(builder, store, manifest);
+	enum iforest_status status = iforest_run_writer_start(writer, store, manifest);
 
 	if (status)
 		return status;
-	status = iforest_compact_into(store, manifest, runs, n_runs, builder);
+	status = iforest_compact_into(store, manifest, runs, n_runs, writer);
 	if (status)
-		iforest_run_writer_abandon(builder);
+		iforest_run_writer_abandon(writer);
 	else
-		status = iforest_run_writer_finish(builder, merged);
+		status = iforest_run_writer_finish(writer, merged);
 	return status;
 }
 
-/* Names the new run instead of the old ones, then gives the old pages back. */
+/* Publishes the new run instead of the old ones, then frees the old pages. */
 static enum iforest_status replace(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
 				   const struct iforest_run *runs, uint32_t n_runs, const struct iforest_run *merged)
 {
@@ -407,7 +408,7 @@ static enum iforest_status replace(struct iforest_store *store, struct iforest_m
 	struct iforest_edit edit = { .removed = run_ids, .n_removed = n_runs, .added = merged->n_leaves > 0 ? merged : NULL };
 	enum iforest_status status = iforest_manifest_commit(manifest, store, &edit);
 
-	/* nothing names the new run then, so a failure to drop it costs space and no answer */
+	/* nothing names the new run then, so a failure to drop it costs only space */
 	if (status && merged->n_leaves > 0)
 		(void)pager->drop_run(pager->context, &merged->place, iforest_run_pages(manifest, merged));
 	for (uint32_t i = 0; !status && i < n_runs; i++)
@@ -418,19 +419,19 @@ static enum iforest_status replace(struct iforest_store *store, struct iforest_m
 enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
 				    uint32_t n_runs, struct iforest_run *merged)
 {
-	struct iforest_run_writer *builder = iforest_allocate(store->alloc, sizeof *builder);
+	struct iforest_run_writer *writer = iforest_allocate(store->alloc, sizeof *writer);
 	struct iforest_run *runs = iforest_allocate(store->alloc, n_runs * sizeof *runs), made;
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	if (builder && runs)
+	if (writer && runs)
 		status = copy_runs(manifest, run_ids, n_runs, runs);
 	if (!status)
-		status = build_merged(store, manifest, runs, n_runs, builder, &made);
+		status = build_merged(store, manifest, runs, n_runs, writer, &made);
 	if (!status)
 		status = replace(store, manifest, run_ids, runs, n_runs, &made);
 	if (!status)
 		*merged = made;
 	iforest_release(store->alloc, runs);
-	iforest_release(store->alloc, builder);
+	iforest_release(store->alloc, writer);
 	return status;
 }

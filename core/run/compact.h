@@ -1,32 +1,31 @@
 /* run/compact.h -- Compaction: the choice of runs to merge, and the merge of runs into one without removed entries.
  *
- * Pure: no page is read, nothing is kept from call to call.
- *
- * A run's tier is floor(log(n_pages) to base fan_in). The lowest tier that has fan_in runs is merged to a run of the next
- * tier, so that each entry is written about once a tier, and there are fewer than fan_in runs in each: O(fan_in log N).
- * Worked examples, fan_in 4, no cap, no dead entries; a letter is a run, with its pages:
+ * The choice is pure arithmetic over sizes and ranges. A run's tier is floor(log(n_pages) to base fan_in). The lowest tier that
+ * has fan_in runs is merged to a run of the next tier, so that each entry is written about once a tier, and each tier has fewer
+ * than fan_in runs: O(fan_in log N) in all. Worked examples, fan_in 4, no cap, no dead entries; a letter is a run, with its
+ * pages:
  *
  *   a 1  b 1  c 1                            nothing: three runs of tier 0
  *   a 1  b 1  c 1  d 2                       a b c d, to a run of tier 1
- *   a 20 b 5  c 6  d 4  e 9  f 1             b c d e of tier 1; not a (tier 2); f too if it lies between them, for it is cheap
+ *   a 20 b 5  c 6  d 4  e 9  f 1             b c d e of tier 1; not a (tier 2); f too if it lies between them, as it is cheap
  *   a 16 b 16 c 16 d 16 e 1 f 1 g 1 h 1      e f g h; then, with the new run, still a b c d: tier 2
  *
- * - Runs above cap_pages that lie apart from others of their tier are left alone: traces come in time order, and a window
- *   that touches one or two runs gains nothing from their merging. Apart is who shares less than a quarter of the narrower
- *   one's range.
+ * - Runs above cap_pages that lie apart from others of their tier are left alone: traces come in time order, and a window that
+ *   touches one or two runs gains nothing from their merge. Two runs lie apart if they share less than a quarter of the
+ *   narrower one's range.
  *     cap 10:  a 16 [0, 9]  b 16 [10, 19]  c 16 [20, 29]  d 16 [30, 39]     nothing
  *              a 16 [0, 9]  b 16 [0, 9]    c 16 [2, 8]    d 16 [1, 9]       a b c d
- * - A run more than a quarter dead is rewritten alone, if no tier is merged (with its tier, if it is).
+ * - A run more than a quarter dead is rewritten: with its tier if that is merged, alone if no tier is.
  *     a 16, 100 of 300 entries dead    a
- * - An empty run costs nothing: it goes with any merge, or alone.
- * - A merge reads at most most_pages. A tier that is larger is merged in part, fan_in runs at least that lie beside each
- *   other; one of which not even fan_in fit is passed over, and so is a dead run that does not fit.
+ * - An empty run costs nothing: it goes with any merge, or alone. - A merge reads at most most_pages. A larger tier is merged
+ *   in part: at least fan_in neighbours by range. A tier of which not even fan_in fit is skipped, and so is a dead run that
+ *   does not fit.
  *     most_pages 10:  a 1 b 2 c 2 d 3 e 3 f 1     a b c d      (by their range's start)
  *                     a 4 b 5 c 4 d 4             nothing, until most_pages is 17
  *
- * The bound alone would let runs pile up. iforest_merge_bound() widens it with their number: then one call a seal is enough,
- * and there are IFOREST_RUNS_A_DOUBLING runs for each doubling from few_pages to the index's size, or to the cap, and those
- * that lie apart above it. To merge all to one run needs no policy.
+ * A constant most_pages would let runs pile up, so iforest_merge_bound() widens it with their number. Then one choice a flush
+ * is enough: there are IFOREST_RUNS_A_DOUBLING runs for each doubling from few_pages to the index's size, or to the cap, and
+ * those that lie apart above it. To merge everything to one run needs no policy.
  */
 #ifndef IFOREST_RUN_COMPACT_H
 #define IFOREST_RUN_COMPACT_H
@@ -39,7 +38,7 @@
 struct iforest_merge_candidate {
 	uint64_t n_pages;
 	uint64_t n_rows, n_dead; /* live entries, removed ones */
-	int64_t low, high;	 /* where it lies, both included, by any measure of the host: heap blocks, times */
+	int64_t low, high;	 /* its range, both ends included, in any measure of the engine: heap blocks, times */
 };
 
 struct iforest_merge_settings {
@@ -52,34 +51,34 @@ struct iforest_merge_settings {
 #define IFOREST_RUNS_A_DOUBLING 32
 
 /* Writes the numbers of the runs to merge next to chosen, ascending; chosen has room for n_runs.
- * Returns  how many; 0: nothing is to be merged, or nothing that most_pages allows.
- * Cost     for each tier O(n_runs log n_runs), and where runs are above the cap a look at each pair of that tier whose
- *          ranges meet. */
+ * Returns  how many; 0 if nothing is to be merged, or most_pages allows nothing.
+ * Cost     O(n_runs log n_runs) a tier; and where runs are above the cap, a comparison of each pair of that tier whose ranges
+ *          meet. */
 uint32_t iforest_merge_choose(const struct iforest_merge_candidate *runs, uint32_t n_runs,
 			      const struct iforest_merge_settings *settings, uint32_t *chosen);
 
-/* The most_pages for a merge that somebody waits for: few_pages, doubled for each IFOREST_RUNS_A_DOUBLING runs that there
- * are; saturated. */
+/* Returns the most_pages of a merge that somebody waits for: few_pages, doubled for each IFOREST_RUNS_A_DOUBLING runs that
+ * there are; saturated. */
 uint64_t iforest_merge_bound(uint64_t few_pages, uint32_t n_runs);
 
 /* ---- The merge ---- */
 
-/* Adds the live entries of runs (at least one), in order, to a builder of the same fields, whose store may be another.
- * Cost    each page with a live entry by its node is read once; log2(n_runs) comparisons for each stretch of entries that come
- *         from one run; memory of n_runs cursors, some 20 KB each.
- * Errors  IFOREST_CORRUPT, IFOREST_UNORDERED (two runs hold the same key, or the builder has a greater one),
- *         IFOREST_NO_MEMORY, what the pagers returned: then the builder is to be abandoned. */
+/* Adds the live entries of runs (at least one), in order, to a run writer of the same fields, whose store may be another.
+ * Cost    each page that has a live entry by its node is read once; log2(n_runs) comparisons for each stretch of entries of
+ *         one run; memory of n_runs cursors, some 20 KB each.
+ * Errors  IFOREST_CORRUPT, IFOREST_UNORDERED (two runs have the same key, or the writer has a greater one), IFOREST_NO_MEMORY,
+ *         what the pagers returned; abandon the writer then. */
 enum iforest_status iforest_compact_into(struct iforest_store *store, const struct iforest_manifest *manifest,
-					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *builder);
+					 const struct iforest_run *runs, uint32_t n_runs, struct iforest_run_writer *writer);
 
-/* Merges the runs with these ids (at least one) into one new run, publishes the manifest with the new run in their place,
- * and gives their pages back. *merged is the new run; with no live entry left there is none, and merged->n_leaves is 0.
- * Others may publish changes of other runs meanwhile (pager.h); that nobody else changes these is the host's part.
+/* Merges the runs with these ids (at least one) into one new run, publishes the manifest with the new run in their place, and
+ * frees their pages. *merged is the new run; if no live entry is left there is none, and merged->n_leaves is 0. Others may
+ * publish changes of other runs meanwhile (pager.h); the engine must see to it that nobody else changes these.
  * Cost    that of iforest_compact_into(), and each page of the new run is written once.
- *         An error from giving pages back comes after the publish: the new run is named, the old pages are lost until dropped.
- * Errors  IFOREST_NOT_FOUND: there is no such run. IFOREST_CORRUPT, IFOREST_UNORDERED (two runs hold the same key),
- *         IFOREST_NO_MEMORY, what the pager returned. The stored manifest then names the old runs still, and so does the one in
- *         memory. */
+ * Errors  IFOREST_NOT_FOUND: there is no such run. IFOREST_CORRUPT, IFOREST_UNORDERED (two runs have the same key),
+ *         IFOREST_NO_MEMORY, what the pager returned. The stored manifest and the one in memory then still name the old runs;
+ *         except after an error from freeing pages, which comes after the publish: the new run is named, and the old pages are
+ *         lost until dropped. */
 enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
 				    uint32_t n_runs, struct iforest_run *merged);
 

@@ -60,8 +60,8 @@ uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned
 	return iforest_run_page_index(cursor->manifest, cursor->run, level, number);
 }
 
-/* Reads a page and checks it; where that fails, it has been given back. */
-static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned level, uint64_t number, bool is_borrowed,
+/* Reads a page and checks it; releases it if that fails. */
+static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned level, uint64_t number, bool is_brief,
 				     struct iforest_page *page, struct iforest_leaf *leaf, struct iforest_page_header *header)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
@@ -73,8 +73,8 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 
 	cursor->n_pages_opened++;
 	cursor->n_leaf_pages_opened += level == 0;
-	status = (is_borrowed ? pager->borrow : pager->get)(pager->context, &run->place,
-							    iforest_cursor_page_index(cursor, level, number), page);
+	status = (is_brief ? pager->pin_briefly : pager->get)(pager->context, &run->place,
+							      iforest_cursor_page_index(cursor, level, number), page);
 	if (status)
 		return status == IFOREST_CORRUPT ? iforest_cursor_report_corrupt(cursor, status, what, level, number) : status;
 	is_checked = page->is_checked && *page->is_checked;
@@ -87,7 +87,7 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 		status = iforest_node_page_check(page->bytes, n_bytes, &cursor->manifest->fields, run->place.run_id, level,
 						 (uint32_t)number, is_checked, header, &what);
 	if (status) {
-		(is_borrowed ? pager->give_back : pager->release)(pager->context, page);
+		(is_brief ? pager->unpin_brief : pager->release)(pager->context, page);
 		return iforest_cursor_report_corrupt(cursor, status, what, level, number);
 	}
 	if (page->is_checked)
@@ -119,7 +119,7 @@ enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, ui
 {
 	enum iforest_status status;
 
-	if (cursor->store->pager->borrow && !(cursor->path[0].is_pinned && cursor->path[0].number == number))
+	if (cursor->store->pager->pin_briefly && !(cursor->path[0].is_pinned && cursor->path[0].number == number))
 		return open_page(cursor, 0, number, true, page, leaf, NULL);
 	status = iforest_cursor_pin(cursor, 0, number);
 	page->bytes = NULL;
@@ -132,7 +132,7 @@ void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_pa
 	const struct iforest_pager *pager = cursor->store->pager;
 
 	if (page->bytes)
-		pager->give_back(pager->context, page);
+		pager->unpin_brief(pager->context, page);
 }
 
 enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status)
@@ -167,7 +167,7 @@ void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block)
 	cursor->reader_is_open = true;
 }
 
-/* ---- position ---- */
+/* ---- Position ---- */
 
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)
 {
@@ -200,7 +200,7 @@ enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, c
 	return status;
 }
 
-/* The last node of a held page whose first key is at or before the key, 0 if there is none. */
+/* Returns the last node of a pinned page that begins at or before the key, 0 if there is none. */
 static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *key)
 {
 	const struct iforest_pinned_page *pinned = &cursor->path[level];
@@ -219,7 +219,7 @@ static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, c
 	return low;
 }
 
-/* The leaf page in which a key belongs. */
+/* Finds the leaf page in which a key belongs. */
 static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t *number)
 {
 	*number = 0;
@@ -285,7 +285,7 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 	return status;
 }
 
-/* ---- walking ---- */
+/* ---- Steps ---- */
 
 enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t columns, const struct iforest_block **block)
 {
@@ -339,7 +339,7 @@ enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool 
 	return status;
 }
 
-/* Is nothing live under node i of the level? */
+/* Sets *dead if node i of the level has no live entries. */
 static enum iforest_status is_dead(struct iforest_cursor *cursor, unsigned level, uint64_t i, bool *dead)
 {
 	const uint8_t *node;
@@ -360,7 +360,7 @@ enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor)
 		unsigned level = 1;
 		enum iforest_status status;
 
-		/* the largest node that starts here is tried first */
+		/* the largest node that begins here is tried first */
 		for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
 			i /= fanout;
 			n_below *= fanout;

@@ -1,7 +1,16 @@
-/* run/cursor.h -- Position in one run and the pages pinned along the path to it.
+/* run/cursor.h -- Position in one run, and the pages pinned along the path to it.
  *
  * The cursor pins one page of each level. A seek descends from the root; a step to the next page goes on from the pinned path.
- * Entries are read block by block, in either direction.
+ * Entries are read block by block, in either direction. Folds and other readers of core/query build on the second half of this
+ * header: pages and nodes on the path.
+ *
+ *   level 3            [ root, in the manifest ]
+ *   level 2   path[2]  [ node page ]
+ *   level 1   path[1]  [ node page ]             the nodes of leaf pages
+ *   level 0   path[0]  [ leaf page ]  position = (leaf_number, block, entry)
+ *
+ * All functions that open pages fail with IFOREST_CORRUPT or IFOREST_FORMAT, and then store->fault names the page, or with what
+ * the pager returned.
  */
 #ifndef IFOREST_RUN_CURSOR_H
 #define IFOREST_RUN_CURSOR_H
@@ -9,13 +18,13 @@
 #include "core/page/leaf.h"
 #include "core/run/manifest.h"
 
-/* A page the cursor holds. */
+/* A page that the cursor has pinned. */
 struct iforest_pinned_page {
 	struct iforest_page page;
 	bool is_pinned;
 	uint64_t number;
-	uint64_t n_between; /* of level 1: node pages that stand before leaf pages under it */
-	uint64_t opening;   /* differs from that of every other page that the cursor has pinned; 1 or more */
+	uint64_t n_between; /* on level 1: node pages that stand before its leaf pages in the run */
+	uint64_t opening;   /* 1 or more, another for every page that the cursor has pinned */
 	struct iforest_page_header header;
 };
 
@@ -24,73 +33,70 @@ struct iforest_cursor {
 	const struct iforest_manifest *manifest;
 	const struct iforest_run *run;
 	struct iforest_pinned_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
-	struct iforest_leaf leaf;				 /* over path[0] */
-	unsigned *n_users;		    /* NULL, or of what leaf.gone points to: one less once the leaf page is unpinned */
-	uint16_t n_gone;		    /* entries of the leaf that leaf.gone takes out */
-	struct iforest_block_reader reader; /* over a block of leaf; its number is block if reader_is_open */
+	struct iforest_leaf leaf;				 /* of path[0] */
+	unsigned *n_users;		    /* NULL, or the pin count of leaf.excluded, released with the leaf page */
+	uint16_t n_excluded;		    /* entries that leaf.excluded excludes */
+	struct iforest_block_reader reader; /* on a block of the leaf page; the position's block if reader_is_open */
 	bool reader_is_open;
-	/* the position: entry `entry` of block `block` of leaf page `leaf_number`; n_leaves: the end of the run */
+	/* the position; leaf_number = n_leaves is the end of the run */
 	uint64_t leaf_number;
 	unsigned block, entry;
 	uint64_t n_pages_opened, n_leaf_pages_opened; /* since init, for tests and EXPLAIN */
 };
 
-/* Stands at the start of the run, holds nothing yet. store, manifest and run must outlive the cursor and stay in place. */
+/* Places the cursor at the start of the run, with nothing pinned. store, manifest and run must outlive the cursor and stay in
+ * place. */
 void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store, const struct iforest_manifest *manifest,
 			 const struct iforest_run *run);
 
-/* Releases the pages it holds; the cursor stands at the start again. */
+/* Unpins all pages and places the cursor at the start again. */
 void iforest_cursor_release(struct iforest_cursor *cursor);
 
 /* Moves to the first entry at or after the key.
- * Cost    one page a level.
- * Errors  IFOREST_CORRUPT or IFOREST_FORMAT (store->fault names the page), or what the pager returned. The same
- *         for all below. */
+ * Cost  one page a level. */
 enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key);
 
-/* The key of the entry it stands at, removed or not; its ref is INT64_MIN (not read). *at_end: there is none. */
+/* Gives the key of the entry at the position, removed or not; its ref is not read and INT64_MIN. *at_end: there is none. */
 enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct iforest_key *key, bool *at_end);
 
-/* The block in which the cursor stands, with the asked columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES +
- * v); NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */
+/* Gives the block at the position with the requested columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES + v);
+ * NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */
 enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t columns, const struct iforest_block **block);
 
-/* To the first entry of the next block (or the end of the run). */
+/* Moves to the first entry of the next block, or to the end of the run. */
 enum iforest_status iforest_cursor_next(struct iforest_cursor *cursor);
 
-/* To the first entry of the block before the one it stands in (from the end of the run: the last block); *at_start: there is
+/* Moves to the first entry of the block before the present one; from the end of the run, of the last block. *at_start: there is
  * none, and the cursor stays. */
 enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool *at_start);
 
-/* What cursor.c (position), fold.c (folding), fold.c (of it the leaf pages that are cut),
- * fold.c (its whole nodes), filtered_nodes.c (pages without what does not count), fold.c (counts and sums
- * alone), fold.c (what will be read next), extremes.c (extremes alone), and find_single_maximum.c and
- * extremes.c (of them one greatest value, the longest span of a pixel) share. Not for others. */
+/* ---- Pages and nodes on the path; for core/run and core/query alone ---- */
 
-/* Notes in the store's fault what is wrong with which page; returns status. */
+/* Notes in the store's fault which page is wrong and how. Returns status. */
 enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
 						  unsigned level, uint64_t number);
 
-/* The same for an entry of the leaf page that is pinned; does nothing where status is IFOREST_OK. */
+/* Notes that the pinned leaf page is wrong, unless status is IFOREST_OK. Returns status. */
 enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status);
 
-/* Sees to it that path[level] is page `number` of the level, checked. */
+/* Pins page `number` into path[level], verifying it if it was read. */
 enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-/* Where a page stands in the run. Leaf pages under the node page that is pinned follow one another. */
+/* Returns a page's index in the run. Leaf pages under one node page follow one another. */
 uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-/* A leaf page for as long as nothing else of the run is read and nothing is asked that may wait (pager.h). Where the pager
- * lends none, or it is pinned already, it is pinned. To be given back if the status is IFOREST_OK. */
+/* Pins a leaf page for a moment, without a copy where the pager can: until the unpin no other page is read, and nothing is
+ * called that may wait or jump (pager.h). Otherwise, or if it is path[0] already, pins it as iforest_cursor_pin() does. Unpin
+ * it if the status is IFOREST_OK. */
 enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
 					       struct iforest_leaf *leaf);
 void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page);
 
-/* Bytes of node i of a level: 1 .. n_levels on pages, n_levels + 1 is the root in the manifest. They stay while the page
- * is pinned. */
+/* Gives the bytes of node i of a level: 1 .. n_levels are on pages, which this pins; n_levels + 1 is the root in the manifest.
+ * They stay while the page is pinned. */
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
 
-/* Does node k of a held page begin before the key, or at it? */
+/* True if node k of a pinned page begins before the key (or_at: or at it). */
 static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k,
 						const struct iforest_key *key, bool or_at)
 {
@@ -100,7 +106,8 @@ static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cur
 	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
 }
 
-/* The last of the nodes [low, high) of a held page whose first key is before the key (or at it), as it is taken of `low`. */
+/* Returns the last of the nodes [low, high) of a pinned page that begins before the key (or_at: or at it). Node `low` is taken
+ * to do so. */
 static inline unsigned iforest_cursor_bisect_nodes(const struct iforest_cursor *cursor, unsigned level, unsigned low,
 						   unsigned high, const struct iforest_key *key, bool or_at)
 {
@@ -115,8 +122,8 @@ static inline unsigned iforest_cursor_bisect_nodes(const struct iforest_cursor *
 	return low;
 }
 
-/* The last of the nodes of a held page, from `low` on, whose first key is before the key (or at it); `low` if there is none.
- * Cost: O(log of the distance). */
+/* Returns the last node of a pinned page, from `low` on, that begins before the key (or_at: or at it); `low` if none does.
+ * Cost  O(log of the distance). */
 static inline unsigned iforest_cursor_last_node(const struct iforest_cursor *cursor, unsigned level, unsigned low,
 						const struct iforest_key *key, bool or_at)
 {
@@ -128,7 +135,8 @@ static inline unsigned iforest_cursor_last_node(const struct iforest_cursor *cur
 	return iforest_cursor_bisect_nodes(cursor, level, low, high, key, or_at);
 }
 
-/* The same from a guess on, which is `low` or more. Cost: O(log of the distance to the guess). */
+/* iforest_cursor_last_node() that starts at a guess, `low` or more.
+ * Cost  O(log of the distance to the guess). */
 static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor *cursor, unsigned level, unsigned low,
 						     unsigned guess, const struct iforest_key *key, bool or_at)
 {
@@ -144,22 +152,22 @@ static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor
 	return iforest_cursor_bisect_nodes(cursor, level, low, high, key, or_at);
 }
 
-/* Puts the reader on a block of the leaf page that is pinned. */
+/* Puts the reader on a block of the pinned leaf page. */
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 
 void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry);
 
-/* Standing at the start of a leaf page: passes over leaf pages in which by their nodes nothing is live. Does nothing within
- * a leaf page, and in a run that is marked, whose nodes are not to be trusted.
+/* From the start of a leaf page, passes leaf pages that have no live entries by their nodes. Does nothing within a leaf page,
+ * or in a run marked removal_in_progress, whose nodes may be stale.
  * Cost  no leaf page is read; each node page once, and none below a node without live entries. */
 enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor);
 
-/* Where in the leaf page that is pinned the key belongs; (blocks of the page, 0) is its end. */
+/* Finds the position of the key in the pinned leaf page; (number of blocks, 0) is its end. */
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
 						unsigned *entry);
 
-/* Is the leaf page that is pinned known by its maxima to have all entries from one position up to another, and one at or after
- * that? Both are of times of a series (iforest_key_at()). */
+/* True if the pinned leaf page has cached maxima, and these show that it has all entries of [from, to) and one at or after
+ * `to`. Both are times of a series (iforest_key_at()). */
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "core/base/bits.h"
 
-/* Ceiling of n / fanout^level. */
+/* Returns the ceiling of n / fanout^level. */
 static uint64_t groups(uint64_t n, unsigned level, uint64_t fanout)
 {
 	while (level-- > 0)
@@ -33,7 +33,7 @@ uint64_t iforest_pages_total(uint64_t n_leaf_pages, uint64_t fanout)
 	return total;
 }
 
-/* Leaf pages that are written before the given node page is. */
+/* Returns the number of leaf pages that are written before a node page. */
 static uint64_t leaves_through(uint64_t n_leaf_pages, unsigned level, uint64_t number, uint64_t fanout)
 {
 	uint64_t n = number + 1;

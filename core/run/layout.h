@@ -1,13 +1,13 @@
 /* run/layout.h -- Page numbers of a run: position of each page of each tree level, computed.
  *
- * The pages of a run. Level 0 are leaf pages; level-k page j holds the nodes of level-(k-1) pages [jB, (j+1)B), B the
- *    fan-out. A streaming builder writes a node page as soon as it is full, and the partly filled ones last, lowest level
- *    first. B = 3, seven leaf pages:
+ * Level 0 are leaf pages; level-k page j has the nodes of level-(k-1) pages [jB, (j+1)B), where B is the fan-out. A streaming
+ * writer writes a node page as soon as it is full, and the partly filled ones last, lowest level first. B = 3, seven leaf
+ * pages:
  *
- *      index   0  1  2  3   4  5  6  7   8  9  10
- *      page   L0 L1 L2 N0  L3 L4 L5 N1  L6 N2 M0         N: level 1, M: level 2 (the top: one page)
+ *   index   0  1  2  3   4  5  6  7   8  9  10
+ *   page   L0 L1 L2 N0  L3 L4 L5 N1  L6 N2 M0         N: level 1, M: level 2 (the top: one page)
  *
- *    So high nodes lie together on few pages, and the index of any page follows from the number of leaf pages.
+ * So high nodes lie together on few pages, and the index of any page follows from the number of leaf pages.
  */
 #ifndef IFOREST_RUN_LAYOUT_H
 #define IFOREST_RUN_LAYOUT_H
@@ -16,16 +16,17 @@
 
 #include "core/base/bits.h"
 
-/* Pages of a level in a run of n_leaf_pages. fanout >= 2. */
+/* Returns the number of pages of a level. fanout >= 2, here and below. */
 uint64_t iforest_pages_at(uint64_t n_leaf_pages, unsigned level, uint64_t fanout);
 
-/* Levels of node pages: 0 for an empty run, else the top level, which has one page. */
+/* Returns the number of levels of node pages: 0 for an empty run, else the top level, which has one page. */
 unsigned iforest_node_levels(uint64_t n_leaf_pages, uint64_t fanout);
 
-/* All pages of a run, leaf and node pages. */
+/* Returns the number of all pages, leaf and node pages. */
 uint64_t iforest_pages_total(uint64_t n_leaf_pages, uint64_t fanout);
 
-/* Where page `number` of `level` stands in the run, 0-based. Requires number < iforest_pages_at(...). */
+/* Returns the index in the run of page `number` of `level`.
+ * Requires  number < iforest_pages_at(n_leaf_pages, level, fanout). */
 uint64_t iforest_page_index(uint64_t n_leaf_pages, unsigned level, uint64_t number, uint64_t fanout);
 
 #endif

@@ -50,7 +50,7 @@ uint64_t iforest_run_page_index(const struct iforest_manifest *manifest, const s
 	return iforest_page_index(run->n_leaves, level, number, manifest->fanout);
 }
 
-/* ---- bytes ---- */
+/* ---- Bytes ---- */
 
 static void write_run(const struct iforest_manifest *manifest, const struct iforest_run *run, uint8_t *bytes)
 {
@@ -62,7 +62,7 @@ static void write_run(const struct iforest_manifest *manifest, const struct ifor
 	memcpy(bytes + RUN_BYTES, run->root, manifest->fields.node_bytes);
 }
 
-/* The bytes of a manifest, to be released by the caller. */
+/* Writes the bytes of a manifest, to be released by the caller. */
 static enum iforest_status write_manifest(const struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
 					  uint8_t **written, uint32_t *n_written)
 {
@@ -198,7 +198,7 @@ enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, con
 	return status;
 }
 
-/* ---- changing ---- */
+/* ---- Changing ---- */
 
 static bool are_same(const struct iforest_node_schema *a, const struct iforest_node_schema *b)
 {
@@ -208,7 +208,7 @@ static bool are_same(const struct iforest_node_schema *a, const struct iforest_n
 	return n_a == n_b && memcmp(list_a, list_b, n_a) == 0;
 }
 
-/* Takes the manifest that another writer has published in place of this one. */
+/* Replaces this manifest by the one that another writer has published. */
 static enum iforest_status take_newest(struct iforest_manifest *manifest, struct iforest_store *store, const uint8_t *bytes,
 				       uint32_t n_bytes)
 {

@@ -1,7 +1,5 @@
 /* run/manifest.h -- Manifest: the record that lists an index's live runs; replacing it is the only commit point.
  *
- * Replacing it is the only commit point.
- *
  *   byte  0  u32  magic "IFmf"
  *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, end)
  *         8  u16  format version, 1
@@ -15,7 +13,7 @@
  *            then for each run: run id u64, generation u64, location u64, leaf pages u32, flags u32 (1: removal in progress),
  *            root node
  *
- * The record may be larger than a page; the pager sees to it.
+ * The record may be larger than a page; storing it whole is the pager's part.
  */
 #ifndef IFOREST_RUN_MANIFEST_H
 #define IFOREST_RUN_MANIFEST_H
@@ -33,7 +31,7 @@ struct iforest_run {
 	struct iforest_place place;
 	uint32_t n_leaves;		      /* leaf pages, at least 1 */
 	unsigned n_levels;		      /* of node pages, at least 1 */
-	bool removal_in_progress;	      /* its nodes may not be true to its leaves: repair first */
+	bool removal_in_progress;	      /* its nodes may be stale: repair first */
 	uint8_t root[IFOREST_MAX_NODE_BYTES]; /* the node over the whole run */
 };
 
@@ -49,41 +47,41 @@ struct iforest_manifest {
 	uint32_t n_runs;
 };
 
-/* A change to the list of runs, by run id; pointers may be NULL. */
+/* A change to the list of runs; pointers may be NULL. */
 struct iforest_edit {
 	const uint64_t *removed;
 	uint32_t n_removed;
-	const struct iforest_run *added;   /* goes to the end; has at least one leaf page */
-	const struct iforest_run *changed; /* takes the place of the run with its id */
+	const struct iforest_run *added;   /* appended; has at least one leaf page */
+	const struct iforest_run *changed; /* replaces the run with the same id */
 };
 
-/* An index without runs. fields must be finished.
+/* Starts the manifest of an index without runs. fields must be finished.
  * Errors  IFOREST_ARGUMENT: page_bytes outside the format's limits, or too small for two nodes. */
 enum iforest_status iforest_manifest_init(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
 					  const struct iforest_node_schema *fields, uint32_t page_bytes);
 void iforest_manifest_release(struct iforest_manifest *manifest);
 
-/* Reads foreign bytes into a manifest that holds nothing; on error it holds nothing.
+/* Reads foreign bytes into a new manifest; on error it needs no release.
  * Errors  IFOREST_CORRUPT, IFOREST_FORMAT with *what; IFOREST_NO_MEMORY. */
 enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
 					  const uint8_t *bytes, uint32_t n_bytes, const char **what);
 
-/* The number of a run, n_runs if there is none with that id. */
+/* Returns the number of the run with an id, n_runs if there is none. */
 uint32_t iforest_manifest_find(const struct iforest_manifest *manifest, uint64_t run_id);
 
-/* Makes the edit to the newest manifest, gives it a new id and has the pager replace the stored one. edit may be NULL: for a
- * host that has changed host_bytes. Afterwards `runs` may have moved and be numbered otherwise.
+/* Applies the edit to the newest manifest, gives it a new id, and has the pager replace the stored one. edit may be NULL, for
+ * an engine that has changed host_bytes. Afterwards `runs` may have moved and be numbered otherwise.
  *
- * Where the pager has begin_publish() and another writer has published since, the manifest is first replaced by the newest,
- * host_bytes too: so a host that changes those takes its lock and reads them before. Runs that are removed or changed are
- * the caller's: that nobody else works on them meanwhile is the host's part.
- * Errors  IFOREST_NOT_FOUND: a removed or changed run is not there, or is named twice. IFOREST_CORRUPT, IFOREST_FORMAT of
- *         the newest manifest; IFOREST_TOO_LARGE, IFOREST_NO_MEMORY, what the pager returned. The stored manifest then stands,
- *         and the one in memory is without the edit: as it was, or the newest. */
+ * Where the pager has begin_publish() and another writer has published meanwhile, the manifest is first replaced by the newest
+ * one, host_bytes included: an engine that changes those must take its lock and read them before. The engine must see to it
+ * that nobody else works on the runs that the edit removes or changes.
+ * Errors  IFOREST_NOT_FOUND: a removed or changed run is not there, or is named twice. IFOREST_CORRUPT, IFOREST_FORMAT of the
+ *         newest manifest; IFOREST_TOO_LARGE, IFOREST_NO_MEMORY, what the pager returned. The stored manifest is then
+ *         unchanged, and the one in memory lacks the edit: as it was, or the newest. */
 enum iforest_status iforest_manifest_commit(struct iforest_manifest *manifest, struct iforest_store *store,
 					    const struct iforest_edit *edit);
 
-/* Pages of a run, and the index of one of them (layout.h). */
+/* Return the number of a run's pages, and the index of one of them (layout.h). */
 uint64_t iforest_run_pages(const struct iforest_manifest *manifest, const struct iforest_run *run);
 uint64_t iforest_run_page_index(const struct iforest_manifest *manifest, const struct iforest_run *run, unsigned level,
 				uint64_t number);

@@ -4,7 +4,7 @@
 
 struct iforest_memory_run {
 	uint64_t run_id;
-	bool is_free; /* dropped: another run may take its place */
+	bool is_free; /* dropped; another run may take its place */
 	uint8_t **pages;
 	uint32_t *n_bytes;
 	uint64_t n_pages, n_reserved;
@@ -119,7 +119,7 @@ static enum iforest_status copy_batch(struct iforest_pager_memory *memory, const
 	return IFOREST_OK;
 }
 
-/* Whatever can fail comes before the first page is put in place: the batch is written as one, or not at all. */
+/* everything that can fail comes before the first page is replaced: the batch is written whole or not at all */
 static enum iforest_status memory_write(void *context, const struct iforest_place *place,
 					const struct iforest_page_write *pages, uint32_t n_pages)
 {

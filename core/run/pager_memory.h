@@ -1,9 +1,9 @@
 /* run/pager_memory.h -- Reference pager that keeps runs in memory.
  *
- * With lends_pages get() hands out the pages themselves, which core wrote and need no check: nobody may read a run while it
- * is changed. Otherwise it is strict where engines are: a batch over max_batch_pages and a page over page_bytes are refused,
- * every get() hands out a copy of its own that dies at release(). With fixed_pages each page reads as page_bytes bytes, the
- * rest zero, as PostgreSQL's 8 KB pages do (page_bytes 8152, max_batch_pages 4).
+ * By default it is as strict as engines are: it refuses a batch over max_batch_pages and a page over page_bytes, and every
+ * get() gives a new copy that dies at release(). With lends_pages, get() gives the pages themselves, which core wrote and need
+ * no check; then nobody may read a run while it is changed. With fixed_pages each page reads as page_bytes bytes, the rest
+ * zero, as PostgreSQL's 8 KB pages do (page_bytes 8152, max_batch_pages 4).
  */
 #ifndef IFOREST_RUN_PAGER_MEMORY_H
 #define IFOREST_RUN_PAGER_MEMORY_H
@@ -17,24 +17,25 @@ struct iforest_pager_memory {
 	const struct iforest_alloc *alloc;
 	bool fixed_pages;
 	bool lends_pages;		 /* set by the caller; not together with fixed_pages */
-	bool is_checked;		 /* of every page lent */
+	bool is_checked;		 /* the flag of every page lent */
 	struct iforest_memory_run *runs; /* by location */
 	uint64_t n_runs, n_reserved;
-	uint8_t *manifest; /* as last published, NULL before */
+	uint8_t *manifest; /* as last published; NULL before */
 	uint32_t n_manifest_bytes;
 	uint64_t random_state;
 	uint64_t n_gets, n_writes, n_pages_pinned; /* for tests: calls so far, pages not yet released */
 };
 
-/* Requires  alloc outlives the pager. Then give &memory->pager to a store. */
+/* Starts an empty store. Give &memory->pager to a struct iforest_store.
+ * Requires  alloc outlives the pager. */
 void iforest_pager_memory_init(struct iforest_pager_memory *memory, const struct iforest_alloc *alloc, uint32_t page_bytes,
 			       uint32_t max_batch_pages, bool fixed_pages);
 void iforest_pager_memory_release(struct iforest_pager_memory *memory);
 
-/* The stored bytes of a page, writable, so that tests can damage them; NULL if there is none. */
+/* Returns the stored bytes of a page, writable, so that tests can damage them; NULL if there is none. */
 uint8_t *iforest_pager_memory_bytes(struct iforest_pager_memory *memory, uint64_t location, uint64_t index, uint32_t **n_bytes);
 
-/* Bytes of all pages of all runs. */
+/* Returns the bytes of all pages of all runs. */
 uint64_t iforest_pager_memory_total(const struct iforest_pager_memory *memory);
 
 #endif

@@ -6,38 +6,25 @@
 #include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
 
-/* A run whose leaf pages change. */
-struct iforest_renewal {
+/* A run whose leaf pages change, and whose nodes are then renewed. */
+struct renewal {
 	struct iforest_store *store;
 	struct iforest_manifest *manifest;
-	/* a copy: the manifest's moves with every commit. It bears no mark, for its nodes say what there */
+	/* a copy, as the manifest's moves with every commit; never marked, as its nodes are those of its pages */
 	struct iforest_run run;
-	bool is_marked;		      /* was before, until they are written. Whether the one in the manifest does */
-	struct iforest_cursor cursor; /* over the copy */
-	uint32_t *changed;	      /* numbers of the leaf pages that changed, ascending; then of the pages above them */
+	bool is_marked;		      /* the run in the manifest is marked */
+	struct iforest_cursor cursor; /* on the copy */
+	uint32_t *changed;	      /* numbers of the changed leaf pages, ascending; later of the changed pages above */
 	uint64_t n_changed, n_reserved;
-	bool are_all;	      /* every page of the level, and `changed` is not used */
-	uint32_t n_batch;     /* pages that wait to be written as one batch */
+	bool are_all;	      /* all pages of the level changed; `changed` is not used */
+	uint32_t n_batch;     /* pages of the batch not written yet */
 	uint8_t *batch_bytes; /* max_batch_pages of page_bytes */
 	struct iforest_page_write *batch;
 };
 
-/* Starts on a run; one that is marked is repaired first. The renewal then holds memory and pages until end(), also on error.
- * Errors  IFOREST_NOT_FOUND: there is no such run. */
-static enum iforest_status renewal_start(struct iforest_renewal **renewal, struct iforest_store *store,
-					 struct iforest_manifest *manifest, uint64_t run_id);
-static void renewal_end(struct iforest_renewal *renewal);
+/* ---- Writing ---- */
 
-/* Gives a writable copy of the leaf page that the cursor holds; it is to be sealed before the next call. Each page once,
- * ascending. */
-static enum iforest_status renewal_change_leaf(struct iforest_renewal *renewal, uint8_t **page);
-
-/* Writes what waits, computes the nodes above the changed leaf pages, and publishes; does nothing if no page changed. */
-static enum iforest_status renewal_finish(struct iforest_renewal *renewal);
-
-/* ---- writing ---- */
-
-static enum iforest_status commit(struct iforest_renewal *renewal, bool removal_in_progress)
+static enum iforest_status commit(struct renewal *renewal, bool removal_in_progress)
 {
 	struct iforest_run named = renewal->run;
 	struct iforest_edit edit = { .changed = &named };
@@ -46,8 +33,8 @@ static enum iforest_status commit(struct iforest_renewal *renewal, bool removal_
 	return iforest_manifest_commit(renewal->manifest, renewal->store, &edit);
 }
 
-/* No page of the run is written before the manifest says that a removal is in progress. */
-static enum iforest_status flush(struct iforest_renewal *renewal)
+/* Writes the batch, but marks the run in the manifest first. */
+static enum iforest_status flush(struct renewal *renewal)
 {
 	const struct iforest_pager *pager = renewal->store->pager;
 	uint32_t n_pages = renewal->n_batch;
@@ -61,8 +48,8 @@ static enum iforest_status flush(struct iforest_renewal *renewal)
 	return status;
 }
 
-/* A writable copy of the page of a level that the cursor holds; it is written with the batch. */
-static enum iforest_status copy_page(struct iforest_renewal *renewal, unsigned level, uint32_t length, uint8_t **page)
+/* Gives a writable copy of the page pinned on a level, to be written with the batch. */
+static enum iforest_status copy_page(struct renewal *renewal, unsigned level, uint32_t length, uint8_t **page)
 {
 	const struct iforest_pinned_page *pinned = &renewal->cursor.path[level];
 	enum iforest_status status = renewal->n_batch == renewal->store->pager->max_batch_pages ? flush(renewal) : IFOREST_OK;
@@ -79,7 +66,7 @@ static enum iforest_status copy_page(struct iforest_renewal *renewal, unsigned l
 	return IFOREST_OK;
 }
 
-static enum iforest_status reserve_one(struct iforest_renewal *renewal)
+static enum iforest_status reserve_one(struct renewal *renewal)
 {
 	const struct iforest_alloc *alloc = renewal->store->alloc;
 	uint64_t n_wanted = renewal->n_reserved ? 2 * renewal->n_reserved : 1;
@@ -95,7 +82,8 @@ static enum iforest_status reserve_one(struct iforest_renewal *renewal)
 	return IFOREST_OK;
 }
 
-static enum iforest_status renewal_change_leaf(struct iforest_renewal *renewal, uint8_t **page)
+/* Gives a writable copy of the pinned leaf page, to be finished before the next call. Each page once, ascending. */
+static enum iforest_status renewal_change_leaf(struct renewal *renewal, uint8_t **page)
 {
 	enum iforest_status status = reserve_one(renewal);
 
@@ -106,9 +94,9 @@ static enum iforest_status renewal_change_leaf(struct iforest_renewal *renewal, 
 	return status;
 }
 
-/* ---- nodes ---- */
+/* ---- Nodes ---- */
 
-/* The node over page `number` of level - 1, computed from that page. */
+/* Computes the node over page `number` of level - 1 from that page. */
 static enum iforest_status compute_node(struct iforest_cursor *cursor, unsigned level, uint64_t number,
 					struct iforest_node *node)
 {
@@ -130,14 +118,14 @@ static enum iforest_status compute_node(struct iforest_cursor *cursor, unsigned 
 	return IFOREST_OK;
 }
 
-/* The number of the k-th page that changed. */
-static uint32_t changed_page(const struct iforest_renewal *renewal, uint64_t k)
+/* Returns the number of the k-th changed page. */
+static uint32_t changed_page(const struct renewal *renewal, uint64_t k)
 {
 	return renewal->are_all ? (uint32_t)k : renewal->changed[k];
 }
 
-/* Computes the nodes over the pages of level - 1 that changed anew; afterwards those of `level` have. */
-static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned level)
+/* Renews the nodes over the changed pages of level - 1; then the pages of `level` are the changed ones. */
+static enum iforest_status renew_level(struct renewal *renewal, unsigned level)
 {
 	const struct iforest_node_schema *fields = &renewal->manifest->fields;
 	struct iforest_cursor *cursor = &renewal->cursor;
@@ -177,14 +165,15 @@ static enum iforest_status renew_level(struct iforest_renewal *renewal, unsigned
 	return status ? status : flush(renewal);
 }
 
-/* Pages held from before a write are not true any more, nor are those that the pager keeps under the generation. */
-static void forget_pages(struct iforest_renewal *renewal)
+/* Unpins pages read before a write, and takes a new generation, so that the pager's cached ones are not used. */
+static void forget_pages(struct renewal *renewal)
 {
 	iforest_cursor_release(&renewal->cursor);
 	renewal->run.place.generation = iforest_random63(renewal->store);
 }
 
-static enum iforest_status renewal_finish(struct iforest_renewal *renewal)
+/* Writes the batch, renews the nodes above the changed leaf pages, and publishes; does nothing if no page changed. */
+static enum iforest_status renewal_finish(struct renewal *renewal)
 {
 	struct iforest_run *run = &renewal->run;
 	struct iforest_node root;
@@ -207,21 +196,21 @@ static enum iforest_status renewal_finish(struct iforest_renewal *renewal)
 	return commit(renewal, false);
 }
 
-/* ---- the whole ---- */
+/* ---- Life cycle ---- */
 
-static enum iforest_status repair(struct iforest_renewal *renewal)
+static enum iforest_status repair(struct renewal *renewal)
 {
 	renewal->are_all = true;
 	renewal->n_changed = renewal->run.n_leaves;
 	return renewal_finish(renewal);
 }
 
-/* Makes ready, without repair. *renewal is NULL where there is no memory for it, or no such run. */
-static enum iforest_status prepare(struct iforest_renewal **made, struct iforest_store *store,
-				   struct iforest_manifest *manifest, uint64_t run_id)
+/* Prepares a renewal, without repair. *renewal is NULL where there is no memory for it, or no such run. */
+static enum iforest_status prepare(struct renewal **made, struct iforest_store *store, struct iforest_manifest *manifest,
+				   uint64_t run_id)
 {
 	uint32_t r = iforest_manifest_find(manifest, run_id), n_batch = store->pager->max_batch_pages;
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 
 	*made = NULL;
 	if (r == manifest->n_runs)
@@ -245,18 +234,20 @@ static enum iforest_status prepare(struct iforest_renewal **made, struct iforest
 	return renewal->batch_bytes && renewal->batch ? IFOREST_OK : IFOREST_NO_MEMORY;
 }
 
-static enum iforest_status renewal_start(struct iforest_renewal **renewal, struct iforest_store *store,
+/* Starts a renewal of a run, which is repaired first if marked. The renewal needs renewal_end(), also on error.
+ * Errors  IFOREST_NOT_FOUND: there is no such run. */
+static enum iforest_status renewal_start(struct renewal **renewal, struct iforest_store *store,
 					 struct iforest_manifest *manifest, uint64_t run_id)
 {
 	enum iforest_status status = prepare(renewal, store, manifest, run_id);
 
-	/* a removal renews the nodes above what it touches alone, and then takes the mark off */
+	/* a removal would renew only the nodes above what it touches, and then clear the mark */
 	if (!status && (*renewal)->is_marked)
 		status = repair(*renewal);
 	return status;
 }
 
-static void renewal_end(struct iforest_renewal *renewal)
+static void renewal_end(struct renewal *renewal)
 {
 	const struct iforest_alloc *alloc;
 
@@ -272,7 +263,7 @@ static void renewal_end(struct iforest_renewal *renewal)
 
 enum iforest_status iforest_run_repair(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id)
 {
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 	enum iforest_status status = prepare(&renewal, store, manifest, run_id);
 
 	if (!status)
@@ -283,20 +274,20 @@ enum iforest_status iforest_run_repair(struct iforest_store *store, struct ifore
 
 /* ---- Choice of the entries to remove ---- */
 
-/* Where an entry stands. */
+/* Position of an entry. */
 struct spot {
 	uint32_t leaf;
 	uint16_t block, entry;
 };
 
-/* ---- by key ---- */
+/* ---- By key, in one run ---- */
 
-/* The entries of a run that bear keys, which ascend. */
+/* A search for ascending keys in a run. */
 struct finder {
 	struct iforest_cursor *cursor;
-	/* where the last search ended, NULL at the end of the run and before the first one */
+	/* position of the last search; NULL at the end of the run and before the first */
 	const struct iforest_block *block;
-	unsigned entry; /* of the block; its n after the last */
+	unsigned entry; /* in the block; its n after the last */
 };
 
 static struct iforest_key key_of(const struct iforest_block *block, unsigned entry)
@@ -317,8 +308,8 @@ static bool stands_at(const struct finder *finder, const struct iforest_key *key
 	return iforest_key_compare(&found, key) == 0;
 }
 
-/* Passes the live entry of that key. Keys that follow one another are mostly those of entries that do.
- * Errors  IFOREST_NOT_FOUND: there is none, and the finder stands at the first entry at or after the key. */
+/* Finds and passes the live entry with a key. Successive keys are usually those of neighbours.
+ * Errors  IFOREST_NOT_FOUND: there is none, and the finder is at the first entry at or after the key. */
 static enum iforest_status find_entry(struct finder *finder, const struct iforest_key *key, struct spot *spot)
 {
 	struct iforest_cursor *cursor = finder->cursor;
@@ -363,7 +354,7 @@ static enum iforest_status find_all(struct iforest_cursor *cursor, const struct 
 	return status;
 }
 
-static enum iforest_status remove_spots(struct iforest_renewal *renewal, const struct spot *spots, uint64_t n_spots)
+static enum iforest_status remove_spots(struct renewal *renewal, const struct spot *spots, uint64_t n_spots)
 {
 	struct iforest_cursor *cursor = &renewal->cursor;
 	enum iforest_status status = IFOREST_OK;
@@ -388,7 +379,7 @@ static enum iforest_status remove_spots(struct iforest_renewal *renewal, const s
 enum iforest_status iforest_run_remove(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
 				       const struct iforest_key *keys, uint64_t n_keys)
 {
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 	struct spot *spots = NULL;
 	enum iforest_status status = renewal_start(&renewal, store, manifest, run_id);
 
@@ -405,17 +396,17 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 	return status;
 }
 
-/* ---- by key, wherever they are ---- */
+/* ---- By key, in any run ---- */
 
 enum { NOWHERE = UINT32_MAX };
 
-/* What is known of a key. */
+/* The place of a key. */
 struct whereabouts {
-	uint32_t run; /* that holds it, by its place in the manifest, or NOWHERE */
+	uint32_t run; /* the run that has it, by its number in the manifest, or NOWHERE */
 	struct spot spot;
 };
 
-/* The first of the keys from `from` on that stands at or after a position, by steps that double. */
+/* Returns the first of the keys, from `from` on, at or after a position, by galloping search. */
 static uint64_t pass_keys(const struct iforest_key *keys, uint64_t from, uint64_t n_keys, const struct iforest_key *position)
 {
 	uint64_t step = 1;
@@ -427,8 +418,8 @@ static uint64_t pass_keys(const struct iforest_key *keys, uint64_t from, uint64_
 	return from + iforest_key_search(keys + from, step < n_keys - from ? step : n_keys - from, position);
 }
 
-/* Notes where run r holds keys. Between two of its entries it holds none, and those are passed over. */
-static enum iforest_status find_pinned(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
+/* Notes the keys that run r has. Keys between two of its entries are skipped together. */
+static enum iforest_status find_in_run(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
 				       struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys,
 				       struct whereabouts *whereabouts)
 {
@@ -469,7 +460,7 @@ static enum iforest_status find_everywhere(struct iforest_store *store, const st
 	for (uint64_t k = 0; k < n_keys; k++)
 		whereabouts[k].run = NOWHERE;
 	for (uint32_t r = 0; r < manifest->n_runs && !status; r++)
-		status = find_pinned(store, manifest, r, cursor, keys, n_keys, whereabouts);
+		status = find_in_run(store, manifest, r, cursor, keys, n_keys, whereabouts);
 	iforest_release(store->alloc, cursor);
 	return status;
 }
@@ -477,7 +468,7 @@ static enum iforest_status find_everywhere(struct iforest_store *store, const st
 static enum iforest_status remove_pinned(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
 					 const struct spot *spots, uint64_t n_spots)
 {
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 	enum iforest_status status = renewal_start(&renewal, store, manifest, run_id);
 
 	if (!status)
@@ -516,7 +507,7 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 	uint64_t *run_ids = iforest_allocate(store->alloc, n_runs * sizeof *run_ids);
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	for (uint32_t r = 0; run_ids && r < n_runs; r++) /* the list moves with every publish */
+	for (uint32_t r = 0; run_ids && r < n_runs; r++) /* the list of runs moves with every publish */
 		run_ids[r] = manifest->runs[r].place.run_id;
 	*n_removed = 0;
 	if (whereabouts && spots && run_ids)
@@ -530,10 +521,10 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 	return status;
 }
 
-/* ---- by asking ---- */
+/* ---- By call-back ---- */
 
-/* Asks for the live entries of the leaf page at which the cursor stands. */
-static enum iforest_status ask_leaf(struct iforest_renewal *renewal, const struct iforest_remover *remover,
+/* Asks about the live entries of the present leaf page. */
+static enum iforest_status ask_leaf(struct renewal *renewal, const struct iforest_remover *remover,
 				    struct iforest_removal *removal)
 {
 	struct iforest_cursor *cursor = &renewal->cursor;
@@ -576,7 +567,7 @@ enum iforest_status iforest_run_remove_where(struct iforest_store *store, struct
 					     const struct iforest_remover *remover, struct iforest_removal *removal)
 {
 	struct iforest_removal counted = { 0 };
-	struct iforest_renewal *renewal;
+	struct renewal *renewal;
 	enum iforest_status status = renewal_start(&renewal, store, manifest, run_id);
 
 	while (!status) {

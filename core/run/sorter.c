@@ -4,7 +4,7 @@
 
 #include "core/run/compact.h"
 
-/* CURSOR_BYTES: what merging takes for each run */
+/* CURSOR_BYTES: memory that a merge takes for each run */
 enum { FEWEST_ENTRIES = 64, FIRST_RESERVED = 1024, CURSOR_BYTES = 24 << 10 };
 
 #define MOST_ENTRIES (UINT32_MAX / 2)
@@ -27,7 +27,7 @@ void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_st
 						     most_entries < FEWEST_ENTRIES ? FEWEST_ENTRIES : (uint32_t)most_entries };
 }
 
-/* ---- a batch ---- */
+/* ---- A batch ---- */
 
 static void release_batch(struct iforest_run_sorter *sort)
 {
@@ -57,7 +57,7 @@ static enum iforest_status reserve(struct iforest_run_sorter *sort)
 	uint32_t *present;
 
 	n = n < sort->most_entries ? n : sort->most_entries;
-	/* nothing of it has to be kept */
+	/* its content need not be kept */
 	iforest_release(alloc, sort->room);
 	sort->room = iforest_allocate(alloc, n * sizeof *sort->room);
 	arrivals = resize(alloc, sort->arrivals, n * sizeof *arrivals);
@@ -72,8 +72,8 @@ static enum iforest_status reserve(struct iforest_run_sorter *sort)
 	return IFOREST_OK;
 }
 
-/* Adds the batch to a builder, in order. */
-static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *builder)
+/* Adds the batch to a writer, in order. */
+static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *writer)
 {
 	unsigned n_values = sort->manifest->fields.n_values;
 	enum iforest_status status = IFOREST_OK;
@@ -87,30 +87,30 @@ static enum iforest_status add_batch(struct iforest_run_sorter *sort, struct ifo
 		entry.present = sort->present[at];
 		for (unsigned v = 0; v < n_values; v++)
 			entry.values[v] = sort->values[(size_t)at * n_values + v];
-		status = iforest_run_writer_add(builder, &entry);
+		status = iforest_run_writer_add(writer, &entry);
 	}
 	sort->n_entries = 0;
 	return status;
 }
 
-/* ---- batches that wait ---- */
+/* ---- Batches that wait ---- */
 
-static enum iforest_status build_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *builder,
+static enum iforest_status build_batch(struct iforest_run_sorter *sort, struct iforest_run_writer *writer,
 				       struct iforest_run *run)
 {
-	enum iforest_status status = iforest_run_writer_start(builder, sort->waiting, sort->manifest);
+	enum iforest_status status = iforest_run_writer_start(writer, sort->waiting, sort->manifest);
 
 	if (status)
 		return status;
-	status = add_batch(sort, builder);
+	status = add_batch(sort, writer);
 	if (status)
-		iforest_run_writer_abandon(builder);
+		iforest_run_writer_abandon(writer);
 	else
-		status = iforest_run_writer_finish(builder, run);
+		status = iforest_run_writer_finish(writer, run);
 	return status;
 }
 
-/* Merging shall take no more memory than sorting did: so batches become larger where there are many. */
+/* Merging must take no more memory than sorting, so batches grow when there are many. */
 static void enlarge_batches(struct iforest_run_sorter *sort)
 {
 	uint64_t batch_bytes = (uint64_t)sort->most_entries * entry_bytes(sort->manifest);
@@ -119,11 +119,11 @@ static void enlarge_batches(struct iforest_run_sorter *sort)
 		sort->most_entries *= 2;
 }
 
-/* Writes the batch where it waits. */
+/* Writes the batch as a run of the other store. */
 static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 {
 	const struct iforest_alloc *alloc = sort->waiting->alloc;
-	struct iforest_run_writer *builder;
+	struct iforest_run_writer *writer;
 	enum iforest_status status;
 
 	if (sort->n_runs == sort->n_runs_reserved) {
@@ -135,11 +135,11 @@ static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 		sort->runs = runs;
 		sort->n_runs_reserved = n;
 	}
-	builder = iforest_allocate(alloc, sizeof *builder);
-	if (!builder)
+	writer = iforest_allocate(alloc, sizeof *writer);
+	if (!writer)
 		return IFOREST_NO_MEMORY;
-	status = build_batch(sort, builder, &sort->runs[sort->n_runs]);
-	iforest_release(alloc, builder);
+	status = build_batch(sort, writer, &sort->runs[sort->n_runs]);
+	iforest_release(alloc, writer);
 	if (status)
 		return status;
 	sort->n_runs++;
@@ -147,7 +147,7 @@ static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 	return IFOREST_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- The whole ---- */
 
 enum iforest_status iforest_run_sorter_add(struct iforest_run_sorter *sort, const struct iforest_entry *entry)
 {
@@ -169,15 +169,15 @@ enum iforest_status iforest_run_sorter_add(struct iforest_run_sorter *sort, cons
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_run_sorter_finish(struct iforest_run_sorter *sort, struct iforest_run_writer *builder)
+enum iforest_status iforest_run_sorter_finish(struct iforest_run_sorter *sort, struct iforest_run_writer *writer)
 {
 	enum iforest_status status;
 
 	if (sort->n_runs == 0)
-		return add_batch(sort, builder);
+		return add_batch(sort, writer);
 	status = sort->n_entries > 0 ? put_batch_off(sort) : IFOREST_OK;
 	release_batch(sort);
-	return status ? status : iforest_compact_into(sort->waiting, sort->manifest, sort->runs, sort->n_runs, builder);
+	return status ? status : iforest_compact_into(sort->waiting, sort->manifest, sort->runs, sort->n_runs, writer);
 }
 
 void iforest_run_sorter_release(struct iforest_run_sorter *sort)

@@ -142,7 +142,7 @@ bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap,
 	ifp_pending_entries_keep(&reader->pending, counts, reader);
 	ifp_pending_entries_sort(&reader->pending);
 	reader->filter = (struct iforest_filter){
-		.context = reader, .of_node = of_node, .of_entries = of_entries, .refs_gone = refs_gone
+		.context = reader, .of_node = of_node, .of_entries = of_entries, .list_excluded = refs_gone
 	};
 	ifp_index_require(&reader->index, iforest_scan_init(&reader->scan, &reader->index.store, &reader->index.manifest));
 	return true;

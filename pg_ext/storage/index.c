@@ -328,7 +328,8 @@ static void release(void *context, struct iforest_page *page)
 	index->idle_buffers = held;
 }
 
-static enum iforest_status borrow(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
+static enum iforest_status pin_briefly(void *context, const struct iforest_place *place, uint64_t number,
+				       struct iforest_page *to)
 {
 	struct ifp_index *index = context;
 	Page page;
@@ -344,7 +345,7 @@ static enum iforest_status borrow(void *context, const struct iforest_place *pla
 	return IFOREST_OK;
 }
 
-static void give_back(void *context, struct iforest_page *page)
+static void unpin_brief(void *context, struct iforest_page *page)
 {
 	struct ifp_index *index = context;
 
@@ -520,8 +521,8 @@ static void pager_init(struct ifp_index *index)
 					       .max_batch_pages = IFP_BATCH_PAGES,
 					       .get = get,
 					       .release = release,
-					       .borrow = borrow,
-					       .give_back = give_back,
+					       .pin_briefly = pin_briefly,
+					       .unpin_brief = unpin_brief,
 					       .prefetch = expect,
 					       .create_run = create_run,
 					       .write = write_pages,

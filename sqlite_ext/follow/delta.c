@@ -235,7 +235,7 @@ static void init_filter(struct ifs_delta *delta)
 						 .of_node = of_node,
 						 .of_entries = of_entries,
 						 .filtered_nodes = &delta->filtered_nodes,
-						 .n_gone = n_gone };
+						 .n_excluded = n_gone };
 }
 
 /* ---- Runs in memory ---- */

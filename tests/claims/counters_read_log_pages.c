@@ -81,9 +81,9 @@ static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struc
 		sum->increase += counting.values[0].increase;
 	}
 	cost.n_tables = sidecar.n_got - cost.n_tables;
-	cost.n_pages = iforest_iterator_pages(&counting.walk);
-	for (uint32_t h = 0; h < counting.walk.n_heads; h++)
-		cost.n_leaf_pages += counting.walk.heads[h].run.cursor.n_leaf_pages_opened;
+	cost.n_pages = iforest_iterator_pages(&counting.iterator);
+	for (uint32_t h = 0; h < counting.iterator.n_heads; h++)
+		cost.n_leaf_pages += counting.iterator.heads[h].run.cursor.n_leaf_pages_opened;
 	cost.n_entries = counting.n_entries;
 	cost.n_nodes = counting.n_nodes;
 	iforest_counter_scan_release(&counting);

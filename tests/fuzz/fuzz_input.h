@@ -4,7 +4,7 @@
  *   byte 0    which page (fuzz_page; fuzz_manifest ignores it)
  *   byte 1    1: a right checksum is put on after the damage; 2: what follows replaces the bytes as a whole; 4: runs are merged
  *   too;
- *             8: pages are kept with their peaks; 16: pages are lent
+ *             8: pages are kept with their maxima; 16: pages are lent
  *   then      with 2: the new bytes; else damage, 3 bytes each: offset u16 (modulo the length), new value u8
  */
 #ifndef TESTS_FUZZ_INPUT_H

@@ -31,7 +31,7 @@ static void fault_release(void *context, struct iforest_page *page)
 	fault->inner->release(fault->inner->context, page);
 }
 
-static enum iforest_status fault_borrow(void *context, const struct iforest_place *place, uint64_t index,
+static enum iforest_status fault_pin_briefly(void *context, const struct iforest_place *place, uint64_t index,
 					struct iforest_page *page)
 {
 	struct pager_fault *fault = context;
@@ -41,7 +41,7 @@ static enum iforest_status fault_borrow(void *context, const struct iforest_plac
 	return status;
 }
 
-static void fault_give_back(void *context, struct iforest_page *page)
+static void fault_unpin_brief(void *context, struct iforest_page *page)
 {
 	struct pager_fault *fault = context;
 
@@ -139,6 +139,6 @@ void pager_fault_init(struct pager_fault *fault, const struct iforest_pager *inn
 
 void pager_fault_lend(struct pager_fault *fault)
 {
-	fault->pager.borrow = fault_borrow;
-	fault->pager.give_back = fault_give_back;
+	fault->pager.pin_briefly = fault_pin_briefly;
+	fault->pager.unpin_brief = fault_unpin_brief;
 }

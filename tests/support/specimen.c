@@ -223,21 +223,21 @@ static void remove_some(struct specimen *specimen, uint32_t r)
 							  specimen->manifest.runs[r].place.run_id, &remover, &removal));
 }
 
-/* Questions are asked of pages as the memory pager gives them, as a cache with peaks does, or lent. */
+/* Questions are asked of pages as the memory pager gives them, as a cache with maxima does, or lent. */
 static void ask(struct specimen *specimen, unsigned how)
 {
 	const struct iforest_pager *pager = specimen->store.pager;
-	struct pager_peaks maxima;
+	struct pager_maxima maxima;
 	struct pager_fault lender;
 
-	pager_peaks_start(&maxima, pager);
+	pager_maxima_start(&maxima, pager);
 	pager_fault_init(&lender, pager);
 	pager_fault_lend(&lender);
-	if (how & (SPECIMEN_PEAKS | SPECIMEN_LENDS))
-		specimen->store.pager = how & SPECIMEN_PEAKS ? &maxima.pager : &lender.pager;
+	if (how & (SPECIMEN_MAXIMA | SPECIMEN_LENDS))
+		specimen->store.pager = how & SPECIMEN_MAXIMA ? &maxima.pager : &lender.pager;
 	specimen_ask(specimen);
 	specimen->store.pager = pager;
-	pager_peaks_stop(&maxima);
+	pager_maxima_stop(&maxima);
 }
 
 void specimen_exercise(struct specimen *specimen, unsigned how)

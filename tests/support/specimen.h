@@ -52,8 +52,8 @@ void specimen_forget(struct specimen *specimen); /* what was read */
 enum iforest_status specimen_check(struct specimen *specimen);
 
 /* Checks, asks, removes from, repairs and, with SPECIMEN_MERGES (which takes most of the time), merges whatever is stored.
- * Pages are asked about as they are given, or kept with their peaks, or lent. */
-enum { SPECIMEN_MERGES = 1, SPECIMEN_PEAKS = 2, SPECIMEN_LENDS = 4 };
+ * Pages are asked about as they are given, or kept with their maxima, or lent. */
+enum { SPECIMEN_MERGES = 1, SPECIMEN_MAXIMA = 2, SPECIMEN_LENDS = 4 };
 void specimen_exercise(struct specimen *specimen, unsigned how);
 
 /* Every kind of question, of what was read (specimen_ask.c). */

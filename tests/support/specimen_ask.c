@@ -51,7 +51,7 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 	return first & 4;
 }
 
-static const struct iforest_filter filter = { .of_node = of_node, .of_entries = of_entries, .refs_gone = refs_gone };
+static const struct iforest_filter filter = { .of_node = of_node, .of_entries = of_entries, .list_excluded = refs_gone };
 
 static void scan(struct specimen *specimen, const struct iforest_bucketing *bucketing, const struct iforest_request *request)
 {

@@ -177,7 +177,7 @@ static void a_summary_is_the_block(void **state)
 		uint64_t counted, all = 0;
 
 		make(&dice, folded);
-		assert_true(iforest_wants_sums_alone(&sums, &folded->fields));
+		assert_true(iforest_summaries_suffice(&sums, &folded->fields));
 		iforest_aggregate_clear(&said, 2);
 		iforest_aggregate_clear(&expected, 2);
 		iforest_block_start(&reader, &folded->leaf, 0);
@@ -215,7 +215,7 @@ static void more_than_sums_is_no_summary(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < COUNT_OF(others); i++)
-		assert_false(iforest_wants_sums_alone(&others[i], &fields));
+		assert_false(iforest_summaries_suffice(&others[i], &fields));
 }
 
 static void only_columns_that_are_needed_are_unpacked(void **state)
@@ -311,7 +311,7 @@ static void a_node_without_some_entries(void **state)
 		uint64_t hidden = random_next(&dice) & random_next(&dice), counted;
 		struct iforest_filter filter = { .context = &hidden,
 						 .of_entries = hide,
-						 .refs_gone = round % 2 ? hide_refs : NULL };
+						 .list_excluded = round % 2 ? hide_refs : NULL };
 		struct iforest_request request = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
 		uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 		struct iforest_block_reader reader;

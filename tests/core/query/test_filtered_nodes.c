@@ -62,7 +62,7 @@ static void gone_start(struct gone *gone)
 	alloc_fault_init(&gone->alloc);
 	iforest_filtered_nodes_init(&gone->filtered_nodes, &gone->alloc.alloc);
 	gone->filter = (struct iforest_filter){ .context = gone, .of_node = of_node, .of_entries = of_entries,
-						.filtered_nodes = &gone->filtered_nodes, .n_gone = n_gone };
+						.filtered_nodes = &gone->filtered_nodes, .n_excluded = n_gone };
 }
 
 static void gone_stop(struct gone *gone)

@@ -38,7 +38,7 @@ static void a_page_is_found_under_its_own_name(void **state)
 
 		assert_non_null(made);
 		for (unsigned k = 0; k < N_ITEMS && made->level > 0; k++)
-			assert_true(made->n_gone[k] == IFOREST_NOT_KNOWN);
+			assert_true(made->n_excluded[k] == IFOREST_NOT_KNOWN);
 		assert_true(made->n_keys == IFOREST_NOT_KNOWN);
 		made->n_keys = i;
 	}

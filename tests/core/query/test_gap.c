@@ -119,7 +119,7 @@ static void nodes_without_a_long_gap_are_not_opened(void **state)
 		assert_ok(iforest_gap_next(&reader, &gap, &found));
 	assert_int_equal(n, 3);
 	assert_true(index.manifest.runs[0].n_leaves > 30);
-	assert_in_range(iforest_iterator_pages(&reader.walk), 1, 5 * (1 + index.manifest.runs[0].n_levels));
+	assert_in_range(iforest_iterator_pages(&reader.iterator), 1, 5 * (1 + index.manifest.runs[0].n_levels));
 	iforest_gap_release(&reader);
 	sample_stop(&index);
 }
