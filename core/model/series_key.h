@@ -12,6 +12,8 @@
 #include "core/base/alloc.h"
 #include "core/base/status.h"
 
+#define IFOREST_MAX_SERIES_KEY_BYTES (1u << 30)
+
 enum iforest_series_tag {
 	IFOREST_BY_NULL = 1,
 	IFOREST_BY_INTEGER = 2,

@@ -14,7 +14,7 @@
 enum { N = 1000000, NS = 1000, MOST_A_LEAF = 1300 };
 
 static struct sample_index samples;
-static struct memory_shelf sidecar;
+static struct memory_sidecar sidecar;
 static struct iforest_manifest nothing;
 
 static void add_samples(int64_t from, int64_t to)
@@ -42,14 +42,14 @@ static void add_samples(int64_t from, int64_t to)
 static void start(void)
 {
 	sample_start(&samples, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = ORACLE_NONE });
-	memory_shelf_start(&sidecar, &samples.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &samples.core_alloc.alloc);
 	assert_ok(iforest_manifest_init(&nothing, &samples.core_alloc.alloc, &samples.manifest.fields, 4000));
 }
 
 static void stop(void)
 {
 	iforest_manifest_release(&nothing);
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&samples);
 }
 
@@ -149,8 +149,8 @@ static void a_window_of_a_counter_reads_log_pages(void **state)
 	(void)state;
 	start();
 	add_samples(0, N);
-	print_message("%.3f bytes a sample are kept\n", (double)memory_shelf_bytes(&sidecar) / N);
-	assert_true(memory_shelf_bytes(&sidecar) * 4 < N);
+	print_message("%.3f bytes a sample are kept\n", (double)memory_sidecar_bytes(&sidecar) / N);
+	assert_true(memory_sidecar_bytes(&sidecar) * 4 < N);
 	windows_and_buckets();
 	stop();
 }

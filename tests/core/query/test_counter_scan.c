@@ -13,7 +13,7 @@
 
 /* The index, and what is pending beside it. */
 static struct sample_index index_, pending;
-static struct memory_shelf sidecar;
+static struct memory_sidecar sidecar;
 
 /* ---- the oracle ---- */
 
@@ -326,12 +326,12 @@ static void start_index(struct random *dice, unsigned round)
 	add_run(&index_, dice, 3000, n_series, round % 2 ? SAMPLE_STEADY : (enum sample_times)random_below(dice, SAMPLE_STYLES),
 		INT64_C(29000000));
 	pending.n_refs = 400000;
-	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &index_.core_alloc.alloc);
 }
 
 static void stop_index(void)
 {
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&pending);
 	sample_stop(&index_);
 }

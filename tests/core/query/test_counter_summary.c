@@ -13,7 +13,7 @@
 #include "tests/support/sample_index.h"
 
 static struct sample_index index_;
-static struct memory_shelf sidecar;
+static struct memory_sidecar sidecar;
 
 static void start(struct random *dice)
 {
@@ -22,12 +22,12 @@ static void start(struct random *dice)
 	assert_ok(sample_build(&index_, 0));
 	sample_entries(&index_, dice, 20, 1, SAMPLE_CROWDED);
 	assert_ok(sample_build(&index_, 1));
-	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &index_.core_alloc.alloc);
 }
 
 static void stop(void)
 {
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&index_);
 }
 
@@ -210,7 +210,7 @@ static void sums_of_several_series_are_not_made(void **state)
 	for (size_t i = 0; i < index_.oracle.n_entries; i++)
 		index_.oracle.entries[i].value[0].integer = i % 9 ? INT64_MIN : INT64_MIN + 1;
 	assert_ok(sample_build(&index_, 0));
-	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &index_.core_alloc.alloc);
 	assert_true(index_.manifest.runs[0].n_leaves > 3);
 	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &sidecar.base));
 	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &sidecar.base));
