@@ -1,5 +1,8 @@
-/* policy.c -- what merging after each seal makes of ten million inserted rows, as CSV: sizes only, no pages
- * (tests/support/merge_simulation.h). Arguments: rows a seal. */
+/* bench/policy.c -- Simulation of merging after each flush of ten million inserted rows, as CSV: sizes only, no pages
+ * (tests/support/merge_simulation.h).
+ *
+ * Arguments: rows a seal.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +24,16 @@ static void simulate(enum merge_order order, const char *name, int64_t n_rows_se
 	for (int64_t row = 0; row < N_ROWS; row += n_rows_sealed) {
 		struct iforest_merge_candidate run = merge_simulation_run(order, row, n_rows_sealed, N_ROWS, &dice);
 
-		merge_simulation_seal(s, &run);
+		merge_simulation_flush(s, &run);
 		if ((row + n_rows_sealed) / (N_ROWS / N_POINTS) == n_points)
 			continue;
 		n_points = (row + n_rows_sealed) / (N_ROWS / N_POINTS);
 		printf("%s,%" PRId64 ",%" PRId64 ",%u,%.3f,%" PRIu64 "\n", name, n_rows_sealed, row + n_rows_sealed, s->n_runs,
-		       (double)(s->n_sealed + s->n_merged) / (double)s->n_sealed, s->n_most_work);
+		       (double)(s->n_flushed + s->n_merged) / (double)s->n_flushed, s->n_most_work);
 	}
 	fprintf(stderr, "| %s | %" PRId64 " | %u | %u | %.2f | %" PRIu64 " of %" PRIu64 " |\n", name, n_rows_sealed,
-		s->n_most_runs, s->n_runs, (double)(s->n_sealed + s->n_merged) / (double)s->n_sealed, s->n_most_work,
-		s->n_sealed);
+		s->n_most_runs, s->n_runs, (double)(s->n_flushed + s->n_merged) / (double)s->n_flushed, s->n_most_work,
+		s->n_flushed);
 	free(s);
 }
 

@@ -58,7 +58,7 @@ struct cost {
 };
 
 /* What the buckets of a window cost, with the sums of all of them. */
-static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struct iforest_counter *sum)
+static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_sidecar, struct iforest_counter *sum)
 {
 	static struct iforest_counter_scan counting;
 	struct cost cost = { .n_tables = sidecar.n_got };
@@ -66,7 +66,7 @@ static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struc
 	memset(&counting, 0, sizeof counting);
 	*sum = (struct iforest_counter){ .n = 0 };
 	assert_ok(iforest_counter_scan_start(&counting, 1, NULL, &samples.store, &samples.manifest, &samples.store, &nothing));
-	if (with_shelf)
+	if (with_sidecar)
 		assert_ok(iforest_counter_scan_use(&counting, &sidecar.base, 1));
 	assert_ok(iforest_counter_scan_turn(&counting, 1, t0, t1));
 	for (int64_t b = 0; b < n; b++) {

@@ -1,4 +1,4 @@
-/* format_tables.h -- Tables of FORMAT.md, read so that tests can compare them with the code's bytes.
+/* tests/support/format_tables.h -- Tables of FORMAT.md, read so that tests can compare them with the code's bytes.
  *
  * Every row must be claimed: looked up by its field, and so compared with something. Fails through cmocka.
  *

@@ -1,4 +1,7 @@
-/* memory_sidecar.h -- a shelf (core/run/sidecar.h) in memory, which counts what is asked of it. Fails through cmocka. */
+/* tests/support/memory_sidecar.h -- Sidecar store (core/run/sidecar.h) in memory, which counts what is asked of it.
+ *
+ * Fails through cmocka.
+ */
 #ifndef TESTS_MEMORY_SIDECAR_H
 #define TESTS_MEMORY_SIDECAR_H
 

@@ -3,17 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct kept_peaks {
+struct kept_maxima {
 	struct iforest_place place;
 	uint64_t index;
 	struct iforest_page_maxima room;
 	bool is_checked;
-	struct kept_peaks *next;
+	struct kept_maxima *next;
 };
 
-static struct kept_peaks *find(const struct pager_peaks *maxima, const struct iforest_place *place, uint64_t index)
+static struct kept_maxima *find(const struct pager_maxima *maxima, const struct iforest_place *place, uint64_t index)
 {
-	struct kept_peaks *kept = maxima->kept;
+	struct kept_maxima *kept = maxima->kept;
 
 	while (kept && !(kept->place.run_id == place->run_id && kept->place.generation == place->generation &&
 			 kept->index == index))
@@ -23,8 +23,8 @@ static struct kept_peaks *find(const struct pager_peaks *maxima, const struct if
 
 static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
 {
-	struct pager_peaks *maxima = context;
-	struct kept_peaks *kept = find(maxima, place, index);
+	struct pager_maxima *maxima = context;
+	struct kept_maxima *kept = find(maxima, place, index);
 	enum iforest_status status = maxima->inner->get(maxima->inner->context, place, index, page);
 
 	if (status)
@@ -45,7 +45,7 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 
 static void release(void *context, struct iforest_page *page)
 {
-	const struct pager_peaks *maxima = context;
+	const struct pager_maxima *maxima = context;
 
 	maxima->inner->release(maxima->inner->context, page);
 }
@@ -60,8 +60,8 @@ static void expect(void *context, const struct iforest_place *place, uint64_t in
 
 static const uint8_t *peek(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes)
 {
-	struct pager_peaks *maxima = context;
-	const struct kept_peaks *kept = find(maxima, place, index);
+	struct pager_maxima *maxima = context;
+	const struct kept_maxima *kept = find(maxima, place, index);
 	struct iforest_page page;
 
 	if (!kept || !kept->is_checked || maxima->inner->get(maxima->inner->context, place, index, &page))
@@ -72,9 +72,9 @@ static const uint8_t *peek(void *context, const struct iforest_place *place, uin
 	return maxima->glanced;
 }
 
-void pager_peaks_start(struct pager_peaks *maxima, const struct iforest_pager *inner)
+void pager_maxima_start(struct pager_maxima *maxima, const struct iforest_pager *inner)
 {
-	*maxima = (struct pager_peaks){ .pager = *inner, .inner = inner };
+	*maxima = (struct pager_maxima){ .pager = *inner, .inner = inner };
 	maxima->pager.context = maxima;
 	maxima->pager.get = get;
 	maxima->pager.release = release;
@@ -84,21 +84,21 @@ void pager_peaks_start(struct pager_peaks *maxima, const struct iforest_pager *i
 	maxima->pager.give_back = NULL;
 }
 
-void pager_peaks_stop(struct pager_peaks *maxima)
+void pager_maxima_stop(struct pager_maxima *maxima)
 {
 	while (maxima->kept) {
-		struct kept_peaks *next = maxima->kept->next;
+		struct kept_maxima *next = maxima->kept->next;
 
 		free(maxima->kept);
 		maxima->kept = next;
 	}
 }
 
-unsigned pager_peaks_made(const struct pager_peaks *maxima)
+unsigned pager_maxima_made(const struct pager_maxima *maxima)
 {
 	unsigned n = 0;
 
-	for (const struct kept_peaks *kept = maxima->kept; kept; kept = kept->next)
+	for (const struct kept_maxima *kept = maxima->kept; kept; kept = kept->next)
 		n += iforest_page_maxima_are_there(&kept->room);
 	return n;
 }

@@ -1,5 +1,8 @@
-/* pager_peaks.h -- a pager that keeps room for the peaks of each page (core/page/page_maxima.h), as SQLite's cache does, and gives
- * what another one gives. Reads only. */
+/* tests/support/pager_maxima.h -- Pager around another that keeps room for the maxima of each page
+ * (core/page/page_maxima.h), as SQLite's cache does.
+ *
+ * Reads only.
+ */
 #ifndef TESTS_PAGER_PEAKS_H
 #define TESTS_PAGER_PEAKS_H
 
@@ -7,19 +10,19 @@
 #include "core/page/page.h"
 #include "core/run/pager.h"
 
-struct kept_peaks;
+struct kept_maxima;
 
-struct pager_peaks {
+struct pager_maxima {
 	struct iforest_pager pager;
 	const struct iforest_pager *inner;
-	struct kept_peaks *kept;
+	struct kept_maxima *kept;
 	uint8_t glanced[IFOREST_MAX_PAGE_BYTES]; /* the page that was looked at last */
 };
 
-void pager_peaks_start(struct pager_peaks *maxima, const struct iforest_pager *inner);
-void pager_peaks_stop(struct pager_peaks *maxima);
+void pager_maxima_start(struct pager_maxima *maxima, const struct iforest_pager *inner);
+void pager_maxima_stop(struct pager_maxima *maxima);
 
-/* Pages of which peaks were made. */
-unsigned pager_peaks_made(const struct pager_peaks *maxima);
+/* Pages of which maxima were made. */
+unsigned pager_maxima_made(const struct pager_maxima *maxima);
 
 #endif

@@ -149,7 +149,7 @@ uint8_t *specimen_page(struct specimen *specimen, unsigned run, uint64_t index, 
 	return iforest_pager_memory_bytes(&specimen->memory, run, index, n_bytes);
 }
 
-void specimen_seal_page(uint8_t *bytes, uint32_t n_bytes)
+void specimen_finish_page(uint8_t *bytes, uint32_t n_bytes)
 {
 	uint32_t length;
 
@@ -160,7 +160,7 @@ void specimen_seal_page(uint8_t *bytes, uint32_t n_bytes)
 		iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, length - 8));
 }
 
-void specimen_seal_manifest(uint8_t *bytes, uint32_t n_bytes)
+void specimen_finish_manifest(uint8_t *bytes, uint32_t n_bytes)
 {
 	if (n_bytes >= 16)
 		iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8));
@@ -223,21 +223,21 @@ static void remove_some(struct specimen *specimen, uint32_t r)
 							  specimen->manifest.runs[r].place.run_id, &remover, &removal));
 }
 
-/* Questions are asked of pages as the memory pager gives them, as a cache with peaks does, or lent. */
+/* Questions are asked of pages as the memory pager gives them, as a cache with maxima does, or lent. */
 static void ask(struct specimen *specimen, unsigned how)
 {
 	const struct iforest_pager *pager = specimen->store.pager;
-	struct pager_peaks maxima;
+	struct pager_maxima maxima;
 	struct pager_fault lender;
 
-	pager_peaks_start(&maxima, pager);
+	pager_maxima_start(&maxima, pager);
 	pager_fault_init(&lender, pager);
 	pager_fault_lend(&lender);
 	if (how & (SPECIMEN_PEAKS | SPECIMEN_LENDS))
 		specimen->store.pager = how & SPECIMEN_PEAKS ? &maxima.pager : &lender.pager;
 	specimen_ask(specimen);
 	specimen->store.pager = pager;
-	pager_peaks_stop(&maxima);
+	pager_maxima_stop(&maxima);
 }
 
 void specimen_exercise(struct specimen *specimen, unsigned how)

@@ -50,7 +50,7 @@ static void each_item_is_taken_once(void **state)
 
 enum { MOST_PAGES = 400, MOST_READERS = 4, N_QUESTIONS = 60, N_BUCKETS = 50 };
 
-/* Pages in memory, and the peaks of each, which all share. */
+/* Pages in memory, and the maxima of each, which all share. */
 static struct {
 	struct sample_index index;
 	struct iforest_page_maxima maxima[MOST_PAGES];
@@ -126,7 +126,7 @@ static void read_by(struct reading *reading, unsigned n_threads)
 		iforest_scan_release(&reading->readers[t].scan);
 }
 
-/* Each asks other questions than one thread would; peaks are made by whoever comes first, and asked for by others meanwhile. */
+/* Each asks other questions than one thread would; maxima are made by whoever comes first, and asked for by others meanwhile. */
 static void threads_read_one_index(void **state)
 {
 	static struct reading alone, together;

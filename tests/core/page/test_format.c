@@ -1,5 +1,5 @@
-/* test_format.c -- FORMAT.md against the bytes that the core writes: each row of its tables, but those of PostgreSQL's blocks,
- * which are for tests/pg/test_format.c. */
+/* tests/core/page/test_format.c -- FORMAT.md against the bytes that core writes: each row of its tables, but those of
+ * PostgreSQL's blocks, which are for tests/pg/test_format.c. */
 #include "core/page/leaf.h"
 
 #include <stdio.h>

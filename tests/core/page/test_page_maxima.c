@@ -1,4 +1,4 @@
-/* Peaks of random pages against their entries; which pages have none. */
+/* tests/core/page/test_page_maxima.c -- Maxima of random pages against their entries; which pages have none. */
 #include "core/page/page_maxima.h"
 
 #include "core/base/bits.h"
@@ -34,7 +34,7 @@ static int64_t latest_end(const struct iforest_block *block, unsigned v)
 	return latest < INT64_MAX ? (int64_t)latest : INT64_MAX;
 }
 
-/* Compares the page of which the cursor's block is one, block by block. Counts pages with peaks and without. */
+/* Compares the page of which the cursor's block is one, block by block. Counts pages with maxima and without. */
 static void compare_page(struct iforest_cursor *cursor, unsigned *n_with, unsigned *n_without)
 {
 	struct iforest_page_maxima *room = cursor->path[0].page.maxima;
@@ -136,7 +136,7 @@ static void one_round(uint64_t seed, struct counts *leaves, struct counts *nodes
 	};
 	struct random dice = random_from(seed);
 	struct sample_index index;
-	struct pager_peaks maxima;
+	struct pager_maxima maxima;
 	struct iforest_cursor cursor;
 	const struct iforest_block *block;
 	uint64_t last = UINT64_MAX;
@@ -148,7 +148,7 @@ static void one_round(uint64_t seed, struct counts *leaves, struct counts *nodes
 						      (enum sample_times)random_below(&dice, SAMPLE_STYLES))));
 	if (random_chance(&dice, 30))
 		sample_remove(&index, &dice, 0, (unsigned)random_below(&dice, 5));
-	pager_peaks_start(&maxima, index.store.pager);
+	pager_maxima_start(&maxima, index.store.pager);
 	index.store.pager = &maxima.pager;
 	if (index.manifest.n_runs > 0) {
 		iforest_cursor_init(&cursor, &index.store, &index.manifest, &index.manifest.runs[0]);
@@ -162,11 +162,11 @@ static void one_round(uint64_t seed, struct counts *leaves, struct counts *nodes
 		compare_node_pages(&index, &nodes->n_with, &nodes->n_without);
 	}
 	index.store.pager = maxima.inner;
-	pager_peaks_stop(&maxima);
+	pager_maxima_stop(&maxima);
 	sample_stop(&index);
 }
 
-static void peaks_are_those_of_the_entries_and_the_nodes(void **state)
+static void maxima_are_those_of_the_entries_and_the_nodes(void **state)
 {
 	unsigned n_rounds = random_rounds(100);
 	struct counts leaves = { 0, 0 }, nodes = { 0, 0 };
@@ -179,7 +179,7 @@ static void peaks_are_those_of_the_entries_and_the_nodes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(peaks_are_those_of_the_entries_and_the_nodes) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(maxima_are_those_of_the_entries_and_the_nodes) };
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,5 +1,5 @@
-/* test_counting.c -- counters over random runs, with and without what is kept of nodes, against the oracle's entries sample by
- * sample. */
+/* tests/core/query/test_counter_scan.c -- Counters over random runs, with and without what is kept of nodes, against the
+ * oracle's entries sample by sample. */
 #include "core/query/counter_scan.h"
 
 #include <inttypes.h>
@@ -200,7 +200,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 
 static const struct iforest_filter odd_refs = { .of_node = of_node, .of_entries = of_entries };
 
-/* What a question has taken: with the shelf, and without it. */
+/* What a question has taken: with the sidecar store, and without it. */
 struct taken {
 	uint64_t n_nodes, n_entries, n_entries_without;
 };

@@ -1,5 +1,8 @@
-/* test_run_counter.c -- what is kept of nodes for counters: made once, renewed where entries were removed, and looked at before
- * it is believed. That its sums are right is for test_counting.c. */
+/* tests/core/query/test_counter_summary.c -- Counter pieces kept of nodes: made once, renewed where entries were removed,
+ * and looked at before they are believed.
+ *
+ * That its sums are right is for test_counting.c.
+ */
 #include "core/query/counter_scan.h"
 
 #include <stdlib.h>

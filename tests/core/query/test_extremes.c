@@ -57,7 +57,7 @@ static void fill_hole(struct sample_index *index, const struct hole *hole)
 
 /* Thousands of entries of few series, few values among them so that many tie, in up to 3 runs; few buckets over many
  * entries. */
-static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
+static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_maxima)
 {
 	static const struct sample_shape shapes[] = {
 		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 },
@@ -70,7 +70,7 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 			     .mixed = random_chance(&dice, 50) ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_MOST };
 	struct iforest_filter filter = { .context = &hole, .of_node = of_node, .of_entries = of_entries };
 	struct sample_index index;
-	struct pager_peaks maxima;
+	struct pager_maxima maxima;
 	bool filtered = random_chance(&dice, 40), tied = random_chance(&dice, 50);
 
 	hole.high = hole.low + random_between(&dice, 0, 1000);
@@ -95,7 +95,7 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 	}
 	if (filtered)
 		fill_hole(&index, &hole);
-	pager_peaks_start(&maxima, index.store.pager);
+	pager_maxima_start(&maxima, index.store.pager);
 	if (random_chance(&dice, 60))
 		index.store.pager = &maxima.pager;
 	for (unsigned i = 0; i < 20; i++) {
@@ -112,22 +112,22 @@ static void one_round(uint64_t seed, uint64_t *n_nodes, uint64_t *n_peaks)
 	}
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		n_nodes[verdict] += hole.n_nodes[verdict];
-	*n_peaks += pager_peaks_made(&maxima);
+	*n_maxima += pager_maxima_made(&maxima);
 	index.store.pager = maxima.inner;
-	pager_peaks_stop(&maxima);
+	pager_maxima_stop(&maxima);
 	sample_stop(&index);
 }
 
 static void extremes_are_the_oracles(void **state)
 {
 	unsigned n_rounds = random_rounds(60);
-	uint64_t n_nodes[4] = { 0 }, n_peaks = 0;
+	uint64_t n_nodes[4] = { 0 }, n_maxima = 0;
 
 	(void)state;
 	for (unsigned r = 0; r < n_rounds; r++)
-		one_round(random_seed() + r, n_nodes, &n_peaks);
-	/* each verdict was given, and peaks were used: else nothing was tried */
-	assert_true(n_peaks > 0);
+		one_round(random_seed() + r, n_nodes, &n_maxima);
+	/* each verdict was given, and maxima were used: else nothing was tried */
+	assert_true(n_maxima > 0);
 	for (unsigned verdict = 0; verdict < 4; verdict++)
 		assert_true(n_nodes[verdict] > 0);
 }
@@ -208,7 +208,7 @@ static void ranges_may_go_back(void **state)
 {
 	struct iforest_request request = { .values = 1, .no_mins = 1, .extremes_alone = true };
 	struct sample_index index;
-	struct pager_peaks maxima;
+	struct pager_maxima maxima;
 	struct iforest_fold fold;
 
 	(void)state;
@@ -222,7 +222,7 @@ static void ranges_may_go_back(void **state)
 	}
 	assert_ok(sample_build(&index, 0));
 	assert_true(index.manifest.runs[0].n_leaves > 10 * index.manifest.fanout);
-	pager_peaks_start(&maxima, index.store.pager);
+	pager_maxima_start(&maxima, index.store.pager);
 	for (unsigned has_maxima = 0; has_maxima < 2; has_maxima++) {
 		index.store.pager = has_maxima ? &maxima.pager : maxima.inner;
 		iforest_fold_init(&fold, &index.store, &index.manifest, &index.manifest.runs[0]);
@@ -240,9 +240,9 @@ static void ranges_may_go_back(void **state)
 			}
 		iforest_fold_release(&fold);
 	}
-	assert_true(pager_peaks_made(&maxima) > 0);
+	assert_true(pager_maxima_made(&maxima) > 0);
 	index.store.pager = maxima.inner;
-	pager_peaks_stop(&maxima);
+	pager_maxima_stop(&maxima);
 	sample_stop(&index);
 }
 

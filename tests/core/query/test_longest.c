@@ -1,5 +1,5 @@
 /* The longest span of each bucket, of those that overlap it and of those that start in it, against looking at all spans:
- * many spans of few lengths, short ones and some over everything, in several pages and runs; with the peaks of pages and
+ * many spans of few lengths, short ones and some over everything, in several pages and runs; with the maxima of pages and
  * without; from the middle on. */
 #include "core/query/longest.h"
 
@@ -128,7 +128,7 @@ static unsigned one_round(uint64_t seed)
 	struct random dice = random_from(seed);
 	unsigned n_runs = 1 + (unsigned)random_below(&dice, 3), n_series = 1 + (unsigned)random_below(&dice, 3), n_longest = 0;
 	struct sample_index index;
-	struct pager_peaks maxima;
+	struct pager_maxima maxima;
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;
 	struct question q = { .index = &index, .bucketing = { .mode = IFOREST_COUNT, .window = { .has_t0 = true,
@@ -142,7 +142,7 @@ static unsigned one_round(uint64_t seed)
 		if (random_chance(&dice, 15))
 			sample_remove(&index, &dice, r, (unsigned)random_below(&dice, 30));
 	}
-	pager_peaks_start(&maxima, index.store.pager);
+	pager_maxima_start(&maxima, index.store.pager);
 	if (random_chance(&dice, 75))
 		index.store.pager = &maxima.pager;
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
@@ -161,7 +161,7 @@ static unsigned one_round(uint64_t seed)
 	iforest_overlap_release(&overlap);
 	iforest_scan_release(&scan);
 	index.store.pager = maxima.inner;
-	pager_peaks_stop(&maxima);
+	pager_maxima_stop(&maxima);
 	sample_stop(&index);
 	return n_longest;
 }

@@ -258,7 +258,7 @@ static struct question random_question(const struct sample_index *index, struct 
 static void compare_many(struct sample_index *index, struct random *dice, unsigned n_questions)
 {
 	const struct iforest_pager *pager = index->store.pager;
-	struct pager_peaks maxima;
+	struct pager_maxima maxima;
 	struct iforest_scan scan;
 	struct iforest_overlap overlap;
 	struct iforest_manifest first = index->manifest, others = index->manifest;
@@ -273,7 +273,7 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 	} else {
 		others.n_runs = 0;
 	}
-	pager_peaks_start(&maxima, pager);
+	pager_maxima_start(&maxima, pager);
 	if (random_chance(dice, 50))
 		index->store.pager = &maxima.pager;
 	store = index->store;
@@ -289,7 +289,7 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 	iforest_overlap_release(&overlap);
 	iforest_scan_release(&scan);
 	index->store.pager = pager;
-	pager_peaks_stop(&maxima);
+	pager_maxima_stop(&maxima);
 }
 
 static void one_round(uint64_t seed)

@@ -1,4 +1,5 @@
-/* test_run_sketch.c -- sketches of ranges of runs, with and without kept ones, byte for byte those of the oracle's entries. */
+/* tests/core/query/test_sketch_scan.c -- Sketches of ranges of runs, with and without kept ones, byte for byte those of the
+ * oracle's entries. */
 #include "core/query/sketch_scan.h"
 
 #include <inttypes.h>

@@ -20,7 +20,7 @@ struct fixture {
 	struct iforest_key *keys;   /* of all entries, sorted */
 	size_t *entries;            /* and the oracle's number of each */
 	size_t n;
-	struct pager_peaks maxima;   /* which lets pages be looked at ahead, by chance in between */
+	struct pager_maxima maxima;   /* which lets pages be looked at ahead, by chance in between */
 	struct iforest_fold fold;
 };
 
@@ -36,7 +36,7 @@ static void start_with(struct fixture *f, uint64_t seed, enum sample_times style
 	assert_ok(sample_build(&f->index, 0));
 	f->n = sample_pick(&f->index, &f->dice, 0, 100, &f->keys, &f->entries);
 	sample_remove(&f->index, &f->dice, 0, 20);
-	pager_peaks_start(&f->maxima, f->index.store.pager);
+	pager_maxima_start(&f->maxima, f->index.store.pager);
 	if (random_chance(&f->dice, 30)) {
 		f->index.store.pager = &f->maxima.pager;
 		if (random_chance(&f->dice, 70)) /* only pages that were checked can be looked at ahead */
@@ -56,7 +56,7 @@ static void stop(struct fixture *f)
 	free(f->keys);
 	free(f->entries);
 	f->index.store.pager = f->maxima.inner;
-	pager_peaks_stop(&f->maxima);
+	pager_maxima_stop(&f->maxima);
 	sample_stop(&f->index);
 }
 

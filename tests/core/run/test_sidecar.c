@@ -1,4 +1,5 @@
-/* test_shelf.c -- a shelf that compares: it has nothing, and reports what another one keeps that is not the same. */
+/* tests/core/run/test_sidecar.c -- Sidecar store that compares: it has nothing, and reports what another one keeps that is
+ * not the same. */
 #include "core/run/sidecar.h"
 
 #include "tests/support/alloc_fault.h"
