@@ -20,7 +20,7 @@ const struct format_place layout_of_special[] = {
 const struct format_place layout_of_sum[] = {
 	PLACE_IN_BLOCK(SUM, "checksum", ifp_sum, checksum),
 	PLACE_IN_BLOCK(SUM, "bytes", ifp_sum, n_bytes),
-	PLACE_IN_BLOCK(SUM, "zero", ifp_sum, zero),
+	PLACE_IN_BLOCK(SUM, "has next", ifp_sum, has_next),
 	{ 0 },
 };
 

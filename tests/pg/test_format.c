@@ -35,7 +35,7 @@ static void fields_are_where_the_structs_have_them(void **state)
 
 	(void)state;
 	check_layout("Blocks in PostgreSQL", "field of the special space", layout_of_special);
-	check_layout("Pending entries", "field of a sum", layout_of_sum);
+	check_layout("Sums of pages", "field of a sum", layout_of_sum);
 	check_layout("Metapage", "field", layout_of_meta);
 	check_layout("Metapage", "field of a chain", layout_of_chain);
 	check_layout("Extents", "field of an extent", layout_of_extent);
@@ -179,7 +179,7 @@ static const uint8_t *pending_entry(unsigned n)
 			continue;
 		check_kind(head, "pending");
 		assert_int_equal(special(head, "owner"), number("Metapage", "field of a chain", "clock", chain));
-		assert_int_equal(number("Pending entries", "field of a sum", "bytes", block(head)), 2 * entry_bytes);
+		assert_int_equal(number("Sums of pages", "field of a sum", "bytes", block(head)), 2 * entry_bytes);
 		return block(head) + CONTENT + n * entry_bytes;
 	}
 	fail_msg("no open chain");
