@@ -4,16 +4,24 @@
 
 #include "tests/pg/storage_layout.h"
 
-#define PLACE(name, type, member) { name, offsetof(struct type, member), sizeof(((struct type *)NULL)->member) }
-#define PLACE_IN_BLOCK(base, name, type, member) \
-	{ name, (base) + offsetof(struct type, member), sizeof(((struct type *)NULL)->member) }
+#define PLACE(name, type, member)                                                          \
+	{                                                                                  \
+		name, offsetof(struct type, member), sizeof(((struct type *)NULL)->member) \
+	}
+#define PLACE_IN_BLOCK(base, name, type, member)                                                    \
+	{                                                                                           \
+		name, (base) + offsetof(struct type, member), sizeof(((struct type *)NULL)->member) \
+	}
 
 enum { SPECIAL = BLCKSZ - sizeof(struct ifp_special), SUM = SPECIAL - sizeof(struct ifp_sum) };
 
 const struct format_place layout_of_special[] = {
-	PLACE_IN_BLOCK(SPECIAL, "owner", ifp_special, owner),	PLACE_IN_BLOCK(SPECIAL, "next", ifp_special, next),
-	PLACE_IN_BLOCK(SPECIAL, "last", ifp_special, last),	PLACE_IN_BLOCK(SPECIAL, "kind", ifp_special, kind),
-	PLACE_IN_BLOCK(SPECIAL, "flags", ifp_special, flags),	PLACE_IN_BLOCK(SPECIAL, "page id", ifp_special, page_id),
+	PLACE_IN_BLOCK(SPECIAL, "owner", ifp_special, owner),
+	PLACE_IN_BLOCK(SPECIAL, "next", ifp_special, next),
+	PLACE_IN_BLOCK(SPECIAL, "last", ifp_special, last),
+	PLACE_IN_BLOCK(SPECIAL, "kind", ifp_special, kind),
+	PLACE_IN_BLOCK(SPECIAL, "flags", ifp_special, flags),
+	PLACE_IN_BLOCK(SPECIAL, "page id", ifp_special, page_id),
 	{ 0 },
 };
 
@@ -58,9 +66,10 @@ const struct format_place layout_of_extent[] = {
 };
 
 const struct format_place layout_kinds[] = {
-	{ "meta", IFP_PAGE_META, 0 },	      { "manifest", IFP_PAGE_MANIFEST, 0 }, { "extents", IFP_PAGE_EXTENTS, 0 },
-	{ "series", IFP_PAGE_SERIES, 0 },     { "pending", IFP_PAGE_PENDING, 0 },   { "run", IFP_PAGE_RUN, 0 },
-	{ "sketch", IFP_PAGE_SKETCH, 0 }, { 0 },
+	{ "meta", IFP_PAGE_META, 0 },	    { "manifest", IFP_PAGE_MANIFEST, 0 },
+	{ "extents", IFP_PAGE_EXTENTS, 0 }, { "series", IFP_PAGE_SERIES, 0 },
+	{ "pending", IFP_PAGE_PENDING, 0 }, { "run", IFP_PAGE_RUN, 0 },
+	{ "sketch", IFP_PAGE_SKETCH, 0 },   { 0 },
 };
 
 const struct format_place layout_flags[] = {

@@ -113,9 +113,11 @@ static int set_up(void **state)
 
 	if (status)
 		return status;
-	client_run(*state, "DROP TABLE IF EXISTS t; CREATE TABLE t(s text, ts bigint, dur bigint) WITH (autovacuum_enabled = off)");
+	client_run(*state,
+		   "DROP TABLE IF EXISTS t; CREATE TABLE t(s text, ts bigint, dur bigint) WITH (autovacuum_enabled = off)");
 	client_run(*state, "INSERT INTO t SELECT 'a', i, i %% 100 FROM generate_series(1, %d) i", N_ROWS);
-	client_run(*state, "CREATE INDEX t_if ON t USING iforest (s, ts) INCLUDE (dur) WITH (sketch = 'dur', background_merge = off)");
+	client_run(*state,
+		   "CREATE INDEX t_if ON t USING iforest (s, ts) INCLUDE (dur) WITH (sketch = 'dur', background_merge = off)");
 	client_run(*state, "INSERT INTO t VALUES ('a', 1234567890123, 77)");
 	client_run(*state, "INSERT INTO t VALUES ('b', NULL, NULL)");
 	read_file(*state);
@@ -212,7 +214,9 @@ static void sketches(void **state)
 {
 	static const char section[] = "Sketches in PostgreSQL";
 	struct format_table *of_the_stream = format_table(&page, section, "field of the stream");
-	uint64_t run_id = 0, sketch_kind = (uint64_t)atoi(format_row(format_table(&page, "Blocks in PostgreSQL", "kind"), 1, "sketch")->cells[0]);
+	uint64_t run_id = 0,
+		 sketch_kind =
+			 (uint64_t)atoi(format_row(format_table(&page, "Blocks in PostgreSQL", "kind"), 1, "sketch")->cells[0]);
 	unsigned b = 4;
 	const uint8_t *content, *stream, *entry;
 	uint64_t n;
@@ -239,18 +243,19 @@ static void sketches(void **state)
 	assert_int_equal(format_field(of_the_stream, "entries").offset, 16);
 	assert_int_equal(number(section, "field of a sketch", "offset", entry), 16 + 24 * n);
 	check_stated("Sketches", "byte", "magic", stream + 16 + 24 * n);
-	(void)format_check_record(format_table(&page, section, "field of a sketch"), 0, entry,
-				  (struct format_expected[]){
-					  { "removed entries", { 0 } },
-					  { "number", { 0 } },
-					  { "offset", { 16 + 24 * n } },
-					  { "length", { number(section, "field of a sketch", "length", entry) } },
-					  { "value", { 0 } },
-					  { "level", { 2 } },
-					  { "zero", { 0 } } },
-				  7);
+	(void)format_check_record(
+		format_table(&page, section, "field of a sketch"), 0, entry,
+		(struct format_expected[]){ { "removed entries", { 0 } },
+					    { "number", { 0 } },
+					    { "offset", { 16 + 24 * n } },
+					    { "length", { number(section, "field of a sketch", "length", entry) } },
+					    { "value", { 0 } },
+					    { "level", { 2 } },
+					    { "zero", { 0 } } },
+		7);
 	entry += 24 * (n - 1);
-	assert_int_equal(number(section, "field of a sketch", "offset", entry) + number(section, "field of a sketch", "length", entry),
+	assert_int_equal(number(section, "field of a sketch", "offset", entry) +
+				 number(section, "field of a sketch", "length", entry),
 			 number(section, "field of a page", "length", content));
 }
 

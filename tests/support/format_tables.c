@@ -128,7 +128,7 @@ static unsigned type_bytes(const char *type)
 	static const struct {
 		const char *name;
 		unsigned n_bytes;
-	} types[] = { { "u8", 1 },  { "u16", 2 },   { "u32", 4 },   { "u64", 8 }, { "i64", 8 },
+	} types[] = { { "u8", 1 },  { "u16", 2 },   { "u32", 4 },   { "u64", 8 },   { "i64", 8 },
 		      { "f64", 8 }, { "i128", 16 }, { "u192", 24 }, { "chain", 16 } };
 	char name[FORMAT_CELL_BYTES];
 	unsigned n_repeated = 1;
@@ -214,7 +214,8 @@ unsigned format_check_record(struct format_table *table, unsigned base, const ui
 		struct format_field field = field_of(row);
 
 		if (row != &table->rows[r] || field.offset != end)
-			fail_msg("line %u: \"%s\" does not begin where the field before it ends, at %u", row->line, field.name, end);
+			fail_msg("line %u: \"%s\" does not begin where the field before it ends, at %u", row->line, field.name,
+				 end);
 		if (field.n_bytes == 0 && r + 1 < table->n_rows)
 			fail_msg("line %u: \"%s\" is no type of a field", row->line, row->cells[1]);
 		format_check_field(&field, bytes, &expected[r]);

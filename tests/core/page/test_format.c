@@ -42,8 +42,14 @@ static void page_header(void **state)
 		{ "removed entries", IFOREST_PAGE_DEAD_OFFSET, 2 },
 		{ "flags", IFOREST_PAGE_FLAGS_OFFSET, 2 },
 	};
-	struct iforest_page_header header = { .run_id = 0x1122334455667788, .number = 0x9abcdef0, .length = 0x1020, .level = 0xab,
-					      .n_items = 0x3141, .n_entries = 0x5926, .n_dead = 0x5358, .flags = 0x9793 };
+	struct iforest_page_header header = { .run_id = 0x1122334455667788,
+					      .number = 0x9abcdef0,
+					      .length = 0x1020,
+					      .level = 0xab,
+					      .n_items = 0x3141,
+					      .n_entries = 0x5926,
+					      .n_dead = 0x5358,
+					      .flags = 0x9793 };
 	uint8_t bytes[0x1020];
 	struct format_table *table = format_table(&page, "Page header", "byte");
 
@@ -144,8 +150,10 @@ static const uint8_t *read_column(const uint8_t *at, const uint8_t *end, unsigne
 	assert_int_equal(table->n_rows, 7);
 	for (unsigned i = 0; i < n; i++) {
 		unsigned k = i - (i > 0 && parts->is_delta);
-		uint64_t rest = parts->is_delta && i == 0 ? 0 : read_bits(parts->packed, k * (unsigned)parts->width,
-									   (unsigned)parts->width) * parts->factor;
+		uint64_t rest =
+			parts->is_delta && i == 0
+				? 0
+				: read_bits(parts->packed, k * (unsigned)parts->width, (unsigned)parts->width) * parts->factor;
 		uint64_t base = (uint64_t)iforest_unzigzag(parts->base) + (uint64_t)reference;
 
 		if (parts->is_delta && i > 0)
@@ -184,7 +192,7 @@ static const uint8_t *read_summary(const uint8_t *at, enum iforest_value_type ty
 static void columns(void **state)
 {
 	static const int64_t samples[][5] = {
-		{ 17, 17, 17, 17, 17 },		   { -1, 3, 900, 5, INT64_MIN },  { 1000, 1010, 1020, 1030, 1041 },
+		{ 17, 17, 17, 17, 17 },		  { -1, 3, 900, 5, INT64_MIN },	     { 1000, 1010, 1020, 1030, 1041 },
 		{ 4000, 1000, 9000, 7000, 2000 }, { 1000, 3000, 4000, 9000, 19000 }, { INT64_MAX, -7, 0, 12, 13 },
 	};
 	unsigned seen = 0;
@@ -214,12 +222,22 @@ static void finish_schema(struct iforest_node_schema *fields)
 static void leaf_page(void **state)
 {
 	static struct iforest_leaf_writer writer;
-	struct iforest_node_schema fields = { .n_values = 2, .value_types = { IFOREST_INT64, IFOREST_FLOAT64 },
+	struct iforest_node_schema fields = { .n_values = 2,
+					      .value_types = { IFOREST_INT64, IFOREST_FLOAT64 },
 					      .duration_value = IFOREST_NO_VALUE };
 	struct iforest_block blocks[2] = {
-		{ .series = 0x01020304, .n = 3, .times = { 500, 600, 900 }, .refs = { 70, 80, 95 }, .present = { 7, 7 },
+		{ .series = 0x01020304,
+		  .n = 3,
+		  .times = { 500, 600, 900 },
+		  .refs = { 70, 80, 95 },
+		  .present = { 7, 7 },
 		  .values[0] = { 40, -4, 8 } },
-		{ .series = 0x01020305, .n = 1, .time_is_null = true, .refs = { 12 }, .present = { 1, 0 }, .values[0] = { -9 } },
+		{ .series = 0x01020305,
+		  .n = 1,
+		  .time_is_null = true,
+		  .refs = { 12 },
+		  .present = { 1, 0 },
+		  .values[0] = { -9 } },
 	};
 	uint8_t bytes[1024];
 	struct iforest_page_header header;
@@ -341,14 +359,15 @@ static unsigned check_node_field(struct format_table *table, const char *code, c
 	return n_bytes;
 }
 
-#define CHECK(code, name, at, ...)                                                                                           \
-	check_node_field(table, code, name, bytes + (at), (const struct format_expected[]){ __VA_ARGS__ },                    \
+#define CHECK(code, name, at, ...)                                                                         \
+	check_node_field(table, code, name, bytes + (at), (const struct format_expected[]){ __VA_ARGS__ }, \
 			 sizeof(const struct format_expected[]){ __VA_ARGS__ } / sizeof(struct format_expected))
 
 static void nodes(void **state)
 {
-	struct iforest_node_schema fields = { .n_values = 2, .value_types = { IFOREST_INT64, IFOREST_FLOAT64 }, .squares = 1,
-					      .has_blocks = true };
+	struct iforest_node_schema fields = {
+		.n_values = 2, .value_types = { IFOREST_INT64, IFOREST_FLOAT64 }, .squares = 1, .has_blocks = true
+	};
 	static const uint8_t list[] = { 7, 1, 255, 2, 255, 3, 0, 11, 0, 4, 1, 5, 0, 6, 255 };
 	struct format_table *table = format_table(&page, "Node page", "holds");
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES], written[1 + 2 * IFOREST_MAX_FIELDS];
@@ -373,9 +392,10 @@ static void nodes(void **state)
 	assert_int_equal(at, fields.squares_offset[0]);
 	at += CHECK("11", "SQUARES", at, { "squares", { 32, 33, 34 } });
 	assert_int_equal(at, fields.value_offset[1]);
-	at += CHECK("4", "FLOAT64", at, { "values", { 35 } }, { "sum", { bits_of(36.5) } }, { "NaN", { 37 } }, { "+inf", { 38 } },
-		    { "-inf", { 39 } }, { "min", { bits_of(-40.5) } }, { "time of min", { 41 } }, { "ref of min", { 42 } },
-		    { "max", { bits_of(43.5) } }, { "time of max", { 44 } }, { "ref of max", { 45 } });
+	at += CHECK("4", "FLOAT64", at, { "values", { 35 } }, { "sum", { bits_of(36.5) } }, { "NaN", { 37 } },
+		    { "+inf", { 38 } }, { "-inf", { 39 } }, { "min", { bits_of(-40.5) } }, { "time of min", { 41 } },
+		    { "ref of min", { 42 } }, { "max", { bits_of(43.5) } }, { "time of max", { 44 } },
+		    { "ref of max", { 45 } });
 	assert_int_equal(at, fields.latest_end_offset);
 	at += CHECK("5, 7 to 10", "LATEST_END", at, { "latest end", { 18 } });
 	assert_int_equal(at, fields.blocks_offset);
@@ -429,7 +449,8 @@ static void ends_of_spans(void **state)
 	(void)state;
 	assert_int_equal(COUNT_OF(rules), IFOREST_END_RULES);
 	for (unsigned r = 0; r < COUNT_OF(rules); r++) {
-		struct iforest_node_schema fields = { .n_values = 1, .value_types = { IFOREST_INT64 },
+		struct iforest_node_schema fields = { .n_values = 1,
+						      .value_types = { IFOREST_INT64 },
 						      .end_rule = (uint8_t)rules[r].rule };
 		const struct format_row *row = format_row(table, 1, rules[r].name);
 		uint8_t list[1 + 2 * IFOREST_MAX_FIELDS];
@@ -468,15 +489,18 @@ static void manifest(void **state)
 	};
 	struct format_table *header = format_table(&page, "Manifest", "field");
 	struct format_table *of_a_run = format_table(&page, "Manifest", "field of a run");
-	struct iforest_run run = { .place = { .run_id = 0x1112131415161718, .generation = 0x2122232425262728,
-					      .location = 0x3132333435363738 },
-				   .n_leaves = 0x41424344, .removal_in_progress = true };
+	struct iforest_run run = {
+		.place = { .run_id = 0x1112131415161718, .generation = 0x2122232425262728, .location = 0x3132333435363738 },
+		.n_leaves = 0x41424344,
+		.removal_in_progress = true
+	};
 	struct sample_index index;
 	const uint8_t *bytes, *at;
 	uint32_t n_bytes, n_list;
 
 	(void)state;
-	sample_start(&index, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 4, .kinds = "i", .duration = ORACLE_NONE });
+	sample_start(&index,
+		     &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 4, .kinds = "i", .duration = ORACLE_NONE });
 	memset(run.root, 0x5a, sizeof run.root);
 	index.manifest.n_host_bytes = 3;
 	index.manifest.host_bytes = iforest_allocate(&index.core_alloc.alloc, 3);
@@ -487,14 +511,15 @@ static void manifest(void **state)
 
 	format_check_places(header, places, COUNT_OF(places));
 	assert_int_equal(format_check_record(header, 0, bytes,
-					     (struct format_expected[]){ { "magic", { 0x666d4649 } },
-									 { "checksum", { (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8) } },
-									 { "version", { 1 } },
-									 { "zero", { 0 } },
-									 { "length", { n_bytes } },
-									 { "manifest id", { index.manifest.id } },
-									 { "page bytes", { 4000 } },
-									 { "runs", { 1 } } },
+					     (struct format_expected[]){
+						     { "magic", { 0x666d4649 } },
+						     { "checksum", { (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8) } },
+						     { "version", { 1 } },
+						     { "zero", { 0 } },
+						     { "length", { n_bytes } },
+						     { "manifest id", { index.manifest.id } },
+						     { "page bytes", { 4000 } },
+						     { "runs", { 1 } } },
 					     COUNT_OF(places)),
 			 IFOREST_MANIFEST_HEADER);
 	n_list = 1 + 2 * (uint32_t)bytes[IFOREST_MANIFEST_HEADER];
@@ -529,16 +554,26 @@ static void series(void **state)
 		unsigned n_bytes;
 	} values[] = {
 		{ "NULL", { .tag = IFOREST_BY_NULL }, "nothing", { 0 }, 0 },
-		{ "integer", { .tag = IFOREST_BY_INTEGER, .integer = 0x0102030405060708 },
+		{ "integer",
+		  { .tag = IFOREST_BY_INTEGER, .integer = 0x0102030405060708 },
 		  "8 bytes big-endian, the sign bit flipped. Integral reals within int64 are integers",
-		  { 0x81, 2, 3, 4, 5, 6, 7, 8 }, 8 },
-		{ "another real", { .tag = IFOREST_BY_REAL, .real = -1.5 },
+		  { 0x81, 2, 3, 4, 5, 6, 7, 8 },
+		  8 },
+		{ "another real",
+		  { .tag = IFOREST_BY_REAL, .real = -1.5 },
 		  "the 8 bytes of the double, big-endian; all bits flipped if negative, else the sign bit",
-		  { 0x40, 0x07, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, 8 },
-		{ "text", { .tag = IFOREST_BY_TEXT, .data = (const uint8_t *)"pq", .n_bytes = 2 }, "length u32, bytes",
-		  { 2, 0, 0, 0, 'p', 'q' }, 6 },
-		{ "blob", { .tag = IFOREST_BY_BLOB, .data = (const uint8_t *)"r", .n_bytes = 1 }, "length u32, bytes",
-		  { 1, 0, 0, 0, 'r' }, 5 },
+		  { 0x40, 0x07, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+		  8 },
+		{ "text",
+		  { .tag = IFOREST_BY_TEXT, .data = (const uint8_t *)"pq", .n_bytes = 2 },
+		  "length u32, bytes",
+		  { 2, 0, 0, 0, 'p', 'q' },
+		  6 },
+		{ "blob",
+		  { .tag = IFOREST_BY_BLOB, .data = (const uint8_t *)"r", .n_bytes = 1 },
+		  "length u32, bytes",
+		  { 1, 0, 0, 0, 'r' },
+		  5 },
 	};
 	struct format_table *table = format_table(&page, "Series", "tag u8");
 	struct alloc_fault fault;
@@ -601,11 +636,12 @@ static void sketches(void **state)
 	assert_ok(iforest_sketch_add(&sketch, (union iforest_number){ .real = 0.0 / 0.0 }, IFOREST_FLOAT64));
 	assert_ok(iforest_sketch_write(&sketch, &bytes, &n_bytes));
 	assert_int_equal(format_check_record(table, 0, bytes,
-					     (struct format_expected[]){ { "magic", { 0x6b734649 } },
-									 { "checksum", { (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8) } },
-									 { "version", { 1 } },
-									 { "bits", { IFOREST_SKETCH_BITS } },
-									 { "reals", { 0 } } },
+					     (struct format_expected[]){
+						     { "magic", { 0x6b734649 } },
+						     { "checksum", { (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8) } },
+						     { "version", { 1 } },
+						     { "bits", { IFOREST_SKETCH_BITS } },
+						     { "reals", { 0 } } },
 					     5),
 			 10);
 	assert_string_equal(format_row(table, 2, "reals")->cells[1], "varint");
@@ -656,13 +692,15 @@ static void counter_pieces(void **state)
 			break;
 		}
 	assert_non_null(bytes);
-	assert_int_equal(format_check_record(header, 0, bytes,
-					     (struct format_expected[]){ { "magic", { 0x62634649 } },
-									 { "checksum", { (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8) } },
-									 { "version", { 1 } },
-									 { "children", { (n_bytes - IFOREST_COUNTER_HEADER) / IFOREST_COUNTER_ROW } } },
-					     4),
-			 IFOREST_COUNTER_HEADER);
+	assert_int_equal(
+		format_check_record(header, 0, bytes,
+				    (struct format_expected[]){
+					    { "magic", { 0x62634649 } },
+					    { "checksum", { (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8) } },
+					    { "version", { 1 } },
+					    { "children", { (n_bytes - IFOREST_COUNTER_HEADER) / IFOREST_COUNTER_ROW } } },
+				    4),
+		IFOREST_COUNTER_HEADER);
 	bytes += IFOREST_COUNTER_HEADER;
 	n = iforest_load64(bytes + format_field(of_a_child, "samples").offset);
 	assert_true(n > 10 && n < 2000);
@@ -755,8 +793,8 @@ static void limits(void **state)
 	struct {
 		const char *name;
 		char stated[64];
-	} known[] = { { "page bytes", "" },	      { "value columns", "" }, { "entries of a block", "" },
-		      { "leaf pages of a run", "" }, { "runs", "" },	       { "engine's bytes in the manifest", "" },
+	} known[] = { { "page bytes", "" },	     { "value columns", "" }, { "entries of a block", "" },
+		      { "leaf pages of a run", "" }, { "runs", "" },	      { "engine's bytes in the manifest", "" },
 		      { "key of a series", "" } };
 
 	(void)state;
@@ -781,12 +819,18 @@ static void each_row_was_looked_at(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(page_header),	    cmocka_unit_test(columns),
-		cmocka_unit_test(leaf_page),	    cmocka_unit_test(nodes),
-		cmocka_unit_test(places_in_a_node), cmocka_unit_test(ends_of_spans),
-		cmocka_unit_test(manifest),	    cmocka_unit_test(series),
-		cmocka_unit_test(sketches),	    cmocka_unit_test(counter_pieces),
-		cmocka_unit_test(image_of_a_forest), cmocka_unit_test(limits),
+		cmocka_unit_test(page_header),
+		cmocka_unit_test(columns),
+		cmocka_unit_test(leaf_page),
+		cmocka_unit_test(nodes),
+		cmocka_unit_test(places_in_a_node),
+		cmocka_unit_test(ends_of_spans),
+		cmocka_unit_test(manifest),
+		cmocka_unit_test(series),
+		cmocka_unit_test(sketches),
+		cmocka_unit_test(counter_pieces),
+		cmocka_unit_test(image_of_a_forest),
+		cmocka_unit_test(limits),
 		cmocka_unit_test(each_row_was_looked_at), /* the last one */
 	};
 
