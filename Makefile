@@ -149,8 +149,10 @@ $(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(call objects
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lsqlite3 -lcmocka -lm
 
 $(BUILD)/obj/tests/pg/%.o: EXTRA += -I$(shell $(PG_CONFIG) --includedir)
+# the structs of pg_ext/storage, for their offsets
+$(BUILD)/obj/tests/pg/storage_layout.o: EXTRA += -std=gnu11 -D_GNU_SOURCE -isystem $(shell $(PG_CONFIG) --includedir-server)
 
-$(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(PG_HARNESS) $(call objects,tests/support/random.c tests/support/examples.c) $(VECTORS)
+$(BUILD)/tests/pg/%: $(BUILD)/obj/tests/pg/%.o $(PG_HARNESS) $(call objects,tests/support/random.c tests/support/examples.c tests/support/format_tables.c) $(VECTORS)
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lm
 

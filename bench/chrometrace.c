@@ -1,6 +1,9 @@
-/* Reads traces in several ways and prints MB/s (of unpacked JSON), peak memory, and each time beside that of this
- * module. Each reading is a process of its own, the best of five; memory is that process's peak. Every reading by
- * SQLite has to give the same number of spans. Usage: see bench/chrometrace.sh. */
+/* bench/chrometrace.c -- Throughput and memory of the chrometrace module beside other ways to read a trace: MB/s of unpacked
+ * JSON, peak memory, and times.
+ *
+ * Each reading is a process of its own, the best of five; memory is that process's peak. Every reading by SQLite has to give
+ * the same number of spans. Usage: see bench/chrometrace.sh.
+ */
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>

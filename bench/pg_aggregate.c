@@ -1,4 +1,6 @@
-/* pg_aggregate.c -- what unchanged SQL gains from an iforest index in PostgreSQL, beside the fastest plan without it.
+/* bench/pg_aggregate.c -- Benchmark of unchanged SQL in PostgreSQL: with an iforest index, beside the fastest plan without
+ * it.
+ *
  * pg_aggregate.sh starts it in a cluster of its own.
  *
  *   pg_aggregate ROWS

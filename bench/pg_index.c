@@ -1,5 +1,7 @@
-/* pg_index.c -- what an iforest index costs in PostgreSQL, beside the covering B-tree of the same columns: made, copied
- * into, inserted into, vacuumed, and scanned as any index is. pg_index.sh starts it in a cluster of its own.
+/* bench/pg_index.c -- Benchmark of the cost of an iforest index in PostgreSQL, beside the covering B-tree of the same
+ * columns: made, copied into, inserted into, vacuumed, and scanned as any index is.
+ *
+ * pg_index.sh starts it in a cluster of its own.
  *
  *   pg_index PART...      of: create copy insert transaction vacuum scans
  *

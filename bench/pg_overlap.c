@@ -1,5 +1,7 @@
-/* pg_overlap.c -- what the overlap function of an iforest index and its order by value gain in PostgreSQL, beside SQL with
- * B-trees and with a GiST index on ranges. pg_overlap.sh starts it in a cluster of its own.
+/* bench/pg_overlap.c -- Benchmark of the overlap function of an iforest index and its order by value in PostgreSQL, beside
+ * SQL with B-trees and with a GiST index on ranges.
+ *
+ * pg_overlap.sh starts it in a cluster of its own.
  *
  *   pg_overlap load ROWS
  *   pg_overlap measure

@@ -1,5 +1,7 @@
-/* pg_session.h -- what a benchmark of PostgreSQL asks of a server, and how it prints figures of contenders. Any error ends
- * the program. */
+/* bench/pg_session.h -- Session of a benchmark with a PostgreSQL server, and the printing of figures of contenders.
+ *
+ * Any error ends the program.
+ */
 #ifndef PG_SESSION_H
 #define PG_SESSION_H
 

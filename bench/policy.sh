@@ -1,6 +1,6 @@
 #!/bin/sh
-# Simulates seals and merges over 10 000 000 inserted rows: run count, times a page is written, most work of one seal. No database is used.
-# Arguments: rows a seal (default 1000 20000 100000). A table, and $BUILD/bench/policy.csv and policy_*.svg.
+# Simulates flushes and merges over 10 000 000 inserted rows: run count, times a page is written, most work of one flush. No database is used.
+# Arguments: rows a flush (default 1000 20000 100000). A table, and $BUILD/bench/policy.csv and policy_*.svg.
 set -eu
 build=${BUILD:-build}
 mkdir -p "$build/bench"
@@ -9,7 +9,7 @@ ${CC:-cc} -std=c11 -O2 -I. -D_POSIX_C_SOURCE=200809L -o "$build/bench/policy" be
 	tests/support/random.c "$build/libiforest.a"
 "$build/bench/policy" "$@" >"$build/bench/policy.csv"
 if command -v gnuplot >/dev/null; then
-	gnuplot -e "csv='$build/bench/policy.csv'; folder='$build/bench'; seals='$*'" bench/policy.gp
+	gnuplot -e "csv='$build/bench/policy.csv'; folder='$build/bench'; flushes='$*'" bench/policy.gp
 	echo "plots: $build/bench/policy_*.svg"
 else
 	echo "gnuplot is not there, no plots"

@@ -1,5 +1,5 @@
-/* sqlite_floor.h -- what SQLite itself takes to hand rows to its caller: a virtual table of columns a, b, c, d that only
- * counts, to its argument. */
+/* bench/sqlite_floor.h -- Cost of SQLite itself for handing rows to its caller: a virtual table of columns a, b, c, d that
+ * only counts, to its argument. */
 #ifndef SQLITE_FLOOR_H
 #define SQLITE_FLOOR_H
 

@@ -1,4 +1,4 @@
-/* sqlite_follow.c -- what it costs that an index follows its table, beside a covering index (track, ts, dur).
+/* bench/sqlite_follow.c -- Benchmark of an index that follows its table, beside a covering index (track, ts, dur).
  *
  *   sqlite_follow PART ROWS ROUNDS BUILD
  *

@@ -1,4 +1,5 @@
-/* sqlite_frame.c -- frames of a timeline, 16 tracks of 1920 pixels, through SQL: the index, plain SQL and SQLite's own floor.
+/* bench/sqlite_frame.c -- Benchmark of frames of a timeline, 16 tracks of 1920 pixels, through SQL: the index, plain SQL and
+ * SQLite's own floor.
  *
  *   sqlite_frame DATABASE EXTENSION PART...
  *

@@ -1,4 +1,5 @@
-/* sqlite_zoom.c -- windows and buckets: plain SQL and the index, side by side, in one run on the same rows.
+/* bench/sqlite_zoom.c -- Benchmark of windows and buckets: plain SQL and the index, side by side, in one run on the same
+ * rows.
  *
  *   sqlite_zoom ROWS FOLDER      the database is made in FOLDER and removed at the end
  *

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/json_escape.h"
+#include "trace/json_events.h"
 
 static void append(struct copy_binary *copy, const void *data, size_t n_bytes)
 {

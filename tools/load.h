@@ -9,12 +9,39 @@
 #ifndef IFOREST_LOAD_H
 #define IFOREST_LOAD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
 #include "tools/connection.h"
 #include "tools/copy_rows.h"
 #include "tools/options.h"
-#include "tools/progress.h"
 #include "tools/tables.h"
 #include "trace/chrome_trace.h"
+
+/* ---- Progress bar, where standard error is a terminal ---- */
+
+struct progress {
+	bool is_on;
+	uint64_t n_file_bytes; /* as it lies on the disk; 0 if unknown */
+	double start_s, shown_s;
+};
+
+double progress_now_s(void);
+
+/* Begins; path is the file that will be read. */
+void progress_start(struct progress *progress, const char *path);
+
+/* Shows that n_bytes of the file and n_rows rows have been read; at most some times a second. */
+void progress_step(struct progress *progress, uint64_t n_bytes, uint64_t n_rows);
+
+/* Shows what the server is doing now. */
+__attribute__((format(printf, 2, 3))) void progress_stage(struct progress *progress, const char *format, ...);
+
+/* Takes it off the screen. May be called twice. */
+void progress_end(struct progress *progress);
+
+/* ---- The load ---- */
 
 enum load_status {
 	LOAD_OK,

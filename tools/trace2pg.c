@@ -1,4 +1,4 @@
-/* trace2pg: loads a Chrome trace into PostgreSQL. docs/trace2pg.md is for users, README.md for readers. */
+/* tools/trace2pg.c -- Program that loads a Chrome trace into PostgreSQL: from the command line to the exit status. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

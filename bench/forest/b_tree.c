@@ -1,5 +1,8 @@
-/* A B-tree that is appended to: 64 events a leaf, 64 children a node, the aggregate of each child in its parent. All nodes but
- * those at the right edge are full, so that positions are found by arithmetic and keys are left out. */
+/* bench/forest/b_tree.c -- Contender: a B-tree that is appended to, 64 events a leaf, 64 children a node, the aggregate of
+ * each child in its parent.
+ *
+ * All nodes but those at the right edge are full, so that positions are found by arithmetic and keys are left out.
+ */
 #include "bench/forest/structure.h"
 
 #include <stdlib.h>

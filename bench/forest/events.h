@@ -1,4 +1,5 @@
-/* events.h -- what all structures stand over: events in order of time, in one array, and the longest of some of them.
+/* bench/forest/events.h -- Events over which all structures stand: in order of time, in one array, with the longest of some
+ * of them.
  *
  *      bytes    0               8       12   14
  *               | time_ns       |duration|name|       packed; EVENT_BYTES=16 adds two that are not used

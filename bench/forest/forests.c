@@ -1,4 +1,4 @@
-/* The library's forests, of a kind of our own. */
+/* bench/forest/forests.c -- Contenders: the library's forests, of a kind of our own. */
 #include "bench/forest/structure.h"
 
 #include <stdlib.h>

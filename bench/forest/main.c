@@ -1,5 +1,7 @@
-/* main.c -- the longest event of ranges, windows and pixels: the library's forests beside what else there is, in one run on the
- * same events, all answers compared. forest.sh builds and starts it.
+/* bench/forest/main.c -- Benchmark of the longest event of ranges, windows and pixels: the forests of the library and their
+ * contenders, in one run on the same events, all answers compared.
+ *
+ * forest.sh builds and starts it.
  *
  *   forest N [NAME...]                    all structures, or those named
  *   forest --small-pages N [NAME...]      no huge pages in this process

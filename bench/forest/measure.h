@@ -1,4 +1,4 @@
-/* measure.h -- figures of one structure. */
+/* bench/forest/measure.h -- Figures of one structure. */
 #ifndef BENCH_FOREST_MEASURE_H
 #define BENCH_FOREST_MEASURE_H
 

@@ -1,4 +1,5 @@
-/* A tree of four children a node, each by a pointer and allocated alone; four events a leaf. */
+/* bench/forest/pointer_tree.c -- Contender: a tree of four children a node, each by a pointer and allocated alone; four
+ * events a leaf. */
 #include "bench/forest/structure.h"
 
 #include <malloc.h>

@@ -1,4 +1,4 @@
-/* questions.h -- what all structures are asked, and the right answers.
+/* bench/forest/questions.h -- Questions to all structures, and the right answers.
  *
  * The answers are the textbook's, of which samples are compared with a scan. Every structure is asked everything once and
  * compared before it is measured.

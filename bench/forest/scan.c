@@ -1,4 +1,4 @@
-/* No structure at all. */
+/* bench/forest/scan.c -- Contender: no structure at all. */
 #include "bench/forest/structure.h"
 
 static void *create(const void *options, const struct event *events)

@@ -1,5 +1,7 @@
-/* A segment tree in breadth-first (Eytzinger's) order, asked from the bottom: the leaf of event i at n + i, the node over 2k
- * and 2k + 1 at k. Right of any n, though then some nodes are never asked (Al.Cash, "Efficient and easy segment trees", 2015).
+/* bench/forest/segment_tree.c -- Contender: a segment tree in breadth-first (Eytzinger's) order, asked from the bottom: the
+ * leaf of event i at n + i, the node over 2k and 2k + 1 at k.
+ *
+ * Right of any n, though then some nodes are never asked (Al.Cash, "Efficient and easy segment trees", 2015).
  *
  *      n = 4        1: abcd   2: ab   3: cd   4: a   5: b   6: c   7: d
  */

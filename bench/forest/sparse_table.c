@@ -1,6 +1,10 @@
-/* A sparse table: row k has for each block where the longest event of 2^k blocks from there on is. Any range is the union of
- * two that overlap, which a maximum may (Bender and Farach-Colton, "The LCA problem revisited", 2000). n log2 n positions, of 4
- * bytes so that 10^6 events need no more than 80 bytes each; over blocks of 32 it is made for any size. */
+/* bench/forest/sparse_table.c -- Contender: a sparse table, whose row k has for each block where the longest event of 2^k
+ * blocks from there on is.
+ *
+ * Any range is the union of two that overlap, which a maximum may (Bender and Farach-Colton, "The LCA problem revisited",
+ * 2000). n log2 n positions, of 4 bytes so that 10^6 events need no more than 80 bytes each; over blocks of 32 it is made
+ * for any size.
+ */
 #include "bench/forest/structure.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* structure.h -- what is compared: structures over the same array of events that find the longest event of a range.
+/* bench/forest/structure.h -- Interface of the structures that are compared: over the same array of events they find the
+ * longest event of a range.
  *
  * The array is the caller's and is not counted: bytes() is what a structure adds to it. All but those called "forest" and
  * "block forest" are written here for comparison only.

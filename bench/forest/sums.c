@@ -1,5 +1,8 @@
-/* Sums of durations. A Fenwick tree and an array of prefix sums answer by subtracting two prefixes, which a maximum does not
- * allow; the tree also allows a duration to change. Beside them the block forest, which never subtracts. */
+/* bench/forest/sums.c -- Contenders for sums of durations: a Fenwick tree and an array of prefix sums.
+ *
+ * A Fenwick tree and an array of prefix sums answer by subtracting two prefixes, which a maximum does not allow; the tree
+ * also allows a duration to change. Beside them the block forest, which never subtracts.
+ */
 #include "bench/forest/structure.h"
 
 #include <stdlib.h>

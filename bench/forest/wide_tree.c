@@ -1,4 +1,5 @@
-/* A tree of four children a node without pointers, level after level in one array, the widest first; 32 events a leaf.
+/* bench/forest/wide_tree.c -- Contender: a tree of four children a node without pointers, level after level in one array,
+ * the widest first; 32 events a leaf.
  *
  *      | leaves a b c d e f g ... | abcd efgh ... | abcdefgh... |
  */

@@ -1,4 +1,4 @@
-/* cycle.c -- a random cycle through cache lines, in which each load has to wait for the one before.
+/* bench/memory/cycle.c -- Random cycle through cache lines, in which each load has to wait for the one before.
  *
  * The line visited at step s is shuffled(s). So each line's successor can be computed where the line is: gigabytes are
  * written in order, and where a walk must end is known.

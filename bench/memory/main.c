@@ -1,4 +1,5 @@
-/* main.c -- the floor under any structure in memory: what loads cost on this machine, whatever the program.
+/* bench/memory/main.c -- Benchmark of the floor under any structure in memory: the cost of loads on this machine, whatever
+ * the program.
  *
  *   memory FIGURES.csv [short] [PART...]      parts: latency bandwidth width prefetch states; all by default
  *

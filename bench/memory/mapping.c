@@ -1,4 +1,4 @@
-/* mapping.c -- memory in pages of a kind. */
+/* bench/memory/mapping.c -- Memory in pages of a chosen kind. */
 #include "memory.h"
 
 #include <stdio.h>

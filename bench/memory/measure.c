@@ -1,4 +1,4 @@
-/* measure.c -- times of threads that start at once, and the file of figures.
+/* bench/memory/measure.c -- Times of threads that start at once, and the file of figures.
  *
  * A repeat is disturbed when another program had a processor that one of its threads wanted. It is made again where that
  * helps: otherwise figures of a machine that does other work as well would be of that work.

@@ -1,5 +1,8 @@
-/* memory.h -- what the parts of bench/memory share: memory in pages of a kind, cycles and random reads through it, times,
- * and a place for figures. Any error ends the program, and so does any check that fails. */
+/* bench/memory/memory.h -- Shared parts of bench/memory: memory in pages of a chosen kind, cycles and random reads through
+ * it, times, and a place for figures.
+ *
+ * Any error ends the program, and so does any check that fails.
+ */
 #ifndef BENCH_MEMORY_H
 #define BENCH_MEMORY_H
 

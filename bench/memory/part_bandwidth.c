@@ -1,5 +1,5 @@
-/* part_bandwidth.c -- bytes a second in order: summed, written, and written for the first time, when pages have yet to be
- * found and cleared. */
+/* bench/memory/part_bandwidth.c -- Bytes a second in order: summed, written, and written for the first time, when pages have
+ * yet to be found and cleared. */
 #include "memory.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* part_batches.c -- what many loads at once gain: independent chases, prefetching, and a second thread. */
+/* bench/memory/part_batches.c -- Gain of many loads at once: independent chases, prefetching, and a second thread. */
 #include "memory.h"
 
 #include <stdio.h>

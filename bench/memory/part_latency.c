@@ -1,4 +1,4 @@
-/* part_latency.c -- what a load costs that has to wait for the one before, by working set and pages. */
+/* bench/memory/part_latency.c -- Cost of a load that has to wait for the one before, by working set and pages. */
 #include "memory.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* part_states.c -- what padding of states to a power of two gains, and what it costs where it no longer fits a cache. */
+/* bench/memory/part_states.c -- Gain of padding states to a power of two, and its cost where they no longer fit a cache. */
 #include "memory.h"
 
 #include <stdio.h>

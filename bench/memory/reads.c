@@ -1,4 +1,4 @@
-/* reads.c -- random reads of states whose places are known beforehand, with and without prefetching.
+/* bench/memory/reads.c -- Random reads of states whose places are known beforehand, with and without prefetching.
  *
  * Word w of state s holds s + w. Reads that do not wait overlap as far as the processor looks ahead; those that wait have the
  * place of the next one depend on what was read, as after a branch that was guessed wrong. What was prefetched is then all

@@ -1,5 +1,7 @@
-/* clients.h -- a driver's clients, each a thread with a connection of its own: they refresh a dashboard again and again, and
- * one more appends rows meanwhile. Their commands (driver.h):
+/* bench/side_by_side/clients.h -- Clients of a driver, each a thread with a connection of its own: they refresh a dashboard
+ * again and again, and one more appends rows meanwhile.
+ *
+ * Their commands (driver.h):
  *
  *   connect -    SQL      each of their connections begins with it
  *   panel   -    SQL      a question of the dashboard. A refresh asks all of them, one after the other

@@ -1,5 +1,5 @@
-/* driver.h -- what a driver is: a program that opens one system and obeys commands from standard input, a line each, in fields
- * parted by tabs.
+/* bench/side_by_side/driver.h -- Driver of one system: a program that opens it and obeys commands from standard input, a
+ * line each, in fields separated by tabs.
  *
  *   do    WORK SQL     runs it, once
  *   load  WORK PATH    loads the CSV file into the table spans, the usual quick way

@@ -1,5 +1,6 @@
-/* forest.c -- the driver of the floor: block forests in memory, without a database. One stands over all rows, and one over the
- * rows of each track; the rows are kept with each, in the order of time.
+/* bench/side_by_side/forest.c -- Driver of the floor: block forests in memory, without a database.
+ *
+ * One stands over all rows, and one over the rows of each track; the rows are kept with each, in the order of time.
  *
  *   do    build              sorts the rows where they are not in order, and makes the forests
  *   do    append N SHIFT     the first N rows again, SHIFT later; they must come after all others

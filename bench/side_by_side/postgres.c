@@ -1,4 +1,7 @@
-/* postgres.c -- the driver of PostgreSQL, of the server that PGHOST and its like lead to. Rows are loaded by COPY. */
+/* bench/side_by_side/postgres.c -- Driver of PostgreSQL, of the server that PGHOST and its like lead to.
+ *
+ * Rows are loaded by COPY.
+ */
 #include "bench/side_by_side/driver.h"
 
 #include <libpq-fe.h>

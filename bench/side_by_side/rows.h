@@ -1,6 +1,6 @@
-/* rows.h -- what the two programs that make rows (spans.c, traces.c) share: rows go to standard output as CSV, id, ts, dur and
- * track; to standard error goes a line each of one track as an SQL literal, the end of all times, and the times of some rows.
- */
+/* bench/side_by_side/rows.h -- Output of the two programs that make rows (spans.c, traces.c): rows go to standard output as
+ * CSV, id, ts, dur and track; to standard error goes a line each of one track as an SQL literal, the end of all times, and
+ * the times of some rows. */
 #ifndef BENCH_SIDE_BY_SIDE_ROWS_H
 #define BENCH_SIDE_BY_SIDE_ROWS_H
 

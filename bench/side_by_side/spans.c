@@ -1,4 +1,4 @@
-/* spans.c -- the rows that all systems load (rows.h), times in nanoseconds.
+/* bench/side_by_side/spans.c -- Random rows that all systems load (rows.h), times in nanoseconds.
  *
  *   spans ROWS LATE PREFIX          LATE in 1000 rows are of up to 20 000 rows before; tracks are PREFIX and a number
  *   spans ROWS LATE PREFIX times    only what goes to standard error

@@ -1,4 +1,7 @@
-/* sqlite.c -- the driver of SQLite: sqlite DATABASE. Rows are loaded by one prepared INSERT in one transaction. */
+/* bench/side_by_side/sqlite.c -- Driver of SQLite: sqlite DATABASE.
+ *
+ * Rows are loaded by one prepared INSERT in one transaction.
+ */
 #include "bench/side_by_side/driver.h"
 
 #include <sqlite3.h>

@@ -1,4 +1,5 @@
-/* traces.c -- recorded traces as rows (rows.h), one after the other and again from the first, until there are enough.
+/* bench/side_by_side/traces.c -- Recorded traces as rows (rows.h), one after the other and again from the first, until there
+ * are enough.
  *
  *   traces ROWS FILE...
  *

@@ -1,24 +1,7 @@
 /* forest/image.h -- Byte image of a forest: written to a file, and opened in memory or in a mapping without parsing.
  *
- *   byte  type
- *   0     u64  magic "IFforest"
- *   8     u32  version of this format: 1
- *   12    u32  0x01020304 in the writer's byte order
- *   16    u64  bytes of a state
- *   24    u64  leaves n
- *   32    u64  entries, of a forest over blocks; else the leaves again
- *   40    u64  entries a block; 1 of a plain forest
- *   48    u64  XXH64 of the kind's name
- *   56    u64  XXH64 of the slots
- *   64    u64  XXH64 of the times of blocks
- *   72    u64  1: there are times of blocks, else 0
- *   80    u64  XXH64 of bytes [0, 80)
- *   88         zeros
- *   128        slots: 2n - 1 states as they stand in memory; those that are not complete are zeros
- *              times: n int64, at the next multiple of 8
- *
  * All numbers and states are as the machine has them: an image is read where it was written, or by a machine of the same byte
- * order and layout of structs. Entries under blocks are the caller's to keep.
+ * order and layout of structs. Entries under blocks are the caller's to keep. Bytes: FORMAT.md, "Image of a forest in memory".
  */
 #ifndef IFOREST_FOREST_IMAGE_H
 #define IFOREST_FOREST_IMAGE_H

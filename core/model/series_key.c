@@ -5,8 +5,6 @@
 #include "core/base/bits.h"
 #include "core/base/xxh64.h"
 
-enum { LARGEST_KEY = 1 << 30 };
-
 static const uint64_t sign_bit = UINT64_C(1) << 63;
 
 static void store_big_endian(uint8_t *bytes, uint64_t x)
@@ -56,7 +54,7 @@ static enum iforest_status reserve(struct iforest_series_key *key, uint64_t n_by
 	uint64_t n_wanted = key->n_bytes + n_bytes;
 	uint8_t *bytes;
 
-	if (n_wanted > LARGEST_KEY)
+	if (n_wanted > IFOREST_MAX_SERIES_KEY_BYTES)
 		return IFOREST_TOO_LARGE;
 	if (n_wanted <= key->n_reserved)
 		return IFOREST_OK;

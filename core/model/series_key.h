@@ -1,12 +1,7 @@
 /* model/series_key.h -- Canonical byte encoding of a series' by-column values: equal series have equal bytes.
  *
- * One value after the other:
- *   1           NULL
- *   2 i64       an integer, big-endian, sign bit flipped (bytes compare as the numbers do)
- *   3 f64       a number that is no int64; the same order. Integral doubles become integers, so 1 and 1.0 are one series, and
- *               -0 is 0
- *   4 n bytes   text: length u32, little-endian, then the bytes
- *   5 n bytes   a blob, the same
+ * Integral doubles become integers, so 1 and 1.0 are one series, and -0 is 0. Keys of numbers compare as the numbers do.
+ * Bytes: FORMAT.md, "Series".
  */
 #ifndef IFOREST_MODEL_SERIES_KEY_H
 #define IFOREST_MODEL_SERIES_KEY_H
@@ -16,6 +11,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/status.h"
+
+#define IFOREST_MAX_SERIES_KEY_BYTES (1u << 30)
 
 enum iforest_series_tag {
 	IFOREST_BY_NULL = 1,

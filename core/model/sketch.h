@@ -14,20 +14,7 @@
  * VLDB 2019), with the log-linear buckets of HdrHistogram (Gil Tene), which are found by bits alone, and without its
  * collapsing of low buckets.
  *
- * As bytes, little-endian:
- *
- *   byte  0  u32     magic 0x6b734649, "IFsk"
- *         4  u32     checksum: low half of XXH64, seed 0, over bytes [8, end)
- *         8  u8      version: 1
- *         9  u8      6: 2^6 buckets for a power of two
- *        10  varint  how many of the numbers were reals
- *            then for each bucket with numbers, in ascending order:
- *            varint  2 (numbers - 1) + (1 if there are empty buckets between the last one written, or the lowest of all, and
- *                    it)
- *            varint  in that case: how many
- *
- * Bucket b, from the lowest: 0 -infinity, 134273 zero, 268546 infinity, 268547 NaN; 134274 + 64 (e + 1074) + k holds the
- * numbers in [2^e (1 + k/64), 2^e (1 + (k + 1)/64)), and 134272 - 64 (e + 1074) - k their negatives.
+ * Bytes: FORMAT.md, "Sketches".
  */
 #ifndef IFOREST_MODEL_SKETCH_H
 #define IFOREST_MODEL_SKETCH_H

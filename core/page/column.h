@@ -1,20 +1,12 @@
 /* page/column.h -- Packed column: up to 64 integers of a block in few bits each, and their stored summary.
  *
- *   u8       width of a packed number in bits, 0..64
- *   u8       flags: 1 DELTA, 2 FACTOR, 4 NULLS
- *   varint   zigzag(base - reference)
- *   varint   DELTA:  zigzag(smallest difference)
- *   varint   FACTOR: factor, 2 or more
- *   bytes    NULLS:  ceil(n / 8) bytes, bit i set where number i is there
- *   bytes    the packed numbers r, lowest bits first: n of them, n - 1 with DELTA
- *
  *   plain    x[i] = base + r[i] factor                                 (frame of reference: base is the smallest)
  *   DELTA    x[0] = base, x[i] = x[i-1] + difference + r[i-1] factor   (sorted or evenly spaced numbers)
  *
  * All arithmetic is modulo 2^64, so every int64 survives. The factor is the greatest common divisor: traces in whole
  * microseconds kept as nanoseconds, and doubles with few significant bits, lose their constant tail. A missing number repeats
  * the one before it. `reference` is a number that both sides know (the block's first time), so that base costs a byte.
- * varint: bits.h.
+ * Bytes: FORMAT.md, "Column" and "Summary".
  */
 #ifndef IFOREST_PAGE_COLUMN_H
 #define IFOREST_PAGE_COLUMN_H

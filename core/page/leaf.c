@@ -2,7 +2,18 @@
 
 #include "core/base/bits.h"
 
-enum { DIRECTORY_ENTRY = 32, DEAD_OFFSET = 24, CACHE_LINE = 64 };
+/* bytes of a directory entry, of which the series is the first */
+enum {
+	COLUMNS_OFFSET = 4,
+	N_OFFSET = 6,
+	TIME_IS_NULL_OFFSET = 7,
+	TIME_OFFSET = 8,
+	REF_OFFSET = 16,
+	DEAD_OFFSET = 24,
+	DIRECTORY_ENTRY = 32
+};
+
+enum { CACHE_LINE = 64 };
 
 void iforest_leaf_writer_start(struct iforest_leaf_writer *writer, const struct iforest_node_schema *fields,
 			       uint32_t page_bytes)
@@ -49,11 +60,11 @@ bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct if
 		return false;
 
 	iforest_store32(entry, (uint32_t)block->series);
-	iforest_store16(entry + 4, (uint16_t)writer->n_body); /* from the first column: made absolute at the end */
-	entry[6] = (uint8_t)n;
-	entry[7] = block->time_is_null;
-	iforest_store64(entry + 8, (uint64_t)(block->time_is_null ? 0 : block->times[from]));
-	iforest_store64(entry + 16, (uint64_t)block->refs[from]);
+	iforest_store16(entry + COLUMNS_OFFSET, (uint16_t)writer->n_body); /* from the first column: made absolute at the end */
+	entry[N_OFFSET] = (uint8_t)n;
+	entry[TIME_IS_NULL_OFFSET] = block->time_is_null;
+	iforest_store64(entry + TIME_OFFSET, (uint64_t)(block->time_is_null ? 0 : block->times[from]));
+	iforest_store64(entry + REF_OFFSET, (uint64_t)block->refs[from]);
 	iforest_store64(entry + DEAD_OFFSET, 0);
 	memcpy(writer->body + writer->n_body, packed, n_packed);
 	follow_refs(writer, block->refs + from, n);
@@ -78,7 +89,7 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 	for (unsigned b = 0; b < writer->n_blocks; b++) {
 		uint8_t *entry = writer->directory + b * DIRECTORY_ENTRY;
 
-		iforest_store16(entry + 4, (uint16_t)(iforest_load16(entry + 4) + start));
+		iforest_store16(entry + COLUMNS_OFFSET, (uint16_t)(iforest_load16(entry + COLUMNS_OFFSET) + start));
 	}
 	memcpy(page + IFOREST_PAGE_HEADER, writer->directory, n_directory);
 	memcpy(page + start, writer->body, writer->n_body);
@@ -113,12 +124,12 @@ enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct if
 		return IFOREST_CORRUPT;
 	for (unsigned b = 0; b < header->n_items; b++) {
 		const uint8_t *entry = directory_entry(leaf, b);
-		uint16_t offset = iforest_load16(entry + 4);
+		uint16_t offset = iforest_load16(entry + COLUMNS_OFFSET);
 
-		if (offset < start || offset > header->length - IFOREST_COLUMN_SLACK || entry[6] == 0 ||
-		    entry[6] > IFOREST_BLOCK_ENTRIES || entry[7] > 1)
+		if (offset < start || offset > header->length - IFOREST_COLUMN_SLACK || entry[N_OFFSET] == 0 ||
+		    entry[N_OFFSET] > IFOREST_BLOCK_ENTRIES || entry[TIME_IS_NULL_OFFSET] > 1)
 			return IFOREST_CORRUPT;
-		n_entries += entry[6];
+		n_entries += entry[N_OFFSET];
 	}
 	return n_entries == header->n_entries ? IFOREST_OK : IFOREST_CORRUPT;
 }
@@ -128,7 +139,7 @@ static inline uint64_t dead_entries(const struct iforest_leaf *leaf, unsigned bl
 	const uint8_t *entry = directory_entry(leaf, block);
 
 	return (iforest_load64(entry + DEAD_OFFSET) | (leaf->excluded ? leaf->excluded[block].entries : 0)) &
-	       iforest_low_bits(entry[6]);
+	       iforest_low_bits(entry[N_OFFSET]);
 }
 
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block)
@@ -137,20 +148,20 @@ struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, un
 
 	return (struct iforest_block_info){
 		.first = { .series = iforest_load32(entry),
-			   .time_is_null = entry[7],
-			   .time = iforest_load_int64(entry + 8),
-			   .ref = iforest_load_int64(entry + 16) },
-		.n = entry[6],
+			   .time_is_null = entry[TIME_IS_NULL_OFFSET],
+			   .time = iforest_load_int64(entry + TIME_OFFSET),
+			   .ref = iforest_load_int64(entry + REF_OFFSET) },
+		.n = entry[N_OFFSET],
 		.dead = dead_entries(leaf, block),
 	};
 }
 
 bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum)
 {
-	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + 4);
+	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + COLUMNS_OFFSET);
 	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
 
-	*n = entry[6];
+	*n = entry[N_OFFSET];
 	if (leaf->excluded && leaf->excluded[block].has_sum) {
 		*n -= iforest_popcount(dead_entries(leaf, block));
 		*sum = leaf->excluded[block].sum;
@@ -165,11 +176,11 @@ bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, uns
 bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, unsigned *n, struct iforest_summary *summary,
 			       struct iforest_column *column)
 {
-	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + 4);
+	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + COLUMNS_OFFSET);
 	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
 	bool has_summary;
 
-	*n = entry[6];
+	*n = entry[N_OFFSET];
 	if (dead_entries(leaf, block))
 		return false;
 	bytes = iforest_summary_read(summary, IFOREST_INT64, bytes, end, &has_summary);
@@ -237,10 +248,10 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	reader->unpacked = 0;
 	reader->n_picked = 0;
 	reader->was_sought = false;
-	reader->next = leaf->page + iforest_load16(entry + 4);
+	reader->next = leaf->page + iforest_load16(entry + COLUMNS_OFFSET);
 	reader->block.series = iforest_load32(entry);
-	reader->block.time_is_null = entry[7];
-	reader->block.n = entry[6];
+	reader->block.time_is_null = entry[TIME_IS_NULL_OFFSET];
+	reader->block.n = entry[N_OFFSET];
 	reader->block.dead = dead_entries(leaf, number);
 	reader->n_found = 0;
 	if (reader->block.time_is_null) {
@@ -261,7 +272,7 @@ static enum iforest_status find_next(struct iforest_block_reader *reader, unsign
 	if (column == IFOREST_TIMES && reader->block.time_is_null)
 		return IFOREST_OK; /* NULL times have no column */
 	if (column < IFOREST_VALUES) {
-		reference = iforest_load_int64(entry + 8 + 8 * column);
+		reference = iforest_load_int64(entry + TIME_OFFSET + 8 * column);
 	} else {
 		struct iforest_summary *summary = &reader->summaries[v];
 

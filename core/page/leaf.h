@@ -1,21 +1,10 @@
 /* page/leaf.h -- Leaf page format: packed entries in key order, in blocks of at most 64; writer and block reader.
  *
- *   [0, 32)            page header (page.h): items = blocks
- *   [32, 32 + 32 n)    directory, 32 bytes a block:
- *                        byte  0  u32  series
- *                              4  u16  offset of the block's columns in the page
- *                              6  u8   entries, 1..64
- *                              7  u8   1 where the times are NULL
- *                              8  i64  time of the first entry, 0 where NULL
- *                             16  i64  ref of the first entry
- *                             24  u64  dead map: bit i is set once entry i is removed
- *   then, block after block: for each value column its summary (column.h) and the column (column.h); the column of times,
- *   left out where NULL; the column of refs. The reference of times and refs is the directory's, of values 0
- *   then 8 zero bytes
+ * Bytes: FORMAT.md, "Leaf page"; code outside leaf.c and column.c never sees them.
  *
  * Where the refs of the page ascend, as those of rows that came in order do, its header says so: then the directory bounds
  * those of each block. A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as
- * they are. Code outside leaf.c and column.c never sees these bytes.
+ * they are.
  */
 #ifndef IFOREST_PAGE_LEAF_H
 #define IFOREST_PAGE_LEAF_H

@@ -1,23 +1,8 @@
 /* page/node.h -- Node page format: the schema of nodes, chosen per index, and the aggregates they hold.
  *
- * The schema is a list of fields. It is chosen when an index is made, is written in the manifest, and decides the size of a
- * node and so the fan-out B. A node is the fields of the list one after the other, without gaps:
- *
- *   code  field         bytes  holds
- *   1     RANGE         36     first series u32, last series u32, first time i64, first ref i64, last time i64, NULL bits u32
- *   2     COUNT         16     live entries u64, removed entries u64
- *   3     INT64 v       72     of value column v: n u64, sum i128, min (value, time, ref) 3 x i64, max the same
- *   4     FLOAT64 v     88     n u64, sum f64, NaN u64, +inf u64, -inf u64, min (value f64, time, ref), max the same
- *   11    SQUARES v     24     of value column v, INT64: the sum of the squares, u192. Follows the field of v
- *   5     LATEST_END v  8      latest end of the spans, i64; v is the duration's value column, or tells the end otherwise:
- *   7                            v is the end itself
- *   8                            v is the duration in thousandths of the time's unit; the end is rounded up
- *   9                            v is the duration in thousands of it
- *   10                           v is the duration in millions of it
- *   6     BLOCKS        8      lowest and highest heap block of the refs, 2 x u32; the block is ref >> 16
- *
- * One of 5, 7, 8, 9, 10 at most (enum iforest_end_rule). NULL bits: 0 first time, 1 last time, 2 + 2v time of v's min, 3 + 2v
- * time of v's max.
+ * The list of fields is chosen when an index is made, is written in its manifest, and decides the size of a node and so the
+ * fan-out B. A node is the fields of the list one after the other, without gaps; one of the fields LATEST_END at most, by the
+ * rule (enum iforest_end_rule). Bytes: FORMAT.md, "Node page".
  */
 #ifndef IFOREST_PAGE_NODE_H
 #define IFOREST_PAGE_NODE_H
@@ -91,7 +76,7 @@ struct iforest_node {
 void iforest_node_write(const struct iforest_node *node, const struct iforest_node_schema *fields, uint8_t *bytes);
 void iforest_node_read(struct iforest_node *node, const struct iforest_node_schema *fields, const uint8_t *bytes);
 
-/* Parts of a node, read in place. */
+/* Bytes of a node, of which the first series is the first: parts are read in place, without the rest. */
 enum {
 	IFOREST_NODE_LAST_SERIES = 4,
 	IFOREST_NODE_FIRST_TIME = 8,
@@ -99,7 +84,8 @@ enum {
 	IFOREST_NODE_LAST_TIME = 24,
 	IFOREST_NODE_NULL_BITS = 32,
 	IFOREST_NODE_N_ROWS = 36,
-	IFOREST_NODE_N_DEAD = 44
+	IFOREST_NODE_N_DEAD = 44,
+	IFOREST_NODE_FIXED_BYTES = 52 /* the values follow */
 };
 enum { IFOREST_NODE_FIRST_IS_NULL = 1, IFOREST_NODE_LAST_IS_NULL = 2 };
 

@@ -3,19 +3,24 @@
 #include "core/base/bits.h"
 #include "core/base/xxh64.h"
 
+static uint32_t checksum_of(const uint8_t *page, uint32_t length)
+{
+	return (uint32_t)iforest_xxh64(page + IFOREST_PAGE_RUN_ID_OFFSET, length - IFOREST_PAGE_RUN_ID_OFFSET);
+}
+
 void iforest_page_finish(uint8_t *page, const struct iforest_page_header *header)
 {
 	iforest_store32(page, IFOREST_PAGE_MAGIC);
-	iforest_store64(page + 8, header->run_id);
-	iforest_store32(page + 16, header->number);
-	iforest_store16(page + 20, header->length);
-	page[22] = header->level;
-	page[23] = IFOREST_PAGE_VERSION;
-	iforest_store16(page + 24, header->n_items);
-	iforest_store16(page + 26, header->n_entries);
-	iforest_store16(page + 28, header->n_dead);
-	iforest_store16(page + 30, header->flags);
-	iforest_store32(page + 4, (uint32_t)iforest_xxh64(page + 8, header->length - 8u));
+	iforest_store64(page + IFOREST_PAGE_RUN_ID_OFFSET, header->run_id);
+	iforest_store32(page + IFOREST_PAGE_NUMBER_OFFSET, header->number);
+	iforest_store16(page + IFOREST_PAGE_LENGTH_OFFSET, header->length);
+	page[IFOREST_PAGE_LEVEL_OFFSET] = header->level;
+	page[IFOREST_PAGE_VERSION_OFFSET] = IFOREST_PAGE_VERSION;
+	iforest_store16(page + IFOREST_PAGE_ITEMS_OFFSET, header->n_items);
+	iforest_store16(page + IFOREST_PAGE_ENTRIES_OFFSET, header->n_entries);
+	iforest_store16(page + IFOREST_PAGE_DEAD_OFFSET, header->n_dead);
+	iforest_store16(page + IFOREST_PAGE_FLAGS_OFFSET, header->flags);
+	iforest_store32(page + IFOREST_PAGE_CHECKSUM_OFFSET, checksum_of(page, header->length));
 }
 
 static enum iforest_status check_bytes(const uint8_t *page, uint32_t n_bytes, bool is_checked,
@@ -28,10 +33,11 @@ static enum iforest_status check_bytes(const uint8_t *page, uint32_t n_bytes, bo
 	if (header->length < IFOREST_PAGE_HEADER || header->length > n_bytes)
 		return IFOREST_CORRUPT;
 	*what = "the page's checksum is wrong";
-	if (!is_checked && iforest_load32(page + 4) != (uint32_t)iforest_xxh64(page + 8, header->length - 8u))
+	if (!is_checked && iforest_load32(page + IFOREST_PAGE_CHECKSUM_OFFSET) != checksum_of(page, header->length))
 		return IFOREST_CORRUPT;
 	*what = "the page's format version is unknown";
-	if (page[23] != IFOREST_PAGE_VERSION || header->flags > (header->level == 0 ? IFOREST_PAGE_REFS_ASCEND : 0))
+	if (page[IFOREST_PAGE_VERSION_OFFSET] != IFOREST_PAGE_VERSION ||
+	    header->flags > (header->level == 0 ? IFOREST_PAGE_REFS_ASCEND : 0))
 		return IFOREST_FORMAT;
 	return IFOREST_OK;
 }
@@ -45,14 +51,14 @@ enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, ui
 	*what = "the page is cut short";
 	if (n_bytes < IFOREST_PAGE_HEADER)
 		return IFOREST_CORRUPT;
-	read = (struct iforest_page_header){ .run_id = iforest_load64(page + 8),
-					     .number = iforest_load32(page + 16),
-					     .length = iforest_load16(page + 20),
-					     .level = page[22],
-					     .n_items = iforest_load16(page + 24),
-					     .n_entries = iforest_load16(page + 26),
-					     .n_dead = iforest_load16(page + 28),
-					     .flags = iforest_load16(page + 30) };
+	read = (struct iforest_page_header){ .run_id = iforest_load64(page + IFOREST_PAGE_RUN_ID_OFFSET),
+					     .number = iforest_load32(page + IFOREST_PAGE_NUMBER_OFFSET),
+					     .length = iforest_load16(page + IFOREST_PAGE_LENGTH_OFFSET),
+					     .level = page[IFOREST_PAGE_LEVEL_OFFSET],
+					     .n_items = iforest_load16(page + IFOREST_PAGE_ITEMS_OFFSET),
+					     .n_entries = iforest_load16(page + IFOREST_PAGE_ENTRIES_OFFSET),
+					     .n_dead = iforest_load16(page + IFOREST_PAGE_DEAD_OFFSET),
+					     .flags = iforest_load16(page + IFOREST_PAGE_FLAGS_OFFSET) };
 	status = check_bytes(page, n_bytes, is_checked, &read, what);
 	if (status)
 		return status;

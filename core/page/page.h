@@ -1,18 +1,6 @@
 /* page/page.h -- Page header shared by all pages of a run: bytes, checksum and validation.
  *
- *   byte  0  u32  magic "IFpg"
- *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, length)
- *         8  u64  run id
- *        16  u32  number: the page's place in its level
- *        20  u16  length in bytes, header included
- *        22  u8   level: 0 leaf page, 1.. node page
- *        23  u8   format version, 1
- *        24  u16  items: blocks of a leaf page, nodes of a node page
- *        26  u16  entries of a leaf page, 0 on node pages
- *        28  u16  removed entries of a leaf page, 0 on node pages
- *        30  u16  flags of a leaf page: 1 REFS_ASCEND, the refs of all its entries ascend; 0 on node pages
- *
- * All numbers of the format are little-endian.
+ * Bytes: FORMAT.md, "Page header".
  */
 #ifndef IFOREST_PAGE_PAGE_H
 #define IFOREST_PAGE_PAGE_H
@@ -27,6 +15,20 @@
 #define IFOREST_PAGE_VERSION 1
 #define IFOREST_MIN_PAGE_BYTES 1024u
 #define IFOREST_MAX_PAGE_BYTES 32768u
+
+/* Bytes of the header, of which the magic is the first. */
+enum {
+	IFOREST_PAGE_CHECKSUM_OFFSET = 4,
+	IFOREST_PAGE_RUN_ID_OFFSET = 8,
+	IFOREST_PAGE_NUMBER_OFFSET = 16,
+	IFOREST_PAGE_LENGTH_OFFSET = 20,
+	IFOREST_PAGE_LEVEL_OFFSET = 22,
+	IFOREST_PAGE_VERSION_OFFSET = 23,
+	IFOREST_PAGE_ITEMS_OFFSET = 24,
+	IFOREST_PAGE_ENTRIES_OFFSET = 26,
+	IFOREST_PAGE_DEAD_OFFSET = 28,
+	IFOREST_PAGE_FLAGS_OFFSET = 30
+};
 
 struct iforest_page_header {
 	uint64_t run_id;

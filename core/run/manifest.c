@@ -4,7 +4,7 @@
 #include "core/run/layout.h"
 #include "core/base/xxh64.h"
 
-enum { MAGIC = 0x666d4649, VERSION = 1, HEADER = 32, RUN_BYTES = 32, REMOVAL_IN_PROGRESS = 1 };
+enum { MAGIC = 0x666d4649, VERSION = 1, REMOVAL_IN_PROGRESS = 1 };
 
 static enum iforest_status check_sizes(struct iforest_manifest *manifest)
 {
@@ -52,22 +52,28 @@ uint64_t iforest_run_page_index(const struct iforest_manifest *manifest, const s
 
 /* ---- Bytes ---- */
 
+static uint32_t checksum_of(const uint8_t *bytes, uint32_t n_bytes)
+{
+	return (uint32_t)iforest_xxh64(bytes + IFOREST_MANIFEST_VERSION_OFFSET, n_bytes - IFOREST_MANIFEST_VERSION_OFFSET);
+}
+
 static void write_run(const struct iforest_manifest *manifest, const struct iforest_run *run, uint8_t *bytes)
 {
 	iforest_store64(bytes, run->place.run_id);
-	iforest_store64(bytes + 8, run->place.generation);
-	iforest_store64(bytes + 16, run->place.location);
-	iforest_store32(bytes + 24, run->n_leaves);
-	iforest_store32(bytes + 28, run->removal_in_progress ? REMOVAL_IN_PROGRESS : 0);
-	memcpy(bytes + RUN_BYTES, run->root, manifest->fields.node_bytes);
+	iforest_store64(bytes + IFOREST_RUN_GENERATION_OFFSET, run->place.generation);
+	iforest_store64(bytes + IFOREST_RUN_LOCATION_OFFSET, run->place.location);
+	iforest_store32(bytes + IFOREST_RUN_N_LEAVES_OFFSET, run->n_leaves);
+	iforest_store32(bytes + IFOREST_RUN_FLAGS_OFFSET, run->removal_in_progress ? REMOVAL_IN_PROGRESS : 0);
+	memcpy(bytes + IFOREST_RUN_ROOT_OFFSET, run->root, manifest->fields.node_bytes);
 }
 
 /* Writes the bytes of a manifest, to be released by the caller. */
 static enum iforest_status write_manifest(const struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
 					  uint8_t **written, uint32_t *n_written)
 {
-	uint32_t run_bytes = RUN_BYTES + manifest->fields.node_bytes;
-	uint32_t n_most = HEADER + 1 + 2 * IFOREST_MAX_FIELDS + 4 + manifest->n_host_bytes + manifest->n_runs * run_bytes;
+	uint32_t run_bytes = IFOREST_RUN_ROOT_OFFSET + manifest->fields.node_bytes;
+	uint32_t n_most = IFOREST_MANIFEST_HEADER + 1 + 2 * IFOREST_MAX_FIELDS + 4 + manifest->n_host_bytes +
+			  manifest->n_runs * run_bytes;
 	uint8_t *bytes, *out;
 	uint32_t n_bytes;
 
@@ -76,7 +82,7 @@ static enum iforest_status write_manifest(const struct iforest_manifest *manifes
 	bytes = iforest_allocate(alloc, n_most);
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
-	out = bytes + HEADER;
+	out = bytes + IFOREST_MANIFEST_HEADER;
 	out += iforest_node_schema_write(&manifest->fields, out);
 	iforest_store32(out, manifest->n_host_bytes);
 	out += 4;
@@ -88,13 +94,13 @@ static enum iforest_status write_manifest(const struct iforest_manifest *manifes
 	n_bytes = (uint32_t)(out - bytes);
 
 	iforest_store32(bytes, MAGIC);
-	iforest_store16(bytes + 8, VERSION);
-	iforest_store16(bytes + 10, 0);
-	iforest_store32(bytes + 12, n_bytes);
-	iforest_store64(bytes + 16, manifest->id);
-	iforest_store32(bytes + 24, manifest->page_bytes);
-	iforest_store32(bytes + 28, manifest->n_runs);
-	iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8));
+	iforest_store16(bytes + IFOREST_MANIFEST_VERSION_OFFSET, VERSION);
+	iforest_store16(bytes + IFOREST_MANIFEST_ZERO_OFFSET, 0);
+	iforest_store32(bytes + IFOREST_MANIFEST_LENGTH_OFFSET, n_bytes);
+	iforest_store64(bytes + IFOREST_MANIFEST_ID_OFFSET, manifest->id);
+	iforest_store32(bytes + IFOREST_MANIFEST_PAGE_BYTES_OFFSET, manifest->page_bytes);
+	iforest_store32(bytes + IFOREST_MANIFEST_N_RUNS_OFFSET, manifest->n_runs);
+	iforest_store32(bytes + IFOREST_MANIFEST_CHECKSUM_OFFSET, checksum_of(bytes, n_bytes));
 	*written = bytes;
 	*n_written = n_bytes;
 	return IFOREST_OK;
@@ -103,19 +109,22 @@ static enum iforest_status write_manifest(const struct iforest_manifest *manifes
 static enum iforest_status check_header(const uint8_t *bytes, uint32_t n_bytes, const char **what)
 {
 	*what = "the manifest is cut short";
-	if (n_bytes < HEADER + 1)
+	if (n_bytes < IFOREST_MANIFEST_HEADER + 1)
 		return IFOREST_CORRUPT;
 	*what = "the manifest's magic is wrong";
 	if (iforest_load32(bytes) != MAGIC)
 		return IFOREST_CORRUPT;
 	*what = "the manifest's length is wrong";
-	if (iforest_load32(bytes + 12) != n_bytes)
+	if (iforest_load32(bytes + IFOREST_MANIFEST_LENGTH_OFFSET) != n_bytes)
 		return IFOREST_CORRUPT;
 	*what = "the manifest's checksum is wrong";
-	if (iforest_load32(bytes + 4) != (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8))
+	if (iforest_load32(bytes + IFOREST_MANIFEST_CHECKSUM_OFFSET) != checksum_of(bytes, n_bytes))
 		return IFOREST_CORRUPT;
 	*what = "the manifest's format version is unknown";
-	return iforest_load16(bytes + 8) == VERSION && iforest_load16(bytes + 10) == 0 ? IFOREST_OK : IFOREST_FORMAT;
+	return iforest_load16(bytes + IFOREST_MANIFEST_VERSION_OFFSET) == VERSION &&
+			       iforest_load16(bytes + IFOREST_MANIFEST_ZERO_OFFSET) == 0
+		       ? IFOREST_OK
+		       : IFOREST_FORMAT;
 }
 
 static enum iforest_status read_host_bytes(struct iforest_manifest *manifest, const uint8_t **at, const uint8_t *end)
@@ -139,7 +148,7 @@ static enum iforest_status read_host_bytes(struct iforest_manifest *manifest, co
 
 static enum iforest_status read_runs(struct iforest_manifest *manifest, const uint8_t *at, const uint8_t *end, uint32_t n_runs)
 {
-	uint32_t run_bytes = RUN_BYTES + manifest->fields.node_bytes;
+	uint32_t run_bytes = IFOREST_RUN_ROOT_OFFSET + manifest->fields.node_bytes;
 	enum iforest_status status = IFOREST_OK;
 
 	if (n_runs > IFOREST_MAX_RUNS || (size_t)(end - at) != (size_t)n_runs * run_bytes)
@@ -152,16 +161,16 @@ static enum iforest_status read_runs(struct iforest_manifest *manifest, const ui
 
 		*run = (struct iforest_run){
 			.place = { .run_id = iforest_load64(at),
-				   .generation = iforest_load64(at + 8),
-				   .location = iforest_load64(at + 16) },
-			.n_leaves = iforest_load32(at + 24),
-			.removal_in_progress = iforest_load32(at + 28) & REMOVAL_IN_PROGRESS,
+				   .generation = iforest_load64(at + IFOREST_RUN_GENERATION_OFFSET),
+				   .location = iforest_load64(at + IFOREST_RUN_LOCATION_OFFSET) },
+			.n_leaves = iforest_load32(at + IFOREST_RUN_N_LEAVES_OFFSET),
+			.removal_in_progress = iforest_load32(at + IFOREST_RUN_FLAGS_OFFSET) & REMOVAL_IN_PROGRESS,
 		};
 
-		if (iforest_load32(at + 28) & ~(uint32_t)REMOVAL_IN_PROGRESS)
+		if (iforest_load32(at + IFOREST_RUN_FLAGS_OFFSET) & ~(uint32_t)REMOVAL_IN_PROGRESS)
 			return IFOREST_FORMAT;
 		run->n_levels = iforest_node_levels(run->n_leaves, manifest->fanout);
-		memcpy(run->root, at + RUN_BYTES, manifest->fields.node_bytes);
+		memcpy(run->root, at + IFOREST_RUN_ROOT_OFFSET, manifest->fields.node_bytes);
 		status = run->n_leaves ? IFOREST_OK : IFOREST_CORRUPT;
 	}
 	manifest->n_runs = n_runs;
@@ -172,14 +181,14 @@ enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, con
 					  const uint8_t *bytes, uint32_t n_bytes, const char **what)
 {
 	enum iforest_status status = check_header(bytes, n_bytes, what);
-	const uint8_t *at = bytes + HEADER, *end = bytes + n_bytes;
+	const uint8_t *at = bytes + IFOREST_MANIFEST_HEADER, *end = bytes + n_bytes;
 	uint32_t n_read;
 
 	*manifest = (struct iforest_manifest){ .alloc = alloc };
 	if (status)
 		return status;
-	manifest->id = iforest_load64(bytes + 16);
-	manifest->page_bytes = iforest_load32(bytes + 24);
+	manifest->id = iforest_load64(bytes + IFOREST_MANIFEST_ID_OFFSET);
+	manifest->page_bytes = iforest_load32(bytes + IFOREST_MANIFEST_PAGE_BYTES_OFFSET);
 	*what = "the manifest's field list is wrong";
 	status = iforest_node_schema_parse(&manifest->fields, at, (uint32_t)(end - at), &n_read);
 	if (!status && check_sizes(manifest))
@@ -191,7 +200,7 @@ enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, con
 	}
 	if (!status) {
 		*what = "the manifest's list of runs is wrong";
-		status = read_runs(manifest, at, end, iforest_load32(bytes + 28));
+		status = read_runs(manifest, at, end, iforest_load32(bytes + IFOREST_MANIFEST_N_RUNS_OFFSET));
 	}
 	if (status)
 		iforest_manifest_release(manifest);

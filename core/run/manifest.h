@@ -1,19 +1,6 @@
 /* run/manifest.h -- Manifest: the record that lists an index's live runs; replacing it is the only commit point.
  *
- *   byte  0  u32  magic "IFmf"
- *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, end)
- *         8  u16  format version, 1
- *        10  u16  0
- *        12  u32  length in bytes
- *        16  u64  manifest id: random, new with every publish
- *        24  u32  page bytes
- *        28  u32  number of runs
- *        32  ...  field list (node.h)
- *            u32  length of the host's bytes, and these: what the engine keeps with the commit point (pending data)
- *            then for each run: run id u64, generation u64, location u64, leaf pages u32, flags u32 (1: removal in progress),
- *            root node
- *
- * The record may be larger than a page; storing it whole is the pager's part.
+ * Bytes: FORMAT.md, "Manifest". The record may be larger than a page; storing it whole is the pager's part.
  */
 #ifndef IFOREST_RUN_MANIFEST_H
 #define IFOREST_RUN_MANIFEST_H
@@ -25,6 +12,25 @@
 #define IFOREST_MAX_LEVELS 33 /* of node pages: 2^32 leaf pages at fan-out 2 */
 #define IFOREST_MAX_RUNS 4096
 #define IFOREST_MAX_HOST_BYTES (1u << 28)
+
+/* Bytes of the record, of which the magic is the first, and of each run in it, of which the run id is. */
+enum {
+	IFOREST_MANIFEST_CHECKSUM_OFFSET = 4,
+	IFOREST_MANIFEST_VERSION_OFFSET = 8,
+	IFOREST_MANIFEST_ZERO_OFFSET = 10,
+	IFOREST_MANIFEST_LENGTH_OFFSET = 12,
+	IFOREST_MANIFEST_ID_OFFSET = 16,
+	IFOREST_MANIFEST_PAGE_BYTES_OFFSET = 24,
+	IFOREST_MANIFEST_N_RUNS_OFFSET = 28,
+	IFOREST_MANIFEST_HEADER = 32
+};
+enum {
+	IFOREST_RUN_GENERATION_OFFSET = 8,
+	IFOREST_RUN_LOCATION_OFFSET = 16,
+	IFOREST_RUN_N_LEAVES_OFFSET = 24,
+	IFOREST_RUN_FLAGS_OFFSET = 28,
+	IFOREST_RUN_ROOT_OFFSET = 32
+};
 
 /* A run as the manifest names it. */
 struct iforest_run {

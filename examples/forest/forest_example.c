@@ -1,4 +1,4 @@
-/* forest_example.c -- the longest event of any window, and of each pixel of a timeline, over an array of events.
+/* examples/forest/forest_example.c -- Longest event of any window, and of each pixel of a timeline, over an array of events.
  *
  *   cc forest_example.c $(pkg-config --cflags --libs iforest) -o forest_example && ./forest_example
  */

@@ -1,4 +1,4 @@
-/* frames.h -- the queries of a timeline: what is seen of a trace in a window, out of a database.
+/* examples/timeline/frames.h -- Queries of a timeline: what is visible of a trace in a window, out of a database.
  *
  * The database holds spans(id, ts_ns, dur_ns, track, depth, name), the index spans_if by=(track, depth) and spans_overlap over
  * it, as timeline.sh makes them. It may be written to meanwhile: frames show what is there, but lanes and the length of the

@@ -1,4 +1,5 @@
-/* server.c -- a timeline of a trace in a browser: one static page, and the queries that it needs, answered out of a database.
+/* examples/timeline/server.c -- Timeline of a trace in a browser: one static page, and the queries that it needs, answered
+ * out of a database.
  *
  *   timeline DATABASE [PORT]        IFOREST names the extension (default build/iforest.so), TIMELINE_PAGE the folder of the
  *                                   page (default examples/timeline); PORT 0, the default, is any

@@ -4,8 +4,7 @@
  * behind at the end of the file. An extent is a stretch of blocks with one owner: the clock number of a run or a chain,
  * IFP_OWNER_INDEX, or nobody. A run's page number i lies in the extent of its owner that holds index i.
  *
- *   content of a page of the list: struct ifp_extent [n], a slot with n_blocks 0 is unused; `next` of the special
- *   space leads on
+ * Bytes: FORMAT.md, "Extents".
  *
  * What a publish no longer names is freed. Blocks of runs are given out again once no snapshot is left that might have read
  * the manifest before (`freed`); at once where the index is not visible to others; and so are those of chains, which readers

@@ -1,6 +1,6 @@
 /* storage/meta.h -- The metapage: block 0, the root of everything and the only commit point.
  *
- * It is small, and every change of it is one atomic record.
+ * It is small, and every change of it is one atomic record. Bytes: FORMAT.md, "Metapage".
  *
  * A clock number is given to every chain of pending entries and every run when it is begun. It is the owner that stands on
  * its pages and in the list of extents, and its age: what is numbered below `worklist_below` is the business of whoever

@@ -1,15 +1,7 @@
 /* storage/page.h -- Layout of the index's blocks: types of pages, page header and special space.
  *
- *   block 0      metapage (storage/meta.h)
- *   block 1, 2   the two slots of the manifest: the one that is not in force is overwritten, then the metapage turns
- *   block 3      first page of the list of extents (storage/extents.h)
- *   others       as the list of extents says: runs, chains of pending entries, series, more pages of the kinds above
- *
- * Every block is laid out as PostgreSQL's pages are, so that its checksums, full-page images and generic WAL work:
- *
- *   [0, 24)         PageHeaderData; what is in use ends at pd_lower. Generic WAL zeroes all between pd_lower and pd_upper
- *   [24, pd_lower)  content
- *   [8176, 8192)    struct ifp_special: whose page this is
+ * Every block is laid out as PostgreSQL's pages are, so that its checksums, full-page images and generic WAL work. Content ends
+ * at pd_lower: generic WAL zeroes all between pd_lower and pd_upper. Bytes: FORMAT.md, "Blocks in PostgreSQL".
  *
  * What stands on a page may be damaged, or forged with a right checksum of PostgreSQL's. So each number is bounded where it is
  * read, before anything is looped over, allocated, written or extended by it:
@@ -26,7 +18,7 @@
  *   series   record lengths; next                storage/series_dict.c  the checksum; read_records(); no more pages than the file has
  *   pending  entries                             storage/pending.c  the checksum; the length, and what all entries have in common
  *            next, last                          storage/pending.c  as many pages as the metapage says; last: 15 blocks ahead at most
- *   run      checksum, counts, offsets           core/page/leaf.c, core/page/node_slice.c; whose page it is: storage/index.c lock_page()
+ *   run      checksum, counts, offsets           core/page/leaf.c, core/page/node.c; whose page it is: storage/index.c lock_page()
  *   sketch   length, number, entries             storage/sidecar.c  length within the file; sketches one after the other
  */
 #ifndef IFP_STORAGE_PAGE_H

@@ -1,21 +1,8 @@
 /* storage/pending.h -- Chains of pages with the entries inserted since the last flush, and their reader.
  *
- *   content of a page: entries of one size
- *     byte 0   u32  series
- *          4   u16  bit v: value v is there; bit 15: the time is NULL
- *          6   u16  offset of the TID
- *          8   u32  block of the TID
- *         12   u32  0
- *         16   i64  time
- *         24   i64  value 0, 1, ...; the bits of a double for reals
- *   special space: owner is the chain's clock number, next the next page, last the end of the extent the page lies in;
- *   flags CLOSED, SUMMED
- *   before it, where SUMMED: struct ifp_sum. FORMAT.md has the checksum. An entry appended by a version that knows none
- *   stands behind what is summed up, and so do all that follow on the page
- *
- * There are IFP_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's
- * last page alone, by a record of a few dozen bytes. A closed chain takes no more entries; it is sealed, that is made into a
- * run, by whoever gets its lock. Pages are never compacted or filled again.
+ * There are IFP_CHAINS open chains, so that backends seldom meet. An entry is appended under the lock of the chain's last page
+ * alone, by a record of a few dozen bytes. A closed chain takes no more entries; it is flushed, that is made into a run, by
+ * whoever gets its lock. Pages are never compacted or filled again. Bytes: FORMAT.md, "Pending entries" and "Sums of pages".
  */
 #ifndef IFP_STORAGE_PENDING_H
 #define IFP_STORAGE_PENDING_H

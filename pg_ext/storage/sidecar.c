@@ -16,21 +16,7 @@
  * with the run. They are written as a whole, again and again in the same place, under the maintenance lock; readers take no
  * lock. Every writing has a stamp of its own, random, on each of its pages: a reader who meets two stamps has read what is
  * being written, or what a crash cut off, and takes it as if nothing were kept.
- *
- *   page    byte  0  u64  run id
- *                 8  u64  stamp
- *                16  u32  length of the stream in bytes
- *                20  u32  0
- *                24  ...  the stream's bytes, as many as there is room for
- *
- *   stream  byte  0  u32  magic 0x73734649, "IFss"
- *                 4  u32  checksum: low half of XXH64, seed 0, over bytes [8, 16 + 24 n)
- *                 8  u32  n: number of sketches
- *                12  u32  0
- *                16  ...  n entries, ascending by value, level, number:
- *                         u64 count of removed entries under the node, u32 number of the node in its level, u32 offset of
- *                         the sketch in the stream, u32 its length, u8 value, u8 level, u16 0
- *                    ...  the sketches (core/model/sketch.h)
+ * Bytes: FORMAT.md, "Sketches in PostgreSQL".
  */
 
 struct ifp_kept_sketch {

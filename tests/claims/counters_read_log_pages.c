@@ -14,7 +14,7 @@
 enum { N = 1000000, NS = 1000, MOST_A_LEAF = 1300 };
 
 static struct sample_index samples;
-static struct memory_shelf sidecar;
+static struct memory_sidecar sidecar;
 static struct iforest_manifest nothing;
 
 static void add_samples(int64_t from, int64_t to)
@@ -42,14 +42,14 @@ static void add_samples(int64_t from, int64_t to)
 static void start(void)
 {
 	sample_start(&samples, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = ORACLE_NONE });
-	memory_shelf_start(&sidecar, &samples.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &samples.core_alloc.alloc);
 	assert_ok(iforest_manifest_init(&nothing, &samples.core_alloc.alloc, &samples.manifest.fields, 4000));
 }
 
 static void stop(void)
 {
 	iforest_manifest_release(&nothing);
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&samples);
 }
 
@@ -58,7 +58,7 @@ struct cost {
 };
 
 /* What the buckets of a window cost, with the sums of all of them. */
-static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struct iforest_counter *sum)
+static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_sidecar, struct iforest_counter *sum)
 {
 	static struct iforest_counter_scan counting;
 	struct cost cost = { .n_tables = sidecar.n_got };
@@ -66,7 +66,7 @@ static struct cost ask(int64_t t0, int64_t t1, int64_t n, bool with_shelf, struc
 	memset(&counting, 0, sizeof counting);
 	*sum = (struct iforest_counter){ .n = 0 };
 	assert_ok(iforest_counter_scan_start(&counting, 1, NULL, &samples.store, &samples.manifest, &samples.store, &nothing));
-	if (with_shelf)
+	if (with_sidecar)
 		assert_ok(iforest_counter_scan_use(&counting, &sidecar.base, 1));
 	assert_ok(iforest_counter_scan_turn(&counting, 1, t0, t1));
 	for (int64_t b = 0; b < n; b++) {
@@ -149,8 +149,8 @@ static void a_window_of_a_counter_reads_log_pages(void **state)
 	(void)state;
 	start();
 	add_samples(0, N);
-	print_message("%.3f bytes a sample are kept\n", (double)memory_shelf_bytes(&sidecar) / N);
-	assert_true(memory_shelf_bytes(&sidecar) * 4 < N);
+	print_message("%.3f bytes a sample are kept\n", (double)memory_sidecar_bytes(&sidecar) / N);
+	assert_true(memory_sidecar_bytes(&sidecar) * 4 < N);
 	windows_and_buckets();
 	stop();
 }

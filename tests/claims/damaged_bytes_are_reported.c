@@ -76,11 +76,11 @@ static void another_version_is_told_from_damage(void **state)
 	assert_ok(specimen_read(&specimen));
 	page = specimen_page(&specimen, 0, 0, &n_bytes);
 	page[23]++;
-	specimen_seal_page(page, *n_bytes);
+	specimen_finish_page(page, *n_bytes);
 	assert_status(specimen_check(&specimen), IFOREST_FORMAT);
 	assert_blamed(0, 0, IFOREST_FORMAT);
 	specimen.memory.manifest[8]++;
-	specimen_seal_manifest(specimen.memory.manifest, specimen.memory.n_manifest_bytes);
+	specimen_finish_manifest(specimen.memory.manifest, specimen.memory.n_manifest_bytes);
 	assert_status(specimen_read(&specimen), IFOREST_FORMAT);
 }
 
@@ -179,7 +179,7 @@ static void forged_pages_break_nothing(void **state)
 				specimen_restore(&specimen);
 				bytes = specimen_page(&specimen, 0, pages[p], &n_bytes);
 				bytes[i] ^= patterns[k];
-				specimen_seal_page(bytes, *n_bytes);
+				specimen_finish_page(bytes, *n_bytes);
 				specimen_exercise(&specimen, (i % 16 == 0) | 2 * (i / 16 % 3));
 			}
 }
@@ -193,7 +193,7 @@ static void forged_manifests_break_nothing(void **state)
 		for (unsigned k = 0; k < COUNT_OF(patterns); k++) {
 			specimen_restore(&specimen);
 			specimen.memory.manifest[i] ^= patterns[k];
-			specimen_seal_manifest(specimen.memory.manifest, specimen.memory.n_manifest_bytes);
+			specimen_finish_manifest(specimen.memory.manifest, specimen.memory.n_manifest_bytes);
 			specimen_exercise(&specimen, (i % 16 == 0) | 2 * (i / 16 % 3));
 		}
 }
@@ -216,7 +216,7 @@ static void a_forged_page_size(void **state)
 		memcpy(longer, specimen.pages[0][i].bytes, specimen.pages[0][i].n_bytes);
 		if (longer[22] == 0) {
 			iforest_store16(longer + 20, LONG);
-			specimen_seal_page(longer, LONG);
+			specimen_finish_page(longer, LONG);
 		}
 		assert_ok(specimen.memory.pager.write(&specimen.memory, &place, &page, 1));
 	}
@@ -243,7 +243,7 @@ static void a_forged_sum(void **state)
 				iforest_store64(sum, sign ? 0 : UINT64_MAX);
 				iforest_store64(sum + 8, sign ? (uint64_t)INT64_MIN : INT64_MAX);
 			}
-			specimen_seal_page(page, *n_bytes);
+			specimen_finish_page(page, *n_bytes);
 			specimen_exercise(&specimen, SPECIMEN_MERGES);
 		}
 }

@@ -22,11 +22,11 @@ static struct merge_simulation *simulate(enum merge_order order, int64_t n_rows_
 	for (int64_t row = 0; row < N_ROWS; row += n_rows_sealed) {
 		struct iforest_merge_candidate run = merge_simulation_run(order, row, n_rows_sealed, N_ROWS, &dice);
 
-		merge_simulation_seal(s, &run);
+		merge_simulation_flush(s, &run);
 	}
 	print_message("%s, a seal every %lld rows: at most %u runs; each page written %.2f times; most work of a seal %llu of %llu pages\n", order_names[order],
-		      (long long)n_rows_sealed, s->n_most_runs, (double)(s->n_sealed + s->n_merged) / (double)s->n_sealed,
-		      (unsigned long long)s->n_most_work, (unsigned long long)s->n_sealed);
+		      (long long)n_rows_sealed, s->n_most_runs, (double)(s->n_flushed + s->n_merged) / (double)s->n_flushed,
+		      (unsigned long long)s->n_most_work, (unsigned long long)s->n_flushed);
 	return s;
 }
 
@@ -38,12 +38,12 @@ static void check(enum merge_order order, int64_t n_rows_sealed)
 	uint64_t n_seal = (uint64_t)(n_rows_sealed + MERGE_ROWS_A_PAGE - 1) / MERGE_ROWS_A_PAGE;
 	unsigned n_most_runs = IFOREST_RUNS_A_DOUBLING, n_tiers = 1;
 
-	for (uint64_t n = FEW_PAGES; n < s->n_sealed; n *= 2)
+	for (uint64_t n = FEW_PAGES; n < s->n_flushed; n *= 2)
 		n_most_runs += IFOREST_RUNS_A_DOUBLING;
-	for (uint64_t n = n_seal * IFOREST_USUAL_FAN_IN; n <= s->n_sealed; n *= IFOREST_USUAL_FAN_IN)
+	for (uint64_t n = n_seal * IFOREST_USUAL_FAN_IN; n <= s->n_flushed; n *= IFOREST_USUAL_FAN_IN)
 		n_tiers++;
 	assert_true(s->n_most_runs <= n_most_runs);
-	assert_true(s->n_merged <= n_tiers * s->n_sealed);
+	assert_true(s->n_merged <= n_tiers * s->n_flushed);
 	assert_true(s->n_most_work <= n_seal + iforest_merge_bound(FEW_PAGES, s->n_most_runs + 1));
 	free(s);
 }

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 		fuzz_damage(bytes, n_bytes, data, n_data);
 	}
 	if (fuzz_seals(data))
-		specimen_seal_manifest(bytes, n_bytes);
+		specimen_finish_manifest(bytes, n_bytes);
 	if (n_bytes > 0 && !specimen.memory.pager.publish(&specimen.memory, bytes, n_bytes))
 		specimen_exercise(&specimen, fuzz_how(data));
 	free(bytes);

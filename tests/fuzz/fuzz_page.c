@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 		fuzz_damage(bytes, *n_bytes, data, n_data);
 	}
 	if (fuzz_seals(data))
-		specimen_seal_page(bytes, *n_bytes);
+		specimen_finish_page(bytes, *n_bytes);
 	specimen_exercise(&specimen, fuzz_how(data));
 	return 0;
 }

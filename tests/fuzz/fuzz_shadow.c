@@ -202,9 +202,9 @@ static void sealed(sqlite3_context *context, int n, sqlite3_value **arguments)
 	if (n_bytes > 0)
 		memcpy(bytes, sqlite3_value_blob(arguments[1]), (size_t)n_bytes);
 	if (sqlite3_value_int64(arguments[0]) == 0)
-		specimen_seal_manifest(bytes, (uint32_t)n_bytes);
+		specimen_finish_manifest(bytes, (uint32_t)n_bytes);
 	else
-		specimen_seal_page(bytes, (uint32_t)n_bytes);
+		specimen_finish_page(bytes, (uint32_t)n_bytes);
 	sqlite3_result_blob(context, bytes, n_bytes, sqlite3_free);
 }
 

@@ -60,14 +60,14 @@ static void make_tables(PGconn *pg, const char *schema, unsigned indexed, unsign
 	client_run(pg, "CREATE SCHEMA %s; SET search_path = %s, public", schema, schema);
 	for (unsigned i = 0; i < vectors.n_tables; i++) {
 		const struct vector_table *table = &vectors.tables[i];
-		unsigned n_indexed = table->n_rows * indexed / 8, n_sealed = table->n_rows * (indexed + sealed) / 8;
+		unsigned n_indexed = table->n_rows * indexed / 8, n_flushed = table->n_rows * (indexed + sealed) / 8;
 
 		make_table(pg, table);
 		insert_rows(pg, table, 0, n_indexed);
 		make_index(pg, table);
-		insert_rows(pg, table, n_indexed, n_sealed);
+		insert_rows(pg, table, n_indexed, n_flushed);
 		client_run(pg, "VACUUM ANALYZE %s", table->name);
-		insert_rows(pg, table, n_sealed, table->n_rows);
+		insert_rows(pg, table, n_flushed, table->n_rows);
 	}
 }
 

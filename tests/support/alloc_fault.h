@@ -1,4 +1,5 @@
-/* alloc_fault.h -- an allocator over malloc that counts, poisons new memory, moves on every resize, and fails on request. */
+/* tests/support/alloc_fault.h -- Allocator over malloc that counts, poisons new memory, moves on every resize, and fails on
+ * request. */
 #ifndef TESTS_ALLOC_FAULT_H
 #define TESTS_ALLOC_FAULT_H
 

@@ -1,4 +1,4 @@
-/* attempt.h -- an operation on a small index that may be cut off anywhere, and how one recovers from that. */
+/* tests/support/attempt.h -- Operation on a small index that may be cut off anywhere, and the recovery from it. */
 #ifndef TESTS_ATTEMPT_H
 #define TESTS_ATTEMPT_H
 

@@ -1,4 +1,4 @@
-/* block_sample.h -- entries for a forest over blocks, of any of several kinds, and their folds one by one. */
+/* tests/support/block_sample.h -- Entries for a forest over blocks, of any of several kinds, and their folds one by one. */
 #ifndef TESTS_BLOCK_SAMPLE_H
 #define TESTS_BLOCK_SAMPLE_H
 

@@ -1,4 +1,5 @@
-/* examples.h -- the SQL in a Markdown file: the statements of its fenced blocks, each with what the file shows below it.
+/* tests/support/examples.h -- SQL in a Markdown file: the statements of its fenced blocks, each with what the file shows
+ * below it.
  *
  * Fails through cmocka, so it is for tests only.
  */

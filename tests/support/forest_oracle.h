@@ -1,4 +1,5 @@
-/* forest_oracle.h -- a kind that is associative and no more, folded leaf by leaf: what forests are compared with.
+/* tests/support/forest_oracle.h -- Oracle of the forests in memory: a kind that is associative and no more, folded leaf by
+ * leaf.
  *
  * A leaf is a function x -> a x + b modulo 2^64, and a fold the functions one after another: a leaf left out, folded twice
  * or in another place shows. It also carries a weight, which is added up.

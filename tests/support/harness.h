@@ -1,4 +1,4 @@
-/* harness.h -- what every test of core begins with: cmocka and the headers it wants before it. */
+/* tests/support/harness.h -- Beginning of every test of core: cmocka and the headers it wants before it. */
 #ifndef TESTS_HARNESS_H
 #define TESTS_HARNESS_H
 

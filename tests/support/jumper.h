@@ -1,4 +1,4 @@
-/* jumper.h -- an allocator and a pager whose callbacks longjmp out at a chosen call, as PostgreSQL's errors do.
+/* tests/support/jumper.h -- Allocator and pager whose callbacks longjmp out at a chosen call, as PostgreSQL's errors do.
  *
  * Afterwards jumper_drop() does what such a host does: all memory goes wholesale, pages held and locks are dropped.
  */

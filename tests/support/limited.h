@@ -1,4 +1,4 @@
-/* limited.h -- runs a body in a process of its own that may have so much of a resource and no more. */
+/* tests/support/limited.h -- Process with a limit on a resource, in which a body runs. */
 #ifndef TESTS_LIMITED_H
 #define TESTS_LIMITED_H
 

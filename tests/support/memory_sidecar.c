@@ -5,7 +5,7 @@
 #include "tests/support/harness.h"
 
 /* Its number, or sidecar->n, whatever n_dead is. */
-static unsigned find(const struct memory_shelf *sidecar, const struct iforest_sidecar_name *name)
+static unsigned find(const struct memory_sidecar *sidecar, const struct iforest_sidecar_name *name)
 {
 	unsigned k = 0;
 
@@ -21,7 +21,7 @@ static unsigned find(const struct memory_shelf *sidecar, const struct iforest_si
 
 static enum iforest_status has(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
-	const struct memory_shelf *sidecar = context;
+	const struct memory_sidecar *sidecar = context;
 	unsigned k = find(sidecar, name);
 
 	*found = k < sidecar->n && sidecar->kept[k].name.n_dead == name->n_dead;
@@ -31,7 +31,7 @@ static enum iforest_status has(void *context, const struct iforest_sidecar_name 
 static enum iforest_status get(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 			       bool *found)
 {
-	struct memory_shelf *sidecar = context;
+	struct memory_sidecar *sidecar = context;
 	unsigned k = find(sidecar, name);
 
 	has(context, name, found);
@@ -49,7 +49,7 @@ static enum iforest_status get(void *context, const struct iforest_sidecar_name 
 
 static enum iforest_status put(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
-	struct memory_shelf *sidecar = context;
+	struct memory_sidecar *sidecar = context;
 	unsigned k = find(sidecar, name);
 	uint8_t *copy = iforest_allocate(sidecar->alloc, n_bytes);
 
@@ -58,7 +58,7 @@ static enum iforest_status put(void *context, const struct iforest_sidecar_name 
 		return IFOREST_NO_MEMORY;
 	memcpy(copy, bytes, n_bytes);
 	if (k == sidecar->n)
-		assert_true(sidecar->n++ < MEMORY_SHELF_MOST);
+		assert_true(sidecar->n++ < MEMORY_SIDECAR_MOST);
 	else
 		iforest_release(sidecar->alloc, sidecar->kept[k].bytes);
 	sidecar->kept[k].name = *name;
@@ -68,21 +68,21 @@ static enum iforest_status put(void *context, const struct iforest_sidecar_name 
 	return IFOREST_OK;
 }
 
-void memory_shelf_start(struct memory_shelf *sidecar, const struct iforest_alloc *alloc)
+void memory_sidecar_start(struct memory_sidecar *sidecar, const struct iforest_alloc *alloc)
 {
 	sidecar->base = (struct iforest_sidecar){ .context = sidecar, .has = has, .get = get, .put = put };
 	sidecar->alloc = alloc;
 	sidecar->n = sidecar->n_asked = sidecar->n_got = sidecar->n_put = 0;
 }
 
-void memory_shelf_clear(struct memory_shelf *sidecar)
+void memory_sidecar_clear(struct memory_sidecar *sidecar)
 {
 	for (unsigned k = 0; k < sidecar->n; k++)
 		iforest_release(sidecar->alloc, sidecar->kept[k].bytes);
 	sidecar->n = sidecar->n_asked = sidecar->n_got = sidecar->n_put = 0;
 }
 
-size_t memory_shelf_bytes(const struct memory_shelf *sidecar)
+size_t memory_sidecar_bytes(const struct memory_sidecar *sidecar)
 {
 	size_t n_bytes = 0;
 

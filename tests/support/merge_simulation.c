@@ -30,18 +30,18 @@ static bool merge_once(struct merge_simulation *s)
 	return true;
 }
 
-void merge_simulation_seal(struct merge_simulation *s, const struct iforest_merge_candidate *run)
+void merge_simulation_flush(struct merge_simulation *s, const struct iforest_merge_candidate *run)
 {
-	uint64_t n_before = s->n_sealed + s->n_merged, n_work;
+	uint64_t n_before = s->n_flushed + s->n_merged, n_work;
 
 	if (s->n_runs == MERGE_SIMULATION_RUNS)
 		abort();
 	s->runs[s->n_runs++] = *run;
-	s->n_sealed += run->n_pages;
+	s->n_flushed += run->n_pages;
 	s->settings.most_pages = s->few_pages ? iforest_merge_bound(s->few_pages, s->n_runs) : UINT64_MAX;
 	while (merge_once(s) && !s->few_pages)
 		;
-	n_work = s->n_sealed + s->n_merged - n_before;
+	n_work = s->n_flushed + s->n_merged - n_before;
 	s->n_most_work = n_work > s->n_most_work ? n_work : s->n_most_work;
 	s->n_most_runs = s->n_runs > s->n_most_runs ? s->n_runs : s->n_most_runs;
 }

@@ -1,4 +1,4 @@
-/* merge_simulation.h -- what a merge policy makes of seal after seal: sizes only, no pages. */
+/* tests/support/merge_simulation.h -- Simulation of a merge policy, flush after flush: sizes only, no pages. */
 #ifndef TESTS_MERGE_SIMULATION_H
 #define TESTS_MERGE_SIMULATION_H
 
@@ -11,18 +11,18 @@ enum { MERGE_SIMULATION_RUNS = 5000 };
 
 struct merge_simulation {
 	struct iforest_merge_settings settings; /* most_pages is set here */
-	/* each seal merges once, within iforest_merge_bound(few_pages, ...); 0: whatever the policy wants, at once */
+	/* each flush merges once, within iforest_merge_bound(few_pages, ...); 0: whatever the policy wants, at once */
 	uint64_t few_pages;
 	struct iforest_merge_candidate runs[MERGE_SIMULATION_RUNS];
 	uint32_t chosen[MERGE_SIMULATION_RUNS], n_runs;
-	uint32_t n_most_runs;            /* that there were after a seal */
-	uint64_t n_sealed, n_merged;     /* pages written */
+	uint32_t n_most_runs;            /* that there were after a flush */
+	uint64_t n_flushed, n_merged;     /* pages written */
 	uint64_t n_largest_merge;        /* pages */
-	uint64_t n_most_work;            /* pages that a seal wrote with its merges */
+	uint64_t n_most_work;            /* pages that a flush wrote with its merges */
 };
 
-/* A run is sealed, and merged with others. */
-void merge_simulation_seal(struct merge_simulation *simulation, const struct iforest_merge_candidate *run);
+/* A run is flushed, and merged with others. */
+void merge_simulation_flush(struct merge_simulation *simulation, const struct iforest_merge_candidate *run);
 
 /* ---- inserted rows ---- */
 

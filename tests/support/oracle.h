@@ -1,4 +1,4 @@
-/* oracle.h -- the brute-force answer: reads every entry, knows nothing of pages, nodes or core.
+/* tests/support/oracle.h -- Brute-force answer: it reads every entry and knows nothing of pages, nodes or core.
  *
  * Written to be obviously right, not fast. Numbers are __int128 from the start; buckets are found by their definition
  * ("the bucket whose start is the last one at or before the time"); rows are indexes of entries.

@@ -1,4 +1,5 @@
-/* pager_fault.h -- wraps a pager and breaks it at a chosen call, as a full disk, a power cut or a torn write would. */
+/* tests/support/pager_fault.h -- Pager around another that breaks at a chosen call, as a full disk, a power cut or a torn
+ * write would. */
 #ifndef TESTS_PAGER_FAULT_H
 #define TESTS_PAGER_FAULT_H
 

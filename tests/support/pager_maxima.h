@@ -1,5 +1,8 @@
-/* pager_maxima.h -- a pager that keeps room for the maxima of each page (core/page/page_maxima.h), as SQLite's cache does, and gives
- * what another one gives. Reads only. */
+/* tests/support/pager_maxima.h -- Pager around another that keeps room for the maxima of each page
+ * (core/page/page_maxima.h), as SQLite's cache does.
+ *
+ * Reads only.
+ */
 #ifndef TESTS_PAGER_MAXIMA_H
 #define TESTS_PAGER_MAXIMA_H
 

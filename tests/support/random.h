@@ -1,4 +1,4 @@
-/* random.h -- repeatable random numbers for tests.
+/* tests/support/random.h -- Repeatable random numbers for tests.
  *
  * The seed comes from IFOREST_SEED, else it is a fixed one. A property test runs random_rounds() rounds; round r starts from
  * random_seed() + r, so that a round that failed is run alone with IFOREST_SEED=<its seed> IFOREST_ROUNDS=1.

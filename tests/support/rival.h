@@ -1,4 +1,5 @@
-/* rival.h -- a pager of a host with several writers: whenever core begins to publish, another writer has been faster. */
+/* tests/support/rival.h -- Pager of a host with several writers: whenever core begins to publish, another writer has been
+ * faster. */
 #ifndef TESTS_RIVAL_H
 #define TESTS_RIVAL_H
 

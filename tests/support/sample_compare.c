@@ -1,4 +1,4 @@
-/* The index's answers against the oracle's. */
+/* tests/support/sample_compare.c -- Comparison of the index's answers with the oracle's. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>

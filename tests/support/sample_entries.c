@@ -1,4 +1,4 @@
-/* Random entries and random questions about them. */
+/* tests/support/sample_entries.c -- Random entries and random questions about them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

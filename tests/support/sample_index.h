@@ -1,4 +1,4 @@
-/* sample_index.h -- an index on the memory pager beside the oracle that knows what it must answer.
+/* tests/support/sample_index.h -- Index on the memory pager beside the oracle that knows what it must answer.
  *
  * Fails through cmocka, so it is for tests only. Every entry belongs to a group: the entries of one run, whatever number the
  * run has in the manifest.

@@ -1,4 +1,5 @@
-/* sample_list.h -- random questions for entries, and the list of those that answer them: every entry is looked at, then sorted.
+/* tests/support/sample_list.h -- Random questions for entries, and the list of those that answer them: every entry is looked
+ * at, then sorted.
  *
  * The conditions stand here in the oracle's terms and as core takes them.
  */

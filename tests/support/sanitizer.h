@@ -1,4 +1,4 @@
-/* sanitizer.h -- UNDER_ADDRESS_SANITIZER is 1 where the address sanitizer is compiled in, and else not defined. */
+/* tests/support/sanitizer.h -- UNDER_ADDRESS_SANITIZER: 1 where the address sanitizer is compiled in, and else not defined. */
 #ifndef TESTS_SANITIZER_H
 #define TESTS_SANITIZER_H
 

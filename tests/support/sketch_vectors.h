@@ -1,5 +1,5 @@
-/* sketch_vectors.h -- queries that both engines understand, and the sketch that each is to give: how many bytes, and the first
- * of them, among which is the checksum of the others. */
+/* tests/support/sketch_vectors.h -- Queries that both engines understand, and the sketch that each is to give: how many
+ * bytes, and the first of them, among which is the checksum of the others. */
 #ifndef IFOREST_SKETCH_VECTORS_H
 #define IFOREST_SKETCH_VECTORS_H
 

@@ -149,7 +149,7 @@ uint8_t *specimen_page(struct specimen *specimen, unsigned run, uint64_t index, 
 	return iforest_pager_memory_bytes(&specimen->memory, run, index, n_bytes);
 }
 
-void specimen_seal_page(uint8_t *bytes, uint32_t n_bytes)
+void specimen_finish_page(uint8_t *bytes, uint32_t n_bytes)
 {
 	uint32_t length;
 
@@ -160,7 +160,7 @@ void specimen_seal_page(uint8_t *bytes, uint32_t n_bytes)
 		iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, length - 8));
 }
 
-void specimen_seal_manifest(uint8_t *bytes, uint32_t n_bytes)
+void specimen_finish_manifest(uint8_t *bytes, uint32_t n_bytes)
 {
 	if (n_bytes >= 16)
 		iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8));

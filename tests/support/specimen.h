@@ -1,4 +1,5 @@
-/* specimen.h -- a small index whose stored bytes can be damaged and put back, and everything core does done to it.
+/* tests/support/specimen.h -- Small index whose stored bytes can be damaged and put back, and everything core does done to
+ * it.
  *
  * For the tests of hostile bytes and for the fuzzers. Aborts where core breaks a promise: a page still held, memory leaked,
  * a bucket outside the window, "corrupt" without saying where.
@@ -41,8 +42,8 @@ void specimen_restore(struct specimen *specimen);
 uint8_t *specimen_page(struct specimen *specimen, unsigned run, uint64_t index, uint32_t **n_bytes);
 
 /* Gives a damaged page, or manifest, a right checksum. */
-void specimen_seal_page(uint8_t *bytes, uint32_t n_bytes);
-void specimen_seal_manifest(uint8_t *bytes, uint32_t n_bytes);
+void specimen_finish_page(uint8_t *bytes, uint32_t n_bytes);
+void specimen_finish_manifest(uint8_t *bytes, uint32_t n_bytes);
 
 /* Reads the stored manifest. */
 enum iforest_status specimen_read(struct specimen *specimen);

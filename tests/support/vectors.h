@@ -1,5 +1,5 @@
-/* vectors.h -- tests/vectors/vectors.txt: tables, questions and answers that hold in both engines, and where one of them
- * differs and why.
+/* tests/support/vectors.h -- Tables, questions and answers of tests/vectors/vectors.txt that hold in both engines, and where
+ * one of them differs and why.
  *
  * A test makes the tables, and asks each question in its engine's words; vectors_hold() compares. Fails through cmocka, so it
  * is for tests only. tests/vectors/README.md explains the file.

@@ -1,4 +1,5 @@
-/* test_counter.c -- counters over rows of buckets against their definition, moment by moment and pair by pair. */
+/* tests/core/model/test_counter.c -- Counters over rows of buckets against their definition, moment by moment and pair by
+ * pair. */
 #include "tests/support/harness.h"
 
 #include "core/model/counter.h"

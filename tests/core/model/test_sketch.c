@@ -1,5 +1,5 @@
-/* test_sketch.c -- sketches against the sorted numbers themselves: the error bound on distributions chosen to break it, bytes
- * that do not depend on the order of anything, and hostile bytes. */
+/* tests/core/model/test_sketch.c -- Sketches against the sorted numbers themselves: the error bound on distributions chosen
+ * to break it, bytes that do not depend on the order of anything, and hostile bytes. */
 #include "tests/support/harness.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* test_variance.c -- variances against fractions: those of small numbers, which a division of doubles rounds once, and of great
- * ones, which Python's fractions.Fraction gave. */
+/* tests/core/model/test_variance.c -- Variances against fractions: those of small numbers, which a division of doubles
+ * rounds once, and of great ones, which Python's fractions.Fraction gave. */
 #include "tests/support/harness.h"
 
 #include "core/model/aggregate.h"

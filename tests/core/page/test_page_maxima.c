@@ -1,4 +1,4 @@
-/* Peaks of random pages against their entries; which pages have none. */
+/* tests/core/page/test_page_maxima.c -- Maxima of random pages against their entries; which pages have none. */
 #include "core/page/page_maxima.h"
 
 #include "core/base/bits.h"

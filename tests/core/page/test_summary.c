@@ -1,4 +1,4 @@
-/* test_summary.c -- summaries against a plain loop, and as bytes. */
+/* tests/core/page/test_summary.c -- Summaries against a plain loop, and as bytes. */
 #include "tests/support/harness.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* test_counting.c -- counters over random runs, with and without what is kept of nodes, against the oracle's entries sample by
- * sample. */
+/* tests/core/query/test_counter_scan.c -- Counters over random runs, with and without what is kept of nodes, against the
+ * oracle's entries sample by sample. */
 #include "core/query/counter_scan.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 /* The index, and what is pending beside it. */
 static struct sample_index index_, pending;
-static struct memory_shelf sidecar;
+static struct memory_sidecar sidecar;
 
 /* ---- the oracle ---- */
 
@@ -200,7 +200,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 
 static const struct iforest_filter odd_refs = { .of_node = of_node, .of_entries = of_entries };
 
-/* What a question has taken: with the shelf, and without it. */
+/* What a question has taken: with the sidecar store, and without it. */
 struct taken {
 	uint64_t n_nodes, n_entries, n_entries_without;
 };
@@ -326,12 +326,12 @@ static void start_index(struct random *dice, unsigned round)
 	add_run(&index_, dice, 3000, n_series, round % 2 ? SAMPLE_STEADY : (enum sample_times)random_below(dice, SAMPLE_STYLES),
 		INT64_C(29000000));
 	pending.n_refs = 400000;
-	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &index_.core_alloc.alloc);
 }
 
 static void stop_index(void)
 {
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&pending);
 	sample_stop(&index_);
 }

@@ -1,5 +1,8 @@
-/* test_run_counter.c -- what is kept of nodes for counters: made once, renewed where entries were removed, and looked at before
- * it is believed. That its sums are right is for test_counting.c. */
+/* tests/core/query/test_counter_summary.c -- Counter pieces kept of nodes: made once, renewed where entries were removed,
+ * and looked at before they are believed.
+ *
+ * That its sums are right is for test_counting.c.
+ */
 #include "core/query/counter_scan.h"
 
 #include <stdlib.h>
@@ -13,7 +16,7 @@
 #include "tests/support/sample_index.h"
 
 static struct sample_index index_;
-static struct memory_shelf sidecar;
+static struct memory_sidecar sidecar;
 
 static void start(struct random *dice)
 {
@@ -22,12 +25,12 @@ static void start(struct random *dice)
 	assert_ok(sample_build(&index_, 0));
 	sample_entries(&index_, dice, 20, 1, SAMPLE_CROWDED);
 	assert_ok(sample_build(&index_, 1));
-	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &index_.core_alloc.alloc);
 }
 
 static void stop(void)
 {
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&index_);
 }
 
@@ -210,7 +213,7 @@ static void sums_of_several_series_are_not_made(void **state)
 	for (size_t i = 0; i < index_.oracle.n_entries; i++)
 		index_.oracle.entries[i].value[0].integer = i % 9 ? INT64_MIN : INT64_MIN + 1;
 	assert_ok(sample_build(&index_, 0));
-	memory_shelf_start(&sidecar, &index_.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &index_.core_alloc.alloc);
 	assert_true(index_.manifest.runs[0].n_leaves > 3);
 	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &sidecar.base));
 	assert_ok(iforest_run_keep_counters(&index_.store, &index_.manifest, &index_.manifest.runs[0], 0, &sidecar.base));

@@ -1,4 +1,5 @@
-/* test_run_sketch.c -- sketches of ranges of runs, with and without kept ones, byte for byte those of the oracle's entries. */
+/* tests/core/query/test_sketch_scan.c -- Sketches of ranges of runs, with and without kept ones, byte for byte those of the
+ * oracle's entries. */
 #include "core/query/sketch_scan.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 #include "tests/support/memory_sidecar.h"
 #include "tests/support/sample_index.h"
 
-static struct memory_shelf sidecar;
+static struct memory_sidecar sidecar;
 
 static void keep(struct sample_index *index)
 {
@@ -114,7 +115,7 @@ static void start(struct sample_index *index, struct random *dice, unsigned n_se
 	assert_ok(sample_build(index, 0));
 	sample_entries(index, dice, 6000, n_series, SAMPLE_CROWDED);
 	assert_ok(sample_build(index, 1));
-	memory_shelf_start(&sidecar, &index->core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &index->core_alloc.alloc);
 }
 
 static void any_range_is_the_oracles(void **state)
@@ -142,7 +143,7 @@ static void any_range_is_the_oracles(void **state)
 			compare_many(&index, &dice, 20);
 		}
 		assert_true(sidecar.n_put > n_put);
-		memory_shelf_clear(&sidecar);
+		memory_sidecar_clear(&sidecar);
 		sample_stop(&index);
 	}
 }
@@ -169,7 +170,7 @@ static void few_removals_make_few_sketches_old(void **state)
 	compare_many(&index, &dice, 20);
 	free(keys);
 	free(picked);
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&index);
 }
 
@@ -224,9 +225,9 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	assert_ok(iforest_run_writer_finish(builder, &run));
 	assert_ok(sample_add_run(&index, &run));
 	free(builder);
-	memory_shelf_start(&sidecar, &index.core_alloc.alloc);
+	memory_sidecar_start(&sidecar, &index.core_alloc.alloc);
 	keep(&index);
-	n_bytes = memory_shelf_bytes(&sidecar);
+	n_bytes = memory_sidecar_bytes(&sidecar);
 	print_message("%u leaf pages, %u sketches of %.3f bytes an entry\n", run.n_leaves, sidecar.n, (double)n_bytes / N);
 	assert_true(n_bytes * 10 < N); /* a tenth of a byte an entry */
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
@@ -241,7 +242,7 @@ static void a_window_reads_the_leaf_pages_of_one_node_page(void **state)
 	print_message("at most %u leaf pages a window\n", (unsigned)most);
 	assert_in_range(most, 1, index.manifest.fanout + 4);
 	iforest_scan_release(&scan);
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&index);
 }
 
@@ -287,7 +288,7 @@ static void damaged_sketches_are_reported(void **state)
 		assert_ok(sidecar.base.put(&sidecar, &sidecar.kept[k].name, bytes, n_bytes));
 	iforest_release(&index.core_alloc.alloc, bytes);
 	assert_status(whole(&index), IFOREST_CORRUPT);
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&index);
 }
 
@@ -310,7 +311,7 @@ static void every_allocation_may_fail(void **state)
 	index.core_alloc.fail_at = 0;
 	assert_true(n > 20);
 	compare_many(&index, &dice, 10);
-	memory_shelf_clear(&sidecar);
+	memory_sidecar_clear(&sidecar);
 	sample_stop(&index);
 }
 

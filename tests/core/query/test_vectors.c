@@ -1,5 +1,5 @@
-/* test_vectors.c -- tests/vectors/vectors.txt in core: windows, buckets and overlaps, over two runs; and docs/parity.md, which
- * is made of the file.
+/* tests/core/query/test_vectors.c -- Vectors of tests/vectors/vectors.txt in core: windows, buckets and overlaps, over two
+ * runs; and docs/parity.md, which is made of the file.
  *
  *   build/tests/unit/test_vectors --table     writes docs/parity.md
  */

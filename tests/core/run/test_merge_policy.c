@@ -182,7 +182,7 @@ static struct merge_simulation *simulate(bool in_order, bool is_bounded)
 	for (int64_t seal = 0; seal < N_SEALS; seal++) {
 		uint64_t n_pages = 1 + random_below(&dice, 40);
 
-		merge_simulation_seal(s, &(struct iforest_merge_candidate){
+		merge_simulation_flush(s, &(struct iforest_merge_candidate){
 						 .n_pages = n_pages,
 						 .n_rows = n_pages * 1000,
 						 .low = in_order ? seal * 100 : random_between(&dice, 0, 99),
@@ -192,8 +192,8 @@ static struct merge_simulation *simulate(bool in_order, bool is_bounded)
 		      "merge %llu of %llu pages\n",
 		      N_SEALS, in_order ? "in order" : "that overlap",
 		      is_bounded ? "one bounded merge a seal" : "merged at once", s->n_most_runs, s->n_runs,
-		      (double)s->n_merged / (double)s->n_sealed, (unsigned long long)s->n_largest_merge,
-		      (unsigned long long)s->n_sealed);
+		      (double)s->n_merged / (double)s->n_flushed, (unsigned long long)s->n_largest_merge,
+		      (unsigned long long)s->n_flushed);
 	return s;
 }
 
@@ -212,8 +212,8 @@ static void overlapping_runs_merged_at_once(void **state)
 	struct merge_simulation *s = simulate(false, false);
 
 	(void)state;
-	assert_true(s->n_most_runs < tiers_of(s->n_sealed) * IFOREST_USUAL_FAN_IN);
-	assert_true(s->n_merged <= tiers_of(s->n_sealed) * s->n_sealed);
+	assert_true(s->n_most_runs < tiers_of(s->n_flushed) * IFOREST_USUAL_FAN_IN);
+	assert_true(s->n_merged <= tiers_of(s->n_flushed) * s->n_flushed);
 	free(s);
 }
 
@@ -223,8 +223,8 @@ static void runs_in_order_merged_at_once(void **state)
 	struct merge_simulation *s = simulate(true, false);
 
 	(void)state;
-	assert_true(s->n_most_runs < tiers_of(CAP_PAGES) * IFOREST_USUAL_FAN_IN + s->n_sealed / CAP_PAGES);
-	assert_true(s->n_merged <= tiers_of(CAP_PAGES) * s->n_sealed);
+	assert_true(s->n_most_runs < tiers_of(CAP_PAGES) * IFOREST_USUAL_FAN_IN + s->n_flushed / CAP_PAGES);
+	assert_true(s->n_merged <= tiers_of(CAP_PAGES) * s->n_flushed);
 	assert_true(s->n_largest_merge <= 2 * IFOREST_USUAL_FAN_IN * CAP_PAGES);
 	free(s);
 }
@@ -244,8 +244,8 @@ static void overlapping_runs_under_the_bound(void **state)
 	struct merge_simulation *s = simulate(false, true);
 
 	(void)state;
-	assert_true(s->n_most_runs <= runs_under_bound(s->n_sealed));
-	assert_true(s->n_merged <= tiers_of(s->n_sealed) * s->n_sealed);
+	assert_true(s->n_most_runs <= runs_under_bound(s->n_flushed));
+	assert_true(s->n_merged <= tiers_of(s->n_flushed) * s->n_flushed);
 	free(s);
 }
 
@@ -254,8 +254,8 @@ static void runs_in_order_under_the_bound(void **state)
 	struct merge_simulation *s = simulate(true, true);
 
 	(void)state;
-	assert_true(s->n_most_runs <= runs_under_bound(CAP_PAGES) + s->n_sealed / CAP_PAGES);
-	assert_true(s->n_merged <= tiers_of(CAP_PAGES) * s->n_sealed);
+	assert_true(s->n_most_runs <= runs_under_bound(CAP_PAGES) + s->n_flushed / CAP_PAGES);
+	assert_true(s->n_merged <= tiers_of(CAP_PAGES) * s->n_flushed);
 	free(s);
 }
 

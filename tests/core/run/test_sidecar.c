@@ -1,4 +1,5 @@
-/* test_shelf.c -- a shelf that compares: it has nothing, and reports what another one keeps that is not the same. */
+/* tests/core/run/test_sidecar.c -- Sidecar store that compares: it has nothing, and reports what another one keeps that is
+ * not the same. */
 #include "core/run/sidecar.h"
 
 #include "tests/support/alloc_fault.h"
@@ -7,7 +8,7 @@
 
 static void what_differs_is_reported(void **state)
 {
-	static struct memory_shelf kept;
+	static struct memory_sidecar kept;
 	struct alloc_fault alloc;
 	struct iforest_store store = { .alloc = &alloc.alloc };
 	struct iforest_sidecar_comparison comparison = { .kept = &kept.base, .store = &store, .what = "it is wrong" };
@@ -19,7 +20,7 @@ static void what_differs_is_reported(void **state)
 
 	(void)state;
 	alloc_fault_init(&alloc);
-	memory_shelf_start(&kept, &alloc.alloc);
+	memory_sidecar_start(&kept, &alloc.alloc);
 	assert_ok(kept.base.put(&kept, &name, bytes, 3));
 	assert_ok(comparing.has(comparing.context, &name, &found));
 	assert_false(found);
@@ -38,7 +39,7 @@ static void what_differs_is_reported(void **state)
 	assert_int_equal(store.fault.number, 5);
 	alloc.fail_at = alloc.n_calls + 1;
 	assert_status(comparing.put(comparing.context, &name, bytes, 3), IFOREST_NO_MEMORY);
-	memory_shelf_clear(&kept);
+	memory_sidecar_clear(&kept);
 	assert_int_equal(alloc.n_live, 0);
 }
 
