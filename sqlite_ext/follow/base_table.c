@@ -20,7 +20,7 @@ static int refuse(struct inspection *inspection, const char *format, const char 
 }
 
 /* The object of that name: a plain table? */
-static int inspect_kind(struct inspection *inspection, const char *content, char **name)
+static int inspect_object(struct inspection *inspection, const char *content, char **name)
 {
 	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
 	sqlite3_stmt *statement;
@@ -217,21 +217,21 @@ static int inspect_columns(struct inspection *inspection, struct ifs_definition 
 	return rc;
 }
 
-int ifs_base_table_inspect(struct ifs_base_table *source, sqlite3 *db, const char *schema, struct ifs_definition *definition,
-			   struct ifs_error *error)
+int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const char *schema,
+			   struct ifs_definition *definition, struct ifs_error *error)
 {
 	struct inspection inspection = { .db = db, .schema = schema, .table = definition->content, .error = error };
 	int rc;
 
-	*source = (struct ifs_base_table){ .name = NULL };
-	rc = inspect_kind(&inspection, definition->content, &source->name);
+	*base_table = (struct ifs_base_table){ .name = NULL };
+	rc = inspect_object(&inspection, definition->content, &base_table->name);
 	if (!rc)
-		rc = inspect_rowid(&inspection, &source->rowid_column);
+		rc = inspect_rowid(&inspection, &base_table->rowid_column);
 	if (!rc)
 		rc = inspect_unique_indexes(&inspection);
 	if (!rc)
 		rc = inspect_columns(&inspection, definition);
 	if (rc)
-		ifs_base_table_release(source);
+		ifs_base_table_release(base_table);
 	return rc;
 }

@@ -14,19 +14,19 @@
 #include "sqlite_ext/storage/shadow_tables.h"
 
 /* How far what is pending goes in the database: a delta that goes as far has all of it, but for changes in the front. */
-struct ifs_delta_extent {
-	sqlite3_int64 last_seq, followed, last_rowid; /* as in ifs_delta */
+struct delta_extent {
+	sqlite3_int64 last_seq, last_covered, last_rowid; /* as in ifs_delta */
 };
 
-struct ifs_keys {
+struct key_list {
 	struct iforest_key *keys;
 	size_t n, n_reserved;
 };
 
 /* What comes into the runs in memory, and what goes out of them; in any order. */
-struct ifs_delta_changes {
+struct delta_changes {
 	struct ifs_entry_list rows;
-	struct ifs_keys outdated;
+	struct key_list outdated;
 };
 
 /* ---- in order ---- */
@@ -57,13 +57,13 @@ static struct ifs_pending_row *find_ordered(const struct ifs_pending_rows *pendi
 static struct ifs_pending_row *append(struct ifs_pending_rows *pending)
 {
 	if (pending->n_ordered == pending->n_reserved) {
-		size_t n_wanted = pending->n_reserved ? 2 * pending->n_reserved : 64;
-		void *grown = sqlite3_realloc64(pending->ordered, n_wanted * sizeof *pending->ordered);
+		size_t capacity = pending->n_reserved ? 2 * pending->n_reserved : 64;
+		void *grown = sqlite3_realloc64(pending->ordered, capacity * sizeof *pending->ordered);
 
 		if (!grown)
 			return NULL;
 		pending->ordered = grown;
-		pending->n_reserved = n_wanted;
+		pending->n_reserved = capacity;
 	}
 	return &pending->ordered[pending->n_ordered++];
 }
@@ -279,16 +279,16 @@ static int compare_keys(const void *left, const void *right)
 }
 
 /* False without memory. */
-static bool keys_push(struct ifs_keys *list, const struct iforest_key *key)
+static bool keys_push(struct key_list *list, const struct iforest_key *key)
 {
 	if (list->n == list->n_reserved) {
-		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
-		void *grown = sqlite3_realloc64(list->keys, n_wanted * sizeof *list->keys);
+		size_t capacity = list->n_reserved ? 2 * list->n_reserved : 64;
+		void *grown = sqlite3_realloc64(list->keys, capacity * sizeof *list->keys);
 
 		if (!grown)
 			return false;
 		list->keys = grown;
-		list->n_reserved = n_wanted;
+		list->n_reserved = capacity;
 	}
 	list->keys[list->n++] = *key;
 	return true;
@@ -297,20 +297,20 @@ static bool keys_push(struct ifs_keys *list, const struct iforest_key *key)
 static bool entry_list_push(struct ifs_entry_list *list, const struct iforest_entry *entry)
 {
 	if (list->n == list->n_reserved) {
-		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
-		void *grown = sqlite3_realloc64(list->entries, n_wanted * sizeof *list->entries);
+		size_t capacity = list->n_reserved ? 2 * list->n_reserved : 64;
+		void *grown = sqlite3_realloc64(list->entries, capacity * sizeof *list->entries);
 
 		if (!grown)
 			return false;
 		list->entries = grown;
-		list->n_reserved = n_wanted;
+		list->n_reserved = capacity;
 	}
 	list->entries[list->n++] = *entry;
 	return true;
 }
 
 /* Merged from the back. */
-static enum iforest_status remove_keys(struct ifs_delta *delta, struct ifs_keys *keys)
+static enum iforest_status remove_keys(struct ifs_delta *delta, struct key_list *keys)
 {
 	size_t old = delta->n_removed, new = keys->n, to = old + new;
 	struct iforest_arrival *sorted;
@@ -318,13 +318,13 @@ static enum iforest_status remove_keys(struct ifs_delta *delta, struct ifs_keys 
 	if (new == 0)
 		return IFOREST_OK;
 	if (to > delta->n_reserved) {
-		size_t n_wanted = to > 2 * delta->n_reserved ? to : 2 * delta->n_reserved;
-		void *grown = sqlite3_realloc64(delta->removed, n_wanted * sizeof *delta->removed);
+		size_t capacity = to > 2 * delta->n_reserved ? to : 2 * delta->n_reserved;
+		void *grown = sqlite3_realloc64(delta->removed, capacity * sizeof *delta->removed);
 
 		if (!grown)
 			return IFOREST_NO_MEMORY;
 		delta->removed = grown;
-		delta->n_reserved = n_wanted;
+		delta->n_reserved = capacity;
 	}
 	sorted = sort(&(struct keyed){ keys->keys, new, sizeof *keys->keys });
 	if (!sorted)
@@ -343,39 +343,39 @@ static enum iforest_status remove_keys(struct ifs_delta *delta, struct ifs_keys 
 
 /* ---- runs in memory ---- */
 
-static enum iforest_status write_run(struct ifs_delta *delta, const struct ifs_delta_changes *changes,
-				     const struct iforest_arrival *sorted, struct iforest_run_writer *builder,
+static enum iforest_status write_run(struct ifs_delta *delta, const struct delta_changes *changes,
+				     const struct iforest_arrival *sorted, struct iforest_run_writer *writer,
 				     struct iforest_run *run)
 {
-	enum iforest_status status = iforest_run_writer_start(builder, &delta->store, &delta->manifest);
+	enum iforest_status status = iforest_run_writer_start(writer, &delta->store, &delta->manifest);
 
 	if (status)
 		return status;
 	for (size_t i = 0; i < changes->rows.n && !status; i++)
-		status = iforest_run_writer_add(builder, &changes->rows.entries[sorted[i].entry]);
+		status = iforest_run_writer_add(writer, &changes->rows.entries[sorted[i].entry]);
 	if (status)
-		iforest_run_writer_abandon(builder);
+		iforest_run_writer_abandon(writer);
 	else
-		status = iforest_run_writer_finish(builder, run);
+		status = iforest_run_writer_finish(writer, run);
 	return status;
 }
 
-static enum iforest_status add_run(struct ifs_delta *delta, struct ifs_delta_changes *changes)
+static enum iforest_status add_run(struct ifs_delta *delta, struct delta_changes *changes)
 {
 	const struct ifs_entry_list *rows = &changes->rows;
 	struct iforest_arrival *sorted = sort(&(struct keyed){ &rows->entries->key, rows->n, sizeof *rows->entries });
-	struct iforest_run_writer *builder = sqlite3_malloc64(sizeof *builder);
+	struct iforest_run_writer *writer = sqlite3_malloc64(sizeof *writer);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	struct iforest_edit edit = { .added = run };
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	if (sorted && builder && run)
-		status = write_run(delta, changes, sorted, builder, run);
+	if (sorted && writer && run)
+		status = write_run(delta, changes, sorted, writer, run);
 	if (!status)
 		status = iforest_manifest_commit(&delta->manifest, &delta->store, &edit);
 	changes->rows.n = 0;
 	sqlite3_free(sorted);
-	sqlite3_free(builder);
+	sqlite3_free(writer);
 	sqlite3_free(run);
 	return status;
 }
@@ -409,7 +409,7 @@ static enum iforest_status merge_by_doubling(struct ifs_delta *delta)
 /* Puts the changes into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back
  * under the
  * same key. */
-static enum iforest_status apply_changes(struct ifs_delta *delta, struct ifs_delta_changes *changes)
+static enum iforest_status apply_changes(struct ifs_delta *delta, struct delta_changes *changes)
 {
 	enum iforest_status status = IFOREST_OK;
 	uint64_t n_removed;
@@ -437,9 +437,10 @@ enum iforest_status ifs_delta_merge(struct ifs_delta *delta)
 	return is_one ? IFOREST_OK : merge_from(delta, 0);
 }
 
-enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields, sqlite3_int64 sealed)
+enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields,
+				   sqlite3_int64 last_flushed)
 {
-	*delta = (struct ifs_delta){ .sealed = sealed, .followed = sealed, .last_rowid = sealed };
+	*delta = (struct ifs_delta){ .last_flushed = last_flushed, .last_covered = last_flushed, .last_rowid = last_flushed };
 	ifs_pager_in_memory(&delta->memory);
 	delta->store = (struct iforest_store){ .pager = &delta->memory.pager, .alloc = &ifs_alloc };
 	iforest_filtered_nodes_init(&delta->filtered_nodes, &ifs_alloc);
@@ -468,7 +469,7 @@ enum { LAST_SEQ, BLOCK, LAST_ROWID };
 static int prepare_state(struct ifs_index *index, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
-	const struct ifs_base_table *source = &index->source;
+	const struct ifs_base_table *base_table = &index->base_table;
 
 	if (index->read_state)
 		return SQLITE_OK;
@@ -477,9 +478,9 @@ static int prepare_state(struct ifs_index *index, struct ifs_error *error)
 				   "SELECT (SELECT max(seq) FROM \"%w\".\"%w_log\"), "
 				   "(SELECT block FROM \"%w\".\"%w_front\"), "
 				   "(SELECT max(\"%w\") FROM \"%w\".\"%w\")",
-				   schema, name, schema, name, source->rowid_column, schema, source->name);
+				   schema, name, schema, name, base_table->rowid_column, schema, base_table->name);
 	return ifs_prepare(error, index->db, &index->read_state, "SELECT 0, 0, max(\"%w\") FROM \"%w\".\"%w\"",
-			   source->rowid_column, schema, source->name);
+			   base_table->rowid_column, schema, base_table->name);
 }
 
 /* No row that the runs may hold is of the front: of its changes nobody would tell. */
@@ -489,7 +490,7 @@ static int front_is_wrong(const struct ifs_index *index, struct ifs_error *error
 				     &(struct iforest_fault){ .what = "the table of the front is wrong" }, 0);
 }
 
-static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, struct ifs_delta_extent *state,
+static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, struct delta_extent *state,
 		       struct ifs_error *error)
 {
 	bool is_log = index->definition.sync == IFS_SYNC_LOG, has_front = true;
@@ -507,17 +508,17 @@ static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, s
 		state->last_rowid = sqlite3_column_type(statement, LAST_ROWID) == SQLITE_NULL
 					    ? INT64_MIN
 					    : sqlite3_column_int64(statement, LAST_ROWID);
-		state->followed = state->last_rowid;
+		state->last_covered = state->last_rowid;
 		block = sqlite3_column_int64(statement, BLOCK);
 		has_front = sqlite3_column_type(statement, BLOCK) == SQLITE_INTEGER && block > INT64_MIN / IFS_FRONT_ROWS &&
 			    block <= INT64_MAX / IFS_FRONT_ROWS + 1;
 		if (is_log && has_front) /* the last rowid before the block, whose first may be one too many for the type */
-			state->followed = (sqlite3_int64)((uint64_t)block * IFS_FRONT_ROWS - 1);
+			state->last_covered = (sqlite3_int64)((uint64_t)block * IFS_FRONT_ROWS - 1);
 	}
 	failed = sqlite3_reset(statement);
 	if (failed)
 		return ifs_error_from_db(error, index->db, failed);
-	return is_log && (!has_front || state->followed < delta->sealed) ? front_is_wrong(index, error) : SQLITE_OK;
+	return is_log && (!has_front || state->last_covered < delta->last_flushed) ? front_is_wrong(index, error) : SQLITE_OK;
 }
 
 /* ---- The delta, and the reading of new pending rows ---- */
@@ -531,12 +532,12 @@ struct reading {
 	struct ifs_delta *delta;
 	struct ifs_error *error;
 	struct ifs_row_decoder rows;
-	struct ifs_delta_changes changes;
-	struct ifs_keys removed;
-	struct ifs_delta_extent state;
+	struct delta_changes changes;
+	struct key_list removed;
+	struct delta_extent state;
 	struct ifs_entry_list front;
-	size_t n_passed; /* rows of the front as it was, below the row at hand */
-	bool is_look;	 /* nothing is taken: is the front as it was? */
+	size_t n_passed;    /* rows of the front as it was, below the row at hand */
+	bool only_compares; /* nothing is taken: is the front as it was? */
 	bool differs;
 	int rc; /* once reading was given up */
 };
@@ -551,7 +552,7 @@ static int series_of_row(void *context, const struct iforest_series_key *key, ui
 	const struct ifs_series *series = ifs_dictionary_find(dictionary, key->bytes, key->n_bytes);
 	enum iforest_status status = IFOREST_OK;
 
-	if (!series && reading->is_look) {
+	if (!series && reading->only_compares) {
 		*id = UINT32_MAX;
 		return SQLITE_OK;
 	}
@@ -597,7 +598,7 @@ static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64
 
 /* The key that the runs have of a row, if they have it, from the first row that the log has of it. *is_odd: they cannot have
  * it. */
-static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *is_odd)
+static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *has_impossible_key)
 {
 	struct iforest_key key = { .ref = id };
 	int type = sqlite3_value_type(log[OLD_TIME]);
@@ -610,9 +611,9 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 		key.time = sqlite3_value_int64(log[OLD_TIME]);
 	else if (type != SQLITE_NULL &&
 		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key.time)))
-		*is_odd = true;
-	*is_odd = *is_odd || key.series >= reading->dictionary->end_of_stored;
-	if (!*is_odd && !keys_push(&reading->removed, &key))
+		*has_impossible_key = true;
+	*has_impossible_key = *has_impossible_key || key.series >= reading->dictionary->end_of_stored;
+	if (!*has_impossible_key && !keys_push(&reading->removed, &key))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	return SQLITE_OK;
 }
@@ -620,19 +621,19 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 /* Follows what the log says of a row before that may be in the runs. A row that was inserted, and changed by triggers of the
  * user before ours told of it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later
  * as one that was not there. */
-static int follow(struct reading *reading, sqlite3_value **log, struct ifs_pending_row *row, bool is_new)
+static int track_old_key(struct reading *reading, sqlite3_value **log, struct ifs_pending_row *row, bool is_new)
 {
 	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;
 	int rc = SQLITE_OK;
 
-	if (row->id > reading->delta->sealed)
+	if (row->id > reading->delta->last_flushed)
 		return SQLITE_OK;
 	if (is_new && was_there) {
-		rc = read_old_key(reading, log, row->id, &row->is_odd);
-		reading->delta->n_odd += row->is_odd;
-	} else if (row->is_odd && !was_there) {
-		row->is_odd = false;
-		reading->delta->n_odd--;
+		rc = read_old_key(reading, log, row->id, &row->has_impossible_key);
+		reading->delta->n_impossible_keys += row->has_impossible_key;
+	} else if (row->has_impossible_key && !was_there) {
+		row->has_impossible_key = false;
+		reading->delta->n_impossible_keys--;
 	}
 	return rc;
 }
@@ -642,7 +643,7 @@ static int follow(struct reading *reading, sqlite3_value **log, struct ifs_pendi
 /* Puts the row in the place of what was read of it before; NULL: the table does not have it any more. */
 static int put_row(struct reading *reading, struct ifs_pending_row *row, const struct iforest_entry *entry)
 {
-	struct ifs_delta_changes *changes = &reading->changes;
+	struct delta_changes *changes = &reading->changes;
 	struct iforest_key before = {
 		.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
 	};
@@ -673,7 +674,7 @@ static int take_logged(struct reading *reading, sqlite3_value **values)
 	if (!rc && sqlite3_value_type(values[ID]) != SQLITE_INTEGER)
 		rc = log_is_wrong(reading->index, "the log names no rowid", reading->error);
 	if (!rc)
-		rc = follow(reading, values, row, is_new);
+		rc = track_old_key(reading, values, row, is_new);
 	if (rc || row->batch == reading->delta->n_batches)
 		return rc;
 	if (is_present)
@@ -713,12 +714,12 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 	if (rc)
 		return rc;
 	known = is_known(reading, &entry);
-	if (reading->is_look) {
+	if (reading->only_compares) {
 		reading->differs = reading->differs || !known;
 		return SQLITE_OK;
 	}
 	row = known ? NULL : pending_rows_take(&reading->delta->pending, entry.key.ref, &is_new);
-	if ((!known && !row) || (entry.key.ref > reading->state.followed && !entry_list_push(&reading->front, &entry)))
+	if ((!known && !row) || (entry.key.ref > reading->state.last_covered && !entry_list_push(&reading->front, &entry)))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	return known ? SQLITE_OK : put_row(reading, row, &entry);
 }
@@ -739,7 +740,7 @@ static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_
 		reading->rc = take_logged(reading, arguments + 2);
 	else
 		reading->rc = take_row(reading, arguments + 2);
-	sqlite3_result_int(context, reading->rc != SQLITE_OK || (reading->is_look && reading->differs));
+	sqlite3_result_int(context, reading->rc != SQLITE_OK || (reading->only_compares && reading->differs));
 }
 
 int ifs_delta_register(sqlite3 *db)
@@ -762,15 +763,15 @@ static int prepare(struct reading *reading, sqlite3_stmt **statement, sqlite3_st
 static int prepare_rows(struct reading *reading)
 {
 	struct ifs_index *index = reading->index;
-	const char *rowid = index->source.rowid_column;
+	const char *rowid = index->base_table.rowid_column;
 	sqlite3_str *sql;
 
 	if (index->read_rows)
 		return SQLITE_OK;
 	sql = sqlite3_str_new(index->db);
 	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1 AND iforest_pending(?2, 0, ",
-			    index->schema, index->source.name, rowid);
-	ifs_row_decoder_append_columns(&index->definition, &index->source, "s", sql);
+			    index->schema, index->base_table.name, rowid);
+	ifs_row_decoder_append_columns(&index->definition, &index->base_table, "s", sql);
 	sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", rowid);
 	return prepare(reading, &index->read_rows, sql);
 }
@@ -788,10 +789,10 @@ static int prepare_log(struct reading *reading)
 	sqlite3_str_appendf(sql,
 			    "SELECT 1 FROM \"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id "
 			    "WHERE l.seq > ?1 AND iforest_pending(?2, 1, l.id, l.was, l.time, ",
-			    index->schema, index->name, index->schema, index->source.name, index->source.rowid_column);
+			    index->schema, index->name, index->schema, index->base_table.name, index->base_table.rowid_column);
 	for (unsigned b = 0; b < index->definition.n_by; b++)
 		sqlite3_str_appendf(sql, "l.by_%u, ", b);
-	ifs_row_decoder_append_columns(&index->definition, &index->source, "s", sql);
+	ifs_row_decoder_append_columns(&index->definition, &index->base_table, "s", sql);
 	sqlite3_str_appendall(sql, ") ORDER BY l.seq");
 	return prepare(reading, &index->read_log, sql);
 }
@@ -815,7 +816,7 @@ static int read_rows(struct reading *reading)
 {
 	int rc = prepare_rows(reading);
 
-	return rc ? rc : read_after(reading, reading->index->read_rows, reading->delta->followed);
+	return rc ? rc : read_after(reading, reading->index->read_rows, reading->delta->last_covered);
 }
 
 static int read_log(struct reading *reading)
@@ -828,18 +829,18 @@ static int read_log(struct reading *reading)
 /* ---- the whole ---- */
 
 static void start(struct reading *reading, struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
-		  bool is_look, struct ifs_error *error)
+		  bool only_compares, struct ifs_error *error)
 {
 	*reading = (struct reading){
 		.index = index,
 		.dictionary = dictionary,
 		.delta = delta,
 		.error = error,
-		.is_look = is_look,
+		.only_compares = only_compares,
 		.rows = { .db = index->db,
 			  .schema = index->schema,
 			  .definition = &index->definition,
-			  .source = &index->source,
+			  .base_table = &index->base_table,
 			  .fields = &delta->manifest.fields,
 			  .error = error,
 			  .series_of = series_of_row,
@@ -858,7 +859,7 @@ static void end(struct reading *reading)
 	sqlite3_free(reading->front.entries);
 }
 
-static int settle(struct reading *reading)
+static int apply(struct reading *reading)
 {
 	struct ifs_delta *delta = reading->delta;
 	struct ifs_entry_list before = delta->front;
@@ -869,7 +870,7 @@ static int settle(struct reading *reading)
 	delta->front = reading->front;
 	reading->front = before;
 	delta->last_seq = reading->state.last_seq;
-	delta->followed = reading->state.followed;
+	delta->last_covered = reading->state.last_covered;
 	delta->last_rowid = reading->state.last_rowid;
 	return ifs_pager_error(reading->index, status, reading->error);
 }
@@ -888,7 +889,7 @@ int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_
 	if (!rc && reading.state.last_seq != delta->last_seq)
 		rc = read_log(&reading);
 	if (!rc)
-		rc = settle(&reading);
+		rc = apply(&reading);
 	if (!rc && dictionary->n_series != n_series)
 		ifs_dictionary_sort(dictionary);
 	end(&reading);
@@ -898,7 +899,7 @@ int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_
 int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary, bool *is_current,
 			 bool *is_part, struct ifs_error *error)
 {
-	struct ifs_delta_extent state;
+	struct delta_extent state;
 	struct reading reading;
 	int rc;
 
@@ -908,9 +909,9 @@ int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struc
 	rc = read_extent(index, delta, &state, error);
 	if (rc)
 		return rc;
-	*is_part = state.last_seq >= delta->last_seq && state.followed >= delta->followed;
-	*is_current =
-		state.last_seq == delta->last_seq && state.followed == delta->followed && state.last_rowid == delta->last_rowid;
+	*is_part = state.last_seq >= delta->last_seq && state.last_covered >= delta->last_covered;
+	*is_current = state.last_seq == delta->last_seq && state.last_covered == delta->last_covered &&
+		      state.last_rowid == delta->last_rowid;
 	if (!*is_current || delta->front.n == 0)
 		return SQLITE_OK;
 	start(&reading, index, delta, dictionary, true, error);
@@ -922,5 +923,6 @@ int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struc
 
 int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error)
 {
-	return delta->n_odd == 0 ? SQLITE_OK : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
+	return delta->n_impossible_keys == 0 ? SQLITE_OK
+					     : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
 }

@@ -34,7 +34,7 @@ struct ifs_pending_row {
 	bool is_used;	 /* a slot that holds a row */
 	bool is_present; /* the table has the row: under this key it is in a run in memory */
 	bool time_is_null;
-	bool is_odd; /* the log tells of an old key that the runs cannot have */
+	bool has_impossible_key; /* the log tells of an old key that the runs cannot have */
 };
 
 /* Starts as zeros, ends with release. */
@@ -72,12 +72,12 @@ struct ifs_delta {
 	struct ifs_pending_rows pending;
 	struct iforest_key *removed; /* keys that the runs still have, ascending */
 	size_t n_removed, n_reserved;
-	size_t n_odd;				      /* rows of which the log tells a key that the runs cannot have */
+	size_t n_impossible_keys;		      /* rows of which the log tells a key that the runs cannot have */
 	struct iforest_filter filter;		      /* to be used where n_removed is not 0 */
 	struct iforest_filtered_nodes filtered_nodes; /* of the runs without those keys */
-	sqlite3_int64 sealed;			      /* no rowid above it is in the runs */
+	sqlite3_int64 last_flushed;		      /* no rowid above it is in the runs */
 	sqlite3_int64 last_seq;			      /* of the log, as last read */
-	sqlite3_int64 followed;	     /* the log tells what is done to rows up to this one; sync=append: the last read */
+	sqlite3_int64 last_covered;  /* the log tells what is done to rows up to this one; sync=append: the last read */
 	sqlite3_int64 last_rowid;    /* of the table, as last read; INT64_MIN if it had none */
 	struct ifs_entry_list front; /* the rows above `followed`, by rowid, as last read */
 	uint32_t n_batches;
@@ -85,7 +85,8 @@ struct ifs_delta {
 
 /* An empty delta over runs with these fields, in which `sealed` is the greatest rowid there may be. It must stay in place. Ends
  * with release, also on error. */
-enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields, sqlite3_int64 sealed);
+enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields,
+				   sqlite3_int64 last_flushed);
 void ifs_delta_release(struct ifs_delta *delta);
 
 /* Is the delta up to date (*is_current)? If not, can it be extended (*is_part), or must it be read again from the start?

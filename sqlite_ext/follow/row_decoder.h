@@ -19,7 +19,7 @@ struct ifs_row_decoder {
 	sqlite3 *db;
 	const char *schema;
 	const struct ifs_definition *definition;
-	const struct ifs_base_table *source;
+	const struct ifs_base_table *base_table;
 	const struct iforest_node_schema *fields;
 	struct ifs_error *error;
 	bool may_widen;		   /* a real in a column of integers is noted, else it is refused */
@@ -37,23 +37,23 @@ struct ifs_row_decoder {
 };
 
 /* Appends the columns that ifs_row_decode() takes: r."id", r."ts", r."track", r."dur", of the row named r. */
-void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *source,
+void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 				    const char *row, sqlite3_str *sql);
 
 /* Reads a row of those columns. Refuses what is no time or no number, naming the first such row of the table. */
-int ifs_row_decode(struct ifs_row_decoder *reader, sqlite3_value **row, struct iforest_entry *entry);
+int ifs_row_decode(struct ifs_row_decoder *decoder, sqlite3_value **row, struct iforest_entry *entry);
 
 /* The same of the row that a statement of those columns stands at. */
-int ifs_row_decode_statement(struct ifs_row_decoder *reader, sqlite3_stmt *statement, struct iforest_entry *entry);
-void ifs_row_decoder_release(struct ifs_row_decoder *reader);
+int ifs_row_decode_statement(struct ifs_row_decoder *decoder, sqlite3_stmt *statement, struct iforest_entry *entry);
+void ifs_row_decoder_release(struct ifs_row_decoder *decoder);
 
 /* The series of a row by its by values: one of the last, or the host says. */
-int ifs_row_decode_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series);
+int ifs_row_decode_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t *series);
 
 /* The series of by values, if it is one of the last; and noting it for the next time. */
-bool ifs_row_decoder_recall_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series);
-void ifs_row_decoder_remember_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t series);
-void ifs_row_decoder_forget_series(struct ifs_row_decoder *reader);
+bool ifs_row_decoder_recall_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t *series);
+void ifs_row_decoder_remember_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t series);
+void ifs_row_decoder_forget_series(struct ifs_row_decoder *decoder);
 
 /* Columns of the row that a statement stands at, valid until it moves. */
 void ifs_statement_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);

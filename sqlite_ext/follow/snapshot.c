@@ -15,7 +15,7 @@
  */
 
 /* Both known, and nothing between them? */
-static inline bool ifs_data_version_is_same(const struct ifs_data_version *a, const struct ifs_data_version *b)
+static inline bool data_version_is_same(const struct ifs_data_version *a, const struct ifs_data_version *b)
 {
 	return a->is_known && b->is_known && a->version == b->version && a->temp_version == b->temp_version;
 }
@@ -48,16 +48,16 @@ static struct ifs_data_version data_version_now(sqlite3 *db, const char *schema)
 static bool data_version_is_stable(sqlite3 *db, const char *schema)
 {
 	sqlite3_stmt *statement; /* made each time, for it knows its answer from then on */
-	bool is_lasting;
+	bool is_stable;
 
 	if (may_be_replaced(db, schema))
 		return false;
 	if (sqlite3_txn_state(db, schema) == SQLITE_TXN_WRITE) /* of those that share a cache one writes at a time */
 		return true;
-	is_lasting = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &statement, NULL) == SQLITE_OK &&
-		     sqlite3_step(statement) == SQLITE_ROW && !sqlite3_column_int(statement, 0);
+	is_stable = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &statement, NULL) == SQLITE_OK &&
+		    sqlite3_step(statement) == SQLITE_ROW && !sqlite3_column_int(statement, 0);
 	sqlite3_finalize(statement);
-	return is_lasting;
+	return is_stable;
 }
 
 /* ---- Transactions and savepoints of the connection ---- */
@@ -198,10 +198,10 @@ static void finalize_statements(struct ifs_index *index)
 	sqlite3_finalize(index->read_rows);
 	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
-	for (unsigned kind = 0; kind < IFS_N_SIDECARS; kind++) {
-		sqlite3_finalize(index->has_summary[kind]);
-		sqlite3_finalize(index->get_summary[kind]);
-		index->has_summary[kind] = index->get_summary[kind] = NULL;
+	for (unsigned table = 0; table < IFS_N_SIDECARS; table++) {
+		sqlite3_finalize(index->has_summary[table]);
+		sqlite3_finalize(index->get_summary[table]);
+		index->has_summary[table] = index->get_summary[table] = NULL;
 	}
 	index->get_page = index->put_page = index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
 	index->read_schema_version = index->read_temp_version = NULL;
@@ -213,7 +213,7 @@ void ifs_index_forget(struct ifs_index *index)
 	ifs_snapshot_release(index->snapshot);
 	index->snapshot = NULL;
 	index->is_attached = false;
-	ifs_base_table_release(&index->source);
+	ifs_base_table_release(&index->base_table);
 	if (index->cache.n_pinned == 0)
 		ifs_page_cache_release(&index->cache);
 }
@@ -289,7 +289,7 @@ static int read_dictionary(struct ifs_index *index, struct ifs_snapshot *snapsho
 }
 
 /* A manifest that is sound in itself, but none of this index; NULL if all is well. */
-static const char *what_is_foreign(const struct ifs_index *index, const struct iforest_manifest *manifest)
+static const char *find_mismatch(const struct ifs_index *index, const struct iforest_manifest *manifest)
 {
 	struct ifs_host_bytes host;
 
@@ -321,7 +321,7 @@ static bool is_same_type(const char *a, const char *b)
 
 /* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it
  * does not where the connection itself made the index anew. */
-static int check_borrowed(struct ifs_index *index, struct ifs_error *error)
+static int check_derived(struct ifs_index *index, struct ifs_error *error)
 {
 	const struct ifs_definition *known = &index->definition;
 	struct ifs_definition today;
@@ -353,7 +353,7 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 	*snapshot = (struct ifs_snapshot){ .n_refs = 1 };
 	status = iforest_manifest_read(&snapshot->manifest, &ifs_alloc, bytes, n_bytes, &fault.what);
 	if (!status)
-		fault.what = what_is_foreign(index, &snapshot->manifest);
+		fault.what = find_mismatch(index, &snapshot->manifest);
 	if (!status && fault.what)
 		status = IFOREST_CORRUPT;
 	if (status)
@@ -387,8 +387,8 @@ static int refresh(struct ifs_index *index, struct ifs_error *error)
 	if (rc)
 		return rc;
 	if (!index->snapshot || id != index->snapshot->manifest.id) {
-		if (index->is_borrowed)
-			rc = check_borrowed(index, error);
+		if (index->is_derived)
+			rc = check_derived(index, error);
 		if (!rc)
 			rc = read_snapshot(index, bytes, n_bytes, error);
 	}
@@ -436,14 +436,14 @@ static int read_version(struct ifs_index *index, const char *schema, sqlite3_stm
 }
 
 /* Statements that name the table are made anew. */
-static void forget_source(struct ifs_index *index)
+static void forget_base_table(struct ifs_index *index)
 {
 	sqlite3_finalize(index->read_state);
 	sqlite3_finalize(index->read_rows);
 	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
 	index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
-	ifs_base_table_release(&index->source);
+	ifs_base_table_release(&index->base_table);
 	index->is_attached = false;
 }
 
@@ -457,18 +457,18 @@ int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 		rc = read_version(index, "temp", &index->read_temp_version, &temp_version, error);
 	if (rc || (index->is_attached && version == index->schema_version && temp_version == index->temp_version))
 		return rc;
-	forget_source(index);
-	if (index->is_borrowed && (rc = check_borrowed(index, error)))
+	forget_base_table(index);
+	if (index->is_derived && (rc = check_derived(index, error)))
 		return rc;
 	if (definition->sync == IFS_SYNC_LOG)
-		rc = ifs_triggers_find_table(index->db, index->schema, index->name, definition, &index->source, error);
+		rc = ifs_triggers_find_table(index->db, index->schema, index->name, definition, &index->base_table, error);
 	else if (definition->sync == IFS_SYNC_APPEND)
-		rc = ifs_base_table_inspect(&index->source, index->db, index->schema, definition, error);
+		rc = ifs_base_table_inspect(&index->base_table, index->db, index->schema, definition, error);
 	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is
 	 * remembered */
 	index->schema_version = version;
 	index->temp_version = temp_version;
-	if (!rc && !index->source.name && definition->sync == IFS_SYNC_LOG)
+	if (!rc && !index->base_table.name && definition->sync == IFS_SYNC_LOG)
 		rc = detached(index, error);
 	index->is_attached = !rc;
 	return rc;
@@ -482,7 +482,7 @@ static int rows_are_gone(struct ifs_index *index, struct ifs_error *error)
 			     "%s: rows of \"%s\" were deleted, but sync=append takes rows that are only ever added; run "
 			     "INSERT INTO \"%w\"(\"%w\") "
 			     "VALUES('rebuild'), or make the index with sync=log",
-			     index->name, index->source.name, index->name, index->name);
+			     index->name, index->base_table.name, index->name, index->name);
 }
 
 static void forget_snapshot(struct ifs_index *index)
@@ -501,7 +501,7 @@ bool ifs_index_is_changing(struct ifs_index *index)
 }
 
 /* Reads what the delta does not have yet, and notes whether that stays. */
-static int read_tail(struct ifs_index *index, bool is_lasting, struct ifs_error *error)
+static int read_delta(struct ifs_index *index, bool is_stable, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = index->snapshot;
 	bool is_transient = ifs_index_is_changing(index);
@@ -509,7 +509,7 @@ static int read_tail(struct ifs_index *index, bool is_lasting, struct ifs_error 
 
 	if (!rc && !is_transient)
 		rc = ifs_delta_check_log(index, &snapshot->delta, error);
-	snapshot->is_transient = !is_lasting || is_transient;
+	snapshot->is_transient = !is_stable || is_transient;
 	if (!rc && !snapshot->is_transient && sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE) {
 		rc = transaction_join(index, &snapshot->depth, error);
 		snapshot->is_transient = snapshot->depth == 0;
@@ -519,7 +519,7 @@ static int read_tail(struct ifs_index *index, bool is_lasting, struct ifs_error 
 
 /* Brings the delta of index->snapshot up to date, or that of a new one where somebody still reads it, or it is none any
  * more. */
-static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_error *error)
+static int refresh_delta(struct ifs_index *index, bool is_stable, struct ifs_error *error)
 {
 	bool is_current, is_part;
 	int rc = SQLITE_OK;
@@ -543,7 +543,7 @@ static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_err
 			rc = rows_are_gone(index, error);
 	}
 	if (!rc && !is_current)
-		rc = read_tail(index, is_lasting, error);
+		rc = read_delta(index, is_stable, error);
 	if (rc)
 		forget_snapshot(index);
 	return rc;
@@ -552,20 +552,20 @@ static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_err
 int ifs_snapshot_open(struct ifs_index *index, struct ifs_snapshot **snapshot, struct ifs_error *error)
 {
 	struct ifs_data_version now = data_version_now(index->db, index->schema);
-	bool is_lasting;
+	bool is_stable;
 	int rc;
 
 	index->knows_cache_size = false;
-	if (index->snapshot && ifs_data_version_is_same(&index->data_version, &now))
+	if (index->snapshot && data_version_is_same(&index->data_version, &now))
 		return hand_out(index, SQLITE_OK, snapshot);
 	index->data_version.is_known = false;
-	is_lasting = data_version_is_stable(index->db, index->schema);
+	is_stable = data_version_is_stable(index->db, index->schema);
 	rc = ifs_index_find_base_table(index, error);
 	if (!rc)
 		rc = refresh(index, error);
 	if (!rc)
-		rc = refresh_tail(index, is_lasting, error);
-	if (!rc && now.is_known && is_lasting)
+		rc = refresh_delta(index, is_stable, error);
+	if (!rc && now.is_known && is_stable)
 		index->data_version = now;
 	return hand_out(index, rc, snapshot);
 }

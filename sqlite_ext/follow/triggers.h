@@ -63,7 +63,7 @@
 int ifs_triggers_check_names(sqlite3 *db, const char *schema, const char *index, struct ifs_error *error);
 
 /* Makes the triggers of the index on the table, after dropping those of the same names. */
-int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *base_table,
 			const struct ifs_definition *definition, struct ifs_error *error);
 int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct ifs_error *error);
 
@@ -71,7 +71,7 @@ int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct
  * text that we would write today, they do not stand on one table, or there is no log or front. Release the source in any
  * case. */
 int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
-			    struct ifs_base_table *source, struct ifs_error *error);
+			    struct ifs_base_table *base_table, struct ifs_error *error);
 
 /* Puts the front, whatever there is of it, right behind the last row of the table. */
 int ifs_triggers_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
@@ -87,7 +87,7 @@ int ifs_triggers_lower_front(sqlite3 *db, const char *schema, const char *index,
 
 /* Prepares the statement that empties the log once all of it is in the runs, but for the row with rowid -1, which is logged
  * again at once: so nothing but that statement is left to fail. */
-int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *base_table,
 				   const struct ifs_definition *definition, sqlite3_stmt **statement, struct ifs_error *error);
 
 /* The table that the first trigger stands on, from sqlite3_mprintf(), whatever its text is: so a rebuild finds a table that was

@@ -16,7 +16,7 @@
 
 /* A bar on the terminal while an index is made. */
 
-struct ifs_progress {
+struct progress {
 	const char *what; /* "reading", "writing" */
 	sqlite3_int64 n_done, n_all;
 	int n_percent; /* last shown; -1: nothing yet */
@@ -32,13 +32,13 @@ static bool progress_is_possible(void)
 }
 
 /* Turns the bar on if standard error is a terminal and there are rows enough that one waits for them. */
-static void progress_start(struct ifs_progress *progress, sqlite3_int64 n_rows)
+static void progress_start(struct progress *progress, sqlite3_int64 n_rows)
 {
-	*progress = (struct ifs_progress){ .n_percent = -1, .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
+	*progress = (struct progress){ .n_percent = -1, .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
 }
 
 /* Begins a stage at 0 of n_all, counts one, or takes the bar off the screen. */
-static void progress_stage(struct ifs_progress *progress, const char *what, sqlite3_int64 n_all)
+static void progress_stage(struct progress *progress, const char *what, sqlite3_int64 n_all)
 {
 	progress->what = what;
 	progress->n_all = n_all;
@@ -46,7 +46,7 @@ static void progress_stage(struct ifs_progress *progress, const char *what, sqli
 	progress->n_percent = -1;
 }
 
-static void progress_step(struct ifs_progress *progress)
+static void progress_step(struct progress *progress)
 {
 	int n_percent;
 
@@ -62,7 +62,7 @@ static void progress_step(struct ifs_progress *progress)
 	fflush(stderr);
 }
 
-static void progress_end(struct ifs_progress *progress)
+static void progress_end(struct progress *progress)
 {
 	if (progress->is_on && progress->n_percent >= 0)
 		fprintf(stderr, "\r%*s\r", WIDTH + 30, "");
@@ -79,21 +79,21 @@ static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
 }
 
 /* By its first number, or by what is declared where there is none. */
-static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *source, const char *column, bool *is_real,
-			  struct ifs_error *error)
+static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
+			  bool *is_real, struct ifs_error *error)
 {
 	const char *type = NULL;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
 			     "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1", column,
-			     index->schema, source->name, column);
+			     index->schema, base_table->name, column);
 
 	if (rc)
 		return rc;
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		*is_real = sqlite3_column_int(statement, 0);
 	else
-		*is_real = !sqlite3_table_column_metadata(index->db, index->schema, source->name, column, &type, NULL, NULL,
+		*is_real = !sqlite3_table_column_metadata(index->db, index->schema, base_table->name, column, &type, NULL, NULL,
 							  NULL, NULL) &&
 			   strcmp(ifs_affinity_of(type, false), "REAL") == 0;
 	rc = sqlite3_finalize(statement);
@@ -103,7 +103,8 @@ static int look_at_column(const struct ifs_index *index, const struct ifs_base_t
 /* Fills in the fields of an index to be built. A column is one of integers until a real shows up, which its first number may
  * tell; one that is empty, and can hold no number but a real, is one of reals. */
 static int value_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
-			      const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
+			      const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
+			      struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
@@ -114,7 +115,7 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 		bool is_real = false;
 
 		if (v != definition->duration_value && !(definition->squares >> v & 1))
-			rc = look_at_column(index, source, definition->values[v].source, &is_real, error);
+			rc = look_at_column(index, base_table, definition->values[v].source, &is_real, error);
 		fields->value_types[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 	}
 	return rc ? rc : finish(fields, error);
@@ -122,7 +123,8 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 
 /* After a real has shown up among integers: the columns of reals are those that hold one. */
 static int value_types_widen(const struct ifs_index *index, const struct ifs_definition *definition,
-			     const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
+			     const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
+			     struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
@@ -131,7 +133,7 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 
 		rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
-				 source->name, definition->values[v].source);
+				 base_table->name, definition->values[v].source);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			fields->value_types[v] = IFOREST_FLOAT64;
 		if (!rc && (rc = sqlite3_finalize(statement)))
@@ -149,16 +151,16 @@ enum { CACHES = 16, USUAL_PAGES = 500, PAGE_BYTES = 4096, MOST_BYTES = 64 << 20 
 struct build {
 	struct ifs_index *index;
 	const struct ifs_definition *definition;
-	const struct ifs_base_table *source;
+	const struct ifs_base_table *base_table;
 	struct ifs_error *error;
 	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
 	struct ifs_dictionary series; /* all of the table, their ids in the order of their values */
 	struct ifs_temp_store temp_store;
 	struct iforest_run_sorter sort;
-	struct iforest_run_writer *builder;
+	struct iforest_run_writer *writer;
 	struct ifs_row_decoder rows;
-	struct ifs_progress progress;
+	struct progress progress;
 	sqlite3_int64 n_rows; /* for the progress */
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;
@@ -202,7 +204,7 @@ static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)
 
 	sqlite3_str_appendall(sql, "SELECT ");
 	append(build, sql);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->source->name);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->base_table->name);
 	text = sqlite3_str_finish(sql);
 	if (!text)
 		return ifs_error_set(build->error, SQLITE_NOMEM, "");
@@ -233,7 +235,7 @@ static int find_series(void *context, const struct iforest_series_key *key, uint
 		return ifs_error_set(build->error, SQLITE_ERROR,
 				     "%s: \"%s\" gives other values when it is read again: its indexes are damaged "
 				     "(PRAGMA integrity_check; REINDEX), or a by column is generated at random",
-				     build->index->name, build->source->name);
+				     build->index->name, build->base_table->name);
 	*id = series->id;
 	return SQLITE_OK;
 }
@@ -295,7 +297,7 @@ static int write_series(struct build *build)
 
 static void append_columns(const struct build *build, sqlite3_str *sql)
 {
-	ifs_row_decoder_append_columns(build->definition, build->source, "s", sql);
+	ifs_row_decoder_append_columns(build->definition, build->base_table, "s", sql);
 }
 
 static int add_row(struct build *build, sqlite3_stmt *statement)
@@ -321,7 +323,7 @@ static int add_rows(struct build *build)
 	rc = for_each_row(build, statement, add_row);
 	if (rc || build->rows.has_real_in_integers)
 		return rc;
-	return build_error(build, iforest_run_sorter_finish(&build->sort, build->builder));
+	return build_error(build, iforest_run_sorter_finish(&build->sort, build->writer));
 }
 
 /* ---- the whole ---- */
@@ -336,16 +338,16 @@ static size_t sort_bytes(const struct build *build)
 
 static int sort_and_build(struct build *build, struct iforest_run *run)
 {
-	int rc = build_error(build, iforest_run_writer_start(build->builder, &build->index->store, &build->manifest));
+	int rc = build_error(build, iforest_run_writer_start(build->writer, &build->index->store, &build->manifest));
 
 	if (rc)
 		return rc;
 	iforest_run_sorter_start(&build->sort, &build->temp_store.store, &build->manifest, sort_bytes(build));
 	rc = add_rows(build);
 	if (rc || build->rows.has_real_in_integers)
-		iforest_run_writer_abandon(build->builder);
+		iforest_run_writer_abandon(build->writer);
 	else
-		rc = build_error(build, iforest_run_writer_finish(build->builder, run));
+		rc = build_error(build, iforest_run_writer_finish(build->writer, run));
 	iforest_run_sorter_release(&build->sort);
 	return rc;
 }
@@ -417,11 +419,11 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 	if (build->definition->sync != IFS_SYNC_LOG)
 		return rc;
 	if (!rc)
-		rc = ifs_triggers_create(index->db, schema, name, build->source, build->definition, build->error);
+		rc = ifs_triggers_create(index->db, schema, name, build->base_table, build->definition, build->error);
 	if (!rc)
 		rc = ifs_triggers_make_front(index->db, schema, name, build->last_rowid, build->error);
 	if (!rc)
-		rc = ifs_triggers_prepare_log_reset(index->db, schema, name, build->source, build->definition, &statement,
+		rc = ifs_triggers_prepare_log_reset(index->db, schema, name, build->base_table, build->definition, &statement,
 						    build->error);
 	if (!rc && ifs_step_to_end(statement) != SQLITE_DONE)
 		rc = ifs_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
@@ -442,7 +444,7 @@ static int start(struct build *build)
 	int rc = ifs_prepare(build->error, index->db, &statement,
 			     "SELECT (SELECT max(id) FROM \"%w\".\"%w_series\"), %s(SELECT count(*) FROM \"%w\".\"%w\")",
 			     index->schema, index->name, progress_is_possible() ? "" : "0 AND ", index->schema,
-			     build->source->name);
+			     build->base_table->name);
 
 	if (rc)
 		return rc;
@@ -463,11 +465,11 @@ static int start(struct build *build)
 	return rc;
 }
 
-int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *source,
+int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 	      struct ifs_error *error)
 {
 	struct build build = {
-		.index = index, .definition = definition, .source = source, .error = error, .last_rowid = INT64_MIN
+		.index = index, .definition = definition, .base_table = base_table, .error = error, .last_rowid = INT64_MIN
 	};
 	struct iforest_run run = { .n_leaves = 0 };
 	int rc;
@@ -475,7 +477,7 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 	build.rows = (struct ifs_row_decoder){ .db = index->db,
 					       .schema = index->schema,
 					       .definition = definition,
-					       .source = source,
+					       .base_table = base_table,
 					       .fields = &build.fields,
 					       .error = error,
 					       .may_widen = true,
@@ -483,20 +485,20 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 					       .key.alloc = &ifs_alloc,
 					       .previous_key.alloc = &ifs_alloc };
 	build.series.n_by = definition->n_by;
-	build.builder = sqlite3_malloc64(sizeof *build.builder);
-	rc = build.builder ? start(&build) : ifs_error_set(error, SQLITE_NOMEM, "");
+	build.writer = sqlite3_malloc64(sizeof *build.writer);
+	rc = build.writer ? start(&build) : ifs_error_set(error, SQLITE_NOMEM, "");
 	if (!rc)
 		rc = collect_series(&build);
 	if (!rc)
 		rc = write_series(&build);
 	if (!rc)
-		rc = value_types_choose(index, definition, source, &build.fields, error);
+		rc = value_types_choose(index, definition, base_table, &build.fields, error);
 	if (!rc)
 		rc = write_run(&build, &run);
 	if (!rc && build.rows.has_real_in_integers) {
 		build.rows.has_real_in_integers = build.rows.may_widen = false;
 		iforest_manifest_release(&build.manifest);
-		rc = value_types_widen(index, definition, source, &build.fields, error);
+		rc = value_types_widen(index, definition, base_table, &build.fields, error);
 		if (!rc)
 			rc = write_run(&build, &run);
 	}
@@ -512,6 +514,6 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 	iforest_manifest_release(&build.manifest);
 	ifs_dictionary_release(&build.series);
 	ifs_row_decoder_release(&build.rows);
-	sqlite3_free(build.builder);
+	sqlite3_free(build.writer);
 	return rc;
 }

@@ -10,7 +10,7 @@
  * and nothing else. Until then the state before stands; on failure what was written is taken back.
  * Afterwards the tables of the index hold what the manifest names, with sync=log the triggers are in place and the log is
  * empty. */
-int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *source,
+int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 	      struct ifs_error *error);
 
 #endif

@@ -20,7 +20,7 @@ struct compaction {
 	uint32_t fan_in; /* runs of a size that are merged */
 };
 
-static int upkeep_error(struct compaction *compaction, enum iforest_status status)
+static int compaction_error(struct compaction *compaction, enum iforest_status status)
 {
 	return ifs_snapshot_error(compaction->index, NULL, status, compaction->error);
 }
@@ -110,7 +110,7 @@ static int write_series(struct compaction *compaction)
 		return rc;
 	host.end_of_series = compaction->snapshot->dictionary.next_id;
 	host.last_rowid = compaction->snapshot->delta.last_rowid;
-	return upkeep_error(compaction, ifs_host_bytes_set(&compaction->manifest, &host));
+	return compaction_error(compaction, ifs_host_bytes_set(&compaction->manifest, &host));
 }
 
 /* Old keys go after everything that may be refused has been written, so that a refusal leaves the runs as they were. */
@@ -127,7 +127,7 @@ static int publish(struct compaction *compaction, const struct iforest_run *run)
 		status = iforest_runs_remove(store, &compaction->manifest, delta->removed, delta->n_removed, &n_removed);
 	if (!status)
 		status = iforest_manifest_commit(&compaction->manifest, store, &edit);
-	return upkeep_error(compaction, status);
+	return compaction_error(compaction, status);
 }
 
 static bool has_log(const struct compaction *compaction)
@@ -147,8 +147,8 @@ static int prepare_log(struct compaction *compaction, sqlite3_stmt **statement)
 	rc = ifs_triggers_raise_front(index->db, index->schema, index->name, compaction->snapshot->delta.last_rowid,
 				      compaction->error);
 	if (!rc)
-		rc = ifs_triggers_prepare_log_reset(index->db, index->schema, index->name, &index->source, &index->definition,
-						    statement, compaction->error);
+		rc = ifs_triggers_prepare_log_reset(index->db, index->schema, index->name, &index->base_table,
+						    &index->definition, statement, compaction->error);
 	return rc;
 }
 
@@ -167,7 +167,7 @@ static enum iforest_status take_back(struct compaction *compaction, const struct
 	struct ifs_host_bytes host = ifs_host_bytes_get(&compaction->manifest);
 	enum iforest_status status;
 
-	host.last_rowid = compaction->snapshot->delta.sealed;
+	host.last_rowid = compaction->snapshot->delta.last_flushed;
 	status = ifs_host_bytes_set(&compaction->manifest, &host);
 	return status ? status : iforest_manifest_commit(&compaction->manifest, &compaction->index->store, &edit);
 }
@@ -188,7 +188,7 @@ static int empty_log(struct compaction *compaction, sqlite3_stmt *statement, str
 	return rc;
 }
 
-static int seal(struct compaction *compaction)
+static int flush_pending(struct compaction *compaction)
 {
 	struct ifs_index *index = compaction->index;
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
@@ -200,7 +200,7 @@ static int seal(struct compaction *compaction)
 	run->n_leaves = 0;
 	rc = prepare_log(compaction, &statement);
 	if (!rc)
-		rc = upkeep_error(compaction, write_run(compaction, run));
+		rc = compaction_error(compaction, write_run(compaction, run));
 	if (!rc)
 		rc = write_series(compaction);
 	if (!rc)
@@ -303,10 +303,10 @@ int ifs_flush(struct ifs_index *index, struct ifs_error *error)
 	int rc = start(&compaction, index, error);
 
 	if (!rc && is_pending(&compaction)) {
-		rc = seal(&compaction);
+		rc = flush_pending(&compaction);
 		most_pages = iforest_merge_bound(FEW_PAGES, compaction.manifest.n_runs);
 		if (!rc)
-			rc = upkeep_error(&compaction, merge_once(&compaction, &most_pages, &n));
+			rc = compaction_error(&compaction, merge_once(&compaction, &most_pages, &n));
 	}
 	end(&compaction);
 	return rc;
@@ -319,7 +319,7 @@ int ifs_merge(struct ifs_index *index, uint64_t most_pages, struct ifs_error *er
 	int rc = start(&compaction, index, error);
 
 	while (!rc && n > 0)
-		rc = upkeep_error(&compaction, merge_once(&compaction, &most_pages, &n));
+		rc = compaction_error(&compaction, merge_once(&compaction, &most_pages, &n));
 	end(&compaction);
 	return rc;
 }
@@ -330,9 +330,9 @@ int ifs_optimize(struct ifs_index *index, struct ifs_error *error)
 	int rc = start(&compaction, index, error);
 
 	if (!rc && is_pending(&compaction))
-		rc = seal(&compaction);
+		rc = flush_pending(&compaction);
 	if (!rc)
-		rc = upkeep_error(&compaction, merge_to_one(&compaction));
+		rc = compaction_error(&compaction, merge_to_one(&compaction));
 	end(&compaction);
 	return rc;
 }

@@ -50,12 +50,12 @@ static int execute_text(struct ifs_index *index, sqlite3_str *text, struct ifs_e
 
 /* ---- making them ---- */
 
-static const char *type_of(const uint8_t *kinds, unsigned v)
+static const char *type_of(const uint8_t *value_types, unsigned v)
 {
-	return kinds[v] == IFOREST_FLOAT64 ? "REAL" : "INTEGER";
+	return value_types[v] == IFOREST_FLOAT64 ? "REAL" : "INTEGER";
 }
 
-static int make_rollup(struct ifs_index *index, const struct ifs_definition *definition, const uint8_t *kinds,
+static int make_rollup(struct ifs_index *index, const struct ifs_definition *definition, const uint8_t *value_types,
 		       struct ifs_error *error)
 {
 	sqlite3_str *text = sqlite3_str_new(index->db);
@@ -72,7 +72,7 @@ static int make_rollup(struct ifs_index *index, const struct ifs_definition *def
 
 			sqlite3_str_appendall(text, ", ");
 			append_value(text, formats[f], definition->values[v].name);
-			sqlite3_str_appendf(text, " %s", is_number ? type_of(kinds, v) : "INTEGER");
+			sqlite3_str_appendf(text, " %s", is_number ? type_of(value_types, v) : "INTEGER");
 		}
 	sqlite3_str_appendall(text, ", PRIMARY KEY(bucket_level, bucket_start");
 	for (unsigned b = 0; b < definition->n_by; b++)
@@ -180,18 +180,18 @@ static int see_to_rollup(struct ifs_index *index, const struct ifs_definition *d
 	struct ifs_snapshot *snapshot = NULL;
 	bool was_found = found[ROLLUP];
 	int rc = ifs_snapshot_open(index, &snapshot, error);
-	const uint8_t *kinds = rc ? NULL : snapshot->manifest.fields.value_types;
+	const uint8_t *value_types = rc ? NULL : snapshot->manifest.fields.value_types;
 
 	if (!rc && !was_found)
-		rc = make_rollup(index, definition, kinds, error);
+		rc = make_rollup(index, definition, value_types, error);
 	for (unsigned v = 0; v < definition->n_values && was_found && !rc; v++) {
 		const char *value = definition->values[v].name;
 		bool same;
 
-		rc = has_type(index, value, type_of(kinds, v), &same, error);
+		rc = has_type(index, value, type_of(value_types, v), &same, error);
 		if (rc || same)
 			continue;
-		rc = change_type(index, value, type_of(kinds, v), error);
+		rc = change_type(index, value, type_of(value_types, v), error);
 		found[VIEW] = false;
 	}
 	ifs_snapshot_release(snapshot);
@@ -536,6 +536,7 @@ int ifs_export(struct ifs_index *index, const struct ifs_definition *definition,
 {
 	struct export export = { .index = index, .definition = definition, .error = error };
 	int rc = read_state(index, &export.state, error);
+
 	if (!rc)
 		rc = choose_width(&export, step);
 	if (!rc)

@@ -16,7 +16,7 @@ struct verification {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
 	struct ifs_error *error;
-	struct tally stored, request;
+	struct tally stored, expected;
 	uint64_t n_surplus; /* entries of the runs whose rows are pending, and that answers would not leave out */
 };
 
@@ -113,7 +113,7 @@ static int find_series(void *context, const struct iforest_series_key *key, uint
 	return SQLITE_OK;
 }
 
-static int prepare_table(struct verification *verification, const struct ifs_base_table *source, sqlite3_stmt **statement)
+static int prepare_table(struct verification *verification, const struct ifs_base_table *base_table, sqlite3_stmt **statement)
 {
 	struct ifs_index *index = verification->index;
 	sqlite3_str *sql = sqlite3_str_new(index->db);
@@ -121,8 +121,8 @@ static int prepare_table(struct verification *verification, const struct ifs_bas
 	int rc;
 
 	sqlite3_str_appendall(sql, "SELECT ");
-	ifs_row_decoder_append_columns(&index->definition, source, "s", sql);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, source->name);
+	ifs_row_decoder_append_columns(&index->definition, base_table, "s", sql);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, base_table->name);
 	text = sqlite3_str_finish(sql);
 	rc = text ? ifs_prepare(verification->error, index->db, statement, "%s", text)
 		  : ifs_error_set(verification->error, SQLITE_NOMEM, "");
@@ -130,14 +130,14 @@ static int prepare_table(struct verification *verification, const struct ifs_bas
 	return rc;
 }
 
-static int add_table(struct verification *verification, const struct ifs_base_table *source)
+static int add_table(struct verification *verification, const struct ifs_base_table *base_table)
 {
 	struct ifs_index *index = verification->index;
 	const struct iforest_node_schema *fields = &verification->snapshot->manifest.fields;
 	struct ifs_row_decoder rows = { .db = index->db,
 					.schema = index->schema,
 					.definition = &index->definition,
-					.source = source,
+					.base_table = base_table,
 					.fields = fields,
 					.error = verification->error,
 					.series_of = find_series,
@@ -146,14 +146,14 @@ static int add_table(struct verification *verification, const struct ifs_base_ta
 					.previous_key.alloc = &ifs_alloc };
 	struct iforest_entry entry;
 	sqlite3_stmt *statement = NULL;
-	int failed, rc = prepare_table(verification, source, &statement);
+	int failed, rc = prepare_table(verification, base_table, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
 		if (ifs_pending_rows_contain(&verification->snapshot->delta.pending, sqlite3_column_int64(statement, 0)))
 			continue;
 		rc = ifs_row_decode_statement(&rows, statement, &entry);
 		if (!rc)
-			add_entry(&verification->request, &entry, fields);
+			add_entry(&verification->expected, &entry, fields);
 	}
 	failed = sqlite3_finalize(statement);
 	ifs_row_decoder_release(&rows);
@@ -168,29 +168,29 @@ static int differs(struct verification *verification, const char *table)
 			     "%s: holds other rows than the table \"%s\" (%lld and %lld rows that are not pending, %lld "
 			     "old ones of rows that are); run "
 			     "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
-			     index->name, table, (sqlite3_int64)verification->stored.n, (sqlite3_int64)verification->request.n,
+			     index->name, table, (sqlite3_int64)verification->stored.n, (sqlite3_int64)verification->expected.n,
 			     (sqlite3_int64)verification->n_surplus, index->name, index->name);
 }
 
 static int compare(struct verification *verification)
 {
 	struct ifs_index *index = verification->index;
-	struct ifs_base_table source = { .name = NULL };
-	const struct ifs_base_table *table = &index->source;
+	struct ifs_base_table base_table = { .name = NULL };
+	const struct ifs_base_table *table = &index->base_table;
 	int rc = SQLITE_OK;
 
 	if (index->definition.sync == IFS_SYNC_MANUAL) {
-		rc = ifs_base_table_inspect(&source, index->db, index->schema, &index->definition, verification->error);
-		table = &source;
+		rc = ifs_base_table_inspect(&base_table, index->db, index->schema, &index->definition, verification->error);
+		table = &base_table;
 	}
 	if (!rc)
 		rc = add_runs(verification);
 	if (!rc)
 		rc = add_table(verification, table);
-	if (!rc && (verification->stored.n != verification->request.n ||
-		    verification->stored.checksum != verification->request.checksum || verification->n_surplus > 0))
+	if (!rc && (verification->stored.n != verification->expected.n ||
+		    verification->stored.checksum != verification->expected.checksum || verification->n_surplus > 0))
 		rc = differs(verification, table->name);
-	ifs_base_table_release(&source);
+	ifs_base_table_release(&base_table);
 	return rc;
 }
 

@@ -32,7 +32,7 @@ struct ifs_bucket_list {
 struct ifs_fill {
 	struct iforest_scan scan; /* its own: that of the buckets stands where it stands */
 	bool has_scan;
-	enum ifs_fill_mode fill;
+	enum ifs_fill_mode mode;
 	uint32_t request; /* bit v: of value column v */
 	/* bit v: the row nearest to the buckets without v that pass now is known */
 	uint32_t knows_before, knows_after;
@@ -69,15 +69,15 @@ struct ifs_bucket_query {
 	struct iforest_bucketing bucketing;
 	struct iforest_scan scan;
 	bool has_scan;
-	struct ifs_parallel ahead;	/* series that threads have answered, and all others; not of counters */
+	struct ifs_parallel parallel;	/* series that threads have answered, and all others; not of counters */
 	struct iforest_overlap overlap; /* over the scan */
 	bool is_overlap, has_overlap;
-	enum ifs_fill_mode fill;
-	struct ifs_fill carry; /* of fill = 'last' and 'linear' */
+	enum ifs_fill_mode fill_mode;
+	struct ifs_fill fill; /* of fill = 'last' and 'linear' */
 	bool is_counter;
-	struct iforest_counter_scan counting; /* is_counter */
-	struct ifs_sidecar pieces;	      /* the same: what is kept of nodes */
-	int64_t first_filled;		      /* the buckets to give for each group, with rows or without */
+	struct iforest_counter_scan counter_scan; /* is_counter */
+	struct ifs_sidecar counter_sidecar;	  /* the same: what is kept of nodes */
+	int64_t first_filled;			  /* the buckets to give for each group, with rows or without */
 	uint64_t n_to_fill, n_filled;
 
 	/* the series chosen, in groups; group g is members[group_starts[g]] up to the next start */

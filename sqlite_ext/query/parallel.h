@@ -49,16 +49,16 @@ struct ifs_parallel {
 
 /* Threads are started once they pay, if the connection allows any; all must outlive it, and snapshot and members stay as they
  * are. Without memory there are no threads. */
-void ifs_parallel_open(struct ifs_parallel *ahead, struct ifs_index *index, struct ifs_snapshot *snapshot,
+void ifs_parallel_open(struct ifs_parallel *parallel, struct ifs_index *index, struct ifs_snapshot *snapshot,
 		       struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
 		       uint32_t n_members);
-void ifs_parallel_close(struct ifs_parallel *ahead);
+void ifs_parallel_close(struct ifs_parallel *parallel);
 
 /* Turns to a member, whose buckets ifs_parallel_next() then gives. Members are turned to in ascending order. */
-enum iforest_status ifs_parallel_start(struct ifs_parallel *ahead, uint32_t member);
+enum iforest_status ifs_parallel_start(struct ifs_parallel *parallel, uint32_t member);
 
 /* As iforest_scan_next(), or iforest_overlap_next(). */
-enum iforest_status ifs_parallel_next(struct ifs_parallel *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
+enum iforest_status ifs_parallel_next(struct ifs_parallel *parallel, int64_t *bucket, struct iforest_aggregate *aggregate,
 				      bool *found);
 
 #endif

@@ -15,7 +15,7 @@ static int read_fill(const char *name, sqlite3_value *value, enum ifs_fill_mode 
 	return ifs_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero', 'last', 'linear'", name);
 }
 
-static const char *what_is_wrong(const struct ifs_arguments *arguments)
+static const char *find_conflict(const struct ifs_arguments *arguments)
 {
 	const bool *given = arguments->is_given;
 	bool is_bounded = given[IFS_ARGUMENT_T0] && given[IFS_ARGUMENT_T1];
@@ -57,7 +57,7 @@ int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, s
 	}
 	if (rc || arguments->has_null)
 		return rc;
-	wrong = what_is_wrong(arguments);
+	wrong = find_conflict(arguments);
 	return wrong ? ifs_error_set(error, SQLITE_ERROR, "%s: %s", name, wrong) : SQLITE_OK;
 }
 
@@ -111,7 +111,7 @@ static bool is_used(sqlite3_uint64 used, unsigned column)
 }
 
 /* Which aggregates do the columns used need? */
-static struct iforest_request wanted_by(const struct ifs_definition *definition, sqlite3_uint64 used)
+static struct iforest_request request_of(const struct ifs_definition *definition, sqlite3_uint64 used)
 {
 	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	unsigned first_fixed = definition->n_hidden + definition->n_by, first = first_fixed + IFS_N_FIXED;
@@ -165,11 +165,11 @@ static struct iforest_request wanted_by(const struct ifs_definition *definition,
 
 /* The first argument that is used, but of which SQLite offers no condition: so it does for the table on the right of a RIGHT or
  * FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. */
-static void note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
+static void note_unusable(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
 {
 	for (int a = 0; a < n_arguments; a++)
 		if (constraint_of[a] < 0 && is_used(info->colUsed, (unsigned)(first_column + a))) {
-			info->idxNum |= (a + 1) << IFS_LOST_SHIFT;
+			info->idxNum |= (a + 1) << IFS_UNUSABLE_SHIFT;
 			return;
 		}
 }
@@ -184,7 +184,7 @@ static bool plan_is_in(sqlite3_index_info *info, int i)
 void ifs_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
 {
 	info->estimatedRows = (sqlite3_int64)n_rows;
-	info->estimatedCost = info->idxNum >> IFS_LOST_SHIFT ? IFS_COST_OF_LOST : cost;
+	info->estimatedCost = info->idxNum >> IFS_UNUSABLE_SHIFT ? IFS_COST_OF_UNUSABLE : cost;
 }
 
 /* The condition that gives each argument: the first that can be used. *waits: one has none but those that need tables which
@@ -232,7 +232,7 @@ int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_
 			info->aConstraintUsage[constraint_of[a]].omit = 1;
 			info->idxNum |= 1 << a;
 		}
-	note_lost(info, first_column, n_arguments, constraint_of);
+	note_unusable(info, first_column, n_arguments, constraint_of);
 	return SQLITE_OK;
 }
 
@@ -337,7 +337,7 @@ static void write_window(sqlite3_str *text, unsigned arguments)
 		sqlite3_str_appendall(text, ", fill");
 }
 
-static void write_wanted(sqlite3_str *text, const struct ifs_definition *definition, struct iforest_request *request)
+static void write_request(sqlite3_str *text, const struct ifs_definition *definition, struct iforest_request *request)
 {
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		bool is_named = false;
@@ -399,7 +399,7 @@ bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition
 	return true;
 }
 
-static bool read_wanted(struct iforest_request *request, const struct ifs_definition *definition, const char **at)
+static bool read_request(struct iforest_request *request, const struct ifs_definition *definition, const char **at)
 {
 	*request = (struct iforest_request){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	for (unsigned v = 0; v < definition->n_values && skip(at, "; of "); v++) {
@@ -421,7 +421,7 @@ static bool read_wanted(struct iforest_request *request, const struct ifs_defini
 int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info, struct ifs_error *error)
 {
 	int constraint_of[IFS_N_ARGUMENTS], n_arguments = ifs_n_arguments(definition), n_argv = 0;
-	struct iforest_request request = wanted_by(definition, info->colUsed);
+	struct iforest_request request = request_of(definition, info->colUsed);
 	sqlite3_str *text;
 	unsigned n_conditions;
 	double n_rows;
@@ -431,11 +431,11 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 		return rc;
 	/* an UPDATE, which is refused later */
 	if ((int)definition->n_hidden > n_arguments && is_used(info->colUsed, (unsigned)n_arguments))
-		info->idxNum &= (1 << IFS_LOST_SHIFT) - 1;
+		info->idxNum &= (1 << IFS_UNUSABLE_SHIFT) - 1;
 	text = sqlite3_str_new(NULL);
 	write_window(text, (unsigned)info->idxNum);
 	n_conditions = ifs_plan_take_conditions(definition, info, &n_argv, text);
-	write_wanted(text, definition, &request);
+	write_request(text, definition, &request);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
@@ -452,5 +452,5 @@ bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definitio
 	*plan = (struct ifs_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
 	if (!at)
 		at = "";
-	return ifs_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->request, definition, &at) && !*at;
+	return ifs_plan_read_conditions(plan, definition, &at) && read_request(&plan->request, definition, &at) && !*at;
 }

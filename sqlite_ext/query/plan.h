@@ -56,12 +56,12 @@ bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definitio
  * ifs_plan_make(). */
 int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
 			    int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error);
-enum { IFS_LOST_SHIFT = 26 };
+enum { IFS_UNUSABLE_SHIFT = 26 };
 
 /* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
  * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ...
  * needs, of which nothing could be made ("no query solution"). */
-#define IFS_COST_OF_LOST 1e98
+#define IFS_COST_OF_UNUSABLE 1e98
 void ifs_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
 
 /* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone

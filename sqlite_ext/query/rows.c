@@ -143,7 +143,7 @@ enum { TIME, FIRST_BY };
 /* SELECT r."ts", r."track" FROM "main"."spans" AS r WHERE r."id" = ?1 */
 static int prepare(struct ifs_index *index, struct ifs_error *error)
 {
-	const struct ifs_base_table *source = &index->source;
+	const struct ifs_base_table *base_table = &index->base_table;
 	const struct ifs_definition *definition = &index->definition;
 	sqlite3_str *sql;
 	char *text;
@@ -155,8 +155,8 @@ static int prepare(struct ifs_index *index, struct ifs_error *error)
 	sqlite3_str_appendf(sql, "SELECT r.\"%w\"", definition->time);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", r.\"%w\"", definition->by[b].source);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, source->name,
-			    source->rowid_column);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, base_table->name,
+			    base_table->rowid_column);
 	text = sqlite3_str_finish(sql);
 	rc = text ? ifs_prepare(error, index->db, &index->find_row, "%s", text) : ifs_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(text);
@@ -530,26 +530,26 @@ static void limit_id(struct limits *limits, sqlite3_value *value)
 
 static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsigned v, char op, sqlite3_value *value)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)rows->snapshot->manifest.fields.value_types[v];
+	enum iforest_value_type value_type = (enum iforest_value_type)rows->snapshot->manifest.fields.value_types[v];
 	union iforest_number low = { .integer = INT64_MIN }, high = { .integer = INT64_MAX };
 	bool may = true;
 
 	if (op == 'n' || (op == 'i' && sqlite3_value_type(value) == SQLITE_NULL)) {
-		rows->match.nulls |= 1u << v;
+		rows->predicate.nulls |= 1u << v;
 		return;
 	}
-	if (kind == IFOREST_FLOAT64) {
+	if (value_type == IFOREST_FLOAT64) {
 		low.real = -INFINITY;
 		high.real = INFINITY;
 	}
 	op = op == 'i' ? '=' : op;
-	if (kind == IFOREST_INT64)
+	if (value_type == IFOREST_INT64)
 		may = bound_integers(op, value, &low.integer, &high.integer);
 	else
 		may = bound_reals(op, value, &low.real, &high.real);
-	limits->is_empty = limits->is_empty || !may || iforest_number_compare(low, high, kind) > 0;
-	iforest_value_predicate_at_least(&rows->match, v, low, kind);
-	iforest_value_predicate_at_most(&rows->match, v, high, kind);
+	limits->is_empty = limits->is_empty || !may || iforest_number_compare(low, high, value_type) > 0;
+	iforest_value_predicate_at_least(&rows->predicate, v, low, value_type);
+	iforest_value_predicate_at_most(&rows->predicate, v, high, value_type);
 }
 
 static void read_conditions(struct ifs_row_query *rows, struct limits *limits, sqlite3_value **argv)
@@ -575,9 +575,9 @@ static void read_conditions(struct ifs_row_query *rows, struct limits *limits, s
 /* No span starts after its end. Of several that must reach somewhere, the furthest. */
 static void reach(struct ifs_row_query *rows, int64_t at)
 {
-	if (!rows->match.has_reach || at > rows->match.reach)
-		rows->match.reach = at;
-	rows->match.has_reach = true;
+	if (!rows->predicate.has_reach || at > rows->predicate.reach)
+		rows->predicate.reach = at;
+	rows->predicate.has_reach = true;
 }
 
 static void read_window(struct ifs_row_query *rows, struct limits *limits, const struct ifs_arguments *arguments)
@@ -616,8 +616,8 @@ static void add_part(struct ifs_row_query *rows, const struct limits *limits, bo
 
 static void divide(struct ifs_row_query *rows, const struct limits *limits)
 {
-	bool timed = !limits->lacks_time, timeless = !limits->needs_time, is_null = rows->match.nulls >> rows->plan.value & 1,
-	     is_there = rows->match.values >> rows->plan.value & 1;
+	bool timed = !limits->lacks_time, timeless = !limits->needs_time,
+	     is_null = rows->predicate.nulls >> rows->plan.value & 1, is_there = rows->predicate.values >> rows->plan.value & 1;
 	struct ifs_row_query_part by_time = { .is_ordered = true, .order = IFOREST_EARLIEST_FIRST };
 	struct ifs_row_query_part by_value = { .is_ordered = true, .order = IFOREST_SMALLEST_FIRST };
 	struct ifs_row_query_part any = { .is_ordered = false }, lacking = { .lacks_value = true };
@@ -682,7 +682,7 @@ static int find_row(struct ifs_row_query *rows, const struct limits *limits, str
 
 /* Fills in the series chosen, the match and the parts, of rows->plan, over the snapshot at hand. Without parts there are no
  * rows. */
-static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
+static int resolve_plan(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
 {
 	struct limits limits = { .first_time = INT64_MIN,
 				 .last_time = INT64_MAX,
@@ -697,7 +697,7 @@ static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struc
 	if (rc || arguments.has_null)
 		return rc;
 	argv += iforest_popcount(given);
-	rows->match = (struct iforest_value_predicate){ .values = 0 };
+	rows->predicate = (struct iforest_value_predicate){ .values = 0 };
 	read_window(rows, &limits, &arguments);
 	read_conditions(rows, &limits, argv);
 	if (limits.first_end > INT64_MIN)
@@ -705,7 +705,7 @@ static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struc
 	if (limits.last_end < limits.last_time)
 		limits.last_time = limits.last_end;
 	if (limits.is_empty || limits.first_end > limits.last_end || limits.first_id > limits.last_id ||
-	    (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
+	    (limits.needs_time && limits.lacks_time) || (rows->predicate.nulls & rows->predicate.values))
 		return SQLITE_OK;
 	if (limits.first_id == limits.last_id && !ifs_index_is_changing(rows->index))
 		return find_row(rows, &limits, error);
@@ -719,11 +719,11 @@ static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struc
 
 static void drop_readers(struct ifs_row_query *rows)
 {
-	if (rows->has_walk)
-		iforest_iterator_release(&rows->walk);
-	if (rows->has_best)
-		iforest_top_k_release(&rows->best);
-	rows->has_walk = rows->has_best = false;
+	if (rows->has_iterator)
+		iforest_iterator_release(&rows->iterator);
+	if (rows->has_top_k)
+		iforest_top_k_release(&rows->top_k);
+	rows->has_iterator = rows->has_top_k = false;
 }
 
 void ifs_row_query_release(struct ifs_row_query *rows)
@@ -753,30 +753,30 @@ static int open_snapshot(struct ifs_row_query *rows, struct ifs_error *error)
 }
 
 /* Over the runs of the index and those of what is pending. */
-static enum iforest_status need_walk(struct ifs_row_query *rows)
+static enum iforest_status open_iterator(struct ifs_row_query *rows)
 {
 	struct ifs_snapshot *snapshot = rows->snapshot;
 	enum iforest_status status = IFOREST_OK;
 
-	if (!rows->has_walk) {
-		status = iforest_iterator_init(&rows->walk, &rows->index->store, &snapshot->manifest);
-		rows->has_walk = !status;
+	if (!rows->has_iterator) {
+		status = iforest_iterator_init(&rows->iterator, &rows->index->store, &snapshot->manifest);
+		rows->has_iterator = !status;
 		if (!status)
-			status = iforest_iterator_join(&rows->walk, &snapshot->delta.store, &snapshot->delta.manifest);
+			status = iforest_iterator_join(&rows->iterator, &snapshot->delta.store, &snapshot->delta.manifest);
 	}
 	return status;
 }
 
-static enum iforest_status need_best(struct ifs_row_query *rows)
+static enum iforest_status open_top_k(struct ifs_row_query *rows)
 {
 	struct ifs_snapshot *snapshot = rows->snapshot;
 	enum iforest_status status = IFOREST_OK;
 
-	if (!rows->has_best) {
-		status = iforest_top_k_init(&rows->best, &rows->index->store, &snapshot->manifest);
-		rows->has_best = !status;
+	if (!rows->has_top_k) {
+		status = iforest_top_k_init(&rows->top_k, &rows->index->store, &snapshot->manifest);
+		rows->has_top_k = !status;
 		if (!status)
-			status = iforest_top_k_join(&rows->best, &snapshot->delta.store, &snapshot->delta.manifest);
+			status = iforest_top_k_join(&rows->top_k, &snapshot->delta.store, &snapshot->delta.manifest);
 	}
 	return status;
 }
@@ -792,7 +792,7 @@ int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, con
 	rows->n_parts = rows->part = 0;
 	rows->part_is_open = false;
 	rc = open_snapshot(rows, error);
-	return rc ? rc : row_query_ask(rows, argv, error);
+	return rc ? rc : resolve_plan(rows, argv, error);
 }
 
 /* ---- rows ---- */
@@ -802,30 +802,30 @@ static const struct iforest_filter *filter_of(const struct ifs_row_query *rows)
 	return rows->snapshot->delta.n_removed > 0 ? &rows->snapshot->delta.filter : NULL;
 }
 
-static struct iforest_value_predicate match_of(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
+static struct iforest_value_predicate predicate_of(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
-	struct iforest_value_predicate match = rows->match;
+	struct iforest_value_predicate predicate = rows->predicate;
 
 	if (part->lacks_value)
-		match.nulls |= 1u << rows->plan.value;
-	return match;
+		predicate.nulls |= 1u << rows->plan.value;
+	return predicate;
 }
 
-static void start_walk(struct ifs_row_query *rows, const struct ifs_row_query_part *part, uint64_t from, uint64_t to)
+static void start_iterator(struct ifs_row_query *rows, const struct ifs_row_query_part *part, uint64_t from, uint64_t to)
 {
 	struct iforest_iterator_question question = { .from = part->from,
 						      .to = part->to,
 						      .descends = part->descends,
-						      .match = match_of(rows, part),
+						      .match = predicate_of(rows, part),
 						      .filter = filter_of(rows),
 						      .values = rows->plan.values };
 
 	question.from.series += from;
 	question.to.series += to;
-	iforest_iterator_start(&rows->walk, &question);
+	iforest_iterator_start(&rows->iterator, &question);
 }
 
-static enum iforest_status start_best(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
+static enum iforest_status start_top_k(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	struct iforest_top_k_question question = { .order = part->order,
 						   .value = rows->plan.value,
@@ -833,15 +833,15 @@ static enum iforest_status start_best(struct ifs_row_query *rows, const struct i
 						   .to = part->to,
 						   .series = rows->filter.n < rows->filter.n_by_id ? rows->filter.ids : NULL,
 						   .n_series = rows->filter.n,
-						   .match = match_of(rows, part),
+						   .match = predicate_of(rows, part),
 						   .filter = filter_of(rows),
 						   .values = rows->plan.values };
 
-	return iforest_top_k_start(&rows->best, &question);
+	return iforest_top_k_start(&rows->top_k, &question);
 }
 
 /* By a walk, for there is but one series and its order is that of the keys. */
-static bool is_walked(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
+static bool uses_iterator(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	return !part->is_ordered ||
 	       (rows->filter.n == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
@@ -851,19 +851,19 @@ static enum iforest_status open_part(struct ifs_row_query *rows, const struct if
 {
 	bool is_whole = rows->filter.n == rows->filter.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
 			part->from.time == INT64_MIN;
-	enum iforest_status status = is_walked(rows, part) ? need_walk(rows) : need_best(rows);
+	enum iforest_status status = uses_iterator(rows, part) ? open_iterator(rows) : open_top_k(rows);
 
 	rows->part_is_open = true;
 	rows->at_series = 0;
 	if (status)
 		return status;
-	if (!is_walked(rows, part))
-		return start_best(rows, part);
+	if (!uses_iterator(rows, part))
+		return start_top_k(rows, part);
 	if (is_whole && rows->filter.n > 0) { /* one walk instead of one a series */
-		start_walk(rows, part, rows->filter.ids[0], rows->filter.ids[rows->filter.n - 1]);
+		start_iterator(rows, part, rows->filter.ids[0], rows->filter.ids[rows->filter.n - 1]);
 		rows->at_series = rows->filter.n;
 	} else if (rows->filter.n > 0) {
-		start_walk(rows, part, rows->filter.ids[0], rows->filter.ids[0]);
+		start_iterator(rows, part, rows->filter.ids[0], rows->filter.ids[0]);
 		rows->at_series = 1;
 	}
 	return IFOREST_OK;
@@ -873,16 +873,16 @@ static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct
 {
 	enum iforest_status status = IFOREST_OK;
 
-	if (!is_walked(rows, part))
-		return iforest_top_k_next(&rows->best, &rows->entry, found);
+	if (!uses_iterator(rows, part))
+		return iforest_top_k_next(&rows->top_k, &rows->entry, found);
 	while (rows->filter.n > 0) {
 		uint32_t id;
 
-		status = iforest_iterator_next(&rows->walk, &rows->entry, found);
+		status = iforest_iterator_next(&rows->iterator, &rows->entry, found);
 		if (status || *found || rows->at_series == rows->filter.n)
 			break;
 		id = rows->filter.ids[rows->at_series++];
-		start_walk(rows, part, id, id);
+		start_iterator(rows, part, id, id);
 	}
 	return status;
 }

@@ -107,13 +107,13 @@ struct ifs_row_query {
 	struct ifs_snapshot *snapshot; /* of the last question; what follows up to has_best holds for that one */
 	uint64_t n_changes;	       /* of the connection, when the snapshot was last seen to be the one stored */
 	struct ifs_series_filter filter;
-	struct iforest_iterator walk;
-	bool has_walk;
-	struct iforest_top_k best;
-	bool has_best;
+	struct iforest_iterator iterator;
+	bool has_iterator;
+	struct iforest_top_k top_k;
+	bool has_top_k;
 
 	struct ifs_rows_plan plan;
-	struct iforest_value_predicate match;
+	struct iforest_value_predicate predicate;
 	struct ifs_row_query_part parts[2];
 	unsigned n_parts, part; /* the one being given; */
 	bool part_is_open;

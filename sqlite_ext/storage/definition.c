@@ -378,11 +378,11 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
 	return SQLITE_OK;
 }
 
-void ifs_base_table_release(struct ifs_base_table *source)
+void ifs_base_table_release(struct ifs_base_table *base_table)
 {
-	sqlite3_free(source->name);
-	sqlite3_free(source->rowid_column);
-	*source = (struct ifs_base_table){ .name = NULL };
+	sqlite3_free(base_table->name);
+	sqlite3_free(base_table->rowid_column);
+	*base_table = (struct ifs_base_table){ .name = NULL };
 }
 
 /* ---- Columns of the virtual table ---- */

@@ -170,6 +170,6 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
  * error, among them two columns of one name. command is the name of the command column, NULL for none. */
 char *ifs_definition_declare(struct ifs_definition *definition, const char *command, struct ifs_error *error);
 
-void ifs_base_table_release(struct ifs_base_table *source);
+void ifs_base_table_release(struct ifs_base_table *base_table);
 
 #endif

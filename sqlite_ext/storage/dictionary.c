@@ -21,23 +21,23 @@ static struct ifs_series **slot_of(struct ifs_series **slots, uint32_t n_slots, 
 /* Half of the slots are free at least. */
 static enum iforest_status reserve_slot(struct ifs_dictionary *dictionary)
 {
-	uint32_t n_wanted = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
+	uint32_t capacity = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
 	struct ifs_series **slots;
 
 	if (2 * ((uint64_t)dictionary->n_series + 1) <= dictionary->n_slots)
 		return IFOREST_OK;
-	slots = sqlite3_malloc64(n_wanted * sizeof(struct ifs_series *));
+	slots = sqlite3_malloc64(capacity * sizeof(struct ifs_series *));
 	if (!slots)
 		return IFOREST_NO_MEMORY;
-	memset(slots, 0, n_wanted * sizeof(struct ifs_series *));
+	memset(slots, 0, capacity * sizeof(struct ifs_series *));
 	for (uint32_t s = 0; s < dictionary->n_series; s++) {
 		struct ifs_series *series = dictionary->series[s];
 
-		*slot_of(slots, n_wanted, series->key, series->n_bytes) = series;
+		*slot_of(slots, capacity, series->key, series->n_bytes) = series;
 	}
 	sqlite3_free(dictionary->slots);
 	dictionary->slots = slots;
-	dictionary->n_slots = n_wanted;
+	dictionary->n_slots = capacity;
 	return IFOREST_OK;
 }
 
@@ -53,13 +53,13 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 	uint32_t offset = 0;
 
 	if (dictionary->n_series == dictionary->n_reserved) {
-		uint32_t n_wanted = dictionary->n_reserved ? 2 * dictionary->n_reserved : 64;
-		void *grown = sqlite3_realloc64(dictionary->series, n_wanted * sizeof(struct ifs_series *));
+		uint32_t capacity = dictionary->n_reserved ? 2 * dictionary->n_reserved : 64;
+		void *grown = sqlite3_realloc64(dictionary->series, capacity * sizeof(struct ifs_series *));
 
 		if (!grown)
 			return IFOREST_NO_MEMORY;
 		dictionary->series = grown;
-		dictionary->n_reserved = n_wanted;
+		dictionary->n_reserved = capacity;
 	}
 	if (reserve_slot(dictionary))
 		return IFOREST_NO_MEMORY;
@@ -160,12 +160,12 @@ static uint32_t stand(const struct ifs_dictionary *dictionary, int class, const 
 	return low;
 }
 
-void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *request,
+void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *operand,
 			   struct ifs_series_stretch stretches[2])
 {
-	int class = class_of(request->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
-	struct ifs_series_stretch of_value = { stand(dictionary, class, request, false),
-					       stand(dictionary, class, request, true) };
+	int class = class_of(operand->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
+	struct ifs_series_stretch of_value = { stand(dictionary, class, operand, false),
+					       stand(dictionary, class, operand, true) };
 	struct ifs_series_stretch others = { of_value.to, of_value.to };
 
 	if (class == text || class == number) {
@@ -237,13 +237,13 @@ void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *valu
 	}
 }
 
-bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *request, bool is_null_equal)
+bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *operand, bool is_null_equal)
 {
-	int class = class_of(value->tag), wanted_class = class_of(request->tag);
+	int class = class_of(value->tag), operand_class = class_of(operand->tag);
 
-	if (class == IFOREST_BY_NULL || wanted_class == IFOREST_BY_NULL)
-		return is_null_equal && class == wanted_class;
-	if (class == wanted_class)
-		return ifs_by_compare(value, request) == 0;
-	return class != IFOREST_BY_BLOB && wanted_class != IFOREST_BY_BLOB;
+	if (class == IFOREST_BY_NULL || operand_class == IFOREST_BY_NULL)
+		return is_null_equal && class == operand_class;
+	if (class == operand_class)
+		return ifs_by_compare(value, operand) == 0;
+	return class != IFOREST_BY_BLOB && operand_class != IFOREST_BY_BLOB;
 }

@@ -35,7 +35,7 @@ void ifs_dictionary_sort(struct ifs_dictionary *dictionary);
 struct ifs_series_stretch {
 	uint32_t from, to;
 };
-void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *request,
+void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *operand,
 			   struct ifs_series_stretch stretches[2]);
 
 void ifs_dictionary_release(struct ifs_dictionary *dictionary);
@@ -54,6 +54,6 @@ void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *valu
 
 /* Can `value = wanted` (or `IS`, where is_null_equal) hold in SQL? Where affinities could make a number equal a text,
  * the answer is yes, and SQLite decides: it checks the condition again on the rows. */
-bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *request, bool is_null_equal);
+bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *operand, bool is_null_equal);
 
 #endif

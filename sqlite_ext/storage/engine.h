@@ -37,7 +37,7 @@ int ifs_error_from_status(struct ifs_error *error, enum iforest_status status, c
 			  const struct iforest_fault *fault, int io_rc);
 
 /* Will the same fail at the next try, too? Not so where memory, the disk, a lock or an interrupt is the trouble. */
-bool ifs_error_is_lasting(int rc);
+bool ifs_error_is_permanent(int rc);
 
 /* Runs statements that return no rows. Returns the code; the connection's message is noted. */
 int ifs_execute(struct ifs_error *error, sqlite3 *db, const char *format, ...);

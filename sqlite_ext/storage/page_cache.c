@@ -64,13 +64,13 @@ bool ifs_page_cache_peek(const struct ifs_page_cache *cache, const struct ifores
 }
 
 /* Peaks and header; or, of a leaf page, header and directory. */
-enum { PEAKS_BYTES = 768, EXPECTED_BYTES = 384, LINE_BYTES = 64 };
+enum { MAXIMA_BYTES = 768, PREFETCHED_BYTES = 384, LINE_BYTES = 64 };
 
 void ifs_page_cache_prefetch(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			     bool of_maxima)
 {
 	const char *frame = cache->buckets ? (const char *)*bucket_of(cache, place->run_id, index) : NULL;
-	size_t from = of_maxima ? 0 : offsetof(struct ifs_frame, bytes), n_bytes = of_maxima ? PEAKS_BYTES : EXPECTED_BYTES;
+	size_t from = of_maxima ? 0 : offsetof(struct ifs_frame, bytes), n_bytes = of_maxima ? MAXIMA_BYTES : PREFETCHED_BYTES;
 
 	if (!frame)
 		return;
@@ -120,8 +120,8 @@ static void make_room(struct ifs_page_cache *cache)
 
 	if (!ifs_page_cache_is_full(cache))
 		return;
-	cache->dice = cache->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	first = (unsigned)(cache->dice >> 33);
+	cache->random_state = cache->random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	first = (unsigned)(cache->random_state >> 33);
 	for (unsigned b = 0; b < cache->n_buckets && ifs_page_cache_is_full(cache); b++)
 		drop_one(cache, &cache->buckets[(first + b) & (cache->n_buckets - 1)]);
 }

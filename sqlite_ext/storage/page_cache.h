@@ -16,8 +16,8 @@ struct ifs_page_cache {
 	struct ifs_frame **buckets; /* n_buckets lists, twice as many as there are frames or more */
 	unsigned n_buckets;	    /* a power of two, or 0 */
 	unsigned n_frames, n_pinned;
-	unsigned most_frames; /* as the host allows; fewer than IFS_CACHE_FRAMES mean these */
-	uint64_t dice;	      /* says which page goes */
+	unsigned most_frames;  /* as the host allows; fewer than IFS_CACHE_FRAMES mean these */
+	uint64_t random_state; /* says which page goes */
 };
 
 /* 190 MiB of 4000-byte pages, and 32 for their peaks: what a frame of 16 tracks and 1920 pixels touches of 10^8 spans */

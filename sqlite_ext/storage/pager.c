@@ -225,7 +225,7 @@ static void sqlite_release(void *context, struct iforest_page *page)
 	ifs_page_cache_unpin(&index->cache, page);
 }
 
-static void sqlite_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_maxima)
+static void sqlite_prefetch(void *context, const struct iforest_place *place, uint64_t page_index, bool of_maxima)
 {
 	struct ifs_index *index = context;
 
@@ -328,7 +328,7 @@ void ifs_pager_init(struct ifs_index *index)
 		.max_batch_pages = MOST_BATCH_PAGES,
 		.get = sqlite_get,
 		.release = sqlite_release,
-		.prefetch = sqlite_expect,
+		.prefetch = sqlite_prefetch,
 		.peek = sqlite_peek,
 		.create_run = sqlite_create_run,
 		.write = sqlite_write,

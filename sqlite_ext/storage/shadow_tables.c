@@ -131,7 +131,7 @@ int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *defi
 			ifs_error_from_db(error, index->db, rc);
 	}
 	sqlite3_finalize(statement);
-	if (ifs_error_is_lasting(rc))
+	if (ifs_error_is_permanent(rc))
 		ifs_error_clear(error);
 	return error->rc;
 }

@@ -40,7 +40,7 @@ struct ifs_index {
 	sqlite3 *db;
 	char *schema, *name;
 	struct ifs_definition definition;  /* with all by columns, without their types */
-	struct ifs_base_table source;	   /* as last found; its name is NULL before */
+	struct ifs_base_table base_table;  /* as last found; its name is NULL before */
 	struct ifs_connection *connection; /* see follow/snapshot.h */
 	struct ifs_index *next;		   /* of the connection */
 	bool is_joined;			   /* its table takes part in the transaction */
@@ -53,7 +53,7 @@ struct ifs_index {
 	sqlite3_stmt *has_summary[IFS_N_SIDECARS], *get_summary[IFS_N_SIDECARS];
 	struct ifs_snapshot *snapshot;	      /* last read, or NULL */
 	struct ifs_data_version data_version; /* at which the snapshot was complete */
-	bool is_borrowed;		      /* of another table's: it may be made anew with other columns */
+	bool is_derived;		      /* of another table's: it may be made anew with other columns */
 	const char *by_types[IFS_MAX_BY];     /* of one that is borrowed: with which that table was declared (definition.h) */
 	bool is_attached; /* the source was found at these versions, of its schema and of the temporary one */
 	int schema_version, temp_version;

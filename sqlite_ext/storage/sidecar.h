@@ -15,17 +15,17 @@
 #include "sqlite_ext/storage/shadow_tables.h"
 
 /* The value columns of which things of the kind are kept, as bits. */
-uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table kind);
+uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table table);
 
 struct ifs_sidecar {
 	struct iforest_sidecar sidecar;
 	struct ifs_index *index;
-	enum ifs_sidecar_table kind;
+	enum ifs_sidecar_table table;
 	sqlite3_stmt *put; /* while it is being filled */
 };
 
 /* A sidecar to read from, which holds nothing. index must outlive it, and it must stay in place. */
-void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table kind);
+void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table table);
 
 /* Keeps what is not there yet of the runs of the stored manifest, and forgets runs that are gone. Does nothing for kinds of
  * which the index keeps none.

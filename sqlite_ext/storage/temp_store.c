@@ -14,7 +14,7 @@ static bool is_built_with(const char *option)
 
 /* By the rules of PRAGMA temp_store. Where that is not to be learned nothing is written to a file: who keeps a database
  * encrypted has reason to forbid it. */
-static bool is_wanted_in_memory(sqlite3 *db)
+static bool must_use_memory(sqlite3 *db)
 {
 	enum { IN_FILE = 1, IN_MEMORY = 2 } setting = IN_MEMORY;
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -148,7 +148,7 @@ void ifs_temp_store_init(struct ifs_temp_store *temp_store, sqlite3 *db,
 							  .write = file_write,
 							  .drop_run = file_drop_run,
 							  .random = ifs_pager_random } };
-	if (is_wanted_in_memory(db)) {
+	if (must_use_memory(db)) {
 		ifs_pager_in_memory(&temp_store->memory);
 		temp_store->store.pager = &temp_store->memory.pager;
 	}

@@ -33,7 +33,7 @@ extern const struct ifs_module ifs_counter_module;
 /* ---- Columns of a row ---- */
 
 /* The count, sum, min or max of a value column of that kind (core/model/aggregate.h), as in such a row. */
-int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
+int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned value_type,
 		     enum ifs_value_column column);
 
 #endif

@@ -107,7 +107,7 @@ int ifs_table_disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-static const char argument_is_lost[] =
+static const char argument_is_unusable[] =
 	"%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
 	"a row value or the far side of an outer join";
 
@@ -115,16 +115,16 @@ int ifs_table_check_arguments(sqlite3_vtab *base, int index_number, const char *
 {
 	const char *name = ((struct ifs_table *)base)->name;
 	struct ifs_error error = { .rc = SQLITE_OK };
-	int lost = index_number >> IFS_LOST_SHIFT;
+	int unusable = index_number >> IFS_UNUSABLE_SHIFT;
 
-	if (lost > 0)
-		ifs_error_set(&error, SQLITE_ERROR, argument_is_lost, name, names[lost - 1], name);
+	if (unusable > 0)
+		ifs_error_set(&error, SQLITE_ERROR, argument_is_unusable, name, names[unusable - 1], name);
 	return ifs_table_report(base, &error);
 }
 
 int ifs_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
 {
-	char *message = sqlite3_mprintf(argument_is_lost, name, argument, name);
+	char *message = sqlite3_mprintf(argument_is_unusable, name, argument, name);
 
 	if (!message) {
 		sqlite3_result_error_nomem(context);
@@ -156,8 +156,8 @@ char *ifs_table_spelling(sqlite3 *db, const char *schema, const char *name, stru
 	return spelling;
 }
 
-int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, const char *module,
-		     int n_arguments, struct ifs_error *error)
+int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, const char *module,
+			 int n_arguments, struct ifs_error *error)
 {
 	const char *const *arguments = table->arguments;
 	char *name = NULL, *spelling = NULL;
@@ -182,15 +182,15 @@ int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 	}
 	if (!rc)
 		rc = ifs_index_describe(&table->index, &table->definition, error);
-	table->index.is_borrowed = true;
+	table->index.is_derived = true;
 	memcpy(table->index.by_types, table->definition.by_types, sizeof table->index.by_types);
 	sqlite3_free(spelling);
 	sqlite3_free(name);
 	return rc;
 }
 
-int ifs_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message)
+int ifs_derived_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+		       char **message)
 {
 	const struct ifs_registration *registration = context;
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -201,8 +201,8 @@ int ifs_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char 
 	return ifs_table_finish(table, base, message, &error);
 }
 
-int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			 char **message)
+int ifs_derived_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			char **message)
 {
 	const struct ifs_registration *registration = context;
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -210,7 +210,7 @@ int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char
 
 	if (!error.rc)
 		registration->open(table, db, registration->connection, n_arguments, &error);
-	if (table && error.rc && ifs_error_is_lasting(error.rc)) {
+	if (table && error.rc && ifs_error_is_permanent(error.rc)) {
 		/* SQLite connects it again where it reads the schema again, not where this connection makes the index */
 		table->broken = sqlite3_mprintf("%s; once that is put right, drop this table and create it again, or open the "
 						"database again",

@@ -48,8 +48,8 @@ int ifs_table_disconnect(sqlite3_vtab *base);
 
 /* Finds the index that the first argument of the table names, and takes its definition for the table's, with all by columns.
  * module is the name of the table's module, for messages. */
-int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, const char *module,
-		     int n_arguments, struct ifs_error *error);
+int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, const char *module,
+			 int n_arguments, struct ifs_error *error);
 
 /* The name of the virtual table that is called so in the schema, as it is spelled there, from sqlite3_mprintf(). NULL if there
  * is none, and with an error. */
@@ -57,28 +57,28 @@ char *ifs_table_spelling(sqlite3 *db, const char *schema, const char *name, stru
 
 /* What a module does to make or connect a table that holds nothing yet, from ifs_table_borrow() to
  * ifs_table_declare(). */
-typedef int ifs_open_borrowed(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
-			      struct ifs_error *error);
+typedef int ifs_open_derived(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
+			     struct ifs_error *error);
 
 /* What SQLite is given with a module, and hands to xCreate and xConnect as their context. */
 struct ifs_registration {
 	struct ifs_connection *connection;
-	ifs_open_borrowed *open; /* of a module over an index */
+	ifs_open_derived *open; /* of a module over an index */
 };
 
 /* xCreate and xConnect of a module over an index. To connect succeeds also where the index is gone or damaged, so that the
  * table can be dropped: to ask it is an error then (table->broken). */
-int ifs_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+int ifs_derived_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+		       char **message);
+int ifs_derived_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			char **message);
-int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			 char **message);
 
 /* ---- Modules ---- */
 
 struct ifs_module {
 	const char *name;
 	const sqlite3_module *methods;
-	ifs_open_borrowed *open; /* of those whose tables stand over an index; else NULL */
+	ifs_open_derived *open; /* of those whose tables stand over an index; else NULL */
 };
 
 #endif

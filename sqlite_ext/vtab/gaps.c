@@ -15,12 +15,12 @@
  * there are a text and a number that are written alike, are gathered and sorted first.
  */
 
-struct ifs_gap_row {
+struct gap_row {
 	struct iforest_gap gap;
 	uint32_t series;
 };
 
-struct ifs_gap_query {
+struct gap_query {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
 	uint64_t n_changes; /* as in query/rows.h */
@@ -28,31 +28,31 @@ struct ifs_gap_query {
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
-	uint32_t n_started;	    /* of the series chosen */
-	struct ifs_gap_row *sorted; /* gathered, or NULL */
+	uint32_t n_started;	/* of the series chosen */
+	struct gap_row *sorted; /* gathered, or NULL */
 	size_t n_sorted, n_reserved, at;
 	bool at_end;
-	struct ifs_gap_row row;
+	struct gap_row row;
 };
 
 /* What is asked for, beside the window and the bound: conditions on by columns and whether all come in order of time. */
-struct ifs_gap_plan {
+struct gap_plan {
 	bool in_order;
 	unsigned n_conditions;
 	struct ifs_by_condition conditions[32];
 };
 
-static void gap_query_release(struct ifs_gap_query *gaps)
+static void gap_query_release(struct gap_query *gaps)
 {
 	if (gaps->has_reader)
 		iforest_gap_release(&gaps->reader);
 	ifs_snapshot_release(gaps->snapshot);
 	ifs_series_filter_release(&gaps->filter);
 	sqlite3_free(gaps->sorted);
-	*gaps = (struct ifs_gap_query){ .at_end = true };
+	*gaps = (struct gap_query){ .at_end = true };
 }
 
-static enum iforest_status open_reader(struct ifs_gap_query *gaps)
+static enum iforest_status open_reader(struct gap_query *gaps)
 {
 	struct ifs_snapshot *snapshot = gaps->snapshot;
 	enum iforest_status status = iforest_gap_init(&gaps->reader, &gaps->index->store, &snapshot->manifest);
@@ -62,7 +62,7 @@ static enum iforest_status open_reader(struct ifs_gap_query *gaps)
 }
 
 /* The next gap, series after series. */
-static enum iforest_status find_next(struct ifs_gap_query *gaps, bool *found)
+static enum iforest_status find_next(struct gap_query *gaps, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -81,14 +81,14 @@ static enum iforest_status find_next(struct ifs_gap_query *gaps, bool *found)
 
 static int compare_rows(const void *left, const void *right)
 {
-	const struct ifs_gap_row *a = left, *b = right;
+	const struct gap_row *a = left, *b = right;
 
 	if (a->gap.start != b->gap.start)
 		return a->gap.start < b->gap.start ? -1 : 1;
 	return (a->series > b->series) - (a->series < b->series);
 }
 
-static enum iforest_status gather(struct ifs_gap_query *gaps)
+static enum iforest_status gather(struct gap_query *gaps)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = true;
@@ -113,7 +113,7 @@ static enum iforest_status gather(struct ifs_gap_query *gaps)
 }
 
 /* Starts on a question. Ends with gap_query_release(), also on error; may be started again after that. */
-static int gap_query_start(struct ifs_gap_query *gaps, struct ifs_index *index, const struct ifs_gap_plan *plan,
+static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, const struct gap_plan *plan,
 			   const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
 			   struct ifs_error *error)
 {
@@ -141,7 +141,7 @@ static int gap_query_start(struct ifs_gap_query *gaps, struct ifs_index *index, 
 }
 
 /* Moves to the next row (also needed for the first); gaps->at_end when there is none. */
-static int ifs_gap_query_next(struct ifs_gap_query *gaps, struct ifs_error *error)
+static int gap_query_next(struct gap_query *gaps, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found;
@@ -173,7 +173,7 @@ static const char *const argument_names[N_ARGUMENTS] = { "t0", "t1", "longer_tha
 
 struct cursor {
 	sqlite3_vtab_cursor base;
-	struct ifs_gap_query gaps;
+	struct gap_query gaps;
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
 
@@ -223,7 +223,7 @@ static int declare(struct ifs_table *table, sqlite3 *db, struct ifs_error *error
 static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 		     struct ifs_error *error)
 {
-	int rc = ifs_table_borrow(table, db, connection, "iforest_gaps", n_arguments, error);
+	int rc = ifs_table_open_index(table, db, connection, "iforest_gaps", n_arguments, error);
 
 	if (!rc && n_arguments > 4)
 		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"",
@@ -291,11 +291,11 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static void read_plan(struct ifs_gap_plan *plan, int index_number, const char *index_text)
+static void read_plan(struct gap_plan *plan, int index_number, const char *index_text)
 {
 	char *at = (char *)index_text;
 
-	*plan = (struct ifs_gap_plan){ .in_order = index_number & IN_ORDER };
+	*plan = (struct gap_plan){ .in_order = index_number & IN_ORDER };
 	while (*at != ':' && plan->n_conditions < MAX_CONDITIONS) {
 		plan->conditions[plan->n_conditions].op = *at;
 		plan->conditions[plan->n_conditions++].by = (int)strtol(at + 1, &at, 10);
@@ -334,11 +334,11 @@ static int gaps_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int gap_query_next(sqlite3_vtab_cursor *base)
+static int gaps_next(sqlite3_vtab_cursor *base)
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
 
-	ifs_gap_query_next(&((struct cursor *)base)->gaps, &error);
+	gap_query_next(&((struct cursor *)base)->gaps, &error);
 	return ifs_table_report(base->pVtab, &error);
 }
 
@@ -369,7 +369,7 @@ static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	struct cursor *cursor = (struct cursor *)base;
 	struct ifs_table *table = (struct ifs_table *)base->pVtab;
 	struct ifs_error error = { .rc = SQLITE_OK };
-	struct ifs_gap_plan plan;
+	struct gap_plan plan;
 	struct iforest_window window;
 	int64_t longer_than;
 	bool has_null;
@@ -386,7 +386,7 @@ static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	if (read_arguments(cursor, table->name, &window, &longer_than, &has_null, &error) || has_null)
 		return ifs_table_report(base->pVtab, &error);
 	if (!gap_query_start(&cursor->gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, &error))
-		ifs_gap_query_next(&cursor->gaps, &error);
+		gap_query_next(&cursor->gaps, &error);
 	if (error.rc)
 		cursor->gaps.at_end = true;
 	return ifs_table_report(base->pVtab, &error);
@@ -401,7 +401,7 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 {
 	struct cursor *cursor = (struct cursor *)base;
 	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
-	const struct ifs_gap_row *row = &cursor->gaps.row;
+	const struct gap_row *row = &cursor->gaps.row;
 	int fixed = column - (int)table->definition.n_by, argument = fixed - N_FIXED;
 
 	if (fixed < 0) {
@@ -419,7 +419,7 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 /* As ifs_bucket_query_rowid(): of no other gap, of this or another question; no two gaps of a series start at once. */
 static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-	const struct ifs_gap_query *gaps = &((struct cursor *)base)->gaps;
+	const struct gap_query *gaps = &((struct cursor *)base)->gaps;
 	const struct iforest_window *window = &gaps->question.window;
 	uint64_t parts[] = {
 		gaps->row.series, (uint64_t)gaps->row.gap.start, gaps->question.longer_than, window->has_t0,
@@ -432,15 +432,15 @@ static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = ifs_borrowed_create,
-	.xConnect = ifs_borrowed_connect,
+	.xCreate = ifs_derived_create,
+	.xConnect = ifs_derived_connect,
 	.xBestIndex = gaps_best_index,
 	.xDisconnect = ifs_table_disconnect,
 	.xDestroy = ifs_table_disconnect,
 	.xOpen = gaps_open,
 	.xClose = gaps_close,
 	.xFilter = gaps_filter,
-	.xNext = gap_query_next,
+	.xNext = gaps_next,
 	.xEof = gaps_eof,
 	.xColumn = gaps_column,
 	.xRowid = gaps_rowid,

@@ -108,7 +108,7 @@ static int declare(struct ifs_table *table, sqlite3 *db, int n_arguments, struct
 static int open_rows(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 		     struct ifs_error *error)
 {
-	int rc = ifs_table_borrow(table, db, connection, "iforest_rows", n_arguments, error);
+	int rc = ifs_table_open_index(table, db, connection, "iforest_rows", n_arguments, error);
 
 	return rc ? rc : declare(table, db, n_arguments, error);
 }
@@ -267,8 +267,8 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = ifs_borrowed_create,
-	.xConnect = ifs_borrowed_connect,
+	.xCreate = ifs_derived_create,
+	.xConnect = ifs_derived_connect,
 	.xBestIndex = rows_best_index,
 	.xDisconnect = ifs_table_disconnect,
 	.xDestroy = ifs_table_disconnect,

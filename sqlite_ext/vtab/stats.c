@@ -8,7 +8,7 @@
 
 /* What an index is made of, in numbers. */
 
-struct ifs_index_stats {
+struct index_stats {
 	uint64_t n_rows;    /* live, those pending included */
 	uint64_t n_removed; /* entries of the runs that were removed, and take room until a merge */
 	uint64_t n_stored;  /* live entries of the runs */
@@ -38,7 +38,7 @@ static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapsh
 	return status;
 }
 
-static void add_run(const struct iforest_manifest *manifest, const struct iforest_run *run, struct ifs_index_stats *stats)
+static void add_run(const struct iforest_manifest *manifest, const struct iforest_run *run, struct index_stats *stats)
 {
 	stats->n_removed += iforest_node_dead(run->root);
 	stats->n_stored += iforest_node_rows(run->root);
@@ -62,7 +62,7 @@ static int read_integer(struct ifs_index *index, const char *sql, bool *is_there
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-static int read_tables(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error)
+static int read_tables(struct ifs_index *index, bool with_bytes, struct index_stats *stats, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
 	char *flushed = sqlite3_mprintf("SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'flushed'", schema, name);
@@ -86,12 +86,12 @@ static int read_tables(struct ifs_index *index, bool with_bytes, struct ifs_inde
 /* Reads the state of the index as a question would.
  * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
  *       with_bytes looks at every page's length besides. */
-static int index_stats_read(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error)
+static int index_stats_read(struct ifs_index *index, bool with_bytes, struct index_stats *stats, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = NULL;
 	int rc = ifs_snapshot_open(index, &snapshot, error);
 
-	*stats = (struct ifs_index_stats){ .n_rows = 0 };
+	*stats = (struct index_stats){ .n_rows = 0 };
 	if (rc)
 		return rc;
 	for (uint32_t r = 0; r < snapshot->manifest.n_runs; r++)
@@ -137,7 +137,7 @@ struct stats_table {
 
 struct stats_cursor {
 	sqlite3_vtab_cursor base;
-	struct ifs_index_stats stats;
+	struct index_stats stats;
 	char *index, *schema;
 	enum ifs_sync sync;
 	bool at_end;
@@ -212,7 +212,7 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		info->idxNum |= WITH_BYTES;
 	info->estimatedRows = 1;
 	/* without the name it may be the branch of an OR: see ifs_plan_set_cost() */
-	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFS_COST_OF_LOST : info->idxNum & WITH_BYTES ? 10000 : 100;
+	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFS_COST_OF_UNUSABLE : info->idxNum & WITH_BYTES ? 10000 : 100;
 	return SQLITE_OK;
 }
 
@@ -280,7 +280,7 @@ static void read_stats(struct stats_cursor *cursor, const struct stats_table *vt
 	else
 		table = ifs_table_new(4, arguments, error);
 	if (!error->rc)
-		ifs_table_borrow(table, vtab->db, vtab->connection, NAME, 4, error);
+		ifs_table_open_index(table, vtab->db, vtab->connection, NAME, 4, error);
 	if (!error->rc)
 		index_stats_read(&table->index, with_bytes, &cursor->stats, error);
 	if (!error->rc)
@@ -333,7 +333,7 @@ static int stats_eof(sqlite3_vtab_cursor *base)
 static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
-	const struct ifs_index_stats *stats = &cursor->stats;
+	const struct index_stats *stats = &cursor->stats;
 	const uint64_t numbers[] = { stats->n_rows,   stats->n_removed, stats->n_runs, stats->n_pending,
 				     stats->n_series, stats->n_pages,	stats->n_bytes };
 
