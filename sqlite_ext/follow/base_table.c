@@ -26,10 +26,10 @@ static int inspect_object(struct inspection *inspection, const char *content, ch
 	sqlite3_stmt *statement;
 	const char *sql, *type;
 	int step, failed,
-		rc = ifs_prepare(
-			inspection->error, inspection->db, &statement,
-			"SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
-			inspection->schema, content);
+		rc = ifs_prepare(inspection->error, inspection->db, &statement,
+				 "SELECT type, name, sql FROM \"%w\".sqlite_schema "
+				 "WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
+				 inspection->schema, content);
 
 	if (rc)
 		return rc;

@@ -58,12 +58,11 @@ static char *time_remedy(struct ifs_row_decoder *decoder, int number_type)
 static int refuse_time(struct ifs_row_decoder *decoder, int type, int number_type)
 {
 	const char *column = decoder->definition->time;
-	char *condition =
-		type == SQLITE_FLOAT
-			? sqlite3_mprintf(
-				  "typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
-				  column, column, column, column)
-			: sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
+	char *condition = type == SQLITE_FLOAT
+				  ? sqlite3_mprintf("typeof(\"%w\") = 'real' AND "
+						    "(\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
+						    column, column, column, column)
+				  : sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
 	char *remedy = time_remedy(decoder, number_type);
 	int rc = SQLITE_NOMEM;
 

@@ -35,7 +35,7 @@ struct ifs_row_decoder {
 	struct iforest_series_key key, previous_key; /* their alloc is set by the caller */
 	bool has_series;
 	uint64_t series;			       /* of `key` */
-	struct ifs_recent_series recent[IFS_N_RECENT]; /* by value, if there is a single integer by column */
+	struct ifs_recent_series recent[IFS_N_RECENT]; /* by value */
 };
 
 /* Appends the columns that ifs_row_decode() reads, of the row named `row`: r."id", r."ts", r."track", r."dur". */
