@@ -4,7 +4,7 @@
 
 /* ---- what is refused ---- */
 
-/* What of the source is being looked at. */
+/* The table being inspected. */
 struct inspection {
 	sqlite3 *db;
 	const char *schema;
@@ -19,7 +19,7 @@ static int refuse(struct inspection *inspection, const char *format, const char 
 			     inspection->table);
 }
 
-/* The object of that name: a plain table? */
+/* Refuses an object of that name that is no plain table. */
 static int inspect_object(struct inspection *inspection, const char *content, char **name)
 {
 	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
@@ -65,7 +65,7 @@ done:
 	return !rc && failed ? ifs_error_from_db(inspection->error, inspection->db, failed) : rc;
 }
 
-/* The columns of the table as SQL text, for a remedy. */
+/* Returns the columns of the table as SQL text, for a remedy. */
 static char *list_columns(struct inspection *inspection)
 {
 	sqlite3_stmt *statement;
@@ -100,7 +100,7 @@ static int refuse_rowids(struct inspection *inspection, const char *why)
 	return inspection->error->rc;
 }
 
-/* The INTEGER PRIMARY KEY: one column of type INTEGER that has no index of its own. */
+/* Finds the INTEGER PRIMARY KEY: a single column of type INTEGER without an index of its own. */
 static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 {
 	static const char sql[] = "SELECT (SELECT wr FROM pragma_table_list WHERE schema = %Q AND name = %Q),"
@@ -182,7 +182,7 @@ const char *ifs_affinity_of(const char *type, bool is_strict)
 	return has_word(type, "%real%") || has_word(type, "%floa%") || has_word(type, "%doub%") ? "REAL" : "NUMERIC";
 }
 
-/* Does the table have the column? collation and type may be NULL. */
+/* Refuses a column that the table does not have. collation and type may be NULL. */
 static int inspect_column(struct inspection *inspection, const char *column, const char **type, const char **collation)
 {
 	int rc = sqlite3_table_column_metadata(inspection->db, inspection->schema, inspection->table, column, type, collation,

@@ -13,7 +13,7 @@
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* How far what is pending goes in the database: a delta that goes as far has all of it, but for changes in the front. */
+/* How far the pending rows go in the database. A delta that goes as far has all of them, except for changes in the front. */
 struct delta_extent {
 	sqlite3_int64 last_seq, last_covered, last_rowid; /* as in ifs_delta */
 };
@@ -23,15 +23,16 @@ struct key_list {
 	size_t n, n_reserved;
 };
 
-/* What comes into the runs in memory, and what goes out of them; in any order. */
+/* Changes to the runs in memory, in any order: rows to add, and keys to remove. */
 struct delta_changes {
 	struct ifs_entry_list rows;
 	struct key_list outdated;
 };
 
-/* ---- in order ---- */
+/* ---- Pending rows: those in order of id ---- */
 
-/* The row of that id among those in order, or NULL. Most have no gaps between them. */
+/* Returns the row of that id among those in order, or NULL. Most ids have no gaps between them, so the place is guessed
+ * first. */
 static struct ifs_pending_row *find_ordered(const struct ifs_pending_rows *pending, sqlite3_int64 id)
 {
 	struct ifs_pending_row *rows = pending->ordered;
@@ -68,9 +69,9 @@ static struct ifs_pending_row *append(struct ifs_pending_rows *pending)
 	return &pending->ordered[pending->n_ordered++];
 }
 
-/* ---- by hash ---- */
+/* ---- Pending rows: the hash table of all others ---- */
 
-enum { NEIGHBOURS = 8 }; /* rowids beside each other, as most come, whose slots are so too: a cache miss for all of them */
+enum { NEIGHBOURS = 8 }; /* adjacent rowids, as most come, have adjacent slots: one cache miss for all of them */
 
 static struct ifs_pending_row *slot_of(struct ifs_pending_row *rows, size_t n_slots, sqlite3_int64 id)
 {
@@ -84,7 +85,7 @@ static struct ifs_pending_row *slot_of(struct ifs_pending_row *rows, size_t n_sl
 	}
 }
 
-/* Half of the slots are free at least. */
+/* Keeps at least half of the slots free. */
 static bool reserve_slot(struct ifs_pending_rows *pending)
 {
 	size_t n_slots = pending->n_slots ? 2 * pending->n_slots : 64;
@@ -105,10 +106,11 @@ static bool reserve_slot(struct ifs_pending_rows *pending)
 	return true;
 }
 
-/* ---- both ---- */
+/* ---- Pending rows: both ---- */
 
-/* The row of that id, found or made, with all but id as zeros; NULL without memory. It moves with the next one made.
- * Cost  constant where it is above all others, else log n comparisons. */
+/* Returns the row of that id, which is added if need be, with zeros in all members but id; NULL without memory. The next
+ * addition may move it.
+ * Cost  constant if the id is above all others, else log n comparisons */
 static struct ifs_pending_row *pending_rows_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new)
 {
 	bool is_last = pending->n_ordered == 0 || pending->ordered[pending->n_ordered - 1].id < id;
@@ -180,7 +182,7 @@ static uint64_t n_gone(void *context, const uint8_t *node)
 	return n + is_up_to(delta, from + n, &last); /* the last key's ref may be the greatest there is */
 }
 
-/* The entry of a block with times and refs unpacked that bears the key, or n. */
+/* Returns the entry of a block, with times and refs unpacked, that has the key; n if there is none. */
 static unsigned find_entry(const struct iforest_block *block, const struct iforest_key *key)
 {
 	unsigned low = 0, high = block->n;
@@ -228,7 +230,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-/* Fills in delta->filter. */
+/* Initializes delta->filter. */
 static void init_filter(struct ifs_delta *delta)
 {
 	delta->filter = (struct iforest_filter){ .context = delta,
@@ -238,11 +240,9 @@ static void init_filter(struct ifs_delta *delta)
 						 .n_gone = n_gone };
 }
 
-/* ---- Runs in memory ---- */
+/* ---- Runs in memory: sorting ---- */
 
-/* ---- sorting ---- */
-
-/* Keys that stand alone, or at the start of something larger. */
+/* An array of items that begin with a key. */
 struct keyed {
 	const void *first;
 	size_t n, stride; /* bytes from one to the next */
@@ -253,7 +253,7 @@ static const struct iforest_key *key_at(const struct keyed *items, size_t i)
 	return (const struct iforest_key *)(const void *)((const char *)items->first + i * items->stride);
 }
 
-/* The items in order of their keys, to be freed; NULL: there is no memory. There are fewer than 2^32. */
+/* Returns the items in order of their keys, to be freed; NULL without memory. There are fewer than 2^32. */
 static struct iforest_arrival *sort(const struct keyed *items)
 {
 	struct iforest_arrival *arrivals = sqlite3_malloc64(items->n * sizeof *arrivals);
@@ -271,14 +271,14 @@ static struct iforest_arrival *sort(const struct keyed *items)
 	return arrivals;
 }
 
-/* ---- lists ---- */
+/* ---- Runs in memory: lists of keys and entries ---- */
 
 static int compare_keys(const void *left, const void *right)
 {
 	return iforest_key_compare(left, right);
 }
 
-/* False without memory. */
+/* Appends a key. Returns false without memory. */
 static bool keys_push(struct key_list *list, const struct iforest_key *key)
 {
 	if (list->n == list->n_reserved) {
@@ -309,7 +309,7 @@ static bool entry_list_push(struct ifs_entry_list *list, const struct iforest_en
 	return true;
 }
 
-/* Merged from the back. */
+/* Adds keys to delta->removed, merging from the back. */
 static enum iforest_status remove_keys(struct ifs_delta *delta, struct key_list *keys)
 {
 	size_t old = delta->n_removed, new = keys->n, to = old + new;
@@ -341,7 +341,7 @@ static enum iforest_status remove_keys(struct ifs_delta *delta, struct key_list 
 	return IFOREST_OK;
 }
 
-/* ---- runs in memory ---- */
+/* ---- Runs in memory: writing and merging ---- */
 
 static enum iforest_status write_run(struct ifs_delta *delta, const struct delta_changes *changes,
 				     const struct iforest_arrival *sorted, struct iforest_run_writer *writer,
@@ -391,7 +391,7 @@ static enum iforest_status merge_from(struct ifs_delta *delta, uint32_t first)
 	return iforest_compact(&delta->store, &delta->manifest, run_ids, n, &merged);
 }
 
-/* The last two runs become one until each is larger than all that come after it; so there are no more than log n. */
+/* Merges the last two runs until each run is larger than all that come after it; so there are at most log n. */
 static enum iforest_status merge_by_doubling(struct ifs_delta *delta)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -406,9 +406,8 @@ static enum iforest_status merge_by_doubling(struct ifs_delta *delta)
 	return status;
 }
 
-/* Puts the changes into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back
- * under the
- * same key. */
+/* Applies the changes to the runs in memory and empties the lists. Outdated keys are removed first: a row may come back
+ * under the same key. */
 static enum iforest_status apply_changes(struct ifs_delta *delta, struct delta_changes *changes)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -465,7 +464,7 @@ void ifs_delta_release(struct ifs_delta *delta)
 
 enum { LAST_SEQ, BLOCK, LAST_ROWID };
 
-/* Of several fronts, which foreign hands may have made, the triggers take the first as well. */
+/* An edited database may have several fronts: then the first counts, as for the triggers. */
 static int prepare_state(struct ifs_index *index, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
@@ -483,7 +482,7 @@ static int prepare_state(struct ifs_index *index, struct ifs_error *error)
 			   base_table->rowid_column, schema, base_table->name);
 }
 
-/* No row that the runs may hold is of the front: of its changes nobody would tell. */
+/* An error: the front must hold no row that the runs may hold, because the log would not record its changes. */
 static int front_is_wrong(const struct ifs_index *index, struct ifs_error *error)
 {
 	return ifs_error_from_status(error, IFOREST_CORRUPT, index->name,
@@ -502,8 +501,8 @@ static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, s
 		return rc;
 	statement = index->read_state;
 	if (sqlite3_step(statement) == SQLITE_ROW) {
-		state->last_seq = sqlite3_column_int64(statement, LAST_SEQ); /* 0 where there is none */
-		if (state->last_seq < 0)				     /* of foreign hands */
+		state->last_seq = sqlite3_column_int64(statement, LAST_SEQ); /* 0 if there is none */
+		if (state->last_seq < 0)				     /* of an edited database */
 			state->last_seq = 0;
 		state->last_rowid = sqlite3_column_type(statement, LAST_ROWID) == SQLITE_NULL
 					    ? INT64_MIN
@@ -523,9 +522,9 @@ static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, s
 
 /* ---- The delta, and the reading of new pending rows ---- */
 
-enum { MOST_ENTRIES = 1 << 17 }; /* that are sorted at once: 14 MB */
+enum { MOST_ENTRIES = 1 << 17 }; /* entries sorted at once: 14 MB */
 
-/* Reading what is new. */
+/* A read of new pending rows, or of the front for comparison. */
 struct reading {
 	struct ifs_index *index;
 	struct ifs_dictionary *dictionary;
@@ -536,15 +535,16 @@ struct reading {
 	struct key_list removed;
 	struct delta_extent state;
 	struct ifs_entry_list front;
-	size_t n_passed;    /* rows of the front as it was, below the row at hand */
-	bool only_compares; /* nothing is taken: is the front as it was? */
+	size_t n_passed;    /* rows of the former front below the present row */
+	bool only_compares; /* takes nothing, and sets `differs` if the front is not as before */
 	bool differs;
-	int rc; /* once reading was given up */
+	int rc; /* set when reading was given up */
 };
 
 /* ---- series ---- */
 
-/* The series of a row of the table: a new one gets the next id, for the time being; in a look one that no row has. */
+/* Finds the series of a row of the table. A new one gets the next id, in the dictionary alone; in a comparison an id that
+ * no row has. */
 static int series_of_row(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct reading *reading = context;
@@ -578,7 +578,7 @@ enum { ID, WAS, OLD_TIME, FIRST_OLD_BY };
 
 #define READING_POINTER "iforest-reading"
 
-/* The series of an old key; UINT64_MAX if there is none. */
+/* Finds the series of an old key; UINT64_MAX if there is none. */
 static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64_t *id)
 {
 	struct iforest_series_key bytes = { .alloc = &ifs_alloc };
@@ -596,8 +596,8 @@ static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64
 	return rc;
 }
 
-/* The key that the runs have of a row, if they have it, from the first row that the log has of it. *is_odd: they cannot have
- * it. */
+/* Reads the key under which the runs hold a row, if they do, from its first row in the log, into reading->removed. Sets
+ * *has_impossible_key if they cannot hold it. */
 static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *has_impossible_key)
 {
 	struct iforest_key key = { .ref = id };
@@ -618,9 +618,9 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 	return SQLITE_OK;
 }
 
-/* Follows what the log says of a row before that may be in the runs. A row that was inserted, and changed by triggers of the
- * user before ours told of it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later
- * as one that was not there. */
+/* Tracks the old key of a row that may be in the runs. A row that was inserted, and changed by the user's triggers before
+ * ours logged the insertion, begins with a key that the runs do not have, and perhaps cannot have; later the log says that
+ * it was new. */
 static int track_old_key(struct reading *reading, sqlite3_value **log, struct ifs_pending_row *row, bool is_new)
 {
 	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;
@@ -640,7 +640,7 @@ static int track_old_key(struct reading *reading, sqlite3_value **log, struct if
 
 /* ---- rows ---- */
 
-/* Puts the row in the place of what was read of it before; NULL: the table does not have it any more. */
+/* Replaces what was read of the row before. Without an entry the table no longer has the row. */
 static int put_row(struct reading *reading, struct ifs_pending_row *row, const struct iforest_entry *entry)
 {
 	struct delta_changes *changes = &reading->changes;
@@ -662,7 +662,7 @@ static int put_row(struct reading *reading, struct ifs_pending_row *row, const s
 	return ifs_pager_error(reading->index, apply_changes(reading->delta, changes), reading->error);
 }
 
-/* A row of the log beside the row of the table, which is taken the first time that it is met in this reading. */
+/* Takes a row of the log joined with the row of the table, which is read the first time that it comes up. */
 static int take_logged(struct reading *reading, sqlite3_value **values)
 {
 	sqlite3_value **columns = values + FIRST_OLD_BY + reading->index->definition.n_by;
@@ -691,7 +691,7 @@ static bool is_same_entry(const struct iforest_entry *a, const struct iforest_en
 	return is_same;
 }
 
-/* Was a row of the front that is read once more as it is now? Rows come by rowid. */
+/* True if a row of the front is as it was. Rows come by rowid. */
 static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 {
 	const struct ifs_entry_list *front = &reading->delta->front;
@@ -703,7 +703,7 @@ static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 	return at < front->n && is_same_entry(&front->entries[at], entry, reading->delta->manifest.fields.n_values);
 }
 
-/* A row of the table above those that the log follows. */
+/* Takes a row of the table above those that the log covers. */
 static int take_row(struct reading *reading, sqlite3_value **columns)
 {
 	struct ifs_pending_row *row;
@@ -726,8 +726,8 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 
 /* ---- statements ---- */
 
-/* iforest_pending(reading, is_log, columns ...): takes the row, and is true where reading is to end. So a row is read in
- * 0.2 us, and in 0.6 where the statement hands it out. */
+/* iforest_pending(reading, is_log, columns ...): takes the row, and is true if reading is to end. A row takes 0.2 us this
+ * way, and 0.6 us if the statement returns it. */
 static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
 	struct reading *reading = n_arguments > 1 ? sqlite3_value_pointer(arguments[0], READING_POINTER) : NULL;
@@ -797,7 +797,7 @@ static int prepare_log(struct reading *reading)
 	return prepare(reading, &index->read_log, sql);
 }
 
-/* What comes after `after`, by rowid or seq. */
+/* Reads the rows after `after`, by rowid or seq. */
 static int read_after(struct reading *reading, sqlite3_stmt *statement, sqlite3_int64 after)
 {
 	int failed;
@@ -806,7 +806,7 @@ static int read_after(struct reading *reading, sqlite3_stmt *statement, sqlite3_
 	sqlite3_bind_pointer(statement, 2, reading, READING_POINTER, NULL);
 	sqlite3_step(statement);
 	failed = sqlite3_reset(statement);
-	if (!reading->rc && failed) /* before another call makes SQLite forget why */
+	if (!reading->rc && failed) /* before another call replaces SQLite's message */
 		reading->rc = ifs_error_from_db(reading->error, reading->index->db, failed);
 	sqlite3_bind_null(statement, 2);
 	return reading->rc;
@@ -884,7 +884,7 @@ int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_
 	start(&reading, index, delta, dictionary, false, error);
 	delta->n_batches++;
 	rc = read_extent(index, delta, &reading.state, error);
-	if (!rc) /* before the log: so they are pending in the order of their rowids, most of them */
+	if (!rc) /* before the log, so that most pending rows come in order of rowid */
 		rc = read_rows(&reading);
 	if (!rc && reading.state.last_seq != delta->last_seq)
 		rc = read_log(&reading);
@@ -916,7 +916,7 @@ int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struc
 		return SQLITE_OK;
 	start(&reading, index, delta, dictionary, true, error);
 	rc = read_rows(&reading);
-	*is_current = !reading.differs; /* of rows that are gone the log tells */
+	*is_current = !reading.differs; /* the log records rows that are gone */
 	end(&reading);
 	return rc;
 }

@@ -3,10 +3,10 @@
 #include "core/base/bits.h"
 #include "sqlite_ext/storage/dictionary.h"
 
-/* Columns of the table in a query, after the first. */
+/* Columns of the table in a query. */
 enum { ROWID, TIME, FIRST_BY };
 
-/* The row to name in a refusal: the first of the table that has the same fault. */
+/* Refuses the first row of the table that meets the condition, and names it. */
 static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const char *condition, const char *format,
 		      const char *remedy)
 {
@@ -31,19 +31,19 @@ static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const
 	return decoder->error->rc;
 }
 
-/* SQL that adds a generated column, for the table's name and then the column's, as often as it is named. */
+/* SQL that adds a generated column. Arguments: the table's name, then the column's, once for each use. */
 #define ADD_TIMES(expression) "ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER GENERATED ALWAYS AS (" expression ") VIRTUAL"
 
-/* The whole units and the rest by themselves: their sum in nanoseconds has more digits than a double. */
+/* Converts whole units and the rest separately: their sum in nanoseconds has more digits than a double. */
 #define UNITS_TO_NS "CAST(\"%w\" AS INTEGER) * 1000000000 + CAST(round((\"%w\" - CAST(\"%w\" AS INTEGER)) * 1e9) AS INTEGER)"
 
-/* SQLite's dates end at milliseconds, so the digits behind the point are read from the text. */
+/* SQLite's dates end at milliseconds, so the digits after the point are read from the text. */
 #define TEXT_FRACTION "CAST('0' || substr(\"%w\" || '.', instr(\"%w\" || '.', '.')) AS REAL)"
 #define TEXT_TO_NS                                                                                            \
 	"CAST(round((julianday(\"%w\") - 2440587.5) * 86400 - " TEXT_FRACTION ") AS INTEGER) * 1000000000 + " \
 	"CAST(round(" TEXT_FRACTION " * 1e9) AS INTEGER)"
 
-/* SQL that adds a column of integers to the table. number_type: of the time, or of the number that its text is. */
+/* Returns SQL that adds a column of integers to the table. number_type: of the time, or of the number that its text is. */
 static char *time_remedy(struct ifs_row_decoder *decoder, int number_type)
 {
 	const char *column = decoder->definition->time, *table = decoder->base_table->name;
@@ -160,7 +160,7 @@ static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, uns
 	return SQLITE_OK;
 }
 
-/* Where one by value is an integer, its series stands at the value's last bits. */
+/* Returns the cache slot of a single integer by value, chosen by its last bits; NULL for other by values. */
 static struct ifs_recent_series *recent_of(struct ifs_row_decoder *decoder, sqlite3_value **by, int64_t *value)
 {
 	if (decoder->definition->n_by != 1 || sqlite3_value_type(by[0]) != SQLITE_INTEGER)
@@ -189,7 +189,7 @@ void ifs_row_decoder_remember_series(struct ifs_row_decoder *decoder, sqlite3_va
 		*recent = (struct ifs_recent_series){ .is_known = true, .series = (uint32_t)series, .value = value };
 }
 
-/* The series of the row: that of the row before, or the host says. */
+/* Finds the series of the row: that of the row before, or by series_of(). */
 static int find_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t *series)
 {
 	struct iforest_series_key swapped = decoder->previous_key;

@@ -5,22 +5,20 @@
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* Has anything changed since? A cheap look at what would show it: SQLite counts what it commits, and what it finds
- * that others have committed.
+/* Cheap change detection, by SQLITE_FCNTL_DATA_VERSION: SQLite counts its own commits, and those of others that it finds.
  *
- * A moment is known only while the connection reads in a transaction of its own and writes nothing: what it writes is not
- * counted before it is committed, and what is rolled back never. So a state that was read at a known moment is the state at
- * each one that is the same.
- * Of a database that was deserialized no moment is known.
- */
+ * A data version is known only while the connection reads in a transaction of its own and writes nothing: its writes are
+ * not counted before they are committed, and never if they are rolled back. So a state read at a known version is the
+ * state at each time with the same version.
+ * A deserialized database has no known version. */
 
-/* Both known, and nothing between them? */
+/* True if both are known and nothing changed between them. */
 static inline bool data_version_is_same(const struct ifs_data_version *a, const struct ifs_data_version *b)
 {
 	return a->is_known && b->is_known && a->version == b->version && a->temp_version == b->temp_version;
 }
 
-/* sqlite3_deserialize() puts another database in the place of one, under statements that are kept, and it counts anew. */
+/* sqlite3_deserialize() replaces a database under statements that are kept, and its count starts anew. */
 static bool may_be_replaced(sqlite3 *db, const char *schema)
 {
 	sqlite3_vfs *vfs = NULL;
@@ -43,11 +41,11 @@ static struct ifs_data_version data_version_now(sqlite3 *db, const char *schema)
 	return now;
 }
 
-/* Does what is read now stay, but for what the connection itself has not committed? Not so what others have not, which PRAGMA
- * read_uncommitted shows in a shared cache; nor anything of a database that may be replaced. */
+/* True if what is read now stays, except for what the connection itself has not committed. Not so for uncommitted rows of
+ * others, which PRAGMA read_uncommitted shows in a shared cache, nor for a database that may be replaced. */
 static bool data_version_is_stable(sqlite3 *db, const char *schema)
 {
-	sqlite3_stmt *statement; /* made each time, for it knows its answer from then on */
+	sqlite3_stmt *statement; /* prepared each time, because it keeps its first answer */
 	bool is_stable;
 
 	if (may_be_replaced(db, schema))
@@ -62,7 +60,7 @@ static bool data_version_is_stable(sqlite3 *db, const char *schema)
 
 /* ---- Transactions and savepoints of the connection ---- */
 
-/* What was read deeper is not committed, or not any more: it is to be read anew. */
+/* Marks what was read deeper to be read again: it is not committed, or no longer there. */
 static void forget_deeper(struct ifs_connection *connection, int depth)
 {
 	for (struct ifs_index *index = connection->indexes; index; index = index->next)
@@ -71,7 +69,7 @@ static void forget_deeper(struct ifs_connection *connection, int depth)
 	connection->n_changes++;
 }
 
-/* What was read deeper stays, as what was read there does. */
+/* Lets what was read deeper stay as long as what was read at that depth. */
 static void lift(struct ifs_connection *connection, int depth)
 {
 	for (struct ifs_index *index = connection->indexes; index; index = index->next)
@@ -85,7 +83,7 @@ static void leave(struct ifs_index *index)
 	index->is_joined = false;
 }
 
-/* A handle is told of from now on; and no more. */
+/* Handles in the connection's list take part in the events below. */
 static void transaction_add(struct ifs_index *index)
 {
 	index->next = index->connection->indexes;
@@ -100,24 +98,24 @@ static void transaction_remove(struct ifs_index *index)
 		link = &(*link)->next;
 	if (*link)
 		*link = index->next;
-	/* it was dropped, and perhaps nobody is told any more: but where that is rolled back SQLite connects all tables anew */
+	/* it was dropped, perhaps without an event; if that is rolled back SQLite connects all tables anew */
 	leave(index);
 }
 
-/* Sees to it that the connection is told. *depth is where it reads now, 0 where it is not told. An error where SQLite has
- * rolled back instead.
- * Requires  a transaction that has begun to write, and no statement at work that writes
- * Effects   changes() is 0 afterwards, where the connection was not told yet */
+/* Makes SQLite report transaction events to the connection. *depth is where it reads now, 0 if there will be no events. An
+ * error if SQLite has rolled back instead.
+ * Requires  a transaction that has begun to write, and no running statement that writes
+ * Effects   changes() is 0 afterwards, unless events were reported already */
 static int transaction_join(struct ifs_index *index, int *depth, struct ifs_error *error)
 {
 	const struct ifs_connection *connection = index->connection;
 	struct ifs_error refused = { .rc = SQLITE_OK };
 	int rc = SQLITE_OK;
 
-	/* made each time: a statement that is kept would keep the table from being closed */
+	/* prepared each time: a statement that is kept would keep the table from being closed */
 	if (connection->n_joined == 0)
 		rc = ifs_execute(&refused, index->db, "DELETE FROM \"%w\".\"%w\" WHERE 0", index->schema, index->name);
-	if (rc && sqlite3_get_autocommit(index->db)) /* as it does where a statement that writes is interrupted */
+	if (rc && sqlite3_get_autocommit(index->db)) /* as it does if a statement that writes is interrupted */
 		ifs_error_set(error, rc, "%s", refused.message ? refused.message : sqlite3_errstr(rc));
 	ifs_error_clear(&refused);
 	*depth = connection->n_joined > 0 ? 1 + connection->n_savepoints : 0;
@@ -135,7 +133,7 @@ void ifs_transaction_begin(struct ifs_index *index)
 		connection->n_savepoints = 0;
 }
 
-/* A table that is made in the transaction takes part in it, and is told so by its first savepoint. */
+/* A table created in the transaction takes part in it; its first savepoint is the first event. */
 void ifs_transaction_save(struct ifs_index *index, int savepoint)
 {
 	ifs_transaction_begin(index);
@@ -166,9 +164,7 @@ void ifs_transaction_roll_back(struct ifs_index *index)
 	leave(index);
 }
 
-/* ---- Handle and snapshot ---- */
-
-/* ---- the handle ---- */
+/* ---- Handle ---- */
 
 void ifs_connection_release(struct ifs_connection *connection)
 {
@@ -180,7 +176,7 @@ int ifs_index_init(struct ifs_index *index, sqlite3 *db, struct ifs_connection *
 		   const char *name, struct ifs_error *error)
 {
 	*index = (struct ifs_index){ .db = db, .connection = connection };
-	connection->n_refs++; /* SQLite may let go of the modules before their tables */
+	connection->n_refs++; /* SQLite may release the modules before their tables */
 	index->schema = sqlite3_mprintf("%s", schema);
 	index->name = sqlite3_mprintf("%s", name);
 	ifs_pager_init(index);
@@ -238,7 +234,7 @@ int ifs_index_describe(struct ifs_index *index, const struct ifs_definition *def
 				    error);
 }
 
-/* ---- the manifest ---- */
+/* ---- Snapshot ---- */
 
 void ifs_snapshot_release(struct ifs_snapshot *snapshot)
 {
@@ -288,7 +284,7 @@ static int read_dictionary(struct ifs_index *index, struct ifs_snapshot *snapsho
 	return rc;
 }
 
-/* A manifest that is sound in itself, but none of this index; NULL if all is well. */
+/* Returns why a manifest that is sound in itself cannot be this index's; NULL if it can. */
 static const char *find_mismatch(const struct ifs_index *index, const struct iforest_manifest *manifest)
 {
 	struct ifs_host_bytes host;
@@ -308,7 +304,7 @@ static const char *find_mismatch(const struct ifs_index *index, const struct ifo
 		if (iforest_node_first(run->root).series < host.first_series ||
 		    iforest_node_last(run->root).series >= host.end_of_series)
 			return "a run holds series that there are not";
-		if (run->removal_in_progress) /* it is part of its transaction, so nobody can see one half done */
+		if (run->removal_in_progress) /* a removal is part of its transaction, so nobody can see one half done */
 			return "a removal was cut off";
 	}
 	return NULL;
@@ -319,8 +315,8 @@ static bool is_same_type(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it
- * does not where the connection itself made the index anew. */
+/* Returns an error if the index is no longer the one to which the table was connected. SQLite connects tables anew when it
+ * reads the schema, but not when this connection itself rebuilt the index. */
 static int check_derived(struct ifs_index *index, struct ifs_error *error)
 {
 	const struct ifs_definition *known = &index->definition;
@@ -375,8 +371,8 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 	return SQLITE_OK;
 }
 
-/* Sees to it that index->snapshot is the manifest that is stored; with an empty delta if it is a new one. They are the same if
- * their ids are: an id is random, and new with each publish. */
+/* Makes index->snapshot the stored state; its delta is empty if it is a new one. States are the same if the ids of their
+ * manifests are: an id is random, and new with each publish. */
 static int refresh(struct ifs_index *index, struct ifs_error *error)
 {
 	const uint8_t *bytes;
@@ -422,7 +418,7 @@ static int detached(struct ifs_index *index, struct ifs_error *error)
 		index->name, index->name, index->name);
 }
 
-/* *read is kept from call to call. */
+/* Reads the version of a schema. *read is a statement kept from call to call. */
 static int read_version(struct ifs_index *index, const char *schema, sqlite3_stmt **read, int *version, struct ifs_error *error)
 {
 	int rc = *read ? SQLITE_OK : ifs_prepare(error, index->db, read, "PRAGMA \"%w\".schema_version", schema);
@@ -435,7 +431,7 @@ static int read_version(struct ifs_index *index, const char *schema, sqlite3_stm
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-/* Statements that name the table are made anew. */
+/* Drops the base table and the statements that name it. */
 static void forget_base_table(struct ifs_index *index)
 {
 	sqlite3_finalize(index->read_state);
@@ -491,8 +487,8 @@ static void forget_snapshot(struct ifs_index *index)
 	index->snapshot = NULL;
 }
 
-/* What is read while a row is being written may be half of a change: our triggers log before it is made. And with sync=append
- * only what is committed stays. */
+/* What is read while a row is being written may be half of a change: our triggers log before it is made. And with
+ * sync=append only committed rows stay. */
 bool ifs_index_is_changing(struct ifs_index *index)
 {
 	if (sqlite3_txn_state(index->db, index->schema) != SQLITE_TXN_WRITE)
@@ -500,7 +496,7 @@ bool ifs_index_is_changing(struct ifs_index *index)
 	return index->definition.sync == IFS_SYNC_APPEND || ifs_next_writer(index->db, NULL) != NULL;
 }
 
-/* Reads what the delta does not have yet, and notes whether that stays. */
+/* Extends the delta, and notes whether its rows stay. */
 static int read_delta(struct ifs_index *index, bool is_stable, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = index->snapshot;
@@ -517,8 +513,8 @@ static int read_delta(struct ifs_index *index, bool is_stable, struct ifs_error 
 	return rc;
 }
 
-/* Brings the delta of index->snapshot up to date, or that of a new one where somebody still reads it, or it is none any
- * more. */
+/* Brings the delta of index->snapshot up to date, or that of a new snapshot if somebody still reads it, or it cannot be
+ * extended. */
 static int refresh_delta(struct ifs_index *index, bool is_stable, struct ifs_error *error)
 {
 	bool is_current, is_part;

@@ -4,17 +4,17 @@
 
 enum { BEFORE_INSERT, AFTER_INSERT, BEFORE_UPDATE, BEFORE_DELETE, N_TRIGGERS };
 
-/* What the text of a trigger is made of. */
+/* The parts of a trigger's text. */
 struct trigger_target {
 	sqlite3 *db;
 	const char *schema, *index;
 	const struct ifs_base_table *base_table;
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
-	bool is_no_trigger; /* the SQL is to be run as it is */
+	bool is_no_trigger; /* the SQL is run as it is, not in a trigger */
 };
 
-/* The text in a column of a row, "" for NULL. Valid as long as sqlite3_column_text()'s is. */
+/* Returns the text of a column, "" for NULL. Valid as long as that of sqlite3_column_text(). */
 static inline const char *column_string(sqlite3_stmt *statement, int column)
 {
 	const char *string = (const char *)sqlite3_column_text(statement, column);
@@ -22,7 +22,7 @@ static inline const char *column_string(sqlite3_stmt *statement, int column)
 	return string ? string : "";
 }
 
-/* What follows the index's name in that of a trigger. */
+/* A trigger is named after the index, with one of these suffixes. */
 static const char *const trigger_suffixes[N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
 
 /* Tables are named without a schema in triggers, and with it elsewhere. */
@@ -32,7 +32,7 @@ static void append_schema(const struct trigger_target *target, sqlite3_str *sql)
 		sqlite3_str_appendf(sql, "\"%w\".", target->schema);
 }
 
-/* Logs an old row: its key follows, as columns of `row`: old, or s. */
+/* Appends the start of a statement that logs an old row. Its key follows, as columns of `row`: old, or s. */
 static void append_insert(const struct trigger_target *target, sqlite3_str *sql)
 {
 	sqlite3_str_appendall(sql, "INSERT INTO ");
@@ -51,7 +51,7 @@ static void append_key(const struct trigger_target *target, sqlite3_str *sql, co
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, target->definition->by[b].source);
 }
 
-/* Logs the rows for which the condition that follows holds. */
+/* Appends the start of a statement that logs the rows for which the condition that follows holds. */
 static void append_rows(const struct trigger_target *target, sqlite3_str *sql)
 {
 	append_insert(target, sql);
@@ -62,10 +62,10 @@ static void append_rows(const struct trigger_target *target, sqlite3_str *sql)
 	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", target->base_table->name);
 }
 
-/* What is said of the rows that REPLACE would delete. */
+/* The use of a condition on the rows that REPLACE would delete: as a part of the trigger's WHEN, or to log them. */
 enum purpose { INSERT_EXISTS, INSERT_LOGS, UPDATE_LOGS };
 
-/* Before and after the condition that tells such rows: OR EXISTS(...), or a statement that logs them. */
+/* Append the text before and after such a condition: OR EXISTS(...), or a statement that logs the rows. */
 static void open_condition(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	if (purpose == INSERT_EXISTS)
@@ -83,8 +83,8 @@ static void close_condition(const struct trigger_target *target, sqlite3_str *sq
 	sqlite3_str_appendall(sql, purpose == INSERT_EXISTS ? ")" : "; ");
 }
 
-/* Columns: the index, and the others as of UNIQUE_NAME on. Indexes that triggers cannot foresee have a column without a name:
- * then the text is none that stands in the schema, and a rebuild says why. */
+/* Columns: the index, and the others as of UNIQUE_NAME on. An index whose conflicts triggers cannot foresee has a column
+ * without a name: then the text is not the one in the schema, and a rebuild says why. */
 #define UNIQUE_COLUMNS                                                                                         \
 	"WITH u(i, name, collation, has_default, is_last, seqno, default_text) AS ("                           \
 	"SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"     \
@@ -92,7 +92,8 @@ static void close_condition(const struct trigger_target *target, sqlite3_str *sq
 	"FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "                            \
 	"LEFT JOIN pragma_table_xinfo(%Q, %Q) AS t ON t.cid = x.cid WHERE l.\"unique\" AND x.key) "
 
-/* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: of its index, or of those beside a column. */
+/* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: the last column of its index, or of those beside a
+ * column with a default. */
 enum { UNIQUE_NAME = 1, COLLATION, HAS_DEFAULT, IS_LAST, IS_ITSELF, DEFAULT_TEXT };
 
 static int prepare_unique(const struct trigger_target *target, sqlite3_stmt **statement)
@@ -104,7 +105,7 @@ static int prepare_unique(const struct trigger_target *target, sqlite3_stmt **st
 			   table, schema, schema, table, schema);
 }
 
-/* For each column that has a default, the columns of its index: with IS_ITSELF, that column. */
+/* For each column with a default, selects the columns of its index; IS_ITSELF marks that column. */
 static int prepare_defaults(const struct trigger_target *target, sqlite3_stmt **statement)
 {
 	const char *table = target->base_table->name, *schema = target->schema;
@@ -123,7 +124,7 @@ static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
 	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
-/* The row s has the new value. */
+/* Appends the condition that the row s has the new value. */
 static void append_same(sqlite3_str *sql, sqlite3_stmt *column)
 {
 	const char *name = column_string(column, UNIQUE_NAME);
@@ -131,7 +132,7 @@ static void append_same(sqlite3_str *sql, sqlite3_stmt *column)
 	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\" COLLATE \"%w\"", name, name, column_string(column, COLLATION));
 }
 
-/* A decimal number or a string, and nothing else: its value is the same wherever it stands. */
+/* True for a decimal number or a string and nothing else: its value is the same wherever it stands. */
 static bool is_literal(const char *sql)
 {
 	const char *at = sql;
@@ -148,7 +149,7 @@ static bool is_literal(const char *sql)
 	return n_digits && !*at;
 }
 
-/* What holds of a column where a default is put into one of its index. */
+/* Appends the condition on a column of an index in which a default replaces NULL. */
 static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 {
 	const char *name = column_string(column, UNIQUE_NAME), *default_text = column_string(column, DEFAULT_TEXT);
@@ -167,7 +168,8 @@ static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 				    column_string(column, COLLATION));
 }
 
-/* A condition for each index of the statement, or each column that has a default: that of all its rows. Finalizes it. */
+/* Appends a condition for each index of the statement, or each column with a default, over all its rows. Finalizes the
+ * statement. */
 static int append_each(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose, sqlite3_stmt *statement,
 		       void (*append)(sqlite3_str *sql, sqlite3_stmt *column))
 {
@@ -186,7 +188,7 @@ static int append_each(const struct trigger_target *target, sqlite3_str *sql, en
 	return finish(target, statement);
 }
 
-/* The rows that have the new values in a UNIQUE index. */
+/* Appends a condition on the rows with the new values in a UNIQUE index. */
 static int append_equal(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
@@ -195,7 +197,8 @@ static int append_equal(const struct trigger_target *target, sqlite3_str *sql, e
 	return rc ? rc : append_each(target, sql, purpose, statement, append_same);
 }
 
-/* Those that may have them once REPLACE has put a default into a column: what that will be is known of literals alone. */
+/* Appends a condition on the rows that may have the new values once REPLACE has put a default into a column. Which value
+ * that will be is known of literals alone. */
 static int append_defaults(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
@@ -204,14 +207,14 @@ static int append_defaults(const struct trigger_target *target, sqlite3_str *sql
 	return rc ? rc : append_each(target, sql, purpose, statement, append_beside_default);
 }
 
-/* The new rowid is none of the front. */
+/* Appends the condition that the new rowid is not in the front. */
 static void append_off_front(const struct trigger_target *target, sqlite3_str *sql)
 {
 	sqlite3_str_appendf(sql, "new.\"%w\" >> %d IS NOT (SELECT block FROM \"%w_front\")", target->base_table->rowid_column,
 			    IFS_FRONT_SHIFT, target->index);
 }
 
-/* The rows that REPLACE would delete: that with the new rowid, and those. */
+/* Appends a condition on the rows that REPLACE would delete: the one with the new rowid, and those with the new values. */
 static int append_conflicts(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	const char *rowid = target->base_table->rowid_column;
@@ -248,8 +251,8 @@ static bool is_of_index(const struct ifs_definition *definition, const char *col
 	return is_one;
 }
 
-/* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them in the index, any
- * update counts. UNIQUE indexes have none. */
+/* In BEFORE UPDATE generated columns are right only if the trigger names the columns they are computed from. If the index
+ * has such columns, any update counts. UNIQUE indexes have none. */
 static int read_generated(const struct trigger_target *target, bool *has_generated)
 {
 	sqlite3_stmt *statement;
@@ -263,8 +266,8 @@ static int read_generated(const struct trigger_target *target, bool *has_generat
 	return rc ? rc : finish(target, statement);
 }
 
-/* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values, and as
- * text. The columns named here SQLite refuses to drop, and a rename of one shows. */
+/* Appends WHEN: a column of the index, or of a UNIQUE index, changes. 1 and 1.0 are the same key, but not the same value
+ * or text. SQLite refuses to drop the columns named here, and renaming one changes the text. */
 static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 {
 	const struct ifs_definition *definition = target->definition;
@@ -310,8 +313,8 @@ static int append_update(const struct trigger_target *target, sqlite3_str *sql)
 	return rc;
 }
 
-/* The block is no key: an UPDATE of one may fail, for which SQLite would keep a journal of each statement that inserts, and
- * goes through a temporary table. Either is dearer than all the rest of this. */
+/* The block is no key. An UPDATE of a key may fail, for which SQLite would keep a statement journal for each insert, and
+ * use a temporary table. Either costs more than the rest of the trigger. */
 static void append_after_insert(const struct trigger_target *target, sqlite3_str *sql)
 {
 	const char *rowid = target->base_table->rowid_column;
@@ -349,7 +352,8 @@ static int append_body(const struct trigger_target *target, sqlite3_str *sql, in
 	}
 }
 
-/* The text of a trigger as the schema keeps it, or with the schema's name, as it is made; from sqlite3_mprintf(). */
+/* Makes the text of a trigger, as the schema keeps it, or with the schema's name, as it is created. *made is from
+ * sqlite3_mprintf(). */
 static int make_trigger_text(const struct trigger_target *target, int trigger, bool with_schema, char **made)
 {
 	sqlite3_str *sql = sqlite3_str_new(target->db);
@@ -436,7 +440,7 @@ int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, cons
 	return rc;
 }
 
-/* Moves past CREATE TRIGGER name AFTER INSERT; false where that is not what the text begins with. */
+/* Moves past CREATE TRIGGER name AFTER INSERT; false if the text begins otherwise. */
 static bool pass_after_insert(const char **at)
 {
 	const char *token = NULL;
@@ -448,8 +452,8 @@ static bool pass_after_insert(const char **at)
 	return ifs_token_is(token, n, "after") && (token = ifs_token_next(at, &n)) && ifs_token_is(token, n, "insert");
 }
 
-/* What an AFTER INSERT trigger says that ends the statement's triggers and yet keeps the row, or NULL. A step with OR IGNORE is
- * meant to meet constraints, which an INSERT OR FAIL outside turns into failures that keep the row. */
+/* Returns the words in an AFTER INSERT trigger that can end the statement's triggers and yet keep the row, or NULL. OR
+ * IGNORE is meant for constraints, but an outer INSERT OR FAIL turns it into failures that keep the row. */
 static const char *find_ending(const char *sql)
 {
 	static const struct {
@@ -476,8 +480,8 @@ static bool is_temporary(const struct trigger_target *target)
 
 enum { TRIGGER_NAME, TRIGGER_TEXT, TRIGGER_ROWID, IS_TEMPORARY };
 
-/* The triggers on tables of that name that SQLite runs before ours: those made later, and all temporary ones, unless ours is
- * one. */
+/* Selects the triggers on tables of that name that SQLite runs before ours: those created later, and all temporary ones,
+ * unless ours is temporary. */
 static int prepare_earlier(const struct trigger_target *target, sqlite3_stmt **statement)
 {
 	const char *schema = target->schema, *table = target->base_table->name;
@@ -492,7 +496,7 @@ static int prepare_earlier(const struct trigger_target *target, sqlite3_stmt **s
 			   is_temp, schema, table, schema, target->index, trigger_suffixes[AFTER_INSERT], table, is_temp);
 }
 
-/* The schema whose table a trigger names, or NULL; *n is the length of the token. */
+/* Returns the schema that a trigger names before its table, or NULL; *n is the length of the token. */
 static const char *find_schema(const char *sql, int *n)
 {
 	const char *name, *dot;
@@ -504,8 +508,8 @@ static const char *find_schema(const char *sql, int *n)
 	return dot && ifs_token_is(dot, n_dot, ".") ? name : NULL;
 }
 
-/* Is it our table that a temporary trigger names? Without a schema that is the temporary table, if it was there before the
- * trigger, or that of the first database that has one. */
+/* Sets *ours if a temporary trigger is on our table. Without a schema it is on the temporary table, if that was there
+ * before the trigger, or on that of the first database that has one. */
 static int is_on_ours(const struct trigger_target *target, sqlite3_stmt *trigger, bool *ours)
 {
 	const char *table = target->base_table->name, *schema;
@@ -560,7 +564,7 @@ static int refuse_hiding(const struct trigger_target *target)
 	return !rc && failed ? ifs_error_from_db(target->error, target->db, failed) : rc;
 }
 
-/* Where the first trigger stands, and the INTEGER PRIMARY KEY of that table; no name if there is none. */
+/* Finds the table of the first trigger, and its INTEGER PRIMARY KEY; no name if there is no trigger. */
 static int find_table(const struct trigger_target *target, struct ifs_base_table *base_table)
 {
 	sqlite3_stmt *statement;
@@ -579,7 +583,7 @@ static int find_table(const struct trigger_target *target, struct ifs_base_table
 	return !rc && failed ? ifs_error_from_db(target->error, target->db, failed) : rc;
 }
 
-/* Is the trigger there, on that table, with the text that we would write? */
+/* Sets *right if the trigger is there, on that table, with the text that would be written now. */
 static int is_right(const struct trigger_target *target, int trigger, bool *right)
 {
 	sqlite3_stmt *statement;
@@ -603,7 +607,7 @@ static int is_right(const struct trigger_target *target, int trigger, bool *righ
 	return rc;
 }
 
-/* The log, and the front. */
+/* Sets *found if x_log and x_front are there. */
 static int find_tables(const struct trigger_target *target, bool *found)
 {
 	sqlite3_stmt *statement;

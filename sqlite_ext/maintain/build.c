@@ -12,32 +12,30 @@
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/temp_store.h"
 
-/* Which value columns of a table are of integers, and which of reals. */
-
-/* A bar on the terminal while an index is made. */
+/* ---- Progress bar on the terminal ---- */
 
 struct progress {
 	const char *what; /* "reading", "writing" */
 	sqlite3_int64 n_done, n_all;
-	int n_percent; /* last shown; -1: nothing yet */
+	int n_percent; /* last shown; -1: none yet */
 	bool is_on;    /* standard error is a terminal, and the work is worth a bar */
 };
 
 enum { FEWEST_ROWS = 200000, WIDTH = 40 };
 
-/* Is standard error a terminal? If not, nobody needs to count rows for a bar. */
+/* True if standard error is a terminal. Otherwise rows need not be counted. */
 static bool progress_is_possible(void)
 {
 	return isatty(STDERR_FILENO);
 }
 
-/* Turns the bar on if standard error is a terminal and there are rows enough that one waits for them. */
+/* Turns the bar on if standard error is a terminal and there are enough rows to wait for. */
 static void progress_start(struct progress *progress, sqlite3_int64 n_rows)
 {
 	*progress = (struct progress){ .n_percent = -1, .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
 }
 
-/* Begins a stage at 0 of n_all, counts one, or takes the bar off the screen. */
+/* Begins a stage at 0 of n_all. */
 static void progress_stage(struct progress *progress, const char *what, sqlite3_int64 n_all)
 {
 	progress->what = what;
@@ -78,7 +76,7 @@ static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
 	return ifs_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
 }
 
-/* By its first number, or by what is declared where there is none. */
+/* Tells reals from integers by the column's first number, or by its declared type if there is none. */
 static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
 			  bool *is_real, struct ifs_error *error)
 {
@@ -100,8 +98,8 @@ static int look_at_column(const struct ifs_index *index, const struct ifs_base_t
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-/* Fills in the fields of an index to be built. A column is one of integers until a real shows up, which its first number may
- * tell; one that is empty, and can hold no number but a real, is one of reals. */
+/* Fills in the fields of an index to be built. A column has integers until a real shows up, perhaps as its first number;
+ * an empty column that can hold no number but a real has reals. */
 static int value_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
 			      const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
 			      struct ifs_error *error)
@@ -121,7 +119,7 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 	return rc ? rc : finish(fields, error);
 }
 
-/* After a real has shown up among integers: the columns of reals are those that hold one. */
+/* After a real was found among integers: makes reals of all columns that hold one. */
 static int value_types_widen(const struct ifs_index *index, const struct ifs_definition *definition,
 			     const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
 			     struct ifs_error *error)
@@ -144,7 +142,7 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 
 /* ---- The build ---- */
 
-/* Rows are sorted in memory of this many caches of SQLite's (of the usual size where that is not known), but no more than
+/* Rows are sorted in memory of CACHES times SQLite's page cache (of the usual size if that is unknown), but at most
  * MOST_BYTES. */
 enum { CACHES = 16, USUAL_PAGES = 500, PAGE_BYTES = 4096, MOST_BYTES = 64 << 20 };
 
@@ -155,19 +153,19 @@ struct build {
 	struct ifs_error *error;
 	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
-	struct ifs_dictionary series; /* all of the table, their ids in the order of their values */
+	struct ifs_dictionary series; /* all of the table; ids in the order of values */
 	struct ifs_temp_store temp_store;
 	struct iforest_run_sorter sort;
 	struct iforest_run_writer *writer;
 	struct ifs_row_decoder rows;
 	struct progress progress;
-	sqlite3_int64 n_rows; /* for the progress */
+	sqlite3_int64 n_rows; /* for the progress bar */
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;
 	sqlite3_int64 last_rowid;
 };
 
-/* Turns a status of core into the build's error. */
+/* Sets the build's error to a status of core. */
 static int build_error(struct build *build, enum iforest_status status)
 {
 	const char *fault = build->temp_store.store.fault.what;
@@ -215,7 +213,7 @@ static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)
 
 /* ---- series ---- */
 
-/* Takes down one that is new; its id is not known yet. */
+/* Adds a new series, whose id is not known yet. */
 static int note_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct build *build = context;
@@ -255,7 +253,7 @@ static int note_series_of_row(struct build *build, sqlite3_stmt *statement)
 	return ifs_row_decode_series(&build->rows, by, &series);
 }
 
-/* All series of the table; without by columns the one, whether there are rows or not. */
+/* Collects all series of the table; without by columns the one series, even without rows. */
 static int collect_series(struct build *build)
 {
 	sqlite3_stmt *statement;
@@ -270,7 +268,7 @@ static int collect_series(struct build *build)
 	return rc ? rc : for_each_row(build, statement, note_series_of_row);
 }
 
-/* Gives ids in the order of values, in which questions ask for them. */
+/* Gives ids in the order of values, in which queries read them. */
 static int write_series(struct build *build)
 {
 	struct ifs_dictionary *dictionary = &build->series;
@@ -371,7 +369,7 @@ static int write_run(struct build *build, struct iforest_run *run)
 	return rc;
 }
 
-/* Takes back the series that were written. */
+/* Deletes the series that were written. */
 static int forget_series(struct build *build, struct ifs_error *error)
 {
 	build->next_series = build->first_series;
@@ -390,7 +388,7 @@ static int publish(struct build *build, const struct iforest_run *run)
 	return build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
 
-/* A build that failed leaves nothing behind, also where the transaction goes on: the manifest before still stands. */
+/* Removes what a failed build wrote, also if the transaction goes on: the former manifest still stands. */
 static void take_back(struct build *build, const struct iforest_run *run)
 {
 	struct ifs_error ignored = { .rc = SQLITE_OK };
@@ -402,7 +400,7 @@ static void take_back(struct build *build, const struct iforest_run *run)
 	ifs_error_clear(&ignored);
 }
 
-/* What the manifest before named is of no use any more, and the table is as the index says. */
+/* Removes what the former manifest named, and starts the log. */
 static int clean_up(struct build *build, const struct iforest_run *run)
 {
 	struct ifs_index *index = build->index;
@@ -428,8 +426,7 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 	if (!rc && ifs_step_to_end(statement) != SQLITE_DONE)
 		rc = ifs_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
 	sqlite3_finalize(statement);
-	/* in a transaction SQLite undoes nothing of it: without triggers no question is answered from a log that is not
-	 * empty */
+	/* in a transaction SQLite undoes nothing of it: without triggers no query is answered from a log that is not empty */
 	if (rc)
 		(void)ifs_triggers_drop(index->db, schema, name, &ignored);
 	ifs_error_clear(&ignored);
@@ -456,7 +453,7 @@ static int start(struct build *build)
 	rc = sqlite3_finalize(statement);
 	if (rc)
 		return ifs_error_from_db(build->error, index->db, rc);
-	/* ids of series are not used again, unless foreign hands have put an id there that leaves no room */
+	/* ids of series are not reused, unless an edited database has an id that leaves no room */
 	build->first_series = last_series >= 0 && last_series < INT32_MAX ? (uint32_t)last_series + 1 : 0;
 	if (last_series >= INT32_MAX || last_series < -1)
 		rc = forget_series(build, build->error);

@@ -6,18 +6,18 @@
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/follow/triggers.h"
 
-/* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are
- * left alone. */
+/* A flush merges up to FEW_PAGES (4 MB), and more if there are many runs. Runs over CAP_PAGES (1 GB) that lie apart in
+ * time are left alone. */
 enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
 
-/* An index that is being changed. */
+/* A command at work on an index. */
 struct compaction {
 	struct ifs_index *index;
 	struct ifs_error *error;
-	struct ifs_snapshot *snapshot;	  /* what is pending, and the state before */
+	struct ifs_snapshot *snapshot;	  /* the pending rows, and the state before */
 	struct iforest_manifest manifest; /* to be changed */
 	sqlite3_stmt *put_series;
-	uint32_t fan_in; /* runs of a size that are merged */
+	uint32_t fan_in; /* runs of similar size that are merged */
 };
 
 static int compaction_error(struct compaction *compaction, enum iforest_status status)
@@ -25,7 +25,7 @@ static int compaction_error(struct compaction *compaction, enum iforest_status s
 	return ifs_snapshot_error(compaction->index, NULL, status, compaction->error);
 }
 
-/* Starts on the state as it is stored. What others read is left to them. Ends with end(), also on error. */
+/* Starts on the stored state. Snapshots that others read stay theirs. Call end() also after an error. */
 static int start(struct compaction *compaction, struct ifs_index *index, struct ifs_error *error)
 {
 	int rc;
@@ -48,7 +48,7 @@ static void end(struct compaction *compaction)
 	ifs_index_forget(compaction->index);
 }
 
-/* ---- sealing ---- */
+/* ---- flushing ---- */
 
 static enum iforest_status copy_page(struct ifs_delta *delta, const struct iforest_store *store, const struct iforest_run *run,
 				     uint64_t index)
@@ -66,8 +66,8 @@ static enum iforest_status copy_page(struct ifs_delta *delta, const struct ifore
 	return status;
 }
 
-/* Writes the pending rows as a run: the one that they are in memory, page by page. run->n_leaves is 0 where the table has none
- * of them. */
+/* Writes the pending rows as a run, by copying the pages of the one run in memory. run->n_leaves is 0 if the table has
+ * none of the rows. */
 static enum iforest_status write_run(struct compaction *compaction, struct iforest_run *run)
 {
 	struct ifs_delta *delta = &compaction->snapshot->delta;
@@ -113,7 +113,7 @@ static int write_series(struct compaction *compaction)
 	return compaction_error(compaction, ifs_host_bytes_set(&compaction->manifest, &host));
 }
 
-/* Old keys go after everything that may be refused has been written, so that a refusal leaves the runs as they were. */
+/* Old keys are removed last: if an earlier write is refused, the runs are untouched. */
 static int publish(struct compaction *compaction, const struct iforest_run *run)
 {
 	struct ifs_delta *delta = &compaction->snapshot->delta;
@@ -122,7 +122,7 @@ static int publish(struct compaction *compaction, const struct iforest_run *run)
 	uint64_t n_removed;
 	enum iforest_status status = IFOREST_OK;
 
-	/* a row that was inserted and changed by triggers before ours ran has an old key in the log that no run has */
+	/* a row that was inserted, and changed by triggers before ours ran, has an old key in the log that no run has */
 	if (delta->n_removed > 0)
 		status = iforest_runs_remove(store, &compaction->manifest, delta->removed, delta->n_removed, &n_removed);
 	if (!status)
@@ -135,8 +135,8 @@ static bool has_log(const struct compaction *compaction)
 	return compaction->index->definition.sync == IFS_SYNC_LOG;
 }
 
-/* What may be refused is refused before anything is published: no row that is to be sealed is of the front, and the statement
- * that empties the log is prepared. */
+/* Does what may be refused before anything is published: no row to be flushed is in the front, and the statement that
+ * empties the log is prepared. */
 static int prepare_log(struct compaction *compaction, sqlite3_stmt **statement)
 {
 	const struct ifs_index *index = compaction->index;
@@ -160,7 +160,7 @@ static void drop_run(struct compaction *compaction, const struct iforest_run *ru
 		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&compaction->manifest, run));
 }
 
-/* Takes the run out of the index again. Old keys that have gone from the others do no harm. */
+/* Removes the run from the index again. Old keys that were removed from the others do no harm. */
 static enum iforest_status take_back(struct compaction *compaction, const struct iforest_run *run)
 {
 	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = run->n_leaves > 0 };
@@ -172,8 +172,8 @@ static enum iforest_status take_back(struct compaction *compaction, const struct
 	return status ? status : iforest_manifest_commit(&compaction->manifest, &compaction->index->store, &edit);
 }
 
-/* Where the log cannot be emptied, as a trigger of the user's may have it, the rows stay pending. SQLite does not do that for
- * us: in a transaction it undoes nothing of a command that fails. */
+/* If the log cannot be emptied, perhaps because of a user's trigger, the rows stay pending. SQLite does not see to that:
+ * within a transaction it undoes nothing of a command that fails. */
 static int empty_log(struct compaction *compaction, sqlite3_stmt *statement, struct iforest_run *run)
 {
 	const struct ifs_index *index = compaction->index;
@@ -220,8 +220,8 @@ static int flush_pending(struct compaction *compaction)
 
 /* ---- merging ---- */
 
-/* Fills in what the policy knows of each run. Where it lies in time is known of an index without by columns alone: others take
- * all runs to lie together. */
+/* Describes each run for the policy. Its range of times is known only without by columns; otherwise all runs are taken to
+ * lie together. */
 static void describe_runs(const struct compaction *compaction, struct iforest_merge_candidate *candidates)
 {
 	const struct iforest_manifest *manifest = &compaction->manifest;
@@ -239,7 +239,8 @@ static void describe_runs(const struct compaction *compaction, struct iforest_me
 	}
 }
 
-/* Merges the runs that the policy chooses; *n is how many. *most_pages is what may be read, and then what is left of it. */
+/* Merges the runs that the policy chooses; *n is how many. *most_pages is the bound on pages to read, and is reduced by
+ * those read. */
 static enum iforest_status merge_once(struct compaction *compaction, uint64_t *most_pages, uint32_t *n)
 {
 	struct iforest_manifest *manifest = &compaction->manifest;
@@ -267,7 +268,7 @@ static enum iforest_status merge_once(struct compaction *compaction, uint64_t *m
 	return status;
 }
 
-/* All runs to one, unless they are one already, of which nothing was removed. */
+/* Merges all runs into one, unless there is one without removed entries. */
 static enum iforest_status merge_to_one(struct compaction *compaction)
 {
 	struct iforest_manifest *manifest = &compaction->manifest;

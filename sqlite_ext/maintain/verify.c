@@ -7,7 +7,7 @@
 #include "sqlite_ext/follow/row_decoder.h"
 #include "sqlite_ext/storage/sidecar.h"
 
-/* Rows, and the sum of their checksums: the same for the same rows in any order. */
+/* The number of rows and the sum of their checksums, which does not depend on their order. */
 struct tally {
 	uint64_t n, checksum;
 };
@@ -20,7 +20,7 @@ struct verification {
 	uint64_t n_surplus; /* entries of the runs whose rows are pending, and that answers would not leave out */
 };
 
-/* 0.0 and -0.0 are equal, so that the triggers tell of no change. */
+/* 0.0 and -0.0 are equal, so the triggers log no change between them. */
 static void add_entry(struct tally *tally, const struct iforest_entry *entry, const struct iforest_node_schema *fields)
 {
 	uint64_t words[5 + IFOREST_MAX_VALUES] = { entry->key.series, entry->key.time_is_null, (uint64_t)entry->key.time,
@@ -37,7 +37,7 @@ static void add_entry(struct tally *tally, const struct iforest_entry *entry, co
 	tally->checksum += iforest_xxh64((const uint8_t *)words, sizeof words);
 }
 
-/* ---- what the runs hold ---- */
+/* ---- entries of the runs ---- */
 
 static bool is_left_out(const struct ifs_delta *delta, const struct iforest_key *key)
 {
@@ -101,9 +101,9 @@ static int add_runs(struct verification *verification)
 	return ifs_snapshot_error(verification->index, verification->snapshot, status, verification->error);
 }
 
-/* ---- what the table holds ---- */
+/* ---- rows of the table ---- */
 
-/* A series that the index does not have is as good as any other to make the checksums differ. */
+/* A series that the index does not have may get any id that makes the checksums differ. */
 static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	const struct verification *verification = context;

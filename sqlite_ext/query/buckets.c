@@ -7,14 +7,14 @@
 #include "sqlite_ext/query/series_filter.h"
 #include "sqlite_ext/storage/pager.h"
 
-/* Which series a query is about, and which of them make a group. */
+/* ---- Lists of buckets ---- */
 
 static size_t item_bytes(const struct iforest_node_schema *fields)
 {
 	return sizeof(int64_t) + iforest_aggregate_bytes(fields->n_values);
 }
 
-/* Bucket and aggregate of item i. */
+/* Return the bucket and the aggregate of item i. */
 static int64_t bucket_list_bucket(const struct ifs_bucket_list *list, const struct iforest_node_schema *fields, size_t i)
 {
 	return *(int64_t *)(void *)(list->items + i * item_bytes(fields));
@@ -51,7 +51,7 @@ static void bucket_list_release(struct ifs_bucket_list *list)
 	*list = (struct ifs_bucket_list){ .items = NULL };
 }
 
-/* into = into + from; from is empty afterwards. On IFOREST_NO_MEMORY both are empty. */
+/* Adds `from` to `into`; `from` is empty afterwards. On IFOREST_NO_MEMORY both are empty. */
 static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struct ifs_bucket_list *from,
 					     const struct iforest_node_schema *fields)
 {
@@ -83,9 +83,10 @@ static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struc
 
 /* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
 
-/* Fills the value columns of `request` (bits) of the buckets of `beside`, whose runs and filter it takes; what they have and
- * have not must be asked for there. Ends with fill_release(), which does nothing where memory is all zero.
- * Errors  IFOREST_NO_MEMORY. */
+/* Starts filling the value columns of `request` (bits) in the buckets of the scan `beside`, whose runs and filter it uses.
+ * That scan must request whether a bucket has these values. Call fill_release() also after an error; it does nothing to
+ * zeroed memory.
+ * Errors  IFOREST_NO_MEMORY */
 static enum iforest_status fill_start(struct ifs_fill *fill, enum ifs_fill_mode mode, uint32_t request,
 				      const struct iforest_scan *beside, struct iforest_store *joined,
 				      const struct iforest_manifest *joined_manifest)
@@ -113,7 +114,7 @@ static void fill_next_group(struct ifs_fill *fill)
 	fill->knows_before = fill->knows_after = 0;
 }
 
-/* The last rows before a time, or the first at or after it, that have values of `columns` (bits), into rows[v]. */
+/* Finds the last rows before a time, or the first at or after it, with values of `columns` (bits), into rows[v]. */
 static enum iforest_status find_nearest(struct ifs_fill *fill, const struct ifs_series *const *series, uint32_t n, int64_t time,
 					bool is_before, uint32_t columns, struct iforest_extreme *rows)
 {
@@ -146,7 +147,7 @@ static enum iforest_status find_nearest(struct ifs_fill *fill, const struct ifs_
 	return status;
 }
 
-/* The line from (a.time, a) to (b.time, b) at a time between: of integers exact but for the last steps. */
+/* Interpolates between (a.time, a) and (b.time, b). Integers are exact except for the last steps. */
 static double line(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned value_type)
 {
 	uint64_t width = (uint64_t)b->time - (uint64_t)a->time, part = (uint64_t)time - (uint64_t)a->time;
@@ -168,9 +169,9 @@ static double line(const struct iforest_extreme *a, const struct iforest_extreme
 		     : (double)(a->value.integer + whole) + (double)rise / (double)width;
 }
 
-/* The next bucket of the group, of n series: sets what is of the bucket above.
- * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all.
- * Errors  as iforest_cursor_seek(). */
+/* Passes the next bucket of the group, of n series, and sets the members of ifs_fill that belong to it.
+ * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all
+ * Errors  as iforest_cursor_seek() */
 static enum iforest_status fill_bucket(struct ifs_fill *fill, const struct ifs_series *const *series, uint32_t n,
 				       const struct iforest_bucketing *bucketing, int64_t bucket,
 				       const struct iforest_aggregate *aggregate)
@@ -233,7 +234,7 @@ static int compare_groups(const struct ifs_bucket_query *query, const struct ifs
 	return order;
 }
 
-/* Are the by columns kept the first of the index, in its order? Then the dictionary is sorted by them already. */
+/* True if the by columns kept are the first of the index, in its order. Then the dictionary is sorted by them already. */
 static bool is_prefix(const struct ifs_bucket_query *query)
 {
 	for (unsigned k = 0; k < query->n_kept; k++)
@@ -242,7 +243,7 @@ static bool is_prefix(const struct ifs_bucket_query *query)
 	return true;
 }
 
-/* Merge sort, for qsort() takes no context: `from` has n members, `scratch` room for as many. */
+/* Merge sort, because qsort() takes no context: `from` has n members, `scratch` room for as many. */
 static void sort_between(const struct ifs_bucket_query *query, const struct ifs_series **from,
 			 const struct ifs_series **scratch, uint32_t n)
 {
@@ -271,7 +272,7 @@ static int sort_members(struct ifs_bucket_query *query, struct ifs_error *error)
 	return SQLITE_OK;
 }
 
-/* is_chosen: those of the series that the conditions with IN leave; NULL where there are none such. */
+/* Marks in *is_chosen the series that meet the conditions with IN; NULL if there are no such conditions. */
 static int mark_listed(const struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
 		       bool **is_chosen, struct ifs_error *error)
 {
@@ -296,8 +297,7 @@ static int mark_listed(const struct ifs_bucket_query *query, const struct ifs_pl
 	return error->rc;
 }
 
-/* Fills in the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's
- * conditions. */
+/* Sets the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's conditions. */
 static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
 			 struct ifs_error *error)
 {
@@ -345,7 +345,7 @@ const struct ifs_series *ifs_bucket_query_series(const struct ifs_bucket_query *
 
 /* ---- Sketches of a row ---- */
 
-/* The keys of a series that belong to the row. Entries without a time belong to one that has no bounds at all. */
+/* Sets the range of a series' keys that belong to the row. Entries without a time belong to a row without bounds. */
 static void range_of(const struct ifs_bucket_query *query, uint64_t series, struct iforest_key *from, struct iforest_key *to)
 {
 	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
@@ -387,7 +387,7 @@ static int make_sketch(struct ifs_bucket_query *query, unsigned v, struct ifs_er
 	struct iforest_sketch sketch;
 	enum iforest_status status;
 
-	/* it reads pages, and a command may have been run since the row was */
+	/* it reads pages, and a command may have run since the row was read */
 	if (ifs_bucket_query_check(query, error))
 		return error->rc;
 	query->has_sketches = true;
@@ -423,9 +423,9 @@ static void bucket_query_forget_sketches(struct ifs_bucket_query *query)
 
 /* ---- Bucket queries ---- */
 
-/* ---- what to fill ---- */
+/* ---- buckets to fill ---- */
 
-/* Which buckets fill speaks of. */
+/* Sets the range of buckets to return for each group. */
 static int limit_fill(struct ifs_bucket_query *query, const struct iforest_bucketing *bucketing, struct ifs_error *error)
 {
 	const struct iforest_window *window = &bucketing->window;
@@ -457,7 +457,7 @@ static const struct iforest_node_schema *fields_of(const struct ifs_bucket_query
 	return &query->snapshot->manifest.fields;
 }
 
-/* Old keys of pending rows do not count. */
+/* Excludes old keys of pending rows. */
 static const struct iforest_filter *filter_of(const struct ifs_bucket_query *query)
 {
 	return query->snapshot->delta.n_removed > 0 ? &query->snapshot->delta.filter : NULL;
@@ -465,7 +465,7 @@ static const struct iforest_filter *filter_of(const struct ifs_bucket_query *que
 
 enum { MOST_STEPS = 4096 };
 
-/* A bucket or a series was passed without a row for SQLite: the program may have interrupted it. */
+/* Called for a bucket or a series that gives SQLite no row, so that a long query can be interrupted. */
 static enum iforest_status check_interrupt(struct ifs_bucket_query *query)
 {
 	if (++query->n_steps < MOST_STEPS)
@@ -522,7 +522,8 @@ static bool is_single(const struct ifs_bucket_query *query)
 	return query->group_starts[query->group + 1] - query->group_starts[query->group] == 1;
 }
 
-/* Has any series of the group a row at all, in the window or outside? All may have been deleted since the index was built. */
+/* Sets *found if any series of the group has a row, in the window or outside. All may have been deleted since the index
+ * was built. */
 static enum iforest_status has_rows(struct ifs_bucket_query *query, uint32_t from, uint32_t to, bool *found)
 {
 	struct iforest_request request = query->scan.request;
@@ -547,7 +548,7 @@ static enum iforest_status open_counter(struct ifs_bucket_query *query, uint32_t
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
 	struct iforest_counter_scan *scan = &query->counter_scan;
-	bool has_series = from < to; /* not so over an empty table without by columns */
+	bool has_series = from < to; /* not over an empty table without by columns */
 	enum iforest_status status = IFOREST_OK;
 	int64_t bucket;
 
@@ -559,14 +560,14 @@ static enum iforest_status open_counter(struct ifs_bucket_query *query, uint32_t
 		query->n_filled = query->n_to_fill;
 		return IFOREST_OK;
 	}
-	/* buckets before the first row are none of its */
+	/* a counter has no buckets before its first row */
 	status = iforest_bucket_of(bucketing, scan->ahead.key.time, &bucket);
 	if (!status)
 		query->n_filled = (uint64_t)bucket - (uint64_t)query->first_filled;
 	return status;
 }
 
-/* Opens the group; one that is to be filled, and has no rows at all, has no buckets either. Without by columns there is one
+/* Opens the group. If it is to be filled but has no rows at all, it has no buckets either. Without by columns there is one
  * series, even over an empty table. */
 static enum iforest_status open_group(struct ifs_bucket_query *query)
 {
@@ -591,7 +592,7 @@ static enum iforest_status open_group(struct ifs_bucket_query *query)
 	return list_of_group(query, from, to);
 }
 
-/* The next bucket of the open group that has rows. */
+/* Returns the next bucket of the open group that has rows. */
 static enum iforest_status next_of_group(struct ifs_bucket_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
 					 bool *found)
 {
@@ -607,7 +608,7 @@ static enum iforest_status next_of_group(struct ifs_bucket_query *query, int64_t
 	return IFOREST_OK;
 }
 
-/* Values of the row where it has none. */
+/* Fills the row's values that are missing. */
 static enum iforest_status fill_row(struct ifs_bucket_query *query)
 {
 	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
@@ -617,7 +618,7 @@ static enum iforest_status fill_row(struct ifs_bucket_query *query)
 	return fill_bucket(&query->fill, query->members + from, to - from, &query->bucketing, query->bucket, &query->aggregate);
 }
 
-/* The same, with the buckets between. */
+/* Moves to the next bucket of the open group, with rows or without. */
 static enum iforest_status next_filled(struct ifs_bucket_query *query, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -648,7 +649,7 @@ int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *err
 	return SQLITE_OK;
 }
 
-/* The next bucket of the window that does not end before the counter begins. */
+/* Moves to the next bucket of the window that does not end before the counter begins. */
 static enum iforest_status next_counted(struct ifs_bucket_query *query, bool *found)
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
@@ -727,7 +728,7 @@ sqlite3_int64 ifs_bucket_query_rowid(const struct ifs_bucket_query *query)
 	return (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
 }
 
-/* Over the runs of the index and those of what is pending. */
+/* Opens the scan over the stored runs and those of the delta. */
 static int open_scan(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = query->snapshot;
@@ -755,7 +756,8 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
-/* A bucket is known to have no value by its count, of columns of which nothing but first and last may be asked. */
+/* Starts fill = 'last' and 'linear'. They need the count of each value, also of columns of which only first and last are
+ * requested. */
 static int start_fill(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = query->snapshot;
@@ -811,7 +813,7 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 		return rc;
 	query->bucketing = query->scan.bucketing = ifs_arguments_bucketing(&arguments);
 	query->scan.request = plan->request;
-	if (query->fill_mode >= IFS_FILL_LAST) /* it asks whether a bucket has values */
+	if (query->fill_mode >= IFS_FILL_LAST) /* it needs to know whether a bucket has values */
 		query->scan.request.extremes_alone = false;
 	query->scan.request.filter = filter_of(query);
 	if (query->is_overlap)

@@ -6,16 +6,16 @@
 
 enum { MOST_THREADS = 64, MOST_PARTS = 4096 };
 
-/* A thread's own view of the index: its pagers change nothing and fetch nothing. */
+/* A thread's view of the index: its pagers change nothing and fetch nothing. */
 struct ifs_parallel_worker {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
 	struct iforest_pager pager, delta_pager;
 	struct iforest_store store, delta_store;
 	struct iforest_scan scan;
-	struct iforest_overlap overlap; /* over the scan, if such is asked for */
-	bool is_checked;		/* true: of pages in memory */
-	char *items;			/* room for the ahead's most_items */
+	struct iforest_overlap overlap; /* over the scan, for iforest_overlap */
+	bool is_checked;		/* true, for pages in memory */
+	char *items;			/* room for most_items */
 	uint32_t n_items;
 	bool is_full; /* no further series is begun */
 };
@@ -69,7 +69,7 @@ static void unpin(void *context, struct iforest_page *page)
 	(void)page;
 }
 
-/* ---- memory that any thread may ask for ---- */
+/* ---- memory for any thread ---- */
 
 static void *any_reallocate(void *context, void *memory, size_t n_bytes)
 {
@@ -85,7 +85,7 @@ static void any_release(void *context, void *memory)
 
 static const struct iforest_alloc any_alloc = { .reallocate = any_reallocate, .release = any_release };
 
-/* ---- what is asked for ---- */
+/* ---- scan or overlap ---- */
 
 static enum iforest_status start(struct iforest_scan *scan, struct iforest_overlap *overlap, uint64_t series)
 {
@@ -141,8 +141,8 @@ static bool open_worker(struct ifs_parallel *parallel, struct ifs_parallel_worke
 	return !iforest_scan_join(&worker->scan, &worker->delta_store, &snapshot->delta.manifest);
 }
 
-/* The buckets that a series may have and more, 0 where they are too many: of a step two more than fit the window, which may cut
- * the first and the last. */
+/* Returns a bound on the buckets of a series, 0 if they are too many. With a step there are at most two more than fit the
+ * window, which may cut the first and the last. */
 static uint32_t most_buckets(const struct ifs_parallel *parallel)
 {
 	const struct iforest_bucketing *bucketing =
@@ -186,7 +186,7 @@ void ifs_parallel_close(struct ifs_parallel *parallel)
 	parallel->n_opened = parallel->n_threads = 0;
 }
 
-/* Makes ready for the members that are left, if threads are allowed. */
+/* Starts the threads for the members that are left, if threads are allowed. */
 static void begin(struct ifs_parallel *parallel, uint32_t n_left)
 {
 	int n_helpers = sqlite3_limit(parallel->index->db, SQLITE_LIMIT_WORKER_THREADS, -1);
@@ -216,7 +216,7 @@ static void begin(struct ifs_parallel *parallel, uint32_t n_left)
 
 /* ---- answering ---- */
 
-/* An error is the caller's to find: a series is answered up to it. */
+/* Answers a series, up to an error: the caller meets it again and reports it. */
 static void answer(void *context, unsigned thread, uint32_t p)
 {
 	struct ifs_parallel *parallel = context;
@@ -243,8 +243,8 @@ static void answer(void *context, unsigned thread, uint32_t p)
 	part->is_whole = !status && !found;
 }
 
-/* Pages that were read stay where they are only until the caller goes on. What comes after a series that found no room is
- * answered again by the next pass. */
+/* Answers the next members on all threads. Cached pages stay in place only until the caller goes on. A series that found
+ * no room, and those after it, are answered by the next pass. */
 static void run_pass(struct ifs_parallel *parallel, uint32_t first)
 {
 	uint32_t n_left = parallel->n_members - first, n_parts = n_left < parallel->most_parts ? n_left : parallel->most_parts;
@@ -279,7 +279,7 @@ enum iforest_status ifs_parallel_start(struct ifs_parallel *parallel, uint32_t m
 	return IFOREST_OK;
 }
 
-/* The caller goes on where a part ends. */
+/* Goes on by the scan where a part ends. */
 static enum iforest_status go_on(struct ifs_parallel *parallel)
 {
 	uint64_t series = parallel->members[parallel->first + parallel->part]->id;

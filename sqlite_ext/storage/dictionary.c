@@ -5,7 +5,7 @@
 
 #include "core/base/xxh64.h"
 
-/* The slot of the key: that of its series, or the free one where it belongs. */
+/* Returns the slot of the series with that key, or the free slot where it belongs. */
 static struct ifs_series **slot_of(struct ifs_series **slots, uint32_t n_slots, const uint8_t *key, uint32_t n_bytes)
 {
 	uint64_t at = iforest_xxh64(n_bytes ? key : (const uint8_t *)"", n_bytes);
@@ -18,7 +18,7 @@ static struct ifs_series **slot_of(struct ifs_series **slots, uint32_t n_slots, 
 	}
 }
 
-/* Half of the slots are free at least. */
+/* Keeps at least half of the slots free. */
 static enum iforest_status reserve_slot(struct ifs_dictionary *dictionary)
 {
 	uint32_t capacity = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
@@ -83,7 +83,7 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 	return IFOREST_OK;
 }
 
-/* An integer with a real that is no int64. */
+/* Compares an integer with a real that is no int64. */
 static int compare_mixed(int64_t integer, double real)
 {
 	if (real >= 0x1p63)
@@ -122,7 +122,7 @@ int ifs_by_compare(const struct iforest_by_value *a, const struct iforest_by_val
 	return order ? order : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
 }
 
-/* qsort() passes no context, so the number of by columns is found in the series: values end where the key begins. */
+/* qsort() passes no context, so the number of by columns is derived from the series: its values end where its key begins. */
 static int compare_series(const void *left, const void *right)
 {
 	const struct ifs_series *a = *(struct ifs_series *const *)left, *b = *(struct ifs_series *const *)right;
@@ -140,7 +140,8 @@ void ifs_dictionary_sort(struct ifs_dictionary *dictionary)
 		qsort(dictionary->series, dictionary->n_series, sizeof(struct ifs_series *), compare_series);
 }
 
-/* The first series whose first by value stands at a value (or at the beginning of its class), or after those that do. */
+/* Returns the first series whose first by value is not less than a value of the class, or greater with `after`. Without a
+ * value: the beginning or the end of the class. */
 static uint32_t stand(const struct ifs_dictionary *dictionary, int class, const struct iforest_by_value *value, bool after)
 {
 	uint32_t low = 0, high = dictionary->n_series;

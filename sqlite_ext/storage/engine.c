@@ -179,7 +179,7 @@ const char *ifs_token_next(const char **at, int *n)
 	if (strchr("\"'`[", *start)) {
 		char close = *start == '[' ? ']' : *start;
 
-		do { /* a quote doubled stands for itself */
+		do { /* a doubled quote stands for itself */
 			const char *end = strchr(*at + 1, close);
 
 			*at = end ? end + 1 : start + strlen(start);

@@ -6,8 +6,8 @@ static const char *const table_suffixes[] = { "page", "series", "config", "log",
 
 enum { LOG = 3, FRONT = 4, SKETCH = 5, PIECE = 6, N_TABLES = 7 };
 
-/* Without sync=log there are no x_log and no x_front of ours, without sketch=... no x_sketch, without counter=... no x_piece:
- * one of that name is the user's. */
+/* An index without sync=log has no x_log and no x_front, without sketch=... no x_sketch, without counter=... no x_piece: a
+ * table of such a name is the user's. */
 static bool has_table(const struct ifs_index *index, unsigned t)
 {
 	if (t == LOG || t == FRONT)
@@ -17,7 +17,7 @@ static bool has_table(const struct ifs_index *index, unsigned t)
 	return t != PIECE || index->definition.n_counters > 0;
 }
 
-/* x_front, and x_log, without types, so that every old value is kept as it is (target.h). */
+/* Creates x_front, and x_log, whose columns have no types, so that every old value is kept as it is (follow/triggers.h). */
 static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, struct ifs_error *error)
 {
 	sqlite3_str *sql = sqlite3_str_new(index->db);
@@ -36,7 +36,7 @@ static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, 
 	return rc;
 }
 
-/* What is kept of whole nodes (sidecar.h). */
+/* Creates a sidecar table (sidecar.h). */
 static int make_sidecar(struct ifs_index *index, const char *suffix, const char *if_not, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db,

@@ -6,7 +6,7 @@
 
 #define IS_NAME "run = ? AND value = ? AND level = ? AND number = ? AND dead = ?"
 
-/* What is kept in which table, and how it is made. */
+/* A sidecar table, and the functions of core that compute its summaries. */
 struct table {
 	const char *suffix, *get, *has; /* SQL takes schema and name */
 	const char *wrong;
@@ -45,7 +45,7 @@ static void bind_name(sqlite3_stmt *statement, const struct iforest_sidecar_name
 	sqlite3_bind_int64(statement, 5, (sqlite3_int64)name->n_dead);
 }
 
-/* The statement stands at the row, and is to be reset. */
+/* Looks a summary up. The statement is then positioned at the row, and must be reset. */
 static enum iforest_status find(struct ifs_index *index, sqlite3_stmt **statement, const char *sql,
 				const struct iforest_sidecar_name *name, bool *found)
 {
@@ -59,7 +59,7 @@ static enum iforest_status find(struct ifs_index *index, sqlite3_stmt **statemen
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? IFOREST_OK : ifs_pager_failed(index, rc);
 }
 
-/* What a row holds may be anything, NULL too. */
+/* The stored value may be anything, even NULL. */
 static enum iforest_status copy_bytes(sqlite3_stmt *statement, uint8_t **bytes, size_t *n_bytes)
 {
 	const void *stored = sqlite3_column_blob(statement, 0);
@@ -93,7 +93,7 @@ void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum
 	*sidecar = (struct ifs_sidecar){ .sidecar = { .context = sidecar, .get = get_bytes }, .index = index, .table = table };
 }
 
-/* ---- keeping ---- */
+/* ---- updating ---- */
 
 static enum iforest_status has_bytes(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
@@ -127,7 +127,7 @@ static int forget_run(const struct ifs_sidecar *sidecar, sqlite3_int64 run_id, s
 			   tables[sidecar->table].suffix, run_id);
 }
 
-/* Goes from run to run, not from row to row. */
+/* Steps from run to run, not from row to row. */
 static int forget_old_runs(const struct ifs_sidecar *sidecar, const struct iforest_manifest *manifest, struct ifs_error *error)
 {
 	const struct ifs_index *index = sidecar->index;
@@ -151,7 +151,7 @@ static int forget_old_runs(const struct ifs_sidecar *sidecar, const struct ifore
 	return rc;
 }
 
-/* Has every run, and every column, gone through. */
+/* Calls the function of the table for every run and value column. */
 static enum iforest_status go_through(struct ifs_index *index, const struct iforest_manifest *manifest,
 				      enum ifs_sidecar_table table, const struct iforest_sidecar *sidecar)
 {

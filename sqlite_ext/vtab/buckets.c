@@ -8,7 +8,7 @@
 #include "sqlite_ext/query/plan.h"
 #include "sqlite_ext/storage/definition.h"
 
-/* What core/query/counter_scan.h tells of a bucket, as the columns of iforest_counter. */
+/* ---- Columns of iforest_counter (core/query/counter_scan.h) ---- */
 
 static void result_counter(sqlite3_context *context, union iforest_number number, enum iforest_value_type value_type)
 {
@@ -31,7 +31,8 @@ static int result_increase(sqlite3_context *context, const struct iforest_counte
 	return SQLITE_OK;
 }
 
-/* xColumn of a column of value v. Returns SQLITE_ERROR for an increase beyond 64 bits, with the result set to say so. */
+/* Sets the result to a column of value v. Returns SQLITE_ERROR for an increase beyond 64 bits, with the result set to say
+ * so. */
 static int counter_column_result(sqlite3_context *context, const struct iforest_counter_scan *scan, unsigned v,
 				 enum ifs_counter_column column)
 {
@@ -94,7 +95,7 @@ static int result_sum(sqlite3_context *context, const struct iforest_value_aggre
 	return SQLITE_OK;
 }
 
-/* Results stay NULL where there is no such row. */
+/* The result stays NULL if there is no such row. */
 static void result_extreme(sqlite3_context *context, const struct iforest_extreme *extreme, enum ifs_value_column column,
 			   unsigned value_type)
 {
@@ -115,7 +116,8 @@ static void result_extreme(sqlite3_context *context, const struct iforest_extrem
 	}
 }
 
-/* Of a bucket without v: the row carried in stands for all of them, the line has no row. */
+/* A filled column of a bucket without value v. With fill = 'last' the row before stands for all parts; interpolation has
+ * no row. */
 static void filled_column(sqlite3_context *context, const struct ifs_fill *fill, unsigned v, unsigned value_type,
 			  enum ifs_value_column column)
 {
@@ -255,7 +257,7 @@ static int sketch_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	return rc;
 }
 
-/* The time inside of a bucket that no span overlaps is NULL or 0, as fill says, but nothing is the longest. */
+/* The clipped time of a bucket that no span overlaps is NULL or 0, by fill; its longest span is NULL. */
 static int overlap_column(sqlite3_context *context, const struct ifs_bucket_query *query, unsigned v,
 			  enum ifs_overlap_column column)
 {
@@ -270,8 +272,8 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 	return SQLITE_OK;
 }
 
-/* xColumn for every column but the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits, with the
- * result set to say so. */
+/* xColumn for every column except the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits,
+ * with the result set to say so. */
 static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *query, const struct ifs_definition *definition,
 			 int column)
 {
@@ -449,7 +451,7 @@ const struct ifs_module ifs_fold_module = { .name = "iforest_fold", .methods = &
 
 /* ---- iforest_overlap ---- */
 
-/* All by columns are kept unless some are named, or none: (). */
+/* Keeps the by columns named, none for (), all if the argument is missing. */
 static int keep_by(struct ifs_table *table, int n_arguments, struct ifs_error *error)
 {
 	int n_names = n_arguments - 4;

@@ -25,7 +25,7 @@ int ifs_table_report(sqlite3_vtab *base, struct ifs_error *error)
 	return rc;
 }
 
-/* ---- making one ---- */
+/* ---- Creation ---- */
 
 void ifs_table_release(struct ifs_table *table)
 {
@@ -53,7 +53,7 @@ int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command,
 	return rc;
 }
 
-/* One block: the pointers, then the strings. NULL without memory. */
+/* Copies into one allocation: the pointers, then the strings. NULL without memory. */
 static const char *const *copy_arguments(int n_arguments, const char *const *arguments)
 {
 	size_t n_pointer_bytes = (size_t)n_arguments * sizeof(char *), n_bytes = n_pointer_bytes;
@@ -166,7 +166,7 @@ int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connec
 	if (n_arguments < 4)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
 	rc = ifs_definition_parse_name(arguments[3], &name, error);
-	/* which may have set an error of its own: the first one stands */
+	/* a former error stands */
 	if (!rc && !(spelling = ifs_table_spelling(db, arguments[1], name, error)))
 		rc = ifs_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
 	if (!rc) /* names of triggers are compared byte by byte */
@@ -211,7 +211,7 @@ int ifs_derived_connect(sqlite3 *db, void *context, int n_arguments, const char 
 	if (!error.rc)
 		registration->open(table, db, registration->connection, n_arguments, &error);
 	if (table && error.rc && ifs_error_is_permanent(error.rc)) {
-		/* SQLite connects it again where it reads the schema again, not where this connection makes the index */
+		/* SQLite connects it again when it reads the schema again, not when this connection makes the index */
 		table->broken = sqlite3_mprintf("%s; once that is put right, drop this table and create it again, or open the "
 						"database again",
 						error.message);
@@ -220,7 +220,7 @@ int ifs_derived_connect(sqlite3 *db, void *context, int n_arguments, const char 
 			ifs_error_set(&error, SQLITE_NOMEM, "");
 	}
 	if (table && table->broken) {
-		/* with room for the arguments of any module, so that what is told is what is wrong */
+		/* with the arguments of any module, so that the query fails with this message */
 		if (sqlite3_declare_vtab(
 			    db,
 			    "CREATE TABLE x(broken, t0 HIDDEN, t1 HIDDEN, n HIDDEN, step HIDDEN, origin HIDDEN, fill HIDDEN)"))

@@ -15,10 +15,10 @@ enum { N_OF_VALUE = sizeof of_value / sizeof *of_value, N_ARGUMENTS = 2 };
 
 struct cover_cursor {
 	sqlite3_vtab_cursor base;
-	struct ifs_bucket_query query; /* which series, and the scan */
+	struct ifs_bucket_query query; /* the chosen series, and the scan */
 	struct iforest_scan_cover cover;
-	struct iforest_scan_cover_part part; /* the row */
-	uint32_t member;		     /* its series among the query's */
+	struct iforest_scan_cover_part part; /* the current row */
+	uint32_t member;		     /* the number of its series among the query's */
 	bool is_started, at_end;
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
@@ -28,7 +28,7 @@ static unsigned first_argument(const struct ifs_definition *definition)
 	return definition->n_by + N_FIXED + N_OF_VALUE * definition->n_values;
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static int declare(const struct ifs_table *table, sqlite3 *db, struct ifs_error *error)
 {
@@ -249,7 +249,7 @@ static int cover_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	return SQLITE_OK;
 }
 
-/* As ifs_bucket_query_rowid(): of no other row, of this or another question. */
+/* As ifs_bucket_query_rowid(): no other row of this or another query has it. */
 static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct cover_cursor *cursor = (const struct cover_cursor *)base;

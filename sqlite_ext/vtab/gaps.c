@@ -8,12 +8,11 @@
 #include "sqlite_ext/query/plan.h"
 #include "sqlite_ext/query/series_filter.h"
 
-/* The gaps of the series chosen, one after the other: series after series, each in order of time; or all in order of
- * time.
+/* ---- The gap query ----
  *
- * In order of time those of one series come as they are found. Those of several, which a condition like "= '3'" chooses where
- * there are a text and a number that are written alike, are gathered and sorted first.
- */
+ * The gaps of the chosen series: series after series, each in order of time; or all in order of time. In order of time those
+ * of one series come as they are found. Those of several are gathered and sorted first: a condition like "= '3'" chooses
+ * several where a text and a number are written alike. */
 
 struct gap_row {
 	struct iforest_gap gap;
@@ -28,14 +27,14 @@ struct gap_query {
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
-	uint32_t n_started;	/* of the series chosen */
-	struct gap_row *sorted; /* gathered, or NULL */
+	uint32_t n_started;	/* of the chosen series */
+	struct gap_row *sorted; /* all gaps by time, or NULL */
 	size_t n_sorted, n_reserved, at;
 	bool at_end;
 	struct gap_row row;
 };
 
-/* What is asked for, beside the window and the bound: conditions on by columns and whether all come in order of time. */
+/* The request besides window and bound: conditions on by columns, and whether all gaps come in order of time. */
 struct gap_plan {
 	bool in_order;
 	unsigned n_conditions;
@@ -61,7 +60,7 @@ static enum iforest_status open_reader(struct gap_query *gaps)
 	return status ? status : iforest_gap_join(&gaps->reader, &snapshot->delta.store, &snapshot->delta.manifest);
 }
 
-/* The next gap, series after series. */
+/* Finds the next gap, series after series. */
 static enum iforest_status find_next(struct gap_query *gaps, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -112,7 +111,7 @@ static enum iforest_status gather(struct gap_query *gaps)
 	return status;
 }
 
-/* Starts on a question. Ends with gap_query_release(), also on error; may be started again after that. */
+/* Starts a query. Release also after an error; may be started again after that. */
 static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, const struct gap_plan *plan,
 			   const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
 			   struct ifs_error *error)
@@ -140,7 +139,7 @@ static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, cons
 	return ifs_snapshot_error(index, gaps->snapshot, status, error);
 }
 
-/* Moves to the next row (also needed for the first); gaps->at_end when there is none. */
+/* Moves to the next row, or the first; sets gaps->at_end if there is none. */
 static int gap_query_next(struct gap_query *gaps, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -177,7 +176,7 @@ struct cursor {
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static int check_name(const struct ifs_definition *definition, const char *name, struct ifs_error *error)
 {
@@ -231,12 +230,13 @@ static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 	return rc ? rc : declare(table, db, error);
 }
 
-/* ---- the plan: idxNum has a bit for each argument given, and bit 4 where rows come in order of time; idxStr is as in
- * query/rows.h ---- */
+/* ---- planning ---- */
+
+/* idxNum has a bit for each argument given, and bit 4 if rows come in order of time; idxStr is as in query/rows.h. */
 
 enum { IN_ORDER = 1 << 4, MAX_CONDITIONS = 32 - N_ARGUMENTS };
 
-/* Returns the by columns that are bound to one value, as bits. */
+/* Encodes the conditions, and returns the by columns that are bound to one value, as bits. */
 static unsigned take_conditions(const struct ifs_table *table, sqlite3_index_info *info, int *n_argv, sqlite3_str *text)
 {
 	unsigned bound = 0;
@@ -416,7 +416,8 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	return SQLITE_OK;
 }
 
-/* As ifs_bucket_query_rowid(): of no other gap, of this or another question; no two gaps of a series start at once. */
+/* As ifs_bucket_query_rowid(): no other gap of this or another query has it, because no two gaps of a series start at
+ * once. */
 static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct gap_query *gaps = &((struct cursor *)base)->gaps;

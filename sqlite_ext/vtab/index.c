@@ -12,10 +12,10 @@
 #include "sqlite_ext/vtab/buckets.h"
 #include "sqlite_ext/vtab/common.h"
 
-/* INSERT INTO spans_if(spans_if) VALUES('...'). */
+/* ---- Commands: INSERT INTO spans_if(spans_if) VALUES('...') ---- */
 
-/* The table as it is today. SQLite compares by columns as they were declared when the table was connected, of which no command
- * can tell it anew. */
+/* Inspects the base table as it is now. SQLite compares by columns as they were declared when the table was connected,
+ * which no command can change. */
 static int inspect(struct ifs_table *table, struct ifs_base_table *base_table, struct ifs_error *error)
 {
 	struct ifs_definition *definition = &table->definition;
@@ -96,7 +96,7 @@ static int integrity_check(struct ifs_table *table, int64_t number, struct ifs_e
 	return ifs_verify(&table->index, true, error);
 }
 
-/* usual: n where none is given. */
+/* usual: n if none is given. */
 static const struct command {
 	const char *name;
 	int (*run)(struct ifs_table *table, int64_t number, struct ifs_error *error);
@@ -113,7 +113,7 @@ static const struct command {
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
-/* Is the text INSERT INTO this index? */
+/* True if the text is INSERT INTO this index. */
 static bool is_command(const struct ifs_table *table, const char *sql)
 {
 	const char *token, *dot, *after;
@@ -127,7 +127,7 @@ static bool is_command(const struct ifs_table *table, const char *sql)
 	return token && ifs_token_names(token, n, table->name);
 }
 
-/* The statement at work must be the command itself: in a trigger it would be the one that fired it. */
+/* Refuses a command while another statement writes. In a trigger the running statement is the one that fired it. */
 static int check_alone(const struct ifs_table *table, struct ifs_error *error)
 {
 	sqlite3_stmt *writer = NULL;
@@ -158,9 +158,9 @@ static int run_command(struct ifs_table *table, const struct command *command, s
 	return rc || !command->writes_runs ? rc : ifs_sidecars_update(&table->index, error);
 }
 
-/* Runs a command on the index: flush, merge, optimize, rebuild, integrity-check, automerge, export. arguments are what stands
- * beside it in the columns of the arguments (enum ifs_argument): n goes with merge and automerge, step with export.
- * Refused inside a trigger and within another statement that writes: a row that is half changed would be taken for whole. */
+/* Runs a command on the index: flush, merge, optimize, rebuild, integrity-check, automerge, export. arguments are the
+ * values in the argument columns beside it (enum ifs_argument): n goes with merge and automerge, step with export. Refused
+ * in a trigger and while another statement writes: a row that is half changed would be taken as it is. */
 static int dispatch_command(struct ifs_table *table, const char *command, sqlite3_value **arguments, struct ifs_error *error)
 {
 	sqlite3_value *number = arguments[IFS_ARGUMENT_N], *step = arguments[IFS_ARGUMENT_STEP];
@@ -189,7 +189,7 @@ static int dispatch_command(struct ifs_table *table, const char *command, sqlite
 
 /* ---- Methods ---- */
 
-/* What making and opening an index begin with: its arguments read, its handle ready, none of its tables looked at. */
+/* Parses the arguments and initializes the handle, without looking at the index's tables. */
 static int start_index(struct ifs_table *table, sqlite3 *db, void *context, int n_arguments, struct ifs_error *error)
 {
 	const struct ifs_registration *registration = context;
@@ -201,7 +201,7 @@ static int start_index(struct ifs_table *table, sqlite3 *db, void *context, int 
 	return rc ? rc : ifs_index_describe(&table->index, &table->definition, error);
 }
 
-/* arguments: module, schema and table name, then what stands in the parentheses. */
+/* arguments: module, schema and table name, then those in the parentheses. */
 static int index_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			char **message)
 {
@@ -228,7 +228,7 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	return ifs_table_finish(table, base, message, &error);
 }
 
-/* Succeeds also where the index's tables are damaged: it must be possible to drop or rebuild it. */
+/* Succeeds even if the index's tables are damaged: it must be possible to drop or rebuild it. */
 static int index_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			 char **message)
 {
@@ -262,7 +262,7 @@ static int index_destroy(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* The command column bears the index's name: no other column may. */
+/* Refuses a new name that a column has, because the command column has the index's name. */
 static int check_new_name(struct ifs_table *table, const char *new_name, struct ifs_error *error)
 {
 	sqlite3_free(ifs_definition_declare(&table->definition, new_name, error));
@@ -327,13 +327,13 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 			      table->definition.content);
 	else
 		dispatch_command(table, command, argv + 2, &error);
-	/* a command inserts no row of the user's: what it wrote into our tables does not count, be it done or not */
+	/* a command inserts no row of the user's: its writes to the index's tables must not show */
 	sqlite3_set_last_insert_rowid(table->index.db, last_inserted);
 	*rowid = last_inserted;
 	return ifs_table_report(base, &error);
 }
 
-/* ---- transactions: what is rolled back may have been read ---- */
+/* ---- transactions: reads of what is rolled back are dropped ---- */
 
 static int index_begin(sqlite3_vtab *base)
 {

@@ -11,7 +11,7 @@ struct cursor {
 
 /* ---- columns ---- */
 
-/* Names and declared types, each name from sqlite3_mprintf(). */
+/* Lists names and declared types, each name from sqlite3_mprintf(). */
 static unsigned list_columns(const struct ifs_definition *definition, char **names, const char **types)
 {
 	unsigned n = 0;
@@ -37,7 +37,7 @@ static unsigned list_columns(const struct ifs_definition *definition, char **nam
 	return n;
 }
 
-/* `column AS name`: the first column of that name that was not renamed yet. The hidden ones stay. */
+/* Applies `column AS name` to the first column of that name that was not renamed yet. The hidden ones stay. */
 static int rename_column(const char *text, char **names, bool *is_renamed, unsigned n, struct ifs_error *error)
 {
 	struct ifs_column_name column;
@@ -115,7 +115,7 @@ static int open_rows(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 
 /* ---- reading ---- */
 
-/* By the state that was read last; where none was, a guess. */
+/* Estimates by the snapshot that was read last; otherwise guesses. */
 static struct ifs_rows_size size_of(const struct ifs_index *index)
 {
 	struct ifs_rows_size size = { .n_rows = 0, .n_series = 0 };
@@ -229,7 +229,7 @@ static int value_column(sqlite3_context *context, const struct ifs_row_query *ro
 	return SQLITE_OK;
 }
 
-/* Results stay NULL where nothing is set. */
+/* The result stays NULL if nothing is set. */
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct cursor *cursor = (struct cursor *)base;

@@ -6,20 +6,20 @@
 #include "sqlite_ext/query/plan.h"
 #include "sqlite_ext/vtab/common.h"
 
-/* What an index is made of, in numbers. */
+/* The numbers of an index. */
 
 struct index_stats {
 	uint64_t n_rows;    /* live, those pending included */
-	uint64_t n_removed; /* entries of the runs that were removed, and take room until a merge */
+	uint64_t n_removed; /* removed entries of the runs, which take room until a merge */
 	uint64_t n_stored;  /* live entries of the runs */
 	uint64_t n_runs, n_pending, n_series, n_pages;
-	uint64_t n_bytes;  /* of pages, manifest and series; 0 unless asked for */
+	uint64_t n_bytes;  /* of pages, manifest and series; 0 unless requested */
 	unsigned n_levels; /* of node pages, of the highest run */
 	bool has_flush_time;
 	int64_t flush_time; /* Unix time of the last build, or flush that found something */
 };
 
-/* Counts the rows that an answer over all would fold. A log may tell of old keys that no run has, so they are looked up. */
+/* Counts the rows that an answer over all would fold. The log may give old keys that no run has, so they are looked up. */
 static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapshot *snapshot, uint64_t *n_rows)
 {
 	struct iforest_request request = { .filter = snapshot->delta.n_removed > 0 ? &snapshot->delta.filter : NULL };
@@ -47,7 +47,7 @@ static void add_run(const struct iforest_manifest *manifest, const struct ifores
 		stats->n_levels = run->n_levels;
 }
 
-/* Runs a query of one row and one integer; *is_there is false where that is none. */
+/* Runs a query for one integer; *is_there is false if the answer is none. */
 static int read_integer(struct ifs_index *index, const char *sql, bool *is_there, int64_t *integer, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
@@ -83,9 +83,9 @@ static int read_tables(struct ifs_index *index, bool with_bytes, struct index_st
 	return rc;
 }
 
-/* Reads the state of the index as a question would.
- * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
- *       with_bytes looks at every page's length besides. */
+/* Reads the state of the index as a query would.
+ * Cost  opening the index (its series, and the pending rows), and two pages a level and run for each pending old key;
+ *       with_bytes reads every page's length besides */
 static int index_stats_read(struct ifs_index *index, bool with_bytes, struct index_stats *stats, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = NULL;
@@ -126,7 +126,7 @@ enum column {
 	SCHEMA_NAME
 };
 
-/* idxNum: which arguments are given, and whether bytes are asked for. */
+/* idxNum: the arguments that are given, and whether bytes are requested. */
 enum { HAS_INDEX = 1, HAS_SCHEMA = 2, WITH_BYTES = 4 };
 
 struct stats_table {
@@ -243,7 +243,8 @@ static int stats_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-/* The first schema that has a virtual table of that name; main, which then says that there is none, where none has. */
+/* Returns the first schema that has a virtual table of that name; main, which is then reported not to have it, if there is
+ * none. */
 static char *find_schema(sqlite3 *db, const char *index, struct ifs_error *error)
 {
 	char *found = NULL;
@@ -268,7 +269,7 @@ static char *find_schema(sqlite3 *db, const char *index, struct ifs_error *error
 	return found;
 }
 
-/* Borrows the index for as long as it takes to read it. */
+/* Opens the index, reads it and closes it. */
 static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes, struct ifs_error *error)
 {
 	char *quoted = sqlite3_mprintf("\"%w\"", cursor->index);
@@ -364,7 +365,7 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	return SQLITE_OK;
 }
 
-/* Of no other index, up to chance: see ifs_bucket_query_rowid(). */
+/* No other index has it, up to chance: see ifs_bucket_query_rowid(). */
 static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
@@ -377,7 +378,7 @@ static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	return SQLITE_OK;
 }
 
-/* Without xCreate it is there without being made, and cannot be made. */
+/* Without xCreate the table exists by itself, and cannot be created. */
 static const sqlite3_module module = {
 	.xConnect = stats_connect,
 	.xBestIndex = stats_best_index,
