@@ -749,16 +749,6 @@ int ifs_delta_register(sqlite3 *db)
 					  NULL, NULL, NULL);
 }
 
-static int prepare(struct reading *reading, sqlite3_stmt **statement, sqlite3_str *sql)
-{
-	char *text = sqlite3_str_finish(sql);
-	int rc = text ? ifs_prepare(reading->error, reading->index->db, statement, "%s", text)
-		      : ifs_error_set(reading->error, SQLITE_NOMEM, "");
-
-	sqlite3_free(text);
-	return rc;
-}
-
 /* SELECT 1 FROM "spans" AS s WHERE s."id" > ?1 AND iforest_pending(?2, 0, s."id", s."ts", ...) ORDER BY s."id" */
 static int prepare_rows(struct reading *reading)
 {
@@ -773,7 +763,7 @@ static int prepare_rows(struct reading *reading)
 			    index->schema, index->base_table.name, rowid);
 	ifs_row_decoder_append_columns(&index->definition, &index->base_table, "s", sql);
 	sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", rowid);
-	return prepare(reading, &index->read_rows, sql);
+	return ifs_prepare_text(reading->error, index->db, &index->read_rows, sql);
 }
 
 /* SELECT 1 FROM "x_log" AS l LEFT JOIN "spans" AS s ON s."id" = l.id WHERE l.seq > ?1 AND
@@ -794,7 +784,7 @@ static int prepare_log(struct reading *reading)
 		sqlite3_str_appendf(sql, "l.by_%u, ", b);
 	ifs_row_decoder_append_columns(&index->definition, &index->base_table, "s", sql);
 	sqlite3_str_appendall(sql, ") ORDER BY l.seq");
-	return prepare(reading, &index->read_log, sql);
+	return ifs_prepare_text(reading->error, index->db, &index->read_log, sql);
 }
 
 /* Reads the rows after `after`, by rowid or seq. */

@@ -72,7 +72,7 @@ struct ifs_delta {
 	struct iforest_key *removed; /* old keys that the stored runs still hold, ascending */
 	size_t n_removed, n_reserved;
 	size_t n_impossible_keys;		      /* rows with has_impossible_key */
-	struct iforest_filter filter;		      /* to be used if n_removed is not 0 */
+	struct iforest_filter filter;		      /* see ifs_delta_filter() */
 	struct iforest_filtered_nodes filtered_nodes; /* of the stored runs without those keys */
 	sqlite3_int64 last_flushed;		      /* the stored runs hold no rowid above it */
 	sqlite3_int64 last_seq;			      /* of the log, as last read */
@@ -93,6 +93,12 @@ void ifs_delta_release(struct ifs_delta *delta);
  * Cost  constant, plus reading the rows of the front */
 int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary, bool *is_current,
 			 bool *is_part, struct ifs_error *error);
+
+/* Returns the filter that excludes old keys from the stored runs; NULL if there are none. */
+static inline const struct iforest_filter *ifs_delta_filter(const struct ifs_delta *delta)
+{
+	return delta->n_removed > 0 ? &delta->filter : NULL;
+}
 
 /* Registers iforest_pending(), the SQL function by which statements of an index hand over rows. */
 int ifs_delta_register(sqlite3 *db);

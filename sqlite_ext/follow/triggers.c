@@ -379,15 +379,10 @@ static int make_trigger_text(const struct trigger_target *target, int trigger, b
 static int log_minus_one(const struct trigger_target *target)
 {
 	sqlite3_str *sql = sqlite3_str_new(target->db);
-	char *text;
-	int rc;
 
 	append_rows(target, sql);
 	sqlite3_str_appendf(sql, "s.\"%w\" = -1", target->base_table->rowid_column);
-	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_execute(target->error, target->db, "%s", text) : ifs_error_set(target->error, SQLITE_NOMEM, "");
-	sqlite3_free(text);
-	return rc;
+	return ifs_execute_text(target->error, target->db, sql);
 }
 
 /* ---- Triggers in the schema ---- */

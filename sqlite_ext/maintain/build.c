@@ -197,18 +197,11 @@ static int for_each_row(struct build *build, sqlite3_stmt *statement, int (*add)
 static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)(const struct build *build, sqlite3_str *sql))
 {
 	sqlite3_str *sql = sqlite3_str_new(build->index->db);
-	char *text;
-	int rc;
 
 	sqlite3_str_appendall(sql, "SELECT ");
 	append(build, sql);
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->base_table->name);
-	text = sqlite3_str_finish(sql);
-	if (!text)
-		return ifs_error_set(build->error, SQLITE_NOMEM, "");
-	rc = ifs_prepare(build->error, build->index->db, statement, "%s", text);
-	sqlite3_free(text);
-	return rc;
+	return ifs_prepare_text(build->error, build->index->db, statement, sql);
 }
 
 /* ---- series ---- */

@@ -2,9 +2,9 @@
 
 #include "core/run/compact.h"
 #include "core/run/remove.h"
+#include "sqlite_ext/follow/triggers.h"
 #include "sqlite_ext/maintain/export.h"
 #include "sqlite_ext/storage/pager.h"
-#include "sqlite_ext/follow/triggers.h"
 
 /* A flush merges up to FEW_PAGES (4 MB), and more if there are many runs. Runs over CAP_PAGES (1 GB) that lie apart in
  * time are left alone. */

@@ -38,16 +38,6 @@ static void append_columns(sqlite3_str *text, const struct ifs_definition *defin
 		}
 }
 
-/* Runs the text, and releases it. */
-static int execute_text(struct ifs_index *index, sqlite3_str *text, struct ifs_error *error)
-{
-	char *sql = sqlite3_str_finish(text);
-	int rc = sql ? ifs_execute(error, index->db, "%s", sql) : ifs_error_set(error, SQLITE_NOMEM, "");
-
-	sqlite3_free(sql);
-	return rc;
-}
-
 /* ---- creation ---- */
 
 static const char *type_of(const uint8_t *value_types, unsigned v)
@@ -78,7 +68,7 @@ static int make_rollup(struct ifs_index *index, const struct ifs_definition *def
 	for (unsigned b = 0; b < definition->n_by; b++)
 		sqlite3_str_appendf(text, ", \"%w\"", definition->by[b].name);
 	sqlite3_str_appendall(text, "))");
-	return execute_text(index, text, error);
+	return ifs_execute_text(error, index->db, text);
 }
 
 static int make_levels(struct ifs_index *index, struct ifs_error *error)
@@ -108,7 +98,7 @@ static int make_view(struct ifs_index *index, const struct ifs_definition *defin
 		append_value(text, "avg_%w", definition->values[v].name);
 	}
 	sqlite3_str_appendf(text, " FROM \"%w_levels\" CROSS JOIN \"%w_rollup\" USING (bucket_level)", name, name);
-	return execute_text(index, text, error);
+	return ifs_execute_text(error, index->db, text);
 }
 
 static int check_names(const struct ifs_index *index, const struct ifs_definition *definition, struct ifs_error *error)
@@ -171,7 +161,7 @@ static int change_type(struct ifs_index *index, const char *value, const char *t
 		append_value(text, formats[f], value);
 		sqlite3_str_appendf(text, " %s", type);
 	}
-	return execute_text(index, text, error);
+	return ifs_execute_text(error, index->db, text);
 }
 
 /* Creates x_rollup, or changes its columns to the types with which it would be created. */
@@ -282,7 +272,7 @@ static int export_fill(struct ifs_index *index, const struct ifs_definition *def
 	if (end)
 		sqlite3_str_appendf(text, " AND t1 = %lld", (sqlite3_int64)*end);
 	sqlite3_str_appendall(text, " ORDER BY bucket_start");
-	return execute_text(index, text, error);
+	return ifs_execute_text(error, index->db, text);
 }
 
 /* ---- drop and rename ---- */

@@ -1,9 +1,9 @@
 #include "sqlite_ext/maintain/verify.h"
 
 #include "core/base/bits.h"
+#include "core/base/xxh64.h"
 #include "core/run/check.h"
 #include "core/run/cursor.h"
-#include "core/base/xxh64.h"
 #include "sqlite_ext/follow/row_decoder.h"
 #include "sqlite_ext/storage/sidecar.h"
 
@@ -117,17 +117,11 @@ static int prepare_table(struct verification *verification, const struct ifs_bas
 {
 	struct ifs_index *index = verification->index;
 	sqlite3_str *sql = sqlite3_str_new(index->db);
-	char *text;
-	int rc;
 
 	sqlite3_str_appendall(sql, "SELECT ");
 	ifs_row_decoder_append_columns(&index->definition, base_table, "s", sql);
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, base_table->name);
-	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_prepare(verification->error, index->db, statement, "%s", text)
-		  : ifs_error_set(verification->error, SQLITE_NOMEM, "");
-	sqlite3_free(text);
-	return rc;
+	return ifs_prepare_text(verification->error, index->db, statement, sql);
 }
 
 static int add_table(struct verification *verification, const struct ifs_base_table *base_table)

@@ -457,12 +457,6 @@ static const struct iforest_node_schema *fields_of(const struct ifs_bucket_query
 	return &query->snapshot->manifest.fields;
 }
 
-/* Excludes old keys of pending rows. */
-static const struct iforest_filter *filter_of(const struct ifs_bucket_query *query)
-{
-	return query->snapshot->delta.n_removed > 0 ? &query->snapshot->delta.filter : NULL;
-}
-
 enum { MOST_STEPS = 4096 };
 
 /* Called for a bucket or a series that gives SQLite no row, so that a long query can be interrupted. */
@@ -532,7 +526,7 @@ static enum iforest_status has_rows(struct ifs_bucket_query *query, uint32_t fro
 
 	*found = false;
 	query->scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
-	query->scan.request = (struct iforest_request){ .filter = filter_of(query) };
+	query->scan.request = (struct iforest_request){ .filter = ifs_delta_filter(&query->snapshot->delta) };
 	query->scan.joined_filter = NULL;
 	for (uint32_t m = from; m < to && !status && !*found; m++) {
 		status = iforest_scan_start(&query->scan, query->members[m]->id);
@@ -749,7 +743,7 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 	status = iforest_overlap_init(&query->overlap, &query->scan);
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
-	query->overlap.filter = filter_of(query);
+	query->overlap.filter = ifs_delta_filter(&query->snapshot->delta);
 	query->overlap.wants_inside = plan->request.values != 0;
 	query->overlap.wants_longest = plan->request.no_maxs != UINT32_MAX;
 	query->overlap.longest_alone = plan->request.extremes_alone;
@@ -815,7 +809,7 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 	query->scan.request = plan->request;
 	if (query->fill_mode >= IFS_FILL_LAST) /* it needs to know whether a bucket has values */
 		query->scan.request.extremes_alone = false;
-	query->scan.request.filter = filter_of(query);
+	query->scan.request.filter = ifs_delta_filter(&query->snapshot->delta);
 	if (query->is_overlap)
 		rc = start_overlap(query, plan, error);
 	if (!rc && (query->fill_mode != IFS_FILL_NONE || query->is_counter))

@@ -143,8 +143,6 @@ static int prepare(struct ifs_index *index, struct ifs_error *error)
 	const struct ifs_base_table *base_table = &index->base_table;
 	const struct ifs_definition *definition = &index->definition;
 	sqlite3_str *sql;
-	char *text;
-	int rc;
 
 	if (index->find_row)
 		return SQLITE_OK;
@@ -154,10 +152,7 @@ static int prepare(struct ifs_index *index, struct ifs_error *error)
 		sqlite3_str_appendf(sql, ", r.\"%w\"", definition->by[b].source);
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, base_table->name,
 			    base_table->rowid_column);
-	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_prepare(error, index->db, &index->find_row, "%s", text) : ifs_error_set(error, SQLITE_NOMEM, "");
-	sqlite3_free(text);
-	return rc;
+	return ifs_prepare_text(error, index->db, &index->find_row, sql);
 }
 
 static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
@@ -796,11 +791,6 @@ int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, con
 
 /* ---- rows ---- */
 
-static const struct iforest_filter *filter_of(const struct ifs_row_query *rows)
-{
-	return rows->snapshot->delta.n_removed > 0 ? &rows->snapshot->delta.filter : NULL;
-}
-
 static struct iforest_value_predicate predicate_of(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	struct iforest_value_predicate predicate = rows->predicate;
@@ -816,7 +806,7 @@ static void start_iterator(struct ifs_row_query *rows, const struct ifs_row_quer
 						      .to = part->to,
 						      .descends = part->descends,
 						      .match = predicate_of(rows, part),
-						      .filter = filter_of(rows),
+						      .filter = ifs_delta_filter(&rows->snapshot->delta),
 						      .values = rows->plan.values };
 
 	question.from.series += from;
@@ -833,7 +823,7 @@ static enum iforest_status start_top_k(struct ifs_row_query *rows, const struct 
 						   .series = rows->filter.n < rows->filter.n_by_id ? rows->filter.ids : NULL,
 						   .n_series = rows->filter.n,
 						   .match = predicate_of(rows, part),
-						   .filter = filter_of(rows),
+						   .filter = ifs_delta_filter(&rows->snapshot->delta),
 						   .values = rows->plan.values };
 
 	return iforest_top_k_start(&rows->top_k, &question);

@@ -119,6 +119,26 @@ int ifs_prepare(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, 
 	return rc;
 }
 
+int ifs_execute_text(struct ifs_error *error, sqlite3 *db, sqlite3_str *text)
+{
+	char *sql = sqlite3_str_finish(text);
+	int rc = sql ? ifs_execute(error, db, "%s", sql) : ifs_error_set(error, SQLITE_NOMEM, "");
+
+	sqlite3_free(sql);
+	return rc;
+}
+
+int ifs_prepare_text(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, sqlite3_str *text)
+{
+	char *sql = sqlite3_str_finish(text);
+	int rc;
+
+	*statement = NULL;
+	rc = sql ? ifs_prepare(error, db, statement, "%s", sql) : ifs_error_set(error, SQLITE_NOMEM, "");
+	sqlite3_free(sql);
+	return rc;
+}
+
 int ifs_step_to_end(sqlite3_stmt *statement)
 {
 	int rc = SQLITE_ROW;

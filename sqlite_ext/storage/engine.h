@@ -45,6 +45,10 @@ int ifs_execute(struct ifs_error *error, sqlite3 *db, const char *format, ...);
 /* Prepares one statement. On failure *statement is NULL and the error is set. */
 int ifs_prepare(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
 
+/* The same for a text that was built piece by piece, which they free. */
+int ifs_execute_text(struct ifs_error *error, sqlite3 *db, sqlite3_str *text);
+int ifs_prepare_text(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, sqlite3_str *text);
+
 /* Runs a statement to its end. Returns SQLITE_DONE or an error. Needed also for statements that write: they return a row
  * if PRAGMA count_changes is on. */
 int ifs_step_to_end(sqlite3_stmt *statement);

@@ -21,8 +21,6 @@ static bool has_table(const struct ifs_index *index, unsigned t)
 static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, struct ifs_error *error)
 {
 	sqlite3_str *sql = sqlite3_str_new(index->db);
-	char *text;
-	int rc;
 
 	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_front\"(block INTEGER);", if_not, index->schema, index->name);
 	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_log\"(seq INTEGER PRIMARY KEY, id INTEGER, was INTEGER, time",
@@ -30,10 +28,7 @@ static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, 
 	for (unsigned b = 0; b < n_by; b++)
 		sqlite3_str_appendf(sql, ", by_%u", b);
 	sqlite3_str_appendall(sql, ")");
-	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_execute(error, index->db, "%s", text) : ifs_error_set(error, SQLITE_NOMEM, "");
-	sqlite3_free(text);
-	return rc;
+	return ifs_execute_text(error, index->db, sql);
 }
 
 /* Creates a sidecar table (sidecar.h). */

@@ -1,7 +1,7 @@
 #include "sqlite_ext/storage/temp_store.h"
 
-#include "sqlite_ext/storage/shadow_tables.h"
 #include "sqlite_ext/storage/pager.h"
+#include "sqlite_ext/storage/shadow_tables.h"
 
 /* Bytes between pages in the file, so that each lies in one page of the file system. */
 enum { ROOM = 4096 };

@@ -316,10 +316,8 @@ int ifs_buckets_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct ifs_error error = { .rc = SQLITE_OK };
 	int rc;
 
-	if (table->broken) {
-		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return ifs_table_report(base, &error);
-	}
+	if ((rc = ifs_table_check_index(base)))
+		return rc;
 	rc = ifs_plan_make(&table->definition, table->name, info, &error);
 	return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 }
@@ -340,10 +338,7 @@ int ifs_buckets_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void reset_cursor(struct cursor *cursor)
 {
 	ifs_bucket_query_release(&cursor->query);
-	for (unsigned a = 0; a < IFS_N_ARGUMENTS; a++) {
-		sqlite3_value_free(cursor->arguments[a]);
-		cursor->arguments[a] = NULL;
-	}
+	ifs_table_free_arguments(cursor->arguments, IFS_N_ARGUMENTS);
 }
 
 int ifs_buckets_close(sqlite3_vtab_cursor *base)
@@ -369,20 +364,16 @@ int ifs_buckets_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	struct ifs_table *table = (struct ifs_table *)base->pVtab;
 	struct ifs_error error = { .rc = SQLITE_OK };
 	struct ifs_plan plan;
-	int at = 0, rc;
+	int rc;
 
+	(void)n_argv;
 	reset_cursor(cursor);
 	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
 		return rc;
 	if (!ifs_plan_read(&plan, &table->definition, table->name, index_number, index_text))
 		return SQLITE_INTERNAL;
-	for (unsigned a = 0; a < IFS_N_ARGUMENTS && at < n_argv; a++) {
-		if (!(plan.arguments >> a & 1))
-			continue;
-		cursor->arguments[a] = sqlite3_value_dup(argv[at++]);
-		if (!cursor->arguments[a])
-			return SQLITE_NOMEM;
-	}
+	if ((rc = ifs_table_copy_arguments(cursor->arguments, IFS_N_ARGUMENTS, plan.arguments, argv)))
+		return rc;
 	if (!ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
 		ifs_bucket_query_next(&cursor->query, &error);
 	if (error.rc)
@@ -406,10 +397,7 @@ int ifs_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	/* an UPDATE, which is refused later */
 	if (column >= ifs_n_arguments(&table->definition) || sqlite3_vtab_nochange(context))
 		return SQLITE_OK;
-	if (!cursor->arguments[column])
-		return ifs_table_refuse_argument(context, table->name, ifs_argument_names[column]);
-	sqlite3_result_value(context, cursor->arguments[column]);
-	return SQLITE_OK;
+	return ifs_table_argument_column(context, table, ifs_argument_names[column], cursor->arguments[column]);
 }
 
 int ifs_buckets_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)

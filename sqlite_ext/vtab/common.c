@@ -40,17 +40,21 @@ void ifs_table_release(struct ifs_table *table)
 	sqlite3_free(table);
 }
 
-int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command, struct ifs_error *error)
+int ifs_table_declare_text(sqlite3 *db, char *sql, struct ifs_error *error)
 {
-	char *sql = ifs_definition_declare(&table->definition, command, error);
-	int rc = sql ? sqlite3_declare_vtab(db, sql) : error->rc;
+	int rc = sql ? error->rc : ifs_error_set(error, SQLITE_NOMEM, "");
 
-	if (rc)
+	if (!rc && (rc = sqlite3_declare_vtab(db, sql)))
 		ifs_error_from_db(error, db, rc);
-	else
+	if (!rc)
 		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	sqlite3_free(sql);
 	return rc;
+}
+
+int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command, struct ifs_error *error)
+{
+	return ifs_table_declare_text(db, ifs_definition_declare(&table->definition, command, error), error);
 }
 
 /* Copies into one allocation: the pointers, then the strings. NULL without memory. */
@@ -122,10 +126,41 @@ int ifs_table_check_arguments(sqlite3_vtab *base, int index_number, const char *
 	return ifs_table_report(base, &error);
 }
 
-int ifs_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
+int ifs_table_check_index(sqlite3_vtab *base)
 {
-	char *message = sqlite3_mprintf(argument_is_unusable, name, argument, name);
+	const struct ifs_table *table = (const struct ifs_table *)base;
+	struct ifs_error error = { .rc = SQLITE_OK };
 
+	if (table->broken)
+		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
+	return ifs_table_report(base, &error);
+}
+
+int ifs_table_copy_arguments(sqlite3_value **copies, unsigned n, unsigned given, sqlite3_value **argv)
+{
+	for (unsigned a = 0; a < n; a++)
+		if (given >> a & 1 && !(copies[a] = sqlite3_value_dup(*argv++)))
+			return SQLITE_NOMEM;
+	return SQLITE_OK;
+}
+
+void ifs_table_free_arguments(sqlite3_value **copies, unsigned n)
+{
+	for (unsigned a = 0; a < n; a++) {
+		sqlite3_value_free(copies[a]);
+		copies[a] = NULL;
+	}
+}
+
+int ifs_table_argument_column(sqlite3_context *context, const struct ifs_table *table, const char *name, sqlite3_value *copy)
+{
+	char *message;
+
+	if (copy) {
+		sqlite3_result_value(context, copy);
+		return SQLITE_OK;
+	}
+	message = sqlite3_mprintf(argument_is_unusable, table->name, name, table->name);
 	if (!message) {
 		sqlite3_result_error_nomem(context);
 		return SQLITE_NOMEM;

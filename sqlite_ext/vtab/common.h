@@ -25,6 +25,10 @@ void ifs_table_release(struct ifs_table *table);
 /* Declares the columns to SQLite. command is the name of the command column, NULL for none. */
 int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command, struct ifs_error *error);
 
+/* Declares the columns by a CREATE TABLE text from sqlite3_mprintf(), which is freed. NULL is an error for want of memory. An
+ * error that is set already is returned. */
+int ifs_table_declare_text(sqlite3 *db, char *sql, struct ifs_error *error);
+
 /* Ends xCreate and xConnect: hands over the table, or the error and no table. */
 int ifs_table_finish(struct ifs_table *table, sqlite3_vtab **base, char **message, struct ifs_error *error);
 
@@ -32,10 +36,18 @@ int ifs_table_finish(struct ifs_table *table, sqlite3_vtab **base, char **messag
  * table's name. */
 int ifs_table_report(sqlite3_vtab *base, struct ifs_error *error);
 
-/* In xColumn: refuses an argument that is read but was not given with "=". SQLite reads it to check a condition that it
- * did not offer to the table: the rows it checks are those of another query, so any result would be wrong. name is the
- * table's. Returns SQLITE_ERROR or SQLITE_NOMEM. */
-int ifs_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument);
+/* In xBestIndex: returns the error of a table whose index is gone or damaged. */
+int ifs_table_check_index(sqlite3_vtab *base);
+
+/* Copies the arguments whose bits are set in `given` from argv, in order. Returns SQLITE_NOMEM, or SQLITE_OK. Free the copies
+ * in either case; those that are NULL may be freed, too, and all are NULL afterwards. */
+int ifs_table_copy_arguments(sqlite3_value **copies, unsigned n, unsigned given, sqlite3_value **argv);
+void ifs_table_free_arguments(sqlite3_value **copies, unsigned n);
+
+/* In xColumn: sets the result to the copy of an argument. Refuses an argument that was not given with "=" (NULL). SQLite reads
+ * it to check a condition that it did not offer to the table: the rows it checks are those of another query, so any result
+ * would be wrong. name is the argument's. Returns SQLITE_OK, SQLITE_ERROR or SQLITE_NOMEM. */
+int ifs_table_argument_column(sqlite3_context *context, const struct ifs_table *table, const char *name, sqlite3_value *copy);
 
 /* In xFilter: returns an error if ifs_plan_take_arguments() noted an unusable argument. names are those of the arguments. */
 int ifs_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names);

@@ -1,8 +1,9 @@
+#include "sqlite_ext/vtab/cover.h"
+
 #include "core/base/xxh64.h"
 #include "core/query/scan.h"
 #include "sqlite_ext/query/buckets.h"
 #include "sqlite_ext/vtab/buckets.h"
-#include "sqlite_ext/vtab/cover.h"
 
 #define NAME "iforest_cover"
 
@@ -80,10 +81,8 @@ static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	sqlite3_str *text;
 	double n_rows;
 
-	if (table->broken) {
-		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return ifs_table_report(base, &error);
-	}
+	if ((rc = ifs_table_check_index(base)))
+		return rc;
 	rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, (int)first_argument(&table->definition),
 				     N_ARGUMENTS, constraint_of, &n_argv, &error);
 	if (rc)
@@ -125,10 +124,7 @@ static int cover_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void reset_cursor(struct cover_cursor *cursor)
 {
 	ifs_bucket_query_release(&cursor->query);
-	for (unsigned a = 0; a < N_ARGUMENTS; a++) {
-		sqlite3_value_free(cursor->arguments[a]);
-		cursor->arguments[a] = NULL;
-	}
+	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
 	cursor->member = 0;
 	cursor->is_started = false;
 	cursor->at_end = true;
@@ -180,16 +176,16 @@ static int cover_filter(sqlite3_vtab_cursor *base, int index_number, const char 
 	struct ifs_table *table = (struct ifs_table *)base->pVtab;
 	struct ifs_error error = { .rc = SQLITE_OK };
 	struct ifs_plan plan;
-	int at = 0, rc;
+	int rc;
 
+	(void)n_argv;
 	reset_cursor(cursor);
 	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
 		return rc;
 	if (!read_plan(&plan, table, index_number, index_text))
 		return SQLITE_INTERNAL;
-	for (unsigned a = 0; a < N_ARGUMENTS && at < n_argv; a++)
-		if (plan.arguments >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(argv[at++])))
-			return SQLITE_NOMEM;
+	if ((rc = ifs_table_copy_arguments(cursor->arguments, N_ARGUMENTS, plan.arguments, argv)))
+		return rc;
 	if (!ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
 		next_part(cursor, &error);
 	if (error.rc)
@@ -241,10 +237,8 @@ static int cover_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 		c -= n_by + N_FIXED;
 		return ifs_bucket_value(context, &cursor->part.aggregate.values[c / N_OF_VALUE],
 					query->snapshot->manifest.fields.value_types[c / N_OF_VALUE], of_value[c % N_OF_VALUE]);
-	} else if (!cursor->arguments[argument]) {
-		return ifs_table_refuse_argument(context, table->name, ifs_argument_names[argument]);
 	} else {
-		sqlite3_result_value(context, cursor->arguments[argument]);
+		return ifs_table_argument_column(context, table, ifs_argument_names[argument], cursor->arguments[argument]);
 	}
 	return SQLITE_OK;
 }

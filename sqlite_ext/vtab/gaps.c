@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/bits.h"
 #include "core/base/xxh64.h"
 #include "core/query/gap.h"
 #include "sqlite_ext/follow/snapshot.h"
@@ -128,11 +129,9 @@ static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, cons
 		rc = ifs_series_filter_apply(&gaps->filter, plan->conditions, plan->n_conditions, argv, error);
 	if (rc)
 		return rc;
-	gaps->question =
-		(struct iforest_gap_question){ .window = *window,
-					       .longer_than = longer_than,
-					       .filter = gaps->snapshot->delta.n_removed > 0 ? &gaps->snapshot->delta.filter
-											     : NULL };
+	gaps->question = (struct iforest_gap_question){ .window = *window,
+							.longer_than = longer_than,
+							.filter = ifs_delta_filter(&gaps->snapshot->delta) };
 	status = open_reader(gaps);
 	if (!status && plan->in_order && gaps->filter.n > 1)
 		status = gather(gaps);
@@ -193,7 +192,6 @@ static int declare(struct ifs_table *table, sqlite3 *db, struct ifs_error *error
 {
 	const struct ifs_definition *definition = &table->definition;
 	sqlite3_str *sql = sqlite3_str_new(db);
-	char *text;
 	int rc = SQLITE_OK;
 
 	sqlite3_str_appendall(sql, "CREATE TABLE x(");
@@ -208,15 +206,7 @@ static int declare(struct ifs_table *table, sqlite3 *db, struct ifs_error *error
 		rc = check_name(definition, argument_names[a], error);
 		sqlite3_str_appendf(sql, "%s HIDDEN%s", argument_names[a], a + 1 < N_ARGUMENTS ? ", " : ")");
 	}
-	text = sqlite3_str_finish(sql);
-	if (!text)
-		rc = ifs_error_set(error, SQLITE_NOMEM, "");
-	if (!rc && (rc = sqlite3_declare_vtab(db, text)))
-		ifs_error_from_db(error, db, rc);
-	if (!rc)
-		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	sqlite3_free(text);
-	return rc;
+	return ifs_table_declare_text(db, sqlite3_str_finish(sql), error);
 }
 
 static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
@@ -268,10 +258,8 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	unsigned bound;
 	double n_rows;
 
-	if (table->broken) {
-		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return ifs_table_report(base, &error);
-	}
+	if ((rc = ifs_table_check_index(base)))
+		return rc;
 	rc = ifs_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
 				     &error);
 	if (rc)
@@ -321,10 +309,7 @@ static int gaps_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void reset_cursor(struct cursor *cursor)
 {
 	gap_query_release(&cursor->gaps);
-	for (unsigned a = 0; a < N_ARGUMENTS; a++) {
-		sqlite3_value_free(cursor->arguments[a]);
-		cursor->arguments[a] = NULL;
-	}
+	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
 }
 
 static int gaps_close(sqlite3_vtab_cursor *base)
@@ -380,9 +365,9 @@ static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, argument_names)))
 		return rc;
 	read_plan(&plan, index_number, index_text);
-	for (unsigned a = 0; a < N_ARGUMENTS; a++)
-		if (index_number >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(*argv++)))
-			return SQLITE_NOMEM;
+	if ((rc = ifs_table_copy_arguments(cursor->arguments, N_ARGUMENTS, (unsigned)index_number, argv)))
+		return rc;
+	argv += iforest_popcount((unsigned)index_number & ((1u << N_ARGUMENTS) - 1));
 	if (read_arguments(cursor, table->name, &window, &longer_than, &has_null, &error) || has_null)
 		return ifs_table_report(base->pVtab, &error);
 	if (!gap_query_start(&cursor->gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, &error))
@@ -409,9 +394,7 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	} else if (argument < 0) {
 		sqlite3_result_int64(context, fixed == GAP_START ? row->gap.start : row->gap.end);
 	} else {
-		if (!cursor->arguments[argument])
-			return ifs_table_refuse_argument(context, table->name, argument_names[argument]);
-		sqlite3_result_value(context, cursor->arguments[argument]);
+		return ifs_table_argument_column(context, table, argument_names[argument], cursor->arguments[argument]);
 	}
 	return SQLITE_OK;
 }

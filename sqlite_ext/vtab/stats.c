@@ -22,7 +22,7 @@ struct index_stats {
 /* Counts the rows that an answer over all would fold. The log may give old keys that no run has, so they are looked up. */
 static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapshot *snapshot, uint64_t *n_rows)
 {
-	struct iforest_request request = { .filter = snapshot->delta.n_removed > 0 ? &snapshot->delta.filter : NULL };
+	struct iforest_request request = { .filter = ifs_delta_filter(&snapshot->delta) };
 	struct iforest_aggregate aggregate;
 	struct iforest_scan scan;
 	enum iforest_status status = iforest_scan_init(&scan, &index->store, &snapshot->manifest);
