@@ -14,7 +14,7 @@
 
 /* ---- Progress bar on the terminal ---- */
 
-struct progress {
+struct progress_bar {
 	const char *what; /* "reading", "writing" */
 	sqlite3_int64 n_done, n_all;
 	int n_percent; /* last shown; -1: none yet */
@@ -30,13 +30,13 @@ static bool progress_is_possible(void)
 }
 
 /* Turns the bar on if standard error is a terminal and there are enough rows to wait for. */
-static void progress_start(struct progress *progress, sqlite3_int64 n_rows)
+static void progress_start(struct progress_bar *progress, sqlite3_int64 n_rows)
 {
-	*progress = (struct progress){ .n_percent = -1, .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
+	*progress = (struct progress_bar){ .n_percent = -1, .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
 }
 
 /* Begins a stage at 0 of n_all. */
-static void progress_stage(struct progress *progress, const char *what, sqlite3_int64 n_all)
+static void progress_stage(struct progress_bar *progress, const char *what, sqlite3_int64 n_all)
 {
 	progress->what = what;
 	progress->n_all = n_all;
@@ -44,7 +44,7 @@ static void progress_stage(struct progress *progress, const char *what, sqlite3_
 	progress->n_percent = -1;
 }
 
-static void progress_step(struct progress *progress)
+static void progress_step(struct progress_bar *progress)
 {
 	int n_percent;
 
@@ -60,7 +60,7 @@ static void progress_step(struct progress *progress)
 	fflush(stderr);
 }
 
-static void progress_end(struct progress *progress)
+static void progress_end(struct progress_bar *progress)
 {
 	if (progress->is_on && progress->n_percent >= 0)
 		fprintf(stderr, "\r%*s\r", WIDTH + 30, "");
@@ -158,7 +158,7 @@ struct build {
 	struct iforest_run_sorter sort;
 	struct iforest_run_writer *writer;
 	struct ifs_row_decoder rows;
-	struct progress progress;
+	struct progress_bar progress;
 	sqlite3_int64 n_rows; /* for the progress bar */
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;

@@ -60,8 +60,8 @@ struct ifs_index {
 	int io_rc;		/* what SQLite last returned to the pager */
 };
 
-/* Creates the tables and stores the definition. With may_exist, as in a rebuild, existing tables stay, and a stored
- * definition is replaced (the records of an export stay). Without it an existing table is an error. */
+/* Creates the tables and stores the definition. With may_exist, as in a rebuild, existing tables stay, and the stored
+ * definition is replaced; other settings, and the records of an export, stay. Without it an existing table is an error. */
 int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool may_exist,
 			  struct ifs_error *error);
 /* Both require that the handle has no cached state: call ifs_index_forget() first (follow/snapshot.h). */
