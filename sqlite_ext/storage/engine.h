@@ -45,7 +45,7 @@ int ifs_execute(struct ifs_error *error, sqlite3 *db, const char *format, ...);
 /* Prepares one statement. On failure *statement is NULL and the error is set. */
 int ifs_prepare(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
 
-/* The same for a text that was built piece by piece, which they free. */
+/* Run or prepare a text that was built with sqlite3_str, which they free. Otherwise as the two above. */
 int ifs_execute_text(struct ifs_error *error, sqlite3 *db, sqlite3_str *text);
 int ifs_prepare_text(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, sqlite3_str *text);
 
