@@ -4,7 +4,7 @@
 
 /* ---- what is refused ---- */
 
-/* What of the source is being looked at. */
+/* The table being inspected. */
 struct inspection {
 	sqlite3 *db;
 	const char *schema;
@@ -19,17 +19,17 @@ static int refuse(struct inspection *inspection, const char *format, const char 
 			     inspection->table);
 }
 
-/* The object of that name: a plain table? */
-static int inspect_kind(struct inspection *inspection, const char *content, char **name)
+/* Refuses an object of that name that is no plain table. */
+static int inspect_object(struct inspection *inspection, const char *content, char **name)
 {
 	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
 	sqlite3_stmt *statement;
 	const char *sql, *type;
 	int step, failed,
-		rc = ifs_prepare(
-			inspection->error, inspection->db, &statement,
-			"SELECT type, name, sql FROM \"%w\".sqlite_schema WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
-			inspection->schema, content);
+		rc = ifs_prepare(inspection->error, inspection->db, &statement,
+				 "SELECT type, name, sql FROM \"%w\".sqlite_schema "
+				 "WHERE type IN ('table', 'view') AND name = %Q COLLATE NOCASE",
+				 inspection->schema, content);
 
 	if (rc)
 		return rc;
@@ -65,7 +65,7 @@ done:
 	return !rc && failed ? ifs_error_from_db(inspection->error, inspection->db, failed) : rc;
 }
 
-/* The columns of the table as SQL text, for a remedy. */
+/* Returns the columns of the table as SQL text, for a remedy. */
 static char *list_columns(struct inspection *inspection)
 {
 	sqlite3_stmt *statement;
@@ -100,7 +100,7 @@ static int refuse_rowids(struct inspection *inspection, const char *why)
 	return inspection->error->rc;
 }
 
-/* The INTEGER PRIMARY KEY: one column of type INTEGER that has no index of its own. */
+/* Finds the INTEGER PRIMARY KEY: a single column of type INTEGER without an index of its own. */
 static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 {
 	static const char sql[] = "SELECT (SELECT wr FROM pragma_table_list WHERE schema = %Q AND name = %Q),"
@@ -182,7 +182,7 @@ const char *ifs_affinity_of(const char *type, bool is_strict)
 	return has_word(type, "%real%") || has_word(type, "%floa%") || has_word(type, "%doub%") ? "REAL" : "NUMERIC";
 }
 
-/* Does the table have the column? collation and type may be NULL. */
+/* Refuses a column that the table does not have. collation and type may be NULL. */
 static int inspect_column(struct inspection *inspection, const char *column, const char **type, const char **collation)
 {
 	int rc = sqlite3_table_column_metadata(inspection->db, inspection->schema, inspection->table, column, type, collation,
@@ -217,21 +217,21 @@ static int inspect_columns(struct inspection *inspection, struct ifs_definition 
 	return rc;
 }
 
-int ifs_base_table_inspect(struct ifs_base_table *source, sqlite3 *db, const char *schema, struct ifs_definition *definition,
-			   struct ifs_error *error)
+int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const char *schema,
+			   struct ifs_definition *definition, struct ifs_error *error)
 {
 	struct inspection inspection = { .db = db, .schema = schema, .table = definition->content, .error = error };
 	int rc;
 
-	*source = (struct ifs_base_table){ .name = NULL };
-	rc = inspect_kind(&inspection, definition->content, &source->name);
+	*base_table = (struct ifs_base_table){ .name = NULL };
+	rc = inspect_object(&inspection, definition->content, &base_table->name);
 	if (!rc)
-		rc = inspect_rowid(&inspection, &source->rowid_column);
+		rc = inspect_rowid(&inspection, &base_table->rowid_column);
 	if (!rc)
 		rc = inspect_unique_indexes(&inspection);
 	if (!rc)
 		rc = inspect_columns(&inspection, definition);
 	if (rc)
-		ifs_base_table_release(source);
+		ifs_base_table_release(base_table);
 	return rc;
 }

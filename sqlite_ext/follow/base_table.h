@@ -4,12 +4,12 @@
 
 #include "sqlite_ext/storage/definition.h"
 
-/* Inspects definition->content in the schema, refuses what cannot be indexed, and fills in definition->by_types.
- * On success the source is the caller's to release. */
-int ifs_base_table_inspect(struct ifs_base_table *source, sqlite3 *db, const char *schema, struct ifs_definition *definition,
-			   struct ifs_error *error);
+/* Looks up definition->content in the schema, refuses what cannot be indexed, and sets definition->by_types. On success
+ * the caller releases *base_table. */
+int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const char *schema,
+			   struct ifs_definition *definition, struct ifs_error *error);
 
-/* The affinity of a declared type, which may be NULL: TEXT, INTEGER, REAL, NUMERIC or BLOB. */
+/* Returns the affinity of a declared type, which may be NULL: TEXT, INTEGER, REAL, NUMERIC or BLOB. */
 const char *ifs_affinity_of(const char *type, bool is_strict);
 
 #endif

@@ -13,25 +13,26 @@
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* How far what is pending goes in the database: a delta that goes as far has all of it, but for changes in the front. */
-struct ifs_delta_extent {
-	sqlite3_int64 last_seq, followed, last_rowid; /* as in ifs_delta */
+/* How far the pending rows go in the database. A delta that goes as far has all of them, except for changes in the front. */
+struct delta_extent {
+	sqlite3_int64 last_seq, last_covered, last_rowid; /* as in ifs_delta */
 };
 
-struct ifs_keys {
+struct key_list {
 	struct iforest_key *keys;
 	size_t n, n_reserved;
 };
 
-/* What comes into the runs in memory, and what goes out of them; in any order. */
-struct ifs_delta_changes {
+/* Changes to the runs in memory, in any order: rows to add, and keys to remove. */
+struct delta_changes {
 	struct ifs_entry_list rows;
-	struct ifs_keys outdated;
+	struct key_list outdated;
 };
 
-/* ---- in order ---- */
+/* ---- Pending rows: those in order of id ---- */
 
-/* The row of that id among those in order, or NULL. Most have no gaps between them. */
+/* Returns the row of that id among those in order, or NULL. Most ids have no gaps between them, so the place is guessed
+ * first. */
 static struct ifs_pending_row *find_ordered(const struct ifs_pending_rows *pending, sqlite3_int64 id)
 {
 	struct ifs_pending_row *rows = pending->ordered;
@@ -57,20 +58,20 @@ static struct ifs_pending_row *find_ordered(const struct ifs_pending_rows *pendi
 static struct ifs_pending_row *append(struct ifs_pending_rows *pending)
 {
 	if (pending->n_ordered == pending->n_reserved) {
-		size_t n_wanted = pending->n_reserved ? 2 * pending->n_reserved : 64;
-		void *grown = sqlite3_realloc64(pending->ordered, n_wanted * sizeof *pending->ordered);
+		size_t capacity = pending->n_reserved ? 2 * pending->n_reserved : 64;
+		void *grown = sqlite3_realloc64(pending->ordered, capacity * sizeof *pending->ordered);
 
 		if (!grown)
 			return NULL;
 		pending->ordered = grown;
-		pending->n_reserved = n_wanted;
+		pending->n_reserved = capacity;
 	}
 	return &pending->ordered[pending->n_ordered++];
 }
 
-/* ---- by hash ---- */
+/* ---- Pending rows: the hash table of all others ---- */
 
-enum { NEIGHBOURS = 8 }; /* rowids beside each other, as most come, whose slots are so too: a cache miss for all of them */
+enum { NEIGHBOURS = 8 }; /* adjacent rowids, as most come, have adjacent slots: one cache miss for all of them */
 
 static struct ifs_pending_row *slot_of(struct ifs_pending_row *rows, size_t n_slots, sqlite3_int64 id)
 {
@@ -84,7 +85,7 @@ static struct ifs_pending_row *slot_of(struct ifs_pending_row *rows, size_t n_sl
 	}
 }
 
-/* Half of the slots are free at least. */
+/* Keeps at least half of the slots free. */
 static bool reserve_slot(struct ifs_pending_rows *pending)
 {
 	size_t n_slots = pending->n_slots ? 2 * pending->n_slots : 64;
@@ -105,10 +106,11 @@ static bool reserve_slot(struct ifs_pending_rows *pending)
 	return true;
 }
 
-/* ---- both ---- */
+/* ---- Pending rows: both ---- */
 
-/* The row of that id, found or made, with all but id as zeros; NULL without memory. It moves with the next one made.
- * Cost  constant where it is above all others, else log n comparisons. */
+/* Returns the row of that id, which is added if need be, with zeros in all members but id; NULL without memory. The next
+ * addition may move it.
+ * Cost  constant if the id is above all others, else log n comparisons */
 static struct ifs_pending_row *pending_rows_take(struct ifs_pending_rows *pending, sqlite3_int64 id, bool *is_new)
 {
 	bool is_last = pending->n_ordered == 0 || pending->ordered[pending->n_ordered - 1].id < id;
@@ -180,7 +182,7 @@ static uint64_t n_gone(void *context, const uint8_t *node)
 	return n + is_up_to(delta, from + n, &last); /* the last key's ref may be the greatest there is */
 }
 
-/* The entry of a block with times and refs unpacked that bears the key, or n. */
+/* Returns the entry of a block, with times and refs unpacked, that has the key; n if there is none. */
 static unsigned find_entry(const struct iforest_block *block, const struct iforest_key *key)
 {
 	unsigned low = 0, high = block->n;
@@ -228,7 +230,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-/* Fills in delta->filter. */
+/* Initializes delta->filter. */
 static void init_filter(struct ifs_delta *delta)
 {
 	delta->filter = (struct iforest_filter){ .context = delta,
@@ -238,11 +240,9 @@ static void init_filter(struct ifs_delta *delta)
 						 .n_excluded = n_gone };
 }
 
-/* ---- Runs in memory ---- */
+/* ---- Runs in memory: sorting ---- */
 
-/* ---- sorting ---- */
-
-/* Keys that stand alone, or at the start of something larger. */
+/* An array of items that begin with a key. */
 struct keyed {
 	const void *first;
 	size_t n, stride; /* bytes from one to the next */
@@ -253,7 +253,7 @@ static const struct iforest_key *key_at(const struct keyed *items, size_t i)
 	return (const struct iforest_key *)(const void *)((const char *)items->first + i * items->stride);
 }
 
-/* The items in order of their keys, to be freed; NULL: there is no memory. There are fewer than 2^32. */
+/* Returns the items in order of their keys, to be freed; NULL without memory. There are fewer than 2^32. */
 static struct iforest_arrival *sort(const struct keyed *items)
 {
 	struct iforest_arrival *arrivals = sqlite3_malloc64(items->n * sizeof *arrivals);
@@ -271,24 +271,24 @@ static struct iforest_arrival *sort(const struct keyed *items)
 	return arrivals;
 }
 
-/* ---- lists ---- */
+/* ---- Runs in memory: lists of keys and entries ---- */
 
 static int compare_keys(const void *left, const void *right)
 {
 	return iforest_key_compare(left, right);
 }
 
-/* False without memory. */
-static bool keys_push(struct ifs_keys *list, const struct iforest_key *key)
+/* Appends a key. Returns false without memory. */
+static bool keys_push(struct key_list *list, const struct iforest_key *key)
 {
 	if (list->n == list->n_reserved) {
-		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
-		void *grown = sqlite3_realloc64(list->keys, n_wanted * sizeof *list->keys);
+		size_t capacity = list->n_reserved ? 2 * list->n_reserved : 64;
+		void *grown = sqlite3_realloc64(list->keys, capacity * sizeof *list->keys);
 
 		if (!grown)
 			return false;
 		list->keys = grown;
-		list->n_reserved = n_wanted;
+		list->n_reserved = capacity;
 	}
 	list->keys[list->n++] = *key;
 	return true;
@@ -297,20 +297,20 @@ static bool keys_push(struct ifs_keys *list, const struct iforest_key *key)
 static bool entry_list_push(struct ifs_entry_list *list, const struct iforest_entry *entry)
 {
 	if (list->n == list->n_reserved) {
-		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 64;
-		void *grown = sqlite3_realloc64(list->entries, n_wanted * sizeof *list->entries);
+		size_t capacity = list->n_reserved ? 2 * list->n_reserved : 64;
+		void *grown = sqlite3_realloc64(list->entries, capacity * sizeof *list->entries);
 
 		if (!grown)
 			return false;
 		list->entries = grown;
-		list->n_reserved = n_wanted;
+		list->n_reserved = capacity;
 	}
 	list->entries[list->n++] = *entry;
 	return true;
 }
 
-/* Merged from the back. */
-static enum iforest_status remove_keys(struct ifs_delta *delta, struct ifs_keys *keys)
+/* Adds keys to delta->removed, merging from the back. */
+static enum iforest_status remove_keys(struct ifs_delta *delta, struct key_list *keys)
 {
 	size_t old = delta->n_removed, new = keys->n, to = old + new;
 	struct iforest_arrival *sorted;
@@ -318,13 +318,13 @@ static enum iforest_status remove_keys(struct ifs_delta *delta, struct ifs_keys 
 	if (new == 0)
 		return IFOREST_OK;
 	if (to > delta->n_reserved) {
-		size_t n_wanted = to > 2 * delta->n_reserved ? to : 2 * delta->n_reserved;
-		void *grown = sqlite3_realloc64(delta->removed, n_wanted * sizeof *delta->removed);
+		size_t capacity = to > 2 * delta->n_reserved ? to : 2 * delta->n_reserved;
+		void *grown = sqlite3_realloc64(delta->removed, capacity * sizeof *delta->removed);
 
 		if (!grown)
 			return IFOREST_NO_MEMORY;
 		delta->removed = grown;
-		delta->n_reserved = n_wanted;
+		delta->n_reserved = capacity;
 	}
 	sorted = sort(&(struct keyed){ keys->keys, new, sizeof *keys->keys });
 	if (!sorted)
@@ -341,41 +341,41 @@ static enum iforest_status remove_keys(struct ifs_delta *delta, struct ifs_keys 
 	return IFOREST_OK;
 }
 
-/* ---- runs in memory ---- */
+/* ---- Runs in memory: writing and merging ---- */
 
-static enum iforest_status write_run(struct ifs_delta *delta, const struct ifs_delta_changes *changes,
-				     const struct iforest_arrival *sorted, struct iforest_run_writer *builder,
+static enum iforest_status write_run(struct ifs_delta *delta, const struct delta_changes *changes,
+				     const struct iforest_arrival *sorted, struct iforest_run_writer *writer,
 				     struct iforest_run *run)
 {
-	enum iforest_status status = iforest_run_writer_start(builder, &delta->store, &delta->manifest);
+	enum iforest_status status = iforest_run_writer_start(writer, &delta->store, &delta->manifest);
 
 	if (status)
 		return status;
 	for (size_t i = 0; i < changes->rows.n && !status; i++)
-		status = iforest_run_writer_add(builder, &changes->rows.entries[sorted[i].entry]);
+		status = iforest_run_writer_add(writer, &changes->rows.entries[sorted[i].entry]);
 	if (status)
-		iforest_run_writer_abandon(builder);
+		iforest_run_writer_abandon(writer);
 	else
-		status = iforest_run_writer_finish(builder, run);
+		status = iforest_run_writer_finish(writer, run);
 	return status;
 }
 
-static enum iforest_status add_run(struct ifs_delta *delta, struct ifs_delta_changes *changes)
+static enum iforest_status add_run(struct ifs_delta *delta, struct delta_changes *changes)
 {
 	const struct ifs_entry_list *rows = &changes->rows;
 	struct iforest_arrival *sorted = sort(&(struct keyed){ &rows->entries->key, rows->n, sizeof *rows->entries });
-	struct iforest_run_writer *builder = sqlite3_malloc64(sizeof *builder);
+	struct iforest_run_writer *writer = sqlite3_malloc64(sizeof *writer);
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	struct iforest_edit edit = { .added = run };
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	if (sorted && builder && run)
-		status = write_run(delta, changes, sorted, builder, run);
+	if (sorted && writer && run)
+		status = write_run(delta, changes, sorted, writer, run);
 	if (!status)
 		status = iforest_manifest_commit(&delta->manifest, &delta->store, &edit);
 	changes->rows.n = 0;
 	sqlite3_free(sorted);
-	sqlite3_free(builder);
+	sqlite3_free(writer);
 	sqlite3_free(run);
 	return status;
 }
@@ -391,7 +391,7 @@ static enum iforest_status merge_from(struct ifs_delta *delta, uint32_t first)
 	return iforest_compact(&delta->store, &delta->manifest, run_ids, n, &merged);
 }
 
-/* The last two runs become one until each is larger than all that come after it; so there are no more than log n. */
+/* Merges the last two runs until each run is larger than all that come after it; so there are at most log n. */
 static enum iforest_status merge_by_doubling(struct ifs_delta *delta)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -406,10 +406,9 @@ static enum iforest_status merge_by_doubling(struct ifs_delta *delta)
 	return status;
 }
 
-/* Puts the changes into the runs in memory; there are none afterwards. What is outdated goes first: a row may come back
- * under the
- * same key. */
-static enum iforest_status apply_changes(struct ifs_delta *delta, struct ifs_delta_changes *changes)
+/* Applies the changes to the runs in memory and empties the lists. Outdated keys are removed first: a row may come back
+ * under the same key. */
+static enum iforest_status apply_changes(struct ifs_delta *delta, struct delta_changes *changes)
 {
 	enum iforest_status status = IFOREST_OK;
 	uint64_t n_removed;
@@ -437,9 +436,10 @@ enum iforest_status ifs_delta_merge(struct ifs_delta *delta)
 	return is_one ? IFOREST_OK : merge_from(delta, 0);
 }
 
-enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields, sqlite3_int64 sealed)
+enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields,
+				   sqlite3_int64 last_flushed)
 {
-	*delta = (struct ifs_delta){ .sealed = sealed, .followed = sealed, .last_rowid = sealed };
+	*delta = (struct ifs_delta){ .last_flushed = last_flushed, .last_covered = last_flushed, .last_rowid = last_flushed };
 	ifs_pager_in_memory(&delta->memory);
 	delta->store = (struct iforest_store){ .pager = &delta->memory.pager, .alloc = &ifs_alloc };
 	iforest_filtered_nodes_init(&delta->filtered_nodes, &ifs_alloc);
@@ -464,11 +464,11 @@ void ifs_delta_release(struct ifs_delta *delta)
 
 enum { LAST_SEQ, BLOCK, LAST_ROWID };
 
-/* Of several fronts, which foreign hands may have made, the triggers take the first as well. */
+/* An edited database may have several fronts: then the first counts, as for the triggers. */
 static int prepare_state(struct ifs_index *index, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
-	const struct ifs_base_table *source = &index->source;
+	const struct ifs_base_table *base_table = &index->base_table;
 
 	if (index->read_state)
 		return SQLITE_OK;
@@ -477,19 +477,19 @@ static int prepare_state(struct ifs_index *index, struct ifs_error *error)
 				   "SELECT (SELECT max(seq) FROM \"%w\".\"%w_log\"), "
 				   "(SELECT block FROM \"%w\".\"%w_front\"), "
 				   "(SELECT max(\"%w\") FROM \"%w\".\"%w\")",
-				   schema, name, schema, name, source->rowid_column, schema, source->name);
+				   schema, name, schema, name, base_table->rowid_column, schema, base_table->name);
 	return ifs_prepare(error, index->db, &index->read_state, "SELECT 0, 0, max(\"%w\") FROM \"%w\".\"%w\"",
-			   source->rowid_column, schema, source->name);
+			   base_table->rowid_column, schema, base_table->name);
 }
 
-/* No row that the runs may hold is of the front: of its changes nobody would tell. */
+/* An error: the front must hold no row that the runs may hold, because the log would not record its changes. */
 static int front_is_wrong(const struct ifs_index *index, struct ifs_error *error)
 {
 	return ifs_error_from_status(error, IFOREST_CORRUPT, index->name,
 				     &(struct iforest_fault){ .what = "the table of the front is wrong" }, 0);
 }
 
-static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, struct ifs_delta_extent *state,
+static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, struct delta_extent *state,
 		       struct ifs_error *error)
 {
 	bool is_log = index->definition.sync == IFS_SYNC_LOG, has_front = true;
@@ -501,49 +501,50 @@ static int read_extent(struct ifs_index *index, const struct ifs_delta *delta, s
 		return rc;
 	statement = index->read_state;
 	if (sqlite3_step(statement) == SQLITE_ROW) {
-		state->last_seq = sqlite3_column_int64(statement, LAST_SEQ); /* 0 where there is none */
-		if (state->last_seq < 0)				     /* of foreign hands */
+		state->last_seq = sqlite3_column_int64(statement, LAST_SEQ); /* 0 if there is none */
+		if (state->last_seq < 0)				     /* of an edited database */
 			state->last_seq = 0;
 		state->last_rowid = sqlite3_column_type(statement, LAST_ROWID) == SQLITE_NULL
 					    ? INT64_MIN
 					    : sqlite3_column_int64(statement, LAST_ROWID);
-		state->followed = state->last_rowid;
+		state->last_covered = state->last_rowid;
 		block = sqlite3_column_int64(statement, BLOCK);
 		has_front = sqlite3_column_type(statement, BLOCK) == SQLITE_INTEGER && block > INT64_MIN / IFS_FRONT_ROWS &&
 			    block <= INT64_MAX / IFS_FRONT_ROWS + 1;
 		if (is_log && has_front) /* the last rowid before the block, whose first may be one too many for the type */
-			state->followed = (sqlite3_int64)((uint64_t)block * IFS_FRONT_ROWS - 1);
+			state->last_covered = (sqlite3_int64)((uint64_t)block * IFS_FRONT_ROWS - 1);
 	}
 	failed = sqlite3_reset(statement);
 	if (failed)
 		return ifs_error_from_db(error, index->db, failed);
-	return is_log && (!has_front || state->followed < delta->sealed) ? front_is_wrong(index, error) : SQLITE_OK;
+	return is_log && (!has_front || state->last_covered < delta->last_flushed) ? front_is_wrong(index, error) : SQLITE_OK;
 }
 
 /* ---- The delta, and the reading of new pending rows ---- */
 
-enum { MOST_ENTRIES = 1 << 17 }; /* that are sorted at once: 14 MB */
+enum { MOST_ENTRIES = 1 << 17 }; /* entries sorted at once: 14 MB */
 
-/* Reading what is new. */
+/* A read of new pending rows, or of the front for comparison. */
 struct reading {
 	struct ifs_index *index;
 	struct ifs_dictionary *dictionary;
 	struct ifs_delta *delta;
 	struct ifs_error *error;
 	struct ifs_row_decoder rows;
-	struct ifs_delta_changes changes;
-	struct ifs_keys removed;
-	struct ifs_delta_extent state;
+	struct delta_changes changes;
+	struct key_list removed;
+	struct delta_extent state;
 	struct ifs_entry_list front;
-	size_t n_passed; /* rows of the front as it was, below the row at hand */
-	bool is_look;	 /* nothing is taken: is the front as it was? */
+	size_t n_passed;    /* rows of the former front below the present row */
+	bool only_compares; /* takes nothing, and sets `differs` if the front is not as before */
 	bool differs;
-	int rc; /* once reading was given up */
+	int rc; /* set when reading was given up */
 };
 
 /* ---- series ---- */
 
-/* The series of a row of the table: a new one gets the next id, for the time being; in a look one that no row has. */
+/* Finds the series of a row of the table. A new one gets the next id, in the dictionary alone; in a comparison an id that
+ * no row has. */
 static int series_of_row(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct reading *reading = context;
@@ -551,7 +552,7 @@ static int series_of_row(void *context, const struct iforest_series_key *key, ui
 	const struct ifs_series *series = ifs_dictionary_find(dictionary, key->bytes, key->n_bytes);
 	enum iforest_status status = IFOREST_OK;
 
-	if (!series && reading->is_look) {
+	if (!series && reading->only_compares) {
 		*id = UINT32_MAX;
 		return SQLITE_OK;
 	}
@@ -577,7 +578,7 @@ enum { ID, WAS, OLD_TIME, FIRST_OLD_BY };
 
 #define READING_POINTER "iforest-reading"
 
-/* The series of an old key; UINT64_MAX if there is none. */
+/* Finds the series of an old key; UINT64_MAX if there is none. */
 static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64_t *id)
 {
 	struct iforest_series_key bytes = { .alloc = &ifs_alloc };
@@ -595,9 +596,9 @@ static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64
 	return rc;
 }
 
-/* The key that the runs have of a row, if they have it, from the first row that the log has of it. *is_odd: they cannot have
- * it. */
-static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *is_odd)
+/* Reads the key under which the runs hold a row, if they do, from its first row in the log, into reading->removed. Sets
+ * *has_impossible_key if they cannot hold it. */
+static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *has_impossible_key)
 {
 	struct iforest_key key = { .ref = id };
 	int type = sqlite3_value_type(log[OLD_TIME]);
@@ -610,39 +611,39 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 		key.time = sqlite3_value_int64(log[OLD_TIME]);
 	else if (type != SQLITE_NULL &&
 		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key.time)))
-		*is_odd = true;
-	*is_odd = *is_odd || key.series >= reading->dictionary->end_of_stored;
-	if (!*is_odd && !keys_push(&reading->removed, &key))
+		*has_impossible_key = true;
+	*has_impossible_key = *has_impossible_key || key.series >= reading->dictionary->end_of_stored;
+	if (!*has_impossible_key && !keys_push(&reading->removed, &key))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	return SQLITE_OK;
 }
 
-/* Follows what the log says of a row before that may be in the runs. A row that was inserted, and changed by triggers of the
- * user before ours told of it, begins with a key that the runs do not have, and perhaps cannot have; then it is told of later
- * as one that was not there. */
-static int follow(struct reading *reading, sqlite3_value **log, struct ifs_pending_row *row, bool is_new)
+/* Tracks the old key of a row that may be in the runs. A row that was inserted, and changed by the user's triggers before
+ * ours logged the insertion, begins with a key that the runs do not have, and perhaps cannot have; later the log says that
+ * it was new. */
+static int track_old_key(struct reading *reading, sqlite3_value **log, struct ifs_pending_row *row, bool is_new)
 {
 	bool was_there = sqlite3_value_type(log[WAS]) != SQLITE_NULL;
 	int rc = SQLITE_OK;
 
-	if (row->id > reading->delta->sealed)
+	if (row->id > reading->delta->last_flushed)
 		return SQLITE_OK;
 	if (is_new && was_there) {
-		rc = read_old_key(reading, log, row->id, &row->is_odd);
-		reading->delta->n_odd += row->is_odd;
-	} else if (row->is_odd && !was_there) {
-		row->is_odd = false;
-		reading->delta->n_odd--;
+		rc = read_old_key(reading, log, row->id, &row->has_impossible_key);
+		reading->delta->n_impossible_keys += row->has_impossible_key;
+	} else if (row->has_impossible_key && !was_there) {
+		row->has_impossible_key = false;
+		reading->delta->n_impossible_keys--;
 	}
 	return rc;
 }
 
 /* ---- rows ---- */
 
-/* Puts the row in the place of what was read of it before; NULL: the table does not have it any more. */
+/* Replaces what was read of the row before. Without an entry the table no longer has the row. */
 static int put_row(struct reading *reading, struct ifs_pending_row *row, const struct iforest_entry *entry)
 {
-	struct ifs_delta_changes *changes = &reading->changes;
+	struct delta_changes *changes = &reading->changes;
 	struct iforest_key before = {
 		.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
 	};
@@ -661,7 +662,7 @@ static int put_row(struct reading *reading, struct ifs_pending_row *row, const s
 	return ifs_pager_error(reading->index, apply_changes(reading->delta, changes), reading->error);
 }
 
-/* A row of the log beside the row of the table, which is taken the first time that it is met in this reading. */
+/* Takes a row of the log joined with the row of the table, which is read the first time that it comes up. */
 static int take_logged(struct reading *reading, sqlite3_value **values)
 {
 	sqlite3_value **columns = values + FIRST_OLD_BY + reading->index->definition.n_by;
@@ -673,7 +674,7 @@ static int take_logged(struct reading *reading, sqlite3_value **values)
 	if (!rc && sqlite3_value_type(values[ID]) != SQLITE_INTEGER)
 		rc = log_is_wrong(reading->index, "the log names no rowid", reading->error);
 	if (!rc)
-		rc = follow(reading, values, row, is_new);
+		rc = track_old_key(reading, values, row, is_new);
 	if (rc || row->batch == reading->delta->n_batches)
 		return rc;
 	if (is_present)
@@ -690,7 +691,7 @@ static bool is_same_entry(const struct iforest_entry *a, const struct iforest_en
 	return is_same;
 }
 
-/* Was a row of the front that is read once more as it is now? Rows come by rowid. */
+/* True if a row of the front is as it was. Rows come by rowid. */
 static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 {
 	const struct ifs_entry_list *front = &reading->delta->front;
@@ -702,7 +703,7 @@ static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 	return at < front->n && is_same_entry(&front->entries[at], entry, reading->delta->manifest.fields.n_values);
 }
 
-/* A row of the table above those that the log follows. */
+/* Takes a row of the table above those that the log covers. */
 static int take_row(struct reading *reading, sqlite3_value **columns)
 {
 	struct ifs_pending_row *row;
@@ -713,20 +714,20 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 	if (rc)
 		return rc;
 	known = is_known(reading, &entry);
-	if (reading->is_look) {
+	if (reading->only_compares) {
 		reading->differs = reading->differs || !known;
 		return SQLITE_OK;
 	}
 	row = known ? NULL : pending_rows_take(&reading->delta->pending, entry.key.ref, &is_new);
-	if ((!known && !row) || (entry.key.ref > reading->state.followed && !entry_list_push(&reading->front, &entry)))
+	if ((!known && !row) || (entry.key.ref > reading->state.last_covered && !entry_list_push(&reading->front, &entry)))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	return known ? SQLITE_OK : put_row(reading, row, &entry);
 }
 
 /* ---- statements ---- */
 
-/* iforest_pending(reading, is_log, columns ...): takes the row, and is true where reading is to end. So a row is read in
- * 0.2 us, and in 0.6 where the statement hands it out. */
+/* iforest_pending(reading, is_log, columns ...): takes the row, and is true if reading is to end. A row takes 0.2 us this
+ * way, and 0.6 us if the statement returns it. */
 static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
 	struct reading *reading = n_arguments > 1 ? sqlite3_value_pointer(arguments[0], READING_POINTER) : NULL;
@@ -739,7 +740,7 @@ static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_
 		reading->rc = take_logged(reading, arguments + 2);
 	else
 		reading->rc = take_row(reading, arguments + 2);
-	sqlite3_result_int(context, reading->rc != SQLITE_OK || (reading->is_look && reading->differs));
+	sqlite3_result_int(context, reading->rc != SQLITE_OK || (reading->only_compares && reading->differs));
 }
 
 int ifs_delta_register(sqlite3 *db)
@@ -748,31 +749,21 @@ int ifs_delta_register(sqlite3 *db)
 					  NULL, NULL, NULL);
 }
 
-static int prepare(struct reading *reading, sqlite3_stmt **statement, sqlite3_str *sql)
-{
-	char *text = sqlite3_str_finish(sql);
-	int rc = text ? ifs_prepare(reading->error, reading->index->db, statement, "%s", text)
-		      : ifs_error_set(reading->error, SQLITE_NOMEM, "");
-
-	sqlite3_free(text);
-	return rc;
-}
-
 /* SELECT 1 FROM "spans" AS s WHERE s."id" > ?1 AND iforest_pending(?2, 0, s."id", s."ts", ...) ORDER BY s."id" */
 static int prepare_rows(struct reading *reading)
 {
 	struct ifs_index *index = reading->index;
-	const char *rowid = index->source.rowid_column;
+	const char *rowid = index->base_table.rowid_column;
 	sqlite3_str *sql;
 
 	if (index->read_rows)
 		return SQLITE_OK;
 	sql = sqlite3_str_new(index->db);
 	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1 AND iforest_pending(?2, 0, ",
-			    index->schema, index->source.name, rowid);
-	ifs_row_decoder_append_columns(&index->definition, &index->source, "s", sql);
+			    index->schema, index->base_table.name, rowid);
+	ifs_row_decoder_append_columns(&index->definition, &index->base_table, "s", sql);
 	sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", rowid);
-	return prepare(reading, &index->read_rows, sql);
+	return ifs_prepare_text(reading->error, index->db, &index->read_rows, sql);
 }
 
 /* SELECT 1 FROM "x_log" AS l LEFT JOIN "spans" AS s ON s."id" = l.id WHERE l.seq > ?1 AND
@@ -788,15 +779,15 @@ static int prepare_log(struct reading *reading)
 	sqlite3_str_appendf(sql,
 			    "SELECT 1 FROM \"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id "
 			    "WHERE l.seq > ?1 AND iforest_pending(?2, 1, l.id, l.was, l.time, ",
-			    index->schema, index->name, index->schema, index->source.name, index->source.rowid_column);
+			    index->schema, index->name, index->schema, index->base_table.name, index->base_table.rowid_column);
 	for (unsigned b = 0; b < index->definition.n_by; b++)
 		sqlite3_str_appendf(sql, "l.by_%u, ", b);
-	ifs_row_decoder_append_columns(&index->definition, &index->source, "s", sql);
+	ifs_row_decoder_append_columns(&index->definition, &index->base_table, "s", sql);
 	sqlite3_str_appendall(sql, ") ORDER BY l.seq");
-	return prepare(reading, &index->read_log, sql);
+	return ifs_prepare_text(reading->error, index->db, &index->read_log, sql);
 }
 
-/* What comes after `after`, by rowid or seq. */
+/* Reads the rows after `after`, by rowid or seq. */
 static int read_after(struct reading *reading, sqlite3_stmt *statement, sqlite3_int64 after)
 {
 	int failed;
@@ -805,7 +796,7 @@ static int read_after(struct reading *reading, sqlite3_stmt *statement, sqlite3_
 	sqlite3_bind_pointer(statement, 2, reading, READING_POINTER, NULL);
 	sqlite3_step(statement);
 	failed = sqlite3_reset(statement);
-	if (!reading->rc && failed) /* before another call makes SQLite forget why */
+	if (!reading->rc && failed) /* before another call replaces SQLite's message */
 		reading->rc = ifs_error_from_db(reading->error, reading->index->db, failed);
 	sqlite3_bind_null(statement, 2);
 	return reading->rc;
@@ -815,7 +806,7 @@ static int read_rows(struct reading *reading)
 {
 	int rc = prepare_rows(reading);
 
-	return rc ? rc : read_after(reading, reading->index->read_rows, reading->delta->followed);
+	return rc ? rc : read_after(reading, reading->index->read_rows, reading->delta->last_covered);
 }
 
 static int read_log(struct reading *reading)
@@ -828,18 +819,18 @@ static int read_log(struct reading *reading)
 /* ---- the whole ---- */
 
 static void start(struct reading *reading, struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
-		  bool is_look, struct ifs_error *error)
+		  bool only_compares, struct ifs_error *error)
 {
 	*reading = (struct reading){
 		.index = index,
 		.dictionary = dictionary,
 		.delta = delta,
 		.error = error,
-		.is_look = is_look,
+		.only_compares = only_compares,
 		.rows = { .db = index->db,
 			  .schema = index->schema,
 			  .definition = &index->definition,
-			  .source = &index->source,
+			  .base_table = &index->base_table,
 			  .fields = &delta->manifest.fields,
 			  .error = error,
 			  .series_of = series_of_row,
@@ -858,7 +849,7 @@ static void end(struct reading *reading)
 	sqlite3_free(reading->front.entries);
 }
 
-static int settle(struct reading *reading)
+static int apply(struct reading *reading)
 {
 	struct ifs_delta *delta = reading->delta;
 	struct ifs_entry_list before = delta->front;
@@ -869,7 +860,7 @@ static int settle(struct reading *reading)
 	delta->front = reading->front;
 	reading->front = before;
 	delta->last_seq = reading->state.last_seq;
-	delta->followed = reading->state.followed;
+	delta->last_covered = reading->state.last_covered;
 	delta->last_rowid = reading->state.last_rowid;
 	return ifs_pager_error(reading->index, status, reading->error);
 }
@@ -883,12 +874,12 @@ int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_
 	start(&reading, index, delta, dictionary, false, error);
 	delta->n_batches++;
 	rc = read_extent(index, delta, &reading.state, error);
-	if (!rc) /* before the log: so they are pending in the order of their rowids, most of them */
+	if (!rc) /* before the log, so that most pending rows come in order of rowid */
 		rc = read_rows(&reading);
 	if (!rc && reading.state.last_seq != delta->last_seq)
 		rc = read_log(&reading);
 	if (!rc)
-		rc = settle(&reading);
+		rc = apply(&reading);
 	if (!rc && dictionary->n_series != n_series)
 		ifs_dictionary_sort(dictionary);
 	end(&reading);
@@ -898,7 +889,7 @@ int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_
 int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary, bool *is_current,
 			 bool *is_part, struct ifs_error *error)
 {
-	struct ifs_delta_extent state;
+	struct delta_extent state;
 	struct reading reading;
 	int rc;
 
@@ -908,19 +899,20 @@ int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struc
 	rc = read_extent(index, delta, &state, error);
 	if (rc)
 		return rc;
-	*is_part = state.last_seq >= delta->last_seq && state.followed >= delta->followed;
-	*is_current =
-		state.last_seq == delta->last_seq && state.followed == delta->followed && state.last_rowid == delta->last_rowid;
+	*is_part = state.last_seq >= delta->last_seq && state.last_covered >= delta->last_covered;
+	*is_current = state.last_seq == delta->last_seq && state.last_covered == delta->last_covered &&
+		      state.last_rowid == delta->last_rowid;
 	if (!*is_current || delta->front.n == 0)
 		return SQLITE_OK;
 	start(&reading, index, delta, dictionary, true, error);
 	rc = read_rows(&reading);
-	*is_current = !reading.differs; /* of rows that are gone the log tells */
+	*is_current = !reading.differs; /* the log records rows that are gone */
 	end(&reading);
 	return rc;
 }
 
 int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error)
 {
-	return delta->n_odd == 0 ? SQLITE_OK : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
+	return delta->n_impossible_keys == 0 ? SQLITE_OK
+					     : log_is_wrong(index, "the log tells of a row that the index cannot have", error);
 }

@@ -1,19 +1,18 @@
 /* follow/delta.h -- Delta: the rows pending since the last flush, read from the base table and kept in memory as runs.
  *
  * A row is pending if its rowid is above the last one flushed or, with sync=log, if the log names it (triggers.h). The
- * stored runs hold none of the pending rows except under old keys, which the log gives. So an answer is made of
+ * stored runs hold pending rows only under old keys, which the log gives. So an answer is made of
  *
- *   the stored runs without the old keys: `filter` excludes them from leaf pages, and makes a fold descend below each node that
- *   holds one
- *   the pending rows as the table has them now, in runs of their own in memory (`store`, `manifest`), sorted as they came
- *   and merged
- *   by doubling, so that few runs hold all rows, with nodes over each
+ *   the stored runs without the old keys: `filter` excludes them from leaf pages, and makes a fold descend below each
+ *   node that holds one
+ *   the pending rows as the table has them now: runs in memory (`store`, `manifest`), written as rows are read, and
+ *   merged by doubling, so that there are few
  *
- * Series that the index does not have yet get the next ids, in the dictionary alone.
+ * New series get the next ids, in the dictionary alone.
  *
- * Rows are new since the delta was read if they are new in the log or have a rowid above `followed`. With sync=log the
- * latter are the few rows of the front (triggers.h), which may have been replaced or joined by others: so a copy of them is
- * kept and compared.
+ * Since the delta was read, rows have changed if the log has new entries, or the table has rows above `last_covered`. With
+ * sync=log the latter are the few rows of the front (triggers.h), which may have been replaced or joined by others: so a
+ * copy of them is kept and compared.
  */
 #ifndef IFS_FOLLOW_DELTA_H
 #define IFS_FOLLOW_DELTA_H
@@ -25,23 +24,23 @@
 #include "sqlite_ext/storage/dictionary.h"
 #include "sqlite_ext/storage/engine.h"
 
-/* What was read of a pending row: 32 bytes. */
+/* A pending row as last read: 32 bytes. */
 struct ifs_pending_row {
 	sqlite3_int64 id;
 	int64_t time;
 	uint32_t series;
-	uint32_t batch;	 /* in which it was read last */
-	bool is_used;	 /* a slot that holds a row */
-	bool is_present; /* the table has the row: under this key it is in a run in memory */
+	uint32_t batch;	 /* the read that saw it last */
+	bool is_used;	 /* the slot holds a row */
+	bool is_present; /* the table has the row, and a run in memory holds it under this key */
 	bool time_is_null;
-	bool is_odd; /* the log tells of an old key that the runs cannot have */
+	bool has_impossible_key; /* the log gives an old key that the runs cannot hold */
 };
 
-/* Starts as zeros, ends with release. */
+/* The set of pending rows. Starts as zeros; release it with the delta. */
 struct ifs_pending_rows {
 	struct ifs_pending_row *ordered; /* ids ascend */
 	size_t n_ordered, n_reserved;
-	/* by the hash of id, all below the last of `ordered`; n_slots is a power of two, or 0 */
+	/* hash table by id, of ids below the last of `ordered`; n_slots is a power of two, or 0 */
 	struct ifs_pending_row *others;
 	size_t n_others, n_slots;
 };
@@ -53,7 +52,7 @@ static inline size_t ifs_pending_rows_count(const struct ifs_pending_rows *pendi
 	return pending->n_ordered + pending->n_others;
 }
 
-/* The rows one by one, in no order: *at is 0 for the first. NULL at the end. */
+/* Returns the rows one by one, in no order; NULL at the end. *at is 0 for the first. */
 const struct ifs_pending_row *ifs_pending_rows_next(const struct ifs_pending_rows *pending, size_t *at);
 
 /* ---- The delta, and the reading of new pending rows ---- */
@@ -70,44 +69,52 @@ struct ifs_delta {
 	struct iforest_store store;
 	struct iforest_manifest manifest;
 	struct ifs_pending_rows pending;
-	struct iforest_key *removed; /* keys that the runs still have, ascending */
+	struct iforest_key *removed; /* old keys that the stored runs still hold, ascending */
 	size_t n_removed, n_reserved;
-	size_t n_odd;				      /* rows of which the log tells a key that the runs cannot have */
-	struct iforest_filter filter;		      /* to be used where n_removed is not 0 */
-	struct iforest_filtered_nodes filtered_nodes; /* of the runs without those keys */
-	sqlite3_int64 sealed;			      /* no rowid above it is in the runs */
+	size_t n_impossible_keys;		      /* rows with has_impossible_key */
+	struct iforest_filter filter;		      /* see ifs_delta_filter() */
+	struct iforest_filtered_nodes filtered_nodes; /* of the stored runs without those keys */
+	sqlite3_int64 last_flushed;		      /* the stored runs hold no rowid above it */
 	sqlite3_int64 last_seq;			      /* of the log, as last read */
-	sqlite3_int64 followed;	     /* the log tells what is done to rows up to this one; sync=append: the last read */
-	sqlite3_int64 last_rowid;    /* of the table, as last read; INT64_MIN if it had none */
-	struct ifs_entry_list front; /* the rows above `followed`, by rowid, as last read */
+	sqlite3_int64 last_covered;  /* the log covers changes of rowids up to this one; sync=append: the last one read */
+	sqlite3_int64 last_rowid;    /* of the table, as last read; INT64_MIN if it was empty */
+	struct ifs_entry_list front; /* the rows above `last_covered`, by rowid, as last read */
 	uint32_t n_batches;
 };
 
-/* An empty delta over runs with these fields, in which `sealed` is the greatest rowid there may be. It must stay in place. Ends
- * with release, also on error. */
-enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields, sqlite3_int64 sealed);
+/* Initializes an empty delta over stored runs with these fields and no rowid above `last_flushed`. It must stay in place.
+ * Release it also after an error. */
+enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields,
+				   sqlite3_int64 last_flushed);
 void ifs_delta_release(struct ifs_delta *delta);
 
-/* Is the delta up to date (*is_current)? If not, can it be extended (*is_part), or must it be read again from the start?
- * Cost  constant, and reading the rows of the front. */
+/* Sets *is_current if the delta is up to date. If it is not, *is_part tells whether ifs_delta_read() can extend it;
+ * otherwise it must be read from the start.
+ * Cost  constant, plus reading the rows of the front */
 int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary, bool *is_current,
 			 bool *is_part, struct ifs_error *error);
 
-/* Registers iforest_pending(), by which statements of an index hand over rows. */
+/* Returns the filter that excludes old keys from the stored runs; NULL if there are none. */
+static inline const struct iforest_filter *ifs_delta_filter(const struct ifs_delta *delta)
+{
+	return delta->n_removed > 0 ? &delta->filter : NULL;
+}
+
+/* Registers iforest_pending(), the SQL function by which statements of an index hand over rows. */
 int ifs_delta_register(sqlite3 *db);
 
-/* Extends the delta by the pending rows that it lacks, and the dictionary by their series. Requires that nobody else reads
- * either. On
- * error both are useless.
- * Cost  log n comparisons for each row, besides reading it. */
+/* Adds the pending rows that the delta lacks, and their series to the dictionary.
+ * Requires  no other reader of either
+ * Cost      log n comparisons for each row, besides reading it
+ * Errors    make both useless */
 int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_dictionary *dictionary,
 		   struct ifs_error *error);
 
-/* An error where the log tells of rows that the index cannot have: it is damaged, unless a trigger of the user is at work that
- * has changed a row before ours told that it was not there. */
+/* Returns an error if the log gives old keys that the index cannot hold. The log is damaged then, unless a user's trigger
+ * is running that changed a row before ours logged its insertion. */
 int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error);
 
-/* Makes one run in memory of all, or none: no entry of it is removed, and its id is as good as any in the file. */
+/* Merges the runs in memory into one, without removed entries, or none. Its id may be used in the file, as ids are random. */
 enum iforest_status ifs_delta_merge(struct ifs_delta *delta);
 
 #endif

@@ -3,50 +3,50 @@
 #include "core/base/bits.h"
 #include "sqlite_ext/storage/dictionary.h"
 
-/* Columns of the table in a query, after the first. */
+/* Columns of the table in a query. */
 enum { ROWID, TIME, FIRST_BY };
 
-/* The row to name in a refusal: the first of the table that has the same fault. */
-static int refuse_row(struct ifs_row_decoder *reader, const char *column, const char *condition, const char *format,
+/* Refuses the first row of the table that meets the condition, and names it. */
+static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const char *condition, const char *format,
 		      const char *remedy)
 {
 	sqlite3_stmt *statement;
-	int rc = ifs_prepare(reader->error, reader->db, &statement,
+	int rc = ifs_prepare(decoder->error, decoder->db, &statement,
 			     "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s ORDER BY \"%w\" LIMIT 1",
-			     reader->source->rowid_column, column, reader->schema, reader->source->name, condition,
-			     reader->source->rowid_column);
+			     decoder->base_table->rowid_column, column, decoder->schema, decoder->base_table->name, condition,
+			     decoder->base_table->rowid_column);
 
 	if (rc)
 		return rc;
 	rc = sqlite3_step(statement);
 	if (rc == SQLITE_ROW)
-		ifs_error_set(reader->error, SQLITE_ERROR, format, column, sqlite3_column_int64(statement, 0),
+		ifs_error_set(decoder->error, SQLITE_ERROR, format, column, sqlite3_column_int64(statement, 0),
 			      sqlite3_column_type(statement, 1) == SQLITE_BLOB
 				      ? "a blob"
 				      : (const char *)sqlite3_column_text(statement, 1),
 			      remedy);
 	else
-		ifs_error_from_db(reader->error, reader->db, rc == SQLITE_DONE ? SQLITE_ERROR : rc);
+		ifs_error_from_db(decoder->error, decoder->db, rc == SQLITE_DONE ? SQLITE_ERROR : rc);
 	sqlite3_finalize(statement);
-	return reader->error->rc;
+	return decoder->error->rc;
 }
 
-/* SQL that adds a generated column, for the table's name and then the column's, as often as it is named. */
+/* SQL that adds a generated column. Arguments: the table's name, then the column's, once for each use. */
 #define ADD_TIMES(expression) "ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER GENERATED ALWAYS AS (" expression ") VIRTUAL"
 
-/* The whole units and the rest by themselves: their sum in nanoseconds has more digits than a double. */
+/* Converts whole units and the rest separately: their sum in nanoseconds has more digits than a double. */
 #define UNITS_TO_NS "CAST(\"%w\" AS INTEGER) * 1000000000 + CAST(round((\"%w\" - CAST(\"%w\" AS INTEGER)) * 1e9) AS INTEGER)"
 
-/* SQLite's dates end at milliseconds, so the digits behind the point are read from the text. */
+/* SQLite's dates end at milliseconds, so the digits after the point are read from the text. */
 #define TEXT_FRACTION "CAST('0' || substr(\"%w\" || '.', instr(\"%w\" || '.', '.')) AS REAL)"
 #define TEXT_TO_NS                                                                                            \
 	"CAST(round((julianday(\"%w\") - 2440587.5) * 86400 - " TEXT_FRACTION ") AS INTEGER) * 1000000000 + " \
 	"CAST(round(" TEXT_FRACTION " * 1e9) AS INTEGER)"
 
-/* SQL that adds a column of integers to the table. number_type: of the time, or of the number that its text is. */
-static char *time_remedy(struct ifs_row_decoder *reader, int number_type)
+/* Returns SQL that adds a column of integers to the table. number_type: of the time, or of the number that its text is. */
+static char *time_remedy(struct ifs_row_decoder *decoder, int number_type)
 {
-	const char *column = reader->definition->time, *table = reader->source->name;
+	const char *column = decoder->definition->time, *table = decoder->base_table->name;
 
 	if (number_type == SQLITE_TEXT)
 		return sqlite3_mprintf(ADD_TIMES(TEXT_TO_NS), table, column, column, column, column, column, column);
@@ -55,20 +55,19 @@ static char *time_remedy(struct ifs_row_decoder *reader, int number_type)
 	return sqlite3_mprintf(ADD_TIMES("CAST(\"%w\" AS INTEGER)"), table, column, column);
 }
 
-static int refuse_time(struct ifs_row_decoder *reader, int type, int number_type)
+static int refuse_time(struct ifs_row_decoder *decoder, int type, int number_type)
 {
-	const char *column = reader->definition->time;
-	char *condition =
-		type == SQLITE_FLOAT
-			? sqlite3_mprintf(
-				  "typeof(\"%w\") = 'real' AND (\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
-				  column, column, column, column)
-			: sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
-	char *remedy = time_remedy(reader, number_type);
+	const char *column = decoder->definition->time;
+	char *condition = type == SQLITE_FLOAT
+				  ? sqlite3_mprintf("typeof(\"%w\") = 'real' AND "
+						    "(\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
+						    column, column, column, column)
+				  : sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
+	char *remedy = time_remedy(decoder, number_type);
 	int rc = SQLITE_NOMEM;
 
 	if (condition && remedy)
-		rc = refuse_row(reader, column, condition,
+		rc = refuse_row(decoder, column, condition,
 				type == SQLITE_FLOAT ? "iforest: time column \"%s\" of row %lld holds %s, and times are "
 						       "integers; store finer units, say nanoseconds: %s, "
 						       "and name that"
@@ -77,27 +76,27 @@ static int refuse_time(struct ifs_row_decoder *reader, int type, int number_type
 						       "and name that",
 				remedy);
 	else
-		ifs_error_set(reader->error, SQLITE_NOMEM, "");
+		ifs_error_set(decoder->error, SQLITE_NOMEM, "");
 	sqlite3_free(condition);
 	sqlite3_free(remedy);
 	return rc;
 }
 
-static int refuse_value(struct ifs_row_decoder *reader, const char *column, const char *condition_format, const char *format)
+static int refuse_value(struct ifs_row_decoder *decoder, const char *column, const char *condition_format, const char *format)
 {
 	char *condition = sqlite3_mprintf(condition_format, column, column);
 	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC GENERATED ALWAYS AS "
 				       "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
-				       reader->source->name, column, column);
-	int rc = condition && remedy ? refuse_row(reader, column, condition, format, remedy)
-				     : ifs_error_set(reader->error, SQLITE_NOMEM, "");
+				       decoder->base_table->name, column, column);
+	int rc = condition && remedy ? refuse_row(decoder, column, condition, format, remedy)
+				     : ifs_error_set(decoder->error, SQLITE_NOMEM, "");
 
 	sqlite3_free(condition);
 	sqlite3_free(remedy);
 	return rc;
 }
 
-static int read_time(struct ifs_row_decoder *reader, sqlite3_value *time, struct iforest_key *key)
+static int read_time(struct ifs_row_decoder *decoder, sqlite3_value *time, struct iforest_key *key)
 {
 	int type = sqlite3_value_type(time);
 
@@ -106,39 +105,39 @@ static int read_time(struct ifs_row_decoder *reader, sqlite3_value *time, struct
 	if (type == SQLITE_INTEGER)
 		key->time = sqlite3_value_int64(time);
 	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(time), &key->time)))
-		return refuse_time(reader, type, sqlite3_value_numeric_type(time));
+		return refuse_time(decoder, type, sqlite3_value_numeric_type(time));
 	return SQLITE_OK;
 }
 
-static int read_value(struct ifs_row_decoder *reader, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
+static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
 {
-	const char *column = reader->definition->values[v].source;
+	const char *column = decoder->definition->values[v].source;
 	int type = sqlite3_value_type(value);
-	bool is_real_column = reader->fields->value_types[v] == IFOREST_FLOAT64;
+	bool is_real_column = decoder->fields->value_types[v] == IFOREST_FLOAT64;
 
 	entry->values[v].integer = 0;
 	if (type == SQLITE_NULL)
 		return SQLITE_OK;
 	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
-		return refuse_value(reader, column, "typeof(\"%w\") IN ('text', 'blob')",
+		return refuse_value(decoder, column, "typeof(\"%w\") IN ('text', 'blob')",
 				    "iforest: value column \"%s\" of row %lld holds text or a blob (%s); add a column of "
 				    "numbers: %s, and name that");
-	if (type == SQLITE_FLOAT && v == reader->definition->duration_value)
+	if (type == SQLITE_FLOAT && v == decoder->definition->duration_value)
 		return refuse_value(
-			reader, column, "typeof(\"%w\") = 'real'",
+			decoder, column, "typeof(\"%w\") = 'real'",
 			"iforest: duration column \"%s\" of row %lld holds the real %s; durations are integers in the unit of "
 			"the time column (for sums of reals leave duration out and write value=...)");
-	if (type == SQLITE_FLOAT && reader->definition->squares >> v & 1)
-		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
+	if (type == SQLITE_FLOAT && decoder->definition->squares >> v & 1)
+		return refuse_value(decoder, column, "typeof(\"%w\") = 'real'",
 				    "iforest: value column \"%s\" of row %lld holds the real %s, and variances are kept of "
 				    "integers alone; store integers, "
 				    "or leave the column out of variance=...");
-	if (type == SQLITE_FLOAT && !is_real_column && reader->may_widen) {
-		reader->has_real_in_integers = true;
+	if (type == SQLITE_FLOAT && !is_real_column && decoder->may_widen) {
+		decoder->has_real_in_integers = true;
 		return SQLITE_OK;
 	}
 	if (type == SQLITE_FLOAT && !is_real_column)
-		return refuse_value(reader, column, "typeof(\"%w\") = 'real'",
+		return refuse_value(decoder, column, "typeof(\"%w\") = 'real'",
 				    "iforest: value column \"%s\" of row %lld holds the real %s, and the index was made when "
 				    "it held integers only; run "
 				    "the command 'rebuild'");
@@ -147,7 +146,7 @@ static int read_value(struct ifs_row_decoder *reader, sqlite3_value *value, unsi
 
 		if (integer > INT64_C(1) << 53 || integer < -(INT64_C(1) << 53))
 			return refuse_value(
-				reader, column,
+				decoder, column,
 				"typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
 				"iforest: value column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold "
 				"it exactly; "
@@ -161,19 +160,19 @@ static int read_value(struct ifs_row_decoder *reader, sqlite3_value *value, unsi
 	return SQLITE_OK;
 }
 
-/* Where one by value is an integer, its series stands at the value's last bits. */
-static struct ifs_recent_series *recent_of(struct ifs_row_decoder *reader, sqlite3_value **by, int64_t *value)
+/* Returns the cache slot of a single integer by value, chosen by its last bits; NULL for other by values. */
+static struct ifs_recent_series *recent_of(struct ifs_row_decoder *decoder, sqlite3_value **by, int64_t *value)
 {
-	if (reader->definition->n_by != 1 || sqlite3_value_type(by[0]) != SQLITE_INTEGER)
+	if (decoder->definition->n_by != 1 || sqlite3_value_type(by[0]) != SQLITE_INTEGER)
 		return NULL;
 	*value = sqlite3_value_int64(by[0]);
-	return &reader->recent[(uint64_t)*value % IFS_N_RECENT];
+	return &decoder->recent[(uint64_t)*value % IFS_N_RECENT];
 }
 
-bool ifs_row_decoder_recall_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series)
+bool ifs_row_decoder_recall_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t *series)
 {
 	int64_t value;
-	const struct ifs_recent_series *recent = recent_of(reader, by, &value);
+	const struct ifs_recent_series *recent = recent_of(decoder, by, &value);
 
 	if (!recent || !recent->is_known || recent->value != value)
 		return false;
@@ -181,49 +180,49 @@ bool ifs_row_decoder_recall_series(struct ifs_row_decoder *reader, sqlite3_value
 	return true;
 }
 
-void ifs_row_decoder_remember_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t series)
+void ifs_row_decoder_remember_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t series)
 {
 	int64_t value;
-	struct ifs_recent_series *recent = recent_of(reader, by, &value);
+	struct ifs_recent_series *recent = recent_of(decoder, by, &value);
 
 	if (recent)
 		*recent = (struct ifs_recent_series){ .is_known = true, .series = (uint32_t)series, .value = value };
 }
 
-/* The series of the row: that of the row before, or the host says. */
-static int find_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series)
+/* Finds the series of the row: that of the row before, or by series_of(). */
+static int find_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t *series)
 {
-	struct iforest_series_key swapped = reader->previous_key;
+	struct iforest_series_key swapped = decoder->previous_key;
 	uint32_t id;
 	int rc;
 
-	reader->previous_key = reader->key;
-	reader->key = swapped;
-	rc = ifs_row_series_key(reader->definition, by, &reader->key, reader->error);
+	decoder->previous_key = decoder->key;
+	decoder->key = swapped;
+	rc = ifs_row_series_key(decoder->definition, by, &decoder->key, decoder->error);
 	if (rc)
 		return rc;
-	if (!reader->has_series || reader->key.n_bytes != reader->previous_key.n_bytes ||
-	    (reader->key.n_bytes && memcmp(reader->key.bytes, reader->previous_key.bytes, reader->key.n_bytes) != 0)) {
-		reader->has_series = false;
-		rc = reader->series_of(reader->context, &reader->key, &id);
+	if (!decoder->has_series || decoder->key.n_bytes != decoder->previous_key.n_bytes ||
+	    (decoder->key.n_bytes && memcmp(decoder->key.bytes, decoder->previous_key.bytes, decoder->key.n_bytes) != 0)) {
+		decoder->has_series = false;
+		rc = decoder->series_of(decoder->context, &decoder->key, &id);
 		if (rc)
 			return rc;
-		reader->series = id;
-		reader->has_series = true;
+		decoder->series = id;
+		decoder->has_series = true;
 	}
-	*series = reader->series;
+	*series = decoder->series;
 	return SQLITE_OK;
 }
 
-int ifs_row_decode_series(struct ifs_row_decoder *reader, sqlite3_value **by, uint64_t *series)
+int ifs_row_decode_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t *series)
 {
 	int rc;
 
-	if (ifs_row_decoder_recall_series(reader, by, series))
+	if (ifs_row_decoder_recall_series(decoder, by, series))
 		return SQLITE_OK;
-	rc = find_series(reader, by, series);
+	rc = find_series(decoder, by, series);
 	if (!rc)
-		ifs_row_decoder_remember_series(reader, by, *series);
+		ifs_row_decoder_remember_series(decoder, by, *series);
 	return rc;
 }
 
@@ -242,37 +241,37 @@ int ifs_row_series_key(const struct ifs_definition *definition, sqlite3_value **
 	return SQLITE_OK;
 }
 
-void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *source,
+void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 				    const char *row, sqlite3_str *sql)
 {
-	sqlite3_str_appendf(sql, "%s.\"%w\", %s.\"%w\"", row, source->rowid_column, row, definition->time);
+	sqlite3_str_appendf(sql, "%s.\"%w\", %s.\"%w\"", row, base_table->rowid_column, row, definition->time);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->by[b].source);
 	for (unsigned v = 0; v < definition->n_values; v++)
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->values[v].source);
 }
 
-int ifs_row_decode(struct ifs_row_decoder *reader, sqlite3_value **row, struct iforest_entry *entry)
+int ifs_row_decode(struct ifs_row_decoder *decoder, sqlite3_value **row, struct iforest_entry *entry)
 {
-	sqlite3_value **by = row + FIRST_BY, **values = by + reader->definition->n_by;
+	sqlite3_value **by = row + FIRST_BY, **values = by + decoder->definition->n_by;
 	int rc;
 
 	entry->key.ref = sqlite3_value_int64(row[ROWID]);
 	entry->present = 0;
-	rc = read_time(reader, row[TIME], &entry->key);
+	rc = read_time(decoder, row[TIME], &entry->key);
 	if (!rc)
-		rc = ifs_row_decode_series(reader, by, &entry->key.series);
-	for (unsigned v = 0; v < reader->definition->n_values && !rc; v++)
-		rc = read_value(reader, values[v], v, entry);
+		rc = ifs_row_decode_series(decoder, by, &entry->key.series);
+	for (unsigned v = 0; v < decoder->definition->n_values && !rc; v++)
+		rc = read_value(decoder, values[v], v, entry);
 	return rc;
 }
 
-int ifs_row_decode_statement(struct ifs_row_decoder *reader, sqlite3_stmt *statement, struct iforest_entry *entry)
+int ifs_row_decode_statement(struct ifs_row_decoder *decoder, sqlite3_stmt *statement, struct iforest_entry *entry)
 {
 	sqlite3_value *row[FIRST_BY + IFS_MAX_BY + IFOREST_MAX_VALUES];
 
-	ifs_statement_columns(statement, 0, FIRST_BY + reader->definition->n_by + reader->definition->n_values, row);
-	return ifs_row_decode(reader, row, entry);
+	ifs_statement_columns(statement, 0, FIRST_BY + decoder->definition->n_by + decoder->definition->n_values, row);
+	return ifs_row_decode(decoder, row, entry);
 }
 
 void ifs_statement_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values)
@@ -281,14 +280,14 @@ void ifs_statement_columns(sqlite3_stmt *statement, int first, unsigned n, sqlit
 		values[i] = sqlite3_column_value(statement, first + (int)i);
 }
 
-void ifs_row_decoder_forget_series(struct ifs_row_decoder *reader)
+void ifs_row_decoder_forget_series(struct ifs_row_decoder *decoder)
 {
-	reader->has_series = false;
-	memset(reader->recent, 0, sizeof reader->recent);
+	decoder->has_series = false;
+	memset(decoder->recent, 0, sizeof decoder->recent);
 }
 
-void ifs_row_decoder_release(struct ifs_row_decoder *reader)
+void ifs_row_decoder_release(struct ifs_row_decoder *decoder)
 {
-	iforest_series_key_release(&reader->key);
-	iforest_series_key_release(&reader->previous_key);
+	iforest_series_key_release(&decoder->key);
+	iforest_series_key_release(&decoder->previous_key);
 }

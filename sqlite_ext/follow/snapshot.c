@@ -5,22 +5,20 @@
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* Has anything changed since? A cheap look at what would show it: SQLite counts what it commits, and what it finds
- * that others have committed.
+/* Cheap change detection, by SQLITE_FCNTL_DATA_VERSION: SQLite counts its own commits, and those of others that it finds.
  *
- * A moment is known only while the connection reads in a transaction of its own and writes nothing: what it writes is not
- * counted before it is committed, and what is rolled back never. So a state that was read at a known moment is the state at
- * each one that is the same.
- * Of a database that was deserialized no moment is known.
- */
+ * A data version is known only while the connection reads in a transaction of its own and writes nothing: its writes are
+ * not counted before they are committed, and never if they are rolled back. So a state read at a known version is the
+ * state at each time with the same version.
+ * A deserialized database has no known version. */
 
-/* Both known, and nothing between them? */
-static inline bool ifs_data_version_is_same(const struct ifs_data_version *a, const struct ifs_data_version *b)
+/* True if both are known and nothing changed between them. */
+static inline bool data_version_is_same(const struct ifs_data_version *a, const struct ifs_data_version *b)
 {
 	return a->is_known && b->is_known && a->version == b->version && a->temp_version == b->temp_version;
 }
 
-/* sqlite3_deserialize() puts another database in the place of one, under statements that are kept, and it counts anew. */
+/* sqlite3_deserialize() replaces a database under statements that are kept, and its count starts anew. */
 static bool may_be_replaced(sqlite3 *db, const char *schema)
 {
 	sqlite3_vfs *vfs = NULL;
@@ -43,26 +41,26 @@ static struct ifs_data_version data_version_now(sqlite3 *db, const char *schema)
 	return now;
 }
 
-/* Does what is read now stay, but for what the connection itself has not committed? Not so what others have not, which PRAGMA
- * read_uncommitted shows in a shared cache; nor anything of a database that may be replaced. */
+/* True if what is read now stays, except for what the connection itself has not committed. Not so for uncommitted rows of
+ * others, which PRAGMA read_uncommitted shows in a shared cache, nor for a database that may be replaced. */
 static bool data_version_is_stable(sqlite3 *db, const char *schema)
 {
-	sqlite3_stmt *statement; /* made each time, for it knows its answer from then on */
-	bool is_lasting;
+	sqlite3_stmt *statement; /* prepared each time, because it keeps its first answer */
+	bool is_stable;
 
 	if (may_be_replaced(db, schema))
 		return false;
 	if (sqlite3_txn_state(db, schema) == SQLITE_TXN_WRITE) /* of those that share a cache one writes at a time */
 		return true;
-	is_lasting = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &statement, NULL) == SQLITE_OK &&
-		     sqlite3_step(statement) == SQLITE_ROW && !sqlite3_column_int(statement, 0);
+	is_stable = sqlite3_prepare_v2(db, "PRAGMA read_uncommitted", -1, &statement, NULL) == SQLITE_OK &&
+		    sqlite3_step(statement) == SQLITE_ROW && !sqlite3_column_int(statement, 0);
 	sqlite3_finalize(statement);
-	return is_lasting;
+	return is_stable;
 }
 
 /* ---- Transactions and savepoints of the connection ---- */
 
-/* What was read deeper is not committed, or not any more: it is to be read anew. */
+/* Marks what was read deeper to be read again: it is not committed, or no longer there. */
 static void forget_deeper(struct ifs_connection *connection, int depth)
 {
 	for (struct ifs_index *index = connection->indexes; index; index = index->next)
@@ -71,7 +69,7 @@ static void forget_deeper(struct ifs_connection *connection, int depth)
 	connection->n_changes++;
 }
 
-/* What was read deeper stays, as what was read there does. */
+/* Lets what was read deeper stay as long as what was read at that depth. */
 static void lift(struct ifs_connection *connection, int depth)
 {
 	for (struct ifs_index *index = connection->indexes; index; index = index->next)
@@ -85,7 +83,7 @@ static void leave(struct ifs_index *index)
 	index->is_joined = false;
 }
 
-/* A handle is told of from now on; and no more. */
+/* Handles in the connection's list take part in the events below. */
 static void transaction_add(struct ifs_index *index)
 {
 	index->next = index->connection->indexes;
@@ -100,24 +98,24 @@ static void transaction_remove(struct ifs_index *index)
 		link = &(*link)->next;
 	if (*link)
 		*link = index->next;
-	/* it was dropped, and perhaps nobody is told any more: but where that is rolled back SQLite connects all tables anew */
+	/* it was dropped, perhaps without an event; if that is rolled back SQLite connects all tables anew */
 	leave(index);
 }
 
-/* Sees to it that the connection is told. *depth is where it reads now, 0 where it is not told. An error where SQLite has
- * rolled back instead.
- * Requires  a transaction that has begun to write, and no statement at work that writes
- * Effects   changes() is 0 afterwards, where the connection was not told yet */
+/* Makes SQLite report transaction events to the connection. *depth is where it reads now, 0 if there will be no events. An
+ * error if SQLite has rolled back instead.
+ * Requires  a transaction that has begun to write, and no running statement that writes
+ * Effects   changes() is 0 afterwards, unless events were reported already */
 static int transaction_join(struct ifs_index *index, int *depth, struct ifs_error *error)
 {
 	const struct ifs_connection *connection = index->connection;
 	struct ifs_error refused = { .rc = SQLITE_OK };
 	int rc = SQLITE_OK;
 
-	/* made each time: a statement that is kept would keep the table from being closed */
+	/* prepared each time: a statement that is kept would keep the table from being closed */
 	if (connection->n_joined == 0)
 		rc = ifs_execute(&refused, index->db, "DELETE FROM \"%w\".\"%w\" WHERE 0", index->schema, index->name);
-	if (rc && sqlite3_get_autocommit(index->db)) /* as it does where a statement that writes is interrupted */
+	if (rc && sqlite3_get_autocommit(index->db)) /* as it does if a statement that writes is interrupted */
 		ifs_error_set(error, rc, "%s", refused.message ? refused.message : sqlite3_errstr(rc));
 	ifs_error_clear(&refused);
 	*depth = connection->n_joined > 0 ? 1 + connection->n_savepoints : 0;
@@ -135,7 +133,7 @@ void ifs_transaction_begin(struct ifs_index *index)
 		connection->n_savepoints = 0;
 }
 
-/* A table that is made in the transaction takes part in it, and is told so by its first savepoint. */
+/* A table created in the transaction takes part in it; its first savepoint is the first event. */
 void ifs_transaction_save(struct ifs_index *index, int savepoint)
 {
 	ifs_transaction_begin(index);
@@ -166,9 +164,7 @@ void ifs_transaction_roll_back(struct ifs_index *index)
 	leave(index);
 }
 
-/* ---- Handle and snapshot ---- */
-
-/* ---- the handle ---- */
+/* ---- Handle ---- */
 
 void ifs_connection_release(struct ifs_connection *connection)
 {
@@ -180,7 +176,7 @@ int ifs_index_init(struct ifs_index *index, sqlite3 *db, struct ifs_connection *
 		   const char *name, struct ifs_error *error)
 {
 	*index = (struct ifs_index){ .db = db, .connection = connection };
-	connection->n_refs++; /* SQLite may let go of the modules before their tables */
+	connection->n_refs++; /* SQLite may release the modules before their tables */
 	index->schema = sqlite3_mprintf("%s", schema);
 	index->name = sqlite3_mprintf("%s", name);
 	ifs_pager_init(index);
@@ -198,10 +194,10 @@ static void finalize_statements(struct ifs_index *index)
 	sqlite3_finalize(index->read_rows);
 	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
-	for (unsigned kind = 0; kind < IFS_N_SIDECARS; kind++) {
-		sqlite3_finalize(index->has_summary[kind]);
-		sqlite3_finalize(index->get_summary[kind]);
-		index->has_summary[kind] = index->get_summary[kind] = NULL;
+	for (unsigned table = 0; table < IFS_N_SIDECARS; table++) {
+		sqlite3_finalize(index->has_summary[table]);
+		sqlite3_finalize(index->get_summary[table]);
+		index->has_summary[table] = index->get_summary[table] = NULL;
 	}
 	index->get_page = index->put_page = index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
 	index->read_schema_version = index->read_temp_version = NULL;
@@ -213,7 +209,7 @@ void ifs_index_forget(struct ifs_index *index)
 	ifs_snapshot_release(index->snapshot);
 	index->snapshot = NULL;
 	index->is_attached = false;
-	ifs_base_table_release(&index->source);
+	ifs_base_table_release(&index->base_table);
 	if (index->cache.n_pinned == 0)
 		ifs_page_cache_release(&index->cache);
 }
@@ -238,7 +234,7 @@ int ifs_index_describe(struct ifs_index *index, const struct ifs_definition *def
 				    error);
 }
 
-/* ---- the manifest ---- */
+/* ---- Snapshot ---- */
 
 void ifs_snapshot_release(struct ifs_snapshot *snapshot)
 {
@@ -288,8 +284,8 @@ static int read_dictionary(struct ifs_index *index, struct ifs_snapshot *snapsho
 	return rc;
 }
 
-/* A manifest that is sound in itself, but none of this index; NULL if all is well. */
-static const char *what_is_foreign(const struct ifs_index *index, const struct iforest_manifest *manifest)
+/* Returns why a manifest that is sound in itself cannot be this index's; NULL if it can. */
+static const char *find_mismatch(const struct ifs_index *index, const struct iforest_manifest *manifest)
 {
 	struct ifs_host_bytes host;
 
@@ -308,7 +304,7 @@ static const char *what_is_foreign(const struct ifs_index *index, const struct i
 		if (iforest_node_first(run->root).series < host.first_series ||
 		    iforest_node_last(run->root).series >= host.end_of_series)
 			return "a run holds series that there are not";
-		if (run->removal_in_progress) /* it is part of its transaction, so nobody can see one half done */
+		if (run->removal_in_progress) /* a removal is part of its transaction, so nobody can see one half done */
 			return "a removal was cut off";
 	}
 	return NULL;
@@ -319,9 +315,9 @@ static bool is_same_type(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Is the index still the one that the table was connected to? SQLite connects tables anew where it reads the schema, which it
- * does not where the connection itself made the index anew. */
-static int check_borrowed(struct ifs_index *index, struct ifs_error *error)
+/* Returns an error if the index is no longer the one to which the table was connected. SQLite connects tables anew when it
+ * reads the schema, but not when this connection itself rebuilt the index. */
+static int check_derived(struct ifs_index *index, struct ifs_error *error)
 {
 	const struct ifs_definition *known = &index->definition;
 	struct ifs_definition today;
@@ -353,7 +349,7 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 	*snapshot = (struct ifs_snapshot){ .n_refs = 1 };
 	status = iforest_manifest_read(&snapshot->manifest, &ifs_alloc, bytes, n_bytes, &fault.what);
 	if (!status)
-		fault.what = what_is_foreign(index, &snapshot->manifest);
+		fault.what = find_mismatch(index, &snapshot->manifest);
 	if (!status && fault.what)
 		status = IFOREST_CORRUPT;
 	if (status)
@@ -375,8 +371,8 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 	return SQLITE_OK;
 }
 
-/* Sees to it that index->snapshot is the manifest that is stored; with an empty delta if it is a new one. They are the same if
- * their ids are: an id is random, and new with each publish. */
+/* Makes index->snapshot the stored state; its delta is empty if it is a new one. States are the same if the ids of their
+ * manifests are: an id is random, and new with each publish. */
 static int refresh(struct ifs_index *index, struct ifs_error *error)
 {
 	const uint8_t *bytes;
@@ -387,8 +383,8 @@ static int refresh(struct ifs_index *index, struct ifs_error *error)
 	if (rc)
 		return rc;
 	if (!index->snapshot || id != index->snapshot->manifest.id) {
-		if (index->is_borrowed)
-			rc = check_borrowed(index, error);
+		if (index->is_derived)
+			rc = check_derived(index, error);
 		if (!rc)
 			rc = read_snapshot(index, bytes, n_bytes, error);
 	}
@@ -422,7 +418,7 @@ static int detached(struct ifs_index *index, struct ifs_error *error)
 		index->name, index->name, index->name);
 }
 
-/* *read is kept from call to call. */
+/* Reads the version of a schema. *read is a statement kept from call to call. */
 static int read_version(struct ifs_index *index, const char *schema, sqlite3_stmt **read, int *version, struct ifs_error *error)
 {
 	int rc = *read ? SQLITE_OK : ifs_prepare(error, index->db, read, "PRAGMA \"%w\".schema_version", schema);
@@ -435,15 +431,15 @@ static int read_version(struct ifs_index *index, const char *schema, sqlite3_stm
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-/* Statements that name the table are made anew. */
-static void forget_source(struct ifs_index *index)
+/* Drops the base table and the statements that name it. */
+static void forget_base_table(struct ifs_index *index)
 {
 	sqlite3_finalize(index->read_state);
 	sqlite3_finalize(index->read_rows);
 	sqlite3_finalize(index->read_log);
 	sqlite3_finalize(index->find_row);
 	index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
-	ifs_base_table_release(&index->source);
+	ifs_base_table_release(&index->base_table);
 	index->is_attached = false;
 }
 
@@ -457,18 +453,18 @@ int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 		rc = read_version(index, "temp", &index->read_temp_version, &temp_version, error);
 	if (rc || (index->is_attached && version == index->schema_version && temp_version == index->temp_version))
 		return rc;
-	forget_source(index);
-	if (index->is_borrowed && (rc = check_borrowed(index, error)))
+	forget_base_table(index);
+	if (index->is_derived && (rc = check_derived(index, error)))
 		return rc;
 	if (definition->sync == IFS_SYNC_LOG)
-		rc = ifs_triggers_find_table(index->db, index->schema, index->name, definition, &index->source, error);
+		rc = ifs_triggers_find_table(index->db, index->schema, index->name, definition, &index->base_table, error);
 	else if (definition->sync == IFS_SYNC_APPEND)
-		rc = ifs_base_table_inspect(&index->source, index->db, index->schema, definition, error);
+		rc = ifs_base_table_inspect(&index->base_table, index->db, index->schema, definition, error);
 	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is
 	 * remembered */
 	index->schema_version = version;
 	index->temp_version = temp_version;
-	if (!rc && !index->source.name && definition->sync == IFS_SYNC_LOG)
+	if (!rc && !index->base_table.name && definition->sync == IFS_SYNC_LOG)
 		rc = detached(index, error);
 	index->is_attached = !rc;
 	return rc;
@@ -482,7 +478,7 @@ static int rows_are_gone(struct ifs_index *index, struct ifs_error *error)
 			     "%s: rows of \"%s\" were deleted, but sync=append takes rows that are only ever added; run "
 			     "INSERT INTO \"%w\"(\"%w\") "
 			     "VALUES('rebuild'), or make the index with sync=log",
-			     index->name, index->source.name, index->name, index->name);
+			     index->name, index->base_table.name, index->name, index->name);
 }
 
 static void forget_snapshot(struct ifs_index *index)
@@ -491,8 +487,8 @@ static void forget_snapshot(struct ifs_index *index)
 	index->snapshot = NULL;
 }
 
-/* What is read while a row is being written may be half of a change: our triggers log before it is made. And with sync=append
- * only what is committed stays. */
+/* What is read while a row is being written may be half of a change: our triggers log before it is made. And with
+ * sync=append only committed rows stay. */
 bool ifs_index_is_changing(struct ifs_index *index)
 {
 	if (sqlite3_txn_state(index->db, index->schema) != SQLITE_TXN_WRITE)
@@ -500,8 +496,8 @@ bool ifs_index_is_changing(struct ifs_index *index)
 	return index->definition.sync == IFS_SYNC_APPEND || ifs_next_writer(index->db, NULL) != NULL;
 }
 
-/* Reads what the delta does not have yet, and notes whether that stays. */
-static int read_tail(struct ifs_index *index, bool is_lasting, struct ifs_error *error)
+/* Extends the delta, and notes whether its rows stay. */
+static int read_delta(struct ifs_index *index, bool is_stable, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = index->snapshot;
 	bool is_transient = ifs_index_is_changing(index);
@@ -509,7 +505,7 @@ static int read_tail(struct ifs_index *index, bool is_lasting, struct ifs_error 
 
 	if (!rc && !is_transient)
 		rc = ifs_delta_check_log(index, &snapshot->delta, error);
-	snapshot->is_transient = !is_lasting || is_transient;
+	snapshot->is_transient = !is_stable || is_transient;
 	if (!rc && !snapshot->is_transient && sqlite3_txn_state(index->db, index->schema) == SQLITE_TXN_WRITE) {
 		rc = transaction_join(index, &snapshot->depth, error);
 		snapshot->is_transient = snapshot->depth == 0;
@@ -517,9 +513,9 @@ static int read_tail(struct ifs_index *index, bool is_lasting, struct ifs_error 
 	return rc;
 }
 
-/* Brings the delta of index->snapshot up to date, or that of a new one where somebody still reads it, or it is none any
- * more. */
-static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_error *error)
+/* Brings the delta of index->snapshot up to date, or that of a new snapshot if somebody still reads it, or it cannot be
+ * extended. */
+static int refresh_delta(struct ifs_index *index, bool is_stable, struct ifs_error *error)
 {
 	bool is_current, is_part;
 	int rc = SQLITE_OK;
@@ -543,7 +539,7 @@ static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_err
 			rc = rows_are_gone(index, error);
 	}
 	if (!rc && !is_current)
-		rc = read_tail(index, is_lasting, error);
+		rc = read_delta(index, is_stable, error);
 	if (rc)
 		forget_snapshot(index);
 	return rc;
@@ -552,20 +548,20 @@ static int refresh_tail(struct ifs_index *index, bool is_lasting, struct ifs_err
 int ifs_snapshot_open(struct ifs_index *index, struct ifs_snapshot **snapshot, struct ifs_error *error)
 {
 	struct ifs_data_version now = data_version_now(index->db, index->schema);
-	bool is_lasting;
+	bool is_stable;
 	int rc;
 
 	index->knows_cache_size = false;
-	if (index->snapshot && ifs_data_version_is_same(&index->data_version, &now))
+	if (index->snapshot && data_version_is_same(&index->data_version, &now))
 		return hand_out(index, SQLITE_OK, snapshot);
 	index->data_version.is_known = false;
-	is_lasting = data_version_is_stable(index->db, index->schema);
+	is_stable = data_version_is_stable(index->db, index->schema);
 	rc = ifs_index_find_base_table(index, error);
 	if (!rc)
 		rc = refresh(index, error);
 	if (!rc)
-		rc = refresh_tail(index, is_lasting, error);
-	if (!rc && now.is_known && is_lasting)
+		rc = refresh_delta(index, is_stable, error);
+	if (!rc && now.is_known && is_stable)
 		index->data_version = now;
 	return hand_out(index, rc, snapshot);
 }

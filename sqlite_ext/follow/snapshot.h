@@ -3,12 +3,12 @@
  * A kept delta is correct as long as no row of the log that it was read from is rolled back. Committed rows are not, and
  * the uncommitted rows of other connections are not seen. That leaves what this connection has written and not committed:
  * ROLLBACK, ROLLBACK TO and failing statements undo it, and log numbers are then given to other rows. SQLite reports these
- * events only to virtual tables that take part in the transaction, that is, to those written to: so before such rows are
- * kept, SQLite is made to delete no row of the index. Where it may not, as under PRAGMA query_only, the rows are read again
- * by the next query.
+ * events only to virtual tables that take part in the transaction, that is, to those written to. So before such rows are
+ * kept, SQLite is made to delete no row of the index, which makes its table take part. Where that is not allowed, as under
+ * PRAGMA query_only, the next query reads the rows again.
  *
- * What one table is told holds for all handles of the connection. Depth is the nesting at which something was read: 0 for
- * committed data, else 1, plus 1 for each open savepoint, including those that SQLite makes for a statement.
+ * An event reported to one table holds for all handles of the connection. Depth is the nesting at which something was
+ * read: 0 for committed data, else 1, plus 1 for each open savepoint, including those that SQLite makes for a statement.
  */
 #ifndef IFS_FOLLOW_SNAPSHOT_H
 #define IFS_FOLLOW_SNAPSHOT_H
@@ -17,63 +17,66 @@
 #include "sqlite_ext/follow/delta.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* What the handles of a connection share. */
+/* State shared by the handles of a connection. */
 struct ifs_connection {
 	unsigned n_refs;	   /* modules and handles */
-	uint64_t n_changes;	   /* commands and rollbacks so far: indexes may be others than before */
-	struct ifs_index *indexes; /* all handles (snapshot.h) */
+	uint64_t n_changes;	   /* commands and rollbacks so far, each of which may change an index */
+	struct ifs_index *indexes; /* all handles */
 	unsigned n_joined;	   /* tables that take part in the transaction */
 	int n_savepoints;	   /* open in it, where there are such tables */
 };
 
-/* One state of the index, shared by the cursors that read it. */
+/* A state of the index, shared by the cursors that read it. */
 struct ifs_snapshot {
 	unsigned n_refs;
 	struct iforest_manifest manifest;
-	struct ifs_dictionary dictionary; /* series of the index, and those of pending rows alone */
+	struct ifs_dictionary dictionary; /* series of the index, and those that only pending rows have */
 	struct ifs_delta delta;
-	int depth;	   /* of what was read last in the connection's transaction (snapshot.h) */
-	bool is_transient; /* read of what does not stay: to be read anew */
+	int depth;	   /* of the last read */
+	bool is_transient; /* what was read may be undone unnoticed: read again next time */
 };
 
 void ifs_connection_release(struct ifs_connection *connection);
 
-/* A handle that holds nothing but names yet. index must stay in place. */
+/* Initializes a handle with names alone, and adds it to the connection. index must stay in place. Release it also after an
+ * error. */
 int ifs_index_init(struct ifs_index *index, sqlite3 *db, struct ifs_connection *connection, const char *schema,
 		   const char *name, struct ifs_error *error);
 
 void ifs_index_release(struct ifs_index *index);
 
-/* Takes down what the index is made of, with all its by columns. Once, before its state is read. */
+/* Sets the handle's definition, with all by columns. Once, before the first snapshot. */
 int ifs_index_describe(struct ifs_index *index, const struct ifs_definition *definition, struct ifs_error *error);
 
-/* Finds the table as it is today. With sync=log its triggers must be those that we would write. */
+/* Finds the base table as it is now. With sync=log its triggers must have the text that would be written now. */
 int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error);
 
-/* Gives the state to read now, with all that is pending. Release it with ifs_snapshot_release(). */
+/* Opens the state to read now, with all pending rows. Release it with ifs_snapshot_release(). */
 int ifs_snapshot_open(struct ifs_index *index, struct ifs_snapshot **snapshot, struct ifs_error *error);
 
-/* The same without regard to the table, and without what is pending: for integrity-check. */
+/* Opens the stored state alone, without the base table and pending rows: for integrity-check. */
 int ifs_snapshot_open_unguarded(struct ifs_index *index, struct ifs_snapshot **snapshot, struct ifs_error *error);
 
 void ifs_snapshot_release(struct ifs_snapshot *snapshot);
 
-/* May the table be ahead of what the state to read has of it, for a row is being written? */
+/* True if a row is being written, so that the base table may already differ from what the snapshot can show of it. */
 bool ifs_index_is_changing(struct ifs_index *index);
 
-/* Is the snapshot still the state that is stored? */
+/* Returns an error if the stored state is no longer that of the snapshot. */
 int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snapshot, struct ifs_error *error);
 
-/* Turns what core returned while reading the snapshot into an error. */
+/* Sets the error to a status that core returned while it read the snapshot (NULL: no check). Corruption is reported as
+ * such only if the snapshot is still the stored state. */
 int ifs_snapshot_error(struct ifs_index *index, const struct ifs_snapshot *snapshot, enum iforest_status status,
 		       struct ifs_error *error);
 
-/* Forgets state and pages in memory: the next reader reads all anew. */
+/* Drops cached state, pages and statements: the next reader reads all anew. */
 void ifs_index_forget(struct ifs_index *index);
 
 /* ---- Transactions and savepoints of the connection ---- */
 
-/* What SQLite tells the table of an index; the outermost savepoint is 0, and -1 is the one that began the transaction. */
+/* Called for the transaction events that SQLite reports to an index. The outermost savepoint is 0; -1 is the one that
+ * began the transaction. */
 void ifs_transaction_begin(struct ifs_index *index);
 void ifs_transaction_save(struct ifs_index *index, int savepoint);
 void ifs_transaction_release(struct ifs_index *index, int savepoint);

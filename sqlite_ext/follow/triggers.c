@@ -2,38 +2,38 @@
 
 #include "sqlite_ext/storage/engine.h"
 
-enum { IFS_BEFORE_INSERT, IFS_AFTER_INSERT, IFS_BEFORE_UPDATE, IFS_BEFORE_DELETE, IFS_N_TRIGGERS };
+enum { BEFORE_INSERT, AFTER_INSERT, BEFORE_UPDATE, BEFORE_DELETE, N_TRIGGERS };
 
-/* What the text of a trigger is made of. */
-struct ifs_trigger_target {
+/* The parts of a trigger's text. */
+struct trigger_target {
 	sqlite3 *db;
 	const char *schema, *index;
-	const struct ifs_base_table *source;
+	const struct ifs_base_table *base_table;
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
-	bool is_no_trigger; /* the SQL is to be run as it is */
+	bool is_no_trigger; /* the SQL is run as it is, not in a trigger */
 };
 
-/* The text in a column of a row, "" for NULL. Valid as long as sqlite3_column_text()'s is. */
-static inline const char *ifs_column_string(sqlite3_stmt *statement, int column)
+/* Returns the text of a column, "" for NULL. Valid as long as that of sqlite3_column_text(). */
+static inline const char *column_string(sqlite3_stmt *statement, int column)
 {
 	const char *string = (const char *)sqlite3_column_text(statement, column);
 
 	return string ? string : "";
 }
 
-/* What follows the index's name in that of a trigger. */
-static const char *const trigger_suffixes[IFS_N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
+/* A trigger is named after the index, with one of these suffixes. */
+static const char *const trigger_suffixes[N_TRIGGERS] = { "before_insert", "insert", "update", "delete" };
 
 /* Tables are named without a schema in triggers, and with it elsewhere. */
-static void append_schema(const struct ifs_trigger_target *target, sqlite3_str *sql)
+static void append_schema(const struct trigger_target *target, sqlite3_str *sql)
 {
 	if (target->is_no_trigger)
 		sqlite3_str_appendf(sql, "\"%w\".", target->schema);
 }
 
-/* Logs an old row: its key follows, as columns of `row`: old, or s. */
-static void append_insert(const struct ifs_trigger_target *target, sqlite3_str *sql)
+/* Appends the start of a statement that logs an old row. Its key follows, as columns of `row`: old, or s. */
+static void append_insert(const struct trigger_target *target, sqlite3_str *sql)
 {
 	sqlite3_str_appendall(sql, "INSERT INTO ");
 	append_schema(target, sql);
@@ -43,47 +43,48 @@ static void append_insert(const struct ifs_trigger_target *target, sqlite3_str *
 	sqlite3_str_appendall(sql, ") ");
 }
 
-static void append_key(const struct ifs_trigger_target *target, sqlite3_str *sql, const char *row)
+static void append_key(const struct trigger_target *target, sqlite3_str *sql, const char *row)
 {
-	sqlite3_str_appendf(sql, "%s.\"%w\", 1, %s.\"%w\"", row, target->source->rowid_column, row, target->definition->time);
+	sqlite3_str_appendf(sql, "%s.\"%w\", 1, %s.\"%w\"", row, target->base_table->rowid_column, row,
+			    target->definition->time);
 	for (unsigned b = 0; b < target->definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, target->definition->by[b].source);
 }
 
-/* Logs the rows for which the condition that follows holds. */
-static void append_rows(const struct ifs_trigger_target *target, sqlite3_str *sql)
+/* Appends the start of a statement that logs the rows for which the condition that follows holds. */
+static void append_rows(const struct trigger_target *target, sqlite3_str *sql)
 {
 	append_insert(target, sql);
 	sqlite3_str_appendall(sql, "SELECT ");
 	append_key(target, sql, "s");
 	sqlite3_str_appendall(sql, " FROM ");
 	append_schema(target, sql);
-	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", target->source->name);
+	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", target->base_table->name);
 }
 
-/* What is said of the rows that REPLACE would delete. */
+/* The use of a condition on the rows that REPLACE would delete: as a part of the trigger's WHEN, or to log them. */
 enum purpose { INSERT_EXISTS, INSERT_LOGS, UPDATE_LOGS };
 
-/* Before and after the condition that tells such rows: OR EXISTS(...), or a statement that logs them. */
-static void open_condition(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
+/* Append the text before and after such a condition: OR EXISTS(...), or a statement that logs the rows. */
+static void open_condition(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	if (purpose == INSERT_EXISTS)
-		sqlite3_str_appendf(sql, " OR EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", target->source->name);
+		sqlite3_str_appendf(sql, " OR EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", target->base_table->name);
 	else
 		append_rows(target, sql);
 }
 
-static void close_condition(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
+static void close_condition(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
-	const char *rowid = target->source->rowid_column;
+	const char *rowid = target->base_table->rowid_column;
 
 	if (purpose == UPDATE_LOGS)
 		sqlite3_str_appendf(sql, " AND s.\"%w\" IS NOT old.\"%w\"", rowid, rowid);
 	sqlite3_str_appendall(sql, purpose == INSERT_EXISTS ? ")" : "; ");
 }
 
-/* Columns: the index, and the others as of UNIQUE_NAME on. Indexes that triggers cannot foresee have a column without a name:
- * then the text is none that stands in the schema, and a rebuild says why. */
+/* Columns: the index, and the others as of UNIQUE_NAME on. An index whose conflicts triggers cannot foresee has a column
+ * without a name: then the text is not the one in the schema, and a rebuild says why. */
 #define UNIQUE_COLUMNS                                                                                         \
 	"WITH u(i, name, collation, has_default, is_last, seqno, default_text) AS ("                           \
 	"SELECT l.name, iif(l.partial, NULL, x.name), x.coll, t.\"notnull\" AND t.dflt_value IS NOT NULL,"     \
@@ -91,22 +92,23 @@ static void close_condition(const struct ifs_trigger_target *target, sqlite3_str
 	"FROM pragma_index_list(%Q, %Q) AS l, pragma_index_xinfo(l.name, %Q) AS x "                            \
 	"LEFT JOIN pragma_table_xinfo(%Q, %Q) AS t ON t.cid = x.cid WHERE l.\"unique\" AND x.key) "
 
-/* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: of its index, or of those beside a column. */
+/* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: the last column of its index, or of those beside a
+ * column with a default. */
 enum { UNIQUE_NAME = 1, COLLATION, HAS_DEFAULT, IS_LAST, IS_ITSELF, DEFAULT_TEXT };
 
-static int prepare_unique(const struct ifs_trigger_target *target, sqlite3_stmt **statement)
+static int prepare_unique(const struct trigger_target *target, sqlite3_stmt **statement)
 {
-	const char *table = target->source->name, *schema = target->schema;
+	const char *table = target->base_table->name, *schema = target->schema;
 
 	return ifs_prepare(target->error, target->db, statement,
 			   UNIQUE_COLUMNS "SELECT i, name, collation, has_default, is_last FROM u ORDER BY i, seqno", schema,
 			   table, schema, schema, table, schema);
 }
 
-/* For each column that has a default, the columns of its index: with IS_ITSELF, that column. */
-static int prepare_defaults(const struct ifs_trigger_target *target, sqlite3_stmt **statement)
+/* For each column with a default, selects the columns of its index; IS_ITSELF marks that column. */
+static int prepare_defaults(const struct trigger_target *target, sqlite3_stmt **statement)
 {
-	const char *table = target->source->name, *schema = target->schema;
+	const char *table = target->base_table->name, *schema = target->schema;
 
 	return ifs_prepare(target->error, target->db, statement,
 			   UNIQUE_COLUMNS
@@ -115,22 +117,22 @@ static int prepare_defaults(const struct ifs_trigger_target *target, sqlite3_stm
 			   schema, table, schema, schema, table, schema);
 }
 
-static int finish(const struct ifs_trigger_target *target, sqlite3_stmt *statement)
+static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
 {
 	int rc = sqlite3_finalize(statement);
 
 	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
-/* The row s has the new value. */
+/* Appends the condition that the row s has the new value. */
 static void append_same(sqlite3_str *sql, sqlite3_stmt *column)
 {
-	const char *name = ifs_column_string(column, UNIQUE_NAME);
+	const char *name = column_string(column, UNIQUE_NAME);
 
-	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\" COLLATE \"%w\"", name, name, ifs_column_string(column, COLLATION));
+	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\" COLLATE \"%w\"", name, name, column_string(column, COLLATION));
 }
 
-/* A decimal number or a string, and nothing else: its value is the same wherever it stands. */
+/* True for a decimal number or a string and nothing else: its value is the same wherever it stands. */
 static bool is_literal(const char *sql)
 {
 	const char *at = sql;
@@ -147,10 +149,10 @@ static bool is_literal(const char *sql)
 	return n_digits && !*at;
 }
 
-/* What holds of a column where a default is put into one of its index. */
+/* Appends the condition on a column of an index in which a default replaces NULL. */
 static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 {
-	const char *name = ifs_column_string(column, UNIQUE_NAME), *default_text = ifs_column_string(column, DEFAULT_TEXT);
+	const char *name = column_string(column, UNIQUE_NAME), *default_text = column_string(column, DEFAULT_TEXT);
 
 	if (!sqlite3_column_int(column, IS_ITSELF)) {
 		if (sqlite3_column_int(column, HAS_DEFAULT))
@@ -163,11 +165,12 @@ static void append_beside_default(sqlite3_str *sql, sqlite3_stmt *column)
 	sqlite3_str_appendf(sql, "new.\"%w\" IS NULL", name);
 	if (is_literal(default_text))
 		sqlite3_str_appendf(sql, " AND s.\"%w\" = (%s) COLLATE \"%w\"", name, default_text,
-				    ifs_column_string(column, COLLATION));
+				    column_string(column, COLLATION));
 }
 
-/* A condition for each index of the statement, or each column that has a default: that of all its rows. Finalizes it. */
-static int append_each(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose, sqlite3_stmt *statement,
+/* Appends a condition for each index of the statement, or each column with a default, over all its rows. Finalizes the
+ * statement. */
+static int append_each(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose, sqlite3_stmt *statement,
 		       void (*append)(sqlite3_str *sql, sqlite3_stmt *column))
 {
 	bool is_first = true;
@@ -185,8 +188,8 @@ static int append_each(const struct ifs_trigger_target *target, sqlite3_str *sql
 	return finish(target, statement);
 }
 
-/* The rows that have the new values in a UNIQUE index. */
-static int append_equal(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
+/* Appends a condition on the rows with the new values in a UNIQUE index. */
+static int append_equal(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
 	int rc = prepare_unique(target, &statement);
@@ -194,8 +197,9 @@ static int append_equal(const struct ifs_trigger_target *target, sqlite3_str *sq
 	return rc ? rc : append_each(target, sql, purpose, statement, append_same);
 }
 
-/* Those that may have them once REPLACE has put a default into a column: what that will be is known of literals alone. */
-static int append_defaults(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
+/* Appends a condition on the rows that may have the new values once REPLACE has put a default into a column. Which value
+ * that will be is known of literals alone. */
+static int append_defaults(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
 	int rc = prepare_defaults(target, &statement);
@@ -203,23 +207,23 @@ static int append_defaults(const struct ifs_trigger_target *target, sqlite3_str 
 	return rc ? rc : append_each(target, sql, purpose, statement, append_beside_default);
 }
 
-/* The new rowid is none of the front. */
-static void append_off_front(const struct ifs_trigger_target *target, sqlite3_str *sql)
+/* Appends the condition that the new rowid is not in the front. */
+static void append_off_front(const struct trigger_target *target, sqlite3_str *sql)
 {
-	sqlite3_str_appendf(sql, "new.\"%w\" >> %d IS NOT (SELECT block FROM \"%w_front\")", target->source->rowid_column,
+	sqlite3_str_appendf(sql, "new.\"%w\" >> %d IS NOT (SELECT block FROM \"%w_front\")", target->base_table->rowid_column,
 			    IFS_FRONT_SHIFT, target->index);
 }
 
-/* The rows that REPLACE would delete: that with the new rowid, and those. */
-static int append_conflicts(const struct ifs_trigger_target *target, sqlite3_str *sql, enum purpose purpose)
+/* Appends a condition on the rows that REPLACE would delete: the one with the new rowid, and those with the new values. */
+static int append_conflicts(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
-	const char *rowid = target->source->rowid_column;
+	const char *rowid = target->base_table->rowid_column;
 	int rc;
 
 	if (purpose == INSERT_EXISTS) { /* a rowid that SQLite is yet to choose reads as -1: nothing need be looked up */
 		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1 AND ", rowid);
 		append_off_front(target, sql);
-		sqlite3_str_appendf(sql, " AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", target->source->name);
+		sqlite3_str_appendf(sql, " AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", target->base_table->name);
 	} else {
 		append_rows(target, sql);
 	}
@@ -247,24 +251,24 @@ static bool is_of_index(const struct ifs_definition *definition, const char *col
 	return is_one;
 }
 
-/* BEFORE UPDATE has generated columns right only where the trigger names what they are made of: with them in the index, any
- * update counts. UNIQUE indexes have none. */
-static int read_generated(const struct ifs_trigger_target *target, bool *has_generated)
+/* In BEFORE UPDATE generated columns are right only if the trigger names the columns they are computed from. If the index
+ * has such columns, any update counts. UNIQUE indexes have none. */
+static int read_generated(const struct trigger_target *target, bool *has_generated)
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(target->error, target->db, &statement,
-			     "SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", target->source->name,
+			     "SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)", target->base_table->name,
 			     target->schema);
 
 	*has_generated = false;
 	while (!rc && !*has_generated && sqlite3_step(statement) == SQLITE_ROW)
-		*has_generated = is_of_index(target->definition, ifs_column_string(statement, 0));
+		*has_generated = is_of_index(target->definition, column_string(statement, 0));
 	return rc ? rc : finish(target, statement);
 }
 
-/* WHEN a column of the index, or one that REPLACE looks at, changes. 1 and 1.0 are no different as keys, but as values, and as
- * text. The columns named here SQLite refuses to drop, and a rename of one shows. */
-static int append_when(const struct ifs_trigger_target *target, sqlite3_str *sql)
+/* Appends WHEN: a column of the index, or of a UNIQUE index, changes. 1 and 1.0 are the same key, but not the same value
+ * or text. SQLite refuses to drop the columns named here, and renaming one changes the text. */
+static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 {
 	const struct ifs_definition *definition = target->definition;
 	sqlite3_stmt *statement;
@@ -274,7 +278,7 @@ static int append_when(const struct ifs_trigger_target *target, sqlite3_str *sql
 	if (rc)
 		return rc;
 	sqlite3_str_appendf(sql, "WHEN %sold.\"%w\" IS NOT new.\"%w\"", has_generated ? "1 OR " : "",
-			    target->source->rowid_column, target->source->rowid_column);
+			    target->base_table->rowid_column, target->base_table->rowid_column);
 	append_change(sql, definition->time, NULL);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		append_change(sql, definition->by[b].source, NULL);
@@ -285,17 +289,17 @@ static int append_when(const struct ifs_trigger_target *target, sqlite3_str *sql
 	}
 	rc = prepare_unique(target, &statement);
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
-		append_change(sql, ifs_column_string(statement, UNIQUE_NAME), ifs_column_string(statement, COLLATION));
+		append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
 	sqlite3_str_appendall(sql, " ");
 	return rc ? rc : finish(target, statement);
 }
 
-static int append_update(const struct ifs_trigger_target *target, sqlite3_str *sql)
+static int append_update(const struct trigger_target *target, sqlite3_str *sql)
 {
-	const char *rowid = target->source->rowid_column;
+	const char *rowid = target->base_table->rowid_column;
 	int rc;
 
-	sqlite3_str_appendf(sql, "BEFORE UPDATE ON \"%w\" ", target->source->name);
+	sqlite3_str_appendf(sql, "BEFORE UPDATE ON \"%w\" ", target->base_table->name);
 	rc = append_when(target, sql);
 	sqlite3_str_appendall(sql, "BEGIN ");
 	append_insert(target, sql);
@@ -309,34 +313,34 @@ static int append_update(const struct ifs_trigger_target *target, sqlite3_str *s
 	return rc;
 }
 
-/* The block is no key: an UPDATE of one may fail, for which SQLite would keep a journal of each statement that inserts, and
- * goes through a temporary table. Either is dearer than all the rest of this. */
-static void append_after_insert(const struct ifs_trigger_target *target, sqlite3_str *sql)
+/* The block is no key. An UPDATE of a key may fail, for which SQLite would keep a statement journal for each insert, and
+ * use a temporary table. Either costs more than the rest of the trigger. */
+static void append_after_insert(const struct trigger_target *target, sqlite3_str *sql)
 {
-	const char *rowid = target->source->rowid_column;
+	const char *rowid = target->base_table->rowid_column;
 
-	sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" WHEN ", target->source->name);
+	sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" WHEN ", target->base_table->name);
 	append_off_front(target, sql);
 	sqlite3_str_appendf(sql, " BEGIN INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", target->index, rowid);
 	sqlite3_str_appendf(sql, "UPDATE \"%w_front\" SET block = new.\"%w\" >> %d WHERE block < new.\"%w\" >> %d; ",
 			    target->index, rowid, IFS_FRONT_SHIFT, rowid, IFS_FRONT_SHIFT);
 }
 
-static int append_body(const struct ifs_trigger_target *target, sqlite3_str *sql, int trigger)
+static int append_body(const struct trigger_target *target, sqlite3_str *sql, int trigger)
 {
-	const char *table = target->source->name;
+	const char *table = target->base_table->name;
 	int rc;
 
 	switch (trigger) {
-	case IFS_BEFORE_INSERT:
+	case BEFORE_INSERT:
 		sqlite3_str_appendf(sql, "BEFORE INSERT ON \"%w\" WHEN 0", table);
 		rc = append_conflicts(target, sql, INSERT_EXISTS);
 		sqlite3_str_appendall(sql, " BEGIN ");
 		return rc ? rc : append_conflicts(target, sql, INSERT_LOGS);
-	case IFS_AFTER_INSERT:
+	case AFTER_INSERT:
 		append_after_insert(target, sql);
 		return SQLITE_OK;
-	case IFS_BEFORE_UPDATE:
+	case BEFORE_UPDATE:
 		return append_update(target, sql);
 	default:
 		sqlite3_str_appendf(sql, "BEFORE DELETE ON \"%w\" BEGIN ", table);
@@ -348,8 +352,9 @@ static int append_body(const struct ifs_trigger_target *target, sqlite3_str *sql
 	}
 }
 
-/* The text of a trigger as the schema keeps it, or with the schema's name, as it is made; from sqlite3_mprintf(). */
-static int make_trigger_text(const struct ifs_trigger_target *target, int trigger, bool with_schema, char **made)
+/* Makes the text of a trigger, as the schema keeps it, or with the schema's name, as it is created. *made is from
+ * sqlite3_mprintf(). */
+static int make_trigger_text(const struct trigger_target *target, int trigger, bool with_schema, char **made)
 {
 	sqlite3_str *sql = sqlite3_str_new(target->db);
 	int rc;
@@ -371,18 +376,13 @@ static int make_trigger_text(const struct ifs_trigger_target *target, int trigge
 }
 
 /* Logs the row with rowid -1, if there is one. */
-static int log_minus_one(const struct ifs_trigger_target *target)
+static int log_minus_one(const struct trigger_target *target)
 {
 	sqlite3_str *sql = sqlite3_str_new(target->db);
-	char *text;
-	int rc;
 
 	append_rows(target, sql);
-	sqlite3_str_appendf(sql, "s.\"%w\" = -1", target->source->rowid_column);
-	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_execute(target->error, target->db, "%s", text) : ifs_error_set(target->error, SQLITE_NOMEM, "");
-	sqlite3_free(text);
-	return rc;
+	sqlite3_str_appendf(sql, "s.\"%w\" = -1", target->base_table->rowid_column);
+	return ifs_execute_text(target->error, target->db, sql);
 }
 
 /* ---- Triggers in the schema ---- */
@@ -392,7 +392,7 @@ int ifs_triggers_check_names(sqlite3 *db, const char *schema, const char *index,
 	sqlite3_stmt *statement;
 	int failed, rc = SQLITE_OK;
 
-	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++) {
+	for (int t = 0; t < N_TRIGGERS && !rc; t++) {
 		rc = ifs_prepare(error, db, &statement,
 				 "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' COLLATE NOCASE",
 				 schema, index, trigger_suffixes[t]);
@@ -411,20 +411,20 @@ int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct
 {
 	int rc = SQLITE_OK;
 
-	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++)
+	for (int t = 0; t < N_TRIGGERS && !rc; t++)
 		rc = ifs_execute(error, db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", schema, index, trigger_suffixes[t]);
 	return rc;
 }
 
-int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *base_table,
 			const struct ifs_definition *definition, struct ifs_error *error)
 {
-	struct ifs_trigger_target target = {
-		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
+	struct trigger_target target = {
+		.db = db, .schema = schema, .index = index, .base_table = base_table, .definition = definition, .error = error
 	};
 	int rc = ifs_triggers_drop(db, schema, index, error);
 
-	for (int t = 0; t < IFS_N_TRIGGERS && !rc; t++) {
+	for (int t = 0; t < N_TRIGGERS && !rc; t++) {
 		char *sql;
 
 		rc = make_trigger_text(&target, t, true, &sql);
@@ -435,7 +435,7 @@ int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, cons
 	return rc;
 }
 
-/* Moves past CREATE TRIGGER name AFTER INSERT; false where that is not what the text begins with. */
+/* Moves past CREATE TRIGGER name AFTER INSERT; false if the text begins otherwise. */
 static bool pass_after_insert(const char **at)
 {
 	const char *token = NULL;
@@ -447,8 +447,8 @@ static bool pass_after_insert(const char **at)
 	return ifs_token_is(token, n, "after") && (token = ifs_token_next(at, &n)) && ifs_token_is(token, n, "insert");
 }
 
-/* What an AFTER INSERT trigger says that ends the statement's triggers and yet keeps the row, or NULL. A step with OR IGNORE is
- * meant to meet constraints, which an INSERT OR FAIL outside turns into failures that keep the row. */
+/* Returns the words in an AFTER INSERT trigger that can end the statement's triggers and yet keep the row, or NULL. OR
+ * IGNORE is meant for constraints, but an outer INSERT OR FAIL turns it into failures that keep the row. */
 static const char *find_ending(const char *sql)
 {
 	static const struct {
@@ -468,18 +468,18 @@ static const char *find_ending(const char *sql)
 	return NULL;
 }
 
-static bool is_temporary(const struct ifs_trigger_target *target)
+static bool is_temporary(const struct trigger_target *target)
 {
 	return sqlite3_stricmp(target->schema, "temp") == 0;
 }
 
 enum { TRIGGER_NAME, TRIGGER_TEXT, TRIGGER_ROWID, IS_TEMPORARY };
 
-/* The triggers on tables of that name that SQLite runs before ours: those made later, and all temporary ones, unless ours is
- * one. */
-static int prepare_earlier(const struct ifs_trigger_target *target, sqlite3_stmt **statement)
+/* Selects the triggers on tables of that name that SQLite runs before ours: those created later, and all temporary ones,
+ * unless ours is temporary. */
+static int prepare_earlier(const struct trigger_target *target, sqlite3_stmt **statement)
 {
-	const char *schema = target->schema, *table = target->source->name;
+	const char *schema = target->schema, *table = target->base_table->name;
 	bool is_temp = is_temporary(target);
 
 	return ifs_prepare(target->error, target->db, statement,
@@ -488,10 +488,10 @@ static int prepare_earlier(const struct ifs_trigger_target *target, sqlite3_stmt
 			   "(SELECT rowid FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q') UNION ALL "
 			   "SELECT name, sql, rowid, 1 FROM sqlite_temp_schema WHERE type = 'trigger' AND "
 			   "tbl_name = %Q COLLATE NOCASE AND NOT %d",
-			   is_temp, schema, table, schema, target->index, trigger_suffixes[IFS_AFTER_INSERT], table, is_temp);
+			   is_temp, schema, table, schema, target->index, trigger_suffixes[AFTER_INSERT], table, is_temp);
 }
 
-/* The schema whose table a trigger names, or NULL; *n is the length of the token. */
+/* Returns the schema that a trigger names before its table, or NULL; *n is the length of the token. */
 static const char *find_schema(const char *sql, int *n)
 {
 	const char *name, *dot;
@@ -503,15 +503,15 @@ static const char *find_schema(const char *sql, int *n)
 	return dot && ifs_token_is(dot, n_dot, ".") ? name : NULL;
 }
 
-/* Is it our table that a temporary trigger names? Without a schema that is the temporary table, if it was there before the
- * trigger, or that of the first database that has one. */
-static int is_on_ours(const struct ifs_trigger_target *target, sqlite3_stmt *trigger, bool *ours)
+/* Sets *ours if a temporary trigger is on our table. Without a schema it is on the temporary table, if that was there
+ * before the trigger, or on that of the first database that has one. */
+static int is_on_ours(const struct trigger_target *target, sqlite3_stmt *trigger, bool *ours)
 {
-	const char *table = target->source->name, *schema;
+	const char *table = target->base_table->name, *schema;
 	sqlite3_stmt *statement;
 	int n, rc;
 
-	schema = find_schema(ifs_column_string(trigger, TRIGGER_TEXT), &n);
+	schema = find_schema(column_string(trigger, TRIGGER_TEXT), &n);
 	*ours = schema && ifs_token_names(schema, n, target->schema);
 	if (schema)
 		return SQLITE_OK;
@@ -527,7 +527,7 @@ static int is_on_ours(const struct ifs_trigger_target *target, sqlite3_stmt *tri
 	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
-static int refuse_trigger(const struct ifs_trigger_target *target, const char *trigger, const char *said, bool is_always_first)
+static int refuse_trigger(const struct trigger_target *target, const char *trigger, const char *said, bool is_always_first)
 {
 	const char *index = target->index;
 
@@ -535,32 +535,32 @@ static int refuse_trigger(const struct ifs_trigger_target *target, const char *t
 			     "%s: %strigger \"%s\" on \"%s\" says %s after a row was inserted, which may hide it from the "
 			     "index: the trigger "
 			     "runs before that of the index; %srun INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')%s",
-			     index, is_always_first ? "temporary " : "", trigger, target->source->name, said,
+			     index, is_always_first ? "temporary " : "", trigger, target->base_table->name, said,
 			     is_always_first ? "drop it, or make it a BEFORE trigger, then " : "", index, index,
 			     is_always_first ? "" : ", after which that of the index runs first");
 }
 
-static int refuse_hiding(const struct ifs_trigger_target *target)
+static int refuse_hiding(const struct trigger_target *target)
 {
 	sqlite3_stmt *statement;
 	int failed, rc = prepare_earlier(target, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		const char *said = find_ending(ifs_column_string(statement, TRIGGER_TEXT));
+		const char *said = find_ending(column_string(statement, TRIGGER_TEXT));
 		bool is_temp = sqlite3_column_int(statement, IS_TEMPORARY), ours = said;
 
 		if (said && is_temp)
 			rc = is_on_ours(target, statement, &ours);
 		if (!rc && ours)
-			rc = refuse_trigger(target, ifs_column_string(statement, TRIGGER_NAME), said,
+			rc = refuse_trigger(target, column_string(statement, TRIGGER_NAME), said,
 					    is_temp && !is_temporary(target));
 	}
 	failed = sqlite3_finalize(statement);
 	return !rc && failed ? ifs_error_from_db(target->error, target->db, failed) : rc;
 }
 
-/* Where the first trigger stands, and the INTEGER PRIMARY KEY of that table; no name if there is none. */
-static int find_table(const struct ifs_trigger_target *target, struct ifs_base_table *source)
+/* Finds the table of the first trigger, and its INTEGER PRIMARY KEY; no name if there is no trigger. */
+static int find_table(const struct trigger_target *target, struct ifs_base_table *base_table)
 {
 	sqlite3_stmt *statement;
 	int failed, rc = ifs_prepare(target->error, target->db, &statement,
@@ -569,17 +569,17 @@ static int find_table(const struct ifs_trigger_target *target, struct ifs_base_t
 				     target->schema, target->schema, target->index, trigger_suffixes[0]);
 
 	if (!rc && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 1) == SQLITE_TEXT) {
-		source->name = sqlite3_mprintf("%s", ifs_column_string(statement, 0));
-		source->rowid_column = sqlite3_mprintf("%s", ifs_column_string(statement, 1));
-		if (!source->name || !source->rowid_column)
+		base_table->name = sqlite3_mprintf("%s", column_string(statement, 0));
+		base_table->rowid_column = sqlite3_mprintf("%s", column_string(statement, 1));
+		if (!base_table->name || !base_table->rowid_column)
 			rc = ifs_error_set(target->error, SQLITE_NOMEM, "");
 	}
 	failed = sqlite3_finalize(statement);
 	return !rc && failed ? ifs_error_from_db(target->error, target->db, failed) : rc;
 }
 
-/* Is the trigger there, on that table, with the text that we would write? */
-static int is_right(const struct ifs_trigger_target *target, int trigger, bool *right)
+/* Sets *right if the trigger is there, on that table, with the text that would be written now. */
+static int is_right(const struct trigger_target *target, int trigger, bool *right)
 {
 	sqlite3_stmt *statement;
 	char *expected;
@@ -590,10 +590,10 @@ static int is_right(const struct ifs_trigger_target *target, int trigger, bool *
 		rc = ifs_prepare(
 			target->error, target->db, &statement,
 			"SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q' AND tbl_name = %Q",
-			target->schema, target->index, trigger_suffixes[trigger], target->source->name);
+			target->schema, target->index, trigger_suffixes[trigger], target->base_table->name);
 	if (!rc) {
 		if (sqlite3_step(statement) == SQLITE_ROW)
-			*right = strcmp(ifs_column_string(statement, 0), expected) == 0;
+			*right = strcmp(column_string(statement, 0), expected) == 0;
 		failed = sqlite3_finalize(statement);
 		if (failed)
 			rc = ifs_error_from_db(target->error, target->db, failed);
@@ -602,8 +602,8 @@ static int is_right(const struct ifs_trigger_target *target, int trigger, bool *
 	return rc;
 }
 
-/* The log, and the front. */
-static int find_tables(const struct ifs_trigger_target *target, bool *found)
+/* Sets *found if x_log and x_front are there. */
+static int find_tables(const struct trigger_target *target, bool *found)
 {
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(target->error, target->db, &statement,
@@ -619,39 +619,39 @@ static int find_tables(const struct ifs_trigger_target *target, bool *found)
 }
 
 int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
-			    struct ifs_base_table *source, struct ifs_error *error)
+			    struct ifs_base_table *base_table, struct ifs_error *error)
 {
-	struct ifs_trigger_target target = {
-		.db = db, .schema = schema, .index = index, .source = source, .definition = definition, .error = error
+	struct trigger_target target = {
+		.db = db, .schema = schema, .index = index, .base_table = base_table, .definition = definition, .error = error
 	};
 	bool right = true;
 	int rc;
 
-	*source = (struct ifs_base_table){ .name = NULL };
-	rc = find_table(&target, source);
+	*base_table = (struct ifs_base_table){ .name = NULL };
+	rc = find_table(&target, base_table);
 	if (!rc)
 		rc = find_tables(&target, &right);
-	for (int t = 0; t < IFS_N_TRIGGERS && !rc && right && source->name; t++)
+	for (int t = 0; t < N_TRIGGERS && !rc && right && base_table->name; t++)
 		rc = is_right(&target, t, &right);
-	if (!rc && right && source->name)
+	if (!rc && right && base_table->name)
 		rc = refuse_hiding(&target);
 	if (rc || !right)
-		ifs_base_table_release(source);
+		ifs_base_table_release(base_table);
 	return rc;
 }
 
 int ifs_triggers_table(sqlite3 *db, const char *schema, const char *index, char **table, struct ifs_error *error)
 {
-	struct ifs_trigger_target target = { .db = db, .schema = schema, .index = index, .error = error };
-	struct ifs_base_table source = { .name = NULL };
-	int rc = find_table(&target, &source);
+	struct trigger_target target = { .db = db, .schema = schema, .index = index, .error = error };
+	struct ifs_base_table base_table = { .name = NULL };
+	int rc = find_table(&target, &base_table);
 
 	*table = NULL;
 	if (!rc) {
-		*table = source.name;
-		source.name = NULL;
+		*table = base_table.name;
+		base_table.name = NULL;
 	}
-	ifs_base_table_release(&source);
+	ifs_base_table_release(&base_table);
 	return rc;
 }
 
@@ -685,16 +685,16 @@ int ifs_triggers_make_front(sqlite3 *db, const char *schema, const char *index, 
 			   index, schema, index, block_after(last_rowid));
 }
 
-int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *base_table,
 				   const struct ifs_definition *definition, sqlite3_stmt **statement, struct ifs_error *error)
 {
-	struct ifs_trigger_target target = { .db = db,
-					     .schema = schema,
-					     .index = index,
-					     .source = source,
-					     .definition = definition,
-					     .error = error,
-					     .is_no_trigger = true };
+	struct trigger_target target = { .db = db,
+					 .schema = schema,
+					 .index = index,
+					 .base_table = base_table,
+					 .definition = definition,
+					 .error = error,
+					 .is_no_trigger = true };
 	int rc = log_minus_one(&target);
 
 	if (rc)

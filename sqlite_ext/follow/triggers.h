@@ -27,16 +27,12 @@
  * fails afterwards.
  *
  *   BEFORE INSERT   logs the rows that REPLACE would delete, for which no trigger fires (recursive_triggers is off by
- *   default): the
- *                   one with the new rowid, unless it is in the front, and those with its values in a UNIQUE index.
- *                   REPLACE puts
- *                   the default into a NOT NULL column that is given NULL, but only later: so also those with a literal
- *                   default,
- *                   or with any value where the default is an expression
+ *                   default): the one with the new rowid, unless it is in the front, and those with its values in a
+ *                   UNIQUE index. REPLACE puts the default into a NOT NULL column that is given NULL, but only later: so
+ *                   also those with a literal default, or with any value if the default is an expression
  *   AFTER INSERT    logs the new rowid, unless it is in the front
  *   BEFORE UPDATE   logs the rows that it would replace, the old key, and the new rowid if it differs; nothing if no
- *   indexed column
- *                   has changed
+ *                   indexed column has changed
  *   BEFORE DELETE   logs the old key
  *
  * A rowid that SQLite is yet to choose reads as -1 in BEFORE INSERT, and then nothing is looked up: a lookup would cost as
@@ -55,43 +51,43 @@
 #include "sqlite_ext/follow/base_table.h"
 #include "sqlite_ext/storage/definition.h"
 
-/* Of fewer rows the front moves more often, of more each reader reads more of it: both are noise at this size. */
+/* A smaller front moves more often; a larger one costs each reader more. Both are noise at this size. */
 #define IFS_FRONT_SHIFT 7
 #define IFS_FRONT_ROWS (1 << IFS_FRONT_SHIFT)
 
-/* Refuses names of triggers that are taken: a new index must not replace triggers of others. */
+/* Refuses trigger names that are taken: a new index must not replace the triggers of others. */
 int ifs_triggers_check_names(sqlite3 *db, const char *schema, const char *index, struct ifs_error *error);
 
-/* Makes the triggers of the index on the table, after dropping those of the same names. */
-int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+/* Creates the triggers of the index on the table, after dropping those of the same names. */
+int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *base_table,
 			const struct ifs_definition *definition, struct ifs_error *error);
 int ifs_triggers_drop(sqlite3 *db, const char *schema, const char *index, struct ifs_error *error);
 
-/* The table that the triggers stand on, followed through renames: source->name is NULL where a trigger is missing, is not the
- * text that we would write today, they do not stand on one table, or there is no log or front. Release the source in any
- * case. */
+/* Finds the table that the triggers stand on, followed through renames. base_table->name is NULL if a trigger is missing,
+ * has another text than would be written now, or stands on another table, or if there is no log or front. Refuses user
+ * triggers that may hide rows from ours. Release base_table in any case. */
 int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
-			    struct ifs_base_table *source, struct ifs_error *error);
+			    struct ifs_base_table *base_table, struct ifs_error *error);
 
-/* Puts the front, whatever there is of it, right behind the last row of the table. */
+/* Replaces the front, whatever x_front holds, by one right behind the last row of the table. */
 int ifs_triggers_make_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
 			    struct ifs_error *error);
 
-/* Puts the front behind a rowid where it lies before: at any time, for the log then tells more. */
+/* Moves the front behind a rowid if it lies before. Allowed at any time, for the log then records more. */
 int ifs_triggers_raise_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
 			     struct ifs_error *error);
 
-/* Puts it right behind the last row of the table, in the transaction that seals all rows. */
+/* Moves the front back to right behind the last row of the table, in the transaction that flushes all rows. */
 int ifs_triggers_lower_front(sqlite3 *db, const char *schema, const char *index, sqlite3_int64 last_rowid,
 			     struct ifs_error *error);
 
-/* Prepares the statement that empties the log once all of it is in the runs, but for the row with rowid -1, which is logged
- * again at once: so nothing but that statement is left to fail. */
-int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *source,
+/* Prepares the statement that empties the log once all of it is in the runs. The row with rowid -1 is logged again first
+ * and stays. So nothing but that statement is left to fail. */
+int ifs_triggers_prepare_log_reset(sqlite3 *db, const char *schema, const char *index, const struct ifs_base_table *base_table,
 				   const struct ifs_definition *definition, sqlite3_stmt **statement, struct ifs_error *error);
 
-/* The table that the first trigger stands on, from sqlite3_mprintf(), whatever its text is: so a rebuild finds a table that was
- * renamed. NULL if there is none. */
+/* Finds the table that the first trigger stands on, whatever its text, so that a rebuild finds a renamed table. *table is
+ * from sqlite3_mprintf(), NULL if there is none. */
 int ifs_triggers_table(sqlite3 *db, const char *schema, const char *index, char **table, struct ifs_error *error);
 
 #endif

@@ -12,33 +12,31 @@
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/temp_store.h"
 
-/* Which value columns of a table are of integers, and which of reals. */
+/* ---- Progress bar on the terminal ---- */
 
-/* A bar on the terminal while an index is made. */
-
-struct ifs_progress {
+struct progress_bar {
 	const char *what; /* "reading", "writing" */
 	sqlite3_int64 n_done, n_all;
-	int n_percent; /* last shown; -1: nothing yet */
+	int n_percent; /* last shown; -1: none yet */
 	bool is_on;    /* standard error is a terminal, and the work is worth a bar */
 };
 
 enum { FEWEST_ROWS = 200000, WIDTH = 40 };
 
-/* Is standard error a terminal? If not, nobody needs to count rows for a bar. */
+/* True if standard error is a terminal. Otherwise rows need not be counted. */
 static bool progress_is_possible(void)
 {
 	return isatty(STDERR_FILENO);
 }
 
-/* Turns the bar on if standard error is a terminal and there are rows enough that one waits for them. */
-static void progress_start(struct ifs_progress *progress, sqlite3_int64 n_rows)
+/* Turns the bar on if standard error is a terminal and there are enough rows to wait for. */
+static void progress_start(struct progress_bar *progress, sqlite3_int64 n_rows)
 {
-	*progress = (struct ifs_progress){ .n_percent = -1, .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
+	*progress = (struct progress_bar){ .n_percent = -1, .is_on = n_rows >= FEWEST_ROWS && progress_is_possible() };
 }
 
-/* Begins a stage at 0 of n_all, counts one, or takes the bar off the screen. */
-static void progress_stage(struct ifs_progress *progress, const char *what, sqlite3_int64 n_all)
+/* Begins a stage at 0 of n_all. */
+static void progress_stage(struct progress_bar *progress, const char *what, sqlite3_int64 n_all)
 {
 	progress->what = what;
 	progress->n_all = n_all;
@@ -46,7 +44,7 @@ static void progress_stage(struct ifs_progress *progress, const char *what, sqli
 	progress->n_percent = -1;
 }
 
-static void progress_step(struct ifs_progress *progress)
+static void progress_step(struct progress_bar *progress)
 {
 	int n_percent;
 
@@ -62,7 +60,7 @@ static void progress_step(struct ifs_progress *progress)
 	fflush(stderr);
 }
 
-static void progress_end(struct ifs_progress *progress)
+static void progress_end(struct progress_bar *progress)
 {
 	if (progress->is_on && progress->n_percent >= 0)
 		fprintf(stderr, "\r%*s\r", WIDTH + 30, "");
@@ -78,32 +76,33 @@ static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
 	return ifs_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
 }
 
-/* By its first number, or by what is declared where there is none. */
-static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *source, const char *column, bool *is_real,
-			  struct ifs_error *error)
+/* Tells reals from integers by the column's first number, or by its declared type if there is none. */
+static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
+			  bool *is_real, struct ifs_error *error)
 {
 	const char *type = NULL;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
 			     "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1", column,
-			     index->schema, source->name, column);
+			     index->schema, base_table->name, column);
 
 	if (rc)
 		return rc;
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		*is_real = sqlite3_column_int(statement, 0);
 	else
-		*is_real = !sqlite3_table_column_metadata(index->db, index->schema, source->name, column, &type, NULL, NULL,
+		*is_real = !sqlite3_table_column_metadata(index->db, index->schema, base_table->name, column, &type, NULL, NULL,
 							  NULL, NULL) &&
 			   strcmp(ifs_affinity_of(type, false), "REAL") == 0;
 	rc = sqlite3_finalize(statement);
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-/* Fills in the fields of an index to be built. A column is one of integers until a real shows up, which its first number may
- * tell; one that is empty, and can hold no number but a real, is one of reals. */
+/* Fills in the fields of an index to be built. A column has integers until a real shows up, perhaps as its first number;
+ * an empty column that can hold no number but a real has reals. */
 static int value_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
-			      const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
+			      const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
+			      struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
@@ -114,15 +113,16 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 		bool is_real = false;
 
 		if (v != definition->duration_value && !(definition->squares >> v & 1))
-			rc = look_at_column(index, source, definition->values[v].source, &is_real, error);
+			rc = look_at_column(index, base_table, definition->values[v].source, &is_real, error);
 		fields->value_types[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 	}
 	return rc ? rc : finish(fields, error);
 }
 
-/* After a real has shown up among integers: the columns of reals are those that hold one. */
+/* After a real was found among integers: makes reals of all columns that hold one. */
 static int value_types_widen(const struct ifs_index *index, const struct ifs_definition *definition,
-			     const struct ifs_base_table *source, struct iforest_node_schema *fields, struct ifs_error *error)
+			     const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
+			     struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
@@ -131,7 +131,7 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 
 		rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
-				 source->name, definition->values[v].source);
+				 base_table->name, definition->values[v].source);
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			fields->value_types[v] = IFOREST_FLOAT64;
 		if (!rc && (rc = sqlite3_finalize(statement)))
@@ -142,30 +142,30 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 
 /* ---- The build ---- */
 
-/* Rows are sorted in memory of this many caches of SQLite's (of the usual size where that is not known), but no more than
+/* Rows are sorted in memory of CACHES times SQLite's page cache (of the usual size if that is unknown), but at most
  * MOST_BYTES. */
 enum { CACHES = 16, USUAL_PAGES = 500, PAGE_BYTES = 4096, MOST_BYTES = 64 << 20 };
 
 struct build {
 	struct ifs_index *index;
 	const struct ifs_definition *definition;
-	const struct ifs_base_table *source;
+	const struct ifs_base_table *base_table;
 	struct ifs_error *error;
 	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
-	struct ifs_dictionary series; /* all of the table, their ids in the order of their values */
+	struct ifs_dictionary series; /* all of the table; ids in the order of values */
 	struct ifs_temp_store temp_store;
 	struct iforest_run_sorter sort;
-	struct iforest_run_writer *builder;
+	struct iforest_run_writer *writer;
 	struct ifs_row_decoder rows;
-	struct ifs_progress progress;
-	sqlite3_int64 n_rows; /* for the progress */
+	struct progress_bar progress;
+	sqlite3_int64 n_rows; /* for the progress bar */
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;
 	sqlite3_int64 last_rowid;
 };
 
-/* Turns a status of core into the build's error. */
+/* Sets the build's error to a status of core. */
 static int build_error(struct build *build, enum iforest_status status)
 {
 	const char *fault = build->temp_store.store.fault.what;
@@ -197,23 +197,16 @@ static int for_each_row(struct build *build, sqlite3_stmt *statement, int (*add)
 static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)(const struct build *build, sqlite3_str *sql))
 {
 	sqlite3_str *sql = sqlite3_str_new(build->index->db);
-	char *text;
-	int rc;
 
 	sqlite3_str_appendall(sql, "SELECT ");
 	append(build, sql);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->source->name);
-	text = sqlite3_str_finish(sql);
-	if (!text)
-		return ifs_error_set(build->error, SQLITE_NOMEM, "");
-	rc = ifs_prepare(build->error, build->index->db, statement, "%s", text);
-	sqlite3_free(text);
-	return rc;
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->base_table->name);
+	return ifs_prepare_text(build->error, build->index->db, statement, sql);
 }
 
 /* ---- series ---- */
 
-/* Takes down one that is new; its id is not known yet. */
+/* Adds a new series, whose id is not known yet. */
 static int note_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct build *build = context;
@@ -233,7 +226,7 @@ static int find_series(void *context, const struct iforest_series_key *key, uint
 		return ifs_error_set(build->error, SQLITE_ERROR,
 				     "%s: \"%s\" gives other values when it is read again: its indexes are damaged "
 				     "(PRAGMA integrity_check; REINDEX), or a by column is generated at random",
-				     build->index->name, build->source->name);
+				     build->index->name, build->base_table->name);
 	*id = series->id;
 	return SQLITE_OK;
 }
@@ -253,7 +246,7 @@ static int note_series_of_row(struct build *build, sqlite3_stmt *statement)
 	return ifs_row_decode_series(&build->rows, by, &series);
 }
 
-/* All series of the table; without by columns the one, whether there are rows or not. */
+/* Collects all series of the table; without by columns the one series, even without rows. */
 static int collect_series(struct build *build)
 {
 	sqlite3_stmt *statement;
@@ -268,7 +261,7 @@ static int collect_series(struct build *build)
 	return rc ? rc : for_each_row(build, statement, note_series_of_row);
 }
 
-/* Gives ids in the order of values, in which questions ask for them. */
+/* Gives ids in the order of values, in which queries read them. */
 static int write_series(struct build *build)
 {
 	struct ifs_dictionary *dictionary = &build->series;
@@ -295,7 +288,7 @@ static int write_series(struct build *build)
 
 static void append_columns(const struct build *build, sqlite3_str *sql)
 {
-	ifs_row_decoder_append_columns(build->definition, build->source, "s", sql);
+	ifs_row_decoder_append_columns(build->definition, build->base_table, "s", sql);
 }
 
 static int add_row(struct build *build, sqlite3_stmt *statement)
@@ -321,7 +314,7 @@ static int add_rows(struct build *build)
 	rc = for_each_row(build, statement, add_row);
 	if (rc || build->rows.has_real_in_integers)
 		return rc;
-	return build_error(build, iforest_run_sorter_finish(&build->sort, build->builder));
+	return build_error(build, iforest_run_sorter_finish(&build->sort, build->writer));
 }
 
 /* ---- the whole ---- */
@@ -336,16 +329,16 @@ static size_t sort_bytes(const struct build *build)
 
 static int sort_and_build(struct build *build, struct iforest_run *run)
 {
-	int rc = build_error(build, iforest_run_writer_start(build->builder, &build->index->store, &build->manifest));
+	int rc = build_error(build, iforest_run_writer_start(build->writer, &build->index->store, &build->manifest));
 
 	if (rc)
 		return rc;
 	iforest_run_sorter_start(&build->sort, &build->temp_store.store, &build->manifest, sort_bytes(build));
 	rc = add_rows(build);
 	if (rc || build->rows.has_real_in_integers)
-		iforest_run_writer_abandon(build->builder);
+		iforest_run_writer_abandon(build->writer);
 	else
-		rc = build_error(build, iforest_run_writer_finish(build->builder, run));
+		rc = build_error(build, iforest_run_writer_finish(build->writer, run));
 	iforest_run_sorter_release(&build->sort);
 	return rc;
 }
@@ -369,7 +362,7 @@ static int write_run(struct build *build, struct iforest_run *run)
 	return rc;
 }
 
-/* Takes back the series that were written. */
+/* Deletes the series that were written. */
 static int forget_series(struct build *build, struct ifs_error *error)
 {
 	build->next_series = build->first_series;
@@ -388,7 +381,7 @@ static int publish(struct build *build, const struct iforest_run *run)
 	return build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
 
-/* A build that failed leaves nothing behind, also where the transaction goes on: the manifest before still stands. */
+/* Removes what a failed build wrote, also if the transaction goes on: the former manifest still stands. */
 static void take_back(struct build *build, const struct iforest_run *run)
 {
 	struct ifs_error ignored = { .rc = SQLITE_OK };
@@ -400,7 +393,7 @@ static void take_back(struct build *build, const struct iforest_run *run)
 	ifs_error_clear(&ignored);
 }
 
-/* What the manifest before named is of no use any more, and the table is as the index says. */
+/* Removes what the former manifest named, and starts the log. */
 static int clean_up(struct build *build, const struct iforest_run *run)
 {
 	struct ifs_index *index = build->index;
@@ -417,17 +410,16 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 	if (build->definition->sync != IFS_SYNC_LOG)
 		return rc;
 	if (!rc)
-		rc = ifs_triggers_create(index->db, schema, name, build->source, build->definition, build->error);
+		rc = ifs_triggers_create(index->db, schema, name, build->base_table, build->definition, build->error);
 	if (!rc)
 		rc = ifs_triggers_make_front(index->db, schema, name, build->last_rowid, build->error);
 	if (!rc)
-		rc = ifs_triggers_prepare_log_reset(index->db, schema, name, build->source, build->definition, &statement,
+		rc = ifs_triggers_prepare_log_reset(index->db, schema, name, build->base_table, build->definition, &statement,
 						    build->error);
 	if (!rc && ifs_step_to_end(statement) != SQLITE_DONE)
 		rc = ifs_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
 	sqlite3_finalize(statement);
-	/* in a transaction SQLite undoes nothing of it: without triggers no question is answered from a log that is not
-	 * empty */
+	/* in a transaction SQLite undoes nothing of it: without triggers no query is answered from a log that is not empty */
 	if (rc)
 		(void)ifs_triggers_drop(index->db, schema, name, &ignored);
 	ifs_error_clear(&ignored);
@@ -442,7 +434,7 @@ static int start(struct build *build)
 	int rc = ifs_prepare(build->error, index->db, &statement,
 			     "SELECT (SELECT max(id) FROM \"%w\".\"%w_series\"), %s(SELECT count(*) FROM \"%w\".\"%w\")",
 			     index->schema, index->name, progress_is_possible() ? "" : "0 AND ", index->schema,
-			     build->source->name);
+			     build->base_table->name);
 
 	if (rc)
 		return rc;
@@ -454,7 +446,7 @@ static int start(struct build *build)
 	rc = sqlite3_finalize(statement);
 	if (rc)
 		return ifs_error_from_db(build->error, index->db, rc);
-	/* ids of series are not used again, unless foreign hands have put an id there that leaves no room */
+	/* ids of series are not reused, unless an edited database has an id that leaves no room */
 	build->first_series = last_series >= 0 && last_series < INT32_MAX ? (uint32_t)last_series + 1 : 0;
 	if (last_series >= INT32_MAX || last_series < -1)
 		rc = forget_series(build, build->error);
@@ -463,11 +455,11 @@ static int start(struct build *build)
 	return rc;
 }
 
-int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *source,
+int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 	      struct ifs_error *error)
 {
 	struct build build = {
-		.index = index, .definition = definition, .source = source, .error = error, .last_rowid = INT64_MIN
+		.index = index, .definition = definition, .base_table = base_table, .error = error, .last_rowid = INT64_MIN
 	};
 	struct iforest_run run = { .n_leaves = 0 };
 	int rc;
@@ -475,7 +467,7 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 	build.rows = (struct ifs_row_decoder){ .db = index->db,
 					       .schema = index->schema,
 					       .definition = definition,
-					       .source = source,
+					       .base_table = base_table,
 					       .fields = &build.fields,
 					       .error = error,
 					       .may_widen = true,
@@ -483,20 +475,20 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 					       .key.alloc = &ifs_alloc,
 					       .previous_key.alloc = &ifs_alloc };
 	build.series.n_by = definition->n_by;
-	build.builder = sqlite3_malloc64(sizeof *build.builder);
-	rc = build.builder ? start(&build) : ifs_error_set(error, SQLITE_NOMEM, "");
+	build.writer = sqlite3_malloc64(sizeof *build.writer);
+	rc = build.writer ? start(&build) : ifs_error_set(error, SQLITE_NOMEM, "");
 	if (!rc)
 		rc = collect_series(&build);
 	if (!rc)
 		rc = write_series(&build);
 	if (!rc)
-		rc = value_types_choose(index, definition, source, &build.fields, error);
+		rc = value_types_choose(index, definition, base_table, &build.fields, error);
 	if (!rc)
 		rc = write_run(&build, &run);
 	if (!rc && build.rows.has_real_in_integers) {
 		build.rows.has_real_in_integers = build.rows.may_widen = false;
 		iforest_manifest_release(&build.manifest);
-		rc = value_types_widen(index, definition, source, &build.fields, error);
+		rc = value_types_widen(index, definition, base_table, &build.fields, error);
 		if (!rc)
 			rc = write_run(&build, &run);
 	}
@@ -512,6 +504,6 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 	iforest_manifest_release(&build.manifest);
 	ifs_dictionary_release(&build.series);
 	ifs_row_decoder_release(&build.rows);
-	sqlite3_free(build.builder);
+	sqlite3_free(build.writer);
 	return rc;
 }

@@ -5,12 +5,10 @@
 #include "sqlite_ext/follow/base_table.h"
 #include "sqlite_ext/follow/snapshot.h"
 
-/* Reads the table, sorts its rows (run_sort.h, temp_store.h), writes series and one run, and publishes a manifest that
- * names them
- * and nothing else. Until then the state before stands; on failure what was written is taken back.
- * Afterwards the tables of the index hold what the manifest names, with sync=log the triggers are in place and the log is
- * empty. */
-int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *source,
+/* Reads the base table, sorts its rows (core/run/sorter.h, storage/temp_store.h), writes series and one run, and publishes
+ * a manifest that names only these. Until then the former state stands; on failure what was written is removed. Afterwards
+ * the tables of the index hold only what the manifest names; with sync=log the triggers exist and the log is empty. */
+int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 	      struct ifs_error *error);
 
 #endif

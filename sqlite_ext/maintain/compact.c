@@ -2,30 +2,30 @@
 
 #include "core/run/compact.h"
 #include "core/run/remove.h"
+#include "sqlite_ext/follow/triggers.h"
 #include "sqlite_ext/maintain/export.h"
 #include "sqlite_ext/storage/pager.h"
-#include "sqlite_ext/follow/triggers.h"
 
-/* A flush merges FEW_PAGES (4 MB), and more where runs have piled up. Runs over CAP_PAGES (1 GB) that lie apart in time are
- * left alone. */
+/* A flush merges up to FEW_PAGES (4 MB), and more if there are many runs. Runs over CAP_PAGES (1 GB) that lie apart in
+ * time are left alone. */
 enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
 
-/* An index that is being changed. */
+/* A command at work on an index. */
 struct compaction {
 	struct ifs_index *index;
 	struct ifs_error *error;
-	struct ifs_snapshot *snapshot;	  /* what is pending, and the state before */
+	struct ifs_snapshot *snapshot;	  /* the pending rows, and the state before */
 	struct iforest_manifest manifest; /* to be changed */
 	sqlite3_stmt *put_series;
-	uint32_t fan_in; /* runs of a size that are merged */
+	uint32_t fan_in; /* runs of similar size that are merged */
 };
 
-static int upkeep_error(struct compaction *compaction, enum iforest_status status)
+static int compaction_error(struct compaction *compaction, enum iforest_status status)
 {
 	return ifs_snapshot_error(compaction->index, NULL, status, compaction->error);
 }
 
-/* Starts on the state as it is stored. What others read is left to them. Ends with end(), also on error. */
+/* Starts on the stored state. Snapshots that others read stay theirs. Call end() also after an error. */
 static int start(struct compaction *compaction, struct ifs_index *index, struct ifs_error *error)
 {
 	int rc;
@@ -48,7 +48,7 @@ static void end(struct compaction *compaction)
 	ifs_index_forget(compaction->index);
 }
 
-/* ---- sealing ---- */
+/* ---- flushing ---- */
 
 static enum iforest_status copy_page(struct ifs_delta *delta, const struct iforest_store *store, const struct iforest_run *run,
 				     uint64_t index)
@@ -66,8 +66,8 @@ static enum iforest_status copy_page(struct ifs_delta *delta, const struct ifore
 	return status;
 }
 
-/* Writes the pending rows as a run: the one that they are in memory, page by page. run->n_leaves is 0 where the table has none
- * of them. */
+/* Writes the pending rows as a run, by copying the pages of the one run in memory. run->n_leaves is 0 if the table has
+ * none of the rows. */
 static enum iforest_status write_run(struct compaction *compaction, struct iforest_run *run)
 {
 	struct ifs_delta *delta = &compaction->snapshot->delta;
@@ -110,10 +110,10 @@ static int write_series(struct compaction *compaction)
 		return rc;
 	host.end_of_series = compaction->snapshot->dictionary.next_id;
 	host.last_rowid = compaction->snapshot->delta.last_rowid;
-	return upkeep_error(compaction, ifs_host_bytes_set(&compaction->manifest, &host));
+	return compaction_error(compaction, ifs_host_bytes_set(&compaction->manifest, &host));
 }
 
-/* Old keys go after everything that may be refused has been written, so that a refusal leaves the runs as they were. */
+/* Old keys are removed last: if an earlier write is refused, the runs are untouched. */
 static int publish(struct compaction *compaction, const struct iforest_run *run)
 {
 	struct ifs_delta *delta = &compaction->snapshot->delta;
@@ -122,12 +122,12 @@ static int publish(struct compaction *compaction, const struct iforest_run *run)
 	uint64_t n_removed;
 	enum iforest_status status = IFOREST_OK;
 
-	/* a row that was inserted and changed by triggers before ours ran has an old key in the log that no run has */
+	/* a row that was inserted, and changed by triggers before ours ran, has an old key in the log that no run has */
 	if (delta->n_removed > 0)
 		status = iforest_runs_remove(store, &compaction->manifest, delta->removed, delta->n_removed, &n_removed);
 	if (!status)
 		status = iforest_manifest_commit(&compaction->manifest, store, &edit);
-	return upkeep_error(compaction, status);
+	return compaction_error(compaction, status);
 }
 
 static bool has_log(const struct compaction *compaction)
@@ -135,8 +135,8 @@ static bool has_log(const struct compaction *compaction)
 	return compaction->index->definition.sync == IFS_SYNC_LOG;
 }
 
-/* What may be refused is refused before anything is published: no row that is to be sealed is of the front, and the statement
- * that empties the log is prepared. */
+/* Does what may be refused before anything is published: no row to be flushed is in the front, and the statement that
+ * empties the log is prepared. */
 static int prepare_log(struct compaction *compaction, sqlite3_stmt **statement)
 {
 	const struct ifs_index *index = compaction->index;
@@ -147,8 +147,8 @@ static int prepare_log(struct compaction *compaction, sqlite3_stmt **statement)
 	rc = ifs_triggers_raise_front(index->db, index->schema, index->name, compaction->snapshot->delta.last_rowid,
 				      compaction->error);
 	if (!rc)
-		rc = ifs_triggers_prepare_log_reset(index->db, index->schema, index->name, &index->source, &index->definition,
-						    statement, compaction->error);
+		rc = ifs_triggers_prepare_log_reset(index->db, index->schema, index->name, &index->base_table,
+						    &index->definition, statement, compaction->error);
 	return rc;
 }
 
@@ -160,20 +160,20 @@ static void drop_run(struct compaction *compaction, const struct iforest_run *ru
 		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&compaction->manifest, run));
 }
 
-/* Takes the run out of the index again. Old keys that have gone from the others do no harm. */
+/* Removes the run from the index again. Old keys that were removed from the others do no harm. */
 static enum iforest_status take_back(struct compaction *compaction, const struct iforest_run *run)
 {
 	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = run->n_leaves > 0 };
 	struct ifs_host_bytes host = ifs_host_bytes_get(&compaction->manifest);
 	enum iforest_status status;
 
-	host.last_rowid = compaction->snapshot->delta.sealed;
+	host.last_rowid = compaction->snapshot->delta.last_flushed;
 	status = ifs_host_bytes_set(&compaction->manifest, &host);
 	return status ? status : iforest_manifest_commit(&compaction->manifest, &compaction->index->store, &edit);
 }
 
-/* Where the log cannot be emptied, as a trigger of the user's may have it, the rows stay pending. SQLite does not do that for
- * us: in a transaction it undoes nothing of a command that fails. */
+/* If the log cannot be emptied, perhaps because of a user's trigger, the rows stay pending. SQLite does not see to that:
+ * within a transaction it undoes nothing of a command that fails. */
 static int empty_log(struct compaction *compaction, sqlite3_stmt *statement, struct iforest_run *run)
 {
 	const struct ifs_index *index = compaction->index;
@@ -188,7 +188,7 @@ static int empty_log(struct compaction *compaction, sqlite3_stmt *statement, str
 	return rc;
 }
 
-static int seal(struct compaction *compaction)
+static int flush_pending(struct compaction *compaction)
 {
 	struct ifs_index *index = compaction->index;
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
@@ -200,7 +200,7 @@ static int seal(struct compaction *compaction)
 	run->n_leaves = 0;
 	rc = prepare_log(compaction, &statement);
 	if (!rc)
-		rc = upkeep_error(compaction, write_run(compaction, run));
+		rc = compaction_error(compaction, write_run(compaction, run));
 	if (!rc)
 		rc = write_series(compaction);
 	if (!rc)
@@ -220,8 +220,8 @@ static int seal(struct compaction *compaction)
 
 /* ---- merging ---- */
 
-/* Fills in what the policy knows of each run. Where it lies in time is known of an index without by columns alone: others take
- * all runs to lie together. */
+/* Describes each run for the policy. Its range of times is known only without by columns; otherwise all runs are taken to
+ * lie together. */
 static void describe_runs(const struct compaction *compaction, struct iforest_merge_candidate *candidates)
 {
 	const struct iforest_manifest *manifest = &compaction->manifest;
@@ -239,7 +239,8 @@ static void describe_runs(const struct compaction *compaction, struct iforest_me
 	}
 }
 
-/* Merges the runs that the policy chooses; *n is how many. *most_pages is what may be read, and then what is left of it. */
+/* Merges the runs that the policy chooses; *n is how many. *most_pages is the bound on pages to read, and is reduced by
+ * those read. */
 static enum iforest_status merge_once(struct compaction *compaction, uint64_t *most_pages, uint32_t *n)
 {
 	struct iforest_manifest *manifest = &compaction->manifest;
@@ -267,7 +268,7 @@ static enum iforest_status merge_once(struct compaction *compaction, uint64_t *m
 	return status;
 }
 
-/* All runs to one, unless they are one already, of which nothing was removed. */
+/* Merges all runs into one, unless there is one without removed entries. */
 static enum iforest_status merge_to_one(struct compaction *compaction)
 {
 	struct iforest_manifest *manifest = &compaction->manifest;
@@ -303,10 +304,10 @@ int ifs_flush(struct ifs_index *index, struct ifs_error *error)
 	int rc = start(&compaction, index, error);
 
 	if (!rc && is_pending(&compaction)) {
-		rc = seal(&compaction);
+		rc = flush_pending(&compaction);
 		most_pages = iforest_merge_bound(FEW_PAGES, compaction.manifest.n_runs);
 		if (!rc)
-			rc = upkeep_error(&compaction, merge_once(&compaction, &most_pages, &n));
+			rc = compaction_error(&compaction, merge_once(&compaction, &most_pages, &n));
 	}
 	end(&compaction);
 	return rc;
@@ -319,7 +320,7 @@ int ifs_merge(struct ifs_index *index, uint64_t most_pages, struct ifs_error *er
 	int rc = start(&compaction, index, error);
 
 	while (!rc && n > 0)
-		rc = upkeep_error(&compaction, merge_once(&compaction, &most_pages, &n));
+		rc = compaction_error(&compaction, merge_once(&compaction, &most_pages, &n));
 	end(&compaction);
 	return rc;
 }
@@ -330,9 +331,9 @@ int ifs_optimize(struct ifs_index *index, struct ifs_error *error)
 	int rc = start(&compaction, index, error);
 
 	if (!rc && is_pending(&compaction))
-		rc = seal(&compaction);
+		rc = flush_pending(&compaction);
 	if (!rc)
-		rc = upkeep_error(&compaction, merge_to_one(&compaction));
+		rc = compaction_error(&compaction, merge_to_one(&compaction));
 	end(&compaction);
 	return rc;
 }

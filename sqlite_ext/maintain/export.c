@@ -3,7 +3,7 @@
 #include "core/model/bucket.h"
 #include "sqlite_ext/follow/snapshot.h"
 
-/* The tables and the view of an export (export.h), and the SQL that fills them. */
+/* ---- Tables and view ---- */
 
 static const char *const suffixes[] = { "rollup", "levels", "export" };
 
@@ -17,7 +17,7 @@ enum { COUNT_OF, SUM_OF, MIN_OF, MAX_OF, FIRST_OF, LAST_OF, N_FORMATS = sizeof f
 
 /* ---- pieces of SQL ---- */
 
-/* In place, as a name apart might be lacking memory where the text is not. */
+/* Formats in place, because a separate name might lack memory when the text does not. */
 static void append_value(sqlite3_str *text, const char *format, const char *value)
 {
 	sqlite3_str_appendall(text, "\"");
@@ -25,7 +25,7 @@ static void append_value(sqlite3_str *text, const char *format, const char *valu
 	sqlite3_str_appendall(text, "\"");
 }
 
-/* The columns of x_rollup after the first two, as in the index. */
+/* Appends the columns of x_rollup after the first two, as in the index. */
 static void append_columns(sqlite3_str *text, const struct ifs_definition *definition)
 {
 	for (unsigned b = 0; b < definition->n_by; b++)
@@ -38,24 +38,14 @@ static void append_columns(sqlite3_str *text, const struct ifs_definition *defin
 		}
 }
 
-/* Runs the text, which is released. */
-static int execute_text(struct ifs_index *index, sqlite3_str *text, struct ifs_error *error)
-{
-	char *sql = sqlite3_str_finish(text);
-	int rc = sql ? ifs_execute(error, index->db, "%s", sql) : ifs_error_set(error, SQLITE_NOMEM, "");
+/* ---- creation ---- */
 
-	sqlite3_free(sql);
-	return rc;
+static const char *type_of(const uint8_t *value_types, unsigned v)
+{
+	return value_types[v] == IFOREST_FLOAT64 ? "REAL" : "INTEGER";
 }
 
-/* ---- making them ---- */
-
-static const char *type_of(const uint8_t *kinds, unsigned v)
-{
-	return kinds[v] == IFOREST_FLOAT64 ? "REAL" : "INTEGER";
-}
-
-static int make_rollup(struct ifs_index *index, const struct ifs_definition *definition, const uint8_t *kinds,
+static int make_rollup(struct ifs_index *index, const struct ifs_definition *definition, const uint8_t *value_types,
 		       struct ifs_error *error)
 {
 	sqlite3_str *text = sqlite3_str_new(index->db);
@@ -72,13 +62,13 @@ static int make_rollup(struct ifs_index *index, const struct ifs_definition *def
 
 			sqlite3_str_appendall(text, ", ");
 			append_value(text, formats[f], definition->values[v].name);
-			sqlite3_str_appendf(text, " %s", is_number ? type_of(kinds, v) : "INTEGER");
+			sqlite3_str_appendf(text, " %s", is_number ? type_of(value_types, v) : "INTEGER");
 		}
 	sqlite3_str_appendall(text, ", PRIMARY KEY(bucket_level, bucket_start");
 	for (unsigned b = 0; b < definition->n_by; b++)
 		sqlite3_str_appendf(text, ", \"%w\"", definition->by[b].name);
 	sqlite3_str_appendall(text, "))");
-	return execute_text(index, text, error);
+	return ifs_execute_text(error, index->db, text);
 }
 
 static int make_levels(struct ifs_index *index, struct ifs_error *error)
@@ -89,7 +79,7 @@ static int make_levels(struct ifs_index *index, struct ifs_error *error)
 			   index->schema, index->name);
 }
 
-/* A level is chosen first, then its buckets: CROSS JOIN keeps that order. */
+/* CROSS JOIN makes SQLite choose a level first, then its buckets. */
 static int make_view(struct ifs_index *index, const struct ifs_definition *definition, const char *name,
 		     struct ifs_error *error)
 {
@@ -108,7 +98,7 @@ static int make_view(struct ifs_index *index, const struct ifs_definition *defin
 		append_value(text, "avg_%w", definition->values[v].name);
 	}
 	sqlite3_str_appendf(text, " FROM \"%w_levels\" CROSS JOIN \"%w_rollup\" USING (bucket_level)", name, name);
-	return execute_text(index, text, error);
+	return ifs_execute_text(error, index->db, text);
 }
 
 static int check_names(const struct ifs_index *index, const struct ifs_definition *definition, struct ifs_error *error)
@@ -141,7 +131,7 @@ static int is_there(struct ifs_index *index, const char *name, const char *suffi
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-/* Has x_rollup the type for a value column that its kind wants? A rebuild may have turned integers into reals, or back. */
+/* Sets *same if x_rollup has the type for a value column. A rebuild may have turned integers into reals, or back. */
 static int has_type(struct ifs_index *index, const char *value, const char *type, bool *same, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
@@ -156,7 +146,7 @@ static int has_type(struct ifs_index *index, const char *value, const char *type
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-/* Gives the value column that type in x_rollup, which is emptied. A table cannot be dropped by a command. */
+/* Changes the type of a value column in x_rollup, and empties x_rollup. A command cannot drop a table. */
 static int change_type(struct ifs_index *index, const char *value, const char *type, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
@@ -171,27 +161,27 @@ static int change_type(struct ifs_index *index, const char *value, const char *t
 		append_value(text, formats[f], value);
 		sqlite3_str_appendf(text, " %s", type);
 	}
-	return execute_text(index, text, error);
+	return ifs_execute_text(error, index->db, text);
 }
 
-/* Makes x_rollup, or sees to it that its columns are of the types that they would be made with. */
+/* Creates x_rollup, or changes its columns to the types with which it would be created. */
 static int see_to_rollup(struct ifs_index *index, const struct ifs_definition *definition, bool *found, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = NULL;
 	bool was_found = found[ROLLUP];
 	int rc = ifs_snapshot_open(index, &snapshot, error);
-	const uint8_t *kinds = rc ? NULL : snapshot->manifest.fields.value_types;
+	const uint8_t *value_types = rc ? NULL : snapshot->manifest.fields.value_types;
 
 	if (!rc && !was_found)
-		rc = make_rollup(index, definition, kinds, error);
+		rc = make_rollup(index, definition, value_types, error);
 	for (unsigned v = 0; v < definition->n_values && was_found && !rc; v++) {
 		const char *value = definition->values[v].name;
 		bool same;
 
-		rc = has_type(index, value, type_of(kinds, v), &same, error);
+		rc = has_type(index, value, type_of(value_types, v), &same, error);
 		if (rc || same)
 			continue;
-		rc = change_type(index, value, type_of(kinds, v), error);
+		rc = change_type(index, value, type_of(value_types, v), error);
 		found[VIEW] = false;
 	}
 	ifs_snapshot_release(snapshot);
@@ -206,8 +196,8 @@ static int is_taken(struct ifs_index *index, const char *name, const char *suffi
 			     index->name, name, suffix);
 }
 
-/* Makes those that are not there. *is_complete: all were. Unless they are ours, one that is there is an error; so is a by
- * column that has the name of another column. */
+/* Creates missing tables. *is_complete: none was missing. Unless they are ours an existing one is an error; so is a by
+ * column with the name of another column. */
 static int export_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool are_ours,
 			      bool *is_complete, struct ifs_error *error)
 {
@@ -227,7 +217,7 @@ static int export_make_tables(struct ifs_index *index, const struct ifs_definiti
 	return rc || found[VIEW] ? rc : make_view(index, definition, index->name, error);
 }
 
-/* ---- filling them ---- */
+/* ---- contents ---- */
 
 /* Empties x_levels, so that the view shows nothing; *n is how many levels there were. */
 static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error *error)
@@ -246,13 +236,13 @@ static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error 
 	return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_levels\"", index->schema, index->name);
 }
 
-/* Fills it again, with n levels of which the first has the width given, and removes rows of x_rollup above them. */
+/* Fills x_levels with n levels, the first of that width, and deletes rows of x_rollup above them. */
 static int export_put_levels(struct ifs_index *index, int64_t width, int n, struct ifs_error *error)
 {
 	int rc = ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level >= %d", index->schema,
 			     index->name, n);
 
-	/* any interval has one level: the finest goes on to all below, the widest to all above */
+	/* any interval has one level: the finest covers all shorter ones, the widest all longer ones */
 	for (int level = 0; level < n && !rc; level++)
 		rc = ifs_execute(error, index->db, "INSERT INTO \"%w\".\"%w_levels\" VALUES(%d, %lld, %lld, %lld)",
 				 index->schema, index->name, level, (sqlite3_int64)(width << level),
@@ -261,8 +251,8 @@ static int export_put_levels(struct ifs_index *index, int64_t width, int n, stru
 	return rc;
 }
 
-/* Replaces the rows of a level whose buckets start in [start, *end), or from start on where end is NULL, by what the index
- * says. Both are bounds of buckets of that width, or the ends of int64. */
+/* Replaces the rows of a level whose buckets start in [start, *end), or from start on if end is NULL, by those of the
+ * index. Both are bounds of buckets of that width, or the ends of int64. */
 static int export_fill(struct ifs_index *index, const struct ifs_definition *definition, int level, int64_t width,
 		       int64_t start, const int64_t *end, struct ifs_error *error)
 {
@@ -282,12 +272,12 @@ static int export_fill(struct ifs_index *index, const struct ifs_definition *def
 	if (end)
 		sqlite3_str_appendf(text, " AND t1 = %lld", (sqlite3_int64)*end);
 	sqlite3_str_appendall(text, " ORDER BY bucket_start");
-	return execute_text(index, text, error);
+	return ifs_execute_text(error, index->db, text);
 }
 
-/* ---- with the index ---- */
+/* ---- drop and rename ---- */
 
-/* Those that are there. */
+/* Drops the tables that are there. */
 static int export_drop_tables(struct ifs_index *index, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
@@ -320,29 +310,29 @@ static int export_rename_tables(struct ifs_index *index, const struct ifs_defini
 	return rc || !found[VIEW] ? rc : make_view(index, definition, new_name, error);
 }
 
-/* ---- What is exported anew ---- */
+/* ---- The export ---- */
 
-/* What x_config says. */
+/* The records of an export in x_config. */
 struct state {
 	bool exists;
 	int64_t width, until, from, to;
 };
 
-/* An export at work. */
+/* A run of the command. */
 struct export
 {
 	struct ifs_index *index;
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
-	struct state state; /* as it was before */
+	struct state state; /* before the command */
 	int64_t width;
 	int n_levels, n_levels_before;
-	bool is_full; /* all buckets are made anew */
+	bool is_full; /* all buckets are computed anew */
 	bool has_times;
-	int64_t first, last; /* times of the index */
+	int64_t first, last; /* the earliest and latest time of the index */
 };
 
-/* ---- what is known of the last one ---- */
+/* ---- records of the last export ---- */
 
 static int read_state(struct ifs_index *index, struct state *state, struct ifs_error *error)
 {
@@ -445,7 +435,7 @@ static int read_extent(struct export *export)
 	return rc ? ifs_error_from_db(export->error, index->db, rc) : SQLITE_OK;
 }
 
-/* Up to the first level whose buckets are wider than all times are apart. */
+/* Counts levels up to the first whose buckets are wider than the extent of all times. */
 static int count_levels(const struct export *export)
 {
 	uint64_t extent = export->has_times ? (uint64_t) export->last - (uint64_t) export->first : 0;
@@ -456,7 +446,7 @@ static int count_levels(const struct export *export)
 	return n;
 }
 
-/* Makes the buckets of a level anew that hold times from `from` through `to`. */
+/* Computes anew the buckets of a level that hold times from `from` through `to`. */
 static int refresh_range(struct export *export, int level, int64_t from, int64_t to)
 {
 	struct iforest_bucketing bucketing = { .mode = IFOREST_STEP, .step = export->width << level };
@@ -506,8 +496,8 @@ static int choose_width(struct export *export, sqlite3_value *step)
 	return SQLITE_OK;
 }
 
-/* Until all is done the view is empty, and the next export is to make all anew: a command that fails within a transaction
- * leaves what it has written. */
+/* Until all is done the view is empty, and the next export is to compute all anew: a command that fails within a
+ * transaction leaves what it has written. */
 static int begin(struct export *export)
 {
 	struct state unfinished = { .width = export->width, .until = INT64_MAX, .from = INT64_MIN, .to = INT64_MAX };
@@ -536,6 +526,7 @@ int ifs_export(struct ifs_index *index, const struct ifs_definition *definition,
 {
 	struct export export = { .index = index, .definition = definition, .error = error };
 	int rc = read_state(index, &export.state, error);
+
 	if (!rc)
 		rc = choose_width(&export, step);
 	if (!rc)
@@ -549,9 +540,10 @@ int ifs_export(struct ifs_index *index, const struct ifs_definition *definition,
 	return rc ? rc : finish(&export);
 }
 
-/* ---- with the index ---- */
+/* ---- drop and rename ---- */
 
-/* An index whose own tables are damaged has no export that could be told from a user's tables, but can be dropped. */
+/* Reads the records. An index whose own tables are damaged has none, because its export could not be told from a user's
+ * tables; it can be dropped all the same. */
 static int find(struct ifs_index *index, struct state *state, struct ifs_error *error)
 {
 	int rc = read_state(index, state, error);

@@ -13,20 +13,20 @@
 
 #include "sqlite_ext/follow/snapshot.h"
 
-/* Makes the tables say what the index says; they are made if they are not there yet. Requires an index just flushed. step
- * is the width of the
- * finest buckets, NULL for the one they have. Where that is another one, or the index was rebuilt, all is made anew; otherwise
- * the buckets in which something changed, and those from the latest one on.
- * On error within a transaction the view is empty, or as it was, and the next export makes all anew. */
+/* Brings the exported tables up to date with the index; creates missing ones. step is the width of the finest buckets,
+ * NULL for the present one. If the width changes, or the index was rebuilt, all buckets are computed anew; otherwise those
+ * in which something changed, and those from the latest one on.
+ * Requires  an index just flushed
+ * Errors    within a transaction leave the view empty, or as it was; the next export computes all anew */
 int ifs_export(struct ifs_index *index, const struct ifs_definition *definition, sqlite3_value *step, struct ifs_error *error);
 
-/* To be called before what is pending is published: notes which times it touches. */
+/* Records the times that pending rows touch. To be called before they are published. */
 int ifs_export_note(struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error);
 
-/* All may have changed. */
+/* Records that all buckets may have changed. */
 int ifs_export_note_all(struct ifs_index *index, struct ifs_error *error);
 
-/* Removes the tables; gives them the index's new name, before its own tables get it. Nothing where there is no export. */
+/* Drop the tables, or rename them before the index's own tables are renamed. Both do nothing without an export. */
 int ifs_export_drop(struct ifs_index *index, struct ifs_error *error);
 int ifs_export_rename(struct ifs_index *index, const struct ifs_definition *definition, const char *new_name,
 		      struct ifs_error *error);

@@ -1,13 +1,13 @@
 #include "sqlite_ext/maintain/verify.h"
 
 #include "core/base/bits.h"
+#include "core/base/xxh64.h"
 #include "core/run/check.h"
 #include "core/run/cursor.h"
-#include "core/base/xxh64.h"
 #include "sqlite_ext/follow/row_decoder.h"
 #include "sqlite_ext/storage/sidecar.h"
 
-/* Rows, and the sum of their checksums: the same for the same rows in any order. */
+/* The number of rows and the sum of their checksums, which does not depend on their order. */
 struct tally {
 	uint64_t n, checksum;
 };
@@ -16,11 +16,11 @@ struct verification {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
 	struct ifs_error *error;
-	struct tally stored, request;
+	struct tally stored, expected;
 	uint64_t n_surplus; /* entries of the runs whose rows are pending, and that answers would not leave out */
 };
 
-/* 0.0 and -0.0 are equal, so that the triggers tell of no change. */
+/* 0.0 and -0.0 are equal, so the triggers log no change between them. */
 static void add_entry(struct tally *tally, const struct iforest_entry *entry, const struct iforest_node_schema *fields)
 {
 	uint64_t words[5 + IFOREST_MAX_VALUES] = { entry->key.series, entry->key.time_is_null, (uint64_t)entry->key.time,
@@ -37,7 +37,7 @@ static void add_entry(struct tally *tally, const struct iforest_entry *entry, co
 	tally->checksum += iforest_xxh64((const uint8_t *)words, sizeof words);
 }
 
-/* ---- what the runs hold ---- */
+/* ---- entries of the runs ---- */
 
 static bool is_left_out(const struct ifs_delta *delta, const struct iforest_key *key)
 {
@@ -101,9 +101,9 @@ static int add_runs(struct verification *verification)
 	return ifs_snapshot_error(verification->index, verification->snapshot, status, verification->error);
 }
 
-/* ---- what the table holds ---- */
+/* ---- rows of the table ---- */
 
-/* A series that the index does not have is as good as any other to make the checksums differ. */
+/* A series that the index does not have may get any id that makes the checksums differ. */
 static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	const struct verification *verification = context;
@@ -113,31 +113,25 @@ static int find_series(void *context, const struct iforest_series_key *key, uint
 	return SQLITE_OK;
 }
 
-static int prepare_table(struct verification *verification, const struct ifs_base_table *source, sqlite3_stmt **statement)
+static int prepare_table(struct verification *verification, const struct ifs_base_table *base_table, sqlite3_stmt **statement)
 {
 	struct ifs_index *index = verification->index;
 	sqlite3_str *sql = sqlite3_str_new(index->db);
-	char *text;
-	int rc;
 
 	sqlite3_str_appendall(sql, "SELECT ");
-	ifs_row_decoder_append_columns(&index->definition, source, "s", sql);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, source->name);
-	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_prepare(verification->error, index->db, statement, "%s", text)
-		  : ifs_error_set(verification->error, SQLITE_NOMEM, "");
-	sqlite3_free(text);
-	return rc;
+	ifs_row_decoder_append_columns(&index->definition, base_table, "s", sql);
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, base_table->name);
+	return ifs_prepare_text(verification->error, index->db, statement, sql);
 }
 
-static int add_table(struct verification *verification, const struct ifs_base_table *source)
+static int add_table(struct verification *verification, const struct ifs_base_table *base_table)
 {
 	struct ifs_index *index = verification->index;
 	const struct iforest_node_schema *fields = &verification->snapshot->manifest.fields;
 	struct ifs_row_decoder rows = { .db = index->db,
 					.schema = index->schema,
 					.definition = &index->definition,
-					.source = source,
+					.base_table = base_table,
 					.fields = fields,
 					.error = verification->error,
 					.series_of = find_series,
@@ -146,14 +140,14 @@ static int add_table(struct verification *verification, const struct ifs_base_ta
 					.previous_key.alloc = &ifs_alloc };
 	struct iforest_entry entry;
 	sqlite3_stmt *statement = NULL;
-	int failed, rc = prepare_table(verification, source, &statement);
+	int failed, rc = prepare_table(verification, base_table, &statement);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
 		if (ifs_pending_rows_contain(&verification->snapshot->delta.pending, sqlite3_column_int64(statement, 0)))
 			continue;
 		rc = ifs_row_decode_statement(&rows, statement, &entry);
 		if (!rc)
-			add_entry(&verification->request, &entry, fields);
+			add_entry(&verification->expected, &entry, fields);
 	}
 	failed = sqlite3_finalize(statement);
 	ifs_row_decoder_release(&rows);
@@ -168,29 +162,29 @@ static int differs(struct verification *verification, const char *table)
 			     "%s: holds other rows than the table \"%s\" (%lld and %lld rows that are not pending, %lld "
 			     "old ones of rows that are); run "
 			     "INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
-			     index->name, table, (sqlite3_int64)verification->stored.n, (sqlite3_int64)verification->request.n,
+			     index->name, table, (sqlite3_int64)verification->stored.n, (sqlite3_int64)verification->expected.n,
 			     (sqlite3_int64)verification->n_surplus, index->name, index->name);
 }
 
 static int compare(struct verification *verification)
 {
 	struct ifs_index *index = verification->index;
-	struct ifs_base_table source = { .name = NULL };
-	const struct ifs_base_table *table = &index->source;
+	struct ifs_base_table base_table = { .name = NULL };
+	const struct ifs_base_table *table = &index->base_table;
 	int rc = SQLITE_OK;
 
 	if (index->definition.sync == IFS_SYNC_MANUAL) {
-		rc = ifs_base_table_inspect(&source, index->db, index->schema, &index->definition, verification->error);
-		table = &source;
+		rc = ifs_base_table_inspect(&base_table, index->db, index->schema, &index->definition, verification->error);
+		table = &base_table;
 	}
 	if (!rc)
 		rc = add_runs(verification);
 	if (!rc)
 		rc = add_table(verification, table);
-	if (!rc && (verification->stored.n != verification->request.n ||
-		    verification->stored.checksum != verification->request.checksum || verification->n_surplus > 0))
+	if (!rc && (verification->stored.n != verification->expected.n ||
+		    verification->stored.checksum != verification->expected.checksum || verification->n_surplus > 0))
 		rc = differs(verification, table->name);
-	ifs_base_table_release(&source);
+	ifs_base_table_release(&base_table);
 	return rc;
 }
 

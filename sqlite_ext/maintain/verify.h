@@ -4,11 +4,10 @@
 
 #include "sqlite_ext/follow/snapshot.h"
 
-/* Reads every page of every run and recomputes every aggregate (core/run/check.h); then, with_table, reads the table, and
- * compares
- * by number and a checksum of the rows that are not pending what the runs hold of them. Pending rows are read from the table
- * anyway.
- * Errors  SQLITE_CORRUPT_VTAB: it is not sound, or other rows. SQLITE_ERROR: it is parted from its table. */
+/* Reads every page of every run and recomputes every aggregate (core/run/check.h). With with_table it then reads the base
+ * table, and compares the rows that are not pending with the entries of the runs, by number and checksum. Pending rows are
+ * always read from the table.
+ * Errors  SQLITE_CORRUPT_VTAB: damaged, or other rows than the table's. SQLITE_ERROR: detached from its table. */
 int ifs_verify(struct ifs_index *index, bool with_table, struct ifs_error *error);
 
 #endif

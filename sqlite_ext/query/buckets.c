@@ -7,14 +7,14 @@
 #include "sqlite_ext/query/series_filter.h"
 #include "sqlite_ext/storage/pager.h"
 
-/* Which series a query is about, and which of them make a group. */
+/* ---- Lists of buckets ---- */
 
 static size_t item_bytes(const struct iforest_node_schema *fields)
 {
 	return sizeof(int64_t) + iforest_aggregate_bytes(fields->n_values);
 }
 
-/* Bucket and aggregate of item i. */
+/* Return the bucket and the aggregate of item i. */
 static int64_t bucket_list_bucket(const struct ifs_bucket_list *list, const struct iforest_node_schema *fields, size_t i)
 {
 	return *(int64_t *)(void *)(list->items + i * item_bytes(fields));
@@ -31,13 +31,13 @@ static enum iforest_status bucket_list_append(struct ifs_bucket_list *list, cons
 					      int64_t bucket, const struct iforest_aggregate *aggregate)
 {
 	if (list->n == list->n_reserved) {
-		size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 16;
-		char *items = sqlite3_realloc64(list->items, n_wanted * item_bytes(fields));
+		size_t capacity = list->n_reserved ? 2 * list->n_reserved : 16;
+		char *items = sqlite3_realloc64(list->items, capacity * item_bytes(fields));
 
 		if (!items)
 			return IFOREST_NO_MEMORY;
 		list->items = items;
-		list->n_reserved = n_wanted;
+		list->n_reserved = capacity;
 	}
 	memcpy(list->items + list->n * item_bytes(fields), &bucket, sizeof bucket);
 	memcpy(bucket_list_aggregate(list, fields, list->n), aggregate, iforest_aggregate_bytes(fields->n_values));
@@ -45,9 +45,13 @@ static enum iforest_status bucket_list_append(struct ifs_bucket_list *list, cons
 	return IFOREST_OK;
 }
 
-static void bucket_list_release(struct ifs_bucket_list *list);
+static void bucket_list_release(struct ifs_bucket_list *list)
+{
+	sqlite3_free(list->items);
+	*list = (struct ifs_bucket_list){ .items = NULL };
+}
 
-/* into = into + from; from is empty afterwards. On IFOREST_NO_MEMORY both are empty. */
+/* Adds `from` to `into`; `from` is empty afterwards. On IFOREST_NO_MEMORY both are empty. */
 static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struct ifs_bucket_list *from,
 					     const struct iforest_node_schema *fields)
 {
@@ -77,50 +81,45 @@ static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struc
 	return status;
 }
 
-static void bucket_list_release(struct ifs_bucket_list *list)
-{
-	sqlite3_free(list->items);
-	*list = (struct ifs_bucket_list){ .items = NULL };
-}
-
 /* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
 
-/* Fills the value columns of `request` (bits) of the buckets of `beside`, whose runs and filter it takes; what they have and
- * have not must be asked for there. Ends with fill_release(), which does nothing where memory is all zero.
- * Errors  IFOREST_NO_MEMORY. */
-static enum iforest_status fill_start(struct ifs_fill *carry, enum ifs_fill_mode fill, uint32_t request,
+/* Starts filling the value columns of `request` (bits) in the buckets of the scan `beside`, whose runs and filter it uses.
+ * That scan must request whether a bucket has these values. Call fill_release() also after an error; it does nothing to
+ * zeroed memory.
+ * Errors  IFOREST_NO_MEMORY */
+static enum iforest_status fill_start(struct ifs_fill *fill, enum ifs_fill_mode mode, uint32_t request,
 				      const struct iforest_scan *beside, struct iforest_store *joined,
 				      const struct iforest_manifest *joined_manifest)
 {
-	enum iforest_status status = iforest_scan_init(&carry->scan, beside->store, beside->manifest);
+	enum iforest_status status = iforest_scan_init(&fill->scan, beside->store, beside->manifest);
 
-	carry->has_scan = !status;
-	carry->fill = fill;
-	carry->request = request;
-	carry->scan.request.filter = beside->request.filter;
-	return status ? status : iforest_scan_join(&carry->scan, joined, joined_manifest);
+	fill->has_scan = !status;
+	fill->mode = mode;
+	fill->request = request;
+	fill->scan.request.filter = beside->request.filter;
+	return status ? status : iforest_scan_join(&fill->scan, joined, joined_manifest);
 }
 
-static void fill_release(struct ifs_fill *carry)
+static void fill_release(struct ifs_fill *fill)
 {
-	if (carry->has_scan)
-		iforest_scan_release(&carry->scan);
-	carry->has_scan = false;
-	carry->filled = 0;
+	if (fill->has_scan)
+		iforest_scan_release(&fill->scan);
+	fill->has_scan = false;
+	fill->filled = 0;
 }
 
 /* Turns to another group. */
-static void fill_next_group(struct ifs_fill *carry)
+static void fill_next_group(struct ifs_fill *fill)
 {
-	carry->knows_before = carry->knows_after = 0;
+	fill->knows_before = fill->knows_after = 0;
 }
 
-/* The last rows before a time, or the first at or after it, that have values of `columns` (bits), into rows[v]. */
-static enum iforest_status look(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n, int64_t time,
-				bool is_before, uint32_t columns, struct iforest_extreme *rows)
+/* Finds the last rows before a time, or the first at or after it, with values of `columns` (bits), into rows[v]. */
+static enum iforest_status find_nearest(struct ifs_fill *fill, const struct ifs_series *const *series, uint32_t n, int64_t time,
+					bool is_before, uint32_t columns, struct iforest_extreme *rows)
 {
-	const struct iforest_node_schema *fields = &carry->scan.manifest->fields;
-	struct iforest_scan *scan = &carry->scan;
+	const struct iforest_node_schema *fields = &fill->scan.manifest->fields;
+	struct iforest_scan *scan = &fill->scan;
 	struct iforest_aggregate aggregate;
 	enum iforest_status status = IFOREST_OK;
 	int64_t bucket;
@@ -148,8 +147,8 @@ static enum iforest_status look(struct ifs_fill *carry, const struct ifs_series 
 	return status;
 }
 
-/* The line from (a.time, a) to (b.time, b) at a time between: of integers exact but for the last steps. */
-static double line(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned kind)
+/* Interpolates between (a.time, a) and (b.time, b). Integers are exact except for the last steps. */
+static double line(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned value_type)
 {
 	uint64_t width = (uint64_t)b->time - (uint64_t)a->time, part = (uint64_t)time - (uint64_t)a->time;
 	iforest_uint128 product;
@@ -157,7 +156,7 @@ static double line(const struct iforest_extreme *a, const struct iforest_extreme
 	uint64_t rise;
 	bool falls;
 
-	if (kind == IFOREST_FLOAT64)
+	if (value_type == IFOREST_FLOAT64)
 		return a->value.real * ((double)(width - part) / (double)width) +
 		       b->value.real * ((double)part / (double)width);
 	falls = b->value.integer < a->value.integer;
@@ -170,14 +169,14 @@ static double line(const struct iforest_extreme *a, const struct iforest_extreme
 		     : (double)(a->value.integer + whole) + (double)rise / (double)width;
 }
 
-/* The next bucket of the group, of n series: sets what is of the bucket above.
- * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all.
- * Errors  as iforest_cursor_seek(). */
-static enum iforest_status fill_bucket(struct ifs_fill *carry, const struct ifs_series *const *series, uint32_t n,
+/* Passes the next bucket of the group, of n series, and sets the members of ifs_fill that belong to it.
+ * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all
+ * Errors  as iforest_cursor_seek() */
+static enum iforest_status fill_bucket(struct ifs_fill *fill, const struct ifs_series *const *series, uint32_t n,
 				       const struct iforest_bucketing *bucketing, int64_t bucket,
 				       const struct iforest_aggregate *aggregate)
 {
-	const struct iforest_node_schema *fields = &carry->scan.manifest->fields;
+	const struct iforest_node_schema *fields = &fill->scan.manifest->fields;
 	const struct iforest_window *window = &bucketing->window;
 	int64_t start = iforest_bucket_start(bucketing, bucket);
 	enum iforest_status status = IFOREST_OK;
@@ -187,26 +186,26 @@ static enum iforest_status fill_bucket(struct ifs_fill *carry, const struct ifs_
 		start = window->t0;
 	for (unsigned v = 0; v < fields->n_values; v++)
 		empty |= (uint32_t)(aggregate->values[v].n == 0) << v;
-	carry->filled = carry->request & empty;
-	carry->knows_before &= empty;
-	carry->knows_after &= empty;
+	fill->filled = fill->request & empty;
+	fill->knows_before &= empty;
+	fill->knows_after &= empty;
 	if (!window->has_t0) /* nothing is before */
-		carry->filled = 0;
-	if (carry->filled & ~carry->knows_before)
-		status = look(carry, series, n, start, true, carry->filled & ~carry->knows_before, carry->before);
-	if (!status && carry->fill == IFS_FILL_LINEAR && carry->filled & ~carry->knows_after)
-		status = look(carry, series, n, start, false, carry->filled & ~carry->knows_after, carry->after);
+		fill->filled = 0;
+	if (fill->filled & ~fill->knows_before)
+		status = find_nearest(fill, series, n, start, true, fill->filled & ~fill->knows_before, fill->before);
+	if (!status && fill->mode == IFS_FILL_LINEAR && fill->filled & ~fill->knows_after)
+		status = find_nearest(fill, series, n, start, false, fill->filled & ~fill->knows_after, fill->after);
 	if (status)
 		return status;
-	carry->knows_before |= carry->filled;
-	carry->knows_after |= carry->filled;
+	fill->knows_before |= fill->filled;
+	fill->knows_after |= fill->filled;
 	for (unsigned v = 0; v < fields->n_values; v++) {
-		if (!(carry->filled >> v & 1))
+		if (!(fill->filled >> v & 1))
 			continue;
-		if (!carry->before[v].is_set || (carry->fill == IFS_FILL_LINEAR && !carry->after[v].is_set))
-			carry->filled &= ~(1u << v);
-		else if (carry->fill == IFS_FILL_LINEAR)
-			carry->lines[v] = line(&carry->before[v], &carry->after[v], start, fields->value_types[v]);
+		if (!fill->before[v].is_set || (fill->mode == IFS_FILL_LINEAR && !fill->after[v].is_set))
+			fill->filled &= ~(1u << v);
+		else if (fill->mode == IFS_FILL_LINEAR)
+			fill->lines[v] = line(&fill->before[v], &fill->after[v], start, fields->value_types[v]);
 	}
 	return IFOREST_OK;
 }
@@ -214,13 +213,13 @@ static enum iforest_status fill_bucket(struct ifs_fill *carry, const struct ifs_
 /* ---- Series and groups of a query ---- */
 
 static bool passes(const struct ifs_series *series, const struct ifs_bucket_query *query, const struct ifs_plan *plan,
-		   const struct iforest_by_value *request)
+		   const struct iforest_by_value *operands)
 {
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
 		const struct ifs_condition *condition = &plan->conditions[c];
 
 		if (!condition->is_in &&
-		    !ifs_by_may_equal(&series->values[query->kept[condition->by]], &request[c], condition->is_is))
+		    !ifs_by_may_equal(&series->values[query->kept[condition->by]], &operands[c], condition->is_is))
 			return false;
 	}
 	return true;
@@ -235,7 +234,7 @@ static int compare_groups(const struct ifs_bucket_query *query, const struct ifs
 	return order;
 }
 
-/* Are the by columns kept the first of the index, in its order? Then the dictionary is sorted by them already. */
+/* True if the by columns kept are the first of the index, in its order. Then the dictionary is sorted by them already. */
 static bool is_prefix(const struct ifs_bucket_query *query)
 {
 	for (unsigned k = 0; k < query->n_kept; k++)
@@ -244,7 +243,7 @@ static bool is_prefix(const struct ifs_bucket_query *query)
 	return true;
 }
 
-/* Merge sort, for qsort() takes no context: `from` has n members, `scratch` room for as many. */
+/* Merge sort, because qsort() takes no context: `from` has n members, `scratch` room for as many. */
 static void sort_between(const struct ifs_bucket_query *query, const struct ifs_series **from,
 			 const struct ifs_series **scratch, uint32_t n)
 {
@@ -273,9 +272,9 @@ static int sort_members(struct ifs_bucket_query *query, struct ifs_error *error)
 	return SQLITE_OK;
 }
 
-/* is_chosen: those of the series that the conditions with IN leave; NULL where there are none such. */
-static int choose_among(const struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
-			bool **is_chosen, struct ifs_error *error)
+/* Marks in *is_chosen the series that meet the conditions with IN; NULL if there are no such conditions. */
+static int mark_listed(const struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
+		       bool **is_chosen, struct ifs_error *error)
 {
 	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
 
@@ -298,23 +297,22 @@ static int choose_among(const struct ifs_bucket_query *query, const struct ifs_p
 	return error->rc;
 }
 
-/* Fills in the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's
- * conditions. */
+/* Sets the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's conditions. */
 static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
 			 struct ifs_error *error)
 {
 	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
-	struct iforest_by_value request[IFS_MAX_CONDITIONS];
+	struct iforest_by_value operands[IFS_MAX_CONDITIONS];
 	struct ifs_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
 	bool *is_chosen = NULL;
 	size_t n_most;
 
-	if (choose_among(query, plan, argv, &is_chosen, error))
+	if (mark_listed(query, plan, argv, &is_chosen, error))
 		return error->rc;
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
-		request[c] = ifs_by_from_sql(argv[c]);
+		operands[c] = ifs_by_from_sql(argv[c]);
 		if (query->kept[plan->conditions[c].by] == 0 && !plan->conditions[c].is_in)
-			ifs_dictionary_narrow(dictionary, &request[c], stretches);
+			ifs_dictionary_narrow(dictionary, &operands[c], stretches);
 	}
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
 	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct ifs_series *));
@@ -325,7 +323,7 @@ static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *
 	}
 	for (unsigned k = 0; k < 2; k++)
 		for (uint32_t s = stretches[k].from; s < stretches[k].to; s++)
-			if ((!is_chosen || is_chosen[s]) && passes(dictionary->series[s], query, plan, request))
+			if ((!is_chosen || is_chosen[s]) && passes(dictionary->series[s], query, plan, operands))
 				query->members[query->n_members++] = dictionary->series[s];
 	sqlite3_free(is_chosen);
 	if (!is_prefix(query) && sort_members(query, error))
@@ -347,7 +345,7 @@ const struct ifs_series *ifs_bucket_query_series(const struct ifs_bucket_query *
 
 /* ---- Sketches of a row ---- */
 
-/* The keys of a series that belong to the row. Entries without a time belong to one that has no bounds at all. */
+/* Sets the range of a series' keys that belong to the row. Entries without a time belong to a row without bounds. */
 static void range_of(const struct ifs_bucket_query *query, uint64_t series, struct iforest_key *from, struct iforest_key *to)
 {
 	const struct iforest_bucketing *bucketing = &query->scan.bucketing;
@@ -389,7 +387,7 @@ static int make_sketch(struct ifs_bucket_query *query, unsigned v, struct ifs_er
 	struct iforest_sketch sketch;
 	enum iforest_status status;
 
-	/* it reads pages, and a command may have been run since the row was */
+	/* it reads pages, and a command may have run since the row was read */
 	if (ifs_bucket_query_check(query, error))
 		return error->rc;
 	query->has_sketches = true;
@@ -425,9 +423,9 @@ static void bucket_query_forget_sketches(struct ifs_bucket_query *query)
 
 /* ---- Bucket queries ---- */
 
-/* ---- what to fill ---- */
+/* ---- buckets to fill ---- */
 
-/* Which buckets fill speaks of. */
+/* Sets the range of buckets to return for each group. */
 static int limit_fill(struct ifs_bucket_query *query, const struct iforest_bucketing *bucketing, struct ifs_error *error)
 {
 	const struct iforest_window *window = &bucketing->window;
@@ -435,7 +433,7 @@ static int limit_fill(struct ifs_bucket_query *query, const struct iforest_bucke
 	enum iforest_status status = IFOREST_OK;
 
 	if (iforest_window_is_empty(window)) {
-		query->fill = IFS_FILL_NONE;
+		query->fill_mode = IFS_FILL_NONE;
 		return SQLITE_OK;
 	}
 	if (bucketing->mode == IFOREST_STEP) {
@@ -459,16 +457,10 @@ static const struct iforest_node_schema *fields_of(const struct ifs_bucket_query
 	return &query->snapshot->manifest.fields;
 }
 
-/* Old keys of pending rows do not count. */
-static const struct iforest_filter *filter_of(const struct ifs_bucket_query *query)
-{
-	return query->snapshot->delta.n_removed > 0 ? &query->snapshot->delta.filter : NULL;
-}
-
 enum { MOST_STEPS = 4096 };
 
-/* A bucket or a series was passed without a row for SQLite: the program may have interrupted it. */
-static enum iforest_status pass(struct ifs_bucket_query *query)
+/* Called for a bucket or a series that gives SQLite no row, so that a long query can be interrupted. */
+static enum iforest_status check_interrupt(struct ifs_bucket_query *query)
 {
 	if (++query->n_steps < MOST_STEPS)
 		return IFOREST_OK;
@@ -478,15 +470,15 @@ static enum iforest_status pass(struct ifs_bucket_query *query)
 
 static enum iforest_status list_of_series(struct ifs_bucket_query *query, uint32_t member, struct ifs_bucket_list *list)
 {
-	enum iforest_status status = ifs_parallel_start(&query->ahead, member);
+	enum iforest_status status = ifs_parallel_start(&query->parallel, member);
 	bool found = true;
 
 	while (!status && found) {
 		int64_t bucket;
 
-		status = ifs_parallel_next(&query->ahead, &bucket, &query->pending, &found);
+		status = ifs_parallel_next(&query->parallel, &bucket, &query->pending, &found);
 		if (!status)
-			status = pass(query);
+			status = check_interrupt(query);
 		if (!status && found && query->is_overlap && list->n == IFS_MAX_OVERLAPPED)
 			status = IFOREST_TOO_LARGE;
 		if (!status && found)
@@ -524,7 +516,8 @@ static bool is_single(const struct ifs_bucket_query *query)
 	return query->group_starts[query->group + 1] - query->group_starts[query->group] == 1;
 }
 
-/* Has any series of the group a row at all, in the window or outside? All may have been deleted since the index was built. */
+/* Sets *found if any series of the group has a row, in the window or outside. All may have been deleted since the index
+ * was built. */
 static enum iforest_status has_rows(struct ifs_bucket_query *query, uint32_t from, uint32_t to, bool *found)
 {
 	struct iforest_request request = query->scan.request;
@@ -533,7 +526,7 @@ static enum iforest_status has_rows(struct ifs_bucket_query *query, uint32_t fro
 
 	*found = false;
 	query->scan.bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE };
-	query->scan.request = (struct iforest_request){ .filter = filter_of(query) };
+	query->scan.request = (struct iforest_request){ .filter = ifs_delta_filter(&query->snapshot->delta) };
 	query->scan.joined_filter = NULL;
 	for (uint32_t m = from; m < to && !status && !*found; m++) {
 		status = iforest_scan_start(&query->scan, query->members[m]->id);
@@ -548,28 +541,27 @@ static enum iforest_status has_rows(struct ifs_bucket_query *query, uint32_t fro
 static enum iforest_status open_counter(struct ifs_bucket_query *query, uint32_t from, uint32_t to)
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
-	struct iforest_counter_scan *counting = &query->counting;
-	bool has_series = from < to; /* not so over an empty table without by columns */
+	struct iforest_counter_scan *scan = &query->counter_scan;
+	bool has_series = from < to; /* not over an empty table without by columns */
 	enum iforest_status status = IFOREST_OK;
 	int64_t bucket;
 
 	if (has_series)
-		status = iforest_counter_scan_turn(counting, query->members[from]->id, bucketing->window.t0,
-						   bucketing->window.t1);
-	if (status || (has_series && counting->has_begun))
+		status = iforest_counter_scan_turn(scan, query->members[from]->id, bucketing->window.t0, bucketing->window.t1);
+	if (status || (has_series && scan->has_begun))
 		return status;
-	if (!has_series || !counting->has_ahead) {
+	if (!has_series || !scan->has_ahead) {
 		query->n_filled = query->n_to_fill;
 		return IFOREST_OK;
 	}
-	/* buckets before the first row are none of its */
-	status = iforest_bucket_of(bucketing, counting->ahead.key.time, &bucket);
+	/* a counter has no buckets before its first row */
+	status = iforest_bucket_of(bucketing, scan->ahead.key.time, &bucket);
 	if (!status)
 		query->n_filled = (uint64_t)bucket - (uint64_t)query->first_filled;
 	return status;
 }
 
-/* Opens the group; one that is to be filled, and has no rows at all, has no buckets either. Without by columns there is one
+/* Opens the group. If it is to be filled but has no rows at all, it has no buckets either. Without by columns there is one
  * series, even over an empty table. */
 static enum iforest_status open_group(struct ifs_bucket_query *query)
 {
@@ -582,24 +574,24 @@ static enum iforest_status open_group(struct ifs_bucket_query *query)
 	query->n_filled = 0;
 	if (query->is_counter)
 		return open_counter(query, from, to);
-	if (query->fill != IFS_FILL_NONE && query->n_kept > 0)
+	if (query->fill_mode != IFS_FILL_NONE && query->n_kept > 0)
 		status = has_rows(query, from, to, &found);
 	if (!found)
 		query->n_filled = query->n_to_fill;
 	if (status)
 		return status;
-	fill_next_group(&query->carry);
+	fill_next_group(&query->fill);
 	if (is_single(query))
-		return ifs_parallel_start(&query->ahead, from);
+		return ifs_parallel_start(&query->parallel, from);
 	return list_of_group(query, from, to);
 }
 
-/* The next bucket of the open group that has rows. */
+/* Returns the next bucket of the open group that has rows. */
 static enum iforest_status next_of_group(struct ifs_bucket_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
 					 bool *found)
 {
 	if (is_single(query))
-		return ifs_parallel_next(&query->ahead, bucket, aggregate, found);
+		return ifs_parallel_next(&query->parallel, bucket, aggregate, found);
 	*found = query->at < query->list.n;
 	if (!*found)
 		return IFOREST_OK;
@@ -610,18 +602,17 @@ static enum iforest_status next_of_group(struct ifs_bucket_query *query, int64_t
 	return IFOREST_OK;
 }
 
-/* Values of the row where it has none. */
-static enum iforest_status carry(struct ifs_bucket_query *query)
+/* Fills the row's values that are missing. */
+static enum iforest_status fill_row(struct ifs_bucket_query *query)
 {
 	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
 
-	if (!query->carry.has_scan)
+	if (!query->fill.has_scan)
 		return IFOREST_OK;
-	return fill_bucket(&query->carry, query->members + from, to - from, &query->bucketing, query->bucket,
-			   &query->aggregate);
+	return fill_bucket(&query->fill, query->members + from, to - from, &query->bucketing, query->bucket, &query->aggregate);
 }
 
-/* The same, with the buckets between. */
+/* Moves to the next bucket of the open group, with rows or without. */
 static enum iforest_status next_filled(struct ifs_bucket_query *query, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -639,7 +630,7 @@ static enum iforest_status next_filled(struct ifs_bucket_query *query, bool *fou
 		memcpy(&query->aggregate, &query->pending, iforest_aggregate_bytes(fields_of(query)->n_values));
 		query->has_pending = false;
 	}
-	return status ? status : carry(query);
+	return status ? status : fill_row(query);
 }
 
 int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *error)
@@ -652,7 +643,7 @@ int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *err
 	return SQLITE_OK;
 }
 
-/* The next bucket of the window that does not end before the counter begins. */
+/* Moves to the next bucket of the window that does not end before the counter begins. */
 static enum iforest_status next_counted(struct ifs_bucket_query *query, bool *found)
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
@@ -670,7 +661,7 @@ static enum iforest_status next_counted(struct ifs_bucket_query *query, bool *fo
 		if (after_all || end > bucketing->window.t1)
 			end = bucketing->window.t1;
 		if (start < end)
-			status = iforest_counter_scan_bucket(&query->counting, start, end, &query->aggregate, found);
+			status = iforest_counter_scan_bucket(&query->counter_scan, start, end, &query->aggregate, found);
 	}
 	return status;
 }
@@ -688,14 +679,14 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *erro
 			status = open_group(query);
 		if (!status && query->is_counter)
 			status = next_counted(query, &found);
-		else if (!status && query->fill != IFS_FILL_NONE)
+		else if (!status && query->fill_mode != IFS_FILL_NONE)
 			status = next_filled(query, &found);
 		else if (!status)
 			status = next_of_group(query, &query->bucket, &query->aggregate, &found);
 		if (!status && !found) {
 			query->group++;
 			query->group_is_open = false;
-			status = pass(query);
+			status = check_interrupt(query);
 		}
 	}
 	query->at_end = !found;
@@ -725,13 +716,13 @@ sqlite3_int64 ifs_bucket_query_rowid(const struct ifs_bucket_query *query)
 		(uint64_t)bucketing->n,
 		(uint64_t)bucketing->step,
 		(uint64_t)bucketing->origin,
-		query->fill,
+		query->fill_mode,
 	};
 
 	return (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
 }
 
-/* Over the runs of the index and those of what is pending. */
+/* Opens the scan over the stored runs and those of the delta. */
 static int open_scan(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = query->snapshot;
@@ -747,28 +738,29 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 {
 	enum iforest_status status;
 
-	if (query->fill >= IFS_FILL_LAST)
+	if (query->fill_mode >= IFS_FILL_LAST)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'", query->name);
 	status = iforest_overlap_init(&query->overlap, &query->scan);
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
-	query->overlap.filter = filter_of(query);
+	query->overlap.filter = ifs_delta_filter(&query->snapshot->delta);
 	query->overlap.wants_inside = plan->request.values != 0;
 	query->overlap.wants_longest = plan->request.no_maxs != UINT32_MAX;
 	query->overlap.longest_alone = plan->request.extremes_alone;
 	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
-/* A bucket is known to have no value by its count, of columns of which nothing but first and last may be asked. */
-static int start_carry(struct ifs_bucket_query *query, struct ifs_error *error)
+/* Starts fill = 'last' and 'linear'. They need the count of each value, also of columns of which only first and last are
+ * requested. */
+static int start_fill(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = query->snapshot;
 	struct iforest_request *request = &query->scan.request;
 
 	request->values |= request->firsts | request->lasts;
 	return ifs_snapshot_error(query->index, snapshot,
-				  fill_start(&query->carry, query->fill, request->values, &query->scan, &snapshot->delta.store,
-					     &snapshot->delta.manifest),
+				  fill_start(&query->fill, query->fill_mode, request->values, &query->scan,
+					     &snapshot->delta.store, &snapshot->delta.manifest),
 				  error);
 }
 
@@ -777,12 +769,12 @@ static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error
 	struct ifs_snapshot *snapshot = query->snapshot;
 	const struct iforest_request *request = &query->scan.request;
 	enum iforest_status status =
-		iforest_counter_scan_start(&query->counting, request->values, request->filter, &query->index->store,
+		iforest_counter_scan_start(&query->counter_scan, request->values, request->filter, &query->index->store,
 					   &snapshot->manifest, &snapshot->delta.store, &snapshot->delta.manifest);
 
-	ifs_sidecar_open(&query->pieces, query->index, IFS_SIDECAR_COUNTERS);
+	ifs_sidecar_open(&query->counter_sidecar, query->index, IFS_SIDECAR_COUNTERS);
 	if (!status)
-		status = iforest_counter_scan_use(&query->counting, &query->pieces.sidecar,
+		status = iforest_counter_scan_use(&query->counter_scan, &query->counter_sidecar.sidecar,
 						  ifs_sidecar_values(&query->index->definition, IFS_SIDECAR_COUNTERS));
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
@@ -807,7 +799,7 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 		rc = ifs_arguments_read(plan->name, plan->arguments, argv, &arguments, error);
 	if (rc || arguments.has_null)
 		return rc;
-	query->fill = arguments.fill;
+	query->fill_mode = arguments.fill;
 	if (query->is_counter && !(arguments.is_given[IFS_ARGUMENT_T0] && arguments.is_given[IFS_ARGUMENT_T1]))
 		return ifs_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", plan->name);
 	rc = open_scan(query, error);
@@ -815,21 +807,21 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 		return rc;
 	query->bucketing = query->scan.bucketing = ifs_arguments_bucketing(&arguments);
 	query->scan.request = plan->request;
-	if (query->fill >= IFS_FILL_LAST) /* it asks whether a bucket has values */
+	if (query->fill_mode >= IFS_FILL_LAST) /* it needs to know whether a bucket has values */
 		query->scan.request.extremes_alone = false;
-	query->scan.request.filter = filter_of(query);
+	query->scan.request.filter = ifs_delta_filter(&query->snapshot->delta);
 	if (query->is_overlap)
 		rc = start_overlap(query, plan, error);
-	if (!rc && (query->fill != IFS_FILL_NONE || query->is_counter))
+	if (!rc && (query->fill_mode != IFS_FILL_NONE || query->is_counter))
 		rc = limit_fill(query, &query->bucketing, error);
 	if (!rc && query->is_counter)
 		rc = start_counter(query, error);
-	if (!rc && query->fill >= IFS_FILL_LAST)
-		rc = start_carry(query, error);
+	if (!rc && query->fill_mode >= IFS_FILL_LAST)
+		rc = start_fill(query, error);
 	if (!rc)
 		rc = choose_series(query, plan, argv + n_arguments, error);
 	if (!rc && !query->is_counter)
-		ifs_parallel_open(&query->ahead, index, query->snapshot, &query->scan,
+		ifs_parallel_open(&query->parallel, index, query->snapshot, &query->scan,
 				  query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
 	return rc;
 }
@@ -844,13 +836,13 @@ void ifs_bucket_query_release(struct ifs_bucket_query *query)
 {
 	if (!query->index)
 		return;
-	ifs_parallel_close(&query->ahead);
+	ifs_parallel_close(&query->parallel);
 	if (query->has_overlap)
 		iforest_overlap_release(&query->overlap);
 	if (query->has_scan)
 		iforest_scan_release(&query->scan);
-	fill_release(&query->carry);
-	iforest_counter_scan_release(&query->counting);
+	fill_release(&query->fill);
+	iforest_counter_scan_release(&query->counter_scan);
 	ifs_snapshot_release(query->snapshot);
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);

@@ -1,11 +1,11 @@
 /* query/parallel.h -- Parallel bucket queries: threads answer several series before their rows are requested.
  *
  * PRAGMA threads says how many threads may help. Only the caller's thread may call SQLite, not even for memory: the others
- * take memory from libc. So they read only pages that are in the index's cache, and the delta, which is in memory; a series
- * of which a page is missing is answered up to that point, and from there on by the caller. While they work the caller is
- * one of them, and nobody changes the cache: so no locks are needed. They end before the next row is returned.
+ * use libc's allocator. So they read only pages in the index's cache, and the delta, which is in memory; if a page of a
+ * series is missing, the series is answered up to that point, and the caller goes on from there. While they work the
+ * caller is one of them, and nobody changes the cache: so no locks are needed. They end before the next row is returned.
  *
- * Answers take memory, IFS_PARALLEL_BYTES at most, in which several series must fit. A query is answered without threads
+ * Answers take at most IFS_PARALLEL_BYTES of memory, in which several series must fit. A query is answered without threads
  * until it has returned IFS_PARALLEL_AFTER buckets, and once a single series is left.
  */
 #ifndef IFS_QUERY_PARALLEL_H
@@ -15,14 +15,14 @@
 #include "sqlite_ext/follow/snapshot.h"
 
 #define IFS_PARALLEL_BYTES (16u << 20)
-#define IFS_PARALLEL_AFTER 1024u /* buckets that the caller has answered before threads are started: most frames are small */
+#define IFS_PARALLEL_AFTER 1024u /* buckets answered without threads first: most frames are small */
 
-/* What of a series has been answered. */
+/* The part of a series that threads have answered. */
 struct ifs_parallel_part {
-	/* n_buckets, in the room of the thread that answered: int64 bucket, then an aggregate */
+	/* n_buckets, in the memory of the thread that answered: int64 bucket, then an aggregate */
 	const char *items;
 	uint32_t n_buckets;
-	bool is_begun, is_whole; /* a thread took it; all of it is there */
+	bool is_begun, is_whole; /* a thread began it; it is complete */
 };
 
 struct ifs_parallel_worker;
@@ -30,35 +30,35 @@ struct ifs_parallel_worker;
 struct ifs_parallel {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
-	struct iforest_scan *scan;	 /* what is asked for, and answers where threads do not */
-	struct iforest_overlap *overlap; /* over the scan, of spans that overlap; NULL: of rows */
+	struct iforest_scan *scan;	 /* the request; answers series when threads do not */
+	struct iforest_overlap *overlap; /* over the scan, for iforest_overlap; otherwise NULL */
 	const struct ifs_series *const *members;
 	uint32_t n_members;
-	uint64_t n_alone;   /* buckets that the caller has answered without threads */
-	bool was_begun;	    /* threads were tried */
-	unsigned n_threads; /* 0: nothing is answered ahead */
+	uint64_t n_alone;   /* buckets answered without threads */
+	bool was_begun;	    /* starting threads was tried */
+	unsigned n_threads; /* 0: threads answer nothing */
 	struct ifs_parallel_worker *workers;
-	uint32_t n_opened;		 /* workers that have a scan */
+	uint32_t n_opened;		 /* workers with a scan */
 	struct ifs_parallel_part *parts; /* of members [first, first + n_parts) */
 	uint32_t first, n_parts, most_parts;
-	char *items;			   /* most_items of each thread */
+	char *items;			   /* room for most_items of each thread */
 	uint32_t most_items, most_buckets; /* of one series */
 	uint32_t part, at;		   /* the part being read, and its next bucket */
-	bool is_reading;		   /* it is read from the part; otherwise from the scan */
+	bool is_reading;		   /* the member is read from the part; otherwise from the scan */
 };
 
-/* Threads are started once they pay, if the connection allows any; all must outlive it, and snapshot and members stay as they
- * are. Without memory there are no threads. */
-void ifs_parallel_open(struct ifs_parallel *ahead, struct ifs_index *index, struct ifs_snapshot *snapshot,
+/* Initializes the answering of members. Threads are started later, once they pay, if the connection allows any. All
+ * arguments must outlive it, and snapshot and members must not change. Without memory there are no threads. */
+void ifs_parallel_open(struct ifs_parallel *parallel, struct ifs_index *index, struct ifs_snapshot *snapshot,
 		       struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
 		       uint32_t n_members);
-void ifs_parallel_close(struct ifs_parallel *ahead);
+void ifs_parallel_close(struct ifs_parallel *parallel);
 
-/* Turns to a member, whose buckets ifs_parallel_next() then gives. Members are turned to in ascending order. */
-enum iforest_status ifs_parallel_start(struct ifs_parallel *ahead, uint32_t member);
+/* Turns to a member, whose buckets ifs_parallel_next() then returns. Members come in ascending order. */
+enum iforest_status ifs_parallel_start(struct ifs_parallel *parallel, uint32_t member);
 
-/* As iforest_scan_next(), or iforest_overlap_next(). */
-enum iforest_status ifs_parallel_next(struct ifs_parallel *ahead, int64_t *bucket, struct iforest_aggregate *aggregate,
+/* Returns the next bucket, as iforest_scan_next() or iforest_overlap_next() does. */
+enum iforest_status ifs_parallel_next(struct ifs_parallel *parallel, int64_t *bucket, struct iforest_aggregate *aggregate,
 				      bool *found);
 
 #endif

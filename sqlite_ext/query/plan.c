@@ -15,7 +15,7 @@ static int read_fill(const char *name, sqlite3_value *value, enum ifs_fill_mode 
 	return ifs_error_set(error, SQLITE_ERROR, "%s: fill is one of 'none', 'null', 'zero', 'last', 'linear'", name);
 }
 
-static const char *what_is_wrong(const struct ifs_arguments *arguments)
+static const char *find_conflict(const struct ifs_arguments *arguments)
 {
 	const bool *given = arguments->is_given;
 	bool is_bounded = given[IFS_ARGUMENT_T0] && given[IFS_ARGUMENT_T1];
@@ -57,7 +57,7 @@ int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, s
 	}
 	if (rc || arguments->has_null)
 		return rc;
-	wrong = what_is_wrong(arguments);
+	wrong = find_conflict(arguments);
 	return wrong ? ifs_error_set(error, SQLITE_ERROR, "%s: %s", name, wrong) : SQLITE_OK;
 }
 
@@ -83,8 +83,8 @@ struct iforest_bucketing ifs_arguments_bucketing(const struct ifs_arguments *arg
 
 /* ---- Plans ---- */
 
-/* The columns that are answered by extremes alone, and by whether there is a row: what names the row, extremes, arguments. Only
- * those that have a bit of their own. */
+/* Returns the columns, among those with a bit of their own, that need only extremes and whether there is a row: names of
+ * the row, extremes, arguments. */
 static sqlite3_uint64 extremes(const struct ifs_definition *definition)
 {
 	unsigned first_by = definition->n_hidden, first_fixed = first_by + definition->n_by, first = first_fixed + IFS_N_FIXED;
@@ -110,8 +110,8 @@ static bool is_used(sqlite3_uint64 used, unsigned column)
 	return used >> (column < 63 ? column : 63) & 1;
 }
 
-/* Which aggregates do the columns used need? */
-static struct iforest_request wanted_by(const struct ifs_definition *definition, sqlite3_uint64 used)
+/* Returns the aggregates that the used columns need. */
+static struct iforest_request request_of(const struct ifs_definition *definition, sqlite3_uint64 used)
 {
 	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	unsigned first_fixed = definition->n_hidden + definition->n_by, first = first_fixed + IFS_N_FIXED;
@@ -163,19 +163,19 @@ static struct iforest_request wanted_by(const struct ifs_definition *definition,
 	return request;
 }
 
-/* The first argument that is used, but of which SQLite offers no condition: so it does for the table on the right of a RIGHT or
- * FULL JOIN, checking ON t0 = ... only after other conditions, on rows of another question. */
-static void note_lost(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
+/* Notes the first argument that is used, but for which SQLite offers no condition. That happens to the table on the right
+ * of a RIGHT or FULL JOIN: SQLite checks ON t0 = ... only after other conditions, on rows of another query. */
+static void note_unusable(sqlite3_index_info *info, int first_column, int n_arguments, const int *constraint_of)
 {
 	for (int a = 0; a < n_arguments; a++)
 		if (constraint_of[a] < 0 && is_used(info->colUsed, (unsigned)(first_column + a))) {
-			info->idxNum |= (a + 1) << IFS_LOST_SHIFT;
+			info->idxNum |= (a + 1) << IFS_UNUSABLE_SHIFT;
 			return;
 		}
 }
 
-/* Is the condition an IN? One on an argument is lost where SQLite looks for a plan without IN. To refuse that would not do:
- * SQLite takes it that there is such a plan then, and does not ask for one with IN that needs no other table. */
+/* True if the condition is an IN. One on an argument is unusable when SQLite looks for a plan without IN. It cannot be
+ * refused: SQLite takes that for a plan, and does not ask for one with IN that needs no other table. */
 static bool plan_is_in(sqlite3_index_info *info, int i)
 {
 	return sqlite3_vtab_in(info, i, -1);
@@ -184,11 +184,12 @@ static bool plan_is_in(sqlite3_index_info *info, int i)
 void ifs_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost)
 {
 	info->estimatedRows = (sqlite3_int64)n_rows;
-	info->estimatedCost = info->idxNum >> IFS_LOST_SHIFT ? IFS_COST_OF_LOST : cost;
+	info->estimatedCost = info->idxNum >> IFS_UNUSABLE_SHIFT ? IFS_COST_OF_UNUSABLE : cost;
 }
 
-/* The condition that gives each argument: the first that can be used. *waits: one has none but those that need tables which
- * come later in this join order. Beside one that can be used SQLite checks the others: as x.t0 = y.t0 beside x.t0 = 5. */
+/* Finds the condition that gives each argument: the first usable one. *waits: an argument has only conditions that need
+ * tables which come later in this join order. SQLite itself checks the other conditions on an argument, such as x.t0 =
+ * y.t0 beside x.t0 = 5. */
 static int find_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
 			  int n_arguments, int *constraint_of, bool *waits, struct ifs_error *error)
 {
@@ -232,7 +233,7 @@ int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_
 			info->aConstraintUsage[constraint_of[a]].omit = 1;
 			info->idxNum |= 1 << a;
 		}
-	note_lost(info, first_column, n_arguments, constraint_of);
+	note_unusable(info, first_column, n_arguments, constraint_of);
 	return SQLITE_OK;
 }
 
@@ -243,8 +244,9 @@ static double estimate(unsigned arguments, unsigned n_conditions)
 	return n_conditions ? n_rows / 10 : n_rows;
 }
 
-/* Without by columns there is one series, whose rows come out in the order of buckets. A condition on a by column promises
- * no such thing: by the affinity of its other side, c = CAST(3 AS REAL) holds for the series 3, '3' and '3.0'. */
+/* True if rows come in the requested order: without by columns there is one series, whose rows come in the order of
+ * buckets. A condition on a by column does not promise a single series: by the affinity of its other side, c = CAST(3 AS
+ * REAL) holds for the series 3, '3' and '3.0'. */
 static bool is_ordered(const struct ifs_definition *definition, const sqlite3_index_info *info)
 {
 	int column =
@@ -253,7 +255,7 @@ static bool is_ordered(const struct ifs_definition *definition, const sqlite3_in
 	return definition->n_by == 0 && (column == IFS_COLUMN_BUCKET || column == IFS_COLUMN_BUCKET_START);
 }
 
-/* The by column of a condition, if it is less than n_by and not negative. */
+/* Returns the by column of a condition, if it is at least 0 and less than n_by. */
 static int by_of(const struct ifs_definition *definition, const sqlite3_index_info *info, int i)
 {
 	return info->aConstraint[i].iColumn - (int)definition->n_hidden;
@@ -264,7 +266,7 @@ bool ifs_plan_may_choose(sqlite3_index_info *info, int i)
 	return i < 32 && sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
-/* Can the condition narrow the series? SQLite checks it again: it knows affinities. Other collations it keeps to itself. */
+/* True if the condition can narrow the series. SQLite checks it again, with affinities. Other collations are left to it. */
 static bool narrows(const struct ifs_definition *definition, sqlite3_index_info *info, int i)
 {
 	const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
@@ -275,7 +277,8 @@ static bool narrows(const struct ifs_definition *definition, sqlite3_index_info 
 	       ifs_plan_may_choose(info, i);
 }
 
-/* All values of an IN are taken at once: one by one, SQLite checks them without the affinity of their column. */
+/* Returns the operator's word. All values of an IN are taken at once: one by one, SQLite would check them without the
+ * affinity of their column. */
 static const char *word_of(sqlite3_index_info *info, int i)
 {
 	if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_IS)
@@ -300,7 +303,7 @@ unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, sqlit
 
 /* ---- words ---- */
 
-/* What is wanted of a value column: bits of struct iforest_request, or those that say what is not. */
+/* The requested parts of a value column: bits of struct iforest_request. is_not: the bits say what is not requested. */
 static const struct {
 	const char *word;
 	size_t field;
@@ -337,7 +340,7 @@ static void write_window(sqlite3_str *text, unsigned arguments)
 		sqlite3_str_appendall(text, ", fill");
 }
 
-static void write_wanted(sqlite3_str *text, const struct ifs_definition *definition, struct iforest_request *request)
+static void write_request(sqlite3_str *text, const struct ifs_definition *definition, struct iforest_request *request)
 {
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		bool is_named = false;
@@ -367,7 +370,7 @@ static bool skip(const char **at, const char *word)
 	return true;
 }
 
-/* The name in double quotes, those in it doubled. */
+/* Skips the name in double quotes, in which double quotes are doubled. */
 static bool skip_name(const char **at, const char *name)
 {
 	const char *in = *at;
@@ -399,7 +402,7 @@ bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition
 	return true;
 }
 
-static bool read_wanted(struct iforest_request *request, const struct ifs_definition *definition, const char **at)
+static bool read_request(struct iforest_request *request, const struct ifs_definition *definition, const char **at)
 {
 	*request = (struct iforest_request){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	for (unsigned v = 0; v < definition->n_values && skip(at, "; of "); v++) {
@@ -421,7 +424,7 @@ static bool read_wanted(struct iforest_request *request, const struct ifs_defini
 int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info, struct ifs_error *error)
 {
 	int constraint_of[IFS_N_ARGUMENTS], n_arguments = ifs_n_arguments(definition), n_argv = 0;
-	struct iforest_request request = wanted_by(definition, info->colUsed);
+	struct iforest_request request = request_of(definition, info->colUsed);
 	sqlite3_str *text;
 	unsigned n_conditions;
 	double n_rows;
@@ -431,11 +434,11 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 		return rc;
 	/* an UPDATE, which is refused later */
 	if ((int)definition->n_hidden > n_arguments && is_used(info->colUsed, (unsigned)n_arguments))
-		info->idxNum &= (1 << IFS_LOST_SHIFT) - 1;
+		info->idxNum &= (1 << IFS_UNUSABLE_SHIFT) - 1;
 	text = sqlite3_str_new(NULL);
 	write_window(text, (unsigned)info->idxNum);
 	n_conditions = ifs_plan_take_conditions(definition, info, &n_argv, text);
-	write_wanted(text, definition, &request);
+	write_request(text, definition, &request);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
@@ -452,5 +455,5 @@ bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definitio
 	*plan = (struct ifs_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
 	if (!at)
 		at = "";
-	return ifs_plan_read_conditions(plan, definition, &at) && read_wanted(&plan->request, definition, &at) && !*at;
+	return ifs_plan_read_conditions(plan, definition, &at) && read_request(&plan->request, definition, &at) && !*at;
 }

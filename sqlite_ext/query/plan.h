@@ -4,16 +4,16 @@
  *
  *   0x01 t0   0x02 t1   0x04 n   0x08 step   0x10 origin   0x20 fill
  *
- * and, from bit IFS_LOST_SHIFT on, 1 + the number of an argument that the query uses but does not offer: then no row may be
- * returned. The values of the arguments come first in xFilter's argv, in this order; then those of the conditions on by
- * columns.
+ * and, from bit IFS_UNUSABLE_SHIFT on, 1 + the number of an argument that the query uses but does not offer: then no row
+ * may be returned. The values of the arguments come first in xFilter's argv, in this order; then those of the conditions
+ * on by columns.
  *
- * idxStr says the same in words, for EXPLAIN QUERY PLAN, and what else is to be done:
+ * idxStr has the rest, and for EXPLAIN QUERY PLAN the arguments in words:
  *
  *   window [t0, t1), n buckets; by "track" =; by "depth" IS; by "lane" IN; of "dur": sum max id; times
  *
- * The first part is for readers alone. There is a "by" for each condition on a by column, in the order of argv, and an "of"
- * for each value column that is requested, with the words for its parts.
+ * The part before the first ";" is for people only. There is a "by" for each condition on a by column, in the order of
+ * argv, and an "of" for each requested value column, with the words for its parts.
  */
 #ifndef IFS_QUERY_PLAN_H
 #define IFS_QUERY_PLAN_H
@@ -28,11 +28,11 @@
 struct ifs_condition {
 	unsigned by;
 	bool is_is; /* IS: NULL equals NULL */
-	bool is_in; /* IN: its value is the list of all, see ifs_series_filter_in_list() */
+	bool is_in; /* IN: its value is the whole list, see ifs_series_filter_in_list() */
 };
 
 struct ifs_plan {
-	const char *name;   /* of the table that is asked, for messages */
+	const char *name;   /* of the queried table, for messages */
 	unsigned arguments; /* bits, as in idxNum */
 	struct iforest_request request;
 	unsigned n_conditions;
@@ -40,40 +40,40 @@ struct ifs_plan {
 };
 
 /* xBestIndex: fills in the info. name is the table's, for messages.
- * Returns  SQLITE_CONSTRAINT where an argument's value, of no IN, is not known yet in this join order; SQLITE_ERROR with a
- *          message where an argument is used with anything but "=". */
+ * Returns  SQLITE_CONSTRAINT if the value of an argument, other than by IN, is not known yet in this join order;
+ *          SQLITE_ERROR with a message if an argument is used with anything but "=" */
 int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info, struct ifs_error *error);
 
-/* xFilter: reads back what ifs_plan_make() wrote with the same name and definition. False for any other text. */
+/* xFilter: decodes what ifs_plan_make() wrote with the same name and definition. False for any other text. */
 bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definition, const char *name, int index_number,
 		   const char *index_text);
 
-/* ---- what other tables over an index share ---- */
+/* ---- Parts that other tables over an index share ---- */
 
-/* Takes the hidden arguments, whose columns start with first_column, as above; names are theirs. constraint_of[a] is the
- * constraint that gives argument a, -1 if none does. Counts argv, and notes in idxNum the first argument that is lost. The
- * arguments must be among the first 63 columns: of the others SQLite does not tell which are used. Results as
- * ifs_plan_make(). */
+/* Encodes the hidden arguments, whose columns start with first_column, as described above; names are theirs.
+ * constraint_of[a] is the constraint that gives argument a, -1 if none does. Adds to *n_argv, and puts the first unusable
+ * argument into idxNum. The arguments must be among the first 63 columns: SQLite does not report the use of each of the
+ * others. Returns as ifs_plan_make(). */
 int ifs_plan_take_arguments(const char *name, const char *const *names, sqlite3_index_info *info, int first_column,
 			    int n_arguments, int *constraint_of, int *n_argv, struct ifs_error *error);
-enum { IFS_LOST_SHIFT = 26 };
+enum { IFS_UNUSABLE_SHIFT = 26 };
 
-/* Tells what a plan gives and costs; after the arguments were taken. One that lacks an argument costs more than any other:
+/* Sets the rows and cost of a plan whose arguments are encoded. One with an unusable argument costs more than any other:
  * SQLite weighs the branches of an OR without the conditions beside it, and would put the table before those that t0 = ...
- * needs, of which nothing could be made ("no query solution"). */
-#define IFS_COST_OF_LOST 1e98
+ * needs, after which there is no plan at all ("no query solution"). */
+#define IFS_COST_OF_UNUSABLE 1e98
 void ifs_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
 
-/* May condition i, on a by column, choose series? They are told apart as by BINARY. And SQLite says of the first 32 alone
- * whether they are an IN: the values of one it gives one by one otherwise, and checks rows without the affinity of their
- * column. */
+/* True if condition i, on a by column, may choose series. They are compared as by BINARY. And SQLite reports only of the
+ * first 32 conditions whether they are an IN: otherwise it would pass the values of an IN one by one, and check rows
+ * without the affinity of their column. */
 bool ifs_plan_may_choose(sqlite3_index_info *info, int i);
 
-/* Takes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
+/* Encodes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
 unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, sqlite3_index_info *info, int *n_argv,
 				  sqlite3_str *text);
 
-/* Reads these words, moving *at past them. */
+/* Decodes these words, moving *at past them. */
 bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition *definition, const char **at);
 
 /* ---- Values of the hidden arguments t0, t1, n, step, origin, fill ---- */
@@ -84,11 +84,11 @@ struct ifs_arguments {
 	bool is_given[IFS_N_ARGUMENTS];
 	int64_t values[IFS_N_ARGUMENTS];
 	enum ifs_fill_mode fill;
-	bool has_null; /* one is NULL: there are no rows, and the rest means nothing */
+	bool has_null; /* one is NULL: there are no rows, and the rest is undefined */
 };
 
-/* Reads the arguments whose bits are set in `given` from argv, in order; name is that of the table asked, for messages. Refuses
- * those that do not go together. */
+/* Reads the arguments whose bits are set in `given` from argv, in order, and refuses those that exclude each other. name
+ * is the queried table's, for messages. */
 int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct ifs_arguments *arguments,
 		       struct ifs_error *error);
 

@@ -11,16 +11,13 @@
 #include "sqlite_ext/query/series_filter.h"
 #include "sqlite_ext/storage/engine.h"
 
-/* What `column op value` leaves of a column of numbers, by SQLite's rules: a text that looks like a number is one,
- * any other text and every blob is greater than all numbers, integers and reals compare exactly, and NULL is nothing. */
+/* ---- Numeric bounds ---- */
 
-/* Operators of conditions: '=', '<', '>', and 'l' for <=, 'g' for >=. */
+/* The numbers that pass `column op value` by SQLite's rules: a text that looks like a number is one, any other text and every
+ * blob is greater than all numbers, integers and reals compare exactly, and NULL passes nothing. Operators: '=', '<', '>',
+ * 'l' for <=, 'g' for >=. */
 
-/* Where in the index a row of the table stands: its series and time, looked up in the table by its rowid. */
-
-/* What of rows.c turns the values of conditions into series, ranges and bounds. */
-
-enum { UNKNOWN = 0 }; /* there is no memory to tell */
+enum { UNKNOWN = 0 }; /* no memory to convert the value */
 
 /* The value as SQLite compares it with a column of numbers. */
 struct number {
@@ -31,7 +28,7 @@ struct number {
 
 static struct number read_number(sqlite3_value *value)
 {
-	/* a copy, for the text that looks like a number becomes one */
+	/* a copy, because a text that looks like a number becomes one */
 	bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
 	sqlite3_value *copy = is_text ? sqlite3_value_dup(value) : NULL, *read = copy ? copy : value;
 	struct number number = { .type = copy ? sqlite3_value_numeric_type(copy) : sqlite3_value_type(value) };
@@ -87,7 +84,7 @@ static bool narrow_by_real(char op, double real, int64_t *low, int64_t *high)
 
 	if (iforest_integral(real, &integer))
 		return narrow_by_integer(op, integer, low, high);
-	if (real >= 0x1p63 || real < -0x1p63) /* beyond all of them */
+	if (real >= 0x1p63 || real < -0x1p63) /* beyond all integers */
 		return op != '=' && is_upper(op) == (real > 0);
 	if (op == '=')
 		return false;
@@ -95,7 +92,7 @@ static bool narrow_by_real(char op, double real, int64_t *low, int64_t *high)
 			    : narrow_by_integer('l', (int64_t)floor(real), low, high);
 }
 
-/* Narrows [*low, *high], which may be empty afterwards, to the integers that pass. False where none can. Without memory a text
+/* Narrows [*low, *high], which may become empty, to the integers that pass. False if none can. Without memory a text
  * narrows nothing. */
 static bool bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t *high)
 {
@@ -115,7 +112,7 @@ static bool bound_integers(char op, sqlite3_value *value, int64_t *low, int64_t 
 	}
 }
 
-/* The same for reals; the interval may hold one more on either side. */
+/* Narrows [*low, *high] to the reals that pass, and perhaps one more on either side. False if none can. */
 static bool bound_reals(char op, sqlite3_value *value, double *low, double *high)
 {
 	struct number number = read_number(value);
@@ -143,11 +140,9 @@ enum { TIME, FIRST_BY };
 /* SELECT r."ts", r."track" FROM "main"."spans" AS r WHERE r."id" = ?1 */
 static int prepare(struct ifs_index *index, struct ifs_error *error)
 {
-	const struct ifs_base_table *source = &index->source;
+	const struct ifs_base_table *base_table = &index->base_table;
 	const struct ifs_definition *definition = &index->definition;
 	sqlite3_str *sql;
-	char *text;
-	int rc;
 
 	if (index->find_row)
 		return SQLITE_OK;
@@ -155,12 +150,9 @@ static int prepare(struct ifs_index *index, struct ifs_error *error)
 	sqlite3_str_appendf(sql, "SELECT r.\"%w\"", definition->time);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", r.\"%w\"", definition->by[b].source);
-	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, source->name,
-			    source->rowid_column);
-	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_prepare(error, index->db, &index->find_row, "%s", text) : ifs_error_set(error, SQLITE_NOMEM, "");
-	sqlite3_free(text);
-	return rc;
+	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS r WHERE r.\"%w\" = ?1", index->schema, base_table->name,
+			    base_table->rowid_column);
+	return ifs_prepare_text(error, index->db, &index->find_row, sql);
 }
 
 static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
@@ -173,9 +165,10 @@ static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
 	       (type == SQLITE_FLOAT && iforest_integral(sqlite3_column_double(statement, TIME), &key->time));
 }
 
-/* The key that the index has the row under. *found is false where the table has no such row, or the snapshot not its series.
- * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !ifs_index_is_changing().
- * Cost      two searches, in the table and in the dictionary. */
+/* Finds the key under which the index has a row. *found is false if the table has no such row, or the snapshot not its
+ * series.
+ * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !ifs_index_is_changing()
+ * Cost      two searches, in the table and in the dictionary */
 static int key_of_row(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id, struct iforest_key *key,
 		      bool *found, struct ifs_error *error)
 {
@@ -215,8 +208,8 @@ struct planning {
 	int n_argv;
 	unsigned n_conditions;
 	sqlite3_str *tokens, *words;
-	bool has_time; /* rows without a time are left out */
-	double share;  /* of the rows, as a guess */
+	bool has_time; /* rows without a time are excluded */
+	double share;  /* the estimated share of rows */
 };
 
 /* ---- t0 and t1 ---- */
@@ -239,7 +232,7 @@ static int take_arguments(struct planning *planning, const char *name, struct if
 
 /* ---- conditions ---- */
 
-/* One of the names that the table has columns by. */
+/* Returns the name of a column in the index, "id" or "end". */
 static const char *name_of(const struct ifs_definition *definition, int column)
 {
 	int value = column - ifs_rows_first_value(definition);
@@ -253,7 +246,8 @@ static const char *name_of(const struct ifs_definition *definition, int column)
 	return value < (int)definition->n_values ? definition->values[value].name : "end";
 }
 
-/* By both names of it. Where the index does not follow its table, a row may stand elsewhere in it. */
+/* True if the condition gives the rowid, by either of its names. If the index does not follow its table, the row may have
+ * another key in the index. */
 static bool is_id(const struct planning *planning, int i)
 {
 	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
@@ -262,7 +256,7 @@ static bool is_id(const struct planning *planning, int i)
 	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS);
 }
 
-/* Other collations than the one the series are told apart by SQLite keeps to itself. */
+/* True if the condition can narrow what is read. Collations other than that of the series are left to SQLite. */
 static bool can_narrow(struct planning *planning, int i)
 {
 	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
@@ -275,7 +269,7 @@ static bool can_narrow(struct planning *planning, int i)
 	return constraint->iColumn >= ifs_rows_time(planning->definition) || ifs_plan_may_choose(planning->info, i);
 }
 
-/* The condition that looks a row up by its id, where there is one; else -1. */
+/* Returns the condition that looks a row up by its id; -1 if there is none. */
 static int find_id(struct planning *planning)
 {
 	for (int i = 0; i < planning->info->nConstraint; i++)
@@ -284,8 +278,8 @@ static int find_id(struct planning *planning)
 	return -1;
 }
 
-/* SQLite gives the values of an IN one by one, and each of one beside each of another: so what is looked up by an id, or by
- * another condition of the same column, is not looked up by this one, too. SQLite itself then asks it of the rows. */
+/* True if another condition looks up the row or the same column already. SQLite passes the values of several IN in all
+ * combinations, so rows would be repeated; it checks this condition itself. */
 static bool would_repeat(const struct planning *planning, int i, int id)
 {
 	const struct sqlite3_index_constraint *constraints = planning->info->aConstraint;
@@ -328,8 +322,8 @@ static void take_conditions(struct planning *planning, const struct ifs_rows_siz
 
 		if (!can_narrow(planning, i) || would_repeat(planning, i, id))
 			continue;
-		/* series can be chosen by all values of an IN at once; times and values are looked up one by one, which SQLite
-		 * does */
+		/* series can be chosen by all values of an IN at once; times and values are looked up one by one, which
+		 * SQLite does */
 		if (op == '=' && is_by && sqlite3_vtab_in(info, i, 1))
 			op = 'm';
 		info->aConstraintUsage[i].argvIndex = ++planning->n_argv;
@@ -354,7 +348,7 @@ static bool is_next(const sqlite3_index_info *info, int term, int column, bool d
 	return term < info->nOrderBy && info->aOrderBy[term].iColumn == column && (bool)info->aOrderBy[term].desc == descends;
 }
 
-/* Both names of it. */
+/* True if the next ORDER BY term is the id, by either of its names. */
 static bool is_id_next(const sqlite3_index_info *info, int term, bool descends)
 {
 	return is_next(info, term, IFS_ROWS_ID, descends) || is_next(info, term, -1, descends);
@@ -378,7 +372,7 @@ static void take_order(struct planning *planning)
 		n += is_id_next(info, n, descends);
 	} else if (value >= 0 && value < (int)definition->n_values) {
 		order = descends ? IFS_ROWS_BY_VALUE_DESCENDING : IFS_ROWS_BY_VALUE;
-		/* SQLite has rows without a time first, and the index last */
+		/* SQLite puts rows without a time first, and the index last */
 		ties_in_order = planning->has_time && is_next(info, n, time, false);
 		n += ties_in_order;
 		n += ties_in_order && is_id_next(info, n, false);
@@ -406,7 +400,7 @@ static void take_columns(struct planning *planning)
 	planning->info->idxNum |= (int)(values << VALUES_SHIFT);
 }
 
-/* How many rows are wanted, if that is a number in the text of the query. */
+/* Returns the LIMIT of the query, if it is a number in its text. */
 static double limit_of(sqlite3_index_info *info)
 {
 	double limit = INFINITY;
@@ -456,7 +450,7 @@ int ifs_rows_plan_make(const struct ifs_definition *definition, const char *name
 	sqlite3_free(words);
 	text = sqlite3_str_finish(planning.tokens);
 	if (rc) {
-		sqlite3_free(text); /* which SQLite forgets where the join order is not to be */
+		sqlite3_free(text); /* SQLite would not free it */
 		return rc;
 	}
 	info->idxStr = text;
@@ -490,7 +484,7 @@ void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_
 /* What the conditions leave. */
 struct limits {
 	bool is_empty;
-	bool needs_time, lacks_time; /* rows with a time alone, without one alone */
+	bool needs_time, lacks_time; /* only rows with a time, only rows without */
 	int64_t first_time, last_time;
 	int64_t first_end, last_end;
 	int64_t first_id, last_id;
@@ -530,26 +524,26 @@ static void limit_id(struct limits *limits, sqlite3_value *value)
 
 static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsigned v, char op, sqlite3_value *value)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)rows->snapshot->manifest.fields.value_types[v];
+	enum iforest_value_type value_type = (enum iforest_value_type)rows->snapshot->manifest.fields.value_types[v];
 	union iforest_number low = { .integer = INT64_MIN }, high = { .integer = INT64_MAX };
 	bool may = true;
 
 	if (op == 'n' || (op == 'i' && sqlite3_value_type(value) == SQLITE_NULL)) {
-		rows->match.nulls |= 1u << v;
+		rows->predicate.nulls |= 1u << v;
 		return;
 	}
-	if (kind == IFOREST_FLOAT64) {
+	if (value_type == IFOREST_FLOAT64) {
 		low.real = -INFINITY;
 		high.real = INFINITY;
 	}
 	op = op == 'i' ? '=' : op;
-	if (kind == IFOREST_INT64)
+	if (value_type == IFOREST_INT64)
 		may = bound_integers(op, value, &low.integer, &high.integer);
 	else
 		may = bound_reals(op, value, &low.real, &high.real);
-	limits->is_empty = limits->is_empty || !may || iforest_number_compare(low, high, kind) > 0;
-	iforest_value_predicate_at_least(&rows->match, v, low, kind);
-	iforest_value_predicate_at_most(&rows->match, v, high, kind);
+	limits->is_empty = limits->is_empty || !may || iforest_number_compare(low, high, value_type) > 0;
+	iforest_value_predicate_at_least(&rows->predicate, v, low, value_type);
+	iforest_value_predicate_at_most(&rows->predicate, v, high, value_type);
 }
 
 static void read_conditions(struct ifs_row_query *rows, struct limits *limits, sqlite3_value **argv)
@@ -572,12 +566,12 @@ static void read_conditions(struct ifs_row_query *rows, struct limits *limits, s
 	}
 }
 
-/* No span starts after its end. Of several that must reach somewhere, the furthest. */
+/* Requires spans to reach a time. Of several times, the latest counts. */
 static void reach(struct ifs_row_query *rows, int64_t at)
 {
-	if (!rows->match.has_reach || at > rows->match.reach)
-		rows->match.reach = at;
-	rows->match.has_reach = true;
+	if (!rows->predicate.has_reach || at > rows->predicate.reach)
+		rows->predicate.reach = at;
+	rows->predicate.has_reach = true;
 }
 
 static void read_window(struct ifs_row_query *rows, struct limits *limits, const struct ifs_arguments *arguments)
@@ -616,8 +610,8 @@ static void add_part(struct ifs_row_query *rows, const struct limits *limits, bo
 
 static void divide(struct ifs_row_query *rows, const struct limits *limits)
 {
-	bool timed = !limits->lacks_time, timeless = !limits->needs_time, is_null = rows->match.nulls >> rows->plan.value & 1,
-	     is_there = rows->match.values >> rows->plan.value & 1;
+	bool timed = !limits->lacks_time, timeless = !limits->needs_time,
+	     is_null = rows->predicate.nulls >> rows->plan.value & 1, is_there = rows->predicate.values >> rows->plan.value & 1;
 	struct ifs_row_query_part by_time = { .is_ordered = true, .order = IFOREST_EARLIEST_FIRST };
 	struct ifs_row_query_part by_value = { .is_ordered = true, .order = IFOREST_SMALLEST_FIRST };
 	struct ifs_row_query_part any = { .is_ordered = false }, lacking = { .lacks_value = true };
@@ -654,7 +648,7 @@ static void divide(struct ifs_row_query *rows, const struct limits *limits)
 	}
 }
 
-/* The one row of an id, which is looked up in the table; SQLite checks conditions, but not the window. */
+/* Looks up the single row of an id in the table. SQLite checks the conditions, but not the window. */
 static int find_row(struct ifs_row_query *rows, const struct limits *limits, struct ifs_error *error)
 {
 	struct iforest_key key;
@@ -680,9 +674,9 @@ static int find_row(struct ifs_row_query *rows, const struct limits *limits, str
 	return SQLITE_OK;
 }
 
-/* Fills in the series chosen, the match and the parts, of rows->plan, over the snapshot at hand. Without parts there are no
- * rows. */
-static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
+/* Sets the chosen series, the predicate and the parts from rows->plan, over the present snapshot. Without parts there are
+ * no rows. */
+static int resolve_plan(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
 {
 	struct limits limits = { .first_time = INT64_MIN,
 				 .last_time = INT64_MAX,
@@ -697,7 +691,7 @@ static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struc
 	if (rc || arguments.has_null)
 		return rc;
 	argv += iforest_popcount(given);
-	rows->match = (struct iforest_value_predicate){ .values = 0 };
+	rows->predicate = (struct iforest_value_predicate){ .values = 0 };
 	read_window(rows, &limits, &arguments);
 	read_conditions(rows, &limits, argv);
 	if (limits.first_end > INT64_MIN)
@@ -705,7 +699,7 @@ static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struc
 	if (limits.last_end < limits.last_time)
 		limits.last_time = limits.last_end;
 	if (limits.is_empty || limits.first_end > limits.last_end || limits.first_id > limits.last_id ||
-	    (limits.needs_time && limits.lacks_time) || (rows->match.nulls & rows->match.values))
+	    (limits.needs_time && limits.lacks_time) || (rows->predicate.nulls & rows->predicate.values))
 		return SQLITE_OK;
 	if (limits.first_id == limits.last_id && !ifs_index_is_changing(rows->index))
 		return find_row(rows, &limits, error);
@@ -719,11 +713,11 @@ static int row_query_ask(struct ifs_row_query *rows, sqlite3_value **argv, struc
 
 static void drop_readers(struct ifs_row_query *rows)
 {
-	if (rows->has_walk)
-		iforest_iterator_release(&rows->walk);
-	if (rows->has_best)
-		iforest_top_k_release(&rows->best);
-	rows->has_walk = rows->has_best = false;
+	if (rows->has_iterator)
+		iforest_iterator_release(&rows->iterator);
+	if (rows->has_top_k)
+		iforest_top_k_release(&rows->top_k);
+	rows->has_iterator = rows->has_top_k = false;
 }
 
 void ifs_row_query_release(struct ifs_row_query *rows)
@@ -734,7 +728,7 @@ void ifs_row_query_release(struct ifs_row_query *rows)
 	*rows = (struct ifs_row_query){ .at_end = true };
 }
 
-/* The state to read now: the one of the last question, if nothing has changed. */
+/* Opens the state to read now: that of the last query, if nothing has changed. */
 static int open_snapshot(struct ifs_row_query *rows, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot;
@@ -752,31 +746,31 @@ static int open_snapshot(struct ifs_row_query *rows, struct ifs_error *error)
 	return ifs_series_filter_init(&rows->filter, &snapshot->dictionary, error);
 }
 
-/* Over the runs of the index and those of what is pending. */
-static enum iforest_status need_walk(struct ifs_row_query *rows)
+/* Opens the iterator over the stored runs and those of the delta. */
+static enum iforest_status open_iterator(struct ifs_row_query *rows)
 {
 	struct ifs_snapshot *snapshot = rows->snapshot;
 	enum iforest_status status = IFOREST_OK;
 
-	if (!rows->has_walk) {
-		status = iforest_iterator_init(&rows->walk, &rows->index->store, &snapshot->manifest);
-		rows->has_walk = !status;
+	if (!rows->has_iterator) {
+		status = iforest_iterator_init(&rows->iterator, &rows->index->store, &snapshot->manifest);
+		rows->has_iterator = !status;
 		if (!status)
-			status = iforest_iterator_join(&rows->walk, &snapshot->delta.store, &snapshot->delta.manifest);
+			status = iforest_iterator_join(&rows->iterator, &snapshot->delta.store, &snapshot->delta.manifest);
 	}
 	return status;
 }
 
-static enum iforest_status need_best(struct ifs_row_query *rows)
+static enum iforest_status open_top_k(struct ifs_row_query *rows)
 {
 	struct ifs_snapshot *snapshot = rows->snapshot;
 	enum iforest_status status = IFOREST_OK;
 
-	if (!rows->has_best) {
-		status = iforest_top_k_init(&rows->best, &rows->index->store, &snapshot->manifest);
-		rows->has_best = !status;
+	if (!rows->has_top_k) {
+		status = iforest_top_k_init(&rows->top_k, &rows->index->store, &snapshot->manifest);
+		rows->has_top_k = !status;
 		if (!status)
-			status = iforest_top_k_join(&rows->best, &snapshot->delta.store, &snapshot->delta.manifest);
+			status = iforest_top_k_join(&rows->top_k, &snapshot->delta.store, &snapshot->delta.manifest);
 	}
 	return status;
 }
@@ -792,40 +786,35 @@ int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, con
 	rows->n_parts = rows->part = 0;
 	rows->part_is_open = false;
 	rc = open_snapshot(rows, error);
-	return rc ? rc : row_query_ask(rows, argv, error);
+	return rc ? rc : resolve_plan(rows, argv, error);
 }
 
 /* ---- rows ---- */
 
-static const struct iforest_filter *filter_of(const struct ifs_row_query *rows)
+static struct iforest_value_predicate predicate_of(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
-	return rows->snapshot->delta.n_removed > 0 ? &rows->snapshot->delta.filter : NULL;
-}
-
-static struct iforest_value_predicate match_of(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
-{
-	struct iforest_value_predicate match = rows->match;
+	struct iforest_value_predicate predicate = rows->predicate;
 
 	if (part->lacks_value)
-		match.nulls |= 1u << rows->plan.value;
-	return match;
+		predicate.nulls |= 1u << rows->plan.value;
+	return predicate;
 }
 
-static void start_walk(struct ifs_row_query *rows, const struct ifs_row_query_part *part, uint64_t from, uint64_t to)
+static void start_iterator(struct ifs_row_query *rows, const struct ifs_row_query_part *part, uint64_t from, uint64_t to)
 {
 	struct iforest_iterator_question question = { .from = part->from,
 						      .to = part->to,
 						      .descends = part->descends,
-						      .match = match_of(rows, part),
-						      .filter = filter_of(rows),
+						      .match = predicate_of(rows, part),
+						      .filter = ifs_delta_filter(&rows->snapshot->delta),
 						      .values = rows->plan.values };
 
 	question.from.series += from;
 	question.to.series += to;
-	iforest_iterator_start(&rows->walk, &question);
+	iforest_iterator_start(&rows->iterator, &question);
 }
 
-static enum iforest_status start_best(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
+static enum iforest_status start_top_k(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	struct iforest_top_k_question question = { .order = part->order,
 						   .value = rows->plan.value,
@@ -833,15 +822,15 @@ static enum iforest_status start_best(struct ifs_row_query *rows, const struct i
 						   .to = part->to,
 						   .series = rows->filter.n < rows->filter.n_by_id ? rows->filter.ids : NULL,
 						   .n_series = rows->filter.n,
-						   .match = match_of(rows, part),
-						   .filter = filter_of(rows),
+						   .match = predicate_of(rows, part),
+						   .filter = ifs_delta_filter(&rows->snapshot->delta),
 						   .values = rows->plan.values };
 
-	return iforest_top_k_start(&rows->best, &question);
+	return iforest_top_k_start(&rows->top_k, &question);
 }
 
-/* By a walk, for there is but one series and its order is that of the keys. */
-static bool is_walked(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
+/* True if an iterator reads the part: there is a single series, or no order. */
+static bool uses_iterator(const struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
 	return !part->is_ordered ||
 	       (rows->filter.n == 1 && (part->order == IFOREST_EARLIEST_FIRST || part->order == IFOREST_LATEST_FIRST));
@@ -851,19 +840,19 @@ static enum iforest_status open_part(struct ifs_row_query *rows, const struct if
 {
 	bool is_whole = rows->filter.n == rows->filter.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
 			part->from.time == INT64_MIN;
-	enum iforest_status status = is_walked(rows, part) ? need_walk(rows) : need_best(rows);
+	enum iforest_status status = uses_iterator(rows, part) ? open_iterator(rows) : open_top_k(rows);
 
 	rows->part_is_open = true;
 	rows->at_series = 0;
 	if (status)
 		return status;
-	if (!is_walked(rows, part))
-		return start_best(rows, part);
-	if (is_whole && rows->filter.n > 0) { /* one walk instead of one a series */
-		start_walk(rows, part, rows->filter.ids[0], rows->filter.ids[rows->filter.n - 1]);
+	if (!uses_iterator(rows, part))
+		return start_top_k(rows, part);
+	if (is_whole && rows->filter.n > 0) { /* one pass instead of one a series */
+		start_iterator(rows, part, rows->filter.ids[0], rows->filter.ids[rows->filter.n - 1]);
 		rows->at_series = rows->filter.n;
 	} else if (rows->filter.n > 0) {
-		start_walk(rows, part, rows->filter.ids[0], rows->filter.ids[0]);
+		start_iterator(rows, part, rows->filter.ids[0], rows->filter.ids[0]);
 		rows->at_series = 1;
 	}
 	return IFOREST_OK;
@@ -873,16 +862,16 @@ static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct
 {
 	enum iforest_status status = IFOREST_OK;
 
-	if (!is_walked(rows, part))
-		return iforest_top_k_next(&rows->best, &rows->entry, found);
+	if (!uses_iterator(rows, part))
+		return iforest_top_k_next(&rows->top_k, &rows->entry, found);
 	while (rows->filter.n > 0) {
 		uint32_t id;
 
-		status = iforest_iterator_next(&rows->walk, &rows->entry, found);
+		status = iforest_iterator_next(&rows->iterator, &rows->entry, found);
 		if (status || *found || rows->at_series == rows->filter.n)
 			break;
 		id = rows->filter.ids[rows->at_series++];
-		start_walk(rows, part, id, id);
+		start_iterator(rows, part, id, id);
 	}
 	return status;
 }

@@ -1,22 +1,22 @@
-/* query/rows.h -- Row queries: plans of iforest_rows, and the entries they ask for, one after the other in their order.
+/* query/rows.h -- Row queries: plans of iforest_rows, and the requested entries, one after the other in their order.
  *
- * Columns: id | by columns | the time column | value columns | end, where there is a duration | hidden t0, t1.
+ * Columns: id | by columns | the time column | value columns | end, if there is a duration | hidden t0, t1.
  *
- * Each condition narrows what is read and is checked again by SQLite, so that a bound may be too wide but never too narrow.
- * The exceptions are t0 and t1, which mean nothing else. Rows come in the requested order where idxNum says so.
+ * Each condition narrows what is read and is checked again by SQLite, so that a bound may be too wide but never too
+ * narrow. The exceptions are t0 and t1, which SQLite cannot check. Rows come in the requested order if idxNum says so.
  *
  * idxNum: bit 0 t0, bit 1 t1 given; bits 4-6 the order (enum ifs_rows_order), bits 8-10 its value column, bit 12 set if
- * ties of a value must be in order of time and id; bits 16-23 the value columns that are read; from IFS_LOST_SHIFT on as in
- * plan.h.
+ * ties of a value must be in order of time and id; bits 16-23 the value columns that are read; from IFS_UNUSABLE_SHIFT on
+ * as in plan.h.
  *
  * idxStr: for each condition, in the order of argv, which begins with t0 and t1, "=N", "<N", "lN" (<=), ">N", "gN" (>=),
- * "iN" (IS), "nN" (IS NULL), "mN" (IN, all values at once), N the column's number (0 for rowid, too), and a space; then ":"
- * and, for EXPLAIN QUERY PLAN alone, its meaning.
+ * "iN" (IS), "nN" (IS NULL), "mN" (IN, all values at once), N the column's number (0 for rowid, too), and a space; then
+ * ":" and, for EXPLAIN QUERY PLAN alone, its meaning.
  *
- * The series are chosen from the dictionary; of these the entries within a range of time, bounds of values and ends.
- * Without an order an iterator reads series after series. In an order they come from an iterator if there is one series and
- * the order is that of time, else from a best-first descent. Entries whose ordering column is NULL, for which nodes keep no
- * order, are a part of their own, before or after the others, as SQLite wants it.
+ * The series are chosen from the dictionary; of these the entries within a range of time, and bounds of values and ends.
+ * Without an order an iterator reads series after series. An order by time over one series comes from an iterator, any
+ * other from a best-first descent. Entries whose ordering column is NULL, which nodes do not order, are a separate part,
+ * before or after the others, as SQLite orders NULL.
  */
 #ifndef IFS_QUERY_ROWS_H
 #define IFS_QUERY_ROWS_H
@@ -38,10 +38,10 @@ enum ifs_rows_order {
 };
 
 struct ifs_rows_plan {
-	const char *name; /* of the table that is asked, for messages */
+	const char *name; /* of the queried table, for messages */
 	bool has_t0, has_t1;
 	enum ifs_rows_order order;
-	unsigned value; /* by which value */
+	unsigned value; /* the value column of an order by value */
 	bool ties_in_order;
 	uint32_t values; /* bit v: value v is read */
 	unsigned n_conditions;
@@ -51,7 +51,7 @@ struct ifs_rows_plan {
 	} conditions[IFS_MAX_ROWS_CONDITIONS];
 };
 
-/* Numbers of columns. */
+/* Numbers of the columns. */
 enum { IFS_ROWS_ID = 0, IFS_ROWS_FIRST_BY = 1 };
 
 static inline int ifs_rows_time(const struct ifs_definition *definition)
@@ -69,7 +69,7 @@ static inline bool ifs_rows_has_end(const struct ifs_definition *definition)
 	return definition->duration_value != IFOREST_NO_VALUE;
 }
 
-/* Without a duration there is none, and the hidden columns come at once. */
+/* Returns -1 without a duration; the hidden columns follow the values then. */
 static inline int ifs_rows_end(const struct ifs_definition *definition)
 {
 	return ifs_rows_has_end(definition) ? ifs_rows_first_value(definition) + (int)definition->n_values : -1;
@@ -80,61 +80,61 @@ static inline int ifs_rows_first_argument(const struct ifs_definition *definitio
 	return ifs_rows_first_value(definition) + (int)definition->n_values + ifs_rows_has_end(definition);
 }
 
-/* What is known of the index without reading it. */
+/* The size of the index, as known without reading it. */
 struct ifs_rows_size {
 	double n_rows, n_series;
 };
 
-/* xBestIndex: fills in the info. Results as ifs_plan_make(). */
+/* xBestIndex: fills in the info. Returns as ifs_plan_make(). */
 int ifs_rows_plan_make(const struct ifs_definition *definition, const char *name, const struct ifs_rows_size *size,
 		       sqlite3_index_info *info, struct ifs_error *error);
 
-/* xFilter: reads back what ifs_rows_plan_make() wrote. */
+/* xFilter: decodes what ifs_rows_plan_make() wrote. */
 void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_number, const char *index_text);
 
 /* ---- Row queries ---- */
 
-/* Entries that come one after the other in the same way. */
+/* A stretch of the answer that is read in one way. */
 struct ifs_row_query_part {
-	struct iforest_key from, to; /* of series 0: of each series likewise */
-	bool lacks_value;	     /* those alone of which the value ordered by is NULL */
+	struct iforest_key from, to; /* keys of series 0, meant for each chosen series */
+	bool lacks_value;	     /* only entries whose ordering value is NULL */
 	bool is_ordered, descends;
-	enum iforest_top_k_order order; /* if it is ordered */
+	enum iforest_top_k_order order; /* of is_ordered */
 };
 
 struct ifs_row_query {
 	struct ifs_index *index;
-	struct ifs_snapshot *snapshot; /* of the last question; what follows up to has_best holds for that one */
-	uint64_t n_changes;	       /* of the connection, when the snapshot was last seen to be the one stored */
+	struct ifs_snapshot *snapshot; /* of the last query; the members up to has_top_k belong to it */
+	uint64_t n_changes;	       /* of the connection, when the snapshot was last known to be the stored one */
 	struct ifs_series_filter filter;
-	struct iforest_iterator walk;
-	bool has_walk;
-	struct iforest_top_k best;
-	bool has_best;
+	struct iforest_iterator iterator;
+	bool has_iterator;
+	struct iforest_top_k top_k;
+	bool has_top_k;
 
 	struct ifs_rows_plan plan;
-	struct iforest_value_predicate match;
+	struct iforest_value_predicate predicate;
 	struct ifs_row_query_part parts[2];
-	unsigned n_parts, part; /* the one being given; */
+	unsigned n_parts, part; /* the current one */
 	bool part_is_open;
-	uint32_t at_series; /* the next of the chosen, in a part without order */
+	uint32_t at_series; /* the next of the chosen series, in a part without order */
 	bool at_end;
-	struct iforest_entry entry; /* the row */
+	struct iforest_entry entry; /* the current row */
 };
 
-/* Starts on a question. argv are the values that the plan names. Ends with ifs_row_query_release(), also on error; may be
- * started again before that. */
+/* Starts a query; may be called again before release. argv are the values that the plan names. Release also after an
+ * error. */
 int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, const struct ifs_rows_plan *plan,
 			sqlite3_value **argv, struct ifs_error *error);
 void ifs_row_query_release(struct ifs_row_query *rows);
 
-/* Moves to the next row (also needed for the first); rows->at_end when there is none. */
+/* Moves to the next row, or the first; sets rows->at_end if there is none. */
 int ifs_row_query_next(struct ifs_row_query *rows, struct ifs_error *error);
 
-/* The series of the row. */
+/* Returns the series of the row. */
 const struct ifs_series *ifs_row_query_series(const struct ifs_row_query *rows);
 
-/* The end of the row's span, if its duration was read; false without a time. */
+/* Sets the end of the row's span, if its duration was read; false for a row without a time. */
 bool ifs_row_query_end_of(const struct ifs_row_query *rows, int64_t *end);
 
 #endif

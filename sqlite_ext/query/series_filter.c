@@ -19,8 +19,8 @@ char ifs_condition_operator(unsigned char op)
 		return 'g';
 	case SQLITE_INDEX_CONSTRAINT_IS:
 		return 'i';
-	/* not ISNOTNULL: SQLite offers that of the ON of a LEFT JOIN to the table on the left, too, whose rows it must not take
-	 * away */
+	/* not ISNOTNULL: SQLite offers that of the ON of a LEFT JOIN to the table on the left, too, whose rows it must not
+	 * remove */
 	case SQLITE_INDEX_CONSTRAINT_ISNULL:
 		return 'n';
 	default:
@@ -82,7 +82,7 @@ static unsigned skip(const struct iforest_by_value *text, unsigned *at, const ch
 	return *at - from;
 }
 
-/* Does SQLite take the text for a number where it compares it with one? */
+/* True if SQLite takes the text for a number when comparing it with one. */
 static bool is_number(const struct iforest_by_value *text)
 {
 	static const char spaces[] = " \t\n\v\f\r", digits[] = "0123456789";
@@ -104,18 +104,18 @@ static bool is_number(const struct iforest_by_value *text)
 	return n_digits && at == text->n_bytes;
 }
 
-/* Of two texts the one that is a number becomes one where the other side has the affinity of numbers, and then it is less. */
-static bool may_be_numbers(const struct iforest_by_value *value, char op, const struct iforest_by_value *request)
+/* True if one of two texts is a number: it becomes one if the other side has a numeric affinity, and then it is less. */
+static bool may_be_numbers(const struct iforest_by_value *value, char op, const struct iforest_by_value *operand)
 {
 	bool is_less = op == '<' || op == 'l';
 
-	if (value->tag != IFOREST_BY_TEXT || request->tag != IFOREST_BY_TEXT)
+	if (value->tag != IFOREST_BY_TEXT || operand->tag != IFOREST_BY_TEXT)
 		return false;
-	return is_number(is_less ? value : request) && !is_number(is_less ? request : value);
+	return is_number(is_less ? value : operand) && !is_number(is_less ? operand : value);
 }
 
-/* SQLite orders texts by their bytes in the encoding of the database. Those of UTF-8 and UTF-16 stand in the same order where
- * the first difference is between two letters of ASCII, or one text is over. */
+/* True if the order of two values is certain. SQLite orders texts by their bytes in the encoding of the database. UTF-8
+ * and UTF-16 agree if the first difference is between two ASCII characters, or one text is a prefix. */
 static bool is_order_known(const struct iforest_by_value *a, const struct iforest_by_value *b)
 {
 	uint32_t at = 0;
@@ -127,42 +127,43 @@ static bool is_order_known(const struct iforest_by_value *a, const struct ifores
 	return at == a->n_bytes || at == b->n_bytes || (a->data[at] | b->data[at]) < 0x80;
 }
 
-static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *request)
+static bool may_compare(const struct iforest_by_value *value, char op, const struct iforest_by_value *operand)
 {
 	int order;
 
-	if (value->tag == IFOREST_BY_NULL || request->tag == IFOREST_BY_NULL)
+	if (value->tag == IFOREST_BY_NULL || operand->tag == IFOREST_BY_NULL)
 		return false;
-	/* a text may be taken for a number, or a number for a text, and stand elsewhere in another encoding: SQLite knows */
-	if (!ifs_by_is_same_class(value, request) || may_be_numbers(value, op, request) || !is_order_known(value, request))
+	/* a text may be taken for a number, or a number for a text, and be ordered otherwise in another encoding: SQLite
+	 * decides */
+	if (!ifs_by_is_same_class(value, operand) || may_be_numbers(value, op, operand) || !is_order_known(value, operand))
 		return true;
-	order = ifs_by_compare(value, request);
+	order = ifs_by_compare(value, operand);
 	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');
 }
 
 static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_value *argument)
 {
-	struct iforest_by_value request = ifs_by_from_sql(argument);
+	struct iforest_by_value operand = ifs_by_from_sql(argument);
 
-	if (request.tag == IFOREST_BY_TEXT && !request.data) /* no memory to tell */
+	if (operand.tag == IFOREST_BY_TEXT && !operand.data) /* no memory to convert it */
 		return true;
 	switch (op) {
 	case '=':
 	case 'i':
-		return ifs_by_may_equal(value, &request, op == 'i');
+		return ifs_by_may_equal(value, &operand, op == 'i');
 	case 'n':
 		return value->tag == IFOREST_BY_NULL;
 	default:
-		return may_compare(value, op, &request);
+		return may_compare(value, op, &operand);
 	}
 }
 
 /* ---- the values of an IN ---- */
 
-/* One, and all in order, so that each series is looked up among them. */
+/* A value of an IN. The list is sorted, so that each series is looked up in it. */
 struct listed {
 	struct iforest_by_value value;
-	sqlite3_value *copy; /* which holds its bytes: SQLite keeps one value at a time */
+	sqlite3_value *copy; /* has the bytes: SQLite keeps one value at a time */
 };
 
 struct list {
@@ -173,16 +174,16 @@ struct list {
 
 static bool reserve_listed(struct list *list)
 {
-	size_t n_wanted = list->n_reserved ? 2 * list->n_reserved : 16;
+	size_t capacity = list->n_reserved ? 2 * list->n_reserved : 16;
 	void *grown;
 
 	if (list->n < list->n_reserved)
 		return true;
-	grown = sqlite3_realloc64(list->items, n_wanted * sizeof *list->items);
+	grown = sqlite3_realloc64(list->items, capacity * sizeof *list->items);
 	if (!grown)
 		return false;
 	list->items = grown;
-	list->n_reserved = n_wanted;
+	list->n_reserved = capacity;
 	return true;
 }
 
@@ -230,15 +231,15 @@ static void release_list(struct list *list)
 	sqlite3_free(list->items);
 }
 
-/* As ifs_by_may_equal() says of each of them. */
+/* True if ifs_by_may_equal() holds for any value of the list. */
 static bool may_be_listed(const struct list *list, const struct iforest_by_value *value)
 {
-	struct listed request = { .value = *value };
+	struct listed sought = { .value = *value };
 	bool is_number = value->tag == IFOREST_BY_INTEGER || value->tag == IFOREST_BY_REAL;
 
 	if ((is_number && list->has_text) || (value->tag == IFOREST_BY_TEXT && list->has_number))
 		return true;
-	return list->n > 0 && bsearch(&request, list->items, list->n, sizeof *list->items, compare_listed);
+	return list->n > 0 && bsearch(&sought, list->items, list->n, sizeof *list->items, compare_listed);
 }
 
 int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,

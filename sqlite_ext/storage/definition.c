@@ -25,7 +25,7 @@ static const char *skip_space(const char *at)
 	return at;
 }
 
-/* A quoted name: the closing quote doubled stands for itself. NULL without memory; *at moves past it all the same. */
+/* Reads a quoted name, in which the closing quote is doubled. NULL without memory; *at moves past it all the same. */
 static char *read_quoted(const char **at)
 {
 	char close = **at == '[' ? ']' : **at;
@@ -45,8 +45,8 @@ static char *read_quoted(const char **at)
 	return name;
 }
 
-/* A name at *at, moving past it and the space after it; NULL if there is none, or no memory: then that error is set, and
- * what callers say of the text does not replace it. */
+/* Reads a name at *at, and moves past it and the space after it. NULL if there is none, or without memory: then the error
+ * is set, which no later message replaces. */
 static char *read_name(const char **at, struct ifs_error *error)
 {
 	const char *start = *at;
@@ -66,7 +66,7 @@ static char *read_name(const char **at, struct ifs_error *error)
 	return name;
 }
 
-/* `column` or `column AS name`. */
+/* Reads `column` or `column AS name`. */
 static bool read_column(const char **at, struct ifs_column_name *column, struct ifs_error *error)
 {
 	column->source = read_name(at, error);
@@ -83,7 +83,7 @@ static bool read_column(const char **at, struct ifs_column_name *column, struct 
 	return column->name != NULL;
 }
 
-/* One column, or several in parentheses. Returns false where the text is none of this. */
+/* Reads one column, or several in parentheses. Returns false for any other text. */
 static bool read_columns(const char *at, struct ifs_column_name *columns, unsigned n_most, unsigned *n, bool *too_many,
 			 struct ifs_error *error)
 {
@@ -197,7 +197,7 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 	return rc;
 }
 
-/* The duration is always one of the values: spans that reach into a window are found by it. */
+/* Makes the duration one of the values, if it is not: spans that reach into a window are found by it. */
 static int add_duration(struct ifs_definition *definition, struct ifs_error *error)
 {
 	struct ifs_column_name *column;
@@ -221,7 +221,7 @@ static int add_duration(struct ifs_definition *definition, struct ifs_error *err
 	return column->source && column->name ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
-/* Variances are kept of value columns, each once, by the names they have in the index. */
+/* Finds the value columns of the variances, each named once, by its name in the index. */
 static int find_variances(struct ifs_definition *definition, struct ifs_error *error)
 {
 	for (unsigned i = 0; i < definition->n_variances; i++) {
@@ -242,7 +242,7 @@ static int find_variances(struct ifs_definition *definition, struct ifs_error *e
 	return SQLITE_OK;
 }
 
-/* Numbers of the value columns of which something is kept, each named once, by the name that it has in the index. */
+/* Finds the value columns that an argument names, each once, by its name in the index. */
 static int find_values(const struct ifs_definition *definition, const char *argument, const struct ifs_column_name *columns,
 		       unsigned n_columns, uint8_t *values, struct ifs_error *error)
 {
@@ -296,7 +296,7 @@ int ifs_definition_parse(struct ifs_definition *definition, int n_arguments, con
 	*definition = (struct ifs_definition){ .duration_value = IFOREST_NO_VALUE };
 	for (int i = 0; i < n_arguments && !rc; i++) {
 		rc = read_argument(definition, arguments[i], &has_sync, error);
-		/* each argument is taken once, so there are no more texts than kinds of them */
+		/* each argument is accepted once, so there are no more texts than arguments */
 		if (!rc && !(definition->texts[definition->n_texts++] = sqlite3_mprintf("%s", arguments[i])))
 			rc = ifs_error_set(error, SQLITE_NOMEM, "");
 	}
@@ -378,11 +378,11 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
 	return SQLITE_OK;
 }
 
-void ifs_base_table_release(struct ifs_base_table *source)
+void ifs_base_table_release(struct ifs_base_table *base_table)
 {
-	sqlite3_free(source->name);
-	sqlite3_free(source->rowid_column);
-	*source = (struct ifs_base_table){ .name = NULL };
+	sqlite3_free(base_table->name);
+	sqlite3_free(base_table->rowid_column);
+	*base_table = (struct ifs_base_table){ .name = NULL };
 }
 
 /* ---- Columns of the virtual table ---- */
@@ -405,7 +405,7 @@ enum {
 		IFS_MAX_BY + IFS_N_FIXED + (IFS_N_OF_VALUE + IFS_N_OF_VARIANCE + 1) * IFOREST_MAX_VALUES + IFS_N_ARGUMENTS + 1
 };
 
-/* What an index tells, or a fold of one. */
+/* Lists the columns of an index or a fold, after its by columns. */
 static unsigned list_aggregates(const struct ifs_definition *definition, char **names)
 {
 	unsigned n = 0;
@@ -448,7 +448,7 @@ static unsigned list_counters(const struct ifs_definition *definition, char **na
 	return n;
 }
 
-/* Every name of the virtual table, the hidden ones last; each from sqlite3_mprintf(). */
+/* Lists every column name of the virtual table, the hidden ones last; each from sqlite3_mprintf(). */
 static unsigned list_names(struct ifs_definition *definition, const char *command, char **names)
 {
 	unsigned n = 0, n_shown;

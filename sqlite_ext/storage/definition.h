@@ -10,13 +10,13 @@
 
 /* How the index learns of changes of its table. */
 enum ifs_sync {
-	IFS_SYNC_LOG,	 /* triggers write what changes to a log */
-	IFS_SYNC_APPEND, /* rows are only ever added, with greater rowids; those above the last one sealed are pending */
-	IFS_SYNC_MANUAL, /* not at all: it answers as of its last rebuild */
+	IFS_SYNC_LOG,	 /* triggers write the changes to a log */
+	IFS_SYNC_APPEND, /* rows are only ever added, with greater rowids; those above the last one flushed are pending */
+	IFS_SYNC_MANUAL, /* not at all: the index answers as of its last rebuild */
 	IFS_N_SYNCS
 };
 
-/* A column of the table, and what it is called in the index. */
+/* A column of the base table (source), and its name in the index. */
 struct ifs_column_name {
 	char *source;
 	char *name;
@@ -26,47 +26,47 @@ struct ifs_definition {
 	char *content;
 	char *time;
 	enum ifs_sync sync;
-	char *duration; /* NULL: none; else also among the values */
+	char *duration; /* NULL if there is none; otherwise also among the values */
 	unsigned n_values, n_by;
 	struct ifs_column_name values[IFOREST_MAX_VALUES];
 	struct ifs_column_name by[IFS_MAX_BY];
-	unsigned n_sketches; /* value columns of which sketches are kept, and their numbers */
+	unsigned n_sketches; /* value columns with sketches, and their numbers */
 	struct ifs_column_name sketches[IFOREST_MAX_VALUES];
 	uint8_t sketch_values[IFOREST_MAX_VALUES];
-	unsigned n_counters; /* the same of counters */
+	unsigned n_counters; /* value columns with counter summaries, and their numbers */
 	struct ifs_column_name counters[IFOREST_MAX_VALUES];
 	uint8_t counter_values[IFOREST_MAX_VALUES];
 	const char *by_types[IFS_MAX_BY]; /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
 	struct ifs_column_name variances[IFOREST_MAX_VALUES];
 	unsigned n_variances;
-	/* bit v: the variance of value column v is kept, as variances say */
+	/* bit v: the variance of value column v is stored, as named in variances */
 	uint8_t squares;
-	uint8_t duration_value;	    /* its number in values, or IFOREST_NO_VALUE */
-	char *texts[IFS_MAX_TEXTS]; /* the arguments as they were written */
+	uint8_t duration_value;	    /* its number among the values, or IFOREST_NO_VALUE */
+	char *texts[IFS_MAX_TEXTS]; /* the arguments as written */
 	unsigned n_texts;
 	bool is_overlap;   /* the table has the columns of iforest_overlap */
-	bool is_counter;   /* or those of iforest_counter */
+	bool is_counter;   /* the table has the columns of iforest_counter */
 	unsigned n_hidden; /* columns before all others, as declared */
 };
 
-/* The base table, on which the index is built, as it stands today. */
+/* The base table of an index, as found in the schema. */
 struct ifs_base_table {
 	char *name;	    /* as the schema spells it */
 	char *rowid_column; /* its INTEGER PRIMARY KEY */
 };
 
-/* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index, and
- * then
+/* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index,
+ * and then
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
- *   2 for each value whose variance is kept | sketches
+ *   2 for each value with a variance | sketches
  *
  * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration
  * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
  *
- * The hidden ones come first because SQLite tells which of the first 63 columns a query uses, and of all others together.
- * Numbers of columns below are those without the hidden ones.
- */
+ * The hidden columns come first, because SQLite reports the use of each of the first 63 columns, and of all others only
+ * together.
+ * Numbers of columns below do not count the hidden ones. */
 enum ifs_fixed_column {
 	IFS_COLUMN_BUCKET,
 	IFS_COLUMN_BUCKET_START,
@@ -92,7 +92,7 @@ enum ifs_value_column {
 	IFS_N_OF_VALUE
 };
 
-/* The first of them take the place of the fixed ones, IFS_OVERLAPS that of IFS_COLUMN_COUNT. */
+/* The first three fixed columns stay; IFS_OVERLAPS takes the place of IFS_COLUMN_COUNT. */
 enum ifs_overlap_column {
 	IFS_OVERLAPS = IFS_COLUMN_COUNT,
 	IFS_OF_CLIPPED,
@@ -128,48 +128,49 @@ enum ifs_argument {
 extern const char *const ifs_argument_names[IFS_N_ARGUMENTS];
 extern const char *const ifs_sync_names[IFS_N_SYNCS];
 
-/* Number of the first column of variances. */
+/* Returns the number of the first variance column. */
 static inline unsigned ifs_first_variance(const struct ifs_definition *definition)
 {
 	return definition->n_by + IFS_N_FIXED + IFS_N_OF_VALUE * definition->n_values;
 }
 
-/* Number of the first column of a sketch. */
+/* Returns the number of the first sketch column. */
 static inline unsigned ifs_first_sketch(const struct ifs_definition *definition)
 {
 	return ifs_first_variance(definition) + IFS_N_OF_VARIANCE * definition->n_variances;
 }
 
-/* How many of enum ifs_argument the table takes, the first of them; the command column follows. */
+/* Returns how many of enum ifs_argument the table takes: the first so many. The command column follows. */
 static inline int ifs_n_arguments(const struct ifs_definition *definition)
 {
 	return definition->is_counter ? IFS_ARGUMENT_FILL : IFS_N_ARGUMENTS;
 }
 
-/* The value column of the i-th of the variances, in the order of value columns. */
+/* Returns the value column of the i-th variance, counted in the order of value columns. */
 unsigned ifs_variance_value(const struct ifs_definition *definition, unsigned i);
 
-/* Reads arguments such as "by=(track, depth AS level)". Ends with all names owned by the definition, also on error:
+/* Parses arguments such as "by=(track, depth AS level)". The definition owns all names, also after an error: call
  * ifs_definition_release() in either case. by_types stay NULL. */
 int ifs_definition_parse(struct ifs_definition *definition, int n_arguments, const char *const *arguments,
 			 struct ifs_error *error);
 void ifs_definition_release(struct ifs_definition *definition);
 
-/* Reads a text that is one name, quoted or not; *name is to be freed with sqlite3_free(). */
+/* Parses a text that is one name, quoted or not. Free *name with sqlite3_free(). */
 int ifs_definition_parse_name(const char *text, char **name, struct ifs_error *error);
 
-/* Reads a text that is `column` or `column AS name`; both names are to be freed with sqlite3_free(), also on error. */
+/* Parses a text that is `column` or `column AS name`. Free both names with sqlite3_free(), also after an error. */
 int ifs_definition_parse_column(const char *text, struct ifs_column_name *column, struct ifs_error *error);
 
-/* Keeps only the named by columns, in the order named. kept[i] is the number of the i-th in the index. module is the name of
- * the table's module, for messages. */
+/* Reduces the by columns to those named, in that order. kept[i] receives the number of the i-th in the index. module is
+ * the name of the table's module, for messages. */
 int ifs_definition_keep_by(struct ifs_definition *definition, const char *module, int n_names, const char *const *names,
 			   unsigned *kept, struct ifs_error *error);
 
-/* The CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(), and definition->n_hidden; NULL with an
- * error, among them two columns of one name. command is the name of the command column, NULL for none. */
+/* Returns the CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(), and sets
+ * definition->n_hidden. Returns NULL and sets the error if two columns have the same name, or without memory. command is
+ * the name of the command column, NULL for none. */
 char *ifs_definition_declare(struct ifs_definition *definition, const char *command, struct ifs_error *error);
 
-void ifs_base_table_release(struct ifs_base_table *source);
+void ifs_base_table_release(struct ifs_base_table *base_table);
 
 #endif

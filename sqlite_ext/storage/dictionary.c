@@ -5,7 +5,7 @@
 
 #include "core/base/xxh64.h"
 
-/* The slot of the key: that of its series, or the free one where it belongs. */
+/* Returns the slot of the series with that key, or the free slot where it belongs. */
 static struct ifs_series **slot_of(struct ifs_series **slots, uint32_t n_slots, const uint8_t *key, uint32_t n_bytes)
 {
 	uint64_t at = iforest_xxh64(n_bytes ? key : (const uint8_t *)"", n_bytes);
@@ -18,26 +18,26 @@ static struct ifs_series **slot_of(struct ifs_series **slots, uint32_t n_slots, 
 	}
 }
 
-/* Half of the slots are free at least. */
+/* Keeps at least half of the slots free. */
 static enum iforest_status reserve_slot(struct ifs_dictionary *dictionary)
 {
-	uint32_t n_wanted = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
+	uint32_t capacity = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
 	struct ifs_series **slots;
 
 	if (2 * ((uint64_t)dictionary->n_series + 1) <= dictionary->n_slots)
 		return IFOREST_OK;
-	slots = sqlite3_malloc64(n_wanted * sizeof(struct ifs_series *));
+	slots = sqlite3_malloc64(capacity * sizeof(struct ifs_series *));
 	if (!slots)
 		return IFOREST_NO_MEMORY;
-	memset(slots, 0, n_wanted * sizeof(struct ifs_series *));
+	memset(slots, 0, capacity * sizeof(struct ifs_series *));
 	for (uint32_t s = 0; s < dictionary->n_series; s++) {
 		struct ifs_series *series = dictionary->series[s];
 
-		*slot_of(slots, n_wanted, series->key, series->n_bytes) = series;
+		*slot_of(slots, capacity, series->key, series->n_bytes) = series;
 	}
 	sqlite3_free(dictionary->slots);
 	dictionary->slots = slots;
-	dictionary->n_slots = n_wanted;
+	dictionary->n_slots = capacity;
 	return IFOREST_OK;
 }
 
@@ -53,13 +53,13 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 	uint32_t offset = 0;
 
 	if (dictionary->n_series == dictionary->n_reserved) {
-		uint32_t n_wanted = dictionary->n_reserved ? 2 * dictionary->n_reserved : 64;
-		void *grown = sqlite3_realloc64(dictionary->series, n_wanted * sizeof(struct ifs_series *));
+		uint32_t capacity = dictionary->n_reserved ? 2 * dictionary->n_reserved : 64;
+		void *grown = sqlite3_realloc64(dictionary->series, capacity * sizeof(struct ifs_series *));
 
 		if (!grown)
 			return IFOREST_NO_MEMORY;
 		dictionary->series = grown;
-		dictionary->n_reserved = n_wanted;
+		dictionary->n_reserved = capacity;
 	}
 	if (reserve_slot(dictionary))
 		return IFOREST_NO_MEMORY;
@@ -83,7 +83,7 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 	return IFOREST_OK;
 }
 
-/* An integer with a real that is no int64. */
+/* Compares an integer with a real that is no int64. */
 static int compare_mixed(int64_t integer, double real)
 {
 	if (real >= 0x1p63)
@@ -122,7 +122,7 @@ int ifs_by_compare(const struct iforest_by_value *a, const struct iforest_by_val
 	return order ? order : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
 }
 
-/* qsort() passes no context, so the number of by columns is found in the series: values end where the key begins. */
+/* qsort() passes no context, so the number of by columns is derived from the series: its values end where its key begins. */
 static int compare_series(const void *left, const void *right)
 {
 	const struct ifs_series *a = *(struct ifs_series *const *)left, *b = *(struct ifs_series *const *)right;
@@ -140,7 +140,8 @@ void ifs_dictionary_sort(struct ifs_dictionary *dictionary)
 		qsort(dictionary->series, dictionary->n_series, sizeof(struct ifs_series *), compare_series);
 }
 
-/* The first series whose first by value stands at a value (or at the beginning of its class), or after those that do. */
+/* Returns the first series whose first by value is not less than a value of the class, or greater with `after`. Without a
+ * value: the beginning or the end of the class. */
 static uint32_t stand(const struct ifs_dictionary *dictionary, int class, const struct iforest_by_value *value, bool after)
 {
 	uint32_t low = 0, high = dictionary->n_series;
@@ -160,12 +161,12 @@ static uint32_t stand(const struct ifs_dictionary *dictionary, int class, const 
 	return low;
 }
 
-void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *request,
+void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *operand,
 			   struct ifs_series_stretch stretches[2])
 {
-	int class = class_of(request->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
-	struct ifs_series_stretch of_value = { stand(dictionary, class, request, false),
-					       stand(dictionary, class, request, true) };
+	int class = class_of(operand->tag), text = class_of(IFOREST_BY_TEXT), number = class_of(IFOREST_BY_INTEGER);
+	struct ifs_series_stretch of_value = { stand(dictionary, class, operand, false),
+					       stand(dictionary, class, operand, true) };
 	struct ifs_series_stretch others = { of_value.to, of_value.to };
 
 	if (class == text || class == number) {
@@ -237,13 +238,13 @@ void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *valu
 	}
 }
 
-bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *request, bool is_null_equal)
+bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *operand, bool is_null_equal)
 {
-	int class = class_of(value->tag), wanted_class = class_of(request->tag);
+	int class = class_of(value->tag), operand_class = class_of(operand->tag);
 
-	if (class == IFOREST_BY_NULL || wanted_class == IFOREST_BY_NULL)
-		return is_null_equal && class == wanted_class;
-	if (class == wanted_class)
-		return ifs_by_compare(value, request) == 0;
-	return class != IFOREST_BY_BLOB && wanted_class != IFOREST_BY_BLOB;
+	if (class == IFOREST_BY_NULL || operand_class == IFOREST_BY_NULL)
+		return is_null_equal && class == operand_class;
+	if (class == operand_class)
+		return ifs_by_compare(value, operand) == 0;
+	return class != IFOREST_BY_BLOB && operand_class != IFOREST_BY_BLOB;
 }

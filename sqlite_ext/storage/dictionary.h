@@ -8,7 +8,7 @@
 struct ifs_series {
 	uint32_t id;
 	uint32_t n_bytes;
-	uint8_t *key;			  /* canonical form, n_bytes, owned */
+	uint8_t *key;			  /* canonical form, n_bytes, in the same allocation */
 	struct iforest_by_value values[]; /* n_by, pointing into key */
 };
 
@@ -16,44 +16,48 @@ struct ifs_dictionary {
 	unsigned n_by;
 	struct ifs_series **series; /* sorted by their values */
 	uint32_t n_series, n_reserved;
-	struct ifs_series **slots; /* by the hash of their keys; n_slots is a power of two, or 0 */
+	struct ifs_series **slots; /* hash table by key; n_slots is a power of two, or 0 */
 	uint32_t n_slots;
-	uint32_t end_of_stored, next_id; /* ids of series that the index stores end there; of the next new one */
+	uint32_t end_of_stored, next_id; /* stored series have ids below end_of_stored; next_id is given to the next new one */
 };
 
-/* Adds a series from foreign bytes. Returns IFOREST_NO_MEMORY, or IFOREST_CORRUPT where they are not n_by values. */
+/* Adds a series. The key may come from a damaged file.
+ * Returns  IFOREST_NO_MEMORY, or IFOREST_CORRUPT if the key is not n_by values */
 enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key, uint32_t n_bytes);
 
-/* The series with that key, NULL if there is none. O(1) on average. */
+/* Returns the series with that key, NULL if there is none.
+ * Cost  O(1) on average */
 const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key, uint32_t n_bytes);
 
-/* Sorts by value: NULL, numbers, text, blobs; text and blobs by bytes. After series were added. */
+/* Sorts the series by value: NULL, numbers, text, blobs; text and blobs by bytes. Required after series were added. */
 void ifs_dictionary_sort(struct ifs_dictionary *dictionary);
 
-/* Stretches of the sorted series, ascending, outside of which no first by value may equal `request` (ifs_by_may_equal()):
- * those of the value itself, and all texts for a number and numbers for a text. Requires n_by > 0. Cost: O(log n). */
+/* Finds the ranges of the sorted series, ascending, that contain every series whose first by value may equal `operand`
+ * (ifs_by_may_equal()): those of the value itself; also all texts for a number, and all numbers for a text.
+ * Requires  n_by > 0
+ * Cost      O(log n) */
 struct ifs_series_stretch {
 	uint32_t from, to;
 };
-void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *request,
+void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct iforest_by_value *operand,
 			   struct ifs_series_stretch stretches[2]);
 
 void ifs_dictionary_release(struct ifs_dictionary *dictionary);
 
-/* Negative, 0 or positive, in the same order. */
+/* Compares in the order of ifs_dictionary_sort(): returns a negative number, 0 or a positive one. */
 int ifs_by_compare(const struct iforest_by_value *a, const struct iforest_by_value *b);
 
-/* Are both numbers, both texts, both blobs, or both NULL? */
+/* True if both are numbers, both texts, both blobs, or both NULL. */
 bool ifs_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b);
 
-/* The canonical form of an SQL value; text and blobs are borrowed. */
+/* Returns the canonical form of an SQL value, which keeps the bytes of text and blobs. */
 struct iforest_by_value ifs_by_from_sql(sqlite3_value *value);
 
-/* Gives a by value back to SQL. */
+/* Sets the result of an SQL function or column to a by value. */
 void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *value);
 
-/* Can `value = wanted` (or `IS`, where is_null_equal) hold in SQL? Where affinities could make a number equal a text,
- * the answer is yes, and SQLite decides: it checks the condition again on the rows. */
-bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *request, bool is_null_equal);
+/* True if `value = operand` (`IS`, with is_null_equal) can hold in SQL. Where affinities could make a number equal to a
+ * text it can: SQLite checks the condition again on the rows. */
+bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *operand, bool is_null_equal);
 
 #endif

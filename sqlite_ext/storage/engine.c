@@ -43,23 +43,23 @@ void ifs_error_clear(struct ifs_error *error)
 	*error = (struct ifs_error){ .rc = SQLITE_OK };
 }
 
-bool ifs_error_is_lasting(int rc)
+bool ifs_error_is_permanent(int rc)
 {
 	return (rc & 0xff) == SQLITE_ERROR || (rc & 0xff) == SQLITE_CORRUPT;
 }
 
 static int corrupt(struct ifs_error *error, enum iforest_status status, const char *index, const struct iforest_fault *fault)
 {
-	const char *kind = status == IFOREST_FORMAT ? "format version" : "corrupt";
+	const char *problem = status == IFOREST_FORMAT ? "format version" : "corrupt";
 	const char *what = fault->what ? fault->what : iforest_status_text(status);
 
 	if (fault->run_id)
 		return ifs_error_set(
 			error, SQLITE_CORRUPT_VTAB,
 			"%s: %s: %s (run %lld, level %u, page %lld); run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index,
-			kind, what, (sqlite3_int64)fault->run_id, fault->level, (sqlite3_int64)fault->number, index, index);
+			problem, what, (sqlite3_int64)fault->run_id, fault->level, (sqlite3_int64)fault->number, index, index);
 	return ifs_error_set(error, SQLITE_CORRUPT_VTAB, "%s: %s: %s; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')", index,
-			     kind, what, index, index);
+			     problem, what, index, index);
 }
 
 int ifs_error_from_status(struct ifs_error *error, enum iforest_status status, const char *index,
@@ -115,6 +115,26 @@ int ifs_prepare(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, 
 	rc = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
 	if (rc)
 		ifs_error_from_db(error, db, rc);
+	sqlite3_free(sql);
+	return rc;
+}
+
+int ifs_execute_text(struct ifs_error *error, sqlite3 *db, sqlite3_str *text)
+{
+	char *sql = sqlite3_str_finish(text);
+	int rc = sql ? ifs_execute(error, db, "%s", sql) : ifs_error_set(error, SQLITE_NOMEM, "");
+
+	sqlite3_free(sql);
+	return rc;
+}
+
+int ifs_prepare_text(struct ifs_error *error, sqlite3 *db, sqlite3_stmt **statement, sqlite3_str *text)
+{
+	char *sql = sqlite3_str_finish(text);
+	int rc;
+
+	*statement = NULL;
+	rc = sql ? ifs_prepare(error, db, statement, "%s", sql) : ifs_error_set(error, SQLITE_NOMEM, "");
 	sqlite3_free(sql);
 	return rc;
 }
@@ -179,7 +199,7 @@ const char *ifs_token_next(const char **at, int *n)
 	if (strchr("\"'`[", *start)) {
 		char close = *start == '[' ? ']' : *start;
 
-		do { /* a quote doubled stands for itself */
+		do { /* a doubled quote stands for itself */
 			const char *end = strchr(*at + 1, close);
 
 			*at = end ? end + 1 : start + strlen(start);

@@ -63,18 +63,18 @@ bool ifs_page_cache_peek(const struct ifs_page_cache *cache, const struct ifores
 	return frame != NULL;
 }
 
-/* Peaks and header; or, of a leaf page, header and directory. */
-enum { PEAKS_BYTES = 768, EXPECTED_BYTES = 384, LINE_BYTES = 64 };
+/* Maxima and header; or, of a leaf page, header and directory. */
+enum { MAXIMA_BYTES = 768, PREFETCHED_BYTES = 384, LINE_BYTES = 64 };
 
 void ifs_page_cache_prefetch(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			     bool of_maxima)
 {
 	const char *frame = cache->buckets ? (const char *)*bucket_of(cache, place->run_id, index) : NULL;
-	size_t from = of_maxima ? 0 : offsetof(struct ifs_frame, bytes), n_bytes = of_maxima ? PEAKS_BYTES : EXPECTED_BYTES;
+	size_t from = of_maxima ? 0 : offsetof(struct ifs_frame, bytes), n_bytes = of_maxima ? MAXIMA_BYTES : PREFETCHED_BYTES;
 
 	if (!frame)
 		return;
-	/* the first of its bucket is the one, nearly always, and to ask it would be to wait for it */
+	/* nearly always the first of the bucket is the one, and comparing its key would wait for it */
 	__builtin_prefetch(frame);
 	for (size_t at = from; at < from + n_bytes; at += LINE_BYTES)
 		__builtin_prefetch(frame + at);
@@ -96,7 +96,7 @@ bool ifs_page_cache_is_full(const struct ifs_page_cache *cache)
 	return cache->n_frames >= IFS_CACHE_FRAMES && cache->n_frames >= cache->most_frames;
 }
 
-/* Drops the first frame of the list that nobody holds. */
+/* Evicts the first frame of the list that is not pinned. */
 static bool drop_one(struct ifs_page_cache *cache, struct ifs_frame **link)
 {
 	struct ifs_frame *frame;
@@ -112,23 +112,23 @@ static bool drop_one(struct ifs_page_cache *cache, struct ifs_frame **link)
 	return true;
 }
 
-/* Any page: of frames that walk again and again through more pages than there is room for, the oldest or the least recently
- * used would always be the one that comes next. */
+/* Evicts a random page. Frames that pass again and again over more pages than fit would always need next the page that is
+ * the oldest, or the least recently used. */
 static void make_room(struct ifs_page_cache *cache)
 {
 	unsigned first;
 
 	if (!ifs_page_cache_is_full(cache))
 		return;
-	cache->dice = cache->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	first = (unsigned)(cache->dice >> 33);
+	cache->random_state = cache->random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	first = (unsigned)(cache->random_state >> 33);
 	for (unsigned b = 0; b < cache->n_buckets && ifs_page_cache_is_full(cache); b++)
 		drop_one(cache, &cache->buckets[(first + b) & (cache->n_buckets - 1)]);
 }
 
 enum { LEAST_BUCKETS = 256 };
 
-/* Twice as many buckets as before, and all frames in them. */
+/* Doubles the buckets, and distributes the frames over them. */
 static bool grow(struct ifs_page_cache *cache)
 {
 	unsigned n_before = cache->n_buckets, n_buckets = n_before ? 2 * n_before : LEAST_BUCKETS;

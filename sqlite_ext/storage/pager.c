@@ -3,14 +3,14 @@
 #include "core/base/bits.h"
 
 enum { MOST_BATCH_PAGES = 16 }; /* any number: SQLite's transaction makes them one */
-enum { MANIFEST_ID = 16 };	/* its byte in the manifest (core/run/manifest.h) */
+enum { MANIFEST_ID = 16 };	/* its offset in the manifest (core/run/manifest.h) */
 
 static sqlite3_int64 row_of(const struct iforest_place *place, uint64_t index)
 {
 	return (sqlite3_int64)(place->location << 32 | index);
 }
 
-/* Foreign manifests may name any location. */
+/* The manifest of a damaged file may name any location. */
 static bool is_addressable(const struct iforest_place *place, uint64_t index)
 {
 	return place->location > 0 && place->location < UINT64_C(1) << 31 && index < UINT64_C(1) << 32;
@@ -54,7 +54,7 @@ unsigned ifs_pager_cache_size(const struct ifs_index *index)
 	return (unsigned)(size < 0 ? -size / 4 : size);
 }
 
-/* Who allows SQLite more memory than the cache takes by itself allows the cache as much. */
+/* A program that allows SQLite more memory than this cache takes by default allows this cache as much. */
 static void ask_cache_size(struct ifs_index *index)
 {
 	index->knows_cache_size = true;
@@ -141,9 +141,9 @@ static bool shares_cache(sqlite3 *db)
 	       !sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_USED_SHARED, &used_shared, &most, false) && used != used_shared;
 }
 
-/* Is the run stored as it is being read? In a shared cache a question that has found all in memory so far holds no lock yet, so
- * that another connection may have changed pages in their place, and their generation. What the connection itself writes it
- * knows of. */
+/* Returns IFOREST_CORRUPT if the stored run is not the one being read. With a shared cache a query that has found all
+ * pages in memory so far holds no lock yet, so that another connection may have replaced pages and their generation. The
+ * connection's own writes are known to it. */
 static enum iforest_status check_place(struct ifs_index *index, const struct iforest_place *place)
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -225,7 +225,7 @@ static void sqlite_release(void *context, struct iforest_page *page)
 	ifs_page_cache_unpin(&index->cache, page);
 }
 
-static void sqlite_expect(void *context, const struct iforest_place *place, uint64_t page_index, bool of_maxima)
+static void sqlite_prefetch(void *context, const struct iforest_place *place, uint64_t page_index, bool of_maxima)
 {
 	struct ifs_index *index = context;
 
@@ -239,7 +239,7 @@ static const uint8_t *sqlite_peek(void *context, const struct iforest_place *pla
 	return ifs_page_cache_peek_bytes(&index->cache, place, page_index, n_bytes);
 }
 
-/* Puts a blob under an id. */
+/* Stores a blob under an id. */
 static enum iforest_status put(struct ifs_index *index, sqlite3_int64 id, const uint8_t *bytes, uint32_t n_bytes)
 {
 	int rc = ifs_pager_prepare(index, &index->put_page, "REPLACE INTO \"%w\".\"%w_page\"(id, bytes) VALUES(?, ?)");
@@ -254,7 +254,7 @@ static enum iforest_status put(struct ifs_index *index, sqlite3_int64 id, const 
 	return rc ? ifs_pager_failed(index, rc) : IFOREST_OK;
 }
 
-/* Foreign hands may have put rows at the far end of the ids: those are no pages, and the next rebuild removes them. */
+/* An edited database may have rows at the far end of the ids: those are no pages, and the next rebuild removes them. */
 static enum iforest_status sqlite_create_run(void *context, struct iforest_place *place)
 {
 	struct ifs_index *index = context;
@@ -328,7 +328,7 @@ void ifs_pager_init(struct ifs_index *index)
 		.max_batch_pages = MOST_BATCH_PAGES,
 		.get = sqlite_get,
 		.release = sqlite_release,
-		.prefetch = sqlite_expect,
+		.prefetch = sqlite_prefetch,
 		.peek = sqlite_peek,
 		.create_run = sqlite_create_run,
 		.write = sqlite_write,

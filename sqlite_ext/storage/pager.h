@@ -1,8 +1,9 @@
-/* storage/pager.h -- Pager of the core over the page table of an index, and the manifest stored there under id 0.
+/* storage/pager.h -- Pager of core over the page table of an index, and the manifest stored there under id 0.
  *
- * The manifest is the only commit point: one REPLACE of one row, inside SQLite's transaction, makes new runs visible. Its
- * host bytes: the id of the first series u32, of the one after the last u32, the checksum of the series u64, and the
- * greatest rowid that may be in the runs, i64.
+ * The manifest is the only commit point: one REPLACE of one row, inside SQLite's transaction, makes new runs visible.
+ *
+ * Errors: a function that returns a status of core keeps what SQLite returned in index->io_rc, and ifs_pager_error() turns
+ * both into a message.
  */
 #ifndef IFS_STORAGE_PAGER_H
 #define IFS_STORAGE_PAGER_H
@@ -11,47 +12,49 @@
 #include "core/run/pager_memory.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* Fills in index->pager and index->store. */
+/* Initializes index->pager and index->store. */
 void ifs_pager_init(struct ifs_index *index);
 
-/* Pages in memory instead, of the same size, which are lent to who reads them. */
+/* Initializes a pager over pages of the same size in memory. It lends its pages to readers instead of copying them. */
 void ifs_pager_in_memory(struct iforest_pager_memory *memory);
 
-/* Prepares a statement of the handle once; the format takes schema and name. Returns SQLite's code. */
+/* Prepares a statement of the handle, unless it is prepared already. The format takes schema and name. Returns SQLite's
+ * code. */
 int ifs_pager_prepare(struct ifs_index *index, sqlite3_stmt **statement, const char *format);
 
-/* Turns what core returned while it used the store into an error, with what SQLite last returned to the pager. */
+/* Sets the error to a status that core returned while it used the store, with SQLite's last code. Returns SQLite's code. */
 int ifs_pager_error(struct ifs_index *index, enum iforest_status status, struct ifs_error *error);
 
-/* Positions index->get_page at the stored manifest: its bytes and its id, which is random and new with each publish. The caller
- * resets get_page after SQLITE_OK; on an error it is reset. */
+/* Positions index->get_page at the stored manifest: its bytes and its id, which is random and new with each publish. The
+ * caller resets get_page after SQLITE_OK; after an error it is reset. */
 int ifs_pager_find_manifest(struct ifs_index *index, const uint8_t **bytes, uint32_t *n_bytes, uint64_t *id,
 			    struct ifs_error *error);
 
-/* Notes what SQLite returned, for ifs_pager_error(). */
+/* Keeps what SQLite returned for ifs_pager_error(), and returns the status for core. */
 enum iforest_status ifs_pager_failed(struct ifs_index *index, int rc);
 
-/* Lets SQLite look whether it was interrupted, and call a progress handler: to be asked now and then where pages in memory keep
- * a question busy. IFOREST_IO where it is to end. */
+/* Lets SQLite check for an interrupt and call a progress handler. To be called now and then while a query works on pages
+ * in memory alone. Returns IFOREST_IO if the query is to end. */
 enum iforest_status ifs_pager_may_go_on(struct ifs_index *index);
 
-/* How many pages SQLite may keep in memory by PRAGMA cache_size: of KiB a page in four. 0 where that cannot be asked. */
+/* Returns how many pages PRAGMA cache_size allows (a size in KiB counts as one page for each 4 KiB); 0 if it cannot be
+ * read. */
 unsigned ifs_pager_cache_size(const struct ifs_index *index);
 
-/* A number for ids, from SQLite's own generator; the context is not looked at. */
+/* Returns a random number for ids, from SQLite's generator. The context is unused. */
 uint64_t ifs_pager_random(void *context);
 
-/* What the engine keeps in the manifest. */
+/* The host bytes of the manifest: 24 bytes, in this order, little-endian (FORMAT.md). */
 struct ifs_host_bytes {
 	uint32_t first_series, end_of_series;
 	uint64_t series_checksum;
-	int64_t last_rowid; /* the greatest that may be in the runs, INT64_MIN if there is none */
+	int64_t last_rowid; /* the greatest that the runs may hold, INT64_MIN if there is none */
 };
 
-/* Reads the stored manifest once more, to be changed. */
+/* Reads the stored manifest into a copy that the caller may change, and releases. */
 int ifs_pager_read_manifest(struct ifs_index *index, struct iforest_manifest *manifest, struct ifs_error *error);
 
-/* Reads the host bytes of a manifest that was found to be sound, and puts them there (IFOREST_NO_MEMORY). */
+/* Reads the host bytes of a manifest that has 24 of them; sets them (IFOREST_NO_MEMORY). */
 struct ifs_host_bytes ifs_host_bytes_get(const struct iforest_manifest *manifest);
 enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const struct ifs_host_bytes *host);
 

@@ -6,8 +6,8 @@ static const char *const table_suffixes[] = { "page", "series", "config", "log",
 
 enum { LOG = 3, FRONT = 4, SKETCH = 5, PIECE = 6, N_TABLES = 7 };
 
-/* Without sync=log there are no x_log and no x_front of ours, without sketch=... no x_sketch, without counter=... no x_piece:
- * one of that name is the user's. */
+/* An index without sync=log has no x_log and no x_front, without sketch=... no x_sketch, without counter=... no x_piece: a
+ * table of such a name is the user's. */
 static bool has_table(const struct ifs_index *index, unsigned t)
 {
 	if (t == LOG || t == FRONT)
@@ -17,12 +17,10 @@ static bool has_table(const struct ifs_index *index, unsigned t)
 	return t != PIECE || index->definition.n_counters > 0;
 }
 
-/* x_front, and x_log, without types, so that every old value is kept as it is (target.h). */
+/* Creates x_front, and x_log, whose columns have no types, so that every old value is kept as it is (follow/triggers.h). */
 static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, struct ifs_error *error)
 {
 	sqlite3_str *sql = sqlite3_str_new(index->db);
-	char *text;
-	int rc;
 
 	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_front\"(block INTEGER);", if_not, index->schema, index->name);
 	sqlite3_str_appendf(sql, "CREATE TABLE %s\"%w\".\"%w_log\"(seq INTEGER PRIMARY KEY, id INTEGER, was INTEGER, time",
@@ -30,13 +28,10 @@ static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, 
 	for (unsigned b = 0; b < n_by; b++)
 		sqlite3_str_appendf(sql, ", by_%u", b);
 	sqlite3_str_appendall(sql, ")");
-	text = sqlite3_str_finish(sql);
-	rc = text ? ifs_execute(error, index->db, "%s", text) : ifs_error_set(error, SQLITE_NOMEM, "");
-	sqlite3_free(text);
-	return rc;
+	return ifs_execute_text(error, index->db, sql);
 }
 
-/* What is kept of whole nodes (sidecar.h). */
+/* Creates a sidecar table (sidecar.h). */
 static int make_sidecar(struct ifs_index *index, const char *suffix, const char *if_not, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db,
@@ -131,7 +126,7 @@ int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *defi
 			ifs_error_from_db(error, index->db, rc);
 	}
 	sqlite3_finalize(statement);
-	if (ifs_error_is_lasting(rc))
+	if (ifs_error_is_permanent(rc))
 		ifs_error_clear(error);
 	return error->rc;
 }

@@ -26,11 +26,10 @@
 struct ifs_connection;
 struct ifs_snapshot;
 
-/* Types of summaries of whole nodes (sidecar.h). */
+/* The two sidecar tables (sidecar.h). */
 enum ifs_sidecar_table { IFS_SIDECAR_SKETCHES, IFS_SIDECAR_COUNTERS, IFS_N_SIDECARS };
 
-/* What shows that the database has changed: the data versions of the schema's file and of the temporary one, which may hold
- * triggers. */
+/* What SQLite reports about changes of the database (follow/snapshot.c). */
 struct ifs_data_version {
 	bool is_known;
 	unsigned version, temp_version; /* of the schema's file and of the temporary one, which may hold triggers */
@@ -39,55 +38,55 @@ struct ifs_data_version {
 struct ifs_index {
 	sqlite3 *db;
 	char *schema, *name;
-	struct ifs_definition definition;  /* with all by columns, without their types */
-	struct ifs_base_table source;	   /* as last found; its name is NULL before */
-	struct ifs_connection *connection; /* see follow/snapshot.h */
-	struct ifs_index *next;		   /* of the connection */
-	bool is_joined;			   /* its table takes part in the transaction */
+	struct ifs_definition definition;  /* with all by columns, but without their types */
+	struct ifs_base_table base_table;  /* as last found; the name is NULL until then */
+	struct ifs_connection *connection; /* follow/snapshot.h */
+	struct ifs_index *next;		   /* the next handle of the connection */
+	bool is_joined;			   /* its virtual table takes part in the transaction */
 	struct iforest_pager pager;
 	struct iforest_store store;
 	struct ifs_page_cache cache;
-	bool knows_cache_size; /* PRAGMA cache_size was asked since the state was last opened */
+	bool knows_cache_size; /* PRAGMA cache_size was read since the snapshot was last opened */
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *find_row;
 	sqlite3_stmt *read_state, *read_rows, *read_log;
 	sqlite3_stmt *has_summary[IFS_N_SIDECARS], *get_summary[IFS_N_SIDECARS];
-	struct ifs_snapshot *snapshot;	      /* last read, or NULL */
+	struct ifs_snapshot *snapshot;	      /* the last one read, or NULL */
 	struct ifs_data_version data_version; /* at which the snapshot was complete */
-	bool is_borrowed;		      /* of another table's: it may be made anew with other columns */
-	const char *by_types[IFS_MAX_BY];     /* of one that is borrowed: with which that table was declared (definition.h) */
-	bool is_attached; /* the source was found at these versions, of its schema and of the temporary one */
+	bool is_derived;		      /* of a table over another table's index */
+	const char *by_types[IFS_MAX_BY];     /* is_derived: the types with which that table was declared */
+	bool is_attached; /* base_table was found at these versions of its schema and of the temporary one */
 	int schema_version, temp_version;
-	uint64_t last_location; /* highest one given out by this handle */
+	uint64_t last_location; /* the highest given out by this handle */
 	int io_rc;		/* what SQLite last returned to the pager */
 };
 
-/* Makes them, and writes the definition down. With may_exist, as in a rebuild, those that are there stay, and are emptied of a
- * damaged definition (not of what is known of an export); without, one that is there is an error. */
+/* Creates the tables and stores the definition. With may_exist, as in a rebuild, existing tables stay, and the stored
+ * definition is replaced; other settings, and the records of an export, stay. Without it an existing table is an error. */
 int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool may_exist,
 			  struct ifs_error *error);
-/* Both require that the handle has no cached state (follow/snapshot.h: ifs_index_forget()). */
+/* Both require that the handle has no cached state: call ifs_index_forget() first (follow/snapshot.h). */
 int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error);
 int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struct ifs_error *error);
 
-/* Reads back the definition an index was made with, by_types included. `definition` is to be released in any case. */
+/* Reads the definition that the index was made with, by_types included. Release `definition` in any case. */
 int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error);
 
-/* Notes in x_config that all that was pending is in the index now, with the time of the clock. */
+/* Records the time of a flush in x_config, from the clock. */
 int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error);
 
-/* Writes a series; *put is a statement that is kept from call to call, to be finalized by the caller. */
+/* Writes a series. *put is a statement kept from call to call, which the caller finalizes. */
 int ifs_index_put_series(struct ifs_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,
 			 struct ifs_error *error);
 
-/* Runs of a size before they are merged; IFOREST_USUAL_FAN_IN unless it was set to a number from IFS_LEAST_AUTOMERGE to
- * IFS_MOST_AUTOMERGE. It outlives a rebuild. */
+/* Runs of similar size before they are merged: IFOREST_USUAL_FAN_IN, unless set to a number from IFS_LEAST_AUTOMERGE to
+ * IFS_MOST_AUTOMERGE. A rebuild keeps the setting. */
 #define IFS_LEAST_AUTOMERGE 2
 #define IFS_MOST_AUTOMERGE 16
 int ifs_index_get_automerge(struct ifs_index *index, uint32_t *fan_in, struct ifs_error *error);
 int ifs_index_set_automerge(struct ifs_index *index, uint32_t fan_in, struct ifs_error *error);
 
-/* The by types alone, into a definition that has been parsed already; those that a damaged table does not tell stay NULL. An
- * error only where the next try may do better: a column without its type is compared with texts as no other is. */
+/* Reads the by types alone into a definition that was parsed already. Those missing from a damaged table stay NULL. Only
+ * what a retry may cure is an error; a column without a type is compared with texts as BLOB is. */
 int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error);
 
 #endif

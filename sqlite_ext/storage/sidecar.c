@@ -6,26 +6,26 @@
 
 #define IS_NAME "run = ? AND value = ? AND level = ? AND number = ? AND dead = ?"
 
-/* What is kept in which table, and how it is made. */
-struct kind {
+/* A sidecar table, and the functions of core that compute its summaries. */
+struct table {
 	const char *suffix, *get, *has; /* SQL takes schema and name */
 	const char *wrong;
 	enum iforest_status (*keep)(struct iforest_store *store, const struct iforest_manifest *manifest,
 				    const struct iforest_run *run, unsigned value, const struct iforest_sidecar *sidecar);
 };
 
-#define KIND(table)                                                                         \
-	.suffix = table, .get = "SELECT bytes FROM \"%w\".\"%w_" table "\" WHERE " IS_NAME, \
-	.has = "SELECT 1 FROM \"%w\".\"%w_" table "\" WHERE " IS_NAME
+#define TABLE(name)                                                                       \
+	.suffix = name, .get = "SELECT bytes FROM \"%w\".\"%w_" name "\" WHERE " IS_NAME, \
+	.has = "SELECT 1 FROM \"%w\".\"%w_" name "\" WHERE " IS_NAME
 
-static const struct kind kinds[IFS_N_SIDECARS] = {
-	[IFS_SIDECAR_SKETCHES] = { KIND("sketch"), .wrong = IFOREST_SKETCH_WRONG, .keep = iforest_run_keep_sketches },
-	[IFS_SIDECAR_COUNTERS] = { KIND("piece"), .wrong = IFOREST_COUNTER_WRONG, .keep = iforest_run_keep_counters },
+static const struct table tables[IFS_N_SIDECARS] = {
+	[IFS_SIDECAR_SKETCHES] = { TABLE("sketch"), .wrong = IFOREST_SKETCH_WRONG, .keep = iforest_run_keep_sketches },
+	[IFS_SIDECAR_COUNTERS] = { TABLE("piece"), .wrong = IFOREST_COUNTER_WRONG, .keep = iforest_run_keep_counters },
 };
 
-uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table kind)
+uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table table)
 {
-	bool is_sketch = kind == IFS_SIDECAR_SKETCHES;
+	bool is_sketch = table == IFS_SIDECAR_SKETCHES;
 	unsigned n = is_sketch ? definition->n_sketches : definition->n_counters;
 	uint32_t values = 0;
 
@@ -45,7 +45,7 @@ static void bind_name(sqlite3_stmt *statement, const struct iforest_sidecar_name
 	sqlite3_bind_int64(statement, 5, (sqlite3_int64)name->n_dead);
 }
 
-/* The statement stands at the row, and is to be reset. */
+/* Looks a summary up. The statement is then positioned at the row, and must be reset. */
 static enum iforest_status find(struct ifs_index *index, sqlite3_stmt **statement, const char *sql,
 				const struct iforest_sidecar_name *name, bool *found)
 {
@@ -59,7 +59,7 @@ static enum iforest_status find(struct ifs_index *index, sqlite3_stmt **statemen
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? IFOREST_OK : ifs_pager_failed(index, rc);
 }
 
-/* What a row holds may be anything, NULL too. */
+/* The stored value may be anything, even NULL. */
 static enum iforest_status copy_bytes(sqlite3_stmt *statement, uint8_t **bytes, size_t *n_bytes)
 {
 	const void *stored = sqlite3_column_blob(statement, 0);
@@ -79,8 +79,8 @@ static enum iforest_status get_bytes(void *context, const struct iforest_sidecar
 				     bool *found)
 {
 	const struct ifs_sidecar *sidecar = context;
-	sqlite3_stmt **statement = &sidecar->index->get_summary[sidecar->kind];
-	enum iforest_status status = find(sidecar->index, statement, kinds[sidecar->kind].get, name, found);
+	sqlite3_stmt **statement = &sidecar->index->get_summary[sidecar->table];
+	enum iforest_status status = find(sidecar->index, statement, tables[sidecar->table].get, name, found);
 
 	if (!status && *found)
 		status = copy_bytes(*statement, bytes, n_bytes);
@@ -88,18 +88,18 @@ static enum iforest_status get_bytes(void *context, const struct iforest_sidecar
 	return status;
 }
 
-void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table kind)
+void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table table)
 {
-	*sidecar = (struct ifs_sidecar){ .sidecar = { .context = sidecar, .get = get_bytes }, .index = index, .kind = kind };
+	*sidecar = (struct ifs_sidecar){ .sidecar = { .context = sidecar, .get = get_bytes }, .index = index, .table = table };
 }
 
-/* ---- keeping ---- */
+/* ---- updating ---- */
 
 static enum iforest_status has_bytes(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
 	const struct ifs_sidecar *sidecar = context;
-	sqlite3_stmt **statement = &sidecar->index->has_summary[sidecar->kind];
-	enum iforest_status status = find(sidecar->index, statement, kinds[sidecar->kind].has, name, found);
+	sqlite3_stmt **statement = &sidecar->index->has_summary[sidecar->table];
+	enum iforest_status status = find(sidecar->index, statement, tables[sidecar->table].has, name, found);
 
 	sqlite3_reset(*statement);
 	return status;
@@ -124,10 +124,10 @@ static int forget_run(const struct ifs_sidecar *sidecar, sqlite3_int64 run_id, s
 	const struct ifs_index *index = sidecar->index;
 
 	return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_%s\" WHERE run = %lld", index->schema, index->name,
-			   kinds[sidecar->kind].suffix, run_id);
+			   tables[sidecar->table].suffix, run_id);
 }
 
-/* Goes from run to run, not from row to row. */
+/* Steps from run to run, not from row to row. */
 static int forget_old_runs(const struct ifs_sidecar *sidecar, const struct iforest_manifest *manifest, struct ifs_error *error)
 {
 	const struct ifs_index *index = sidecar->index;
@@ -135,7 +135,7 @@ static int forget_old_runs(const struct ifs_sidecar *sidecar, const struct ifore
 	sqlite3_stmt *statement;
 	bool found = true;
 	int failed, rc = ifs_prepare(error, index->db, &statement, "SELECT min(run) FROM \"%w\".\"%w_%s\" WHERE run > ?",
-				     index->schema, index->name, kinds[sidecar->kind].suffix);
+				     index->schema, index->name, tables[sidecar->table].suffix);
 
 	while (!rc && found) {
 		sqlite3_bind_int64(statement, 1, run_id);
@@ -151,27 +151,27 @@ static int forget_old_runs(const struct ifs_sidecar *sidecar, const struct ifore
 	return rc;
 }
 
-/* Has every run, and every column, gone through. */
+/* Calls the function of the table for every run and value column. */
 static enum iforest_status go_through(struct ifs_index *index, const struct iforest_manifest *manifest,
-				      enum ifs_sidecar_table kind, const struct iforest_sidecar *sidecar)
+				      enum ifs_sidecar_table table, const struct iforest_sidecar *sidecar)
 {
-	uint32_t values = ifs_sidecar_values(&index->definition, kind);
+	uint32_t values = ifs_sidecar_values(&index->definition, table);
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t r = 0; r < manifest->n_runs; r++)
 		for (unsigned v = 0; values >> v && !status && !manifest->runs[r].removal_in_progress; v++)
 			if (values >> v & 1)
-				status = kinds[kind].keep(&index->store, manifest, &manifest->runs[r], v, sidecar);
+				status = tables[table].keep(&index->store, manifest, &manifest->runs[r], v, sidecar);
 	return status;
 }
 
-static int keep_kind(struct ifs_index *index, const struct iforest_manifest *manifest, enum ifs_sidecar_table kind,
-		     struct ifs_error *error)
+static int update_table(struct ifs_index *index, const struct iforest_manifest *manifest, enum ifs_sidecar_table table,
+			struct ifs_error *error)
 {
 	struct ifs_sidecar sidecar;
 	int rc;
 
-	ifs_sidecar_open(&sidecar, index, kind);
+	ifs_sidecar_open(&sidecar, index, table);
 	sidecar.sidecar.has = has_bytes;
 	sidecar.sidecar.put = put_bytes;
 	rc = forget_old_runs(&sidecar, manifest, error);
@@ -179,9 +179,9 @@ static int keep_kind(struct ifs_index *index, const struct iforest_manifest *man
 		rc = ifs_prepare(error, index->db, &sidecar.put,
 				 "REPLACE INTO \"%w\".\"%w_%s\"(run, value, level, number, dead, bytes) "
 				 "VALUES(?, ?, ?, ?, ?, ?)",
-				 index->schema, index->name, kinds[kind].suffix);
+				 index->schema, index->name, tables[table].suffix);
 	if (!rc)
-		rc = ifs_pager_error(index, go_through(index, manifest, kind, &sidecar.sidecar), error);
+		rc = ifs_pager_error(index, go_through(index, manifest, table, &sidecar.sidecar), error);
 	sqlite3_finalize(sidecar.put);
 	return rc;
 }
@@ -190,15 +190,15 @@ int ifs_sidecars_update(struct ifs_index *index, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
-	for (unsigned kind = 0; kind < IFS_N_SIDECARS && !rc; kind++) {
+	for (unsigned table = 0; table < IFS_N_SIDECARS && !rc; table++) {
 		struct iforest_manifest manifest;
 
-		if (!ifs_sidecar_values(&index->definition, (enum ifs_sidecar_table)kind))
+		if (!ifs_sidecar_values(&index->definition, (enum ifs_sidecar_table)table))
 			continue;
 		rc = ifs_pager_read_manifest(index, &manifest, error);
 		if (rc)
 			return rc;
-		rc = keep_kind(index, &manifest, (enum ifs_sidecar_table)kind, error);
+		rc = update_table(index, &manifest, (enum ifs_sidecar_table)table, error);
 		iforest_manifest_release(&manifest);
 	}
 	return rc;
@@ -210,15 +210,15 @@ enum iforest_status ifs_sidecars_check(struct ifs_index *index, const struct ifo
 {
 	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned kind = 0; kind < IFS_N_SIDECARS && !status; kind++) {
+	for (unsigned table = 0; table < IFS_N_SIDECARS && !status; table++) {
 		struct ifs_sidecar kept;
 		struct iforest_sidecar_comparison comparison = { .kept = &kept.sidecar,
 								 .store = &index->store,
-								 .what = kinds[kind].wrong };
+								 .what = tables[table].wrong };
 		struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
 
-		ifs_sidecar_open(&kept, index, (enum ifs_sidecar_table)kind);
-		status = go_through(index, manifest, (enum ifs_sidecar_table)kind, &comparing);
+		ifs_sidecar_open(&kept, index, (enum ifs_sidecar_table)table);
+		status = go_through(index, manifest, (enum ifs_sidecar_table)table, &comparing);
 	}
 	return status;
 }

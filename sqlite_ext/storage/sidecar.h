@@ -14,25 +14,26 @@
 #include "core/run/sidecar.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* The value columns of which things of the kind are kept, as bits. */
-uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table kind);
+/* Returns the value columns that have summaries in the table, as bits. */
+uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table table);
 
 struct ifs_sidecar {
 	struct iforest_sidecar sidecar;
 	struct ifs_index *index;
-	enum ifs_sidecar_table kind;
-	sqlite3_stmt *put; /* while it is being filled */
+	enum ifs_sidecar_table table;
+	sqlite3_stmt *put; /* while the table is updated */
 };
 
-/* A sidecar to read from, which holds nothing. index must outlive it, and it must stay in place. */
-void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table kind);
+/* Initializes a sidecar for reading. index must outlive it, and it must stay in place. There is nothing to release. */
+void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table table);
 
-/* Keeps what is not there yet of the runs of the stored manifest, and forgets runs that are gone. Does nothing for kinds of
- * which the index keeps none.
- * Cost  a look at the top nodes of runs that did not change; every leaf page under nodes that did. */
+/* Adds the missing summaries for runs of the stored manifest, and deletes those of runs that are gone. Does nothing for a
+ * table that the index does not have.
+ * Cost  a look-up for the top nodes of runs that did not change; every leaf page under nodes that did */
 int ifs_sidecars_update(struct ifs_index *index, struct ifs_error *error);
 
-/* Is all that is there that of its node? Cost: reads all leaf pages once for each kind, value column and level of nodes. */
+/* Checks every stored summary against its node. Returns IFOREST_CORRUPT, with the fault in index->store, if one is wrong.
+ * Cost  reads all leaf pages once for each table, value column and level of nodes */
 enum iforest_status ifs_sidecars_check(struct ifs_index *index, const struct iforest_manifest *manifest);
 
 #endif

@@ -1,20 +1,20 @@
 #include "sqlite_ext/storage/temp_store.h"
 
-#include "sqlite_ext/storage/shadow_tables.h"
 #include "sqlite_ext/storage/pager.h"
+#include "sqlite_ext/storage/shadow_tables.h"
 
-/* Of a page in the file: so pages of the file system hold one each. */
+/* Bytes between pages in the file, so that each lies in one page of the file system. */
 enum { ROOM = 4096 };
 
-/* Was this SQLite built so? One that does not tell is taken to be as it comes. */
+/* True if SQLite says that it was compiled with the option. */
 static bool is_built_with(const char *option)
 {
 	return sqlite3_compileoption_used && sqlite3_compileoption_used(option);
 }
 
-/* By the rules of PRAGMA temp_store. Where that is not to be learned nothing is written to a file: who keeps a database
- * encrypted has reason to forbid it. */
-static bool is_wanted_in_memory(sqlite3 *db)
+/* Follows the rules of PRAGMA temp_store. If the setting cannot be read nothing is written to a file: the owner of an
+ * encrypted database has reason to forbid it. */
+static bool must_use_memory(sqlite3 *db)
 {
 	enum { IN_FILE = 1, IN_MEMORY = 2 } setting = IN_MEMORY;
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -37,7 +37,7 @@ static enum iforest_status store_failed(struct ifs_temp_store *temp_store, int r
 	return IFOREST_IO;
 }
 
-/* A database that was deserialized has a file system of its own, which has room for little. */
+/* A deserialized database has a file system of its own, with room for little. */
 static sqlite3_vfs *file_system_of(sqlite3 *db)
 {
 	sqlite3_vfs *vfs = NULL;
@@ -95,7 +95,7 @@ static enum iforest_status file_write(void *context, const struct iforest_place 
 	return rc ? store_failed(temp_store, rc) : IFOREST_OK;
 }
 
-/* The last page of the file is as long as its bytes. */
+/* The last page of the file may be short. */
 static enum iforest_status file_get(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page)
 {
 	struct ifs_temp_store *temp_store = context;
@@ -120,7 +120,7 @@ static void file_release(void *context, struct iforest_page *page)
 	sqlite3_free((uint8_t *)page->bytes);
 }
 
-/* The file goes as a whole. */
+/* The file is deleted as a whole. */
 static enum iforest_status file_drop_run(void *context, const struct iforest_place *place, uint64_t n_pages)
 {
 	(void)context;
@@ -148,7 +148,7 @@ void ifs_temp_store_init(struct ifs_temp_store *temp_store, sqlite3 *db,
 							  .write = file_write,
 							  .drop_run = file_drop_run,
 							  .random = ifs_pager_random } };
-	if (is_wanted_in_memory(db)) {
+	if (must_use_memory(db)) {
 		ifs_pager_in_memory(&temp_store->memory);
 		temp_store->store.pager = &temp_store->memory.pager;
 	}

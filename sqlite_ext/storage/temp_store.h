@@ -11,17 +11,17 @@
 struct ifs_temp_store {
 	struct iforest_store store;
 	sqlite3 *db;
-	/* Called for each page that is read back from the file: how many have been before, and how many the file has. */
+	/* Called for each page read back from the file, with the number read before and the number in the file. */
 	void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages);
 	void *context;
-	struct iforest_pager pager; /* over the file: run after run, each page at a multiple of its room */
-	sqlite3_file *file;	    /* NULL until there is a run */
-	uint64_t n_pages, n_read;   /* in the file; and read back so far */
-	int rc;			    /* what the file system last refused with, SQLITE_OK: nothing */
+	struct iforest_pager pager; /* over the file: run after run, a page in every 4096 bytes */
+	sqlite3_file *file;	    /* NULL until the first run */
+	uint64_t n_pages, n_read;   /* in the file; read back so far */
+	int rc;			    /* the file system's last error, or SQLITE_OK */
 	struct iforest_pager_memory memory;
 };
 
-/* Must stay in place. One run is written at a time, and none is written again. */
+/* Initializes the store, which must stay in place. Runs are written one at a time, and each once. */
 void ifs_temp_store_init(struct ifs_temp_store *temp_store, sqlite3 *db,
 			 void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages), void *context);
 void ifs_temp_store_release(struct ifs_temp_store *temp_store);

@@ -14,25 +14,30 @@
 #include "trace/chrome_trace.h"
 #include "trace/span_depth.h"
 
-/* The depths of all spans of a trace, in the order in which the reader hands the spans out.
- *
- * A depth is known only when the spans of its track are sorted, so it takes a pass of its own over the file. The spans
- * go through a private temporary SQLite database, which sorts them and spills to disk: memory does not grow with
- * the file. */
-
 SQLITE_EXTENSION_INIT1
 
-struct chrometrace_depths;
+/* ---- Depths of spans ---- */
 
-/* NULL is allowed. */
-static void chrometrace_depths_close(struct chrometrace_depths *depths);
-
+/* The depths of all spans of a trace, in the order in which the reader returns the spans.
+ *
+ * A depth is known only when the spans of its track are sorted, so it takes another pass over the file. A private temporary
+ * SQLite database sorts the spans and spills to disk: memory does not grow with the file. */
 struct chrometrace_depths {
 	sqlite3 *database; /* private; a temporary file that SQLite deletes */
 	sqlite3_stmt *in_order;
 };
 
-/* Nobody ever reads this file again, so nothing of it need survive a crash. */
+/* NULL is allowed. */
+static void chrometrace_depths_close(struct chrometrace_depths *depths)
+{
+	if (!depths)
+		return;
+	sqlite3_finalize(depths->in_order);
+	sqlite3_close(depths->database);
+	sqlite3_free(depths);
+}
+
+/* The file is never read again, so it need not survive a crash. */
 static const char schema_sql[] = "PRAGMA journal_mode = OFF;"
 				 "PRAGMA synchronous = OFF;"
 				 "PRAGMA temp_store = FILE;"
@@ -142,7 +147,7 @@ static int store_depths(struct chrometrace_depths *depths, char **message)
 	return rc;
 }
 
-/* The file has to be read twice. What does not exist is left to the reader's message. */
+/* Refuses a file that cannot be read twice. A missing file is left to the reader's message. */
 static int check_regular_file(const char *path, char **message)
 {
 	struct stat file;
@@ -196,7 +201,7 @@ static int chrometrace_depths_open(const char *path, struct chrometrace_depths *
 	return rc;
 }
 
-/* The depth of the next span.
+/* Returns the depth of the next span.
  * Returns SQLITE_ROW, SQLITE_DONE if there were no more spans, or an error as above. */
 static int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *depth, char **message)
 {
@@ -208,15 +213,6 @@ static int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_in
 	else if (rc != SQLITE_DONE)
 		database_failed(depths, rc, message);
 	return rc;
-}
-
-static void chrometrace_depths_close(struct chrometrace_depths *depths)
-{
-	if (!depths)
-		return;
-	sqlite3_finalize(depths->in_order);
-	sqlite3_close(depths->database);
-	sqlite3_free(depths);
 }
 
 /* ---- Virtual tables ---- */
@@ -245,7 +241,7 @@ enum counter_column { COUNTER_TS_NS, COUNTER_PID, COUNTER_NAME, COUNTER_ID, COUN
  */
 enum plan { PLAN_PATH = 0x1, PLAN_ARGS = 0x2, PLAN_DEPTH = 0x4 };
 
-/* One of the two functions. */
+/* One of the two tables. */
 struct trace_function {
 	const char *name;
 	const char *declaration;
@@ -264,9 +260,9 @@ struct trace_cursor {
 	sqlite3_vtab_cursor base; /* must be first */
 	char *path;
 	struct trace_reader *reader;
-	struct chrometrace_depths *depths; /* NULL unless wanted */
-	struct trace_event event;	   /* the present row */
-	sqlite3_int64 depth;		   /* of the present row, if wanted */
+	struct chrometrace_depths *depths; /* NULL unless requested */
+	struct trace_event event;	   /* the current row */
+	sqlite3_int64 depth;		   /* of the current row, if requested */
 	sqlite3_int64 row;		   /* its number from 1 on */
 	bool at_end;
 };
@@ -422,7 +418,7 @@ static int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 			info->idxNum |= PLAN_PATH;
 		}
 	}
-	/* The path is known in another order of the join: have the planner try that. */
+	/* the path is known in another join order: the planner is to try that */
 	if (has_unusable_path && !(info->idxNum & PLAN_PATH))
 		return SQLITE_CONSTRAINT;
 	if (info->colUsed & function->args_columns)

@@ -8,19 +8,19 @@
 #include "sqlite_ext/query/plan.h"
 #include "sqlite_ext/storage/definition.h"
 
-/* What core/query/counter_scan.h tells of a bucket, as the columns of iforest_counter. */
+/* ---- Columns of iforest_counter (core/query/counter_scan.h) ---- */
 
-static void result_counter(sqlite3_context *context, union iforest_number number, enum iforest_value_type kind)
+static void result_counter(sqlite3_context *context, union iforest_number number, enum iforest_value_type value_type)
 {
-	if (kind == IFOREST_INT64)
+	if (value_type == IFOREST_INT64)
 		sqlite3_result_int64(context, number.integer);
 	else
 		sqlite3_result_double(context, number.real);
 }
 
-static int result_increase(sqlite3_context *context, const struct iforest_counter *counter, enum iforest_value_type kind)
+static int result_increase(sqlite3_context *context, const struct iforest_counter *counter, enum iforest_value_type value_type)
 {
-	if (kind == IFOREST_FLOAT64) {
+	if (value_type == IFOREST_FLOAT64) {
 		sqlite3_result_double(context, counter->real_increase);
 	} else if (counter->increase > INT64_MAX || counter->increase < INT64_MIN) {
 		sqlite3_result_error(context, "integer overflow", -1);
@@ -31,31 +31,32 @@ static int result_increase(sqlite3_context *context, const struct iforest_counte
 	return SQLITE_OK;
 }
 
-/* xColumn of a column of value v. Returns SQLITE_ERROR for an increase beyond 64 bits, with the result set to say so. */
-static int counter_column_result(sqlite3_context *context, const struct iforest_counter_scan *counting, unsigned v,
+/* Sets the result to a column of value v. Returns SQLITE_ERROR for an increase beyond 64 bits, with the result set to say
+ * so. */
+static int counter_column_result(sqlite3_context *context, const struct iforest_counter_scan *scan, unsigned v,
 				 enum ifs_counter_column column)
 {
-	const struct iforest_counter *counter = &counting->values[v];
-	enum iforest_value_type kind = (enum iforest_value_type)counting->fields->value_types[v];
+	const struct iforest_counter *counter = &scan->values[v];
+	enum iforest_value_type value_type = (enum iforest_value_type)scan->fields->value_types[v];
 
 	if (column == IFS_COUNTER_COUNT)
 		sqlite3_result_int64(context, (sqlite3_int64)counter->n);
 	else if (column == IFS_COUNTER_START && counter->has_start)
-		result_counter(context, counter->start, kind);
+		result_counter(context, counter->start, value_type);
 	if (column <= IFS_COUNTER_START || !counter->is_known)
 		return SQLITE_OK;
 	switch (column) {
 	case IFS_COUNTER_END:
-		result_counter(context, counter->value, kind);
+		result_counter(context, counter->value, value_type);
 		break;
 	case IFS_COUNTER_MEAN:
 		if (counter->known > 0)
-			sqlite3_result_double(context, iforest_counter_mean(counter, kind));
+			sqlite3_result_double(context, iforest_counter_mean(counter, value_type));
 		break;
 	case IFS_COUNTER_INCREASE:
-		return result_increase(context, counter, kind);
+		return result_increase(context, counter, value_type);
 	case IFS_COUNTER_RATE:
-		sqlite3_result_double(context, iforest_counter_increase(counter, kind) / (double)counting->width);
+		sqlite3_result_double(context, iforest_counter_increase(counter, value_type) / (double)scan->width);
 		break;
 	default:
 		sqlite3_result_int64(context, (sqlite3_int64)counter->n_resets);
@@ -65,24 +66,25 @@ static int counter_column_result(sqlite3_context *context, const struct iforest_
 
 /* ---- Columns of a row ---- */
 
-static void result_number(sqlite3_context *context, union iforest_number number, unsigned kind)
+static void result_number(sqlite3_context *context, union iforest_number number, unsigned value_type)
 {
-	if (kind == IFOREST_INT64)
+	if (value_type == IFOREST_INT64)
 		sqlite3_result_int64(context, number.integer);
 	else
 		sqlite3_result_double(context, number.real);
 }
 
-static int result_sum(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind, bool zero_if_empty)
+static int result_sum(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned value_type,
+		      bool zero_if_empty)
 {
 	if (value->n == 0) {
 		if (!zero_if_empty)
 			sqlite3_result_null(context);
-		else if (kind == IFOREST_INT64)
+		else if (value_type == IFOREST_INT64)
 			sqlite3_result_int64(context, 0);
 		else
 			sqlite3_result_double(context, 0);
-	} else if (kind == IFOREST_FLOAT64) {
+	} else if (value_type == IFOREST_FLOAT64) {
 		sqlite3_result_double(context, iforest_real_sum(value));
 	} else if (value->sum > INT64_MAX || value->sum < INT64_MIN) {
 		sqlite3_result_error(context, "integer overflow", -1);
@@ -93,54 +95,56 @@ static int result_sum(sqlite3_context *context, const struct iforest_value_aggre
 	return SQLITE_OK;
 }
 
-/* Results stay NULL where there is no such row. */
-static void result_row(sqlite3_context *context, const struct iforest_extreme *row, enum ifs_value_column column, unsigned kind)
+/* The result stays NULL if there is no such row. */
+static void result_extreme(sqlite3_context *context, const struct iforest_extreme *extreme, enum ifs_value_column column,
+			   unsigned value_type)
 {
-	if (!row->is_set)
+	if (!extreme->is_set)
 		return;
 	switch (column) {
 	case IFS_OF_MIN_ID:
 	case IFS_OF_MAX_ID:
-		sqlite3_result_int64(context, row->ref);
+		sqlite3_result_int64(context, extreme->ref);
 		break;
 	case IFS_OF_MIN_TS:
 	case IFS_OF_MAX_TS:
-		if (!row->time_is_null)
-			sqlite3_result_int64(context, row->time);
+		if (!extreme->time_is_null)
+			sqlite3_result_int64(context, extreme->time);
 		break;
 	default:
-		result_number(context, row->value, kind);
+		result_number(context, extreme->value, value_type);
 	}
 }
 
-/* Of a bucket without v: the row carried in stands for all of them, the line has no row. */
-static void filled_column(sqlite3_context *context, const struct ifs_fill *carry, unsigned v, unsigned kind,
+/* A filled column of a bucket without value v. With fill = 'last' the row before stands for all parts; interpolation has
+ * no row. */
+static void filled_column(sqlite3_context *context, const struct ifs_fill *fill, unsigned v, unsigned value_type,
 			  enum ifs_value_column column)
 {
-	const struct iforest_extreme *row = &carry->before[v];
-	bool is_linear = carry->fill == IFS_FILL_LINEAR;
+	const struct iforest_extreme *extreme = &fill->before[v];
+	bool is_linear = fill->mode == IFS_FILL_LINEAR;
 
 	if (column == IFS_OF_COUNT)
 		sqlite3_result_int64(context, 0);
 	else if (column == IFS_OF_SUM || (is_linear && column >= IFS_OF_MIN_ID))
 		sqlite3_result_null(context);
 	else if (is_linear)
-		sqlite3_result_double(context, carry->lines[v]);
-	else if (column == IFS_OF_AVG && kind == IFOREST_INT64)
-		sqlite3_result_double(context, (double)row->value.integer);
+		sqlite3_result_double(context, fill->lines[v]);
+	else if (column == IFS_OF_AVG && value_type == IFOREST_INT64)
+		sqlite3_result_double(context, (double)extreme->value.integer);
 	else
-		result_row(context, row, column, kind);
+		result_extreme(context, extreme, column, value_type);
 }
 
-int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
+int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned value_type,
 		     enum ifs_value_column column)
 {
 	if (column == IFS_OF_COUNT)
 		sqlite3_result_int64(context, (sqlite3_int64)value->n);
 	else if (column == IFS_OF_SUM)
-		return result_sum(context, value, kind, false);
+		return result_sum(context, value, value_type, false);
 	else
-		result_row(context, column == IFS_OF_MIN ? &value->min : &value->max, column, kind);
+		result_extreme(context, column == IFS_OF_MIN ? &value->min : &value->max, column, value_type);
 	return SQLITE_OK;
 }
 
@@ -148,11 +152,11 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 			enum ifs_value_column column)
 {
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
-	unsigned kind = query->snapshot->manifest.fields.value_types[v];
-	bool is_null_fill = query->fill == IFS_FILL_NULL && query->aggregate.n_rows == 0;
+	unsigned value_type = query->snapshot->manifest.fields.value_types[v];
+	bool is_null_fill = query->fill_mode == IFS_FILL_NULL && query->aggregate.n_rows == 0;
 
-	if (query->carry.filled >> v & 1) {
-		filled_column(context, &query->carry, v, kind, column);
+	if (query->fill.filled >> v & 1) {
+		filled_column(context, &query->fill, v, value_type, column);
 		return SQLITE_OK;
 	}
 	switch (column) {
@@ -161,26 +165,27 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 			sqlite3_result_int64(context, (sqlite3_int64)value->n);
 		break;
 	case IFS_OF_SUM:
-		return result_sum(context, value, kind, query->fill == IFS_FILL_ZERO && query->aggregate.n_rows == 0);
+		return result_sum(context, value, value_type,
+				  query->fill_mode == IFS_FILL_ZERO && query->aggregate.n_rows == 0);
 	case IFS_OF_AVG:
 		if (value->n > 0)
-			sqlite3_result_double(context, iforest_mean(value, (enum iforest_value_type)kind));
+			sqlite3_result_double(context, iforest_mean(value, (enum iforest_value_type)value_type));
 		break;
 	case IFS_OF_MIN:
 	case IFS_OF_MIN_ID:
 	case IFS_OF_MIN_TS:
-		result_row(context, &value->min, column, kind);
+		result_extreme(context, &value->min, column, value_type);
 		break;
 	case IFS_OF_MAX:
 	case IFS_OF_MAX_ID:
 	case IFS_OF_MAX_TS:
-		result_row(context, &value->max, column, kind);
+		result_extreme(context, &value->max, column, value_type);
 		break;
 	case IFS_OF_FIRST:
-		result_row(context, &value->first, column, kind);
+		result_extreme(context, &value->first, column, value_type);
 		break;
 	case IFS_OF_LAST:
-		result_row(context, &value->last, column, kind);
+		result_extreme(context, &value->last, column, value_type);
 		break;
 	case IFS_N_OF_VALUE:
 		break;
@@ -252,7 +257,7 @@ static int sketch_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	return rc;
 }
 
-/* The time inside of a bucket that no span overlaps is NULL or 0, as fill says, but nothing is the longest. */
+/* The clipped time of a bucket that no span overlaps is NULL or 0, by fill; its longest span is NULL. */
 static int overlap_column(sqlite3_context *context, const struct ifs_bucket_query *query, unsigned v,
 			  enum ifs_overlap_column column)
 {
@@ -262,13 +267,13 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
 
 	if (column == IFS_OF_CLIPPED)
-		return result_sum(context, value, IFOREST_INT64, query->fill == IFS_FILL_ZERO);
-	result_row(context, &value->max, max_columns[column], IFOREST_INT64);
+		return result_sum(context, value, IFOREST_INT64, query->fill_mode == IFS_FILL_ZERO);
+	result_extreme(context, &value->max, max_columns[column], IFOREST_INT64);
 	return SQLITE_OK;
 }
 
-/* xColumn for every column but the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits, with the
- * result set to say so. */
+/* xColumn for every column except the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits,
+ * with the result set to say so. */
 static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *query, const struct ifs_definition *definition,
 			 int column)
 {
@@ -282,7 +287,7 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 		fixed_column(context, query, (enum ifs_fixed_column)(c - n_by));
 	} else if (definition->is_counter) {
 		c -= n_by + IFS_N_FIXED;
-		return counter_column_result(context, &query->counting, c / IFS_N_OF_COUNTER,
+		return counter_column_result(context, &query->counter_scan, c / IFS_N_OF_COUNTER,
 					     (enum ifs_counter_column)(c % IFS_N_OF_COUNTER));
 	} else if (c >= ifs_first_sketch(definition)) {
 		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
@@ -311,10 +316,8 @@ int ifs_buckets_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct ifs_error error = { .rc = SQLITE_OK };
 	int rc;
 
-	if (table->broken) {
-		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return ifs_table_report(base, &error);
-	}
+	if ((rc = ifs_table_check_index(base)))
+		return rc;
 	rc = ifs_plan_make(&table->definition, table->name, info, &error);
 	return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 }
@@ -335,10 +338,7 @@ int ifs_buckets_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void reset_cursor(struct cursor *cursor)
 {
 	ifs_bucket_query_release(&cursor->query);
-	for (unsigned a = 0; a < IFS_N_ARGUMENTS; a++) {
-		sqlite3_value_free(cursor->arguments[a]);
-		cursor->arguments[a] = NULL;
-	}
+	ifs_table_free_arguments(cursor->arguments, IFS_N_ARGUMENTS);
 }
 
 int ifs_buckets_close(sqlite3_vtab_cursor *base)
@@ -364,20 +364,16 @@ int ifs_buckets_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	struct ifs_table *table = (struct ifs_table *)base->pVtab;
 	struct ifs_error error = { .rc = SQLITE_OK };
 	struct ifs_plan plan;
-	int at = 0, rc;
+	int rc;
 
+	(void)n_argv;
 	reset_cursor(cursor);
 	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
 		return rc;
 	if (!ifs_plan_read(&plan, &table->definition, table->name, index_number, index_text))
 		return SQLITE_INTERNAL;
-	for (unsigned a = 0; a < IFS_N_ARGUMENTS && at < n_argv; a++) {
-		if (!(plan.arguments >> a & 1))
-			continue;
-		cursor->arguments[a] = sqlite3_value_dup(argv[at++]);
-		if (!cursor->arguments[a])
-			return SQLITE_NOMEM;
-	}
+	if ((rc = ifs_table_copy_arguments(cursor->arguments, IFS_N_ARGUMENTS, plan.arguments, argv)))
+		return rc;
 	if (!ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
 		ifs_bucket_query_next(&cursor->query, &error);
 	if (error.rc)
@@ -401,10 +397,7 @@ int ifs_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	/* an UPDATE, which is refused later */
 	if (column >= ifs_n_arguments(&table->definition) || sqlite3_vtab_nochange(context))
 		return SQLITE_OK;
-	if (!cursor->arguments[column])
-		return ifs_table_refuse_argument(context, table->name, ifs_argument_names[column]);
-	sqlite3_result_value(context, cursor->arguments[column]);
-	return SQLITE_OK;
+	return ifs_table_argument_column(context, table, ifs_argument_names[column], cursor->arguments[column]);
 }
 
 int ifs_buckets_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
@@ -415,8 +408,8 @@ int ifs_buckets_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 const sqlite3_module ifs_bucket_methods = {
 	.iVersion = 3,
-	.xCreate = ifs_borrowed_create,
-	.xConnect = ifs_borrowed_connect,
+	.xCreate = ifs_derived_create,
+	.xConnect = ifs_derived_connect,
 	.xBestIndex = ifs_buckets_best_index,
 	.xDisconnect = ifs_table_disconnect,
 	.xDestroy = ifs_table_disconnect,
@@ -434,7 +427,7 @@ const sqlite3_module ifs_bucket_methods = {
 static int open_fold(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 		     struct ifs_error *error)
 {
-	int rc = ifs_table_borrow(table, db, connection, "iforest_fold", n_arguments, error);
+	int rc = ifs_table_open_index(table, db, connection, "iforest_fold", n_arguments, error);
 
 	if (!rc)
 		rc = ifs_definition_keep_by(&table->definition, "iforest_fold", n_arguments - 4, table->arguments + 4,
@@ -446,7 +439,7 @@ const struct ifs_module ifs_fold_module = { .name = "iforest_fold", .methods = &
 
 /* ---- iforest_overlap ---- */
 
-/* All by columns are kept unless some are named, or none: (). */
+/* Keeps the by columns named, none for (), all if the argument is missing. */
 static int keep_by(struct ifs_table *table, int n_arguments, struct ifs_error *error)
 {
 	int n_names = n_arguments - 4;
@@ -462,7 +455,7 @@ static int keep_by(struct ifs_table *table, int n_arguments, struct ifs_error *e
 static int open_overlap(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 			struct ifs_error *error)
 {
-	int rc = ifs_table_borrow(table, db, connection, "iforest_overlap", n_arguments, error);
+	int rc = ifs_table_open_index(table, db, connection, "iforest_overlap", n_arguments, error);
 
 	if (!rc && table->definition.duration_value == IFOREST_NO_VALUE)
 		rc = ifs_error_set(error, SQLITE_ERROR,
@@ -483,7 +476,7 @@ const struct ifs_module ifs_overlap_module = { .name = "iforest_overlap",
 static int open_counter(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 			struct ifs_error *error)
 {
-	int rc = ifs_table_borrow(table, db, connection, "iforest_counter", n_arguments, error);
+	int rc = ifs_table_open_index(table, db, connection, "iforest_counter", n_arguments, error);
 
 	if (!rc && n_arguments > 4)
 		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_counter: it takes one argument, the index");

@@ -8,10 +8,10 @@
 #include "sqlite_ext/query/buckets.h"
 #include "sqlite_ext/vtab/common.h"
 
-/* The methods of modules over an index that answer with buckets. */
+/* Methods of the modules over an index that answer with buckets. */
 extern const sqlite3_module ifs_bucket_methods;
 
-/* These methods one by one, for the module iforest, which has others besides. */
+/* The same methods one by one, for the module iforest, which has others besides. */
 int ifs_buckets_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 int ifs_buckets_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
 int ifs_buckets_close(sqlite3_vtab_cursor *base);
@@ -21,10 +21,10 @@ int ifs_buckets_eof(sqlite3_vtab_cursor *base);
 int ifs_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
 int ifs_buckets_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
-/* iforest_fold: another view of an index, with fewer by columns; stores nothing, as all below. */
+/* iforest_fold: a view of an index with fewer by columns. Stores nothing, as all below. */
 extern const struct ifs_module ifs_fold_module;
 
-/* iforest_overlap: the spans that overlap a window or its buckets, by an index that has durations. */
+/* iforest_overlap: the spans that overlap a window or its buckets, from an index with durations. */
 extern const struct ifs_module ifs_overlap_module;
 
 /* iforest_counter: the value columns of an index as counters. */
@@ -32,8 +32,9 @@ extern const struct ifs_module ifs_counter_module;
 
 /* ---- Columns of a row ---- */
 
-/* The count, sum, min or max of a value column of that kind (core/model/aggregate.h), as in such a row. */
-int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned kind,
+/* Sets the result to the count, sum, min or max of a value column of that type (core/model/aggregate.h). Returns
+ * SQLITE_ERROR for a sum beyond 64 bits, with the result set to say so. */
+int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned value_type,
 		     enum ifs_value_column column);
 
 #endif

@@ -25,7 +25,7 @@ int ifs_table_report(sqlite3_vtab *base, struct ifs_error *error)
 	return rc;
 }
 
-/* ---- making one ---- */
+/* ---- Creation ---- */
 
 void ifs_table_release(struct ifs_table *table)
 {
@@ -40,20 +40,24 @@ void ifs_table_release(struct ifs_table *table)
 	sqlite3_free(table);
 }
 
-int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command, struct ifs_error *error)
+int ifs_table_declare_text(sqlite3 *db, char *sql, struct ifs_error *error)
 {
-	char *sql = ifs_definition_declare(&table->definition, command, error);
-	int rc = sql ? sqlite3_declare_vtab(db, sql) : error->rc;
+	int rc = sql ? error->rc : ifs_error_set(error, SQLITE_NOMEM, "");
 
-	if (rc)
+	if (!rc && (rc = sqlite3_declare_vtab(db, sql)))
 		ifs_error_from_db(error, db, rc);
-	else
+	if (!rc)
 		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	sqlite3_free(sql);
 	return rc;
 }
 
-/* One block: the pointers, then the strings. NULL without memory. */
+int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command, struct ifs_error *error)
+{
+	return ifs_table_declare_text(db, ifs_definition_declare(&table->definition, command, error), error);
+}
+
+/* Copies into one allocation: the pointers, then the strings. NULL without memory. */
 static const char *const *copy_arguments(int n_arguments, const char *const *arguments)
 {
 	size_t n_pointer_bytes = (size_t)n_arguments * sizeof(char *), n_bytes = n_pointer_bytes;
@@ -107,7 +111,7 @@ int ifs_table_disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-static const char argument_is_lost[] =
+static const char argument_is_unusable[] =
 	"%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
 	"a row value or the far side of an outer join";
 
@@ -115,17 +119,48 @@ int ifs_table_check_arguments(sqlite3_vtab *base, int index_number, const char *
 {
 	const char *name = ((struct ifs_table *)base)->name;
 	struct ifs_error error = { .rc = SQLITE_OK };
-	int lost = index_number >> IFS_LOST_SHIFT;
+	int unusable = index_number >> IFS_UNUSABLE_SHIFT;
 
-	if (lost > 0)
-		ifs_error_set(&error, SQLITE_ERROR, argument_is_lost, name, names[lost - 1], name);
+	if (unusable > 0)
+		ifs_error_set(&error, SQLITE_ERROR, argument_is_unusable, name, names[unusable - 1], name);
 	return ifs_table_report(base, &error);
 }
 
-int ifs_table_refuse_argument(sqlite3_context *context, const char *name, const char *argument)
+int ifs_table_check_index(sqlite3_vtab *base)
 {
-	char *message = sqlite3_mprintf(argument_is_lost, name, argument, name);
+	const struct ifs_table *table = (const struct ifs_table *)base;
+	struct ifs_error error = { .rc = SQLITE_OK };
 
+	if (table->broken)
+		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
+	return ifs_table_report(base, &error);
+}
+
+int ifs_table_copy_arguments(sqlite3_value **copies, unsigned n, unsigned given, sqlite3_value **argv)
+{
+	for (unsigned a = 0; a < n; a++)
+		if (given >> a & 1 && !(copies[a] = sqlite3_value_dup(*argv++)))
+			return SQLITE_NOMEM;
+	return SQLITE_OK;
+}
+
+void ifs_table_free_arguments(sqlite3_value **copies, unsigned n)
+{
+	for (unsigned a = 0; a < n; a++) {
+		sqlite3_value_free(copies[a]);
+		copies[a] = NULL;
+	}
+}
+
+int ifs_table_argument_column(sqlite3_context *context, const struct ifs_table *table, const char *name, sqlite3_value *copy)
+{
+	char *message;
+
+	if (copy) {
+		sqlite3_result_value(context, copy);
+		return SQLITE_OK;
+	}
+	message = sqlite3_mprintf(argument_is_unusable, table->name, name, table->name);
 	if (!message) {
 		sqlite3_result_error_nomem(context);
 		return SQLITE_NOMEM;
@@ -156,8 +191,8 @@ char *ifs_table_spelling(sqlite3 *db, const char *schema, const char *name, stru
 	return spelling;
 }
 
-int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, const char *module,
-		     int n_arguments, struct ifs_error *error)
+int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, const char *module,
+			 int n_arguments, struct ifs_error *error)
 {
 	const char *const *arguments = table->arguments;
 	char *name = NULL, *spelling = NULL;
@@ -166,7 +201,7 @@ int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 	if (n_arguments < 4)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
 	rc = ifs_definition_parse_name(arguments[3], &name, error);
-	/* which may have set an error of its own: the first one stands */
+	/* a former error stands */
 	if (!rc && !(spelling = ifs_table_spelling(db, arguments[1], name, error)))
 		rc = ifs_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
 	if (!rc) /* names of triggers are compared byte by byte */
@@ -182,15 +217,15 @@ int ifs_table_borrow(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 	}
 	if (!rc)
 		rc = ifs_index_describe(&table->index, &table->definition, error);
-	table->index.is_borrowed = true;
+	table->index.is_derived = true;
 	memcpy(table->index.by_types, table->definition.by_types, sizeof table->index.by_types);
 	sqlite3_free(spelling);
 	sqlite3_free(name);
 	return rc;
 }
 
-int ifs_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message)
+int ifs_derived_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+		       char **message)
 {
 	const struct ifs_registration *registration = context;
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -201,8 +236,8 @@ int ifs_borrowed_create(sqlite3 *db, void *context, int n_arguments, const char 
 	return ifs_table_finish(table, base, message, &error);
 }
 
-int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			 char **message)
+int ifs_derived_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			char **message)
 {
 	const struct ifs_registration *registration = context;
 	struct ifs_error error = { .rc = SQLITE_OK };
@@ -210,8 +245,8 @@ int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char
 
 	if (!error.rc)
 		registration->open(table, db, registration->connection, n_arguments, &error);
-	if (table && error.rc && ifs_error_is_lasting(error.rc)) {
-		/* SQLite connects it again where it reads the schema again, not where this connection makes the index */
+	if (table && error.rc && ifs_error_is_permanent(error.rc)) {
+		/* SQLite connects it again when it reads the schema again, not when this connection makes the index */
 		table->broken = sqlite3_mprintf("%s; once that is put right, drop this table and create it again, or open the "
 						"database again",
 						error.message);
@@ -220,7 +255,7 @@ int ifs_borrowed_connect(sqlite3 *db, void *context, int n_arguments, const char
 			ifs_error_set(&error, SQLITE_NOMEM, "");
 	}
 	if (table && table->broken) {
-		/* with room for the arguments of any module, so that what is told is what is wrong */
+		/* with the arguments of any module, so that the query fails with this message */
 		if (sqlite3_declare_vtab(
 			    db,
 			    "CREATE TABLE x(broken, t0 HIDDEN, t1 HIDDEN, n HIDDEN, step HIDDEN, origin HIDDEN, fill HIDDEN)"))

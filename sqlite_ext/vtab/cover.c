@@ -1,8 +1,9 @@
+#include "sqlite_ext/vtab/cover.h"
+
 #include "core/base/xxh64.h"
 #include "core/query/scan.h"
 #include "sqlite_ext/query/buckets.h"
 #include "sqlite_ext/vtab/buckets.h"
-#include "sqlite_ext/vtab/cover.h"
 
 #define NAME "iforest_cover"
 
@@ -15,10 +16,10 @@ enum { N_OF_VALUE = sizeof of_value / sizeof *of_value, N_ARGUMENTS = 2 };
 
 struct cover_cursor {
 	sqlite3_vtab_cursor base;
-	struct ifs_bucket_query query; /* which series, and the scan */
-	struct iforest_scan_cover pieces;
-	struct iforest_scan_cover_part piece; /* the row */
-	uint32_t member;		      /* its series among the query's */
+	struct ifs_bucket_query query; /* the chosen series, and the scan */
+	struct iforest_scan_cover cover;
+	struct iforest_scan_cover_part part; /* the current row */
+	uint32_t member;		     /* the number of its series among the query's */
 	bool is_started, at_end;
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
@@ -28,7 +29,7 @@ static unsigned first_argument(const struct ifs_definition *definition)
 	return definition->n_by + N_FIXED + N_OF_VALUE * definition->n_values;
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static int declare(const struct ifs_table *table, sqlite3 *db, struct ifs_error *error)
 {
@@ -63,7 +64,7 @@ static int declare(const struct ifs_table *table, sqlite3 *db, struct ifs_error 
 static int open_cover(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 		      struct ifs_error *error)
 {
-	int rc = ifs_table_borrow(table, db, connection, NAME, n_arguments, error);
+	int rc = ifs_table_open_index(table, db, connection, NAME, n_arguments, error);
 
 	if (!rc && n_arguments > 4)
 		rc = ifs_error_set(error, SQLITE_ERROR, NAME ": takes an index and nothing else: " NAME "(index)");
@@ -80,10 +81,8 @@ static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	sqlite3_str *text;
 	double n_rows;
 
-	if (table->broken) {
-		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return ifs_table_report(base, &error);
-	}
+	if ((rc = ifs_table_check_index(base)))
+		return rc;
 	rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, (int)first_argument(&table->definition),
 				     N_ARGUMENTS, constraint_of, &n_argv, &error);
 	if (rc)
@@ -125,10 +124,7 @@ static int cover_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void reset_cursor(struct cover_cursor *cursor)
 {
 	ifs_bucket_query_release(&cursor->query);
-	for (unsigned a = 0; a < N_ARGUMENTS; a++) {
-		sqlite3_value_free(cursor->arguments[a]);
-		cursor->arguments[a] = NULL;
-	}
+	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
 	cursor->member = 0;
 	cursor->is_started = false;
 	cursor->at_end = true;
@@ -141,7 +137,7 @@ static int cover_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int next_piece(struct cover_cursor *cursor, struct ifs_error *error)
+static int next_part(struct cover_cursor *cursor, struct ifs_error *error)
 {
 	struct ifs_bucket_query *query = &cursor->query;
 	enum iforest_status status = IFOREST_OK;
@@ -152,11 +148,11 @@ static int next_piece(struct cover_cursor *cursor, struct ifs_error *error)
 	while (!status && !found && cursor->member < query->n_members) {
 		if (!cursor->is_started) {
 			status = iforest_scan_start(&query->scan, query->members[cursor->member]->id);
-			iforest_scan_cover_start(&cursor->pieces, &query->scan);
+			iforest_scan_cover_start(&cursor->cover, &query->scan);
 			cursor->is_started = true;
 		}
 		if (!status)
-			status = iforest_scan_cover_next(&cursor->pieces, &cursor->piece, &found);
+			status = iforest_scan_cover_next(&cursor->cover, &cursor->part, &found);
 		if (!found) {
 			cursor->member++;
 			cursor->is_started = false;
@@ -170,7 +166,7 @@ static int cover_next(sqlite3_vtab_cursor *base)
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
 
-	next_piece((struct cover_cursor *)base, &error);
+	next_part((struct cover_cursor *)base, &error);
 	return ifs_table_report(base->pVtab, &error);
 }
 
@@ -180,18 +176,18 @@ static int cover_filter(sqlite3_vtab_cursor *base, int index_number, const char 
 	struct ifs_table *table = (struct ifs_table *)base->pVtab;
 	struct ifs_error error = { .rc = SQLITE_OK };
 	struct ifs_plan plan;
-	int at = 0, rc;
+	int rc;
 
+	(void)n_argv;
 	reset_cursor(cursor);
 	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
 		return rc;
 	if (!read_plan(&plan, table, index_number, index_text))
 		return SQLITE_INTERNAL;
-	for (unsigned a = 0; a < N_ARGUMENTS && at < n_argv; a++)
-		if (plan.arguments >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(argv[at++])))
-			return SQLITE_NOMEM;
+	if ((rc = ifs_table_copy_arguments(cursor->arguments, N_ARGUMENTS, plan.arguments, argv)))
+		return rc;
 	if (!ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
-		next_piece(cursor, &error);
+		next_part(cursor, &error);
 	if (error.rc)
 		cursor->at_end = true;
 	return ifs_table_report(base->pVtab, &error);
@@ -202,27 +198,27 @@ static int cover_eof(sqlite3_vtab_cursor *base)
 	return ((struct cover_cursor *)base)->at_end;
 }
 
-static void fixed_column(sqlite3_context *context, const struct iforest_scan_cover_part *piece, unsigned column)
+static void fixed_column(sqlite3_context *context, const struct iforest_scan_cover_part *part, unsigned column)
 {
 	switch (column) {
 	case RUN_ID:
-		if (!piece->is_joined)
-			sqlite3_result_int64(context, (sqlite3_int64)piece->run->place.run_id);
+		if (!part->is_joined)
+			sqlite3_result_int64(context, (sqlite3_int64)part->run->place.run_id);
 		break;
 	case NODE_LEVEL:
-		sqlite3_result_int64(context, piece->level);
+		sqlite3_result_int64(context, part->level);
 		break;
 	case NODE_NUMBER:
-		sqlite3_result_int64(context, (sqlite3_int64)piece->number);
+		sqlite3_result_int64(context, (sqlite3_int64)part->number);
 		break;
 	case FIRST_TS:
 	case LAST_TS:
-		if (piece->aggregate.has_times)
+		if (part->aggregate.has_times)
 			sqlite3_result_int64(context,
-					     column == FIRST_TS ? piece->aggregate.first_time : piece->aggregate.last_time);
+					     column == FIRST_TS ? part->aggregate.first_time : part->aggregate.last_time);
 		break;
 	default:
-		sqlite3_result_int64(context, (sqlite3_int64)piece->aggregate.n_rows);
+		sqlite3_result_int64(context, (sqlite3_int64)part->aggregate.n_rows);
 	}
 }
 
@@ -236,32 +232,30 @@ static int cover_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	if (c < n_by) {
 		ifs_by_result(context, &query->members[cursor->member]->values[c]);
 	} else if (c < n_by + N_FIXED) {
-		fixed_column(context, &cursor->piece, c - n_by);
+		fixed_column(context, &cursor->part, c - n_by);
 	} else if (c < first_argument(&table->definition)) {
 		c -= n_by + N_FIXED;
-		return ifs_bucket_value(context, &cursor->piece.aggregate.values[c / N_OF_VALUE],
+		return ifs_bucket_value(context, &cursor->part.aggregate.values[c / N_OF_VALUE],
 					query->snapshot->manifest.fields.value_types[c / N_OF_VALUE], of_value[c % N_OF_VALUE]);
-	} else if (!cursor->arguments[argument]) {
-		return ifs_table_refuse_argument(context, table->name, ifs_argument_names[argument]);
 	} else {
-		sqlite3_result_value(context, cursor->arguments[argument]);
+		return ifs_table_argument_column(context, table, ifs_argument_names[argument], cursor->arguments[argument]);
 	}
 	return SQLITE_OK;
 }
 
-/* As ifs_bucket_query_rowid(): of no other row, of this or another question. */
+/* As ifs_bucket_query_rowid(): no other row of this or another query has it. */
 static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct cover_cursor *cursor = (const struct cover_cursor *)base;
 	const struct iforest_window *window = &cursor->query.scan.bucketing.window;
-	const struct iforest_scan_cover_part *piece = &cursor->piece;
+	const struct iforest_scan_cover_part *part = &cursor->part;
 	uint64_t parts[] = {
 		cursor->query.members[cursor->member]->id,
-		piece->run->place.run_id,
-		piece->is_joined,
-		piece->level,
-		piece->number,
-		piece->time_is_null,
+		part->run->place.run_id,
+		part->is_joined,
+		part->level,
+		part->number,
+		part->time_is_null,
 		window->has_t0,
 		window->has_t1,
 		(uint64_t)window->t0,
@@ -274,8 +268,8 @@ static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = ifs_borrowed_create,
-	.xConnect = ifs_borrowed_connect,
+	.xCreate = ifs_derived_create,
+	.xConnect = ifs_derived_connect,
 	.xBestIndex = cover_best_index,
 	.xDisconnect = ifs_table_disconnect,
 	.xDestroy = ifs_table_disconnect,

@@ -46,7 +46,7 @@ static int register_module(sqlite3 *db, const struct ifs_module *module, struct 
 		return SQLITE_NOMEM;
 	*registration = (struct ifs_registration){ .connection = connection, .open = module->open };
 	connection->n_refs++;
-	/* SQLite releases what it was given with a module, also one that it does not take */
+	/* SQLite releases the context of a module, even if it does not take the module */
 	return sqlite3_create_module_v2(db, module->name, module->methods, registration, release_registration);
 }
 
@@ -75,14 +75,14 @@ static int register_modules(sqlite3 *db)
 	return rc;
 }
 
-/* The version comes last, since it says that all are there. */
+/* The version is registered last, because it says that all else is there. */
 static int register_version(sqlite3 *db)
 {
 	return sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC, NULL,
 					  version_function, NULL, NULL, NULL);
 }
 
-/* Does the connection have this version already? */
+/* True if the connection has this version already. */
 static bool is_loaded(sqlite3 *db)
 {
 	sqlite3_stmt *statement = NULL;
@@ -106,7 +106,7 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 		return SQLITE_ERROR;
 	}
 	rc = register_functions(db);
-	/* while a statement runs, as that of load_extension() itself, SQLite takes no function a second time */
+	/* while a statement runs, such as that of load_extension() itself, SQLite takes no function a second time */
 	if (rc == SQLITE_BUSY && is_loaded(db))
 		return SQLITE_OK;
 	if (rc == SQLITE_BUSY) {

@@ -51,7 +51,7 @@ int ifs_bucket_function_register(sqlite3 *db)
 
 /* ---- Sketches ---- */
 
-/* An error whose text names the function; format as of sqlite3_mprintf(). */
+/* Sets an error whose text names the function; format as of sqlite3_mprintf(). */
 static void result_error(sqlite3_context *context, const char *format, const char *name)
 {
 	char *message = sqlite3_mprintf(format, name);
@@ -87,7 +87,8 @@ static void result_status(sqlite3_context *context, enum iforest_status status, 
 
 /* ---- aggregates ---- */
 
-/* Reads a value as sum() would, but for text that is no number. Requires that it is not NULL. */
+/* Reads a value as sum() would, except for text that is no number.
+ * Requires  it is not NULL */
 static bool read_number(sqlite3_value *value, struct iforest_sketch_number *number)
 {
 	int type = sqlite3_value_numeric_type(value);
@@ -99,7 +100,7 @@ static bool read_number(sqlite3_value *value, struct iforest_sketch_number *numb
 	return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
-/* The sketch of the group; NULL without memory. It is zeros when new. */
+/* Returns the sketch of the group, zeroed when new; NULL without memory. */
 static struct iforest_sketch *sketch_of(sqlite3_context *context)
 {
 	struct iforest_sketch *sketch = sqlite3_aggregate_context(context, sizeof *sketch);
@@ -194,7 +195,7 @@ static void sketch_final(sqlite3_context *context)
 
 /* ---- reading ---- */
 
-/* Opens the sketch of an argument; *is_null where it is NULL, or holds no numbers. */
+/* Opens the sketch of an argument; *is_null if it is NULL or holds no numbers. */
 static bool open_sketch(sqlite3_context *context, sqlite3_value *value, const char *name, struct iforest_sketch_view *view,
 			bool *is_null)
 {
@@ -222,7 +223,7 @@ static void count_function(sqlite3_context *context, int n_arguments, sqlite3_va
 		sqlite3_result_int64(context, (sqlite3_int64)view.n);
 }
 
-/* Smallest and greatest number, where both are given. False where one is no number. */
+/* Reads the smallest and greatest number, if both are given. False if one is no number. */
 static bool read_extremes(int n_arguments, sqlite3_value **arguments, struct iforest_sketch_extremes *extremes, bool *are_known)
 {
 	*are_known = n_arguments == 4 && sqlite3_value_type(arguments[2]) != SQLITE_NULL &&

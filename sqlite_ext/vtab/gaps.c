@@ -2,25 +2,25 @@
 
 #include <stdlib.h>
 
+#include "core/base/bits.h"
 #include "core/base/xxh64.h"
 #include "core/query/gap.h"
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/query/plan.h"
 #include "sqlite_ext/query/series_filter.h"
 
-/* The gaps of the series chosen, one after the other: series after series, each in order of time; or all in order of
- * time.
+/* ---- The gap query ----
  *
- * In order of time those of one series come as they are found. Those of several, which a condition like "= '3'" chooses where
- * there are a text and a number that are written alike, are gathered and sorted first.
- */
+ * The gaps of the chosen series: series after series, each in order of time; or all in order of time. In order of time those
+ * of one series come as they are found. Those of several are gathered and sorted first: a condition like "= '3'" chooses
+ * several where a text and a number are written alike. */
 
-struct ifs_gap_row {
+struct gap_row {
 	struct iforest_gap gap;
 	uint32_t series;
 };
 
-struct ifs_gap_query {
+struct gap_query {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
 	uint64_t n_changes; /* as in query/rows.h */
@@ -28,31 +28,31 @@ struct ifs_gap_query {
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
-	uint32_t n_started;	    /* of the series chosen */
-	struct ifs_gap_row *sorted; /* gathered, or NULL */
+	uint32_t n_started;	/* of the chosen series */
+	struct gap_row *sorted; /* all gaps by time, or NULL */
 	size_t n_sorted, n_reserved, at;
 	bool at_end;
-	struct ifs_gap_row row;
+	struct gap_row row;
 };
 
-/* What is asked for, beside the window and the bound: conditions on by columns and whether all come in order of time. */
-struct ifs_gap_plan {
+/* The request besides window and bound: conditions on by columns, and whether all gaps come in order of time. */
+struct gap_plan {
 	bool in_order;
 	unsigned n_conditions;
 	struct ifs_by_condition conditions[32];
 };
 
-static void gap_query_release(struct ifs_gap_query *gaps)
+static void gap_query_release(struct gap_query *gaps)
 {
 	if (gaps->has_reader)
 		iforest_gap_release(&gaps->reader);
 	ifs_snapshot_release(gaps->snapshot);
 	ifs_series_filter_release(&gaps->filter);
 	sqlite3_free(gaps->sorted);
-	*gaps = (struct ifs_gap_query){ .at_end = true };
+	*gaps = (struct gap_query){ .at_end = true };
 }
 
-static enum iforest_status open_reader(struct ifs_gap_query *gaps)
+static enum iforest_status open_reader(struct gap_query *gaps)
 {
 	struct ifs_snapshot *snapshot = gaps->snapshot;
 	enum iforest_status status = iforest_gap_init(&gaps->reader, &gaps->index->store, &snapshot->manifest);
@@ -61,8 +61,8 @@ static enum iforest_status open_reader(struct ifs_gap_query *gaps)
 	return status ? status : iforest_gap_join(&gaps->reader, &snapshot->delta.store, &snapshot->delta.manifest);
 }
 
-/* The next gap, series after series. */
-static enum iforest_status find_next(struct ifs_gap_query *gaps, bool *found)
+/* Finds the next gap, series after series. */
+static enum iforest_status find_next(struct gap_query *gaps, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
 
@@ -81,14 +81,14 @@ static enum iforest_status find_next(struct ifs_gap_query *gaps, bool *found)
 
 static int compare_rows(const void *left, const void *right)
 {
-	const struct ifs_gap_row *a = left, *b = right;
+	const struct gap_row *a = left, *b = right;
 
 	if (a->gap.start != b->gap.start)
 		return a->gap.start < b->gap.start ? -1 : 1;
 	return (a->series > b->series) - (a->series < b->series);
 }
 
-static enum iforest_status gather(struct ifs_gap_query *gaps)
+static enum iforest_status gather(struct gap_query *gaps)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = true;
@@ -112,8 +112,8 @@ static enum iforest_status gather(struct ifs_gap_query *gaps)
 	return status;
 }
 
-/* Starts on a question. Ends with gap_query_release(), also on error; may be started again after that. */
-static int gap_query_start(struct ifs_gap_query *gaps, struct ifs_index *index, const struct ifs_gap_plan *plan,
+/* Starts a query. Release also after an error; may be started again after that. */
+static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, const struct gap_plan *plan,
 			   const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
 			   struct ifs_error *error)
 {
@@ -129,19 +129,17 @@ static int gap_query_start(struct ifs_gap_query *gaps, struct ifs_index *index, 
 		rc = ifs_series_filter_apply(&gaps->filter, plan->conditions, plan->n_conditions, argv, error);
 	if (rc)
 		return rc;
-	gaps->question =
-		(struct iforest_gap_question){ .window = *window,
-					       .longer_than = longer_than,
-					       .filter = gaps->snapshot->delta.n_removed > 0 ? &gaps->snapshot->delta.filter
-											     : NULL };
+	gaps->question = (struct iforest_gap_question){ .window = *window,
+							.longer_than = longer_than,
+							.filter = ifs_delta_filter(&gaps->snapshot->delta) };
 	status = open_reader(gaps);
 	if (!status && plan->in_order && gaps->filter.n > 1)
 		status = gather(gaps);
 	return ifs_snapshot_error(index, gaps->snapshot, status, error);
 }
 
-/* Moves to the next row (also needed for the first); gaps->at_end when there is none. */
-static int ifs_gap_query_next(struct ifs_gap_query *gaps, struct ifs_error *error)
+/* Moves to the next row, or the first; sets gaps->at_end if there is none. */
+static int gap_query_next(struct gap_query *gaps, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found;
@@ -173,11 +171,11 @@ static const char *const argument_names[N_ARGUMENTS] = { "t0", "t1", "longer_tha
 
 struct cursor {
 	sqlite3_vtab_cursor base;
-	struct ifs_gap_query gaps;
+	struct gap_query gaps;
 	sqlite3_value *arguments[N_ARGUMENTS];
 };
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static int check_name(const struct ifs_definition *definition, const char *name, struct ifs_error *error)
 {
@@ -194,7 +192,6 @@ static int declare(struct ifs_table *table, sqlite3 *db, struct ifs_error *error
 {
 	const struct ifs_definition *definition = &table->definition;
 	sqlite3_str *sql = sqlite3_str_new(db);
-	char *text;
 	int rc = SQLITE_OK;
 
 	sqlite3_str_appendall(sql, "CREATE TABLE x(");
@@ -209,21 +206,13 @@ static int declare(struct ifs_table *table, sqlite3 *db, struct ifs_error *error
 		rc = check_name(definition, argument_names[a], error);
 		sqlite3_str_appendf(sql, "%s HIDDEN%s", argument_names[a], a + 1 < N_ARGUMENTS ? ", " : ")");
 	}
-	text = sqlite3_str_finish(sql);
-	if (!text)
-		rc = ifs_error_set(error, SQLITE_NOMEM, "");
-	if (!rc && (rc = sqlite3_declare_vtab(db, text)))
-		ifs_error_from_db(error, db, rc);
-	if (!rc)
-		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	sqlite3_free(text);
-	return rc;
+	return ifs_table_declare_text(db, sqlite3_str_finish(sql), error);
 }
 
 static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 		     struct ifs_error *error)
 {
-	int rc = ifs_table_borrow(table, db, connection, "iforest_gaps", n_arguments, error);
+	int rc = ifs_table_open_index(table, db, connection, "iforest_gaps", n_arguments, error);
 
 	if (!rc && n_arguments > 4)
 		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"",
@@ -231,12 +220,13 @@ static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 	return rc ? rc : declare(table, db, error);
 }
 
-/* ---- the plan: idxNum has a bit for each argument given, and bit 4 where rows come in order of time; idxStr is as in
- * query/rows.h ---- */
+/* ---- planning ---- */
+
+/* idxNum has a bit for each argument given, and bit 4 if rows come in order of time; idxStr is as in query/rows.h. */
 
 enum { IN_ORDER = 1 << 4, MAX_CONDITIONS = 32 - N_ARGUMENTS };
 
-/* Returns the by columns that are bound to one value, as bits. */
+/* Encodes the conditions, and returns the by columns that are bound to one value, as bits. */
 static unsigned take_conditions(const struct ifs_table *table, sqlite3_index_info *info, int *n_argv, sqlite3_str *text)
 {
 	unsigned bound = 0;
@@ -268,10 +258,8 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	unsigned bound;
 	double n_rows;
 
-	if (table->broken) {
-		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return ifs_table_report(base, &error);
-	}
+	if ((rc = ifs_table_check_index(base)))
+		return rc;
 	rc = ifs_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
 				     &error);
 	if (rc)
@@ -291,11 +279,11 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static void read_plan(struct ifs_gap_plan *plan, int index_number, const char *index_text)
+static void read_plan(struct gap_plan *plan, int index_number, const char *index_text)
 {
 	char *at = (char *)index_text;
 
-	*plan = (struct ifs_gap_plan){ .in_order = index_number & IN_ORDER };
+	*plan = (struct gap_plan){ .in_order = index_number & IN_ORDER };
 	while (*at != ':' && plan->n_conditions < MAX_CONDITIONS) {
 		plan->conditions[plan->n_conditions].op = *at;
 		plan->conditions[plan->n_conditions++].by = (int)strtol(at + 1, &at, 10);
@@ -321,10 +309,7 @@ static int gaps_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 static void reset_cursor(struct cursor *cursor)
 {
 	gap_query_release(&cursor->gaps);
-	for (unsigned a = 0; a < N_ARGUMENTS; a++) {
-		sqlite3_value_free(cursor->arguments[a]);
-		cursor->arguments[a] = NULL;
-	}
+	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
 }
 
 static int gaps_close(sqlite3_vtab_cursor *base)
@@ -334,11 +319,11 @@ static int gaps_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int gap_query_next(sqlite3_vtab_cursor *base)
+static int gaps_next(sqlite3_vtab_cursor *base)
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
 
-	ifs_gap_query_next(&((struct cursor *)base)->gaps, &error);
+	gap_query_next(&((struct cursor *)base)->gaps, &error);
 	return ifs_table_report(base->pVtab, &error);
 }
 
@@ -369,7 +354,7 @@ static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	struct cursor *cursor = (struct cursor *)base;
 	struct ifs_table *table = (struct ifs_table *)base->pVtab;
 	struct ifs_error error = { .rc = SQLITE_OK };
-	struct ifs_gap_plan plan;
+	struct gap_plan plan;
 	struct iforest_window window;
 	int64_t longer_than;
 	bool has_null;
@@ -380,13 +365,13 @@ static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, argument_names)))
 		return rc;
 	read_plan(&plan, index_number, index_text);
-	for (unsigned a = 0; a < N_ARGUMENTS; a++)
-		if (index_number >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(*argv++)))
-			return SQLITE_NOMEM;
+	if ((rc = ifs_table_copy_arguments(cursor->arguments, N_ARGUMENTS, (unsigned)index_number, argv)))
+		return rc;
+	argv += iforest_popcount((unsigned)index_number & ((1u << N_ARGUMENTS) - 1));
 	if (read_arguments(cursor, table->name, &window, &longer_than, &has_null, &error) || has_null)
 		return ifs_table_report(base->pVtab, &error);
 	if (!gap_query_start(&cursor->gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, &error))
-		ifs_gap_query_next(&cursor->gaps, &error);
+		gap_query_next(&cursor->gaps, &error);
 	if (error.rc)
 		cursor->gaps.at_end = true;
 	return ifs_table_report(base->pVtab, &error);
@@ -401,7 +386,7 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 {
 	struct cursor *cursor = (struct cursor *)base;
 	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
-	const struct ifs_gap_row *row = &cursor->gaps.row;
+	const struct gap_row *row = &cursor->gaps.row;
 	int fixed = column - (int)table->definition.n_by, argument = fixed - N_FIXED;
 
 	if (fixed < 0) {
@@ -409,17 +394,16 @@ static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	} else if (argument < 0) {
 		sqlite3_result_int64(context, fixed == GAP_START ? row->gap.start : row->gap.end);
 	} else {
-		if (!cursor->arguments[argument])
-			return ifs_table_refuse_argument(context, table->name, argument_names[argument]);
-		sqlite3_result_value(context, cursor->arguments[argument]);
+		return ifs_table_argument_column(context, table, argument_names[argument], cursor->arguments[argument]);
 	}
 	return SQLITE_OK;
 }
 
-/* As ifs_bucket_query_rowid(): of no other gap, of this or another question; no two gaps of a series start at once. */
+/* As ifs_bucket_query_rowid(): no other gap of this or another query has it, because no two gaps of a series start at
+ * once. */
 static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-	const struct ifs_gap_query *gaps = &((struct cursor *)base)->gaps;
+	const struct gap_query *gaps = &((struct cursor *)base)->gaps;
 	const struct iforest_window *window = &gaps->question.window;
 	uint64_t parts[] = {
 		gaps->row.series, (uint64_t)gaps->row.gap.start, gaps->question.longer_than, window->has_t0,
@@ -432,15 +416,15 @@ static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = ifs_borrowed_create,
-	.xConnect = ifs_borrowed_connect,
+	.xCreate = ifs_derived_create,
+	.xConnect = ifs_derived_connect,
 	.xBestIndex = gaps_best_index,
 	.xDisconnect = ifs_table_disconnect,
 	.xDestroy = ifs_table_disconnect,
 	.xOpen = gaps_open,
 	.xClose = gaps_close,
 	.xFilter = gaps_filter,
-	.xNext = gap_query_next,
+	.xNext = gaps_next,
 	.xEof = gaps_eof,
 	.xColumn = gaps_column,
 	.xRowid = gaps_rowid,

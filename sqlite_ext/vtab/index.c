@@ -12,18 +12,18 @@
 #include "sqlite_ext/vtab/buckets.h"
 #include "sqlite_ext/vtab/common.h"
 
-/* INSERT INTO spans_if(spans_if) VALUES('...'). */
+/* ---- Commands: INSERT INTO spans_if(spans_if) VALUES('...') ---- */
 
-/* The table as it is today. SQLite compares by columns as they were declared when the table was connected, of which no command
- * can tell it anew. */
-static int inspect(struct ifs_table *table, struct ifs_base_table *source, struct ifs_error *error)
+/* Inspects the base table as it is now. SQLite compares by columns as they were declared when the table was connected,
+ * which no command can change. */
+static int inspect(struct ifs_table *table, struct ifs_base_table *base_table, struct ifs_error *error)
 {
 	struct ifs_definition *definition = &table->definition;
 	const char *declared[IFS_MAX_BY];
 	int rc;
 
 	memcpy(declared, definition->by_types, sizeof declared);
-	rc = ifs_base_table_inspect(source, table->index.db, table->index.schema, definition, error);
+	rc = ifs_base_table_inspect(base_table, table->index.db, table->index.schema, definition, error);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)
 		if (declared[b] && strcmp(declared[b], definition->by_types[b]) != 0)
 			rc = ifs_error_set(error, SQLITE_ERROR,
@@ -39,7 +39,7 @@ static int inspect(struct ifs_table *table, struct ifs_base_table *source, struc
 static int rebuild(struct ifs_table *table, int64_t number, struct ifs_error *error)
 {
 	struct ifs_index *index = &table->index;
-	struct ifs_base_table source = { .name = NULL };
+	struct ifs_base_table base_table = { .name = NULL };
 	char *renamed = NULL;
 	int rc = SQLITE_OK;
 
@@ -51,14 +51,14 @@ static int rebuild(struct ifs_table *table, int64_t number, struct ifs_error *er
 		table->definition.content = renamed;
 	}
 	if (!rc)
-		rc = inspect(table, &source, error);
+		rc = inspect(table, &base_table, error);
 	if (!rc)
 		rc = ifs_index_make_tables(index, &table->definition, true, error);
 	if (!rc)
-		rc = ifs_build(index, &table->definition, &source, error);
+		rc = ifs_build(index, &table->definition, &base_table, error);
 	if (!rc)
 		rc = ifs_export_note_all(index, error);
-	ifs_base_table_release(&source);
+	ifs_base_table_release(&base_table);
 	ifs_index_forget(index);
 	return rc ? rc : ifs_index_find_base_table(index, error);
 }
@@ -96,7 +96,7 @@ static int integrity_check(struct ifs_table *table, int64_t number, struct ifs_e
 	return ifs_verify(&table->index, true, error);
 }
 
-/* usual: n where none is given. */
+/* usual: n if none is given. */
 static const struct command {
 	const char *name;
 	int (*run)(struct ifs_table *table, int64_t number, struct ifs_error *error);
@@ -113,7 +113,7 @@ static const struct command {
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
-/* Is the text INSERT INTO this index? */
+/* True if the text is INSERT INTO this index. */
 static bool is_command(const struct ifs_table *table, const char *sql)
 {
 	const char *token, *dot, *after;
@@ -127,7 +127,7 @@ static bool is_command(const struct ifs_table *table, const char *sql)
 	return token && ifs_token_names(token, n, table->name);
 }
 
-/* The statement at work must be the command itself: in a trigger it would be the one that fired it. */
+/* Refuses a command while another statement writes. In a trigger the running statement is the one that fired it. */
 static int check_alone(const struct ifs_table *table, struct ifs_error *error)
 {
 	sqlite3_stmt *writer = NULL;
@@ -158,10 +158,10 @@ static int run_command(struct ifs_table *table, const struct command *command, s
 	return rc || !command->writes_runs ? rc : ifs_sidecars_update(&table->index, error);
 }
 
-/* Runs a command on the index: flush, merge, optimize, rebuild, integrity-check, automerge, export. arguments are what stands
- * beside it in the columns of the arguments (enum ifs_argument): n goes with merge and automerge, step with export.
- * Refused inside a trigger and within another statement that writes: a row that is half changed would be taken for whole. */
-static int execute_command(struct ifs_table *table, const char *command, sqlite3_value **arguments, struct ifs_error *error)
+/* Runs a command on the index: flush, merge, optimize, rebuild, integrity-check, automerge, export. arguments are the
+ * values in the argument columns beside it (enum ifs_argument): n goes with merge and automerge, step with export. Refused
+ * in a trigger and while another statement writes: a row that is half changed would be taken as it is. */
+static int dispatch_command(struct ifs_table *table, const char *command, sqlite3_value **arguments, struct ifs_error *error)
 {
 	sqlite3_value *number = arguments[IFS_ARGUMENT_N], *step = arguments[IFS_ARGUMENT_STEP];
 	bool is_export = sqlite3_stricmp(command, "export") == 0;
@@ -189,7 +189,7 @@ static int execute_command(struct ifs_table *table, const char *command, sqlite3
 
 /* ---- Methods ---- */
 
-/* What making and opening an index begin with: its arguments read, its handle ready, none of its tables looked at. */
+/* Parses the arguments and initializes the handle, without looking at the index's tables. */
 static int start_index(struct ifs_table *table, sqlite3 *db, void *context, int n_arguments, struct ifs_error *error)
 {
 	const struct ifs_registration *registration = context;
@@ -201,19 +201,19 @@ static int start_index(struct ifs_table *table, sqlite3 *db, void *context, int 
 	return rc ? rc : ifs_index_describe(&table->index, &table->definition, error);
 }
 
-/* arguments: module, schema and table name, then what stands in the parentheses. */
+/* arguments: module, schema and table name, then those in the parentheses. */
 static int index_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			char **message)
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
-	struct ifs_base_table source = { .name = NULL };
+	struct ifs_base_table base_table = { .name = NULL };
 	struct ifs_table *table = ifs_table_new(n_arguments, arguments, &error);
 	int rc = error.rc;
 
 	if (!rc)
 		rc = start_index(table, db, context, n_arguments, &error);
 	if (!rc)
-		rc = ifs_base_table_inspect(&source, db, table->index.schema, &table->definition, &error);
+		rc = ifs_base_table_inspect(&base_table, db, table->index.schema, &table->definition, &error);
 	if (!rc && table->definition.sync == IFS_SYNC_LOG)
 		rc = ifs_triggers_check_names(db, table->index.schema, table->index.name, &error);
 	if (!rc)
@@ -221,14 +221,14 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	if (!rc)
 		rc = ifs_index_make_tables(&table->index, &table->definition, false, &error);
 	if (!rc)
-		rc = ifs_build(&table->index, &table->definition, &source, &error);
+		rc = ifs_build(&table->index, &table->definition, &base_table, &error);
 	if (!rc)
 		ifs_sidecars_update(&table->index, &error);
-	ifs_base_table_release(&source);
+	ifs_base_table_release(&base_table);
 	return ifs_table_finish(table, base, message, &error);
 }
 
-/* Succeeds also where the index's tables are damaged: it must be possible to drop or rebuild it. */
+/* Succeeds even if the index's tables are damaged: it must be possible to drop or rebuild it. */
 static int index_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			 char **message)
 {
@@ -262,7 +262,7 @@ static int index_destroy(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* The command column bears the index's name: no other column may. */
+/* Refuses a new name that a column has, because the command column has the index's name. */
 static int check_new_name(struct ifs_table *table, const char *new_name, struct ifs_error *error)
 {
 	sqlite3_free(ifs_definition_declare(&table->definition, new_name, error));
@@ -274,7 +274,7 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 	struct ifs_table *table = (struct ifs_table *)base;
 	struct ifs_index *index = &table->index;
 	struct ifs_error error = { .rc = SQLITE_OK };
-	struct ifs_base_table source = { .name = NULL };
+	struct ifs_base_table base_table = { .name = NULL };
 	char *name = sqlite3_mprintf("%s", new_name);
 	bool is_log = index->definition.sync == IFS_SYNC_LOG;
 	int rc = name ? SQLITE_OK : ifs_error_set(&error, SQLITE_NOMEM, "");
@@ -284,7 +284,7 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 	if (!rc && is_log)
 		rc = ifs_triggers_check_names(index->db, index->schema, new_name, &error);
 	if (!rc && is_log)
-		rc = ifs_triggers_find_table(index->db, index->schema, index->name, &index->definition, &source, &error);
+		rc = ifs_triggers_find_table(index->db, index->schema, index->name, &index->definition, &base_table, &error);
 	if (!rc && is_log)
 		rc = ifs_triggers_drop(index->db, index->schema, index->name, &error);
 	if (!rc)
@@ -293,15 +293,15 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 		ifs_index_forget(index);
 		rc = ifs_index_rename_tables(index, new_name, &error);
 	}
-	if (!rc && source.name)
-		rc = ifs_triggers_create(index->db, index->schema, new_name, &source, &index->definition, &error);
+	if (!rc && base_table.name)
+		rc = ifs_triggers_create(index->db, index->schema, new_name, &base_table, &index->definition, &error);
 	if (!rc) {
 		sqlite3_free(table->name);
 		table->name = name;
 		name = NULL;
 	}
 	index->connection->n_changes++;
-	ifs_base_table_release(&source);
+	ifs_base_table_release(&base_table);
 	sqlite3_free(name);
 	return ifs_table_report(base, &error);
 }
@@ -326,14 +326,14 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 		ifs_error_set(&error, SQLITE_CONSTRAINT_VTAB, "%s may not be modified; write to \"%s\"", table->name,
 			      table->definition.content);
 	else
-		execute_command(table, command, argv + 2, &error);
-	/* a command inserts no row of the user's: what it wrote into our tables does not count, be it done or not */
+		dispatch_command(table, command, argv + 2, &error);
+	/* a command inserts no row of the user's: its writes to the index's tables must not show */
 	sqlite3_set_last_insert_rowid(table->index.db, last_inserted);
 	*rowid = last_inserted;
 	return ifs_table_report(base, &error);
 }
 
-/* ---- transactions: what is rolled back may have been read ---- */
+/* ---- transactions: reads of what is rolled back are dropped ---- */
 
 static int index_begin(sqlite3_vtab *base)
 {

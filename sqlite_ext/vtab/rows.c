@@ -1,5 +1,6 @@
-#include "sqlite_ext/query/rows.h"
 #include "sqlite_ext/vtab/rows.h"
+
+#include "sqlite_ext/query/rows.h"
 
 enum { N_ARGUMENTS = 2, MAX_COLUMNS = 1 + IFS_MAX_BY + 1 + IFOREST_MAX_VALUES + 1 + N_ARGUMENTS };
 
@@ -11,7 +12,7 @@ struct cursor {
 
 /* ---- columns ---- */
 
-/* Names and declared types, each name from sqlite3_mprintf(). */
+/* Lists names and declared types, each name from sqlite3_mprintf(). */
 static unsigned list_columns(const struct ifs_definition *definition, char **names, const char **types)
 {
 	unsigned n = 0;
@@ -37,7 +38,7 @@ static unsigned list_columns(const struct ifs_definition *definition, char **nam
 	return n;
 }
 
-/* `column AS name`: the first column of that name that was not renamed yet. The hidden ones stay. */
+/* Applies `column AS name` to the first column of that name that was not renamed yet. The hidden ones stay. */
 static int rename_column(const char *text, char **names, bool *is_renamed, unsigned n, struct ifs_error *error)
 {
 	struct ifs_column_name column;
@@ -95,27 +96,20 @@ static int declare(struct ifs_table *table, sqlite3 *db, int n_arguments, struct
 	text = sqlite3_str_finish(sql);
 	for (unsigned c = 0; c < n; c++)
 		sqlite3_free(names[c]);
-	if (!text)
-		rc = ifs_error_set(error, SQLITE_NOMEM, "");
-	if (!rc && (rc = sqlite3_declare_vtab(db, text)))
-		ifs_error_from_db(error, db, rc);
-	if (!rc)
-		sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	sqlite3_free(text);
-	return rc;
+	return ifs_table_declare_text(db, text, error);
 }
 
 static int open_rows(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 		     struct ifs_error *error)
 {
-	int rc = ifs_table_borrow(table, db, connection, "iforest_rows", n_arguments, error);
+	int rc = ifs_table_open_index(table, db, connection, "iforest_rows", n_arguments, error);
 
 	return rc ? rc : declare(table, db, n_arguments, error);
 }
 
 /* ---- reading ---- */
 
-/* By the state that was read last; where none was, a guess. */
+/* Estimates by the snapshot that was read last; otherwise guesses. */
 static struct ifs_rows_size size_of(const struct ifs_index *index)
 {
 	struct ifs_rows_size size = { .n_rows = 0, .n_series = 0 };
@@ -139,10 +133,8 @@ static int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct ifs_rows_size size = size_of(&table->index);
 	int rc;
 
-	if (table->broken) {
-		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-		return ifs_table_report(base, &error);
-	}
+	if ((rc = ifs_table_check_index(base)))
+		return rc;
 	rc = ifs_rows_plan_make(&table->definition, table->name, &size, info, &error);
 	return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 }
@@ -160,19 +152,11 @@ static int rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	return SQLITE_OK;
 }
 
-static void forget_arguments(struct cursor *cursor)
-{
-	for (unsigned a = 0; a < N_ARGUMENTS; a++) {
-		sqlite3_value_free(cursor->arguments[a]);
-		cursor->arguments[a] = NULL;
-	}
-}
-
 static int rows_close(sqlite3_vtab_cursor *base)
 {
 	struct cursor *cursor = (struct cursor *)base;
 
-	forget_arguments(cursor);
+	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
 	ifs_row_query_release(&cursor->rows);
 	sqlite3_free(cursor);
 	return SQLITE_OK;
@@ -196,14 +180,14 @@ static int rows_filter(sqlite3_vtab_cursor *base, int index_number, const char *
 	int rc;
 
 	(void)n_argv;
-	forget_arguments(cursor);
+	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
 	cursor->rows.at_end = true;
 	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
 		return rc;
 	ifs_rows_plan_read(&plan, table->name, index_number, index_text);
-	for (unsigned a = 0, at = 0; a < N_ARGUMENTS; a++)
-		if ((a == 0 ? plan.has_t0 : plan.has_t1) && !(cursor->arguments[a] = sqlite3_value_dup(argv[at++])))
-			return SQLITE_NOMEM;
+	if ((rc = ifs_table_copy_arguments(cursor->arguments, N_ARGUMENTS, (unsigned)plan.has_t0 | (unsigned)plan.has_t1 << 1,
+					   argv)))
+		return rc;
 	if (!ifs_row_query_start(&cursor->rows, &table->index, &plan, argv, &error))
 		ifs_row_query_next(&cursor->rows, &error);
 	if (error.rc)
@@ -229,7 +213,7 @@ static int value_column(sqlite3_context *context, const struct ifs_row_query *ro
 	return SQLITE_OK;
 }
 
-/* Results stay NULL where nothing is set. */
+/* The result stays NULL if nothing is set. */
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct cursor *cursor = (struct cursor *)base;
@@ -240,9 +224,7 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	int64_t end;
 
 	if (argument >= 0) {
-		if (!cursor->arguments[argument])
-			return ifs_table_refuse_argument(context, table->name, ifs_argument_names[argument]);
-		sqlite3_result_value(context, cursor->arguments[argument]);
+		return ifs_table_argument_column(context, table, ifs_argument_names[argument], cursor->arguments[argument]);
 	} else if (column == IFS_ROWS_ID) {
 		sqlite3_result_int64(context, rows->entry.key.ref);
 	} else if (column < ifs_rows_time(definition)) {
@@ -267,8 +249,8 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module module = {
 	.iVersion = 3,
-	.xCreate = ifs_borrowed_create,
-	.xConnect = ifs_borrowed_connect,
+	.xCreate = ifs_derived_create,
+	.xConnect = ifs_derived_connect,
 	.xBestIndex = rows_best_index,
 	.xDisconnect = ifs_table_disconnect,
 	.xDestroy = ifs_table_disconnect,

@@ -6,23 +6,23 @@
 #include "sqlite_ext/query/plan.h"
 #include "sqlite_ext/vtab/common.h"
 
-/* What an index is made of, in numbers. */
+/* The numbers of an index. */
 
-struct ifs_index_stats {
+struct index_stats {
 	uint64_t n_rows;    /* live, those pending included */
-	uint64_t n_removed; /* entries of the runs that were removed, and take room until a merge */
+	uint64_t n_removed; /* removed entries of the runs, which take room until a merge */
 	uint64_t n_stored;  /* live entries of the runs */
 	uint64_t n_runs, n_pending, n_series, n_pages;
-	uint64_t n_bytes;  /* of pages, manifest and series; 0 unless asked for */
+	uint64_t n_bytes;  /* of pages, manifest and series; 0 unless requested */
 	unsigned n_levels; /* of node pages, of the highest run */
 	bool has_flush_time;
 	int64_t flush_time; /* Unix time of the last build, or flush that found something */
 };
 
-/* Counts the rows that an answer over all would fold. A log may tell of old keys that no run has, so they are looked up. */
+/* Counts the rows that an answer over all would fold. The log may give old keys that no run has, so they are looked up. */
 static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapshot *snapshot, uint64_t *n_rows)
 {
-	struct iforest_request request = { .filter = snapshot->delta.n_removed > 0 ? &snapshot->delta.filter : NULL };
+	struct iforest_request request = { .filter = ifs_delta_filter(&snapshot->delta) };
 	struct iforest_aggregate aggregate;
 	struct iforest_scan scan;
 	enum iforest_status status = iforest_scan_init(&scan, &index->store, &snapshot->manifest);
@@ -38,7 +38,7 @@ static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapsh
 	return status;
 }
 
-static void add_run(const struct iforest_manifest *manifest, const struct iforest_run *run, struct ifs_index_stats *stats)
+static void add_run(const struct iforest_manifest *manifest, const struct iforest_run *run, struct index_stats *stats)
 {
 	stats->n_removed += iforest_node_dead(run->root);
 	stats->n_stored += iforest_node_rows(run->root);
@@ -47,7 +47,7 @@ static void add_run(const struct iforest_manifest *manifest, const struct ifores
 		stats->n_levels = run->n_levels;
 }
 
-/* Runs a query of one row and one integer; *is_there is false where that is none. */
+/* Runs a query for one integer; *is_there is false if the answer is none. */
 static int read_integer(struct ifs_index *index, const char *sql, bool *is_there, int64_t *integer, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
@@ -62,7 +62,7 @@ static int read_integer(struct ifs_index *index, const char *sql, bool *is_there
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-static int read_tables(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error)
+static int read_tables(struct ifs_index *index, bool with_bytes, struct index_stats *stats, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
 	char *flushed = sqlite3_mprintf("SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'flushed'", schema, name);
@@ -83,15 +83,15 @@ static int read_tables(struct ifs_index *index, bool with_bytes, struct ifs_inde
 	return rc;
 }
 
-/* Reads the state of the index as a question would.
- * Cost  of opening the index (its series, and what is pending), and two pages a level and run for each old key that is pending;
- *       with_bytes looks at every page's length besides. */
-static int index_stats_read(struct ifs_index *index, bool with_bytes, struct ifs_index_stats *stats, struct ifs_error *error)
+/* Reads the state of the index as a query would.
+ * Cost  opening the index (its series, and the pending rows), and two pages a level and run for each pending old key;
+ *       with_bytes reads every page's length besides */
+static int index_stats_read(struct ifs_index *index, bool with_bytes, struct index_stats *stats, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = NULL;
 	int rc = ifs_snapshot_open(index, &snapshot, error);
 
-	*stats = (struct ifs_index_stats){ .n_rows = 0 };
+	*stats = (struct index_stats){ .n_rows = 0 };
 	if (rc)
 		return rc;
 	for (uint32_t r = 0; r < snapshot->manifest.n_runs; r++)
@@ -126,7 +126,7 @@ enum column {
 	SCHEMA_NAME
 };
 
-/* idxNum: which arguments are given, and whether bytes are asked for. */
+/* idxNum: the arguments that are given, and whether bytes are requested. */
 enum { HAS_INDEX = 1, HAS_SCHEMA = 2, WITH_BYTES = 4 };
 
 struct stats_table {
@@ -137,7 +137,7 @@ struct stats_table {
 
 struct stats_cursor {
 	sqlite3_vtab_cursor base;
-	struct ifs_index_stats stats;
+	struct index_stats stats;
 	char *index, *schema;
 	enum ifs_sync sync;
 	bool at_end;
@@ -212,7 +212,7 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		info->idxNum |= WITH_BYTES;
 	info->estimatedRows = 1;
 	/* without the name it may be the branch of an OR: see ifs_plan_set_cost() */
-	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFS_COST_OF_LOST : info->idxNum & WITH_BYTES ? 10000 : 100;
+	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFS_COST_OF_UNUSABLE : info->idxNum & WITH_BYTES ? 10000 : 100;
 	return SQLITE_OK;
 }
 
@@ -243,7 +243,8 @@ static int stats_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-/* The first schema that has a virtual table of that name; main, which then says that there is none, where none has. */
+/* Returns the first schema that has a virtual table of that name; main, which is then reported not to have it, if there is
+ * none. */
 static char *find_schema(sqlite3 *db, const char *index, struct ifs_error *error)
 {
 	char *found = NULL;
@@ -268,7 +269,7 @@ static char *find_schema(sqlite3 *db, const char *index, struct ifs_error *error
 	return found;
 }
 
-/* Borrows the index for as long as it takes to read it. */
+/* Opens the index, reads it and closes it. */
 static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes, struct ifs_error *error)
 {
 	char *quoted = sqlite3_mprintf("\"%w\"", cursor->index);
@@ -280,7 +281,7 @@ static void read_stats(struct stats_cursor *cursor, const struct stats_table *vt
 	else
 		table = ifs_table_new(4, arguments, error);
 	if (!error->rc)
-		ifs_table_borrow(table, vtab->db, vtab->connection, NAME, 4, error);
+		ifs_table_open_index(table, vtab->db, vtab->connection, NAME, 4, error);
 	if (!error->rc)
 		index_stats_read(&table->index, with_bytes, &cursor->stats, error);
 	if (!error->rc)
@@ -333,7 +334,7 @@ static int stats_eof(sqlite3_vtab_cursor *base)
 static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
-	const struct ifs_index_stats *stats = &cursor->stats;
+	const struct index_stats *stats = &cursor->stats;
 	const uint64_t numbers[] = { stats->n_rows,   stats->n_removed, stats->n_runs, stats->n_pending,
 				     stats->n_series, stats->n_pages,	stats->n_bytes };
 
@@ -364,7 +365,7 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	return SQLITE_OK;
 }
 
-/* Of no other index, up to chance: see ifs_bucket_query_rowid(). */
+/* No other index has it, up to chance: see ifs_bucket_query_rowid(). */
 static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
@@ -377,7 +378,7 @@ static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	return SQLITE_OK;
 }
 
-/* Without xCreate it is there without being made, and cannot be made. */
+/* Without xCreate the table exists by itself, and cannot be created. */
 static const sqlite3_module module = {
 	.xConnect = stats_connect,
 	.xBestIndex = stats_best_index,
