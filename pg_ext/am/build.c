@@ -37,60 +37,60 @@ struct ifp_insertion_buffer {
 	uint32 first, n;
 };
 
-static void reorder_start(struct ifp_insertion_buffer *reorder);
+static void buffer_start(struct ifp_insertion_buffer *buffer);
 
 /* Takes an entry. Returns the first of those held if there were IFP_INSERTION_BUFFER_ENTRIES of them, which holds until the next call,
  * else NULL. Cost: as many steps as entries are held that come after it. */
-static const struct iforest_entry *reorder_add(struct ifp_insertion_buffer *reorder, const struct iforest_entry *entry);
+static const struct iforest_entry *buffer_add(struct ifp_insertion_buffer *buffer, const struct iforest_entry *entry);
 
 /* At the end: gives the first of those held, NULL if there is none. */
-static const struct iforest_entry *reorder_rest(struct ifp_insertion_buffer *reorder);
+static const struct iforest_entry *buffer_take_first(struct ifp_insertion_buffer *buffer);
 
-static void reorder_start(struct ifp_insertion_buffer *reorder)
+static void buffer_start(struct ifp_insertion_buffer *buffer)
 {
-	reorder->first = reorder->n = 0;
-	reorder->free = &reorder->entries[IFP_INSERTION_BUFFER_ENTRIES];
+	buffer->first = buffer->n = 0;
+	buffer->free = &buffer->entries[IFP_INSERTION_BUFFER_ENTRIES];
 	for (uint32 i = 0; i < IFP_INSERTION_BUFFER_ENTRIES; i++)
-		reorder->order[i] = &reorder->entries[i];
+		buffer->order[i] = &buffer->entries[i];
 }
 
-static struct iforest_entry **place(struct ifp_insertion_buffer *reorder, uint32 i)
+static struct iforest_entry **place(struct ifp_insertion_buffer *buffer, uint32 i)
 {
-	return &reorder->order[(reorder->first + i) % IFP_INSERTION_BUFFER_ENTRIES];
+	return &buffer->order[(buffer->first + i) % IFP_INSERTION_BUFFER_ENTRIES];
 }
 
-static const struct iforest_entry *reorder_rest(struct ifp_insertion_buffer *reorder)
+static const struct iforest_entry *buffer_take_first(struct ifp_insertion_buffer *buffer)
 {
-	struct iforest_entry **first = place(reorder, 0), *entry = *first;
+	struct iforest_entry **first = place(buffer, 0), *entry = *first;
 
-	if (reorder->n == 0)
+	if (buffer->n == 0)
 		return NULL;
-	*first = reorder->free;
-	reorder->free = entry;
-	reorder->first++;
-	reorder->n--;
+	*first = buffer->free;
+	buffer->free = entry;
+	buffer->first++;
+	buffer->n--;
 	return entry;
 }
 
-static const struct iforest_entry *reorder_add(struct ifp_insertion_buffer *reorder, const struct iforest_entry *entry)
+static const struct iforest_entry *buffer_add(struct ifp_insertion_buffer *buffer, const struct iforest_entry *entry)
 {
-	struct iforest_entry *added = reorder->free;
+	struct iforest_entry *added = buffer->free;
 	const struct iforest_entry *given = NULL;
 	uint32 i;
 
 	*added = *entry;
-	if (reorder->n == IFP_INSERTION_BUFFER_ENTRIES) {
+	if (buffer->n == IFP_INSERTION_BUFFER_ENTRIES) {
 		/* it may itself be the first */
-		if (iforest_key_compare(&added->key, &(*place(reorder, 0))->key) < 0)
+		if (iforest_key_compare(&added->key, &(*place(buffer, 0))->key) < 0)
 			return added;
-		given = reorder_rest(reorder);
+		given = buffer_take_first(buffer);
 	} else {
-		reorder->free = *place(reorder, reorder->n);
+		buffer->free = *place(buffer, buffer->n);
 	}
-	for (i = reorder->n; i > 0 && iforest_key_compare(&added->key, &(*place(reorder, i - 1))->key) < 0; i--)
-		*place(reorder, i) = *place(reorder, i - 1);
-	*place(reorder, i) = added;
-	reorder->n++;
+	for (i = buffer->n; i > 0 && iforest_key_compare(&added->key, &(*place(buffer, i - 1))->key) < 0; i--)
+		*place(buffer, i) = *place(buffer, i - 1);
+	*place(buffer, i) = added;
+	buffer->n++;
 	return given;
 }
 
@@ -103,9 +103,9 @@ struct build_state {
 	Relation index;
 	struct ifp_index *opened;
 	struct ifp_definition definition;
-	struct iforest_run_writer in_order;   /* rows that come about in key order, where there is one series */
-	struct ifp_insertion_buffer *reorder; /* those held back for it */
-	Tuplesortstate *sort;		      /* all others; NULL until there is one */
+	struct iforest_run_writer in_order;  /* rows that come about in key order, where there is one series */
+	struct ifp_insertion_buffer *buffer; /* those held back for it */
+	Tuplesortstate *sort;		     /* all others; NULL until there is one */
 	uint64 n_sorted, n_rows;
 	int64 first_time; /* of the first row that is sorted */
 	MemoryContext row_context;
@@ -232,9 +232,9 @@ static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_n
 	MemoryContextSwitchTo(before);
 	MemoryContextReset(build->row_context);
 	/* entries without a time come last, and would make all others come too late */
-	if (build->reorder && !entry.key.time_is_null &&
+	if (build->buffer && !entry.key.time_is_null &&
 	    (!build->in_order.has_entries || iforest_key_compare(&build->in_order.last_key, &entry.key) < 0))
-		add_in_order(build, reorder_add(build->reorder, &entry));
+		add_in_order(build, buffer_add(build->buffer, &entry));
 	else
 		sort_entry(build, &entry);
 	build->n_rows++;
@@ -284,16 +284,16 @@ static double build_runs(struct build_state *build, Relation heap, IndexInfo *in
 	double n_heap_rows;
 
 	if (build->definition.n_by == 0) {
-		build->reorder = palloc(sizeof *build->reorder);
-		reorder_start(build->reorder);
+		build->buffer = palloc(sizeof *build->buffer);
+		buffer_start(build->buffer);
 		ifp_index_require(build->opened,
 				  iforest_run_writer_start(&build->in_order, &build->opened->store, &build->opened->manifest));
 	}
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
 	/* from the first block on, not from where another scan happens to be: rows come about in time order then */
 	n_heap_rows = table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
-	if (build->reorder) {
-		while ((entry = reorder_rest(build->reorder)))
+	if (build->buffer) {
+		while ((entry = buffer_take_first(build->buffer)))
 			add_in_order(build, entry);
 		add_run(build, &build->in_order);
 	}

@@ -461,13 +461,13 @@ static void narrow_value(const struct ifp_index_scan *scan, const struct ifp_sca
 			 struct iforest_value_predicate *match)
 {
 	uint8 value = scan->order.value;
-	enum iforest_value_type kind = (enum iforest_value_type)fields_of(scan)->value_types[value];
+	enum iforest_value_type type = (enum iforest_value_type)fields_of(scan)->value_types[value];
 	union iforest_number number = ifp_value_from_datum(scan->index->relation, &scan->definition, value, bound->datum);
 
-	if (bound->kind == IFP_BOUND_LOW)
-		iforest_value_predicate_at_least(match, value, number, kind);
+	if (bound->type == IFP_BOUND_LOW)
+		iforest_value_predicate_at_least(match, value, number, type);
 	else
-		iforest_value_predicate_at_most(match, value, number, kind);
+		iforest_value_predicate_at_most(match, value, number, type);
 }
 
 /* Spans that start at the time itself are let through either way. */
@@ -476,7 +476,7 @@ static void narrow_reach(const struct ifp_index_scan *scan, const struct ifp_sca
 {
 	int64 time = ifp_time_from_datum(&scan->definition, bound->datum);
 
-	if (bound->kind == IFP_BOUND_REACHES && time > PG_INT64_MIN)
+	if (bound->type == IFP_BOUND_REACHES && time > PG_INT64_MIN)
 		time--;
 	match->reach = match->has_reach ? Max(match->reach, time) : time;
 	match->has_reach = true;
@@ -487,7 +487,7 @@ static void narrow(const struct ifp_index_scan *scan, bool of_nulls, struct ifor
 	for (int i = 0; i < scan->order.n_bounds; i++) {
 		const struct ifp_scan_bound *bound = &scan->order.bounds[i];
 
-		if (bound->kind == IFP_BOUND_REACHES || bound->kind == IFP_BOUND_REACHES_BEYOND)
+		if (bound->type == IFP_BOUND_REACHES || bound->type == IFP_BOUND_REACHES_BEYOND)
 			narrow_reach(scan, bound, match);
 		else if (!of_nulls)
 			narrow_value(scan, bound, match);

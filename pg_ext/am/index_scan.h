@@ -25,7 +25,7 @@
 enum ifp_scan_bound_type { IFP_BOUND_LOW, IFP_BOUND_HIGH, IFP_BOUND_REACHES_BEYOND, IFP_BOUND_REACHES };
 
 struct ifp_scan_bound {
-	enum ifp_scan_bound_type kind;
+	enum ifp_scan_bound_type type;
 	Datum datum;
 };
 

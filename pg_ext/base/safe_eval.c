@@ -99,11 +99,11 @@ static bool collect_parameters(Node *node, void *context)
 
 struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression)
 {
-	struct ifp_safe_expression soft = { .state = ExecInitExpr(expression, NULL),
-					    .may_catch = !ifp_calls_foreign_functions((Node *)expression) };
+	struct ifp_safe_expression result = { .state = ExecInitExpr(expression, NULL),
+					      .may_catch = !ifp_calls_foreign_functions((Node *)expression) };
 
-	(void)collect_parameters((Node *)expression, &soft.parameters);
-	return soft;
+	(void)collect_parameters((Node *)expression, &result.parameters);
+	return result;
 }
 
 /* A collation that is not known is an error of whoever compares, not of the query. */
@@ -113,7 +113,7 @@ static bool is_of_data(int code)
 	       code == ERRCODE_INDETERMINATE_COLLATION;
 }
 
-static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
+static bool evaluate(const struct ifp_safe_expression *expression, ExprContext *econtext, Datum *value, bool *is_null,
 		     ErrorData **error)
 {
 	MemoryContext context = CurrentMemoryContext;
@@ -121,7 +121,7 @@ static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econte
 
 	PG_TRY();
 	{
-		*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
+		*value = ExecEvalExprSwitchContext(expression->state, econtext, is_null);
 		done = true;
 	}
 	PG_CATCH();
@@ -137,13 +137,13 @@ static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econte
 	return done;
 }
 
-bool ifp_safe_eval(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
+bool ifp_safe_eval(const struct ifp_safe_expression *expression, ExprContext *econtext, Datum *value, bool *is_null,
 		   ErrorData **error)
 {
-	if (soft->may_catch) {
-		ExecSetParamPlanMulti(soft->parameters, econtext);
-		return evaluate(soft, econtext, value, is_null, error);
+	if (expression->may_catch) {
+		ExecSetParamPlanMulti(expression->parameters, econtext);
+		return evaluate(expression, econtext, value, is_null, error);
 	}
-	*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
+	*value = ExecEvalExprSwitchContext(expression->state, econtext, is_null);
 	return true;
 }

@@ -32,7 +32,7 @@ struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression);
 
 /* Evaluates in the econtext's short-lived memory. False if an error was caught: it is *error, in the current memory context,
  * for ReThrowError(). error may be NULL. */
-bool ifp_safe_eval(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
+bool ifp_safe_eval(const struct ifp_safe_expression *expression, ExprContext *econtext, Datum *value, bool *is_null,
 		   ErrorData **error);
 
 /* Functions of this extension, told by their OID wherever the extension has its schema. */

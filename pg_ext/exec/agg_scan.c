@@ -30,7 +30,7 @@
 #include "pg_ext/storage/sidecar.h"
 #include "pg_ext/types/sketch_datum.h"
 
-/* A question answered from the indexes of one table, or of its partitions.
+/* A query answered from the indexes of one table, or of its partitions.
  *
  *   for each index        copy metapage and manifest, then ask what the snapshot sees (storage/heap_visibility.h)
  *     for each series     that the conditions on by columns let pass
@@ -53,12 +53,12 @@ struct answer_counts {
 };
 
 /* Prepares. The node gives snapshot, parameters, and the context in which the answer lives. */
-static struct ifp_answer *answer_begin(const struct ifp_index_query *question, PlanState *node);
+static struct ifp_answer *answer_begin(const struct ifp_index_query *query, PlanState *node);
 
 /* Forgets groups and parameters. */
 static void answer_rescan(struct ifp_answer *answer);
 
-/* The next group: its keys and then the aggregates, in the order of the question's lists. False after the last. values and
+/* The next group: its keys and then the aggregates, in the order of the query's lists. False after the last. values and
  * are_null have room for both; what they point to lives until the next call. */
 static bool answer_next(struct ifp_answer *answer, Datum *values, bool *are_null);
 
@@ -67,7 +67,7 @@ static void answer_end(struct ifp_answer *answer);
 static struct answer_counts answer_counts(const struct ifp_answer *answer);
 
 struct ifp_answer {
-	const struct ifp_index_query *question;
+	const struct ifp_index_query *query;
 	PlanState *node;
 	MemoryContext context;	   /* as long as the node */
 	MemoryContext parameters;  /* what was made of parameters, until the next rescan */
@@ -89,7 +89,7 @@ struct ifp_answer {
 	struct ifp_safe_expression *series, *runs;
 	int n_series, n_runs;
 	struct ifp_value_filter *values;
-	struct ifp_bucket_finder *ranges, *buckets;
+	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *measures;
 	struct ifp_groups *groups;
 	struct answer_counts counts;
@@ -112,10 +112,10 @@ struct ifp_answer_reader {
 	struct ifp_answer *answer;
 	struct ifp_snapshot_reader read;
 	struct iforest_request request;
-	struct ifp_sketch_sidecar *shelf; /* of kept sketches; NULL: none was needed yet */
-	struct iforest_aggregate *fold;	  /* of a bucket */
-	MemoryContext series_context;	  /* by values of the series in hand */
-	ErrorData *series_error;	  /* what its conditions raised; NULL: nothing */
+	struct ifp_sketch_sidecar *sidecar; /* of kept sketches; NULL: none was needed yet */
+	struct iforest_aggregate *fold;	    /* of a bucket */
+	MemoryContext series_context;	    /* by values of the series in hand */
+	ErrorData *series_error;	    /* what its conditions raised; NULL: nothing */
 };
 
 /* Where the entries of a bucket lie: in runs the keys [from, to), and pending ones. */
@@ -136,14 +136,14 @@ static enum iforest_status answer_total(struct ifp_answer_reader *reader);
 static enum iforest_status add_pending(const struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
 				       unsigned value, struct iforest_sketch *sketch)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->read.index.manifest.fields.value_types[value];
+	enum iforest_value_type type = (enum iforest_value_type)reader->read.index.manifest.fields.value_types[value];
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32 i = range->pending; i < range->pending_end && !status; i++) {
 		const struct iforest_entry *entry = &reader->read.pending.entries[i];
 
 		if (entry->present >> value & 1)
-			status = iforest_sketch_add(sketch, entry->values[value], kind);
+			status = iforest_sketch_add(sketch, entry->values[value], type);
 	}
 	return status;
 }
@@ -152,12 +152,12 @@ static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, con
 					   bytea **sketches)
 {
 	uint32 request = ifp_agg_states_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
-	struct iforest_sidecar shelf;
+	struct iforest_sidecar sidecar;
 	enum iforest_status status = IFOREST_OK;
 
-	if ((request & kept) && !reader->shelf)
-		reader->shelf = ifp_sidecar_open(&reader->read.index);
-	shelf = ifp_sidecar_for_reader(reader->shelf);
+	if ((request & kept) && !reader->sidecar)
+		reader->sidecar = ifp_sidecar_open(&reader->read.index);
+	sidecar = ifp_sidecar_for_reader(reader->sidecar);
 	/* the filter is what says which entries count */
 	reader->read.scan.request = reader->request;
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++) {
@@ -167,7 +167,7 @@ static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, con
 		if (!(request >> v & 1))
 			continue;
 		iforest_sketch_init(&sketch, &ifp_palloc_allocator);
-		status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, kept >> v & 1 ? &shelf : NULL,
+		status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, kept >> v & 1 ? &sidecar : NULL,
 					     &sketch);
 		if (!status)
 			status = add_pending(reader, range, v, &sketch);
@@ -182,7 +182,7 @@ static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, con
 
 static void set_time(const struct ifp_answer *answer, bool is_null, int64 time)
 {
-	int column = ifp_time_attribute(answer->question) - 1;
+	int column = ifp_time_attribute(answer->query) - 1;
 
 	answer->row->tts_isnull[column] = is_null;
 	answer->row->tts_values[column] = is_null ? (Datum)0 : ifp_time_to_datum(&answer->definition, time);
@@ -295,7 +295,8 @@ static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 s
 	struct ifp_answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_at(series, range->low);
 	uint32 pending = ifp_pending_entries_find(&reader->read.pending, &from);
-	bool is_one = ifp_bucket_finder_has_one(answer->ranges) && ifp_bucket_finder_has_one(answer->buckets), found = true;
+	bool is_one = ifp_bucket_finder_has_one(answer->range_finder) && ifp_bucket_finder_has_one(answer->bucket_finder),
+	     found = true;
 	int64 last = range->high, time, range_end = PG_INT64_MIN;
 	bool in_range = true, has_range = false;
 	ErrorData *error = NULL;
@@ -309,8 +310,8 @@ static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 s
 		status = find_last(reader, series, range, &last, &found);
 		if (!found)
 			last = range->high;
-		ifp_bucket_finder_start(answer->ranges, last);
-		ifp_bucket_finder_start(answer->buckets, last);
+		ifp_bucket_finder_start(answer->range_finder, last);
+		ifp_bucket_finder_start(answer->bucket_finder, last);
 	}
 	if (!status)
 		status = iforest_scan_start(&reader->read.scan, series);
@@ -322,13 +323,13 @@ static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 s
 		if (!has_range || time > range_end) {
 			if (error)
 				FreeErrorData(error);
-			range_end = ifp_bucket_finder_end(answer->ranges, time);
+			range_end = ifp_bucket_finder_end(answer->range_finder, time);
 			set_time(answer, false, time);
 			in_range = answer_holds_softly(answer, answer->runs, answer->n_runs, &error);
 			ResetExprContext(answer->econtext);
 			has_range = true;
 		}
-		end = in_range ? Min(ifp_bucket_finder_end(answer->buckets, time), range_end) : range_end;
+		end = in_range ? Min(ifp_bucket_finder_end(answer->bucket_finder, time), range_end) : range_end;
 		end = Min(end, range->high);
 		clear_fold(reader);
 		status = pass(reader, series, &pending, end, in_range);
@@ -512,14 +513,14 @@ static bool answer_index(struct ifp_answer *answer, Relation heap, Relation inde
 /* ---- beginning ---- */
 
 /* A row of the index's columns. */
-static TupleTableSlot *make_row(const struct ifp_index_query *question)
+static TupleTableSlot *make_row(const struct ifp_index_query *query)
 {
-	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
+	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
 	TupleTableSlot *row;
 	AttrNumber attribute = 1;
 	ListCell *cell;
 
-	foreach (cell, question->columns) {
+	foreach (cell, query->columns) {
 		Node *column = lfirst(cell);
 
 		TupleDescInitEntry(descriptor, attribute, NULL, exprType(column), exprTypmod(column), 0);
@@ -532,13 +533,13 @@ static TupleTableSlot *make_row(const struct ifp_index_query *question)
 
 static void begin_keys(struct ifp_answer *answer)
 {
-	int n = list_length(answer->question->keys);
+	int n = list_length(answer->query->keys);
 	ListCell *cell;
 
 	answer->keys = palloc((n + 1) * sizeof *answer->keys);
 	answer->comparands = palloc0((n + 1) * sizeof(ExprState *));
 	answer->operators = palloc0((n + 1) * sizeof *answer->operators);
-	foreach (cell, answer->question->keys) {
+	foreach (cell, answer->query->keys) {
 		struct ifp_key_condition *key = &answer->keys[answer->n_keys];
 
 		ifp_key_condition_read(lfirst(cell), key);
@@ -552,12 +553,12 @@ static void begin_keys(struct ifp_answer *answer)
 
 static struct ifp_safe_expression *begin_softly(List *conditions, int *n)
 {
-	struct ifp_safe_expression *soft = palloc((list_length(conditions) + 1) * sizeof *soft);
+	struct ifp_safe_expression *expressions = palloc((list_length(conditions) + 1) * sizeof *expressions);
 	ListCell *cell;
 
 	foreach (cell, conditions)
-		soft[(*n)++] = ifp_safe_eval_prepare(lfirst(cell));
-	return soft;
+		expressions[(*n)++] = ifp_safe_eval_prepare(lfirst(cell));
+	return expressions;
 }
 
 /* The definition of the indexes is read from the first of them. */
@@ -565,9 +566,9 @@ static void open_tables(struct ifp_answer *answer)
 {
 	ListCell *cell;
 
-	answer->heaps = palloc(list_length(answer->question->tables) * sizeof(Relation));
-	answer->indexes = palloc(list_length(answer->question->tables) * sizeof(Relation));
-	foreach (cell, answer->question->tables) {
+	answer->heaps = palloc(list_length(answer->query->tables) * sizeof(Relation));
+	answer->indexes = palloc(list_length(answer->query->tables) * sizeof(Relation));
+	foreach (cell, answer->query->tables) {
 		answer->heaps[answer->n_tables] = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
 		answer->indexes[answer->n_tables++] = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
 	}
@@ -585,57 +586,57 @@ static bool has_columns(List *expressions)
 }
 
 /* May all be folded at once? */
-static bool is_total(const struct ifp_index_query *question, const struct ifp_agg_states *measures)
+static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_states *measures)
 {
 	struct iforest_request request = ifp_agg_states_wanted(measures);
 	ListCell *cell;
 
-	foreach (cell, question->aggregates)
-		if (has_columns(ifp_aggregate_conditions(lfirst(cell), question)))
+	foreach (cell, query->aggregates)
+		if (has_columns(ifp_aggregate_conditions(lfirst(cell), query)))
 			return false;
-	return !question->keys && !question->series && !question->runs && !question->late && !has_columns(question->groups) &&
+	return !query->keys && !query->series && !query->runs && !query->late && !has_columns(query->groups) &&
 	       !request.times && !request.firsts && !request.lasts;
 }
 
-static struct ifp_answer *answer_begin(const struct ifp_index_query *question, PlanState *node)
+static struct ifp_answer *answer_begin(const struct ifp_index_query *query, PlanState *node)
 {
 	struct ifp_answer *answer = palloc0(sizeof *answer);
-	AttrNumber time = ifp_time_attribute(question);
+	AttrNumber time = ifp_time_attribute(query);
 	struct ifp_run_keys keys;
 
-	answer->question = question;
+	answer->query = query;
 	answer->node = node;
 	answer->context = CurrentMemoryContext;
 	answer->parameters = AllocSetContextCreate(CurrentMemoryContext, "iforest parameters", ALLOCSET_SMALL_SIZES);
 	answer->attempt = AllocSetContextCreate(CurrentMemoryContext, "iforest answer", ALLOCSET_DEFAULT_SIZES);
 	answer->result = AllocSetContextCreate(CurrentMemoryContext, "iforest group", ALLOCSET_SMALL_SIZES);
 	answer->econtext = CreateExprContext(node->state);
-	answer->row = make_row(question);
+	answer->row = make_row(query);
 	answer->econtext->ecxt_scantuple = answer->row;
 	open_tables(answer);
 	begin_keys(answer);
-	answer->gates = ExecInitExprList(question->gates, NULL);
-	answer->series = begin_softly(question->series, &answer->n_series);
-	answer->runs = begin_softly(question->runs, &answer->n_runs);
-	answer->late = ExecInitExprList(question->late, NULL);
-	answer->values = ifp_value_filter_begin(question, &answer->definition, answer->econtext);
-	ifp_index_query_range_keys(question, &keys);
-	answer->ranges = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
-	ifp_index_query_bucket_keys(question, &keys);
-	answer->buckets = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
-	answer->measures = ifp_agg_states_begin(question, &answer->definition, answer->econtext);
+	answer->gates = ExecInitExprList(query->gates, NULL);
+	answer->series = begin_softly(query->series, &answer->n_series);
+	answer->runs = begin_softly(query->runs, &answer->n_runs);
+	answer->late = ExecInitExprList(query->late, NULL);
+	answer->values = ifp_value_filter_begin(query, &answer->definition, answer->econtext);
+	ifp_index_query_range_keys(query, &keys);
+	answer->range_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
+	ifp_index_query_bucket_keys(query, &keys);
+	answer->bucket_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
+	answer->measures = ifp_agg_states_begin(query, &answer->definition, answer->econtext);
 	if (answer->n_tables == 1)
 		ifp_agg_states_set_table(answer->measures, answer->heaps[0], node->state->es_snapshot);
-	answer->is_total = is_total(question, answer->measures);
-	answer->groups = ifp_groups_begin(question, ifp_agg_states_bytes(answer->measures), node, answer->econtext);
+	answer->is_total = is_total(query, answer->measures);
+	answer->groups = ifp_groups_begin(query, ifp_agg_states_bytes(answer->measures), node, answer->econtext);
 	return answer;
 }
 
 static void answer_rescan(struct ifp_answer *answer)
 {
 	answer->is_begun = answer->is_done = false;
-	ifp_bucket_finder_rescan(answer->ranges);
-	ifp_bucket_finder_rescan(answer->buckets);
+	ifp_bucket_finder_rescan(answer->range_finder);
+	ifp_bucket_finder_rescan(answer->bucket_finder);
 }
 
 static void answer_end(struct ifp_answer *answer)
@@ -730,7 +731,7 @@ static void answer_question(struct ifp_answer *answer)
 
 static bool answer_next(struct ifp_answer *answer, Datum *values, bool *are_null)
 {
-	int n_groups = list_length(answer->question->groups);
+	int n_groups = list_length(answer->query->groups);
 	const struct ifp_agg_state *states;
 	MemoryContext before;
 
@@ -744,7 +745,7 @@ static bool answer_next(struct ifp_answer *answer, Datum *values, bool *are_null
 	if (!states)
 		return false;
 	before = MemoryContextSwitchTo(answer->result);
-	for (int i = 0; i < list_length(answer->question->aggregates); i++)
+	for (int i = 0; i < list_length(answer->query->aggregates); i++)
 		values[n_groups + i] = ifp_agg_states_result(answer->measures, i, states, &are_null[n_groups + i]);
 	MemoryContextSwitchTo(before);
 	return true;
@@ -754,13 +755,13 @@ static struct answer_counts answer_counts(const struct ifp_answer *answer)
 {
 	struct answer_counts counts = answer->counts;
 
-	counts.buckets = ifp_bucket_finder_counts(answer->buckets);
+	counts.buckets = ifp_bucket_finder_counts(answer->bucket_finder);
 	return counts;
 }
 
 struct aggregate_state {
 	CustomScanState custom;
-	struct ifp_index_query question;
+	struct ifp_index_query query;
 	struct ifp_answer *answer; /* NULL under EXPLAIN without ANALYZE */
 };
 
@@ -788,7 +789,7 @@ static Node *create_state(CustomScan *scan)
 
 	NodeSetTag(state, T_CustomScanState);
 	state->custom.methods = &exec_methods;
-	ifp_index_query_read(&state->question, scan->custom_private);
+	ifp_index_query_read(&state->query, scan->custom_private);
 	return (Node *)state;
 }
 
@@ -798,7 +799,7 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 
 	(void)estate;
 	if (!(flags & EXEC_FLAG_EXPLAIN_ONLY))
-		state->answer = answer_begin(&state->question, &node->ss.ps);
+		state->answer = answer_begin(&state->query, &node->ss.ps);
 }
 
 static TupleTableSlot *next(CustomScanState *node)
@@ -867,30 +868,30 @@ static Node *with_parameters(Node *node, void *context)
 	return expression_tree_mutator(node, with_parameters, context);
 }
 
-static void explain_conditions(const struct ifp_index_query *question, const char *label, List *conditions, ExplainState *es)
+static void explain_conditions(const struct ifp_index_query *query, const char *label, List *conditions, ExplainState *es)
 {
-	List *context = deparse_context_for(get_rel_name(question->table), question->table);
+	List *context = deparse_context_for(get_rel_name(query->table), query->table);
 	Node *all;
 
 	if (conditions == NIL)
 		return;
-	all = with_parameters(ifp_over_columns((Node *)make_ands_explicit(conditions), question->columns), NULL);
+	all = with_parameters(ifp_over_columns((Node *)make_ands_explicit(conditions), query->columns), NULL);
 	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
 }
 
-static const char *bucket_method(const struct ifp_index_query *question)
+static const char *bucket_method(const struct ifp_index_query *query)
 {
 	const char *method = "galloping";
 	struct ifp_run_keys keys;
 	ListCell *cell;
 
-	ifp_index_query_bucket_keys(question, &keys);
+	ifp_index_query_bucket_keys(query, &keys);
 	if (keys.expressions == NIL)
 		return "none";
 	foreach (cell, keys.breaks)
-		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_MONTHS)
+		if (ifp_break_type(lfirst(cell)) == IFP_BREAK_MONTHS)
 			return "galloping within months";
-		else if (ifp_break_kind(lfirst(cell)) != IFP_BREAK_VALUE)
+		else if (ifp_break_type(lfirst(cell)) != IFP_BREAK_VALUE)
 			method = "galloping between time zone transitions";
 	return method;
 }
@@ -913,24 +914,24 @@ static void explain_counts(const struct answer_counts *counts, ExplainState *es)
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
-	const struct ifp_index_query *question = &state->question;
+	const struct ifp_index_query *query = &state->query;
 	List *indexes = NIL;
 	ListCell *cell;
 
 	(void)ancestors;
-	foreach (cell, question->tables)
+	foreach (cell, query->tables)
 		indexes = lappend(indexes, get_rel_name(lsecond_oid(lfirst(cell))));
 	if (list_length(indexes) == 1)
 		ExplainPropertyText("Index", linitial(indexes), es);
 	else
 		ExplainPropertyList("Indexes", indexes, es);
-	explain_conditions(question, "Index Cond", question->keys, es);
-	explain_conditions(question, "Series Filter", list_concat_copy(question->series, question->late), es);
-	explain_conditions(question, "Time Filter", question->runs, es);
-	explain_conditions(question, "Value Range", question->values, es);
-	explain_conditions(question, "One-Time Filter", question->gates, es);
+	explain_conditions(query, "Index Cond", query->keys, es);
+	explain_conditions(query, "Series Filter", list_concat_copy(query->series, query->late), es);
+	explain_conditions(query, "Time Filter", query->runs, es);
+	explain_conditions(query, "Value Range", query->values, es);
+	explain_conditions(query, "One-Time Filter", query->gates, es);
 	if (es->verbose || es->analyze)
-		ExplainPropertyText("Bucket Method", bucket_method(question), es);
+		ExplainPropertyText("Bucket Method", bucket_method(query), es);
 	if (es->analyze && state->answer) {
 		struct answer_counts counts = answer_counts(state->answer);
 

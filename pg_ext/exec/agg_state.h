@@ -24,33 +24,33 @@ struct ifp_agg_state {
 
 struct ifp_agg_states;
 
-/* Prepares what a question asks for. Expressions are evaluated in econtext over a row of the index's columns, which is
+/* Prepares what a query asks for. Expressions are evaluated in econtext over a row of the index's columns, which is
  * econtext's scan tuple; the row's columns that expressions read must be filled in. Lives in the current memory context. */
-struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question, const struct ifp_definition *definition,
+struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
 					    ExprContext *econtext);
 
 /* Where the ctids of rows are looked up, if there is one table only. */
-void ifp_agg_states_set_table(struct ifp_agg_states *measures, Relation heap, Snapshot snapshot);
+void ifp_agg_states_set_table(struct ifp_agg_states *aggs, Relation heap, Snapshot snapshot);
 
 /* Parameters may have changed: what is made of them is evaluated anew where it is needed, and lives in that context. */
-void ifp_agg_states_rescan(struct ifp_agg_states *measures, MemoryContext parameters);
+void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters);
 
 /* What has to be folded for them. */
-struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *measures);
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs);
 
 /* The value columns of which sketches are needed: a bit each. */
-uint32 ifp_agg_states_sketches(const struct ifp_agg_states *measures);
+uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs);
 
 /* Bytes of a group's states. */
-Size ifp_agg_states_bytes(const struct ifp_agg_states *measures);
+Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs);
 
 /* Adds the fold of a bucket, whose by values and time are in the row. sketches: by value column, those that are needed, NULL
  * where there are no values. has_time: its rows' times are not NULL. Data that a state keeps go to the context. */
-void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_state *states,
-			const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context);
+void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
+			bytea *const *sketches, bool has_time, MemoryContext context);
 
-/* The result of aggregate i (of the question's list), in the current memory context. The row's time and values are
+/* The result of aggregate i (of the query's list), in the current memory context. The row's time and values are
  * overwritten. */
-Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states, bool *is_null);
+Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_agg_state *states, bool *is_null);
 
 #endif

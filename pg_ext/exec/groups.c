@@ -32,9 +32,9 @@ struct ifp_groups {
 	void *only;		    /* states of the one group without keys */
 };
 
-static bool has_infinities(const struct ifp_index_query *question)
+static bool has_infinities(const struct ifp_index_query *query)
 {
-	Oid type = getBaseType(exprType(list_nth(question->columns, ifp_time_attribute(question) - 1)));
+	Oid type = getBaseType(exprType(list_nth(query->columns, ifp_time_attribute(query) - 1)));
 
 	return type != INT2OID && type != INT4OID && type != INT8OID;
 }
@@ -42,15 +42,15 @@ static bool has_infinities(const struct ifp_index_query *question)
 /* Buckets come series by series, and in each in the order of time. So those of a group come one after the other if each series
  * has its own keys, and what the keys are made of besides is monotone in time, infinite ones too: rows without a time come
  * last. */
-static bool keys_come_together(const struct ifp_index_query *question)
+static bool keys_come_together(const struct ifp_index_query *query)
 {
-	AttrNumber time = ifp_time_attribute(question);
-	bool may_be_infinite = has_infinities(question);
+	AttrNumber time = ifp_time_attribute(query);
+	bool may_be_infinite = has_infinities(query);
 	List *breaks = NIL;
 	Bitmapset *by = NULL;
 	ListCell *cell;
 
-	foreach (cell, question->groups) {
+	foreach (cell, query->groups) {
 		Node *key = lfirst(cell);
 
 		if (IsA(key, Var) && castNode(Var, key)->varattno != time && ifp_equal_is_identical(key))
@@ -59,16 +59,16 @@ static bool keys_come_together(const struct ifp_index_query *question)
 			 (!ifp_is_monotone(key, time, &breaks) || (may_be_infinite && ifp_may_make_nan(key))))
 			return false;
 	}
-	return breaks == NIL && bms_num_members(by) == question->n_by && list_length(question->tables) == 1;
+	return breaks == NIL && bms_num_members(by) == query->n_by && list_length(query->tables) == 1;
 }
 
-struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size state_bytes, PlanState *node,
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
 				    ExprContext *econtext)
 {
 	struct ifp_groups *groups = palloc0(sizeof *groups);
 	Oid *operators;
 	ListCell *cell;
-	int n = list_length(question->groups), i = 0;
+	int n = list_length(query->groups), i = 0;
 
 	*groups = (struct ifp_groups){ .node = node, .econtext = econtext, .state_bytes = state_bytes, .n_keys = n };
 	if (n == 0)
@@ -78,17 +78,17 @@ struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size
 	groups->collations = palloc(n * sizeof *groups->collations);
 	groups->equals = palloc(n * sizeof *groups->equals);
 	groups->of_time = palloc(n * sizeof *groups->of_time);
-	groups->come_together = keys_come_together(question);
+	groups->come_together = keys_come_together(query);
 	operators = palloc(n * sizeof *operators);
 	groups->descriptor = CreateTemplateTupleDesc(n);
-	foreach (cell, question->groups) {
+	foreach (cell, query->groups) {
 		Node *key = lfirst(cell);
 
 		groups->keys[i] = ExecInitExpr((Expr *)key, NULL);
 		groups->columns[i] = (AttrNumber)(i + 1);
 		groups->collations[i] = exprCollation(key);
-		groups->of_time[i] = ifp_mentions(key, ifp_time_attribute(question));
-		operators[i] = list_nth_oid(question->operators, i);
+		groups->of_time[i] = ifp_mentions(key, ifp_time_attribute(query));
+		operators[i] = list_nth_oid(query->operators, i);
 		TupleDescInitEntry(groups->descriptor, (AttrNumber)(i + 1), NULL, exprType(key), exprTypmod(key), 0);
 		i++;
 	}

@@ -9,10 +9,10 @@
 struct ifp_groups;
 
 /* Prepares. Keys are evaluated in econtext. Lives in the current memory context. */
-struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size state_bytes, PlanState *node,
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
 				    ExprContext *econtext);
 
-/* Starts without groups (but with the one of a question without group keys), with memory of the context. */
+/* Starts without groups (but with the one of a query without group keys), with memory of the context. */
 void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context);
 
 /* The states of the group that the row in econtext belongs to. */

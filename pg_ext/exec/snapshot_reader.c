@@ -20,17 +20,17 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	struct ifp_snapshot_reader *reader = context;
 	const struct iforest_node_schema *fields = &reader->index.manifest.fields;
-	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
+	enum iforest_filter_class class = IFOREST_COUNTS_ALL;
 	uint32_t lowest, highest;
 
 	if (has_values(reader))
-		verdict = ifp_value_filter_of_node(reader->values, node, fields);
-	if (verdict == IFOREST_COUNTS_ALL) {
+		class = ifp_value_filter_of_node(reader->values, node, fields);
+	if (class == IFOREST_COUNTS_ALL) {
 		iforest_node_blocks(node, fields, &lowest, &highest);
 		if (!ifp_heap_visibility_of_blocks(&reader->visibility, lowest, highest, iforest_node_rows(node)))
-			verdict = IFOREST_COUNTS_MOST;
+			class = IFOREST_COUNTS_MOST;
 	}
-	return verdict;
+	return class;
 }
 
 /* Neighbours in time are so in the heap, as a rule: then the block's rows need not be asked about one by one. */

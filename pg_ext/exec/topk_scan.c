@@ -31,7 +31,7 @@
  * for. */
 struct ifp_top_limits {
 	bool has_nulls, has_values;
-	List *expressions, *kinds; /* of bounds: enum ifp_scan_bound_type */
+	List *expressions, *types; /* of bounds: enum ifp_scan_bound_type */
 };
 
 /* Those that choose series and times, as IndexClauses of a plain index scan. */
@@ -116,10 +116,10 @@ static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
 
 /* ---- conditions on the value itself ---- */
 
-static void add_bound(struct ifp_top_limits *limits, Node *expression, enum ifp_scan_bound_type kind)
+static void add_bound(struct ifp_top_limits *limits, Node *expression, enum ifp_scan_bound_type type)
 {
 	limits->expressions = lappend(limits->expressions, expression);
-	limits->kinds = lappend_int(limits->kinds, (int)kind);
+	limits->types = lappend_int(limits->types, (int)type);
 }
 
 /* A comparison in the order of the value's type is false for NULL; one with a constant of the same type is a bound. */
@@ -208,7 +208,7 @@ static Node *as_time(Node *expression, Oid time_type)
 
 /* The time after which, or from which on, the condition says that spans end; NULL if it says nothing of the kind. */
 static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, const struct iforest_node_schema *fields,
-			enum ifp_scan_bound_type *kind)
+			enum ifp_scan_bound_type *type)
 {
 	int time = index->nkeycolumns - 1;
 	bool is_left = is_end(linitial(clause->args), index, fields);
@@ -218,9 +218,9 @@ static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, 
 	if ((!is_left && !is_end(lsecond(clause->args), index, fields)) || !is_pseudo_constant_for_index(root, other, index))
 		return NULL;
 	if (strategy == (is_left ? BTGreaterStrategyNumber : BTLessStrategyNumber))
-		*kind = IFP_BOUND_REACHES_BEYOND;
+		*type = IFP_BOUND_REACHES_BEYOND;
 	else if (strategy == (is_left ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber))
-		*kind = IFP_BOUND_REACHES;
+		*type = IFP_BOUND_REACHES;
 	else
 		return NULL;
 	return as_time(other, index->opcintype[time]);
@@ -234,7 +234,7 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 
 	foreach (cell, index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
-		enum ifp_scan_bound_type kind;
+		enum ifp_scan_bound_type type;
 
 		for (int v = 0;
 		     IsA(clause, OpExpr) && list_length(clause->args) == 2 && v < index->ncolumns - index->nkeycolumns; v++) {
@@ -242,8 +242,8 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 								   .end_rule = IFOREST_END_DURATION };
 			struct iforest_node_schema of_end = { .duration_value = (uint8)v, .end_rule = IFOREST_END_COLUMN };
 
-			if (read_reach(root, clause, index, &of_duration, &kind) ||
-			    read_reach(root, clause, index, &of_end, &kind))
+			if (read_reach(root, clause, index, &of_duration, &type) ||
+			    read_reach(root, clause, index, &of_end, &type))
 				return true;
 		}
 	}
@@ -297,19 +297,19 @@ static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_li
 		return NULL;
 	foreach (cell, fields.duration_value == IFOREST_NO_VALUE ? NIL : index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
-		enum ifp_scan_bound_type kind;
+		enum ifp_scan_bound_type type;
 		Node *found = IsA(clause, OpExpr) && list_length(clause->args) == 2
-				      ? read_reach(root, clause, index, &fields, &kind)
+				      ? read_reach(root, clause, index, &fields, &type)
 				      : NULL;
 
 		if (found)
-			add_bound(limits, found, kind);
+			add_bound(limits, found, type);
 		reach = found ? found : reach;
 	}
 	return reach;
 }
 
-struct top_state {
+struct topk_state {
 	CustomScanState custom;
 	struct ifp_scan_order order;
 	List *bounds; /* ExprStates of those of the order */
@@ -337,7 +337,7 @@ static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK",
  * EXPLAIN shows it. custom_exprs: the bounds. */
 static Node *create_state(CustomScan *scan)
 {
-	struct top_state *state = palloc0(sizeof *state);
+	struct topk_state *state = palloc0(sizeof *state);
 	List *numbers = linitial(scan->custom_private);
 	ListCell *cell;
 
@@ -354,14 +354,14 @@ static Node *create_state(CustomScan *scan)
 		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
 	};
 	foreach (cell, lsecond(scan->custom_private))
-		state->order.bounds[state->order.n_bounds++].kind = (enum ifp_scan_bound_type)lfirst_int(cell);
+		state->order.bounds[state->order.n_bounds++].type = (enum ifp_scan_bound_type)lfirst_int(cell);
 	state->order_text = strVal(lthird(scan->custom_private));
 	return (Node *)state;
 }
 
 static void begin(CustomScanState *node, EState *estate, int flags)
 {
-	struct top_state *state = (struct top_state *)node;
+	struct topk_state *state = (struct topk_state *)node;
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
 	IndexScanState *below = castNode(IndexScanState, ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
 
@@ -376,7 +376,7 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 }
 
 /* The order, with the bounds as they are now. A comparison with NULL holds for no row. */
-static struct ifp_scan_order order_now(struct top_state *state)
+static struct ifp_scan_order order_now(struct topk_state *state)
 {
 	struct ifp_scan_order order = state->order;
 	ExprContext *econtext = state->custom.ss.ps.ps_ExprContext;
@@ -395,7 +395,7 @@ static struct ifp_scan_order order_now(struct top_state *state)
 }
 
 /* The index scan below would begin its scan of the index at its first row; it is begun for it, to be told of the order. */
-static void begin_index_scan(struct top_state *state, IndexScanState *node)
+static void begin_index_scan(struct topk_state *state, IndexScanState *node)
 {
 	node->iss_ScanDesc = ifp_index_beginscan(node);
 	((struct ifp_index_scan *)node->iss_ScanDesc->opaque)->order = order_now(state);
@@ -409,7 +409,7 @@ static TupleTableSlot *execute(CustomScanState *node)
 	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
 
 	if (!below->iss_ScanDesc)
-		begin_index_scan((struct top_state *)node, below);
+		begin_index_scan((struct topk_state *)node, below);
 	return ExecProcNode(&below->ss.ps);
 }
 
@@ -425,7 +425,7 @@ static void rescan(CustomScanState *node)
 	if (node->ss.ps.chgParam)
 		UpdateChangedParamSet(&below->ss.ps, node->ss.ps.chgParam);
 	if (below->iss_ScanDesc)
-		((struct ifp_index_scan *)below->iss_ScanDesc->opaque)->order = order_now((struct top_state *)node);
+		((struct ifp_index_scan *)below->iss_ScanDesc->opaque)->order = order_now((struct topk_state *)node);
 	if (!below->ss.ps.chgParam)
 		ExecReScan(&below->ss.ps);
 }
@@ -433,8 +433,8 @@ static void rescan(CustomScanState *node)
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	(void)ancestors;
-	if (((struct top_state *)node)->order.by_value)
-		ExplainPropertyText("Order By", ((struct top_state *)node)->order_text, es);
+	if (((struct topk_state *)node)->order.by_value)
+		ExplainPropertyText("Order By", ((struct topk_state *)node)->order_text, es);
 }
 
 /* Measured: what it takes to find the next entry, beside the time of an operator; its row is fetched on top of that. */
@@ -537,7 +537,7 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 	path->custom_private = list_make4(limits->expressions,
 					  list_make5_int(v, key && ifp_descends(key), key && key->pk_nulls_first,
 							 limits->has_nulls, limits->has_values),
-					  limits->kinds, makeString(text));
+					  limits->types, makeString(text));
 	path->methods = &path_methods;
 	estimate(root, path, below, rel, reach, v >= 0);
 	add_path(rel, &path->path);
@@ -569,7 +569,7 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 			continue;
 		limits = limits_of(root, rel, index, index->nkeycolumns + v, getBaseType(exprType((Node *)value->expr)));
 		limits.expressions = list_concat(limits.expressions, by_time.expressions);
-		limits.kinds = list_concat(limits.kinds, by_time.kinds);
+		limits.types = list_concat(limits.types, by_time.types);
 		add_scan(root, rel, index, v, &limits, reach);
 		break;
 	}

@@ -5,8 +5,8 @@
  * group keys and aggregates, above which the executor projects and filters (HAVING) as above any scan.
  *
  *   custom_scan_tlist  group keys and Aggrefs, as the query has them
- *   custom_exprs       the parameters that the question mentions, so that rescans are known of
- *   custom_private     the question (planner/index_query.h)
+ *   custom_exprs       the parameters that the query mentions, so that rescans are known of
+ *   custom_private     the query (planner/index_query.h)
  */
 #ifndef IFP_PLANNER_AGG_PATH_H
 #define IFP_PLANNER_AGG_PATH_H

@@ -26,23 +26,23 @@ struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *key
 						  AttrNumber time, ExprContext *econtext);
 
 /* Parameters or the session's time zone may have changed: forgets what it knows. */
-void ifp_bucket_finder_rescan(struct ifp_bucket_finder *buckets);
+void ifp_bucket_finder_rescan(struct ifp_bucket_finder *finder);
 
 /* Times ascend from here on, in a series whose last time is that. */
-void ifp_bucket_finder_start(struct ifp_bucket_finder *buckets, int64 last);
+void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last);
 
 /* The last time of the bucket that a time lies in. Requires  time <= last of start. A key that cannot be evaluated at a time
  * (its error is not raised) gives that time a bucket of its own. */
-int64 ifp_bucket_finder_end(struct ifp_bucket_finder *buckets, int64 time);
+int64 ifp_bucket_finder_end(struct ifp_bucket_finder *finder, int64 time);
 
 /* Are there no keys, and so one bucket? */
-bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *buckets);
+bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *finder);
 
 /* How buckets were found, for EXPLAIN; counted since begin. */
 struct ifp_bucket_finder_counts {
 	uint64 n_known, n_by_width, n_galloped, n_evaluations;
 };
 
-struct ifp_bucket_finder_counts ifp_bucket_finder_counts(const struct ifp_bucket_finder *buckets);
+struct ifp_bucket_finder_counts ifp_bucket_finder_counts(const struct ifp_bucket_finder *finder);
 
 #endif

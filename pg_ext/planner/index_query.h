@@ -41,20 +41,20 @@ struct ifp_index_query {
 	List *gates, *keys, *series, *runs, *late, *values;
 };
 
-static inline AttrNumber ifp_time_attribute(const struct ifp_index_query *question)
+static inline AttrNumber ifp_time_attribute(const struct ifp_index_query *query)
 {
-	return (AttrNumber)(question->n_by + 1);
+	return (AttrNumber)(query->n_by + 1);
 }
 
 /* Sorts a condition, over the index's columns, to where it belongs. Returns NULL, or why it cannot be answered. `index`
  * gives operator families and collations of the keys. */
 struct IndexOptInfo;
-const char *ifp_index_query_add(struct ifp_index_query *question, const struct IndexOptInfo *index, Node *condition);
+const char *ifp_index_query_add(struct ifp_index_query *query, const struct IndexOptInfo *index, Node *condition);
 
 /* What decides between which times the conditions `runs` hold; and what decides where buckets end: all that depends on the
  * time in groups, aggregates and late conditions. */
-void ifp_index_query_range_keys(const struct ifp_index_query *question, struct ifp_run_keys *keys);
-void ifp_index_query_bucket_keys(const struct ifp_index_query *question, struct ifp_run_keys *keys);
+void ifp_index_query_range_keys(const struct ifp_index_query *query, struct ifp_run_keys *keys);
+void ifp_index_query_bucket_keys(const struct ifp_index_query *query, struct ifp_run_keys *keys);
 
 /* The operator of a condition "column operator parameters", as a scan key has it. The column is 1 .. n_by + 1. */
 struct ifp_key_condition {
@@ -70,8 +70,8 @@ void ifp_key_condition_read(Node *condition, struct ifp_key_condition *result);
 Node *ifp_over_columns(Node *expression, List *columns);
 
 /* To and from what a plan carries. */
-List *ifp_index_query_write(const struct ifp_index_query *question);
-void ifp_index_query_read(struct ifp_index_query *question, List *list);
+List *ifp_index_query_write(const struct ifp_index_query *query);
+void ifp_index_query_read(struct ifp_index_query *query, List *list);
 
 /* Which aggregate functions are answered, and how: from folds of entries (core/model/aggregate.h) to their results.
  *
@@ -137,29 +137,29 @@ enum ifp_measure_type {
 
 /* An arm as it is written. */
 struct ifp_arm {
-	enum ifp_measure_type kind;
+	enum ifp_measure_type type;
 	List *conditions; /* asked in this order, up to the first that is not as it is wanted: */
 	List *request;	  /* IntList: 1: true, 0: false or NULL */
 	Node *expression; /* NULL of ROWS */
 	int value;	  /* of VALUE, ..._ROW and SKETCH */
 };
 
-/* Puts an aggregate of a row as the question has it: with a constant in place of the table's ctid, which is no column of the
+/* Puts an aggregate of a row as the query has it: with a constant in place of the table's ctid, which is no column of the
  * index. Others are left as they are. Returns NULL, or why it cannot be answered. */
 const char *ifp_aggregate_take_ctid(Aggref *aggregate, Index relid);
 
 /* Takes an aggregate apart. Returns NULL, or why it cannot be answered. *arms is a list of struct ifp_arm. */
-const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question, enum ifp_agg_function *function,
+const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *query, enum ifp_agg_function *function,
 			       List **arms);
 
 /* What of an aggregate has to be evaluated once a bucket: conditions and constants. */
-List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *question);
+List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *query);
 
 /* Is it a variance or a standard deviation? */
 bool ifp_aggregate_needs_squares(Aggref *aggregate);
 
 /* The value columns of which it needs sketches: a bit each. */
-uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *question);
+uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *query);
 
 /* Is its result a ctid? */
 bool ifp_aggregate_is_ctid(Aggref *aggregate);

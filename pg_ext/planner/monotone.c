@@ -166,7 +166,7 @@ static const Oid extracts[] = { F_EXTRACT_TEXT_TIMESTAMP,   F_EXTRACT_TEXT_TIMES
 /* The function that a node calls, and its arguments; InvalidOid and NIL where it calls none. */
 static Oid called(Node *node, List **arguments);
 
-static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_kind kind);
+static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_type type);
 
 /* planner/monotone.c: a time to which an interval is added, one less another, the time of the day. Adds breaks only where it is
  * monotone. */
@@ -443,18 +443,18 @@ static bool others_are_constant(const List *arguments, int argument)
 	return true;
 }
 
-static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_kind kind)
+static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_type type)
 {
 	List *one =
-		list_make3(argument, zone, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
+		list_make3(argument, zone, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(type), false, true));
 
 	if (!list_member(*breaks, one))
 		*breaks = lappend(*breaks, one);
 }
 
-enum ifp_break_kind ifp_break_kind(const List *one)
+enum ifp_break_type ifp_break_type(const List *one)
 {
-	return (enum ifp_break_kind)DatumGetInt32(castNode(Const, lthird(one))->constvalue);
+	return (enum ifp_break_type)DatumGetInt32(castNode(Const, lthird(one))->constvalue);
 }
 
 static Node *as_timestamp(Node *date)

@@ -21,7 +21,7 @@
 #include "nodes/primnodes.h"
 
 /* What is the same for two times if nothing breaks the order between them. */
-enum ifp_break_kind {
+enum ifp_break_type {
 	IFP_BREAK_UTC,	  /* the piece of a time zone that a timestamp of UTC lies in (planner/bucket_finder.c) */
 	IFP_BREAK_LOCAL,  /* the same for local time of that zone */
 	IFP_BREAK_MONTHS, /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
@@ -35,7 +35,7 @@ struct ifp_run_keys {
 	List *breaks;	   /* List of three Node */
 };
 
-enum ifp_break_kind ifp_break_kind(const List *one);
+enum ifp_break_type ifp_break_type(const List *one);
 
 /* Is the expression monotone in column `attribute` of varno 1, between the breaks that are added to *breaks, and NULL where the
  * column is? Requires  no volatile function in it. Where it is not, *breaks stays as it was. */

@@ -26,12 +26,12 @@ bool ifp_is_usable(const IndexOptInfo *index);
 
 /* Candidates of the query's table (list of struct ifp_candidate). Where there is none for a reason that can be told, that
  * is *reason. */
-List *ifp_candidates(const struct ifp_query_level *query, const char **reason);
+List *ifp_candidates(const struct ifp_query_level *level, const char **reason);
 
-/* Makes the question. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there,
- * in the order of question->aggregates. */
-const char *ifp_query_match(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *question, List **aggregates);
+/* Makes the query. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there,
+ * in the order of query->aggregates. */
+const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			    struct ifp_index_query *query, List **aggregates);
 
 /* GUCs, registered by the planner's hook */
 extern bool ifp_enable, ifp_float_aggregates, ifp_explain_decline;

@@ -36,19 +36,19 @@ static bool read_bound(PlannerInfo *root, Relation index, const struct ifp_key_c
 	return true;
 }
 
-bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *question,
+bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *query,
 				  struct ifp_scan_keys *times)
 {
-	ScanKey keys = palloc0((list_length(question->keys) + 1) * sizeof *keys);
+	ScanKey keys = palloc0((list_length(query->keys) + 1) * sizeof *keys);
 	struct ifp_definition definition;
 	ListCell *cell;
 	int n = 0;
 
-	foreach (cell, question->keys) {
+	foreach (cell, query->keys) {
 		struct ifp_key_condition condition;
 
 		ifp_key_condition_read(lfirst(cell), &condition);
-		if (condition.column == question->n_by + 1 && !read_bound(root, relation, &condition, &keys[n++]))
+		if (condition.column == query->n_by + 1 && !read_bound(root, relation, &condition, &keys[n++]))
 			return false;
 	}
 	ifp_definition_read(relation, &definition);
@@ -92,7 +92,7 @@ static double rows_of(const struct ifp_index *index, const struct ifp_scan_keys 
 	return n_rows;
 }
 
-bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *question, double *n_rows)
+bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *query, double *n_rows)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest known rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
@@ -101,7 +101,7 @@ bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_in
 	struct ifp_scan_keys times;
 
 	*n_rows = -1;
-	if (ifp_selectivity_window_times(root, relation, question, &times)) {
+	if (ifp_selectivity_window_times(root, relation, query, &times)) {
 		ifp_index_open(index, relation);
 		ifp_index_refresh(index);
 		*n_rows = rows_of(index, &times);

@@ -13,15 +13,15 @@
 #include "pg_ext/planner/index_query.h"
 
 /* The ranges of time that are asked for. False where they are not known, or not narrowed. */
-bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *question,
+bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *query,
 				  struct ifp_scan_keys *times);
 
-/* Estimates the entries of an index whose times lie between the question's bounds: runs are taken to be even, and what is
+/* Estimates the entries of an index whose times lie between the query's bounds: runs are taken to be even, and what is
  * pending to lie behind them all. False where bounds are not known while planning, or there are none, or a run has several
  * series.
- * Requires  the index is on the question's table and time.
+ * Requires  the index is on the query's table and time.
  * Cost      metapage and manifest are read, and bounds evaluated. */
-bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *question, double *n_rows);
+bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *query, double *n_rows);
 
 /* What ANALYZE has not seen yet: rows that are newer than any of its histogram of the times.
  *

@@ -58,15 +58,15 @@ struct ifp_sqlgen_index {
 
 /* Of windows: the part that carries values on, which requires is_carried; and the query, with that part where its columns are
  * given. */
-char *ifp_window_fill_query(const struct ifp_sqlgen_index *functions);
-char *ifp_window_query(const struct ifp_sqlgen_index *functions, TupleDesc columns);
+char *ifp_window_fill_query(const struct ifp_sqlgen_index *index);
+char *ifp_window_query(const struct ifp_sqlgen_index *index, TupleDesc columns);
 
 /* What the queries of an index's functions have in common: names of columns, and pieces of text. Not for
  * others. */
 
 /* Output columns and arguments of one function. */
 struct ifp_names {
-	const struct ifp_sqlgen_index *functions;
+	const struct ifp_sqlgen_index *index;
 	List *taken;
 };
 
@@ -81,23 +81,23 @@ const char *ifp_take_column(struct ifp_names *names, const char *prefix, const c
 void ifp_add_text(StringInfo text, const char *piece);
 
 /* A call of this extension's function up to its first argument. */
-void ifp_add_call(StringInfo text, const struct ifp_sqlgen_index *functions, const char *name);
+void ifp_add_call(StringInfo text, const struct ifp_sqlgen_index *index, const char *name);
 
 /* The number of a time's bucket; both bounds of a bucket; the last time before t1. */
-void ifp_add_bucket_of(StringInfo text, const struct ifp_sqlgen_index *functions, const char *time);
-void ifp_add_bounds(StringInfo text, const struct ifp_sqlgen_index *functions, const char *bucket);
-void ifp_add_last(StringInfo text, const struct ifp_sqlgen_index *functions);
+void ifp_add_bucket_of(StringInfo text, const struct ifp_sqlgen_index *index, const char *time);
+void ifp_add_bounds(StringInfo text, const struct ifp_sqlgen_index *index, const char *bucket);
+void ifp_add_last(StringInfo text, const struct ifp_sqlgen_index *index);
 
-void ifp_add_gates(StringInfo text, const struct ifp_sqlgen_index *functions, const char *fill, bool is_filled);
+void ifp_add_gates(StringInfo text, const struct ifp_sqlgen_index *index, const char *fill, bool is_filled);
 
 /* A part of the index's function, after UNION ALL: of that name's end, with these columns, where $6 is one of those. It is a
  * function of its own, so that all others need not be planned with it: it is put in the place of the call only where $6 is
  * known to be one. */
-void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *functions, const char *suffix, const char *fills,
+void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const char *suffix, const char *fills,
 		  TupleDesc columns);
 
 /* The condition of a partial index, after a word. */
-void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *functions, const char *word);
+void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *index, const char *word);
 
 /* The columns and arms of the query of windows, for those that write it. Not for others. */
 
@@ -125,6 +125,6 @@ enum ifp_window_fill { IFP_WINDOW_PLAIN, IFP_WINDOW_FILLED, IFP_WINDOW_CARRIED }
 void ifp_add_numbers(StringInfo text, int from, int to);
 void ifp_add_columns(StringInfo text, int from, int to);
 
-void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *functions, int n_columns);
+void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *index, int n_columns);
 
 #endif

@@ -113,7 +113,7 @@ static bool is_numeric_exact(int32 typmod, int16 *scale)
 }
 
 /* The kind under which values of a type are kept; 0 where they are not. */
-static int value_kind(Oid type, int32 typmod, int16 *scale)
+static int value_type(Oid type, int32 typmod, int16 *scale)
 {
 	*scale = 0;
 	switch (type) {
@@ -139,7 +139,7 @@ bool ifp_is_value_type(Oid type, int32 typmod)
 	Oid base = getBaseTypeAndTypmod(type, &typmod);
 	int16 scale;
 
-	return value_kind(base, typmod, &scale) != 0;
+	return value_type(base, typmod, &scale) != 0;
 }
 
 /* Strings that are equal may differ in blanks at their ends where no length says how many there are. */
@@ -227,7 +227,7 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 	}
 	for (int v = 0; v < n_values; v++) {
 		definition->value_types[v] = base_type(index, n_keys + v, &typmod);
-		if (!value_kind(definition->value_types[v], typmod, &definition->value_scales[v]))
+		if (!value_type(definition->value_types[v], typmod, &definition->value_scales[v]))
 			definition->value_scales[v] = -1;
 	}
 	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
@@ -310,10 +310,10 @@ static void check_values(Relation index, const struct ifp_definition *definition
 		int16 scale;
 		int32 typmod;
 		Oid type = base_type(index, attribute, &typmod);
-		int kind = value_kind(type, typmod, &scale);
+		int kept = value_type(type, typmod, &scale);
 
-		if (kind) {
-			fields->value_types[v] = (uint8_t)kind;
+		if (kept) {
+			fields->value_types[v] = (uint8_t)kept;
 			continue;
 		}
 		if (type == NUMERICOID)
