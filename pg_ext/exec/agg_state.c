@@ -22,10 +22,10 @@
 
 struct measure {
 	enum ifp_measure_type type;
-	List *conditions, *request; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		    /* of VALUE, ..._ROW and SKETCH */
-	bool has_squares;	    /* of VALUE: its sum of squares is needed */
-	bool has_min, has_max;	    /* of VALUE: its extremes are */
+	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
+	int value;		   /* of VALUE, ..._ROW and SKETCH */
+	bool has_squares;	   /* of VALUE: its sum of squares is needed */
+	bool has_min, has_max;	   /* of VALUE: its extremes are */
 	/* of CONSTANT */
 	ExprState *expression;
 	enum ifp_agg_function function; /* whose constant it is */
@@ -152,7 +152,7 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 		       const struct ifp_arm *arm)
 {
 	bool is_constant = arm->type == IFP_MEASURE_CONSTANT;
-	List *written = list_make4(makeInteger(arm->type), makeInteger(arm->value), arm->conditions, arm->request);
+	List *written = list_make4(makeInteger(arm->type), makeInteger(arm->value), arm->conditions, arm->wanted);
 	struct measure *measure = &aggs->measures[aggs->n_measures];
 	int i = 0;
 	ListCell *cell;
@@ -168,7 +168,7 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	aggs->written = lappend(aggs->written, written);
 	*measure = (struct measure){ .type = arm->type,
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
-				     .request = arm->request,
+				     .wanted = arm->wanted,
 				     .value = arm->value,
 				     .function = function };
 	if (is_constant) {
@@ -331,7 +331,7 @@ static bool is_asked(const struct measure *measure, ExprContext *econtext)
 	ListCell *condition, *request;
 
 	forboth(condition, measure->conditions, request,
-		measure->request) if (holds(lfirst(condition), econtext) != lfirst_int(request)) return false;
+		measure->wanted) if (holds(lfirst(condition), econtext) != lfirst_int(request)) return false;
 	return true;
 }
 

@@ -6,6 +6,8 @@
 
 #include "executor/tuptable.h"
 
+#include "core/page/leaf_fold.h"
+
 /* A measure of one group. Zeros: of no rows. */
 struct ifp_agg_state {
 	uint64 n;	    /* rows that are not NULL */

@@ -37,50 +37,22 @@
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/meta.h"
 
-/* Rows and cost of answering a query. */
-struct ifp_agg_cost {
-	double n_rows;
-	Cost startup, total;
-	double n_groups_bytes; /* memory that groups will need */
-	bool is_slower;	       /* than a plain plan, whose cost is told too high for lack of statistics */
-};
-
-static void aggregate_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			       const struct ifp_index_query *query, struct ifp_agg_cost *estimate);
-
-/* What any answer costs at least. */
-static Cost aggregate_least_cost(void);
-
-/* Into how many buckets and ranges a query cuts the times of a series, for what its answer costs. */
-
-struct ifp_piece_counts {
-	double buckets;
-	double groups; /* of which several buckets may make one */
-	double ranges; /* in which the conditions on the time hold or not; 0: there are none that have to be asked */
-	double passed; /* the part of the rows that lie in these */
-};
-
-/* window: the part of the rows that all conditions on the time leave; tuples: of all tables. */
-static void count_pieces(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			 const struct ifp_index_query *query, Relation index, double window, double tuples,
-			 struct ifp_piece_counts *pieces);
-
-/* where nothing is known of the times */
+/* Number of pieces assumed where nothing is known of the times. */
 static const double default_pieces = 1000;
 
-/* by which a width is measured: days of local time and pieces of months differ */
+/* Pieces whose width is averaged: days of local time and months differ in length. */
 enum { MEASURED_PIECES = 8 };
 
 /* ---- times ---- */
 
-/* The times that are asked about. */
+/* The window of the query, and the histogram of the time column. */
 struct asked_times {
 	int64 low, high;
-	int64 *bounds; /* of the histogram: as many rows lie between any two of them */
+	int64 *bounds; /* of the histogram: equally many rows lie between neighbours */
 	int n_bounds;  /* below 2: nothing is known */
 };
 
-/* The times of the histogram. */
+/* Reads the histogram's bounds; infinite ones are left out. */
 static void find_times(const struct ifp_query_level *level, Node *time, const struct ifp_definition *definition,
 		       struct asked_times *asked)
 {
@@ -111,7 +83,7 @@ static void find_times(const struct ifp_query_level *level, Node *time, const st
 	asked->high = asked->bounds[asked->n_bounds - 1];
 }
 
-/* Narrows them to the bounds of the conditions on the key, where these are known while planning. False where they are not. */
+/* Narrows the window to the bounds of the key conditions. Returns false where these are not known while planning. */
 static bool narrow_times(const struct ifp_query_level *level, const struct ifp_index_query *query, Relation index,
 			 struct asked_times *times)
 {
@@ -124,7 +96,7 @@ static bool narrow_times(const struct ifp_query_level *level, const struct ifp_i
 	return true;
 }
 
-/* The conditions on the key that are on the time. */
+/* The key conditions on the time column. */
 static List *time_keys(const struct ifp_index_query *query)
 {
 	List *chosen = NIL;
@@ -150,7 +122,7 @@ static double share_of_rows(const struct ifp_query_level *level, const struct if
 	return clauselist_selectivity(level->root, over_table, (int)level->rel->relid, JOIN_INNER, NULL);
 }
 
-/* A time in the middle of those that most rows have. */
+/* Returns a time in the middle of the window, without the outer tenths of the histogram. */
 static int64 middle_of(const struct asked_times *times)
 {
 	int n_outside = times->n_bounds / 10;
@@ -164,15 +136,23 @@ static int64 middle_of(const struct asked_times *times)
 	return low + (int64)(((uint64)high - (uint64)low) / 2);
 }
 
-/* ---- pieces ---- */
+/* ---- pieces: ranges of times in which the keys keep their values ---- */
+
+/* The numbers of buckets and ranges into which a query cuts the times of a series. */
+struct piece_counts {
+	double buckets;
+	double groups; /* may be fewer than the buckets */
+	double ranges; /* in which the conditions on the time hold or not; 0: there are none to evaluate */
+	double passed; /* fraction of the rows that lie in these ranges */
+};
 
 static bool has_parameter(Node *node, void *context)
 {
 	return node && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
 }
 
-/* Can keys be evaluated while planning? Not with parameters, by functions of others, whose errors are not caught, or where
- * finding a time zone might raise one. */
+/* True if the keys can be evaluated while planning: they have no parameters, call no foreign functions (whose errors are not
+ * caught), and the lookup of a time zone cannot fail. */
 static bool are_known(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
@@ -184,7 +164,7 @@ static bool are_known(const struct ifp_run_keys *keys)
 	       !ifp_calls_foreign_functions((Node *)keys->expressions) && !ifp_calls_foreign_functions((Node *)keys->breaks);
 }
 
-/* Expressions of the time are evaluated over a row that has nothing else. */
+/* Expressions of the time are evaluated over a row whose other columns are NULL. */
 static ExprContext *begin_row(const struct ifp_index_query *query)
 {
 	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
@@ -205,7 +185,7 @@ static void end_row(ExprContext *econtext)
 	FreeExprContext(econtext, true);
 }
 
-/* Does the condition hold at that time? */
+/* True if the condition holds at the time; errors count as false. */
 static bool holds(const struct ifp_safe_expression *condition, const struct ifp_index_query *query,
 		  const struct ifp_definition *definition, ExprContext *econtext, int64 time)
 {
@@ -219,7 +199,7 @@ static bool holds(const struct ifp_safe_expression *condition, const struct ifp_
 	return ifp_safe_eval(condition, econtext, &value, &is_null, NULL) && !is_null && DatumGetBool(value);
 }
 
-/* Narrows the times to those at which a condition holds that changes once, but where clocks do. */
+/* Narrows the times to those at which a condition holds that changes once (shifts of the clock aside). */
 static void narrow_by_condition(const struct ifp_index_query *query, const struct ifp_definition *definition, Node *condition,
 				struct asked_times *times)
 {
@@ -245,7 +225,7 @@ static void narrow_by_condition(const struct ifp_index_query *query, const struc
 	end_row(econtext);
 }
 
-/* Narrows the times by other conditions on them, where that can be done while planning. Returns those. */
+/* Narrows the times by those run conditions that can be evaluated while planning, and returns these conditions. */
 static List *narrow_by_runs(const struct ifp_query_level *level, const struct ifp_index_query *query,
 			    const struct ifp_definition *definition, struct asked_times *times)
 {
@@ -268,35 +248,35 @@ static List *narrow_by_runs(const struct ifp_query_level *level, const struct if
 	return used;
 }
 
-/* How wide pieces are, by some in the middle; 0: there is none that ends before the times do. */
+/* Returns the average width of some pieces in the middle; 0 if the first of them ends no earlier than the times. */
 static double piece_width(const struct ifp_index_query *query, const struct ifp_run_keys *keys,
 			  const struct ifp_definition *definition, const struct asked_times *times)
 {
 	ExprContext *econtext = begin_row(query);
-	struct ifp_bucket_finder *buckets = ifp_bucket_finder_begin(keys, definition, ifp_time_attribute(query), econtext);
+	struct ifp_bucket_finder *finder = ifp_bucket_finder_begin(keys, definition, ifp_time_attribute(query), econtext);
 	int64 start, end, last;
 	int n = 0;
 
-	/* the last may end later than the times do */
+	/* the last piece may end later than the times */
 	if (pg_sub_s64_overflow(times->high, times->low, &last) || pg_add_s64_overflow(times->high, last, &last))
 		last = PG_INT64_MAX;
-	ifp_bucket_finder_start(buckets, last);
-	start = end = ifp_bucket_finder_end(buckets, middle_of(times));
+	ifp_bucket_finder_start(finder, last);
+	start = end = ifp_bucket_finder_end(finder, middle_of(times));
 	while (n < MEASURED_PIECES && end < times->high) {
-		end = ifp_bucket_finder_end(buckets, end + 1);
+		end = ifp_bucket_finder_end(finder, end + 1);
 		n++;
 	}
 	end_row(econtext);
 	return n > 0 ? (double)((uint64)end - (uint64)start) / n : 0;
 }
 
-/* How many of n pieces have one of the rows. */
+/* Returns the expected number of n equal pieces that are hit by at least one of n_rows random rows. */
 static double n_hit(double n, double n_rows)
 {
 	return n > 1 ? n * -expm1(-n_rows / n) : Min(n, n_rows);
 }
 
-/* How many pieces of that width have rows, if these fall into any of them alike. */
+/* Returns the expected number of pieces of this width that have rows, by the histogram. */
 static double count_repeated(const struct asked_times *times, double width, double tuples)
 {
 	double n_rows = tuples / (times->n_bounds - 1), n = 0;
@@ -311,7 +291,7 @@ static double count_repeated(const struct asked_times *times, double width, doub
 	return n;
 }
 
-/* Do comparisons change again and again, as those of the time of the day? */
+/* True if comparisons may change many times, as those of the time of day do. */
 static bool are_repeated(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
@@ -322,7 +302,8 @@ static bool are_repeated(const struct ifp_run_keys *keys)
 	return false;
 }
 
-/* Into how many pieces the keys cut the times, of which `part` counts. A comparison cuts them once, wherever that is. */
+/* Returns the number of pieces into which the keys cut the times, of which the fraction `part` counts. A comparison cuts them
+ * once. */
 static double count(const struct ifp_index_query *query, const struct ifp_run_keys *keys,
 		    const struct ifp_definition *definition, const struct asked_times *times, double tuples, double part)
 {
@@ -345,9 +326,10 @@ static double count(const struct ifp_index_query *query, const struct ifp_run_ke
 	return Max(n, 1) + n_cuts;
 }
 
+/* window: the fraction of the rows that all conditions on the time leave; tuples: rows of all tables. */
 static void count_pieces(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			 const struct ifp_index_query *query, Relation index, double window, double tuples,
-			 struct ifp_piece_counts *pieces)
+			 struct piece_counts *pieces)
 {
 	struct asked_times times = { .n_bounds = 0 };
 	List *of_keys = time_keys(query), *used = NIL;
@@ -362,7 +344,7 @@ static void count_pieces(const struct ifp_query_level *level, const struct ifp_c
 	if (times.n_bounds > 0 && narrow_times(level, query, index, &times))
 		used = of_keys;
 	ifp_index_query_range_keys(query, &keys);
-	/* those that are asked late are asked of each bucket */
+	/* late conditions are evaluated for each bucket */
 	foreach (cell, query->late)
 		if (ifp_mentions(lfirst(cell), time))
 			ifp_add_run_keys(lfirst(cell), time, &keys);
@@ -373,7 +355,7 @@ static void count_pieces(const struct ifp_query_level *level, const struct ifp_c
 	}
 	if (times.n_bounds > 0)
 		used = list_concat_copy(used, narrow_by_runs(level, query, &definition, &times));
-	/* times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known */
+	/* where the window's bounds are known, the histogram counts its buckets; its rows would not, for times may be uneven */
 	used_part = share_of_rows(level, candidate, used);
 	ifp_index_query_bucket_keys(query, &keys);
 	part = used_part > 0 ? Min(window / used_part, 1) : 1;
@@ -385,38 +367,45 @@ static void count_pieces(const struct ifp_query_level *level, const struct ifp_c
 	}
 }
 
-/* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
- * manifest, extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the
- * heap looked at, a page of it that was found clean before, a row that a scan of another index fetches, a row whose group
- * a plain plan finds by expressions of the time, an entry read and put into a sketch. */
-enum {
-	OPENING = 4000,
-	A_PAGE = 200,
-	A_WHOLE_PAGE = 800,
-	A_BUCKET = 160,
-	A_PENDING_PAGE = 1000,
-	A_HEAP_ROW = 1,
-	A_REMEMBERED_PAGE = 40,
-	A_FETCHED_ROW = 40,
-	A_GROUPED_ROW = 50,
-	A_SKETCHED_ROW = 1
+/* ---- cost ---- */
+
+/* Rows and cost of answering a query. */
+struct agg_cost {
+	double n_rows;
+	Cost startup, total;
+	double n_groups_bytes; /* memory that groups will need */
+	bool is_slower;	       /* than a plain plan, which the planner overestimates for lack of statistics */
 };
 
-/* What an entry takes in a run, about, and each of its values: 4 to 13 bytes were measured with one value. */
+/* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
+enum {
+	OPENING = 4000,	    /* an index: metapage, manifest, extents */
+	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
+	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
+	A_BUCKET = 160,
+	A_PENDING_PAGE = 1000,
+	A_HEAP_ROW = 1,		/* a heap row whose visibility is checked */
+	A_REMEMBERED_PAGE = 40, /* a heap page that the session has found clean before */
+	A_FETCHED_ROW = 40,	/* a row that a scan of another index fetches */
+	A_GROUPED_ROW = 50,	/* a row whose group a plain plan finds by expressions of the time */
+	A_SKETCHED_ROW = 1	/* an entry that is added to a sketch */
+};
+
+/* Approximate bytes of an entry in a run, and of each of its values: 4 to 13 bytes were measured with one value. */
 enum { ENTRY_BYTES = 5, VALUE_BYTES = 5 };
 
-/* more than so many cost what it costs to ask how many there are */
+/* Above this estimate of series the indexes are read to count them. */
 enum { MANY_SERIES = 1000 };
 
-/* leaf pages under a node page that an end of a bucket reads for a sketch, about */
+/* Leaf pages under a node page that the end of a bucket reads for a sketch, approximately. */
 enum { A_NODE_PAGE = 30 };
 
-/* larger visibility maps are not counted for an estimate */
+/* Larger visibility maps are not counted for an estimate. */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
 
 /* ---- conditions ---- */
 
-/* Selectivity of the restrictions that the kept expressions need: on times alone, or on anything else. */
+/* Returns the selectivity of the restrictions on the time alone, or of all others. */
 static double selectivity(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool of_time)
 {
 	Node *time = list_nth(candidate->columns, ((IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns - 1);
@@ -435,7 +424,7 @@ static double selectivity(const struct ifp_query_level *level, const struct ifp_
 
 /* ---- series ---- */
 
-/* How many values these by columns can have, taken together. */
+/* Returns the product of the numbers of distinct values of these by columns. */
 static double n_combinations(const struct ifp_query_level *level, const struct ifp_candidate *candidate, const List *by_columns)
 {
 	double n = 1;
@@ -453,7 +442,7 @@ static double n_combinations(const struct ifp_query_level *level, const struct i
 	return n;
 }
 
-/* The by columns that an expression mentions, or all of them where it is NULL. */
+/* Returns the by columns that an expression mentions; all of them if it is NULL. */
 static List *by_columns_of(const struct ifp_index_query *query, Node *expression)
 {
 	List *columns = NIL;
@@ -464,7 +453,7 @@ static List *by_columns_of(const struct ifp_index_query *query, Node *expression
 	return columns;
 }
 
-/* The most series that one of the indexes has in its runs; 0: there are no runs. */
+/* Returns the largest number of series in the runs of one index; 0 if there are no runs. */
 static double n_known_series(const struct ifp_index_query *query)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
@@ -492,7 +481,8 @@ static double n_known_series(const struct ifp_index_query *query)
 	return n;
 }
 
-/* Values of several columns may go together: where that matters, the indexes say how many do. */
+/* By columns may depend on one another. Where the product of their distinct values is large, the indexes say how many series
+ * there are. */
 static double n_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 		       const struct ifp_index_query *query, double n_rows)
 {
@@ -507,15 +497,15 @@ static double n_series(const struct ifp_query_level *level, const struct ifp_can
 
 struct terms {
 	double window, others; /* selectivities */
-	double series, chosen; /* and the part of the rows that these have */
-	struct ifp_piece_counts pieces;
+	double series, chosen; /* and the fraction of the rows that these have */
+	struct piece_counts pieces;
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
 	uint32 sketches; /* value columns of which sketches are needed: a bit each */
 };
 
-/* The part of the table that is not all-visible, now; statistics know only what VACUUM left. *remembered is the part of that
- * which the session has found to be clean all the same. */
+/* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them. *remembered is the
+ * fraction of that which the session has found clean. */
 static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembered)
 {
 	double unclean = 1 - rel->allvisfrac;
@@ -537,14 +527,14 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembere
 	return unclean;
 }
 
-/* Leaf pages read for sketches: all of them, or what is cut off of node pages, and those under nodes that have rows in blocks
- * that are not clean. */
+/* Returns the leaf pages read for sketches: all of them, or those that buckets cut off from node pages and those under nodes
+ * with rows in unclean blocks. */
 static double pages_of_sketches(double n_pages, double n_edges, double n_unclean, bool is_lacking)
 {
 	return is_lacking ? n_pages : Min(n_pages, (n_edges + n_unclean) * A_NODE_PAGE);
 }
 
-/* Pages that an index reads from, about: what was merged leaves free ones behind, as many again after a load. */
+/* Returns the approximate number of pages in use. Merges leave free pages behind, as many again after a load. */
 static double n_used_pages(const IndexOptInfo *index, const struct ifp_definition *definition, double tuples, double n_pending)
 {
 	double entry_bytes = ENTRY_BYTES + VALUE_BYTES * definition->n_values;
@@ -570,10 +560,10 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	index_close(relation, NoLock);
 	pfree(meta);
 
-	/* ranges that are left out are passed, too */
+	/* ranges that are left out are passed over, which costs too */
 	n_pieces = Min(terms->series * n_buckets, tuples * window + 1) +
 		   Min(terms->series * terms->pieces.ranges * share, tuples * terms->pieces.passed * terms->chosen);
-	/* the ends of each are on leaf pages, each series of each run has a way down; no more than there are */
+	/* each piece ends on a leaf page, and each series of each run needs a descent; at most the pages that there are */
 	n_edges = n_pieces + 2 * n_runs * series;
 	n_pages = Min(n_edges, n_used * Max(window, terms->pieces.passed) + 3 * n_runs * series);
 	if (narrows_values)
@@ -613,7 +603,7 @@ static const TargetEntry *key_of(const IndexOptInfo *index, int column)
 	return list_nth_node(TargetEntry, index->indextlist, column);
 }
 
-/* Does the path look for times by an index of another kind? Then its cost goes with the rows of the window. */
+/* True if the path finds times by an index of another access method: its cost then grows with the rows of the window. */
 static bool is_by_time(const Path *path, const Node *time)
 {
 	const IndexPath *by_index = NULL;
@@ -631,7 +621,7 @@ static bool is_by_time(const Path *path, const Node *time)
 	return false;
 }
 
-/* The index to ask how many rows there are at some times: one that has the time alone, if there is one. */
+/* Returns the index that counts the rows of a window best: one on the time alone if there is one. */
 static Oid index_by_time(const struct ifp_query_level *level, const struct ifp_index_query *query, const Node *time)
 {
 	ListCell *cell;
@@ -646,12 +636,15 @@ static Oid index_by_time(const struct ifp_query_level *level, const struct ifp_i
 	return lsecond_oid(linitial(query->tables));
 }
 
-/* Would a plain plan be cheaper if the planner knew more? It takes an expression of the time for as many groups as there are
- * times, and lets the plain plan pay for these; but whatever is paid for groups, the index pays, too.
+/* True if a plain plan would be cheaper than the index if the planner had better estimates, in either of two cases.
  *
- * Or if it knew how few rows the window has? They are taken to lie side by side in the table, as for our own cost. */
+ * The planner expects as many groups as there are times from an expression of the time, and charges the plain plan for them.
+ * The index would pay the same for its groups, so they are left out of the comparison.
+ *
+ * Without statistics on the time it does not know how few rows the window has. They are assumed to be neighbours in the table,
+ * as for the index's own cost. */
 static bool is_slower(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-		      const struct ifp_index_query *query, const struct terms *terms, const struct ifp_agg_cost *estimate)
+		      const struct ifp_index_query *query, const struct terms *terms, const struct agg_cost *estimate)
 {
 	Node *time = list_nth(candidate->columns, query->n_by);
 	const Path *plain = level->rel->cheapest_total_path;
@@ -667,13 +660,8 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < estimate->total;
 }
 
-static Cost aggregate_least_cost(void)
-{
-	return OPENING * cpu_operator_cost;
-}
-
 static void aggregate_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			       const struct ifp_index_query *query, struct ifp_agg_cost *estimate)
+			       const struct ifp_index_query *query, struct agg_cost *estimate)
 {
 	Relation index = index_open(lsecond_oid(linitial(query->tables)), NoLock);
 	struct ifp_definition definition;
@@ -694,9 +682,11 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	foreach (cell, query->aggregates)
 		terms.sketches |= ifp_aggregate_sketches(lfirst(cell), query);
 	estimate->total = 0;
-	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables) estimate->total +=
-		cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
-			      query->values != NIL);
+	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
+	{
+		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
+						 query->values != NIL);
+	}
 	if (query->groups != NIL) {
 		n_keys = n_combinations(level, candidate, by_columns_of(query, (Node *)query->groups));
 		n_groups = Min(terms.pieces.groups * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
@@ -708,11 +698,6 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	estimate->total += n_groups * cpu_tuple_cost;
 	estimate->is_slower = is_slower(level, candidate, query, &terms, estimate);
 }
-
-/* Groups are all in memory; a plain plan may use disk. */
-static const double most_group_bytes = 256.0 * 1024 * 1024;
-
-static create_upper_paths_hook_type previous_hook;
 
 /* ---- path to plan ---- */
 
@@ -727,7 +712,7 @@ static bool collect_parameters(Node *node, void *parameters)
 	return expression_tree_walker(node, collect_parameters, parameters);
 }
 
-/* custom_private of a path: the query, the scan tuple's expressions, HAVING. */
+/* custom_private of the path: the query, the scan tuple's expressions, HAVING. */
 static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
@@ -755,9 +740,9 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestAggregate", .PlanCustomPath = plan_path };
 
-/* ---- the query level ---- */
+/* ---- query level ---- */
 
-/* The expressions of GROUP BY or DISTINCT, and their operators. */
+/* Adds the expressions of GROUP BY or DISTINCT, and their operators. */
 static void read_groups(struct ifp_query_level *level, List *clauses)
 {
 	ListCell *cell;
@@ -770,7 +755,7 @@ static void read_groups(struct ifp_query_level *level, List *clauses)
 	}
 }
 
-/* What is asked at this stage of planning; false if it is nothing for an index. */
+/* Reads the query level at this stage of planning. Returns false if no index can answer its form. */
 static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target,
 		       struct ifp_query_level *level)
 {
@@ -791,13 +776,18 @@ static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra,
 	return true;
 }
 
+/* ---- paths ---- */
+
+/* Groups are all in memory; a plain plan may use disk. */
+static const double most_group_bytes = 256.0 * 1024 * 1024;
+
 /* Returns NULL, or why the path is not offered. */
 static const char *add_candidate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 				 const struct ifp_index_query *query, List *aggregates, List *having, PathTarget *target,
 				 RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
-	struct ifp_agg_cost estimate;
+	struct agg_cost estimate;
 	QualCost quals;
 
 	aggregate_estimate(level, candidate, query, &estimate);
@@ -835,7 +825,7 @@ static void decline(const struct ifp_candidate *candidate, const char *reason)
 		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
 }
 
-/* The cheapest path that is not disabled; NULL: there is none. */
+/* Returns the cheapest path that is not disabled, or NULL. */
 static const Path *cheapest_of(const RelOptInfo *rel)
 {
 	const Path *cheapest = NULL;
@@ -850,12 +840,12 @@ static const Path *cheapest_of(const RelOptInfo *rel)
 	return cheapest;
 }
 
-/* Is there a path already that is cheaper than any answer from an index? Then planning need not take longer. */
+/* True if a path is cheaper than any answer from an index can be: then planning need not take longer. */
 static bool has_cheap_path(const RelOptInfo *rel)
 {
 	const Path *cheapest = cheapest_of(rel);
 
-	return cheapest && cheapest->total_cost < aggregate_least_cost();
+	return cheapest && cheapest->total_cost < OPENING * cpu_operator_cost;
 }
 
 static bool is_answer(const Path *path)
@@ -897,6 +887,10 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		decline(answering, "another plan is estimated to cost less");
 }
 
+/* ---- hook ---- */
+
+static create_upper_paths_hook_type previous_hook;
+
 static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 				 void *extra)
 {
@@ -911,8 +905,6 @@ static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, Rel
 	else if (stage == UPPERREL_DISTINCT)
 		consider(stage, output_rel, NULL, root->upper_targets[UPPERREL_DISTINCT], &level);
 }
-
-/* ---- loading ---- */
 
 void ifp_agg_path_register(void)
 {

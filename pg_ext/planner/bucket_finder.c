@@ -19,24 +19,16 @@
 #include "pg_ext/base/safe_eval.h"
 #include "pg_ext/planner/monotone.h"
 
-/* Where the offset of a time zone changes, and where months end: conversions between local time and UTC, and what
- * adds months to a time, are monotone only between. */
-
-/* The zone that a name stands for, as AT TIME ZONE reads it: an abbreviation or a zone. NULL where it has a fixed offset, or is
- * none: then AT TIME ZONE says so. */
-static pg_tz *zone_find(const char *name);
-
-/* A number that is the same for two times if no transition of the zone lies between them: the next transition after a timestamp
- * of UTC, or of local time of that zone (whose transitions have two ends, between which local times are skipped or come
- * twice). */
-static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local);
-
-/* The same for months: what adds months to timestamps keeps those up to the 28th in order, and those of each later day, of
- * which several may be put on the last day of a month. */
-static int64 month_piece(int64 timestamp_us);
+/* ---- pieces of zones and months ----
+ *
+ * Conversions between local time and UTC are monotone only between the transitions of a time zone, and adding months to a
+ * timestamp only between ends of months. A piece is a number that two times share if nothing lies between them that breaks the
+ * order. */
 
 static const pg_time_t epoch_s = (pg_time_t)(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 
+/* Finds the zone that a name stands for, as AT TIME ZONE reads it: an abbreviation or a zone. Returns NULL if it has a fixed
+ * offset or does not exist; AT TIME ZONE raises the error then. */
 static pg_tz *zone_find(const char *name)
 {
 	char *word = downcase_truncate_identifier(name, (int)strlen(name), false);
@@ -48,7 +40,7 @@ static pg_tz *zone_find(const char *name)
 	return type == DYNTZ ? zone : pg_tzset(name);
 }
 
-/* The next transition, INT64 where there is none. */
+/* Finds the next transition. Returns false if there is none. */
 static bool next_transition(pg_tz *zone, pg_time_t after, pg_time_t *at, long *offset_before, long *offset_after)
 {
 	int before_is_dst, after_is_dst;
@@ -56,7 +48,8 @@ static bool next_transition(pg_tz *zone, pg_time_t after, pg_time_t *at, long *o
 	return pg_next_dst_boundary(&after, offset_before, &before_is_dst, at, offset_after, &after_is_dst, zone) == 1;
 }
 
-/* A local time lies between the ends that transitions have in local time: at + offset before, at + offset after. */
+/* A transition has two ends in local time, at + offset before and at + offset after. Local times between them are skipped or
+ * occur twice. The piece is the next such end. */
 static int64 local_piece(pg_tz *zone, pg_time_t local)
 {
 	static const pg_time_t most_offset_s = 2 * SECS_PER_DAY;
@@ -75,6 +68,7 @@ static int64 local_piece(pg_tz *zone, pg_time_t local)
 	return piece;
 }
 
+/* The next transition of the zone after a timestamp of UTC, or of local time of the zone. */
 static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
 {
 	pg_time_t at, time = timestamp_us / USECS_PER_SEC - (timestamp_us % USECS_PER_SEC < 0) + epoch_s;
@@ -87,6 +81,8 @@ static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
 	return next_transition(zone, time, &at, &before, &after) ? at : PG_INT64_MAX;
 }
 
+/* Adding months keeps days up to the 28th in order, and each later day by itself: several days may be put on the last day of a
+ * month. */
 static int64 month_piece(int64 timestamp_us)
 {
 	static const int always = 28, most = 31;
@@ -99,6 +95,8 @@ static int64 month_piece(int64 timestamp_us)
 	return ((int64)year * MONTHS_PER_YEAR + month) * (most - always + 1) + Max(day - always, 0);
 }
 
+/* ---- the finder ---- */
+
 enum { MOST_KNOWN = 1 << 20, MOST_MOVED = 1024, FIRST_STEP = 1024 };
 
 /* An expression that keeps its value in a bucket, and the value it has there. */
@@ -110,17 +108,17 @@ struct key {
 	bool is_null;
 };
 
-/* What cuts times into pieces: the transitions of a time zone, or ends of months. A bucket lies in one piece. */
+/* A source of breaks: the transitions of a time zone, or ends of months. A bucket lies in one piece of it. */
 struct piece_break {
 	struct ifp_safe_expression argument;
 	ExprState *name; /* of a zone; NULL for the session's */
 	enum ifp_break_type type;
-	pg_tz *zone; /* NULL: of a fixed offset */
+	pg_tz *zone; /* NULL: the offset is fixed */
 	int64 piece;
 };
 
 struct bucket {
-	int64 from, to; /* as far as is known; it may reach further down */
+	int64 from, to; /* it may begin before `from` */
 };
 
 struct ifp_bucket_finder {
@@ -136,10 +134,10 @@ struct ifp_bucket_finder {
 	bool is_ready; /* zones are found */
 	int64 base;    /* the time whose values the keys have */
 	bool has_base;
-	int64 last;	      /* of start */
+	int64 last;	      /* time of the series */
 	struct bucket *known; /* ascending, apart */
 	uint32 n_known, n_reserved, next;
-	bool has_previous;	   /* bucket found before in this series */
+	bool has_previous;	   /* a bucket was found in this series */
 	int64 previous_end, width; /* width 0: not known */
 	struct ifp_bucket_finder_counts counts;
 };
@@ -289,8 +287,8 @@ static bool set_base(struct ifp_bucket_finder *finder, int64 time)
 	return done;
 }
 
-/* Are the keys at that time as they are at the base? Where they raise an error they are not: a bucket that ends too early does
- * no harm, its group is found again. */
+/* True if the keys at this time equal those at the base. An error counts as a difference: a bucket that ends too early is
+ * harmless, for the next one finds the same group. */
 static bool is_same(struct ifp_bucket_finder *finder, int64 time)
 {
 	bool same = true;
@@ -330,7 +328,7 @@ static int64 halve(struct ifp_bucket_finder *finder, int64 same, int64 differs)
 	return same;
 }
 
-/* The last time up to `most` that is in the base's bucket, sought from a guess outward. */
+/* Returns the last time up to `most` in the base's bucket, searched outward from a guess. */
 static int64 gallop(struct ifp_bucket_finder *finder, int64 guess, int64 most)
 {
 	int64 base = finder->base;
@@ -358,12 +356,12 @@ static int64 gallop(struct ifp_bucket_finder *finder, int64 guess, int64 most)
 	return halve(finder, base, guess);
 }
 
-/* Where the bucket ends if it is as wide as the one before, on the same grid. */
+/* Returns the end of the bucket if it is as wide as the previous one and on the same grid. */
 static int64 guess_end(const struct ifp_bucket_finder *finder)
 {
 	int64 time = finder->base, width = finder->width, n, end;
 
-	/* floor((time - previous end - 1) / width) widths and one more after the end of the one before */
+	/* previous end + (floor((time - previous end - 1) / width) + 1) * width */
 	if (width > 0 && !pg_sub_s64_overflow(time, finder->previous_end, &n) && n > PG_INT64_MIN &&
 	    !pg_mul_s64_overflow((n - 1) / width + ((n - 1) % width >= 0), width, &end) &&
 	    !pg_add_s64_overflow(end, finder->previous_end, &end))
@@ -371,7 +369,7 @@ static int64 guess_end(const struct ifp_bucket_finder *finder)
 	return pg_add_s64_overflow(time, FIRST_STEP, &end) ? PG_INT64_MAX : end;
 }
 
-/* Notes how wide the bucket is that ends there and follows right on the one before. */
+/* Notes the width of the bucket that ends here, if it directly follows the previous one. */
 static void learn_width(struct ifp_bucket_finder *finder, int64 end)
 {
 	int64 width;
@@ -381,7 +379,7 @@ static void learn_width(struct ifp_bucket_finder *finder, int64 end)
 		finder->width = width;
 }
 
-/* Keeps a bucket in its place among those known. */
+/* Inserts a bucket in its place among those known. */
 static void remember(struct ifp_bucket_finder *finder, const struct bucket *bucket)
 {
 	if (finder->n_known == MOST_KNOWN || finder->n_known - finder->next > MOST_MOVED)
@@ -430,7 +428,7 @@ int64 ifp_bucket_finder_end(struct ifp_bucket_finder *finder, int64 time)
 
 	if (finder->n_keys == 0)
 		return PG_INT64_MAX;
-	/* infinite times are alone: those beside them are none */
+	/* an infinite time is a bucket of its own */
 	if (time < finder->times.lowest_finite || time > finder->times.highest_finite)
 		return time;
 	if (!finder->is_ready)

@@ -21,8 +21,7 @@
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/types/values.h"
 
-/* Which function that is; false: none of these. */
-static bool function_find(Oid oid, enum ifp_agg_function *function);
+/* ---- aggregate functions ---- */
 
 struct named_function {
 	const char *name;
@@ -39,6 +38,7 @@ static bool find_named(const char *name, const struct named_function *known, siz
 	return false;
 }
 
+/* Returns false for a function that is none of these. */
 static bool function_find(Oid oid, enum ifp_agg_function *function)
 {
 	static const struct named_function known[] = {
@@ -114,7 +114,7 @@ static bool is_number(Oid type)
 	       type == FLOAT8OID;
 }
 
-/* The value column that a node mentions, -1 if none, -2 if several. */
+/* Returns the value column that a node mentions; -1 if none, -2 if several. */
 static int value_of(const struct ifp_index_query *query, Node *node)
 {
 	int found = -1;
@@ -140,7 +140,7 @@ static bool is_real_column(Node *expression)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Dates and timestamps have infinities, too, of which extract() makes numbers. */
+/* True for dates and timestamps, which have infinities that extract() turns into numbers. */
 static bool is_time_type(const struct ifp_index_query *query, AttrNumber attribute)
 {
 	Oid type = getBaseType(exprType(list_nth(query->columns, attribute - 1)));
@@ -148,7 +148,7 @@ static bool is_time_type(const struct ifp_index_query *query, AttrNumber attribu
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
-/* Why the variance of an expression of value column v alone is not known; NULL if it is. */
+/* Returns NULL if the variance of an expression of value column v alone is known, or why it is not. */
 static const char *refuse_variance(const struct ifp_index_query *query, Node *expression, int v)
 {
 	AttrNumber attribute = (AttrNumber)(query->n_by + 2 + v);
@@ -163,8 +163,8 @@ static const char *refuse_variance(const struct ifp_index_query *query, Node *ex
 	return NULL;
 }
 
-/* Why the sketch of an expression is not known; NULL if it is. Integers count as integers, all else as reals; and the index
- * holds numerics as integers. */
+/* Returns NULL if the sketch of an expression is known, or why it is not. Sketches count integers as integers and all else as
+ * reals, but the index holds numerics as integers. */
 static const char *refuse_sketch(const struct ifp_index_query *query, Node *expression, int v)
 {
 	Oid type = getBaseType(exprType(expression));
@@ -181,7 +181,7 @@ static const char *refuse_sketch(const struct ifp_index_query *query, Node *expr
 	return NULL;
 }
 
-/* May the expression be NULL at some times, as what keeps its values between breaks may? */
+/* True if a break is a change of value: between such breaks the expression may be NULL. */
 static bool has_value_break(const List *breaks)
 {
 	ListCell *cell;
@@ -192,14 +192,14 @@ static bool has_value_break(const List *breaks)
 	return false;
 }
 
-/* Why an expression of one column alone does not do for the function; NULL if it does. */
+/* Returns NULL if the function of an expression of one column is known, or why it is not. */
 static const char *refuse(const struct ifp_index_query *query, enum ifp_agg_function function, Node *expression,
 			  AttrNumber attribute)
 {
 	bool is_time = attribute == ifp_time_attribute(query);
 	List *breaks = NIL;
 
-	/* infinite factors make NaN of zeros, which neither sums nor extremes show */
+	/* an infinite factor turns zeros into NaN, which neither sums nor extremes show */
 	if (function != IFP_AGG_COUNT && ifp_may_be_infinite(expression))
 		return "a constant in an aggregate is infinite, or a parameter that may be";
 	if (function == IFP_AGG_SUM || function == IFP_AGG_AVG) {
@@ -241,7 +241,7 @@ static void add_constant(struct aggregate_reading *reading, struct ifp_arm *arm)
 	reading->arms = lappend(reading->arms, arm);
 }
 
-/* An expression without value columns. Of the time alone its first and last may do; else it is looked at once a bucket. */
+/* Adds an arm without value columns: a TIME if the extremes of the time suffice, else a CONSTANT of each bucket. */
 static void add_valueless(struct aggregate_reading *reading, struct ifp_arm *arm)
 {
 	AttrNumber time = ifp_time_attribute(reading->query);
@@ -257,13 +257,13 @@ static void add_valueless(struct aggregate_reading *reading, struct ifp_arm *arm
 	}
 }
 
-static void add_arm(struct aggregate_reading *reading, Node *expression, List *conditions, List *request)
+static void add_arm(struct aggregate_reading *reading, Node *expression, List *conditions, List *wanted)
 {
 	const struct ifp_index_query *query = reading->query;
 	struct ifp_arm *arm = palloc0(sizeof *arm);
 
 	*arm = (struct ifp_arm){
-		.type = IFP_MEASURE_VALUE, .conditions = conditions, .request = request, .expression = expression
+		.type = IFP_MEASURE_VALUE, .conditions = conditions, .wanted = wanted, .expression = expression
 	};
 	arm->value = value_of(query, expression);
 	if (reading->function == IFP_AGG_SKETCH) {
@@ -294,7 +294,7 @@ static bool is_condition(struct aggregate_reading *reading, Node *condition)
 	return !reading->reason;
 }
 
-/* CASE x WHEN y is CASE WHEN x = y, where the comparison has a placeholder for x. */
+/* Fills in x in CASE x WHEN y, which is CASE WHEN x = y with a placeholder for x. */
 static Node *fill_in(Node *node, void *tested)
 {
 	if (!node || IsA(node, CaseExpr))
@@ -304,14 +304,14 @@ static Node *fill_in(Node *node, void *tested)
 	return expression_tree_mutator(node, fill_in, tested);
 }
 
-/* CASE WHEN c THEN x ... ELSE y END. */
-static void add_arms(struct aggregate_reading *reading, Node *node, List *conditions, List *request)
+/* Adds the arms of CASE WHEN c THEN x ... ELSE y END, or the expression as one arm. */
+static void add_arms(struct aggregate_reading *reading, Node *node, List *conditions, List *wanted)
 {
 	CaseExpr *choice = IsA(node, CaseExpr) ? castNode(CaseExpr, node) : NULL;
 	ListCell *cell;
 
 	if (!choice || value_of(reading->query, node) == -1) {
-		add_arm(reading, node, conditions, request);
+		add_arm(reading, node, conditions, wanted);
 		return;
 	}
 	foreach (cell, choice->args) {
@@ -321,16 +321,16 @@ static void add_arms(struct aggregate_reading *reading, Node *node, List *condit
 		if (!is_condition(reading, condition))
 			return;
 		conditions = lappend(list_copy(conditions), condition);
-		add_arms(reading, (Node *)when->result, conditions, lappend_int(list_copy(request), 1));
+		add_arms(reading, (Node *)when->result, conditions, lappend_int(list_copy(wanted), 1));
 		if (reading->reason)
 			return;
-		request = lappend_int(list_copy(request), 0);
+		wanted = lappend_int(list_copy(wanted), 0);
 	}
 	if (choice->defresult)
-		add_arms(reading, (Node *)choice->defresult, conditions, request);
+		add_arms(reading, (Node *)choice->defresult, conditions, wanted);
 }
 
-/* Of equal extremes of several arms a plain plan shows whichever comes first. */
+/* Refuses extremes whose arms may be equal but written differently: a plain plan shows whichever comes first. */
 static void compare_arms(struct aggregate_reading *reading)
 {
 	Node *first = NULL;
@@ -382,8 +382,8 @@ static enum ifp_measure_type row_of(enum ifp_agg_function function)
 	}
 }
 
-/* Only of the columns themselves is known which row it is. */
-static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *request)
+/* Adds an arm of a row. The row is known only for the columns themselves. */
+static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
 {
 	const struct ifp_index_query *query = reading->query;
 	struct ifp_arm *arm = palloc0(sizeof *arm);
@@ -391,7 +391,7 @@ static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, 
 	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
 
 	*arm = (struct ifp_arm){
-		.type = row_of(reading->function), .conditions = conditions, .request = request, .expression = value
+		.type = row_of(reading->function), .conditions = conditions, .wanted = wanted, .expression = value
 	};
 	arm->value = value_of(query, value);
 	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) || castNode(Var, time)->varattno != ifp_time_attribute(query))
@@ -405,7 +405,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 			       List **arms)
 {
 	struct aggregate_reading reading = { .query = query };
-	List *conditions = NIL, *request = NIL;
+	List *conditions = NIL, *wanted = NIL;
 
 	*arms = NIL;
 	if (!function_find(aggregate->aggfnoid, &reading.function))
@@ -420,7 +420,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 		return reading.reason;
 	if (aggregate->aggfilter) {
 		conditions = list_make1(aggregate->aggfilter);
-		request = list_make1_int(1);
+		wanted = list_make1_int(1);
 	}
 	*function = reading.function;
 	if (aggregate->args == NIL) {
@@ -428,14 +428,14 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 
 		arm->type = IFP_MEASURE_ROWS;
 		arm->conditions = conditions;
-		arm->request = request;
+		arm->wanted = wanted;
 		*arms = list_make1(arm);
 		return NULL;
 	}
 	if (ifp_agg_function_is_of_row(reading.function))
-		add_row(&reading, aggregate, conditions, request);
+		add_row(&reading, aggregate, conditions, wanted);
 	else
-		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, request);
+		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
 	if (!reading.reason)
 		compare_arms(&reading);
 	*arms = reading.arms;
@@ -474,9 +474,9 @@ uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *q
 	return values;
 }
 
-/* ---- keys ---- */
+/* ---- key conditions ---- */
 
-/* The column that a key condition is about, and its other side; 0 if the condition is none. */
+/* Returns the key column that one side of a condition is; 0 if it is none. */
 static AttrNumber key_column(const struct ifp_index_query *query, Node *side)
 {
 	while (IsA(side, RelabelType))
@@ -486,13 +486,13 @@ static AttrNumber key_column(const struct ifp_index_query *query, Node *side)
 	return castNode(Var, side)->varattno;
 }
 
-/* Local time against a timestamptz: scan keys would hold more than is asked for. */
+/* True if local time is compared with a timestamptz: scan keys would hold more than the condition. */
 static bool is_local_against_utc(Oid left, Oid right)
 {
 	return (left == TIMESTAMPOID || left == DATEOID) && right == TIMESTAMPTZOID;
 }
 
-/* Does an operator on a column of the index's key belong to its operator family, as one that scan keys know? */
+/* True if an operator on a key column belongs to its operator family and scan keys can hold it. */
 static bool is_key_operator(const struct ifp_index_query *query, const IndexOptInfo *index, AttrNumber column, Oid operator,
 			    Oid collation, Oid right_type)
 {
@@ -506,7 +506,7 @@ static bool is_key_operator(const struct ifp_index_query *query, const IndexOptI
 	return !is_local_against_utc(index->opcintype[column - 1], right_type);
 }
 
-/* column operator parameters, with the column on the left; NULL if it is not that. */
+/* Returns the condition as "column operator parameters", commuted if need be; NULL if it has another form. */
 static Node *as_key(const struct ifp_index_query *query, const IndexOptInfo *index, Node *condition)
 {
 	Oid left_type, right_type;
@@ -577,7 +577,7 @@ void ifp_key_condition_read(Node *condition, struct ifp_key_condition *result)
 
 /* ---- sorting conditions ---- */
 
-/* Functions that raise no error, or of a pattern alone that is wrong, beside those that PostgreSQL marks as leakproof. */
+/* Functions that raise no error, or only for a wrong pattern, and that PostgreSQL does not mark as leakproof. */
 static const Oid harmless[] = {
 	F_TEXTLIKE,	 F_TEXTNLIKE,	    F_TEXTICLIKE,	  F_TEXTICNLIKE,
 	F_NAMELIKE,	 F_LOWER_TEXT,	    F_UPPER_TEXT,	  F_STRPOS,
@@ -617,7 +617,7 @@ static bool is_real(Node *column)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Is it a comparison of something that keeps the order of the column, NaN being the greatest? */
+/* True for a comparison of an expression that keeps the order of the column, with NaN as the greatest. */
 static bool compares_ascending(Node *condition, AttrNumber attribute)
 {
 	List *arguments = IsA(condition, OpExpr) ? castNode(OpExpr, condition)->args : NIL;
@@ -626,7 +626,7 @@ static bool compares_ascending(Node *condition, AttrNumber attribute)
 	       (ifp_is_ascending(linitial(arguments), attribute) || ifp_is_ascending(lsecond(arguments), attribute));
 }
 
-/* x / c with a constant above 0, of integers or numerics. */
+/* True for x / c of integers or numerics with a positive constant. */
 static bool is_safe_division(OpExpr *call)
 {
 	static const Oid divisions[] = { F_INT2DIV,  F_INT4DIV,	 F_INT8DIV,  F_INT24DIV, F_INT28DIV,
@@ -641,8 +641,8 @@ static bool is_safe_division(OpExpr *call)
 	return false;
 }
 
-/* A cast of a numeric(p, s) that every value fits into, by its digits before the point, of which rounding adds one. A value
- * column has no NaN. */
+/* True for a cast of a numeric(p, s) to a type that every value fits into, by its digits before the point; rounding may add one
+ * digit. A value column has no NaN. */
 static bool is_safe_cast(const FuncExpr *call)
 {
 	static const struct {
@@ -663,9 +663,9 @@ static bool is_safe_cast(const FuncExpr *call)
 	return false;
 }
 
-/* Could the condition raise an error for some value? It is asked about values of rows that others remove. Numerics have room
- * for whatever is made of a value; integers have not. What it has beside the value fails for all rows or none, which is told
- * when it is asked, if it can be caught. */
+/* True if the condition might raise an error for some value. It is evaluated also for values of rows that other conditions
+ * exclude. Arithmetic of numerics cannot overflow here, that of integers can. Parts without the value fail for all rows or
+ * none; such an error is reported when the condition is evaluated, if it can be caught. */
 static bool may_fail_of_value(Node *node, void *context)
 {
 	static const Oid exact[] = { F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL, F_NUMERIC_UMINUS };
@@ -777,7 +777,7 @@ void ifp_index_query_bucket_keys(const struct ifp_index_query *query, struct ifp
 		add_list(ifp_aggregate_conditions(lfirst(cell), query), time, keys);
 }
 
-/* ---- over the table ---- */
+/* ---- back to the table ---- */
 
 static Node *over_columns(Node *node, void *columns)
 {
@@ -793,7 +793,7 @@ Node *ifp_over_columns(Node *expression, List *columns)
 	return over_columns(expression, columns);
 }
 
-/* ---- in a plan ---- */
+/* ---- the list in a plan ---- */
 
 List *ifp_index_query_write(const struct ifp_index_query *query)
 {

@@ -30,7 +30,7 @@ static bool is_iforest(const IndexOptInfo *index)
 	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
 }
 
-/* Are all columns of types that can be kept, still? */
+/* True if all columns are (still) of types that can be kept. */
 static bool holds_columns(const IndexOptInfo *index)
 {
 	for (int i = 0; i < index->ncolumns; i++) {
@@ -85,7 +85,7 @@ static List *of_table(RelOptInfo *rel, const char **reason)
 
 /* ---- a partitioned table ---- */
 
-/* The leaf partitions that may have rows. False: one is no ordinary table. */
+/* Adds the leaf partitions that may have rows. Returns false if one is no ordinary table. */
 static bool add_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
 {
 	for (int i = 0; i < rel->nparts; i++) {
@@ -107,7 +107,7 @@ static bool add_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
 	return true;
 }
 
-/* The columns of a partition's index as columns of the parent, which has them under the same names; NIL where the index has
+/* Returns the columns of a partition's index as columns of the parent, which has the same names; NIL if the index has
  * expressions. */
 static List *columns_of_parent(const struct ifp_query_level *level, const RelOptInfo *part, const IndexOptInfo *index)
 {
@@ -129,13 +129,14 @@ static List *columns_of_parent(const struct ifp_query_level *level, const RelOpt
 	return columns;
 }
 
-/* Have the keys of both the same operators? */
+/* True if both keys have the same operator families. */
 static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
 {
 	return a->nkeycolumns == b->nkeycolumns && memcmp(a->opfamily, b->opfamily, a->nkeycolumns * sizeof *a->opfamily) == 0;
 }
 
-/* The index of a partition that has these columns in the way of that one; any usable one where that is NULL. */
+/* Finds the usable index of a partition number `skip` that has these columns and is like `like`; any columns if `like` is NULL.
+ */
 static IndexOptInfo *find_alike(const struct ifp_query_level *level, RelOptInfo *part, List *columns, const IndexOptInfo *like,
 				int skip)
 {
@@ -156,7 +157,7 @@ static IndexOptInfo *find_alike(const struct ifp_query_level *level, RelOptInfo 
 	return NULL;
 }
 
-/* One candidate for each index of the first partition that all others have, too. */
+/* Returns a candidate for each index of the first partition that all other partitions have too. */
 static List *of_partitions(const struct ifp_query_level *level, const char **reason)
 {
 	List *leaves = NIL, *candidates = NIL;
@@ -186,7 +187,7 @@ static List *of_partitions(const struct ifp_query_level *level, const char **rea
 	return candidates;
 }
 
-/* Has one of the tables such an index? Asked for a NOTICE alone. */
+/* True if one of the tables has an iforest index. Needed for a NOTICE alone. */
 static bool has_iforest_index(PlannerInfo *root, const RelOptInfo *tables)
 {
 	int relid = -1;
@@ -222,7 +223,7 @@ List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
 	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(level, reason) : NIL;
 }
 
-/* ---- expressions over the table become expressions over the index ---- */
+/* ---- from expressions over the table to expressions over the index ---- */
 
 struct rewriting {
 	const struct ifp_query_level *level;
@@ -287,7 +288,7 @@ static Node *over_index(const struct ifp_query_level *level, const struct ifp_ca
 
 /* ---- conditions ---- */
 
-/* Conditions of row security and of security barrier views come before those that might tell what they hide. */
+/* True if a condition that is not leakproof must wait for those of row security or of a security barrier view. */
 static bool may_leak(List *restrictions)
 {
 	Index lowest = UINT_MAX;
@@ -309,7 +310,8 @@ static Cost cost_of(PlannerInfo *root, RestrictInfo *restriction)
 	return cost.per_tuple;
 }
 
-/* The cheaper first, as plain plans ask them: so a condition that would fail is not asked where another one guards it there. */
+/* Returns the cheaper restrictions first, the order of plain plans: a condition that may fail stays behind the one that guards
+ * it. */
 static List *in_order(PlannerInfo *root, List *restrictions)
 {
 	List *sorted = NIL;
@@ -384,7 +386,7 @@ static bool is_not_null(const struct ifp_query_level *level, Var *var)
 	       ifp_is_not_null(level->rel, table, var->varattno);
 }
 
-/* What count() counts need not be known where it cannot be NULL: any constant does. */
+/* Replaces columns that are never NULL by constants in the argument of count(): it only depends on what is NULL. */
 static Node *without_not_null(Node *node, const struct ifp_query_level *level)
 {
 	if (!node)
@@ -400,7 +402,7 @@ static Node *without_not_null(Node *node, const struct ifp_query_level *level)
 			any = length > 0 ? PointerGetDatum(palloc0((Size)length)) : CStringGetTextDatum("");
 		return (Node *)makeConst(type, exprTypmod(node), exprCollation(node), length, any, false, by_value);
 	}
-	/* what is tested, and conditions, look at values */
+	/* the tested value and the conditions of CASE depend on values and stay as they are */
 	if (IsA(node, CaseExpr)) {
 		CaseExpr *choice = copyObject(castNode(CaseExpr, node));
 		ListCell *cell;
@@ -447,7 +449,7 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 	return reason;
 }
 
-/* Which sums of squares all of the indexes keep. That is read from the indexes, for options may be newer than they. */
+/* Returns the value columns whose squares all indexes keep, a bit each. Read from the indexes, for parameters may be newer. */
 static uint32 squares_kept(const struct ifp_candidate *candidate)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest squares", ALLOCSET_DEFAULT_SIZES);
@@ -478,7 +480,7 @@ struct collecting {
 	const char *reason;
 };
 
-/* Outputs may have group keys, aggregates, and what can be made of these. */
+/* Collects the aggregates of outputs, which consist of group keys, aggregates, and expressions of these. */
 static bool collect(Node *node, void *context)
 {
 	struct collecting *collecting = context;
@@ -520,7 +522,7 @@ static const char *add_outputs(const struct ifp_query_level *level, const struct
 	return NULL;
 }
 
-/* ---- all ---- */
+/* ---- the match ---- */
 
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			    struct ifp_index_query *query, List **aggregates)
