@@ -24,8 +24,8 @@
 #include "pg_ext/storage/sidecar.h"
 #include "pg_ext/types/definition.h"
 
-/* Puts entries in order that come nearly so: spans are written when they end, and so a little out of the order in
- * which they began. The last IFP_INSERTION_BUFFER_ENTRIES are held back, sorted; where one comes that is later than so many others, it
+/* Puts entries in order that come nearly so: spans are written when they end, and so a little out of the order in which they
+ * began. The last IFP_INSERTION_BUFFER_ENTRIES are held back, sorted; where one comes that is later than so many others, it
  * comes too late. */
 
 #define IFP_INSERTION_BUFFER_ENTRIES 1024 /* a power of two */
@@ -39,8 +39,8 @@ struct ifp_insertion_buffer {
 
 static void buffer_start(struct ifp_insertion_buffer *buffer);
 
-/* Takes an entry. Returns the first of those held if there were IFP_INSERTION_BUFFER_ENTRIES of them, which holds until the next call,
- * else NULL. Cost: as many steps as entries are held that come after it. */
+/* Takes an entry. Returns the first of those held if there were IFP_INSERTION_BUFFER_ENTRIES of them, which holds until the
+ * next call, else NULL. Cost: as many steps as entries are held that come after it. */
 static const struct iforest_entry *buffer_add(struct ifp_insertion_buffer *buffer, const struct iforest_entry *entry);
 
 /* At the end: gives the first of those held, NULL if there is none. */

@@ -25,17 +25,17 @@ struct measure {
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
 	int value;		   /* of VALUE, ..._ROW and SKETCH */
 	bool has_squares;	   /* of VALUE: its sum of squares is needed */
-	bool has_min, has_max;	   /* of VALUE: its extremes are */
+	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
 	/* of CONSTANT */
 	ExprState *expression;
 	enum ifp_agg_function function; /* whose constant it is */
 	Oid datum_type, collation;
 	int16 type_length;
 	bool type_by_value;
-	FmgrInfo better; /* of extremes: better(new, old) */
+	FmgrInfo better; /* of extremes: better(new, old) is true if new replaces old */
 };
 
-/* An arm of an aggregate: its measure, and what is made of it. */
+/* An arm of an aggregate: its measure, and the expression over it. */
 struct arm {
 	int measure;
 	Node *expression;
@@ -43,7 +43,7 @@ struct arm {
 	bool is_plain;	  /* the column as it is, or converted without error */
 	AttrNumber attribute;
 	struct ifp_affine affine; /* of sums over a value column */
-	bool has_affine;	  /* false: a factor is NULL, and so is each value */
+	bool has_affine;	  /* false: a constant is NULL, and so is each value */
 	bool is_read;		  /* affine has been read since the last rescan */
 };
 
@@ -57,12 +57,12 @@ struct result {
 };
 
 struct ifp_agg_states {
-	MemoryContext parameters; /* affine lives here */
+	MemoryContext parameters; /* of arm.affine */
 	const struct ifp_index_query *query;
 	const struct ifp_definition *definition;
 	ExprContext *econtext;
 	struct measure *measures;
-	List *written; /* what each measure stands for, to find it again */
+	List *written; /* the identity of each measure, to share it */
 	int n_measures;
 	struct result *results;
 	int n_results;
@@ -70,18 +70,12 @@ struct ifp_agg_states {
 	Snapshot snapshot;
 };
 
-/* Variances of exact numbers from their sums, with the digits that the server's own aggregates give them.
+/* ---- variances ----
  *
- * The server (numeric.c, as described in its comments) computes (n squares - sum^2) / (n (n - 1)), or / n^2, and takes the
- * square root of what that division gave, to as many digits after the point. Both come out here by the server's own functions
- * of numerics; only the root, which numeric_sqrt() gives with more digits, has to be rounded. */
-
-/* A sum of squares of integers in units of 10^-scale, as a numeric. */
-static Datum numeric_from_squares(const struct iforest_squares *squares, int scale);
-
-/* The result of a function that needs squares (planner/index_query.h), a numeric; sum and squares are numerics. NULL of no numbers, and
- * of one unless that is the population. */
-static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null);
+ * Results have the same digits as those of the server's aggregates. The server (numeric.c) computes
+ * (n * squares - sum^2) / (n * (n - 1)), or / n^2, and takes the square root of that quotient to as many digits after the
+ * point. Here the server's own functions of numerics compute both; only the root, which numeric_sqrt() returns with more
+ * digits, has to be rounded. */
 
 static Datum multiply(Datum a, Datum b)
 {
@@ -93,6 +87,7 @@ static bool is_greater(Datum a, Datum b)
 	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, b)) > 0;
 }
 
+/* Returns a sum of squares of integers in units of 10^-scale as a numeric. */
 static Datum numeric_from_squares(const struct iforest_squares *squares, int scale)
 {
 	Datum number = ifp_numeric_from_int128(0, 0), word = ifp_numeric_from_int128((iforest_int128)1 << 64, 0);
@@ -103,8 +98,8 @@ static Datum numeric_from_squares(const struct iforest_squares *squares, int sca
 	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
 }
 
-/* The root rounded to the digits that the number has after the point. What numeric_sqrt() rounded to more of them is cut off,
- * and the last digit decided by the square of the middle between two roots, which no number of so few digits is equal to. */
+/* Returns the root rounded to as many digits after the point as the number has. The further digits of numeric_sqrt() are cut
+ * off. The last digit is decided by the square of the middle between two roots, which no number of so few digits equals. */
 static Datum root(Datum number)
 {
 	int32 scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, number));
@@ -117,7 +112,9 @@ static Datum root(Datum number)
 	return DirectFunctionCall2(numeric_trunc, low, Int32GetDatum(scale));
 }
 
-static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
+/* Returns the result of a function that needs squares, as a numeric. NULL for no numbers, and for one unless the function is of
+ * the population. */
+static Datum variance_of(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
 {
 	bool is_sample = function == IFP_AGG_VAR_SAMP || function == IFP_AGG_STDDEV_SAMP;
 	bool is_deviation = function == IFP_AGG_STDDEV_SAMP || function == IFP_AGG_STDDEV_POP;
@@ -135,7 +132,9 @@ static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, D
 	return is_deviation ? root(variance) : variance;
 }
 
-/* The operator by which an extreme is found: better(a, b) means that a is nearer to it. */
+/* ---- measures ---- */
+
+/* Finds the operator of an extreme: better(a, b) means that a replaces b. */
 static void find_better(Aggref *aggregate, FmgrInfo *better)
 {
 	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
@@ -157,7 +156,7 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	int i = 0;
 	ListCell *cell;
 
-	/* constants are gathered in the way of the aggregate */
+	/* how constants are combined depends on the aggregate */
 	if (is_constant)
 		written = lappend(lappend(written, aggregate), arm->expression);
 	foreach (cell, aggs->written) {
@@ -182,7 +181,7 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	return aggs->n_measures++;
 }
 
-/* Of expressions both extremes are needed: what they would raise has to be raised. */
+/* Both extremes of an expression's column are needed: errors of the expression must be raised. */
 static void need(struct measure *measure, enum ifp_agg_function function, bool is_plain)
 {
 	measure->has_squares = measure->has_squares || ifp_agg_function_needs_squares(function);
@@ -328,10 +327,13 @@ static bool holds(ExprState *condition, ExprContext *econtext)
 
 static bool is_asked(const struct measure *measure, ExprContext *econtext)
 {
-	ListCell *condition, *request;
+	ListCell *condition, *wanted;
 
-	forboth(condition, measure->conditions, request,
-		measure->wanted) if (holds(lfirst(condition), econtext) != lfirst_int(request)) return false;
+	forboth(condition, measure->conditions, wanted, measure->wanted)
+	{
+		if (holds(lfirst(condition), econtext) != lfirst_int(wanted))
+			return false;
+	}
 	return true;
 }
 
@@ -449,7 +451,7 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	MemoryContextSwitchTo(before);
 }
 
-/* Only rows of several partitions have the same time and ctid: of these the smallest value is the first, and the greatest the
+/* Rows of different partitions may have the same time and ctid: then the smallest value is the first, and the greatest the
  * last. */
 static void add_end(const struct iforest_extreme *from, enum iforest_value_type type, bool is_last, struct iforest_extreme *row)
 {
@@ -540,7 +542,7 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 	}
 }
 
-/* ---- an expression at one value of its column ---- */
+/* ---- expressions at one value of their column ---- */
 
 static Datum evaluate_at(const struct ifp_agg_states *aggs, const struct arm *arm, Datum at, bool *is_null)
 {
@@ -551,7 +553,7 @@ static Datum evaluate_at(const struct ifp_agg_states *aggs, const struct arm *ar
 	return ExecEvalExpr(arm->state, aggs->econtext, is_null);
 }
 
-/* Least and greatest of the column in the state, as datums. */
+/* Reads the least and greatest value or time of the state, as datums. */
 static void extremes(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state, Datum *least,
 		     Datum *greatest)
 {
@@ -567,7 +569,7 @@ static void extremes(const struct ifp_agg_states *aggs, const struct arm *arm, c
 	}
 }
 
-/* Evaluates an argument where its column is NULL, for what is constant in it may fail. */
+/* Evaluates an argument where its column is NULL, for its constant parts may fail. */
 static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state)
 {
 	bool is_null;
@@ -578,8 +580,8 @@ static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, c
 	(void)ExecEvalExpr(arm->state, aggs->econtext, &is_null);
 }
 
-/* Evaluates an argument at both extremes as well, so that it fails where it would for a row. Returns whether it is NULL
- * there, as a parameter that is NULL makes it. */
+/* Evaluates an argument at NULL and at both extremes, so that it fails where it would fail for a row. Returns true if it is
+ * NULL there, which a parameter that is NULL can cause. */
 static bool try_argument(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state)
 {
 	Datum least, greatest;
@@ -609,8 +611,7 @@ static void add_number(Datum number, struct total *total)
 	total->has_number = true;
 }
 
-/* The finite values' sum with NaN and infinities put back; as an addition of the values would, it does not become infinite in
- * silence. */
+/* Returns the sum with NaN and infinities included. Raises an error if the finite values overflow, as their addition would. */
 static double real_sum(const struct ifp_agg_state *state)
 {
 	double sum = state->real_sum;
@@ -635,7 +636,7 @@ static bool read_affine(const struct ifp_agg_states *aggs, struct arm *arm)
 	return arm->has_affine;
 }
 
-/* Digits after the point of a value column. */
+/* Returns the number of digits after the point of a value column. */
 static int16 value_scale(const struct ifp_agg_states *aggs, int value)
 {
 	const struct ifp_definition *definition = aggs->definition;
@@ -643,7 +644,7 @@ static int16 value_scale(const struct ifp_agg_states *aggs, int value)
 	return definition->value_types[value] == NUMERICOID ? definition->value_scales[value] : 0;
 }
 
-/* a * sum + b * n. */
+/* Adds a * sum + b * n to the total. */
 static void add_affine(const struct ifp_agg_states *aggs, struct arm *arm, const struct ifp_agg_state *state,
 		       struct total *total)
 {
@@ -750,7 +751,7 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 		sum = DirectFunctionCall2(numeric_add, sum, ifp_numeric_from_int128(state->sum, scale));
 		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(&state->squares, scale));
 	}
-	return ifp_variance(result->function, n, sum, squares, is_null);
+	return variance_of(result->function, n, sum, squares, is_null);
 }
 
 /* ---- extremes ---- */
@@ -770,7 +771,7 @@ static void offer(const struct result *result, Datum datum, Datum *best, bool *i
 	*is_null = false;
 }
 
-/* What is monotone has its extremes at those of its column, whichever way it goes. */
+/* A monotone expression, ascending or descending, has its extremes at those of its column. */
 static Datum extreme(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
 		     bool *is_null)
 {
@@ -781,7 +782,7 @@ static Datum extreme(const struct ifp_agg_states *aggs, const struct result *res
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_agg_state *state = &states[arm->measure];
 		Datum ends[2];
-		/* of a column as it is, only that end was gathered */
+		/* of a plain column only the end that is needed was folded */
 		int first = arm->is_plain && result->function == IFP_AGG_MAX;
 		int last = arm->is_plain ? first : 1;
 		bool none;
@@ -849,7 +850,7 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 	}
 }
 
-/* Of several arms, which have no row in common, the sum. */
+/* Arms have no row in common, so their sketches are added. */
 static Datum sketch_result(const struct result *result, const struct ifp_agg_state *states, bool *is_null)
 {
 	bytea *sum = NULL;

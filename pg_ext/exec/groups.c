@@ -6,9 +6,9 @@
 
 #include "pg_ext/planner/monotone.h"
 
-/* The states follow. */
+/* A group; its states follow in memory. */
 struct group {
-	struct group *next; /* found first after this one */
+	struct group *next; /* the group that was found next */
 	MinimalTuple keys;
 };
 
@@ -25,10 +25,10 @@ struct ifp_groups {
 	Oid *equal, *collations;
 	FmgrInfo *hash, *equals;
 	bool *of_time;
-	bool come_together;	    /* what belongs to a group comes one after the other */
-	TupleHashTable table;	    /* of pointers to groups; NULL if they do come together, and without keys */
+	bool come_together;	    /* the buckets of a group come one after the other */
+	TupleHashTable table;	    /* of pointers to groups; NULL if come_together, and without keys */
 	struct group *first, *last; /* in the order in which they were found, which is that of their memory */
-	bool is_done;		    /* the one group without keys was given */
+	bool is_done;		    /* the one group without keys was returned */
 	void *only;		    /* states of the one group without keys */
 };
 
@@ -39,9 +39,9 @@ static bool has_infinities(const struct ifp_index_query *query)
 	return type != INT2OID && type != INT4OID && type != INT8OID;
 }
 
-/* Buckets come series by series, and in each in the order of time. So those of a group come one after the other if each series
- * has its own keys, and what the keys are made of besides is monotone in time, infinite ones too: rows without a time come
- * last. */
+/* True if the buckets of a group come one after the other. Buckets come series by series, and within a series in the order of
+ * time, rows without a time last. So the keys must tell all series apart and otherwise be monotone in the time, infinite times
+ * included. */
 static bool keys_come_together(const struct ifp_index_query *query)
 {
 	AttrNumber time = ifp_time_attribute(query);
@@ -145,7 +145,7 @@ static struct group *add_group(struct ifp_groups *groups)
 	return group;
 }
 
-/* The place for the group of a slot in the table. */
+/* Returns the place of a slot's group in the table. */
 static struct group **place_of(struct ifp_groups *groups, TupleTableSlot *slot)
 {
 	bool is_new;
@@ -154,7 +154,7 @@ static struct group **place_of(struct ifp_groups *groups, TupleTableSlot *slot)
 	return ifp_group_bytes(groups->table, entry, is_new, sizeof(struct group *));
 }
 
-/* Is it the group that was found last? Keys of time first, which differ most of the time. */
+/* True if the probe is of the group that was found last. Compares keys of the time first, which differ most often. */
 static bool is_latest(const struct ifp_groups *groups)
 {
 	const TupleTableSlot *probe = groups->probe, *latest = groups->latest;

@@ -25,24 +25,12 @@
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/storage/index.h"
 
-/* What the conditions of a query say of the entries that a top or a reach has to look at. */
-
-/* What they leave of the values and of the ends of spans. They are all checked again: this says where nothing need be looked
- * for. */
-struct ifp_top_limits {
+/* The entries that a query's conditions on values and ends of spans leave. They only prune: all conditions are checked again.
+ */
+struct limits {
 	bool has_nulls, has_values;
 	List *expressions, *types; /* of bounds: enum ifp_scan_bound_type */
 };
-
-/* Those that choose series and times, as IndexClauses of a plain index scan. */
-static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index);
-
-/* Those on the value column alone, which is a column of the index and has this base type. */
-static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type);
-
-/* Adds those on the end of the span, where the index was built with a duration or an end. Returns the last one's time, as an
- * expression, or NULL where there is none. */
-static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_limits *limits);
 
 /* ---- conditions on series and times ---- */
 
@@ -51,7 +39,7 @@ static bool collations_fit(Oid of_index, Oid of_clause)
 	return !OidIsValid(of_index) || of_index == of_clause;
 }
 
-/* What a comparison of a column of the index says as a scan key; NIL where it is none. */
+/* Returns a comparison of a column of the index as a scan key; NIL if it is none. */
 static List *key_of_comparison(PlannerInfo *root, RestrictInfo *restriction, IndexOptInfo *index, int column)
 {
 	OpExpr *clause = castNode(OpExpr, restriction->clause);
@@ -84,8 +72,7 @@ static List *key_of_array(PlannerInfo *root, RestrictInfo *restriction, IndexOpt
 	return NIL;
 }
 
-/* The conditions of the table that choose series and times, as IndexClauses. All are checked again by the index scan, or are
- * exact. */
+/* Returns the conditions that choose series and times, as IndexClauses. They are exact, or checked again by the index scan. */
 static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
 {
 	List *clauses = NIL;
@@ -114,17 +101,16 @@ static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
 	return clauses;
 }
 
-/* ---- conditions on the value itself ---- */
+/* ---- conditions on the value ---- */
 
-static void add_bound(struct ifp_top_limits *limits, Node *expression, enum ifp_scan_bound_type type)
+static void add_bound(struct limits *limits, Node *expression, enum ifp_scan_bound_type type)
 {
 	limits->expressions = lappend(limits->expressions, expression);
 	limits->types = lappend_int(limits->types, (int)type);
 }
 
 /* A comparison in the order of the value's type is false for NULL; one with a constant of the same type is a bound. */
-static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type,
-			    struct ifp_top_limits *limits)
+static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type, struct limits *limits)
 {
 	Oid family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	bool is_left = list_length(clause->args) == 2 && match_index_to_operand(linitial(clause->args), column, index);
@@ -146,9 +132,10 @@ static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *ind
 		add_bound(limits, other, IFP_BOUND_HIGH);
 }
 
-static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
+/* Reads the conditions on a value column of the index, which has this base type. */
+static struct limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
 {
-	struct ifp_top_limits limits = { .has_nulls = true, .has_values = true };
+	struct limits limits = { .has_nulls = true, .has_values = true };
 	ListCell *cell;
 
 	foreach (cell, rel->baserestrictinfo) {
@@ -165,7 +152,7 @@ static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, Index
 
 /* ---- conditions on the end of the span ---- */
 
-/* Ends are compared by their numbers, which mean something else in local time than in UTC. */
+/* True if ends can be compared with times by their numbers: local time and UTC cannot. */
 static bool is_of_time(const IndexOptInfo *index, int column)
 {
 	Oid end = getBaseType(exprType((Node *)list_nth_node(TargetEntry, index->indextlist, column)->expr));
@@ -173,7 +160,7 @@ static bool is_of_time(const IndexOptInfo *index, int column)
 	return end == index->opcintype[index->nkeycolumns - 1] || (end != TIMESTAMPOID && end != TIMESTAMPTZOID);
 }
 
-/* Is it the end of the span: the time and the duration added up, or the column of ends? */
+/* True if the node is the end of the span: time + duration, or the column of ends. */
 static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_node_schema *fields)
 {
 	int time = index->nkeycolumns - 1, duration = index->nkeycolumns + fields->duration_value;
@@ -193,7 +180,7 @@ static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_node_sc
 		match_index_to_operand(lsecond(sum->args), time, index));
 }
 
-/* The expression in the type of the time column; NULL where that is not for us to say. */
+/* Returns the expression in the type of the time column; NULL if the conversion is not simple. */
 static Node *as_time(Node *expression, Oid time_type)
 {
 	Oid type = exprType(expression);
@@ -206,7 +193,7 @@ static Node *as_time(Node *expression, Oid time_type)
 	return NULL;
 }
 
-/* The time after which, or from which on, the condition says that spans end; NULL if it says nothing of the kind. */
+/* Returns the time of a condition that spans end after (or at) a time; NULL if the condition is another. */
 static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, const struct iforest_node_schema *fields,
 			enum ifp_scan_bound_type *type)
 {
@@ -226,8 +213,8 @@ static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, 
 	return as_time(other, index->opcintype[time]);
 }
 
-/* May a condition be on the end of spans, whatever the index keeps of them? To know that costs nothing; what it keeps, reading
- * it. */
+/* True if a condition may be on the end of spans, whatever ends the index keeps. Checked first, for reading the index to know
+ * its ends is not free. */
 static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 {
 	ListCell *cell;
@@ -250,7 +237,7 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 	return false;
 }
 
-/* As the index was built: options may be newer. */
+/* Reads the node schema with which the index was built; parameters may be newer. */
 static struct iforest_node_schema fields_of(const IndexOptInfo *index)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest fields", ALLOCSET_SMALL_SIZES);
@@ -268,7 +255,7 @@ static struct iforest_node_schema fields_of(const IndexOptInfo *index)
 	return fields;
 }
 
-/* Do the conditions hold for no row without a time? What the index keeps of ends, it keeps of rows with a time. */
+/* True if the conditions exclude rows without a time: the index keeps ends only of rows with a time. */
 static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 {
 	Expr *time = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns - 1)->expr;
@@ -284,7 +271,9 @@ static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 	return predicate_implied_by(list_make1(test), list_concat_copy(index->indpred, conditions), false);
 }
 
-static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_limits *limits)
+/* Adds the bounds on the end of the span, if the index was built with a duration or an end. Returns the time of the last one,
+ * or NULL if there is none. */
+static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct limits *limits)
 {
 	struct iforest_node_schema fields;
 	Node *reach = NULL;
@@ -309,55 +298,14 @@ static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_li
 	return reach;
 }
 
+/* ---- the node ---- */
+
 struct topk_state {
 	CustomScanState custom;
 	struct ifp_scan_order order;
-	List *bounds; /* ExprStates of those of the order */
+	List *bounds; /* ExprStates of the order's bounds */
 	const char *order_text;
 };
-
-static Node *create_state(CustomScan *scan);
-static void begin(CustomScanState *node, EState *estate, int flags);
-static TupleTableSlot *execute(CustomScanState *node);
-static void end(CustomScanState *node);
-static void rescan(CustomScanState *node);
-static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
-
-static const CustomScanMethods top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
-static const CustomScanMethods reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
-
-static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK",
-						.BeginCustomScan = begin,
-						.ExecCustomScan = execute,
-						.EndCustomScan = end,
-						.ReScanCustomScan = rescan,
-						.ExplainCustomScan = explain };
-
-/* custom_private: value (-1 by time), descends, nulls_first, has_nulls, has_values; the kind of each bound; and the order as
- * EXPLAIN shows it. custom_exprs: the bounds. */
-static Node *create_state(CustomScan *scan)
-{
-	struct topk_state *state = palloc0(sizeof *state);
-	List *numbers = linitial(scan->custom_private);
-	ListCell *cell;
-
-	NodeSetTag(state, T_CustomScanState);
-	state->custom.methods = &exec_methods;
-	state->order = (struct ifp_scan_order){
-		.is_set = true,
-		.by_value = linitial_int(numbers) >= 0,
-		.value = (uint8)Max(linitial_int(numbers), 0),
-		.descends = lsecond_int(numbers),
-		.nulls_first = lthird_int(numbers),
-		.has_nulls = lfourth_int(numbers),
-		.has_values = list_nth_int(numbers, 4),
-		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
-	};
-	foreach (cell, lsecond(scan->custom_private))
-		state->order.bounds[state->order.n_bounds++].type = (enum ifp_scan_bound_type)lfirst_int(cell);
-	state->order_text = strVal(lthird(scan->custom_private));
-	return (Node *)state;
-}
 
 static void begin(CustomScanState *node, EState *estate, int flags)
 {
@@ -367,16 +315,16 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 
 	state->bounds = ExecInitExprList(scan->custom_exprs, &node->ss.ps);
 	node->custom_ps = list_make1(below);
-	/* what is returned are the slots of the index scan: of the table where it has nothing to project */
+	/* the slots returned are those of the index scan: the table's slots if it has nothing to project */
 	node->ss.ps.resultops = ExecGetResultSlotOps(&below->ss.ps, &node->ss.ps.resultopsfixed);
 	node->ss.ps.resultopsset = true;
-	/* the row that WHERE CURRENT OF a cursor means */
+	/* the row of WHERE CURRENT OF a cursor */
 	node->ss.ss_currentRelation = below->ss.ss_currentRelation;
 	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;
 }
 
-/* The order, with the bounds as they are now. A comparison with NULL holds for no row. */
-static struct ifp_scan_order order_now(struct topk_state *state)
+/* Sets the order with the bounds as they are now. A comparison with NULL holds for no row. */
+static void set_order(IndexScanDesc scan, struct topk_state *state)
 {
 	struct ifp_scan_order order = state->order;
 	ExprContext *econtext = state->custom.ss.ps.ps_ExprContext;
@@ -391,14 +339,14 @@ static struct ifp_scan_order order_now(struct topk_state *state)
 		order.has_values = order.has_values && !is_null;
 		order.has_nulls = order.has_nulls && !is_null;
 	}
-	return order;
+	ifp_index_scan_set_order(scan, &order);
 }
 
-/* The index scan below would begin its scan of the index at its first row; it is begun for it, to be told of the order. */
+/* Begins the scan of the index below, which would otherwise begin it without the order at its first row. */
 static void begin_index_scan(struct topk_state *state, IndexScanState *node)
 {
 	node->iss_ScanDesc = ifp_index_beginscan(node);
-	((struct ifp_index_scan *)node->iss_ScanDesc->opaque)->order = order_now(state);
+	set_order(node->iss_ScanDesc, state);
 	if (node->iss_NumRuntimeKeys == 0 || node->iss_RuntimeKeysReady)
 		index_rescan(node->iss_ScanDesc, node->iss_ScanKeys, node->iss_NumScanKeys, node->iss_OrderByKeys,
 			     node->iss_NumOrderByKeys);
@@ -425,7 +373,7 @@ static void rescan(CustomScanState *node)
 	if (node->ss.ps.chgParam)
 		UpdateChangedParamSet(&below->ss.ps, node->ss.ps.chgParam);
 	if (below->iss_ScanDesc)
-		((struct ifp_index_scan *)below->iss_ScanDesc->opaque)->order = order_now((struct topk_state *)node);
+		set_order(below->iss_ScanDesc, (struct topk_state *)node);
 	if (!below->ss.ps.chgParam)
 		ExecReScan(&below->ss.ps);
 }
@@ -437,15 +385,48 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Order By", ((struct topk_state *)node)->order_text, es);
 }
 
-/* Measured: what it takes to find the next entry, beside the time of an operator; its row is fetched on top of that. */
-enum { OPERATORS_AN_ENTRY = 200 };
+static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK",
+						.BeginCustomScan = begin,
+						.ExecCustomScan = execute,
+						.EndCustomScan = end,
+						.ReScanCustomScan = rescan,
+						.ExplainCustomScan = explain };
 
-static set_rel_pathlist_hook_type previous_hook;
+/* custom_private: value (-1: by time), descends, nulls_first, has_nulls, has_values; the type of each bound; the order as
+ * EXPLAIN shows it. custom_exprs: the bounds. */
+static Node *create_state(CustomScan *scan)
+{
+	struct topk_state *state = palloc0(sizeof *state);
+	List *numbers = linitial(scan->custom_private);
+	ListCell *cell;
+
+	NodeSetTag(state, T_CustomScanState);
+	state->custom.methods = &exec_methods;
+	state->order = (struct ifp_scan_order){
+		.is_set = true,
+		.by_value = linitial_int(numbers) >= 0,
+		.value = (uint8)Max(linitial_int(numbers), 0),
+		.descends = lsecond_int(numbers),
+		.nulls_first = lthird_int(numbers),
+		.has_nulls = lfourth_int(numbers),
+		.has_values = list_nth_int(numbers, 4),
+		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
+	};
+	foreach (cell, lsecond(scan->custom_private))
+		state->order.bounds[state->order.n_bounds++].type = (enum ifp_scan_bound_type)lfirst_int(cell);
+	state->order_text = strVal(lthird(scan->custom_private));
+	return (Node *)state;
+}
+
+static const CustomScanMethods top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
+static const CustomScanMethods reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
 
 /* ---- the path ---- */
 
-/* The part of the rows that conditions on series and times leave, and spans that start before a time and end after it left
- * apart: these are few. */
+/* Measured cost of finding the next entry, in units of cpu_operator_cost, without fetching its row. */
+enum { OPERATORS_AN_ENTRY = 200 };
+
+/* Estimates the entries that conditions on series and times leave, without the few spans that start before the reach. */
 static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *reach)
 {
 	const IndexOptInfo *index = below->indexinfo;
@@ -464,8 +445,8 @@ static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *r
 	return clamp_row_est(clauselist_selectivity(root, clauses, (int)index->rel->relid, JOIN_INNER, NULL) * index->tuples);
 }
 
-/* In the order of a value each entry costs a look at its row, anywhere in the table; who takes a few pays for a few. In that of
- * time rows lie together, as for the scan below. */
+/* In the order of a value each entry costs the fetch of a row anywhere in the table, and LIMIT pays only for the rows it takes.
+ * In the order of time rows lie together, as for the scan below. */
 static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, const RelOptInfo *rel, Node *reach,
 		     bool by_value)
 {
@@ -511,10 +492,8 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .PlanCustomPath = plan_path };
 
-/* A path over one that is made for it. v: the value column by which, -1 for none; limits->expressions and so on: what its
- * bounds are. */
-static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct ifp_top_limits *limits,
-		     Node *reach)
+/* Adds a path over an index path that is made for it. v: the value column of the order, -1 for none. */
+static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct limits *limits, Node *reach)
 {
 	IndexPath *below = create_index_path(root, index, index_clauses_of(root, index), NIL, NIL, NIL, ForwardScanDirection,
 					     false, NULL, 1.0, false);
@@ -533,7 +512,7 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 	path->path.pathtarget = rel->reltarget;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->custom_paths = list_make1(below);
-	/* the expressions apart: the planner finishes those of a plan */
+	/* expressions are kept apart: the planner processes custom_exprs of a plan */
 	path->custom_private = list_make4(limits->expressions,
 					  list_make5_int(v, key && ifp_descends(key), key && key->pk_nulls_first,
 							 limits->has_nulls, limits->has_values),
@@ -543,9 +522,9 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 	add_path(rel, &path->path);
 }
 
-/* ---- the query ---- */
+/* ---- hook ---- */
 
-/* Is the query ordered by this value column of the index, in the order of its type? */
+/* True if the query is ordered by this value column of the index, in the order of its type. */
 static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const TargetEntry *value)
 {
 	TypeCacheEntry *type = lookup_type_cache(getBaseType(exprType((Node *)value->expr)), TYPECACHE_BTREE_OPFAMILY);
@@ -556,14 +535,14 @@ static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const Targe
 
 static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
-	struct ifp_top_limits by_time = { .has_values = true };
+	struct limits by_time = { .has_values = true };
 	Node *reach = add_reach(root, index, &by_time);
 
 	if (reach)
 		add_scan(root, rel, index, -1, &by_time, reach);
 	for (int v = 0; root->query_pathkeys && v < index->ncolumns - index->nkeycolumns; v++) {
 		const TargetEntry *value = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v);
-		struct ifp_top_limits limits;
+		struct limits limits;
 
 		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
 			continue;
@@ -575,8 +554,8 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 	}
 }
 
-/* A condition without columns is asked by a node between this one and the index scan, which then is not where it is looked
- * for. */
+/* True if there is a condition without columns: a node between this one and the index scan would check it, and this node would
+ * not find its index scan. */
 static bool has_constant_condition(const RelOptInfo *rel)
 {
 	ListCell *cell;
@@ -587,13 +566,15 @@ static bool has_constant_condition(const RelOptInfo *rel)
 	return false;
 }
 
+static set_rel_pathlist_hook_type previous_hook;
+
 static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
 {
 	ListCell *cell;
 
 	if (previous_hook)
 		previous_hook(root, rel, number, table);
-	/* what has to be computed here from other tables' columns needs a path that waits for them */
+	/* a rel with lateral references needs a parameterized path */
 	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample || IS_DUMMY_REL(rel) ||
 	    !bms_is_empty(rel->lateral_relids) ||
 	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) || has_constant_condition(rel))

@@ -13,7 +13,7 @@ struct condition {
 	bool is_null_test, wants_null;
 };
 
-/* Values from low to high, in the order of ifp_key_from_double() where they are real; or those that are NULL. */
+/* Values from low to high (reals as ifp_key_from_double()), and NULL. */
 struct range {
 	bool is_asked, wants_null, wants_value;
 	int64 low, high;
@@ -26,7 +26,7 @@ struct ifp_value_filter {
 	struct condition *conditions;
 	int n_conditions;
 	struct range ranges[IFOREST_MAX_VALUES];
-	ErrorData *error; /* of the first condition that cannot be asked; NULL: none */
+	ErrorData *error; /* of the first condition that cannot be evaluated; NULL: none */
 };
 
 struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
@@ -54,20 +54,20 @@ struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *qu
 	return filter;
 }
 
-bool ifp_value_filter_exist(const struct ifp_value_filter *filter)
+bool ifp_value_filter_has_conditions(const struct ifp_value_filter *filter)
 {
 	return filter->n_conditions > 0;
 }
 
-/* ---- finding ---- */
+/* ---- ranges ---- */
 
 static int64 key_of(const struct ifp_value_filter *filter, unsigned value, union iforest_number number)
 {
 	return ifp_value_is_real(filter->definition, value) ? ifp_key_from_double(number.real) : number.integer;
 }
 
-/* False where the condition cannot be asked. */
-static bool ask_at(struct ifp_value_filter *filter, const struct condition *condition, int64 key, bool *holds)
+/* Evaluates the condition at a value. Returns false if it raises an error. */
+static bool evaluate_at(struct ifp_value_filter *filter, const struct condition *condition, int64 key, bool *holds)
 {
 	TupleTableSlot *row = filter->econtext->ecxt_scantuple;
 	int column = filter->first + (int)condition->value - 1;
@@ -87,24 +87,24 @@ static bool ask_at(struct ifp_value_filter *filter, const struct condition *cond
 	return done;
 }
 
-/* Narrows the range, which is not empty, to where the condition holds; not at all where that cannot be asked. */
+/* Narrows a nonempty range to where the condition holds; not at all if the condition raises errors. */
 static void narrow(struct ifp_value_filter *filter, const struct condition *condition, struct range *range)
 {
 	bool at_low, at_high, in_middle;
 	int64 low = range->low, high = range->high;
 
-	if (!ask_at(filter, condition, low, &at_low) || !ask_at(filter, condition, high, &at_high))
+	if (!evaluate_at(filter, condition, low, &at_low) || !evaluate_at(filter, condition, high, &at_high))
 		return;
 	range->wants_null = false;
 	if (at_low == at_high) {
 		range->wants_value = at_low;
 		return;
 	}
-	/* it holds at one of both: halved until they are neighbours */
+	/* it holds at one end: binary search for the change */
 	while ((uint64)high - (uint64)low > 1) {
 		int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
 
-		if (ask_at(filter, condition, middle, &in_middle) && in_middle == at_low)
+		if (evaluate_at(filter, condition, middle, &in_middle) && in_middle == at_low)
 			low = middle;
 		else
 			high = middle;
@@ -115,7 +115,7 @@ static void narrow(struct ifp_value_filter *filter, const struct condition *cond
 		range->low = high;
 }
 
-/* Least and greatest value of a column; false where there is none. */
+/* Finds the least and greatest value of a column. Returns false if it has none. */
 static bool find_extremes(const struct ifp_value_filter *filter, unsigned value, const struct iforest_manifest *manifest,
 			  const struct ifp_pending_entries *pending, struct range *range)
 {
@@ -174,7 +174,7 @@ ErrorData *ifp_value_filter_error(const struct ifp_value_filter *filter)
 	return filter->error;
 }
 
-/* ---- asking ---- */
+/* ---- classification ---- */
 
 static bool holds(const struct range *range, bool is_null, int64 key)
 {
