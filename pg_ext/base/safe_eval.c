@@ -66,7 +66,7 @@ static bool calls_walker(Node *node, void *context)
 		return check_functions_in_node(node, search->is_meant, NULL) ||
 		       expression_tree_walker(node, calls_walker, context);
 	case T_MinMaxExpr:
-		/* compares by a function that it does not name */
+		/* compares by a function that the node does not name */
 		return castNode(MinMaxExpr, node)->minmaxtype >= FirstNormalObjectId ||
 		       expression_tree_walker(node, calls_walker, context);
 	default:
@@ -106,7 +106,7 @@ struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression)
 	return result;
 }
 
-/* A collation that is not known is an error of whoever compares, not of the query. */
+/* True for errors that depend on data. An indeterminate collation concerns one comparison, not the query. */
 static bool is_of_data(int code)
 {
 	return ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION || code == ERRCODE_FEATURE_NOT_SUPPORTED ||

@@ -111,7 +111,7 @@ void ifp_snapshot_reader_open(struct ifp_snapshot_reader *reader, Relation index
  * indexes. */
 static void copy_series(struct ifp_snapshot_reader *reader)
 {
-	struct ifp_series_dict *cache = ifp_series_dict_get(reader->index.relation, reader->index.meta.index_id);
+	struct ifp_series_dict *dict = ifp_series_dict_get(reader->index.relation, reader->index.meta.index_id);
 	StringInfoData keys;
 	uint32 *sorted = palloc((reader->keys.n_series + 1) * sizeof *sorted);
 
@@ -119,7 +119,7 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 	initStringInfo(&keys);
 	for (uint32 i = 0; i < reader->keys.n_series && reader->definition.n_by > 0; i++) {
 		uint32 n_bytes;
-		const uint8 *key = ifp_series_dict_key_of(cache, reader->keys.series[i], &n_bytes);
+		const uint8 *key = ifp_series_dict_key_of(dict, reader->keys.series[i], &n_bytes);
 
 		appendBinaryStringInfo(&keys, (const char *)key, (int)n_bytes);
 		reader->series_ends[i] = (Size)keys.len;

@@ -11,6 +11,8 @@
 #include "utils/typcache.h"
 #include "utils/varlena.h"
 
+/* ---- storage parameters ---- */
+
 static relopt_kind parameters;
 
 static relopt_enum_elt_def units[] = { { "", IFP_UNIT_OF_TIME }, { "ns", IFP_UNIT_NS }, { "us", IFP_UNIT_US },
@@ -54,7 +56,7 @@ static bool is_known(const char *name, size_t n_bytes)
 	return false;
 }
 
-/* Raises PostgreSQL's own error for a name that is none, with the names that there are, which that does not tell. */
+/* Raises PostgreSQL's error for an unknown name, with a hint that lists the known ones. */
 static void refuse_unknown(Datum options)
 {
 	Datum *texts;
@@ -112,7 +114,7 @@ static bool is_numeric_exact(int32 typmod, int16 *scale)
 	return typmod >= VARHDRSZ && precision <= IFP_MOST_DIGITS && digits >= 0 && digits <= IFP_MOST_DIGITS;
 }
 
-/* The kind under which values of a type are kept; 0 where they are not. */
+/* Returns the iforest_value_type under which values of a type are kept; 0 if they cannot be kept. */
 static int value_type(Oid type, int32 typmod, int16 *scale)
 {
 	*scale = 0;
@@ -142,7 +144,7 @@ bool ifp_is_value_type(Oid type, int32 typmod)
 	return value_type(base, typmod, &scale) != 0;
 }
 
-/* Strings that are equal may differ in blanks at their ends where no length says how many there are. */
+/* Equal strings of bpchar without a length may differ in trailing blanks. */
 bool ifp_is_by_type(Oid type, int32 typmod)
 {
 	return getBaseTypeAndTypmod(type, &typmod) != BPCHAROID || typmod > VARHDRSZ;
@@ -235,9 +237,9 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 	definition->sketches = ifp_definition_sketches(index, definition);
 }
 
-/* ---- refusals ---- */
+/* ---- checks ---- */
 
-/* The operator of a key column's class that has this strategy. */
+/* Returns the operator of a key column's class with this strategy. */
 static Oid operator_of_class(Relation index, int attribute, int16 strategy)
 {
 	Oid type = index->rd_opcintype[attribute];
@@ -245,7 +247,8 @@ static Oid operator_of_class(Relation index, int attribute, int16 strategy)
 	return get_opfamily_member(index->rd_opfamily[attribute], type, type, strategy);
 }
 
-/* Is what the operator class takes for equal the same in bytes? So the type's B-tree says, of the same equality. */
+/* True if values that are equal for the operator class have the same bytes: its equality is that of the type's B-tree, which
+ * promises it. */
 static bool equal_is_identical(Relation index, int attribute)
 {
 	Oid type = index->rd_opcintype[attribute], function;
