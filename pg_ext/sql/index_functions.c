@@ -47,10 +47,9 @@
 #include "pg_ext/storage/index.h"
 #include "pg_ext/types/definition.h"
 
-/* sql/index_functions.c: the index as it is, and what the extension in that schema has. */
-static void functions_read(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *sqlgen);
+/* ---- the index ---- */
 
-/* A column of the table under the name that it has now. */
+/* Reads a column of the index, under its current name in the table. */
 static struct ifp_sqlgen_column read_column(Relation heap, Relation index, int number)
 {
 	AttrNumber attribute = index->rd_index->indkey.values[number - 1];
@@ -87,7 +86,8 @@ static void read_types(Relation index, struct ifp_sqlgen_index *sqlgen)
 	}
 }
 
-/* What the nodes of the index keep, which need not be what its parameters say by now. A partitioned index has no nodes. */
+/* Reads the schema of the index's nodes, which may differ from its current parameters. A partitioned index has no nodes; its
+ * schema is that of its parameters. */
 static struct iforest_node_schema fields_of(Relation heap, Relation relation)
 {
 	struct ifp_definition definition;
@@ -131,7 +131,8 @@ static bool has_function(Oid extension_schema, char *name)
 		LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL, true));
 }
 
-static void functions_read(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *sqlgen)
+/* Describes the index, and the functions that the extension in this schema has. */
+static void read_sqlgen_index(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *sqlgen)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
 
@@ -169,15 +170,15 @@ IFP_SQL_FUNCTION(iforest_create_index_functions);
 
 enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 5 };
 
-/* A function to be. */
+/* A function that is to be created. */
 struct created {
 	char *name;
 	const char *comment;
 	char *query;
 	int n_arguments;
 	Oid argument_types[MOST_ARGUMENTS];
-	bool is_restricted; /* reads a temporary table, or an index by itself, which may be of one */
-	bool is_part;	    /* of the next one */
+	bool is_restricted; /* it reads a temporary table, or an index that may be of one, and so is not parallel safe */
+	bool is_part;	    /* a part of the next function */
 	TupleDesc columns;
 	ArrayType *all_types, *all_names; /* as pg_proc has them */
 };
@@ -186,7 +187,7 @@ static const char *const argument_names[MOST_ARGUMENTS] = { "t0", "t1", "n", "st
 
 /* ---- a function ---- */
 
-/* What pg_proc will say of arguments and columns. */
+/* Fills in all_types and all_names. */
 static void describe(struct created *created)
 {
 	int n_arguments = created->n_arguments, n = n_arguments + created->columns->natts;
@@ -215,7 +216,7 @@ static TupleDesc columns_of(const struct ifp_sqlgen_index *sqlgen, const char *q
 	return columns;
 }
 
-/* The next one. Its columns are those of the query, unless they are given. */
+/* Fills in the next function. Its columns are those of the query unless they are given. */
 static struct created *new_function(const struct ifp_sqlgen_index *sqlgen, const char *suffix, int n_arguments, char *query,
 				    TupleDesc columns, const char *comment, struct created *created)
 {
@@ -268,7 +269,7 @@ static int new_overlap_functions(const struct ifp_sqlgen_index *sqlgen, struct c
 	return n;
 }
 
-/* A part stands before the function that it is of. */
+/* Fills in all functions, a part before the function that calls it. Returns their number. */
 static int new_functions(const struct ifp_sqlgen_index *sqlgen, struct created *created)
 {
 	int n = new_window_functions(sqlgen, created);
@@ -286,7 +287,7 @@ static const char *open_bound(Oid type, bool is_end)
 	return is_end ? "'infinity'" : "'-infinity'";
 }
 
-/* schema.name(types). */
+/* Returns schema.name(types). */
 static char *signature(const struct ifp_sqlgen_index *sqlgen, const struct created *created)
 {
 	StringInfoData text;
@@ -317,7 +318,7 @@ static void run(const char *command)
 		elog(ERROR, "%s: %s", SPI_result_code_string(result), command);
 }
 
-/* What is said of each of them. */
+/* Returns a comment as a literal. By it the functions of the index are recognised after a dump. */
 static char *comment_of(const struct ifp_sqlgen_index *sqlgen, const char *comment)
 {
 	return quote_literal_cstr(psprintf("iforest index %s: %s", sqlgen->index_name, comment));
@@ -347,7 +348,7 @@ static void create(const struct ifp_sqlgen_index *sqlgen, const struct created *
 	run(psprintf("COMMENT ON FUNCTION %s IS %s", signature(sqlgen, created), comment_of(sqlgen, created->comment)));
 }
 
-/* ---- those that there are ---- */
+/* ---- existing functions ---- */
 
 static bool is_same(HeapTuple tuple, Oid schema, const struct created *created)
 {
@@ -376,8 +377,8 @@ static void drop_unless_same(Oid oid, Oid schema, const struct created *created,
 		run(psprintf("DROP FUNCTION %s", format_procedure_qualified(oid)));
 }
 
-/* Those that go with the index; and those that a dump has parted from it, by their names and comments. Parts, whose names are
- * longer, come after those that need them. */
+/* Returns a query for the functions that depend on the index, and for those that lost the dependency in a dump, by name and
+ * comment. Parts, whose names are longer, come after the functions that call them. */
 static char *old_query(const struct ifp_sqlgen_index *sqlgen, Relation index, const struct created *created, int n)
 {
 	StringInfoData text;
@@ -395,7 +396,7 @@ static char *old_query(const struct ifp_sqlgen_index *sqlgen, Relation index, co
 	return text.data;
 }
 
-/* Functions of the index that would not be as they are. CREATE OR REPLACE cannot give others columns to a function. */
+/* Drops functions of the index whose columns change, which CREATE OR REPLACE cannot do. */
 static void drop_old(const struct ifp_sqlgen_index *sqlgen, Relation index, const struct created *created, int n)
 {
 	SPITupleTable *found;
@@ -413,8 +414,8 @@ static void drop_old(const struct ifp_sqlgen_index *sqlgen, Relation index, cons
 	}
 }
 
-/* A function of that name and these arguments that is not of this index is not replaced: it may be a part of another's. Nor is
- * one whose owner lacks the rights of the index's, and might change it afterwards, whatever its comment says. */
+/* Raises an error if a function of this name and arguments exists that is not of this index: it may belong to something else.
+ * So it does, whatever its comment, if its owner lacks the rights of the index's owner, and might change it afterwards. */
 static void refuse_to_replace(const struct ifp_sqlgen_index *sqlgen, const struct created *created, Relation index)
 {
 	char *name = signature(sqlgen, created);
@@ -434,8 +435,9 @@ static void refuse_to_replace(const struct ifp_sqlgen_index *sqlgen, const struc
 			errhint("Rename the index, or the function."));
 }
 
-/* Names are looked up when a function is made. Who may create functions in the extension's schema may make one of the same name
- * that suits the types better: it would run with the rights of whoever calls the function of the index. */
+/* Raises an error if the function calls one in the extension's schema that is not the extension's. Names are resolved when the
+ * function is created. A user who may create functions in that schema could add an overload that fits the types better, and it
+ * would run with the rights of whoever calls the function of the index. */
 static void refuse_overloads(const struct ifp_sqlgen_index *sqlgen, const struct created *created, Oid extension)
 {
 	char *query = psprintf("WITH own AS (SELECT pg_proc.oid, proname, pronamespace FROM pg_proc, pg_depend WHERE "
@@ -456,7 +458,7 @@ static void refuse_overloads(const struct ifp_sqlgen_index *sqlgen, const struct
 			errhint("Drop or rename it, and let nobody else create functions in the extension's schema."));
 }
 
-/* They go with the index. */
+/* Makes the function depend on the index. */
 static void depend(const struct ifp_sqlgen_index *sqlgen, const struct created *created, Relation index)
 {
 	Oid oid = DatumGetObjectId(DirectFunctionCall1(to_regprocedure, CStringGetTextDatum(signature(sqlgen, created))));
@@ -467,7 +469,7 @@ static void depend(const struct ifp_sqlgen_index *sqlgen, const struct created *
 	recordDependencyOn(&function, &on, DEPENDENCY_AUTO);
 }
 
-/* own: a function of the extension */
+/* own: a function of the extension, which gives its schema. Returns the signatures of the functions except parts. */
 static ArrayType *create_all(Relation heap, Relation index, Oid own)
 {
 	struct ifp_sqlgen_index *sqlgen = palloc(sizeof *sqlgen);
@@ -478,7 +480,7 @@ static ArrayType *create_all(Relation heap, Relation index, Oid own)
 	ArrayType *result;
 	int n, n_signatures = 0;
 
-	functions_read(heap, index, get_func_namespace(own), sqlgen);
+	read_sqlgen_index(heap, index, get_func_namespace(own), sqlgen);
 	SPI_connect();
 	n = new_functions(sqlgen, created);
 	drop_old(sqlgen, index, created, n);
@@ -516,10 +518,10 @@ Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 
 IFP_SQL_FUNCTION(iforest_follow_rename);
 
-/* Storage parameters are kept as texts, and are written into dumps as such. An event trigger it is, since whoever renames a
- * column opens no index, which is what loads the library: a hook would not be there yet. */
-
-/* ---- parameters ---- */
+/* ---- ALTER TABLE ... RENAME COLUMN ----
+ *
+ * Storage parameters that name columns are kept as text, and dumped as such, so they must follow a rename. This is an event
+ * trigger and no hook: renaming a column opens no index, so the library may not be loaded. */
 
 static const char *renamed(const char *name, const RenameStmt *rename)
 {
@@ -552,7 +554,7 @@ static void add_names(List **parameters, const char *parameter, const char *text
 		*parameters = lappend(*parameters, makeDefElem(pstrdup(parameter), (Node *)makeString(by_now.data), -1));
 }
 
-/* Those that have named the column, as they are to be; as DefElem. */
+/* Returns the parameters that named the column, with its new name, as DefElems. */
 static List *parameters_by_now(Relation index, const RenameStmt *rename)
 {
 	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
@@ -565,7 +567,7 @@ static List *parameters_by_now(Relation index, const RenameStmt *rename)
 	return parameters;
 }
 
-/* As ALTER INDEX would, which does not change those of a partitioned index. */
+/* Sets parameters as ALTER INDEX does, also of a partitioned index, which that refuses. */
 static void set_parameters(Oid index, List *parameters)
 {
 	Relation classes = table_open(RelationRelationId, RowExclusiveLock);
@@ -581,9 +583,8 @@ static void set_parameters(Oid index, List *parameters)
 	table_close(classes, RowExclusiveLock);
 }
 
-/* ---- indexes ---- */
-
-/* What others do to the index itself comes before or after; who reads it locks its table first, which is locked. */
+/* A weak lock on the index suffices: readers lock its table first, which is locked, and commands on the index come before or
+ * after. */
 static void follow_in_index(Oid oid, const RenameStmt *rename)
 {
 	Relation index = index_open(oid, AccessShareLock);
@@ -611,7 +612,7 @@ static void follow_in_table(Oid table, const RenameStmt *rename)
 	relation_close(heap, NoLock);
 }
 
-/* Tables that inherit the column have it under the same name, and were locked to rename it there. */
+/* Tables that inherit the column have it under the same name, and are locked by the rename. */
 static void follow(const RenameStmt *rename)
 {
 	Oid table = RangeVarGetRelid(rename->relation, NoLock, true);

@@ -7,37 +7,6 @@
 
 #include "pg_ext/base/engine.h"
 
-/* Is that asked: without bounds or with them, filled or not? And the same, whichever bounds there are. */
-static void add_gate(StringInfo text, const struct ifp_sqlgen_index *index, const char *fill, bool is_open, bool is_filled);
-
-/* All of them, in the order of the answer: value by value, then variances; and then, to be carried, what is hidden. */
-static List *value_columns(const struct ifp_sqlgen_index *index, enum ifp_window_fill fill);
-
-/* Names of the output, quoted, in their order. */
-static List *window_names(const struct ifp_sqlgen_index *index);
-
-/* How many columns an arm has: c1 and so on. The by columns, six of the bucket, and those of the values. */
-static int ifp_n_columns(const struct ifp_sqlgen_index *index, enum ifp_window_fill fill);
-
-/* An aggregate of a value column, after a comma. */
-static void add_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_value_column *column);
-
-/* add_gate() and ifp_add_gates(), of $6. */
-static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum ifp_window_fill fill);
-
-static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *index, enum ifp_window_fill fill);
-
-/* Arms: the groups of all times or of a window; and every series with every bucket, of which nothing else is known (NULL, up
- * to so many columns). Between them the numbers of the first and the last bucket. */
-static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum ifp_window_fill fill);
-
-static void add_first_bucket(StringInfo text, const struct ifp_sqlgen_index *index);
-
-static void add_last_bucket(StringInfo text, const struct ifp_sqlgen_index *index);
-
-/* All of the answer with fill => 'last' or 'linear', without names. Requires functions->is_carried. */
-static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index);
-
 /* ---- names ---- */
 
 static bool is_taken(const struct ifp_names *names, const char *name)
@@ -107,6 +76,7 @@ void ifp_add_bounds(StringInfo text, const struct ifp_sqlgen_index *index, const
 	ifp_add_text(text, ", $1, $2, $3, $4, $5)");
 }
 
+/* Appends the gate of a window or of all times, filled or not. */
 static void add_gate(StringInfo text, const struct ifp_sqlgen_index *index, const char *fill, bool is_open, bool is_filled)
 {
 	ifp_add_call(text, index, "window_asks");
@@ -135,7 +105,7 @@ void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *index, co
 		appendStringInfo(text, " %s (%s)", word, index->predicate);
 }
 
-/* Columns of functions have the collation of their type. */
+/* Appends the columns with their collations: those of a function have the collation of their type. */
 static void add_collated(StringInfo text, TupleDesc columns)
 {
 	for (int i = 0; i < columns->natts; i++) {
@@ -154,14 +124,36 @@ void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const c
 	add_collated(text, columns);
 	appendStringInfo(text, " FROM %s.%s($1, $2, $3, $4, $5, ", index->schema,
 			 quote_identifier(psprintf("%s%s", index->index_name, suffix)));
-	/* a function is not put in the place of a call that has a subselect among its arguments */
+	/* a call with a subselect among its arguments is not inlined */
 	appendStringInfo(text, "CASE WHEN $6 IN (%s) THEN $6 ELSE (SELECT $6) END) AS part(", fills);
 	for (int i = 1; i <= columns->natts; i++)
 		appendStringInfo(text, "%sc%d", i > 1 ? ", " : "", i);
 	appendStringInfo(text, ") WHERE $6 IN (%s)", fills);
 }
 
-static const struct ifp_shown all_shown[] = {
+/* ---- columns ---- */
+
+/* An aggregate shown for each value column; `name` is a pattern for the column's name. */
+struct shown {
+	const char *name, *aggregate;
+	bool is_own;	  /* an aggregate of a row, of this extension */
+	bool is_ctid;	  /* not for a partitioned table */
+	bool is_summed;	  /* only for numbers */
+	bool is_variance; /* only if squares are kept */
+	bool is_zero;	  /* becomes 0 with fill => 'zero' */
+	bool is_hidden;	  /* needed to carry values into other buckets, and not shown */
+};
+
+/* A column of the output. */
+struct value_column {
+	const struct ifp_sqlgen_column *value;
+	const struct shown *shown;
+};
+
+/* The treatment of buckets without rows or values. */
+enum window_fill { WINDOW_PLAIN, WINDOW_FILLED, WINDOW_CARRIED };
+
+static const struct shown all_shown[] = {
 	{ .name = "count_%s", .aggregate = "count", .is_zero = true },
 	{ .name = "sum_%s", .aggregate = "sum", .is_summed = true, .is_zero = true },
 	{ .name = "min_%s", .aggregate = "min" },
@@ -190,7 +182,7 @@ static bool has_squares(const struct ifp_sqlgen_index *index, int v)
 	return index->squares >> v & 1;
 }
 
-static bool is_shown(const struct ifp_sqlgen_index *index, int v, const struct ifp_shown *shown)
+static bool is_shown(const struct ifp_sqlgen_index *index, int v, const struct shown *shown)
 {
 	return (!shown->is_summed || has_sum(index->values[v].type)) && (!shown->is_variance || has_squares(index, v)) &&
 	       (!shown->is_ctid || !index->is_partitioned);
@@ -200,37 +192,38 @@ static void add_kind(List **columns, const struct ifp_sqlgen_index *index, bool 
 {
 	for (int v = 0; v < index->n_values; v++)
 		for (size_t s = 0; s < lengthof(all_shown); s++) {
-			struct ifp_value_column *column;
+			struct value_column *column;
 
 			if (all_shown[s].is_variance != is_variance || all_shown[s].is_hidden != is_hidden ||
 			    !is_shown(index, v, &all_shown[s]))
 				continue;
 			column = palloc(sizeof *column);
-			*column = (struct ifp_value_column){ &index->values[v], &all_shown[s] };
+			*column = (struct value_column){ &index->values[v], &all_shown[s] };
 			*columns = lappend(*columns, column);
 		}
 }
 
-static List *value_columns(const struct ifp_sqlgen_index *index, enum ifp_window_fill fill)
+/* Returns the columns of values in the order of the answer: value by value, then variances, then hidden ones. */
+static List *value_columns(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
 	List *columns = NIL;
 
 	add_kind(&columns, index, false, false);
 	add_kind(&columns, index, true, false);
-	if (fill == IFP_WINDOW_CARRIED)
+	if (fill == WINDOW_CARRIED)
 		add_kind(&columns, index, false, true);
 	return columns;
 }
 
-/* %s of the pattern is the name. */
-static char *shown_name(const struct ifp_value_column *column)
+/* Puts the column's name in the place of %s. */
+static char *shown_name(const struct value_column *column)
 {
 	const char *pattern = column->shown->name, *at = strstr(pattern, "%s");
 
 	return psprintf("%.*s%s%s", (int)(at - pattern), pattern, column->value->name, at + 2);
 }
 
-/* By columns come first, and give way. */
+/* Returns the names of the output, quoted, in their order. By columns stand first; they get a prefix where a name is taken. */
 static List *window_names(const struct ifp_sqlgen_index *index)
 {
 	static const char *const fixed[] = { "t0",	     "t1",	   "n",	    "step",	"origin",  "fill", "bucket",
@@ -243,7 +236,7 @@ static List *window_names(const struct ifp_sqlgen_index *index)
 	ifp_take_names(&names, fixed);
 	for (int i = n_arguments; fixed[i]; i++)
 		result = lappend(result, (char *)fixed[i]);
-	foreach (cell, value_columns(index, IFP_WINDOW_PLAIN)) {
+	foreach (cell, value_columns(index, WINDOW_PLAIN)) {
 		char *name = shown_name(lfirst(cell));
 
 		ifp_take_name(&names, name);
@@ -254,9 +247,10 @@ static List *window_names(const struct ifp_sqlgen_index *index)
 	return list_concat(by, result);
 }
 
-static void add_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_value_column *column)
+/* Appends an aggregate of a value column after a comma. */
+static void add_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct value_column *column)
 {
-	const struct ifp_shown *shown = column->shown;
+	const struct shown *shown = column->shown;
 
 	ifp_add_text(text, ", ");
 	if (shown->is_own)
@@ -272,7 +266,8 @@ static void add_value(StringInfo text, const struct ifp_sqlgen_index *index, con
 	ifp_add_text(text, ")");
 }
 
-static int ifp_n_columns(const struct ifp_sqlgen_index *index, enum ifp_window_fill fill)
+/* Returns the number of columns c1 ... of an arm: the by columns, six of the bucket, and those of the values. */
+static int n_columns_of(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
 	return index->n_by + 6 + list_length(value_columns(index, fill));
 }
@@ -292,18 +287,20 @@ void ifp_add_columns(StringInfo text, int from, int to)
 
 /* ---- gates ---- */
 
-static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum ifp_window_fill fill)
+/* As add_gate(), for $6. */
+static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum window_fill fill)
 {
-	bool is_carried = fill == IFP_WINDOW_CARRIED;
+	bool is_carried = fill == WINDOW_CARRIED;
 
 	if (index->is_carried)
 		appendStringInfo(text, "CASE WHEN $6 IN ('last', 'linear') %s ", is_carried ? "THEN" : "THEN false ELSE");
-	add_gate(text, index, is_carried ? "'null'" : "$6", is_open, fill != IFP_WINDOW_PLAIN);
+	add_gate(text, index, is_carried ? "'null'" : "$6", is_open, fill != WINDOW_PLAIN);
 	if (index->is_carried)
 		ifp_add_text(text, is_carried ? " ELSE false END" : " END");
 }
 
-static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *index, enum ifp_window_fill fill)
+/* As ifp_add_gates(), for $6. */
+static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
 	ifp_add_text(text, "(");
 	add_window_gate(text, index, false, fill);
@@ -314,7 +311,7 @@ static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *ind
 
 /* ---- arms ---- */
 
-/* Number and bounds of the bucket. All times, those of rows without one too, are one bucket. */
+/* Appends number and bounds of the bucket. All times, and rows without a time, are one bucket. */
 static void add_bucket(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open)
 {
 	const char *type = format_type_be(index->time_type);
@@ -331,7 +328,7 @@ static void add_bucket(StringInfo text, const struct ifp_sqlgen_index *index, bo
 	}
 }
 
-/* GROUP BY series and bucket. No row is no group, without group keys neither. */
+/* Appends GROUP BY series and bucket. No rows give no group, even without group keys. */
 static void add_group_by(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open)
 {
 	int n = index->n_by + (is_open ? 0 : 1);
@@ -342,8 +339,9 @@ static void add_group_by(StringInfo text, const struct ifp_sqlgen_index *index, 
 		ifp_add_text(text, " HAVING count(*) > 0");
 }
 
-/* The gate stands outside of the grouping: then nothing is planned below one that is known to be shut. */
-static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum ifp_window_fill fill)
+/* Appends the groups of a window or of all times. The gate stands outside of the grouping: nothing is planned below a gate that
+ * is known to be closed. */
+static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum window_fill fill)
 {
 	ListCell *cell;
 
@@ -364,12 +362,12 @@ static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *index, b
 	ifp_add_predicate(text, index, is_open ? "WHERE" : "AND");
 	add_group_by(text, index, is_open);
 	ifp_add_text(text, ") AS grouped");
-	ifp_add_columns(text, 1, ifp_n_columns(index, fill));
+	ifp_add_columns(text, 1, n_columns_of(index, fill));
 	ifp_add_text(text, " WHERE ");
 	add_window_gate(text, index, is_open, fill);
 }
 
-/* Where there are more buckets than times, those before that of $1 are empty. */
+/* Appends the number of the first bucket. With n buckets that is 0: if there are more buckets than times, some are empty. */
 static void add_first_bucket(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	ifp_add_text(text, "CASE WHEN $3 IS NULL THEN ");
@@ -408,8 +406,8 @@ void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *index, 
 	ifp_add_columns(text, 1, index->n_by);
 }
 
-/* Of each series and bucket what the one row that knows something has of it: that is its maximum. Not a join, so that
- * conditions on by columns narrow all of it. */
+/* Appends the filled groups. Each series and bucket has at most one row with values, which max() picks. This is no join, so
+ * that conditions on by columns narrow all of it. */
 static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	int bucket = index->n_by + 1, column = index->n_by + 7;
@@ -420,10 +418,10 @@ static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 		appendStringInfo(text, "c%d, ", i);
 	ifp_add_bounds(text, index, psprintf("c%d", bucket));
 	appendStringInfo(text, ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket + 3, bucket + 4, bucket + 5);
-	foreach (cell, value_columns(index, IFP_WINDOW_FILLED)) {
-		const struct ifp_value_column *shown = lfirst(cell);
+	foreach (cell, value_columns(index, WINDOW_FILLED)) {
+		const struct value_column *shown = lfirst(cell);
 
-		/* a bucket that has rows is not filled */
+		/* a bucket with rows is not filled */
 		if (shown->shown->is_zero)
 			appendStringInfo(text, ", CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN 0 ELSE max(c%d) END",
 					 bucket + 3, column);
@@ -432,91 +430,33 @@ static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 		column++;
 	}
 	ifp_add_text(text, " FROM (");
-	add_grouped(text, index, false, IFP_WINDOW_FILLED);
+	add_grouped(text, index, false, WINDOW_FILLED);
 	ifp_add_text(text, " UNION ALL ");
-	add_grouped(text, index, true, IFP_WINDOW_FILLED);
+	add_grouped(text, index, true, WINDOW_FILLED);
 	ifp_add_text(text, " UNION ALL ");
-	ifp_add_all_buckets(text, index, ifp_n_columns(index, IFP_WINDOW_FILLED));
+	ifp_add_all_buckets(text, index, n_columns_of(index, WINDOW_FILLED));
 	ifp_add_text(text, ") AS g");
-	ifp_add_columns(text, 1, ifp_n_columns(index, IFP_WINDOW_FILLED));
+	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_FILLED));
 	ifp_add_text(text, " GROUP BY ");
 	for (int i = 1; i <= bucket; i++)
 		appendStringInfo(text, "%s%d", i > 1 ? ", " : "", i);
 }
 
-/* One that is not asked for is cut off as a whole. */
-static void add_gated(StringInfo text, const struct ifp_sqlgen_index *index, enum ifp_window_fill fill)
-{
-	ifp_add_text(text, "SELECT * FROM (");
-	if (fill == IFP_WINDOW_CARRIED)
-		add_carried(text, index);
-	else
-		add_filled(text, index);
-	ifp_add_text(text, ") AS filled");
-	ifp_add_columns(text, 1, ifp_n_columns(index, IFP_WINDOW_PLAIN));
-	ifp_add_text(text, " WHERE ");
-	add_window_gates(text, index, fill);
-}
-
-static void add_answer_names(StringInfo text, const struct ifp_sqlgen_index *index)
-{
-	const char *separator = "";
-	ListCell *cell;
-
-	ifp_add_text(text, ") AS answer(");
-	foreach (cell, window_names(index)) {
-		ifp_add_text(text, separator);
-		ifp_add_text(text, lfirst(cell));
-		separator = ", ";
-	}
-	ifp_add_text(text, ")");
-}
-
-char *ifp_window_fill_query(const struct ifp_sqlgen_index *index)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	ifp_add_text(&text, "SELECT * FROM (");
-	add_gated(&text, index, IFP_WINDOW_CARRIED);
-	add_answer_names(&text, index);
-	return text.data;
-}
-
-char *ifp_window_query(const struct ifp_sqlgen_index *index, TupleDesc columns)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	ifp_add_text(&text, "SELECT * FROM (");
-	add_grouped(&text, index, false, IFP_WINDOW_PLAIN);
-	ifp_add_text(&text, " UNION ALL ");
-	add_grouped(&text, index, true, IFP_WINDOW_PLAIN);
-	ifp_add_text(&text, " UNION ALL ");
-	add_gated(&text, index, IFP_WINDOW_FILLED);
-	if (columns)
-		ifp_add_part(&text, index, IFP_WINDOW_FILL, "'last', 'linear'", columns);
-	add_answer_names(&text, index);
-	if (index->n_by == 0)
-		ifp_add_text(&text, " ORDER BY bucket");
-	return text.data;
-}
-
-/* fill => 'last' and 'linear': beside each bucket, what the samples before it have, and those after.
+/* ---- carried values: fill => 'last' and 'linear' ----
  *
- * To the groups of the window and all buckets comes, for each series, what was last before the window, as if it were in the
- * first bucket, and what was first after it, in the last one. What a bucket itself has is later, or earlier. The last value
- * before a bucket that has none is the last of those up to it in this order, found for all buckets in one pass, and the first
- * one after it in a pass the other way. */
+ * A bucket without values needs the last value before it and the first value after it. To the groups of the window and all
+ * buckets we add, for each series, the last value before the window as if it were in the first bucket, and the first value
+ * after the window as if it were in the last. A bucket's own values are later, or earlier, than these. Then one window function
+ * in ascending order finds the last value up to each bucket, and one in descending order the first value from it on. */
 
-/* The number of the column in which an aggregate of this value stands. */
+/* Returns the number of the column of an aggregate of this value. */
 static int column_of(const struct ifp_sqlgen_index *index, const struct ifp_sqlgen_column *value, const char *aggregate)
 {
 	int column = index->n_by + 7;
 	ListCell *cell;
 
-	foreach (cell, value_columns(index, IFP_WINDOW_CARRIED)) {
-		const struct ifp_value_column *at = lfirst(cell);
+	foreach (cell, value_columns(index, WINDOW_CARRIED)) {
+		const struct value_column *at = lfirst(cell);
 
 		if (at->value == value && strcmp(at->shown->aggregate, aggregate) == 0)
 			return column;
@@ -525,16 +465,16 @@ static int column_of(const struct ifp_sqlgen_index *index, const struct ifp_sqlg
 	elog(ERROR, "an index's functions have no column of %s", aggregate);
 }
 
-/* ---- buckets, and what is beside them ---- */
+/* ---- carried values: buckets, and values outside the window ---- */
 
-static bool is_beside(const struct ifp_value_column *column, bool is_after)
+static bool is_beside(const struct value_column *column, bool is_after)
 {
 	const char *prefix = is_after ? "first" : "last";
 
 	return column->shown->is_own && strncmp(column->shown->aggregate, prefix, strlen(prefix)) == 0;
 }
 
-/* For each series the last values of times before the window, or the first of those after it. */
+/* Appends, for each series, the last values before the window, or the first after it. */
 static void add_beside_rows(StringInfo text, const struct ifp_sqlgen_index *index, bool is_after)
 {
 	StringInfoData names;
@@ -547,7 +487,7 @@ static void add_beside_rows(StringInfo text, const struct ifp_sqlgen_index *inde
 		appendStringInfo(text, ", %s", index->by[i].expression);
 		appendStringInfo(&names, ", c%d", i + 1);
 	}
-	foreach (cell, value_columns(index, IFP_WINDOW_CARRIED)) {
+	foreach (cell, value_columns(index, WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after)) {
 			add_value(text, index, lfirst(cell));
 			appendStringInfo(&names, ", c%d", number);
@@ -577,7 +517,7 @@ static void add_beside(StringInfo text, const struct ifp_sqlgen_index *index, bo
 		appendStringInfo(text, "c%d, ", i);
 	(is_after ? add_last_bucket : add_first_bucket)(text, index);
 	ifp_add_text(text, ", NULL, NULL, NULL, NULL, NULL");
-	foreach (cell, value_columns(index, IFP_WINDOW_CARRIED)) {
+	foreach (cell, value_columns(index, WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after))
 			appendStringInfo(text, ", c%d", number);
 		else
@@ -587,13 +527,13 @@ static void add_beside(StringInfo text, const struct ifp_sqlgen_index *index, bo
 	ifp_add_text(text, " FROM (");
 	add_beside_rows(text, index, is_after);
 	ifp_add_text(text, " WHERE ");
-	add_window_gate(text, index, false, IFP_WINDOW_CARRIED);
+	add_window_gate(text, index, false, WINDOW_CARRIED);
 	if (is_after)
 		ifp_add_text(text, " AND $6 = 'linear'");
 }
 
-/* One column of all that is known of a bucket: only the arms beside it have firsts and lasts that are not its own. */
-static void add_merged(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_value_column *column, int number)
+/* Appends one column of a bucket, merged from its own group and the values outside the window. */
+static void add_merged(StringInfo text, const struct ifp_sqlgen_index *index, const struct value_column *column, int number)
 {
 	const char *aggregate = column->shown->aggregate, *times;
 	bool is_first = is_beside(column, true);
@@ -615,19 +555,19 @@ static void add_merged(StringInfo text, const struct ifp_sqlgen_index *index, co
 static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	int bucket = index->n_by + 1, number = index->n_by + 7;
-	int n = ifp_n_columns(index, IFP_WINDOW_CARRIED);
+	int n = n_columns_of(index, WINDOW_CARRIED);
 	ListCell *cell;
 
 	ifp_add_text(text, "SELECT ");
 	ifp_add_numbers(text, 1, bucket);
 	for (int i = bucket + 1; i < number; i++)
 		appendStringInfo(text, ", max(c%d)", i);
-	foreach (cell, value_columns(index, IFP_WINDOW_CARRIED))
+	foreach (cell, value_columns(index, WINDOW_CARRIED))
 		add_merged(text, index, lfirst(cell), number++);
 	ifp_add_text(text, " FROM (");
-	add_grouped(text, index, false, IFP_WINDOW_CARRIED);
+	add_grouped(text, index, false, WINDOW_CARRIED);
 	ifp_add_text(text, " UNION ALL ");
-	add_grouped(text, index, true, IFP_WINDOW_CARRIED);
+	add_grouped(text, index, true, WINDOW_CARRIED);
 	ifp_add_text(text, " UNION ALL ");
 	ifp_add_all_buckets(text, index, n);
 	add_beside(text, index, false);
@@ -638,9 +578,9 @@ static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 	ifp_add_numbers(text, 1, bucket);
 }
 
-/* ---- one after the other ---- */
+/* ---- carried values: neighbours ---- */
 
-/* before<v>, before_ts<v>, before_ctid<v>, after<v> and after_ts<v>, of value v. */
+/* Appends before<v>, before_ts<v>, before_ctid<v>, after<v> and after_ts<v>, of value v. */
 static void add_neighbours(StringInfo text, const struct ifp_sqlgen_index *index, int v)
 {
 	const struct ifp_sqlgen_column *value = &index->values[v];
@@ -678,21 +618,21 @@ static void add_row(StringInfo text, const struct ifp_sqlgen_index *index)
 	ifp_add_text(text, " FROM (");
 	add_buckets(text, index);
 	ifp_add_text(text, ") AS g");
-	ifp_add_columns(text, 1, ifp_n_columns(index, IFP_WINDOW_CARRIED));
+	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_CARRIED));
 	ifp_add_text(text, " WINDOW ");
 	add_window(text, index, "up", "");
 	ifp_add_text(text, ", ");
 	add_window(text, index, "down", "DESC");
 }
 
-/* ---- the answer ---- */
+/* ---- carried values: the answer ---- */
 
 static bool is_integer(Oid type)
 {
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
-/* The type in which a value is drawn, and meant: avg() has it, too. */
+/* Returns the type of interpolated values of a column, which is that of its avg(). */
 static Oid line_type(Oid type)
 {
 	if (is_integer(type))
@@ -700,7 +640,7 @@ static Oid line_type(Oid type)
 	return type == FLOAT4OID ? FLOAT8OID : type;
 }
 
-/* As line<v>: where the bucket starts, or the window, which may cut the first one. */
+/* Appends line<v>, the interpolated value at the start of the bucket, or of the window if that cuts the first one. */
 static void add_line(StringInfo text, const struct ifp_sqlgen_index *index, int v)
 {
 	const char *time = format_type_be(index->time_type), *value = format_type_be(line_type(index->values[v].type));
@@ -714,7 +654,7 @@ static void add_line(StringInfo text, const struct ifp_sqlgen_index *index, int 
 	appendStringInfo(text, ", before%d::%s, after%d::%s) AS line%d", v, value, v, value, v);
 }
 
-static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_value_column *column,
+static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct value_column *column,
 			     int number)
 {
 	const char *aggregate = column->shown->aggregate;
@@ -740,6 +680,7 @@ static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *ind
 	}
 }
 
+/* Appends the whole answer with fill => 'last' and 'linear', without names. Requires  index->is_carried. */
 static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	int bucket = index->n_by + 1, number = index->n_by + 7;
@@ -750,7 +691,7 @@ static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index)
 	ifp_add_text(text, ", ");
 	ifp_add_bounds(text, index, psprintf("c%d", bucket));
 	appendStringInfo(text, ", coalesce(c%d, 0), c%d, c%d", bucket + 3, bucket + 4, bucket + 5);
-	foreach (cell, value_columns(index, IFP_WINDOW_PLAIN))
+	foreach (cell, value_columns(index, WINDOW_PLAIN))
 		add_filled_value(text, index, lfirst(cell), number++);
 	ifp_add_text(text, " FROM (SELECT n.*");
 	for (int v = 0; v < index->n_values; v++)
@@ -758,4 +699,64 @@ static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index)
 	ifp_add_text(text, " FROM (");
 	add_row(text, index);
 	ifp_add_text(text, ") AS n) AS f");
+}
+
+/* ---- the queries ---- */
+
+/* Appends the filled or carried arm with its gates, which cut off the whole arm if it is not needed. */
+static void add_gated(StringInfo text, const struct ifp_sqlgen_index *index, enum window_fill fill)
+{
+	ifp_add_text(text, "SELECT * FROM (");
+	if (fill == WINDOW_CARRIED)
+		add_carried(text, index);
+	else
+		add_filled(text, index);
+	ifp_add_text(text, ") AS filled");
+	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_PLAIN));
+	ifp_add_text(text, " WHERE ");
+	add_window_gates(text, index, fill);
+}
+
+static void add_answer_names(StringInfo text, const struct ifp_sqlgen_index *index)
+{
+	const char *separator = "";
+	ListCell *cell;
+
+	ifp_add_text(text, ") AS answer(");
+	foreach (cell, window_names(index)) {
+		ifp_add_text(text, separator);
+		ifp_add_text(text, lfirst(cell));
+		separator = ", ";
+	}
+	ifp_add_text(text, ")");
+}
+
+char *ifp_window_fill_query(const struct ifp_sqlgen_index *index)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	ifp_add_text(&text, "SELECT * FROM (");
+	add_gated(&text, index, WINDOW_CARRIED);
+	add_answer_names(&text, index);
+	return text.data;
+}
+
+char *ifp_window_query(const struct ifp_sqlgen_index *index, TupleDesc columns)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	ifp_add_text(&text, "SELECT * FROM (");
+	add_grouped(&text, index, false, WINDOW_PLAIN);
+	ifp_add_text(&text, " UNION ALL ");
+	add_grouped(&text, index, true, WINDOW_PLAIN);
+	ifp_add_text(&text, " UNION ALL ");
+	add_gated(&text, index, WINDOW_FILLED);
+	if (columns)
+		ifp_add_part(&text, index, IFP_WINDOW_FILL, "'last', 'linear'", columns);
+	add_answer_names(&text, index);
+	if (index->n_by == 0)
+		ifp_add_text(&text, " ORDER BY bucket");
+	return text.data;
 }

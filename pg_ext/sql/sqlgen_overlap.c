@@ -7,12 +7,9 @@
 #include "pg_ext/base/engine.h"
 #include "pg_ext/sql/sqlgen.h"
 
-/* r: the rows that reach into the window, with by columns c1 ..., ts, ends, length and id, their ctid. Requires a length. */
-static void add_spans(StringInfo text, const struct ifp_sqlgen_index *index);
-
 /* ---- rows ---- */
 
-/* The end of a row's span. */
+/* Returns the end of a row's span. */
 static char *span_end(const struct ifp_sqlgen_index *index)
 {
 	const struct ifp_sqlgen_column *length = index->length < 0 ? NULL : &index->values[index->length];
@@ -31,8 +28,8 @@ static char *span_end(const struct ifp_sqlgen_index *index)
 	return text.data;
 }
 
-/* Which rows reach into [$1, $2). No span that begins before lasts longer than the longest of those: that is a range of
- * times. */
+/* Appends FROM and WHERE for the rows that reach into [$1, $2). The longest span that begins before $1 bounds how early such
+ * rows can begin, which gives a range of times. */
 static void add_reaching(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	const char *time = index->time.expression;
@@ -76,13 +73,15 @@ char *ifp_rows_query(const struct ifp_sqlgen_index *index)
 	if (index->length >= 0)
 		appendStringInfo(&text, ", %s AS \"end\"", span_end(index));
 	add_reaching(&text, index);
-	/* nothing reaches into a window in which no time lies */
+	/* no row reaches into an empty window */
 	ifp_add_text(&text, " AND $1 < $2");
 	return text.data;
 }
 
-/* ---- those of the overlap function ---- */
+/* ---- spans of the overlap function ---- */
 
+/* Appends r: the rows that reach into the window, with by columns c1 ..., ts, ends, length, and id, their ctid.
+ * Requires  a length. */
 static void add_spans(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	const struct ifp_sqlgen_column *length = &index->values[index->length];
@@ -104,9 +103,6 @@ static void add_spans(StringInfo text, const struct ifp_sqlgen_index *index)
 	ifp_add_text(text, ") AS r");
 }
 
-/* The overlap function: of an index that may be read, or else of the table. Columns are c1 and so on: the by columns, three of
- * the bucket, count, time inside, the longest, its ctid (not of a partitioned table), its time. */
-
 /* ---- pieces ---- */
 
 static bool is_of_intervals(const struct ifp_sqlgen_index *index)
@@ -114,7 +110,7 @@ static bool is_of_intervals(const struct ifp_sqlgen_index *index)
 	return index->time_type != INT8OID && index->time_type != DATEOID;
 }
 
-/* Is that asked, filled or not? */
+/* Returns the gate of overlaps, filled or not. */
 static char *asked(const struct ifp_sqlgen_index *index, bool is_filled)
 {
 	StringInfoData text;
@@ -131,7 +127,7 @@ static char *asked(const struct ifp_sqlgen_index *index, bool is_filled)
 
 /* ---- from the table ---- */
 
-/* A column named after the duration, quoted. */
+/* Takes a column named after the duration; returns it quoted. */
 static const char *named(struct ifp_names *names, const char *before, const char *after)
 {
 	const struct ifp_sqlgen_index *index = names->index;
@@ -141,8 +137,8 @@ static const char *named(struct ifp_names *names, const char *before, const char
 	return quote_identifier(name);
 }
 
-/* Where the part of a span ends that lies inside. Ends of integers are not cut at the greatest: what lies in a bucket, or
- * window, without an end is all of it. */
+/* Appends the end of the part of a span inside the bucket. Integer ends are not cut at the greatest integer: in a bucket or
+ * window without an end all of the span counts. */
 static void add_inside_end(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	if (index->time_type != INT8OID) {
@@ -156,7 +152,7 @@ static void add_inside_end(StringInfo text, const struct ifp_sqlgen_index *index
 	ifp_add_text(text, " > b.bucket THEN c.bucket_end END, nullif($2, 9223372036854775807))::numeric");
 }
 
-/* The last time that a span has in it, or its own. An end at the greatest bigint is that, or was cut there. */
+/* Appends the last time of a span, at least its own time. An end at the greatest bigint is that, or was cut there. */
 static void add_last_inside(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	ifp_add_text(text, "greatest(");
@@ -231,7 +227,7 @@ static void add_type(StringInfo text, Form_pg_attribute column)
 		appendStringInfo(text, " COLLATE %s", generate_collation_name(column->attcollation));
 }
 
-/* iforest_overlap_spans(), and what it is to give. Of a partitioned table the row is said, too. */
+/* Appends the call of iforest_overlap_spans() with its column definitions. For a partitioned table it also returns the row. */
 static void add_index(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
 	ifp_add_call(text, index, "overlap_spans");
@@ -245,7 +241,7 @@ static void add_index(StringInfo text, const struct ifp_sqlgen_index *index, Tup
 	ifp_add_text(text, ")");
 }
 
-/* What each partition has, added up. */
+/* Appends the sums over all partitions. */
 static void add_partitions(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
 	int n = index->n_by + 3;
@@ -266,8 +262,8 @@ static void add_partitions(StringInfo text, const struct ifp_sqlgen_index *index
 	ifp_add_columns(text, 1, columns->natts);
 }
 
-/* Which index there is, and whether it may be read, is asked once: so it is one half or the other that answers. Gates stand
- * outside of the grouping. */
+/* Appends both arms. Which index may be read is evaluated once, so exactly one arm answers. Gates stand outside of the
+ * grouping. */
 static void add_answer(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns, bool is_filled)
 {
 	char *query = ifp_overlap_query(index), *gate = asked(index, is_filled);
