@@ -10,7 +10,7 @@
 
 #include "pg_ext/storage/meta.h"
 
-enum { SLOTS = IFP_CONTENT_BYTES / sizeof(struct ifp_extent), MAX_LIST_PAGES = 64 };
+enum { SLOTS = (IFP_CONTENT_BYTES - sizeof(struct ifp_sum)) / sizeof(struct ifp_extent), MAX_LIST_PAGES = 64 };
 
 /* So many extents may wait for their last possible reader; the list has room for ten times as many in all. */
 enum { MOST_WAITING = 2048 };
@@ -27,6 +27,8 @@ struct extent_list {
 };
 
 static const char IMPOSSIBLE[] = "An extent that it lists is impossible.";
+static const char WRONG_SUM[] = "The checksum of its extents is wrong.";
+static const char LACKING[] = "The list lacks an extent.";
 static const char CIRCLE[] = "The pages of the list of extents form a circle.";
 
 static struct ifp_extent *slots_of(Page page)
@@ -90,9 +92,24 @@ bool ifp_extents_overlap(struct ifp_extent *extents, uint32 n)
 	return overlap;
 }
 
-/* What is given out must be nobody's. */
+/* What is given out must be nobody's, and a file grows by no more than is listed. Sorts the extents. */
+static const char *what_is_wrong(struct ifp_extent *used, uint32 n)
+{
+	BlockNumber end = IFP_FIRST_FREE_BLOCK;
+
+	if (ifp_extents_overlap(used, n))
+		return "Two extents of the list overlap.";
+	for (uint32 i = 0; i < n; i++) {
+		if (used[i].start != end)
+			return LACKING;
+		end += used[i].n_blocks;
+	}
+	return NULL;
+}
+
 static void check_list(const struct extent_list *list)
 {
+	const char *wrong;
 	uint64 n_blocks = RelationGetNumberOfBlocks(list->index);
 	struct ifp_extent *used = palloc((Size)list->n_pages * IFP_CONTENT_BYTES);
 	uint32 n = 0;
@@ -103,8 +120,9 @@ static void check_list(const struct extent_list *list)
 		if (extent_at(list, at)->n_blocks > 0)
 			used[n++] = *extent_at(list, at);
 	}
-	if (ifp_extents_overlap(used, n))
-		ifp_page_wrong(list->index, IFP_EXTENTS_BLOCK, "Two extents of the list overlap.");
+	wrong = what_is_wrong(used, n);
+	if (wrong)
+		ifp_page_wrong(list->index, IFP_EXTENTS_BLOCK, wrong);
 	pfree(used);
 }
 
@@ -117,6 +135,23 @@ static bool is_in_list(const struct extent_list *list, BlockNumber block)
 	return found;
 }
 
+/* The kind of a page of the list never changes. So it is looked at before the lock is waited for: what is no page of the list
+ * may be locked by this backend already, the metapage say. */
+static Buffer lock_list_page(Relation index, BlockNumber block)
+{
+	Buffer buffer = ifp_page_read(index, block);
+	Page page = BufferGetPage(buffer);
+	bool is_listed = ifp_page_looks_like(page, IFP_PAGE_EXTENTS);
+
+	if (is_listed)
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (!is_listed || !ifp_page_is(page, IFP_PAGE_EXTENTS, 0))
+		ifp_page_wrong(index, block, "It is no page of the list of extents.");
+	if (!ifp_page_is_whole(ifp_content(page), ifp_content_used(page), ifp_special(page), ifp_sum(page), block))
+		ifp_page_wrong(index, block, WRONG_SUM);
+	return buffer;
+}
+
 static void open_list(struct extent_list *list, Relation index)
 {
 	BlockNumber block = IFP_EXTENTS_BLOCK;
@@ -126,7 +161,7 @@ static void open_list(struct extent_list *list, Relation index)
 	while (block != InvalidBlockNumber) {
 		if (list->n_pages == MAX_LIST_PAGES || is_in_list(list, block))
 			ifp_page_wrong(index, block, CIRCLE);
-		list->buffers[list->n_pages] = ifp_page_lock(index, block, IFP_PAGE_EXTENTS, BUFFER_LOCK_EXCLUSIVE);
+		list->buffers[list->n_pages] = lock_list_page(index, block);
 		block = ifp_special(BufferGetPage(list->buffers[list->n_pages]))->next;
 		list->n_pages++;
 	}
@@ -146,6 +181,7 @@ static void put(struct extent_list *list, const uint32 *at, const struct ifp_ext
 		if (n_slots(page) <= slot)
 			ifp_content_set_used(page, (slot + 1) * sizeof(struct ifp_extent));
 		slots_of(page)[slot] = extents[i];
+		ifp_page_sum(page, BufferGetBlockNumber(list->buffers[at[i] / SLOTS]));
 	}
 	GenericXLogFinish(state);
 }
@@ -155,7 +191,8 @@ static BlockNumber end_of_list(const struct extent_list *list)
 	BlockNumber end = IFP_FIRST_FREE_BLOCK;
 
 	for (uint32 at = 0; next_slot(list, &at); at++)
-		end = Max(end, extent_at(list, at)->start + extent_at(list, at)->n_blocks);
+		if (extent_at(list, at)->n_blocks > 0)
+			end = Max(end, extent_at(list, at)->start + extent_at(list, at)->n_blocks);
 	return end;
 }
 
@@ -212,8 +249,10 @@ static uint32 unused_slot(struct extent_list *list)
 	ifp_page_init(page, IFP_PAGE_EXTENTS, 0);
 	slots_of(page)[0] = own;
 	ifp_content_set_used(page, sizeof own);
+	ifp_page_sum(page, own.start);
 	page = GenericXLogRegisterBuffer(state, list->buffers[last], 0);
 	ifp_special(page)->next = own.start;
+	ifp_page_sum(page, BufferGetBlockNumber(list->buffers[last]));
 	GenericXLogFinish(state);
 	list->buffers[list->n_pages++] = buffer;
 	return append_slot(list, last + 1);
@@ -453,6 +492,19 @@ uint64 ifp_extents_sweep(Relation index, const uint32 *owners, uint32 n_owners)
 	return n_found;
 }
 
+/* What is read of several pages may be of several moments. */
+static void check_copy(Relation index, const struct ifp_extent *extents, uint32 n, uint32 n_pages)
+{
+	uint64 n_blocks = 0, end = IFP_FIRST_FREE_BLOCK;
+
+	for (uint32 i = 0; i < n; i++) {
+		n_blocks += extents[i].n_blocks;
+		end = Max(end, (uint64)extents[i].start + extents[i].n_blocks);
+	}
+	if (n_pages == 1 && end != IFP_FIRST_FREE_BLOCK + n_blocks)
+		ifp_page_wrong(index, IFP_EXTENTS_BLOCK, LACKING);
+}
+
 struct ifp_extent *ifp_extents_read(Relation index, uint32 *n_extents)
 {
 	struct ifp_extent *extents = NULL;
@@ -461,13 +513,16 @@ struct ifp_extent *ifp_extents_read(Relation index, uint32 *n_extents)
 
 	while (block != InvalidBlockNumber) {
 		struct ifp_special special;
+		struct ifp_sum sum;
 		uint32 n_bytes, before = n;
 		BlockNumber n_blocks;
 
 		if (n_pages++ == MAX_LIST_PAGES)
 			ifp_page_wrong(index, block, CIRCLE);
 		extents = extents ? repalloc(extents, n * sizeof *extents + IFP_CONTENT_BYTES) : palloc(IFP_CONTENT_BYTES);
-		n_bytes = ifp_page_copy(index, block, IFP_PAGE_EXTENTS, (uint8 *)(extents + n), &special);
+		n_bytes = ifp_page_copy(index, block, IFP_PAGE_EXTENTS, (uint8 *)(extents + n), &special, &sum);
+		if (!ifp_page_is_whole((const uint8 *)(extents + n), n_bytes, &special, &sum, block))
+			ifp_page_wrong(index, block, WRONG_SUM);
 		n_blocks = RelationGetNumberOfBlocks(index);
 		for (uint32 i = 0; i < n_bytes / sizeof *extents; i++) {
 			if (!is_possible(&extents[before + i], n_blocks))
@@ -477,6 +532,7 @@ struct ifp_extent *ifp_extents_read(Relation index, uint32 *n_extents)
 		}
 		block = special.next;
 	}
+	check_copy(index, extents, n, n_pages);
 	*n_extents = n;
 	return extents;
 }

@@ -16,7 +16,7 @@
  * Allocating, naming and freeing are separate records. A crash in between leaves extents whose owner is in no manifest;
  * ifp_extents_sweep() finds them.
  *
- * A list is checked whenever it is read, and that no two extents share a block whenever it is changed.
+ * A list is checked whenever it is read, and whenever it is changed that its extents share no block and leave none out.
  *
  * Locking: the first page of the list is locked exclusively for every change, other pages of the list only while that is
  * held, the metapage (if at all) before it.

@@ -25,7 +25,7 @@ static uint8 *slot_read(Relation relation, const struct ifp_meta *meta)
 	uint32 n_bytes = 0;
 
 	for (uint32 i = 0; n_bytes < meta->manifest_bytes && i < meta->n_slot_pages[meta->slot]; i++)
-		n_bytes += ifp_page_copy(relation, meta->slots[meta->slot][i], IFP_PAGE_MANIFEST, bytes + n_bytes, NULL);
+		n_bytes += ifp_page_copy(relation, meta->slots[meta->slot][i], IFP_PAGE_MANIFEST, bytes + n_bytes, NULL, NULL);
 	if (n_bytes >= meta->manifest_bytes && n_bytes > 0)
 		return bytes;
 	pfree(bytes);

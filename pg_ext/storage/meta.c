@@ -51,6 +51,8 @@ void ifp_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uin
 			memcpy(ifp_content(page), manifest, n_manifest_bytes);
 			ifp_content_set_used(page, n_manifest_bytes);
 		}
+		if (kinds[block] != IFP_PAGE_MANIFEST)
+			ifp_page_sum(page, block);
 		MarkBufferDirty(buffer);
 		UnlockReleaseBuffer(buffer);
 	}
@@ -117,6 +119,9 @@ static void check_meta(Relation index, Page page)
 			errhint("REINDEX INDEX makes it anew in the format of this version."));
 	if (ifp_content_used(page) != sizeof *meta || meta->magic != IFP_META_MAGIC)
 		wrong = "Block 0 has another length or magic.";
+	else if (!ifp_page_is_whole(ifp_content(page), ifp_content_used(page), ifp_special(page), ifp_sum(page),
+				    IFP_META_BLOCK))
+		wrong = "Block 0 has a wrong checksum.";
 	else
 		wrong = what_is_wrong(meta, RelationGetNumberOfBlocks(index));
 	if (wrong)
@@ -153,11 +158,13 @@ void ifp_meta_begin(Relation index, struct ifp_meta_edit *edit)
 {
 	edit->buffer = ifp_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	edit->state = GenericXLogStart(index);
-	edit->meta = (struct ifp_meta *)ifp_content(GenericXLogRegisterBuffer(edit->state, edit->buffer, 0));
+	edit->page = GenericXLogRegisterBuffer(edit->state, edit->buffer, 0);
+	edit->meta = (struct ifp_meta *)ifp_content(edit->page);
 }
 
 void ifp_meta_finish(struct ifp_meta_edit *edit)
 {
+	ifp_page_sum(edit->page, IFP_META_BLOCK);
 	GenericXLogFinish(edit->state);
 	UnlockReleaseBuffer(edit->buffer);
 }

@@ -68,6 +68,7 @@ void ifp_meta_test_for_old_snapshot(Relation index, Snapshot snapshot);
 struct ifp_meta_edit {
 	Buffer buffer;
 	GenericXLogState *state;
+	Page page;
 	struct ifp_meta *meta;
 };
 

@@ -13,12 +13,70 @@ void ifp_page_init(Page page, enum ifp_page_type kind, uint32 owner)
 						   .page_id = IFP_PAGE_ID };
 }
 
+/* ---- sums ---- */
+
+struct ifp_sum ifp_sum_begin(const struct ifp_special *special, BlockNumber block)
+{
+	uint64 sum = ifp_sum_mix(ifp_sum_mix(0, special->owner | (uint64)special->last << 32), block);
+
+	return (struct ifp_sum){ .checksum = (uint32)sum };
+}
+
+static void make_room_for_sum(Page page)
+{
+	Assert(ifp_content_used(page) + sizeof(struct ifp_sum) <= ifp_content_room(page));
+	ifp_special(page)->flags |= IFP_PAGE_SUMMED;
+	((PageHeader)page)->pd_upper -= sizeof(struct ifp_sum);
+}
+
+void ifp_page_begin_sum(Page page, BlockNumber block)
+{
+	make_room_for_sum(page);
+	*ifp_sum(page) = ifp_sum_begin(ifp_special(page), block);
+}
+
+static struct ifp_sum whole_sum(const uint8 *content, uint32 n_bytes, const struct ifp_special *special, BlockNumber block)
+{
+	struct ifp_sum sum = ifp_sum_begin(special, block);
+
+	ifp_sum_up(&sum, content, (uint16)n_bytes);
+	ifp_sum_close(&sum, special->next);
+	return sum;
+}
+
+void ifp_page_sum(Page page, BlockNumber block)
+{
+	if (!(ifp_special(page)->flags & IFP_PAGE_SUMMED))
+		make_room_for_sum(page);
+	*ifp_sum(page) = whole_sum(ifp_content(page), ifp_content_used(page), ifp_special(page), block);
+}
+
+bool ifp_page_is_whole(const uint8 *content, uint32 n_bytes, const struct ifp_special *special, const struct ifp_sum *sum,
+		       BlockNumber block)
+{
+	struct ifp_sum right = whole_sum(content, n_bytes, special, block);
+
+	return !(special->flags & IFP_PAGE_SUMMED) || memcmp(&right, sum, sizeof right) == 0;
+}
+
+/* ---- pages ---- */
+
+bool ifp_page_looks_like(Page page, enum ifp_page_type kind)
+{
+	return PageGetSpecialSize(page) == MAXALIGN(sizeof(struct ifp_special)) && ifp_special(page)->kind == kind;
+}
+
+static uint32 sum_bytes(Page page)
+{
+	return ifp_special(page)->flags & IFP_PAGE_SUMMED ? sizeof(struct ifp_sum) : 0;
+}
+
 static bool is_ours(Page page)
 {
 	return !PageIsNew(page) && PageGetSpecialSize(page) == MAXALIGN(sizeof(struct ifp_special)) &&
 	       ifp_special(page)->page_id == IFP_PAGE_ID && ((PageHeader)page)->pd_lower >= IFP_CONTENT &&
 	       ((PageHeader)page)->pd_lower <= ((PageHeader)page)->pd_upper &&
-	       ((PageHeader)page)->pd_upper <= IFP_CONTENT + IFP_CONTENT_BYTES;
+	       ((PageHeader)page)->pd_upper == IFP_CONTENT + IFP_CONTENT_BYTES - sum_bytes(page);
 }
 
 _Noreturn void ifp_page_wrong(Relation index, BlockNumber block, const char *why)
@@ -52,7 +110,8 @@ Buffer ifp_page_lock(Relation index, BlockNumber block, enum ifp_page_type kind,
 	return buffer;
 }
 
-uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to, struct ifp_special *special)
+uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to, struct ifp_special *special,
+		     struct ifp_sum *sum)
 {
 	Buffer buffer = ifp_page_lock(index, block, kind, BUFFER_LOCK_SHARE);
 	Page page = BufferGetPage(buffer);
@@ -61,6 +120,8 @@ uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind,
 	memcpy(to, ifp_content(page), n_bytes);
 	if (special)
 		*special = *ifp_special(page);
+	if (sum)
+		*sum = *ifp_sum(page);
 	UnlockReleaseBuffer(buffer);
 	return n_bytes;
 }
@@ -87,7 +148,7 @@ void ifp_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n
 	out = write_fragment(out, offsetof(PageHeaderData, pd_lower), &end, sizeof end);
 	out = write_fragment(out, at, bytes, n_bytes);
 	if (sum)
-		out = write_fragment(out, (uint16)((char *)ifp_sum(page) - page), sum, offsetof(struct ifp_sum, zero));
+		out = write_fragment(out, (uint16)((char *)ifp_sum(page) - page), sum, offsetof(struct ifp_sum, has_next));
 	START_CRIT_SECTION();
 	memcpy((uint8 *)page + at, bytes, n_bytes);
 	((PageHeader)page)->pd_lower = end;

@@ -3,7 +3,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "core/base/bits.h"
 #include "pg_ext/base/test_points.h"
 
 enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12 };
@@ -38,33 +37,7 @@ static void read_entry(const uint8 *bytes, unsigned n_values, struct iforest_ent
 		entry->values[v].integer = (int64_t)iforest_load64(bytes + 24 + 8 * v);
 }
 
-/* ---- the checksum ----
- *
- * XXH64 has four times the latency for so few bytes, and each entry has to wait for the one before it.
- */
-
-static inline uint64 mix(uint64 sum, uint64 word)
-{
-	sum = (sum ^ word) * UINT64CONST(0x9E3779B185EBCA87);
-	return sum ^ sum >> 32;
-}
-
-static struct ifp_sum first_sum(const struct ifp_special *special, BlockNumber block)
-{
-	uint64 sum = mix(mix(0, special->owner | (uint64)special->last << 32), block);
-
-	return (struct ifp_sum){ .checksum = (uint32)sum };
-}
-
-static inline void sum_up(struct ifp_sum *sum, const uint8 *entry, uint16 n_bytes)
-{
-	uint64 mixed = sum->checksum;
-
-	for (uint16 at = 0; at < n_bytes; at += 8)
-		mixed = mix(mixed, iforest_load64(entry + at));
-	sum->checksum = (uint32)mixed;
-	sum->n_bytes += n_bytes;
-}
+/* ---- the checksum ---- */
 
 /* What all entries have in common. */
 static bool is_entry(const uint8 *bytes, unsigned n_values)
@@ -78,7 +51,7 @@ static const char *what_is_wrong(const uint8 *content, uint32 n_used, unsigned n
 				 BlockNumber block, const struct ifp_sum *sum)
 {
 	uint16 n_bytes = ifp_pending_entry_bytes(n_values);
-	struct ifp_sum found = first_sum(special, block);
+	struct ifp_sum found = ifp_sum_begin(special, block);
 
 	if (n_used % n_bytes != 0 || (sum && (sum->n_bytes > n_used || sum->n_bytes % n_bytes != 0)))
 		return "The length of its entries is wrong.";
@@ -86,7 +59,7 @@ static const char *what_is_wrong(const uint8 *content, uint32 n_used, unsigned n
 		if (!is_entry(content + at, n_values))
 			return "It has an impossible entry.";
 		if (sum && at < sum->n_bytes)
-			sum_up(&found, content + at, n_bytes);
+			ifp_sum_up(&found, content + at, n_bytes);
 	}
 	return sum && found.checksum != sum->checksum ? "The checksum of its entries is wrong." : NULL;
 }
@@ -105,7 +78,7 @@ static void append_entry(Relation relation, Buffer buffer, const uint8 *entry, u
 		is_summed = sum.n_bytes == ifp_content_used(page);
 	}
 	if (is_summed)
-		sum_up(&sum, entry, n_bytes);
+		ifp_sum_up(&sum, entry, n_bytes);
 	ifp_page_append(relation, buffer, entry, n_bytes, is_summed ? &sum : NULL);
 }
 
@@ -149,14 +122,9 @@ static Buffer lock_tail(Relation relation, const struct ifp_chain *chain)
 
 static void init_page(Page page, BlockNumber block, uint32 clock, BlockNumber last)
 {
-	struct ifp_special *special;
-
 	ifp_page_init(page, IFP_PAGE_PENDING, clock);
-	special = ifp_special(page);
-	special->last = last;
-	special->flags = IFP_PAGE_SUMMED;
-	((PageHeader)page)->pd_upper -= sizeof(struct ifp_sum);
-	*ifp_sum(page) = first_sum(special, block);
+	ifp_special(page)->last = last;
+	ifp_page_begin_sum(page, block);
 }
 
 /* A new last page for the chain, which may be without any as yet. The metapage is locked. */

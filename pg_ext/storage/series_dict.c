@@ -33,7 +33,8 @@ struct ifp_series_dict {
 	uint32 n_series, n_reserved;
 	BlockNumber block; /* read up to byte `used` of this page */
 	uint32 used;
-	bool is_whole; /* false while it is changed: an error in between leaves something to be thrown away */
+	struct ifp_sum sum; /* of what was read of it */
+	bool is_whole;	    /* false while it is changed: an error in between leaves something to be thrown away */
 };
 
 static struct ifp_series_dict *caches; /* the last used one first */
@@ -159,6 +160,34 @@ const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *cache, uint32 
 
 /* ---- pages ---- */
 
+/* Has a page the sum of its records, or none? Records that an earlier version appended are not summed up. */
+static bool is_whole(struct ifp_series_dict *cache, const uint8 *content, uint32 n_bytes, const struct ifp_special *special,
+		     const struct ifp_sum *sum)
+{
+	struct ifp_sum found = cache->used > 0 ? cache->sum : ifp_sum_begin(special, cache->block), whole;
+	uint32 at = found.n_bytes;
+
+	if (!(special->flags & IFP_PAGE_SUMMED))
+		return true;
+	if (sum->n_bytes > n_bytes || sum->has_next > 1)
+		return false;
+	while (at + RECORD_HEADER <= sum->n_bytes) {
+		uint32 length = RECORD_HEADER + iforest_load16(content + at);
+
+		if (length > sum->n_bytes - at)
+			return false;
+		ifp_sum_up(&found, content + at, (uint16)length);
+		at += length;
+	}
+	whole = found;
+	if (sum->has_next)
+		ifp_sum_close(&whole, special->next);
+	if (memcmp(&whole, sum, sizeof whole) != 0)
+		return false;
+	cache->sum = found;
+	return true;
+}
+
 /* Reads the records of a page's content from cache->used on. */
 static void read_records(Relation index, struct ifp_series_dict *cache, const uint8 *content, uint32 n_bytes)
 {
@@ -166,7 +195,7 @@ static void read_records(Relation index, struct ifp_series_dict *cache, const ui
 	while (cache->used < n_bytes) {
 		uint32 length = n_bytes - cache->used < RECORD_HEADER ? n_bytes : iforest_load16(content + cache->used);
 
-		if (length > IFP_MAX_SERIES_BYTES || cache->used + RECORD_HEADER + length > n_bytes)
+		if (length == 0 || length > IFP_MAX_SERIES_BYTES || cache->used + RECORD_HEADER + length > n_bytes)
 			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 				errmsg("index \"%s\" is corrupt: block %u has a wrong record of a series",
 				       RelationGetRelationName(index), cache->block),
@@ -187,8 +216,11 @@ static void read_from(Relation index, struct ifp_series_dict *cache, BlockNumber
 		cache->block = head;
 	while (cache->block != InvalidBlockNumber) {
 		struct ifp_special special;
-		uint32 n_bytes = ifp_page_copy(index, cache->block, IFP_PAGE_SERIES, content, &special);
+		struct ifp_sum sum;
+		uint32 n_bytes = ifp_page_copy(index, cache->block, IFP_PAGE_SERIES, content, &special, &sum);
 
+		if (!is_whole(cache, content, n_bytes, &special, &sum))
+			ifp_page_wrong(index, cache->block, "The checksum of its series is wrong.");
 		read_records(index, cache, content, n_bytes);
 		if (special.next == InvalidBlockNumber)
 			break;
@@ -213,20 +245,30 @@ uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *cache)
 	return cache->n_series;
 }
 
+/* Says where the chain goes on. What an earlier version appended is not in the sum, nor is this then. */
+static void set_next(Page page, BlockNumber next)
+{
+	ifp_special(page)->next = next;
+	if (ifp_special(page)->flags & IFP_PAGE_SUMMED && ifp_sum(page)->n_bytes == ifp_content_used(page))
+		ifp_sum_close(ifp_sum(page), next);
+}
+
 /* A page for the end of the chain, which may be empty as yet. The metapage is locked. */
 static void append_page(Relation index, struct ifp_meta_edit *edit)
 {
 	struct ifp_extent extent = ifp_extents_allocate(index, IFP_OWNER_INDEX, 0, 1);
 	Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, extent.start, RBM_ZERO_AND_LOCK, NULL), tail = InvalidBuffer;
+	Page page = GenericXLogRegisterBuffer(edit->state, buffer, GENERIC_XLOG_FULL_IMAGE);
 
-	ifp_page_init(GenericXLogRegisterBuffer(edit->state, buffer, GENERIC_XLOG_FULL_IMAGE), IFP_PAGE_SERIES, 0);
+	ifp_page_init(page, IFP_PAGE_SERIES, 0);
+	ifp_page_begin_sum(page, extent.start);
 	if (edit->meta->series_tail == InvalidBlockNumber) {
 		edit->meta->series_head = extent.start;
 	} else {
 		if (extent.start == edit->meta->series_tail)
 			ifp_page_wrong(index, IFP_EXTENTS_BLOCK, "It lists a page of the dictionary as free.");
 		tail = ifp_page_lock(index, edit->meta->series_tail, IFP_PAGE_SERIES, BUFFER_LOCK_EXCLUSIVE);
-		ifp_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = extent.start;
+		set_next(GenericXLogRegisterBuffer(edit->state, tail, 0), extent.start);
 	}
 	edit->meta->series_tail = extent.start;
 	ifp_meta_finish(edit);
@@ -241,7 +283,8 @@ static bool append_record(Relation index, struct ifp_series_dict *cache, const u
 {
 	uint8 record[RECORD_HEADER + IFP_MAX_SERIES_BYTES];
 	Buffer buffer;
-	bool is_last;
+	struct ifp_sum sum;
+	bool is_last, is_summed;
 	Page page;
 
 	*is_full = false;
@@ -252,14 +295,17 @@ static bool append_record(Relation index, struct ifp_series_dict *cache, const u
 	buffer = ifp_page_lock(index, cache->block, IFP_PAGE_SERIES, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
 	is_last = ifp_special(page)->next == InvalidBlockNumber && ifp_content_used(page) == cache->used;
-	*is_full = is_last && cache->used + RECORD_HEADER + n_bytes > IFP_CONTENT_BYTES;
+	*is_full = is_last && cache->used + RECORD_HEADER + n_bytes > ifp_content_room(page);
 	if (!is_last || *is_full) {
 		UnlockReleaseBuffer(buffer);
 		return false;
 	}
 	iforest_store16(record, (uint16_t)n_bytes);
 	memcpy(record + RECORD_HEADER, key, n_bytes);
-	ifp_page_append(index, buffer, record, (uint16)(RECORD_HEADER + n_bytes), NULL);
+	sum = *ifp_sum(page);
+	is_summed = ifp_special(page)->flags & IFP_PAGE_SUMMED && sum.n_bytes == cache->used;
+	ifp_sum_up(&sum, record, (uint16)(RECORD_HEADER + n_bytes));
+	ifp_page_append(index, buffer, record, (uint16)(RECORD_HEADER + n_bytes), is_summed ? &sum : NULL);
 	UnlockReleaseBuffer(buffer);
 	return true;
 }

@@ -2,6 +2,8 @@
  *
  *   content of a page: records  u16 n_bytes, then the key (core/model/series_key.h) of the next series; ids count from 0 through
  *   the chain
+ *   before the special space, where SUMMED: struct ifp_sum, which takes up each record as it is appended, and `next` when
+ *   there is a next page
  *
  * A series is written, and its record logged, before the first entry that bears its id; it stays when that entry's
  * transaction fails. Without by columns there is one series, 0, and no page.

@@ -11,7 +11,7 @@ enum {
 	CONTENT = 24, CONTENT_END = 8176, CONTENT_BYTES = CONTENT_END - CONTENT, /* bytes of a block, as FORMAT.md has them */
 	OWNER = CONTENT_END, NEXT = CONTENT_END + 4, LAST = CONTENT_END + 8, KIND = CONTENT_END + 12,
 	FLAGS = CONTENT_END + 13, IS_SUMMED = 2, SUM = CONTENT_END - 8,
-	KIND_MANIFEST = 2, KIND_PENDING = 5, KIND_RUN = 6, KIND_SKETCH = 7, N_KINDS = 8,
+	KIND_META = 1, KIND_MANIFEST = 2, KIND_SPACE = 3, KIND_SERIES = 4, KIND_PENDING = 5, KIND_RUN = 6, KIND_SKETCH = 7, N_KINDS = 8,
 	SKETCH_HEADER = 24, SKETCH_DATA = CONTENT_BYTES - SKETCH_HEADER, MOST_SKETCH_PAGES = 8
 };
 
@@ -139,24 +139,52 @@ static void seal_sketches(struct damage_file *file, uint32_t block)
 		memcpy(block_at(file, blocks[i]) + CONTENT + SKETCH_HEADER, stream + i * SKETCH_DATA, SKETCH_DATA);
 }
 
-/* The checksum of pending entries goes on from entry to entry. */
-static void seal_entries(struct damage_file *file, uint32_t block)
+static uint64_t mix(uint64_t sum, uint64_t word)
 {
-	uint8_t *page = block_at(file, block), bytes[24 + 8 * 8] = { 0 };
-	unsigned entry_bytes = 24 + 8 * file->n_values, n_bytes = (unsigned)read_number(page + SUM + 4, 2);
+	sum = (sum ^ word) * UINT64_C(0x9E3779B185EBCA87);
+	return sum ^ sum >> 32;
+}
+
+static uint32_t take_up(uint32_t checksum, const uint8_t *part, unsigned n_bytes)
+{
+	uint64_t sum = checksum;
+
+	for (unsigned at = 0; at < n_bytes; at += 8)
+		sum = mix(sum, read_number(part + at, n_bytes - at < 8 ? n_bytes - at : 8));
+	return (uint32_t)sum;
+}
+
+/* The length of what was appended at `at`, of n_bytes in all. */
+static unsigned part_bytes(const struct damage_file *file, unsigned kind, const uint8_t *content, unsigned at, unsigned n_bytes)
+{
+	unsigned length = n_bytes - at;
+
+	if (kind == KIND_PENDING)
+		length = 24 + 8 * file->n_values;
+	else if (kind == KIND_SERIES && n_bytes - at >= 2)
+		length = 2 + (unsigned)read_number(content + at, 2);
+	return length < n_bytes - at ? length : n_bytes - at;
+}
+
+/* What is summed up on meta and space pages is all of them. */
+static void seal_sum(struct damage_file *file, uint32_t block, unsigned kind)
+{
+	uint8_t *page = block_at(file, block);
+	unsigned n_bytes = (unsigned)read_number(page + SUM + 4, 2);
 	uint32_t checksum;
 
+	if (kind == KIND_META || kind == KIND_SPACE)
+		n_bytes = (unsigned)read_number(page + 12, 2) - CONTENT;
 	if (!(page[FLAGS] & IS_SUMMED) || n_bytes > SUM - CONTENT)
 		return;
-	memcpy(bytes, page + OWNER, 4);
-	memcpy(bytes + 4, page + LAST, 4);
-	write_number(bytes + 8, 4, block);
-	checksum = (uint32_t)xxh64(bytes, 16);
-	for (unsigned at = 0; at + entry_bytes <= n_bytes; at += entry_bytes) {
-		memcpy(bytes, page + CONTENT + at, entry_bytes);
-		write_number(bytes + 12, 4, checksum);
-		checksum = (uint32_t)xxh64(bytes, entry_bytes);
+	write_number(page + SUM + 4, 2, n_bytes);
+	checksum = (uint32_t)mix(mix(0, read_number(page + OWNER, 4) | read_number(page + LAST, 4) << 32), block);
+	for (unsigned at = 0, length; at < n_bytes; at += length) {
+		length = part_bytes(file, kind, page + CONTENT, at, n_bytes);
+		checksum = take_up(checksum, page + CONTENT + at, length);
 	}
+	if (read_number(page + SUM + 6, 2) == 1)
+		checksum = (uint32_t)mix(checksum, read_number(page + NEXT, 4));
 	write_number(page + SUM, 4, checksum);
 }
 
@@ -169,8 +197,8 @@ static void forge(struct damage_file *file, uint32_t block, unsigned kind)
 		seal(content, read_number(content + 20, 2), CONTENT_BYTES);
 	else if (kind == KIND_MANIFEST)
 		seal(content, read_number(content + 12, 4), CONTENT_BYTES);
-	else if (kind == KIND_PENDING)
-		seal_entries(file, block);
+	else if (kind == KIND_META || kind == KIND_SPACE || kind == KIND_SERIES || kind == KIND_PENDING)
+		seal_sum(file, block, kind);
 	else if (kind == KIND_SKETCH)
 		seal_sketches(file, block);
 }
