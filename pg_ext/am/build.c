@@ -24,99 +24,95 @@
 #include "pg_ext/storage/sidecar.h"
 #include "pg_ext/types/definition.h"
 
-/* Puts entries in order that come nearly so: spans are written when they end, and so a little out of the order in
- * which they began. The last IFP_INSERTION_BUFFER_ENTRIES are held back, sorted; where one comes that is later than so many others, it
- * comes too late. */
+/* ---- the insertion buffer ----
+ *
+ * Puts nearly ordered entries in order: spans are written when they end, and so a little out of the order in which they began.
+ * The buffer holds the last entries back, sorted. An entry that is more than BUFFER_ENTRIES places late does not fit. */
 
-#define IFP_INSERTION_BUFFER_ENTRIES 1024 /* a power of two */
+enum { BUFFER_ENTRIES = 1024 }; /* a power of two */
 
-struct ifp_insertion_buffer {
-	struct iforest_entry entries[IFP_INSERTION_BUFFER_ENTRIES + 1];
-	struct iforest_entry *free;				   /* the one that is not held */
-	struct iforest_entry *order[IFP_INSERTION_BUFFER_ENTRIES]; /* a ring, in key order */
+struct insertion_buffer {
+	struct iforest_entry entries[BUFFER_ENTRIES + 1];
+	struct iforest_entry *free;		     /* the one that is not in use */
+	struct iforest_entry *order[BUFFER_ENTRIES]; /* a ring, in key order */
 	uint32 first, n;
 };
 
-static void reorder_start(struct ifp_insertion_buffer *reorder);
-
-/* Takes an entry. Returns the first of those held if there were IFP_INSERTION_BUFFER_ENTRIES of them, which holds until the next call,
- * else NULL. Cost: as many steps as entries are held that come after it. */
-static const struct iforest_entry *reorder_add(struct ifp_insertion_buffer *reorder, const struct iforest_entry *entry);
-
-/* At the end: gives the first of those held, NULL if there is none. */
-static const struct iforest_entry *reorder_rest(struct ifp_insertion_buffer *reorder);
-
-static void reorder_start(struct ifp_insertion_buffer *reorder)
+static void buffer_start(struct insertion_buffer *buffer)
 {
-	reorder->first = reorder->n = 0;
-	reorder->free = &reorder->entries[IFP_INSERTION_BUFFER_ENTRIES];
-	for (uint32 i = 0; i < IFP_INSERTION_BUFFER_ENTRIES; i++)
-		reorder->order[i] = &reorder->entries[i];
+	buffer->first = buffer->n = 0;
+	buffer->free = &buffer->entries[BUFFER_ENTRIES];
+	for (uint32 i = 0; i < BUFFER_ENTRIES; i++)
+		buffer->order[i] = &buffer->entries[i];
 }
 
-static struct iforest_entry **place(struct ifp_insertion_buffer *reorder, uint32 i)
+static struct iforest_entry **place(struct insertion_buffer *buffer, uint32 i)
 {
-	return &reorder->order[(reorder->first + i) % IFP_INSERTION_BUFFER_ENTRIES];
+	return &buffer->order[(buffer->first + i) % BUFFER_ENTRIES];
 }
 
-static const struct iforest_entry *reorder_rest(struct ifp_insertion_buffer *reorder)
+/* Takes the first entry out; returns NULL if there is none. */
+static const struct iforest_entry *buffer_take_first(struct insertion_buffer *buffer)
 {
-	struct iforest_entry **first = place(reorder, 0), *entry = *first;
+	struct iforest_entry **first = place(buffer, 0), *entry = *first;
 
-	if (reorder->n == 0)
+	if (buffer->n == 0)
 		return NULL;
-	*first = reorder->free;
-	reorder->free = entry;
-	reorder->first++;
-	reorder->n--;
+	*first = buffer->free;
+	buffer->free = entry;
+	buffer->first++;
+	buffer->n--;
 	return entry;
 }
 
-static const struct iforest_entry *reorder_add(struct ifp_insertion_buffer *reorder, const struct iforest_entry *entry)
+/* Adds an entry. If the buffer was full, returns the first of all, which is valid until the next call; else NULL.
+ * Cost      one step for each entry in the buffer that sorts after it. */
+static const struct iforest_entry *buffer_add(struct insertion_buffer *buffer, const struct iforest_entry *entry)
 {
-	struct iforest_entry *added = reorder->free;
+	struct iforest_entry *added = buffer->free;
 	const struct iforest_entry *given = NULL;
 	uint32 i;
 
 	*added = *entry;
-	if (reorder->n == IFP_INSERTION_BUFFER_ENTRIES) {
-		/* it may itself be the first */
-		if (iforest_key_compare(&added->key, &(*place(reorder, 0))->key) < 0)
+	if (buffer->n == BUFFER_ENTRIES) {
+		/* the new entry may itself be the first */
+		if (iforest_key_compare(&added->key, &(*place(buffer, 0))->key) < 0)
 			return added;
-		given = reorder_rest(reorder);
+		given = buffer_take_first(buffer);
 	} else {
-		reorder->free = *place(reorder, reorder->n);
+		buffer->free = *place(buffer, buffer->n);
 	}
-	for (i = reorder->n; i > 0 && iforest_key_compare(&added->key, &(*place(reorder, i - 1))->key) < 0; i--)
-		*place(reorder, i) = *place(reorder, i - 1);
-	*place(reorder, i) = added;
-	reorder->n++;
+	for (i = buffer->n; i > 0 && iforest_key_compare(&added->key, &(*place(buffer, i - 1))->key) < 0; i--)
+		*place(buffer, i) = *place(buffer, i - 1);
+	*place(buffer, i) = added;
+	buffer->n++;
 	return given;
 }
 
+/* ---- the build ---- */
+
 enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
-/* An index of more rows than these, and fewer for a series, is hardly meant. */
+/* An index of more rows than these, and fewer rows a series, is probably a mistake. */
 enum { ROWS_TO_NOTICE = 10000, ROWS_A_SERIES = 4 };
-enum { BYTEA_LESS = 1957 }; /* the operator bytea < bytea, which pg_operator.h has no name for */
+enum { BYTEA_LESS = 1957 }; /* OID of the operator bytea < bytea, for which pg_operator.h has no name */
 
 struct build_state {
 	Relation index;
 	struct ifp_index *opened;
 	struct ifp_definition definition;
-	struct iforest_run_writer in_order;   /* rows that come about in key order, where there is one series */
-	struct ifp_insertion_buffer *reorder; /* those held back for it */
-	Tuplesortstate *sort;		      /* all others; NULL until there is one */
+	struct iforest_run_writer in_order; /* rows that come nearly in key order, if there is one series */
+	struct insertion_buffer *buffer;    /* entries held back for it; NULL: there are by columns */
+	Tuplesortstate *sort;		    /* all others; NULL until there is one */
 	uint64 n_sorted, n_rows;
 	int64 first_time; /* of the first row that is sorted */
 	MemoryContext row_context;
 	bytea *encoded; /* scratch */
 };
 
-/* ---- an entry as bytes that sort as its key does ----
+/* ---- entries as bytes that sort like their keys ----
  *
- * The sort looks at the first eight bytes before all others, so the key is short at its front: the series in two bytes or
- * six, the time by its distance from the first row's in as many bytes as it needs, their number before them; then the ref in
- * six, and the rest.
+ * The sort compares the first eight bytes before all others, so keys are packed: the series in two or six bytes; the time as
+ * its distance from the first row's, the number of its bytes before it; the ref in six bytes; then the values.
  */
 
 enum { MOST_ENCODED = 6 + 9 + 6 + 1 + 8 * IFOREST_MAX_VALUES, SHORT_SERIES = 0xffff };
@@ -231,10 +227,10 @@ static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_n
 	entry.key.series = ifp_entry_series(index, &build->definition, build->opened->meta.index_id, values, are_null);
 	MemoryContextSwitchTo(before);
 	MemoryContextReset(build->row_context);
-	/* entries without a time come last, and would make all others come too late */
-	if (build->reorder && !entry.key.time_is_null &&
+	/* entries without a time sort last, so after one of them all others would be too late */
+	if (build->buffer && !entry.key.time_is_null &&
 	    (!build->in_order.has_entries || iforest_key_compare(&build->in_order.last_key, &entry.key) < 0))
-		add_in_order(build, reorder_add(build->reorder, &entry));
+		add_in_order(build, buffer_add(build->buffer, &entry));
 	else
 		sort_entry(build, &entry);
 	build->n_rows++;
@@ -242,12 +238,12 @@ static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_n
 
 /* ---- writing ---- */
 
-static void add_run(struct build_state *build, struct iforest_run_writer *builder)
+static void add_run(struct build_state *build, struct iforest_run_writer *writer)
 {
 	struct iforest_run run;
 	struct iforest_edit edit = { .added = &run };
 
-	ifp_index_require(build->opened, iforest_run_writer_finish(builder, &run));
+	ifp_index_require(build->opened, iforest_run_writer_finish(writer, &run));
 	if (run.n_leaves > 0)
 		ifp_index_require(build->opened,
 				  iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
@@ -255,7 +251,7 @@ static void add_run(struct build_state *build, struct iforest_run_writer *builde
 
 static void write_sorted(struct build_state *build)
 {
-	struct iforest_run_writer *builder = palloc(sizeof *builder);
+	struct iforest_run_writer *writer = palloc(sizeof *writer);
 	struct iforest_entry entry;
 	bool is_null;
 	Datum datum;
@@ -265,35 +261,35 @@ static void write_sorted(struct build_state *build)
 	tuplesort_performsort(build->sort);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITE);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)build->n_sorted);
-	ifp_index_require(build->opened, iforest_run_writer_start(builder, &build->opened->store, &build->opened->manifest));
+	ifp_index_require(build->opened, iforest_run_writer_start(writer, &build->opened->store, &build->opened->manifest));
 	while (ifp_tuplesort_getdatum(build->sort, &datum, &is_null)) {
 		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, build->first_time, &entry);
-		ifp_index_require(build->opened, iforest_run_writer_add(builder, &entry));
+		ifp_index_require(build->opened, iforest_run_writer_add(writer, &entry));
 		pfree(DatumGetPointer(datum));
 		if ((++n_done & 0xfff) == 0)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, (int64)n_done);
 	}
 	tuplesort_end(build->sort);
-	add_run(build, builder);
+	add_run(build, writer);
 }
 
-/* Returns the number of rows of the table, of which a partial index has fewer. */
+/* Returns the number of rows of the table; a partial index has fewer entries. */
 static double build_runs(struct build_state *build, Relation heap, IndexInfo *info)
 {
 	const struct iforest_entry *entry;
 	double n_heap_rows;
 
 	if (build->definition.n_by == 0) {
-		build->reorder = palloc(sizeof *build->reorder);
-		reorder_start(build->reorder);
+		build->buffer = palloc(sizeof *build->buffer);
+		buffer_start(build->buffer);
 		ifp_index_require(build->opened,
 				  iforest_run_writer_start(&build->in_order, &build->opened->store, &build->opened->manifest));
 	}
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
-	/* from the first block on, not from where another scan happens to be: rows come about in time order then */
+	/* starts at the first block, not at the place of another scan, so that rows come nearly in time order */
 	n_heap_rows = table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
-	if (build->reorder) {
-		while ((entry = reorder_rest(build->reorder)))
+	if (build->buffer) {
+		while ((entry = buffer_take_first(build->buffer)))
 			add_in_order(build, entry);
 		add_run(build, &build->in_order);
 	}
@@ -302,7 +298,7 @@ static double build_runs(struct build_state *build, Relation heap, IndexInfo *in
 	return n_heap_rows;
 }
 
-/* ---- a definition that was hardly meant ---- */
+/* ---- notice of too many series ---- */
 
 static bool is_integer(Oid type)
 {
@@ -314,7 +310,7 @@ static bool is_date_or_timestamp(Oid type)
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
-/* (service, ts) INCLUDE (dur, cost), of an index (service, ts, dur) INCLUDE (cost). */
+/* Returns (service, ts) INCLUDE (dur, cost) for an index (service, ts, dur) INCLUDE (cost). */
 static char *with_value_included(Relation index)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
@@ -331,7 +327,7 @@ static char *with_value_included(Relation index)
 	return text.data;
 }
 
-/* Was the column before the last one meant to be the time, as in a B-tree that covers a query? */
+/* True if the column before the last one probably is the time, as in a B-tree that covers a query. */
 static bool is_value_among_keys(Relation index)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index);
@@ -363,6 +359,8 @@ static void notice_many_series(const struct build_state *build)
 			: errhint("Leave out by columns that differ from row to row."));
 }
 
+/* ---- functions that PostgreSQL calls ---- */
+
 IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof *result);
@@ -371,7 +369,7 @@ IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
-	/* TRUNCATE of a table made in this transaction comes here with what was kept of the old index */
+	/* TRUNCATE of a table that was made in this transaction rebuilds the index with the old insert state in place */
 	if (index->rd_amcache)
 		pfree(index->rd_amcache);
 	index->rd_amcache = NULL;
@@ -383,7 +381,7 @@ IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)
 	build->opened = palloc(sizeof *build->opened);
 
 	ifp_index_create(index, MAIN_FORKNUM, &fields);
-	/* as a whole, once: a build changes these pages, and a record of a change needs a page to go by */
+	/* the first pages are logged as a whole: the build changes them, and a record of a change needs the page before it */
 	if (RelationNeedsWAL(index))
 		log_newpage_range(index, MAIN_FORKNUM, 0, IFP_FIRST_FREE_BLOCK, true);
 	ifp_index_open(build->opened, index);

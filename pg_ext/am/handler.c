@@ -42,21 +42,19 @@
 #include "pg_ext/storage/meta.h"
 #include "pg_ext/types/definition.h"
 
-/* Operator classes. */
+/* ---- cost ---- */
 
-static bool validate(Oid opclass);
-
-/* Measured beside the time of a row in a sequential scan: looking for a series in a run, and reading a page of pending
- * entries. */
+/* Search for a series in a run, and reading a pending page, in units of cpu_operator_cost, measured relative to a row of a
+ * sequential scan. */
 enum { OPERATORS_A_PROBE = 400, OPERATORS_A_PENDING_PAGE = 40 };
 
-/* of a manifest (core/run/manifest.h), near enough to tell the number of runs from its length */
+/* Approximate sizes in a manifest (core/run/manifest.h), to estimate the number of runs from its length. */
 enum { MANIFEST_HEADER_BYTES = 48, RUN_BYTES = 92, VALUE_BYTES = 72 };
 
-/* of an index-only scan, which has to look at every row all the same (am/index_scan.c): the planner thinks it has not */
+/* An index-only scan fetches every row all the same (am/index_scan.c), which the planner does not know. */
 static const Cost index_only_penalty = 1e8;
 
-/* How the order of the time column goes with the order of the table: what a fetch of a range of times costs hangs on it. */
+/* Returns the correlation of the time column with the order of the table, on which the cost of fetching a range depends. */
 static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *index)
 {
 	AttrNumber attribute = (AttrNumber)index->indexkeys[index->nkeycolumns - 1];
@@ -79,7 +77,7 @@ static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *ind
 	return correlation;
 }
 
-/* Series that the scan goes through: those of the table, less what conditions on by columns leave out. */
+/* Estimates the series that the scan goes through: those of the table that pass the conditions on by columns. */
 static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 {
 	const IndexOptInfo *index = path->indexinfo;
@@ -141,12 +139,12 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 	index_close(index, NoLock);
 	pfree(meta);
 
-	/* each series is looked for in each run, on pages that are soon in memory */
+	/* each series is searched for in each run, on pages that are soon in memory */
 	n_probes = series_scanned(root, path) * n_runs;
 	*startup_cost = costs.indexStartupCost +
 			(n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
-	/* entries are unpacked and merged, and their rows fetched: an index-only scan of a B-tree is quicker, a plain one
-	 * not */
+	/* entries are unpacked and merged, and their rows fetched: slower than an index-only scan of a B-tree, but not than a
+	 * plain one */
 	*total_cost = costs.indexTotalCost + costs.numIndexTuples * cpu_tuple_cost +
 		      (n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
 	if (path->path.pathtype == T_IndexOnlyScan)
@@ -158,6 +156,8 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 	*pages = costs.numIndexPages;
 }
 
+/* ---- operator classes ---- */
+
 static bool complain(const char *family, const char *what, Oid oid, char *(*format)(Oid))
 {
 	ereport(INFO, errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -165,7 +165,7 @@ static bool complain(const char *family, const char *what, Oid oid, char *(*form
 	return false;
 }
 
-/* Every operator is one of the five comparisons, gives a boolean, and is used for searching only. */
+/* Checks that every operator is one of the five comparisons, returns a boolean, and is used for searching only. */
 static bool check_operators(CatCList *list, const char *family)
 {
 	bool result = true;
@@ -184,7 +184,7 @@ static bool check_operators(CatCList *list, const char *family)
 	return result;
 }
 
-/* Every support function is a comparison of the class's type. */
+/* Checks that every support function is a comparison of the class's type. */
 static bool check_functions(CatCList *list, const char *family)
 {
 	bool result = true;
@@ -244,9 +244,11 @@ static bool validate(Oid opclass)
 	return result;
 }
 
+/* ---- ALTER INDEX ... SET ---- */
+
 static object_access_hook_type previous_hook;
 
-/* The parameters as they are by now, which the command that changes them does not see yet; NULL: none. */
+/* Reads the new parameters, which the command that sets them does not see yet; NULL if there are none. */
 static bytea *options_by_now(Oid index)
 {
 	Relation classes = table_open(RelationRelationId, AccessShareLock);
@@ -274,7 +276,8 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Is nothing changed that has to do with columns? What has become wrong by itself is no reason to refuse something else. */
+/* True if no parameter that names columns has changed. One that became wrong in another way is no reason to refuse the change.
+ */
 static bool name_the_same(const struct ifp_options *a, const struct ifp_options *b)
 {
 	return is_same(ifp_option_string(a, duration), ifp_option_string(b, duration)) &&
@@ -319,6 +322,8 @@ void ifp_reloptions_check_register(void)
 	object_access_hook = see;
 }
 
+/* ---- the handler ---- */
+
 IFP_SQL_FUNCTION(iforest_handler);
 
 Datum iforest_handler(PG_FUNCTION_ARGS)
@@ -337,9 +342,9 @@ Datum iforest_handler(PG_FUNCTION_ARGS)
 	routine->amcaninclude = true;
 	routine->amusemaintenanceworkmem = true;
 	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
-	/* no unique indexes, no CLUSTER: series are in the order of their coming. Predicate locks are on the whole index.
-	 * No index-only scans: without pins that VACUUM respects, on standbys too, an entry may be gone before the
-	 * visibility map is asked */
+	/* No unique indexes. No CLUSTER: series are in the order of their first rows. Predicate locks are on the whole index.
+	 * No index-only scans: VACUUM does not wait for pins of readers, so an entry may be removed before the visibility map
+	 * is read */
 	routine->ambuild = ifp_build;
 	routine->ambuildempty = ifp_build_empty;
 	routine->ambuildphasename = ifp_build_phase_name;

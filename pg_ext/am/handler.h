@@ -1,4 +1,4 @@
-/* am/handler.h -- The access method's routines, cost estimate, and checks of operator classes and parameters. */
+/* am/handler.h -- The access method: table of routines, cost estimate, checks of operator classes and parameters. */
 #ifndef IFP_AM_HANDLER_H
 #define IFP_AM_HANDLER_H
 
@@ -9,21 +9,22 @@
 
 #include "pg_ext/storage/meta.h"
 
+/* amcostestimate: a plain index scan. Each series is searched for in each run, and pending pages are read. Index-only scans get
+ * a penalty, for they fetch every row all the same (am/index_scan.c).
+ * Cost      reads the metapage. */
 void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
 		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
 
-/* The number of runs by the length of the manifest, near enough; and pages of pending entries. */
+/* Returns the approximate number of runs, from the length of the manifest. No page is read. */
 double ifp_estimate_runs(Relation index, const struct ifp_meta *meta);
 
+/* Returns the number of pages in pending chains. No page is read. */
 uint32 ifp_pending_pages(const struct ifp_meta *meta);
 
-/* ALTER INDEX ... SET refuses what CREATE INDEX refuses.
- *
- * PostgreSQL asks an access method about storage parameters without saying of which index, and so names of columns cannot be
- * checked there. They are checked by a hook that is called when the index has been altered.
- */
-
-/* Makes it so. Once, when the library is loaded: opening an index loads it. */
+/* Registers a hook by which ALTER INDEX ... SET refuses what CREATE INDEX refuses. PostgreSQL asks an access method about
+ * storage parameters without naming the index, so names of columns cannot be checked there. The hook is called when the index
+ * has been altered, and raises an error then.
+ * Requires  called once, when the library is loaded; opening an index loads it. */
 void ifp_reloptions_check_register(void);
 
 #endif

@@ -1,56 +1,89 @@
 #include "pg_ext/am/index_scan.h"
 
 #include "access/amapi.h"
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "pg_ext/base/engine.h"
+#include "core/query/top_k.h"
+#include "core/run/cursor.h"
+#include "pg_ext/am/scan_keys.h"
+#include "pg_ext/storage/index.h"
 #include "pg_ext/storage/pending.h"
+#include "pg_ext/types/values.h"
 
-/* Reads the scan keys, and the index before them if that was not done yet. */
-static void scan_begin(IndexScanDesc scan_desc, bool in_order);
+enum { MOST_RESTARTS = 100 };
 
-/* Where a run was merged away under the scan, reads the index again: its entries are in another run by now, or were of dead
- * rows. False: it was not, the page is wrong. */
-static bool scan_begin_again(struct ifp_index_scan *scan);
+/* A run, or the pending entries, within the range that is open. */
+struct scan_source {
+	struct iforest_cursor *cursor; /* NULL: pending */
+	const struct iforest_block *block;
+	int32 at; /* entry of the block, or of the pending ones */
+	struct iforest_key key;
+};
 
-/* The same without what is pending, which the caller reads. */
-static void scan_begin_keys(IndexScanDesc scan_desc, bool in_order);
+/* A place between entries. Everything up to the last key returned, in the direction of the scan, is done. */
+struct scan_position {
+	bool is_started;      /* false: before the first entry (after the last one, backward) */
+	uint32 series, range; /* numbers in the lists of scan_keys; range n_ranges: the NULL times */
+	bool has_key;
+	struct iforest_key key; /* last one returned */
+};
 
-/* Reads the index, and with it the list of runs, again. */
-static void scan_read_index(struct ifp_index_scan *scan);
+/* A scan in the order of a value: two streams that are merged, the entries in runs and the pending ones. */
+struct value_order_scan {
+	bool is_open, best_is_open;
+	struct iforest_top_k best; /* of the runs */
+	/* the part of the entries in hand: those whose value is NULL, or the others */
+	bool best_is_of_nulls, best_is_done;
+	bool has_ahead;
+	struct iforest_entry ahead;	    /* next entry of `best` */
+	struct ifp_pending_entries pending; /* in the order of the scan */
+	uint32 at;			    /* next of them */
+	bool has_last;
+	struct iforest_entry last; /* returned last: a restarted scan continues after it */
+};
 
-/* The next one; false after the last. */
-static bool value_order_next(IndexScanDesc scan_desc, struct iforest_key *key);
-
-/* Back to the beginning, with other keys. */
-static void value_order_rescan(struct ifp_index_scan *scan);
-
-/* Opens the range at the place, less what has been given of it. Errors: those of core. */
-static enum iforest_status scan_open_range(struct ifp_index_scan *scan);
-
-/* The next entry of the open range, whose key becomes that of the place. */
-static enum iforest_status scan_next_in_range(struct ifp_index_scan *scan, bool *found);
-
-/* For the heap: the next source in the scan's direction comes first. */
-static int scan_compare_sources(Datum left, Datum right, void *scan);
+struct index_scan {
+	MemoryContext context, key_context, run_context; /* whole scan; until the next rescan; until the index is read again */
+	struct ifp_definition definition;
+	struct ifp_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
+	struct ifp_scan_keys keys;
+	struct iforest_key *matching; /* pending entries of the chosen series and ranges, sorted */
+	uint32 n_matching, n_matching_reserved;
+	bool has_keys; /* keys and matching are filled in */
+	struct scan_position place, mark;
+	bool is_open; /* a range is open, in this direction: */
+	bool backward;
+	struct iforest_key lower, upper; /* of it, upper excluded */
+	struct scan_source *sources;	 /* one a run, the last one for pending entries */
+	binaryheap *queue;		 /* sources with an entry in the range, the next entry's first */
+	IndexFetchTableData *fetch;	 /* of an index-only scan, and where it puts rows */
+	TupleTableSlot *row;
+	struct ifp_scan_order order; /* if is_set, `top` is used instead of the fields from `place` to `queue` */
+	struct value_order_scan top;
+};
 
 /* ---- sources ---- */
 
-static int scan_compare_sources(Datum left, Datum right, void *context)
+/* Orders the queue: the next source in the scan's direction comes first. */
+static int compare_sources(Datum left, Datum right, void *context)
 {
-	const struct ifp_scan_source *a = (const struct ifp_scan_source *)DatumGetPointer(left),
-				     *b = (const struct ifp_scan_source *)DatumGetPointer(right);
+	const struct scan_source *a = (const struct scan_source *)DatumGetPointer(left),
+				 *b = (const struct scan_source *)DatumGetPointer(right);
 	int order = iforest_key_compare(&a->key, &b->key);
 
-	return ((const struct ifp_index_scan *)context)->backward ? order : -order;
+	return ((const struct index_scan *)context)->backward ? order : -order;
 }
 
-/* Does the block lie after the range, or before it going backward? Wholly dead blocks would lead on and on. */
-static bool is_beyond(const struct ifp_index_scan *scan, const struct iforest_block *block)
+/* True if the block lies behind the range in the scan's direction. Without this check a scan would run on over blocks that are
+ * wholly dead. */
+static bool is_beyond(const struct index_scan *scan, const struct iforest_block *block)
 {
 	unsigned at = scan->backward ? block->n - 1 : 0;
 	struct iforest_key key = { .series = block->series,
@@ -61,8 +94,8 @@ static bool is_beyond(const struct ifp_index_scan *scan, const struct iforest_bl
 	return scan->backward ? iforest_key_compare(&key, &scan->lower) < 0 : iforest_key_compare(&key, &scan->upper) >= 0;
 }
 
-/* Moves a source on, from entry `at`, to the next live entry in the scan's direction. */
-static enum iforest_status find_live(const struct ifp_index_scan *scan, struct ifp_scan_source *source, bool *found)
+/* Moves a source from entry `at` to the next live entry in the scan's direction. */
+static enum iforest_status find_live(const struct index_scan *scan, struct scan_source *source, bool *found)
 {
 	uint32 columns = 1u << IFOREST_TIMES | 1u << IFOREST_REFS;
 	enum iforest_status status = IFOREST_OK;
@@ -97,8 +130,8 @@ static enum iforest_status find_live(const struct ifp_index_scan *scan, struct i
 	return IFOREST_OK;
 }
 
-/* Can a run hold keys of the range? */
-static bool may_hold(const struct iforest_run *run, const struct ifp_index_scan *scan)
+/* True if a run may hold keys of the range. */
+static bool may_hold(const struct iforest_run *run, const struct index_scan *scan)
 {
 	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
 
@@ -106,7 +139,7 @@ static bool may_hold(const struct iforest_run *run, const struct ifp_index_scan 
 	       iforest_key_compare(&last, &scan->lower) >= 0;
 }
 
-static enum iforest_status open_run(struct ifp_index_scan *scan, struct ifp_scan_source *source)
+static enum iforest_status open_run(struct index_scan *scan, struct scan_source *source)
 {
 	enum iforest_status status = iforest_cursor_seek(source->cursor, scan->backward ? &scan->upper : &scan->lower);
 	bool found;
@@ -117,12 +150,12 @@ static enum iforest_status open_run(struct ifp_index_scan *scan, struct ifp_scan
 	if (!status)
 		status = find_live(scan, source, &found);
 	if (!status && found)
-		binaryheap_add_unordered(scan->heap, PointerGetDatum(source));
+		binaryheap_add_unordered(scan->queue, PointerGetDatum(source));
 	return status;
 }
 
-/* The first matching pending entry that is not before the key. */
-static uint32 find_pending(const struct ifp_index_scan *scan, const struct iforest_key *key)
+/* Finds the first matching pending entry that is not before the key. */
+static uint32 find_pending(const struct index_scan *scan, const struct iforest_key *key)
 {
 	uint32 low = 0, high = scan->n_matching;
 
@@ -137,7 +170,7 @@ static uint32 find_pending(const struct ifp_index_scan *scan, const struct ifore
 	return low;
 }
 
-static bool take_pending(const struct ifp_index_scan *scan, struct ifp_scan_source *source)
+static bool take_pending(const struct index_scan *scan, struct scan_source *source)
 {
 	if (source->at < 0 || source->at >= (int32)scan->n_matching)
 		return false;
@@ -145,17 +178,17 @@ static bool take_pending(const struct ifp_index_scan *scan, struct ifp_scan_sour
 	return iforest_key_compare(&source->key, &scan->lower) >= 0 && iforest_key_compare(&source->key, &scan->upper) < 0;
 }
 
-static void open_pending(struct ifp_index_scan *scan)
+static void open_pending(struct index_scan *scan)
 {
-	struct ifp_scan_source *source = &scan->sources[scan->index->manifest.n_runs];
+	struct scan_source *source = &scan->sources[scan->index->manifest.n_runs];
 
 	source->at = scan->backward ? (int32)find_pending(scan, &scan->upper) - 1 : (int32)find_pending(scan, &scan->lower);
 	if (take_pending(scan, source))
-		binaryheap_add_unordered(scan->heap, PointerGetDatum(source));
+		binaryheap_add_unordered(scan->queue, PointerGetDatum(source));
 }
 
-/* The entry after this one of its source. */
-static enum iforest_status advance(struct ifp_index_scan *scan, struct ifp_scan_source *source, bool *found)
+/* Moves a source to its next entry. */
+static enum iforest_status advance(struct index_scan *scan, struct scan_source *source, bool *found)
 {
 	source->at += scan->backward ? -1 : 1;
 	if (source->cursor)
@@ -164,17 +197,17 @@ static enum iforest_status advance(struct ifp_index_scan *scan, struct ifp_scan_
 	return IFOREST_OK;
 }
 
-/* ---- the range ---- */
+/* ---- ranges ---- */
 
 static struct iforest_key key_after(int64 series, int64 time)
 {
 	return time == PG_INT64_MAX ? iforest_key_nulls((uint64_t)series) : iforest_key_at((uint64_t)series, time + 1);
 }
 
-/* The bounds of the range at the place, less what has been given of it. */
-static void set_bounds(struct ifp_index_scan *scan)
+/* Sets the bounds of the range at the place, without the entries already returned. */
+static void set_bounds(struct index_scan *scan)
 {
-	const struct ifp_scan_position *place = &scan->place;
+	const struct scan_position *place = &scan->place;
 	uint32 series = scan->keys.series[place->series];
 
 	if (place->range == scan->keys.n_ranges) {
@@ -192,33 +225,35 @@ static void set_bounds(struct ifp_index_scan *scan)
 	}
 }
 
-static enum iforest_status scan_open_range(struct ifp_index_scan *scan)
+/* Opens the range at the place, without the entries already returned. */
+static enum iforest_status open_range(struct index_scan *scan)
 {
 	const struct iforest_manifest *manifest = &scan->index->manifest;
 	enum iforest_status status = IFOREST_OK;
 
-	binaryheap_reset(scan->heap);
+	binaryheap_reset(scan->queue);
 	set_bounds(scan);
 	open_pending(scan);
 	for (uint32 r = 0; r < manifest->n_runs && !status; r++)
 		if (may_hold(&manifest->runs[r], scan))
 			status = open_run(scan, &scan->sources[r]);
 	if (!status)
-		binaryheap_build(scan->heap);
+		binaryheap_build(scan->queue);
 	scan->is_open = !status;
 	return status;
 }
 
-static enum iforest_status scan_next_in_range(struct ifp_index_scan *scan, bool *found)
+/* Takes the next entry of the open range; its key becomes that of the place. */
+static enum iforest_status next_in_range(struct index_scan *scan, bool *found)
 {
-	struct ifp_scan_source *source;
+	struct scan_source *source;
 	enum iforest_status status;
 	bool has_more;
 
 	*found = false;
-	if (binaryheap_empty(scan->heap))
+	if (binaryheap_empty(scan->queue))
 		return IFOREST_OK;
-	source = (struct ifp_scan_source *)DatumGetPointer(binaryheap_first(scan->heap));
+	source = (struct scan_source *)DatumGetPointer(binaryheap_first(scan->queue));
 	scan->place.key = source->key;
 	scan->place.has_key = true;
 	*found = true;
@@ -226,14 +261,16 @@ static enum iforest_status scan_next_in_range(struct ifp_index_scan *scan, bool 
 	if (status)
 		return status;
 	if (has_more)
-		binaryheap_replace_first(scan->heap, PointerGetDatum(source));
+		binaryheap_replace_first(scan->queue, PointerGetDatum(source));
 	else
-		(void)binaryheap_remove_first(scan->heap);
+		(void)binaryheap_remove_first(scan->queue);
 	return IFOREST_OK;
 }
 
-/* A cursor for each run. */
-static void make_sources(struct ifp_index_scan *scan)
+/* ---- reading the index ---- */
+
+/* Makes a cursor for each run. */
+static void make_sources(struct index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->run_context);
 	uint32 n_runs = scan->index->manifest.n_runs;
@@ -244,11 +281,11 @@ static void make_sources(struct ifp_index_scan *scan)
 		iforest_cursor_init(scan->sources[r].cursor, &scan->index->store, &scan->index->manifest,
 				    &scan->index->manifest.runs[r]);
 	}
-	scan->heap = binaryheap_allocate((int)n_runs + 1, scan_compare_sources, scan);
+	scan->queue = binaryheap_allocate((int)n_runs + 1, compare_sources, scan);
 	MemoryContextSwitchTo(before);
 }
 
-static void drop_sources(struct ifp_index_scan *scan)
+static void drop_sources(struct index_scan *scan)
 {
 	for (uint32 r = 0; scan->sources && r < scan->index->manifest.n_runs; r++)
 		iforest_cursor_release(scan->sources[r].cursor);
@@ -256,7 +293,8 @@ static void drop_sources(struct ifp_index_scan *scan)
 	MemoryContextReset(scan->run_context);
 }
 
-static void scan_read_index(struct ifp_index_scan *scan)
+/* Reads metapage and manifest (again). */
+static void read_index(struct index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->context);
 
@@ -267,8 +305,8 @@ static void scan_read_index(struct ifp_index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-/* Of the chain's entries, those of the series (ids ascending) and ranges that are asked for. */
-static void match_chain(struct ifp_index_scan *scan, struct ifp_chain_reader *reader, const struct ifp_chain *chain,
+/* Adds the chain's entries in the chosen series (ids ascending) and ranges. */
+static void match_chain(struct index_scan *scan, struct ifp_chain_reader *reader, const struct ifp_chain *chain,
 			const uint32 *ids)
 {
 	ifp_chain_open(reader, scan->index, chain);
@@ -290,7 +328,7 @@ static void match_chain(struct ifp_index_scan *scan, struct ifp_chain_reader *re
 	}
 }
 
-static void sort_matching(struct ifp_index_scan *scan)
+static void sort_matching(struct index_scan *scan)
 {
 	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(scan->matching, sizeof *scan->matching, scan->n_matching);
 
@@ -299,8 +337,8 @@ static void sort_matching(struct ifp_index_scan *scan)
 	pfree(arrivals);
 }
 
-/* Reads what is pending. Where a chain was sealed and its pages given away since the metapage was read, all is read again. */
-static void match_pending(struct ifp_index_scan *scan)
+/* Reads the pending entries. If a chain was flushed and its pages reused since the metapage was read, all is read again. */
+static void match_pending(struct index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
 	uint32 n_series = scan->keys.n_series;
@@ -321,10 +359,10 @@ static void match_pending(struct ifp_index_scan *scan)
 			match_chain(scan, reader, &scan->index->meta.closed[c], ids);
 		if (!scan->index->met_foreign_page)
 			break;
-		if (n == IFP_MOST_RESTARTS)
+		if (n == MOST_RESTARTS)
 			ifp_require(IFOREST_CORRUPT, scan->index->relation,
 				    &(struct iforest_fault){ .what = "a chain of pending pages is broken" });
-		scan_read_index(scan);
+		read_index(scan);
 	}
 	sort_matching(scan);
 	pfree(ids);
@@ -332,9 +370,10 @@ static void match_pending(struct ifp_index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-static void scan_begin_keys(IndexScanDesc scan_desc, bool in_order)
+/* Reads the scan keys, and before them the index if that was not done yet; not the pending entries. */
+static void begin_keys(IndexScanDesc scan_desc, bool in_order)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 	MemoryContext before;
 
 	if (!scan->index) {
@@ -343,51 +382,53 @@ static void scan_begin_keys(IndexScanDesc scan_desc, bool in_order)
 		scan->index = palloc(sizeof *scan->index);
 		ifp_index_open(scan->index, scan_desc->indexRelation);
 		MemoryContextSwitchTo(before);
-		scan_read_index(scan);
+		read_index(scan);
 	} else if (!IsMVCCSnapshot(scan_desc->xs_snapshot)) {
-		/* of an exclusion constraint, or of a subscriber that looks for a row: it wants what has come since, too */
-		scan_read_index(scan);
+		/* an exclusion constraint, or a subscriber that looks for a row, also needs entries that came since */
+		read_index(scan);
 	}
 	ifp_meta_test_for_old_snapshot(scan_desc->indexRelation, scan_desc->xs_snapshot);
 	before = MemoryContextSwitchTo(scan->key_context);
-	/* series come after the manifest: so all that its runs have are known */
+	/* series are read after the manifest, so all that its runs have are known */
 	ifp_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
 			   scan_desc->numberOfKeys, in_order, &scan->keys);
 	MemoryContextSwitchTo(before);
 	scan->has_keys = true;
 }
 
-static void scan_begin(IndexScanDesc scan_desc, bool in_order)
+static void begin_scan(IndexScanDesc scan_desc, bool in_order)
 {
-	scan_begin_keys(scan_desc, in_order);
+	begin_keys(scan_desc, in_order);
 	match_pending(scan_desc->opaque);
 }
 
-static bool scan_begin_again(struct ifp_index_scan *scan)
+/* Reads the index again if a run was merged away under the scan: its entries are in another run now, or were of dead rows.
+ * Returns false if that was not the case, and the page is wrong. */
+static bool read_again(struct index_scan *scan)
 {
 	uint64 manifest_id = scan->index->manifest.id;
 
 	scan->is_open = false;
 	if (!scan->index->met_foreign_page)
 		return false;
-	scan_read_index(scan);
+	read_index(scan);
 	match_pending(scan);
 	return scan->index->manifest.id != manifest_id;
 }
 
-/* ---- the order ---- */
+/* ---- order of a value: comparison ---- */
 
-static const struct iforest_node_schema *fields_of(const struct ifp_index_scan *scan)
+static const struct iforest_node_schema *fields_of(const struct index_scan *scan)
 {
 	return &scan->index->manifest.fields;
 }
 
-static bool is_null(const struct ifp_index_scan *scan, const struct iforest_entry *entry)
+static bool is_null(const struct index_scan *scan, const struct iforest_entry *entry)
 {
 	return scan->order.by_value && !(entry->present >> scan->order.value & 1);
 }
 
-static struct iforest_extreme row_of(const struct ifp_index_scan *scan, const struct iforest_entry *entry)
+static struct iforest_extreme row_of(const struct index_scan *scan, const struct iforest_entry *entry)
 {
 	bool has_value = scan->order.by_value && !is_null(scan, entry);
 
@@ -398,10 +439,10 @@ static struct iforest_extreme row_of(const struct ifp_index_scan *scan, const st
 					 .is_set = true };
 }
 
-/* Equal values come by time and then by place in the table, as core/query/top_k.h has them. */
+/* Equal values are ordered by time and then by place in the table, as in core/query/top_k.h. */
 static int compare_entries(const void *left, const void *right, void *context)
 {
-	const struct ifp_index_scan *scan = context;
+	const struct index_scan *scan = context;
 	const struct iforest_entry *a = left, *b = right;
 	struct iforest_extreme row_a = row_of(scan, a), row_b = row_of(scan, b);
 	int order = 0;
@@ -415,12 +456,12 @@ static int compare_entries(const void *left, const void *right, void *context)
 	return iforest_extreme_compare(&row_a, &row_b);
 }
 
-static bool wants_part(const struct ifp_index_scan *scan, bool of_nulls)
+static bool wants_part(const struct index_scan *scan, bool of_nulls)
 {
 	return of_nulls ? scan->order.has_nulls : scan->order.has_values;
 }
 
-/* ---- what is pending ---- */
+/* ---- order of a value: pending entries ---- */
 
 static bool is_wanted(void *context, const struct iforest_entry *entry)
 {
@@ -429,17 +470,18 @@ static bool is_wanted(void *context, const struct iforest_entry *entry)
 
 static bool is_chosen(void *context, const struct iforest_key *key)
 {
-	const struct ifp_index_scan *scan = context;
+	const struct index_scan *scan = context;
 	uint32 id = (uint32)key->series;
 
 	return ifp_scan_keys_hold(&scan->keys, key) &&
 	       bsearch(&id, scan->keys.series, scan->keys.n_series, sizeof id, ifp_compare_series);
 }
 
-/* The pending entries that come after the last one given. False: the index has to be read again. */
-static bool read_pending(struct ifp_index_scan *scan)
+/* Reads the pending entries and goes to the first after the last one returned. Returns false if the index has to be read again.
+ */
+static bool read_pending(struct index_scan *scan)
 {
-	struct ifp_value_order_scan *top = &scan->top;
+	struct value_order_scan *top = &scan->top;
 	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
 	bool is_read;
 
@@ -455,49 +497,50 @@ static bool read_pending(struct ifp_index_scan *scan)
 	return is_read;
 }
 
-/* ---- the runs ---- */
+/* ---- order of a value: runs ---- */
 
-static void narrow_value(const struct ifp_index_scan *scan, const struct ifp_scan_bound *bound,
+static void narrow_value(const struct index_scan *scan, const struct ifp_scan_bound *bound,
 			 struct iforest_value_predicate *match)
 {
 	uint8 value = scan->order.value;
-	enum iforest_value_type kind = (enum iforest_value_type)fields_of(scan)->value_types[value];
+	enum iforest_value_type type = (enum iforest_value_type)fields_of(scan)->value_types[value];
 	union iforest_number number = ifp_value_from_datum(scan->index->relation, &scan->definition, value, bound->datum);
 
-	if (bound->kind == IFP_BOUND_LOW)
-		iforest_value_predicate_at_least(match, value, number, kind);
+	if (bound->type == IFP_BOUND_LOW)
+		iforest_value_predicate_at_least(match, value, number, type);
 	else
-		iforest_value_predicate_at_most(match, value, number, kind);
+		iforest_value_predicate_at_most(match, value, number, type);
 }
 
-/* Spans that start at the time itself are let through either way. */
-static void narrow_reach(const struct ifp_index_scan *scan, const struct ifp_scan_bound *bound,
+/* Spans that start at the time itself pass either way. */
+static void narrow_reach(const struct index_scan *scan, const struct ifp_scan_bound *bound,
 			 struct iforest_value_predicate *match)
 {
 	int64 time = ifp_time_from_datum(&scan->definition, bound->datum);
 
-	if (bound->kind == IFP_BOUND_REACHES && time > PG_INT64_MIN)
+	if (bound->type == IFP_BOUND_REACHES && time > PG_INT64_MIN)
 		time--;
 	match->reach = match->has_reach ? Max(match->reach, time) : time;
 	match->has_reach = true;
 }
 
-static void narrow(const struct ifp_index_scan *scan, bool of_nulls, struct iforest_value_predicate *match)
+static void narrow(const struct index_scan *scan, bool of_nulls, struct iforest_value_predicate *match)
 {
 	for (int i = 0; i < scan->order.n_bounds; i++) {
 		const struct ifp_scan_bound *bound = &scan->order.bounds[i];
 
-		if (bound->kind == IFP_BOUND_REACHES || bound->kind == IFP_BOUND_REACHES_BEYOND)
+		if (bound->type == IFP_BOUND_REACHES || bound->type == IFP_BOUND_REACHES_BEYOND)
 			narrow_reach(scan, bound, match);
 		else if (!of_nulls)
 			narrow_value(scan, bound, match);
 	}
 }
 
-/* Starts the part of the entries whose value is NULL, or the other one, after the last one given if that is of this part. */
-static enum iforest_status start_part(struct ifp_index_scan *scan, bool of_nulls)
+/* Starts the part of the entries whose value is NULL, or the other part; after the last entry returned if that is in this part.
+ */
+static enum iforest_status start_part(struct index_scan *scan, bool of_nulls)
 {
-	struct ifp_value_order_scan *top = &scan->top;
+	struct value_order_scan *top = &scan->top;
 	const struct ifp_scan_keys *keys = &scan->keys;
 	uint32 bit = 1u << scan->order.value;
 	int64 high = keys->n_ranges > 0 ? keys->ranges[keys->n_ranges - 1].high : INT64_MAX;
@@ -525,8 +568,8 @@ static enum iforest_status start_part(struct ifp_index_scan *scan, bool of_nulls
 	return iforest_top_k_start(&top->best, &question);
 }
 
-/* The part after the one that has come to its end, if it is wanted. */
-static enum iforest_status next_part(struct ifp_index_scan *scan)
+/* Starts the second part, if it is wanted. */
+static enum iforest_status next_part(struct index_scan *scan)
 {
 	bool of_nulls = !scan->top.best_is_of_nulls;
 
@@ -534,9 +577,9 @@ static enum iforest_status next_part(struct ifp_index_scan *scan)
 	return scan->top.best_is_done ? IFOREST_OK : start_part(scan, of_nulls);
 }
 
-static enum iforest_status open_runs(struct ifp_index_scan *scan)
+static enum iforest_status open_runs(struct index_scan *scan)
 {
-	struct ifp_value_order_scan *top = &scan->top;
+	struct value_order_scan *top = &scan->top;
 	enum iforest_status status = iforest_top_k_init(&top->best, &scan->index->store, &scan->index->manifest);
 	bool in_nulls = scan->order.nulls_first;
 
@@ -549,10 +592,10 @@ static enum iforest_status open_runs(struct ifp_index_scan *scan)
 	return status || top->best_is_done ? status : start_part(scan, in_nulls);
 }
 
-/* The next entry of the runs, if there is one. */
-static enum iforest_status look_ahead(struct ifp_index_scan *scan)
+/* Fetches the next entry of the runs, if there is one. */
+static enum iforest_status look_ahead(struct index_scan *scan)
 {
-	struct ifp_value_order_scan *top = &scan->top;
+	struct value_order_scan *top = &scan->top;
 	enum iforest_status status = IFOREST_OK;
 
 	while (!status && !top->has_ahead && !top->best_is_done) {
@@ -567,39 +610,39 @@ static enum iforest_status look_ahead(struct ifp_index_scan *scan)
 	return status;
 }
 
-static void close_runs(struct ifp_index_scan *scan)
+static void close_runs(struct index_scan *scan)
 {
 	if (scan->top.best_is_open)
 		iforest_top_k_release(&scan->top.best);
 	scan->top.best_is_open = false;
 }
 
-/* ---- both ---- */
+/* ---- order of a value: both streams ---- */
 
-/* Where a run was merged away under the scan, or a chain of pending pages sealed, all is read again: the entries are elsewhere
- * by now, or were of dead rows. */
-static enum iforest_status open_scan(struct ifp_index_scan *scan, bool again)
+/* Reads everything again if a run was merged away under the scan or a pending chain was flushed: the entries are elsewhere now,
+ * or were of dead rows. */
+static enum iforest_status open_scan(struct index_scan *scan, bool again)
 {
 	for (int n = 0;; n++) {
 		if (again || scan->index->met_foreign_page) {
 			close_runs(scan);
-			scan_read_index(scan);
+			read_index(scan);
 		}
 		if (read_pending(scan))
 			return open_runs(scan);
-		if (n == IFP_MOST_RESTARTS)
+		if (n == MOST_RESTARTS)
 			return IFOREST_CORRUPT;
 	}
 }
 
-static void begin(IndexScanDesc scan_desc)
+static void begin_value_order(IndexScanDesc scan_desc)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 	enum iforest_status status;
 	MemoryContext before;
 
 	pgstat_count_index_scan(scan_desc->indexRelation);
-	scan_begin_keys(scan_desc, false);
+	begin_keys(scan_desc, false);
 	before = MemoryContextSwitchTo(scan->run_context);
 	status = open_scan(scan, false);
 	MemoryContextSwitchTo(before);
@@ -607,18 +650,19 @@ static void begin(IndexScanDesc scan_desc)
 	scan->top.is_open = true;
 }
 
+/* Takes the next entry; returns false after the last. */
 static bool value_order_next(IndexScanDesc scan_desc, struct iforest_key *key)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
-	struct ifp_value_order_scan *top = &scan->top;
+	struct index_scan *scan = scan_desc->opaque;
+	struct value_order_scan *top = &scan->top;
 	enum iforest_status status;
 	MemoryContext before;
 
 	if (!top->is_open)
-		begin(scan_desc);
+		begin_value_order(scan_desc);
 	before = MemoryContextSwitchTo(scan->run_context);
 	status = look_ahead(scan);
-	for (int n = 0; status && scan->index->met_foreign_page && n < IFP_MOST_RESTARTS; n++) {
+	for (int n = 0; status && scan->index->met_foreign_page && n < MOST_RESTARTS; n++) {
 		status = open_scan(scan, true);
 		if (!status)
 			status = look_ahead(scan);
@@ -639,24 +683,26 @@ static bool value_order_next(IndexScanDesc scan_desc, struct iforest_key *key)
 	return true;
 }
 
-static void value_order_rescan(struct ifp_index_scan *scan)
+static void value_order_rescan(struct index_scan *scan)
 {
 	close_runs(scan);
-	scan->top = (struct ifp_value_order_scan){ .is_open = false };
+	scan->top = (struct value_order_scan){ .is_open = false };
 }
 
-/* Moves the place to the range after (or before) the one it is in. False after the last. */
-static bool next_range(struct ifp_index_scan *scan)
+/* ---- order of the key ---- */
+
+/* Moves the place to the next range in the scan's direction. Returns false after the last. */
+static bool next_range(struct index_scan *scan)
 {
-	struct ifp_scan_position *place = &scan->place;
+	struct scan_position *place = &scan->place;
 	uint32 n_ranges = scan->keys.n_ranges + (scan->keys.has_nulls ? 1 : 0);
 
 	if (n_ranges == 0 || scan->keys.n_series == 0)
 		return false;
 	if (!place->is_started) {
-		*place = (struct ifp_scan_position){ .is_started = true,
-						     .series = scan->backward ? scan->keys.n_series - 1 : 0,
-						     .range = scan->backward ? n_ranges - 1 : 0 };
+		*place = (struct scan_position){ .is_started = true,
+						 .series = scan->backward ? scan->keys.n_series - 1 : 0,
+						 .range = scan->backward ? n_ranges - 1 : 0 };
 		return true;
 	}
 	place->has_key = false;
@@ -671,8 +717,8 @@ static bool next_range(struct ifp_index_scan *scan)
 	return true;
 }
 
-/* The next entry of all, in this direction; its key is that of the place. */
-static bool next_entry(struct ifp_index_scan *scan, bool backward)
+/* Takes the next entry in this direction; its key becomes that of the place. */
+static bool next_entry(struct index_scan *scan, bool backward)
 {
 	bool found = false;
 
@@ -683,14 +729,14 @@ static bool next_entry(struct ifp_index_scan *scan, bool backward)
 		enum iforest_status status = IFOREST_OK;
 
 		if (!scan->is_open && scan->place.is_started)
-			status = scan_open_range(scan);
+			status = open_range(scan);
 		if (!status && scan->is_open)
-			status = scan_next_in_range(scan, &found);
+			status = next_in_range(scan, &found);
 		if (status) {
-			if (n_restarts++ == IFP_MOST_RESTARTS || !scan_begin_again(scan))
+			if (n_restarts++ == MOST_RESTARTS || !read_again(scan))
 				ifp_index_require(scan->index, status);
 		} else if (!found) {
-			/* of many series and ranges, in none of which there is a page to be read */
+			/* there may be many series and ranges without a page to read */
 			CHECK_FOR_INTERRUPTS();
 			scan->is_open = false;
 			if (!next_range(scan)) {
@@ -702,12 +748,12 @@ static bool next_entry(struct ifp_index_scan *scan, bool backward)
 	return found;
 }
 
-/* ---- what PostgreSQL calls ---- */
+/* ---- functions that PostgreSQL calls ---- */
 
 IndexScanDesc ifp_begin_scan(Relation index, int n_keys, int n_order_bys)
 {
 	IndexScanDesc scan_desc = RelationGetIndexScan(index, n_keys, n_order_bys);
-	struct ifp_index_scan *scan = palloc0(sizeof *scan);
+	struct index_scan *scan = palloc0(sizeof *scan);
 
 	scan->context = AllocSetContextCreate(CurrentMemoryContext, "iforest scan", ALLOCSET_DEFAULT_SIZES);
 	scan->key_context = AllocSetContextCreate(scan->context, "iforest scan keys", ALLOCSET_DEFAULT_SIZES);
@@ -716,9 +762,14 @@ IndexScanDesc ifp_begin_scan(Relation index, int n_keys, int n_order_bys)
 	return scan_desc;
 }
 
+void ifp_index_scan_set_order(IndexScanDesc scan_desc, const struct ifp_scan_order *order)
+{
+	((struct index_scan *)scan_desc->opaque)->order = *order;
+}
+
 void ifp_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order_bys, int n_order_bys)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 
 	(void)n_keys;
 	(void)order_bys;
@@ -729,15 +780,15 @@ void ifp_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order
 	MemoryContextReset(scan->key_context);
 	scan->matching = NULL;
 	scan->has_keys = scan->is_open = false;
-	scan->place = scan->mark = (struct ifp_scan_position){ .is_started = false };
+	scan->place = scan->mark = (struct scan_position){ .is_started = false };
 }
 
-/* The planner takes any index for an index-only scan that needs no column, as of count(*). The executor would then trust the
- * visibility map after the entry was read, and a VACUUM in between may have removed the entry and set the bit. So the row is
- * looked at here: what this snapshot sees stays. The tuple that is asked for has no column that anyone reads. */
+/* The planner uses any index for an index-only scan that needs no column, such as count(*). The executor would then trust the
+ * visibility map after the entry was read, but a VACUUM in between may have removed the row and set the bit. So the row is
+ * fetched here: a row that this snapshot sees stays. The index tuple has no column that anyone reads. */
 static bool is_visible(IndexScanDesc scan_desc)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 	bool again = false, found;
 
 	if (!scan->fetch) {
@@ -757,16 +808,16 @@ static bool is_visible(IndexScanDesc scan_desc)
 	return found;
 }
 
-/* In the order of a value, or of time. */
+/* Takes the next entry, in the order of a value if that is set. */
 static bool next_of_scan(IndexScanDesc scan_desc, ScanDirection direction, struct iforest_key *key)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 
 	if (scan->order.is_set)
 		return value_order_next(scan_desc, key);
 	if (!scan->has_keys) {
 		pgstat_count_index_scan(scan_desc->indexRelation);
-		scan_begin(scan_desc, true);
+		begin_scan(scan_desc, true);
 	}
 	if (!next_entry(scan, ScanDirectionIsBackward(direction)))
 		return false;
@@ -776,13 +827,13 @@ static bool next_of_scan(IndexScanDesc scan_desc, ScanDirection direction, struc
 
 bool ifp_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 	struct iforest_key key;
 
 	while (next_of_scan(scan_desc, direction, &key)) {
 		ItemPointerData tid;
 
-		/* to a snapshot that sees rows newer than itself an entry may lead to another row by now */
+		/* for a snapshot that is no MVCC snapshot an entry may lead to another row by now */
 		scan_desc->xs_recheck = scan->keys.must_recheck || !IsMVCCSnapshot(scan_desc->xs_snapshot);
 		ifp_ref_to_tid(key.ref, &tid);
 		scan_desc->xs_heaptid = tid;
@@ -796,13 +847,13 @@ bool ifp_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 
 int64 ifp_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 	ItemPointerData tids[256];
 	int n = 0;
 	int64 n_all = 0;
 
 	pgstat_count_index_scan(scan_desc->indexRelation);
-	scan_begin(scan_desc, false);
+	begin_scan(scan_desc, false);
 	while (next_entry(scan, false)) {
 		ifp_ref_to_tid(scan->place.key.ref, &tids[n++]);
 		n_all++;
@@ -817,7 +868,7 @@ int64 ifp_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 
 void ifp_end_scan(IndexScanDesc scan_desc)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 
 	if (scan->fetch) {
 		table_index_fetch_end(scan->fetch);
@@ -830,14 +881,14 @@ void ifp_end_scan(IndexScanDesc scan_desc)
 
 void ifp_mark_position(IndexScanDesc scan_desc)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 
 	scan->mark = scan->place;
 }
 
 void ifp_restore_position(IndexScanDesc scan_desc)
 {
-	struct ifp_index_scan *scan = scan_desc->opaque;
+	struct index_scan *scan = scan_desc->opaque;
 
 	scan->place = scan->mark;
 	scan->is_open = false;

@@ -49,7 +49,7 @@ uint32 ifp_entry_series(Relation index, const struct ifp_definition *definition,
 	return series;
 }
 
-/* What one backend keeps of an index from insert to insert, in rd_amcache: it goes when the relation changes. */
+/* The state of a backend's inserts into an index, kept in rd_amcache; dropped when the relation changes. */
 struct insert_state {
 	struct ifp_definition definition;
 	uint64 index_id;
@@ -76,7 +76,7 @@ static struct insert_state *state_of(Relation index)
 bool ifp_insert(Relation index, Datum *values, bool *are_null, ItemPointer tid, Relation heap, IndexUniqueCheck unique,
 		bool index_unchanged, IndexInfo *info)
 {
-	/* a copy: whatever looks into a catalog may throw the original away */
+	/* a copy: any catalog lookup may drop the original */
 	struct insert_state state = *state_of(index);
 	struct iforest_entry entry;
 	uint32 n_pages;
@@ -89,7 +89,7 @@ bool ifp_insert(Relation index, Datum *values, bool *are_null, ItemPointer tid, 
 	entry.key.series = ifp_entry_series(index, &state.definition, state.index_id, values, are_null);
 	ifp_test_point("entry formed");
 	n_pages = ifp_pending_append(index, state.definition.n_values, &state.place, &entry);
-	/* once more, as before the call: who has read the index in between has not seen the entry, but holds its lock */
+	/* PostgreSQL checks before the call; a reader in between has not seen the entry, but holds its predicate lock */
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 	if (index->rd_amcache)
 		((struct insert_state *)index->rd_amcache)->place = state.place;

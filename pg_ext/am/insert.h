@@ -1,4 +1,4 @@
-/* am/insert.h -- A row of the table as an entry of the index, appended to a pending chain. */
+/* am/insert.h -- INSERT: a row of the table as an entry of the index, appended to a pending chain. */
 #ifndef IFP_AM_INSERT_H
 #define IFP_AM_INSERT_H
 
@@ -7,14 +7,18 @@
 
 #include "access/amapi.h"
 
-/* Fills in an entry but for its series. values and are_null are those of the index's columns, in their order. */
+/* Fills in an entry except for its series. values and are_null are those of the index's columns, in their order. Raises an
+ * error if a value cannot be held. */
 void ifp_entry_form(Relation index, const struct ifp_definition *definition, const Datum *values, const bool *are_null,
 		    ItemPointer tid, struct iforest_entry *entry);
 
-/* The series of a row, which is added to the dictionary if it is new. */
+/* Returns the series of a row, and adds it to the dictionary if it is new. Raises an error if the key is too long. */
 uint32 ifp_entry_series(Relation index, const struct ifp_definition *definition, uint64 index_id, const Datum *values,
 			const bool *are_null);
 
+/* aminsert: appends a row's entry, and flushes and merges if the chain has grown long enough (storage/compact.h). Returns
+ * false.
+ * Cost      one WAL record of a few dozen bytes; no heavyweight lock unless the chain is flushed. */
 bool ifp_insert(Relation index, Datum *values, bool *are_null, ItemPointer tid, Relation heap, IndexUniqueCheck unique,
 		bool index_unchanged, IndexInfo *info);
 

@@ -12,10 +12,26 @@
 #include "pg_ext/base/engine.h"
 #include "pg_ext/storage/series_dict.h"
 
-/* The elements of a key's array that are not NULL: their number, and in *elements they themselves. */
-static int scan_key_elements(ScanKey key, Datum **elements);
+/* Reads the elements of a key's array that are not NULL. Returns their number. */
+static int scan_key_elements(ScanKey key, Datum **elements)
+{
+	ArrayType *array = DatumGetArrayTypeP(key->sk_argument);
+	int16 length;
+	bool by_value, *are_null;
+	char alignment;
+	int n, n_kept = 0;
 
-/* A condition that holds up to a time and not after, or from one on. */
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, elements, &are_null, &n);
+	for (int i = 0; i < n; i++)
+		if (!are_null[i])
+			(*elements)[n_kept++] = (*elements)[i];
+	return n_kept;
+}
+
+/* ---- ranges of time ---- */
+
+/* A condition that holds up to a time and not after, or from a time on. */
 struct edge {
 	const struct ifp_definition *definition;
 	FmgrInfo *function;
@@ -29,23 +45,23 @@ static bool holds(const struct edge *edge, int64 time)
 		FunctionCall2Coll(edge->function, edge->collation, ifp_time_to_datum(edge->definition, time), edge->comparand));
 }
 
-/* The first time at which the condition is `request`, by asking the operator itself: so types of comparands need no rules here.
- * False if there is none. */
-static bool find_first(const struct edge *edge, bool request, int64 *time)
+/* Finds the first time at which the condition is `wanted`, by calling its operator, so that types of comparands need no rules
+ * here. Returns false if there is none. */
+static bool find_first(const struct edge *edge, bool wanted, int64 *time)
 {
 	struct ifp_time_keys keys = ifp_time_keys(edge->definition);
 	int64 low = keys.lowest_finite, high = keys.highest_finite;
 
 	*time = keys.lowest;
-	if (keys.lowest < low && holds(edge, keys.lowest) == request)
+	if (keys.lowest < low && holds(edge, keys.lowest) == wanted)
 		return true;
 	*time = keys.highest;
-	if (holds(edge, high) != request)
-		return keys.highest > high && holds(edge, keys.highest) == request;
+	if (holds(edge, high) != wanted)
+		return keys.highest > high && holds(edge, keys.highest) == wanted;
 	while (low < high) {
 		int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
 
-		if (holds(edge, middle) == request)
+		if (holds(edge, middle) == wanted)
 			high = middle;
 		else
 			low = middle + 1;
@@ -54,7 +70,7 @@ static bool find_first(const struct edge *edge, bool request, int64 *time)
 	return true;
 }
 
-/* Where the condition holds, which is true for all times from some on. */
+/* Returns the range of a condition that holds from a time on. */
 static struct ifp_time_range range_from(const struct edge *edge)
 {
 	struct ifp_time_range range = { .low = 1, .high = 0 };
@@ -64,7 +80,7 @@ static struct ifp_time_range range_from(const struct edge *edge)
 	return range;
 }
 
-/* The same for one that is true up to some time. */
+/* Returns the range of a condition that holds up to a time. */
 static struct ifp_time_range range_until(const struct edge *edge)
 {
 	struct ifp_time_keys keys = ifp_time_keys(edge->definition);
@@ -111,8 +127,9 @@ static struct ifp_time_range range_of(Relation index, const struct ifp_definitio
 	}
 }
 
-/* Local times are compared with a timestamptz by the session's time zone, and those that its clock leaves out when it is put
- * forward come out of order. So the range is taken wider by more than any clock was ever moved, and rows are checked. */
+/* True if local times are compared with a timestamptz, which depends on the session's time zone: local times that are skipped
+ * when the clock is put forward are out of order. The range is then widened by more than any clock was ever moved, and rows are
+ * checked again. */
 static bool is_out_of_order(Relation index, ScanKey key)
 {
 	return index->rd_opcintype[key->sk_attno - 1] == TIMESTAMPOID && key->sk_subtype == TIMESTAMPTZOID;
@@ -134,7 +151,7 @@ static int compare_ranges(const void *left, const void *right)
 	return (a->low > b->low) - (a->low < b->low);
 }
 
-/* Sorts, drops empty ones, joins those that meet. */
+/* Sorts ranges, drops empty ones, and joins those that overlap. Returns their number. */
 static uint32 tidy(struct ifp_time_range *ranges, uint32 n)
 {
 	uint32 n_kept = 0;
@@ -235,24 +252,8 @@ void ifp_scan_times_read(Relation index, const struct ifp_definition *definition
 			read_time_key(index, definition, &keys[k], result);
 }
 
-/* of values of by columns: so many are looked up, however few series there are */
+/* Combinations of by values that are looked up however few series there are. */
 enum { FEW_COMBINATIONS = 4096 };
-
-static int scan_key_elements(ScanKey key, Datum **elements)
-{
-	ArrayType *array = DatumGetArrayTypeP(key->sk_argument);
-	int16 length;
-	bool by_value, *are_null;
-	char alignment;
-	int n, n_kept = 0;
-
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &alignment);
-	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, elements, &are_null, &n);
-	for (int i = 0; i < n; i++)
-		if (!are_null[i])
-			(*elements)[n_kept++] = (*elements)[i];
-	return n_kept;
-}
 
 int ifp_compare_series(const void *left, const void *right)
 {
@@ -267,13 +268,15 @@ struct matched_series {
 	bool *are_null;
 };
 
-/* A scan key on a by column, with the values that it compares with. */
+/* ---- series ---- */
+
+/* A scan key on a by column, with its comparands. */
 struct by_key {
 	ScanKey key;
 	int column;
 	Datum *elements;
 	int n_elements;
-	bool is_listed; /* series are looked up by these values: what is found need not be compared with them */
+	bool is_listed; /* series are looked up by these values and need not be compared with them */
 };
 
 static int read_by_keys(const struct ifp_definition *definition, ScanKey keys, int n_keys, struct by_key *by_keys)
@@ -351,8 +354,8 @@ static void sort_series(Relation index, const struct ifp_definition *definition,
 	qsort_arg(series, n, sizeof *series, compare_series, &ordering);
 }
 
-/* The keys that tie each by column to values of its own type, by column; NULL if some column is not tied so, or in more ways
- * than there are series, or values. */
+/* Returns the keys that equate each by column with values of its own type, by column. Returns NULL if a column has no such key,
+ * or if there are more combinations than series or values. */
 static struct by_key **listed_keys(Relation index, const struct ifp_definition *definition, struct by_key *by_keys,
 				   int n_by_keys, uint32 n_known, uint32 *n_ways)
 {
@@ -380,9 +383,9 @@ static struct by_key **listed_keys(Relation index, const struct ifp_definition *
 	return listed;
 }
 
-/* Looks each combination of listed values up. Writes ids, ascending and each once; returns their number. */
+/* Looks up each combination of listed values. Writes the ids found, ascending and distinct; returns their number. */
 static uint32 find_listed(Relation index, const struct ifp_definition *definition, struct by_key **listed,
-			  struct ifp_series_dict *cache, uint32 *ids)
+			  struct ifp_series_dict *dict, uint32 *ids)
 {
 	struct iforest_series_key key = { .alloc = &ifp_palloc_allocator };
 	int at[INDEX_MAX_KEYS] = { 0 };
@@ -396,7 +399,7 @@ static uint32 find_listed(Relation index, const struct ifp_definition *definitio
 		key.n_bytes = 0;
 		for (unsigned i = 0; i < definition->n_by; i++)
 			ifp_by_append(index, definition, i, listed[i]->elements[at[i]], false, &key);
-		n += ifp_series_dict_find(cache, key.bytes, key.n_bytes, &ids[n]);
+		n += ifp_series_dict_find(dict, key.bytes, key.n_bytes, &ids[n]);
 		for (column = definition->n_by - 1; column >= 0 && ++at[column] == listed[column]->n_elements; column--)
 			at[column] = 0;
 	}
@@ -408,8 +411,8 @@ static uint32 find_listed(Relation index, const struct ifp_definition *definitio
 static void read_series(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
 			bool in_order, struct ifp_scan_keys *result)
 {
-	struct ifp_series_dict *cache = ifp_series_dict_get(index, index_id);
-	uint32 n_known = ifp_series_dict_refresh(index, cache), n = 0, n_listed = n_known, n_ways = 0;
+	struct ifp_series_dict *dict = ifp_series_dict_get(index, index_id);
+	uint32 n_known = ifp_series_dict_refresh(index, dict), n = 0, n_listed = n_known, n_ways = 0;
 	struct by_key *by_keys = palloc((n_keys + 1) * sizeof *by_keys);
 	int n_by_keys = read_by_keys(definition, keys, n_keys, by_keys);
 	struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys, n_known, &n_ways);
@@ -418,11 +421,11 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 	result->series =
 		MemoryContextAllocHuge(CurrentMemoryContext, ((Size)Max(n_known, n_ways) + 1) * sizeof *result->series);
 	if (listed)
-		n_listed = find_listed(index, definition, listed, cache, result->series);
+		n_listed = find_listed(index, definition, listed, dict, result->series);
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
 	for (uint32 i = 0; i < n_listed; i++) {
 		uint32 id = listed ? result->series[i] : i, n_bytes;
-		const uint8 *key = ifp_series_dict_key_of(cache, id, &n_bytes);
+		const uint8 *key = ifp_series_dict_key_of(dict, id, &n_bytes);
 
 		matched[n] = (struct matched_series){ .id = id,
 						      .values = palloc(definition->n_by * sizeof(Datum)),

@@ -12,28 +12,29 @@ struct ifp_time_range {
 };
 
 struct ifp_scan_keys {
-	struct ifp_time_range *ranges; /* ascending, apart from one another */
+	struct ifp_time_range *ranges; /* ascending, without overlap */
 	uint32 n_ranges;
-	bool must_recheck; /* the ranges hold more than is asked for */
-	bool has_nulls;	   /* entries whose time is NULL are asked for, too */
-	uint32 *series;	   /* in the order of their by values, NULLs last, or of their ids */
+	bool must_recheck; /* the ranges hold more than the conditions */
+	bool has_nulls;	   /* entries whose time is NULL match, too */
+	uint32 *series;	   /* ids, in the order of their by values with NULLs last, or ascending */
 	uint32 n_series;
 };
 
-/* Evaluates the scan keys. With `in_order` series are sorted by their values, as an ordered scan needs it; by id they are
- * found faster. Everything is in the current memory context. */
+/* Evaluates the scan keys, in the current memory context. With `in_order` series are sorted by their values, as an ordered scan
+ * needs; else by id, which is faster.
+ * Cost      a look-up for each combination of listed values, or else a comparison with every series of the index. */
 void ifp_scan_keys_read(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
 			bool in_order, struct ifp_scan_keys *result);
 
-/* The ranges of time alone; series are left out. */
+/* Evaluates the ranges of time alone, without the series. */
 void ifp_scan_times_read(Relation index, const struct ifp_definition *definition, ScanKey keys, int n_keys,
 			 struct ifp_scan_keys *result);
 
-/* Does an entry's time lie in the ranges? */
+/* True if an entry's time lies in the ranges. The series is not checked. */
 struct iforest_key;
 bool ifp_scan_keys_hold(const struct ifp_scan_keys *keys, const struct iforest_key *key);
 
-/* Ids of series, for qsort. */
+/* Compares ids of series, for qsort and bsearch. */
 int ifp_compare_series(const void *left, const void *right);
 
 #endif

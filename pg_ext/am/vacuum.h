@@ -1,4 +1,7 @@
-/* am/vacuum.h -- VACUUM: removal of the entries of dead rows. */
+/* am/vacuum.h -- VACUUM: removal of the entries of dead rows.
+ *
+ * Both functions hold IFP_LOCK_MAINTENANCE. storage/locks.h has the argument why no entry of a dead row is missed.
+ */
 #ifndef IFP_AM_VACUUM_H
 #define IFP_AM_VACUUM_H
 
@@ -7,9 +10,13 @@
 #include "access/amapi.h"
 #include "nodes/execnodes.h"
 
+/* ambulkdelete: flushes what is pending, asks the callback for every entry of every run, removes the dead ones, and increments
+ * the removal epoch, upon which readers begin again.
+ * Cost      all leaf pages are read; those with dead entries, and the nodes above, are written. */
 IndexBulkDeleteResult *ifp_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
 				       void *state);
 
+/* amvacuumcleanup: reclaims pages that belong to nobody, merges, updates sketches, and counts. */
 IndexBulkDeleteResult *ifp_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 
 #endif

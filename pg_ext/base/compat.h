@@ -1,6 +1,6 @@
-/* base/compat.h -- Differences between PostgreSQL 15 to 18, behind one name each.
+/* base/compat.h -- Differences between PostgreSQL 15 and 18, behind one name each.
  *
- * Nothing else looks at PG_VERSION_NUM.
+ * No other file reads PG_VERSION_NUM.
  */
 #ifndef IFP_BASE_COMPAT_H
 #define IFP_BASE_COMPAT_H
@@ -36,14 +36,14 @@
 #error iforest needs PostgreSQL 15 or later
 #endif
 
-/* Fails where old_snapshot_threshold, which 17 has no more, lets rows be removed that the snapshot should see. */
+/* Raises an error if old_snapshot_threshold (until 16) allowed the removal of rows that the snapshot should see. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_test_for_old_snapshot(snapshot, relation, page) ((void)(snapshot))
 #else
 #define ifp_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
 #endif
 
-/* May VACUUM mark pages all-visible whose rows the snapshot does not see, for it is that old? */
+/* True if the snapshot is so old that VACUUM may mark pages all-visible whose rows it does not see. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_is_outlived(snapshot) ((void)(snapshot), false)
 #else
@@ -62,28 +62,28 @@
 #define ifp_conditional_lock_tuple(relation, tid, mode) ConditionalLockTuple(relation, tid, mode)
 #endif
 
-/* for what works in the background, as autovacuum does: clients' transactions may be limited in time from 17 on */
+/* Lifts transaction_timeout (since 17) for background work, as autovacuum does. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_allow_any_duration() SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE)
 #else
 #define ifp_allow_any_duration() ((void)0)
 #endif
 
-/* the next datum of a sort, palloc'd where it is passed by reference */
+/* Returns the next datum of a sort, palloc'd if it is passed by reference. */
 #if PG_VERSION_NUM >= 160000
 #define ifp_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, true, datum, is_null, NULL)
 #else
 #define ifp_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, datum, is_null, NULL)
 #endif
 
-/* of code that is run with another's rights; before 17 the search path was left as it is */
+/* Restricts the search path for code that runs with another user's rights; before 17 it was left as it is. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_restrict_search_path() RestrictSearchPath()
 #else
 #define ifp_restrict_search_path() ((void)0)
 #endif
 
-/* do the operator's results in a btree order go by <, <=, >= or >? */
+/* True if the operator is <, <=, >= or > of a B-tree order. */
 static inline bool ifp_is_inequality(Oid operator)
 {
 	ListCell *cell;
@@ -107,7 +107,7 @@ static inline bool ifp_is_inequality(Oid operator)
 	return false;
 }
 
-/* what a word is as an abbreviation of a time zone: TZ, DTZ (of a fixed offset), DYNTZ (of *zone), or something else */
+/* Classifies a word as an abbreviation of a time zone: TZ, DTZ (of a fixed offset), DYNTZ (of *zone), or something else. */
 static inline int ifp_decode_zone_abbreviation(const char *word, pg_tz **zone)
 {
 	int offset, type;
@@ -123,7 +123,7 @@ static inline int ifp_decode_zone_abbreviation(const char *word, pg_tz **zone)
 	return type;
 }
 
-/* Is the relation, or what it holds by now, this transaction's alone? So it is after TRUNCATE, too. */
+/* True if the relation, or its present storage (after TRUNCATE), is visible to this transaction only. */
 static inline bool ifp_is_unshared(Relation relation)
 {
 #if PG_VERSION_NUM >= 160000
@@ -133,8 +133,8 @@ static inline bool ifp_is_unshared(Relation relation)
 #endif
 }
 
-/* Pins a block if it is in that buffer still, which does not count as use. Not for buffers of temporary tables: 15 takes them
- * for others. */
+/* Pins a block if it is still in that buffer; that does not count as use of the buffer. Returns false otherwise.
+ * Requires  the relation is not temporary: 15 confuses its buffers with others. */
 static inline bool ifp_read_recent_buffer(Relation relation, BlockNumber block, Buffer buffer)
 {
 #if PG_VERSION_NUM >= 160000
@@ -150,7 +150,7 @@ static inline bool ifp_read_recent_buffer(Relation relation, BlockNumber block, 
 	return found;
 }
 
-/* a table of groups; and the bytes that a new group has beside its keys, zeroed */
+/* Makes a hash table of groups, with n_bytes of data for each. */
 static inline TupleHashTable ifp_make_group_table(PlanState *node, TupleDesc keys, AttrNumber *columns, Oid *equal,
 						  FmgrInfo *hash, Oid *collations, long n_expected, Size n_bytes,
 						  MemoryContext context, MemoryContext short_lived)
@@ -164,6 +164,7 @@ static inline TupleHashTable ifp_make_group_table(PlanState *node, TupleDesc key
 #endif
 }
 
+/* Returns the data of a group; zeros if it is new. */
 static inline void *ifp_group_bytes(TupleHashTable table, TupleHashEntry group, bool is_new, Size n_bytes)
 {
 #if PG_VERSION_NUM >= 180000
@@ -179,7 +180,7 @@ static inline void *ifp_group_bytes(TupleHashTable table, TupleHashEntry group, 
 #endif
 }
 
-/* who reads a table of a query */
+/* Returns the user whose privileges apply to a table of a query. */
 static inline Oid ifp_user_of(const RangeTblEntry *table, const RelOptInfo *rel)
 {
 #if PG_VERSION_NUM >= 160000
@@ -194,7 +195,7 @@ static inline Oid ifp_user_of(const RangeTblEntry *table, const RelOptInfo *rel)
 	return OidIsValid(user) ? user : GetUserId();
 }
 
-/* can a column of a table never be NULL? */
+/* True if a column of a table is never NULL. */
 static inline bool ifp_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber attribute)
 {
 #if PG_VERSION_NUM >= 170000
@@ -211,7 +212,7 @@ static inline bool ifp_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber 
 #endif
 }
 
-/* does the path have nodes that enable_seqscan and its like forbid? Before 18 its cost said so */
+/* True if the path has nodes that enable_seqscan and similar settings forbid. Before 18 only its cost showed that. */
 static inline bool ifp_is_disabled(const Path *path)
 {
 #if PG_VERSION_NUM >= 180000
@@ -222,7 +223,7 @@ static inline bool ifp_is_disabled(const Path *path)
 #endif
 }
 
-/* the same of a path that is made around another */
+/* Copies that property to a path around another one. */
 static inline void ifp_copy_disabled(Path *path, const Path *from)
 {
 #if PG_VERSION_NUM >= 180000
@@ -233,7 +234,7 @@ static inline void ifp_copy_disabled(Path *path, const Path *from)
 #endif
 }
 
-/* is this the order of ORDER BY x DESC? */
+/* True for the order of ORDER BY x DESC. */
 static inline bool ifp_descends(const PathKey *key)
 {
 #if PG_VERSION_NUM >= 180000
@@ -243,7 +244,7 @@ static inline bool ifp_descends(const PathKey *key)
 #endif
 }
 
-/* what an index scan does before its first row */
+/* Begins the scan of an index for an index scan node, as the node does before its first row. */
 static inline IndexScanDesc ifp_index_beginscan(IndexScanState *node)
 {
 #if PG_VERSION_NUM >= 180000
@@ -255,14 +256,14 @@ static inline IndexScanDesc ifp_index_beginscan(IndexScanState *node)
 #endif
 }
 
-/* may this user act as the owner of the relation? */
+/* True if the current user may act as the owner of the relation. */
 #if PG_VERSION_NUM >= 160000
 #define ifp_owns_class(oid) object_ownercheck(RelationRelationId, oid, GetUserId())
 #else
 #define ifp_owns_class(oid) pg_class_ownercheck(oid, GetUserId())
 #endif
 
-/* Strategies are those of btree: 18 asks for that in words before it believes that a scan is ordered. */
+/* Strategies are those of a B-tree; 18 needs these functions to know that scans are ordered. */
 #if PG_VERSION_NUM >= 180000
 static inline CompareType ifp_compare_type(StrategyNumber strategy, Oid family)
 {
@@ -289,7 +290,8 @@ static inline void ifp_handler_complete(IndexAmRoutine *routine)
 #endif
 }
 
-/* Makes it infinite. Before 17 there are no such intervals, and the server's own subtraction of timestamps refuses them. */
+/* Makes an interval infinite. Before 17 there are no such intervals, and the server's subtraction of timestamps refuses them.
+ */
 static inline void ifp_endless_interval(Interval *interval)
 {
 #if PG_VERSION_NUM >= 170000

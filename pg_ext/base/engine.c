@@ -20,7 +20,7 @@ static void release(void *context, void *memory)
 
 const struct iforest_alloc ifp_palloc_allocator = { .reallocate = reallocate, .release = release };
 
-/* The detail of an error. */
+/* Adds the detail of an error. */
 static int tell_page(const struct iforest_fault *fault, BlockNumber block)
 {
 	unsigned long long number = fault->number, run_id = fault->run_id;

@@ -66,7 +66,7 @@ static bool calls_walker(Node *node, void *context)
 		return check_functions_in_node(node, search->is_meant, NULL) ||
 		       expression_tree_walker(node, calls_walker, context);
 	case T_MinMaxExpr:
-		/* compares by a function that it does not name */
+		/* compares by a function that the node does not name */
 		return castNode(MinMaxExpr, node)->minmaxtype >= FirstNormalObjectId ||
 		       expression_tree_walker(node, calls_walker, context);
 	default:
@@ -99,21 +99,21 @@ static bool collect_parameters(Node *node, void *context)
 
 struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression)
 {
-	struct ifp_safe_expression soft = { .state = ExecInitExpr(expression, NULL),
-					    .may_catch = !ifp_calls_foreign_functions((Node *)expression) };
+	struct ifp_safe_expression result = { .state = ExecInitExpr(expression, NULL),
+					      .may_catch = !ifp_calls_foreign_functions((Node *)expression) };
 
-	(void)collect_parameters((Node *)expression, &soft.parameters);
-	return soft;
+	(void)collect_parameters((Node *)expression, &result.parameters);
+	return result;
 }
 
-/* A collation that is not known is an error of whoever compares, not of the query. */
+/* True for errors that depend on data. An indeterminate collation concerns one comparison, not the query. */
 static bool is_of_data(int code)
 {
 	return ERRCODE_TO_CATEGORY(code) == ERRCODE_DATA_EXCEPTION || code == ERRCODE_FEATURE_NOT_SUPPORTED ||
 	       code == ERRCODE_INDETERMINATE_COLLATION;
 }
 
-static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
+static bool evaluate(const struct ifp_safe_expression *expression, ExprContext *econtext, Datum *value, bool *is_null,
 		     ErrorData **error)
 {
 	MemoryContext context = CurrentMemoryContext;
@@ -121,7 +121,7 @@ static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econte
 
 	PG_TRY();
 	{
-		*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
+		*value = ExecEvalExprSwitchContext(expression->state, econtext, is_null);
 		done = true;
 	}
 	PG_CATCH();
@@ -137,13 +137,13 @@ static bool evaluate(const struct ifp_safe_expression *soft, ExprContext *econte
 	return done;
 }
 
-bool ifp_safe_eval(const struct ifp_safe_expression *soft, ExprContext *econtext, Datum *value, bool *is_null,
+bool ifp_safe_eval(const struct ifp_safe_expression *expression, ExprContext *econtext, Datum *value, bool *is_null,
 		   ErrorData **error)
 {
-	if (soft->may_catch) {
-		ExecSetParamPlanMulti(soft->parameters, econtext);
-		return evaluate(soft, econtext, value, is_null, error);
+	if (expression->may_catch) {
+		ExecSetParamPlanMulti(expression->parameters, econtext);
+		return evaluate(expression, econtext, value, is_null, error);
 	}
-	*value = ExecEvalExprSwitchContext(soft->state, econtext, is_null);
+	*value = ExecEvalExprSwitchContext(expression->state, econtext, is_null);
 	return true;
 }

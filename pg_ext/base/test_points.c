@@ -35,7 +35,7 @@ void ifp_test_point(const char *place)
 	(void)LockRelease(&tag, ShareLock, true);
 }
 
-/* Others see what was written, and are yet to hear that their caches know of it as it was. */
+/* A point between commit and cache invalidation: others see the changes, but their caches do not know of them yet. */
 static void at_commit(XactEvent event, void *argument)
 {
 	(void)argument;

@@ -1,8 +1,7 @@
 /* base/test_points.h -- Named points at which a test can stop a session.
  *
- * Only in builds for tests, with IFOREST_PAUSES defined: where iforest.pause_at names the place, alone or among others
- * between commas, the session takes and releases the advisory lock of the number iforest.pause_lock (1), which another
- * session may hold.
+ * Only in builds for tests, with IFOREST_PAUSES defined. At a point that is in the list iforest.pause_at (separated by commas)
+ * the session takes and releases the advisory lock number iforest.pause_lock (default 1), which another session may hold.
  */
 #ifndef IFP_BASE_TEST_POINTS_H
 #define IFP_BASE_TEST_POINTS_H

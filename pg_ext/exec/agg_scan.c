@@ -30,58 +30,28 @@
 #include "pg_ext/storage/sidecar.h"
 #include "pg_ext/types/sketch_datum.h"
 
-/* A question answered from the indexes of one table, or of its partitions.
- *
- *   for each index        copy metapage and manifest, then ask what the snapshot sees (storage/heap_visibility.h)
- *     for each series     that the conditions on by columns let pass
- *       for each range    of times, and of what the conditions on time let pass
- *         for each bucket (planner/bucket_finder.h): fold runs and pending rows, find its group, add
- *
- * When an index has been read, its removal epoch must be what it was: else a VACUUM may have made room for other rows where the
- * visibility map was asked, and all begins again. It also does where a run was merged away and its pages were given to others.
- * After a few times the maintenance lock is taken, which a standby cannot do; there it goes on trying.
- *
- * All groups are in memory before the first is given. Tables and indexes are open from begin to end.
- */
-
-struct ifp_answer;
-
-/* What was done, for EXPLAIN: the last attempt's, but for restarts and evaluations. */
+/* Counts for EXPLAIN: of the last attempt, except for restarts and evaluations. */
 struct answer_counts {
 	uint64 n_series, n_buckets, n_nodes, n_pages, n_leaf_pages, n_runs, n_pending, n_heap_blocks, n_restarts;
 	struct ifp_bucket_finder_counts buckets;
 };
 
-/* Prepares. The node gives snapshot, parameters, and the context in which the answer lives. */
-static struct ifp_answer *answer_begin(const struct ifp_index_query *question, PlanState *node);
-
-/* Forgets groups and parameters. */
-static void answer_rescan(struct ifp_answer *answer);
-
-/* The next group: its keys and then the aggregates, in the order of the question's lists. False after the last. values and
- * are_null have room for both; what they point to lives until the next call. */
-static bool answer_next(struct ifp_answer *answer, Datum *values, bool *are_null);
-
-static void answer_end(struct ifp_answer *answer);
-
-static struct answer_counts answer_counts(const struct ifp_answer *answer);
-
-struct ifp_answer {
-	const struct ifp_index_query *question;
-	PlanState *node;
-	MemoryContext context;	   /* as long as the node */
-	MemoryContext parameters;  /* what was made of parameters, until the next rescan */
+/* A query that is being answered. */
+struct answer {
+	const struct ifp_index_query *query;
+	PlanState *node;	   /* gives snapshot and parameters */
+	MemoryContext parameters;  /* results computed from parameters, until the next rescan */
 	MemoryContext attempt;	   /* until the next attempt */
-	MemoryContext result;	   /* until the next group is given */
+	MemoryContext result;	   /* until the next group is returned */
 	ExprContext *econtext;	   /* its scan tuple is the row */
 	TupleTableSlot *row;	   /* of the index's columns */
 	Relation *heaps, *indexes; /* held open from begin to end, as those of a scan are */
 	int n_tables;
 	struct ifp_definition definition; /* of the first index; the others' are alike */
-	bool is_total;			  /* nothing tells rows apart: no condition, no group, no time */
-	bool is_begun, is_done;		  /* groups are there */
+	bool is_total;			  /* all entries are one bucket: no condition, no group, no time */
+	bool is_begun, is_done;		  /* groups are made; all are returned */
 
-	struct ifp_key_condition *keys; /* conditions on the index's key */
+	struct ifp_key_condition *keys; /* key conditions, their comparands and operators */
 	ExprState **comparands;
 	FmgrInfo *operators;
 	int n_keys;
@@ -89,76 +59,94 @@ struct ifp_answer {
 	struct ifp_safe_expression *series, *runs;
 	int n_series, n_runs;
 	struct ifp_value_filter *values;
-	struct ifp_bucket_finder *ranges, *buckets;
-	struct ifp_agg_states *measures;
+	struct ifp_bucket_finder *range_finder, *bucket_finder;
+	struct ifp_agg_states *aggs;
 	struct ifp_groups *groups;
 	struct answer_counts counts;
 };
 
-/* Are all conditions true of the row? */
-static bool answer_holds(const struct ifp_answer *answer, List *conditions);
-
-/* The same of conditions that are asked before it is known whether there are visible rows. Where none is false but one raises
- * an error, that is *error, else NULL: it is to be raised if there are. */
-static bool answer_holds_softly(const struct ifp_answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
-				ErrorData **error);
-
-/* Adds what one index holds to the groups. False: it changed meanwhile, all has to begin again. `locked`: under the maintenance
- * lock, so that it does not. */
-static bool answer_index(struct ifp_answer *answer, Relation heap, Relation index, bool locked);
-
-/* One index being read. */
-struct ifp_answer_reader {
-	struct ifp_answer *answer;
+/* An index that is being read. */
+struct answer_reader {
+	struct answer *answer;
 	struct ifp_snapshot_reader read;
 	struct iforest_request request;
-	struct ifp_sketch_sidecar *shelf; /* of kept sketches; NULL: none was needed yet */
-	struct iforest_aggregate *fold;	  /* of a bucket */
-	MemoryContext series_context;	  /* by values of the series in hand */
-	ErrorData *series_error;	  /* what its conditions raised; NULL: nothing */
+	struct ifp_sketch_sidecar *sidecar; /* of kept sketches; NULL: none was needed yet */
+	struct iforest_aggregate *fold;	    /* of a bucket */
+	MemoryContext series_context;	    /* by values of the current series */
+	ErrorData *series_error;	    /* raised by its conditions; NULL: none */
 };
 
-/* Where the entries of a bucket lie: in runs the keys [from, to), and pending ones. */
-struct ifp_bucket_range {
+/* The entries of a bucket: keys [from, to) in runs, and a range of the pending entries. */
+struct bucket_range {
 	struct iforest_key from, to;
 	uint32 pending, pending_end;
 };
 
-/* Makes the sketches that measures need of a bucket, by value column; NULL where there are no values, and of other columns. In
- * the current memory context. Errors: those of core. */
-static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
-					   bytea **sketches);
+/* ---- conditions ---- */
 
-/* Adds series number i of keys.series to the groups; or all entries of all series in one fold. Errors: those of core. */
-static enum iforest_status answer_series(struct ifp_answer_reader *reader, uint32 i);
-static enum iforest_status answer_total(struct ifp_answer_reader *reader);
-
-static enum iforest_status add_pending(const struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
-				       unsigned value, struct iforest_sketch *sketch)
+/* True if all conditions are true of the row. */
+static bool answer_holds(const struct answer *answer, List *conditions)
 {
-	enum iforest_value_type kind = (enum iforest_value_type)reader->read.index.manifest.fields.value_types[value];
+	ListCell *cell;
+
+	foreach (cell, conditions) {
+		bool is_null;
+		Datum holds = ExecEvalExprSwitchContext(lfirst(cell), answer->econtext, &is_null);
+
+		if (is_null || !DatumGetBool(holds))
+			return false;
+	}
+	return true;
+}
+
+/* True if no condition is false of the row. For conditions that are evaluated before it is known whether there are visible
+ * rows: the first error is caught and returned in *error, to be raised if there are such rows; else *error is NULL. */
+static bool answer_holds_safely(const struct answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
+				ErrorData **error)
+{
+	*error = NULL;
+	for (int i = 0; i < n_conditions; i++) {
+		bool is_null;
+		Datum holds;
+
+		if (ifp_safe_eval(&conditions[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
+		    (is_null || !DatumGetBool(holds))) {
+			*error = NULL;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- sketches ---- */
+
+static enum iforest_status add_pending(const struct answer_reader *reader, const struct bucket_range *range, unsigned value,
+				       struct iforest_sketch *sketch)
+{
+	enum iforest_value_type type = (enum iforest_value_type)reader->read.index.manifest.fields.value_types[value];
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32 i = range->pending; i < range->pending_end && !status; i++) {
 		const struct iforest_entry *entry = &reader->read.pending.entries[i];
 
 		if (entry->present >> value & 1)
-			status = iforest_sketch_add(sketch, entry->values[value], kind);
+			status = iforest_sketch_add(sketch, entry->values[value], type);
 	}
 	return status;
 }
 
-static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range,
-					   bytea **sketches)
+/* Makes the sketches of a bucket that the aggregates need, by value column, in the current memory context. NULL for columns
+ * that need none or have no values. */
+static enum iforest_status answer_sketches(struct answer_reader *reader, const struct bucket_range *range, bytea **sketches)
 {
-	uint32 request = ifp_agg_states_sketches(reader->answer->measures), kept = reader->read.definition.sketches;
-	struct iforest_sidecar shelf;
+	uint32 request = ifp_agg_states_sketches(reader->answer->aggs), kept = reader->read.definition.sketches;
+	struct iforest_sidecar sidecar;
 	enum iforest_status status = IFOREST_OK;
 
-	if ((request & kept) && !reader->shelf)
-		reader->shelf = ifp_sidecar_open(&reader->read.index);
-	shelf = ifp_sidecar_for_reader(reader->shelf);
-	/* the filter is what says which entries count */
+	if ((request & kept) && !reader->sidecar)
+		reader->sidecar = ifp_sidecar_open(&reader->read.index);
+	sidecar = ifp_sidecar_for_reader(reader->sidecar);
+	/* sketches count the entries that the request's filter lets pass */
 	reader->read.scan.request = reader->request;
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++) {
 		struct iforest_sketch sketch;
@@ -167,7 +155,7 @@ static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, con
 		if (!(request >> v & 1))
 			continue;
 		iforest_sketch_init(&sketch, &ifp_palloc_allocator);
-		status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, kept >> v & 1 ? &shelf : NULL,
+		status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, kept >> v & 1 ? &sidecar : NULL,
 					     &sketch);
 		if (!status)
 			status = add_pending(reader, range, v, &sketch);
@@ -178,21 +166,20 @@ static enum iforest_status answer_sketches(struct ifp_answer_reader *reader, con
 	return status;
 }
 
-/* ---- a bucket ---- */
+/* ---- buckets ---- */
 
-static void set_time(const struct ifp_answer *answer, bool is_null, int64 time)
+static void set_time(const struct answer *answer, bool is_null, int64 time)
 {
-	int column = ifp_time_attribute(answer->question) - 1;
+	int column = ifp_time_attribute(answer->query) - 1;
 
 	answer->row->tts_isnull[column] = is_null;
 	answer->row->tts_values[column] = is_null ? (Datum)0 : ifp_time_to_datum(&answer->definition, time);
 }
 
 /* Adds the fold of a bucket to the group of the row. */
-static enum iforest_status add_bucket(struct ifp_answer_reader *reader, const struct ifp_bucket_range *range, bool has_time,
-				      int64 time)
+static enum iforest_status add_bucket(struct answer_reader *reader, const struct bucket_range *range, bool has_time, int64 time)
 {
-	struct ifp_answer *answer = reader->answer;
+	struct answer *answer = reader->answer;
 	bytea *sketches[IFOREST_MAX_VALUES];
 	enum iforest_status status = IFOREST_OK;
 
@@ -202,7 +189,7 @@ static enum iforest_status add_bucket(struct ifp_answer_reader *reader, const st
 	if (answer_holds(answer, answer->late)) {
 		status = answer_sketches(reader, range, sketches);
 		if (!status)
-			ifp_agg_states_add(answer->measures, ifp_groups_find(answer->groups), reader->fold, sketches, has_time,
+			ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups), reader->fold, sketches, has_time,
 					   answer->attempt);
 		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
 			if (sketches[v])
@@ -213,14 +200,14 @@ static enum iforest_status add_bucket(struct ifp_answer_reader *reader, const st
 	return status;
 }
 
-static void clear_fold(struct ifp_answer_reader *reader)
+static void clear_fold(struct answer_reader *reader)
 {
 	iforest_aggregate_clear(reader->fold, reader->read.index.manifest.fields.n_values);
 }
 
-/* ---- a range of a series ---- */
+/* ---- ranges of a series ---- */
 
-static enum iforest_status earliest(struct ifp_answer_reader *reader, uint64 series, uint32 *pending, int64 high, int64 *time,
+static enum iforest_status earliest(struct answer_reader *reader, uint64 series, uint32 *pending, int64 high, int64 *time,
 				    bool *found)
 {
 	const struct ifp_pending_entries *rows = &reader->read.pending;
@@ -240,8 +227,8 @@ static struct iforest_key key_after(uint64 series, int64 time)
 	return time == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, time + 1);
 }
 
-/* Passes the entries up to a time, adding them if they are wanted. */
-static enum iforest_status pass(struct ifp_answer_reader *reader, uint64 series, uint32 *pending, int64 through, bool is_wanted)
+/* Moves past the entries up to a time, and folds them if they are wanted. */
+static enum iforest_status pass(struct answer_reader *reader, uint64 series, uint32 *pending, int64 through, bool is_wanted)
 {
 	static const struct iforest_request nothing = { .values = 0 };
 	struct iforest_key after = key_after(series, through);
@@ -256,8 +243,8 @@ static enum iforest_status pass(struct ifp_answer_reader *reader, uint64 series,
 	return status;
 }
 
-/* The last time of the series in the range; false if there is none. */
-static enum iforest_status find_last(struct ifp_answer_reader *reader, uint64 series, const struct ifp_time_range *range,
+/* Finds the last time of the series in the range. */
+static enum iforest_status find_last(struct answer_reader *reader, uint64 series, const struct ifp_time_range *range,
 				     int64 *last, bool *found)
 {
 	struct ifp_time_keys times = ifp_time_keys(&reader->answer->definition);
@@ -275,9 +262,9 @@ static enum iforest_status find_last(struct ifp_answer_reader *reader, uint64 se
 	return status;
 }
 
-/* Raises what a condition raised for a time, or for the series, now that it is known whether there are rows that all others let
- * pass. */
-static void raise_late(const struct ifp_answer_reader *reader, ErrorData *error, bool has_time, int64 time)
+/* Raises the error that a condition raised for a time, for the series, or for values, if there are rows that pass all other
+ * conditions. */
+static void raise_late(const struct answer_reader *reader, ErrorData *error, bool has_time, int64 time)
 {
 	if (!error)
 		error = reader->series_error;
@@ -290,12 +277,13 @@ static void raise_late(const struct ifp_answer_reader *reader, ErrorData *error,
 		ReThrowError(error);
 }
 
-static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 series, const struct ifp_time_range *range)
+static enum iforest_status read_range(struct answer_reader *reader, uint64 series, const struct ifp_time_range *range)
 {
-	struct ifp_answer *answer = reader->answer;
+	struct answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_at(series, range->low);
 	uint32 pending = ifp_pending_entries_find(&reader->read.pending, &from);
-	bool is_one = ifp_bucket_finder_has_one(answer->ranges) && ifp_bucket_finder_has_one(answer->buckets), found = true;
+	bool is_one = ifp_bucket_finder_has_one(answer->range_finder) && ifp_bucket_finder_has_one(answer->bucket_finder),
+	     found = true;
 	int64 last = range->high, time, range_end = PG_INT64_MIN;
 	bool in_range = true, has_range = false;
 	ErrorData *error = NULL;
@@ -309,26 +297,26 @@ static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 s
 		status = find_last(reader, series, range, &last, &found);
 		if (!found)
 			last = range->high;
-		ifp_bucket_finder_start(answer->ranges, last);
-		ifp_bucket_finder_start(answer->buckets, last);
+		ifp_bucket_finder_start(answer->range_finder, last);
+		ifp_bucket_finder_start(answer->bucket_finder, last);
 	}
 	if (!status)
 		status = iforest_scan_start(&reader->read.scan, series);
 	while (!status && !(status = earliest(reader, series, &pending, range->high, &time, &found)) && found) {
-		struct ifp_bucket_range bucket = { .from = iforest_key_at(series, time), .pending = pending };
+		struct bucket_range bucket = { .from = iforest_key_at(series, time), .pending = pending };
 		int64 end;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!has_range || time > range_end) {
 			if (error)
 				FreeErrorData(error);
-			range_end = ifp_bucket_finder_end(answer->ranges, time);
+			range_end = ifp_bucket_finder_end(answer->range_finder, time);
 			set_time(answer, false, time);
-			in_range = answer_holds_softly(answer, answer->runs, answer->n_runs, &error);
+			in_range = answer_holds_safely(answer, answer->runs, answer->n_runs, &error);
 			ResetExprContext(answer->econtext);
 			has_range = true;
 		}
-		end = in_range ? Min(ifp_bucket_finder_end(answer->buckets, time), range_end) : range_end;
+		end = in_range ? Min(ifp_bucket_finder_end(answer->bucket_finder, time), range_end) : range_end;
 		end = Min(end, range->high);
 		clear_fold(reader);
 		status = pass(reader, series, &pending, end, in_range);
@@ -341,10 +329,10 @@ static enum iforest_status read_range(struct ifp_answer_reader *reader, uint64 s
 	return status;
 }
 
-static enum iforest_status read_nulls(struct ifp_answer_reader *reader, uint64 series)
+static enum iforest_status read_nulls(struct answer_reader *reader, uint64 series)
 {
-	struct ifp_answer *answer = reader->answer;
-	struct ifp_bucket_range bucket = { .from = iforest_key_nulls(series), .to = iforest_key_at(series + 1, PG_INT64_MIN) };
+	struct answer *answer = reader->answer;
+	struct bucket_range bucket = { .from = iforest_key_nulls(series), .to = iforest_key_at(series + 1, PG_INT64_MIN) };
 	struct iforest_request timeless = reader->request;
 	ErrorData *error;
 	enum iforest_status status;
@@ -362,18 +350,19 @@ static enum iforest_status read_nulls(struct ifp_answer_reader *reader, uint64 s
 	ifp_pending_entries_fold(&reader->read.pending, bucket.pending, bucket.pending_end, &reader->read.index.manifest.fields,
 				 reader->fold);
 	set_time(answer, true, 0);
-	if (reader->fold->n_rows > 0 && answer_holds_softly(answer, answer->runs, answer->n_runs, &error)) {
+	if (reader->fold->n_rows > 0 && answer_holds_safely(answer, answer->runs, answer->n_runs, &error)) {
 		raise_late(reader, error, false, 0);
 		status = add_bucket(reader, &bucket, false, 0);
 	}
 	return status;
 }
 
-/* ---- all series ---- */
+/* ---- series ---- */
 
-static enum iforest_status answer_series(struct ifp_answer_reader *reader, uint32 i)
+/* Adds series number i of keys.series to the groups. */
+static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
 {
-	struct ifp_answer *answer = reader->answer;
+	struct answer *answer = reader->answer;
 	uint32 id = reader->read.keys.series[i];
 	enum iforest_status status = IFOREST_OK;
 
@@ -384,7 +373,7 @@ static enum iforest_status answer_series(struct ifp_answer_reader *reader, uint3
 		ifp_snapshot_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
 		MemoryContextSwitchTo(before);
 	}
-	if (!answer_holds_softly(answer, answer->series, answer->n_series, &reader->series_error))
+	if (!answer_holds_safely(answer, answer->series, answer->n_series, &reader->series_error))
 		return IFOREST_OK;
 	answer->counts.n_series++;
 	for (uint32 r = 0; r < reader->read.keys.n_ranges && !status; r++)
@@ -394,11 +383,12 @@ static enum iforest_status answer_series(struct ifp_answer_reader *reader, uint3
 	return status;
 }
 
-static enum iforest_status answer_total(struct ifp_answer_reader *reader)
+/* Adds all entries of all series in one fold. */
+static enum iforest_status answer_total(struct answer_reader *reader)
 {
-	struct ifp_bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN),
-					.pending_end = reader->read.pending.n,
-					.to = iforest_key_at((uint64)PG_UINT32_MAX + 1, PG_INT64_MIN) };
+	struct bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN),
+				    .pending_end = reader->read.pending.n,
+				    .to = iforest_key_at((uint64)PG_UINT32_MAX + 1, PG_INT64_MIN) };
 	enum iforest_status status;
 
 	clear_fold(reader);
@@ -411,12 +401,12 @@ static enum iforest_status answer_total(struct ifp_answer_reader *reader)
 	return add_bucket(reader, &all, false, 0);
 }
 
-/* ---- reading what the index is ---- */
+/* ---- an index ---- */
 
-/* The conditions on the key, evaluated. False: one is NULL, so nothing passes. */
-static bool read_keys(struct ifp_answer_reader *reader)
+/* Evaluates the key conditions. Returns false if one is NULL, so that nothing passes. */
+static bool read_keys(struct answer_reader *reader)
 {
-	struct ifp_answer *answer = reader->answer;
+	struct answer *answer = reader->answer;
 	ScanKey keys = palloc0((answer->n_keys + 1) * sizeof *keys);
 	Relation index = reader->read.index.relation;
 
@@ -444,14 +434,12 @@ static bool read_keys(struct ifp_answer_reader *reader)
 	return true;
 }
 
-/* ---- the index ---- */
-
-static enum iforest_status read_index(struct ifp_answer_reader *reader)
+static enum iforest_status read_index(struct answer_reader *reader)
 {
-	struct ifp_answer *answer = reader->answer;
+	struct answer *answer = reader->answer;
 	enum iforest_status status = IFOREST_OK;
 
-	reader->request = ifp_agg_states_wanted(answer->measures);
+	reader->request = ifp_agg_states_wanted(answer->aggs);
 	reader->request.filter = &reader->read.filter;
 	reader->fold = palloc(sizeof *reader->fold);
 	if (answer->is_total)
@@ -465,7 +453,7 @@ static enum iforest_status read_index(struct ifp_answer_reader *reader)
 	return status;
 }
 
-static void count(struct ifp_answer_reader *reader)
+static void count(struct answer_reader *reader)
 {
 	struct answer_counts *counts = &reader->answer->counts;
 
@@ -477,13 +465,13 @@ static void count(struct ifp_answer_reader *reader)
 	counts->n_heap_blocks += reader->read.visibility.n_looks;
 }
 
-static bool read_consistently(struct ifp_answer_reader *reader, Relation heap, Relation index)
+static bool read_consistently(struct answer_reader *reader, Relation heap, Relation index)
 {
-	struct ifp_answer *answer = reader->answer;
+	struct answer *answer = reader->answer;
 	enum iforest_status status;
 
 	ifp_snapshot_reader_open(&reader->read, index);
-	/* series come after the manifest: so all that its runs have are known */
+	/* series are read after the manifest, so all that its runs have are known */
 	if (!read_keys(reader))
 		return true;
 	reader->read.values = answer->values;
@@ -494,9 +482,11 @@ static bool read_consistently(struct ifp_answer_reader *reader, Relation heap, R
 	return ifp_snapshot_reader_finish(&reader->read, status);
 }
 
-static bool answer_index(struct ifp_answer *answer, Relation heap, Relation index, bool locked)
+/* Adds the entries of one index to the groups. Returns false if the index changed meanwhile and all has to begin again; with
+ * `locked` the maintenance lock is held, which prevents that. */
+static bool answer_index(struct answer *answer, Relation heap, Relation index, bool locked)
 {
-	struct ifp_answer_reader *reader = palloc0(sizeof *reader);
+	struct answer_reader *reader = palloc0(sizeof *reader);
 	bool done;
 
 	reader->answer = answer;
@@ -509,17 +499,17 @@ static bool answer_index(struct ifp_answer *answer, Relation heap, Relation inde
 	return done;
 }
 
-/* ---- beginning ---- */
+/* ---- beginning and end ---- */
 
-/* A row of the index's columns. */
-static TupleTableSlot *make_row(const struct ifp_index_query *question)
+/* Makes a row of the index's columns. */
+static TupleTableSlot *make_row(const struct ifp_index_query *query)
 {
-	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
+	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
 	TupleTableSlot *row;
 	AttrNumber attribute = 1;
 	ListCell *cell;
 
-	foreach (cell, question->columns) {
+	foreach (cell, query->columns) {
 		Node *column = lfirst(cell);
 
 		TupleDescInitEntry(descriptor, attribute, NULL, exprType(column), exprTypmod(column), 0);
@@ -530,15 +520,15 @@ static TupleTableSlot *make_row(const struct ifp_index_query *question)
 	return row;
 }
 
-static void begin_keys(struct ifp_answer *answer)
+static void begin_keys(struct answer *answer)
 {
-	int n = list_length(answer->question->keys);
+	int n = list_length(answer->query->keys);
 	ListCell *cell;
 
 	answer->keys = palloc((n + 1) * sizeof *answer->keys);
 	answer->comparands = palloc0((n + 1) * sizeof(ExprState *));
 	answer->operators = palloc0((n + 1) * sizeof *answer->operators);
-	foreach (cell, answer->question->keys) {
+	foreach (cell, answer->query->keys) {
 		struct ifp_key_condition *key = &answer->keys[answer->n_keys];
 
 		ifp_key_condition_read(lfirst(cell), key);
@@ -550,24 +540,24 @@ static void begin_keys(struct ifp_answer *answer)
 	}
 }
 
-static struct ifp_safe_expression *begin_softly(List *conditions, int *n)
+static struct ifp_safe_expression *prepare_all(List *conditions, int *n)
 {
-	struct ifp_safe_expression *soft = palloc((list_length(conditions) + 1) * sizeof *soft);
+	struct ifp_safe_expression *expressions = palloc((list_length(conditions) + 1) * sizeof *expressions);
 	ListCell *cell;
 
 	foreach (cell, conditions)
-		soft[(*n)++] = ifp_safe_eval_prepare(lfirst(cell));
-	return soft;
+		expressions[(*n)++] = ifp_safe_eval_prepare(lfirst(cell));
+	return expressions;
 }
 
-/* The definition of the indexes is read from the first of them. */
-static void open_tables(struct ifp_answer *answer)
+/* Opens tables and indexes. The definition is read from the first index, for they are alike. */
+static void open_tables(struct answer *answer)
 {
 	ListCell *cell;
 
-	answer->heaps = palloc(list_length(answer->question->tables) * sizeof(Relation));
-	answer->indexes = palloc(list_length(answer->question->tables) * sizeof(Relation));
-	foreach (cell, answer->question->tables) {
+	answer->heaps = palloc(list_length(answer->query->tables) * sizeof(Relation));
+	answer->indexes = palloc(list_length(answer->query->tables) * sizeof(Relation));
+	foreach (cell, answer->query->tables) {
 		answer->heaps[answer->n_tables] = table_open(linitial_oid(lfirst(cell)), AccessShareLock);
 		answer->indexes[answer->n_tables++] = index_open(lsecond_oid(lfirst(cell)), AccessShareLock);
 	}
@@ -584,61 +574,62 @@ static bool has_columns(List *expressions)
 	return false;
 }
 
-/* May all be folded at once? */
-static bool is_total(const struct ifp_index_query *question, const struct ifp_agg_states *measures)
+/* True if all entries can be folded at once. */
+static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_states *aggs)
 {
-	struct iforest_request request = ifp_agg_states_wanted(measures);
+	struct iforest_request request = ifp_agg_states_wanted(aggs);
 	ListCell *cell;
 
-	foreach (cell, question->aggregates)
-		if (has_columns(ifp_aggregate_conditions(lfirst(cell), question)))
+	foreach (cell, query->aggregates)
+		if (has_columns(ifp_aggregate_conditions(lfirst(cell), query)))
 			return false;
-	return !question->keys && !question->series && !question->runs && !question->late && !has_columns(question->groups) &&
+	return !query->keys && !query->series && !query->runs && !query->late && !has_columns(query->groups) &&
 	       !request.times && !request.firsts && !request.lasts;
 }
 
-static struct ifp_answer *answer_begin(const struct ifp_index_query *question, PlanState *node)
+/* Prepares an answer, in the current memory context. */
+static struct answer *answer_begin(const struct ifp_index_query *query, PlanState *node)
 {
-	struct ifp_answer *answer = palloc0(sizeof *answer);
-	AttrNumber time = ifp_time_attribute(question);
+	struct answer *answer = palloc0(sizeof *answer);
+	AttrNumber time = ifp_time_attribute(query);
 	struct ifp_run_keys keys;
 
-	answer->question = question;
+	answer->query = query;
 	answer->node = node;
-	answer->context = CurrentMemoryContext;
 	answer->parameters = AllocSetContextCreate(CurrentMemoryContext, "iforest parameters", ALLOCSET_SMALL_SIZES);
 	answer->attempt = AllocSetContextCreate(CurrentMemoryContext, "iforest answer", ALLOCSET_DEFAULT_SIZES);
 	answer->result = AllocSetContextCreate(CurrentMemoryContext, "iforest group", ALLOCSET_SMALL_SIZES);
 	answer->econtext = CreateExprContext(node->state);
-	answer->row = make_row(question);
+	answer->row = make_row(query);
 	answer->econtext->ecxt_scantuple = answer->row;
 	open_tables(answer);
 	begin_keys(answer);
-	answer->gates = ExecInitExprList(question->gates, NULL);
-	answer->series = begin_softly(question->series, &answer->n_series);
-	answer->runs = begin_softly(question->runs, &answer->n_runs);
-	answer->late = ExecInitExprList(question->late, NULL);
-	answer->values = ifp_value_filter_begin(question, &answer->definition, answer->econtext);
-	ifp_index_query_range_keys(question, &keys);
-	answer->ranges = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
-	ifp_index_query_bucket_keys(question, &keys);
-	answer->buckets = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
-	answer->measures = ifp_agg_states_begin(question, &answer->definition, answer->econtext);
+	answer->gates = ExecInitExprList(query->gates, NULL);
+	answer->series = prepare_all(query->series, &answer->n_series);
+	answer->runs = prepare_all(query->runs, &answer->n_runs);
+	answer->late = ExecInitExprList(query->late, NULL);
+	answer->values = ifp_value_filter_begin(query, &answer->definition, answer->econtext);
+	ifp_index_query_range_keys(query, &keys);
+	answer->range_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
+	ifp_index_query_bucket_keys(query, &keys);
+	answer->bucket_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
+	answer->aggs = ifp_agg_states_begin(query, &answer->definition, answer->econtext);
 	if (answer->n_tables == 1)
-		ifp_agg_states_set_table(answer->measures, answer->heaps[0], node->state->es_snapshot);
-	answer->is_total = is_total(question, answer->measures);
-	answer->groups = ifp_groups_begin(question, ifp_agg_states_bytes(answer->measures), node, answer->econtext);
+		ifp_agg_states_set_table(answer->aggs, answer->heaps[0], node->state->es_snapshot);
+	answer->is_total = is_total(query, answer->aggs);
+	answer->groups = ifp_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
 	return answer;
 }
 
-static void answer_rescan(struct ifp_answer *answer)
+/* Discards groups; parameters may have changed. */
+static void answer_rescan(struct answer *answer)
 {
 	answer->is_begun = answer->is_done = false;
-	ifp_bucket_finder_rescan(answer->ranges);
-	ifp_bucket_finder_rescan(answer->buckets);
+	ifp_bucket_finder_rescan(answer->range_finder);
+	ifp_bucket_finder_rescan(answer->bucket_finder);
 }
 
-static void answer_end(struct ifp_answer *answer)
+static void answer_end(struct answer *answer)
 {
 	for (int i = 0; i < answer->n_tables; i++) {
 		index_close(answer->indexes[i], NoLock);
@@ -651,48 +642,17 @@ static void answer_end(struct ifp_answer *answer)
 
 /* ---- attempts ---- */
 
-static bool answer_holds(const struct ifp_answer *answer, List *conditions)
-{
-	ListCell *cell;
-
-	foreach (cell, conditions) {
-		bool is_null;
-		Datum holds = ExecEvalExprSwitchContext(lfirst(cell), answer->econtext, &is_null);
-
-		if (is_null || !DatumGetBool(holds))
-			return false;
-	}
-	return true;
-}
-
-static bool answer_holds_softly(const struct ifp_answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
-				ErrorData **error)
-{
-	*error = NULL;
-	for (int i = 0; i < n_conditions; i++) {
-		bool is_null;
-		Datum holds;
-
-		if (ifp_safe_eval(&conditions[i], answer->econtext, &holds, &is_null, *error ? NULL : error) &&
-		    (is_null || !DatumGetBool(holds))) {
-			*error = NULL;
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool attempt(void *context, bool locked)
 {
-	struct ifp_answer *answer = context;
+	struct answer *answer = context;
 	bool done = true;
 
 	MemoryContextReset(answer->attempt);
 	ifp_groups_reset(answer->groups, answer->attempt);
 	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
 	for (int i = 0; i < answer->n_tables && done; i++) {
-		/* as a sequential scan would, and before anything is read: whatever comes later conflicts; and as an index scan
-		 * would, for a row may be in the table while its entry is not in the index yet */
+		/* locks as of a sequential scan and of an index scan, before anything is read, so that whatever comes later
+		 * conflicts. Both are needed: a row may be in the table before its entry is in the index */
 		PredicateLockRelation(answer->heaps[i], answer->node->state->es_snapshot);
 		PredicateLockRelation(answer->indexes[i], answer->node->state->es_snapshot);
 		done = answer_index(answer, answer->heaps[i], answer->indexes[i], locked);
@@ -701,14 +661,14 @@ static bool attempt(void *context, bool locked)
 	return done;
 }
 
-/* For pg_stat_user_indexes. Nodes are no entries, so idx_tup_read says nothing of this. */
-static void count_scans(const struct ifp_answer *answer)
+/* Counts for pg_stat_user_indexes. idx_tup_read stays 0, for nodes are no entries. */
+static void count_scans(const struct answer *answer)
 {
 	for (int i = 0; i < answer->n_tables; i++)
 		pgstat_count_index_scan(answer->indexes[i]);
 }
 
-static void answer_question(struct ifp_answer *answer)
+static void answer_query(struct answer *answer)
 {
 	MemoryContext before = MemoryContextSwitchTo(answer->parameters);
 	Snapshot snapshot = answer->node->state->es_snapshot;
@@ -716,7 +676,7 @@ static void answer_question(struct ifp_answer *answer)
 	if (!IsMVCCSnapshot(snapshot))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("an iforest index answers MVCC snapshots only"));
 	MemoryContextReset(answer->parameters);
-	ifp_agg_states_rescan(answer->measures, answer->parameters);
+	ifp_agg_states_rescan(answer->aggs, answer->parameters);
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
 	ifp_groups_reset(answer->groups, answer->attempt);
@@ -728,14 +688,16 @@ static void answer_question(struct ifp_answer *answer)
 	MemoryContextSwitchTo(before);
 }
 
-static bool answer_next(struct ifp_answer *answer, Datum *values, bool *are_null)
+/* Returns the next group: its keys and then the aggregates, in the order of the query's lists; false after the last. values and
+ * are_null have room for both. What they point to lives until the next call. */
+static bool answer_next(struct answer *answer, Datum *values, bool *are_null)
 {
-	int n_groups = list_length(answer->question->groups);
+	int n_groups = list_length(answer->query->groups);
 	const struct ifp_agg_state *states;
 	MemoryContext before;
 
 	if (!answer->is_begun)
-		answer_question(answer);
+		answer_query(answer);
 	if (answer->is_done)
 		return false;
 	MemoryContextReset(answer->result);
@@ -744,53 +706,27 @@ static bool answer_next(struct ifp_answer *answer, Datum *values, bool *are_null
 	if (!states)
 		return false;
 	before = MemoryContextSwitchTo(answer->result);
-	for (int i = 0; i < list_length(answer->question->aggregates); i++)
-		values[n_groups + i] = ifp_agg_states_result(answer->measures, i, states, &are_null[n_groups + i]);
+	for (int i = 0; i < list_length(answer->query->aggregates); i++)
+		values[n_groups + i] = ifp_agg_states_result(answer->aggs, i, states, &are_null[n_groups + i]);
 	MemoryContextSwitchTo(before);
 	return true;
 }
 
-static struct answer_counts answer_counts(const struct ifp_answer *answer)
+static struct answer_counts answer_counts(const struct answer *answer)
 {
 	struct answer_counts counts = answer->counts;
 
-	counts.buckets = ifp_bucket_finder_counts(answer->buckets);
+	counts.buckets = ifp_bucket_finder_counts(answer->bucket_finder);
 	return counts;
 }
 
+/* ---- the node ---- */
+
 struct aggregate_state {
 	CustomScanState custom;
-	struct ifp_index_query question;
-	struct ifp_answer *answer; /* NULL under EXPLAIN without ANALYZE */
+	struct ifp_index_query query;
+	struct answer *answer; /* NULL under EXPLAIN without ANALYZE */
 };
-
-static Node *create_state(CustomScan *scan);
-static void begin(CustomScanState *node, EState *estate, int flags);
-static TupleTableSlot *execute(CustomScanState *node);
-static void end(CustomScanState *node);
-static void rescan(CustomScanState *node);
-static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
-
-static const CustomScanMethods scan_methods = { .CustomName = "IForestAggregate", .CreateCustomScanState = create_state };
-
-static const CustomExecMethods exec_methods = { .CustomName = "IForestAggregate",
-						.BeginCustomScan = begin,
-						.ExecCustomScan = execute,
-						.EndCustomScan = end,
-						.ReScanCustomScan = rescan,
-						.ExplainCustomScan = explain };
-
-/* ---- executing ---- */
-
-static Node *create_state(CustomScan *scan)
-{
-	struct aggregate_state *state = palloc0(sizeof *state);
-
-	NodeSetTag(state, T_CustomScanState);
-	state->custom.methods = &exec_methods;
-	ifp_index_query_read(&state->question, scan->custom_private);
-	return (Node *)state;
-}
 
 static void begin(CustomScanState *node, EState *estate, int flags)
 {
@@ -798,7 +734,7 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 
 	(void)estate;
 	if (!(flags & EXEC_FLAG_EXPLAIN_ONLY))
-		state->answer = answer_begin(&state->question, &node->ss.ps);
+		state->answer = answer_begin(&state->query, &node->ss.ps);
 }
 
 static TupleTableSlot *next(CustomScanState *node)
@@ -812,8 +748,8 @@ static TupleTableSlot *next(CustomScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Not ExecScan(): where a row that others have changed is looked at again (EvalPlanQual), that takes a node without a table
- * of its own for a join of such rows; older servers do so even in a subquery that depends on the row. */
+/* Does not use ExecScan(): when a concurrently changed row is checked again (EvalPlanQual), ExecScan() takes a node without a
+ * table for a join of such rows. Older servers do so even in a subquery that depends on the row. */
 static TupleTableSlot *execute(CustomScanState *node)
 {
 	ExprContext *econtext = node->ss.ps.ps_ExprContext;
@@ -852,8 +788,7 @@ static void end(CustomScanState *node)
 
 /* ---- EXPLAIN ---- */
 
-/* What subqueries and outer levels give is shown as a parameter: the plan nodes that it comes from are not known to whoever
- * writes a condition. */
+/* Shows values of subqueries and outer levels as parameters: the deparser does not know the plan nodes that compute them. */
 static Node *with_parameters(Node *node, void *context)
 {
 	if (!node)
@@ -867,30 +802,30 @@ static Node *with_parameters(Node *node, void *context)
 	return expression_tree_mutator(node, with_parameters, context);
 }
 
-static void explain_conditions(const struct ifp_index_query *question, const char *label, List *conditions, ExplainState *es)
+static void explain_conditions(const struct ifp_index_query *query, const char *label, List *conditions, ExplainState *es)
 {
-	List *context = deparse_context_for(get_rel_name(question->table), question->table);
+	List *context = deparse_context_for(get_rel_name(query->table), query->table);
 	Node *all;
 
 	if (conditions == NIL)
 		return;
-	all = with_parameters(ifp_over_columns((Node *)make_ands_explicit(conditions), question->columns), NULL);
+	all = with_parameters(ifp_over_columns((Node *)make_ands_explicit(conditions), query->columns), NULL);
 	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
 }
 
-static const char *bucket_method(const struct ifp_index_query *question)
+static const char *bucket_method(const struct ifp_index_query *query)
 {
 	const char *method = "galloping";
 	struct ifp_run_keys keys;
 	ListCell *cell;
 
-	ifp_index_query_bucket_keys(question, &keys);
+	ifp_index_query_bucket_keys(query, &keys);
 	if (keys.expressions == NIL)
 		return "none";
 	foreach (cell, keys.breaks)
-		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_MONTHS)
+		if (ifp_break_type(lfirst(cell)) == IFP_BREAK_MONTHS)
 			return "galloping within months";
-		else if (ifp_break_kind(lfirst(cell)) != IFP_BREAK_VALUE)
+		else if (ifp_break_type(lfirst(cell)) != IFP_BREAK_VALUE)
 			method = "galloping between time zone transitions";
 	return method;
 }
@@ -913,30 +848,51 @@ static void explain_counts(const struct answer_counts *counts, ExplainState *es)
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
-	const struct ifp_index_query *question = &state->question;
+	const struct ifp_index_query *query = &state->query;
 	List *indexes = NIL;
 	ListCell *cell;
 
 	(void)ancestors;
-	foreach (cell, question->tables)
+	foreach (cell, query->tables)
 		indexes = lappend(indexes, get_rel_name(lsecond_oid(lfirst(cell))));
 	if (list_length(indexes) == 1)
 		ExplainPropertyText("Index", linitial(indexes), es);
 	else
 		ExplainPropertyList("Indexes", indexes, es);
-	explain_conditions(question, "Index Cond", question->keys, es);
-	explain_conditions(question, "Series Filter", list_concat_copy(question->series, question->late), es);
-	explain_conditions(question, "Time Filter", question->runs, es);
-	explain_conditions(question, "Value Range", question->values, es);
-	explain_conditions(question, "One-Time Filter", question->gates, es);
+	explain_conditions(query, "Index Cond", query->keys, es);
+	explain_conditions(query, "Series Filter", list_concat_copy(query->series, query->late), es);
+	explain_conditions(query, "Time Filter", query->runs, es);
+	explain_conditions(query, "Value Range", query->values, es);
+	explain_conditions(query, "One-Time Filter", query->gates, es);
 	if (es->verbose || es->analyze)
-		ExplainPropertyText("Bucket Method", bucket_method(question), es);
+		ExplainPropertyText("Bucket Method", bucket_method(query), es);
 	if (es->analyze && state->answer) {
 		struct answer_counts counts = answer_counts(state->answer);
 
 		explain_counts(&counts, es);
 	}
 }
+
+/* ---- registration ---- */
+
+static const CustomExecMethods exec_methods = { .CustomName = "IForestAggregate",
+						.BeginCustomScan = begin,
+						.ExecCustomScan = execute,
+						.EndCustomScan = end,
+						.ReScanCustomScan = rescan,
+						.ExplainCustomScan = explain };
+
+static Node *create_state(CustomScan *scan)
+{
+	struct aggregate_state *state = palloc0(sizeof *state);
+
+	NodeSetTag(state, T_CustomScanState);
+	state->custom.methods = &exec_methods;
+	ifp_index_query_read(&state->query, scan->custom_private);
+	return (Node *)state;
+}
+
+static const CustomScanMethods scan_methods = { .CustomName = "IForestAggregate", .CreateCustomScanState = create_state };
 
 void ifp_agg_scan_register(void)
 {

@@ -21,21 +21,21 @@
 #include "pg_ext/types/values.h"
 
 struct measure {
-	enum ifp_measure_type kind;
-	List *conditions, *request; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		    /* of VALUE, ..._ROW and SKETCH */
-	bool has_squares;	    /* of VALUE: its sum of squares is needed */
-	bool has_min, has_max;	    /* of VALUE: its extremes are */
+	enum ifp_measure_type type;
+	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
+	int value;		   /* of VALUE, ..._ROW and SKETCH */
+	bool has_squares;	   /* of VALUE: its sum of squares is needed */
+	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
 	/* of CONSTANT */
 	ExprState *expression;
 	enum ifp_agg_function function; /* whose constant it is */
-	Oid type, collation;
+	Oid datum_type, collation;
 	int16 type_length;
 	bool type_by_value;
-	FmgrInfo better; /* of extremes: better(new, old) */
+	FmgrInfo better; /* of extremes: better(new, old) is true if new replaces old */
 };
 
-/* An arm of an aggregate: its measure, and what is made of it. */
+/* An arm of an aggregate: its measure, and the expression over it. */
 struct arm {
 	int measure;
 	Node *expression;
@@ -43,7 +43,7 @@ struct arm {
 	bool is_plain;	  /* the column as it is, or converted without error */
 	AttrNumber attribute;
 	struct ifp_affine affine; /* of sums over a value column */
-	bool has_affine;	  /* false: a factor is NULL, and so is each value */
+	bool has_affine;	  /* false: a constant is NULL, and so is each value */
 	bool is_read;		  /* affine has been read since the last rescan */
 };
 
@@ -57,12 +57,12 @@ struct result {
 };
 
 struct ifp_agg_states {
-	MemoryContext parameters; /* affine lives here */
-	const struct ifp_index_query *question;
+	MemoryContext parameters; /* of arm.affine */
+	const struct ifp_index_query *query;
 	const struct ifp_definition *definition;
 	ExprContext *econtext;
 	struct measure *measures;
-	List *written; /* what each measure stands for, to find it again */
+	List *written; /* the identity of each measure, to share it */
 	int n_measures;
 	struct result *results;
 	int n_results;
@@ -70,18 +70,12 @@ struct ifp_agg_states {
 	Snapshot snapshot;
 };
 
-/* Variances of exact numbers from their sums, with the digits that the server's own aggregates give them.
+/* ---- variances ----
  *
- * The server (numeric.c, as described in its comments) computes (n squares - sum^2) / (n (n - 1)), or / n^2, and takes the
- * square root of what that division gave, to as many digits after the point. Both come out here by the server's own functions
- * of numerics; only the root, which numeric_sqrt() gives with more digits, has to be rounded. */
-
-/* A sum of squares of integers in units of 10^-scale, as a numeric. */
-static Datum numeric_from_squares(const struct iforest_squares *squares, int scale);
-
-/* The result of a function that needs squares (planner/index_query.h), a numeric; sum and squares are numerics. NULL of no numbers, and
- * of one unless that is the population. */
-static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null);
+ * Results have the same digits as those of the server's aggregates. The server (numeric.c) computes
+ * (n * squares - sum^2) / (n * (n - 1)), or / n^2, and takes the square root of that quotient to as many digits after the
+ * point. Here the server's own functions of numerics compute both; only the root, which numeric_sqrt() returns with more
+ * digits, has to be rounded. */
 
 static Datum multiply(Datum a, Datum b)
 {
@@ -93,6 +87,7 @@ static bool is_greater(Datum a, Datum b)
 	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, b)) > 0;
 }
 
+/* Returns a sum of squares of integers in units of 10^-scale as a numeric. */
 static Datum numeric_from_squares(const struct iforest_squares *squares, int scale)
 {
 	Datum number = ifp_numeric_from_int128(0, 0), word = ifp_numeric_from_int128((iforest_int128)1 << 64, 0);
@@ -103,8 +98,8 @@ static Datum numeric_from_squares(const struct iforest_squares *squares, int sca
 	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
 }
 
-/* The root rounded to the digits that the number has after the point. What numeric_sqrt() rounded to more of them is cut off,
- * and the last digit decided by the square of the middle between two roots, which no number of so few digits is equal to. */
+/* Returns the root rounded to as many digits after the point as the number has. The further digits of numeric_sqrt() are cut
+ * off. The last digit is decided by the square of the middle between two roots, which no number of so few digits equals. */
 static Datum root(Datum number)
 {
 	int32 scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, number));
@@ -117,7 +112,9 @@ static Datum root(Datum number)
 	return DirectFunctionCall2(numeric_trunc, low, Int32GetDatum(scale));
 }
 
-static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
+/* Returns the result of a function that needs squares, as a numeric. NULL for no numbers, and for one unless the function is of
+ * the population. */
+static Datum variance_of(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
 {
 	bool is_sample = function == IFP_AGG_VAR_SAMP || function == IFP_AGG_STDDEV_SAMP;
 	bool is_deviation = function == IFP_AGG_STDDEV_SAMP || function == IFP_AGG_STDDEV_POP;
@@ -135,7 +132,9 @@ static Datum ifp_variance(enum ifp_agg_function function, uint64 n, Datum sum, D
 	return is_deviation ? root(variance) : variance;
 }
 
-/* The operator by which an extreme is found: better(a, b) means that a is nearer to it. */
+/* ---- measures ---- */
+
+/* Finds the operator of an extreme: better(a, b) means that a replaces b. */
 static void find_better(Aggref *aggregate, FmgrInfo *better)
 {
 	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
@@ -148,55 +147,55 @@ static void find_better(Aggref *aggregate, FmgrInfo *better)
 	fmgr_info(get_opcode(operator), better);
 }
 
-static int add_measure(struct ifp_agg_states *measures, Aggref *aggregate, enum ifp_agg_function function,
+static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_agg_function function,
 		       const struct ifp_arm *arm)
 {
-	bool is_constant = arm->kind == IFP_MEASURE_CONSTANT;
-	List *written = list_make4(makeInteger(arm->kind), makeInteger(arm->value), arm->conditions, arm->request);
-	struct measure *measure = &measures->measures[measures->n_measures];
+	bool is_constant = arm->type == IFP_MEASURE_CONSTANT;
+	List *written = list_make4(makeInteger(arm->type), makeInteger(arm->value), arm->conditions, arm->wanted);
+	struct measure *measure = &aggs->measures[aggs->n_measures];
 	int i = 0;
 	ListCell *cell;
 
-	/* constants are gathered in the way of the aggregate */
+	/* how constants are combined depends on the aggregate */
 	if (is_constant)
 		written = lappend(lappend(written, aggregate), arm->expression);
-	foreach (cell, measures->written) {
+	foreach (cell, aggs->written) {
 		if (equal(lfirst(cell), written))
 			return i;
 		i++;
 	}
-	measures->written = lappend(measures->written, written);
-	*measure = (struct measure){ .kind = arm->kind,
+	aggs->written = lappend(aggs->written, written);
+	*measure = (struct measure){ .type = arm->type,
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
-				     .request = arm->request,
+				     .wanted = arm->wanted,
 				     .value = arm->value,
 				     .function = function };
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
-		measure->type = exprType(arm->expression);
+		measure->datum_type = exprType(arm->expression);
 		measure->collation = aggregate->inputcollid;
-		get_typlenbyval(measure->type, &measure->type_length, &measure->type_by_value);
+		get_typlenbyval(measure->datum_type, &measure->type_length, &measure->type_by_value);
 		if (function == IFP_AGG_MIN || function == IFP_AGG_MAX)
 			find_better(aggregate, &measure->better);
 	}
-	return measures->n_measures++;
+	return aggs->n_measures++;
 }
 
-/* Of expressions both extremes are needed: what they would raise has to be raised. */
+/* Both extremes of an expression's column are needed: errors of the expression must be raised. */
 static void need(struct measure *measure, enum ifp_agg_function function, bool is_plain)
 {
 	measure->has_squares = measure->has_squares || ifp_agg_function_needs_squares(function);
-	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN || measure->kind == IFP_MEASURE_MIN_ROW;
-	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->kind == IFP_MEASURE_MAX_ROW;
+	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN || measure->type == IFP_MEASURE_MIN_ROW;
+	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->type == IFP_MEASURE_MAX_ROW;
 }
 
-static void begin_result(struct ifp_agg_states *measures, Aggref *aggregate, struct result *result)
+static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct result *result)
 {
-	const struct ifp_index_query *question = measures->question;
+	const struct ifp_index_query *query = aggs->query;
 	List *arms;
 	ListCell *cell;
 
-	(void)ifp_aggregate_read(aggregate, question, &result->function, &arms);
+	(void)ifp_aggregate_read(aggregate, query, &result->function, &arms);
 	result->type = aggregate->aggtype;
 	result->argument_type =
 		aggregate->args == NIL ? InvalidOid : exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
@@ -208,54 +207,54 @@ static void begin_result(struct ifp_agg_states *measures, Aggref *aggregate, str
 		const struct ifp_arm *from = lfirst(cell);
 		struct arm *arm = &result->arms[result->n_arms++];
 
-		*arm = (struct arm){ .measure = add_measure(measures, aggregate, result->function, from),
+		*arm = (struct arm){ .measure = add_measure(aggs, aggregate, result->function, from),
 				     .expression = from->expression,
-				     .attribute = ifp_time_attribute(question) };
+				     .attribute = ifp_time_attribute(query) };
 		arm->is_plain = from->expression && IsA(from->expression, Var);
-		need(&measures->measures[arm->measure], result->function, arm->is_plain);
-		if (from->kind == IFP_MEASURE_VALUE)
-			arm->attribute = (AttrNumber)(question->n_by + 2 + from->value);
-		if (from->kind == IFP_MEASURE_VALUE || from->kind == IFP_MEASURE_TIME)
+		need(&aggs->measures[arm->measure], result->function, arm->is_plain);
+		if (from->type == IFP_MEASURE_VALUE)
+			arm->attribute = (AttrNumber)(query->n_by + 2 + from->value);
+		if (from->type == IFP_MEASURE_VALUE || from->type == IFP_MEASURE_TIME)
 			arm->state = ExecInitExpr((Expr *)from->expression, NULL);
 	}
 }
 
-struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question, const struct ifp_definition *definition,
+struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
 					    ExprContext *econtext)
 {
-	struct ifp_agg_states *measures = palloc0(sizeof *measures);
+	struct ifp_agg_states *aggs = palloc0(sizeof *aggs);
 	int most = 0;
 	ListCell *cell;
 
-	measures->question = question;
-	measures->definition = definition;
-	measures->econtext = econtext;
-	foreach (cell, question->aggregates) {
+	aggs->query = query;
+	aggs->definition = definition;
+	aggs->econtext = econtext;
+	foreach (cell, query->aggregates) {
 		enum ifp_agg_function function;
 		List *arms;
 
-		(void)ifp_aggregate_read(lfirst(cell), question, &function, &arms);
+		(void)ifp_aggregate_read(lfirst(cell), query, &function, &arms);
 		most += list_length(arms);
 	}
-	measures->measures = palloc0((most + 1) * sizeof *measures->measures);
-	measures->results = palloc0((list_length(question->aggregates) + 1) * sizeof *measures->results);
-	foreach (cell, question->aggregates)
-		begin_result(measures, lfirst(cell), &measures->results[measures->n_results++]);
-	return measures;
+	aggs->measures = palloc0((most + 1) * sizeof *aggs->measures);
+	aggs->results = palloc0((list_length(query->aggregates) + 1) * sizeof *aggs->results);
+	foreach (cell, query->aggregates)
+		begin_result(aggs, lfirst(cell), &aggs->results[aggs->n_results++]);
+	return aggs;
 }
 
-void ifp_agg_states_set_table(struct ifp_agg_states *measures, Relation heap, Snapshot snapshot)
+void ifp_agg_states_set_table(struct ifp_agg_states *aggs, Relation heap, Snapshot snapshot)
 {
-	measures->heap = heap;
-	measures->snapshot = snapshot;
+	aggs->heap = heap;
+	aggs->snapshot = snapshot;
 }
 
-void ifp_agg_states_rescan(struct ifp_agg_states *measures, MemoryContext parameters)
+void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters)
 {
-	measures->parameters = parameters;
-	for (int i = 0; i < measures->n_results; i++)
-		for (int a = 0; a < measures->results[i].n_arms; a++)
-			measures->results[i].arms[a].is_read = false;
+	aggs->parameters = parameters;
+	for (int i = 0; i < aggs->n_results; i++)
+		for (int a = 0; a < aggs->results[i].n_arms; a++)
+			aggs->results[i].arms[a].is_read = false;
 }
 
 static void want_value(const struct measure *measure, struct iforest_request *request)
@@ -268,15 +267,15 @@ static void want_value(const struct measure *measure, struct iforest_request *re
 	request->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
 }
 
-struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *measures)
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 {
 	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 
-	for (int i = 0; i < measures->n_measures; i++) {
-		const struct measure *measure = &measures->measures[i];
+	for (int i = 0; i < aggs->n_measures; i++) {
+		const struct measure *measure = &aggs->measures[i];
 		uint32 bit = 1u << measure->value;
 
-		switch (measure->kind) {
+		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 		case IFP_MEASURE_CONSTANT:
 		case IFP_MEASURE_SKETCH:
@@ -303,19 +302,19 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *measur
 	return request;
 }
 
-uint32 ifp_agg_states_sketches(const struct ifp_agg_states *measures)
+uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs)
 {
 	uint32 values = 0;
 
-	for (int i = 0; i < measures->n_measures; i++)
-		if (measures->measures[i].kind == IFP_MEASURE_SKETCH)
-			values |= 1u << measures->measures[i].value;
+	for (int i = 0; i < aggs->n_measures; i++)
+		if (aggs->measures[i].type == IFP_MEASURE_SKETCH)
+			values |= 1u << aggs->measures[i].value;
 	return values;
 }
 
-Size ifp_agg_states_bytes(const struct ifp_agg_states *measures)
+Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs)
 {
-	return (Size)Max(measures->n_measures, 1) * sizeof(struct ifp_agg_state);
+	return (Size)Max(aggs->n_measures, 1) * sizeof(struct ifp_agg_state);
 }
 
 static bool holds(ExprState *condition, ExprContext *econtext)
@@ -328,23 +327,26 @@ static bool holds(ExprState *condition, ExprContext *econtext)
 
 static bool is_asked(const struct measure *measure, ExprContext *econtext)
 {
-	ListCell *condition, *request;
+	ListCell *condition, *wanted;
 
-	forboth(condition, measure->conditions, request,
-		measure->request) if (holds(lfirst(condition), econtext) != lfirst_int(request)) return false;
+	forboth(condition, measure->conditions, wanted, measure->wanted)
+	{
+		if (holds(lfirst(condition), econtext) != lfirst_int(wanted))
+			return false;
+	}
 	return true;
 }
 
 static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows, bool is_real, struct ifp_agg_state *state)
 {
-	enum iforest_value_type kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+	enum iforest_value_type type = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 
 	state->has_null = state->has_null || fold->n < n_rows;
 	if (fold->n == 0)
 		return;
-	if (state->n == 0 || iforest_number_compare(fold->min.value, state->min, kind) < 0)
+	if (state->n == 0 || iforest_number_compare(fold->min.value, state->min, type) < 0)
 		state->min = fold->min.value;
-	if (state->n == 0 || iforest_number_compare(fold->max.value, state->max, kind) > 0)
+	if (state->n == 0 || iforest_number_compare(fold->max.value, state->max, type) > 0)
 		state->max = fold->max.value;
 	state->n += fold->n;
 	state->sum = iforest_add_wrapping(state->sum, fold->sum);
@@ -378,7 +380,7 @@ static void keep_datum(const struct measure *measure, Datum datum, struct ifp_ag
 
 static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct ifp_agg_state *state, MemoryContext context)
 {
-	switch (measure->type) {
+	switch (measure->datum_type) {
 	case INT2OID:
 		state->sum += (iforest_int128)DatumGetInt16(datum) * n;
 		break;
@@ -449,9 +451,9 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	MemoryContextSwitchTo(before);
 }
 
-/* Only rows of several partitions have the same time and ctid: of these the smallest value is the first, and the greatest the
+/* Rows of different partitions may have the same time and ctid: then the smallest value is the first, and the greatest the
  * last. */
-static void add_end(const struct iforest_extreme *from, enum iforest_value_type kind, bool is_last, struct iforest_extreme *row)
+static void add_end(const struct iforest_extreme *from, enum iforest_value_type type, bool is_last, struct iforest_extreme *row)
 {
 	int order;
 
@@ -459,7 +461,7 @@ static void add_end(const struct iforest_extreme *from, enum iforest_value_type 
 		return;
 	order = row->is_set ? iforest_extreme_compare(from, row) : 0;
 	if (row->is_set && order == 0)
-		order = iforest_number_compare(from->value, row->value, kind);
+		order = iforest_number_compare(from->value, row->value, type);
 	if (!row->is_set || (is_last ? order > 0 : order < 0))
 		*row = *from;
 }
@@ -467,16 +469,16 @@ static void add_end(const struct iforest_extreme *from, enum iforest_value_type 
 static void add_row(const struct measure *measure, const struct iforest_value_aggregate *fold, bool is_real,
 		    struct iforest_extreme *row)
 {
-	enum iforest_value_type kind = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+	enum iforest_value_type type = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 
-	if (measure->kind == IFP_MEASURE_MIN_ROW)
-		iforest_extreme_min(row, &fold->min, kind);
-	else if (measure->kind == IFP_MEASURE_MAX_ROW)
-		iforest_extreme_max(row, &fold->max, kind);
-	else if (measure->kind == IFP_MEASURE_FIRST_ROW)
-		add_end(&fold->first, kind, false, row);
+	if (measure->type == IFP_MEASURE_MIN_ROW)
+		iforest_extreme_min(row, &fold->min, type);
+	else if (measure->type == IFP_MEASURE_MAX_ROW)
+		iforest_extreme_max(row, &fold->max, type);
+	else if (measure->type == IFP_MEASURE_FIRST_ROW)
+		add_end(&fold->first, type, false, row);
 	else
-		add_end(&fold->last, kind, true, row);
+		add_end(&fold->last, type, true, row);
 }
 
 static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryContext context)
@@ -494,18 +496,18 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 	MemoryContextSwitchTo(before);
 }
 
-void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_state *states,
-			const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context)
+void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
+			bytea *const *sketches, bool has_time, MemoryContext context)
 {
-	const struct ifp_definition *definition = measures->definition;
+	const struct ifp_definition *definition = aggs->definition;
 
-	for (int i = 0; i < measures->n_measures; i++) {
-		const struct measure *measure = &measures->measures[i];
+	for (int i = 0; i < aggs->n_measures; i++) {
+		const struct measure *measure = &aggs->measures[i];
 		struct ifp_agg_state *state = &states[i];
 
-		if (!is_asked(measure, measures->econtext))
+		if (!is_asked(measure, aggs->econtext))
 			continue;
-		switch (measure->kind) {
+		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 			state->n += fold->n_rows;
 			break;
@@ -524,7 +526,7 @@ void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_st
 			state->n += fold->n_rows;
 			break;
 		case IFP_MEASURE_CONSTANT:
-			add_constant(measure, fold->n_rows, measures->econtext, state, context);
+			add_constant(measure, fold->n_rows, aggs->econtext, state, context);
 			break;
 		case IFP_MEASURE_MIN_ROW:
 		case IFP_MEASURE_MAX_ROW:
@@ -540,25 +542,25 @@ void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_st
 	}
 }
 
-/* ---- an expression at one value of its column ---- */
+/* ---- expressions at one value of their column ---- */
 
-static Datum evaluate_at(const struct ifp_agg_states *measures, const struct arm *arm, Datum at, bool *is_null)
+static Datum evaluate_at(const struct ifp_agg_states *aggs, const struct arm *arm, Datum at, bool *is_null)
 {
-	TupleTableSlot *row = measures->econtext->ecxt_scantuple;
+	TupleTableSlot *row = aggs->econtext->ecxt_scantuple;
 
 	row->tts_values[arm->attribute - 1] = at;
 	row->tts_isnull[arm->attribute - 1] = false;
-	return ExecEvalExpr(arm->state, measures->econtext, is_null);
+	return ExecEvalExpr(arm->state, aggs->econtext, is_null);
 }
 
-/* Least and greatest of the column in the state, as datums. */
-static void extremes(const struct ifp_agg_states *measures, const struct arm *arm, const struct ifp_agg_state *state,
-		     Datum *least, Datum *greatest)
+/* Reads the least and greatest value or time of the state, as datums. */
+static void extremes(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state, Datum *least,
+		     Datum *greatest)
 {
-	const struct measure *measure = &measures->measures[arm->measure];
-	const struct ifp_definition *definition = measures->definition;
+	const struct measure *measure = &aggs->measures[arm->measure];
+	const struct ifp_definition *definition = aggs->definition;
 
-	if (measure->kind == IFP_MEASURE_TIME) {
+	if (measure->type == IFP_MEASURE_TIME) {
 		*least = ifp_time_to_datum(definition, state->min.integer);
 		*greatest = ifp_time_to_datum(definition, state->max.integer);
 	} else {
@@ -567,29 +569,29 @@ static void extremes(const struct ifp_agg_states *measures, const struct arm *ar
 	}
 }
 
-/* Evaluates an argument where its column is NULL, for what is constant in it may fail. */
-static void try_null(const struct ifp_agg_states *measures, const struct arm *arm, const struct ifp_agg_state *state)
+/* Evaluates an argument where its column is NULL, for its constant parts may fail. */
+static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state)
 {
 	bool is_null;
 
 	if (!arm->state || arm->is_plain || !state->has_null)
 		return;
-	measures->econtext->ecxt_scantuple->tts_isnull[arm->attribute - 1] = true;
-	(void)ExecEvalExpr(arm->state, measures->econtext, &is_null);
+	aggs->econtext->ecxt_scantuple->tts_isnull[arm->attribute - 1] = true;
+	(void)ExecEvalExpr(arm->state, aggs->econtext, &is_null);
 }
 
-/* Evaluates an argument at both extremes as well, so that it fails where it would for a row. Returns whether it is NULL
- * there, as a parameter that is NULL makes it. */
-static bool try_argument(const struct ifp_agg_states *measures, const struct arm *arm, const struct ifp_agg_state *state)
+/* Evaluates an argument at NULL and at both extremes, so that it fails where it would fail for a row. Returns true if it is
+ * NULL there, which a parameter that is NULL can cause. */
+static bool try_argument(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state)
 {
 	Datum least, greatest;
 	bool is_null = false;
 
-	try_null(measures, arm, state);
+	try_null(aggs, arm, state);
 	if (arm->state && !arm->is_plain && state->n > 0) {
-		extremes(measures, arm, state, &least, &greatest);
-		(void)evaluate_at(measures, arm, least, &is_null);
-		(void)evaluate_at(measures, arm, greatest, &is_null);
+		extremes(aggs, arm, state, &least, &greatest);
+		(void)evaluate_at(aggs, arm, least, &is_null);
+		(void)evaluate_at(aggs, arm, greatest, &is_null);
 	}
 	return is_null;
 }
@@ -609,8 +611,7 @@ static void add_number(Datum number, struct total *total)
 	total->has_number = true;
 }
 
-/* The finite values' sum with NaN and infinities put back; as an addition of the values would, it does not become infinite in
- * silence. */
+/* Returns the sum with NaN and infinities included. Raises an error if the finite values overflow, as their addition would. */
 static double real_sum(const struct ifp_agg_state *state)
 {
 	double sum = state->real_sum;
@@ -624,37 +625,37 @@ static double real_sum(const struct ifp_agg_state *state)
 	return sum;
 }
 
-static bool read_affine(const struct ifp_agg_states *measures, struct arm *arm)
+static bool read_affine(const struct ifp_agg_states *aggs, struct arm *arm)
 {
-	MemoryContext before = MemoryContextSwitchTo(measures->parameters);
+	MemoryContext before = MemoryContextSwitchTo(aggs->parameters);
 
 	if (!arm->is_read)
-		arm->has_affine = ifp_affine_read(arm->expression, arm->attribute, measures->econtext, &arm->affine);
+		arm->has_affine = ifp_affine_read(arm->expression, arm->attribute, aggs->econtext, &arm->affine);
 	arm->is_read = true;
 	MemoryContextSwitchTo(before);
 	return arm->has_affine;
 }
 
-/* Digits after the point of a value column. */
-static int16 value_scale(const struct ifp_agg_states *measures, int value)
+/* Returns the number of digits after the point of a value column. */
+static int16 value_scale(const struct ifp_agg_states *aggs, int value)
 {
-	const struct ifp_definition *definition = measures->definition;
+	const struct ifp_definition *definition = aggs->definition;
 
 	return definition->value_types[value] == NUMERICOID ? definition->value_scales[value] : 0;
 }
 
-/* a * sum + b * n. */
-static void add_affine(const struct ifp_agg_states *measures, struct arm *arm, const struct ifp_agg_state *state,
+/* Adds a * sum + b * n to the total. */
+static void add_affine(const struct ifp_agg_states *aggs, struct arm *arm, const struct ifp_agg_state *state,
 		       struct total *total)
 {
-	const struct measure *measure = &measures->measures[arm->measure];
-	const struct ifp_definition *definition = measures->definition;
+	const struct measure *measure = &aggs->measures[arm->measure];
+	const struct ifp_definition *definition = aggs->definition;
 	bool is_real = ifp_value_is_real(definition, (unsigned)measure->value);
-	int16 scale = value_scale(measures, measure->value);
+	int16 scale = value_scale(aggs, measure->value);
 	Datum sum = (Datum)0;
 
-	(void)try_argument(measures, arm, state);
-	if (state->n == 0 || !read_affine(measures, arm))
+	(void)try_argument(aggs, arm, state);
+	if (state->n == 0 || !read_affine(aggs, arm))
 		return;
 	total->n += state->n;
 	if (!is_real)
@@ -686,11 +687,11 @@ static void add_constants(const struct measure *measure, const struct ifp_agg_st
 	if (state->n == 0)
 		return;
 	total->n += state->n;
-	if (measure->type == FLOAT4OID || measure->type == FLOAT8OID) {
+	if (measure->datum_type == FLOAT4OID || measure->datum_type == FLOAT8OID) {
 		total->real += real_sum(state);
 		return;
 	}
-	sum = measure->type == NUMERICOID ? state->datum : ifp_numeric_from_int128(state->sum, 0);
+	sum = measure->datum_type == NUMERICOID ? state->datum : ifp_numeric_from_int128(state->sum, 0);
 	add_number(sum, total);
 }
 
@@ -714,17 +715,17 @@ static Datum sum_result(const struct result *result, const struct total *total)
 	}
 }
 
-static Datum sum_or_average(const struct ifp_agg_states *measures, const struct result *result,
-			    const struct ifp_agg_state *states, bool *is_null)
+static Datum sum_or_average(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
+			    bool *is_null)
 {
 	struct total total = { .n = 0 };
 
 	for (int a = 0; a < result->n_arms; a++) {
 		struct arm *arm = &result->arms[a];
-		const struct measure *measure = &measures->measures[arm->measure];
+		const struct measure *measure = &aggs->measures[arm->measure];
 
-		if (measure->kind == IFP_MEASURE_VALUE)
-			add_affine(measures, arm, &states[arm->measure], &total);
+		if (measure->type == IFP_MEASURE_VALUE)
+			add_affine(aggs, arm, &states[arm->measure], &total);
 		else
 			add_constants(measure, &states[arm->measure], &total);
 	}
@@ -732,7 +733,7 @@ static Datum sum_or_average(const struct ifp_agg_states *measures, const struct 
 	return *is_null ? (Datum)0 : sum_result(result, &total);
 }
 
-static Datum variance(const struct ifp_agg_states *measures, const struct result *result, const struct ifp_agg_state *states,
+static Datum variance(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
 		      bool *is_null)
 {
 	Datum sum = NumericGetDatum(int64_to_numeric(0)), squares = sum;
@@ -741,16 +742,16 @@ static Datum variance(const struct ifp_agg_states *measures, const struct result
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_agg_state *state = &states[arm->measure];
-		int16 scale = value_scale(measures, measures->measures[arm->measure].value);
+		int16 scale = value_scale(aggs, aggs->measures[arm->measure].value);
 
-		(void)try_argument(measures, arm, state);
+		(void)try_argument(aggs, arm, state);
 		if (state->n == 0)
 			continue;
 		n += state->n;
 		sum = DirectFunctionCall2(numeric_add, sum, ifp_numeric_from_int128(state->sum, scale));
 		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(&state->squares, scale));
 	}
-	return ifp_variance(result->function, n, sum, squares, is_null);
+	return variance_of(result->function, n, sum, squares, is_null);
 }
 
 /* ---- extremes ---- */
@@ -770,8 +771,8 @@ static void offer(const struct result *result, Datum datum, Datum *best, bool *i
 	*is_null = false;
 }
 
-/* What is monotone has its extremes at those of its column, whichever way it goes. */
-static Datum extreme(const struct ifp_agg_states *measures, const struct result *result, const struct ifp_agg_state *states,
+/* A monotone expression, ascending or descending, has its extremes at those of its column. */
+static Datum extreme(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
 		     bool *is_null)
 {
 	Datum best = (Datum)0;
@@ -781,22 +782,22 @@ static Datum extreme(const struct ifp_agg_states *measures, const struct result 
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_agg_state *state = &states[arm->measure];
 		Datum ends[2];
-		/* of a column as it is, only that end was gathered */
+		/* of a plain column only the end that is needed was folded */
 		int first = arm->is_plain && result->function == IFP_AGG_MAX;
 		int last = arm->is_plain ? first : 1;
 		bool none;
 
-		if (measures->measures[arm->measure].kind == IFP_MEASURE_CONSTANT) {
+		if (aggs->measures[arm->measure].type == IFP_MEASURE_CONSTANT) {
 			if (state->has_datum)
 				offer(result, state->datum, &best, is_null);
 			continue;
 		}
-		try_null(measures, arm, state);
+		try_null(aggs, arm, state);
 		if (state->n == 0)
 			continue;
-		extremes(measures, arm, state, &ends[0], &ends[1]);
+		extremes(aggs, arm, state, &ends[0], &ends[1]);
 		for (int end = first; end <= last; end++) {
-			Datum datum = evaluate_at(measures, arm, ends[end], &none);
+			Datum datum = evaluate_at(aggs, arm, ends[end], &none);
 
 			if (!none)
 				offer(result, datum, &best, is_null);
@@ -805,7 +806,7 @@ static Datum extreme(const struct ifp_agg_states *measures, const struct result 
 	return best;
 }
 
-static Datum count(const struct ifp_agg_states *measures, const struct result *result, const struct ifp_agg_state *states)
+static Datum count(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states)
 {
 	uint64 n = 0;
 
@@ -813,17 +814,17 @@ static Datum count(const struct ifp_agg_states *measures, const struct result *r
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_agg_state *state = &states[arm->measure];
 
-		n += try_argument(measures, arm, state) ? 0 : state->n;
+		n += try_argument(aggs, arm, state) ? 0 : state->n;
 	}
 	return Int64GetDatum((int64)n);
 }
 
 /* ---- rows ---- */
 
-static Datum row_result(const struct ifp_agg_states *measures, const struct result *result, const struct ifp_agg_state *states,
+static Datum row_result(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
 			bool *is_null)
 {
-	const struct measure *measure = &measures->measures[result->arms[0].measure];
+	const struct measure *measure = &aggs->measures[result->arms[0].measure];
 	const struct iforest_extreme *row = &states[result->arms[0].measure].row;
 	ItemPointer tid;
 
@@ -836,20 +837,20 @@ static Datum row_result(const struct ifp_agg_states *measures, const struct resu
 	case IFP_AGG_LAST_ROW:
 		tid = palloc(sizeof *tid);
 		ifp_ref_to_tid(row->ref, tid);
-		ifp_heap_visible_ctid(measures->heap, measures->snapshot, tid);
+		ifp_heap_visible_ctid(aggs->heap, aggs->snapshot, tid);
 		return PointerGetDatum(tid);
 	case IFP_AGG_MIN_TIME:
 	case IFP_AGG_MAX_TIME:
 	case IFP_AGG_FIRST_TIME:
 	case IFP_AGG_LAST_TIME:
 		*is_null = row->time_is_null;
-		return row->time_is_null ? (Datum)0 : ifp_time_to_datum(measures->definition, row->time);
+		return row->time_is_null ? (Datum)0 : ifp_time_to_datum(aggs->definition, row->time);
 	default:
-		return ifp_value_to_datum(measures->definition, (unsigned)measure->value, row->value);
+		return ifp_value_to_datum(aggs->definition, (unsigned)measure->value, row->value);
 	}
 }
 
-/* Of several arms, which have no row in common, the sum. */
+/* Arms have no row in common, so their sketches are added. */
 static Datum sketch_result(const struct result *result, const struct ifp_agg_state *states, bool *is_null)
 {
 	bytea *sum = NULL;
@@ -864,22 +865,22 @@ static Datum sketch_result(const struct result *result, const struct ifp_agg_sta
 	return PointerGetDatum(sum);
 }
 
-Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states, bool *is_null)
+Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_agg_state *states, bool *is_null)
 {
-	const struct result *result = &measures->results[i];
+	const struct result *result = &aggs->results[i];
 
 	switch (result->function) {
 	case IFP_AGG_COUNT:
 		*is_null = false;
-		return count(measures, result, states);
+		return count(aggs, result, states);
 	case IFP_AGG_SUM:
 	case IFP_AGG_AVG:
-		return sum_or_average(measures, result, states, is_null);
+		return sum_or_average(aggs, result, states, is_null);
 	case IFP_AGG_VAR_SAMP:
 	case IFP_AGG_VAR_POP:
 	case IFP_AGG_STDDEV_SAMP:
 	case IFP_AGG_STDDEV_POP:
-		return variance(measures, result, states, is_null);
+		return variance(aggs, result, states, is_null);
 	case IFP_AGG_MIN_ROW:
 	case IFP_AGG_MAX_ROW:
 	case IFP_AGG_MIN_TIME:
@@ -889,10 +890,10 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const 
 	case IFP_AGG_FIRST_TIME:
 	case IFP_AGG_LAST_TIME:
 	case IFP_AGG_LAST_ROW:
-		return row_result(measures, result, states, is_null);
+		return row_result(aggs, result, states, is_null);
 	case IFP_AGG_SKETCH:
 		return sketch_result(result, states, is_null);
 	default:
-		return extreme(measures, result, states, is_null);
+		return extreme(aggs, result, states, is_null);
 	}
 }

@@ -1,4 +1,8 @@
-/* exec/agg_state.h -- Aggregate states of a group: gathered from folds of entries, and turned into results. */
+/* exec/agg_state.h -- Aggregate states of a group: built from folds of entries, and turned into results.
+ *
+ * The state of a group is an array with one element for each measure (planner/index_query.h). A result evaluates the
+ * aggregate's own expression at the extremes of its column, so that it raises the errors that a plain plan would raise.
+ */
 #ifndef IFP_EXEC_AGG_STATE_H
 #define IFP_EXEC_AGG_STATE_H
 
@@ -6,16 +10,18 @@
 
 #include "executor/tuptable.h"
 
-/* A measure of one group. Zeros: of no rows. */
+#include "core/page/leaf_fold.h"
+
+/* A measure of one group. All zeros if it has no rows. */
 struct ifp_agg_state {
 	uint64 n;	    /* rows that are not NULL */
-	bool has_null;	    /* of VALUE and TIME: others there are, too */
+	bool has_null;	    /* of VALUE and TIME: some rows are NULL */
 	iforest_int128 sum; /* of integers */
 	union {
 		struct iforest_squares squares; /* of integers, where they are asked for */
 		struct iforest_extreme row;	/* of ..._ROW */
 	};
-	double real_sum; /* of reals that are finite; the others are counted: */
+	double real_sum; /* of finite reals; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max; /* of VALUE; of TIME its first and last */
 	Datum datum;		       /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes */
@@ -24,33 +30,33 @@ struct ifp_agg_state {
 
 struct ifp_agg_states;
 
-/* Prepares what a question asks for. Expressions are evaluated in econtext over a row of the index's columns, which is
- * econtext's scan tuple; the row's columns that expressions read must be filled in. Lives in the current memory context. */
-struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *question, const struct ifp_definition *definition,
+/* Prepares the measures and results of a query, in the current memory context. Expressions are evaluated in econtext over a row
+ * of the index's columns, its scan tuple. The columns that expressions read must be filled in. */
+struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
 					    ExprContext *econtext);
 
-/* Where the ctids of rows are looked up, if there is one table only. */
-void ifp_agg_states_set_table(struct ifp_agg_states *measures, Relation heap, Snapshot snapshot);
+/* Sets the table in which the ctids of rows are looked up. Not called if there are several tables. */
+void ifp_agg_states_set_table(struct ifp_agg_states *aggs, Relation heap, Snapshot snapshot);
 
-/* Parameters may have changed: what is made of them is evaluated anew where it is needed, and lives in that context. */
-void ifp_agg_states_rescan(struct ifp_agg_states *measures, MemoryContext parameters);
+/* Parameters may have changed: what depends on them is evaluated again when needed, and lives in that context. */
+void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters);
 
-/* What has to be folded for them. */
-struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *measures);
+/* Returns the request for folds; the caller sets its filter. */
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs);
 
-/* The value columns of which sketches are needed: a bit each. */
-uint32 ifp_agg_states_sketches(const struct ifp_agg_states *measures);
+/* Returns the value columns of which sketches are needed: a bit each. */
+uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs);
 
-/* Bytes of a group's states. */
-Size ifp_agg_states_bytes(const struct ifp_agg_states *measures);
+/* Returns the size of a group's states in bytes. */
+Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs);
 
-/* Adds the fold of a bucket, whose by values and time are in the row. sketches: by value column, those that are needed, NULL
- * where there are no values. has_time: its rows' times are not NULL. Data that a state keeps go to the context. */
-void ifp_agg_states_add(const struct ifp_agg_states *measures, struct ifp_agg_state *states,
-			const struct iforest_aggregate *fold, bytea *const *sketches, bool has_time, MemoryContext context);
+/* Adds the fold of a bucket, whose by values and time are in the row. sketches: by value column, where needed; NULL if there
+ * are no values. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
+void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
+			bytea *const *sketches, bool has_time, MemoryContext context);
 
-/* The result of aggregate i (of the question's list), in the current memory context. The row's time and values are
- * overwritten. */
-Datum ifp_agg_states_result(const struct ifp_agg_states *measures, int i, const struct ifp_agg_state *states, bool *is_null);
+/* Returns the result of aggregate i of query->aggregates, in the current memory context. Overwrites the row's time and values.
+ */
+Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_agg_state *states, bool *is_null);
 
 #endif

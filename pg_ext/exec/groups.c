@@ -6,9 +6,9 @@
 
 #include "pg_ext/planner/monotone.h"
 
-/* The states follow. */
+/* A group; its states follow in memory. */
 struct group {
-	struct group *next; /* found first after this one */
+	struct group *next; /* the group that was found next */
 	MinimalTuple keys;
 };
 
@@ -25,32 +25,32 @@ struct ifp_groups {
 	Oid *equal, *collations;
 	FmgrInfo *hash, *equals;
 	bool *of_time;
-	bool come_together;	    /* what belongs to a group comes one after the other */
-	TupleHashTable table;	    /* of pointers to groups; NULL if they do come together, and without keys */
+	bool come_together;	    /* the buckets of a group come one after the other */
+	TupleHashTable table;	    /* of pointers to groups; NULL if come_together, and without keys */
 	struct group *first, *last; /* in the order in which they were found, which is that of their memory */
-	bool is_done;		    /* the one group without keys was given */
+	bool is_done;		    /* the one group without keys was returned */
 	void *only;		    /* states of the one group without keys */
 };
 
-static bool has_infinities(const struct ifp_index_query *question)
+static bool has_infinities(const struct ifp_index_query *query)
 {
-	Oid type = getBaseType(exprType(list_nth(question->columns, ifp_time_attribute(question) - 1)));
+	Oid type = getBaseType(exprType(list_nth(query->columns, ifp_time_attribute(query) - 1)));
 
 	return type != INT2OID && type != INT4OID && type != INT8OID;
 }
 
-/* Buckets come series by series, and in each in the order of time. So those of a group come one after the other if each series
- * has its own keys, and what the keys are made of besides is monotone in time, infinite ones too: rows without a time come
- * last. */
-static bool keys_come_together(const struct ifp_index_query *question)
+/* True if the buckets of a group come one after the other. Buckets come series by series, and within a series in the order of
+ * time, rows without a time last. So the keys must tell all series apart and otherwise be monotone in the time, infinite times
+ * included. */
+static bool keys_come_together(const struct ifp_index_query *query)
 {
-	AttrNumber time = ifp_time_attribute(question);
-	bool may_be_infinite = has_infinities(question);
+	AttrNumber time = ifp_time_attribute(query);
+	bool may_be_infinite = has_infinities(query);
 	List *breaks = NIL;
 	Bitmapset *by = NULL;
 	ListCell *cell;
 
-	foreach (cell, question->groups) {
+	foreach (cell, query->groups) {
 		Node *key = lfirst(cell);
 
 		if (IsA(key, Var) && castNode(Var, key)->varattno != time && ifp_equal_is_identical(key))
@@ -59,16 +59,16 @@ static bool keys_come_together(const struct ifp_index_query *question)
 			 (!ifp_is_monotone(key, time, &breaks) || (may_be_infinite && ifp_may_make_nan(key))))
 			return false;
 	}
-	return breaks == NIL && bms_num_members(by) == question->n_by && list_length(question->tables) == 1;
+	return breaks == NIL && bms_num_members(by) == query->n_by && list_length(query->tables) == 1;
 }
 
-struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size state_bytes, PlanState *node,
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
 				    ExprContext *econtext)
 {
 	struct ifp_groups *groups = palloc0(sizeof *groups);
 	Oid *operators;
 	ListCell *cell;
-	int n = list_length(question->groups), i = 0;
+	int n = list_length(query->groups), i = 0;
 
 	*groups = (struct ifp_groups){ .node = node, .econtext = econtext, .state_bytes = state_bytes, .n_keys = n };
 	if (n == 0)
@@ -78,17 +78,17 @@ struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size
 	groups->collations = palloc(n * sizeof *groups->collations);
 	groups->equals = palloc(n * sizeof *groups->equals);
 	groups->of_time = palloc(n * sizeof *groups->of_time);
-	groups->come_together = keys_come_together(question);
+	groups->come_together = keys_come_together(query);
 	operators = palloc(n * sizeof *operators);
 	groups->descriptor = CreateTemplateTupleDesc(n);
-	foreach (cell, question->groups) {
+	foreach (cell, query->groups) {
 		Node *key = lfirst(cell);
 
 		groups->keys[i] = ExecInitExpr((Expr *)key, NULL);
 		groups->columns[i] = (AttrNumber)(i + 1);
 		groups->collations[i] = exprCollation(key);
-		groups->of_time[i] = ifp_mentions(key, ifp_time_attribute(question));
-		operators[i] = list_nth_oid(question->operators, i);
+		groups->of_time[i] = ifp_mentions(key, ifp_time_attribute(query));
+		operators[i] = list_nth_oid(query->operators, i);
 		TupleDescInitEntry(groups->descriptor, (AttrNumber)(i + 1), NULL, exprType(key), exprTypmod(key), 0);
 		i++;
 	}
@@ -145,7 +145,7 @@ static struct group *add_group(struct ifp_groups *groups)
 	return group;
 }
 
-/* The place for the group of a slot in the table. */
+/* Returns the place of a slot's group in the table. */
 static struct group **place_of(struct ifp_groups *groups, TupleTableSlot *slot)
 {
 	bool is_new;
@@ -154,7 +154,7 @@ static struct group **place_of(struct ifp_groups *groups, TupleTableSlot *slot)
 	return ifp_group_bytes(groups->table, entry, is_new, sizeof(struct group *));
 }
 
-/* Is it the group that was found last? Keys of time first, which differ most of the time. */
+/* True if the probe is of the group that was found last. Compares keys of the time first, which differ most often. */
 static bool is_latest(const struct ifp_groups *groups)
 {
 	const TupleTableSlot *probe = groups->probe, *latest = groups->latest;

@@ -1,4 +1,8 @@
-/* exec/groups.h -- Groups of an aggregate query: their keys, and the aggregate states of each. */
+/* exec/groups.h -- Groups of an aggregate query: their keys, and the aggregate states of each.
+ *
+ * Groups are kept in a hash table. If all buckets of a group come one after the other, a comparison with the last group
+ * suffices.
+ */
 #ifndef IFP_EXEC_GROUPS_H
 #define IFP_EXEC_GROUPS_H
 
@@ -8,17 +12,17 @@
 
 struct ifp_groups;
 
-/* Prepares. Keys are evaluated in econtext. Lives in the current memory context. */
-struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *question, Size state_bytes, PlanState *node,
+/* Prepares groups with states of that size each, in the current memory context. Keys are evaluated in econtext. */
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
 				    ExprContext *econtext);
 
-/* Starts without groups (but with the one of a question without group keys), with memory of the context. */
+/* Discards all groups; new ones are allocated in the context. A query without group keys has one group from the start. */
 void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context);
 
-/* The states of the group that the row in econtext belongs to. */
+/* Returns the states of the group of the row in econtext. Those of a new group are zeros. */
 void *ifp_groups_find(struct ifp_groups *groups);
 
-/* Groups one after the other, in no order: the states, or NULL after the last. The keys are written. */
+/* Returns the states of the next group and writes its keys; NULL after the last. The order is undefined. */
 void *ifp_groups_next(struct ifp_groups *groups, Datum *keys, bool *are_null);
 
 #endif

@@ -9,31 +9,32 @@
 
 enum { PATIENCE = 2, MOST_ATTEMPTS = 1000 };
 
-/* ---- what counts ---- */
+/* ---- the filter ---- */
 
 static bool has_values(const struct ifp_snapshot_reader *reader)
 {
-	return reader->values && ifp_value_filter_exist(reader->values);
+	return reader->values && ifp_value_filter_has_conditions(reader->values);
 }
 
 static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	struct ifp_snapshot_reader *reader = context;
 	const struct iforest_node_schema *fields = &reader->index.manifest.fields;
-	enum iforest_filter_class verdict = IFOREST_COUNTS_ALL;
+	enum iforest_filter_class class = IFOREST_COUNTS_ALL;
 	uint32_t lowest, highest;
 
 	if (has_values(reader))
-		verdict = ifp_value_filter_of_node(reader->values, node, fields);
-	if (verdict == IFOREST_COUNTS_ALL) {
+		class = ifp_value_filter_of_node(reader->values, node, fields);
+	if (class == IFOREST_COUNTS_ALL) {
 		iforest_node_blocks(node, fields, &lowest, &highest);
 		if (!ifp_heap_visibility_of_blocks(&reader->visibility, lowest, highest, iforest_node_rows(node)))
-			verdict = IFOREST_COUNTS_MOST;
+			class = IFOREST_COUNTS_MOST;
 	}
-	return verdict;
+	return class;
 }
 
-/* Neighbours in time are so in the heap, as a rule: then the block's rows need not be asked about one by one. */
+/* Sets *clean if all rows of a block are visible. Neighbours in time usually are neighbours in the heap, and then rows need not
+ * be checked one by one. */
 static enum iforest_status is_clean(struct ifp_snapshot_reader *reader, struct iforest_block_reader *block, bool *clean)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -68,7 +69,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-/* Of a node of which it is only their visibility that not all entries may count for. */
+/* Lists the refs of a node's invisible rows. Called only for nodes whose entries all pass the other conditions. */
 static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_MAX_EXCLUDED_REFS], unsigned *n_refs)
 {
 	struct ifp_snapshot_reader *reader = context;
@@ -78,8 +79,8 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 	return ifp_heap_visibility_refs_gone(&reader->visibility, lowest, highest, refs, IFOREST_MAX_EXCLUDED_REFS, n_refs);
 }
 
-/* Is a pending entry of the series and times asked for? */
-static bool is_asked(void *context, const struct iforest_key *key)
+/* True if a pending entry is of the chosen series and times. */
+static bool is_chosen(void *context, const struct iforest_key *key)
 {
 	struct ifp_snapshot_reader *reader = context;
 	uint32 id = (uint32)key->series;
@@ -106,11 +107,11 @@ void ifp_snapshot_reader_open(struct ifp_snapshot_reader *reader, Relation index
 	ifp_test_point("metapage read");
 }
 
-/* Copies the keys of the series. The backend's dictionary of this index may go when functions of the query read other
+/* Copies the keys of the series: the backend may drop its dictionary of this index when functions of the query read other
  * indexes. */
 static void copy_series(struct ifp_snapshot_reader *reader)
 {
-	struct ifp_series_dict *cache = ifp_series_dict_get(reader->index.relation, reader->index.meta.index_id);
+	struct ifp_series_dict *dict = ifp_series_dict_get(reader->index.relation, reader->index.meta.index_id);
 	StringInfoData keys;
 	uint32 *sorted = palloc((reader->keys.n_series + 1) * sizeof *sorted);
 
@@ -118,7 +119,7 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 	initStringInfo(&keys);
 	for (uint32 i = 0; i < reader->keys.n_series && reader->definition.n_by > 0; i++) {
 		uint32 n_bytes;
-		const uint8 *key = ifp_series_dict_key_of(cache, reader->keys.series[i], &n_bytes);
+		const uint8 *key = ifp_series_dict_key_of(dict, reader->keys.series[i], &n_bytes);
 
 		appendBinaryStringInfo(&keys, (const char *)key, (int)n_bytes);
 		reader->series_ends[i] = (Size)keys.len;
@@ -132,12 +133,12 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot)
 {
 	copy_series(reader);
-	if (!ifp_pending_entries_read(&reader->index, is_asked, reader, &reader->pending))
+	if (!ifp_pending_entries_read(&reader->index, is_chosen, reader, &reader->pending))
 		return false;
 	ifp_test_point("pending read");
 	if (reader->values)
 		ifp_value_filter_find(reader->values, &reader->index.manifest, &reader->pending);
-	/* only now: an entry read before the map is copied had cleared its block's bit */
+	/* not earlier: an entry that was read before the map is copied had cleared its block's bit */
 	ifp_heap_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
 	ifp_pending_entries_keep(&reader->pending, counts, reader);
 	ifp_pending_entries_sort(&reader->pending);
@@ -156,7 +157,7 @@ void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, 
 		    (uint32)(reader->series_ends[i] - start), values, are_null);
 }
 
-/* Was nothing removed since the metapage was read, and no page given to somebody else? */
+/* True if nothing was removed since the metapage was read, and no page was reused. */
 static bool is_unchanged(const struct ifp_snapshot_reader *reader)
 {
 	struct ifp_meta *now = palloc(sizeof *now);

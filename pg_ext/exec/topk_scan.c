@@ -25,24 +25,12 @@
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/storage/index.h"
 
-/* What the conditions of a query say of the entries that a top or a reach has to look at. */
-
-/* What they leave of the values and of the ends of spans. They are all checked again: this says where nothing need be looked
- * for. */
-struct ifp_top_limits {
+/* The entries that a query's conditions on values and ends of spans leave. They only prune: all conditions are checked again.
+ */
+struct limits {
 	bool has_nulls, has_values;
-	List *expressions, *kinds; /* of bounds: enum ifp_scan_bound_type */
+	List *expressions, *types; /* of bounds: enum ifp_scan_bound_type */
 };
-
-/* Those that choose series and times, as IndexClauses of a plain index scan. */
-static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index);
-
-/* Those on the value column alone, which is a column of the index and has this base type. */
-static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type);
-
-/* Adds those on the end of the span, where the index was built with a duration or an end. Returns the last one's time, as an
- * expression, or NULL where there is none. */
-static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_limits *limits);
 
 /* ---- conditions on series and times ---- */
 
@@ -51,7 +39,7 @@ static bool collations_fit(Oid of_index, Oid of_clause)
 	return !OidIsValid(of_index) || of_index == of_clause;
 }
 
-/* What a comparison of a column of the index says as a scan key; NIL where it is none. */
+/* Returns a comparison of a column of the index as a scan key; NIL if it is none. */
 static List *key_of_comparison(PlannerInfo *root, RestrictInfo *restriction, IndexOptInfo *index, int column)
 {
 	OpExpr *clause = castNode(OpExpr, restriction->clause);
@@ -84,8 +72,7 @@ static List *key_of_array(PlannerInfo *root, RestrictInfo *restriction, IndexOpt
 	return NIL;
 }
 
-/* The conditions of the table that choose series and times, as IndexClauses. All are checked again by the index scan, or are
- * exact. */
+/* Returns the conditions that choose series and times, as IndexClauses. They are exact, or checked again by the index scan. */
 static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
 {
 	List *clauses = NIL;
@@ -114,17 +101,16 @@ static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
 	return clauses;
 }
 
-/* ---- conditions on the value itself ---- */
+/* ---- conditions on the value ---- */
 
-static void add_bound(struct ifp_top_limits *limits, Node *expression, enum ifp_scan_bound_type kind)
+static void add_bound(struct limits *limits, Node *expression, enum ifp_scan_bound_type type)
 {
 	limits->expressions = lappend(limits->expressions, expression);
-	limits->kinds = lappend_int(limits->kinds, (int)kind);
+	limits->types = lappend_int(limits->types, (int)type);
 }
 
 /* A comparison in the order of the value's type is false for NULL; one with a constant of the same type is a bound. */
-static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type,
-			    struct ifp_top_limits *limits)
+static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type, struct limits *limits)
 {
 	Oid family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	bool is_left = list_length(clause->args) == 2 && match_index_to_operand(linitial(clause->args), column, index);
@@ -146,9 +132,10 @@ static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *ind
 		add_bound(limits, other, IFP_BOUND_HIGH);
 }
 
-static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
+/* Reads the conditions on a value column of the index, which has this base type. */
+static struct limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
 {
-	struct ifp_top_limits limits = { .has_nulls = true, .has_values = true };
+	struct limits limits = { .has_nulls = true, .has_values = true };
 	ListCell *cell;
 
 	foreach (cell, rel->baserestrictinfo) {
@@ -165,7 +152,7 @@ static struct ifp_top_limits limits_of(PlannerInfo *root, RelOptInfo *rel, Index
 
 /* ---- conditions on the end of the span ---- */
 
-/* Ends are compared by their numbers, which mean something else in local time than in UTC. */
+/* True if ends can be compared with times by their numbers: local time and UTC cannot. */
 static bool is_of_time(const IndexOptInfo *index, int column)
 {
 	Oid end = getBaseType(exprType((Node *)list_nth_node(TargetEntry, index->indextlist, column)->expr));
@@ -173,7 +160,7 @@ static bool is_of_time(const IndexOptInfo *index, int column)
 	return end == index->opcintype[index->nkeycolumns - 1] || (end != TIMESTAMPOID && end != TIMESTAMPTZOID);
 }
 
-/* Is it the end of the span: the time and the duration added up, or the column of ends? */
+/* True if the node is the end of the span: time + duration, or the column of ends. */
 static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_node_schema *fields)
 {
 	int time = index->nkeycolumns - 1, duration = index->nkeycolumns + fields->duration_value;
@@ -193,7 +180,7 @@ static bool is_end(Node *node, IndexOptInfo *index, const struct iforest_node_sc
 		match_index_to_operand(lsecond(sum->args), time, index));
 }
 
-/* The expression in the type of the time column; NULL where that is not for us to say. */
+/* Returns the expression in the type of the time column; NULL if the conversion is not simple. */
 static Node *as_time(Node *expression, Oid time_type)
 {
 	Oid type = exprType(expression);
@@ -206,9 +193,9 @@ static Node *as_time(Node *expression, Oid time_type)
 	return NULL;
 }
 
-/* The time after which, or from which on, the condition says that spans end; NULL if it says nothing of the kind. */
+/* Returns the time of a condition that spans end after (or at) a time; NULL if the condition is another. */
 static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, const struct iforest_node_schema *fields,
-			enum ifp_scan_bound_type *kind)
+			enum ifp_scan_bound_type *type)
 {
 	int time = index->nkeycolumns - 1;
 	bool is_left = is_end(linitial(clause->args), index, fields);
@@ -218,23 +205,23 @@ static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, 
 	if ((!is_left && !is_end(lsecond(clause->args), index, fields)) || !is_pseudo_constant_for_index(root, other, index))
 		return NULL;
 	if (strategy == (is_left ? BTGreaterStrategyNumber : BTLessStrategyNumber))
-		*kind = IFP_BOUND_REACHES_BEYOND;
+		*type = IFP_BOUND_REACHES_BEYOND;
 	else if (strategy == (is_left ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber))
-		*kind = IFP_BOUND_REACHES;
+		*type = IFP_BOUND_REACHES;
 	else
 		return NULL;
 	return as_time(other, index->opcintype[time]);
 }
 
-/* May a condition be on the end of spans, whatever the index keeps of them? To know that costs nothing; what it keeps, reading
- * it. */
+/* True if a condition may be on the end of spans, whatever ends the index keeps. Checked first, for reading the index to know
+ * its ends is not free. */
 static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 {
 	ListCell *cell;
 
 	foreach (cell, index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
-		enum ifp_scan_bound_type kind;
+		enum ifp_scan_bound_type type;
 
 		for (int v = 0;
 		     IsA(clause, OpExpr) && list_length(clause->args) == 2 && v < index->ncolumns - index->nkeycolumns; v++) {
@@ -242,15 +229,15 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 								   .end_rule = IFOREST_END_DURATION };
 			struct iforest_node_schema of_end = { .duration_value = (uint8)v, .end_rule = IFOREST_END_COLUMN };
 
-			if (read_reach(root, clause, index, &of_duration, &kind) ||
-			    read_reach(root, clause, index, &of_end, &kind))
+			if (read_reach(root, clause, index, &of_duration, &type) ||
+			    read_reach(root, clause, index, &of_end, &type))
 				return true;
 		}
 	}
 	return false;
 }
 
-/* As the index was built: options may be newer. */
+/* Reads the node schema with which the index was built; parameters may be newer. */
 static struct iforest_node_schema fields_of(const IndexOptInfo *index)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest fields", ALLOCSET_SMALL_SIZES);
@@ -268,7 +255,7 @@ static struct iforest_node_schema fields_of(const IndexOptInfo *index)
 	return fields;
 }
 
-/* Do the conditions hold for no row without a time? What the index keeps of ends, it keeps of rows with a time. */
+/* True if the conditions exclude rows without a time: the index keeps ends only of rows with a time. */
 static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 {
 	Expr *time = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns - 1)->expr;
@@ -284,7 +271,9 @@ static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 	return predicate_implied_by(list_make1(test), list_concat_copy(index->indpred, conditions), false);
 }
 
-static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_limits *limits)
+/* Adds the bounds on the end of the span, if the index was built with a duration or an end. Returns the time of the last one,
+ * or NULL if there is none. */
+static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct limits *limits)
 {
 	struct iforest_node_schema fields;
 	Node *reach = NULL;
@@ -297,34 +286,104 @@ static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct ifp_top_li
 		return NULL;
 	foreach (cell, fields.duration_value == IFOREST_NO_VALUE ? NIL : index->indrestrictinfo) {
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
-		enum ifp_scan_bound_type kind;
+		enum ifp_scan_bound_type type;
 		Node *found = IsA(clause, OpExpr) && list_length(clause->args) == 2
-				      ? read_reach(root, clause, index, &fields, &kind)
+				      ? read_reach(root, clause, index, &fields, &type)
 				      : NULL;
 
 		if (found)
-			add_bound(limits, found, kind);
+			add_bound(limits, found, type);
 		reach = found ? found : reach;
 	}
 	return reach;
 }
 
-struct top_state {
+/* ---- the node ---- */
+
+struct topk_state {
 	CustomScanState custom;
 	struct ifp_scan_order order;
-	List *bounds; /* ExprStates of those of the order */
+	List *bounds; /* ExprStates of the order's bounds */
 	const char *order_text;
 };
 
-static Node *create_state(CustomScan *scan);
-static void begin(CustomScanState *node, EState *estate, int flags);
-static TupleTableSlot *execute(CustomScanState *node);
-static void end(CustomScanState *node);
-static void rescan(CustomScanState *node);
-static void explain(CustomScanState *node, List *ancestors, ExplainState *es);
+static void begin(CustomScanState *node, EState *estate, int flags)
+{
+	struct topk_state *state = (struct topk_state *)node;
+	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	IndexScanState *below = castNode(IndexScanState, ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
 
-static const CustomScanMethods top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
-static const CustomScanMethods reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
+	state->bounds = ExecInitExprList(scan->custom_exprs, &node->ss.ps);
+	node->custom_ps = list_make1(below);
+	/* the slots returned are those of the index scan: the table's slots if it has nothing to project */
+	node->ss.ps.resultops = ExecGetResultSlotOps(&below->ss.ps, &node->ss.ps.resultopsfixed);
+	node->ss.ps.resultopsset = true;
+	/* the row of WHERE CURRENT OF a cursor */
+	node->ss.ss_currentRelation = below->ss.ss_currentRelation;
+	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;
+}
+
+/* Sets the order with the bounds as they are now. A comparison with NULL holds for no row. */
+static void set_order(IndexScanDesc scan, struct topk_state *state)
+{
+	struct ifp_scan_order order = state->order;
+	ExprContext *econtext = state->custom.ss.ps.ps_ExprContext;
+	ListCell *cell;
+	int n = 0;
+
+	ResetExprContext(econtext); /* of the last bounds */
+	foreach (cell, state->bounds) {
+		bool is_null;
+
+		order.bounds[n++].datum = ExecEvalExprSwitchContext((ExprState *)lfirst(cell), econtext, &is_null);
+		order.has_values = order.has_values && !is_null;
+		order.has_nulls = order.has_nulls && !is_null;
+	}
+	ifp_index_scan_set_order(scan, &order);
+}
+
+/* Begins the scan of the index below, which would otherwise begin it without the order at its first row. */
+static void begin_index_scan(struct topk_state *state, IndexScanState *node)
+{
+	node->iss_ScanDesc = ifp_index_beginscan(node);
+	set_order(node->iss_ScanDesc, state);
+	if (node->iss_NumRuntimeKeys == 0 || node->iss_RuntimeKeysReady)
+		index_rescan(node->iss_ScanDesc, node->iss_ScanKeys, node->iss_NumScanKeys, node->iss_OrderByKeys,
+			     node->iss_NumOrderByKeys);
+}
+
+static TupleTableSlot *execute(CustomScanState *node)
+{
+	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
+
+	if (!below->iss_ScanDesc)
+		begin_index_scan((struct topk_state *)node, below);
+	return ExecProcNode(&below->ss.ps);
+}
+
+static void end(CustomScanState *node)
+{
+	ExecEndNode(linitial(node->custom_ps));
+}
+
+static void rescan(CustomScanState *node)
+{
+	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
+
+	if (node->ss.ps.chgParam)
+		UpdateChangedParamSet(&below->ss.ps, node->ss.ps.chgParam);
+	if (below->iss_ScanDesc)
+		set_order(below->iss_ScanDesc, (struct topk_state *)node);
+	if (!below->ss.ps.chgParam)
+		ExecReScan(&below->ss.ps);
+}
+
+static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	(void)ancestors;
+	if (((struct topk_state *)node)->order.by_value)
+		ExplainPropertyText("Order By", ((struct topk_state *)node)->order_text, es);
+}
 
 static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK",
 						.BeginCustomScan = begin,
@@ -333,11 +392,11 @@ static const CustomExecMethods exec_methods = { .CustomName = "IForestTopK",
 						.ReScanCustomScan = rescan,
 						.ExplainCustomScan = explain };
 
-/* custom_private: value (-1 by time), descends, nulls_first, has_nulls, has_values; the kind of each bound; and the order as
+/* custom_private: value (-1: by time), descends, nulls_first, has_nulls, has_values; the type of each bound; the order as
  * EXPLAIN shows it. custom_exprs: the bounds. */
 static Node *create_state(CustomScan *scan)
 {
-	struct top_state *state = palloc0(sizeof *state);
+	struct topk_state *state = palloc0(sizeof *state);
 	List *numbers = linitial(scan->custom_private);
 	ListCell *cell;
 
@@ -354,98 +413,20 @@ static Node *create_state(CustomScan *scan)
 		.bounds = palloc0((list_length(scan->custom_exprs) + 1) * sizeof *state->order.bounds),
 	};
 	foreach (cell, lsecond(scan->custom_private))
-		state->order.bounds[state->order.n_bounds++].kind = (enum ifp_scan_bound_type)lfirst_int(cell);
+		state->order.bounds[state->order.n_bounds++].type = (enum ifp_scan_bound_type)lfirst_int(cell);
 	state->order_text = strVal(lthird(scan->custom_private));
 	return (Node *)state;
 }
 
-static void begin(CustomScanState *node, EState *estate, int flags)
-{
-	struct top_state *state = (struct top_state *)node;
-	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
-	IndexScanState *below = castNode(IndexScanState, ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
-
-	state->bounds = ExecInitExprList(scan->custom_exprs, &node->ss.ps);
-	node->custom_ps = list_make1(below);
-	/* what is returned are the slots of the index scan: of the table where it has nothing to project */
-	node->ss.ps.resultops = ExecGetResultSlotOps(&below->ss.ps, &node->ss.ps.resultopsfixed);
-	node->ss.ps.resultopsset = true;
-	/* the row that WHERE CURRENT OF a cursor means */
-	node->ss.ss_currentRelation = below->ss.ss_currentRelation;
-	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;
-}
-
-/* The order, with the bounds as they are now. A comparison with NULL holds for no row. */
-static struct ifp_scan_order order_now(struct top_state *state)
-{
-	struct ifp_scan_order order = state->order;
-	ExprContext *econtext = state->custom.ss.ps.ps_ExprContext;
-	ListCell *cell;
-	int n = 0;
-
-	ResetExprContext(econtext); /* of the last bounds */
-	foreach (cell, state->bounds) {
-		bool is_null;
-
-		order.bounds[n++].datum = ExecEvalExprSwitchContext((ExprState *)lfirst(cell), econtext, &is_null);
-		order.has_values = order.has_values && !is_null;
-		order.has_nulls = order.has_nulls && !is_null;
-	}
-	return order;
-}
-
-/* The index scan below would begin its scan of the index at its first row; it is begun for it, to be told of the order. */
-static void begin_index_scan(struct top_state *state, IndexScanState *node)
-{
-	node->iss_ScanDesc = ifp_index_beginscan(node);
-	((struct ifp_index_scan *)node->iss_ScanDesc->opaque)->order = order_now(state);
-	if (node->iss_NumRuntimeKeys == 0 || node->iss_RuntimeKeysReady)
-		index_rescan(node->iss_ScanDesc, node->iss_ScanKeys, node->iss_NumScanKeys, node->iss_OrderByKeys,
-			     node->iss_NumOrderByKeys);
-}
-
-static TupleTableSlot *execute(CustomScanState *node)
-{
-	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
-
-	if (!below->iss_ScanDesc)
-		begin_index_scan((struct top_state *)node, below);
-	return ExecProcNode(&below->ss.ps);
-}
-
-static void end(CustomScanState *node)
-{
-	ExecEndNode(linitial(node->custom_ps));
-}
-
-static void rescan(CustomScanState *node)
-{
-	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
-
-	if (node->ss.ps.chgParam)
-		UpdateChangedParamSet(&below->ss.ps, node->ss.ps.chgParam);
-	if (below->iss_ScanDesc)
-		((struct ifp_index_scan *)below->iss_ScanDesc->opaque)->order = order_now((struct top_state *)node);
-	if (!below->ss.ps.chgParam)
-		ExecReScan(&below->ss.ps);
-}
-
-static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
-{
-	(void)ancestors;
-	if (((struct top_state *)node)->order.by_value)
-		ExplainPropertyText("Order By", ((struct top_state *)node)->order_text, es);
-}
-
-/* Measured: what it takes to find the next entry, beside the time of an operator; its row is fetched on top of that. */
-enum { OPERATORS_AN_ENTRY = 200 };
-
-static set_rel_pathlist_hook_type previous_hook;
+static const CustomScanMethods top_scan_methods = { .CustomName = "IForestTopK", .CreateCustomScanState = create_state };
+static const CustomScanMethods reach_scan_methods = { .CustomName = "IForestReach", .CreateCustomScanState = create_state };
 
 /* ---- the path ---- */
 
-/* The part of the rows that conditions on series and times leave, and spans that start before a time and end after it left
- * apart: these are few. */
+/* Measured cost of finding the next entry, in units of cpu_operator_cost, without fetching its row. */
+enum { OPERATORS_AN_ENTRY = 200 };
+
+/* Estimates the entries that conditions on series and times leave, without the few spans that start before the reach. */
 static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *reach)
 {
 	const IndexOptInfo *index = below->indexinfo;
@@ -464,8 +445,8 @@ static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *r
 	return clamp_row_est(clauselist_selectivity(root, clauses, (int)index->rel->relid, JOIN_INNER, NULL) * index->tuples);
 }
 
-/* In the order of a value each entry costs a look at its row, anywhere in the table; who takes a few pays for a few. In that of
- * time rows lie together, as for the scan below. */
+/* In the order of a value each entry costs the fetch of a row anywhere in the table, and LIMIT pays only for the rows it takes.
+ * In the order of time rows lie together, as for the scan below. */
 static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, const RelOptInfo *rel, Node *reach,
 		     bool by_value)
 {
@@ -511,10 +492,8 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .PlanCustomPath = plan_path };
 
-/* A path over one that is made for it. v: the value column by which, -1 for none; limits->expressions and so on: what its
- * bounds are. */
-static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct ifp_top_limits *limits,
-		     Node *reach)
+/* Adds a path over an index path that is made for it. v: the value column of the order, -1 for none. */
+static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct limits *limits, Node *reach)
 {
 	IndexPath *below = create_index_path(root, index, index_clauses_of(root, index), NIL, NIL, NIL, ForwardScanDirection,
 					     false, NULL, 1.0, false);
@@ -533,19 +512,19 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 	path->path.pathtarget = rel->reltarget;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->custom_paths = list_make1(below);
-	/* the expressions apart: the planner finishes those of a plan */
+	/* expressions are kept apart: the planner processes custom_exprs of a plan */
 	path->custom_private = list_make4(limits->expressions,
 					  list_make5_int(v, key && ifp_descends(key), key && key->pk_nulls_first,
 							 limits->has_nulls, limits->has_values),
-					  limits->kinds, makeString(text));
+					  limits->types, makeString(text));
 	path->methods = &path_methods;
 	estimate(root, path, below, rel, reach, v >= 0);
 	add_path(rel, &path->path);
 }
 
-/* ---- the query ---- */
+/* ---- hook ---- */
 
-/* Is the query ordered by this value column of the index, in the order of its type? */
+/* True if the query is ordered by this value column of the index, in the order of its type. */
 static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const TargetEntry *value)
 {
 	TypeCacheEntry *type = lookup_type_cache(getBaseType(exprType((Node *)value->expr)), TYPECACHE_BTREE_OPFAMILY);
@@ -556,27 +535,27 @@ static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const Targe
 
 static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
-	struct ifp_top_limits by_time = { .has_values = true };
+	struct limits by_time = { .has_values = true };
 	Node *reach = add_reach(root, index, &by_time);
 
 	if (reach)
 		add_scan(root, rel, index, -1, &by_time, reach);
 	for (int v = 0; root->query_pathkeys && v < index->ncolumns - index->nkeycolumns; v++) {
 		const TargetEntry *value = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v);
-		struct ifp_top_limits limits;
+		struct limits limits;
 
 		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
 			continue;
 		limits = limits_of(root, rel, index, index->nkeycolumns + v, getBaseType(exprType((Node *)value->expr)));
 		limits.expressions = list_concat(limits.expressions, by_time.expressions);
-		limits.kinds = list_concat(limits.kinds, by_time.kinds);
+		limits.types = list_concat(limits.types, by_time.types);
 		add_scan(root, rel, index, v, &limits, reach);
 		break;
 	}
 }
 
-/* A condition without columns is asked by a node between this one and the index scan, which then is not where it is looked
- * for. */
+/* True if there is a condition without columns: a node between this one and the index scan would check it, and this node would
+ * not find its index scan. */
 static bool has_constant_condition(const RelOptInfo *rel)
 {
 	ListCell *cell;
@@ -587,13 +566,15 @@ static bool has_constant_condition(const RelOptInfo *rel)
 	return false;
 }
 
+static set_rel_pathlist_hook_type previous_hook;
+
 static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
 {
 	ListCell *cell;
 
 	if (previous_hook)
 		previous_hook(root, rel, number, table);
-	/* what has to be computed here from other tables' columns needs a path that waits for them */
+	/* a rel with lateral references needs a parameterized path */
 	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample || IS_DUMMY_REL(rel) ||
 	    !bms_is_empty(rel->lateral_relids) ||
 	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) || has_constant_condition(rel))

@@ -1,14 +1,12 @@
 /* exec/topk_scan.h -- Custom scans for ORDER BY value LIMIT k and for spans that reach into a window.
  *
- *   Custom Scan (IForestTopK)          or IForestReach: what is promised, and its price (exec/topk_scan.c, exec/topk_scan.c); what
- *   tells
- *     ->  Index Scan using spans_if    the scan below (exec/topk_scan.c), which is PostgreSQL's own: conditions, rows, rechecks
- *           ifp_get_tuple()        the entries, best first (am/index_scan.c, core/query/top_k.h)
+ *   Custom Scan (IForestTopK)          or IForestReach: sets the order and bounds of the scan below
+ *     ->  Index Scan using spans_if    PostgreSQL's own node: conditions, rows, rechecks
+ *           ifp_get_tuple()            the entries, best first (am/index_scan.h, core/query/top_k.h)
  *
- * So all that holds of an index scan holds of this one: what a snapshot sees, row locks, row security, rescans with other
- * parameters. A top is offered wherever the first thing that the query is ordered by is a column INCLUDEd in the index; LIMIT,
- * and what else it is ordered by, are the planner's to add. A reach is offered where a condition says that spans end after
- * something.
+ * So everything that holds of an index scan holds here: visibility, row locks, row security, rescans with other parameters. A
+ * path for the top is added if the query's first order is by a column INCLUDEd in the index; the planner adds LIMIT and further
+ * order. A path for spans that reach into a window is added if a condition says that spans end after a time.
  */
 #ifndef IFP_EXEC_TOPK_SCAN_H
 #define IFP_EXEC_TOPK_SCAN_H
@@ -17,7 +15,7 @@
 
 #include "nodes/extensible.h"
 
-/* Makes the planner offer such scans. Once, when the library is loaded. */
+/* Registers the nodes and the planner's hook. Requires  called once, when the library is loaded. */
 void ifp_topk_register(void);
 
 #endif

@@ -1,4 +1,8 @@
-/* exec/value_filter.h -- Conditions on value columns as ranges, which classify whole nodes. */
+/* exec/value_filter.h -- Conditions on value columns as ranges of values, by which whole nodes are classified.
+ *
+ * Each condition is monotone in its column (planner/index_query.h), so it holds in one range of values. The range is found by
+ * binary search, evaluating the condition itself.
+ */
 #ifndef IFP_EXEC_VALUE_FILTER_H
 #define IFP_EXEC_VALUE_FILTER_H
 
@@ -11,26 +15,27 @@
 
 struct ifp_value_filter;
 
-/* Prepares. Lives in the current memory context. */
-struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *question, const struct ifp_definition *definition,
+/* Prepares the query's conditions on values, in the current memory context. */
+struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
 						ExprContext *econtext);
 
-/* Is any value column asked about? */
-bool ifp_value_filter_exist(const struct ifp_value_filter *ranges);
+/* True if there is a condition. */
+bool ifp_value_filter_has_conditions(const struct ifp_value_filter *filter);
 
-/* Finds the ranges by asking the conditions themselves, which are monotone, at values between the least and greatest that the
- * runs and pending entries hold. */
-void ifp_value_filter_find(struct ifp_value_filter *ranges, const struct iforest_manifest *manifest,
+/* Finds the ranges, by evaluating conditions at values between the least and greatest of the runs and pending entries.
+ * Cost      O(64) evaluations of each condition. */
+void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest_manifest *manifest,
 			   const struct ifp_pending_entries *pending);
 
-/* What a condition raised then, for all values alike, so that it leaves none out; NULL: nothing. It is to be raised if there
- * are rows that all other conditions let pass. */
-ErrorData *ifp_value_filter_error(const struct ifp_value_filter *ranges);
+/* Returns the error that a condition raised meanwhile, for all values alike; NULL: none. Such a condition excludes nothing. The
+ * error is to be raised if there are rows that pass all other conditions. */
+ErrorData *ifp_value_filter_error(const struct ifp_value_filter *filter);
 
-enum iforest_filter_class ifp_value_filter_of_node(const struct ifp_value_filter *ranges, const uint8_t *node,
+/* Classify the entries of a node; clear the bits of a block's entries that do not pass; check one entry. */
+enum iforest_filter_class ifp_value_filter_of_node(const struct ifp_value_filter *filter, const uint8_t *node,
 						   const struct iforest_node_schema *fields);
-enum iforest_status ifp_value_filter_of_entries(const struct ifp_value_filter *ranges, struct iforest_block_reader *reader,
+enum iforest_status ifp_value_filter_of_entries(const struct ifp_value_filter *filter, struct iforest_block_reader *reader,
 						uint64_t *live);
-bool ifp_value_filter_of_entry(const struct ifp_value_filter *ranges, const struct iforest_entry *entry);
+bool ifp_value_filter_of_entry(const struct ifp_value_filter *filter, const struct iforest_entry *entry);
 
 #endif

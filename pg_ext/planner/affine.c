@@ -12,11 +12,11 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
-/* ---- what distributes over a sum ---- */
+/* ---- shapes ---- */
 
 enum shape { CAST, SUM, DIFFERENCE, PRODUCT, QUOTIENT, NEGATION, UNKNOWN };
 
-/* What a function does to its arguments. Casts are those that change no value, but may refuse one. */
+/* CAST: changes no value, but may refuse one. */
 static enum shape shape_of(Oid function)
 {
 	switch (function) {
@@ -84,28 +84,21 @@ static enum shape shape_of(Oid function)
 	}
 }
 
-static List *arguments_of(Node *node)
+static enum shape shape_of_node(Node *node, List **arguments)
 {
-	return IsA(node, OpExpr) ? castNode(OpExpr, node)->args : castNode(FuncExpr, node)->args;
-}
-
-static enum shape shape_of_node(Node *node)
-{
-	if (IsA(node, OpExpr)) {
-		set_opfuncid(castNode(OpExpr, node));
-		return shape_of(castNode(OpExpr, node)->opfuncid);
-	}
-	return IsA(node, FuncExpr) ? shape_of(castNode(FuncExpr, node)->funcid) : UNKNOWN;
+	return shape_of(ifp_called_function(node, arguments));
 }
 
 bool ifp_is_column(Node *expression, AttrNumber attribute)
 {
+	List *arguments;
+
 	if (IsA(expression, Var))
 		return castNode(Var, expression)->varattno == attribute;
 	if (IsA(expression, RelabelType))
 		return ifp_keeps_order(castNode(RelabelType, expression)) &&
 		       ifp_is_column((Node *)castNode(RelabelType, expression)->arg, attribute);
-	return shape_of_node(expression) == CAST && ifp_is_column(linitial(arguments_of(expression)), attribute);
+	return shape_of_node(expression, &arguments) == CAST && ifp_is_column(linitial(arguments), attribute);
 }
 
 static bool is_real_type(Oid type)
@@ -123,10 +116,9 @@ static bool is_affine(Node *expression, AttrNumber attribute, bool may_add)
 	if (IsA(expression, RelabelType))
 		return ifp_keeps_order(castNode(RelabelType, expression)) &&
 		       is_affine((Node *)castNode(RelabelType, expression)->arg, attribute, may_add);
-	shape = shape_of_node(expression);
+	shape = shape_of_node(expression, &arguments);
 	if (shape == UNKNOWN || (!may_add && (shape == SUM || shape == DIFFERENCE)))
 		return false;
-	arguments = arguments_of(expression);
 	if (list_length(arguments) == 1)
 		return is_affine(linitial(arguments), attribute, may_add);
 	if (!ifp_has_columns(lsecond(arguments)))
@@ -134,14 +126,14 @@ static bool is_affine(Node *expression, AttrNumber attribute, bool may_add)
 	return shape != QUOTIENT && !ifp_has_columns(linitial(arguments)) && is_affine(lsecond(arguments), attribute, may_add);
 }
 
-/* What is subtracted from reals may leave little of them: then of the sum, which was rounded before, more is lost than of
- * sums of what is left. */
+/* Sums and differences of reals are left out: subtraction may cancel most of each value. Subtracting from the rounded sum then
+ * loses more than summing the small differences. */
 bool ifp_is_affine(Node *expression, AttrNumber attribute)
 {
 	return is_affine(expression, attribute, !is_real_type(exprType(expression)));
 }
 
-/* A constant that is finite, and more than 0 if it is a factor. */
+/* True for a finite constant, which is positive if it is a factor. */
 static bool is_plain_constant(Node *node, bool is_factor)
 {
 	Const *constant = (Const *)node;
@@ -164,10 +156,9 @@ bool ifp_is_ascending(Node *expression, AttrNumber attribute)
 	if (IsA(expression, RelabelType))
 		return ifp_keeps_order(castNode(RelabelType, expression)) &&
 		       ifp_is_ascending((Node *)castNode(RelabelType, expression)->arg, attribute);
-	shape = shape_of_node(expression);
+	shape = shape_of_node(expression, &arguments);
 	if (shape == UNKNOWN || shape == NEGATION)
 		return false;
-	arguments = arguments_of(expression);
 	if (list_length(arguments) == 1)
 		return shape == CAST && ifp_is_ascending(linitial(arguments), attribute);
 	i = ifp_has_columns(linitial(arguments)) ? 0 : 1;
@@ -175,7 +166,7 @@ bool ifp_is_ascending(Node *expression, AttrNumber attribute)
 	       is_plain_constant(list_nth(arguments, 1 - i), shape == PRODUCT || shape == QUOTIENT);
 }
 
-/* ---- its factors ---- */
+/* ---- factors ---- */
 
 static Datum numeric_from(Datum datum, Oid type)
 {
@@ -191,7 +182,7 @@ static Datum numeric_from(Datum datum, Oid type)
 	}
 }
 
-/* Evaluates a part without columns. False where it is NULL. */
+/* Evaluates a part without columns. Returns false if it is NULL. */
 static bool evaluate(Node *part, ExprContext *econtext, bool is_real, struct ifp_affine *constant)
 {
 	bool is_null;
@@ -265,8 +256,7 @@ static bool read_factors(Node *node, AttrNumber attribute, ExprContext *econtext
 		result->b = NumericGetDatum(int64_to_numeric(0));
 		return true;
 	}
-	shape = shape_of_node(node);
-	arguments = arguments_of(node);
+	shape = shape_of_node(node, &arguments);
 	constant_first = list_length(arguments) == 2 && !ifp_has_columns(linitial(arguments));
 	if (!read_factors(list_nth(arguments, constant_first), attribute, econtext, result))
 		return false;

@@ -37,57 +37,29 @@
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/meta.h"
 
-/* Rows and cost of answering a question. */
-struct ifp_agg_cost {
-	double n_rows;
-	Cost startup, total;
-	double n_groups_bytes; /* memory that groups will need */
-	bool is_slower;	       /* than a plain plan, whose cost is told too high for lack of statistics */
-};
-
-static void aggregate_estimate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			       const struct ifp_index_query *question, struct ifp_agg_cost *estimate);
-
-/* What any answer costs at least. */
-static Cost aggregate_least_cost(void);
-
-/* Into how many buckets and ranges a question cuts the times of a series, for what its answer costs. */
-
-struct ifp_piece_counts {
-	double buckets;
-	double groups; /* of which several buckets may make one */
-	double ranges; /* in which the conditions on the time hold or not; 0: there are none that have to be asked */
-	double passed; /* the part of the rows that lie in these */
-};
-
-/* window: the part of the rows that all conditions on the time leave; tuples: of all tables. */
-static void count_pieces(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			 const struct ifp_index_query *question, Relation index, double window, double tuples,
-			 struct ifp_piece_counts *pieces);
-
-/* where nothing is known of the times */
+/* Number of pieces assumed where nothing is known of the times. */
 static const double default_pieces = 1000;
 
-/* by which a width is measured: days of local time and pieces of months differ */
+/* Pieces whose width is averaged: days of local time and months differ in length. */
 enum { MEASURED_PIECES = 8 };
 
 /* ---- times ---- */
 
-/* The times that are asked about. */
+/* The window of the query, and the histogram of the time column. */
 struct asked_times {
 	int64 low, high;
-	int64 *bounds; /* of the histogram: as many rows lie between any two of them */
+	int64 *bounds; /* of the histogram: equally many rows lie between neighbours */
 	int n_bounds;  /* below 2: nothing is known */
 };
 
-/* The times of the histogram. */
-static void find_times(const struct ifp_query_level *query, Node *time, const struct ifp_definition *definition,
+/* Reads the histogram's bounds; infinite ones are left out. */
+static void find_times(const struct ifp_query_level *level, Node *time, const struct ifp_definition *definition,
 		       struct asked_times *asked)
 {
 	VariableStatData variable;
 	AttStatsSlot slot;
 
-	examine_variable(query->root, time, (int)query->rel->relid, &variable);
+	examine_variable(level->root, time, (int)level->rel->relid, &variable);
 	if (HeapTupleIsValid(variable.statsTuple) &&
 	    get_attstatsslot(&slot, variable.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES)) {
 		struct ifp_time_keys times = ifp_time_keys(definition);
@@ -111,46 +83,46 @@ static void find_times(const struct ifp_query_level *query, Node *time, const st
 	asked->high = asked->bounds[asked->n_bounds - 1];
 }
 
-/* Narrows them to the bounds of the conditions on the key, where these are known while planning. False where they are not. */
-static bool narrow_times(const struct ifp_query_level *query, const struct ifp_index_query *question, Relation index,
+/* Narrows the window to the bounds of the key conditions. Returns false where these are not known while planning. */
+static bool narrow_times(const struct ifp_query_level *level, const struct ifp_index_query *query, Relation index,
 			 struct asked_times *times)
 {
 	struct ifp_scan_keys asked;
 
-	if (!ifp_selectivity_window_times(query->root, index, question, &asked) || asked.n_ranges != 1)
+	if (!ifp_selectivity_window_times(level->root, index, query, &asked) || asked.n_ranges != 1)
 		return false;
 	times->low = Max(times->low, asked.ranges[0].low);
 	times->high = Max(Min(times->high, asked.ranges[0].high), times->low);
 	return true;
 }
 
-/* The conditions on the key that are on the time. */
-static List *time_keys(const struct ifp_index_query *question)
+/* The key conditions on the time column. */
+static List *time_keys(const struct ifp_index_query *query)
 {
 	List *chosen = NIL;
 	ListCell *cell;
 
-	foreach (cell, question->keys) {
+	foreach (cell, query->keys) {
 		struct ifp_key_condition key;
 
 		ifp_key_condition_read(lfirst(cell), &key);
-		if (key.column == ifp_time_attribute(question))
+		if (key.column == ifp_time_attribute(query))
 			chosen = lappend(chosen, lfirst(cell));
 	}
 	return chosen;
 }
 
-static double share_of_rows(const struct ifp_query_level *query, const struct ifp_candidate *candidate, List *conditions)
+static double share_of_rows(const struct ifp_query_level *level, const struct ifp_candidate *candidate, List *conditions)
 {
 	List *over_table = NIL;
 	ListCell *cell;
 
 	foreach (cell, conditions)
 		over_table = lappend(over_table, ifp_over_columns(lfirst(cell), candidate->columns));
-	return clauselist_selectivity(query->root, over_table, (int)query->rel->relid, JOIN_INNER, NULL);
+	return clauselist_selectivity(level->root, over_table, (int)level->rel->relid, JOIN_INNER, NULL);
 }
 
-/* A time in the middle of those that most rows have. */
+/* Returns a time in the middle of the window, without the outer tenths of the histogram. */
 static int64 middle_of(const struct asked_times *times)
 {
 	int n_outside = times->n_bounds / 10;
@@ -164,15 +136,23 @@ static int64 middle_of(const struct asked_times *times)
 	return low + (int64)(((uint64)high - (uint64)low) / 2);
 }
 
-/* ---- pieces ---- */
+/* ---- pieces: ranges of times in which the keys keep their values ---- */
+
+/* The numbers of buckets and ranges into which a query cuts the times of a series. */
+struct piece_counts {
+	double buckets;
+	double groups; /* may be fewer than the buckets */
+	double ranges; /* in which the conditions on the time hold or not; 0: there are none to evaluate */
+	double passed; /* fraction of the rows that lie in these ranges */
+};
 
 static bool has_parameter(Node *node, void *context)
 {
 	return node && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
 }
 
-/* Can keys be evaluated while planning? Not with parameters, by functions of others, whose errors are not caught, or where
- * finding a time zone might raise one. */
+/* True if the keys can be evaluated while planning: they have no parameters, call no foreign functions (whose errors are not
+ * caught), and the lookup of a time zone cannot fail. */
 static bool are_known(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
@@ -184,15 +164,15 @@ static bool are_known(const struct ifp_run_keys *keys)
 	       !ifp_calls_foreign_functions((Node *)keys->expressions) && !ifp_calls_foreign_functions((Node *)keys->breaks);
 }
 
-/* Expressions of the time are evaluated over a row that has nothing else. */
-static ExprContext *begin_row(const struct ifp_index_query *question)
+/* Expressions of the time are evaluated over a row whose other columns are NULL. */
+static ExprContext *begin_row(const struct ifp_index_query *query)
 {
-	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(question->columns));
+	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
 	ExprContext *econtext = CreateStandaloneExprContext();
 	AttrNumber attribute = 1;
 	ListCell *cell;
 
-	foreach (cell, question->columns)
+	foreach (cell, query->columns)
 		TupleDescInitEntry(descriptor, attribute++, NULL, exprType(lfirst(cell)), exprTypmod(lfirst(cell)), 0);
 	econtext->ecxt_scantuple = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
 	ExecStoreAllNullTuple(econtext->ecxt_scantuple);
@@ -205,12 +185,12 @@ static void end_row(ExprContext *econtext)
 	FreeExprContext(econtext, true);
 }
 
-/* Does the condition hold at that time? */
-static bool holds(const struct ifp_safe_expression *condition, const struct ifp_index_query *question,
+/* True if the condition holds at the time; errors count as false. */
+static bool holds(const struct ifp_safe_expression *condition, const struct ifp_index_query *query,
 		  const struct ifp_definition *definition, ExprContext *econtext, int64 time)
 {
 	TupleTableSlot *row = econtext->ecxt_scantuple;
-	AttrNumber attribute = ifp_time_attribute(question);
+	AttrNumber attribute = ifp_time_attribute(query);
 	bool is_null;
 	Datum value;
 
@@ -219,20 +199,20 @@ static bool holds(const struct ifp_safe_expression *condition, const struct ifp_
 	return ifp_safe_eval(condition, econtext, &value, &is_null, NULL) && !is_null && DatumGetBool(value);
 }
 
-/* Narrows the times to those at which a condition holds that changes once, but where clocks do. */
-static void narrow_by_condition(const struct ifp_index_query *question, const struct ifp_definition *definition,
-				Node *condition, struct asked_times *times)
+/* Narrows the times to those at which a condition holds that changes once (shifts of the clock aside). */
+static void narrow_by_condition(const struct ifp_index_query *query, const struct ifp_definition *definition, Node *condition,
+				struct asked_times *times)
 {
-	ExprContext *econtext = begin_row(question);
-	struct ifp_safe_expression soft = ifp_safe_eval_prepare((Expr *)condition);
-	bool at_low = holds(&soft, question, definition, econtext, times->low);
+	ExprContext *econtext = begin_row(query);
+	struct ifp_safe_expression expression = ifp_safe_eval_prepare((Expr *)condition);
+	bool at_low = holds(&expression, query, definition, econtext, times->low);
 	int64 low = times->low, high = times->high;
 
-	if (holds(&soft, question, definition, econtext, high) != at_low) {
+	if (holds(&expression, query, definition, econtext, high) != at_low) {
 		while ((uint64)high - (uint64)low > 1) {
 			int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
 
-			if (holds(&soft, question, definition, econtext, middle) == at_low)
+			if (holds(&expression, query, definition, econtext, middle) == at_low)
 				low = middle;
 			else
 				high = middle;
@@ -245,58 +225,58 @@ static void narrow_by_condition(const struct ifp_index_query *question, const st
 	end_row(econtext);
 }
 
-/* Narrows the times by other conditions on them, where that can be done while planning. Returns those. */
-static List *narrow_by_runs(const struct ifp_query_level *query, const struct ifp_index_query *question,
+/* Narrows the times by those run conditions that can be evaluated while planning, and returns these conditions. */
+static List *narrow_by_runs(const struct ifp_query_level *level, const struct ifp_index_query *query,
 			    const struct ifp_definition *definition, struct asked_times *times)
 {
 	List *used = NIL;
 	ListCell *cell;
 
-	foreach (cell, question->runs) {
-		Node *condition = estimate_expression_value(query->root, lfirst(cell));
+	foreach (cell, query->runs) {
+		Node *condition = estimate_expression_value(level->root, lfirst(cell));
 		struct ifp_run_keys keys = { list_make1(condition), NIL };
 		bool is_of_time = true;
 
-		for (int i = 1; i <= question->n_by; i++)
+		for (int i = 1; i <= query->n_by; i++)
 			is_of_time = is_of_time && !ifp_mentions(condition, (AttrNumber)i);
-		if (!is_of_time || !ifp_is_monotone_beside_null(condition, ifp_time_attribute(question), &keys.breaks) ||
+		if (!is_of_time || !ifp_is_monotone_beside_null(condition, ifp_time_attribute(query), &keys.breaks) ||
 		    !are_known(&keys))
 			continue;
-		narrow_by_condition(question, definition, condition, times);
+		narrow_by_condition(query, definition, condition, times);
 		used = lappend(used, lfirst(cell));
 	}
 	return used;
 }
 
-/* How wide pieces are, by some in the middle; 0: there is none that ends before the times do. */
-static double piece_width(const struct ifp_index_query *question, const struct ifp_run_keys *keys,
+/* Returns the average width of some pieces in the middle; 0 if the first of them ends no earlier than the times. */
+static double piece_width(const struct ifp_index_query *query, const struct ifp_run_keys *keys,
 			  const struct ifp_definition *definition, const struct asked_times *times)
 {
-	ExprContext *econtext = begin_row(question);
-	struct ifp_bucket_finder *buckets = ifp_bucket_finder_begin(keys, definition, ifp_time_attribute(question), econtext);
+	ExprContext *econtext = begin_row(query);
+	struct ifp_bucket_finder *finder = ifp_bucket_finder_begin(keys, definition, ifp_time_attribute(query), econtext);
 	int64 start, end, last;
 	int n = 0;
 
-	/* the last may end later than the times do */
+	/* the last piece may end later than the times */
 	if (pg_sub_s64_overflow(times->high, times->low, &last) || pg_add_s64_overflow(times->high, last, &last))
 		last = PG_INT64_MAX;
-	ifp_bucket_finder_start(buckets, last);
-	start = end = ifp_bucket_finder_end(buckets, middle_of(times));
+	ifp_bucket_finder_start(finder, last);
+	start = end = ifp_bucket_finder_end(finder, middle_of(times));
 	while (n < MEASURED_PIECES && end < times->high) {
-		end = ifp_bucket_finder_end(buckets, end + 1);
+		end = ifp_bucket_finder_end(finder, end + 1);
 		n++;
 	}
 	end_row(econtext);
 	return n > 0 ? (double)((uint64)end - (uint64)start) / n : 0;
 }
 
-/* How many of n pieces have one of the rows. */
+/* Returns the expected number of n equal pieces that are hit by at least one of n_rows random rows. */
 static double n_hit(double n, double n_rows)
 {
 	return n > 1 ? n * -expm1(-n_rows / n) : Min(n, n_rows);
 }
 
-/* How many pieces of that width have rows, if these fall into any of them alike. */
+/* Returns the expected number of pieces of this width that have rows, by the histogram. */
 static double count_repeated(const struct asked_times *times, double width, double tuples)
 {
 	double n_rows = tuples / (times->n_bounds - 1), n = 0;
@@ -311,19 +291,20 @@ static double count_repeated(const struct asked_times *times, double width, doub
 	return n;
 }
 
-/* Do comparisons change again and again, as those of the time of the day? */
+/* True if comparisons may change many times, as those of the time of day do. */
 static bool are_repeated(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
 
 	foreach (cell, keys->breaks)
-		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_VALUE)
+		if (ifp_break_type(lfirst(cell)) == IFP_BREAK_VALUE)
 			return true;
 	return false;
 }
 
-/* Into how many pieces the keys cut the times, of which `part` counts. A comparison cuts them once, wherever that is. */
-static double count(const struct ifp_index_query *question, const struct ifp_run_keys *keys,
+/* Returns the number of pieces into which the keys cut the times, of which the fraction `part` counts. A comparison cuts them
+ * once. */
+static double count(const struct ifp_index_query *query, const struct ifp_run_keys *keys,
 		    const struct ifp_definition *definition, const struct asked_times *times, double tuples, double part)
 {
 	struct ifp_run_keys repeated = { .breaks = keys->breaks };
@@ -339,85 +320,93 @@ static double count(const struct ifp_index_query *question, const struct ifp_run
 	if (repeated.expressions != NIL && (times->n_bounds == 0 || !are_known(&repeated))) {
 		n = default_pieces;
 	} else if (repeated.expressions != NIL) {
-		width = piece_width(question, &repeated, definition, times);
+		width = piece_width(query, &repeated, definition, times);
 		n = width > 0 ? count_repeated(times, width, tuples) * part : 1;
 	}
 	return Max(n, 1) + n_cuts;
 }
 
-static void count_pieces(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			 const struct ifp_index_query *question, Relation index, double window, double tuples,
-			 struct ifp_piece_counts *pieces)
+/* window: the fraction of the rows that all conditions on the time leave; tuples: rows of all tables. */
+static void count_pieces(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			 const struct ifp_index_query *query, Relation index, double window, double tuples,
+			 struct piece_counts *pieces)
 {
 	struct asked_times times = { .n_bounds = 0 };
-	List *of_keys = time_keys(question), *used = NIL;
-	double passed = share_of_rows(query, candidate, of_keys), used_part, part;
-	AttrNumber time = ifp_time_attribute(question);
+	List *of_keys = time_keys(query), *used = NIL;
+	double passed = share_of_rows(level, candidate, of_keys), used_part, part;
+	AttrNumber time = ifp_time_attribute(query);
 	struct ifp_definition definition;
 	struct ifp_run_keys keys;
 	ListCell *cell;
 
 	ifp_definition_read(index, &definition);
-	find_times(query, list_nth(candidate->columns, question->n_by), &definition, &times);
-	if (times.n_bounds > 0 && narrow_times(query, question, index, &times))
+	find_times(level, list_nth(candidate->columns, query->n_by), &definition, &times);
+	if (times.n_bounds > 0 && narrow_times(level, query, index, &times))
 		used = of_keys;
-	ifp_index_query_range_keys(question, &keys);
-	/* those that are asked late are asked of each bucket */
-	foreach (cell, question->late)
+	ifp_index_query_range_keys(query, &keys);
+	/* late conditions are evaluated for each bucket */
+	foreach (cell, query->late)
 		if (ifp_mentions(lfirst(cell), time))
 			ifp_add_run_keys(lfirst(cell), time, &keys);
 	pieces->ranges = pieces->passed = 0;
 	if (keys.expressions != NIL) {
 		pieces->passed = passed;
-		pieces->ranges = count(question, &keys, &definition, &times, tuples, used ? 1 : passed);
+		pieces->ranges = count(query, &keys, &definition, &times, tuples, used ? 1 : passed);
 	}
 	if (times.n_bounds > 0)
-		used = list_concat_copy(used, narrow_by_runs(query, question, &definition, &times));
-	/* times need not be spread evenly, so the rows of a window say nothing of its buckets where its bounds are known */
-	used_part = share_of_rows(query, candidate, used);
-	ifp_index_query_bucket_keys(question, &keys);
+		used = list_concat_copy(used, narrow_by_runs(level, query, &definition, &times));
+	/* where the window's bounds are known, the histogram counts its buckets; its rows would not, for times may be uneven */
+	used_part = share_of_rows(level, candidate, used);
+	ifp_index_query_bucket_keys(query, &keys);
 	part = used_part > 0 ? Min(window / used_part, 1) : 1;
-	pieces->buckets = pieces->groups = Min(count(question, &keys, &definition, &times, tuples, part), tuples);
+	pieces->buckets = pieces->groups = Min(count(query, &keys, &definition, &times, tuples, part), tuples);
 	if (keys.breaks != NIL) {
 		/* on either side of a break the keys may have the same values */
 		keys.breaks = NIL;
-		pieces->groups = Min(count(question, &keys, &definition, &times, tuples, part), pieces->groups);
+		pieces->groups = Min(count(query, &keys, &definition, &times, tuples, part), pieces->groups);
 	}
 }
 
-/* Measured beside the time that PostgreSQL charges for a row of a sequential scan, in operators: an index opened (metapage,
- * manifest, extents), a page of a run for an edge, one read from end to end, a bucket, a page of pending entries, a row of the
- * heap looked at, a page of it that was found clean before, a row that a scan of another index fetches, a row whose group
- * a plain plan finds by expressions of the time, an entry read and put into a sketch. */
-enum {
-	OPENING = 4000,
-	A_PAGE = 200,
-	A_WHOLE_PAGE = 800,
-	A_BUCKET = 160,
-	A_PENDING_PAGE = 1000,
-	A_HEAP_ROW = 1,
-	A_REMEMBERED_PAGE = 40,
-	A_FETCHED_ROW = 40,
-	A_GROUPED_ROW = 50,
-	A_SKETCHED_ROW = 1
+/* ---- cost ---- */
+
+/* Rows and cost of answering a query. */
+struct agg_cost {
+	double n_rows;
+	Cost startup, total;
+	double n_groups_bytes; /* memory that groups will need */
+	bool is_slower;	       /* than a plain plan, which the planner overestimates for lack of statistics */
 };
 
-/* What an entry takes in a run, about, and each of its values: 4 to 13 bytes were measured with one value. */
+/* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
+enum {
+	OPENING = 4000,	    /* an index: metapage, manifest, extents */
+	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
+	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
+	A_BUCKET = 160,
+	A_PENDING_PAGE = 1000,
+	A_HEAP_ROW = 1,		/* a heap row whose visibility is checked */
+	A_REMEMBERED_PAGE = 40, /* a heap page that the session has found clean before */
+	A_FETCHED_ROW = 40,	/* a row that a scan of another index fetches */
+	A_GROUPED_ROW = 50,	/* a row whose group a plain plan finds by expressions of the time */
+	A_SKETCHED_ROW = 1	/* an entry that is added to a sketch */
+};
+
+/* Approximate bytes of an entry in a run, and of each of its values: 4 to 13 bytes were measured with one value. */
 enum { ENTRY_BYTES = 5, VALUE_BYTES = 5 };
 
-/* more than so many cost what it costs to ask how many there are */
+/* Above this estimate of series the indexes are read to count them. */
 enum { MANY_SERIES = 1000 };
 
-/* leaf pages under a node page that an end of a bucket reads for a sketch, about */
+/* Leaf pages under a node page that the end of a bucket reads for a sketch, approximately. */
 enum { A_NODE_PAGE = 30 };
 
-/* larger visibility maps are not counted for an estimate */
+/* Larger visibility maps are not counted for an estimate. */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
 
 /* ---- conditions ---- */
 
-/* Selectivity of the restrictions that the kept expressions need: on times alone, or on anything else. */
-static double selectivity(const struct ifp_query_level *query, const struct ifp_candidate *candidate, bool of_time)
+/* Returns the selectivity of the restrictions on the time alone, or of all others. */
+static double selectivity(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool of_time)
 {
 	Node *time = list_nth(candidate->columns, ((IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns - 1);
 	List *chosen = NIL;
@@ -430,13 +419,13 @@ static double selectivity(const struct ifp_query_level *query, const struct ifp_
 		if (is_of_time == of_time && vars != NIL)
 			chosen = lappend(chosen, lfirst(cell));
 	}
-	return clauselist_selectivity(query->root, chosen, (int)query->rel->relid, JOIN_INNER, NULL);
+	return clauselist_selectivity(level->root, chosen, (int)level->rel->relid, JOIN_INNER, NULL);
 }
 
 /* ---- series ---- */
 
-/* How many values these by columns can have, taken together. */
-static double n_combinations(const struct ifp_query_level *query, const struct ifp_candidate *candidate, const List *by_columns)
+/* Returns the product of the numbers of distinct values of these by columns. */
+static double n_combinations(const struct ifp_query_level *level, const struct ifp_candidate *candidate, const List *by_columns)
 {
 	double n = 1;
 	ListCell *cell;
@@ -445,7 +434,7 @@ static double n_combinations(const struct ifp_query_level *query, const struct i
 		VariableStatData variable;
 		bool is_default;
 
-		examine_variable(query->root, list_nth(candidate->columns, lfirst_int(cell) - 1), (int)query->rel->relid,
+		examine_variable(level->root, list_nth(candidate->columns, lfirst_int(cell) - 1), (int)level->rel->relid,
 				 &variable);
 		n *= get_variable_numdistinct(&variable, &is_default);
 		ReleaseVariableStats(variable);
@@ -453,26 +442,26 @@ static double n_combinations(const struct ifp_query_level *query, const struct i
 	return n;
 }
 
-/* The by columns that an expression mentions, or all of them where it is NULL. */
-static List *by_columns_of(const struct ifp_index_query *question, Node *expression)
+/* Returns the by columns that an expression mentions; all of them if it is NULL. */
+static List *by_columns_of(const struct ifp_index_query *query, Node *expression)
 {
 	List *columns = NIL;
 
-	for (int i = 1; i <= question->n_by; i++)
+	for (int i = 1; i <= query->n_by; i++)
 		if (!expression || ifp_mentions(expression, (AttrNumber)i))
 			columns = lappend_int(columns, i);
 	return columns;
 }
 
-/* The most series that one of the indexes has in its runs; 0: there are no runs. */
-static double n_known_series(const struct ifp_index_query *question)
+/* Returns the largest number of series in the runs of one index; 0 if there are no runs. */
+static double n_known_series(const struct ifp_index_query *query)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
 	double n = 0;
 	ListCell *cell;
 
-	foreach (cell, question->tables) {
+	foreach (cell, query->tables) {
 		Relation relation = index_open(lsecond_oid(lfirst(cell)), NoLock);
 		struct ifp_index *index = palloc(sizeof *index);
 
@@ -492,14 +481,15 @@ static double n_known_series(const struct ifp_index_query *question)
 	return n;
 }
 
-/* Values of several columns may go together: where that matters, the indexes say how many do. */
-static double n_series(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-		       const struct ifp_index_query *question, double n_rows)
+/* By columns may depend on one another. Where the product of their distinct values is large, the indexes say how many series
+ * there are. */
+static double n_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+		       const struct ifp_index_query *query, double n_rows)
 {
-	double n = n_combinations(query, candidate, by_columns_of(question, NULL)), n_known = 0;
+	double n = n_combinations(level, candidate, by_columns_of(query, NULL)), n_known = 0;
 
-	if (question->n_by > 1 && n > MANY_SERIES)
-		n_known = n_known_series(question);
+	if (query->n_by > 1 && n > MANY_SERIES)
+		n_known = n_known_series(query);
 	return Min(n_known > 0 ? Min(n, n_known) : n, n_rows);
 }
 
@@ -507,15 +497,15 @@ static double n_series(const struct ifp_query_level *query, const struct ifp_can
 
 struct terms {
 	double window, others; /* selectivities */
-	double series, chosen; /* and the part of the rows that these have */
-	struct ifp_piece_counts pieces;
+	double series, chosen; /* and the fraction of the rows that these have */
+	struct piece_counts pieces;
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
 	uint32 sketches; /* value columns of which sketches are needed: a bit each */
 };
 
-/* The part of the table that is not all-visible, now; statistics know only what VACUUM left. *remembered is the part of that
- * which the session has found to be clean all the same. */
+/* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them. *remembered is the
+ * fraction of that which the session has found clean. */
 static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembered)
 {
 	double unclean = 1 - rel->allvisfrac;
@@ -537,14 +527,14 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembere
 	return unclean;
 }
 
-/* Leaf pages read for sketches: all of them, or what is cut off of node pages, and those under nodes that have rows in blocks
- * that are not clean. */
+/* Returns the leaf pages read for sketches: all of them, or those that buckets cut off from node pages and those under nodes
+ * with rows in unclean blocks. */
 static double pages_of_sketches(double n_pages, double n_edges, double n_unclean, bool is_lacking)
 {
 	return is_lacking ? n_pages : Min(n_pages, (n_edges + n_unclean) * A_NODE_PAGE);
 }
 
-/* Pages that an index reads from, about: what was merged leaves free ones behind, as many again after a load. */
+/* Returns the approximate number of pages in use. Merges leave free pages behind, as many again after a load. */
 static double n_used_pages(const IndexOptInfo *index, const struct ifp_definition *definition, double tuples, double n_pending)
 {
 	double entry_bytes = ENTRY_BYTES + VALUE_BYTES * definition->n_values;
@@ -570,10 +560,10 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	index_close(relation, NoLock);
 	pfree(meta);
 
-	/* ranges that are left out are passed, too */
+	/* ranges that are left out are passed over, which costs too */
 	n_pieces = Min(terms->series * n_buckets, tuples * window + 1) +
 		   Min(terms->series * terms->pieces.ranges * share, tuples * terms->pieces.passed * terms->chosen);
-	/* the ends of each are on leaf pages, each series of each run has a way down; no more than there are */
+	/* each piece ends on a leaf page, and each series of each run needs a descent; at most the pages that there are */
 	n_edges = n_pieces + 2 * n_runs * series;
 	n_pages = Min(n_edges, n_used * Max(window, terms->pieces.passed) + 3 * n_runs * series);
 	if (narrows_values)
@@ -597,12 +587,12 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 
 /* ---- without statistics ---- */
 
-static bool has_statistics(const struct ifp_query_level *query, Node *time)
+static bool has_statistics(const struct ifp_query_level *level, Node *time)
 {
 	VariableStatData variable;
 	bool has;
 
-	examine_variable(query->root, time, (int)query->rel->relid, &variable);
+	examine_variable(level->root, time, (int)level->rel->relid, &variable);
 	has = HeapTupleIsValid(variable.statsTuple);
 	ReleaseVariableStats(variable);
 	return has;
@@ -613,7 +603,7 @@ static const TargetEntry *key_of(const IndexOptInfo *index, int column)
 	return list_nth_node(TargetEntry, index->indextlist, column);
 }
 
-/* Does the path look for times by an index of another kind? Then its cost goes with the rows of the window. */
+/* True if the path finds times by an index of another access method: its cost then grows with the rows of the window. */
 static bool is_by_time(const Path *path, const Node *time)
 {
 	const IndexPath *by_index = NULL;
@@ -631,51 +621,49 @@ static bool is_by_time(const Path *path, const Node *time)
 	return false;
 }
 
-/* The index to ask how many rows there are at some times: one that has the time alone, if there is one. */
-static Oid index_by_time(const struct ifp_query_level *query, const struct ifp_index_query *question, const Node *time)
+/* Returns the index that counts the rows of a window best: one on the time alone if there is one. */
+static Oid index_by_time(const struct ifp_query_level *level, const struct ifp_index_query *query, const Node *time)
 {
 	ListCell *cell;
 
-	foreach (cell, query->rel->indexlist) {
+	foreach (cell, level->rel->indexlist) {
 		const IndexOptInfo *index = lfirst(cell);
 
 		if (ifp_is_usable(index) && index->indpred == NIL && index->nkeycolumns == 1 &&
 		    equal(key_of(index, 0)->expr, time))
 			return index->indexoid;
 	}
-	return lsecond_oid(linitial(question->tables));
+	return lsecond_oid(linitial(query->tables));
 }
 
-/* Would a plain plan be cheaper if the planner knew more? It takes an expression of the time for as many groups as there are
- * times, and lets the plain plan pay for these; but whatever is paid for groups, the index pays, too.
+/* True if a plain plan would be cheaper than the index if the planner had better estimates, in either of two cases.
  *
- * Or if it knew how few rows the window has? They are taken to lie side by side in the table, as for our own cost. */
-static bool is_slower(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-		      const struct ifp_index_query *question, const struct terms *terms, const struct ifp_agg_cost *estimate)
+ * The planner expects as many groups as there are times from an expression of the time, and charges the plain plan for them.
+ * The index would pay the same for its groups, so they are left out of the comparison.
+ *
+ * Without statistics on the time it does not know how few rows the window has. They are assumed to be neighbours in the table,
+ * as for the index's own cost. */
+static bool is_slower(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+		      const struct ifp_index_query *query, const struct terms *terms, const struct agg_cost *estimate)
 {
-	Node *time = list_nth(candidate->columns, question->n_by);
-	const Path *plain = query->rel->cheapest_total_path;
+	Node *time = list_nth(candidate->columns, query->n_by);
+	const Path *plain = level->rel->cheapest_total_path;
 	double n_rows, n_pages;
 
-	if (question->groups != NIL &&
-	    plain->total_cost + query->rel->rows * A_GROUPED_ROW * cpu_operator_cost < estimate->startup)
+	if (query->groups != NIL &&
+	    plain->total_cost + level->rel->rows * A_GROUPED_ROW * cpu_operator_cost < estimate->startup)
 		return true;
-	if (list_length(candidate->rels) != 1 || !is_by_time(plain, time) || has_statistics(query, time) ||
-	    !ifp_selectivity_window_rows(query->root, index_by_time(query, question, time), question, &n_rows))
+	if (list_length(candidate->rels) != 1 || !is_by_time(plain, time) || has_statistics(level, time) ||
+	    !ifp_selectivity_window_rows(level->root, index_by_time(level, query, time), query, &n_rows))
 		return false;
-	n_pages = query->rel->pages * Min(n_rows / terms->tuples, 1) + 1;
+	n_pages = level->rel->pages * Min(n_rows / terms->tuples, 1) + 1;
 	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < estimate->total;
 }
 
-static Cost aggregate_least_cost(void)
+static void aggregate_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			       const struct ifp_index_query *query, struct agg_cost *estimate)
 {
-	return OPENING * cpu_operator_cost;
-}
-
-static void aggregate_estimate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			       const struct ifp_index_query *question, struct ifp_agg_cost *estimate)
-{
-	Relation index = index_open(lsecond_oid(linitial(question->tables)), NoLock);
+	Relation index = index_open(lsecond_oid(linitial(query->tables)), NoLock);
 	struct ifp_definition definition;
 	struct terms terms = { .definition = &definition };
 	double tuples = 0, n_groups = 1, n_keys;
@@ -684,35 +672,32 @@ static void aggregate_estimate(const struct ifp_query_level *query, const struct
 	ifp_definition_read(index, &definition);
 	foreach (rel_cell, candidate->rels)
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
-	terms.window = selectivity(query, candidate, true);
-	terms.others = selectivity(query, candidate, false);
-	terms.chosen = question->values ? 1 : terms.others;
+	terms.window = selectivity(level, candidate, true);
+	terms.others = selectivity(level, candidate, false);
+	terms.chosen = query->values ? 1 : terms.others;
 	terms.tuples = tuples;
-	terms.series = question->n_by == 0 ? 1 : Max(n_series(query, candidate, question, tuples) * terms.chosen, 1);
-	count_pieces(query, candidate, question, index, terms.window, tuples, &terms.pieces);
+	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
+	count_pieces(level, candidate, query, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
-	foreach (cell, question->aggregates)
-		terms.sketches |= ifp_aggregate_sketches(lfirst(cell), question);
+	foreach (cell, query->aggregates)
+		terms.sketches |= ifp_aggregate_sketches(lfirst(cell), query);
 	estimate->total = 0;
-	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, question->tables) estimate->total +=
-		cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
-			      question->values != NIL);
-	if (question->groups != NIL) {
-		n_keys = n_combinations(query, candidate, by_columns_of(question, (Node *)question->groups));
+	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
+	{
+		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
+						 query->values != NIL);
+	}
+	if (query->groups != NIL) {
+		n_keys = n_combinations(level, candidate, by_columns_of(query, (Node *)query->groups));
 		n_groups = Min(terms.pieces.groups * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
 	}
 	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes =
-		n_groups * (100.0 + 120.0 * list_length(question->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
+		n_groups * (100.0 + 120.0 * list_length(query->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
-	estimate->is_slower = is_slower(query, candidate, question, &terms, estimate);
+	estimate->is_slower = is_slower(level, candidate, query, &terms, estimate);
 }
-
-/* Groups are all in memory; a plain plan may use disk. */
-static const double most_group_bytes = 256.0 * 1024 * 1024;
-
-static create_upper_paths_hook_type previous_hook;
 
 /* ---- path to plan ---- */
 
@@ -727,7 +712,7 @@ static bool collect_parameters(Node *node, void *parameters)
 	return expression_tree_walker(node, collect_parameters, parameters);
 }
 
-/* custom_private of a path: the question, the scan tuple's expressions, HAVING. */
+/* custom_private of the path: the query, the scan tuple's expressions, HAVING. */
 static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
@@ -755,57 +740,62 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestAggregate", .PlanCustomPath = plan_path };
 
-/* ---- the query level ---- */
+/* ---- query level ---- */
 
-/* The expressions of GROUP BY or DISTINCT, and their operators. */
-static void read_groups(struct ifp_query_level *query, List *clauses)
+/* Adds the expressions of GROUP BY or DISTINCT, and their operators. */
+static void read_groups(struct ifp_query_level *level, List *clauses)
 {
 	ListCell *cell;
 
 	foreach (cell, clauses) {
 		SortGroupClause *clause = lfirst_node(SortGroupClause, cell);
 
-		query->groups = lappend(query->groups, get_sortgroupclause_expr(clause, query->root->processed_tlist));
-		query->operators = lappend_oid(query->operators, clause->hashable ? clause->eqop : InvalidOid);
+		level->groups = lappend(level->groups, get_sortgroupclause_expr(clause, level->root->processed_tlist));
+		level->operators = lappend_oid(level->operators, clause->hashable ? clause->eqop : InvalidOid);
 	}
 }
 
-/* What is asked at this stage of planning; false if it is nothing for an index. */
+/* Reads the query level at this stage of planning. Returns false if no index can answer its form. */
 static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target,
-		       struct ifp_query_level *query)
+		       struct ifp_query_level *level)
 {
-	const Query *parse = query->root->parse;
+	const Query *parse = level->root->parse;
 
 	if (stage == UPPERREL_GROUP_AGG) {
 		if (parse->groupingSets)
 			return false;
-		read_groups(query, parse->groupClause);
-		query->outputs = list_concat(list_copy(target->exprs), (List *)extra->havingQual);
+		read_groups(level, parse->groupClause);
+		level->outputs = list_concat(list_copy(target->exprs), (List *)extra->havingQual);
 		return true;
 	}
 	if (parse->groupClause || parse->hasAggs || parse->hasWindowFuncs || parse->hasTargetSRFs || parse->hasDistinctOn ||
 	    parse->setOperations || parse->groupingSets)
 		return false;
-	read_groups(query, parse->distinctClause);
-	query->outputs = list_copy(target->exprs);
+	read_groups(level, parse->distinctClause);
+	level->outputs = list_copy(target->exprs);
 	return true;
 }
 
+/* ---- paths ---- */
+
+/* Groups are all in memory; a plain plan may use disk. */
+static const double most_group_bytes = 256.0 * 1024 * 1024;
+
 /* Returns NULL, or why the path is not offered. */
-static const char *add_candidate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-				 const struct ifp_index_query *question, List *aggregates, List *having, PathTarget *target,
+static const char *add_candidate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				 const struct ifp_index_query *query, List *aggregates, List *having, PathTarget *target,
 				 RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
-	struct ifp_agg_cost estimate;
+	struct agg_cost estimate;
 	QualCost quals;
 
-	aggregate_estimate(query, candidate, question, &estimate);
+	aggregate_estimate(level, candidate, query, &estimate);
 	if (estimate.n_groups_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
 		return "there would be too many groups for memory";
 	if (estimate.is_slower)
 		return NULL;
-	cost_qual_eval(&quals, having, query->root);
+	cost_qual_eval(&quals, having, level->root);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = target;
@@ -816,7 +806,7 @@ static const char *add_candidate(const struct ifp_query_level *query, const stru
 				estimate.n_rows * (target->cost.per_tuple + quals.per_tuple);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_private =
-		list_make3(ifp_index_query_write(question), list_concat(list_copy(query->groups), aggregates), having);
+		list_make3(ifp_index_query_write(query), list_concat(list_copy(level->groups), aggregates), having);
 	path->methods = &path_methods;
 	add_path(output_rel, &path->path);
 	return NULL;
@@ -835,7 +825,7 @@ static void decline(const struct ifp_candidate *candidate, const char *reason)
 		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
 }
 
-/* The cheapest path that is not disabled; NULL: there is none. */
+/* Returns the cheapest path that is not disabled, or NULL. */
 static const Path *cheapest_of(const RelOptInfo *rel)
 {
 	const Path *cheapest = NULL;
@@ -850,12 +840,12 @@ static const Path *cheapest_of(const RelOptInfo *rel)
 	return cheapest;
 }
 
-/* Is there a path already that is cheaper than any answer from an index? Then planning need not take longer. */
+/* True if a path is cheaper than any answer from an index can be: then planning need not take longer. */
 static bool has_cheap_path(const RelOptInfo *rel)
 {
 	const Path *cheapest = cheapest_of(rel);
 
-	return cheapest && cheapest->total_cost < aggregate_least_cost();
+	return cheapest && cheapest->total_cost < OPENING * cpu_operator_cost;
 }
 
 static bool is_answer(const Path *path)
@@ -864,10 +854,10 @@ static bool is_answer(const Path *path)
 }
 
 static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
-		     struct ifp_query_level *query)
+		     struct ifp_query_level *level)
 {
 	const char *reason;
-	List *candidates = !ifp_explain_decline && has_cheap_path(output_rel) ? NIL : ifp_candidates(query, &reason);
+	List *candidates = !ifp_explain_decline && has_cheap_path(output_rel) ? NIL : ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
 	const struct ifp_candidate *answering = NULL;
 	ListCell *cell;
@@ -876,18 +866,18 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		decline(NULL, reason);
 	if (candidates == NIL)
 		return;
-	if (!read_query(stage, extra, target, query)) {
+	if (!read_query(stage, extra, target, level)) {
 		decline(linitial(candidates), "the query has grouping sets, or DISTINCT over more than rows of the table");
 		return;
 	}
 	foreach (cell, candidates) {
 		const struct ifp_candidate *candidate = lfirst(cell);
-		struct ifp_index_query question;
+		struct ifp_index_query query;
 		List *aggregates;
 
-		reason = ifp_query_match(query, candidate, &question, &aggregates);
+		reason = ifp_query_match(level, candidate, &query, &aggregates);
 		if (!reason)
-			reason = add_candidate(query, candidate, &question, aggregates, having, target, output_rel);
+			reason = add_candidate(level, candidate, &query, aggregates, having, target, output_rel);
 		if (reason)
 			decline(candidate, reason);
 		else
@@ -897,22 +887,24 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		decline(answering, "another plan is estimated to cost less");
 }
 
+/* ---- hook ---- */
+
+static create_upper_paths_hook_type previous_hook;
+
 static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 				 void *extra)
 {
-	struct ifp_query_level query = { .root = root, .rel = input_rel };
+	struct ifp_query_level level = { .root = root, .rel = input_rel };
 
 	if (previous_hook)
 		previous_hook(root, stage, input_rel, output_rel, extra);
 	if (!ifp_enable)
 		return;
 	if (stage == UPPERREL_GROUP_AGG)
-		consider(stage, output_rel, extra, output_rel->reltarget, &query);
+		consider(stage, output_rel, extra, output_rel->reltarget, &level);
 	else if (stage == UPPERREL_DISTINCT)
-		consider(stage, output_rel, NULL, root->upper_targets[UPPERREL_DISTINCT], &query);
+		consider(stage, output_rel, NULL, root->upper_targets[UPPERREL_DISTINCT], &level);
 }
-
-/* ---- loading ---- */
 
 void ifp_agg_path_register(void)
 {

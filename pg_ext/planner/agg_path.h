@@ -1,12 +1,16 @@
 /* planner/agg_path.h -- Planner hook and costs of Custom Scan (IForestAggregate), which answers GROUP BY from an index.
  *
- * The planner's hook for upper relations offers a path beside the ordinary ones for each GROUP BY, aggregation or DISTINCT over
- * one table (planner/query_match.h), with a cost (planner/agg_path.c), and the cheapest wins. The plan has scanrelid 0; its scan tuple is the
- * group keys and aggregates, above which the executor projects and filters (HAVING) as above any scan.
+ * The hook for upper relations adds a path with a cost for each GROUP BY, aggregation or DISTINCT over one table that an index
+ * can answer (planner/query_match.h). The planner chooses the cheapest path. The plan has scanrelid 0. Its scan tuple holds
+ * the group keys and aggregates; projection and HAVING are done above it, as above any scan.
  *
  *   custom_scan_tlist  group keys and Aggrefs, as the query has them
- *   custom_exprs       the parameters that the question mentions, so that rescans are known of
- *   custom_private     the question (planner/index_query.h)
+ *   custom_exprs       the parameters in the index query, so that a change of one causes a rescan
+ *   custom_private     the index query (planner/index_query.h)
+ *
+ * Costs count what an answer reads: leaf pages at the ends of buckets and ranges, pages under heap blocks that are not
+ * all-visible, pending pages, sketches. The number of buckets is estimated by evaluating the query's own expressions at times
+ * of ANALYZE's histogram.
  */
 #ifndef IFP_PLANNER_AGG_PATH_H
 #define IFP_PLANNER_AGG_PATH_H
@@ -15,7 +19,8 @@
 
 #include "nodes/extensible.h"
 
-/* Registers hook, node and parameters; once, when the library is loaded. */
+/* Registers the hook and the parameters iforest.enable, iforest.float_aggregates and iforest.explain_decline.
+ * Requires  called once, when the library is loaded. */
 void ifp_agg_path_register(void);
 
 #endif

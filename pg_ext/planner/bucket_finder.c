@@ -19,24 +19,16 @@
 #include "pg_ext/base/safe_eval.h"
 #include "pg_ext/planner/monotone.h"
 
-/* Where the offset of a time zone changes, and where months end: conversions between local time and UTC, and what
- * adds months to a time, are monotone only between. */
-
-/* The zone that a name stands for, as AT TIME ZONE reads it: an abbreviation or a zone. NULL where it has a fixed offset, or is
- * none: then AT TIME ZONE says so. */
-static pg_tz *zone_find(const char *name);
-
-/* A number that is the same for two times if no transition of the zone lies between them: the next transition after a timestamp
- * of UTC, or of local time of that zone (whose transitions have two ends, between which local times are skipped or come
- * twice). */
-static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local);
-
-/* The same for months: what adds months to timestamps keeps those up to the 28th in order, and those of each later day, of
- * which several may be put on the last day of a month. */
-static int64 month_piece(int64 timestamp_us);
+/* ---- pieces of zones and months ----
+ *
+ * Conversions between local time and UTC are monotone only between the transitions of a time zone, and adding months to a
+ * timestamp only between ends of months. A piece is a number that two times share if nothing lies between them that breaks the
+ * order. */
 
 static const pg_time_t epoch_s = (pg_time_t)(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 
+/* Finds the zone that a name stands for, as AT TIME ZONE reads it: an abbreviation or a zone. Returns NULL if it has a fixed
+ * offset or does not exist; AT TIME ZONE raises the error then. */
 static pg_tz *zone_find(const char *name)
 {
 	char *word = downcase_truncate_identifier(name, (int)strlen(name), false);
@@ -48,7 +40,7 @@ static pg_tz *zone_find(const char *name)
 	return type == DYNTZ ? zone : pg_tzset(name);
 }
 
-/* The next transition, INT64 where there is none. */
+/* Finds the next transition. Returns false if there is none. */
 static bool next_transition(pg_tz *zone, pg_time_t after, pg_time_t *at, long *offset_before, long *offset_after)
 {
 	int before_is_dst, after_is_dst;
@@ -56,7 +48,8 @@ static bool next_transition(pg_tz *zone, pg_time_t after, pg_time_t *at, long *o
 	return pg_next_dst_boundary(&after, offset_before, &before_is_dst, at, offset_after, &after_is_dst, zone) == 1;
 }
 
-/* A local time lies between the ends that transitions have in local time: at + offset before, at + offset after. */
+/* A transition has two ends in local time, at + offset before and at + offset after. Local times between them are skipped or
+ * occur twice. The piece is the next such end. */
 static int64 local_piece(pg_tz *zone, pg_time_t local)
 {
 	static const pg_time_t most_offset_s = 2 * SECS_PER_DAY;
@@ -75,6 +68,7 @@ static int64 local_piece(pg_tz *zone, pg_time_t local)
 	return piece;
 }
 
+/* The next transition of the zone after a timestamp of UTC, or of local time of the zone. */
 static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
 {
 	pg_time_t at, time = timestamp_us / USECS_PER_SEC - (timestamp_us % USECS_PER_SEC < 0) + epoch_s;
@@ -87,6 +81,8 @@ static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
 	return next_transition(zone, time, &at, &before, &after) ? at : PG_INT64_MAX;
 }
 
+/* Adding months keeps days up to the 28th in order, and each later day by itself: several days may be put on the last day of a
+ * month. */
 static int64 month_piece(int64 timestamp_us)
 {
 	static const int always = 28, most = 31;
@@ -99,6 +95,8 @@ static int64 month_piece(int64 timestamp_us)
 	return ((int64)year * MONTHS_PER_YEAR + month) * (most - always + 1) + Max(day - always, 0);
 }
 
+/* ---- the finder ---- */
+
 enum { MOST_KNOWN = 1 << 20, MOST_MOVED = 1024, FIRST_STEP = 1024 };
 
 /* An expression that keeps its value in a bucket, and the value it has there. */
@@ -110,17 +108,17 @@ struct key {
 	bool is_null;
 };
 
-/* What cuts times into pieces: the transitions of a time zone, or ends of months. A bucket lies in one piece. */
+/* A source of breaks: the transitions of a time zone, or ends of months. A bucket lies in one piece of it. */
 struct piece_break {
 	struct ifp_safe_expression argument;
 	ExprState *name; /* of a zone; NULL for the session's */
-	enum ifp_break_kind kind;
-	pg_tz *zone; /* NULL: of a fixed offset */
+	enum ifp_break_type type;
+	pg_tz *zone; /* NULL: the offset is fixed */
 	int64 piece;
 };
 
 struct bucket {
-	int64 from, to; /* as far as is known; it may reach further down */
+	int64 from, to; /* it may begin before `from` */
 };
 
 struct ifp_bucket_finder {
@@ -136,193 +134,193 @@ struct ifp_bucket_finder {
 	bool is_ready; /* zones are found */
 	int64 base;    /* the time whose values the keys have */
 	bool has_base;
-	int64 last;	      /* of start */
+	int64 last;	      /* time of the series */
 	struct bucket *known; /* ascending, apart */
 	uint32 n_known, n_reserved, next;
-	bool has_previous;	   /* bucket found before in this series */
+	bool has_previous;	   /* a bucket was found in this series */
 	int64 previous_end, width; /* width 0: not known */
 	struct ifp_bucket_finder_counts counts;
 };
 
-static void add_key(struct ifp_bucket_finder *buckets, Expr *expression)
+static void add_key(struct ifp_bucket_finder *finder, Expr *expression)
 {
-	struct key *key = &buckets->keys[buckets->n_keys++];
+	struct key *key = &finder->keys[finder->n_keys++];
 
 	key->expression = ifp_safe_eval_prepare(expression);
 	get_typlenbyval(exprType((Node *)expression), &key->length, &key->by_value);
 }
 
-static void add_break(struct ifp_bucket_finder *buckets, List *parts)
+static void add_break(struct ifp_bucket_finder *finder, List *parts)
 {
 	struct piece_break *one;
 
-	if (ifp_break_kind(parts) == IFP_BREAK_VALUE) {
-		add_key(buckets, linitial(parts));
+	if (ifp_break_type(parts) == IFP_BREAK_VALUE) {
+		add_key(finder, linitial(parts));
 		return;
 	}
-	one = &buckets->breaks[buckets->n_breaks++];
+	one = &finder->breaks[finder->n_breaks++];
 	one->argument = ifp_safe_eval_prepare(linitial(parts));
 	one->name = lsecond(parts) ? ExecInitExpr(lsecond(parts), NULL) : NULL;
-	one->kind = ifp_break_kind(parts);
+	one->type = ifp_break_type(parts);
 }
 
 struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys, const struct ifp_definition *definition,
 						  AttrNumber time, ExprContext *econtext)
 {
-	struct ifp_bucket_finder *buckets = palloc0(sizeof *buckets);
+	struct ifp_bucket_finder *finder = palloc0(sizeof *finder);
 	ListCell *cell;
 
-	*buckets = (struct ifp_bucket_finder){
+	*finder = (struct ifp_bucket_finder){
 		.definition = definition, .times = ifp_time_keys(definition), .time = time, .econtext = econtext
 	};
 	/* infinities and NaN of reals come out of the order of what is made of them */
 	if (definition->time_type == IFP_TIME_FLOAT8) {
-		buckets->times.lowest_finite = ifp_key_from_double(-DBL_MAX);
-		buckets->times.highest_finite = ifp_key_from_double(DBL_MAX);
+		finder->times.lowest_finite = ifp_key_from_double(-DBL_MAX);
+		finder->times.highest_finite = ifp_key_from_double(DBL_MAX);
 	}
-	buckets->context = AllocSetContextCreate(CurrentMemoryContext, "iforest bucket", ALLOCSET_SMALL_SIZES);
-	buckets->keys = palloc0((list_length(keys->expressions) + list_length(keys->breaks) + 1) * sizeof *buckets->keys);
-	buckets->breaks = palloc0((list_length(keys->breaks) + 1) * sizeof *buckets->breaks);
+	finder->context = AllocSetContextCreate(CurrentMemoryContext, "iforest bucket", ALLOCSET_SMALL_SIZES);
+	finder->keys = palloc0((list_length(keys->expressions) + list_length(keys->breaks) + 1) * sizeof *finder->keys);
+	finder->breaks = palloc0((list_length(keys->breaks) + 1) * sizeof *finder->breaks);
 	foreach (cell, keys->expressions)
-		add_key(buckets, lfirst(cell));
+		add_key(finder, lfirst(cell));
 	foreach (cell, keys->breaks)
-		add_break(buckets, lfirst(cell));
-	buckets->n_reserved = 64;
-	buckets->known = palloc(buckets->n_reserved * sizeof *buckets->known);
-	return buckets;
+		add_break(finder, lfirst(cell));
+	finder->n_reserved = 64;
+	finder->known = palloc(finder->n_reserved * sizeof *finder->known);
+	return finder;
 }
 
-void ifp_bucket_finder_rescan(struct ifp_bucket_finder *buckets)
+void ifp_bucket_finder_rescan(struct ifp_bucket_finder *finder)
 {
-	buckets->is_ready = buckets->has_base = false;
-	buckets->n_known = 0;
-	buckets->width = 0;
+	finder->is_ready = finder->has_base = false;
+	finder->n_known = 0;
+	finder->width = 0;
 }
 
-void ifp_bucket_finder_start(struct ifp_bucket_finder *buckets, int64 last)
+void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last)
 {
-	buckets->last = Min(last, buckets->times.highest_finite);
-	buckets->next = 0;
-	buckets->has_previous = false;
+	finder->last = Min(last, finder->times.highest_finite);
+	finder->next = 0;
+	finder->has_previous = false;
 }
 
-bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *buckets)
+bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *finder)
 {
-	return buckets->n_keys == 0;
+	return finder->n_keys == 0;
 }
 
-struct ifp_bucket_finder_counts ifp_bucket_finder_counts(const struct ifp_bucket_finder *buckets)
+struct ifp_bucket_finder_counts ifp_bucket_finder_counts(const struct ifp_bucket_finder *finder)
 {
-	return buckets->counts;
+	return finder->counts;
 }
 
 /* ---- evaluating ---- */
 
-static void find_zones(struct ifp_bucket_finder *buckets)
+static void find_zones(struct ifp_bucket_finder *finder)
 {
-	for (int i = 0; i < buckets->n_breaks; i++) {
-		struct piece_break *one = &buckets->breaks[i];
+	for (int i = 0; i < finder->n_breaks; i++) {
+		struct piece_break *one = &finder->breaks[i];
 		bool is_null = false;
 		Datum name;
 
 		one->zone = session_timezone;
 		if (!one->name)
 			continue;
-		name = ExecEvalExprSwitchContext(one->name, buckets->econtext, &is_null);
+		name = ExecEvalExprSwitchContext(one->name, finder->econtext, &is_null);
 		one->zone = is_null ? NULL : zone_find(TextDatumGetCString(name));
 	}
-	buckets->is_ready = true;
+	finder->is_ready = true;
 }
 
-static void set_time(struct ifp_bucket_finder *buckets, int64 time)
+static void set_time(struct ifp_bucket_finder *finder, int64 time)
 {
-	TupleTableSlot *row = buckets->econtext->ecxt_scantuple;
+	TupleTableSlot *row = finder->econtext->ecxt_scantuple;
 
-	row->tts_values[buckets->time - 1] = ifp_time_to_datum(buckets->definition, time);
-	row->tts_isnull[buckets->time - 1] = false;
-	buckets->counts.n_evaluations++;
+	row->tts_values[finder->time - 1] = ifp_time_to_datum(finder->definition, time);
+	row->tts_isnull[finder->time - 1] = false;
+	finder->counts.n_evaluations++;
 }
 
-static bool find_piece(const struct ifp_bucket_finder *buckets, const struct piece_break *one, int64 *piece)
+static bool find_piece(const struct ifp_bucket_finder *finder, const struct piece_break *one, int64 *piece)
 {
 	bool is_null;
 	Datum datum;
 
 	*piece = 0;
-	if (!one->zone && one->kind != IFP_BREAK_MONTHS)
+	if (!one->zone && one->type != IFP_BREAK_MONTHS)
 		return true;
-	if (!ifp_safe_eval(&one->argument, buckets->econtext, &datum, &is_null, NULL))
+	if (!ifp_safe_eval(&one->argument, finder->econtext, &datum, &is_null, NULL))
 		return false;
 	if (!is_null)
-		*piece = one->kind == IFP_BREAK_MONTHS
+		*piece = one->type == IFP_BREAK_MONTHS
 				 ? month_piece(DatumGetInt64(datum))
-				 : zone_piece(one->zone, DatumGetInt64(datum), one->kind == IFP_BREAK_LOCAL);
+				 : zone_piece(one->zone, DatumGetInt64(datum), one->type == IFP_BREAK_LOCAL);
 	return true;
 }
 
 /* Evaluates the keys at a time, for others to be compared with. False if that raises an error: then it is for whoever needs the
  * value to raise it. */
-static bool set_base(struct ifp_bucket_finder *buckets, int64 time)
+static bool set_base(struct ifp_bucket_finder *finder, int64 time)
 {
 	bool done = true;
 
-	if (buckets->has_base && buckets->base == time)
+	if (finder->has_base && finder->base == time)
 		return true;
-	MemoryContextReset(buckets->context);
-	buckets->has_base = false;
-	set_time(buckets, time);
-	for (int i = 0; i < buckets->n_breaks && done; i++)
-		done = find_piece(buckets, &buckets->breaks[i], &buckets->breaks[i].piece);
-	for (int i = 0; i < buckets->n_keys && done; i++) {
-		struct key *key = &buckets->keys[i];
+	MemoryContextReset(finder->context);
+	finder->has_base = false;
+	set_time(finder, time);
+	for (int i = 0; i < finder->n_breaks && done; i++)
+		done = find_piece(finder, &finder->breaks[i], &finder->breaks[i].piece);
+	for (int i = 0; i < finder->n_keys && done; i++) {
+		struct key *key = &finder->keys[i];
 		MemoryContext before;
 		Datum value = (Datum)0;
 
-		done = ifp_safe_eval(&key->expression, buckets->econtext, &value, &key->is_null, NULL);
-		before = MemoryContextSwitchTo(buckets->context);
+		done = ifp_safe_eval(&key->expression, finder->econtext, &value, &key->is_null, NULL);
+		before = MemoryContextSwitchTo(finder->context);
 		key->value = !done || key->is_null ? (Datum)0 : datumCopy(value, key->by_value, key->length);
 		MemoryContextSwitchTo(before);
 	}
-	MemoryContextReset(buckets->econtext->ecxt_per_tuple_memory);
-	buckets->base = time;
-	buckets->has_base = done;
+	MemoryContextReset(finder->econtext->ecxt_per_tuple_memory);
+	finder->base = time;
+	finder->has_base = done;
 	return done;
 }
 
-/* Are the keys at that time as they are at the base? Where they raise an error they are not: a bucket that ends too early does
- * no harm, its group is found again. */
-static bool is_same(struct ifp_bucket_finder *buckets, int64 time)
+/* True if the keys at this time equal those at the base. An error counts as a difference: a bucket that ends too early is
+ * harmless, for the next one finds the same group. */
+static bool is_same(struct ifp_bucket_finder *finder, int64 time)
 {
 	bool same = true;
 
-	if (time == buckets->base)
+	if (time == finder->base)
 		return true;
-	set_time(buckets, time);
-	for (int i = 0; i < buckets->n_breaks && same; i++) {
+	set_time(finder, time);
+	for (int i = 0; i < finder->n_breaks && same; i++) {
 		int64 piece;
 
-		same = find_piece(buckets, &buckets->breaks[i], &piece) && piece == buckets->breaks[i].piece;
+		same = find_piece(finder, &finder->breaks[i], &piece) && piece == finder->breaks[i].piece;
 	}
-	for (int i = 0; i < buckets->n_keys && same; i++) {
-		const struct key *key = &buckets->keys[i];
+	for (int i = 0; i < finder->n_keys && same; i++) {
+		const struct key *key = &finder->keys[i];
 		bool is_null;
 		Datum value;
 
-		same = ifp_safe_eval(&key->expression, buckets->econtext, &value, &is_null, NULL) && is_null == key->is_null &&
+		same = ifp_safe_eval(&key->expression, finder->econtext, &value, &is_null, NULL) && is_null == key->is_null &&
 		       (is_null || datum_image_eq(value, key->value, key->by_value, key->length));
 	}
-	MemoryContextReset(buckets->econtext->ecxt_per_tuple_memory);
+	MemoryContextReset(finder->econtext->ecxt_per_tuple_memory);
 	return same;
 }
 
 /* ---- finding ---- */
 
-static int64 halve(struct ifp_bucket_finder *buckets, int64 same, int64 differs)
+static int64 halve(struct ifp_bucket_finder *finder, int64 same, int64 differs)
 {
 	while ((uint64)differs - (uint64)same > 1) {
 		int64 middle = same + (int64)(((uint64)differs - (uint64)same) / 2);
 
-		if (is_same(buckets, middle))
+		if (is_same(finder, middle))
 			same = middle;
 		else
 			differs = middle;
@@ -330,19 +328,19 @@ static int64 halve(struct ifp_bucket_finder *buckets, int64 same, int64 differs)
 	return same;
 }
 
-/* The last time up to `most` that is in the base's bucket, sought from a guess outward. */
-static int64 gallop(struct ifp_bucket_finder *buckets, int64 guess, int64 most)
+/* Returns the last time up to `most` in the base's bucket, searched outward from a guess. */
+static int64 gallop(struct ifp_bucket_finder *finder, int64 guess, int64 most)
 {
-	int64 base = buckets->base;
+	int64 base = finder->base;
 
 	if (guess >= most)
-		return is_same(buckets, most) ? most : halve(buckets, base, most);
-	if (is_same(buckets, guess)) {
+		return is_same(finder, most) ? most : halve(finder, base, most);
+	if (is_same(finder, guess)) {
 		for (uint64 step = 1;; step *= 2) {
 			int64 probe = step < (uint64)most - (uint64)guess ? guess + (int64)step : most;
 
-			if (!is_same(buckets, probe))
-				return halve(buckets, guess, probe);
+			if (!is_same(finder, probe))
+				return halve(finder, guess, probe);
 			if (probe == most)
 				return most;
 			guess = probe;
@@ -351,114 +349,114 @@ static int64 gallop(struct ifp_bucket_finder *buckets, int64 guess, int64 most)
 	for (uint64 step = 1; step < (uint64)guess - (uint64)base; step *= 2) {
 		int64 probe = guess - (int64)step;
 
-		if (is_same(buckets, probe))
-			return halve(buckets, probe, guess);
+		if (is_same(finder, probe))
+			return halve(finder, probe, guess);
 		guess = probe;
 	}
-	return halve(buckets, base, guess);
+	return halve(finder, base, guess);
 }
 
-/* Where the bucket ends if it is as wide as the one before, on the same grid. */
-static int64 guess_end(const struct ifp_bucket_finder *buckets)
+/* Returns the end of the bucket if it is as wide as the previous one and on the same grid. */
+static int64 guess_end(const struct ifp_bucket_finder *finder)
 {
-	int64 time = buckets->base, width = buckets->width, n, end;
+	int64 time = finder->base, width = finder->width, n, end;
 
-	/* floor((time - previous end - 1) / width) widths and one more after the end of the one before */
-	if (width > 0 && !pg_sub_s64_overflow(time, buckets->previous_end, &n) && n > PG_INT64_MIN &&
+	/* previous end + (floor((time - previous end - 1) / width) + 1) * width */
+	if (width > 0 && !pg_sub_s64_overflow(time, finder->previous_end, &n) && n > PG_INT64_MIN &&
 	    !pg_mul_s64_overflow((n - 1) / width + ((n - 1) % width >= 0), width, &end) &&
-	    !pg_add_s64_overflow(end, buckets->previous_end, &end))
+	    !pg_add_s64_overflow(end, finder->previous_end, &end))
 		return end;
 	return pg_add_s64_overflow(time, FIRST_STEP, &end) ? PG_INT64_MAX : end;
 }
 
-/* Notes how wide the bucket is that ends there and follows right on the one before. */
-static void learn_width(struct ifp_bucket_finder *buckets, int64 end)
+/* Notes the width of the bucket that ends here, if it directly follows the previous one. */
+static void learn_width(struct ifp_bucket_finder *finder, int64 end)
 {
 	int64 width;
 
-	if (buckets->has_previous && !pg_sub_s64_overflow(end, buckets->previous_end, &width) &&
-	    is_same(buckets, buckets->previous_end + 1))
-		buckets->width = width;
+	if (finder->has_previous && !pg_sub_s64_overflow(end, finder->previous_end, &width) &&
+	    is_same(finder, finder->previous_end + 1))
+		finder->width = width;
 }
 
-/* Keeps a bucket in its place among those known. */
-static void remember(struct ifp_bucket_finder *buckets, const struct bucket *bucket)
+/* Inserts a bucket in its place among those known. */
+static void remember(struct ifp_bucket_finder *finder, const struct bucket *bucket)
 {
-	if (buckets->n_known == MOST_KNOWN || buckets->n_known - buckets->next > MOST_MOVED)
+	if (finder->n_known == MOST_KNOWN || finder->n_known - finder->next > MOST_MOVED)
 		return;
-	if (buckets->n_known == buckets->n_reserved) {
-		buckets->n_reserved *= 2;
-		buckets->known = repalloc_huge(buckets->known, buckets->n_reserved * sizeof *buckets->known);
+	if (finder->n_known == finder->n_reserved) {
+		finder->n_reserved *= 2;
+		finder->known = repalloc_huge(finder->known, finder->n_reserved * sizeof *finder->known);
 	}
-	memmove(&buckets->known[buckets->next + 1], &buckets->known[buckets->next],
-		(buckets->n_known - buckets->next) * sizeof *buckets->known);
-	buckets->known[buckets->next] = *bucket;
-	buckets->n_known++;
+	memmove(&finder->known[finder->next + 1], &finder->known[finder->next],
+		(finder->n_known - finder->next) * sizeof *finder->known);
+	finder->known[finder->next] = *bucket;
+	finder->n_known++;
 }
 
 /* Moves on to the first known bucket that ends at or after the time. */
-static void advance(struct ifp_bucket_finder *buckets, int64 time)
+static void advance(struct ifp_bucket_finder *finder, int64 time)
 {
-	uint32 low = buckets->next, high = buckets->n_known;
+	uint32 low = finder->next, high = finder->n_known;
 
-	if (low < high && buckets->known[low].to >= time)
+	if (low < high && finder->known[low].to >= time)
 		return;
-	if (low + 1 < high && buckets->known[low + 1].to >= time)
+	if (low + 1 < high && finder->known[low + 1].to >= time)
 		high = low + 1;
 	while (low < high) {
 		uint32 middle = low + (high - low) / 2;
 
-		if (buckets->known[middle].to < time)
+		if (finder->known[middle].to < time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	buckets->next = low;
+	finder->next = low;
 }
 
-static int64 found(struct ifp_bucket_finder *buckets, int64 end)
+static int64 found(struct ifp_bucket_finder *finder, int64 end)
 {
-	buckets->previous_end = end;
-	buckets->has_previous = true;
+	finder->previous_end = end;
+	finder->has_previous = true;
 	return end;
 }
 
-int64 ifp_bucket_finder_end(struct ifp_bucket_finder *buckets, int64 time)
+int64 ifp_bucket_finder_end(struct ifp_bucket_finder *finder, int64 time)
 {
 	struct bucket bucket = { .from = time }, *next;
-	int64 most = buckets->last, guess;
+	int64 most = finder->last, guess;
 
-	if (buckets->n_keys == 0)
+	if (finder->n_keys == 0)
 		return PG_INT64_MAX;
-	/* infinite times are alone: those beside them are none */
-	if (time < buckets->times.lowest_finite || time > buckets->times.highest_finite)
+	/* an infinite time is a bucket of its own */
+	if (time < finder->times.lowest_finite || time > finder->times.highest_finite)
 		return time;
-	if (!buckets->is_ready)
-		find_zones(buckets);
-	advance(buckets, time);
-	next = buckets->next < buckets->n_known ? &buckets->known[buckets->next] : NULL;
+	if (!finder->is_ready)
+		find_zones(finder);
+	advance(finder, time);
+	next = finder->next < finder->n_known ? &finder->known[finder->next] : NULL;
 	if (next && next->from <= time) {
-		buckets->counts.n_known++;
-		return found(buckets, next->to);
+		finder->counts.n_known++;
+		return found(finder, next->to);
 	}
-	if (!set_base(buckets, time))
-		return found(buckets, time);
+	if (!set_base(finder, time))
+		return found(finder, time);
 	if (next && next->from <= most) {
-		if (is_same(buckets, next->from)) {
+		if (is_same(finder, next->from)) {
 			next->from = time;
-			buckets->counts.n_known++;
-			return found(buckets, next->to);
+			finder->counts.n_known++;
+			return found(finder, next->to);
 		}
 		most = next->from - 1;
 	}
-	guess = guess_end(buckets);
-	bucket.to = gallop(buckets, guess, most);
-	if (bucket.to == guess && buckets->width > 0)
-		buckets->counts.n_by_width++;
+	guess = guess_end(finder);
+	bucket.to = gallop(finder, guess, most);
+	if (bucket.to == guess && finder->width > 0)
+		finder->counts.n_by_width++;
 	else
-		buckets->counts.n_galloped++;
+		finder->counts.n_galloped++;
 	if (bucket.to != guess && bucket.to != most)
-		learn_width(buckets, bucket.to);
-	remember(buckets, &bucket);
-	return found(buckets, bucket.to);
+		learn_width(finder, bucket.to);
+	remember(finder, &bucket);
+	return found(finder, bucket.to);
 }

@@ -21,8 +21,7 @@
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/types/values.h"
 
-/* Which function that is; false: none of these. */
-static bool function_find(Oid oid, enum ifp_agg_function *function);
+/* ---- aggregate functions ---- */
 
 struct named_function {
 	const char *name;
@@ -39,6 +38,7 @@ static bool find_named(const char *name, const struct named_function *known, siz
 	return false;
 }
 
+/* Returns false for a function that is none of these. */
 static bool function_find(Oid oid, enum ifp_agg_function *function)
 {
 	static const struct named_function known[] = {
@@ -102,7 +102,7 @@ bool ifp_aggregate_is_real(Aggref *aggregate)
 /* ---- arms ---- */
 
 struct aggregate_reading {
-	const struct ifp_index_query *question;
+	const struct ifp_index_query *query;
 	enum ifp_agg_function function;
 	List *arms;
 	const char *reason;
@@ -114,20 +114,20 @@ static bool is_number(Oid type)
 	       type == FLOAT8OID;
 }
 
-/* The value column that a node mentions, -1 if none, -2 if several. */
-static int value_of(const struct ifp_index_query *question, Node *node)
+/* Returns the value column that a node mentions; -1 if none, -2 if several. */
+static int value_of(const struct ifp_index_query *query, Node *node)
 {
 	int found = -1;
 
-	for (int v = 0; question->n_by + 1 + v < list_length(question->columns); v++)
-		if (ifp_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
+	for (int v = 0; query->n_by + 1 + v < list_length(query->columns); v++)
+		if (ifp_mentions(node, (AttrNumber)(query->n_by + 2 + v)))
 			found = found == -1 ? v : -2;
 	return found;
 }
 
-static bool mentions_by(const struct ifp_index_query *question, Node *node)
+static bool mentions_by(const struct ifp_index_query *query, Node *node)
 {
-	for (int i = 1; i <= question->n_by; i++)
+	for (int i = 1; i <= query->n_by; i++)
 		if (ifp_mentions(node, (AttrNumber)i))
 			return true;
 	return false;
@@ -140,66 +140,66 @@ static bool is_real_column(Node *expression)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Dates and timestamps have infinities, too, of which extract() makes numbers. */
-static bool is_time_type(const struct ifp_index_query *question, AttrNumber attribute)
+/* True for dates and timestamps, which have infinities that extract() turns into numbers. */
+static bool is_time_type(const struct ifp_index_query *query, AttrNumber attribute)
 {
-	Oid type = getBaseType(exprType(list_nth(question->columns, attribute - 1)));
+	Oid type = getBaseType(exprType(list_nth(query->columns, attribute - 1)));
 
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
-/* Why the variance of an expression of value column v alone is not known; NULL if it is. */
-static const char *refuse_variance(const struct ifp_index_query *question, Node *expression, int v)
+/* Returns NULL if the variance of an expression of value column v alone is known, or why it is not. */
+static const char *refuse_variance(const struct ifp_index_query *query, Node *expression, int v)
 {
-	AttrNumber attribute = (AttrNumber)(question->n_by + 2 + v);
+	AttrNumber attribute = (AttrNumber)(query->n_by + 2 + v);
 	Oid type = exprType(expression);
 
 	if (type == FLOAT4OID || type == FLOAT8OID)
 		return "variances of reals are not exact";
 	if (!ifp_is_column(expression, attribute))
 		return "the argument of a variance is not a value column alone";
-	if (!(question->squares >> v & 1))
+	if (!(query->squares >> v & 1))
 		return "the index does not keep the squares of a value column (variance)";
 	return NULL;
 }
 
-/* Why the sketch of an expression is not known; NULL if it is. Integers count as integers, all else as reals; and the index
- * holds numerics as integers. */
-static const char *refuse_sketch(const struct ifp_index_query *question, Node *expression, int v)
+/* Returns NULL if the sketch of an expression is known, or why it is not. Sketches count integers as integers and all else as
+ * reals, but the index holds numerics as integers. */
+static const char *refuse_sketch(const struct ifp_index_query *query, Node *expression, int v)
 {
 	Oid type = getBaseType(exprType(expression));
-	Oid column = v < 0 ? InvalidOid : getBaseType(exprType(list_nth(question->columns, question->n_by + 1 + v)));
+	Oid column = v < 0 ? InvalidOid : getBaseType(exprType(list_nth(query->columns, query->n_by + 1 + v)));
 	bool is_integer = type == INT2OID || type == INT4OID || type == INT8OID;
 
 	if (type == NUMERICOID || column == NUMERICOID)
 		return "a sketch of numerics counts them as double precision, which the index does not hold";
 	if (v < 0 || (!is_integer && type != FLOAT4OID && type != FLOAT8OID) ||
-	    !ifp_is_column(expression, (AttrNumber)(question->n_by + 2 + v)))
+	    !ifp_is_column(expression, (AttrNumber)(query->n_by + 2 + v)))
 		return "the argument of a sketch is not a value column alone";
 	if (is_integer != (column == INT2OID || column == INT4OID || column == INT8OID))
 		return "the argument of a sketch is not a value column alone";
 	return NULL;
 }
 
-/* May the expression be NULL at some times, as what keeps its values between breaks may? */
+/* True if a break is a change of value: between such breaks the expression may be NULL. */
 static bool has_value_break(const List *breaks)
 {
 	ListCell *cell;
 
 	foreach (cell, breaks)
-		if (ifp_break_kind(lfirst(cell)) == IFP_BREAK_VALUE)
+		if (ifp_break_type(lfirst(cell)) == IFP_BREAK_VALUE)
 			return true;
 	return false;
 }
 
-/* Why an expression of one column alone does not do for the function; NULL if it does. */
-static const char *refuse(const struct ifp_index_query *question, enum ifp_agg_function function, Node *expression,
+/* Returns NULL if the function of an expression of one column is known, or why it is not. */
+static const char *refuse(const struct ifp_index_query *query, enum ifp_agg_function function, Node *expression,
 			  AttrNumber attribute)
 {
-	bool is_time = attribute == ifp_time_attribute(question);
+	bool is_time = attribute == ifp_time_attribute(query);
 	List *breaks = NIL;
 
-	/* infinite factors make NaN of zeros, which neither sums nor extremes show */
+	/* an infinite factor turns zeros into NaN, which neither sums nor extremes show */
 	if (function != IFP_AGG_COUNT && ifp_may_be_infinite(expression))
 		return "a constant in an aggregate is infinite, or a parameter that may be";
 	if (function == IFP_AGG_SUM || function == IFP_AGG_AVG) {
@@ -211,7 +211,7 @@ static const char *refuse(const struct ifp_index_query *question, enum ifp_agg_f
 		return "the argument of an aggregate is not monotone in its column";
 	if (function == IFP_AGG_COUNT)
 		return has_value_break(breaks) ? "the argument of an aggregate is not monotone in its column" : NULL;
-	if (is_time_type(question, attribute) && ifp_may_make_nan(expression))
+	if (is_time_type(query, attribute) && ifp_may_make_nan(expression))
 		return "the argument of an aggregate is not monotone in its column";
 	if (breaks != NIL)
 		return "the extreme of a time hangs on a time zone";
@@ -224,13 +224,13 @@ static void add_constant(struct aggregate_reading *reading, struct ifp_arm *arm)
 {
 	Oid type = exprType(arm->expression);
 
-	arm->kind = IFP_MEASURE_CONSTANT;
+	arm->type = IFP_MEASURE_CONSTANT;
 	if (IsA(arm->expression, Const) && castNode(Const, arm->expression)->constisnull)
 		return;
 	if (ifp_agg_function_needs_squares(reading->function))
 		reading->reason = "the argument of a variance is not a value column alone";
 	if (reading->function == IFP_AGG_COUNT && IsA(arm->expression, Const)) {
-		arm->kind = IFP_MEASURE_ROWS;
+		arm->type = IFP_MEASURE_ROWS;
 		arm->expression = NULL;
 	} else if ((reading->function == IFP_AGG_SUM || reading->function == IFP_AGG_AVG) && !is_number(type)) {
 		reading->reason = "a sum is of something that is no number";
@@ -241,35 +241,35 @@ static void add_constant(struct aggregate_reading *reading, struct ifp_arm *arm)
 	reading->arms = lappend(reading->arms, arm);
 }
 
-/* An expression without value columns. Of the time alone its first and last may do; else it is looked at once a bucket. */
+/* Adds an arm without value columns: a TIME if the extremes of the time suffice, else a CONSTANT of each bucket. */
 static void add_valueless(struct aggregate_reading *reading, struct ifp_arm *arm)
 {
-	AttrNumber time = ifp_time_attribute(reading->question);
+	AttrNumber time = ifp_time_attribute(reading->query);
 	bool is_extreme = reading->function == IFP_AGG_MIN || reading->function == IFP_AGG_MAX;
 
 	if ((reading->function == IFP_AGG_COUNT || is_extreme) && ifp_mentions(arm->expression, time) &&
-	    !mentions_by(reading->question, arm->expression) &&
-	    !refuse(reading->question, reading->function, arm->expression, time)) {
-		arm->kind = IFP_MEASURE_TIME;
+	    !mentions_by(reading->query, arm->expression) &&
+	    !refuse(reading->query, reading->function, arm->expression, time)) {
+		arm->type = IFP_MEASURE_TIME;
 		reading->arms = lappend(reading->arms, arm);
 	} else {
 		add_constant(reading, arm);
 	}
 }
 
-static void add_arm(struct aggregate_reading *reading, Node *expression, List *conditions, List *request)
+static void add_arm(struct aggregate_reading *reading, Node *expression, List *conditions, List *wanted)
 {
-	const struct ifp_index_query *question = reading->question;
+	const struct ifp_index_query *query = reading->query;
 	struct ifp_arm *arm = palloc0(sizeof *arm);
 
 	*arm = (struct ifp_arm){
-		.kind = IFP_MEASURE_VALUE, .conditions = conditions, .request = request, .expression = expression
+		.type = IFP_MEASURE_VALUE, .conditions = conditions, .wanted = wanted, .expression = expression
 	};
-	arm->value = value_of(question, expression);
+	arm->value = value_of(query, expression);
 	if (reading->function == IFP_AGG_SKETCH) {
-		arm->kind = IFP_MEASURE_SKETCH;
+		arm->type = IFP_MEASURE_SKETCH;
 		if (!IsA(expression, Const) || !castNode(Const, expression)->constisnull) {
-			reading->reason = refuse_sketch(question, expression, arm->value);
+			reading->reason = refuse_sketch(query, expression, arm->value);
 			reading->arms = lappend(reading->arms, arm);
 		}
 		return;
@@ -279,24 +279,22 @@ static void add_arm(struct aggregate_reading *reading, Node *expression, List *c
 		return;
 	}
 	if (ifp_agg_function_needs_squares(reading->function) && arm->value >= 0)
-		reading->reason = refuse_variance(question, expression, arm->value);
-	else if (arm->value == -2 || mentions_by(question, expression) ||
-		 ifp_mentions(expression, ifp_time_attribute(question)))
+		reading->reason = refuse_variance(query, expression, arm->value);
+	else if (arm->value == -2 || mentions_by(query, expression) || ifp_mentions(expression, ifp_time_attribute(query)))
 		reading->reason = "the argument of an aggregate mixes columns";
 	else
-		reading->reason =
-			refuse(question, reading->function, expression, (AttrNumber)(question->n_by + 2 + arm->value));
+		reading->reason = refuse(query, reading->function, expression, (AttrNumber)(query->n_by + 2 + arm->value));
 	reading->arms = lappend(reading->arms, arm);
 }
 
 static bool is_condition(struct aggregate_reading *reading, Node *condition)
 {
-	if (value_of(reading->question, condition) != -1)
+	if (value_of(reading->query, condition) != -1)
 		reading->reason = "a condition in an aggregate is on a value column";
 	return !reading->reason;
 }
 
-/* CASE x WHEN y is CASE WHEN x = y, where the comparison has a placeholder for x. */
+/* Fills in x in CASE x WHEN y, which is CASE WHEN x = y with a placeholder for x. */
 static Node *fill_in(Node *node, void *tested)
 {
 	if (!node || IsA(node, CaseExpr))
@@ -306,14 +304,14 @@ static Node *fill_in(Node *node, void *tested)
 	return expression_tree_mutator(node, fill_in, tested);
 }
 
-/* CASE WHEN c THEN x ... ELSE y END. */
-static void add_arms(struct aggregate_reading *reading, Node *node, List *conditions, List *request)
+/* Adds the arms of CASE WHEN c THEN x ... ELSE y END, or the expression as one arm. */
+static void add_arms(struct aggregate_reading *reading, Node *node, List *conditions, List *wanted)
 {
 	CaseExpr *choice = IsA(node, CaseExpr) ? castNode(CaseExpr, node) : NULL;
 	ListCell *cell;
 
-	if (!choice || value_of(reading->question, node) == -1) {
-		add_arm(reading, node, conditions, request);
+	if (!choice || value_of(reading->query, node) == -1) {
+		add_arm(reading, node, conditions, wanted);
 		return;
 	}
 	foreach (cell, choice->args) {
@@ -323,16 +321,16 @@ static void add_arms(struct aggregate_reading *reading, Node *node, List *condit
 		if (!is_condition(reading, condition))
 			return;
 		conditions = lappend(list_copy(conditions), condition);
-		add_arms(reading, (Node *)when->result, conditions, lappend_int(list_copy(request), 1));
+		add_arms(reading, (Node *)when->result, conditions, lappend_int(list_copy(wanted), 1));
 		if (reading->reason)
 			return;
-		request = lappend_int(list_copy(request), 0);
+		wanted = lappend_int(list_copy(wanted), 0);
 	}
 	if (choice->defresult)
-		add_arms(reading, (Node *)choice->defresult, conditions, request);
+		add_arms(reading, (Node *)choice->defresult, conditions, wanted);
 }
 
-/* Of equal extremes of several arms a plain plan shows whichever comes first. */
+/* Refuses extremes whose arms may be equal but written differently: a plain plan shows whichever comes first. */
 static void compare_arms(struct aggregate_reading *reading)
 {
 	Node *first = NULL;
@@ -384,31 +382,30 @@ static enum ifp_measure_type row_of(enum ifp_agg_function function)
 	}
 }
 
-/* Only of the columns themselves is known which row it is. */
-static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *request)
+/* Adds an arm of a row. The row is known only for the columns themselves. */
+static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
 {
-	const struct ifp_index_query *question = reading->question;
+	const struct ifp_index_query *query = reading->query;
 	struct ifp_arm *arm = palloc0(sizeof *arm);
 	Node *value = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 	Node *time = (Node *)lsecond_node(TargetEntry, aggregate->args)->expr;
 
 	*arm = (struct ifp_arm){
-		.kind = row_of(reading->function), .conditions = conditions, .request = request, .expression = value
+		.type = row_of(reading->function), .conditions = conditions, .wanted = wanted, .expression = value
 	};
-	arm->value = value_of(question, value);
-	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) ||
-	    castNode(Var, time)->varattno != ifp_time_attribute(question))
+	arm->value = value_of(query, value);
+	if (arm->value < 0 || !IsA(value, Var) || !IsA(time, Var) || castNode(Var, time)->varattno != ifp_time_attribute(query))
 		reading->reason = not_of_columns;
 	reading->arms = lappend(reading->arms, arm);
 }
 
 /* ---- aggregates ---- */
 
-const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *question, enum ifp_agg_function *function,
+const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *query, enum ifp_agg_function *function,
 			       List **arms)
 {
-	struct aggregate_reading reading = { .question = question };
-	List *conditions = NIL, *request = NIL;
+	struct aggregate_reading reading = { .query = query };
+	List *conditions = NIL, *wanted = NIL;
 
 	*arms = NIL;
 	if (!function_find(aggregate->aggfnoid, &reading.function))
@@ -423,80 +420,80 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 		return reading.reason;
 	if (aggregate->aggfilter) {
 		conditions = list_make1(aggregate->aggfilter);
-		request = list_make1_int(1);
+		wanted = list_make1_int(1);
 	}
 	*function = reading.function;
 	if (aggregate->args == NIL) {
 		struct ifp_arm *arm = palloc0(sizeof *arm);
 
-		arm->kind = IFP_MEASURE_ROWS;
+		arm->type = IFP_MEASURE_ROWS;
 		arm->conditions = conditions;
-		arm->request = request;
+		arm->wanted = wanted;
 		*arms = list_make1(arm);
 		return NULL;
 	}
 	if (ifp_agg_function_is_of_row(reading.function))
-		add_row(&reading, aggregate, conditions, request);
+		add_row(&reading, aggregate, conditions, wanted);
 	else
-		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, request);
+		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
 	if (!reading.reason)
 		compare_arms(&reading);
 	*arms = reading.arms;
 	return reading.reason;
 }
 
-List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *question)
+List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *query)
 {
 	enum ifp_agg_function function;
 	List *arms, *conditions = NIL;
 	ListCell *cell;
 
-	if (ifp_aggregate_read(aggregate, question, &function, &arms))
+	if (ifp_aggregate_read(aggregate, query, &function, &arms))
 		return NIL;
 	foreach (cell, arms) {
 		struct ifp_arm *arm = lfirst(cell);
 
 		conditions = list_concat(conditions, arm->conditions);
-		if (arm->kind == IFP_MEASURE_CONSTANT)
+		if (arm->type == IFP_MEASURE_CONSTANT)
 			conditions = lappend(conditions, arm->expression);
 	}
 	return conditions;
 }
 
-uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *question)
+uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *query)
 {
 	enum ifp_agg_function function;
 	uint32 values = 0;
 	List *arms;
 	ListCell *cell;
 
-	if (ifp_aggregate_read(aggregate, question, &function, &arms) || function != IFP_AGG_SKETCH)
+	if (ifp_aggregate_read(aggregate, query, &function, &arms) || function != IFP_AGG_SKETCH)
 		return 0;
 	foreach (cell, arms)
 		values |= 1u << ((struct ifp_arm *)lfirst(cell))->value;
 	return values;
 }
 
-/* ---- keys ---- */
+/* ---- key conditions ---- */
 
-/* The column that a key condition is about, and its other side; 0 if the condition is none. */
-static AttrNumber key_column(const struct ifp_index_query *question, Node *side)
+/* Returns the key column that one side of a condition is; 0 if it is none. */
+static AttrNumber key_column(const struct ifp_index_query *query, Node *side)
 {
 	while (IsA(side, RelabelType))
 		side = (Node *)castNode(RelabelType, side)->arg;
-	if (!IsA(side, Var) || castNode(Var, side)->varattno > question->n_by + 1)
+	if (!IsA(side, Var) || castNode(Var, side)->varattno > query->n_by + 1)
 		return 0;
 	return castNode(Var, side)->varattno;
 }
 
-/* Local time against a timestamptz: scan keys would hold more than is asked for. */
+/* True if local time is compared with a timestamptz: scan keys would hold more than the condition. */
 static bool is_local_against_utc(Oid left, Oid right)
 {
 	return (left == TIMESTAMPOID || left == DATEOID) && right == TIMESTAMPTZOID;
 }
 
-/* Does an operator on a column of the index's key belong to its operator family, as one that scan keys know? */
-static bool is_key_operator(const struct ifp_index_query *question, const IndexOptInfo *index, AttrNumber column, Oid operator,
+/* True if an operator on a key column belongs to its operator family and scan keys can hold it. */
+static bool is_key_operator(const struct ifp_index_query *query, const IndexOptInfo *index, AttrNumber column, Oid operator,
 			    Oid collation, Oid right_type)
 {
 	int strategy = get_op_opfamily_strategy(operator, index->opfamily[column - 1]);
@@ -504,20 +501,19 @@ static bool is_key_operator(const struct ifp_index_query *question, const IndexO
 	if (strategy == 0 ||
 	    (OidIsValid(index->indexcollations[column - 1]) && collation != index->indexcollations[column - 1]))
 		return false;
-	if (column <= question->n_by)
+	if (column <= query->n_by)
 		return strategy == BTEqualStrategyNumber;
 	return !is_local_against_utc(index->opcintype[column - 1], right_type);
 }
 
-/* column operator parameters, with the column on the left; NULL if it is not that. */
-static Node *as_key(const struct ifp_index_query *question, const IndexOptInfo *index, Node *condition)
+/* Returns the condition as "column operator parameters", commuted if need be; NULL if it has another form. */
+static Node *as_key(const struct ifp_index_query *query, const IndexOptInfo *index, Node *condition)
 {
 	Oid left_type, right_type;
 	int strategy;
 
 	if (IsA(condition, NullTest))
-		return key_column(question, (Node *)castNode(NullTest, condition)->arg) &&
-				       !castNode(NullTest, condition)->argisrow
+		return key_column(query, (Node *)castNode(NullTest, condition)->arg) && !castNode(NullTest, condition)->argisrow
 			       ? condition
 			       : NULL;
 	if (IsA(condition, OpExpr) && list_length(castNode(OpExpr, condition)->args) == 2) {
@@ -529,22 +525,22 @@ static Node *as_key(const struct ifp_index_query *question, const IndexOptInfo *
 			call = copyObject(call);
 			CommuteOpExpr(call);
 		}
-		if (!key_column(question, linitial(call->args)) ||
-		    get_op_opfamily_strategy(call->opno, index->opfamily[key_column(question, linitial(call->args)) - 1]) == 0)
+		if (!key_column(query, linitial(call->args)) ||
+		    get_op_opfamily_strategy(call->opno, index->opfamily[key_column(query, linitial(call->args)) - 1]) == 0)
 			return NULL;
-		get_op_opfamily_properties(call->opno, index->opfamily[key_column(question, linitial(call->args)) - 1], false,
+		get_op_opfamily_properties(call->opno, index->opfamily[key_column(query, linitial(call->args)) - 1], false,
 					   &strategy, &left_type, &right_type);
-		return is_key_operator(question, index, key_column(question, linitial(call->args)), call->opno,
-				       call->inputcollid, right_type)
+		return is_key_operator(query, index, key_column(query, linitial(call->args)), call->opno, call->inputcollid,
+				       right_type)
 			       ? (Node *)call
 			       : NULL;
 	}
 	if (IsA(condition, ScalarArrayOpExpr)) {
 		ScalarArrayOpExpr *call = castNode(ScalarArrayOpExpr, condition);
-		AttrNumber column = key_column(question, linitial(call->args));
+		AttrNumber column = key_column(query, linitial(call->args));
 
 		return call->useOr && column && !ifp_has_columns(lsecond(call->args)) &&
-				       is_key_operator(question, index, column, call->opno, call->inputcollid,
+				       is_key_operator(query, index, column, call->opno, call->inputcollid,
 						       get_base_element_type(exprType(lsecond(call->args))))
 			       ? condition
 			       : NULL;
@@ -581,7 +577,7 @@ void ifp_key_condition_read(Node *condition, struct ifp_key_condition *result)
 
 /* ---- sorting conditions ---- */
 
-/* Functions that raise no error, or of a pattern alone that is wrong, beside those that PostgreSQL marks as leakproof. */
+/* Functions that raise no error, or only for a wrong pattern, and that PostgreSQL does not mark as leakproof. */
 static const Oid harmless[] = {
 	F_TEXTLIKE,	 F_TEXTNLIKE,	    F_TEXTICLIKE,	  F_TEXTICNLIKE,
 	F_NAMELIKE,	 F_LOWER_TEXT,	    F_UPPER_TEXT,	  F_STRPOS,
@@ -604,12 +600,12 @@ static bool may_fail(Oid function, void *context)
 	return !get_func_leakproof(function);
 }
 
-static uint32 mentioned_values(const struct ifp_index_query *question, Node *node)
+static uint32 mentioned_values(const struct ifp_index_query *query, Node *node)
 {
 	uint32 mentioned = 0;
 
-	for (int v = 0; question->n_by + 1 + v < list_length(question->columns); v++)
-		if (ifp_mentions(node, (AttrNumber)(question->n_by + 2 + v)))
+	for (int v = 0; query->n_by + 1 + v < list_length(query->columns); v++)
+		if (ifp_mentions(node, (AttrNumber)(query->n_by + 2 + v)))
 			mentioned |= 1u << v;
 	return mentioned;
 }
@@ -621,7 +617,7 @@ static bool is_real(Node *column)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Is it a comparison of something that keeps the order of the column, NaN being the greatest? */
+/* True for a comparison of an expression that keeps the order of the column, with NaN as the greatest. */
 static bool compares_ascending(Node *condition, AttrNumber attribute)
 {
 	List *arguments = IsA(condition, OpExpr) ? castNode(OpExpr, condition)->args : NIL;
@@ -630,7 +626,7 @@ static bool compares_ascending(Node *condition, AttrNumber attribute)
 	       (ifp_is_ascending(linitial(arguments), attribute) || ifp_is_ascending(lsecond(arguments), attribute));
 }
 
-/* x / c with a constant above 0, of integers or numerics. */
+/* True for x / c of integers or numerics with a positive constant. */
 static bool is_safe_division(OpExpr *call)
 {
 	static const Oid divisions[] = { F_INT2DIV,  F_INT4DIV,	 F_INT8DIV,  F_INT24DIV, F_INT28DIV,
@@ -645,8 +641,8 @@ static bool is_safe_division(OpExpr *call)
 	return false;
 }
 
-/* A cast of a numeric(p, s) that every value fits into, by its digits before the point, of which rounding adds one. A value
- * column has no NaN. */
+/* True for a cast of a numeric(p, s) to a type that every value fits into, by its digits before the point; rounding may add one
+ * digit. A value column has no NaN. */
 static bool is_safe_cast(const FuncExpr *call)
 {
 	static const struct {
@@ -667,9 +663,9 @@ static bool is_safe_cast(const FuncExpr *call)
 	return false;
 }
 
-/* Could the condition raise an error for some value? It is asked about values of rows that others remove. Numerics have room
- * for whatever is made of a value; integers have not. What it has beside the value fails for all rows or none, which is told
- * when it is asked, if it can be caught. */
+/* True if the condition might raise an error for some value. It is evaluated also for values of rows that other conditions
+ * exclude. Arithmetic of numerics cannot overflow here, that of integers can. Parts without the value fail for all rows or
+ * none; such an error is reported when the condition is evaluated, if it can be caught. */
 static bool may_fail_of_value(Node *node, void *context)
 {
 	static const Oid exact[] = { F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL, F_NUMERIC_UMINUS };
@@ -698,58 +694,58 @@ static bool may_fail_of_value(Node *node, void *context)
 	return ifp_may_call(node, may_fail);
 }
 
-static const char *add_value_condition(struct ifp_index_query *question, Node *condition, AttrNumber attribute)
+static const char *add_value_condition(struct ifp_index_query *query, Node *condition, AttrNumber attribute)
 {
 	List *breaks = NIL, *both;
 
 	if (IsA(condition, NullTest) && IsA(castNode(NullTest, condition)->arg, Var)) {
-		question->values = lappend(question->values, condition);
+		query->values = lappend(query->values, condition);
 		return NULL;
 	}
 	if (may_fail_of_value(condition, NULL))
 		return "a condition on a value column might raise an error for other rows";
-	if (is_real(list_nth(question->columns, attribute - 1)) && !compares_ascending(condition, attribute))
+	if (is_real(list_nth(query->columns, attribute - 1)) && !compares_ascending(condition, attribute))
 		return "a condition on a real value column is not a comparison of it";
 	if (ifp_is_monotone(condition, attribute, &breaks) && breaks == NIL) {
-		question->values = lappend(question->values, condition);
+		query->values = lappend(query->values, condition);
 		return NULL;
 	}
 	both = ifp_run_key_bounds(condition, attribute, false);
-	question->values = list_concat(question->values, both);
+	query->values = list_concat(query->values, both);
 	if (both)
 		return NULL;
 	return "a condition on a value column is not a range of it";
 }
 
-const char *ifp_index_query_add(struct ifp_index_query *question, const IndexOptInfo *index, Node *condition)
+const char *ifp_index_query_add(struct ifp_index_query *query, const IndexOptInfo *index, Node *condition)
 {
-	uint32 values = mentioned_values(question, condition);
-	Node *key = as_key(question, index, condition);
-	bool has_time = ifp_mentions(condition, ifp_time_attribute(question));
-	List *both = has_time ? ifp_run_key_bounds(condition, ifp_time_attribute(question), true) : NIL;
+	uint32 values = mentioned_values(query, condition);
+	Node *key = as_key(query, index, condition);
+	bool has_time = ifp_mentions(condition, ifp_time_attribute(query));
+	List *both = has_time ? ifp_run_key_bounds(condition, ifp_time_attribute(query), true) : NIL;
 
 	if (contain_volatile_functions(condition))
 		return "a condition has a volatile function";
 	if (values) {
 		int v = (int)iforest_trailing_zeros(values);
 
-		for (AttrNumber column = 1; column <= question->n_by + 1; column++)
+		for (AttrNumber column = 1; column <= query->n_by + 1; column++)
 			if (ifp_mentions(condition, column))
 				return "a condition compares a value column with another column";
 		if (values & (values - 1))
 			return "a condition compares a value column with another column";
-		return add_value_condition(question, condition, (AttrNumber)(question->n_by + 2 + v));
+		return add_value_condition(query, condition, (AttrNumber)(query->n_by + 2 + v));
 	}
 	if (!ifp_has_columns(condition))
-		question->gates = lappend(question->gates, condition);
+		query->gates = lappend(query->gates, condition);
 	else if (key)
-		question->keys = lappend(question->keys, key);
+		query->keys = lappend(query->keys, key);
 	else if (has_time ? ifp_calls_foreign_functions(condition) : ifp_may_call(condition, may_fail))
-		question->late = lappend(question->late, condition);
+		query->late = lappend(query->late, condition);
 	else if (has_time)
-		question->runs = list_concat(question->runs, both ? both : list_make1(condition));
+		query->runs = list_concat(query->runs, both ? both : list_make1(condition));
 	else
-		question->series = lappend(question->series, condition);
+		query->series = lappend(query->series, condition);
 	return NULL;
 }
 
@@ -763,25 +759,25 @@ static void add_list(List *expressions, AttrNumber time, struct ifp_run_keys *ke
 		ifp_add_run_keys(lfirst(cell), time, keys);
 }
 
-void ifp_index_query_range_keys(const struct ifp_index_query *question, struct ifp_run_keys *keys)
+void ifp_index_query_range_keys(const struct ifp_index_query *query, struct ifp_run_keys *keys)
 {
 	*keys = (struct ifp_run_keys){ NIL, NIL };
-	add_list(question->runs, ifp_time_attribute(question), keys);
+	add_list(query->runs, ifp_time_attribute(query), keys);
 }
 
-void ifp_index_query_bucket_keys(const struct ifp_index_query *question, struct ifp_run_keys *keys)
+void ifp_index_query_bucket_keys(const struct ifp_index_query *query, struct ifp_run_keys *keys)
 {
-	AttrNumber time = ifp_time_attribute(question);
+	AttrNumber time = ifp_time_attribute(query);
 	ListCell *cell;
 
 	*keys = (struct ifp_run_keys){ NIL, NIL };
-	add_list(question->groups, time, keys);
-	add_list(question->late, time, keys);
-	foreach (cell, question->aggregates)
-		add_list(ifp_aggregate_conditions(lfirst(cell), question), time, keys);
+	add_list(query->groups, time, keys);
+	add_list(query->late, time, keys);
+	foreach (cell, query->aggregates)
+		add_list(ifp_aggregate_conditions(lfirst(cell), query), time, keys);
 }
 
-/* ---- over the table ---- */
+/* ---- back to the table ---- */
 
 static Node *over_columns(Node *node, void *columns)
 {
@@ -797,32 +793,32 @@ Node *ifp_over_columns(Node *expression, List *columns)
 	return over_columns(expression, columns);
 }
 
-/* ---- in a plan ---- */
+/* ---- the list in a plan ---- */
 
-List *ifp_index_query_write(const struct ifp_index_query *question)
+List *ifp_index_query_write(const struct ifp_index_query *query)
 {
-	List *tables = lcons(list_make1_oid(question->table), question->tables);
-	List *list = list_make4(tables, makeInteger(question->n_by), question->columns, question->groups);
+	List *tables = lcons(list_make1_oid(query->table), query->tables);
+	List *list = list_make4(tables, makeInteger(query->n_by), query->columns, query->groups);
 
-	list = list_concat(list, list_make4(question->operators, question->aggregates, question->gates, question->keys));
-	list = list_concat(list, list_make4(question->series, question->runs, question->late, question->values));
-	return lappend(list, makeInteger((int)question->squares));
+	list = list_concat(list, list_make4(query->operators, query->aggregates, query->gates, query->keys));
+	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
+	return lappend(list, makeInteger((int)query->squares));
 }
 
-void ifp_index_query_read(struct ifp_index_query *question, List *list)
+void ifp_index_query_read(struct ifp_index_query *query, List *list)
 {
-	*question = (struct ifp_index_query){ .table = linitial_oid(linitial(list_nth(list, 0))),
-					      .tables = list_copy_tail(list_nth(list, 0), 1),
-					      .n_by = intVal(list_nth(list, 1)),
-					      .columns = list_nth(list, 2),
-					      .groups = list_nth(list, 3),
-					      .operators = list_nth(list, 4),
-					      .aggregates = list_nth(list, 5),
-					      .gates = list_nth(list, 6),
-					      .keys = list_nth(list, 7),
-					      .series = list_nth(list, 8),
-					      .runs = list_nth(list, 9),
-					      .late = list_nth(list, 10),
-					      .values = list_nth(list, 11),
-					      .squares = (uint32)intVal(list_nth(list, 12)) };
+	*query = (struct ifp_index_query){ .table = linitial_oid(linitial(list_nth(list, 0))),
+					   .tables = list_copy_tail(list_nth(list, 0), 1),
+					   .n_by = intVal(list_nth(list, 1)),
+					   .columns = list_nth(list, 2),
+					   .groups = list_nth(list, 3),
+					   .operators = list_nth(list, 4),
+					   .aggregates = list_nth(list, 5),
+					   .gates = list_nth(list, 6),
+					   .keys = list_nth(list, 7),
+					   .series = list_nth(list, 8),
+					   .runs = list_nth(list, 9),
+					   .late = list_nth(list, 10),
+					   .values = list_nth(list, 11),
+					   .squares = (uint32)intVal(list_nth(list, 12)) };
 }

@@ -21,15 +21,15 @@
 #include "pg_ext/types/definition.h"
 #include "pg_ext/types/values.h"
 
-/* Functions of which the order of results is known. planner/monotone.c's list, not for others. */
+/* ---- the list of monotone functions ---- */
 
 /* Breaks that a function adds for its monotone argument. */
 enum breaks {
 	NO_BREAKS,
 	UTC_OF_SESSION,	  /* the argument is turned into local time of the session's zone */
 	LOCAL_OF_SESSION, /* the argument is local time of the session's zone */
-	UTC_OF_ARGUMENT,  /* the same for the zone that another argument names */
-	LOCAL_OF_ARGUMENT
+	UTC_OF_ARGUMENT,  /* the argument is turned into local time of the zone that another argument names */
+	LOCAL_OF_ARGUMENT /* the argument is local time of the zone that another argument names */
 };
 
 struct monotone_function {
@@ -150,198 +150,16 @@ static const Oid sums_and_products[] = {
 	F_FLOAT4MUL, F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL,
 };
 
-/* those of reals and numerics, where 0 times infinity, NaN, would come between -infinity and infinity */
+/* products in which 0 * infinity is NaN, which would break the order from -infinity to infinity */
 static const Oid real_products[] = { F_FLOAT4MUL, F_FLOAT8MUL, F_FLOAT48MUL, F_FLOAT84MUL, F_NUMERIC_MUL };
 
-static const Oid filtered_nodes[] = { F_INT2MOD,       F_INT4MOD,	F_INT8MOD,     F_MOD_INT2_INT2,
-				      F_MOD_INT4_INT4, F_MOD_INT8_INT8, F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
+static const Oid remainders[] = { F_INT2MOD,	   F_INT4MOD,	    F_INT8MOD,	   F_MOD_INT2_INT2,
+				  F_MOD_INT4_INT4, F_MOD_INT8_INT8, F_NUMERIC_MOD, F_MOD_NUMERIC_NUMERIC };
 static const Oid roundings[] = { F_FLOOR_NUMERIC, F_CEIL_NUMERIC, F_CEILING_NUMERIC };
 static const Oid differences[] = { F_INT2MI, F_INT4MI, F_INT8MI, F_NUMERIC_SUB };
 static const Oid extracts[] = { F_EXTRACT_TEXT_TIMESTAMP,   F_EXTRACT_TEXT_TIMESTAMPTZ,	  F_EXTRACT_TEXT_INTERVAL,
 				F_DATE_PART_TEXT_TIMESTAMP, F_DATE_PART_TEXT_TIMESTAMPTZ, F_DATE_PART_TEXT_INTERVAL,
 				F_EXTRACT_TEXT_DATE };
-
-/* What the parts of planner/monotone.c share; not for others. */
-
-/* The function that a node calls, and its arguments; InvalidOid and NIL where it calls none. */
-static Oid called(Node *node, List **arguments);
-
-static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_kind kind);
-
-/* planner/monotone.c: a time to which an interval is added, one less another, the time of the day. Adds breaks only where it is
- * monotone. */
-static bool is_shifted(Oid function, List *arguments, AttrNumber attribute, List **breaks);
-
-/* ---- intervals ---- */
-
-/* The largest unit that an interval may have. */
-enum unit { TIME, DAYS, MONTHS };
-
-static enum unit unit_of(Node *interval)
-{
-	List *arguments;
-
-	if (IsA(interval, Const) && !castNode(Const, interval)->constisnull) {
-		Interval *value = DatumGetIntervalP(castNode(Const, interval)->constvalue);
-
-		return value->month != 0 ? MONTHS : value->day != 0 ? DAYS : TIME;
-	}
-	switch (called(interval, &arguments)) {
-	case F_INTERVAL_MUL:
-	case F_INTERVAL_UM:
-		return unit_of(linitial(arguments));
-	case F_MUL_D_INTERVAL:
-		return unit_of(lsecond(arguments));
-	case F_TIMESTAMP_MI:
-	case F_TIMESTAMPTZ_MI:
-		return DAYS;
-	default:
-		return MONTHS;
-	}
-}
-
-/* x * interval, without days and months: one of days is cut into whole days and the rest of a day. */
-static bool is_multiple(Node *interval, AttrNumber attribute, List **breaks)
-{
-	List *arguments;
-	Oid function = called(interval, &arguments);
-	int factor = function == F_INTERVAL_MUL ? 1 : 0;
-
-	return (function == F_INTERVAL_MUL || function == F_MUL_D_INTERVAL) && unit_of(interval) == TIME &&
-	       !ifp_has_columns(list_nth(arguments, 1 - factor)) &&
-	       ifp_is_monotone_beside_null(list_nth(arguments, factor), attribute, breaks);
-}
-
-/* ---- breaks ---- */
-
-/* The order holds while the expression keeps its value. */
-static void add_values(List **breaks, Node *expression, AttrNumber attribute)
-{
-	struct ifp_run_keys keys = { NIL, *breaks };
-	ListCell *cell;
-
-	ifp_add_run_keys(expression, attribute, &keys);
-	*breaks = keys.breaks;
-	foreach (cell, keys.expressions)
-		add_break(breaks, lfirst(cell), NULL, IFP_BREAK_VALUE);
-}
-
-/* Does it tell any two times of the column apart, but where clocks are put back? What does not is in few pieces as it is. */
-static bool is_fine(Node *node)
-{
-	List *arguments;
-
-	if (IsA(node, Var))
-		return true;
-	if (IsA(node, RelabelType))
-		return is_fine((Node *)castNode(RelabelType, node)->arg);
-	switch (called(node, &arguments)) {
-	case F_TIMESTAMP_TIMESTAMPTZ:
-	case F_TIMESTAMPTZ_TIMESTAMP:
-	case F_TIMESTAMP_PL_INTERVAL:
-	case F_TIMESTAMP_MI_INTERVAL:
-	case F_TIMESTAMPTZ_PL_INTERVAL:
-	case F_TIMESTAMPTZ_MI_INTERVAL:
-		return is_fine(linitial(arguments));
-	case F_TIMEZONE_TEXT_TIMESTAMPTZ:
-	case F_TIMEZONE_TEXT_TIMESTAMP:
-	case F_TIMEZONE_INTERVAL_TIMESTAMPTZ:
-	case F_TIMEZONE_INTERVAL_TIMESTAMP:
-		return is_fine(lsecond(arguments));
-	default:
-		return false;
-	}
-}
-
-static Node *call(Oid function, Oid type, List *arguments)
-{
-	return (Node *)makeFuncExpr(function, type, arguments, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-}
-
-/* date_trunc('day', interval): without what is added once days and months have been. */
-static Node *whole_days(Node *interval)
-{
-	Node *day = (Node *)makeConst(TEXTOID, -1, InvalidOid, -1, CStringGetTextDatum("day"), false, false);
-
-	return eval_const_expressions(NULL, call(F_DATE_TRUNC_TEXT_INTERVAL, INTERVALOID, list_make2(day, interval)));
-}
-
-/* Days and months are added to the local time of a timestamptz, which is then turned back into UTC. With months the 30th and
- * the 31st of January both go to the last of February; days of a date remain in order even so. */
-static void add_shift_breaks(List **breaks, Oid function, List *arguments, enum unit unit)
-{
-	bool is_added = function == F_TIMESTAMPTZ_PL_INTERVAL;
-	Node *time = linitial(arguments), *local = time;
-
-	if (exprType(time) == TIMESTAMPTZOID && unit != TIME) {
-		local = call(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(time));
-		add_break(breaks, time, NULL, IFP_BREAK_UTC);
-		add_break(breaks,
-			  call(is_added ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL, TIMESTAMPOID,
-			       list_make2(local, whole_days(lsecond(arguments)))),
-			  NULL, IFP_BREAK_LOCAL);
-	}
-	if (exprType(local) == TIMESTAMPOID && unit == MONTHS)
-		add_break(breaks, local, NULL, IFP_BREAK_MONTHS);
-}
-
-/* ---- times ---- */
-
-/* time + interval, one of which may be without columns. */
-static bool is_shift(Oid function, List *arguments, AttrNumber attribute, List **breaks)
-{
-	Node *time = linitial(arguments), *interval = lsecond(arguments);
-
-	if (!ifp_has_columns(time))
-		return is_multiple(interval, attribute, breaks);
-	if ((ifp_has_columns(interval) && !is_fine(time)) || !ifp_is_monotone_beside_null(time, attribute, breaks))
-		return false;
-	if (ifp_has_columns(interval))
-		add_values(breaks, interval, attribute);
-	add_shift_breaks(breaks, function, arguments, unit_of(interval));
-	return true;
-}
-
-/* time - date_trunc('day', time), and the like */
-static bool is_difference(List *arguments, AttrNumber attribute, List **breaks)
-{
-	if (!is_fine(linitial(arguments)) || !ifp_has_columns(lsecond(arguments)) ||
-	    !ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks))
-		return false;
-	add_values(breaks, lsecond(arguments), attribute);
-	return true;
-}
-
-static bool is_time_of_day(Oid function, List *arguments, AttrNumber attribute, List **breaks)
-{
-	Oid to_day = function == F_TIME_TIMESTAMP ? F_DATE_TIMESTAMP : F_DATE_TIMESTAMPTZ;
-
-	if (!ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks))
-		return false;
-	add_values(breaks, call(to_day, DATEOID, list_copy(arguments)), attribute);
-	return true;
-}
-
-static bool is_shifted(Oid function, List *arguments, AttrNumber attribute, List **breaks)
-{
-	switch (function) {
-	case F_TIMESTAMP_PL_INTERVAL:
-	case F_TIMESTAMP_MI_INTERVAL:
-	case F_TIMESTAMPTZ_PL_INTERVAL:
-	case F_TIMESTAMPTZ_MI_INTERVAL:
-	case F_DATE_PL_INTERVAL:
-	case F_DATE_MI_INTERVAL:
-		return is_shift(function, arguments, attribute, breaks);
-	case F_TIMESTAMP_MI:
-	case F_TIMESTAMPTZ_MI:
-		return is_difference(arguments, attribute, breaks);
-	case F_TIME_TIMESTAMP:
-	case F_TIME_TIMESTAMPTZ:
-		return is_time_of_day(function, arguments, attribute, breaks);
-	default:
-		return false;
-	}
-}
 
 static bool is_one_of(Oid function, const Oid *list, size_t n)
 {
@@ -383,6 +201,7 @@ static bool is_numeric_remainder(Oid function, void *context)
 	return function == F_NUMERIC_MOD || function == F_MOD_NUMERIC_NUMERIC;
 }
 
+/* True for a constant that is infinite or NaN, and a parameter that may be; with zero_too also for zeros and remainders. */
 static bool is_special(Node *node, void *zero_too)
 {
 	double value;
@@ -417,9 +236,9 @@ bool ifp_may_make_nan(Node *expression)
 	return is_special(expression, &zero_too);
 }
 
-/* ---- functions ---- */
+/* ---- calls ---- */
 
-static Oid called(Node *node, List **arguments)
+Oid ifp_called_function(Node *node, List **arguments)
 {
 	if (IsA(node, FuncExpr)) {
 		*arguments = castNode(FuncExpr, node)->args;
@@ -434,7 +253,7 @@ static Oid called(Node *node, List **arguments)
 	return InvalidOid;
 }
 
-/* Have all arguments but one no column? */
+/* True if no argument but this one has columns. */
 static bool others_are_constant(const List *arguments, int argument)
 {
 	for (int i = 0; i < list_length(arguments); i++)
@@ -443,19 +262,196 @@ static bool others_are_constant(const List *arguments, int argument)
 	return true;
 }
 
-static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_kind kind)
+/* ---- breaks ---- */
+
+static void add_break(List **breaks, Node *argument, Node *zone, enum ifp_break_type type)
 {
 	List *one =
-		list_make3(argument, zone, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(kind), false, true));
+		list_make3(argument, zone, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(type), false, true));
 
 	if (!list_member(*breaks, one))
 		*breaks = lappend(*breaks, one);
 }
 
-enum ifp_break_kind ifp_break_kind(const List *one)
+enum ifp_break_type ifp_break_type(const List *one)
 {
-	return (enum ifp_break_kind)DatumGetInt32(castNode(Const, lthird(one))->constvalue);
+	return (enum ifp_break_type)DatumGetInt32(castNode(Const, lthird(one))->constvalue);
 }
+
+/* ---- intervals ---- */
+
+/* The largest unit that an interval may have. */
+enum unit { TIME, DAYS, MONTHS };
+
+static enum unit unit_of(Node *interval)
+{
+	List *arguments;
+
+	if (IsA(interval, Const) && !castNode(Const, interval)->constisnull) {
+		Interval *value = DatumGetIntervalP(castNode(Const, interval)->constvalue);
+
+		return value->month != 0 ? MONTHS : value->day != 0 ? DAYS : TIME;
+	}
+	switch (ifp_called_function(interval, &arguments)) {
+	case F_INTERVAL_MUL:
+	case F_INTERVAL_UM:
+		return unit_of(linitial(arguments));
+	case F_MUL_D_INTERVAL:
+		return unit_of(lsecond(arguments));
+	case F_TIMESTAMP_MI:
+	case F_TIMESTAMPTZ_MI:
+		return DAYS;
+	default:
+		return MONTHS;
+	}
+}
+
+/* True for x * interval without days and months. (An interval of days would be split into whole days and the rest of a day.) */
+static bool is_multiple(Node *interval, AttrNumber attribute, List **breaks)
+{
+	List *arguments;
+	Oid function = ifp_called_function(interval, &arguments);
+	int factor = function == F_INTERVAL_MUL ? 1 : 0;
+
+	return (function == F_INTERVAL_MUL || function == F_MUL_D_INTERVAL) && unit_of(interval) == TIME &&
+	       !ifp_has_columns(list_nth(arguments, 1 - factor)) &&
+	       ifp_is_monotone_beside_null(list_nth(arguments, factor), attribute, breaks);
+}
+
+/* ---- breaks of times that are shifted ---- */
+
+/* Adds breaks where the expression changes: the order holds while it keeps its value. */
+static void add_values(List **breaks, Node *expression, AttrNumber attribute)
+{
+	struct ifp_run_keys keys = { NIL, *breaks };
+	ListCell *cell;
+
+	ifp_add_run_keys(expression, attribute, &keys);
+	*breaks = keys.breaks;
+	foreach (cell, keys.expressions)
+		add_break(breaks, lfirst(cell), NULL, IFP_BREAK_VALUE);
+}
+
+/* True if the node differs for any two times of the column, except where clocks are put back. A coarser one has few pieces
+ * already, and needs no breaks. */
+static bool is_fine(Node *node)
+{
+	List *arguments;
+
+	if (IsA(node, Var))
+		return true;
+	if (IsA(node, RelabelType))
+		return is_fine((Node *)castNode(RelabelType, node)->arg);
+	switch (ifp_called_function(node, &arguments)) {
+	case F_TIMESTAMP_TIMESTAMPTZ:
+	case F_TIMESTAMPTZ_TIMESTAMP:
+	case F_TIMESTAMP_PL_INTERVAL:
+	case F_TIMESTAMP_MI_INTERVAL:
+	case F_TIMESTAMPTZ_PL_INTERVAL:
+	case F_TIMESTAMPTZ_MI_INTERVAL:
+		return is_fine(linitial(arguments));
+	case F_TIMEZONE_TEXT_TIMESTAMPTZ:
+	case F_TIMEZONE_TEXT_TIMESTAMP:
+	case F_TIMEZONE_INTERVAL_TIMESTAMPTZ:
+	case F_TIMEZONE_INTERVAL_TIMESTAMP:
+		return is_fine(lsecond(arguments));
+	default:
+		return false;
+	}
+}
+
+static Node *call(Oid function, Oid type, List *arguments)
+{
+	return (Node *)makeFuncExpr(function, type, arguments, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/* Returns date_trunc('day', interval): days and months are added before the rest. */
+static Node *whole_days(Node *interval)
+{
+	Node *day = (Node *)makeConst(TEXTOID, -1, InvalidOid, -1, CStringGetTextDatum("day"), false, false);
+
+	return eval_const_expressions(NULL, call(F_DATE_TRUNC_TEXT_INTERVAL, INTERVALOID, list_make2(day, interval)));
+}
+
+/* Days and months are added to the local time of a timestamptz, and the sum is turned back into UTC. Adding a month puts both
+ * the 30th and the 31st of January on the last of February. Days of a date remain in order even so. */
+static void add_shift_breaks(List **breaks, Oid function, List *arguments, enum unit unit)
+{
+	bool is_added = function == F_TIMESTAMPTZ_PL_INTERVAL;
+	Node *time = linitial(arguments), *local = time;
+
+	if (exprType(time) == TIMESTAMPTZOID && unit != TIME) {
+		local = call(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(time));
+		add_break(breaks, time, NULL, IFP_BREAK_UTC);
+		add_break(breaks,
+			  call(is_added ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL, TIMESTAMPOID,
+			       list_make2(local, whole_days(lsecond(arguments)))),
+			  NULL, IFP_BREAK_LOCAL);
+	}
+	if (exprType(local) == TIMESTAMPOID && unit == MONTHS)
+		add_break(breaks, local, NULL, IFP_BREAK_MONTHS);
+}
+
+/* ---- times that are shifted ---- */
+
+/* time + interval and time - interval, of which one may have no columns */
+static bool is_shift(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	Node *time = linitial(arguments), *interval = lsecond(arguments);
+
+	if (!ifp_has_columns(time))
+		return is_multiple(interval, attribute, breaks);
+	if ((ifp_has_columns(interval) && !is_fine(time)) || !ifp_is_monotone_beside_null(time, attribute, breaks))
+		return false;
+	if (ifp_has_columns(interval))
+		add_values(breaks, interval, attribute);
+	add_shift_breaks(breaks, function, arguments, unit_of(interval));
+	return true;
+}
+
+/* time - date_trunc('day', time), and the like */
+static bool is_difference(List *arguments, AttrNumber attribute, List **breaks)
+{
+	if (!is_fine(linitial(arguments)) || !ifp_has_columns(lsecond(arguments)) ||
+	    !ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks))
+		return false;
+	add_values(breaks, lsecond(arguments), attribute);
+	return true;
+}
+
+static bool is_time_of_day(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	Oid to_day = function == F_TIME_TIMESTAMP ? F_DATE_TIMESTAMP : F_DATE_TIMESTAMPTZ;
+
+	if (!ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks))
+		return false;
+	add_values(breaks, call(to_day, DATEOID, list_copy(arguments)), attribute);
+	return true;
+}
+
+/* True for a time plus or minus an interval or another time, and for the time of day. Adds breaks only if true. */
+static bool is_shifted(Oid function, List *arguments, AttrNumber attribute, List **breaks)
+{
+	switch (function) {
+	case F_TIMESTAMP_PL_INTERVAL:
+	case F_TIMESTAMP_MI_INTERVAL:
+	case F_TIMESTAMPTZ_PL_INTERVAL:
+	case F_TIMESTAMPTZ_MI_INTERVAL:
+	case F_DATE_PL_INTERVAL:
+	case F_DATE_MI_INTERVAL:
+		return is_shift(function, arguments, attribute, breaks);
+	case F_TIMESTAMP_MI:
+	case F_TIMESTAMPTZ_MI:
+		return is_difference(arguments, attribute, breaks);
+	case F_TIME_TIMESTAMP:
+	case F_TIME_TIMESTAMPTZ:
+		return is_time_of_day(function, arguments, attribute, breaks);
+	default:
+		return false;
+	}
+}
+
+/* ---- functions of the list ---- */
 
 static Node *as_timestamp(Node *date)
 {
@@ -486,14 +482,14 @@ static void add_breaks(List **breaks, const struct monotone_function *function, 
 	}
 }
 
-/* Division of numerics keeps 16 digits and more, as many as the leading digits of both sides suggest: where that number drops,
- * a quotient may be rounded below that of a smaller dividend. Not so for powers of ten, and where dividends have few digits;
- * nor is it seen once the quotient is rounded to an integer. */
+/* Division of numerics keeps 16 or more digits, depending on the leading digits of both sides. Where that number drops, a
+ * quotient may be rounded below that of a smaller dividend. It does not drop for powers of ten and for dividends of few digits,
+ * and has no effect once the quotient is rounded to an integer. */
 static bool is_exact_division(List *arguments)
 {
 	Const *divisor = lsecond(arguments);
 	List *inner;
-	Oid dividend = called(linitial(arguments), &inner);
+	Oid dividend = ifp_called_function(linitial(arguments), &inner);
 	int n_ones = 0;
 
 	if (ifp_has_columns((Node *)divisor))
@@ -510,7 +506,7 @@ static bool is_exact_division(List *arguments)
 	return n_ones == 1;
 }
 
-/* round(x) and trunc(x) of numerics come as round(x, 0) and trunc(x, 0). */
+/* round(x) and trunc(x) of numerics appear as round(x, 0) and trunc(x, 0). */
 static bool is_rounding(Oid function, const List *arguments)
 {
 	Const *digits = list_length(arguments) == 2 ? lsecond(arguments) : NULL;
@@ -520,7 +516,7 @@ static bool is_rounding(Oid function, const List *arguments)
 	return IsA(digits, Const) && !digits->constisnull && DatumGetInt32(digits->constvalue) <= 0;
 }
 
-/* A field of extract(), in small letters; empty where it is not known when planning. */
+/* Reads a field of extract() in lower case; empty if it is not known while planning. */
 static void constant_word(Node *node, char *word, size_t n_bytes)
 {
 	word[0] = '\0';
@@ -539,13 +535,13 @@ static bool is_among(const char *word, const char *const *words)
 	return false;
 }
 
-/* extract(julian from ts): days, and the part of the day that has gone by. That is a quotient, so more digits of it may be kept
- * of some than of others; rounded to an integer they are in order. */
+/* extract(julian from ts): days and the elapsed fraction of the day. That is a quotient whose number of digits varies; rounded
+ * to an integer it is in order. */
 static bool is_julian(Node *node, AttrNumber attribute, List **breaks)
 {
 	char field[16];
 	List *arguments;
-	Oid function = called(node, &arguments);
+	Oid function = ifp_called_function(node, &arguments);
 
 	if (function != F_EXTRACT_TEXT_TIMESTAMP && function != F_EXTRACT_TEXT_TIMESTAMPTZ)
 		return false;
@@ -564,7 +560,7 @@ static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List 
 	if (is_rounding(function, arguments)) {
 		List *division;
 
-		if (called(linitial(arguments), &division) == F_NUMERIC_DIV && !ifp_has_columns(lsecond(division)))
+		if (ifp_called_function(linitial(arguments), &division) == F_NUMERIC_DIV && !ifp_has_columns(lsecond(division)))
 			return ifp_is_monotone_beside_null(linitial(division), attribute, breaks);
 		if (is_julian(linitial(arguments), attribute, breaks))
 			return true;
@@ -589,17 +585,17 @@ static bool is_listed(Oid function, List *arguments, AttrNumber attribute, List 
 	return false;
 }
 
-/* x - x % w is x / w * w. */
+/* x - x % w, which is x / w * w */
 static bool is_less_remainder(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
 	List *inner;
 
-	return IS_ONE_OF(function, differences) && IS_ONE_OF(called(lsecond(arguments), &inner), filtered_nodes) &&
+	return IS_ONE_OF(function, differences) && IS_ONE_OF(ifp_called_function(lsecond(arguments), &inner), remainders) &&
 	       equal(linitial(arguments), linitial(inner)) && !ifp_has_columns(lsecond(inner)) &&
 	       ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks);
 }
 
-/* extract(year from ts) and the like; of an interval only its length, which a difference of times has without months. */
+/* extract(year from ts) and similar fields. Of an interval only epoch, if it is a difference of times, which has no months. */
 static bool is_field(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
 	static const char *const years[] = { "year", "years", "isoyear", "decade", "century", "millennium", NULL };
@@ -612,7 +608,7 @@ static bool is_field(Oid function, List *arguments, AttrNumber attribute, List *
 	is_epoch = strcmp(field, "epoch") == 0;
 	if (exprType(lsecond(arguments)) == INTERVALOID) {
 		List *inner;
-		Oid of = called(lsecond(arguments), &inner);
+		Oid of = ifp_called_function(lsecond(arguments), &inner);
 
 		if (!is_epoch || (of != F_TIMESTAMP_MI && of != F_TIMESTAMPTZ_MI))
 			return false;
@@ -626,7 +622,7 @@ static bool is_field(Oid function, List *arguments, AttrNumber attribute, List *
 	return true;
 }
 
-/* x < c and the like, of built-in types: false up to somewhere and true from there on, or the other way round. */
+/* x < c, <=, >= and > of built-in types: they change once between false and true. */
 static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
 {
 	List *arguments;
@@ -636,7 +632,7 @@ static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
 
 	if (!IsA(node, OpExpr) || castNode(OpExpr, node)->opno >= FirstNormalObjectId)
 		return false;
-	(void)called(node, &arguments);
+	(void)ifp_called_function(node, &arguments);
 	if (list_length(arguments) != 2 || !ifp_is_inequality(castNode(OpExpr, node)->opno))
 		return false;
 	i = ifp_has_columns(linitial(arguments)) ? 0 : 1;
@@ -644,13 +640,13 @@ static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
 	type = exprType(side);
 	if (!others_are_constant(arguments, i) || !ifp_is_monotone_beside_null(side, attribute, breaks))
 		return false;
-	/* compared as timestamptz, which local time is turned into */
+	/* local time is turned into timestamptz to be compared */
 	if ((type == TIMESTAMPOID || type == DATEOID) && exprType(list_nth(arguments, 1 - i)) == TIMESTAMPTZOID)
 		add_break(breaks, as_timestamp(side), NULL, IFP_BREAK_LOCAL);
 	return true;
 }
 
-/* x < ALL (array) and the like: as its comparisons do, it changes once. */
+/* x < ANY (array), x < ALL (array) and the like change once, as their comparisons do. */
 static bool is_comparison_of_array(Node *node, AttrNumber attribute, List **breaks)
 {
 	ScalarArrayOpExpr *call = (ScalarArrayOpExpr *)node;
@@ -661,7 +657,7 @@ static bool is_comparison_of_array(Node *node, AttrNumber attribute, List **brea
 	       ifp_is_monotone_beside_null(linitial(call->args), attribute, breaks);
 }
 
-/* greatest(x, c), least(x, c), and coalesce(x, c), which is x unless that is NULL for all times or none. */
+/* greatest(x, c), least(x, c), and coalesce(x, c), which is x unless x is NULL for all times. */
 static bool is_choice(Node *node, AttrNumber attribute, List **breaks)
 {
 	List *arguments = NIL;
@@ -677,7 +673,7 @@ static bool is_choice(Node *node, AttrNumber attribute, List **breaks)
 	       ifp_is_monotone_beside_null(list_nth(arguments, i), attribute, breaks);
 }
 
-/* iforest_bucket_of(), which numbers what lies beside its buckets, too. */
+/* iforest_bucket_of(), which also numbers the times before and after its window. */
 static bool is_bucket_number(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
 	return ifp_is_extension_function(function, "iforest_bucket_of") && others_are_constant(arguments, 0) &&
@@ -701,7 +697,7 @@ static bool is_monotone(Node *node, AttrNumber attribute, List **breaks)
 		       ifp_is_monotone_beside_null((Node *)castNode(RelabelType, node)->arg, attribute, breaks);
 	if (is_notclause(node))
 		return ifp_is_monotone_beside_null((Node *)get_notclausearg(node), attribute, breaks);
-	function = called(node, &arguments);
+	function = ifp_called_function(node, &arguments);
 	if (!OidIsValid(function))
 		return is_comparison_of_array(node, attribute, breaks) || is_choice(node, attribute, breaks);
 	return is_listed(function, arguments, attribute, breaks) || is_less_remainder(function, arguments, attribute, breaks) ||
@@ -719,7 +715,7 @@ bool ifp_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **
 	return false;
 }
 
-/* May it be something else than NULL where its column is NULL? Of what is_monotone() takes. */
+/* True if a monotone expression may have a value where its column is NULL. */
 static bool has_value_of_null(Node *node, void *context)
 {
 	if (!node)
@@ -733,9 +729,9 @@ bool ifp_is_monotone(Node *expression, AttrNumber attribute, List **breaks)
 	return !has_value_of_null(expression, NULL) && ifp_is_monotone_beside_null(expression, attribute, breaks);
 }
 
-/* ---- fields of a time ---- */
+/* ---- run keys: fields of a time ---- */
 
-/* The unit of date_trunc in which a field of extract() keeps its value; NULL: in none of a second or longer. */
+/* Returns the unit of date_trunc() within which a field of extract() keeps its value; NULL if it changes within a second. */
 static const char *unit_of_field(const char *field)
 {
 	static const char *const units[][2] = {
@@ -761,7 +757,8 @@ static bool has_letters(const char *format, const char *letters)
 	return false;
 }
 
-/* The same for a format of to_char(). Letters in quotes are taken as fields, too: then the unit is smaller than need be. */
+/* Returns the unit within which a format of to_char() keeps its value; NULL if it changes within a second. Letters in quotes
+ * count as fields too, which makes the unit smaller than necessary. */
 static const char *unit_of_format(const char *format)
 {
 	if (has_letters(format, "ms") || has_letters(format, "us") || has_letters(format, "ff"))
@@ -779,7 +776,8 @@ static const char *unit_of_format(const char *format)
 	return has_letters(format, "m") || has_letters(format, "q") || has_letters(format, "r") ? "month" : "day";
 }
 
-/* Functions of one field of a time keep their value within a unit: date_trunc(unit, time). NULL where it is no such call. */
+/* Returns date_trunc(unit, time) for a function of one field of a time, which keeps its value within a unit; NULL for any other
+ * node. */
 static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 {
 	FuncExpr *call = IsA(node, FuncExpr) ? castNode(FuncExpr, node) : NULL;
@@ -818,7 +816,7 @@ static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 				    list_make2(word, time), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
-/* ---- iforest_bucket() ---- */
+/* ---- run keys: iforest_bucket() ---- */
 
 /* Adds left < right. */
 static void add_comparison(Node *left, Node *right, struct ifp_run_keys *keys)
@@ -830,7 +828,8 @@ static void add_comparison(Node *left, Node *right, struct ifp_run_keys *keys)
 	keys->expressions = list_append_unique(keys->expressions, comparison);
 }
 
-/* iforest_bucket(time, t0, t1, n) is NULL before t0 and from t1 on, and monotone between: adds what tells these three apart. */
+/* iforest_bucket(time, t0, t1, n) is NULL before t0 and from t1 on, and monotone between. Adds keys that tell these three
+ * ranges apart. */
 static bool add_bucket_keys(Node *node, AttrNumber attribute, struct ifp_run_keys *keys)
 {
 	List *arguments = IsA(node, FuncExpr) ? castNode(FuncExpr, node)->args : NIL;
@@ -848,9 +847,9 @@ static bool add_bucket_keys(Node *node, AttrNumber attribute, struct ifp_run_key
 	return true;
 }
 
-/* ---- what depends on the order of its arguments alone ---- */
+/* ---- run keys: nodes that depend only on the order of their arguments ---- */
 
-/* Adds what tells whether an expression is before, at or after a bound. */
+/* Adds keys that tell whether an expression is before, at or after a bound. */
 static bool add_bound(Node *expression, Node *bound, AttrNumber attribute, struct ifp_run_keys *keys)
 {
 	if (exprType(expression) != exprType(bound) || ifp_has_columns(bound) ||
@@ -916,9 +915,9 @@ static bool add_order_keys(Node *node, AttrNumber attribute, struct ifp_run_keys
 	return added;
 }
 
-/* ---- equality ---- */
+/* ---- run keys: equality ---- */
 
-/* x = c as x >= c, or x <= c; NULL where the operator is no equality of a btree order. */
+/* Returns x = c as x >= c, or x <= c; NULL if the operator is no equality of a B-tree order. */
 static Node *as_inequality(Node *condition, int strategy)
 {
 	OpExpr *equality = (OpExpr *)condition;
@@ -957,7 +956,7 @@ List *ifp_run_key_bounds(Node *condition, AttrNumber attribute, bool may_break)
 	return list_make2(from, until);
 }
 
-/* x <> c as x = c; what is neither stays as it is. */
+/* Returns x <> c as x = c, and any other node as it is. */
 static Node *as_equality(Node *node)
 {
 	OpExpr *call = (OpExpr *)node;
@@ -987,7 +986,7 @@ static bool collect(Node *node, void *context)
 
 	if (!node || !ifp_mentions(node, attribute))
 		return false;
-	/* the same for all times that are not NULL, and those that are have a run of their own */
+	/* constant over all times that are not NULL; those that are NULL are folded by themselves */
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
 		return false;
 	if (add_bucket_keys(node, attribute, collecting->keys))
@@ -1001,7 +1000,7 @@ static bool collect(Node *node, void *context)
 		collecting->keys->expressions = list_append_unique(collecting->keys->expressions, node);
 		return false;
 	}
-	/* whether two are equal changes where either half does */
+	/* an equality changes where one of its two inequalities does */
 	both = ifp_run_key_bounds(as_equality(node), attribute, true);
 	if (both != NIL)
 		return collect((Node *)both, context);
@@ -1015,16 +1014,16 @@ void ifp_add_run_keys(Node *expression, AttrNumber attribute, struct ifp_run_key
 	(void)collect(expression, &collecting);
 }
 
-/* ---- equal and identical ---- */
+/* ---- equal and identical values ---- */
 
-/* The base type, and what the type or its domain says of digits; -1 if nothing. */
+/* Returns the base type, and the modifier of the type or its domain; -1 if there is none. */
 static Oid type_with_modifier(Node *node, int32 *modifier)
 {
 	*modifier = exprTypmod(node);
 	return getBaseTypeAndTypmod(exprType(node), modifier);
 }
 
-/* Does a numeric expression write all of its values with the same number of digits after the point? */
+/* True if a numeric expression writes all its values with the same number of digits after the point. */
 static bool has_fixed_scale(Node *node)
 {
 	List *arguments;
@@ -1035,12 +1034,7 @@ static bool has_fixed_scale(Node *node)
 		return true;
 	if (IsA(node, RelabelType))
 		return has_fixed_scale((Node *)castNode(RelabelType, node)->arg);
-	if (!IsA(node, FuncExpr) && !IsA(node, OpExpr))
-		return false;
-	if (IsA(node, OpExpr))
-		set_opfuncid(castNode(OpExpr, node));
-	arguments = IsA(node, OpExpr) ? castNode(OpExpr, node)->args : castNode(FuncExpr, node)->args;
-	switch (IsA(node, OpExpr) ? castNode(OpExpr, node)->opfuncid : castNode(FuncExpr, node)->funcid) {
+	switch (ifp_called_function(node, &arguments)) {
 	case F_FLOOR_NUMERIC:
 	case F_CEIL_NUMERIC:
 	case F_CEILING_NUMERIC:
@@ -1056,7 +1050,7 @@ static bool has_fixed_scale(Node *node)
 	case F_EXTRACT_TEXT_TIMESTAMP:
 	case F_EXTRACT_TEXT_TIMESTAMPTZ:
 	case F_EXTRACT_TEXT_INTERVAL:
-		/* all fields but the day of Julius Caesar, which is a quotient */
+		/* all fields but the Julian day, which is a quotient */
 		return IsA(linitial(arguments), Const) && !castNode(Const, linitial(arguments))->constisnull &&
 		       pg_strcasecmp(TextDatumGetCString(castNode(Const, linitial(arguments))->constvalue), "julian") != 0;
 	case F_NUMERIC_ADD:
@@ -1091,7 +1085,7 @@ bool ifp_equal_is_identical(Node *expression)
 	       DatumGetBool(OidFunctionCall1Coll(function, exprCollation(expression), ObjectIdGetDatum(entry->btree_opintype)));
 }
 
-/* The digits after the point of a numeric expression; -1 if they are not known from its type or value. */
+/* Returns the number of digits after the point of a numeric expression; -1 if neither type nor value tells it. */
 static int scale_of(Node *node, int32 modifier)
 {
 	if (modifier >= VARHDRSZ)

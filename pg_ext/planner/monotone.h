@@ -1,16 +1,16 @@
-/* planner/monotone.h -- Monotone expressions of one column: proof, breaks, and the run keys at whose changes alone a value
- * can change.
+/* planner/monotone.h -- Proof that an expression is monotone in a column; breaks and run keys of expressions that are not.
  *
- * Expressions are proven, not recognised: an expression is monotone in a column if the column itself is all it has, or if it is
- * a function from the list in planner/monotone.c, or this extension's own (iforest_bucket_of), of one monotone argument, its other
- * arguments having no column. Where f is monotone and f(a) = f(b), it is the same everywhere between: so the ends of a bucket
- * are found by evaluating the very expression, by galloping (planner/bucket_finder.h).
+ * Proof. A column is monotone in itself. A function of the list in planner/monotone.c, or iforest_bucket_of(), is monotone if
+ * one argument is monotone and the others have no column. If f is monotone and f(a) = f(b), then f has the same value
+ * everywhere between a and b. So the ends of a bucket are found by evaluating the query's own expression, without knowing what
+ * it computes (planner/bucket_finder.h).
  *
- * Conversions between local time and UTC are monotone only between the transitions of the time zone: they add breaks, and an
- * expression is monotone between its breaks. So are times to which months are added, between the last days of months, and a
- * time less a multiple of days that hangs on the day of the week, while that stays the same. Any other function keeps its value
- * where its arguments keep theirs: so the run keys of an expression are the largest monotone expressions in it, whatever is
- * done to them.
+ * Breaks. Some expressions are monotone only piecewise. Conversions between local time and UTC are monotone between the
+ * transitions of the time zone, the addition of months between the last days of months, and a time less a number of days that
+ * depends on the weekday while the weekday stays the same. Such an expression is monotone between its breaks.
+ *
+ * Run keys. Any function keeps its value while its arguments keep theirs. So an expression can change only where one of its run
+ * keys does: the largest monotone expressions in it.
  */
 #ifndef IFP_PLANNER_MONOTONE_H
 #define IFP_PLANNER_MONOTONE_H
@@ -20,56 +20,69 @@
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 
-/* What is the same for two times if nothing breaks the order between them. */
-enum ifp_break_kind {
-	IFP_BREAK_UTC,	  /* the piece of a time zone that a timestamp of UTC lies in (planner/bucket_finder.c) */
-	IFP_BREAK_LOCAL,  /* the same for local time of that zone */
-	IFP_BREAK_MONTHS, /* the days of a month up to the 28th, or one of the others, in which a timestamp lies */
+/* ---- nodes ---- */
+
+/* True if the expression mentions column `attribute` of varno 1; any column. */
+bool ifp_mentions(Node *expression, AttrNumber attribute);
+bool ifp_has_columns(Node *expression);
+
+/* Returns the function that a node calls, and its arguments; InvalidOid and NIL if it calls none. */
+Oid ifp_called_function(Node *node, List **arguments);
+
+/* True if a RelabelType keeps the order of values. From int4 to oid, for one, it does not. */
+bool ifp_keeps_order(const RelabelType *relabel);
+
+/* ---- monotone expressions ---- */
+
+/* The property of a time that is constant between breaks. */
+enum ifp_break_type {
+	IFP_BREAK_UTC,	  /* the piece of a time zone in which a timestamp of UTC lies (planner/bucket_finder.c) */
+	IFP_BREAK_LOCAL,  /* the piece in which a local time of that zone lies */
+	IFP_BREAK_MONTHS, /* the month of a timestamp, its days up to the 28th together, each later day by itself */
 	IFP_BREAK_VALUE	  /* the value of an expression of any type */
 };
 
-/* A break node is a list of three: the expression, the zone (text, without columns; NULL: that of the session), and the kind, a
- * Const of int4. */
-struct ifp_run_keys {
-	List *expressions; /* Expr, each monotone in the column between the breaks */
-	List *breaks;	   /* List of three Node */
-};
+/* Returns the type of a break. A break is a list of three nodes: the expression, the zone (text, without columns; NULL: that of
+ * the session), and the type, a Const of int4. */
+enum ifp_break_type ifp_break_type(const List *one);
 
-enum ifp_break_kind ifp_break_kind(const List *one);
-
-/* Is the expression monotone in column `attribute` of varno 1, between the breaks that are added to *breaks, and NULL where the
- * column is? Requires  no volatile function in it. Where it is not, *breaks stays as it was. */
+/* True if the expression is monotone in column `attribute` of varno 1 between breaks, which are added to *breaks, and is NULL
+ * where the column is NULL. If false, *breaks is unchanged.
+ * Requires  the expression calls no volatile function. */
 bool ifp_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
 
-/* The same, whatever it is where the column is NULL. */
+/* As ifp_is_monotone(), but with any value where the column is NULL. */
 bool ifp_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks);
 
-/* Is a constant of it infinite or NaN, or a parameter that may be? */
+/* True if a constant of the expression is infinite or NaN, or a parameter of it may be. */
 bool ifp_may_be_infinite(Node *expression);
 
-/* The same, or is one 0, or is a remainder taken: may it make NaN of an infinity? That comes after all others, so what is made
- * of the infinities at both ends of a column may be equal, and nothing between them. */
+/* True if the expression may turn an infinity into NaN: ifp_may_be_infinite(), or a constant is 0, or a remainder is taken. NaN
+ * sorts last, so both ends of an infinite column may then give the same value although values between them differ. */
 bool ifp_may_make_nan(Node *expression);
 
-/* Does a RelabelType leave values in their order? Not so where an int4 becomes an oid, say. */
-bool ifp_keeps_order(const RelabelType *relabel);
+/* ---- run keys ---- */
 
-/* x = c, x being monotone, as x >= c and x <= c; NIL if the condition is none such, or has breaks where it may not. */
-List *ifp_run_key_bounds(Node *condition, AttrNumber attribute, bool may_break);
+struct ifp_run_keys {
+	List *expressions; /* Expr, each monotone in the column between the breaks */
+	List *breaks;	   /* lists of three Node, see ifp_break_type() */
+};
 
-/* Adds what decides where the expression changes with column `attribute`. Other columns are taken as constants. */
+/* Adds the run keys of the expression for column `attribute`. Other columns count as constants. */
 void ifp_add_run_keys(Node *expression, AttrNumber attribute, struct ifp_run_keys *keys);
 
-/* Are equal values of this expression also written alike? Numbers of type numeric are not where their scale varies; nor
- * are values of types without that promise, or text under a nondeterministic collation. */
+/* Returns a condition x = c with a monotone x as the conditions x >= c and x <= c. Returns NIL if the condition has another
+ * form, or has breaks and may_break is false. */
+List *ifp_run_key_bounds(Node *condition, AttrNumber attribute, bool may_break);
+
+/* ---- equal and identical values ---- */
+
+/* True if equal values of the expression are also written alike. That fails for numerics of varying scale, for types whose
+ * B-tree does not promise it, and for text under a nondeterministic collation. */
 bool ifp_equal_is_identical(Node *expression);
 
-/* Are equal values of two such expressions of one type written alike? Known of numbers whose scale their type or value
- * tells. */
+/* True if equal values of two expressions of one type are written alike: of numerics only if type or value tell their scale.
+ * Requires  ifp_equal_is_identical() of both. */
 bool ifp_are_written_alike(Node *a, Node *b);
-
-/* Does it mention column `attribute` of varno 1; any column? */
-bool ifp_mentions(Node *expression, AttrNumber attribute);
-bool ifp_has_columns(Node *expression);
 
 #endif

@@ -43,13 +43,10 @@
 #include "pg_ext/storage/index.h"
 #include "pg_ext/types/definition.h"
 
-/* While planning: will that call of iforest_overlap_index() find one? It is not asked whether each partition has its own: that
- * would take longer than planning. False where arguments are not constants. O(indexes of the table + partitions). */
-static bool overlap_index_is_likely(const FuncExpr *call);
+/* ---- parts ---- */
 
-/* Seen as of one moment: REINDEX CONCURRENTLY puts another index in the place of one, and what the caches know of either may be
- * of before or after it. The one found is kept up to date for as long as its table is locked, also where it has been
- * replaced. */
+/* The catalogs under one snapshot. REINDEX CONCURRENTLY replaces an index by another, and the caches may show either state of
+ * each of them. The index found is maintained while its table is locked, even if it has been replaced. */
 struct catalogs {
 	Snapshot snapshot;
 	Relation inherits, indexes;
@@ -90,7 +87,7 @@ static bool is_part_of(struct catalogs *catalogs, Oid part, Oid index)
 	return OidIsValid(part);
 }
 
-/* The index of the partition that is a part of that one. */
+/* Finds the partition's index that belongs to the index. Raises an error if there is no valid one. */
 static Oid find_part(struct catalogs *catalogs, Relation index, Relation partition)
 {
 	Oid found = InvalidOid, invalid = InvalidOid;
@@ -172,7 +169,7 @@ int ifp_neutral_settings(void)
 	return level;
 }
 
-/* The table's columns that stand in the index, ctid, and those of its condition; as the planner numbers them. */
+/* Returns the table's columns in the index and in its condition, and ctid, as the planner numbers them. */
 static Bitmapset *columns_read(Relation index)
 {
 	Bitmapset *columns = bms_make_singleton(SelfItemPointerAttributeNumber - FirstLowInvalidHeapAttributeNumber);
@@ -186,7 +183,7 @@ static Bitmapset *columns_read(Relation index)
 	return columns;
 }
 
-/* Numbers of the table's columns: of the index's, and of all that its expressions and condition name. */
+/* Returns the numbers of the index's columns in the table, and of all columns in its expressions and condition. */
 static char *column_numbers(Relation index)
 {
 	Bitmapset *read = columns_read(index);
@@ -213,7 +210,7 @@ ArrayType *ifp_index_column_texts(Relation heap, Relation index)
 			CStringGetTextDatum(attribute ? quote_identifier(get_attname(RelationGetRelid(heap), attribute, false))
 						      : ifp_column_expression(RelationGetRelid(index), i + 1));
 	}
-	/* no column is written so */
+	/* INCLUDE is a separator: a column of this name would be quoted */
 	texts[n_keys] = CStringGetTextDatum("INCLUDE");
 	texts[n + 1] = CStringGetTextDatum(column_numbers(index));
 	return construct_array(texts, n + 2, TEXTOID, -1, false, TYPALIGN_INT);
@@ -229,7 +226,7 @@ char *ifp_index_predicate_text(Relation heap, Relation index)
 							      ObjectIdGetDatum(RelationGetRelid(heap))));
 }
 
-/* ---- who may read ---- */
+/* ---- permissions ---- */
 
 static bool may_select(Relation heap, Relation index)
 {
@@ -279,14 +276,14 @@ bool ifp_index_is_usable(Relation index)
 	return index->rd_index->indisvalid && ifp_index_is_old_enough(index);
 }
 
-/* ---- finding it ---- */
+/* ---- choice of the index ---- */
 
 static bool is_partitioned(Relation relation)
 {
 	return relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
 }
 
-/* May the rows of an index of this table stand for those of a query of it? */
+/* True if an index of this table holds exactly the rows that a query of it sees. */
 static bool has_own_rows(Relation heap)
 {
 	if (RELATION_IS_OTHER_TEMP(heap) || has_row_security(heap))
@@ -296,7 +293,8 @@ static bool has_own_rows(Relation heap)
 		(!heap->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(heap), NoLock) == NIL));
 }
 
-/* It was valid when it was found, which REINDEX CONCURRENTLY may have changed since. */
+/* True if this value of the index is a duration. Its validity was checked when it was found; REINDEX CONCURRENTLY may have
+ * changed that since. */
 static bool is_of_durations(Oid oid, int value)
 {
 	Relation relation = index_open(oid, AccessShareLock);
@@ -314,7 +312,7 @@ static bool is_of_durations(Oid oid, int value)
 	return is_usable;
 }
 
-/* Can each index that it is made up of be asked? What each keeps is up to itself. */
+/* True if each part of the index can be read. Parameters may differ between the parts. */
 static bool are_of_durations(Relation heap, Relation index, int value)
 {
 	struct ifp_overlap_parts parts = ifp_overlap_parts(heap, index);
@@ -354,12 +352,12 @@ static bool knows_by_values(Relation index)
 	return true;
 }
 
-/* The index that a call of iforest_overlap_index() asks for. */
+/* The arguments of a call of iforest_overlap_index(). */
 struct request {
 	ArrayType *columns;
 	const char *predicate;
 	int duration;
-	bool is_estimate; /* of partitions' indexes it is thought that they are as they should be */
+	bool is_estimate; /* the indexes of partitions are assumed to be in order */
 };
 
 static bool is_wanted(Relation heap, Relation index, const struct request *request)
@@ -370,7 +368,7 @@ static bool is_wanted(Relation heap, Relation index, const struct request *reque
 	bool is_same;
 	int level = 0;
 
-	/* who reads a cursor on need not be who has opened it, and was asked: the table is read then */
+	/* a cursor may be read by another user than the one who opened it and was checked: then the table is read */
 	if (index->rd_indam->ambuild != ifp_build || !may_select(heap, index) || !knows_by_values(index) ||
 	    (!is_partitioned(index) && !ifp_index_is_usable(index)))
 		return false;
@@ -387,7 +385,7 @@ static bool is_wanted(Relation heap, Relation index, const struct request *reque
 	return is_same && are_of_durations(heap, index, request->duration);
 }
 
-/* The lock is kept: nobody drops an index while the statement goes on that has been told of it. */
+/* Keeps the lock on the index found: nobody may drop it while the statement uses it. */
 static Oid find_index(Relation heap, const struct request *request)
 {
 	List *oids = RelationGetIndexList(heap);
@@ -420,7 +418,8 @@ static Oid find_index_of(Oid table, const struct request *request)
 	return found;
 }
 
-/* Of a table: the index with these columns and condition, whose durations are the given value; NULL if none may be read. */
+/* Arguments: table, columns, condition, duration. Returns the index with these columns and condition whose durations are the
+ * given value; NULL if none may be read. */
 Datum iforest_overlap_index(PG_FUNCTION_ARGS)
 {
 	struct request request = { .columns = NULL };
@@ -437,6 +436,9 @@ Datum iforest_overlap_index(PG_FUNCTION_ARGS)
 	PG_RETURN_OID(found);
 }
 
+/* True if a call of iforest_overlap_index() will probably find an index; false if arguments are not constants. For the planner:
+ * checking the index of each partition would take longer than planning.
+ * Cost      O(indexes of the table + partitions). */
 static bool overlap_index_is_likely(const FuncExpr *call)
 {
 	struct request request = { .is_estimate = true };
@@ -457,8 +459,8 @@ static bool overlap_index_is_likely(const FuncExpr *call)
 	return OidIsValid(find_index_of(DatumGetObjectId(arguments[0]->constvalue), &request));
 }
 
-/* While planning: a plan that obeys policies reads the table, whoever runs it. A cursor may be read on by a user to whom they
- * do not apply, and shows no more for that. */
+/* Simplifies iforest_overlap_index() to NULL if row security applies: such a plan reads the table. A cursor that is then read
+ * by a user without restrictions shows no more rows. */
 Datum iforest_overlap_index_support(PG_FUNCTION_ARGS)
 {
 	Node *request = (Node *)PG_GETARG_POINTER(0), *table;
@@ -472,11 +474,9 @@ Datum iforest_overlap_index_support(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(makeNullConst(OIDOID, -1, InvalidOid));
 }
 
-static set_rel_pathlist_hook_type previous_hook;
+/* ---- support: conditions as arguments ---- */
 
-/* ---- conditions ---- */
-
-/* A column of the function's, perhaps as a type that is the same in bytes; else NULL. */
+/* Returns the column of the function that a node is, perhaps relabelled as a type of the same bytes; else NULL. */
 static const Var *column_of(Node *node, Index rel)
 {
 	while (IsA(node, RelabelType))
@@ -487,7 +487,7 @@ static const Var *column_of(Node *node, Index rel)
 		       : NULL;
 }
 
-/* Is that = as the order of the column's type has it, and of no collation in which others are equal? */
+/* True if the operator is the equality of the column's type in B-tree order and of a deterministic collation. */
 static bool is_equality(Oid operator, Oid collation, const Var *column)
 {
 	TypeCacheEntry *type = lookup_type_cache(getBaseType(column->vartype), TYPECACHE_BTREE_OPFAMILY);
@@ -496,7 +496,7 @@ static bool is_equality(Oid operator, Oid collation, const Var *column)
 	       (!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }
 
-/* Is it known when the function is called? */
+/* True if the node's value is known when the function is called. */
 static bool is_known(Node *node)
 {
 	return !contain_var_clause(node) && !contain_volatile_functions(node) && !contain_subplans(node);
@@ -556,9 +556,9 @@ static void narrow(RelOptInfo *rel, Index number, RangeTblEntry *table)
 	}
 }
 
-/* ---- arms that are not run ---- */
+/* ---- support: arms that will not run ---- */
 
-/* What gives that parameter, if it is one column of a subquery that is run once; else NULL. */
+/* Returns the plan that computes the parameter, if it is a column of a subquery that is run once; else NULL. */
 static Plan *init_plan_of(PlannerInfo *root, const Param *param)
 {
 	ListCell *cell;
@@ -574,7 +574,7 @@ static Plan *init_plan_of(PlannerInfo *root, const Param *param)
 	return NULL;
 }
 
-/* iforest_overlap_index(), if that condition is (SELECT i FROM i) IS NULL, i being what it gives; else NULL. */
+/* Returns the call of iforest_overlap_index() if the condition is (SELECT i FROM i) IS NULL and i its result; else NULL. */
 static const FuncExpr *index_wanted(PlannerInfo *root, Node *condition)
 {
 	Plan *plan;
@@ -595,7 +595,8 @@ static const FuncExpr *index_wanted(PlannerInfo *root, Node *condition)
 		       : NULL;
 }
 
-/* Is that the gate of all times, and the window given by what is not known yet? Who gives one does so to ask of less. */
+/* True if the condition is the gate of all times and the window is not known yet: a window given by parameters probably is one.
+ */
 static bool is_gate_of_all_times(Node *condition)
 {
 	enum { T0, T1, IS_OPEN = 6, N_ARGUMENTS = 8 };
@@ -626,8 +627,7 @@ static bool is_left_out(PlannerInfo *root, RelOptInfo *rel)
 	return false;
 }
 
-/* The planner takes no account of conditions before a path that are checked once. Of several paths the cheapest is kept, as if
- * it were run. */
+/* Makes the cheapest path almost free, for the planner ignores conditions that are checked once before a path. */
 static void cost_nothing(PlannerInfo *root, RelOptInfo *rel)
 {
 	Path *cheapest = NULL;
@@ -651,7 +651,9 @@ static void cost_nothing(PlannerInfo *root, RelOptInfo *rel)
 	rel->partial_pathlist = NIL;
 }
 
-/* ---- the hook ---- */
+/* ---- hook ---- */
+
+static set_rel_pathlist_hook_type previous_hook;
 
 static void consider(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
 {

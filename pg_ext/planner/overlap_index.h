@@ -1,9 +1,19 @@
-/* planner/overlap_index.h -- Choice of the index that an overlap function reads, its permission checks, and planner
- * support.
+/* planner/overlap_index.h -- Choice of the index that an overlap function reads, with permission checks and planner support.
  *
- * What is read past the planner and the executor is checked as they would: privileges on the table's columns, row security,
- * whether the index may be used by this snapshot. The function of an index asks iforest_overlap_index() first, which index has
- * these columns; it is NULL where none may be read, and then the function's other half reads the table, by SQL.
+ * The overlap function of an index (sql/sqlgen_overlap.h) has two arms. It first calls iforest_overlap_index(), which returns
+ * the index with these columns, or NULL if none may be read. With an index it reads iforest_overlap_spans(), else it reads the
+ * table by SQL.
+ *
+ * Reading an index this way goes past the planner and the executor. So their checks are repeated here: privileges on the
+ * table's columns, row security, and whether this snapshot may use the index.
+ *
+ * Planner support, by a hook:
+ * - A function in FROM returns all its rows, which are filtered afterwards. A condition that a by column equals a value, or one
+ *   of an array, is also passed to iforest_overlap_spans() as arguments, which limits the series that it reads. The condition
+ *   is still checked.
+ * - Arms that will not run cost nothing: the arm that reads the table while there is an index, and the arm over all times if a
+ *   window is given by parameters. Otherwise the planner would count them as run, and use JIT or parallel workers for a query
+ *   of less than a millisecond. Which arm runs is decided when execution begins, whatever was estimated.
  */
 #ifndef IFP_PLANNER_OVERLAP_INDEX_H
 #define IFP_PLANNER_OVERLAP_INDEX_H
@@ -14,49 +24,38 @@
 #include "nodes/primnodes.h"
 #include "utils/array.h"
 
-/* The columns of an index as its functions name them: by columns, time, INCLUDE, values, as text[] of names of the table, or
- * expressions; and then their numbers, for a name may have gone from one column to another since, and a number by a dump.
- * And the condition of a partial index, or NULL. With settings as these are made with (ifp_neutral_settings). */
-ArrayType *ifp_index_column_texts(Relation heap, Relation index);
-char *ifp_index_predicate_text(Relation heap, Relation index);
-
-/* Names and operators mean what they mean in pg_catalog, and constants are written alike in all sessions; until
- * AtEOXact_GUC(true, level). Returns the level. */
+/* Sets parameters so that names and operators are those of pg_catalog and constants are written alike in all sessions. They are
+ * restored by AtEOXact_GUC(true, level). Returns the level. */
 int ifp_neutral_settings(void);
 
-/* Raises an error if the current user may not see all rows and columns of the table that the index has; or its ctid. */
+/* Returns the columns of an index as its functions name them, as text[]: by columns, time, INCLUDE, values, each a name in the
+ * table or an expression; then their numbers. A name may have passed to another column since, and a dump changes numbers.
+ * Requires  ifp_neutral_settings(), if the index has expressions. */
+ArrayType *ifp_index_column_texts(Relation heap, Relation index);
+
+/* Returns the condition of a partial index, or NULL.
+ * Requires  ifp_neutral_settings(), if there is one. */
+char *ifp_index_predicate_text(Relation heap, Relation index);
+
+/* Raises an error unless the current user may read all rows of the table, the columns in the index, and ctid. */
 void ifp_require_readable(Relation heap, Relation index);
 
-/* May transactions as old as this one read the index; and is it valid, too? */
+/* True if transactions as old as this one may read the index; and if it is valid besides. */
 bool ifp_index_is_old_enough(Relation index);
 bool ifp_index_is_usable(Relation index);
 
-/* Of which indexes an index is made up: itself; of a partitioned one those of all leaf partitions. */
-
+/* The indexes that hold the entries of an index: itself, or those of all leaf partitions. */
 struct ifp_overlap_parts {
-	List *tables, *indexes; /* OIDs, in pairs; locked with AccessShareLock, until the transaction ends */
-	bool has_foreign;	/* and there are partitions elsewhere, of which an index knows nothing */
+	List *tables, *indexes; /* OIDs, in pairs; locked with AccessShareLock until the transaction ends */
+	bool has_foreign;	/* there are also foreign partitions, which no index covers */
 };
 
-/* Requires  the index and its table to be open and locked. Partitions are those that a query sees now: one that is being
- *           detached is none any more.
- * Raises an error where a partition has no valid index that belongs to this one. The lists are in the current memory context.
- */
+/* Finds the parts of an index, in the current memory context. Partitions are those that a query sees now; one that is being
+ * detached is left out. Raises an error if a partition has no valid index that belongs to this one.
+ * Requires  the index and its table are open and locked. */
 struct ifp_overlap_parts ifp_overlap_parts(Relation heap, Relation index);
 
-/* What the planner is told of the functions of an index, which have arms of which one is run.
- *
- * Which series iforest_overlap_spans() is to read: a function in FROM gives all its rows, and they are filtered then. So a
- * condition that a by column is equal to something, or to one of an array, is made arguments of the call as well. It is checked
- * all the same.
- *
- * That the half of an overlap function that reads the table costs nothing while there is an index to read; and the arm that
- * asks of all times nothing where a window is given by parameters. The planner would count them as if they were run, and so
- * compile by JIT, or share between workers, what takes less than a millisecond. When the query begins it is asked which arm
- * answers, whatever was thought of it.
- */
-
-/* Makes the planner do so. Once, when the library is loaded. */
+/* Registers the hook. Requires  called once, when the library is loaded. */
 void ifp_overlap_support_register(void);
 
 #endif

@@ -30,7 +30,7 @@ static bool is_iforest(const IndexOptInfo *index)
 	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
 }
 
-/* Are all columns of types that can be kept, still? */
+/* True if all columns are (still) of types that can be kept. */
 static bool holds_columns(const IndexOptInfo *index)
 {
 	for (int i = 0; i < index->ncolumns; i++) {
@@ -85,7 +85,7 @@ static List *of_table(RelOptInfo *rel, const char **reason)
 
 /* ---- a partitioned table ---- */
 
-/* The leaf partitions that may have rows. False: one is no ordinary table. */
+/* Adds the leaf partitions that may have rows. Returns false if one is no ordinary table. */
 static bool add_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
 {
 	for (int i = 0; i < rel->nparts; i++) {
@@ -107,12 +107,12 @@ static bool add_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
 	return true;
 }
 
-/* The columns of a partition's index as columns of the parent, which has them under the same names; NIL where the index has
+/* Returns the columns of a partition's index as columns of the parent, which has the same names; NIL if the index has
  * expressions. */
-static List *columns_of_parent(const struct ifp_query_level *query, const RelOptInfo *part, const IndexOptInfo *index)
+static List *columns_of_parent(const struct ifp_query_level *level, const RelOptInfo *part, const IndexOptInfo *index)
 {
-	Oid parent = planner_rt_fetch(query->rel->relid, query->root)->relid;
-	Oid child = planner_rt_fetch(part->relid, query->root)->relid;
+	Oid parent = planner_rt_fetch(level->rel->relid, level->root)->relid;
+	Oid child = planner_rt_fetch(part->relid, level->root)->relid;
 	List *columns = NIL;
 	ListCell *cell;
 
@@ -124,19 +124,20 @@ static List *columns_of_parent(const struct ifp_query_level *query, const RelOpt
 			return NIL;
 		attribute = get_attnum(parent, get_attname(child, var->varattno, false));
 		columns = lappend(columns,
-				  makeVar((int)query->rel->relid, attribute, var->vartype, var->vartypmod, var->varcollid, 0));
+				  makeVar((int)level->rel->relid, attribute, var->vartype, var->vartypmod, var->varcollid, 0));
 	}
 	return columns;
 }
 
-/* Have the keys of both the same operators? */
+/* True if both keys have the same operator families. */
 static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
 {
 	return a->nkeycolumns == b->nkeycolumns && memcmp(a->opfamily, b->opfamily, a->nkeycolumns * sizeof *a->opfamily) == 0;
 }
 
-/* The index of a partition that has these columns in the way of that one; any usable one where that is NULL. */
-static IndexOptInfo *find_alike(const struct ifp_query_level *query, RelOptInfo *part, List *columns, const IndexOptInfo *like,
+/* Finds the usable index of a partition number `skip` that has these columns and is like `like`; any columns if `like` is NULL.
+ */
+static IndexOptInfo *find_alike(const struct ifp_query_level *level, RelOptInfo *part, List *columns, const IndexOptInfo *like,
 				int skip)
 {
 	ListCell *cell;
@@ -147,7 +148,7 @@ static IndexOptInfo *find_alike(const struct ifp_query_level *query, RelOptInfo 
 
 		if (!ifp_is_usable(index) || index->indpred != NIL)
 			continue;
-		own = columns_of_parent(query, part, index);
+		own = columns_of_parent(level, part, index);
 		if (own == NIL || (like && (!equal(own, columns) || !are_alike(index, like))))
 			continue;
 		if (skip-- == 0)
@@ -156,22 +157,22 @@ static IndexOptInfo *find_alike(const struct ifp_query_level *query, RelOptInfo 
 	return NULL;
 }
 
-/* One candidate for each index of the first partition that all others have, too. */
-static List *of_partitions(const struct ifp_query_level *query, const char **reason)
+/* Returns a candidate for each index of the first partition that all other partitions have too. */
+static List *of_partitions(const struct ifp_query_level *level, const char **reason)
 {
 	List *leaves = NIL, *candidates = NIL;
 	IndexOptInfo *first;
 
-	if (!add_leaves(query->root, query->rel, &leaves) || leaves == NIL)
+	if (!add_leaves(level->root, level->rel, &leaves) || leaves == NIL)
 		return NIL;
-	for (int n = 0; (first = find_alike(query, linitial(leaves), NIL, NULL, n)); n++) {
+	for (int n = 0; (first = find_alike(level, linitial(leaves), NIL, NULL, n)); n++) {
 		struct ifp_candidate *candidate = palloc0(sizeof *candidate);
 		ListCell *cell;
 
-		candidate->columns = columns_of_parent(query, linitial(leaves), first);
-		candidate->restrictions = query->rel->baserestrictinfo;
+		candidate->columns = columns_of_parent(level, linitial(leaves), first);
+		candidate->restrictions = level->rel->baserestrictinfo;
 		foreach (cell, leaves) {
-			IndexOptInfo *index = find_alike(query, lfirst(cell), candidate->columns, first, 0);
+			IndexOptInfo *index = find_alike(level, lfirst(cell), candidate->columns, first, 0);
 
 			if (!index)
 				break;
@@ -186,7 +187,7 @@ static List *of_partitions(const struct ifp_query_level *query, const char **rea
 	return candidates;
 }
 
-/* Has one of the tables such an index? Asked for a NOTICE alone. */
+/* True if one of the tables has an iforest index. Needed for a NOTICE alone. */
 static bool has_iforest_index(PlannerInfo *root, const RelOptInfo *tables)
 {
 	int relid = -1;
@@ -202,39 +203,39 @@ static bool has_iforest_index(PlannerInfo *root, const RelOptInfo *tables)
 	return false;
 }
 
-List *ifp_candidates(const struct ifp_query_level *query, const char **reason)
+List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
 {
-	RelOptInfo *rel = query->rel;
+	RelOptInfo *rel = level->rel;
 	RangeTblEntry *table;
 
 	*reason = NULL;
-	if (IS_JOIN_REL(rel) && has_iforest_index(query->root, rel))
+	if (IS_JOIN_REL(rel) && has_iforest_index(level->root, rel))
 		*reason = "tables are joined below the aggregates";
 	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
 		return NIL;
-	table = planner_rt_fetch(rel->relid, query->root);
-	if (table->tablesample && has_iforest_index(query->root, rel))
+	table = planner_rt_fetch(rel->relid, level->root);
+	if (table->tablesample && has_iforest_index(level->root, rel))
 		*reason = "rows are chosen by TABLESAMPLE";
 	if (table->tablesample)
 		return NIL;
 	if (table->relkind == RELKIND_RELATION && !table->inh)
 		return of_table(rel, reason);
-	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(query, reason) : NIL;
+	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(level, reason) : NIL;
 }
 
-/* ---- expressions over the table become expressions over the index ---- */
+/* ---- from expressions over the table to expressions over the index ---- */
 
 struct rewriting {
-	const struct ifp_query_level *query;
+	const struct ifp_query_level *level;
 	List *columns;
 	const char *reason;
 };
 
-static const char *column_name(const struct ifp_query_level *query, Var *var)
+static const char *column_name(const struct ifp_query_level *level, Var *var)
 {
-	RangeTblEntry *table = planner_rt_fetch(query->rel->relid, query->root);
+	RangeTblEntry *table = planner_rt_fetch(level->rel->relid, level->root);
 
-	if ((Index)var->varno != query->rel->relid || var->varattno <= 0)
+	if ((Index)var->varno != level->rel->relid || var->varattno <= 0)
 		return "a whole row or system column is asked for";
 	return psprintf("column \"%s\" is not in the index", get_attname(table->relid, var->varattno, false));
 }
@@ -257,7 +258,7 @@ static Node *rewrite(Node *node, void *context)
 	switch (nodeTag(node)) {
 	case T_Var:
 		if (!rewriting->reason)
-			rewriting->reason = column_name(rewriting->query, castNode(Var, node));
+			rewriting->reason = column_name(rewriting->level, castNode(Var, node));
 		return node;
 	case T_SubPlan:
 	case T_AlternativeSubPlan:
@@ -274,10 +275,10 @@ static Node *rewrite(Node *node, void *context)
 	}
 }
 
-static Node *over_index(const struct ifp_query_level *query, const struct ifp_candidate *candidate, Node *node,
+static Node *over_index(const struct ifp_query_level *level, const struct ifp_candidate *candidate, Node *node,
 			const char **reason)
 {
-	struct rewriting rewriting = { .query = query, .columns = candidate->columns };
+	struct rewriting rewriting = { .level = level, .columns = candidate->columns };
 	Node *result = rewrite(node, &rewriting);
 
 	if (rewriting.reason && !*reason)
@@ -287,7 +288,7 @@ static Node *over_index(const struct ifp_query_level *query, const struct ifp_ca
 
 /* ---- conditions ---- */
 
-/* Conditions of row security and of security barrier views come before those that might tell what they hide. */
+/* True if a condition that is not leakproof must wait for those of row security or of a security barrier view. */
 static bool may_leak(List *restrictions)
 {
 	Index lowest = UINT_MAX;
@@ -309,7 +310,8 @@ static Cost cost_of(PlannerInfo *root, RestrictInfo *restriction)
 	return cost.per_tuple;
 }
 
-/* The cheaper first, as plain plans ask them: so a condition that would fail is not asked where another one guards it there. */
+/* Returns the cheaper restrictions first, the order of plain plans: a condition that may fail stays behind the one that guards
+ * it. */
 static List *in_order(PlannerInfo *root, List *restrictions)
 {
 	List *sorted = NIL;
@@ -326,19 +328,19 @@ static List *in_order(PlannerInfo *root, List *restrictions)
 	return sorted;
 }
 
-static const char *add_conditions(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-				  struct ifp_index_query *question)
+static const char *add_conditions(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				  struct ifp_index_query *query)
 {
 	ListCell *cell;
 
 	if (may_leak(candidate->restrictions))
 		return "a condition might tell what row security or a security barrier hides";
-	foreach (cell, in_order(query->root, candidate->restrictions)) {
+	foreach (cell, in_order(level->root, candidate->restrictions)) {
 		const char *reason = NULL;
-		Node *condition = over_index(query, candidate, (Node *)lfirst_node(RestrictInfo, cell)->clause, &reason);
+		Node *condition = over_index(level, candidate, (Node *)lfirst_node(RestrictInfo, cell)->clause, &reason);
 
 		if (!reason)
-			reason = ifp_index_query_add(question, linitial(candidate->indexes), condition);
+			reason = ifp_index_query_add(query, linitial(candidate->indexes), condition);
 		if (reason)
 			return reason;
 	}
@@ -347,49 +349,49 @@ static const char *add_conditions(const struct ifp_query_level *query, const str
 
 /* ---- group keys ---- */
 
-static const char *add_groups(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			      struct ifp_index_query *question)
+static const char *add_groups(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			      struct ifp_index_query *query)
 {
 	const char *reason = NULL;
 	ListCell *cell, *operator;
 
-	forboth(cell, query->groups, operator, query->operators)
+	forboth(cell, level->groups, operator, level->operators)
 	{
-		Node *group = over_index(query, candidate, lfirst(cell), &reason);
+		Node *group = over_index(level, candidate, lfirst(cell), &reason);
 
 		if (reason)
 			return reason;
 		if (contain_volatile_functions(group) || expression_returns_set(group))
 			return "a group key is volatile or a set";
-		for (int i = question->n_by + 2; i <= list_length(question->columns); i++)
+		for (int i = query->n_by + 2; i <= list_length(query->columns); i++)
 			if (ifp_mentions(group, (AttrNumber)i))
 				return "a group key has a value column";
 		if (!OidIsValid(lfirst_oid(operator)))
 			return "a group key cannot be hashed";
 		if (!ifp_equal_is_identical(group))
 			return "equal values of a group key may be written differently";
-		question->groups = lappend(question->groups, group);
+		query->groups = lappend(query->groups, group);
 	}
-	question->operators = query->operators;
+	query->operators = level->operators;
 	return NULL;
 }
 
 /* ---- aggregates ---- */
 
-static bool is_not_null(const struct ifp_query_level *query, Var *var)
+static bool is_not_null(const struct ifp_query_level *level, Var *var)
 {
-	Oid table = planner_rt_fetch(query->rel->relid, query->root)->relid;
+	Oid table = planner_rt_fetch(level->rel->relid, level->root)->relid;
 
-	return (Index)var->varno == query->rel->relid && var->varattno > 0 && var->varlevelsup == 0 &&
-	       ifp_is_not_null(query->rel, table, var->varattno);
+	return (Index)var->varno == level->rel->relid && var->varattno > 0 && var->varlevelsup == 0 &&
+	       ifp_is_not_null(level->rel, table, var->varattno);
 }
 
-/* What count() counts need not be known where it cannot be NULL: any constant does. */
-static Node *without_not_null(Node *node, const struct ifp_query_level *query)
+/* Replaces columns that are never NULL by constants in the argument of count(): it only depends on what is NULL. */
+static Node *without_not_null(Node *node, const struct ifp_query_level *level)
 {
 	if (!node)
 		return NULL;
-	if (IsA(node, Var) && is_not_null(query, castNode(Var, node))) {
+	if (IsA(node, Var) && is_not_null(level, castNode(Var, node))) {
 		Oid type = exprType(node);
 		int16 length;
 		bool by_value;
@@ -400,31 +402,31 @@ static Node *without_not_null(Node *node, const struct ifp_query_level *query)
 			any = length > 0 ? PointerGetDatum(palloc0((Size)length)) : CStringGetTextDatum("");
 		return (Node *)makeConst(type, exprTypmod(node), exprCollation(node), length, any, false, by_value);
 	}
-	/* what is tested, and conditions, look at values */
+	/* the tested value and the conditions of CASE depend on values and stay as they are */
 	if (IsA(node, CaseExpr)) {
 		CaseExpr *choice = copyObject(castNode(CaseExpr, node));
 		ListCell *cell;
 
 		foreach (cell, choice->args)
 			lfirst_node(CaseWhen, cell)->result =
-				(Expr *)without_not_null((Node *)lfirst_node(CaseWhen, cell)->result, query);
-		choice->defresult = (Expr *)without_not_null((Node *)choice->defresult, query);
+				(Expr *)without_not_null((Node *)lfirst_node(CaseWhen, cell)->result, level);
+		choice->defresult = (Expr *)without_not_null((Node *)choice->defresult, level);
 		return (Node *)choice;
 	}
 	if (IsA(node, RelabelType)) {
 		RelabelType *relabel = copyObject(castNode(RelabelType, node));
 
-		relabel->arg = (Expr *)without_not_null((Node *)relabel->arg, query);
+		relabel->arg = (Expr *)without_not_null((Node *)relabel->arg, level);
 		return (Node *)relabel;
 	}
 	return node;
 }
 
-static const char *add_aggregate(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-				 struct ifp_index_query *question, Aggref *aggregate)
+static const char *add_aggregate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				 struct ifp_index_query *query, Aggref *aggregate)
 {
 	Aggref *rewritten = copyObject(aggregate);
-	const char *reason = ifp_aggregate_take_ctid(rewritten, query->rel->relid);
+	const char *reason = ifp_aggregate_take_ctid(rewritten, level->rel->relid);
 	enum ifp_agg_function function;
 	List *arms;
 	char *name = get_func_name(aggregate->aggfnoid);
@@ -432,22 +434,22 @@ static const char *add_aggregate(const struct ifp_query_level *query, const stru
 	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1) {
 		TargetEntry *argument = linitial_node(TargetEntry, rewritten->args);
 
-		argument->expr = (Expr *)without_not_null((Node *)argument->expr, query);
+		argument->expr = (Expr *)without_not_null((Node *)argument->expr, level);
 	}
-	rewritten->args = (List *)over_index(query, candidate, (Node *)rewritten->args, &reason);
-	rewritten->aggfilter = (Expr *)over_index(query, candidate, (Node *)rewritten->aggfilter, &reason);
+	rewritten->args = (List *)over_index(level, candidate, (Node *)rewritten->args, &reason);
+	rewritten->aggfilter = (Expr *)over_index(level, candidate, (Node *)rewritten->aggfilter, &reason);
 	if (reason)
 		return reason;
 	if (!ifp_float_aggregates && ifp_aggregate_is_real(rewritten))
 		return "iforest.float_aggregates is off";
 	if (list_length(candidate->rels) > 1 && ifp_aggregate_is_ctid(rewritten))
 		return "a ctid does not say of which partition it is";
-	reason = ifp_aggregate_read(rewritten, question, &function, &arms);
-	question->aggregates = lappend(question->aggregates, rewritten);
+	reason = ifp_aggregate_read(rewritten, query, &function, &arms);
+	query->aggregates = lappend(query->aggregates, rewritten);
 	return reason;
 }
 
-/* Which sums of squares all of the indexes keep. That is read from the indexes, for options may be newer than they. */
+/* Returns the value columns whose squares all indexes keep, a bit each. Read from the indexes, for parameters may be newer. */
 static uint32 squares_kept(const struct ifp_candidate *candidate)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest squares", ALLOCSET_DEFAULT_SIZES);
@@ -473,17 +475,17 @@ static uint32 squares_kept(const struct ifp_candidate *candidate)
 }
 
 struct collecting {
-	const struct ifp_query_level *query;
+	const struct ifp_query_level *level;
 	List *aggregates;
 	const char *reason;
 };
 
-/* Outputs may have group keys, aggregates, and what can be made of these. */
+/* Collects the aggregates of outputs, which consist of group keys, aggregates, and expressions of these. */
 static bool collect(Node *node, void *context)
 {
 	struct collecting *collecting = context;
 
-	if (!node || list_member(collecting->query->groups, node))
+	if (!node || list_member(collecting->level->groups, node))
 		return false;
 	if (IsA(node, Aggref)) {
 		collecting->aggregates = list_append_unique(collecting->aggregates, node);
@@ -496,23 +498,23 @@ static bool collect(Node *node, void *context)
 	return expression_tree_walker(node, collect, context);
 }
 
-static const char *add_outputs(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			       struct ifp_index_query *question, List **aggregates)
+static const char *add_outputs(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			       struct ifp_index_query *query, List **aggregates)
 {
-	struct collecting collecting = { .query = query };
+	struct collecting collecting = { .level = level };
 	ListCell *cell;
 
-	(void)collect((Node *)query->outputs, &collecting);
+	(void)collect((Node *)level->outputs, &collecting);
 	*aggregates = collecting.aggregates;
 	if (collecting.reason)
 		return collecting.reason;
 	foreach (cell, collecting.aggregates)
 		if (ifp_aggregate_needs_squares(lfirst(cell))) {
-			question->squares = squares_kept(candidate);
+			query->squares = squares_kept(candidate);
 			break;
 		}
 	foreach (cell, collecting.aggregates) {
-		const char *reason = add_aggregate(query, candidate, question, lfirst_node(Aggref, cell));
+		const char *reason = add_aggregate(level, candidate, query, lfirst_node(Aggref, cell));
 
 		if (reason)
 			return reason;
@@ -520,30 +522,30 @@ static const char *add_outputs(const struct ifp_query_level *query, const struct
 	return NULL;
 }
 
-/* ---- all ---- */
+/* ---- the match ---- */
 
-const char *ifp_query_match(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *question, List **aggregates)
+const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			    struct ifp_index_query *query, List **aggregates)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
 	const char *reason;
 	ListCell *rel_cell, *index_cell;
 
-	*question = (struct ifp_index_query){ .table = planner_rt_fetch(query->rel->relid, query->root)->relid,
-					      .n_by = index->nkeycolumns - 1,
-					      .columns = copyObject(candidate->columns) };
-	ChangeVarNodes((Node *)question->columns, (int)query->rel->relid, 1, 0);
+	*query = (struct ifp_index_query){ .table = planner_rt_fetch(level->rel->relid, level->root)->relid,
+					   .n_by = index->nkeycolumns - 1,
+					   .columns = copyObject(candidate->columns) };
+	ChangeVarNodes((Node *)query->columns, (int)level->rel->relid, 1, 0);
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)
 	{
 		RelOptInfo *rel = lfirst(rel_cell);
 
-		question->tables = lappend(question->tables, list_make2_oid(planner_rt_fetch(rel->relid, query->root)->relid,
-									    ((IndexOptInfo *)lfirst(index_cell))->indexoid));
+		query->tables = lappend(query->tables, list_make2_oid(planner_rt_fetch(rel->relid, level->root)->relid,
+								      ((IndexOptInfo *)lfirst(index_cell))->indexoid));
 	}
-	reason = add_conditions(query, candidate, question);
+	reason = add_conditions(level, candidate, query);
 	if (!reason)
-		reason = add_groups(query, candidate, question);
+		reason = add_groups(level, candidate, query);
 	if (!reason)
-		reason = add_outputs(query, candidate, question, aggregates);
+		reason = add_outputs(level, candidate, query, aggregates);
 	return reason;
 }

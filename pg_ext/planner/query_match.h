@@ -1,4 +1,9 @@
-/* planner/query_match.h -- Match of a query level with an index that can answer it, or the reason why none can. */
+/* planner/query_match.h -- Match of a query level with an index that can answer it, or the reason why none can.
+ *
+ * Three steps: find the indexes of the table, or sets of alike indexes of its partitions (candidates); rewrite the level's
+ * expressions over the index's columns; sort conditions and aggregates into an index query (planner/index_query.h). Each step
+ * that fails returns a reason, which iforest.explain_decline shows.
+ */
 #ifndef IFP_PLANNER_QUERY_MATCH_H
 #define IFP_PLANNER_QUERY_MATCH_H
 
@@ -14,26 +19,26 @@ struct ifp_query_level {
 	List *outputs;		  /* expressions over groups and Aggrefs: the target, and HAVING */
 };
 
-/* An index of the table, or one for each of its partitions, alike. */
+/* An index of the table, or one index of each partition, all alike. */
 struct ifp_candidate {
 	List *rels, *indexes; /* RelOptInfo and IndexOptInfo of each table */
 	List *columns;	      /* of the indexes, as expressions over the query's table */
 	List *restrictions;   /* RestrictInfos that are to be answered */
 };
 
-/* Is it one of ours, does it hold all rows that the query may want, and their values as they are? */
+/* True if the index is of this access method, holds all rows that the query may need, and holds their values exactly. */
 bool ifp_is_usable(const IndexOptInfo *index);
 
-/* Candidates of the query's table (list of struct ifp_candidate). Where there is none for a reason that can be told, that
- * is *reason. */
-List *ifp_candidates(const struct ifp_query_level *query, const char **reason);
+/* Returns the candidates of the query's table (list of struct ifp_candidate). Sets *reason, perhaps to NULL, if there is none.
+ */
+List *ifp_candidates(const struct ifp_query_level *level, const char **reason);
 
-/* Makes the question. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs of outputs as they stand there,
- * in the order of question->aggregates. */
-const char *ifp_query_match(const struct ifp_query_level *query, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *question, List **aggregates);
+/* Fills in the index query. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs as they stand in
+ * level->outputs, in the order of query->aggregates. */
+const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			    struct ifp_index_query *query, List **aggregates);
 
-/* GUCs, registered by the planner's hook */
+/* Parameters iforest.enable, .float_aggregates and .explain_decline; ifp_agg_path_register() registers them. */
 extern bool ifp_enable, ifp_float_aggregates, ifp_explain_decline;
 
 #endif

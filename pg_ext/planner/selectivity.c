@@ -19,7 +19,9 @@
 #include "pg_ext/storage/pending.h"
 #include "pg_ext/types/values.h"
 
-/* A comparison of the time with what is known while planning, as a scan key. */
+/* ---- windows ---- */
+
+/* Reads a comparison of the time as a scan key. Returns false if the other side is not known while planning. */
 static bool read_bound(PlannerInfo *root, Relation index, const struct ifp_key_condition *condition, ScanKey key)
 {
 	Node *comparand = condition->comparand ? estimate_expression_value(root, (Node *)condition->comparand) : NULL;
@@ -36,19 +38,19 @@ static bool read_bound(PlannerInfo *root, Relation index, const struct ifp_key_c
 	return true;
 }
 
-bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *question,
+bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *query,
 				  struct ifp_scan_keys *times)
 {
-	ScanKey keys = palloc0((list_length(question->keys) + 1) * sizeof *keys);
+	ScanKey keys = palloc0((list_length(query->keys) + 1) * sizeof *keys);
 	struct ifp_definition definition;
 	ListCell *cell;
 	int n = 0;
 
-	foreach (cell, question->keys) {
+	foreach (cell, query->keys) {
 		struct ifp_key_condition condition;
 
 		ifp_key_condition_read(lfirst(cell), &condition);
-		if (condition.column == question->n_by + 1 && !read_bound(root, relation, &condition, &keys[n++]))
+		if (condition.column == query->n_by + 1 && !read_bound(root, relation, &condition, &keys[n++]))
 			return false;
 	}
 	ifp_definition_read(relation, &definition);
@@ -56,7 +58,7 @@ bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const st
 	return n > 0;
 }
 
-/* Which part of the times from first to last lies in the ranges. */
+/* Returns the fraction of the times from first to last that lies in the ranges. */
 static double part_of(const struct ifp_scan_keys *times, int64 first, int64 last)
 {
 	double part = 0;
@@ -70,6 +72,7 @@ static double part_of(const struct ifp_scan_keys *times, int64 first, int64 last
 	return part;
 }
 
+/* Returns -1 if a run has several series. */
 static double rows_of(const struct ifp_index *index, const struct ifp_scan_keys *times)
 {
 	const struct iforest_node_schema *fields = &index->manifest.fields;
@@ -79,7 +82,7 @@ static double rows_of(const struct ifp_index *index, const struct ifp_scan_keys 
 	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
 		struct iforest_node root;
 
-		/* of several series, first and last are no bounds of all times */
+		/* with several series, the first and last keys do not bound the times */
 		iforest_node_read(&root, fields, index->manifest.runs[r].root);
 		if (root.first.series != root.last.series || root.first.time_is_null || root.last.time_is_null)
 			return -1;
@@ -92,7 +95,7 @@ static double rows_of(const struct ifp_index *index, const struct ifp_scan_keys 
 	return n_rows;
 }
 
-bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *question, double *n_rows)
+bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *query, double *n_rows)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest known rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
@@ -101,7 +104,7 @@ bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_in
 	struct ifp_scan_keys times;
 
 	*n_rows = -1;
-	if (ifp_selectivity_window_times(root, relation, question, &times)) {
+	if (ifp_selectivity_window_times(root, relation, query, &times)) {
 		ifp_index_open(index, relation);
 		ifp_index_refresh(index);
 		*n_rows = rows_of(index, &times);
@@ -112,17 +115,15 @@ bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_in
 	return *n_rows >= 0;
 }
 
-static get_relation_stats_hook_type previous_hook;
+/* ---- newer rows in the index ---- */
 
-/* ---- what the index holds ---- */
-
-/* Of all rows and of those after a time: how many, about; and where they end. */
+/* Approximate numbers of all rows and of those after a time. */
 struct newer {
 	double n_rows, n_newer;
-	int64 after, end;
+	int64 after, end; /* end: the last time of all */
 };
 
-/* Counts rows that lie evenly from one key's time to the other's, either of which may be the earlier. */
+/* Adds rows that are spread evenly between the times of two keys, in any order. */
 static void add_stretch(struct newer *newer, double n_rows, const struct iforest_key *a, const struct iforest_key *b)
 {
 	int64 low = Min(a->time, b->time), high = Max(a->time, b->time);
@@ -137,7 +138,7 @@ static void add_stretch(struct newer *newer, double n_rows, const struct iforest
 	newer->end = Max(newer->end, high);
 }
 
-/* The first or the last key of a page; false where the chain has gone meanwhile. */
+/* Reads the first or last key of a page. Returns false if the chain has been removed meanwhile. */
 static bool read_key_of(struct ifp_chain_reader *reader, const struct ifp_chain *chain, BlockNumber page, bool is_last,
 			struct iforest_key *key)
 {
@@ -162,7 +163,7 @@ static void add_chain(struct newer *newer, struct ifp_chain_reader *reader, cons
 			    &first, &last);
 }
 
-/* Of a run of several series the first and the last say where it begins and ends. */
+/* The first and last keys of a run are taken as its bounds even if it has several series. */
 static struct newer read_newer(struct ifp_index *index, int64 after)
 {
 	struct ifp_chain_reader *reader = palloc(sizeof *reader);
@@ -185,7 +186,7 @@ static struct newer read_newer(struct ifp_index *index, int64 after)
 
 /* ---- the histogram ---- */
 
-/* Where a part of all rows ends: of those of the histogram and then of the newer ones. */
+/* Returns the time before which a fraction of all rows lies: first those of the histogram, then the newer ones. */
 static int64 bound_at(const int64 *times, int n, const struct newer *newer, double part)
 {
 	double newer_part = newer->n_newer / newer->n_rows, place = part * (n - 1) / (1 - newer_part);
@@ -199,7 +200,7 @@ static int64 bound_at(const int64 *times, int n, const struct newer *newer, doub
 	       (int64)(((double)newer->end - (double)newer->after) * Min((part - 1 + newer_part) / newer_part, 1));
 }
 
-/* An array of bounds in the place of the histogram's; or NULL: nothing is newer, or some time is infinite. */
+/* Returns bounds that replace the histogram's; NULL if nothing is newer or some time is infinite. */
 static ArrayType *new_bounds(struct ifp_index *index, const AttStatsSlot *slot)
 {
 	int64 *times = palloc(slot->nvalues * sizeof *times);
@@ -227,7 +228,7 @@ static ArrayType *new_bounds(struct ifp_index *index, const AttStatsSlot *slot)
 	return construct_array(bounds, n, slot->valuetype, length, is_by_value, alignment);
 }
 
-/* A copy of the statistics with these bounds. */
+/* Returns a copy of the statistics with these bounds. */
 static HeapTuple with_bounds(HeapTuple tuple, ArrayType *bounds)
 {
 	const int16 *kinds = &((Form_pg_statistic)GETSTRUCT(tuple))->stakind1;
@@ -246,7 +247,7 @@ static HeapTuple with_bounds(HeapTuple tuple, ArrayType *bounds)
 	return copy;
 }
 
-/* A copy of the statistics with what the index knows; or NULL: it knows no more. */
+/* Returns a copy of the statistics with the index's newer rows; NULL if there are none. */
 static HeapTuple improved(HeapTuple tuple, Relation relation)
 {
 	struct ifp_index *index = palloc(sizeof *index);
@@ -265,14 +266,15 @@ static HeapTuple improved(HeapTuple tuple, Relation relation)
 	return changed;
 }
 
-/* ---- what is known already ---- */
+/* ---- cache ---- */
 
-/* What was made of an index for as long as it has the same runs and pages: a query asks for each of its conditions. */
+/* The improved statistics of an index, valid while it has the same runs and pending pages. The planner asks for them once for
+ * each condition of a query. */
 struct known {
 	uint64 index_id; /* the key */
 	uint64 manifest_id;
 	uint32 n_pending_pages;
-	TransactionId xmin; /* of the statistics that it is made of */
+	TransactionId xmin; /* of the original statistics */
 	ItemPointerData tid;
 	HeapTuple improved; /* in known_context; or NULL */
 };
@@ -280,8 +282,8 @@ struct known {
 static MemoryContext known_context;
 static HTAB *all_known;
 
-/* All is forgotten at times: an id is never seen again once its index was built anew, as it is with each commit of a table ON
- * COMMIT DELETE ROWS. */
+/* At this size the cache is emptied. An id is never seen again once its index is rebuilt, which happens at each commit for a
+ * table ON COMMIT DELETE ROWS. */
 enum { MOST_KNOWN = 256 };
 
 static void forget_all(void)
@@ -317,7 +319,7 @@ static bool is_known(struct known *known, const struct ifp_meta *meta, HeapTuple
 	       known->n_pending_pages == ifp_pending_pages(meta);
 }
 
-/* The same as improved(), or that of the last time. */
+/* Cached improved(). */
 static HeapTuple improved_by(HeapTuple tuple, Relation index)
 {
 	struct ifp_meta *meta = palloc(sizeof *meta);
@@ -343,7 +345,7 @@ static HeapTuple improved_by(HeapTuple tuple, Relation index)
 	return known->improved;
 }
 
-/* The statistics of a column with what the index knows, in the current memory context; or NULL: as they are. */
+/* Returns the improved statistics of a column, in the current memory context; NULL if they need no change. */
 static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid)
 {
 	HeapTuple tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column), BoolGetDatum(false));
@@ -364,7 +366,9 @@ static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid)
 	return found ? heap_copytuple(found) : NULL;
 }
 
-/* ---- the hook ---- */
+/* ---- hook ---- */
+
+static get_relation_stats_hook_type previous_hook;
 
 static const RelOptInfo *find_rel(PlannerInfo *root, const RangeTblEntry *table)
 {
@@ -374,7 +378,7 @@ static const RelOptInfo *find_rel(PlannerInfo *root, const RangeTblEntry *table)
 	return NULL;
 }
 
-/* An index of all rows whose time is that column, best the smallest. */
+/* Finds an index of all rows whose time is this column, with the fewest key columns. */
 static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 {
 	const IndexOptInfo *found = NULL;
@@ -398,7 +402,7 @@ static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, Var
 
 	if (previous_hook && previous_hook(root, table, column, variable))
 		return true;
-	/* who may not read the column is not told more than PostgreSQL tells */
+	/* a user who may not read the column learns no more than PostgreSQL reveals */
 	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || column <= 0 || table->securityQuals != NIL)
 		return false;
 	rel = find_rel(root, table);

@@ -1,6 +1,19 @@
-/* planner/selectivity.h -- Row estimates for a window of time, from the index and beyond the end of ANALYZE's histogram.
+/* planner/selectivity.h -- Estimates of the rows in a window of time, from the index where ANALYZE's statistics do not suffice.
  *
- * Without statistics the planner takes any window for half a percent of the table, and the costs of plain plans go by that.
+ * Without statistics the planner assumes that any window has half a percent of the table, which makes the costs of plain plans
+ * wrong. ifp_selectivity_window_rows() estimates the rows from the index.
+ *
+ * With statistics the histogram of the time column ends at the last ANALYZE. Dashboards ask for newer rows all the time, and
+ * the planner expects one row in such a window. A table that grows by 5000 rows a second has millions of newer rows before
+ * autovacuum analyzes it. For the first column of a B-tree PostgreSQL looks for the actual end (get_actual_variable_range()). A
+ * hook does that for the time column of an iforest index, and also counts the rows behind the histogram's end:
+ *
+ *   ANALYZE's        |----|----|----|----|              each part has as many rows
+ *   runs, pending                        + + ++ +
+ *   as estimated     |------|------|------|------|      as many parts of as many rows, old and new
+ *
+ * Statistics are unchanged if nothing is newer, if the first or last times are infinite, for partitioned tables as a whole
+ * (each partition has its own), for users who may not read the table, and with iforest.enable off.
  */
 #ifndef IFP_PLANNER_SELECTIVITY_H
 #define IFP_PLANNER_SELECTIVITY_H
@@ -12,32 +25,18 @@
 #include "pg_ext/am/scan_keys.h"
 #include "pg_ext/planner/index_query.h"
 
-/* The ranges of time that are asked for. False where they are not known, or not narrowed. */
-bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *question,
+/* Evaluates the query's ranges of time. Returns false if they are not known while planning, or if there is no condition on the
+ * time. */
+bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *query,
 				  struct ifp_scan_keys *times);
 
-/* Estimates the entries of an index whose times lie between the question's bounds: runs are taken to be even, and what is
- * pending to lie behind them all. False where bounds are not known while planning, or there are none, or a run has several
- * series.
- * Requires  the index is on the question's table and time.
- * Cost      metapage and manifest are read, and bounds evaluated. */
-bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *question, double *n_rows);
+/* Estimates the entries of an index in the query's ranges of time, assuming that each run is evenly spread and that pending
+ * entries are later than all runs. Returns false if the ranges are not known, or a run has several series.
+ * Requires  the index is on the query's table and time.
+ * Cost      reads metapage and manifest, evaluates the bounds. */
+bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *query, double *n_rows);
 
-/* What ANALYZE has not seen yet: rows that are newer than any of its histogram of the times.
- *
- * A window of those, which dashboards ask for all the time, would be taken for one row, and read row by row: a table that grows
- * by 5000 rows a second has millions of them before autovacuum analyzes it. For columns that a B-tree begins with PostgreSQL
- * itself looks where the index ends (get_actual_variable_range()). This does the same for the time column of an iforest index,
- * and knows besides how many rows lie behind the histogram's end:
- *
- *   ANALYZE's     |----|----|----|----|              each part has as many rows
- *   runs, pending                     + + ++ +
- *   what is said  |------|------|------|------|      as many parts of as many rows, old and new
- *
- * Statistics are as they were where nothing is newer, where the first or last times are infinite, for partitioned tables as a
- * whole (each partition has its own), for who may not read the table, and with iforest.enable off. */
-
-/* Registers the hook: called once, by _PG_init. */
+/* Registers the hook. Requires  called once, when the library is loaded. */
 void ifp_selectivity_histogram_register(void);
 
 #endif

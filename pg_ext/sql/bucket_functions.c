@@ -16,23 +16,7 @@
 #include "core/model/bucket.h"
 #include "pg_ext/base/engine.h"
 
-/* bigint as it is, timestamps in microseconds and dates in days since 2000; -infinity and infinity are the ends of int64. */
-static int64 time_argument(FunctionCallInfo fcinfo, int argument, Oid type);
-
-/* And back; what lies beyond the type's range becomes infinite. Without infinities, bigint, it is the number. */
-static Datum time_result(int64 time, Oid type);
-
-/* The type of an argument of time. */
-static Oid time_argument_type(FunctionCallInfo fcinfo, int argument);
-
-/* A step in the unit of the times: bigint, interval without months, or days. Raises an error of others. */
-static int64 step_argument(FunctionCallInfo fcinfo, int argument, Oid type);
-
-/* The moment that steps are counted from where no other is given: 0, or the first of January 1970, UTC. */
-static int64 default_origin(Oid type);
-
-/* A number of buckets: greater than 0. */
-static int64 n_argument(FunctionCallInfo fcinfo, int argument);
+/* ---- times and steps ---- */
 
 static Oid time_argument_type(FunctionCallInfo fcinfo, int argument)
 {
@@ -43,6 +27,8 @@ static Oid time_argument_type(FunctionCallInfo fcinfo, int argument)
 	return type;
 }
 
+/* Returns a time as a number: bigint as it is, timestamps in microseconds and dates in days since 2000; -infinity and infinity
+ * are the ends of int64. */
 static int64 time_argument(FunctionCallInfo fcinfo, int argument, Oid type)
 {
 	DateADT date;
@@ -62,6 +48,7 @@ static int64 date_of(int64 day)
 	return day >= DATE_END_JULIAN - POSTGRES_EPOCH_JDATE ? DATEVAL_NOEND : day;
 }
 
+/* Returns a number as a time. Beyond the range of a type with infinities it becomes infinite. */
 static Datum time_result(int64 time, Oid type)
 {
 	if (type == DATEOID)
@@ -86,6 +73,7 @@ static int64 interval_microseconds(const Interval *interval)
 	return microseconds;
 }
 
+/* Returns a step in the unit of the times: bigint, interval without months, or days. Raises an error for others. */
 static int64 step_argument(FunctionCallInfo fcinfo, int argument, Oid type)
 {
 	int64 step;
@@ -99,6 +87,7 @@ static int64 step_argument(FunctionCallInfo fcinfo, int argument, Oid type)
 	return step;
 }
 
+/* Returns the default origin of steps: 0, or the first of January 1970, UTC. */
 static int64 default_origin(Oid type)
 {
 	int64 epoch = UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE; /* in days */
@@ -110,6 +99,7 @@ static int64 default_origin(Oid type)
 
 /* ---- buckets ---- */
 
+/* Arguments of a bucketing, in this order; step and origin may be missing. */
 enum { T0, T1, N, STEP, ORIGIN, N_OF_BUCKETING };
 
 static bool is_given(FunctionCallInfo fcinfo, int argument)
@@ -189,7 +179,6 @@ IFP_SQL_FUNCTION(iforest_overlap_asks);
 IFP_SQL_FUNCTION(iforest_asks_support);
 IFP_SQL_FUNCTION(iforest_window_last);
 
-/* t0, t1, n, step, origin, in this order; step and origin may be missing. */
 /* ---- numbers ---- */
 
 Datum iforest_bucket_number(PG_FUNCTION_ARGS)
@@ -270,7 +259,7 @@ Datum iforest_window_last(PG_FUNCTION_ARGS)
 	return time_result(t1 - 1, type);
 }
 
-/* Is fill given, and not 'none'? */
+/* True if fill is given and not 'none'. Raises an error if it is unknown. */
 static bool is_filled(FunctionCallInfo fcinfo, int argument, bool is_overlap)
 {
 	char *fill;
@@ -294,7 +283,7 @@ static bool is_filled(FunctionCallInfo fcinfo, int argument, bool is_overlap)
 			"iforest_create_functions again."));
 }
 
-/* What t0, t1, n, step, origin and fill ask for. Of a window in which no time lies, nothing. */
+/* The answer that t0, t1, n, step, origin and fill select. For an empty window is_anything is false. */
 struct asked {
 	bool is_anything, is_open, is_filled;
 };
@@ -316,7 +305,7 @@ static struct asked read_asked(FunctionCallInfo fcinfo, bool is_overlap)
 	return asked;
 }
 
-/* Is that an answer without bounds (or with), and filled (or not)? */
+/* The gate of an arm of windows: true if the arguments select an answer without bounds (or with), filled (or not). */
 Datum iforest_window_asks(PG_FUNCTION_ARGS)
 {
 	enum { IS_OPEN = N_OF_BUCKETING + 1, IS_FILLED };
@@ -326,7 +315,7 @@ Datum iforest_window_asks(PG_FUNCTION_ARGS)
 		       asked.is_filled == PG_GETARG_BOOL(IS_FILLED));
 }
 
-/* Of overlaps, which know no difference between what is open and what is not. */
+/* The gate of an arm of overlaps, which do not distinguish open windows from others. */
 Datum iforest_overlap_asks(PG_FUNCTION_ARGS)
 {
 	enum { IS_FILLED = N_OF_BUCKETING + 1 };
@@ -335,9 +324,9 @@ Datum iforest_overlap_asks(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(asked.is_anything && asked.is_filled == PG_GETARG_BOOL(IS_FILLED));
 }
 
-/* ---- while planning ---- */
+/* ---- gates while planning ---- */
 
-/* Is that fill, as it is written in a query, known to be none, or to be one? */
+/* True if fill, as written in a query, is known to be filled, or not to be. */
 static bool is_known_fill(const Node *node, bool filled)
 {
 	const Const *fill = IsA(node, Const) ? (const Const *)node : NULL;
@@ -359,8 +348,8 @@ static bool is_true(const Node *node)
 	return is_constant_value(node) && DatumGetBool(((const Const *)node)->constvalue);
 }
 
-/* Of arguments some of which are not known yet: false where those that are rule it out. Errors are raised by the one of the
- * gates that this does not go for. */
+/* Simplifies a gate to false if the arguments known while planning rule it out. Errors are raised by another gate, which is not
+ * ruled out. */
 Datum iforest_asks_support(PG_FUNCTION_ARGS)
 {
 	enum { FILL = N_OF_BUCKETING, N_OF_OVERLAP = FILL + 2 };
@@ -381,7 +370,9 @@ Datum iforest_asks_support(PG_FUNCTION_ARGS)
 IFP_SQL_FUNCTION(iforest_span_ends);
 IFP_SQL_FUNCTION(iforest_span_earliest);
 
-/* Durations count in the unit of the times where none is given, and beside dates and integers. */
+/* ---- spans ---- */
+
+/* Reads the unit of durations. Without one, and for dates and integers, they are in the unit of the times. */
 static enum iforest_end_rule read_unit(FunctionCallInfo fcinfo, int argument, Oid type)
 {
 	static const struct {
@@ -418,7 +409,7 @@ Datum iforest_span_ends(PG_FUNCTION_ARGS)
 	return time_result(iforest_span_end(time, duration, true, read_unit(fcinfo, 2, type)), type);
 }
 
-/* No span that lasts no longer than `longest` and reaches beyond t0 starts before. */
+/* Arguments: t0, longest, unit. Returns the earliest start of a span that lasts at most `longest` and reaches beyond t0. */
 Datum iforest_span_earliest(PG_FUNCTION_ARGS)
 {
 	int64 t0, length;
@@ -430,18 +421,21 @@ Datum iforest_span_earliest(PG_FUNCTION_ARGS)
 	t0 = time_argument(fcinfo, 0, type);
 	if (PG_ARGISNULL(1) || t0 == PG_INT64_MIN || (type != INT8OID && t0 == PG_INT64_MAX))
 		return time_result(t0, type);
-	/* how far a span reaches from 0; saturated, as its start must be then */
+	/* the reach of a span that starts at 0; if it saturates, so does the result */
 	length = iforest_span_end(0, PG_GETARG_INT64(1), true, read_unit(fcinfo, 2, type));
 	if (length == PG_INT64_MAX || t0 < PG_INT64_MIN + length)
 		return time_result(PG_INT64_MIN, type);
 	return time_result(t0 - length, type);
 }
 
-/* A line between two samples, for fill => 'linear'. Times are within their width, whose difference has 64 bits. */
+/* ---- interpolation ----
+ *
+ * A line between two samples, for fill => 'linear'. Times are relative to the first sample, whose distance to the second fits
+ * 64 bits without a sign. */
 
 IFP_SQL_FUNCTION(iforest_line);
 
-/* (time, time of a, time of b, a, b) */
+/* Arguments: time, time of a, time of b, a, b. */
 enum { TIME, TIME_A, TIME_B, A, B };
 
 static Datum number(uint64 n)
@@ -459,7 +453,7 @@ static Datum numeric_line(Datum a, Datum b, uint64 part, uint64 width)
 	return DirectFunctionCall2(numeric_add, a, DirectFunctionCall2(numeric_div, rise, number(width)));
 }
 
-/* Of dates and timestamps: rounded down. An infinite one has no line. */
+/* Interpolates dates and timestamps, rounded down. Requires  they are finite. */
 static int64 time_line(int64 a, int64 b, uint64 part, uint64 width)
 {
 	uint64 rise = b < a ? (uint64)a - (uint64)b : (uint64)b - (uint64)a;

@@ -1,4 +1,7 @@
-/* sql/bucket_functions.h -- SQL functions of buckets, windows and span ends; times and steps as arguments and results. */
+/* sql/bucket_functions.h -- SQL functions of buckets, windows and span ends; times and steps as arguments and results.
+ *
+ * Each SQL function is documented where it is created (sql/pg/iforest--*.sql).
+ */
 #ifndef IFP_SQL_BUCKET_FUNCTIONS_H
 #define IFP_SQL_BUCKET_FUNCTIONS_H
 
@@ -8,14 +11,15 @@
 
 #include "core/model/bucket.h"
 
-/* t0, t1, n, step and origin, the arguments from `first` on; what is beyond the last is NULL. A window to an end of time is
- * open there. Raises errors of what does not go together.
+/* Reads t0, t1, n, step and origin, the arguments from `first` on; missing ones are NULL. A window up to an infinite time is
+ * open there. Raises an error if arguments exclude each other or are out of range.
  * Requires  t0 and t1 are not NULL. */
 struct iforest_bucketing ifp_bucketing_argument(FunctionCallInfo fcinfo, int first, Oid type);
 
+/* Raises the error that the number of a bucket is out of range. */
 _Noreturn void ifp_bucket_out_of_range(void);
 
-/* The start or end of a bucket; NULL where the window is open and not cut. */
+/* Returns the start or end of a bucket; NULL if the window is open there and not divided. */
 Datum ifp_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null);
 
 #endif

@@ -47,10 +47,9 @@
 #include "pg_ext/storage/index.h"
 #include "pg_ext/types/definition.h"
 
-/* sql/index_functions.c: the index as it is, and what the extension in that schema has. */
-static void functions_read(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *functions);
+/* ---- the index ---- */
 
-/* A column of the table under the name that it has now. */
+/* Reads a column of the index, under its current name in the table. */
 static struct ifp_sqlgen_column read_column(Relation heap, Relation index, int number)
 {
 	AttrNumber attribute = index->rd_index->indkey.values[number - 1];
@@ -62,32 +61,33 @@ static struct ifp_sqlgen_column read_column(Relation heap, Relation index, int n
 					   .type = getBaseType(column->atttypid) };
 }
 
-static void read_types(Relation index, struct ifp_sqlgen_index *functions)
+static void read_types(Relation index, struct ifp_sqlgen_index *sqlgen)
 {
-	switch (functions->time.type) {
+	switch (sqlgen->time.type) {
 	case INT2OID:
 	case INT4OID:
 	case INT8OID:
-		functions->time_type = functions->step_type = INT8OID;
+		sqlgen->time_type = sqlgen->step_type = INT8OID;
 		break;
 	case DATEOID:
-		functions->time_type = DATEOID;
-		functions->step_type = INT4OID;
+		sqlgen->time_type = DATEOID;
+		sqlgen->step_type = INT4OID;
 		break;
 	case TIMESTAMPOID:
 	case TIMESTAMPTZOID:
-		functions->time_type = functions->time.type;
-		functions->step_type = INTERVALOID;
+		sqlgen->time_type = sqlgen->time.type;
+		sqlgen->step_type = INTERVALOID;
 		break;
 	default:
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("index \"%s\" has times of type %s, for which there are no functions",
-			       RelationGetRelationName(index), format_type_be(functions->time.type)),
+			       RelationGetRelationName(index), format_type_be(sqlgen->time.type)),
 			errhint("Times of integer types, date and timestamps have them."));
 	}
 }
 
-/* What the nodes of the index keep, which need not be what its parameters say by now. A partitioned index has no nodes. */
+/* Reads the schema of the index's nodes, which may differ from its current parameters. A partitioned index has no nodes; its
+ * schema is that of its parameters. */
 static struct iforest_node_schema fields_of(Relation heap, Relation relation)
 {
 	struct ifp_definition definition;
@@ -105,18 +105,18 @@ static struct iforest_node_schema fields_of(Relation heap, Relation relation)
 	return index->manifest.fields;
 }
 
-static void read_fields(Relation heap, Relation index, struct ifp_sqlgen_index *functions)
+static void read_fields(Relation heap, Relation index, struct ifp_sqlgen_index *sqlgen)
 {
 	static const char *const units[IFOREST_END_RULES] = {
 		[IFOREST_END_PER_1000] = "'ns'", [IFOREST_END_TIMES_1000] = "'ms'", [IFOREST_END_TIMES_1000000] = "'s'"
 	};
 	struct iforest_node_schema fields = fields_of(heap, index);
 
-	functions->squares = fields.squares;
-	functions->length = fields.duration_value == IFOREST_NO_VALUE ? -1 : fields.duration_value;
-	functions->is_end = fields.end_rule == IFOREST_END_COLUMN;
-	functions->is_overlap_read = functions->length >= 0 && fields.end_rule == IFOREST_END_DURATION;
-	functions->unit = units[fields.end_rule];
+	sqlgen->squares = fields.squares;
+	sqlgen->length = fields.duration_value == IFOREST_NO_VALUE ? -1 : fields.duration_value;
+	sqlgen->is_end = fields.end_rule == IFOREST_END_COLUMN;
+	sqlgen->is_overlap_read = sqlgen->length >= 0 && fields.end_rule == IFOREST_END_DURATION;
+	sqlgen->unit = units[fields.end_rule];
 }
 
 static const char *quoted_schema(Oid namespace)
@@ -131,54 +131,54 @@ static bool has_function(Oid extension_schema, char *name)
 		LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL, true));
 }
 
-static void functions_read(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *functions)
+/* Describes the index, and the functions that the extension in this schema has. */
+static void read_sqlgen_index(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *sqlgen)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
 
-	*functions =
-		(struct ifp_sqlgen_index){ .index_name = RelationGetRelationName(index),
-					   .extension = quoted_schema(extension_schema),
-					   .schema = quoted_schema(RelationGetNamespace(index)),
-					   .table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
-									       RelationGetRelationName(heap)),
-					   .predicate = ifp_index_predicate_text(heap, index),
-					   .is_temporary = index->rd_rel->relpersistence == RELPERSISTENCE_TEMP,
-					   .is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
-					   .n_by = n_keys - 1,
-					   .n_values = n - n_keys };
-	functions->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(ifp_index_column_texts(heap, index)));
-	functions->is_parallel_safe = !functions->predicate;
+	*sqlgen = (struct ifp_sqlgen_index){ .index_name = RelationGetRelationName(index),
+					     .extension = quoted_schema(extension_schema),
+					     .schema = quoted_schema(RelationGetNamespace(index)),
+					     .table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)),
+										 RelationGetRelationName(heap)),
+					     .predicate = ifp_index_predicate_text(heap, index),
+					     .is_temporary = index->rd_rel->relpersistence == RELPERSISTENCE_TEMP,
+					     .is_partitioned = index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX,
+					     .n_by = n_keys - 1,
+					     .n_values = n - n_keys };
+	sqlgen->columns = OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(ifp_index_column_texts(heap, index)));
+	sqlgen->is_parallel_safe = !sqlgen->predicate;
 	for (int i = 1; i <= n; i++) {
 		struct ifp_sqlgen_column column = read_column(heap, index, i);
 
 		if (i < n_keys)
-			functions->by[i - 1] = column;
+			sqlgen->by[i - 1] = column;
 		else if (i == n_keys)
-			functions->time = column;
+			sqlgen->time = column;
 		else
-			functions->values[i - n_keys - 1] = column;
-		functions->is_parallel_safe &= index->rd_index->indkey.values[i - 1] != 0;
+			sqlgen->values[i - n_keys - 1] = column;
+		sqlgen->is_parallel_safe &= index->rd_index->indkey.values[i - 1] != 0;
 	}
-	read_types(index, functions);
-	read_fields(heap, index, functions);
-	functions->is_carried = has_function(extension_schema, "iforest_last_row");
-	functions->is_overlap_filled = has_function(extension_schema, "iforest_overlap_index");
-	functions->is_overlap_read &= functions->is_overlap_filled;
+	read_types(index, sqlgen);
+	read_fields(heap, index, sqlgen);
+	sqlgen->is_carried = has_function(extension_schema, "iforest_last_row");
+	sqlgen->is_overlap_filled = has_function(extension_schema, "iforest_overlap_index");
+	sqlgen->is_overlap_read &= sqlgen->is_overlap_filled;
 }
 
 IFP_SQL_FUNCTION(iforest_create_index_functions);
 
 enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 5 };
 
-/* A function to be. */
+/* A function that is to be created. */
 struct created {
 	char *name;
 	const char *comment;
 	char *query;
 	int n_arguments;
 	Oid argument_types[MOST_ARGUMENTS];
-	bool is_restricted; /* reads a temporary table, or an index by itself, which may be of one */
-	bool is_part;	    /* of the next one */
+	bool is_restricted; /* it reads a temporary table, or an index that may be of one, and so is not parallel safe */
+	bool is_part;	    /* a part of the next function */
 	TupleDesc columns;
 	ArrayType *all_types, *all_names; /* as pg_proc has them */
 };
@@ -187,7 +187,7 @@ static const char *const argument_names[MOST_ARGUMENTS] = { "t0", "t1", "n", "st
 
 /* ---- a function ---- */
 
-/* What pg_proc will say of arguments and columns. */
+/* Fills in all_types and all_names. */
 static void describe(struct created *created)
 {
 	int n_arguments = created->n_arguments, n = n_arguments + created->columns->natts;
@@ -203,80 +203,80 @@ static void describe(struct created *created)
 	created->all_names = construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-static TupleDesc columns_of(const struct ifp_sqlgen_index *functions, const char *query, const struct created *created)
+static TupleDesc columns_of(const struct ifp_sqlgen_index *sqlgen, const char *query, const struct created *created)
 {
 	SPIPlanPtr plan = SPI_prepare(query, created->n_arguments, (Oid *)created->argument_types);
 	TupleDesc columns;
 
 	if (!plan)
-		elog(ERROR, "could not prepare a function of index \"%s\": %s", functions->index_name,
+		elog(ERROR, "could not prepare a function of index \"%s\": %s", sqlgen->index_name,
 		     SPI_result_code_string(SPI_result));
 	columns = CreateTupleDescCopy(linitial_node(CachedPlanSource, SPI_plan_get_plan_sources(plan))->resultDesc);
 	SPI_freeplan(plan);
 	return columns;
 }
 
-/* The next one. Its columns are those of the query, unless they are given. */
-static struct created *new_function(const struct ifp_sqlgen_index *functions, const char *suffix, int n_arguments, char *query,
+/* Fills in the next function. Its columns are those of the query unless they are given. */
+static struct created *new_function(const struct ifp_sqlgen_index *sqlgen, const char *suffix, int n_arguments, char *query,
 				    TupleDesc columns, const char *comment, struct created *created)
 {
-	const Oid types[MOST_ARGUMENTS] = { functions->time_type, functions->time_type, INT8OID,
-					    functions->step_type, functions->time_type, TEXTOID };
+	const Oid types[MOST_ARGUMENTS] = { sqlgen->time_type, sqlgen->time_type, INT8OID,
+					    sqlgen->step_type, sqlgen->time_type, TEXTOID };
 
-	*created = (struct created){ .name = psprintf("%s%s", functions->index_name, suffix),
+	*created = (struct created){ .name = psprintf("%s%s", sqlgen->index_name, suffix),
 				     .query = query,
 				     .comment = comment,
 				     .n_arguments = n_arguments };
 	memcpy(created->argument_types, types, sizeof types);
 	if (strlen(created->name) >= NAMEDATALEN)
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
-			errmsg("the functions of index \"%s\" would have a name that is too long", functions->index_name),
+			errmsg("the functions of index \"%s\" would have a name that is too long", sqlgen->index_name),
 			errdetail("\"%s\"", created->name), errhint("Give the index or the column a shorter name."));
-	created->columns = columns ? columns : columns_of(functions, query, created);
+	created->columns = columns ? columns : columns_of(sqlgen, query, created);
 	created->is_part = strstr(suffix, IFP_WINDOW_FILL) != NULL;
-	created->is_restricted = functions->is_temporary ||
-				 (functions->is_overlap_read && strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0);
+	created->is_restricted =
+		sqlgen->is_temporary || (sqlgen->is_overlap_read && strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0);
 	describe(created);
 	return created;
 }
 
-static int new_window_functions(const struct ifp_sqlgen_index *functions, struct created *created)
+static int new_window_functions(const struct ifp_sqlgen_index *sqlgen, struct created *created)
 {
 	TupleDesc columns = NULL;
 	int n = 0;
 
-	if (functions->is_carried)
-		columns = new_function(functions, IFP_WINDOW_FILL, 6, ifp_window_fill_query(functions), NULL,
+	if (sqlgen->is_carried)
+		columns = new_function(sqlgen, IFP_WINDOW_FILL, 6, ifp_window_fill_query(sqlgen), NULL,
 				       "the part with fill => 'last' and 'linear'", &created[n++])
 				  ->columns;
-	new_function(functions, "", 6, ifp_window_query(functions, columns), columns,
+	new_function(sqlgen, "", 6, ifp_window_query(sqlgen, columns), columns,
 		     "sums of the index by series, of a window or in buckets", &created[n++]);
 	return n;
 }
 
-static int new_overlap_functions(const struct ifp_sqlgen_index *functions, struct created *created)
+static int new_overlap_functions(const struct ifp_sqlgen_index *sqlgen, struct created *created)
 {
-	int n_arguments = functions->is_overlap_filled ? 6 : 5, n = 0;
+	int n_arguments = sqlgen->is_overlap_filled ? 6 : 5, n = 0;
 	struct created table;
 	TupleDesc columns;
 
-	columns = new_function(functions, IFP_OVERLAP, n_arguments, ifp_overlap_query(functions), NULL, NULL, &table)->columns;
-	if (functions->is_overlap_filled)
-		new_function(functions, IFP_OVERLAP_FILL, n_arguments, ifp_overlap_fill_query(functions, columns), columns,
+	columns = new_function(sqlgen, IFP_OVERLAP, n_arguments, ifp_overlap_query(sqlgen), NULL, NULL, &table)->columns;
+	if (sqlgen->is_overlap_filled)
+		new_function(sqlgen, IFP_OVERLAP_FILL, n_arguments, ifp_overlap_fill_query(sqlgen, columns), columns,
 			     "the part with fill => 'null' and 'zero'", &created[n++]);
-	new_function(functions, IFP_OVERLAP, n_arguments, ifp_overlap_by_index(functions, columns), columns,
+	new_function(sqlgen, IFP_OVERLAP, n_arguments, ifp_overlap_by_index(sqlgen, columns), columns,
 		     "spans that overlap a window or its buckets: how many, their time inside, the longest", &created[n++]);
 	return n;
 }
 
-/* A part stands before the function that it is of. */
-static int new_functions(const struct ifp_sqlgen_index *functions, struct created *created)
+/* Fills in all functions, a part before the function that calls it. Returns their number. */
+static int new_functions(const struct ifp_sqlgen_index *sqlgen, struct created *created)
 {
-	int n = new_window_functions(functions, created);
+	int n = new_window_functions(sqlgen, created);
 
-	new_function(functions, "_rows", 2, ifp_rows_query(functions), NULL, "rows that reach into a window", &created[n++]);
-	if (functions->length >= 0 && (!functions->is_partitioned || functions->is_overlap_filled))
-		n += new_overlap_functions(functions, &created[n]);
+	new_function(sqlgen, "_rows", 2, ifp_rows_query(sqlgen), NULL, "rows that reach into a window", &created[n++]);
+	if (sqlgen->length >= 0 && (!sqlgen->is_partitioned || sqlgen->is_overlap_filled))
+		n += new_overlap_functions(sqlgen, &created[n]);
 	return n;
 }
 
@@ -287,13 +287,13 @@ static const char *open_bound(Oid type, bool is_end)
 	return is_end ? "'infinity'" : "'-infinity'";
 }
 
-/* schema.name(types). */
-static char *signature(const struct ifp_sqlgen_index *functions, const struct created *created)
+/* Returns schema.name(types). */
+static char *signature(const struct ifp_sqlgen_index *sqlgen, const struct created *created)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "%s.%s(", functions->schema, quote_identifier(created->name));
+	appendStringInfo(&text, "%s.%s(", sqlgen->schema, quote_identifier(created->name));
 	for (int i = 0; i < created->n_arguments; i++)
 		appendStringInfo(&text, "%s%s", i > 0 ? ", " : "", format_type_be(created->argument_types[i]));
 	appendStringInfoChar(&text, ')');
@@ -318,18 +318,18 @@ static void run(const char *command)
 		elog(ERROR, "%s: %s", SPI_result_code_string(result), command);
 }
 
-/* What is said of each of them. */
-static char *comment_of(const struct ifp_sqlgen_index *functions, const char *comment)
+/* Returns a comment as a literal. By it the functions of the index are recognised after a dump. */
+static char *comment_of(const struct ifp_sqlgen_index *sqlgen, const char *comment)
 {
-	return quote_literal_cstr(psprintf("iforest index %s: %s", functions->index_name, comment));
+	return quote_literal_cstr(psprintf("iforest index %s: %s", sqlgen->index_name, comment));
 }
 
-static void create(const struct ifp_sqlgen_index *functions, const struct created *created)
+static void create(const struct ifp_sqlgen_index *sqlgen, const struct created *created)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "CREATE OR REPLACE FUNCTION %s.%s(", functions->schema, quote_identifier(created->name));
+	appendStringInfo(&text, "CREATE OR REPLACE FUNCTION %s.%s(", sqlgen->schema, quote_identifier(created->name));
 	add_arguments(&text, created);
 	appendStringInfoString(&text, ") RETURNS TABLE(");
 	for (int i = 0; i < created->columns->natts; i++) {
@@ -339,16 +339,16 @@ static void create(const struct ifp_sqlgen_index *functions, const struct create
 				 format_type_be_qualified(column->atttypid));
 	}
 	appendStringInfo(&text, ") LANGUAGE sql STABLE %s BEGIN ATOMIC ",
-			 !functions->is_parallel_safe ? ""
-			 : created->is_restricted     ? "PARALLEL RESTRICTED"
-						      : "PARALLEL SAFE");
+			 !sqlgen->is_parallel_safe ? ""
+			 : created->is_restricted  ? "PARALLEL RESTRICTED"
+						   : "PARALLEL SAFE");
 	appendStringInfoString(&text, created->query);
 	appendStringInfoString(&text, "; END");
 	run(text.data);
-	run(psprintf("COMMENT ON FUNCTION %s IS %s", signature(functions, created), comment_of(functions, created->comment)));
+	run(psprintf("COMMENT ON FUNCTION %s IS %s", signature(sqlgen, created), comment_of(sqlgen, created->comment)));
 }
 
-/* ---- those that there are ---- */
+/* ---- existing functions ---- */
 
 static bool is_same(HeapTuple tuple, Oid schema, const struct created *created)
 {
@@ -377,9 +377,9 @@ static void drop_unless_same(Oid oid, Oid schema, const struct created *created,
 		run(psprintf("DROP FUNCTION %s", format_procedure_qualified(oid)));
 }
 
-/* Those that go with the index; and those that a dump has parted from it, by their names and comments. Parts, whose names are
- * longer, come after those that need them. */
-static char *old_query(const struct ifp_sqlgen_index *functions, Relation index, const struct created *created, int n)
+/* Returns a query for the functions that depend on the index, and for those that lost the dependency in a dump, by name and
+ * comment. Parts, whose names are longer, come after the functions that call them. */
+static char *old_query(const struct ifp_sqlgen_index *sqlgen, Relation index, const struct created *created, int n)
 {
 	StringInfoData text;
 
@@ -389,21 +389,20 @@ static char *old_query(const struct ifp_sqlgen_index *functions, Relation index,
 			 "classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = %u AND "
 			 "deptype = 'a') OR (pronamespace = %u AND proowner = %u AND "
 			 "starts_with(obj_description(oid, 'pg_proc'), %s) AND proname IN (",
-			 RelationGetRelid(index), RelationGetNamespace(index), index->rd_rel->relowner,
-			 comment_of(functions, ""));
+			 RelationGetRelid(index), RelationGetNamespace(index), index->rd_rel->relowner, comment_of(sqlgen, ""));
 	for (int i = 0; i < n; i++)
 		appendStringInfo(&text, "%s%s", i > 0 ? ", " : "", quote_literal_cstr(created[i].name));
 	appendStringInfoString(&text, ")) ORDER BY length(proname)");
 	return text.data;
 }
 
-/* Functions of the index that would not be as they are. CREATE OR REPLACE cannot give others columns to a function. */
-static void drop_old(const struct ifp_sqlgen_index *functions, Relation index, const struct created *created, int n)
+/* Drops functions of the index whose columns change, which CREATE OR REPLACE cannot do. */
+static void drop_old(const struct ifp_sqlgen_index *sqlgen, Relation index, const struct created *created, int n)
 {
 	SPITupleTable *found;
 	uint64 n_found;
 
-	if (SPI_execute(old_query(functions, index, created, n), false, 0) != SPI_OK_SELECT)
+	if (SPI_execute(old_query(sqlgen, index, created, n), false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read pg_proc");
 	found = SPI_tuptable;
 	n_found = SPI_processed;
@@ -415,30 +414,31 @@ static void drop_old(const struct ifp_sqlgen_index *functions, Relation index, c
 	}
 }
 
-/* A function of that name and these arguments that is not of this index is not replaced: it may be a part of another's. Nor is
- * one whose owner lacks the rights of the index's, and might change it afterwards, whatever its comment says. */
-static void refuse_to_replace(const struct ifp_sqlgen_index *functions, const struct created *created, Relation index)
+/* Raises an error if a function of this name and arguments exists that is not of this index: it may belong to something else.
+ * So it does, whatever its comment, if its owner lacks the rights of the index's owner, and might change it afterwards. */
+static void refuse_to_replace(const struct ifp_sqlgen_index *sqlgen, const struct created *created, Relation index)
 {
-	char *name = signature(functions, created);
+	char *name = signature(sqlgen, created);
 
 	if (SPI_execute(psprintf("SELECT FROM pg_proc WHERE oid = to_regprocedure(%s) AND NOT (starts_with("
 				 "coalesce(obj_description(oid, 'pg_proc'), ''), %s) AND pg_has_role(proowner, %u, 'USAGE')) "
 				 "AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND "
 				 "objid = pg_proc.oid AND refclassid = 'pg_class'::regclass AND refobjid = %u AND "
 				 "deptype = 'a')",
-				 quote_literal_cstr(name), comment_of(functions, ""), index->rd_rel->relowner,
+				 quote_literal_cstr(name), comment_of(sqlgen, ""), index->rd_rel->relowner,
 				 RelationGetRelid(index)),
 			false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read pg_proc");
 	if (SPI_processed > 0)
 		ereport(ERROR, errcode(ERRCODE_DUPLICATE_FUNCTION),
-			errmsg("there is a function %s, which is not of index \"%s\"", name, functions->index_name),
+			errmsg("there is a function %s, which is not of index \"%s\"", name, sqlgen->index_name),
 			errhint("Rename the index, or the function."));
 }
 
-/* Names are looked up when a function is made. Who may create functions in the extension's schema may make one of the same name
- * that suits the types better: it would run with the rights of whoever calls the function of the index. */
-static void refuse_overloads(const struct ifp_sqlgen_index *functions, const struct created *created, Oid extension)
+/* Raises an error if the function calls one in the extension's schema that is not the extension's. Names are resolved when the
+ * function is created. A user who may create functions in that schema could add an overload that fits the types better, and it
+ * would run with the rights of whoever calls the function of the index. */
+static void refuse_overloads(const struct ifp_sqlgen_index *sqlgen, const struct created *created, Oid extension)
 {
 	char *query = psprintf("WITH own AS (SELECT pg_proc.oid, proname, pronamespace FROM pg_proc, pg_depend WHERE "
 			       "classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND "
@@ -447,7 +447,7 @@ static void refuse_overloads(const struct ifp_sqlgen_index *functions, const str
 			       "classid = 'pg_proc'::regclass AND objid = to_regprocedure(%s) AND "
 			       "refclassid = 'pg_proc'::regclass AND refobjid = used.oid AND (proname, pronamespace) IN "
 			       "(SELECT proname, pronamespace FROM own) AND used.oid NOT IN (SELECT oid FROM own) LIMIT 1",
-			       extension, quote_literal_cstr(signature(functions, created)));
+			       extension, quote_literal_cstr(signature(sqlgen, created)));
 
 	if (SPI_execute(query, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read pg_depend");
@@ -458,10 +458,10 @@ static void refuse_overloads(const struct ifp_sqlgen_index *functions, const str
 			errhint("Drop or rename it, and let nobody else create functions in the extension's schema."));
 }
 
-/* They go with the index. */
-static void depend(const struct ifp_sqlgen_index *functions, const struct created *created, Relation index)
+/* Makes the function depend on the index. */
+static void depend(const struct ifp_sqlgen_index *sqlgen, const struct created *created, Relation index)
 {
-	Oid oid = DatumGetObjectId(DirectFunctionCall1(to_regprocedure, CStringGetTextDatum(signature(functions, created))));
+	Oid oid = DatumGetObjectId(DirectFunctionCall1(to_regprocedure, CStringGetTextDatum(signature(sqlgen, created))));
 	ObjectAddress function, on;
 
 	ObjectAddressSet(function, ProcedureRelationId, oid);
@@ -469,10 +469,10 @@ static void depend(const struct ifp_sqlgen_index *functions, const struct create
 	recordDependencyOn(&function, &on, DEPENDENCY_AUTO);
 }
 
-/* own: a function of the extension */
+/* own: a function of the extension, which gives its schema. Returns the signatures of the functions except parts. */
 static ArrayType *create_all(Relation heap, Relation index, Oid own)
 {
-	struct ifp_sqlgen_index *functions = palloc(sizeof *functions);
+	struct ifp_sqlgen_index *sqlgen = palloc(sizeof *sqlgen);
 	struct created created[MOST_FUNCTIONS];
 	MemoryContext caller = CurrentMemoryContext, before;
 	Datum signatures[MOST_FUNCTIONS];
@@ -480,17 +480,17 @@ static ArrayType *create_all(Relation heap, Relation index, Oid own)
 	ArrayType *result;
 	int n, n_signatures = 0;
 
-	functions_read(heap, index, get_func_namespace(own), functions);
+	read_sqlgen_index(heap, index, get_func_namespace(own), sqlgen);
 	SPI_connect();
-	n = new_functions(functions, created);
-	drop_old(functions, index, created, n);
+	n = new_functions(sqlgen, created);
+	drop_old(sqlgen, index, created, n);
 	for (int i = 0; i < n; i++) {
-		refuse_to_replace(functions, &created[i], index);
-		create(functions, &created[i]);
-		refuse_overloads(functions, &created[i], extension);
-		depend(functions, &created[i], index);
+		refuse_to_replace(sqlgen, &created[i], index);
+		create(sqlgen, &created[i]);
+		refuse_overloads(sqlgen, &created[i], extension);
+		depend(sqlgen, &created[i], index);
 		if (!created[i].is_part)
-			signatures[n_signatures++] = CStringGetTextDatum(signature(functions, &created[i]));
+			signatures[n_signatures++] = CStringGetTextDatum(signature(sqlgen, &created[i]));
 	}
 	before = MemoryContextSwitchTo(caller);
 	result = construct_array(signatures, n_signatures, TEXTOID, -1, false, TYPALIGN_INT);
@@ -518,10 +518,10 @@ Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 
 IFP_SQL_FUNCTION(iforest_follow_rename);
 
-/* Storage parameters are kept as texts, and are written into dumps as such. An event trigger it is, since whoever renames a
- * column opens no index, which is what loads the library: a hook would not be there yet. */
-
-/* ---- parameters ---- */
+/* ---- ALTER TABLE ... RENAME COLUMN ----
+ *
+ * Storage parameters that name columns are kept as text, and dumped as such, so they must follow a rename. This is an event
+ * trigger and no hook: renaming a column opens no index, so the library may not be loaded. */
 
 static const char *renamed(const char *name, const RenameStmt *rename)
 {
@@ -554,7 +554,7 @@ static void add_names(List **parameters, const char *parameter, const char *text
 		*parameters = lappend(*parameters, makeDefElem(pstrdup(parameter), (Node *)makeString(by_now.data), -1));
 }
 
-/* Those that have named the column, as they are to be; as DefElem. */
+/* Returns the parameters that named the column, with its new name, as DefElems. */
 static List *parameters_by_now(Relation index, const RenameStmt *rename)
 {
 	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
@@ -567,7 +567,7 @@ static List *parameters_by_now(Relation index, const RenameStmt *rename)
 	return parameters;
 }
 
-/* As ALTER INDEX would, which does not change those of a partitioned index. */
+/* Sets parameters as ALTER INDEX does, also of a partitioned index, which that refuses. */
 static void set_parameters(Oid index, List *parameters)
 {
 	Relation classes = table_open(RelationRelationId, RowExclusiveLock);
@@ -583,9 +583,8 @@ static void set_parameters(Oid index, List *parameters)
 	table_close(classes, RowExclusiveLock);
 }
 
-/* ---- indexes ---- */
-
-/* What others do to the index itself comes before or after; who reads it locks its table first, which is locked. */
+/* A weak lock on the index suffices: readers lock its table first, which is locked, and commands on the index come before or
+ * after. */
 static void follow_in_index(Oid oid, const RenameStmt *rename)
 {
 	Relation index = index_open(oid, AccessShareLock);
@@ -613,7 +612,7 @@ static void follow_in_table(Oid table, const RenameStmt *rename)
 	relation_close(heap, NoLock);
 }
 
-/* Tables that inherit the column have it under the same name, and were locked to rename it there. */
+/* Tables that inherit the column have it under the same name, and are locked by the rename. */
 static void follow(const RenameStmt *rename)
 {
 	Oid table = RangeVarGetRelid(rename->relation, NoLock, true);

@@ -41,10 +41,7 @@
 #include "pg_ext/storage/sidecar.h"
 #include "pg_ext/types/values.h"
 
-static Relation open_named(Oid oid, LOCKMODE lock_mode, Relation *heap);
-
-/* Raises an error unless the user owns the index or is a member of pg_stat_scan_tables. */
-static void may_look(Relation index);
+/* ---- opening ---- */
 
 static Relation open_index(Oid oid, LOCKMODE lock_mode, bool or_partitioned, Relation *heap)
 {
@@ -90,6 +87,7 @@ Relation ifp_open_index(Oid oid, LOCKMODE lock_mode, Relation *heap)
 	return open_index(oid, lock_mode, true, heap);
 }
 
+/* Opens a valid index that is not partitioned. */
 static Relation open_named(Oid oid, LOCKMODE lock_mode, Relation *heap)
 {
 	return open_valid(oid, lock_mode, false, heap);
@@ -106,11 +104,14 @@ void ifp_close_index(Relation index, Relation heap, LOCKMODE lock_mode)
 	table_close(heap, lock_mode);
 }
 
-static void may_look(Relation index)
+/* Raises an error unless the user owns the index or is a member of pg_stat_scan_tables. */
+static void require_may_look(Relation index)
 {
 	if (!ifp_owns_class(RelationGetRelid(index)) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 }
+
+/* ---- iforest_merge() ---- */
 
 IFP_SQL_FUNCTION(iforest_merge_index);
 
@@ -130,7 +131,7 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(relation));
 	ifp_index_open(index, relation);
 	(void)ifp_maintenance_begin(index, true);
-	/* first what earlier attempts left, and then what this one does */
+	/* pages that earlier attempts left, and then those that this one frees */
 	ifp_compact_reclaim(index);
 	ifp_compact_all(index, complete);
 	ifp_compact_reclaim(index);
@@ -152,7 +153,7 @@ static TupleDesc result_type(FunctionCallInfo fcinfo)
 	return BlessTupleDesc(type);
 }
 
-/* ---- one row for the index ---- */
+/* ---- iforest_stats(): one row for the index ---- */
 
 struct totals {
 	uint64 n_leaf_pages, n_node_pages, n_entries, n_removed, n_pending, n_pending_pages, n_free;
@@ -184,7 +185,7 @@ static void add_chain(struct ifp_index *index, const struct ifp_chain *chain, st
 	pfree(reader);
 }
 
-/* Reads the index as it is at one moment; again if a chain was sealed meanwhile. */
+/* Reads the index as of one moment; starts again if a chain was flushed meanwhile. */
 static void read_totals(struct ifp_index *index, struct totals *totals)
 {
 	for (int n = 0;; n++) {
@@ -230,7 +231,7 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 	bool are_null[15] = { false };
 	int i = 0;
 
-	may_look(relation);
+	require_may_look(relation);
 	ifp_index_open(index, relation);
 	read_totals(index, &totals);
 	n_blocks = RelationGetNumberOfBlocks(relation);
@@ -256,7 +257,7 @@ Datum iforest_stats_index(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(type, values, are_null)));
 }
 
-/* ---- a row for each run ---- */
+/* ---- iforest_runs(): a row for each run ---- */
 
 IFP_SQL_FUNCTION(iforest_runs_index);
 
@@ -268,7 +269,7 @@ Datum iforest_runs_index(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
-	may_look(relation);
+	require_may_look(relation);
 	ifp_index_open(index, relation);
 	ifp_index_refresh(index);
 	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
@@ -303,7 +304,7 @@ static const char *kind_name(uint8 kind)
 	return kind < lengthof(names) ? names[kind] : names[0];
 }
 
-/* A copy of a block that was asked for by number, whatever it holds. */
+/* Returns a copy of a block, whatever it holds. Raises an error if there is no such block. */
 static Page copy_block(Relation relation, int64 block)
 {
 	Page copy = palloc(BLCKSZ);
@@ -328,7 +329,7 @@ static bool is_ours(Page page)
 	       ifp_page_is(page, (enum ifp_page_type)ifp_special(page)->kind, ifp_special(page)->owner);
 }
 
-/* Does the block belong to nobody any more, whatever still stands on it? */
+/* True if the block belongs to nobody any more, whatever it still holds. */
 static bool is_free(Relation relation, BlockNumber block)
 {
 	uint32 n;
@@ -480,10 +481,11 @@ Datum iforest_page_entries(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* iforest_check: what core checks of the runs, then what only PostgreSQL's side can know: series, TIDs, extents, and the
- * table itself. */
+/* ---- iforest_check() ----
+ *
+ * First core's checks of the runs, then those that need PostgreSQL: series, TIDs, extents, and the table itself. */
 
-enum { MOST_CHECK_ATTEMPTS = 20, INT8_LESS = 412 }; /* the operator int8 < int8, which pg_operator.h has no name for */
+enum { MOST_CHECK_ATTEMPTS = 20, INT8_LESS = 412 }; /* OID of the operator int8 < int8, for which pg_operator.h has no name */
 
 struct check {
 	struct ifp_index *index;
@@ -491,7 +493,7 @@ struct check {
 	int64 highest_ref;
 	uint64 highest_series;
 	Tuplesortstate *refs;  /* of all live entries */
-	bloom_filter *entries; /* the same as a whole; NULL unless asked for */
+	bloom_filter *entries; /* of all live entries; NULL unless the table is checked */
 };
 
 static void fail(const struct check *check, const char *what)
@@ -577,7 +579,8 @@ static void check_chain_entries(struct check *check, const struct ifp_chain *cha
 	pfree(reader);
 }
 
-/* Every page and entry of the index as of one moment. False if something was sealed or merged away meanwhile. */
+/* Checks every page and entry of the index as of one moment. Returns false if something was flushed or merged away meanwhile.
+ */
 static bool check_entries(struct check *check)
 {
 	struct ifp_index *index = check->index;
@@ -597,7 +600,7 @@ static bool check_entries(struct check *check)
 	for (uint32 r = 0; r < index->manifest.n_runs && !status; r++)
 		status = check_run_entries(check, &index->manifest.runs[r]);
 	if (!status) {
-		/* after the entries: what is pending may have been added to meanwhile, and with it the dictionary */
+		/* after the entries: pending entries may have been added meanwhile, and series with them */
 		uint32 n_series = check->definition.n_by == 0
 					  ? 1
 					  : ifp_series_dict_refresh(index->relation,
@@ -641,7 +644,7 @@ static bool extents_overlap(Relation relation)
 	return overlap;
 }
 
-/* The list may change between its pages while it is read: what overlaps once need not be wrong. */
+/* The list may change while its pages are read, so extents that overlap once need not be wrong. */
 static void check_extents(struct check *check)
 {
 	int n = 0;
@@ -680,7 +683,7 @@ static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *a
 			errhint("REINDEX INDEX makes it anew from the table."));
 }
 
-/* Expressions and predicates of the index are code of its owner's, and are run with the owner's rights. */
+/* Expressions and predicates of the index are its owner's code, and are run with the owner's rights. */
 static void check_heap(struct check *check, Relation heap, Snapshot snapshot)
 {
 	IndexInfo *info = BuildIndexInfo(check->index->relation);
@@ -691,7 +694,7 @@ static void check_heap(struct check *check, Relation heap, Snapshot snapshot)
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
 	ifp_restrict_search_path();
-	/* as for a concurrent build: no row is waited for */
+	/* as in a concurrent build, which waits for no row */
 	info->ii_Concurrent = true;
 	(void)table_index_build_scan(heap, check->index->relation, info, true, false, check_row, check, scan);
 	AtEOXact_GUC(false, level);
@@ -699,7 +702,7 @@ static void check_heap(struct check *check, Relation heap, Snapshot snapshot)
 	bloom_free(check->entries);
 }
 
-/* A snapshot from before the index is read: whatever it sees must be in the index. */
+/* Takes a snapshot before the index is read: all rows that it sees must be in the index. */
 static Snapshot take_snapshot(Relation relation)
 {
 	Snapshot snapshot = RegisterSnapshot(GetTransactionSnapshot());
@@ -713,9 +716,9 @@ static Snapshot take_snapshot(Relation relation)
 	return snapshot;
 }
 
-/* Sees to it that the runs listed now are neither removed from nor merged away; what is sealed later may be. A run that a
- * cut-off removal left marked is repaired first, as a VACUUM would. On a standby nobody can hold the replay: what was half
- * done is read again. */
+/* Prevents removal from the runs listed now and their merging; runs that are flushed later may be merged. A run that an
+ * interrupted removal left marked is repaired first, as VACUUM does. On a standby replay cannot be held; an interrupted read is
+ * repeated. */
 static void hold_runs(struct ifp_index *index)
 {
 	for (bool is_marked = true; is_marked;) {
@@ -745,7 +748,7 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 	Snapshot snapshot = with_heap ? take_snapshot(relation) : InvalidSnapshot;
 	int n_attempts = 0;
 
-	may_look(relation);
+	require_may_look(relation);
 	check->index = palloc(sizeof *check->index);
 	ifp_index_open(check->index, relation);
 	check->index->trusts_nothing = true;

@@ -1,6 +1,6 @@
-/* sql/index_info.h -- SQL functions about one index: merge, check, statistics and pages; opening the index they name.
+/* sql/index_info.h -- SQL functions about one index: merge, check, statistics and pages; opening the index that they name.
  *
- * Each function is documented where it is created (sql/pg/iforest--*.sql).
+ * Each SQL function is documented where it is created (sql/pg/iforest--*.sql).
  */
 #ifndef IFP_SQL_INDEX_INFO_H
 #define IFP_SQL_INDEX_INFO_H
@@ -9,12 +9,14 @@
 
 #include "fmgr.h"
 
-/* Opens an iforest index that is valid, and its table before it. Raises errors that say what it is otherwise; temporary
- * indexes of other sessions are refused. *heap may be NULL. The first one opens also those that are not valid, and partitioned
- * ones. */
+/* Opens an iforest index, also a partitioned or invalid one, and its table before it. Raises an error for any other relation
+ * and for temporary indexes of other sessions. */
 Relation ifp_open_index(Oid oid, LOCKMODE lock_mode, Relation *heap);
-/* Also a partitioned one, which holds nothing itself. */
+
+/* As ifp_open_index(), and raises an error if the index is not valid. */
 Relation ifp_open_valid_or_partitioned_index(Oid oid, LOCKMODE lock_mode, Relation *heap);
+
+/* Closes both; NoLock keeps the locks. */
 void ifp_close_index(Relation index, Relation heap, LOCKMODE lock_mode);
 
 #endif

@@ -1,4 +1,10 @@
-/* sql/overlap_spans.c -- SQL function that reads the spans overlapping each bucket from an index. */
+/* sql/overlap_spans.c -- SQL function iforest_overlap_spans(): the spans of an index that overlap each bucket of a window.
+ *
+ * Uses core/query/overlap.h over runs and pending entries, read consistently under the snapshot (exec/snapshot_reader.h).
+ *
+ * For types with infinite times an open window ends with the finite times. A span that goes on beyond has no end, and one that
+ * starts at infinity no length; the answer shows these cases.
+ */
 #include "pg_ext/base/engine.h"
 
 #include "access/genam.h"
@@ -33,24 +39,18 @@
 #include "pg_ext/sql/index_info.h"
 #include "pg_ext/storage/locks.h"
 
-/* The spans of an index that overlap a window, or each of its buckets, as the snapshot sees them: core/query/overlap.h
- * over runs and pending entries, read consistently (exec/snapshot_reader.h).
- *
- * In types that have infinite times a window that is open ends where the finite times do: a span that goes on beyond has no
- * end, and one that starts at infinity no length. What is to be said of those is the caller's part.
- */
-
 /* A bucket of a series that a span overlaps. */
-struct ifp_overlapped {
+struct overlapped {
 	uint32 series; /* number in reader.keys.series */
 	int64 bucket;
 	uint64 n;
 	iforest_int128 inside;
 	struct iforest_extreme longest; /* not set: all durations are NULL */
-	bool has_no_end;		/* a span ends after all finite times, and the bucket as well */
+	bool has_no_end;		/* a span ends after all finite times, and so does the bucket */
 };
 
-struct ifp_overlaps {
+/* The overlapped buckets of an index: series by series, buckets ascending. */
+struct overlaps {
 	Relation heap, index;
 	Snapshot snapshot;
 	struct iforest_bucketing bucketing; /* checked */
@@ -59,34 +59,25 @@ struct ifp_overlaps {
 	MemoryContext context; /* of what follows, reset by each attempt */
 
 	struct ifp_snapshot_reader *reader;
-	struct ifp_overlapped *rows; /* what was found last; as much as work_mem holds */
+	struct overlapped *rows; /* found last, as many as work_mem holds */
 	uint64 n_rows, n_reserved;
-	BufFile *file; /* what was found before, if that is more */
+	BufFile *file; /* those found before, if there are more */
 	uint64 n_filed, n_given;
 	bool has_infinite_time; /* a span of the window starts at an infinite time */
-	bool is_out_of_range;	/* the number of a bucket is */
+	bool is_out_of_range;	/* the number of a bucket is out of range */
 	uint64 n_restarts;
 };
 
-/* Requires  an index of spans, whose durations are in the unit of its times. */
-static void overlaps_read(struct ifp_overlaps *overlaps);
-
-/* Then, one after the other: series by series, buckets ascending. False: there are no more. */
-static bool overlaps_next(struct ifp_overlaps *overlaps, struct ifp_overlapped *row);
-
-/* Before the context goes. */
-static void overlaps_release(struct ifp_overlaps *overlaps);
-
-/* One attempt. */
+/* One attempt to read the index. */
 struct overlap_reading {
-	struct ifp_overlaps *overlaps;
+	struct overlaps *overlaps;
 	struct ifp_snapshot_reader *reader;
 	struct ifp_time_keys times;
-	struct iforest_window window;	    /* asked for */
+	struct iforest_window window;	    /* cut to finite times */
 	struct iforest_pager_memory memory; /* of pending entries */
 	struct iforest_store store;
 	struct iforest_manifest manifest;
-	struct iforest_filter filter; /* the reader's, and a finite time */
+	struct iforest_filter filter; /* the reader's, restricted to finite times */
 	struct iforest_overlap overlap;
 };
 
@@ -109,7 +100,7 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	return reading->reader->filter.of_node(reading->reader->filter.context, node);
 }
 
-/* A span that starts at -infinity reaches nowhere, whatever its duration. */
+/* Excludes spans that start at -infinity: they reach nowhere, whatever their duration. */
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *block, uint64_t *live)
 {
 	const struct overlap_reading *reading = context;
@@ -128,7 +119,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-/* Notes whether visible spans of the runs start at that infinite time. */
+/* Notes if visible spans of the runs start at this infinite time. */
 static enum iforest_status look_at_infinity(struct overlap_reading *reading, uint32 series, int64 time)
 {
 	struct iforest_scan *scan = &reading->reader->scan;
@@ -153,8 +144,8 @@ static enum iforest_status look_at_infinity(struct overlap_reading *reading, uin
 
 /* ---- pending entries ---- */
 
-/* A run of its own in memory, which joins those of the index. Those without a time overlap nothing. */
-static void add_pending(struct overlap_reading *reading, struct iforest_run_writer *builder)
+/* Makes a run in memory of the pending entries, which joins those of the index. Entries without a time overlap nothing. */
+static void add_pending(struct overlap_reading *reading, struct iforest_run_writer *writer)
 {
 	const struct ifp_pending_entries *rows = &reading->reader->pending;
 
@@ -166,14 +157,14 @@ static void add_pending(struct overlap_reading *reading, struct iforest_run_writ
 		if (is_infinite(reading, key->time))
 			reading->overlaps->has_infinite_time |= iforest_window_holds(&reading->window, key->time);
 		else
-			ifp_index_require(&reading->reader->index, iforest_run_writer_add(builder, &rows->entries[i]));
+			ifp_index_require(&reading->reader->index, iforest_run_writer_add(writer, &rows->entries[i]));
 	}
 }
 
 static void join_pending(struct overlap_reading *reading)
 {
 	struct ifp_index *index = &reading->reader->index;
-	struct iforest_run_writer *builder = palloc(sizeof *builder);
+	struct iforest_run_writer *writer = palloc(sizeof *writer);
 	struct iforest_run *run = palloc(sizeof *run);
 
 	iforest_pager_memory_init(&reading->memory, &ifp_palloc_allocator, IFP_PAGE_BYTES, IFP_BATCH_PAGES, false);
@@ -181,19 +172,19 @@ static void join_pending(struct overlap_reading *reading)
 	reading->store = (struct iforest_store){ .pager = &reading->memory.pager, .alloc = &ifp_palloc_allocator };
 	ifp_index_require(index, iforest_manifest_init(&reading->manifest, &ifp_palloc_allocator, &index->manifest.fields,
 						       IFP_PAGE_BYTES));
-	ifp_index_require(index, iforest_run_writer_start(builder, &reading->store, &reading->manifest));
-	add_pending(reading, builder);
-	ifp_index_require(index, iforest_run_writer_finish(builder, run));
+	ifp_index_require(index, iforest_run_writer_start(writer, &reading->store, &reading->manifest));
+	add_pending(reading, writer);
+	ifp_index_require(index, iforest_run_writer_finish(writer, run));
 	if (run->n_leaves > 0)
 		ifp_index_require(index, iforest_manifest_commit(&reading->manifest, &reading->store,
 								 &(struct iforest_edit){ .added = run }));
 	ifp_index_require(index, iforest_scan_join(&reading->reader->scan, &reading->store, &reading->manifest));
 }
 
-/* ---- what is found ---- */
+/* ---- results ---- */
 
-/* Of many buckets and series there is more than may stay in memory. */
-static void put_aside(struct ifp_overlaps *overlaps)
+/* Writes results to a file: many buckets and series may exceed work_mem. */
+static void put_aside(struct overlaps *overlaps)
 {
 	if (!overlaps->file)
 		overlaps->file = BufFileCreateTemp(false);
@@ -202,7 +193,7 @@ static void put_aside(struct ifp_overlaps *overlaps)
 	overlaps->n_rows = 0;
 }
 
-static void keep_bucket(struct ifp_overlaps *overlaps, const struct ifp_overlapped *row)
+static void keep_bucket(struct overlaps *overlaps, const struct overlapped *row)
 {
 	if (overlaps->n_rows == overlaps->n_reserved && overlaps->n_rows * sizeof *row >= work_mem * (Size)1024) {
 		put_aside(overlaps);
@@ -215,7 +206,7 @@ static void keep_bucket(struct ifp_overlaps *overlaps, const struct ifp_overlapp
 	overlaps->rows[overlaps->n_rows++] = *row;
 }
 
-static bool overlaps_next(struct ifp_overlaps *overlaps, struct ifp_overlapped *row)
+static bool overlaps_next(struct overlaps *overlaps, struct overlapped *row)
 {
 	uint64 i = overlaps->n_given++;
 
@@ -229,7 +220,7 @@ static bool overlaps_next(struct ifp_overlaps *overlaps, struct ifp_overlapped *
 	return true;
 }
 
-static void overlaps_release(struct ifp_overlaps *overlaps)
+static void overlaps_release(struct overlaps *overlaps)
 {
 	if (overlaps->file)
 		BufFileClose(overlaps->file);
@@ -242,11 +233,11 @@ static void overlaps_release(struct ifp_overlaps *overlaps)
 
 static enum iforest_status read_series(struct overlap_reading *reading, uint32 i, struct iforest_aggregate *aggregate)
 {
-	struct ifp_overlaps *overlaps = reading->overlaps;
+	struct overlaps *overlaps = reading->overlaps;
 	struct iforest_overlap *overlap = &reading->overlap;
 	uint32 series = reading->reader->keys.series[i];
 	uint64 n_before = overlaps->n_filed + overlaps->n_rows;
-	struct ifp_overlapped row = { .series = i };
+	struct overlapped row = { .series = i };
 	enum iforest_status status = IFOREST_OK;
 	bool found = true;
 
@@ -265,7 +256,7 @@ static enum iforest_status read_series(struct overlap_reading *reading, uint32 i
 		row.longest = value->max;
 		keep_bucket(overlaps, &row);
 	}
-	/* what is open after the last bucket goes on beyond the finite times, where the window does */
+	/* spans that are open after the last bucket go on beyond the finite times, if the window does */
 	if (!status && overlaps->n_filed + overlaps->n_rows > n_before && overlap->open.by_end.n > 0)
 		overlaps->rows[overlaps->n_rows - 1].has_no_end = has_infinities(reading) && !reading->window.has_t1;
 	return status;
@@ -273,7 +264,7 @@ static enum iforest_status read_series(struct overlap_reading *reading, uint32 i
 
 static enum iforest_status read_index(struct overlap_reading *reading)
 {
-	struct ifp_overlaps *overlaps = reading->overlaps;
+	struct overlaps *overlaps = reading->overlaps;
 	struct iforest_overlap *overlap = &reading->overlap;
 	struct iforest_window *window = &overlap->bucketing.window;
 	struct iforest_aggregate *aggregate = palloc(sizeof *aggregate);
@@ -303,7 +294,7 @@ static enum iforest_status read_index(struct overlap_reading *reading)
 	return status;
 }
 
-/* Ended all spans before the window begins? As those of a partition whose time has passed, where a look at the roots is all. */
+/* True if all spans end before the window begins, as in a partition whose time has passed. Reads only the roots. */
 static bool is_over(const struct ifp_index *index, const struct iforest_window *window)
 {
 	const struct iforest_manifest *manifest = &index->manifest;
@@ -316,7 +307,7 @@ static bool is_over(const struct ifp_index *index, const struct iforest_window *
 	return is_over;
 }
 
-static bool read_consistently(struct ifp_overlaps *overlaps)
+static bool read_consistently(struct overlaps *overlaps)
 {
 	struct overlap_reading *reading = palloc0(sizeof *reading);
 	struct ifp_snapshot_reader *reader = overlaps->reader = palloc0(sizeof *reader);
@@ -328,7 +319,7 @@ static bool read_consistently(struct ifp_overlaps *overlaps)
 		return true;
 	}
 	reading->times = ifp_time_keys(&reader->definition);
-	/* series come after the manifest: so all that its runs have are known */
+	/* series are read after the manifest, so all that its runs have are known */
 	ifp_scan_keys_read(overlaps->index, &reader->definition, reader->index.meta.index_id, overlaps->conditions,
 			   overlaps->n_conditions, false, &reader->keys);
 	if (!ifp_snapshot_reader_read(reader, overlaps->heap, overlaps->snapshot))
@@ -339,7 +330,7 @@ static bool read_consistently(struct ifp_overlaps *overlaps)
 
 static bool attempt(void *context, bool locked)
 {
-	struct ifp_overlaps *overlaps = context;
+	struct overlaps *overlaps = context;
 	bool done;
 
 	overlaps_release(overlaps);
@@ -353,11 +344,11 @@ static bool attempt(void *context, bool locked)
 	return done;
 }
 
-static void overlaps_read(struct ifp_overlaps *overlaps)
+static void overlaps_read(struct overlaps *overlaps)
 {
 	MemoryContext before = MemoryContextSwitchTo(overlaps->context);
 
-	/* as scans of the table and of the index would, before anything is read: see exec/agg_scan.c */
+	/* locks as of scans of the table and of the index, before anything is read: see exec/agg_scan.c */
 	PredicateLockRelation(overlaps->heap, overlaps->snapshot);
 	PredicateLockRelation(overlaps->index, overlaps->snapshot);
 	pgstat_count_index_scan(overlaps->index);
@@ -367,13 +358,13 @@ static void overlaps_read(struct ifp_overlaps *overlaps)
 
 IFP_SQL_FUNCTION(iforest_overlap_spans);
 
-/* The index; t0, t1, n, step, origin; then, for each condition, the number of a by column and what it is equal to. */
+/* Arguments: the index; t0, t1, n, step, origin; then, for each condition, the number of a by column and its comparand. */
 enum { INDEX, BUCKETING, CONDITIONS = BUCKETING + 5 };
 
 /* Columns of the answer, after the by columns. */
 enum { BUCKET, BUCKET_START, BUCKET_END, COUNT, CLIPPED, LONGEST, LONGEST_ROW, LONGEST_TIME, N_COLUMNS };
 
-/* ---- the question ---- */
+/* ---- arguments ---- */
 
 static Oid time_argument_type(Oid time)
 {
@@ -385,7 +376,8 @@ static Oid base_type(TupleDesc descriptor, int column)
 	return getBaseType(TupleDescAttr(descriptor, column)->atttypid);
 }
 
-/* The type itself, or what it is made of; but no domain that is made of it, whose conditions nobody has checked. */
+/* True if the requested column is of the type or its base type. Not for a domain over it, whose conditions nobody would check.
+ */
 static bool is_of_type(TupleDesc request, int column, Oid type)
 {
 	Oid given = TupleDescAttr(request, column)->atttypid;
@@ -393,7 +385,7 @@ static bool is_of_type(TupleDesc request, int column, Oid type)
 	return given == type || given == getBaseType(type);
 }
 
-/* As the columns stand in the index; by times and numbers the types that SQL gives them. */
+/* Raises an error unless the requested columns have the types of the index's columns, times and numbers as SQL shows them. */
 static void require_columns(TupleDesc request, Relation index, unsigned duration)
 {
 	TupleDesc own = RelationGetDescr(index);
@@ -435,7 +427,7 @@ static void require_arguments(FunctionCallInfo fcinfo, Relation index, Oid type)
 			errhint("Call the function of the index that iforest_create_functions() makes."));
 }
 
-/* The type of what a condition compares with, as the operators of the index have it. */
+/* Returns the type of a comparand as the operators of the index have it. */
 static Oid compared_type(Relation index, int column, Oid given)
 {
 	Oid own = index->rd_opcintype[column - 1], type = getBaseType(given);
@@ -443,8 +435,8 @@ static Oid compared_type(Relation index, int column, Oid given)
 	return IsPolymorphicType(own) && type == base_type(RelationGetDescr(index), column - 1) ? own : type;
 }
 
-/* A condition that the operators of the index know becomes a scan key; the query checks them all again. */
-static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct ifp_overlaps *overlaps)
+/* Reads conditions as scan keys where the index has an operator; the query checks all conditions again. */
+static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct overlaps *overlaps)
 {
 	int n_by = IndexRelationGetNumberOfKeyAttributes(index) - 1;
 
@@ -469,8 +461,8 @@ static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct ifp_
 
 /* ---- the answer ---- */
 
-/* What lies inside, as PostgreSQL subtracts times. */
-static Datum clipped(const struct ifp_overlapped *row, Oid type)
+/* Returns the time inside the bucket, in the type of a difference of times. */
+static Datum clipped(const struct overlapped *row, Oid type)
 {
 	iforest_int128 inside = row->inside, n_days = inside / USECS_PER_DAY;
 	Interval *interval;
@@ -495,13 +487,13 @@ static Datum clipped(const struct ifp_overlapped *row, Oid type)
 	return IntervalPGetDatum(interval);
 }
 
-/* A row as the index leads to it, and as the snapshot sees it: neighbours have the same longest span, as a rule. */
+/* The row of a ref as the snapshot sees it. Cached, for neighbouring buckets usually have the same longest span. */
 struct shown_row {
 	int64 ref;
 	ItemPointerData tid;
 };
 
-static void put_row(const struct ifp_overlaps *overlaps, const struct ifp_overlapped *row, Oid type, ReturnSetInfo *result,
+static void put_row(const struct overlaps *overlaps, const struct overlapped *row, Oid type, ReturnSetInfo *result,
 		    Datum *values, bool *are_null, struct shown_row *shown)
 {
 	const struct ifp_snapshot_reader *reader = overlaps->reader;
@@ -530,7 +522,7 @@ static void put_row(const struct ifp_overlaps *overlaps, const struct ifp_overla
 	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
 }
 
-static void put_rows(struct ifp_overlaps *overlaps, Oid type, ReturnSetInfo *result)
+static void put_rows(struct overlaps *overlaps, Oid type, ReturnSetInfo *result)
 {
 	int n = overlaps->reader->definition.n_by + N_COLUMNS;
 	Datum *values = palloc0(n * sizeof *values);
@@ -539,7 +531,7 @@ static void put_rows(struct ifp_overlaps *overlaps, Oid type, ReturnSetInfo *res
 	MemoryContext of_row = AllocSetContextCreate(CurrentMemoryContext, "iforest row", ALLOCSET_SMALL_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(of_row);
 	struct shown_row shown = { .ref = -1 };
-	struct ifp_overlapped row;
+	struct overlapped row;
 	int64 series = -1;
 
 	while (overlaps_next(overlaps, &row)) {
@@ -557,7 +549,7 @@ static void put_rows(struct ifp_overlaps *overlaps, Oid type, ReturnSetInfo *res
 	MemoryContextSwitchTo(before);
 }
 
-static void answer(struct ifp_overlaps *overlaps, Oid type, ReturnSetInfo *result)
+static void answer(struct overlaps *overlaps, Oid type, ReturnSetInfo *result)
 {
 	if (overlaps->is_out_of_range)
 		ifp_bucket_out_of_range();
@@ -572,8 +564,7 @@ static void answer(struct ifp_overlaps *overlaps, Oid type, ReturnSetInfo *resul
 
 static void require_usable(Relation index, bool is_partition)
 {
-	/* that of a partition was valid when it was found: should another one have taken its place, it is kept for who holds
-	 * the lock */
+	/* a partition's index was valid when it was found; if it has been replaced since, it is kept while the lock is held */
 	if (!(is_partition ? ifp_index_is_old_enough(index) : ifp_index_is_usable(index)))
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			errmsg("index \"%s\" cannot be read by this transaction", RelationGetRelationName(index)),
@@ -581,7 +572,7 @@ static void require_usable(Relation index, bool is_partition)
 				"try again in a new one."));
 }
 
-/* The value that is the duration. */
+/* Returns the value that is the duration. Raises an error if there is none. */
 static unsigned require_spans(Relation relation)
 {
 	struct ifp_index *index = palloc(sizeof *index);
@@ -599,7 +590,7 @@ static void read_named_index(FunctionCallInfo fcinfo, Relation heap, Relation in
 {
 	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
 	Oid type = time_argument_type(base_type(RelationGetDescr(index), IndexRelationGetNumberOfKeyAttributes(index) - 1));
-	struct ifp_overlaps *overlaps;
+	struct overlaps *overlaps;
 
 	require_columns(result->setDesc, index, require_spans(index));
 	require_arguments(fcinfo, index, type);
@@ -620,7 +611,7 @@ static void read_named_index(FunctionCallInfo fcinfo, Relation heap, Relation in
 
 /* ---- the function ---- */
 
-/* Those that were usable when the query began stay so, whatever is done to them: who drops one waits for the query. */
+/* The parts of an index, cached for the query: they stay usable, for their locks are held. */
 struct known {
 	Oid index;
 	struct ifp_overlap_parts parts;
@@ -657,7 +648,7 @@ static const struct ifp_overlap_parts *known_parts(FunctionCallInfo fcinfo, Rela
 	return &known->parts;
 }
 
-/* One after the other: what they have of the same bucket is added up by who asks. */
+/* Reads the parts one after the other. The query adds up their rows of the same bucket. */
 static void read_parts(FunctionCallInfo fcinfo, const struct ifp_overlap_parts *parts)
 {
 	MemoryContext of_part = AllocSetContextCreate(CurrentMemoryContext, "iforest part", ALLOCSET_DEFAULT_SIZES);
@@ -671,7 +662,7 @@ static void read_parts(FunctionCallInfo fcinfo, const struct ifp_overlap_parts *
 
 		CHECK_FOR_INTERRUPTS();
 		read_named_index(fcinfo, heap, part);
-		/* locks are kept, as those of a scan are */
+		/* locks are kept until the transaction ends, as those of a scan */
 		ifp_close_index(part, heap, NoLock);
 		MemoryContextReset(of_part);
 	}
@@ -687,7 +678,7 @@ Datum iforest_overlap_spans(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(INDEX))
 		PG_RETURN_VOID();
 	index = ifp_open_index(PG_GETARG_OID(INDEX), AccessShareLock, &heap);
-	/* of the table that was named, as of a query of it: partitions are not asked */
+	/* privileges are checked on the named table, not on partitions, as in a query */
 	ifp_require_readable(heap, index);
 	read_parts(fcinfo, known_parts(fcinfo, heap, index));
 	ifp_close_index(index, heap, NoLock);

@@ -1,4 +1,8 @@
-/* sql/row_aggregates.c -- SQL aggregates for the row that has an extreme value, by scanning. */
+/* sql/row_aggregates.c -- SQL aggregates for the row with an extreme, the first or the last value, where no index answers them.
+ *
+ * iforest_min_row() and others read all rows. They choose the row that core/model/aggregate.h defines. Without ctids, rows of
+ * the same time are ordered by value.
+ */
 #include "pg_ext/base/engine.h"
 
 #include "fmgr.h"
@@ -7,9 +11,6 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/typcache.h"
-
-/* iforest_min_row() and its like, by scanning: which row has the extreme, the first or the last value, as core/model/aggregate.h
- * defines it. Without a row's ctid ties of times are decided by the value. */
 
 IFP_SQL_FUNCTION(iforest_row_min_add);
 IFP_SQL_FUNCTION(iforest_row_max_add);
@@ -34,7 +35,7 @@ struct chosen_row {
 	ItemPointerData ctid;
 };
 
-/* The types of values and times, looked up once a call site. */
+/* The types of values and times, looked up once for each call site. */
 struct types {
 	TypeCacheEntry *value, *time;
 };
@@ -70,14 +71,14 @@ static MemoryContext aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
-/* ---- which row ---- */
+/* ---- comparison ---- */
 
 static int compare(const TypeCacheEntry *type, Oid collation, Datum a, Datum b)
 {
 	return DatumGetInt32(FunctionCall2Coll((FmgrInfo *)&type->cmp_proc_finfo, collation, a, b));
 }
 
-/* Below 0 where a is earlier than b; rows without a time are later than all others. */
+/* Returns a number below 0 if a is earlier than b. Rows without a time are later than all others. */
 static int compare_times(const struct types *types, Oid collation, const struct chosen_row *a, const struct chosen_row *b)
 {
 	if (a->time_is_null || b->time_is_null)
@@ -111,7 +112,7 @@ static bool is_better(enum choice choice, const struct types *types, Oid collati
 
 /* ---- states ---- */
 
-/* As it is kept: not compressed, nor elsewhere. */
+/* Copies a datum, detoasted. */
 static Datum copy(const TypeCacheEntry *type, Datum datum)
 {
 	if (type->typlen == -1)
@@ -131,7 +132,7 @@ static void keep(const struct types *types, const struct chosen_row *from, struc
 		state->time = copy(types->time, from->time);
 }
 
-/* The better of the state (NULL: none yet) and a row. */
+/* Returns the better of the state (NULL: no row yet) and a row. */
 static struct chosen_row *choose(FunctionCallInfo fcinfo, enum choice choice, struct chosen_row *state,
 				 const struct chosen_row *row)
 {
@@ -156,7 +157,7 @@ static Datum state_result(FunctionCallInfo fcinfo, struct chosen_row *state)
 	PG_RETURN_POINTER(state);
 }
 
-/* (state, value, time [, ctid]) */
+/* Arguments: (state, value, time [, ctid]). */
 static Datum add(FunctionCallInfo fcinfo, enum choice choice)
 {
 	struct chosen_row *state = PG_ARGISNULL(0) ? NULL : (struct chosen_row *)PG_GETARG_POINTER(0);
@@ -226,7 +227,7 @@ Datum iforest_row_last_combine(PG_FUNCTION_ARGS)
 	return combine(fcinfo, CHOOSE_LAST);
 }
 
-/* ---- between processes of one query ---- */
+/* ---- states of parallel workers ---- */
 
 static Size bytes_of(const struct chosen_row *row, const TypeCacheEntry *value, const TypeCacheEntry *time)
 {

@@ -7,123 +7,119 @@
 #include "pg_ext/base/engine.h"
 #include "pg_ext/sql/sqlgen.h"
 
-/* r: the rows that reach into the window, with by columns c1 ..., ts, ends, length and id, their ctid. Requires a length. */
-static void add_spans(StringInfo text, const struct ifp_sqlgen_index *functions);
-
 /* ---- rows ---- */
 
-/* The end of a row's span. */
-static char *span_end(const struct ifp_sqlgen_index *functions)
+/* Returns the end of a row's span. */
+static char *span_end(const struct ifp_sqlgen_index *index)
 {
-	const struct ifp_sqlgen_column *length = functions->length < 0 ? NULL : &functions->values[functions->length];
+	const struct ifp_sqlgen_column *length = index->length < 0 ? NULL : &index->values[index->length];
 	StringInfoData text;
 
 	initStringInfo(&text);
 	if (!length) {
-		ifp_add_text(&text, functions->time.expression);
-	} else if (functions->is_end) {
-		appendStringInfo(&text, "greatest(%s, %s)", functions->time.expression, length->expression);
+		ifp_add_text(&text, index->time.expression);
+	} else if (index->is_end) {
+		appendStringInfo(&text, "greatest(%s, %s)", index->time.expression, length->expression);
 	} else {
-		ifp_add_call(&text, functions, "span_end");
-		appendStringInfo(&text, "%s, %s, %s)", functions->time.expression, length->expression,
-				 functions->unit ? functions->unit : "NULL");
+		ifp_add_call(&text, index, "span_end");
+		appendStringInfo(&text, "%s, %s, %s)", index->time.expression, length->expression,
+				 index->unit ? index->unit : "NULL");
 	}
 	return text.data;
 }
 
-/* Which rows reach into [$1, $2). No span that begins before lasts longer than the longest of those: that is a range of
- * times. */
-static void add_reaching(StringInfo text, const struct ifp_sqlgen_index *functions)
+/* Appends FROM and WHERE for the rows that reach into [$1, $2). The longest span that begins before $1 bounds how early such
+ * rows can begin, which gives a range of times. */
+static void add_reaching(StringInfo text, const struct ifp_sqlgen_index *index)
 {
-	const char *time = functions->time.expression;
+	const char *time = index->time.expression;
 
-	appendStringInfo(text, " FROM %s WHERE %s <= ", functions->table, time);
-	ifp_add_last(text, functions);
-	if (functions->length >= 0 && !functions->is_end) {
+	appendStringInfo(text, " FROM %s WHERE %s <= ", index->table, time);
+	ifp_add_last(text, index);
+	if (index->length >= 0 && !index->is_end) {
 		appendStringInfo(text, " AND %s >= ", time);
-		ifp_add_call(text, functions, "span_earliest");
-		appendStringInfo(text, "$1, (SELECT max(%s) FROM %s WHERE %s < $1",
-				 functions->values[functions->length].expression, functions->table, time);
-		ifp_add_predicate(text, functions, "AND");
-		appendStringInfo(text, "), %s)", functions->unit ? functions->unit : "NULL");
+		ifp_add_call(text, index, "span_earliest");
+		appendStringInfo(text, "$1, (SELECT max(%s) FROM %s WHERE %s < $1", index->values[index->length].expression,
+				 index->table, time);
+		ifp_add_predicate(text, index, "AND");
+		appendStringInfo(text, "), %s)", index->unit ? index->unit : "NULL");
 	}
 	appendStringInfo(text, " AND (%s >= $1", time);
-	if (functions->length >= 0)
-		appendStringInfo(text, " OR %s > $1", span_end(functions));
+	if (index->length >= 0)
+		appendStringInfo(text, " OR %s > $1", span_end(index));
 	ifp_add_text(text, ")");
-	ifp_add_predicate(text, functions, "AND");
+	ifp_add_predicate(text, index, "AND");
 }
 
-char *ifp_rows_query(const struct ifp_sqlgen_index *functions)
+char *ifp_rows_query(const struct ifp_sqlgen_index *index)
 {
 	static const char *const fixed[] = { "t0", "t1", "ctid", "end", NULL };
-	struct ifp_names names = { functions, NIL };
+	struct ifp_names names = { index, NIL };
 	StringInfoData text;
 
 	initStringInfo(&text);
 	ifp_take_names(&names, fixed);
 	ifp_add_text(&text, "SELECT ");
-	if (functions->is_partitioned)
+	if (index->is_partitioned)
 		appendStringInfo(&text, "tableoid AS %s, ", ifp_take_column(&names, "", "tableoid"));
 	ifp_add_text(&text, "ctid AS ctid, ");
-	for (int i = 0; i < functions->n_by; i++)
-		appendStringInfo(&text, "%s AS %s, ", functions->by[i].expression,
-				 ifp_take_column(&names, "by_", functions->by[i].name));
-	appendStringInfo(&text, "%s AS %s", functions->time.expression, ifp_take_column(&names, "time_", functions->time.name));
-	for (int v = 0; v < functions->n_values; v++)
-		appendStringInfo(&text, ", %s AS %s", functions->values[v].expression,
-				 ifp_take_column(&names, "value_", functions->values[v].name));
-	if (functions->length >= 0)
-		appendStringInfo(&text, ", %s AS \"end\"", span_end(functions));
-	add_reaching(&text, functions);
-	/* nothing reaches into a window in which no time lies */
+	for (int i = 0; i < index->n_by; i++)
+		appendStringInfo(&text, "%s AS %s, ", index->by[i].expression,
+				 ifp_take_column(&names, "by_", index->by[i].name));
+	appendStringInfo(&text, "%s AS %s", index->time.expression, ifp_take_column(&names, "time_", index->time.name));
+	for (int v = 0; v < index->n_values; v++)
+		appendStringInfo(&text, ", %s AS %s", index->values[v].expression,
+				 ifp_take_column(&names, "value_", index->values[v].name));
+	if (index->length >= 0)
+		appendStringInfo(&text, ", %s AS \"end\"", span_end(index));
+	add_reaching(&text, index);
+	/* no row reaches into an empty window */
 	ifp_add_text(&text, " AND $1 < $2");
 	return text.data;
 }
 
-/* ---- those of the overlap function ---- */
+/* ---- spans of the overlap function ---- */
 
-static void add_spans(StringInfo text, const struct ifp_sqlgen_index *functions)
+/* Appends r: the rows that reach into the window, with by columns c1 ..., ts, ends, length, and id, their ctid.
+ * Requires  a length. */
+static void add_spans(StringInfo text, const struct ifp_sqlgen_index *index)
 {
-	const struct ifp_sqlgen_column *length = &functions->values[functions->length];
-	bool is_number = functions->time_type == INT8OID;
-	const char *end = span_end(functions);
+	const struct ifp_sqlgen_column *length = &index->values[index->length];
+	bool is_number = index->time_type == INT8OID;
+	const char *end = span_end(index);
 
 	ifp_add_text(text, "(SELECT ");
-	for (int i = 0; i < functions->n_by; i++)
-		appendStringInfo(text, "%s AS c%d, ", functions->by[i].expression, i + 1);
-	appendStringInfo(text, "%s AS ts, %s AS ends, ", functions->time.expression, end);
-	if (!functions->is_end)
+	for (int i = 0; i < index->n_by; i++)
+		appendStringInfo(text, "%s AS c%d, ", index->by[i].expression, i + 1);
+	appendStringInfo(text, "%s AS ts, %s AS ends, ", index->time.expression, end);
+	if (!index->is_end)
 		ifp_add_text(text, length->expression);
 	else if (is_number)
-		appendStringInfo(text, "%s::numeric - %s", end, functions->time.expression);
+		appendStringInfo(text, "%s::numeric - %s", end, index->time.expression);
 	else
-		appendStringInfo(text, "%s - %s", end, functions->time.expression);
+		appendStringInfo(text, "%s - %s", end, index->time.expression);
 	ifp_add_text(text, " AS length, ctid AS id");
-	add_reaching(text, functions);
+	add_reaching(text, index);
 	ifp_add_text(text, ") AS r");
 }
 
-/* The overlap function: of an index that may be read, or else of the table. Columns are c1 and so on: the by columns, three of
- * the bucket, count, time inside, the longest, its ctid (not of a partitioned table), its time. */
-
 /* ---- pieces ---- */
 
-static bool is_of_intervals(const struct ifp_sqlgen_index *functions)
+static bool is_of_intervals(const struct ifp_sqlgen_index *index)
 {
-	return functions->time_type != INT8OID && functions->time_type != DATEOID;
+	return index->time_type != INT8OID && index->time_type != DATEOID;
 }
 
-/* Is that asked, filled or not? */
-static char *asked(const struct ifp_sqlgen_index *functions, bool is_filled)
+/* Returns the gate of overlaps, filled or not. */
+static char *asked(const struct ifp_sqlgen_index *index, bool is_filled)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	if (!functions->is_overlap_filled) {
-		ifp_add_gates(&text, functions, "NULL", false);
+	if (!index->is_overlap_filled) {
+		ifp_add_gates(&text, index, "NULL", false);
 	} else {
-		ifp_add_call(&text, functions, "overlap_asks");
+		ifp_add_call(&text, index, "overlap_asks");
 		appendStringInfo(&text, "$1, $2, $3, $4, $5, $6, %s)", is_filled ? "true" : "false");
 	}
 	return text.data;
@@ -131,66 +127,66 @@ static char *asked(const struct ifp_sqlgen_index *functions, bool is_filled)
 
 /* ---- from the table ---- */
 
-/* A column named after the duration, quoted. */
+/* Takes a column named after the duration; returns it quoted. */
 static const char *named(struct ifp_names *names, const char *before, const char *after)
 {
-	const struct ifp_sqlgen_index *functions = names->functions;
-	char *name = psprintf("%s%s%s", before, functions->values[functions->length].name, after);
+	const struct ifp_sqlgen_index *index = names->index;
+	char *name = psprintf("%s%s%s", before, index->values[index->length].name, after);
 
 	ifp_take_name(names, name);
 	return quote_identifier(name);
 }
 
-/* Where the part of a span ends that lies inside. Ends of integers are not cut at the greatest: what lies in a bucket, or
- * window, without an end is all of it. */
-static void add_inside_end(StringInfo text, const struct ifp_sqlgen_index *functions)
+/* Appends the end of the part of a span inside the bucket. Integer ends are not cut at the greatest integer: in a bucket or
+ * window without an end all of the span counts. */
+static void add_inside_end(StringInfo text, const struct ifp_sqlgen_index *index)
 {
-	if (functions->time_type != INT8OID) {
+	if (index->time_type != INT8OID) {
 		ifp_add_text(text, "least(r.ends, c.bucket_end, $2)");
 		return;
 	}
-	ifp_add_text(text, functions->is_end ? "least(r.ends" : "least(r.ts::numeric + greatest(r.length, 0)");
+	ifp_add_text(text, index->is_end ? "least(r.ends" : "least(r.ts::numeric + greatest(r.length, 0)");
 	/* the last bucket has the greatest time in it, which then is no end */
 	ifp_add_text(text, ", CASE WHEN c.bucket_end < 9223372036854775807 OR ");
-	ifp_add_bucket_of(text, functions, "c.bucket_end");
+	ifp_add_bucket_of(text, index, "c.bucket_end");
 	ifp_add_text(text, " > b.bucket THEN c.bucket_end END, nullif($2, 9223372036854775807))::numeric");
 }
 
-/* The last time that a span has in it, or its own. An end at the greatest bigint is that, or was cut there. */
-static void add_last_inside(StringInfo text, const struct ifp_sqlgen_index *functions)
+/* Appends the last time of a span, at least its own time. An end at the greatest bigint is that, or was cut there. */
+static void add_last_inside(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	ifp_add_text(text, "greatest(");
-	if (functions->time_type == INT8OID)
+	if (index->time_type == INT8OID)
 		appendStringInfo(text, "CASE WHEN r.ends = 9223372036854775807 AND %s THEN 9223372036854775806 ELSE ",
-				 functions->is_end ? "true" : "r.length = 9223372036854775807 - greatest(r.ts, 0)");
-	ifp_add_call(text, functions, "window_last");
-	ifp_add_text(text, functions->time_type == INT8OID ? "r.ends) END, r.ts)" : "r.ends), r.ts)");
+				 index->is_end ? "true" : "r.length = 9223372036854775807 - greatest(r.ts, 0)");
+	ifp_add_call(text, index, "window_last");
+	ifp_add_text(text, index->time_type == INT8OID ? "r.ends) END, r.ts)" : "r.ends), r.ts)");
 }
 
 static void add_overlaps(StringInfo text, struct ifp_names *names)
 {
-	Oid type = names->functions->time_type;
-	bool is_interval = is_of_intervals(names->functions);
+	Oid type = names->index->time_type;
+	bool is_interval = is_of_intervals(names->index);
 
 	appendStringInfo(text, "count(*) AS count, %ssum(", is_interval ? "justify_hours(" : "");
-	add_inside_end(text, names->functions);
+	add_inside_end(text, names->index);
 	appendStringInfo(text, " - greatest(r.ts, c.bucket_start, $1)%s)%s", type == INT8OID ? "::numeric" : "",
 			 is_interval ? ")" : "");
 	appendStringInfo(text, " AS %s, max(r.length)", named(names, "clipped_", ""));
 	appendStringInfo(text, " AS %s, ", named(names, "longest_", ""));
-	if (!names->functions->is_partitioned) {
-		ifp_add_call(text, names->functions, "max_row");
+	if (!names->index->is_partitioned) {
+		ifp_add_call(text, names->index, "max_row");
 		appendStringInfo(text, "r.length, r.ts, r.id) AS %s, ", named(names, "longest_", "_ctid"));
 	}
-	ifp_add_call(text, names->functions, "max_time");
+	ifp_add_call(text, names->index, "max_time");
 	appendStringInfo(text, "r.length, r.ts, r.id) AS %s", named(names, "longest_", "_ts"));
 }
 
-char *ifp_overlap_query(const struct ifp_sqlgen_index *functions)
+char *ifp_overlap_query(const struct ifp_sqlgen_index *index)
 {
 	static const char *const fixed[] = { "t0",     "t1",	       "n",	     "step",  "origin", "fill",
 					     "bucket", "bucket_start", "bucket_end", "count", NULL };
-	struct ifp_names names = { functions, NIL };
+	struct ifp_names names = { index, NIL };
 	StringInfoData text, overlaps;
 
 	initStringInfo(&text);
@@ -198,25 +194,25 @@ char *ifp_overlap_query(const struct ifp_sqlgen_index *functions)
 	ifp_take_names(&names, fixed);
 	add_overlaps(&overlaps, &names);
 	ifp_add_text(&text, "SELECT ");
-	for (int i = 0; i < functions->n_by; i++)
-		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, ifp_take_column(&names, "by_", functions->by[i].name));
+	for (int i = 0; i < index->n_by; i++)
+		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, ifp_take_column(&names, "by_", index->by[i].name));
 	ifp_add_text(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, ");
 	ifp_add_text(&text, overlaps.data);
 	ifp_add_text(&text, " FROM ");
-	add_spans(&text, functions);
+	add_spans(&text, index);
 	/* of more buckets than there are times, the first is empty, and yet covered by what begins before it */
 	ifp_add_text(&text, " CROSS JOIN LATERAL generate_series(CASE WHEN r.ts < $1 AND $3 > 1 THEN 0 ELSE ");
-	ifp_add_bucket_of(&text, functions, "greatest(r.ts, $1)");
+	ifp_add_bucket_of(&text, index, "greatest(r.ts, $1)");
 	ifp_add_text(&text, " END, ");
-	ifp_add_call(&text, functions, "bucket_of");
+	ifp_add_call(&text, index, "bucket_of");
 	ifp_add_text(&text, "least(");
-	add_last_inside(&text, functions);
+	add_last_inside(&text, index);
 	ifp_add_text(&text, ", ");
-	ifp_add_last(&text, functions);
+	ifp_add_last(&text, index);
 	ifp_add_text(&text, "), $1, $2, $3, $4, $5)) AS b(bucket) CROSS JOIN LATERAL (SELECT ");
-	ifp_add_bounds(&text, functions, "b.bucket");
+	ifp_add_bounds(&text, index, "b.bucket");
 	ifp_add_text(&text, ") AS c(bucket_start, bucket_end) GROUP BY ");
-	for (int i = 1; i <= functions->n_by + 3; i++)
+	for (int i = 1; i <= index->n_by + 3; i++)
 		appendStringInfo(&text, "%s%d", i > 1 ? ", " : "", i);
 	return text.data;
 }
@@ -231,13 +227,13 @@ static void add_type(StringInfo text, Form_pg_attribute column)
 		appendStringInfo(text, " COLLATE %s", generate_collation_name(column->attcollation));
 }
 
-/* iforest_overlap_spans(), and what it is to give. Of a partitioned table the row is said, too. */
-static void add_index(StringInfo text, const struct ifp_sqlgen_index *functions, TupleDesc columns)
+/* Appends the call of iforest_overlap_spans() with its column definitions. For a partitioned table it also returns the row. */
+static void add_index(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
-	ifp_add_call(text, functions, "overlap_spans");
+	ifp_add_call(text, index, "overlap_spans");
 	ifp_add_text(text, "(SELECT i FROM i), $1, $2, $3, $4, $5) AS o(");
 	for (int i = 0; i < columns->natts; i++) {
-		if (functions->is_partitioned && i == columns->natts - 1)
+		if (index->is_partitioned && i == columns->natts - 1)
 			ifp_add_text(text, ", ctid_of tid");
 		appendStringInfo(text, "%sc%d ", i == 0 ? "" : ", ", i + 1);
 		add_type(text, TupleDescAttr(columns, i));
@@ -245,43 +241,43 @@ static void add_index(StringInfo text, const struct ifp_sqlgen_index *functions,
 	ifp_add_text(text, ")");
 }
 
-/* What each partition has, added up. */
-static void add_partitions(StringInfo text, const struct ifp_sqlgen_index *functions, TupleDesc columns)
+/* Appends the sums over all partitions. */
+static void add_partitions(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
-	int n = functions->n_by + 3;
+	int n = index->n_by + 3;
 
 	ifp_add_text(text, "(SELECT ");
 	ifp_add_numbers(text, 1, n);
 	appendStringInfo(text,
-			 is_of_intervals(functions) ? ", sum(c%d)::bigint, justify_hours(sum(c%d))"
-						    : ", sum(c%d)::bigint, sum(c%d)::%s",
+			 is_of_intervals(index) ? ", sum(c%d)::bigint, justify_hours(sum(c%d))"
+						: ", sum(c%d)::bigint, sum(c%d)::%s",
 			 n + 1, n + 2, format_type_be(TupleDescAttr(columns, n + 1)->atttypid));
 	appendStringInfo(text, ", max(c%d), ", n + 3);
-	ifp_add_call(text, functions, "max_time");
+	ifp_add_call(text, index, "max_time");
 	appendStringInfo(text, "c%d, c%d, ctid_of) FROM ", n + 3, n + 4);
-	add_index(text, functions, columns);
+	add_index(text, index, columns);
 	ifp_add_text(text, " GROUP BY ");
 	ifp_add_numbers(text, 1, n);
 	ifp_add_text(text, ") AS parts");
 	ifp_add_columns(text, 1, columns->natts);
 }
 
-/* Which index there is, and whether it may be read, is asked once: so it is one half or the other that answers. Gates stand
- * outside of the grouping. */
-static void add_answer(StringInfo text, const struct ifp_sqlgen_index *functions, TupleDesc columns, bool is_filled)
+/* Appends both arms. Which index may be read is evaluated once, so exactly one arm answers. Gates stand outside of the
+ * grouping. */
+static void add_answer(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns, bool is_filled)
 {
-	char *query = ifp_overlap_query(functions), *gate = asked(functions, is_filled);
+	char *query = ifp_overlap_query(index), *gate = asked(index, is_filled);
 
-	if (!functions->is_overlap_read) {
+	if (!index->is_overlap_read) {
 		appendStringInfo(text, "SELECT * FROM (%s) AS p WHERE %s", query, gate);
 		return;
 	}
 	ifp_add_text(text, "WITH i(i) AS MATERIALIZED (SELECT ");
-	ifp_add_call(text, functions, "overlap_index");
-	appendStringInfo(text, "%s::regclass, %s::text[], %s, %d)) SELECT * FROM ", quote_literal_cstr(functions->table),
-			 quote_literal_cstr(functions->columns),
-			 functions->predicate ? quote_literal_cstr(functions->predicate) : "NULL", functions->length);
-	(functions->is_partitioned ? add_partitions : add_index)(text, functions, columns);
+	ifp_add_call(text, index, "overlap_index");
+	appendStringInfo(text, "%s::regclass, %s::text[], %s, %d)) SELECT * FROM ", quote_literal_cstr(index->table),
+			 quote_literal_cstr(index->columns), index->predicate ? quote_literal_cstr(index->predicate) : "NULL",
+			 index->length);
+	(index->is_partitioned ? add_partitions : add_index)(text, index, columns);
 	appendStringInfo(text, " WHERE %s UNION ALL SELECT * FROM (%s) AS p WHERE (SELECT i FROM i) IS NULL AND %s", gate,
 			 query, gate);
 }
@@ -296,46 +292,46 @@ static void add_names(StringInfo text, TupleDesc columns)
 	ifp_add_text(text, ")");
 }
 
-char *ifp_overlap_by_index(const struct ifp_sqlgen_index *functions, TupleDesc columns)
+char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
 	ifp_add_text(&text, "SELECT * FROM (");
-	add_answer(&text, functions, columns, false);
-	if (functions->is_overlap_filled)
-		ifp_add_part(&text, functions, IFP_OVERLAP_FILL, "'null', 'zero'", columns);
+	add_answer(&text, index, columns, false);
+	if (index->is_overlap_filled)
+		ifp_add_part(&text, index, IFP_OVERLAP_FILL, "'null', 'zero'", columns);
 	ifp_add_text(&text, ") AS answer");
 	add_names(&text, columns);
-	if (functions->n_by == 0)
+	if (index->n_by == 0)
 		ifp_add_text(&text, " ORDER BY bucket");
 	return text.data;
 }
 
-char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *functions, TupleDesc columns)
+char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
-	int bucket = functions->n_by + 1, n = columns->natts;
+	int bucket = index->n_by + 1, n = columns->natts;
 	StringInfoData text;
 
 	initStringInfo(&text);
 	ifp_add_text(&text, "SELECT * FROM (SELECT ");
 	ifp_add_numbers(&text, 1, bucket);
 	ifp_add_text(&text, ", ");
-	ifp_add_bounds(&text, functions, psprintf("c%d", bucket));
+	ifp_add_bounds(&text, index, psprintf("c%d", bucket));
 	appendStringInfo(&text, ", coalesce(max(c%d), 0), CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN %s ELSE max(c%d) END",
-			 bucket + 3, bucket + 3, is_of_intervals(functions) ? "interval '0'" : "0", bucket + 4);
+			 bucket + 3, bucket + 3, is_of_intervals(index) ? "interval '0'" : "0", bucket + 4);
 	for (int i = bucket + 5; i <= n; i++)
 		appendStringInfo(&text, ", max(c%d)", i);
 	ifp_add_text(&text, " FROM (SELECT * FROM (");
-	add_answer(&text, functions, columns, true);
+	add_answer(&text, index, columns, true);
 	ifp_add_text(&text, ") AS answer UNION ALL ");
-	ifp_add_all_buckets(&text, functions, n);
+	ifp_add_all_buckets(&text, index, n);
 	ifp_add_text(&text, ") AS g");
 	ifp_add_columns(&text, 1, n);
 	ifp_add_text(&text, " GROUP BY ");
 	ifp_add_numbers(&text, 1, bucket);
 	ifp_add_text(&text, ") AS filled");
 	add_names(&text, columns);
-	appendStringInfo(&text, " WHERE %s", asked(functions, true));
+	appendStringInfo(&text, " WHERE %s", asked(index, true));
 	return text.data;
 }

@@ -1,18 +1,26 @@
-/* sql/sqlgen_overlap.h -- SQL text of an index's functions on rows and on the spans that overlap buckets. */
+/* sql/sqlgen_overlap.h -- SQL text of an index's functions on rows of a window and on spans that overlap buckets.
+ *
+ * Columns of the overlap function: the by columns, three of the bucket, count, time inside the bucket, the longest span's
+ * duration, its ctid (not for a partitioned table), its time. The function has two arms: one reads the index by
+ * iforest_overlap_spans(), the other reads the table, if no index may be read (planner/overlap_index.h).
+ */
 #ifndef IFP_SQL_SQLGEN_OVERLAP_H
 #define IFP_SQL_SQLGEN_OVERLAP_H
 
 #include "pg_ext/sql/sqlgen.h"
 
-/* The queries. Names of columns that are there already are given a prefix; raises an error where that is of no use. */
-char *ifp_rows_query(const struct ifp_sqlgen_index *functions);
+/* Returns the query of the rows that reach into a window. Columns whose names are taken get a prefix; raises an error if that
+ * name is taken too. */
+char *ifp_rows_query(const struct ifp_sqlgen_index *index);
 
-/* What overlaps, by reading the table, whatever is filled; requires a length. The part that fills, and the query, which ask the
- * index first: those columns again. */
-char *ifp_overlap_query(const struct ifp_sqlgen_index *functions);
+/* Returns the query of overlaps that reads the table; its result tells the columns of the following ones.
+ * Requires  index->length >= 0. */
+char *ifp_overlap_query(const struct ifp_sqlgen_index *index);
 
-char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *functions, TupleDesc columns);
+/* Returns the query of the part that fills, with these columns. */
+char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc columns);
 
-char *ifp_overlap_by_index(const struct ifp_sqlgen_index *functions, TupleDesc columns);
+/* Returns the query of overlaps with both arms, with these columns. */
+char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns);
 
 #endif

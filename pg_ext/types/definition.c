@@ -11,6 +11,8 @@
 #include "utils/typcache.h"
 #include "utils/varlena.h"
 
+/* ---- storage parameters ---- */
+
 static relopt_kind parameters;
 
 static relopt_enum_elt_def units[] = { { "", IFP_UNIT_OF_TIME }, { "ns", IFP_UNIT_NS }, { "us", IFP_UNIT_US },
@@ -54,7 +56,7 @@ static bool is_known(const char *name, size_t n_bytes)
 	return false;
 }
 
-/* Raises PostgreSQL's own error for a name that is none, with the names that there are, which that does not tell. */
+/* Raises PostgreSQL's error for an unknown name, with a hint that lists the known ones. */
 static void refuse_unknown(Datum options)
 {
 	Datum *texts;
@@ -112,8 +114,8 @@ static bool is_numeric_exact(int32 typmod, int16 *scale)
 	return typmod >= VARHDRSZ && precision <= IFP_MOST_DIGITS && digits >= 0 && digits <= IFP_MOST_DIGITS;
 }
 
-/* The kind under which values of a type are kept; 0 where they are not. */
-static int value_kind(Oid type, int32 typmod, int16 *scale)
+/* Returns the iforest_value_type under which values of a type are kept; 0 if they cannot be kept. */
+static int value_type(Oid type, int32 typmod, int16 *scale)
 {
 	*scale = 0;
 	switch (type) {
@@ -139,10 +141,10 @@ bool ifp_is_value_type(Oid type, int32 typmod)
 	Oid base = getBaseTypeAndTypmod(type, &typmod);
 	int16 scale;
 
-	return value_kind(base, typmod, &scale) != 0;
+	return value_type(base, typmod, &scale) != 0;
 }
 
-/* Strings that are equal may differ in blanks at their ends where no length says how many there are. */
+/* Equal strings of bpchar without a length may differ in trailing blanks. */
 bool ifp_is_by_type(Oid type, int32 typmod)
 {
 	return getBaseTypeAndTypmod(type, &typmod) != BPCHAROID || typmod > VARHDRSZ;
@@ -227,7 +229,7 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 	}
 	for (int v = 0; v < n_values; v++) {
 		definition->value_types[v] = base_type(index, n_keys + v, &typmod);
-		if (!value_kind(definition->value_types[v], typmod, &definition->value_scales[v]))
+		if (!value_type(definition->value_types[v], typmod, &definition->value_scales[v]))
 			definition->value_scales[v] = -1;
 	}
 	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
@@ -235,9 +237,9 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 	definition->sketches = ifp_definition_sketches(index, definition);
 }
 
-/* ---- refusals ---- */
+/* ---- checks ---- */
 
-/* The operator of a key column's class that has this strategy. */
+/* Returns the operator of a key column's class with this strategy. */
 static Oid operator_of_class(Relation index, int attribute, int16 strategy)
 {
 	Oid type = index->rd_opcintype[attribute];
@@ -245,7 +247,8 @@ static Oid operator_of_class(Relation index, int attribute, int16 strategy)
 	return get_opfamily_member(index->rd_opfamily[attribute], type, type, strategy);
 }
 
-/* Is what the operator class takes for equal the same in bytes? So the type's B-tree says, of the same equality. */
+/* True if values that are equal for the operator class have the same bytes: its equality is that of the type's B-tree, which
+ * promises it. */
 static bool equal_is_identical(Relation index, int attribute)
 {
 	Oid type = index->rd_opcintype[attribute], function;
@@ -310,10 +313,10 @@ static void check_values(Relation index, const struct ifp_definition *definition
 		int16 scale;
 		int32 typmod;
 		Oid type = base_type(index, attribute, &typmod);
-		int kind = value_kind(type, typmod, &scale);
+		int kept = value_type(type, typmod, &scale);
 
-		if (kind) {
-			fields->value_types[v] = (uint8_t)kind;
+		if (kept) {
+			fields->value_types[v] = (uint8_t)kept;
 			continue;
 		}
 		if (type == NUMERICOID)

@@ -1,19 +1,26 @@
-/* types/definition.h -- Columns and storage parameters of an index.
+/* types/definition.h -- Columns and storage parameters of an index, and checks of both.
  *
- *   duration        name of the INCLUDEd column that is the span's duration
- *   end             or of the one that is its end, of the time column's type
- *   duration_unit   ns, us, ms or s, where the time column is a timestamp; otherwise the duration is in the unit of the
- *                   time column
- *   variance        names of INCLUDEd columns, separated by commas, whose sums of squares are kept, for variance and stddev;
- *                   names as in SQL, folded unless they are quoted
- *   sketch          names of INCLUDEd columns of which sketches are kept, as with variance
- *   pending_pages   1 to 4096, default 64: a chain of pending pages is made into a run at this length
+ * Columns:
+ *
+ *   by columns     all key columns but the last. A row's series is the canonical form (core/model/series_key.h) of their values
+ *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8
+ *                  by its bits (-0 as 0, NaN last)
+ *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double
+ *
+ * Storage parameters:
+ *
+ *   duration          name of the INCLUDEd column that is the span's duration
+ *   end               or name of the INCLUDEd column that is the span's end, of the time column's type
+ *   duration_unit     ns, us, ms or s, if the time column is a timestamp; otherwise the duration is in the unit of the time
+ *                     column
+ *   variance          names of INCLUDEd columns whose sums of squares are kept, for variance and stddev; separated by commas,
+ *                     as in SQL: folded unless they are quoted
+ *   sketch            names of INCLUDEd columns of which sketches are kept
+ *   pending_pages     1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
- * Names of columns are checked by types/definition.h, when an index is built and by ALTER INDEX (am/handler.h).
- *
- * duration, end, duration_unit and variance are read when the index is built; a change takes effect with REINDEX. One of sketch
- * does with the next VACUUM or merge.
+ * Names of columns are checked when an index is built and by ALTER INDEX (am/handler.h). A change of duration, end,
+ * duration_unit or variance takes effect with REINDEX, a change of sketch with the next VACUUM or merge.
  */
 #ifndef IFP_TYPES_DEFINITION_H
 #define IFP_TYPES_DEFINITION_H
@@ -22,11 +29,13 @@
 
 #include "core/page/node.h"
 
+/* ---- storage parameters ---- */
+
 enum ifp_duration_unit { IFP_UNIT_OF_TIME, IFP_UNIT_NS, IFP_UNIT_US, IFP_UNIT_MS, IFP_UNIT_S };
 
 struct ifp_options {
 	int32 vl_len_; /* varlena header, not for direct use */
-	int duration;  /* offsets of strings, 0: not given */
+	int duration;  /* this and the next three are offsets of strings; 0: not given */
 	int end;
 	int variance;
 	int sketch;
@@ -35,40 +44,35 @@ struct ifp_options {
 	bool background_merge;
 };
 
-/* Registers the parameters; once, when the library is loaded. */
+/* Registers the parameters. Requires  called once, when the library is loaded. */
 void ifp_options_register(void);
 
-/* amoptions */
+/* amoptions: parses parameters into a struct ifp_options. Raises an error for unknown ones if `validate` is set. */
 bytea *ifp_options_parse(Datum options, bool validate);
 
-/* The name given for a string option, or NULL. */
+/* Returns the value of a string parameter, or NULL. */
 #define ifp_option_string(options, member) ((options) && (options)->member ? (const char *)(options) + (options)->member : NULL)
 
-/* What the columns of an index are.
- *
- *   by columns     all key columns but the last. A row's series is the canonical form (core/model/series_key.h) of their values
- *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8
- *                  by its bits (-0 as 0, NaN last)
- *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double */
+/* ---- columns ---- */
 
 enum ifp_time_type { IFP_TIME_INT2, IFP_TIME_INT4, IFP_TIME_INT8, IFP_TIME_DATE, IFP_TIME_TIMESTAMP, IFP_TIME_FLOAT8 };
 
-#define IFP_MOST_DIGITS 18 /* of a numeric value: what surely fits an int64 */
+#define IFP_MOST_DIGITS 18 /* of a numeric value, so that it fits an int64 */
 
 struct ifp_definition {
 	uint16 n_by, n_values;
-	uint32 by_text;			 /* bit i: by column i is text, by its bytes */
-	uint32 by_blanks;		 /* bit i: blanks at its end do not count, and are not kept */
+	uint32 by_text;			 /* bit i: by column i is text, compared by bytes */
+	uint32 by_blanks;		 /* bit i: trailing blanks of by column i do not count, and are not kept */
 	int32 by_length[INDEX_MAX_KEYS]; /* of char(n): n; else 0 */
 	enum ifp_time_type time_type;
 	Oid value_types[IFOREST_MAX_VALUES];
 	int16 value_scales[IFOREST_MAX_VALUES]; /* of numeric: digits after the point; -1: of a type that cannot be kept */
-	uint32 pending_pages;			/* a chain of this length is sealed */
+	uint32 pending_pages;			/* a chain of this length is flushed */
 	bool background_merge;
 	uint32 sketches; /* bit v: sketches are kept of value column v */
 };
 
-/* What the type numeric(p, s) says, as a modifier that is not -1. */
+/* Return p and s of numeric(p, s). Requires  typmod is not -1. */
 static inline int ifp_numeric_precision(int32 typmod)
 {
 	return ((typmod - VARHDRSZ) >> 16) & 0xffff;
@@ -79,29 +83,33 @@ static inline int ifp_numeric_scale(int32 typmod)
 	return (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
 }
 
-/* Can values of that type be kept; and those of a by column of that type be told from their series? A column's type may be made
- * wider without building the index anew. */
+/* True if values of the type can be kept. A column's type may be widened without a rebuild of the index. */
 bool ifp_is_value_type(Oid type, int32 typmod);
+
+/* True if values of a by column of the type can be restored from their series. */
 bool ifp_is_by_type(Oid type, int32 typmod);
 
-/* The definition of an index that has been built; it was checked then. */
+/* Reads the definition of an index, which was checked when it was built. */
 void ifp_definition_read(Relation index, struct ifp_definition *definition);
 
-/* The value column that has that name in the table; -1: none. */
+/* Returns the value column with this name in the table; -1 if there is none. */
 int ifp_value_named(Relation index, const char *name);
 
-/* definition->sketches, by the index's parameters as they are now; definition is that of this index, or of one alike. Names
- * that are no values count for nothing. */
+/* Returns definition->sketches by the index's current parameters. `definition` is that of this index, or of one alike. Names
+ * that are no value columns are ignored. */
 uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition);
 
-/* Raises an error that says what is wrong and what to do if the index cannot be built. Fills in the fields of its nodes; of a
- * partitioned index those of its partitions'. */
+/* Returns column `number` of the index, from 1, as SQL: its quoted name in the table, or its expression. */
+char *ifp_column_expression(Oid index, int number);
+
+/* ---- checks ---- */
+
+/* Raises an error, with a hint, if the index cannot be built. Fills in the schema of its nodes; for a partitioned index, of the
+ * nodes of its partitions. */
 void ifp_definition_check(Relation heap, Relation index, const struct ifp_definition *definition,
 			  struct iforest_node_schema *fields);
-/* The same, whatever the table is. */
-void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields);
 
-/* Column number `number` of the index, from 1: the table's name for it, or its expression, quoted. */
-char *ifp_column_expression(Oid index, int number);
+/* As ifp_definition_check(), without the check of the table. */
+void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields);
 
 #endif

@@ -8,9 +8,7 @@
 
 #include "pg_ext/base/engine.h"
 
-/* Raises what a status of core means for the SQL function of that name; returns if it is IFOREST_OK. */
-static void sketch_require(enum iforest_status status, const char *name);
-
+/* Raises the error that a status of core means in the SQL function `name`; returns if it is IFOREST_OK. */
 static void sketch_require(enum iforest_status status, const char *name)
 {
 	switch (status) {
@@ -65,8 +63,10 @@ bytea *ifp_sketch_sum(const bytea *one, const bytea *other)
 	return sum;
 }
 
-/* iforest_sketch() and what reads it, over core/model/sketch.h; the bytes are those of SQLite's functions of the same names. NULL is
- * the sketch of no numbers. */
+/* ---- SQL functions ----
+ *
+ * iforest_sketch() and the functions that read sketches, over core/model/sketch.h. The bytes are those of SQLite's functions of
+ * the same names. NULL is the sketch of no numbers. */
 
 IFP_SQL_FUNCTION(iforest_sketch_add_number);
 IFP_SQL_FUNCTION(iforest_sketch_remove_number);
@@ -82,7 +82,7 @@ IFP_SQL_FUNCTION(iforest_sketch_quantile_integer);
 
 /* ---- states of aggregates ---- */
 
-/* The group's sketch, which is begun if need be. The caller is in the context of states afterwards, and goes back to
+/* Returns the group's sketch, which is made if need be. Switches to the memory context of states; the caller switches back to
  * *before. */
 static struct iforest_sketch *enter(FunctionCallInfo fcinfo, MemoryContext *before)
 {
@@ -143,7 +143,7 @@ static struct iforest_sketch_number read_number(Datum datum, Oid type)
 	return number;
 }
 
-/* Without its number in the sketch an inverse gives up, by NULL: the frame is then read anew. */
+/* An inverse whose number is not in the sketch returns NULL, upon which PostgreSQL computes the frame anew. */
 static Datum state_result(FunctionCallInfo fcinfo, struct iforest_sketch *sketch, enum iforest_status status, const char *name)
 {
 	if (status == IFOREST_NOT_FOUND)
@@ -248,9 +248,9 @@ Datum iforest_sketch_result(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(ifp_sketch_to_bytea(sketch));
 }
 
-/* ---- reading ---- */
+/* ---- functions of one sketch ---- */
 
-/* Opens the sketch of the first argument; of NULL one without numbers. */
+/* Opens the sketch of the first argument; NULL is one without numbers. */
 static struct iforest_sketch_view open_sketch(FunctionCallInfo fcinfo, const char *name)
 {
 	struct iforest_sketch_view view = { .n = 0 };
@@ -268,7 +268,7 @@ Datum iforest_sketch_numbers(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64)open_sketch(fcinfo, "iforest_sketch_count").n);
 }
 
-/* (sketch, q [, min, max]), of which the last two are of that type. False: NULL. */
+/* Arguments: (sketch, q [, min, max]), the last two of that type. Returns false if the result is NULL. */
 static bool find_quantile(FunctionCallInfo fcinfo, Oid type, struct iforest_sketch_number *answer)
 {
 	static const char name[] = "iforest_quantile";

@@ -6,10 +6,10 @@
 
 #include "core/model/sketch.h"
 
-/* A sketch as bytes, in the current memory context. */
+/* Returns a sketch as bytes, in the current memory context. */
 bytea *ifp_sketch_to_bytea(const struct iforest_sketch *sketch);
 
-/* The sum of two, in the current memory context. Requires  they are what ifp_sketch_to_bytea() gave. */
+/* Returns the sum of two sketches, in the current memory context. Requires  both are results of ifp_sketch_to_bytea(). */
 bytea *ifp_sketch_sum(const bytea *one, const bytea *other);
 
 #endif

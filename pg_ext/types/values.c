@@ -136,7 +136,7 @@ static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int
 	power = int64_to_numeric(powers[scale]);
 	scaled = DirectFunctionCall2(numeric_mul, NumericGetDatum(number), NumericGetDatum(power));
 	result = DatumGetInt64(DirectFunctionCall1(numeric_int8, scaled));
-	/* an INSERT of many rows comes here without a memory context for each */
+	/* an INSERT of many rows has no memory context for each row */
 	pfree(DatumGetPointer(scaled));
 	pfree(power);
 	if ((Pointer)number != DatumGetPointer(datum))
@@ -148,7 +148,7 @@ union iforest_number ifp_value_from_datum(Relation index, const struct ifp_defin
 {
 	union iforest_number number = { .integer = 0 };
 
-	/* a type may be made wider without building the index anew */
+	/* the type may have been widened without a rebuild of the index */
 	if (definition->value_scales[value] < 0)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("column \"%s\" is no longer exact within 64 bits, as index \"%s\" needs it",
@@ -274,7 +274,7 @@ void ifp_by_append(Relation index, const struct ifp_definition *definition, unsi
 		pfree(detoasted);
 }
 
-/* A string of char(n) with its blanks at the end. */
+/* Returns a string of char(n) with its trailing blanks. */
 static Datum padded(const struct iforest_by_value *value, int32 length)
 {
 	int n_characters = pg_mbstrlen_with_len((const char *)value->data, (int)value->n_bytes);

@@ -10,24 +10,30 @@
 #include "core/model/aggregate.h"
 #include "core/model/series_key.h"
 
+/* ---- times ---- */
+
+/* Converts a time to and from the key of its entries. */
 int64 ifp_time_from_datum(const struct ifp_definition *definition, Datum datum);
 Datum ifp_time_to_datum(const struct ifp_definition *definition, int64 time);
 
-/* Reals as integers in the same order, -0 as 0 and NaN last; and back. */
+/* Converts a real to an integer that sorts alike, -0 as 0 and NaN last; and back. */
 int64 ifp_key_from_double(double real);
 double ifp_double_from_key(int64 key);
 
-/* The keys that a time of this type can have: from lowest_finite to highest_finite, and one before and after where the type
- * has infinities. Those in between are no times, and operators must not be asked about them. */
+/* The keys that a time of a type can have: from lowest_finite to highest_finite, and lowest and highest if the type has
+ * infinities. Keys between an infinity and the finite ones are no times; operators must not be called for them. */
 struct ifp_time_keys {
 	int64 lowest, lowest_finite, highest_finite, highest;
 };
 
 struct ifp_time_keys ifp_time_keys(const struct ifp_definition *definition);
 
+/* ---- values ---- */
+
+/* Returns a value as entries hold it. Raises an error if that is impossible (NaN in a numeric column, a widened type). */
 union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value, Datum datum);
 
-/* A value of an entry as the column's type has it, in the current memory context. */
+/* Returns a value of an entry as a datum of the column's type, in the current memory context. */
 Datum ifp_value_to_datum(const struct ifp_definition *definition, unsigned value, union iforest_number number);
 
 static inline bool ifp_value_is_real(const struct ifp_definition *definition, unsigned value)
@@ -35,18 +41,25 @@ static inline bool ifp_value_is_real(const struct ifp_definition *definition, un
 	return definition->value_types[value] == FLOAT4OID || definition->value_types[value] == FLOAT8OID;
 }
 
-/* An integer of 128 bits as a numeric, in units of 10^-scale. */
+/* Returns integer * 10^-scale as a numeric. */
 Datum ifp_numeric_from_int128(iforest_int128 integer, int scale);
 
-/* Appends a by value in canonical form. `attribute` counts from 0. */
+/* Returns a number of any type that a value column can have as a double, rounded; infinite if it is too large. */
+double ifp_number_from_datum(Datum datum, Oid type);
+
+/* ---- by values ---- */
+
+/* Appends a by value to a series key, in canonical form. `attribute` counts from 0. */
 void ifp_by_append(Relation index, const struct ifp_definition *definition, unsigned attribute, Datum datum, bool is_null,
 		   struct iforest_series_key *key);
 
-/* By values from a key's bytes: n_by datums, in the current memory context. */
+/* Reads the n_by by values of a series key, in the current memory context. */
 void ifp_by_read(Relation index, const struct ifp_definition *definition, const uint8 *key, uint32 n_bytes, Datum *values,
 		 bool *are_null);
 
-/* A TID as a ref, and back. */
+/* ---- refs ---- */
+
+/* Converts a TID to and from a ref. */
 static inline int64 ifp_ref_from_tid(ItemPointer tid)
 {
 	return (int64)ItemPointerGetBlockNumberNoCheck(tid) << 16 | ItemPointerGetOffsetNumberNoCheck(tid);
@@ -56,8 +69,5 @@ static inline void ifp_ref_to_tid(int64 ref, ItemPointer tid)
 {
 	ItemPointerSet(tid, (BlockNumber)(ref >> 16), (OffsetNumber)(ref & 0xffff));
 }
-
-/* A number of any type that a value column can have as a double, rounded; infinite where it is too large for one. */
-double ifp_number_from_datum(Datum datum, Oid type);
 
 #endif
