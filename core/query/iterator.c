@@ -44,7 +44,7 @@ bool iforest_run_iterator_may_begin(const struct iforest_run_iterator *iterator,
 
 /* ---- Nodes and leaf pages ---- */
 
-enum answer { MAY_HOLD, HAS_NONE, IS_BEYOND, IS_TAKEN };
+enum node_class { MAY_HOLD, HAS_NONE, IS_BEYOND, IS_TAKEN };
 
 static bool is_inside(const struct iforest_iterator_question *question, const struct iforest_key *first,
 		      const struct iforest_key *last)
@@ -88,7 +88,7 @@ static enum iforest_status take_node(struct iforest_run_iterator *iterator, unsi
 
 /* Decides by node i of a level whether what is below is passed. For a leaf page's node it notes what need not be checked per
  * entry. */
-static enum iforest_status ask_node(struct iforest_run_iterator *iterator, unsigned level, uint64_t i, enum answer *answer)
+static enum iforest_status ask_node(struct iforest_run_iterator *iterator, unsigned level, uint64_t i, enum node_class *answer)
 {
 	const struct iforest_iterator_question *question = iterator->question;
 	const struct iforest_filter *filter = question->filter;
@@ -140,7 +140,7 @@ static enum iforest_status find_leaf(struct iforest_run_iterator *iterator)
 	while (!iterator->is_at_end && !iterator->has_node) {
 		uint64_t n_below = 1, i;
 		unsigned level = 1;
-		enum answer answer;
+		enum node_class answer;
 		enum iforest_status status;
 
 		for (; level <= cursor->run->n_levels && is_at_edge(iterator, iterator->leaf_number, n_below * fanout); level++)

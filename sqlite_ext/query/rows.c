@@ -482,7 +482,7 @@ void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_
 /* ---- Values of conditions to series, ranges and bounds ---- */
 
 /* What the conditions leave. */
-struct limits {
+struct value_limits {
 	bool is_empty;
 	bool needs_time, lacks_time; /* only rows with a time, only rows without */
 	int64_t first_time, last_time;
@@ -505,7 +505,7 @@ static int choose_series(struct ifs_row_query *rows, sqlite3_value **argv, struc
 
 /* ---- times, ends and values ---- */
 
-static void limit_time(struct limits *limits, char op, sqlite3_value *value, int64_t *low, int64_t *high)
+static void limit_time(struct value_limits *limits, char op, sqlite3_value *value, int64_t *low, int64_t *high)
 {
 	if (op == 'n' || (op == 'i' && sqlite3_value_type(value) == SQLITE_NULL)) {
 		limits->lacks_time = true;
@@ -516,13 +516,13 @@ static void limit_time(struct limits *limits, char op, sqlite3_value *value, int
 		limits->is_empty = true;
 }
 
-static void limit_id(struct limits *limits, sqlite3_value *value)
+static void limit_id(struct value_limits *limits, sqlite3_value *value)
 {
 	if (!bound_integers('=', value, &limits->first_id, &limits->last_id))
 		limits->is_empty = true;
 }
 
-static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsigned v, char op, sqlite3_value *value)
+static void limit_value(struct ifs_row_query *rows, struct value_limits *limits, unsigned v, char op, sqlite3_value *value)
 {
 	enum iforest_value_type value_type = (enum iforest_value_type)rows->snapshot->manifest.fields.value_types[v];
 	union iforest_number low = { .integer = INT64_MIN }, high = { .integer = INT64_MAX };
@@ -546,7 +546,7 @@ static void limit_value(struct ifs_row_query *rows, struct limits *limits, unsig
 	iforest_value_predicate_at_most(&rows->predicate, v, high, value_type);
 }
 
-static void read_conditions(struct ifs_row_query *rows, struct limits *limits, sqlite3_value **argv)
+static void read_conditions(struct ifs_row_query *rows, struct value_limits *limits, sqlite3_value **argv)
 {
 	const struct ifs_definition *definition = &rows->index->definition;
 	int time = ifs_rows_time(definition), end = ifs_rows_end(definition), first_value = ifs_rows_first_value(definition);
@@ -574,7 +574,7 @@ static void reach(struct ifs_row_query *rows, int64_t at)
 	rows->predicate.has_reach = true;
 }
 
-static void read_window(struct ifs_row_query *rows, struct limits *limits, const struct ifs_arguments *arguments)
+static void read_window(struct ifs_row_query *rows, struct value_limits *limits, const struct ifs_arguments *arguments)
 {
 	const int64_t *values = arguments->values;
 
@@ -596,7 +596,7 @@ static void read_window(struct ifs_row_query *rows, struct limits *limits, const
 
 /* ---- parts ---- */
 
-static void add_part(struct ifs_row_query *rows, const struct limits *limits, bool with_time, bool without,
+static void add_part(struct ifs_row_query *rows, const struct value_limits *limits, bool with_time, bool without,
 		     struct ifs_row_query_part part)
 {
 	if ((with_time && limits->first_time > limits->last_time) || (!with_time && !without))
@@ -608,7 +608,7 @@ static void add_part(struct ifs_row_query *rows, const struct limits *limits, bo
 	rows->parts[rows->n_parts++] = part;
 }
 
-static void divide(struct ifs_row_query *rows, const struct limits *limits)
+static void divide(struct ifs_row_query *rows, const struct value_limits *limits)
 {
 	bool timed = !limits->lacks_time, timeless = !limits->needs_time,
 	     is_null = rows->predicate.nulls >> rows->plan.value & 1, is_there = rows->predicate.values >> rows->plan.value & 1;
@@ -649,7 +649,7 @@ static void divide(struct ifs_row_query *rows, const struct limits *limits)
 }
 
 /* Looks up the single row of an id in the table. SQLite checks the conditions, but not the window. */
-static int find_row(struct ifs_row_query *rows, const struct limits *limits, struct ifs_error *error)
+static int find_row(struct ifs_row_query *rows, const struct value_limits *limits, struct ifs_error *error)
 {
 	struct iforest_key key;
 	bool found;
@@ -678,12 +678,12 @@ static int find_row(struct ifs_row_query *rows, const struct limits *limits, str
  * no rows. */
 static int resolve_plan(struct ifs_row_query *rows, sqlite3_value **argv, struct ifs_error *error)
 {
-	struct limits limits = { .first_time = INT64_MIN,
-				 .last_time = INT64_MAX,
-				 .first_end = INT64_MIN,
-				 .last_end = INT64_MAX,
-				 .first_id = INT64_MIN,
-				 .last_id = INT64_MAX };
+	struct value_limits limits = { .first_time = INT64_MIN,
+				       .last_time = INT64_MAX,
+				       .first_end = INT64_MIN,
+				       .last_end = INT64_MAX,
+				       .first_id = INT64_MIN,
+				       .last_id = INT64_MAX };
 	struct ifs_arguments arguments;
 	unsigned given = (unsigned)rows->plan.has_t0 << IFS_ARGUMENT_T0 | (unsigned)rows->plan.has_t1 << IFS_ARGUMENT_T1;
 	int rc = ifs_arguments_read(rows->plan.name, given, argv, &arguments, error);
