@@ -210,9 +210,9 @@ static void clear_fold(struct answer_reader *reader)
 static enum iforest_status earliest(struct answer_reader *reader, uint64 series, uint32 *pending, int64 high, int64 *time,
 				    bool *found)
 {
-	const struct ifp_pending_entries *rows = &reader->read.pending;
+	const struct ifp_pending_entries *pending_entries = &reader->read.pending;
 	enum iforest_status status = iforest_scan_earliest(&reader->read.scan, time, found);
-	const struct iforest_key *key = *pending < rows->n ? &rows->entries[*pending].key : NULL;
+	const struct iforest_key *key = *pending < pending_entries->n ? &pending_entries->entries[*pending].key : NULL;
 
 	if (!status && key && key->series == series && !key->time_is_null && key->time <= high &&
 	    (!*found || key->time < *time)) {
