@@ -377,8 +377,8 @@ void ifp_compact_after_append(Relation relation, bool background)
 
 	ifp_index_open(index, relation);
 	ifp_index_refresh(index);
-	/* if there are too many runs to add another, the chain grows. If there is no room for another closed chain, flushing the
-	 * others makes room */
+	/* if there are too many runs to add another, the chain grows. If there is no room for another closed chain, flushing
+	 * the others makes room */
 	if (!is_crowded(index)) {
 		(void)ifp_pending_close(relation, false);
 		(void)flush_chains(index, false);

@@ -14,20 +14,20 @@
  * A page may be damaged, or forged with a correct checksum of PostgreSQL's. So each number is checked where it is read, before
  * a loop, an allocation, a write or an extension of the file depends on it:
  *
- *   field                                        checked in
- *   pd_lower, pd_upper, pd_special, page_type    storage/page.c   is_ours()
- *   the number of any block                      storage/page.c   ifp_page_read(): must be in the file; also storage/index.c
- *   meta     checksum; slot, lengths, clocks,    storage/meta.c   find_fault(): blocks in the file, chains no longer
- *            chains, blocks of slots and series                   than the file
- *   manifest checksum; location, pages of a run  core/run/manifest.c; storage/index.c are_possible()
- *   extents  extents                             storage/extents.c  the checksum; is_possible(): within twice the file; before a
- *                                                change check_list(): each begins where another ends
- *            next                                storage/extents.c  at most 64 pages, none twice
- *   series   record lengths; next                storage/series_dict.c  the checksum; read_records(); no more pages than the file
- *   pending  entries                             storage/pending.c  the checksum; the length, and constant bits of entries
- *            next, last                          storage/pending.c  as many pages as in the metapage; last: at most 15 blocks on
- *   run      checksum, counts, offsets           core/page/leaf.c, core/page/node_slice.c; the owner: storage/index.c lock_page()
- *   sketch   length, number, entries             storage/sidecar.c  length within the file; sketches one after the other
+ *   field                                    checked in
+ *   pd_lower, pd_upper, pd_special, type     storage/page.c         is_ours()
+ *   number of any block                      storage/page.c         ifp_page_read(): must be in the file; also storage/index.c
+ *   meta      checksum, slot, lengths,       storage/meta.c         find_fault(): blocks in the file, chains no longer than it
+ *             clocks, chains, blocks
+ *   manifest  checksum, pages of runs        core/run/manifest.c    and storage/index.c are_possible()
+ *   extents   extents                        storage/extents.c      the checksum; is_possible(): within twice the file; before
+ *                                                                   a change check_list(): each begins where another ends
+ *             next                           storage/extents.c      at most 64 pages, none twice
+ *   series    lengths of records; next       storage/series_dict.c  the checksum; read_records(); no more pages than the file
+ *   pending   entries                        storage/pending.c      the checksum; the length, and constant bits of entries
+ *             next, last                     storage/pending.c      as many pages as in the metapage; last: at most 15 on
+ *   run       checksum, counts, offsets      core/page/leaf.c       and node_slice.c; the owner: storage/index.c lock_page()
+ *   sketch    length, number, entries        storage/sidecar.c      length within the file; sketches one after the other
  */
 #ifndef IFP_STORAGE_PAGE_H
 #define IFP_STORAGE_PAGE_H
