@@ -37,7 +37,7 @@ struct answer_counts {
 };
 
 /* A query that is being answered. */
-struct answer {
+struct agg_answer {
 	const struct ifp_index_query *query;
 	PlanState *node;	   /* gives snapshot and parameters */
 	MemoryContext parameters;  /* results computed from parameters, until the next rescan */
@@ -67,7 +67,7 @@ struct answer {
 
 /* An index that is being read. */
 struct answer_reader {
-	struct answer *answer;
+	struct agg_answer *answer;
 	struct ifp_snapshot_reader read;
 	struct iforest_request request;
 	struct ifp_sketch_sidecar *sidecar; /* of kept sketches; NULL: none was needed yet */
@@ -85,7 +85,7 @@ struct bucket_range {
 /* ---- conditions ---- */
 
 /* True if all conditions are true of the row. */
-static bool answer_holds(const struct answer *answer, List *conditions)
+static bool answer_holds(const struct agg_answer *answer, List *conditions)
 {
 	ListCell *cell;
 
@@ -101,7 +101,7 @@ static bool answer_holds(const struct answer *answer, List *conditions)
 
 /* True if no condition is false of the row. For conditions that are evaluated before it is known whether there are visible
  * rows: the first error is caught and returned in *error, to be raised if there are such rows; else *error is NULL. */
-static bool answer_holds_safely(const struct answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
+static bool answer_holds_safely(const struct agg_answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
 				ErrorData **error)
 {
 	*error = NULL;
@@ -168,7 +168,7 @@ static enum iforest_status answer_sketches(struct answer_reader *reader, const s
 
 /* ---- buckets ---- */
 
-static void set_time(const struct answer *answer, bool is_null, int64 time)
+static void set_time(const struct agg_answer *answer, bool is_null, int64 time)
 {
 	int column = ifp_time_attribute(answer->query) - 1;
 
@@ -179,7 +179,7 @@ static void set_time(const struct answer *answer, bool is_null, int64 time)
 /* Adds the fold of a bucket to the group of the row. */
 static enum iforest_status add_bucket(struct answer_reader *reader, const struct bucket_range *range, bool has_time, int64 time)
 {
-	struct answer *answer = reader->answer;
+	struct agg_answer *answer = reader->answer;
 	bytea *sketches[IFOREST_MAX_VALUES];
 	enum iforest_status status = IFOREST_OK;
 
@@ -210,9 +210,9 @@ static void clear_fold(struct answer_reader *reader)
 static enum iforest_status earliest(struct answer_reader *reader, uint64 series, uint32 *pending, int64 high, int64 *time,
 				    bool *found)
 {
-	const struct ifp_pending_entries *rows = &reader->read.pending;
+	const struct ifp_pending_entries *pending_entries = &reader->read.pending;
 	enum iforest_status status = iforest_scan_earliest(&reader->read.scan, time, found);
-	const struct iforest_key *key = *pending < rows->n ? &rows->entries[*pending].key : NULL;
+	const struct iforest_key *key = *pending < pending_entries->n ? &pending_entries->entries[*pending].key : NULL;
 
 	if (!status && key && key->series == series && !key->time_is_null && key->time <= high &&
 	    (!*found || key->time < *time)) {
@@ -279,7 +279,7 @@ static void raise_late(const struct answer_reader *reader, ErrorData *error, boo
 
 static enum iforest_status read_range(struct answer_reader *reader, uint64 series, const struct ifp_time_range *range)
 {
-	struct answer *answer = reader->answer;
+	struct agg_answer *answer = reader->answer;
 	struct iforest_key from = iforest_key_at(series, range->low);
 	uint32 pending = ifp_pending_entries_find(&reader->read.pending, &from);
 	bool is_one = ifp_bucket_finder_has_one(answer->range_finder) && ifp_bucket_finder_has_one(answer->bucket_finder),
@@ -331,7 +331,7 @@ static enum iforest_status read_range(struct answer_reader *reader, uint64 serie
 
 static enum iforest_status read_nulls(struct answer_reader *reader, uint64 series)
 {
-	struct answer *answer = reader->answer;
+	struct agg_answer *answer = reader->answer;
 	struct bucket_range bucket = { .from = iforest_key_nulls(series), .to = iforest_key_at(series + 1, PG_INT64_MIN) };
 	struct iforest_request timeless = reader->request;
 	ErrorData *error;
@@ -362,7 +362,7 @@ static enum iforest_status read_nulls(struct answer_reader *reader, uint64 serie
 /* Adds series number i of keys.series to the groups. */
 static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
 {
-	struct answer *answer = reader->answer;
+	struct agg_answer *answer = reader->answer;
 	uint32 id = reader->read.keys.series[i];
 	enum iforest_status status = IFOREST_OK;
 
@@ -406,7 +406,7 @@ static enum iforest_status answer_total(struct answer_reader *reader)
 /* Evaluates the key conditions. Returns false if one is NULL, so that nothing passes. */
 static bool read_keys(struct answer_reader *reader)
 {
-	struct answer *answer = reader->answer;
+	struct agg_answer *answer = reader->answer;
 	ScanKey keys = palloc0((answer->n_keys + 1) * sizeof *keys);
 	Relation index = reader->read.index.relation;
 
@@ -436,7 +436,7 @@ static bool read_keys(struct answer_reader *reader)
 
 static enum iforest_status read_index(struct answer_reader *reader)
 {
-	struct answer *answer = reader->answer;
+	struct agg_answer *answer = reader->answer;
 	enum iforest_status status = IFOREST_OK;
 
 	reader->request = ifp_agg_states_wanted(answer->aggs);
@@ -467,7 +467,7 @@ static void count(struct answer_reader *reader)
 
 static bool read_consistently(struct answer_reader *reader, Relation heap, Relation index)
 {
-	struct answer *answer = reader->answer;
+	struct agg_answer *answer = reader->answer;
 	enum iforest_status status;
 
 	ifp_snapshot_reader_open(&reader->read, index);
@@ -484,7 +484,7 @@ static bool read_consistently(struct answer_reader *reader, Relation heap, Relat
 
 /* Adds the entries of one index to the groups. Returns false if the index changed meanwhile and all has to begin again; with
  * `locked` the maintenance lock is held, which prevents that. */
-static bool answer_index(struct answer *answer, Relation heap, Relation index, bool locked)
+static bool answer_index(struct agg_answer *answer, Relation heap, Relation index, bool locked)
 {
 	struct answer_reader *reader = palloc0(sizeof *reader);
 	bool done;
@@ -520,7 +520,7 @@ static TupleTableSlot *make_row(const struct ifp_index_query *query)
 	return row;
 }
 
-static void begin_keys(struct answer *answer)
+static void begin_keys(struct agg_answer *answer)
 {
 	int n = list_length(answer->query->keys);
 	ListCell *cell;
@@ -551,7 +551,7 @@ static struct ifp_safe_expression *prepare_all(List *conditions, int *n)
 }
 
 /* Opens tables and indexes. The definition is read from the first index, for they are alike. */
-static void open_tables(struct answer *answer)
+static void open_tables(struct agg_answer *answer)
 {
 	ListCell *cell;
 
@@ -588,9 +588,9 @@ static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_s
 }
 
 /* Prepares an answer, in the current memory context. */
-static struct answer *answer_begin(const struct ifp_index_query *query, PlanState *node)
+static struct agg_answer *answer_begin(const struct ifp_index_query *query, PlanState *node)
 {
-	struct answer *answer = palloc0(sizeof *answer);
+	struct agg_answer *answer = palloc0(sizeof *answer);
 	AttrNumber time = ifp_time_attribute(query);
 	struct ifp_run_keys keys;
 
@@ -622,14 +622,14 @@ static struct answer *answer_begin(const struct ifp_index_query *query, PlanStat
 }
 
 /* Discards groups; parameters may have changed. */
-static void answer_rescan(struct answer *answer)
+static void answer_rescan(struct agg_answer *answer)
 {
 	answer->is_begun = answer->is_done = false;
 	ifp_bucket_finder_rescan(answer->range_finder);
 	ifp_bucket_finder_rescan(answer->bucket_finder);
 }
 
-static void answer_end(struct answer *answer)
+static void answer_end(struct agg_answer *answer)
 {
 	for (int i = 0; i < answer->n_tables; i++) {
 		index_close(answer->indexes[i], NoLock);
@@ -644,7 +644,7 @@ static void answer_end(struct answer *answer)
 
 static bool attempt(void *context, bool locked)
 {
-	struct answer *answer = context;
+	struct agg_answer *answer = context;
 	bool done = true;
 
 	MemoryContextReset(answer->attempt);
@@ -662,13 +662,13 @@ static bool attempt(void *context, bool locked)
 }
 
 /* Counts for pg_stat_user_indexes. idx_tup_read stays 0, for nodes are no entries. */
-static void count_scans(const struct answer *answer)
+static void count_scans(const struct agg_answer *answer)
 {
 	for (int i = 0; i < answer->n_tables; i++)
 		pgstat_count_index_scan(answer->indexes[i]);
 }
 
-static void answer_query(struct answer *answer)
+static void answer_query(struct agg_answer *answer)
 {
 	MemoryContext before = MemoryContextSwitchTo(answer->parameters);
 	Snapshot snapshot = answer->node->state->es_snapshot;
@@ -690,7 +690,7 @@ static void answer_query(struct answer *answer)
 
 /* Returns the next group: its keys and then the aggregates, in the order of the query's lists; false after the last. values and
  * are_null have room for both. What they point to lives until the next call. */
-static bool answer_next(struct answer *answer, Datum *values, bool *are_null)
+static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null)
 {
 	int n_groups = list_length(answer->query->groups);
 	const struct ifp_agg_state *states;
@@ -712,7 +712,7 @@ static bool answer_next(struct answer *answer, Datum *values, bool *are_null)
 	return true;
 }
 
-static struct answer_counts answer_counts(const struct answer *answer)
+static struct answer_counts answer_counts(const struct agg_answer *answer)
 {
 	struct answer_counts counts = answer->counts;
 
@@ -725,7 +725,7 @@ static struct answer_counts answer_counts(const struct answer *answer)
 struct aggregate_state {
 	CustomScanState custom;
 	struct ifp_index_query query;
-	struct answer *answer; /* NULL under EXPLAIN without ANALYZE */
+	struct agg_answer *answer; /* NULL under EXPLAIN without ANALYZE */
 };
 
 static void begin(CustomScanState *node, EState *estate, int flags)

@@ -27,7 +27,7 @@
 
 /* The entries that a query's conditions on values and ends of spans leave. They only prune: all conditions are checked again.
  */
-struct limits {
+struct topk_limits {
 	bool has_nulls, has_values;
 	List *expressions, *types; /* of bounds: enum ifp_scan_bound_type */
 };
@@ -103,14 +103,15 @@ static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
 
 /* ---- conditions on the value ---- */
 
-static void add_bound(struct limits *limits, Node *expression, enum ifp_scan_bound_type type)
+static void add_bound(struct topk_limits *limits, Node *expression, enum ifp_scan_bound_type type)
 {
 	limits->expressions = lappend(limits->expressions, expression);
 	limits->types = lappend_int(limits->types, (int)type);
 }
 
 /* A comparison in the order of the value's type is false for NULL; one with a constant of the same type is a bound. */
-static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type, struct limits *limits)
+static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, int column, Oid type,
+			    struct topk_limits *limits)
 {
 	Oid family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	bool is_left = list_length(clause->args) == 2 && match_index_to_operand(linitial(clause->args), column, index);
@@ -133,9 +134,9 @@ static void read_comparison(PlannerInfo *root, OpExpr *clause, IndexOptInfo *ind
 }
 
 /* Reads the conditions on a value column of the index, which has this base type. */
-static struct limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
+static struct topk_limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int column, Oid type)
 {
-	struct limits limits = { .has_nulls = true, .has_values = true };
+	struct topk_limits limits = { .has_nulls = true, .has_values = true };
 	ListCell *cell;
 
 	foreach (cell, rel->baserestrictinfo) {
@@ -273,7 +274,7 @@ static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 
 /* Adds the bounds on the end of the span, if the index was built with a duration or an end. Returns the time of the last one,
  * or NULL if there is none. */
-static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct limits *limits)
+static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct topk_limits *limits)
 {
 	struct iforest_node_schema fields;
 	Node *reach = NULL;
@@ -493,7 +494,8 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .PlanCustomPath = plan_path };
 
 /* Adds a path over an index path that is made for it. v: the value column of the order, -1 for none. */
-static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct limits *limits, Node *reach)
+static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct topk_limits *limits,
+		     Node *reach)
 {
 	IndexPath *below = create_index_path(root, index, index_clauses_of(root, index), NIL, NIL, NIL, ForwardScanDirection,
 					     false, NULL, 1.0, false);
@@ -535,14 +537,14 @@ static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const Targe
 
 static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
-	struct limits by_time = { .has_values = true };
+	struct topk_limits by_time = { .has_values = true };
 	Node *reach = add_reach(root, index, &by_time);
 
 	if (reach)
 		add_scan(root, rel, index, -1, &by_time, reach);
 	for (int v = 0; root->query_pathkeys && v < index->ncolumns - index->nkeycolumns; v++) {
 		const TargetEntry *value = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v);
-		struct limits limits;
+		struct topk_limits limits;
 
 		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
 			continue;

@@ -506,7 +506,7 @@ static bool is_key_operator(const struct ifp_index_query *query, const IndexOptI
 	return !is_local_against_utc(index->opcintype[column - 1], right_type);
 }
 
-/* Returns the condition as "column operator parameters", commuted if need be; NULL if it has another form. */
+/* Returns the condition as a column, an operator and parameters, commuted if need be; NULL if it has another form. */
 static Node *as_key(const struct ifp_index_query *query, const IndexOptInfo *index, Node *condition)
 {
 	Oid left_type, right_type;

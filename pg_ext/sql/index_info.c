@@ -297,11 +297,11 @@ Datum iforest_runs_index(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-static const char *kind_name(uint8 kind)
+static const char *page_type_name(uint8 type)
 {
 	static const char *const names[] = { "unknown", "meta", "manifest", "space", "series", "pending", "run", "sketch" };
 
-	return kind < lengthof(names) ? names[kind] : names[0];
+	return type < lengthof(names) ? names[type] : names[0];
 }
 
 /* Returns a copy of a block, whatever it holds. Raises an error if there is no such block. */
@@ -326,7 +326,7 @@ static Page copy_block(Relation relation, int64 block)
 static bool is_ours(Page page)
 {
 	return !PageIsNew(page) && PageGetSpecialSize(page) == MAXALIGN(sizeof(struct ifp_special)) &&
-	       ifp_page_is(page, (enum ifp_page_type)ifp_special(page)->kind, ifp_special(page)->owner);
+	       ifp_page_is(page, (enum ifp_page_type)ifp_special(page)->page_type, ifp_special(page)->owner);
 }
 
 /* True if the block belongs to nobody any more, whatever it still holds. */
@@ -360,11 +360,11 @@ Datum iforest_page_info(PG_FUNCTION_ARGS)
 	} else if (is_ours(page)) {
 		const struct ifp_special *special = ifp_special(page);
 
-		values[0] = CStringGetTextDatum(kind_name(special->kind));
+		values[0] = CStringGetTextDatum(page_type_name(special->page_type));
 		values[1] = Int64GetDatum(special->owner);
 		values[7] = Int32GetDatum((int32)ifp_content_used(page));
 		are_null[1] = are_null[7] = false;
-		if (special->kind == IFP_PAGE_RUN && ifp_content_used(page) >= IFOREST_PAGE_HEADER) {
+		if (special->page_type == IFP_PAGE_RUN && ifp_content_used(page) >= IFOREST_PAGE_HEADER) {
 			const uint8 *header = ifp_content(page);
 
 			values[2] = Int64GetDatum(iforest_load32(header + 16));
@@ -467,9 +467,9 @@ Datum iforest_page_entries(PG_FUNCTION_ARGS)
 	page = copy_block(relation, PG_GETARG_INT64(1));
 	ifp_index_open(index, relation);
 	ifp_index_refresh(index);
-	if (is_ours(page) && ifp_special(page)->kind == IFP_PAGE_PENDING)
+	if (is_ours(page) && ifp_special(page)->page_type == IFP_PAGE_PENDING)
 		put_pending(result, index, page);
-	else if (is_ours(page) && ifp_special(page)->kind == IFP_PAGE_RUN && ifp_content(page)[22] == 0)
+	else if (is_ours(page) && ifp_special(page)->page_type == IFP_PAGE_RUN && ifp_content(page)[22] == 0)
 		put_leaf(result, index, page);
 	else
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),

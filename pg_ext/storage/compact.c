@@ -31,27 +31,7 @@
 #include "pg_ext/storage/pending.h"
 #include "pg_ext/storage/sidecar.h"
 
-/* Makes closed chains into runs: those whose lock is free, or all of them (`wait`) up to and including those closed before
- * the call. Sorts in memory, a chain at a time. Returns the number of chains sealed. */
-static uint32 flush_chains(struct ifp_index *index, bool wait);
-
-/* A background worker that merges one index and ends; sooner, with an error in the server's log, where somebody
- * waits for the table, the index or the database, and at once where the table is locked: another is asked for when there are
- * more rows. */
-
-/* Asks for a worker; does nothing if there is none to be had, or this backend has asked within the last seconds. The index
- * must be committed. */
-static void worker_start(Relation index);
-
-/* What the worker runs. */
-extern PGDLLEXPORT void iforest_worker_main(Datum argument);
-
-/* Merges once what the policy chooses among what may be merged now, of at most most_pages source pages. Returns false if
- * there is more to merge that nobody is at. index is refreshed. */
-static bool merge_some(struct ifp_index *index, uint64 most_pages);
-
-/* Is the manifest so long that no more runs should be sealed before some are merged? index has been refreshed. */
-static bool is_crowded(const struct ifp_index *index);
+/* ---- flush ---- */
 
 struct entries {
 	struct iforest_entry *items;
@@ -82,18 +62,18 @@ static void read_chain(struct ifp_index *index, const struct ifp_chain *chain, s
 
 static void write_run(struct ifp_index *index, const struct entries *entries, struct iforest_run *run)
 {
-	struct iforest_run_writer *builder = palloc(sizeof *builder);
+	struct iforest_run_writer *writer = palloc(sizeof *writer);
 	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(&entries->items->key, sizeof *entries->items, entries->n);
 
-	ifp_index_require(index, iforest_run_writer_start(builder, &index->store, &index->manifest));
+	ifp_index_require(index, iforest_run_writer_start(writer, &index->store, &index->manifest));
 	for (uint32 i = 0; i < entries->n; i++)
-		ifp_index_require(index, iforest_run_writer_add(builder, &entries->items[arrivals[i].entry]));
-	ifp_index_require(index, iforest_run_writer_finish(builder, run));
+		ifp_index_require(index, iforest_run_writer_add(writer, &entries->items[arrivals[i].entry]));
+	ifp_index_require(index, iforest_run_writer_finish(writer, run));
 	pfree(arrivals);
-	pfree(builder);
+	pfree(writer);
 }
 
-/* Is the chain still waiting? */
+/* True if the chain still waits to be flushed. */
 static bool is_closed(struct ifp_index *index, uint32 clock, struct ifp_chain *chain)
 {
 	for (uint32 i = 0; i < index->meta.n_closed; i++)
@@ -104,8 +84,8 @@ static bool is_closed(struct ifp_index *index, uint32 clock, struct ifp_chain *c
 	return false;
 }
 
-/* Requires the chain's lock. */
-static bool seal_chain(struct ifp_index *index, uint32 clock)
+/* Makes a closed chain into a run. Returns false if another backend has done so. Requires  the chain's lock. */
+static bool flush_chain(struct ifp_index *index, uint32 clock)
 {
 	struct entries entries = { 0 };
 	struct ifp_chain chain;
@@ -121,14 +101,16 @@ static bool seal_chain(struct ifp_index *index, uint32 clock)
 		edit.added = &run;
 		pfree(entries.items);
 	}
-	index->sealed[index->n_sealed++] = clock;
+	index->flushed[index->n_flushed++] = clock;
 	ifp_index_require(index, iforest_manifest_commit(&index->manifest, &index->store, &edit));
 	return true;
 }
 
+/* Makes closed chains into runs: those whose lock is free, or with `wait` all that were closed before the call. Sorts in
+ * memory, one chain at a time. Returns the number of chains flushed. */
 static uint32 flush_chains(struct ifp_index *index, bool wait)
 {
-	uint32 clocks[IFP_MAX_CLOSED], n_clocks, n_sealed = 0;
+	uint32 clocks[IFP_MAX_CLOSED], n_clocks, n_flushed = 0;
 
 	ifp_meta_read(index->relation, &index->meta);
 	n_clocks = index->meta.n_closed;
@@ -140,11 +122,11 @@ static uint32 flush_chains(struct ifp_index *index, bool wait)
 		else if (!ifp_try_lock(index->relation, clocks[i], ExclusiveLock))
 			continue;
 		ifp_lock(index->relation, IFP_LOCK_WRITING, ShareLock);
-		n_sealed += seal_chain(index, clocks[i]);
+		n_flushed += flush_chain(index, clocks[i]);
 		ifp_unlock(index->relation, IFP_LOCK_WRITING, ShareLock);
 		ifp_unlock(index->relation, clocks[i], ExclusiveLock);
 	}
-	return n_sealed;
+	return n_flushed;
 }
 
 /* Runs of more than CAP_PAGES (1 GiB) that lie apart are left alone. An inserting backend merges FOREGROUND_PAGES at a time,
@@ -152,6 +134,12 @@ static uint32 flush_chains(struct ifp_index *index, bool wait)
 enum { CAP_PAGES = 131072, FOREGROUND_PAGES = 1024 };
 
 /* ---- the maintenance lock ---- */
+
+/* True if the manifest is so long that runs must be merged before another chain is flushed. */
+static bool is_crowded(const struct ifp_index *index)
+{
+	return index->meta.manifest_bytes > IFP_SLOT_PAGES * IFP_CONTENT_BYTES / 4 * 3;
+}
 
 static void repair_runs(struct ifp_index *index)
 {
@@ -163,8 +151,7 @@ static void repair_runs(struct ifp_index *index)
 		}
 }
 
-/* Says that everything numbered so far is the holder's business. The lock on younger runs makes sure that nobody is merging
- * any of them. */
+/* Puts everything numbered so far on the worklist. The lock on younger runs ensures that nobody merges any of them. */
 static void renew_worklist(struct ifp_index *index)
 {
 	ifp_set_worklist(index->relation);
@@ -172,14 +159,9 @@ static void renew_worklist(struct ifp_index *index)
 	ifp_index_refresh(index);
 }
 
-static bool is_crowded(const struct ifp_index *index)
-{
-	return index->meta.manifest_bytes > IFP_SLOT_PAGES * IFP_CONTENT_BYTES / 4 * 3;
-}
-
-/* Everything that has been appended is to be in a run; the list of closed chains may be too full to take all at once. Where
- * there is hardly room for another run, all that there are become one first. */
-static void seal_all(struct ifp_index *index)
+/* Flushes everything that has been appended. The list of closed chains may be too full to take all chains at once. If the
+ * manifest has hardly room for another run, all runs are merged to one first. */
+static void flush_all(struct ifp_index *index)
 {
 	for (bool all_closed = false; !all_closed;) {
 		ifp_index_refresh(index);
@@ -202,7 +184,7 @@ bool ifp_maintenance_begin(struct ifp_index *index, bool wait)
 		return false;
 	if (wait) {
 		ifp_lock(relation, IFP_LOCK_MAINTENANCE, ExclusiveLock);
-		seal_all(index);
+		flush_all(index);
 		ifp_lock(relation, IFP_LOCK_NEWER, ExclusiveLock);
 	} else if (!ifp_try_lock(relation, IFP_LOCK_NEWER, ExclusiveLock)) {
 		ifp_unlock(relation, IFP_LOCK_MAINTENANCE, ExclusiveLock);
@@ -221,7 +203,8 @@ void ifp_maintenance_end(struct ifp_index *index)
 
 /* ---- merging ---- */
 
-/* Which runs the policy would merge, among those that are older (or not older) than the worklist. run_ids has room for all. */
+/* Chooses the runs that the policy merges next, among those on the worklist, or the younger ones. run_ids has room for all
+ * runs. Returns their number. */
 static uint32 choose(struct ifp_index *index, bool older, uint64 most_pages, uint64 *run_ids)
 {
 	struct iforest_manifest *manifest = &index->manifest;
@@ -237,7 +220,7 @@ static uint32 choose(struct ifp_index *index, bool older, uint64 most_pages, uin
 		const struct iforest_run *run = &manifest->runs[r];
 		struct iforest_node node;
 
-		/* a run whose removal was cut off is left to whoever may take the time to repair it */
+		/* a run whose removal was interrupted is left for a backend that may take the time to repair it */
 		if ((ifp_run_clock(run) < index->meta.worklist_below) != older || run->removal_in_progress)
 			continue;
 		iforest_node_read(&node, &manifest->fields, run->root);
@@ -264,7 +247,7 @@ static void merge_runs(struct ifp_index *index, const uint64 *run_ids, uint32 n_
 	ifp_index_require(index, iforest_compact(&index->store, &index->manifest, run_ids, n_runs, &merged));
 }
 
-/* All runs of the worklist, unless they are one already, and whole. */
+/* Chooses all runs of the worklist, unless that is one without removed entries. */
 static uint32 choose_all(const struct ifp_index *index, uint64 *run_ids)
 {
 	bool has_dead = false;
@@ -288,7 +271,7 @@ void ifp_compact_all(struct ifp_index *index, bool complete)
 
 	while (n > 0) {
 		merge_runs(index, run_ids, n);
-		/* what was merged bears a new number */
+		/* the merged run has a new number */
 		ifp_lock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
 		renew_worklist(index);
 		n = complete ? 0 : choose(index, true, UINT64_MAX, run_ids);
@@ -296,7 +279,7 @@ void ifp_compact_all(struct ifp_index *index, bool complete)
 	pfree(run_ids);
 }
 
-/* The lock that was got decides whose runs are merged. */
+/* Merges once, among older or younger runs by the lock that is held. Returns true if nothing is left to merge. */
 static bool merge_under_lock(struct ifp_index *index, bool older, uint64 most_pages)
 {
 	/* others may name more runs meanwhile */
@@ -311,6 +294,8 @@ static bool merge_under_lock(struct ifp_index *index, bool older, uint64 most_pa
 	return is_done;
 }
 
+/* Merges once what the policy chooses among the runs that may be merged now, of at most most_pages source pages. Returns false
+ * if there is more to merge that no other backend is merging. Requires index is refreshed. */
 static bool merge_some(struct ifp_index *index, uint64 most_pages)
 {
 	bool is_done = true;
@@ -319,13 +304,68 @@ static bool merge_some(struct ifp_index *index, uint64 most_pages)
 		is_done = merge_under_lock(index, true, most_pages);
 		ifp_maintenance_end(index);
 	} else if (ifp_try_lock(index->relation, IFP_LOCK_NEWER, ExclusiveLock)) {
-		/* somebody is at work on the older runs, who will see to what is too much for us */
+		/* another backend works on the older runs, and will merge what is too much for us */
 		ifp_index_refresh(index);
 		(void)merge_under_lock(index, false, most_pages);
 		ifp_unlock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
 	}
 	return is_done;
 }
+
+enum { SECONDS_BETWEEN = 10, MILLISECONDS_BETWEEN_LOOKS = 50 };
+
+/* Indexes for which a session remembers when it started a worker: a table may have several. */
+enum { REMEMBERED = 16 };
+struct asked {
+	Oid index;
+	TimestampTz time;
+};
+
+/* The worker's task, passed in bgw_extra. */
+struct order {
+	Oid database, heap, index;
+};
+
+/* Finds the library of the access method's functions; the server may be configured to load extensions from elsewhere. */
+static void find_library(Relation index, char *library, Size n_bytes)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(index->rd_amhandler));
+	bool is_null;
+	Datum name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", index->rd_amhandler);
+	name = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &is_null);
+	if (!is_null)
+		text_to_cstring_buffer(DatumGetTextPP(name), library, n_bytes);
+	ReleaseSysCache(tuple);
+}
+
+/* Starts a worker, unless none is available or this backend started one within the last seconds. Requires the index is
+ * committed. */
+static void worker_start(Relation index)
+{
+	static struct asked all_asked[REMEMBERED];
+	struct asked *asked = &all_asked[RelationGetRelid(index) % REMEMBERED];
+	struct order order = { .database = MyDatabaseId, .heap = index->rd_index->indrelid, .index = RelationGetRelid(index) };
+	TimestampTz now = GetCurrentTimestamp();
+	BackgroundWorker worker = { .bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+				    .bgw_start_time = BgWorkerStart_RecoveryFinished,
+				    .bgw_restart_time = BGW_NEVER_RESTART };
+
+	if (asked->index == order.index && !TimestampDifferenceExceeds(asked->time, now, SECONDS_BETWEEN * 1000))
+		return;
+	asked->index = order.index;
+	asked->time = now;
+	snprintf(worker.bgw_name, BGW_MAXLEN, "iforest merge of %s", RelationGetRelationName(index));
+	strlcpy(worker.bgw_type, "iforest merge", BGW_MAXLEN);
+	find_library(index, worker.bgw_library_name, sizeof worker.bgw_library_name);
+	strlcpy(worker.bgw_function_name, "iforest_worker_main", sizeof worker.bgw_function_name);
+	memcpy(worker.bgw_extra, &order, sizeof order);
+	(void)RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+/* ---- after an append ---- */
 
 void ifp_compact_after_append(Relation relation, bool background)
 {
@@ -337,8 +377,8 @@ void ifp_compact_after_append(Relation relation, bool background)
 
 	ifp_index_open(index, relation);
 	ifp_index_refresh(index);
-	/* in a crowd of runs that nobody may merge just now, the chain grows. Where there is no room for another closed
-	 * chain, sealing the others makes some */
+	/* if there are too many runs to add another, the chain grows. If there is no room for another closed chain, flushing
+	 * the others makes room */
 	if (!is_crowded(index)) {
 		(void)ifp_pending_close(relation, false);
 		(void)flush_chains(index, false);
@@ -352,7 +392,7 @@ void ifp_compact_after_append(Relation relation, bool background)
 	MemoryContextDelete(context);
 }
 
-/* ---- space ---- */
+/* ---- reclaiming space ---- */
 
 void ifp_compact_reclaim(struct ifp_index *index)
 {
@@ -382,58 +422,9 @@ void ifp_compact_reclaim(struct ifp_index *index)
 	ifp_unlock(relation, IFP_LOCK_NEWER, ExclusiveLock);
 }
 
-enum { SECONDS_BETWEEN = 10, MILLISECONDS_BETWEEN_LOOKS = 50 };
+/* ---- the worker ---- */
 
-/* Of so many indexes a session knows when it has asked for a worker: a table may have several. */
-enum { REMEMBERED = 16 };
-struct asked {
-	Oid index;
-	TimestampTz time;
-};
-
-/* What the worker needs to know; it goes by bgw_extra. */
-struct order {
-	Oid database, heap, index;
-};
-
-/* Where the access method's functions are loaded from: the server may have been told to look for extensions elsewhere. */
-static void find_library(Relation index, char *library, Size n_bytes)
-{
-	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(index->rd_amhandler));
-	bool is_null;
-	Datum name;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u", index->rd_amhandler);
-	name = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &is_null);
-	if (!is_null)
-		text_to_cstring_buffer(DatumGetTextPP(name), library, n_bytes);
-	ReleaseSysCache(tuple);
-}
-
-static void worker_start(Relation index)
-{
-	static struct asked all_asked[REMEMBERED];
-	struct asked *asked = &all_asked[RelationGetRelid(index) % REMEMBERED];
-	struct order order = { .database = MyDatabaseId, .heap = index->rd_index->indrelid, .index = RelationGetRelid(index) };
-	TimestampTz now = GetCurrentTimestamp();
-	BackgroundWorker worker = { .bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
-				    .bgw_start_time = BgWorkerStart_RecoveryFinished,
-				    .bgw_restart_time = BGW_NEVER_RESTART };
-
-	if (asked->index == order.index && !TimestampDifferenceExceeds(asked->time, now, SECONDS_BETWEEN * 1000))
-		return;
-	asked->index = order.index;
-	asked->time = now;
-	snprintf(worker.bgw_name, BGW_MAXLEN, "iforest merge of %s", RelationGetRelationName(index));
-	strlcpy(worker.bgw_type, "iforest merge", BGW_MAXLEN);
-	find_library(index, worker.bgw_library_name, sizeof worker.bgw_library_name);
-	strlcpy(worker.bgw_function_name, "iforest_worker_main", sizeof worker.bgw_function_name);
-	memcpy(worker.bgw_extra, &order, sizeof order);
-	(void)RegisterDynamicBackgroundWorker(&worker, NULL);
-}
-
-/* Is that waiting for a lock on the table, or on the index, that ours does not go with? */
+/* True if this backend waits for a lock on the table or the index that conflicts with ours. */
 static bool wants_table(const LockInstanceData *lock, Oid table, Oid index)
 {
 	return lock->waitLockMode != NoLock && lock->locktag.locktag_type == LOCKTAG_RELATION &&
@@ -442,7 +433,7 @@ static bool wants_table(const LockInstanceData *lock, Oid table, Oid index)
 	       DoLockModesConflict(lock->waitLockMode, RowExclusiveLock);
 }
 
-/* Is that waiting for the end of our transaction, as who does something CONCURRENTLY does? */
+/* True if this backend waits for the end of our transaction, as CREATE INDEX CONCURRENTLY does. */
 static bool wants_end(const LockInstanceData *lock)
 {
 	VirtualTransactionId own;
@@ -453,7 +444,8 @@ static bool wants_end(const LockInstanceData *lock)
 	return lock->waitLockMode != NoLock && memcmp(&lock->locktag, &of_own, sizeof of_own) == 0;
 }
 
-/* Who drops, renames or copies a database has locked it, and for five seconds waits that nobody else is in it. */
+/* True if this backend drops, renames or copies our database: it has locked it, and waits for five seconds until nobody else
+ * uses it. */
 static bool wants_database(const LockInstanceData *lock)
 {
 	return lock->locktag.locktag_type == LOCKTAG_OBJECT && lock->locktag.locktag_field1 == InvalidOid &&
@@ -461,49 +453,52 @@ static bool wants_database(const LockInstanceData *lock)
 	       lock->holdMask >= LOCKBIT_ON(ShareLock);
 }
 
-/* What others wait for; NULL: for nothing. */
+/* Returns what others wait for; NULL if nobody waits. */
 static const char *wanted_by_others(Oid table, Oid index)
 {
 	LockData *locks = GetLockStatusData();
-	const char *request = NULL;
+	const char *wanted = NULL;
 
-	for (int i = 0; i < locks->nelements && !request; i++) {
+	for (int i = 0; i < locks->nelements && !wanted; i++) {
 		if (wants_table(&locks->locks[i], table, index) || wants_end(&locks->locks[i]))
-			request = "it or for its table";
+			wanted = "it or for its table";
 		else if (wants_database(&locks->locks[i]))
-			request = "its database";
+			wanted = "its database";
 	}
 	pfree(locks->locks);
 	pfree(locks);
-	return request;
+	return wanted;
 }
 
-/* A merge that nobody asked for may last minutes. Whoever wants to change the table or the index would wait for it, and behind
- * him all who only want to read; and a database could not be dropped. */
+/* Raises an error if others wait. A background merge may last minutes: a command that changes the table or the index would wait
+ * for it, and all readers behind that command; and a database could not be dropped. */
 static void give_way(struct ifp_index *index)
 {
 	static TimestampTz last_look;
 	TimestampTz now = GetCurrentTimestamp();
-	const char *request;
+	const char *wanted;
 
 	if (!TimestampDifferenceExceeds(last_look, now, MILLISECONDS_BETWEEN_LOOKS))
 		return;
 	last_look = now;
-	/* no row of any table is kept from being removed by who has only looked into catalogs */
+	/* a catalog snapshot would keep VACUUM from removing rows of all tables */
 	InvalidateCatalogSnapshot();
-	request = wanted_by_others(index->relation->rd_index->indrelid, RelationGetRelid(index->relation));
-	if (request)
+	wanted = wanted_by_others(index->relation->rd_index->indrelid, RelationGetRelid(index->relation));
+	if (wanted)
 		ereport(ERROR, errcode(ERRCODE_QUERY_CANCELED),
 			errmsg("index \"%s\" is not merged now: others wait for %s", RelationGetRelationName(index->relation),
-			       request));
+			       wanted));
 }
 
-/* Schema changes wait for us, but we not for them: whoever is at one, and inserts many rows besides, would have all workers of
- * the server wait for him. */
+/* Does not wait for schema changes: a transaction that makes one and inserts many rows would occupy all workers of the server.
+ */
 static Relation open_unless_locked(Oid oid)
 {
 	return ConditionalLockRelationOid(oid, RowExclusiveLock) ? try_relation_open(oid, NoLock) : NULL;
 }
+
+/* The entry point of the worker. */
+extern PGDLLEXPORT void iforest_worker_main(Datum argument);
 
 void iforest_worker_main(Datum argument)
 {
@@ -512,10 +507,10 @@ void iforest_worker_main(Datum argument)
 
 	(void)argument;
 	memcpy(&order, MyBgworkerEntry->bgw_extra, sizeof order);
-	/* what is there otherwise raises an error where the signal comes, if need be in a critical section */
+	/* the default handler would raise an error at any point, even in a critical section */
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
-	/* as no particular role: nothing of a user's is run, and an owner may be unable to log in */
+	/* without a role: no user code is run, and the owner may be unable to log in */
 	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
 	ifp_allow_any_duration();
 	StartTransactionCommand();
@@ -529,7 +524,7 @@ void iforest_worker_main(Datum argument)
 		ifp_index_open(index, relation);
 		index->before_page = give_way;
 		if (ifp_maintenance_begin(index, false)) {
-			/* what workers before left that gave way */
+			/* extents that were left by workers that gave way */
 			ifp_compact_reclaim(index);
 			ifp_compact_all(index, false);
 			ifp_sidecar_keep(index);

@@ -12,14 +12,14 @@
 
 enum { SLOTS = (IFP_CONTENT_BYTES - sizeof(struct ifp_sum)) / sizeof(struct ifp_extent), MAX_LIST_PAGES = 64 };
 
-/* So many extents may wait for their last possible reader; the list has room for ten times as many in all. */
+/* Extents that may wait for their last possible reader; the list has room for ten times as many in all. */
 enum { MOST_WAITING = 2048 };
 
-/* A server that was restored knows extents beyond the end of its file: of those last taken nothing was written. A run takes a
- * sixteenth of its pages ahead, sketches less than the pages that they are of, a chain 16 blocks. */
+/* Blocks by which extents may exceed the file: a restored server knows extents that were allocated last and never written. A
+ * run allocates a sixteenth of its pages ahead, sketches fewer than the pages of their run, a chain 16 blocks. */
 enum { MOST_AHEAD = 2048 };
 
-/* All pages of the list, the first one locked exclusively, the others pinned and locked as well. */
+/* All pages of the list, locked exclusively. */
 struct extent_list {
 	Relation index;
 	uint32 n_pages;
@@ -52,7 +52,7 @@ static struct ifp_extent *extent_at(const struct extent_list *list, uint32 at)
 	return &slots_of(BufferGetPage(list->buffers[at / SLOTS]))[at % SLOTS];
 }
 
-/* Calls for every slot of the list: for (uint32 at = 0; next_slot(list, &at); at++) */
+/* Iterates over the slots of the list: for (uint32 at = 0; next_slot(list, &at); at++) */
 static bool next_slot(const struct extent_list *list, uint32 *at)
 {
 	while (*at / SLOTS < list->n_pages) {
@@ -63,7 +63,7 @@ static bool next_slot(const struct extent_list *list, uint32 *at)
 	return false;
 }
 
-/* ---- what a list may hold ---- */
+/* ---- checks ---- */
 
 static bool is_possible(const struct ifp_extent *extent, uint64 n_blocks)
 {
@@ -92,8 +92,9 @@ bool ifp_extents_overlap(struct ifp_extent *extents, uint32 n)
 	return overlap;
 }
 
-/* What is given out must be nobody's, and a file grows by no more than is listed. Sorts the extents. */
-static const char *what_is_wrong(struct ifp_extent *used, uint32 n)
+/* Returns what is wrong with the list, as a sentence; NULL if nothing is. Otherwise blocks in use might be allocated, or the
+ * file extended too far. Sorts the extents. */
+static const char *find_fault(struct ifp_extent *used, uint32 n)
 {
 	BlockNumber end = IFP_FIRST_FREE_BLOCK;
 
@@ -120,7 +121,7 @@ static void check_list(const struct extent_list *list)
 		if (extent_at(list, at)->n_blocks > 0)
 			used[n++] = *extent_at(list, at);
 	}
-	wrong = what_is_wrong(used, n);
+	wrong = find_fault(used, n);
 	if (wrong)
 		ifp_page_wrong(list->index, IFP_EXTENTS_BLOCK, wrong);
 	pfree(used);
@@ -135,8 +136,8 @@ static bool is_in_list(const struct extent_list *list, BlockNumber block)
 	return found;
 }
 
-/* The kind of a page of the list never changes. So it is looked at before the lock is waited for: what is no page of the list
- * may be locked by this backend already, the metapage say. */
+/* The type of a page of the list never changes. It is checked before waiting for the lock: a page that is not of the list, such
+ * as the metapage, may be locked by this backend already. */
 static Buffer lock_list_page(Relation index, BlockNumber block)
 {
 	Buffer buffer = ifp_page_read(index, block);
@@ -208,7 +209,7 @@ void ifp_extents_ensure_file(Relation index, BlockNumber end)
 		UnlockRelationForExtension(index, ExclusiveLock);
 }
 
-/* n blocks beyond the end of the list. An earlier attempt may have left some there. */
+/* Returns n blocks beyond the end of the list. An earlier attempt may have left some of them in the file. */
 static struct ifp_extent extend(struct extent_list *list, uint32 n)
 {
 	struct ifp_extent extent = { .start = end_of_list(list), .n_blocks = n };
@@ -222,7 +223,7 @@ static uint32 append_slot(struct extent_list *list, uint32 page)
 	return page * SLOTS + n_slots(BufferGetPage(list->buffers[page]));
 }
 
-/* An unused slot. A list that is full grows by a page, whose own extent is its first slot. */
+/* Returns an unused slot. A full list grows by a page, whose own extent is its first slot. */
 static uint32 unused_slot(struct extent_list *list)
 {
 	uint32 last = list->n_pages - 1;
@@ -265,7 +266,7 @@ static bool is_free(const struct ifp_extent *extent)
 	return extent->n_blocks > 0 && extent->owner == IFP_OWNER_NONE;
 }
 
-/* Joins a free extent with a free neighbour, again and again. */
+/* Joins a free extent with its free neighbours. */
 static void join(struct extent_list *list, uint32 at)
 {
 	bool joined = true;
@@ -295,8 +296,8 @@ static void set_free(struct extent_list *list, uint32 at)
 	join(list, at);
 }
 
-/* Extents whose last possible reader is gone become free. While an old snapshot holds back very many, the one that has waited
- * longest becomes free all the same, each time: who still reads it begins again. */
+/* Frees extents whose last possible reader is gone. If very many wait for an old snapshot, it also frees the one that has
+ * waited longest; a backend that still reads it starts again. */
 static void ripen(struct extent_list *list)
 {
 	uint32 n_waiting = 0, oldest = 0;
@@ -319,7 +320,7 @@ static void ripen(struct extent_list *list)
 		set_free(list, oldest);
 }
 
-/* The smallest free extent with n_wanted blocks, or the largest of all. */
+/* Finds the smallest free extent with n_wanted blocks, or else the largest. */
 static bool find_free(const struct extent_list *list, uint32 n_wanted, uint32 *best)
 {
 	uint32 n_best = 0;
@@ -339,7 +340,7 @@ static bool find_free(const struct extent_list *list, uint32 n_wanted, uint32 *b
 	return n_best >= n_wanted || (n_best > 0 && n_best >= n_wanted / 8);
 }
 
-/* Is there an extent that this one goes on from, in the file and for its owner? The index's own are in no order. */
+/* Finds an extent that this one continues, in the file and for its owner. Extents of IFP_OWNER_INDEX have no order. */
 static bool find_predecessor(const struct extent_list *list, const struct ifp_extent *extent, uint32 *at)
 {
 	for (*at = 0; next_slot(list, at); ++*at) {
@@ -420,12 +421,11 @@ void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used)
 	close_list(&list);
 }
 
-static void let_go(struct extent_list *list, uint32 at)
+static void free_when_unread(struct extent_list *list, uint32 at)
 {
 	struct ifp_extent extent = *extent_at(list, at);
 
-	/* an index that nobody else can see has no reader but this backend, and that begins again when it meets a foreign
-	 * page */
+	/* an index that nobody else sees has no reader but this backend, which starts again when it meets a foreign page */
 	if (ifp_is_unshared(list->index)) {
 		set_free(list, at);
 		return;
@@ -445,7 +445,7 @@ void ifp_extents_free(Relation index, uint32 owner, bool at_once)
 		if (at_once)
 			set_free(&list, at);
 		else
-			let_go(&list, at);
+			free_when_unread(&list, at);
 	}
 	close_list(&list);
 }
@@ -492,7 +492,7 @@ uint64 ifp_extents_sweep(Relation index, const uint32 *owners, uint32 n_owners)
 	return n_found;
 }
 
-/* What is read of several pages may be of several moments. */
+/* Checks a copy that is of one page; several pages may be of different moments. */
 static void check_copy(Relation index, const struct ifp_extent *extents, uint32 n, uint32 n_pages)
 {
 	uint64 n_blocks = 0, end = IFP_FIRST_FREE_BLOCK;

@@ -1,24 +1,24 @@
 /* storage/extents.h -- List of extents: which run or chain owns which blocks, and which are free.
  *
- * Every block from IFP_FIRST_FREE_BLOCK on stands in exactly one extent of the list, but for those that a crash left
- * behind at the end of the file. An extent is a stretch of blocks with one owner: the clock number of a run or a chain,
- * IFP_OWNER_INDEX, or nobody. A run's page number i lies in the extent of its owner that holds index i.
+ * Every block from IFP_FIRST_FREE_BLOCK on is in exactly one extent of the list, except for blocks that a crash left at the end
+ * of the file. An extent is a range of blocks with one owner: the clock number of a run or a chain, IFP_OWNER_INDEX, or nobody.
+ * Page number i of a run is in the extent of its owner that holds index i.
  *
  * Bytes: FORMAT.md, "Extents".
  *
- * What a publish no longer names is freed. Blocks of runs are given out again once no snapshot is left that might have read
- * the manifest before (`freed`); at once where the index is not visible to others; and so are those of chains, which readers
- * copy before all else. An old snapshot, or one long transaction that inserts, would so keep all that is merged meanwhile,
- * until the list is full: of more than 2048 extents that wait, those that have waited longest are given out. Readers that are
- * later yet (standbys know no such horizon) see the foreign owner on the page and begin again with the manifest of then.
+ * Extents of runs and chains that a publish no longer names are freed. Blocks of a run are reused when no snapshot is left that
+ * might have read the previous manifest (`freed`), or at once if the index is not visible to others. Blocks of chains are
+ * reused at once, for readers copy them before anything else. An old snapshot or a long transaction would keep all extents that
+ * are freed meanwhile, until the list is full. So of more than 2048 waiting extents the oldest are reused. A reader that comes
+ * too late (standbys know no such horizon) sees the foreign owner on the page and starts again with the current manifest.
  *
  * Allocating, naming and freeing are separate records. A crash in between leaves extents whose owner is in no manifest;
  * ifp_extents_sweep() finds them.
  *
- * A list is checked whenever it is read, and whenever it is changed that its extents share no block and leave none out.
+ * A list is checked whenever it is read. Before each change its extents must share no block and leave none out.
  *
- * Locking: the first page of the list is locked exclusively for every change, other pages of the list only while that is
- * held, the metapage (if at all) before it.
+ * Locking: the first page of the list is locked exclusively for every change, other pages of the list only while the first is
+ * locked, and the metapage (if at all) before it.
  */
 #ifndef IFP_STORAGE_EXTENTS_H
 #define IFP_STORAGE_EXTENTS_H
@@ -32,34 +32,34 @@ struct ifp_extent {
 	uint32 start, n_blocks;
 	uint32 owner;
 	uint32 first; /* index of its first block among the owner's */
-	uint64 freed; /* full transaction id at which it was freed, 0: it is in use, or free for anyone */
+	uint64 freed; /* full transaction id at which it was freed; 0: it is in use, or free for anyone */
 };
 
-/* Gives `owner` at least one and at most n_wanted blocks, of which the first becomes number `first` of the owner's. The file
- * is extended if nothing fits. Blocks may hold anything. Returns the extent they are in, which begins before them if they
- * continue one that the owner has; for IFP_OWNER_INDEX, whose blocks have no numbers, just them. */
+/* Allocates at least one and at most n_wanted blocks for `owner`; the first becomes number `first` of the owner's. Extends the
+ * file if nothing fits. The blocks may hold anything. Returns their extent, which begins before them if they continue an extent
+ * of the owner; for IFP_OWNER_INDEX, whose blocks have no numbers, just the new blocks. */
 struct ifp_extent ifp_extents_allocate(Relation index, uint32 owner, uint32 first, uint32 n_wanted);
 
-/* Sees to it that the blocks of an extent before `end` are in the file. One that was just taken is; later they need not be, for
- * extending is not logged: a server that was restored, or a standby that was promoted, knows extents of which no page was
- * ever written. To write beyond the end of the file would be in the way of whoever extends it. */
+/* Extends the file up to block `end`. A newly allocated extent is in the file, but later it may not be, for extension is not
+ * logged: a restored server or a promoted standby knows extents of which no page was ever written. Writing beyond the end of
+ * the file would conflict with a backend that extends it. */
 void ifp_extents_ensure_file(Relation index, BlockNumber end);
 
-/* Takes from the owner the blocks from number n_used on: they were never named. */
+/* Frees the owner's blocks from number n_used on, which were never named. */
 void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used);
 
-/* Frees all extents of an owner that no manifest names any more, to be given out again at once or when its last possible
- * reader is gone. */
+/* Frees all extents of an owner that no manifest names any more, for reuse at once or when the last possible reader is gone. */
 void ifp_extents_free(Relation index, uint32 owner, bool at_once);
 
-/* Frees the extents of owners that are neither in the list nor IFP_OWNER_INDEX, and adopts blocks at the end of the file
- * that are in none. Requires that nobody has extents that are not named yet (storage/locks.h). Returns the number of blocks found. */
+/* Frees the extents of owners other than `owners` and IFP_OWNER_INDEX, and adds blocks at the end of the file that are in no
+ * extent. Returns the number of blocks found.
+ * Requires  nobody has extents that are not named yet (storage/locks.h). */
 uint64 ifp_extents_sweep(Relation index, const uint32 *owners, uint32 n_owners);
 
-/* Do some share a block? Sorts them. */
+/* True if two extents share a block. Sorts them by start. */
 bool ifp_extents_overlap(struct ifp_extent *extents, uint32 n);
 
-/* A copy of the list in the current memory context, used slots only. */
+/* Returns a copy of the list in the current memory context, used slots only. */
 struct ifp_extent *ifp_extents_read(Relation index, uint32 *n_extents);
 
 #endif

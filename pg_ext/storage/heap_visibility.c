@@ -21,42 +21,18 @@
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/types/values.h"
 
-/* The rows of a heap page, as a snapshot sees them.
- *
- * The index knows of a row by its root: the first tuple of a chain of heap-only updates, or the line pointer that leads to it.
- */
+/* ---- the cache ---- */
 
-enum { IFP_HEAP_PAGE_ROW_WORDS = (MaxHeapTuplesPerPage + 64) / 64 };
+enum { ROW_WORDS = (MaxHeapTuplesPerPage + 64) / 64 };
 
-struct ifp_heap_page_rows {
-	bool are_clean;				 /* all are visible, and no line pointer is dead */
-	OffsetNumber last;			 /* line pointer of the page */
-	uint64 visible[IFP_HEAP_PAGE_ROW_WORDS]; /* by offset number; told up to the last, and where they are not clean */
+/* The rows of a heap page as a snapshot sees them, by root. */
+struct page_rows {
+	bool are_clean;		   /* all are visible, and no line pointer is dead */
+	OffsetNumber last;	   /* line pointer of the page */
+	uint64 visible[ROW_WORDS]; /* by offset number; told up to the last, and where they are not clean */
 };
 
-/* Looks at a page; or remembers what was seen there, if it is as it was (storage/heap_visibility.c). */
-static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, struct ifp_heap_page_rows *roots);
-
-/* What a session has seen on heap pages, remembered from question to question.
- *
- * Rows that were just written stand on pages that the visibility map does not vouch for until VACUUM comes, and a dashboard of
- * the latest rows looks at all of these with each of its questions. What a look finds holds for later ones if each root was
- * inserted by a transaction that is over, and is either as it was or gone, by deed of a transaction that is over: then it holds
- * for any snapshot to which these transactions are over, until the page is written. And what is written on a page shows in its
- * LSN, but for hints, where the table is logged. (It is not in a transaction that has made or emptied the table where wal_level
- * is minimal, nor of an unlogged table: nothing is remembered then.)
- */
-
-/* Fills in what was seen on the page when it had this LSN, if it is so for the snapshot, too. */
-static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot,
-			     struct ifp_heap_page_rows *roots);
-
-/* Remembers what was seen on a page, where all was done by `newest` or transactions before it. Where work_mem is used up, what
- * is known of other pages stays instead, as long as it is of use; then all of it is forgotten. */
-static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
-			       const struct ifp_heap_page_rows *roots);
-
-/* Pages that were appended are neighbours, so what is known of them stands together; those that were updated are not. */
+/* Facts of neighbouring pages are stored together, for pages that were appended are neighbours. */
 enum { PAGES_A_GROUP = 8 };
 
 struct page_fact {
@@ -88,9 +64,9 @@ struct group {
 static MemoryContext known_context;
 static HTAB *known_tables, *known_groups;
 
-/* More pages than there is room for may be asked for again and again, in the same order: to forget the oldest would be to know
- * none of them when its turn comes. So what is known stays as long as every other look finds something, which is judged after
- * so many looks for each fact. */
+/* More pages than there is room for may be needed again and again, in the same order. Evicting the oldest would then evict each
+ * page before its turn comes. So the cache stays as it is as long as every other look-up finds something, which is evaluated
+ * after this many look-ups for each fact. */
 enum { LOOKS_A_FACT = 4, LOOKS_A_FIND = 2 };
 
 static struct {
@@ -130,7 +106,7 @@ static void forget_all(void)
 	use.work_mem = work_mem;
 }
 
-/* Where it is full, what is known is judged anew from then on. */
+/* True if a full cache is still useful. Starts a new evaluation if it is due. */
 static bool is_of_use(void)
 {
 	bool is_judged = use.is_full, is_found = use.found * LOOKS_A_FIND >= use.looks;
@@ -142,7 +118,7 @@ static bool is_of_use(void)
 	return !is_judged || is_found;
 }
 
-/* Room for something more, at the cost of all that is known if that is of no use any more. */
+/* Makes room for another fact, by emptying the cache if that is no longer useful. Returns false if there is no room. */
 static bool make_room(void)
 {
 	bool is_full = known_groups && MemoryContextMemAllocated(known_context, true) > (Size)work_mem * 1024;
@@ -168,7 +144,7 @@ static struct table_facts *find_table(Relation heap)
 	return known_groups ? hash_search(known_tables, &key, HASH_FIND, NULL) : NULL;
 }
 
-/* The fact of a page, and the table's, made if need be. */
+/* Returns the fact of a page, and that of the table, made if need be. */
 static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_facts **table)
 {
 	struct group *group = find_group(heap, block);
@@ -190,8 +166,8 @@ static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_
 	return &group->pages[block % PAGES_A_GROUP];
 }
 
-static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot,
-			     struct ifp_heap_page_rows *roots)
+/* Fills in the rows of a page at this LSN from the cache. Returns false if nothing is known that holds for the snapshot. */
+static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct page_rows *rows)
 {
 	const struct group *group = find_group(heap, block);
 	const struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
@@ -202,14 +178,14 @@ static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, S
 	if (!fact || fact->lsn != lsn || !TransactionIdPrecedes(fact->newest, snapshot->xmin))
 		return false;
 	use.found++;
-	roots->are_clean = !fact->visible;
-	roots->last = fact->last;
+	rows->are_clean = !fact->visible;
+	rows->last = fact->last;
 	if (fact->visible)
-		memcpy(roots->visible, fact->visible, n_words(fact->last) * sizeof *fact->visible);
+		memcpy(rows->visible, fact->visible, n_words(fact->last) * sizeof *fact->visible);
 	return true;
 }
 
-/* Can it be told of the page, n words of it, without more room? */
+/* True if the fact has room for n words. */
 static bool has_room(const struct page_fact *fact, unsigned n)
 {
 	return fact && (n == 0 || (fact->visible && n_words(fact->last) >= n));
@@ -224,10 +200,12 @@ static void forget(struct table_facts *table, struct page_fact *fact)
 	fact->lsn = InvalidXLogRecPtr;
 }
 
+/* Remembers the rows of a page, whose last inserter or deleter is `newest`. If work_mem is used up, facts of other pages stay
+ * instead as long as they are useful; then the whole cache is emptied. */
 static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
-			       const struct ifp_heap_page_rows *roots)
+			       const struct page_rows *rows)
 {
-	unsigned n = roots->are_clean ? 0 : n_words(roots->last);
+	unsigned n = rows->are_clean ? 0 : n_words(rows->last);
 	struct group *group = find_group(heap, block);
 	struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
 	struct table_facts *table;
@@ -246,10 +224,10 @@ static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn,
 	if (fact->visible && (n == 0 || visible != fact->visible))
 		pfree(fact->visible);
 	if (n > 0)
-		memcpy(visible, roots->visible, n * sizeof *visible);
-	*fact = (struct page_fact){ .lsn = lsn, .newest = newest, .last = roots->last, .visible = n > 0 ? visible : NULL };
+		memcpy(visible, rows->visible, n * sizeof *visible);
+	*fact = (struct page_fact){ .lsn = lsn, .newest = newest, .last = rows->last, .visible = n > 0 ? visible : NULL };
 	use.facts++;
-	table->n_clean += roots->are_clean;
+	table->n_clean += rows->are_clean;
 }
 
 BlockNumber ifp_heap_visibility_cached_pages(Relation heap, BlockNumber most)
@@ -263,11 +241,13 @@ BlockNumber ifp_heap_visibility_cached_pages(Relation heap, BlockNumber most)
 	return table ? table->n_clean : 0;
 }
 
-/* How far ahead tuples are fetched into the caches. */
+/* ---- rows of a page ---- */
+
+/* Number of tuples by which the prefetch is ahead. */
 enum { TUPLES_AHEAD = 16 };
 
-/* A page being looked at. What is seen there will hold for good if transactions are over that did it, of which `newest` is the
- * newest. */
+/* A page that is being checked. The result can be remembered if is_lasting: then all inserters and deleters have finished, and
+ * `newest` is the newest of them. */
 struct look {
 	Relation heap;
 	Snapshot snapshot;
@@ -282,8 +262,8 @@ static inline void note_transaction(struct look *look, TransactionId xid)
 		look->newest = xid;
 }
 
-/* Of a tuple that was committed before any transaction that the snapshot may not see, and not touched since, the
- * server's functions would say that it is visible. Most tuples are such. */
+/* True for a tuple that was committed before any transaction that the snapshot may not see, and not touched since. The server's
+ * functions would find it visible. Most tuples are such. */
 static inline bool is_long_visible(struct look *look, HeapTupleHeader tuple)
 {
 	TransactionId xmin = HeapTupleHeaderGetRawXmin(tuple);
@@ -298,8 +278,8 @@ static inline bool is_long_visible(struct look *look, HeapTupleHeader tuple)
 	return true;
 }
 
-/* Of one that begins no chain, and was deleted before any transaction that the snapshot may not see, or inserted by one that
- * came to nothing, they would say that it is not. */
+/* True for a tuple that begins no chain and was deleted before any transaction that the snapshot may not see, or whose inserter
+ * aborted. The server's functions would find it invisible. */
 static inline bool is_long_gone(struct look *look, HeapTupleHeader tuple)
 {
 	TransactionId xmax = HeapTupleHeaderGetRawXmax(tuple);
@@ -315,7 +295,7 @@ static inline bool is_long_gone(struct look *look, HeapTupleHeader tuple)
 	return true;
 }
 
-/* Is the row with this root visible: the tuple itself, or one of its chain of heap-only updates? */
+/* True if the row with this root is visible: the tuple itself, or one of its chain of heap-only updates. */
 static bool is_visible(const struct look *look, ItemPointer tid, HeapTupleHeader header, ItemId item)
 {
 	HeapTupleData tuple = { .t_self = *tid, .t_tableOid = RelationGetRelid(look->heap) };
@@ -330,7 +310,7 @@ static bool is_visible(const struct look *look, ItemPointer tid, HeapTupleHeader
 	return visible;
 }
 
-static inline bool judge_root(struct look *look, Page page, ItemPointer tid, ItemId item)
+static inline bool is_root_visible(struct look *look, Page page, ItemPointer tid, ItemId item)
 {
 	HeapTupleHeader tuple = ItemIdIsNormal(item) ? (HeapTupleHeader)PageGetItem(page, item) : NULL;
 
@@ -346,19 +326,19 @@ static inline bool judge_root(struct look *look, Page page, ItemPointer tid, Ite
 	return is_visible(look, tid, tuple, item);
 }
 
-/* Tuples stand one before the other, which processors foresee less well than the other order. */
+/* Tuples are stored in descending order, which processors predict less well than ascending order. */
 static inline void prefetch_tuple(Page page, OffsetNumber offset, OffsetNumber last)
 {
 	if (offset <= last)
 		__builtin_prefetch((const char *)page + ItemIdGetOffset(PageGetItemId(page, offset)));
 }
 
-static void look_at_page(struct look *look, BlockNumber block, struct ifp_heap_page_rows *roots)
+static void read_page_rows(struct look *look, BlockNumber block, struct page_rows *rows)
 {
 	Page page = BufferGetPage(look->buffer);
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
 
-	*roots = (struct ifp_heap_page_rows){ .are_clean = true, .last = last };
+	*rows = (struct page_rows){ .are_clean = true, .last = last };
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++) {
 		ItemId item = PageGetItemId(page, offset);
 		ItemPointerData tid;
@@ -368,14 +348,15 @@ static void look_at_page(struct look *look, BlockNumber block, struct ifp_heap_p
 		    (ItemIdIsNormal(item) && HeapTupleHeaderIsHeapOnly((HeapTupleHeader)PageGetItem(page, item))))
 			continue;
 		ItemPointerSet(&tid, block, offset);
-		if (judge_root(look, page, &tid, item))
-			roots->visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
+		if (is_root_visible(look, page, &tid, item))
+			rows->visible[offset / 64] |= UINT64CONST(1) << (offset % 64);
 		else
-			roots->are_clean = false;
+			rows->are_clean = false;
 	}
 }
 
-static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, struct ifp_heap_page_rows *roots)
+/* Reads the rows of a page, or recalls them if the page has not changed. */
+static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, struct page_rows *rows)
 {
 	struct look look = {
 		.heap = heap, .snapshot = snapshot, .buffer = ReadBuffer(heap, block), .newest = FrozenTransactionId
@@ -385,27 +366,29 @@ static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, s
 	LockBuffer(look.buffer, BUFFER_LOCK_SHARE);
 	ifp_test_for_old_snapshot(snapshot, heap, BufferGetPage(look.buffer));
 	lsn = BufferGetLSNAtomic(look.buffer);
-	if (!recall_heap_page(heap, block, lsn, snapshot, roots)) {
+	if (!recall_heap_page(heap, block, lsn, snapshot, rows)) {
 		look.is_lasting = true;
-		look_at_page(&look, block, roots);
+		read_page_rows(&look, block, rows);
 		lsn = BufferGetLSNAtomic(look.buffer); /* hints may have been written */
 	}
 	UnlockReleaseBuffer(look.buffer);
 	if (look.is_lasting)
-		remember_heap_page(heap, block, lsn, look.newest, roots);
+		remember_heap_page(heap, block, lsn, look.newest, rows);
 }
 
-/* of the visibility map: two bits a heap block, the lower one says that all is visible */
+/* ---- blocks ---- */
+
+/* The visibility map has two bits for each heap block; the lower one means all-visible. */
 enum { BLOCKS_A_BYTE = BITS_PER_BYTE / BITS_PER_HEAPBLOCK, BLOCKS_A_MAP_PAGE = (BLCKSZ - 24) * BLOCKS_A_BYTE };
 StaticAssertDecl(MAXALIGN(SizeOfPageHeaderData) == 24, "pages of the visibility map");
 
-/* A look at a page takes as long as judging this many entries one by one. */
+/* Checking a page takes as long as checking this many entries one by one. */
 enum { ROWS_A_LOOK = 48, FEW_LOOKS = 2 };
 
 enum { MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
 
-/* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0; for ranges of blocks are wide
- * where a row came late. */
+/* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0, which skips quickly over the
+ * wide ranges of nodes with late rows. */
 struct ifp_map_page {
 	uint32 n_unclean;
 	uint64 unclean[MAP_WORDS];
@@ -415,10 +398,10 @@ struct ifp_map_page {
 struct ifp_seen_block {
 	BlockNumber block;
 	uint32 status; /* the hash table's */
-	struct ifp_heap_page_rows roots;
+	struct page_rows rows;
 };
 
-#define SH_PREFIX looked
+#define SH_PREFIX seen
 #define SH_ELEMENT_TYPE struct ifp_seen_block
 #define SH_KEY_TYPE BlockNumber
 #define SH_KEY block
@@ -435,12 +418,12 @@ void ifp_heap_visibility_begin(struct ifp_heap_visibility *visibility, Relation 
 	visibility->n_heap_blocks = RelationGetNumberOfBlocks(heap);
 	if (!ifp_is_outlived(snapshot) && smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
 		visibility->n_map_blocks = RelationGetNumberOfBlocksInFork(heap, VISIBILITYMAP_FORKNUM);
-	visibility->looked = looked_create(context, 16, NULL);
+	visibility->seen = seen_create(context, 16, NULL);
 }
 
 /* ---- the map ---- */
 
-/* Bit i: the all-visible bit of block i of 32 is not set. */
+/* Returns bit i if the all-visible bit of block i of 32 is not set. */
 static uint32 unclean_of(uint64 map)
 {
 	uint64 bits = ~map & UINT64CONST(0x5555555555555555);
@@ -452,7 +435,7 @@ static uint32 unclean_of(uint64 map)
 	return (uint32)(bits | bits >> 16);
 }
 
-/* Of large tables most pages of the map say so. */
+/* True if all blocks of a map page are clean, as in most map pages of large tables. */
 static bool is_all_clean(const uint8_t *map)
 {
 	const uint64 clean = UINT64CONST(0x5555555555555555);
@@ -463,7 +446,7 @@ static bool is_all_clean(const uint8_t *map)
 	return common == clean;
 }
 
-/* Fills in the unclean blocks of a page, all 0 before; where none is there is nothing to fill in, and it returns false. */
+/* Sets the bits of a map page's unclean blocks, all 0 before. Returns false if there are none. */
 static bool read_map(const struct ifp_heap_visibility *visibility, uint32 number, uint64 *unclean)
 {
 	Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
@@ -502,7 +485,7 @@ static void mark_clean(struct ifp_map_page *page, uint32 bit)
 		page->in_words[w / 64] &= ~(UINT64CONST(1) << (w % 64));
 }
 
-/* The first unclean block of a page of the map from `bit` on; BLOCKS_A_MAP_PAGE if there is none. */
+/* Returns the first unclean block of a map page from `bit` on; BLOCKS_A_MAP_PAGE if there is none. */
 static uint32 next_in_page(const struct ifp_map_page *page, uint32 bit)
 {
 	uint64 word = page->unclean[bit / 64] >> (bit % 64);
@@ -550,45 +533,45 @@ static bool is_clean(struct ifp_heap_visibility *visibility, BlockNumber block)
 	return page->n_unclean == 0 || !(page->unclean[block / 64] >> (block % 64) & 1);
 }
 
-/* ---- looking at a heap page ---- */
+/* ---- seen blocks ---- */
 
-/* What was seen in a block that was looked at and is not clean; NULL where it was not. */
-static const struct ifp_seen_block *find_looked(struct ifp_heap_visibility *visibility, BlockNumber block)
+/* Returns a block that was checked and is not clean; NULL if there is none. */
+static const struct ifp_seen_block *find_seen(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
 	struct ifp_seen_block *found;
 
 	if (visibility->recent && visibility->recent->block == block)
 		return visibility->recent;
-	found = looked_lookup(visibility->looked, block);
+	found = seen_lookup(visibility->seen, block);
 	if (found)
 		visibility->recent = found;
 	return found;
 }
 
-/* Looks at a block that has not been looked at. */
-static const struct ifp_seen_block *look(struct ifp_heap_visibility *visibility, BlockNumber block)
+/* Checks a block that has not been checked. Returns NULL if it is clean. */
+static const struct ifp_seen_block *see_block(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
 	struct ifp_seen_block *kept;
-	struct ifp_heap_page_rows roots;
+	struct page_rows rows;
 	bool found;
 
 	CHECK_FOR_INTERRUPTS();
 	ifp_test_point("heap looked at");
-	see_heap_page(visibility->heap, visibility->snapshot, block, &roots);
+	see_heap_page(visibility->heap, visibility->snapshot, block, &rows);
 	visibility->n_looks++;
-	if (roots.are_clean) {
+	if (rows.are_clean) {
 		mark_clean(map_page(visibility, block / BLOCKS_A_MAP_PAGE), block % BLOCKS_A_MAP_PAGE);
 		return NULL;
 	}
-	kept = looked_insert(visibility->looked, block, &found);
-	kept->roots = roots;
+	kept = seen_insert(visibility->seen, block, &found);
+	kept->rows = rows;
 	visibility->recent = kept;
 	return kept;
 }
 
-/* ---- the questions ---- */
+/* ---- answers ---- */
 
-/* The first unclean block from `block` to highest; highest + 1 if there is none. */
+/* Returns the first unclean block from `block` to highest; highest + 1 if there is none. */
 static uint64 next_unclean(struct ifp_heap_visibility *visibility, uint64 block, BlockNumber highest)
 {
 	while (block <= highest) {
@@ -603,7 +586,7 @@ static uint64 next_unclean(struct ifp_heap_visibility *visibility, uint64 block,
 	return (uint64)highest + 1;
 }
 
-/* Of a clean block, where the clean ones that follow on end, as far as the page of the map that it is in tells. */
+/* Returns the end of the clean blocks that follow a clean block, within its map page. */
 static uint64 clean_end(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
 	BlockNumber last =
@@ -621,37 +604,37 @@ bool ifp_heap_visibility_of_blocks(struct ifp_heap_visibility *visibility, Block
 		return true;
 	if (highest >= visibility->n_heap_blocks)
 		return false;
-	/* first whether looking could help, so that none is looked at in vain */
+	/* first find out whether checks could help, so that none is in vain */
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
 	     block = next_unclean(visibility, block + 1, highest))
-		if (++n_looks > most_looks || find_looked(visibility, (BlockNumber)block))
+		if (++n_looks > most_looks || find_seen(visibility, (BlockNumber)block))
 			return false;
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
 	     block = next_unclean(visibility, block + 1, highest))
-		if (look(visibility, (BlockNumber)block))
+		if (see_block(visibility, (BlockNumber)block))
 			return false;
 	visibility->clean_from = lowest;
 	visibility->clean_to = clean_end(visibility, highest);
 	return true;
 }
 
-/* What is visible in a block; NULL: all that the index has of it. */
+/* Returns the visible rows of a block; NULL if all are visible. */
 static const struct ifp_seen_block *visible_in(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
 	static const struct ifp_seen_block nothing;
-	const struct ifp_seen_block *looked;
+	const struct ifp_seen_block *seen;
 
 	if (block >= visibility->n_heap_blocks)
 		return &nothing;
 	if (is_clean(visibility, block))
 		return NULL;
-	looked = find_looked(visibility, block);
-	return looked ? looked : look(visibility, block);
+	seen = find_seen(visibility, block);
+	return seen ? seen : see_block(visibility, block);
 }
 
-static inline bool has(const struct ifp_seen_block *looked, uint32 offset)
+static inline bool has(const struct ifp_seen_block *seen, uint32 offset)
 {
-	return !looked || (offset <= looked->roots.last && looked->roots.visible[offset / 64] >> (offset % 64) & 1);
+	return !seen || (offset <= seen->rows.last && seen->rows.visible[offset / 64] >> (offset % 64) & 1);
 }
 
 bool ifp_heap_visibility_of_row(struct ifp_heap_visibility *visibility, int64 ref)
@@ -667,10 +650,10 @@ bool ifp_heap_visibility_refs_gone(struct ifp_heap_visibility *visibility, Block
 		return false;
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
 	     block = next_unclean(visibility, block + 1, highest)) {
-		const struct ifp_seen_block *looked = visible_in(visibility, (BlockNumber)block);
+		const struct ifp_seen_block *seen = visible_in(visibility, (BlockNumber)block);
 
-		for (uint32 w = 0; looked && w <= looked->roots.last / 64u; w++) {
-			uint64 gone = ~looked->roots.visible[w] & iforest_low_bits(Min(looked->roots.last + 1 - 64 * w, 64));
+		for (uint32 w = 0; seen && w <= seen->rows.last / 64u; w++) {
+			uint64 gone = ~seen->rows.visible[w] & iforest_low_bits(Min(seen->rows.last + 1 - 64 * w, 64));
 
 			if (w == 0)
 				gone &= ~UINT64CONST(1); /* offsets begin with 1 */
@@ -686,7 +669,7 @@ bool ifp_heap_visibility_refs_gone(struct ifp_heap_visibility *visibility, Block
 
 uint64 ifp_heap_visibility_of_rows(struct ifp_heap_visibility *visibility, const int64 *refs, uint64 asked)
 {
-	const struct ifp_seen_block *looked = NULL;
+	const struct ifp_seen_block *seen = NULL;
 	BlockNumber last = 0;
 	uint64 visible = asked;
 	bool has_last = false;
@@ -695,13 +678,13 @@ uint64 ifp_heap_visibility_of_rows(struct ifp_heap_visibility *visibility, const
 		unsigned i = iforest_trailing_zeros(asked);
 		BlockNumber block = (BlockNumber)(refs[i] >> 16);
 
-		/* neighbours are of one block, as a rule */
+		/* neighbours are usually in one block */
 		if (!has_last || block != last) {
-			looked = visible_in(visibility, block);
+			seen = visible_in(visibility, block);
 			last = block;
 			has_last = true;
 		}
-		if (!has(looked, (uint32)(refs[i] & 0xffff)))
+		if (!has(seen, (uint32)(refs[i] & 0xffff)))
 			visible &= ~(UINT64CONST(1) << i);
 	}
 	return visible;

@@ -10,15 +10,9 @@
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/storage/locks.h"
 
-/* storage/index.c: fills in index->pager and index->store. */
-static void pager_init(struct ifp_index *index);
+/* ---- slots of the manifest ---- */
 
-/* storage/index.c: the manifest's bytes in the slot in force, palloc'd, or NULL if that was overwritten meanwhile; and their
- * replacement, with the chains in index->sealed. */
-static uint8 *slot_read(Relation relation, const struct ifp_meta *meta);
-
-static void slot_publish(struct ifp_index *index, const uint8 *bytes, uint32 n_bytes);
-
+/* Returns the manifest's bytes in the slot in force, palloc'd; NULL if the slot was overwritten meanwhile. */
 static uint8 *slot_read(Relation relation, const struct ifp_meta *meta)
 {
 	uint8 *bytes = palloc(meta->n_slot_pages[meta->slot] * IFP_CONTENT_BYTES);
@@ -32,7 +26,7 @@ static uint8 *slot_read(Relation relation, const struct ifp_meta *meta)
 	return NULL;
 }
 
-/* Sees to it that a slot has n pages. Under the publish lock nobody else changes slots. */
+/* Extends a slot to n pages. Requires  the publish lock, under which nobody else changes slots. */
 static void grow_slot(struct ifp_index *index, uint32 slot, uint32 n_pages)
 {
 	Relation relation = index->relation;
@@ -76,15 +70,16 @@ static void write_slot(struct ifp_index *index, const BlockNumber *blocks, const
 	}
 }
 
-static bool is_sealed(const struct ifp_index *index, uint32 clock)
+static bool is_flushed(const struct ifp_index *index, uint32 clock)
 {
 	bool found = false;
 
-	for (uint32 i = 0; i < index->n_sealed && !found; i++)
-		found = index->sealed[i] == clock;
+	for (uint32 i = 0; i < index->n_flushed && !found; i++)
+		found = index->flushed[i] == clock;
 	return found;
 }
 
+/* Writes a manifest to the other slot, puts that in force, and removes the chains in index->flushed from the metapage. */
 static void slot_publish(struct ifp_index *index, const uint8 *bytes, uint32 n_bytes)
 {
 	uint32 n_pages = (n_bytes + IFP_CONTENT_BYTES - 1) / IFP_CONTENT_BYTES;
@@ -105,13 +100,15 @@ static void slot_publish(struct ifp_index *index, const uint8 *bytes, uint32 n_b
 	edit.meta->manifest_bytes = n_bytes;
 	edit.meta->manifest_id = iforest_load64(bytes + 16);
 	for (uint32 i = 0; i < edit.meta->n_closed; i++)
-		if (!is_sealed(index, edit.meta->closed[i].clock))
+		if (!is_flushed(index, edit.meta->closed[i].clock))
 			edit.meta->closed[n_left++] = edit.meta->closed[i];
 	edit.meta->n_closed = n_left;
 	ifp_meta_finish(&edit);
 }
 
-/* What is fetched ahead of a leaf page: its header and directory. */
+/* ---- the pager ---- */
+
+/* Bytes of a leaf page that are prefetched: its header and directory. */
 enum { CACHE_LINE = 64, EXPECTED_BYTES = 1024 };
 
 /* A run grows by a sixteenth of itself at a time. */
@@ -123,23 +120,22 @@ struct ifp_page_buffer {
 	uint8_t bytes[IFP_PAGE_BYTES];
 };
 
-/* What this backend knows of pages that it has read, by block: in which of the server's buffers they lay, and that their bytes
- * were found to be whole. These change with their LSN, and with that alone, where the server itself checks what it reads from a
- * file. */
+/* Cache of pages that this backend has read, by block: the server's buffer in which they were, and the LSN at which they were
+ * verified. A page does not change without its LSN where the server itself verifies what it reads from a file. */
 enum { KNOWN_PAGES = 16384 };
 static struct known_page {
 	uint64 index_id;
-	XLogRecPtr lsn; /* of the bytes that were whole; 0: none were */
+	XLogRecPtr lsn; /* of the verified bytes; 0: none */
 	BlockNumber block;
 	Buffer buffer;	  /* InvalidBuffer: not known */
 	TimestampTz used; /* when the server was told that it is in use */
 } known_pages[KNOWN_PAGES];
 
-/* What is found where it lay does not count as used, and would be dropped from the buffers first: so it is looked up all the
- * same where that was done as long ago. */
+/* A page that is found in its last buffer does not count as used, and would be evicted first. So a regular look-up is done this
+ * long after the last one. */
 enum { USED_MICROSECONDS = 100000 };
 
-/* ---- where a page is ---- */
+/* ---- the pager: blocks of pages ---- */
 
 static int compare_extents(const void *left, const void *right)
 {
@@ -202,7 +198,7 @@ BlockNumber ifp_index_run_block(struct ifp_index *index, const struct iforest_pl
 	return block;
 }
 
-/* ---- reading ---- */
+/* ---- the pager: reading ---- */
 
 static bool may_remember(const struct ifp_index *index)
 {
@@ -216,7 +212,7 @@ static bool is_known(const struct ifp_index *index, BlockNumber block)
 	return known->block == block && known->index_id == index->meta.index_id;
 }
 
-/* The place for what is known of a block, which may be nothing. */
+/* Returns the cache entry of a block, empty if nothing is known. */
 static struct known_page *known_page(const struct ifp_index *index, BlockNumber block)
 {
 	struct known_page *known = &known_pages[block % KNOWN_PAGES];
@@ -248,7 +244,7 @@ static void stop_if_need_be(struct ifp_index *index)
 		index->before_page(index);
 }
 
-/* A file grows, and is asked for its size only where it seems too short. */
+/* Files only grow, so the size is read only if the known one is too small. */
 static bool is_in_file(struct ifp_index *index, BlockNumber block)
 {
 	if (block >= index->n_blocks)
@@ -256,7 +252,7 @@ static bool is_in_file(struct ifp_index *index, BlockNumber block)
 	return block < index->n_blocks;
 }
 
-/* Pins and locks a page of a run. InvalidBuffer: it is somebody else's by now. */
+/* Pins and locks a page of a run. Returns InvalidBuffer if it has another owner by now. */
 static Buffer lock_page(struct ifp_index *index, const struct iforest_place *place, uint64_t number, struct ifp_page_mark *mark)
 {
 	BlockNumber block = ifp_index_run_block(index, place, number);
@@ -274,7 +270,7 @@ static Buffer lock_page(struct ifp_index *index, const struct iforest_place *pla
 	ifp_test_point(mark == &index->borrowed_mark ? "page to be borrowed" : "page to be copied");
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
-	/* whose page it is can be told from now on, for as long as it is locked */
+	/* the owner cannot change while the page is locked */
 	if (!ifp_page_is(page, IFP_PAGE_RUN, (uint32)place->location) || ifp_content_used(page) < IFOREST_PAGE_HEADER ||
 	    iforest_load64(ifp_content(page) + 8) != place->run_id) {
 		UnlockReleaseBuffer(buffer);
@@ -355,8 +351,8 @@ static void unpin_brief(void *context, struct iforest_page *page)
 	index->borrowed = InvalidBuffer;
 }
 
-/* Nothing is pinned: where other bytes stand in the buffer by now, they are fetched in vain. */
-static void expect(void *context, const struct iforest_place *place, uint64_t number, bool of_maxima)
+/* Pins nothing: if the buffer holds another page by now, the prefetch is in vain. */
+static void prefetch(void *context, const struct iforest_place *place, uint64_t number, bool of_maxima)
 {
 	struct ifp_index *index = context;
 	BlockNumber block = find_block(index, (uint32)place->location, (uint32)number);
@@ -371,7 +367,7 @@ static void expect(void *context, const struct iforest_place *place, uint64_t nu
 	__builtin_prefetch(BufferGetPage(buffer) + BLCKSZ - 1);
 }
 
-/* ---- writing ---- */
+/* ---- the pager: writing ---- */
 
 static enum iforest_status create_run(void *context, struct iforest_place *place)
 {
@@ -391,7 +387,7 @@ static void fill_page(Page page, uint32 owner, const struct iforest_page_write *
 	ifp_content_set_used(page, write->n_bytes);
 }
 
-/* A page that no manifest names yet: one record for it, and none in a build, which logs the whole file at its end. */
+/* Writes a page of a run that no manifest names yet: one record, and none in a build, which logs the whole file at its end. */
 static void write_new(struct ifp_index *index, const struct iforest_page_write *write)
 {
 	Relation relation = index->relation;
@@ -416,7 +412,7 @@ static void write_new(struct ifp_index *index, const struct iforest_page_write *
 	index->n_new_pages = (uint32)write->index + 1;
 }
 
-/* Pages of a run that is in force, as one record. */
+/* Writes pages of a run in force, as one record. */
 static enum iforest_status rewrite(struct ifp_index *index, const struct iforest_place *place,
 				   const struct iforest_page_write *writes, uint32 n_pages)
 {
@@ -470,7 +466,7 @@ static enum iforest_status drop_run(void *context, const struct iforest_place *p
 	return IFOREST_OK;
 }
 
-/* ---- the manifest ---- */
+/* ---- the pager: the manifest ---- */
 
 static enum iforest_status begin_publish(void *context, uint64_t manifest_id, const uint8_t **bytes, uint32_t *n_bytes)
 {
@@ -499,9 +495,9 @@ static enum iforest_status publish(void *context, const uint8_t *bytes, uint32_t
 	}
 	slot_publish(index, bytes, n_bytes);
 	ifp_unlock(index->relation, IFP_LOCK_PUBLISH, ExclusiveLock);
-	for (uint32 i = 0; i < index->n_sealed; i++)
-		ifp_extents_free(index->relation, index->sealed[i], true);
-	index->n_sealed = 0;
+	for (uint32 i = 0; i < index->n_flushed; i++)
+		ifp_extents_free(index->relation, index->flushed[i], true);
+	index->n_flushed = 0;
 	if (index->newest_manifest)
 		pfree(index->newest_manifest);
 	index->newest_manifest = NULL;
@@ -523,7 +519,7 @@ static void pager_init(struct ifp_index *index)
 					       .release = release,
 					       .pin_briefly = pin_briefly,
 					       .unpin_brief = unpin_brief,
-					       .prefetch = expect,
+					       .prefetch = prefetch,
 					       .create_run = create_run,
 					       .write = write_pages,
 					       .drop_run = drop_run,
@@ -541,7 +537,7 @@ void ifp_index_open(struct ifp_index *index, Relation relation)
 	pager_init(index);
 }
 
-/* The block of the page that core found wrong; InvalidBlockNumber: it is of no run that the index names. */
+/* Returns the block of the page that core found faulty; InvalidBlockNumber if it is of no run that the index names. */
 static BlockNumber faulty_block(struct ifp_index *index)
 {
 	const struct iforest_fault *fault = &index->store.fault;
@@ -560,7 +556,7 @@ void ifp_index_require(struct ifp_index *index, enum iforest_status status)
 		ifp_require_at(status, index->relation, &index->store.fault, faulty_block(index));
 }
 
-/* Blocks are in the file before a manifest names the run that they are of. */
+/* True if all runs fit the file: blocks are in the file before a manifest names their run. */
 static bool are_possible(const struct ifp_index *index)
 {
 	BlockNumber n_blocks = RelationGetNumberOfBlocks(index->relation);
@@ -642,7 +638,7 @@ void ifp_index_met_foreign(struct ifp_index *index, uint32 owner, BlockNumber bl
 
 /* ---- a new index ---- */
 
-/* A pager that only takes down the manifest that is published to it. */
+/* A pager that only records the manifest that is published to it. */
 struct recorder {
 	uint8 bytes[IFP_CONTENT_BYTES];
 	uint32 n_bytes;

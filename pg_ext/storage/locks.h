@@ -1,25 +1,23 @@
 /* storage/locks.h -- Heavyweight locks of an index: their order, and why VACUUM misses no entry.
  *
- * Heavyweight locks of the index, told apart by numbers, in the order in which they may be waited for. They end with the
- * transaction, and with an error. (They are locks of tuples to PostgreSQL: several page locks at once it does not allow, nor
- * does it look for deadlocks among them.)
+ * Locks have numbers, in the order in which they may be waited for. They are released at the end of the transaction, and by an
+ * error. (To PostgreSQL they are tuple locks: page locks cannot be held several at a time and have no deadlock detection.)
  *
- *   MAINTENANCE   VACUUM and merges of the listed runs. The holder has said in the metapage how old its worklist is
- *                 (`worklist_below`); nobody else removes, merges or rewrites a run with a lower clock number.
- *   NEWER         merges of runs that are younger than that, while MAINTENANCE is held by somebody else
- *   clock number  sealing: making the closed chain of that number into a run
- *   WRITING       shared by sealers while their run is named nowhere; exclusive for whoever looks for blocks that nobody
- *                 names
+ *   MAINTENANCE   VACUUM, and merges of the runs on the worklist. The holder writes the age of its worklist to the metapage
+ *                 (`worklist_below`); nobody else removes from, merges or rewrites a run with a lower clock number
+ *   NEWER         merges of younger runs, while another backend holds MAINTENANCE
+ *   clock number  flush of the closed chain of that number
+ *   WRITING       shared by backends whose new run is not in a manifest yet; exclusive for the search for blocks that belong
+ *                 to nobody
  *   PUBLISH       reading, changing and replacing the manifest; held for a few page writes
  *
  * Appending an entry takes none of them. Below them are content locks of buffers, in the order metapage, pages of a chain or
- * the list of extents; readers hold one at a time and nothing else.
+ * the list of extents. Readers hold one at a time and nothing else.
  *
- * Why a vacuum misses no entry of its dead rows: such an entry was inserted before the row became dead, so it stood in a
- * chain or a run when the vacuum came here. The vacuum closes all chains, makes all closed chains into runs or waits for
- * whoever is at it, and only then sets worklist_below and copies the manifest: the entry is in one of its runs, which nobody
- * else may merge. What is appended later goes into chains opened after that, which may be sealed, and merged under NEWER,
- * while the vacuum is at work.
+ * Why VACUUM misses no entry of its dead rows: such an entry was inserted before the row became dead, so it was in a chain or a
+ * run when VACUUM came here. VACUUM closes all chains, flushes all closed chains or waits for those who do, and only then sets
+ * worklist_below and copies the manifest. So the entry is in one of its runs, which nobody else may merge. Entries that are
+ * appended later go to chains opened after that. These may be flushed, and merged under NEWER, while VACUUM is at work.
  */
 #ifndef IFP_STORAGE_LOCKS_H
 #define IFP_STORAGE_LOCKS_H
@@ -31,6 +29,7 @@
 
 enum { IFP_LOCK_MAINTENANCE = 0, IFP_LOCK_PUBLISH = 1, IFP_LOCK_NEWER = 2, IFP_LOCK_WRITING = 3 };
 
+/* Waits for a lock. */
 static inline void ifp_lock(Relation index, uint32 number, LOCKMODE mode)
 {
 	ItemPointerData tid;
@@ -39,7 +38,7 @@ static inline void ifp_lock(Relation index, uint32 number, LOCKMODE mode)
 	LockTuple(index, &tid, mode);
 }
 
-/* False if it would have to be waited for. */
+/* Takes a lock; returns false instead of waiting. */
 static inline bool ifp_try_lock(Relation index, uint32 number, LOCKMODE mode)
 {
 	ItemPointerData tid;

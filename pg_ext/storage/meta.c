@@ -26,13 +26,13 @@ static Page new_page(Relation index, ForkNumber fork, BlockNumber block, Buffer 
 
 void ifp_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uint32 n_manifest_bytes)
 {
-	static const enum ifp_page_type kinds[] = { IFP_PAGE_META, IFP_PAGE_MANIFEST, IFP_PAGE_MANIFEST, IFP_PAGE_EXTENTS };
+	static const enum ifp_page_type types[] = { IFP_PAGE_META, IFP_PAGE_MANIFEST, IFP_PAGE_MANIFEST, IFP_PAGE_EXTENTS };
 
-	for (BlockNumber block = 0; block < lengthof(kinds); block++) {
+	for (BlockNumber block = 0; block < lengthof(types); block++) {
 		Buffer buffer;
 		Page page = new_page(index, fork, block, &buffer);
 
-		ifp_page_init(page, kinds[block], 0);
+		ifp_page_init(page, types[block], 0);
 		if (block == IFP_META_BLOCK) {
 			struct ifp_meta *meta = (struct ifp_meta *)ifp_content(page);
 
@@ -51,7 +51,7 @@ void ifp_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uin
 			memcpy(ifp_content(page), manifest, n_manifest_bytes);
 			ifp_content_set_used(page, n_manifest_bytes);
 		}
-		if (kinds[block] != IFP_PAGE_MANIFEST)
+		if (types[block] != IFP_PAGE_MANIFEST)
 			ifp_page_sum(page, block);
 		MarkBufferDirty(buffer);
 		UnlockReleaseBuffer(buffer);
@@ -83,8 +83,8 @@ static bool are_slots(const struct ifp_meta *meta, BlockNumber n_blocks)
 	return are_right && meta->manifest_bytes <= meta->n_slot_pages[meta->slot] * IFP_CONTENT_BYTES;
 }
 
-/* What is wrong, as a sentence; NULL: nothing. */
-static const char *what_is_wrong(const struct ifp_meta *meta, BlockNumber n_blocks)
+/* Returns what is wrong, as a sentence; NULL if nothing is. */
+static const char *find_fault(const struct ifp_meta *meta, BlockNumber n_blocks)
 {
 	bool has_series = meta->series_head != InvalidBlockNumber;
 
@@ -106,7 +106,7 @@ static const char *what_is_wrong(const struct ifp_meta *meta, BlockNumber n_bloc
 	return NULL;
 }
 
-/* The page is locked: what it names was in the file before it was named. */
+/* Requires  the page is locked: blocks that it names were in the file before they were named. */
 static void check_meta(Relation index, Page page)
 {
 	const struct ifp_meta *meta = (const struct ifp_meta *)ifp_content(page);
@@ -123,7 +123,7 @@ static void check_meta(Relation index, Page page)
 				    IFP_META_BLOCK))
 		wrong = "Block 0 has a wrong checksum.";
 	else
-		wrong = what_is_wrong(meta, RelationGetNumberOfBlocks(index));
+		wrong = find_fault(meta, RelationGetNumberOfBlocks(index));
 	if (wrong)
 		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
 			errmsg("index \"%s\" is corrupt: its metapage is wrong", RelationGetRelationName(index)),

@@ -3,13 +3,13 @@
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 
-void ifp_page_init(Page page, enum ifp_page_type kind, uint32 owner)
+void ifp_page_init(Page page, enum ifp_page_type type, uint32 owner)
 {
 	PageInit(page, BLCKSZ, sizeof(struct ifp_special));
 	*ifp_special(page) = (struct ifp_special){ .owner = owner,
 						   .next = InvalidBlockNumber,
 						   .last = InvalidBlockNumber,
-						   .kind = (uint8)kind,
+						   .page_type = (uint8)type,
 						   .page_id = IFP_PAGE_ID };
 }
 
@@ -61,9 +61,9 @@ bool ifp_page_is_whole(const uint8 *content, uint32 n_bytes, const struct ifp_sp
 
 /* ---- pages ---- */
 
-bool ifp_page_looks_like(Page page, enum ifp_page_type kind)
+bool ifp_page_looks_like(Page page, enum ifp_page_type type)
 {
-	return PageGetSpecialSize(page) == MAXALIGN(sizeof(struct ifp_special)) && ifp_special(page)->kind == kind;
+	return PageGetSpecialSize(page) == MAXALIGN(sizeof(struct ifp_special)) && ifp_special(page)->page_type == type;
 }
 
 static uint32 sum_bytes(Page page)
@@ -94,26 +94,26 @@ Buffer ifp_page_read(Relation index, BlockNumber block)
 	return ReadBuffer(index, block);
 }
 
-bool ifp_page_is(Page page, enum ifp_page_type kind, uint32 owner)
+bool ifp_page_is(Page page, enum ifp_page_type type, uint32 owner)
 {
-	return is_ours(page) && ifp_special(page)->kind == kind && ifp_special(page)->owner == owner;
+	return is_ours(page) && ifp_special(page)->page_type == type && ifp_special(page)->owner == owner;
 }
 
-Buffer ifp_page_lock(Relation index, BlockNumber block, enum ifp_page_type kind, int lock_mode)
+Buffer ifp_page_lock(Relation index, BlockNumber block, enum ifp_page_type type, int lock_mode)
 {
 	Buffer buffer = ifp_page_read(index, block);
 	Page page = BufferGetPage(buffer);
 
 	LockBuffer(buffer, lock_mode);
-	if (!is_ours(page) || ifp_special(page)->kind != kind)
+	if (!is_ours(page) || ifp_special(page)->page_type != type)
 		ifp_page_wrong(index, block, NULL);
 	return buffer;
 }
 
-uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to, struct ifp_special *special,
+uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type type, uint8 *to, struct ifp_special *special,
 		     struct ifp_sum *sum)
 {
-	Buffer buffer = ifp_page_lock(index, block, kind, BUFFER_LOCK_SHARE);
+	Buffer buffer = ifp_page_lock(index, block, type, BUFFER_LOCK_SHARE);
 	Page page = BufferGetPage(buffer);
 	uint32 n_bytes = ifp_content_used(page);
 
@@ -126,7 +126,7 @@ uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind,
 	return n_bytes;
 }
 
-/* One fragment of a generic record: bytes [offset, offset + n) of the page. */
+/* Writes one fragment of a generic record: bytes [offset, offset + n) of the page. */
 static uint8 *write_fragment(uint8 *out, uint16 offset, const void *bytes, uint16 n)
 {
 	memcpy(out, &offset, sizeof offset);
@@ -135,8 +135,8 @@ static uint8 *write_fragment(uint8 *out, uint16 offset, const void *bytes, uint1
 	return out + sizeof offset + sizeof n + n;
 }
 
-/* The record is as generic_redo() reads it (access/transam/generic_xlog.c). GenericXLogFinish() would compare both images of
- * the page for the same: five times the time. */
+/* Writes the record that generic_redo() reads (access/transam/generic_xlog.c). GenericXLogFinish() compares two images of the
+ * page for the same record, which takes five times as long. */
 void ifp_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes, const struct ifp_sum *sum)
 {
 	Page page = BufferGetPage(buffer);

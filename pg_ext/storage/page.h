@@ -3,23 +3,23 @@
  * Every block is laid out as PostgreSQL's pages are, so that its checksums, full-page images and generic WAL work. Content ends
  * at pd_lower: generic WAL zeroes all between pd_lower and pd_upper. Bytes: FORMAT.md, "Blocks in PostgreSQL".
  *
- * What stands on a page may be damaged, or forged with a right checksum of PostgreSQL's. So each number is bounded where it is
- * read, before anything is looped over, allocated, written or extended by it:
+ * A page may be damaged, or forged with a correct checksum of PostgreSQL's. So each number is checked where it is read, before
+ * a loop, an allocation, a write or an extension of the file depends on it:
  *
- *   field                                        bounded in
- *   pd_lower, pd_upper, pd_special, kind         storage/page.c   is_ours()
- *   a block's number, wherever it stands         storage/page.c   ifp_page_read(): must be in the file; storage/index.c the same
- *   meta     checksum; slot, lengths, clocks,    storage/meta.c   what_is_wrong(): blocks within the file, no chain longer than it
- *            chains, blocks of slots and series
- *   manifest checksum; location, pages of a run  core/run/manifest.c; storage/index.c are_possible()
- *   space    extents                             storage/extents.c  the checksum; is_possible(): within twice the file; before a change
- *                                                         check_list(): each begins where another ends
- *            next                                storage/extents.c  at most 64 pages, none twice
- *   series   record lengths; next                storage/series_dict.c  the checksum; read_records(); no more pages than the file has
- *   pending  entries                             storage/pending.c  the checksum; the length, and what all entries have in common
- *            next, last                          storage/pending.c  as many pages as the metapage says; last: 15 blocks ahead at most
- *   run      checksum, counts, offsets           core/page/leaf.c, core/page/node.c; whose page it is: storage/index.c lock_page()
- *   sketch   length, number, entries             storage/sidecar.c  length within the file; sketches one after the other
+ *   field                                    checked in
+ *   pd_lower, pd_upper, pd_special, type     storage/page.c         is_ours()
+ *   number of any block                      storage/page.c         ifp_page_read(): must be in the file; also storage/index.c
+ *   meta      checksum, slot, lengths,       storage/meta.c         find_fault(): blocks in the file, chains no longer than it
+ *             clocks, chains, blocks
+ *   manifest  checksum, pages of runs        core/run/manifest.c    and storage/index.c are_possible()
+ *   extents   extents                        storage/extents.c      the checksum; is_possible(): within twice the file; before
+ *                                                                   a change check_list(): each begins where another ends
+ *             next                           storage/extents.c      at most 64 pages, none twice
+ *   series    lengths of records; next       storage/series_dict.c  the checksum; read_records(); no more pages than the file
+ *   pending   entries                        storage/pending.c      the checksum; the length, and constant bits of entries
+ *             next, last                     storage/pending.c      as many pages as in the metapage; last: at most 15 on
+ *   run       checksum, counts, offsets      core/page/leaf.c       and node.c; the owner: storage/index.c lock_page()
+ *   sketch    length, number, entries        storage/sidecar.c      length within the file; sketches one after the other
  */
 #ifndef IFP_STORAGE_PAGE_H
 #define IFP_STORAGE_PAGE_H
@@ -41,24 +41,25 @@ enum ifp_page_type {
 	IFP_PAGE_SKETCH = 7 /* storage/sidecar.c */
 };
 
-#define IFP_PAGE_ID 0x1F07 /* in the last two bytes of every page, for whoever looks at a file */
+#define IFP_PAGE_ID 0x1F07 /* in the last two bytes of every page, to recognise a file */
 #define IFP_CHAIN_CLOSED 1 /* flag of a pending page: the chain takes no more entries */
-#define IFP_PAGE_SUMMED 2  /* flag of meta, space, series and pending pages: it ends with a struct ifp_sum */
+#define IFP_PAGE_SUMMED 2  /* flag of meta, extents, series and pending pages: it ends with a struct ifp_sum */
 
 struct ifp_special {
-	uint32 owner; /* clock number of the run or chain, 0: of the index as such */
-	uint32 next;  /* next page of a chain or list, InvalidBlockNumber at its end; of a run the page's index in it */
-	uint32 last;  /* pending: last block of the extent that this page lies in */
-	uint8 kind;   /* enum ifp_page_type */
+	uint32 owner;	 /* clock number of the run or chain; 0: the index */
+	uint32 next;	 /* next page of a chain or list, InvalidBlockNumber at its end; in a run the page's index */
+	uint32 last;	 /* pending: last block of this page's extent */
+	uint8 page_type; /* enum ifp_page_type */
 	uint8 flags;
 	uint16 page_id;
 };
 
-/* The last bytes before the special space of a page that has the flag, above pd_upper. Pages of earlier versions have none. */
+/* The last bytes before the special space of a page with the flag SUMMED, above pd_upper. Pages of earlier versions have none.
+ */
 struct ifp_sum {
 	uint32 checksum;
-	uint16 n_bytes;	 /* of the content, from its beginning */
-	uint16 has_next; /* 1: the checksum took up `next` after them, and takes up nothing more */
+	uint16 n_bytes;	 /* bytes of the content that are summed, from its beginning */
+	uint16 has_next; /* 1: the checksum includes `next` after them, and is complete */
 };
 
 #define IFP_CONTENT MAXALIGN(SizeOfPageHeaderData)
@@ -84,7 +85,7 @@ static inline uint32 ifp_content_used(Page page)
 	return ((PageHeader)page)->pd_lower - IFP_CONTENT;
 }
 
-/* Bytes that there is room for, those in use included. */
+/* Returns the bytes of content that a page has room for, those in use included. */
 static inline uint32 ifp_content_room(Page page)
 {
 	return ((PageHeader)page)->pd_upper - IFP_CONTENT;
@@ -95,13 +96,12 @@ static inline void ifp_content_set_used(Page page, uint32 n_bytes)
 	((PageHeader)page)->pd_lower = (LocationIndex)(IFP_CONTENT + n_bytes);
 }
 
-/* Makes an empty page of a kind; next and last are InvalidBlockNumber. */
-void ifp_page_init(Page page, enum ifp_page_type kind, uint32 owner);
+/* Makes an empty page; next and last are InvalidBlockNumber. */
+void ifp_page_init(Page page, enum ifp_page_type type, uint32 owner);
 
 /* ---- sums ----
  *
- * The checksum of a page that is appended to goes on from one append to the next. XXH64 has four times the latency for so few
- * bytes.
+ * The checksum of a page is continued from one append to the next. For so few bytes XXH64 has four times the latency.
  */
 
 static inline uint64 ifp_sum_mix(uint64 sum, uint64 word)
@@ -110,10 +110,10 @@ static inline uint64 ifp_sum_mix(uint64 sum, uint64 word)
 	return sum ^ sum >> 32;
 }
 
-/* The sum of a page without content. Owner and last are in it, and the block's number. */
+/* Returns the sum of a page without content. It includes owner, last and the block's number. */
 struct ifp_sum ifp_sum_begin(const struct ifp_special *special, BlockNumber block);
 
-/* Takes up what is appended at once: words of 8 bytes, the last one filled up with zeros. */
+/* Adds the bytes of one append: words of 8 bytes, the last one padded with zeros. */
 static inline void ifp_sum_up(struct ifp_sum *sum, const uint8 *bytes, uint16 n_bytes)
 {
 	uint64 mixed = sum->checksum, rest = 0;
@@ -129,49 +129,52 @@ static inline void ifp_sum_up(struct ifp_sum *sum, const uint8 *bytes, uint16 n_
 	sum->n_bytes += n_bytes;
 }
 
-/* Takes up `next`: nothing is appended to the page from then on. */
+/* Adds `next` and completes the sum: nothing is appended to the page from then on. */
 static inline void ifp_sum_close(struct ifp_sum *sum, uint32 next)
 {
 	sum->checksum = (uint32)ifp_sum_mix(sum->checksum, next);
 	sum->has_next = 1;
 }
 
-/* Puts the sum of no content on a page that has none; special->last stays as it is. */
+/* Writes the first sum to a page without content. Requires  special->last is final. */
 void ifp_page_begin_sum(Page page, BlockNumber block);
 
-/* Puts the sum of a whole page on it, of all content as one append and of `next`. Requires room for a sum where the page has
- * none. */
+/* Writes the complete sum to a page, of all content as one append and of `next`. Requires room for a sum if the page has none.
+ */
 void ifp_page_sum(Page page, BlockNumber block);
 
-/* Has a page the sum that ifp_page_sum() puts there, or none? */
+/* True if a page has the sum that ifp_page_sum() writes, or none. */
 bool ifp_page_is_whole(const uint8 *content, uint32 n_bytes, const struct ifp_special *special, const struct ifp_sum *sum,
 		       BlockNumber block);
 
-/* Raises that a block is corrupt; `why` is a sentence, or NULL. */
+/* ---- pages ---- */
+
+/* Raises the error that a block is corrupt; `why` is a sentence, or NULL. */
 _Noreturn void ifp_page_wrong(Relation index, BlockNumber block, const char *why);
 
-/* Pins a block whose number stood on a page; raises "corrupt" where it is not in the file. */
+/* Pins a block whose number was read from a page. Raises a "corrupt" error if it is not in the file. */
 Buffer ifp_page_read(Relation index, BlockNumber block);
 
-/* Is this a page of that kind? For pages that may have been given to someone else since their number was learnt. */
-bool ifp_page_is(Page page, enum ifp_page_type kind, uint32 owner);
+/* True if this is a page of that type and owner. For pages that may have been reused since their number was read.
+ * Requires  the page is locked. */
+bool ifp_page_is(Page page, enum ifp_page_type type, uint32 owner);
 
-/* The same at a glance, without a lock: for a page that keeps its kind. */
-bool ifp_page_looks_like(Page page, enum ifp_page_type kind);
+/* True if this seems to be a page of that type; needs no lock, for pages that keep their type. */
+bool ifp_page_looks_like(Page page, enum ifp_page_type type);
 
-/* Reads and locks a page that must be of that kind; raises "corrupt" otherwise. The buffer is the caller's to unlock and
- * release. */
-Buffer ifp_page_lock(Relation index, BlockNumber block, enum ifp_page_type kind, int lock_mode);
+/* Pins and locks a page that must be of that type; raises a "corrupt" error otherwise. The caller unlocks and releases it. */
+Buffer ifp_page_lock(Relation index, BlockNumber block, enum ifp_page_type type, int lock_mode);
 
-/* Copies the content of such a page under a share lock, which is let go before return. `to` has IFP_CONTENT_BYTES, special
- * and sum (which holds where the page is SUMMED) may be NULL. Returns the number of bytes in use. */
-uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type kind, uint8 *to, struct ifp_special *special,
+/* Copies the content of a page that must be of that type, under a share lock that is released before return. `to` has
+ * IFP_CONTENT_BYTES. special and sum (valid if the page is SUMMED) may be NULL. Returns the number of bytes in use. */
+uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type type, uint8 *to, struct ifp_special *special,
 		     struct ifp_sum *sum);
 
 #define IFP_MOST_APPENDED 1024
 
-/* Puts at most IFP_MOST_APPENDED bytes at the end of the content of a page that is locked exclusively and has room, and
- * with them its new sum, unless that is NULL; logs just these bytes. */
+/* Appends at most IFP_MOST_APPENDED bytes to the content of a page and writes its new sum, unless that is NULL. Logs just these
+ * bytes.
+ * Requires  the page is locked exclusively and has room. */
 void ifp_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes, const struct ifp_sum *sum);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12 };
 
-/* ---- an entry as bytes ---- */
+/* ---- entries as bytes ---- */
 
 static void write_entry(const struct iforest_entry *entry, unsigned n_values, uint8 *bytes)
 {
@@ -39,16 +39,17 @@ static void read_entry(const uint8 *bytes, unsigned n_values, struct iforest_ent
 
 /* ---- the checksum ---- */
 
-/* What all entries have in common. */
+/* True if the constant bits of an entry are right. */
 static bool is_entry(const uint8 *bytes, unsigned n_values)
 {
 	return iforest_load16(bytes + 6) != 0 && iforest_load32(bytes + ZERO_AT) == 0 &&
 	       (iforest_load16(bytes + 4) & ~(TIME_IS_NULL | ((1u << n_values) - 1))) == 0;
 }
 
-/* What is wrong with the content of a page, as a sentence; NULL: nothing. `sum` is the page's, NULL: it has none. */
-static const char *what_is_wrong(const uint8 *content, uint32 n_used, unsigned n_values, const struct ifp_special *special,
-				 BlockNumber block, const struct ifp_sum *sum)
+/* Returns what is wrong with the content of a page, as a sentence; NULL if nothing is. `sum` is the page's, NULL if it has
+ * none. */
+static const char *find_fault(const uint8 *content, uint32 n_used, unsigned n_values, const struct ifp_special *special,
+			      BlockNumber block, const struct ifp_sum *sum)
 {
 	uint16 n_bytes = ifp_pending_entry_bytes(n_values);
 	struct ifp_sum found = ifp_sum_begin(special, block);
@@ -66,7 +67,7 @@ static const char *what_is_wrong(const uint8 *content, uint32 n_used, unsigned n
 
 /* ---- appending ---- */
 
-/* What an earlier version has appended to the page is not summed up, nor is what follows. */
+/* Appends an entry. Entries that an earlier version appended to the page are not in the sum, nor are those that follow. */
 static void append_entry(Relation relation, Buffer buffer, const uint8 *entry, uint16 n_bytes)
 {
 	Page page = BufferGetPage(buffer);
@@ -82,7 +83,7 @@ static void append_entry(Relation relation, Buffer buffer, const uint8 *entry, u
 	ifp_page_append(relation, buffer, entry, n_bytes, is_summed ? &sum : NULL);
 }
 
-/* Appends where the hint says, if that is the last page of an open chain and has room. */
+/* Appends at the place of the hint, if that is the last page of an open chain and has room. */
 static bool append_here(Relation relation, const struct ifp_append_hint *place, const uint8 *entry, uint16 n_bytes)
 {
 	bool done = false;
@@ -108,7 +109,7 @@ static unsigned chain_of_backend(void)
 	return (unsigned)MyProcPid % IFP_CHAINS;
 }
 
-/* The last page of a chain, locked. */
+/* Locks the last page of a chain. */
 static Buffer lock_tail(Relation relation, const struct ifp_chain *chain)
 {
 	Buffer buffer = ifp_page_lock(relation, chain->tail, IFP_PAGE_PENDING, BUFFER_LOCK_EXCLUSIVE);
@@ -127,7 +128,7 @@ static void init_page(Page page, BlockNumber block, uint32 clock, BlockNumber la
 	ifp_page_begin_sum(page, block);
 }
 
-/* A new last page for the chain, which may be without any as yet. The metapage is locked. */
+/* Adds a last page to the chain, which may have none yet. Requires  the metapage is locked. */
 static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *edit, struct ifp_chain *chain, uint32 new_clock)
 {
 	struct ifp_chain extended;
@@ -145,7 +146,7 @@ static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *ed
 		block = chain->tail + 1;
 		ifp_extents_ensure_file(relation, block + 1);
 	} else {
-		/* as many again as there are: little space for little data */
+		/* doubles the chain, so that little data takes little space */
 		struct ifp_extent extent =
 			ifp_extents_allocate(relation, chain->clock, chain->n_pages, Min(Max(chain->n_pages, 1), MOST_EXTENT));
 
@@ -196,7 +197,7 @@ uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_appen
 		} else {
 			found = extend_chain(relation, &edit, chain, new_clock);
 			n_pages = found.n_pages;
-			/* given once: closed before our entry is in it, the chain may be waiting still when we begin another */
+			/* a number is used once: if this chain is closed before our entry is in it, we begin another */
 			new_clock = 0;
 			ifp_test_point("chain extended");
 		}
@@ -207,7 +208,7 @@ uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_appen
 
 /* ---- closing ---- */
 
-/* Moves one open chain to the closed ones; the flag on its last page tells those who have it in mind. */
+/* Moves an open chain to the closed ones. The flag on its last page tells backends whose hint points there. */
 static bool close_chain(Relation relation, unsigned c)
 {
 	struct ifp_meta_edit edit;
@@ -267,7 +268,7 @@ void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, co
 	reader->n_entries = 0;
 }
 
-/* Copies a page under its lock. False: it belongs to somebody else. */
+/* Copies a page under its lock. Returns false if it has another owner. */
 static bool copy_page(struct ifp_chain_reader *reader, BlockNumber block, struct ifp_special *special, struct ifp_sum *sum,
 		      uint32 *n_used)
 {
@@ -306,8 +307,7 @@ bool ifp_chain_next(struct ifp_chain_reader *reader)
 		ifp_index_met_foreign(reader->index, reader->chain.clock, block);
 		return false;
 	}
-	wrong = what_is_wrong(reader->content, n_used, n_values, &special, block,
-			      special.flags & IFP_PAGE_SUMMED ? &sum : NULL);
+	wrong = find_fault(reader->content, n_used, n_values, &special, block, special.flags & IFP_PAGE_SUMMED ? &sum : NULL);
 	if (++reader->n_pages < reader->chain.n_pages)
 		reader->next = special.next;
 	if (!wrong && (block == reader->chain.tail) != (reader->next == InvalidBlockNumber))
@@ -331,52 +331,51 @@ void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct ifore
 }
 
 static void read_chain(struct ifp_chain_reader *reader, bool (*is_chosen)(void *context, const struct iforest_key *key),
-		       void *context, struct ifp_pending_entries *rows)
+		       void *context, struct ifp_pending_entries *pending)
 {
 	while (ifp_chain_next(reader)) {
 		CHECK_FOR_INTERRUPTS();
-		if (rows->n + reader->n_entries > rows->n_reserved) {
-			rows->n_reserved = 2 * (rows->n + reader->n_entries);
-			rows->entries = repalloc_huge(rows->entries, rows->n_reserved * sizeof *rows->entries);
+		if (pending->n + reader->n_entries > pending->n_reserved) {
+			pending->n_reserved = 2 * (pending->n + reader->n_entries);
+			pending->entries = repalloc_huge(pending->entries, pending->n_reserved * sizeof *pending->entries);
 		}
-		rows->n_read += reader->n_entries;
+		pending->n_read += reader->n_entries;
 		for (uint32 i = 0; i < reader->n_entries; i++) {
 			struct iforest_key key;
 
 			ifp_chain_key(reader, i, &key);
 			if (is_chosen(context, &key))
-				ifp_chain_entry(reader, i, &rows->entries[rows->n++]);
+				ifp_chain_entry(reader, i, &pending->entries[pending->n++]);
 		}
 	}
 }
 
 bool ifp_pending_entries_read(struct ifp_index *index, bool (*is_chosen)(void *context, const struct iforest_key *key),
-			      void *context, struct ifp_pending_entries *rows)
+			      void *context, struct ifp_pending_entries *pending)
 {
 	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 
-	*rows = (struct ifp_pending_entries){ .entries = palloc(sizeof *rows->entries), .n_reserved = 1 };
+	*pending = (struct ifp_pending_entries){ .entries = palloc(sizeof *pending->entries), .n_reserved = 1 };
 	for (uint32 c = 0; c < IFP_CHAINS + index->meta.n_closed && !index->met_foreign_page; c++) {
 		ifp_chain_open(reader, index, c < IFP_CHAINS ? &index->meta.open[c] : &index->meta.closed[c - IFP_CHAINS]);
-		read_chain(reader, is_chosen, context, rows);
+		read_chain(reader, is_chosen, context, pending);
 	}
 	pfree(reader);
 	return !index->met_foreign_page;
 }
 
-void ifp_pending_entries_keep(struct ifp_pending_entries *rows,
+void ifp_pending_entries_keep(struct ifp_pending_entries *pending,
 			      bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context)
 {
 	uint32 n = 0;
 
-	for (uint32 i = 0; i < rows->n; i++)
-		if (is_kept(context, &rows->entries[i]))
-			rows->entries[n++] = rows->entries[i];
-	rows->n = n;
+	for (uint32 i = 0; i < pending->n; i++)
+		if (is_kept(context, &pending->entries[i]))
+			pending->entries[n++] = pending->entries[i];
+	pending->n = n;
 }
 
-/* Moves to place i the entry that belongs there, to where that stood the one that belongs there, and so on. In place, for to
- * write new memory would take longer. */
+/* Moves entries along the cycle of the permutation that contains place i. In place, which is faster than writing new memory. */
 static void move_cycle(struct iforest_entry *entries, struct iforest_arrival *arrivals, uint32 i)
 {
 	struct iforest_entry first;
@@ -393,23 +392,24 @@ static void move_cycle(struct iforest_entry *entries, struct iforest_arrival *ar
 	arrivals[to].entry = to;
 }
 
-void ifp_pending_entries_sort(struct ifp_pending_entries *rows)
+void ifp_pending_entries_sort(struct ifp_pending_entries *pending)
 {
-	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(&rows->entries->key, sizeof *rows->entries, rows->n);
+	struct iforest_arrival *arrivals =
+		ifp_pending_keys_sorted(&pending->entries->key, sizeof *pending->entries, pending->n);
 
-	for (uint32 i = 0; i < rows->n; i++)
-		move_cycle(rows->entries, arrivals, i);
+	for (uint32 i = 0; i < pending->n; i++)
+		move_cycle(pending->entries, arrivals, i);
 	pfree(arrivals);
 }
 
-uint32 ifp_pending_entries_find(const struct ifp_pending_entries *rows, const struct iforest_key *key)
+uint32 ifp_pending_entries_find(const struct ifp_pending_entries *pending, const struct iforest_key *key)
 {
-	uint32 low = 0, high = rows->n;
+	uint32 low = 0, high = pending->n;
 
 	while (low < high) {
 		uint32 middle = low + (high - low) / 2;
 
-		if (iforest_key_compare(&rows->entries[middle].key, key) < 0)
+		if (iforest_key_compare(&pending->entries[middle].key, key) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -417,7 +417,7 @@ uint32 ifp_pending_entries_find(const struct ifp_pending_entries *rows, const st
 	return low;
 }
 
-static void add_value(const struct iforest_entry *entry, unsigned v, enum iforest_value_type kind,
+static void add_value(const struct iforest_entry *entry, unsigned v, enum iforest_value_type type,
 		      struct iforest_value_aggregate *into)
 {
 	struct iforest_extreme row = { .value = entry->values[v],
@@ -426,20 +426,20 @@ static void add_value(const struct iforest_entry *entry, unsigned v, enum ifores
 				       .time_is_null = entry->key.time_is_null,
 				       .is_set = true };
 
-	iforest_value_add(into, row.value, kind);
-	if (kind == IFOREST_INT64)
+	iforest_value_add(into, row.value, type);
+	if (type == IFOREST_INT64)
 		iforest_squares_add(&into->squares, row.value.integer);
-	iforest_extreme_min(&into->min, &row, kind);
-	iforest_extreme_max(&into->max, &row, kind);
+	iforest_extreme_min(&into->min, &row, type);
+	iforest_extreme_max(&into->max, &row, type);
 	iforest_extreme_first(&into->first, &row);
 	iforest_extreme_last(&into->last, &row);
 }
 
-void ifp_pending_entries_fold(const struct ifp_pending_entries *rows, uint32 from, uint32 to,
+void ifp_pending_entries_fold(const struct ifp_pending_entries *pending, uint32 from, uint32 to,
 			      const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate)
 {
 	for (uint32 i = from; i < to; i++) {
-		const struct iforest_entry *entry = &rows->entries[i];
+		const struct iforest_entry *entry = &pending->entries[i];
 
 		aggregate->n_rows++;
 		if (!entry->key.time_is_null)

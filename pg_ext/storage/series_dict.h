@@ -2,8 +2,8 @@
  *
  * Bytes: FORMAT.md, "Other pages in PostgreSQL" and "Sums of pages".
  *
- * A series is written, and its record logged, before the first entry that bears its id; it stays when that entry's
- * transaction fails. Without by columns there is one series, 0, and no page.
+ * A series is written and logged before the first entry with its id. It stays if that entry's transaction fails. Without by
+ * columns there is one series, 0, and no page.
  */
 #ifndef IFP_STORAGE_SERIES_DICT_H
 #define IFP_STORAGE_SERIES_DICT_H
@@ -15,21 +15,21 @@
 
 struct ifp_series_dict;
 
-/* This backend's copy of the dictionary of an index, empty at first. Good until the next call of this function; do not keep
- * it. It is of the file that the index is in: one that is moved to another tablespace has the same id there, and what was
- * added to the dictionary since goes when that is rolled back. */
+/* Returns this backend's copy of the dictionary of an index, empty at first. Valid until the next call of this function. Copies
+ * are kept by file: an index that is moved to another tablespace keeps its id there, and series added since vanish if the move
+ * is rolled back. */
 struct ifp_series_dict *ifp_series_dict_get(Relation index, uint64 index_id);
 
-/* The id of a series; it is appended if it is new. */
-uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes);
+/* Returns the id of a series, which is appended if it is new. */
+uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes);
 
-/* Reads what was appended since. Returns the number of series. */
-uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *cache);
+/* Reads records that were appended since. Returns the number of series. */
+uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *dict);
 
-/* Is there such a series, as far as the copy goes? */
-bool ifp_series_dict_find(struct ifp_series_dict *cache, const uint8 *key, uint32 n_bytes, uint32 *id);
+/* Finds a series in the copy. Returns false if it is not there. */
+bool ifp_series_dict_find(struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes, uint32 *id);
 
-/* The key of a series below the number that refresh returned; good until the next call. */
-const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *cache, uint32 id, uint32 *n_bytes);
+/* Returns the key of a series, valid until the next call. Requires  id is below the number that refresh returned. */
+const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *dict, uint32 id, uint32 *n_bytes);
 
 #endif

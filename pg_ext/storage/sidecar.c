@@ -10,44 +10,25 @@
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/storage/index.h"
 
-/* The sketches kept of a run (core/query/sketch_scan.h), on pages of its own after its last one.
- *
- * They are a stream of bytes, cut into pages of kind IFP_PAGE_SKETCH, which bear the run's clock number as owner and go
- * with the run. They are written as a whole, again and again in the same place, under the maintenance lock; readers take no
- * lock. Every writing has a stamp of its own, random, on each of its pages: a reader who meets two stamps has read what is
- * being written, or what a crash cut off, and takes it as if nothing were kept.
- * Bytes: FORMAT.md, "Sketches in PostgreSQL".
+/* The bytes of a run's sketches. Their pages have the run's clock number as owner and are freed with the run. Two stamps in one
+ * reading mean that the pages are being written, or that a crash interrupted that. Bytes: FORMAT.md, "Sketches in PostgreSQL".
  */
 
 struct ifp_kept_sketch {
-	uint64 n_dead; /* of its name; so are number, value and level */
+	uint64 n_dead; /* with number, value and level the name of the sketch */
 	uint32 number;
 	uint32 offset, n_bytes;
 	uint8 value, level;
 	uint8 *bytes; /* NULL: not read */
 };
 
-/* What is kept of a run. */
+/* The sketches of a run. */
 struct ifp_kept_sketches {
 	const struct iforest_run *run;
 	uint64 stamp;
 	uint32 n;
 	struct ifp_kept_sketch *sketches;
 };
-
-/* Reads the list, without the sketches themselves; n is 0 where there is none. In the current memory context. run must outlive
- * it. */
-static void kept_sketches_read(struct ifp_index *index, const struct iforest_run *run, struct ifp_kept_sketches *kept);
-
-/* Negative, 0, or positive as a stands before b in a list. */
-static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp_kept_sketch *b);
-
-/* Reads a sketch of the list into memory of the current context. False where it has been overwritten since. */
-static bool kept_sketch_load(struct ifp_index *index, const struct ifp_kept_sketches *kept, struct ifp_kept_sketch *sketch);
-
-/* Writes a list, which is in order and of which all are loaded, in the place of what was there. Offsets are filled in.
- * Requires  the maintenance lock, or that nobody else knows the index. */
-static void kept_sketches_write(struct ifp_index *index, const struct ifp_kept_sketches *kept);
 
 enum {
 	PAGE_HEADER_BYTES = 24,
@@ -57,6 +38,16 @@ enum {
 	STREAM_MAGIC = 0x73734649
 };
 
+/* Orders sketches as in a list. */
+static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp_kept_sketch *b)
+{
+	if (a->value != b->value)
+		return a->value < b->value ? -1 : 1;
+	if (a->level != b->level)
+		return a->level < b->level ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
 static BlockNumber block_of(struct ifp_index *index, const struct iforest_run *run, uint32 page)
 {
 	return ifp_index_run_block(index, &run->place, iforest_run_pages(&index->manifest, run) + page);
@@ -64,7 +55,7 @@ static BlockNumber block_of(struct ifp_index *index, const struct iforest_run *r
 
 /* ---- reading ---- */
 
-/* Copies a page's content. False where it is not of this run, or not of this stamp. */
+/* Copies a page's content. Returns false if it is not of this run or stamp. */
 static bool read_page(struct ifp_index *index, const struct iforest_run *run, uint32 number, const uint64 *stamp,
 		      uint8 *content)
 {
@@ -109,7 +100,7 @@ static bool read_stream(struct ifp_index *index, const struct iforest_run *run, 
 	return is_whole;
 }
 
-/* Takes foreign bytes apart. False where they are not what was written. */
+/* Parses the list of a stream. Returns false if it is damaged. */
 static bool read_entries(const uint8 *stream, uint32 n_bytes, struct ifp_kept_sketches *kept)
 {
 	uint32 list_bytes = STREAM_HEADER_BYTES + kept->n * ENTRY_BYTES, end = list_bytes;
@@ -135,6 +126,8 @@ static bool read_entries(const uint8 *stream, uint32 n_bytes, struct ifp_kept_sk
 	return true;
 }
 
+/* Reads the list of a run's sketches, without the sketches, in the current memory context. n is 0 if there are none. The run
+ * must outlive the list. */
 static void kept_sketches_read(struct ifp_index *index, const struct iforest_run *run, struct ifp_kept_sketches *kept)
 {
 	uint8 *content = palloc(IFP_CONTENT_BYTES), *stream;
@@ -161,15 +154,7 @@ static void kept_sketches_read(struct ifp_index *index, const struct iforest_run
 	ifp_test_point("sketch list read");
 }
 
-static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp_kept_sketch *b)
-{
-	if (a->value != b->value)
-		return a->value < b->value ? -1 : 1;
-	if (a->level != b->level)
-		return a->level < b->level ? -1 : 1;
-	return (a->number > b->number) - (a->number < b->number);
-}
-
+/* Reads a sketch of the list, in the current memory context. Returns false if it has been overwritten since. */
 static bool kept_sketch_load(struct ifp_index *index, const struct ifp_kept_sketches *kept, struct ifp_kept_sketch *sketch)
 {
 	uint8 *bytes = MemoryContextAllocHuge(CurrentMemoryContext, sketch->n_bytes + 1);
@@ -213,7 +198,7 @@ static uint8 *make_stream(const struct ifp_kept_sketches *kept, uint32 *n_bytes)
 	return stream;
 }
 
-/* As pages of runs are written: a record of the whole page, and none in a build, which logs the file at its end. */
+/* Writes a page like those of runs: one record of the whole page, and none in a build, which logs the file at its end. */
 static void write_page(struct ifp_index *index, const struct iforest_run *run, uint32 number, uint64 stamp, const uint8 *stream,
 		       uint32 n_bytes)
 {
@@ -244,6 +229,9 @@ static void write_page(struct ifp_index *index, const struct iforest_run *run, u
 	UnlockReleaseBuffer(buffer);
 }
 
+/* Writes a list in place of the old one, and fills in its offsets.
+ * Requires  the list is in order, all its sketches are loaded, and the maintenance lock is held or nobody else knows the index.
+ */
 static void kept_sketches_write(struct ifp_index *index, const struct ifp_kept_sketches *kept)
 {
 	const struct iforest_run *run = kept->run;
@@ -274,7 +262,7 @@ struct ifp_sketch_sidecar {
 	MemoryContext context;
 	struct ifp_kept_sketches *runs; /* by number of the run in the manifest; run is NULL: not read yet */
 
-	/* while it is being filled: what is new of the run in hand */
+	/* while sketches are made: the new ones of the current run */
 	struct ifp_kept_sketches *filled;
 	struct ifp_kept_sketch *added;
 	uint32 n_added, n_reserved;
@@ -282,12 +270,12 @@ struct ifp_sketch_sidecar {
 
 struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index)
 {
-	struct ifp_sketch_sidecar *shelf = palloc0(sizeof *shelf);
+	struct ifp_sketch_sidecar *sidecar = palloc0(sizeof *sidecar);
 
-	shelf->index = index;
-	shelf->context = CurrentMemoryContext;
-	shelf->runs = palloc0((index->manifest.n_runs + 1) * sizeof *shelf->runs);
-	return shelf;
+	sidecar->index = index;
+	sidecar->context = CurrentMemoryContext;
+	sidecar->runs = palloc0((index->manifest.n_runs + 1) * sizeof *sidecar->runs);
+	return sidecar;
 }
 
 /* ---- reading ---- */
@@ -299,30 +287,30 @@ static struct ifp_kept_sketch named(const struct iforest_sidecar_name *name)
 	};
 }
 
-/* What is kept of the run, read when it is first asked for. */
-static struct ifp_kept_sketches *kept_of(struct ifp_sketch_sidecar *shelf, uint64 run_id)
+/* Returns the sketches of a run, which are read on first use. */
+static struct ifp_kept_sketches *kept_of(struct ifp_sketch_sidecar *sidecar, uint64 run_id)
 {
-	uint32 r = iforest_manifest_find(&shelf->index->manifest, run_id);
+	uint32 r = iforest_manifest_find(&sidecar->index->manifest, run_id);
 	MemoryContext before;
 
-	if (r == shelf->index->manifest.n_runs)
+	if (r == sidecar->index->manifest.n_runs)
 		return NULL;
-	if (!shelf->runs[r].run) {
-		before = MemoryContextSwitchTo(shelf->context);
-		kept_sketches_read(shelf->index, &shelf->index->manifest.runs[r], &shelf->runs[r]);
+	if (!sidecar->runs[r].run) {
+		before = MemoryContextSwitchTo(sidecar->context);
+		kept_sketches_read(sidecar->index, &sidecar->index->manifest.runs[r], &sidecar->runs[r]);
 		MemoryContextSwitchTo(before);
 	}
-	return &shelf->runs[r];
+	return &sidecar->runs[r];
 }
 
 static struct ifp_kept_sketch *find_kept(const struct ifp_kept_sketches *kept, const struct iforest_sidecar_name *name)
 {
-	struct ifp_kept_sketch request = named(name);
+	struct ifp_kept_sketch wanted = named(name);
 	uint32 low = 0, high = kept ? kept->n : 0;
 
 	while (low < high) {
 		uint32 middle = low + (high - low) / 2;
-		int order = kept_sketch_compare(&kept->sketches[middle], &request);
+		int order = kept_sketch_compare(&kept->sketches[middle], &wanted);
 
 		if (order == 0)
 			return kept->sketches[middle].n_dead == name->n_dead ? &kept->sketches[middle] : NULL;
@@ -337,15 +325,15 @@ static struct ifp_kept_sketch *find_kept(const struct ifp_kept_sketches *kept, c
 static enum iforest_status get(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 			       bool *found)
 {
-	struct ifp_sketch_sidecar *shelf = context;
-	const struct ifp_kept_sketches *kept = kept_of(shelf, name->run_id);
+	struct ifp_sketch_sidecar *sidecar = context;
+	const struct ifp_kept_sketches *kept = kept_of(sidecar, name->run_id);
 	struct ifp_kept_sketch *place = find_kept(kept, name), loaded;
 
 	*found = false;
 	if (!place)
 		return IFOREST_OK;
 	loaded = *place;
-	if (!kept_sketch_load(shelf->index, kept, &loaded))
+	if (!kept_sketch_load(sidecar->index, kept, &loaded))
 		return IFOREST_OK;
 	*found = true;
 	*bytes = loaded.bytes;
@@ -353,39 +341,39 @@ static enum iforest_status get(void *context, const struct iforest_sidecar_name 
 	return IFOREST_OK;
 }
 
-struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *shelf)
+struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *sidecar)
 {
-	return (struct iforest_sidecar){ .context = shelf, .get = get };
+	return (struct iforest_sidecar){ .context = sidecar, .get = get };
 }
 
 /* ---- filling ---- */
 
-/* Children are added before their parents, so what is looked for is near the end. */
-static struct ifp_kept_sketch *find_added(const struct ifp_sketch_sidecar *shelf, const struct iforest_sidecar_name *name)
+/* Finds a new sketch. Children are added before their parents, so it is near the end. */
+static struct ifp_kept_sketch *find_added(const struct ifp_sketch_sidecar *sidecar, const struct iforest_sidecar_name *name)
 {
-	struct ifp_kept_sketch request = named(name);
+	struct ifp_kept_sketch wanted = named(name);
 
-	for (uint32 i = shelf->n_added; i > 0; i--)
-		if (kept_sketch_compare(&shelf->added[i - 1], &request) == 0)
-			return &shelf->added[i - 1];
+	for (uint32 i = sidecar->n_added; i > 0; i--)
+		if (kept_sketch_compare(&sidecar->added[i - 1], &wanted) == 0)
+			return &sidecar->added[i - 1];
 	return NULL;
 }
 
-/* What cannot be loaded is not there: a crash left it half written. */
+/* A sketch that cannot be loaded counts as missing: a crash left it half written. */
 static enum iforest_status has_kept(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
-	struct ifp_sketch_sidecar *shelf = context;
-	struct ifp_kept_sketch *place = find_kept(shelf->filled, name);
+	struct ifp_sketch_sidecar *sidecar = context;
+	struct ifp_kept_sketch *place = find_kept(sidecar->filled, name);
 
-	*found = place && (place->bytes || kept_sketch_load(shelf->index, shelf->filled, place));
+	*found = place && (place->bytes || kept_sketch_load(sidecar->index, sidecar->filled, place));
 	return IFOREST_OK;
 }
 
 static enum iforest_status get_kept(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 				    bool *found)
 {
-	struct ifp_sketch_sidecar *shelf = context;
-	const struct ifp_kept_sketch *added = find_added(shelf, name);
+	struct ifp_sketch_sidecar *sidecar = context;
+	const struct ifp_kept_sketch *added = find_added(sidecar, name);
 
 	if (!added)
 		return get(context, name, bytes, n_bytes, found);
@@ -398,15 +386,15 @@ static enum iforest_status get_kept(void *context, const struct iforest_sidecar_
 
 static enum iforest_status put(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
-	struct ifp_sketch_sidecar *shelf = context;
+	struct ifp_sketch_sidecar *sidecar = context;
 	struct ifp_kept_sketch *added;
 
-	if (shelf->n_added == shelf->n_reserved) {
-		shelf->n_reserved = Max(2 * shelf->n_reserved, 64);
-		shelf->added = shelf->added ? repalloc_huge(shelf->added, shelf->n_reserved * sizeof *shelf->added)
-					    : palloc(shelf->n_reserved * sizeof *shelf->added);
+	if (sidecar->n_added == sidecar->n_reserved) {
+		sidecar->n_reserved = Max(2 * sidecar->n_reserved, 64);
+		sidecar->added = sidecar->added ? repalloc_huge(sidecar->added, sidecar->n_reserved * sizeof *sidecar->added)
+						: palloc(sidecar->n_reserved * sizeof *sidecar->added);
 	}
-	added = &shelf->added[shelf->n_added++];
+	added = &sidecar->added[sidecar->n_added++];
 	*added = named(name);
 	added->n_bytes = (uint32)n_bytes;
 	added->bytes = palloc(n_bytes);
@@ -419,38 +407,39 @@ static int compare(const void *left, const void *right)
 	return kept_sketch_compare(left, right);
 }
 
-/* What was added, and what was there of other nodes and is still wanted. */
-static void write_all(struct ifp_sketch_sidecar *shelf, uint32 values)
+/* Writes the new sketches, and the old ones of other nodes that are still needed. */
+static void write_all(struct ifp_sketch_sidecar *sidecar, uint32 values)
 {
-	struct ifp_kept_sketches all = *shelf->filled;
-	uint32 n = shelf->n_added;
+	struct ifp_kept_sketches all = *sidecar->filled;
+	uint32 n = sidecar->n_added;
 
-	all.sketches = MemoryContextAllocHuge(CurrentMemoryContext, (shelf->filled->n + n) * sizeof *all.sketches);
-	memcpy(all.sketches, shelf->added, n * sizeof *all.sketches);
-	qsort(shelf->added, n, sizeof *shelf->added, compare);
-	for (uint32 i = 0; i < shelf->filled->n; i++) {
-		struct ifp_kept_sketch *sketch = &shelf->filled->sketches[i];
+	all.sketches = MemoryContextAllocHuge(CurrentMemoryContext, (sidecar->filled->n + n) * sizeof *all.sketches);
+	memcpy(all.sketches, sidecar->added, n * sizeof *all.sketches);
+	qsort(sidecar->added, n, sizeof *sidecar->added, compare);
+	for (uint32 i = 0; i < sidecar->filled->n; i++) {
+		struct ifp_kept_sketch *sketch = &sidecar->filled->sketches[i];
 
-		if ((values >> sketch->value & 1) && !bsearch(sketch, shelf->added, shelf->n_added, sizeof *sketch, compare) &&
-		    (sketch->bytes || kept_sketch_load(shelf->index, shelf->filled, sketch)))
+		if ((values >> sketch->value & 1) &&
+		    !bsearch(sketch, sidecar->added, sidecar->n_added, sizeof *sketch, compare) &&
+		    (sketch->bytes || kept_sketch_load(sidecar->index, sidecar->filled, sketch)))
 			all.sketches[n++] = *sketch;
 	}
 	all.n = n;
 	qsort(all.sketches, n, sizeof *all.sketches, compare);
-	kept_sketches_write(shelf->index, &all);
+	kept_sketches_write(sidecar->index, &all);
 }
 
 static void keep_run(struct ifp_index *index, const struct iforest_run *run, uint32 values)
 {
-	struct ifp_sketch_sidecar *shelf = ifp_sidecar_open(index);
-	struct iforest_sidecar filling = { .context = shelf, .has = has_kept, .get = get_kept, .put = put };
+	struct ifp_sketch_sidecar *sidecar = ifp_sidecar_open(index);
+	struct iforest_sidecar filling = { .context = sidecar, .has = has_kept, .get = get_kept, .put = put };
 
-	shelf->filled = kept_of(shelf, run->place.run_id);
+	sidecar->filled = kept_of(sidecar, run->place.run_id);
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
 		if (values >> v & 1)
 			ifp_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v, &filling));
-	if (shelf->n_added > 0)
-		write_all(shelf, values);
+	if (sidecar->n_added > 0)
+		write_all(sidecar, values);
 }
 
 /* Calls for each run in a memory context of its own. */
@@ -482,12 +471,12 @@ void ifp_sidecar_keep(struct ifp_index *index)
 
 static void check_run(struct ifp_index *index, const struct iforest_run *run, uint32 values)
 {
-	struct ifp_sketch_sidecar *shelf = ifp_sidecar_open(index);
-	struct iforest_sidecar kept = ifp_sidecar_for_reader(shelf);
+	struct ifp_sketch_sidecar *sidecar = ifp_sidecar_open(index);
+	struct iforest_sidecar kept = ifp_sidecar_for_reader(sidecar);
 	struct iforest_sidecar_comparison comparison = { .kept = &kept, .store = &index->store, .what = IFOREST_SKETCH_WRONG };
 	struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
 
-	for (unsigned v = 0; v < IFOREST_MAX_VALUES && kept_of(shelf, run->place.run_id)->n > 0; v++)
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES && kept_of(sidecar, run->place.run_id)->n > 0; v++)
 		if (values >> v & 1)
 			ifp_index_require(index,
 					  iforest_run_keep_sketches(&index->store, &index->manifest, run, v, &comparing));

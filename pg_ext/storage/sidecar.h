@@ -1,4 +1,9 @@
-/* storage/sidecar.h -- Sketches kept of whole nodes, on pages behind their run. */
+/* storage/sidecar.h -- Sidecar of a run: sketches of whole nodes, on pages of the run's owner after its last page.
+ *
+ * A run's sketches are a stream of bytes on pages of type IFP_PAGE_SKETCH. FORMAT.md and storage/sidecar.c have the bytes. They
+ * are written as a whole, in the same place each time, under the maintenance lock. Readers take no lock: every writing has a
+ * random stamp on each of its pages, and a reader that meets two stamps treats the sketches as missing.
+ */
 #ifndef IFP_STORAGE_SIDECAR_H
 #define IFP_STORAGE_SIDECAR_H
 
@@ -8,19 +13,20 @@
 
 struct ifp_sketch_sidecar;
 
-/* A shelf for one reading of an index, whose manifest must stay as it is. In the current memory context. */
+/* Opens the sketches of an index for one reading, in the current memory context. The manifest must stay as it is. */
 struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index);
 
-/* What iforest_scan_sketch() takes: only `get` is there. */
-struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *shelf);
+/* Returns the sidecar that iforest_scan_sketch() takes; only `get` is set. */
+struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *sidecar);
 
-/* Keeps what is not there yet of the runs of the worklist (in a build: of all). Does nothing without sketch = '...'.
+/* Writes missing sketches of the runs on the worklist (in a build: of all runs). Does nothing without sketch = '...'.
  * Requires  the maintenance lock, or a build.
- * Cost  a look at the top nodes of runs that did not change; every leaf page under nodes that did. */
+ * Cost      reads the top nodes of runs that did not change, and every leaf page under nodes that did. */
 void ifp_sidecar_keep(struct ifp_index *index);
 
-/* Is each sketch that is kept the one of its node? Raises "corrupt" errors. Requires that no run is removed from meanwhile.
- * Cost  reads all leaf pages once for each level of nodes. */
+/* Checks that each sketch is that of its node; raises "corrupt" errors.
+ * Requires  no entries are removed meanwhile.
+ * Cost      reads all leaf pages once for each level of nodes. */
 void ifp_sidecar_check(struct ifp_index *index);
 
 #endif
