@@ -1,4 +1,4 @@
-/* tools/tables.h -- SQL of trace2pg: its two tables, their indexes, counts and sums.
+/* tools/tables.h -- Statements that trace2pg runs on its two tables: create, COPY, index, vacuum, sums to verify.
  *
  * Names are quoted; functions answer false with the connection's problem set.
  */

@@ -45,8 +45,9 @@ static inline unsigned iforest_cover_level(uint64_t from, uint64_t to)
 	return aligned < fits ? aligned : fits;
 }
 
-/* Splits the cover of [from, to), from < to: the nodes of [from, middle) grow, those of [middle, to) shrink, and their sizes
- * are the bits of the two lengths. The slot over `width` leaves from `at` on is 2 at + width - 1. */
+/* Returns the position at which the cover of [from, to), from < to, turns: before it each node is larger than the one to its
+ * left, after it smaller. The sizes are the set bits of the two lengths. A node over `width` leaves from leaf `at` on is in slot
+ * 2 at + width - 1. */
 static inline uint64_t iforest_cover_middle(uint64_t from, uint64_t to)
 {
 	return to & ~iforest_low_bits(iforest_highest_bit(from ^ to));

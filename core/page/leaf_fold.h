@@ -1,7 +1,7 @@
 /* page/leaf_fold.h -- Aggregation of the entries of leaf pages, and the filter that excludes some of them.
  *
- * This is the only place where entries become aggregates: writer, fold, removal and check all call it, so a node is by
- * definition the result of folding its page. Three ways lead to the same result, and a caller takes the cheapest that applies:
+ * This is the only place where entries of runs become aggregates: writer, fold, removal and check all call it, so a node is by
+ * definition the result of folding its page. (PostgreSQL's pending entries are folded by storage/pending.) Three ways lead to the same result, and a caller takes the cheapest that applies:
  *
  *   fold       add the entries of blocks; block summaries are used where they suffice
  *   subtract   take the node, and subtract the few entries that a filter excludes
@@ -15,8 +15,8 @@
 
 struct iforest_filtered_nodes;
 
-/* The live entries under a node that a filter counts. MOST: excluding the others is cheap beside folding, as by
- * iforest_leaf_subtract(). */
+/* How many of a node's live entries pass a filter. MOST: so few are excluded that subtracting them from the node
+ * (iforest_leaf_subtract()) is cheaper than folding the page. */
 enum iforest_filter_class { IFOREST_COUNTS_ALL, IFOREST_COUNTS_MOST, IFOREST_COUNTS_SOME, IFOREST_COUNTS_NONE };
 
 enum { IFOREST_MAX_EXCLUDED_REFS = 64 };
@@ -53,7 +53,7 @@ static inline enum iforest_filter_class iforest_filter_class_of_node(const struc
  * may include entries that a filter excludes. */
 struct iforest_request {
 	uint32_t values;  /* bit v: n, sum, min and max of value column v, but for the next three */
-	uint32_t no_mins; /* bit v: not its min, which may change or not */
+	uint32_t no_mins; /* bit v: its min is not wanted, and undefined afterwards */
 	uint32_t no_maxs; /* bit v: not its max */
 	uint32_t no_rows; /* bit v: only the values of its min and max, no time and ref, which saves unpacking those */
 	uint32_t squares; /* bit v: its sum of squares, of columns that keep it (node.h) */
@@ -62,7 +62,8 @@ struct iforest_request {
 	bool times;	  /* first and last time */
 	bool node_fields; /* latest end and heap blocks, where the index keeps them */
 	/* Only min and max of `values`; n and sums are left undefined, and n_rows is only 0 or more. Nodes and blocks that
-	 * cannot improve the aggregate are skipped. Not with squares, firsts, lasts, times or node_fields. */
+	 * cannot improve the aggregate are skipped. Must not be combined with squares, firsts, lasts, times or
+	 * node_fields. */
 	bool extremes_alone;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 };
@@ -202,8 +203,8 @@ enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, 
 					   struct iforest_sums *sums);
 
 /* Computes the sums of the page from an entry of the reader's block on. all: the sums of the whole page, from its node.
- * Requires  the node counts as many removed entries as the page has; then they are the same ones, as removed entries stay
- *           removed.
+ * Requires  node and page have equal counts of removed entries. Entries are never restored, so equal counts mean the same
+ *           entries.
  * Cost      one block, and the summaries of the blocks on the shorter side of it.
  * Errors    IFOREST_CORRUPT. */
 enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, const struct iforest_sums *all,

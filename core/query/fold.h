@@ -33,7 +33,7 @@ struct iforest_fold {
 	unsigned reached_entry; /* a guess: the entry of its block in which the last range of extremes ended */
 	/* filter_class is the filter's class of leaf page classified_leaf (UINT64_MAX: none). Between two seeks a fold has one
 	 * filter or none */
-	uint64_t classified_leaf, asked_leaf; /* asked_leaf: a leaf page of which a small part was folded without that */
+	uint64_t classified_leaf, asked_leaf; /* asked_leaf: the leaf page whose first small part was folded unclassified */
 	enum iforest_filter_class filter_class;
 	/* Aggregate of the rest of a leaf page from a position on, as `request` has it; leaf_number UINT64_MAX: none. */
 	struct {
@@ -87,9 +87,9 @@ enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct if
 /* Prefetches the leaf page of the position that will be asked for next, as far as pinned node pages show it. */
 void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *key);
 
-/* Prefetches for a sequence of folds of sums, each of which opens the leaf page that its key cuts. Call it before each fold,
- * with the key of the fold after the next one: that key's page is prefetched, and of the next key's page, which should be there
- * by now, the block. */
+/* Prefetches for a sequence of folds of sums, each of which opens the leaf page that its key cuts. Call it before
+ * fold i with the key of fold i + 2: the page that this key cuts is prefetched, and the cut block of the page of fold i + 1,
+ * which should have arrived. */
 void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_key *key);
 
 #endif

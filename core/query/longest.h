@@ -1,4 +1,4 @@
-/* query/longest.h -- Longest span that overlaps each bucket, found from the nodes' maxima alone.
+/* query/longest.h -- Longest span that overlaps each bucket, by best-first search over the maxima of nodes and blocks.
  *
  * A node has its longest span with the span's start, and the latest end of all spans under it. So most buckets are answered by
  * nodes: a node whose spans all start before the bucket's end offers its longest span, and the page below is opened only if

@@ -12,8 +12,8 @@
  * bucket (IFOREST_WHOLE).
  *
  * In a run marked removal_in_progress, node aggregates may be stale; the scan ignores the flag, the caller must handle it.
- * SQLite repairs such a run first. PostgreSQL, whose removals other processes see half done, has a filter that never classifies
- * a node with entries of dead rows as ALL.
+ * SQLite refuses such an index, for a removal is part of a transaction there. PostgreSQL, whose removals other processes see
+ * half done, has a filter that never classifies a node with entries of dead rows as ALL.
  *
  * Where only extremes are requested and buckets are dense, cursors are not placed at the bucket's ends, as that would open
  * every leaf page that an end cuts. Instead iforest_extremes_of_range() reads what it must of the adjacent bucket. If it finds

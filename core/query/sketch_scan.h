@@ -1,6 +1,6 @@
 /* query/sketch_scan.h -- Quantile sketch of a key range, from entries and from node sketches kept in the sidecar store.
  *
- * Nodes have a fixed size and sketches do not, so no page of a run has a sketch. Instead the sidecar store (run/sidecar.h) has
+ * Nodes have a fixed size and sketches do not, so a node has no sketch. Instead the sidecar store (run/sidecar.h) has
  * one for every node of level 2 and up that is of one series and has at least IFOREST_SKETCH_LEAST_ROWS live entries. The
  * sketch of a range is the sum of those of the nodes inside it. At both ends it adds the entries inside, or the sketch of the
  * node minus the entries outside, whichever reads less: per run at most the leaf pages of one node page, and two more.

@@ -8,7 +8,7 @@
  *   a 1  b 1  c 1                            nothing: three runs of tier 0
  *   a 1  b 1  c 1  d 2                       a b c d, to a run of tier 1
  *   a 20 b 5  c 6  d 4  e 9  f 1             b c d e of tier 1; not a (tier 2); f too if it lies between them, as it is cheap
- *   a 16 b 16 c 16 d 16 e 1 f 1 g 1 h 1      e f g h; then, with the new run, still a b c d: tier 2
+ *   a 16 b 16 c 16 d 16 e 1 f 1 g 1 h 1      e f g h, to a run of tier 1 that stays; then a b c d of tier 2
  *
  * - Runs above cap_pages that lie apart from others of their tier are left alone: traces come in time order, and a window that
  *   touches one or two runs gains nothing from their merge. Two runs lie apart if they share less than a quarter of the
@@ -17,9 +17,9 @@
  *              a 16 [0, 9]  b 16 [0, 9]    c 16 [2, 8]    d 16 [1, 9]       a b c d
  * - A run more than a quarter dead is rewritten: with its tier if that is merged, alone if no tier is.
  *     a 16, 100 of 300 entries dead    a
- * - An empty run costs nothing: it goes with any merge, or alone. - A merge reads at most most_pages. A larger tier is merged
- *   in part: at least fan_in neighbours by range. A tier of which not even fan_in fit is skipped, and so is a dead run that
- *   does not fit.
+ * - An empty run costs nothing: it goes with any merge, or alone.
+ * - A merge reads at most most_pages. A larger tier is merged in part: at least fan_in neighbours by range. A tier of which not
+ *   even fan_in fit is skipped, and so is a dead run that does not fit.
  *     most_pages 10:  a 1 b 2 c 2 d 3 e 3 f 1     a b c d      (by their range's start)
  *                     a 4 b 5 c 4 d 4             nothing, until most_pages is 17
  *

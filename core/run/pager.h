@@ -2,15 +2,17 @@
  *
  * Core sees runs of numbered pages and one manifest. pager_memory.c is the reference implementation.
  *
- * - A run's pages are written in index order 0, 1, 2 ...; removal later writes some again in place. - A batch of at most
- *   max_batch_pages pages becomes durable as one, or not at all. - publish() is the only commit point: what no published
- *   manifest names does not exist. In SQLite a publish can be rolled back, in PostgreSQL it cannot; so core keeps nothing that
- *   it cannot read again from the manifest. - If several writers work on different runs at once (PostgreSQL), begin_publish()
- *   makes them take turns: each edits the newest manifest. - Bytes from get() stay as they are until release(), and are never
- *   used after it. A pager may cache them under (run_id, generation, index): core takes a new generation before it reads again
- *   what it has written. - An error or a jump out of write() or publish() may leave pages that no manifest names; it is the
- *   pager's task to find them. - Any callback may longjmp (PostgreSQL): core then holds nothing but memory of the passed
- *   allocator and pages that the pager drops by itself.
+ * - A run's pages are written in index order 0, 1, 2 ...; removal later writes some again in place.
+ * - A batch of at most max_batch_pages pages becomes durable as one, or not at all.
+ * - publish() is the only commit point: what no published manifest names does not exist. In SQLite a publish can be rolled
+ *   back, in PostgreSQL it cannot; so core keeps nothing that it cannot read again from the manifest.
+ * - If several writers work on different runs at once (PostgreSQL), begin_publish() makes them take turns: each edits the
+ *   newest manifest.
+ * - Bytes from get() stay as they are until release(), and are never used after it. A pager may cache them under (run_id,
+ *   generation, index): core takes a new generation before it reads again what it has written.
+ * - An error or a jump out of write() or publish() may leave pages that no manifest names; it is the pager's task to find them.
+ * - Any callback may longjmp (PostgreSQL): core then holds nothing but memory of the passed allocator and pages that the pager
+ *   drops by itself.
  */
 #ifndef IFOREST_RUN_PAGER_H
 #define IFOREST_RUN_PAGER_H

@@ -1,6 +1,6 @@
-/* base/engine.h -- Memory, errors and interrupts, as core asks its host engine for them.
+/* base/engine.h -- PostgreSQL's side of core's host interface: palloc allocator, and core's statuses raised as errors.
  *
- * Every file of this folder includes it first.
+ * Every source of this folder includes it before anything of PostgreSQL, directly or by its own header.
  */
 #ifndef IFP_BASE_ENGINE_H
 #define IFP_BASE_ENGINE_H
