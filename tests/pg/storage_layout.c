@@ -19,7 +19,7 @@ const struct format_place layout_of_special[] = {
 	PLACE_IN_BLOCK(SPECIAL, "owner", ifp_special, owner),
 	PLACE_IN_BLOCK(SPECIAL, "next", ifp_special, next),
 	PLACE_IN_BLOCK(SPECIAL, "last", ifp_special, last),
-	PLACE_IN_BLOCK(SPECIAL, "kind", ifp_special, kind),
+	PLACE_IN_BLOCK(SPECIAL, "kind", ifp_special, page_type),
 	PLACE_IN_BLOCK(SPECIAL, "flags", ifp_special, flags),
 	PLACE_IN_BLOCK(SPECIAL, "page id", ifp_special, page_id),
 	{ 0 },
