@@ -597,7 +597,7 @@ static int json_error(struct trace_json_events *parser)
 	unsigned char *text = yajl_get_error(parser->yajl, 0, NULL, 0);
 	struct trace_json_problem *problem = &parser->finder.problem;
 
-	fail(parser, TRACE_ERROR_JSON, token_offset(parser), "not valid JSON");
+	fail(parser, TRACE_ERROR_FORMAT, token_offset(parser), "not valid JSON");
 	if (text) {
 		snprintf(problem->text, sizeof problem->text, "not valid JSON: %s", (const char *)text);
 		problem->text[strcspn(problem->text, "\n")] = 0;

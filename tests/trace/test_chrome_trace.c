@@ -355,8 +355,8 @@ static void a_byte_order_mark_is_passed_over(void **state)
 	}
 	expect_error("\xEF\xBB\xBF{\"a\":1}", TRACE_ERROR_NOT_TRACE,
 		     "byte 10: there is no array \"traceEvents\" at the top level");
-	expect_error("\xEF\xBB[]", TRACE_ERROR_JSON, "byte 0: not valid JSON: lexical error: invalid char in json text.");
-	expect_error("[\xEF\xBB\xBF]", TRACE_ERROR_JSON, "byte 1: not valid JSON: lexical error: invalid char in json text.");
+	expect_error("\xEF\xBB[]", TRACE_ERROR_FORMAT, "byte 0: not valid JSON: lexical error: invalid char in json text.");
+	expect_error("[\xEF\xBB\xBF]", TRACE_ERROR_FORMAT, "byte 1: not valid JSON: lexical error: invalid char in json text.");
 }
 
 static void options_choose_what_is_handed_out(void **state)
@@ -642,7 +642,7 @@ static void broken_json_is_an_error_behind_the_events_before_it(void **state)
 
 		write_file(texts[i], strlen(texts[i]));
 		read_path(trace_path, &everything, &reading);
-		expect_reading(TRACE_ERROR_JSON, "span 1000 1000 [/] [] NULL NULL\n");
+		expect_reading(TRACE_ERROR_FORMAT, "span 1000 1000 [/] [] NULL NULL\n");
 		snprintf(expected, sizeof expected, "%s: byte ", trace_path);
 		assert_memory_equal(reading.error, expected, strlen(expected));
 		assert_in_range(strtol(reading.error + strlen(expected), NULL, 10), 26, (long)strlen(texts[i]));
@@ -717,7 +717,7 @@ static void long_strings_are_kept_or_skipped(void **state)
 	text[n_bytes - 1] = 'x';
 	write_file(text, n_bytes);
 	read_path(trace_path, &(struct trace_options){ .spans = true }, &reading);
-	assert_int_equal(reading.status, TRACE_ERROR_JSON);
+	assert_int_equal(reading.status, TRACE_ERROR_FORMAT);
 	assert_int_equal(strtol(strstr(reading.error, ": byte ") + 7, NULL, 10), n_bytes - 1);
 	free(text);
 }
