@@ -598,7 +598,7 @@ static const char *const model_difference_sqls[] = {
 	/* all spans, or the first */
 	DIFFERENCE("span", "ts, dur, track, name, cat, depth",
 		   "SELECT * FROM spans WHERE (SELECT answers -> 'spans' FROM expected) IS NOT NULL",
-		   "SELECT " FIELD("ts") ", " FIELD("dur") ", " FIELD("track") ", " MENDED("value ->> 'name'") " AS name, "
+		   "SELECT " FIELD("ts") ", " FIELD("dur") ", " FIELD("track") ", printf('%s', " MENDED("value ->> 'name'") ") AS name, "
 		   MENDED("value ->> 'cat'") " AS cat, " FIELD("depth") " FROM expected, json_each(answers, '$.spans')"),
 	"SELECT 'no first span', value FROM expected, json_each(answers, '$.spans_first_50') WHERE NOT EXISTS (SELECT 1 FROM spans "
 	"WHERE ts = value ->> 'ts' AND dur = value ->> 'dur' AND track = value ->> 'track' AND name = value ->> 'name' "

@@ -198,14 +198,16 @@ static void what_postgresql_cannot_store_is_replaced(void **state)
 	same_rows("SELECT pid, track, name, category, args::text, args ->> E'a\\uFFFD' FROM spans WHERE id = 1",
 		  "SELECT E'p\\uFFFDq', E'p\\uFFFDq/1', E'a\\uFFFD\\uFFFDb', repeat(E'\\uFFFD', 2) || '|' || repeat(E'\\uFFFD', 3) || '|' || "
 		  "repeat(E'\\uFFFD', 4) || '|' || repeat(E'\\uFFFD', 2) || '|' || E'\\uFFFD', "
-		  "E'{\"a\\\\ufffd\": \"\\\\\\\\u0000 \\\\uD83D\\\\uDE00 \\\\ufffd x \\\\ufffd \\\\u00e9 \\\\\"\\uFFFD\"}', "
+		  "E'{\"a\\\\ufffd\":\"\\\\\\\\u0000 \\\\uD83D\\\\uDE00 \\\\ufffd x \\\\ufffd \\\\u00e9 \\\\\"\\uFFFD\"}', "
 		  "E'\\\\u0000 \\U0001F600 \\uFFFD x \\uFFFD \\u00E9 \"\\uFFFD'");
 	same_rows("SELECT name, args ->> E'\\u00E9' FROM spans WHERE id = 2",
 		  "SELECT E'\\u00E9\\u20AC\\U0001F600\\x7F\\u00E9', E'\\n\\U0001F600'");
 	same_rows("SELECT name, counter_id, key FROM counters", "SELECT E'c\\uFFFD', E'\\uFFFD', E'k\\uFFFD'");
-	/* pid and the pid in track, two in name, one in args; three of the counter */
-	assert_says(child.out, "  8 NUL characters became U+FFFD");
-	assert_says(child.out, "  15 bytes");
+	/* pid and the pid in track, two in name, one in args; three of the counter; pid, tracks and parent of the process and the
+	 * thread */
+	assert_says(child.out, "  13 NUL characters became U+FFFD");
+	assert_says(child.out, "  2 bytes");
+	assert_says(child.out, "  mended: 2 string that is not UTF-8");
 	LOAD(&child, 0, "--no-index", "--resume", file_path("odd.json"));
 }
 
