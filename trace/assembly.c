@@ -37,7 +37,6 @@ struct trace_bound {
 struct trace_begun {
 	int64_t ts_ns;
 	char *data; /* of its record, owned */
-	struct trace_text name, category;
 };
 
 /* A span that flow points may lie in. */
@@ -582,7 +581,6 @@ static struct trace_span begun_span(const struct trace_assembly *assembly, const
 static int push_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_text data)
 {
 	struct trace_begun *begun;
-	struct trace_span span;
 
 	if (assembly->n_begun == assembly->n_begun_allocated) {
 		size_t n_allocated = assembly->n_begun_allocated ? 2 * assembly->n_begun_allocated : 64;
@@ -598,17 +596,25 @@ static int push_begun(struct trace_assembly *assembly, int64_t ts_ns, struct tra
 	if (!begun->data)
 		return checked(assembly, TRACE_ERROR_MEMORY);
 	memcpy(begun->data, data.data, data.n_bytes);
-	span = begun_span(assembly, begun);
-	begun->name = span.name;
-	begun->category = span.category;
 	assembly->n_begun++;
 	return TRACE_OK;
 }
 
-static bool fits(struct trace_text wanted, struct trace_text text)
+static bool is_text(struct trace_text wanted, struct trace_text text)
 {
 	return !wanted.data ||
 	       (text.data && wanted.n_bytes == text.n_bytes && memcmp(wanted.data, text.data, text.n_bytes) == 0);
+}
+
+static bool fits(const struct trace_assembly *assembly, const struct trace_begun *begun, struct trace_text name,
+		 struct trace_text category)
+{
+	struct trace_span span;
+
+	if (!name.data && !category.data)
+		return true;
+	span = begun_span(assembly, begun);
+	return is_text(name, span.name) && is_text(category, span.category);
 }
 
 static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_unpacking *end)
@@ -621,7 +627,7 @@ static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct tr
 	int status;
 
 	assembly->closed = 0;
-	while (i > 0 && !(fits(name, assembly->begun[i - 1].name) && fits(category, assembly->begun[i - 1].category)))
+	while (i > 0 && !fits(assembly, &assembly->begun[i - 1], name, category))
 		i--;
 	if (i == 0)
 		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s", unmatched);
