@@ -55,26 +55,45 @@ static bool node_reaches(const struct iforest_value_predicate *predicate, const 
 	return last.time_is_null || first.series != last.series || last.time >= predicate->reach;
 }
 
-bool iforest_value_predicate_node(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
-				  const uint8_t *node)
+/* Classifies the node's entries by value v. */
+static enum iforest_filter_class classify_value(const struct iforest_value_predicate *predicate,
+						const struct iforest_node_schema *fields, const uint8_t *node, unsigned v)
 {
-	uint64_t n_rows = iforest_node_rows(node);
+	enum iforest_value_type type = (enum iforest_value_type)fields->value_types[v];
+	uint64_t n_rows = iforest_node_rows(node), n_values = iforest_node_value_rows(node, fields, v);
+	bool wants_null = predicate->nulls >> v & 1, wants_value = predicate->values >> v & 1;
+	struct iforest_extreme low, high;
 
-	if (n_rows == 0 || (predicate->has_reach && !node_reaches(predicate, fields, node)))
-		return false;
-	for (unsigned v = 0; (predicate->values | predicate->nulls) >> v; v++) {
-		struct iforest_extreme low, high;
+	if (wants_null && (wants_value || n_values == n_rows))
+		return IFOREST_COUNTS_NONE;
+	if (wants_null)
+		return n_values == 0 ? IFOREST_COUNTS_ALL : IFOREST_COUNTS_SOME;
+	if (!wants_value)
+		return IFOREST_COUNTS_ALL;
+	low = iforest_node_extreme(node, fields, v, -1);
+	high = iforest_node_extreme(node, fields, v, 1);
+	if (!low.is_set || !meets(predicate, v, low.value, high.value, type))
+		return IFOREST_COUNTS_NONE;
+	return n_values == n_rows && iforest_number_compare(low.value, predicate->low[v], type) >= 0 &&
+			       iforest_number_compare(high.value, predicate->high[v], type) <= 0
+		       ? IFOREST_COUNTS_ALL
+		       : IFOREST_COUNTS_SOME;
+}
 
-		if (predicate->nulls >> v & 1 && iforest_node_value_rows(node, fields, v) == n_rows)
-			return false;
-		if (!(predicate->values >> v & 1))
-			continue;
-		low = iforest_node_extreme(node, fields, v, -1);
-		high = iforest_node_extreme(node, fields, v, 1);
-		if (!low.is_set || !meets(predicate, v, low.value, high.value, (enum iforest_value_type)fields->value_types[v]))
-			return false;
+enum iforest_filter_class iforest_value_predicate_node(const struct iforest_value_predicate *predicate,
+						       const struct iforest_node_schema *fields, const uint8_t *node)
+{
+	enum iforest_filter_class class = predicate->has_reach ? IFOREST_COUNTS_SOME : IFOREST_COUNTS_ALL;
+
+	if (iforest_node_rows(node) == 0 || (predicate->has_reach && !node_reaches(predicate, fields, node)))
+		return IFOREST_COUNTS_NONE;
+	for (unsigned v = 0; (predicate->values | predicate->nulls) >> v && class != IFOREST_COUNTS_NONE; v++) {
+		enum iforest_filter_class of_value = classify_value(predicate, fields, node, v);
+
+		if (of_value != IFOREST_COUNTS_ALL)
+			class = of_value;
 	}
-	return true;
+	return class;
 }
 
 /* True if, by its summary, the block may meet the interval; true without a summary. The column has been found. */
@@ -129,6 +148,12 @@ static bool block_reaches(const struct iforest_value_predicate *predicate, const
 	return iforest_span_end(last, longest, true, (enum iforest_end_rule)fields->end_rule) > predicate->reach;
 }
 
+static bool reaches(const struct iforest_value_predicate *predicate, int64_t time, int64_t duration, bool has_duration,
+		    enum iforest_end_rule rule)
+{
+	return time >= predicate->reach || iforest_span_end(time, duration, has_duration, rule) > predicate->reach;
+}
+
 static enum iforest_status keep_reach(const struct iforest_value_predicate *predicate, struct iforest_block_reader *reader,
 				      uint64_t *live)
 {
@@ -149,9 +174,7 @@ static enum iforest_status keep_reach(const struct iforest_value_predicate *pred
 	for (uint64_t left = status ? 0 : *live; left; left &= left - 1) {
 		unsigned i = iforest_trailing_zeros(left);
 
-		if (block->times[i] < predicate->reach &&
-		    iforest_span_end(block->times[i], block->values[v][i], block->present[v] >> i & 1, rule) <=
-			    predicate->reach)
+		if (!reaches(predicate, block->times[i], block->values[v][i], block->present[v] >> i & 1, rule))
 			*live &= ~(UINT64_C(1) << i);
 	}
 	return status;
@@ -168,4 +191,23 @@ enum iforest_status iforest_value_predicate_entries(const struct iforest_value_p
 	if (!status && *live && predicate->has_reach)
 		status = keep_reach(predicate, reader, live);
 	return status;
+}
+
+bool iforest_value_predicate_entry(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
+				   const struct iforest_entry *entry)
+{
+	unsigned duration = fields->duration_value;
+
+	for (unsigned v = 0; (predicate->values | predicate->nulls) >> v; v++) {
+		bool is_present = entry->present >> v & 1;
+
+		if ((is_present ? predicate->nulls : predicate->values) >> v & 1)
+			return false;
+		if (predicate->values >> v & 1 &&
+		    !meets(predicate, v, entry->values[v], entry->values[v], (enum iforest_value_type)fields->value_types[v]))
+			return false;
+	}
+	return !predicate->has_reach ||
+	       (!entry->key.time_is_null && reaches(predicate, entry->key.time, entry->values[duration].integer,
+						    entry->present >> duration & 1, (enum iforest_end_rule)fields->end_rule));
 }

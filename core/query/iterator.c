@@ -22,7 +22,6 @@ void iforest_run_iterator_start(struct iforest_run_iterator *iterator, const str
 	iterator->is_started = iterator->is_at_end = iterator->has_given = iterator->leaf_is_open = iterator->has_node =
 		iterator->gave_node = false;
 	iterator->left = 0;
-	iterator->n_blocks_left = 0;
 	iterator->stretch_end = question->from;
 }
 
@@ -39,7 +38,7 @@ bool iforest_run_iterator_may_begin(const struct iforest_run_iterator *iterator,
 
 	*bound = question->descends ? last : first;
 	return iforest_key_compare(&last, &question->from) >= 0 && iforest_key_compare(&first, &question->to) < 0 &&
-	       iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, root);
+	       iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, root) != IFOREST_COUNTS_NONE;
 }
 
 /* ---- Nodes and leaf pages ---- */
@@ -107,7 +106,8 @@ static enum iforest_status ask_node(struct iforest_run_iterator *iterator, unsig
 		bool comes_after = iforest_key_compare(&first, &question->to) >= 0;
 
 		*answer = comes_after != question->descends ? IS_BEYOND : HAS_NONE;
-	} else if (iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, node)) {
+	} else if (iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, node) !=
+		   IFOREST_COUNTS_NONE) {
 		if (filter)
 			filter_class = filter->of_node(filter->context, node);
 		*answer = filter_class == IFOREST_COUNTS_NONE ? HAS_NONE : MAY_HOLD;
@@ -183,15 +183,19 @@ static enum iforest_status find_start(struct iforest_run_iterator *iterator)
 /* Finds the entries of the reader's block whose keys lie in [from, to). */
 static enum iforest_status find_range(struct iforest_run_iterator *iterator, unsigned number, uint64_t *range)
 {
+	const struct iforest_iterator_question *question = iterator->question;
+	const struct iforest_leaf *leaf = &iterator->cursor.leaf;
 	struct iforest_block_reader *reader = &iterator->cursor.reader;
-	struct iforest_key first = iforest_leaf_block(&iterator->cursor.leaf, number).first;
-	unsigned from = 0, to = 0;
+	struct iforest_key first = iforest_leaf_block(leaf, number).first, next = question->to;
+	unsigned from = 0, to = reader->block.n;
 	enum iforest_status status = IFOREST_OK;
 
-	if (iforest_key_compare(&first, &iterator->question->from) < 0)
-		status = iforest_block_find(reader, &iterator->question->from, &from);
-	if (!status && iforest_key_compare(&first, &iterator->question->to) < 0)
-		status = iforest_block_find(reader, &iterator->question->to, &to);
+	if (number + 1 < leaf->header.n_items)
+		next = iforest_leaf_block(leaf, number + 1).first;
+	if (iforest_key_compare(&first, &question->from) < 0)
+		status = iforest_block_find(reader, &question->from, &from);
+	if (!status && (number + 1 == leaf->header.n_items || iforest_key_compare(&next, &question->to) > 0))
+		status = iforest_block_find(reader, &question->to, &to);
 	*range = iforest_low_bits(to) & ~iforest_low_bits(from);
 	return status;
 }
@@ -224,18 +228,33 @@ static enum iforest_status enter_block(struct iforest_run_iterator *iterator, un
 	return iforest_cursor_report_leaf(&iterator->cursor, status);
 }
 
+/* Enters a leaf page: its blocks that may have keys in [from, to). */
+static enum iforest_status enter_leaf(struct iforest_run_iterator *iterator)
+{
+	const struct iforest_leaf *leaf = &iterator->cursor.leaf;
+	enum iforest_status status = iforest_cursor_pin(&iterator->cursor, 0, iterator->leaf_number);
+
+	if (status)
+		return status;
+	iterator->leaf_is_open = true;
+	iterator->next_block = 0;
+	iterator->end_block = leaf->header.n_items;
+	if (!iterator->leaf_is_inside) {
+		iterator->next_block = iforest_leaf_find_block(leaf, &iterator->question->from);
+		iterator->end_block = iforest_leaf_find_block(leaf, &iterator->question->to) + 1;
+	}
+	return IFOREST_OK;
+}
+
 /* Moves to the next block that has something to give. */
 static enum iforest_status find_block(struct iforest_run_iterator *iterator)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	while (!status && iterator->left == 0 && !iterator->is_at_end) {
-		unsigned n_blocks = iterator->cursor.leaf.header.n_items;
-
-		if (iterator->leaf_is_open && iterator->n_blocks_left > 0) {
-			iterator->n_blocks_left--;
-			status = enter_block(iterator, iterator->question->descends ? iterator->n_blocks_left
-										    : n_blocks - 1 - iterator->n_blocks_left);
+		if (iterator->leaf_is_open && iterator->next_block < iterator->end_block) {
+			status = enter_block(iterator,
+					     iterator->question->descends ? --iterator->end_block : iterator->next_block++);
 			continue;
 		}
 		if (iterator->leaf_is_open) {
@@ -247,9 +266,7 @@ static enum iforest_status find_block(struct iforest_run_iterator *iterator)
 		status = find_leaf(iterator);
 		if (status || iterator->is_at_end || iterator->has_node)
 			break;
-		status = iforest_cursor_pin(&iterator->cursor, 0, iterator->leaf_number);
-		iterator->leaf_is_open = !status;
-		iterator->n_blocks_left = iterator->cursor.leaf.header.n_items;
+		status = enter_leaf(iterator);
 	}
 	return status;
 }
