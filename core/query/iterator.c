@@ -298,10 +298,20 @@ static enum iforest_status give_node(struct iforest_run_iterator *iterator, stru
 	return status;
 }
 
+/* Gives the next entry of the open block. */
+static enum iforest_status give_entry(struct iforest_run_iterator *iterator, struct iforest_entry *entry)
+{
+	unsigned i =
+		iterator->question->descends ? iforest_highest_bit(iterator->left) : iforest_trailing_zeros(iterator->left);
+
+	iterator->left &= ~(UINT64_C(1) << i);
+	iforest_block_entry(&iterator->cursor.reader.block, i, iterator->question->values, entry);
+	return check_order(iterator, &entry->key);
+}
+
 enum iforest_status iforest_run_iterator_next(struct iforest_run_iterator *iterator, struct iforest_entry *entry, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
-	unsigned i;
 
 	*found = false;
 	if (iterator->left == 0) {
@@ -316,12 +326,7 @@ enum iforest_status iforest_run_iterator_next(struct iforest_run_iterator *itera
 	*found = iterator->has_node || iterator->left != 0;
 	if (!*found)
 		return IFOREST_OK;
-	if (iterator->has_node)
-		return give_node(iterator, entry);
-	i = iterator->question->descends ? iforest_highest_bit(iterator->left) : iforest_trailing_zeros(iterator->left);
-	iterator->left &= ~(UINT64_C(1) << i);
-	iforest_block_entry(&iterator->cursor.reader.block, i, iterator->question->values, entry);
-	return check_order(iterator, &entry->key);
+	return iterator->has_node ? give_node(iterator, entry) : give_entry(iterator, entry);
 }
 
 /* ---- Merged over all runs ---- */
@@ -483,6 +488,38 @@ enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, str
 		}
 	}
 	return IFOREST_OK;
+}
+
+enum iforest_status iforest_iterator_rest_of_block(struct iforest_iterator *iterator, int64_t refs[IFOREST_BLOCK_ENTRIES],
+						   unsigned *n_refs)
+{
+	struct iforest_iterator_head *head;
+	struct iforest_run_iterator *run;
+	struct iforest_key given;
+	struct iforest_entry entry;
+	enum iforest_status status = IFOREST_OK;
+
+	*n_refs = 0;
+	if (iterator->heap.n == 0)
+		return IFOREST_OK;
+	head = &iterator->heads[iterator->heap.items[0]];
+	run = &head->run;
+	given = head->bound;
+	if (head->is_found || run->left == 0)
+		return IFOREST_OK;
+	iforest_block_entry(&run->cursor.reader.block,
+			    run->question->descends ? iforest_trailing_zeros(run->left) : iforest_highest_bit(run->left), 0,
+			    &entry);
+	head->bound = entry.key;
+	if (!is_before_others(iterator)) {
+		head->bound = given;
+		return IFOREST_OK;
+	}
+	while (run->left && !status) {
+		status = give_entry(run, &entry);
+		refs[(*n_refs)++] = entry.key.ref;
+	}
+	return status;
 }
 
 bool iforest_iterator_gave_node(const struct iforest_iterator *iterator, int64_t *end)

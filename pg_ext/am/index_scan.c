@@ -710,15 +710,22 @@ int64 ifp_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 {
 	struct index_scan *scan = scan_desc->opaque;
 	ItemPointerData tids[256];
+	int64 n_all = 0, refs[IFOREST_BLOCK_ENTRIES];
 	int n = 0;
-	int64 n_all = 0;
 
 	pgstat_count_index_scan(scan_desc->indexRelation);
 	begin_scan(scan_desc, false);
 	while (next_entry(scan, false)) {
+		unsigned n_refs = 0;
+
 		ifp_ref_to_tid(scan->place.key.ref, &tids[n++]);
-		n_all++;
-		if (n == lengthof(tids)) {
+		/* of a bitmap the order does not matter; a scan that restarts gives them again */
+		if (!scan->has_ahead)
+			ifp_index_require(scan->index, iforest_iterator_rest_of_block(&scan->iterator, refs, &n_refs));
+		for (unsigned i = 0; i < n_refs; i++)
+			ifp_ref_to_tid(refs[i], &tids[n++]);
+		n_all += 1 + n_refs;
+		if (n + 1 + IFOREST_BLOCK_ENTRIES > lengthof(tids)) {
 			tbm_add_tuples(bitmap, tids, n, scan->keys.must_recheck);
 			n = 0;
 		}
