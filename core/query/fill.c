@@ -83,8 +83,8 @@ static double line(const struct iforest_extreme *a, const struct iforest_extreme
 }
 
 enum iforest_status iforest_fill_bucket(struct iforest_fill *fill, const uint32_t *series, uint32_t n,
-				       const struct iforest_bucketing *bucketing, int64_t bucket,
-				       const struct iforest_aggregate *aggregate)
+					const struct iforest_bucketing *bucketing, int64_t bucket,
+					const struct iforest_aggregate *aggregate)
 {
 	const struct iforest_node_schema *fields = &fill->scan.manifest->fields;
 	const struct iforest_window *window = &bucketing->window;
