@@ -286,30 +286,41 @@ static enum iforest_status check_order(struct iforest_run_iterator *iterator, co
 	return IFOREST_OK;
 }
 
+static enum iforest_status give_node(struct iforest_run_iterator *iterator, struct iforest_entry *entry)
+{
+	enum iforest_status status;
+
+	*entry = (struct iforest_entry){ .key = iterator->node_first };
+	iterator->has_node = false;
+	status = check_order(iterator, &entry->key);
+	iterator->last_given = iterator->node_last;
+	iterator->last_given.ref = INT64_MIN; /* the last key has no ref */
+	return status;
+}
+
 enum iforest_status iforest_run_iterator_next(struct iforest_run_iterator *iterator, struct iforest_entry *entry, bool *found)
 {
-	enum iforest_status status = iterator->is_started ? IFOREST_OK : find_start(iterator);
+	enum iforest_status status = IFOREST_OK;
 	unsigned i;
 
 	*found = false;
-	if (!status)
-		status = find_block(iterator);
-	iterator->gave_node = iterator->has_node;
-	if (!status && iterator->has_node) {
-		*entry = (struct iforest_entry){ .key = iterator->node_first };
-		iterator->has_node = false;
-		*found = true;
-		status = check_order(iterator, &entry->key);
-		iterator->last_given = iterator->node_last;
-		iterator->last_given.ref = INT64_MIN; /* the last key has no ref */
-		return status;
+	if (iterator->left == 0) {
+		if (!iterator->is_started)
+			status = find_start(iterator);
+		if (!status)
+			status = find_block(iterator);
+		if (status)
+			return status;
 	}
-	if (status || iterator->left == 0)
-		return status;
+	iterator->gave_node = iterator->has_node;
+	*found = iterator->has_node || iterator->left != 0;
+	if (!*found)
+		return IFOREST_OK;
+	if (iterator->has_node)
+		return give_node(iterator, entry);
 	i = iterator->question->descends ? iforest_highest_bit(iterator->left) : iforest_trailing_zeros(iterator->left);
 	iterator->left &= ~(UINT64_C(1) << i);
 	iforest_block_entry(&iterator->cursor.reader.block, i, iterator->question->values, entry);
-	*found = true;
 	return check_order(iterator, &entry->key);
 }
 
@@ -422,35 +433,56 @@ static struct iforest_key end_of_stretch(const struct iforest_iterator *iterator
 	return end;
 }
 
+/* True if the first head's bound is before those of all others. */
+static bool is_before_others(const struct iforest_iterator *iterator)
+{
+	const struct iforest_key *first = &iterator->heads[iterator->heap.items[0]].bound;
+
+	for (uint32_t k = 1; k <= 2 && k < iterator->heap.n; k++) {
+		int order = iforest_key_compare(first, &iterator->heads[iterator->heap.items[k]].bound);
+
+		if (iterator->question.descends ? order <= 0 : order >= 0)
+			return false;
+	}
+	return true;
+}
+
 enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, struct iforest_entry *entry, bool *found)
 {
-	enum iforest_status status = IFOREST_OK;
-
 	*found = false;
-	while (!status && !*found && iterator->heap.n > 0) {
+	while (!*found && iterator->heap.n > 0) {
 		struct iforest_iterator_head *head = &iterator->heads[iterator->heap.items[0]];
+		enum iforest_status status;
+		bool has_more;
 
 		if (head->is_found) {
 			/* the key stays the run's bound; its next item is sought when it is needed */
 			*entry = head->entry;
 			*found = true;
 			head->is_found = false;
-			continue;
+			break;
 		}
 		if (iterator->question.taker && iforest_run_iterator_looks(&head->run)) {
 			struct iforest_key end = end_of_stretch(iterator);
 
 			iforest_run_iterator_stretch(&head->run, &end);
 		}
-		status = iforest_run_iterator_next(&head->run, &head->entry, &head->is_found);
-		if (!head->is_found) {
+		status = iforest_run_iterator_next(&head->run, entry, &has_more);
+		if (status)
+			return status;
+		if (!has_more) {
 			iforest_priority_queue_pop(&iterator->heap);
 			continue;
 		}
-		head->bound = head->entry.key;
-		iforest_priority_queue_settle(&iterator->heap);
+		head->bound = entry->key;
+		*found = is_before_others(iterator);
+		if (!*found) {
+			head->entry = *entry;
+			head->is_found = true;
+			iforest_priority_queue_settle(&iterator->heap);
+		}
 	}
-	return status;
+	return IFOREST_OK;
 }
 
 bool iforest_iterator_gave_node(const struct iforest_iterator *iterator, int64_t *end)
