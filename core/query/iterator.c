@@ -298,14 +298,19 @@ static enum iforest_status give_node(struct iforest_run_iterator *iterator, stru
 	return status;
 }
 
-/* Gives the next entry of the open block. */
-static enum iforest_status give_entry(struct iforest_run_iterator *iterator, struct iforest_entry *entry)
+/* Takes the next entry of the open block. */
+static unsigned next_bit(struct iforest_run_iterator *iterator)
 {
 	unsigned i =
 		iterator->question->descends ? iforest_highest_bit(iterator->left) : iforest_trailing_zeros(iterator->left);
 
 	iterator->left &= ~(UINT64_C(1) << i);
-	iforest_block_entry(&iterator->cursor.reader.block, i, iterator->question->values, entry);
+	return i;
+}
+
+static enum iforest_status give_entry(struct iforest_run_iterator *iterator, struct iforest_entry *entry)
+{
+	iforest_block_entry(&iterator->cursor.reader.block, next_bit(iterator), iterator->question->values, entry);
 	return check_order(iterator, &entry->key);
 }
 
@@ -490,34 +495,48 @@ enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, str
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_iterator_rest_of_block(struct iforest_iterator *iterator, int64_t refs[IFOREST_BLOCK_ENTRIES],
-						   unsigned *n_refs)
+/* True if all that is left of the first head's block comes before what others give; its bound then is the last key of that. */
+static bool is_block_before_others(struct iforest_iterator *iterator)
 {
-	struct iforest_iterator_head *head;
-	struct iforest_run_iterator *run;
-	struct iforest_key given;
-	struct iforest_entry entry;
-	enum iforest_status status = IFOREST_OK;
+	struct iforest_iterator_head *head = &iterator->heads[iterator->heap.items[0]];
+	struct iforest_key given = head->bound;
+	uint64_t left = head->run.left;
+	struct iforest_entry last;
 
-	*n_refs = 0;
-	if (iterator->heap.n == 0)
-		return IFOREST_OK;
-	head = &iterator->heads[iterator->heap.items[0]];
-	run = &head->run;
-	given = head->bound;
-	if (head->is_found || run->left == 0)
-		return IFOREST_OK;
-	iforest_block_entry(&run->cursor.reader.block,
-			    run->question->descends ? iforest_trailing_zeros(run->left) : iforest_highest_bit(run->left), 0,
-			    &entry);
-	head->bound = entry.key;
-	if (!is_before_others(iterator)) {
+	if (head->is_found || !left)
+		return false;
+	iforest_block_entry(&head->run.cursor.reader.block,
+			    iterator->question.descends ? iforest_trailing_zeros(left) : iforest_highest_bit(left), 0, &last);
+	head->bound = last.key;
+	if (!is_before_others(iterator))
 		head->bound = given;
-		return IFOREST_OK;
-	}
-	while (run->left && !status) {
-		status = give_entry(run, &entry);
-		refs[(*n_refs)++] = entry.key.ref;
+	return iforest_key_compare(&head->bound, &given) != 0;
+}
+
+enum iforest_status iforest_iterator_next_keys(struct iforest_iterator *iterator,
+					       struct iforest_key keys[IFOREST_BLOCK_ENTRIES], unsigned *n_keys)
+{
+	struct iforest_entry entry;
+	bool found;
+	enum iforest_status status = iforest_iterator_next(iterator, &entry, &found);
+
+	*n_keys = 0;
+	if (status || !found)
+		return status;
+	keys[(*n_keys)++] = entry.key;
+	if (is_block_before_others(iterator)) {
+		struct iforest_run_iterator *run = &iterator->heads[iterator->heap.items[0]].run;
+		const struct iforest_block *block = &run->cursor.reader.block;
+
+		while (run->left && !status) {
+			unsigned i = next_bit(run);
+
+			keys[*n_keys] = (struct iforest_key){ .series = block->series,
+							      .time_is_null = block->time_is_null,
+							      .time = block->times[i],
+							      .ref = block->refs[i] };
+			status = check_order(run, &keys[(*n_keys)++]);
+		}
 	}
 	return status;
 }
