@@ -180,7 +180,8 @@ static enum iforest_status find_start(struct iforest_run_iterator *iterator)
 
 /* ---- Blocks ---- */
 
-/* Finds the entries of the reader's block whose keys lie in [from, to). */
+/* Finds the entries of the reader's block whose keys lie in [from, to). Behind a block with a bound that ends the range no
+ * further one is entered. */
 static enum iforest_status find_range(struct iforest_run_iterator *iterator, unsigned number, uint64_t *range)
 {
 	const struct iforest_iterator_question *question = iterator->question;
@@ -192,10 +193,14 @@ static enum iforest_status find_range(struct iforest_run_iterator *iterator, uns
 
 	if (number + 1 < leaf->header.n_items)
 		next = iforest_leaf_block(leaf, number + 1).first;
-	if (iforest_key_compare(&first, &question->from) < 0)
+	if (iforest_key_compare(&first, &question->from) < 0) {
 		status = iforest_block_find(reader, &question->from, &from);
-	if (!status && (number + 1 == leaf->header.n_items || iforest_key_compare(&next, &question->to) > 0))
+		iterator->next_block = question->descends ? number : iterator->next_block;
+	}
+	if (!status && (number + 1 == leaf->header.n_items || iforest_key_compare(&next, &question->to) > 0)) {
 		status = iforest_block_find(reader, &question->to, &to);
+		iterator->end_block = question->descends ? iterator->end_block : number + 1;
+	}
 	*range = iforest_low_bits(to) & ~iforest_low_bits(from);
 	return status;
 }
@@ -228,21 +233,21 @@ static enum iforest_status enter_block(struct iforest_run_iterator *iterator, un
 	return iforest_cursor_report_leaf(&iterator->cursor, status);
 }
 
-/* Enters a leaf page: its blocks that may have keys in [from, to). */
+/* Enters a leaf page: the one where the range begins at the block that was sought. */
 static enum iforest_status enter_leaf(struct iforest_run_iterator *iterator)
 {
-	const struct iforest_leaf *leaf = &iterator->cursor.leaf;
-	enum iforest_status status = iforest_cursor_pin(&iterator->cursor, 0, iterator->leaf_number);
+	struct iforest_cursor *cursor = &iterator->cursor;
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, iterator->leaf_number);
 
 	if (status)
 		return status;
 	iterator->leaf_is_open = true;
 	iterator->next_block = 0;
-	iterator->end_block = leaf->header.n_items;
-	if (!iterator->leaf_is_inside) {
-		iterator->next_block = iforest_leaf_find_block(leaf, &iterator->question->from);
-		iterator->end_block = iforest_leaf_find_block(leaf, &iterator->question->to) + 1;
-	}
+	iterator->end_block = cursor->leaf.header.n_items;
+	if (iterator->leaf_number == cursor->leaf_number && iterator->question->descends)
+		iterator->end_block = cursor->block + 1;
+	else if (iterator->leaf_number == cursor->leaf_number)
+		iterator->next_block = cursor->block;
 	return IFOREST_OK;
 }
 
