@@ -11,22 +11,20 @@ static void stand_before(struct iforest_cursor *cursor, unsigned level, uint64_t
 }
 
 /* Visits a leaf page. The end of the range is reached if the cursor stays on it. */
-static enum iforest_status visit_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)
+static enum iforest_status visit_leaf(struct iforest_descent *descent, struct iforest_visited_node *node)
 {
-	struct iforest_visited_node leaf = *node;
-	struct iforest_key last;
 	enum iforest_status status;
 
 	if (!descent->moves)
 		return descent->visitor->leaf(descent, node);
-	last = iforest_node_last(node->bytes);
-	leaf.place = iforest_key_compare(&last, descent->to) < 0 ? IFOREST_INSIDE : IFOREST_CUT;
-	status = descent->visitor->leaf(descent, &leaf);
+	if (node->place == IFOREST_INSIDE && !iforest_node_ends_before(node->bytes, descent->to)) /* it was taken to be */
+		node->place = IFOREST_CUT;
+	status = descent->visitor->leaf(descent, node);
 	descent->is_reached = descent->cursor->leaf_number == node->i;
 	return status;
 }
 
-static enum iforest_status visit(struct iforest_descent *descent, const struct iforest_visited_node *node)
+static enum iforest_status visit(struct iforest_descent *descent, struct iforest_visited_node *node)
 {
 	bool open = false;
 	enum iforest_status status = descent->visitor->node(descent, node, &open);
@@ -48,8 +46,7 @@ static enum iforest_status visit_siblings(struct iforest_descent *descent, const
 	unsigned low = siblings->low, high = siblings->high, level = siblings->level;
 	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned k = low; k <= high && !status && !descent->is_done;
-	     k = siblings->ends_alone && k < high ? high : k + 1) {
+	for (unsigned k = low; k <= high && !status && !descent->is_done; k = siblings->ends_alone && k < high ? high : k + 1) {
 		struct iforest_visited_node node = { .level = level, .i = first + k, .place = IFOREST_INSIDE };
 
 		node.bytes = iforest_cursor_sibling(cursor, level, k);
@@ -105,7 +102,7 @@ enum iforest_status iforest_descend_from_root(struct iforest_descent *descent)
 static enum iforest_status leave_leaf(struct iforest_descent *descent)
 {
 	struct iforest_cursor *cursor = descent->cursor;
-	struct iforest_visited_node node = { .level = 1, .i = cursor->leaf_number };
+	struct iforest_visited_node node = { .level = 1, .i = cursor->leaf_number, .place = IFOREST_INSIDE };
 	enum iforest_status status = iforest_cursor_node(cursor, 1, node.i, &node.bytes);
 
 	return status ? status : visit_leaf(descent, &node);

@@ -26,17 +26,24 @@
 /* Where a node lies relative to a range. */
 enum iforest_node_place { IFOREST_BEFORE, IFOREST_INSIDE, IFOREST_CUT, IFOREST_AFTER };
 
+static inline bool iforest_node_ends_before(const uint8_t *node, const struct iforest_key *key)
+{
+	struct iforest_key last = iforest_node_last(node);
+
+	return iforest_key_compare(&last, key) < 0;
+}
+
 /* Compares a node's keys with [from, to). from: NULL if the node begins in the range. */
 static inline enum iforest_node_place iforest_node_place_of(const uint8_t *node, const struct iforest_key *from,
-						  const struct iforest_key *to)
+							    const struct iforest_key *to)
 {
-	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
+	struct iforest_key first = iforest_node_first(node);
 
-	if (from && iforest_key_compare(&last, from) < 0)
+	if (from && iforest_node_ends_before(node, from))
 		return IFOREST_BEFORE;
 	if (iforest_key_compare(&first, to) >= 0)
 		return IFOREST_AFTER;
-	if (iforest_key_compare(&last, to) >= 0)
+	if (!iforest_node_ends_before(node, to))
 		return IFOREST_CUT;
 	return from && iforest_key_compare(&first, from) < 0 ? IFOREST_CUT : IFOREST_INSIDE;
 }

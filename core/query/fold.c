@@ -22,8 +22,9 @@ struct edges {
 struct folding {
 	struct iforest_descent descent;
 	struct iforest_fold *fold;
-	struct iforest_request request;
+	const struct iforest_request *request;
 	const struct iforest_filter *filter; /* NULL, or the filter whose filtered nodes are used; the request then has none */
+	struct iforest_request without;	     /* and is this one */
 	struct iforest_aggregate *aggregate;
 	bool has_nodes; /* a whole node was used: so the range is wide, and probably the next one too */
 	struct edges edges;
@@ -236,7 +237,7 @@ static enum iforest_status fold_lasts(struct folding *folding)
 static enum iforest_status fold_node(struct folding *folding, unsigned level, uint64_t i, const uint8_t *node)
 {
 	const struct iforest_node_schema *fields = &folding->fold->cursor.manifest->fields;
-	const struct iforest_request *request = &folding->request;
+	const struct iforest_request *request = folding->request;
 	uint32_t rows = request->firsts | request->lasts;
 	uint8_t copy[IFOREST_MAX_NODE_BYTES];
 	enum iforest_status status = IFOREST_OK;
@@ -261,7 +262,7 @@ static enum iforest_status fold_node(struct folding *folding, unsigned level, ui
 static enum iforest_status classify_node(struct folding *folding, unsigned level, uint64_t i, const uint8_t **node,
 					 enum iforest_filter_class *filter_class)
 {
-	const struct iforest_filter *filter = folding->filter ? folding->filter : folding->request.filter;
+	const struct iforest_filter *filter = folding->filter ? folding->filter : folding->request->filter;
 	const uint8_t *left = *node;
 	enum iforest_status status = IFOREST_OK;
 
@@ -410,7 +411,7 @@ static bool fold_rest(struct folding *folding)
 	struct iforest_fold *fold = folding->fold;
 	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
 
-	if (!is_at_rest(fold) || fold->rest.is_sums || !is_same_request(&fold->rest.request, &folding->request))
+	if (!is_at_rest(fold) || fold->rest.is_sums || !is_same_request(&fold->rest.request, folding->request))
 		return false;
 	iforest_aggregate_combine(folding->aggregate, &fold->rest.aggregate, fields->value_types, fields->n_values);
 	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
@@ -481,7 +482,7 @@ static enum iforest_status pass_leaf(struct iforest_descent *descent, const stru
 {
 	struct folding *folding = descent->context;
 	struct iforest_cursor *cursor = &folding->fold->cursor;
-	struct iforest_request request = folding->request;
+	struct iforest_request request = *folding->request;
 	bool is_inside = visited->place == IFOREST_INSIDE, done = false, known = true;
 	const uint8_t *node = visited->bytes;
 	unsigned block, entry = 0;
@@ -542,13 +543,6 @@ static unsigned last_node(const struct folding *folding, unsigned level, unsigne
 					     folding->descent.to, false);
 }
 
-static bool is_passed(const struct iforest_descent *descent, unsigned level, unsigned k)
-{
-	struct iforest_key last = iforest_node_last(iforest_cursor_sibling(descent->cursor, level, k));
-
-	return iforest_key_compare(&last, descent->to) < 0;
-}
-
 /* Takes the siblings that lie before the key, but for the last that begins before it. */
 static void sum_page(struct iforest_descent *descent, struct iforest_siblings *siblings)
 {
@@ -558,7 +552,7 @@ static void sum_page(struct iforest_descent *descent, struct iforest_siblings *s
 	bool is_opened = folding->is_opened;
 	struct iforest_sums all = folding->own, before;
 
-	if (!is_opened && is_passed(descent, level, n - 1)) { /* all of them lie before it */
+	if (!is_opened && iforest_node_ends_before(iforest_cursor_sibling(descent->cursor, level, n - 1), descent->to)) {
 		before = page->after_node == low ? page->after : sum_siblings(folding, level, low, n);
 		iforest_sums_add(&folding->sums, &before);
 		siblings->low = n;
@@ -628,7 +622,7 @@ static enum iforest_status stand_in_leaf(struct folding *folding, unsigned entry
 	if (status)
 		return iforest_cursor_report_leaf(cursor, status);
 	fold->rest.leaf_number = cursor->leaf_number;
-	fold->rest.request.values = folding->request.values;
+	fold->rest.request.values = folding->request->values;
 	fold->rest.is_sums = true;
 	fold->rest.sums = *rest;
 	iforest_cursor_stand_at(cursor, cursor->leaf_number, block, entry);
@@ -681,11 +675,11 @@ static enum iforest_status cut_leaf(struct folding *folding, const struct ifores
 	if (!status && (block < cursor->block || (block == cursor->block && entry <= cursor->entry)))
 		return IFOREST_OK; /* the key was passed before */
 	if (!status && is_near) {
-		status = iforest_block_add_sums(&cursor->reader, cursor->entry, entry, folding->request.values, &part);
+		status = iforest_block_add_sums(&cursor->reader, cursor->entry, entry, folding->request->values, &part);
 		after = *rest;
 		iforest_sums_subtract(&after, &part);
 	} else if (!status) {
-		status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, entry, folding->request.values, &after);
+		status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, entry, folding->request->values, &after);
 		part = *rest;
 		iforest_sums_subtract(&part, &after);
 	}
@@ -702,7 +696,7 @@ static enum iforest_status sum_leaf(struct iforest_descent *descent, const struc
 	struct iforest_fold *fold = folding->fold;
 	struct iforest_cursor *cursor = &fold->cursor;
 	bool is_cut = node->place == IFOREST_CUT, is_within = cursor->block > 0 || cursor->entry > 0;
-	bool is_known = is_at_rest(fold) && fold->rest.is_sums && fold->rest.request.values == folding->request.values;
+	bool is_known = is_at_rest(fold) && fold->rest.is_sums && fold->rest.request.values == folding->request->values;
 	struct iforest_sums all = { .n_rows = 0 }, rest;
 	enum iforest_status status = IFOREST_OK;
 
@@ -718,7 +712,7 @@ static enum iforest_status sum_leaf(struct iforest_descent *descent, const struc
 		iforest_cursor_read_block(cursor, cursor->block);
 		status = iforest_cursor_report_leaf(cursor,
 						    iforest_leaf_sums_from(&cursor->leaf, &all, &cursor->reader, cursor->entry,
-									   folding->request.values, &rest));
+									   folding->request->values, &rest));
 	}
 	if (status || is_cut)
 		return status ? status : cut_leaf(folding, &all, &rest);
@@ -734,34 +728,60 @@ static const struct iforest_visitor sums_visitor = { .page = sum_page, .node = s
 
 /* ---- The fold ---- */
 
-/* Takes the filter's filtered nodes, if the fold can use them. First and last rows descend into filtered pages, which a fixed
- * cache may lack. */
+/* Starts a fold that has added nothing yet; not all at once, as clearing the rest takes as long as a fold of sums. */
+static void start(struct folding *folding, struct iforest_fold *fold, const struct iforest_key *key,
+		  const struct iforest_request *request, struct iforest_aggregate *aggregate)
+{
+	folding->descent =
+		(struct iforest_descent){ .visitor = &visitor, .context = folding, .cursor = &fold->cursor, .to = key };
+	folding->fold = fold;
+	folding->request = request;
+	folding->filter = NULL;
+	folding->aggregate = aggregate;
+	folding->has_nodes = folding->is_step = false;
+	folding->edges.seen = folding->edges.open = 0;
+}
+
+/* Uses the filter's filtered nodes, if the fold can. First and last rows descend into filtered pages, which a fixed cache may
+ * lack. */
 static void use_filtered_nodes(struct folding *folding)
 {
-	struct iforest_request *request = &folding->request;
+	const struct iforest_request *request = folding->request;
 	const struct iforest_filtered_nodes *filtered_nodes = request->filter ? request->filter->filtered_nodes : NULL;
 
 	if (!filtered_nodes || (filtered_nodes->is_fixed && (request->firsts | request->lasts || request->times)))
 		return;
+	folding->without = *request;
+	folding->without.filter = NULL;
+	folding->request = &folding->without;
 	folding->filter = request->filter;
-	request->filter = NULL;
+}
+
+static enum iforest_status fold_sums(struct folding *folding)
+{
+	const struct iforest_node_schema *fields = &folding->fold->cursor.manifest->fields;
+	enum iforest_status status;
+
+	folding->descent.visitor = &sums_visitor;
+	folding->of_value = fields->n_values > 0 && fields->value_types[0] == IFOREST_INT64;
+	folding->is_opened = false;
+	folding->sums = (struct iforest_sums){ .n_rows = 0 };
+	status = iforest_descend_forward(&folding->descent);
+	iforest_sums_add_to_aggregate(&folding->sums, folding->request, folding->aggregate);
+	return status;
 }
 
 enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct iforest_key *key,
 				       const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
-	bool is_sums = key->ref == INT64_MIN && iforest_wants_sums(request, fields);
-	struct folding folding = { .fold = fold, .request = *request, .aggregate = aggregate };
+	struct folding folding;
 	enum iforest_status status;
 
-	folding.descent = (struct iforest_descent){
-		.visitor = is_sums ? &sums_visitor : &visitor, .context = &folding, .cursor = &fold->cursor, .to = key
-	};
-	folding.of_value = fields->n_values > 0 && fields->value_types[0] == IFOREST_INT64;
+	start(&folding, fold, key, request, aggregate);
+	if (key->ref == INT64_MIN && iforest_wants_sums(request, &fold->cursor.manifest->fields))
+		return fold_sums(&folding);
 	use_filtered_nodes(&folding);
 	status = iforest_descend_forward(&folding.descent);
-	iforest_sums_add_to_aggregate(&folding.sums, request, aggregate);
 	return status ? status : fold_lasts(&folding);
 }
 
@@ -769,12 +789,14 @@ enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct if
 				      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 				      unsigned *level, uint64_t *number, bool *at_end)
 {
-	struct folding folding = { .fold = fold, .request = *request, .aggregate = aggregate, .is_step = true };
+	struct folding folding;
 	uint64_t leaf_number = fold->cursor.leaf_number;
 	enum iforest_status status;
 
-	folding.descent =
-		(struct iforest_descent){ .visitor = &visitor, .context = &folding, .cursor = &fold->cursor, .to = key };
+	start(&folding, fold, key, request, aggregate);
+	folding.is_step = true;
+	folding.level = 0;
+	folding.number = leaf_number;
 	status = iforest_descend_forward(&folding.descent);
 	*level = folding.level;
 	*number = folding.number;

@@ -165,15 +165,16 @@ enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned 
 	}
 	number = pinned->number;
 	k = i - number * fanout;
-	if (!pinned->is_pinned || k >= fanout) { /* a division takes longer than all the rest */
+	status = IFOREST_OK;
+	if (!pinned->is_pinned || k >= fanout) { /* this takes longer than all the rest */
 		number = i / fanout;
 		k = i % fanout;
+		status = iforest_cursor_pin(cursor, level, number);
 	}
-	status = iforest_cursor_pin(cursor, level, number);
 	if (!status && k >= pinned->header.n_items)
 		status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, number);
 	if (!status)
-		*bytes = iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, (unsigned)k);
+		*bytes = iforest_cursor_sibling(cursor, level, (unsigned)k);
 	return status;
 }
 
