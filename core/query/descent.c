@@ -53,7 +53,7 @@ static enum iforest_status visit_siblings(struct iforest_descent *descent, const
 		if (descent->is_reached) /* below a node after which others begin before the end */
 			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0,
 							     cursor->leaf_number);
-		if (k == low || k == high)
+		if (k == high || (k == low && descent->from))
 			node.place = iforest_node_place_of(node.bytes, k == low ? descent->from : NULL, descent->to);
 		if (node.place == IFOREST_INSIDE || node.place == IFOREST_CUT)
 			status = visit(descent, &node);
