@@ -14,7 +14,7 @@ struct cut_leaf {
 };
 
 /* A search for extremes of a range. The best so far are in the aggregate. */
-struct search {
+struct range_search {
 	struct iforest_descent descent;
 	struct iforest_fold *fold;
 	const struct iforest_request *request;
@@ -28,7 +28,7 @@ struct search {
 	const struct iforest_filter *filtered; /* the filter, if it has a cache of filtered nodes; else NULL */
 };
 
-static bool is_in_range(const struct search *search, uint64_t series, const struct iforest_extreme *row)
+static bool is_in_range(const struct range_search *search, uint64_t series, const struct iforest_extreme *row)
 {
 	struct iforest_key key = { .series = series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->ref };
 
@@ -55,7 +55,7 @@ static inline int order_of(const struct iforest_node_schema *fields, const uint8
 
 /* Takes the node's extreme if it is better than the best so far and certainly lies in the range and counts. Sets *open if it is
  * better but may not: the node must be opened. */
-static void offer_extreme(struct search *search, const struct candidate *node, unsigned v, int sign,
+static void offer_extreme(struct range_search *search, const struct candidate *node, unsigned v, int sign,
 			  struct iforest_extreme *best, bool *open)
 {
 	const struct iforest_node_schema *fields = &search->fold->cursor.manifest->fields;
@@ -78,7 +78,7 @@ static void offer_extreme(struct search *search, const struct candidate *node, u
 
 /* Adds what the node alone tells. is_left: the bytes are of a filtered node, so all of its entries count.
  * Returns true if the pages below it must be searched. */
-static bool look_at_node(struct search *search, const uint8_t *bytes, bool is_inside, bool is_left)
+static bool look_at_node(struct range_search *search, const uint8_t *bytes, bool is_inside, bool is_left)
 {
 	const struct iforest_request *request = search->request;
 	struct iforest_aggregate *aggregate = search->aggregate;
@@ -111,7 +111,7 @@ static bool look_at_node(struct search *search, const uint8_t *bytes, bool is_in
 /* ---- Leaf pages ---- */
 
 /* Folds the entries of a block that lie in the range. */
-static enum iforest_status search_block(struct search *search, unsigned block, bool cut_before, bool cut_after)
+static enum iforest_status search_block(struct range_search *search, unsigned block, bool cut_before, bool cut_after)
 {
 	struct iforest_fold *fold = search->fold;
 	struct iforest_block_reader *reader = &fold->cursor.reader;
@@ -136,7 +136,7 @@ static enum iforest_status search_block(struct search *search, unsigned block, b
 
 /* Searches the pinned leaf page: whole blocks first, then cut ones. The last block comes last, and stays unpacked for the next
  * range, which begins in it. */
-static enum iforest_status search_blocks(struct search *search)
+static enum iforest_status search_blocks(struct range_search *search)
 {
 	struct iforest_fold *fold = search->fold;
 	enum iforest_status status = IFOREST_OK;
@@ -159,7 +159,7 @@ static enum iforest_status search_blocks(struct search *search)
 
 /* ---- Leaf pages by their maxima ---- */
 
-static inline bool has_time(const struct search *search, int64_t time)
+static inline bool has_time(const struct range_search *search, int64_t time)
 {
 	return time >= search->descent.from->time && time < search->descent.to->time;
 }
@@ -183,7 +183,7 @@ static unsigned first_at(const struct iforest_block *block, int64_t time, unsign
 }
 
 /* Returns the entry of the block with the greatest value in the range, the first of several; block->n if none has a value. */
-static unsigned maximum_entry(struct search *search, const struct iforest_block *block)
+static unsigned maximum_entry(struct range_search *search, const struct iforest_block *block)
 {
 	const int64_t *values = block->values[search->v], *times = block->times;
 	uint64_t present = block->present[search->v];
@@ -203,7 +203,7 @@ static unsigned maximum_entry(struct search *search, const struct iforest_block 
 }
 
 /* Searches a block that a bound cuts. It stays unpacked, as the next range begins in it. */
-static enum iforest_status search_cut_block(struct search *search, unsigned b)
+static enum iforest_status search_cut_block(struct range_search *search, unsigned b)
 {
 	struct iforest_block_reader *reader = &search->fold->cursor.reader;
 	const struct iforest_block *block = &reader->block;
@@ -231,7 +231,7 @@ static enum iforest_status search_cut_block(struct search *search, unsigned b)
 }
 
 /* Returns the block in which the range begins. */
-static unsigned first_block(const struct search *search, const struct iforest_page_maxima *maxima)
+static unsigned first_block(const struct range_search *search, const struct iforest_page_maxima *maxima)
 {
 	unsigned b = iforest_fold_page(search->fold, 0)->reached;
 
@@ -242,7 +242,7 @@ static unsigned first_block(const struct search *search, const struct iforest_pa
 	return b;
 }
 
-static inline void offer_maximum(struct search *search, const struct iforest_block_maximum *maximum)
+static inline void offer_maximum(struct range_search *search, const struct iforest_block_maximum *maximum)
 {
 	struct iforest_extreme row = iforest_block_maximum_row(maximum);
 
@@ -253,7 +253,7 @@ static inline void offer_maximum(struct search *search, const struct iforest_blo
 
 /* Offers the maximum of a block that a bound cuts, if it lies in the range.
  * Returns true if the block may have to be opened: it begins before the range ends, and its maximum lies outside. */
-static bool look_at_cut_block(struct search *search, const struct iforest_block_maximum *maximum)
+static bool look_at_cut_block(struct range_search *search, const struct iforest_block_maximum *maximum)
 {
 	if (maximum->first_time >= search->descent.to->time)
 		return false;
@@ -276,7 +276,7 @@ static const struct iforest_block_maximum *maximum_of_whole_blocks(const struct 
 	return maximum;
 }
 
-static enum iforest_status open_cut_block(struct search *search, const struct iforest_page_maxima *maxima, unsigned b)
+static enum iforest_status open_cut_block(struct range_search *search, const struct iforest_page_maxima *maxima, unsigned b)
 {
 	if (search->aggregate->n_rows > 0 && search->maximum->is_set &&
 	    maxima->blocks[b].value < search->maximum->value.integer)
@@ -286,7 +286,7 @@ static enum iforest_status open_cut_block(struct search *search, const struct if
 
 /* Searches the pinned leaf page by its maxima: whole blocks first, then the outer two, opened only where a bound separates them
  * from their maxima. The last one stays unpacked. */
-static enum iforest_status search_maxima(struct search *search, const struct iforest_page_maxima *maxima)
+static enum iforest_status search_maxima(struct range_search *search, const struct iforest_page_maxima *maxima)
 {
 	unsigned first = first_block(search, maxima), last = first;
 	bool is_first_open, is_last_open = false;
@@ -310,7 +310,7 @@ static enum iforest_status search_maxima(struct search *search, const struct ifo
 /* ---- Leaf pages of the descent ---- */
 
 /* Searches a leaf page, whose node is on a pinned page. */
-static enum iforest_status search_leaf(struct search *search, const uint8_t *node, uint64_t number)
+static enum iforest_status search_leaf(struct range_search *search, const uint8_t *node, uint64_t number)
 {
 	struct iforest_cursor *cursor = search->descent.cursor;
 	const struct iforest_request *asked = search->request;
@@ -340,7 +340,7 @@ static enum iforest_status search_leaf(struct search *search, const uint8_t *nod
 /* Notes a cut leaf page for later. With a filter, pages inside the range may be opened too: these are searched at once. */
 static enum iforest_status visit_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)
 {
-	struct search *search = descent->context;
+	struct range_search *search = descent->context;
 	struct cut_leaf *cut = search->cut + search->n_cut;
 
 	if (search->request->filter || search->n_cut == MAX_CUT)
@@ -354,7 +354,7 @@ static enum iforest_status visit_leaf(struct iforest_descent *descent, const str
 /* ---- Node pages ---- */
 
 /* Returns the maxima of the node page pinned on a level; NULL if it has none, or if they do not answer the request. */
-static const struct iforest_page_maxima *maxima_of_page(const struct search *search, unsigned level)
+static const struct iforest_page_maxima *maxima_of_page(const struct range_search *search, unsigned level)
 {
 	const struct iforest_cursor *cursor = search->descent.cursor;
 	const struct iforest_pinned_page *pinned = &cursor->path[level];
@@ -366,7 +366,7 @@ static const struct iforest_page_maxima *maxima_of_page(const struct search *sea
 }
 
 /* Finds the first and the last node of a page that the range may meet. The guess is where the last range ended. */
-static void find_ends(const struct search *search, struct iforest_siblings *siblings, unsigned guess)
+static void find_ends(const struct range_search *search, struct iforest_siblings *siblings, unsigned guess)
 {
 	const struct iforest_cursor *cursor = search->descent.cursor;
 	unsigned level = siblings->level;
@@ -377,7 +377,7 @@ static void find_ends(const struct search *search, struct iforest_siblings *sibl
 	siblings->high = iforest_cursor_last_node(cursor, level, siblings->low, search->descent.to, false);
 }
 
-static void find_ends_by_maxima(const struct search *search, const struct iforest_page_maxima *maxima,
+static void find_ends_by_maxima(const struct range_search *search, const struct iforest_page_maxima *maxima,
 				struct iforest_siblings *siblings, unsigned guess)
 {
 	int64_t from = search->descent.from->time, to = search->descent.to->time;
@@ -393,7 +393,7 @@ static void find_ends_by_maxima(const struct search *search, const struct ifores
 }
 
 /* look_at_node() of node k of the pinned page, or of its filtered node if that is cached. */
-static bool look_at_sibling(struct search *search, unsigned level, unsigned k, const uint8_t *bytes, bool is_inside)
+static bool look_at_sibling(struct range_search *search, unsigned level, unsigned k, const uint8_t *bytes, bool is_inside)
 {
 	const uint8_t *left =
 		search->filtered ? iforest_filtered_node_if_known(search->descent.cursor, level, k, search->filtered) : NULL;
@@ -403,7 +403,7 @@ static bool look_at_sibling(struct search *search, unsigned level, unsigned k, c
 
 /* Looks at the nodes between the ends: they lie inside. By maxima, at the greatest alone; of several at the first, as nodes are
  * in time order. */
-static void look_inside(struct search *search, const struct iforest_page_maxima *maxima,
+static void look_inside(struct range_search *search, const struct iforest_page_maxima *maxima,
 			const struct iforest_siblings *siblings)
 {
 	unsigned level = siblings->level, greatest = siblings->low + 1;
@@ -419,7 +419,7 @@ static void look_inside(struct search *search, const struct iforest_page_maxima 
 	search->fold->n_nodes_folded += siblings->high - siblings->low - 2;
 }
 
-static void look_at_end(struct search *search, const struct iforest_page_maxima *maxima, unsigned level, unsigned k)
+static void look_at_end(struct range_search *search, const struct iforest_page_maxima *maxima, unsigned level, unsigned k)
 {
 	const uint8_t *bytes = iforest_cursor_sibling(search->descent.cursor, level, k);
 	enum iforest_node_place place;
@@ -434,7 +434,7 @@ static void look_at_end(struct search *search, const struct iforest_page_maxima 
 /* Looks at all nodes of a page before any is opened. Without a filter only the outer two can need opening. */
 static void look_at_page(struct iforest_descent *descent, struct iforest_siblings *siblings)
 {
-	struct search *search = descent->context;
+	struct range_search *search = descent->context;
 	unsigned level = siblings->level;
 	unsigned *reached = &iforest_fold_page(search->fold, level)->reached;
 	const struct iforest_page_maxima *maxima = maxima_of_page(search, level);
@@ -461,7 +461,7 @@ static void look_at_page(struct iforest_descent *descent, struct iforest_sibling
 }
 
 /* Takes the filtered node of a leaf page inside the range instead of opening the page; *open becomes false if that worked. */
-static enum iforest_status take_filtered(struct search *search, const struct iforest_visited_node *node, bool *open)
+static enum iforest_status take_filtered(struct range_search *search, const struct iforest_visited_node *node, bool *open)
 {
 	const uint8_t *left = node->bytes;
 	enum iforest_status status = iforest_filtered_node(search->descent.cursor, 1, node->i, search->filtered, &left);
@@ -475,7 +475,7 @@ static enum iforest_status take_filtered(struct search *search, const struct ifo
 /* Looks again: the best so far may be better now. */
 static enum iforest_status visit_node(struct iforest_descent *descent, const struct iforest_visited_node *node, bool *open)
 {
-	struct search *search = descent->context;
+	struct range_search *search = descent->context;
 	bool is_inside = node->place == IFOREST_INSIDE;
 
 	if (node->level > descent->cursor->run->n_levels)
@@ -519,7 +519,7 @@ enum iforest_status iforest_extremes_of_range(struct iforest_fold *fold, const s
 	struct iforest_cursor *cursor = &fold->cursor;
 	unsigned v = iforest_page_maxima_value(&cursor->manifest->fields), level = 1;
 	enum iforest_status status;
-	struct search search;
+	struct range_search search;
 
 	search.descent =
 		(struct iforest_descent){ .visitor = &visitor, .context = &search, .cursor = cursor, .from = from, .to = to };
