@@ -117,7 +117,7 @@ static void narrow(struct ifp_value_filter *filter, const struct condition *cond
 
 /* Finds the least and greatest value of a column. Returns false if it has none. */
 static bool find_extremes(const struct ifp_value_filter *filter, unsigned value, const struct iforest_manifest *manifest,
-			  const struct ifp_pending_entries *pending, struct range *range)
+			  const struct iforest_batch *pending, struct range *range)
 {
 	bool found = false;
 
@@ -135,10 +135,10 @@ static bool find_extremes(const struct ifp_value_filter *filter, unsigned value,
 		found = true;
 	}
 	for (uint32 i = 0; i < pending->n; i++) {
-		const struct iforest_entry *entry = &pending->entries[i];
-		int64 key = key_of(filter, value, entry->values[value]);
+		uint32 present;
+		int64 key = key_of(filter, value, iforest_batch_values(pending, i, &present)[value]);
 
-		if (!(entry->present >> value & 1))
+		if (!(present >> value & 1))
 			continue;
 		range->low = found ? Min(range->low, key) : key;
 		range->high = found ? Max(range->high, key) : key;
@@ -148,7 +148,7 @@ static bool find_extremes(const struct ifp_value_filter *filter, unsigned value,
 }
 
 void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest_manifest *manifest,
-			   const struct ifp_pending_entries *pending)
+			   const struct iforest_batch *pending)
 {
 	memset(filter->ranges, 0, sizeof filter->ranges);
 	filter->error = NULL;

@@ -730,7 +730,7 @@ static int open_scan(struct ifs_bucket_query *query, struct ifs_error *error)
 
 	query->has_scan = !status;
 	if (!status)
-		status = iforest_scan_join(&query->scan, &snapshot->delta.store, &snapshot->delta.manifest);
+		status = iforest_scan_join_memtable(&query->scan, &snapshot->delta.memtable);
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
@@ -760,7 +760,7 @@ static int start_fill(struct ifs_bucket_query *query, struct ifs_error *error)
 	request->values |= request->firsts | request->lasts;
 	return ifs_snapshot_error(query->index, snapshot,
 				  fill_start(&query->fill, query->fill_mode, request->values, &query->scan,
-					     &snapshot->delta.store, &snapshot->delta.manifest),
+					     &snapshot->delta.memtable.store, &snapshot->delta.memtable.manifest),
 				  error);
 }
 
@@ -770,7 +770,8 @@ static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error
 	const struct iforest_request *request = &query->scan.request;
 	enum iforest_status status =
 		iforest_counter_scan_start(&query->counter_scan, request->values, request->filter, &query->index->store,
-					   &snapshot->manifest, &snapshot->delta.store, &snapshot->delta.manifest);
+					   &snapshot->manifest, &snapshot->delta.memtable.store,
+					   &snapshot->delta.memtable.manifest);
 
 	ifs_sidecar_open(&query->counter_sidecar, query->index, IFS_SIDECAR_COUNTERS);
 	if (!status)
