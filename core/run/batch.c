@@ -14,9 +14,7 @@ void iforest_batch_release(struct iforest_batch *batch)
 	if (!batch->alloc)
 		return;
 	iforest_release(batch->alloc, batch->arrivals);
-	iforest_release(batch->alloc, batch->room);
 	iforest_release(batch->alloc, batch->values);
-	iforest_release(batch->alloc, batch->present);
 	iforest_batch_init(batch, batch->alloc, batch->n_values);
 }
 
@@ -26,31 +24,32 @@ void iforest_batch_clear(struct iforest_batch *batch)
 	batch->is_sorted = true;
 }
 
-static void *resize(const struct iforest_batch *batch, void *items, uint64_t n, size_t item_bytes)
+static bool resize_arrivals(struct iforest_batch *batch, uint64_t n)
 {
-	return batch->alloc->reallocate(batch->alloc->context, items, (size_t)n * item_bytes);
+	struct iforest_arrival *arrivals =
+		batch->alloc->reallocate(batch->alloc->context, batch->arrivals, (size_t)n * sizeof *arrivals);
+
+	batch->arrivals = arrivals ? arrivals : batch->arrivals;
+	return arrivals;
+}
+
+static bool resize_values(struct iforest_batch *batch, uint64_t n)
+{
+	union iforest_number *values = batch->alloc->reallocate(batch->alloc->context, batch->values,
+								(size_t)n * (batch->n_values + 1) * sizeof *values);
+
+	batch->values = values ? values : batch->values;
+	return values;
 }
 
 enum iforest_status iforest_batch_reserve(struct iforest_batch *batch, uint64_t n)
 {
-	struct iforest_arrival *arrivals;
-	union iforest_number *values;
-	uint32_t *present;
-
 	if (n <= batch->n_reserved)
 		return IFOREST_OK;
 	if (n > MOST_ENTRIES)
 		return IFOREST_TOO_LARGE;
-	/* its content need not be kept */
-	iforest_release(batch->alloc, batch->room);
-	batch->room = NULL;
-	arrivals = resize(batch, batch->arrivals, n, sizeof *arrivals);
-	batch->arrivals = arrivals ? arrivals : batch->arrivals;
-	values = resize(batch, batch->values, n * batch->n_values + 1, sizeof *values);
-	batch->values = values ? values : batch->values;
-	present = resize(batch, batch->present, n, sizeof *present);
-	batch->present = present ? present : batch->present;
-	if (!arrivals || !values || !present)
+	batch->has_room = false;
+	if (!resize_arrivals(batch, n) || !resize_values(batch, n))
 		return IFOREST_NO_MEMORY;
 	batch->n_reserved = (uint32_t)n;
 	return IFOREST_OK;
@@ -70,8 +69,8 @@ enum iforest_status iforest_batch_add(struct iforest_batch *batch, const struct 
 	batch->is_sorted = batch->is_sorted &&
 			   (batch->n == 0 || iforest_key_compare(iforest_batch_key(batch, batch->n - 1), &entry->key) <= 0);
 	batch->arrivals[batch->n++] = (struct iforest_arrival){ .key = entry->key, .entry = at };
-	batch->present[at] = entry->present;
-	values = batch->values + (size_t)at * batch->n_values;
+	values = batch->values + (size_t)at * (batch->n_values + 1);
+	values++->integer = entry->present;
 	for (unsigned v = 0; v < batch->n_values; v++)
 		values[v] = entry->values[v];
 	batch->n_added++;
@@ -96,11 +95,10 @@ enum iforest_status iforest_batch_sort(struct iforest_batch *batch)
 {
 	if (batch->is_sorted)
 		return IFOREST_OK;
-	if (!batch->room)
-		batch->room = resize(batch, NULL, batch->n_reserved, sizeof *batch->room);
-	if (!batch->room)
+	if (!batch->has_room && !resize_arrivals(batch, 2 * (uint64_t)batch->n_reserved))
 		return IFOREST_NO_MEMORY;
-	iforest_key_sort(batch->arrivals, batch->room, batch->n);
+	batch->has_room = true;
+	iforest_key_sort(batch->arrivals, batch->arrivals + batch->n_reserved, batch->n);
 	batch->is_sorted = true;
 	return IFOREST_OK;
 }

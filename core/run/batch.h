@@ -3,8 +3,9 @@
  *   arrivals  | key, 2 | key, 0 | key, 1 |       sorted: these are moved
  *   values    | of 0   | of 1   | of 2   |       in the order of arrival: these stay
  *
- * The cheapest form of entries that are read once or twice: nothing is packed and no node is computed. Memory: 44 bytes an
- * entry and 8 for each value column, and 40 more where they come out of order.
+ * The cheapest form of entries that are read once or twice: nothing is packed and no node is computed. Memory: 48 bytes an
+ * entry and 8 for each value column, and 40 more once they were sorted. It is in two blocks, so that a process that makes and
+ * drops batches does not give memory back to the system each time.
  */
 #ifndef IFOREST_RUN_BATCH_H
 #define IFOREST_RUN_BATCH_H
@@ -15,12 +16,12 @@
 struct iforest_batch {
 	const struct iforest_alloc *alloc;
 	unsigned n_values;
-	uint32_t n;		       /* entries */
-	uint32_t n_added, n_reserved;  /* those and dropped ones; room for them */
-	bool is_sorted;		       /* arrivals ascend */
-	struct iforest_arrival *arrivals, *room;
-	union iforest_number *values; /* n_values per entry added */
-	uint32_t *present;	      /* one per entry added */
+	uint32_t n;		      /* entries */
+	uint32_t n_added, n_reserved; /* those and dropped ones; room for them */
+	bool is_sorted;		      /* arrivals ascend */
+	bool has_room;		      /* to sort: arrivals is twice as long */
+	struct iforest_arrival *arrivals;
+	union iforest_number *values; /* of each entry added: which are present, and n_values */
 };
 
 /* Starts an empty batch; it takes no memory yet. */
@@ -57,10 +58,10 @@ static inline const struct iforest_key *iforest_batch_key(const struct iforest_b
 /* Returns the values of an entry, n_values of them; bit v of *present: it has value v. */
 static inline const union iforest_number *iforest_batch_values(const struct iforest_batch *batch, uint32_t i, uint32_t *present)
 {
-	uint32_t at = batch->arrivals[i].entry;
+	const union iforest_number *values = batch->values + (size_t)batch->arrivals[i].entry * (batch->n_values + 1);
 
-	*present = batch->present[at];
-	return batch->values + (size_t)at * batch->n_values;
+	*present = (uint32_t)values->integer;
+	return values + 1;
 }
 
 void iforest_batch_entry(const struct iforest_batch *batch, uint32_t i, struct iforest_entry *entry);

@@ -77,8 +77,7 @@ enum iforest_status iforest_memtable_build(struct iforest_memtable *memtable)
 enum iforest_status iforest_memtable_remove(struct iforest_memtable *memtable, const struct iforest_key *keys, uint64_t n_keys)
 {
 	uint64_t n_removed;
-	enum iforest_status status =
-		iforest_runs_remove(&memtable->store, &memtable->manifest, keys, n_keys, &n_removed);
+	enum iforest_status status = iforest_runs_remove(&memtable->store, &memtable->manifest, keys, n_keys, &n_removed);
 
 	return !status && n_removed < n_keys ? IFOREST_NOT_FOUND : status;
 }
@@ -103,9 +102,9 @@ static enum iforest_status copy_page(struct iforest_memtable *memtable, const st
 
 	if (status)
 		return status;
-	status = store->pager->write(
-		store->pager->context, to,
-		&(struct iforest_page_write){ .index = i, .bytes = page.bytes, .n_bytes = page.n_bytes }, 1);
+	status = store->pager->write(store->pager->context, to,
+				     &(struct iforest_page_write){ .index = i, .bytes = page.bytes, .n_bytes = page.n_bytes },
+				     1);
 	memory->release(memory->context, &page);
 	return status;
 }

@@ -10,7 +10,7 @@ enum { FEWEST_ENTRIES = 64, FIRST_RESERVED = 1024, CURSOR_BYTES = 24 << 10 };
 
 static size_t entry_bytes(const struct iforest_manifest *manifest)
 {
-	return 2 * sizeof(struct iforest_arrival) + sizeof(uint32_t) + manifest->fields.n_values * sizeof(union iforest_number);
+	return 2 * sizeof(struct iforest_arrival) + (manifest->fields.n_values + 1) * sizeof(union iforest_number);
 }
 
 void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_store *waiting,

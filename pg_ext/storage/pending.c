@@ -4,7 +4,7 @@
 
 #include "pg_ext/base/test_points.h"
 
-enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12 };
+enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12, MOST_RESERVED = 1 << 17 };
 
 /* ---- entries as bytes ---- */
 
@@ -244,6 +244,17 @@ bool ifp_pending_close(Relation relation, bool all)
 
 /* ---- reading ---- */
 
+uint32 ifp_pending_pages(const struct ifp_meta *meta)
+{
+	uint32 n = 0;
+
+	for (unsigned c = 0; c < IFP_CHAINS; c++)
+		n += meta->open[c].n_pages;
+	for (uint32 c = 0; c < meta->n_closed; c++)
+		n += meta->closed[c].n_pages;
+	return n;
+}
+
 void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, const struct ifp_chain *chain)
 {
 	reader->index = index;
@@ -315,6 +326,14 @@ void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct ifore
 	read_key(reader->content + (size_t)i * ifp_pending_entry_bytes(reader->index->manifest.fields.n_values), key);
 }
 
+/* Makes room at once for as many entries as the pages have, within reason: the number of pages may be damaged. */
+static void reserve(struct ifp_index *index, uint64 n_pages, struct iforest_batch *batch)
+{
+	uint64 n = n_pages * (IFP_CONTENT_BYTES / ifp_pending_entry_bytes(index->manifest.fields.n_values));
+
+	ifp_index_require(index, iforest_batch_reserve(batch, Min(n, MOST_RESERVED)));
+}
+
 uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, const struct ifp_pending_choice *choice,
 		      struct iforest_batch *batch)
 {
@@ -346,6 +365,7 @@ uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, co
 bool ifp_pending_read(struct ifp_index *index, const struct ifp_pending_choice *choice, struct iforest_batch *batch,
 		      uint64 *n_read)
 {
+	reserve(index, ifp_pending_pages(&index->meta), batch);
 	*n_read = 0;
 	for (unsigned c = 0; c < IFP_CHAINS && !index->met_foreign_page; c++)
 		*n_read += ifp_chain_read(index, &index->meta.open[c], choice, batch);
