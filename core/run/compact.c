@@ -440,18 +440,10 @@ enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_
 
 /* The runs of a manifest that may be merged, as the policy sees them. */
 struct candidates {
-	const struct iforest_alloc *alloc;
-	struct iforest_merge_candidate *runs;
+	struct iforest_merge_candidate *runs; /* the block of memory; the other arrays are in it */
 	uint64_t *run_ids;
 	uint32_t n, *chosen, n_chosen;
 };
-
-static void release_candidates(struct candidates *candidates)
-{
-	iforest_release(candidates->alloc, candidates->runs);
-	iforest_release(candidates->alloc, candidates->run_ids);
-	iforest_release(candidates->alloc, candidates->chosen);
-}
 
 static void describe(struct candidates *candidates, const struct iforest_manifest *manifest,
 		     const struct iforest_compaction *compaction)
@@ -483,19 +475,18 @@ static void choose_all(struct candidates *candidates)
 	candidates->n_chosen = candidates->n > 1 || has_dead ? candidates->n : 0;
 }
 
-/* Release the candidates also after an error. */
+/* Afterwards release candidates->runs. */
 static enum iforest_status choose(struct candidates *candidates, const struct iforest_manifest *manifest,
 				  const struct iforest_compaction *compaction)
 {
-	const struct iforest_alloc *alloc = manifest->alloc;
-	uint32_t n = manifest->n_runs;
+	size_t n = manifest->n_runs,
+	       item_bytes = sizeof *candidates->runs + sizeof *candidates->run_ids + sizeof *candidates->chosen;
 
-	*candidates = (struct candidates){ .alloc = alloc,
-					   .runs = iforest_allocate(alloc, n * sizeof *candidates->runs),
-					   .run_ids = iforest_allocate(alloc, n * sizeof *candidates->run_ids),
-					   .chosen = iforest_allocate(alloc, n * sizeof *candidates->chosen) };
-	if (!candidates->runs || !candidates->run_ids || !candidates->chosen)
+	*candidates = (struct candidates){ .runs = iforest_allocate(manifest->alloc, n * item_bytes) };
+	if (!candidates->runs)
 		return IFOREST_NO_MEMORY;
+	candidates->run_ids = (uint64_t *)(candidates->runs + n);
+	candidates->chosen = (uint32_t *)(candidates->run_ids + n);
 	describe(candidates, manifest, compaction);
 	if (compaction->to_one)
 		choose_all(candidates);
@@ -512,7 +503,7 @@ enum iforest_status iforest_compact_peek(const struct iforest_manifest *manifest
 	enum iforest_status status = choose(&candidates, manifest, compaction);
 
 	*n_runs = candidates.n_chosen;
-	release_candidates(&candidates);
+	iforest_release(manifest->alloc, candidates.runs);
 	return status;
 }
 
@@ -533,6 +524,6 @@ enum iforest_status iforest_compact_next(struct iforest_store *store, struct ifo
 	}
 	if (!status && *n_runs > 0)
 		status = iforest_compact(store, manifest, candidates.run_ids, *n_runs, &merged);
-	release_candidates(&candidates);
+	iforest_release(manifest->alloc, candidates.runs);
 	return status;
 }

@@ -82,15 +82,6 @@ enum iforest_status iforest_memtable_remove(struct iforest_memtable *memtable, c
 	return !status && n_removed < n_keys ? IFOREST_NOT_FOUND : status;
 }
 
-uint64_t iforest_memtable_rows(const struct iforest_memtable *memtable)
-{
-	uint64_t n = memtable->batch.n;
-
-	for (uint32_t r = 0; r < memtable->manifest.n_runs; r++)
-		n += iforest_node_rows(memtable->manifest.runs[r].root);
-	return n;
-}
-
 /* ---- Flush ---- */
 
 static enum iforest_status copy_page(struct iforest_memtable *memtable, const struct iforest_run *from, uint64_t i,

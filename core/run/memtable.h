@@ -53,7 +53,4 @@ enum iforest_status iforest_memtable_remove(struct iforest_memtable *memtable, c
 enum iforest_status iforest_memtable_flush(struct iforest_memtable *memtable, struct iforest_store *store,
 					   const struct iforest_manifest *manifest, struct iforest_run *run);
 
-/* Returns the number of entries. */
-uint64_t iforest_memtable_rows(const struct iforest_memtable *memtable);
-
 #endif

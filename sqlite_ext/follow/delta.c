@@ -157,26 +157,6 @@ static uint64_t n_gone(void *context, const uint8_t *node)
 	return n + is_up_to(delta, from + n, &last); /* the last key's ref may be the greatest there is */
 }
 
-/* Returns the entry of a block, with times and refs unpacked, that has the key; n if there is none. */
-static unsigned find_entry(const struct iforest_block *block, const struct iforest_key *key)
-{
-	unsigned low = 0, high = block->n;
-
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-		bool is_before = block->time_is_null || block->times[middle] == key->time ? block->refs[middle] < key->ref
-											  : block->times[middle] < key->time;
-
-		if (is_before)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < block->n && block->refs[low] == key->ref && (block->time_is_null || block->times[low] == key->time))
-		return low;
-	return block->n;
-}
-
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
 {
 	const struct ifs_delta *delta = context;
@@ -191,15 +171,14 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 
 		if (key->series != block->series || key->time_is_null != block->time_is_null)
 			break;
-		if (!block->time_is_null)
-			status = iforest_block_need(reader, IFOREST_TIMES);
-		if (status || (!block->time_is_null && key->time > block->times[block->n - 1]))
+		status = iforest_block_need(reader, IFOREST_TIMES);
+		if (!status)
+			status = iforest_block_need(reader, IFOREST_REFS);
+		if (!status)
+			status = iforest_block_find(reader, key, &entry);
+		if (status || entry == block->n)
 			break;
-		status = iforest_block_need(reader, IFOREST_REFS);
-		if (status || (block->time_is_null && key->ref > block->refs[block->n - 1]))
-			break;
-		entry = find_entry(block, key);
-		if (entry < block->n)
+		if (block->refs[entry] == key->ref && block->times[entry] == key->time)
 			*live &= ~(UINT64_C(1) << entry);
 	}
 	return status;
