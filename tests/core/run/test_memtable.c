@@ -91,10 +91,15 @@ static enum iforest_status flush(struct pending *pending)
 {
 	struct sample_index *index = &pending->index;
 	struct iforest_run run;
+	uint64_t n_bytes = iforest_pager_memory_total(&index->memory);
 	enum iforest_status status =
 		iforest_memtable_flush(&pending->memtable, &index->store, &index->manifest, &run);
 
-	return status ? status : sample_add_run(index, &run);
+	if (!status)
+		return sample_add_run(index, &run);
+	/* nothing is left of the run */
+	assert_int_equal(iforest_pager_memory_total(&index->memory), n_bytes);
+	return status;
 }
 
 /* A batch, runs in memory and both answer as the oracle does, and so does the run that they become. */
