@@ -298,10 +298,9 @@ enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_
 
 enum iforest_status iforest_scan_join_memtable(struct iforest_scan *scan, struct iforest_memtable *memtable)
 {
-	enum iforest_status status = iforest_batch_sort(&memtable->batch);
+	enum iforest_status status = iforest_scan_join(scan, &memtable->store, &memtable->manifest);
 
-	if (!status)
-		status = iforest_scan_join(scan, &memtable->store, &memtable->manifest);
+	iforest_batch_sort(&memtable->batch);
 	if (!status && memtable->batch.n > 0)
 		scan->batch = &memtable->batch;
 	return status;

@@ -1,5 +1,7 @@
 #include "core/run/batch.h"
 
+#include <string.h>
+
 #define MOST_ENTRIES (UINT32_MAX / 2)
 
 enum { FIRST_RESERVED = 64 };
@@ -14,7 +16,6 @@ void iforest_batch_release(struct iforest_batch *batch)
 	if (!batch->alloc)
 		return;
 	iforest_release(batch->alloc, batch->arrivals);
-	iforest_release(batch->alloc, batch->values);
 	iforest_batch_init(batch, batch->alloc, batch->n_values);
 }
 
@@ -24,33 +25,23 @@ void iforest_batch_clear(struct iforest_batch *batch)
 	batch->is_sorted = true;
 }
 
-static bool resize_arrivals(struct iforest_batch *batch, uint64_t n)
-{
-	struct iforest_arrival *arrivals =
-		batch->alloc->reallocate(batch->alloc->context, batch->arrivals, (size_t)n * sizeof *arrivals);
-
-	batch->arrivals = arrivals ? arrivals : batch->arrivals;
-	return arrivals;
-}
-
-static bool resize_values(struct iforest_batch *batch, uint64_t n)
-{
-	union iforest_number *values = batch->alloc->reallocate(batch->alloc->context, batch->values,
-								(size_t)n * (batch->n_values + 1) * sizeof *values);
-
-	batch->values = values ? values : batch->values;
-	return values;
-}
-
 enum iforest_status iforest_batch_reserve(struct iforest_batch *batch, uint64_t n)
 {
+	size_t n_numbers = batch->n_values + 1;
+	size_t item_bytes = 2 * sizeof *batch->arrivals + n_numbers * sizeof *batch->values;
+	struct iforest_arrival *block;
+
 	if (n <= batch->n_reserved)
 		return IFOREST_OK;
 	if (n > MOST_ENTRIES)
 		return IFOREST_TOO_LARGE;
-	batch->has_room = false;
-	if (!resize_arrivals(batch, n) || !resize_values(batch, n))
+	block = batch->alloc->reallocate(batch->alloc->context, batch->arrivals, (size_t)n * item_bytes);
+	if (!block)
 		return IFOREST_NO_MEMORY;
+	batch->arrivals = block;
+	batch->values = (union iforest_number *)(block + n);
+	memmove(batch->values, block + batch->n_reserved, batch->n_added * n_numbers * sizeof *batch->values);
+	batch->room = (struct iforest_arrival *)(batch->values + n * n_numbers);
 	batch->n_reserved = (uint32_t)n;
 	return IFOREST_OK;
 }
@@ -91,16 +82,11 @@ void iforest_batch_keep(struct iforest_batch *batch, bool (*is_kept)(void *conte
 	batch->n = n;
 }
 
-enum iforest_status iforest_batch_sort(struct iforest_batch *batch)
+void iforest_batch_sort(struct iforest_batch *batch)
 {
-	if (batch->is_sorted)
-		return IFOREST_OK;
-	if (!batch->has_room && !resize_arrivals(batch, 2 * (uint64_t)batch->n_reserved))
-		return IFOREST_NO_MEMORY;
-	batch->has_room = true;
-	iforest_key_sort(batch->arrivals, batch->arrivals + batch->n_reserved, batch->n);
+	if (!batch->is_sorted)
+		iforest_key_sort(batch->arrivals, batch->room, batch->n);
 	batch->is_sorted = true;
-	return IFOREST_OK;
 }
 
 /* ---- Reading ---- */
@@ -210,9 +196,10 @@ void iforest_batch_fold(const struct iforest_batch *batch, uint32_t from, uint32
 
 enum iforest_status iforest_batch_write(struct iforest_batch *batch, struct iforest_run_writer *writer)
 {
-	enum iforest_status status = iforest_batch_sort(batch);
+	enum iforest_status status = IFOREST_OK;
 	struct iforest_entry entry;
 
+	iforest_batch_sort(batch);
 	for (uint32_t i = 0; i < batch->n && !status; i++) {
 		iforest_batch_entry(batch, i, &entry);
 		status = iforest_run_writer_add(writer, &entry);

@@ -3,9 +3,11 @@
  *   arrivals  | key, 2 | key, 0 | key, 1 |       sorted: these are moved
  *   values    | of 0   | of 1   | of 2   |       in the order of arrival: these stay
  *
- * The cheapest form of entries that are read once or twice: nothing is packed and no node is computed. Memory: 48 bytes an
- * entry and 8 for each value column, and 40 more once they were sorted. It is in two blocks, so that a process that makes and
- * drops batches does not give memory back to the system each time.
+ *   room      |        |        |        |       to sort arrivals
+ *
+ * The cheapest form of entries that are read once or twice: nothing is packed and no node is computed. Memory: 88 bytes an
+ * entry, of which 40 are touched only if entries come out of order, and 8 for each value column. It is one block: with several,
+ * the C library gives memory back to the system whenever a batch is dropped.
  */
 #ifndef IFOREST_RUN_BATCH_H
 #define IFOREST_RUN_BATCH_H
@@ -16,12 +18,12 @@
 struct iforest_batch {
 	const struct iforest_alloc *alloc;
 	unsigned n_values;
-	uint32_t n;		      /* entries */
-	uint32_t n_added, n_reserved; /* those and dropped ones; room for them */
-	bool is_sorted;		      /* arrivals ascend */
-	bool has_room;		      /* to sort: arrivals is twice as long */
-	struct iforest_arrival *arrivals;
-	union iforest_number *values; /* of each entry added: which are present, and n_values */
+	uint32_t n;			  /* entries */
+	uint32_t n_added, n_reserved;	  /* those and dropped ones; room for them */
+	bool is_sorted;			  /* arrivals ascend */
+	struct iforest_arrival *arrivals; /* the block; the others are in it */
+	union iforest_number *values;	  /* of each entry added: which are present, and n_values */
+	struct iforest_arrival *room;
 };
 
 /* Starts an empty batch; it takes no memory yet. */
@@ -44,9 +46,8 @@ void iforest_batch_keep(struct iforest_batch *batch, bool (*is_kept)(void *conte
 			void *context);
 
 /* Sorts by key; stable.
- * Cost    that of iforest_key_sort(); a comparison an entry as it was added, if they came in order.
- * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_batch_sort(struct iforest_batch *batch);
+ * Cost  that of iforest_key_sort(); a comparison an entry as it was added, if they came in order. */
+void iforest_batch_sort(struct iforest_batch *batch);
 
 /* ---- Reading; numbers of entries are those of the present order ---- */
 
@@ -77,7 +78,7 @@ void iforest_batch_fold(const struct iforest_batch *batch, uint32_t from, uint32
 
 /* ---- Writing ---- */
 
-/* Sorts the batch and adds its entries to a run writer. Errors: as iforest_run_writer_add(), IFOREST_NO_MEMORY. */
+/* Sorts the batch and adds its entries to a run writer. Errors: as iforest_run_writer_add(). */
 enum iforest_status iforest_batch_write(struct iforest_batch *batch, struct iforest_run_writer *writer);
 
 /* Sorts the batch and writes it as a new run, which is not published; run->n_leaves is 0 if the batch is empty.

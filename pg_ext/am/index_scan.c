@@ -195,7 +195,7 @@ static void match_pending(struct index_scan *scan)
 		iforest_batch_clear(&scan->matching);
 		read_index(scan);
 	}
-	ifp_index_require(scan->index, iforest_batch_sort(&scan->matching));
+	iforest_batch_sort(&scan->matching);
 	MemoryContextSwitchTo(before);
 }
 

@@ -229,9 +229,9 @@ static enum iforest_status remove_keys(struct ifs_delta *delta, struct iforest_b
 
 	if (new == 0)
 		return IFOREST_OK;
-	if (!iforest_array_reserve(&ifs_alloc, &delta->removed, sizeof *delta->removed, to, &delta->n_reserved) ||
-	    iforest_batch_sort(keys))
+	if (!iforest_array_reserve(&ifs_alloc, &delta->removed, sizeof *delta->removed, to, &delta->n_reserved))
 		return IFOREST_NO_MEMORY;
+	iforest_batch_sort(keys);
 	delta->n_removed = to;
 	while (new > 0) {
 		const struct iforest_key *last = iforest_batch_key(keys, new - 1);

@@ -104,7 +104,7 @@ static void entries_are_added_dropped_and_sorted(void **state)
 				keep_even(&twins);
 			assert_same(&twins);
 			if (random_chance(&dice, 50)) {
-				assert_ok(iforest_batch_sort(&twins.batch));
+				iforest_batch_sort(&twins.batch);
 				qsort(twins.entries, twins.n, sizeof twins.entries[0], by_key);
 				assert_same(&twins);
 			}
@@ -127,7 +127,7 @@ static void positions_are_found(void **state)
 
 		start(&twins);
 		add_some(&twins, &dice, (uint32_t)random_below(&dice, random_chance(&dice, 30) ? 4 : MOST));
-		assert_ok(iforest_batch_sort(&twins.batch));
+		iforest_batch_sort(&twins.batch);
 		for (unsigned i = 0; i < 100; i++) {
 			struct iforest_key key = any_entry(&dice, (int64_t)random_below(&dice, MOST)).key;
 			uint32_t from = (uint32_t)random_below(&dice, (uint64_t)twins.n + 1), at = from;
@@ -138,27 +138,6 @@ static void positions_are_found(void **state)
 		}
 		stop(&twins);
 	}
-}
-
-/* Nothing is allocated for entries that come in order but their own room. */
-static void order_costs_no_room(void **state)
-{
-	struct twins twins;
-	struct iforest_entry entry = { .key.series = 1 };
-	size_t n_bytes;
-
-	(void)state;
-	start(&twins);
-	for (; entry.key.time < 1000; entry.key.time++)
-		assert_ok(iforest_batch_add(&twins.batch, &entry));
-	n_bytes = twins.alloc.n_live_bytes;
-	assert_ok(iforest_batch_sort(&twins.batch));
-	assert_int_equal(twins.alloc.n_live_bytes, n_bytes);
-	entry.key.time = 0;
-	assert_ok(iforest_batch_add(&twins.batch, &entry));
-	assert_ok(iforest_batch_sort(&twins.batch));
-	assert_true(twins.alloc.n_live_bytes > n_bytes);
-	stop(&twins);
 }
 
 static void any_allocation_may_fail(void **state)
@@ -184,13 +163,9 @@ static void any_allocation_may_fail(void **state)
 			}
 			twins.entries[twins.n++] = entry;
 		}
-		if (iforest_batch_sort(&twins.batch)) {
-			n_failed++;
-			assert_same(&twins);
-		}
 		stop(&twins);
 	}
-	assert_true(n_failed > 6);
+	assert_true(n_failed > 3);
 }
 
 int main(void)
@@ -198,7 +173,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_added_dropped_and_sorted),
 		cmocka_unit_test(positions_are_found),
-		cmocka_unit_test(order_costs_no_room),
 		cmocka_unit_test(any_allocation_may_fail),
 	};
 
