@@ -18,7 +18,7 @@
 #ifndef IFOREST_ASSEMBLY_H
 #define IFOREST_ASSEMBLY_H
 
-#include "trace/model.h"
+#include "trace/tracks.h"
 
 struct trace_assembly;
 
@@ -31,14 +31,6 @@ struct trace_wants {
 struct trace_wants trace_assembly_wants(const struct trace_assembly *assembly);
 
 /* ---- Tracks ---- */
-
-/* Which track is meant. Kind and key find it; the rest is taken by a track that is made. */
-struct trace_track_identity {
-	enum trace_track_kind kind;
-	struct trace_text key;
-	struct trace_text pid, tid; /* text without data is "" */
-	struct trace_track *parent; /* may be NULL */
-};
 
 /* Finds a track, or makes it. O(bytes of key) expected. */
 int trace_find_track(struct trace_assembly *assembly, const struct trace_track_identity *identity, struct trace_track **track);
@@ -86,10 +78,11 @@ int trace_add_sample(struct trace_assembly *assembly, const struct trace_sample 
 /* The points of a flow have the same key. They are linked in the order of time, and of adding among equal times: each to the
  * one before it. */
 enum trace_flow_role {
-	TRACE_FLOW_START, /* begins a flow, also where one of this key has begun */
-	TRACE_FLOW_STEP,  /* is linked, and the flow goes on; left out if none has begun */
-	TRACE_FLOW_JOIN,  /* is linked if a flow has begun, and begins one otherwise */
-	TRACE_FLOW_END	  /* is linked, and ends the flow; left out if none has begun */
+	TRACE_FLOW_START,  /* begins a flow, also where one of this key has begun */
+	TRACE_FLOW_STEP,   /* is linked, and the flow goes on; left out if none has begun */
+	TRACE_FLOW_JOIN,   /* is linked if a flow has begun, and begins one otherwise */
+	TRACE_FLOW_ARRIVE, /* is linked, and the flow stays where it was: several may arrive; left out if none has begun */
+	TRACE_FLOW_END	   /* is linked, and ends the flow; left out if none has begun */
 };
 
 /* What a point is bound to. What binds to nothing is left out. */
@@ -124,5 +117,25 @@ __attribute__((format(printf, 4, 5))) int trace_report_add(struct trace_assembly
 /* Notes an error at a byte of the unpacked file, and answers the status. The text is made as by printf. */
 __attribute__((format(printf, 4, 5))) int trace_fail(struct trace_assembly *assembly, int status, uint64_t offset,
 						     const char *format, ...);
+
+/* ---- For trace.c: life of an assembly ---- */
+
+struct trace_assembly *trace_assembly_new(const struct trace_options *options, const struct trace_sink *sink); /* or NULL */
+void trace_assembly_free(struct trace_assembly *assembly); /* NULL is allowed */
+
+/* When all of the file is added: hands out a part of what was held back. TRACE_ROW if there is more, TRACE_OK when all is done,
+ * or a negative status. */
+int trace_assembly_finish(struct trace_assembly *assembly);
+
+/* What stopped it. */
+struct trace_problem {
+	bool has_offset;
+	uint64_t offset; /* byte of the unpacked file */
+	char text[400];
+};
+
+const struct trace_problem *trace_assembly_problem(const struct trace_assembly *assembly);
+const struct trace_counts *trace_assembly_counts(const struct trace_assembly *assembly);
+const struct trace_report_line *trace_assembly_report(const struct trace_assembly *assembly, size_t i);
 
 #endif

@@ -1,6 +1,6 @@
 /* trace/format.h -- What a reader of a trace format provides: how its files are told, and a parser that is fed pieces.
  *
- * A new format is one source that defines a struct trace_format, and a line in formats[] of trace/format.c.
+ * A new format is one source that defines a struct trace_format, and a line in formats[] of trace/trace.c.
  */
 #ifndef IFOREST_FORMAT_H
 #define IFOREST_FORMAT_H
@@ -29,8 +29,5 @@ struct trace_format {
 
 	void (*release)(void *parser); /* NULL is allowed */
 };
-
-/* The format of a file by its head, or NULL if there is none. */
-const struct trace_format *trace_format_of(const char *head, size_t n_bytes, bool is_all);
 
 #endif

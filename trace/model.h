@@ -37,7 +37,7 @@ const char *trace_track_kind_name(enum trace_track_kind kind);
 
 /* A track lives as long as its trace. Its key is unique among tracks of its kind, and never changes. Names, labels and the
  * sort index may come anywhere in the file, so that they are complete only when on_track gets the track, or, with
- * trace_options.complete, in all callbacks. */
+ * trace_options.complete, when on_span gets it too. */
 struct trace_track {
 	uint32_t number; /* from 1 on, in the order in which the file mentions the tracks */
 	enum trace_track_kind kind;
@@ -112,7 +112,7 @@ struct trace_sink {
 
 struct trace_options {
 	bool args;	    /* spans and instants with their arguments; otherwise these are skipped */
-	bool complete;	    /* spans with depth, and all tracks with their names: nothing comes before the file is read */
+	bool complete;	    /* spans with depth, and their tracks with names: spans come when the file is read */
 	bool strict;	    /* text that breaks the rules of its format is an error; otherwise it is mended and counted */
 	size_t piece_bytes; /* how much of the file is parsed at a time; 0 is 64 KiB. Does not change any answer */
 };
@@ -134,57 +134,5 @@ struct trace_counts {
 	uint64_t n_events; /* of the file, of any sort */
 	uint64_t n_spans, n_samples, n_instants, n_flows, n_tracks;
 };
-
-/* ---- A trace that is being read ---- */
-
-/*
- *     struct trace *trace;
- *     int status = trace_open("trace.json.gz", &options, &sink, &trace);
- *     while (status >= 0 && (status = trace_step(trace)) == TRACE_ROW)
- *         ;
- *     if (status < 0)
- *         complain(trace_error(trace));
- *     trace_close(trace);
- */
-struct trace;
-
-/* Opens a file, plain or gzip. Its format is told by its content.
- * Requires: nothing is NULL; options and sink are copied.
- * Returns:  TRACE_OK or an error. *trace is a trace also after an error, which then only knows its error; it is NULL only with
- *           TRACE_ERROR_MEMORY. The caller closes it. */
-int trace_open(const char *path, const struct trace_options *options, const struct trace_sink *sink, struct trace **trace);
-
-/* Where bytes come from: up to n_bytes are put at data. *n_read = 0 is the end. Answers TRACE_OK or TRACE_ERROR_READ. */
-typedef int (*trace_source)(void *context, char *data, size_t n_bytes, size_t *n_read);
-
-/* The same with bytes that a function gives; name stands in errors instead of a path. */
-int trace_open_source(trace_source source, void *context, const char *name, const struct trace_options *options,
-		      const struct trace_sink *sink, struct trace **trace);
-
-/* Reads a piece of the file, or hands out a part of what was held back, and calls the sink meanwhile.
- * Returns: TRACE_ROW if there is more to do; TRACE_OK at the end; a negative enum trace_status. The last two are final and
- *          repeat. What was complete before an error is handed out before it, unless options.complete is set.
- * Cost:    O(n log n) for all calls together, and O(n) for files whose spans are all written whole. Memory for a piece, for
- *          some copies of the longest event, for tracks and open spans, and 16 MiB for sorting; what is sorted beyond that
- *          goes to a temporary file without a name in $TMPDIR. */
-int trace_step(struct trace *trace);
-
-/* One line that names the file, the byte (of the unpacked text) and what is wrong; "out of memory" for a NULL trace; "" if
- * there was no error. Owned by the trace. */
-const char *trace_error(const struct trace *trace);
-
-/* The name of the format, such as "Chrome JSON"; "" before it is known. */
-const char *trace_format_name(const struct trace *trace);
-
-const struct trace_counts *trace_counts(const struct trace *trace);
-
-/* Line i of the report, or NULL behind the last one. Complete at the end; lines are in the order of first use. */
-const struct trace_report_line *trace_report(const struct trace *trace, size_t i);
-
-/* Bytes of the file read so far, packed as they are: for a progress bar. */
-uint64_t trace_position(const struct trace *trace);
-
-/* Releases everything. NULL is allowed. */
-void trace_close(struct trace *trace);
 
 #endif

@@ -12,7 +12,8 @@ enum trace_status {
 	TRACE_ERROR_FORMAT = -5,    /* the bytes break the rules of their format */
 	TRACE_ERROR_NOT_TRACE = -6, /* the file is of no format that is known, or has no trace in it */
 	TRACE_ERROR_RANGE = -7,	    /* a time or duration does not fit into 64-bit nanoseconds */
-	TRACE_ERROR_LIMIT = -8	    /* nested too deep, or one event too long to be kept */
+	TRACE_ERROR_LIMIT = -8,	    /* nested too deep, or one event too long to be kept */
+	TRACE_ERROR_TEMPORARY = -9  /* a temporary file cannot be made, written or read */
 };
 
 enum {
