@@ -7,6 +7,9 @@
 
 #include "trace/chrome_json.h"
 #include "trace/format.h"
+#include "trace/otlp_json.h"
+#include "trace/otlp_protobuf.h"
+#include "trace/spall.h"
 
 enum {
 	DEFAULT_PIECE_BYTES = 64 * 1024,
@@ -14,7 +17,8 @@ enum {
 };
 
 /* Asked in this order: what is told by a few bytes first. */
-static const struct trace_format *const formats[] = { &trace_chrome_json };
+static const struct trace_format *const formats[] = { &trace_spall, &trace_otlp_protobuf, &trace_otlp_json,
+						      &trace_chrome_json };
 
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
