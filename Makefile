@@ -40,6 +40,7 @@ READERS    := $(call objects,$(wildcard trace/*.c))
 READER     := $(call objects,$(wildcard sqlite_ext/trace/*.c))
 EXTENSION  := $(filter-out $(READER),$(call objects,$(wildcard sqlite_ext/*/*.c)))
 SUPPORT    := $(call objects,$(wildcard tests/support/*.c))
+TRACES     := $(call objects,$(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c)))
 HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wildcard tests/sqlite/*.c)))
 VECTORS    := $(call objects,$(wildcard tests/support/vectors*.c))
 UNIT       := $(call programs,$(wildcard tests/core/*/test_*.c tests/trace/test_*.c))
@@ -139,7 +140,7 @@ $(BUILD)/tests/core/%: $(BUILD)/obj/tests/core/%.o $(SUPPORT) $(BUILD)/libifores
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
 
-$(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(SUPPORT) $(LIBRARIES)
+$(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(TRACES) $(SUPPORT) $(LIBRARIES)
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka $(TRACE_LIBS)
 
