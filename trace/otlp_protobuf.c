@@ -146,22 +146,31 @@ static uint32_t length_at(const char *bytes)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* Does the file begin with the length of a message? A message without one begins with field 1. */
-static bool begins_with_length(const char *head, size_t n_bytes)
+/* Does the file begin with the length of a message? A message without one begins with field 1. *at is where the first message
+ * that is not empty begins. */
+static bool begins_with_length(const char *head, size_t n_bytes, size_t *at)
 {
-	return n_bytes > LENGTH_BYTES && head[0] != '\n' && head[LENGTH_BYTES] == '\n';
+	*at = 0;
+	if (n_bytes == 0 || head[0] == '\n')
+		return false;
+	do {
+		*at += LENGTH_BYTES;
+	} while (*at < n_bytes && length_at(head + *at - LENGTH_BYTES) == 0 && *at + LENGTH_BYTES < n_bytes);
+	return *at < n_bytes && head[*at] == '\n';
 }
 
 static bool recognise(const char *head, size_t n_bytes, bool is_all)
 {
+	size_t at;
+	bool has_length = begins_with_length(head, n_bytes, &at);
 	struct trace_text text = { head, n_bytes };
 	unsigned n_fields = 0;
 
 	(void)is_all;
-	if (begins_with_length(head, n_bytes)) {
-		text = (struct trace_text){ head + LENGTH_BYTES, n_bytes - LENGTH_BYTES };
-		if (length_at(head) < text.n_bytes)
-			text.n_bytes = length_at(head);
+	if (has_length) {
+		text = (struct trace_text){ head + at, n_bytes - at };
+		if (length_at(text.data - LENGTH_BYTES) < text.n_bytes)
+			text.n_bytes = length_at(text.data - LENGTH_BYTES);
 	}
 	return fits(MESSAGE_DATA, trace_message_of(text), &n_fields) && n_fields > 1;
 }
@@ -763,10 +772,11 @@ static void skip(struct otlp_reader *reader, struct piece *piece)
 	reader->n_to_skip -= n;
 }
 
+/* Of the two forms that recognise() has let through. */
 static void look_at_start(struct otlp_reader *reader, const struct piece *piece)
 {
 	reader->is_begun = true;
-	reader->has_lengths = begins_with_length(piece->bytes, piece->n_bytes);
+	reader->has_lengths = piece->bytes[0] != '\n';
 	reader->ends[LEVEL_DATA] = reader->has_lengths ? 0 : INT64_MAX;
 }
 
@@ -776,8 +786,6 @@ static int feed(void *parser, const char *bytes, size_t n_bytes, size_t *n_taken
 	struct piece piece = { bytes, n_bytes, 0, reader->n_taken };
 	int status = TRACE_ROW;
 
-	if (!reader->is_begun && n_bytes <= LENGTH_BYTES)
-		return TRACE_OK;
 	if (!reader->is_begun)
 		look_at_start(reader, &piece);
 	while (status == TRACE_ROW) {

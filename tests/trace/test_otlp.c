@@ -224,6 +224,205 @@ static void breaches_are_errors_with_their_byte(void **state)
 		expect_error(cases[i].json, strlen(cases[i].json), &everything, cases[i].status, cases[i].error);
 }
 
+/* ---- Both encodings ---- */
+
+static void both_encodings_are_read_alike(void **state)
+{
+	unsigned n_rounds = random_rounds(300);
+	size_t n_spans = 0, n_flows = 0, n_instants = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < n_rounds; round++) {
+		struct random dice = random_from(random_seed() + round);
+		struct trace_options options = everything;
+		struct otlp_sample sample;
+		struct recording recording;
+		char *of_json, *of_protobuf;
+
+		otlp_sample_make(&sample, &dice);
+		options.piece_bytes = random_chance(&dice, 50) ? 1 + random_below(&dice, 100) : 0;
+		options.strict = random_chance(&dice, 50);
+		recording_of_bytes(&recording, sample.protobuf.data, sample.protobuf.n_bytes, &options);
+		/* no field at all: of any format */
+		if (recording.status == TRACE_ERROR_NOT_TRACE && sample.protobuf.n_bytes < 40) {
+			recording_release(&recording);
+			otlp_sample_release(&sample);
+			continue;
+		}
+		if (recording.status != TRACE_OK)
+			fail_msg("seed %llu: %s", (unsigned long long)random_seed() + round, recording.error);
+		n_spans += recording.counts.n_spans;
+		n_flows += recording.counts.n_flows;
+		n_instants += recording.counts.n_instants;
+		recording_release(&recording);
+		of_protobuf = text_of(sample.protobuf.data, sample.protobuf.n_bytes, &options);
+		of_json = text_of(sample.json.bytes.data, sample.json.bytes.n_bytes, &options);
+		assert_string_equal(of_json, of_protobuf);
+		free(of_json);
+		free(of_protobuf);
+		otlp_sample_release(&sample);
+	}
+	assert_true(n_spans >= n_rounds && n_flows >= n_rounds / 10 && n_instants >= n_rounds / 2);
+}
+
+/* A sample with something in it. */
+static void make_rich_sample(struct otlp_sample *sample, bool has_lengths)
+{
+	for (unsigned seed = 1;; seed++) {
+		struct random dice = random_from(seed);
+
+		otlp_sample_make(sample, &dice);
+		if (sample->protobuf.n_bytes > 1000 && sample->protobuf.n_bytes < 3000 && sample->has_lengths == has_lengths)
+			return;
+		otlp_sample_release(sample);
+	}
+}
+
+static void expect_cut(const char *data, size_t n_bytes, size_t n_whole)
+{
+	char error[900], expected[100];
+
+	for (size_t n = 40; n < n_bytes; n++) {
+		int status = recording_status(data, n, &everything, error);
+
+		if (n >= n_whole)
+			assert_int_equal(status, TRACE_OK);
+		if (status == TRACE_OK)
+			continue;
+		snprintf(expected, sizeof expected, "trace: byte %zu: the file ends inside ", n);
+		assert_int_equal(status, TRACE_ERROR_FORMAT);
+		assert_memory_equal(error, expected, strlen(expected));
+	}
+}
+
+/* A file of several messages may end between them. */
+static void a_cut_file_is_an_error_at_its_end(void **state)
+{
+	(void)state;
+	for (int has_lengths = 0; has_lengths < 2; has_lengths++) {
+		struct otlp_sample sample;
+
+		make_rich_sample(&sample, has_lengths);
+		expect_cut(sample.json.bytes.data, sample.json.bytes.n_bytes, sample.json.bytes.n_bytes - 1);
+		expect_cut(sample.protobuf.data, sample.protobuf.n_bytes, sample.protobuf.n_bytes);
+		otlp_sample_release(&sample);
+	}
+}
+
+/* What came before an error is handed out before it. */
+static void spans_before_an_error_are_handed_out(void **state)
+{
+	static const char json[] = SPAN("\"startTimeUnixNano\":1") "\nno JSON\n" SPAN("\"startTimeUnixNano\":2");
+	static const struct trace_options as_they_come = { .args = true };
+	struct recording recording;
+
+	(void)state;
+	recording_of_bytes(&recording, json, strlen(json), &as_they_come);
+	assert_int_equal(recording.status, TRACE_ERROR_FORMAT);
+	assert_int_equal(recording.n_spans, 1);
+	assert_int_equal(recording.spans[0].ts_ns, 1);
+	assert_int_equal(recording.spans[0].depth, TRACE_UNKNOWN_DEPTH);
+	recording_release(&recording);
+}
+
+/* ---- Hostile files ---- */
+
+static void put_nested_value(struct trace_bytes *value, unsigned depth)
+{
+	protobuf_put_bytes(value, 1, "x", 1);
+	for (unsigned i = 0; i < depth; i++) {
+		struct trace_bytes list = { 0 }, outer = { 0 };
+
+		protobuf_put_message(&list, 1, value);
+		protobuf_put_message(&outer, 5, &list);
+		*value = outer;
+	}
+}
+
+/* A file with this attribute in its only span. */
+static void put_file(struct trace_bytes *file, struct trace_bytes *value)
+{
+	struct trace_bytes pair = { 0 }, span = { 0 }, scope_spans = { 0 }, resource_spans = { 0 };
+
+	protobuf_put_bytes(&pair, 1, "k", 1);
+	protobuf_put_message(&pair, 2, value);
+	protobuf_put_fixed64(&span, 7, 1);
+	protobuf_put_message(&span, 9, &pair);
+	protobuf_put_message(&scope_spans, 2, &span);
+	protobuf_put_message(&resource_spans, 2, &scope_spans);
+	protobuf_put_message(file, 1, &resource_spans);
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+	static const struct {
+		unsigned depth;
+		int status;
+	} cases[] = { { 900, TRACE_OK }, { 1100, TRACE_ERROR_LIMIT }, { 20000, TRACE_ERROR_LIMIT } };
+	char error[900];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct trace_bytes file = { 0 }, value = { 0 };
+
+		put_nested_value(&value, cases[i].depth);
+		put_file(&file, &value);
+		assert_int_equal(recording_status(file.data, file.n_bytes, &everything, error), cases[i].status);
+		if (cases[i].status < 0)
+			assert_non_null(strstr(error, "more than 1000 lists are nested in the message that starts here"));
+		trace_bytes_release(&file);
+	}
+	for (int place = 0; place < 2; place++) {
+		struct trace_bytes file = { 0 };
+		struct trace_text begin = place == 0 ? TRACE_LITERAL("{\"resourceSpans\":[{\"scopeSpans\":[{\"scope\":{},\"spans\":[{\"x\":")
+						     : TRACE_LITERAL("{\"resourceSpans\":[],\"x\":");
+
+		assert_int_equal(trace_bytes_append(&file, begin, NULL), TRACE_OK);
+		for (int i = 0; i < 200000; i++)
+			assert_int_equal(trace_bytes_append(&file, i % 2 ? TRACE_LITERAL("[") : TRACE_LITERAL("{\"a\":"), NULL), TRACE_OK);
+		assert_int_equal(recording_status(file.data, file.n_bytes, &everything, error), TRACE_ERROR_LIMIT);
+		assert_non_null(strstr(error, ": byte "));
+		assert_non_null(strstr(error, "more than 1000 objects and arrays are nested"));
+		trace_bytes_release(&file);
+	}
+}
+
+static void lengths_beyond_the_file_are_refused(void **state)
+{
+	static const struct {
+		const char *bytes, *error;
+		size_t n_bytes;
+		int status;
+	} cases[] = {
+		/* ResourceSpans of 2^62 bytes, and one of 2^63; a resource in them of 2^40 */
+		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x0a\x00\x12\x00", "trace: byte 14: the file ends inside a message", 14,
+		  TRACE_ERROR_FORMAT },
+		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x0a\x00\x12\x00",
+		  "trace: byte 0: the field that starts here is longer than its message", 15, TRACE_ERROR_FORMAT },
+		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x1a\x00\x0a\x80\x80\x80\x80\x80\x20\x0a\x01",
+		  "trace: byte 12: the field that starts here is longer than 256 MiB", 21, TRACE_ERROR_LIMIT },
+		/* scope spans whose resource may come behind 2^40 bytes */
+		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x12\x02\x1a\x00",
+		  "trace: byte 10: the message around this field is longer than 256 MiB, and its resource or scope is not known", 14,
+		  TRACE_ERROR_LIMIT },
+		/* a span longer than its ScopeSpans */
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x7f\x09\x01", "trace: byte 6: the field that starts here is longer than its message",
+		  10, TRACE_ERROR_FORMAT },
+		/* an overlong varint, a group, and field 0 inside of a span */
+		{ "\x0a\x10\x12\x0e\x0a\x00\x12\x0a\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff", "trace: byte 6: the message that starts here is not valid protobuf", 18, TRACE_ERROR_FORMAT },
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x0b\x0c", "trace: byte 6: the message that starts here is not valid protobuf", 10,
+		  TRACE_ERROR_FORMAT },
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x00\x00", "trace: byte 6: the message that starts here is not valid protobuf", 10, TRACE_ERROR_FORMAT },
+	};
+	char error[900];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		assert_int_equal(recording_status(cases[i].bytes, cases[i].n_bytes, &everything, error), cases[i].status);
+		assert_string_equal(error, cases[i].error);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +435,11 @@ int main(void)
 		cmocka_unit_test(ids_are_hexadecimal_or_base64),
 		cmocka_unit_test(text_is_mended_unless_strict),
 		cmocka_unit_test(breaches_are_errors_with_their_byte),
+		cmocka_unit_test(both_encodings_are_read_alike),
+		cmocka_unit_test(a_cut_file_is_an_error_at_its_end),
+		cmocka_unit_test(spans_before_an_error_are_handed_out),
+		cmocka_unit_test(deep_nesting_is_refused),
+		cmocka_unit_test(lengths_beyond_the_file_are_refused),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
