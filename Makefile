@@ -55,7 +55,7 @@ MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
 # what `make all` leaves out: the reader of traces, where a header that it needs is missing
 without_header = $(if $(shell printf '\043include <$(1)>\n' | $(CC) $(EXTRA) -E - >/dev/null 2>&1 && echo it is there),,$(2))
-MISSING    := $(strip $(call without_header,yajl/yajl_parse.h,libyajl-dev) $(call without_header,zlib.h,zlib1g-dev))
+MISSING    := $(strip $(call without_header,yajl/yajl_parse.h,libyajl-dev) $(call without_header,zlib.h,zlib1g-dev) $(call without_header,pb_decode.h,libnanopb-dev))
 LEFT_OUT    = $(if $(MISSING),$(BUILD)/libtrace.a $(BUILD)/chrometrace.so)
 
 # those that take longest begin first, so that no core is idle at the end
@@ -111,7 +111,7 @@ $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lm
 
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
-	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lz -lm
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lprotobuf-nanopb -lz -lm
 
 # what was compiled for one server is not for another
 PG_SERVER = $(shell $(PG_CONFIG) --version) $(shell $(PG_CONFIG) --includedir-server)
@@ -138,7 +138,7 @@ $(BUILD)/tests/core/%: $(BUILD)/obj/tests/core/%.o $(SUPPORT) $(BUILD)/libifores
 
 $(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(SUPPORT) $(LIBRARIES)
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lyajl -lz -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lyajl -lprotobuf-nanopb -lz -lm
 
 $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
@@ -308,7 +308,7 @@ trace2pg: $(BUILD)/trace2pg
 $(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += -isystem $(shell $(PG_CONFIG) --includedir)
 
 $(BUILD)/trace2pg: $(call objects,$(wildcard tools/*.c)) $(BUILD)/libtrace.a
-	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq -lyajl -lz -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq -lyajl -lprotobuf-nanopb -lz -lm
 
 $(BUILD)/tests/tools/%: $(BUILD)/obj/tests/tools/%.o $(BUILD)/obj/tests/tools/harness.o
 	@mkdir -p $(@D)

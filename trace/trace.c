@@ -7,6 +7,7 @@
 
 #include "trace/chrome_json.h"
 #include "trace/format.h"
+#include "trace/perfetto.h"
 
 enum {
 	DEFAULT_PIECE_BYTES = 64 * 1024,
@@ -14,7 +15,7 @@ enum {
 };
 
 /* Asked in this order: what is told by a few bytes first. */
-static const struct trace_format *const formats[] = { &trace_chrome_json };
+static const struct trace_format *const formats[] = { &trace_chrome_json, &trace_perfetto };
 
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
