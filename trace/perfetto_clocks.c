@@ -292,8 +292,7 @@ int trace_perfetto_clocks_convert(struct trace_perfetto_clocks *clocks, uint64_t
 		struct pair pair = pair_at(edge, *ts_ns);
 		int64_t shift;
 
-		if (__builtin_sub_overflow(pair.to_ns, pair.from_ns, &shift) ||
-		    __builtin_add_overflow(*ts_ns, shift, ts_ns))
+		if (__builtin_sub_overflow(pair.to_ns, pair.from_ns, &shift) || __builtin_add_overflow(*ts_ns, shift, ts_ns))
 			return TRACE_OK;
 		at = edge->to;
 	}

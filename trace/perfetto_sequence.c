@@ -66,8 +66,8 @@ static int add_text(struct trace_perfetto_sequence *sequence, enum trace_interne
 {
 	uint64_t *place;
 	bool is_new;
-	int status = trace_array_reserve(sequence->budget, &sequence->slices, sequence->n_slices,
-					 &sequence->n_slices_allocated, sizeof *sequence->slices);
+	int status = trace_array_reserve(sequence->budget, &sequence->slices, sequence->n_slices, &sequence->n_slices_allocated,
+					 sizeof *sequence->slices);
 
 	if (status < 0)
 		return status;

@@ -5,8 +5,7 @@
 
 struct trace_message trace_message_of(struct trace_text bytes)
 {
-	return bytes.data ? (struct trace_message){ bytes.data, bytes.data + bytes.n_bytes }
-			  : (struct trace_message){ "", "" };
+	return bytes.data ? (struct trace_message){ bytes.data, bytes.data + bytes.n_bytes } : (struct trace_message){ "", "" };
 }
 
 static pb_istream_t stream_of(const struct trace_message *message)

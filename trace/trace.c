@@ -9,6 +9,7 @@
 #include "trace/format.h"
 #include "trace/otlp_json.h"
 #include "trace/otlp_protobuf.h"
+#include "trace/perfetto.h"
 #include "trace/spall.h"
 
 enum {
@@ -17,8 +18,8 @@ enum {
 };
 
 /* Asked in this order: what is told by a few bytes first. */
-static const struct trace_format *const formats[] = { &trace_spall, &trace_otlp_protobuf, &trace_otlp_json,
-						      &trace_chrome_json };
+static const struct trace_format *const formats[] = { &trace_spall, &trace_otlp_protobuf, &trace_otlp_json, &trace_chrome_json,
+						      &trace_perfetto };
 
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 

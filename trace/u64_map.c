@@ -7,8 +7,10 @@ enum { FIRST_ENTRIES = 16 };
 
 int trace_budget_take(struct trace_budget *budget, size_t n_bytes)
 {
-	if (n_bytes > budget->n_left)
+	if (n_bytes > budget->n_left) {
+		budget->is_exceeded = true;
 		return TRACE_ERROR_LIMIT;
+	}
 	budget->n_left -= n_bytes;
 	return TRACE_OK;
 }

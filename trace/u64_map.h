@@ -14,6 +14,7 @@
 /* Bytes that a reader may hold for what a file makes it remember. */
 struct trace_budget {
 	size_t n_left;
+	bool is_exceeded; /* bytes were refused */
 };
 
 /* Takes bytes: TRACE_OK, or TRACE_ERROR_LIMIT if so many are not left. */
