@@ -15,8 +15,7 @@ enum {
 	HEADER_BYTES = 32,
 	BUFFER_HEADER_BYTES = 20,
 	NS_PER_US = 1000,
-	DOUBLE_DIGITS = 53, /* bits of a double's mantissa */
-	MOST_EXPONENT = 200 /* beyond this nothing fits */
+	DOUBLE_DIGITS = 53 /* bits of a double's mantissa */
 };
 
 static const uint64_t magic = 0x0BADF00D, magic_of_addresses = 0xABADF00D;
@@ -94,7 +93,7 @@ static bool scale(uint128 mantissa, int exponent, bool is_negative, int64_t *pro
 	return true;
 }
 
-/* value = mantissa * 2^exponent. False if it is no number, or far too large. */
+/* value = mantissa * 2^exponent, but for its sign. False if it is no number. */
 static bool split(double value, uint64_t *mantissa, int *exponent)
 {
 	double fraction;
@@ -104,7 +103,7 @@ static bool split(double value, uint64_t *mantissa, int *exponent)
 	fraction = frexp(fabs(value), exponent);
 	*mantissa = (uint64_t)ldexp(fraction, DOUBLE_DIGITS);
 	*exponent -= DOUBLE_DIGITS;
-	return *exponent < MOST_EXPONENT;
+	return true;
 }
 
 bool trace_spall_time(double a, double b, unsigned factor, int64_t *product)
