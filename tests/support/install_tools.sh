@@ -18,6 +18,7 @@ has_command sqlite3 || required="$required sqlite3"
 has_header stdio.h || required="$required libc6-dev"
 has_header sqlite3ext.h || required="$required libsqlite3-dev"
 has_header yajl/yajl_parse.h || required="$required libyajl-dev"
+has_header pb_decode.h || required="$required libnanopb-dev"
 has_header zlib.h || required="$required zlib1g-dev"
 has_header cmocka.h || required="$required libcmocka-dev"
 has_command pkg-config || wanted="$wanted pkg-config"        # tests that an installed library can be built with
