@@ -56,14 +56,14 @@ struct packet {
 struct trace_perfetto_reader {
 	struct trace_assembly *assembly;
 	bool is_strict;
-	uint64_t n_taken;     /* bytes of the file */
-	uint64_t n_to_skip;   /* of a field that is not wanted */
-	uint64_t offset;      /* of the packet at hand */
+	uint64_t n_taken;      /* bytes of the file */
+	uint64_t n_to_skip;    /* of a field that is not wanted */
+	uint64_t offset;       /* of the packet at hand */
 	bool is_in_compressed; /* packets of a packet */
 	struct trace_budget budget;
 	struct trace_perfetto_clocks clocks;
 	bool has_primary_clock;
-	struct trace_u64_map by_number;		   /* places in sequences */
+	struct trace_u64_map by_number;		    /* places in sequences */
 	struct trace_perfetto_sequence **sequences; /* owned */
 	size_t n_sequences, n_sequences_allocated;
 	struct trace_perfetto_tracks tracks;
@@ -352,10 +352,9 @@ static int find_time(struct trace_perfetto_reader *reader, const struct packet *
 	*ts_ns = 0;
 	if (!packet->has_timestamp)
 		return TRACE_ROW;
-	return trace_perfetto_clocks_convert(&reader->clocks,
-					     clock ? trace_perfetto_clock_id(clock, packet->sequence)
-						   : reader->clocks.trace_clock,
-					     packet->timestamp, ts_ns);
+	return trace_perfetto_clocks_convert(
+		&reader->clocks, clock ? trace_perfetto_clock_id(clock, packet->sequence) : reader->clocks.trace_clock,
+		packet->timestamp, ts_ns);
 }
 
 /* Keeps a packet until all of the file is read, when its clock may be known. */
@@ -438,8 +437,7 @@ static int take_payload(struct trace_perfetto_reader *reader, const struct packe
 	if (packet->track_event.data) {
 		if (!packet->has_sequence)
 			return left_out(reader, "track event without a sequence");
-		return trace_perfetto_events_take(&reader->events, sequence, packet->track_event, packet->has_timestamp,
-						  ts_ns);
+		return trace_perfetto_events_take(&reader->events, sequence, packet->track_event, packet->has_timestamp, ts_ns);
 	}
 	if (packet->track_descriptor.data)
 		return take_track_descriptor(reader, sequence, packet->track_descriptor);

@@ -106,8 +106,7 @@ static int read_annotation(const struct trace_perfetto_sequence *sequence, struc
 		if (field.number == ANNOTATION_NAME && field.wire == TRACE_WIRE_BYTES)
 			annotation->name = field.text;
 		else if (field.number == ANNOTATION_NAME_IID && field.wire == TRACE_WIRE_VARINT)
-			annotation->name =
-				trace_perfetto_sequence_text(sequence, TRACE_INTERNED_ARGUMENT_NAME, field.value);
+			annotation->name = trace_perfetto_sequence_text(sequence, TRACE_INTERNED_ARGUMENT_NAME, field.value);
 		else
 			annotation->value = field;
 	}
@@ -168,8 +167,8 @@ static int put_value(struct writer *writer, const struct annotation *annotation,
 	case ANNOTATION_LEGACY_JSON:
 		return put_text(writer, value->text);
 	case ANNOTATION_STRING_IID:
-		return put_text(writer, trace_perfetto_sequence_text(writer->sequence, TRACE_INTERNED_ARGUMENT_TEXT,
-								     value->value));
+		return put_text(writer,
+				trace_perfetto_sequence_text(writer->sequence, TRACE_INTERNED_ARGUMENT_TEXT, value->value));
 	case ANNOTATION_DICT_ENTRY:
 	case ANNOTATION_ARRAY_VALUE:
 		return put_nested(writer, annotation->message, value->number, depth + 1);

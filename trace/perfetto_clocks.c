@@ -6,14 +6,14 @@
 enum { MAX_STEPS = 4, MAX_VISITED = 128 };
 
 /* What two clocks showed at one moment, in the order of the file. */
-struct pair {
+struct clock_pair {
 	int64_t from_ns, to_ns;
 };
 
 /* How to get from a clock to another one. */
-struct edge {
+struct clock_edge {
 	size_t to;
-	struct pair *pairs; /* owned; from_ns never falls */
+	struct clock_pair *pairs; /* owned; from_ns never falls */
 	size_t n_pairs, n_allocated;
 };
 
@@ -21,8 +21,8 @@ struct trace_perfetto_clock {
 	uint64_t id;
 	int64_t unit_ns, last_ns;
 	bool is_incremental;
-	bool is_no_source;  /* it went back: a time of it may mean several moments */
-	struct edge *edges; /* owned; by the ids of where they lead */
+	bool is_no_source;	  /* it went back: a time of it may mean several moments */
+	struct clock_edge *edges; /* owned; by the ids of where they lead */
 	size_t n_edges, n_allocated;
 
 	/* the way to the trace's clock, as of `n_changes`; edges by their places */
@@ -32,7 +32,7 @@ struct trace_perfetto_clock {
 };
 
 /* A clock that the search for a way has come to. */
-struct visit {
+struct clock_visit {
 	size_t clock, edge; /* the edge that led here */
 	int before;	    /* visit */
 	int n_steps;
@@ -101,7 +101,7 @@ static size_t edge_place(const struct trace_perfetto_clocks *clocks, const struc
 	return low;
 }
 
-static int find_edge(struct trace_perfetto_clocks *clocks, size_t from, size_t to, struct edge **edge)
+static int find_edge(struct trace_perfetto_clocks *clocks, size_t from, size_t to, struct clock_edge **edge)
 {
 	struct trace_perfetto_clock *clock = &clocks->clocks[from];
 	size_t place = edge_place(clocks, clock, to);
@@ -115,16 +115,16 @@ static int find_edge(struct trace_perfetto_clocks *clocks, size_t from, size_t t
 		return status;
 	*edge = &clock->edges[place];
 	memmove(*edge + 1, *edge, (clock->n_edges - place) * sizeof **edge);
-	**edge = (struct edge){ .to = to };
+	**edge = (struct clock_edge){ .to = to };
 	clock->n_edges++;
 	clocks->n_changes++;
 	return TRACE_OK;
 }
 
-static int join(struct trace_perfetto_clocks *clocks, size_t from, size_t to, struct pair pair)
+static int join(struct trace_perfetto_clocks *clocks, size_t from, size_t to, struct clock_pair pair)
 {
 	struct trace_perfetto_clock *clock = &clocks->clocks[from];
-	struct edge *edge;
+	struct clock_edge *edge;
 	int status = find_edge(clocks, from, to, &edge);
 
 	if (status < 0)
@@ -195,7 +195,7 @@ int trace_perfetto_clocks_add(struct trace_perfetto_clocks *clocks, const struct
 	for (size_t i = 0; i < n && !*problem; i++) {
 		for (size_t j = 0; j < n && status == TRACE_OK; j++) {
 			if (i != j)
-				status = join(clocks, places[i], places[j], (struct pair){ times_ns[i], times_ns[j] });
+				status = join(clocks, places[i], places[j], (struct clock_pair){ times_ns[i], times_ns[j] });
 		}
 	}
 	return status;
@@ -203,7 +203,7 @@ int trace_perfetto_clocks_add(struct trace_perfetto_clocks *clocks, const struct
 
 /* ---- Conversion ---- */
 
-static bool was_visited(const struct visit *visits, int n, size_t clock)
+static bool was_visited(const struct clock_visit *visits, int n, size_t clock)
 {
 	for (int i = 0; i < n; i++) {
 		if (visits[i].clock == clock)
@@ -216,7 +216,7 @@ static bool was_visited(const struct visit *visits, int n, size_t clock)
 static void find_way(struct trace_perfetto_clocks *clocks, size_t source, size_t target)
 {
 	struct trace_perfetto_clock *clock = &clocks->clocks[source];
-	struct visit visits[MAX_VISITED] = { { source, 0, -1, 0 } };
+	struct clock_visit visits[MAX_VISITED] = { { source, 0, -1, 0 } };
 	int n = 1, found = -1;
 
 	for (int i = 0; i < n && found < 0; i++) {
@@ -227,7 +227,7 @@ static void find_way(struct trace_perfetto_clocks *clocks, size_t source, size_t
 		for (size_t j = 0; j < at->n_edges && found < 0 && n < MAX_VISITED; j++) {
 			if (was_visited(visits, n, at->edges[j].to))
 				continue;
-			visits[n] = (struct visit){ at->edges[j].to, j, i, visits[i].n_steps + 1 };
+			visits[n] = (struct clock_visit){ at->edges[j].to, j, i, visits[i].n_steps + 1 };
 			if (at->edges[j].to == target)
 				found = n;
 			n++;
@@ -240,7 +240,7 @@ static void find_way(struct trace_perfetto_clocks *clocks, size_t source, size_t
 }
 
 /* The latest pair at or before a time, or the first one. */
-static struct pair pair_at(const struct edge *edge, int64_t ns)
+static struct clock_pair pair_at(const struct clock_edge *edge, int64_t ns)
 {
 	size_t low = 0, high = edge->n_pairs;
 
@@ -288,8 +288,8 @@ int trace_perfetto_clocks_convert(struct trace_perfetto_clocks *clocks, uint64_t
 	if (clock->n_steps == 0 || !take_time(clock, timestamp, ts_ns))
 		return TRACE_OK;
 	for (int i = 0; i < clock->n_steps; i++) {
-		const struct edge *edge = &clocks->clocks[at].edges[clock->way[i]];
-		struct pair pair = pair_at(edge, *ts_ns);
+		const struct clock_edge *edge = &clocks->clocks[at].edges[clock->way[i]];
+		struct clock_pair pair = pair_at(edge, *ts_ns);
 		int64_t shift;
 
 		if (__builtin_sub_overflow(pair.to_ns, pair.from_ns, &shift) || __builtin_add_overflow(*ts_ns, shift, ts_ns))

@@ -1,4 +1,4 @@
-#include "trace/perfetto_tracks.h"
+#include "trace/perfetto_descriptor.h"
 
 #include "trace/protobuf.h"
 

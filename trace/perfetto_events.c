@@ -141,9 +141,8 @@ static int read_event(struct event *event)
 	if (status == TRACE_OK && event->sequence->event_defaults.data)
 		status = read_scalars(event->sequence->event_defaults, &event->defaults, 0, &none);
 	if (has(&event->fields, EVENT_TYPE))
-		event->type = event->fields.values[EVENT_TYPE] <= TYPE_STATE
-				      ? (enum event_type)event->fields.values[EVENT_TYPE]
-				      : TYPE_NONE;
+		event->type = event->fields.values[EVENT_TYPE] <= TYPE_STATE ? (enum event_type)event->fields.values[EVENT_TYPE]
+									     : TYPE_NONE;
 	if (has(&event->legacy, LEGACY_PHASE))
 		event->phase = (char)event->legacy.values[LEGACY_PHASE];
 	return status;
@@ -171,8 +170,7 @@ static bool find_thread_number(const struct event *event, uint32_t delta, uint32
 	if (has(&event->fields, delta)) {
 		if (!event->sequence->has_reference)
 			return false;
-		*running = trace_saturating_sum(*running,
-						trace_saturating_product(number_of(&event->fields, delta), factor));
+		*running = trace_saturating_sum(*running, trace_saturating_product(number_of(&event->fields, delta), factor));
 		*value = *running;
 	} else if (has(&event->fields, whole)) {
 		*value = trace_saturating_product(number_of(&event->fields, whole), factor);
@@ -188,9 +186,8 @@ static int convert_legacy_time(struct event *event, int64_t time_ns)
 	int status = TRACE_OK;
 
 	if (time_ns >= 0)
-		status = trace_perfetto_clocks_convert(event->events->clocks,
-						       trace_perfetto_clock_id(TRACE_CLOCK_MONOTONIC, 0), (uint64_t)time_ns,
-						       &event->added.ts_ns);
+		status = trace_perfetto_clocks_convert(event->events->clocks, trace_perfetto_clock_id(TRACE_CLOCK_MONOTONIC, 0),
+						       (uint64_t)time_ns, &event->added.ts_ns);
 	if (status < 0)
 		return status;
 	if (status == TRACE_OK)
@@ -219,11 +216,10 @@ static int find_time(struct event *event, bool has_time, int64_t ts_ns)
 	}
 	if (status == TRACE_OK && event->added.ts_ns < 0)
 		return leave_out(event, "track event before time 0");
-	if (status < 0 ||
-	    (find_thread_number(event, EVENT_THREAD_TIME_DELTA_US, EVENT_THREAD_TIME_US, 1000, &sequence->thread_time_ns,
-				&event->has_thread_time, &event->thread_time_ns) &&
-	     find_thread_number(event, EVENT_INSTRUCTIONS_DELTA, EVENT_INSTRUCTIONS, 1, &sequence->instruction_count,
-				&event->has_instructions, &event->instructions)))
+	if (status < 0 || (find_thread_number(event, EVENT_THREAD_TIME_DELTA_US, EVENT_THREAD_TIME_US, 1000,
+					      &sequence->thread_time_ns, &event->has_thread_time, &event->thread_time_ns) &&
+			   find_thread_number(event, EVENT_INSTRUCTIONS_DELTA, EVENT_INSTRUCTIONS, 1,
+					      &sequence->instruction_count, &event->has_instructions, &event->instructions)))
 		return status;
 	return leave_out(event, "difference of thread time without a thread descriptor");
 }
@@ -302,8 +298,8 @@ static int find_sequence_thread(struct event *event)
 	int status = TRACE_OK;
 
 	if (!event->place.thread && event->sequence->has_thread && event->sequence->pid && event->sequence->tid) {
-		status = trace_perfetto_tracks_thread(event->events->tracks, event->sequence->pid, event->sequence->tid,
-						      &place);
+		status =
+			trace_perfetto_tracks_thread(event->events->tracks, event->sequence->pid, event->sequence->tid, &place);
 		if (status == TRACE_OK)
 			event->legacy_thread = place.thread;
 	}
@@ -312,7 +308,7 @@ static int find_sequence_thread(struct event *event)
 
 static int find_place(struct event *event)
 {
-	uint64_t uuid = has(&event->fields, EVENT_TRACK_UUID)	? event->fields.values[EVENT_TRACK_UUID]
+	uint64_t uuid = has(&event->fields, EVENT_TRACK_UUID)	  ? event->fields.values[EVENT_TRACK_UUID]
 			: has(&event->defaults, EVENT_TRACK_UUID) ? event->defaults.values[EVENT_TRACK_UUID]
 								  : 0;
 	bool has_thread = event->sequence->has_thread;
@@ -350,8 +346,7 @@ static int add_id_point(struct event *event, uint64_t id, enum trace_flow_role r
 							    .what = what });
 }
 
-static int add_id_points(struct event *event, uint32_t number, uint32_t old_number, enum trace_flow_role role,
-			 const char *what)
+static int add_id_points(struct event *event, uint32_t number, uint32_t old_number, enum trace_flow_role role, const char *what)
 {
 	struct trace_repeated ids;
 	uint64_t id;
@@ -408,13 +403,9 @@ static int add_legacy_flow(struct event *event)
 	char digits[32];
 	int n_bytes = snprintf(digits, sizeof digits, "%" PRIu64, event->legacy.values[LEGACY_UNSCOPED_ID]);
 	struct trace_text id = { digits, (size_t)n_bytes };
-	struct trace_text parts[] = { id,
-				      { "", 1 },
-				      event->added.category,
-				      { "", 1 },
-				      event->added.name };
-	bool is_enclosing = kind < 2 || (has(&event->legacy, LEGACY_BINDS_TO_ENCLOSING) &&
-					 event->legacy.values[LEGACY_BINDS_TO_ENCLOSING]);
+	struct trace_text parts[] = { id, { "", 1 }, event->added.category, { "", 1 }, event->added.name };
+	bool is_enclosing =
+		kind < 2 || (has(&event->legacy, LEGACY_BINDS_TO_ENCLOSING) && event->legacy.values[LEGACY_BINDS_TO_ENCLOSING]);
 	int status = TRACE_OK;
 
 	if (!has(&event->legacy, LEGACY_UNSCOPED_ID))
@@ -503,7 +494,7 @@ static int add_extra_values(struct event *event, uint32_t number, uint32_t uuid_
 static int add_counter(struct event *event)
 {
 	bool is_counter, is_double = !has(&event->fields, EVENT_COUNTER_VALUE);
-	uint64_t uuid = has(&event->fields, EVENT_TRACK_UUID)	? event->fields.values[EVENT_TRACK_UUID]
+	uint64_t uuid = has(&event->fields, EVENT_TRACK_UUID)	  ? event->fields.values[EVENT_TRACK_UUID]
 			: has(&event->defaults, EVENT_TRACK_UUID) ? event->defaults.values[EVENT_TRACK_UUID]
 								  : 0;
 	double value;
@@ -522,7 +513,7 @@ static enum instant_scope legacy_scope(const struct event *event)
 	uint64_t scope = has(&event->legacy, LEGACY_SCOPE) ? event->legacy.values[LEGACY_SCOPE] : SCOPE_THREAD;
 
 	return event->phase != 'R' && (scope == SCOPE_GLOBAL || scope == SCOPE_PROCESS) ? (enum instant_scope)scope
-										       : SCOPE_THREAD;
+											: SCOPE_THREAD;
 }
 
 /* The time of its thread and the count of its instructions, as legacy events have them. */

@@ -98,8 +98,8 @@ static int take_switch(struct trace_perfetto_sched *sched, struct trace_perfetto
 {
 	bool was_known = cpu->is_known;
 	int64_t ts_ns;
-	int status = trace_perfetto_clocks_convert(sched->clocks, trace_perfetto_clock_id(TRACE_CLOCK_BOOTTIME, 0),
-						   taken->time, &ts_ns);
+	int status = trace_perfetto_clocks_convert(sched->clocks, trace_perfetto_clock_id(TRACE_CLOCK_BOOTTIME, 0), taken->time,
+						   &ts_ns);
 
 	trace_count_event(sched->assembly);
 	if (status == TRACE_OK)
@@ -189,8 +189,7 @@ static int find_comms(struct trace_perfetto_sched *sched, struct trace_text mess
 
 	*n = 0;
 	while ((status = trace_repeated_next_text(&texts, &text)) == TRACE_ROW) {
-		status = trace_array_reserve(sched->budget, &sched->comms, *n, &sched->n_comms_allocated,
-					     sizeof *sched->comms);
+		status = trace_array_reserve(sched->budget, &sched->comms, *n, &sched->n_comms_allocated, sizeof *sched->comms);
 		if (status < 0)
 			return status;
 		sched->comms[(*n)++] = (struct trace_slice){ (size_t)(text.data - message.data), text.n_bytes };

@@ -35,7 +35,7 @@ struct trace_perfetto_side {
 
 /* ---- Names of Chrome's types of processes and threads, by number ---- */
 
-static const char *const process_types[] = { NULL,  "Browser",	   "Renderer",	  "Utility", "SandboxHelper", "SandboxHelper",
+static const char *const process_types[] = { NULL,  "Browser",	   "Renderer",	 "Utility", "SandboxHelper", "SandboxHelper",
 					     "Gpu", "PpapiPlugin", "PpapiBroker" };
 
 static const char *const thread_types[] = {
@@ -81,8 +81,8 @@ void trace_perfetto_tracks_release(struct trace_perfetto_tracks *tracks)
 static int side_of(struct trace_perfetto_tracks *tracks, const struct trace_track *track, struct trace_perfetto_side **side)
 {
 	while (tracks->n_sides < track->number) {
-		int status = trace_array_reserve(tracks->budget, &tracks->sides, tracks->n_sides,
-						 &tracks->n_sides_allocated, sizeof *tracks->sides);
+		int status = trace_array_reserve(tracks->budget, &tracks->sides, tracks->n_sides, &tracks->n_sides_allocated,
+						 sizeof *tracks->sides);
 
 		if (status < 0)
 			return status;
@@ -125,8 +125,9 @@ static int keep_text(struct trace_perfetto_tracks *tracks, struct trace_text tex
 /* ---- Threads and processes ---- */
 
 /* A track by a key that is made as by printf; the identity has the rest. */
-__attribute__((format(printf, 4, 5))) static int find_track(struct trace_perfetto_tracks *tracks, struct trace_track_identity identity, struct trace_track **track,
-		      const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int find_track(struct trace_perfetto_tracks *tracks,
+							    struct trace_track_identity identity, struct trace_track **track,
+							    const char *format, ...)
 {
 	char key[100];
 	va_list arguments;
@@ -139,12 +140,12 @@ __attribute__((format(printf, 4, 5))) static int find_track(struct trace_perfett
 	return trace_find_track(tracks->assembly, &identity, track);
 }
 
-struct number {
+struct decimal {
 	char digits[24];
 	struct trace_text text;
 };
 
-static struct trace_text decimal(struct number *number, int64_t value)
+static struct trace_text decimal_text(struct decimal *number, int64_t value)
 {
 	int n_bytes = snprintf(number->digits, sizeof number->digits, "%" PRId64, value);
 
@@ -175,9 +176,9 @@ static int next_use(struct trace_perfetto_tracks *tracks, struct trace_track *fi
 static int find_process(struct trace_perfetto_tracks *tracks, int64_t pid, struct trace_track **first,
 			struct trace_track **track)
 {
-	struct number digits;
+	struct decimal digits;
 	struct trace_perfetto_side *side;
-	int status = trace_find_process(tracks->assembly, decimal(&digits, pid), first);
+	int status = trace_find_process(tracks->assembly, decimal_text(&digits, pid), first);
 
 	if (status == TRACE_OK)
 		status = side_of(tracks, *first, &side);
@@ -190,10 +191,10 @@ static int find_process(struct trace_perfetto_tracks *tracks, int64_t pid, struc
 static int find_thread(struct trace_perfetto_tracks *tracks, int64_t pid, int64_t tid, struct trace_track **first,
 		       struct trace_perfetto_place *place)
 {
-	struct number pid_digits, tid_digits;
+	struct decimal pid_digits, tid_digits;
 	struct trace_track_identity identity = { .kind = TRACE_TRACK_THREAD,
-						 .pid = decimal(&pid_digits, pid),
-						 .tid = decimal(&tid_digits, tid) };
+						 .pid = decimal_text(&pid_digits, pid),
+						 .tid = decimal_text(&tid_digits, tid) };
 	struct trace_track *first_process;
 	struct trace_perfetto_side *side;
 	int status = find_process(tracks, pid, &first_process, &place->process);
@@ -252,8 +253,7 @@ static int claim(struct trace_perfetto_tracks *tracks, uint64_t uuid, struct tra
 
 /* ---- Names ---- */
 
-static int name_as(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text name,
-		   enum naming naming)
+static int name_as(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text name, enum naming naming)
 {
 	struct trace_perfetto_side *side;
 	int status = side_of(tracks, track, &side);
@@ -440,8 +440,8 @@ static bool has_sound_parents(const struct trace_perfetto_tracks *tracks, uint64
 static int find_place(struct trace_perfetto_tracks *tracks, uint64_t uuid, bool is_state, struct trace_perfetto_place *place);
 
 /* A track of its own below what its parent is. */
-static int find_own_track(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_described *described,
-			  bool is_state, struct trace_perfetto_place *place)
+static int find_own_track(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_described *described, bool is_state,
+			  struct trace_perfetto_place *place)
 {
 	struct trace_track_identity identity = { .kind = is_state ? TRACE_TRACK_STATE : TRACE_TRACK_ASYNC };
 	struct trace_text name = trace_bytes_text(&tracks->texts, described->name);

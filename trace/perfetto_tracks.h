@@ -15,43 +15,8 @@
 #define IFOREST_PERFETTO_TRACKS_H
 
 #include "trace/assembly.h"
+#include "trace/perfetto_descriptor.h"
 #include "trace/u64_map.h"
-
-/* A message TrackDescriptor. Texts lie in it. */
-struct trace_perfetto_descriptor {
-	bool has_uuid, has_thread, has_process, has_counter, has_state, is_separate;
-	uint64_t uuid, parent_uuid;
-	struct trace_text name;
-	bool has_rank;
-	int64_t rank;
-	uint64_t merge_behavior, merge_key; /* of siblings: how, and a hash of the key */
-	struct trace_perfetto_thread {
-		bool has_pid, has_tid, has_sort_index;
-		int32_t pid;
-		int64_t tid, sort_index;
-		struct trace_text name;
-		uint64_t chrome_type;
-		int64_t time_us, thread_time_us, instruction_count; /* that differences are added to */
-	} thread;
-	struct trace_perfetto_process {
-		bool has_pid, has_sort_index;
-		int32_t pid;
-		int64_t sort_index;
-		struct trace_text name, message; /* the whole message ProcessDescriptor: it has the labels */
-		uint64_t chrome_type;
-	} process;
-	struct trace_perfetto_counter {
-		struct trace_text name, unit;
-		double multiplier;
-		bool is_incremental;
-		uint64_t type, rest; /* a hash of what else must not change */
-	} counter;
-};
-
-/* Reads descriptors: TRACE_OK or TRACE_ERROR_FORMAT. */
-int trace_perfetto_read_descriptor(struct trace_text message, struct trace_perfetto_descriptor *descriptor);
-int trace_perfetto_read_thread(struct trace_text message, struct trace_perfetto_thread *thread);
-int trace_perfetto_read_process(struct trace_text message, struct trace_perfetto_process *process);
 
 struct trace_perfetto_described; /* what is known of a uuid */
 struct trace_perfetto_side;	 /* what is known of a track beside what the assembly knows */
