@@ -4,7 +4,7 @@
 #   core        libc alone       base < model < page < run < query; forest over base and model
 #   sqlite_ext  core             storage < follow < maintain < query < vtab; trace (a module of its own) over the trace readers
 #   pg_ext      core             base < types < storage < am < planner < exec < sql
-#   trace       libc, yajl, jsmn, nanopb, zlib
+#   trace       libc, jsmn, nanopb, zlib
 #   tools       trace, libpq
 #
 # Also: no circle of includes among modules, a header of its name for each source, no struct tag and no exported name in two folders,
@@ -69,7 +69,7 @@ pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 path='[a-z_0-9/]+\.h'
 
 includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic)\\.h>"
-includes trace "\"trace/$path\"|<yajl/yajl_[a-z]+\\.h>|<jsmn\\.h>|<pb_decode\\.h>|<zlib\\.h>|<setjmp\\.h>|$libc"
+includes trace "\"trace/$path\"|<jsmn\\.h>|<pb_decode\\.h>|<zlib\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/$path\"|<sqlite3ext\\.h>|$libc"
 includes pg_ext "\"(core|pg_ext)/$path\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
 includes tools "\"(tools|trace)/$path\"|<(libpq-fe|getopt|signal)\\.h>|$libc"
@@ -143,7 +143,7 @@ foreign=$(objects core | grep -v /platform.o | xargs nm -u | awk '$1 == "U" { pr
 [ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(nm -u "$build/libtrace.a" 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
 [ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"
-foreign=$(objects tools | xargs -r nm -u | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|yajl|gz|inflate)')
+foreign=$(objects tools | xargs -r nm -u | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|gz|inflate)')
 [ -z "$foreign" ] || fail "tools calls $(echo "$foreign" | tr '\n' ' ')"
 
 # a module exports its entry point and nothing else
