@@ -183,6 +183,11 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
 $(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$(wildcard sqlite_ext/*/*.c))
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
+# those over traces read them with libtrace.a
+$(BUILD)/tests/fuzz/replay_fuzz_otlp: $(TRACES) $(BUILD)/libtrace.a
+$(BUILD)/tests/fuzz/fuzz_otlp: $(wildcard trace/*.c) $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
+$(BUILD)/tests/fuzz/replay_fuzz_otlp $(BUILD)/tests/fuzz/fuzz_otlp: LINK = $(TRACE_LIBS)
+
 # ---- testing ----
 
 # run/PROGRAM builds a test program and runs it, as one of SUITE; what came of it is added to RESULTS

@@ -255,7 +255,7 @@ static void put_link(struct otlp_sample *sample, struct random *dice, struct tra
 static void put_some(struct otlp_sample *sample, struct random *dice, struct trace_bytes *message, const char *name,
 		     unsigned field, void (*put)(struct otlp_sample *, struct random *, struct trace_bytes *))
 {
-	unsigned n = (unsigned)random_below(dice, 3);
+	unsigned n = (unsigned)random_below(dice, 4);
 
 	key(sample, name);
 	trace_write_open(&sample->json, '[');
