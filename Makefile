@@ -337,6 +337,7 @@ layers: $(TRACE2PG)
 
 .PHONY: trace2sqlite
 trace2sqlite: $(BUILD)/trace2sqlite
+run/tests/sqlite/test_trace2sqlite layers: $(BUILD)/trace2sqlite
 
 $(BUILD)/trace2sqlite: $(call objects,tools/trace2sqlite.c tools/rows.c tools/progress.c) $(EXTENSION) $(BUILD)/libiforest.a $(BUILD)/libtrace.a
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lsqlite3 $(TRACE_LIBS)

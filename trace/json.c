@@ -92,12 +92,12 @@ static int find_tokens(struct trace_json *json)
 
 /* ---- The grammar, which the library does not check ---- */
 
-enum place { AT_BEGIN, AT_COMMA, AT_KEY, AT_COLON, AT_VALUE };
+enum json_place { AT_BEGIN, AT_COMMA, AT_KEY, AT_COLON, AT_VALUE };
 
 struct grammar {
 	struct trace_json *json;
 	bool is_strict;
-	enum place place; /* behind what we are */
+	enum json_place place; /* behind what we are */
 	int open[TRACE_MAX_NESTING], n_open;
 	size_t at; /* byte of the text */
 };

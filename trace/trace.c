@@ -128,11 +128,13 @@ static int read_on(struct trace *trace, size_t n_wanted)
 static int find_format(struct trace *trace)
 {
 	const struct trace_bytes *piece = &trace->piece;
+	bool is_longer = piece->n_bytes > TRACE_HEAD_BYTES;
+	size_t n_head = is_longer ? TRACE_HEAD_BYTES : piece->n_bytes;
 
 	if (piece->n_bytes == 0)
 		return trace->read_status < 0 ? trace->read_status : fail(trace, TRACE_ERROR_NOT_TRACE, "the file is empty");
 	for (int i = 0; i < N_FORMATS && !trace->format; i++) {
-		if (formats[i]->recognise(piece->data, piece->n_bytes, trace->is_read))
+		if (formats[i]->recognise(piece->data, n_head, trace->is_read && !is_longer))
 			trace->format = formats[i];
 	}
 	if (!trace->format && trace->read_status < 0)
