@@ -10,7 +10,8 @@
 #   make format    puts the sources into the form of .clang-format (clang-format 14)
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
-#   make trace2pg  the loader of Chrome traces for PostgreSQL (docs/trace2pg.md)
+#   make trace2pg  the loader of traces for PostgreSQL (docs/trace2pg.md)
+#   make trace2sqlite  the loader of traces for SQLite (docs/trace2sqlite.md)
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
@@ -55,7 +56,7 @@ MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
 # what `make all` leaves out: the reader of traces, where a header that it needs is missing
 without_header = $(if $(shell printf '\043include <$(1)>\n' | $(CC) $(EXTRA) -E - >/dev/null 2>&1 && echo it is there),,$(2))
-MISSING    := $(strip $(call without_header,yajl/yajl_parse.h,libyajl-dev) $(call without_header,zlib.h,zlib1g-dev) $(call without_header,pb_decode.h,libnanopb-dev))
+MISSING    := $(strip $(call without_header,jsmn.h,libjsmn-dev) $(call without_header,pb_decode.h,libnanopb-dev) $(call without_header,zlib.h,zlib1g-dev))
 LEFT_OUT    = $(if $(MISSING),$(BUILD)/libtrace.a $(BUILD)/chrometrace.so)
 
 # those that take longest begin first, so that no core is idle at the end
@@ -111,7 +112,7 @@ $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lm
 
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
-	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lprotobuf-nanopb -lz -lm
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lprotobuf-nanopb -lz -lm
 
 # what was compiled for one server is not for another
 PG_SERVER = $(shell $(PG_CONFIG) --version) $(shell $(PG_CONFIG) --includedir-server)
@@ -138,7 +139,7 @@ $(BUILD)/tests/core/%: $(BUILD)/obj/tests/core/%.o $(SUPPORT) $(BUILD)/libifores
 
 $(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(SUPPORT) $(LIBRARIES)
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lyajl -lprotobuf-nanopb -lz -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lprotobuf-nanopb -lz -lm
 
 $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
@@ -307,8 +308,8 @@ trace2pg: $(BUILD)/trace2pg
 
 $(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += -isystem $(shell $(PG_CONFIG) --includedir)
 
-$(BUILD)/trace2pg: $(call objects,$(wildcard tools/*.c)) $(BUILD)/libtrace.a
-	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq -lyajl -lprotobuf-nanopb -lz -lm
+$(BUILD)/trace2pg: $(call objects,$(filter-out tools/trace2sqlite.c,$(wildcard tools/*.c))) $(BUILD)/libtrace.a
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq -lprotobuf-nanopb -lz -lm
 
 $(BUILD)/tests/tools/%: $(BUILD)/obj/tests/tools/%.o $(BUILD)/obj/tests/tools/harness.o
 	@mkdir -p $(@D)
@@ -322,6 +323,15 @@ check-trace2pg: $(TRACE2PG_RUNS)
 	@$(if $(TRACE2PG),,echo "trace2pg: skipped, there is no $(PG_CONFIG)")
 
 layers: $(TRACE2PG)
+
+# ---- trace2sqlite, the loader for SQLite: has the extension within ----
+
+.PHONY: trace2sqlite
+trace2sqlite: $(BUILD)/trace2sqlite
+run/tests/sqlite/test_trace2sqlite layers: $(BUILD)/trace2sqlite
+
+$(BUILD)/trace2sqlite: $(call objects,tools/trace2sqlite.c tools/rows.c tools/progress.c) $(EXTENSION) $(BUILD)/libiforest.a $(BUILD)/libtrace.a
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lsqlite3 -lprotobuf-nanopb -lz -lm
 
 install: all
 	install -d '$(DESTDIR)$(PREFIX)/lib/iforest'

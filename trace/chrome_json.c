@@ -107,24 +107,38 @@ static bool is(struct trace_text text, const char *word)
 	return text.data && text.n_bytes == strlen(word) && memcmp(text.data, word, text.n_bytes) == 0;
 }
 
+static bool has(struct trace_text key, const char *word)
+{
+	return memcmp(key.data, word, key.n_bytes) == 0;
+}
+
 static enum field field_of(struct trace_text key)
 {
-	static const struct {
-		const char *key;
-		enum field field;
-	} known[] = {
-		{ "name", FIELD_NAME },	      { "cat", FIELD_CATEGORY },    { "ph", FIELD_PHASE },
-		{ "ts", FIELD_TIME },	      { "dur", FIELD_DURATION },    { "pid", FIELD_PID },
-		{ "tid", FIELD_TID },	      { "args", FIELD_ARGS },	    { "id", FIELD_ID },
-		{ "id2", FIELD_ID2 },	      { "s", FIELD_SCOPE },	    { "bp", FIELD_BINDING_POINT },
-		{ "bind_id", FIELD_BIND_ID }, { "flow_in", FIELD_FLOW_IN }, { "flow_out", FIELD_FLOW_OUT },
-	};
-
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		if (known[i].key[0] == key.data[0] && is(key, known[i].key))
-			return known[i].field;
+	switch (key.n_bytes) {
+	case 1:
+		return has(key, "s") ? FIELD_SCOPE : FIELD_NONE;
+	case 2:
+		return has(key, "ph")	? FIELD_PHASE
+		       : has(key, "ts") ? FIELD_TIME
+		       : has(key, "id") ? FIELD_ID
+		       : has(key, "bp") ? FIELD_BINDING_POINT
+					: FIELD_NONE;
+	case 3:
+		return has(key, "pid")	 ? FIELD_PID
+		       : has(key, "tid") ? FIELD_TID
+		       : has(key, "dur") ? FIELD_DURATION
+		       : has(key, "cat") ? FIELD_CATEGORY
+		       : has(key, "id2") ? FIELD_ID2
+					 : FIELD_NONE;
+	case 4:
+		return has(key, "name") ? FIELD_NAME : has(key, "args") ? FIELD_ARGS : FIELD_NONE;
+	case 7:
+		return has(key, "bind_id") ? FIELD_BIND_ID : has(key, "flow_in") ? FIELD_FLOW_IN : FIELD_NONE;
+	case 8:
+		return has(key, "flow_out") ? FIELD_FLOW_OUT : FIELD_NONE;
+	default:
+		return FIELD_NONE;
 	}
-	return FIELD_NONE;
 }
 
 static int out_of_memory(struct trace_chrome_reader *reader)
@@ -142,8 +156,7 @@ static int find_fields(struct trace_chrome_reader *reader)
 
 		if (trace_json_text(json, key, &text) < 0)
 			return out_of_memory(reader);
-		if (text.n_bytes > 0)
-			reader->fields[field_of(text)] = trace_json_value(json, key);
+		reader->fields[field_of(text)] = trace_json_value(json, key);
 	}
 	return TRACE_OK;
 }

@@ -92,12 +92,12 @@ static int find_tokens(struct trace_json *json)
 
 /* ---- The grammar, which the library does not check ---- */
 
-enum place { AT_BEGIN, AT_COMMA, AT_KEY, AT_COLON, AT_VALUE };
+enum json_place { AT_BEGIN, AT_COMMA, AT_KEY, AT_COLON, AT_VALUE };
 
 struct grammar {
 	struct trace_json *json;
 	bool is_strict;
-	enum place place; /* behind what we are */
+	enum json_place place; /* behind what we are */
 	int open[TRACE_MAX_NESTING], n_open;
 	size_t at; /* byte of the text */
 };
@@ -157,7 +157,12 @@ static int check_gap(struct grammar *grammar, size_t end, int n_tokens)
 
 static bool is_json_number(struct trace_text text)
 {
-	size_t first = text.data[0] == '-';
+	size_t first = text.data[0] == '-', i = first;
+
+	while (i < text.n_bytes && text.data[i] >= '0' && text.data[i] <= '9')
+		i++;
+	if (i == text.n_bytes && i > first && (text.data[first] != '0' || i == first + 1))
+		return true;
 
 	if (text.n_bytes > first + 1 && text.data[first] == '0' && text.data[first + 1] >= '0' && text.data[first + 1] <= '9')
 		return false;
@@ -249,10 +254,16 @@ static int check_token(struct grammar *grammar, int i)
 
 static int check_grammar(struct trace_json *json, bool is_strict)
 {
-	struct grammar grammar = { .json = json, .is_strict = is_strict };
+	struct grammar grammar;
 	const jsmntok_t *tokens = json->tokens;
 	int status = TRACE_OK, n_tokens = (int)json->n_tokens;
 
+	/* member by member: nobody has to see a clean stack */
+	grammar.json = json;
+	grammar.is_strict = is_strict;
+	grammar.place = AT_BEGIN;
+	grammar.n_open = 0;
+	grammar.at = 0;
 	for (int i = 0; status == TRACE_OK && i < n_tokens; i++) {
 		status = check_gap(&grammar, (size_t)tokens[i].start - (tokens[i].type == JSMN_STRING), i);
 		if (status == TRACE_OK)
@@ -286,17 +297,34 @@ static int hide_nul(struct trace_json *json, bool is_strict)
 	return TRACE_OK;
 }
 
+#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* The highest bit of some byte is set if there is a byte below `least`, or a zero; others may be set where that one is. */
+static uint64_t bytes_below(uint64_t word, unsigned least)
+{
+	return (word - EACH_BYTE(least)) & ~word;
+}
+
+/* Which bytes there are at all: by them most texts are known to need no closer look. */
 static void look_at_bytes(struct trace_json *json)
 {
-	const unsigned char *data = (const unsigned char *)json->text.data;
-	unsigned char high = 0, low = 0;
+	const char *data = json->text.data, *end = data + json->text.n_bytes;
+	uint64_t high = 0, low = 0, backslash = 0, word;
 
-	for (size_t i = 0; i < json->text.n_bytes; i++) {
-		high |= data[i];
-		low |= data[i] < 0x20;
+	for (; end - data >= 8; data += 8) {
+		memcpy(&word, data, 8);
+		high |= word;
+		low |= bytes_below(word, 0x20);
+		backslash |= bytes_below(word ^ EACH_BYTE('\\'), 1);
 	}
-	json->has_high_bytes = high & 0x80;
-	json->has_control_bytes = low;
+	word = EACH_BYTE(' ');
+	memcpy(&word, data, (size_t)(end - data));
+	high |= word;
+	low |= bytes_below(word, 0x20);
+	backslash |= bytes_below(word ^ EACH_BYTE('\\'), 1);
+	json->has_high_bytes = high & EACH_BYTE(0x80);
+	json->has_control_bytes = low & EACH_BYTE(0x80);
+	json->has_escapes = backslash & EACH_BYTE(0x80);
 }
 
 static void release_decoded(struct trace_json *json)
@@ -418,8 +446,7 @@ static int hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The 16 bits of the escape \uXXXX that text begins with, or -1 if it begins with none. */
-static int escape_unit(const char *text, size_t n_bytes)
+int trace_json_escape_unit(const char *text, size_t n_bytes)
 {
 	int unit = 0;
 
@@ -438,12 +465,12 @@ static int escape_unit(const char *text, size_t n_bytes)
 /* The code point of the escape \uXXXX, or of the surrogate pair, that the text begins with. */
 static unsigned unescape_unit(const char *text, size_t n_bytes, size_t *n_taken)
 {
-	int unit = escape_unit(text, n_bytes), low;
+	int unit = trace_json_escape_unit(text, n_bytes), low;
 
 	*n_taken = UNIT_BYTES;
 	if (unit < 0xD800 || unit > 0xDFFF)
 		return unit < 0 ? TRACE_REPLACEMENT_CHARACTER : (unsigned)unit;
-	low = unit < 0xDC00 ? escape_unit(text + UNIT_BYTES, n_bytes - UNIT_BYTES) : -1;
+	low = unit < 0xDC00 ? trace_json_escape_unit(text + UNIT_BYTES, n_bytes - UNIT_BYTES) : -1;
 	if (low < 0xDC00 || low > 0xDFFF)
 		return TRACE_REPLACEMENT_CHARACTER;
 	*n_taken = ESCAPE_PAIR_BYTES;
@@ -494,10 +521,11 @@ static int unescape(struct trace_bytes *out, struct trace_text text)
 
 static int decode(struct trace_json *json, struct trace_text *text)
 {
+	bool has_escape = json->has_escapes && memchr(text->data, '\\', text->n_bytes);
 	struct trace_bytes out = { 0 };
 	int status;
 
-	if (!memchr(text->data, '\\', text->n_bytes) && (!json->has_high_bytes || trace_utf8_is_valid(*text)))
+	if (!has_escape && (!json->has_high_bytes || trace_utf8_is_valid(*text)))
 		return TRACE_OK;
 	status = unescape(&out, *text);
 	if (status == TRACE_OK) {

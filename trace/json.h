@@ -51,7 +51,7 @@ struct trace_json {
 	struct trace_json_block *decoded; /* owned: texts that are no slices */
 	struct trace_bytes copy;
 	bool is_mended; /* this text breaks a rule */
-	bool has_control_bytes, has_high_bytes;
+	bool has_control_bytes, has_high_bytes, has_escapes;
 	uint64_t mended[TRACE_N_MENDS]; /* so far, of all texts */
 	size_t problem_at;		/* byte of the text */
 	char problem[100];
@@ -77,6 +77,9 @@ int trace_json_text(struct trace_json *json, size_t node, struct trace_text *tex
 
 /* A value as JSON that every parser takes: as written, but for what lenient reading allowed. The same. */
 int trace_json_written(struct trace_json *json, size_t node, struct trace_text *text);
+
+/* The 16 bits of the escape \uXXXX that text begins with, or -1 if it begins with none. */
+int trace_json_escape_unit(const char *text, size_t n_bytes);
 
 /* Says what a mend is, such as "comma too many". */
 const char *trace_json_mend_name(enum trace_json_mend mend);

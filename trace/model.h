@@ -35,7 +35,8 @@ enum trace_track_kind {
 /* The kind in a word, such as "thread". */
 const char *trace_track_kind_name(enum trace_track_kind kind);
 
-/* A track lives as long as its trace. Its key is unique among tracks of its kind, and never changes. Names, labels and the
+/* A track lives as long as its trace. Its key is unique among tracks of its kind (of threads
+ * with their pid, as pids may have slashes), and never changes. Names, labels and the
  * sort index may come anywhere in the file, so that they are complete only when on_track gets the track, or, with
  * trace_options.complete, when on_span gets it too. */
 struct trace_track {

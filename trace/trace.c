@@ -29,7 +29,8 @@ struct trace {
 	struct trace_bytes piece;
 	uint64_t n_taken; /* bytes of the unpacked file that the parser has taken */
 	bool takes_none;  /* of the present piece: it needs more */
-	bool is_read;	  /* to its end */
+	bool is_read;	  /* to its end, or to where it cannot be read */
+	int read_status;  /* why it cannot be read on; an error is told behind what came before it */
 	int status;	  /* TRACE_ROW while there is more to do */
 	char error[900];
 };
@@ -114,9 +115,8 @@ static int read_on(struct trace *trace, size_t n_wanted)
 		return fail(trace, TRACE_ERROR_MEMORY, "out of memory");
 	status = trace_input_read(&trace->input, piece->data + piece->n_bytes, n_wanted, &n_read);
 	if (status < 0)
-		return fail(trace, status, "%s", trace->input.problem);
+		trace->read_status = fail(trace, status, "%s", trace->input.problem);
 	piece->n_bytes += n_read;
-	/* an error behind these bytes is met by the next call */
 	trace->is_read = n_read == 0;
 	return TRACE_ROW;
 }
@@ -126,11 +126,13 @@ static int find_format(struct trace *trace)
 	const struct trace_bytes *piece = &trace->piece;
 
 	if (piece->n_bytes == 0)
-		return fail(trace, TRACE_ERROR_NOT_TRACE, "the file is empty");
+		return trace->read_status < 0 ? trace->read_status : fail(trace, TRACE_ERROR_NOT_TRACE, "the file is empty");
 	for (int i = 0; i < N_FORMATS && !trace->format; i++) {
 		if (formats[i]->recognise(piece->data, piece->n_bytes, trace->is_read))
 			trace->format = formats[i];
 	}
+	if (!trace->format && trace->read_status < 0)
+		return trace->read_status;
 	if (!trace->format)
 		return fail(trace, TRACE_ERROR_NOT_TRACE, "the file is in no trace format that is known");
 	trace->parser = trace->format->begin(trace->assembly, &trace->options);
@@ -173,8 +175,8 @@ static int advance(struct trace *trace)
 	size_t n_wanted = trace->options.piece_bytes;
 	int status;
 
-	if (trace->is_read && (trace->takes_none || piece->n_bytes == 0))
-		return end_parser(trace);
+	if (trace->format && trace->is_read && (trace->takes_none || piece->n_bytes == 0))
+		return trace->read_status < 0 ? trace->read_status : end_parser(trace);
 	if (piece->n_allocated > 4 * n_wanted && piece->n_bytes == 0)
 		trace_bytes_release(piece);
 	if (!trace->format && n_wanted < TRACE_HEAD_BYTES)

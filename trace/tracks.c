@@ -30,7 +30,9 @@ static bool is_meant(const struct trace_kept_track *track, const struct trace_tr
 {
 	return track->hash == hash && track->track.kind == identity->kind &&
 	       track->track.key.n_bytes == identity->key.n_bytes &&
-	       memcmp(track->track.key.data, identity->key.data, identity->key.n_bytes) == 0;
+	       memcmp(track->track.key.data, identity->key.data, identity->key.n_bytes) == 0 &&
+	       /* a pid and a tid may have slashes of their own */
+	       (identity->kind != TRACE_TRACK_THREAD || track->track.pid.n_bytes == identity->pid.n_bytes);
 }
 
 /* The slot of the track, or the empty one where it would be. Requires an empty slot. */

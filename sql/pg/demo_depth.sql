@@ -1,5 +1,5 @@
 -- Adds to the table spans, as trace2pg makes it, the column depth: how many spans of the same track are open when one starts.
--- docs/chrometrace.md has the rule.
+-- docs/traces.md has the rule.
 
 CREATE FUNCTION pg_temp.depths() RETURNS TABLE(id bigint, depth integer) LANGUAGE plpgsql AS $$
 DECLARE

@@ -23,6 +23,7 @@ static long n_live;
 
 #if !defined(UNDER_ADDRESS_SANITIZER) && defined(__GLIBC__)
 #define COUNTS_ALLOCATIONS 1
+#define EXPORTED __attribute__((visibility("default"))) /* so that libc calls them as well */
 
 void *__libc_malloc(size_t n_bytes);
 void *__libc_calloc(size_t n, size_t n_bytes);
@@ -34,7 +35,7 @@ static bool fails(void)
 	return n_until_failure > 0 && --n_until_failure == 0;
 }
 
-void *malloc(size_t n_bytes)
+EXPORTED void *malloc(size_t n_bytes)
 {
 	void *block = fails() ? NULL : __libc_malloc(n_bytes);
 
@@ -42,7 +43,7 @@ void *malloc(size_t n_bytes)
 	return block;
 }
 
-void *calloc(size_t n, size_t n_bytes)
+EXPORTED void *calloc(size_t n, size_t n_bytes)
 {
 	void *block = fails() ? NULL : __libc_calloc(n, n_bytes);
 
@@ -50,7 +51,7 @@ void *calloc(size_t n, size_t n_bytes)
 	return block;
 }
 
-void *realloc(void *block, size_t n_bytes)
+EXPORTED void *realloc(void *block, size_t n_bytes)
 {
 	void *larger = fails() ? NULL : __libc_realloc(block, n_bytes);
 
@@ -58,7 +59,7 @@ void *realloc(void *block, size_t n_bytes)
 	return larger;
 }
 
-void free(void *block)
+EXPORTED void free(void *block)
 {
 	n_live -= block != NULL;
 	__libc_free(block);
