@@ -112,7 +112,7 @@ $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lm
 
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
-	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lprotobuf-nanopb -lz -lm
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -Wl,--exclude-libs,libprotobuf-nanopb.a -lprotobuf-nanopb -lz -lm
 
 # what was compiled for one server is not for another
 PG_SERVER = $(shell $(PG_CONFIG) --version) $(shell $(PG_CONFIG) --includedir-server)
