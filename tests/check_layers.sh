@@ -4,7 +4,7 @@
 #   core        libc alone       base < model < page < run < query; forest over base and model
 #   sqlite_ext  core             storage < follow < maintain < query < vtab; trace (a module of its own) over the trace readers
 #   pg_ext      core             base < types < storage < am < planner < exec < sql
-#   trace       libc, jsmn, zlib
+#   trace       libc, jsmn, nanopb, zlib
 #   tools       trace, libpq; trace2sqlite.c SQLite and its extension instead
 #
 # Also: no circle of includes among modules, a header of its name for each source, no struct tag and no exported name in two folders,
@@ -69,7 +69,7 @@ pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 path='[a-z_0-9/]+\.h'
 
 includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic)\\.h>"
-includes trace "\"trace/$path\"|<jsmn\\.h>|<zlib\\.h>|$libc"
+includes trace "\"trace/$path\"|<jsmn\\.h>|<pb_decode\\.h>|<zlib\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/$path\"|<sqlite3ext\\.h>|$libc"
 includes pg_ext "\"(core|pg_ext)/$path\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
 includes tools "\"(tools|trace)/$path\"|<(libpq-fe|getopt|signal)\\.h>|^tools/trace2sqlite\\.c:.*<sqlite3\\.h>|$libc"
@@ -139,7 +139,7 @@ foreign=$(nm -u "$build"/obj/core/base/platform.o | awk '$1 == "U" { print $2 }'
 	grep -vE '^(m(map|unmap|protect)|munmap|madvise|pthread_(create|join)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$')
 [ -z "$foreign" ] || fail "core/base/platform.c calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(objects core | grep -v /platform.o | xargs nm -u | awk '$1 == "U" { print $2 }' | sort -u |
-	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|divmodti4|float(un)?tidf))$')
+	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|u?divmodti4|float(un)?tidf))$')
 [ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(nm -u "$build/libtrace.a" 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
 [ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"

@@ -21,10 +21,10 @@ enum trace_stage { STAGE_ADD, STAGE_PAIR, STAGE_BIND, STAGE_LINK, STAGE_TRACKS, 
 
 /* Records of the sorters. Keys begin with what groups them, then comes the time.
  *
- *     pairs   track, time, order of adding                        begins, ends, and flow points of ends
+ *     pairs   track, time, order of adding                        begins, ends, states, and flow points of ends
  *     spans   track, time, class, longest first, order of adding  spans, and flow points that are bound by time
  *     flows   key of the flow, time, order of adding              points with what they are bound to */
-enum pair_operation { PAIR_BEGIN, PAIR_END, PAIR_POINT };
+enum pair_operation { PAIR_BEGIN, PAIR_END, PAIR_STATE, PAIR_POINT };
 enum span_class { CLASS_NEXT, CLASS_SPAN, CLASS_ENCLOSING };
 
 /* What a flow point is bound to. */
@@ -37,6 +37,7 @@ struct trace_bound {
 struct trace_begun {
 	int64_t ts_ns;
 	char *data; /* of its record, owned */
+	struct trace_text name, category;
 };
 
 /* A span that flow points may lie in. */
@@ -427,7 +428,7 @@ static int add_pair_record(struct trace_assembly *assembly, const struct trace_t
 	return end_record(assembly, assembly->pairs);
 }
 
-int trace_add_begin(struct trace_assembly *assembly, const struct trace_event *event)
+static int add_pair(struct trace_assembly *assembly, const struct trace_event *event, enum pair_operation operation)
 {
 	struct trace_event kept = *event;
 	uint64_t number = ++assembly->n_spans;
@@ -437,10 +438,20 @@ int trace_add_begin(struct trace_assembly *assembly, const struct trace_event *e
 	event->track->is_used = true;
 	remember_event(assembly, event, (struct trace_bound){ .span = number }, false);
 	begin_record(assembly);
-	trace_put_u8(&assembly->data, PAIR_BEGIN);
+	trace_put_u8(&assembly->data, (uint8_t)operation);
 	trace_put_u64(&assembly->data, number);
 	put_event(&assembly->data, &kept, true);
 	return add_pair_record(assembly, event->track, event->ts_ns);
+}
+
+int trace_add_begin(struct trace_assembly *assembly, const struct trace_event *event)
+{
+	return add_pair(assembly, event, PAIR_BEGIN);
+}
+
+int trace_add_state(struct trace_assembly *assembly, const struct trace_event *event)
+{
+	return add_pair(assembly, event, PAIR_STATE);
 }
 
 int trace_add_end(struct trace_assembly *assembly, const struct trace_event *event, const char *unmatched)
@@ -522,7 +533,7 @@ static int add_bound_point(struct trace_assembly *assembly, const struct trace_f
 		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s binds to no span", point->what);
 	begin_record(assembly);
 	trace_put_text(&assembly->key, or_empty(point->key));
-	trace_put_i64(&assembly->key, point->ts_ns);
+	trace_put_i64(&assembly->key, point->role == TRACE_FLOW_SOURCE ? INT64_MIN : point->ts_ns);
 	trace_put_u64(&assembly->key, order);
 	trace_put_u8(data, (uint8_t)point->role);
 	put_literal(data, point->what);
@@ -581,6 +592,7 @@ static struct trace_span begun_span(const struct trace_assembly *assembly, const
 static int push_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_text data)
 {
 	struct trace_begun *begun;
+	struct trace_span span;
 
 	if (assembly->n_begun == assembly->n_begun_allocated) {
 		size_t n_allocated = assembly->n_begun_allocated ? 2 * assembly->n_begun_allocated : 64;
@@ -596,45 +608,28 @@ static int push_begun(struct trace_assembly *assembly, int64_t ts_ns, struct tra
 	if (!begun->data)
 		return checked(assembly, TRACE_ERROR_MEMORY);
 	memcpy(begun->data, data.data, data.n_bytes);
+	span = begun_span(assembly, begun);
+	begun->name = span.name;
+	begun->category = span.category;
 	assembly->n_begun++;
 	return TRACE_OK;
 }
 
-static bool is_text(struct trace_text wanted, struct trace_text text)
+static bool fits(struct trace_text wanted, struct trace_text text)
 {
 	return !wanted.data ||
 	       (text.data && wanted.n_bytes == text.n_bytes && memcmp(wanted.data, text.data, text.n_bytes) == 0);
 }
 
-static bool fits(const struct trace_assembly *assembly, const struct trace_begun *begun, struct trace_text name,
-		 struct trace_text category)
+/* Takes a span off the stack and hands it on, as it ends here. */
+static int close_place(struct trace_assembly *assembly, size_t i, int64_t ts_ns)
 {
-	struct trace_span span;
-
-	if (!name.data && !category.data)
-		return true;
-	span = begun_span(assembly, begun);
-	return is_text(name, span.name) && is_text(category, span.category);
-}
-
-static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_unpacking *end)
-{
-	const char *unmatched = take_literal(end);
-	struct trace_text name = trace_take_text(end), category = trace_take_text(end);
-	size_t i = assembly->n_begun;
-	struct trace_begun begun;
-	struct trace_span span;
+	struct trace_begun begun = assembly->begun[i];
+	struct trace_span span = begun_span(assembly, &begun);
 	int status;
 
-	assembly->closed = 0;
-	while (i > 0 && !fits(assembly, &assembly->begun[i - 1], name, category))
-		i--;
-	if (i == 0)
-		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s", unmatched);
-	begun = assembly->begun[i - 1];
 	assembly->n_begun--;
-	memmove(&assembly->begun[i - 1], &assembly->begun[i], (assembly->n_begun - (i - 1)) * sizeof begun);
-	span = begun_span(assembly, &begun);
+	memmove(&assembly->begun[i], &assembly->begun[i + 1], (assembly->n_begun - i) * sizeof begun);
 	if ((uint64_t)ts_ns - (uint64_t)span.ts_ns > INT64_MAX) {
 		status = trace_report_add(assembly, TRACE_LEFT_OUT, 1, "span longer than 64-bit nanoseconds");
 	} else {
@@ -644,6 +639,39 @@ static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct tr
 	}
 	free(begun.data);
 	return status;
+}
+
+/* A state ends the one before, unless it is the same one. */
+static int turn_state(struct trace_assembly *assembly, int64_t ts_ns, struct trace_text data)
+{
+	int status = push_begun(assembly, ts_ns, data);
+	size_t n = assembly->n_begun;
+	const struct trace_begun *before, *begun;
+
+	if (status < 0)
+		return status;
+	begun = &assembly->begun[n - 1];
+	before = n > 1 ? begun - 1 : NULL;
+	if (begun->name.n_bytes == 0 || (before && fits(begun->name, before->name))) {
+		bool is_end = begun->name.n_bytes == 0;
+
+		free(begun->data);
+		assembly->n_begun--;
+		return before && is_end ? close_place(assembly, n - 2, ts_ns) : TRACE_OK;
+	}
+	return before ? close_place(assembly, n - 2, ts_ns) : TRACE_OK;
+}
+
+static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_unpacking *end)
+{
+	const char *unmatched = take_literal(end);
+	struct trace_text name = trace_take_text(end), category = trace_take_text(end);
+	size_t i = assembly->n_begun;
+
+	assembly->closed = 0;
+	while (i > 0 && !(fits(name, assembly->begun[i - 1].name) && fits(category, assembly->begun[i - 1].category)))
+		i--;
+	return i == 0 ? trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s", unmatched) : close_place(assembly, i - 1, ts_ns);
 }
 
 static int bind_to_closed(struct trace_assembly *assembly, struct trace_unpacking *unpacking)
@@ -686,6 +714,8 @@ static int take_pair(struct trace_assembly *assembly, const struct trace_sorted_
 		return push_begun(assembly, ts_ns, record->data);
 	case PAIR_END:
 		return close_begun(assembly, ts_ns, &data);
+	case PAIR_STATE:
+		return turn_state(assembly, ts_ns, record->data);
 	case PAIR_POINT:
 		return bind_to_closed(assembly, &data);
 	}
@@ -840,9 +870,15 @@ static int link_points(struct trace_assembly *assembly, const struct trace_flow_
 
 static int follow_flow(struct trace_assembly *assembly, const struct trace_flow_point *point, const struct trace_flow_end *end)
 {
-	bool begins = point->role == TRACE_FLOW_START || (point->role == TRACE_FLOW_JOIN && !assembly->has_flow);
+	bool is_source = point->role == TRACE_FLOW_SOURCE;
+	bool begins = is_source || point->role == TRACE_FLOW_START || point->role == TRACE_FLOW_OPEN ||
+		      (point->role == TRACE_FLOW_JOIN && !assembly->has_flow);
 	int status = TRACE_OK;
 
+	if (is_source && assembly->has_flow)
+		return TRACE_OK;
+	if (point->role == TRACE_FLOW_OPEN && assembly->has_flow)
+		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s of a flow that has begun", point->what);
 	if (!begins && !assembly->has_flow)
 		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s without start", point->what);
 	if (!begins)

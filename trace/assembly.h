@@ -70,6 +70,10 @@ int trace_add_span(struct trace_assembly *assembly, const struct trace_event *ev
 int trace_add_begin(struct trace_assembly *assembly, const struct trace_event *event);
 int trace_add_end(struct trace_assembly *assembly, const struct trace_event *event, const char *unmatched);
 
+/* A state: it lasts until the next state of its track, in the order of time as above. One without a name only ends what was;
+ * one with the name of the state that lasts goes on with it. */
+int trace_add_state(struct trace_assembly *assembly, const struct trace_event *event);
+
 int trace_add_instant(struct trace_assembly *assembly, const struct trace_event *event);
 int trace_add_sample(struct trace_assembly *assembly, const struct trace_sample *sample);
 
@@ -78,7 +82,9 @@ int trace_add_sample(struct trace_assembly *assembly, const struct trace_sample 
 /* The points of a flow have the same key. They are linked in the order of time, and of adding among equal times: each to the
  * one before it. */
 enum trace_flow_role {
+	TRACE_FLOW_SOURCE, /* begins a flow before all other points of its key, whatever its time; the first source counts */
 	TRACE_FLOW_START,  /* begins a flow, also where one of this key has begun */
+	TRACE_FLOW_OPEN,   /* begins a flow; left out where one of this key has begun */
 	TRACE_FLOW_STEP,   /* is linked, and the flow goes on; left out if none has begun */
 	TRACE_FLOW_JOIN,   /* is linked if a flow has begun, and begins one otherwise */
 	TRACE_FLOW_ARRIVE, /* is linked, and the flow stays where it was: several may arrive; left out if none has begun */

@@ -435,6 +435,11 @@ enum trace_json_type trace_json_type_of(const struct trace_json *json, size_t no
 	return TRACE_JSON_NULL;
 }
 
+size_t trace_json_place(const struct trace_json *json, size_t node)
+{
+	return (size_t)tokens_of(json)[node].start;
+}
+
 size_t trace_json_first(const struct trace_json *json, size_t node)
 {
 	return node + 1 < (size_t)tokens_of(json)[node].size ? node + 1 : 0;

@@ -19,6 +19,7 @@ has_header stdio.h || required="$required libc6-dev"
 has_header sqlite3ext.h || required="$required libsqlite3-dev"
 has_header jsmn.h || required="$required libjsmn-dev"
 has_header zlib.h || required="$required zlib1g-dev"
+has_header pb_decode.h || required="$required libnanopb-dev"
 has_header cmocka.h || required="$required libcmocka-dev"
 has_command pkg-config || wanted="$wanted pkg-config"        # tests that an installed library can be built with
 has_command clang || wanted="$wanted clang"                  # records the demo's trace; the tests' second compiler
