@@ -345,7 +345,7 @@ static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, 
 			  &(struct iforest_node_parts){ .values = request->values,
 							.no_mins = request->no_mins,
 							.no_maxs = request->no_maxs,
-							.squares = request->squares,
+							.accumulators = request->accumulators,
 							.node_fields = request->node_fields },
 			  aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
@@ -478,8 +478,8 @@ static enum iforest_status fold_cut(struct iforest_fold *fold, const struct ifor
 static bool is_same_request(const struct iforest_request *a, const struct iforest_request *b)
 {
 	return a->values == b->values && a->no_mins == b->no_mins && a->no_maxs == b->no_maxs && a->no_rows == b->no_rows &&
-	       a->filter == b->filter && b->firsts == 0 && b->lasts == 0 && b->squares == 0 && !b->times && !b->node_fields &&
-	       !b->extremes_alone;
+	       a->accumulators == b->accumulators && a->filter == b->filter && b->firsts == 0 && b->lasts == 0 && !b->times &&
+	       !b->node_fields && !b->extremes_alone;
 }
 
 /* Adds the rest of a leaf page that lies before the key, if it is known. */
@@ -494,7 +494,8 @@ static bool fold_rest(struct iforest_fold *fold, const struct iforest_request *r
 
 		iforest_sums_add_to_aggregate(&sums, request, aggregate);
 	} else {
-		iforest_aggregate_combine(aggregate, &fold->rest.aggregate, fields->value_types, fields->n_values);
+		iforest_aggregate_combine(aggregate, &fold->rest.aggregate, fields->value_types, fields->n_values,
+					  &fields->accumulators);
 	}
 	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 	return true;

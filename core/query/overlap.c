@@ -345,7 +345,7 @@ static enum iforest_status find_open(struct iforest_overlap *overlap, uint64_t s
 
 	if (t0 == INT64_MIN)
 		return IFOREST_OK;
-	iforest_aggregate_clear(&unused, scan->manifest->fields.n_values);
+	iforest_aggregate_clear(&unused, scan->manifest->fields.n_values, &scan->manifest->fields.accumulators);
 	look_for(overlap, true, true, t0);
 	scan->bucketing.window = (struct iforest_window){ .has_t1 = true, .t1 = t0 };
 	status = iforest_scan_start(scan, series);
@@ -428,7 +428,8 @@ static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap,
 	*found = !status;
 	if (status != IFOREST_RANGE)
 		return status;
-	iforest_aggregate_clear(&beyond_numbers, overlap->scan->manifest->fields.n_values);
+	iforest_aggregate_clear(&beyond_numbers, overlap->scan->manifest->fields.n_values,
+				&overlap->scan->manifest->fields.accumulators);
 	look_for(overlap, false, true, overlap->next_start);
 	status = pass_starts(overlap, overlap->next_start, &beyond_numbers);
 	return !status && (beyond_numbers.n_rows > 0 || overlap->negative.n > 0) ? IFOREST_RANGE : status;
@@ -541,7 +542,8 @@ enum iforest_status iforest_overlap_next(struct iforest_overlap *overlap, int64_
 	enum iforest_status status = IFOREST_OK;
 	bool is_there;
 
-	iforest_aggregate_clear(aggregate, overlap->scan->manifest->fields.n_values);
+	iforest_aggregate_clear(aggregate, overlap->scan->manifest->fields.n_values,
+				&overlap->scan->manifest->fields.accumulators);
 	if (overlap->is_longest)
 		return next_longest(overlap, bucket, aggregate, found);
 	while (!status && !overlap->is_done && aggregate->n_rows == 0) {

@@ -24,7 +24,8 @@ struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
 	int value;		   /* of VALUE, ..._ROW and SKETCH */
-	bool has_squares;	   /* of VALUE: its sum of squares is needed */
+	int accumulator;	   /* of VALUE: the one of query->accumulators that is needed; -1: none */
+	int word;		   /* its first word among those of a group's state */
 	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
 	/* of CONSTANT */
 	ExprState *expression;
@@ -63,7 +64,7 @@ struct ifp_agg_states {
 	ExprContext *econtext;
 	struct measure *measures;
 	List *written; /* the identity of each measure, to share it */
-	int n_measures;
+	int n_measures, n_words;
 	struct result *results;
 	int n_results;
 	Relation heap; /* NULL: there are several */
@@ -88,13 +89,12 @@ static bool is_greater(Datum a, Datum b)
 }
 
 /* Returns a sum of squares of integers in units of 10^-scale as a numeric. */
-static Datum numeric_from_squares(const struct iforest_squares *squares, int scale)
+static Datum numeric_from_squares(const uint64 *squares, int scale)
 {
 	Datum number = ifp_numeric_from_int128(0, 0), word = ifp_numeric_from_int128((iforest_int128)1 << 64, 0);
 
 	for (int i = 2; i >= 0; i--)
-		number =
-			DirectFunctionCall2(numeric_add, multiply(number, word), ifp_numeric_from_int128(squares->words[i], 0));
+		number = DirectFunctionCall2(numeric_add, multiply(number, word), ifp_numeric_from_int128(squares[i], 0));
 	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
 }
 
@@ -169,6 +169,7 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
 				     .wanted = arm->wanted,
 				     .value = arm->value,
+				     .accumulator = -1,
 				     .function = function };
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
@@ -181,10 +182,29 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	return aggs->n_measures++;
 }
 
-/* Both extremes of an expression's column are needed: errors of the expression must be raised. */
-static void need(struct measure *measure, enum ifp_agg_function function, bool is_plain)
+/* An accumulator of the measure's value column is needed, which all indexes keep. */
+static void need_accumulator(struct ifp_agg_states *aggs, struct measure *measure, enum iforest_kind_code code)
 {
-	measure->has_squares = measure->has_squares || ifp_agg_function_needs_squares(function);
+	const struct iforest_accumulators *kept = &aggs->query->accumulators;
+
+	if (measure->accumulator >= 0)
+		return;
+	measure->accumulator = iforest_accumulators_named(kept, code, (unsigned)measure->value, IFOREST_NO_VALUE);
+	measure->word = aggs->n_words;
+	aggs->n_words += kept->list[measure->accumulator].n_words;
+}
+
+/* Returns the words of a measure's accumulator in a group's state. */
+static uint64 *words_of(const struct ifp_agg_states *aggs, const struct ifp_agg_state *states, const struct measure *measure)
+{
+	return (uint64 *)(states + Max(aggs->n_measures, 1)) + measure->word;
+}
+
+/* Both extremes of an expression's column are needed: errors of the expression must be raised. */
+static void need(struct ifp_agg_states *aggs, struct measure *measure, enum ifp_agg_function function, bool is_plain)
+{
+	if (ifp_agg_function_needs_squares(function) && measure->type == IFP_MEASURE_VALUE)
+		need_accumulator(aggs, measure, IFOREST_KIND_SQUARES);
 	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN || measure->type == IFP_MEASURE_MIN_ROW;
 	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->type == IFP_MEASURE_MAX_ROW;
 }
@@ -211,7 +231,7 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 				     .expression = from->expression,
 				     .attribute = ifp_time_attribute(query) };
 		arm->is_plain = from->expression && IsA(from->expression, Var);
-		need(&aggs->measures[arm->measure], result->function, arm->is_plain);
+		need(aggs, &aggs->measures[arm->measure], result->function, arm->is_plain);
 		if (from->type == IFP_MEASURE_VALUE)
 			arm->attribute = (AttrNumber)(query->n_by + 2 + from->value);
 		if (from->type == IFP_MEASURE_VALUE || from->type == IFP_MEASURE_TIME)
@@ -257,17 +277,26 @@ void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters
 			aggs->results[i].arms[a].is_read = false;
 }
 
+/* Returns the number in an index of the accumulator that a measure needs. */
+static unsigned accumulator_in(const struct ifp_agg_states *aggs, const struct measure *measure,
+			       const struct iforest_accumulators *accumulators)
+{
+	int found = iforest_accumulators_find(accumulators, &aggs->query->accumulators, (unsigned)measure->accumulator);
+
+	Assert(found >= 0);
+	return (unsigned)found;
+}
+
 static void want_value(const struct measure *measure, struct iforest_request *request)
 {
 	uint32 bit = 1u << measure->value;
 
 	request->values |= bit;
-	request->squares |= measure->has_squares ? bit : 0;
 	request->no_mins &= measure->has_min ? ~bit : UINT32_MAX;
 	request->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
 }
 
-struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators)
 {
 	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 
@@ -275,6 +304,8 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 		const struct measure *measure = &aggs->measures[i];
 		uint32 bit = 1u << measure->value;
 
+		if (accumulators && measure->accumulator >= 0)
+			request.accumulators |= 1u << accumulator_in(aggs, measure, accumulators);
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 		case IFP_MEASURE_CONSTANT:
@@ -314,7 +345,7 @@ uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs)
 
 Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs)
 {
-	return (Size)Max(aggs->n_measures, 1) * sizeof(struct ifp_agg_state);
+	return (Size)Max(aggs->n_measures, 1) * sizeof(struct ifp_agg_state) + (Size)aggs->n_words * sizeof(uint64);
 }
 
 static bool holds(ExprState *condition, ExprContext *econtext)
@@ -350,7 +381,6 @@ static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows,
 		state->max = fold->max.value;
 	state->n += fold->n;
 	state->sum = iforest_add_wrapping(state->sum, fold->sum);
-	iforest_squares_combine(&state->squares, &fold->squares);
 	state->real_sum += fold->real_sum;
 	state->n_nan += fold->n_nan;
 	state->n_plus_infinity += fold->n_plus_infinity;
@@ -497,7 +527,8 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 }
 
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			bytea *const *sketches, bool has_time, MemoryContext context)
+			const struct iforest_accumulators *accumulators, bytea *const *sketches, bool has_time,
+			MemoryContext context)
 {
 	const struct ifp_definition *definition = aggs->definition;
 
@@ -514,6 +545,13 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 		case IFP_MEASURE_VALUE:
 			add_value(&fold->values[measure->value], fold->n_rows,
 				  ifp_value_is_real(definition, (unsigned)measure->value), state);
+			if (measure->accumulator >= 0) {
+				const struct iforest_accumulator *accumulator =
+					&accumulators->list[accumulator_in(aggs, measure, accumulators)];
+
+				iforest_accumulator_combine(accumulator, words_of(aggs, states, measure),
+							    fold->words + accumulator->word);
+			}
 			break;
 		case IFP_MEASURE_TIME:
 			state->has_null = state->has_null || !has_time;
@@ -742,6 +780,7 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_agg_state *state = &states[arm->measure];
+		const uint64 *words = words_of(aggs, states, &aggs->measures[arm->measure]);
 		int16 scale = value_scale(aggs, aggs->measures[arm->measure].value);
 
 		(void)try_argument(aggs, arm, state);
@@ -749,7 +788,7 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 			continue;
 		n += state->n;
 		sum = DirectFunctionCall2(numeric_add, sum, ifp_numeric_from_int128(state->sum, scale));
-		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(&state->squares, scale));
+		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(words, scale));
 	}
 	return variance_of(result->function, n, sum, squares, is_null);
 }

@@ -70,7 +70,7 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
 }
 
-bool ifp_aggregate_needs_squares(Aggref *aggregate)
+bool ifp_aggregate_needs_accumulators(Aggref *aggregate)
 {
 	enum ifp_agg_function function;
 
@@ -158,7 +158,7 @@ static const char *refuse_variance(const struct ifp_index_query *query, Node *ex
 		return "variances of reals are not exact";
 	if (!ifp_is_column(expression, attribute))
 		return "the argument of a variance is not a value column alone";
-	if (!(query->squares >> v & 1))
+	if (iforest_accumulators_named(&query->accumulators, IFOREST_KIND_SQUARES, (unsigned)v, IFOREST_NO_VALUE) < 0)
 		return "the index does not keep the squares of a value column (variance)";
 	return NULL;
 }
@@ -795,6 +795,25 @@ Node *ifp_over_columns(Node *expression, List *columns)
 
 /* ---- the list in a plan ---- */
 
+/* Accumulators travel as their bytes in memory, NULL if there are none: a plan is never read by another program. */
+static Const *write_accumulators(const struct iforest_accumulators *accumulators)
+{
+	bytea *bytes;
+
+	if (accumulators->n == 0)
+		return makeNullConst(BYTEAOID, -1, InvalidOid);
+	bytes = palloc(VARHDRSZ + sizeof *accumulators);
+	SET_VARSIZE(bytes, VARHDRSZ + sizeof *accumulators);
+	memcpy(VARDATA(bytes), accumulators, sizeof *accumulators);
+	return makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false);
+}
+
+static void read_accumulators(const Const *constant, struct iforest_accumulators *accumulators)
+{
+	if (!constant->constisnull)
+		memcpy(accumulators, VARDATA(DatumGetPointer(constant->constvalue)), sizeof *accumulators);
+}
+
 List *ifp_index_query_write(const struct ifp_index_query *query)
 {
 	List *tables = lcons(list_make1_oid(query->table), query->tables);
@@ -802,7 +821,7 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 
 	list = list_concat(list, list_make4(query->operators, query->aggregates, query->gates, query->keys));
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
-	return lappend(list, makeInteger((int)query->squares));
+	return lappend(list, write_accumulators(&query->accumulators));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -819,6 +838,6 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 					   .series = list_nth(list, 8),
 					   .runs = list_nth(list, 9),
 					   .late = list_nth(list, 10),
-					   .values = list_nth(list, 11),
-					   .squares = (uint32)intVal(list_nth(list, 12)) };
+					   .values = list_nth(list, 11) };
+	read_accumulators(list_nth_node(Const, list, 12), &query->accumulators);
 }

@@ -46,7 +46,7 @@ struct ifp_index_query {
 	Oid table;    /* that the query names: the parent of partitions */
 	List *tables; /* OidLists of table and index. All indexes have the same columns */
 	int n_by;
-	uint32 squares;	  /* bit v: all indexes keep the squares of value column v */
+	struct iforest_accumulators accumulators; /* that all indexes keep, if an aggregate needs any */
 	List *columns;	  /* the index's columns as expressions over the table, varno 1: Var i stands for element i - 1 */
 	List *groups;	  /* group keys */
 	List *operators;  /* their equality operators, OidList */
@@ -158,8 +158,8 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 /* Returns the parts of an aggregate that are evaluated once for each bucket: conditions and constants. */
 List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *query);
 
-/* True for a variance or a standard deviation. */
-bool ifp_aggregate_needs_squares(Aggref *aggregate);
+/* True if the aggregate may need query->accumulators. It may be over the table's columns. */
+bool ifp_aggregate_needs_accumulators(Aggref *aggregate);
 
 /* Returns the value columns of which the aggregate needs sketches: a bit each. */
 uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *query);

@@ -427,12 +427,37 @@ static void add_value(const struct iforest_entry *entry, unsigned v, enum ifores
 				       .is_set = true };
 
 	iforest_value_add(into, row.value, type);
-	if (type == IFOREST_INT64)
-		iforest_squares_add(&into->squares, row.value.integer);
 	iforest_extreme_min(&into->min, &row, type);
 	iforest_extreme_max(&into->max, &row, type);
 	iforest_extreme_first(&into->first, &row);
 	iforest_extreme_last(&into->last, &row);
+}
+
+/* Returns the number in a column of accumulators; *has becomes false if it is NULL. */
+static int64 number_of(const struct iforest_entry *entry, unsigned column, bool *has)
+{
+	if (column == IFOREST_TIME_COLUMN) {
+		*has = *has && !entry->key.time_is_null;
+		return entry->key.time;
+	}
+	*has = *has && entry->present >> column & 1;
+	return entry->values[column].integer;
+}
+
+static void add_to_accumulators(const struct iforest_entry *entry, const struct iforest_accumulators *accumulators,
+				struct iforest_aggregate *aggregate)
+{
+	for (unsigned a = 0; a < accumulators->n; a++) {
+		const struct iforest_accumulator *accumulator = &accumulators->list[a];
+		bool has = true;
+		int64 number = number_of(entry, accumulator->value, &has);
+		int64 other = accumulator->second == IFOREST_NO_VALUE ? 0 : number_of(entry, accumulator->second, &has);
+
+		if (has)
+			iforest_accumulator_lift(accumulators, a,
+						 &(struct iforest_lift){ .numbers = &number, .others = &other, .which = 1 },
+						 aggregate->words + accumulator->word);
+	}
 }
 
 void ifp_pending_entries_fold(const struct ifp_pending_entries *pending, uint32 from, uint32 to,
@@ -447,5 +472,6 @@ void ifp_pending_entries_fold(const struct ifp_pending_entries *pending, uint32 
 		for (unsigned v = 0; v < fields->n_values; v++)
 			if (entry->present >> v & 1)
 				add_value(entry, v, (enum iforest_value_type)fields->value_types[v], &aggregate->values[v]);
+		add_to_accumulators(entry, &fields->accumulators, aggregate);
 	}
 }

@@ -39,7 +39,7 @@ static const struct {
 	{ SPANS, FROM_SPANS ", variance=(dur, DUR), duration=dur", "iforest: variance=... names \"DUR\" twice" },
 	{ SPANS, FROM_SPANS ", variance=dur, variance=dur, value=dur", "iforest: argument \"variance\" is given twice" },
 	{ SPANS, FROM_SPANS ", value=(dur, id AS var_x), variance=dur, by=(track AS stddev_dur)", "iforest: two columns named \"stddev_dur\"" },
-	{ SPANS, FROM_SPANS ", variance=(a, b, c, d, e, f, g, h, i)", "iforest: at most 8 variance columns" },
+	{ SPANS, FROM_SPANS ", variance=(a, b, c, d, e, f, g, h, i)", "iforest: variance=... takes names of value columns of the index, and \"a\" is none" },
 	/* what the table is */
 	{ SPANS, "content=nothing, time=ts", "iforest: no table \"nothing\" in schema \"main\"" },
 	{ SPANS, "content=sqlite_schema, time=rootpage", "iforest: " },

@@ -13,6 +13,14 @@ static struct iforest_node_schema made(unsigned n_values, uint8_t duration, bool
 	return fields;
 }
 
+static void keep_squares(struct iforest_node_schema *fields, unsigned values)
+{
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
+		if (values >> v & 1)
+			assert_ok(iforest_accumulators_add(&fields->accumulators, IFOREST_KIND_SQUARES, v, IFOREST_NO_VALUE, NULL,
+							   0));
+}
+
 static void offsets_follow_each_other(void **state)
 {
 	struct iforest_node_schema fields = made(3, 2, true);
@@ -26,11 +34,11 @@ static void offsets_follow_each_other(void **state)
 	assert_int_equal(fields.blocks_offset, 292);
 	assert_int_equal(fields.node_bytes, 300);
 	assert_int_equal(iforest_fanout(&fields, 1024), (1024 - 32) / 300);
-	fields.squares = 5;
+	keep_squares(&fields, 5);
 	assert_ok(iforest_node_schema_finish(&fields));
-	assert_int_equal(fields.squares_offset[0], 52 + 72);
-	assert_int_equal(fields.squares_offset[1], 0);
+	assert_int_equal(fields.accumulator_offset[0], 52 + 72);
 	assert_int_equal(fields.value_offset[1], 52 + 72 + 24);
+	assert_int_equal(fields.accumulator_offset[1], 52 + 72 + 24 + 88 + 72);
 	assert_int_equal(fields.node_bytes, 300 + 48);
 	fields = made(0, IFOREST_NO_VALUE, false);
 	assert_ok(iforest_node_schema_finish(&fields));
@@ -51,9 +59,10 @@ static void contradictions_are_refused(void **state)
 	fields.end_rule = IFOREST_END_RULES;
 	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
-	fields.squares = 2; /* of floats */
+	keep_squares(&fields, 2); /* of floats */
 	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
-	fields.squares = 4; /* of no column */
+	fields = made(2, 0, false);
+	keep_squares(&fields, 4); /* of no column */
 	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
 	fields.value_types[1] = 3;
@@ -69,21 +78,22 @@ static void every_list_survives_its_bytes(void **state)
 			struct iforest_node_schema fields = made(n, way & 1 && n ? (uint8_t)(n - 1) / 2 * 2 : IFOREST_NO_VALUE,
 							    way & 2),
 					      read;
-			uint8_t bytes[1 + 2 * IFOREST_MAX_FIELDS + 1];
+			uint8_t bytes[IFOREST_MAX_SCHEMA_BYTES + 1];
 			uint32_t n_read = 0;
 			unsigned n_bytes;
 
-			fields.squares = (uint8_t)(squares[way % 4] & ((1u << n) - 1));
+			keep_squares(&fields, squares[way % 4] & ((1u << n) - 1));
 			fields.end_rule = fields.duration_value == IFOREST_NO_VALUE ? 0 : (uint8_t)(way / 4);
 			assert_ok(iforest_node_schema_finish(&fields));
 			n_bytes = iforest_node_schema_write(&fields, bytes);
-			assert_true(n_bytes <= 1 + 2 * IFOREST_MAX_FIELDS);
+			assert_true(n_bytes <= IFOREST_MAX_SCHEMA_BYTES);
 			assert_ok(iforest_node_schema_parse(&read, bytes, n_bytes + 1, &n_read));
 			assert_int_equal(n_read, n_bytes);
 			assert_memory_equal(&read.value_types, &fields.value_types, n);
 			assert_true(read.n_values == n && read.duration_value == fields.duration_value &&
 				    read.end_rule == fields.end_rule && read.has_blocks == fields.has_blocks &&
-				    read.squares == fields.squares && read.node_bytes == fields.node_bytes);
+				    iforest_accumulators_equal(&read.accumulators, &fields.accumulators) &&
+				    read.node_bytes == fields.node_bytes);
 			for (unsigned cut = 0; cut < n_bytes; cut++)
 				assert_status(iforest_node_schema_parse(&read, bytes, cut, &n_read), IFOREST_CORRUPT);
 		}

@@ -1,0 +1,113 @@
+#include "sqlite_ext/storage/accumulator_columns.h"
+
+#include <math.h>
+
+/* One column: column i of an accumulator. */
+struct column {
+	const struct iforest_accumulators *accumulators;
+	unsigned a, i;
+};
+
+static const struct iforest_accumulator *accumulator_of(const struct column *column)
+{
+	return &column->accumulators->list[column->a];
+}
+
+/* ---- Variances: the sample variance and its root ---- */
+
+static unsigned n_of_squares(const struct iforest_accumulator *accumulator)
+{
+	(void)accumulator;
+	return 2;
+}
+
+static char *name_of_squares(const struct column *column, const char *const *values)
+{
+	return sqlite3_mprintf(column->i == 0 ? "var_%s" : "stddev_%s", values[accumulator_of(column)->value]);
+}
+
+/* NULL for fewer than two numbers. */
+static void result_of_squares(sqlite3_context *context, const struct column *column, const struct iforest_aggregate *aggregate)
+{
+	const struct iforest_accumulator *accumulator = accumulator_of(column);
+	const struct iforest_value_aggregate *value = &aggregate->values[accumulator->value];
+	double variance;
+
+	if (value->n < 2)
+		return;
+	variance = iforest_sample_variance(value, aggregate->words + accumulator->word);
+	sqlite3_result_double(context, column->i == 0 ? variance : sqrt(variance));
+}
+
+/* ---- The table ---- */
+
+static const struct kind_columns {
+	uint8_t code;
+	bool needs_value; /* count and sum of its value column are needed, too */
+	unsigned (*n)(const struct iforest_accumulator *accumulator);
+	char *(*name)(const struct column *column, const char *const *values);
+	void (*result)(sqlite3_context *context, const struct column *column, const struct iforest_aggregate *aggregate);
+} kinds[] = {
+	{ IFOREST_KIND_SQUARES, true, n_of_squares, name_of_squares, result_of_squares },
+};
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+_Static_assert((int)N_KINDS == (int)IFOREST_N_KINDS, "each kind has columns");
+
+/* Finds column c. Returns its kind, or NULL if there are not so many; *n becomes how many there are before it. */
+static const struct kind_columns *find(const struct iforest_accumulators *accumulators, unsigned c, struct column *column,
+				       unsigned *n)
+{
+	*n = 0;
+	*column = (struct column){ .accumulators = accumulators };
+	for (unsigned k = 0; k < N_KINDS; k++)
+		for (column->a = 0; column->a < accumulators->n; column->a++) {
+			unsigned of_this;
+
+			if (accumulator_of(column)->code != kinds[k].code)
+				continue;
+			of_this = kinds[k].n(accumulator_of(column));
+			column->i = c - *n;
+			if (column->i < of_this)
+				return &kinds[k];
+			*n += of_this;
+		}
+	return NULL;
+}
+
+unsigned ifs_n_accumulator_columns(const struct iforest_accumulators *accumulators)
+{
+	struct column column;
+	unsigned n;
+
+	(void)find(accumulators, UINT32_MAX, &column, &n);
+	return n;
+}
+
+char *ifs_accumulator_column_name(const struct iforest_accumulators *accumulators, const char *const *values, unsigned c)
+{
+	struct column column;
+	unsigned n;
+
+	return find(accumulators, c, &column, &n)->name(&column, values);
+}
+
+void ifs_accumulator_column_request(const struct iforest_accumulators *accumulators, unsigned c,
+				    struct iforest_request *request)
+{
+	struct column column;
+	unsigned n;
+
+	if (find(accumulators, c, &column, &n)->needs_value)
+		request->values |= 1u << accumulator_of(&column)->value;
+	request->accumulators |= 1u << column.a;
+}
+
+void ifs_accumulator_column_result(sqlite3_context *context, const struct iforest_accumulators *accumulators, unsigned c,
+				   const struct iforest_aggregate *aggregate)
+{
+	struct column column;
+	unsigned n;
+
+	find(accumulators, c, &column, &n)->result(context, &column, aggregate);
+}
