@@ -224,32 +224,25 @@ static bool read_integer(const char **text, int64_t *number)
 	return true;
 }
 
-/* Reads ": number, number, ...", up to a comma before something else. */
+/* Reads "(number, number, ...)". */
 static enum iforest_text_error read_parameters(const struct iforest_kind *kind, const char **text, int64_t *parameters,
 					       unsigned *n)
 {
-	const char *at = *text;
+	char before = '(';
 
-	if (*at != ':')
-		return IFOREST_TEXT_WRONG;
-	at = skip_space(at + 1);
-	for (*n = 0;; at = skip_space(at + 1)) {
-		int64_t number;
-
-		if (!read_integer(&at, &number)) {
-			if (*n > 0)
-				break;
-			return IFOREST_TEXT_WRONG;
-		}
+	for (*n = 0; **text == before; before = ',') {
+		*text = skip_space(*text + 1);
 		if (*n == kind->most_parameters)
 			return IFOREST_TEXT_TOO_MANY;
-		if (*n > 0 && number <= parameters[*n - 1])
+		if (!read_integer(text, &parameters[*n]))
+			return IFOREST_TEXT_WRONG;
+		if (*n > 0 && parameters[*n] <= parameters[*n - 1])
 			return IFOREST_TEXT_NOT_ASCENDING;
-		parameters[(*n)++] = number;
-		*text = at;
-		if (*at != ',')
-			break;
+		++*n;
 	}
+	if (*n == 0 || **text != ')')
+		return IFOREST_TEXT_WRONG;
+	*text = skip_space(*text + 1);
 	return IFOREST_TEXT_OK;
 }
 

@@ -119,7 +119,7 @@ void iforest_accumulator_lift(const struct iforest_accumulators *all, unsigned a
 
 /* ---- Accumulators as text ---- */
 
-/* The list of an option: "column", "column * column", or "column: number, number, ...", separated by commas. */
+/* The list of an option: "column", "column * column", or "column(number, number, ...)", separated by commas. */
 
 enum { IFOREST_NAME_MISSING = -1, IFOREST_NAME_UNKNOWN = -2 };
 

@@ -536,7 +536,7 @@ static void add_name(List **parameters, const char *parameter, const char *name,
 		*parameters = lappend(*parameters, makeDefElem(pstrdup(parameter), (Node *)makeString(rename->newname), -1));
 }
 
-/* Names may stand between numbers and signs (core/model/kind.h), which stay as they are. */
+/* Signs between names, and numbers in parentheses (core/model/kind.h), stay as they are. */
 static void add_names(List **parameters, const char *parameter, const char *text, const RenameStmt *rename)
 {
 	StringInfoData by_now;
@@ -547,9 +547,12 @@ static void add_names(List **parameters, const char *parameter, const char *text
 	initStringInfo(&by_now);
 	while (*text) {
 		const char *start = text;
-		char *name = ifp_read_name(&text);
+		char *name = *text == '(' ? NULL : ifp_read_name(&text);
 
-		if (!name) {
+		if (*text == '(' && !name) {
+			text += strcspn(text, ")");
+			appendBinaryStringInfo(&by_now, start, (int)(text - start));
+		} else if (!name) {
 			appendStringInfoChar(&by_now, *text++);
 		} else if (renamed(name, rename) != name) {
 			appendStringInfoString(&by_now, quote_identifier(rename->newname));

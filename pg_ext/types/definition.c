@@ -432,7 +432,7 @@ char *ifp_read_name(const char **at)
 			return NULL;
 		truncate_identifier(name, (int)strlen(name), false);
 	} else {
-		end += strcspn(start, ",:*) \t\n\v\f\r");
+		end += strcspn(start, ",(*) \t\n\v\f\r");
 		if (end == start)
 			return NULL;
 		name = downcase_truncate_identifier(start, (int)(end - start), false);
@@ -460,7 +460,7 @@ static int read_value_name(void *context, const char **at)
 	unsigned v;
 	Oid type;
 
-	if (!name || (**at && !strchr(",:*)", **at)))
+	if (!name || (**at && !strchr(",(*)", **at)))
 		return IFOREST_NAME_MISSING;
 	v = find_value(reader->index, option, name);
 	type = reader->definition->value_types[v];

@@ -149,7 +149,7 @@ static void lists_of_columns(void **state)
 		{ "a,", IFOREST_TEXT_WRONG, 1, "" },
 		{ "a,)", IFOREST_TEXT_WRONG, 1, ")" },
 		{ ",a", IFOREST_TEXT_WRONG, 0, ",a" },
-		{ "a: 3", IFOREST_TEXT_WRONG, 1, ": 3" },
+		{ "a(3)", IFOREST_TEXT_WRONG, 1, "(3)" },
 		{ "a * b", IFOREST_TEXT_WRONG, 1, "* b" },
 		{ "3", IFOREST_TEXT_WRONG, 0, "3" },
 		{ "a, d", IFOREST_TEXT_UNKNOWN, 1, "" },
