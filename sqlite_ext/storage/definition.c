@@ -310,12 +310,13 @@ static int read_accumulators(struct ifs_definition *definition, const struct ifo
 {
 	struct name_reader reader = { .definition = definition, .error = error };
 	bool in_parentheses = *text == '(';
+	unsigned n = definition->accumulators.n;
 	const char *at = text + in_parentheses;
 	enum iforest_text_error why =
 		iforest_accumulators_parse(&definition->accumulators, kind, &at, read_value_name, &reader);
 	int rc;
 
-	if (!why && (in_parentheses ? *at != ')' || *skip_space(at + 1) : *at || at == text))
+	if (!why && (definition->accumulators.n == n || (in_parentheses ? *at != ')' || *skip_space(at + 1) : *at)))
 		why = IFOREST_TEXT_WRONG;
 	rc = refuse_list(kind, text, why, reader.last.name, error);
 	release_column(&reader.last);
