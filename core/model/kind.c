@@ -32,6 +32,23 @@ static void lift_squares(const struct iforest_lift *entries, uint64_t *words)
 	add_words(words, (const uint64_t[]){ (uint64_t)sum, (uint64_t)(sum >> 64), carries }, 3);
 }
 
+/* Counts between bounds first, and adds these up at the end. */
+static void lift_histogram(const struct iforest_lift *entries, uint64_t *words)
+{
+	uint64_t counts[IFOREST_MAX_BOUNDS + 1] = { 0 }, n = 0;
+
+	for (uint64_t which = entries->which; which; which &= which - 1) {
+		int64_t number = entries->numbers[iforest_trailing_zeros(which)];
+		unsigned below = 0;
+
+		for (unsigned i = 0; i < entries->n_parameters; i++)
+			below += entries->parameters[i] < number;
+		counts[below]++;
+	}
+	for (unsigned i = 0; i < entries->n_parameters; i++)
+		words[i] += n += counts[i];
+}
+
 const struct iforest_kind iforest_kinds[IFOREST_N_KINDS] = {
 	{ .code = IFOREST_KIND_SQUARES,
 	  .name = "squares",
@@ -40,7 +57,16 @@ const struct iforest_kind iforest_kinds[IFOREST_N_KINDS] = {
 	  .list = "column names",
 	  .n_words = 3,
 	  .n_numbers = 1,
+	  .takes_decimals = true,
 	  .lift = lift_squares },
+	{ .code = IFOREST_KIND_HISTOGRAM,
+	  .name = "histograms",
+	  .results = "histograms",
+	  .option = "histogram",
+	  .list = "columns with ascending bounds",
+	  .n_words = 1,
+	  .most_parameters = IFOREST_MAX_BOUNDS,
+	  .lift = lift_histogram },
 };
 
 const struct iforest_kind *iforest_kind_find(unsigned code)

@@ -5,7 +5,8 @@
  * table: the code of its field, its size, and its lift, which adds entries. Schema, nodes, folds, integrity check, and the
  * options of both engines go by the table.
  *
- *   squares   the sum of the squares of an INT64 column, exact in 192 bits (2^63 rows of any value fit 190)
+ *   squares     the sum of the squares of an INT64 column, exact in 192 bits (2^63 rows of any value fit 190)
+ *   histogram   for each parameter, a bound, the number of values of an INT64 column at or below it
  *
  * Bytes: FORMAT.md, "Node page". What a new kind touches: core/README.md.
  */
@@ -30,9 +31,9 @@ enum iforest_value_type { IFOREST_INT64 = 1, IFOREST_FLOAT64 = 2 };
 /* ---- Kinds ---- */
 
 /* Codes of fields (page/node.h has the others). */
-enum iforest_kind_code { IFOREST_KIND_SQUARES = 11 };
+enum iforest_kind_code { IFOREST_KIND_SQUARES = 11, IFOREST_KIND_HISTOGRAM = 12 };
 
-enum { IFOREST_N_KINDS = 1 };
+enum { IFOREST_N_KINDS = 2, IFOREST_MAX_BOUNDS = 32 };
 
 /* Entries to add: those whose bit is set in `which`. `others` is of the second column, NULL if the kind has none. */
 struct iforest_lift {
@@ -52,6 +53,7 @@ struct iforest_kind {
 	uint8_t n_numbers;	 /* 0: one for each parameter */
 	uint8_t most_parameters; /* 0: it has none; else at least one, ascending */
 	bool has_second;	 /* it has a second column: a value column or the time */
+	bool takes_decimals;	 /* its results can be given of numbers that are kept in units of 10^-scale */
 	void (*lift)(const struct iforest_lift *entries, uint64_t *words);
 };
 

@@ -23,8 +23,9 @@
 struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		   /* of VALUE, ..._ROW and SKETCH */
-	int accumulator;	   /* of VALUE: the one of query->accumulators that is needed; -1: none */
+	int value;		   /* of VALUE, ..._ROW, SKETCH and RANGE */
+	int accumulator;	   /* of VALUE and RANGE: the one of query->accumulators that is needed; -1: none */
+	int low, high;		   /* of RANGE */
 	int word;		   /* its first word among those of a group's state */
 	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
 	/* of CONSTANT */
@@ -156,6 +157,8 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	int i = 0;
 	ListCell *cell;
 
+	if (arm->type == IFP_MEASURE_RANGE)
+		written = lappend(lappend(written, makeInteger(arm->low)), makeInteger(arm->high));
 	/* how constants are combined depends on the aggregate */
 	if (is_constant)
 		written = lappend(lappend(written, aggregate), arm->expression);
@@ -169,7 +172,9 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
 				     .wanted = arm->wanted,
 				     .value = arm->value,
-				     .accumulator = -1,
+				     .accumulator = arm->type == IFP_MEASURE_RANGE ? arm->accumulator : -1,
+				     .low = arm->low,
+				     .high = arm->high,
 				     .function = function };
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
@@ -327,6 +332,9 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, 
 			break;
 		case IFP_MEASURE_LAST_ROW:
 			request.lasts |= bit;
+			break;
+		case IFP_MEASURE_RANGE:
+			request.values |= measure->high < 0 ? bit : 0;
 			break;
 		}
 	}
@@ -526,6 +534,15 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 	MemoryContextSwitchTo(before);
 }
 
+static uint64 count_in_range(const struct ifp_agg_states *aggs, const struct measure *measure,
+			     const struct iforest_aggregate *fold, const struct iforest_accumulators *accumulators)
+{
+	const uint64_t *counts = fold->words + accumulators->list[accumulator_in(aggs, measure, accumulators)].word;
+
+	return (measure->high < 0 ? fold->values[measure->value].n : counts[measure->high]) -
+	       (measure->low < 0 ? 0 : counts[measure->low]);
+}
+
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
 			const struct iforest_accumulators *accumulators, bytea *const *sketches, bool has_time,
 			MemoryContext context)
@@ -575,6 +592,9 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 			break;
 		case IFP_MEASURE_SKETCH:
 			add_sketch(sketches[measure->value], state, context);
+			break;
+		case IFP_MEASURE_RANGE:
+			state->n += count_in_range(aggs, measure, fold, accumulators);
 			break;
 		}
 	}

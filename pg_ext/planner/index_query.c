@@ -6,6 +6,7 @@
 #include "access/sysattr.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -74,7 +75,8 @@ bool ifp_aggregate_needs_accumulators(Aggref *aggregate)
 {
 	enum ifp_agg_function function;
 
-	return function_find(aggregate->aggfnoid, &function) && ifp_agg_function_needs_squares(function);
+	return function_find(aggregate->aggfnoid, &function) &&
+	       (ifp_agg_function_needs_squares(function) || (function == IFP_AGG_COUNT && aggregate->aggfilter));
 }
 
 bool ifp_aggregate_is_ctid(Aggref *aggregate)
@@ -347,6 +349,92 @@ static void compare_arms(struct aggregate_reading *reading)
 	}
 }
 
+/* ---- counts by a histogram ---- */
+
+/* Narrows low <= value <= high by a comparison of value column v with a constant. Returns false for any other condition. */
+static bool narrow(const struct ifp_index_query *query, Node *condition, int v, iforest_int128 *low, iforest_int128 *high)
+{
+	OpExpr *call = IsA(condition, OpExpr) ? copyObject(castNode(OpExpr, condition)) : NULL;
+	Const *constant;
+	int64 number;
+	int strategy;
+
+	if (!call || list_length(call->args) != 2)
+		return false;
+	if (IsA(linitial(call->args), Const)) {
+		if (!OidIsValid(get_commutator(call->opno)))
+			return false;
+		CommuteOpExpr(call);
+	}
+	constant = lsecond(call->args);
+	strategy = get_op_opfamily_strategy(call->opno, INTEGER_BTREE_FAM_OID);
+	if (strategy == 0 || !ifp_is_column(linitial(call->args), (AttrNumber)(query->n_by + 2 + v)) || !IsA(constant, Const) ||
+	    constant->constisnull)
+		return false;
+	number = constant->consttype == INT2OID	  ? DatumGetInt16(constant->constvalue)
+		 : constant->consttype == INT4OID ? DatumGetInt32(constant->constvalue)
+						  : DatumGetInt64(constant->constvalue);
+	if (strategy >= BTEqualStrategyNumber)
+		*low = Max(*low, (iforest_int128)number + (strategy == BTGreaterStrategyNumber));
+	if (strategy <= BTEqualStrategyNumber)
+		*high = Min(*high, (iforest_int128)number - (strategy == BTLessStrategyNumber));
+	return true;
+}
+
+/* Finds a bound. Returns false if it is not kept. One beyond all integers is none. */
+static bool find_bound(const struct iforest_accumulators *all, int a, iforest_int128 bound, int *found)
+{
+	const int64_t *bounds = iforest_accumulator_parameters(all, (unsigned)a);
+
+	*found = -1;
+	if (bound < INT64_MIN || bound >= INT64_MAX)
+		return true;
+	for (int i = 0; i < all->list[a].n_parameters; i++)
+		if (bounds[i] == bound)
+			*found = i;
+	return *found >= 0;
+}
+
+/* True for count(*), and for the count of a column or constant that is not NULL where the filter holds. */
+static bool counts_rows(const struct ifp_index_query *query, const Aggref *aggregate, int v)
+{
+	Node *argument = aggregate->args == NIL ? NULL : (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
+
+	return !argument || (IsA(argument, Const) && !castNode(Const, argument)->constisnull) ||
+	       ifp_is_column(argument, (AttrNumber)(query->n_by + 2 + v));
+}
+
+/* Adds the arm of a count whose filter has conditions on a value column. */
+static void add_range(struct aggregate_reading *reading, const Aggref *aggregate)
+{
+	const struct ifp_index_query *query = reading->query;
+	struct ifp_arm *arm = palloc0(sizeof *arm);
+	iforest_int128 low = INT64_MIN, high = INT64_MAX;
+	ListCell *cell;
+
+	*arm = (struct ifp_arm){ .type = IFP_MEASURE_RANGE, .value = value_of(query, (Node *)aggregate->aggfilter) };
+	reading->reason = "a condition in an aggregate is on a value column";
+	if (arm->value < 0 || reading->function != IFP_AGG_COUNT || !counts_rows(query, aggregate, arm->value))
+		return;
+	arm->accumulator = iforest_accumulators_named(&query->accumulators, IFOREST_KIND_HISTOGRAM, (unsigned)arm->value,
+						      IFOREST_NO_VALUE);
+	if (arm->accumulator < 0)
+		return;
+	foreach (cell, make_ands_implicit(aggregate->aggfilter)) {
+		if (value_of(query, lfirst(cell)) == -1) {
+			arm->conditions = lappend(arm->conditions, lfirst(cell));
+			arm->wanted = lappend_int(arm->wanted, 1);
+		} else if (!narrow(query, lfirst(cell), arm->value, &low, &high)) {
+			return;
+		}
+	}
+	reading->reason = low <= high && find_bound(&query->accumulators, arm->accumulator, low - 1, &arm->low) &&
+					  find_bound(&query->accumulators, arm->accumulator, high, &arm->high)
+				  ? NULL
+				  : "the histogram of a value column does not have the bounds of a condition (histogram)";
+	reading->arms = list_make1(arm);
+}
+
 /* ---- aggregates of a row ---- */
 
 static const char not_of_columns[] = "an aggregate of a row is not of a value column, the time column and ctid";
@@ -416,13 +504,16 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 		return "an aggregate is of another query level or partial";
 	if (contain_volatile_functions((Node *)aggregate->args) || contain_volatile_functions((Node *)aggregate->aggfilter))
 		return "an aggregate has a volatile function";
-	if (aggregate->aggfilter && !is_condition(&reading, (Node *)aggregate->aggfilter))
+	*function = reading.function;
+	if (aggregate->aggfilter && value_of(query, (Node *)aggregate->aggfilter) != -1) {
+		add_range(&reading, aggregate);
+		*arms = reading.arms;
 		return reading.reason;
+	}
 	if (aggregate->aggfilter) {
 		conditions = list_make1(aggregate->aggfilter);
 		wanted = list_make1_int(1);
 	}
-	*function = reading.function;
 	if (aggregate->args == NIL) {
 		struct ifp_arm *arm = palloc0(sizeof *arm);
 

@@ -25,6 +25,7 @@
  *   CONSTANT  by columns, and expressions of the time that change seldom: constant over the rows of a bucket
  *   ..._ROW   the row with the least, greatest, first or last value of a value column
  *   SKETCH    the sketch of a value column
+ *   RANGE     the number of values of a value column between two bounds of its histogram
  *
  * Aggregates that need the same measure share it. The state of a group is an array of measures (exec/agg_state.h).
  */
@@ -135,7 +136,8 @@ enum ifp_measure_type {
 	IFP_MEASURE_MAX_ROW,
 	IFP_MEASURE_FIRST_ROW,
 	IFP_MEASURE_LAST_ROW,
-	IFP_MEASURE_SKETCH
+	IFP_MEASURE_SKETCH,
+	IFP_MEASURE_RANGE
 };
 
 /* An arm of an aggregate, over the index's columns. */
@@ -143,8 +145,10 @@ struct ifp_arm {
 	enum ifp_measure_type type;
 	List *conditions; /* evaluated in this order, up to the first that does not have its wanted value: */
 	List *wanted;	  /* IntList. 1: true, 0: false or NULL */
-	Node *expression; /* NULL for ROWS */
-	int value;	  /* the value column of VALUE, ..._ROW and SKETCH */
+	Node *expression; /* NULL for ROWS and RANGE */
+	int value;	  /* the value column of VALUE, ..._ROW, SKETCH and RANGE */
+	/* of RANGE: the histogram, one of query->accumulators; values above bound `low` and at or below bound `high`, -1: any */
+	int accumulator, low, high;
 };
 
 /* Replaces the table's ctid, which is no column of the index, by a constant in an aggregate of a row. Other aggregates stay as

@@ -467,11 +467,16 @@ static int read_value_name(void *context, const char **at)
 	if (reader->fields->value_types[v] != IFOREST_INT64)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("%s = '%s': the values of column \"%s\" are reals", option, reader->text, name),
-			errdetail("Sums of %s of reals hang on the order of adding; only exact ones are kept.",
-				  reader->kind->name));
+			reader->kind->takes_decimals
+				? errdetail("Sums of %s of reals hang on the order of adding; only exact ones are kept.",
+					    reader->kind->name)
+				: 0);
 	if (type != INT2OID && type != INT4OID && type != INT8OID && type != NUMERICOID)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("%s = '%s': the values of column \"%s\" are no numbers", option, reader->text, name));
+	if (type == NUMERICOID && !reader->kind->takes_decimals)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("%s = '%s': the values of column \"%s\" are no integers", option, reader->text, name));
 	return (int)v;
 }
 
@@ -484,16 +489,16 @@ static void check_kind(Relation index, const struct ifp_definition *definition, 
 	const char *at = text;
 	enum iforest_text_error why;
 
-	/* a column that is named twice was never an error */
+	/* a column that is named twice was never an error where that says nothing new */
 	do
 		why = iforest_accumulators_parse(&fields->accumulators, kind, &at, read_value_name, &reader);
-	while (why == IFOREST_TEXT_TWICE && *at == ',' && *++at);
+	while (why == IFOREST_TEXT_TWICE && !kind->most_parameters && *at == ',' && *++at);
 	if (why == IFOREST_TEXT_TOO_MANY ||
 	    iforest_accumulators_finish(&fields->accumulators, fields->value_types, fields->n_values,
 					fields->n_values * IFOREST_VALUE_WORDS))
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			errmsg("%s = '%s': that is too much for one index", kind->option, text));
-	if ((why && why != IFOREST_TEXT_TWICE) || *at)
+	if ((why && (why != IFOREST_TEXT_TWICE || kind->most_parameters)) || *at)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("%s = '%s': that is no list of %s", kind->option, text, kind->list));
 }

@@ -39,6 +39,26 @@ static void result_of_squares(sqlite3_context *context, const struct column *col
 	sqlite3_result_double(context, column->i == 0 ? variance : sqrt(variance));
 }
 
+/* ---- Histograms: a count for each bound ---- */
+
+static unsigned n_of_histogram(const struct iforest_accumulator *accumulator)
+{
+	return accumulator->n_parameters;
+}
+
+static char *name_of_histogram(const struct column *column, const char *const *values)
+{
+	const int64_t *bounds = iforest_accumulator_parameters(column->accumulators, column->a);
+
+	return sqlite3_mprintf("count_%s_le_%lld", values[accumulator_of(column)->value], (sqlite3_int64)bounds[column->i]);
+}
+
+static void result_of_histogram(sqlite3_context *context, const struct column *column,
+				const struct iforest_aggregate *aggregate)
+{
+	sqlite3_result_int64(context, (sqlite3_int64)aggregate->words[accumulator_of(column)->word + column->i]);
+}
+
 /* ---- The table ---- */
 
 static const struct kind_columns {
@@ -49,6 +69,7 @@ static const struct kind_columns {
 	void (*result)(sqlite3_context *context, const struct column *column, const struct iforest_aggregate *aggregate);
 } kinds[] = {
 	{ IFOREST_KIND_SQUARES, true, n_of_squares, name_of_squares, result_of_squares },
+	{ IFOREST_KIND_HISTOGRAM, false, n_of_histogram, name_of_histogram, result_of_histogram },
 };
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };

@@ -104,12 +104,16 @@ static void add_square(uint32_t *digits, int64_t x)
 		}
 }
 
+const int64_t oracle_bounds[] = { INT64_MIN, -1, 0, 500, INT64_MAX };
+
 static void add_number(struct oracle_value *sum, const union oracle_number *x, bool is_real)
 {
 	sum->n++;
 	if (!is_real) {
 		sum->sum += x->integer;
 		add_square(sum->squares, x->integer);
+		for (unsigned b = 0; b < ORACLE_BOUNDS; b++)
+			sum->n_up_to[b] += x->integer <= oracle_bounds[b];
 	} else if (isnan(x->real)) {
 		sum->n_nan++;
 	} else if (isinf(x->real)) {

@@ -47,11 +47,15 @@ struct oracle_question {
 	int64_t n, step, origin;
 };
 
+enum { ORACLE_BOUNDS = 5 };
+extern const int64_t oracle_bounds[ORACLE_BOUNDS];
+
 /* Rows are indexes into entries, or ORACLE_NONE. */
 struct oracle_value {
 	uint64_t n, n_nan, n_plus_infinity, n_minus_infinity;
 	oracle_int128 sum;
 	uint32_t squares[6];             /* digits of 32 bits, lowest first, of the sum of squares */
+	uint64_t n_up_to[ORACLE_BOUNDS]; /* integers at or below each of oracle_bounds */
 	double real_sum, real_magnitude; /* of the finite values, and of their absolute values */
 	long min, max, first, last;
 };

@@ -91,6 +91,17 @@ static void compare_squares(const struct comparison *c, unsigned v)
 	}
 }
 
+static void compare_histogram(const struct comparison *c, unsigned v)
+{
+	const struct iforest_accumulators *accumulators = &c->index->manifest.fields.accumulators;
+	int a = iforest_accumulators_named(accumulators, IFOREST_KIND_HISTOGRAM, v, IFOREST_NO_VALUE);
+	bool is_wanted = a >= 0 && c->request->accumulators >> a & 1;
+
+	for (unsigned b = 0; a >= 0 && b < ORACLE_BOUNDS; b++)
+		if (c->got->words[accumulators->list[a].word + b] != (is_wanted ? c->expected->values[v].n_up_to[b] : 0))
+			differ(c, "histogram", v);
+}
+
 /* Extremes that were asked for alone: the rest of the value is unfinished. */
 static void compare_extremes(const struct comparison *c, unsigned v)
 {
@@ -122,6 +133,7 @@ static void compare_value(const struct comparison *c, unsigned v)
 		 got->n_minus_infinity)
 		differ(c, "a sum that was not asked for", v);
 	compare_squares(c, v);
+	compare_histogram(c, v);
 	if (!(is_wanted && c->request->no_mins >> v & 1))
 		compare_extreme(c, &got->min, is_wanted ? expected->min : ORACLE_NONE, v, "min");
 	if (!(is_wanted && c->request->no_maxs >> v & 1))

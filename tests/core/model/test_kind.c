@@ -114,6 +114,73 @@ static void what_no_kind_has_is_refused(void **state)
 	assert_status(iforest_accumulators_finish(&all, types, 3, 3 * IFOREST_VALUE_WORDS), IFOREST_ARGUMENT);
 }
 
+static void a_histogram_counts_up_to_each_bound(void **state)
+{
+	static const int64_t bounds[] = { INT64_MIN, -100, -3, 0, 1, 50, INT64_MAX };
+	struct random dice = random_from(random_seed());
+	struct iforest_accumulators all = { .n = 0 };
+
+	(void)state;
+	assert_ok(iforest_accumulators_add(&all, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, bounds, COUNT_OF(bounds)));
+	assert_ok(iforest_accumulators_finish(&all, types, 3, 0));
+	assert_int_equal(all.n_words, COUNT_OF(bounds));
+	for (unsigned round = 0; round < 1000; round++) {
+		uint64_t words[COUNT_OF(bounds)] = { 7 }, which = random_next(&dice);
+		int64_t numbers[64];
+
+		for (unsigned i = 0; i < 64; i++)
+			numbers[i] = random_chance(&dice, 10) ? INT64_MIN : random_chance(&dice, 10) ? INT64_MAX
+										: random_between(&dice, -110, 60);
+		lift(&all, numbers, which, words);
+		for (unsigned b = 0; b < COUNT_OF(bounds); b++) {
+			uint64_t expected = b == 0 ? 7 : 0;
+
+			for (unsigned i = 0; i < 64; i++)
+				expected += (which >> i & 1) && numbers[i] <= bounds[b];
+			assert_int_equal(words[b], expected);
+		}
+	}
+}
+
+static void bounds_ascend_and_have_a_limit(void **state)
+{
+	static const int64_t equal[] = { 3, 3 };
+	struct iforest_accumulators all = { .n = 0 };
+	int64_t bounds[IFOREST_MAX_BOUNDS + 1];
+
+	(void)state;
+	for (unsigned i = 0; i <= IFOREST_MAX_BOUNDS; i++)
+		bounds[i] = i;
+	assert_ok(iforest_accumulators_add(&all, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, bounds, IFOREST_MAX_BOUNDS));
+	assert_ok(iforest_accumulators_finish(&all, types, 3, 0));
+	assert_ok(iforest_accumulators_add(&all, IFOREST_KIND_HISTOGRAM, 2, IFOREST_NO_VALUE, bounds + 1, 3));
+	assert_ok(iforest_accumulators_finish(&all, types, 3, 0));
+	assert_int_equal(iforest_accumulator_parameters(&all, 1)[0], 1);
+	all = (struct iforest_accumulators){ .n = 0 };
+	assert_ok(iforest_accumulators_add(&all, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, bounds, IFOREST_MAX_BOUNDS + 1));
+	assert_status(iforest_accumulators_finish(&all, types, 3, 0), IFOREST_ARGUMENT);
+	all = (struct iforest_accumulators){ .n = 0 };
+	assert_ok(iforest_accumulators_add(&all, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, equal, 2));
+	assert_status(iforest_accumulators_finish(&all, types, 3, 0), IFOREST_ARGUMENT);
+	all = (struct iforest_accumulators){ .n = 0 };
+	assert_ok(iforest_accumulators_add(&all, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, NULL, 0));
+	assert_status(iforest_accumulators_finish(&all, types, 3, 0), IFOREST_ARGUMENT);
+}
+
+/* Other bounds are another histogram. */
+static void histograms_are_the_same_by_their_bounds(void **state)
+{
+	static const int64_t some[] = { 1, 2 }, others[] = { 1, 3 };
+	struct iforest_accumulators a = { .n = 0 }, b = { .n = 0 };
+
+	(void)state;
+	assert_ok(iforest_accumulators_add(&a, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, some, 2));
+	assert_ok(iforest_accumulators_add(&b, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, others, 2));
+	assert_false(iforest_accumulators_equal(&a, &b));
+	assert_true(iforest_accumulators_equal(&a, &a));
+	assert_status(iforest_accumulators_add(&a, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, others, 2), IFOREST_ARGUMENT);
+}
+
 /* ---- Text ---- */
 
 /* Names of one letter: a, b and c are value columns, t is the time. */
@@ -173,6 +240,51 @@ static void lists_of_columns(void **state)
 	}
 }
 
+static void lists_of_bounds(void **state)
+{
+	static const struct {
+		const char *text;
+		enum iforest_text_error error;
+		unsigned n; /* accumulators, and parameters */
+		unsigned n_parameters;
+		const char *rest;
+	} lists[] = {
+		{ "a(1)", IFOREST_TEXT_OK, 1, 1, "" },
+		{ " c ( -9223372036854775808 , 0,9223372036854775807 ) , a(5) ) ", IFOREST_TEXT_OK, 2, 4, ") " },
+		{ "a", IFOREST_TEXT_WRONG, 0, 0, "" },
+		{ "a()", IFOREST_TEXT_WRONG, 0, 0, ")" },
+		{ "a(1", IFOREST_TEXT_WRONG, 0, 0, "" },
+		{ "a(1,)", IFOREST_TEXT_WRONG, 0, 0, ")" },
+		{ "a(1, b)", IFOREST_TEXT_WRONG, 0, 0, "b)" },
+		{ "a(1.5)", IFOREST_TEXT_WRONG, 0, 0, ".5)" },
+		{ "a(9223372036854775808)", IFOREST_TEXT_WRONG, 0, 0, "9223372036854775808)" },
+		{ "a(99999999999999999999999999999999999999999999)", IFOREST_TEXT_WRONG, 0, 0,
+		  "99999999999999999999999999999999999999999999)" },
+		{ "a(2, 1)", IFOREST_TEXT_NOT_ASCENDING, 0, 0, ")" },
+		{ "a(1, 1)", IFOREST_TEXT_NOT_ASCENDING, 0, 0, ")" },
+		{ "a(1), a(2)", IFOREST_TEXT_TWICE, 1, 1, "" },
+		{ "d(1)", IFOREST_TEXT_UNKNOWN, 0, 0, "(1)" },
+		{ "a(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32)", IFOREST_TEXT_OK, 1, 32,
+		  "" },
+		{ "a(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33)",
+		  IFOREST_TEXT_TOO_MANY, 0, 0, "33)" },
+	};
+	const struct iforest_kind *kind = iforest_kind_find(IFOREST_KIND_HISTOGRAM);
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(lists); i++) {
+		struct iforest_accumulators all = { .n = 0 };
+		const char *at = lists[i].text;
+		char last;
+
+		if (iforest_accumulators_parse(&all, kind, &at, read_letter, &last) != lists[i].error)
+			fail_msg("'%s' is not read as expected", lists[i].text);
+		assert_string_equal(at, lists[i].rest);
+		assert_int_equal(all.n, lists[i].n);
+		assert_int_equal(all.n_parameters, lists[i].n_parameters);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +293,10 @@ int main(void)
 		cmocka_unit_test(lists_are_in_order),
 		cmocka_unit_test(what_no_kind_has_is_refused),
 		cmocka_unit_test(lists_of_columns),
+		cmocka_unit_test(a_histogram_counts_up_to_each_bound),
+		cmocka_unit_test(bounds_ascend_and_have_a_limit),
+		cmocka_unit_test(histograms_are_the_same_by_their_bounds),
+		cmocka_unit_test(lists_of_bounds),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));

@@ -369,7 +369,9 @@ static void nodes(void **state)
 	struct iforest_node_schema fields = {
 		.n_values = 2, .value_types = { IFOREST_INT64, IFOREST_FLOAT64 }, .has_blocks = true
 	};
-	static const uint8_t list[] = { 7, 1, 255, 2, 255, 3, 0, 11, 0, 4, 1, 5, 0, 6, 255 };
+	static const int64_t bounds[] = { 7, 1000 };
+	static const uint8_t list[] = { 8, 1, 255, 2, 255, 3, 0, 11, 0, 12, 0, 2, 7, 0, 0, 0, 0, 0, 0, 0, 0xe8, 3, 0, 0, 0, 0, 0, 0,
+					4, 1, 5,   0, 6, 255 };
 	struct format_table *table = format_table(&page, "Node page", "holds");
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES], written[IFOREST_MAX_SCHEMA_BYTES];
 	struct iforest_node node;
@@ -377,6 +379,7 @@ static void nodes(void **state)
 
 	(void)state;
 	assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_SQUARES, 0, IFOREST_NO_VALUE, NULL, 0));
+	assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, bounds, 2));
 	finish_schema(&fields);
 	fill_node(&node, &fields);
 	iforest_node_write(&node, &fields, bytes);
@@ -393,6 +396,9 @@ static void nodes(void **state)
 		    { "ref of max", { 31 } });
 	assert_int_equal(at, fields.accumulator_offset[0]);
 	at += CHECK("11", "SQUARES", at, { "squares", { 32, 33, 34 } });
+	assert_int_equal(at, fields.accumulator_offset[1]);
+	at += CHECK("12", "HISTOGRAM", at, { "values", { 35 } }); /* of each of two bounds */
+	at += CHECK("12", "HISTOGRAM", at, { "values", { 36 } });
 	assert_int_equal(at, fields.value_offset[1]);
 	at += CHECK("4", "FLOAT64", at, { "values", { 35 } }, { "sum", { bits_of(36.5) } }, { "NaN", { 37 } },
 		    { "+inf", { 38 } }, { "-inf", { 39 } }, { "min", { bits_of(-40.5) } }, { "time of min", { 41 } },

@@ -75,6 +75,7 @@ static void every_list_survives_its_bytes(void **state)
 	for (unsigned n = 0; n <= IFOREST_MAX_VALUES; n++)
 		for (unsigned way = 0; way < 4 * IFOREST_END_RULES; way++) {
 			static const uint8_t squares[] = { 0, 1, 0x55, 0x10 };
+			static const int64_t bounds[] = { INT64_MIN, -5, 0, 1, 2, 3, 4, 5, 6, 7, 1000, INT64_MAX };
 			struct iforest_node_schema fields = made(n, way & 1 && n ? (uint8_t)(n - 1) / 2 * 2 : IFOREST_NO_VALUE,
 							    way & 2),
 					      read;
@@ -83,6 +84,9 @@ static void every_list_survives_its_bytes(void **state)
 			unsigned n_bytes;
 
 			keep_squares(&fields, squares[way % 4] & ((1u << n) - 1));
+			for (unsigned v = 0; way & 4 && v < n; v += 2)
+				assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_HISTOGRAM, v, IFOREST_NO_VALUE,
+								   bounds, v == 2 ? 2 : 12));
 			fields.end_rule = fields.duration_value == IFOREST_NO_VALUE ? 0 : (uint8_t)(way / 4);
 			assert_ok(iforest_node_schema_finish(&fields));
 			n_bytes = iforest_node_schema_write(&fields, bytes);
@@ -108,6 +112,7 @@ static void assert_parses_as(const uint8_t *bytes, uint32_t n_bytes, enum ifores
 	assert_true(expected == IFOREST_OK || (fields.n_values == 77 && n_read == 88));
 }
 
+#define BYTES(number) number, 0, 0, 0, 0, 0, 0, 0
 #define PARSES_AS(expected, ...) \
 	assert_parses_as((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), expected)
 
@@ -118,11 +123,21 @@ static void foreign_lists_are_checked(void **state)
 	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 5, 0, 6, 255);
 	PARSES_AS(IFOREST_OK, 4, 1, 255, 2, 255, 3, 0, 10, 0);
 	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 11, 0, 3, 1);
-	PARSES_AS(IFOREST_FORMAT, 3, 1, 255, 2, 255, 12, 0);
+	PARSES_AS(IFOREST_FORMAT, 3, 1, 255, 2, 255, 99, 0);
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 11, 0, 3, 0);      /* the squares before their value */
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 4, 0, 11, 0);      /* squares of floats */
 	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 3, 1, 11, 0); /* not at once after the value */
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 11, 9);
+	PARSES_AS(IFOREST_OK, 4, 1, 255, 2, 255, 3, 0, 12, 0, 2, BYTES(1), BYTES(2));
+	PARSES_AS(IFOREST_OK, 6, 1, 255, 2, 255, 3, 0, 11, 0, 12, 0, 1, BYTES(1), 5, 0);
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 12, 0, 1, BYTES(1), 11, 0);          /* order */
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 12, 0, 1, BYTES(1), 12, 0, 1, BYTES(2)); /* two of a column */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 0);                           /* no bounds */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 2, BYTES(2), BYTES(2));       /* not ascending */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 2, BYTES(1));                 /* cut off */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0);
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 33, BYTES(1));
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 4, 0, 12, 0, 1, BYTES(1));                 /* of reals */
 	PARSES_AS(IFOREST_FORMAT, 2, 1, 255, 0, 255);
 	PARSES_AS(IFOREST_CORRUPT, 2, 2, 255, 1, 255);                   /* order */
 	PARSES_AS(IFOREST_CORRUPT, 2, 1, 255, 1, 255);                   /* twice */
