@@ -46,11 +46,11 @@ struct iforest_run_iterator {
 	bool is_started, is_at_end;
 	/* the position: a leaf page that may have entries, and the block that is being given */
 	uint64_t leaf_number;
-	bool leaf_is_open;	/* the page has been entered */
-	bool leaf_is_inside;	/* all of it lies in [from, to) */
-	bool leaf_counts_whole; /* all of its live entries count */
-	unsigned n_blocks_left; /* of the page, beside the present one */
-	uint64_t left;		/* bits of the present block's entries not given yet */
+	bool leaf_is_open;		/* the page has been entered */
+	bool leaf_is_inside;		/* all of it lies in [from, to) */
+	bool leaf_counts_whole;		/* all of its live entries count */
+	unsigned next_block, end_block; /* blocks of the page that are left, end_block excluded */
+	uint64_t left;			/* bits of the present block's entries not given yet */
 	struct iforest_key last_given;
 	bool has_given;
 	struct iforest_key stretch_end;

@@ -211,7 +211,8 @@ static enum iforest_status offer_node(struct iforest_top_k *top_k, uint32_t run,
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 	struct iforest_top_k_item item = { .run = run, .level = (uint8_t)level, .number = number };
 
-	if (!keys_meet(top_k, &first, &last) || !iforest_value_predicate_node(&top_k->question.match, fields, node))
+	if (!keys_meet(top_k, &first, &last) ||
+	    iforest_value_predicate_node(&top_k->question.match, fields, node) == IFOREST_COUNTS_NONE)
 		return IFOREST_OK;
 	if (is_by_value(top_k)) {
 		item.row = iforest_node_extreme(node, fields, top_k->question.value,

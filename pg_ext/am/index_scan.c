@@ -3,29 +3,20 @@
 #include "access/amapi.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
-#include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "core/query/iterator.h"
 #include "core/query/top_k.h"
-#include "core/run/cursor.h"
 #include "pg_ext/am/scan_keys.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/pending.h"
 #include "pg_ext/types/values.h"
 
 enum { MOST_RESTARTS = 100 };
-
-/* A run, or the pending entries, within the range that is open. */
-struct scan_source {
-	struct iforest_cursor *cursor; /* NULL: pending */
-	const struct iforest_block *block;
-	int32 at; /* entry of the block, or of the pending ones */
-	struct iforest_key key;
-};
 
 /* A place between entries. Everything up to the last key returned, in the direction of the scan, is done. */
 struct scan_position {
@@ -60,98 +51,22 @@ struct index_scan {
 	struct scan_position place, mark;
 	bool is_open; /* a range is open, in this direction: */
 	bool backward;
-	struct iforest_key lower, upper; /* of it, upper excluded */
-	struct scan_source *sources;	 /* one a run, the last one for pending entries */
-	binaryheap *queue;		 /* sources with an entry in the range, the next entry's first */
-	IndexFetchTableData *fetch;	 /* of an index-only scan, and where it puts rows */
+	uint32 from, to; /* the rest of `matching` in it, `to` excluded */
+	bool has_iterator;
+	struct iforest_iterator iterator; /* of the runs, in it */
+	bool has_ahead;
+	struct iforest_entry ahead; /* next entry of the iterator */
+	IndexFetchTableData *fetch; /* of an index-only scan, and where it puts rows */
 	TupleTableSlot *row;
-	struct ifp_scan_order order; /* if is_set, `top` is used instead of the fields from `place` to `queue` */
+	struct ifp_scan_order order; /* if is_set, `top` is used instead of the fields from `place` to `ahead` */
 	struct value_order_scan top;
 };
 
-/* ---- sources ---- */
+/* ---- ranges ---- */
 
-/* Orders the queue: the next source in the scan's direction comes first. */
-static int compare_sources(Datum left, Datum right, void *context)
+static struct iforest_key key_after(int64 series, int64 time)
 {
-	const struct scan_source *a = (const struct scan_source *)DatumGetPointer(left),
-				 *b = (const struct scan_source *)DatumGetPointer(right);
-	int order = iforest_key_compare(&a->key, &b->key);
-
-	return ((const struct index_scan *)context)->backward ? order : -order;
-}
-
-/* True if the block lies behind the range in the scan's direction. Without this check a scan would run on over blocks that are
- * wholly dead. */
-static bool is_beyond(const struct index_scan *scan, const struct iforest_block *block)
-{
-	unsigned at = scan->backward ? block->n - 1 : 0;
-	struct iforest_key key = { .series = block->series,
-				   .time_is_null = block->time_is_null,
-				   .time = block->time_is_null ? 0 : block->times[at],
-				   .ref = block->refs[at] };
-
-	return scan->backward ? iforest_key_compare(&key, &scan->lower) < 0 : iforest_key_compare(&key, &scan->upper) >= 0;
-}
-
-/* Moves a source from entry `at` to the next live entry in the scan's direction. */
-static enum iforest_status find_live(const struct index_scan *scan, struct scan_source *source, bool *found)
-{
-	uint32 columns = 1u << IFOREST_TIMES | 1u << IFOREST_REFS;
-	enum iforest_status status = IFOREST_OK;
-	bool at_start = false;
-
-	*found = false;
-	for (;;) {
-		const struct iforest_block *block = source->block;
-
-		while (block && source->at >= 0 && source->at < (int32)block->n && block->dead >> source->at & 1)
-			source->at += scan->backward ? -1 : 1;
-		if (block && source->at >= 0 && source->at < (int32)block->n)
-			break;
-		if (scan->backward)
-			status = iforest_cursor_previous(source->cursor, &at_start);
-		else
-			status = iforest_cursor_next(source->cursor);
-		if (!status && !at_start)
-			status = iforest_cursor_block(source->cursor, columns, &source->block);
-		if (status || at_start || !source->block || is_beyond(scan, source->block))
-			return status;
-		source->at = scan->backward ? (int32)source->block->n - 1 : 0;
-	}
-	source->key = (struct iforest_key){ .series = source->block->series,
-					    .time_is_null = source->block->time_is_null,
-					    .time = source->block->times[source->at],
-					    .ref = source->block->refs[source->at] };
-	if (source->block->time_is_null)
-		source->key.time = 0;
-	*found = scan->backward ? iforest_key_compare(&source->key, &scan->lower) >= 0
-				: iforest_key_compare(&source->key, &scan->upper) < 0;
-	return IFOREST_OK;
-}
-
-/* True if a run may hold keys of the range. */
-static bool may_hold(const struct iforest_run *run, const struct index_scan *scan)
-{
-	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
-
-	return iforest_node_rows(run->root) > 0 && iforest_key_compare(&first, &scan->upper) < 0 &&
-	       iforest_key_compare(&last, &scan->lower) >= 0;
-}
-
-static enum iforest_status open_run(struct index_scan *scan, struct scan_source *source)
-{
-	enum iforest_status status = iforest_cursor_seek(source->cursor, scan->backward ? &scan->upper : &scan->lower);
-	bool found;
-
-	if (!status)
-		status = iforest_cursor_block(source->cursor, 1u << IFOREST_TIMES | 1u << IFOREST_REFS, &source->block);
-	source->at = (int32)source->cursor->entry - (scan->backward ? 1 : 0);
-	if (!status)
-		status = find_live(scan, source, &found);
-	if (!status && found)
-		binaryheap_add_unordered(scan->queue, PointerGetDatum(source));
-	return status;
+	return time == PG_INT64_MAX ? iforest_key_nulls((uint64_t)series) : iforest_key_at((uint64_t)series, time + 1);
 }
 
 /* Finds the first matching pending entry that is not before the key. */
@@ -170,126 +85,70 @@ static uint32 find_pending(const struct index_scan *scan, const struct iforest_k
 	return low;
 }
 
-static bool take_pending(const struct index_scan *scan, struct scan_source *source)
-{
-	if (source->at < 0 || source->at >= (int32)scan->n_matching)
-		return false;
-	source->key = scan->matching[source->at];
-	return iforest_key_compare(&source->key, &scan->lower) >= 0 && iforest_key_compare(&source->key, &scan->upper) < 0;
-}
-
-static void open_pending(struct index_scan *scan)
-{
-	struct scan_source *source = &scan->sources[scan->index->manifest.n_runs];
-
-	source->at = scan->backward ? (int32)find_pending(scan, &scan->upper) - 1 : (int32)find_pending(scan, &scan->lower);
-	if (take_pending(scan, source))
-		binaryheap_add_unordered(scan->queue, PointerGetDatum(source));
-}
-
-/* Moves a source to its next entry. */
-static enum iforest_status advance(struct index_scan *scan, struct scan_source *source, bool *found)
-{
-	source->at += scan->backward ? -1 : 1;
-	if (source->cursor)
-		return find_live(scan, source, found);
-	*found = take_pending(scan, source);
-	return IFOREST_OK;
-}
-
-/* ---- ranges ---- */
-
-static struct iforest_key key_after(int64 series, int64 time)
-{
-	return time == PG_INT64_MAX ? iforest_key_nulls((uint64_t)series) : iforest_key_at((uint64_t)series, time + 1);
-}
-
-/* Sets the bounds of the range at the place, without the entries already returned. */
-static void set_bounds(struct index_scan *scan)
+/* Opens the range at the place, without the entries already returned. */
+static void open_range(struct index_scan *scan)
 {
 	const struct scan_position *place = &scan->place;
 	uint32 series = scan->keys.series[place->series];
+	struct iforest_iterator_question question = { .descends = scan->backward };
 
 	if (place->range == scan->keys.n_ranges) {
-		scan->lower = iforest_key_nulls(series);
-		scan->upper = iforest_key_at((uint64_t)series + 1, PG_INT64_MIN);
+		question.from = iforest_key_nulls(series);
+		question.to = iforest_key_at((uint64_t)series + 1, PG_INT64_MIN);
 	} else {
-		scan->lower = iforest_key_at(series, scan->keys.ranges[place->range].low);
-		scan->upper = key_after(series, scan->keys.ranges[place->range].high);
+		question.from = iforest_key_at(series, scan->keys.ranges[place->range].low);
+		question.to = key_after(series, scan->keys.ranges[place->range].high);
 	}
-	if (place->has_key && scan->backward)
-		scan->upper = place->key;
-	if (place->has_key && !scan->backward) {
-		scan->lower = place->key;
-		scan->lower.ref++;
+	if (place->has_key && scan->backward) {
+		question.to = place->key;
+	} else if (place->has_key) {
+		question.from = place->key;
+		question.from.ref++;
 	}
-}
-
-/* Opens the range at the place, without the entries already returned. */
-static enum iforest_status open_range(struct index_scan *scan)
-{
-	const struct iforest_manifest *manifest = &scan->index->manifest;
-	enum iforest_status status = IFOREST_OK;
-
-	binaryheap_reset(scan->queue);
-	set_bounds(scan);
-	open_pending(scan);
-	for (uint32 r = 0; r < manifest->n_runs && !status; r++)
-		if (may_hold(&manifest->runs[r], scan))
-			status = open_run(scan, &scan->sources[r]);
-	if (!status)
-		binaryheap_build(scan->queue);
-	scan->is_open = !status;
-	return status;
+	scan->from = find_pending(scan, &question.from);
+	scan->to = find_pending(scan, &question.to);
+	iforest_iterator_start(&scan->iterator, &question);
+	scan->has_ahead = false;
+	scan->is_open = true;
 }
 
 /* Takes the next entry of the open range; its key becomes that of the place. */
 static enum iforest_status next_in_range(struct index_scan *scan, bool *found)
 {
-	struct scan_source *source;
-	enum iforest_status status;
-	bool has_more;
+	const struct iforest_key *pending = NULL;
+	enum iforest_status status = IFOREST_OK;
 
-	*found = false;
-	if (binaryheap_empty(scan->queue))
-		return IFOREST_OK;
-	source = (struct scan_source *)DatumGetPointer(binaryheap_first(scan->queue));
-	scan->place.key = source->key;
-	scan->place.has_key = true;
-	*found = true;
-	status = advance(scan, source, &has_more);
-	if (status)
+	if (!scan->has_ahead)
+		status = iforest_iterator_next(&scan->iterator, &scan->ahead, &scan->has_ahead);
+	if (scan->from < scan->to)
+		pending = &scan->matching[scan->backward ? scan->to - 1 : scan->from];
+	*found = !status && (scan->has_ahead || pending);
+	if (!*found)
 		return status;
-	if (has_more)
-		binaryheap_replace_first(scan->queue, PointerGetDatum(source));
+	if (scan->has_ahead && pending) {
+		int order = iforest_key_compare(&scan->ahead.key, pending);
+
+		if (scan->backward ? order > 0 : order < 0)
+			pending = NULL;
+	}
+	scan->place.key = pending ? *pending : scan->ahead.key;
+	scan->place.has_key = true;
+	if (!pending)
+		scan->has_ahead = false;
+	else if (scan->backward)
+		scan->to--;
 	else
-		(void)binaryheap_remove_first(scan->queue);
+		scan->from++;
 	return IFOREST_OK;
 }
 
 /* ---- reading the index ---- */
 
-/* Makes a cursor for each run. */
-static void make_sources(struct index_scan *scan)
+static void release_iterator(struct index_scan *scan)
 {
-	MemoryContext before = MemoryContextSwitchTo(scan->run_context);
-	uint32 n_runs = scan->index->manifest.n_runs;
-
-	scan->sources = palloc0((n_runs + 1) * sizeof *scan->sources);
-	for (uint32 r = 0; r < n_runs; r++) {
-		scan->sources[r].cursor = palloc(sizeof *scan->sources[r].cursor);
-		iforest_cursor_init(scan->sources[r].cursor, &scan->index->store, &scan->index->manifest,
-				    &scan->index->manifest.runs[r]);
-	}
-	scan->queue = binaryheap_allocate((int)n_runs + 1, compare_sources, scan);
-	MemoryContextSwitchTo(before);
-}
-
-static void drop_sources(struct index_scan *scan)
-{
-	for (uint32 r = 0; scan->sources && r < scan->index->manifest.n_runs; r++)
-		iforest_cursor_release(scan->sources[r].cursor);
-	scan->sources = NULL;
+	if (scan->has_iterator)
+		iforest_iterator_release(&scan->iterator);
+	scan->has_iterator = false;
 	MemoryContextReset(scan->run_context);
 }
 
@@ -298,10 +157,12 @@ static void read_index(struct index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->context);
 
-	drop_sources(scan);
+	release_iterator(scan);
 	scan->index->met_foreign_page = false;
 	ifp_index_refresh(scan->index);
-	make_sources(scan);
+	MemoryContextSwitchTo(scan->run_context);
+	ifp_index_require(scan->index, iforest_iterator_init(&scan->iterator, &scan->index->store, &scan->index->manifest));
+	scan->has_iterator = true;
 	MemoryContextSwitchTo(before);
 }
 
@@ -729,8 +590,8 @@ static bool next_entry(struct index_scan *scan, bool backward)
 		enum iforest_status status = IFOREST_OK;
 
 		if (!scan->is_open && scan->place.is_started)
-			status = open_range(scan);
-		if (!status && scan->is_open)
+			open_range(scan);
+		if (scan->is_open)
 			status = next_in_range(scan, &found);
 		if (status) {
 			if (n_restarts++ == MOST_RESTARTS || !read_again(scan))

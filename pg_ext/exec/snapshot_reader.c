@@ -24,7 +24,7 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	uint32_t lowest, highest;
 
 	if (has_values(reader))
-		class = ifp_value_filter_of_node(reader->values, node, fields);
+		class = iforest_value_predicate_node(ifp_value_filter_predicate(reader->values), fields, node);
 	if (class == IFOREST_COUNTS_ALL) {
 		iforest_node_blocks(node, fields, &lowest, &highest);
 		if (!ifp_heap_visibility_of_blocks(&reader->visibility, lowest, highest, iforest_node_rows(node)))
@@ -58,7 +58,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	bool clean = false;
 
 	if (has_values(reader))
-		status = ifp_value_filter_of_entries(reader->values, block, live);
+		status = iforest_value_predicate_entries(ifp_value_filter_predicate(reader->values), block, live);
 	if (!status && *live)
 		status = is_clean(reader, block, &clean);
 	if (status || !*live || clean)
@@ -93,7 +93,8 @@ static bool counts(void *context, const struct iforest_entry *entry)
 {
 	struct ifp_snapshot_reader *reader = context;
 
-	return (!reader->values || ifp_value_filter_of_entry(reader->values, entry)) &&
+	return (!reader->values || iforest_value_predicate_entry(ifp_value_filter_predicate(reader->values),
+								 &reader->index.manifest.fields, entry)) &&
 	       ifp_heap_visibility_of_row(&reader->visibility, entry->key.ref);
 }
 

@@ -590,6 +590,15 @@ int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snaps
 	return rc;
 }
 
+int ifs_snapshot_check_since(struct ifs_index *index, const struct ifs_snapshot *snapshot, uint64_t *n_changes,
+			     struct ifs_error *error)
+{
+	if (*n_changes == index->connection->n_changes || ifs_snapshot_check(index, snapshot, error))
+		return error->rc;
+	*n_changes = index->connection->n_changes;
+	return SQLITE_OK;
+}
+
 int ifs_snapshot_error(struct ifs_index *index, const struct ifs_snapshot *snapshot, enum iforest_status status,
 		       struct ifs_error *error)
 {

@@ -279,7 +279,7 @@ static void read_stats(struct stats_cursor *cursor, const struct stats_table *vt
 	if (!quoted)
 		ifs_error_set(error, SQLITE_NOMEM, "");
 	else
-		table = ifs_table_new(4, arguments, error);
+		table = ifs_table_new(&ifs_stats_module, 4, arguments, error);
 	if (!error->rc)
 		ifs_table_open_index(table, vtab->db, vtab->connection, NAME, 4, error);
 	if (!error->rc)
