@@ -102,7 +102,8 @@ static void read_buckets(struct iforest_scan *scan, const uint32_t *series, uint
 			assert_ok(iforest_scan_next(scan, &bucket, &aggregate, &found));
 			if (!found)
 				break;
-			iforest_aggregate_combine(&aggregates[bucket], &aggregate, fields->value_types, fields->n_values);
+			iforest_aggregate_combine(&aggregates[bucket], &aggregate, fields->value_types, fields->n_values,
+						  &fields->accumulators);
 		}
 	}
 }
