@@ -39,10 +39,11 @@ static void lift_histogram(const struct iforest_lift *entries, uint64_t *words)
 
 	for (uint64_t which = entries->which; which; which &= which - 1) {
 		int64_t number = entries->numbers[iforest_trailing_zeros(which)];
-		unsigned below = 0;
+		unsigned below = 0; /* bounds below the number */
 
-		for (unsigned i = 0; i < entries->n_parameters; i++)
-			below += entries->parameters[i] < number;
+		for (unsigned step = IFOREST_MAX_BOUNDS; step; step /= 2)
+			if (below + step <= entries->n_parameters && entries->parameters[below + step - 1] < number)
+				below += step;
 		counts[below]++;
 	}
 	for (unsigned i = 0; i < entries->n_parameters; i++)
@@ -194,6 +195,11 @@ void iforest_accumulator_combine(const struct iforest_accumulator *accumulator, 
 {
 	unsigned n_words = iforest_kind_find(accumulator->code)->n_words;
 
+	if (n_words == 1) {
+		for (unsigned i = 0; i < accumulator->n_words; i++)
+			into[i] += from[i];
+		return;
+	}
 	for (unsigned i = 0; i < accumulator->n_words; i += n_words)
 		add_words(into + i, from + i, n_words);
 }
