@@ -195,14 +195,6 @@ static unsigned normalise(struct wide *x)
 	return shift;
 }
 
-/* Returns 2^exponent, -1022 <= exponent <= 1023. */
-static double power_of_two(int exponent)
-{
-	union iforest_number number = { .integer = (int64_t)(exponent + 1023) << 52 };
-
-	return number.real;
-}
-
 /* Returns a / b, rounded once: 64 bits of the quotient by long division, the last of which is set if there is a remainder. b !=
  * 0. */
 static double divide(struct wide a, iforest_uint128 b)
@@ -227,7 +219,7 @@ static double divide(struct wide a, iforest_uint128 b)
 	}
 	quotient |= carry || a.high || a.low;
 	/* b counts as if it stood in the upper half */
-	return (double)quotient * power_of_two(128 + (int)shift_b - (int)shift_a - 63);
+	return (double)quotient * iforest_power_of_two(128 + (int)shift_b - (int)shift_a - 63);
 }
 
 double iforest_sample_variance(const struct iforest_value_aggregate *aggregate, const uint64_t *squares)
