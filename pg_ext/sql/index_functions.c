@@ -604,7 +604,7 @@ static void follow_in_index(Oid oid, const RenameStmt *rename)
 
 	if (index->rd_indam->ambuild == ifp_build) {
 		LockRelation(index, ShareUpdateExclusiveLock);
-		if (ifp_value_named(index, rename->newname) >= 0)
+		if (ifp_value_named(index, rename->newname) >= 0 || ifp_is_time_named(index, rename->newname))
 			parameters = parameters_by_now(index, rename);
 	}
 	if (parameters)

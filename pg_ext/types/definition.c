@@ -197,6 +197,14 @@ int ifp_value_named(Relation index, const char *name)
 	return -1;
 }
 
+bool ifp_is_time_named(Relation index, const char *name)
+{
+	int time = IndexRelationGetNumberOfKeyAttributes(index) - 1;
+	char *column = get_attname(index->rd_index->indrelid, index->rd_index->indkey.values[time], true);
+
+	return column && strcmp(column, name) == 0;
+}
+
 static bool can_be_sketched(Oid type)
 {
 	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
@@ -462,6 +470,9 @@ static int read_value_name(void *context, const char **at)
 
 	if (!name || (**at && !strchr(",(*)", **at)))
 		return IFOREST_NAME_MISSING;
+	if (reader->kind->has_second && ifp_is_time_named(reader->index, name) &&
+	    reader->definition->time_type <= IFP_TIME_INT8)
+		return IFOREST_TIME_COLUMN;
 	v = find_value(reader->index, option, name);
 	type = reader->definition->value_types[v];
 	if (reader->fields->value_types[v] != IFOREST_INT64)

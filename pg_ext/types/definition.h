@@ -95,6 +95,9 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition);
 /* Returns the value column with this name in the table; -1 if there is none. */
 int ifp_value_named(Relation index, const char *name);
 
+/* True if the index's time column has this name in the table. */
+bool ifp_is_time_named(Relation index, const char *name);
+
 /* Reads a name of a list at *at, and moves past it and the space that follows. Returns NULL if there is none. */
 char *ifp_read_name(const char **at);
 

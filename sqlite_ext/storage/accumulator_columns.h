@@ -12,7 +12,8 @@
 /* Returns how many columns there are: at most IFOREST_MAX_ACCUMULATOR_WORDS. */
 unsigned ifs_n_accumulator_columns(const struct iforest_accumulators *accumulators);
 
-/* Returns the name of column c, from sqlite3_mprintf(). values: the names of the value columns. */
+/* Returns the name of column c, from sqlite3_mprintf(). values: the names of the value columns,
+ * and at IFOREST_MAX_VALUES that of the time column. */
 char *ifs_accumulator_column_name(const struct iforest_accumulators *accumulators, const char *const *values, unsigned c);
 
 /* Adds what column c needs to a request. */

@@ -498,7 +498,7 @@ enum {
 /* Lists the columns of an index or a fold, after its by columns. */
 static unsigned list_aggregates(const struct ifs_definition *definition, char **names)
 {
-	const char *values[IFOREST_MAX_VALUES];
+	const char *values[IFOREST_MAX_VALUES + 1] = { [IFOREST_MAX_VALUES] = definition->time };
 	unsigned n = 0;
 
 	for (unsigned f = 0; f < IFS_N_FIXED; f++)
