@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/bits.h"
+#include "core/model/regression.h"
 
 /* ---- Kinds ---- */
 
@@ -17,19 +18,39 @@ static void add_words(uint64_t *into, const uint64_t *from, unsigned n_words)
 	}
 }
 
+/* A sum of products in two parts, so that 2^64 of them can be added: high times 2^64, and low. */
+struct sum {
+	iforest_int128 high;
+	iforest_uint128 low;
+};
+
+static inline void add_product(struct sum *sum, int64_t a, int64_t b)
+{
+	iforest_int128 product = (iforest_int128)a * b;
+
+	sum->high += product >> 64;
+	sum->low += (uint64_t)product;
+}
+
+/* Adds the sum to a number of three words. */
+static void add_sum(uint64_t *words, const struct sum *sum)
+{
+	uint64_t low[] = { (uint64_t)sum->low, (uint64_t)(sum->low >> 64), 0 };
+
+	add_words(words, low, 3);
+	add_words(words + 1, (const uint64_t[]){ (uint64_t)sum->high, (uint64_t)(sum->high >> 64) }, 2);
+}
+
 static void lift_squares(const struct iforest_lift *entries, uint64_t *words)
 {
-	iforest_uint128 sum = 0;
-	uint64_t carries = 0;
+	struct sum sum = { 0, 0 };
 
 	for (uint64_t which = entries->which; which; which &= which - 1) {
 		int64_t number = entries->numbers[iforest_trailing_zeros(which)];
-		iforest_uint128 square = (iforest_uint128)((iforest_int128)number * number);
 
-		sum += square;
-		carries += sum < square;
+		add_product(&sum, number, number);
 	}
-	add_words(words, (const uint64_t[]){ (uint64_t)sum, (uint64_t)(sum >> 64), carries }, 3);
+	add_sum(words, &sum);
 }
 
 /* Counts between bounds first, and adds these up at the end. */
@@ -50,6 +71,25 @@ static void lift_histogram(const struct iforest_lift *entries, uint64_t *words)
 		words[i] += n += counts[i];
 }
 
+static void lift_products(const struct iforest_lift *entries, uint64_t *words)
+{
+	struct sum sums[IFOREST_PAIR_NUMBERS] = { { 0, 0 } };
+
+	for (uint64_t which = entries->which; which; which &= which - 1) {
+		int64_t number = entries->numbers[iforest_trailing_zeros(which)];
+		int64_t other = entries->others[iforest_trailing_zeros(which)];
+
+		add_product(&sums[IFOREST_PAIR_N], 1, 1);
+		add_product(&sums[IFOREST_PAIR_SUM], number, 1);
+		add_product(&sums[IFOREST_PAIR_OTHER_SUM], other, 1);
+		add_product(&sums[IFOREST_PAIR_SQUARES], number, number);
+		add_product(&sums[IFOREST_PAIR_OTHER_SQUARES], other, other);
+		add_product(&sums[IFOREST_PAIR_PRODUCTS], number, other);
+	}
+	for (unsigned i = 0; i < IFOREST_PAIR_NUMBERS; i++)
+		add_sum(words + 3 * i, &sums[i]);
+}
+
 const struct iforest_kind iforest_kinds[IFOREST_N_KINDS] = {
 	{ .code = IFOREST_KIND_SQUARES,
 	  .name = "squares",
@@ -68,6 +108,15 @@ const struct iforest_kind iforest_kinds[IFOREST_N_KINDS] = {
 	  .n_words = 1,
 	  .most_parameters = IFOREST_MAX_BOUNDS,
 	  .lift = lift_histogram },
+	{ .code = IFOREST_KIND_PRODUCTS,
+	  .name = "products",
+	  .results = "products",
+	  .option = "products",
+	  .list = "pairs of columns",
+	  .n_words = 3,
+	  .n_numbers = IFOREST_PAIR_NUMBERS,
+	  .has_second = true,
+	  .lift = lift_products },
 };
 
 const struct iforest_kind *iforest_kind_find(unsigned code)

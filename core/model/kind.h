@@ -7,6 +7,8 @@
  *
  *   squares     the sum of the squares of an INT64 column, exact in 192 bits (2^63 rows of any value fit 190)
  *   histogram   for each parameter, a bound, the number of values of an INT64 column at or below it
+ *   products    of two INT64 columns, or one and the time, where neither is NULL: the number of entries, both sums, the sums
+ *               of both squares, and of the products (model/regression.h), exact in 192 bits
  *
  * Bytes: FORMAT.md, "Node page". What a new kind touches: core/README.md.
  */
@@ -31,9 +33,9 @@ enum iforest_value_type { IFOREST_INT64 = 1, IFOREST_FLOAT64 = 2 };
 /* ---- Kinds ---- */
 
 /* Codes of fields (page/node.h has the others). */
-enum iforest_kind_code { IFOREST_KIND_SQUARES = 11, IFOREST_KIND_HISTOGRAM = 12 };
+enum iforest_kind_code { IFOREST_KIND_SQUARES = 11, IFOREST_KIND_HISTOGRAM = 12, IFOREST_KIND_PRODUCTS = 13 };
 
-enum { IFOREST_N_KINDS = 2, IFOREST_MAX_BOUNDS = 32 };
+enum { IFOREST_N_KINDS = 3, IFOREST_MAX_BOUNDS = 32 };
 
 /* Entries to add: those whose bit is set in `which`. `others` is of the second column, NULL if the kind has none. */
 struct iforest_lift {

@@ -24,7 +24,7 @@ struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
 	int value;		   /* of VALUE, ..._ROW, SKETCH and RANGE */
-	int accumulator;	   /* of VALUE and RANGE: the one of query->accumulators that is needed; -1: none */
+	int accumulator;	   /* of VALUE, RANGE and PAIR: the one of query->accumulators that is needed; -1: none */
 	int low, high;		   /* of RANGE */
 	int word;		   /* its first word among those of a group's state */
 	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
@@ -41,8 +41,10 @@ struct measure {
 struct arm {
 	int measure;
 	Node *expression;
-	ExprState *state; /* of VALUE and TIME: the expression over the column */
-	bool is_plain;	  /* the column as it is, or converted without error */
+	ExprState *state;		 /* of VALUE and TIME: the expression over the column */
+	bool is_plain;			 /* the column as it is, or converted without error */
+	enum iforest_pair_function pair; /* of PAIR, and whether x is its accumulator's first column */
+	bool is_swapped;
 	AttrNumber attribute;
 	struct ifp_affine affine; /* of sums over a value column */
 	bool has_affine;	  /* false: a constant is NULL, and so is each value */
@@ -157,8 +159,9 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	int i = 0;
 	ListCell *cell;
 
-	if (arm->type == IFP_MEASURE_RANGE)
-		written = lappend(lappend(written, makeInteger(arm->low)), makeInteger(arm->high));
+	if (arm->type == IFP_MEASURE_RANGE || arm->type == IFP_MEASURE_PAIR)
+		written = lappend(list_concat(written, list_make2(makeInteger(arm->low), makeInteger(arm->high))),
+				  makeInteger(arm->accumulator));
 	/* how constants are combined depends on the aggregate */
 	if (is_constant)
 		written = lappend(lappend(written, aggregate), arm->expression);
@@ -172,10 +175,16 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
 				     .wanted = arm->wanted,
 				     .value = arm->value,
-				     .accumulator = arm->type == IFP_MEASURE_RANGE ? arm->accumulator : -1,
+				     .accumulator = arm->type == IFP_MEASURE_RANGE || arm->type == IFP_MEASURE_PAIR
+							    ? arm->accumulator
+							    : -1,
 				     .low = arm->low,
 				     .high = arm->high,
 				     .function = function };
+	if (arm->type == IFP_MEASURE_PAIR) {
+		measure->word = aggs->n_words;
+		aggs->n_words += aggs->query->accumulators.list[arm->accumulator].n_words;
+	}
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
 		measure->datum_type = exprType(arm->expression);
@@ -234,6 +243,8 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 
 		*arm = (struct arm){ .measure = add_measure(aggs, aggregate, result->function, from),
 				     .expression = from->expression,
+				     .pair = from->pair,
+				     .is_swapped = from->is_swapped,
 				     .attribute = ifp_time_attribute(query) };
 		arm->is_plain = from->expression && IsA(from->expression, Var);
 		need(aggs, &aggs->measures[arm->measure], result->function, arm->is_plain);
@@ -335,6 +346,8 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, 
 			break;
 		case IFP_MEASURE_RANGE:
 			request.values |= measure->high < 0 ? bit : 0;
+			break;
+		case IFP_MEASURE_PAIR:
 			break;
 		}
 	}
@@ -455,6 +468,7 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
 	case IFP_AGG_COUNT:
+	case IFP_AGG_PAIR:
 	case IFP_AGG_SKETCH:
 	case IFP_AGG_MIN_ROW:
 	case IFP_AGG_MAX_ROW:
@@ -534,6 +548,15 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 	MemoryContextSwitchTo(before);
 }
 
+/* Adds the words of a measure's accumulator. */
+static void add_words(const struct ifp_agg_states *aggs, const struct measure *measure, const struct iforest_aggregate *fold,
+		      const struct iforest_accumulators *accumulators, struct ifp_agg_state *states)
+{
+	const struct iforest_accumulator *accumulator = &accumulators->list[accumulator_in(aggs, measure, accumulators)];
+
+	iforest_accumulator_combine(accumulator, words_of(aggs, states, measure), fold->words + accumulator->word);
+}
+
 static uint64 count_in_range(const struct ifp_agg_states *aggs, const struct measure *measure,
 			     const struct iforest_aggregate *fold, const struct iforest_accumulators *accumulators)
 {
@@ -562,13 +585,8 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 		case IFP_MEASURE_VALUE:
 			add_value(&fold->values[measure->value], fold->n_rows,
 				  ifp_value_is_real(definition, (unsigned)measure->value), state);
-			if (measure->accumulator >= 0) {
-				const struct iforest_accumulator *accumulator =
-					&accumulators->list[accumulator_in(aggs, measure, accumulators)];
-
-				iforest_accumulator_combine(accumulator, words_of(aggs, states, measure),
-							    fold->words + accumulator->word);
-			}
+			if (measure->accumulator >= 0)
+				add_words(aggs, measure, fold, accumulators, states);
 			break;
 		case IFP_MEASURE_TIME:
 			state->has_null = state->has_null || !has_time;
@@ -595,6 +613,9 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 			break;
 		case IFP_MEASURE_RANGE:
 			state->n += count_in_range(aggs, measure, fold, accumulators);
+			break;
+		case IFP_MEASURE_PAIR:
+			add_words(aggs, measure, fold, accumulators, states);
 			break;
 		}
 	}
@@ -924,6 +945,20 @@ static Datum sketch_result(const struct result *result, const struct ifp_agg_sta
 	return PointerGetDatum(sum);
 }
 
+/* The only arm is a PAIR. */
+static Datum pair_result(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
+			 bool *is_null)
+{
+	const struct arm *arm = &result->arms[0];
+	double number;
+
+	*is_null = !iforest_pair_result(words_of(aggs, states, &aggs->measures[arm->measure]), arm->is_swapped, arm->pair,
+					&number);
+	if (*is_null)
+		return (Datum)0;
+	return arm->pair == IFOREST_REGR_COUNT ? Int64GetDatum((int64)number) : Float8GetDatum(number);
+}
+
 Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_agg_state *states, bool *is_null)
 {
 	const struct result *result = &aggs->results[i];
@@ -950,6 +985,8 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_LAST_TIME:
 	case IFP_AGG_LAST_ROW:
 		return row_result(aggs, result, states, is_null);
+	case IFP_AGG_PAIR:
+		return pair_result(aggs, result, states, is_null);
 	case IFP_AGG_SKETCH:
 		return sketch_result(result, states, is_null);
 	default:

@@ -39,6 +39,27 @@ static bool find_named(const char *name, const struct named_function *known, siz
 	return false;
 }
 
+/* Returns false for a function that is not of pairs. */
+static bool pair_find(Oid oid, enum iforest_pair_function *pair)
+{
+	static const char *const names[IFOREST_PAIR_FUNCTIONS] = {
+		[IFOREST_REGR_COUNT] = "regr_count", [IFOREST_CORR] = "corr",
+		[IFOREST_COVAR_POP] = "covar_pop",   [IFOREST_COVAR_SAMP] = "covar_samp",
+		[IFOREST_REGR_SLOPE] = "regr_slope", [IFOREST_REGR_INTERCEPT] = "regr_intercept",
+		[IFOREST_REGR_R2] = "regr_r2",	     [IFOREST_REGR_AVGX] = "regr_avgx",
+		[IFOREST_REGR_AVGY] = "regr_avgy",   [IFOREST_REGR_SXX] = "regr_sxx",
+		[IFOREST_REGR_SYY] = "regr_syy",     [IFOREST_REGR_SXY] = "regr_sxy",
+	};
+	const char *name = get_func_name(oid);
+
+	for (int i = 0; name && i < IFOREST_PAIR_FUNCTIONS; i++)
+		if (strcmp(name, names[i]) == 0) {
+			*pair = (enum iforest_pair_function)i;
+			return true;
+		}
+	return false;
+}
+
 /* Returns false for a function that is none of these. */
 static bool function_find(Oid oid, enum ifp_agg_function *function)
 {
@@ -65,9 +86,11 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 		{ "iforest_first_time", IFP_AGG_FIRST_TIME }, { "iforest_last_time", IFP_AGG_LAST_TIME },
 		{ "iforest_last_row", IFP_AGG_LAST_ROW },     { "iforest_sketch", IFP_AGG_SKETCH },
 	};
+	enum iforest_pair_function pair;
 
+	*function = IFP_AGG_PAIR;
 	if (oid < FirstNormalObjectId)
-		return find_named(get_func_name(oid), known, lengthof(known), function);
+		return pair_find(oid, &pair) || find_named(get_func_name(oid), known, lengthof(known), function);
 	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
 }
 
@@ -76,7 +99,8 @@ bool ifp_aggregate_needs_accumulators(Aggref *aggregate)
 	enum ifp_agg_function function;
 
 	return function_find(aggregate->aggfnoid, &function) &&
-	       (ifp_agg_function_needs_squares(function) || (function == IFP_AGG_COUNT && aggregate->aggfilter));
+	       (ifp_agg_function_needs_squares(function) || function == IFP_AGG_PAIR ||
+		(function == IFP_AGG_COUNT && aggregate->aggfilter));
 }
 
 bool ifp_aggregate_is_ctid(Aggref *aggregate)
@@ -435,6 +459,50 @@ static void add_range(struct aggregate_reading *reading, const Aggref *aggregate
 	reading->arms = list_make1(arm);
 }
 
+/* ---- functions of pairs ---- */
+
+/* Returns the value column, or IFOREST_TIME_COLUMN, that is converted to double precision; -1 for anything else. */
+static int column_of_pair(const struct ifp_index_query *query, Node *argument)
+{
+	FuncExpr *cast = IsA(argument, FuncExpr) ? castNode(FuncExpr, argument) : NULL;
+	Var *column = cast && list_length(cast->args) > 0 && IsA(linitial(cast->args), Var) ? linitial(cast->args) : NULL;
+
+	if (!column || (cast->funcid != F_FLOAT8_INT2 && cast->funcid != F_FLOAT8_INT4 && cast->funcid != F_FLOAT8_INT8))
+		return -1;
+	if (column->varattno == ifp_time_attribute(query))
+		return IFOREST_TIME_COLUMN;
+	return column->varattno > ifp_time_attribute(query) ? column->varattno - query->n_by - 2 : -1;
+}
+
+static int products_of(const struct ifp_index_query *query, int value, int second)
+{
+	return iforest_accumulators_named(&query->accumulators, IFOREST_KIND_PRODUCTS, (unsigned)value, (unsigned)second);
+}
+
+/* Adds the arm of a function of two columns, y first. */
+static void add_pair(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
+{
+	const struct ifp_index_query *query = reading->query;
+	struct ifp_arm *arm = palloc0(sizeof *arm);
+	int y = column_of_pair(query, (Node *)linitial_node(TargetEntry, aggregate->args)->expr);
+	int x = column_of_pair(query, (Node *)lsecond_node(TargetEntry, aggregate->args)->expr);
+	enum iforest_pair_function pair = IFOREST_REGR_COUNT;
+
+	(void)pair_find(aggregate->aggfnoid, &pair);
+	*arm = (struct ifp_arm){
+		.type = IFP_MEASURE_PAIR, .conditions = conditions, .wanted = wanted, .accumulator = -1, .pair = pair
+	};
+	if (x >= 0 && y >= 0)
+		arm->accumulator = products_of(query, y, x);
+	if (x >= 0 && y >= 0 && arm->accumulator < 0) {
+		arm->accumulator = products_of(query, x, y);
+		arm->is_swapped = true;
+	}
+	if (arm->accumulator < 0)
+		reading->reason = "the index does not keep the products of two columns (products)";
+	reading->arms = lappend(reading->arms, arm);
+}
+
 /* ---- aggregates of a row ---- */
 
 static const char not_of_columns[] = "an aggregate of a row is not of a value column, the time column and ctid";
@@ -525,6 +593,8 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	}
 	if (ifp_agg_function_is_of_row(reading.function))
 		add_row(&reading, aggregate, conditions, wanted);
+	else if (reading.function == IFP_AGG_PAIR)
+		add_pair(&reading, aggregate, conditions, wanted);
 	else
 		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
 	if (!reading.reason)

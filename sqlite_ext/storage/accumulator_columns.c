@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "core/model/regression.h"
+
 /* One column: column i of an accumulator. */
 struct column {
 	const struct iforest_accumulators *accumulators;
@@ -59,6 +61,45 @@ static void result_of_histogram(sqlite3_context *context, const struct column *c
 	sqlite3_result_int64(context, (sqlite3_int64)aggregate->words[accumulator_of(column)->word + column->i]);
 }
 
+/* ---- Products: functions of pairs ---- */
+
+static const struct {
+	const char *name;
+	enum iforest_pair_function function;
+} pairs[] = {
+	{ "regr_count", IFOREST_REGR_COUNT }, { "corr", IFOREST_CORR },
+	{ "covar_pop", IFOREST_COVAR_POP },   { "covar_samp", IFOREST_COVAR_SAMP },
+	{ "regr_slope", IFOREST_REGR_SLOPE }, { "regr_intercept", IFOREST_REGR_INTERCEPT },
+	{ "regr_r2", IFOREST_REGR_R2 },
+};
+
+static unsigned n_of_products(const struct iforest_accumulator *accumulator)
+{
+	(void)accumulator;
+	return sizeof pairs / sizeof *pairs;
+}
+
+static char *name_of_products(const struct column *column, const char *const *values)
+{
+	const struct iforest_accumulator *accumulator = accumulator_of(column);
+	unsigned second = accumulator->second == IFOREST_TIME_COLUMN ? IFOREST_MAX_VALUES : accumulator->second;
+
+	return sqlite3_mprintf("%s_%s_%s", pairs[column->i].name, values[accumulator->value], values[second]);
+}
+
+static void result_of_products(sqlite3_context *context, const struct column *column, const struct iforest_aggregate *aggregate)
+{
+	enum iforest_pair_function function = pairs[column->i].function;
+	double result;
+
+	if (!iforest_pair_result(aggregate->words + accumulator_of(column)->word, false, function, &result))
+		return;
+	if (function == IFOREST_REGR_COUNT)
+		sqlite3_result_int64(context, (sqlite3_int64)result);
+	else
+		sqlite3_result_double(context, result);
+}
+
 /* ---- The table ---- */
 
 static const struct kind_columns {
@@ -70,6 +111,7 @@ static const struct kind_columns {
 } kinds[] = {
 	{ IFOREST_KIND_SQUARES, true, n_of_squares, name_of_squares, result_of_squares },
 	{ IFOREST_KIND_HISTOGRAM, false, n_of_histogram, name_of_histogram, result_of_histogram },
+	{ IFOREST_KIND_PRODUCTS, false, n_of_products, name_of_products, result_of_products },
 };
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };

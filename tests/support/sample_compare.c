@@ -102,6 +102,21 @@ static void compare_histogram(const struct comparison *c, unsigned v)
 			differ(c, "histogram", v);
 }
 
+static void compare_products(const struct comparison *c, unsigned v)
+{
+	const struct iforest_accumulators *accumulators = &c->index->manifest.fields.accumulators;
+	int a = iforest_accumulators_named(accumulators, IFOREST_KIND_PRODUCTS, v, IFOREST_TIME_COLUMN);
+	bool is_wanted = a >= 0 && c->request->accumulators >> a & 1;
+
+	for (unsigned i = 0; a >= 0 && i < 6; i++) {
+		const uint64_t *words = c->got->words + accumulators->list[a].word + 3 * i;
+		oracle_uint128 got = (oracle_uint128)words[1] << 64 | words[0];
+
+		if (got != (is_wanted ? c->expected->values[v].with_time[i] : 0))
+			differ(c, "products with the time", v);
+	}
+}
+
 /* Extremes that were asked for alone: the rest of the value is unfinished. */
 static void compare_extremes(const struct comparison *c, unsigned v)
 {
@@ -134,6 +149,7 @@ static void compare_value(const struct comparison *c, unsigned v)
 		differ(c, "a sum that was not asked for", v);
 	compare_squares(c, v);
 	compare_histogram(c, v);
+	compare_products(c, v);
 	if (!(is_wanted && c->request->no_mins >> v & 1))
 		compare_extreme(c, &got->min, is_wanted ? expected->min : ORACLE_NONE, v, "min");
 	if (!(is_wanted && c->request->no_maxs >> v & 1))

@@ -24,6 +24,10 @@ struct iforest_node_schema sample_fields(const struct sample_shape *shape)
 		if (shape->kinds[v] == 'h')
 			assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_HISTOGRAM, v, IFOREST_NO_VALUE,
 							   oracle_bounds, ORACLE_BOUNDS));
+	for (unsigned v = 0; v < fields.n_values; v++)
+		if (shape->kinds[v] == 'p')
+			assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_PRODUCTS, v, IFOREST_TIME_COLUMN,
+							   NULL, 0));
 	assert_ok(iforest_node_schema_finish(&fields));
 	return fields;
 }

@@ -370,8 +370,8 @@ static void nodes(void **state)
 		.n_values = 2, .value_types = { IFOREST_INT64, IFOREST_FLOAT64 }, .has_blocks = true
 	};
 	static const int64_t bounds[] = { 7, 1000 };
-	static const uint8_t list[] = { 8, 1, 255, 2, 255, 3, 0, 11, 0, 12, 0, 2, 7, 0, 0, 0, 0, 0, 0, 0, 0xe8, 3, 0, 0, 0, 0, 0, 0,
-					4, 1, 5,   0, 6, 255 };
+	static const uint8_t list[] = { 9, 1,	 255, 2, 255, 3, 0, 11, 0, 12, 0,  2, 7,   0, 0, 0, 0, 0, 0,
+					0, 0xe8, 3,   0, 0,   0, 0, 0,	0, 13, 0, 254, 4, 1, 5, 0, 6, 255 };
 	struct format_table *table = format_table(&page, "Node page", "holds");
 	uint8_t bytes[IFOREST_MAX_NODE_BYTES], written[IFOREST_MAX_SCHEMA_BYTES];
 	struct iforest_node node;
@@ -380,6 +380,7 @@ static void nodes(void **state)
 	(void)state;
 	assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_SQUARES, 0, IFOREST_NO_VALUE, NULL, 0));
 	assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, bounds, 2));
+	assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_PRODUCTS, 0, IFOREST_TIME_COLUMN, NULL, 0));
 	finish_schema(&fields);
 	fill_node(&node, &fields);
 	iforest_node_write(&node, &fields, bytes);
@@ -399,6 +400,10 @@ static void nodes(void **state)
 	assert_int_equal(at, fields.accumulator_offset[1]);
 	at += CHECK("12", "HISTOGRAM", at, { "values", { 35 } }); /* of each of two bounds */
 	at += CHECK("12", "HISTOGRAM", at, { "values", { 36 } });
+	assert_int_equal(at, fields.accumulator_offset[2]);
+	at += CHECK("13", "PRODUCTS", at, { "pairs", { 37, 38, 39 } }, { "sum", { 40, 41, 42 } },
+		    { "other sum", { 43, 44, 45 } }, { "squares", { 46, 47, 48 } }, { "other squares", { 49, 50, 51 } },
+		    { "products", { 52, 53, 54 } });
 	assert_int_equal(at, fields.value_offset[1]);
 	at += CHECK("4", "FLOAT64", at, { "values", { 35 } }, { "sum", { bits_of(36.5) } }, { "NaN", { 37 } },
 		    { "+inf", { 38 } }, { "-inf", { 39 } }, { "min", { bits_of(-40.5) } }, { "time of min", { 41 } },

@@ -130,6 +130,13 @@ static void foreign_lists_are_checked(void **state)
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 11, 9);
 	PARSES_AS(IFOREST_OK, 4, 1, 255, 2, 255, 3, 0, 12, 0, 2, BYTES(1), BYTES(2));
 	PARSES_AS(IFOREST_OK, 6, 1, 255, 2, 255, 3, 0, 11, 0, 12, 0, 1, BYTES(1), 5, 0);
+	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 13, 0, 0, 13, 0, 254);
+	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 13, 0, 1, 3, 1);
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 13, 0, 1, 4, 1);     /* with reals */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 13, 0, 1);           /* with no column */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 13, 0, 255);
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 13, 0);
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 13, 0, 254, 13, 0, 0); /* order */
 	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 12, 0, 1, BYTES(1), 11, 0);          /* order */
 	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 12, 0, 1, BYTES(1), 12, 0, 1, BYTES(2)); /* two of a column */
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 0);                           /* no bounds */

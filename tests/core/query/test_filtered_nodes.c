@@ -113,6 +113,7 @@ static void fill(struct sample_index *index, struct random *dice)
 		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "", .duration = ORACLE_NONE, .has_blocks = true },
 		{ .page_bytes = 2048, .max_batch_pages = 4, .kinds = "fis", .duration = 1 },
 		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "hs", .duration = 0 },
+		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "p", .duration = 0 },
 	};
 	unsigned n_series = 1 + (unsigned)random_below(dice, 3);
 
