@@ -180,7 +180,8 @@ static enum iforest_status find_start(struct iforest_run_iterator *iterator)
 
 /* ---- Blocks ---- */
 
-/* Finds the entries of the reader's block whose keys lie in [from, to). */
+/* Finds the entries of the reader's block whose keys lie in [from, to). Behind a block with a bound that ends the range no
+ * further one is entered. */
 static enum iforest_status find_range(struct iforest_run_iterator *iterator, unsigned number, uint64_t *range)
 {
 	const struct iforest_iterator_question *question = iterator->question;
@@ -192,10 +193,14 @@ static enum iforest_status find_range(struct iforest_run_iterator *iterator, uns
 
 	if (number + 1 < leaf->header.n_items)
 		next = iforest_leaf_block(leaf, number + 1).first;
-	if (iforest_key_compare(&first, &question->from) < 0)
+	if (iforest_key_compare(&first, &question->from) < 0) {
 		status = iforest_block_find(reader, &question->from, &from);
-	if (!status && (number + 1 == leaf->header.n_items || iforest_key_compare(&next, &question->to) > 0))
+		iterator->next_block = question->descends ? number : iterator->next_block;
+	}
+	if (!status && (number + 1 == leaf->header.n_items || iforest_key_compare(&next, &question->to) > 0)) {
 		status = iforest_block_find(reader, &question->to, &to);
+		iterator->end_block = question->descends ? iterator->end_block : number + 1;
+	}
 	*range = iforest_low_bits(to) & ~iforest_low_bits(from);
 	return status;
 }
@@ -228,21 +233,21 @@ static enum iforest_status enter_block(struct iforest_run_iterator *iterator, un
 	return iforest_cursor_report_leaf(&iterator->cursor, status);
 }
 
-/* Enters a leaf page: its blocks that may have keys in [from, to). */
+/* Enters a leaf page: the one where the range begins at the block that was sought. */
 static enum iforest_status enter_leaf(struct iforest_run_iterator *iterator)
 {
-	const struct iforest_leaf *leaf = &iterator->cursor.leaf;
-	enum iforest_status status = iforest_cursor_pin(&iterator->cursor, 0, iterator->leaf_number);
+	struct iforest_cursor *cursor = &iterator->cursor;
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, iterator->leaf_number);
 
 	if (status)
 		return status;
 	iterator->leaf_is_open = true;
 	iterator->next_block = 0;
-	iterator->end_block = leaf->header.n_items;
-	if (!iterator->leaf_is_inside) {
-		iterator->next_block = iforest_leaf_find_block(leaf, &iterator->question->from);
-		iterator->end_block = iforest_leaf_find_block(leaf, &iterator->question->to) + 1;
-	}
+	iterator->end_block = cursor->leaf.header.n_items;
+	if (iterator->leaf_number == cursor->leaf_number && iterator->question->descends)
+		iterator->end_block = cursor->block + 1;
+	else if (iterator->leaf_number == cursor->leaf_number)
+		iterator->next_block = cursor->block;
 	return IFOREST_OK;
 }
 
@@ -298,10 +303,25 @@ static enum iforest_status give_node(struct iforest_run_iterator *iterator, stru
 	return status;
 }
 
+/* Takes the next entry of the open block. */
+static unsigned next_bit(struct iforest_run_iterator *iterator)
+{
+	unsigned i =
+		iterator->question->descends ? iforest_highest_bit(iterator->left) : iforest_trailing_zeros(iterator->left);
+
+	iterator->left &= ~(UINT64_C(1) << i);
+	return i;
+}
+
+static enum iforest_status give_entry(struct iforest_run_iterator *iterator, struct iforest_entry *entry)
+{
+	iforest_block_entry(&iterator->cursor.reader.block, next_bit(iterator), iterator->question->values, entry);
+	return check_order(iterator, &entry->key);
+}
+
 enum iforest_status iforest_run_iterator_next(struct iforest_run_iterator *iterator, struct iforest_entry *entry, bool *found)
 {
 	enum iforest_status status = IFOREST_OK;
-	unsigned i;
 
 	*found = false;
 	if (iterator->left == 0) {
@@ -316,12 +336,7 @@ enum iforest_status iforest_run_iterator_next(struct iforest_run_iterator *itera
 	*found = iterator->has_node || iterator->left != 0;
 	if (!*found)
 		return IFOREST_OK;
-	if (iterator->has_node)
-		return give_node(iterator, entry);
-	i = iterator->question->descends ? iforest_highest_bit(iterator->left) : iforest_trailing_zeros(iterator->left);
-	iterator->left &= ~(UINT64_C(1) << i);
-	iforest_block_entry(&iterator->cursor.reader.block, i, iterator->question->values, entry);
-	return check_order(iterator, &entry->key);
+	return iterator->has_node ? give_node(iterator, entry) : give_entry(iterator, entry);
 }
 
 /* ---- Merged over all runs ---- */
@@ -483,6 +498,52 @@ enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, str
 		}
 	}
 	return IFOREST_OK;
+}
+
+/* True if all that is left of the first head's block comes before what others give; its bound then is the last key of that. */
+static bool is_block_before_others(struct iforest_iterator *iterator)
+{
+	struct iforest_iterator_head *head = &iterator->heads[iterator->heap.items[0]];
+	struct iforest_key given = head->bound;
+	uint64_t left = head->run.left;
+	struct iforest_entry last;
+
+	if (head->is_found || !left)
+		return false;
+	iforest_block_entry(&head->run.cursor.reader.block,
+			    iterator->question.descends ? iforest_trailing_zeros(left) : iforest_highest_bit(left), 0, &last);
+	head->bound = last.key;
+	if (!is_before_others(iterator))
+		head->bound = given;
+	return iforest_key_compare(&head->bound, &given) != 0;
+}
+
+enum iforest_status iforest_iterator_next_keys(struct iforest_iterator *iterator,
+					       struct iforest_key keys[IFOREST_BLOCK_ENTRIES], unsigned *n_keys)
+{
+	struct iforest_entry entry;
+	bool found;
+	enum iforest_status status = iforest_iterator_next(iterator, &entry, &found);
+
+	*n_keys = 0;
+	if (status || !found)
+		return status;
+	keys[(*n_keys)++] = entry.key;
+	if (is_block_before_others(iterator)) {
+		struct iforest_run_iterator *run = &iterator->heads[iterator->heap.items[0]].run;
+		const struct iforest_block *block = &run->cursor.reader.block;
+
+		while (run->left && !status) {
+			unsigned i = next_bit(run);
+
+			keys[*n_keys] = (struct iforest_key){ .series = block->series,
+							      .time_is_null = block->time_is_null,
+							      .time = block->times[i],
+							      .ref = block->refs[i] };
+			status = check_order(run, &keys[(*n_keys)++]);
+		}
+	}
+	return status;
 }
 
 bool iforest_iterator_gave_node(const struct iforest_iterator *iterator, int64_t *end)

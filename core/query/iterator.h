@@ -133,6 +133,12 @@ void iforest_iterator_stretch(struct iforest_iterator *iterator, const struct if
  * Errors  as iforest_run_iterator_next(); the iterator must then be started again. */
 enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, struct iforest_entry *entry, bool *found);
 
+/* Gives the keys of the next entries: of one, and of the rest of its block if none of another run comes between. *n_keys is 0
+ * after the last. Costs and fails as iforest_iterator_next().
+ * Requires  a question without takes_nodes and taker. */
+enum iforest_status iforest_iterator_next_keys(struct iforest_iterator *iterator,
+					       struct iforest_key keys[IFOREST_BLOCK_ENTRIES], unsigned *n_keys);
+
 /* True if the last item was a node (takes_nodes, taker). *end becomes the latest end under it. */
 bool iforest_iterator_gave_node(const struct iforest_iterator *iterator, int64_t *end);
 

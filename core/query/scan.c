@@ -3,6 +3,7 @@
 #include "core/base/bits.h"
 #include "core/query/extremes.h"
 #include "core/query/fold.h"
+#include "core/query/prefetch.h"
 #include "core/run/cursor.h"
 
 /* True if the run may have an entry in [from, to). */

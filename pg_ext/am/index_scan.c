@@ -54,11 +54,11 @@ struct index_scan {
 	uint32 from, to; /* the rest of `matching` in it, `to` excluded */
 	bool has_iterator;
 	struct iforest_iterator iterator; /* of the runs, in it */
-	bool has_ahead;
-	struct iforest_entry ahead; /* next entry of the iterator */
+	unsigned ahead, n_ahead;	  /* its next keys: keys_ahead[ahead] up to n_ahead */
+	struct iforest_key keys_ahead[IFOREST_BLOCK_ENTRIES];
 	IndexFetchTableData *fetch; /* of an index-only scan, and where it puts rows */
 	TupleTableSlot *row;
-	struct ifp_scan_order order; /* if is_set, `top` is used instead of the fields from `place` to `ahead` */
+	struct ifp_scan_order order; /* if is_set, `top` is used instead of the fields from `place` to `keys_ahead` */
 	struct value_order_scan top;
 };
 
@@ -108,33 +108,37 @@ static void open_range(struct index_scan *scan)
 	scan->from = find_pending(scan, &question.from);
 	scan->to = find_pending(scan, &question.to);
 	iforest_iterator_start(&scan->iterator, &question);
-	scan->has_ahead = false;
+	scan->ahead = scan->n_ahead = 0;
 	scan->is_open = true;
 }
 
 /* Takes the next entry of the open range; its key becomes that of the place. */
 static enum iforest_status next_in_range(struct index_scan *scan, bool *found)
 {
-	const struct iforest_key *pending = NULL;
+	const struct iforest_key *next = NULL, *pending = NULL;
 	enum iforest_status status = IFOREST_OK;
 
-	if (!scan->has_ahead)
-		status = iforest_iterator_next(&scan->iterator, &scan->ahead, &scan->has_ahead);
+	if (scan->ahead == scan->n_ahead) {
+		scan->ahead = 0;
+		status = iforest_iterator_next_keys(&scan->iterator, scan->keys_ahead, &scan->n_ahead);
+	}
+	if (scan->ahead < scan->n_ahead)
+		next = &scan->keys_ahead[scan->ahead];
 	if (scan->from < scan->to)
 		pending = &scan->matching[scan->backward ? scan->to - 1 : scan->from];
-	*found = !status && (scan->has_ahead || pending);
+	*found = !status && (next || pending);
 	if (!*found)
 		return status;
-	if (scan->has_ahead && pending) {
-		int order = iforest_key_compare(&scan->ahead.key, pending);
+	if (next && pending) {
+		int order = iforest_key_compare(next, pending);
 
 		if (scan->backward ? order > 0 : order < 0)
 			pending = NULL;
 	}
-	scan->place.key = pending ? *pending : scan->ahead.key;
+	scan->place.key = pending ? *pending : *next;
 	scan->place.has_key = true;
 	if (!pending)
-		scan->has_ahead = false;
+		scan->ahead++;
 	else if (scan->backward)
 		scan->to--;
 	else
