@@ -111,9 +111,8 @@ void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const c
 	appendStringInfo(text, " FROM %s.%s($1, $2, $3, $4, $5, ", index->schema,
 			 quote_identifier(psprintf("%s%s", index->index_name, suffix)));
 	/* a call with a subselect among its arguments is not inlined */
-	appendStringInfo(text, "CASE WHEN $6 IN (%s) THEN $6 ELSE (SELECT $6) END) AS part", fills);
-	ifp_add_columns(text, 1, columns->natts);
-	appendStringInfo(text, " WHERE $6 IN (%s)", fills);
+	appendStringInfo(text, "CASE WHEN $6 IN (%s) THEN $6 ELSE (SELECT $6) END) AS part(%s) WHERE $6 IN (%s)", fills,
+			 ifp_numbers(1, columns->natts), fills);
 }
 
 /* ---- columns ---- */
@@ -244,23 +243,25 @@ static void add_value(StringInfo text, const struct ifp_sqlgen_index *index, con
 		appendStringInfo(text, ", %s(%s)", shown->aggregate, column->value->expression);
 }
 
+char *ifp_numbers(int from, int to)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = from; i <= to; i++)
+		appendStringInfo(&text, "%sc%d", i == from ? "" : ", ", i);
+	return text.data;
+}
+
 /* Returns the number of columns c1 ... of an arm: the by columns, six of the bucket, and those of the values. */
 static int n_columns_of(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
 	return index->n_by + 6 + list_length(value_columns(index, fill));
 }
 
-void ifp_add_numbers(StringInfo text, int from, int to)
+static char *numbers_of(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
-	for (int i = from; i <= to; i++)
-		appendStringInfo(text, "%sc%d", i == from ? "" : ", ", i);
-}
-
-void ifp_add_columns(StringInfo text, int from, int to)
-{
-	appendStringInfoChar(text, '(');
-	ifp_add_numbers(text, from, to);
-	appendStringInfoChar(text, ')');
+	return ifp_numbers(1, n_columns_of(index, fill));
 }
 
 void ifp_add_group_by(StringInfo text, int n)
@@ -271,27 +272,20 @@ void ifp_add_group_by(StringInfo text, int n)
 
 /* ---- gates ---- */
 
-/* Appends the gate of a window or of all times, for $6. */
-static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum window_fill fill)
+/* Returns the gate of a window or of all times, for $6. */
+static char *window_gate(const struct ifp_sqlgen_index *index, bool is_open, enum window_fill fill)
 {
 	bool is_carried = fill == WINDOW_CARRIED;
+	StringInfoData text;
 
+	initStringInfo(&text);
 	if (index->is_carried)
-		appendStringInfo(text, "CASE WHEN $6 IN ('last', 'linear') %s ", is_carried ? "THEN" : "THEN false ELSE");
-	ifp_print(text, index, "@window_asks(" IFP_BUCKETING ", %s, %s, %s)", is_carried ? "'null'" : "$6",
+		appendStringInfo(&text, "CASE WHEN $6 IN ('last', 'linear') %s ", is_carried ? "THEN" : "THEN false ELSE");
+	ifp_print(&text, index, "@window_asks(" IFP_BUCKETING ", %s, %s, %s)", is_carried ? "'null'" : "$6",
 		  is_open ? "true" : "false", fill != WINDOW_PLAIN ? "true" : "false");
 	if (index->is_carried)
-		appendStringInfoString(text, is_carried ? " ELSE false END" : " END");
-}
-
-/* As ifp_add_gates(), for $6. */
-static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *index, enum window_fill fill)
-{
-	appendStringInfoChar(text, '(');
-	add_window_gate(text, index, false, fill);
-	appendStringInfoString(text, " OR ");
-	add_window_gate(text, index, true, fill);
-	appendStringInfoChar(text, ')');
+		appendStringInfoString(&text, is_carried ? " ELSE false END" : " END");
+	return text.data;
 }
 
 /* ---- arms ---- */
@@ -335,10 +329,7 @@ static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *index, b
 		ifp_print(text, index, " WHERE %s >= $1 AND %s <= " IFP_LAST, index->time.expression, index->time.expression);
 	ifp_add_predicate(text, index, is_open ? "WHERE" : "AND");
 	add_group_by(text, index, is_open);
-	appendStringInfoString(text, ") AS grouped");
-	ifp_add_columns(text, 1, n_columns_of(index, fill));
-	appendStringInfoString(text, " WHERE ");
-	add_window_gate(text, index, is_open, fill);
+	appendStringInfo(text, ") AS grouped(%s) WHERE %s", numbers_of(index, fill), window_gate(index, is_open, fill));
 }
 
 /* The number of the first bucket. With n buckets that is 0: if there are more buckets than times, some are empty. */
@@ -361,8 +352,7 @@ void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *index, 
 		appendStringInfo(text, "%s%s", i > 0 ? ", " : "", index->by[i].expression);
 	appendStringInfo(text, " FROM %s", index->table);
 	ifp_add_predicate(text, index, "WHERE");
-	appendStringInfoString(text, ") AS s");
-	ifp_add_columns(text, 1, index->n_by);
+	appendStringInfo(text, ") AS s(%s)", ifp_numbers(1, index->n_by));
 }
 
 /* Appends the groups of the window, or of all times, and all buckets. */
@@ -382,10 +372,8 @@ static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 	int bucket = index->n_by + 1, column = index->n_by + 7;
 	ListCell *cell;
 
-	appendStringInfoString(text, "SELECT ");
-	ifp_add_numbers(text, 1, bucket);
-	ifp_print(text, index, ", " IFP_BOUNDS("c%d") ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket, bucket, bucket + 3,
-		  bucket + 4, bucket + 5);
+	ifp_print(text, index, "SELECT %s, " IFP_BOUNDS("c%d") ", coalesce(max(c%d), 0), max(c%d), max(c%d)",
+		  ifp_numbers(1, bucket), bucket, bucket, bucket + 3, bucket + 4, bucket + 5);
 	foreach (cell, value_columns(index, WINDOW_FILLED)) {
 		const struct value_column *shown = lfirst(cell);
 
@@ -399,8 +387,7 @@ static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 	}
 	appendStringInfoString(text, " FROM (");
 	add_all_rows(text, index, WINDOW_FILLED);
-	appendStringInfoString(text, ") AS g");
-	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_FILLED));
+	appendStringInfo(text, ") AS g(%s)", numbers_of(index, WINDOW_FILLED));
 	ifp_add_group_by(text, bucket);
 }
 
@@ -483,10 +470,7 @@ static void add_beside(StringInfo text, const struct ifp_sqlgen_index *index, bo
 	}
 	appendStringInfoString(text, " FROM (");
 	add_beside_rows(text, index, is_after);
-	appendStringInfoString(text, " WHERE ");
-	add_window_gate(text, index, false, WINDOW_CARRIED);
-	if (is_after)
-		appendStringInfoString(text, " AND $6 = 'linear'");
+	appendStringInfo(text, " WHERE %s%s", window_gate(index, false, WINDOW_CARRIED), is_after ? " AND $6 = 'linear'" : "");
 }
 
 /* Appends one column of a bucket, merged from its own group and the values outside the window. */
@@ -512,8 +496,7 @@ static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 	int bucket = index->n_by + 1, number = index->n_by + 7;
 	ListCell *cell;
 
-	appendStringInfoString(text, "SELECT ");
-	ifp_add_numbers(text, 1, bucket);
+	appendStringInfo(text, "SELECT %s", ifp_numbers(1, bucket));
 	for (int i = bucket + 1; i < number; i++)
 		appendStringInfo(text, ", max(c%d)", i);
 	foreach (cell, value_columns(index, WINDOW_CARRIED))
@@ -522,10 +505,7 @@ static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 	add_all_rows(text, index, WINDOW_CARRIED);
 	add_beside(text, index, false);
 	add_beside(text, index, true);
-	appendStringInfoString(text, ") AS p");
-	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_CARRIED));
-	appendStringInfoString(text, " GROUP BY ");
-	ifp_add_numbers(text, 1, bucket);
+	appendStringInfo(text, ") AS p(%s) GROUP BY %s", numbers_of(index, WINDOW_CARRIED), ifp_numbers(1, bucket));
 }
 
 /* ---- carried values: neighbours ---- */
@@ -546,29 +526,20 @@ static void add_neighbours(StringInfo text, const struct ifp_sqlgen_index *index
 		  first_time, v);
 }
 
-static void add_window(StringInfo text, const struct ifp_sqlgen_index *index, const char *name, const char *direction)
-{
-	appendStringInfo(text, "%s AS (", name);
-	if (index->n_by > 0) {
-		appendStringInfoString(text, "PARTITION BY ");
-		ifp_add_numbers(text, 1, index->n_by);
-	}
-	appendStringInfo(text, " ORDER BY c%d %s ROWS UNBOUNDED PRECEDING)", index->n_by + 1, direction);
-}
-
 static void add_row(StringInfo text, const struct ifp_sqlgen_index *index)
 {
+	const char *partition = index->n_by > 0 ? psprintf("PARTITION BY %s", ifp_numbers(1, index->n_by)) : "";
+	int bucket = index->n_by + 1;
+
 	appendStringInfoString(text, "SELECT g.*");
 	for (int v = 0; v < index->n_values; v++)
 		add_neighbours(text, index, v);
 	appendStringInfoString(text, " FROM (");
 	add_buckets(text, index);
-	appendStringInfoString(text, ") AS g");
-	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_CARRIED));
-	appendStringInfoString(text, " WINDOW ");
-	add_window(text, index, "up", "");
-	appendStringInfoString(text, ", ");
-	add_window(text, index, "down", "DESC");
+	appendStringInfo(text,
+			 ") AS g(%s) WINDOW up AS (%s ORDER BY c%d  ROWS UNBOUNDED PRECEDING), "
+			 "down AS (%s ORDER BY c%d DESC ROWS UNBOUNDED PRECEDING)",
+			 numbers_of(index, WINDOW_CARRIED), partition, bucket, partition, bucket);
 }
 
 /* ---- carried values: the answer ---- */
@@ -602,10 +573,10 @@ static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *ind
 {
 	const char *aggregate = column->shown->aggregate;
 	int v = (int)(column->value - index->values), count = column_of(index, column->value, "count");
-	bool is_count = strcmp(aggregate, "count") == 0, is_average = strcmp(aggregate, "avg") == 0;
+	bool is_average = strcmp(aggregate, "avg") == 0;
 	const char *type = format_type_be(is_average ? line_type(column->value->type) : column->value->type);
 
-	if (is_count) {
+	if (strcmp(aggregate, "count") == 0) {
 		appendStringInfo(text, ", coalesce(c%d, 0)", number);
 		return;
 	}
@@ -614,13 +585,12 @@ static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *ind
 		return;
 	}
 	appendStringInfo(text, ", CASE WHEN c%d > 0 THEN c%d WHEN $6 = 'last' THEN ", count, number);
-	if (column->shown->is_ctid) {
+	if (column->shown->is_ctid)
 		appendStringInfo(text, "before_ctid%d END", v);
-	} else if (strstr(aggregate, "_time")) {
+	else if (strstr(aggregate, "_time"))
 		appendStringInfo(text, "before_ts%d END", v);
-	} else {
+	else
 		appendStringInfo(text, "before%d::%s ELSE line%d::%s END", v, type, v, type);
-	}
 }
 
 /* Appends the whole answer with fill => 'last' and 'linear', without names. Requires  index->is_carried. */
@@ -629,10 +599,8 @@ static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index)
 	int bucket = index->n_by + 1, number = index->n_by + 7;
 	ListCell *cell;
 
-	appendStringInfoString(text, "SELECT ");
-	ifp_add_numbers(text, 1, bucket);
-	ifp_print(text, index, ", " IFP_BOUNDS("c%d") ", coalesce(c%d, 0), c%d, c%d", bucket, bucket, bucket + 3, bucket + 4,
-		  bucket + 5);
+	ifp_print(text, index, "SELECT %s, " IFP_BOUNDS("c%d") ", coalesce(c%d, 0), c%d, c%d", ifp_numbers(1, bucket), bucket,
+		  bucket, bucket + 3, bucket + 4, bucket + 5);
 	foreach (cell, value_columns(index, WINDOW_PLAIN))
 		add_filled_value(text, index, lfirst(cell), number++);
 	appendStringInfoString(text, " FROM (SELECT n.*");
@@ -649,14 +617,9 @@ static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index)
 static void add_gated(StringInfo text, const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
 	appendStringInfoString(text, "SELECT * FROM (");
-	if (fill == WINDOW_CARRIED)
-		add_carried(text, index);
-	else
-		add_filled(text, index);
-	appendStringInfoString(text, ") AS filled");
-	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_PLAIN));
-	appendStringInfoString(text, " WHERE ");
-	add_window_gates(text, index, fill);
+	(fill == WINDOW_CARRIED ? add_carried : add_filled)(text, index);
+	appendStringInfo(text, ") AS filled(%s) WHERE (%s OR %s)", numbers_of(index, WINDOW_PLAIN),
+			 window_gate(index, false, fill), window_gate(index, true, fill));
 }
 
 static void add_answer_names(StringInfo text, const struct ifp_sqlgen_index *index)

@@ -111,9 +111,8 @@ void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *index, co
 /* Appends GROUP BY the first n columns; nothing for none. */
 void ifp_add_group_by(StringInfo text, int n);
 
-/* Append c<from>, ... c<to>; the second in parentheses, for an alias. */
-void ifp_add_numbers(StringInfo text, int from, int to);
-void ifp_add_columns(StringInfo text, int from, int to);
+/* Returns c<from>, ... c<to>. */
+char *ifp_numbers(int from, int to);
 
 /* Appends a query of every series with every bucket, the other of n_columns columns NULL. */
 void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *index, int n_columns);

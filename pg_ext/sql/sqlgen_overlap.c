@@ -230,18 +230,14 @@ static void add_partitions(StringInfo text, const struct ifp_sqlgen_index *index
 {
 	int n = index->n_by + 3;
 
-	appendStringInfoString(text, "(SELECT ");
-	ifp_add_numbers(text, 1, n);
+	appendStringInfo(text, "(SELECT %s", ifp_numbers(1, n));
 	appendStringInfo(text,
 			 is_of_intervals(index) ? ", sum(c%d)::bigint, justify_hours(sum(c%d))"
 						: ", sum(c%d)::bigint, sum(c%d)::%s",
 			 n + 1, n + 2, format_type_be(TupleDescAttr(columns, n + 1)->atttypid));
 	ifp_print(text, index, ", max(c%d), @max_time(c%d, c%d, ctid_of) FROM ", n + 3, n + 3, n + 4);
 	add_index(text, index, columns);
-	appendStringInfoString(text, " GROUP BY ");
-	ifp_add_numbers(text, 1, n);
-	appendStringInfoString(text, ") AS parts");
-	ifp_add_columns(text, 1, columns->natts);
+	appendStringInfo(text, " GROUP BY %s) AS parts(%s)", ifp_numbers(1, n), ifp_numbers(1, columns->natts));
 }
 
 /* Appends both arms. Which index may be read is evaluated once, so exactly one arm answers. Gates stand outside of the
@@ -295,23 +291,19 @@ char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc col
 	StringInfoData text;
 
 	initStringInfo(&text);
-	appendStringInfoString(&text, "SELECT * FROM (SELECT ");
-	ifp_add_numbers(&text, 1, bucket);
 	ifp_print(&text, index,
-		  ", " IFP_BOUNDS("c%d") ", coalesce(max(c%d), 0), CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN %s "
-					 "ELSE max(c%d) END",
-		  bucket, bucket, bucket + 3, bucket + 3, is_of_intervals(index) ? "interval '0'" : "0", bucket + 4);
+		  "SELECT * FROM (SELECT %s, " IFP_BOUNDS(
+			  "c%d") ", coalesce(max(c%d), 0), "
+				 "CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN %s ELSE max(c%d) END",
+		  ifp_numbers(1, bucket), bucket, bucket, bucket + 3, bucket + 3, is_of_intervals(index) ? "interval '0'" : "0",
+		  bucket + 4);
 	for (int i = bucket + 5; i <= n; i++)
 		appendStringInfo(&text, ", max(c%d)", i);
 	appendStringInfoString(&text, " FROM (SELECT * FROM (");
 	add_answer(&text, index, columns, true);
 	appendStringInfoString(&text, ") AS answer UNION ALL ");
 	ifp_add_all_buckets(&text, index, n);
-	appendStringInfoString(&text, ") AS g");
-	ifp_add_columns(&text, 1, n);
-	appendStringInfoString(&text, " GROUP BY ");
-	ifp_add_numbers(&text, 1, bucket);
-	appendStringInfoString(&text, ") AS filled");
+	appendStringInfo(&text, ") AS g(%s) GROUP BY %s) AS filled", ifp_numbers(1, n), ifp_numbers(1, bucket));
 	add_names(&text, columns);
 	appendStringInfo(&text, " WHERE %s", asked(index, true));
 	return text.data;

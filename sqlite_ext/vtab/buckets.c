@@ -9,24 +9,14 @@
 
 /* ---- Columns of iforest_counter (core/query/counter_scan.h) ---- */
 
-static void result_counter(sqlite3_context *context, union iforest_number number, enum iforest_value_type value_type)
+/* Sets the result to an exact sum. Returns SQLITE_ERROR beyond 64 bits, with the result set to say so. */
+static int result_whole(sqlite3_context *context, iforest_int128 whole)
 {
-	if (value_type == IFOREST_INT64)
-		sqlite3_result_int64(context, number.integer);
-	else
-		sqlite3_result_double(context, number.real);
-}
-
-static int result_increase(sqlite3_context *context, const struct iforest_counter *counter, enum iforest_value_type value_type)
-{
-	if (value_type == IFOREST_FLOAT64) {
-		sqlite3_result_double(context, counter->real_increase);
-	} else if (counter->increase > INT64_MAX || counter->increase < INT64_MIN) {
+	if (whole > INT64_MAX || whole < INT64_MIN) {
 		sqlite3_result_error(context, "integer overflow", -1);
 		return SQLITE_ERROR;
-	} else {
-		sqlite3_result_int64(context, (sqlite3_int64)counter->increase);
 	}
+	sqlite3_result_int64(context, (sqlite3_int64)whole);
 	return SQLITE_OK;
 }
 
@@ -41,19 +31,22 @@ static int counter_column_result(sqlite3_context *context, const struct iforest_
 	if (column == IFS_COUNTER_COUNT)
 		sqlite3_result_int64(context, (sqlite3_int64)counter->n);
 	else if (column == IFS_COUNTER_START && counter->has_start)
-		result_counter(context, counter->start, value_type);
+		ifs_table_number(context, counter->start, value_type);
 	if (column <= IFS_COUNTER_START || !counter->is_known)
 		return SQLITE_OK;
 	switch (column) {
 	case IFS_COUNTER_END:
-		result_counter(context, counter->value, value_type);
+		ifs_table_number(context, counter->value, value_type);
 		break;
 	case IFS_COUNTER_MEAN:
 		if (counter->known > 0)
 			sqlite3_result_double(context, iforest_counter_mean(counter, value_type));
 		break;
 	case IFS_COUNTER_INCREASE:
-		return result_increase(context, counter, value_type);
+		if (value_type == IFOREST_INT64)
+			return result_whole(context, counter->increase);
+		sqlite3_result_double(context, counter->real_increase);
+		break;
 	case IFS_COUNTER_RATE:
 		sqlite3_result_double(context, iforest_counter_increase(counter, value_type) / (double)scan->width);
 		break;
@@ -65,32 +58,15 @@ static int counter_column_result(sqlite3_context *context, const struct iforest_
 
 /* ---- Columns of a row ---- */
 
-static void result_number(sqlite3_context *context, union iforest_number number, unsigned value_type)
-{
-	if (value_type == IFOREST_INT64)
-		sqlite3_result_int64(context, number.integer);
-	else
-		sqlite3_result_double(context, number.real);
-}
-
 static int result_sum(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned value_type,
 		      bool zero_if_empty)
 {
-	if (value->n == 0) {
-		if (!zero_if_empty)
-			sqlite3_result_null(context);
-		else if (value_type == IFOREST_INT64)
-			sqlite3_result_int64(context, 0);
-		else
-			sqlite3_result_double(context, 0);
-	} else if (value_type == IFOREST_FLOAT64) {
-		sqlite3_result_double(context, iforest_real_sum(value));
-	} else if (value->sum > INT64_MAX || value->sum < INT64_MIN) {
-		sqlite3_result_error(context, "integer overflow", -1);
-		return SQLITE_ERROR;
-	} else {
-		sqlite3_result_int64(context, (sqlite3_int64)value->sum);
-	}
+	if (value->n == 0 && !zero_if_empty)
+		sqlite3_result_null(context);
+	else if (value_type == IFOREST_INT64)
+		return result_whole(context, value->n ? value->sum : 0);
+	else
+		sqlite3_result_double(context, value->n ? iforest_real_sum(value) : 0);
 	return SQLITE_OK;
 }
 
@@ -111,7 +87,7 @@ static void result_extreme(sqlite3_context *context, const struct iforest_extrem
 			sqlite3_result_int64(context, extreme->time);
 		break;
 	default:
-		result_number(context, extreme->value, value_type);
+		ifs_table_number(context, extreme->value, value_type);
 	}
 }
 

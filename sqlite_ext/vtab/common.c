@@ -327,6 +327,14 @@ static int refuse_argument(sqlite3_context *context, const struct ifs_table *tab
 	return SQLITE_ERROR;
 }
 
+void ifs_table_number(sqlite3_context *context, union iforest_number number, unsigned value_type)
+{
+	if (value_type == IFOREST_INT64)
+		sqlite3_result_int64(context, number.integer);
+	else
+		sqlite3_result_double(context, number.real);
+}
+
 int ifs_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct ifs_cursor *cursor = (struct ifs_cursor *)base;

@@ -106,6 +106,9 @@ struct ifs_module {
 	const struct ifs_reader *reader; /* of the methods ifs_cursor_...() */
 };
 
+/* Sets the result to a number of a value column. */
+void ifs_table_number(sqlite3_context *context, union iforest_number number, unsigned value_type);
+
 /* The context of a module, which SQLite passes to xCreate and xConnect. */
 struct ifs_registration {
 	struct ifs_connection *connection;

@@ -152,23 +152,11 @@ static int next_row(struct ifs_cursor *cursor, struct ifs_error *error)
 	return ifs_row_query_next(&((struct cursor *)cursor)->rows, &cursor->at_end, error);
 }
 
-static int value_column(sqlite3_context *context, const struct ifs_row_query *rows, unsigned v)
-{
-	const struct iforest_entry *entry = &rows->entry;
-
-	if (!(entry->present >> v & 1))
-		return SQLITE_OK;
-	if (rows->snapshot->manifest.fields.value_types[v] == IFOREST_INT64)
-		sqlite3_result_int64(context, entry->values[v].integer);
-	else
-		sqlite3_result_double(context, entry->values[v].real);
-	return SQLITE_OK;
-}
-
 static int column_of_row(struct ifs_cursor *cursor, sqlite3_context *context, int column, int *argument)
 {
 	const struct ifs_definition *definition = &ifs_cursor_table(cursor)->definition;
 	const struct ifs_row_query *rows = &((struct cursor *)cursor)->rows;
+	int v = column - ifs_rows_first_value(definition);
 	int64_t end;
 
 	if (column >= ifs_rows_first_argument(definition)) {
@@ -183,8 +171,8 @@ static int column_of_row(struct ifs_cursor *cursor, sqlite3_context *context, in
 	} else if (column == ifs_rows_end(definition)) {
 		if (ifs_row_query_end_of(rows, &end))
 			sqlite3_result_int64(context, end);
-	} else {
-		return value_column(context, rows, (unsigned)(column - ifs_rows_first_value(definition)));
+	} else if (rows->entry.present >> v & 1) {
+		ifs_table_number(context, rows->entry.values[v], rows->snapshot->manifest.fields.value_types[v]);
 	}
 	return SQLITE_OK;
 }
