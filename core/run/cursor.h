@@ -110,10 +110,11 @@ static inline const uint8_t *iforest_cursor_sibling(const struct iforest_cursor 
 	return iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
 }
 
+/* iforest_cursor_node() where the page is not pinned. */
 enum iforest_status iforest_cursor_seek_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
 
 /* Gives the bytes of node i of a level: 1 .. n_levels are on pages, which this pins; n_levels + 1 is the root in the manifest.
- * They stay while the page is pinned. Without a division if the page is pinned. */
+ * They stay while the page is pinned. */
 static inline enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 						      const uint8_t **bytes)
 {
