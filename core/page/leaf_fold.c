@@ -353,18 +353,44 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	return status;
 }
 
-/* Adds count and sum of a block from its summary. Returns false and adds nothing if that is not all of the block. */
-static bool add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate)
+enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, unsigned from, unsigned to, bool of_value,
+					   struct iforest_sums *sums)
 {
+	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from), which = range & ~reader->block.dead;
+	enum iforest_status status;
+	iforest_int128 sum;
+
+	sums->n_rows += iforest_popcount(which);
+	sums->n_dead += iforest_popcount(range & ~which);
+	if (!of_value)
+		return IFOREST_OK;
+	status = iforest_block_find_column(reader, IFOREST_VALUES);
+	which &= status ? 0 : reader->columns[IFOREST_VALUES].present;
+	if (!which)
+		return status;
+	status = sum_values(reader, 0, which, &sum);
+	if (status)
+		return status;
+	sums->n += iforest_popcount(which);
+	sums->sum = iforest_add_wrapping(sums->sum, sum);
+	return IFOREST_OK;
+}
+
+/* Adds a block by its directory entry and summary where possible. */
+static enum iforest_status add_block(const struct iforest_leaf *leaf, unsigned b, bool of_value, struct iforest_sums *sums)
+{
+	struct iforest_block_reader reader;
 	unsigned n;
 	int64_t sum;
 
-	if (!iforest_leaf_block_sum(leaf, block, &n, &sum))
-		return false;
-	aggregate->n_rows += n;
-	aggregate->values[0].n += n;
-	aggregate->values[0].sum = iforest_add_wrapping(aggregate->values[0].sum, sum);
-	return true;
+	if (of_value && iforest_leaf_block_sum(leaf, b, &n, &sum)) {
+		sums->n_rows += n;
+		sums->n += n;
+		sums->sum = iforest_add_wrapping(sums->sum, sum);
+		return IFOREST_OK;
+	}
+	iforest_block_start(&reader, leaf, b);
+	return iforest_block_add_sums(&reader, 0, reader.block.n, of_value, sums);
 }
 
 /* True if n, sum and the values of extremes of the first value column are all that is requested, and it is of integers. */
@@ -410,18 +436,21 @@ static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned blo
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	bool is_sum = request->values && iforest_wants_sums(request, leaf->fields),
-	     is_short = wants_first_value_alone(request, leaf->fields);
+	bool is_short = wants_first_value_alone(request, leaf->fields), is_sums = iforest_wants_sums(request, leaf->fields);
+	struct iforest_sums sums = { .n_rows = 0 };
 	struct iforest_block_reader reader;
 	enum iforest_status status = IFOREST_OK;
 	uint64_t counted;
 
 	for (unsigned b = from; b < to && !status; b++) {
-		if ((is_sum && add_summary(leaf, b, aggregate)) || (is_short && add_first_value(leaf, b, request, aggregate)))
-			continue;
-		iforest_block_start(&reader, leaf, b);
-		status = iforest_block_fold(&reader, 0, reader.block.n, request, aggregate, &counted);
+		if (is_sums) {
+			status = add_block(leaf, b, request->values, &sums);
+		} else if (!is_short || !add_first_value(leaf, b, request, aggregate)) {
+			iforest_block_start(&reader, leaf, b);
+			status = iforest_block_fold(&reader, 0, reader.block.n, request, aggregate, &counted);
+		}
 	}
+	iforest_sums_add_to_aggregate(&sums, request, aggregate);
 	return status;
 }
 
@@ -579,47 +608,7 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	return status;
 }
 
-/* ---- Counts and sums alone ---- */
-
-enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, unsigned from, unsigned to, bool of_value,
-					   struct iforest_sums *sums)
-{
-	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from), which = range & ~reader->block.dead;
-	enum iforest_status status;
-	iforest_int128 sum;
-
-	sums->n_rows += iforest_popcount(which);
-	sums->n_dead += iforest_popcount(range & ~which);
-	if (!of_value)
-		return IFOREST_OK;
-	status = iforest_block_find_column(reader, IFOREST_VALUES);
-	which &= status ? 0 : reader->columns[IFOREST_VALUES].present;
-	if (!which)
-		return status;
-	status = sum_values(reader, 0, which, &sum);
-	if (status)
-		return status;
-	sums->n += iforest_popcount(which);
-	sums->sum = iforest_add_wrapping(sums->sum, sum);
-	return IFOREST_OK;
-}
-
-/* Adds a block by its directory entry and summary where possible. */
-static enum iforest_status add_block(const struct iforest_leaf *leaf, unsigned b, bool of_value, struct iforest_sums *sums)
-{
-	struct iforest_block_reader reader;
-	unsigned n;
-	int64_t sum;
-
-	if (of_value && iforest_leaf_block_sum(leaf, b, &n, &sum)) {
-		sums->n_rows += n;
-		sums->n += n;
-		sums->sum = iforest_add_wrapping(sums->sum, sum);
-		return IFOREST_OK;
-	}
-	iforest_block_start(&reader, leaf, b);
-	return iforest_block_add_sums(&reader, 0, reader.block.n, of_value, sums);
-}
+/* ---- Counts and sums from an entry on ---- */
 
 enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, const struct iforest_sums *all,
 					   struct iforest_block_reader *reader, unsigned entry, bool of_value,

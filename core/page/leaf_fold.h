@@ -1,7 +1,8 @@
 /* page/leaf_fold.h -- Aggregation of the entries of leaf pages, and the filter that excludes some of them.
  *
- * This is the only place where entries of runs become aggregates: writer, fold, removal and check all call it, so a node is by
- * definition the result of folding its page. (PostgreSQL's pending entries are folded by storage/pending.) Three ways lead to the same result, and a caller takes the cheapest that applies:
+ * This is the only place where entries on pages become aggregates: writer, fold, removal and check all call it, so a node is by
+ * definition the result of folding its page. (Entries that are on no page yet are folded by core/run/batch.) Three ways lead to
+ * the same result, and a caller takes the cheapest that applies:
  *
  *   fold       add the entries of blocks; block summaries are used where they suffice
  *   subtract   take the node, and subtract the few entries that a filter excludes

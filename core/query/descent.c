@@ -13,14 +13,18 @@ static void stand_before(struct iforest_cursor *cursor, unsigned level, uint64_t
 /* Visits a leaf page. The end of the range is reached if the cursor stays on it. */
 static enum iforest_status visit_leaf(struct iforest_descent *descent, struct iforest_visited_node *node)
 {
+	struct iforest_cursor *cursor = descent->cursor;
 	enum iforest_status status;
 
 	if (!descent->moves)
 		return descent->visitor->leaf(descent, node);
+	if (cursor->leaf_number != node->i) /* the nodes before it have not led here */
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", 1,
+						     cursor->leaf_number / cursor->manifest->fanout);
 	if (node->place == IFOREST_INSIDE && !iforest_node_ends_before(node->bytes, descent->to)) /* it was taken to be */
 		node->place = IFOREST_CUT;
 	status = descent->visitor->leaf(descent, node);
-	descent->is_reached = descent->cursor->leaf_number == node->i;
+	descent->is_reached = cursor->leaf_number == node->i;
 	return status;
 }
 

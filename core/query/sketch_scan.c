@@ -195,6 +195,25 @@ static enum iforest_status add_node(struct iforest_descent *descent, const struc
 	return status;
 }
 
+/* Adds the values of the scan's joined batch in [from, to). */
+static enum iforest_status add_batch(const struct iforest_scan *scan, const struct iforest_key *from,
+				     const struct iforest_key *to, unsigned value, struct iforest_sketch *sketch)
+{
+	const struct iforest_batch *batch = scan->batch;
+	enum iforest_value_type type = (enum iforest_value_type)scan->manifest->fields.value_types[value];
+	uint32_t i = batch ? iforest_batch_find(batch, 0, from) : 0, end = batch ? iforest_batch_find(batch, i, to) : 0;
+	enum iforest_status status = IFOREST_OK;
+
+	for (; i < end && !status; i++) {
+		uint32_t present;
+		union iforest_number number = iforest_batch_values(batch, i, &present)[value];
+
+		if (present >> value & 1)
+			status = iforest_sketch_add(sketch, number, type);
+	}
+	return status;
+}
+
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
 					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_sketch *sketch)
 {
@@ -214,7 +233,7 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 
 		status = iforest_descend_from_root(&descent);
 	}
-	return status;
+	return status ? status : add_batch(scan, from, to, value, sketch);
 }
 
 /* ---- Storing ---- */

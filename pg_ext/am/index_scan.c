@@ -11,6 +11,7 @@
 
 #include "core/query/iterator.h"
 #include "core/query/top_k.h"
+#include "core/run/memtable.h"
 #include "pg_ext/am/scan_keys.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/pending.h"
@@ -26,16 +27,13 @@ struct scan_position {
 	struct iforest_key key; /* last one returned */
 };
 
-/* A scan in the order of a value: two streams that are merged, the entries in runs and the pending ones. */
+/* A scan in the order of a value. */
 struct value_order_scan {
 	bool is_open, best_is_open;
-	struct iforest_top_k best; /* of the runs */
+	struct iforest_memtable *pending; /* chosen entries, as a run */
+	struct iforest_top_k best;	  /* of the index's runs and that one */
 	/* the part of the entries in hand: those whose value is NULL, or the others */
 	bool best_is_of_nulls, best_is_done;
-	bool has_ahead;
-	struct iforest_entry ahead;	    /* next entry of `best` */
-	struct ifp_pending_entries pending; /* in the order of the scan */
-	uint32 at;			    /* next of them */
 	bool has_last;
 	struct iforest_entry last; /* returned last: a restarted scan continues after it */
 };
@@ -45,9 +43,8 @@ struct index_scan {
 	struct ifp_definition definition;
 	struct ifp_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
 	struct ifp_scan_keys keys;
-	struct iforest_key *matching; /* pending entries of the chosen series and ranges, sorted */
-	uint32 n_matching, n_matching_reserved;
-	bool has_keys; /* keys and matching are filled in */
+	struct iforest_batch matching; /* keys of the pending entries of the chosen series and ranges, sorted */
+	bool has_keys;		       /* keys and matching are filled in */
 	struct scan_position place, mark;
 	bool is_open; /* a range is open, in this direction: */
 	bool backward;
@@ -67,22 +64,6 @@ struct index_scan {
 static struct iforest_key key_after(int64 series, int64 time)
 {
 	return time == PG_INT64_MAX ? iforest_key_nulls((uint64_t)series) : iforest_key_at((uint64_t)series, time + 1);
-}
-
-/* Finds the first matching pending entry that is not before the key. */
-static uint32 find_pending(const struct index_scan *scan, const struct iforest_key *key)
-{
-	uint32 low = 0, high = scan->n_matching;
-
-	while (low < high) {
-		uint32 middle = low + (high - low) / 2;
-
-		if (iforest_key_compare(&scan->matching[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 /* Opens the range at the place, without the entries already returned. */
@@ -105,8 +86,8 @@ static void open_range(struct index_scan *scan)
 		question.from = place->key;
 		question.from.ref++;
 	}
-	scan->from = find_pending(scan, &question.from);
-	scan->to = find_pending(scan, &question.to);
+	scan->from = iforest_batch_find(&scan->matching, 0, &question.from);
+	scan->to = iforest_batch_find(&scan->matching, scan->from, &question.to);
 	iforest_iterator_start(&scan->iterator, &question);
 	scan->ahead = scan->n_ahead = 0;
 	scan->is_open = true;
@@ -125,7 +106,7 @@ static enum iforest_status next_in_range(struct index_scan *scan, bool *found)
 	if (scan->ahead < scan->n_ahead)
 		next = &scan->keys_ahead[scan->ahead];
 	if (scan->from < scan->to)
-		pending = &scan->matching[scan->backward ? scan->to - 1 : scan->from];
+		pending = iforest_batch_key(&scan->matching, scan->backward ? scan->to - 1 : scan->from);
 	*found = !status && (next || pending);
 	if (!*found)
 		return status;
@@ -170,68 +151,51 @@ static void read_index(struct index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-/* Adds the chain's entries in the chosen series (ids ascending) and ranges. */
-static void match_chain(struct index_scan *scan, struct ifp_chain_reader *reader, const struct ifp_chain *chain,
-			const uint32 *ids)
-{
-	ifp_chain_open(reader, scan->index, chain);
-	while (ifp_chain_next(reader)) {
-		if (scan->n_matching + reader->n_entries > scan->n_matching_reserved) {
-			scan->n_matching_reserved = 2 * (scan->n_matching + reader->n_entries);
-			scan->matching = repalloc_huge(scan->matching, scan->n_matching_reserved * sizeof *scan->matching);
-		}
-		for (uint32 i = 0; i < reader->n_entries; i++) {
-			struct iforest_key *key = &scan->matching[scan->n_matching];
-			uint32 id;
+/* Chooses pending entries of the scan's series and ranges. */
+struct pending_choice {
+	const struct ifp_scan_keys *keys;
+	uint32 *ids; /* of the series, ascending */
+};
 
-			ifp_chain_key(reader, i, key);
-			id = (uint32)key->series;
-			if (ifp_scan_keys_hold(&scan->keys, key) &&
-			    bsearch(&id, ids, scan->keys.n_series, sizeof id, ifp_compare_series))
-				scan->n_matching++;
-		}
-	}
+static bool is_chosen(void *context, const struct iforest_key *key)
+{
+	const struct pending_choice *choice = context;
+	uint32 id = (uint32)key->series;
+
+	return ifp_scan_keys_hold(choice->keys, key) &&
+	       bsearch(&id, choice->ids, choice->keys->n_series, sizeof id, ifp_compare_series);
 }
 
-static void sort_matching(struct index_scan *scan)
+/* Adds the chosen pending entries to the batch. Returns false if the index has to be read again. */
+static bool read_chosen(struct index_scan *scan, struct iforest_batch *batch)
 {
-	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(scan->matching, sizeof *scan->matching, scan->n_matching);
+	struct pending_choice choice = { .keys = &scan->keys, .ids = palloc((scan->keys.n_series + 1) * sizeof *choice.ids) };
+	uint64 n_read;
+	bool is_read;
 
-	for (uint32 i = 0; i < scan->n_matching; i++)
-		scan->matching[i] = arrivals[i].key;
-	pfree(arrivals);
+	memcpy(choice.ids, scan->keys.series, scan->keys.n_series * sizeof *choice.ids);
+	qsort(choice.ids, scan->keys.n_series, sizeof *choice.ids, ifp_compare_series);
+	is_read = ifp_pending_read(scan->index, &(struct ifp_pending_choice){ is_chosen, &choice }, batch, &n_read);
+	pfree(choice.ids);
+	return is_read;
 }
 
 /* Reads the pending entries. If a chain was flushed and its pages reused since the metapage was read, all is read again. */
 static void match_pending(struct index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
-	uint32 n_series = scan->keys.n_series;
-	uint32 *ids = palloc((n_series + 1) * sizeof *ids);
-	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 
-	memcpy(ids, scan->keys.series, n_series * sizeof *ids);
-	qsort(ids, n_series, sizeof *ids, ifp_compare_series);
-	if (scan->matching)
-		pfree(scan->matching);
-	scan->n_matching_reserved = 1;
-	scan->matching = palloc(sizeof *scan->matching);
-	for (int n = 0;; n++) {
-		scan->n_matching = 0;
-		for (unsigned c = 0; c < IFP_CHAINS; c++)
-			match_chain(scan, reader, &scan->index->meta.open[c], ids);
-		for (uint32 c = 0; c < scan->index->meta.n_closed; c++)
-			match_chain(scan, reader, &scan->index->meta.closed[c], ids);
-		if (!scan->index->met_foreign_page)
-			break;
+	if (!scan->matching.alloc)
+		iforest_batch_init(&scan->matching, &ifp_palloc_allocator, 0);
+	iforest_batch_clear(&scan->matching);
+	for (int n = 0; !read_chosen(scan, &scan->matching); n++) {
 		if (n == MOST_RESTARTS)
 			ifp_require(IFOREST_CORRUPT, scan->index->relation,
 				    &(struct iforest_fault){ .what = "a chain of pending pages is broken" });
+		iforest_batch_clear(&scan->matching);
 		read_index(scan);
 	}
-	sort_matching(scan);
-	pfree(ids);
-	pfree(reader);
+	iforest_batch_sort(&scan->matching);
 	MemoryContextSwitchTo(before);
 }
 
@@ -281,7 +245,7 @@ static bool read_again(struct index_scan *scan)
 	return scan->index->manifest.id != manifest_id;
 }
 
-/* ---- order of a value: comparison ---- */
+/* ---- order of a value: questions ---- */
 
 static const struct iforest_node_schema *fields_of(const struct index_scan *scan)
 {
@@ -304,65 +268,10 @@ static struct iforest_extreme row_of(const struct index_scan *scan, const struct
 					 .is_set = true };
 }
 
-/* Equal values are ordered by time and then by place in the table, as in core/query/top_k.h. */
-static int compare_entries(const void *left, const void *right, void *context)
-{
-	const struct index_scan *scan = context;
-	const struct iforest_entry *a = left, *b = right;
-	struct iforest_extreme row_a = row_of(scan, a), row_b = row_of(scan, b);
-	int order = 0;
-
-	if (is_null(scan, a) != is_null(scan, b))
-		return is_null(scan, a) == scan->order.nulls_first ? -1 : 1;
-	if (scan->order.by_value && !is_null(scan, a))
-		order = iforest_number_compare(row_a.value, row_b.value, fields_of(scan)->value_types[scan->order.value]);
-	if (order)
-		return scan->order.descends ? -order : order;
-	return iforest_extreme_compare(&row_a, &row_b);
-}
-
 static bool wants_part(const struct index_scan *scan, bool of_nulls)
 {
 	return of_nulls ? scan->order.has_nulls : scan->order.has_values;
 }
-
-/* ---- order of a value: pending entries ---- */
-
-static bool is_wanted(void *context, const struct iforest_entry *entry)
-{
-	return wants_part(context, is_null(context, entry));
-}
-
-static bool is_chosen(void *context, const struct iforest_key *key)
-{
-	const struct index_scan *scan = context;
-	uint32 id = (uint32)key->series;
-
-	return ifp_scan_keys_hold(&scan->keys, key) &&
-	       bsearch(&id, scan->keys.series, scan->keys.n_series, sizeof id, ifp_compare_series);
-}
-
-/* Reads the pending entries and goes to the first after the last one returned. Returns false if the index has to be read again.
- */
-static bool read_pending(struct index_scan *scan)
-{
-	struct value_order_scan *top = &scan->top;
-	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
-	bool is_read;
-
-	if (top->pending.entries)
-		pfree(top->pending.entries);
-	is_read = ifp_pending_entries_read(scan->index, is_chosen, scan, &top->pending);
-	ifp_pending_entries_keep(&top->pending, is_wanted, scan);
-	MemoryContextSwitchTo(before);
-	qsort_arg(top->pending.entries, top->pending.n, sizeof *top->pending.entries, compare_entries, scan);
-	for (top->at = 0; top->has_last && top->at < top->pending.n; top->at++)
-		if (compare_entries(&top->pending.entries[top->at], &top->last, scan) > 0)
-			break;
-	return is_read;
-}
-
-/* ---- order of a value: runs ---- */
 
 static void narrow_value(const struct index_scan *scan, const struct ifp_scan_bound *bound,
 			 struct iforest_value_predicate *match)
@@ -442,47 +351,47 @@ static enum iforest_status next_part(struct index_scan *scan)
 	return scan->top.best_is_done ? IFOREST_OK : start_part(scan, of_nulls);
 }
 
-static enum iforest_status open_runs(struct index_scan *scan)
+/* ---- order of a value: the search ---- */
+
+static enum iforest_status start_search(struct index_scan *scan)
 {
 	struct value_order_scan *top = &scan->top;
-	enum iforest_status status = iforest_top_k_init(&top->best, &scan->index->store, &scan->index->manifest);
 	bool in_nulls = scan->order.nulls_first;
 
-	top->best_is_open = !status;
-	top->has_ahead = false;
 	if ((top->has_last && is_null(scan, &top->last) != in_nulls) || !wants_part(scan, in_nulls))
 		in_nulls = !in_nulls;
 	top->best_is_done =
 		(scan->keys.n_ranges == 0 && !scan->keys.has_nulls) || scan->keys.n_series == 0 || !wants_part(scan, in_nulls);
-	return status || top->best_is_done ? status : start_part(scan, in_nulls);
+	return top->best_is_done ? IFOREST_OK : start_part(scan, in_nulls);
 }
 
-/* Fetches the next entry of the runs, if there is one. */
-static enum iforest_status look_ahead(struct index_scan *scan)
+static void close_search(struct index_scan *scan)
 {
 	struct value_order_scan *top = &scan->top;
-	enum iforest_status status = IFOREST_OK;
 
-	while (!status && !top->has_ahead && !top->best_is_done) {
-		bool found;
-
-		status = iforest_top_k_next(&top->best, &top->ahead, &found);
-		if (!status && found)
-			top->has_ahead = ifp_scan_keys_hold(&scan->keys, &top->ahead.key);
-		else if (!status)
-			status = next_part(scan);
+	if (top->best_is_open)
+		iforest_top_k_release(&top->best);
+	top->best_is_open = false;
+	if (top->pending) {
+		iforest_memtable_release(top->pending);
+		pfree(top->pending);
 	}
-	return status;
+	top->pending = NULL;
 }
 
-static void close_runs(struct index_scan *scan)
+/* Opens the search over the runs and the pending entries. */
+static enum iforest_status open_search(struct index_scan *scan)
 {
-	if (scan->top.best_is_open)
-		iforest_top_k_release(&scan->top.best);
-	scan->top.best_is_open = false;
-}
+	struct value_order_scan *top = &scan->top;
+	enum iforest_status status = iforest_memtable_build(top->pending);
 
-/* ---- order of a value: both streams ---- */
+	if (!status)
+		status = iforest_top_k_init(&top->best, &scan->index->store, &scan->index->manifest);
+	top->best_is_open = !status;
+	if (!status)
+		status = iforest_top_k_join(&top->best, &top->pending->store, &top->pending->manifest);
+	return status ? status : start_search(scan);
+}
 
 /* Reads everything again if a run was merged away under the scan or a pending chain was flushed: the entries are elsewhere now,
  * or were of dead rows. */
@@ -490,14 +399,39 @@ static enum iforest_status open_scan(struct index_scan *scan, bool again)
 {
 	for (int n = 0;; n++) {
 		if (again || scan->index->met_foreign_page) {
-			close_runs(scan);
+			close_search(scan);
 			read_index(scan);
 		}
-		if (read_pending(scan))
-			return open_runs(scan);
+		scan->top.pending = palloc(sizeof *scan->top.pending);
+		ifp_index_require(scan->index, iforest_memtable_init(scan->top.pending, &scan->index->store, fields_of(scan)));
+		if (read_chosen(scan, &scan->top.pending->batch))
+			return open_search(scan);
 		if (n == MOST_RESTARTS)
 			return IFOREST_CORRUPT;
 	}
+}
+
+/* Fetches the next entry, if there is one. */
+static enum iforest_status find_next(struct index_scan *scan, bool *found)
+{
+	struct value_order_scan *top = &scan->top;
+	enum iforest_status status = IFOREST_OK;
+
+	*found = false;
+	while (!status && !*found && !top->best_is_done) {
+		struct iforest_entry entry;
+
+		status = iforest_top_k_next(&top->best, &entry, found);
+		if (!status && !*found) {
+			status = next_part(scan);
+		} else if (!status) {
+			*found = ifp_scan_keys_hold(&scan->keys, &entry.key);
+			if (*found)
+				top->last = entry;
+		}
+	}
+	top->has_last = top->has_last || *found;
+	return status;
 }
 
 static void begin_value_order(IndexScanDesc scan_desc)
@@ -522,35 +456,27 @@ static bool value_order_next(IndexScanDesc scan_desc, struct iforest_key *key)
 	struct value_order_scan *top = &scan->top;
 	enum iforest_status status;
 	MemoryContext before;
+	bool found;
 
 	if (!top->is_open)
 		begin_value_order(scan_desc);
 	before = MemoryContextSwitchTo(scan->run_context);
-	status = look_ahead(scan);
+	status = find_next(scan, &found);
 	for (int n = 0; status && scan->index->met_foreign_page && n < MOST_RESTARTS; n++) {
 		status = open_scan(scan, true);
 		if (!status)
-			status = look_ahead(scan);
+			status = find_next(scan, &found);
 	}
 	MemoryContextSwitchTo(before);
 	ifp_index_require(scan->index, status);
-	top->has_last = top->has_ahead || top->at < top->pending.n;
-	if (!top->has_last)
-		return false;
-	if (top->has_ahead &&
-	    (top->at == top->pending.n || compare_entries(&top->ahead, &top->pending.entries[top->at], scan) < 0)) {
-		top->last = top->ahead;
-		top->has_ahead = false;
-	} else {
-		top->last = top->pending.entries[top->at++];
-	}
-	*key = top->last.key;
-	return true;
+	if (found)
+		*key = top->last.key;
+	return found;
 }
 
 static void value_order_rescan(struct index_scan *scan)
 {
-	close_runs(scan);
+	close_search(scan);
 	scan->top = (struct value_order_scan){ .is_open = false };
 }
 
@@ -643,7 +569,7 @@ void ifp_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order
 		memmove(scan_desc->keyData, keys, (size_t)scan_desc->numberOfKeys * sizeof *keys);
 	value_order_rescan(scan);
 	MemoryContextReset(scan->key_context);
-	scan->matching = NULL;
+	scan->matching = (struct iforest_batch){ .alloc = NULL };
 	scan->has_keys = scan->is_open = false;
 	scan->place = scan->mark = (struct scan_position){ .is_started = false };
 }

@@ -133,16 +133,20 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 
 bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot)
 {
+	const struct ifp_pending_choice choice = { .is_chosen = is_chosen, .context = reader };
+	struct iforest_batch *batch = &reader->pending.batch;
+
 	copy_series(reader);
-	if (!ifp_pending_entries_read(&reader->index, is_chosen, reader, &reader->pending))
+	ifp_index_require(&reader->index,
+			  iforest_memtable_init(&reader->pending, &reader->index.store, &reader->index.manifest.fields));
+	if (!ifp_pending_read(&reader->index, &choice, batch, &reader->n_pending))
 		return false;
 	ifp_test_point("pending read");
 	if (reader->values)
-		ifp_value_filter_find(reader->values, &reader->index.manifest, &reader->pending);
+		ifp_value_filter_find(reader->values, &reader->index.manifest, batch);
 	/* not earlier: an entry that was read before the map is copied had cleared its block's bit */
 	ifp_heap_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
-	ifp_pending_entries_keep(&reader->pending, counts, reader);
-	ifp_pending_entries_sort(&reader->pending);
+	iforest_batch_keep(batch, counts, reader);
 	reader->filter = (struct iforest_filter){
 		.context = reader, .of_node = of_node, .of_entries = of_entries, .list_excluded = refs_gone
 	};

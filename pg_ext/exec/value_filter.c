@@ -127,7 +127,7 @@ static void widen(struct range *range, int64 low, int64 high)
 
 /* Returns the range from the least to the greatest value of a column, and NULL. */
 static struct range whole_range(const struct ifp_value_filter *filter, unsigned value, const struct iforest_manifest *manifest,
-				const struct ifp_pending_entries *pending)
+				const struct iforest_batch *pending)
 {
 	struct range range = { .is_asked = true, .wants_null = true };
 
@@ -139,10 +139,10 @@ static struct range whole_range(const struct ifp_value_filter *filter, unsigned 
 			widen(&range, key_of(filter, value, low.value), key_of(filter, value, high.value));
 	}
 	for (uint32 i = 0; i < pending->n; i++) {
-		const struct iforest_entry *entry = &pending->entries[i];
-		int64 key = key_of(filter, value, entry->values[value]);
+		uint32 present;
+		int64 key = key_of(filter, value, iforest_batch_values(pending, i, &present)[value]);
 
-		if (entry->present >> value & 1)
+		if (present >> value & 1)
 			widen(&range, key, key);
 	}
 	return range;
@@ -167,7 +167,7 @@ static void make_predicate(struct ifp_value_filter *filter, const struct range *
 }
 
 void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest_manifest *manifest,
-			   const struct ifp_pending_entries *pending)
+			   const struct iforest_batch *pending)
 {
 	struct range ranges[IFOREST_MAX_VALUES] = { { .is_asked = false } };
 

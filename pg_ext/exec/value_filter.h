@@ -25,7 +25,7 @@ bool ifp_value_filter_has_conditions(const struct ifp_value_filter *filter);
 /* Finds the ranges, by evaluating conditions at values between the least and greatest of the runs and pending entries.
  * Cost      O(64) evaluations of each condition. */
 void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest_manifest *manifest,
-			   const struct ifp_pending_entries *pending);
+			   const struct iforest_batch *pending);
 
 /* Returns the error that a condition raised meanwhile, for all values alike; NULL: none. Such a condition excludes nothing. The
  * error is to be raised if there are rows that pass all other conditions. */

@@ -358,7 +358,7 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 		rc = read_dictionary(index, snapshot, error);
 	if (!rc)
 		rc = ifs_error_from_status(error,
-					   ifs_delta_init(&snapshot->delta, &snapshot->manifest.fields,
+					   ifs_delta_init(&snapshot->delta, &index->store, &snapshot->manifest.fields,
 							  ifs_host_bytes_get(&snapshot->manifest).last_rowid),
 					   index->name, &fault, 0);
 	if (rc) {

@@ -573,7 +573,7 @@ static int open_scan(struct ifs_bucket_query *query, struct ifs_error *error)
 
 	query->has_scan = !status;
 	if (!status)
-		status = iforest_scan_join(&query->scan, &snapshot->delta.store, &snapshot->delta.manifest);
+		status = iforest_scan_join_memtable(&query->scan, &snapshot->delta.memtable);
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
@@ -603,8 +603,8 @@ static int start_fill(struct ifs_bucket_query *query, struct ifs_error *error)
 	enum iforest_status status;
 
 	request->values |= request->firsts | request->lasts;
-	status = iforest_fill_init(&query->fill, mode, request->values, &query->scan, &snapshot->delta.store,
-				   &snapshot->delta.manifest);
+	status = iforest_fill_init(&query->fill, mode, request->values, &query->scan, &snapshot->delta.memtable.store,
+				   &snapshot->delta.memtable.manifest);
 	query->fill_series = sqlite3_malloc64((query->n_members + (size_t)1) * sizeof *query->fill_series);
 	if (!query->fill_series)
 		return ifs_error_set(error, SQLITE_NOMEM, "");
@@ -619,7 +619,8 @@ static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error
 	const struct iforest_request *request = &query->scan.request;
 	enum iforest_status status =
 		iforest_counter_scan_start(&query->counter_scan, request->values, request->filter, &query->index->store,
-					   &snapshot->manifest, &snapshot->delta.store, &snapshot->delta.manifest);
+					   &snapshot->manifest, &snapshot->delta.memtable.store,
+					   &snapshot->delta.memtable.manifest);
 
 	ifs_sidecar_open(&query->counter_sidecar, query->index, IFS_SIDECAR_COUNTERS);
 	if (!status)

@@ -756,7 +756,8 @@ static enum iforest_status open_iterator(struct ifs_row_query *rows)
 		status = iforest_iterator_init(&rows->iterator, &rows->index->store, &snapshot->manifest);
 		rows->has_iterator = !status;
 		if (!status)
-			status = iforest_iterator_join(&rows->iterator, &snapshot->delta.store, &snapshot->delta.manifest);
+			status = iforest_iterator_join(&rows->iterator, &snapshot->delta.memtable.store,
+						       &snapshot->delta.memtable.manifest);
 	}
 	return status;
 }
@@ -770,7 +771,8 @@ static enum iforest_status open_top_k(struct ifs_row_query *rows)
 		status = iforest_top_k_init(&rows->top_k, &rows->index->store, &snapshot->manifest);
 		rows->has_top_k = !status;
 		if (!status)
-			status = iforest_top_k_join(&rows->top_k, &snapshot->delta.store, &snapshot->delta.manifest);
+			status = iforest_top_k_join(&rows->top_k, &snapshot->delta.memtable.store,
+						    &snapshot->delta.memtable.manifest);
 	}
 	return status;
 }

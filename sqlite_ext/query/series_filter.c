@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "core/base/array.h"
+
 /* ---- operators ---- */
 
 char ifs_condition_operator(unsigned char op)
@@ -170,28 +172,13 @@ struct list {
 	bool has_number, has_text;
 };
 
-static bool reserve_listed(struct list *list)
-{
-	size_t capacity = list->n_reserved ? 2 * list->n_reserved : 16;
-	void *grown;
-
-	if (list->n < list->n_reserved)
-		return true;
-	grown = sqlite3_realloc64(list->items, capacity * sizeof *list->items);
-	if (!grown)
-		return false;
-	list->items = grown;
-	list->n_reserved = capacity;
-	return true;
-}
-
 static int add_listed(struct list *list, sqlite3_value *value)
 {
 	struct listed *item;
 
 	if (sqlite3_value_type(value) == SQLITE_NULL) /* equals nothing */
 		return SQLITE_OK;
-	if (!reserve_listed(list))
+	if (!iforest_array_reserve(&ifs_alloc, &list->items, sizeof *list->items, list->n + 1, &list->n_reserved))
 		return SQLITE_NOMEM;
 	item = &list->items[list->n];
 	item->copy = sqlite3_value_dup(value);

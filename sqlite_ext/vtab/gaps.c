@@ -57,7 +57,8 @@ static enum iforest_status open_reader(struct gap_query *gaps)
 	enum iforest_status status = iforest_gap_init(&gaps->reader, &gaps->index->store, &snapshot->manifest);
 
 	gaps->has_reader = !status;
-	return status ? status : iforest_gap_join(&gaps->reader, &snapshot->delta.store, &snapshot->delta.manifest);
+	return status ? status
+		      : iforest_gap_join(&gaps->reader, &snapshot->delta.memtable.store, &snapshot->delta.memtable.manifest);
 }
 
 /* Finds the next gap, series after series. */

@@ -30,7 +30,7 @@ static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapsh
 	if (status)
 		return status;
 	iforest_aggregate_clear(&aggregate, snapshot->manifest.fields.n_values);
-	status = iforest_scan_join(&scan, &snapshot->delta.store, &snapshot->delta.manifest);
+	status = iforest_scan_join_memtable(&scan, &snapshot->delta.memtable);
 	if (!status)
 		status = iforest_scan_everything(&scan, &request, &aggregate);
 	iforest_scan_release(&scan);
