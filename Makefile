@@ -360,7 +360,7 @@ uninstall:
 
 # ---- the forest as a C library (docs/forest.md) ----
 
-HEADERS = $(wildcard core/forest/*.h) $(addprefix core/base/,alloc.h bits.h platform.h status.h) $(addprefix core/model/,aggregate.h monoid.h)
+HEADERS = $(wildcard core/forest/*.h) $(addprefix core/base/,alloc.h bits.h platform.h status.h) $(addprefix core/model/,aggregate.h kind.h monoid.h)
 
 install-core: $(BUILD)/libiforest.a
 	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include/iforest'
