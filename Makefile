@@ -179,6 +179,11 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
 $(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$(wildcard sqlite_ext/*/*.c))
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
+# those over the trace readers
+$(BUILD)/tests/fuzz/replay_fuzz_perfetto: $(BUILD)/libtrace.a
+$(BUILD)/tests/fuzz/fuzz_perfetto: $(wildcard trace/*.c)
+$(BUILD)/tests/fuzz/replay_fuzz_perfetto $(BUILD)/tests/fuzz/fuzz_perfetto: LINK = -lprotobuf-nanopb -lz
+
 # ---- testing ----
 
 # run/PROGRAM builds a test program and runs it, as one of SUITE; what came of it is added to RESULTS
