@@ -41,6 +41,7 @@ READERS    := $(call objects,$(wildcard trace/*.c))
 READER     := $(call objects,$(wildcard sqlite_ext/trace/*.c))
 EXTENSION  := $(filter-out $(READER),$(call objects,$(wildcard sqlite_ext/*/*.c)))
 SUPPORT    := $(call objects,$(wildcard tests/support/*.c))
+TRACES     := $(call objects,$(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c)))
 HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wildcard tests/sqlite/*.c)))
 VECTORS    := $(call objects,$(wildcard tests/support/vectors*.c))
 UNIT       := $(call programs,$(wildcard tests/core/*/test_*.c tests/trace/test_*.c))
@@ -52,11 +53,14 @@ PG_HARNESS := $(call objects,$(filter-out $(wildcard tests/pg/test_*.c),$(wildca
 REPLAY     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
+# what libtrace.a needs; what is linked statically is not for others to see
+TRACE_LIBS  = -Wl,--exclude-libs,libprotobuf-nanopb.a -lprotobuf-nanopb -lz -lm
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
 # what `make all` leaves out: the reader of traces, where a header that it needs is missing
 without_header = $(if $(shell printf '\043include <$(1)>\n' | $(CC) $(EXTRA) -E - >/dev/null 2>&1 && echo it is there),,$(2))
-MISSING    := $(strip $(call without_header,jsmn.h,libjsmn-dev) $(call without_header,pb_decode.h,libnanopb-dev) $(call without_header,zlib.h,zlib1g-dev))
+MISSING    := $(strip $(call without_header,jsmn.h,libjsmn-dev) $(call without_header,zlib.h,zlib1g-dev) \
+	$(call without_header,pb_decode.h,libnanopb-dev))
 LEFT_OUT    = $(if $(MISSING),$(BUILD)/libtrace.a $(BUILD)/chrometrace.so)
 
 # those that take longest begin first, so that no core is idle at the end
@@ -112,7 +116,7 @@ $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lm
 
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
-	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -Wl,--exclude-libs,libprotobuf-nanopb.a -lprotobuf-nanopb -lz -lm
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ $(TRACE_LIBS)
 
 # what was compiled for one server is not for another
 PG_SERVER = $(shell $(PG_CONFIG) --version) $(shell $(PG_CONFIG) --includedir-server)
@@ -137,9 +141,12 @@ $(BUILD)/tests/core/%: $(BUILD)/obj/tests/core/%.o $(SUPPORT) $(BUILD)/libifores
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
 
-$(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(SUPPORT) $(LIBRARIES)
+$(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(TRACES) $(SUPPORT) $(LIBRARIES)
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lprotobuf-nanopb -lz -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ $(LINK) -lcmocka $(TRACE_LIBS)
+
+# its allocations fail one after the other
+$(BUILD)/tests/trace/test_otlp_limits: LINK = $(foreach name,malloc calloc realloc strdup free,-Wl,--wrap=$(name))
 
 $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
@@ -179,10 +186,11 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
 $(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$(wildcard sqlite_ext/*/*.c))
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
-# those over the trace readers
-$(BUILD)/tests/fuzz/replay_fuzz_perfetto: $(BUILD)/libtrace.a
-$(BUILD)/tests/fuzz/fuzz_perfetto: $(wildcard trace/*.c)
-$(BUILD)/tests/fuzz/replay_fuzz_perfetto $(BUILD)/tests/fuzz/fuzz_perfetto: LINK = -lprotobuf-nanopb -lz
+# those over traces read them with libtrace.a
+TRACE_FUZZ = otlp perfetto
+$(TRACE_FUZZ:%=$(BUILD)/tests/fuzz/replay_fuzz_%): $(TRACES) $(BUILD)/libtrace.a
+$(TRACE_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%): $(wildcard trace/*.c) $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
+$(TRACE_FUZZ:%=$(BUILD)/tests/fuzz/replay_fuzz_%) $(TRACE_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%): LINK = $(TRACE_LIBS)
 
 # ---- testing ----
 
@@ -314,7 +322,7 @@ trace2pg: $(BUILD)/trace2pg
 $(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += -isystem $(shell $(PG_CONFIG) --includedir)
 
 $(BUILD)/trace2pg: $(call objects,$(filter-out tools/trace2sqlite.c,$(wildcard tools/*.c))) $(BUILD)/libtrace.a
-	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq -lprotobuf-nanopb -lz -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq $(TRACE_LIBS)
 
 $(BUILD)/tests/tools/%: $(BUILD)/obj/tests/tools/%.o $(BUILD)/obj/tests/tools/harness.o
 	@mkdir -p $(@D)
@@ -336,7 +344,7 @@ trace2sqlite: $(BUILD)/trace2sqlite
 run/tests/sqlite/test_trace2sqlite layers: $(BUILD)/trace2sqlite
 
 $(BUILD)/trace2sqlite: $(call objects,tools/trace2sqlite.c tools/rows.c tools/progress.c) $(EXTENSION) $(BUILD)/libiforest.a $(BUILD)/libtrace.a
-	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lsqlite3 -lprotobuf-nanopb -lz -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lsqlite3 $(TRACE_LIBS)
 
 install: all
 	install -d '$(DESTDIR)$(PREFIX)/lib/iforest'

@@ -533,7 +533,7 @@ static int add_bound_point(struct trace_assembly *assembly, const struct trace_f
 		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s binds to no span", point->what);
 	begin_record(assembly);
 	trace_put_text(&assembly->key, or_empty(point->key));
-	trace_put_i64(&assembly->key, point->ts_ns);
+	trace_put_i64(&assembly->key, point->role == TRACE_FLOW_SOURCE ? INT64_MIN : point->ts_ns);
 	trace_put_u64(&assembly->key, order);
 	trace_put_u8(data, (uint8_t)point->role);
 	put_literal(data, point->what);
@@ -870,10 +870,13 @@ static int link_points(struct trace_assembly *assembly, const struct trace_flow_
 
 static int follow_flow(struct trace_assembly *assembly, const struct trace_flow_point *point, const struct trace_flow_end *end)
 {
-	bool begins = point->role == TRACE_FLOW_START || point->role == TRACE_FLOW_OPEN ||
+	bool is_source = point->role == TRACE_FLOW_SOURCE;
+	bool begins = is_source || point->role == TRACE_FLOW_START || point->role == TRACE_FLOW_OPEN ||
 		      (point->role == TRACE_FLOW_JOIN && !assembly->has_flow);
 	int status = TRACE_OK;
 
+	if (is_source && assembly->has_flow)
+		return TRACE_OK;
 	if (point->role == TRACE_FLOW_OPEN && assembly->has_flow)
 		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s of a flow that has begun", point->what);
 	if (!begins && !assembly->has_flow)

@@ -82,6 +82,7 @@ int trace_add_sample(struct trace_assembly *assembly, const struct trace_sample 
 /* The points of a flow have the same key. They are linked in the order of time, and of adding among equal times: each to the
  * one before it. */
 enum trace_flow_role {
+	TRACE_FLOW_SOURCE, /* begins a flow before all other points of its key, whatever its time; the first source counts */
 	TRACE_FLOW_START,  /* begins a flow, also where one of this key has begun */
 	TRACE_FLOW_OPEN,   /* begins a flow; left out where one of this key has begun */
 	TRACE_FLOW_STEP,   /* is linked, and the flow goes on; left out if none has begun */

@@ -70,6 +70,9 @@ size_t trace_json_next(const struct trace_json *json, size_t node);
 /* The value behind a key. */
 size_t trace_json_value(const struct trace_json *json, size_t key);
 
+/* The byte of the text at which a node begins: of a string, behind its quote. */
+size_t trace_json_place(const struct trace_json *json, size_t node);
+
 /* A string with its escapes decoded, or a number or word as written; without data for null, objects and arrays. Half of a
  * surrogate pair that stands alone, and bytes that are not UTF-8, are U+FFFD. Valid until the next text is parsed.
  * TRACE_OK or TRACE_ERROR_MEMORY. */

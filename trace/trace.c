@@ -7,7 +7,10 @@
 
 #include "trace/chrome_json.h"
 #include "trace/format.h"
+#include "trace/otlp_json.h"
+#include "trace/otlp_protobuf.h"
 #include "trace/perfetto.h"
+#include "trace/spall.h"
 
 enum {
 	DEFAULT_PIECE_BYTES = 64 * 1024,
@@ -15,7 +18,8 @@ enum {
 };
 
 /* Asked in this order: what is told by a few bytes first. */
-static const struct trace_format *const formats[] = { &trace_chrome_json, &trace_perfetto };
+static const struct trace_format *const formats[] = { &trace_spall, &trace_otlp_protobuf, &trace_otlp_json, &trace_chrome_json,
+						      &trace_perfetto };
 
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
@@ -124,11 +128,13 @@ static int read_on(struct trace *trace, size_t n_wanted)
 static int find_format(struct trace *trace)
 {
 	const struct trace_bytes *piece = &trace->piece;
+	bool is_longer = piece->n_bytes > TRACE_HEAD_BYTES;
+	size_t n_head = is_longer ? TRACE_HEAD_BYTES : piece->n_bytes;
 
 	if (piece->n_bytes == 0)
 		return trace->read_status < 0 ? trace->read_status : fail(trace, TRACE_ERROR_NOT_TRACE, "the file is empty");
 	for (int i = 0; i < N_FORMATS && !trace->format; i++) {
-		if (formats[i]->recognise(piece->data, piece->n_bytes, trace->is_read))
+		if (formats[i]->recognise(piece->data, n_head, trace->is_read && !is_longer))
 			trace->format = formats[i];
 	}
 	if (!trace->format && trace->read_status < 0)
