@@ -594,19 +594,33 @@ int trace_perfetto_tracks_async(struct trace_perfetto_tracks *tracks, struct tra
 
 /* ---- End ---- */
 
+/* What stands above a track that was found before its descriptor: its own thread or process, or its parent. */
+static int find_above(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_described *described,
+		      struct trace_perfetto_place *above)
+{
+	*above = (struct trace_perfetto_place){ 0 };
+	if (described->has_tid)
+		return trace_perfetto_tracks_thread(tracks, described->pid, described->tid, above);
+	if (described->has_pid)
+		return trace_perfetto_tracks_process(tracks, described->pid, &above->track);
+	return described->parent_uuid ? trace_perfetto_tracks_find(tracks, described->parent_uuid, false, above) : TRACE_OK;
+}
+
 int trace_perfetto_tracks_finish(struct trace_perfetto_tracks *tracks)
 {
 	int status = TRACE_OK;
 
 	for (size_t i = 0; i < tracks->n_described && status == TRACE_OK; i++) {
 		struct trace_perfetto_described described = tracks->described[i];
-		struct trace_perfetto_place parent;
+		struct trace_track *track = described.place.track;
+		struct trace_perfetto_place above;
 
-		if (!described.is_found || described.has_pid || described.place.track->parent || !described.parent_uuid)
+		if (!described.is_found || track->parent || track->kind == TRACE_TRACK_THREAD ||
+		    track->kind == TRACE_TRACK_PROCESS)
 			continue;
-		status = trace_perfetto_tracks_find(tracks, described.parent_uuid, false, &parent);
-		if (status == TRACE_OK && parent.track && parent.track != described.place.track)
-			status = trace_set_parent(tracks->assembly, described.place.track, parent.track);
+		status = find_above(tracks, &described, &above);
+		if (status == TRACE_OK && above.track && above.track != track)
+			status = trace_set_parent(tracks->assembly, track, above.track);
 	}
 	return status;
 }

@@ -441,6 +441,23 @@ static void names_and_parents_may_come_later(void **state)
 	       "process 5: app\n");
 }
 
+/* What an event has begun goes on, so that its track stays what it was, below the thread or process that it is of. */
+static void an_event_may_come_before_its_thread(void **state)
+{
+	(void)state;
+	write_event(7, 10, SLICE_BEGIN, THREAD, "early", NULL);
+	write_event(7, 11, INSTANT, PROCESS, "now", NULL);
+	describe_thread(THREAD, 5, 6, "main");
+	describe_process(PROCESS, 5, "app");
+	write_event(7, 20, SLICE_END, THREAD, NULL, NULL);
+	expect("instant 1: 11 on uuid:2 now\n"
+	       "span 1: 10 10 on uuid:1 early\n"
+	       "async uuid:1: early in 5/6\n"
+	       "async uuid:2: now in 5\n"
+	       "process 5: app\n"
+	       "thread 5/6: main in 5\n");
+}
+
 static void numbers_of_threads_are_used_again(void **state)
 {
 	(void)state;
@@ -1385,6 +1402,7 @@ int main(void)
 		cmocka_unit_test(slices_stand_on_threads_processes_and_operations),
 		cmocka_unit_test(events_without_a_track_are_on_the_default_one),
 		cmocka_unit_test(names_and_parents_may_come_later),
+		cmocka_unit_test(an_event_may_come_before_its_thread),
 		cmocka_unit_test(numbers_of_threads_are_used_again),
 		cmocka_unit_test(a_descriptor_may_not_change_its_mind),
 		cmocka_unit_test(interned_texts_last_until_the_state_is_cleared),
