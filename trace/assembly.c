@@ -641,25 +641,24 @@ static int close_place(struct trace_assembly *assembly, size_t i, int64_t ts_ns)
 	return status;
 }
 
-/* A state ends the one before, unless it is the same one. */
+/* A state ends the one before, unless it is the same one; one without a name is none. */
 static int turn_state(struct trace_assembly *assembly, int64_t ts_ns, struct trace_text data)
 {
 	int status = push_begun(assembly, ts_ns, data);
-	size_t n = assembly->n_begun;
-	const struct trace_begun *before, *begun;
+	struct trace_begun *before, *begun;
+	bool is_same, is_none;
 
 	if (status < 0)
 		return status;
-	begun = &assembly->begun[n - 1];
-	before = n > 1 ? begun - 1 : NULL;
-	if (begun->name.n_bytes == 0 || (before && fits(begun->name, before->name))) {
-		bool is_end = begun->name.n_bytes == 0;
-
+	begun = &assembly->begun[assembly->n_begun - 1];
+	before = assembly->n_begun > 1 ? begun - 1 : NULL;
+	is_none = begun->name.n_bytes == 0;
+	is_same = before && fits(begun->name, before->name);
+	if (is_none || is_same) {
 		free(begun->data);
 		assembly->n_begun--;
-		return before && is_end ? close_place(assembly, n - 2, ts_ns) : TRACE_OK;
 	}
-	return before ? close_place(assembly, n - 2, ts_ns) : TRACE_OK;
+	return before && !is_same ? close_place(assembly, (size_t)(before - assembly->begun), ts_ns) : TRACE_OK;
 }
 
 static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_unpacking *end)

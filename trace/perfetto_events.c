@@ -532,9 +532,8 @@ static enum instant_scope legacy_scope(const struct event *event)
 /* The time of its thread and the count of its instructions, as legacy events have them. */
 static int add_thread_samples(struct event *event)
 {
-	static const struct trace_perfetto_counter time = { .name = { "thread_time", 11 }, .unit = { "ns", 2 } };
-	static const struct trace_perfetto_counter instructions = { .name = { "thread_instruction_count", 24 },
-								    .unit = { "count", 5 } };
+	static const struct trace_perfetto_counter time = { .name = { "thread_time", 11 } };
+	static const struct trace_perfetto_counter instructions = { .name = { "thread_instruction_count", 24 } };
 	struct trace_text none = { NULL, 0 };
 	bool is_beside = (event->phase == 'i' || event->phase == 'I') && legacy_scope(event) != SCOPE_THREAD;
 	struct trace_track *thread = is_beside ? NULL : event->place.thread;

@@ -280,9 +280,6 @@ int trace_perfetto_sched_bundle(struct trace_perfetto_sched *sched, struct trace
 		if (status == TRACE_OK)
 			status = field.number == BUNDLE_EVENT ? take_event(sched, cpu, field.text)
 							      : take_compact(sched, cpu, field.text);
-		if (status == TRACE_OK)
-			continue;
-		break;
 	}
 	return status;
 }

@@ -924,9 +924,9 @@ static void legacy_times_may_be_differences(void **state)
 	legacy = protobuf_begin(&trace_bytes, 6);
 	protobuf_varint(&trace_bytes, 2, 'I');
 	end_legacy();
-	expect("sample 2005000 73000 thread_time of 5/6 in ns\n"
+	expect("sample 2005000 73000 thread_time of 5/6\n"
 	       "instant 1: 2005000 on 5/6 \n"
-	       "sample 2001000 80000 thread_time of 5/6 in ns\n"
+	       "sample 2001000 80000 thread_time of 5/6\n"
 	       "instant 2: 2001000 on 5/6 \n"
 	       "thread 5/6 in 5\n"
 	       "left out 1: difference of time without a thread descriptor\n"
