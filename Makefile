@@ -1,6 +1,6 @@
 # iforest: demo and test are all a newcomer needs; the rest is for developers.
 #
-#   make demo      records a trace, indexes it in SQLite, shows the main job   (TRACE=file takes any Chrome trace)
+#   make demo      records a trace, indexes it in SQLite, shows the main job   (TRACE=file takes a trace of any format)
 #   make demo-pg   the same trace in a PostgreSQL server of its own, with ordinary queries
 #   make test      all that must hold: unit, claims, SQLite, PostgreSQL, the same under sanitizers, fuzzers for a moment, layers
 #   make all       core, trace and SQLite libraries, as far as there are headers for them; installs nothing
@@ -360,7 +360,7 @@ uninstall:
 
 # ---- the forest as a C library (docs/forest.md) ----
 
-HEADERS = $(wildcard core/forest/*.h) $(addprefix core/base/,alloc.h bits.h platform.h status.h) $(addprefix core/model/,aggregate.h monoid.h)
+HEADERS = $(wildcard core/forest/*.h) $(addprefix core/base/,alloc.h bits.h platform.h status.h) $(addprefix core/model/,aggregate.h kind.h monoid.h)
 
 install-core: $(BUILD)/libiforest.a
 	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include/iforest'

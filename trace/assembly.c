@@ -13,7 +13,8 @@ enum {
 	SORTER_BYTES = 5 * 1024 * 1024, /* of each of three */
 	RECORDS_A_STEP = 256,
 	N_REPORT_LINES = 200,
-	REPORT_BYTES = 101
+	REPORT_BYTES = 101,
+	N_NAME_HASHES = 4096
 };
 
 /* What is left to do once the file is read, in this order. */
@@ -33,11 +34,13 @@ struct trace_bound {
 	uint32_t track;
 };
 
-/* A begin whose end has not come. */
+/* A begin whose end has not come: in the order of time, and among those of the same hash of their names. */
 struct trace_begun {
+	struct trace_begun *below, *above; /* those begun before and after it */
+	struct trace_begun *older;	   /* of the same hash */
 	int64_t ts_ns;
-	char *data; /* of its record, owned */
-	struct trace_text name, category;
+	struct trace_text name, category; /* in data */
+	char data[];			  /* of its record */
 };
 
 /* A span that flow points may lie in. */
@@ -70,9 +73,9 @@ struct trace_assembly {
 	int64_t last_ts_ns;
 
 	enum trace_stage stage;
-	uint32_t track; /* whose records are at hand; 0 before the first */
-	struct trace_begun *begun;
-	size_t n_begun, n_begun_allocated;
+	uint32_t track;		 /* whose records are at hand; 0 before the first */
+	struct trace_begun *top; /* of those begun, each owned */
+	struct trace_begun *newest[N_NAME_HASHES];
 	uint64_t closed; /* the span that the last end has closed; 0 if none */
 	struct trace_span_depth depths;
 	struct trace_candidate *candidates;
@@ -83,6 +86,34 @@ struct trace_assembly {
 	bool has_flow; /* of this key, in `from` */
 	struct trace_flow_end from;
 };
+
+/* ---- The stack of those begun ---- */
+
+static struct trace_begun **newest_of(struct trace_assembly *assembly, struct trace_text name)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < name.n_bytes; i++)
+		hash = (hash ^ (unsigned char)name.data[i]) * 0x100000001b3u;
+	return &assembly->newest[(hash ^ hash >> 32) % N_NAME_HASHES];
+}
+
+/* Takes one off the stack, from wherever it is; the caller frees it. O(1) for the newest of its name, expected. */
+static struct trace_begun *take_off(struct trace_assembly *assembly, struct trace_begun *begun)
+{
+	struct trace_begun **link = newest_of(assembly, begun->name);
+
+	while (*link != begun)
+		link = &(*link)->older;
+	*link = begun->older;
+	if (begun->above)
+		begun->above->below = begun->below;
+	else
+		assembly->top = begun->below;
+	if (begun->below)
+		begun->below->above = begun->above;
+	return begun;
+}
 
 /* ---- Life ---- */
 
@@ -114,11 +145,10 @@ void trace_assembly_free(struct trace_assembly *assembly)
 {
 	if (!assembly)
 		return;
-	for (size_t i = 0; i < assembly->n_begun; i++)
-		free(assembly->begun[i].data);
+	while (assembly->top)
+		free(take_off(assembly, assembly->top));
 	for (size_t i = 0; i < assembly->n_waiting; i++)
 		free(assembly->waiting[i]);
-	free(assembly->begun);
 	free(assembly->waiting);
 	free(assembly->candidates);
 	trace_sorter_free(assembly->pairs);
@@ -591,27 +621,22 @@ static struct trace_span begun_span(const struct trace_assembly *assembly, const
 
 static int push_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_text data)
 {
-	struct trace_begun *begun;
+	struct trace_begun *begun = malloc(sizeof *begun + data.n_bytes), **newest;
 	struct trace_span span;
 
-	if (assembly->n_begun == assembly->n_begun_allocated) {
-		size_t n_allocated = assembly->n_begun_allocated ? 2 * assembly->n_begun_allocated : 64;
-
-		begun = realloc(assembly->begun, n_allocated * sizeof *begun);
-		if (!begun)
-			return checked(assembly, TRACE_ERROR_MEMORY);
-		assembly->begun = begun;
-		assembly->n_begun_allocated = n_allocated;
-	}
-	begun = &assembly->begun[assembly->n_begun];
-	*begun = (struct trace_begun){ .ts_ns = ts_ns, .data = malloc(data.n_bytes) };
-	if (!begun->data)
+	if (!begun)
 		return checked(assembly, TRACE_ERROR_MEMORY);
+	*begun = (struct trace_begun){ .below = assembly->top, .ts_ns = ts_ns };
 	memcpy(begun->data, data.data, data.n_bytes);
 	span = begun_span(assembly, begun);
 	begun->name = span.name;
 	begun->category = span.category;
-	assembly->n_begun++;
+	newest = newest_of(assembly, begun->name);
+	begun->older = *newest;
+	*newest = begun;
+	if (assembly->top)
+		assembly->top->above = begun;
+	assembly->top = begun;
 	return TRACE_OK;
 }
 
@@ -622,14 +647,12 @@ static bool fits(struct trace_text wanted, struct trace_text text)
 }
 
 /* Takes a span off the stack and hands it on, as it ends here. */
-static int close_place(struct trace_assembly *assembly, size_t i, int64_t ts_ns)
+static int close_span(struct trace_assembly *assembly, struct trace_begun *begun, int64_t ts_ns)
 {
-	struct trace_begun begun = assembly->begun[i];
-	struct trace_span span = begun_span(assembly, &begun);
+	struct trace_span span = begun_span(assembly, begun);
 	int status;
 
-	assembly->n_begun--;
-	memmove(&assembly->begun[i], &assembly->begun[i + 1], (assembly->n_begun - i) * sizeof begun);
+	take_off(assembly, begun);
 	if ((uint64_t)ts_ns - (uint64_t)span.ts_ns > INT64_MAX) {
 		status = trace_report_add(assembly, TRACE_LEFT_OUT, 1, "span longer than 64-bit nanoseconds");
 	} else {
@@ -637,40 +660,46 @@ static int close_place(struct trace_assembly *assembly, size_t i, int64_t ts_ns)
 		assembly->closed = span.number;
 		status = pass_span(assembly, &span);
 	}
-	free(begun.data);
+	free(begun);
 	return status;
 }
 
-/* A state ends the one before, unless it is the same one; one without a name is none. */
+/* A state ends the one before, unless it is the same one. */
 static int turn_state(struct trace_assembly *assembly, int64_t ts_ns, struct trace_text data)
 {
 	int status = push_begun(assembly, ts_ns, data);
-	struct trace_begun *before, *begun;
-	bool is_same, is_none;
+	struct trace_begun *begun = assembly->top, *before;
+	bool is_end;
 
 	if (status < 0)
 		return status;
-	begun = &assembly->begun[assembly->n_begun - 1];
-	before = assembly->n_begun > 1 ? begun - 1 : NULL;
-	is_none = begun->name.n_bytes == 0;
-	is_same = before && fits(begun->name, before->name);
-	if (is_none || is_same) {
-		free(begun->data);
-		assembly->n_begun--;
+	before = begun->below;
+	is_end = begun->name.n_bytes == 0;
+	if (is_end || (before && fits(begun->name, before->name))) {
+		free(take_off(assembly, begun));
+		return before && is_end ? close_span(assembly, before, ts_ns) : TRACE_OK;
 	}
-	return before && !is_same ? close_place(assembly, (size_t)(before - assembly->begun), ts_ns) : TRACE_OK;
+	return before ? close_span(assembly, before, ts_ns) : TRACE_OK;
+}
+
+/* The innermost open span that an end fits, or NULL. O(1) expected, but for an end with a category alone. */
+static struct trace_begun *find_begun(struct trace_assembly *assembly, struct trace_text name, struct trace_text category)
+{
+	struct trace_begun *begun = name.data ? *newest_of(assembly, name) : assembly->top;
+
+	while (begun && !(fits(name, begun->name) && fits(category, begun->category)))
+		begun = name.data ? begun->older : begun->below;
+	return begun;
 }
 
 static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_unpacking *end)
 {
 	const char *unmatched = take_literal(end);
 	struct trace_text name = trace_take_text(end), category = trace_take_text(end);
-	size_t i = assembly->n_begun;
+	struct trace_begun *begun = find_begun(assembly, name, category);
 
 	assembly->closed = 0;
-	while (i > 0 && !(fits(name, assembly->begun[i - 1].name) && fits(category, assembly->begun[i - 1].category)))
-		i--;
-	return i == 0 ? trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s", unmatched) : close_place(assembly, i - 1, ts_ns);
+	return begun ? close_span(assembly, begun, ts_ns) : trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s", unmatched);
 }
 
 static int bind_to_closed(struct trace_assembly *assembly, struct trace_unpacking *unpacking)
@@ -682,19 +711,22 @@ static int bind_to_closed(struct trace_assembly *assembly, struct trace_unpackin
 			       (struct trace_bound){ .span = assembly->closed, .track = assembly->track });
 }
 
-/* The spans of the track that nobody has closed. */
+/* The spans of the track that nobody has closed, the first one first. */
 static int end_pairs_of_track(struct trace_assembly *assembly)
 {
+	struct trace_begun *begun = assembly->top, *above;
 	int status = TRACE_OK;
 
-	for (size_t i = 0; i < assembly->n_begun; i++) {
-		struct trace_span span = begun_span(assembly, &assembly->begun[i]);
+	while (begun && begun->below)
+		begun = begun->below;
+	for (; begun && status == TRACE_OK; begun = above) {
+		struct trace_span span = begun_span(assembly, begun);
 
-		if (status == TRACE_OK)
-			status = pass_span(assembly, &span);
-		free(assembly->begun[i].data);
+		above = begun->above;
+		status = pass_span(assembly, &span);
 	}
-	assembly->n_begun = 0;
+	while (assembly->top)
+		free(take_off(assembly, assembly->top));
 	return status;
 }
 

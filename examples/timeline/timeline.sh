@@ -2,7 +2,7 @@
 # A timeline of a trace in the browser:
 #
 #   sh examples/timeline/timeline.sh                  generated spans, 5 million or as many as SPANS says
-#   sh examples/timeline/timeline.sh TRACE.json.gz    a Chrome trace
+#   sh examples/timeline/timeline.sh TRACE            a trace of any format (docs/traces.md)
 #
 # Makes a database of it under BUILD (default build), builds the server, prints where to look, and serves until it is stopped.
 # Needs libmicrohttpd (Debian: libmicrohttpd-dev) besides what the project needs. PORT is any by default.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Shows what the index does in PostgreSQL, in a server of its own: on a real trace and on 5 million spans, beside no index
-# and beside B-trees; draws them. Run it with `make demo-pg`, or `make demo-pg TRACE=file` for a Chrome trace of your own.
+# and beside B-trees; draws them. Run it with `make demo-pg`, or `make demo-pg TRACE=file` for a trace of your own.
 #
 # All it does to a database stands in the SQL files of this folder; this script only calls them and takes the time. The
 # server lives in a temporary directory (tests/pg/cluster.sh) and is gone when this ends. From the environment: BUILD (where
@@ -164,7 +164,7 @@ draw() {
 # What sql/sqlite/demo_record.sh records is many files that share a clock; SQLite makes one of them.
 record() {
     command -v clang >/dev/null 2>&1 ||
-        fail "   there is no clang to record one with: install it, or call make demo-pg TRACE=file with a Chrome trace"
+        fail "   there is no clang to record one with: install it, or call make demo-pg TRACE=file with a trace"
     printf '   recording: %s ' "$title"
     sh sql/sqlite/demo_record.sh "$work/trace"
     echo

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Shows what the index does, on a real trace and on 5 million spans, beside the best plain SQL; draws what it says. Run it with
-# `make demo`, or `make demo TRACE=file` for a Chrome trace of your own.
+# `make demo`, or `make demo TRACE=file` for a trace of your own.
 #
 # All it does to a database stands in the SQL files of this folder; this script only calls them and takes the time. From the
 # environment: BUILD (where the extensions are and everything is written), TRACE, SQLITE3.
@@ -195,7 +195,7 @@ if [ -n "$TRACE" ]; then
     echo "   $TRACE"
 else
     command -v clang >/dev/null 2>&1 ||
-        fail "   there is no clang to record one with: install it, or call make demo TRACE=file with a Chrome trace"
+        fail "   there is no clang to record one with: install it, or call make demo TRACE=file with a trace"
     title='clang compiling this project, eight files at a time'
     printf '   recording: %s ' "$title"
     sh "$here/demo_record.sh" "$work/trace"
@@ -216,7 +216,7 @@ if [ "$rows" -eq 0 ]; then
 fi
 sql "$database" "SELECT format(' %,d spans on %d tracks, up to %d deep', count(*), count(DISTINCT track), max(depth) + 1) FROM spans"
 awk -v ms="$ms" -v bytes="$read_bytes" \
-    'BEGIN {printf "      from %.1f MB of JSON in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
+    'BEGIN {printf "      from %.1f MB of trace in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
 index_step "making iforest's indexes, by track and depth and by time" "$database" "$here/demo_index.sql"
 index_step "making plain SQL's indexes for the same, which cover all its queries" "$database" "$here/demo_plain.sql"
 questions "$database"

@@ -6,7 +6,7 @@ CREATE TABLE counters(id INTEGER PRIMARY KEY, ts_ns INTEGER NOT NULL, name TEXT 
 BEGIN;
 INSERT INTO counters(ts_ns, name, value)
 SELECT c.ts_ns, trim(format('%s %s %s', c.name, c.id, nullif(c.key, 'value'))), c.value
-FROM files AS f, read_chrome_counters(f.path) AS c
+FROM files AS f, read_trace_counters(f.path) AS c
 WHERE f.track IS NULL
 ORDER BY c.ts_ns;
 

@@ -1,4 +1,4 @@
--- Loads Chrome traces into the table spans. temp.files says which:
+-- Loads traces of any format into the table spans: what has an end. temp.files says which:
 --
 --   CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGER);
 --   INSERT INTO files(path) VALUES ('trace.json');
@@ -17,6 +17,6 @@ SELECT t.ts_ns + coalesce(1000 * (f.begin_us - (SELECT min(begin_us) FROM files)
        t.depth,
        iif(f.title IS NOT NULL AND t.name = 'ExecuteCompiler', f.title, t.name),
        t.args
-FROM files AS f, read_chrome_trace(f.path) AS t
-WHERE f.track IS NULL OR t.name NOT LIKE 'Total %';    -- clang appends totals: sums, not spans
+FROM files AS f, read_trace(f.path) AS t
+WHERE t.dur_ns >= 0 AND (f.track IS NULL OR t.name NOT LIKE 'Total %');    -- clang appends totals: sums, not spans
 COMMIT;

@@ -70,6 +70,7 @@ struct reading {
 	char error[1000];
 	struct trace_counts counts;
 	size_t n_events, n_shown_bytes;
+	int64_t closed_ns; /* of spans that have an end */
 	char shown[8000], report[2000];
 };
 
@@ -101,6 +102,7 @@ static int show_span(void *context, const struct trace_span *span)
 	struct reading *reading = context;
 
 	reading->n_events++;
+	reading->closed_ns += span->dur_ns < 0 ? 0 : span->dur_ns;
 	show(reading, "span %" PRId64 " %" PRId64, span->ts_ns, span->dur_ns);
 	show_text(reading, span->track->key);
 	show_text(reading, span->name);
@@ -327,6 +329,55 @@ static void asynchronous_events_nest(void **state)
 		      "span 1000 4000 [async:g:c:1] [out] [c] NULL\nspan 2000 5000 [async:g:c:1] [in] [c] NULL\n"
 		      "span 2000 -1 [async:p2:c:1] [mine] [c] NULL\nspan 1000 3000 [async:g:old:x] [old] NULL NULL\n");
 	expect_report("1 async e without begin\n1 async F without begin\n");
+}
+
+/* Ends with names against a stack that is searched from its top, span by span. */
+static void names_are_matched_as_by_hand(void **state)
+{
+	enum { N_EVENTS = 400, N_ROUNDS = 30 };
+	unsigned seed = 77;
+
+	(void)state;
+	for (int round = 0; round < N_ROUNDS; round++) {
+		struct {
+			char name;
+			int ts;
+		} open[N_EVENTS];
+		int n_open = 0, n_closed = 0, n_unmatched = 0;
+		int64_t sum = 0;
+		FILE *file = fopen(trace_path, "wb");
+
+		assert_non_null(file);
+		fputs("[{}", file);
+		for (int i = 0; i < N_EVENTS; i++) {
+			char name = (char)('a' + (seed = seed * 1664525u + 1013904223u, seed >> 20) % (unsigned)(1 + round % 5));
+			bool is_begin = (seed >> 9) % 5 < 3;
+			int k = n_open;
+
+			fprintf(file, ",{\"ph\":\"%c\",\"cat\":\"c\",\"id\":1,\"ts\":%d,\"name\":\"%c\"}", is_begin ? 'b' : 'e', i, name);
+			if (is_begin) {
+				open[n_open].name = name;
+				open[n_open++].ts = i;
+				continue;
+			}
+			while (k > 0 && open[k - 1].name != name)
+				k--;
+			n_unmatched += k == 0;
+			if (k == 0)
+				continue;
+			sum += i - open[k - 1].ts;
+			memmove(&open[k - 1], &open[k], (size_t)(n_open - k) * sizeof *open);
+			n_open--;
+			n_closed++;
+		}
+		fputs("]", file);
+		assert_int_equal(fclose(file), 0);
+		read_path(trace_path, &(struct choice){ .spans = true }, &reading);
+		assert_int_equal(reading.status, TRACE_OK);
+		assert_int_equal(reading.counts.n_spans, n_closed + n_open);
+		assert_int_equal(reading.closed_ns, sum * 1000);
+		assert_int_equal(n_unmatched > 0, strstr(reading.report, "async e without begin") != NULL);
+	}
 }
 
 static void flows_bind_to_spans_by_time(void **state)
@@ -1099,6 +1150,7 @@ int main(void)
 		cmocka_unit_test(counters_give_a_sample_for_each_number),
 		cmocka_unit_test(other_phases_are_counted),
 		cmocka_unit_test(asynchronous_events_nest),
+		cmocka_unit_test(names_are_matched_as_by_hand),
 		cmocka_unit_test(flows_bind_to_spans_by_time),
 		cmocka_unit_test(instants_stand_on_the_track_of_their_scope),
 		cmocka_unit_test(what_lacks_a_number_is_left_out_and_counted),

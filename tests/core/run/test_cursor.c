@@ -182,7 +182,7 @@ static void folds_until_a_row_of_keys(void **state)
 				assert_ok(iforest_fold_seek(&f->fold, &from));
 				at = lower_bound(f, &from);
 			}
-			iforest_aggregate_clear(&got, 1);
+			iforest_aggregate_clear(&got, 1, &f->index.manifest.fields.accumulators);
 			if (random_chance(&f->dice, 30))
 				(random_chance(&f->dice, 30) ? iforest_fold_prefetch : iforest_fold_prefetch_cut)(&f->fold,
 														  &key);
@@ -231,7 +231,7 @@ static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 	for (unsigned is_placed = 0; is_placed < 2; is_placed++) {
 		from.time = is_placed ? 5 : 0;
 		assert_ok(iforest_fold_seek(&fold, &from));
-		iforest_aggregate_clear(&got, 1);
+		iforest_aggregate_clear(&got, 1, &index.manifest.fields.accumulators);
 		assert_ok(iforest_fold_until(&fold, &to, &request, &got));
 		assert_true(got.n_rows == (uint64_t)(20 - from.time - 1) && got.n_dead == 1 && got.values[0].n == got.n_rows &&
 			    got.values[0].sum == (from.time + 19) * (20 - from.time) / 2 - 7);
@@ -474,7 +474,7 @@ static void nodes_out_of_order_are_reported(void **state)
 
 		iforest_fold_release(&f->fold);
 		forge_bounds(f, leaf);
-		iforest_aggregate_clear(&got, 1);
+		iforest_aggregate_clear(&got, 1, &f->index.manifest.fields.accumulators);
 		status = iforest_fold_until(&f->fold, &key, &request, &got);
 		if (status) {
 			assert_status(status, IFOREST_CORRUPT);
@@ -483,6 +483,38 @@ static void nodes_out_of_order_are_reported(void **state)
 		}
 	}
 	assert_in_range(n_reported, 1, UINT64_MAX);
+	stop(f);
+	free(f);
+}
+
+/* A node page that ends before the next one goes on, where a fold opens every leaf page. */
+static void too_few_nodes_are_reported(void **state)
+{
+	static const struct iforest_filter filter = { .of_node = some_of_node, .of_entries = all_of_entries };
+	static const struct iforest_request request = { .values = 1, .filter = &filter };
+	struct fixture *f = malloc(sizeof *f);
+	struct iforest_key end = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
+	const struct iforest_manifest *manifest;
+	const struct iforest_run *run;
+	struct iforest_aggregate got;
+	uint32_t *n_bytes;
+	uint8_t *page;
+
+	(void)state;
+	assert_non_null(f);
+	start_with(f, random_seed() + 6, SAMPLE_WIDE, 9000);
+	manifest = &f->index.manifest;
+	run = &manifest->runs[0];
+	assert_true(run->n_leaves > 2 * manifest->fanout);
+	page = iforest_pager_memory_bytes(&f->index.memory, run->place.location, iforest_run_page_index(manifest, run, 1, 1),
+					  &n_bytes);
+	assert_non_null(page);
+	*n_bytes = iforest_node_page_finish(page, &manifest->fields, run->place.run_id, 1, 1, manifest->fanout - 1);
+	iforest_fold_release(&f->fold);
+	iforest_aggregate_clear(&got, 1);
+	assert_status(iforest_fold_until(&f->fold, &end, &request, &got), IFOREST_CORRUPT);
+	assert_string_equal(f->index.store.fault.what, "the page has too few nodes");
+	assert_true(f->index.store.fault.level == 1 && f->index.store.fault.number == 1);
 	stop(f);
 	free(f);
 }
@@ -500,6 +532,7 @@ int main(void)
 		cmocka_unit_test(at_most_a_page_a_level_is_held),
 		cmocka_unit_test(a_get_that_fails_is_reported),
 		cmocka_unit_test(nodes_out_of_order_are_reported),
+		cmocka_unit_test(too_few_nodes_are_reported),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
