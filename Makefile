@@ -186,10 +186,13 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
 $(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$(wildcard sqlite_ext/*/*.c))
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
-# those over traces read them with libtrace.a
-$(BUILD)/tests/fuzz/replay_fuzz_otlp: $(TRACES) $(BUILD)/libtrace.a
-$(BUILD)/tests/fuzz/fuzz_otlp: $(wildcard trace/*.c) $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
-$(BUILD)/tests/fuzz/replay_fuzz_otlp $(BUILD)/tests/fuzz/fuzz_otlp: LINK = $(TRACE_LIBS)
+# those over the trace readers; fuzz_otlp shares files with the tests of them
+OVER_TRACES = $(foreach name,perfetto otlp,$(BUILD)/tests/fuzz/$(1)fuzz_$(name))
+$(call OVER_TRACES,replay_): $(BUILD)/libtrace.a
+$(call OVER_TRACES): $(wildcard trace/*.c)
+$(BUILD)/tests/fuzz/replay_fuzz_otlp: $(TRACES)
+$(BUILD)/tests/fuzz/fuzz_otlp: $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
+$(call OVER_TRACES,replay_) $(call OVER_TRACES): LINK = $(TRACE_LIBS)
 
 # ---- testing ----
 
