@@ -75,7 +75,7 @@ static void make_file(struct trace_bytes *file, const uint8_t *data)
 	}
 	otlp_sample_make(&sample, &dice);
 	if (data[0] & INPUT_PROTOBUF)
-		append(file, sample.protobuf.data, sample.protobuf.n_bytes);
+		append(file, sample.protobuf.bytes, sample.protobuf.n_bytes);
 	else
 		append(file, sample.json.bytes.data, sample.json.bytes.n_bytes);
 	otlp_sample_release(&sample);

@@ -734,6 +734,7 @@ int main(void)
 		cmocka_unit_test(examples_of_the_documentation_hold),
 		cmocka_unit_test(real_traces_give_the_expected_answers),
 		{ "chrome_json gives the expected model", every_file_gives_the_expected_model, NULL, NULL, (void *)"chrome_json" },
+		{ "spall gives the expected model", every_file_gives_the_expected_model, NULL, NULL, (void *)"spall" },
 	};
 
 	return cmocka_run_group_tests_name("chrometrace", tests, make_folder, remove_folder);

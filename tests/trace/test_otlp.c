@@ -172,7 +172,7 @@ static void text_is_mended_unless_strict(void **state)
 {
 	static const char json[] = SPAN("\"name\":\"a\xff\",\"startTimeUnixNano\":1,,\"x\":NaN},\n,{\"startTimeUnixNano\":2} {"
 					"\"startTimeUnixNano\":3");
-	struct trace_bytes file = { 0 }, resource_spans = { 0 }, scope_spans = { 0 }, span = { 0 };
+	struct protobuf file = { 0 }, resource_spans = { 0 }, scope_spans = { 0 }, span = { 0 };
 	char *text;
 
 	(void)state;
@@ -184,18 +184,18 @@ static void text_is_mended_unless_strict(void **state)
 	expect_error(json, strlen(json), &strictly, TRACE_ERROR_FORMAT,
 		     "trace: byte 151: not valid JSON: string that is not UTF-8");
 
-	protobuf_put_bytes(&span, 5, "a\xff", 2);
-	protobuf_put_fixed64(&span, 7, 1);
-	protobuf_put_message(&scope_spans, 2, &span);
-	protobuf_put_message(&resource_spans, 2, &scope_spans);
-	protobuf_put_message(&file, 1, &resource_spans);
-	text = text_of(file.data, file.n_bytes, &everything);
+	protobuf_bytes(&span, 5, "a\xff", 2);
+	protobuf_fixed64(&span, 7, 1);
+	protobuf_message(&scope_spans, 2, &span);
+	protobuf_message(&resource_spans, 2, &scope_spans);
+	protobuf_message(&file, 1, &resource_spans);
+	text = text_of(file.bytes, file.n_bytes, &everything);
 	assert_string_equal(text, "span 1 at 1 for -1 depth=0 track= name=a\xEF\xBF\xBD\n"
 				  "mended: string that is not UTF-8 1\ntrack service \n");
-	expect_error(file.data, file.n_bytes, &strictly, TRACE_ERROR_FORMAT,
+	expect_error(file.bytes, file.n_bytes, &strictly, TRACE_ERROR_FORMAT,
 		     "trace: byte 4: a text in the message that starts here is not UTF-8");
 	free(text);
-	trace_bytes_release(&file);
+	protobuf_release(&file);
 }
 
 static void breaches_are_errors_with_their_byte(void **state)
@@ -242,7 +242,7 @@ static void both_encodings_are_read_alike(void **state)
 		otlp_sample_make(&sample, &dice);
 		options.piece_bytes = random_chance(&dice, 50) ? 1 + random_below(&dice, 100) : 0;
 		options.strict = random_chance(&dice, 50);
-		recording_of_bytes(&recording, sample.protobuf.data, sample.protobuf.n_bytes, &options);
+		recording_of_bytes(&recording, sample.protobuf.bytes, sample.protobuf.n_bytes, &options);
 		/* no field at all: of any format */
 		if (recording.status == TRACE_ERROR_NOT_TRACE && sample.protobuf.n_bytes < 40) {
 			recording_release(&recording);
@@ -255,7 +255,7 @@ static void both_encodings_are_read_alike(void **state)
 		n_flows += recording.counts.n_flows;
 		n_instants += recording.counts.n_instants;
 		recording_release(&recording);
-		of_protobuf = text_of(sample.protobuf.data, sample.protobuf.n_bytes, &options);
+		of_protobuf = text_of(sample.protobuf.bytes, sample.protobuf.n_bytes, &options);
 		of_json = text_of(sample.json.bytes.data, sample.json.bytes.n_bytes, &options);
 		assert_string_equal(of_json, of_protobuf);
 		free(of_json);
@@ -304,7 +304,7 @@ static void a_cut_file_is_an_error_at_its_end(void **state)
 
 		make_rich_sample(&sample, has_lengths);
 		expect_cut(sample.json.bytes.data, sample.json.bytes.n_bytes, sample.json.bytes.n_bytes - 1);
-		expect_cut(sample.protobuf.data, sample.protobuf.n_bytes, sample.protobuf.n_bytes);
+		expect_cut((const char *)sample.protobuf.bytes, sample.protobuf.n_bytes, sample.protobuf.n_bytes);
 		otlp_sample_release(&sample);
 	}
 }
@@ -327,30 +327,30 @@ static void spans_before_an_error_are_handed_out(void **state)
 
 /* ---- Hostile files ---- */
 
-static void put_nested_value(struct trace_bytes *value, unsigned depth)
+static void put_nested_value(struct protobuf *value, unsigned depth)
 {
-	protobuf_put_bytes(value, 1, "x", 1);
+	protobuf_bytes(value, 1, "x", 1);
 	for (unsigned i = 0; i < depth; i++) {
-		struct trace_bytes list = { 0 }, outer = { 0 };
+		struct protobuf list = { 0 }, outer = { 0 };
 
-		protobuf_put_message(&list, 1, value);
-		protobuf_put_message(&outer, 5, &list);
+		protobuf_message(&list, 1, value);
+		protobuf_message(&outer, 5, &list);
 		*value = outer;
 	}
 }
 
 /* A file with this attribute in its only span. */
-static void put_file(struct trace_bytes *file, struct trace_bytes *value)
+static void put_file(struct protobuf *file, struct protobuf *value)
 {
-	struct trace_bytes pair = { 0 }, span = { 0 }, scope_spans = { 0 }, resource_spans = { 0 };
+	struct protobuf pair = { 0 }, span = { 0 }, scope_spans = { 0 }, resource_spans = { 0 };
 
-	protobuf_put_bytes(&pair, 1, "k", 1);
-	protobuf_put_message(&pair, 2, value);
-	protobuf_put_fixed64(&span, 7, 1);
-	protobuf_put_message(&span, 9, &pair);
-	protobuf_put_message(&scope_spans, 2, &span);
-	protobuf_put_message(&resource_spans, 2, &scope_spans);
-	protobuf_put_message(file, 1, &resource_spans);
+	protobuf_bytes(&pair, 1, "k", 1);
+	protobuf_message(&pair, 2, value);
+	protobuf_fixed64(&span, 7, 1);
+	protobuf_message(&span, 9, &pair);
+	protobuf_message(&scope_spans, 2, &span);
+	protobuf_message(&resource_spans, 2, &scope_spans);
+	protobuf_message(file, 1, &resource_spans);
 }
 
 static void deep_nesting_is_refused(void **state)
@@ -363,14 +363,14 @@ static void deep_nesting_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct trace_bytes file = { 0 }, value = { 0 };
+		struct protobuf file = { 0 }, value = { 0 };
 
 		put_nested_value(&value, cases[i].depth);
 		put_file(&file, &value);
-		assert_int_equal(recording_status(file.data, file.n_bytes, &everything, error), cases[i].status);
+		assert_int_equal(recording_status(file.bytes, file.n_bytes, &everything, error), cases[i].status);
 		if (cases[i].status < 0)
 			assert_non_null(strstr(error, "more than 1000 lists are nested in the message that starts here"));
-		trace_bytes_release(&file);
+		protobuf_release(&file);
 	}
 	for (int place = 0; place < 2; place++) {
 		struct trace_bytes file = { 0 };
