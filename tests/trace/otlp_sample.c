@@ -25,8 +25,10 @@ static void put_text(struct otlp_sample *sample, struct protobuf *message, const
 
 static struct trace_text some_text(struct random *dice)
 {
-	static const char *const texts[] = { "",      "GET /",	  "a\"b\\c\n",	"\x01\x1f\x7f", "h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
-					     "x = 1", "SELECT *", "a/b\\u0041", "service.name" };
+	static const char *const texts[] = {
+		"",	 "GET /",    "a\"b\\c\n",  "\x01\x1f\x7f", "h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+		"x = 1", "SELECT *", "a/b\\u0041", "service.name"
+	};
 	const char *text = texts[random_below(dice, sizeof texts / sizeof *texts)];
 
 	return (struct trace_text){ text, strlen(text) };
@@ -328,7 +330,8 @@ static void put_resource_spans(struct otlp_sample *sample, struct random *dice, 
 	trace_write_open(&sample->json, '{');
 	if (has_resource && !sample->headers_are_behind)
 		put_resource(sample, dice, message);
-	put_some(sample, dice, message, is_old ? "instrumentationLibrarySpans" : "scopeSpans", is_old ? 1000 : 2, put_scope_spans);
+	put_some(sample, dice, message, is_old ? "instrumentationLibrarySpans" : "scopeSpans", is_old ? 1000 : 2,
+		 put_scope_spans);
 	put_text(sample, message, "schemaUrl", 3, some_text(dice));
 	if (has_resource && sample->headers_are_behind)
 		put_resource(sample, dice, message);

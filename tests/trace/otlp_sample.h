@@ -10,7 +10,7 @@ struct otlp_sample {
 	struct trace_json_writer json;
 	struct protobuf protobuf;
 	bool headers_are_behind; /* resources and scopes stand behind what is in them */
-	bool has_lengths;	 /* before each message of the protobuf, of which there are several as there are of lines of JSON */
+	bool has_lengths; /* before each message of the protobuf, of which there are several as there are of lines of JSON */
 };
 
 /* The same seed gives the same sample. Release it in any case. */

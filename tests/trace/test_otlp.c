@@ -42,7 +42,7 @@ static void expect_error(const void *bytes, size_t n_bytes, const struct trace_o
 }
 
 /* A span in the resource "s" and the scope "l". */
-#define SPAN(fields)                                                                                                  \
+#define SPAN(fields)                                                                                                         \
 	"{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"s\"}}]}," \
 	"\"scopeSpans\":[{\"scope\":{\"name\":\"l\"},\"spans\":[{" fields "}]}]}]}"
 
@@ -50,11 +50,13 @@ static void a_span_has_all_its_fields(void **state)
 {
 	(void)state;
 	expect(SPAN("\"traceId\":\"0AF7651916CD43DD8448EB211C80319C\",\"spanId\":\"b7ad6b7169203331\",\"parentSpanId\":\"00\","
-		    "\"name\":\"n\",\"kind\":2,\"startTimeUnixNano\":\"1700000000000000001\",\"endTimeUnixNano\":1700000000000000003,"
+		    "\"name\":\"n\",\"kind\":2,\"startTimeUnixNano\":\"1700000000000000001\","
+		    "\"endTimeUnixNano\":1700000000000000003,"
 		    "\"status\":{\"code\":2,\"message\":\"bad\"},\"traceState\":\"a=1\",\"flags\":257,\"droppedLinksCount\":4,"
 		    "\"attributes\":[{\"key\":\"k\",\"value\":{\"intValue\":\"-7\"}}]"),
 	       "span 1 at 1700000000000000001 for 2 depth=0 track=s name=n cat=l id=b7ad6b7169203331 "
-	       "trace=0af7651916cd43dd8448eb211c80319c args={\"kind\":\"server\",\"status\":\"error\",\"status_message\":\"bad\","
+	       "trace=0af7651916cd43dd8448eb211c80319c args={\"kind\":\"server\",\"status\":\"error\","
+	       "\"status_message\":\"bad\","
 	       "\"attributes\":{\"k\":-7},\"resource\":{\"service.name\":\"s\"},\"trace_state\":\"a=1\",\"flags\":257,"
 	       "\"dropped_links\":4}\n"
 	       "track service s name=s\n");
@@ -67,7 +69,8 @@ static void attributes_become_an_object(void **state)
 		    "{\"key\":\"a\",\"value\":{\"stringValue\":\"\\u00e9\\n\"}},{\"key\":\"b\",\"value\":{\"boolValue\":true}},"
 		    "{\"key\":\"c\",\"value\":{\"doubleValue\":1.50}},{\"key\":\"d\",\"value\":{\"doubleValue\":\"NaN\"}},"
 		    "{\"key\":\"e\",\"value\":{\"arrayValue\":{\"values\":[{\"int_value\":1},{},{\"bytesValue\":\"AQ==\"}]}}},"
-		    "{\"key\":\"f\",\"value\":{\"kvlistValue\":{\"values\":[{\"key\":\"g\",\"value\":{\"intValue\":\"007\"}}]}}},"
+		    "{\"key\":\"f\",\"value\":{\"kvlistValue\":{\"values\":[{\"key\":\"g\","
+		    "\"value\":{\"intValue\":\"007\"}}]}}},"
 		    "{\"key\":\"h\"},{\"key\":\"i\",\"value\":{\"arrayValue\":{}}}]"),
 	       "span 1 at 5 for 0 depth=0 track=s name= cat=l args={\"attributes\":{\"a\":\"\\u00e9\\n\",\"b\":true,\"c\":1.50,"
 	       "\"d\":\"NaN\",\"e\":[1,null,\"AQ==\"],\"f\":{\"g\":\"007\"},\"h\":null,\"i\":[]},"
@@ -123,7 +126,8 @@ static void what_does_not_end_is_never_closed(void **state)
 static void names_and_order_of_members_are_free(void **state)
 {
 	(void)state;
-	expect("{\"a\":[{\"resourceSpans\":[1]}],\"batches\":[{\"schema_url\":\"x\",\"scope_spans\":[{\"spans\":[{\"name\":\"a\","
+	expect("{\"a\":[{\"resourceSpans\":[1]}],\"batches\":[{\"schema_url\":\"x\",\"scope_spans\":[{\"spans\":["
+	       "{\"name\":\"a\","
 	       "\"start_time_unix_nano\":1,\"end_time_unix_nano\":2}],\"scope\":{\"name\":\"behind\"}}],"
 	       "\"resource\":{\"attributes\":[{\"value\":{\"string_value\":\"last\"},\"key\":\"service.name\"}]}},"
 	       "{\"instrumentationLibrarySpans\":[{\"instrumentationLibrary\":{\"name\":\"old\"},"
@@ -139,8 +143,12 @@ static void ids_are_hexadecimal_or_base64(void **state)
 	static const struct {
 		const char *text, *id;
 	} ids[] = {
-		{ "b7ad6b7169203331", "b7ad6b7169203331" }, { "B7AD6B71", "b7ad6b71" }, { "t61rcWkgMzE=", "b7ad6b7169203331" },
-		{ "sid1", "b22775" }, { "AQ==", "01" },	{ "//+/", "ffffbf" },
+		{ "b7ad6b7169203331", "b7ad6b7169203331" },
+		{ "B7AD6B71", "b7ad6b71" },
+		{ "t61rcWkgMzE=", "b7ad6b7169203331" },
+		{ "sid1", "b22775" },
+		{ "AQ==", "01" },
+		{ "//+/", "ffffbf" },
 	};
 	static const char *const none[] = { "", "0000000000000000", "AAAAAAAAAAA=" };
 	static const char *const wrong[] = { "abc", "!!!!", "A===", "AQ=Q",
@@ -176,11 +184,12 @@ static void text_is_mended_unless_strict(void **state)
 	char *text;
 
 	(void)state;
-	expect(json, "span 1 at 1 for -1 depth=0 track=s name=a\xEF\xBF\xBD cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
-		     "span 2 at 2 for -1 depth=1 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
-		     "span 3 at 3 for -1 depth=2 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
-		     "mended: comma too many 2\nmended: comma missing 1\n"
-		     "mended: NaN or Infinity for a number 1\nmended: string that is not UTF-8 1\ntrack service s name=s\n");
+	expect(json,
+	       "span 1 at 1 for -1 depth=0 track=s name=a\xEF\xBF\xBD cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
+	       "span 2 at 2 for -1 depth=1 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
+	       "span 3 at 3 for -1 depth=2 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
+	       "mended: comma too many 2\nmended: comma missing 1\n"
+	       "mended: NaN or Infinity for a number 1\nmended: string that is not UTF-8 1\ntrack service s name=s\n");
 	expect_error(json, strlen(json), &strictly, TRACE_ERROR_FORMAT,
 		     "trace: byte 151: not valid JSON: string that is not UTF-8");
 
@@ -204,19 +213,22 @@ static void breaches_are_errors_with_their_byte(void **state)
 		const char *json, *error;
 		int status;
 	} cases[] = {
-		{ "{\"resourceSpans\":{}}", "trace: byte 17: resourceSpans, scopeSpans and spans are arrays", TRACE_ERROR_FORMAT },
+		{ "{\"resourceSpans\":{}}", "trace: byte 17: resourceSpans, scopeSpans and spans are arrays",
+		  TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\":[[]]}", "trace: byte 18: an element of OTLP's arrays is an object", TRACE_ERROR_FORMAT },
-		{ "{\"resourceSpans\":[]}\nthis", "trace: byte 21: not valid JSON: an object was to begin here", TRACE_ERROR_FORMAT },
+		{ "{\"resourceSpans\":[]}\nthis", "trace: byte 21: not valid JSON: an object was to begin here",
+		  TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\":[]", "trace: byte 19: the file ends inside an object", TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\":[}", "trace: byte 18: not valid JSON", TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\" []}", "trace: byte 17: not valid JSON", TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\":[],\"a\":]}", "trace: byte 24: not valid JSON", TRACE_ERROR_FORMAT },
 		{ SPAN("\"a\":01"), "trace: byte 148: not valid JSON", TRACE_ERROR_FORMAT },
-		{ SPAN("\"startTimeUnixNano\":1.5"), "trace: byte 164: this is to be an integer from 0 to 2^64 - 1", TRACE_ERROR_FORMAT },
+		{ SPAN("\"startTimeUnixNano\":1.5"), "trace: byte 164: this is to be an integer from 0 to 2^64 - 1",
+		  TRACE_ERROR_FORMAT },
 		{ SPAN("\"startTimeUnixNano\":\"18446744073709551616\""),
 		  "trace: byte 165: this is to be an integer from 0 to 2^64 - 1", TRACE_ERROR_FORMAT },
-		{ SPAN("\"startTimeUnixNano\":\"9223372036854775808\""), "trace: byte 143: a time does not fit into 64-bit nanoseconds",
-		  TRACE_ERROR_RANGE },
+		{ SPAN("\"startTimeUnixNano\":\"9223372036854775808\""),
+		  "trace: byte 143: a time does not fit into 64-bit nanoseconds", TRACE_ERROR_RANGE },
 	};
 
 	(void)state;
@@ -374,12 +386,14 @@ static void deep_nesting_is_refused(void **state)
 	}
 	for (int place = 0; place < 2; place++) {
 		struct trace_bytes file = { 0 };
-		struct trace_text begin = place == 0 ? TRACE_LITERAL("{\"resourceSpans\":[{\"scopeSpans\":[{\"scope\":{},\"spans\":[{\"x\":")
-						     : TRACE_LITERAL("{\"resourceSpans\":[],\"x\":");
+		struct trace_text begin =
+			place == 0 ? TRACE_LITERAL("{\"resourceSpans\":[{\"scopeSpans\":[{\"scope\":{},\"spans\":[{\"x\":")
+				   : TRACE_LITERAL("{\"resourceSpans\":[],\"x\":");
 
 		assert_int_equal(trace_bytes_append(&file, begin, NULL), TRACE_OK);
 		for (int i = 0; i < 200000; i++)
-			assert_int_equal(trace_bytes_append(&file, i % 2 ? TRACE_LITERAL("[") : TRACE_LITERAL("{\"a\":"), NULL), TRACE_OK);
+			assert_int_equal(trace_bytes_append(&file, i % 2 ? TRACE_LITERAL("[") : TRACE_LITERAL("{\"a\":"), NULL),
+					 TRACE_OK);
 		assert_int_equal(recording_status(file.data, file.n_bytes, &everything, error), TRACE_ERROR_LIMIT);
 		assert_non_null(strstr(error, ": byte "));
 		assert_non_null(strstr(error, "more than 1000 objects and arrays are nested"));
@@ -395,24 +409,26 @@ static void lengths_beyond_the_file_are_refused(void **state)
 		int status;
 	} cases[] = {
 		/* ResourceSpans of 2^62 bytes, and one of 2^63; a resource in them of 2^40 */
-		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x0a\x00\x12\x00", "trace: byte 14: the file ends inside a message", 14,
-		  TRACE_ERROR_FORMAT },
+		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x0a\x00\x12\x00", "trace: byte 14: the file ends inside a message",
+		  14, TRACE_ERROR_FORMAT },
 		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x0a\x00\x12\x00",
 		  "trace: byte 0: the field that starts here is longer than its message", 15, TRACE_ERROR_FORMAT },
 		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x1a\x00\x0a\x80\x80\x80\x80\x80\x20\x0a\x01",
 		  "trace: byte 12: the field that starts here is longer than 256 MiB", 21, TRACE_ERROR_LIMIT },
 		/* scope spans whose resource may come behind 2^40 bytes */
 		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x12\x02\x1a\x00",
-		  "trace: byte 10: the message around this field is longer than 256 MiB, and its resource or scope is not known", 14,
-		  TRACE_ERROR_LIMIT },
+		  "trace: byte 10: the message around this is longer than 256 MiB, and its resource or scope is not known",
+		  14, TRACE_ERROR_LIMIT },
 		/* a span longer than its ScopeSpans */
-		{ "\x0a\x08\x12\x06\x0a\x00\x12\x7f\x09\x01", "trace: byte 6: the field that starts here is longer than its message",
-		  10, TRACE_ERROR_FORMAT },
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x7f\x09\x01",
+		  "trace: byte 6: the field that starts here is longer than its message", 10, TRACE_ERROR_FORMAT },
 		/* an overlong varint, a group, and field 0 inside of a span */
-		{ "\x0a\x10\x12\x0e\x0a\x00\x12\x0a\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff", "trace: byte 6: the message that starts here is not valid protobuf", 18, TRACE_ERROR_FORMAT },
-		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x0b\x0c", "trace: byte 6: the message that starts here is not valid protobuf", 10,
-		  TRACE_ERROR_FORMAT },
-		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x00\x00", "trace: byte 6: the message that starts here is not valid protobuf", 10, TRACE_ERROR_FORMAT },
+		{ "\x0a\x10\x12\x0e\x0a\x00\x12\x0a\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		  "trace: byte 6: the message that starts here is not valid protobuf", 18, TRACE_ERROR_FORMAT },
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x0b\x0c",
+		  "trace: byte 6: the message that starts here is not valid protobuf", 10, TRACE_ERROR_FORMAT },
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x00\x00",
+		  "trace: byte 6: the message that starts here is not valid protobuf", 10, TRACE_ERROR_FORMAT },
 	};
 	char error[900];
 

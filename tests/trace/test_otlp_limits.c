@@ -211,7 +211,8 @@ static int read_many_spans(void)
 
 static int read_many_lines(void)
 {
-	struct repeated file = { TRACE_LITERAL(HEAD "]}]}]}\n"), TRACE_LITERAL(HEAD "{\"startTimeUnixNano\":1,\"endTimeUnixNano\":2}]}]}]}\n"),
+	struct repeated file = { TRACE_LITERAL(HEAD "]}]}]}\n"),
+				 TRACE_LITERAL(HEAD "{\"startTimeUnixNano\":1,\"endTimeUnixNano\":2}]}]}]}\n"),
 				 TRACE_LITERAL("\n"), N_SPANS, 0 };
 	char error[900];
 
@@ -225,8 +226,10 @@ static int read_many_lines(void)
 /* A string of 100 MB where nobody wants it, and one in a span, which is more than there is memory for. */
 static int read_long_strings(void)
 {
-	struct repeated skipped = { TRACE_LITERAL("{\"resourceSpans\":[],\"x\":\""), TRACE_LITERAL(LONG), TRACE_LITERAL("\"}"), 1024 * 1024, 0 };
-	struct repeated kept = { TRACE_LITERAL(HEAD "{\"x\":\""), TRACE_LITERAL(LONG), TRACE_LITERAL("\"}]}]}]}"), 1024 * 1024, 0 };
+	struct repeated skipped = { TRACE_LITERAL("{\"resourceSpans\":[],\"x\":\""), TRACE_LITERAL(LONG), TRACE_LITERAL("\"}"),
+				    1024 * 1024, 0 };
+	struct repeated kept = { TRACE_LITERAL(HEAD "{\"x\":\""), TRACE_LITERAL(LONG), TRACE_LITERAL("\"}]}]}]}"), 1024 * 1024,
+				 0 };
 	struct repeated protobuf_skipped = { TRACE_LITERAL("\x0a\x87\x80\x80\x30\x0a\x00\x1a\x80\x80\x80\x30"),
 					     TRACE_LITERAL(LONG), TRACE_LITERAL(""), 1024 * 1024, 0 };
 	char error[900];
