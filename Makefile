@@ -186,13 +186,11 @@ $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
 $(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$(wildcard sqlite_ext/*/*.c))
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
-# those over the trace readers; fuzz_otlp shares files with the tests of them
-OVER_TRACES = $(foreach name,perfetto otlp,$(BUILD)/tests/fuzz/$(1)fuzz_$(name))
-$(call OVER_TRACES,replay_): $(BUILD)/libtrace.a
-$(call OVER_TRACES): $(wildcard trace/*.c)
-$(BUILD)/tests/fuzz/replay_fuzz_otlp: $(TRACES)
-$(BUILD)/tests/fuzz/fuzz_otlp: $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
-$(call OVER_TRACES,replay_) $(call OVER_TRACES): LINK = $(TRACE_LIBS)
+# those over traces read them with libtrace.a
+TRACE_FUZZ = otlp perfetto
+$(TRACE_FUZZ:%=$(BUILD)/tests/fuzz/replay_fuzz_%): $(TRACES) $(BUILD)/libtrace.a
+$(TRACE_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%): $(wildcard trace/*.c) $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
+$(TRACE_FUZZ:%=$(BUILD)/tests/fuzz/replay_fuzz_%) $(TRACE_FUZZ:%=$(BUILD)/tests/fuzz/fuzz_%): LINK = $(TRACE_LIBS)
 
 # ---- testing ----
 

@@ -139,7 +139,7 @@ foreign=$(nm -u "$build"/obj/core/base/platform.o | awk '$1 == "U" { print $2 }'
 	grep -vE '^(m(map|unmap|protect)|munmap|madvise|pthread_(create|join)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$')
 [ -z "$foreign" ] || fail "core/base/platform.c calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(objects core | grep -v /platform.o | xargs nm -u | awk '$1 == "U" { print $2 }' | sort -u |
-	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|divmodti4|float(un)?tidf))$')
+	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|u?divmodti4|float(un)?tidf))$')
 [ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(nm -u "$build/libtrace.a" 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
 [ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"

@@ -263,6 +263,9 @@ int trace_perfetto_read_descriptor(struct trace_text message, struct trace_perfe
 		descriptor->process.chrome_type = chrome_process;
 	if (chrome_thread)
 		descriptor->thread.chrome_type = chrome_thread;
+	if (!descriptor->counter.unit.data && descriptor->counter.type > 0 &&
+	    descriptor->counter.type < sizeof counter_names / sizeof *counter_names)
+		descriptor->counter.unit = text_of(units[descriptor->counter.type]);
 	descriptor->counter.name = descriptor->name;
 	if (!descriptor->name.data && descriptor->counter.type > 0 &&
 	    descriptor->counter.type < sizeof counter_names / sizeof *counter_names)

@@ -150,15 +150,22 @@ static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, 
 	       (request->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max));
 }
 
-/* Sums a stretch of entries with few holes from the packed column, if possible. */
-static bool sum_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which, iforest_int128 *sum)
+/* Sums a stretch of a packed column, removed entries included: adds these, or subtracts the others from the block's sum if
+ * those are fewer. Returns false if the column has gaps or cannot be summed packed. */
+static bool sum_of_stretch(const struct iforest_block_reader *reader, unsigned v, unsigned from, unsigned to,
+			   iforest_int128 *sum)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
-	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
-	uint64_t holes = iforest_low_bits(to) & ~iforest_low_bits(from) & ~which;
+	unsigned n = reader->block.n;
+	bool is_edge = from == 0 || to == n, most = 2 * (to - from) > n;
 
-	return !(reader->unpacked >> (IFOREST_VALUES + v) & 1) && iforest_column_sum(column, from, to, sum) &&
-	       iforest_column_subtract(column, holes, sum);
+	if (!is_edge || !most || !reader->has_summary[v] || column->present != iforest_low_bits(n))
+		return iforest_column_sum(column, from, to, sum);
+	*sum = 0;
+	if (to - from < n && !iforest_column_sum(column, from == 0 ? to : 0, from == 0 ? n : from, sum))
+		return false;
+	*sum = reader->summaries[v].sum - *sum;
+	return true;
 }
 
 /* Sums entries of an unpacked column: adds these, or subtracts the others from the block's sum if those are fewer. */
@@ -178,6 +185,22 @@ static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, un
 	return iforest_add_wrapping(reader->summaries[v].sum, sum);
 }
 
+/* Sums the entries whose bit is set in `which`, which is not 0, of a column of integers that has been found. */
+static enum iforest_status sum_values(struct iforest_block_reader *reader, unsigned v, uint64_t which, iforest_int128 *sum)
+{
+	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
+	uint64_t holes = iforest_low_bits(to) & ~iforest_low_bits(from) & ~which;
+	enum iforest_status status;
+
+	if (!(reader->unpacked >> (IFOREST_VALUES + v) & 1) && sum_of_stretch(reader, v, from, to, sum) &&
+	    iforest_column_subtract(&reader->columns[IFOREST_VALUES + v], holes, sum))
+		return IFOREST_OK;
+	status = iforest_block_need(reader, IFOREST_VALUES + v);
+	if (!status)
+		*sum = sum_unpacked(reader, v, which);
+	return status;
+}
+
 /* Adds n, sum, min and max over the entries whose bit is set in `which`, which is not 0. For a whole block without removed
  * entries they are in its summary. */
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
@@ -190,18 +213,16 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	enum iforest_status status = IFOREST_OK;
 
 	if (which != reader->columns[IFOREST_VALUES + v].present || !reader->has_summary[v]) {
-		bool is_alone = is_sum_alone(reader, v, which, request, into);
-
 		computed = reader->has_summary[v] ? *summary : (struct iforest_summary){ .n = 0 };
-		if (!is_alone || !sum_packed(reader, v, which, &computed.sum)) {
+		if (is_sum_alone(reader, v, which, request, into)) {
+			status = sum_values(reader, v, which, &computed.sum);
+		} else {
 			status = iforest_block_need(reader, IFOREST_VALUES + v);
-			if (status)
-				return status;
-			if (is_alone)
-				computed.sum = sum_unpacked(reader, v, which);
-			else
+			if (!status)
 				iforest_summarize(&computed, reader->block.values[v], which, type);
 		}
+		if (status)
+			return status;
 		summary = &computed;
 	}
 	into->n += iforest_popcount(which);
@@ -332,17 +353,44 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	return status;
 }
 
-bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate)
+enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, unsigned from, unsigned to, bool of_value,
+					   struct iforest_sums *sums)
 {
+	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from), which = range & ~reader->block.dead;
+	enum iforest_status status;
+	iforest_int128 sum;
+
+	sums->n_rows += iforest_popcount(which);
+	sums->n_dead += iforest_popcount(range & ~which);
+	if (!of_value)
+		return IFOREST_OK;
+	status = iforest_block_find_column(reader, IFOREST_VALUES);
+	which &= status ? 0 : reader->columns[IFOREST_VALUES].present;
+	if (!which)
+		return status;
+	status = sum_values(reader, 0, which, &sum);
+	if (status)
+		return status;
+	sums->n += iforest_popcount(which);
+	sums->sum = iforest_add_wrapping(sums->sum, sum);
+	return IFOREST_OK;
+}
+
+/* Adds a block by its directory entry and summary where possible. */
+static enum iforest_status add_block(const struct iforest_leaf *leaf, unsigned b, bool of_value, struct iforest_sums *sums)
+{
+	struct iforest_block_reader reader;
 	unsigned n;
 	int64_t sum;
 
-	if (!iforest_leaf_block_sum(leaf, block, &n, &sum))
-		return false;
-	aggregate->n_rows += n;
-	aggregate->values[0].n += n;
-	aggregate->values[0].sum = iforest_add_wrapping(aggregate->values[0].sum, sum);
-	return true;
+	if (of_value && iforest_leaf_block_sum(leaf, b, &n, &sum)) {
+		sums->n_rows += n;
+		sums->n += n;
+		sums->sum = iforest_add_wrapping(sums->sum, sum);
+		return IFOREST_OK;
+	}
+	iforest_block_start(&reader, leaf, b);
+	return iforest_block_add_sums(&reader, 0, reader.block.n, of_value, sums);
 }
 
 /* True if n, sum and the values of extremes of the first value column are all that is requested, and it is of integers. */
@@ -388,19 +436,21 @@ static inline bool add_first_value(const struct iforest_leaf *leaf, unsigned blo
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	bool is_sum = iforest_summaries_suffice(request, leaf->fields),
-	     is_short = wants_first_value_alone(request, leaf->fields);
+	bool is_short = wants_first_value_alone(request, leaf->fields), is_sums = iforest_wants_sums(request, leaf->fields);
+	struct iforest_sums sums = { .n_rows = 0 };
 	struct iforest_block_reader reader;
 	enum iforest_status status = IFOREST_OK;
 	uint64_t counted;
 
 	for (unsigned b = from; b < to && !status; b++) {
-		if ((is_sum && iforest_leaf_add_summary(leaf, b, aggregate)) ||
-		    (is_short && add_first_value(leaf, b, request, aggregate)))
-			continue;
-		iforest_block_start(&reader, leaf, b);
-		status = iforest_block_fold(&reader, 0, reader.block.n, request, aggregate, &counted);
+		if (is_sums) {
+			status = add_block(leaf, b, request->values, &sums);
+		} else if (!is_short || !add_first_value(leaf, b, request, aggregate)) {
+			iforest_block_start(&reader, leaf, b);
+			status = iforest_block_fold(&reader, 0, reader.block.n, request, aggregate, &counted);
+		}
 	}
+	iforest_sums_add_to_aggregate(&sums, request, aggregate);
 	return status;
 }
 
@@ -558,72 +608,7 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	return status;
 }
 
-/* ---- Counts and sums alone ---- */
-
-/* Sums a stretch of entries, removed ones included: adds these, or subtracts the others from the block's sum if those are
- * fewer. */
-static bool sum_of_stretch(const struct iforest_block_reader *reader, unsigned from, unsigned to, iforest_int128 *sum)
-{
-	const struct iforest_column *column = &reader->columns[IFOREST_VALUES];
-	unsigned n = reader->block.n;
-	bool is_edge = from == 0 || to == n, most = 2 * (to - from) > n;
-
-	if (!is_edge || !most || !reader->has_summary[0] || column->present != iforest_low_bits(n))
-		return iforest_column_sum(column, from, to, sum);
-	*sum = 0;
-	if (to - from < n && !iforest_column_sum(column, from == 0 ? to : 0, from == 0 ? n : from, sum))
-		return false;
-	*sum = reader->summaries[0].sum - *sum;
-	return true;
-}
-
-enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, unsigned from, unsigned to, bool of_value,
-					   struct iforest_sums *sums)
-{
-	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from), which = range & ~reader->block.dead;
-	const struct iforest_block *block = &reader->block;
-	enum iforest_status status;
-	iforest_int128 sum;
-
-	sums->n_rows += to - from;
-	if (which != range) {
-		sums->n_dead += iforest_popcount(range & ~which);
-		sums->n_rows -= iforest_popcount(range & ~which);
-	}
-	if (!of_value)
-		return IFOREST_OK;
-	status = iforest_block_find_column(reader, IFOREST_VALUES);
-	if (status)
-		return status;
-	which &= reader->columns[IFOREST_VALUES].present;
-	sums->n += iforest_popcount(which);
-	if (sum_of_stretch(reader, from, to, &sum) &&
-	    iforest_column_subtract(&reader->columns[IFOREST_VALUES], range & ~which, &sum)) {
-		sums->sum = iforest_add_wrapping(sums->sum, sum);
-		return IFOREST_OK;
-	}
-	status = iforest_block_need(reader, IFOREST_VALUES);
-	for (; which && !status; which &= which - 1)
-		sums->sum = iforest_add_wrapping(sums->sum, block->values[0][iforest_trailing_zeros(which)]);
-	return status;
-}
-
-/* Adds a block by its directory entry and summary where possible. */
-static enum iforest_status add_block(const struct iforest_leaf *leaf, unsigned b, bool of_value, struct iforest_sums *sums)
-{
-	struct iforest_block_reader reader;
-	unsigned n;
-	int64_t sum;
-
-	if (of_value && iforest_leaf_block_sum(leaf, b, &n, &sum)) {
-		sums->n_rows += n;
-		sums->n += n;
-		sums->sum = iforest_add_wrapping(sums->sum, sum);
-		return IFOREST_OK;
-	}
-	iforest_block_start(&reader, leaf, b);
-	return iforest_block_add_sums(&reader, 0, reader.block.n, of_value, sums);
-}
+/* ---- Counts and sums from an entry on ---- */
 
 enum iforest_status iforest_leaf_sums_from(const struct iforest_leaf *leaf, const struct iforest_sums *all,
 					   struct iforest_block_reader *reader, unsigned entry, bool of_value,

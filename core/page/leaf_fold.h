@@ -1,7 +1,8 @@
 /* page/leaf_fold.h -- Aggregation of the entries of leaf pages, and the filter that excludes some of them.
  *
- * This is the only place where entries of runs become aggregates: writer, fold, removal and check all call it, so a node is by
- * definition the result of folding its page. (PostgreSQL's pending entries are folded by storage/pending.) Three ways lead to the same result, and a caller takes the cheapest that applies:
+ * This is the only place where entries on pages become aggregates: writer, fold, removal and check all call it, so a node is by
+ * definition the result of folding its page. (Entries that are on no page yet are folded by core/run/batch.) Three ways lead to
+ * the same result, and a caller takes the cheapest that applies:
  *
  *   fold       add the entries of blocks; block summaries are used where they suffice
  *   subtract   take the node, and subtract the few entries that a filter excludes
@@ -84,12 +85,6 @@ static inline bool iforest_wants_sums(const struct iforest_request *request, con
 	return (is_sum || request->values == 0) && iforest_wants_values_alone(request);
 }
 
-/* True if iforest_leaf_add_summary() answers the request: n and sum of the first value column. */
-static inline bool iforest_summaries_suffice(const struct iforest_request *request, const struct iforest_node_schema *fields)
-{
-	return request->values && iforest_wants_sums(request, fields);
-}
-
 /* aggregate = aggregate + the entries [from, to) of the block that are live and count. *counted becomes their bits. Unpacks
  * only the columns it needs.
  * Errors  IFOREST_CORRUPT, and those of the filter. */
@@ -97,15 +92,10 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 				       const struct iforest_request *request, struct iforest_aggregate *aggregate,
 				       uint64_t *counted);
 
-/* Folds all entries of the blocks [from, to) of a page, as iforest_block_fold() does. */
+/* Folds all entries of the blocks [from, to) of a page, as iforest_block_fold() does. A block whose summary suffices for sums, or
+ * for the values of extremes, takes some dozen instructions; a fold that opens the column's header takes ten times that. */
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate);
-
-/* Adds count and sum of a block from its summary. Returns false and adds nothing if the block has none, has removed entries or
- * missing values, or its bytes are wrong; then iforest_block_fold() decides.
- * Requires  iforest_summaries_suffice().
- * Cost      some dozen instructions; a fold that opens the column's header takes ten times that. */
-bool iforest_leaf_add_summary(const struct iforest_leaf *leaf, unsigned block, struct iforest_aggregate *aggregate);
 
 /* *may: by the block's summary, an entry of it may improve an extreme of the aggregate. For request->extremes_alone, once the
  * aggregate has a row.
@@ -182,18 +172,6 @@ static inline void iforest_sums_add_to_aggregate(const struct iforest_sums *sums
 		return;
 	aggregate->values[0].n += sums->n;
 	aggregate->values[0].sum = iforest_add_wrapping(aggregate->values[0].sum, sums->sum);
-}
-
-static inline struct iforest_sums iforest_sums_of_aggregate(const struct iforest_aggregate *aggregate,
-							    const struct iforest_request *request)
-{
-	struct iforest_sums sums = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
-
-	if (request->values) {
-		sums.n = aggregate->values[0].n;
-		sums.sum = aggregate->values[0].sum;
-	}
-	return sums;
 }
 
 /* sums = sums + the entries [from, to) of the block, from < to.

@@ -23,6 +23,13 @@ struct iforest_block_maximum {
 	int64_t latest_end;	  /* of its spans, saturated at INT64_MAX as in a node; if values are durations */
 };
 
+static inline struct iforest_extreme iforest_block_maximum_row(const struct iforest_block_maximum *maximum)
+{
+	return (struct iforest_extreme){
+		.value.integer = maximum->value, .time = maximum->time, .ref = maximum->ref, .is_set = true
+	};
+}
+
 /* Room for the maxima of a page, kept beside it; zeros at first. If several threads ask at once, one computes them. */
 struct iforest_page_maxima {
 	uint8_t state; /* private to page_maxima.c */

@@ -1,13 +1,12 @@
 /* page/value_predicate.h -- Predicate on values (intervals, NULL, span end), evaluated on nodes, blocks and entries.
  *
- * A node tells whether any of its entries may meet it, by the count, minimum and maximum of each value column and the latest
- * end; a block, by its summaries and the headers of its columns; an entry tells for certain.
+ * A node tells whether all, some or none of its entries may meet it, by the count, minimum and maximum of each value column and
+ * the latest end; a block, by its summaries and the headers of its columns; an entry tells for certain.
  */
 #ifndef IFOREST_PAGE_VALUE_PREDICATE_H
 #define IFOREST_PAGE_VALUE_PREDICATE_H
 
-#include "core/page/leaf.h"
-#include "core/page/node.h"
+#include "core/page/leaf_fold.h"
 
 struct iforest_value_predicate {
 	uint32_t values; /* bit v: value v is not NULL and lies in [low[v], high[v]]; NaN is after all numbers */
@@ -24,14 +23,18 @@ void iforest_value_predicate_at_least(struct iforest_value_predicate *predicate,
 void iforest_value_predicate_at_most(struct iforest_value_predicate *predicate, unsigned v, union iforest_number high,
 				     enum iforest_value_type type);
 
-/* True if a live entry under the node may meet the predicate. */
-bool iforest_value_predicate_node(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
-				  const uint8_t *node);
+/* Classifies the node's live entries: ALL meet the predicate, NONE does, or SOME may. Never ALL if has_reach. */
+enum iforest_filter_class iforest_value_predicate_node(const struct iforest_value_predicate *predicate,
+						       const struct iforest_node_schema *fields, const uint8_t *node);
 
 /* Clears from *live the bits of the entries that do not meet the predicate. Does not unpack columns of a block that cannot have
  * any.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *predicate,
 						    struct iforest_block_reader *reader, uint64_t *live);
+
+/* True if an entry in memory, with all its values, meets the predicate. */
+bool iforest_value_predicate_entry(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
+				   const struct iforest_entry *entry);
 
 #endif

@@ -205,13 +205,9 @@ static enum iforest_status add_block(const struct keeper *keeper, unsigned b, st
 static enum iforest_status count_leaf(const struct keeper *keeper, uint64_t number, struct iforest_counter_row *row)
 {
 	struct iforest_cursor *cursor = keeper->cursor;
-	enum iforest_status status;
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, number);
 	bool is_first = true;
 
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-						     number / cursor->manifest->fanout);
-	status = iforest_cursor_pin(cursor, 0, number);
 	for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
 		status = add_block(keeper, b, row, &is_first);
 	return status;
@@ -236,7 +232,7 @@ static enum iforest_status make_table(const struct keeper *keeper, unsigned leve
 		status = count_node(keeper, level - 1, i * cursor->manifest->fanout + k, &row);
 		if (status)
 			break;
-		child = iforest_node_at(cursor->path[level - 1].page.bytes, &cursor->manifest->fields, k);
+		child = iforest_cursor_sibling(cursor, level - 1, k);
 		if (!iforest_node_is_counted(child))
 			continue;
 		write_row(table + IFOREST_COUNTER_HEADER + k * IFOREST_COUNTER_ROW, kind_of(keeper), &row);
@@ -257,7 +253,7 @@ static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *t
 	bool is_first = true, is_sound = iforest_counter_table_check(table, n_bytes, pinned->header.n_items);
 
 	for (unsigned k = 0; is_sound && k < pinned->header.n_items; k++) {
-		const uint8_t *child = iforest_node_at(pinned->page.bytes, fields, k);
+		const uint8_t *child = iforest_cursor_sibling(keeper->cursor, level - 1, k);
 		struct iforest_counter_row row;
 
 		if (!iforest_node_is_counted(child))

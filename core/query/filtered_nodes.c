@@ -216,13 +216,9 @@ static enum iforest_status pin_leaf(struct iforest_cursor *cursor, uint64_t numb
 	struct iforest_filtered_nodes *filtered_nodes = filter->filtered_nodes;
 	const struct iforest_place *place = &cursor->run->place;
 	struct iforest_filtered_page *filtered_page;
-	enum iforest_status status = IFOREST_OK;
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, number);
 
 	*known = false;
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-						     number / cursor->manifest->fanout);
-	status = iforest_cursor_pin(cursor, 0, number);
 	if (status)
 		return status;
 	filtered_page = iforest_filtered_nodes_find(filtered_nodes, place, 0, number);
@@ -254,7 +250,7 @@ static enum iforest_status combine_page(struct iforest_cursor *cursor, unsigned 
 	*known = true;
 	iforest_aggregate_clear(aggregate, fields->n_values);
 	for (unsigned k = 0; !status && *known && k < cursor->path[level - 1].header.n_items; k++) {
-		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, fields, k);
+		const uint8_t *node = iforest_cursor_sibling(cursor, level - 1, k);
 
 		status = iforest_filtered_node(cursor, level - 1, i * cursor->manifest->fanout + k, filter, &node);
 		*known = !status && node;

@@ -1,21 +1,41 @@
 #include "core/query/fold.h"
 
 #include "core/base/bits.h"
-#include "core/page/leaf_fold.h"
+#include "core/query/descent.h"
 #include "core/query/filtered_nodes.h"
 
-/* Search for first and last rows, which nodes do not keep. Of the whole nodes of a fold only the first and the last that have
- * such a row matter: the first is descended into at once, the last is noted here and descended into at the end. */
+/* What nodes do not keep: the first and last row of each value column, and the first and last time, all called edges. Of the
+ * whole nodes of a fold only the first and the last that have such a row matter: the first is descended into at once, the last
+ * is noted here and descended into at the end. */
+enum { TIME = IFOREST_MAX_VALUES, N_EDGES }; /* edges are numbered as value columns are; of the times: TIME */
+
 struct edges {
-	uint32_t seen_firsts, seen_time;     /* first row of column v, a time: seen, so later ones do not matter */
-	uint32_t open_lasts, open_last_time; /* the last one so far is in the node noted */
+	uint32_t seen; /* bit e: a first row was seen, so later ones do not matter */
+	uint32_t open; /* bit e: the last one so far is under the node noted */
 	struct {
 		unsigned level;
 		uint64_t i;
-	} last[IFOREST_MAX_VALUES], last_time;
+	} last[N_EDGES];
+};
+
+/* A fold up to a key. */
+struct folding {
+	struct iforest_descent descent;
+	struct iforest_fold *fold;
+	const struct iforest_request *request;
+	const struct iforest_filter *filter; /* NULL, or the filter whose filtered nodes are used; the request then has none */
+	struct iforest_request without;	     /* and is this one */
+	struct iforest_aggregate *aggregate;
 	bool has_nodes; /* a whole node was used: so the range is wide, and probably the next one too */
-	/* if the fold uses filtered nodes: the request with its filter, which the request passed on lacks. Else NULL */
-	const struct iforest_request *asked;
+	struct edges edges;
+	/* a step */
+	bool is_step;
+	unsigned level; /* of the node passed, 0: part of a leaf page */
+	uint64_t number;
+	/* sums alone */
+	bool of_value;	/* nodes have sums of the first value column, requested or not */
+	bool is_opened; /* `own` is of the node opened last, whose page comes next */
+	struct iforest_sums sums, own;
 };
 
 static void forget(struct iforest_fold *fold)
@@ -69,277 +89,161 @@ enum iforest_status iforest_fold_key(struct iforest_fold *fold, struct iforest_k
 	key->ref = INT64_MIN;
 	return IFOREST_OK;
 }
+/* ---- First and last rows ---- */
 
-void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *key)
+/* True if the node has a live entry with that edge: a value, or, for TIME, any. */
+static bool has_edge(const struct iforest_fold *fold, const uint8_t *node, unsigned e)
 {
-	const struct iforest_pager *pager = fold->cursor.store->pager;
-	const struct iforest_pinned_page *nodes = &fold->cursor.path[1], *leaf = &fold->cursor.path[0];
-	uint64_t first = nodes->number * fold->cursor.manifest->fanout;
-	unsigned at, next;
-
-	if (iforest_cursor_leaf_has(&fold->cursor, key, key))
-		return;
-	/* if the last position's page was not opened, the next one's may not be either */
-	if (!pager->prefetch || !nodes->is_pinned || !leaf->is_pinned || leaf->number < first ||
-	    leaf->number - first >= nodes->header.n_items)
-		return;
-	at = (unsigned)(leaf->number - first);
-	next = iforest_cursor_last_node(&fold->cursor, 1, at, key, true);
-	if (next != at)
-		pager->prefetch(pager->context, &fold->cursor.run->place,
-				iforest_cursor_page_index(&fold->cursor, 0, first + next), true);
+	return (e == TIME ? iforest_node_rows(node) : iforest_node_value_rows(node, &fold->cursor.manifest->fields, e)) > 0;
 }
 
-/* Prefetches what a cut of a leaf page in memory needs: the key's block, and the summaries of its shorter side. */
-static void prefetch_block(const struct iforest_fold *fold, uint64_t number, const struct iforest_key *key)
+static enum iforest_status lacks_edge(struct iforest_fold *fold, unsigned level, uint64_t number)
 {
-	const struct iforest_pager *pager = fold->cursor.store->pager;
-	const struct iforest_run *run = fold->cursor.run;
-	struct iforest_leaf leaf;
-	const char *what;
-	uint32_t n_bytes;
-	const uint8_t *bytes =
-		pager->peek(pager->context, &run->place, iforest_cursor_page_index(&fold->cursor, 0, number), &n_bytes);
-	unsigned block, n_blocks;
-
-	if (!bytes || iforest_leaf_open(&leaf, &fold->cursor.manifest->fields, bytes, n_bytes, run->place.run_id,
-					(uint32_t)number, true, &what))
-		return;
-	n_blocks = leaf.header.n_items;
-	block = iforest_leaf_find_block(&leaf, key);
-	iforest_leaf_prefetch_block(&leaf, block);
-	if (block < n_blocks / 2)
-		iforest_leaf_prefetch(&leaf, 0, block);
-	else
-		iforest_leaf_prefetch(&leaf, block + 1, n_blocks);
-}
-
-/* Returns the leaf page in which the key belongs, under the next node page and from `last` on; UINT64_MAX if that node page is
- * not in memory. */
-static uint64_t locate_in_next_page(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last)
-{
-	const struct iforest_pager *pager = fold->cursor.store->pager;
-	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
-	uint64_t number = fold->cursor.path[1].number + 1, first = number * fold->cursor.manifest->fanout;
-	struct iforest_page_header header;
-	const char *what;
-	uint32_t n_bytes;
-	const uint8_t *page;
-	unsigned k;
-
-	if (last >= first + fold->cursor.manifest->fanout || first >= fold->cursor.run->n_leaves)
-		return UINT64_MAX;
-	page = pager->peek(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 1, number),
-			   &n_bytes);
-	if (!page || iforest_node_page_check(page, n_bytes, fields, fold->cursor.run->place.run_id, 1, (uint32_t)number, true,
-					     &header, &what))
-		return UINT64_MAX;
-	for (k = last > first ? (unsigned)(last - first) : 0; k < header.n_items; k++) {
-		struct iforest_key begin = iforest_node_first(iforest_node_at(page, fields, k));
-
-		if (iforest_key_compare(&begin, key) >= 0)
-			break;
-	}
-	return first + k - 1;
-}
-
-/* Returns the leaf page in which a key belongs, from `last` on, the page of the key before; it is usually `step` further. */
-static uint64_t locate(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last, uint64_t step)
-{
-	const struct iforest_pinned_page *nodes = &fold->cursor.path[1];
-	uint64_t first = nodes->number * fold->cursor.manifest->fanout;
-	unsigned n = nodes->header.n_items, k;
-
-	if (last < first)
-		return UINT64_MAX;
-	if (last - first < n) {
-		k = (unsigned)(last - first);
-		k = iforest_cursor_last_node_near(&fold->cursor, 1, k, k + (unsigned)step, key, true);
-		if (k + 1 < n)
-			return first + k;
-	}
-	return locate_in_next_page(fold, key, last);
-}
-
-void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_key *key)
-{
-	const struct iforest_pager *pager = fold->cursor.store->pager;
-	const struct iforest_pinned_page *nodes = &fold->cursor.path[1];
-	uint64_t before, last, number;
-
-	if (!pager->peek || !nodes->is_pinned)
-		return;
-	if (fold->prefetched_siblings != nodes->number + 1 &&
-	    nodes->number + 1 < fold->cursor.run->n_leaves / fold->cursor.manifest->fanout) {
-		fold->prefetched_siblings = nodes->number + 1;
-		pager->prefetch(pager->context, &fold->cursor.run->place,
-				iforest_cursor_page_index(&fold->cursor, 1, nodes->number + 1), false);
-	}
-	fold->expected[0] = fold->expected[1];
-	fold->expected[1] = fold->expected[2];
-	before = fold->expected[0].leaf_number;
-	last = fold->expected[1].leaf_number;
-	if (last != UINT64_MAX && last != fold->cursor.leaf_number)
-		prefetch_block(fold, last, &fold->expected[1].key);
-	if (last == UINT64_MAX)
-		last = fold->cursor.leaf_number;
-	number = locate(fold, key, last, before < last ? last - before : 0);
-	fold->expected[2].key = *key;
-	fold->expected[2].leaf_number = number;
-	if (number != UINT64_MAX && number != last)
-		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, number),
-				false);
-}
-
-/* ---- Whole nodes, and the first and last rows under them ---- */
-
-/* True if the node has a live entry with value v; with v >= n_values, any live entry. */
-static bool node_has(const struct iforest_fold *fold, const uint8_t *node, unsigned v)
-{
-	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
-
-	return (v < fields->n_values ? iforest_node_value_rows(node, fields, v) : iforest_node_rows(node)) > 0;
+	return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises",
+					     level, number);
 }
 
 /* Folds only the first or last such entry of the pinned leaf page. */
-static enum iforest_status fold_edge_of_leaf(struct iforest_fold *fold, unsigned v, bool forward,
-					     const struct iforest_request *request, struct iforest_aggregate *aggregate)
+static enum iforest_status fold_edge_of_leaf(struct folding *folding, unsigned e, bool forward)
 {
-	unsigned n_blocks = fold->cursor.leaf.header.n_items;
-	struct iforest_block_reader *reader = &fold->cursor.reader;
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	struct iforest_request edge = { .times = e == TIME };
+	struct iforest_aggregate *aggregate = folding->aggregate;
+	unsigned n_blocks = cursor->leaf.header.n_items;
+	enum iforest_status status = IFOREST_OK;
 
-	for (unsigned k = 0; k < n_blocks; k++) {
-		enum iforest_status status = IFOREST_OK;
-		uint64_t which;
+	if (e != TIME)
+		*(forward ? &edge.firsts : &edge.lasts) = 1u << e;
+	for (unsigned k = 0; k < n_blocks && !status; k++) {
+		uint64_t which, n_rows = aggregate->n_rows, n_dead = aggregate->n_dead;
 		unsigned i;
 
-		iforest_cursor_read_block(&fold->cursor, forward ? k : n_blocks - 1 - k);
-		which = iforest_low_bits(reader->block.n) & ~reader->block.dead;
-		if (which && v < fold->cursor.manifest->fields.n_values) {
-			status = iforest_block_find_column(reader, IFOREST_VALUES + v);
-			which &= status ? 0 : reader->columns[IFOREST_VALUES + v].present;
+		iforest_cursor_read_block(cursor, forward ? k : n_blocks - 1 - k);
+		which = iforest_low_bits(cursor->reader.block.n) & ~cursor->reader.block.dead;
+		if (which && e != TIME) {
+			status = iforest_block_find_column(&cursor->reader, IFOREST_VALUES + e);
+			which &= status ? 0 : cursor->reader.columns[IFOREST_VALUES + e].present;
 		}
-		if (!status && which) {
-			struct iforest_aggregate before = { .n_rows = aggregate->n_rows, .n_dead = aggregate->n_dead };
-			uint64_t counted;
-
-			i = forward ? iforest_trailing_zeros(which) : iforest_highest_bit(which);
-			status = iforest_block_fold(reader, i, i + 1, request, aggregate, &counted);
-			aggregate->n_rows = before.n_rows;
-			aggregate->n_dead = before.n_dead;
-			return iforest_cursor_report_leaf(&fold->cursor, status);
-		}
-		if (status)
-			return iforest_cursor_report_leaf(&fold->cursor, status);
+		if (!which)
+			continue;
+		i = forward ? iforest_trailing_zeros(which) : iforest_highest_bit(which);
+		status = iforest_block_fold(&cursor->reader, i, i + 1, &edge, aggregate, &which);
+		aggregate->n_rows = n_rows;
+		aggregate->n_dead = n_dead;
+		return iforest_cursor_report_leaf(cursor, status);
 	}
-	return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page lacks the row that its node promises", 0,
-					     fold->cursor.path[0].number);
+	return status ? iforest_cursor_report_leaf(cursor, status) : lacks_edge(folding->fold, 0, cursor->path[0].number);
 }
 
 /* Finds the first or last such node of the page under node i of a level; *i becomes its number. */
-static enum iforest_status find_edge_node(struct iforest_fold *fold, unsigned level, uint64_t *i, unsigned v, bool forward,
-					  const struct iforest_filter *filter)
+static enum iforest_status find_edge_node(struct folding *folding, unsigned level, uint64_t *i, unsigned e, bool forward)
 {
-	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
-	enum iforest_status status = iforest_cursor_pin(&fold->cursor, level - 1, *i);
-	unsigned n = status ? 0 : fold->cursor.path[level - 1].header.n_items;
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	enum iforest_status status = iforest_cursor_pin(cursor, level - 1, *i);
+	unsigned n = status ? 0 : cursor->path[level - 1].header.n_items;
 
-	for (unsigned k = 0; k < n && !status; k++) {
+	for (unsigned k = 0; k < n; k++) {
 		unsigned at = forward ? k : n - 1 - k;
-		uint64_t number = *i * fold->cursor.manifest->fanout + at;
-		const uint8_t *node = iforest_node_at(fold->cursor.path[level - 1].page.bytes, fields, at);
+		uint64_t number = *i * cursor->manifest->fanout + at;
+		const uint8_t *node = iforest_cursor_sibling(cursor, level - 1, at);
 
-		if (filter)
-			status = iforest_filtered_node(&fold->cursor, level - 1, number, filter, &node);
-		if (!status && !node)
-			return IFOREST_NO_MEMORY;
-		if (!status && node_has(fold, node, v)) {
+		if (folding->filter)
+			status = iforest_filtered_node(cursor, level - 1, number, folding->filter, &node);
+		if (status || !node)
+			return status ? status : IFOREST_NO_MEMORY;
+		if (has_edge(folding->fold, node, e)) {
 			*i = number;
 			return IFOREST_OK;
 		}
 	}
-	return status ? status
-		      : iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT,
-						      "the page lacks the row that its node promises", level - 1, *i);
+	return status ? status : lacks_edge(folding->fold, level - 1, *i);
 }
 
-/* Pins a leaf page, without entries that the filter excludes. */
-static enum iforest_status pin_edge_leaf(struct iforest_fold *fold, uint64_t number, const struct iforest_filter *filter)
+/* Folds the first or last such entry under a node.
+ * Cost  one page a level. */
+static enum iforest_status fold_edge(struct folding *folding, unsigned level, uint64_t i, unsigned e, bool forward)
 {
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	enum iforest_status status = IFOREST_OK;
 	const uint8_t *node;
 	bool known = true;
-	enum iforest_status status = IFOREST_OK;
-
-	if (number >= fold->cursor.run->n_leaves)
-		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-						     number / fold->cursor.manifest->fanout);
-	if (filter)
-		status = iforest_cursor_node(&fold->cursor, 1, number, &node);
-	if (filter && !status)
-		status = iforest_filtered_leaf(&fold->cursor, number, filter, &node, &known);
-	if (!status && !known)
-		status = IFOREST_NO_MEMORY;
-	return status ? status : iforest_cursor_pin(&fold->cursor, 0, number);
-}
-
-/* Folds the first or last such entry under a node. filter: NULL, or that of the filtered node.
- * Cost  one page a level. */
-static enum iforest_status fold_edge(struct iforest_fold *fold, unsigned level, uint64_t i, unsigned v, bool forward,
-				     const struct iforest_filter *filter, const struct iforest_request *request,
-				     struct iforest_aggregate *aggregate)
-{
-	enum iforest_status status = IFOREST_OK;
 
 	for (; level > 1 && !status; level--)
-		status = find_edge_node(fold, level, &i, v, forward, filter);
+		status = find_edge_node(folding, level, &i, e, forward);
+	if (!status && folding->filter) {
+		status = iforest_cursor_node(cursor, 1, i, &node);
+		if (!status)
+			status = iforest_filtered_leaf(cursor, i, folding->filter, &node, &known);
+	}
 	if (!status)
-		status = pin_edge_leaf(fold, i, filter);
-	return status ? status : fold_edge_of_leaf(fold, v, forward, request, aggregate);
+		status = known ? iforest_cursor_pin(cursor, 0, i) : IFOREST_NO_MEMORY;
+	return status ? status : fold_edge_of_leaf(folding, e, forward);
 }
 
-static const struct iforest_filter *filter_of(const struct edges *edges)
+/* Notes that a whole node has such a row. */
+static enum iforest_status note_edge(struct folding *folding, unsigned level, uint64_t i, unsigned e, bool is_first,
+				     bool is_last)
 {
-	return edges->asked ? edges->asked->filter : NULL;
+	struct edges *edges = &folding->edges;
+
+	if (is_last) {
+		edges->open |= 1u << e;
+		edges->last[e].level = level;
+		edges->last[e].i = i;
+	}
+	if (!is_first || edges->seen >> e & 1)
+		return IFOREST_OK;
+	edges->seen |= 1u << e;
+	return fold_edge(folding, level, i, e, true);
+}
+
+/* Notes that entries folded after all nodes so far have such a row. */
+static void pass_edge(struct folding *folding, unsigned e)
+{
+	folding->edges.seen |= 1u << e;
+	folding->edges.open &= ~(1u << e);
 }
 
 /* Adds the times of a node: its key range has them unless entries were removed. */
-static enum iforest_status fold_node_times(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
-					   struct edges *edges, struct iforest_aggregate *aggregate)
+static enum iforest_status fold_node_times(struct folding *folding, unsigned level, uint64_t i, const uint8_t *node)
 {
-	static const struct iforest_request times = { .times = true };
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 
 	if (first.time_is_null || iforest_node_rows(node) == 0)
 		return IFOREST_OK;
-	edges->open_last_time = 0;
-	if (iforest_node_dead(node) == 0) {
-		iforest_aggregate_add_time(aggregate, first.time);
-		iforest_aggregate_add_time(aggregate, last.time);
-		edges->seen_time = 1;
-		return IFOREST_OK;
-	}
-	edges->open_last_time = 1;
-	edges->last_time.level = level;
-	edges->last_time.i = i;
-	if (edges->seen_time)
-		return IFOREST_OK;
-	edges->seen_time = 1;
-	return fold_edge(fold, level, i, IFOREST_MAX_VALUES, true, filter_of(edges), &times, aggregate);
+	if (iforest_node_dead(node) > 0)
+		return note_edge(folding, level, i, TIME, true, true);
+	iforest_aggregate_add_time(folding->aggregate, first.time);
+	iforest_aggregate_add_time(folding->aggregate, last.time);
+	pass_edge(folding, TIME);
+	return IFOREST_OK;
 }
+
+static enum iforest_status fold_lasts(struct folding *folding)
+{
+	const struct edges *edges = &folding->edges;
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned e = 0; edges->open >> e && !status; e++)
+		if (edges->open >> e & 1)
+			status = fold_edge(folding, edges->last[e].level, edges->last[e].i, e, false);
+	return status;
+}
+
+/* ---- Whole nodes ---- */
 
 /* Adds whole node i of a level.
  * Cost  a page a level if a first row or time is descended to. */
-static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, uint64_t i, const uint8_t *node,
-				     const struct iforest_request *request, struct edges *edges,
-				     struct iforest_aggregate *aggregate)
+static enum iforest_status fold_node(struct folding *folding, unsigned level, uint64_t i, const uint8_t *node)
 {
-	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
+	const struct iforest_node_schema *fields = &folding->fold->cursor.manifest->fields;
+	const struct iforest_request *request = folding->request;
 	uint32_t rows = request->firsts | request->lasts;
 	uint8_t copy[IFOREST_MAX_NODE_BYTES];
 	enum iforest_status status = IFOREST_OK;
 
-	fold->n_nodes_folded++;
-	if (edges->asked && (rows || request->times)) /* the cache may drop the filtered node when pages below it are opened */
+	folding->fold->n_nodes_folded++;
+	if (folding->filter && (rows || request->times)) /* the cache may drop the filtered node when pages below are opened */
 		node = memcpy(copy, node, fields->node_bytes);
 	iforest_node_fold(node, fields,
 			  &(struct iforest_node_parts){ .values = request->values,
@@ -347,45 +251,61 @@ static enum iforest_status fold_node(struct iforest_fold *fold, unsigned level, 
 							.no_maxs = request->no_maxs,
 							.squares = request->squares,
 							.node_fields = request->node_fields },
-			  aggregate);
-	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++) {
-		uint32_t bit = 1u << v;
+			  folding->aggregate);
+	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++)
+		if (rows >> v & 1 && iforest_node_value_rows(node, fields, v) > 0)
+			status = note_edge(folding, level, i, v, request->firsts >> v & 1, request->lasts >> v & 1);
+	return !status && request->times ? fold_node_times(folding, level, i, node) : status;
+}
 
-		if (!(rows & bit) || iforest_node_value_rows(node, fields, v) == 0)
-			continue;
-		if (request->lasts & bit) {
-			edges->open_lasts |= bit;
-			edges->last[v].level = level;
-			edges->last[v].i = i;
-		}
-		if (request->firsts & bit && !(edges->seen_firsts & bit)) {
-			struct iforest_request first = { .firsts = bit };
+/* Classifies a node that lies before the key. If it has a filtered node, that becomes *node. */
+static enum iforest_status classify_node(struct folding *folding, unsigned level, uint64_t i, const uint8_t **node,
+					 enum iforest_filter_class *filter_class)
+{
+	const struct iforest_filter *filter = folding->filter ? folding->filter : folding->request->filter;
+	const uint8_t *left = *node;
+	enum iforest_status status = IFOREST_OK;
 
-			edges->seen_firsts |= bit;
-			status = fold_edge(fold, level, i, v, true, filter_of(edges), &first, aggregate);
-		}
-	}
-	if (!status && request->times)
-		status = fold_node_times(fold, level, i, node, edges, aggregate);
+	*filter_class = IFOREST_COUNTS_ALL;
+	if (folding->filter)
+		status = iforest_filtered_node(&folding->fold->cursor, level, i, filter, &left);
+	if (left && folding->filter)
+		*node = left;
+	else
+		*filter_class = iforest_filter_class_of_node(filter, *node);
 	return status;
 }
 
-static enum iforest_status fold_lasts(struct iforest_fold *fold, const struct edges *edges, struct iforest_aggregate *aggregate)
+static enum iforest_status pass_node(struct iforest_descent *descent, const struct iforest_visited_node *visited, bool *open)
 {
-	static const struct iforest_request times = { .times = true };
-	enum iforest_status status = IFOREST_OK;
+	struct folding *folding = descent->context;
+	const uint8_t *node = visited->bytes;
+	enum iforest_filter_class filter_class;
+	enum iforest_status status;
 
-	for (unsigned v = 0; v < fold->cursor.manifest->fields.n_values && !status; v++) {
-		struct iforest_request last = { .lasts = 1u << v };
+	*open = visited->place != IFOREST_INSIDE;
+	if (*open)
+		return IFOREST_OK;
+	status = classify_node(folding, visited->level, visited->i, &node, &filter_class);
+	*open = filter_class == IFOREST_COUNTS_MOST || filter_class == IFOREST_COUNTS_SOME;
+	if (status || *open)
+		return status;
+	folding->has_nodes = true;
+	folding->level = visited->level;
+	folding->number = visited->i;
+	descent->is_done = folding->is_step;
+	return filter_class == IFOREST_COUNTS_ALL ? fold_node(folding, visited->level, visited->i, node) : IFOREST_OK;
+}
 
-		if (edges->open_lasts >> v & 1)
-			status = fold_edge(fold, edges->last[v].level, edges->last[v].i, v, false, filter_of(edges), &last,
-					   aggregate);
-	}
-	if (!status && edges->open_last_time)
-		status = fold_edge(fold, edges->last_time.level, edges->last_time.i, IFOREST_MAX_VALUES, false,
-				   filter_of(edges), &times, aggregate);
-	return status;
+/* Prefetches the leaf page that the key may cut, while its siblings are passed. */
+static void look_at_page(struct iforest_descent *descent, struct iforest_siblings *siblings)
+{
+	const struct iforest_cursor *cursor = descent->cursor;
+	unsigned low = siblings->low, high = iforest_cursor_last_node(cursor, siblings->level, low, descent->to, false);
+
+	siblings->high = high;
+	if (siblings->level == 1 && high > low && cursor->store->pager->pin_briefly)
+		iforest_cursor_prefetch(cursor, 0, cursor->path[1].number * cursor->manifest->fanout + high, false);
 }
 
 /* ---- Leaf pages ---- */
@@ -433,45 +353,48 @@ static enum iforest_status fold_most_of_leaf(struct iforest_fold *fold, const st
 
 /* Adds the part of a leaf page before the key, and keeps the rest. Calls nothing else meanwhile: the page may be pinned
  * briefly. */
-static enum iforest_status split_leaf(struct iforest_fold *fold, const struct iforest_leaf *leaf, const uint8_t *node,
-				      const struct iforest_key *key, const struct iforest_request *request,
-				      struct iforest_aggregate *aggregate)
+static enum iforest_status split_leaf(struct folding *folding, const struct iforest_leaf *leaf, const uint8_t *node,
+				      const struct iforest_request *request)
 {
+	struct iforest_fold *fold = folding->fold;
+	uint64_t number = fold->cursor.leaf_number;
 	struct iforest_leaf_cut *cut = &fold->rest.cut;
-	enum iforest_status status = iforest_leaf_split(leaf, node, key, request, aggregate, &fold->rest.aggregate, cut);
+	enum iforest_status status =
+		iforest_leaf_split(leaf, node, folding->descent.to, request, folding->aggregate, &fold->rest.aggregate, cut);
 
 	fold->rest.leaf_number = UINT64_MAX;
 	if (status)
-		return iforest_cursor_report_corrupt(&fold->cursor, status, "a packed column is wrong", 0,
-						     fold->cursor.leaf_number);
+		return iforest_cursor_report_corrupt(&fold->cursor, status, "a packed column is wrong", 0, number);
 	if (cut->block == leaf->header.n_items) {
-		iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
+		iforest_cursor_stand_at(&fold->cursor, number + 1, 0, 0);
 		return IFOREST_OK;
 	}
-	fold->rest.leaf_number = fold->cursor.leaf_number;
+	fold->rest.leaf_number = number;
 	fold->rest.request = *request;
-	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number, cut->block, cut->entry);
+	fold->rest.is_sums = false;
+	iforest_cursor_stand_at(&fold->cursor, number, cut->block, cut->entry);
 	return IFOREST_OK;
 }
 
 /* From the start of the leaf page that the key cuts: passes the part before the key, if all entries count and the page can be
  * split. */
-static enum iforest_status fold_cut(struct iforest_fold *fold, const struct iforest_key *key, const uint8_t *node,
-				    const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
+static enum iforest_status fold_cut(struct folding *folding, const uint8_t *node, const struct iforest_request *request,
+				    bool *done)
 {
+	struct iforest_cursor *cursor = &folding->fold->cursor;
 	struct iforest_page page;
 	struct iforest_leaf leaf;
 	enum iforest_filter_class filter_class;
-	enum iforest_status status = classify_leaf(fold, request->filter, false, &filter_class);
+	enum iforest_status status = classify_leaf(folding->fold, request->filter, false, &filter_class);
 
-	*done = !status && filter_class == IFOREST_COUNTS_ALL && iforest_leaf_can_split(node, key, request);
+	*done = !status && filter_class == IFOREST_COUNTS_ALL && iforest_leaf_can_split(node, folding->descent.to, request);
 	if (!*done)
 		return status;
-	status = iforest_cursor_pin_briefly(&fold->cursor, fold->cursor.leaf_number, &page, &leaf);
+	status = iforest_cursor_pin_briefly(cursor, cursor->leaf_number, &page, &leaf);
 	if (status)
 		return status;
-	status = split_leaf(fold, &leaf, node, key, request, aggregate);
-	iforest_cursor_unpin_brief(&fold->cursor, &page);
+	status = split_leaf(folding, &leaf, node, request);
+	iforest_cursor_unpin_brief(cursor, &page);
 	return status;
 }
 
@@ -483,260 +406,240 @@ static bool is_same_request(const struct iforest_request *a, const struct ifores
 }
 
 /* Adds the rest of a leaf page that lies before the key, if it is known. */
-static bool fold_rest(struct iforest_fold *fold, const struct iforest_request *request, struct iforest_aggregate *aggregate)
+static bool fold_rest(struct folding *folding)
 {
+	struct iforest_fold *fold = folding->fold;
 	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
 
-	if (!is_at_rest(fold) || !is_same_request(&fold->rest.request, request))
+	if (!is_at_rest(fold) || fold->rest.is_sums || !is_same_request(&fold->rest.request, folding->request))
 		return false;
-	if (iforest_wants_sums(request, fields)) {
-		struct iforest_sums sums = iforest_sums_of_aggregate(&fold->rest.aggregate, request);
-
-		iforest_sums_add_to_aggregate(&sums, request, aggregate);
-	} else {
-		iforest_aggregate_combine(aggregate, &fold->rest.aggregate, fields->value_types, fields->n_values);
-	}
+	iforest_aggregate_combine(folding->aggregate, &fold->rest.aggregate, fields->value_types, fields->n_values);
 	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 	return true;
 }
 
-/* Adds the entries of the pinned leaf page from the position up to (block, entry), and moves there. */
-static enum iforest_status fold_in_leaf(struct iforest_fold *fold, unsigned block, unsigned entry,
-					const struct iforest_request *request, struct edges *edges,
-					struct iforest_aggregate *aggregate)
+/* Folds the entries [from, to) of a block of the pinned leaf page. */
+static enum iforest_status fold_block(struct folding *folding, unsigned block, unsigned from, unsigned to,
+				      const struct iforest_request *request)
 {
-	uint64_t leaf_number = fold->cursor.leaf_number;
-	unsigned from = fold->cursor.entry;
-	struct iforest_request asked = *request;
-	enum iforest_filter_class filter_class = IFOREST_COUNTS_ALL;
-	enum iforest_status status = IFOREST_OK;
-	bool done = false, sums_alone;
-
-	if (block < fold->cursor.block || (block == fold->cursor.block && entry <= from))
-		return IFOREST_OK;
-	status = classify_leaf(fold, request->filter, block - fold->cursor.block < fold->cursor.leaf.header.n_items / 8u,
-			       &filter_class);
-	if (filter_class == IFOREST_COUNTS_ALL)
-		asked.filter = NULL;
-	if (!status && filter_class == IFOREST_COUNTS_MOST && fold->cursor.block == 0 && from == 0 &&
-	    block == fold->cursor.leaf.header.n_items)
-		status = fold_most_of_leaf(fold, request, aggregate, &done);
-	done = done || filter_class == IFOREST_COUNTS_NONE;
-	sums_alone = iforest_summaries_suffice(&asked, &fold->cursor.manifest->fields);
-	if (!done)
-		iforest_leaf_prefetch(&fold->cursor.leaf, fold->cursor.block, block);
-	for (unsigned b = fold->cursor.block; !done && b <= block && b < fold->cursor.leaf.header.n_items && !status;
-	     b++, from = 0) {
-		unsigned to;
-		uint64_t counted = 0;
-
-		if (sums_alone && b < block && from == 0 && iforest_leaf_add_summary(&fold->cursor.leaf, b, aggregate))
-			continue;
-		iforest_cursor_read_block(&fold->cursor, b);
-		to = b == block ? entry : fold->cursor.reader.block.n;
-		if (from >= to)
-			continue;
-		status = iforest_cursor_report_leaf(&fold->cursor, iforest_block_fold(&fold->cursor.reader, from, to, &asked,
-										      aggregate, &counted));
-		/* rows of this block come after those of all nodes folded before */
-		if (counted) {
-			edges->seen_time = 1;
-			edges->open_last_time = 0;
-		}
-		for (unsigned v = 0; v < fold->cursor.manifest->fields.n_values && counted && !status; v++)
-			if ((request->firsts | request->lasts) >> v & 1 &&
-			    counted & fold->cursor.reader.columns[IFOREST_VALUES + v].present) {
-				edges->seen_firsts |= 1u << v;
-				edges->open_lasts &= ~(1u << v);
-			}
-	}
-	if (block == fold->cursor.leaf.header.n_items)
-		iforest_cursor_stand_at(&fold->cursor, leaf_number + 1, 0, 0);
-	else
-		iforest_cursor_stand_at(&fold->cursor, leaf_number, block, entry);
-	return status;
-}
-
-/* Passes the rest of the pinned leaf page, if sums are all that is requested: sums the shorter side of the position. Declines
- * if entries were removed after the node was read. */
-static enum iforest_status fold_end(struct iforest_fold *fold, const uint8_t *node, const struct iforest_request *request,
-				    struct iforest_aggregate *aggregate, bool *done)
-{
-	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
-	struct iforest_sums all = { .n_rows = 0 }, rest;
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	uint64_t counted = 0;
 	enum iforest_status status;
 
-	*done = iforest_wants_sums(request, fields) && iforest_node_dead(node) == fold->cursor.leaf.header.n_dead;
-	if (!*done)
+	iforest_cursor_read_block(cursor, block);
+	to = to < cursor->reader.block.n ? to : cursor->reader.block.n;
+	if (from >= to)
 		return IFOREST_OK;
-	iforest_sums_add_node(&all, node, fields, request->values);
-	iforest_cursor_read_block(&fold->cursor, fold->cursor.block);
-	status =
-		iforest_cursor_report_leaf(&fold->cursor, iforest_leaf_sums_from(&fold->cursor.leaf, &all, &fold->cursor.reader,
-										 fold->cursor.entry, request->values, &rest));
-	if (!status)
-		iforest_sums_add_to_aggregate(&rest, request, aggregate);
-	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
+	status = iforest_cursor_report_leaf(cursor, iforest_block_fold(&cursor->reader, from, to, request, folding->aggregate,
+								       &counted));
+	if (status || !counted)
+		return status;
+	pass_edge(folding, TIME);
+	for (unsigned v = 0; v < cursor->manifest->fields.n_values; v++)
+		if ((request->firsts | request->lasts) >> v & 1 && counted & cursor->reader.columns[IFOREST_VALUES + v].present)
+			pass_edge(folding, v);
+	return IFOREST_OK;
+}
+
+/* Adds the entries of the pinned leaf page from the position up to (block, entry), and moves there. */
+static enum iforest_status fold_entries(struct folding *folding, unsigned block, unsigned entry, struct iforest_request request)
+{
+	struct iforest_fold *fold = folding->fold;
+	struct iforest_cursor *cursor = &fold->cursor;
+	unsigned n_blocks = cursor->leaf.header.n_items, b = cursor->block, from = cursor->entry;
+	bool has_edges = request.firsts | request.lasts || request.times, done = false;
+	enum iforest_filter_class filter_class;
+	enum iforest_status status;
+
+	if (block < b || (block == b && entry <= from))
+		return IFOREST_OK;
+	status = classify_leaf(fold, request.filter, block - b < n_blocks / 8u, &filter_class);
+	if (!status && filter_class == IFOREST_COUNTS_MOST && b == 0 && from == 0 && block == n_blocks)
+		status = fold_most_of_leaf(fold, &request, folding->aggregate, &done);
+	if (status)
+		return status;
+	if (filter_class == IFOREST_COUNTS_ALL)
+		request.filter = NULL;
+	done = done || filter_class == IFOREST_COUNTS_NONE;
+	if (!done)
+		iforest_leaf_prefetch(&cursor->leaf, b, block);
+	for (; !done && !status && b < block && (from > 0 || has_edges); b++, from = 0)
+		status = fold_block(folding, b, from, IFOREST_BLOCK_ENTRIES, &request);
+	if (!done && !status && b < block)
+		status = iforest_cursor_report_leaf(cursor, iforest_leaf_fold_blocks(&cursor->leaf, b, block, &request,
+										     folding->aggregate));
+	if (!done && !status && entry > 0)
+		status = fold_block(folding, block, from, entry, &request);
+	if (block == n_blocks)
+		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	else
+		iforest_cursor_stand_at(cursor, cursor->leaf_number, block, entry);
 	return status;
 }
 
 /* Passes the entries of the present leaf page that lie before the key. */
-static enum iforest_status fold_leaf(struct iforest_fold *fold, const struct iforest_key *key,
-				     const struct iforest_request *request, struct edges *edges,
-				     struct iforest_aggregate *aggregate)
+static enum iforest_status pass_leaf(struct iforest_descent *descent, const struct iforest_visited_node *visited)
 {
-	bool is_below, is_at_start = fold->cursor.block == 0 && fold->cursor.entry == 0, done = false, known = true;
-	struct iforest_key first, last;
+	struct folding *folding = descent->context;
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	struct iforest_request request = *folding->request;
+	bool is_inside = visited->place == IFOREST_INSIDE, done = false, known = true;
+	const uint8_t *node = visited->bytes;
 	unsigned block, entry = 0;
-	const uint8_t *node;
-	enum iforest_status status = iforest_cursor_node(&fold->cursor, 1, fold->cursor.leaf_number, &node);
+	enum iforest_status status = IFOREST_OK;
 
-	if (status)
-		return status;
-	first = iforest_node_first(node);
-	last = iforest_node_last(node);
-	is_below = iforest_key_compare(&last, key) < 0;
-	done = is_below ? fold_rest(fold, request, aggregate) : is_at_start && iforest_key_compare(&first, key) >= 0;
-	if (!done && edges->asked)
-		status = iforest_filtered_leaf(&fold->cursor, fold->cursor.leaf_number, edges->asked->filter, &node, &known);
+	folding->level = 0;
+	folding->number = visited->i;
+	descent->is_done = folding->is_step;
+	if (is_inside)
+		done = fold_rest(folding);
+	if (!done && folding->filter)
+		status = iforest_filtered_leaf(cursor, visited->i, folding->filter, &node, &known);
 	if (!known)
-		request = edges->asked;
-	if (!status && !done && !is_below && edges->has_nodes && is_at_start)
-		status = fold_cut(fold, key, node, request, aggregate, &done);
+		request.filter = folding->filter;
+	if (!status && !is_inside && folding->has_nodes && cursor->block == 0 && cursor->entry == 0)
+		status = fold_cut(folding, node, &request, &done);
+	if (!status && !done)
+		status = iforest_cursor_pin(cursor, 0, visited->i);
 	if (status || done)
 		return status;
-	status = iforest_cursor_pin(&fold->cursor, 0, fold->cursor.leaf_number);
-	block = status ? 0 : fold->cursor.leaf.header.n_items;
-	if (!status && !is_below)
-		status = iforest_cursor_find_in_leaf(&fold->cursor, key, &block, &entry);
-	else if (!status && !is_at_start)
-		status = fold_end(fold, node, request, aggregate, &done);
-	return status || done ? status : fold_in_leaf(fold, block, entry, request, edges, aggregate);
+	block = cursor->leaf.header.n_items;
+	if (!is_inside)
+		status = iforest_cursor_find_in_leaf(cursor, descent->to, &block, &entry);
+	return status ? status : fold_entries(folding, block, entry, request);
 }
 
-/* ---- Counts and sums alone ---- */
+static const struct iforest_visitor visitor = { .page = look_at_page, .node = pass_node, .leaf = pass_leaf };
 
-/* A fold of sums alone up to a key. At each bucket boundary we sum the shorter side of the leaf page and of each node page
- * above it, derive the other by subtraction, and keep it for the next bucket. */
-struct passing {
-	struct iforest_fold *fold;
-	const struct iforest_key *key;
-	const struct iforest_request *request;
-	bool of_value; /* nodes have sums of the first value column, requested or not */
-	struct iforest_sums sums;
-	bool is_declined; /* a leaf page differs from its node: fold it entry by entry */
-};
+/* ---- Counts and sums alone: siblings on node pages ----
+ * At each bucket boundary we sum the shorter side of the leaf page and of each node page above it, derive the other by
+ * subtraction, and keep it for the next bucket. */
 
-static const uint8_t *node_at(const struct iforest_fold *fold, unsigned level, unsigned k)
+static void add_node(struct folding *folding, const uint8_t *node, struct iforest_sums *sums)
 {
-	return iforest_node_at(fold->cursor.path[level].page.bytes, &fold->cursor.manifest->fields, k);
-}
-
-static void add_node(const struct passing *passing, const uint8_t *node, struct iforest_sums *sums)
-{
-	passing->fold->n_nodes_folded++;
-	iforest_sums_add_node(sums, node, &passing->fold->cursor.manifest->fields, passing->of_value);
+	folding->fold->n_nodes_folded++;
+	iforest_sums_add_node(sums, node, &folding->fold->cursor.manifest->fields, folding->of_value);
 }
 
 /* Adds nodes [from, to) of a pinned page. */
-static struct iforest_sums sum_siblings(const struct passing *passing, unsigned level, unsigned from, unsigned to)
+static struct iforest_sums sum_siblings(struct folding *folding, unsigned level, unsigned from, unsigned to)
 {
 	struct iforest_sums sums = { .n_rows = 0 };
 
 	for (unsigned k = from; k < to; k++)
-		add_node(passing, node_at(passing->fold, level, k), &sums);
+		add_node(folding, iforest_cursor_sibling(&folding->fold->cursor, level, k), &sums);
 	return sums;
 }
 
-/* Places the cursor before node i of a level whose nodes have `span` leaf pages each. */
-static void stand_before(struct iforest_fold *fold, uint64_t i, uint64_t span)
-{
-	uint64_t n_leaves = fold->cursor.run->n_leaves;
-
-	iforest_cursor_stand_at(&fold->cursor, i * span < n_leaves ? i * span : n_leaves, 0, 0);
-}
-
-static bool is_passed(const struct passing *passing, const uint8_t *node)
-{
-	struct iforest_key last = iforest_node_last(node);
-
-	return iforest_key_compare(&last, passing->key) < 0;
-}
-
 /* Returns the last node of a pinned page, from `low` on, that begins before the key; usually the expected one. */
-static unsigned last_node(const struct passing *passing, unsigned level, unsigned low)
+static unsigned last_node(const struct folding *folding, unsigned level, unsigned low)
 {
-	const struct iforest_fold *fold = passing->fold;
+	const struct iforest_fold *fold = folding->fold;
 	uint64_t expected = fold->expected[0].leaf_number,
 		 first = fold->cursor.path[level].number * fold->cursor.manifest->fanout;
 	bool is_expected = level == 1 && expected != UINT64_MAX && expected > first;
 
 	return iforest_cursor_last_node_near(&fold->cursor, level, low, is_expected ? (unsigned)(expected - first) : 0,
-					     passing->key, false);
+					     folding->descent.to, false);
 }
 
-/* Pins the page with node i of a level; *k is the node's number in it. */
-static enum iforest_status pin_node(struct iforest_fold *fold, unsigned level, uint64_t i, unsigned *k)
+/* Takes the siblings that lie before the key, but for the last that begins before it. */
+static void sum_page(struct iforest_descent *descent, struct iforest_siblings *siblings)
 {
-	uint64_t fanout = fold->cursor.manifest->fanout, first = fold->cursor.path[level].number * fanout;
-	const uint8_t *node;
+	struct folding *folding = descent->context;
+	struct iforest_fold_page *page = iforest_fold_page(folding->fold, siblings->level);
+	unsigned level = siblings->level, low = siblings->low, n = descent->cursor->path[level].header.n_items, high;
+	bool is_opened = folding->is_opened;
+	struct iforest_sums all = folding->own, before;
 
-	*k = (unsigned)(i - first);
-	if (fold->cursor.path[level].is_pinned && i >= first && i - first < fold->cursor.path[level].header.n_items)
-		return IFOREST_OK;
-	*k = (unsigned)(i % fanout);
-	return iforest_cursor_node(&fold->cursor, level, i, &node);
+	if (!is_opened && iforest_node_ends_before(iforest_cursor_sibling(descent->cursor, level, n - 1), descent->to)) {
+		before = page->after_node == low ? page->after : sum_siblings(folding, level, low, n);
+		iforest_sums_add(&folding->sums, &before);
+		siblings->low = n;
+		siblings->high = n - 1;
+		return;
+	}
+	siblings->high = high = last_node(folding, level, low);
+	if (high == low && !iforest_cursor_begins_before(descent->cursor, level, low, descent->to, false))
+		return;
+	folding->own = sum_siblings(folding, level, high, high + 1);
+	if (is_opened && high >= n / 2) {
+		page->after = sum_siblings(folding, level, high + 1, n);
+		before = all;
+		iforest_sums_subtract(&before, &page->after);
+		iforest_sums_subtract(&before, &folding->own);
+	} else {
+		before = sum_siblings(folding, level, low, high);
+		if (is_opened)
+			page->after = all;
+		iforest_sums_subtract(&page->after, &before);
+		iforest_sums_subtract(&page->after, &folding->own);
+	}
+	page->after_node = is_opened || page->after_node == low ? high + 1 : UINT_MAX;
+	iforest_sums_add(&folding->sums, &before);
+	siblings->low = high;
 }
 
-/* ---- Sums: the leaf page that the key cuts ---- */
-
-/* True if the key belongs in the present block, at or after the position. */
-static bool is_in_same_block(const struct passing *passing)
+static enum iforest_status sum_node(struct iforest_descent *descent, const struct iforest_visited_node *node, bool *open)
 {
-	const struct iforest_fold *fold = passing->fold;
-	struct iforest_key next;
+	struct folding *folding = descent->context;
 
-	if (!is_at_rest(fold) || !fold->cursor.path[0].is_pinned || fold->cursor.path[0].number != fold->cursor.leaf_number ||
-	    !fold->cursor.reader_is_open || fold->cursor.reader.number != fold->cursor.block)
-		return false;
-	if (fold->cursor.block + 1u == fold->cursor.leaf.header.n_items)
-		return true;
-	next = iforest_leaf_block(&fold->cursor.leaf, fold->cursor.block + 1).first;
-	return iforest_key_compare(&next, passing->key) > 0;
+	if (node->level > descent->cursor->run->n_levels) { /* the root, which is on no page */
+		folding->own = (struct iforest_sums){ .n_rows = 0 };
+		add_node(folding, node->bytes, &folding->own);
+	}
+	*open = folding->is_opened = node->place != IFOREST_INSIDE;
+	if (!*open)
+		iforest_sums_add(&folding->sums, &folding->own);
+	return IFOREST_OK;
 }
+
+/* ---- Counts and sums alone: the leaf page that the key cuts ---- */
 
 /* Places the cursor at an entry of the reader's block, or at the next page, and keeps the rest of the page. */
-static enum iforest_status stand_in_leaf(struct passing *passing, unsigned entry, const struct iforest_sums *rest)
+static enum iforest_status stand_in_leaf(struct folding *folding, unsigned entry, const struct iforest_sums *rest)
 {
-	struct iforest_fold *fold = passing->fold;
+	struct iforest_fold *fold = folding->fold;
+	struct iforest_cursor *cursor = &fold->cursor;
 	struct iforest_leaf_cut *cut = &fold->rest.cut;
-	uint64_t number = fold->cursor.leaf_number;
-	unsigned block = fold->cursor.reader.number;
+	unsigned block = cursor->reader.number;
 	enum iforest_status status = IFOREST_OK;
 
 	fold->rest.leaf_number = UINT64_MAX;
-	if (entry == fold->cursor.reader.block.n) {
+	if (entry == cursor->reader.block.n) {
 		entry = 0;
 		block++;
 	}
-	if (block == fold->cursor.leaf.header.n_items) {
-		iforest_cursor_stand_at(&fold->cursor, number + 1, 0, 0);
+	if (block == cursor->leaf.header.n_items) {
+		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
 		return IFOREST_OK;
 	}
 	*cut = (struct iforest_leaf_cut){ .block = block, .entry = entry };
-	cut->first = iforest_leaf_block(&fold->cursor.leaf, block).first;
+	cut->first = iforest_leaf_block(&cursor->leaf, block).first;
 	cut->first.ref = INT64_MIN;
 	if (entry > 0 && !cut->first.time_is_null)
-		status = iforest_block_pick(&fold->cursor.reader, IFOREST_TIMES, entry, &cut->first.time);
+		status = iforest_block_pick(&cursor->reader, IFOREST_TIMES, entry, &cut->first.time);
 	if (status)
-		return iforest_cursor_report_leaf(&fold->cursor, status);
-	fold->rest.leaf_number = number;
-	fold->rest.request = *passing->request;
-	fold->rest.aggregate.n_rows = fold->rest.aggregate.n_dead = fold->rest.aggregate.values[0].n = 0;
-	fold->rest.aggregate.values[0].sum = 0;
-	iforest_sums_add_to_aggregate(rest, passing->request, &fold->rest.aggregate);
-	iforest_cursor_stand_at(&fold->cursor, number, block, entry);
+		return iforest_cursor_report_leaf(cursor, status);
+	fold->rest.leaf_number = cursor->leaf_number;
+	fold->rest.request.values = folding->request->values;
+	fold->rest.is_sums = true;
+	fold->rest.sums = *rest;
+	iforest_cursor_stand_at(cursor, cursor->leaf_number, block, entry);
 	return IFOREST_OK;
+}
+
+/* True if the key belongs in the present block, which is open. */
+static bool is_in_same_block(const struct iforest_cursor *cursor, const struct iforest_key *key)
+{
+	struct iforest_key next;
+
+	if (!cursor->reader_is_open || cursor->reader.number != cursor->block)
+		return false;
+	if (cursor->block + 1u == cursor->leaf.header.n_items)
+		return true;
+	next = iforest_leaf_block(&cursor->leaf, cursor->block + 1).first;
+	return iforest_key_compare(&next, key) > 0;
 }
 
 /* Finds the key's entry in the reader's block, from an entry on; usually a near one. */
@@ -753,430 +656,150 @@ static enum iforest_status find_near(struct iforest_block_reader *reader, const 
 	return IFOREST_OK;
 }
 
-/* Passes a part of one block, if buckets are narrower than blocks. */
-static enum iforest_status cut_same_block(struct passing *passing, struct iforest_sums *rest)
+/* Passes the part of the pinned leaf page that is before the key. all: the sums of its node; rest: of these, what has not been
+ * passed. If buckets are narrower than blocks, only the part is added up. */
+static enum iforest_status cut_leaf(struct folding *folding, const struct iforest_sums *all, struct iforest_sums *rest)
 {
-	struct iforest_fold *fold = passing->fold;
-	struct iforest_sums between = { .n_rows = 0 };
-	unsigned from = fold->cursor.entry, entry;
-	enum iforest_status status = find_near(&fold->cursor.reader, passing->key, from, &entry);
-
-	if (!status && entry > from)
-		status = iforest_block_add_sums(&fold->cursor.reader, from, entry, passing->request->values, &between);
-	if (status || entry <= from)
-		return iforest_cursor_report_leaf(&fold->cursor, status);
-	iforest_sums_subtract(rest, &between);
-	iforest_sums_add(&passing->sums, &between);
-	return stand_in_leaf(passing, entry, rest);
-}
-
-/* Passes the part of the present leaf page that is before the key. all: the sums of its node; left: of these, what has not been
- * passed. */
-static enum iforest_status cut_leaf(struct passing *passing, const struct iforest_sums *all, const struct iforest_sums *left)
-{
-	struct iforest_fold *fold = passing->fold;
-	enum iforest_status status = iforest_cursor_pin(&fold->cursor, 0, fold->cursor.leaf_number);
-	struct iforest_sums rest;
-	unsigned block, entry;
-
-	if (status)
-		return status;
-	passing->is_declined = all->n_dead != fold->cursor.leaf.header.n_dead;
-	if (passing->is_declined)
-		return IFOREST_OK;
-	block = iforest_leaf_find_block(&fold->cursor.leaf, passing->key);
-	iforest_leaf_prefetch_block(&fold->cursor.leaf, block);
-	iforest_cursor_read_block(&fold->cursor, block);
-	status = iforest_block_find(&fold->cursor.reader, passing->key, &entry);
-	if (!status && (block < fold->cursor.block || (block == fold->cursor.block && entry <= fold->cursor.entry)))
-		return IFOREST_OK; /* the key was passed before */
-	if (!status)
-		status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, entry, passing->request->values,
-						&rest);
-	if (status)
-		return iforest_cursor_report_leaf(&fold->cursor, status);
-	iforest_sums_add(&passing->sums, left);
-	iforest_sums_subtract(&passing->sums, &rest);
-	return stand_in_leaf(passing, entry, &rest);
-}
-
-/* Gives the sums from a position within a leaf page on, computed unless they are kept. */
-static enum iforest_status find_rest(struct passing *passing, const struct iforest_sums *all, struct iforest_sums *rest)
-{
-	struct iforest_fold *fold = passing->fold;
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	const struct iforest_key *key = folding->descent.to;
+	bool is_near = is_in_same_block(cursor, key);
+	unsigned block = is_near ? cursor->block : iforest_leaf_find_block(&cursor->leaf, key), entry;
+	struct iforest_sums part = { .n_rows = 0 }, after;
 	enum iforest_status status;
 
-	if (is_at_rest(fold) && fold->rest.request.values == passing->request->values &&
-	    iforest_wants_sums(&fold->rest.request, &fold->cursor.manifest->fields)) {
-		*rest = iforest_sums_of_aggregate(&fold->rest.aggregate, passing->request);
-		return IFOREST_OK;
+	if (!is_near)
+		iforest_leaf_prefetch_block(&cursor->leaf, block);
+	iforest_cursor_read_block(cursor, block);
+	status = is_near ? find_near(&cursor->reader, key, cursor->entry, &entry)
+			 : iforest_block_find(&cursor->reader, key, &entry);
+	if (!status && (block < cursor->block || (block == cursor->block && entry <= cursor->entry)))
+		return IFOREST_OK; /* the key was passed before */
+	if (!status && is_near) {
+		status = iforest_block_add_sums(&cursor->reader, cursor->entry, entry, folding->request->values, &part);
+		after = *rest;
+		iforest_sums_subtract(&after, &part);
+	} else if (!status) {
+		status = iforest_leaf_sums_from(&cursor->leaf, all, &cursor->reader, entry, folding->request->values, &after);
+		part = *rest;
+		iforest_sums_subtract(&part, &after);
 	}
-	status = iforest_cursor_pin(&fold->cursor, 0, fold->cursor.leaf_number);
 	if (status)
-		return status;
-	passing->is_declined = all->n_dead != fold->cursor.leaf.header.n_dead;
-	if (passing->is_declined)
-		return IFOREST_OK;
-	iforest_cursor_read_block(&fold->cursor, fold->cursor.block);
-	status = iforest_leaf_sums_from(&fold->cursor.leaf, all, &fold->cursor.reader, fold->cursor.entry,
-					passing->request->values, rest);
-	return iforest_cursor_report_leaf(&fold->cursor, status);
+		return iforest_cursor_report_leaf(cursor, status);
+	iforest_sums_add(&folding->sums, &part);
+	return stand_in_leaf(folding, entry, &after);
 }
 
-/* From within a leaf page: passes the rest of it, or the part before the key. *is_there: the key was reached. */
-static enum iforest_status leave_leaf(struct passing *passing, bool *is_there)
+/* pass_leaf() for sums alone; a leaf page that differs from its node, as entries were removed meanwhile, is folded. */
+static enum iforest_status sum_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)
 {
-	struct iforest_fold *fold = passing->fold;
+	struct folding *folding = descent->context;
+	struct iforest_fold *fold = folding->fold;
+	struct iforest_cursor *cursor = &fold->cursor;
+	bool is_cut = node->place == IFOREST_CUT, is_within = cursor->block > 0 || cursor->entry > 0;
+	bool is_known = is_at_rest(fold) && fold->rest.is_sums && fold->rest.request.values == folding->request->values;
 	struct iforest_sums all = { .n_rows = 0 }, rest;
-	unsigned k;
-	const uint8_t *node;
-	enum iforest_status status = pin_node(fold, 1, fold->cursor.leaf_number, &k);
+	enum iforest_status status = IFOREST_OK;
 
-	*is_there = true;
-	if (status)
-		return status;
-	node = node_at(fold, 1, k);
-	iforest_sums_add_node(&all, node, &fold->cursor.manifest->fields, passing->of_value);
-	status = find_rest(passing, &all, &rest);
-	if (status || passing->is_declined)
-		return status;
-	*is_there = !is_passed(passing, node);
-	if (!*is_there) {
-		iforest_sums_add(&passing->sums, &rest);
-		iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
+	if (is_cut && is_within && is_at_rest(fold) && iforest_key_compare(&fold->rest.cut.first, descent->to) >= 0)
 		return IFOREST_OK;
+	if (is_cut || (is_within && !is_known))
+		status = iforest_cursor_pin(cursor, 0, node->i);
+	iforest_sums_add_node(&all, node->bytes, &cursor->manifest->fields, folding->of_value);
+	if (!status && (is_cut || (is_within && !is_known)) && all.n_dead != cursor->leaf.header.n_dead)
+		return pass_leaf(descent, node);
+	rest = is_known ? fold->rest.sums : all;
+	if (!status && is_within && !is_known) {
+		iforest_cursor_read_block(cursor, cursor->block);
+		status = iforest_cursor_report_leaf(cursor,
+						    iforest_leaf_sums_from(&cursor->leaf, &all, &cursor->reader, cursor->entry,
+									   folding->request->values, &rest));
 	}
-	if (is_at_rest(fold) && iforest_key_compare(&fold->rest.cut.first, passing->key) >= 0)
-		return IFOREST_OK;
-	return is_in_same_block(passing) ? cut_same_block(passing, &rest) : cut_leaf(passing, &all, &rest);
-}
-
-/* ---- Sums: siblings on node pages ---- */
-
-/* Descends to the key, which is under node i of a level, and passes what comes before it. */
-static enum iforest_status descend(struct passing *passing, unsigned level, uint64_t i, uint64_t span, struct iforest_sums all)
-{
-	struct iforest_fold *fold = passing->fold;
-
-	while (level > 1) {
-		struct iforest_pinned_page *pinned = &fold->cursor.path[--level];
-		enum iforest_status status = iforest_cursor_pin(&fold->cursor, level, i);
-		struct iforest_sums before, own = { .n_rows = 0 };
-		unsigned k, n = pinned->header.n_items;
-
-		if (status)
-			return status;
-		span /= fold->cursor.manifest->fanout;
-		i *= fold->cursor.manifest->fanout;
-		k = last_node(passing, level, 0);
-		add_node(passing, node_at(fold, level, k), &own);
-		if (k < n / 2) {
-			before = sum_siblings(passing, level, 0, k);
-			iforest_fold_page(fold, level)->after = all;
-			iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &before);
-			iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &own);
-		} else {
-			iforest_fold_page(fold, level)->after = sum_siblings(passing, level, k + 1, n);
-			before = all;
-			iforest_sums_subtract(&before, &iforest_fold_page(fold, level)->after);
-			iforest_sums_subtract(&before, &own);
-		}
-		iforest_fold_page(fold, level)->after_node = k + 1;
-		iforest_sums_add(&passing->sums, &before);
-		i += k;
-		if (is_passed(passing, node_at(fold, level, k))) {
-			iforest_sums_add(&passing->sums, &own);
-			stand_before(fold, i + 1, span);
-			return IFOREST_OK;
-		}
-		all = own;
-	}
-	stand_before(fold, i, span);
-	if (i >= fold->cursor.run->n_leaves)
-		return iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-						     i / fold->cursor.manifest->fanout);
-	return cut_leaf(passing, &all, &all);
-}
-
-/* Passes siblings on a pinned page from node k on, which begins before the key, then descends. */
-static enum iforest_status go_along(struct passing *passing, unsigned level, unsigned k, uint64_t span)
-{
-	struct iforest_fold *fold = passing->fold;
-	struct iforest_pinned_page *pinned = &fold->cursor.path[level];
-	unsigned last = last_node(passing, level, k);
-	uint64_t i = pinned->number * fold->cursor.manifest->fanout + last;
-	struct iforest_sums own = { .n_rows = 0 }, before = sum_siblings(passing, level, k, last);
-
-	add_node(passing, node_at(fold, level, last), &own);
-	iforest_sums_add(&passing->sums, &before);
-	if (iforest_fold_page(fold, level)->after_node == k) {
-		iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &before);
-		iforest_sums_subtract(&iforest_fold_page(fold, level)->after, &own);
-		iforest_fold_page(fold, level)->after_node = last + 1;
-	}
-	if (!is_passed(passing, node_at(fold, level, last)))
-		return descend(passing, level, i, span, own);
-	iforest_sums_add(&passing->sums, &own);
-	stand_before(fold, i + 1, span);
+	if (status || is_cut)
+		return status ? status : cut_leaf(folding, &all, &rest);
+	iforest_sums_add(&folding->sums, &rest);
+	iforest_cursor_stand_at(cursor, node->i + 1, 0, 0);
 	return IFOREST_OK;
 }
 
-/* From the start of a leaf page: climbs while all siblings lie before the key, then passes siblings and descends. */
-static enum iforest_status pass_siblings(struct passing *passing)
-{
-	struct iforest_fold *fold = passing->fold;
-	uint64_t fanout = fold->cursor.manifest->fanout, i = fold->cursor.leaf_number, span = 1;
-
-	for (unsigned level = 1; level <= fold->cursor.run->n_levels && i * span < fold->cursor.run->n_leaves; level++) {
-		const struct iforest_pinned_page *pinned;
-		struct iforest_sums row;
-		unsigned k;
-		enum iforest_status status;
-
-		/* all siblings together are a node of the level above */
-		for (; level < fold->cursor.run->n_levels && i % fanout == 0; level++, span *= fanout)
-			i /= fanout;
-		pinned = &fold->cursor.path[level];
-		status = pin_node(fold, level, i, &k);
-		if (status)
-			return status;
-		if (!is_passed(passing, node_at(fold, level, pinned->header.n_items - 1u))) {
-			stand_before(fold, i, span);
-			return iforest_cursor_begins_before(&fold->cursor, level, k, passing->key, false)
-				       ? go_along(passing, level, k, span)
-				       : IFOREST_OK;
-		}
-		row = iforest_fold_page(fold, level)->after_node == k ? iforest_fold_page(fold, level)->after
-								      : sum_siblings(passing, level, k, pinned->header.n_items);
-		iforest_sums_add(&passing->sums, &row);
-		i = pinned->number + 1;
-		span *= fanout;
-	}
-	iforest_cursor_stand_at(&fold->cursor, fold->cursor.run->n_leaves, 0, 0);
-	return IFOREST_OK;
-}
-
-/* iforest_fold_until() for sums alone (iforest_wants_sums()), in a fraction of its instructions. *done becomes false if it
- * declines, and the general fold must go on from the cursor's position.
+/* For sums alone, in a fraction of the instructions.
  * Requires  key->ref is INT64_MIN: then a node's last key, which lacks the ref, tells on which side of the key its last entry
  *           is. */
-static enum iforest_status sums_until(struct iforest_fold *fold, const struct iforest_key *key,
-				      const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
-{
-	const struct iforest_node_schema *fields = &fold->cursor.manifest->fields;
-	struct passing passing = { .fold = fold,
-				   .key = key,
-				   .request = request,
-				   .of_value = fields->n_values > 0 && fields->value_types[0] == IFOREST_INT64 };
-	enum iforest_status status = IFOREST_OK;
-	bool is_there = false;
-
-	if (fold->cursor.block > 0 || fold->cursor.entry > 0)
-		status = leave_leaf(&passing, &is_there);
-	if (!status && !is_there)
-		status = pass_siblings(&passing);
-	iforest_sums_add_to_aggregate(&passing.sums, request, aggregate);
-	*done = !passing.is_declined;
-	return status;
-}
+static const struct iforest_visitor sums_visitor = { .page = sum_page, .node = sum_node, .leaf = sum_leaf };
 
 /* ---- The fold ---- */
 
-/* Classifies a node that lies before the key. If it has a filtered node, that becomes *node. */
-static enum iforest_status classify_whole(struct iforest_fold *fold, unsigned level, uint64_t i,
-					  const struct iforest_filter *filter, const struct edges *edges, const uint8_t **node,
-					  enum iforest_filter_class *filter_class)
+/* Starts a fold that has added nothing yet; not all at once, as clearing the rest takes as long as a fold of sums. */
+static void start(struct folding *folding, struct iforest_fold *fold, const struct iforest_key *key,
+		  const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	const uint8_t *left = edges->asked ? *node : NULL;
-	enum iforest_status status = IFOREST_OK;
-
-	if (edges->asked)
-		status = iforest_filtered_node(&fold->cursor, level, i, edges->asked->filter, &left);
-	if (left)
-		*node = left;
-	*filter_class =
-		left ? IFOREST_COUNTS_ALL : iforest_filter_class_of_node(edges->asked ? edges->asked->filter : filter, *node);
-	return status;
+	folding->descent =
+		(struct iforest_descent){ .visitor = &visitor, .context = folding, .cursor = &fold->cursor, .to = key };
+	folding->fold = fold;
+	folding->request = request;
+	folding->filter = NULL;
+	folding->aggregate = aggregate;
+	folding->has_nodes = folding->is_step = false;
+	folding->edges.seen = folding->edges.open = 0;
 }
 
-/* Classifies node i of a level; SOME unless it lies before the key. */
-static enum iforest_status classify_node(struct iforest_fold *fold, unsigned level, uint64_t i, const struct iforest_key *key,
-					 const struct iforest_filter *filter, const struct edges *edges, const uint8_t **node,
-					 enum iforest_filter_class *filter_class)
+/* Uses the filter's filtered nodes, if the fold can. First and last rows descend into filtered pages, which a fixed cache may
+ * lack. */
+static void use_filtered_nodes(struct folding *folding)
 {
-	struct iforest_key last;
-	enum iforest_status status = iforest_cursor_node(&fold->cursor, level, i, node);
-
-	*filter_class = IFOREST_COUNTS_SOME;
-	if (status)
-		return status;
-	last = iforest_node_last(*node);
-	return iforest_key_compare(&last, key) < 0 ? classify_whole(fold, level, i, filter, edges, node, filter_class)
-						   : IFOREST_OK;
-}
-
-static bool is_mixed(enum iforest_filter_class filter_class)
-{
-	return filter_class == IFOREST_COUNTS_MOST || filter_class == IFOREST_COUNTS_SOME;
-}
-
-/* From the start of a leaf page: passes the largest node that begins here and can be used whole; *passed is its level, 0 for
- * none. Tries the highest level first, so that only pages on the path to the key are opened. */
-static enum iforest_status fold_largest_node(struct iforest_fold *fold, const struct iforest_key *key,
-					     const struct iforest_request *request, struct edges *edges,
-					     struct iforest_aggregate *aggregate, unsigned *passed)
-{
-	uint64_t fanout = fold->cursor.manifest->fanout, i = fold->cursor.leaf_number, n_leaves = 1;
-	unsigned level = 1;
-	enum iforest_filter_class filter_class = IFOREST_COUNTS_SOME;
-	const uint8_t *node;
-	enum iforest_status status;
-
-	for (; level <= fold->cursor.run->n_levels && i % fanout == 0; level++) {
-		i /= fanout;
-		n_leaves *= fanout;
-	}
-	status = classify_node(fold, level, i, key, request->filter, edges, &node, &filter_class);
-	while (!status && is_mixed(filter_class) && level > 1) {
-		level--;
-		i *= fanout;
-		n_leaves /= fanout;
-		status = classify_node(fold, level, i, key, request->filter, edges, &node, &filter_class);
-	}
-	*passed = is_mixed(filter_class) ? 0 : level;
-	if (status || !*passed)
-		return status;
-	if (filter_class == IFOREST_COUNTS_ALL)
-		status = fold_node(fold, level, i, node, request, edges, aggregate);
-	if (n_leaves > fold->cursor.run->n_leaves - fold->cursor.leaf_number)
-		n_leaves = fold->cursor.run->n_leaves - fold->cursor.leaf_number;
-	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + n_leaves, 0, 0);
-	return status;
-}
-
-/* Passes one whole node, or the part of a leaf page before the key. *moving: into another leaf page. *level is the node's, 0
- * for a leaf page. */
-static enum iforest_status fold_step(struct iforest_fold *fold, const struct iforest_key *key,
-				     const struct iforest_request *request, struct edges *edges,
-				     struct iforest_aggregate *aggregate, unsigned *level, bool *moving)
-{
-	uint64_t leaf_number = fold->cursor.leaf_number;
-	enum iforest_status status = IFOREST_OK;
-
-	*level = 0;
-	if (fold->cursor.block == 0 && fold->cursor.entry == 0)
-		status = fold_largest_node(fold, key, request, edges, aggregate, level);
-	edges->has_nodes = edges->has_nodes || *level;
-	if (!status && !*level)
-		status = fold_leaf(fold, key, request, edges, aggregate);
-	*moving = fold->cursor.leaf_number != leaf_number;
-	return status;
-}
-
-/* Passes a leaf page that lies before the key. */
-static enum iforest_status pass_leaf(struct iforest_fold *fold, const struct iforest_key *key,
-				     const struct iforest_request *request, struct edges *edges,
-				     struct iforest_aggregate *aggregate)
-{
-	uint64_t leaf_number = fold->cursor.leaf_number;
-	enum iforest_status status = fold_leaf(fold, key, request, edges, aggregate);
-
-	if (!status && fold->cursor.leaf_number == leaf_number)
-		status = iforest_cursor_report_corrupt(&fold->cursor, IFOREST_CORRUPT, "entries are out of order", 0,
-						       leaf_number);
-	return status;
-}
-
-/* From a leaf page that is not the first under its node page: passes its siblings that lie before the key, but for the last,
- * which the key may cut and which is prefetched meanwhile. */
-static enum iforest_status fold_siblings(struct iforest_fold *fold, const struct iforest_key *key,
-					 const struct iforest_request *request, struct edges *edges,
-					 struct iforest_aggregate *aggregate)
-{
-	const struct iforest_pager *pager = fold->cursor.store->pager;
-	uint64_t fanout = fold->cursor.manifest->fanout, number = fold->cursor.leaf_number / fanout, first = number * fanout,
-		 end;
-	enum iforest_status status = iforest_cursor_pin(&fold->cursor, 1, number);
-
-	if (status || fold->cursor.leaf_number - first >= fold->cursor.path[1].header.n_items)
-		return status;
-	end = first + iforest_cursor_last_node(&fold->cursor, 1, (unsigned)(fold->cursor.leaf_number - first), key, false);
-	end = end < fold->cursor.run->n_leaves ? end : fold->cursor.run->n_leaves - 1; /* a forged page may claim more */
-	if (pager->pin_briefly && pager->prefetch)
-		pager->prefetch(pager->context, &fold->cursor.run->place, iforest_cursor_page_index(&fold->cursor, 0, end),
-				false);
-	while (!status && fold->cursor.leaf_number < end) {
-		const uint8_t *node = iforest_node_at(fold->cursor.path[1].page.bytes, &fold->cursor.manifest->fields,
-						      (unsigned)(fold->cursor.leaf_number - first));
-		enum iforest_filter_class filter_class;
-
-		status = classify_whole(fold, 1, fold->cursor.leaf_number, request->filter, edges, &node, &filter_class);
-		edges->has_nodes = edges->has_nodes || !is_mixed(filter_class);
-		if (!status && filter_class == IFOREST_COUNTS_ALL)
-			status = fold_node(fold, 1, fold->cursor.leaf_number, node, request, edges, aggregate);
-		if (!status && is_mixed(filter_class))
-			status = pass_leaf(fold, key, request, edges, aggregate);
-		else
-			iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
-	}
-	return status;
-}
-
-static bool is_among_siblings(const struct iforest_fold *fold)
-{
-	return fold->cursor.block == 0 && fold->cursor.entry == 0 &&
-	       fold->cursor.leaf_number % fold->cursor.manifest->fanout != 0;
-}
-
-/* True if the fold uses filtered nodes. First and last rows descend into filtered pages, which a fixed cache may lack. */
-static bool goes_by_filtered_nodes(const struct iforest_request *request)
-{
+	const struct iforest_request *request = folding->request;
 	const struct iforest_filtered_nodes *filtered_nodes = request->filter ? request->filter->filtered_nodes : NULL;
 
-	return filtered_nodes && !(filtered_nodes->is_fixed && (request->firsts | request->lasts || request->times));
+	if (!filtered_nodes || (filtered_nodes->is_fixed && (request->firsts | request->lasts || request->times)))
+		return;
+	folding->without = *request;
+	folding->without.filter = NULL;
+	folding->request = &folding->without;
+	folding->filter = request->filter;
+}
+
+static enum iforest_status fold_sums(struct folding *folding)
+{
+	const struct iforest_node_schema *fields = &folding->fold->cursor.manifest->fields;
+	enum iforest_status status;
+
+	folding->descent.visitor = &sums_visitor;
+	folding->of_value = fields->n_values > 0 && fields->value_types[0] == IFOREST_INT64;
+	folding->is_opened = false;
+	folding->sums = (struct iforest_sums){ .n_rows = 0 };
+	status = iforest_descend_forward(&folding->descent);
+	iforest_sums_add_to_aggregate(&folding->sums, folding->request, folding->aggregate);
+	return status;
 }
 
 enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct iforest_key *key,
 				       const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	struct edges edges = { .seen_firsts = 0 };
-	struct iforest_request without = *request;
-	enum iforest_status status = IFOREST_OK;
-	bool moving = true, done = false;
-	unsigned level;
+	struct folding folding;
+	enum iforest_status status;
 
+	start(&folding, fold, key, request, aggregate);
 	if (key->ref == INT64_MIN && iforest_wants_sums(request, &fold->cursor.manifest->fields))
-		status = sums_until(fold, key, request, aggregate, &done);
-	if (status || done)
-		return status;
-	if (goes_by_filtered_nodes(request)) {
-		edges.asked = request;
-		without.filter = NULL;
-		request = &without;
-	}
-	while (!status && moving && fold->cursor.leaf_number < fold->cursor.run->n_leaves) {
-		if (is_among_siblings(fold))
-			status = fold_siblings(fold, key, request, &edges, aggregate);
-		if (!status)
-			status = fold_step(fold, key, request, &edges, aggregate, &level, &moving);
-	}
-	return status ? status : fold_lasts(fold, &edges, aggregate);
+		return fold_sums(&folding);
+	use_filtered_nodes(&folding);
+	status = iforest_descend_forward(&folding.descent);
+	return status ? status : fold_lasts(&folding);
 }
 
 enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct iforest_key *key,
 				      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 				      unsigned *level, uint64_t *number, bool *at_end)
 {
-	struct edges edges = { .seen_firsts = 0 };
-	enum iforest_status status = IFOREST_OK;
-	bool moving = fold->cursor.leaf_number < fold->cursor.run->n_leaves;
+	struct folding folding;
+	uint64_t leaf_number = fold->cursor.leaf_number;
+	enum iforest_status status;
 
-	*level = 0;
-	*number = fold->cursor.leaf_number;
-	if (moving)
-		status = fold_step(fold, key, request, &edges, aggregate, level, &moving);
-	for (unsigned k = 1; k < *level; k++)
-		*number /= fold->cursor.manifest->fanout;
-	*at_end = !moving;
-	return status ? status : fold_lasts(fold, &edges, aggregate);
+	start(&folding, fold, key, request, aggregate);
+	folding.is_step = true;
+	folding.level = 0;
+	folding.number = leaf_number;
+	status = iforest_descend_forward(&folding.descent);
+	*level = folding.level;
+	*number = folding.number;
+	*at_end = fold->cursor.leaf_number == leaf_number;
+	return status ? status : fold_lasts(&folding);
 }

@@ -1,8 +1,8 @@
 /* query/fold.h -- Fold of a run's entries, from the cursor's position up to a key, into an aggregate.
  *
- * A fold climbs to the largest nodes that lie before the key and adds them whole, then descends to the leaf page that the key
- * cuts. Successive folds go on from there, so that a scan of buckets opens each page once. The way through a cut leaf page
- * depends on the request:
+ * A fold is a descent (descent.h) that adds the largest nodes before the key whole, up to the leaf page that the key cuts.
+ * Successive folds go on from there, so that a scan of buckets opens each page once. The way through a cut leaf page depends on
+ * the request:
  *
  *   counts and one integer sum   the shorter side is summed, the other derived by subtraction (struct iforest_sums)
  *   also minima and maxima       the page is split once (iforest_leaf_split()), and its rest kept for the next fold
@@ -35,11 +35,14 @@ struct iforest_fold {
 	 * filter or none */
 	uint64_t classified_leaf, asked_leaf; /* asked_leaf: the leaf page whose first small part was folded unclassified */
 	enum iforest_filter_class filter_class;
-	/* Aggregate of the rest of a leaf page from a position on, as `request` has it; leaf_number UINT64_MAX: none. */
+	/* The rest of a leaf page from a position on: its sums of request.values, or its aggregate as `request` has it;
+	 * leaf_number UINT64_MAX: none. */
 	struct {
 		uint64_t leaf_number;
 		struct iforest_leaf_cut cut;
 		struct iforest_request request;
+		bool is_sums;
+		struct iforest_sums sums;
 		struct iforest_aggregate aggregate;
 	} rest;
 	/* The next three positions, as far as pinned node pages show them. */
@@ -83,13 +86,5 @@ enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct i
 enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct iforest_key *key,
 				      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 				      unsigned *level, uint64_t *number, bool *at_end);
-
-/* Prefetches the leaf page of the position that will be asked for next, as far as pinned node pages show it. */
-void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *key);
-
-/* Prefetches for a sequence of folds of sums, each of which opens the leaf page that its key cuts. Call it before
- * fold i with the key of fold i + 2: the page that this key cuts is prefetched, and the cut block of the page of fold i + 1,
- * which should have arrived. */
-void iforest_fold_prefetch_cut(struct iforest_fold *fold, const struct iforest_key *key);
 
 #endif

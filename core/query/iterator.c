@@ -22,7 +22,6 @@ void iforest_run_iterator_start(struct iforest_run_iterator *iterator, const str
 	iterator->is_started = iterator->is_at_end = iterator->has_given = iterator->leaf_is_open = iterator->has_node =
 		iterator->gave_node = false;
 	iterator->left = 0;
-	iterator->n_blocks_left = 0;
 	iterator->stretch_end = question->from;
 }
 
@@ -39,7 +38,7 @@ bool iforest_run_iterator_may_begin(const struct iforest_run_iterator *iterator,
 
 	*bound = question->descends ? last : first;
 	return iforest_key_compare(&last, &question->from) >= 0 && iforest_key_compare(&first, &question->to) < 0 &&
-	       iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, root);
+	       iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, root) != IFOREST_COUNTS_NONE;
 }
 
 /* ---- Nodes and leaf pages ---- */
@@ -107,7 +106,8 @@ static enum iforest_status ask_node(struct iforest_run_iterator *iterator, unsig
 		bool comes_after = iforest_key_compare(&first, &question->to) >= 0;
 
 		*answer = comes_after != question->descends ? IS_BEYOND : HAS_NONE;
-	} else if (iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, node)) {
+	} else if (iforest_value_predicate_node(&question->match, &iterator->cursor.manifest->fields, node) !=
+		   IFOREST_COUNTS_NONE) {
 		if (filter)
 			filter_class = filter->of_node(filter->context, node);
 		*answer = filter_class == IFOREST_COUNTS_NONE ? HAS_NONE : MAY_HOLD;
@@ -180,18 +180,27 @@ static enum iforest_status find_start(struct iforest_run_iterator *iterator)
 
 /* ---- Blocks ---- */
 
-/* Finds the entries of the reader's block whose keys lie in [from, to). */
+/* Finds the entries of the reader's block whose keys lie in [from, to). Behind a block with a bound that ends the range no
+ * further one is entered. */
 static enum iforest_status find_range(struct iforest_run_iterator *iterator, unsigned number, uint64_t *range)
 {
+	const struct iforest_iterator_question *question = iterator->question;
+	const struct iforest_leaf *leaf = &iterator->cursor.leaf;
 	struct iforest_block_reader *reader = &iterator->cursor.reader;
-	struct iforest_key first = iforest_leaf_block(&iterator->cursor.leaf, number).first;
-	unsigned from = 0, to = 0;
+	struct iforest_key first = iforest_leaf_block(leaf, number).first, next = question->to;
+	unsigned from = 0, to = reader->block.n;
 	enum iforest_status status = IFOREST_OK;
 
-	if (iforest_key_compare(&first, &iterator->question->from) < 0)
-		status = iforest_block_find(reader, &iterator->question->from, &from);
-	if (!status && iforest_key_compare(&first, &iterator->question->to) < 0)
-		status = iforest_block_find(reader, &iterator->question->to, &to);
+	if (number + 1 < leaf->header.n_items)
+		next = iforest_leaf_block(leaf, number + 1).first;
+	if (iforest_key_compare(&first, &question->from) < 0) {
+		status = iforest_block_find(reader, &question->from, &from);
+		iterator->next_block = question->descends ? number : iterator->next_block;
+	}
+	if (!status && (number + 1 == leaf->header.n_items || iforest_key_compare(&next, &question->to) > 0)) {
+		status = iforest_block_find(reader, &question->to, &to);
+		iterator->end_block = question->descends ? iterator->end_block : number + 1;
+	}
 	*range = iforest_low_bits(to) & ~iforest_low_bits(from);
 	return status;
 }
@@ -224,18 +233,33 @@ static enum iforest_status enter_block(struct iforest_run_iterator *iterator, un
 	return iforest_cursor_report_leaf(&iterator->cursor, status);
 }
 
+/* Enters a leaf page: the one where the range begins at the block that was sought. */
+static enum iforest_status enter_leaf(struct iforest_run_iterator *iterator)
+{
+	struct iforest_cursor *cursor = &iterator->cursor;
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, iterator->leaf_number);
+
+	if (status)
+		return status;
+	iterator->leaf_is_open = true;
+	iterator->next_block = 0;
+	iterator->end_block = cursor->leaf.header.n_items;
+	if (iterator->leaf_number == cursor->leaf_number && iterator->question->descends)
+		iterator->end_block = cursor->block + 1;
+	else if (iterator->leaf_number == cursor->leaf_number)
+		iterator->next_block = cursor->block;
+	return IFOREST_OK;
+}
+
 /* Moves to the next block that has something to give. */
 static enum iforest_status find_block(struct iforest_run_iterator *iterator)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	while (!status && iterator->left == 0 && !iterator->is_at_end) {
-		unsigned n_blocks = iterator->cursor.leaf.header.n_items;
-
-		if (iterator->leaf_is_open && iterator->n_blocks_left > 0) {
-			iterator->n_blocks_left--;
-			status = enter_block(iterator, iterator->question->descends ? iterator->n_blocks_left
-										    : n_blocks - 1 - iterator->n_blocks_left);
+		if (iterator->leaf_is_open && iterator->next_block < iterator->end_block) {
+			status = enter_block(iterator,
+					     iterator->question->descends ? --iterator->end_block : iterator->next_block++);
 			continue;
 		}
 		if (iterator->leaf_is_open) {
@@ -247,9 +271,7 @@ static enum iforest_status find_block(struct iforest_run_iterator *iterator)
 		status = find_leaf(iterator);
 		if (status || iterator->is_at_end || iterator->has_node)
 			break;
-		status = iforest_cursor_pin(&iterator->cursor, 0, iterator->leaf_number);
-		iterator->leaf_is_open = !status;
-		iterator->n_blocks_left = iterator->cursor.leaf.header.n_items;
+		status = enter_leaf(iterator);
 	}
 	return status;
 }
@@ -269,31 +291,52 @@ static enum iforest_status check_order(struct iforest_run_iterator *iterator, co
 	return IFOREST_OK;
 }
 
+static enum iforest_status give_node(struct iforest_run_iterator *iterator, struct iforest_entry *entry)
+{
+	enum iforest_status status;
+
+	*entry = (struct iforest_entry){ .key = iterator->node_first };
+	iterator->has_node = false;
+	status = check_order(iterator, &entry->key);
+	iterator->last_given = iterator->node_last;
+	iterator->last_given.ref = INT64_MIN; /* the last key has no ref */
+	return status;
+}
+
+/* Takes the next entry of the open block. */
+static unsigned next_bit(struct iforest_run_iterator *iterator)
+{
+	unsigned i =
+		iterator->question->descends ? iforest_highest_bit(iterator->left) : iforest_trailing_zeros(iterator->left);
+
+	iterator->left &= ~(UINT64_C(1) << i);
+	return i;
+}
+
+static enum iforest_status give_entry(struct iforest_run_iterator *iterator, struct iforest_entry *entry)
+{
+	iforest_block_entry(&iterator->cursor.reader.block, next_bit(iterator), iterator->question->values, entry);
+	return check_order(iterator, &entry->key);
+}
+
 enum iforest_status iforest_run_iterator_next(struct iforest_run_iterator *iterator, struct iforest_entry *entry, bool *found)
 {
-	enum iforest_status status = iterator->is_started ? IFOREST_OK : find_start(iterator);
-	unsigned i;
+	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
-	if (!status)
-		status = find_block(iterator);
-	iterator->gave_node = iterator->has_node;
-	if (!status && iterator->has_node) {
-		*entry = (struct iforest_entry){ .key = iterator->node_first };
-		iterator->has_node = false;
-		*found = true;
-		status = check_order(iterator, &entry->key);
-		iterator->last_given = iterator->node_last;
-		iterator->last_given.ref = INT64_MIN; /* the last key has no ref */
-		return status;
+	if (iterator->left == 0) {
+		if (!iterator->is_started)
+			status = find_start(iterator);
+		if (!status)
+			status = find_block(iterator);
+		if (status)
+			return status;
 	}
-	if (status || iterator->left == 0)
-		return status;
-	i = iterator->question->descends ? iforest_highest_bit(iterator->left) : iforest_trailing_zeros(iterator->left);
-	iterator->left &= ~(UINT64_C(1) << i);
-	iforest_block_entry(&iterator->cursor.reader.block, i, iterator->question->values, entry);
-	*found = true;
-	return check_order(iterator, &entry->key);
+	iterator->gave_node = iterator->has_node;
+	*found = iterator->has_node || iterator->left != 0;
+	if (!*found)
+		return IFOREST_OK;
+	return iterator->has_node ? give_node(iterator, entry) : give_entry(iterator, entry);
 }
 
 /* ---- Merged over all runs ---- */
@@ -405,33 +448,100 @@ static struct iforest_key end_of_stretch(const struct iforest_iterator *iterator
 	return end;
 }
 
+/* True if the first head's bound is before those of all others. */
+static bool is_before_others(const struct iforest_iterator *iterator)
+{
+	const struct iforest_key *first = &iterator->heads[iterator->heap.items[0]].bound;
+
+	for (uint32_t k = 1; k <= 2 && k < iterator->heap.n; k++) {
+		int order = iforest_key_compare(first, &iterator->heads[iterator->heap.items[k]].bound);
+
+		if (iterator->question.descends ? order <= 0 : order >= 0)
+			return false;
+	}
+	return true;
+}
+
 enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, struct iforest_entry *entry, bool *found)
 {
-	enum iforest_status status = IFOREST_OK;
-
 	*found = false;
-	while (!status && !*found && iterator->heap.n > 0) {
+	while (!*found && iterator->heap.n > 0) {
 		struct iforest_iterator_head *head = &iterator->heads[iterator->heap.items[0]];
+		enum iforest_status status;
+		bool has_more;
 
 		if (head->is_found) {
 			/* the key stays the run's bound; its next item is sought when it is needed */
 			*entry = head->entry;
 			*found = true;
 			head->is_found = false;
-			continue;
+			break;
 		}
 		if (iterator->question.taker && iforest_run_iterator_looks(&head->run)) {
 			struct iforest_key end = end_of_stretch(iterator);
 
 			iforest_run_iterator_stretch(&head->run, &end);
 		}
-		status = iforest_run_iterator_next(&head->run, &head->entry, &head->is_found);
-		if (!head->is_found) {
+		status = iforest_run_iterator_next(&head->run, entry, &has_more);
+		if (status)
+			return status;
+		if (!has_more) {
 			iforest_priority_queue_pop(&iterator->heap);
 			continue;
 		}
-		head->bound = head->entry.key;
-		iforest_priority_queue_settle(&iterator->heap);
+		head->bound = entry->key;
+		*found = is_before_others(iterator);
+		if (!*found) {
+			head->entry = *entry;
+			head->is_found = true;
+			iforest_priority_queue_settle(&iterator->heap);
+		}
+	}
+	return IFOREST_OK;
+}
+
+/* True if all that is left of the first head's block comes before what others give; its bound then is the last key of that. */
+static bool is_block_before_others(struct iforest_iterator *iterator)
+{
+	struct iforest_iterator_head *head = &iterator->heads[iterator->heap.items[0]];
+	struct iforest_key given = head->bound;
+	uint64_t left = head->run.left;
+	struct iforest_entry last;
+
+	if (head->is_found || !left)
+		return false;
+	iforest_block_entry(&head->run.cursor.reader.block,
+			    iterator->question.descends ? iforest_trailing_zeros(left) : iforest_highest_bit(left), 0, &last);
+	head->bound = last.key;
+	if (!is_before_others(iterator))
+		head->bound = given;
+	return iforest_key_compare(&head->bound, &given) != 0;
+}
+
+enum iforest_status iforest_iterator_next_keys(struct iforest_iterator *iterator,
+					       struct iforest_key keys[IFOREST_BLOCK_ENTRIES], unsigned *n_keys)
+{
+	struct iforest_entry entry;
+	bool found;
+	enum iforest_status status = iforest_iterator_next(iterator, &entry, &found);
+
+	*n_keys = 0;
+	if (status || !found)
+		return status;
+	keys[(*n_keys)++] = entry.key;
+	if (is_block_before_others(iterator)) {
+		struct iforest_run_iterator *run = &iterator->heads[iterator->heap.items[0]].run;
+		const struct iforest_block *block = &run->cursor.reader.block;
+
+		while (run->left && !status) {
+			unsigned i = next_bit(run);
+
+			keys[*n_keys] = (struct iforest_key){ .series = block->series,
+							      .time_is_null = block->time_is_null,
+							      .time = block->times[i],
+							      .ref = block->refs[i] };
+			status = check_order(run, &keys[(*n_keys)++]);
+		}
 	}
 	return status;
 }

@@ -46,11 +46,11 @@ struct iforest_run_iterator {
 	bool is_started, is_at_end;
 	/* the position: a leaf page that may have entries, and the block that is being given */
 	uint64_t leaf_number;
-	bool leaf_is_open;	/* the page has been entered */
-	bool leaf_is_inside;	/* all of it lies in [from, to) */
-	bool leaf_counts_whole; /* all of its live entries count */
-	unsigned n_blocks_left; /* of the page, beside the present one */
-	uint64_t left;		/* bits of the present block's entries not given yet */
+	bool leaf_is_open;		/* the page has been entered */
+	bool leaf_is_inside;		/* all of it lies in [from, to) */
+	bool leaf_counts_whole;		/* all of its live entries count */
+	unsigned next_block, end_block; /* blocks of the page that are left, end_block excluded */
+	uint64_t left;			/* bits of the present block's entries not given yet */
 	struct iforest_key last_given;
 	bool has_given;
 	struct iforest_key stretch_end;
@@ -132,6 +132,12 @@ void iforest_iterator_stretch(struct iforest_iterator *iterator, const struct if
  *         Runs whose entries all come later are not opened, and nothing is read ahead.
  * Errors  as iforest_run_iterator_next(); the iterator must then be started again. */
 enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, struct iforest_entry *entry, bool *found);
+
+/* Gives the keys of the next entries: of one, and of the rest of its block if none of another run comes between. *n_keys is 0
+ * after the last. Costs and fails as iforest_iterator_next().
+ * Requires  a question without takes_nodes and taker. */
+enum iforest_status iforest_iterator_next_keys(struct iforest_iterator *iterator,
+					       struct iforest_key keys[IFOREST_BLOCK_ENTRIES], unsigned *n_keys);
 
 /* True if the last item was a node (takes_nodes, taker). *end becomes the latest end under it. */
 bool iforest_iterator_gave_node(const struct iforest_iterator *iterator, int64_t *end);

@@ -2,7 +2,7 @@
 
 #include "core/base/bits.h"
 #include "core/page/page_maxima.h"
-#include "core/run/cursor.h"
+#include "core/query/descent.h"
 
 /* A search for the longest span of a bucket [from, to). */
 struct longest_search {
@@ -163,14 +163,12 @@ static enum iforest_status search_maxima(struct longest_search *search, const st
 
 	for (unsigned b = 0; b < maxima->n && maxima->blocks[b].first_time < search->to; b++) {
 		const struct iforest_block_maximum *maximum = &maxima->blocks[b];
+		struct iforest_extreme row = iforest_block_maximum_row(maximum);
 
 		if (maximum->latest_end < search->from || (search->best.is_set && maximum->value < search->best.value.integer))
 			continue;
 		if (maximum->time < search->to && overlaps(search, maximum->time, maximum->value))
-			offer(search, &(struct iforest_extreme){ .value.integer = maximum->value,
-								 .time = maximum->time,
-								 .ref = maximum->ref,
-								 .is_set = true });
+			offer(search, &row);
 		else
 			others |= UINT32_C(1) << b;
 	}
@@ -339,10 +337,7 @@ static enum iforest_status keep_maxima(struct longest_search *search, const stru
 						     .block = b,
 						     .is_ours = true,
 						     .latest_end = maximum->latest_end,
-						     .longest = { .value.integer = maximum->value,
-								  .time = maximum->time,
-								  .ref = maximum->ref,
-								  .is_set = true } };
+						     .longest = iforest_block_maximum_row(maximum) };
 
 		if (maximum->value > 0 && !has_ended(&item, search->from))
 			status = push(search->longest, &item, search->from);
@@ -354,12 +349,8 @@ static enum iforest_status open_leaf(struct longest_search *search, const struct
 {
 	struct iforest_cursor *cursor = search->cursor;
 	const struct iforest_page_maxima *maxima;
-	enum iforest_status status;
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, item->number);
 
-	if (item->number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-						     item->number / cursor->manifest->fanout);
-	status = iforest_cursor_pin(cursor, 0, item->number);
 	if (status)
 		return status;
 	if (item->kind == IFOREST_LONGEST_BLOCK)
@@ -386,11 +377,9 @@ static enum iforest_status open_item(struct longest_search *search, const struct
 	if (item->kind == IFOREST_LONGEST_BLOCK || level == 0)
 		return open_leaf(search, item);
 	status = iforest_cursor_pin(cursor, level, item->number);
-	for (unsigned k = 0; !status && k < cursor->path[level].header.n_items; k++) {
-		const uint8_t *node = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
-
-		status = longest_keep(search, level, item->number * cursor->manifest->fanout + k, node, search->from);
-	}
+	for (unsigned k = 0; !status && k < cursor->path[level].header.n_items; k++)
+		status = longest_keep(search, level, item->number * cursor->manifest->fanout + k,
+				      iforest_cursor_sibling(cursor, level, k), search->from);
 	return status;
 }
 
@@ -428,30 +417,9 @@ enum { BUCKETS_A_LEAF = 256 };
 
 /* ---- Going on ---- */
 
-static enum iforest_status look_at_node(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node);
-
-/* Searches below a node whose longest span does not decide. */
-static enum iforest_status look_below(struct longest_search *search, unsigned level, uint64_t number)
-{
-	struct iforest_cursor *cursor = search->cursor;
-	struct iforest_key to = iforest_key_at(search->longest->series, search->to);
-	enum iforest_status status;
-
-	if (level == 1)
-		return longest_search_leaf(search, number);
-	status = iforest_cursor_pin(cursor, level - 1, number);
-	for (unsigned k = 0; !status && k < cursor->path[level - 1].header.n_items; k++) {
-		const uint8_t *node = iforest_node_at(cursor->path[level - 1].page.bytes, &cursor->manifest->fields, k);
-
-		if (!iforest_cursor_begins_before(cursor, level - 1, k, &to, false))
-			break;
-		status = look_at_node(search, level - 1, number * cursor->manifest->fanout + k, node);
-	}
-	return status;
-}
-
-/* Searches below a node that has spans not seen before this bucket; all or some start before its end. */
-static enum iforest_status look_at_node(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node)
+/* Offers the longest span of a node that has spans not seen before this bucket; all or some start before its end. *open
+ * becomes true if that does not decide: then what is below must be searched. */
+static void look_at_node(struct longest_search *search, const uint8_t *node, bool *open)
 {
 	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
 	uint64_t series = search->longest->series;
@@ -459,82 +427,73 @@ static enum iforest_status look_at_node(struct longest_search *search, unsigned 
 	bool is_ours;
 
 	if (iforest_node_rows(node) == 0 || !has_series(node, series))
-		return IFOREST_OK;
+		return;
 	if (search->best.is_set &&
 	    iforest_node_extreme_value(node, fields, search->duration, 1).integer < search->best.value.integer)
-		return IFOREST_OK;
+		return;
 	row = longest_of_node(search, node);
 	is_ours = row.is_set && is_pure(node, series);
-	if (is_ours && row.time < search->to && overlaps(search, row.time, row.value.integer)) {
+	if (is_ours && row.time < search->to && overlaps(search, row.time, row.value.integer))
 		offer(search, &row);
-		return IFOREST_OK;
-	}
-	if (row.is_set ? is_ours && search->best.is_set && !iforest_row_is_greater(&row, &search->best) : search->found)
-		return IFOREST_OK;
-	return look_below(search, level, number);
+	else
+		*open = row.is_set ? !is_ours || !search->best.is_set || iforest_row_is_greater(&row, &search->best)
+				   : !search->found;
 }
 
-/* Returns the largest node that begins with the next leaf page and ends before the bucket does; *level is 0 if there is
- * none. */
-static enum iforest_status largest_node(struct longest_search *search, const struct iforest_key *to, unsigned *level,
-					uint64_t *number, uint64_t *n_leaves, const uint8_t **node)
+static enum iforest_status visit_node(struct iforest_descent *descent, const struct iforest_visited_node *node, bool *open)
 {
-	struct iforest_cursor *cursor = search->cursor;
-	uint64_t fanout = cursor->manifest->fanout, n_run = cursor->run->n_leaves;
-	uint64_t passed = search->longest->passed[search->run];
-	enum iforest_status status = IFOREST_OK;
-
-	*number = passed;
-	*n_leaves = 1;
-	for (*level = 1; *level <= cursor->run->n_levels && *number % fanout == 0; ++*level) {
-		*number /= fanout;
-		*n_leaves *= fanout;
-	}
-	for (; *level > 0; --*level, *number *= fanout, *n_leaves /= fanout) {
-		struct iforest_key last;
-
-		status = iforest_cursor_node(cursor, *level, *number, node);
-		if (status)
-			return status;
-		last = iforest_node_last(*node);
-		if (iforest_key_compare(&last, to) < 0)
-			break;
-	}
-	if (*n_leaves > n_run - passed)
-		*n_leaves = n_run - passed;
+	look_at_node(descent->context, node->bytes, open);
 	return IFOREST_OK;
 }
 
-/* Passes what starts before the bucket's end. The leaf page that the end cuts is searched now, and passed later. */
+static enum iforest_status visit_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)
+{
+	return longest_search_leaf(descent->context, node->i);
+}
+
+/* Searches what starts before the bucket's end below a node. */
+static enum iforest_status look_below(struct longest_search *search, const struct iforest_visited_node *node)
+{
+	static const struct iforest_visitor visitor = { .node = visit_node, .leaf = visit_leaf };
+	struct iforest_key to = iforest_key_at(search->longest->series, search->to);
+	struct iforest_descent descent = { .visitor = &visitor, .context = search, .cursor = search->cursor, .to = &to };
+
+	return node->level > 1 ? iforest_descend(&descent, node->level - 1, node->i, 0) : longest_search_leaf(search, node->i);
+}
+
+/* Passes a node that starts and ends before the bucket does. */
+static enum iforest_status pass_node(struct iforest_descent *descent, const struct iforest_visited_node *node, bool *open)
+{
+	struct longest_search *search = descent->context;
+	bool has_better = false;
+	enum iforest_status status;
+
+	*open = node->place != IFOREST_INSIDE;
+	if (*open)
+		return IFOREST_OK;
+	status = longest_keep(search, node->level, node->i, node->bytes, search->to);
+	if (!status)
+		look_at_node(search, node->bytes, &has_better);
+	return has_better ? look_below(search, node) : status;
+}
+
+/* Searches the leaf page that the bucket's end cuts. It is passed later. */
+static enum iforest_status search_cut(struct iforest_descent *descent, const struct iforest_visited_node *node)
+{
+	bool has_better = false;
+
+	look_at_node(descent->context, node->bytes, &has_better);
+	return has_better ? longest_search_leaf(descent->context, node->i) : IFOREST_OK;
+}
+
+/* Passes what starts before the bucket's end. */
 static enum iforest_status go_on(struct longest_search *search)
 {
-	struct iforest_longest *longest = search->longest;
-	uint64_t *passed = &longest->passed[search->run];
-	struct iforest_key to = iforest_key_at(longest->series, search->to);
-	enum iforest_status status = IFOREST_OK;
-	unsigned level = 1;
+	static const struct iforest_visitor visitor = { .node = pass_node, .leaf = search_cut };
+	struct iforest_key to = iforest_key_at(search->longest->series, search->to);
+	struct iforest_descent descent = { .visitor = &visitor, .context = search, .cursor = search->cursor, .to = &to };
 
-	while (!status && level > 0 && *passed < search->cursor->run->n_leaves) {
-		uint64_t number, n_leaves;
-		const uint8_t *node;
-
-		status = largest_node(search, &to, &level, &number, &n_leaves, &node);
-		if (!status && level == 0)
-			status = iforest_cursor_node(search->cursor, 1, *passed, &node);
-		if (status)
-			return status;
-		if (level == 0) {
-			struct iforest_key first = iforest_node_first(node);
-
-			return iforest_key_compare(&first, &to) < 0 ? look_at_node(search, 1, *passed, node) : IFOREST_OK;
-		}
-		/* added first: searching below may unpin the node's page */
-		status = longest_keep(search, level, number, node, search->to);
-		if (!status)
-			status = look_at_node(search, level, number, node);
-		*passed += n_leaves;
-	}
-	return status;
+	return iforest_descend_forward(&descent);
 }
 
 /* ---- Starting ---- */
@@ -557,7 +516,6 @@ void iforest_longest_release(struct iforest_longest *longest)
 
 	iforest_longest_unpin(longest);
 	iforest_release(alloc, longest->behind);
-	iforest_release(alloc, longest->passed);
 	iforest_release(alloc, longest->items);
 	iforest_priority_queue_release(&longest->heap, alloc);
 	iforest_longest_init(longest, longest->scan);
@@ -571,11 +529,8 @@ static enum iforest_status make_room(struct iforest_longest *longest)
 	if (longest->behind || scan->n_folds == 0)
 		return IFOREST_OK;
 	longest->behind = iforest_allocate(alloc, scan->n_folds * sizeof *longest->behind);
-	longest->passed = iforest_allocate(alloc, scan->n_folds * sizeof *longest->passed);
-	if (!longest->behind || !longest->passed) {
-		iforest_longest_release(longest);
+	if (!longest->behind)
 		return IFOREST_NO_MEMORY;
-	}
 	longest->n_runs = scan->n_folds;
 	for (uint32_t r = 0; r < longest->n_runs; r++)
 		iforest_cursor_init(&longest->behind[r], scan->folds[r].cursor.store, scan->folds[r].cursor.manifest,
@@ -598,11 +553,9 @@ static enum iforest_status leaf_of(struct iforest_cursor *cursor, const struct i
 		if (status)
 			return status;
 		n = iforest_cursor_last_node(cursor, level, 0, key, true);
-		for (unsigned k = 0; search && k < n && !status; k++) {
-			const uint8_t *node = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
-
-			status = longest_keep(search, level, *number * cursor->manifest->fanout + k, node, key->time);
-		}
+		for (unsigned k = 0; search && k < n && !status; k++)
+			status = longest_keep(search, level, *number * cursor->manifest->fanout + k,
+					      iforest_cursor_sibling(cursor, level, k), key->time);
 		*number = *number * cursor->manifest->fanout + n;
 	}
 	return status;
@@ -641,12 +594,13 @@ enum iforest_status iforest_longest_start(struct iforest_longest *longest, const
 						 .run = r,
 						 .duration = longest->scan->manifest->fields.duration_value };
 		struct iforest_key from = iforest_key_at(series, longest->start);
-		uint64_t end = 0;
+		uint64_t begin = 0, end = 0;
 
-		status = leaf_of(search.cursor, &from, &search, &longest->passed[r]);
+		status = leaf_of(search.cursor, &from, &search, &begin);
 		if (!status)
 			status = leaf_of(search.cursor, &to, NULL, &end);
-		n_leaves += end - longest->passed[r] + 1;
+		iforest_cursor_stand_at(search.cursor, begin, 0, 0);
+		n_leaves += end - begin + 1;
 	}
 	*takes = n_leaves >= (uint64_t)(longest->n_buckets - bucket) / BUCKETS_A_LEAF;
 	return status;

@@ -29,8 +29,8 @@ struct iforest_longest_item {
 
 struct iforest_longest {
 	struct iforest_scan *scan;
-	struct iforest_cursor *behind; /* one per run, for nodes that were passed; the scan's cursors go on ahead */
-	uint64_t *passed;	       /* one per run: leaf pages before this one were taken whole */
+	/* one per run, for nodes that were passed; the scan's cursors go on ahead: leaf pages before them were taken whole */
+	struct iforest_cursor *behind;
 	uint32_t n_runs;
 	struct iforest_longest_item *items;
 	uint32_t n_items, n_reserved, free;

@@ -3,6 +3,7 @@
 #include "core/base/bits.h"
 #include "core/query/extremes.h"
 #include "core/query/fold.h"
+#include "core/query/prefetch.h"
 #include "core/run/cursor.h"
 
 /* True if the run may have an entry in [from, to). */
@@ -32,6 +33,52 @@ static enum iforest_status fold_until(const struct iforest_scan *scan, struct if
 	return iforest_fold_until(fold, to, request_of(scan, fold, request, &joined), aggregate);
 }
 
+/* ---- The joined batch ---- */
+
+static uint32_t find_in_batch(const struct iforest_scan *scan, uint32_t from, const struct iforest_key *key)
+{
+	return scan->batch ? iforest_batch_find(scan->batch, from, key) : 0;
+}
+
+/* Passes the entries of the batch up to the key, and adds them to the aggregate. */
+static void fold_batch(struct iforest_scan *scan, const struct iforest_key *to, const struct iforest_request *request,
+		       struct iforest_aggregate *aggregate)
+{
+	uint32_t from = scan->batch_at;
+
+	if (!scan->batch || from == scan->batch->n)
+		return;
+	scan->batch_at = iforest_batch_find(scan->batch, from, to);
+	if (scan->batch_at > from)
+		iforest_batch_fold(scan->batch, from, scan->batch_at, &scan->manifest->fields, request, aggregate);
+}
+
+static void earliest_of_batch(const struct iforest_scan *scan, int64_t *time, bool *found)
+{
+	const struct iforest_key *key;
+
+	if (!scan->batch || scan->batch_at == scan->batch->n)
+		return;
+	key = iforest_batch_key(scan->batch, scan->batch_at);
+	if (key->time_is_null || iforest_key_compare(key, &scan->end) >= 0 || (*found && *time <= key->time))
+		return;
+	*time = key->time;
+	*found = true;
+}
+
+static void latest_of_batch(const struct iforest_scan *scan, const struct iforest_key *end, int64_t *time, bool *found)
+{
+	uint32_t at = find_in_batch(scan, 0, end);
+	const struct iforest_key *key = at > 0 ? iforest_batch_key(scan->batch, at - 1) : NULL;
+
+	if (!key || key->series != end->series || key->time_is_null || (*found && *time >= key->time))
+		return;
+	*time = key->time;
+	*found = true;
+}
+
+/* ---- Stretch by stretch ---- */
+
 /* Passes the entries of the active folds up to the key, and adds them to the aggregate. */
 static enum iforest_status scan_fold(struct iforest_scan *scan, const struct iforest_key *to,
 				     const struct iforest_request *request, struct iforest_aggregate *aggregate)
@@ -40,6 +87,8 @@ static enum iforest_status scan_fold(struct iforest_scan *scan, const struct ifo
 
 	for (uint32_t a = 0; a < scan->n_active && !status; a++)
 		status = fold_until(scan, scan->active[a], to, request, aggregate);
+	if (!status)
+		fold_batch(scan, to, request, aggregate);
 	if (iforest_key_compare(&scan->reached, to) < 0)
 		scan->reached = *to;
 	return status;
@@ -71,6 +120,7 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 		*found = true;
 	}
 	scan->n_active = n_left;
+	earliest_of_batch(scan, time, found);
 	return IFOREST_OK;
 }
 
@@ -99,6 +149,9 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 		if (!status)
 			status = fold_until(scan, fold, &to, request, aggregate);
 	}
+	scan->batch_at = find_in_batch(scan, scan->batch_at, &from);
+	if (!status)
+		fold_batch(scan, &to, request, aggregate);
 	scan->is_done = true;
 	return status;
 }
@@ -136,6 +189,8 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
 	for (uint32_t r = 0; r < scan->n_folds && !status; r++)
 		if (may_hold(scan->folds[r].cursor.run, &from, &end))
 			status = latest_of_run(&scan->folds[r], &end, time, found);
+	if (!status)
+		latest_of_batch(scan, &end, time, found);
 	return status;
 }
 
@@ -150,6 +205,9 @@ enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const str
 		if (!status)
 			status = fold_until(scan, &scan->folds[r], &to, request, aggregate);
 	}
+	scan->batch_at = 0;
+	if (!status)
+		fold_batch(scan, &to, request, aggregate);
 	return status;
 }
 
@@ -238,6 +296,16 @@ enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_
 	return IFOREST_OK;
 }
 
+enum iforest_status iforest_scan_join_memtable(struct iforest_scan *scan, struct iforest_memtable *memtable)
+{
+	enum iforest_status status = iforest_scan_join(scan, &memtable->store, &memtable->manifest);
+
+	iforest_batch_sort(&memtable->batch);
+	if (!status && memtable->batch.n > 0)
+		scan->batch = &memtable->batch;
+	return status;
+}
+
 static bool is_unbounded(const struct iforest_scan *scan)
 {
 	const struct iforest_bucketing *bucketing = &scan->bucketing;
@@ -270,6 +338,7 @@ static enum iforest_status start_from(struct iforest_scan *scan, const struct if
 	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
 
 	scan->n_active = 0;
+	scan->batch_at = find_in_batch(scan, 0, from);
 	scan->reached = *from;
 	scan->is_placed = !(scan->request.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
 	for (uint32_t r = 0; r < scan->n_folds && !scan->is_done; r++) {
@@ -306,6 +375,8 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 						   &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
 	}
+	if (!status)
+		fold_batch(scan, to, &scan->request, aggregate);
 	scan->reached = *to;
 	scan->is_placed = false;
 	return status;
@@ -375,8 +446,11 @@ enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_MAXIMA = 3 };
 
 static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
 {
-	const struct iforest_pinned_page *leaf = &scan->active[0]->cursor.path[0];
+	const struct iforest_pinned_page *leaf;
 
+	if (scan->n_active == 0)
+		return false;
+	leaf = &scan->active[0]->cursor.path[0];
 	return n_entries >= MANY_ENTRIES || (n_entries >= MANY_BY_MAXIMA && leaf->is_pinned && leaf->page.maxima);
 }
 

@@ -24,6 +24,7 @@
 
 #include "core/model/bucket.h"
 #include "core/query/fold.h"
+#include "core/run/memtable.h"
 
 struct iforest_scan {
 	struct iforest_store *store;
@@ -35,7 +36,9 @@ struct iforest_scan {
 	struct iforest_fold *folds;   /* one per run */
 	struct iforest_fold **active; /* folds that have entries of the series in the window */
 	uint32_t n_folds, n_active;
-	struct iforest_key end; /* of the window, or of the series' entries with a time */
+	const struct iforest_batch *batch; /* joined entries; NULL: none */
+	uint32_t batch_at;		   /* the first of them that has not been passed */
+	struct iforest_key end;		   /* of the window, or of the series' entries with a time */
 	uint64_t series;
 	struct iforest_key reached; /* everything before it has been passed */
 	bool is_placed;		    /* the cursors stand at `reached`; else they must seek */
@@ -57,6 +60,11 @@ void iforest_scan_release(struct iforest_scan *scan);
  * Errors  IFOREST_NO_MEMORY; the scan is then as it was. */
 enum iforest_status iforest_scan_join(struct iforest_scan *scan, struct iforest_store *store,
 				      const struct iforest_manifest *manifest);
+
+/* Joins a memtable: its runs as above, and its batch, which is sorted for that. Neither must change while the scan is used, and a
+ * scan has one batch at most. Entries of the batch all count, and no cover (below) has them.
+ * Errors  IFOREST_NO_MEMORY; the scan is then as it was. */
+enum iforest_status iforest_scan_join_memtable(struct iforest_scan *scan, struct iforest_memtable *memtable);
 
 /* Starts a series.
  * Cost    one page a level and run.

@@ -1,9 +1,9 @@
 #include "core/query/sketch_scan.h"
 
 #include "core/base/bits.h"
-#include "core/run/cursor.h"
+#include "core/query/descent.h"
 
-/* A walk over nodes that adds a range to a sketch. */
+/* A descent that adds a range to a sketch. */
 struct walk {
 	struct iforest_cursor *cursor;
 	struct iforest_key from, to;
@@ -61,16 +61,12 @@ static enum iforest_status add_block(const struct walk *walk, unsigned b)
 	return from < to ? add_values(walk, iforest_low_bits(to) & ~iforest_low_bits(from) & ~block.dead) : IFOREST_OK;
 }
 
-static enum iforest_status add_leaf(const struct walk *walk, uint64_t number)
+static enum iforest_status add_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)
 {
-	struct iforest_cursor *cursor = walk->cursor;
-	enum iforest_status status;
+	const struct walk *walk = descent->context;
+	enum iforest_status status = iforest_cursor_pin(walk->cursor, 0, node->i);
 
-	if (number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-						     number / cursor->manifest->fanout);
-	status = iforest_cursor_pin(cursor, 0, number);
-	for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
+	for (unsigned b = 0; !status && b < walk->cursor->leaf.header.n_items; b++)
 		status = add_block(walk, b);
 	return status;
 }
@@ -112,21 +108,23 @@ static enum iforest_status take_kept(const struct walk *walk, unsigned level, ui
 	return status;
 }
 
-static enum iforest_status add_node(const struct walk *walk, unsigned level, uint64_t i);
+static enum iforest_status add_node(struct iforest_descent *descent, const struct iforest_visited_node *node, bool *open);
 
-static enum iforest_status add_children(const struct walk *walk, unsigned level, uint64_t i)
+static struct iforest_descent descent_of(struct walk *walk)
 {
-	struct iforest_cursor *cursor = walk->cursor;
-	enum iforest_status status;
-	unsigned n;
+	static const struct iforest_visitor visitor = { .node = add_node, .leaf = add_leaf };
 
-	if (level == 1)
-		return add_leaf(walk, i);
-	status = iforest_cursor_pin(cursor, level - 1, i);
-	n = status ? 0 : cursor->path[level - 1].header.n_items;
-	for (unsigned k = 0; k < n && !status; k++)
-		status = add_node(walk, level - 1, i * cursor->manifest->fanout + k);
-	return status;
+	return (struct iforest_descent){
+		.visitor = &visitor, .context = walk, .cursor = walk->cursor, .from = &walk->from, .to = &walk->to
+	};
+}
+
+/* Adds what the range has below node i of a level above 1. */
+static enum iforest_status add_children(struct walk *walk, unsigned level, uint64_t i)
+{
+	struct iforest_descent descent = descent_of(walk);
+
+	return iforest_descend(&descent, level - 1, i, 0);
 }
 
 /* True if the range has most entries of a node of level 2; then the entries outside are fewer to read. */
@@ -137,7 +135,7 @@ static enum iforest_status holds_most(const struct walk *walk, uint64_t i, const
 	enum iforest_status status = iforest_cursor_pin(walk->cursor, 1, i);
 
 	for (unsigned k = 0; !status && k < pinned->header.n_items; k++) {
-		const uint8_t *child = iforest_node_at(pinned->page.bytes, &walk->cursor->manifest->fields, k);
+		const uint8_t *child = iforest_cursor_sibling(walk->cursor, 1, k);
 		struct iforest_key first = iforest_node_first(child);
 
 		if (iforest_key_compare(&first, &walk->from) >= 0 && iforest_key_compare(&first, &walk->to) < 0)
@@ -169,43 +167,51 @@ static enum iforest_status subtract_others(const struct walk *walk, unsigned lev
 
 /* Adds the stored sketch of a node of which all entries count, if it lies inside the range, or if most of a level-2 node
  * does. */
-static enum iforest_status add_kept(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *found)
+static enum iforest_status add_kept(const struct walk *walk, const struct iforest_visited_node *node, bool *found)
 {
-	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
-	bool is_inside = iforest_key_compare(&first, &walk->from) >= 0 && iforest_key_compare(&last, &walk->to) < 0;
-	bool is_wanted = is_inside;
+	bool is_inside = node->place == IFOREST_INSIDE, is_wanted = is_inside;
 	enum iforest_status status = IFOREST_OK;
 
-	if (!is_inside && level == 2)
-		status = holds_most(walk, i, node, &is_wanted);
+	if (!is_inside && node->level == 2)
+		status = holds_most(walk, node->i, node->bytes, &is_wanted);
 	if (!status && is_wanted)
-		status = take_kept(walk, level, i, node, found);
-	return status || !*found || is_inside ? status : subtract_others(walk, level, i);
+		status = take_kept(walk, node->level, node->i, node->bytes, found);
+	return status || !*found || is_inside ? status : subtract_others(walk, node->level, node->i);
 }
 
-/* Adds the part of a node that lies in the range. */
-static enum iforest_status add_node(const struct walk *walk, unsigned level, uint64_t i)
+static enum iforest_status add_node(struct iforest_descent *descent, const struct iforest_visited_node *node, bool *open)
 {
-	enum iforest_filter_class filter_class = IFOREST_COUNTS_ALL;
-	struct iforest_key first, last;
-	const uint8_t *node;
+	const struct walk *walk = descent->context;
+	enum iforest_filter_class filter_class = iforest_filter_class_of_node(walk->filter, node->bytes);
 	bool found = false;
-	enum iforest_status status = iforest_cursor_node(walk->cursor, level, i, &node);
+	enum iforest_status status = IFOREST_OK;
 
-	if (status || iforest_node_rows(node) == 0)
-		return status;
-	first = iforest_node_first(node);
-	last = iforest_node_last(node);
-	if (iforest_key_compare(&last, &walk->from) < 0 || iforest_key_compare(&first, &walk->to) >= 0)
+	if (iforest_node_rows(node->bytes) == 0 || filter_class == IFOREST_COUNTS_NONE)
 		return IFOREST_OK;
-	if (walk->filter)
-		filter_class = walk->filter->of_node(walk->filter->context, node);
-	if (filter_class == IFOREST_COUNTS_NONE)
-		return IFOREST_OK;
-	if (walk->sidecar && level > 1 && filter_class == IFOREST_COUNTS_ALL && is_of_one_series(node) &&
-	    iforest_node_rows(node) >= IFOREST_SKETCH_LEAST_ROWS)
-		status = add_kept(walk, level, i, node, &found);
-	return status || found ? status : add_children(walk, level, i);
+	if (walk->sidecar && node->level > 1 && filter_class == IFOREST_COUNTS_ALL && is_of_one_series(node->bytes) &&
+	    iforest_node_rows(node->bytes) >= IFOREST_SKETCH_LEAST_ROWS)
+		status = add_kept(walk, node, &found);
+	*open = !found;
+	return status;
+}
+
+/* Adds the values of the scan's joined batch in [from, to). */
+static enum iforest_status add_batch(const struct iforest_scan *scan, const struct iforest_key *from,
+				     const struct iforest_key *to, unsigned value, struct iforest_sketch *sketch)
+{
+	const struct iforest_batch *batch = scan->batch;
+	enum iforest_value_type type = (enum iforest_value_type)scan->manifest->fields.value_types[value];
+	uint32_t i = batch ? iforest_batch_find(batch, 0, from) : 0, end = batch ? iforest_batch_find(batch, i, to) : 0;
+	enum iforest_status status = IFOREST_OK;
+
+	for (; i < end && !status; i++) {
+		uint32_t present;
+		union iforest_number number = iforest_batch_values(batch, i, &present)[value];
+
+		if (present >> value & 1)
+			status = iforest_sketch_add(sketch, number, type);
+	}
+	return status;
 }
 
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
@@ -223,10 +229,11 @@ enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct 
 				     .filter = is_own ? scan->request.filter : NULL,
 				     .sidecar = is_own ? sidecar : NULL,
 				     .sketch = sketch };
+		struct iforest_descent descent = descent_of(&walk);
 
-		status = add_node(&walk, cursor->run->n_levels + 1, 0);
+		status = iforest_descend_from_root(&descent);
 	}
-	return status;
+	return status ? status : add_batch(scan, from, to, value, sketch);
 }
 
 /* ---- Storing ---- */

@@ -1,6 +1,6 @@
 #include "core/query/top_k.h"
 
-#include "core/run/cursor.h"
+#include "core/query/descent.h"
 
 enum { FIRST_RESERVED = 64, MOST_TAKEN = 8 };
 
@@ -211,7 +211,8 @@ static enum iforest_status offer_node(struct iforest_top_k *top_k, uint32_t run,
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
 	struct iforest_top_k_item item = { .run = run, .level = (uint8_t)level, .number = number };
 
-	if (!keys_meet(top_k, &first, &last) || !iforest_value_predicate_node(&top_k->question.match, fields, node))
+	if (!keys_meet(top_k, &first, &last) ||
+	    iforest_value_predicate_node(&top_k->question.match, fields, node) == IFOREST_COUNTS_NONE)
 		return IFOREST_OK;
 	if (is_by_value(top_k)) {
 		item.row = iforest_node_extreme(node, fields, top_k->question.value,
@@ -324,19 +325,15 @@ static enum iforest_status open_node(struct iforest_top_k *top_k, const struct i
 	struct iforest_cursor *cursor = &top_k->cursors[item->run];
 	uint64_t fanout = cursor->manifest->fanout;
 	unsigned below = item->level - 1u;
-	enum iforest_status status;
+	enum iforest_status status = iforest_cursor_pin(cursor, below, item->number);
 
-	if (below == 0 && item->number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-						     item->number / fanout);
-	status = iforest_cursor_pin(cursor, below, item->number);
 	if (below == 0)
 		for (unsigned b = 0; !status && b < cursor->leaf.header.n_items; b++)
 			status = take_entries(top_k, item->run, b, 1, &top_k->question.after);
 	else
 		for (unsigned c = 0; !status && c < cursor->path[below].header.n_items; c++)
 			status = offer_node(top_k, item->run, below, item->number * fanout + c,
-					    iforest_node_at(cursor->path[below].page.bytes, &cursor->manifest->fields, c));
+					    iforest_cursor_sibling(cursor, below, c));
 	return status;
 }
 

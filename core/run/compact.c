@@ -435,3 +435,95 @@ enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_
 	iforest_release(store->alloc, writer);
 	return status;
 }
+
+/* ---- The choice and the merge in one ---- */
+
+/* The runs of a manifest that may be merged, as the policy sees them. */
+struct candidates {
+	struct iforest_merge_candidate *runs; /* the block of memory; the other arrays are in it */
+	uint64_t *run_ids;
+	uint32_t n, *chosen, n_chosen;
+};
+
+static void describe(struct candidates *candidates, const struct iforest_manifest *manifest,
+		     const struct iforest_compaction *compaction)
+{
+	for (uint32_t r = 0; r < manifest->n_runs; r++) {
+		const struct iforest_run *run = &manifest->runs[r];
+		struct iforest_merge_candidate *candidate = &candidates->runs[candidates->n];
+
+		*candidate = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
+							       .n_rows = iforest_node_rows(run->root),
+							       .n_dead = iforest_node_dead(run->root),
+							       .low = INT64_MIN,
+							       .high = INT64_MAX };
+		if (!compaction->may_merge ||
+		    compaction->may_merge(compaction->context, run, &candidate->low, &candidate->high))
+			candidates->run_ids[candidates->n++] = run->place.run_id;
+	}
+}
+
+/* Chooses all candidates, unless that is one without removed entries. */
+static void choose_all(struct candidates *candidates)
+{
+	bool has_dead = false;
+
+	for (uint32_t i = 0; i < candidates->n; i++) {
+		candidates->chosen[i] = i;
+		has_dead = has_dead || candidates->runs[i].n_dead > 0;
+	}
+	candidates->n_chosen = candidates->n > 1 || has_dead ? candidates->n : 0;
+}
+
+/* Afterwards release candidates->runs. */
+static enum iforest_status choose(struct candidates *candidates, const struct iforest_manifest *manifest,
+				  const struct iforest_compaction *compaction)
+{
+	size_t n = manifest->n_runs,
+	       item_bytes = sizeof *candidates->runs + sizeof *candidates->run_ids + sizeof *candidates->chosen;
+
+	*candidates = (struct candidates){ .runs = iforest_allocate(manifest->alloc, n * item_bytes) };
+	if (!candidates->runs)
+		return IFOREST_NO_MEMORY;
+	candidates->run_ids = (uint64_t *)(candidates->runs + n);
+	candidates->chosen = (uint32_t *)(candidates->run_ids + n);
+	describe(candidates, manifest, compaction);
+	if (compaction->to_one)
+		choose_all(candidates);
+	else
+		candidates->n_chosen =
+			iforest_merge_choose(candidates->runs, candidates->n, &compaction->settings, candidates->chosen);
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_compact_peek(const struct iforest_manifest *manifest, const struct iforest_compaction *compaction,
+					 uint32_t *n_runs)
+{
+	struct candidates candidates;
+	enum iforest_status status = choose(&candidates, manifest, compaction);
+
+	*n_runs = candidates.n_chosen;
+	iforest_release(manifest->alloc, candidates.runs);
+	return status;
+}
+
+enum iforest_status iforest_compact_next(struct iforest_store *store, struct iforest_manifest *manifest,
+					 struct iforest_compaction *compaction, uint32_t *n_runs)
+{
+	struct candidates candidates;
+	struct iforest_run merged;
+	enum iforest_status status = choose(&candidates, manifest, compaction);
+
+	*n_runs = candidates.n_chosen;
+	for (uint32_t i = 0; i < *n_runs; i++) { /* ascending, so none is overwritten before it is moved */
+		const struct iforest_merge_candidate *run = &candidates.runs[candidates.chosen[i]];
+
+		candidates.run_ids[i] = candidates.run_ids[candidates.chosen[i]];
+		if (!compaction->to_one && run->n_rows > 0)
+			compaction->settings.most_pages -= run->n_pages;
+	}
+	if (!status && *n_runs > 0)
+		status = iforest_compact(store, manifest, candidates.run_ids, *n_runs, &merged);
+	iforest_release(manifest->alloc, candidates.runs);
+	return status;
+}

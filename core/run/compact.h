@@ -82,4 +82,27 @@ enum iforest_status iforest_compact_into(struct iforest_store *store, const stru
 enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_manifest *manifest, const uint64_t *run_ids,
 				    uint32_t n_runs, struct iforest_run *merged);
 
+/* ---- The choice and the merge in one ---- */
+
+/* How an engine compacts an index. */
+struct iforest_compaction {
+	bool to_one; /* all runs become one without removed entries, whatever the policy says */
+	struct iforest_merge_settings settings;
+	/* Returns false for a run that must be left alone; else gives the range by which the policy sees it. NULL: all may be
+	 * merged, and lie together. */
+	bool (*may_merge)(void *context, const struct iforest_run *run, int64_t *low, int64_t *high);
+	void *context;
+};
+
+/* Merges once what is to be merged next, as iforest_compact() does. *n_runs becomes the number of runs merged; 0: nothing is to
+ * be merged. settings.most_pages is reduced by the pages read. To merge all that is to be merged, call it until then; with
+ * to_one, once is enough.
+ * Errors  as iforest_compact(). */
+enum iforest_status iforest_compact_next(struct iforest_store *store, struct iforest_manifest *manifest,
+					 struct iforest_compaction *compaction, uint32_t *n_runs);
+
+/* Gives the number of runs that iforest_compact_next() would merge. Errors: IFOREST_NO_MEMORY. */
+enum iforest_status iforest_compact_peek(const struct iforest_manifest *manifest, const struct iforest_compaction *compaction,
+					 uint32_t *n_runs);
+
 #endif

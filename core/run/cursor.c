@@ -60,6 +60,15 @@ uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned
 	return iforest_run_page_index(cursor->manifest, cursor->run, level, number);
 }
 
+void iforest_cursor_prefetch(const struct iforest_cursor *cursor, unsigned level, uint64_t number, bool of_maxima)
+{
+	const struct iforest_pager *pager = cursor->store->pager;
+
+	if (pager->prefetch && !(cursor->path[level].is_pinned && cursor->path[level].number == number))
+		pager->prefetch(pager->context, &cursor->run->place, iforest_cursor_page_index(cursor, level, number),
+				of_maxima);
+}
+
 /* Reads a page and checks it; releases it if that fails. */
 static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned level, uint64_t number, bool is_brief,
 				     struct iforest_page *page, struct iforest_leaf *leaf, struct iforest_page_header *header)
@@ -102,6 +111,9 @@ enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned l
 
 	if (pinned->is_pinned && pinned->number == number)
 		return IFOREST_OK;
+	if (level == 0 && number >= cursor->run->n_leaves)
+		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
+						     number / cursor->manifest->fanout);
 	unpin(cursor, level);
 	status = open_page(cursor, level, number, false, &pinned->page, &cursor->leaf, &pinned->header);
 	pinned->is_pinned = !status;
@@ -143,20 +155,27 @@ enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, en
 
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes)
 {
-	uint32_t fanout = cursor->manifest->fanout;
+	const struct iforest_pinned_page *pinned = &cursor->path[level];
+	uint64_t fanout = cursor->manifest->fanout, number, k;
 	enum iforest_status status;
 
 	if (level > cursor->run->n_levels) {
 		*bytes = cursor->run->root;
 		return IFOREST_OK;
 	}
-	status = iforest_cursor_pin(cursor, level, i / fanout);
-	if (status)
-		return status;
-	if (i % fanout >= cursor->path[level].header.n_items)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, i / fanout);
-	*bytes = iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, (unsigned)(i % fanout));
-	return IFOREST_OK;
+	number = pinned->number;
+	k = i - number * fanout;
+	status = IFOREST_OK;
+	if (!pinned->is_pinned || k >= fanout) { /* this takes longer than all the rest */
+		number = i / fanout;
+		k = i % fanout;
+		status = iforest_cursor_pin(cursor, level, number);
+	}
+	if (!status && k >= pinned->header.n_items)
+		status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, number);
+	if (!status)
+		*bytes = iforest_cursor_sibling(cursor, level, (unsigned)k);
+	return status;
 }
 
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block)
@@ -200,25 +219,6 @@ enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, c
 	return status;
 }
 
-/* Returns the last node of a pinned page that begins at or before the key, 0 if there is none. */
-static unsigned find_node(const struct iforest_cursor *cursor, unsigned level, const struct iforest_key *key)
-{
-	const struct iforest_pinned_page *pinned = &cursor->path[level];
-	unsigned low = 0, high = pinned->header.n_items;
-
-	while (high - low > 1) {
-		unsigned middle = low + (high - low) / 2;
-		struct iforest_key first =
-			iforest_node_first(iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, middle));
-
-		if (iforest_key_compare(&first, key) <= 0)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Finds the leaf page in which a key belongs. */
 static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t *number)
 {
@@ -232,11 +232,9 @@ static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct
 
 		if (status)
 			return status;
-		*number = *number * cursor->manifest->fanout + find_node(cursor, level, key);
+		*number = *number * cursor->manifest->fanout +
+			  iforest_cursor_bisect_nodes(cursor, level, 0, cursor->path[level].header.n_items, key, true);
 	}
-	if (*number >= cursor->run->n_leaves)
-		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
-						     *number / cursor->manifest->fanout);
 	return iforest_cursor_pin(cursor, 0, *number);
 }
 

@@ -82,6 +82,9 @@ enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, en
 /* Pins page `number` into path[level], verifying it if it was read. */
 enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
+/* Prefetches a page that is not pinned, where the pager can. of_maxima: as in pager.h. */
+void iforest_cursor_prefetch(const struct iforest_cursor *cursor, unsigned level, uint64_t number, bool of_maxima);
+
 /* Returns a page's index in the run. Leaf pages under one node page follow one another. */
 uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
@@ -96,12 +99,17 @@ void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_pa
  * They stay while the page is pinned. */
 enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
 
+/* Returns the bytes of node k of the page pinned on a level. */
+static inline const uint8_t *iforest_cursor_sibling(const struct iforest_cursor *cursor, unsigned level, unsigned k)
+{
+	return iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
+}
+
 /* True if node k of a pinned page begins before the key (or_at: or at it). */
 static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cursor, unsigned level, unsigned k,
 						const struct iforest_key *key, bool or_at)
 {
-	const struct iforest_pinned_page *pinned = &cursor->path[level];
-	struct iforest_key first = iforest_node_first(iforest_node_at(pinned->page.bytes, &cursor->manifest->fields, k));
+	struct iforest_key first = iforest_node_first(iforest_cursor_sibling(cursor, level, k));
 
 	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
 }

@@ -1,4 +1,4 @@
-/* run/layout.h -- Page numbers of a run: position of each page of each tree level, computed.
+/* run/layout.h -- Layout of a run: the index of a page in its run, computed from its level and its number on that level.
  *
  * Level 0 are leaf pages; level-k page j has the nodes of level-(k-1) pages [jB, (j+1)B), where B is the fan-out. A streaming
  * writer writes a node page as soon as it is full, and the partly filled ones last, lowest level first. B = 3, seven leaf
@@ -7,7 +7,9 @@
  *   index   0  1  2  3   4  5  6  7   8  9  10
  *   page   L0 L1 L2 N0  L3 L4 L5 N1  L6 N2 M0         N: level 1, M: level 2 (the top: one page)
  *
- * So high nodes lie together on few pages, and the index of any page follows from the number of leaf pages.
+ * So high nodes lie together on few pages. The index of page `number` of a level is the number of pages written before it: those
+ * of its own level, those below it (of levels 0 to level - 1, over the leaf pages up to its last), and the node pages above it
+ * that were full by then, one for every B pages of its level, every B^2, and so on. M0: 7 leaf pages, 3 pages N, no other M.
  */
 #ifndef IFOREST_RUN_LAYOUT_H
 #define IFOREST_RUN_LAYOUT_H

@@ -2,23 +2,16 @@
 
 #include <string.h>
 
+#include "core/base/array.h"
+
 struct iforest_memory_run {
 	uint64_t run_id;
 	bool is_free; /* dropped; another run may take its place */
 	uint8_t **pages;
 	uint32_t *n_bytes;
-	uint64_t n_pages, n_reserved;
+	uint64_t n_pages;
+	size_t n_reserved;
 };
-
-static enum iforest_status grow(const struct iforest_alloc *alloc, void **items, uint64_t n_items, size_t item_bytes)
-{
-	void *grown = alloc->reallocate(alloc->context, *items, n_items * item_bytes);
-
-	if (!grown)
-		return IFOREST_NO_MEMORY;
-	*items = grown;
-	return IFOREST_OK;
-}
 
 static struct iforest_memory_run *find_run(struct iforest_pager_memory *memory, const struct iforest_place *place)
 {
@@ -69,18 +62,11 @@ static enum iforest_status memory_create_run(void *context, struct iforest_place
 {
 	struct iforest_pager_memory *memory = context;
 	uint64_t location = 0;
-	enum iforest_status status;
 
 	while (location < memory->n_runs && !memory->runs[location].is_free)
 		location++;
-	if (location == memory->n_reserved) {
-		uint64_t n_wanted = memory->n_reserved ? 2 * memory->n_reserved : 8;
-
-		status = grow(memory->alloc, (void **)&memory->runs, n_wanted, sizeof *memory->runs);
-		if (status)
-			return status;
-		memory->n_reserved = n_wanted;
-	}
+	if (!iforest_array_reserve(memory->alloc, &memory->runs, sizeof *memory->runs, location + 1, &memory->n_reserved))
+		return IFOREST_NO_MEMORY;
 	memory->runs[location] = (struct iforest_memory_run){ .run_id = place->run_id };
 	memory->n_runs += location == memory->n_runs;
 	place->location = location;
@@ -89,18 +75,13 @@ static enum iforest_status memory_create_run(void *context, struct iforest_place
 
 static enum iforest_status reserve_pages(struct iforest_pager_memory *memory, struct iforest_memory_run *run, uint64_t n_pages)
 {
-	uint64_t n_wanted = run->n_reserved ? 2 * run->n_reserved : 16;
-	enum iforest_status status;
+	size_t n_reserved = run->n_reserved;
 
-	if (n_pages <= run->n_reserved)
-		return IFOREST_OK;
-	n_wanted = n_wanted > n_pages ? n_wanted : n_pages;
-	status = grow(memory->alloc, (void **)&run->pages, n_wanted, sizeof *run->pages);
-	if (!status)
-		status = grow(memory->alloc, (void **)&run->n_bytes, n_wanted, sizeof *run->n_bytes);
-	if (!status)
-		run->n_reserved = n_wanted;
-	return status;
+	/* both have the same room */
+	if (!iforest_array_reserve(memory->alloc, &run->pages, sizeof *run->pages, n_pages, &n_reserved) ||
+	    !iforest_array_reserve(memory->alloc, &run->n_bytes, sizeof *run->n_bytes, n_pages, &run->n_reserved))
+		return IFOREST_NO_MEMORY;
+	return IFOREST_OK;
 }
 
 /* Copies all pages of a batch, or none. */

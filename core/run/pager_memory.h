@@ -19,7 +19,8 @@ struct iforest_pager_memory {
 	bool lends_pages;		 /* set by the caller; not together with fixed_pages */
 	bool is_checked;		 /* the flag of every page lent */
 	struct iforest_memory_run *runs; /* by location */
-	uint64_t n_runs, n_reserved;
+	uint64_t n_runs;
+	size_t n_reserved;
 	uint8_t *manifest; /* as last published; NULL before */
 	uint32_t n_manifest_bytes;
 	uint64_t random_state;

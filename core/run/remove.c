@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/array.h"
 #include "core/base/bits.h"
 #include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
@@ -15,7 +16,7 @@ struct renewal {
 	bool is_marked;		      /* the run in the manifest is marked */
 	struct iforest_cursor cursor; /* on the copy */
 	uint32_t *changed;	      /* numbers of the changed leaf pages, ascending; later of the changed pages above */
-	uint64_t n_changed, n_reserved;
+	size_t n_changed, n_reserved;
 	bool are_all;	      /* all pages of the level changed; `changed` is not used */
 	uint32_t n_batch;     /* pages of the batch not written yet */
 	uint8_t *batch_bytes; /* max_batch_pages of page_bytes */
@@ -66,29 +67,15 @@ static enum iforest_status copy_page(struct renewal *renewal, unsigned level, ui
 	return IFOREST_OK;
 }
 
-static enum iforest_status reserve_one(struct renewal *renewal)
-{
-	const struct iforest_alloc *alloc = renewal->store->alloc;
-	uint64_t n_wanted = renewal->n_reserved ? 2 * renewal->n_reserved : 1;
-	uint32_t *grown;
-
-	if (renewal->n_changed < renewal->n_reserved)
-		return IFOREST_OK;
-	grown = alloc->reallocate(alloc->context, renewal->changed, n_wanted * sizeof *grown);
-	if (!grown)
-		return IFOREST_NO_MEMORY;
-	renewal->changed = grown;
-	renewal->n_reserved = n_wanted;
-	return IFOREST_OK;
-}
-
 /* Gives a writable copy of the pinned leaf page, to be finished before the next call. Each page once, ascending. */
 static enum iforest_status renewal_change_leaf(struct renewal *renewal, uint8_t **page)
 {
-	enum iforest_status status = reserve_one(renewal);
+	enum iforest_status status;
 
-	if (!status)
-		status = copy_page(renewal, 0, renewal->cursor.leaf.header.length, page);
+	if (!iforest_array_reserve(renewal->store->alloc, &renewal->changed, sizeof *renewal->changed, renewal->n_changed + 1,
+				   &renewal->n_reserved))
+		return IFOREST_NO_MEMORY;
+	status = copy_page(renewal, 0, renewal->cursor.leaf.header.length, page);
 	if (!status)
 		renewal->changed[renewal->n_changed++] = (uint32_t)renewal->cursor.path[0].number;
 	return status;

@@ -1,6 +1,6 @@
 /* run/sorter.h -- External merge sort: entries in any order to a run writer in key order.
  *
- * As many entries as a given amount of memory has room for are sorted there (key.h). If there are more, each such batch becomes
+ * As many entries as a given amount of memory has room for are sorted there (batch.h). If there are more, each such batch becomes
  * a run of another store, and at the end all batches are merged (Knuth, The Art of Computer Programming, volume 3, 5.4).
  * Batches are packed like the runs of an index.
  *
@@ -12,18 +12,15 @@
 #ifndef IFOREST_RUN_SORTER_H
 #define IFOREST_RUN_SORTER_H
 
-#include "core/model/key.h"
-#include "core/run/writer.h"
+#include "core/run/batch.h"
 
 struct iforest_run_sorter {
 	struct iforest_store *waiting;		 /* store of the batches */
 	const struct iforest_manifest *manifest; /* gives the fields of the entries; its runs are not used */
-	uint32_t n_entries, n_reserved, most_entries;
-	struct iforest_arrival *arrivals, *room;
-	union iforest_number *values; /* n_values per entry */
-	uint32_t *present;	      /* one per entry */
-	struct iforest_run *runs;     /* batches, in the order they came */
-	uint32_t n_runs, n_runs_reserved;
+	struct iforest_batch batch;		 /* of at most most_entries */
+	uint32_t most_entries;
+	struct iforest_run *runs; /* batches that wait, in the order they came */
+	size_t n_runs, n_reserved;
 };
 
 /* Starts a sort. waiting and manifest must outlive it. A batch takes most_bytes of memory, at least those of a few entries. It

@@ -34,7 +34,6 @@ enum iforest_status iforest_run_writer_start(struct iforest_run_writer *writer, 
 					     const struct iforest_manifest *manifest)
 {
 	const struct iforest_pager *pager = store->pager;
-	size_t n_level_bytes = (IFOREST_MAX_LEVELS + 1) * sizeof *writer->levels;
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
 	*writer = (struct iforest_run_writer){ .store = store,
@@ -43,9 +42,13 @@ enum iforest_status iforest_run_writer_start(struct iforest_run_writer *writer, 
 							  .generation = iforest_random63(store) } };
 	writer->leaf = iforest_allocate(store->alloc, sizeof *writer->leaf);
 	writer->page = iforest_allocate(store->alloc, manifest->page_bytes);
-	writer->levels = iforest_allocate(store->alloc, n_level_bytes);
-	if (writer->levels)
-		memset(writer->levels, 0, n_level_bytes);
+	writer->levels = iforest_allocate(store->alloc, (IFOREST_MAX_LEVELS + 1) * sizeof *writer->levels);
+	/* the sums, some 60 KB, are set when they are needed */
+	for (unsigned level = 1; writer->levels && level <= IFOREST_MAX_LEVELS; level++) {
+		writer->levels[level].page = NULL;
+		writer->levels[level].n_nodes = 0;
+		writer->levels[level].n_pages = 0;
+	}
 	if (writer->leaf && writer->page && writer->levels) {
 		iforest_leaf_writer_start(writer->leaf, &manifest->fields, manifest->page_bytes);
 		status = pager->create_run(pager->context, &writer->place);

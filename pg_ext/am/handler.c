@@ -40,6 +40,7 @@
 #include "pg_ext/am/vacuum.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/storage/meta.h"
+#include "pg_ext/storage/pending.h"
 #include "pg_ext/types/definition.h"
 
 /* ---- cost ---- */
@@ -111,17 +112,6 @@ double ifp_estimate_runs(Relation index, const struct ifp_meta *meta)
 	double n_runs = ((double)meta->manifest_bytes - MANIFEST_HEADER_BYTES) / (RUN_BYTES + VALUE_BYTES * n_values);
 
 	return Max(n_runs, 1);
-}
-
-uint32 ifp_pending_pages(const struct ifp_meta *meta)
-{
-	uint32 n = 0;
-
-	for (unsigned c = 0; c < IFP_CHAINS; c++)
-		n += meta->open[c].n_pages;
-	for (uint32 c = 0; c < meta->n_closed; c++)
-		n += meta->closed[c].n_pages;
-	return n;
 }
 
 void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,

@@ -18,9 +18,6 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 /* Returns the approximate number of runs, from the length of the manifest. No page is read. */
 double ifp_estimate_runs(Relation index, const struct ifp_meta *meta);
 
-/* Returns the number of pages in pending chains. No page is read. */
-uint32 ifp_pending_pages(const struct ifp_meta *meta);
-
 /* Registers a hook by which ALTER INDEX ... SET refuses what CREATE INDEX refuses. PostgreSQL asks an access method about
  * storage parameters without naming the index, so names of columns cannot be checked there. The hook is called when the index
  * has been altered, and raises an error then.

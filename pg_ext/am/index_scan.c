@@ -3,29 +3,21 @@
 #include "access/amapi.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
-#include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "core/query/iterator.h"
 #include "core/query/top_k.h"
-#include "core/run/cursor.h"
+#include "core/run/memtable.h"
 #include "pg_ext/am/scan_keys.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/pending.h"
 #include "pg_ext/types/values.h"
 
 enum { MOST_RESTARTS = 100 };
-
-/* A run, or the pending entries, within the range that is open. */
-struct scan_source {
-	struct iforest_cursor *cursor; /* NULL: pending */
-	const struct iforest_block *block;
-	int32 at; /* entry of the block, or of the pending ones */
-	struct iforest_key key;
-};
 
 /* A place between entries. Everything up to the last key returned, in the direction of the scan, is done. */
 struct scan_position {
@@ -35,16 +27,13 @@ struct scan_position {
 	struct iforest_key key; /* last one returned */
 };
 
-/* A scan in the order of a value: two streams that are merged, the entries in runs and the pending ones. */
+/* A scan in the order of a value. */
 struct value_order_scan {
 	bool is_open, best_is_open;
-	struct iforest_top_k best; /* of the runs */
+	struct iforest_memtable *pending; /* chosen entries, as a run */
+	struct iforest_top_k best;	  /* of the index's runs and that one */
 	/* the part of the entries in hand: those whose value is NULL, or the others */
 	bool best_is_of_nulls, best_is_done;
-	bool has_ahead;
-	struct iforest_entry ahead;	    /* next entry of `best` */
-	struct ifp_pending_entries pending; /* in the order of the scan */
-	uint32 at;			    /* next of them */
 	bool has_last;
 	struct iforest_entry last; /* returned last: a restarted scan continues after it */
 };
@@ -54,148 +43,21 @@ struct index_scan {
 	struct ifp_definition definition;
 	struct ifp_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
 	struct ifp_scan_keys keys;
-	struct iforest_key *matching; /* pending entries of the chosen series and ranges, sorted */
-	uint32 n_matching, n_matching_reserved;
-	bool has_keys; /* keys and matching are filled in */
+	struct iforest_batch matching; /* keys of the pending entries of the chosen series and ranges, sorted */
+	bool has_keys;		       /* keys and matching are filled in */
 	struct scan_position place, mark;
 	bool is_open; /* a range is open, in this direction: */
 	bool backward;
-	struct iforest_key lower, upper; /* of it, upper excluded */
-	struct scan_source *sources;	 /* one a run, the last one for pending entries */
-	binaryheap *queue;		 /* sources with an entry in the range, the next entry's first */
-	IndexFetchTableData *fetch;	 /* of an index-only scan, and where it puts rows */
+	uint32 from, to; /* the rest of `matching` in it, `to` excluded */
+	bool has_iterator;
+	struct iforest_iterator iterator; /* of the runs, in it */
+	unsigned ahead, n_ahead;	  /* its next keys: keys_ahead[ahead] up to n_ahead */
+	struct iforest_key keys_ahead[IFOREST_BLOCK_ENTRIES];
+	IndexFetchTableData *fetch; /* of an index-only scan, and where it puts rows */
 	TupleTableSlot *row;
-	struct ifp_scan_order order; /* if is_set, `top` is used instead of the fields from `place` to `queue` */
+	struct ifp_scan_order order; /* if is_set, `top` is used instead of the fields from `place` to `keys_ahead` */
 	struct value_order_scan top;
 };
-
-/* ---- sources ---- */
-
-/* Orders the queue: the next source in the scan's direction comes first. */
-static int compare_sources(Datum left, Datum right, void *context)
-{
-	const struct scan_source *a = (const struct scan_source *)DatumGetPointer(left),
-				 *b = (const struct scan_source *)DatumGetPointer(right);
-	int order = iforest_key_compare(&a->key, &b->key);
-
-	return ((const struct index_scan *)context)->backward ? order : -order;
-}
-
-/* True if the block lies behind the range in the scan's direction. Without this check a scan would run on over blocks that are
- * wholly dead. */
-static bool is_beyond(const struct index_scan *scan, const struct iforest_block *block)
-{
-	unsigned at = scan->backward ? block->n - 1 : 0;
-	struct iforest_key key = { .series = block->series,
-				   .time_is_null = block->time_is_null,
-				   .time = block->time_is_null ? 0 : block->times[at],
-				   .ref = block->refs[at] };
-
-	return scan->backward ? iforest_key_compare(&key, &scan->lower) < 0 : iforest_key_compare(&key, &scan->upper) >= 0;
-}
-
-/* Moves a source from entry `at` to the next live entry in the scan's direction. */
-static enum iforest_status find_live(const struct index_scan *scan, struct scan_source *source, bool *found)
-{
-	uint32 columns = 1u << IFOREST_TIMES | 1u << IFOREST_REFS;
-	enum iforest_status status = IFOREST_OK;
-	bool at_start = false;
-
-	*found = false;
-	for (;;) {
-		const struct iforest_block *block = source->block;
-
-		while (block && source->at >= 0 && source->at < (int32)block->n && block->dead >> source->at & 1)
-			source->at += scan->backward ? -1 : 1;
-		if (block && source->at >= 0 && source->at < (int32)block->n)
-			break;
-		if (scan->backward)
-			status = iforest_cursor_previous(source->cursor, &at_start);
-		else
-			status = iforest_cursor_next(source->cursor);
-		if (!status && !at_start)
-			status = iforest_cursor_block(source->cursor, columns, &source->block);
-		if (status || at_start || !source->block || is_beyond(scan, source->block))
-			return status;
-		source->at = scan->backward ? (int32)source->block->n - 1 : 0;
-	}
-	source->key = (struct iforest_key){ .series = source->block->series,
-					    .time_is_null = source->block->time_is_null,
-					    .time = source->block->times[source->at],
-					    .ref = source->block->refs[source->at] };
-	if (source->block->time_is_null)
-		source->key.time = 0;
-	*found = scan->backward ? iforest_key_compare(&source->key, &scan->lower) >= 0
-				: iforest_key_compare(&source->key, &scan->upper) < 0;
-	return IFOREST_OK;
-}
-
-/* True if a run may hold keys of the range. */
-static bool may_hold(const struct iforest_run *run, const struct index_scan *scan)
-{
-	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
-
-	return iforest_node_rows(run->root) > 0 && iforest_key_compare(&first, &scan->upper) < 0 &&
-	       iforest_key_compare(&last, &scan->lower) >= 0;
-}
-
-static enum iforest_status open_run(struct index_scan *scan, struct scan_source *source)
-{
-	enum iforest_status status = iforest_cursor_seek(source->cursor, scan->backward ? &scan->upper : &scan->lower);
-	bool found;
-
-	if (!status)
-		status = iforest_cursor_block(source->cursor, 1u << IFOREST_TIMES | 1u << IFOREST_REFS, &source->block);
-	source->at = (int32)source->cursor->entry - (scan->backward ? 1 : 0);
-	if (!status)
-		status = find_live(scan, source, &found);
-	if (!status && found)
-		binaryheap_add_unordered(scan->queue, PointerGetDatum(source));
-	return status;
-}
-
-/* Finds the first matching pending entry that is not before the key. */
-static uint32 find_pending(const struct index_scan *scan, const struct iforest_key *key)
-{
-	uint32 low = 0, high = scan->n_matching;
-
-	while (low < high) {
-		uint32 middle = low + (high - low) / 2;
-
-		if (iforest_key_compare(&scan->matching[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static bool take_pending(const struct index_scan *scan, struct scan_source *source)
-{
-	if (source->at < 0 || source->at >= (int32)scan->n_matching)
-		return false;
-	source->key = scan->matching[source->at];
-	return iforest_key_compare(&source->key, &scan->lower) >= 0 && iforest_key_compare(&source->key, &scan->upper) < 0;
-}
-
-static void open_pending(struct index_scan *scan)
-{
-	struct scan_source *source = &scan->sources[scan->index->manifest.n_runs];
-
-	source->at = scan->backward ? (int32)find_pending(scan, &scan->upper) - 1 : (int32)find_pending(scan, &scan->lower);
-	if (take_pending(scan, source))
-		binaryheap_add_unordered(scan->queue, PointerGetDatum(source));
-}
-
-/* Moves a source to its next entry. */
-static enum iforest_status advance(struct index_scan *scan, struct scan_source *source, bool *found)
-{
-	source->at += scan->backward ? -1 : 1;
-	if (source->cursor)
-		return find_live(scan, source, found);
-	*found = take_pending(scan, source);
-	return IFOREST_OK;
-}
 
 /* ---- ranges ---- */
 
@@ -204,92 +66,74 @@ static struct iforest_key key_after(int64 series, int64 time)
 	return time == PG_INT64_MAX ? iforest_key_nulls((uint64_t)series) : iforest_key_at((uint64_t)series, time + 1);
 }
 
-/* Sets the bounds of the range at the place, without the entries already returned. */
-static void set_bounds(struct index_scan *scan)
+/* Opens the range at the place, without the entries already returned. */
+static void open_range(struct index_scan *scan)
 {
 	const struct scan_position *place = &scan->place;
 	uint32 series = scan->keys.series[place->series];
+	struct iforest_iterator_question question = { .descends = scan->backward };
 
 	if (place->range == scan->keys.n_ranges) {
-		scan->lower = iforest_key_nulls(series);
-		scan->upper = iforest_key_at((uint64_t)series + 1, PG_INT64_MIN);
+		question.from = iforest_key_nulls(series);
+		question.to = iforest_key_at((uint64_t)series + 1, PG_INT64_MIN);
 	} else {
-		scan->lower = iforest_key_at(series, scan->keys.ranges[place->range].low);
-		scan->upper = key_after(series, scan->keys.ranges[place->range].high);
+		question.from = iforest_key_at(series, scan->keys.ranges[place->range].low);
+		question.to = key_after(series, scan->keys.ranges[place->range].high);
 	}
-	if (place->has_key && scan->backward)
-		scan->upper = place->key;
-	if (place->has_key && !scan->backward) {
-		scan->lower = place->key;
-		scan->lower.ref++;
+	if (place->has_key && scan->backward) {
+		question.to = place->key;
+	} else if (place->has_key) {
+		question.from = place->key;
+		question.from.ref++;
 	}
-}
-
-/* Opens the range at the place, without the entries already returned. */
-static enum iforest_status open_range(struct index_scan *scan)
-{
-	const struct iforest_manifest *manifest = &scan->index->manifest;
-	enum iforest_status status = IFOREST_OK;
-
-	binaryheap_reset(scan->queue);
-	set_bounds(scan);
-	open_pending(scan);
-	for (uint32 r = 0; r < manifest->n_runs && !status; r++)
-		if (may_hold(&manifest->runs[r], scan))
-			status = open_run(scan, &scan->sources[r]);
-	if (!status)
-		binaryheap_build(scan->queue);
-	scan->is_open = !status;
-	return status;
+	scan->from = iforest_batch_find(&scan->matching, 0, &question.from);
+	scan->to = iforest_batch_find(&scan->matching, scan->from, &question.to);
+	iforest_iterator_start(&scan->iterator, &question);
+	scan->ahead = scan->n_ahead = 0;
+	scan->is_open = true;
 }
 
 /* Takes the next entry of the open range; its key becomes that of the place. */
 static enum iforest_status next_in_range(struct index_scan *scan, bool *found)
 {
-	struct scan_source *source;
-	enum iforest_status status;
-	bool has_more;
+	const struct iforest_key *next = NULL, *pending = NULL;
+	enum iforest_status status = IFOREST_OK;
 
-	*found = false;
-	if (binaryheap_empty(scan->queue))
-		return IFOREST_OK;
-	source = (struct scan_source *)DatumGetPointer(binaryheap_first(scan->queue));
-	scan->place.key = source->key;
-	scan->place.has_key = true;
-	*found = true;
-	status = advance(scan, source, &has_more);
-	if (status)
+	if (scan->ahead == scan->n_ahead) {
+		scan->ahead = 0;
+		status = iforest_iterator_next_keys(&scan->iterator, scan->keys_ahead, &scan->n_ahead);
+	}
+	if (scan->ahead < scan->n_ahead)
+		next = &scan->keys_ahead[scan->ahead];
+	if (scan->from < scan->to)
+		pending = iforest_batch_key(&scan->matching, scan->backward ? scan->to - 1 : scan->from);
+	*found = !status && (next || pending);
+	if (!*found)
 		return status;
-	if (has_more)
-		binaryheap_replace_first(scan->queue, PointerGetDatum(source));
+	if (next && pending) {
+		int order = iforest_key_compare(next, pending);
+
+		if (scan->backward ? order > 0 : order < 0)
+			pending = NULL;
+	}
+	scan->place.key = pending ? *pending : *next;
+	scan->place.has_key = true;
+	if (!pending)
+		scan->ahead++;
+	else if (scan->backward)
+		scan->to--;
 	else
-		(void)binaryheap_remove_first(scan->queue);
+		scan->from++;
 	return IFOREST_OK;
 }
 
 /* ---- reading the index ---- */
 
-/* Makes a cursor for each run. */
-static void make_sources(struct index_scan *scan)
+static void release_iterator(struct index_scan *scan)
 {
-	MemoryContext before = MemoryContextSwitchTo(scan->run_context);
-	uint32 n_runs = scan->index->manifest.n_runs;
-
-	scan->sources = palloc0((n_runs + 1) * sizeof *scan->sources);
-	for (uint32 r = 0; r < n_runs; r++) {
-		scan->sources[r].cursor = palloc(sizeof *scan->sources[r].cursor);
-		iforest_cursor_init(scan->sources[r].cursor, &scan->index->store, &scan->index->manifest,
-				    &scan->index->manifest.runs[r]);
-	}
-	scan->queue = binaryheap_allocate((int)n_runs + 1, compare_sources, scan);
-	MemoryContextSwitchTo(before);
-}
-
-static void drop_sources(struct index_scan *scan)
-{
-	for (uint32 r = 0; scan->sources && r < scan->index->manifest.n_runs; r++)
-		iforest_cursor_release(scan->sources[r].cursor);
-	scan->sources = NULL;
+	if (scan->has_iterator)
+		iforest_iterator_release(&scan->iterator);
+	scan->has_iterator = false;
 	MemoryContextReset(scan->run_context);
 }
 
@@ -298,75 +142,60 @@ static void read_index(struct index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->context);
 
-	drop_sources(scan);
+	release_iterator(scan);
 	scan->index->met_foreign_page = false;
 	ifp_index_refresh(scan->index);
-	make_sources(scan);
+	MemoryContextSwitchTo(scan->run_context);
+	ifp_index_require(scan->index, iforest_iterator_init(&scan->iterator, &scan->index->store, &scan->index->manifest));
+	scan->has_iterator = true;
 	MemoryContextSwitchTo(before);
 }
 
-/* Adds the chain's entries in the chosen series (ids ascending) and ranges. */
-static void match_chain(struct index_scan *scan, struct ifp_chain_reader *reader, const struct ifp_chain *chain,
-			const uint32 *ids)
-{
-	ifp_chain_open(reader, scan->index, chain);
-	while (ifp_chain_next(reader)) {
-		if (scan->n_matching + reader->n_entries > scan->n_matching_reserved) {
-			scan->n_matching_reserved = 2 * (scan->n_matching + reader->n_entries);
-			scan->matching = repalloc_huge(scan->matching, scan->n_matching_reserved * sizeof *scan->matching);
-		}
-		for (uint32 i = 0; i < reader->n_entries; i++) {
-			struct iforest_key *key = &scan->matching[scan->n_matching];
-			uint32 id;
+/* Chooses pending entries of the scan's series and ranges. */
+struct pending_choice {
+	const struct ifp_scan_keys *keys;
+	uint32 *ids; /* of the series, ascending */
+};
 
-			ifp_chain_key(reader, i, key);
-			id = (uint32)key->series;
-			if (ifp_scan_keys_hold(&scan->keys, key) &&
-			    bsearch(&id, ids, scan->keys.n_series, sizeof id, ifp_compare_series))
-				scan->n_matching++;
-		}
-	}
+static bool is_chosen(void *context, const struct iforest_key *key)
+{
+	const struct pending_choice *choice = context;
+	uint32 id = (uint32)key->series;
+
+	return ifp_scan_keys_hold(choice->keys, key) &&
+	       bsearch(&id, choice->ids, choice->keys->n_series, sizeof id, ifp_compare_series);
 }
 
-static void sort_matching(struct index_scan *scan)
+/* Adds the chosen pending entries to the batch. Returns false if the index has to be read again. */
+static bool read_chosen(struct index_scan *scan, struct iforest_batch *batch)
 {
-	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(scan->matching, sizeof *scan->matching, scan->n_matching);
+	struct pending_choice choice = { .keys = &scan->keys, .ids = palloc((scan->keys.n_series + 1) * sizeof *choice.ids) };
+	uint64 n_read;
+	bool is_read;
 
-	for (uint32 i = 0; i < scan->n_matching; i++)
-		scan->matching[i] = arrivals[i].key;
-	pfree(arrivals);
+	memcpy(choice.ids, scan->keys.series, scan->keys.n_series * sizeof *choice.ids);
+	qsort(choice.ids, scan->keys.n_series, sizeof *choice.ids, ifp_compare_series);
+	is_read = ifp_pending_read(scan->index, &(struct ifp_pending_choice){ is_chosen, &choice }, batch, &n_read);
+	pfree(choice.ids);
+	return is_read;
 }
 
 /* Reads the pending entries. If a chain was flushed and its pages reused since the metapage was read, all is read again. */
 static void match_pending(struct index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
-	uint32 n_series = scan->keys.n_series;
-	uint32 *ids = palloc((n_series + 1) * sizeof *ids);
-	struct ifp_chain_reader *reader = palloc(sizeof *reader);
 
-	memcpy(ids, scan->keys.series, n_series * sizeof *ids);
-	qsort(ids, n_series, sizeof *ids, ifp_compare_series);
-	if (scan->matching)
-		pfree(scan->matching);
-	scan->n_matching_reserved = 1;
-	scan->matching = palloc(sizeof *scan->matching);
-	for (int n = 0;; n++) {
-		scan->n_matching = 0;
-		for (unsigned c = 0; c < IFP_CHAINS; c++)
-			match_chain(scan, reader, &scan->index->meta.open[c], ids);
-		for (uint32 c = 0; c < scan->index->meta.n_closed; c++)
-			match_chain(scan, reader, &scan->index->meta.closed[c], ids);
-		if (!scan->index->met_foreign_page)
-			break;
+	if (!scan->matching.alloc)
+		iforest_batch_init(&scan->matching, &ifp_palloc_allocator, 0);
+	iforest_batch_clear(&scan->matching);
+	for (int n = 0; !read_chosen(scan, &scan->matching); n++) {
 		if (n == MOST_RESTARTS)
 			ifp_require(IFOREST_CORRUPT, scan->index->relation,
 				    &(struct iforest_fault){ .what = "a chain of pending pages is broken" });
+		iforest_batch_clear(&scan->matching);
 		read_index(scan);
 	}
-	sort_matching(scan);
-	pfree(ids);
-	pfree(reader);
+	iforest_batch_sort(&scan->matching);
 	MemoryContextSwitchTo(before);
 }
 
@@ -416,7 +245,7 @@ static bool read_again(struct index_scan *scan)
 	return scan->index->manifest.id != manifest_id;
 }
 
-/* ---- order of a value: comparison ---- */
+/* ---- order of a value: questions ---- */
 
 static const struct iforest_node_schema *fields_of(const struct index_scan *scan)
 {
@@ -439,65 +268,10 @@ static struct iforest_extreme row_of(const struct index_scan *scan, const struct
 					 .is_set = true };
 }
 
-/* Equal values are ordered by time and then by place in the table, as in core/query/top_k.h. */
-static int compare_entries(const void *left, const void *right, void *context)
-{
-	const struct index_scan *scan = context;
-	const struct iforest_entry *a = left, *b = right;
-	struct iforest_extreme row_a = row_of(scan, a), row_b = row_of(scan, b);
-	int order = 0;
-
-	if (is_null(scan, a) != is_null(scan, b))
-		return is_null(scan, a) == scan->order.nulls_first ? -1 : 1;
-	if (scan->order.by_value && !is_null(scan, a))
-		order = iforest_number_compare(row_a.value, row_b.value, fields_of(scan)->value_types[scan->order.value]);
-	if (order)
-		return scan->order.descends ? -order : order;
-	return iforest_extreme_compare(&row_a, &row_b);
-}
-
 static bool wants_part(const struct index_scan *scan, bool of_nulls)
 {
 	return of_nulls ? scan->order.has_nulls : scan->order.has_values;
 }
-
-/* ---- order of a value: pending entries ---- */
-
-static bool is_wanted(void *context, const struct iforest_entry *entry)
-{
-	return wants_part(context, is_null(context, entry));
-}
-
-static bool is_chosen(void *context, const struct iforest_key *key)
-{
-	const struct index_scan *scan = context;
-	uint32 id = (uint32)key->series;
-
-	return ifp_scan_keys_hold(&scan->keys, key) &&
-	       bsearch(&id, scan->keys.series, scan->keys.n_series, sizeof id, ifp_compare_series);
-}
-
-/* Reads the pending entries and goes to the first after the last one returned. Returns false if the index has to be read again.
- */
-static bool read_pending(struct index_scan *scan)
-{
-	struct value_order_scan *top = &scan->top;
-	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
-	bool is_read;
-
-	if (top->pending.entries)
-		pfree(top->pending.entries);
-	is_read = ifp_pending_entries_read(scan->index, is_chosen, scan, &top->pending);
-	ifp_pending_entries_keep(&top->pending, is_wanted, scan);
-	MemoryContextSwitchTo(before);
-	qsort_arg(top->pending.entries, top->pending.n, sizeof *top->pending.entries, compare_entries, scan);
-	for (top->at = 0; top->has_last && top->at < top->pending.n; top->at++)
-		if (compare_entries(&top->pending.entries[top->at], &top->last, scan) > 0)
-			break;
-	return is_read;
-}
-
-/* ---- order of a value: runs ---- */
 
 static void narrow_value(const struct index_scan *scan, const struct ifp_scan_bound *bound,
 			 struct iforest_value_predicate *match)
@@ -577,47 +351,47 @@ static enum iforest_status next_part(struct index_scan *scan)
 	return scan->top.best_is_done ? IFOREST_OK : start_part(scan, of_nulls);
 }
 
-static enum iforest_status open_runs(struct index_scan *scan)
+/* ---- order of a value: the search ---- */
+
+static enum iforest_status start_search(struct index_scan *scan)
 {
 	struct value_order_scan *top = &scan->top;
-	enum iforest_status status = iforest_top_k_init(&top->best, &scan->index->store, &scan->index->manifest);
 	bool in_nulls = scan->order.nulls_first;
 
-	top->best_is_open = !status;
-	top->has_ahead = false;
 	if ((top->has_last && is_null(scan, &top->last) != in_nulls) || !wants_part(scan, in_nulls))
 		in_nulls = !in_nulls;
 	top->best_is_done =
 		(scan->keys.n_ranges == 0 && !scan->keys.has_nulls) || scan->keys.n_series == 0 || !wants_part(scan, in_nulls);
-	return status || top->best_is_done ? status : start_part(scan, in_nulls);
+	return top->best_is_done ? IFOREST_OK : start_part(scan, in_nulls);
 }
 
-/* Fetches the next entry of the runs, if there is one. */
-static enum iforest_status look_ahead(struct index_scan *scan)
+static void close_search(struct index_scan *scan)
 {
 	struct value_order_scan *top = &scan->top;
-	enum iforest_status status = IFOREST_OK;
 
-	while (!status && !top->has_ahead && !top->best_is_done) {
-		bool found;
-
-		status = iforest_top_k_next(&top->best, &top->ahead, &found);
-		if (!status && found)
-			top->has_ahead = ifp_scan_keys_hold(&scan->keys, &top->ahead.key);
-		else if (!status)
-			status = next_part(scan);
+	if (top->best_is_open)
+		iforest_top_k_release(&top->best);
+	top->best_is_open = false;
+	if (top->pending) {
+		iforest_memtable_release(top->pending);
+		pfree(top->pending);
 	}
-	return status;
+	top->pending = NULL;
 }
 
-static void close_runs(struct index_scan *scan)
+/* Opens the search over the runs and the pending entries. */
+static enum iforest_status open_search(struct index_scan *scan)
 {
-	if (scan->top.best_is_open)
-		iforest_top_k_release(&scan->top.best);
-	scan->top.best_is_open = false;
-}
+	struct value_order_scan *top = &scan->top;
+	enum iforest_status status = iforest_memtable_build(top->pending);
 
-/* ---- order of a value: both streams ---- */
+	if (!status)
+		status = iforest_top_k_init(&top->best, &scan->index->store, &scan->index->manifest);
+	top->best_is_open = !status;
+	if (!status)
+		status = iforest_top_k_join(&top->best, &top->pending->store, &top->pending->manifest);
+	return status ? status : start_search(scan);
+}
 
 /* Reads everything again if a run was merged away under the scan or a pending chain was flushed: the entries are elsewhere now,
  * or were of dead rows. */
@@ -625,14 +399,39 @@ static enum iforest_status open_scan(struct index_scan *scan, bool again)
 {
 	for (int n = 0;; n++) {
 		if (again || scan->index->met_foreign_page) {
-			close_runs(scan);
+			close_search(scan);
 			read_index(scan);
 		}
-		if (read_pending(scan))
-			return open_runs(scan);
+		scan->top.pending = palloc(sizeof *scan->top.pending);
+		ifp_index_require(scan->index, iforest_memtable_init(scan->top.pending, &scan->index->store, fields_of(scan)));
+		if (read_chosen(scan, &scan->top.pending->batch))
+			return open_search(scan);
 		if (n == MOST_RESTARTS)
 			return IFOREST_CORRUPT;
 	}
+}
+
+/* Fetches the next entry, if there is one. */
+static enum iforest_status find_next(struct index_scan *scan, bool *found)
+{
+	struct value_order_scan *top = &scan->top;
+	enum iforest_status status = IFOREST_OK;
+
+	*found = false;
+	while (!status && !*found && !top->best_is_done) {
+		struct iforest_entry entry;
+
+		status = iforest_top_k_next(&top->best, &entry, found);
+		if (!status && !*found) {
+			status = next_part(scan);
+		} else if (!status) {
+			*found = ifp_scan_keys_hold(&scan->keys, &entry.key);
+			if (*found)
+				top->last = entry;
+		}
+	}
+	top->has_last = top->has_last || *found;
+	return status;
 }
 
 static void begin_value_order(IndexScanDesc scan_desc)
@@ -657,35 +456,27 @@ static bool value_order_next(IndexScanDesc scan_desc, struct iforest_key *key)
 	struct value_order_scan *top = &scan->top;
 	enum iforest_status status;
 	MemoryContext before;
+	bool found;
 
 	if (!top->is_open)
 		begin_value_order(scan_desc);
 	before = MemoryContextSwitchTo(scan->run_context);
-	status = look_ahead(scan);
+	status = find_next(scan, &found);
 	for (int n = 0; status && scan->index->met_foreign_page && n < MOST_RESTARTS; n++) {
 		status = open_scan(scan, true);
 		if (!status)
-			status = look_ahead(scan);
+			status = find_next(scan, &found);
 	}
 	MemoryContextSwitchTo(before);
 	ifp_index_require(scan->index, status);
-	top->has_last = top->has_ahead || top->at < top->pending.n;
-	if (!top->has_last)
-		return false;
-	if (top->has_ahead &&
-	    (top->at == top->pending.n || compare_entries(&top->ahead, &top->pending.entries[top->at], scan) < 0)) {
-		top->last = top->ahead;
-		top->has_ahead = false;
-	} else {
-		top->last = top->pending.entries[top->at++];
-	}
-	*key = top->last.key;
-	return true;
+	if (found)
+		*key = top->last.key;
+	return found;
 }
 
 static void value_order_rescan(struct index_scan *scan)
 {
-	close_runs(scan);
+	close_search(scan);
 	scan->top = (struct value_order_scan){ .is_open = false };
 }
 
@@ -729,8 +520,8 @@ static bool next_entry(struct index_scan *scan, bool backward)
 		enum iforest_status status = IFOREST_OK;
 
 		if (!scan->is_open && scan->place.is_started)
-			status = open_range(scan);
-		if (!status && scan->is_open)
+			open_range(scan);
+		if (scan->is_open)
 			status = next_in_range(scan, &found);
 		if (status) {
 			if (n_restarts++ == MOST_RESTARTS || !read_again(scan))
@@ -778,7 +569,7 @@ void ifp_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order
 		memmove(scan_desc->keyData, keys, (size_t)scan_desc->numberOfKeys * sizeof *keys);
 	value_order_rescan(scan);
 	MemoryContextReset(scan->key_context);
-	scan->matching = NULL;
+	scan->matching = (struct iforest_batch){ .alloc = NULL };
 	scan->has_keys = scan->is_open = false;
 	scan->place = scan->mark = (struct scan_position){ .is_started = false };
 }

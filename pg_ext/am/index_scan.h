@@ -5,8 +5,8 @@
  * returned. So it can change direction, go back to a mark, or restart after runs were merged away under it: it opens the range
  * again at that key.
  *
- * A scan in the order of a value (exec/topk_scan.h) merges core's best-first search over the runs (core/query/top_k.h) with the
- * pending entries, sorted. It restarts in the same way.
+ * A scan in the order of a value (exec/topk_scan.h) is core's best-first search (core/query/top_k.h) over the runs and the
+ * pending entries, which become a run in memory. It restarts in the same way.
  *
  * The index is read once, at the beginning. Entries that come later are invisible to the scan's snapshot.
  */

@@ -76,10 +76,9 @@ struct answer_reader {
 	ErrorData *series_error;	    /* raised by its conditions; NULL: none */
 };
 
-/* The entries of a bucket: keys [from, to) in runs, and a range of the pending entries. */
+/* The entries of a bucket: keys [from, to). */
 struct bucket_range {
 	struct iforest_key from, to;
-	uint32 pending, pending_end;
 };
 
 /* ---- conditions ---- */
@@ -120,21 +119,6 @@ static bool answer_holds_safely(const struct agg_answer *answer, const struct if
 
 /* ---- sketches ---- */
 
-static enum iforest_status add_pending(const struct answer_reader *reader, const struct bucket_range *range, unsigned value,
-				       struct iforest_sketch *sketch)
-{
-	enum iforest_value_type type = (enum iforest_value_type)reader->read.index.manifest.fields.value_types[value];
-	enum iforest_status status = IFOREST_OK;
-
-	for (uint32 i = range->pending; i < range->pending_end && !status; i++) {
-		const struct iforest_entry *entry = &reader->read.pending.entries[i];
-
-		if (entry->present >> value & 1)
-			status = iforest_sketch_add(sketch, entry->values[value], type);
-	}
-	return status;
-}
-
 /* Makes the sketches of a bucket that the aggregates need, by value column, in the current memory context. NULL for columns
  * that need none or have no values. */
 static enum iforest_status answer_sketches(struct answer_reader *reader, const struct bucket_range *range, bytea **sketches)
@@ -157,8 +141,6 @@ static enum iforest_status answer_sketches(struct answer_reader *reader, const s
 		iforest_sketch_init(&sketch, &ifp_palloc_allocator);
 		status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, kept >> v & 1 ? &sidecar : NULL,
 					     &sketch);
-		if (!status)
-			status = add_pending(reader, range, v, &sketch);
 		if (!status && sketch.n > 0)
 			sketches[v] = ifp_sketch_to_bytea(&sketch);
 		iforest_sketch_release(&sketch);
@@ -207,40 +189,17 @@ static void clear_fold(struct answer_reader *reader)
 
 /* ---- ranges of a series ---- */
 
-static enum iforest_status earliest(struct answer_reader *reader, uint64 series, uint32 *pending, int64 high, int64 *time,
-				    bool *found)
-{
-	const struct ifp_pending_entries *pending_entries = &reader->read.pending;
-	enum iforest_status status = iforest_scan_earliest(&reader->read.scan, time, found);
-	const struct iforest_key *key = *pending < pending_entries->n ? &pending_entries->entries[*pending].key : NULL;
-
-	if (!status && key && key->series == series && !key->time_is_null && key->time <= high &&
-	    (!*found || key->time < *time)) {
-		*time = key->time;
-		*found = true;
-	}
-	return status;
-}
-
 static struct iforest_key key_after(uint64 series, int64 time)
 {
 	return time == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, time + 1);
 }
 
 /* Moves past the entries up to a time, and folds them if they are wanted. */
-static enum iforest_status pass(struct answer_reader *reader, uint64 series, uint32 *pending, int64 through, bool is_wanted)
+static enum iforest_status pass(struct answer_reader *reader, int64 through, bool is_wanted)
 {
 	static const struct iforest_request nothing = { .values = 0 };
-	struct iforest_key after = key_after(series, through);
-	uint32 end = ifp_pending_entries_find(&reader->read.pending, &after);
-	enum iforest_status status;
 
-	status = iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->request : &nothing, reader->fold);
-	if (!status && is_wanted)
-		ifp_pending_entries_fold(&reader->read.pending, *pending, end, &reader->read.index.manifest.fields,
-					 reader->fold);
-	*pending = Max(*pending, end);
-	return status;
+	return iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->request : &nothing, reader->fold);
 }
 
 /* Finds the last time of the series in the range. */
@@ -248,18 +207,8 @@ static enum iforest_status find_last(struct answer_reader *reader, uint64 series
 				     int64 *last, bool *found)
 {
 	struct ifp_time_keys times = ifp_time_keys(&reader->answer->definition);
-	int64 high = Min(range->high, times.highest_finite);
-	struct iforest_key end = key_after(series, high);
-	uint32 at = ifp_pending_entries_find(&reader->read.pending, &end);
-	enum iforest_status status = iforest_scan_latest(&reader->read.scan, series, high, last, found);
 
-	if (!status && at > 0 && reader->read.pending.entries[at - 1].key.series == series &&
-	    !reader->read.pending.entries[at - 1].key.time_is_null &&
-	    (!*found || reader->read.pending.entries[at - 1].key.time > *last)) {
-		*last = reader->read.pending.entries[at - 1].key.time;
-		*found = true;
-	}
-	return status;
+	return iforest_scan_latest(&reader->read.scan, series, Min(range->high, times.highest_finite), last, found);
 }
 
 /* Raises the error that a condition raised for a time, for the series, or for values, if there are rows that pass all other
@@ -280,8 +229,6 @@ static void raise_late(const struct answer_reader *reader, ErrorData *error, boo
 static enum iforest_status read_range(struct answer_reader *reader, uint64 series, const struct ifp_time_range *range)
 {
 	struct agg_answer *answer = reader->answer;
-	struct iforest_key from = iforest_key_at(series, range->low);
-	uint32 pending = ifp_pending_entries_find(&reader->read.pending, &from);
 	bool is_one = ifp_bucket_finder_has_one(answer->range_finder) && ifp_bucket_finder_has_one(answer->bucket_finder),
 	     found = true;
 	int64 last = range->high, time, range_end = PG_INT64_MIN;
@@ -302,8 +249,8 @@ static enum iforest_status read_range(struct answer_reader *reader, uint64 serie
 	}
 	if (!status)
 		status = iforest_scan_start(&reader->read.scan, series);
-	while (!status && !(status = earliest(reader, series, &pending, range->high, &time, &found)) && found) {
-		struct bucket_range bucket = { .from = iforest_key_at(series, time), .pending = pending };
+	while (!status && !(status = iforest_scan_earliest(&reader->read.scan, &time, &found)) && found) {
+		struct bucket_range bucket = { .from = iforest_key_at(series, time) };
 		int64 end;
 
 		CHECK_FOR_INTERRUPTS();
@@ -319,10 +266,10 @@ static enum iforest_status read_range(struct answer_reader *reader, uint64 serie
 		end = in_range ? Min(ifp_bucket_finder_end(answer->bucket_finder, time), range_end) : range_end;
 		end = Min(end, range->high);
 		clear_fold(reader);
-		status = pass(reader, series, &pending, end, in_range);
-		raise_late(reader, error, true, time);
+		status = pass(reader, end, in_range);
+		if (in_range)
+			raise_late(reader, error, true, time);
 		bucket.to = key_after(series, end);
-		bucket.pending_end = pending;
 		if (!status && in_range)
 			status = add_bucket(reader, &bucket, true, time);
 	}
@@ -345,10 +292,6 @@ static enum iforest_status read_nulls(struct answer_reader *reader, uint64 serie
 		status = iforest_scan_nulls(&reader->read.scan, &timeless, reader->fold);
 	if (status)
 		return status;
-	bucket.pending = ifp_pending_entries_find(&reader->read.pending, &bucket.from);
-	bucket.pending_end = ifp_pending_entries_find(&reader->read.pending, &bucket.to);
-	ifp_pending_entries_fold(&reader->read.pending, bucket.pending, bucket.pending_end, &reader->read.index.manifest.fields,
-				 reader->fold);
 	set_time(answer, true, 0);
 	if (reader->fold->n_rows > 0 && answer_holds_safely(answer, answer->runs, answer->n_runs, &error)) {
 		raise_late(reader, error, false, 0);
@@ -387,7 +330,6 @@ static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
 static enum iforest_status answer_total(struct answer_reader *reader)
 {
 	struct bucket_range all = { .from = iforest_key_at(0, PG_INT64_MIN),
-				    .pending_end = reader->read.pending.n,
 				    .to = iforest_key_at((uint64)PG_UINT32_MAX + 1, PG_INT64_MIN) };
 	enum iforest_status status;
 
@@ -395,8 +337,6 @@ static enum iforest_status answer_total(struct answer_reader *reader)
 	status = iforest_scan_everything(&reader->read.scan, &reader->request, reader->fold);
 	if (status)
 		return status;
-	ifp_pending_entries_fold(&reader->read.pending, 0, reader->read.pending.n, &reader->read.index.manifest.fields,
-				 reader->fold);
 	raise_late(reader, NULL, false, 0);
 	return add_bucket(reader, &all, false, 0);
 }
@@ -461,7 +401,7 @@ static void count(struct answer_reader *reader)
 	counts->n_pages += iforest_scan_pages(&reader->read.scan);
 	counts->n_leaf_pages += iforest_scan_leaf_pages(&reader->read.scan);
 	counts->n_runs += reader->read.index.manifest.n_runs;
-	counts->n_pending += reader->read.pending.n_read;
+	counts->n_pending += reader->read.n_pending;
 	counts->n_heap_blocks += reader->read.visibility.n_looks;
 }
 
@@ -477,7 +417,9 @@ static bool read_consistently(struct answer_reader *reader, Relation heap, Relat
 	reader->read.values = answer->values;
 	if (!ifp_snapshot_reader_read(&reader->read, heap, answer->node->state->es_snapshot))
 		return false;
-	status = read_index(reader);
+	status = iforest_scan_join_memtable(&reader->read.scan, &reader->read.pending);
+	if (!status)
+		status = read_index(reader);
 	count(reader);
 	return ifp_snapshot_reader_finish(&reader->read, status);
 }

@@ -24,7 +24,7 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	uint32_t lowest, highest;
 
 	if (has_values(reader))
-		class = ifp_value_filter_of_node(reader->values, node, fields);
+		class = iforest_value_predicate_node(ifp_value_filter_predicate(reader->values), fields, node);
 	if (class == IFOREST_COUNTS_ALL) {
 		iforest_node_blocks(node, fields, &lowest, &highest);
 		if (!ifp_heap_visibility_of_blocks(&reader->visibility, lowest, highest, iforest_node_rows(node)))
@@ -58,7 +58,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	bool clean = false;
 
 	if (has_values(reader))
-		status = ifp_value_filter_of_entries(reader->values, block, live);
+		status = iforest_value_predicate_entries(ifp_value_filter_predicate(reader->values), block, live);
 	if (!status && *live)
 		status = is_clean(reader, block, &clean);
 	if (status || !*live || clean)
@@ -93,7 +93,8 @@ static bool counts(void *context, const struct iforest_entry *entry)
 {
 	struct ifp_snapshot_reader *reader = context;
 
-	return (!reader->values || ifp_value_filter_of_entry(reader->values, entry)) &&
+	return (!reader->values || iforest_value_predicate_entry(ifp_value_filter_predicate(reader->values),
+								 &reader->index.manifest.fields, entry)) &&
 	       ifp_heap_visibility_of_row(&reader->visibility, entry->key.ref);
 }
 
@@ -132,16 +133,20 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 
 bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot)
 {
+	const struct ifp_pending_choice choice = { .is_chosen = is_chosen, .context = reader };
+	struct iforest_batch *batch = &reader->pending.batch;
+
 	copy_series(reader);
-	if (!ifp_pending_entries_read(&reader->index, is_chosen, reader, &reader->pending))
+	ifp_index_require(&reader->index,
+			  iforest_memtable_init(&reader->pending, &reader->index.store, &reader->index.manifest.fields));
+	if (!ifp_pending_read(&reader->index, &choice, batch, &reader->n_pending))
 		return false;
 	ifp_test_point("pending read");
 	if (reader->values)
-		ifp_value_filter_find(reader->values, &reader->index.manifest, &reader->pending);
+		ifp_value_filter_find(reader->values, &reader->index.manifest, batch);
 	/* not earlier: an entry that was read before the map is copied had cleared its block's bit */
 	ifp_heap_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
-	ifp_pending_entries_keep(&reader->pending, counts, reader);
-	ifp_pending_entries_sort(&reader->pending);
+	iforest_batch_keep(batch, counts, reader);
 	reader->filter = (struct iforest_filter){
 		.context = reader, .of_node = of_node, .of_entries = of_entries, .list_excluded = refs_gone
 	};

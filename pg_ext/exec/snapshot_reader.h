@@ -4,7 +4,7 @@
  *     ifp_snapshot_reader_open(&reader, index)       copies metapage and manifest
  *     reader.keys = ...                              the caller chooses series and times
  *     ifp_snapshot_reader_read(&reader, ...)         copies pending entries; only then finds out what is visible
- *     ... folds reader.scan with reader.filter, and reader.pending ...
+ *     ... joins reader.pending to reader.scan, and folds it with reader.filter ...
  *     ifp_snapshot_reader_finish(&reader, status)    true if the removal epoch is unchanged and no page was reused
  *
  * A node is used whole only if all its heap blocks are clean (storage/heap_visibility.h).
@@ -26,7 +26,8 @@ struct ifp_snapshot_reader {
 	struct ifp_scan_keys keys;	 /* set by the caller after opening */
 	struct ifp_value_filter *values; /* set by the caller after opening; NULL: no condition on values */
 	struct ifp_heap_visibility visibility;
-	struct ifp_pending_entries pending; /* visible ones of the chosen series, times and values */
+	struct iforest_memtable pending; /* visible entries of the chosen series, times and values: a batch */
+	uint64 n_pending;		 /* entries that were read for it */
 	struct iforest_scan scan;
 	struct iforest_filter filter; /* of visible entries within the values */
 	const uint32 *sorted_series;  /* ids of keys.series, ascending */

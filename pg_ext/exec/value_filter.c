@@ -2,7 +2,6 @@
 
 #include "executor/executor.h"
 
-#include "core/base/bits.h"
 #include "pg_ext/base/safe_eval.h"
 #include "pg_ext/types/values.h"
 
@@ -13,7 +12,7 @@ struct condition {
 	bool is_null_test, wants_null;
 };
 
-/* Values from low to high (reals as ifp_key_from_double()), and NULL. */
+/* What the conditions on a column admit: values from low to high (reals as ifp_key_from_double()), and NULL. */
 struct range {
 	bool is_asked, wants_null, wants_value;
 	int64 low, high;
@@ -25,7 +24,7 @@ struct ifp_value_filter {
 	AttrNumber first; /* attribute of value column 0 */
 	struct condition *conditions;
 	int n_conditions;
-	struct range ranges[IFOREST_MAX_VALUES];
+	struct iforest_value_predicate predicate;
 	ErrorData *error; /* of the first condition that cannot be evaluated; NULL: none */
 };
 
@@ -66,19 +65,23 @@ static int64 key_of(const struct ifp_value_filter *filter, unsigned value, union
 	return ifp_value_is_real(filter->definition, value) ? ifp_key_from_double(number.real) : number.integer;
 }
 
+static union iforest_number number_of(const struct ifp_value_filter *filter, unsigned value, int64 key)
+{
+	return ifp_value_is_real(filter->definition, value) ? (union iforest_number){ .real = ifp_double_from_key(key) }
+							    : (union iforest_number){ .integer = key };
+}
+
 /* Evaluates the condition at a value. Returns false if it raises an error. */
 static bool evaluate_at(struct ifp_value_filter *filter, const struct condition *condition, int64 key, bool *holds)
 {
 	TupleTableSlot *row = filter->econtext->ecxt_scantuple;
 	int column = filter->first + (int)condition->value - 1;
-	union iforest_number number = { .integer = key };
 	MemoryContext before = MemoryContextSwitchTo(filter->econtext->ecxt_per_tuple_memory);
 	bool is_null = true, done;
 	Datum datum = (Datum)0;
 
-	if (ifp_value_is_real(filter->definition, condition->value))
-		number.real = ifp_double_from_key(key);
-	row->tts_values[column] = ifp_value_to_datum(filter->definition, condition->value, number);
+	row->tts_values[column] =
+		ifp_value_to_datum(filter->definition, condition->value, number_of(filter, condition->value, key));
 	row->tts_isnull[column] = false;
 	MemoryContextSwitchTo(before);
 	done = ifp_safe_eval(&condition->expression, filter->econtext, &datum, &is_null, filter->error ? NULL : &filter->error);
@@ -115,51 +118,66 @@ static void narrow(struct ifp_value_filter *filter, const struct condition *cond
 		range->low = high;
 }
 
-/* Finds the least and greatest value of a column. Returns false if it has none. */
-static bool find_extremes(const struct ifp_value_filter *filter, unsigned value, const struct iforest_manifest *manifest,
-			  const struct ifp_pending_entries *pending, struct range *range)
+static void widen(struct range *range, int64 low, int64 high)
 {
-	bool found = false;
+	range->low = range->wants_value ? Min(range->low, low) : low;
+	range->high = range->wants_value ? Max(range->high, high) : high;
+	range->wants_value = true;
+}
+
+/* Returns the range from the least to the greatest value of a column, and NULL. */
+static struct range whole_range(const struct ifp_value_filter *filter, unsigned value, const struct iforest_manifest *manifest,
+				const struct iforest_batch *pending)
+{
+	struct range range = { .is_asked = true, .wants_null = true };
 
 	for (uint32 r = 0; r < manifest->n_runs; r++) {
-		struct iforest_node node;
-		const struct iforest_value_aggregate *values = &node.aggregate.values[value];
+		struct iforest_extreme low = iforest_node_extreme(manifest->runs[r].root, &manifest->fields, value, -1),
+				       high = iforest_node_extreme(manifest->runs[r].root, &manifest->fields, value, 1);
 
-		iforest_node_read(&node, &manifest->fields, manifest->runs[r].root);
-		if (values->n == 0)
-			continue;
-		range->low = found ? Min(range->low, key_of(filter, value, values->min.value))
-				   : key_of(filter, value, values->min.value);
-		range->high = found ? Max(range->high, key_of(filter, value, values->max.value))
-				    : key_of(filter, value, values->max.value);
-		found = true;
+		if (low.is_set)
+			widen(&range, key_of(filter, value, low.value), key_of(filter, value, high.value));
 	}
 	for (uint32 i = 0; i < pending->n; i++) {
-		const struct iforest_entry *entry = &pending->entries[i];
-		int64 key = key_of(filter, value, entry->values[value]);
+		uint32 present;
+		int64 key = key_of(filter, value, iforest_batch_values(pending, i, &present)[value]);
 
-		if (!(entry->present >> value & 1))
-			continue;
-		range->low = found ? Min(range->low, key) : key;
-		range->high = found ? Max(range->high, key) : key;
-		found = true;
+		if (present >> value & 1)
+			widen(&range, key, key);
 	}
-	return found;
+	return range;
+}
+
+static void make_predicate(struct ifp_value_filter *filter, const struct range *ranges)
+{
+	struct iforest_value_predicate *predicate = &filter->predicate;
+
+	*predicate = (struct iforest_value_predicate){ .values = 0 };
+	for (unsigned v = 0; v < filter->definition->n_values; v++) {
+		const struct range *range = &ranges[v];
+
+		if (!range->is_asked || (range->wants_null && range->wants_value))
+			continue;
+		/* with both bits no value and no NULL meets it */
+		predicate->values |= (uint32)!range->wants_null << v;
+		predicate->nulls |= (uint32)!range->wants_value << v;
+		predicate->low[v] = number_of(filter, v, range->low);
+		predicate->high[v] = number_of(filter, v, range->high);
+	}
 }
 
 void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest_manifest *manifest,
-			   const struct ifp_pending_entries *pending)
+			   const struct iforest_batch *pending)
 {
-	memset(filter->ranges, 0, sizeof filter->ranges);
+	struct range ranges[IFOREST_MAX_VALUES] = { { .is_asked = false } };
+
 	filter->error = NULL;
 	for (int i = 0; i < filter->n_conditions; i++) {
 		const struct condition *condition = &filter->conditions[i];
-		struct range *range = &filter->ranges[condition->value];
+		struct range *range = &ranges[condition->value];
 
-		if (!range->is_asked) {
-			*range = (struct range){ .is_asked = true, .wants_null = true };
-			range->wants_value = find_extremes(filter, condition->value, manifest, pending, range);
-		}
+		if (!range->is_asked)
+			*range = whole_range(filter, condition->value, manifest, pending);
 		if (condition->is_null_test && condition->wants_null)
 			range->wants_value = false;
 		else if (condition->is_null_test || !range->wants_value)
@@ -167,81 +185,15 @@ void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest
 		else
 			narrow(filter, condition, range);
 	}
+	make_predicate(filter, ranges);
+}
+
+const struct iforest_value_predicate *ifp_value_filter_predicate(const struct ifp_value_filter *filter)
+{
+	return &filter->predicate;
 }
 
 ErrorData *ifp_value_filter_error(const struct ifp_value_filter *filter)
 {
 	return filter->error;
-}
-
-/* ---- classification ---- */
-
-static bool holds(const struct range *range, bool is_null, int64 key)
-{
-	return is_null ? range->wants_null : range->wants_value && key >= range->low && key <= range->high;
-}
-
-enum iforest_filter_class ifp_value_filter_of_node(const struct ifp_value_filter *filter, const uint8_t *bytes,
-						   const struct iforest_node_schema *fields)
-{
-	struct iforest_node node;
-	bool all = true;
-
-	iforest_node_read(&node, fields, bytes);
-	for (unsigned v = 0; v < fields->n_values; v++) {
-		const struct range *range = &filter->ranges[v];
-		const struct iforest_value_aggregate *values = &node.aggregate.values[v];
-		bool some_null = values->n < node.aggregate.n_rows, none = !some_null || !range->wants_null;
-		int64 low, high;
-
-		if (!range->is_asked)
-			continue;
-		all = all && (!some_null || range->wants_null);
-		if (values->n > 0) {
-			low = key_of(filter, v, values->min.value);
-			high = key_of(filter, v, values->max.value);
-			none = none && (!range->wants_value || high < range->low || low > range->high);
-			all = all && range->wants_value && low >= range->low && high <= range->high;
-		}
-		if (none)
-			return IFOREST_COUNTS_NONE;
-	}
-	return all ? IFOREST_COUNTS_ALL : IFOREST_COUNTS_SOME;
-}
-
-enum iforest_status ifp_value_filter_of_entries(const struct ifp_value_filter *filter, struct iforest_block_reader *reader,
-						uint64_t *live)
-{
-	for (unsigned v = 0; v < reader->leaf->fields->n_values && *live; v++) {
-		const struct range *range = &filter->ranges[v];
-		enum iforest_status status;
-
-		if (!range->is_asked)
-			continue;
-		status = iforest_block_need(reader, IFOREST_VALUES + v);
-		if (status)
-			return status;
-		for (uint64_t left = *live; left; left &= left - 1) {
-			unsigned i = iforest_trailing_zeros(left);
-			bool is_null = !(reader->block.present[v] >> i & 1);
-			union iforest_number number = { .integer = reader->block.values[v][i] };
-
-			if (!holds(range, is_null, is_null ? 0 : key_of(filter, v, number)))
-				*live &= ~(UINT64_C(1) << i);
-		}
-	}
-	return IFOREST_OK;
-}
-
-bool ifp_value_filter_of_entry(const struct ifp_value_filter *filter, const struct iforest_entry *entry)
-{
-	bool all = true;
-
-	for (unsigned v = 0; v < filter->definition->n_values && all; v++) {
-		bool is_null = !(entry->present >> v & 1);
-
-		if (filter->ranges[v].is_asked)
-			all = holds(&filter->ranges[v], is_null, is_null ? 0 : key_of(filter, v, entry->values[v]));
-	}
-	return all;
 }

@@ -1,4 +1,4 @@
-/* exec/value_filter.h -- Conditions on value columns as ranges of values, by which whole nodes are classified.
+/* exec/value_filter.h -- Conditions on value columns as core's predicate, by which whole nodes are classified.
  *
  * Each condition is monotone in its column (planner/index_query.h), so it holds in one range of values. The range is found by
  * binary search, evaluating the condition itself.
@@ -11,7 +11,7 @@
 
 #include "nodes/execnodes.h"
 
-#include "core/page/leaf_fold.h"
+#include "core/page/value_predicate.h"
 
 struct ifp_value_filter;
 
@@ -25,17 +25,13 @@ bool ifp_value_filter_has_conditions(const struct ifp_value_filter *filter);
 /* Finds the ranges, by evaluating conditions at values between the least and greatest of the runs and pending entries.
  * Cost      O(64) evaluations of each condition. */
 void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest_manifest *manifest,
-			   const struct ifp_pending_entries *pending);
+			   const struct iforest_batch *pending);
 
 /* Returns the error that a condition raised meanwhile, for all values alike; NULL: none. Such a condition excludes nothing. The
  * error is to be raised if there are rows that pass all other conditions. */
 ErrorData *ifp_value_filter_error(const struct ifp_value_filter *filter);
 
-/* Classify the entries of a node; clear the bits of a block's entries that do not pass; check one entry. */
-enum iforest_filter_class ifp_value_filter_of_node(const struct ifp_value_filter *filter, const uint8_t *node,
-						   const struct iforest_node_schema *fields);
-enum iforest_status ifp_value_filter_of_entries(const struct ifp_value_filter *filter, struct iforest_block_reader *reader,
-						uint64_t *live);
-bool ifp_value_filter_of_entry(const struct ifp_value_filter *filter, const struct iforest_entry *entry);
+/* Returns the predicate of the ranges. Valid until the next ifp_value_filter_find(). */
+const struct iforest_value_predicate *ifp_value_filter_predicate(const struct ifp_value_filter *filter);
 
 #endif

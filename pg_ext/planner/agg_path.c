@@ -36,6 +36,7 @@
 #include "pg_ext/storage/heap_visibility.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/meta.h"
+#include "pg_ext/storage/pending.h"
 
 /* Number of pieces assumed where nothing is known of the times. */
 static const double default_pieces = 1000;

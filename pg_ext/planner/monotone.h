@@ -15,19 +15,7 @@
 #ifndef IFP_PLANNER_MONOTONE_H
 #define IFP_PLANNER_MONOTONE_H
 
-#include "pg_ext/base/engine.h"
-
-#include "nodes/pg_list.h"
-#include "nodes/primnodes.h"
-
-/* ---- nodes ---- */
-
-/* True if the expression mentions column `attribute` of varno 1; any column. */
-bool ifp_mentions(Node *expression, AttrNumber attribute);
-bool ifp_has_columns(Node *expression);
-
-/* Returns the function that a node calls, and its arguments; InvalidOid and NIL if it calls none. */
-Oid ifp_called_function(Node *node, List **arguments);
+#include "pg_ext/planner/expression.h"
 
 /* True if a RelabelType keeps the order of values. From int4 to oid, for one, it does not. */
 bool ifp_keeps_order(const RelabelType *relabel);
@@ -54,13 +42,6 @@ bool ifp_is_monotone(Node *expression, AttrNumber attribute, List **breaks);
 /* As ifp_is_monotone(), but with any value where the column is NULL. */
 bool ifp_is_monotone_beside_null(Node *expression, AttrNumber attribute, List **breaks);
 
-/* True if a constant of the expression is infinite or NaN, or a parameter of it may be. */
-bool ifp_may_be_infinite(Node *expression);
-
-/* True if the expression may turn an infinity into NaN: ifp_may_be_infinite(), or a constant is 0, or a remainder is taken. NaN
- * sorts last, so both ends of an infinite column may then give the same value although values between them differ. */
-bool ifp_may_make_nan(Node *expression);
-
 /* ---- run keys ---- */
 
 struct ifp_run_keys {
@@ -74,15 +55,5 @@ void ifp_add_run_keys(Node *expression, AttrNumber attribute, struct ifp_run_key
 /* Returns a condition x = c with a monotone x as the conditions x >= c and x <= c. Returns NIL if the condition has another
  * form, or has breaks and may_break is false. */
 List *ifp_run_key_bounds(Node *condition, AttrNumber attribute, bool may_break);
-
-/* ---- equal and identical values ---- */
-
-/* True if equal values of the expression are also written alike. That fails for numerics of varying scale, for types whose
- * B-tree does not promise it, and for text under a nondeterministic collation. */
-bool ifp_equal_is_identical(Node *expression);
-
-/* True if equal values of two expressions of one type are written alike: of numerics only if type or value tell their scale.
- * Requires  ifp_equal_is_identical() of both. */
-bool ifp_are_written_alike(Node *a, Node *b);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "core/model/aggregate.h"
 #include "core/model/bucket.h"
+#include "core/query/fill.h"
 #include "pg_ext/base/engine.h"
 
 /* ---- times and steps ---- */
@@ -476,8 +477,7 @@ Datum iforest_line(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	switch (type) {
 	case FLOAT8OID:
-		PG_RETURN_FLOAT8(PG_GETARG_FLOAT8(A) * ((double)(width - part) / (double)width) +
-				 PG_GETARG_FLOAT8(B) * ((double)part / (double)width));
+		PG_RETURN_FLOAT8(iforest_line_real(PG_GETARG_FLOAT8(A), PG_GETARG_FLOAT8(B), part, width));
 	case NUMERICOID:
 		return numeric_line(PG_GETARG_DATUM(A), PG_GETARG_DATUM(B), part, width);
 	case DATEOID:

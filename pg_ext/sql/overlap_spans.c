@@ -29,8 +29,6 @@
 #include "core/base/bits.h"
 #include "core/model/bucket.h"
 #include "core/query/overlap.h"
-#include "core/run/pager_memory.h"
-#include "core/run/writer.h"
 #include "pg_ext/base/compat.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/snapshot_reader.h"
@@ -73,10 +71,7 @@ struct overlap_reading {
 	struct overlaps *overlaps;
 	struct ifp_snapshot_reader *reader;
 	struct ifp_time_keys times;
-	struct iforest_window window;	    /* cut to finite times */
-	struct iforest_pager_memory memory; /* of pending entries */
-	struct iforest_store store;
-	struct iforest_manifest manifest;
+	struct iforest_window window; /* cut to finite times */
 	struct iforest_filter filter; /* the reader's, restricted to finite times */
 	struct iforest_overlap overlap;
 };
@@ -144,41 +139,25 @@ static enum iforest_status look_at_infinity(struct overlap_reading *reading, uin
 
 /* ---- pending entries ---- */
 
-/* Makes a run in memory of the pending entries, which joins those of the index. Entries without a time overlap nothing. */
-static void add_pending(struct overlap_reading *reading, struct iforest_run_writer *writer)
+/* Drops entries without a time, and those at infinite times: they overlap nothing. Notes if the window has one of the latter. */
+static bool has_finite_time(void *context, const struct iforest_entry *entry)
 {
-	const struct ifp_pending_entries *rows = &reading->reader->pending;
+	struct overlap_reading *reading = context;
 
-	for (uint32 i = 0; i < rows->n; i++) {
-		const struct iforest_key *key = &rows->entries[i].key;
-
-		if (key->time_is_null)
-			continue;
-		if (is_infinite(reading, key->time))
-			reading->overlaps->has_infinite_time |= iforest_window_holds(&reading->window, key->time);
-		else
-			ifp_index_require(&reading->reader->index, iforest_run_writer_add(writer, &rows->entries[i]));
-	}
+	if (entry->key.time_is_null || !is_infinite(reading, entry->key.time))
+		return !entry->key.time_is_null;
+	reading->overlaps->has_infinite_time |= iforest_window_holds(&reading->window, entry->key.time);
+	return false;
 }
 
+/* Makes a run in memory of the pending entries, as overlaps need its nodes. */
 static void join_pending(struct overlap_reading *reading)
 {
-	struct ifp_index *index = &reading->reader->index;
-	struct iforest_run_writer *writer = palloc(sizeof *writer);
-	struct iforest_run *run = palloc(sizeof *run);
+	struct ifp_snapshot_reader *reader = reading->reader;
 
-	iforest_pager_memory_init(&reading->memory, &ifp_palloc_allocator, IFP_PAGE_BYTES, IFP_BATCH_PAGES, false);
-	reading->memory.lends_pages = true;
-	reading->store = (struct iforest_store){ .pager = &reading->memory.pager, .alloc = &ifp_palloc_allocator };
-	ifp_index_require(index, iforest_manifest_init(&reading->manifest, &ifp_palloc_allocator, &index->manifest.fields,
-						       IFP_PAGE_BYTES));
-	ifp_index_require(index, iforest_run_writer_start(writer, &reading->store, &reading->manifest));
-	add_pending(reading, writer);
-	ifp_index_require(index, iforest_run_writer_finish(writer, run));
-	if (run->n_leaves > 0)
-		ifp_index_require(index, iforest_manifest_commit(&reading->manifest, &reading->store,
-								 &(struct iforest_edit){ .added = run }));
-	ifp_index_require(index, iforest_scan_join(&reading->reader->scan, &reading->store, &reading->manifest));
+	iforest_batch_keep(&reader->pending.batch, has_finite_time, reading);
+	ifp_index_require(&reader->index, iforest_memtable_build(&reader->pending));
+	ifp_index_require(&reader->index, iforest_scan_join_memtable(&reader->scan, &reader->pending));
 }
 
 /* ---- results ---- */

@@ -12,14 +12,6 @@
 #include "utils/datum.h"
 #include "utils/typcache.h"
 
-IFP_SQL_FUNCTION(iforest_row_min_add);
-IFP_SQL_FUNCTION(iforest_row_max_add);
-IFP_SQL_FUNCTION(iforest_row_first_add);
-IFP_SQL_FUNCTION(iforest_row_last_add);
-IFP_SQL_FUNCTION(iforest_row_min_combine);
-IFP_SQL_FUNCTION(iforest_row_max_combine);
-IFP_SQL_FUNCTION(iforest_row_first_combine);
-IFP_SQL_FUNCTION(iforest_row_last_combine);
 IFP_SQL_FUNCTION(iforest_row_serialize);
 IFP_SQL_FUNCTION(iforest_row_deserialize);
 IFP_SQL_FUNCTION(iforest_row_ctid);
@@ -187,45 +179,23 @@ static Datum combine(FunctionCallInfo fcinfo, enum choice choice)
 	return state_result(fcinfo, choose(fcinfo, choice, state, (struct chosen_row *)PG_GETARG_POINTER(1)));
 }
 
-Datum iforest_row_min_add(PG_FUNCTION_ARGS)
-{
-	return add(fcinfo, CHOOSE_MIN);
-}
+/* Transition and combination of one choice. */
+#define CHOICE_FUNCTIONS(name, choice)                       \
+	IFP_SQL_FUNCTION(iforest_row_##name##_add);          \
+	IFP_SQL_FUNCTION(iforest_row_##name##_combine);      \
+	Datum iforest_row_##name##_add(PG_FUNCTION_ARGS)     \
+	{                                                    \
+		return add(fcinfo, choice);                  \
+	}                                                    \
+	Datum iforest_row_##name##_combine(PG_FUNCTION_ARGS) \
+	{                                                    \
+		return combine(fcinfo, choice);              \
+	}
 
-Datum iforest_row_max_add(PG_FUNCTION_ARGS)
-{
-	return add(fcinfo, CHOOSE_MAX);
-}
-
-Datum iforest_row_first_add(PG_FUNCTION_ARGS)
-{
-	return add(fcinfo, CHOOSE_FIRST);
-}
-
-Datum iforest_row_last_add(PG_FUNCTION_ARGS)
-{
-	return add(fcinfo, CHOOSE_LAST);
-}
-
-Datum iforest_row_min_combine(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, CHOOSE_MIN);
-}
-
-Datum iforest_row_max_combine(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, CHOOSE_MAX);
-}
-
-Datum iforest_row_first_combine(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, CHOOSE_FIRST);
-}
-
-Datum iforest_row_last_combine(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, CHOOSE_LAST);
-}
+CHOICE_FUNCTIONS(min, CHOOSE_MIN)
+CHOICE_FUNCTIONS(max, CHOOSE_MAX)
+CHOICE_FUNCTIONS(first, CHOOSE_FIRST)
+CHOICE_FUNCTIONS(last, CHOOSE_LAST)
 
 /* ---- states of parallel workers ---- */
 

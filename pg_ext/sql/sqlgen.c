@@ -49,54 +49,40 @@ const char *ifp_take_column(struct ifp_names *names, const char *prefix, const c
 
 /* ---- pieces ---- */
 
-void ifp_add_text(StringInfo text, const char *piece)
+void ifp_print(StringInfo text, const struct ifp_sqlgen_index *index, const char *format, ...)
 {
-	appendStringInfoString(text, piece);
-}
+	StringInfoData expanded;
+	int n_more;
 
-void ifp_add_call(StringInfo text, const struct ifp_sqlgen_index *index, const char *name)
-{
-	appendStringInfo(text, "%s.iforest_%s(", index->extension, name);
-}
+	initStringInfo(&expanded);
+	for (; *format; format++) {
+		if (*format != '@') {
+			appendStringInfoChar(&expanded, *format);
+			continue;
+		}
+		for (const char *c = index->extension; *c; c++)
+			appendStringInfo(&expanded, "%.*s", *c == '%' ? 2 : 1, *c == '%' ? "%%" : c);
+		appendStringInfoString(&expanded, ".iforest_");
+	}
+	do {
+		va_list arguments;
 
-void ifp_add_bucket_of(StringInfo text, const struct ifp_sqlgen_index *index, const char *time)
-{
-	ifp_add_call(text, index, "bucket_of");
-	ifp_add_text(text, time);
-	ifp_add_text(text, ", $1, $2, $3, $4, $5)");
-}
-
-void ifp_add_bounds(StringInfo text, const struct ifp_sqlgen_index *index, const char *bucket)
-{
-	ifp_add_call(text, index, "bucket_start");
-	ifp_add_text(text, bucket);
-	ifp_add_text(text, ", $1, $2, $3, $4, $5), ");
-	ifp_add_call(text, index, "bucket_end");
-	ifp_add_text(text, bucket);
-	ifp_add_text(text, ", $1, $2, $3, $4, $5)");
-}
-
-/* Appends the gate of a window or of all times, filled or not. */
-static void add_gate(StringInfo text, const struct ifp_sqlgen_index *index, const char *fill, bool is_open, bool is_filled)
-{
-	ifp_add_call(text, index, "window_asks");
-	appendStringInfo(text, "$1, $2, $3, $4, $5, %s, %s, %s)", fill, is_open ? "true" : "false",
-			 is_filled ? "true" : "false");
+		va_start(arguments, format);
+		n_more = appendStringInfoVA(text, expanded.data, arguments);
+		va_end(arguments);
+		if (n_more)
+			enlargeStringInfo(text, n_more);
+	} while (n_more);
+	pfree(expanded.data);
 }
 
 void ifp_add_gates(StringInfo text, const struct ifp_sqlgen_index *index, const char *fill, bool is_filled)
 {
-	ifp_add_text(text, "(");
-	add_gate(text, index, fill, false, is_filled);
-	ifp_add_text(text, " OR ");
-	add_gate(text, index, fill, true, is_filled);
-	ifp_add_text(text, ")");
-}
+	const char *filled = is_filled ? "true" : "false";
 
-void ifp_add_last(StringInfo text, const struct ifp_sqlgen_index *index)
-{
-	ifp_add_call(text, index, "window_last");
-	ifp_add_text(text, "$2)");
+	ifp_print(text, index,
+		  "(@window_asks(" IFP_BUCKETING ", %s, false, %s) OR @window_asks(" IFP_BUCKETING ", %s, true, %s))", fill,
+		  filled, fill, filled);
 }
 
 void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *index, const char *word)
@@ -120,15 +106,13 @@ static void add_collated(StringInfo text, TupleDesc columns)
 void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const char *suffix, const char *fills,
 		  TupleDesc columns)
 {
-	ifp_add_text(text, " UNION ALL SELECT ");
+	appendStringInfoString(text, " UNION ALL SELECT ");
 	add_collated(text, columns);
 	appendStringInfo(text, " FROM %s.%s($1, $2, $3, $4, $5, ", index->schema,
 			 quote_identifier(psprintf("%s%s", index->index_name, suffix)));
 	/* a call with a subselect among its arguments is not inlined */
-	appendStringInfo(text, "CASE WHEN $6 IN (%s) THEN $6 ELSE (SELECT $6) END) AS part(", fills);
-	for (int i = 1; i <= columns->natts; i++)
-		appendStringInfo(text, "%sc%d", i > 1 ? ", " : "", i);
-	appendStringInfo(text, ") WHERE $6 IN (%s)", fills);
+	appendStringInfo(text, "CASE WHEN $6 IN (%s) THEN $6 ELSE (SELECT $6) END) AS part(%s) WHERE $6 IN (%s)", fills,
+			 ifp_numbers(1, columns->natts), fills);
 }
 
 /* ---- columns ---- */
@@ -252,18 +236,21 @@ static void add_value(StringInfo text, const struct ifp_sqlgen_index *index, con
 {
 	const struct shown *shown = column->shown;
 
-	ifp_add_text(text, ", ");
 	if (shown->is_own)
-		ifp_add_call(text, index, shown->aggregate);
+		ifp_print(text, index, ", @%s(%s, %s, ctid)", shown->aggregate, column->value->expression,
+			  index->time.expression);
 	else
-		appendStringInfo(text, "%s(", shown->aggregate);
-	ifp_add_text(text, column->value->expression);
-	if (shown->is_own) {
-		ifp_add_text(text, ", ");
-		ifp_add_text(text, index->time.expression);
-		ifp_add_text(text, ", ctid");
-	}
-	ifp_add_text(text, ")");
+		appendStringInfo(text, ", %s(%s)", shown->aggregate, column->value->expression);
+}
+
+char *ifp_numbers(int from, int to)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = from; i <= to; i++)
+		appendStringInfo(&text, "%sc%d", i == from ? "" : ", ", i);
+	return text.data;
 }
 
 /* Returns the number of columns c1 ... of an arm: the by columns, six of the bucket, and those of the values. */
@@ -272,41 +259,33 @@ static int n_columns_of(const struct ifp_sqlgen_index *index, enum window_fill f
 	return index->n_by + 6 + list_length(value_columns(index, fill));
 }
 
-void ifp_add_numbers(StringInfo text, int from, int to)
+static char *numbers_of(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
-	for (int i = from; i <= to; i++)
-		appendStringInfo(text, "%sc%d", i == from ? "" : ", ", i);
+	return ifp_numbers(1, n_columns_of(index, fill));
 }
 
-void ifp_add_columns(StringInfo text, int from, int to)
+void ifp_add_group_by(StringInfo text, int n)
 {
-	ifp_add_text(text, "(");
-	ifp_add_numbers(text, from, to);
-	ifp_add_text(text, ")");
+	for (int i = 1; i <= n; i++)
+		appendStringInfo(text, "%s%d", i == 1 ? " GROUP BY " : ", ", i);
 }
 
 /* ---- gates ---- */
 
-/* As add_gate(), for $6. */
-static void add_window_gate(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum window_fill fill)
+/* Returns the gate of a window or of all times, for $6. */
+static char *window_gate(const struct ifp_sqlgen_index *index, bool is_open, enum window_fill fill)
 {
 	bool is_carried = fill == WINDOW_CARRIED;
+	StringInfoData text;
 
+	initStringInfo(&text);
 	if (index->is_carried)
-		appendStringInfo(text, "CASE WHEN $6 IN ('last', 'linear') %s ", is_carried ? "THEN" : "THEN false ELSE");
-	add_gate(text, index, is_carried ? "'null'" : "$6", is_open, fill != WINDOW_PLAIN);
+		appendStringInfo(&text, "CASE WHEN $6 IN ('last', 'linear') %s ", is_carried ? "THEN" : "THEN false ELSE");
+	ifp_print(&text, index, "@window_asks(" IFP_BUCKETING ", %s, %s, %s)", is_carried ? "'null'" : "$6",
+		  is_open ? "true" : "false", fill != WINDOW_PLAIN ? "true" : "false");
 	if (index->is_carried)
-		ifp_add_text(text, is_carried ? " ELSE false END" : " END");
-}
-
-/* As ifp_add_gates(), for $6. */
-static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *index, enum window_fill fill)
-{
-	ifp_add_text(text, "(");
-	add_window_gate(text, index, false, fill);
-	ifp_add_text(text, " OR ");
-	add_window_gate(text, index, true, fill);
-	ifp_add_text(text, ")");
+		appendStringInfoString(&text, is_carried ? " ELSE false END" : " END");
+	return text.data;
 }
 
 /* ---- arms ---- */
@@ -314,18 +293,12 @@ static void add_window_gates(StringInfo text, const struct ifp_sqlgen_index *ind
 /* Appends number and bounds of the bucket. All times, and rows without a time, are one bucket. */
 static void add_bucket(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open)
 {
-	const char *type = format_type_be(index->time_type);
-	StringInfoData bucket;
+	const char *type = format_type_be(index->time_type), *time = index->time.expression;
 
-	initStringInfo(&bucket);
-	ifp_add_bucket_of(&bucket, index, index->time.expression);
-	if (is_open) {
+	if (is_open)
 		appendStringInfo(text, "0::bigint, NULL::%s, NULL::%s", type, type);
-	} else {
-		ifp_add_text(text, bucket.data);
-		ifp_add_text(text, ", ");
-		ifp_add_bounds(text, index, bucket.data);
-	}
+	else
+		ifp_print(text, index, IFP_BUCKET_OF("%s") ", " IFP_BOUNDS(IFP_BUCKET_OF("%s")), time, time, time);
 }
 
 /* Appends GROUP BY series and bucket. No rows give no group, even without group keys. */
@@ -333,10 +306,9 @@ static void add_group_by(StringInfo text, const struct ifp_sqlgen_index *index, 
 {
 	int n = index->n_by + (is_open ? 0 : 1);
 
-	for (int i = 1; i <= n; i++)
-		appendStringInfo(text, "%s%d", i == 1 ? " GROUP BY " : ", ", i);
+	ifp_add_group_by(text, n);
 	if (n == 0)
-		ifp_add_text(text, " HAVING count(*) > 0");
+		appendStringInfoString(text, " HAVING count(*) > 0");
 }
 
 /* Appends the groups of a window or of all times. The gate stands outside of the grouping: nothing is planned below a gate that
@@ -345,65 +317,52 @@ static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *index, b
 {
 	ListCell *cell;
 
-	ifp_add_text(text, "SELECT * FROM (SELECT ");
-	for (int i = 0; i < index->n_by; i++) {
-		ifp_add_text(text, index->by[i].expression);
-		ifp_add_text(text, ", ");
-	}
+	appendStringInfoString(text, "SELECT * FROM (SELECT ");
+	for (int i = 0; i < index->n_by; i++)
+		appendStringInfo(text, "%s, ", index->by[i].expression);
 	add_bucket(text, index, is_open);
 	appendStringInfo(text, ", count(*), min(%s), max(%s)", index->time.expression, index->time.expression);
 	foreach (cell, value_columns(index, fill))
 		add_value(text, index, lfirst(cell));
 	appendStringInfo(text, " FROM %s", index->table);
-	if (!is_open) {
-		appendStringInfo(text, " WHERE %s >= $1 AND %s <= ", index->time.expression, index->time.expression);
-		ifp_add_last(text, index);
-	}
+	if (!is_open)
+		ifp_print(text, index, " WHERE %s >= $1 AND %s <= " IFP_LAST, index->time.expression, index->time.expression);
 	ifp_add_predicate(text, index, is_open ? "WHERE" : "AND");
 	add_group_by(text, index, is_open);
-	ifp_add_text(text, ") AS grouped");
-	ifp_add_columns(text, 1, n_columns_of(index, fill));
-	ifp_add_text(text, " WHERE ");
-	add_window_gate(text, index, is_open, fill);
+	appendStringInfo(text, ") AS grouped(%s) WHERE %s", numbers_of(index, fill), window_gate(index, is_open, fill));
 }
 
-/* Appends the number of the first bucket. With n buckets that is 0: if there are more buckets than times, some are empty. */
-static void add_first_bucket(StringInfo text, const struct ifp_sqlgen_index *index)
-{
-	ifp_add_text(text, "CASE WHEN $3 IS NULL THEN ");
-	ifp_add_bucket_of(text, index, "$1");
-	ifp_add_text(text, " ELSE 0 END");
-}
-
-static void add_last_bucket(StringInfo text, const struct ifp_sqlgen_index *index)
-{
-	ifp_add_call(text, index, "bucket_of");
-	ifp_add_last(text, index);
-	ifp_add_text(text, ", $1, $2, $3, $4, $5)");
-}
+/* The number of the first bucket. With n buckets that is 0: if there are more buckets than times, some are empty. */
+#define FIRST_BUCKET "CASE WHEN $3 IS NULL THEN " IFP_BUCKET_OF("$1") " ELSE 0 END"
+#define LAST_BUCKET IFP_BUCKET_OF(IFP_LAST)
 
 void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *index, int n_columns)
 {
-	ifp_add_text(text, "SELECT ");
+	appendStringInfoString(text, "SELECT ");
 	for (int i = 0; i < index->n_by; i++)
 		appendStringInfo(text, "s.c%d, ", i + 1);
-	ifp_add_text(text, "b.b");
+	appendStringInfoString(text, "b.b");
 	for (int i = index->n_by + 1; i < n_columns; i++)
-		ifp_add_text(text, ", NULL");
-	ifp_add_text(text, " FROM generate_series(");
-	add_first_bucket(text, index);
-	ifp_add_text(text, ", ");
-	add_last_bucket(text, index);
-	ifp_add_text(text, ") AS b(b)");
+		appendStringInfoString(text, ", NULL");
+	ifp_print(text, index, " FROM generate_series(" FIRST_BUCKET ", " LAST_BUCKET ") AS b(b)");
 	if (index->n_by == 0)
 		return;
-	ifp_add_text(text, " CROSS JOIN (SELECT DISTINCT ");
+	appendStringInfoString(text, " CROSS JOIN (SELECT DISTINCT ");
 	for (int i = 0; i < index->n_by; i++)
 		appendStringInfo(text, "%s%s", i > 0 ? ", " : "", index->by[i].expression);
 	appendStringInfo(text, " FROM %s", index->table);
 	ifp_add_predicate(text, index, "WHERE");
-	ifp_add_text(text, ") AS s");
-	ifp_add_columns(text, 1, index->n_by);
+	appendStringInfo(text, ") AS s(%s)", ifp_numbers(1, index->n_by));
+}
+
+/* Appends the groups of the window, or of all times, and all buckets. */
+static void add_all_rows(StringInfo text, const struct ifp_sqlgen_index *index, enum window_fill fill)
+{
+	add_grouped(text, index, false, fill);
+	appendStringInfoString(text, " UNION ALL ");
+	add_grouped(text, index, true, fill);
+	appendStringInfoString(text, " UNION ALL ");
+	ifp_add_all_buckets(text, index, n_columns_of(index, fill));
 }
 
 /* Appends the filled groups. Each series and bucket has at most one row with values, which max() picks. This is no join, so
@@ -413,11 +372,8 @@ static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 	int bucket = index->n_by + 1, column = index->n_by + 7;
 	ListCell *cell;
 
-	ifp_add_text(text, "SELECT ");
-	for (int i = 1; i <= bucket; i++)
-		appendStringInfo(text, "c%d, ", i);
-	ifp_add_bounds(text, index, psprintf("c%d", bucket));
-	appendStringInfo(text, ", coalesce(max(c%d), 0), max(c%d), max(c%d)", bucket + 3, bucket + 4, bucket + 5);
+	ifp_print(text, index, "SELECT %s, " IFP_BOUNDS("c%d") ", coalesce(max(c%d), 0), max(c%d), max(c%d)",
+		  ifp_numbers(1, bucket), bucket, bucket, bucket + 3, bucket + 4, bucket + 5);
 	foreach (cell, value_columns(index, WINDOW_FILLED)) {
 		const struct value_column *shown = lfirst(cell);
 
@@ -429,17 +385,10 @@ static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 			appendStringInfo(text, ", max(c%d)", column);
 		column++;
 	}
-	ifp_add_text(text, " FROM (");
-	add_grouped(text, index, false, WINDOW_FILLED);
-	ifp_add_text(text, " UNION ALL ");
-	add_grouped(text, index, true, WINDOW_FILLED);
-	ifp_add_text(text, " UNION ALL ");
-	ifp_add_all_buckets(text, index, n_columns_of(index, WINDOW_FILLED));
-	ifp_add_text(text, ") AS g");
-	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_FILLED));
-	ifp_add_text(text, " GROUP BY ");
-	for (int i = 1; i <= bucket; i++)
-		appendStringInfo(text, "%s%d", i > 1 ? ", " : "", i);
+	appendStringInfoString(text, " FROM (");
+	add_all_rows(text, index, WINDOW_FILLED);
+	appendStringInfo(text, ") AS g(%s)", numbers_of(index, WINDOW_FILLED));
+	ifp_add_group_by(text, bucket);
 }
 
 /* ---- carried values: fill => 'last' and 'linear' ----
@@ -482,7 +431,7 @@ static void add_beside_rows(StringInfo text, const struct ifp_sqlgen_index *inde
 	ListCell *cell;
 
 	initStringInfo(&names);
-	ifp_add_text(text, "SELECT 1");
+	appendStringInfoString(text, "SELECT 1");
 	for (int i = 0; i < index->n_by; i++) {
 		appendStringInfo(text, ", %s", index->by[i].expression);
 		appendStringInfo(&names, ", c%d", i + 1);
@@ -494,13 +443,8 @@ static void add_beside_rows(StringInfo text, const struct ifp_sqlgen_index *inde
 		}
 		number++;
 	}
-	appendStringInfo(text, " FROM %s WHERE %s", index->table, index->time.expression);
-	if (is_after) {
-		ifp_add_text(text, " > ");
-		ifp_add_last(text, index);
-	} else {
-		ifp_add_text(text, " < $1");
-	}
+	appendStringInfo(text, " FROM %s WHERE %s ", index->table, index->time.expression);
+	ifp_print(text, index, is_after ? "> " IFP_LAST : "< $1");
 	ifp_add_predicate(text, index, "AND");
 	for (int i = 1; i <= index->n_by; i++)
 		appendStringInfo(text, "%s%d", i == 1 ? " GROUP BY " : ", ", i + 1);
@@ -512,24 +456,21 @@ static void add_beside(StringInfo text, const struct ifp_sqlgen_index *index, bo
 	int number = index->n_by + 7;
 	ListCell *cell;
 
-	ifp_add_text(text, " UNION ALL SELECT ");
+	appendStringInfoString(text, " UNION ALL SELECT ");
 	for (int i = 1; i <= index->n_by; i++)
 		appendStringInfo(text, "c%d, ", i);
-	(is_after ? add_last_bucket : add_first_bucket)(text, index);
-	ifp_add_text(text, ", NULL, NULL, NULL, NULL, NULL");
+	ifp_print(text, index, is_after ? LAST_BUCKET : FIRST_BUCKET);
+	appendStringInfoString(text, ", NULL, NULL, NULL, NULL, NULL");
 	foreach (cell, value_columns(index, WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after))
 			appendStringInfo(text, ", c%d", number);
 		else
-			ifp_add_text(text, ", NULL");
+			appendStringInfoString(text, ", NULL");
 		number++;
 	}
-	ifp_add_text(text, " FROM (");
+	appendStringInfoString(text, " FROM (");
 	add_beside_rows(text, index, is_after);
-	ifp_add_text(text, " WHERE ");
-	add_window_gate(text, index, false, WINDOW_CARRIED);
-	if (is_after)
-		ifp_add_text(text, " AND $6 = 'linear'");
+	appendStringInfo(text, " WHERE %s%s", window_gate(index, false, WINDOW_CARRIED), is_after ? " AND $6 = 'linear'" : "");
 }
 
 /* Appends one column of a bucket, merged from its own group and the values outside the window. */
@@ -547,35 +488,24 @@ static void add_merged(StringInfo text, const struct ifp_sqlgen_index *index, co
 		appendStringInfo(text, ", %s(c%d)", is_first ? "min" : "max", number);
 		return;
 	}
-	ifp_add_text(text, ", ");
-	ifp_add_call(text, index, is_first ? "first" : "last");
-	appendStringInfo(text, "c%d, c%d)", number, column_of(index, column->value, times));
+	ifp_print(text, index, ", @%s(c%d, c%d)", is_first ? "first" : "last", number, column_of(index, column->value, times));
 }
 
 static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	int bucket = index->n_by + 1, number = index->n_by + 7;
-	int n = n_columns_of(index, WINDOW_CARRIED);
 	ListCell *cell;
 
-	ifp_add_text(text, "SELECT ");
-	ifp_add_numbers(text, 1, bucket);
+	appendStringInfo(text, "SELECT %s", ifp_numbers(1, bucket));
 	for (int i = bucket + 1; i < number; i++)
 		appendStringInfo(text, ", max(c%d)", i);
 	foreach (cell, value_columns(index, WINDOW_CARRIED))
 		add_merged(text, index, lfirst(cell), number++);
-	ifp_add_text(text, " FROM (");
-	add_grouped(text, index, false, WINDOW_CARRIED);
-	ifp_add_text(text, " UNION ALL ");
-	add_grouped(text, index, true, WINDOW_CARRIED);
-	ifp_add_text(text, " UNION ALL ");
-	ifp_add_all_buckets(text, index, n);
+	appendStringInfoString(text, " FROM (");
+	add_all_rows(text, index, WINDOW_CARRIED);
 	add_beside(text, index, false);
 	add_beside(text, index, true);
-	ifp_add_text(text, ") AS p");
-	ifp_add_columns(text, 1, n);
-	ifp_add_text(text, " GROUP BY ");
-	ifp_add_numbers(text, 1, bucket);
+	appendStringInfo(text, ") AS p(%s) GROUP BY %s", numbers_of(index, WINDOW_CARRIED), ifp_numbers(1, bucket));
 }
 
 /* ---- carried values: neighbours ---- */
@@ -584,45 +514,32 @@ static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 static void add_neighbours(StringInfo text, const struct ifp_sqlgen_index *index, int v)
 {
 	const struct ifp_sqlgen_column *value = &index->values[v];
-	int last_time = column_of(index, value, "last_time"), first_time = column_of(index, value, "first_time");
+	int last = column_of(index, value, "last"), last_time = column_of(index, value, "last_time");
+	int first = column_of(index, value, "first"), first_time = column_of(index, value, "first_time");
 
-	ifp_add_text(text, ", ");
-	ifp_add_call(text, index, "last");
-	appendStringInfo(text, "c%d, c%d) OVER up AS before%d, max(c%d) OVER up AS before_ts%d, ",
-			 column_of(index, value, "last"), last_time, v, last_time, v);
-	if (!index->is_partitioned) {
-		ifp_add_call(text, index, "last");
-		appendStringInfo(text, "c%d, c%d) OVER up AS before_ctid%d, ", column_of(index, value, "last_row"), last_time,
-				 v);
-	}
-	ifp_add_call(text, index, "first");
-	appendStringInfo(text, "c%d, c%d) OVER down AS after%d, min(c%d) OVER down AS after_ts%d",
-			 column_of(index, value, "first"), first_time, v, first_time, v);
-}
-
-static void add_window(StringInfo text, const struct ifp_sqlgen_index *index, const char *name, const char *direction)
-{
-	appendStringInfo(text, "%s AS (", name);
-	if (index->n_by > 0) {
-		ifp_add_text(text, "PARTITION BY ");
-		ifp_add_numbers(text, 1, index->n_by);
-	}
-	appendStringInfo(text, " ORDER BY c%d %s ROWS UNBOUNDED PRECEDING)", index->n_by + 1, direction);
+	ifp_print(text, index, ", @last(c%d, c%d) OVER up AS before%d, max(c%d) OVER up AS before_ts%d, ", last, last_time, v,
+		  last_time, v);
+	if (!index->is_partitioned)
+		ifp_print(text, index, "@last(c%d, c%d) OVER up AS before_ctid%d, ", column_of(index, value, "last_row"),
+			  last_time, v);
+	ifp_print(text, index, "@first(c%d, c%d) OVER down AS after%d, min(c%d) OVER down AS after_ts%d", first, first_time, v,
+		  first_time, v);
 }
 
 static void add_row(StringInfo text, const struct ifp_sqlgen_index *index)
 {
-	ifp_add_text(text, "SELECT g.*");
+	const char *partition = index->n_by > 0 ? psprintf("PARTITION BY %s", ifp_numbers(1, index->n_by)) : "";
+	int bucket = index->n_by + 1;
+
+	appendStringInfoString(text, "SELECT g.*");
 	for (int v = 0; v < index->n_values; v++)
 		add_neighbours(text, index, v);
-	ifp_add_text(text, " FROM (");
+	appendStringInfoString(text, " FROM (");
 	add_buckets(text, index);
-	ifp_add_text(text, ") AS g");
-	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_CARRIED));
-	ifp_add_text(text, " WINDOW ");
-	add_window(text, index, "up", "");
-	ifp_add_text(text, ", ");
-	add_window(text, index, "down", "DESC");
+	appendStringInfo(text,
+			 ") AS g(%s) WINDOW up AS (%s ORDER BY c%d  ROWS UNBOUNDED PRECEDING), "
+			 "down AS (%s ORDER BY c%d DESC ROWS UNBOUNDED PRECEDING)",
+			 numbers_of(index, WINDOW_CARRIED), partition, bucket, partition, bucket);
 }
 
 /* ---- carried values: the answer ---- */
@@ -645,13 +562,10 @@ static void add_line(StringInfo text, const struct ifp_sqlgen_index *index, int 
 {
 	const char *time = format_type_be(index->time_type), *value = format_type_be(line_type(index->values[v].type));
 
-	ifp_add_text(text, ", ");
-	ifp_add_call(text, index, "line");
-	ifp_add_text(text, "greatest(");
-	ifp_add_call(text, index, "bucket_start");
-	appendStringInfo(text, "c%d, $1, $2, $3, $4, $5), $1), before_ts%d::%s, after_ts%d::%s", index->n_by + 1, v, time, v,
-			 time);
-	appendStringInfo(text, ", before%d::%s, after%d::%s) AS line%d", v, value, v, value, v);
+	ifp_print(text, index,
+		  ", @line(greatest(@bucket_start(c%d, " IFP_BUCKETING "), $1), before_ts%d::%s, after_ts%d::%s, "
+		  "before%d::%s, after%d::%s) AS line%d",
+		  index->n_by + 1, v, time, v, time, v, value, v, value, v);
 }
 
 static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct value_column *column,
@@ -659,10 +573,10 @@ static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *ind
 {
 	const char *aggregate = column->shown->aggregate;
 	int v = (int)(column->value - index->values), count = column_of(index, column->value, "count");
-	bool is_count = strcmp(aggregate, "count") == 0, is_average = strcmp(aggregate, "avg") == 0;
+	bool is_average = strcmp(aggregate, "avg") == 0;
 	const char *type = format_type_be(is_average ? line_type(column->value->type) : column->value->type);
 
-	if (is_count) {
+	if (strcmp(aggregate, "count") == 0) {
 		appendStringInfo(text, ", coalesce(c%d, 0)", number);
 		return;
 	}
@@ -671,13 +585,12 @@ static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *ind
 		return;
 	}
 	appendStringInfo(text, ", CASE WHEN c%d > 0 THEN c%d WHEN $6 = 'last' THEN ", count, number);
-	if (column->shown->is_ctid) {
+	if (column->shown->is_ctid)
 		appendStringInfo(text, "before_ctid%d END", v);
-	} else if (strstr(aggregate, "_time")) {
+	else if (strstr(aggregate, "_time"))
 		appendStringInfo(text, "before_ts%d END", v);
-	} else {
+	else
 		appendStringInfo(text, "before%d::%s ELSE line%d::%s END", v, type, v, type);
-	}
 }
 
 /* Appends the whole answer with fill => 'last' and 'linear', without names. Requires  index->is_carried. */
@@ -686,19 +599,16 @@ static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index)
 	int bucket = index->n_by + 1, number = index->n_by + 7;
 	ListCell *cell;
 
-	ifp_add_text(text, "SELECT ");
-	ifp_add_numbers(text, 1, bucket);
-	ifp_add_text(text, ", ");
-	ifp_add_bounds(text, index, psprintf("c%d", bucket));
-	appendStringInfo(text, ", coalesce(c%d, 0), c%d, c%d", bucket + 3, bucket + 4, bucket + 5);
+	ifp_print(text, index, "SELECT %s, " IFP_BOUNDS("c%d") ", coalesce(c%d, 0), c%d, c%d", ifp_numbers(1, bucket), bucket,
+		  bucket, bucket + 3, bucket + 4, bucket + 5);
 	foreach (cell, value_columns(index, WINDOW_PLAIN))
 		add_filled_value(text, index, lfirst(cell), number++);
-	ifp_add_text(text, " FROM (SELECT n.*");
+	appendStringInfoString(text, " FROM (SELECT n.*");
 	for (int v = 0; v < index->n_values; v++)
 		add_line(text, index, v);
-	ifp_add_text(text, " FROM (");
+	appendStringInfoString(text, " FROM (");
 	add_row(text, index);
-	ifp_add_text(text, ") AS n) AS f");
+	appendStringInfoString(text, ") AS n) AS f");
 }
 
 /* ---- the queries ---- */
@@ -706,15 +616,10 @@ static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index)
 /* Appends the filled or carried arm with its gates, which cut off the whole arm if it is not needed. */
 static void add_gated(StringInfo text, const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
-	ifp_add_text(text, "SELECT * FROM (");
-	if (fill == WINDOW_CARRIED)
-		add_carried(text, index);
-	else
-		add_filled(text, index);
-	ifp_add_text(text, ") AS filled");
-	ifp_add_columns(text, 1, n_columns_of(index, WINDOW_PLAIN));
-	ifp_add_text(text, " WHERE ");
-	add_window_gates(text, index, fill);
+	appendStringInfoString(text, "SELECT * FROM (");
+	(fill == WINDOW_CARRIED ? add_carried : add_filled)(text, index);
+	appendStringInfo(text, ") AS filled(%s) WHERE (%s OR %s)", numbers_of(index, WINDOW_PLAIN),
+			 window_gate(index, false, fill), window_gate(index, true, fill));
 }
 
 static void add_answer_names(StringInfo text, const struct ifp_sqlgen_index *index)
@@ -722,13 +627,13 @@ static void add_answer_names(StringInfo text, const struct ifp_sqlgen_index *ind
 	const char *separator = "";
 	ListCell *cell;
 
-	ifp_add_text(text, ") AS answer(");
+	appendStringInfoString(text, ") AS answer(");
 	foreach (cell, window_names(index)) {
-		ifp_add_text(text, separator);
-		ifp_add_text(text, lfirst(cell));
+		appendStringInfoString(text, separator);
+		appendStringInfoString(text, lfirst(cell));
 		separator = ", ";
 	}
-	ifp_add_text(text, ")");
+	appendStringInfoString(text, ")");
 }
 
 char *ifp_window_fill_query(const struct ifp_sqlgen_index *index)
@@ -736,7 +641,7 @@ char *ifp_window_fill_query(const struct ifp_sqlgen_index *index)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	ifp_add_text(&text, "SELECT * FROM (");
+	appendStringInfoString(&text, "SELECT * FROM (");
 	add_gated(&text, index, WINDOW_CARRIED);
 	add_answer_names(&text, index);
 	return text.data;
@@ -747,16 +652,16 @@ char *ifp_window_query(const struct ifp_sqlgen_index *index, TupleDesc columns)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	ifp_add_text(&text, "SELECT * FROM (");
+	appendStringInfoString(&text, "SELECT * FROM (");
 	add_grouped(&text, index, false, WINDOW_PLAIN);
-	ifp_add_text(&text, " UNION ALL ");
+	appendStringInfoString(&text, " UNION ALL ");
 	add_grouped(&text, index, true, WINDOW_PLAIN);
-	ifp_add_text(&text, " UNION ALL ");
+	appendStringInfoString(&text, " UNION ALL ");
 	add_gated(&text, index, WINDOW_FILLED);
 	if (columns)
 		ifp_add_part(&text, index, IFP_WINDOW_FILL, "'last', 'linear'", columns);
 	add_answer_names(&text, index);
 	if (index->n_by == 0)
-		ifp_add_text(&text, " ORDER BY bucket");
+		appendStringInfoString(&text, " ORDER BY bucket");
 	return text.data;
 }

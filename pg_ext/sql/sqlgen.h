@@ -87,16 +87,15 @@ const char *ifp_take_column(struct ifp_names *names, const char *prefix, const c
 
 /* ---- pieces of text ---- */
 
-/* Appends a text that is no format. */
-void ifp_add_text(StringInfo text, const char *piece);
+/* Appends a text in the format of printf(), in which @name stands for the function iforest_name of this extension. */
+void ifp_print(StringInfo text, const struct ifp_sqlgen_index *index, const char *format, ...) pg_attribute_printf(3, 4);
 
-/* Appends the call of a function of this extension up to its first argument. */
-void ifp_add_call(StringInfo text, const struct ifp_sqlgen_index *index, const char *name);
-
-/* Append the number of a time's bucket; both bounds of a bucket; the last time before t1. */
-void ifp_add_bucket_of(StringInfo text, const struct ifp_sqlgen_index *index, const char *time);
-void ifp_add_bounds(StringInfo text, const struct ifp_sqlgen_index *index, const char *bucket);
-void ifp_add_last(StringInfo text, const struct ifp_sqlgen_index *index);
+/* Formats for ifp_print(): the arguments of a bucketing; the number of a time's bucket; both bounds of a bucket, which is written
+ * twice; the last time before t1. */
+#define IFP_BUCKETING "$1, $2, $3, $4, $5"
+#define IFP_BUCKET_OF(time) "@bucket_of(" time ", " IFP_BUCKETING ")"
+#define IFP_BOUNDS(bucket) "@bucket_start(" bucket ", " IFP_BUCKETING "), @bucket_end(" bucket ", " IFP_BUCKETING ")"
+#define IFP_LAST "@window_last($2)"
 
 /* Appends the gates of a window and of all times, joined by OR, filled or not. */
 void ifp_add_gates(StringInfo text, const struct ifp_sqlgen_index *index, const char *fill, bool is_filled);
@@ -109,9 +108,11 @@ void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const c
 /* Appends the condition of a partial index after a word; nothing for other indexes. */
 void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *index, const char *word);
 
-/* Append c<from>, ... c<to>; the second in parentheses, for an alias. */
-void ifp_add_numbers(StringInfo text, int from, int to);
-void ifp_add_columns(StringInfo text, int from, int to);
+/* Appends GROUP BY the first n columns; nothing for none. */
+void ifp_add_group_by(StringInfo text, int n);
+
+/* Returns c<from>, ... c<to>. */
+char *ifp_numbers(int from, int to);
 
 /* Appends a query of every series with every bucket, the other of n_columns columns NULL. */
 void ifp_add_all_buckets(StringInfo text, const struct ifp_sqlgen_index *index, int n_columns);

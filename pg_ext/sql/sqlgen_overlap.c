@@ -16,15 +16,13 @@ static char *span_end(const struct ifp_sqlgen_index *index)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	if (!length) {
-		ifp_add_text(&text, index->time.expression);
-	} else if (index->is_end) {
+	if (!length)
+		appendStringInfoString(&text, index->time.expression);
+	else if (index->is_end)
 		appendStringInfo(&text, "greatest(%s, %s)", index->time.expression, length->expression);
-	} else {
-		ifp_add_call(&text, index, "span_end");
-		appendStringInfo(&text, "%s, %s, %s)", index->time.expression, length->expression,
-				 index->unit ? index->unit : "NULL");
-	}
+	else
+		ifp_print(&text, index, "@span_end(%s, %s, %s)", index->time.expression, length->expression,
+			  index->unit ? index->unit : "NULL");
 	return text.data;
 }
 
@@ -34,20 +32,17 @@ static void add_reaching(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	const char *time = index->time.expression;
 
-	appendStringInfo(text, " FROM %s WHERE %s <= ", index->table, time);
-	ifp_add_last(text, index);
+	ifp_print(text, index, " FROM %s WHERE %s <= " IFP_LAST, index->table, time);
 	if (index->length >= 0 && !index->is_end) {
-		appendStringInfo(text, " AND %s >= ", time);
-		ifp_add_call(text, index, "span_earliest");
-		appendStringInfo(text, "$1, (SELECT max(%s) FROM %s WHERE %s < $1", index->values[index->length].expression,
-				 index->table, time);
+		ifp_print(text, index, " AND %s >= @span_earliest($1, (SELECT max(%s) FROM %s WHERE %s < $1", time,
+			  index->values[index->length].expression, index->table, time);
 		ifp_add_predicate(text, index, "AND");
 		appendStringInfo(text, "), %s)", index->unit ? index->unit : "NULL");
 	}
 	appendStringInfo(text, " AND (%s >= $1", time);
 	if (index->length >= 0)
 		appendStringInfo(text, " OR %s > $1", span_end(index));
-	ifp_add_text(text, ")");
+	appendStringInfoString(text, ")");
 	ifp_add_predicate(text, index, "AND");
 }
 
@@ -59,10 +54,10 @@ char *ifp_rows_query(const struct ifp_sqlgen_index *index)
 
 	initStringInfo(&text);
 	ifp_take_names(&names, fixed);
-	ifp_add_text(&text, "SELECT ");
+	appendStringInfoString(&text, "SELECT ");
 	if (index->is_partitioned)
 		appendStringInfo(&text, "tableoid AS %s, ", ifp_take_column(&names, "", "tableoid"));
-	ifp_add_text(&text, "ctid AS ctid, ");
+	appendStringInfoString(&text, "ctid AS ctid, ");
 	for (int i = 0; i < index->n_by; i++)
 		appendStringInfo(&text, "%s AS %s, ", index->by[i].expression,
 				 ifp_take_column(&names, "by_", index->by[i].name));
@@ -74,7 +69,7 @@ char *ifp_rows_query(const struct ifp_sqlgen_index *index)
 		appendStringInfo(&text, ", %s AS \"end\"", span_end(index));
 	add_reaching(&text, index);
 	/* no row reaches into an empty window */
-	ifp_add_text(&text, " AND $1 < $2");
+	appendStringInfoString(&text, " AND $1 < $2");
 	return text.data;
 }
 
@@ -88,19 +83,19 @@ static void add_spans(StringInfo text, const struct ifp_sqlgen_index *index)
 	bool is_number = index->time_type == INT8OID;
 	const char *end = span_end(index);
 
-	ifp_add_text(text, "(SELECT ");
+	appendStringInfoString(text, "(SELECT ");
 	for (int i = 0; i < index->n_by; i++)
 		appendStringInfo(text, "%s AS c%d, ", index->by[i].expression, i + 1);
 	appendStringInfo(text, "%s AS ts, %s AS ends, ", index->time.expression, end);
 	if (!index->is_end)
-		ifp_add_text(text, length->expression);
+		appendStringInfoString(text, length->expression);
 	else if (is_number)
 		appendStringInfo(text, "%s::numeric - %s", end, index->time.expression);
 	else
 		appendStringInfo(text, "%s - %s", end, index->time.expression);
-	ifp_add_text(text, " AS length, ctid AS id");
+	appendStringInfoString(text, " AS length, ctid AS id");
 	add_reaching(text, index);
-	ifp_add_text(text, ") AS r");
+	appendStringInfoString(text, ") AS r");
 }
 
 /* ---- pieces ---- */
@@ -116,12 +111,10 @@ static char *asked(const struct ifp_sqlgen_index *index, bool is_filled)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	if (!index->is_overlap_filled) {
+	if (!index->is_overlap_filled)
 		ifp_add_gates(&text, index, "NULL", false);
-	} else {
-		ifp_add_call(&text, index, "overlap_asks");
-		appendStringInfo(&text, "$1, $2, $3, $4, $5, $6, %s)", is_filled ? "true" : "false");
-	}
+	else
+		ifp_print(&text, index, "@overlap_asks(" IFP_BUCKETING ", $6, %s)", is_filled ? "true" : "false");
 	return text.data;
 }
 
@@ -142,25 +135,25 @@ static const char *named(struct ifp_names *names, const char *before, const char
 static void add_inside_end(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	if (index->time_type != INT8OID) {
-		ifp_add_text(text, "least(r.ends, c.bucket_end, $2)");
+		appendStringInfoString(text, "least(r.ends, c.bucket_end, $2)");
 		return;
 	}
-	ifp_add_text(text, index->is_end ? "least(r.ends" : "least(r.ts::numeric + greatest(r.length, 0)");
+	appendStringInfoString(text, index->is_end ? "least(r.ends" : "least(r.ts::numeric + greatest(r.length, 0)");
 	/* the last bucket has the greatest time in it, which then is no end */
-	ifp_add_text(text, ", CASE WHEN c.bucket_end < 9223372036854775807 OR ");
-	ifp_add_bucket_of(text, index, "c.bucket_end");
-	ifp_add_text(text, " > b.bucket THEN c.bucket_end END, nullif($2, 9223372036854775807))::numeric");
+	ifp_print(text, index,
+		  ", CASE WHEN c.bucket_end < 9223372036854775807 OR " IFP_BUCKET_OF(
+			  "c.bucket_end") " > b.bucket "
+					  "THEN c.bucket_end END, nullif($2, 9223372036854775807))::numeric");
 }
 
 /* Appends the last time of a span, at least its own time. An end at the greatest bigint is that, or was cut there. */
 static void add_last_inside(StringInfo text, const struct ifp_sqlgen_index *index)
 {
-	ifp_add_text(text, "greatest(");
+	appendStringInfoString(text, "greatest(");
 	if (index->time_type == INT8OID)
 		appendStringInfo(text, "CASE WHEN r.ends = 9223372036854775807 AND %s THEN 9223372036854775806 ELSE ",
 				 index->is_end ? "true" : "r.length = 9223372036854775807 - greatest(r.ts, 0)");
-	ifp_add_call(text, index, "window_last");
-	ifp_add_text(text, index->time_type == INT8OID ? "r.ends) END, r.ts)" : "r.ends), r.ts)");
+	ifp_print(text, index, "@window_last(r.ends)%s, r.ts)", index->time_type == INT8OID ? " END" : "");
 }
 
 static void add_overlaps(StringInfo text, struct ifp_names *names)
@@ -174,12 +167,9 @@ static void add_overlaps(StringInfo text, struct ifp_names *names)
 			 is_interval ? ")" : "");
 	appendStringInfo(text, " AS %s, max(r.length)", named(names, "clipped_", ""));
 	appendStringInfo(text, " AS %s, ", named(names, "longest_", ""));
-	if (!names->index->is_partitioned) {
-		ifp_add_call(text, names->index, "max_row");
-		appendStringInfo(text, "r.length, r.ts, r.id) AS %s, ", named(names, "longest_", "_ctid"));
-	}
-	ifp_add_call(text, names->index, "max_time");
-	appendStringInfo(text, "r.length, r.ts, r.id) AS %s", named(names, "longest_", "_ts"));
+	if (!names->index->is_partitioned)
+		ifp_print(text, names->index, "@max_row(r.length, r.ts, r.id) AS %s, ", named(names, "longest_", "_ctid"));
+	ifp_print(text, names->index, "@max_time(r.length, r.ts, r.id) AS %s", named(names, "longest_", "_ts"));
 }
 
 char *ifp_overlap_query(const struct ifp_sqlgen_index *index)
@@ -193,27 +183,22 @@ char *ifp_overlap_query(const struct ifp_sqlgen_index *index)
 	initStringInfo(&overlaps);
 	ifp_take_names(&names, fixed);
 	add_overlaps(&overlaps, &names);
-	ifp_add_text(&text, "SELECT ");
+	appendStringInfoString(&text, "SELECT ");
 	for (int i = 0; i < index->n_by; i++)
 		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, ifp_take_column(&names, "by_", index->by[i].name));
-	ifp_add_text(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, ");
-	ifp_add_text(&text, overlaps.data);
-	ifp_add_text(&text, " FROM ");
+	appendStringInfoString(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, ");
+	appendStringInfoString(&text, overlaps.data);
+	appendStringInfoString(&text, " FROM ");
 	add_spans(&text, index);
 	/* of more buckets than there are times, the first is empty, and yet covered by what begins before it */
-	ifp_add_text(&text, " CROSS JOIN LATERAL generate_series(CASE WHEN r.ts < $1 AND $3 > 1 THEN 0 ELSE ");
-	ifp_add_bucket_of(&text, index, "greatest(r.ts, $1)");
-	ifp_add_text(&text, " END, ");
-	ifp_add_call(&text, index, "bucket_of");
-	ifp_add_text(&text, "least(");
+	ifp_print(&text, index,
+		  " CROSS JOIN LATERAL generate_series(CASE WHEN r.ts < $1 AND $3 > 1 THEN 0 ELSE " IFP_BUCKET_OF(
+			  "greatest(r.ts, $1)") " END, @bucket_of(least(");
 	add_last_inside(&text, index);
-	ifp_add_text(&text, ", ");
-	ifp_add_last(&text, index);
-	ifp_add_text(&text, "), $1, $2, $3, $4, $5)) AS b(bucket) CROSS JOIN LATERAL (SELECT ");
-	ifp_add_bounds(&text, index, "b.bucket");
-	ifp_add_text(&text, ") AS c(bucket_start, bucket_end) GROUP BY ");
-	for (int i = 1; i <= index->n_by + 3; i++)
-		appendStringInfo(&text, "%s%d", i > 1 ? ", " : "", i);
+	ifp_print(&text, index,
+		  ", " IFP_LAST "), " IFP_BUCKETING ")) AS b(bucket) "
+		  "CROSS JOIN LATERAL (SELECT " IFP_BOUNDS("b.bucket") ") AS c(bucket_start, bucket_end)");
+	ifp_add_group_by(&text, index->n_by + 3);
 	return text.data;
 }
 
@@ -221,8 +206,8 @@ char *ifp_overlap_query(const struct ifp_sqlgen_index *index)
 
 static void add_type(StringInfo text, Form_pg_attribute column)
 {
-	ifp_add_text(text, format_type_extended(column->atttypid, column->atttypmod,
-						FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+	appendStringInfoString(text, format_type_extended(column->atttypid, column->atttypmod,
+							  FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
 	if (OidIsValid(column->attcollation))
 		appendStringInfo(text, " COLLATE %s", generate_collation_name(column->attcollation));
 }
@@ -230,15 +215,14 @@ static void add_type(StringInfo text, Form_pg_attribute column)
 /* Appends the call of iforest_overlap_spans() with its column definitions. For a partitioned table it also returns the row. */
 static void add_index(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
-	ifp_add_call(text, index, "overlap_spans");
-	ifp_add_text(text, "(SELECT i FROM i), $1, $2, $3, $4, $5) AS o(");
+	ifp_print(text, index, "@overlap_spans((SELECT i FROM i), " IFP_BUCKETING ") AS o(");
 	for (int i = 0; i < columns->natts; i++) {
 		if (index->is_partitioned && i == columns->natts - 1)
-			ifp_add_text(text, ", ctid_of tid");
+			appendStringInfoString(text, ", ctid_of tid");
 		appendStringInfo(text, "%sc%d ", i == 0 ? "" : ", ", i + 1);
 		add_type(text, TupleDescAttr(columns, i));
 	}
-	ifp_add_text(text, ")");
+	appendStringInfoString(text, ")");
 }
 
 /* Appends the sums over all partitions. */
@@ -246,20 +230,14 @@ static void add_partitions(StringInfo text, const struct ifp_sqlgen_index *index
 {
 	int n = index->n_by + 3;
 
-	ifp_add_text(text, "(SELECT ");
-	ifp_add_numbers(text, 1, n);
+	appendStringInfo(text, "(SELECT %s", ifp_numbers(1, n));
 	appendStringInfo(text,
 			 is_of_intervals(index) ? ", sum(c%d)::bigint, justify_hours(sum(c%d))"
 						: ", sum(c%d)::bigint, sum(c%d)::%s",
 			 n + 1, n + 2, format_type_be(TupleDescAttr(columns, n + 1)->atttypid));
-	appendStringInfo(text, ", max(c%d), ", n + 3);
-	ifp_add_call(text, index, "max_time");
-	appendStringInfo(text, "c%d, c%d, ctid_of) FROM ", n + 3, n + 4);
+	ifp_print(text, index, ", max(c%d), @max_time(c%d, c%d, ctid_of) FROM ", n + 3, n + 3, n + 4);
 	add_index(text, index, columns);
-	ifp_add_text(text, " GROUP BY ");
-	ifp_add_numbers(text, 1, n);
-	ifp_add_text(text, ") AS parts");
-	ifp_add_columns(text, 1, columns->natts);
+	appendStringInfo(text, " GROUP BY %s) AS parts(%s)", ifp_numbers(1, n), ifp_numbers(1, columns->natts));
 }
 
 /* Appends both arms. Which index may be read is evaluated once, so exactly one arm answers. Gates stand outside of the
@@ -272,11 +250,10 @@ static void add_answer(StringInfo text, const struct ifp_sqlgen_index *index, Tu
 		appendStringInfo(text, "SELECT * FROM (%s) AS p WHERE %s", query, gate);
 		return;
 	}
-	ifp_add_text(text, "WITH i(i) AS MATERIALIZED (SELECT ");
-	ifp_add_call(text, index, "overlap_index");
-	appendStringInfo(text, "%s::regclass, %s::text[], %s, %d)) SELECT * FROM ", quote_literal_cstr(index->table),
-			 quote_literal_cstr(index->columns), index->predicate ? quote_literal_cstr(index->predicate) : "NULL",
-			 index->length);
+	ifp_print(text, index,
+		  "WITH i(i) AS MATERIALIZED (SELECT @overlap_index(%s::regclass, %s::text[], %s, %d)) SELECT * FROM ",
+		  quote_literal_cstr(index->table), quote_literal_cstr(index->columns),
+		  index->predicate ? quote_literal_cstr(index->predicate) : "NULL", index->length);
 	(index->is_partitioned ? add_partitions : add_index)(text, index, columns);
 	appendStringInfo(text, " WHERE %s UNION ALL SELECT * FROM (%s) AS p WHERE (SELECT i FROM i) IS NULL AND %s", gate,
 			 query, gate);
@@ -289,7 +266,7 @@ static void add_names(StringInfo text, TupleDesc columns)
 	for (int i = 0; i < columns->natts; i++)
 		appendStringInfo(text, "%s%s", i == 0 ? "(" : ", ",
 				 quote_identifier(NameStr(TupleDescAttr(columns, i)->attname)));
-	ifp_add_text(text, ")");
+	appendStringInfoString(text, ")");
 }
 
 char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
@@ -297,14 +274,14 @@ char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc colum
 	StringInfoData text;
 
 	initStringInfo(&text);
-	ifp_add_text(&text, "SELECT * FROM (");
+	appendStringInfoString(&text, "SELECT * FROM (");
 	add_answer(&text, index, columns, false);
 	if (index->is_overlap_filled)
 		ifp_add_part(&text, index, IFP_OVERLAP_FILL, "'null', 'zero'", columns);
-	ifp_add_text(&text, ") AS answer");
+	appendStringInfoString(&text, ") AS answer");
 	add_names(&text, columns);
 	if (index->n_by == 0)
-		ifp_add_text(&text, " ORDER BY bucket");
+		appendStringInfoString(&text, " ORDER BY bucket");
 	return text.data;
 }
 
@@ -314,23 +291,19 @@ char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc col
 	StringInfoData text;
 
 	initStringInfo(&text);
-	ifp_add_text(&text, "SELECT * FROM (SELECT ");
-	ifp_add_numbers(&text, 1, bucket);
-	ifp_add_text(&text, ", ");
-	ifp_add_bounds(&text, index, psprintf("c%d", bucket));
-	appendStringInfo(&text, ", coalesce(max(c%d), 0), CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN %s ELSE max(c%d) END",
-			 bucket + 3, bucket + 3, is_of_intervals(index) ? "interval '0'" : "0", bucket + 4);
+	ifp_print(&text, index,
+		  "SELECT * FROM (SELECT %s, " IFP_BOUNDS(
+			  "c%d") ", coalesce(max(c%d), 0), "
+				 "CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN %s ELSE max(c%d) END",
+		  ifp_numbers(1, bucket), bucket, bucket, bucket + 3, bucket + 3, is_of_intervals(index) ? "interval '0'" : "0",
+		  bucket + 4);
 	for (int i = bucket + 5; i <= n; i++)
 		appendStringInfo(&text, ", max(c%d)", i);
-	ifp_add_text(&text, " FROM (SELECT * FROM (");
+	appendStringInfoString(&text, " FROM (SELECT * FROM (");
 	add_answer(&text, index, columns, true);
-	ifp_add_text(&text, ") AS answer UNION ALL ");
+	appendStringInfoString(&text, ") AS answer UNION ALL ");
 	ifp_add_all_buckets(&text, index, n);
-	ifp_add_text(&text, ") AS g");
-	ifp_add_columns(&text, 1, n);
-	ifp_add_text(&text, " GROUP BY ");
-	ifp_add_numbers(&text, 1, bucket);
-	ifp_add_text(&text, ") AS filled");
+	appendStringInfo(&text, ") AS g(%s) GROUP BY %s) AS filled", ifp_numbers(1, n), ifp_numbers(1, bucket));
 	add_names(&text, columns);
 	appendStringInfo(&text, " WHERE %s", asked(index, true));
 	return text.data;

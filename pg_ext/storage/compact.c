@@ -22,8 +22,8 @@
 
 #include "core/page/node.h"
 #include "core/run/compact.h"
+#include "core/run/memtable.h"
 #include "core/run/remove.h"
-#include "core/run/writer.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/storage/index.h"
@@ -32,46 +32,6 @@
 #include "pg_ext/storage/sidecar.h"
 
 /* ---- flush ---- */
-
-struct entries {
-	struct iforest_entry *items;
-	uint32 n, n_reserved;
-};
-
-static void read_chain(struct ifp_index *index, const struct ifp_chain *chain, struct entries *entries)
-{
-	struct ifp_chain_reader *reader = palloc(sizeof *reader);
-
-	ifp_chain_open(reader, index, chain);
-	while (ifp_chain_next(reader)) {
-		if (entries->n + reader->n_entries > entries->n_reserved) {
-			entries->n_reserved = Max(2 * entries->n_reserved, entries->n + reader->n_entries);
-			entries->items = entries->items
-						 ? repalloc_huge(entries->items, entries->n_reserved * sizeof *entries->items)
-						 : MemoryContextAllocHuge(CurrentMemoryContext,
-									  entries->n_reserved * sizeof *entries->items);
-		}
-		for (uint32 i = 0; i < reader->n_entries; i++)
-			ifp_chain_entry(reader, i, &entries->items[entries->n++]);
-	}
-	if (index->met_foreign_page)
-		ifp_require(IFOREST_CORRUPT, index->relation,
-			    &(struct iforest_fault){ .what = "a chain of pending pages is broken", .run_id = chain->clock });
-	pfree(reader);
-}
-
-static void write_run(struct ifp_index *index, const struct entries *entries, struct iforest_run *run)
-{
-	struct iforest_run_writer *writer = palloc(sizeof *writer);
-	struct iforest_arrival *arrivals = ifp_pending_keys_sorted(&entries->items->key, sizeof *entries->items, entries->n);
-
-	ifp_index_require(index, iforest_run_writer_start(writer, &index->store, &index->manifest));
-	for (uint32 i = 0; i < entries->n; i++)
-		ifp_index_require(index, iforest_run_writer_add(writer, &entries->items[arrivals[i].entry]));
-	ifp_index_require(index, iforest_run_writer_finish(writer, run));
-	pfree(arrivals);
-	pfree(writer);
-}
 
 /* True if the chain still waits to be flushed. */
 static bool is_closed(struct ifp_index *index, uint32 clock, struct ifp_chain *chain)
@@ -87,20 +47,25 @@ static bool is_closed(struct ifp_index *index, uint32 clock, struct ifp_chain *c
 /* Makes a closed chain into a run. Returns false if another backend has done so. Requires  the chain's lock. */
 static bool flush_chain(struct ifp_index *index, uint32 clock)
 {
-	struct entries entries = { 0 };
+	struct iforest_memtable *memtable;
 	struct ifp_chain chain;
-	struct iforest_edit edit = { 0 };
 	struct iforest_run run;
+	struct iforest_edit edit = { 0 };
 
 	ifp_index_refresh(index);
 	if (!is_closed(index, clock, &chain))
 		return false;
-	read_chain(index, &chain, &entries);
-	if (entries.n > 0) {
-		write_run(index, &entries, &run);
+	memtable = palloc(sizeof *memtable);
+	ifp_index_require(index, iforest_memtable_init(memtable, &index->store, &index->manifest.fields));
+	(void)ifp_chain_read(index, &chain, NULL, &memtable->batch);
+	if (index->met_foreign_page)
+		ifp_require(IFOREST_CORRUPT, index->relation,
+			    &(struct iforest_fault){ .what = "a chain of pending pages is broken", .run_id = clock });
+	ifp_index_require(index, iforest_memtable_flush(memtable, &index->store, &index->manifest, &run));
+	iforest_memtable_release(memtable);
+	pfree(memtable);
+	if (run.n_leaves > 0)
 		edit.added = &run;
-		pfree(entries.items);
-	}
 	index->flushed[index->n_flushed++] = clock;
 	ifp_index_require(index, iforest_manifest_commit(&index->manifest, &index->store, &edit));
 	return true;
@@ -203,95 +168,72 @@ void ifp_maintenance_end(struct ifp_index *index)
 
 /* ---- merging ---- */
 
-/* Chooses the runs that the policy merges next, among those on the worklist, or the younger ones. run_ids has room for all
- * runs. Returns their number. */
-static uint32 choose(struct ifp_index *index, bool older, uint64 most_pages, uint64 *run_ids)
+/* Runs that are merged together: those on the worklist, or the younger ones. */
+struct share {
+	const struct ifp_index *index;
+	bool older;
+	bool complete; /* all of them become one */
+};
+
+/* Gives a run's heap blocks to the policy. To the policy, a run whose removal was interrupted is left for a backend that may
+ * take the time to repair it. */
+static bool may_merge(void *context, const struct iforest_run *run, int64_t *low, int64_t *high)
 {
-	struct iforest_manifest *manifest = &index->manifest;
-	struct iforest_merge_candidate *candidates = palloc0((manifest->n_runs + 1) * sizeof *candidates);
-	uint64 *ids = palloc((manifest->n_runs + 1) * sizeof *ids);
-	uint32 *chosen = palloc((manifest->n_runs + 1) * sizeof *chosen);
-	struct iforest_merge_settings settings = { .fan_in = IFOREST_USUAL_FAN_IN,
-						   .most_pages = most_pages,
-						   .cap_pages = is_crowded(index) ? UINT64_MAX : CAP_PAGES };
-	uint32 n = 0, n_chosen;
+	const struct share *share = context;
+	uint32 lowest, highest;
 
-	for (uint32 r = 0; r < manifest->n_runs; r++) {
-		const struct iforest_run *run = &manifest->runs[r];
-		struct iforest_node node;
-
-		/* a run whose removal was interrupted is left for a backend that may take the time to repair it */
-		if ((ifp_run_clock(run) < index->meta.worklist_below) != older || run->removal_in_progress)
-			continue;
-		iforest_node_read(&node, &manifest->fields, run->root);
-		ids[n] = run->place.run_id;
-		candidates[n++] = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
-								    .n_rows = node.aggregate.n_rows,
-								    .n_dead = node.aggregate.n_dead,
-								    .low = node.aggregate.lowest_block,
-								    .high = node.aggregate.highest_block };
-	}
-	n_chosen = iforest_merge_choose(candidates, n, &settings, chosen);
-	for (uint32 i = 0; i < n_chosen; i++)
-		run_ids[i] = ids[chosen[i]];
-	pfree(candidates);
-	pfree(ids);
-	pfree(chosen);
-	return n_chosen;
+	iforest_node_blocks(run->root, &share->index->manifest.fields, &lowest, &highest);
+	*low = lowest;
+	*high = highest;
+	return (ifp_run_clock(run) < share->index->meta.worklist_below) == share->older &&
+	       (share->complete || !run->removal_in_progress);
 }
 
-static void merge_runs(struct ifp_index *index, const uint64 *run_ids, uint32 n_runs)
+static struct iforest_compaction rules_of(struct share *share, uint64 most_pages)
 {
-	struct iforest_run merged;
-
-	ifp_index_require(index, iforest_compact(&index->store, &index->manifest, run_ids, n_runs, &merged));
+	return (struct iforest_compaction){ .to_one = share->complete,
+					    .settings = { .fan_in = IFOREST_USUAL_FAN_IN,
+							  .most_pages = most_pages,
+							  .cap_pages = is_crowded(share->index) ? UINT64_MAX : CAP_PAGES },
+					    .may_merge = may_merge,
+					    .context = share };
 }
 
-/* Chooses all runs of the worklist, unless that is one without removed entries. */
-static uint32 choose_all(const struct ifp_index *index, uint64 *run_ids)
+/* Merges once. Returns the number of runs merged. */
+static uint32 merge_once(struct ifp_index *index, struct iforest_compaction *rules)
 {
-	bool has_dead = false;
-	uint32 n = 0;
+	uint32 n;
 
-	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
-		const struct iforest_run *run = &index->manifest.runs[r];
-
-		if (ifp_run_clock(run) >= index->meta.worklist_below)
-			continue;
-		run_ids[n++] = run->place.run_id;
-		has_dead = has_dead || iforest_node_dead(run->root) > 0;
-	}
-	return n > 1 || has_dead ? n : 0;
+	ifp_index_require(index, iforest_compact_next(&index->store, &index->manifest, rules, &n));
+	return n;
 }
 
 void ifp_compact_all(struct ifp_index *index, bool complete)
 {
-	uint64 *run_ids = palloc(IFOREST_MAX_RUNS * sizeof *run_ids);
-	uint32 n = complete ? choose_all(index, run_ids) : choose(index, true, UINT64_MAX, run_ids);
+	struct share older = { .index = index, .older = true, .complete = complete };
+	struct iforest_compaction rules = rules_of(&older, UINT64_MAX);
 
-	while (n > 0) {
-		merge_runs(index, run_ids, n);
+	while (merge_once(index, &rules) > 0) {
 		/* the merged run has a new number */
 		ifp_lock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
 		renew_worklist(index);
-		n = complete ? 0 : choose(index, true, UINT64_MAX, run_ids);
+		if (complete)
+			break;
+		rules = rules_of(&older, UINT64_MAX);
 	}
-	pfree(run_ids);
 }
 
 /* Merges once, among older or younger runs by the lock that is held. Returns true if nothing is left to merge. */
 static bool merge_under_lock(struct ifp_index *index, bool older, uint64 most_pages)
 {
-	/* others may name more runs meanwhile */
-	uint64 *run_ids = palloc(IFOREST_MAX_RUNS * sizeof *run_ids);
-	uint32 n = choose(index, older, most_pages, run_ids);
-	bool is_done;
+	struct share share = { .index = index, .older = older };
+	struct iforest_compaction rules = rules_of(&share, most_pages);
+	uint32 n_left;
 
-	if (n > 0)
-		merge_runs(index, run_ids, n);
-	is_done = choose(index, older, UINT64_MAX, run_ids) == 0;
-	pfree(run_ids);
-	return is_done;
+	(void)merge_once(index, &rules);
+	rules = rules_of(&share, UINT64_MAX);
+	ifp_index_require(index, iforest_compact_peek(&index->manifest, &rules, &n_left));
+	return n_left == 0;
 }
 
 /* Merges once what the policy chooses among the runs that may be merged now, of at most most_pages source pages. Returns false

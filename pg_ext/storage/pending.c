@@ -1,11 +1,10 @@
 #include "pg_ext/storage/pending.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "pg_ext/base/test_points.h"
 
-enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12 };
+enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12, MOST_RESERVED = 1 << 17 };
 
 /* ---- entries as bytes ---- */
 
@@ -245,18 +244,15 @@ bool ifp_pending_close(Relation relation, bool all)
 
 /* ---- reading ---- */
 
-struct iforest_arrival *ifp_pending_keys_sorted(const struct iforest_key *first_key, Size stride, uint32 n)
+uint32 ifp_pending_pages(const struct ifp_meta *meta)
 {
-	struct iforest_arrival *arrivals = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *arrivals);
-	struct iforest_arrival *room = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n + 1) * sizeof *room);
+	uint32 n = 0;
 
-	for (uint32 i = 0; i < n; i++)
-		arrivals[i] =
-			(struct iforest_arrival){ .key = *(const struct iforest_key *)((const char *)first_key + i * stride),
-						  .entry = i };
-	iforest_key_sort(arrivals, room, n);
-	pfree(room);
-	return arrivals;
+	for (unsigned c = 0; c < IFP_CHAINS; c++)
+		n += meta->open[c].n_pages;
+	for (uint32 c = 0; c < meta->n_closed; c++)
+		n += meta->closed[c].n_pages;
+	return n;
 }
 
 void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, const struct ifp_chain *chain)
@@ -330,122 +326,50 @@ void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct ifore
 	read_key(reader->content + (size_t)i * ifp_pending_entry_bytes(reader->index->manifest.fields.n_values), key);
 }
 
-static void read_chain(struct ifp_chain_reader *reader, bool (*is_chosen)(void *context, const struct iforest_key *key),
-		       void *context, struct ifp_pending_entries *pending)
+/* Makes room at once for as many entries as the pages have, within reason: the number of pages may be damaged. */
+static void reserve(struct ifp_index *index, uint64 n_pages, struct iforest_batch *batch)
 {
-	while (ifp_chain_next(reader)) {
-		CHECK_FOR_INTERRUPTS();
-		if (pending->n + reader->n_entries > pending->n_reserved) {
-			pending->n_reserved = 2 * (pending->n + reader->n_entries);
-			pending->entries = repalloc_huge(pending->entries, pending->n_reserved * sizeof *pending->entries);
-		}
-		pending->n_read += reader->n_entries;
-		for (uint32 i = 0; i < reader->n_entries; i++) {
-			struct iforest_key key;
+	uint64 n = n_pages * (IFP_CONTENT_BYTES / ifp_pending_entry_bytes(index->manifest.fields.n_values));
 
-			ifp_chain_key(reader, i, &key);
-			if (is_chosen(context, &key))
-				ifp_chain_entry(reader, i, &pending->entries[pending->n++]);
-		}
-	}
+	ifp_index_require(index, iforest_batch_reserve(batch, Min(n, MOST_RESERVED)));
 }
 
-bool ifp_pending_entries_read(struct ifp_index *index, bool (*is_chosen)(void *context, const struct iforest_key *key),
-			      void *context, struct ifp_pending_entries *pending)
+uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, const struct ifp_pending_choice *choice,
+		      struct iforest_batch *batch)
 {
 	struct ifp_chain_reader *reader = palloc(sizeof *reader);
+	struct iforest_entry entry;
+	enum iforest_status status;
+	uint64 n_read = 0;
 
-	*pending = (struct ifp_pending_entries){ .entries = palloc(sizeof *pending->entries), .n_reserved = 1 };
-	for (uint32 c = 0; c < IFP_CHAINS + index->meta.n_closed && !index->met_foreign_page; c++) {
-		ifp_chain_open(reader, index, c < IFP_CHAINS ? &index->meta.open[c] : &index->meta.closed[c - IFP_CHAINS]);
-		read_chain(reader, is_chosen, context, pending);
+	ifp_chain_open(reader, index, chain);
+	while (ifp_chain_next(reader)) {
+		n_read += reader->n_entries;
+		for (uint32 i = 0; i < reader->n_entries; i++) {
+			ifp_chain_key(reader, i, &entry.key);
+			if (choice && !choice->is_chosen(choice->context, &entry.key))
+				continue;
+			if (batch->n_values > 0)
+				ifp_chain_entry(reader, i, &entry);
+			else
+				entry.present = 0;
+			status = iforest_batch_add(batch, &entry);
+			if (status)
+				ifp_index_require(index, status);
+		}
 	}
 	pfree(reader);
+	return n_read;
+}
+
+bool ifp_pending_read(struct ifp_index *index, const struct ifp_pending_choice *choice, struct iforest_batch *batch,
+		      uint64 *n_read)
+{
+	reserve(index, ifp_pending_pages(&index->meta), batch);
+	*n_read = 0;
+	for (unsigned c = 0; c < IFP_CHAINS && !index->met_foreign_page; c++)
+		*n_read += ifp_chain_read(index, &index->meta.open[c], choice, batch);
+	for (uint32 c = 0; c < index->meta.n_closed && !index->met_foreign_page; c++)
+		*n_read += ifp_chain_read(index, &index->meta.closed[c], choice, batch);
 	return !index->met_foreign_page;
-}
-
-void ifp_pending_entries_keep(struct ifp_pending_entries *pending,
-			      bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context)
-{
-	uint32 n = 0;
-
-	for (uint32 i = 0; i < pending->n; i++)
-		if (is_kept(context, &pending->entries[i]))
-			pending->entries[n++] = pending->entries[i];
-	pending->n = n;
-}
-
-/* Moves entries along the cycle of the permutation that contains place i. In place, which is faster than writing new memory. */
-static void move_cycle(struct iforest_entry *entries, struct iforest_arrival *arrivals, uint32 i)
-{
-	struct iforest_entry first;
-	uint32 to = i, from = arrivals[i].entry;
-
-	if (from == i)
-		return;
-	first = entries[i];
-	for (; from != i; to = from, from = arrivals[to].entry) {
-		entries[to] = entries[from];
-		arrivals[to].entry = to;
-	}
-	entries[to] = first;
-	arrivals[to].entry = to;
-}
-
-void ifp_pending_entries_sort(struct ifp_pending_entries *pending)
-{
-	struct iforest_arrival *arrivals =
-		ifp_pending_keys_sorted(&pending->entries->key, sizeof *pending->entries, pending->n);
-
-	for (uint32 i = 0; i < pending->n; i++)
-		move_cycle(pending->entries, arrivals, i);
-	pfree(arrivals);
-}
-
-uint32 ifp_pending_entries_find(const struct ifp_pending_entries *pending, const struct iforest_key *key)
-{
-	uint32 low = 0, high = pending->n;
-
-	while (low < high) {
-		uint32 middle = low + (high - low) / 2;
-
-		if (iforest_key_compare(&pending->entries[middle].key, key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void add_value(const struct iforest_entry *entry, unsigned v, enum iforest_value_type type,
-		      struct iforest_value_aggregate *into)
-{
-	struct iforest_extreme row = { .value = entry->values[v],
-				       .time = entry->key.time,
-				       .ref = entry->key.ref,
-				       .time_is_null = entry->key.time_is_null,
-				       .is_set = true };
-
-	iforest_value_add(into, row.value, type);
-	if (type == IFOREST_INT64)
-		iforest_squares_add(&into->squares, row.value.integer);
-	iforest_extreme_min(&into->min, &row, type);
-	iforest_extreme_max(&into->max, &row, type);
-	iforest_extreme_first(&into->first, &row);
-	iforest_extreme_last(&into->last, &row);
-}
-
-void ifp_pending_entries_fold(const struct ifp_pending_entries *pending, uint32 from, uint32 to,
-			      const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate)
-{
-	for (uint32 i = from; i < to; i++) {
-		const struct iforest_entry *entry = &pending->entries[i];
-
-		aggregate->n_rows++;
-		if (!entry->key.time_is_null)
-			iforest_aggregate_add_time(aggregate, entry->key.time);
-		for (unsigned v = 0; v < fields->n_values; v++)
-			if (entry->present >> v & 1)
-				add_value(entry, v, (enum iforest_value_type)fields->value_types[v], &aggregate->values[v]);
-	}
 }

@@ -5,16 +5,15 @@
  * run, by the backend that gets its lock. Pages are never compacted or filled again. Bytes: FORMAT.md, "Pending entries" and
  * "Sums of pages".
  *
- * A reader of many series copies the entries that it needs (struct ifp_pending_entries): it reads and chooses them in the order
- * of arrival, drops the invisible ones while neighbours are rows of one heap block, and then sorts the few that are left.
+ * A reader copies the entries that it needs into a batch (core/run/batch.h): it chooses them in the order of arrival, and drops
+ * the invisible ones while neighbours are rows of one heap block. Only then are the few that are left sorted.
  */
 #ifndef IFP_STORAGE_PENDING_H
 #define IFP_STORAGE_PENDING_H
 
 #include "pg_ext/base/engine.h"
 
-#include "core/model/key.h"
-#include "core/page/leaf.h"
+#include "core/run/batch.h"
 #include "pg_ext/storage/index.h"
 
 /* ---- appending ---- */
@@ -37,6 +36,9 @@ uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_appen
 /* Closes this backend's open chain, or all open chains. Returns false if there is no room for another closed chain; such chains
  * stay open. */
 bool ifp_pending_close(Relation relation, bool all);
+
+/* Returns the number of pages in pending chains. No page is read. */
+uint32 ifp_pending_pages(const struct ifp_meta *meta);
 
 /* ---- reading a chain ---- */
 
@@ -61,37 +63,22 @@ bool ifp_chain_next(struct ifp_chain_reader *reader);
 void ifp_chain_entry(const struct ifp_chain_reader *reader, uint32 i, struct iforest_entry *entry);
 void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct iforest_key *key);
 
-/* Sorts the keys of n entries in order of arrival. The first key is at first_key, each next one `stride` bytes on. The result
- * is palloc'd. */
-struct iforest_arrival *ifp_pending_keys_sorted(const struct iforest_key *first_key, Size stride, uint32 n);
-
-/* ---- chosen entries of all chains ---- */
-
-struct ifp_pending_entries {
-	struct iforest_entry *entries; /* in order of arrival, until they are sorted */
-	uint32 n, n_reserved;
-	uint64 n_read; /* chosen or not */
+/* Chooses entries by their keys. */
+struct ifp_pending_choice {
+	bool (*is_chosen)(void *context, const struct iforest_key *key);
+	void *context;
 };
+
+/* Adds the entries of a chain to the batch; `choice` is NULL if all are wanted. A batch without value columns gets keys alone.
+ * Returns the number of entries read. As ifp_chain_next(), it may stop and set index->met_foreign_page. */
+uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, const struct ifp_pending_choice *choice,
+		      struct iforest_batch *batch);
 
 /* Reads the chains that the index's copy of the metapage names, up to what was their last page then: entries that were appended
  * since are of transactions that no earlier snapshot sees. Visibility must be checked only afterwards
  * (storage/heap_visibility.h): a map that was copied before may be older than the row of an entry read now. Returns false if a
- * page has another owner by now and the index has to be read again. */
-bool ifp_pending_entries_read(struct ifp_index *index, bool (*is_chosen)(void *context, const struct iforest_key *key),
-			      void *context, struct ifp_pending_entries *pending);
-
-/* Drops the entries for which is_kept() is false. */
-void ifp_pending_entries_keep(struct ifp_pending_entries *pending,
-			      bool (*is_kept)(void *context, const struct iforest_entry *entry), void *context);
-
-/* Sorts the entries by key. */
-void ifp_pending_entries_sort(struct ifp_pending_entries *pending);
-
-/* Returns the number of the first entry at or after the key; pending->n if there is none. Requires  the entries are sorted. */
-uint32 ifp_pending_entries_find(const struct ifp_pending_entries *pending, const struct iforest_key *key);
-
-/* Adds entries [from, to) to the aggregate: rows, values, and times that are not NULL. */
-void ifp_pending_entries_fold(const struct ifp_pending_entries *pending, uint32 from, uint32 to,
-			      const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate);
+ * page has another owner by now and the index has to be read again. *n_read: entries read, chosen or not. */
+bool ifp_pending_read(struct ifp_index *index, const struct ifp_pending_choice *choice, struct iforest_batch *batch,
+		      uint64 *n_read);
 
 #endif

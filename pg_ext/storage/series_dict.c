@@ -4,6 +4,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "core/base/array.h"
 #include "core/base/bits.h"
 
 enum { RECORD_HEADER = 2 };
@@ -30,7 +31,8 @@ struct ifp_series_dict {
 	Oid file;
 	HTAB *by_name;
 	struct name *names; /* by id */
-	uint32 n_series, n_reserved;
+	uint32 n_series;
+	size_t n_reserved;
 	BlockNumber block; /* read up to byte `used` of this page */
 	uint32 used;
 	struct ifp_sum sum; /* of what was read of it */
@@ -128,11 +130,8 @@ static bool remember(struct ifp_series_dict *dict, const uint8 *key, uint32 n_by
 	struct named_series *series;
 	bool found;
 
-	if (dict->n_series == dict->n_reserved) {
-		dict->n_reserved = Max(64, 2 * dict->n_reserved);
-		dict->names = dict->names ? repalloc_huge(dict->names, dict->n_reserved * sizeof name)
-					  : palloc(dict->n_reserved * sizeof name);
-	}
+	(void)iforest_array_reserve(&ifp_palloc_allocator, &dict->names, sizeof name, dict->n_series + (Size)1,
+				    &dict->n_reserved);
 	series = hash_search(dict->by_name, &name, HASH_ENTER, &found);
 	if (!found) {
 		series->id = dict->n_series;

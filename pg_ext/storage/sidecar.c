@@ -4,6 +4,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "core/base/array.h"
 #include "core/base/bits.h"
 #include "core/base/xxh64.h"
 #include "core/page/page.h"
@@ -265,7 +266,7 @@ struct ifp_sketch_sidecar {
 	/* while sketches are made: the new ones of the current run */
 	struct ifp_kept_sketches *filled;
 	struct ifp_kept_sketch *added;
-	uint32 n_added, n_reserved;
+	size_t n_added, n_reserved;
 };
 
 struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index)
@@ -389,12 +390,8 @@ static enum iforest_status put(void *context, const struct iforest_sidecar_name 
 	struct ifp_sketch_sidecar *sidecar = context;
 	struct ifp_kept_sketch *added;
 
-	if (sidecar->n_added == sidecar->n_reserved) {
-		sidecar->n_reserved = Max(2 * sidecar->n_reserved, 64);
-		sidecar->added = sidecar->added ? repalloc_huge(sidecar->added, sidecar->n_reserved * sizeof *sidecar->added)
-						: palloc(sidecar->n_reserved * sizeof *sidecar->added);
-	}
-	added = &sidecar->added[sidecar->n_added++];
+	added = iforest_array_add(&ifp_palloc_allocator, &sidecar->added, sizeof *added, &sidecar->n_added,
+				  &sidecar->n_reserved);
 	*added = named(name);
 	added->n_bytes = (uint32)n_bytes;
 	added->bytes = palloc(n_bytes);

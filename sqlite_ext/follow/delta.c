@@ -2,12 +2,7 @@
 
 #include <stdlib.h>
 
-#include "core/base/bits.h"
-#include "core/model/key.h"
-#include "core/page/node.h"
-#include "core/run/compact.h"
-#include "core/run/remove.h"
-#include "core/run/writer.h"
+#include "core/base/array.h"
 #include "sqlite_ext/follow/row_decoder.h"
 #include "sqlite_ext/follow/triggers.h"
 #include "sqlite_ext/storage/pager.h"
@@ -21,12 +16,6 @@ struct delta_extent {
 struct key_list {
 	struct iforest_key *keys;
 	size_t n, n_reserved;
-};
-
-/* Changes to the runs in memory, in any order: rows to add, and keys to remove. */
-struct delta_changes {
-	struct ifs_entry_list rows;
-	struct key_list outdated;
 };
 
 /* ---- Pending rows: those in order of id ---- */
@@ -53,20 +42,6 @@ static struct ifs_pending_row *find_ordered(const struct ifs_pending_rows *pendi
 			high = middle;
 	}
 	return low < pending->n_ordered && rows[low].id == id ? &rows[low] : NULL;
-}
-
-static struct ifs_pending_row *append(struct ifs_pending_rows *pending)
-{
-	if (pending->n_ordered == pending->n_reserved) {
-		size_t capacity = pending->n_reserved ? 2 * pending->n_reserved : 64;
-		void *grown = sqlite3_realloc64(pending->ordered, capacity * sizeof *pending->ordered);
-
-		if (!grown)
-			return NULL;
-		pending->ordered = grown;
-		pending->n_reserved = capacity;
-	}
-	return &pending->ordered[pending->n_ordered++];
 }
 
 /* ---- Pending rows: the hash table of all others ---- */
@@ -120,7 +95,7 @@ static struct ifs_pending_row *pending_rows_take(struct ifs_pending_rows *pendin
 	if (row)
 		return row;
 	if (is_last) {
-		row = append(pending);
+		row = iforest_array_add(&ifs_alloc, &pending->ordered, sizeof *row, &pending->n_ordered, &pending->n_reserved);
 		*is_new = row;
 	} else if (reserve_slot(pending)) {
 		row = slot_of(pending->others, pending->n_slots, id);
@@ -182,26 +157,6 @@ static uint64_t n_gone(void *context, const uint8_t *node)
 	return n + is_up_to(delta, from + n, &last); /* the last key's ref may be the greatest there is */
 }
 
-/* Returns the entry of a block, with times and refs unpacked, that has the key; n if there is none. */
-static unsigned find_entry(const struct iforest_block *block, const struct iforest_key *key)
-{
-	unsigned low = 0, high = block->n;
-
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-		bool is_before = block->time_is_null || block->times[middle] == key->time ? block->refs[middle] < key->ref
-											  : block->times[middle] < key->time;
-
-		if (is_before)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < block->n && block->refs[low] == key->ref && (block->time_is_null || block->times[low] == key->time))
-		return low;
-	return block->n;
-}
-
 static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
 {
 	const struct ifs_delta *delta = context;
@@ -216,15 +171,14 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 
 		if (key->series != block->series || key->time_is_null != block->time_is_null)
 			break;
-		if (!block->time_is_null)
-			status = iforest_block_need(reader, IFOREST_TIMES);
-		if (status || (!block->time_is_null && key->time > block->times[block->n - 1]))
+		status = iforest_block_need(reader, IFOREST_TIMES);
+		if (!status)
+			status = iforest_block_need(reader, IFOREST_REFS);
+		if (!status)
+			status = iforest_block_find(reader, key, &entry);
+		if (status || entry == block->n)
 			break;
-		status = iforest_block_need(reader, IFOREST_REFS);
-		if (status || (block->time_is_null && key->ref > block->refs[block->n - 1]))
-			break;
-		entry = find_entry(block, key);
-		if (entry < block->n)
+		if (block->refs[entry] == key->ref && block->times[entry] == key->time)
 			*live &= ~(UINT64_C(1) << entry);
 	}
 	return status;
@@ -240,38 +194,7 @@ static void init_filter(struct ifs_delta *delta)
 						 .n_excluded = n_gone };
 }
 
-/* ---- Runs in memory: sorting ---- */
-
-/* An array of items that begin with a key. */
-struct keyed {
-	const void *first;
-	size_t n, stride; /* bytes from one to the next */
-};
-
-static const struct iforest_key *key_at(const struct keyed *items, size_t i)
-{
-	return (const struct iforest_key *)(const void *)((const char *)items->first + i * items->stride);
-}
-
-/* Returns the items in order of their keys, to be freed; NULL without memory. There are fewer than 2^32. */
-static struct iforest_arrival *sort(const struct keyed *items)
-{
-	struct iforest_arrival *arrivals = sqlite3_malloc64(items->n * sizeof *arrivals);
-	struct iforest_arrival *room = sqlite3_malloc64(items->n * sizeof *room);
-
-	if (!arrivals || !room) {
-		sqlite3_free(arrivals);
-		arrivals = NULL;
-	}
-	for (size_t i = 0; arrivals && i < items->n; i++)
-		arrivals[i] = (struct iforest_arrival){ .key = *key_at(items, i), .entry = (uint32_t)i };
-	if (arrivals)
-		iforest_key_sort(arrivals, room, (uint32_t)items->n);
-	sqlite3_free(room);
-	return arrivals;
-}
-
-/* ---- Runs in memory: lists of keys and entries ---- */
+/* ---- Lists of keys and entries ---- */
 
 static int compare_keys(const void *left, const void *right)
 {
@@ -281,177 +204,73 @@ static int compare_keys(const void *left, const void *right)
 /* Appends a key. Returns false without memory. */
 static bool keys_push(struct key_list *list, const struct iforest_key *key)
 {
-	if (list->n == list->n_reserved) {
-		size_t capacity = list->n_reserved ? 2 * list->n_reserved : 64;
-		void *grown = sqlite3_realloc64(list->keys, capacity * sizeof *list->keys);
+	struct iforest_key *added = iforest_array_add(&ifs_alloc, &list->keys, sizeof *list->keys, &list->n, &list->n_reserved);
 
-		if (!grown)
-			return false;
-		list->keys = grown;
-		list->n_reserved = capacity;
-	}
-	list->keys[list->n++] = *key;
-	return true;
+	if (added)
+		*added = *key;
+	return added;
 }
 
 static bool entry_list_push(struct ifs_entry_list *list, const struct iforest_entry *entry)
 {
-	if (list->n == list->n_reserved) {
-		size_t capacity = list->n_reserved ? 2 * list->n_reserved : 64;
-		void *grown = sqlite3_realloc64(list->entries, capacity * sizeof *list->entries);
+	struct iforest_entry *added =
+		iforest_array_add(&ifs_alloc, &list->entries, sizeof *list->entries, &list->n, &list->n_reserved);
 
-		if (!grown)
-			return false;
-		list->entries = grown;
-		list->n_reserved = capacity;
-	}
-	list->entries[list->n++] = *entry;
-	return true;
+	if (added)
+		*added = *entry;
+	return added;
 }
 
 /* Adds keys to delta->removed, merging from the back. */
-static enum iforest_status remove_keys(struct ifs_delta *delta, struct key_list *keys)
+static enum iforest_status remove_keys(struct ifs_delta *delta, struct iforest_batch *keys)
 {
-	size_t old = delta->n_removed, new = keys->n, to = old + new;
-	struct iforest_arrival *sorted;
+	size_t old = delta->n_removed, to = old + keys->n;
+	uint32_t new = keys->n;
 
 	if (new == 0)
 		return IFOREST_OK;
-	if (to > delta->n_reserved) {
-		size_t capacity = to > 2 * delta->n_reserved ? to : 2 * delta->n_reserved;
-		void *grown = sqlite3_realloc64(delta->removed, capacity * sizeof *delta->removed);
-
-		if (!grown)
-			return IFOREST_NO_MEMORY;
-		delta->removed = grown;
-		delta->n_reserved = capacity;
-	}
-	sorted = sort(&(struct keyed){ keys->keys, new, sizeof *keys->keys });
-	if (!sorted)
+	if (!iforest_array_reserve(&ifs_alloc, &delta->removed, sizeof *delta->removed, to, &delta->n_reserved))
 		return IFOREST_NO_MEMORY;
+	iforest_batch_sort(keys);
 	delta->n_removed = to;
 	while (new > 0) {
-		bool is_old = old > 0 && iforest_key_compare(&delta->removed[old - 1], &sorted[new - 1].key) > 0;
+		const struct iforest_key *last = iforest_batch_key(keys, new - 1);
+		bool is_old = old > 0 && iforest_key_compare(&delta->removed[old - 1], last) > 0;
 
-		delta->removed[--to] = is_old ? delta->removed[--old] : sorted[--new].key;
+		delta->removed[--to] = is_old ? delta->removed[--old] : *last;
+		new -= !is_old;
 	}
-	sqlite3_free(sorted);
-	keys->n = 0;
 	iforest_filtered_nodes_outdate(&delta->filtered_nodes);
 	return IFOREST_OK;
 }
 
-/* ---- Runs in memory: writing and merging ---- */
-
-static enum iforest_status write_run(struct ifs_delta *delta, const struct delta_changes *changes,
-				     const struct iforest_arrival *sorted, struct iforest_run_writer *writer,
-				     struct iforest_run *run)
-{
-	enum iforest_status status = iforest_run_writer_start(writer, &delta->store, &delta->manifest);
-
-	if (status)
-		return status;
-	for (size_t i = 0; i < changes->rows.n && !status; i++)
-		status = iforest_run_writer_add(writer, &changes->rows.entries[sorted[i].entry]);
-	if (status)
-		iforest_run_writer_abandon(writer);
-	else
-		status = iforest_run_writer_finish(writer, run);
-	return status;
-}
-
-static enum iforest_status add_run(struct ifs_delta *delta, struct delta_changes *changes)
-{
-	const struct ifs_entry_list *rows = &changes->rows;
-	struct iforest_arrival *sorted = sort(&(struct keyed){ &rows->entries->key, rows->n, sizeof *rows->entries });
-	struct iforest_run_writer *writer = sqlite3_malloc64(sizeof *writer);
-	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
-	struct iforest_edit edit = { .added = run };
-	enum iforest_status status = IFOREST_NO_MEMORY;
-
-	if (sorted && writer && run)
-		status = write_run(delta, changes, sorted, writer, run);
-	if (!status)
-		status = iforest_manifest_commit(&delta->manifest, &delta->store, &edit);
-	changes->rows.n = 0;
-	sqlite3_free(sorted);
-	sqlite3_free(writer);
-	sqlite3_free(run);
-	return status;
-}
-
-static enum iforest_status merge_from(struct ifs_delta *delta, uint32_t first)
-{
-	uint64_t run_ids[IFOREST_MAX_LEVELS * 2];
-	uint32_t n = delta->manifest.n_runs - first;
-	struct iforest_run merged;
-
-	for (uint32_t r = 0; r < n; r++)
-		run_ids[r] = delta->manifest.runs[first + r].place.run_id;
-	return iforest_compact(&delta->store, &delta->manifest, run_ids, n, &merged);
-}
-
-/* Merges the last two runs until each run is larger than all that come after it; so there are at most log n. */
-static enum iforest_status merge_by_doubling(struct ifs_delta *delta)
+/* Applies the changes to the runs in memory. Outdated keys are removed first: a row may come back under the same key. */
+static enum iforest_status apply_changes(struct ifs_delta *delta, struct key_list *outdated)
 {
 	enum iforest_status status = IFOREST_OK;
 
-	while (!status && delta->manifest.n_runs > 1) {
-		const struct iforest_run *last = &delta->manifest.runs[delta->manifest.n_runs - 1];
-
-		if (iforest_node_rows(last[-1].root) > 2 * iforest_node_rows(last->root))
-			break;
-		status = merge_from(delta, delta->manifest.n_runs - 2);
+	if (outdated->n > 0) {
+		qsort(outdated->keys, outdated->n, sizeof *outdated->keys, compare_keys);
+		status = iforest_memtable_remove(&delta->memtable, outdated->keys, outdated->n);
+		outdated->n = 0;
 	}
-	return status;
-}
-
-/* Applies the changes to the runs in memory and empties the lists. Outdated keys are removed first: a row may come back
- * under the same key. */
-static enum iforest_status apply_changes(struct ifs_delta *delta, struct delta_changes *changes)
-{
-	enum iforest_status status = IFOREST_OK;
-	uint64_t n_removed;
-
-	if (changes->outdated.n > 0) {
-		qsort(changes->outdated.keys, changes->outdated.n, sizeof *changes->outdated.keys, compare_keys);
-		status = iforest_runs_remove(&delta->store, &delta->manifest, changes->outdated.keys, changes->outdated.n,
-					     &n_removed);
-		if (!status && n_removed < changes->outdated.n)
-			status = IFOREST_NOT_FOUND;
-		changes->outdated.n = 0;
-	}
-	if (!status && changes->rows.n > 0)
-		status = add_run(delta, changes);
-	return status ? status : merge_by_doubling(delta);
+	return status ? status : iforest_memtable_build(&delta->memtable);
 }
 
 /* ---- the whole ---- */
 
-enum iforest_status ifs_delta_merge(struct ifs_delta *delta)
-{
-	const struct iforest_manifest *manifest = &delta->manifest;
-	bool is_one = manifest->n_runs == 0 || (manifest->n_runs == 1 && iforest_node_dead(manifest->runs[0].root) == 0);
-
-	return is_one ? IFOREST_OK : merge_from(delta, 0);
-}
-
-enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields,
-				   sqlite3_int64 last_flushed)
+enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_store *store,
+				   const struct iforest_node_schema *fields, sqlite3_int64 last_flushed)
 {
 	*delta = (struct ifs_delta){ .last_flushed = last_flushed, .last_covered = last_flushed, .last_rowid = last_flushed };
-	ifs_pager_in_memory(&delta->memory);
-	delta->store = (struct iforest_store){ .pager = &delta->memory.pager, .alloc = &ifs_alloc };
 	iforest_filtered_nodes_init(&delta->filtered_nodes, &ifs_alloc);
 	init_filter(delta);
-	return iforest_manifest_init(&delta->manifest, &ifs_alloc, fields, IFS_SQLITE_PAGE_BYTES);
+	return iforest_memtable_init(&delta->memtable, store, fields);
 }
 
 void ifs_delta_release(struct ifs_delta *delta)
 {
-	iforest_manifest_release(&delta->manifest);
-	if (delta->memory.alloc)
-		iforest_pager_memory_release(&delta->memory);
+	iforest_memtable_release(&delta->memtable);
 	if (delta->filtered_nodes.alloc)
 		iforest_filtered_nodes_release(&delta->filtered_nodes);
 	pending_rows_release(&delta->pending);
@@ -531,8 +350,8 @@ struct reading {
 	struct ifs_delta *delta;
 	struct ifs_error *error;
 	struct ifs_row_decoder rows;
-	struct delta_changes changes;
-	struct key_list removed;
+	struct key_list outdated;     /* of rows in the memtable, in any order */
+	struct iforest_batch removed; /* keys of rows in the stored runs */
 	struct delta_extent state;
 	struct ifs_entry_list front;
 	size_t n_passed;    /* rows of the former front below the present row */
@@ -600,20 +419,21 @@ static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64
  * *has_impossible_key if they cannot hold it. */
 static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_int64 id, bool *has_impossible_key)
 {
-	struct iforest_key key = { .ref = id };
+	struct iforest_entry entry = { .key.ref = id };
+	struct iforest_key *key = &entry.key;
 	int type = sqlite3_value_type(log[OLD_TIME]);
-	int rc = series_of_old_key(reading, log + FIRST_OLD_BY, &key.series);
+	int rc = series_of_old_key(reading, log + FIRST_OLD_BY, &key->series);
 
 	if (rc)
 		return rc;
-	key.time_is_null = type == SQLITE_NULL;
+	key->time_is_null = type == SQLITE_NULL;
 	if (type == SQLITE_INTEGER)
-		key.time = sqlite3_value_int64(log[OLD_TIME]);
+		key->time = sqlite3_value_int64(log[OLD_TIME]);
 	else if (type != SQLITE_NULL &&
-		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key.time)))
+		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key->time)))
 		*has_impossible_key = true;
-	*has_impossible_key = *has_impossible_key || key.series >= reading->dictionary->end_of_stored;
-	if (!*has_impossible_key && !keys_push(&reading->removed, &key))
+	*has_impossible_key = *has_impossible_key || key->series >= reading->dictionary->end_of_stored;
+	if (!*has_impossible_key && iforest_batch_add(&reading->removed, &entry))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	return SQLITE_OK;
 }
@@ -643,12 +463,12 @@ static int track_old_key(struct reading *reading, sqlite3_value **log, struct if
 /* Replaces what was read of the row before. Without an entry the table no longer has the row. */
 static int put_row(struct reading *reading, struct ifs_pending_row *row, const struct iforest_entry *entry)
 {
-	struct delta_changes *changes = &reading->changes;
+	struct iforest_batch *batch = &reading->delta->memtable.batch;
 	struct iforest_key before = {
 		.series = row->series, .time_is_null = row->time_is_null, .time = row->time, .ref = row->id
 	};
 
-	if ((row->is_present && !keys_push(&changes->outdated, &before)) || (entry && !entry_list_push(&changes->rows, entry)))
+	if ((row->is_present && !keys_push(&reading->outdated, &before)) || (entry && iforest_batch_add(batch, entry)))
 		return ifs_error_set(reading->error, SQLITE_NOMEM, "");
 	row->batch = reading->delta->n_batches;
 	row->is_present = entry;
@@ -657,9 +477,9 @@ static int put_row(struct reading *reading, struct ifs_pending_row *row, const s
 	row->series = (uint32_t)entry->key.series;
 	row->time = entry->key.time;
 	row->time_is_null = entry->key.time_is_null;
-	if (changes->rows.n < MOST_ENTRIES)
+	if (batch->n < MOST_ENTRIES)
 		return SQLITE_OK;
-	return ifs_pager_error(reading->index, apply_changes(reading->delta, changes), reading->error);
+	return ifs_pager_error(reading->index, apply_changes(reading->delta, &reading->outdated), reading->error);
 }
 
 /* Takes a row of the log joined with the row of the table, which is read the first time that it comes up. */
@@ -700,7 +520,7 @@ static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 	while (at < front->n && front->entries[at].key.ref < entry->key.ref)
 		at++;
 	reading->n_passed = at;
-	return at < front->n && is_same_entry(&front->entries[at], entry, reading->delta->manifest.fields.n_values);
+	return at < front->n && is_same_entry(&front->entries[at], entry, reading->delta->memtable.manifest.fields.n_values);
 }
 
 /* Takes a row of the table above those that the log covers. */
@@ -831,21 +651,22 @@ static void start(struct reading *reading, struct ifs_index *index, struct ifs_d
 			  .schema = index->schema,
 			  .definition = &index->definition,
 			  .base_table = &index->base_table,
-			  .fields = &delta->manifest.fields,
+			  .fields = &delta->memtable.manifest.fields,
 			  .error = error,
 			  .series_of = series_of_row,
 			  .context = reading,
 			  .key.alloc = &ifs_alloc,
 			  .previous_key.alloc = &ifs_alloc },
 	};
+	iforest_batch_init(&reading->removed, &ifs_alloc, 0);
 }
 
 static void end(struct reading *reading)
 {
 	ifs_row_decoder_release(&reading->rows);
-	sqlite3_free(reading->changes.rows.entries);
-	sqlite3_free(reading->changes.outdated.keys);
-	sqlite3_free(reading->removed.keys);
+	sqlite3_free(reading->outdated.keys);
+	iforest_batch_release(&reading->removed);
+	iforest_batch_release(&reading->delta->memtable.batch); /* empty, but after an error */
 	sqlite3_free(reading->front.entries);
 }
 
@@ -853,7 +674,7 @@ static int apply(struct reading *reading)
 {
 	struct ifs_delta *delta = reading->delta;
 	struct ifs_entry_list before = delta->front;
-	enum iforest_status status = apply_changes(delta, &reading->changes);
+	enum iforest_status status = apply_changes(delta, &reading->outdated);
 
 	if (!status)
 		status = remove_keys(delta, &reading->removed);

@@ -1,12 +1,11 @@
-/* follow/delta.h -- Delta: the rows pending since the last flush, read from the base table and kept in memory as runs.
+/* follow/delta.h -- Delta: the rows pending since the last flush, read from the base table and kept in a memtable.
  *
  * A row is pending if its rowid is above the last one flushed or, with sync=log, if the log names it (triggers.h). The
  * stored runs hold pending rows only under old keys, which the log gives. So an answer is made of
  *
  *   the stored runs without the old keys: `filter` excludes them from leaf pages, and makes a fold descend below each
  *   node that holds one
- *   the pending rows as the table has them now: runs in memory (`store`, `manifest`), written as rows are read, and
- *   merged by doubling, so that there are few
+ *   the pending rows as the table has them now: runs in memory (core/run/memtable.h), written as rows are read
  *
  * New series get the next ids, in the dictionary alone.
  *
@@ -17,10 +16,8 @@
 #ifndef IFS_FOLLOW_DELTA_H
 #define IFS_FOLLOW_DELTA_H
 
-#include "core/page/leaf_fold.h"
 #include "core/query/filtered_nodes.h"
-#include "core/run/manifest.h"
-#include "core/run/pager_memory.h"
+#include "core/run/memtable.h"
 #include "sqlite_ext/storage/dictionary.h"
 #include "sqlite_ext/storage/engine.h"
 
@@ -65,9 +62,7 @@ struct ifs_entry_list {
 };
 
 struct ifs_delta {
-	struct iforest_pager_memory memory;
-	struct iforest_store store;
-	struct iforest_manifest manifest;
+	struct iforest_memtable memtable; /* pending rows as the table has them; its batch is empty between reads */
 	struct ifs_pending_rows pending;
 	struct iforest_key *removed; /* old keys that the stored runs still hold, ascending */
 	size_t n_removed, n_reserved;
@@ -82,10 +77,10 @@ struct ifs_delta {
 	uint32_t n_batches;
 };
 
-/* Initializes an empty delta over stored runs with these fields and no rowid above `last_flushed`. It must stay in place.
- * Release it also after an error. */
-enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_node_schema *fields,
-				   sqlite3_int64 last_flushed);
+/* Initializes an empty delta over the runs of a store, with these fields and no rowid above `last_flushed`. It must stay in
+ * place. Release it also after an error. */
+enum iforest_status ifs_delta_init(struct ifs_delta *delta, const struct iforest_store *store,
+				   const struct iforest_node_schema *fields, sqlite3_int64 last_flushed);
 void ifs_delta_release(struct ifs_delta *delta);
 
 /* Sets *is_current if the delta is up to date. If it is not, *is_part tells whether ifs_delta_read() can extend it;
@@ -113,8 +108,5 @@ int ifs_delta_read(struct ifs_index *index, struct ifs_delta *delta, struct ifs_
 /* Returns an error if the log gives old keys that the index cannot hold. The log is damaged then, unless a user's trigger
  * is running that changed a row before ours logged its insertion. */
 int ifs_delta_check_log(const struct ifs_index *index, const struct ifs_delta *delta, struct ifs_error *error);
-
-/* Merges the runs in memory into one, without removed entries, or none. Its id may be used in the file, as ids are random. */
-enum iforest_status ifs_delta_merge(struct ifs_delta *delta);
 
 #endif

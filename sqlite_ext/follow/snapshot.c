@@ -358,7 +358,7 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 		rc = read_dictionary(index, snapshot, error);
 	if (!rc)
 		rc = ifs_error_from_status(error,
-					   ifs_delta_init(&snapshot->delta, &snapshot->manifest.fields,
+					   ifs_delta_init(&snapshot->delta, &index->store, &snapshot->manifest.fields,
 							  ifs_host_bytes_get(&snapshot->manifest).last_rowid),
 					   index->name, &fault, 0);
 	if (rc) {
@@ -587,6 +587,15 @@ int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snaps
 		rc = was_replaced(index, error);
 	sqlite3_reset(index->get_page);
 	return rc;
+}
+
+int ifs_snapshot_check_since(struct ifs_index *index, const struct ifs_snapshot *snapshot, uint64_t *n_changes,
+			     struct ifs_error *error)
+{
+	if (*n_changes == index->connection->n_changes || ifs_snapshot_check(index, snapshot, error))
+		return error->rc;
+	*n_changes = index->connection->n_changes;
+	return SQLITE_OK;
 }
 
 int ifs_snapshot_error(struct ifs_index *index, const struct ifs_snapshot *snapshot, enum iforest_status status,

@@ -65,6 +65,10 @@ bool ifs_index_is_changing(struct ifs_index *index);
 /* Returns an error if the stored state is no longer that of the snapshot. */
 int ifs_snapshot_check(struct ifs_index *index, const struct ifs_snapshot *snapshot, struct ifs_error *error);
 
+/* The same, if the connection has made changes since *n_changes was its count, when the stored state was last known. */
+int ifs_snapshot_check_since(struct ifs_index *index, const struct ifs_snapshot *snapshot, uint64_t *n_changes,
+			     struct ifs_error *error);
+
 /* Sets the error to a status that core returned while it read the snapshot (NULL: no check). Corruption is reported as
  * such only if the snapshot is still the stored state. */
 int ifs_snapshot_error(struct ifs_index *index, const struct ifs_snapshot *snapshot, enum iforest_status status,

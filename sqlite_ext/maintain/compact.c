@@ -50,46 +50,6 @@ static void end(struct compaction *compaction)
 
 /* ---- flushing ---- */
 
-static enum iforest_status copy_page(struct ifs_delta *delta, const struct iforest_store *store, const struct iforest_run *run,
-				     uint64_t index)
-{
-	struct iforest_pager *memory = &delta->memory.pager;
-	struct iforest_page page;
-	enum iforest_status status = memory->get(memory->context, &delta->manifest.runs[0].place, index, &page);
-
-	if (status)
-		return status;
-	status = store->pager->write(
-		store->pager->context, &run->place,
-		&(struct iforest_page_write){ .index = index, .bytes = page.bytes, .n_bytes = page.n_bytes }, 1);
-	memory->release(memory->context, &page);
-	return status;
-}
-
-/* Writes the pending rows as a run, by copying the pages of the one run in memory. run->n_leaves is 0 if the table has
- * none of the rows. */
-static enum iforest_status write_run(struct compaction *compaction, struct iforest_run *run)
-{
-	struct ifs_delta *delta = &compaction->snapshot->delta;
-	struct iforest_store *store = &compaction->index->store;
-	enum iforest_status status = ifs_delta_merge(delta);
-	struct iforest_place place;
-	uint64_t n_pages;
-
-	if (status || delta->manifest.n_runs == 0)
-		return status;
-	place = delta->manifest.runs[0].place;
-	status = store->pager->create_run(store->pager->context, &place);
-	if (status)
-		return status;
-	*run = delta->manifest.runs[0];
-	run->place = place;
-	n_pages = iforest_run_pages(&compaction->manifest, run);
-	for (uint64_t i = 0; i < n_pages && !status; i++)
-		status = copy_page(delta, store, run, i);
-	return status;
-}
-
 /* Writes the series that only pending rows had so far. */
 static int write_series(struct compaction *compaction)
 {
@@ -200,7 +160,8 @@ static int flush_pending(struct compaction *compaction)
 	run->n_leaves = 0;
 	rc = prepare_log(compaction, &statement);
 	if (!rc)
-		rc = compaction_error(compaction, write_run(compaction, run));
+		rc = compaction_error(compaction, iforest_memtable_flush(&compaction->snapshot->delta.memtable, &index->store,
+									 &compaction->manifest, run));
 	if (!rc)
 		rc = write_series(compaction);
 	if (!rc)
@@ -220,73 +181,34 @@ static int flush_pending(struct compaction *compaction)
 
 /* ---- merging ---- */
 
-/* Describes each run for the policy. Its range of times is known only without by columns; otherwise all runs are taken to
- * lie together. */
-static void describe_runs(const struct compaction *compaction, struct iforest_merge_candidate *candidates)
+/* Gives a run's range of times to the policy. It is known only without by columns; otherwise all runs are taken to lie
+ * together. */
+static bool may_merge(void *context, const struct iforest_run *run, int64_t *low, int64_t *high)
 {
-	const struct iforest_manifest *manifest = &compaction->manifest;
+	const struct compaction *compaction = context;
+	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
 
-	for (uint32_t r = 0; r < manifest->n_runs; r++) {
-		const struct iforest_run *run = &manifest->runs[r];
-		struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
-		bool is_known = compaction->index->definition.n_by == 0 && !first.time_is_null && !last.time_is_null;
-
-		candidates[r] = (struct iforest_merge_candidate){ .n_pages = iforest_run_pages(manifest, run),
-								  .n_rows = iforest_node_rows(run->root),
-								  .n_dead = iforest_node_dead(run->root),
-								  .low = is_known ? first.time : INT64_MIN,
-								  .high = is_known ? last.time : INT64_MAX };
+	if (compaction->index->definition.n_by == 0 && !first.time_is_null && !last.time_is_null) {
+		*low = first.time;
+		*high = last.time;
 	}
+	return true;
 }
 
-/* Merges the runs that the policy chooses; *n is how many. *most_pages is the bound on pages to read, and is reduced by
- * those read. */
-static enum iforest_status merge_once(struct compaction *compaction, uint64_t *most_pages, uint32_t *n)
+/* Merges once, or, if `again`, until nothing is left to be merged. */
+static int merge(struct compaction *compaction, struct iforest_compaction *rules, bool again)
 {
-	struct iforest_manifest *manifest = &compaction->manifest;
-	struct iforest_merge_settings settings = { .fan_in = compaction->fan_in,
-						   .most_pages = *most_pages,
-						   .cap_pages = CAP_PAGES };
-	struct iforest_merge_candidate *candidates = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *candidates);
-	uint32_t *chosen = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *chosen);
-	uint64_t *run_ids = sqlite3_malloc64((manifest->n_runs + 1) * sizeof *run_ids);
-	struct iforest_run merged;
-	enum iforest_status status = IFOREST_NO_MEMORY;
+	enum iforest_status status = IFOREST_OK;
+	uint32_t n = 1;
 
-	if (candidates && chosen && run_ids) {
-		describe_runs(compaction, candidates);
-		*n = iforest_merge_choose(candidates, manifest->n_runs, &settings, chosen);
-		for (uint32_t i = 0; i < *n; i++) {
-			run_ids[i] = manifest->runs[chosen[i]].place.run_id;
-			*most_pages -= candidates[chosen[i]].n_rows > 0 ? candidates[chosen[i]].n_pages : 0;
-		}
-		status = *n > 0 ? iforest_compact(&compaction->index->store, manifest, run_ids, *n, &merged) : IFOREST_OK;
-	}
-	sqlite3_free(candidates);
-	sqlite3_free(chosen);
-	sqlite3_free(run_ids);
-	return status;
-}
-
-/* Merges all runs into one, unless there is one without removed entries. */
-static enum iforest_status merge_to_one(struct compaction *compaction)
-{
-	struct iforest_manifest *manifest = &compaction->manifest;
-	uint32_t n_runs = manifest->n_runs;
-	uint64_t *run_ids;
-	struct iforest_run merged;
-	enum iforest_status status;
-
-	if (n_runs == 0 || (n_runs == 1 && iforest_node_dead(manifest->runs[0].root) == 0))
-		return IFOREST_OK;
-	run_ids = sqlite3_malloc64(n_runs * sizeof *run_ids);
-	if (!run_ids)
-		return IFOREST_NO_MEMORY;
-	for (uint32_t r = 0; r < n_runs; r++)
-		run_ids[r] = manifest->runs[r].place.run_id;
-	status = iforest_compact(&compaction->index->store, manifest, run_ids, n_runs, &merged);
-	sqlite3_free(run_ids);
-	return status;
+	rules->settings.fan_in = compaction->fan_in;
+	rules->settings.cap_pages = CAP_PAGES;
+	rules->may_merge = may_merge;
+	rules->context = compaction;
+	do {
+		status = iforest_compact_next(&compaction->index->store, &compaction->manifest, rules, &n);
+	} while (!status && again && n > 0);
+	return compaction_error(compaction, status);
 }
 
 /* ---- commands ---- */
@@ -299,15 +221,14 @@ static bool is_pending(const struct compaction *compaction)
 int ifs_flush(struct ifs_index *index, struct ifs_error *error)
 {
 	struct compaction compaction;
-	uint64_t most_pages;
-	uint32_t n;
+	struct iforest_compaction rules = { .to_one = false };
 	int rc = start(&compaction, index, error);
 
 	if (!rc && is_pending(&compaction)) {
 		rc = flush_pending(&compaction);
-		most_pages = iforest_merge_bound(FEW_PAGES, compaction.manifest.n_runs);
+		rules.settings.most_pages = iforest_merge_bound(FEW_PAGES, compaction.manifest.n_runs);
 		if (!rc)
-			rc = compaction_error(&compaction, merge_once(&compaction, &most_pages, &n));
+			rc = merge(&compaction, &rules, false);
 	}
 	end(&compaction);
 	return rc;
@@ -316,11 +237,11 @@ int ifs_flush(struct ifs_index *index, struct ifs_error *error)
 int ifs_merge(struct ifs_index *index, uint64_t most_pages, struct ifs_error *error)
 {
 	struct compaction compaction;
-	uint32_t n = 1;
+	struct iforest_compaction rules = { .settings.most_pages = most_pages };
 	int rc = start(&compaction, index, error);
 
-	while (!rc && n > 0)
-		rc = compaction_error(&compaction, merge_once(&compaction, &most_pages, &n));
+	if (!rc)
+		rc = merge(&compaction, &rules, true);
 	end(&compaction);
 	return rc;
 }
@@ -328,12 +249,13 @@ int ifs_merge(struct ifs_index *index, uint64_t most_pages, struct ifs_error *er
 int ifs_optimize(struct ifs_index *index, struct ifs_error *error)
 {
 	struct compaction compaction;
+	struct iforest_compaction rules = { .to_one = true };
 	int rc = start(&compaction, index, error);
 
 	if (!rc && is_pending(&compaction))
 		rc = flush_pending(&compaction);
 	if (!rc)
-		rc = compaction_error(&compaction, merge_to_one(&compaction));
+		rc = merge(&compaction, &rules, false);
 	end(&compaction);
 	return rc;
 }

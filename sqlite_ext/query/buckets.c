@@ -81,149 +81,7 @@ static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struc
 	return status;
 }
 
-/* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
-
-/* Starts filling the value columns of `request` (bits) in the buckets of the scan `beside`, whose runs and filter it uses.
- * That scan must request whether a bucket has these values. Call fill_release() also after an error; it does nothing to
- * zeroed memory.
- * Errors  IFOREST_NO_MEMORY */
-static enum iforest_status fill_start(struct ifs_fill *fill, enum ifs_fill_mode mode, uint32_t request,
-				      const struct iforest_scan *beside, struct iforest_store *joined,
-				      const struct iforest_manifest *joined_manifest)
-{
-	enum iforest_status status = iforest_scan_init(&fill->scan, beside->store, beside->manifest);
-
-	fill->has_scan = !status;
-	fill->mode = mode;
-	fill->request = request;
-	fill->scan.request.filter = beside->request.filter;
-	return status ? status : iforest_scan_join(&fill->scan, joined, joined_manifest);
-}
-
-static void fill_release(struct ifs_fill *fill)
-{
-	if (fill->has_scan)
-		iforest_scan_release(&fill->scan);
-	fill->has_scan = false;
-	fill->filled = 0;
-}
-
-/* Turns to another group. */
-static void fill_next_group(struct ifs_fill *fill)
-{
-	fill->knows_before = fill->knows_after = 0;
-}
-
-/* Finds the last rows before a time, or the first at or after it, with values of `columns` (bits), into rows[v]. */
-static enum iforest_status find_nearest(struct ifs_fill *fill, const struct ifs_series *const *series, uint32_t n, int64_t time,
-					bool is_before, uint32_t columns, struct iforest_extreme *rows)
-{
-	const struct iforest_node_schema *fields = &fill->scan.manifest->fields;
-	struct iforest_scan *scan = &fill->scan;
-	struct iforest_aggregate aggregate;
-	enum iforest_status status = IFOREST_OK;
-	int64_t bucket;
-	bool found;
-
-	scan->bucketing =
-		(struct iforest_bucketing){ .mode = IFOREST_WHOLE,
-					    .window = { .has_t0 = !is_before, .has_t1 = is_before, .t0 = time, .t1 = time } };
-	scan->request = (struct iforest_request){ .lasts = is_before ? columns : 0,
-						  .firsts = is_before ? 0 : columns,
-						  .filter = scan->request.filter };
-	for (unsigned v = 0; v < fields->n_values; v++)
-		if (columns >> v & 1)
-			rows[v] = (struct iforest_extreme){ .is_set = false };
-	for (uint32_t s = 0; s < n && !status; s++) {
-		status = iforest_scan_start(scan, series[s]->id);
-		if (!status)
-			status = iforest_scan_next(scan, &bucket, &aggregate, &found);
-		for (unsigned v = 0; v < fields->n_values && !status; v++)
-			if (is_before)
-				iforest_extreme_last(&rows[v], &aggregate.values[v].last);
-			else
-				iforest_extreme_first(&rows[v], &aggregate.values[v].first);
-	}
-	return status;
-}
-
-/* Interpolates between (a.time, a) and (b.time, b). Integers are exact except for the last steps. */
-static double line(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned value_type)
-{
-	uint64_t width = (uint64_t)b->time - (uint64_t)a->time, part = (uint64_t)time - (uint64_t)a->time;
-	iforest_uint128 product;
-	iforest_int128 whole;
-	uint64_t rise;
-	bool falls;
-
-	if (value_type == IFOREST_FLOAT64)
-		return a->value.real * ((double)(width - part) / (double)width) +
-		       b->value.real * ((double)part / (double)width);
-	falls = b->value.integer < a->value.integer;
-	rise = falls ? (uint64_t)a->value.integer - (uint64_t)b->value.integer
-		     : (uint64_t)b->value.integer - (uint64_t)a->value.integer;
-	product = (iforest_uint128)rise * part;
-	whole = (iforest_int128)(product / width);
-	rise = (uint64_t)(product % width);
-	return falls ? (double)(a->value.integer - whole) - (double)rise / (double)width
-		     : (double)(a->value.integer + whole) + (double)rise / (double)width;
-}
-
-/* Passes the next bucket of the group, of n series, and sets the members of ifs_fill that belong to it.
- * Cost    O(log N) a series, run and gap: the first bucket without a value after one that has it, or the first of all
- * Errors  as iforest_cursor_seek() */
-static enum iforest_status fill_bucket(struct ifs_fill *fill, const struct ifs_series *const *series, uint32_t n,
-				       const struct iforest_bucketing *bucketing, int64_t bucket,
-				       const struct iforest_aggregate *aggregate)
-{
-	const struct iforest_node_schema *fields = &fill->scan.manifest->fields;
-	const struct iforest_window *window = &bucketing->window;
-	int64_t start = iforest_bucket_start(bucketing, bucket);
-	enum iforest_status status = IFOREST_OK;
-	uint32_t empty = 0;
-
-	if (window->has_t0 && start < window->t0)
-		start = window->t0;
-	for (unsigned v = 0; v < fields->n_values; v++)
-		empty |= (uint32_t)(aggregate->values[v].n == 0) << v;
-	fill->filled = fill->request & empty;
-	fill->knows_before &= empty;
-	fill->knows_after &= empty;
-	if (!window->has_t0) /* nothing is before */
-		fill->filled = 0;
-	if (fill->filled & ~fill->knows_before)
-		status = find_nearest(fill, series, n, start, true, fill->filled & ~fill->knows_before, fill->before);
-	if (!status && fill->mode == IFS_FILL_LINEAR && fill->filled & ~fill->knows_after)
-		status = find_nearest(fill, series, n, start, false, fill->filled & ~fill->knows_after, fill->after);
-	if (status)
-		return status;
-	fill->knows_before |= fill->filled;
-	fill->knows_after |= fill->filled;
-	for (unsigned v = 0; v < fields->n_values; v++) {
-		if (!(fill->filled >> v & 1))
-			continue;
-		if (!fill->before[v].is_set || (fill->mode == IFS_FILL_LINEAR && !fill->after[v].is_set))
-			fill->filled &= ~(1u << v);
-		else if (fill->mode == IFS_FILL_LINEAR)
-			fill->lines[v] = line(&fill->before[v], &fill->after[v], start, fields->value_types[v]);
-	}
-	return IFOREST_OK;
-}
-
 /* ---- Series and groups of a query ---- */
-
-static bool passes(const struct ifs_series *series, const struct ifs_bucket_query *query, const struct ifs_plan *plan,
-		   const struct iforest_by_value *operands)
-{
-	for (unsigned c = 0; c < plan->n_conditions; c++) {
-		const struct ifs_condition *condition = &plan->conditions[c];
-
-		if (!condition->is_in &&
-		    !ifs_by_may_equal(&series->values[query->kept[condition->by]], &operands[c], condition->is_is))
-			return false;
-	}
-	return true;
-}
 
 static int compare_groups(const struct ifs_bucket_query *query, const struct ifs_series *a, const struct ifs_series *b)
 {
@@ -272,29 +130,23 @@ static int sort_members(struct ifs_bucket_query *query, struct ifs_error *error)
 	return SQLITE_OK;
 }
 
-/* Marks in *is_chosen the series that meet the conditions with IN; NULL if there are no such conditions. */
-static int mark_listed(const struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
-		       bool **is_chosen, struct ifs_error *error)
+/* Adds the series of a stretch of the dictionary that meet the conditions. */
+static int choose_in(struct ifs_bucket_query *query, const struct ifs_series_stretch *stretch, const struct ifs_plan *plan,
+		     sqlite3_value **argv, bool *is_chosen, struct ifs_error *error)
 {
-	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
+	const struct ifs_series *const *series =
+		(const struct ifs_series *const *)query->snapshot->dictionary.series + stretch->from;
+	uint32_t n = stretch->to - stretch->from;
+	int rc = SQLITE_OK;
 
-	for (unsigned c = 0; c < plan->n_conditions && !error->rc; c++) {
-		if (!plan->conditions[c].is_in)
-			continue;
-		if (!*is_chosen) {
-			*is_chosen = sqlite3_malloc64(dictionary->n_series + (size_t)1);
-			if (!*is_chosen)
-				return ifs_error_set(error, SQLITE_NOMEM, "");
-			memset(*is_chosen, true, dictionary->n_series);
-		}
-		ifs_series_filter_in_list((const struct ifs_series *const *)dictionary->series, dictionary->n_series,
-					  query->kept[plan->conditions[c].by], argv[c], *is_chosen, error);
-	}
-	if (error->rc) {
-		sqlite3_free(*is_chosen);
-		*is_chosen = NULL;
-	}
-	return error->rc;
+	memset(is_chosen, true, n);
+	for (unsigned c = 0; c < plan->n_conditions && n > 0 && !rc; c++)
+		rc = ifs_series_filter_narrow(series, n, plan->conditions[c].op, query->kept[plan->conditions[c].by], argv[c],
+					      is_chosen, error);
+	for (uint32_t s = 0; s < n && !rc; s++)
+		if (is_chosen[s])
+			query->members[query->n_members++] = series[s];
+	return rc;
 }
 
 /* Sets the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's conditions. */
@@ -302,30 +154,27 @@ static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *
 			 struct ifs_error *error)
 {
 	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
-	struct iforest_by_value operands[IFS_MAX_CONDITIONS];
 	struct ifs_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
-	bool *is_chosen = NULL;
+	bool *is_chosen;
 	size_t n_most;
 
-	if (mark_listed(query, plan, argv, &is_chosen, error))
-		return error->rc;
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
-		operands[c] = ifs_by_from_sql(argv[c]);
-		if (query->kept[plan->conditions[c].by] == 0 && !plan->conditions[c].is_in)
-			ifs_dictionary_narrow(dictionary, &operands[c], stretches);
+		struct iforest_by_value operand = ifs_by_from_sql(argv[c]);
+
+		if (query->kept[plan->conditions[c].by] == 0 && plan->conditions[c].op != 'm')
+			ifs_dictionary_narrow(dictionary, &operand, stretches);
 	}
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
 	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct ifs_series *));
 	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
-	if (!query->members || !query->group_starts) {
-		sqlite3_free(is_chosen);
-		return ifs_error_set(error, SQLITE_NOMEM, "");
-	}
-	for (unsigned k = 0; k < 2; k++)
-		for (uint32_t s = stretches[k].from; s < stretches[k].to; s++)
-			if ((!is_chosen || is_chosen[s]) && passes(dictionary->series[s], query, plan, operands))
-				query->members[query->n_members++] = dictionary->series[s];
+	is_chosen = sqlite3_malloc64(n_most + 1);
+	if (!query->members || !query->group_starts || !is_chosen)
+		ifs_error_set(error, SQLITE_NOMEM, "");
+	for (unsigned k = 0; k < 2 && !error->rc; k++)
+		choose_in(query, &stretches[k], plan, argv, is_chosen, error);
 	sqlite3_free(is_chosen);
+	if (error->rc)
+		return error->rc;
 	if (!is_prefix(query) && sort_members(query, error))
 		return error->rc;
 	for (uint32_t m = 0; m < query->n_members; m++)
@@ -580,7 +429,7 @@ static enum iforest_status open_group(struct ifs_bucket_query *query)
 		query->n_filled = query->n_to_fill;
 	if (status)
 		return status;
-	fill_next_group(&query->fill);
+	iforest_fill_turn(&query->fill);
 	if (is_single(query))
 		return ifs_parallel_start(&query->parallel, from);
 	return list_of_group(query, from, to);
@@ -607,9 +456,10 @@ static enum iforest_status fill_row(struct ifs_bucket_query *query)
 {
 	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
 
-	if (!query->fill.has_scan)
+	if (!query->fill.is_open)
 		return IFOREST_OK;
-	return fill_bucket(&query->fill, query->members + from, to - from, &query->bucketing, query->bucket, &query->aggregate);
+	return iforest_fill_bucket(&query->fill, query->fill_series + from, to - from, &query->bucketing, query->bucket,
+				   &query->aggregate);
 }
 
 /* Moves to the next bucket of the open group, with rows or without. */
@@ -635,12 +485,7 @@ static enum iforest_status next_filled(struct ifs_bucket_query *query, bool *fou
 
 int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *error)
 {
-	if (query->n_changes == query->index->connection->n_changes)
-		return SQLITE_OK;
-	if (ifs_snapshot_check(query->index, query->snapshot, error))
-		return error->rc;
-	query->n_changes = query->index->connection->n_changes;
-	return SQLITE_OK;
+	return ifs_snapshot_check_since(query->index, query->snapshot, &query->n_changes, error);
 }
 
 /* Moves to the next bucket of the window that does not end before the counter begins. */
@@ -666,7 +511,7 @@ static enum iforest_status next_counted(struct ifs_bucket_query *query, bool *fo
 	return status;
 }
 
-int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *error)
+int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
@@ -689,7 +534,7 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *erro
 			status = check_interrupt(query);
 		}
 	}
-	query->at_end = !found;
+	*at_end = !found;
 	if (!status)
 		return SQLITE_OK;
 	if (status == IFOREST_TOO_LARGE)
@@ -730,7 +575,7 @@ static int open_scan(struct ifs_bucket_query *query, struct ifs_error *error)
 
 	query->has_scan = !status;
 	if (!status)
-		status = iforest_scan_join(&query->scan, &snapshot->delta.store, &snapshot->delta.manifest);
+		status = iforest_scan_join_memtable(&query->scan, &snapshot->delta.memtable);
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
@@ -750,18 +595,24 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
-/* Starts fill = 'last' and 'linear'. They need the count of each value, also of columns of which only first and last are
- * requested. */
+/* Starts fill = 'last' and 'linear', of the chosen series. They need the count of each value, also of columns of which only
+ * first and last are requested. */
 static int start_fill(struct ifs_bucket_query *query, struct ifs_error *error)
 {
+	enum iforest_fill_mode mode = query->fill_mode == IFS_FILL_LINEAR ? IFOREST_FILL_LINEAR : IFOREST_FILL_LAST;
 	struct ifs_snapshot *snapshot = query->snapshot;
 	struct iforest_request *request = &query->scan.request;
+	enum iforest_status status;
 
 	request->values |= request->firsts | request->lasts;
-	return ifs_snapshot_error(query->index, snapshot,
-				  fill_start(&query->fill, query->fill_mode, request->values, &query->scan,
-					     &snapshot->delta.store, &snapshot->delta.manifest),
-				  error);
+	status = iforest_fill_init(&query->fill, mode, request->values, &query->scan, &snapshot->delta.memtable.store,
+				   &snapshot->delta.memtable.manifest);
+	query->fill_series = sqlite3_malloc64((query->n_members + (size_t)1) * sizeof *query->fill_series);
+	if (!query->fill_series)
+		return ifs_error_set(error, SQLITE_NOMEM, "");
+	for (uint32_t m = 0; m < query->n_members; m++)
+		query->fill_series[m] = query->members[m]->id;
+	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
 static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error)
@@ -770,7 +621,8 @@ static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error
 	const struct iforest_request *request = &query->scan.request;
 	enum iforest_status status =
 		iforest_counter_scan_start(&query->counter_scan, request->values, request->filter, &query->index->store,
-					   &snapshot->manifest, &snapshot->delta.store, &snapshot->delta.manifest);
+					   &snapshot->manifest, &snapshot->delta.memtable.store,
+					   &snapshot->delta.memtable.manifest);
 
 	ifs_sidecar_open(&query->counter_sidecar, query->index, IFS_SIDECAR_COUNTERS);
 	if (!status)
@@ -816,20 +668,14 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 		rc = limit_fill(query, &query->bucketing, error);
 	if (!rc && query->is_counter)
 		rc = start_counter(query, error);
-	if (!rc && query->fill_mode >= IFS_FILL_LAST)
-		rc = start_fill(query, error);
 	if (!rc)
 		rc = choose_series(query, plan, argv + n_arguments, error);
+	if (!rc && query->fill_mode >= IFS_FILL_LAST)
+		rc = start_fill(query, error);
 	if (!rc && !query->is_counter)
 		ifs_parallel_open(&query->parallel, index, query->snapshot, &query->scan,
 				  query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
 	return rc;
-}
-
-void ifs_bucket_query_init(struct ifs_bucket_query *query)
-{
-	query->index = NULL;
-	query->at_end = true;
 }
 
 void ifs_bucket_query_release(struct ifs_bucket_query *query)
@@ -841,12 +687,13 @@ void ifs_bucket_query_release(struct ifs_bucket_query *query)
 		iforest_overlap_release(&query->overlap);
 	if (query->has_scan)
 		iforest_scan_release(&query->scan);
-	fill_release(&query->fill);
+	iforest_fill_release(&query->fill);
 	iforest_counter_scan_release(&query->counter_scan);
 	ifs_snapshot_release(query->snapshot);
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);
+	sqlite3_free(query->fill_series);
 	bucket_list_release(&query->list);
 	bucket_query_forget_sketches(query);
-	ifs_bucket_query_init(query);
+	query->index = NULL;
 }

@@ -12,6 +12,7 @@
 #include "core/model/aggregate.h"
 #include "core/page/node.h"
 #include "core/query/counter_scan.h"
+#include "core/query/fill.h"
 #include "core/query/overlap.h"
 #include "core/query/scan.h"
 #include "sqlite_ext/follow/snapshot.h"
@@ -24,24 +25,6 @@
 struct ifs_bucket_list {
 	char *items; /* each: int64 bucket, then an aggregate of the index's width */
 	size_t n, n_reserved;
-};
-
-/* ---- Filling of empty buckets: with the last value before, or by linear interpolation ---- */
-
-/* The filling of one group, whose buckets pass in ascending order. */
-struct ifs_fill {
-	struct iforest_scan scan; /* a second scan, because that of the buckets keeps its position */
-	bool has_scan;
-	enum ifs_fill_mode mode;
-	uint32_t request; /* bit v: fill value column v */
-	/* bit v: before[v], or after[v], is known for the empty buckets that pass now */
-	uint32_t knows_before, knows_after;
-	struct iforest_extreme before[IFOREST_MAX_VALUES], after[IFOREST_MAX_VALUES];
-
-	/* the bucket that passed last */
-	uint32_t filled; /* bit v: it has no value v, and is filled with this: */
-	/* IFS_FILL_LINEAR. For IFS_FILL_LAST before[v].value, of the column's value type */
-	double lines[IFOREST_MAX_VALUES];
 };
 
 /* ---- Bucket queries ---- */
@@ -73,7 +56,9 @@ struct ifs_bucket_query {
 	struct iforest_overlap overlap; /* over the scan */
 	bool is_overlap, has_overlap;
 	enum ifs_fill_mode fill_mode;
-	struct ifs_fill fill; /* fill = 'last' and 'linear' */
+	/* fill = 'last' and 'linear': of the members, with their series */
+	struct iforest_fill fill;
+	uint32_t *fill_series;
 	bool is_counter;
 	struct iforest_counter_scan counter_scan; /* of is_counter */
 	struct ifs_sidecar counter_sidecar;	  /* of is_counter: summaries of nodes */
@@ -91,7 +76,6 @@ struct ifs_bucket_query {
 	/* the current row */
 	bool has_sketches; /* one was computed, or tried */
 	struct ifs_bucket_query_sketch sketches[IFOREST_MAX_VALUES];
-	bool at_end;
 	int64_t bucket;
 	struct iforest_aggregate aggregate; /* n_rows is 0 for a filled bucket */
 	bool has_pending, is_exhausted;	    /* a bucket was read ahead while filling; there are no more */
@@ -99,12 +83,9 @@ struct ifs_bucket_query {
 	struct iforest_aggregate pending;
 };
 
-/* Initializes an idle query at its end, as release leaves it. */
-void ifs_bucket_query_init(struct ifs_bucket_query *query);
-
 /* Starts a query on the current state of the index. definition is that of the queried table; kept has the numbers in the
  * index of its by columns. argv are the values that the plan names. Release the query also after an error.
- * Requires  an idle query */
+ * Requires  an idle query: zeros, or one that was released */
 int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
 			   const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv, struct ifs_error *error);
 void ifs_bucket_query_release(struct ifs_bucket_query *query);
@@ -113,8 +94,8 @@ void ifs_bucket_query_release(struct ifs_bucket_query *query);
  * scan themselves. */
 int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *error);
 
-/* Moves to the next row, or the first; sets query->at_end if there is none. */
-int ifs_bucket_query_next(struct ifs_bucket_query *query, struct ifs_error *error);
+/* Moves to the next row, or the first; sets *at_end if there is none. */
+int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct ifs_error *error);
 
 /* Returns the sketch of value column v over the rows of the bucket, *bytes NULL if there are no values. It is computed at
  * the first call and stays until the next row; an error if a command has changed the index since the row was read.

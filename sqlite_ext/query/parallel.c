@@ -55,7 +55,7 @@ static enum iforest_status delta_get(void *context, const struct iforest_place *
 	struct ifs_parallel_worker *worker = context;
 	uint32_t *n_bytes;
 	const uint8_t *bytes =
-		iforest_pager_memory_bytes(&worker->snapshot->delta.memory, place->location, page_index, &n_bytes);
+		iforest_pager_memory_bytes(&worker->snapshot->delta.memtable.memory, place->location, page_index, &n_bytes);
 
 	if (!bytes)
 		return IFOREST_IO;
@@ -138,7 +138,7 @@ static bool open_worker(struct ifs_parallel *parallel, struct ifs_parallel_worke
 		worker->overlap.wants_longest = parallel->overlap->wants_longest;
 		worker->overlap.longest_alone = parallel->overlap->longest_alone;
 	}
-	return !iforest_scan_join(&worker->scan, &worker->delta_store, &snapshot->delta.manifest);
+	return !iforest_scan_join(&worker->scan, &worker->delta_store, &snapshot->delta.memtable.manifest);
 }
 
 /* Returns a bound on the buckets of a series, 0 if they are too many. With a step there are at most two more than fit the

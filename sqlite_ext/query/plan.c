@@ -390,13 +390,12 @@ static bool skip_name(const char **at, const char *name)
 bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition *definition, const char **at)
 {
 	while (plan->n_conditions < IFS_MAX_CONDITIONS && skip(at, "; by ")) {
-		struct ifs_condition *condition = &plan->conditions[plan->n_conditions++];
+		struct ifs_by_condition *condition = &plan->conditions[plan->n_conditions++];
 
-		while (condition->by < definition->n_by && !skip_name(at, definition->by[condition->by].name))
+		while (condition->by < (int)definition->n_by && !skip_name(at, definition->by[condition->by].name))
 			condition->by++;
-		condition->is_is = skip(at, " IS");
-		condition->is_in = !condition->is_is && skip(at, " IN");
-		if (condition->by == definition->n_by || (!condition->is_is && !condition->is_in && !skip(at, " =")))
+		condition->op = skip(at, " IS") ? 'i' : skip(at, " IN") ? 'm' : '=';
+		if (condition->by == (int)definition->n_by || (condition->op == '=' && !skip(at, " =")))
 			return false;
 	}
 	return true;

@@ -20,23 +20,17 @@
 
 #include "core/model/bucket.h"
 #include "core/page/leaf_fold.h"
+#include "sqlite_ext/query/series_filter.h"
 #include "sqlite_ext/storage/definition.h"
 
 #define IFS_MAX_CONDITIONS 32
-
-/* A condition on a by column. */
-struct ifs_condition {
-	unsigned by;
-	bool is_is; /* IS: NULL equals NULL */
-	bool is_in; /* IN: its value is the whole list, see ifs_series_filter_in_list() */
-};
 
 struct ifs_plan {
 	const char *name;   /* of the queried table, for messages */
 	unsigned arguments; /* bits, as in idxNum */
 	struct iforest_request request;
 	unsigned n_conditions;
-	struct ifs_condition conditions[IFS_MAX_CONDITIONS];
+	struct ifs_by_condition conditions[IFS_MAX_CONDITIONS]; /* "=", IS and IN, on by columns of the table */
 };
 
 /* xBestIndex: fills in the info. name is the table's, for messages.

@@ -725,7 +725,7 @@ void ifs_row_query_release(struct ifs_row_query *rows)
 	drop_readers(rows);
 	ifs_snapshot_release(rows->snapshot);
 	ifs_series_filter_release(&rows->filter);
-	*rows = (struct ifs_row_query){ .at_end = true };
+	*rows = (struct ifs_row_query){ .n_parts = 0 };
 }
 
 /* Opens the state to read now: that of the last query, if nothing has changed. */
@@ -756,7 +756,8 @@ static enum iforest_status open_iterator(struct ifs_row_query *rows)
 		status = iforest_iterator_init(&rows->iterator, &rows->index->store, &snapshot->manifest);
 		rows->has_iterator = !status;
 		if (!status)
-			status = iforest_iterator_join(&rows->iterator, &snapshot->delta.store, &snapshot->delta.manifest);
+			status = iforest_iterator_join(&rows->iterator, &snapshot->delta.memtable.store,
+						       &snapshot->delta.memtable.manifest);
 	}
 	return status;
 }
@@ -770,7 +771,8 @@ static enum iforest_status open_top_k(struct ifs_row_query *rows)
 		status = iforest_top_k_init(&rows->top_k, &rows->index->store, &snapshot->manifest);
 		rows->has_top_k = !status;
 		if (!status)
-			status = iforest_top_k_join(&rows->top_k, &snapshot->delta.store, &snapshot->delta.manifest);
+			status = iforest_top_k_join(&rows->top_k, &snapshot->delta.memtable.store,
+						    &snapshot->delta.memtable.manifest);
 	}
 	return status;
 }
@@ -876,16 +878,13 @@ static enum iforest_status next_of_part(struct ifs_row_query *rows, const struct
 	return status;
 }
 
-int ifs_row_query_next(struct ifs_row_query *rows, struct ifs_error *error)
+int ifs_row_query_next(struct ifs_row_query *rows, bool *at_end, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
 
-	if (rows->n_changes != rows->index->connection->n_changes) {
-		if (ifs_snapshot_check(rows->index, rows->snapshot, error))
-			return error->rc;
-		rows->n_changes = rows->index->connection->n_changes;
-	}
+	if (ifs_snapshot_check_since(rows->index, rows->snapshot, &rows->n_changes, error))
+		return error->rc;
 	while (!status && !found && rows->part < rows->n_parts) {
 		const struct ifs_row_query_part *part = &rows->parts[rows->part];
 
@@ -902,7 +901,7 @@ int ifs_row_query_next(struct ifs_row_query *rows, struct ifs_error *error)
 		rows->index->store.fault = (struct iforest_fault){ .what = "an entry is of a series that there is not" };
 		status = IFOREST_CORRUPT;
 	}
-	rows->at_end = status || !found;
+	*at_end = status || !found;
 	return ifs_snapshot_error(rows->index, rows->snapshot, status, error);
 }
 

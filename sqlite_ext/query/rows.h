@@ -117,8 +117,7 @@ struct ifs_row_query {
 	struct ifs_row_query_part parts[2];
 	unsigned n_parts, part; /* the current one */
 	bool part_is_open;
-	uint32_t at_series; /* the next of the chosen series, in a part without order */
-	bool at_end;
+	uint32_t at_series;	    /* the next of the chosen series, in a part without order */
 	struct iforest_entry entry; /* the current row */
 };
 
@@ -128,8 +127,8 @@ int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, con
 			sqlite3_value **argv, struct ifs_error *error);
 void ifs_row_query_release(struct ifs_row_query *rows);
 
-/* Moves to the next row, or the first; sets rows->at_end if there is none. */
-int ifs_row_query_next(struct ifs_row_query *rows, struct ifs_error *error);
+/* Moves to the next row, or the first; sets *at_end if there is none. */
+int ifs_row_query_next(struct ifs_row_query *rows, bool *at_end, struct ifs_error *error);
 
 /* Returns the series of the row. */
 const struct ifs_series *ifs_row_query_series(const struct ifs_row_query *rows);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "core/base/array.h"
+
 /* ---- operators ---- */
 
 char ifs_condition_operator(unsigned char op)
@@ -141,20 +143,18 @@ static bool may_compare(const struct iforest_by_value *value, char op, const str
 	return order == 0 ? op == 'l' || op == 'g' : (order < 0) == (op == '<' || op == 'l');
 }
 
-static bool may_hold(const struct iforest_by_value *value, char op, sqlite3_value *argument)
+static bool may_hold(const struct iforest_by_value *value, char op, const struct iforest_by_value *operand)
 {
-	struct iforest_by_value operand = ifs_by_from_sql(argument);
-
-	if (operand.tag == IFOREST_BY_TEXT && !operand.data) /* no memory to convert it */
+	if (operand->tag == IFOREST_BY_TEXT && !operand->data) /* no memory to convert it */
 		return true;
 	switch (op) {
 	case '=':
 	case 'i':
-		return ifs_by_may_equal(value, &operand, op == 'i');
+		return ifs_by_may_equal(value, operand, op == 'i');
 	case 'n':
 		return value->tag == IFOREST_BY_NULL;
 	default:
-		return may_compare(value, op, &operand);
+		return may_compare(value, op, operand);
 	}
 }
 
@@ -172,28 +172,13 @@ struct list {
 	bool has_number, has_text;
 };
 
-static bool reserve_listed(struct list *list)
-{
-	size_t capacity = list->n_reserved ? 2 * list->n_reserved : 16;
-	void *grown;
-
-	if (list->n < list->n_reserved)
-		return true;
-	grown = sqlite3_realloc64(list->items, capacity * sizeof *list->items);
-	if (!grown)
-		return false;
-	list->items = grown;
-	list->n_reserved = capacity;
-	return true;
-}
-
 static int add_listed(struct list *list, sqlite3_value *value)
 {
 	struct listed *item;
 
 	if (sqlite3_value_type(value) == SQLITE_NULL) /* equals nothing */
 		return SQLITE_OK;
-	if (!reserve_listed(list))
+	if (!iforest_array_reserve(&ifs_alloc, &list->items, sizeof *list->items, list->n + 1, &list->n_reserved))
 		return SQLITE_NOMEM;
 	item = &list->items[list->n];
 	item->copy = sqlite3_value_dup(value);
@@ -242,8 +227,8 @@ static bool may_be_listed(const struct list *list, const struct iforest_by_value
 	return list->n > 0 && bsearch(&sought, list->items, list->n, sizeof *list->items, compare_listed);
 }
 
-int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
-			      bool *is_chosen, struct ifs_error *error)
+static int narrow_by_list(const struct ifs_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
+			  bool *is_chosen, struct ifs_error *error)
 {
 	struct list list = { .items = NULL };
 	int rc = read_list(&list, values);
@@ -256,6 +241,19 @@ int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n
 
 /* ---- all conditions ---- */
 
+int ifs_series_filter_narrow(const struct ifs_series *const *series, uint32_t n, char op, unsigned by, sqlite3_value *argument,
+			     bool *is_chosen, struct ifs_error *error)
+{
+	struct iforest_by_value operand;
+
+	if (op == 'm')
+		return narrow_by_list(series, n, by, argument, is_chosen, error);
+	operand = ifs_by_from_sql(argument);
+	for (uint32_t s = 0; s < n; s++)
+		is_chosen[s] = is_chosen[s] && may_hold(&series[s]->values[by], op, &operand);
+	return SQLITE_OK;
+}
+
 int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_by_condition *conditions, unsigned n,
 			    sqlite3_value **argv, struct ifs_error *error)
 {
@@ -266,17 +264,10 @@ int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_b
 	if (!is_chosen)
 		return ifs_error_set(error, SQLITE_NOMEM, "");
 	memset(is_chosen, true, filter->n_by_id);
-	for (unsigned c = 0; c < n && !rc; c++) {
-		char op = conditions[c].op;
-
-		if (conditions[c].by < 0)
-			continue;
-		if (op == 'm')
-			rc = ifs_series_filter_in_list(filter->by_id, filter->n_by_id, (unsigned)conditions[c].by, argv[c],
-						       is_chosen, error);
-		for (uint32_t s = 0; s < filter->n_by_id && op != 'm'; s++)
-			is_chosen[s] = is_chosen[s] && may_hold(&filter->by_id[s]->values[conditions[c].by], op, argv[c]);
-	}
+	for (unsigned c = 0; c < n && !rc; c++)
+		if (conditions[c].by >= 0)
+			rc = ifs_series_filter_narrow(filter->by_id, filter->n_by_id, conditions[c].op,
+						      (unsigned)conditions[c].by, argv[c], is_chosen, error);
 	for (uint32_t s = 0; s < filter->n_by_id && !rc; s++)
 		if (is_chosen[s])
 			filter->ids[filter->n++] = filter->first_id + s;

@@ -32,9 +32,9 @@ void ifs_series_filter_release(struct ifs_series_filter *filter);
 int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_by_condition *conditions, unsigned n,
 			    sqlite3_value **argv, struct ifs_error *error);
 
-/* Clears is_chosen of series whose by column can equal none of the values of an IN, which come all at once. */
-int ifs_series_filter_in_list(const struct ifs_series *const *series, uint32_t n, unsigned by, sqlite3_value *values,
-			      bool *is_chosen, struct ifs_error *error);
+/* Clears is_chosen of the series that cannot meet one condition. */
+int ifs_series_filter_narrow(const struct ifs_series *const *series, uint32_t n, char op, unsigned by, sqlite3_value *argument,
+			     bool *is_chosen, struct ifs_error *error);
 
 /* Returns the series of an id, NULL if there is none. */
 const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *filter, uint64_t id);

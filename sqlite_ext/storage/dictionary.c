@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/array.h"
 #include "core/base/xxh64.h"
 
 /* Returns the slot of the series with that key, or the free slot where it belongs. */
@@ -52,16 +53,9 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 	struct ifs_series *series;
 	uint32_t offset = 0;
 
-	if (dictionary->n_series == dictionary->n_reserved) {
-		uint32_t capacity = dictionary->n_reserved ? 2 * dictionary->n_reserved : 64;
-		void *grown = sqlite3_realloc64(dictionary->series, capacity * sizeof(struct ifs_series *));
-
-		if (!grown)
-			return IFOREST_NO_MEMORY;
-		dictionary->series = grown;
-		dictionary->n_reserved = capacity;
-	}
-	if (reserve_slot(dictionary))
+	if (!iforest_array_reserve(&ifs_alloc, &dictionary->series, sizeof(struct ifs_series *),
+				   dictionary->n_series + (size_t)1, &dictionary->n_reserved) ||
+	    reserve_slot(dictionary))
 		return IFOREST_NO_MEMORY;
 	series = sqlite3_malloc64(sizeof *series + n_value_bytes + n_bytes);
 	if (!series)

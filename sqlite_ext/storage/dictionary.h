@@ -15,7 +15,8 @@ struct ifs_series {
 struct ifs_dictionary {
 	unsigned n_by;
 	struct ifs_series **series; /* sorted by their values */
-	uint32_t n_series, n_reserved;
+	uint32_t n_series;
+	size_t n_reserved;
 	struct ifs_series **slots; /* hash table by key; n_slots is a power of two, or 0 */
 	uint32_t n_slots;
 	uint32_t end_of_stored, next_id; /* stored series have ids below end_of_stored; next_id is given to the next new one */

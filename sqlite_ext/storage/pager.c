@@ -338,10 +338,3 @@ void ifs_pager_init(struct ifs_index *index)
 	};
 	index->store = (struct iforest_store){ .pager = &index->pager, .alloc = &ifs_alloc };
 }
-
-void ifs_pager_in_memory(struct iforest_pager_memory *memory)
-{
-	iforest_pager_memory_init(memory, &ifs_alloc, IFS_SQLITE_PAGE_BYTES, MOST_BATCH_PAGES, false);
-	memory->lends_pages = true;
-	memory->pager.random = ifs_pager_random;
-}

@@ -9,14 +9,10 @@
 #define IFS_STORAGE_PAGER_H
 
 #include "core/run/manifest.h"
-#include "core/run/pager_memory.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
 /* Initializes index->pager and index->store. */
 void ifs_pager_init(struct ifs_index *index);
-
-/* Initializes a pager over pages of the same size in memory. It lends its pages to readers instead of copying them. */
-void ifs_pager_in_memory(struct iforest_pager_memory *memory);
 
 /* Prepares a statement of the handle, unless it is prepared already. The format takes schema and name. Returns SQLite's
  * code. */

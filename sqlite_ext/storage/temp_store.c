@@ -149,7 +149,8 @@ void ifs_temp_store_init(struct ifs_temp_store *temp_store, sqlite3 *db,
 							  .drop_run = file_drop_run,
 							  .random = ifs_pager_random } };
 	if (must_use_memory(db)) {
-		ifs_pager_in_memory(&temp_store->memory);
+		iforest_pager_memory_init(&temp_store->memory, &ifs_alloc, IFS_SQLITE_PAGE_BYTES, 1, false);
+		temp_store->memory.lends_pages = true;
 		temp_store->store.pager = &temp_store->memory.pager;
 	}
 }

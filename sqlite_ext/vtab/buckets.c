@@ -1,7 +1,6 @@
 #include "sqlite_ext/vtab/buckets.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "core/model/aggregate.h"
 #include "core/query/counter_scan.h"
@@ -10,24 +9,14 @@
 
 /* ---- Columns of iforest_counter (core/query/counter_scan.h) ---- */
 
-static void result_counter(sqlite3_context *context, union iforest_number number, enum iforest_value_type value_type)
+/* Sets the result to an exact sum. Returns SQLITE_ERROR beyond 64 bits, with the result set to say so. */
+static int result_whole(sqlite3_context *context, iforest_int128 whole)
 {
-	if (value_type == IFOREST_INT64)
-		sqlite3_result_int64(context, number.integer);
-	else
-		sqlite3_result_double(context, number.real);
-}
-
-static int result_increase(sqlite3_context *context, const struct iforest_counter *counter, enum iforest_value_type value_type)
-{
-	if (value_type == IFOREST_FLOAT64) {
-		sqlite3_result_double(context, counter->real_increase);
-	} else if (counter->increase > INT64_MAX || counter->increase < INT64_MIN) {
+	if (whole > INT64_MAX || whole < INT64_MIN) {
 		sqlite3_result_error(context, "integer overflow", -1);
 		return SQLITE_ERROR;
-	} else {
-		sqlite3_result_int64(context, (sqlite3_int64)counter->increase);
 	}
+	sqlite3_result_int64(context, (sqlite3_int64)whole);
 	return SQLITE_OK;
 }
 
@@ -42,19 +31,22 @@ static int counter_column_result(sqlite3_context *context, const struct iforest_
 	if (column == IFS_COUNTER_COUNT)
 		sqlite3_result_int64(context, (sqlite3_int64)counter->n);
 	else if (column == IFS_COUNTER_START && counter->has_start)
-		result_counter(context, counter->start, value_type);
+		ifs_table_number(context, counter->start, value_type);
 	if (column <= IFS_COUNTER_START || !counter->is_known)
 		return SQLITE_OK;
 	switch (column) {
 	case IFS_COUNTER_END:
-		result_counter(context, counter->value, value_type);
+		ifs_table_number(context, counter->value, value_type);
 		break;
 	case IFS_COUNTER_MEAN:
 		if (counter->known > 0)
 			sqlite3_result_double(context, iforest_counter_mean(counter, value_type));
 		break;
 	case IFS_COUNTER_INCREASE:
-		return result_increase(context, counter, value_type);
+		if (value_type == IFOREST_INT64)
+			return result_whole(context, counter->increase);
+		sqlite3_result_double(context, counter->real_increase);
+		break;
 	case IFS_COUNTER_RATE:
 		sqlite3_result_double(context, iforest_counter_increase(counter, value_type) / (double)scan->width);
 		break;
@@ -66,32 +58,15 @@ static int counter_column_result(sqlite3_context *context, const struct iforest_
 
 /* ---- Columns of a row ---- */
 
-static void result_number(sqlite3_context *context, union iforest_number number, unsigned value_type)
-{
-	if (value_type == IFOREST_INT64)
-		sqlite3_result_int64(context, number.integer);
-	else
-		sqlite3_result_double(context, number.real);
-}
-
 static int result_sum(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned value_type,
 		      bool zero_if_empty)
 {
-	if (value->n == 0) {
-		if (!zero_if_empty)
-			sqlite3_result_null(context);
-		else if (value_type == IFOREST_INT64)
-			sqlite3_result_int64(context, 0);
-		else
-			sqlite3_result_double(context, 0);
-	} else if (value_type == IFOREST_FLOAT64) {
-		sqlite3_result_double(context, iforest_real_sum(value));
-	} else if (value->sum > INT64_MAX || value->sum < INT64_MIN) {
-		sqlite3_result_error(context, "integer overflow", -1);
-		return SQLITE_ERROR;
-	} else {
-		sqlite3_result_int64(context, (sqlite3_int64)value->sum);
-	}
+	if (value->n == 0 && !zero_if_empty)
+		sqlite3_result_null(context);
+	else if (value_type == IFOREST_INT64)
+		return result_whole(context, value->n ? value->sum : 0);
+	else
+		sqlite3_result_double(context, value->n ? iforest_real_sum(value) : 0);
 	return SQLITE_OK;
 }
 
@@ -112,17 +87,17 @@ static void result_extreme(sqlite3_context *context, const struct iforest_extrem
 			sqlite3_result_int64(context, extreme->time);
 		break;
 	default:
-		result_number(context, extreme->value, value_type);
+		ifs_table_number(context, extreme->value, value_type);
 	}
 }
 
 /* A filled column of a bucket without value v. With fill = 'last' the row before stands for all parts; interpolation has
  * no row. */
-static void filled_column(sqlite3_context *context, const struct ifs_fill *fill, unsigned v, unsigned value_type,
+static void filled_column(sqlite3_context *context, const struct iforest_fill *fill, unsigned v, unsigned value_type,
 			  enum ifs_value_column column)
 {
 	const struct iforest_extreme *extreme = &fill->before[v];
-	bool is_linear = fill->mode == IFS_FILL_LINEAR;
+	bool is_linear = fill->mode == IFOREST_FILL_LINEAR;
 
 	if (column == IFS_OF_COUNT)
 		sqlite3_result_int64(context, 0);
@@ -305,121 +280,66 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 /* ---- Methods ---- */
 
 struct cursor {
-	sqlite3_vtab_cursor base;
-	sqlite3_value *arguments[IFS_N_ARGUMENTS];
+	struct ifs_cursor base;
 	struct ifs_bucket_query query;
 };
 
-int ifs_buckets_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int plan_buckets(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
 {
-	struct ifs_table *table = (struct ifs_table *)base;
-	struct ifs_error error = { .rc = SQLITE_OK };
-	int rc;
-
-	if ((rc = ifs_table_check_index(base)))
-		return rc;
-	rc = ifs_plan_make(&table->definition, table->name, info, &error);
-	return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
+	return ifs_plan_make(&table->definition, table->name, info, error);
 }
 
-int ifs_buckets_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+static void release_buckets(struct ifs_cursor *cursor)
 {
-	struct cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-
-	(void)base;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	memset(cursor, 0, offsetof(struct cursor, query));
-	ifs_bucket_query_init(&cursor->query);
-	*out = &cursor->base;
-	return SQLITE_OK;
+	ifs_bucket_query_release(&((struct cursor *)cursor)->query);
 }
 
-static void reset_cursor(struct cursor *cursor)
-{
-	ifs_bucket_query_release(&cursor->query);
-	ifs_table_free_arguments(cursor->arguments, IFS_N_ARGUMENTS);
-}
-
-int ifs_buckets_close(sqlite3_vtab_cursor *base)
+static int start_buckets(struct ifs_cursor *base, int index_number, const char *index_text, sqlite3_value **argv,
+			 struct ifs_error *error)
 {
 	struct cursor *cursor = (struct cursor *)base;
-
-	reset_cursor(cursor);
-	sqlite3_free(cursor);
-	return SQLITE_OK;
-}
-
-int ifs_buckets_next(sqlite3_vtab_cursor *base)
-{
-	struct cursor *cursor = (struct cursor *)base;
-	struct ifs_error error = { .rc = SQLITE_OK };
-
-	return ifs_bucket_query_next(&cursor->query, &error) ? ifs_table_report(base->pVtab, &error) : SQLITE_OK;
-}
-
-int ifs_buckets_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
-{
-	struct cursor *cursor = (struct cursor *)base;
-	struct ifs_table *table = (struct ifs_table *)base->pVtab;
-	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_table *table = (struct ifs_table *)base->base.pVtab;
 	struct ifs_plan plan;
-	int rc;
 
-	(void)n_argv;
-	reset_cursor(cursor);
-	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
-		return rc;
+	ifs_bucket_query_release(&cursor->query);
 	if (!ifs_plan_read(&plan, &table->definition, table->name, index_number, index_text))
 		return SQLITE_INTERNAL;
-	if ((rc = ifs_table_copy_arguments(cursor->arguments, IFS_N_ARGUMENTS, plan.arguments, argv)))
-		return rc;
-	if (!ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
-		ifs_bucket_query_next(&cursor->query, &error);
-	if (error.rc)
-		cursor->query.at_end = true;
-	return ifs_table_report(base->pVtab, &error);
+	return ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, error);
 }
 
-int ifs_buckets_eof(sqlite3_vtab_cursor *base)
+static int next_bucket(struct ifs_cursor *base, struct ifs_error *error)
 {
-	return ((struct cursor *)base)->query.at_end;
+	return ifs_bucket_query_next(&((struct cursor *)base)->query, &base->at_end, error);
 }
 
-int ifs_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+static int column_of_bucket(struct ifs_cursor *base, sqlite3_context *context, int column, int *argument)
 {
-	struct cursor *cursor = (struct cursor *)base;
-	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
-	int n_hidden = (int)table->definition.n_hidden;
+	const struct ifs_definition *definition = &ifs_cursor_table(base)->definition;
+	int n_hidden = (int)definition->n_hidden;
 
 	if (column >= n_hidden)
-		return bucket_column(context, &cursor->query, &table->definition, column - n_hidden);
+		return bucket_column(context, &((struct cursor *)base)->query, definition, column - n_hidden);
 	/* an UPDATE, which is refused later */
-	if (column >= ifs_n_arguments(&table->definition) || sqlite3_vtab_nochange(context))
-		return SQLITE_OK;
-	return ifs_table_argument_column(context, table, ifs_argument_names[column], cursor->arguments[column]);
-}
-
-int ifs_buckets_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
-{
-	*rowid = ifs_bucket_query_rowid(&((struct cursor *)base)->query);
+	if (column < ifs_n_arguments(definition) && !sqlite3_vtab_nochange(context))
+		*argument = column;
 	return SQLITE_OK;
 }
 
-const sqlite3_module ifs_bucket_methods = {
-	.iVersion = 3,
-	.xCreate = ifs_derived_create,
-	.xConnect = ifs_derived_connect,
-	.xBestIndex = ifs_buckets_best_index,
-	.xDisconnect = ifs_table_disconnect,
-	.xDestroy = ifs_table_disconnect,
-	.xOpen = ifs_buckets_open,
-	.xClose = ifs_buckets_close,
-	.xFilter = ifs_buckets_filter,
-	.xNext = ifs_buckets_next,
-	.xEof = ifs_buckets_eof,
-	.xColumn = ifs_buckets_column,
-	.xRowid = ifs_buckets_rowid,
+static sqlite3_int64 rowid_of_bucket(const struct ifs_cursor *base)
+{
+	return ifs_bucket_query_rowid(&((const struct cursor *)base)->query);
+}
+
+const struct ifs_reader ifs_bucket_reader = {
+	.cursor_bytes = sizeof(struct cursor),
+	.n_arguments = IFS_N_ARGUMENTS,
+	.argument_names = ifs_argument_names,
+	.plan = plan_buckets,
+	.start = start_buckets,
+	.next = next_bucket,
+	.column = column_of_bucket,
+	.rowid = rowid_of_bucket,
+	.release = release_buckets,
 };
 
 /* ---- iforest_fold ---- */
@@ -435,7 +355,9 @@ static int open_fold(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 	return rc ? rc : ifs_table_declare(table, db, NULL, error);
 }
 
-const struct ifs_module ifs_fold_module = { .name = "iforest_fold", .methods = &ifs_bucket_methods, .open = open_fold };
+const struct ifs_module ifs_fold_module = {
+	.name = "iforest_fold", .methods = &ifs_derived_methods, .open = open_fold, .reader = &ifs_bucket_reader
+};
 
 /* ---- iforest_overlap ---- */
 
@@ -467,9 +389,9 @@ static int open_overlap(struct ifs_table *table, sqlite3 *db, struct ifs_connect
 	return rc ? rc : ifs_table_declare(table, db, NULL, error);
 }
 
-const struct ifs_module ifs_overlap_module = { .name = "iforest_overlap",
-					       .methods = &ifs_bucket_methods,
-					       .open = open_overlap };
+const struct ifs_module ifs_overlap_module = {
+	.name = "iforest_overlap", .methods = &ifs_derived_methods, .open = open_overlap, .reader = &ifs_bucket_reader
+};
 
 /* ---- iforest_counter ---- */
 
@@ -488,6 +410,6 @@ static int open_counter(struct ifs_table *table, sqlite3 *db, struct ifs_connect
 	return rc ? rc : ifs_table_declare(table, db, NULL, error);
 }
 
-const struct ifs_module ifs_counter_module = { .name = "iforest_counter",
-					       .methods = &ifs_bucket_methods,
-					       .open = open_counter };
+const struct ifs_module ifs_counter_module = {
+	.name = "iforest_counter", .methods = &ifs_derived_methods, .open = open_counter, .reader = &ifs_bucket_reader
+};

@@ -79,12 +79,14 @@ static const char *const *copy_arguments(int n_arguments, const char *const *arg
 	return copies;
 }
 
-struct ifs_table *ifs_table_new(int n_arguments, const char *const *arguments, struct ifs_error *error)
+struct ifs_table *ifs_table_new(const struct ifs_module *module, int n_arguments, const char *const *arguments,
+				struct ifs_error *error)
 {
 	struct ifs_table *table = sqlite3_malloc64(sizeof *table);
 
 	if (table) {
-		*table = (struct ifs_table){ .name = sqlite3_mprintf("%s", arguments[2]),
+		*table = (struct ifs_table){ .module = module,
+					     .name = sqlite3_mprintf("%s", arguments[2]),
 					     .arguments = copy_arguments(n_arguments, arguments) };
 		for (unsigned b = 0; b < IFS_MAX_BY; b++)
 			table->kept[b] = b;
@@ -109,65 +111,6 @@ int ifs_table_disconnect(sqlite3_vtab *base)
 {
 	ifs_table_release((struct ifs_table *)base);
 	return SQLITE_OK;
-}
-
-static const char argument_is_unusable[] =
-	"%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
-	"a row value or the far side of an outer join";
-
-int ifs_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names)
-{
-	const char *name = ((struct ifs_table *)base)->name;
-	struct ifs_error error = { .rc = SQLITE_OK };
-	int unusable = index_number >> IFS_UNUSABLE_SHIFT;
-
-	if (unusable > 0)
-		ifs_error_set(&error, SQLITE_ERROR, argument_is_unusable, name, names[unusable - 1], name);
-	return ifs_table_report(base, &error);
-}
-
-int ifs_table_check_index(sqlite3_vtab *base)
-{
-	const struct ifs_table *table = (const struct ifs_table *)base;
-	struct ifs_error error = { .rc = SQLITE_OK };
-
-	if (table->broken)
-		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-	return ifs_table_report(base, &error);
-}
-
-int ifs_table_copy_arguments(sqlite3_value **copies, unsigned n, unsigned given, sqlite3_value **argv)
-{
-	for (unsigned a = 0; a < n; a++)
-		if (given >> a & 1 && !(copies[a] = sqlite3_value_dup(*argv++)))
-			return SQLITE_NOMEM;
-	return SQLITE_OK;
-}
-
-void ifs_table_free_arguments(sqlite3_value **copies, unsigned n)
-{
-	for (unsigned a = 0; a < n; a++) {
-		sqlite3_value_free(copies[a]);
-		copies[a] = NULL;
-	}
-}
-
-int ifs_table_argument_column(sqlite3_context *context, const struct ifs_table *table, const char *name, sqlite3_value *copy)
-{
-	char *message;
-
-	if (copy) {
-		sqlite3_result_value(context, copy);
-		return SQLITE_OK;
-	}
-	message = sqlite3_mprintf(argument_is_unusable, table->name, name, table->name);
-	if (!message) {
-		sqlite3_result_error_nomem(context);
-		return SQLITE_NOMEM;
-	}
-	sqlite3_result_error(context, message, -1);
-	sqlite3_free(message);
-	return SQLITE_ERROR;
 }
 
 /* ---- Tables over the index of another table, found by its name in the same schema ---- */
@@ -224,27 +167,40 @@ int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connec
 	return rc;
 }
 
-int ifs_derived_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-		       char **message)
+void ifs_table_add_by(sqlite3_str *sql, const struct ifs_definition *definition)
 {
-	const struct ifs_registration *registration = context;
-	struct ifs_error error = { .rc = SQLITE_OK };
-	struct ifs_table *table = ifs_table_new(n_arguments, arguments, &error);
+	for (unsigned b = 0; b < definition->n_by; b++)
+		sqlite3_str_appendf(sql, "\"%w\" %s, ", definition->by[b].name,
+				    definition->by_types[b] ? definition->by_types[b] : "");
+}
 
-	if (!error.rc)
-		registration->open(table, db, registration->connection, n_arguments, &error);
+static struct ifs_table *open_derived(sqlite3 *db, const struct ifs_registration *registration, int n_arguments,
+				      const char *const *arguments, struct ifs_error *error)
+{
+	struct ifs_table *table = ifs_table_new(registration->module, n_arguments, arguments, error);
+
+	if (!error->rc)
+		registration->module->open(table, db, registration->connection, n_arguments, error);
+	return table;
+}
+
+static int create_derived(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			  char **message)
+{
+	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_table *table = open_derived(db, context, n_arguments, arguments, &error);
+
 	return ifs_table_finish(table, base, message, &error);
 }
 
-int ifs_derived_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message)
+/* Succeeds even if the index is gone or damaged, so that the table can be dropped: a query of it is an error then
+ * (table->broken). */
+static int connect_derived(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			   char **message)
 {
-	const struct ifs_registration *registration = context;
 	struct ifs_error error = { .rc = SQLITE_OK };
-	struct ifs_table *table = ifs_table_new(n_arguments, arguments, &error);
+	struct ifs_table *table = open_derived(db, context, n_arguments, arguments, &error);
 
-	if (!error.rc)
-		registration->open(table, db, registration->connection, n_arguments, &error);
 	if (table && error.rc && ifs_error_is_permanent(error.rc)) {
 		/* SQLite connects it again when it reads the schema again, not when this connection makes the index */
 		table->broken = sqlite3_mprintf("%s; once that is put right, drop this table and create it again, or open the "
@@ -263,3 +219,156 @@ int ifs_derived_connect(sqlite3 *db, void *context, int n_arguments, const char 
 	}
 	return ifs_table_finish(table, base, message, &error);
 }
+
+/* ---- Planning and reading ---- */
+
+static const char argument_is_unusable[] =
+	"%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
+	"a row value or the far side of an outer join";
+
+int ifs_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	struct ifs_table *table = (struct ifs_table *)base;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	int rc = SQLITE_OK;
+
+	if (table->broken)
+		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
+	else
+		rc = table->module->reader->plan(table, info, &error);
+	return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
+}
+
+int ifs_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+	size_t n_bytes = ((const struct ifs_table *)base)->module->reader->cursor_bytes;
+	struct ifs_cursor *cursor = sqlite3_malloc64(n_bytes);
+
+	if (!cursor)
+		return SQLITE_NOMEM;
+	memset(cursor, 0, n_bytes);
+	cursor->at_end = true;
+	*out = &cursor->base;
+	return SQLITE_OK;
+}
+
+static void free_arguments(struct ifs_cursor *cursor)
+{
+	for (unsigned a = 0; a < IFS_N_ARGUMENTS; a++) {
+		sqlite3_value_free(cursor->arguments[a]);
+		cursor->arguments[a] = NULL;
+	}
+}
+
+int ifs_cursor_close(sqlite3_vtab_cursor *base)
+{
+	struct ifs_cursor *cursor = (struct ifs_cursor *)base;
+
+	ifs_cursor_table(cursor)->module->reader->release(cursor);
+	free_arguments(cursor);
+	sqlite3_free(cursor);
+	return SQLITE_OK;
+}
+
+int ifs_cursor_next(sqlite3_vtab_cursor *base)
+{
+	struct ifs_cursor *cursor = (struct ifs_cursor *)base;
+	struct ifs_error error = { .rc = SQLITE_OK };
+
+	return ifs_cursor_table(cursor)->module->reader->next(cursor, &error) ? ifs_table_report(base->pVtab, &error)
+									      : SQLITE_OK;
+}
+
+int ifs_cursor_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
+{
+	struct ifs_cursor *cursor = (struct ifs_cursor *)base;
+	const struct ifs_table *table = ifs_cursor_table(cursor);
+	const struct ifs_reader *reader = table->module->reader;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	int unusable = index_number >> IFS_UNUSABLE_SHIFT, rc;
+	sqlite3_value **given = argv;
+
+	(void)n_argv;
+	free_arguments(cursor);
+	cursor->at_end = true;
+	if (unusable > 0) {
+		ifs_error_set(&error, SQLITE_ERROR, argument_is_unusable, table->name, reader->argument_names[unusable - 1],
+			      table->name);
+		return ifs_table_report(base->pVtab, &error);
+	}
+	for (unsigned a = 0; a < reader->n_arguments; a++)
+		if ((unsigned)index_number >> a & 1 && !(cursor->arguments[a] = sqlite3_value_dup(*given++)))
+			return SQLITE_NOMEM;
+	rc = reader->start(cursor, index_number, index_text, argv, &error);
+	if (!rc)
+		rc = reader->next(cursor, &error);
+	if (rc)
+		cursor->at_end = true;
+	return rc && error.rc ? ifs_table_report(base->pVtab, &error) : rc;
+}
+
+int ifs_cursor_eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct ifs_cursor *)base)->at_end;
+}
+
+/* Refuses an argument that was not given with "=". SQLite reads it to check a condition that it did not offer to the table: the
+ * rows it checks are those of another query, so any result would be wrong. */
+static int refuse_argument(sqlite3_context *context, const struct ifs_table *table, const char *name)
+{
+	char *message = sqlite3_mprintf(argument_is_unusable, table->name, name, table->name);
+
+	if (!message) {
+		sqlite3_result_error_nomem(context);
+		return SQLITE_NOMEM;
+	}
+	sqlite3_result_error(context, message, -1);
+	sqlite3_free(message);
+	return SQLITE_ERROR;
+}
+
+void ifs_table_number(sqlite3_context *context, union iforest_number number, unsigned value_type)
+{
+	if (value_type == IFOREST_INT64)
+		sqlite3_result_int64(context, number.integer);
+	else
+		sqlite3_result_double(context, number.real);
+}
+
+int ifs_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+	struct ifs_cursor *cursor = (struct ifs_cursor *)base;
+	const struct ifs_table *table = ifs_cursor_table(cursor);
+	int argument = -1, rc = table->module->reader->column(cursor, context, column, &argument);
+
+	if (argument < 0)
+		return rc;
+	if (!cursor->arguments[argument])
+		return refuse_argument(context, table, table->module->reader->argument_names[argument]);
+	sqlite3_result_value(context, cursor->arguments[argument]);
+	return SQLITE_OK;
+}
+
+int ifs_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+	const struct ifs_cursor *cursor = (const struct ifs_cursor *)base;
+
+	*rowid = ifs_cursor_table(cursor)->module->reader->rowid(cursor);
+	return SQLITE_OK;
+}
+
+const sqlite3_module ifs_derived_methods = {
+	.iVersion = 3,
+	.xCreate = create_derived,
+	.xConnect = connect_derived,
+	.xBestIndex = ifs_table_best_index,
+	.xDisconnect = ifs_table_disconnect,
+	.xDestroy = ifs_table_disconnect,
+	.xOpen = ifs_cursor_open,
+	.xClose = ifs_cursor_close,
+	.xFilter = ifs_cursor_filter,
+	.xNext = ifs_cursor_next,
+	.xEof = ifs_cursor_eof,
+	.xColumn = ifs_cursor_column,
+	.xRowid = ifs_cursor_rowid,
+};

@@ -4,8 +4,11 @@
 
 #include "sqlite_ext/follow/snapshot.h"
 
+struct ifs_module;
+
 struct ifs_table {
 	sqlite3_vtab base;
+	const struct ifs_module *module;
 	struct ifs_definition definition; /* of a fold: with only the by columns kept */
 	struct ifs_index index;
 	unsigned kept[IFS_MAX_BY];    /* the number in the index of each by column */
@@ -16,10 +19,11 @@ struct ifs_table {
 
 /* ---- Creation: xCreate and xConnect ---- */
 
-/* Makes a table with nothing but its name and copies of the arguments. (SQLite's own are not valid once SQL was run: if
+/* Makes a table with nothing but its module, its name and copies of the arguments. (SQLite's own are not valid once SQL was run: if
  * memory runs out in it, SQLite drops its schema, and them.) On failure the error is set; release the result if it is not
  * NULL. */
-struct ifs_table *ifs_table_new(int n_arguments, const char *const *arguments, struct ifs_error *error);
+struct ifs_table *ifs_table_new(const struct ifs_module *module, int n_arguments, const char *const *arguments,
+				struct ifs_error *error);
 void ifs_table_release(struct ifs_table *table);
 
 /* Declares the columns to SQLite. command is the name of the command column, NULL for none. */
@@ -35,22 +39,6 @@ int ifs_table_finish(struct ifs_table *table, sqlite3_vtab **base, char **messag
 /* Hands an error to SQLite, which frees the message. A message of SQLite's own, which does not name the index, gets the
  * table's name. */
 int ifs_table_report(sqlite3_vtab *base, struct ifs_error *error);
-
-/* In xBestIndex: returns the error of a table whose index is gone or damaged. */
-int ifs_table_check_index(sqlite3_vtab *base);
-
-/* Copies the arguments whose bits are set in `given` from argv, in order. Returns SQLITE_NOMEM, or SQLITE_OK. Free the copies
- * in either case; those that are NULL may be freed, too, and all are NULL afterwards. */
-int ifs_table_copy_arguments(sqlite3_value **copies, unsigned n, unsigned given, sqlite3_value **argv);
-void ifs_table_free_arguments(sqlite3_value **copies, unsigned n);
-
-/* In xColumn: sets the result to the copy of an argument. Refuses an argument that was not given with "=" (NULL). SQLite reads
- * it to check a condition that it did not offer to the table: the rows it checks are those of another query, so any result
- * would be wrong. name is the argument's. Returns SQLITE_OK, SQLITE_ERROR or SQLITE_NOMEM. */
-int ifs_table_argument_column(sqlite3_context *context, const struct ifs_table *table, const char *name, sqlite3_value *copy);
-
-/* In xFilter: returns an error if ifs_plan_take_arguments() noted an unusable argument. names are those of the arguments. */
-int ifs_table_check_arguments(sqlite3_vtab *base, int index_number, const char *const *names);
 
 /* xDisconnect, and xDestroy of tables that store nothing. */
 int ifs_table_disconnect(sqlite3_vtab *base);
@@ -70,25 +58,74 @@ char *ifs_table_spelling(sqlite3 *db, const char *schema, const char *name, stru
 typedef int ifs_open_derived(struct ifs_table *table, sqlite3 *db, struct ifs_connection *connection, int n_arguments,
 			     struct ifs_error *error);
 
-/* The context of a module, which SQLite passes to xCreate and xConnect. */
-struct ifs_registration {
-	struct ifs_connection *connection;
-	ifs_open_derived *open; /* of a module over an index */
-};
-
-/* xCreate and xConnect of a module over an index. Connecting succeeds even if the index is gone or damaged, so that the
- * table can be dropped: a query of it is an error then (table->broken). */
-int ifs_derived_create(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-		       char **message);
-int ifs_derived_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
-			char **message);
+/* Appends the declarations of the by columns to a CREATE TABLE text, each with a comma behind it. */
+void ifs_table_add_by(sqlite3_str *sql, const struct ifs_definition *definition);
 
 /* ---- Modules ---- */
+
+/* A cursor, the first member of a module's own. */
+struct ifs_cursor {
+	sqlite3_vtab_cursor base;
+	bool at_end;
+	/* copies of the hidden arguments that were given with "=", for xColumn; others NULL */
+	sqlite3_value *arguments[IFS_N_ARGUMENTS];
+};
+
+static inline const struct ifs_table *ifs_cursor_table(const struct ifs_cursor *cursor)
+{
+	return (const struct ifs_table *)cursor->base.pVtab;
+}
+
+/* How a module over an index plans and reads. */
+struct ifs_reader {
+	size_t cursor_bytes;  /* of the module's own cursor, which begins as zeros */
+	unsigned n_arguments; /* hidden columns whose bits idxNum has, and their names */
+	const char *const *argument_names;
+
+	/* xBestIndex. SQLITE_CONSTRAINT needs no error. */
+	int (*plan)(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error);
+	/* xFilter: starts a query, in the place of the one before. argv are the arguments, and what the plan names. Returns
+	 * SQLITE_INTERNAL without an error for a plan of another kind. */
+	int (*start)(struct ifs_cursor *cursor, int index_number, const char *index_text, sqlite3_value **argv,
+		     struct ifs_error *error);
+	/* Moves to the next row, or the first; sets at_end if there is none. */
+	int (*next)(struct ifs_cursor *cursor, struct ifs_error *error);
+	/* xColumn; sets *argument instead if the column is a hidden argument. The result stays NULL if nothing is set. */
+	int (*column)(struct ifs_cursor *cursor, sqlite3_context *context, int column, int *argument);
+	/* A number that no other row of this or another query has, up to chance (64 bits). SQLite tells rows apart by it when
+	 * it joins the branches of an OR. */
+	sqlite3_int64 (*rowid)(const struct ifs_cursor *cursor);
+	/* Ends the query; also where none was started. */
+	void (*release)(struct ifs_cursor *cursor);
+};
 
 struct ifs_module {
 	const char *name;
 	const sqlite3_module *methods;
-	ifs_open_derived *open; /* of modules over an index; otherwise NULL */
+	ifs_open_derived *open;		 /* of modules over an index; otherwise NULL */
+	const struct ifs_reader *reader; /* of the methods ifs_cursor_...() */
 };
+
+/* Sets the result to a number of a value column. */
+void ifs_table_number(sqlite3_context *context, union iforest_number number, unsigned value_type);
+
+/* The context of a module, which SQLite passes to xCreate and xConnect. */
+struct ifs_registration {
+	struct ifs_connection *connection;
+	const struct ifs_module *module;
+};
+
+/* Methods of the modules over an index. */
+extern const sqlite3_module ifs_derived_methods;
+
+/* The same methods one by one, for the module iforest, which has others besides. */
+int ifs_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+int ifs_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
+int ifs_cursor_close(sqlite3_vtab_cursor *base);
+int ifs_cursor_next(sqlite3_vtab_cursor *base);
+int ifs_cursor_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv);
+int ifs_cursor_eof(sqlite3_vtab_cursor *base);
+int ifs_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+int ifs_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
 #endif

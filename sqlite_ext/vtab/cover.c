@@ -15,13 +15,12 @@ static const enum ifs_value_column of_value[] = { IFS_OF_COUNT, IFS_OF_SUM, IFS_
 enum { N_OF_VALUE = sizeof of_value / sizeof *of_value, N_ARGUMENTS = 2 };
 
 struct cover_cursor {
-	sqlite3_vtab_cursor base;
+	struct ifs_cursor base;
 	struct ifs_bucket_query query; /* the chosen series, and the scan */
 	struct iforest_scan_cover cover;
 	struct iforest_scan_cover_part part; /* the current row */
 	uint32_t member;		     /* the number of its series among the query's */
-	bool is_started, at_end;
-	sqlite3_value *arguments[N_ARGUMENTS];
+	bool is_started;
 };
 
 static unsigned first_argument(const struct ifs_definition *definition)
@@ -39,9 +38,7 @@ static int declare(const struct ifs_table *table, sqlite3 *db, struct ifs_error 
 	int rc;
 
 	sqlite3_str_appendall(text, "CREATE TABLE x(");
-	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(text, "\"%w\" %s, ", definition->by[b].name,
-				    definition->by_types[b] ? definition->by_types[b] : "");
+	ifs_table_add_by(text, definition);
 	sqlite3_str_appendall(text, "run_id, node_level, node_number, first_ts, last_ts, count");
 	for (unsigned v = 0; v < definition->n_values; v++) {
 		const char *name = definition->values[v].name;
@@ -73,27 +70,23 @@ static int open_cover(struct ifs_table *table, sqlite3 *db, struct ifs_connectio
 
 /* ---- planning: idxNum as in query/plan.h, idxStr the conditions on by columns alone ---- */
 
-static int cover_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int plan_cover(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
 {
-	struct ifs_table *table = (struct ifs_table *)base;
-	struct ifs_error error = { .rc = SQLITE_OK };
-	int constraint_of[N_ARGUMENTS], n_argv = 0, rc;
+	int constraint_of[N_ARGUMENTS], n_argv = 0;
+	int rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, (int)first_argument(&table->definition),
+					 N_ARGUMENTS, constraint_of, &n_argv, error);
 	sqlite3_str *text;
 	double n_rows;
 
-	if ((rc = ifs_table_check_index(base)))
-		return rc;
-	rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, (int)first_argument(&table->definition),
-				     N_ARGUMENTS, constraint_of, &n_argv, &error);
 	if (rc)
-		return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
+		return rc;
 	text = sqlite3_str_new(NULL);
 	sqlite3_str_appendall(text, "cover");
 	n_rows = ifs_plan_take_conditions(&table->definition, info, &n_argv, text) ? 50 : 500;
 	ifs_plan_set_cost(info, n_rows, n_rows);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
-	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+	return info->idxStr ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
 static bool read_plan(struct ifs_plan *plan, const struct ifs_table *table, int index_number, const char *index_text)
@@ -109,36 +102,9 @@ static bool read_plan(struct ifs_plan *plan, const struct ifs_table *table, int 
 
 /* ---- reading ---- */
 
-static int cover_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+static int next_part(struct ifs_cursor *base, struct ifs_error *error)
 {
-	struct cover_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-
-	(void)base;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	memset(cursor, 0, sizeof *cursor);
-	*out = &cursor->base;
-	return SQLITE_OK;
-}
-
-static void reset_cursor(struct cover_cursor *cursor)
-{
-	ifs_bucket_query_release(&cursor->query);
-	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
-	cursor->member = 0;
-	cursor->is_started = false;
-	cursor->at_end = true;
-}
-
-static int cover_close(sqlite3_vtab_cursor *base)
-{
-	reset_cursor((struct cover_cursor *)base);
-	sqlite3_free(base);
-	return SQLITE_OK;
-}
-
-static int next_part(struct cover_cursor *cursor, struct ifs_error *error)
-{
+	struct cover_cursor *cursor = (struct cover_cursor *)base;
 	struct ifs_bucket_query *query = &cursor->query;
 	enum iforest_status status = IFOREST_OK;
 	bool found = false;
@@ -158,44 +124,28 @@ static int next_part(struct cover_cursor *cursor, struct ifs_error *error)
 			cursor->is_started = false;
 		}
 	}
-	cursor->at_end = !found;
+	base->at_end = !found;
 	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
-static int cover_next(sqlite3_vtab_cursor *base)
+static void release_cover(struct ifs_cursor *cursor)
 {
-	struct ifs_error error = { .rc = SQLITE_OK };
-
-	next_part((struct cover_cursor *)base, &error);
-	return ifs_table_report(base->pVtab, &error);
+	ifs_bucket_query_release(&((struct cover_cursor *)cursor)->query);
 }
 
-static int cover_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
+static int start_cover(struct ifs_cursor *base, int index_number, const char *index_text, sqlite3_value **argv,
+		       struct ifs_error *error)
 {
 	struct cover_cursor *cursor = (struct cover_cursor *)base;
-	struct ifs_table *table = (struct ifs_table *)base->pVtab;
-	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_table *table = (struct ifs_table *)base->base.pVtab;
 	struct ifs_plan plan;
-	int rc;
 
-	(void)n_argv;
-	reset_cursor(cursor);
-	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
-		return rc;
+	ifs_bucket_query_release(&cursor->query);
+	cursor->member = 0;
+	cursor->is_started = false;
 	if (!read_plan(&plan, table, index_number, index_text))
 		return SQLITE_INTERNAL;
-	if ((rc = ifs_table_copy_arguments(cursor->arguments, N_ARGUMENTS, plan.arguments, argv)))
-		return rc;
-	if (!ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, &error))
-		next_part(cursor, &error);
-	if (error.rc)
-		cursor->at_end = true;
-	return ifs_table_report(base->pVtab, &error);
-}
-
-static int cover_eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct cover_cursor *)base)->at_end;
+	return ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, error);
 }
 
 static void fixed_column(sqlite3_context *context, const struct iforest_scan_cover_part *part, unsigned column)
@@ -222,12 +172,12 @@ static void fixed_column(sqlite3_context *context, const struct iforest_scan_cov
 	}
 }
 
-static int cover_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+static int column_of_cover(struct ifs_cursor *base, sqlite3_context *context, int column, int *argument)
 {
 	const struct cover_cursor *cursor = (const struct cover_cursor *)base;
-	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
+	const struct ifs_table *table = ifs_cursor_table(base);
 	const struct ifs_bucket_query *query = &cursor->query;
-	unsigned n_by = table->definition.n_by, c = (unsigned)column, argument = c - first_argument(&table->definition);
+	unsigned n_by = table->definition.n_by, c = (unsigned)column;
 
 	if (c < n_by) {
 		ifs_by_result(context, &query->members[cursor->member]->values[c]);
@@ -238,13 +188,12 @@ static int cover_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 		return ifs_bucket_value(context, &cursor->part.aggregate.values[c / N_OF_VALUE],
 					query->snapshot->manifest.fields.value_types[c / N_OF_VALUE], of_value[c % N_OF_VALUE]);
 	} else {
-		return ifs_table_argument_column(context, table, ifs_argument_names[argument], cursor->arguments[argument]);
+		*argument = (int)(c - first_argument(&table->definition));
 	}
 	return SQLITE_OK;
 }
 
-/* As ifs_bucket_query_rowid(): no other row of this or another query has it. */
-static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+static sqlite3_int64 rowid_of_cover(const struct ifs_cursor *base)
 {
 	const struct cover_cursor *cursor = (const struct cover_cursor *)base;
 	const struct iforest_window *window = &cursor->query.scan.bucketing.window;
@@ -262,24 +211,21 @@ static int cover_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 		(uint64_t)window->t1,
 	};
 
-	*rowid = (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
-	return SQLITE_OK;
+	return (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
 }
 
-static const sqlite3_module module = {
-	.iVersion = 3,
-	.xCreate = ifs_derived_create,
-	.xConnect = ifs_derived_connect,
-	.xBestIndex = cover_best_index,
-	.xDisconnect = ifs_table_disconnect,
-	.xDestroy = ifs_table_disconnect,
-	.xOpen = cover_open,
-	.xClose = cover_close,
-	.xFilter = cover_filter,
-	.xNext = cover_next,
-	.xEof = cover_eof,
-	.xColumn = cover_column,
-	.xRowid = cover_rowid,
+static const struct ifs_reader reader = {
+	.cursor_bytes = sizeof(struct cover_cursor),
+	.n_arguments = N_ARGUMENTS,
+	.argument_names = ifs_argument_names,
+	.plan = plan_cover,
+	.start = start_cover,
+	.next = next_part,
+	.column = column_of_cover,
+	.rowid = rowid_of_cover,
+	.release = release_cover,
 };
 
-const struct ifs_module ifs_cover_module = { .name = NAME, .methods = &module, .open = open_cover };
+const struct ifs_module ifs_cover_module = {
+	.name = NAME, .methods = &ifs_derived_methods, .open = open_cover, .reader = &reader
+};

@@ -44,7 +44,7 @@ static int register_module(sqlite3 *db, const struct ifs_module *module, struct 
 
 	if (!registration)
 		return SQLITE_NOMEM;
-	*registration = (struct ifs_registration){ .connection = connection, .open = module->open };
+	*registration = (struct ifs_registration){ .connection = connection, .module = module };
 	connection->n_refs++;
 	/* SQLite releases the context of a module, even if it does not take the module */
 	return sqlite3_create_module_v2(db, module->name, module->methods, registration, release_registration);

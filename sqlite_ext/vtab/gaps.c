@@ -31,7 +31,6 @@ struct gap_query {
 	uint32_t n_started;	/* of the chosen series */
 	struct gap_row *sorted; /* all gaps by time, or NULL */
 	size_t n_sorted, n_reserved, at;
-	bool at_end;
 	struct gap_row row;
 };
 
@@ -49,7 +48,7 @@ static void gap_query_release(struct gap_query *gaps)
 	ifs_snapshot_release(gaps->snapshot);
 	ifs_series_filter_release(&gaps->filter);
 	sqlite3_free(gaps->sorted);
-	*gaps = (struct gap_query){ .at_end = true };
+	*gaps = (struct gap_query){ .index = NULL };
 }
 
 static enum iforest_status open_reader(struct gap_query *gaps)
@@ -58,7 +57,8 @@ static enum iforest_status open_reader(struct gap_query *gaps)
 	enum iforest_status status = iforest_gap_init(&gaps->reader, &gaps->index->store, &snapshot->manifest);
 
 	gaps->has_reader = !status;
-	return status ? status : iforest_gap_join(&gaps->reader, &snapshot->delta.store, &snapshot->delta.manifest);
+	return status ? status
+		      : iforest_gap_join(&gaps->reader, &snapshot->delta.memtable.store, &snapshot->delta.memtable.manifest);
 }
 
 /* Finds the next gap, series after series. */
@@ -138,17 +138,14 @@ static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, cons
 	return ifs_snapshot_error(index, gaps->snapshot, status, error);
 }
 
-/* Moves to the next row, or the first; sets gaps->at_end if there is none. */
-static int gap_query_next(struct gap_query *gaps, struct ifs_error *error)
+/* Moves to the next row, or the first; sets *at_end if there is none. */
+static int gap_query_next(struct gap_query *gaps, bool *at_end, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
 	bool found;
 
-	if (gaps->n_changes != gaps->index->connection->n_changes) {
-		if (ifs_snapshot_check(gaps->index, gaps->snapshot, error))
-			return error->rc;
-		gaps->n_changes = gaps->index->connection->n_changes;
-	}
+	if (ifs_snapshot_check_since(gaps->index, gaps->snapshot, &gaps->n_changes, error))
+		return error->rc;
 	if (gaps->sorted) {
 		found = gaps->at < gaps->n_sorted;
 		if (found)
@@ -156,7 +153,7 @@ static int gap_query_next(struct gap_query *gaps, struct ifs_error *error)
 	} else {
 		status = find_next(gaps, &found);
 	}
-	gaps->at_end = status || !found;
+	*at_end = status || !found;
 	return ifs_snapshot_error(gaps->index, gaps->snapshot, status, error);
 }
 
@@ -170,9 +167,8 @@ static const char *const fixed_names[N_FIXED] = { "gap_start", "gap_end" };
 static const char *const argument_names[N_ARGUMENTS] = { "t0", "t1", "longer_than" };
 
 struct cursor {
-	sqlite3_vtab_cursor base;
+	struct ifs_cursor base;
 	struct gap_query gaps;
-	sqlite3_value *arguments[N_ARGUMENTS];
 };
 
 /* ---- creation ---- */
@@ -195,9 +191,7 @@ static int declare(struct ifs_table *table, sqlite3 *db, struct ifs_error *error
 	int rc = SQLITE_OK;
 
 	sqlite3_str_appendall(sql, "CREATE TABLE x(");
-	for (unsigned b = 0; b < definition->n_by; b++)
-		sqlite3_str_appendf(sql, "\"%w\" %s, ", definition->by[b].name,
-				    definition->by_types[b] ? definition->by_types[b] : "");
+	ifs_table_add_by(sql, definition);
 	for (unsigned f = 0; f < N_FIXED && !rc; f++) {
 		rc = check_name(definition, fixed_names[f], error);
 		sqlite3_str_appendf(sql, "%s INTEGER, ", fixed_names[f]);
@@ -249,21 +243,17 @@ static unsigned take_conditions(const struct ifs_table *table, sqlite3_index_inf
 	return bound;
 }
 
-static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int plan_gaps(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
 {
-	struct ifs_table *table = (struct ifs_table *)base;
-	struct ifs_error error = { .rc = SQLITE_OK };
-	int constraint_of[N_ARGUMENTS], n_argv = 0, rc, n_by = (int)table->definition.n_by;
+	int constraint_of[N_ARGUMENTS], n_argv = 0, n_by = (int)table->definition.n_by;
+	int rc = ifs_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
+					 error);
 	sqlite3_str *text;
 	unsigned bound;
 	double n_rows;
 
-	if ((rc = ifs_table_check_index(base)))
-		return rc;
-	rc = ifs_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
-				     &error);
 	if (rc)
-		return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
+		return rc;
 	text = sqlite3_str_new(NULL);
 	bound = take_conditions(table, info, &n_argv, text);
 	if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == n_by + GAP_START && !info->aOrderBy[0].desc &&
@@ -276,7 +266,7 @@ static int gaps_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	info->needToFreeIdxStr = 1;
 	n_rows = bound ? 100 : 10000;
 	ifs_plan_set_cost(info, n_rows, 100 + n_rows);
-	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+	return info->idxStr ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
 static void read_plan(struct gap_plan *plan, int index_number, const char *index_text)
@@ -293,141 +283,99 @@ static void read_plan(struct gap_plan *plan, int index_number, const char *index
 
 /* ---- reading ---- */
 
-static int gaps_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
-{
-	struct cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-
-	(void)base;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	memset(cursor, 0, sizeof *cursor);
-	cursor->gaps.at_end = true;
-	*out = &cursor->base;
-	return SQLITE_OK;
-}
-
-static void reset_cursor(struct cursor *cursor)
-{
-	gap_query_release(&cursor->gaps);
-	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
-}
-
-static int gaps_close(sqlite3_vtab_cursor *base)
-{
-	reset_cursor((struct cursor *)base);
-	sqlite3_free(base);
-	return SQLITE_OK;
-}
-
-static int gaps_next(sqlite3_vtab_cursor *base)
-{
-	struct ifs_error error = { .rc = SQLITE_OK };
-
-	gap_query_next(&((struct cursor *)base)->gaps, &error);
-	return ifs_table_report(base->pVtab, &error);
-}
-
 /* Reads the arguments kept in the cursor. */
-static int read_arguments(const struct cursor *cursor, const char *name, struct iforest_window *window, int64_t *longer_than,
-			  bool *has_null, struct ifs_error *error)
+static int read_arguments(sqlite3_value *const *arguments, const char *name, struct iforest_window *window,
+			  int64_t *longer_than, bool *has_null, struct ifs_error *error)
 {
 	int64_t numbers[N_ARGUMENTS] = { 0 };
 	int rc = SQLITE_OK;
 
 	*has_null = false;
 	for (unsigned a = 0; a < N_ARGUMENTS && !rc; a++)
-		if (cursor->arguments[a] && sqlite3_value_type(cursor->arguments[a]) == SQLITE_NULL)
+		if (arguments[a] && sqlite3_value_type(arguments[a]) == SQLITE_NULL)
 			*has_null = true;
-		else if (cursor->arguments[a])
-			rc = ifs_value_to_integer(name, argument_names[a], cursor->arguments[a], &numbers[a], error);
+		else if (arguments[a])
+			rc = ifs_value_to_integer(name, argument_names[a], arguments[a], &numbers[a], error);
 	if (!rc && numbers[LONGER_THAN] < 0)
 		rc = ifs_error_set(error, SQLITE_ERROR, "%s: longer_than must not be negative", name);
 	*window = (struct iforest_window){
-		.has_t0 = cursor->arguments[T0], .has_t1 = cursor->arguments[T1], .t0 = numbers[T0], .t1 = numbers[T1]
+		.has_t0 = arguments[T0], .has_t1 = arguments[T1], .t0 = numbers[T0], .t1 = numbers[T1]
 	};
 	*longer_than = numbers[LONGER_THAN];
 	return rc;
 }
 
-static int gaps_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
+static void release_gaps(struct ifs_cursor *cursor)
 {
-	struct cursor *cursor = (struct cursor *)base;
-	struct ifs_table *table = (struct ifs_table *)base->pVtab;
-	struct ifs_error error = { .rc = SQLITE_OK };
+	gap_query_release(&((struct cursor *)cursor)->gaps);
+}
+
+/* With an argument that is NULL no query is started, and there are no rows. */
+static int start_gaps(struct ifs_cursor *cursor, int index_number, const char *index_text, sqlite3_value **argv,
+		      struct ifs_error *error)
+{
+	struct ifs_table *table = (struct ifs_table *)cursor->base.pVtab;
+	struct gap_query *gaps = &((struct cursor *)cursor)->gaps;
 	struct gap_plan plan;
 	struct iforest_window window;
 	int64_t longer_than;
 	bool has_null;
-	int rc;
+	int rc = read_arguments(cursor->arguments, table->name, &window, &longer_than, &has_null, error);
 
-	(void)n_argv;
-	reset_cursor(cursor);
-	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, argument_names)))
+	gap_query_release(gaps);
+	if (rc || has_null)
 		return rc;
 	read_plan(&plan, index_number, index_text);
-	if ((rc = ifs_table_copy_arguments(cursor->arguments, N_ARGUMENTS, (unsigned)index_number, argv)))
-		return rc;
 	argv += iforest_popcount((unsigned)index_number & ((1u << N_ARGUMENTS) - 1));
-	if (read_arguments(cursor, table->name, &window, &longer_than, &has_null, &error) || has_null)
-		return ifs_table_report(base->pVtab, &error);
-	if (!gap_query_start(&cursor->gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, &error))
-		gap_query_next(&cursor->gaps, &error);
-	if (error.rc)
-		cursor->gaps.at_end = true;
-	return ifs_table_report(base->pVtab, &error);
+	return gap_query_start(gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, error);
 }
 
-static int gaps_eof(sqlite3_vtab_cursor *base)
+static int next_gap(struct ifs_cursor *cursor, struct ifs_error *error)
 {
-	return ((struct cursor *)base)->gaps.at_end;
+	struct gap_query *gaps = &((struct cursor *)cursor)->gaps;
+
+	return gaps->index ? gap_query_next(gaps, &cursor->at_end, error) : SQLITE_OK;
 }
 
-static int gaps_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+static int column_of_gap(struct ifs_cursor *cursor, sqlite3_context *context, int column, int *argument)
 {
-	struct cursor *cursor = (struct cursor *)base;
-	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
-	const struct gap_row *row = &cursor->gaps.row;
-	int fixed = column - (int)table->definition.n_by, argument = fixed - N_FIXED;
+	const struct gap_query *gaps = &((struct cursor *)cursor)->gaps;
+	int fixed = column - (int)ifs_cursor_table(cursor)->definition.n_by;
 
-	if (fixed < 0) {
-		ifs_by_result(context, &ifs_series_filter_find(&cursor->gaps.filter, row->series)->values[column]);
-	} else if (argument < 0) {
-		sqlite3_result_int64(context, fixed == GAP_START ? row->gap.start : row->gap.end);
-	} else {
-		return ifs_table_argument_column(context, table, argument_names[argument], cursor->arguments[argument]);
-	}
+	if (fixed < 0)
+		ifs_by_result(context, &ifs_series_filter_find(&gaps->filter, gaps->row.series)->values[column]);
+	else if (fixed < N_FIXED)
+		sqlite3_result_int64(context, fixed == GAP_START ? gaps->row.gap.start : gaps->row.gap.end);
+	else
+		*argument = fixed - N_FIXED;
 	return SQLITE_OK;
 }
 
-/* As ifs_bucket_query_rowid(): no other gap of this or another query has it, because no two gaps of a series start at
- * once. */
-static int gaps_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+/* No two gaps of a series start at once. */
+static sqlite3_int64 rowid_of_gap(const struct ifs_cursor *cursor)
 {
-	const struct gap_query *gaps = &((struct cursor *)base)->gaps;
+	const struct gap_query *gaps = &((const struct cursor *)cursor)->gaps;
 	const struct iforest_window *window = &gaps->question.window;
 	uint64_t parts[] = {
 		gaps->row.series, (uint64_t)gaps->row.gap.start, gaps->question.longer_than, window->has_t0,
 		window->has_t1,	  (uint64_t)window->t0,		 (uint64_t)window->t1,
 	};
 
-	*rowid = (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
-	return SQLITE_OK;
+	return (sqlite3_int64)iforest_xxh64((const uint8_t *)parts, sizeof parts);
 }
 
-static const sqlite3_module module = {
-	.iVersion = 3,
-	.xCreate = ifs_derived_create,
-	.xConnect = ifs_derived_connect,
-	.xBestIndex = gaps_best_index,
-	.xDisconnect = ifs_table_disconnect,
-	.xDestroy = ifs_table_disconnect,
-	.xOpen = gaps_open,
-	.xClose = gaps_close,
-	.xFilter = gaps_filter,
-	.xNext = gaps_next,
-	.xEof = gaps_eof,
-	.xColumn = gaps_column,
-	.xRowid = gaps_rowid,
+static const struct ifs_reader reader = {
+	.cursor_bytes = sizeof(struct cursor),
+	.n_arguments = N_ARGUMENTS,
+	.argument_names = argument_names,
+	.plan = plan_gaps,
+	.start = start_gaps,
+	.next = next_gap,
+	.column = column_of_gap,
+	.rowid = rowid_of_gap,
+	.release = release_gaps,
 };
 
-const struct ifs_module ifs_gaps_module = { .name = "iforest_gaps", .methods = &module, .open = open_gaps };
+const struct ifs_module ifs_gaps_module = {
+	.name = "iforest_gaps", .methods = &ifs_derived_methods, .open = open_gaps, .reader = &reader
+};

@@ -207,7 +207,7 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
 	struct ifs_base_table base_table = { .name = NULL };
-	struct ifs_table *table = ifs_table_new(n_arguments, arguments, &error);
+	struct ifs_table *table = ifs_table_new(&ifs_index_module, n_arguments, arguments, &error);
 	int rc = error.rc;
 
 	if (!rc)
@@ -233,7 +233,7 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 			 char **message)
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
-	struct ifs_table *table = ifs_table_new(n_arguments, arguments, &error);
+	struct ifs_table *table = ifs_table_new(&ifs_index_module, n_arguments, arguments, &error);
 
 	if (!error.rc && !start_index(table, db, context, n_arguments, &error) &&
 	    !ifs_index_read_by_types(&table->index, &table->definition, &error))
@@ -407,16 +407,16 @@ static const struct {
 	.base.iVersion = 4,
 	.base.xCreate = index_create,
 	.base.xConnect = index_connect,
-	.base.xBestIndex = ifs_buckets_best_index,
+	.base.xBestIndex = ifs_table_best_index,
 	.base.xDisconnect = ifs_table_disconnect,
 	.base.xDestroy = index_destroy,
-	.base.xOpen = ifs_buckets_open,
-	.base.xClose = ifs_buckets_close,
-	.base.xFilter = ifs_buckets_filter,
-	.base.xNext = ifs_buckets_next,
-	.base.xEof = ifs_buckets_eof,
-	.base.xColumn = ifs_buckets_column,
-	.base.xRowid = ifs_buckets_rowid,
+	.base.xOpen = ifs_cursor_open,
+	.base.xClose = ifs_cursor_close,
+	.base.xFilter = ifs_cursor_filter,
+	.base.xNext = ifs_cursor_next,
+	.base.xEof = ifs_cursor_eof,
+	.base.xColumn = ifs_cursor_column,
+	.base.xRowid = ifs_cursor_rowid,
 	.base.xUpdate = index_update,
 	.base.xBegin = index_begin,
 	.base.xCommit = index_commit,
@@ -428,4 +428,4 @@ static const struct {
 	.base.xShadowName = index_shadow_name,
 };
 
-const struct ifs_module ifs_index_module = { .name = "iforest", .methods = &module.base };
+const struct ifs_module ifs_index_module = { .name = "iforest", .methods = &module.base, .reader = &ifs_bucket_reader };

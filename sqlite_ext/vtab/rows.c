@@ -5,9 +5,8 @@
 enum { N_ARGUMENTS = 2, MAX_COLUMNS = 1 + IFS_MAX_BY + 1 + IFOREST_MAX_VALUES + 1 + N_ARGUMENTS };
 
 struct cursor {
-	sqlite3_vtab_cursor base;
+	struct ifs_cursor base;
 	struct ifs_row_query rows;
-	sqlite3_value *arguments[N_ARGUMENTS];
 };
 
 /* ---- columns ---- */
@@ -126,105 +125,42 @@ static struct ifs_rows_size size_of(const struct ifs_index *index)
 	return size;
 }
 
-static int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int plan_rows(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
 {
-	struct ifs_table *table = (struct ifs_table *)base;
-	struct ifs_error error = { .rc = SQLITE_OK };
 	struct ifs_rows_size size = size_of(&table->index);
-	int rc;
 
-	if ((rc = ifs_table_check_index(base)))
-		return rc;
-	rc = ifs_rows_plan_make(&table->definition, table->name, &size, info, &error);
-	return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
+	return ifs_rows_plan_make(&table->definition, table->name, &size, info, error);
 }
 
-static int rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+static void release_rows(struct ifs_cursor *cursor)
 {
-	struct cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-
-	(void)base;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	memset(cursor, 0, sizeof *cursor);
-	cursor->rows.at_end = true;
-	*out = &cursor->base;
-	return SQLITE_OK;
+	ifs_row_query_release(&((struct cursor *)cursor)->rows);
 }
 
-static int rows_close(sqlite3_vtab_cursor *base)
+static int start_rows(struct ifs_cursor *cursor, int index_number, const char *index_text, sqlite3_value **argv,
+		      struct ifs_error *error)
 {
-	struct cursor *cursor = (struct cursor *)base;
-
-	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
-	ifs_row_query_release(&cursor->rows);
-	sqlite3_free(cursor);
-	return SQLITE_OK;
-}
-
-static int rows_next(sqlite3_vtab_cursor *base)
-{
-	struct cursor *cursor = (struct cursor *)base;
-	struct ifs_error error = { .rc = SQLITE_OK };
-
-	ifs_row_query_next(&cursor->rows, &error);
-	return ifs_table_report(base->pVtab, &error);
-}
-
-static int rows_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
-{
-	struct cursor *cursor = (struct cursor *)base;
-	struct ifs_table *table = (struct ifs_table *)base->pVtab;
-	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_table *table = (struct ifs_table *)cursor->base.pVtab;
 	struct ifs_rows_plan plan;
-	int rc;
 
-	(void)n_argv;
-	ifs_table_free_arguments(cursor->arguments, N_ARGUMENTS);
-	cursor->rows.at_end = true;
-	if ((rc = ifs_table_check_arguments(base->pVtab, index_number, ifs_argument_names)))
-		return rc;
 	ifs_rows_plan_read(&plan, table->name, index_number, index_text);
-	if ((rc = ifs_table_copy_arguments(cursor->arguments, N_ARGUMENTS, (unsigned)plan.has_t0 | (unsigned)plan.has_t1 << 1,
-					   argv)))
-		return rc;
-	if (!ifs_row_query_start(&cursor->rows, &table->index, &plan, argv, &error))
-		ifs_row_query_next(&cursor->rows, &error);
-	if (error.rc)
-		cursor->rows.at_end = true;
-	return ifs_table_report(base->pVtab, &error);
+	return ifs_row_query_start(&((struct cursor *)cursor)->rows, &table->index, &plan, argv, error);
 }
 
-static int rows_eof(sqlite3_vtab_cursor *base)
+static int next_row(struct ifs_cursor *cursor, struct ifs_error *error)
 {
-	return ((struct cursor *)base)->rows.at_end;
+	return ifs_row_query_next(&((struct cursor *)cursor)->rows, &cursor->at_end, error);
 }
 
-static int value_column(sqlite3_context *context, const struct ifs_row_query *rows, unsigned v)
+static int column_of_row(struct ifs_cursor *cursor, sqlite3_context *context, int column, int *argument)
 {
-	const struct iforest_entry *entry = &rows->entry;
-
-	if (!(entry->present >> v & 1))
-		return SQLITE_OK;
-	if (rows->snapshot->manifest.fields.value_types[v] == IFOREST_INT64)
-		sqlite3_result_int64(context, entry->values[v].integer);
-	else
-		sqlite3_result_double(context, entry->values[v].real);
-	return SQLITE_OK;
-}
-
-/* The result stays NULL if nothing is set. */
-static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
-{
-	struct cursor *cursor = (struct cursor *)base;
-	const struct ifs_table *table = (const struct ifs_table *)base->pVtab;
-	const struct ifs_definition *definition = &table->definition;
-	const struct ifs_row_query *rows = &cursor->rows;
-	int argument = column - ifs_rows_first_argument(definition);
+	const struct ifs_definition *definition = &ifs_cursor_table(cursor)->definition;
+	const struct ifs_row_query *rows = &((struct cursor *)cursor)->rows;
+	int v = column - ifs_rows_first_value(definition);
 	int64_t end;
 
-	if (argument >= 0) {
-		return ifs_table_argument_column(context, table, ifs_argument_names[argument], cursor->arguments[argument]);
+	if (column >= ifs_rows_first_argument(definition)) {
+		*argument = column - ifs_rows_first_argument(definition);
 	} else if (column == IFS_ROWS_ID) {
 		sqlite3_result_int64(context, rows->entry.key.ref);
 	} else if (column < ifs_rows_time(definition)) {
@@ -235,32 +171,29 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 	} else if (column == ifs_rows_end(definition)) {
 		if (ifs_row_query_end_of(rows, &end))
 			sqlite3_result_int64(context, end);
-	} else {
-		return value_column(context, rows, (unsigned)(column - ifs_rows_first_value(definition)));
+	} else if (rows->entry.present >> v & 1) {
+		ifs_table_number(context, rows->entry.values[v], rows->snapshot->manifest.fields.value_types[v]);
 	}
 	return SQLITE_OK;
 }
 
-static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+static sqlite3_int64 rowid_of_row(const struct ifs_cursor *cursor)
 {
-	*rowid = ((struct cursor *)base)->rows.entry.key.ref;
-	return SQLITE_OK;
+	return ((const struct cursor *)cursor)->rows.entry.key.ref;
 }
 
-static const sqlite3_module module = {
-	.iVersion = 3,
-	.xCreate = ifs_derived_create,
-	.xConnect = ifs_derived_connect,
-	.xBestIndex = rows_best_index,
-	.xDisconnect = ifs_table_disconnect,
-	.xDestroy = ifs_table_disconnect,
-	.xOpen = rows_open,
-	.xClose = rows_close,
-	.xFilter = rows_filter,
-	.xNext = rows_next,
-	.xEof = rows_eof,
-	.xColumn = rows_column,
-	.xRowid = rows_rowid,
+static const struct ifs_reader reader = {
+	.cursor_bytes = sizeof(struct cursor),
+	.n_arguments = N_ARGUMENTS,
+	.argument_names = ifs_argument_names,
+	.plan = plan_rows,
+	.start = start_rows,
+	.next = next_row,
+	.column = column_of_row,
+	.rowid = rowid_of_row,
+	.release = release_rows,
 };
 
-const struct ifs_module ifs_rows_module = { .name = "iforest_rows", .methods = &module, .open = open_rows };
+const struct ifs_module ifs_rows_module = {
+	.name = "iforest_rows", .methods = &ifs_derived_methods, .open = open_rows, .reader = &reader
+};

@@ -30,7 +30,7 @@ static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapsh
 	if (status)
 		return status;
 	iforest_aggregate_clear(&aggregate, snapshot->manifest.fields.n_values);
-	status = iforest_scan_join(&scan, &snapshot->delta.store, &snapshot->delta.manifest);
+	status = iforest_scan_join_memtable(&scan, &snapshot->delta.memtable);
 	if (!status)
 		status = iforest_scan_everything(&scan, &request, &aggregate);
 	iforest_scan_release(&scan);
@@ -279,7 +279,7 @@ static void read_stats(struct stats_cursor *cursor, const struct stats_table *vt
 	if (!quoted)
 		ifs_error_set(error, SQLITE_NOMEM, "");
 	else
-		table = ifs_table_new(4, arguments, error);
+		table = ifs_table_new(&ifs_stats_module, 4, arguments, error);
 	if (!error->rc)
 		ifs_table_open_index(table, vtab->db, vtab->connection, NAME, 4, error);
 	if (!error->rc)

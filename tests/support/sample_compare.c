@@ -177,6 +177,8 @@ void sample_compare(struct sample_index *index, const struct oracle_question *qu
 	int64_t bucket;
 
 	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
+	if (index->memtable)
+		assert_ok(iforest_scan_join_memtable(&scan, index->memtable));
 	scan.bucketing = bucketing_of(question);
 	scan.request = *request;
 	assert_ok(iforest_bucketing_check(&scan.bucketing));

@@ -8,7 +8,7 @@
 
 #include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
-#include "core/run/pager_memory.h"
+#include "core/run/memtable.h"
 #include "core/run/remove.h"
 #include "tests/support/alloc_fault.h"
 #include "tests/support/oracle.h"
@@ -36,6 +36,7 @@ struct sample_index {
 	uint64_t run_ids[SAMPLE_GROUPS]; /* of each group */
 	unsigned n_groups;
 	size_t n_refs;                   /* given so far: none is used twice */
+	struct iforest_memtable *memtable; /* NULL, or joined to the scans that sample_compare() makes */
 	uint64_t seed;                   /* printed where something differs */
 };
 

@@ -229,3 +229,34 @@ void sample_start_two(struct sample_index *two, struct random *dice, const struc
 		}
 	}
 }
+
+static void one_round(uint64_t seed, sample_ask *ask, uint64_t n_verdicts[4], uint64_t *n_given)
+{
+	static const char *const kinds[] = { "if", "fi", "ii" };
+	static const int durations[] = { 0, 1, 0 };
+	struct random dice = random_from(seed);
+	unsigned k = (unsigned)random_below(&dice, COUNT_OF(kinds));
+	struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = kinds[k], .duration = durations[k] };
+	struct sample_index two[2];
+	struct sample_hidden hidden;
+
+	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
+			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
+	sample_hide(&hidden, &two[0], &dice);
+	ask(two, &dice, &hidden, n_given);
+	for (unsigned verdict = 0; verdict < 4; verdict++)
+		n_verdicts[verdict] += hidden.n_verdicts[verdict];
+	sample_stop(&two[0]);
+	sample_stop(&two[1]);
+}
+
+void sample_rounds(sample_ask *ask)
+{
+	unsigned n_rounds = random_rounds(60);
+	uint64_t n_verdicts[4] = { 0 }, n_given = 0;
+
+	for (unsigned r = 0; r < n_rounds; r++)
+		one_round(random_seed() + r, ask, n_verdicts, &n_given);
+	assert_true(n_given > 1000 * n_rounds);
+	assert_true(n_verdicts[IFOREST_COUNTS_ALL] > 0 && n_verdicts[IFOREST_COUNTS_SOME] > 0 && n_verdicts[IFOREST_COUNTS_NONE] > 0);
+}

@@ -48,6 +48,13 @@ int sample_descending(const struct sample_list_question *question, const struct 
 void sample_compare_entry(const struct sample_index *index, const struct oracle_entry *expected,
 			  const struct iforest_entry *got, uint32_t values);
 
+/* Asks a reader of two indexes random questions, and compares what it gives with the lists; *n_given counts that. The second index
+ * is joined to the first, whose entries may be hidden. */
+typedef void sample_ask(struct sample_index two[2], struct random *dice, struct sample_hidden *hidden, uint64_t *n_given);
+
+/* Calls ask() for rounds of random indexes, and checks that it was asked enough. */
+void sample_rounds(sample_ask *ask);
+
 /* Two indexes of the same shape with runs of both, whose refs differ; the second one is to be joined to the first. */
 void sample_start_two(struct sample_index *two, struct random *dice, const struct sample_shape *shape, unsigned n_series,
 		      enum sample_times style);

@@ -705,6 +705,24 @@ static void events_have_values_of_counters_with_them(void **state)
 	       "left out 1: extra counter value without a track\n");
 }
 
+static void counters_of_a_known_type_have_its_name_and_unit(void **state)
+{
+	size_t counter;
+
+	(void)state;
+	for (uint64_t type = 1; type <= 3; type++) {
+		begin_descriptor(50 + type, 0, NULL);
+		counter = protobuf_begin(&trace_bytes, 8);
+		protobuf_varint(&trace_bytes, 1, type);
+		protobuf_end(&trace_bytes, counter);
+		end_descriptor();
+		write_count(7, type, 50 + type, 1);
+	}
+	expect("sample 1 1 thread_time in ns\n"
+	       "sample 2 1 thread_instruction_count in count\n"
+	       "sample 3 1 \n");
+}
+
 static void a_state_lasts_until_the_next_one(void **state)
 {
 	(void)state;
@@ -1351,6 +1369,7 @@ int main(void)
 		cmocka_unit_test(the_primary_clock_is_the_traces),
 		cmocka_unit_test(counters_add_up_on_their_sequence),
 		cmocka_unit_test(events_have_values_of_counters_with_them),
+		cmocka_unit_test(counters_of_a_known_type_have_its_name_and_unit),
 		cmocka_unit_test(a_state_lasts_until_the_next_one),
 		cmocka_unit_test(flows_link_the_spans_that_have_their_ids),
 		cmocka_unit_test(legacy_phases_are_those_of_chrome),

@@ -36,8 +36,9 @@ static void intervals_narrow(void **state)
 	assert_int_equal(match.values, 7);
 }
 
-/* Of every page: no node says no where an entry under it matches, and each entry is told rightly. */
-static void check_leaves(struct sample_index *index, const struct iforest_value_predicate *match, uint64_t *n_turned_down)
+/* Of every page: no node says none where an entry under it matches, or all where one does not, and each entry is told rightly, on
+ * its page and in memory. */
+static void check_leaves(struct sample_index *index, const struct iforest_value_predicate *match, uint64_t n_classified[4])
 {
 	const struct iforest_run *run = &index->manifest.runs[0];
 	struct sample_list_question asked = { .match = *match, .from = iforest_key_at(0, INT64_MIN),
@@ -49,30 +50,35 @@ static void check_leaves(struct sample_index *index, const struct iforest_value_
 	iforest_cursor_init(&cursor, &index->store, &index->manifest, run);
 	for (uint64_t leaf = 0; leaf < run->n_leaves; leaf++) {
 		const uint8_t *node;
-		bool may;
-		size_t n_before = n_met;
+		enum iforest_filter_class class;
+		size_t n_before = n_met, n_live = 0;
 
 		assert_ok(iforest_cursor_node(&cursor, 1, leaf, &node));
-		may = iforest_value_predicate_node(match, &index->manifest.fields, node);
+		class = iforest_value_predicate_node(match, &index->manifest.fields, node);
 		assert_ok(iforest_cursor_pin(&cursor, 0, leaf));
 		for (unsigned b = 0; b < cursor.leaf.header.n_items; b++) {
-			uint64_t live;
+			uint64_t all, live;
 
 			iforest_cursor_read_block(&cursor, b);
-			live = iforest_low_bits(cursor.reader.block.n) & ~cursor.reader.block.dead;
+			live = all = iforest_low_bits(cursor.reader.block.n) & ~cursor.reader.block.dead;
 			assert_ok(iforest_value_predicate_entries(match, &cursor.reader, &live));
-			assert_ok(iforest_block_need(&cursor.reader, IFOREST_TIMES));
-			assert_ok(iforest_block_need(&cursor.reader, IFOREST_REFS));
-			for (; live; live &= live - 1, n_met++) {
+			for (unsigned column = 0; column < (unsigned)IFOREST_VALUES + index->manifest.fields.n_values; column++)
+				assert_ok(iforest_block_need(&cursor.reader, column));
+			for (; all; all &= all - 1, n_live++) {
+				unsigned i = iforest_trailing_zeros(all);
 				struct iforest_entry entry;
 
-				iforest_block_entry(&cursor.reader.block, iforest_trailing_zeros(live), 0, &entry);
+				iforest_block_entry(&cursor.reader.block, i, UINT32_MAX >> (32 - index->manifest.fields.n_values), &entry);
+				assert_int_equal(iforest_value_predicate_entry(match, &index->manifest.fields, &entry), live >> i & 1);
+				if (!(live >> i & 1))
+					continue;
 				assert_true(n_met < n);
-				sample_compare_entry(index, expected[n_met], &entry, 0);
+				sample_compare_entry(index, expected[n_met++], &entry, UINT32_MAX);
 			}
 		}
-		assert_true(may || n_met == n_before);
-		*n_turned_down += !may;
+		assert_true(class != IFOREST_COUNTS_NONE || n_met == n_before);
+		assert_true(class != IFOREST_COUNTS_ALL || n_met == n_before + n_live);
+		n_classified[class]++;
 	}
 	assert_int_equal(n_met, n);
 	iforest_cursor_release(&cursor);
@@ -81,7 +87,7 @@ static void check_leaves(struct sample_index *index, const struct iforest_value_
 
 static void nodes_and_entries_agree(void **state)
 {
-	uint64_t n_turned_down = 0;
+	uint64_t n_classified[4] = { 0 };
 
 	(void)state;
 	for (unsigned r = 0; r < random_rounds(60); r++) {
@@ -98,11 +104,12 @@ static void nodes_and_entries_agree(void **state)
 		for (unsigned q = 0; q < 20; q++) {
 			struct iforest_value_predicate match = sample_match(&index, &dice);
 
-			check_leaves(&index, &match, &n_turned_down);
+			check_leaves(&index, &match, n_classified);
 		}
 		sample_stop(&index);
 	}
-	assert_true(n_turned_down > 1000);
+	assert_true(n_classified[IFOREST_COUNTS_ALL] > 1000 && n_classified[IFOREST_COUNTS_SOME] > 1000 &&
+		    n_classified[IFOREST_COUNTS_NONE] > 1000 && n_classified[IFOREST_COUNTS_MOST] == 0);
 }
 
 int main(void)

@@ -5,6 +5,8 @@
 #include "tests/support/harness.h"
 #include "tests/support/sample_list.h"
 
+static uint64_t n_at_once; /* calls that gave several keys */
+
 /* Some key, a little off an entry's or at an end of its series. */
 static struct iforest_key some_key(const struct sample_index *index, struct random *dice)
 {
@@ -41,6 +43,23 @@ static void random_range(struct sample_list_question *asked, const struct sample
 	}
 }
 
+/* Keys, a block's at once, are those expected next. */
+static size_t check_keys(struct iforest_iterator *walk, const struct oracle_entry **expected, size_t n)
+{
+	struct iforest_key keys[IFOREST_BLOCK_ENTRIES];
+	unsigned n_keys;
+
+	assert_ok(iforest_iterator_next_keys(walk, keys, &n_keys));
+	assert_true(n_keys <= n && (n == 0 || n_keys > 0));
+	for (unsigned i = 0; i < n_keys; i++) {
+		struct iforest_key key = sample_key(expected[i]);
+
+		assert_int_equal(iforest_key_compare(&keys[i], &key), 0);
+	}
+	n_at_once += n_keys > 1;
+	return n_keys;
+}
+
 /* One question, asked in one go, or anew after every few entries. */
 static void one_question(struct sample_index *two, struct random *dice, struct iforest_iterator *walk, struct sample_hidden *hidden,
 			 uint64_t *n_given)
@@ -64,6 +83,8 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 		assert_ok(iforest_iterator_next(walk, &entry, &found));
 		assert_true(found);
 		sample_compare_entry(&two[0], expected[i], &entry, question.values);
+		if (!is_resumed && random_chance(dice, 5))
+			i += check_keys(walk, &expected[i + 1], n - i - 1);
 		if (is_resumed && entry.key.ref < INT64_MAX && random_chance(dice, 5)) {
 			*(question.descends ? &question.to : &question.from) = entry.key;
 			question.from.ref += !question.descends;
@@ -76,43 +97,23 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 	free(expected);
 }
 
-static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
+static void ask(struct sample_index two[2], struct random *dice, struct sample_hidden *hidden, uint64_t *n_given)
 {
-	static const char *const kinds[] = { "if", "fi", "ii" };
-	static const struct { int duration; uint8_t rule; } durations[] = { { 0, 0 }, { 1, 0 }, { 0, 0 } };
-	struct random dice = random_from(seed);
-	unsigned k = (unsigned)random_below(&dice, COUNT_OF(kinds));
-	struct sample_shape shape = {
-		.page_bytes = 1024, .max_batch_pages = 4, .kinds = kinds[k], .duration = durations[k].duration
-	};
-	struct sample_index two[2];
-	struct sample_hidden hidden;
 	struct iforest_iterator walk;
 
-	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
-			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
-	sample_hide(&hidden, &two[0], &dice);
 	assert_ok(iforest_iterator_init(&walk, &two[0].store, &two[0].manifest));
 	assert_ok(iforest_iterator_join(&walk, &two[1].store, &two[1].manifest));
 	for (unsigned q = 0; q < 40; q++)
-		one_question(two, &dice, &walk, &hidden, n_given);
+		one_question(two, dice, &walk, hidden, n_given);
 	iforest_iterator_release(&walk);
-	for (unsigned verdict = 0; verdict < 4; verdict++)
-		n_verdicts[verdict] += hidden.n_verdicts[verdict];
-	sample_stop(&two[0]);
-	sample_stop(&two[1]);
 }
 
 static void any_walk_gives_what_brute_force_lists(void **state)
 {
-	unsigned n_rounds = random_rounds(60);
-	uint64_t n_verdicts[4] = { 0 }, n_given = 0;
-
 	(void)state;
-	for (unsigned r = 0; r < n_rounds; r++)
-		one_round(random_seed() + r, n_verdicts, &n_given);
-	assert_true(n_given > 1000 * n_rounds);
-	assert_true(n_verdicts[IFOREST_COUNTS_ALL] > 0 && n_verdicts[IFOREST_COUNTS_SOME] > 0 && n_verdicts[IFOREST_COUNTS_NONE] > 0);
+	n_at_once = 0;
+	sample_rounds(ask);
+	assert_true(n_at_once > 1000);
 }
 
 /* Runs one after the other in time: a walk opens the one it begins in and no other. */

@@ -137,43 +137,23 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 	free(expected);
 }
 
-static void one_round(uint64_t seed, uint64_t *n_verdicts, uint64_t *n_given)
+static void ask(struct sample_index two[2], struct random *dice, struct sample_hidden *hidden, uint64_t *n_given)
 {
-	static const char *const kinds[] = { "if", "fi", "ii" };
-	static const int durations[] = { 0, 1, 0 };
-	struct random dice = random_from(seed);
-	unsigned k = (unsigned)random_below(&dice, COUNT_OF(kinds));
-	struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = kinds[k], .duration = durations[k] };
-	struct sample_index two[2];
-	struct sample_hidden hidden;
 	struct iforest_top_k best;
 
-	sample_start_two(two, &dice, &shape, 1 + (unsigned)random_below(&dice, 5),
-			 (enum sample_times)random_below(&dice, SAMPLE_STYLES));
 	for (unsigned v = 0; v < 2; v++)
-		is_real[v] = kinds[k][v] == 'f';
-	sample_hide(&hidden, &two[0], &dice);
+		is_real[v] = two[0].oracle.is_real[v];
 	assert_ok(iforest_top_k_init(&best, &two[0].store, &two[0].manifest));
 	assert_ok(iforest_top_k_join(&best, &two[1].store, &two[1].manifest));
 	for (unsigned q = 0; q < 40; q++)
-		one_question(two, &dice, &best, &hidden, n_given);
+		one_question(two, dice, &best, hidden, n_given);
 	iforest_top_k_release(&best);
-	for (unsigned verdict = 0; verdict < 4; verdict++)
-		n_verdicts[verdict] += hidden.n_verdicts[verdict];
-	sample_stop(&two[0]);
-	sample_stop(&two[1]);
 }
 
 static void any_order_is_that_of_brute_force(void **state)
 {
-	unsigned n_rounds = random_rounds(60);
-	uint64_t n_verdicts[4] = { 0 }, n_given = 0;
-
 	(void)state;
-	for (unsigned r = 0; r < n_rounds; r++)
-		one_round(random_seed() + r, n_verdicts, &n_given);
-	assert_true(n_given > 1000 * n_rounds);
-	assert_true(n_verdicts[IFOREST_COUNTS_ALL] > 0 && n_verdicts[IFOREST_COUNTS_SOME] > 0 && n_verdicts[IFOREST_COUNTS_NONE] > 0);
+	sample_rounds(ask);
 }
 
 /* A page a level for each, of an index of which they are a few. */

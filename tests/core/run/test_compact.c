@@ -202,6 +202,98 @@ static void merging_heals_a_run_that_needs_repair(void **state)
 	sample_stop(&index);
 }
 
+/* ---- the choice and the merge in one ---- */
+
+/* Leaves one run alone, and gives the others ranges far from each other's, or the same one. */
+struct engine {
+	uint64_t left_alone;
+	int64_t next;
+	bool lie_apart;
+	uint32_t n_asked;
+};
+
+static bool may_merge(void *context, const struct iforest_run *run, int64_t *low, int64_t *high)
+{
+	struct engine *engine = context;
+
+	assert_true(*low == INT64_MIN && *high == INT64_MAX);
+	engine->n_asked++;
+	if (engine->lie_apart)
+		*low = *high = engine->next++;
+	return run->place.run_id != engine->left_alone;
+}
+
+/* Six runs of a size, of which five may be merged, four at a time. */
+static void the_policy_is_applied_to_runs_that_may_be_merged(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct sample_index index;
+	struct engine engine = { .lie_apart = true };
+	struct iforest_compaction compaction = { .settings = { .fan_in = 4, .cap_pages = 0, .most_pages = UINT64_MAX },
+						 .may_merge = may_merge, .context = &engine };
+	uint32_t n;
+	uint64_t n_pages, most_pages;
+
+	(void)state;
+	sample_start(&index, &shape);
+	for (unsigned g = 0; g < 6; g++)
+		assert_ok(sample_build(&index, sample_entries(&index, &dice, 300, 2, SAMPLE_STEADY)));
+	n_pages = iforest_run_pages(&index.manifest, &index.manifest.runs[0]);
+	engine.left_alone = index.run_ids[2];
+	/* above the cap and apart */
+	assert_ok(iforest_compact_next(&index.store, &index.manifest, &compaction, &n));
+	assert_int_equal(n, 0);
+	assert_int_equal(engine.n_asked, 6);
+	engine.lie_apart = false;
+	/* too little for four */
+	compaction.settings.most_pages = 3 * n_pages;
+	assert_ok(iforest_compact_peek(&index.manifest, &compaction, &n));
+	assert_int_equal(n, 0);
+	compaction.settings.most_pages = most_pages = 10 * n_pages;
+	assert_ok(iforest_compact_peek(&index.manifest, &compaction, &n));
+	assert_int_equal(n, 5);
+	assert_int_equal(index.manifest.n_runs, 6);
+	assert_ok(iforest_compact_next(&index.store, &index.manifest, &compaction, &n));
+	assert_int_equal(n, 5);
+	assert_int_equal(index.manifest.n_runs, 2);
+	assert_true(iforest_manifest_find(&index.manifest, engine.left_alone) < 2);
+	assert_true(compaction.settings.most_pages < most_pages && compaction.settings.most_pages >= 4 * n_pages);
+	sample_note_merge(&index, (const unsigned[]){ 0, 1, 3, 4, 5 }, 5);
+	sample_check(&index);
+	sample_compare_many(&index, &dice, 10);
+	sample_stop(&index);
+}
+
+static void all_runs_become_one(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct sample_index index;
+	struct iforest_compaction compaction = { .to_one = true };
+	uint32_t n;
+
+	(void)state;
+	sample_start(&index, &shape);
+	assert_ok(iforest_compact_next(&index.store, &index.manifest, &compaction, &n));
+	assert_int_equal(n, 0);
+	for (unsigned g = 0; g < 3; g++)
+		assert_ok(sample_build(&index, sample_entries(&index, &dice, 100 << 2 * g, 2, SAMPLE_STEADY)));
+	assert_ok(iforest_compact_next(&index.store, &index.manifest, &compaction, &n));
+	assert_int_equal(n, 3);
+	sample_note_merge(&index, (const unsigned[]){ 0, 1, 2 }, 3);
+	assert_ok(iforest_compact_next(&index.store, &index.manifest, &compaction, &n));
+	assert_int_equal(n, 0);
+	/* one with removed entries is written again */
+	sample_remove(&index, &dice, 3, 10);
+	assert_ok(iforest_compact_next(&index.store, &index.manifest, &compaction, &n));
+	assert_int_equal(n, 1);
+	sample_note_merge(&index, (const unsigned[]){ 3 }, 1);
+	sample_check(&index);
+	sample_compare_many(&index, &dice, 10);
+	index.core_alloc.fail_at = index.core_alloc.n_calls + 1;
+	assert_status(iforest_compact_next(&index.store, &index.manifest, &compaction, &n), IFOREST_NO_MEMORY);
+	sample_stop(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +305,8 @@ int main(void)
 		cmocka_unit_test(what_was_merged_is_told),
 		cmocka_unit_test(a_key_may_live_in_one_run_only),
 		cmocka_unit_test(merging_heals_a_run_that_needs_repair),
+		cmocka_unit_test(the_policy_is_applied_to_runs_that_may_be_merged),
+		cmocka_unit_test(all_runs_become_one),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));

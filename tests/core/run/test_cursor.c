@@ -8,6 +8,7 @@
 #include "core/base/bits.h"
 #include "core/run/layout.h"
 #include "core/query/fold.h"
+#include "core/query/prefetch.h"
 #include "tests/support/harness.h"
 #include "tests/support/pager_maxima.h"
 #include "tests/support/sample_index.h"

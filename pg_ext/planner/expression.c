@@ -1,0 +1,191 @@
+#include "pg_ext/planner/expression.h"
+
+#include <math.h>
+
+#include "access/nbtree.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/typcache.h"
+
+#include "pg_ext/types/values.h"
+
+/* ---- columns and calls ---- */
+
+static bool mentions_walker(Node *node, void *attribute)
+{
+	if (!node)
+		return false;
+	if (IsA(node, Var))
+		return !attribute || castNode(Var, node)->varattno == *(AttrNumber *)attribute;
+	return expression_tree_walker(node, mentions_walker, attribute);
+}
+
+bool ifp_mentions(Node *expression, AttrNumber attribute)
+{
+	return mentions_walker(expression, &attribute);
+}
+
+bool ifp_has_columns(Node *expression)
+{
+	return mentions_walker(expression, NULL);
+}
+
+Oid ifp_called_function(Node *node, List **arguments)
+{
+	if (IsA(node, FuncExpr)) {
+		*arguments = castNode(FuncExpr, node)->args;
+		return castNode(FuncExpr, node)->funcid;
+	}
+	if (IsA(node, OpExpr)) {
+		set_opfuncid(castNode(OpExpr, node));
+		*arguments = castNode(OpExpr, node)->args;
+		return castNode(OpExpr, node)->opfuncid;
+	}
+	*arguments = NIL;
+	return InvalidOid;
+}
+
+/* ---- infinities and NaN ---- */
+
+/* The remainder of an infinity is NaN. */
+static bool is_numeric_remainder(Oid function, void *context)
+{
+	(void)context;
+	return function == F_NUMERIC_MOD || function == F_MOD_NUMERIC_NUMERIC;
+}
+
+/* True for a constant that is infinite or NaN, and a parameter that may be; with zero_too also for zeros and remainders. */
+static bool is_special(Node *node, void *zero_too)
+{
+	double value;
+	Oid type;
+
+	if (!node)
+		return false;
+	if (zero_too && check_functions_in_node(node, is_numeric_remainder, NULL))
+		return true;
+	if (!IsA(node, Const) && !IsA(node, Param))
+		return expression_tree_walker(node, is_special, zero_too);
+	type = getBaseType(exprType(node));
+	if (IsA(node, Param) && zero_too && (type == INT2OID || type == INT4OID || type == INT8OID))
+		return true;
+	if (type != FLOAT4OID && type != FLOAT8OID && type != NUMERICOID)
+		return false;
+	if (IsA(node, Param) || castNode(Const, node)->constisnull)
+		return IsA(node, Param);
+	value = ifp_number_from_datum(castNode(Const, node)->constvalue, type);
+	return !isfinite(value) || (zero_too && value == 0);
+}
+
+bool ifp_may_be_infinite(Node *expression)
+{
+	return is_special(expression, NULL);
+}
+
+bool ifp_may_make_nan(Node *expression)
+{
+	bool zero_too = true;
+
+	return is_special(expression, &zero_too);
+}
+
+/* ---- equal and identical values ---- */
+
+/* Returns the base type, and the modifier of the type or its domain; -1 if there is none. */
+static Oid type_with_modifier(Node *node, int32 *modifier)
+{
+	*modifier = exprTypmod(node);
+	return getBaseTypeAndTypmod(exprType(node), modifier);
+}
+
+/* True if a numeric expression writes all its values with the same number of digits after the point. */
+static bool has_fixed_scale(Node *node)
+{
+	List *arguments;
+	ListCell *cell;
+	int32 modifier;
+
+	if (!ifp_has_columns(node) || type_with_modifier(node, &modifier) != NUMERICOID || modifier >= 0)
+		return true;
+	if (IsA(node, RelabelType))
+		return has_fixed_scale((Node *)castNode(RelabelType, node)->arg);
+	switch (ifp_called_function(node, &arguments)) {
+	case F_FLOOR_NUMERIC:
+	case F_CEIL_NUMERIC:
+	case F_CEILING_NUMERIC:
+	case F_DIV:
+	case F_NUMERIC_INT2:
+	case F_NUMERIC_INT4:
+	case F_NUMERIC_INT8:
+		return true;
+	case F_TRUNC_NUMERIC_INT4:
+	case F_ROUND_NUMERIC_INT4:
+		return !ifp_has_columns(lsecond(arguments));
+	case F_EXTRACT_TEXT_DATE:
+	case F_EXTRACT_TEXT_TIMESTAMP:
+	case F_EXTRACT_TEXT_TIMESTAMPTZ:
+	case F_EXTRACT_TEXT_INTERVAL:
+		/* all fields but the Julian day, which is a quotient */
+		return IsA(linitial(arguments), Const) && !castNode(Const, linitial(arguments))->constisnull &&
+		       pg_strcasecmp(TextDatumGetCString(castNode(Const, linitial(arguments))->constvalue), "julian") != 0;
+	case F_NUMERIC_ADD:
+	case F_NUMERIC_SUB:
+	case F_NUMERIC_MUL:
+	case F_NUMERIC_UMINUS:
+	case F_NUMERIC_MOD:
+		break;
+	default:
+		return false;
+	}
+	foreach (cell, arguments)
+		if (!has_fixed_scale(lfirst(cell)))
+			return false;
+	return true;
+}
+
+bool ifp_equal_is_identical(Node *expression)
+{
+	Oid type = getBaseType(exprType(expression)), function;
+	TypeCacheEntry *entry;
+
+	if (!ifp_has_columns(expression) || type == FLOAT4OID || type == FLOAT8OID)
+		return true;
+	if (type == NUMERICOID)
+		return has_fixed_scale(expression);
+	entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+	if (!OidIsValid(entry->btree_opf))
+		return false;
+	function = get_opfamily_proc(entry->btree_opf, entry->btree_opintype, entry->btree_opintype, BTEQUALIMAGE_PROC);
+	return OidIsValid(function) &&
+	       DatumGetBool(OidFunctionCall1Coll(function, exprCollation(expression), ObjectIdGetDatum(entry->btree_opintype)));
+}
+
+/* Returns the number of digits after the point of a numeric expression; -1 if neither type nor value tells it. */
+static int scale_of(Node *node, int32 modifier)
+{
+	if (modifier >= VARHDRSZ)
+		return ifp_numeric_scale(modifier);
+	if (IsA(node, Const) && !castNode(Const, node)->constisnull) {
+		Numeric number = DatumGetNumeric(castNode(Const, node)->constvalue);
+
+		if (!numeric_is_nan(number) && !numeric_is_inf(number))
+			return DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(number)));
+	}
+	return -1;
+}
+
+bool ifp_are_written_alike(Node *a, Node *b)
+{
+	int32 modifier_a, modifier_b;
+	int scale;
+
+	if (equal(a, b) || type_with_modifier(a, &modifier_a) != NUMERICOID || type_with_modifier(b, &modifier_b) != NUMERICOID)
+		return true;
+	scale = scale_of(a, modifier_a);
+	return scale >= 0 && scale == scale_of(b, modifier_b);
+}

@@ -1,0 +1,38 @@
+/* planner/expression.h -- Expressions of a query: the columns and functions in them, and the values that they may have. */
+#ifndef IFP_PLANNER_EXPRESSION_H
+#define IFP_PLANNER_EXPRESSION_H
+
+#include "pg_ext/base/engine.h"
+
+#include "nodes/pg_list.h"
+#include "nodes/primnodes.h"
+
+/* ---- columns and calls ---- */
+
+/* True if the expression mentions column `attribute` of varno 1; any column. */
+bool ifp_mentions(Node *expression, AttrNumber attribute);
+bool ifp_has_columns(Node *expression);
+
+/* Returns the function that a node calls, and its arguments; InvalidOid and NIL if it calls none. */
+Oid ifp_called_function(Node *node, List **arguments);
+
+/* ---- infinities and NaN ---- */
+
+/* True if a constant of the expression is infinite or NaN, or a parameter of it may be. */
+bool ifp_may_be_infinite(Node *expression);
+
+/* True if the expression may turn an infinity into NaN: ifp_may_be_infinite(), or a constant is 0, or a remainder is taken. NaN
+ * sorts last, so both ends of an infinite column may then give the same value although values between them differ. */
+bool ifp_may_make_nan(Node *expression);
+
+/* ---- equal and identical values ---- */
+
+/* True if equal values of the expression are also written alike. That fails for numerics of varying scale, for types whose
+ * B-tree does not promise it, and for text under a nondeterministic collation. */
+bool ifp_equal_is_identical(Node *expression);
+
+/* True if equal values of two expressions of one type are written alike: of numerics only if type or value tell their scale.
+ * Requires  ifp_equal_is_identical() of both. */
+bool ifp_are_written_alike(Node *a, Node *b);
+
+#endif
