@@ -195,14 +195,7 @@ static int out_of_memory(struct otlp_reader *reader)
 /* A name that is not UTF-8 becomes a copy that is; it is valid until the next one. */
 static int mend_name(struct otlp_reader *reader, struct trace_text *name)
 {
-	if (!name->data || trace_utf8_is_valid(*name))
-		return TRACE_OK;
-	reader->n_mended++;
-	trace_bytes_clear(&reader->name);
-	if (trace_utf8_append_mended(&reader->name, *name) < 0)
-		return out_of_memory(reader);
-	*name = (struct trace_text){ reader->name.data, reader->name.n_bytes };
-	return TRACE_OK;
+	return trace_utf8_mend(&reader->name, name, &reader->n_mended) < 0 ? out_of_memory(reader) : TRACE_OK;
 }
 
 /* How many texts were mended so far. */

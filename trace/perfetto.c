@@ -71,6 +71,7 @@ struct trace_perfetto_reader {
 	struct trace_perfetto_sched sched;
 	struct trace_bytes unpacked; /* packets of a compressed packet */
 	struct trace_bytes waiting;  /* packets whose clock is not known yet, as fields of a message */
+	uint64_t n_mended;	     /* texts of the packet at hand that are not UTF-8 */
 	bool is_at_end;
 };
 
@@ -110,6 +111,7 @@ static void *begin(struct trace_assembly *assembly, const struct trace_options *
 	reader->clocks.trace_clock = trace_perfetto_clock_id(TRACE_CLOCK_BOOTTIME, 0);
 	reader->tracks.assembly = reader->events.assembly = reader->sched.assembly = assembly;
 	reader->tracks.budget = reader->sched.budget = &reader->budget;
+	reader->tracks.n_mended = reader->events.n_mended = reader->sched.n_mended = &reader->n_mended;
 	reader->events.tracks = &reader->tracks;
 	reader->events.clocks = reader->sched.clocks = &reader->clocks;
 	return reader;
@@ -491,6 +493,13 @@ static int take_fields(struct trace_perfetto_reader *reader, const struct packet
 /* A packet that is no message is left out; but for that, errors are final. */
 static int judge(struct trace_perfetto_reader *reader, int status)
 {
+	uint64_t n_mended = reader->n_mended;
+
+	reader->n_mended = 0;
+	if (status == TRACE_OK && n_mended > 0 && reader->is_strict)
+		return trace_fail(reader->assembly, TRACE_ERROR_FORMAT, reader->offset, "a text in the packet is not UTF-8");
+	if (status == TRACE_OK && n_mended > 0)
+		return trace_report_add(reader->assembly, TRACE_MENDED, n_mended, "string that is not UTF-8");
 	if (status == TRACE_ERROR_FORMAT && !reader->is_strict)
 		return left_out(reader, "packet that is no valid protobuf message");
 	if (status == TRACE_ERROR_FORMAT)
@@ -617,7 +626,7 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 	if (status == TRACE_OK)
 		status = take_waiting(reader);
 	if (status == TRACE_OK)
-		status = trace_perfetto_sched_finish(&reader->sched);
+		status = judge(reader, trace_perfetto_sched_finish(&reader->sched));
 	return status < 0 ? status : judge(reader, trace_perfetto_tracks_finish(&reader->tracks));
 }
 

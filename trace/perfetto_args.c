@@ -30,6 +30,7 @@ struct writer {
 	const struct trace_perfetto_sequence *sequence;
 	struct trace_bytes *json;
 	struct trace_bytes mended;
+	uint64_t *n_mended;
 };
 
 /* What an annotation says: the last value counts. Entries and elements are many; the message has them. */
@@ -66,13 +67,8 @@ static int put_character(struct writer *writer, char character)
 
 static int put_text(struct writer *writer, struct trace_text text)
 {
-	int status = TRACE_OK;
+	int status = trace_utf8_mend(&writer->mended, &text, writer->n_mended);
 
-	trace_bytes_clear(&writer->mended);
-	if (text.data && !trace_utf8_is_valid(text)) {
-		status = trace_utf8_append_mended(&writer->mended, text);
-		text = (struct trace_text){ writer->mended.data, writer->mended.n_bytes };
-	}
 	if (status == TRACE_OK)
 		status = put_literal(writer, "\"");
 	for (size_t i = 0; i < text.n_bytes && status == TRACE_OK; i++)
@@ -177,10 +173,11 @@ static int put_value(struct writer *writer, const struct annotation *annotation,
 	}
 }
 
-int trace_perfetto_args(const struct trace_perfetto_sequence *sequence, struct trace_text event, struct trace_bytes *json)
+int trace_perfetto_args(const struct trace_perfetto_sequence *sequence, struct trace_text event, struct trace_bytes *json,
+			uint64_t *n_mended)
 {
 	struct trace_repeated annotations = trace_repeated_of(event, EVENT_DEBUG_ANNOTATIONS, TRACE_WIRE_BYTES);
-	struct writer writer = { .sequence = sequence, .json = json };
+	struct writer writer = { .sequence = sequence, .json = json, .n_mended = n_mended };
 	struct trace_text first;
 	int status;
 

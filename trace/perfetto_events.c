@@ -8,6 +8,7 @@
 
 #include "trace/perfetto_args.h"
 #include "trace/protobuf.h"
+#include "trace/utf8.h"
 
 /* Numbers of fields, as in Perfetto's protos/perfetto/trace/track_event/track_event.proto. */
 enum event_field {
@@ -80,9 +81,12 @@ struct event {
 
 void trace_perfetto_events_release(struct trace_perfetto_events *events)
 {
+	trace_bytes_release(&events->name);
 	trace_bytes_release(&events->categories);
+	trace_bytes_release(&events->category);
 	trace_bytes_release(&events->args);
 	trace_bytes_release(&events->scope);
+	trace_bytes_release(&events->id_scope);
 	trace_bytes_release(&events->flow_key);
 }
 
@@ -226,7 +230,13 @@ static int find_time(struct event *event, bool has_time, int64_t ts_ns)
 
 /* ---- Names ---- */
 
-static void find_name(struct event *event)
+/* What is not UTF-8 becomes a mended copy. */
+static int mend(struct event *event, struct trace_bytes *copy, struct trace_text *text)
+{
+	return trace_utf8_mend(copy, text, event->events->n_mended);
+}
+
+static int find_name(struct event *event)
 {
 	uint64_t iid = has(&event->fields, EVENT_NAME_IID) ? event->fields.values[EVENT_NAME_IID] : 0;
 
@@ -236,6 +246,7 @@ static void find_name(struct event *event)
 		event->added.name = trace_perfetto_sequence_text(event->sequence, TRACE_INTERNED_EVENT_NAME, iid);
 	else
 		event->added.name = event->name_text;
+	return mend(event, &event->events->name, &event->added.name);
 }
 
 static int add_category(struct trace_bytes *categories, struct trace_text category, bool *is_first)
@@ -270,6 +281,8 @@ static int find_category(struct event *event)
 		status = add_category(categories, text, &is_first);
 	if (!is_first)
 		event->added.category = (struct trace_text){ categories->data, categories->n_bytes };
+	if (status == TRACE_OK)
+		status = mend(event, &event->events->category, &event->added.category);
 	return status < 0 ? status : more;
 }
 
@@ -543,7 +556,7 @@ static int find_args(struct event *event)
 
 	if (!trace_assembly_wants(event->events->assembly).args)
 		return TRACE_OK;
-	status = trace_perfetto_args(event->sequence, event->message, args);
+	status = trace_perfetto_args(event->sequence, event->message, args, event->events->n_mended);
 	if (status == TRACE_OK && args->n_bytes > 0)
 		event->added.args = (struct trace_text){ args->data, args->n_bytes };
 	return status;
@@ -615,7 +628,8 @@ static int find_scope(struct event *event, struct trace_text *scope)
 	if (!has(&event->legacy, LEGACY_ID_SCOPE))
 		return TRACE_OK;
 	trace_bytes_clear(bytes);
-	if (event->added.category.data)
+	status = mend(event, &event->events->id_scope, &event->id_scope);
+	if (status == TRACE_OK && event->added.category.data)
 		status = trace_bytes_append(bytes, event->added.category, NULL);
 	if (status == TRACE_OK)
 		status = trace_bytes_append(bytes, (struct trace_text){ ":", 1 }, NULL);
@@ -782,8 +796,9 @@ int trace_perfetto_events_take(struct trace_perfetto_events *events, struct trac
 		return status;
 	if (event.type == TYPE_NONE && !event.phase)
 		return leave_out(&event, "track event without type or phase");
-	find_name(&event);
-	status = find_category(&event);
+	status = find_name(&event);
+	if (status == TRACE_OK)
+		status = find_category(&event);
 	if (status == TRACE_OK)
 		status = find_place(&event);
 	return status < 0 || event.is_left_out ? status : take_placed(&event);

@@ -6,12 +6,13 @@
 #include "trace/perfetto_sequence.h"
 #include "trace/perfetto_tracks.h"
 
-/* All zero but for the first three is ready. */
+/* All zero but for the first four is ready. */
 struct trace_perfetto_events {
 	struct trace_assembly *assembly;
 	struct trace_perfetto_tracks *tracks;
 	struct trace_perfetto_clocks *clocks;
-	struct trace_bytes categories, args, scope, flow_key; /* of the event at hand */
+	uint64_t *n_mended;								/* texts that are not UTF-8 */
+	struct trace_bytes name, categories, category, args, scope, id_scope, flow_key; /* of the event at hand */
 };
 
 void trace_perfetto_events_release(struct trace_perfetto_events *events);

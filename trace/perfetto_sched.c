@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "trace/protobuf.h"
+#include "trace/utf8.h"
 
 /* Numbers of fields, as in Perfetto's protos/perfetto/trace/ftrace. */
 enum bundle_field { BUNDLE_CPU = 1, BUNDLE_EVENT = 2, BUNDLE_COMPACT = 4, BUNDLE_CLOCK = 5 };
@@ -51,7 +52,7 @@ void trace_perfetto_sched_release(struct trace_perfetto_sched *sched)
 	trace_u64_map_clear(&sched->by_number, sched->budget);
 	free(sched->cpus);
 	free(sched->comms);
-	trace_bytes_release(&sched->comm_texts);
+	trace_bytes_release(&sched->mended);
 }
 
 static int find_cpu(struct trace_perfetto_sched *sched, uint32_t number, struct trace_perfetto_cpu **cpu)
@@ -81,6 +82,7 @@ static int find_cpu(struct trace_perfetto_sched *sched, uint32_t number, struct 
 static int end_run(struct trace_perfetto_sched *sched, struct trace_perfetto_cpu *cpu, int64_t dur_ns, int64_t prev_state)
 {
 	struct trace_event event = { .track = cpu->track, .ts_ns = cpu->ts_ns };
+	int status;
 	char tid[24], args[120];
 	int n_bytes = snprintf(args, sizeof args, "{\"tid\":%" PRId64 ",\"prio\":%" PRId64, cpu->tid, cpu->prio);
 
@@ -91,7 +93,8 @@ static int end_run(struct trace_perfetto_sched *sched, struct trace_perfetto_cpu
 	event.id = (struct trace_text){ tid, (size_t)snprintf(tid, sizeof tid, "%" PRId64, cpu->tid) };
 	event.name = (struct trace_text){ cpu->comm, cpu->n_comm_bytes };
 	cpu->has_run = false;
-	return trace_add_span(sched->assembly, &event, dur_ns);
+	status = trace_utf8_mend(&sched->mended, &event.name, sched->n_mended);
+	return status < 0 ? status : trace_add_span(sched->assembly, &event, dur_ns);
 }
 
 static int take_switch(struct trace_perfetto_sched *sched, struct trace_perfetto_cpu *cpu, const struct sched_switch *taken)

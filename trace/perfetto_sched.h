@@ -13,17 +13,18 @@
 
 struct trace_perfetto_cpu; /* what runs on a CPU */
 
-/* All zero but for the first three is empty. */
+/* All zero but for the first four is empty. */
 struct trace_perfetto_sched {
 	struct trace_assembly *assembly;
 	struct trace_budget *budget;
 	struct trace_perfetto_clocks *clocks;
+	uint64_t *n_mended;		 /* texts that are not UTF-8 */
 	struct trace_u64_map by_number;	 /* places in cpus */
 	struct trace_perfetto_cpu *cpus; /* owned */
 	size_t n_cpus, n_allocated;
 	struct trace_slice *comms; /* owned: names of a bundle's threads */
 	size_t n_comms_allocated;
-	struct trace_bytes comm_texts;
+	struct trace_bytes mended;
 };
 
 void trace_perfetto_sched_release(struct trace_perfetto_sched *sched);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "trace/protobuf.h"
+#include "trace/utf8.h"
 
 enum { MAX_PARENTS = 100, SEPARATE_SIBLINGS = 2 /* merge behavior: the last name counts */, PROCESS_LABELS = 8 };
 
@@ -76,6 +77,7 @@ void trace_perfetto_tracks_release(struct trace_perfetto_tracks *tracks)
 	free(tracks->sides);
 	trace_bytes_release(&tracks->texts);
 	trace_bytes_release(&tracks->key);
+	trace_bytes_release(&tracks->mended);
 }
 
 static int side_of(struct trace_perfetto_tracks *tracks, const struct trace_track *track, struct trace_perfetto_side **side)
@@ -115,10 +117,17 @@ static int described_of(struct trace_perfetto_tracks *tracks, uint64_t uuid, str
 	return TRACE_OK;
 }
 
+static int mend(struct trace_perfetto_tracks *tracks, struct trace_text *text)
+{
+	return trace_utf8_mend(&tracks->mended, text, tracks->n_mended);
+}
+
 static int keep_text(struct trace_perfetto_tracks *tracks, struct trace_text text, struct trace_slice *slice)
 {
-	int status = trace_budget_take(tracks->budget, text.n_bytes);
+	int status = mend(tracks, &text);
 
+	if (status == TRACE_OK)
+		status = trace_budget_take(tracks->budget, text.n_bytes);
 	return status < 0 ? status : trace_bytes_append(&tracks->texts, text, slice);
 }
 
@@ -262,7 +271,8 @@ static int name_as(struct trace_perfetto_tracks *tracks, struct trace_track *tra
 		return status;
 	side->naming = naming;
 	side->takes_name = false;
-	return trace_name_track(tracks->assembly, track, name);
+	status = mend(tracks, &name);
+	return status < 0 ? status : trace_name_track(tracks->assembly, track, name);
 }
 
 int trace_perfetto_tracks_rename(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text name)
@@ -293,7 +303,7 @@ int trace_perfetto_tracks_name_thread(struct trace_perfetto_tracks *tracks, cons
 static int label(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text message)
 {
 	struct trace_repeated labels = trace_repeated_of(message, PROCESS_LABELS, TRACE_WIRE_BYTES);
-	struct trace_text text;
+	struct trace_text text, joined;
 	int status = TRACE_OK;
 
 	trace_bytes_clear(&tracks->key);
@@ -305,7 +315,9 @@ static int label(struct trace_perfetto_tracks *tracks, struct trace_track *track
 	}
 	if (status < 0 || tracks->key.n_bytes == 0)
 		return status;
-	return trace_label_track(tracks->assembly, track, (struct trace_text){ tracks->key.data, tracks->key.n_bytes });
+	joined = (struct trace_text){ tracks->key.data, tracks->key.n_bytes };
+	status = mend(tracks, &joined);
+	return status < 0 ? status : trace_label_track(tracks->assembly, track, joined);
 }
 
 int trace_perfetto_tracks_name_process(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_process *process)
@@ -392,7 +404,7 @@ static int take_name(struct trace_perfetto_tracks *tracks, struct trace_perfetto
 	if (status < 0)
 		return status;
 	side->takes_name = false;
-	return trace_name_track(tracks->assembly, described->place.track, name);
+	return trace_name_track(tracks->assembly, described->place.track, trace_bytes_text(&tracks->texts, described->name));
 }
 
 int trace_perfetto_tracks_describe(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_descriptor *descriptor)

@@ -21,17 +21,18 @@
 struct trace_perfetto_described; /* what is known of a uuid */
 struct trace_perfetto_side;	 /* what is known of a track beside what the assembly knows */
 
-/* All zero but for assembly and budget has no tracks. */
+/* All zero but for the first three has no tracks. */
 struct trace_perfetto_tracks {
 	struct trace_assembly *assembly;
 	struct trace_budget *budget;
+	uint64_t *n_mended;			    /* texts that are not UTF-8 */
 	struct trace_u64_map by_uuid;		    /* places in described */
 	struct trace_perfetto_described *described; /* owned */
 	size_t n_described, n_described_allocated;
 	struct trace_perfetto_side *sides; /* owned; of track number 1 at 0 */
 	size_t n_sides, n_sides_allocated;
 	struct trace_bytes texts; /* names and units of counters, and keys while they are made */
-	struct trace_bytes key;
+	struct trace_bytes key, mended;
 };
 
 void trace_perfetto_tracks_release(struct trace_perfetto_tracks *tracks);

@@ -79,3 +79,16 @@ int trace_utf8_append_mended(struct trace_bytes *buffer, struct trace_text text)
 	}
 	return status;
 }
+
+int trace_utf8_mend(struct trace_bytes *copy, struct trace_text *text, uint64_t *n_mended)
+{
+	int status;
+
+	if (!text->data || trace_utf8_is_valid(*text))
+		return TRACE_OK;
+	++*n_mended;
+	trace_bytes_clear(copy);
+	status = trace_utf8_append_mended(copy, *text);
+	*text = (struct trace_text){ copy->data, copy->n_bytes };
+	return status;
+}

@@ -18,6 +18,9 @@ bool trace_utf8_is_valid(struct trace_text text);
 /* Appends the text with U+FFFD for each byte that belongs to no character. The same. */
 int trace_utf8_append_mended(struct trace_bytes *buffer, struct trace_text text);
 
+/* Where the text is not valid, *text becomes a mended copy in `copy`, which is emptied first, and *n_mended grows by 1. The same. */
+int trace_utf8_mend(struct trace_bytes *copy, struct trace_text *text, uint64_t *n_mended);
+
 enum { TRACE_REPLACEMENT_CHARACTER = 0xFFFD };
 
 #endif

@@ -15,6 +15,7 @@
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/protobuf_writer.h"
 #include "trace/trace.h"
+#include "trace/utf8.h"
 
 enum { STRICT = 1, COMPLETE = 2, ARGS = 4, MOST_PACKETS = 1000, N_UUIDS = 8, MOST_NESTED = 6 };
 
@@ -288,6 +289,14 @@ static void write_head(void)
 static uint64_t hash;
 static uint32_t n_tracks;
 
+static void demand(bool is_right, const char *what)
+{
+	if (is_right)
+		return;
+	fprintf(stderr, "%s\n", what);
+	abort();
+}
+
 static void mix(uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
@@ -296,17 +305,10 @@ static void mix(uint64_t value)
 
 static void mix_text(struct trace_text text)
 {
+	demand(trace_utf8_is_valid(text), "a text is not UTF-8");
 	mix(text.n_bytes + (text.data != NULL));
 	for (size_t i = 0; i < text.n_bytes; i++)
 		mix((unsigned char)text.data[i]);
-}
-
-static void demand(bool is_right, const char *what)
-{
-	if (is_right)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
 }
 
 static int take_span(void *context, const struct trace_span *span)

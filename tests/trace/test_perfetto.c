@@ -1016,7 +1016,33 @@ static void arguments_are_json(void **state)
 	expect("instant 1: 1 on uuid:0  {\"interned\":\"text \\\"q\\\"\",\"list\":[true,18446744073709551615,-1,"
 	       "\"0xffffffffffffffff\",0.5],\"\xef\xbf\xbd\\u000a\":{\"key\":null}}\n"
 	       "async uuid:0: Default Track\n"
-	       "left out 3: packet: other data\n");
+	       "left out 3: packet: other data\n"
+	       "mended 1: string that is not UTF-8\n");
+}
+
+/* Names, categories, names of tracks and arguments: each byte that belongs to no character is U+FFFD. */
+static void text_that_is_not_utf8_is_mended(void **state)
+{
+	size_t annotation;
+
+	(void)state;
+	describe(OPERATION, 0, "o\xff");
+	clear_state(7);
+	intern(7, 2, 1, "i\xc3");
+	begin_event(7, 1, INSTANT, OPERATION);
+	protobuf_varint(&trace_bytes, 10, 1);
+	protobuf_text(&trace_bytes, 22, "c\x80");
+	annotation = protobuf_begin(&trace_bytes, 4);
+	protobuf_text(&trace_bytes, 10, "a\xff");
+	protobuf_end(&trace_bytes, annotation);
+	end_event();
+	read_trace(true, 0);
+	assert_int_equal(shown.status, TRACE_ERROR_FORMAT);
+	assert_non_null(strstr(shown.error, ": a text in the packet is not UTF-8"));
+	expect("instant 1: 1 on uuid:3 i\xef\xbf\xbd cat c\xef\xbf\xbd {\"a\xef\xbf\xbd\":null}\n"
+	       "async uuid:3: o\xef\xbf\xbd\n"
+	       "mended 4: string that is not UTF-8\n"
+	       "left out 2: packet: other data\n");
 }
 
 /* ---- Scheduling ---- */
@@ -1378,6 +1404,7 @@ int main(void)
 		cmocka_unit_test(metadata_names_threads_and_processes),
 		cmocka_unit_test(legacy_flows_begin_once_and_arrive_often),
 		cmocka_unit_test(arguments_are_json),
+		cmocka_unit_test(text_that_is_not_utf8_is_mended),
 		cmocka_unit_test(a_run_on_a_cpu_is_a_span),
 		cmocka_unit_test(compact_switches_are_lists),
 		cmocka_unit_test(pieces_of_any_size_give_the_same),
