@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "trace/json_scan.h"
+
 static const char events_key[] = "\"traceEvents\"";
 
 enum { MARK_BYTES = 3 };
@@ -26,55 +28,8 @@ static int fail(struct trace_json_frames *frames, int status, size_t at, const c
 	return status;
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* What ends a plain run of bytes: outside of strings, and inside of them. */
+/* What ends a plain run of bytes outside of strings. */
 static const unsigned char stops_outside[256] = { ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1 };
-
-/* The end of the string whose opening quote stands before data, or NULL if it is not there. */
-static const char *find_string_end(const char *data, const char *end)
-{
-	while (data < end && (data = memchr(data, '"', (size_t)(end - data)))) {
-		size_t n_backslashes = 0;
-
-		while (data[-1 - (ptrdiff_t)n_backslashes] == '\\')
-			n_backslashes++;
-		data++;
-		if (n_backslashes % 2 == 0)
-			return data;
-	}
-	return NULL;
-}
-
-/* The end of the object or array that begins at data, or NULL if it is not there; *depth is how deep it is nested at most. */
-static const char *find_end(const char *data, const char *end, unsigned *most_depth)
-{
-	unsigned depth = 0;
-
-	*most_depth = 0;
-	while (data < end) {
-		char c = *data++;
-
-		if (!stops_outside[(unsigned char)c])
-			continue;
-		if (c == '"') {
-			data = find_string_end(data, end);
-			if (!data)
-				return NULL;
-		} else if (c == '{' || c == '[') {
-			if (++depth > *most_depth)
-				*most_depth = depth;
-			if (depth > TRACE_MAX_NESTING)
-				return NULL;
-		} else if (--depth == 0) {
-			return data;
-		}
-	}
-	return NULL;
-}
 
 /* Behind the plain bytes of a string, or behind the plain bytes of a nested value: what follows is looked at. */
 static size_t pass_plain(const struct trace_json_frames *frames, const char *data, size_t i, size_t n_bytes)
@@ -115,7 +70,7 @@ static size_t skip(struct trace_json_frames *frames, const char *data, size_t n_
 			frames->depth++;
 		} else if (frames->depth > 0) {
 			frames->depth -= c == '}' || c == ']';
-		} else if (c == ',' || c == '}' || c == ']' || is_space(c)) {
+		} else if (c == ',' || c == '}' || c == ']' || trace_json_is_space(c)) {
 			*is_over = true;
 			break;
 		}
@@ -163,7 +118,7 @@ static int take_key(struct trace_json_frames *frames, const char *data, size_t n
 	}
 	if (*data != '"')
 		return fail(frames, TRACE_ERROR_FORMAT, 0, "not valid JSON");
-	end = find_string_end(data + 1, data + n_bytes);
+	end = trace_json_string_end(data + 1, data + n_bytes);
 	*n_taken = end ? (size_t)(end - data) : 0;
 	if (!end)
 		return TRACE_OK;
@@ -213,7 +168,7 @@ static int take_event(struct trace_json_frames *frames, const char *data, size_t
 		      struct trace_text *event)
 {
 	unsigned depth;
-	const char *end = find_end(data, data + n_bytes, &depth);
+	const char *end = trace_json_end(data, data + n_bytes, &depth);
 
 	*n_taken = 0;
 	if (depth > TRACE_MAX_NESTING)
@@ -291,7 +246,7 @@ int trace_frames_next(struct trace_json_frames *frames, const char *data, size_t
 	do {
 		enum trace_frame_place place = frames->place;
 
-		while (place != TRACE_FRAME_SKIPPING && at < n_bytes && is_space(data[at]))
+		while (place != TRACE_FRAME_SKIPPING && at < n_bytes && trace_json_is_space(data[at]))
 			at++;
 		if (at == n_bytes)
 			break;

@@ -1,4 +1,4 @@
-/* trace/json_scan.h -- Ends of JSON values in text that may break off: found by quotes and brackets alone, before it is parsed. */
+/* trace/json_scan.h -- Ends of JSON values in text that may break off, found by quotes and brackets alone. */
 #ifndef IFOREST_JSON_SCAN_H
 #define IFOREST_JSON_SCAN_H
 

@@ -48,8 +48,8 @@ struct trace_otlp_frames {
 	size_t problem_at;   /* byte of what was fed */
 };
 
-/* The next frame in the n_bytes at data, which begin behind what was taken so far. A resource or scope that is missing has a text
- * without data; it comes all the same.
+/* The next frame in the n_bytes at data, which begin behind what was taken so far. A resource or scope that is missing comes all
+ * the same, with a text without data.
  * Returns TRACE_ROW with *frame and *text, TRACE_OK if it needs more of the file, TRACE_ERROR_FORMAT or TRACE_ERROR_LIMIT.
  * *n_taken bytes are taken, those of the frame among them. O(bytes), but for a frame that is not all there, which is looked for
  * anew. */

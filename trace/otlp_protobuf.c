@@ -672,7 +672,7 @@ static int look_ahead(struct otlp_reader *reader, const struct piece *piece)
 	if (!is_all_here(reader, piece))
 		return reader->ends[reader->level] - position(piece) > TRACE_MAX_KEPT_BYTES
 			       ? fail(reader, TRACE_ERROR_LIMIT, position(piece),
-				      "the message around this field is longer than 256 MiB, and its resource or scope is not known")
+				      "the message around this is longer than 256 MiB, and its resource or scope is not known")
 			       : TRACE_OK;
 	if (status < 0)
 		return refuse(reader);
@@ -680,7 +680,7 @@ static int look_ahead(struct otlp_reader *reader, const struct piece *piece)
 	return status < 0 ? status : TRACE_ROW;
 }
 
-/* Each of these takes a field behind whose head the message stands, or a part of it: TRACE_ROW, or TRACE_OK if more is needed. */
+/* Each of these takes a field behind whose head the message stands, or enters it: TRACE_ROW, or TRACE_OK if more is needed. */
 
 static int enter(struct otlp_reader *reader, struct piece *piece, const struct trace_message *behind_head, uint64_t n_bytes)
 {

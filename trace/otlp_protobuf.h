@@ -1,5 +1,6 @@
-/* trace/otlp_protobuf.h -- OTLP's traces in protobuf: a TracesData, which is an ExportTraceServiceRequest as well, or several of
- * them, each behind its length in 4 bytes, the highest first.
+/* trace/otlp_protobuf.h -- OTLP's traces in protobuf: one message, or several that each stand behind their length.
+ *
+ * The message is a TracesData, which is an ExportTraceServiceRequest as well. A length has 4 bytes, the highest first.
  *
  *     TracesData 1 -> ResourceSpans { 1 Resource, 2 ScopeSpans } -> ScopeSpans { 1 InstrumentationScope, 2 Span }
  *

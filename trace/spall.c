@@ -338,9 +338,8 @@ static int take_header(struct spall_reader *reader, const char *data)
 	reader->unit = load_double(data + 16);
 	reader->has_header = true;
 	if (load(data, 8) == magic_of_addresses)
-		return fail(
-			reader, TRACE_ERROR_NOT_TRACE, 0,
-			"this trace has addresses in place of names, which only its program can tell (Spall's native format)");
+		return fail(reader, TRACE_ERROR_NOT_TRACE, 0,
+			    "Spall's native format has addresses in place of names, and only the program knows these");
 	if (reader->version != VERSION_FIRST && reader->version != VERSION_ARGS && reader->version != VERSION_BUFFERS)
 		return fail(reader, TRACE_ERROR_NOT_TRACE, 8, "Spall's versions are 0, 1 and 3");
 	if (!isfinite(reader->unit) || reader->unit <= 0)

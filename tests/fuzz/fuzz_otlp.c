@@ -1,5 +1,5 @@
-/* Damaged traces of OTLP, in JSON and protobuf, and of Spall: whatever their bytes are, reading ends, an error names its byte, and
- * pieces of another size give the same.
+/* Damaged traces of OTLP, in JSON and protobuf, and of Spall: whatever their bytes are, reading ends, an error names its byte,
+ * and pieces of another size give the same.
  *
  *   byte 0    1: protobuf, else JSON; 2: Spall instead; 4: strict; 8: the rest of the input replaces the file
  *   byte 1    which file is made
@@ -58,8 +58,9 @@ static void make_spall(struct trace_bytes *file, struct random *dice)
 		}
 		put(file, time, 8);
 		if (is_begin)
-			append(file, "\x02\x01"
-				     "abc",
+			append(file,
+			       "\x02\x01"
+			       "abc",
 			       5);
 	}
 }
@@ -75,7 +76,7 @@ static void make_file(struct trace_bytes *file, const uint8_t *data)
 	}
 	otlp_sample_make(&sample, &dice);
 	if (data[0] & INPUT_PROTOBUF)
-		append(file, sample.protobuf.data, sample.protobuf.n_bytes);
+		append(file, sample.protobuf.bytes, sample.protobuf.n_bytes);
 	else
 		append(file, sample.json.bytes.data, sample.json.bytes.n_bytes);
 	otlp_sample_release(&sample);
@@ -152,9 +153,10 @@ static void check(const struct trace_bytes *file, bool is_strict)
 	struct recording whole, pieces;
 	char *of_whole = read_file(file, is_strict, 0, &whole), *of_pieces = read_file(file, is_strict, 13, &pieces);
 
-	if (is_ours(&whole) && (whole.status != pieces.status || strcmp(whole.error, pieces.error) != 0 || strcmp(of_whole, of_pieces) != 0)) {
-		fprintf(stderr, "pieces of 13 bytes give status %d, %s\n%s\ninstead of %d, %s\n%s\n", pieces.status, pieces.error,
-			of_pieces, whole.status, whole.error, of_whole);
+	if (is_ours(&whole) &&
+	    (whole.status != pieces.status || strcmp(whole.error, pieces.error) != 0 || strcmp(of_whole, of_pieces) != 0)) {
+		fprintf(stderr, "pieces of 13 bytes give status %d, %s\n%s\ninstead of %d, %s\n%s\n", pieces.status,
+			pieces.error, of_pieces, whole.status, whole.error, of_whole);
 		abort();
 	}
 	if (whole.status < 0 && whole.status != TRACE_ERROR_NOT_TRACE && !strstr(whole.error, ": byte ")) {

@@ -2,7 +2,7 @@
  *
  * The module is taken from the folder IFOREST_BUILD (default build). The real traces and their expected answers are
  * taken from the folder IFOREST_TRACES (default ../shared/data/traces); without that folder their test is skipped.
- * docs/traces.md is tested too: its first ```json block is written to trace.json, and each ```sql block must give
+ * docs/traces.md is tested too: its ```json blocks are written to trace.json and otlp.json, and each ```sql block must give
  * what the ```text block behind it says, in the format of the shell's list mode. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,13 +62,18 @@ static sqlite3 *open_database(void)
 	return database;
 }
 
-static void write_trace(const char *text)
+static void write_text(const char *path, const char *text)
 {
-	FILE *file = fopen(trace_path, "wb");
+	FILE *file = fopen(path, "wb");
 
 	assert_non_null(file);
 	assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
 	assert_int_equal(fclose(file), 0);
+}
+
+static void write_trace(const char *text)
+{
+	write_text(trace_path, text);
 }
 
 /* Runs one or more statements; ?1 is bound to argument. The rows are joined as the shell does in list mode, into a text
@@ -453,6 +458,10 @@ static void examples_of_the_documentation_hold(void **state)
 	write_trace(block);
 	free(block);
 	assert_int_equal(chdir(folder), 0);
+	block = next_block(&at, "\n```json\n");
+	assert_non_null(block);
+	write_text("otlp.json", block);
+	free(block);
 	at = text;
 	while ((block = next_block(&at, "\n```sql\n")) != NULL) {
 		char *expected = next_block(&at, "\n```text\n");
@@ -463,6 +472,7 @@ static void examples_of_the_documentation_hold(void **state)
 		free(expected);
 		n_examples++;
 	}
+	assert_int_equal(unlink("otlp.json"), 0);
 	assert_int_equal(chdir(project), 0);
 	assert_true(n_examples >= 6);
 	sqlite3_close(database);
@@ -724,6 +734,7 @@ int main(void)
 		cmocka_unit_test(examples_of_the_documentation_hold),
 		cmocka_unit_test(real_traces_give_the_expected_answers),
 		{ "chrome_json gives the expected model", every_file_gives_the_expected_model, NULL, NULL, (void *)"chrome_json" },
+		{ "spall gives the expected model", every_file_gives_the_expected_model, NULL, NULL, (void *)"spall" },
 	};
 
 	return cmocka_run_group_tests_name("chrometrace", tests, make_folder, remove_folder);

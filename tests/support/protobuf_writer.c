@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 void protobuf_clear(struct protobuf *message)
 {
@@ -48,6 +48,16 @@ void protobuf_varint(struct protobuf *message, uint32_t number, uint64_t value)
 {
 	head(message, number, WIRE_VARINT);
 	protobuf_raw_varint(message, value);
+}
+
+void protobuf_fixed32(struct protobuf *message, uint32_t number, uint32_t value)
+{
+	uint8_t bytes[4];
+
+	for (int i = 0; i < 4; i++)
+		bytes[i] = (uint8_t)(value >> (8 * i));
+	head(message, number, WIRE_FIXED32);
+	protobuf_raw(message, bytes, sizeof bytes);
 }
 
 void protobuf_fixed64(struct protobuf *message, uint32_t number, uint64_t value)
@@ -96,4 +106,10 @@ void protobuf_end(struct protobuf *message, size_t begin)
 	protobuf_raw_varint(message, n_bytes);
 	protobuf_raw(message, tail.bytes, tail.n_bytes);
 	protobuf_release(&tail);
+}
+
+void protobuf_message(struct protobuf *message, uint32_t number, struct protobuf *inside)
+{
+	protobuf_bytes(message, number, inside->bytes, inside->n_bytes);
+	protobuf_release(inside);
 }

@@ -18,6 +18,7 @@ void protobuf_raw(struct protobuf *message, const void *bytes, size_t n_bytes);
 void protobuf_raw_varint(struct protobuf *message, uint64_t value);
 
 void protobuf_varint(struct protobuf *message, uint32_t number, uint64_t value);
+void protobuf_fixed32(struct protobuf *message, uint32_t number, uint32_t value);
 void protobuf_fixed64(struct protobuf *message, uint32_t number, uint64_t value);
 void protobuf_double(struct protobuf *message, uint32_t number, double value);
 void protobuf_text(struct protobuf *message, uint32_t number, const char *text);
@@ -26,5 +27,8 @@ void protobuf_bytes(struct protobuf *message, uint32_t number, const void *bytes
 /* A field that is a message: what is written between the two calls is in it. */
 size_t protobuf_begin(struct protobuf *message, uint32_t number);
 void protobuf_end(struct protobuf *message, size_t begin);
+
+/* The same with a message of its own, which is released. */
+void protobuf_message(struct protobuf *message, uint32_t number, struct protobuf *inside);
 
 #endif

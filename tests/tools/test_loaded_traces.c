@@ -166,15 +166,15 @@ static bool load_answers(const char *path)
 	return true;
 }
 
-static void every_json_file_gives_the_expected_model(void **state)
+/* Every file of a folder that has expected answers beside it. */
+static void every_file_gives_the_expected_model(void **state)
 {
 	const char *suffix = ".expected.json";
 	char format_folder[400], path[800];
 	struct dirent *entry;
 	DIR *files;
 
-	(void)state;
-	trace_path("formats/chrome_json", "", format_folder);
+	trace_path(*state, "", format_folder);
 	files = opendir(format_folder);
 	if (!files) {
 		print_message("skipped: there is no folder %s\n", format_folder);
@@ -195,12 +195,17 @@ static void every_json_file_gives_the_expected_model(void **state)
 
 int main(void)
 {
-	enum { N_TRACES = sizeof traces / sizeof traces[0] };
-	struct CMUnitTest tests[N_TRACES + 1] = { [N_TRACES] = cmocka_unit_test(every_json_file_gives_the_expected_model) };
+	static const char *const folders[] = { "formats/chrome_json", "formats/spall" };
+	enum { N_TRACES = sizeof traces / sizeof traces[0], N_FOLDERS = sizeof folders / sizeof folders[0] };
+	struct CMUnitTest tests[N_TRACES + N_FOLDERS];
 
 	for (size_t i = 0; i < N_TRACES; i++)
 		tests[i] = (struct CMUnitTest){ .name = traces[i],
 						.test_func = a_real_trace_is_exact,
 						.initial_state = (void *)traces[i] };
+	for (size_t i = 0; i < N_FOLDERS; i++)
+		tests[N_TRACES + i] = (struct CMUnitTest){ .name = folders[i],
+							   .test_func = every_file_gives_the_expected_model,
+							   .initial_state = (void *)folders[i] };
 	return _cmocka_run_group_tests("loaded traces", tests, sizeof tests / sizeof tests[0], harness_start, harness_stop);
 }

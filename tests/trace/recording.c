@@ -172,7 +172,8 @@ static void note_end(struct recording *recording, struct trace *trace)
 	snprintf(recording->format, sizeof recording->format, "%s", trace_format_name(trace));
 	recording->counts = *trace_counts(trace);
 	for (size_t i = 0; (line = trace_report(trace, i)); i++)
-		show(recording, "%s: %s %" PRIu64 "\n", line->finding == TRACE_LEFT_OUT ? "left out" : "mended", line->what, line->n);
+		show(recording, "%s: %s %" PRIu64 "\n", line->finding == TRACE_LEFT_OUT ? "left out" : "mended", line->what,
+		     line->n);
 	if (recording->n_spans > 1)
 		qsort(recording->spans, recording->n_spans, sizeof *recording->spans, compare_spans);
 }
@@ -323,7 +324,9 @@ void recording_release(struct recording *recording)
 {
 	for (size_t i = 0; i < recording->n_spans; i++) {
 		struct recorded_span *span = &recording->spans[i];
-		char *texts[] = { span->track, span->name, span->category, span->id, span->parent_id, span->trace_id, span->args };
+		char *texts[] = {
+			span->track, span->name, span->category, span->id, span->parent_id, span->trace_id, span->args
+		};
 
 		for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
 			free(texts[k]);

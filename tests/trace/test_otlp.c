@@ -42,7 +42,7 @@ static void expect_error(const void *bytes, size_t n_bytes, const struct trace_o
 }
 
 /* A span in the resource "s" and the scope "l". */
-#define SPAN(fields)                                                                                                  \
+#define SPAN(fields)                                                                                                         \
 	"{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"s\"}}]}," \
 	"\"scopeSpans\":[{\"scope\":{\"name\":\"l\"},\"spans\":[{" fields "}]}]}]}"
 
@@ -50,11 +50,13 @@ static void a_span_has_all_its_fields(void **state)
 {
 	(void)state;
 	expect(SPAN("\"traceId\":\"0AF7651916CD43DD8448EB211C80319C\",\"spanId\":\"b7ad6b7169203331\",\"parentSpanId\":\"00\","
-		    "\"name\":\"n\",\"kind\":2,\"startTimeUnixNano\":\"1700000000000000001\",\"endTimeUnixNano\":1700000000000000003,"
+		    "\"name\":\"n\",\"kind\":2,\"startTimeUnixNano\":\"1700000000000000001\","
+		    "\"endTimeUnixNano\":1700000000000000003,"
 		    "\"status\":{\"code\":2,\"message\":\"bad\"},\"traceState\":\"a=1\",\"flags\":257,\"droppedLinksCount\":4,"
 		    "\"attributes\":[{\"key\":\"k\",\"value\":{\"intValue\":\"-7\"}}]"),
 	       "span 1 at 1700000000000000001 for 2 depth=0 track=s name=n cat=l id=b7ad6b7169203331 "
-	       "trace=0af7651916cd43dd8448eb211c80319c args={\"kind\":\"server\",\"status\":\"error\",\"status_message\":\"bad\","
+	       "trace=0af7651916cd43dd8448eb211c80319c args={\"kind\":\"server\",\"status\":\"error\","
+	       "\"status_message\":\"bad\","
 	       "\"attributes\":{\"k\":-7},\"resource\":{\"service.name\":\"s\"},\"trace_state\":\"a=1\",\"flags\":257,"
 	       "\"dropped_links\":4}\n"
 	       "track service s name=s\n");
@@ -67,7 +69,8 @@ static void attributes_become_an_object(void **state)
 		    "{\"key\":\"a\",\"value\":{\"stringValue\":\"\\u00e9\\n\"}},{\"key\":\"b\",\"value\":{\"boolValue\":true}},"
 		    "{\"key\":\"c\",\"value\":{\"doubleValue\":1.50}},{\"key\":\"d\",\"value\":{\"doubleValue\":\"NaN\"}},"
 		    "{\"key\":\"e\",\"value\":{\"arrayValue\":{\"values\":[{\"int_value\":1},{},{\"bytesValue\":\"AQ==\"}]}}},"
-		    "{\"key\":\"f\",\"value\":{\"kvlistValue\":{\"values\":[{\"key\":\"g\",\"value\":{\"intValue\":\"007\"}}]}}},"
+		    "{\"key\":\"f\",\"value\":{\"kvlistValue\":{\"values\":[{\"key\":\"g\","
+		    "\"value\":{\"intValue\":\"007\"}}]}}},"
 		    "{\"key\":\"h\"},{\"key\":\"i\",\"value\":{\"arrayValue\":{}}}]"),
 	       "span 1 at 5 for 0 depth=0 track=s name= cat=l args={\"attributes\":{\"a\":\"\\u00e9\\n\",\"b\":true,\"c\":1.50,"
 	       "\"d\":\"NaN\",\"e\":[1,null,\"AQ==\"],\"f\":{\"g\":\"007\"},\"h\":null,\"i\":[]},"
@@ -110,7 +113,7 @@ static void what_does_not_end_is_never_closed(void **state)
 {
 	(void)state;
 	expect(SPAN("\"startTimeUnixNano\":5},{\"startTimeUnixNano\":5,\"endTimeUnixNano\":\"0\"},"
-		    "{\"startTimeUnixNano\":5,\"endTimeUnixNano\":null},{\"startTimeUnixNano\":5,\"endTimeUnixNano\":4},"
+		    "{\"startTimeUnixNano\":5,\"endTimeUnixNano\":null},{\"startTimeUnixNano\":5,\"endTimeUnixNano\":2},"
 		    "{\"endTimeUnixNano\":9"),
 	       "span 1 at 5 for -1 depth=0 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
 	       "span 2 at 5 for -1 depth=1 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
@@ -123,7 +126,8 @@ static void what_does_not_end_is_never_closed(void **state)
 static void names_and_order_of_members_are_free(void **state)
 {
 	(void)state;
-	expect("{\"a\":[{\"resourceSpans\":[1]}],\"batches\":[{\"schema_url\":\"x\",\"scope_spans\":[{\"spans\":[{\"name\":\"a\","
+	expect("{\"a\":[{\"resourceSpans\":[1]}],\"batches\":[{\"schema_url\":\"x\",\"scope_spans\":[{\"spans\":["
+	       "{\"name\":\"a\","
 	       "\"start_time_unix_nano\":1,\"end_time_unix_nano\":2}],\"scope\":{\"name\":\"behind\"}}],"
 	       "\"resource\":{\"attributes\":[{\"value\":{\"string_value\":\"last\"},\"key\":\"service.name\"}]}},"
 	       "{\"instrumentationLibrarySpans\":[{\"instrumentationLibrary\":{\"name\":\"old\"},"
@@ -139,8 +143,12 @@ static void ids_are_hexadecimal_or_base64(void **state)
 	static const struct {
 		const char *text, *id;
 	} ids[] = {
-		{ "b7ad6b7169203331", "b7ad6b7169203331" }, { "B7AD6B71", "b7ad6b71" }, { "t61rcWkgMzE=", "b7ad6b7169203331" },
-		{ "sid1", "b22775" }, { "AQ==", "01" },	{ "//+/", "ffffbf" },
+		{ "b7ad6b7169203331", "b7ad6b7169203331" },
+		{ "B7AD6B71", "b7ad6b71" },
+		{ "t61rcWkgMzE=", "b7ad6b7169203331" },
+		{ "sid1", "b22775" },
+		{ "AQ==", "01" },
+		{ "//+/", "ffffbf" },
 	};
 	static const char *const none[] = { "", "0000000000000000", "AAAAAAAAAAA=" };
 	static const char *const wrong[] = { "abc", "!!!!", "A===", "AQ=Q",
@@ -172,30 +180,31 @@ static void text_is_mended_unless_strict(void **state)
 {
 	static const char json[] = SPAN("\"name\":\"a\xff\",\"startTimeUnixNano\":1,,\"x\":NaN},\n,{\"startTimeUnixNano\":2} {"
 					"\"startTimeUnixNano\":3");
-	struct trace_bytes file = { 0 }, resource_spans = { 0 }, scope_spans = { 0 }, span = { 0 };
+	struct protobuf file = { 0 }, resource_spans = { 0 }, scope_spans = { 0 }, span = { 0 };
 	char *text;
 
 	(void)state;
-	expect(json, "span 1 at 1 for -1 depth=0 track=s name=a\xEF\xBF\xBD cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
-		     "span 2 at 2 for -1 depth=1 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
-		     "span 3 at 3 for -1 depth=2 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
-		     "mended: comma too many 2\nmended: comma missing 1\n"
-		     "mended: NaN or Infinity for a number 1\nmended: string that is not UTF-8 1\ntrack service s name=s\n");
+	expect(json,
+	       "span 1 at 1 for -1 depth=0 track=s name=a\xEF\xBF\xBD cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
+	       "span 2 at 2 for -1 depth=1 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
+	       "span 3 at 3 for -1 depth=2 track=s name= cat=l args={\"resource\":{\"service.name\":\"s\"}}\n"
+	       "mended: comma too many 2\nmended: comma missing 1\n"
+	       "mended: NaN or Infinity for a number 1\nmended: string that is not UTF-8 1\ntrack service s name=s\n");
 	expect_error(json, strlen(json), &strictly, TRACE_ERROR_FORMAT,
 		     "trace: byte 151: not valid JSON: string that is not UTF-8");
 
-	protobuf_put_bytes(&span, 5, "a\xff", 2);
-	protobuf_put_fixed64(&span, 7, 1);
-	protobuf_put_message(&scope_spans, 2, &span);
-	protobuf_put_message(&resource_spans, 2, &scope_spans);
-	protobuf_put_message(&file, 1, &resource_spans);
-	text = text_of(file.data, file.n_bytes, &everything);
+	protobuf_bytes(&span, 5, "a\xff", 2);
+	protobuf_fixed64(&span, 7, 1);
+	protobuf_message(&scope_spans, 2, &span);
+	protobuf_message(&resource_spans, 2, &scope_spans);
+	protobuf_message(&file, 1, &resource_spans);
+	text = text_of(file.bytes, file.n_bytes, &everything);
 	assert_string_equal(text, "span 1 at 1 for -1 depth=0 track= name=a\xEF\xBF\xBD\n"
 				  "mended: string that is not UTF-8 1\ntrack service \n");
-	expect_error(file.data, file.n_bytes, &strictly, TRACE_ERROR_FORMAT,
+	expect_error(file.bytes, file.n_bytes, &strictly, TRACE_ERROR_FORMAT,
 		     "trace: byte 4: a text in the message that starts here is not UTF-8");
 	free(text);
-	trace_bytes_release(&file);
+	protobuf_release(&file);
 }
 
 static void breaches_are_errors_with_their_byte(void **state)
@@ -204,19 +213,22 @@ static void breaches_are_errors_with_their_byte(void **state)
 		const char *json, *error;
 		int status;
 	} cases[] = {
-		{ "{\"resourceSpans\":{}}", "trace: byte 17: resourceSpans, scopeSpans and spans are arrays", TRACE_ERROR_FORMAT },
+		{ "{\"resourceSpans\":{}}", "trace: byte 17: resourceSpans, scopeSpans and spans are arrays",
+		  TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\":[[]]}", "trace: byte 18: an element of OTLP's arrays is an object", TRACE_ERROR_FORMAT },
-		{ "{\"resourceSpans\":[]}\nthis", "trace: byte 21: not valid JSON: an object was to begin here", TRACE_ERROR_FORMAT },
+		{ "{\"resourceSpans\":[]}\nthis", "trace: byte 21: not valid JSON: an object was to begin here",
+		  TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\":[]", "trace: byte 19: the file ends inside an object", TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\":[}", "trace: byte 18: not valid JSON", TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\" []}", "trace: byte 17: not valid JSON", TRACE_ERROR_FORMAT },
 		{ "{\"resourceSpans\":[],\"a\":]}", "trace: byte 24: not valid JSON", TRACE_ERROR_FORMAT },
 		{ SPAN("\"a\":01"), "trace: byte 148: not valid JSON", TRACE_ERROR_FORMAT },
-		{ SPAN("\"startTimeUnixNano\":1.5"), "trace: byte 164: this is to be an integer from 0 to 2^64 - 1", TRACE_ERROR_FORMAT },
+		{ SPAN("\"startTimeUnixNano\":1.5"), "trace: byte 164: this is to be an integer from 0 to 2^64 - 1",
+		  TRACE_ERROR_FORMAT },
 		{ SPAN("\"startTimeUnixNano\":\"18446744073709551616\""),
 		  "trace: byte 165: this is to be an integer from 0 to 2^64 - 1", TRACE_ERROR_FORMAT },
-		{ SPAN("\"startTimeUnixNano\":\"9223372036854775808\""), "trace: byte 143: a time does not fit into 64-bit nanoseconds",
-		  TRACE_ERROR_RANGE },
+		{ SPAN("\"startTimeUnixNano\":\"9223372036854775808\""),
+		  "trace: byte 143: a time does not fit into 64-bit nanoseconds", TRACE_ERROR_RANGE },
 	};
 
 	(void)state;
@@ -242,7 +254,7 @@ static void both_encodings_are_read_alike(void **state)
 		otlp_sample_make(&sample, &dice);
 		options.piece_bytes = random_chance(&dice, 50) ? 1 + random_below(&dice, 100) : 0;
 		options.strict = random_chance(&dice, 50);
-		recording_of_bytes(&recording, sample.protobuf.data, sample.protobuf.n_bytes, &options);
+		recording_of_bytes(&recording, sample.protobuf.bytes, sample.protobuf.n_bytes, &options);
 		/* no field at all: of any format */
 		if (recording.status == TRACE_ERROR_NOT_TRACE && sample.protobuf.n_bytes < 40) {
 			recording_release(&recording);
@@ -255,7 +267,7 @@ static void both_encodings_are_read_alike(void **state)
 		n_flows += recording.counts.n_flows;
 		n_instants += recording.counts.n_instants;
 		recording_release(&recording);
-		of_protobuf = text_of(sample.protobuf.data, sample.protobuf.n_bytes, &options);
+		of_protobuf = text_of(sample.protobuf.bytes, sample.protobuf.n_bytes, &options);
 		of_json = text_of(sample.json.bytes.data, sample.json.bytes.n_bytes, &options);
 		assert_string_equal(of_json, of_protobuf);
 		free(of_json);
@@ -304,7 +316,7 @@ static void a_cut_file_is_an_error_at_its_end(void **state)
 
 		make_rich_sample(&sample, has_lengths);
 		expect_cut(sample.json.bytes.data, sample.json.bytes.n_bytes, sample.json.bytes.n_bytes - 1);
-		expect_cut(sample.protobuf.data, sample.protobuf.n_bytes, sample.protobuf.n_bytes);
+		expect_cut((const char *)sample.protobuf.bytes, sample.protobuf.n_bytes, sample.protobuf.n_bytes);
 		otlp_sample_release(&sample);
 	}
 }
@@ -327,30 +339,30 @@ static void spans_before_an_error_are_handed_out(void **state)
 
 /* ---- Hostile files ---- */
 
-static void put_nested_value(struct trace_bytes *value, unsigned depth)
+static void put_nested_value(struct protobuf *value, unsigned depth)
 {
-	protobuf_put_bytes(value, 1, "x", 1);
+	protobuf_bytes(value, 1, "x", 1);
 	for (unsigned i = 0; i < depth; i++) {
-		struct trace_bytes list = { 0 }, outer = { 0 };
+		struct protobuf list = { 0 }, outer = { 0 };
 
-		protobuf_put_message(&list, 1, value);
-		protobuf_put_message(&outer, 5, &list);
+		protobuf_message(&list, 1, value);
+		protobuf_message(&outer, 5, &list);
 		*value = outer;
 	}
 }
 
 /* A file with this attribute in its only span. */
-static void put_file(struct trace_bytes *file, struct trace_bytes *value)
+static void put_file(struct protobuf *file, struct protobuf *value)
 {
-	struct trace_bytes pair = { 0 }, span = { 0 }, scope_spans = { 0 }, resource_spans = { 0 };
+	struct protobuf pair = { 0 }, span = { 0 }, scope_spans = { 0 }, resource_spans = { 0 };
 
-	protobuf_put_bytes(&pair, 1, "k", 1);
-	protobuf_put_message(&pair, 2, value);
-	protobuf_put_fixed64(&span, 7, 1);
-	protobuf_put_message(&span, 9, &pair);
-	protobuf_put_message(&scope_spans, 2, &span);
-	protobuf_put_message(&resource_spans, 2, &scope_spans);
-	protobuf_put_message(file, 1, &resource_spans);
+	protobuf_bytes(&pair, 1, "k", 1);
+	protobuf_message(&pair, 2, value);
+	protobuf_fixed64(&span, 7, 1);
+	protobuf_message(&span, 9, &pair);
+	protobuf_message(&scope_spans, 2, &span);
+	protobuf_message(&resource_spans, 2, &scope_spans);
+	protobuf_message(file, 1, &resource_spans);
 }
 
 static void deep_nesting_is_refused(void **state)
@@ -363,23 +375,25 @@ static void deep_nesting_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct trace_bytes file = { 0 }, value = { 0 };
+		struct protobuf file = { 0 }, value = { 0 };
 
 		put_nested_value(&value, cases[i].depth);
 		put_file(&file, &value);
-		assert_int_equal(recording_status(file.data, file.n_bytes, &everything, error), cases[i].status);
+		assert_int_equal(recording_status(file.bytes, file.n_bytes, &everything, error), cases[i].status);
 		if (cases[i].status < 0)
 			assert_non_null(strstr(error, "more than 1000 lists are nested in the message that starts here"));
-		trace_bytes_release(&file);
+		protobuf_release(&file);
 	}
 	for (int place = 0; place < 2; place++) {
 		struct trace_bytes file = { 0 };
-		struct trace_text begin = place == 0 ? TRACE_LITERAL("{\"resourceSpans\":[{\"scopeSpans\":[{\"scope\":{},\"spans\":[{\"x\":")
-						     : TRACE_LITERAL("{\"resourceSpans\":[],\"x\":");
+		struct trace_text begin =
+			place == 0 ? TRACE_LITERAL("{\"resourceSpans\":[{\"scopeSpans\":[{\"scope\":{},\"spans\":[{\"x\":")
+				   : TRACE_LITERAL("{\"resourceSpans\":[],\"x\":");
 
 		assert_int_equal(trace_bytes_append(&file, begin, NULL), TRACE_OK);
 		for (int i = 0; i < 200000; i++)
-			assert_int_equal(trace_bytes_append(&file, i % 2 ? TRACE_LITERAL("[") : TRACE_LITERAL("{\"a\":"), NULL), TRACE_OK);
+			assert_int_equal(trace_bytes_append(&file, i % 2 ? TRACE_LITERAL("[") : TRACE_LITERAL("{\"a\":"), NULL),
+					 TRACE_OK);
 		assert_int_equal(recording_status(file.data, file.n_bytes, &everything, error), TRACE_ERROR_LIMIT);
 		assert_non_null(strstr(error, ": byte "));
 		assert_non_null(strstr(error, "more than 1000 objects and arrays are nested"));
@@ -395,24 +409,26 @@ static void lengths_beyond_the_file_are_refused(void **state)
 		int status;
 	} cases[] = {
 		/* ResourceSpans of 2^62 bytes, and one of 2^63; a resource in them of 2^40 */
-		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x0a\x00\x12\x00", "trace: byte 14: the file ends inside a message", 14,
-		  TRACE_ERROR_FORMAT },
+		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x0a\x00\x12\x00", "trace: byte 14: the file ends inside a message",
+		  14, TRACE_ERROR_FORMAT },
 		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x0a\x00\x12\x00",
 		  "trace: byte 0: the field that starts here is longer than its message", 15, TRACE_ERROR_FORMAT },
 		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x1a\x00\x0a\x80\x80\x80\x80\x80\x20\x0a\x01",
 		  "trace: byte 12: the field that starts here is longer than 256 MiB", 21, TRACE_ERROR_LIMIT },
 		/* scope spans whose resource may come behind 2^40 bytes */
 		{ "\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x40\x12\x02\x1a\x00",
-		  "trace: byte 10: the message around this field is longer than 256 MiB, and its resource or scope is not known", 14,
-		  TRACE_ERROR_LIMIT },
+		  "trace: byte 10: the message around this is longer than 256 MiB, and its resource or scope is not known",
+		  14, TRACE_ERROR_LIMIT },
 		/* a span longer than its ScopeSpans */
-		{ "\x0a\x08\x12\x06\x0a\x00\x12\x7f\x09\x01", "trace: byte 6: the field that starts here is longer than its message",
-		  10, TRACE_ERROR_FORMAT },
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x7f\x09\x01",
+		  "trace: byte 6: the field that starts here is longer than its message", 10, TRACE_ERROR_FORMAT },
 		/* an overlong varint, a group, and field 0 inside of a span */
-		{ "\x0a\x10\x12\x0e\x0a\x00\x12\x0a\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff", "trace: byte 6: the message that starts here is not valid protobuf", 18, TRACE_ERROR_FORMAT },
-		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x0b\x0c", "trace: byte 6: the message that starts here is not valid protobuf", 10,
-		  TRACE_ERROR_FORMAT },
-		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x00\x00", "trace: byte 6: the message that starts here is not valid protobuf", 10, TRACE_ERROR_FORMAT },
+		{ "\x0a\x10\x12\x0e\x0a\x00\x12\x0a\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		  "trace: byte 6: the message that starts here is not valid protobuf", 18, TRACE_ERROR_FORMAT },
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x0b\x0c",
+		  "trace: byte 6: the message that starts here is not valid protobuf", 10, TRACE_ERROR_FORMAT },
+		{ "\x0a\x08\x12\x06\x0a\x00\x12\x02\x00\x00",
+		  "trace: byte 6: the message that starts here is not valid protobuf", 10, TRACE_ERROR_FORMAT },
 	};
 	char error[900];
 

@@ -218,7 +218,8 @@ static void compare_spall_args(const struct recorded_span *span, size_t node)
 	char copy[600] = "";
 
 	if (span->args) {
-		assert_int_equal(trace_json_parse(&args, (struct trace_text){ span->args, strlen(span->args) }, true), TRACE_OK);
+		assert_int_equal(trace_json_parse(&args, (struct trace_text){ span->args, strlen(span->args) }, true),
+				 TRACE_OK);
 		assert_int_equal(trace_json_text(&args, 0, &text), TRACE_OK);
 		snprintf(copy, sizeof copy, "%.*s", (int)text.n_bytes, text.data);
 	}

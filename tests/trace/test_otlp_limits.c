@@ -116,7 +116,7 @@ static void each_allocation_may_fail(void **state)
 			otlp_sample_make(&sample, &dice);
 			if (sample.protobuf.n_bytes > 1500 && sample.protobuf.n_bytes < 3000) {
 				fail_each(sample.json.bytes.data, sample.json.bytes.n_bytes, after);
-				fail_each(sample.protobuf.data, sample.protobuf.n_bytes, after);
+				fail_each(sample.protobuf.bytes, sample.protobuf.n_bytes, after);
 				n++;
 			}
 			otlp_sample_release(&sample);
@@ -218,7 +218,8 @@ static int read_many_spans(void)
 
 static int read_many_lines(void)
 {
-	struct repeated file = { TRACE_LITERAL(HEAD "]}]}]}\n"), TRACE_LITERAL(HEAD "{\"startTimeUnixNano\":1,\"endTimeUnixNano\":2}]}]}]}\n"),
+	struct repeated file = { TRACE_LITERAL(HEAD "]}]}]}\n"),
+				 TRACE_LITERAL(HEAD "{\"startTimeUnixNano\":1,\"endTimeUnixNano\":2}]}]}]}\n"),
 				 TRACE_LITERAL("\n"), N_SPANS, 0 };
 	char error[900];
 
@@ -232,8 +233,10 @@ static int read_many_lines(void)
 /* A string of 100 MB where nobody wants it, and one in a span, which is more than there is memory for. */
 static int read_long_strings(void)
 {
-	struct repeated skipped = { TRACE_LITERAL("{\"resourceSpans\":[],\"x\":\""), TRACE_LITERAL(LONG), TRACE_LITERAL("\"}"), 1024 * 1024, 0 };
-	struct repeated kept = { TRACE_LITERAL(HEAD "{\"x\":\""), TRACE_LITERAL(LONG), TRACE_LITERAL("\"}]}]}]}"), 1024 * 1024, 0 };
+	struct repeated skipped = { TRACE_LITERAL("{\"resourceSpans\":[],\"x\":\""), TRACE_LITERAL(LONG), TRACE_LITERAL("\"}"),
+				    1024 * 1024, 0 };
+	struct repeated kept = { TRACE_LITERAL(HEAD "{\"x\":\""), TRACE_LITERAL(LONG), TRACE_LITERAL("\"}]}]}]}"), 1024 * 1024,
+				 0 };
 	struct repeated protobuf_skipped = { TRACE_LITERAL("\x0a\x87\x80\x80\x30\x0a\x00\x1a\x80\x80\x80\x30"),
 					     TRACE_LITERAL(LONG), TRACE_LITERAL(""), 1024 * 1024, 0 };
 	char error[900];
@@ -247,29 +250,29 @@ static int read_long_strings(void)
 static int read_many_in_protobuf(void)
 {
 	struct repeated file = { { 0 }, { 0 }, { 0 }, N_SPANS, 0 };
-	struct trace_bytes span = { 0 }, one = { 0 }, head = { 0 }, body = { 0 };
+	struct protobuf span = { 0 }, one = { 0 }, head = { 0 }, body = { 0 };
 	uint64_t n_scope_spans;
 	char error[900], text[200] = "";
 
-	protobuf_put_bytes(&span, 3, text, sizeof text);
-	protobuf_put_fixed64(&span, 7, 1);
-	protobuf_put_fixed64(&span, 8, 2);
-	protobuf_put_message(&one, 2, &span);
+	protobuf_bytes(&span, 3, text, sizeof text);
+	protobuf_fixed64(&span, 7, 1);
+	protobuf_fixed64(&span, 8, 2);
+	protobuf_message(&one, 2, &span);
 	n_scope_spans = 2 + (uint64_t)N_SPANS * one.n_bytes;
-	protobuf_put_bytes(&body, 1, "", 0);
-	protobuf_put_varint(&body, 2 << 3 | 2);
-	protobuf_put_varint(&body, n_scope_spans);
-	protobuf_put_varint(&head, 1 << 3 | 2);
-	protobuf_put_varint(&head, body.n_bytes + n_scope_spans);
-	LIMITED_EXPECT(trace_bytes_append(&head, (struct trace_text){ body.data, body.n_bytes }, NULL) == TRACE_OK);
-	protobuf_put_bytes(&head, 1, "", 0);
-	file.first = (struct trace_text){ head.data, head.n_bytes };
-	file.middle = (struct trace_text){ one.data, one.n_bytes };
+	protobuf_bytes(&body, 1, "", 0);
+	protobuf_raw_varint(&body, 2 << 3 | 2);
+	protobuf_raw_varint(&body, n_scope_spans);
+	protobuf_raw_varint(&head, 1 << 3 | 2);
+	protobuf_raw_varint(&head, body.n_bytes + n_scope_spans);
+	protobuf_raw(&head, body.bytes, body.n_bytes);
+	protobuf_bytes(&head, 1, "", 0);
+	file.first = (struct trace_text){ (const char *)head.bytes, head.n_bytes };
+	file.middle = (struct trace_text){ (const char *)one.bytes, one.n_bytes };
 	LIMITED_EXPECT(read_large(&file, error) == TRACE_OK);
 	LIMITED_EXPECT(n_spans == N_SPANS);
-	trace_bytes_release(&head);
-	trace_bytes_release(&body);
-	trace_bytes_release(&one);
+	protobuf_release(&head);
+	protobuf_release(&body);
+	protobuf_release(&one);
 	return 0;
 }
 

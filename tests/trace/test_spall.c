@@ -286,7 +286,8 @@ static void a_cut_file_gives_what_is_whole(void **state)
 		recording_of_bytes(&recording, file, n_file, &everything);
 		assert_int_equal(recording.status, TRACE_OK);
 		assert_int_equal(recording.n_spans, has_span);
-		assert_int_equal(recording.shown && strstr(recording.shown, "mended: file cut in an event or buffer 1\n"), !is_over);
+		assert_int_equal(recording.shown && strstr(recording.shown, "mended: file cut in an event or buffer 1\n"),
+				 !is_over);
 		if (has_span)
 			assert_int_equal(recording.spans[0].dur_ns, n_file >= buffer + 22 ? 10 : -1);
 		recording_release(&recording);
@@ -319,8 +320,9 @@ static void breaches_are_errors_with_their_byte(void **state)
 	n_file = 0;
 	put(0xABADF00D, 8);
 	n_file = 32;
-	expect_error(&everything, TRACE_ERROR_NOT_TRACE,
-		     "trace: byte 0: this trace has addresses in place of names, which only its program can tell (Spall's native format)");
+	expect_error(
+		&everything, TRACE_ERROR_NOT_TRACE,
+		"trace: byte 0: Spall's native format has addresses in place of names, and only the program knows these");
 	put_header(3, 1);
 	buffer = begin_buffer(1, 2);
 	put(5, 1);
