@@ -10,7 +10,8 @@
 #   make format    puts the sources into the form of .clang-format (clang-format 14)
 #   make layers    proves which folder may know which
 #   make pg        the PostgreSQL extension, for the server that PG_CONFIG names
-#   make trace2pg  the loader of Chrome traces for PostgreSQL (docs/trace2pg.md)
+#   make trace2pg  the loader of traces for PostgreSQL (docs/trace2pg.md)
+#   make trace2sqlite  the loader of traces for SQLite (docs/trace2sqlite.md)
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
@@ -40,6 +41,7 @@ READERS    := $(call objects,$(wildcard trace/*.c))
 READER     := $(call objects,$(wildcard sqlite_ext/trace/*.c))
 EXTENSION  := $(filter-out $(READER),$(call objects,$(wildcard sqlite_ext/*/*.c)))
 SUPPORT    := $(call objects,$(wildcard tests/support/*.c))
+TRACES     := $(call objects,$(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c)))
 HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wildcard tests/sqlite/*.c)))
 VECTORS    := $(call objects,$(wildcard tests/support/vectors*.c))
 UNIT       := $(call programs,$(wildcard tests/core/*/test_*.c tests/trace/test_*.c))
@@ -51,11 +53,14 @@ PG_HARNESS := $(call objects,$(filter-out $(wildcard tests/pg/test_*.c),$(wildca
 REPLAY     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
+# what libtrace.a needs; what is linked statically is not for others to see
+TRACE_LIBS  = -Wl,--exclude-libs,libprotobuf-nanopb.a -lprotobuf-nanopb -lz -lm
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
 # what `make all` leaves out: the reader of traces, where a header that it needs is missing
 without_header = $(if $(shell printf '\043include <$(1)>\n' | $(CC) $(EXTRA) -E - >/dev/null 2>&1 && echo it is there),,$(2))
-MISSING    := $(strip $(call without_header,yajl/yajl_parse.h,libyajl-dev) $(call without_header,zlib.h,zlib1g-dev))
+MISSING    := $(strip $(call without_header,jsmn.h,libjsmn-dev) $(call without_header,zlib.h,zlib1g-dev) \
+	$(call without_header,pb_decode.h,libnanopb-dev))
 LEFT_OUT    = $(if $(MISSING),$(BUILD)/libtrace.a $(BUILD)/chrometrace.so)
 
 # those that take longest begin first, so that no core is idle at the end
@@ -111,7 +116,7 @@ $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lm
 
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
-	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lyajl -lz -lm
+	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ $(TRACE_LIBS)
 
 # what was compiled for one server is not for another
 PG_SERVER = $(shell $(PG_CONFIG) --version) $(shell $(PG_CONFIG) --includedir-server)
@@ -136,9 +141,12 @@ $(BUILD)/tests/core/%: $(BUILD)/obj/tests/core/%.o $(SUPPORT) $(BUILD)/libifores
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
 
-$(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(SUPPORT) $(LIBRARIES)
+$(BUILD)/tests/trace/%: $(BUILD)/obj/tests/trace/%.o $(TRACES) $(SUPPORT) $(LIBRARIES)
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lyajl -lz -lm
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ $(LINK) -lcmocka $(TRACE_LIBS)
+
+# its allocations fail one after the other
+$(BUILD)/tests/trace/test_otlp_limits: LINK = $(foreach name,malloc calloc realloc strdup free,-Wl,--wrap=$(name))
 
 $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
@@ -177,6 +185,13 @@ $(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*/*.c) $(wildcar
 $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
 $(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$(wildcard sqlite_ext/*/*.c))
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
+
+# those over traces read them with libtrace.a
+TRACE_REPLAY := $(addprefix $(BUILD)/tests/fuzz/replay_fuzz_,otlp chrome_json)
+TRACE_FUZZ   := $(addprefix $(BUILD)/tests/fuzz/fuzz_,otlp chrome_json)
+$(TRACE_REPLAY): $(TRACES) $(BUILD)/libtrace.a
+$(TRACE_FUZZ): $(wildcard trace/*.c) $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
+$(TRACE_REPLAY) $(TRACE_FUZZ): LINK = $(TRACE_LIBS)
 
 # ---- testing ----
 
@@ -307,8 +322,8 @@ trace2pg: $(BUILD)/trace2pg
 
 $(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += -isystem $(shell $(PG_CONFIG) --includedir)
 
-$(BUILD)/trace2pg: $(call objects,$(wildcard tools/*.c)) $(BUILD)/libtrace.a
-	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq -lyajl -lz -lm
+$(BUILD)/trace2pg: $(call objects,$(filter-out tools/trace2sqlite.c,$(wildcard tools/*.c))) $(BUILD)/libtrace.a
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq $(TRACE_LIBS)
 
 $(BUILD)/tests/tools/%: $(BUILD)/obj/tests/tools/%.o $(BUILD)/obj/tests/tools/harness.o
 	@mkdir -p $(@D)
@@ -323,6 +338,15 @@ check-trace2pg: $(TRACE2PG_RUNS)
 
 layers: $(TRACE2PG)
 
+# ---- trace2sqlite, the loader for SQLite: has the extension within ----
+
+.PHONY: trace2sqlite
+trace2sqlite: $(BUILD)/trace2sqlite
+run/tests/sqlite/test_trace2sqlite layers: $(BUILD)/trace2sqlite
+
+$(BUILD)/trace2sqlite: $(call objects,tools/trace2sqlite.c tools/rows.c tools/progress.c) $(EXTENSION) $(BUILD)/libiforest.a $(BUILD)/libtrace.a
+	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lsqlite3 $(TRACE_LIBS)
+
 install: all
 	install -d '$(DESTDIR)$(PREFIX)/lib/iforest'
 	install -m 755 $(filter-out $(LEFT_OUT),$(MODULES)) '$(DESTDIR)$(PREFIX)/lib/iforest'
@@ -336,7 +360,7 @@ uninstall:
 
 # ---- the forest as a C library (docs/forest.md) ----
 
-HEADERS = $(wildcard core/forest/*.h) $(addprefix core/base/,alloc.h bits.h platform.h status.h) $(addprefix core/model/,aggregate.h monoid.h)
+HEADERS = $(wildcard core/forest/*.h) $(addprefix core/base/,alloc.h bits.h platform.h status.h) $(addprefix core/model/,aggregate.h kind.h monoid.h)
 
 install-core: $(BUILD)/libiforest.a
 	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include/iforest'

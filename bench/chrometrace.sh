@@ -5,7 +5,7 @@
 #     sh bench/chrometrace.sh [trace.json[.gz] ...]
 #
 # Without arguments: the traces in the folder IFOREST_TRACES (default ../shared/data/traces).
-# BUILD (default build) is the folder with chrometrace.so.
+# BUILD (default build) is the folder with chrometrace.so and libtrace.a.
 set -eu
 BUILD=${BUILD:-build}
 TRACES=${IFOREST_TRACES:-../shared/data/traces}
@@ -13,5 +13,5 @@ TRACES=${IFOREST_TRACES:-../shared/data/traces}
 [ $# -gt 0 ] || set -- "$TRACES"/*.json.gz
 [ -f "$1" ] || { echo "no traces in $TRACES; name some as arguments, or set IFOREST_TRACES" >&2; exit 1; }
 mkdir -p "$BUILD/bench"
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -o "$BUILD/bench/chrometrace" bench/chrometrace.c -lsqlite3 -lz
+${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I. -o "$BUILD/bench/chrometrace" bench/chrometrace.c "$BUILD/libtrace.a" -lsqlite3 -lz -lm
 exec "$BUILD/bench/chrometrace" "$BUILD/chrometrace.so" "$@"

@@ -4,8 +4,8 @@
 #   core        libc alone       base < model < page < run < query; forest over base and model
 #   sqlite_ext  core             storage < follow < maintain < query < vtab; trace (a module of its own) over the trace readers
 #   pg_ext      core             base < types < storage < am < planner < exec < sql
-#   trace       libc, yajl, zlib
-#   tools       trace, libpq
+#   trace       libc, jsmn, nanopb, zlib
+#   tools       trace, libpq; trace2sqlite.c SQLite and its extension instead
 #
 # Also: no circle of includes among modules, a header of its name for each source, no struct tag and no exported name in two folders,
 # and a prefix that shows the folder.
@@ -69,10 +69,10 @@ pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 path='[a-z_0-9/]+\.h'
 
 includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic)\\.h>"
-includes trace "\"trace/$path\"|<yajl/yajl_[a-z]+\\.h>|<zlib\\.h>|<setjmp\\.h>|$libc"
+includes trace "\"trace/$path\"|<jsmn\\.h>|<pb_decode\\.h>|<zlib\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/$path\"|<sqlite3ext\\.h>|$libc"
 includes pg_ext "\"(core|pg_ext)/$path\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
-includes tools "\"(tools|trace)/$path\"|<(libpq-fe|getopt|signal)\\.h>|$libc"
+includes tools "\"(tools|trace)/$path\"|<(libpq-fe|getopt|signal)\\.h>|^tools/trace2sqlite\\.c:.*<sqlite3\\.h>|$libc"
 
 order core base model page run query
 for layer in page run query; do
@@ -92,7 +92,7 @@ for folder in core trace; do has_headers $folder ''; done
 # what only the server, SQL or a shell calls
 has_headers pg_ext 'pg_ext/extension\.c|pg_ext/sql/(index_functions|overlap_spans|row_aggregates)\.c'
 has_headers sqlite_ext 'sqlite_ext/vtab/extension\.c|sqlite_ext/trace/chrometrace\.c'
-has_headers tools 'tools/trace2pg\.c'
+has_headers tools 'tools/trace2(pg|sqlite)\.c'
 
 versions=$(sources pg_ext | xargs grep -l PG_VERSION_NUM | grep -v '^pg_ext/base/compat\.h$')
 [ -z "$versions" ] || fail "only pg_ext/base/compat.h knows PostgreSQL's versions, not $versions"
@@ -143,7 +143,7 @@ foreign=$(objects core | grep -v /platform.o | xargs nm -u | awk '$1 == "U" { pr
 [ -z "$foreign" ] || fail "core calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(nm -u "$build/libtrace.a" 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|Pg|pg_)')
 [ -z "$foreign" ] || fail "trace calls $(echo "$foreign" | tr '\n' ' ')"
-foreign=$(objects tools | xargs -r nm -u | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|yajl|gz|inflate)')
+foreign=$(objects tools | grep -v /trace2sqlite.o | xargs -r nm -u | awk '$1 == "U" { print $2 }' | grep -E '^(sqlite3|iforest|gz|inflate)')
 [ -z "$foreign" ] || fail "tools calls $(echo "$foreign" | tr '\n' ' ')"
 
 # a module exports its entry point and nothing else

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/json_events.h"
+#include "trace/json.h"
+#include "trace/utf8.h"
 
 static void append(struct copy_binary *copy, const void *data, size_t n_bytes)
 {
@@ -67,35 +68,7 @@ void copy_binary_end(struct copy_binary *copy)
 /* Bytes of the character that data begins with, at most n; 0 if it is no valid UTF-8, or NUL. */
 static size_t character_bytes(const unsigned char *data, size_t n)
 {
-	unsigned char lowest = 0x80, highest = 0xBF;
-	size_t n_bytes;
-
-	if (data[0] < 0x80)
-		return data[0] != 0;
-	n_bytes = data[0] < 0xC2 ? 0 : data[0] < 0xE0 ? 2 : data[0] < 0xF0 ? 3 : data[0] < 0xF5 ? 4 : 0;
-	if (n_bytes == 0 || n_bytes > n)
-		return 0;
-	switch (data[0]) {
-	case 0xE0:
-		lowest = 0xA0;
-		break; /* overlong */
-	case 0xED:
-		highest = 0x9F;
-		break; /* surrogates */
-	case 0xF0:
-		lowest = 0x90;
-		break; /* overlong */
-	case 0xF4:
-		highest = 0x8F;
-		break; /* beyond U+10FFFF */
-	}
-	if (data[1] < lowest || data[1] > highest)
-		return 0;
-	for (size_t i = 2; i < n_bytes; i++) {
-		if ((data[i] & 0xC0) != 0x80)
-			return 0;
-	}
-	return n_bytes;
+	return data[0] == 0 ? 0 : trace_utf8_bytes(data, n);
 }
 
 static int unicode_escape(const unsigned char *data, size_t n)
@@ -169,9 +142,7 @@ int storable_repair(struct trace_text *text, bool is_json, struct trace_bytes *c
 	return TRACE_OK;
 }
 
-/* ---- Events as rows ---- */
-
-enum { N_SPAN_COLUMNS = 9, N_COUNTER_COLUMNS = 7 };
+/* ---- Rows ---- */
 
 static const char *decimal(__int128 value, char digits[42])
 {
@@ -188,13 +159,16 @@ static const char *decimal(__int128 value, char digits[42])
 	return first;
 }
 
-void row_sums_text(const struct row_sums *sums, char text[ROW_SUMS_TEXT_BYTES])
+void row_sums_text(const struct row_sums *sums, enum loaded_table table, char text[ROW_SUMS_TEXT_BYTES])
 {
-	char ts_digits[42], dur_digits[42];
+	int n_bytes = snprintf(text, ROW_SUMS_TEXT_BYTES, "%llu", (unsigned long long)sums->n_rows);
 
-	snprintf(text, ROW_SUMS_TEXT_BYTES, "%llu %llu %s %s %llu %llu", (unsigned long long)sums->n_rows,
-		 (unsigned long long)sums->n_rows, decimal(sums->ts_ns, ts_digits), decimal(sums->dur_ns, dur_digits),
-		 (unsigned long long)sums->n_name_bytes, (unsigned long long)sums->n_optional);
+	for (int i = 0; i < loaded_definitions[table].n_columns; i++) {
+		char digits[42];
+
+		n_bytes += snprintf(text + n_bytes, ROW_SUMS_TEXT_BYTES - (size_t)n_bytes, " %s",
+				    decimal(sums->columns[i], digits));
+	}
 }
 
 /* Appends the text as it can be stored; its length then. */
@@ -206,45 +180,38 @@ static size_t encode_text(struct row_encoder *encoder, struct copy_binary *rows,
 	return text.n_bytes;
 }
 
-static void encode_span(struct row_encoder *encoder, const struct trace_event *span, struct copy_binary *rows,
-			struct row_sums *sums)
+/* Appends a value; what it adds to the sum of its column. */
+static __int128 encode_value(struct row_encoder *encoder, struct copy_binary *rows, enum loaded_type type,
+			     const struct loaded_value *value)
 {
-	copy_binary_row(rows, N_SPAN_COLUMNS);
-	copy_binary_int64(rows, (int64_t)sums->n_rows);
-	copy_binary_int64(rows, span->ts_ns);
-	copy_binary_int64(rows, span->dur_ns);
-	encode_text(encoder, rows, span->pid, false);
-	encode_text(encoder, rows, span->tid, false);
-	sums->n_name_bytes += encode_text(encoder, rows, span->track, false);
-	sums->n_name_bytes += encode_text(encoder, rows, span->name, false);
-	encode_text(encoder, rows, span->category, false);
-	encode_text(encoder, rows, span->args, true);
-	sums->dur_ns += span->dur_ns;
-	sums->n_optional += span->args.data != NULL;
+	switch (type) {
+	case LOADED_INTEGER:
+		copy_binary_int64(rows, value->integer);
+		return value->integer;
+	case LOADED_REAL:
+		copy_binary_float8(rows, value->real);
+		return 1;
+	case LOADED_TEXT:
+		return (__int128)encode_text(encoder, rows, value->text, false);
+	case LOADED_JSON:
+		encode_text(encoder, rows, value->text, true);
+		return 1;
+	}
+	return 0;
 }
 
-static void encode_counter(struct row_encoder *encoder, const struct trace_event *sample, struct copy_binary *rows,
-			   struct row_sums *sums)
+void row_encode(struct row_encoder *encoder, const struct loaded_row *row, struct copy_binary *rows, struct row_sums *sums)
 {
-	copy_binary_row(rows, N_COUNTER_COLUMNS);
-	copy_binary_int64(rows, (int64_t)sums->n_rows);
-	copy_binary_int64(rows, sample->ts_ns);
-	sums->n_name_bytes += encode_text(encoder, rows, sample->pid, false);
-	sums->n_name_bytes += encode_text(encoder, rows, sample->name, false);
-	encode_text(encoder, rows, sample->id, false);
-	sums->n_name_bytes += encode_text(encoder, rows, sample->key, false);
-	copy_binary_float8(rows, sample->value);
-	sums->n_optional += sample->id.data != NULL;
-}
+	const struct loaded_definition *definition = &loaded_definitions[row->table];
 
-void row_encode(struct row_encoder *encoder, const struct trace_event *event, struct copy_binary *rows, struct row_sums *sums)
-{
 	sums->n_rows++;
-	sums->ts_ns += event->ts_ns;
-	if (event->kind == TRACE_SPAN)
-		encode_span(encoder, event, rows, sums);
-	else
-		encode_counter(encoder, event, rows, sums);
+	copy_binary_row(rows, definition->n_columns);
+	for (int i = 0; i < definition->n_columns; i++) {
+		if (row->values[i].is_null)
+			copy_binary_text(rows, (struct trace_text){ NULL, 0 });
+		else
+			sums->columns[i] += encode_value(encoder, rows, definition->columns[i].type, &row->values[i]);
+	}
 	if (rows->out_of_memory)
 		encoder->out_of_memory = true;
 }

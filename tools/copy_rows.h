@@ -1,4 +1,4 @@
-/* tools/copy_rows.h -- Trace events as rows of COPY ... (FORMAT binary).
+/* tools/copy_rows.h -- Rows of a trace as COPY ... (FORMAT binary) wants them.
  *
  *     struct copy_binary copy = {0};
  *     copy_binary_start(&copy);
@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/rows.h"
 #include "trace/bytes.h"
-#include "trace/chrome_trace.h"
 
 /* All zero is empty. An allocation that fails sets out_of_memory, and all that follows does nothing. */
 struct copy_binary {
@@ -50,20 +50,19 @@ struct storable_counts {
  * next repair. Returns TRACE_OK or TRACE_ERROR_MEMORY. O(n). */
 int storable_repair(struct trace_text *text, bool is_json, struct trace_bytes *copy, struct storable_counts *counts);
 
-/* ---- Events as rows ---- */
+/* ---- Rows ---- */
 
-/* By these the rows of a table are recognised as those of a file: a sum over all rows. tables.c has the same as SQL. */
+/* By these the rows of a table are recognised as those of a file: of each column a sum over all rows. Of integers it is their
+ * sum, of texts that of their bytes as stored, of the others how many are not NULL. tables.c has the same as SQL. */
 struct row_sums {
 	uint64_t n_rows;
-	__int128 ts_ns, dur_ns; /* a counter's dur is 0 */
-	uint64_t n_name_bytes;	/* of names, tracks (or pids) and keys, as stored */
-	uint64_t n_optional;	/* args, or the counters' ids: how many are not NULL */
+	__int128 columns[MOST_LOADED_COLUMNS];
 };
 
-enum { ROW_SUMS_TEXT_BYTES = 200 };
+enum { ROW_SUMS_TEXT_BYTES = 42 * (MOST_LOADED_COLUMNS + 1) };
 
-/* The sums as the text that the SQL in tables.c gives. */
-void row_sums_text(const struct row_sums *sums, char text[ROW_SUMS_TEXT_BYTES]);
+/* The sums of a table's rows as the text that the SQL in tables.c gives. */
+void row_sums_text(const struct row_sums *sums, enum loaded_table table, char text[ROW_SUMS_TEXT_BYTES]);
 
 /* All zero is ready for use. */
 struct row_encoder {
@@ -72,9 +71,8 @@ struct row_encoder {
 	bool out_of_memory;
 };
 
-/* Appends the event as a row, with the columns that tables.c lists, and adds it to the sums of its table: its id is its
- * number there, from 1 on. What did not fit into memory shows in encoder->out_of_memory. */
-void row_encode(struct row_encoder *encoder, const struct trace_event *event, struct copy_binary *rows, struct row_sums *sums);
+/* Appends the row, and adds it to the sums of its table. What did not fit into memory shows in encoder->out_of_memory. */
+void row_encode(struct row_encoder *encoder, const struct loaded_row *row, struct copy_binary *rows, struct row_sums *sums);
 
 void row_encoder_release(struct row_encoder *encoder);
 

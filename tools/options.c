@@ -68,9 +68,8 @@ enum { DEFAULT_BATCH_ROWS = 100000 };
 enum option_key {
 	OPTION_HELP = 'h',
 	OPTION_DBNAME = 'd',
-	OPTION_SPANS = 256,
-	OPTION_COUNTERS,
-	OPTION_RESUME,
+	OPTION_TABLE = 256, /* and those behind it: one for each table */
+	OPTION_RESUME = OPTION_TABLE + N_TABLES,
 	OPTION_REPLACE,
 	OPTION_NO_ARGS,
 	OPTION_NO_INDEX,
@@ -79,8 +78,12 @@ enum option_key {
 
 static const struct option long_options[] = {
 	{ "dbname", required_argument, NULL, OPTION_DBNAME },
-	{ "spans", required_argument, NULL, OPTION_SPANS },
-	{ "counters", required_argument, NULL, OPTION_COUNTERS },
+	{ "spans", required_argument, NULL, OPTION_TABLE + TABLE_SPANS },
+	{ "counters", required_argument, NULL, OPTION_TABLE + TABLE_COUNTERS },
+	{ "instants", required_argument, NULL, OPTION_TABLE + TABLE_INSTANTS },
+	{ "flows", required_argument, NULL, OPTION_TABLE + TABLE_FLOWS },
+	{ "tracks", required_argument, NULL, OPTION_TABLE + TABLE_TRACKS },
+	{ "left-out", required_argument, NULL, OPTION_TABLE + TABLE_LEFT_OUT },
 	{ "resume", no_argument, NULL, OPTION_RESUME },
 	{ "replace", no_argument, NULL, OPTION_REPLACE },
 	{ "no-args", no_argument, NULL, OPTION_NO_ARGS },
@@ -91,16 +94,17 @@ static const struct option long_options[] = {
 };
 
 static const char help[] =
-	"trace2pg loads a Chrome trace (JSON, plain or gzip) into PostgreSQL and indexes it with iforest.\n"
+	"trace2pg loads a trace (plain or gzip) into PostgreSQL and indexes it with iforest.\n"
 	"\n"
 	"usage: trace2pg [options] FILE\n"
 	"\n"
 	"  -d, --dbname CONNINFO   the database: a name, a connection string or a URI (otherwise PGDATABASE, PGHOST, ...)\n"
 	"      --spans TABLE       the table of spans (spans); SCHEMA.TABLE, and \"quotes\" as in SQL\n"
 	"      --counters TABLE    the table of counter samples (counters)\n"
-	"      --replace           drop the two tables if they exist\n"
+	"      --instants TABLE, --flows TABLE, --tracks TABLE, --left-out TABLE    the other tables\n"
+	"      --replace           drop the tables if they exist\n"
 	"      --resume            go on behind the rows that a broken load has committed\n"
-	"      --no-args           leave the arguments of spans out\n"
+	"      --no-args           leave the arguments of spans and instants out\n"
 	"      --no-index          make no iforest indexes\n"
 	"      --batch ROWS        rows of one transaction (100000)\n"
 	"  -h, --help              this\n"
@@ -114,15 +118,15 @@ static enum options_answer wrong(const char *what, const char *text)
 	return OPTIONS_WRONG;
 }
 
-static bool take_name(struct options *options, enum trace_kind kind, const char *text)
+static bool take_name(struct options *options, int table, const char *text)
 {
 	const char *problem;
 
-	free(options->tables[kind]);
-	options->tables[kind] = table_name_parse(text, &problem);
-	if (!options->tables[kind])
+	free(options->tables[table]);
+	options->tables[table] = table_name_parse(text, &problem);
+	if (!options->tables[table])
 		fprintf(stderr, "trace2pg: '%s' %s\n", text, problem);
-	return options->tables[kind];
+	return options->tables[table];
 }
 
 static bool take_batch(struct options *options, const char *text)
@@ -146,11 +150,14 @@ static enum options_answer check(struct options *options, int argc, char **argv)
 	options->path = argv[optind];
 	if (options->resume && options->replace)
 		return wrong("--resume and --replace exclude each other", "");
-	if ((!options->tables[TRACE_SPAN] && !take_name(options, TRACE_SPAN, "spans")) ||
-	    (!options->tables[TRACE_COUNTER] && !take_name(options, TRACE_COUNTER, "counters")))
-		return OPTIONS_WRONG;
-	if (strcmp(options->tables[TRACE_SPAN], options->tables[TRACE_COUNTER]) == 0)
-		return wrong("spans and counters need a table each, not both ", options->tables[TRACE_SPAN]);
+	for (int i = 0; i < N_TABLES; i++) {
+		if (!options->tables[i] && !take_name(options, i, loaded_definitions[i].name))
+			return OPTIONS_WRONG;
+		for (int k = 0; k < i; k++) {
+			if (strcmp(options->tables[i], options->tables[k]) == 0)
+				return wrong("what is loaded needs a table each, not two in ", options->tables[i]);
+		}
+	}
 	return OPTIONS_RUN;
 }
 
@@ -165,12 +172,6 @@ enum options_answer options_parse(struct options *options, int argc, char **argv
 		switch (option) {
 		case OPTION_DBNAME:
 			options->conninfo = optarg;
-			break;
-		case OPTION_SPANS:
-			is_right = take_name(options, TRACE_SPAN, optarg);
-			break;
-		case OPTION_COUNTERS:
-			is_right = take_name(options, TRACE_COUNTER, optarg);
 			break;
 		case OPTION_RESUME:
 			options->resume = true;
@@ -191,7 +192,9 @@ enum options_answer options_parse(struct options *options, int argc, char **argv
 			fputs(help, stdout);
 			return OPTIONS_HELP;
 		default:
-			is_right = false; /* getopt has said why */
+			/* of what is none, getopt has said why */
+			is_right = option >= OPTION_TABLE && option < OPTION_TABLE + N_TABLES &&
+				   take_name(options, option - OPTION_TABLE, optarg);
 		}
 		if (!is_right)
 			return OPTIONS_WRONG;

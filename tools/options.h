@@ -5,9 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/chrome_trace.h"
-
-enum { N_TABLES = 2 }; /* indexed by enum trace_kind */
+#include "tools/rows.h"
 
 struct options {
 	const char *path;
@@ -15,7 +13,7 @@ struct options {
 	char *tables[N_TABLES]; /* names, in quotes as SQL needs them; owned */
 	uint64_t batch_rows;	/* of one transaction, at most */
 	bool resume, replace;
-	bool args;  /* load the arguments of spans */
+	bool args;  /* load the arguments of spans and instants */
 	bool index; /* make the indexes */
 };
 

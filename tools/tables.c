@@ -4,46 +4,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns in the order in which rows.c writes them. */
-static const struct {
-	const char *columns; /* of CREATE TABLE */
-	const char *copied;  /* of COPY */
-	const char *sums;    /* of a query, in the order of row_sums_text() */
-} definitions[N_TABLES] = {
-	[TRACE_SPAN] = {
-		"id bigint PRIMARY KEY, ts bigint NOT NULL, dur bigint NOT NULL, pid text NOT NULL, tid text NOT NULL, "
-		"track text NOT NULL, name text NOT NULL, category text, args json",
-		"id, ts, dur, pid, tid, track, name, category, args",
-		"coalesce(sum(ts), 0), coalesce(sum(dur), 0), "
-		"coalesce(sum(octet_length(convert_to(track || name, 'UTF8'))), 0), count(args)",
-	},
-	[TRACE_COUNTER] = {
-		"id bigint PRIMARY KEY, ts bigint NOT NULL, pid text NOT NULL, name text NOT NULL, counter_id text, "
-		"key text NOT NULL, value double precision NOT NULL",
-		"id, ts, pid, name, counter_id, key, value",
-		"coalesce(sum(ts), 0), 0, "
-		"coalesce(sum(octet_length(convert_to(pid || name || key, 'UTF8'))), 0), count(counter_id)",
-	},
-};
-
 /* Each has one %s for its table. */
 static const struct {
-	enum trace_kind kind;
+	enum loaded_table table;
 	const char *format;
 } indexes[] = {
-	{ TRACE_SPAN, "CREATE INDEX ON %s USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur')" },
-	{ TRACE_SPAN, "CREATE INDEX ON %s USING iforest (ts) INCLUDE (dur) WITH (duration = 'dur')" },
-	{ TRACE_COUNTER, "CREATE INDEX ON %s USING iforest (pid, name, counter_id, key, ts) INCLUDE (value)" },
+	{ TABLE_SPANS, "CREATE INDEX ON %s USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur')" },
+	{ TABLE_SPANS, "CREATE INDEX ON %s USING iforest (ts) INCLUDE (dur) WITH (duration = 'dur')" },
+	{ TABLE_COUNTERS, "CREATE INDEX ON %s USING iforest (pid, name, counter_id, key, ts) INCLUDE (value)" },
 };
 
 enum { N_INDEXES = sizeof indexes / sizeof *indexes };
 
+/* Lists over the columns of a table. */
+enum { LIST_BYTES = 2000 };
+
+static const char *type_name(enum loaded_type type)
+{
+	static const char *const names[] = { "bigint", "double precision", "text", "json" };
+
+	return names[type];
+}
+
+static const char *column_definitions(enum loaded_table table, char list[LIST_BYTES])
+{
+	const struct loaded_definition *definition = &loaded_definitions[table];
+	size_t n = 0;
+
+	for (int i = 0; i < definition->n_columns; i++) {
+		const struct loaded_column *column = &definition->columns[i];
+
+		n += (size_t)snprintf(list + n, LIST_BYTES - n, "%s%s %s%s", i ? ", " : "", column->name,
+				      type_name(column->type),
+				      i == 0		    ? " PRIMARY KEY"
+				      : column->is_required ? " NOT NULL"
+							    : "");
+	}
+	return list;
+}
+
+static const char *column_names(enum loaded_table table, char list[LIST_BYTES])
+{
+	const struct loaded_definition *definition = &loaded_definitions[table];
+	size_t n = 0;
+
+	for (int i = 0; i < definition->n_columns; i++)
+		n += (size_t)snprintf(list + n, LIST_BYTES - n, "%s%s", i ? ", " : "", definition->columns[i].name);
+	return list;
+}
+
+/* In the order of row_sums_text(). */
+static const char *column_sums(enum loaded_table table, char list[LIST_BYTES])
+{
+	static const char *const formats[] = {
+		[LOADED_INTEGER] = ", coalesce(sum(%s), 0)",
+		[LOADED_REAL] = ", count(%s)",
+		[LOADED_TEXT] = ", coalesce(sum(octet_length(convert_to(%s, 'UTF8'))), 0)",
+		[LOADED_JSON] = ", count(%s)",
+	};
+	const struct loaded_definition *definition = &loaded_definitions[table];
+	size_t n = 0;
+
+	for (int i = 0; i < definition->n_columns; i++)
+		n += (size_t)snprintf(list + n, LIST_BYTES - n, formats[definition->columns[i].type],
+				      definition->columns[i].name);
+	return list;
+}
+
 bool tables_create(struct connection *connection, char *const names[N_TABLES], bool replace)
 {
+	char list[LIST_BYTES];
+
 	for (int i = 0; i < N_TABLES; i++) {
 		if (replace && !connection_run(connection, "DROP TABLE IF EXISTS %s", names[i]))
 			return false;
-		if (!connection_run(connection, "CREATE TABLE %s (%s)", names[i], definitions[i].columns))
+		if (!connection_run(connection, "CREATE TABLE %s (%s)", names[i], column_definitions(i, list)))
 			return false;
 	}
 	return true;
@@ -78,15 +113,19 @@ bool tables_count(struct connection *connection, char *const names[N_TABLES], in
 	return true;
 }
 
-bool tables_sums(struct connection *connection, enum trace_kind kind, const char *name, char **sums)
+bool tables_sums(struct connection *connection, enum loaded_table table, const char *name, char **sums)
 {
-	return connection_ask(connection, sums, NULL, "SELECT concat_ws(' ', count(*), coalesce(max(id), 0), %s) FROM %s",
-			      definitions[kind].sums, name);
+	char list[LIST_BYTES];
+
+	return connection_ask(connection, sums, NULL, "SELECT concat_ws(' ', count(*)%s) FROM %s", column_sums(table, list),
+			      name);
 }
 
-bool tables_copy_start(struct connection *connection, enum trace_kind kind, const char *name)
+bool tables_copy_start(struct connection *connection, enum loaded_table table, const char *name)
 {
-	return connection_copy_start(connection, "COPY %s (%s) FROM STDIN (FORMAT binary)", name, definitions[kind].copied);
+	char list[LIST_BYTES];
+
+	return connection_copy_start(connection, "COPY %s (%s) FROM STDIN (FORMAT binary)", name, column_names(table, list));
 }
 
 /* CREATE EXTENSION has no control file or no library to read: two codes, as the server's version has it. */
@@ -98,7 +137,7 @@ static bool lacks_extension(const struct connection *connection)
 static bool create_indexes(struct connection *connection, char *const names[N_TABLES])
 {
 	for (int i = 0; i < N_INDEXES; i++) {
-		if (!connection_run(connection, indexes[i].format, names[indexes[i].kind]))
+		if (!connection_run(connection, indexes[i].format, names[indexes[i].table]))
 			return false;
 	}
 	return connection_run(connection, "COMMIT");
@@ -130,7 +169,7 @@ void tables_print_indexes(FILE *file, char *const names[N_TABLES])
 	fprintf(file, "  CREATE EXTENSION IF NOT EXISTS iforest;\n");
 	for (int i = 0; i < N_INDEXES; i++) {
 		fprintf(file, "  ");
-		fprintf(file, indexes[i].format, names[indexes[i].kind]);
+		fprintf(file, indexes[i].format, names[indexes[i].table]);
 		fprintf(file, ";\n");
 	}
 }
@@ -142,20 +181,20 @@ bool tables_vacuum(struct connection *connection, const char *name)
 
 void tables_print_questions(FILE *file, char *const names[N_TABLES], const uint64_t n_rows[N_TABLES], struct tables_range range)
 {
-	const char *spans = names[TRACE_SPAN], *counters = names[TRACE_COUNTER];
+	const char *spans = names[TABLE_SPANS], *counters = names[TABLE_COUNTERS];
 	uint64_t first = (uint64_t)range.first_ns, width = (uint64_t)range.last_ns - first, bucket = width / 40 + 1;
 	char window[100];
 
 	snprintf(window, sizeof window, "ts >= %" PRId64 " AND ts < %" PRId64, (int64_t)(first + width / 4),
 		 (int64_t)(first + width / 2 + 1));
-	if (n_rows[TRACE_SPAN] > 0) {
+	if (n_rows[TABLE_SPANS] > 0) {
 		fprintf(file, "  SELECT count(*), sum(dur), max(dur) FROM %s WHERE %s;\n", spans, window);
 		fprintf(file, "  SELECT track, count(*), sum(dur), max(dur) FROM %s WHERE %s ", spans, window);
 		fprintf(file, "GROUP BY track ORDER BY 3 DESC;\n");
 		fprintf(file, "  SELECT ts / %" PRIu64 " * %" PRIu64 " AS bucket_start, ", bucket, bucket);
 		fprintf(file, "count(*), sum(dur), max(dur) FROM %s GROUP BY 1 ORDER BY 1;\n", spans);
 	}
-	if (n_rows[TRACE_COUNTER] > 0) {
+	if (n_rows[TABLE_COUNTERS] > 0) {
 		fprintf(file, "  SELECT name, count(*), min(value), avg(value), max(value) FROM %s ", counters);
 		fprintf(file, "WHERE %s GROUP BY name;\n", window);
 	}

@@ -1,4 +1,4 @@
-/* tools/tables.h -- Statements that trace2pg runs on its two tables: create, COPY, index, vacuum, sums to verify.
+/* tools/tables.h -- Statements that trace2pg runs on its tables: create, COPY, index, vacuum, sums to verify.
  *
  * Names are quoted; functions answer false with the connection's problem set.
  */
@@ -11,20 +11,20 @@
 #include "tools/connection.h"
 #include "tools/options.h"
 
-/* Makes both tables, after dropping those that bear their names if replace is set. */
+/* Makes the tables, after dropping those that bear their names if replace is set. */
 bool tables_create(struct connection *connection, char *const names[N_TABLES], bool replace);
 
 /* Was the last problem that a table (or what else bears its name) exists already? */
 bool tables_exist_already(const struct connection *connection);
 
-/* How many of the two exist. */
+/* How many of them exist. */
 bool tables_count(struct connection *connection, char *const names[N_TABLES], int *n_tables);
 
-/* The sums of a table's rows as rows.h writes them; owned by the caller. Reads the whole table. */
-bool tables_sums(struct connection *connection, enum trace_kind kind, const char *name, char **sums);
+/* The sums of a table's rows as copy_rows.h writes them; owned by the caller. Reads the whole table. */
+bool tables_sums(struct connection *connection, enum loaded_table table, const char *name, char **sums);
 
 /* Starts COPY ... FROM STDIN (FORMAT binary) into a table. */
-bool tables_copy_start(struct connection *connection, enum trace_kind kind, const char *name);
+bool tables_copy_start(struct connection *connection, enum loaded_table table, const char *name);
 
 enum tables_indexed {
 	TABLES_INDEXED,

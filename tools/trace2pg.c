@@ -1,4 +1,4 @@
-/* tools/trace2pg.c -- Program that loads a Chrome trace into PostgreSQL: from the command line to the exit status. */
+/* tools/trace2pg.c -- Program that loads a trace into PostgreSQL: from the command line to the exit status. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static void complain(const char *what, const char *problem)
 
 static void print_counts(FILE *file, const uint64_t n_rows[N_TABLES], char *const names[N_TABLES])
 {
-	fprintf(file, "%" PRIu64 " spans in %s, %" PRIu64 " counter samples in %s", n_rows[TRACE_SPAN], names[TRACE_SPAN],
-		n_rows[TRACE_COUNTER], names[TRACE_COUNTER]);
+	for (int i = 0; i < TABLE_LEFT_OUT; i++)
+		fprintf(file, "%s%" PRIu64 " %s in %s", i ? ", " : "", n_rows[i], loaded_definitions[i].what, names[i]);
 }
 
 static void explain_failure(const struct load *load, enum load_status status)
@@ -30,7 +30,7 @@ static void explain_failure(const struct load *load, enum load_status status)
 		complain("", "interrupted");
 		break;
 	case LOAD_BAD_TRACE:
-		complain("", trace_reader_error(load->reader));
+		complain("", trace_error(load->trace));
 		break;
 	case LOAD_SERVER:
 		complain(connection_is_alive(load->connection) ? "" : "the connection is lost: ", load->connection->problem);
@@ -58,8 +58,10 @@ static const char *advice(const struct load *load, enum load_status status)
 /* What went wrong, what is committed, and what to do next. */
 static void report_failure(const struct load *load, enum load_status status)
 {
-	const uint64_t n_read[N_TABLES] = { load->sums[TRACE_SPAN].n_rows, load->sums[TRACE_COUNTER].n_rows };
+	uint64_t n_read[N_TABLES];
 
+	for (int i = 0; i < N_TABLES; i++)
+		n_read[i] = load->sums[i].n_rows;
 	explain_failure(load, status);
 	fprintf(stderr, "trace2pg: committed: ");
 	if (load->has_tables)
@@ -75,7 +77,7 @@ static void report_failure(const struct load *load, enum load_status status)
 		complain("", advice(load, status));
 }
 
-static void print_left_out(uint64_t n, const char *what)
+static void print_replaced(uint64_t n, const char *what)
 {
 	if (n > 0)
 		printf("  %" PRIu64 " %s\n", n, what);
@@ -83,20 +85,16 @@ static void print_left_out(uint64_t n, const char *what)
 
 static void print_summary(const struct load *load)
 {
-	const struct trace_statistics *statistics = trace_reader_statistics(load->reader);
 	const struct storable_counts *replaced = &load->encoder.replaced;
+	const struct trace_report_line *line;
 
-	printf("%s: ", load->options->path);
+	printf("%s (%s): ", load->options->path, trace_format_name(load->trace));
 	print_counts(stdout, load->n_committed, load->options->tables);
 	printf(" (%.1f s)\n", progress_now_s() - load->progress.start_s);
-	print_left_out(statistics->n_without_duration, "spans without a duration are left out");
-	print_left_out(statistics->n_without_time, "events without a time are left out");
-	print_left_out(statistics->n_unmatched_begin, "B events without their E are left out");
-	print_left_out(statistics->n_unmatched_end, "E events without their B are left out");
-	print_left_out(replaced->n_nul, "NUL characters became U+FFFD");
-	print_left_out(replaced->n_malformed, "bytes (or escapes in args) that are no Unicode characters became U+FFFD");
-	if (statistics->truncated)
-		printf("  the file ends before its array of events does: what it has is loaded\n");
+	for (size_t i = 0; (line = trace_report(load->trace, i)); i++)
+		printf("  %s: %" PRIu64 " %s\n", line->finding == TRACE_MENDED ? "mended" : "left out", line->n, line->what);
+	print_replaced(replaced->n_nul, "NUL characters became U+FFFD");
+	print_replaced(replaced->n_malformed, "bytes (or escapes in args) that are no Unicode characters became U+FFFD");
 }
 
 /* The rows are there: what fails now is no failure to load. */
@@ -176,7 +174,7 @@ static bool find_committed(struct load *load, char *sums[N_TABLES])
 	if (!tables_count(load->connection, load->options->tables, &n_tables))
 		return false;
 	for (int i = 0; n_tables > 0 && i < N_TABLES; i++) {
-		if (!tables_sums(load->connection, (enum trace_kind)i, load->options->tables[i], &sums[i]))
+		if (!tables_sums(load->connection, i, load->options->tables[i], &sums[i]))
 			return false;
 		load->n_committed[i] = strtoull(sums[i], NULL, 10);
 	}

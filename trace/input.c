@@ -22,34 +22,52 @@ static int broken(struct trace_input *input, const char *why)
 	return TRACE_ERROR_GZIP;
 }
 
+static int read_file(void *context, char *data, size_t n_bytes, size_t *n_read)
+{
+	const struct trace_input *input = context;
+	ssize_t n = read(input->file, data, n_bytes);
+
+	*n_read = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? TRACE_ERROR_READ : TRACE_OK;
+}
+
+int trace_input_open_source(struct trace_input *input, trace_source source, void *context)
+{
+	*input = (struct trace_input){ .source = source, .context = context, .file = -1 };
+	input->buffer = malloc(BUFFER_BYTES);
+	return input->buffer ? TRACE_OK : out_of_memory(input);
+}
+
 int trace_input_open(struct trace_input *input, const char *path)
 {
-	*input = (struct trace_input){ .file = open(path, O_RDONLY | O_CLOEXEC) };
-	if (input->file < 0) {
+	int file = open(path, O_RDONLY | O_CLOEXEC), status;
+
+	if (file < 0) {
+		*input = (struct trace_input){ .file = -1 };
 		snprintf(input->problem, sizeof input->problem, "cannot open the file: %s", strerror(errno));
 		return TRACE_ERROR_OPEN;
 	}
-	input->buffer = malloc(BUFFER_BYTES);
-	return input->buffer ? TRACE_OK : out_of_memory(input);
+	status = trace_input_open_source(input, read_file, input);
+	input->file = file;
+	return status;
 }
 
 /* Reads on in the file, behind what is left in the buffer. */
 static int fill(struct trace_input *input)
 {
 	z_stream *stream = &input->stream;
-	ssize_t n;
+	size_t n;
 
 	if (stream->avail_in > 0)
 		memmove(input->buffer, stream->next_in, stream->avail_in);
 	stream->next_in = input->buffer;
-	n = read(input->file, input->buffer + stream->avail_in, BUFFER_BYTES - stream->avail_in);
-	if (n < 0) {
+	if (input->source(input->context, (char *)input->buffer + stream->avail_in, BUFFER_BYTES - stream->avail_in, &n) < 0) {
 		snprintf(input->problem, sizeof input->problem, "cannot read beyond byte %llu: %s",
 			 (unsigned long long)input->n_bytes_read, strerror(errno));
 		return TRACE_ERROR_READ;
 	}
 	input->at_file_end = n == 0;
-	input->position += (uint64_t)n;
+	input->position += n;
 	stream->avail_in += (unsigned)n;
 	return TRACE_OK;
 }

@@ -8,7 +8,7 @@ static bool has_ended(const struct trace_open_interval *span, int64_t at)
 {
 	uint64_t elapsed_ns = (uint64_t)at - (uint64_t)span->ts_ns;
 
-	return span->dur_ns <= 0 || (uint64_t)span->dur_ns <= elapsed_ns;
+	return span->dur_ns >= 0 && (uint64_t)span->dur_ns <= elapsed_ns;
 }
 
 void trace_span_depth_start_track(struct trace_span_depth *depths)

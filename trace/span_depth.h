@@ -32,8 +32,8 @@ struct trace_span_depth {
 /* Forgets the spans of the track before. O(1). */
 void trace_span_depth_start_track(struct trace_span_depth *depths);
 
-/* Requires: spans of one track come in the order above. Any int64_t values: the end is never computed, so it cannot
- *           overflow.
+/* Requires: spans of one track come in the order above. A negative duration is that of a span that never ends. Any int64_t
+ *           values: the end is never computed, so it cannot overflow.
  * Returns:  TRACE_OK and the depth, 0 for a span with none around it; TRACE_ERROR_MEMORY.
  * Complexity: O(1) amortised; 16 bytes for each span that is open. */
 int trace_span_depth_next(struct trace_span_depth *depths, int64_t ts_ns, int64_t dur_ns, int64_t *depth);

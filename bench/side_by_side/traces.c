@@ -11,7 +11,7 @@
 
 #include "bench/forest/events.h"
 #include "bench/side_by_side/rows.h"
-#include "trace/chrome_trace.h"
+#include "trace/trace.h"
 
 struct span {
 	int64_t ts, dur;
@@ -43,28 +43,35 @@ static char *track_name(int file, struct trace_text track)
 	return name;
 }
 
+/* Keeps the spans of threads that have an end; context is the number of the file. */
+static int keep_span(void *context, const struct trace_span *span)
+{
+	if (span->track->kind != TRACE_TRACK_THREAD || span->dur_ns < 0)
+		return TRACE_OK;
+	if (n_spans == n_allocated) {
+		n_allocated = n_allocated ? 2 * n_allocated : 1024;
+		spans = realloc(spans, n_allocated * sizeof *spans);
+		if (!spans)
+			die("out of memory");
+	}
+	spans[n_spans++] = (struct span){ span->ts_ns, span->dur_ns, track_name(*(int *)context, span->track->key) };
+	return TRACE_OK;
+}
+
 static void read_trace(int file, const char *path)
 {
-	struct trace_reader *reader;
-	struct trace_event event;
+	struct trace *trace;
 	size_t first = n_spans;
 	int64_t begin = INT64_MAX, last = end;
-	int status = trace_reader_open(path, &(struct trace_options){ .spans = true }, &reader);
+	int status = trace_open(path, &(struct trace_options){ 0 }, &(struct trace_sink){ .context = &file, .on_span = keep_span }, &trace);
 
-	while (status >= 0 && (status = trace_reader_next(reader, &event)) == TRACE_ROW) {
-		if (n_spans == n_allocated) {
-			n_allocated = n_allocated ? 2 * n_allocated : 1024;
-			spans = realloc(spans, n_allocated * sizeof *spans);
-			if (!spans)
-				die("out of memory");
-		}
-		spans[n_spans++] = (struct span){ event.ts_ns, event.dur_ns, track_name(file, event.track) };
-		if (event.ts_ns < begin)
-			begin = event.ts_ns;
-	}
+	while (status >= 0 && (status = trace_step(trace)) == TRACE_ROW)
+		continue;
 	if (status < 0)
-		die(trace_reader_error(reader));
-	trace_reader_close(reader);
+		die(trace_error(trace));
+	trace_close(trace);
+	for (size_t i = first; i < n_spans; i++)
+		begin = spans[i].ts < begin ? spans[i].ts : begin;
 	for (struct span *span = spans + first; span < spans + n_spans; span++) {
 		span->ts += end - begin;
 		if (span->ts + (span->dur > 0 ? span->dur : 0) >= last)

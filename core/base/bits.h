@@ -74,6 +74,16 @@ static inline bool iforest_integral(double real, int64_t *integer)
 	return true;
 }
 
+/* Returns 2^exponent, -1022 <= exponent <= 1023. */
+static inline double iforest_power_of_two(int exponent)
+{
+	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+	double number;
+
+	memcpy(&number, &bits, sizeof number);
+	return number;
+}
+
 /* a + b modulo 2^128: true sums never come near the end, but a forged node's may. */
 static inline iforest_int128 iforest_add_wrapping(iforest_int128 a, iforest_int128 b)
 {

@@ -2,14 +2,16 @@
 
 #include <math.h>
 
-size_t iforest_aggregate_bytes(unsigned n_values)
+size_t iforest_aggregate_bytes(unsigned n_values, const struct iforest_accumulators *accumulators)
 {
-	return offsetof(struct iforest_aggregate, values) + n_values * sizeof(struct iforest_value_aggregate);
+	return offsetof(struct iforest_aggregate, values) + n_values * sizeof(struct iforest_value_aggregate) +
+	       accumulators->n_words * sizeof(uint64_t);
 }
 
-void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_values)
+void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_values,
+			     const struct iforest_accumulators *accumulators)
 {
-	memset(aggregate, 0, iforest_aggregate_bytes(n_values));
+	memset(aggregate, 0, iforest_aggregate_bytes(n_values, accumulators));
 	aggregate->latest_end = INT64_MIN;
 	aggregate->lowest_block = UINT32_MAX;
 }
@@ -67,24 +69,6 @@ void iforest_extreme_last(struct iforest_extreme *into, const struct iforest_ext
 		*into = *row;
 }
 
-void iforest_squares_combine(struct iforest_squares *into, const struct iforest_squares *from)
-{
-	iforest_uint128 carry = 0;
-
-	for (unsigned i = 0; i < 3; i++) {
-		carry += (iforest_uint128)into->words[i] + from->words[i];
-		into->words[i] = (uint64_t)carry;
-		carry >>= 64;
-	}
-}
-
-void iforest_squares_add(struct iforest_squares *into, int64_t number)
-{
-	iforest_uint128 square = (iforest_uint128)((iforest_int128)number * number);
-
-	iforest_squares_combine(into, &(struct iforest_squares){ .words = { (uint64_t)square, (uint64_t)(square >> 64), 0 } });
-}
-
 void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type type)
 {
 	into->n++;
@@ -104,7 +88,6 @@ void iforest_value_combine(struct iforest_value_aggregate *into, const struct if
 	into->n += from->n;
 	if (type == IFOREST_INT64) {
 		into->sum = iforest_add_wrapping(into->sum, from->sum);
-		iforest_squares_combine(&into->squares, &from->squares);
 	} else {
 		into->real_sum += from->real_sum;
 		into->n_nan += from->n_nan;
@@ -118,7 +101,7 @@ void iforest_value_combine(struct iforest_value_aggregate *into, const struct if
 }
 
 void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *types,
-			       unsigned n_values)
+			       unsigned n_values, const struct iforest_accumulators *accumulators)
 {
 	into->n_rows += from->n_rows;
 	into->n_dead += from->n_dead;
@@ -134,6 +117,11 @@ void iforest_aggregate_combine(struct iforest_aggregate *into, const struct ifor
 		into->highest_block = from->highest_block;
 	for (unsigned v = 0; v < n_values; v++)
 		iforest_value_combine(&into->values[v], &from->values[v], (enum iforest_value_type)types[v]);
+	for (unsigned a = 0; a < accumulators->n; a++) {
+		const struct iforest_accumulator *accumulator = &accumulators->list[a];
+
+		iforest_accumulator_combine(accumulator, into->words + accumulator->word, from->words + accumulator->word);
+	}
 }
 
 double iforest_real_sum(const struct iforest_value_aggregate *aggregate)
@@ -173,10 +161,10 @@ static struct wide square(iforest_uint128 x)
 	return result;
 }
 
-static struct wide multiply(const struct iforest_squares *squares, uint64_t n)
+static struct wide multiply(const uint64_t *words, uint64_t n)
 {
-	iforest_uint128 first = (iforest_uint128)squares->words[0] * n, second = (iforest_uint128)squares->words[1] * n;
-	struct wide result = { (iforest_uint128)squares->words[2] * n + (second >> 64), first };
+	iforest_uint128 first = (iforest_uint128)words[0] * n, second = (iforest_uint128)words[1] * n;
+	struct wide result = { (iforest_uint128)words[2] * n + (second >> 64), first };
 
 	result.low += second << 64;
 	result.high += result.low < first;
@@ -207,14 +195,6 @@ static unsigned normalise(struct wide *x)
 	return shift;
 }
 
-/* Returns 2^exponent, -1022 <= exponent <= 1023. */
-static double power_of_two(int exponent)
-{
-	union iforest_number number = { .integer = (int64_t)(exponent + 1023) << 52 };
-
-	return number.real;
-}
-
 /* Returns a / b, rounded once: 64 bits of the quotient by long division, the last of which is set if there is a remainder. b !=
  * 0. */
 static double divide(struct wide a, iforest_uint128 b)
@@ -239,13 +219,13 @@ static double divide(struct wide a, iforest_uint128 b)
 	}
 	quotient |= carry || a.high || a.low;
 	/* b counts as if it stood in the upper half */
-	return (double)quotient * power_of_two(128 + (int)shift_b - (int)shift_a - 63);
+	return (double)quotient * iforest_power_of_two(128 + (int)shift_b - (int)shift_a - 63);
 }
 
-double iforest_sample_variance(const struct iforest_value_aggregate *aggregate)
+double iforest_sample_variance(const struct iforest_value_aggregate *aggregate, const uint64_t *squares)
 {
 	iforest_uint128 magnitude = aggregate->sum < 0 ? -(iforest_uint128)aggregate->sum : (iforest_uint128)aggregate->sum;
-	struct wide spread = subtract(multiply(&aggregate->squares, aggregate->n), square(magnitude));
+	struct wide spread = subtract(multiply(squares, aggregate->n), square(magnitude));
 
 	return divide(spread, (iforest_uint128)aggregate->n * (aggregate->n - 1));
 }

@@ -1,4 +1,4 @@
-/* model/aggregate.h -- Aggregate of entries: the one definition of count, sum, squares, min, max, first, last, variance.
+/* model/aggregate.h -- Aggregate of entries: the one definition of count, sum, min, max, first, last, variance.
  *
  * Every aggregate here is commutative and associative (floats within rounding), because the answer of a window is folded
  * from several runs in any order. Extremes therefore carry their row, and ties are decided by it: the earliest
@@ -8,8 +8,10 @@
  *   last     the value of the greatest (time, ref) among them
  *   sum      int64 values: exact in 128 bits (2^63 rows of any value fit). float64: the finite values in double, in any order
  *            of summing, with NaN and infinities counted apart, so that they never poison a node
- *   squares  int64 values alone: the sum of their squares, exact in 192 bits (2^63 rows of any value fit 190)
  *   min max  float64: NaN is greater than every number (PostgreSQL's order); -0 and 0 are equal
+ *
+ * Counts, sums and accumulators (model/kind.h) are invertible: what a part adds can be subtracted again. Extremes, first and
+ * last are ordered: of two rows the better is kept, and a part that cannot have a better one is skipped.
  */
 #ifndef IFOREST_MODEL_AGGREGATE_H
 #define IFOREST_MODEL_AGGREGATE_H
@@ -19,10 +21,7 @@
 #include <stdint.h>
 
 #include "core/base/bits.h"
-
-#define IFOREST_MAX_VALUES 8 /* value columns of one index */
-
-enum iforest_value_type { IFOREST_INT64 = 1, IFOREST_FLOAT64 = 2 };
+#include "core/model/kind.h"
 
 union iforest_number {
 	int64_t integer;
@@ -39,21 +38,17 @@ struct iforest_extreme {
 	uint8_t zeros[6]; /* instead of padding: equal rows are equal bytes */
 };
 
-/* A sum of squares, lowest word first. */
-struct iforest_squares {
-	uint64_t words[3];
-};
-
 /* Aggregate of the non-NULL values of one value column. */
 struct iforest_value_aggregate {
 	uint64_t n;
-	iforest_int128 sum;		/* IFOREST_INT64 */
-	struct iforest_squares squares; /* IFOREST_INT64 */
-	double real_sum;		/* IFOREST_FLOAT64: of the finite values */
+	iforest_int128 sum; /* IFOREST_INT64 */
+	double real_sum;    /* IFOREST_FLOAT64: of the finite values */
 	uint64_t n_nan, n_plus_infinity, n_minus_infinity;
 	struct iforest_extreme min, max; /* if requested, set when n > 0 */
 	struct iforest_extreme first, last;
 };
+
+#define IFOREST_VALUE_WORDS (sizeof(struct iforest_value_aggregate) / sizeof(uint64_t))
 
 /* Aggregate of entries. */
 struct iforest_aggregate {
@@ -63,28 +58,30 @@ struct iforest_aggregate {
 	int64_t first_time, last_time;	      /* of live entries with a time, if has_times */
 	int64_t latest_end;		      /* INT64_MIN if there is none or it is not kept; saturates at INT64_MAX */
 	uint32_t lowest_block, highest_block; /* heap blocks of the refs; lowest > highest where not kept */
-	struct iforest_value_aggregate values[IFOREST_MAX_VALUES];
+	/* of the value columns; then the words of accumulators, each from its `word` on */
+	union {
+		struct iforest_value_aggregate values[IFOREST_MAX_VALUES];
+		uint64_t words[IFOREST_MAX_VALUES * IFOREST_VALUE_WORDS + IFOREST_MAX_ACCUMULATOR_WORDS];
+	};
 };
 
-/* Returns the bytes of an aggregate that has n_values value columns; only these are read or written by the functions below. */
-size_t iforest_aggregate_bytes(unsigned n_values);
+/* Returns the bytes of an aggregate that has n_values value columns and these accumulators; only these are read or written by
+ * the functions below. */
+size_t iforest_aggregate_bytes(unsigned n_values, const struct iforest_accumulators *accumulators);
 
 /* Makes it the aggregate of no entries. */
-void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_values);
+void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_values,
+			     const struct iforest_accumulators *accumulators);
 
 /* into = into + from. types has n_values entries, enum iforest_value_type. */
 void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *types,
-			       unsigned n_values);
+			       unsigned n_values, const struct iforest_accumulators *accumulators);
 
 /* Add an aggregate, and one number: n and sums, min and max as far as set. A number adds to n and sum alone; the caller adds
- * squares and rows if requested. */
+ * rows and accumulators if requested. */
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
 			   enum iforest_value_type type);
 void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type type);
-
-/* into = into + from; into = into + number^2. */
-void iforest_squares_combine(struct iforest_squares *into, const struct iforest_squares *from);
-void iforest_squares_add(struct iforest_squares *into, int64_t number);
 
 /* Keep in `into` the better of two rows; a row that is not set never wins. */
 void iforest_extreme_min(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type);
@@ -154,7 +151,7 @@ static inline int64_t iforest_span_end(int64_t time, int64_t value, bool has_val
 
 /* Returns the sample variance (n squares - sum^2) / (n (n - 1)), rounded once to the nearest double: the numerator is computed
  * exactly, in 256 bits, and 64 bits of the quotient.
- * Requires  n >= 2, of an IFOREST_INT64 column that keeps its squares. */
-double iforest_sample_variance(const struct iforest_value_aggregate *aggregate);
+ * Requires  n >= 2, of an IFOREST_INT64 column; squares: the words of its IFOREST_KIND_SQUARES. */
+double iforest_sample_variance(const struct iforest_value_aggregate *aggregate, const uint64_t *squares);
 
 #endif

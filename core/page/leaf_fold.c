@@ -242,14 +242,55 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	return status;
 }
 
-/* Adds squares. No summary has them, so the numbers are unpacked. */
-static enum iforest_status fold_squares(struct iforest_block_reader *reader, unsigned v, uint64_t which,
-					struct iforest_squares *into)
+/* Unpacks a column of an accumulator, and keeps the bits of the entries that have it. */
+static enum iforest_status need_numbers(struct iforest_block_reader *reader, unsigned column, uint64_t *which,
+					const int64_t **numbers)
 {
-	enum iforest_status status = iforest_block_need(reader, IFOREST_VALUES + v);
+	const struct iforest_block *block = &reader->block;
+	bool is_time = column == IFOREST_TIME_COLUMN;
+	enum iforest_status status = iforest_block_need(reader, is_time ? IFOREST_TIMES : IFOREST_VALUES + column);
 
-	for (; which && !status; which &= which - 1)
-		iforest_squares_add(into, reader->block.values[v][iforest_trailing_zeros(which)]);
+	if (status)
+		return status;
+	*which &= is_time ? (block->time_is_null ? 0 : UINT64_MAX) : block->present[column];
+	*numbers = is_time ? block->times : block->values[column];
+	return IFOREST_OK;
+}
+
+/* Adds entries to the words of accumulator a. No summary has them, so the numbers are unpacked. */
+static enum iforest_status lift(struct iforest_block_reader *reader, unsigned a, uint64_t which, uint64_t *words)
+{
+	const struct iforest_accumulators *all = &reader->leaf->fields->accumulators;
+	struct iforest_lift entries = { .which = which };
+	enum iforest_status status = need_numbers(reader, all->list[a].value, &entries.which, &entries.numbers);
+
+	if (!status && all->list[a].second != IFOREST_NO_VALUE)
+		status = need_numbers(reader, all->list[a].second, &entries.which, &entries.others);
+	if (!status && entries.which)
+		iforest_accumulator_lift(all, a, &entries, words);
+	return status;
+}
+
+/* Adds entries to the requested accumulators, or subtracts them. */
+static enum iforest_status fold_accumulators(struct iforest_block_reader *reader, uint64_t which, uint32_t requested,
+					     bool is_subtracted, struct iforest_aggregate *aggregate)
+{
+	const struct iforest_accumulators *all = &reader->leaf->fields->accumulators;
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned a = 0; a < all->n && !status; a++) {
+		uint64_t words[IFOREST_MAX_ACCUMULATOR_WORDS], *into = aggregate->words + all->list[a].word;
+
+		if (!(requested >> a & 1))
+			continue;
+		if (!is_subtracted) {
+			status = lift(reader, a, which, into);
+			continue;
+		}
+		memset(words, 0, all->list[a].n_words * sizeof *words);
+		status = lift(reader, a, which, words);
+		iforest_accumulator_subtract(&all->list[a], into, words);
+	}
 	return status;
 }
 
@@ -268,8 +309,6 @@ static enum iforest_status fold_one_value(struct iforest_block_reader *reader, u
 		return IFOREST_OK;
 	if (request->values >> v & 1)
 		status = (request->extremes_alone ? fold_extremes : fold_value)(reader, v, which, request, into);
-	if (!status && (request->squares & reader->leaf->fields->squares) >> v & 1)
-		status = fold_squares(reader, v, which, &into->squares);
 	if (!status && request->firsts >> v & 1 && !(status = load_row(reader, v, iforest_trailing_zeros(which), &row)))
 		iforest_extreme_first(&into->first, &row);
 	if (!status && request->lasts >> v & 1 && !(status = load_row(reader, v, iforest_highest_bit(which), &row)))
@@ -332,7 +371,7 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	const struct iforest_node_schema *fields = reader->leaf->fields;
 	uint64_t range = iforest_low_bits(to) & ~iforest_low_bits(from);
 	uint64_t live = range & ~reader->block.dead;
-	uint32_t values = request->values | request->squares | request->firsts | request->lasts;
+	uint32_t values = request->values | request->firsts | request->lasts;
 	enum iforest_status status = IFOREST_OK;
 
 	aggregate->n_dead += iforest_popcount(range) - iforest_popcount(live);
@@ -345,6 +384,8 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 	for (unsigned v = 0; v < fields->n_values && !status; v++)
 		if (values >> v & 1)
 			status = fold_one_value(reader, v, live, request, aggregate);
+	if (!status && request->accumulators)
+		status = fold_accumulators(reader, live, request->accumulators, false, aggregate);
 	if (!status && request->times)
 		status = fold_times(reader, live, aggregate);
 	if (!status && request->node_fields && fields->latest_end_offset)
@@ -459,12 +500,12 @@ enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, un
 
 enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct iforest_node *node)
 {
-	static const struct iforest_request all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
+	static const struct iforest_request all = { .values = UINT32_MAX, .accumulators = UINT32_MAX, .node_fields = true };
 	struct iforest_block_reader reader;
 	uint64_t counted;
 	enum iforest_status status = IFOREST_OK;
 
-	iforest_aggregate_clear(&node->aggregate, leaf->fields->n_values);
+	iforest_aggregate_clear(&node->aggregate, leaf->fields->n_values, &leaf->fields->accumulators);
 	node->first = iforest_leaf_block(leaf, 0).first;
 	for (unsigned b = 0; b < leaf->header.n_items && !status; b++) {
 		iforest_block_start(&reader, leaf, b);
@@ -486,8 +527,7 @@ enum { FEW_EXCLUDED = 8 }; /* of a block; with more, folding the others is faste
 
 bool iforest_can_subtract(const struct iforest_request *request, const struct iforest_node_schema *fields)
 {
-	bool can = !request->firsts && !request->lasts && !request->squares && !request->times && !request->node_fields &&
-		   !request->extremes_alone;
+	bool can = !request->firsts && !request->lasts && !request->times && !request->node_fields && !request->extremes_alone;
 
 	for (unsigned v = 0; v < fields->n_values && can; v++)
 		can = !(request->values >> v & 1) || fields->value_types[v] == IFOREST_INT64;
@@ -540,6 +580,8 @@ static enum iforest_status exclude(struct iforest_block_reader *reader, uint64_t
 	for (unsigned v = 0; v < reader->leaf->fields->n_values && excluded && !status && *done; v++)
 		if (request->values >> v & 1)
 			status = subtract_value(reader, v, excluded, request, &rest->values[v], done);
+	if (excluded && !status && *done && request->accumulators)
+		status = fold_accumulators(reader, excluded, request->accumulators, true, rest);
 	return status;
 }
 
@@ -596,10 +638,12 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	*done = iforest_can_subtract(request, fields) && iforest_node_dead(node) == leaf->header.n_dead;
 	if (!*done)
 		return IFOREST_OK;
-	iforest_aggregate_clear(&rest, fields->n_values);
+	iforest_aggregate_clear(&rest, fields->n_values, &fields->accumulators);
 	iforest_node_fold(node, fields,
-			  &(struct iforest_node_parts){
-				  .values = request->values, .no_mins = request->no_mins, .no_maxs = request->no_maxs },
+			  &(struct iforest_node_parts){ .values = request->values,
+							.no_mins = request->no_mins,
+							.no_maxs = request->no_maxs,
+							.accumulators = request->accumulators },
 			  &rest);
 	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->list_excluded &&
 	    filter->list_excluded(filter->context, node, refs, &n_refs))
@@ -607,7 +651,7 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	else
 		status = subtract_others(leaf, reader, request, &rest, done);
 	if (!status && *done)
-		iforest_aggregate_combine(aggregate, &rest, fields->value_types, fields->n_values);
+		iforest_aggregate_combine(aggregate, &rest, fields->value_types, fields->n_values, &fields->accumulators);
 	return status;
 }
 
@@ -728,8 +772,10 @@ static void subtract_side(const uint8_t *node, const struct iforest_node_schema 
 			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
 {
 	iforest_node_fold(node, fields,
-			  &(struct iforest_node_parts){
-				  .values = request->values, .no_mins = request->no_mins, .no_maxs = request->no_maxs },
+			  &(struct iforest_node_parts){ .values = request->values,
+							.no_mins = request->no_mins,
+							.no_maxs = request->no_maxs,
+							.accumulators = request->accumulators },
 			  rest);
 	rest->n_rows -= side->n_rows;
 	rest->n_dead -= side->n_dead;
@@ -738,6 +784,13 @@ static void subtract_side(const uint8_t *node, const struct iforest_node_schema 
 			rest->values[v].n -= side->values[v].n;
 			rest->values[v].sum = iforest_add_wrapping(rest->values[v].sum, -side->values[v].sum);
 		}
+	for (unsigned a = 0; a < fields->accumulators.n; a++) {
+		const struct iforest_accumulator *accumulator = &fields->accumulators.list[a];
+
+		if (request->accumulators >> a & 1)
+			iforest_accumulator_subtract(accumulator, rest->words + accumulator->word,
+						     side->words + accumulator->word);
+	}
 }
 
 bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, const struct iforest_request *request)
@@ -772,8 +825,8 @@ enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const ui
 	iforest_leaf_prefetch_block(leaf, block);
 	iforest_leaf_prefetch(leaf, sides & BEFORE ? 0 : block + 1, sides & AFTER ? leaf->header.n_items : block);
 	status = find_cut(leaf, key, block, &reader, cut);
-	iforest_aggregate_clear(&before, fields->n_values);
-	iforest_aggregate_clear(after, fields->n_values);
+	iforest_aggregate_clear(&before, fields->n_values, &fields->accumulators);
+	iforest_aggregate_clear(after, fields->n_values, &fields->accumulators);
 	if (!status && sides & BEFORE) {
 		seed_extremes(into, fields->n_values, &before);
 		status = fold_side(leaf, &reader, BEFORE, cut, &all, &before);
@@ -784,6 +837,6 @@ enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const ui
 		subtract_side(node, fields, request, &before, after);
 	else if (sides == AFTER)
 		subtract_side(node, fields, request, after, &before);
-	iforest_aggregate_combine(into, &before, fields->value_types, fields->n_values);
+	iforest_aggregate_combine(into, &before, fields->value_types, fields->n_values, &fields->accumulators);
 	return status;
 }

@@ -53,18 +53,18 @@ static inline enum iforest_filter_class iforest_filter_class_of_node(const struc
 /* The parts of an aggregate that a fold computes; it leaves the other parts alone. It always counts n_rows and n_dead. n_dead
  * may include entries that a filter excludes. */
 struct iforest_request {
-	uint32_t values;  /* bit v: n, sum, min and max of value column v, but for the next three */
-	uint32_t no_mins; /* bit v: its min is not wanted, and undefined afterwards */
-	uint32_t no_maxs; /* bit v: not its max */
-	uint32_t no_rows; /* bit v: only the values of its min and max, no time and ref, which saves unpacking those */
-	uint32_t squares; /* bit v: its sum of squares, of columns that keep it (node.h) */
-	uint32_t firsts;  /* bit v: its first row */
-	uint32_t lasts;	  /* bit v: its last row */
-	bool times;	  /* first and last time */
-	bool node_fields; /* latest end and heap blocks, where the index keeps them */
+	uint32_t values;       /* bit v: n, sum, min and max of value column v, but for the next three */
+	uint32_t no_mins;      /* bit v: its min is not wanted, and undefined afterwards */
+	uint32_t no_maxs;      /* bit v: not its max */
+	uint32_t no_rows;      /* bit v: only the values of its min and max, no time and ref, which saves unpacking those */
+	uint32_t firsts;       /* bit v: its first row */
+	uint32_t lasts;	       /* bit v: its last row */
+	uint32_t accumulators; /* bit a: accumulator a of the schema (model/kind.h) */
+	bool times;	       /* first and last time */
+	bool node_fields;      /* latest end and heap blocks, where the index keeps them */
 	/* Only min and max of `values`; n and sums are left undefined, and n_rows is only 0 or more. Nodes and blocks that
-	 * cannot improve the aggregate are skipped. Must not be combined with squares, firsts, lasts, times or
-	 * node_fields. */
+	 * cannot improve the aggregate are skipped. Must not be combined with firsts, lasts, accumulators, times
+	 * or node_fields. */
 	bool extremes_alone;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 };
@@ -72,7 +72,7 @@ struct iforest_request {
 /* True if n, sum, min and max of `values` are all that is requested, and of all entries. */
 static inline bool iforest_wants_values_alone(const struct iforest_request *request)
 {
-	return !(request->squares | request->firsts | request->lasts) && !request->times && !request->node_fields &&
+	return !(request->accumulators | request->firsts | request->lasts) && !request->times && !request->node_fields &&
 	       !request->extremes_alone && !request->filter;
 }
 
@@ -109,8 +109,8 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 
 /* ---- Subtraction of the few entries that do not count from a leaf page's node ---- */
 
-/* True if entries can be subtracted from a node for this request: counts and sums of integers can, and extremes while no
- * excluded entry is one. */
+/* True if entries can be subtracted from a node for this request: counts, sums of integers and accumulators can, and extremes
+ * while no excluded entry is one. */
 bool iforest_can_subtract(const struct iforest_request *request, const struct iforest_node_schema *fields);
 
 /* aggregate = aggregate + the leaf page's node without the live entries that the filter excludes. *done becomes false, and the

@@ -3,15 +3,7 @@
 #include "core/base/bits.h"
 #include "core/page/page.h"
 
-enum {
-	RANGE_BYTES = 36,
-	COUNT_BYTES = 16,
-	INT64_BYTES = 72,
-	FLOAT64_BYTES = 88,
-	SQUARES_BYTES = 24,
-	END_BYTES = 8,
-	BLOCKS_BYTES = 8
-};
+enum { RANGE_BYTES = 36, COUNT_BYTES = 16, INT64_BYTES = 72, FLOAT64_BYTES = 88, END_BYTES = 8, BLOCKS_BYTES = 8 };
 
 static const uint8_t end_codes[IFOREST_END_RULES] = {
 	[IFOREST_END_DURATION] = IFOREST_FIELD_LATEST_END,
@@ -23,22 +15,22 @@ static const uint8_t end_codes[IFOREST_END_RULES] = {
 
 enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *fields)
 {
-	unsigned offset = RANGE_BYTES + COUNT_BYTES;
+	const struct iforest_accumulators *accumulators = &fields->accumulators;
+	unsigned offset = RANGE_BYTES + COUNT_BYTES, a = 0;
 
-	if (fields->n_values > IFOREST_MAX_VALUES || fields->squares >> fields->n_values)
+	if (fields->n_values > IFOREST_MAX_VALUES ||
+	    iforest_accumulators_finish(&fields->accumulators, fields->value_types, fields->n_values,
+					fields->n_values * IFOREST_VALUE_WORDS))
 		return IFOREST_ARGUMENT;
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		if (fields->value_types[v] != IFOREST_INT64 && fields->value_types[v] != IFOREST_FLOAT64)
 			return IFOREST_ARGUMENT;
 		fields->value_offset[v] = (uint16_t)offset;
 		offset += fields->value_types[v] == IFOREST_INT64 ? INT64_BYTES : FLOAT64_BYTES;
-		fields->squares_offset[v] = 0;
-		if (!(fields->squares >> v & 1))
-			continue;
-		if (fields->value_types[v] != IFOREST_INT64)
-			return IFOREST_ARGUMENT;
-		fields->squares_offset[v] = (uint16_t)offset;
-		offset += SQUARES_BYTES;
+		for (; a < accumulators->n && accumulators->list[a].value == v; a++) {
+			fields->accumulator_offset[a] = (uint16_t)offset;
+			offset += 8 * accumulators->list[a].n_words;
+		}
 	}
 	fields->latest_end_offset = 0;
 	if (fields->duration_value != IFOREST_NO_VALUE) {
@@ -62,8 +54,26 @@ unsigned iforest_fanout(const struct iforest_node_schema *fields, uint32_t page_
 	return (page_bytes - IFOREST_PAGE_HEADER) / fields->node_bytes;
 }
 
+/* Writes the field of an accumulator. Returns the end of it. */
+static uint8_t *write_accumulator(const struct iforest_accumulators *all, unsigned a, uint8_t *out)
+{
+	const struct iforest_accumulator *accumulator = &all->list[a];
+
+	*out++ = accumulator->code;
+	*out++ = accumulator->value;
+	if (accumulator->second != IFOREST_NO_VALUE)
+		*out++ = accumulator->second;
+	if (accumulator->n_parameters)
+		*out++ = accumulator->n_parameters;
+	for (unsigned i = 0; i < accumulator->n_parameters; i++, out += 8)
+		iforest_store64(out, (uint64_t)iforest_accumulator_parameters(all, a)[i]);
+	return out;
+}
+
 unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uint8_t *bytes)
 {
+	const struct iforest_accumulators *accumulators = &fields->accumulators;
+	unsigned n_fields = 2u + fields->n_values + accumulators->n, a = 0;
 	uint8_t *out = bytes + 1;
 
 	*out++ = IFOREST_FIELD_RANGE;
@@ -73,10 +83,8 @@ unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uin
 	for (uint8_t v = 0; v < fields->n_values; v++) {
 		*out++ = fields->value_types[v] == IFOREST_INT64 ? IFOREST_FIELD_INT64 : IFOREST_FIELD_FLOAT64;
 		*out++ = v;
-		if (fields->squares >> v & 1) {
-			*out++ = IFOREST_FIELD_SQUARES;
-			*out++ = v;
-		}
+		for (; a < accumulators->n && accumulators->list[a].value == v; a++)
+			out = write_accumulator(accumulators, a, out);
 	}
 	if (fields->duration_value != IFOREST_NO_VALUE) {
 		*out++ = end_codes[fields->end_rule];
@@ -86,7 +94,8 @@ unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uin
 		*out++ = IFOREST_FIELD_BLOCKS;
 		*out++ = IFOREST_NO_VALUE;
 	}
-	bytes[0] = (uint8_t)((out - bytes - 1) / 2);
+	n_fields += (fields->duration_value != IFOREST_NO_VALUE) + fields->has_blocks;
+	bytes[0] = (uint8_t)n_fields;
 	return (unsigned)(out - bytes);
 }
 
@@ -103,11 +112,6 @@ static enum iforest_status parse_field(struct iforest_node_schema *fields, unsig
 			return IFOREST_CORRUPT;
 		fields->value_types[fields->n_values++] = code == IFOREST_FIELD_INT64 ? IFOREST_INT64 : IFOREST_FLOAT64;
 		return IFOREST_OK;
-	case IFOREST_FIELD_SQUARES:
-		if (column >= fields->n_values)
-			return IFOREST_CORRUPT;
-		fields->squares |= (uint8_t)(1u << column);
-		return IFOREST_OK;
 	case IFOREST_FIELD_BLOCKS:
 		fields->has_blocks = true;
 		return IFOREST_OK;
@@ -123,27 +127,58 @@ static enum iforest_status parse_field(struct iforest_node_schema *fields, unsig
 	return IFOREST_FORMAT;
 }
 
+/* Parses what follows the pair of an accumulator, and moves *at past it. */
+static enum iforest_status parse_accumulator(struct iforest_node_schema *fields, const struct iforest_kind *kind,
+					     uint8_t column, const uint8_t *bytes, uint32_t n_bytes, uint32_t *at)
+{
+	unsigned n_more = (kind->has_second ? 1u : 0u) + (kind->most_parameters ? 1u : 0u), n_parameters = 0;
+	int64_t parameters[UINT8_MAX];
+	uint8_t second = IFOREST_NO_VALUE;
+
+	if (n_bytes - *at < n_more)
+		return IFOREST_CORRUPT;
+	if (kind->has_second)
+		second = bytes[(*at)++];
+	if (kind->most_parameters)
+		n_parameters = bytes[(*at)++];
+	if (n_parameters > kind->most_parameters || n_bytes - *at < 8 * n_parameters)
+		return IFOREST_CORRUPT;
+	for (unsigned i = 0; i < n_parameters; i++, *at += 8)
+		parameters[i] = iforest_load_int64(bytes + *at);
+	return iforest_accumulators_add(&fields->accumulators, kind->code, column, second, parameters, n_parameters)
+		       ? IFOREST_CORRUPT
+		       : IFOREST_OK;
+}
+
 enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields, const uint8_t *bytes, uint32_t n_bytes,
 					      uint32_t *n_read)
 {
 	struct iforest_node_schema parsed = { .duration_value = IFOREST_NO_VALUE };
-	uint8_t again[1 + 2 * IFOREST_MAX_FIELDS];
+	uint8_t again[IFOREST_MAX_SCHEMA_BYTES];
 	unsigned n_fields = n_bytes ? bytes[0] : 0;
-	enum iforest_status status;
+	uint32_t at = 1;
 
-	if (n_fields < 2 || n_fields > IFOREST_MAX_FIELDS || n_bytes < 1 + 2 * n_fields)
+	if (n_fields < 2 || n_fields > IFOREST_MAX_FIELDS)
 		return IFOREST_CORRUPT;
 	for (unsigned i = 0; i < n_fields; i++) {
-		status = parse_field(&parsed, bytes[1 + 2 * i], bytes[2 + 2 * i]);
+		const struct iforest_kind *kind;
+		enum iforest_status status;
+
+		if (n_bytes - at < 2)
+			return IFOREST_CORRUPT;
+		kind = iforest_kind_find(bytes[at]);
+		at += 2;
+		status = kind ? parse_accumulator(&parsed, kind, bytes[at - 1], bytes, n_bytes, &at)
+			      : parse_field(&parsed, bytes[at - 2], bytes[at - 1]);
 		if (status)
 			return status;
 	}
 	/* the order of fields is fixed, so a valid list is the one that we would write */
-	if (iforest_node_schema_finish(&parsed) || iforest_node_schema_write(&parsed, again) != 1 + 2 * n_fields ||
-	    memcmp(again, bytes, 1 + 2 * n_fields) != 0)
+	if (iforest_node_schema_finish(&parsed) || iforest_node_schema_write(&parsed, again) != at ||
+	    memcmp(again, bytes, at) != 0)
 		return IFOREST_CORRUPT;
 	*fields = parsed;
-	*n_read = 1 + 2 * n_fields;
+	*n_read = at;
 	return IFOREST_OK;
 }
 
@@ -184,19 +219,30 @@ static void write_value(uint8_t *bytes, const struct iforest_value_aggregate *va
 	write_row(bytes + iforest_node_rows_offset(type) + 24, &value->max);
 }
 
-static void write_squares(uint8_t *bytes, const struct iforest_squares *squares)
+static void write_accumulators(uint8_t *bytes, const struct iforest_node_schema *fields,
+			       const struct iforest_aggregate *aggregate)
 {
-	for (unsigned i = 0; i < 3; i++)
-		iforest_store64(bytes + 8 * i, squares->words[i]);
+	for (unsigned a = 0; a < fields->accumulators.n; a++) {
+		const struct iforest_accumulator *accumulator = &fields->accumulators.list[a];
+
+		for (unsigned i = 0; i < accumulator->n_words; i++)
+			iforest_store64(bytes + fields->accumulator_offset[a] + 8 * i, aggregate->words[accumulator->word + i]);
+	}
 }
 
-static void fold_squares(struct iforest_squares *into, const uint8_t *bytes)
+static void fold_accumulators(const uint8_t *bytes, const struct iforest_node_schema *fields, uint32_t requested,
+			      struct iforest_aggregate *aggregate)
 {
-	struct iforest_squares read;
+	for (unsigned a = 0; a < fields->accumulators.n; a++) {
+		const struct iforest_accumulator *accumulator = &fields->accumulators.list[a];
+		uint64_t words[IFOREST_MAX_ACCUMULATOR_WORDS];
 
-	for (unsigned i = 0; i < 3; i++)
-		read.words[i] = iforest_load64(bytes + 8 * i);
-	iforest_squares_combine(into, &read);
+		if (!(requested >> a & 1))
+			continue;
+		for (unsigned i = 0; i < accumulator->n_words; i++)
+			words[i] = iforest_load64(bytes + fields->accumulator_offset[a] + 8 * i);
+		iforest_accumulator_combine(accumulator, aggregate->words + accumulator->word, words);
+	}
 }
 
 /* Reads a value field's min (sign -1) or max (1). */
@@ -224,7 +270,7 @@ static inline void fold_extreme(struct iforest_value_aggregate *into, const uint
 		iforest_extreme_max(extreme, &row, type);
 }
 
-/* Adds all but the extremes and squares. */
+/* Adds all but the extremes. */
 static inline void fold_sums(struct iforest_value_aggregate *into, const uint8_t *bytes, unsigned type)
 {
 	into->n += iforest_load64(bytes);
@@ -257,12 +303,11 @@ void iforest_node_write(const struct iforest_node *node, const struct iforest_no
 		const struct iforest_value_aggregate *value = &aggregate->values[v];
 
 		write_value(bytes + fields->value_offset[v], value, fields->value_types[v]);
-		if (fields->squares_offset[v])
-			write_squares(bytes + fields->squares_offset[v], &value->squares);
 		null_bits |= (uint32_t)value->min.time_is_null << (2 + 2 * v) | (uint32_t)value->max.time_is_null
 											<< (3 + 2 * v);
 	}
 	iforest_store32(bytes + IFOREST_NODE_NULL_BITS, null_bits);
+	write_accumulators(bytes, fields, aggregate);
 	if (fields->latest_end_offset)
 		iforest_store64(bytes + fields->latest_end_offset, (uint64_t)aggregate->latest_end);
 	if (fields->blocks_offset) {
@@ -300,11 +345,11 @@ void iforest_node_blocks(const uint8_t *bytes, const struct iforest_node_schema 
 
 void iforest_node_read(struct iforest_node *node, const struct iforest_node_schema *fields, const uint8_t *bytes)
 {
-	static const struct iforest_node_parts all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
+	static const struct iforest_node_parts all = { .values = UINT32_MAX, .accumulators = UINT32_MAX, .node_fields = true };
 
 	node->first = iforest_node_first(bytes);
 	node->last = iforest_node_last(bytes);
-	iforest_aggregate_clear(&node->aggregate, fields->n_values);
+	iforest_aggregate_clear(&node->aggregate, fields->n_values, &fields->accumulators);
 	iforest_node_fold(bytes, fields, &all, &node->aggregate);
 }
 
@@ -329,12 +374,11 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_node_schema *f
 {
 	aggregate->n_rows += iforest_node_rows(bytes);
 	aggregate->n_dead += iforest_node_dead(bytes);
-	for (unsigned v = 0; v < fields->n_values; v++) {
-		if (parts->squares >> v & 1 && fields->squares_offset[v])
-			fold_squares(&aggregate->values[v].squares, bytes + fields->squares_offset[v]);
+	for (unsigned v = 0; v < fields->n_values; v++)
 		if (parts->values >> v & 1)
 			fold_value(bytes, fields, v, parts, &aggregate->values[v]);
-	}
+	if (parts->accumulators)
+		fold_accumulators(bytes, fields, parts->accumulators, aggregate);
 	if (parts->node_fields && fields->latest_end_offset) {
 		int64_t end = iforest_node_latest_end(bytes, fields);
 
@@ -356,7 +400,8 @@ void iforest_node_fold(const uint8_t *bytes, const struct iforest_node_schema *f
 void iforest_node_combine(struct iforest_node *into, const struct iforest_node *from, const struct iforest_node_schema *fields)
 {
 	into->last = from->last;
-	iforest_aggregate_combine(&into->aggregate, &from->aggregate, fields->value_types, fields->n_values);
+	iforest_aggregate_combine(&into->aggregate, &from->aggregate, fields->value_types, fields->n_values,
+				  &fields->accumulators);
 }
 
 enum iforest_status iforest_node_page_check(const uint8_t *page, uint32_t n_bytes, const struct iforest_node_schema *fields,

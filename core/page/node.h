@@ -25,41 +25,43 @@ enum iforest_field {
 	IFOREST_FIELD_LATEST_END_COLUMN = 7,
 	IFOREST_FIELD_LATEST_END_PER_1000 = 8,
 	IFOREST_FIELD_LATEST_END_TIMES_1000 = 9,
-	IFOREST_FIELD_LATEST_END_TIMES_1000000 = 10,
-	IFOREST_FIELD_SQUARES = 11
+	IFOREST_FIELD_LATEST_END_TIMES_1000000 = 10
+	/* from 11 on accumulators: enum iforest_kind_code */
 };
 
-#define IFOREST_MAX_FIELDS (4 + 2 * IFOREST_MAX_VALUES)
-#define IFOREST_NO_VALUE UINT8_MAX
+#define IFOREST_MAX_FIELDS (4 + IFOREST_MAX_VALUES + IFOREST_MAX_ACCUMULATORS)
+/* of the list; an accumulator may have a second column, a number of parameters, and these */
+#define IFOREST_MAX_SCHEMA_BYTES (1 + 2 * IFOREST_MAX_FIELDS + 2 * IFOREST_MAX_ACCUMULATORS + 8 * IFOREST_MAX_ACCUMULATOR_WORDS)
+#define IFOREST_MAX_NODE_BYTES (36 + 16 + 88 * IFOREST_MAX_VALUES + 8 * IFOREST_MAX_ACCUMULATOR_WORDS + 8 + 8)
 
 struct iforest_node_schema {
 	uint8_t n_values;
 	uint8_t value_types[IFOREST_MAX_VALUES]; /* enum iforest_value_type of each value column */
-	uint8_t squares;			 /* bit v: the sum of squares of value column v (INT64) is kept */
 	/* the value column that is the span's duration or end (INT64), or IFOREST_NO_VALUE */
 	uint8_t duration_value;
 	uint8_t end_rule; /* enum iforest_end_rule: how that column tells the end */
 	bool has_blocks;
+	struct iforest_accumulators accumulators;
 
 	/* derived by iforest_node_schema_finish() */
 	uint16_t node_bytes;
 	uint16_t value_offset[IFOREST_MAX_VALUES];
-	uint16_t squares_offset[IFOREST_MAX_VALUES]; /* 0: not kept */
-	uint16_t latest_end_offset, blocks_offset;   /* 0: not kept */
+	uint16_t accumulator_offset[IFOREST_MAX_ACCUMULATORS];
+	uint16_t latest_end_offset, blocks_offset; /* 0: not kept */
 };
 
 /* Derives sizes and offsets from the other members.
- * Errors  IFOREST_ARGUMENT: too many values, an unknown type or rule, or a duration or squares of a column that is not INT64.
+ * Errors  IFOREST_ARGUMENT: too many values, an unknown type or rule, or a duration of a column that is not INT64; those of iforest_accumulators_finish().
  */
 enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *fields);
 
 /* Returns the nodes that fit a node page of page_bytes: the fan-out B. An index needs at least 2 (manifest.h): 1 KiB is enough
- * for four value columns whatever is kept of them, 2 KiB for all. */
+ * for four value columns with their squares, 2 KiB for eight, 4 KiB for all that can be kept. */
 unsigned iforest_fanout(const struct iforest_node_schema *fields, uint32_t page_bytes);
 
 /* Write and parse the list as bytes: a count, then (code, value column) pairs; the column is IFOREST_NO_VALUE where there is
- * none.
- * Returns  bytes written, at most 1 + 2 * IFOREST_MAX_FIELDS.
+ * none. Second column and parameters of an accumulator follow its pair.
+ * Returns  bytes written, at most IFOREST_MAX_SCHEMA_BYTES.
  * Errors   of parse: IFOREST_CORRUPT cut short or contradictory; IFOREST_FORMAT unknown field. */
 unsigned iforest_node_schema_write(const struct iforest_node_schema *fields, uint8_t *bytes);
 enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields, const uint8_t *bytes, uint32_t n_bytes,
@@ -145,9 +147,9 @@ int64_t iforest_node_latest_end(const uint8_t *bytes, const struct iforest_node_
 void iforest_node_blocks(const uint8_t *bytes, const struct iforest_node_schema *fields, uint32_t *lowest, uint32_t *highest);
 
 /* The parts of a node to add: n, sums and extremes of the value columns in `values`, without the mins of no_mins and the maxs
- * of no_maxs; the sums of squares of those in `squares` that keep it; with node_fields the latest end and the heap blocks. */
+ * of no_maxs; the accumulators in `accumulators`; with node_fields the latest end and the heap blocks. */
 struct iforest_node_parts {
-	uint32_t values, no_mins, no_maxs, squares;
+	uint32_t values, no_mins, no_maxs, accumulators;
 	bool node_fields;
 };
 

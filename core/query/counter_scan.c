@@ -566,7 +566,7 @@ enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *sca
 	struct iforest_key stretch_end = iforest_key_at(scan->window_end.series, end);
 	enum iforest_status status = IFOREST_OK;
 
-	iforest_aggregate_clear(aggregate, n_values);
+	iforest_aggregate_clear(aggregate, n_values, &scan->fields->accumulators);
 	iforest_iterator_stretch(&scan->iterator, &stretch_end);
 	scan->width = (uint64_t)end - (uint64_t)start;
 	for (unsigned v = 0; v < n_values; v++)

@@ -243,12 +243,12 @@ static enum iforest_status pin_leaf(struct iforest_cursor *cursor, uint64_t numb
 static enum iforest_status combine_page(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					const struct iforest_filter *filter, struct iforest_aggregate *aggregate, bool *known)
 {
-	static const struct iforest_node_parts all = { .values = UINT32_MAX, .squares = UINT32_MAX, .node_fields = true };
+	static const struct iforest_node_parts all = { .values = UINT32_MAX, .accumulators = UINT32_MAX, .node_fields = true };
 	const struct iforest_node_schema *fields = &cursor->manifest->fields;
 	enum iforest_status status = iforest_cursor_pin(cursor, level - 1, i);
 
 	*known = true;
-	iforest_aggregate_clear(aggregate, fields->n_values);
+	iforest_aggregate_clear(aggregate, fields->n_values, &fields->accumulators);
 	for (unsigned k = 0; !status && *known && k < cursor->path[level - 1].header.n_items; k++) {
 		const uint8_t *node = iforest_cursor_sibling(cursor, level - 1, k);
 

@@ -249,7 +249,7 @@ static enum iforest_status fold_node(struct folding *folding, unsigned level, ui
 			  &(struct iforest_node_parts){ .values = request->values,
 							.no_mins = request->no_mins,
 							.no_maxs = request->no_maxs,
-							.squares = request->squares,
+							.accumulators = request->accumulators,
 							.node_fields = request->node_fields },
 			  folding->aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++)
@@ -401,8 +401,8 @@ static enum iforest_status fold_cut(struct folding *folding, const uint8_t *node
 static bool is_same_request(const struct iforest_request *a, const struct iforest_request *b)
 {
 	return a->values == b->values && a->no_mins == b->no_mins && a->no_maxs == b->no_maxs && a->no_rows == b->no_rows &&
-	       a->filter == b->filter && b->firsts == 0 && b->lasts == 0 && b->squares == 0 && !b->times && !b->node_fields &&
-	       !b->extremes_alone;
+	       a->accumulators == b->accumulators && a->filter == b->filter && b->firsts == 0 && b->lasts == 0 && !b->times &&
+	       !b->node_fields && !b->extremes_alone;
 }
 
 /* Adds the rest of a leaf page that lies before the key, if it is known. */
@@ -413,7 +413,8 @@ static bool fold_rest(struct folding *folding)
 
 	if (!is_at_rest(fold) || fold->rest.is_sums || !is_same_request(&fold->rest.request, folding->request))
 		return false;
-	iforest_aggregate_combine(folding->aggregate, &fold->rest.aggregate, fields->value_types, fields->n_values);
+	iforest_aggregate_combine(folding->aggregate, &fold->rest.aggregate, fields->value_types, fields->n_values,
+				  &fields->accumulators);
 	iforest_cursor_stand_at(&fold->cursor, fold->cursor.leaf_number + 1, 0, 0);
 	return true;
 }

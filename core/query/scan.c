@@ -544,7 +544,7 @@ enum iforest_status iforest_scan_next(struct iforest_scan *scan, int64_t *bucket
 	enum iforest_status status = IFOREST_OK;
 	bool more = true;
 
-	iforest_aggregate_clear(aggregate, scan->manifest->fields.n_values);
+	iforest_aggregate_clear(aggregate, scan->manifest->fields.n_values, &scan->manifest->fields.accumulators);
 	while (!status && !scan->is_done && aggregate->n_rows == 0) {
 		aggregate->n_dead = 0;
 		*bucket = 0;
@@ -599,7 +599,8 @@ enum iforest_status iforest_scan_cover_next(struct iforest_scan_cover *cover, st
 		part->time_is_null = cover->in_nulls;
 		if (part->is_joined)
 			request.filter = NULL;
-		iforest_aggregate_clear(&part->aggregate, scan->manifest->fields.n_values);
+		iforest_aggregate_clear(&part->aggregate, scan->manifest->fields.n_values,
+					&scan->manifest->fields.accumulators);
 		status = iforest_fold_step(fold, &to, &request, &part->aggregate, &part->level, &part->number, &at_end);
 		*found = !status && part->aggregate.n_rows > 0;
 		cover->at += at_end;

@@ -133,12 +133,39 @@ static void fold_value(const struct iforest_extreme *row, unsigned v, enum ifore
 		if (!(request->no_maxs >> v & 1))
 			iforest_extreme_max(&into->max, row, type);
 	}
-	if (request->squares >> v & 1)
-		iforest_squares_add(&into->squares, row->value.integer);
 	if (request->firsts >> v & 1)
 		iforest_extreme_first(&into->first, row);
 	if (request->lasts >> v & 1)
 		iforest_extreme_last(&into->last, row);
+}
+
+/* Returns the number in a column of accumulators. *has becomes false if it is NULL. */
+static int64_t number_of(const struct iforest_batch *batch, uint32_t i, unsigned column, bool *has)
+{
+	const struct iforest_key *key = iforest_batch_key(batch, i);
+	uint32_t present;
+	const union iforest_number *values = iforest_batch_values(batch, i, &present);
+
+	if (column == IFOREST_TIME_COLUMN) {
+		*has = *has && !key->time_is_null;
+		return key->time;
+	}
+	*has = *has && present >> column & 1;
+	return values[column].integer;
+}
+
+static void fold_accumulators(const struct iforest_batch *batch, uint32_t i, const struct iforest_accumulators *all,
+			      uint32_t requested, struct iforest_aggregate *aggregate)
+{
+	for (unsigned a = 0; a < all->n; a++) {
+		bool has = requested >> a & 1, has_second = all->list[a].second != IFOREST_NO_VALUE;
+		int64_t number = number_of(batch, i, all->list[a].value, &has);
+		int64_t other = has_second ? number_of(batch, i, all->list[a].second, &has) : 0;
+		struct iforest_lift entries = { .numbers = &number, .others = &other, .which = 1 };
+
+		if (has)
+			iforest_accumulator_lift(all, a, &entries, aggregate->words + all->list[a].word);
+	}
 }
 
 static void fold_node_fields(const struct iforest_batch *batch, uint32_t i, const struct iforest_node_schema *fields,
@@ -164,18 +191,15 @@ static void fold_node_fields(const struct iforest_batch *batch, uint32_t i, cons
 void iforest_batch_fold(const struct iforest_batch *batch, uint32_t from, uint32_t to, const struct iforest_node_schema *fields,
 			const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	struct iforest_request kept = *request;
-	uint32_t wanted;
+	uint32_t wanted = request->values | request->firsts | request->lasts;
 
-	kept.squares &= fields->squares;
-	wanted = kept.values | kept.squares | kept.firsts | kept.lasts;
 	aggregate->n_rows += to > from ? to - from : 0;
 	for (uint32_t i = from; i < to; i++) {
 		const struct iforest_key *key = iforest_batch_key(batch, i);
 		uint32_t present;
 		const union iforest_number *values = iforest_batch_values(batch, i, &present);
 
-		if (kept.times && !key->time_is_null)
+		if (request->times && !key->time_is_null)
 			iforest_aggregate_add_time(aggregate, key->time);
 		for (unsigned v = 0; v < batch->n_values; v++) {
 			struct iforest_extreme row = {
@@ -185,9 +209,11 @@ void iforest_batch_fold(const struct iforest_batch *batch, uint32_t from, uint32
 			if (!((present & wanted) >> v & 1))
 				continue;
 			row.value = values[v];
-			fold_value(&row, v, (enum iforest_value_type)fields->value_types[v], &kept, &aggregate->values[v]);
+			fold_value(&row, v, (enum iforest_value_type)fields->value_types[v], request, &aggregate->values[v]);
 		}
-		if (kept.node_fields)
+		if (request->accumulators)
+			fold_accumulators(batch, i, &fields->accumulators, request->accumulators, aggregate);
+		if (request->node_fields)
 			fold_node_fields(batch, i, fields, aggregate);
 	}
 }

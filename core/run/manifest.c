@@ -72,8 +72,8 @@ static enum iforest_status write_manifest(const struct iforest_manifest *manifes
 					  uint8_t **written, uint32_t *n_written)
 {
 	uint32_t run_bytes = IFOREST_RUN_ROOT_OFFSET + manifest->fields.node_bytes;
-	uint32_t n_most = IFOREST_MANIFEST_HEADER + 1 + 2 * IFOREST_MAX_FIELDS + 4 + manifest->n_host_bytes +
-			  manifest->n_runs * run_bytes;
+	uint32_t n_most =
+		IFOREST_MANIFEST_HEADER + IFOREST_MAX_SCHEMA_BYTES + 4 + manifest->n_host_bytes + manifest->n_runs * run_bytes;
 	uint8_t *bytes, *out;
 	uint32_t n_bytes;
 
@@ -211,7 +211,7 @@ enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, con
 
 static bool are_same(const struct iforest_node_schema *a, const struct iforest_node_schema *b)
 {
-	uint8_t list_a[1 + 2 * IFOREST_MAX_FIELDS], list_b[1 + 2 * IFOREST_MAX_FIELDS];
+	uint8_t list_a[IFOREST_MAX_SCHEMA_BYTES], list_b[IFOREST_MAX_SCHEMA_BYTES];
 	unsigned n_a = iforest_node_schema_write(a, list_a), n_b = iforest_node_schema_write(b, list_b);
 
 	return n_a == n_b && memcmp(list_a, list_b, n_a) == 0;

@@ -8,7 +8,6 @@
 #include "core/page/node.h"
 #include "core/run/pager.h"
 
-#define IFOREST_MAX_NODE_BYTES (36 + 16 + 96 * IFOREST_MAX_VALUES + 8 + 8)
 #define IFOREST_MAX_LEVELS 33 /* of node pages: 2^32 leaf pages at fan-out 2 */
 #define IFOREST_MAX_RUNS 4096
 #define IFOREST_MAX_HOST_BYTES (1u << 28)

@@ -270,9 +270,11 @@ static bool is_same(const char *a, const char *b)
  */
 static bool name_the_same(const struct ifp_options *a, const struct ifp_options *b)
 {
+	for (int k = 0; k < IFOREST_N_KINDS; k++)
+		if (!is_same(ifp_option_string(a, kinds[k]), ifp_option_string(b, kinds[k])))
+			return false;
 	return is_same(ifp_option_string(a, duration), ifp_option_string(b, duration)) &&
 	       is_same(ifp_option_string(a, end), ifp_option_string(b, end)) &&
-	       is_same(ifp_option_string(a, variance), ifp_option_string(b, variance)) &&
 	       is_same(ifp_option_string(a, sketch), ifp_option_string(b, sketch)) &&
 	       (a ? a->duration_unit : IFP_UNIT_OF_TIME) == (b ? b->duration_unit : IFP_UNIT_OF_TIME);
 }

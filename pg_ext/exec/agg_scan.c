@@ -171,7 +171,8 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 	if (answer_holds(answer, answer->late)) {
 		status = answer_sketches(reader, range, sketches);
 		if (!status)
-			ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups), reader->fold, sketches, has_time,
+			ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups), reader->fold,
+					   &reader->read.index.manifest.fields.accumulators, sketches, has_time,
 					   answer->attempt);
 		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
 			if (sketches[v])
@@ -184,7 +185,8 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 
 static void clear_fold(struct answer_reader *reader)
 {
-	iforest_aggregate_clear(reader->fold, reader->read.index.manifest.fields.n_values);
+	iforest_aggregate_clear(reader->fold, reader->read.index.manifest.fields.n_values,
+				&reader->read.index.manifest.fields.accumulators);
 }
 
 /* ---- ranges of a series ---- */
@@ -379,7 +381,7 @@ static enum iforest_status read_index(struct answer_reader *reader)
 	struct agg_answer *answer = reader->answer;
 	enum iforest_status status = IFOREST_OK;
 
-	reader->request = ifp_agg_states_wanted(answer->aggs);
+	reader->request = ifp_agg_states_wanted(answer->aggs, &reader->read.index.manifest.fields.accumulators);
 	reader->request.filter = &reader->read.filter;
 	reader->fold = palloc(sizeof *reader->fold);
 	if (answer->is_total)
@@ -519,7 +521,7 @@ static bool has_columns(List *expressions)
 /* True if all entries can be folded at once. */
 static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_states *aggs)
 {
-	struct iforest_request request = ifp_agg_states_wanted(aggs);
+	struct iforest_request request = ifp_agg_states_wanted(aggs, NULL);
 	ListCell *cell;
 
 	foreach (cell, query->aggregates)

@@ -23,8 +23,10 @@
 struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		   /* of VALUE, ..._ROW and SKETCH */
-	bool has_squares;	   /* of VALUE: its sum of squares is needed */
+	int value;		   /* of VALUE, ..._ROW, SKETCH and RANGE */
+	int accumulator;	   /* of VALUE, RANGE and PAIR: the one of query->accumulators that is needed; -1: none */
+	int low, high;		   /* of RANGE */
+	int word;		   /* its first word among those of a group's state */
 	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
 	/* of CONSTANT */
 	ExprState *expression;
@@ -39,8 +41,10 @@ struct measure {
 struct arm {
 	int measure;
 	Node *expression;
-	ExprState *state; /* of VALUE and TIME: the expression over the column */
-	bool is_plain;	  /* the column as it is, or converted without error */
+	ExprState *state;		 /* of VALUE and TIME: the expression over the column */
+	bool is_plain;			 /* the column as it is, or converted without error */
+	enum iforest_pair_function pair; /* of PAIR, and whether x is its accumulator's first column */
+	bool is_swapped;
 	AttrNumber attribute;
 	struct ifp_affine affine; /* of sums over a value column */
 	bool has_affine;	  /* false: a constant is NULL, and so is each value */
@@ -63,7 +67,7 @@ struct ifp_agg_states {
 	ExprContext *econtext;
 	struct measure *measures;
 	List *written; /* the identity of each measure, to share it */
-	int n_measures;
+	int n_measures, n_words;
 	struct result *results;
 	int n_results;
 	Relation heap; /* NULL: there are several */
@@ -88,13 +92,12 @@ static bool is_greater(Datum a, Datum b)
 }
 
 /* Returns a sum of squares of integers in units of 10^-scale as a numeric. */
-static Datum numeric_from_squares(const struct iforest_squares *squares, int scale)
+static Datum numeric_from_squares(const uint64 *squares, int scale)
 {
 	Datum number = ifp_numeric_from_int128(0, 0), word = ifp_numeric_from_int128((iforest_int128)1 << 64, 0);
 
 	for (int i = 2; i >= 0; i--)
-		number =
-			DirectFunctionCall2(numeric_add, multiply(number, word), ifp_numeric_from_int128(squares->words[i], 0));
+		number = DirectFunctionCall2(numeric_add, multiply(number, word), ifp_numeric_from_int128(squares[i], 0));
 	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
 }
 
@@ -156,6 +159,9 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	int i = 0;
 	ListCell *cell;
 
+	if (arm->type == IFP_MEASURE_RANGE || arm->type == IFP_MEASURE_PAIR)
+		written = lappend(list_concat(written, list_make2(makeInteger(arm->low), makeInteger(arm->high))),
+				  makeInteger(arm->accumulator));
 	/* how constants are combined depends on the aggregate */
 	if (is_constant)
 		written = lappend(lappend(written, aggregate), arm->expression);
@@ -169,7 +175,16 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
 				     .wanted = arm->wanted,
 				     .value = arm->value,
+				     .accumulator = arm->type == IFP_MEASURE_RANGE || arm->type == IFP_MEASURE_PAIR
+							    ? arm->accumulator
+							    : -1,
+				     .low = arm->low,
+				     .high = arm->high,
 				     .function = function };
+	if (arm->type == IFP_MEASURE_PAIR) {
+		measure->word = aggs->n_words;
+		aggs->n_words += aggs->query->accumulators.list[arm->accumulator].n_words;
+	}
 	if (is_constant) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
 		measure->datum_type = exprType(arm->expression);
@@ -181,10 +196,29 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	return aggs->n_measures++;
 }
 
-/* Both extremes of an expression's column are needed: errors of the expression must be raised. */
-static void need(struct measure *measure, enum ifp_agg_function function, bool is_plain)
+/* An accumulator of the measure's value column is needed, which all indexes keep. */
+static void need_accumulator(struct ifp_agg_states *aggs, struct measure *measure, enum iforest_kind_code code)
 {
-	measure->has_squares = measure->has_squares || ifp_agg_function_needs_squares(function);
+	const struct iforest_accumulators *kept = &aggs->query->accumulators;
+
+	if (measure->accumulator >= 0)
+		return;
+	measure->accumulator = iforest_accumulators_named(kept, code, (unsigned)measure->value, IFOREST_NO_VALUE);
+	measure->word = aggs->n_words;
+	aggs->n_words += kept->list[measure->accumulator].n_words;
+}
+
+/* Returns the words of a measure's accumulator in a group's state. */
+static uint64 *words_of(const struct ifp_agg_states *aggs, const struct ifp_agg_state *states, const struct measure *measure)
+{
+	return (uint64 *)(states + Max(aggs->n_measures, 1)) + measure->word;
+}
+
+/* Both extremes of an expression's column are needed: errors of the expression must be raised. */
+static void need(struct ifp_agg_states *aggs, struct measure *measure, enum ifp_agg_function function, bool is_plain)
+{
+	if (ifp_agg_function_needs_squares(function) && measure->type == IFP_MEASURE_VALUE)
+		need_accumulator(aggs, measure, IFOREST_KIND_SQUARES);
 	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN || measure->type == IFP_MEASURE_MIN_ROW;
 	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->type == IFP_MEASURE_MAX_ROW;
 }
@@ -209,9 +243,11 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 
 		*arm = (struct arm){ .measure = add_measure(aggs, aggregate, result->function, from),
 				     .expression = from->expression,
+				     .pair = from->pair,
+				     .is_swapped = from->is_swapped,
 				     .attribute = ifp_time_attribute(query) };
 		arm->is_plain = from->expression && IsA(from->expression, Var);
-		need(&aggs->measures[arm->measure], result->function, arm->is_plain);
+		need(aggs, &aggs->measures[arm->measure], result->function, arm->is_plain);
 		if (from->type == IFP_MEASURE_VALUE)
 			arm->attribute = (AttrNumber)(query->n_by + 2 + from->value);
 		if (from->type == IFP_MEASURE_VALUE || from->type == IFP_MEASURE_TIME)
@@ -257,17 +293,26 @@ void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters
 			aggs->results[i].arms[a].is_read = false;
 }
 
+/* Returns the number in an index of the accumulator that a measure needs. */
+static unsigned accumulator_in(const struct ifp_agg_states *aggs, const struct measure *measure,
+			       const struct iforest_accumulators *accumulators)
+{
+	int found = iforest_accumulators_find(accumulators, &aggs->query->accumulators, (unsigned)measure->accumulator);
+
+	Assert(found >= 0);
+	return (unsigned)found;
+}
+
 static void want_value(const struct measure *measure, struct iforest_request *request)
 {
 	uint32 bit = 1u << measure->value;
 
 	request->values |= bit;
-	request->squares |= measure->has_squares ? bit : 0;
 	request->no_mins &= measure->has_min ? ~bit : UINT32_MAX;
 	request->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
 }
 
-struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators)
 {
 	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 
@@ -275,6 +320,8 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 		const struct measure *measure = &aggs->measures[i];
 		uint32 bit = 1u << measure->value;
 
+		if (accumulators && measure->accumulator >= 0)
+			request.accumulators |= 1u << accumulator_in(aggs, measure, accumulators);
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 		case IFP_MEASURE_CONSTANT:
@@ -297,6 +344,11 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 		case IFP_MEASURE_LAST_ROW:
 			request.lasts |= bit;
 			break;
+		case IFP_MEASURE_RANGE:
+			request.values |= measure->high < 0 ? bit : 0;
+			break;
+		case IFP_MEASURE_PAIR:
+			break;
 		}
 	}
 	return request;
@@ -314,7 +366,7 @@ uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs)
 
 Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs)
 {
-	return (Size)Max(aggs->n_measures, 1) * sizeof(struct ifp_agg_state);
+	return (Size)Max(aggs->n_measures, 1) * sizeof(struct ifp_agg_state) + (Size)aggs->n_words * sizeof(uint64);
 }
 
 static bool holds(ExprState *condition, ExprContext *econtext)
@@ -350,7 +402,6 @@ static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows,
 		state->max = fold->max.value;
 	state->n += fold->n;
 	state->sum = iforest_add_wrapping(state->sum, fold->sum);
-	iforest_squares_combine(&state->squares, &fold->squares);
 	state->real_sum += fold->real_sum;
 	state->n_nan += fold->n_nan;
 	state->n_plus_infinity += fold->n_plus_infinity;
@@ -417,6 +468,7 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
 	case IFP_AGG_COUNT:
+	case IFP_AGG_PAIR:
 	case IFP_AGG_SKETCH:
 	case IFP_AGG_MIN_ROW:
 	case IFP_AGG_MAX_ROW:
@@ -496,8 +548,27 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 	MemoryContextSwitchTo(before);
 }
 
+/* Adds the words of a measure's accumulator. */
+static void add_words(const struct ifp_agg_states *aggs, const struct measure *measure, const struct iforest_aggregate *fold,
+		      const struct iforest_accumulators *accumulators, struct ifp_agg_state *states)
+{
+	const struct iforest_accumulator *accumulator = &accumulators->list[accumulator_in(aggs, measure, accumulators)];
+
+	iforest_accumulator_combine(accumulator, words_of(aggs, states, measure), fold->words + accumulator->word);
+}
+
+static uint64 count_in_range(const struct ifp_agg_states *aggs, const struct measure *measure,
+			     const struct iforest_aggregate *fold, const struct iforest_accumulators *accumulators)
+{
+	const uint64_t *counts = fold->words + accumulators->list[accumulator_in(aggs, measure, accumulators)].word;
+
+	return (measure->high < 0 ? fold->values[measure->value].n : counts[measure->high]) -
+	       (measure->low < 0 ? 0 : counts[measure->low]);
+}
+
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			bytea *const *sketches, bool has_time, MemoryContext context)
+			const struct iforest_accumulators *accumulators, bytea *const *sketches, bool has_time,
+			MemoryContext context)
 {
 	const struct ifp_definition *definition = aggs->definition;
 
@@ -514,6 +585,8 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 		case IFP_MEASURE_VALUE:
 			add_value(&fold->values[measure->value], fold->n_rows,
 				  ifp_value_is_real(definition, (unsigned)measure->value), state);
+			if (measure->accumulator >= 0)
+				add_words(aggs, measure, fold, accumulators, states);
 			break;
 		case IFP_MEASURE_TIME:
 			state->has_null = state->has_null || !has_time;
@@ -537,6 +610,12 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 			break;
 		case IFP_MEASURE_SKETCH:
 			add_sketch(sketches[measure->value], state, context);
+			break;
+		case IFP_MEASURE_RANGE:
+			state->n += count_in_range(aggs, measure, fold, accumulators);
+			break;
+		case IFP_MEASURE_PAIR:
+			add_words(aggs, measure, fold, accumulators, states);
 			break;
 		}
 	}
@@ -742,6 +821,7 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_agg_state *state = &states[arm->measure];
+		const uint64 *words = words_of(aggs, states, &aggs->measures[arm->measure]);
 		int16 scale = value_scale(aggs, aggs->measures[arm->measure].value);
 
 		(void)try_argument(aggs, arm, state);
@@ -749,7 +829,7 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 			continue;
 		n += state->n;
 		sum = DirectFunctionCall2(numeric_add, sum, ifp_numeric_from_int128(state->sum, scale));
-		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(&state->squares, scale));
+		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(words, scale));
 	}
 	return variance_of(result->function, n, sum, squares, is_null);
 }
@@ -865,6 +945,20 @@ static Datum sketch_result(const struct result *result, const struct ifp_agg_sta
 	return PointerGetDatum(sum);
 }
 
+/* The only arm is a PAIR. */
+static Datum pair_result(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
+			 bool *is_null)
+{
+	const struct arm *arm = &result->arms[0];
+	double number;
+
+	*is_null = !iforest_pair_result(words_of(aggs, states, &aggs->measures[arm->measure]), arm->is_swapped, arm->pair,
+					&number);
+	if (*is_null)
+		return (Datum)0;
+	return arm->pair == IFOREST_REGR_COUNT ? Int64GetDatum((int64)number) : Float8GetDatum(number);
+}
+
 Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_agg_state *states, bool *is_null)
 {
 	const struct result *result = &aggs->results[i];
@@ -891,6 +985,8 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_LAST_TIME:
 	case IFP_AGG_LAST_ROW:
 		return row_result(aggs, result, states, is_null);
+	case IFP_AGG_PAIR:
+		return pair_result(aggs, result, states, is_null);
 	case IFP_AGG_SKETCH:
 		return sketch_result(result, states, is_null);
 	default:

@@ -1,6 +1,7 @@
 /* exec/agg_state.h -- Aggregate states of a group: built from folds of entries, and turned into results.
  *
- * The state of a group is an array with one element for each measure (planner/index_query.h). A result evaluates the
+ * The state of a group is an array with one element for each measure (planner/index_query.h), and then the words of the
+ * accumulators that measures need. A result evaluates the
  * aggregate's own expression at the extremes of its column, so that it raises the errors that a plain plan would raise.
  */
 #ifndef IFP_EXEC_AGG_STATE_H
@@ -14,14 +15,11 @@
 
 /* A measure of one group. All zeros if it has no rows. */
 struct ifp_agg_state {
-	uint64 n;	    /* rows that are not NULL */
-	bool has_null;	    /* of VALUE and TIME: some rows are NULL */
-	iforest_int128 sum; /* of integers */
-	union {
-		struct iforest_squares squares; /* of integers, where they are asked for */
-		struct iforest_extreme row;	/* of ..._ROW */
-	};
-	double real_sum; /* of finite reals; the others are counted: */
+	uint64 n;		    /* rows that are not NULL */
+	bool has_null;		    /* of VALUE and TIME: some rows are NULL */
+	iforest_int128 sum;	    /* of integers */
+	struct iforest_extreme row; /* of ..._ROW */
+	double real_sum;	    /* of finite reals; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max; /* of VALUE; of TIME its first and last */
 	Datum datum;		       /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes */
@@ -41,8 +39,9 @@ void ifp_agg_states_set_table(struct ifp_agg_states *aggs, Relation heap, Snapsh
 /* Parameters may have changed: what depends on them is evaluated again when needed, and lives in that context. */
 void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters);
 
-/* Returns the request for folds; the caller sets its filter. */
-struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs);
+/* Returns the request for folds of an index with these accumulators, or without any; the caller sets its filter. */
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs,
+					     const struct iforest_accumulators *accumulators);
 
 /* Returns the value columns of which sketches are needed: a bit each. */
 uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs);
@@ -50,10 +49,11 @@ uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs);
 /* Returns the size of a group's states in bytes. */
 Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs);
 
-/* Adds the fold of a bucket, whose by values and time are in the row. sketches: by value column, where needed; NULL if there
- * are no values. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
+/* Adds the fold of a bucket of an index with these accumulators. Its by values and time are in the row. sketches: by value
+ * column, where needed; NULL if there are no values. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			bytea *const *sketches, bool has_time, MemoryContext context);
+			const struct iforest_accumulators *accumulators, bytea *const *sketches, bool has_time,
+			MemoryContext context);
 
 /* Returns the result of aggregate i of query->aggregates, in the current memory context. Overwrites the row's time and values.
  */

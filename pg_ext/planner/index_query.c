@@ -6,6 +6,7 @@
 #include "access/sysattr.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -38,6 +39,27 @@ static bool find_named(const char *name, const struct named_function *known, siz
 	return false;
 }
 
+/* Returns false for a function that is not of pairs. */
+static bool pair_find(Oid oid, enum iforest_pair_function *pair)
+{
+	static const char *const names[IFOREST_PAIR_FUNCTIONS] = {
+		[IFOREST_REGR_COUNT] = "regr_count", [IFOREST_CORR] = "corr",
+		[IFOREST_COVAR_POP] = "covar_pop",   [IFOREST_COVAR_SAMP] = "covar_samp",
+		[IFOREST_REGR_SLOPE] = "regr_slope", [IFOREST_REGR_INTERCEPT] = "regr_intercept",
+		[IFOREST_REGR_R2] = "regr_r2",	     [IFOREST_REGR_AVGX] = "regr_avgx",
+		[IFOREST_REGR_AVGY] = "regr_avgy",   [IFOREST_REGR_SXX] = "regr_sxx",
+		[IFOREST_REGR_SYY] = "regr_syy",     [IFOREST_REGR_SXY] = "regr_sxy",
+	};
+	const char *name = get_func_name(oid);
+
+	for (int i = 0; name && i < IFOREST_PAIR_FUNCTIONS; i++)
+		if (strcmp(name, names[i]) == 0) {
+			*pair = (enum iforest_pair_function)i;
+			return true;
+		}
+	return false;
+}
+
 /* Returns false for a function that is none of these. */
 static bool function_find(Oid oid, enum ifp_agg_function *function)
 {
@@ -64,17 +86,21 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 		{ "iforest_first_time", IFP_AGG_FIRST_TIME }, { "iforest_last_time", IFP_AGG_LAST_TIME },
 		{ "iforest_last_row", IFP_AGG_LAST_ROW },     { "iforest_sketch", IFP_AGG_SKETCH },
 	};
+	enum iforest_pair_function pair;
 
+	*function = IFP_AGG_PAIR;
 	if (oid < FirstNormalObjectId)
-		return find_named(get_func_name(oid), known, lengthof(known), function);
+		return pair_find(oid, &pair) || find_named(get_func_name(oid), known, lengthof(known), function);
 	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
 }
 
-bool ifp_aggregate_needs_squares(Aggref *aggregate)
+bool ifp_aggregate_needs_accumulators(Aggref *aggregate)
 {
 	enum ifp_agg_function function;
 
-	return function_find(aggregate->aggfnoid, &function) && ifp_agg_function_needs_squares(function);
+	return function_find(aggregate->aggfnoid, &function) &&
+	       (ifp_agg_function_needs_squares(function) || function == IFP_AGG_PAIR ||
+		(function == IFP_AGG_COUNT && aggregate->aggfilter));
 }
 
 bool ifp_aggregate_is_ctid(Aggref *aggregate)
@@ -158,7 +184,7 @@ static const char *refuse_variance(const struct ifp_index_query *query, Node *ex
 		return "variances of reals are not exact";
 	if (!ifp_is_column(expression, attribute))
 		return "the argument of a variance is not a value column alone";
-	if (!(query->squares >> v & 1))
+	if (iforest_accumulators_named(&query->accumulators, IFOREST_KIND_SQUARES, (unsigned)v, IFOREST_NO_VALUE) < 0)
 		return "the index does not keep the squares of a value column (variance)";
 	return NULL;
 }
@@ -347,6 +373,136 @@ static void compare_arms(struct aggregate_reading *reading)
 	}
 }
 
+/* ---- counts by a histogram ---- */
+
+/* Narrows low <= value <= high by a comparison of value column v with a constant. Returns false for any other condition. */
+static bool narrow(const struct ifp_index_query *query, Node *condition, int v, iforest_int128 *low, iforest_int128 *high)
+{
+	OpExpr *call = IsA(condition, OpExpr) ? copyObject(castNode(OpExpr, condition)) : NULL;
+	Const *constant;
+	int64 number;
+	int strategy;
+
+	if (!call || list_length(call->args) != 2)
+		return false;
+	if (IsA(linitial(call->args), Const)) {
+		if (!OidIsValid(get_commutator(call->opno)))
+			return false;
+		CommuteOpExpr(call);
+	}
+	constant = lsecond(call->args);
+	strategy = get_op_opfamily_strategy(call->opno, INTEGER_BTREE_FAM_OID);
+	if (strategy == 0 || !ifp_is_column(linitial(call->args), (AttrNumber)(query->n_by + 2 + v)) || !IsA(constant, Const) ||
+	    constant->constisnull)
+		return false;
+	number = constant->consttype == INT2OID	  ? DatumGetInt16(constant->constvalue)
+		 : constant->consttype == INT4OID ? DatumGetInt32(constant->constvalue)
+						  : DatumGetInt64(constant->constvalue);
+	if (strategy >= BTEqualStrategyNumber)
+		*low = Max(*low, (iforest_int128)number + (strategy == BTGreaterStrategyNumber));
+	if (strategy <= BTEqualStrategyNumber)
+		*high = Min(*high, (iforest_int128)number - (strategy == BTLessStrategyNumber));
+	return true;
+}
+
+/* Finds a bound. Returns false if it is not kept. One beyond all integers is none. */
+static bool find_bound(const struct iforest_accumulators *all, int a, iforest_int128 bound, int *found)
+{
+	const int64_t *bounds = iforest_accumulator_parameters(all, (unsigned)a);
+
+	*found = -1;
+	if (bound < INT64_MIN || bound >= INT64_MAX)
+		return true;
+	for (int i = 0; i < all->list[a].n_parameters; i++)
+		if (bounds[i] == bound)
+			*found = i;
+	return *found >= 0;
+}
+
+/* True for count(*), and for the count of a column or constant that is not NULL where the filter holds. */
+static bool counts_rows(const struct ifp_index_query *query, const Aggref *aggregate, int v)
+{
+	Node *argument = aggregate->args == NIL ? NULL : (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
+
+	return !argument || (IsA(argument, Const) && !castNode(Const, argument)->constisnull) ||
+	       ifp_is_column(argument, (AttrNumber)(query->n_by + 2 + v));
+}
+
+/* Adds the arm of a count whose filter has conditions on a value column. */
+static void add_range(struct aggregate_reading *reading, const Aggref *aggregate)
+{
+	const struct ifp_index_query *query = reading->query;
+	struct ifp_arm *arm = palloc0(sizeof *arm);
+	iforest_int128 low = INT64_MIN, high = INT64_MAX;
+	ListCell *cell;
+
+	*arm = (struct ifp_arm){ .type = IFP_MEASURE_RANGE, .value = value_of(query, (Node *)aggregate->aggfilter) };
+	reading->reason = "a condition in an aggregate is on a value column";
+	if (arm->value < 0 || reading->function != IFP_AGG_COUNT || !counts_rows(query, aggregate, arm->value))
+		return;
+	arm->accumulator = iforest_accumulators_named(&query->accumulators, IFOREST_KIND_HISTOGRAM, (unsigned)arm->value,
+						      IFOREST_NO_VALUE);
+	if (arm->accumulator < 0)
+		return;
+	foreach (cell, make_ands_implicit(aggregate->aggfilter)) {
+		if (value_of(query, lfirst(cell)) == -1) {
+			arm->conditions = lappend(arm->conditions, lfirst(cell));
+			arm->wanted = lappend_int(arm->wanted, 1);
+		} else if (!narrow(query, lfirst(cell), arm->value, &low, &high)) {
+			return;
+		}
+	}
+	reading->reason = low <= high && find_bound(&query->accumulators, arm->accumulator, low - 1, &arm->low) &&
+					  find_bound(&query->accumulators, arm->accumulator, high, &arm->high)
+				  ? NULL
+				  : "the histogram of a value column does not have the bounds of a condition (histogram)";
+	reading->arms = list_make1(arm);
+}
+
+/* ---- functions of pairs ---- */
+
+/* Returns the value column, or IFOREST_TIME_COLUMN, that is converted to double precision; -1 for anything else. */
+static int column_of_pair(const struct ifp_index_query *query, Node *argument)
+{
+	FuncExpr *cast = IsA(argument, FuncExpr) ? castNode(FuncExpr, argument) : NULL;
+	Var *column = cast && list_length(cast->args) > 0 && IsA(linitial(cast->args), Var) ? linitial(cast->args) : NULL;
+
+	if (!column || (cast->funcid != F_FLOAT8_INT2 && cast->funcid != F_FLOAT8_INT4 && cast->funcid != F_FLOAT8_INT8))
+		return -1;
+	if (column->varattno == ifp_time_attribute(query))
+		return IFOREST_TIME_COLUMN;
+	return column->varattno > ifp_time_attribute(query) ? column->varattno - query->n_by - 2 : -1;
+}
+
+static int products_of(const struct ifp_index_query *query, int value, int second)
+{
+	return iforest_accumulators_named(&query->accumulators, IFOREST_KIND_PRODUCTS, (unsigned)value, (unsigned)second);
+}
+
+/* Adds the arm of a function of two columns, y first. */
+static void add_pair(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
+{
+	const struct ifp_index_query *query = reading->query;
+	struct ifp_arm *arm = palloc0(sizeof *arm);
+	int y = column_of_pair(query, (Node *)linitial_node(TargetEntry, aggregate->args)->expr);
+	int x = column_of_pair(query, (Node *)lsecond_node(TargetEntry, aggregate->args)->expr);
+	enum iforest_pair_function pair = IFOREST_REGR_COUNT;
+
+	(void)pair_find(aggregate->aggfnoid, &pair);
+	*arm = (struct ifp_arm){
+		.type = IFP_MEASURE_PAIR, .conditions = conditions, .wanted = wanted, .accumulator = -1, .pair = pair
+	};
+	if (x >= 0 && y >= 0)
+		arm->accumulator = products_of(query, y, x);
+	if (x >= 0 && y >= 0 && arm->accumulator < 0) {
+		arm->accumulator = products_of(query, x, y);
+		arm->is_swapped = true;
+	}
+	if (arm->accumulator < 0)
+		reading->reason = "the index does not keep the products of two columns (products)";
+	reading->arms = lappend(reading->arms, arm);
+}
+
 /* ---- aggregates of a row ---- */
 
 static const char not_of_columns[] = "an aggregate of a row is not of a value column, the time column and ctid";
@@ -416,13 +572,16 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 		return "an aggregate is of another query level or partial";
 	if (contain_volatile_functions((Node *)aggregate->args) || contain_volatile_functions((Node *)aggregate->aggfilter))
 		return "an aggregate has a volatile function";
-	if (aggregate->aggfilter && !is_condition(&reading, (Node *)aggregate->aggfilter))
+	*function = reading.function;
+	if (aggregate->aggfilter && value_of(query, (Node *)aggregate->aggfilter) != -1) {
+		add_range(&reading, aggregate);
+		*arms = reading.arms;
 		return reading.reason;
+	}
 	if (aggregate->aggfilter) {
 		conditions = list_make1(aggregate->aggfilter);
 		wanted = list_make1_int(1);
 	}
-	*function = reading.function;
 	if (aggregate->args == NIL) {
 		struct ifp_arm *arm = palloc0(sizeof *arm);
 
@@ -434,6 +593,8 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	}
 	if (ifp_agg_function_is_of_row(reading.function))
 		add_row(&reading, aggregate, conditions, wanted);
+	else if (reading.function == IFP_AGG_PAIR)
+		add_pair(&reading, aggregate, conditions, wanted);
 	else
 		add_arms(&reading, (Node *)linitial_node(TargetEntry, aggregate->args)->expr, conditions, wanted);
 	if (!reading.reason)
@@ -795,6 +956,25 @@ Node *ifp_over_columns(Node *expression, List *columns)
 
 /* ---- the list in a plan ---- */
 
+/* Accumulators travel as their bytes in memory, NULL if there are none: a plan is never read by another program. */
+static Const *write_accumulators(const struct iforest_accumulators *accumulators)
+{
+	bytea *bytes;
+
+	if (accumulators->n == 0)
+		return makeNullConst(BYTEAOID, -1, InvalidOid);
+	bytes = palloc(VARHDRSZ + sizeof *accumulators);
+	SET_VARSIZE(bytes, VARHDRSZ + sizeof *accumulators);
+	memcpy(VARDATA(bytes), accumulators, sizeof *accumulators);
+	return makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false);
+}
+
+static void read_accumulators(const Const *constant, struct iforest_accumulators *accumulators)
+{
+	if (!constant->constisnull)
+		memcpy(accumulators, VARDATA(DatumGetPointer(constant->constvalue)), sizeof *accumulators);
+}
+
 List *ifp_index_query_write(const struct ifp_index_query *query)
 {
 	List *tables = lcons(list_make1_oid(query->table), query->tables);
@@ -802,7 +982,7 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 
 	list = list_concat(list, list_make4(query->operators, query->aggregates, query->gates, query->keys));
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
-	return lappend(list, makeInteger((int)query->squares));
+	return lappend(list, write_accumulators(&query->accumulators));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -819,6 +999,6 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 					   .series = list_nth(list, 8),
 					   .runs = list_nth(list, 9),
 					   .late = list_nth(list, 10),
-					   .values = list_nth(list, 11),
-					   .squares = (uint32)intVal(list_nth(list, 12)) };
+					   .values = list_nth(list, 11) };
+	read_accumulators(list_nth_node(Const, list, 12), &query->accumulators);
 }

@@ -25,6 +25,8 @@
  *   CONSTANT  by columns, and expressions of the time that change seldom: constant over the rows of a bucket
  *   ..._ROW   the row with the least, greatest, first or last value of a value column
  *   SKETCH    the sketch of a value column
+ *   RANGE     the number of values of a value column between two bounds of its histogram
+ *   PAIR      the sums of products of two value columns, or of one and the time
  *
  * Aggregates that need the same measure share it. The state of a group is an array of measures (exec/agg_state.h).
  */
@@ -37,6 +39,7 @@
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 
+#include "core/model/regression.h"
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/types/definition.h"
 
@@ -46,7 +49,7 @@ struct ifp_index_query {
 	Oid table;    /* that the query names: the parent of partitions */
 	List *tables; /* OidLists of table and index. All indexes have the same columns */
 	int n_by;
-	uint32 squares;	  /* bit v: all indexes keep the squares of value column v */
+	struct iforest_accumulators accumulators; /* that all indexes keep, if an aggregate needs any */
 	List *columns;	  /* the index's columns as expressions over the table, varno 1: Var i stands for element i - 1 */
 	List *groups;	  /* group keys */
 	List *operators;  /* their equality operators, OidList */
@@ -104,6 +107,7 @@ enum ifp_agg_function {
 	IFP_AGG_MAX,
 	IFP_AGG_AND,
 	IFP_AGG_OR,
+	IFP_AGG_PAIR,	 /* enum iforest_pair_function */
 	IFP_AGG_SKETCH,	 /* this extension's */
 	IFP_AGG_MIN_ROW, /* from here on aggregates of a row: this extension's, of a value column, the time column and ctid */
 	IFP_AGG_MAX_ROW,
@@ -135,7 +139,9 @@ enum ifp_measure_type {
 	IFP_MEASURE_MAX_ROW,
 	IFP_MEASURE_FIRST_ROW,
 	IFP_MEASURE_LAST_ROW,
-	IFP_MEASURE_SKETCH
+	IFP_MEASURE_SKETCH,
+	IFP_MEASURE_RANGE,
+	IFP_MEASURE_PAIR
 };
 
 /* An arm of an aggregate, over the index's columns. */
@@ -143,8 +149,13 @@ struct ifp_arm {
 	enum ifp_measure_type type;
 	List *conditions; /* evaluated in this order, up to the first that does not have its wanted value: */
 	List *wanted;	  /* IntList. 1: true, 0: false or NULL */
-	Node *expression; /* NULL for ROWS */
-	int value;	  /* the value column of VALUE, ..._ROW and SKETCH */
+	Node *expression; /* NULL for ROWS, RANGE and PAIR */
+	int value;	  /* the value column of VALUE, ..._ROW, SKETCH and RANGE */
+	int accumulator;  /* of RANGE and PAIR: the histogram or the products, one of query->accumulators */
+	int low, high;	  /* of RANGE: values above bound `low` and at or below bound `high`, -1: any */
+	/* of PAIR: the function; its second argument is the accumulator's first column */
+	enum iforest_pair_function pair;
+	bool is_swapped;
 };
 
 /* Replaces the table's ctid, which is no column of the index, by a constant in an aggregate of a row. Other aggregates stay as
@@ -158,8 +169,8 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 /* Returns the parts of an aggregate that are evaluated once for each bucket: conditions and constants. */
 List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *query);
 
-/* True for a variance or a standard deviation. */
-bool ifp_aggregate_needs_squares(Aggref *aggregate);
+/* True if the aggregate may need query->accumulators. It may be over the table's columns. */
+bool ifp_aggregate_needs_accumulators(Aggref *aggregate);
 
 /* Returns the value columns of which the aggregate needs sketches: a bit each. */
 uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *query);

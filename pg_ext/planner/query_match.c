@@ -449,12 +449,29 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 	return reason;
 }
 
-/* Returns the value columns whose squares all indexes keep, a bit each. Read from the indexes, for parameters may be newer. */
-static uint32 squares_kept(const struct ifp_candidate *candidate)
+/* Keeps the accumulators that `other` has as well. */
+static void intersect(struct iforest_accumulators *kept, const struct iforest_node_schema *other)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest squares", ALLOCSET_DEFAULT_SIZES);
+	struct iforest_accumulators both = { .n = 0 };
+
+	for (unsigned a = 0; a < kept->n; a++) {
+		const struct iforest_accumulator *accumulator = &kept->list[a];
+
+		if (iforest_accumulators_find(&other->accumulators, kept, a) >= 0)
+			(void)iforest_accumulators_add(&both, accumulator->code, accumulator->value, accumulator->second,
+						       iforest_accumulator_parameters(kept, a), accumulator->n_parameters);
+	}
+	(void)iforest_accumulators_finish(&both, other->value_types, other->n_values, other->n_values * IFOREST_VALUE_WORDS);
+	*kept = both;
+}
+
+/* Returns the accumulators that all indexes keep. Read from the indexes, for parameters may be newer. */
+static struct iforest_accumulators accumulators_kept(const struct ifp_candidate *candidate)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest accumulators", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
-	uint32 kept = UINT32_MAX;
+	struct iforest_accumulators kept = { .n = 0 };
+	bool is_first = true;
 	ListCell *cell;
 
 	foreach (cell, candidate->indexes) {
@@ -463,10 +480,13 @@ static uint32 squares_kept(const struct ifp_candidate *candidate)
 
 		ifp_index_open(index, relation);
 		ifp_index_refresh(index);
-		kept &= index->manifest.fields.squares;
+		if (is_first)
+			kept = index->manifest.fields.accumulators;
+		intersect(&kept, &index->manifest.fields);
+		is_first = false;
 		index_close(relation, NoLock);
 		MemoryContextReset(context);
-		if (kept == 0)
+		if (kept.n == 0)
 			break;
 	}
 	MemoryContextSwitchTo(before);
@@ -509,8 +529,8 @@ static const char *add_outputs(const struct ifp_query_level *level, const struct
 	if (collecting.reason)
 		return collecting.reason;
 	foreach (cell, collecting.aggregates)
-		if (ifp_aggregate_needs_squares(lfirst(cell))) {
-			query->squares = squares_kept(candidate);
+		if (ifp_aggregate_needs_accumulators(lfirst(cell))) {
+			query->accumulators = accumulators_kept(candidate);
 			break;
 		}
 	foreach (cell, collecting.aggregates) {

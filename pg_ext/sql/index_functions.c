@@ -112,7 +112,9 @@ static void read_fields(Relation heap, Relation index, struct ifp_sqlgen_index *
 	};
 	struct iforest_node_schema fields = fields_of(heap, index);
 
-	sqlgen->squares = fields.squares;
+	for (unsigned v = 0; v < fields.n_values; v++)
+		if (iforest_accumulators_named(&fields.accumulators, IFOREST_KIND_SQUARES, v, IFOREST_NO_VALUE) >= 0)
+			sqlgen->squares |= 1u << v;
 	sqlgen->length = fields.duration_value == IFOREST_NO_VALUE ? -1 : fields.duration_value;
 	sqlgen->is_end = fields.end_rule == IFOREST_END_COLUMN;
 	sqlgen->is_overlap_read = sqlgen->length >= 0 && fields.end_rule == IFOREST_END_DURATION;
@@ -534,21 +536,30 @@ static void add_name(List **parameters, const char *parameter, const char *name,
 		*parameters = lappend(*parameters, makeDefElem(pstrdup(parameter), (Node *)makeString(rename->newname), -1));
 }
 
+/* Signs between names, and numbers in parentheses (core/model/kind.h), stay as they are. */
 static void add_names(List **parameters, const char *parameter, const char *text, const RenameStmt *rename)
 {
 	StringInfoData by_now;
-	List *names;
-	ListCell *cell;
 	bool is_other = false;
 
-	if (!text || !SplitIdentifierString(pstrdup(text), ',', &names))
+	if (!text)
 		return;
 	initStringInfo(&by_now);
-	foreach (cell, names) {
-		const char *name = renamed(lfirst(cell), rename);
+	while (*text) {
+		const char *start = text;
+		char *name = *text == '(' ? NULL : ifp_read_name(&text);
 
-		is_other |= name != lfirst(cell);
-		appendStringInfo(&by_now, "%s%s", by_now.len > 0 ? ", " : "", quote_identifier(name));
+		if (*text == '(' && !name) {
+			text += strcspn(text, ")");
+			appendBinaryStringInfo(&by_now, start, (int)(text - start));
+		} else if (!name) {
+			appendStringInfoChar(&by_now, *text++);
+		} else if (renamed(name, rename) != name) {
+			appendStringInfoString(&by_now, quote_identifier(rename->newname));
+			is_other = true;
+		} else {
+			appendBinaryStringInfo(&by_now, start, (int)(text - start));
+		}
 	}
 	if (is_other)
 		*parameters = lappend(*parameters, makeDefElem(pstrdup(parameter), (Node *)makeString(by_now.data), -1));
@@ -562,7 +573,8 @@ static List *parameters_by_now(Relation index, const RenameStmt *rename)
 
 	add_name(&parameters, "duration", ifp_option_string(options, duration), rename);
 	add_name(&parameters, "end", ifp_option_string(options, end), rename);
-	add_names(&parameters, "variance", ifp_option_string(options, variance), rename);
+	for (int k = 0; k < IFOREST_N_KINDS; k++)
+		add_names(&parameters, iforest_kinds[k].option, ifp_option_string(options, kinds[k]), rename);
 	add_names(&parameters, "sketch", ifp_option_string(options, sketch), rename);
 	return parameters;
 }
@@ -592,7 +604,7 @@ static void follow_in_index(Oid oid, const RenameStmt *rename)
 
 	if (index->rd_indam->ambuild == ifp_build) {
 		LockRelation(index, ShareUpdateExclusiveLock);
-		if (ifp_value_named(index, rename->newname) >= 0)
+		if (ifp_value_named(index, rename->newname) >= 0 || ifp_is_time_named(index, rename->newname))
 			parameters = parameters_by_now(index, rename);
 	}
 	if (parameters)

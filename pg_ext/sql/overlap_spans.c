@@ -122,7 +122,8 @@ static enum iforest_status look_at_infinity(struct overlap_reading *reading, uin
 	struct iforest_aggregate *found = palloc(sizeof *found);
 	enum iforest_status status;
 
-	iforest_aggregate_clear(found, reading->reader->index.manifest.fields.n_values);
+	iforest_aggregate_clear(found, reading->reader->index.manifest.fields.n_values,
+				&reading->reader->index.manifest.fields.accumulators);
 	scan->bucketing = (struct iforest_bucketing){ .mode = IFOREST_WHOLE,
 						      .window = { .has_t0 = true,
 								  .t0 = time,

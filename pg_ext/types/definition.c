@@ -10,6 +10,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 #include "utils/varlena.h"
+#include "parser/scansup.h"
 
 /* ---- storage parameters ---- */
 
@@ -18,28 +19,12 @@ static relopt_kind parameters;
 static relopt_enum_elt_def units[] = { { "", IFP_UNIT_OF_TIME }, { "ns", IFP_UNIT_NS }, { "us", IFP_UNIT_US },
 				       { "ms", IFP_UNIT_MS },	 { "s", IFP_UNIT_S },	{ NULL, 0 } };
 
-void ifp_options_register(void)
-{
-	parameters = add_reloption_kind();
-	add_string_reloption(parameters, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL,
-			     AccessExclusiveLock);
-	add_string_reloption(parameters, "end", "INCLUDEd column that is the end of a span", NULL, NULL, AccessExclusiveLock);
-	add_string_reloption(parameters, "variance", "INCLUDEd columns whose sums of squares are kept", NULL, NULL,
-			     AccessExclusiveLock);
-	add_string_reloption(parameters, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL,
-			     ShareUpdateExclusiveLock);
-	add_enum_reloption(parameters, "duration_unit", "unit of the duration where the time column is a timestamp", units,
-			   IFP_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
-	add_int_reloption(parameters, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1,
-			  4096, ShareUpdateExclusiveLock);
-	add_bool_reloption(parameters, "background_merge", "merge in a background worker when runs pile up", true,
-			   ShareUpdateExclusiveLock);
-}
+enum { N_OTHER_ELEMENTS = 6 };
 
-static const relopt_parse_elt elements[] = {
+/* The options of kinds follow, once they are registered. */
+static relopt_parse_elt elements[N_OTHER_ELEMENTS + IFOREST_N_KINDS] = {
 	{ .optname = "duration", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, duration) },
 	{ .optname = "end", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, end) },
-	{ .optname = "variance", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, variance) },
 	{ .optname = "sketch", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, sketch) },
 	{ .optname = "duration_unit", .opttype = RELOPT_TYPE_ENUM, .offset = offsetof(struct ifp_options, duration_unit) },
 	{ .optname = "pending_pages", .opttype = RELOPT_TYPE_INT, .offset = offsetof(struct ifp_options, pending_pages) },
@@ -48,12 +33,47 @@ static const relopt_parse_elt elements[] = {
 	  .offset = offsetof(struct ifp_options, background_merge) },
 };
 
+void ifp_options_register(void)
+{
+	parameters = add_reloption_kind();
+	add_string_reloption(parameters, "duration", "INCLUDEd column that is the duration of a span", NULL, NULL,
+			     AccessExclusiveLock);
+	add_string_reloption(parameters, "end", "INCLUDEd column that is the end of a span", NULL, NULL, AccessExclusiveLock);
+	for (int k = 0; k < IFOREST_N_KINDS; k++)
+		add_string_reloption(parameters, iforest_kinds[k].option,
+				     psprintf("INCLUDEd columns of which %s are kept", iforest_kinds[k].name), NULL, NULL,
+				     AccessExclusiveLock);
+	add_string_reloption(parameters, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL,
+			     ShareUpdateExclusiveLock);
+	add_enum_reloption(parameters, "duration_unit", "unit of the duration where the time column is a timestamp", units,
+			   IFP_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
+	add_int_reloption(parameters, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1,
+			  4096, ShareUpdateExclusiveLock);
+	add_bool_reloption(parameters, "background_merge", "merge in a background worker when runs pile up", true,
+			   ShareUpdateExclusiveLock);
+	for (size_t k = 0; k < IFOREST_N_KINDS; k++)
+		elements[N_OTHER_ELEMENTS + k] =
+			(relopt_parse_elt){ .optname = iforest_kinds[k].option,
+					    .opttype = RELOPT_TYPE_STRING,
+					    .offset = (int)(offsetof(struct ifp_options, kinds) + k * sizeof(int)) };
+}
+
 static bool is_known(const char *name, size_t n_bytes)
 {
 	for (size_t i = 0; i < lengthof(elements); i++)
 		if (strlen(elements[i].optname) == n_bytes && strncmp(elements[i].optname, name, n_bytes) == 0)
 			return true;
 	return false;
+}
+
+static const char *kind_options(void)
+{
+	StringInfoData options;
+
+	initStringInfo(&options);
+	for (int k = 0; k < IFOREST_N_KINDS; k++)
+		appendStringInfo(&options, "%s%s", k > 0 ? ", " : "", iforest_kinds[k].option);
+	return options.data;
 }
 
 /* Raises PostgreSQL's error for an unknown name, with a hint that lists the known ones. */
@@ -72,8 +92,9 @@ static void refuse_unknown(Datum options)
 		if (!is_known(name, n_bytes))
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("unrecognized parameter \"%.*s\"", (int)n_bytes, name),
-				errhint("Parameters of iforest indexes are duration, \"end\", duration_unit, variance, sketch, "
-					"pending_pages and background_merge."));
+				errhint("Parameters of iforest indexes are duration, \"end\", duration_unit, %s, sketch, "
+					"pending_pages and background_merge.",
+					kind_options()));
 	}
 }
 
@@ -174,6 +195,14 @@ int ifp_value_named(Relation index, const char *name)
 			return i - n_keys;
 	}
 	return -1;
+}
+
+bool ifp_is_time_named(Relation index, const char *name)
+{
+	int time = IndexRelationGetNumberOfKeyAttributes(index) - 1;
+	char *column = get_attname(index->rd_index->indrelid, index->rd_index->indkey.values[time], true);
+
+	return column && strcmp(column, name) == 0;
 }
 
 static bool can_be_sketched(Oid type)
@@ -394,32 +423,106 @@ static void check_end(Relation index, const struct ifp_definition *definition, s
 	fields->duration_value = (uint8_t)v;
 }
 
-static void check_variance(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
+char *ifp_read_name(const char **at)
+{
+	const char *start = *at, *end = start;
+	char *name;
+
+	if (*start == '"') {
+		char *out = name = palloc(strlen(start) + 1);
+
+		for (end++; *end && (*end != '"' || end[1] == '"'); end++) {
+			end += *end == '"';
+			*out++ = *end;
+		}
+		*out = 0;
+		if (*end++ != '"' || out == name)
+			return NULL;
+		truncate_identifier(name, (int)strlen(name), false);
+	} else {
+		end += strcspn(start, ",(*) \t\n\v\f\r");
+		if (end == start)
+			return NULL;
+		name = downcase_truncate_identifier(start, (int)(end - start), false);
+	}
+	while (scanner_isspace(*end))
+		end++;
+	*at = end;
+	return name;
+}
+
+/* The names of columns in the list of a kind's option. */
+struct option_reader {
+	Relation index;
+	const struct ifp_definition *definition;
+	const struct iforest_node_schema *fields;
+	const struct iforest_kind *kind;
+	const char *text;
+};
+
+static int read_value_name(void *context, const char **at)
+{
+	const struct option_reader *reader = context;
+	const char *option = reader->kind->option;
+	char *name = ifp_read_name(at);
+	unsigned v;
+	Oid type;
+
+	if (!name || (**at && !strchr(",(*)", **at)))
+		return IFOREST_NAME_MISSING;
+	if (reader->kind->has_second && ifp_is_time_named(reader->index, name) &&
+	    reader->definition->time_type <= IFP_TIME_INT8)
+		return IFOREST_TIME_COLUMN;
+	v = find_value(reader->index, option, name);
+	type = reader->definition->value_types[v];
+	if (reader->fields->value_types[v] != IFOREST_INT64)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("%s = '%s': the values of column \"%s\" are reals", option, reader->text, name),
+			reader->kind->takes_decimals
+				? errdetail("Sums of %s of reals hang on the order of adding; only exact ones are kept.",
+					    reader->kind->name)
+				: 0);
+	if (type != INT2OID && type != INT4OID && type != INT8OID && type != NUMERICOID)
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("%s = '%s': the values of column \"%s\" are no numbers", option, reader->text, name));
+	if (type == NUMERICOID && !reader->kind->takes_decimals)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("%s = '%s': the values of column \"%s\" are no integers", option, reader->text, name));
+	return (int)v;
+}
+
+static void check_kind(Relation index, const struct ifp_definition *definition, const struct iforest_kind *kind,
+		       const char *text, struct iforest_node_schema *fields)
+{
+	struct option_reader reader = {
+		.index = index, .definition = definition, .fields = fields, .kind = kind, .text = text
+	};
+	const char *at = text;
+	enum iforest_text_error why;
+
+	/* a column that is named twice was never an error where that says nothing new */
+	do
+		why = iforest_accumulators_parse(&fields->accumulators, kind, &at, read_value_name, &reader);
+	while (why == IFOREST_TEXT_TWICE && !kind->most_parameters && *at == ',' && *++at);
+	if (why == IFOREST_TEXT_TOO_MANY ||
+	    iforest_accumulators_finish(&fields->accumulators, fields->value_types, fields->n_values,
+					fields->n_values * IFOREST_VALUE_WORDS))
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			errmsg("%s = '%s': that is too much for one index", kind->option, text));
+	if ((why && (why != IFOREST_TEXT_TWICE || kind->most_parameters)) || *at)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("%s = '%s': that is no list of %s", kind->option, text, kind->list));
+}
+
+static void check_kinds(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
 {
 	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
-	const char *variance = ifp_option_string(options, variance);
-	List *names;
-	ListCell *cell;
 
-	if (!variance)
-		return;
-	if (!SplitIdentifierString(pstrdup(variance), ',', &names))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("variance = '%s': that is no list of column names", variance));
-	foreach (cell, names) {
-		unsigned v = find_value(index, "variance", lfirst(cell));
+	for (int k = 0; k < IFOREST_N_KINDS; k++) {
+		const char *text = ifp_option_string(options, kinds[k]);
 
-		if (fields->value_types[v] != IFOREST_INT64)
-			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("variance = '%s': the values of column \"%s\" are reals", variance,
-				       (char *)lfirst(cell)),
-				errdetail("Sums of squares of reals hang on the order of adding; only exact ones are kept."));
-		if (definition->value_types[v] != INT2OID && definition->value_types[v] != INT4OID &&
-		    definition->value_types[v] != INT8OID && definition->value_types[v] != NUMERICOID)
-			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-				errmsg("variance = '%s': the values of column \"%s\" are no numbers", variance,
-				       (char *)lfirst(cell)));
-		fields->squares |= (uint8_t)(1u << v);
+		if (text)
+			check_kind(index, definition, &iforest_kinds[k], text, fields);
 	}
 }
 
@@ -448,7 +551,7 @@ void ifp_definition_check_columns(Relation index, const struct ifp_definition *d
 	check_keys(index, definition);
 	check_values(index, definition, fields);
 	check_end(index, definition, fields);
-	check_variance(index, definition, fields);
+	check_kinds(index, definition, fields);
 	check_sketch(index, definition);
 	ifp_require(iforest_node_schema_finish(fields), index, NULL);
 }

@@ -14,13 +14,13 @@
  *   duration_unit     ns, us, ms or s, if the time column is a timestamp; otherwise the duration is in the unit of the time
  *                     column
  *   variance          names of INCLUDEd columns whose sums of squares are kept, for variance and stddev; separated by commas,
- *                     as in SQL: folded unless they are quoted
+ *                     as in SQL: folded unless they are quoted. As any other option of a kind (core/model/kind.h)
  *   sketch            names of INCLUDEd columns of which sketches are kept
  *   pending_pages     1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
  * Names of columns are checked when an index is built and by ALTER INDEX (am/handler.h). A change of duration, end,
- * duration_unit or variance takes effect with REINDEX, a change of sketch with the next VACUUM or merge.
+ * duration_unit or an option of a kind takes effect with REINDEX, a change of sketch with the next VACUUM or merge.
  */
 #ifndef IFP_TYPES_DEFINITION_H
 #define IFP_TYPES_DEFINITION_H
@@ -35,10 +35,10 @@ enum ifp_duration_unit { IFP_UNIT_OF_TIME, IFP_UNIT_NS, IFP_UNIT_US, IFP_UNIT_MS
 
 struct ifp_options {
 	int32 vl_len_; /* varlena header, not for direct use */
-	int duration;  /* this and the next three are offsets of strings; 0: not given */
+	int duration;  /* this and the next are offsets of strings; 0: not given */
 	int end;
-	int variance;
 	int sketch;
+	int kinds[IFOREST_N_KINDS];
 	int duration_unit; /* enum ifp_duration_unit */
 	int pending_pages;
 	bool background_merge;
@@ -94,6 +94,12 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition);
 
 /* Returns the value column with this name in the table; -1 if there is none. */
 int ifp_value_named(Relation index, const char *name);
+
+/* True if the index's time column has this name in the table. */
+bool ifp_is_time_named(Relation index, const char *name);
+
+/* Reads a name of a list at *at, and moves past it and the space that follows. Returns NULL if there is none. */
+char *ifp_read_name(const char **at);
 
 /* Returns definition->sketches by the index's current parameters. `definition` is that of this index, or of one alike. Names
  * that are no value columns are ignored. */

@@ -199,9 +199,6 @@ if [ "$(PGDATABASE=trace sql -c 'SELECT count(*) FROM spans')" -eq 0 ]; then
     exit 0
 fi
 PGDATABASE=trace sql -c 'CREATE EXTENSION iforest'
-echo "   computing how deep each span lies"
-run trace $here/demo_depth.sql
-echo " $seconds s"
 index_step "making iforest's indexes" trace $here/demo_index.sql spans_track_if spans_time_if
 index_step "making B-trees over the same columns" trace $here/demo_plain.sql spans_track_btree spans_time_btree
 questions trace

@@ -109,6 +109,19 @@ static int read_time(struct ifs_row_decoder *decoder, sqlite3_value *time, struc
 	return SQLITE_OK;
 }
 
+/* Reports that a column of which accumulators are kept holds a real. */
+static int refuse_real(struct ifs_row_decoder *decoder, const char *column, const struct iforest_kind *kind)
+{
+	char *format = sqlite3_mprintf("iforest: value column \"%%s\" of row %%lld holds the real %%s, and %s are kept of "
+				       "integers alone; store integers, or leave the column out of %s=...",
+				       kind->results, kind->option);
+	int rc = format ? refuse_value(decoder, column, "typeof(\"%w\") = 'real'", format)
+			: ifs_error_set(decoder->error, SQLITE_NOMEM, "");
+
+	sqlite3_free(format);
+	return rc;
+}
+
 static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
 {
 	const char *column = decoder->definition->values[v].source;
@@ -127,11 +140,8 @@ static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, uns
 			decoder, column, "typeof(\"%w\") = 'real'",
 			"iforest: duration column \"%s\" of row %lld holds the real %s; durations are integers in the unit of "
 			"the time column (for sums of reals leave duration out and write value=...)");
-	if (type == SQLITE_FLOAT && decoder->definition->squares >> v & 1)
-		return refuse_value(decoder, column, "typeof(\"%w\") = 'real'",
-				    "iforest: value column \"%s\" of row %lld holds the real %s, and variances are kept of "
-				    "integers alone; store integers, "
-				    "or leave the column out of variance=...");
+	if (type == SQLITE_FLOAT && ifs_kind_of_integers(decoder->definition, v))
+		return refuse_real(decoder, column, ifs_kind_of_integers(decoder->definition, v));
 	if (type == SQLITE_FLOAT && !is_real_column && decoder->may_widen) {
 		decoder->has_real_in_integers = true;
 		return SQLITE_OK;

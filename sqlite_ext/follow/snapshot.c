@@ -293,7 +293,8 @@ static const char *find_mismatch(const struct ifs_index *index, const struct ifo
 		return "the manifest's page size is wrong";
 	if (manifest->fields.n_values != index->definition.n_values ||
 	    manifest->fields.duration_value != index->definition.duration_value ||
-	    manifest->fields.end_rule != IFOREST_END_DURATION || manifest->fields.squares != index->definition.squares)
+	    manifest->fields.end_rule != IFOREST_END_DURATION ||
+	    !iforest_accumulators_equal(&manifest->fields.accumulators, &index->definition.accumulators))
 		return "the manifest's value columns are not those of the index";
 	if (manifest->n_host_bytes != IFS_SQLITE_HOST_BYTES)
 		return "the manifest's engine data are wrong";

@@ -107,12 +107,12 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 	int rc = SQLITE_OK;
 
 	*fields = (struct iforest_node_schema){ .n_values = (uint8_t)definition->n_values,
-						.squares = definition->squares,
+						.accumulators = definition->accumulators,
 						.duration_value = definition->duration_value };
 	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
 		bool is_real = false;
 
-		if (v != definition->duration_value && !(definition->squares >> v & 1))
+		if (v != definition->duration_value && !ifs_kind_of_integers(definition, v))
 			rc = look_at_column(index, base_table, definition->values[v].source, &is_real, error);
 		fields->value_types[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 	}

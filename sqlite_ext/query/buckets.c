@@ -11,7 +11,7 @@
 
 static size_t item_bytes(const struct iforest_node_schema *fields)
 {
-	return sizeof(int64_t) + iforest_aggregate_bytes(fields->n_values);
+	return sizeof(int64_t) + iforest_aggregate_bytes(fields->n_values, &fields->accumulators);
 }
 
 /* Return the bucket and the aggregate of item i. */
@@ -40,7 +40,8 @@ static enum iforest_status bucket_list_append(struct ifs_bucket_list *list, cons
 		list->n_reserved = capacity;
 	}
 	memcpy(list->items + list->n * item_bytes(fields), &bucket, sizeof bucket);
-	memcpy(bucket_list_aggregate(list, fields, list->n), aggregate, iforest_aggregate_bytes(fields->n_values));
+	memcpy(bucket_list_aggregate(list, fields, list->n), aggregate,
+	       iforest_aggregate_bytes(fields->n_values, &fields->accumulators));
 	list->n++;
 	return IFOREST_OK;
 }
@@ -69,7 +70,7 @@ static enum iforest_status bucket_list_merge(struct ifs_bucket_list *into, struc
 		if (merged.n > 0 && bucket_list_bucket(&merged, fields, merged.n - 1) == bucket)
 			iforest_aggregate_combine(bucket_list_aggregate(&merged, fields, merged.n - 1),
 						  bucket_list_aggregate(list, fields, at), fields->value_types,
-						  fields->n_values);
+						  fields->n_values, &fields->accumulators);
 		else
 			status = bucket_list_append(&merged, fields, bucket, bucket_list_aggregate(list, fields, at));
 	}
@@ -155,7 +156,6 @@ static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *
 {
 	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
 	struct ifs_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
-	bool *is_chosen;
 	size_t n_most;
 
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
@@ -167,12 +167,11 @@ static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
 	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct ifs_series *));
 	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
-	is_chosen = sqlite3_malloc64(n_most + 1);
-	if (!query->members || !query->group_starts || !is_chosen)
+	if (!query->members || !query->group_starts)
 		ifs_error_set(error, SQLITE_NOMEM, "");
+	/* group_starts has room for the marks until it is filled in */
 	for (unsigned k = 0; k < 2 && !error->rc; k++)
-		choose_in(query, &stretches[k], plan, argv, is_chosen, error);
-	sqlite3_free(is_chosen);
+		choose_in(query, &stretches[k], plan, argv, (bool *)query->group_starts, error);
 	if (error->rc)
 		return error->rc;
 	if (!is_prefix(query) && sort_members(query, error))
@@ -446,7 +445,7 @@ static enum iforest_status next_of_group(struct ifs_bucket_query *query, int64_t
 		return IFOREST_OK;
 	*bucket = bucket_list_bucket(&query->list, fields_of(query), query->at);
 	memcpy(aggregate, bucket_list_aggregate(&query->list, fields_of(query), query->at),
-	       iforest_aggregate_bytes(fields_of(query)->n_values));
+	       iforest_aggregate_bytes(fields_of(query)->n_values, &fields_of(query)->accumulators));
 	query->at++;
 	return IFOREST_OK;
 }
@@ -475,9 +474,10 @@ static enum iforest_status next_filled(struct ifs_bucket_query *query, bool *fou
 		query->is_exhausted = !query->has_pending;
 	}
 	query->bucket = query->first_filled + (int64_t)query->n_filled++;
-	iforest_aggregate_clear(&query->aggregate, fields_of(query)->n_values);
+	iforest_aggregate_clear(&query->aggregate, fields_of(query)->n_values, &fields_of(query)->accumulators);
 	if (!status && query->has_pending && query->bucket == query->pending_bucket) {
-		memcpy(&query->aggregate, &query->pending, iforest_aggregate_bytes(fields_of(query)->n_values));
+		memcpy(&query->aggregate, &query->pending,
+		       iforest_aggregate_bytes(fields_of(query)->n_values, &fields_of(query)->accumulators));
 		query->has_pending = false;
 	}
 	return status ? status : fill_row(query);

@@ -103,7 +103,9 @@ static enum iforest_status next(struct iforest_scan *scan, struct iforest_overla
 
 static size_t item_bytes(const struct ifs_parallel *parallel)
 {
-	return sizeof(int64_t) + iforest_aggregate_bytes(parallel->snapshot->manifest.fields.n_values);
+	const struct iforest_node_schema *fields = &parallel->snapshot->manifest.fields;
+
+	return sizeof(int64_t) + iforest_aggregate_bytes(fields->n_values, &fields->accumulators);
 }
 
 static bool open_worker(struct ifs_parallel *parallel, struct ifs_parallel_worker *worker)

@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "sqlite_ext/storage/accumulator_columns.h"
+
 static int read_fill(const char *name, sqlite3_value *value, enum ifs_fill_mode *fill, struct ifs_error *error)
 {
 	static const char *const words[IFS_N_FILLS] = { "none", "null", "zero", "last", "linear" };
@@ -155,11 +157,9 @@ static struct iforest_request request_of(const struct ifs_definition *definition
 			if (c >= IFS_OF_MIN_ID)
 				request.no_rows &= ~(1u << v);
 		}
-	for (unsigned i = 0; i < definition->n_variances; i++)
-		for (unsigned c = 0; c < IFS_N_OF_VARIANCE; c++)
-			if (is_used(used, definition->n_hidden + ifs_first_variance(definition) + i * IFS_N_OF_VARIANCE + c))
-				request.squares |= 1u << ifs_variance_value(definition, i);
-	request.values |= request.squares;
+	for (unsigned c = 0; c < ifs_n_accumulator_columns(&definition->accumulators); c++)
+		if (is_used(used, definition->n_hidden + ifs_first_of_accumulators(definition) + c))
+			ifs_accumulator_column_request(&definition->accumulators, c, &request);
 	return request;
 }
 
@@ -315,7 +315,6 @@ static const struct {
 	{ " id", offsetof(struct iforest_request, no_rows), true },
 	{ " first", offsetof(struct iforest_request, firsts), false },
 	{ " last", offsetof(struct iforest_request, lasts), false },
-	{ " squares", offsetof(struct iforest_request, squares), false },
 };
 
 enum { N_WORDS = sizeof words / sizeof *words };
@@ -340,6 +339,18 @@ static void write_window(sqlite3_str *text, unsigned arguments)
 		sqlite3_str_appendall(text, ", fill");
 }
 
+/* Writes the word of an accumulator. */
+static void write_accumulator(sqlite3_str *text, const struct ifs_definition *definition, unsigned a)
+{
+	const struct iforest_accumulator *accumulator = &definition->accumulators.list[a];
+
+	sqlite3_str_appendf(text, " %s", iforest_kind_find(accumulator->code)->name);
+	if (accumulator->second == IFOREST_TIME_COLUMN)
+		sqlite3_str_appendall(text, " with time");
+	else if (accumulator->second != IFOREST_NO_VALUE)
+		sqlite3_str_appendf(text, " with %u", accumulator->second);
+}
+
 static void write_request(sqlite3_str *text, const struct ifs_definition *definition, struct iforest_request *request)
 {
 	for (unsigned v = 0; v < definition->n_values; v++) {
@@ -351,6 +362,14 @@ static void write_request(sqlite3_str *text, const struct ifs_definition *defini
 			if (!is_named)
 				sqlite3_str_appendf(text, "; of \"%w\":", definition->values[v].name);
 			sqlite3_str_appendall(text, words[w].word);
+			is_named = true;
+		}
+		for (unsigned a = 0; a < definition->accumulators.n; a++) {
+			if (definition->accumulators.list[a].value != v || !(request->accumulators >> a & 1))
+				continue;
+			if (!is_named)
+				sqlite3_str_appendf(text, "; of \"%w\":", definition->values[v].name);
+			write_accumulator(text, definition, a);
 			is_named = true;
 		}
 	}
@@ -401,6 +420,21 @@ bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition
 	return true;
 }
 
+static bool skip_accumulator(const char **at, const struct ifs_definition *definition, unsigned a)
+{
+	const struct iforest_accumulator *accumulator = &definition->accumulators.list[a];
+	const char *in = *at;
+
+	if (!skip(&in, " ") || !skip(&in, iforest_kind_find(accumulator->code)->name))
+		return false;
+	if (accumulator->second == IFOREST_TIME_COLUMN && !skip(&in, " with time"))
+		return false;
+	if (accumulator->second < IFOREST_MAX_VALUES && !(skip(&in, " with ") && *in++ == '0' + accumulator->second))
+		return false;
+	*at = in;
+	return true;
+}
+
 static bool read_request(struct iforest_request *request, const struct ifs_definition *definition, const char **at)
 {
 	*request = (struct iforest_request){ .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
@@ -412,6 +446,9 @@ static bool read_request(struct iforest_request *request, const struct ifs_defin
 		for (unsigned w = 0; w < N_WORDS; w++)
 			if (skip(at, words[w].word))
 				*bits_of(request, w) ^= 1u << v;
+		for (unsigned a = 0; a < definition->accumulators.n; a++)
+			if (definition->accumulators.list[a].value == v && skip_accumulator(at, definition, a))
+				request->accumulators |= 1u << a;
 	}
 	request->times = skip(at, "; times");
 	request->extremes_alone = skip(at, "; extremes alone");

@@ -2,18 +2,26 @@
 
 #include <ctype.h>
 
+#include "sqlite_ext/storage/accumulator_columns.h"
 #include "sqlite_ext/storage/engine.h"
 
 const char *const ifs_argument_names[IFS_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
 const char *const ifs_sync_names[IFS_N_SYNCS] = { "log", "append", "manual" };
 
-unsigned ifs_variance_value(const struct ifs_definition *definition, unsigned i)
+unsigned ifs_first_sketch(const struct ifs_definition *definition)
 {
-	unsigned squares = definition->squares;
+	return ifs_first_of_accumulators(definition) + ifs_n_accumulator_columns(&definition->accumulators);
+}
 
-	for (; i > 0; i--)
-		squares &= squares - 1;
-	return iforest_trailing_zeros(squares);
+const struct iforest_kind *ifs_kind_of_integers(const struct ifs_definition *definition, unsigned value)
+{
+	for (unsigned a = 0; a < definition->accumulators.n; a++) {
+		const struct iforest_accumulator *accumulator = &definition->accumulators.list[a];
+
+		if (accumulator->value == value || accumulator->second == value)
+			return iforest_kind_find(accumulator->code);
+	}
+	return NULL;
 }
 
 /* ---- reading names ---- */
@@ -157,17 +165,39 @@ static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struc
 			     text);
 }
 
+/* Keeps the text of the argument that lists accumulators, to be read once all values are known. Sets *is_one for one that
+ * does. */
+static int keep_kind_text(struct ifs_definition *definition, const char *key, const char *text, bool *is_one,
+			  struct ifs_error *error)
+{
+	unsigned k = 0;
+
+	while (k < IFOREST_N_KINDS && sqlite3_stricmp(key, iforest_kinds[k].option) != 0)
+		k++;
+	*is_one = k < IFOREST_N_KINDS;
+	if (!*is_one)
+		return SQLITE_OK;
+	if (definition->kind_texts[k])
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", iforest_kinds[k].option);
+	definition->kind_texts[k] = sqlite3_mprintf("%s", text);
+	return definition->kind_texts[k] ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
+}
+
 static int read_argument(struct ifs_definition *definition, const char *argument, bool *has_sync, struct ifs_error *error)
 {
 	const char *at = skip_space(argument);
 	char *key = read_name(&at, error);
 	int rc = SQLITE_OK;
+	bool is_kind = false;
 
 	if (!key || *at != '=') {
 		rc = ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s\": write key=value", argument);
 	} else {
 		at = skip_space(at + 1);
-		if (sqlite3_stricmp(key, "content") == 0)
+		rc = keep_kind_text(definition, key, at, &is_kind, error);
+		if (is_kind)
+			; /* it is kept */
+		else if (sqlite3_stricmp(key, "content") == 0)
 			rc = read_one_name(at, "content", &definition->content, error);
 		else if (sqlite3_stricmp(key, "time") == 0)
 			rc = read_one_name(at, "time", &definition->time, error);
@@ -177,9 +207,6 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
 		else if (sqlite3_stricmp(key, "by") == 0)
 			rc = read_list(at, "by", definition->by, IFS_MAX_BY, &definition->n_by, error);
-		else if (sqlite3_stricmp(key, "variance") == 0)
-			rc = read_list(at, "variance", definition->variances, IFOREST_MAX_VALUES, &definition->n_variances,
-				       error);
 		else if (sqlite3_stricmp(key, "sketch") == 0)
 			rc = read_list(at, "sketch", definition->sketches, IFOREST_MAX_VALUES, &definition->n_sketches, error);
 		else if (sqlite3_stricmp(key, "counter") == 0)
@@ -221,25 +248,96 @@ static int add_duration(struct ifs_definition *definition, struct ifs_error *err
 	return column->source && column->name ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
-/* Finds the value columns of the variances, each named once, by its name in the index. */
-static int find_variances(struct ifs_definition *definition, struct ifs_error *error)
+static void release_column(struct ifs_column_name *column)
 {
-	for (unsigned i = 0; i < definition->n_variances; i++) {
-		const struct ifs_column_name *column = &definition->variances[i];
-		unsigned v = 0;
+	sqlite3_free(column->source);
+	sqlite3_free(column->name);
+	*column = (struct ifs_column_name){ .source = NULL };
+}
 
-		while (v < definition->n_values && sqlite3_stricmp(definition->values[v].name, column->source) != 0)
-			v++;
-		if (v == definition->n_values || sqlite3_stricmp(column->source, column->name) != 0)
-			return ifs_error_set(
-				error, SQLITE_ERROR,
-				"iforest: variance=... takes names of value columns of the index, and \"%s\" is none",
-				v == definition->n_values ? column->source : column->name);
-		if (definition->squares >> v & 1)
-			return ifs_error_set(error, SQLITE_ERROR, "iforest: variance=... names \"%s\" twice", column->name);
-		definition->squares |= (uint8_t)(1u << v);
+/* The names of columns in a list of accumulators: those of the index, without AS. */
+struct name_reader {
+	const struct ifs_definition *definition;
+	struct ifs_column_name last; /* the one read last */
+	struct ifs_error *error;
+};
+
+static int read_value_name(void *context, const char **at)
+{
+	struct name_reader *reader = context;
+	const struct ifs_definition *definition = reader->definition;
+
+	release_column(&reader->last);
+	if (!read_column(at, &reader->last, reader->error))
+		return IFOREST_NAME_MISSING;
+	if (sqlite3_stricmp(reader->last.source, reader->last.name) != 0)
+		return IFOREST_NAME_UNKNOWN;
+	for (unsigned v = 0; v < definition->n_values; v++)
+		if (sqlite3_stricmp(definition->values[v].name, reader->last.name) == 0)
+			return (int)v;
+	return sqlite3_stricmp(definition->time, reader->last.name) == 0 ? IFOREST_TIME_COLUMN : IFOREST_NAME_UNKNOWN;
+}
+
+static int refuse_list(const struct iforest_kind *kind, const char *text, enum iforest_text_error why, const char *name,
+		       struct ifs_error *error)
+{
+	switch (why) {
+	case IFOREST_TEXT_OK:
+		return SQLITE_OK;
+	case IFOREST_TEXT_UNKNOWN:
+		return ifs_error_set(error, SQLITE_ERROR,
+				     "iforest: %s=... takes names of value columns of the index, and \"%s\" is none",
+				     kind->option, name);
+	case IFOREST_TEXT_TWICE:
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: %s=... names \"%s\" twice", kind->option, name);
+	case IFOREST_TEXT_TOO_MANY:
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: %s=... is too much for one index; make a second index",
+				     kind->option);
+	case IFOREST_TEXT_NOT_ASCENDING:
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: %s=... takes numbers in ascending order", kind->option);
+	case IFOREST_TEXT_WRONG:
+		break;
 	}
-	return SQLITE_OK;
+	return ifs_error_set(error, SQLITE_ERROR,
+			     "iforest: cannot read argument \"%s=%s\": it takes a list of %s, in parentheses if "
+			     "there are several",
+			     kind->option, text, kind->list);
+}
+
+/* Reads the accumulators of a kind, whose columns are named as in the index. */
+static int read_accumulators(struct ifs_definition *definition, const struct iforest_kind *kind, const char *text,
+			     struct ifs_error *error)
+{
+	struct name_reader reader = { .definition = definition, .error = error };
+	bool in_parentheses = *text == '(';
+	unsigned n = definition->accumulators.n;
+	const char *at = text + in_parentheses;
+	enum iforest_text_error why =
+		iforest_accumulators_parse(&definition->accumulators, kind, &at, read_value_name, &reader);
+	int rc;
+
+	if (!why && (definition->accumulators.n == n || (in_parentheses ? *at != ')' || *skip_space(at + 1) : *at)))
+		why = IFOREST_TEXT_WRONG;
+	rc = refuse_list(kind, text, why, reader.last.name, error);
+	release_column(&reader.last);
+	return rc;
+}
+
+/* Reads the accumulators of all kinds. Their columns have integers alone. */
+static int find_accumulators(struct ifs_definition *definition, struct ifs_error *error)
+{
+	uint8_t types[IFOREST_MAX_VALUES];
+	int rc = SQLITE_OK;
+
+	for (unsigned k = 0; k < IFOREST_N_KINDS && !rc; k++) {
+		if (definition->kind_texts[k])
+			rc = read_accumulators(definition, &iforest_kinds[k], definition->kind_texts[k], error);
+		memset(types, IFOREST_INT64, sizeof types);
+		if (!rc && iforest_accumulators_finish(&definition->accumulators, types, definition->n_values,
+						       definition->n_values * IFOREST_VALUE_WORDS))
+			rc = refuse_list(&iforest_kinds[k], "", IFOREST_TEXT_TOO_MANY, "", error);
+	}
+	return rc;
 }
 
 /* Finds the value columns that an argument names, each once, by its name in the index. */
@@ -307,19 +405,13 @@ int ifs_definition_parse(struct ifs_definition *definition, int n_arguments, con
 	if (!rc)
 		rc = add_duration(definition, error);
 	if (!rc)
-		rc = find_variances(definition, error);
+		rc = find_accumulators(definition, error);
 	if (!rc)
 		rc = find_values(definition, "sketch", definition->sketches, definition->n_sketches, definition->sketch_values,
 				 error);
 	return rc ? rc
 		  : find_values(definition, "counter", definition->counters, definition->n_counters, definition->counter_values,
 				error);
-}
-
-static void release_column(struct ifs_column_name *column)
-{
-	sqlite3_free(column->source);
-	sqlite3_free(column->name);
 }
 
 void ifs_definition_release(struct ifs_definition *definition)
@@ -329,8 +421,8 @@ void ifs_definition_release(struct ifs_definition *definition)
 	sqlite3_free(definition->duration);
 	for (unsigned v = 0; v < definition->n_values; v++)
 		release_column(&definition->values[v]);
-	for (unsigned i = 0; i < definition->n_variances; i++)
-		release_column(&definition->variances[i]);
+	for (unsigned k = 0; k < IFOREST_N_KINDS; k++)
+		sqlite3_free(definition->kind_texts[k]);
 	for (unsigned b = 0; b < definition->n_by; b++)
 		release_column(&definition->by[b]);
 	for (unsigned s = 0; s < definition->n_sketches; s++)
@@ -398,27 +490,26 @@ static const char *const overlap_formats[] = { "clipped_%s", "longest_%s", "long
 static const char *const counter_formats[IFS_N_OF_COUNTER] = { "count_%s",    "start_%s", "end_%s",   "twa_%s",
 							       "increase_%s", "rate_%s",  "resets_%s" };
 
-static const char *const variance_formats[IFS_N_OF_VARIANCE] = { "var_%s", "stddev_%s" };
-
 enum {
-	MAX_COLUMNS =
-		IFS_MAX_BY + IFS_N_FIXED + (IFS_N_OF_VALUE + IFS_N_OF_VARIANCE + 1) * IFOREST_MAX_VALUES + IFS_N_ARGUMENTS + 1
+	MAX_COLUMNS = IFS_MAX_BY + IFS_N_FIXED + (IFS_N_OF_VALUE + 1) * IFOREST_MAX_VALUES + IFOREST_MAX_ACCUMULATOR_WORDS +
+		      IFS_N_ARGUMENTS + 1
 };
 
 /* Lists the columns of an index or a fold, after its by columns. */
 static unsigned list_aggregates(const struct ifs_definition *definition, char **names)
 {
+	const char *values[IFOREST_MAX_VALUES + 1] = { [IFOREST_MAX_VALUES] = definition->time };
 	unsigned n = 0;
 
 	for (unsigned f = 0; f < IFS_N_FIXED; f++)
 		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
-	for (unsigned v = 0; v < definition->n_values; v++)
+	for (unsigned v = 0; v < definition->n_values; v++) {
+		values[v] = definition->values[v].name;
 		for (unsigned c = 0; c < IFS_N_OF_VALUE; c++)
-			names[n++] = sqlite3_mprintf(value_formats[c], definition->values[v].name);
-	for (unsigned i = 0; i < definition->n_variances; i++)
-		for (unsigned c = 0; c < IFS_N_OF_VARIANCE; c++)
-			names[n++] = sqlite3_mprintf(variance_formats[c],
-						     definition->values[ifs_variance_value(definition, i)].name);
+			names[n++] = sqlite3_mprintf(value_formats[c], values[v]);
+	}
+	for (unsigned c = 0; c < ifs_n_accumulator_columns(&definition->accumulators); c++)
+		names[n++] = ifs_accumulator_column_name(&definition->accumulators, values, c);
 	for (unsigned s = 0; s < definition->n_sketches; s++)
 		names[n++] = sqlite3_mprintf("sketch_%s", definition->sketches[s].name);
 	return n;

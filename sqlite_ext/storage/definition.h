@@ -6,7 +6,7 @@
 #include "sqlite_ext/storage/engine.h"
 
 #define IFS_MAX_BY 16
-#define IFS_MAX_TEXTS 9
+#define IFS_MAX_TEXTS (8 + IFOREST_N_KINDS)
 
 /* How the index learns of changes of its table. */
 enum ifs_sync {
@@ -36,11 +36,9 @@ struct ifs_definition {
 	unsigned n_counters; /* value columns with counter summaries, and their numbers */
 	struct ifs_column_name counters[IFOREST_MAX_VALUES];
 	uint8_t counter_values[IFOREST_MAX_VALUES];
-	const char *by_types[IFS_MAX_BY]; /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
-	struct ifs_column_name variances[IFOREST_MAX_VALUES];
-	unsigned n_variances;
-	/* bit v: the variance of value column v is stored, as named in variances */
-	uint8_t squares;
+	const char *by_types[IFS_MAX_BY];  /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
+	char *kind_texts[IFOREST_N_KINDS]; /* the arguments that list accumulators, as written; NULL if not given */
+	struct iforest_accumulators accumulators;
 	uint8_t duration_value;	    /* its number among the values, or IFOREST_NO_VALUE */
 	char *texts[IFS_MAX_TEXTS]; /* the arguments as written */
 	unsigned n_texts;
@@ -59,7 +57,7 @@ struct ifs_base_table {
  * and then
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
- *   2 for each value with a variance | sketches
+ *   those of accumulators (storage/accumulator_columns.h) | sketches
  *
  * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration
  * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
@@ -102,8 +100,6 @@ enum ifs_overlap_column {
 	IFS_N_OVERLAP
 };
 
-enum ifs_variance_column { IFS_OF_VAR, IFS_OF_STDDEV, IFS_N_OF_VARIANCE };
-
 enum ifs_counter_column {
 	IFS_COUNTER_COUNT,
 	IFS_COUNTER_START,
@@ -128,17 +124,14 @@ enum ifs_argument {
 extern const char *const ifs_argument_names[IFS_N_ARGUMENTS];
 extern const char *const ifs_sync_names[IFS_N_SYNCS];
 
-/* Returns the number of the first variance column. */
-static inline unsigned ifs_first_variance(const struct ifs_definition *definition)
+/* Returns the number of the first column of accumulators. */
+static inline unsigned ifs_first_of_accumulators(const struct ifs_definition *definition)
 {
 	return definition->n_by + IFS_N_FIXED + IFS_N_OF_VALUE * definition->n_values;
 }
 
 /* Returns the number of the first sketch column. */
-static inline unsigned ifs_first_sketch(const struct ifs_definition *definition)
-{
-	return ifs_first_variance(definition) + IFS_N_OF_VARIANCE * definition->n_variances;
-}
+unsigned ifs_first_sketch(const struct ifs_definition *definition);
 
 /* Returns how many of enum ifs_argument the table takes: the first so many. The command column follows. */
 static inline int ifs_n_arguments(const struct ifs_definition *definition)
@@ -146,8 +139,8 @@ static inline int ifs_n_arguments(const struct ifs_definition *definition)
 	return definition->is_counter ? IFS_ARGUMENT_FILL : IFS_N_ARGUMENTS;
 }
 
-/* Returns the value column of the i-th variance, counted in the order of value columns. */
-unsigned ifs_variance_value(const struct ifs_definition *definition, unsigned i);
+/* Returns the kind of an accumulator that takes the integers of a value column; NULL if there is none. */
+const struct iforest_kind *ifs_kind_of_integers(const struct ifs_definition *definition, unsigned value);
 
 /* Parses arguments such as "by=(track, depth AS level)". The definition owns all names, also after an error: call
  * ifs_definition_release() in either case. by_types stay NULL. */

@@ -1,254 +1,152 @@
-/* sqlite_ext/trace/chrometrace.c -- Chrome trace files as eponymous virtual tables; the entry point of chrometrace.so.
+/* sqlite_ext/trace/chrometrace.c -- Trace files as eponymous virtual tables; the entry point of chrometrace.so.
  *
- *     SELECT track, count(*), sum(dur_ns) FROM read_chrome_trace('trace.json.gz') GROUP BY track;
+ *     SELECT track, count(*), sum(dur_ns) FROM read_trace('trace.json.gz') GROUP BY track;
  *
- * read_chrome_trace(path) has a row for each span, read_chrome_counters(path) one for each counter sample. trace/ has the
- * reader and says what a span is; docs/chrometrace.md is for users. The tables read files, so they are
- * SQLITE_VTAB_DIRECTONLY: the schema of a hostile database cannot use them.
+ * A table reads a file anew each time it is asked. trace/ has the readers and says what a span is; docs/traces.md is for users.
+ * The tables read files, so they are SQLITE_VTAB_DIRECTONLY: the schema of a hostile database cannot use them.
  */
 #include <sqlite3ext.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "trace/chrome_trace.h"
-#include "trace/span_depth.h"
+#include "trace/record.h"
+#include "trace/trace.h"
 
 SQLITE_EXTENSION_INIT1
 
-/* ---- Depths of spans ---- */
+/* ---- Rows on their way from the reader to SQLite ---- */
 
-/* The depths of all spans of a trace, in the order in which the reader returns the spans.
- *
- * A depth is known only when the spans of its track are sorted, so it takes another pass over the file. A private temporary
- * SQLite database sorts the spans and spills to disk: memory does not grow with the file. */
-struct chrometrace_depths {
-	sqlite3 *database; /* private; a temporary file that SQLite deletes */
-	sqlite3_stmt *in_order;
+enum { MOST_COLUMNS = 20 };
+
+enum value_type { VALUE_NULL, VALUE_INTEGER, VALUE_REAL, VALUE_TEXT };
+
+struct row_value {
+	enum value_type type;
+	sqlite3_int64 integer;
+	double real;
+	struct trace_text text;
 };
 
-/* NULL is allowed. */
-static void chrometrace_depths_close(struct chrometrace_depths *depths)
+/* Rows wait in a record: a row id, and the values of the columns that the query uses. */
+struct row_queue {
+	struct trace_record rows;
+	size_t n_taken; /* bytes */
+	sqlite3_uint64 used;
+	int column; /* the next one of the row that is being put */
+};
+
+static void begin_row(struct row_queue *queue, sqlite3_int64 rowid)
 {
-	if (!depths)
+	trace_put_i64(&queue->rows, rowid);
+	queue->column = 0;
+}
+
+/* Is the next column used? */
+static bool takes_column(struct row_queue *queue)
+{
+	return queue->used >> queue->column++ & 1;
+}
+
+static void put_integer(struct row_queue *queue, sqlite3_int64 value)
+{
+	if (!takes_column(queue))
 		return;
-	sqlite3_finalize(depths->in_order);
-	sqlite3_close(depths->database);
-	sqlite3_free(depths);
+	trace_put_u8(&queue->rows, VALUE_INTEGER);
+	trace_put_i64(&queue->rows, value);
 }
 
-/* The file is never read again, so it need not survive a crash. */
-static const char schema_sql[] = "PRAGMA journal_mode = OFF;"
-				 "PRAGMA synchronous = OFF;"
-				 "PRAGMA temp_store = FILE;"
-				 "PRAGMA cache_size = -1000;"
-				 "BEGIN;"
-				 "CREATE TABLE span(seq INTEGER PRIMARY KEY, track TEXT, ts_ns INT, dur_ns INT);"
-				 "CREATE TABLE depth(seq INT, depth INT);";
-
-static const char insert_span_sql[] = "INSERT INTO span(track, ts_ns, dur_ns) VALUES(?1, ?2, ?3)";
-static const char sorted_spans_sql[] = "SELECT seq, track, ts_ns, dur_ns FROM span ORDER BY track, ts_ns, dur_ns DESC, seq";
-static const char insert_depth_sql[] = "INSERT INTO depth(seq, depth) VALUES(?1, ?2)";
-static const char depths_sql[] = "SELECT depth FROM depth ORDER BY seq";
-
-static int database_failed(struct chrometrace_depths *depths, int rc, char **message)
+/* NULL where there is none. */
+static void put_optional(struct row_queue *queue, bool is_there, sqlite3_int64 value)
 {
-	*message = sqlite3_mprintf("depth cannot be computed: %s", sqlite3_errmsg(depths->database));
-	return rc;
+	if (is_there)
+		put_integer(queue, value);
+	else if (takes_column(queue))
+		trace_put_u8(&queue->rows, VALUE_NULL);
 }
 
-static int prepare(struct chrometrace_depths *depths, const char *sql, sqlite3_stmt **statement, char **message)
+static void put_real(struct row_queue *queue, double value)
 {
-	int rc = sqlite3_prepare_v2(depths->database, sql, -1, statement, NULL);
+	uint64_t bits;
 
-	return rc == SQLITE_OK ? SQLITE_OK : database_failed(depths, rc, message);
+	if (!takes_column(queue))
+		return;
+	memcpy(&bits, &value, sizeof bits);
+	trace_put_u8(&queue->rows, VALUE_REAL);
+	trace_put_u64(&queue->rows, bits);
 }
 
-static int insert_row(struct chrometrace_depths *depths, sqlite3_stmt *insert, char **message)
+static void put_text(struct row_queue *queue, struct trace_text text)
 {
-	sqlite3_step(insert);
-	return sqlite3_reset(insert) == SQLITE_OK ? SQLITE_OK
-						  : database_failed(depths, sqlite3_errcode(depths->database), message);
+	if (!takes_column(queue))
+		return;
+	trace_put_u8(&queue->rows, text.data ? VALUE_TEXT : VALUE_NULL);
+	if (text.data)
+		trace_put_text(&queue->rows, text);
 }
 
-static int load_spans(struct chrometrace_depths *depths, const char *path, char **message)
+static void put_word(struct row_queue *queue, const char *word)
 {
-	struct trace_options options = { .spans = true };
-	struct trace_reader *reader = NULL;
-	struct trace_event span;
-	sqlite3_stmt *insert = NULL;
-	int status, rc = prepare(depths, insert_span_sql, &insert, message);
+	put_text(queue, (struct trace_text){ word, word ? strlen(word) : 0 });
+}
 
-	if (rc != SQLITE_OK)
-		return rc;
-	status = trace_reader_open(path, &options, &reader);
-	while (rc == SQLITE_OK && status >= 0 && (status = trace_reader_next(reader, &span)) == TRACE_ROW) {
-		sqlite3_bind_text64(insert, 1, span.track.data, span.track.n_bytes, SQLITE_STATIC, SQLITE_UTF8);
-		sqlite3_bind_int64(insert, 2, span.ts_ns);
-		sqlite3_bind_int64(insert, 3, span.dur_ns);
-		rc = insert_row(depths, insert, message);
+static int end_row(const struct row_queue *queue)
+{
+	return queue->rows.out_of_memory ? TRACE_ERROR_MEMORY : TRACE_OK;
+}
+
+static void take_value(struct trace_unpacking *unpacking, struct row_value *value)
+{
+	uint64_t bits;
+
+	value->type = trace_take_u8(unpacking);
+	if (value->type == VALUE_INTEGER) {
+		value->integer = trace_take_i64(unpacking);
+	} else if (value->type == VALUE_REAL) {
+		bits = trace_take_u64(unpacking);
+		memcpy(&value->real, &bits, sizeof bits);
+	} else if (value->type == VALUE_TEXT) {
+		value->text = trace_take_text(unpacking);
 	}
-	if (rc == SQLITE_OK && status < 0) {
-		rc = status == TRACE_ERROR_MEMORY ? SQLITE_NOMEM : SQLITE_ERROR;
-		*message = sqlite3_mprintf("%s", trace_reader_error(reader));
+}
+
+/* The oldest row: false if there is none. Its texts are valid until the queue is cleared. */
+static bool take_row(struct row_queue *queue, int n_columns, sqlite3_int64 *rowid, struct row_value *values)
+{
+	struct trace_unpacking unpacking = { queue->rows.bytes.data + queue->n_taken };
+
+	if (queue->n_taken == queue->rows.bytes.n_bytes)
+		return false;
+	*rowid = trace_take_i64(&unpacking);
+	for (int i = 0; i < n_columns; i++) {
+		values[i].type = VALUE_NULL;
+		if (queue->used >> i & 1)
+			take_value(&unpacking, &values[i]);
 	}
-	trace_reader_close(reader);
-	sqlite3_finalize(insert);
-	return rc;
+	queue->n_taken = (size_t)(unpacking.at - queue->rows.bytes.data);
+	return true;
 }
 
-static bool same_track(const struct trace_bytes *track, sqlite3_stmt *sorted)
+static void clear_rows(struct row_queue *queue)
 {
-	struct trace_text text = { (const char *)sqlite3_column_text(sorted, 1), (size_t)sqlite3_column_bytes(sorted, 1) };
-
-	return track->n_bytes == text.n_bytes && memcmp(track->data, text.data, text.n_bytes) == 0;
+	trace_record_clear(&queue->rows);
+	queue->n_taken = 0;
 }
 
-static int remember_track(struct trace_bytes *track, sqlite3_stmt *sorted)
-{
-	struct trace_text text = { (const char *)sqlite3_column_text(sorted, 1), (size_t)sqlite3_column_bytes(sorted, 1) };
+/* ---- Tables ---- */
 
-	trace_bytes_clear(track);
-	return trace_bytes_append(track, text, NULL);
-}
+/* A plan, passed from xBestIndex to xFilter as idxNum; the columns that are used follow from COLUMNS_SHIFT on. argv has the
+ * path, then what strict is. */
+enum plan { PLAN_PATH = 0x1, PLAN_STRICT = 0x2, COLUMNS_SHIFT = 2 };
 
-static int store_depths(struct chrometrace_depths *depths, char **message)
-{
-	struct trace_span_depth stack = { 0 };
-	struct trace_bytes track = { 0 };
-	sqlite3_stmt *sorted = NULL, *insert = NULL;
-	int rc = prepare(depths, sorted_spans_sql, &sorted, message);
+struct trace_cursor;
 
-	if (rc == SQLITE_OK)
-		rc = prepare(depths, insert_depth_sql, &insert, message);
-	while (rc == SQLITE_OK && (rc = sqlite3_step(sorted)) == SQLITE_ROW) {
-		int64_t depth;
-
-		rc = SQLITE_NOMEM;
-		if (!same_track(&track, sorted)) {
-			if (remember_track(&track, sorted) < 0)
-				break;
-			trace_span_depth_start_track(&stack);
-		}
-		if (trace_span_depth_next(&stack, sqlite3_column_int64(sorted, 2), sqlite3_column_int64(sorted, 3), &depth) < 0)
-			break;
-		sqlite3_bind_int64(insert, 1, sqlite3_column_int64(sorted, 0));
-		sqlite3_bind_int64(insert, 2, depth);
-		rc = insert_row(depths, insert, message);
-	}
-	if (rc == SQLITE_DONE)
-		rc = SQLITE_OK;
-	else if (rc != SQLITE_OK && rc != SQLITE_NOMEM && !*message)
-		database_failed(depths, rc, message);
-	sqlite3_finalize(insert);
-	sqlite3_finalize(sorted);
-	trace_bytes_release(&track);
-	trace_span_depth_release(&stack);
-	return rc;
-}
-
-/* Refuses a file that cannot be read twice. A missing file is left to the reader's message. */
-static int check_regular_file(const char *path, char **message)
-{
-	struct stat file;
-
-	if (stat(path, &file) != 0 || S_ISREG(file.st_mode))
-		return SQLITE_OK;
-	*message = sqlite3_mprintf("%s: the column depth needs to read the file twice, and this is not a regular file; "
-				   "select the other columns only",
-				   path);
-	return SQLITE_ERROR;
-}
-
-static int open_database(struct chrometrace_depths *depths, char **message)
-{
-	int rc = sqlite3_open_v2("", &depths->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(depths->database, schema_sql, NULL, NULL, NULL);
-	return rc == SQLITE_OK ? SQLITE_OK : database_failed(depths, rc, message);
-}
-
-/* Computes the depths of the spans of a trace.
- * Returns SQLITE_OK, or an error with *message (to be freed with sqlite3_free; NULL if out of memory) and
- * *depths = NULL.
- * O(n log n) for n spans. */
-static int chrometrace_depths_open(const char *path, struct chrometrace_depths **depths, char **message)
-{
-	struct chrometrace_depths *opened;
-	int rc;
-
-	*depths = NULL;
-	*message = NULL;
-	rc = check_regular_file(path, message);
-	if (rc != SQLITE_OK)
-		return rc;
-	opened = sqlite3_malloc64(sizeof *opened);
-	if (!opened)
-		return SQLITE_NOMEM;
-	*opened = (struct chrometrace_depths){ 0 };
-	rc = open_database(opened, message);
-	if (rc == SQLITE_OK)
-		rc = load_spans(opened, path, message);
-	if (rc == SQLITE_OK)
-		rc = store_depths(opened, message);
-	if (rc == SQLITE_OK)
-		rc = prepare(opened, depths_sql, &opened->in_order, message);
-	if (rc == SQLITE_OK)
-		*depths = opened;
-	else
-		chrometrace_depths_close(opened);
-	return rc;
-}
-
-/* Returns the depth of the next span.
- * Returns SQLITE_ROW, SQLITE_DONE if there were no more spans, or an error as above. */
-static int chrometrace_depths_next(struct chrometrace_depths *depths, sqlite3_int64 *depth, char **message)
-{
-	int rc = sqlite3_step(depths->in_order);
-
-	*message = NULL;
-	if (rc == SQLITE_ROW)
-		*depth = sqlite3_column_int64(depths->in_order, 0);
-	else if (rc != SQLITE_DONE)
-		database_failed(depths, rc, message);
-	return rc;
-}
-
-/* ---- Virtual tables ---- */
-
-enum span_column {
-	SPAN_TS_NS,
-	SPAN_DUR_NS,
-	SPAN_PID,
-	SPAN_TID,
-	SPAN_TRACK,
-	SPAN_DEPTH,
-	SPAN_NAME,
-	SPAN_CATEGORY,
-	SPAN_ARGS,
-	SPAN_PATH
-};
-
-enum counter_column { COUNTER_TS_NS, COUNTER_PID, COUNTER_NAME, COUNTER_ID, COUNTER_KEY, COUNTER_VALUE, COUNTER_PATH };
-
-/* A plan, passed from xBestIndex to xFilter as idxNum:
- *
- *   bit  set if                               then
- *   0x1  path = VALUE is among the terms      argv[0] is the path; otherwise xFilter refuses to run
- *   0x2  the column args is used              arguments are read, not skipped
- *   0x4  the column depth is used             a first pass over the file computes the depths
- */
-enum plan { PLAN_PATH = 0x1, PLAN_ARGS = 0x2, PLAN_DEPTH = 0x4 };
-
-/* One of the two tables. */
 struct trace_function {
 	const char *name;
-	const char *declaration;
-	int path_column;
-	sqlite3_uint64 args_columns, depth_columns; /* bits of colUsed that call for them */
-	struct trace_options options;		    /* those that hold for every plan */
-	void (*result)(sqlite3_context *context, const struct trace_event *event, sqlite3_int64 depth, int column);
+	const char *declaration;		       /* ends with the hidden columns path and strict */
+	int n_columns;				       /* that are not hidden */
+	sqlite3_uint64 args_columns, complete_columns; /* those that call for trace_options.args and .complete */
+	struct trace_sink sink;
+	void (*at_end)(struct trace_cursor *cursor); /* adds rows when the file is read; or NULL */
 };
 
 struct trace_table {
@@ -259,101 +157,266 @@ struct trace_table {
 struct trace_cursor {
 	sqlite3_vtab_cursor base; /* must be first */
 	char *path;
-	struct trace_reader *reader;
-	struct chrometrace_depths *depths; /* NULL unless requested */
-	struct trace_event event;	   /* the current row */
-	sqlite3_int64 depth;		   /* of the current row, if requested */
-	sqlite3_int64 row;		   /* its number from 1 on */
-	bool at_end;
+	bool is_strict;
+	struct trace *trace;
+	struct row_queue queue;
+	sqlite3_int64 n_rows; /* put so far, where a row has no number of its own */
+	sqlite3_int64 rowid;
+	struct row_value values[MOST_COLUMNS];
+	bool is_read, at_end;
 };
 
-static void result_text(sqlite3_context *context, struct trace_text text)
+#define HIDDEN_COLUMNS ", path TEXT HIDDEN, strict INTEGER HIDDEN)"
+
+static struct trace_text no_text(void)
 {
-	if (text.data)
-		sqlite3_result_text64(context, text.data, text.n_bytes, SQLITE_TRANSIENT, SQLITE_UTF8);
+	return (struct trace_text){ NULL, 0 };
 }
 
-static void result_of_span(sqlite3_context *context, const struct trace_event *span, sqlite3_int64 depth, int column)
+static void put_pid_and_tid(struct row_queue *queue, const struct trace_track *track, const struct trace_track *thread)
 {
-	switch ((enum span_column)column) {
-	case SPAN_TS_NS:
-		sqlite3_result_int64(context, span->ts_ns);
-		break;
-	case SPAN_DUR_NS:
-		sqlite3_result_int64(context, span->dur_ns);
-		break;
-	case SPAN_PID:
-		result_text(context, span->pid);
-		break;
-	case SPAN_TID:
-		result_text(context, span->tid);
-		break;
-	case SPAN_TRACK:
-		result_text(context, span->track);
-		break;
-	case SPAN_DEPTH:
-		sqlite3_result_int64(context, depth);
-		break;
-	case SPAN_NAME:
-		result_text(context, span->name);
-		break;
-	case SPAN_CATEGORY:
-		result_text(context, span->category);
-		break;
-	case SPAN_ARGS:
-		result_text(context, span->args);
-		break;
-	case SPAN_PATH:
-		break;
-	}
+	put_text(queue, thread ? thread->pid : track->pid);
+	put_text(queue, thread ? thread->tid : track->tid);
 }
 
-static void result_of_counter(sqlite3_context *context, const struct trace_event *sample, sqlite3_int64 depth, int column)
+/* The process that a track belongs to. */
+static const struct trace_track *process_of(const struct trace_track *track)
 {
-	(void)depth;
-	switch ((enum counter_column)column) {
-	case COUNTER_TS_NS:
-		sqlite3_result_int64(context, sample->ts_ns);
-		break;
-	case COUNTER_PID:
-		result_text(context, sample->pid);
-		break;
-	case COUNTER_NAME:
-		result_text(context, sample->name);
-		break;
-	case COUNTER_ID:
-		result_text(context, sample->id);
-		break;
-	case COUNTER_KEY:
-		result_text(context, sample->key);
-		break;
-	case COUNTER_VALUE:
-		sqlite3_result_double(context, sample->value);
-		break;
-	case COUNTER_PATH:
-		break;
-	}
+	while (track && track->kind != TRACE_TRACK_PROCESS)
+		track = track->parent;
+	return track;
 }
 
-static const struct trace_function read_chrome_trace = {
-	.name = "read_chrome_trace",
-	.declaration = "CREATE TABLE x(ts_ns INTEGER, dur_ns INTEGER, pid TEXT, tid TEXT, track TEXT, depth INTEGER, "
-		       "name TEXT, category TEXT, args TEXT, path TEXT HIDDEN)",
-	.path_column = SPAN_PATH,
-	.args_columns = 1u << SPAN_ARGS,
-	.depth_columns = 1u << SPAN_DEPTH,
-	.options = { .spans = true },
-	.result = result_of_span,
+static void put_span(struct row_queue *queue, const struct trace_span *span)
+{
+	begin_row(queue, (sqlite3_int64)span->number);
+	put_integer(queue, span->ts_ns);
+	put_integer(queue, span->dur_ns);
+	put_pid_and_tid(queue, span->track, span->thread);
+	put_text(queue, span->track->key);
+	put_integer(queue, span->depth);
+	put_text(queue, span->name);
+	put_text(queue, span->category);
+	put_text(queue, span->args);
+}
+
+static int on_span(void *context, const struct trace_span *span)
+{
+	struct row_queue *queue = &((struct trace_cursor *)context)->queue;
+	const struct trace_track *process = process_of(span->thread ? span->thread : span->track);
+
+	put_span(queue, span);
+	put_text(queue, process ? process->name : no_text());
+	put_text(queue, span->thread ? span->thread->name : no_text());
+	put_text(queue, span->id);
+	put_text(queue, span->parent_id);
+	put_text(queue, span->trace_id);
+	return end_row(queue);
+}
+
+/* Spans of threads that have an end. */
+static int on_thread_span(void *context, const struct trace_span *span)
+{
+	struct row_queue *queue = &((struct trace_cursor *)context)->queue;
+
+	if (span->track->kind != TRACE_TRACK_THREAD || span->dur_ns < 0)
+		return TRACE_OK;
+	put_span(queue, span);
+	return end_row(queue);
+}
+
+static int on_sample(void *context, const struct trace_sample *sample)
+{
+	struct trace_cursor *cursor = context;
+	struct row_queue *queue = &cursor->queue;
+
+	begin_row(queue, ++cursor->n_rows);
+	put_integer(queue, sample->ts_ns);
+	put_text(queue, sample->track ? sample->track->pid : (struct trace_text){ "", 0 });
+	put_text(queue, sample->name);
+	put_text(queue, sample->id);
+	put_text(queue, sample->key);
+	put_real(queue, sample->value);
+	put_text(queue, sample->unit);
+	put_text(queue, sample->track ? sample->track->key : (struct trace_text){ "", 0 });
+	return end_row(queue);
+}
+
+static int on_instant(void *context, const struct trace_instant *instant)
+{
+	struct row_queue *queue = &((struct trace_cursor *)context)->queue;
+
+	begin_row(queue, (sqlite3_int64)instant->number);
+	put_integer(queue, instant->ts_ns);
+	put_pid_and_tid(queue, instant->track, instant->thread);
+	put_text(queue, instant->track->key);
+	put_text(queue, instant->name);
+	put_text(queue, instant->category);
+	put_text(queue, instant->args);
+	put_text(queue, instant->id);
+	return end_row(queue);
+}
+
+static void put_flow_end(struct row_queue *queue, const struct trace_flow_end *end)
+{
+	put_optional(queue, end->span, (sqlite3_int64)end->span);
+	put_optional(queue, end->instant, (sqlite3_int64)end->instant);
+	put_integer(queue, end->ts_ns);
+	put_text(queue, end->track->key);
+}
+
+static int on_flow(void *context, const struct trace_flow *flow)
+{
+	struct trace_cursor *cursor = context;
+	struct row_queue *queue = &cursor->queue;
+
+	begin_row(queue, ++cursor->n_rows);
+	put_text(queue, flow->id);
+	put_text(queue, flow->name);
+	put_text(queue, flow->category);
+	put_flow_end(queue, &flow->from);
+	put_flow_end(queue, &flow->to);
+	return end_row(queue);
+}
+
+static int on_track(void *context, const struct trace_track *track)
+{
+	struct row_queue *queue = &((struct trace_cursor *)context)->queue;
+	const struct trace_track *process = process_of(track);
+
+	begin_row(queue, track->number);
+	put_text(queue, track->key);
+	put_word(queue, trace_track_kind_name(track->kind));
+	put_text(queue, track->name);
+	put_text(queue, track->pid);
+	put_text(queue, track->tid);
+	put_text(queue, process ? process->name : no_text());
+	put_text(queue, track->parent ? track->parent->key : no_text());
+	put_optional(queue, track->has_sort_index, track->sort_index);
+	put_text(queue, track->labels);
+	put_integer(queue, track->is_used);
+	return end_row(queue);
+}
+
+/* For a report everything is read, and nothing kept. */
+static int pass_span(void *context, const struct trace_span *span)
+{
+	(void)context, (void)span;
+	return TRACE_OK;
+}
+
+static int pass_sample(void *context, const struct trace_sample *sample)
+{
+	(void)context, (void)sample;
+	return TRACE_OK;
+}
+
+static int pass_instant(void *context, const struct trace_instant *instant)
+{
+	(void)context, (void)instant;
+	return TRACE_OK;
+}
+
+static int pass_flow(void *context, const struct trace_flow *flow)
+{
+	(void)context, (void)flow;
+	return TRACE_OK;
+}
+
+static void put_finding(struct trace_cursor *cursor, const char *finding, const char *what, uint64_t n)
+{
+	begin_row(&cursor->queue, ++cursor->n_rows);
+	put_word(&cursor->queue, finding);
+	put_word(&cursor->queue, what);
+	put_integer(&cursor->queue, (sqlite3_int64)n);
+}
+
+static void put_report(struct trace_cursor *cursor)
+{
+	const struct trace_counts *counts = trace_counts(cursor->trace);
+	const struct trace_report_line *line;
+
+	put_finding(cursor, "format", trace_format_name(cursor->trace), counts->n_events);
+	put_finding(cursor, "read", "spans", counts->n_spans);
+	put_finding(cursor, "read", "counter samples", counts->n_samples);
+	put_finding(cursor, "read", "instants", counts->n_instants);
+	put_finding(cursor, "read", "flows", counts->n_flows);
+	put_finding(cursor, "read", "tracks", counts->n_tracks);
+	for (size_t i = 0; (line = trace_report(cursor->trace, i)); i++)
+		put_finding(cursor, line->finding == TRACE_MENDED ? "mended" : "left out", line->what, line->n);
+}
+
+#define SPAN_COLUMNS \
+	"ts_ns INTEGER, dur_ns INTEGER, pid TEXT, tid TEXT, track TEXT, depth INTEGER, name TEXT, category TEXT, args TEXT"
+enum { DEPTH_COLUMN = 1 << 5, ARGS_COLUMN = 1 << 8, NAME_COLUMNS = 3 << 9, INSTANT_ARGS_COLUMN = 1 << 6 };
+
+static const struct trace_function functions[] = {
+	{
+		.name = "read_trace",
+		.declaration = "CREATE TABLE x(" SPAN_COLUMNS
+			       ", process TEXT, thread TEXT, id TEXT, parent TEXT, trace_id TEXT" HIDDEN_COLUMNS,
+		.n_columns = 14,
+		.args_columns = ARGS_COLUMN,
+		.complete_columns = DEPTH_COLUMN | NAME_COLUMNS,
+		.sink = { .on_span = on_span },
+	},
+	{
+		.name = "read_trace_counters",
+		.declaration = "CREATE TABLE x(ts_ns INTEGER, pid TEXT, name TEXT, id TEXT, key TEXT, value REAL, unit TEXT, "
+			       "track TEXT" HIDDEN_COLUMNS,
+		.n_columns = 8,
+		.sink = { .on_sample = on_sample },
+	},
+	{
+		.name = "read_trace_instants",
+		.declaration = "CREATE TABLE x(ts_ns INTEGER, pid TEXT, tid TEXT, track TEXT, name TEXT, category TEXT, "
+			       "args TEXT, id TEXT" HIDDEN_COLUMNS,
+		.n_columns = 8,
+		.args_columns = INSTANT_ARGS_COLUMN,
+		.sink = { .on_instant = on_instant },
+	},
+	{
+		.name = "read_trace_flows",
+		.declaration = "CREATE TABLE x(id TEXT, name TEXT, category TEXT, from_span INTEGER, from_instant INTEGER, "
+			       "from_ts_ns INTEGER, from_track TEXT, to_span INTEGER, to_instant INTEGER, to_ts_ns INTEGER, "
+			       "to_track TEXT" HIDDEN_COLUMNS,
+		.n_columns = 11,
+		.sink = { .on_flow = on_flow },
+	},
+	{
+		.name = "read_trace_tracks",
+		.declaration = "CREATE TABLE x(track TEXT, kind TEXT, name TEXT, pid TEXT, tid TEXT, process TEXT, "
+			       "parent TEXT, sort_index INTEGER, labels TEXT, is_used INTEGER" HIDDEN_COLUMNS,
+		.n_columns = 10,
+		.sink = { .on_span = pass_span, .on_sample = pass_sample, .on_instant = pass_instant, .on_track = on_track },
+	},
+	{
+		.name = "read_trace_report",
+		.declaration = "CREATE TABLE x(finding TEXT, what TEXT, n INTEGER" HIDDEN_COLUMNS,
+		.n_columns = 3,
+		.sink = { .on_span = pass_span, .on_sample = pass_sample, .on_instant = pass_instant, .on_flow = pass_flow },
+		.at_end = put_report,
+	},
+	{
+		.name = "read_chrome_trace",
+		.declaration = "CREATE TABLE x(" SPAN_COLUMNS HIDDEN_COLUMNS,
+		.n_columns = 9,
+		.args_columns = ARGS_COLUMN,
+		.complete_columns = DEPTH_COLUMN,
+		.sink = { .on_span = on_thread_span },
+	},
+	{
+		.name = "read_chrome_counters",
+		.declaration =
+			"CREATE TABLE x(ts_ns INTEGER, pid TEXT, name TEXT, id TEXT, key TEXT, value REAL" HIDDEN_COLUMNS,
+		.n_columns = 6,
+		.sink = { .on_sample = on_sample },
+	},
 };
 
-static const struct trace_function read_chrome_counters = {
-	.name = "read_chrome_counters",
-	.declaration = "CREATE TABLE x(ts_ns INTEGER, pid TEXT, name TEXT, id TEXT, key TEXT, value REAL, "
-		       "path TEXT HIDDEN)",
-	.path_column = COUNTER_PATH,
-	.options = { .counters = true },
-	.result = result_of_counter,
-};
+enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
+
+/* ---- The methods of a table ---- */
 
 static const struct trace_function *function_of(struct trace_cursor *cursor)
 {
@@ -399,32 +462,42 @@ static int table_disconnect(sqlite3_vtab *table)
 	return SQLITE_OK;
 }
 
-static int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+/* The term that gives a hidden column its value, or -1; *is_unusable is set if there are only such that cannot be used. */
+static int find_term(const sqlite3_index_info *info, int column, bool *is_unusable)
 {
-	const struct trace_function *function = ((struct trace_table *)table)->function;
-	bool has_unusable_path = false;
-
-	info->idxNum = 0;
+	*is_unusable = false;
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *term = &info->aConstraint[i];
 
-		if (term->iColumn != function->path_column || term->op != SQLITE_INDEX_CONSTRAINT_EQ)
+		if (term->iColumn != column || term->op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
-		if (!term->usable) {
-			has_unusable_path = true;
-		} else if (!(info->idxNum & PLAN_PATH)) {
-			info->aConstraintUsage[i].argvIndex = 1;
-			info->aConstraintUsage[i].omit = 1;
-			info->idxNum |= PLAN_PATH;
-		}
+		if (term->usable)
+			return i;
+		*is_unusable = true;
 	}
-	/* the path is known in another join order: the planner is to try that */
-	if (has_unusable_path && !(info->idxNum & PLAN_PATH))
-		return SQLITE_CONSTRAINT;
-	if (info->colUsed & function->args_columns)
-		info->idxNum |= PLAN_ARGS;
-	if (info->colUsed & function->depth_columns)
-		info->idxNum |= PLAN_DEPTH;
+	return -1;
+}
+
+static int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	const struct trace_function *function = ((struct trace_table *)table)->function;
+	sqlite3_uint64 columns = info->colUsed & (((sqlite3_uint64)1 << function->n_columns) - 1);
+	int n_arguments = 0;
+
+	info->idxNum = (int)(columns << COLUMNS_SHIFT);
+	for (int i = 0; i < 2; i++) {
+		bool is_unusable;
+		int term = find_term(info, function->n_columns + i, &is_unusable);
+
+		/* the value is known in another join order: the planner is to try that */
+		if (term < 0 && is_unusable)
+			return SQLITE_CONSTRAINT;
+		if (term < 0)
+			continue;
+		info->aConstraintUsage[term].argvIndex = ++n_arguments;
+		info->aConstraintUsage[term].omit = 1;
+		info->idxNum |= i == 0 ? PLAN_PATH : PLAN_STRICT;
+	}
 	info->estimatedCost = info->idxNum & PLAN_PATH ? 1e6 : 1e12;
 	info->estimatedRows = 100000;
 	return SQLITE_OK;
@@ -444,52 +517,54 @@ static int cursor_open(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor)
 
 static void forget_file(struct trace_cursor *cursor)
 {
-	trace_reader_close(cursor->reader);
-	cursor->reader = NULL;
-	chrometrace_depths_close(cursor->depths);
-	cursor->depths = NULL;
+	trace_close(cursor->trace);
+	cursor->trace = NULL;
+	clear_rows(&cursor->queue);
 	sqlite3_free(cursor->path);
 	cursor->path = NULL;
 }
 
 static int cursor_close(sqlite3_vtab_cursor *base)
 {
-	forget_file((struct trace_cursor *)base);
-	sqlite3_free(base);
+	struct trace_cursor *cursor = (struct trace_cursor *)base;
+
+	forget_file(cursor);
+	trace_record_release(&cursor->queue.rows);
+	sqlite3_free(cursor);
 	return SQLITE_OK;
 }
 
-static int reader_failed(struct trace_cursor *cursor, int status)
+static int trace_failed(struct trace_cursor *cursor, int status)
 {
 	return fail(cursor, status == TRACE_ERROR_MEMORY ? SQLITE_NOMEM : SQLITE_ERROR,
-		    sqlite3_mprintf("%s", trace_reader_error(cursor->reader)));
+		    sqlite3_mprintf("%s", trace_error(cursor->trace)));
 }
 
-/* Both passes must have seen the same spans. */
-static int next_depth(struct trace_cursor *cursor)
-{
-	char *message = NULL;
-	int rc = chrometrace_depths_next(cursor->depths, &cursor->depth, &message);
-
-	if (rc == (cursor->at_end ? SQLITE_DONE : SQLITE_ROW))
-		return SQLITE_OK;
-	if (rc == SQLITE_DONE || rc == SQLITE_ROW) {
-		rc = SQLITE_ERROR;
-		message = sqlite3_mprintf("%s: the file has changed while it was being read", cursor->path);
-	}
-	return fail(cursor, rc, message);
-}
-
+/* Reads on until there is a row, or the file is at its end. */
 static int cursor_next(sqlite3_vtab_cursor *base)
 {
 	struct trace_cursor *cursor = (struct trace_cursor *)base;
-	int status = trace_reader_next(cursor->reader, &cursor->event);
+	const struct trace_function *function = function_of(cursor);
 
-	if (status < 0)
-		return reader_failed(cursor, status);
-	cursor->at_end = status == TRACE_OK;
-	cursor->row++;
-	return cursor->depths ? next_depth(cursor) : SQLITE_OK;
+	while (!take_row(&cursor->queue, function->n_columns, &cursor->rowid, cursor->values)) {
+		int status;
+
+		clear_rows(&cursor->queue);
+		if (cursor->is_read) {
+			cursor->at_end = true;
+			return SQLITE_OK;
+		}
+		status = trace_step(cursor->trace);
+		/* what came before an error is handed out before it */
+		if (status < 0 && cursor->queue.rows.bytes.n_bytes == 0)
+			return trace_failed(cursor, status);
+		cursor->is_read = status == TRACE_OK;
+		if (cursor->is_read && function->at_end)
+			function->at_end(cursor);
+		if (cursor->queue.rows.out_of_memory)
+			return SQLITE_NOMEM;
+	}
+	return SQLITE_OK;
 }
 
 static int take_path(struct trace_cursor *cursor, sqlite3_value *value)
@@ -510,13 +585,17 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_t
 {
 	struct trace_cursor *cursor = (struct trace_cursor *)base;
 	const struct trace_function *function = function_of(cursor);
-	struct trace_options options = function->options;
-	char *message = NULL;
+	sqlite3_uint64 columns = (unsigned)plan >> COLUMNS_SHIFT;
+	struct trace_sink sink = function->sink;
+	struct trace_options options = { .args = columns & function->args_columns,
+					 .complete = columns & function->complete_columns };
 	int rc, status;
 
 	(void)plan_text, (void)argc;
 	forget_file(cursor);
-	cursor->row = 0;
+	cursor->n_rows = 0;
+	cursor->is_read = cursor->at_end = false;
+	cursor->queue.used = columns;
 	if (!(plan & PLAN_PATH)) {
 		sqlite3_free(base->pVtab->zErrMsg);
 		base->pVtab->zErrMsg = sqlite3_mprintf("%s(path) needs the path of a trace file", function->name);
@@ -525,14 +604,11 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *plan_t
 	rc = take_path(cursor, argv[0]);
 	if (rc != SQLITE_OK)
 		return rc;
-	if (plan & PLAN_DEPTH) {
-		rc = chrometrace_depths_open(cursor->path, &cursor->depths, &message);
-		if (rc != SQLITE_OK)
-			return fail(cursor, rc, message);
-	}
-	options.args = plan & PLAN_ARGS;
-	status = trace_reader_open(cursor->path, &options, &cursor->reader);
-	return status < 0 ? reader_failed(cursor, status) : cursor_next(base);
+	cursor->is_strict = plan & PLAN_STRICT && sqlite3_value_int(argv[1]);
+	options.strict = cursor->is_strict;
+	sink.context = cursor;
+	status = trace_open(cursor->path, &options, &sink, &cursor->trace);
+	return status < 0 ? trace_failed(cursor, status) : cursor_next(base);
 }
 
 static int cursor_eof(sqlite3_vtab_cursor *base)
@@ -543,18 +619,25 @@ static int cursor_eof(sqlite3_vtab_cursor *base)
 static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct trace_cursor *cursor = (struct trace_cursor *)base;
-	const struct trace_function *function = function_of(cursor);
+	int n_columns = function_of(cursor)->n_columns;
+	const struct row_value *value = &cursor->values[column];
 
-	if (column == function->path_column)
+	if (column == n_columns)
 		sqlite3_result_text(context, cursor->path, -1, SQLITE_TRANSIENT);
-	else
-		function->result(context, &cursor->event, cursor->depth, column);
+	else if (column > n_columns)
+		sqlite3_result_int(context, cursor->is_strict);
+	else if (value->type == VALUE_INTEGER)
+		sqlite3_result_int64(context, value->integer);
+	else if (value->type == VALUE_REAL)
+		sqlite3_result_double(context, value->real);
+	else if (value->type == VALUE_TEXT)
+		sqlite3_result_text64(context, value->text.data, value->text.n_bytes, SQLITE_TRANSIENT, SQLITE_UTF8);
 	return SQLITE_OK;
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-	*rowid = ((struct trace_cursor *)base)->row;
+	*rowid = ((struct trace_cursor *)base)->rowid;
 	return SQLITE_OK;
 }
 
@@ -577,7 +660,6 @@ __attribute__((visibility("default"))) int sqlite3_chrometrace_init(sqlite3 *dat
 
 int sqlite3_chrometrace_init(sqlite3 *database, char **message, const sqlite3_api_routines *api)
 {
-	static const struct trace_function *const functions[] = { &read_chrome_trace, &read_chrome_counters };
 	int rc = SQLITE_OK;
 
 	SQLITE_EXTENSION_INIT2(api);
@@ -585,7 +667,7 @@ int sqlite3_chrometrace_init(sqlite3 *database, char **message, const sqlite3_ap
 		*message = sqlite3_mprintf("chrometrace needs SQLite 3.38 or newer, this is %s", sqlite3_libversion());
 		return SQLITE_ERROR;
 	}
-	for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof *functions; i++)
-		rc = sqlite3_create_module_v2(database, functions[i]->name, &trace_module, (void *)functions[i], NULL);
+	for (int i = 0; rc == SQLITE_OK && i < N_FUNCTIONS; i++)
+		rc = sqlite3_create_module_v2(database, functions[i].name, &trace_module, (void *)&functions[i], NULL);
 	return rc;
 }

@@ -1,10 +1,11 @@
 #include "sqlite_ext/vtab/buckets.h"
 
-#include <math.h>
+#include <stddef.h>
 
 #include "core/model/aggregate.h"
 #include "core/query/counter_scan.h"
 #include "sqlite_ext/query/plan.h"
+#include "sqlite_ext/storage/accumulator_columns.h"
 #include "sqlite_ext/storage/definition.h"
 
 /* ---- Columns of iforest_counter (core/query/counter_scan.h) ---- */
@@ -168,18 +169,6 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 	return SQLITE_OK;
 }
 
-/* NULL for fewer than two numbers. */
-static void variance_column(sqlite3_context *context, const struct iforest_value_aggregate *value,
-			    enum ifs_variance_column column)
-{
-	double variance;
-
-	if (value->n < 2)
-		return;
-	variance = iforest_sample_variance(value);
-	sqlite3_result_double(context, column == IFS_OF_VAR ? variance : sqrt(variance));
-}
-
 static void fixed_column(sqlite3_context *context, const struct ifs_bucket_query *query, enum ifs_fixed_column column)
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
@@ -266,10 +255,11 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 					     (enum ifs_counter_column)(c % IFS_N_OF_COUNTER));
 	} else if (c >= ifs_first_sketch(definition)) {
 		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
-	} else if (c >= ifs_first_variance(definition)) {
-		c -= ifs_first_variance(definition);
-		variance_column(context, &query->aggregate.values[ifs_variance_value(definition, c / IFS_N_OF_VARIANCE)],
-				(enum ifs_variance_column)(c % IFS_N_OF_VARIANCE));
+	} else if (c >= ifs_first_of_accumulators(definition)) {
+		/* without rows and with fill = 'null' there is no result */
+		if (query->aggregate.n_rows > 0 || query->fill_mode != IFS_FILL_NULL)
+			ifs_accumulator_column_result(context, &definition->accumulators,
+						      c - ifs_first_of_accumulators(definition), &query->aggregate);
 	} else {
 		c -= n_by + IFS_N_FIXED;
 		return value_column(context, query, c / IFS_N_OF_VALUE, (enum ifs_value_column)(c % IFS_N_OF_VALUE));
@@ -281,7 +271,7 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 
 struct cursor {
 	struct ifs_cursor base;
-	struct ifs_bucket_query query;
+	struct ifs_bucket_query query; /* idle while query.index is NULL */
 };
 
 static int plan_buckets(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
@@ -332,6 +322,7 @@ static sqlite3_int64 rowid_of_bucket(const struct ifs_cursor *base)
 
 const struct ifs_reader ifs_bucket_reader = {
 	.cursor_bytes = sizeof(struct cursor),
+	.n_zeros = offsetof(struct cursor, query.snapshot),
 	.n_arguments = IFS_N_ARGUMENTS,
 	.argument_names = ifs_argument_names,
 	.plan = plan_buckets,

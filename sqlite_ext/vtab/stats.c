@@ -29,7 +29,7 @@ static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapsh
 
 	if (status)
 		return status;
-	iforest_aggregate_clear(&aggregate, snapshot->manifest.fields.n_values);
+	iforest_aggregate_clear(&aggregate, snapshot->manifest.fields.n_values, &snapshot->manifest.fields.accumulators);
 	status = iforest_scan_join_memtable(&scan, &snapshot->delta.memtable);
 	if (!status)
 		status = iforest_scan_everything(&scan, &request, &aggregate);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What `make install-core` installs is all that a C program needs: headers that stand alone, a library, and a pkg-config file that
 # finds them. The example, and the program in docs/forest.md, are built with that and print what they say they print. So `make install`
-# leaves modules that SQLite loads, and all that can be built where YAJL is missing. `make uninstall` and its like take away what was
+# leaves modules that SQLite loads, and all that can be built where jsmn is missing. `make uninstall` and its like take away what was
 # installed, and nothing else. TAP.
 set -u
 build=${IFOREST_BUILD:-build}
@@ -123,18 +123,18 @@ uninstalls() {
 	return 0
 }
 
-# Where YAJL's headers cannot be read, everything but the trace reader is built and installed, and the package is named. The folder of
+# Where jsmn's header cannot be read, everything but the trace reader is built and installed, and the package is named. The folder of
 # the build is a copy without what is left out.
-modules_without_yajl() {
-	mkdir -p "$temporary/hidden/yajl" "$temporary/build/obj" || return 1
-	echo '#error hidden' >"$temporary/hidden/yajl/yajl_parse.h"
+modules_without_jsmn() {
+	mkdir -p "$temporary/hidden" "$temporary/build/obj" || return 1
+	echo '#error hidden' >"$temporary/hidden/jsmn.h"
 	cp -Rp "$build/obj/core" "$build/obj/sqlite_ext" "$temporary/build/obj" && rm -f "$temporary"/build/obj/sqlite_ext/chrometrace* || return 1
-	without_yajl() { quietly "BUILD=$temporary/build" "EXTRA=-I$temporary/hidden" "DESTDIR=$temporary/c" "$@"; }
-	without_yajl all | grep 'chrometrace\.so.*libyajl-dev' || return 1
+	without_jsmn() { quietly "BUILD=$temporary/build" "EXTRA=-I$temporary/hidden" "DESTDIR=$temporary/c" "$@"; }
+	without_jsmn all | grep 'chrometrace\.so.*libjsmn-dev' || return 1
 	(cd "$temporary/build" && ls -d -- *.a *.so) >"$temporary/built"
 	printf 'iforest.so\nlibiforest.a\n' | diff - "$temporary/built" || return 1
-	without_yajl install && [ "$(cd "$temporary/c" && find . -type f)" = ./usr/local/lib/iforest/iforest.so ] || return 1
-	without_yajl uninstall && [ -z "$(find "$temporary/c" -type f)" ]
+	without_jsmn install && [ "$(cd "$temporary/c" && find . -type f)" = ./usr/local/lib/iforest/iforest.so ] || return 1
+	without_jsmn uninstall && [ -z "$(find "$temporary/c" -type f)" ]
 }
 
 { install_into "DESTDIR=$root" "PREFIX=$prefix" && files_are_where_they_belong; } >"$temporary/log" 2>&1
@@ -147,8 +147,8 @@ install_into "PREFIX=$temporary/usr" >"$temporary/log" 2>&1
 report "installs without DESTDIR" $?
 modules_load >"$temporary/log" 2>&1
 report "make install leaves modules that load, under a folder with a space" $?
-modules_without_yajl >"$temporary/log" 2>&1
-report "without YAJL's headers make all and make install leave the trace reader out, and say so" $?
+modules_without_jsmn >"$temporary/log" 2>&1
+report "without jsmn's header make all and make install leave the trace reader out, and say so" $?
 for suffix in '' -core -pg; do
 	if [ "$suffix" = -pg ] && [ ! -e "$build/pg/iforest.so" ]; then
 		skip "make uninstall-pg" "the extension is not built"

@@ -56,7 +56,7 @@ prepare() {
 			echo 'create_main_cluster = false' >"$2/etc/postgresql-common/createcluster.conf" &&
 			in_root "$2" apt-get update &&
 			in_root "$2" apt-get install -y --no-install-recommends gcc libc6-dev make libcmocka-dev libpq-dev \
-				zlib1g-dev libyajl-dev libipc-run-perl "postgresql-$1" "postgresql-server-dev-$1" &&
+				zlib1g-dev libjsmn-dev libnanopb-dev libipc-run-perl "postgresql-$1" "postgresql-server-dev-$1" &&
 			in_root "$2" sh -c 'apt-get clean && rm -rf /usr/share/doc /usr/lib/llvm-*/lib/*.a' &&
 			in_root "$2" useradd --create-home tester &&
 			touch "$2/ready"

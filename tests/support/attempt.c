@@ -114,7 +114,7 @@ static enum iforest_status scan(struct attempt *attempt, bool extremes_alone)
 		return status;
 	s->bucketing = (struct iforest_bucketing){ .mode = IFOREST_STEP, .step = 1000 };
 	s->request = (struct iforest_request){
-		.values = all, .squares = all, .firsts = all, .lasts = all, .times = true, .node_fields = true
+		.values = all, .accumulators = UINT32_MAX, .firsts = all, .lasts = all, .times = true, .node_fields = true
 	};
 	if (extremes_alone)
 		s->request = (struct iforest_request){ .values = all, .extremes_alone = true };

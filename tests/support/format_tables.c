@@ -129,7 +129,7 @@ static unsigned type_bytes(const char *type)
 		const char *name;
 		unsigned n_bytes;
 	} types[] = { { "u8", 1 },  { "u16", 2 },   { "u32", 4 },   { "u64", 8 },   { "i64", 8 },
-		      { "f64", 8 }, { "i128", 16 }, { "u192", 24 }, { "chain", 16 } };
+		      { "f64", 8 }, { "i128", 16 }, { "u192", 24 }, { "i192", 24 }, { "chain", 16 } };
 	char name[FORMAT_CELL_BYTES];
 	unsigned n_repeated = 1;
 

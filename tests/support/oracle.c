@@ -104,12 +104,16 @@ static void add_square(uint32_t *digits, int64_t x)
 		}
 }
 
+const int64_t oracle_bounds[] = { INT64_MIN, -1, 0, 500, INT64_MAX };
+
 static void add_number(struct oracle_value *sum, const union oracle_number *x, bool is_real)
 {
 	sum->n++;
 	if (!is_real) {
 		sum->sum += x->integer;
 		add_square(sum->squares, x->integer);
+		for (unsigned b = 0; b < ORACLE_BOUNDS; b++)
+			sum->n_up_to[b] += x->integer <= oracle_bounds[b];
 	} else if (isnan(x->real)) {
 		sum->n_nan++;
 	} else if (isinf(x->real)) {
@@ -119,6 +123,16 @@ static void add_number(struct oracle_value *sum, const union oracle_number *x, b
 		sum->real_sum += x->real;
 		sum->real_magnitude += fabs(x->real);
 	}
+}
+
+static void add_with_time(oracle_uint128 *sums, oracle_int128 x, oracle_int128 time)
+{
+	sums[0] += 1;
+	sums[1] += (oracle_uint128)x;
+	sums[2] += (oracle_uint128)time;
+	sums[3] += (oracle_uint128)(x * x);
+	sums[4] += (oracle_uint128)(time * time);
+	sums[5] += (oracle_uint128)(x * time);
 }
 
 static void add_value(const struct oracle *oracle, struct oracle_value *sum, unsigned v, long i)
@@ -135,6 +149,8 @@ static void add_value(const struct oracle *oracle, struct oracle_value *sum, uns
 		sum->max = i;
 	if (entry->time_is_null)
 		return;
+	if (!is_real)
+		add_with_time(sum->with_time, entry->value[v].integer, entry->time);
 	if (sum->first == ORACLE_NONE || is_earlier(entry, &entries[sum->first]))
 		sum->first = i;
 	if (sum->last == ORACLE_NONE || is_earlier(&entries[sum->last], entry))

@@ -13,6 +13,7 @@
 enum { ORACLE_VALUES = 8, ORACLE_NONE = -1 };
 
 __extension__ typedef __int128 oracle_int128;
+__extension__ typedef unsigned __int128 oracle_uint128;
 
 union oracle_number {
 	int64_t integer;
@@ -47,11 +48,17 @@ struct oracle_question {
 	int64_t n, step, origin;
 };
 
+enum { ORACLE_BOUNDS = 5 };
+extern const int64_t oracle_bounds[ORACLE_BOUNDS];
+
 /* Rows are indexes into entries, or ORACLE_NONE. */
 struct oracle_value {
 	uint64_t n, n_nan, n_plus_infinity, n_minus_infinity;
 	oracle_int128 sum;
 	uint32_t squares[6];             /* digits of 32 bits, lowest first, of the sum of squares */
+	uint64_t n_up_to[ORACLE_BOUNDS]; /* integers at or below each of oracle_bounds */
+	/* integers with a time: how many, the sums of either, of their squares, and of the products, modulo 2^128 */
+	oracle_uint128 with_time[6];
 	double real_sum, real_magnitude; /* of the finite values, and of their absolute values */
 	long min, max, first, last;
 };

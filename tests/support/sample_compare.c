@@ -24,9 +24,9 @@ static void differ(const struct comparison *c, const char *what, unsigned v)
 	const struct oracle_question *q = c->question;
 
 	fail_msg("seed %" PRIu64 ": %s (value %u) differs in bucket %" PRId64 " of series %u, t0 %s %" PRId64 ", t1 %s %" PRId64
-		 ", mode %d, n %" PRId64 ", step %" PRId64 ", origin %" PRId64 "; wanted values %x squares %x firsts %x lasts %x times %d node %d",
+		 ", mode %d, n %" PRId64 ", step %" PRId64 ", origin %" PRId64 "; wanted values %x accumulators %x firsts %x lasts %x times %d node %d",
 		 c->index->seed, what, v, c->expected ? c->expected->bucket : -1, q->series, q->has_t0 ? "" : "open", q->t0,
-		 q->has_t1 ? "" : "open", q->t1, q->mode, q->n, q->step, q->origin, c->request->values, c->request->squares, c->request->firsts,
+		 q->has_t1 ? "" : "open", q->t1, q->mode, q->n, q->step, q->origin, c->request->values, c->request->accumulators, c->request->firsts,
 		 c->request->lasts, c->request->times, c->request->node_fields);
 }
 
@@ -79,13 +79,41 @@ static void compare_sums(const struct comparison *c, unsigned v)
 
 static void compare_squares(const struct comparison *c, unsigned v)
 {
-	bool is_wanted = (c->request->squares & c->index->manifest.fields.squares) >> v & 1;
+	const struct iforest_accumulators *accumulators = &c->index->manifest.fields.accumulators;
+	int a = iforest_accumulators_named(accumulators, IFOREST_KIND_SQUARES, v, IFOREST_NO_VALUE);
+	bool is_wanted = a >= 0 && c->request->accumulators >> a & 1;
 
-	for (unsigned i = 0; i < 6; i++) {
-		uint64_t word = c->got->values[v].squares.words[i / 2];
+	for (unsigned i = 0; a >= 0 && i < 6; i++) {
+		uint64_t word = c->got->words[accumulators->list[a].word + i / 2];
 
 		if ((uint32_t)(word >> 32 * (i % 2)) != (is_wanted ? c->expected->values[v].squares[i] : 0))
 			differ(c, "sum of squares", v);
+	}
+}
+
+static void compare_histogram(const struct comparison *c, unsigned v)
+{
+	const struct iforest_accumulators *accumulators = &c->index->manifest.fields.accumulators;
+	int a = iforest_accumulators_named(accumulators, IFOREST_KIND_HISTOGRAM, v, IFOREST_NO_VALUE);
+	bool is_wanted = a >= 0 && c->request->accumulators >> a & 1;
+
+	for (unsigned b = 0; a >= 0 && b < ORACLE_BOUNDS; b++)
+		if (c->got->words[accumulators->list[a].word + b] != (is_wanted ? c->expected->values[v].n_up_to[b] : 0))
+			differ(c, "histogram", v);
+}
+
+static void compare_products(const struct comparison *c, unsigned v)
+{
+	const struct iforest_accumulators *accumulators = &c->index->manifest.fields.accumulators;
+	int a = iforest_accumulators_named(accumulators, IFOREST_KIND_PRODUCTS, v, IFOREST_TIME_COLUMN);
+	bool is_wanted = a >= 0 && c->request->accumulators >> a & 1;
+
+	for (unsigned i = 0; a >= 0 && i < 6; i++) {
+		const uint64_t *words = c->got->words + accumulators->list[a].word + 3 * i;
+		oracle_uint128 got = (oracle_uint128)words[1] << 64 | words[0];
+
+		if (got != (is_wanted ? c->expected->values[v].with_time[i] : 0))
+			differ(c, "products with the time", v);
 	}
 }
 
@@ -120,6 +148,8 @@ static void compare_value(const struct comparison *c, unsigned v)
 		 got->n_minus_infinity)
 		differ(c, "a sum that was not asked for", v);
 	compare_squares(c, v);
+	compare_histogram(c, v);
+	compare_products(c, v);
 	if (!(is_wanted && c->request->no_mins >> v & 1))
 		compare_extreme(c, &got->min, is_wanted ? expected->min : ORACLE_NONE, v, "min");
 	if (!(is_wanted && c->request->no_maxs >> v & 1))

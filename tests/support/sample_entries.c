@@ -161,7 +161,7 @@ struct iforest_request sample_wanted(struct random *dice, const struct sample_in
 	uint32_t all = (1u << index->oracle.n_values) - 1;
 
 	if (random_chance(dice, 30))
-		return (struct iforest_request){ .values = all, .squares = all, .firsts = all, .lasts = all, .times = true,
+		return (struct iforest_request){ .values = all, .accumulators = UINT32_MAX, .firsts = all, .lasts = all, .times = true,
 						.node_fields = true };
 	if (random_chance(dice, 40))
 		return (struct iforest_request){ .values = (uint32_t)random_next(dice) & all, .extremes_alone = true,
@@ -169,6 +169,7 @@ struct iforest_request sample_wanted(struct random *dice, const struct sample_in
 						.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0 };
 	if (random_chance(dice, 40)) /* what is read by summaries and split pages */
 		return (struct iforest_request){ .values = random_chance(dice, 50) ? all & 1 : (uint32_t)random_next(dice) & all,
+						.accumulators = random_chance(dice, 30) ? (uint32_t)random_next(dice) : 0,
 						.no_mins = random_chance(dice, 70) ? UINT32_MAX : (uint32_t)random_next(dice),
 						.no_maxs = random_chance(dice, 50) ? UINT32_MAX : (uint32_t)random_next(dice),
 						.no_rows = random_chance(dice, 50) ? all : (uint32_t)random_next(dice) & all };
@@ -178,7 +179,7 @@ struct iforest_request sample_wanted(struct random *dice, const struct sample_in
 	return (struct iforest_request){
 		.values = (uint32_t)random_next(dice) & all,
 		.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,
-		.squares = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0,
+		.accumulators = random_chance(dice, 50) ? (uint32_t)random_next(dice) : 0,
 		.firsts = (uint32_t)random_next(dice) & all,
 		.lasts = (uint32_t)random_next(dice) & all,
 		.times = random_chance(dice, 50),

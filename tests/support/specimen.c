@@ -79,7 +79,7 @@ static uint8_t *copy_of(const uint8_t *bytes, uint32_t n_bytes)
 
 void specimen_start(struct specimen *specimen)
 {
-	struct iforest_node_schema fields = { .n_values = 5, .squares = 1 << 2, .duration_value = 0, .has_blocks = true,
+	struct iforest_node_schema fields = { .n_values = 5, .duration_value = 0, .has_blocks = true,
 		.value_types = { IFOREST_INT64, IFOREST_FLOAT64, IFOREST_INT64, IFOREST_INT64, IFOREST_INT64 } };
 
 	memset(specimen, 0, sizeof *specimen);
@@ -87,6 +87,7 @@ void specimen_start(struct specimen *specimen)
 	specimen->alloc.n_most_bytes = LARGEST_BLOCK;
 	start_pager(specimen);
 	specimen->store = (struct iforest_store){ .pager = &specimen->memory.pager, .alloc = &specimen->alloc.alloc };
+	specimen_promise(!iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_SQUARES, 2, IFOREST_NO_VALUE, NULL, 0), "squares");
 	specimen_promise(!iforest_node_schema_finish(&fields), "fields");
 	specimen_promise(!iforest_manifest_init(&specimen->manifest, &specimen->alloc.alloc, &fields, SPECIMEN_PAGE_BYTES), "manifest");
 	for (unsigned r = 0; r < SPECIMEN_RUNS; r++) {

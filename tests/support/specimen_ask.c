@@ -147,7 +147,7 @@ static void pass_by_hand(struct specimen *specimen)
 		if (!status)
 			status = iforest_scan_start(&scan, s);
 		for (found = true; !status && found;) {
-			iforest_aggregate_clear(&aggregate, specimen->manifest.fields.n_values);
+			iforest_aggregate_clear(&aggregate, specimen->manifest.fields.n_values, &specimen->manifest.fields.accumulators);
 			status = iforest_scan_earliest(&scan, &time, &found);
 			if (!status && found)
 				status = iforest_scan_through(&scan, time > INT64_MAX - 60 ? INT64_MAX : time + (time & 31),
@@ -308,7 +308,7 @@ static void scan_all(struct specimen *specimen)
 	const struct iforest_bucketing *const bucketings[] = { &half, &seven, &whole, &many, &steps, &without_numbers };
 	static const struct iforest_request request[] = {
 		{ .values = UINT32_MAX,
-		  .squares = UINT32_MAX,
+		  .accumulators = UINT32_MAX,
 		  .firsts = UINT32_MAX,
 		  .lasts = UINT32_MAX,
 		  .times = true,

@@ -39,10 +39,10 @@ static void nested_spans_are_deeper(void **state)
 	EXPECT_DEPTHS(spans, expected);
 }
 
-static void zero_and_negative_durations_hold_nothing(void **state)
+static void zero_holds_nothing_and_a_negative_duration_never_ends(void **state)
 {
-	static const struct span spans[] = { { 0, 10 }, { 5, 0 }, { 5, 0 }, { 5, -3 }, { 6, 1 }, { 10, 0 } };
-	static const int64_t expected[] = { 0, 1, 1, 1, 1, 0 };
+	static const struct span spans[] = { { 0, 10 }, { 5, 0 }, { 5, 0 }, { 5, -1 }, { 6, 10 }, { 10, 0 } };
+	static const int64_t expected[] = { 0, 1, 1, 1, 2, 3 };
 
 	(void)state;
 	EXPECT_DEPTHS(spans, expected);
@@ -61,7 +61,7 @@ static void partial_overlaps_follow_the_stack(void **state)
 static void extreme_times_do_not_overflow(void **state)
 {
 	static const struct span spans[] = {
-		{ INT64_MIN, INT64_MAX },     { INT64_MIN, INT64_MIN }, { -2, 1 },	  { -1, INT64_MAX },
+		{ INT64_MIN, INT64_MAX },     { INT64_MIN, 1 }, { -2, 1 },	  { -1, INT64_MAX },
 		{ INT64_MAX - 2, INT64_MAX }, { INT64_MAX - 1, 5 },	{ INT64_MAX, 3 }, { INT64_MAX, 0 },
 	};
 	static const int64_t expected[] = { 0, 1, 1, 0, 1, 2, 3, 4 };
@@ -120,7 +120,7 @@ static void random_spans_agree_with_the_rule_by_hand(void **state)
 			for (int k = i - 1; k >= 0; k--) {
 				if (gone[k])
 					continue;
-				if (spans[k].ts_ns + spans[k].dur_ns > spans[i].ts_ns)
+				if (spans[k].dur_ns < 0 || spans[k].ts_ns + spans[k].dur_ns > spans[i].ts_ns)
 					break;
 				gone[k] = 1;
 			}
@@ -135,7 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nested_spans_are_deeper),
-		cmocka_unit_test(zero_and_negative_durations_hold_nothing),
+		cmocka_unit_test(zero_holds_nothing_and_a_negative_duration_never_ends),
 		cmocka_unit_test(partial_overlaps_follow_the_stack),
 		cmocka_unit_test(extreme_times_do_not_overflow),
 		cmocka_unit_test(a_new_track_starts_flat),

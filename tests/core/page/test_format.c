@@ -310,13 +310,13 @@ static struct iforest_extreme extreme(uint64_t value, int64_t time, int64_t ref)
 	return (struct iforest_extreme){ .value.integer = (int64_t)value, .time = time, .ref = ref, .is_set = true };
 }
 
-static void fill_node(struct iforest_node *node)
+static void fill_node(struct iforest_node *node, const struct iforest_node_schema *fields)
 {
 	struct iforest_value_aggregate *values = node->aggregate.values;
 
 	*node = (struct iforest_node){ .first = { .series = 11, .time = 12, .ref = 13 },
 				       .last = { .series = 14, .time = 15, .ref = INT64_MAX } };
-	iforest_aggregate_clear(&node->aggregate, 2);
+	iforest_aggregate_clear(&node->aggregate, 2, &fields->accumulators);
 	node->aggregate.n_rows = 16;
 	node->aggregate.n_dead = 17;
 	node->aggregate.latest_end = 18;
@@ -328,7 +328,8 @@ static void fill_node(struct iforest_node *node)
 	values[0].max = extreme(29, 30, 31);
 	values[0].max.time_is_null = true;
 	values[0].max.time = 0;
-	values[0].squares = (struct iforest_squares){ { 32, 33, 34 } };
+	for (unsigned i = 0; i < fields->accumulators.n_words; i++)
+		node->aggregate.words[fields->accumulators.list[0].word + i] = 32 + i;
 	values[1].n = 35;
 	values[1].real_sum = 36.5;
 	values[1].n_nan = 37;
@@ -366,17 +367,22 @@ static unsigned check_node_field(struct format_table *table, const char *code, c
 static void nodes(void **state)
 {
 	struct iforest_node_schema fields = {
-		.n_values = 2, .value_types = { IFOREST_INT64, IFOREST_FLOAT64 }, .squares = 1, .has_blocks = true
+		.n_values = 2, .value_types = { IFOREST_INT64, IFOREST_FLOAT64 }, .has_blocks = true
 	};
-	static const uint8_t list[] = { 7, 1, 255, 2, 255, 3, 0, 11, 0, 4, 1, 5, 0, 6, 255 };
+	static const int64_t bounds[] = { 7, 1000 };
+	static const uint8_t list[] = { 9, 1,	 255, 2, 255, 3, 0, 11, 0, 12, 0,  2, 7,   0, 0, 0, 0, 0, 0,
+					0, 0xe8, 3,   0, 0,   0, 0, 0,	0, 13, 0, 254, 4, 1, 5, 0, 6, 255 };
 	struct format_table *table = format_table(&page, "Node page", "holds");
-	uint8_t bytes[IFOREST_MAX_NODE_BYTES], written[1 + 2 * IFOREST_MAX_FIELDS];
+	uint8_t bytes[IFOREST_MAX_NODE_BYTES], written[IFOREST_MAX_SCHEMA_BYTES];
 	struct iforest_node node;
 	unsigned at = 0;
 
 	(void)state;
+	assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_SQUARES, 0, IFOREST_NO_VALUE, NULL, 0));
+	assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, bounds, 2));
+	assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_PRODUCTS, 0, IFOREST_TIME_COLUMN, NULL, 0));
 	finish_schema(&fields);
-	fill_node(&node);
+	fill_node(&node, &fields);
 	iforest_node_write(&node, &fields, bytes);
 	assert_int_equal(iforest_node_schema_write(&fields, written), sizeof list);
 	assert_memory_equal(written, list, sizeof list);
@@ -389,8 +395,15 @@ static void nodes(void **state)
 	at += CHECK("3", "INT64", at, { "values", { 21 } }, { "sum", { 0x2425, 0x2223 } }, { "min", { 26 } },
 		    { "time of min", { 27 } }, { "ref of min", { 28 } }, { "max", { 29 } }, { "time of max", { 0 } },
 		    { "ref of max", { 31 } });
-	assert_int_equal(at, fields.squares_offset[0]);
+	assert_int_equal(at, fields.accumulator_offset[0]);
 	at += CHECK("11", "SQUARES", at, { "squares", { 32, 33, 34 } });
+	assert_int_equal(at, fields.accumulator_offset[1]);
+	at += CHECK("12", "HISTOGRAM", at, { "values", { 35 } }); /* of each of two bounds */
+	at += CHECK("12", "HISTOGRAM", at, { "values", { 36 } });
+	assert_int_equal(at, fields.accumulator_offset[2]);
+	at += CHECK("13", "PRODUCTS", at, { "pairs", { 37, 38, 39 } }, { "sum", { 40, 41, 42 } },
+		    { "other sum", { 43, 44, 45 } }, { "squares", { 46, 47, 48 } }, { "other squares", { 49, 50, 51 } },
+		    { "products", { 52, 53, 54 } });
 	assert_int_equal(at, fields.value_offset[1]);
 	at += CHECK("4", "FLOAT64", at, { "values", { 35 } }, { "sum", { bits_of(36.5) } }, { "NaN", { 37 } },
 		    { "+inf", { 38 } }, { "-inf", { 39 } }, { "min", { bits_of(-40.5) } }, { "time of min", { 41 } },
@@ -453,7 +466,7 @@ static void ends_of_spans(void **state)
 						      .value_types = { IFOREST_INT64 },
 						      .end_rule = (uint8_t)rules[r].rule };
 		const struct format_row *row = format_row(table, 1, rules[r].name);
-		uint8_t list[1 + 2 * IFOREST_MAX_FIELDS];
+		uint8_t list[IFOREST_MAX_SCHEMA_BYTES];
 		char code[8];
 
 		finish_schema(&fields);

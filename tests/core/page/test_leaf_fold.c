@@ -92,6 +92,7 @@ static void compare(const struct folded *folded, unsigned from, unsigned to, con
 				 .is_real = { false, true },
 				 .duration = 0 };
 	struct oracle_question question = { .mode = ORACLE_WHOLE };
+	const struct iforest_accumulators *accumulators = &folded->fields.accumulators;
 	bool out_of_range;
 	size_t n_answers;
 	struct oracle_answer *answers = oracle_scan(&oracle, &question, &n_answers, &out_of_range);
@@ -104,11 +105,13 @@ static void compare(const struct folded *folded, unsigned from, unsigned to, con
 	for (unsigned v = 0; v < 2 && n_answers; v++) {
 		const struct oracle_value *expected = &answers[0].values[v];
 		bool is_wanted = request->values >> v & 1;
+		int a = iforest_accumulators_named(accumulators, IFOREST_KIND_SQUARES, v, IFOREST_NO_VALUE);
 
 		assert_int_equal(got->values[v].n, is_wanted ? expected->n : 0);
 		assert_true(got->values[v].sum == (is_wanted ? expected->sum : 0));
-		/* small integers */
-		assert_true(got->values[v].squares.words[0] == (request->squares >> v & 1 ? expected->squares[0] : 0));
+		if (a >= 0) /* small integers */
+			assert_true(got->words[accumulators->list[a].word] ==
+				    (request->accumulators >> a & 1 ? expected->squares[0] : 0));
 		assert_true(got->values[v].real_sum == (is_wanted ? expected->real_sum : 0)); /* small integers: exact */
 		assert_int_equal(got->values[v].n_nan, is_wanted ? expected->n_nan : 0);
 		if (!(request->no_rows >> v & 1)) {
@@ -142,7 +145,7 @@ static void every_range_of_a_block(void **state)
 			for (unsigned to = from; to <= folded->n; to++) {
 				struct iforest_request request = { .values = (uint32_t)random_below(&dice, 4),
 								 .no_rows = (uint32_t)random_below(&dice, 4),
-								 .squares = (uint32_t)random_below(&dice, 4),
+								 .accumulators = (uint32_t)random_below(&dice, 4),
 								 .firsts = (uint32_t)random_below(&dice, 4),
 								 .lasts = (uint32_t)random_below(&dice, 4),
 								 .times = random_chance(&dice, 50),
@@ -152,7 +155,7 @@ static void every_range_of_a_block(void **state)
 				uint64_t counted;
 
 				iforest_block_start(&reader, &folded->leaf, 0);
-				iforest_aggregate_clear(&got, 2);
+				iforest_aggregate_clear(&got, 2, &folded->fields.accumulators);
 				assert_ok(iforest_block_fold(&reader, from, to, &request, &got, &counted));
 				compare(folded, from, to, &request, &got);
 			}
@@ -181,8 +184,8 @@ static void a_summary_is_the_block(void **state)
 
 		make(&dice, folded);
 		assert_true(iforest_wants_sums(&sums, &folded->fields));
-		iforest_aggregate_clear(&said, 2);
-		iforest_aggregate_clear(&expected, 2);
+		iforest_aggregate_clear(&said, 2, &folded->fields.accumulators);
+		iforest_aggregate_clear(&expected, 2, &folded->fields.accumulators);
 		iforest_block_start(&reader, &folded->leaf, 0);
 		assert_ok(iforest_block_fold(&reader, 0, folded->n, &sums, &expected, &counted));
 		assert_ok(iforest_leaf_fold_blocks(&folded->leaf, 0, 1, &sums, &said));
@@ -206,7 +209,7 @@ static void more_than_sums_is_no_summary(void **state)
 		{ .values = 1, .no_maxs = 1 },
 		{ .values = 1, .no_mins = 1 },
 		{ .values = 3, .no_mins = 3, .no_maxs = 3 },
-		{ .values = 1, .no_mins = 1, .no_maxs = 1, .squares = 1 },
+		{ .values = 1, .no_mins = 1, .no_maxs = 1, .accumulators = 1 },
 		{ .values = 1, .no_mins = 1, .no_maxs = 1, .firsts = 1 },
 		{ .values = 1, .no_mins = 1, .no_maxs = 1, .lasts = 1 },
 		{ .values = 1, .no_mins = 1, .no_maxs = 1, .times = true },
@@ -234,7 +237,7 @@ static void only_columns_that_are_needed_are_unpacked(void **state)
 	do
 		make(&dice, folded);
 	while (folded->entries[0].time_is_null || folded->n < 40);
-	iforest_aggregate_clear(&got, 2);
+	iforest_aggregate_clear(&got, 2, &folded->fields.accumulators);
 	iforest_block_start(&reader, &folded->leaf, 0);
 	assert_ok(iforest_block_fold(&reader, 0, folded->n, &count, &got, &counted));
 	assert_int_equal(reader.unpacked, 0);
@@ -245,7 +248,7 @@ static void only_columns_that_are_needed_are_unpacked(void **state)
 
 static void the_node_of_a_page(void **state)
 {
-	static const struct iforest_request all = { .values = 3, .squares = 1, .node_fields = true };
+	static const struct iforest_request all = { .values = 3, .accumulators = 1, .node_fields = true };
 	struct random dice = random_from(random_seed());
 	struct folded *folded = malloc(sizeof *folded);
 
@@ -305,6 +308,7 @@ static void a_node_without_some_entries(void **state)
 {
 	struct random dice = random_from(random_seed());
 	struct folded *folded = malloc(sizeof *folded);
+	const struct iforest_accumulators *accumulators = &folded->fields.accumulators;
 	unsigned n_done = 0;
 
 	(void)state;
@@ -314,7 +318,9 @@ static void a_node_without_some_entries(void **state)
 		struct iforest_filter filter = { .context = &hidden,
 						 .of_entries = hide,
 						 .list_excluded = round % 2 ? hide_refs : NULL };
-		struct iforest_request request = { .values = (uint32_t)random_below(&dice, 2), .filter = &filter };
+		struct iforest_request request = { .values = (uint32_t)random_below(&dice, 2),
+						   .accumulators = (uint32_t)random_below(&dice, 2),
+						   .filter = &filter };
 		uint8_t bytes[IFOREST_MAX_NODE_BYTES];
 		struct iforest_block_reader reader;
 		struct iforest_aggregate got, expected;
@@ -324,8 +330,8 @@ static void a_node_without_some_entries(void **state)
 		make(&dice, folded);
 		assert_ok(iforest_leaf_node(&folded->leaf, &node));
 		iforest_node_write(&node, &folded->fields, bytes);
-		iforest_aggregate_clear(&got, 2);
-		iforest_aggregate_clear(&expected, 2);
+		iforest_aggregate_clear(&got, 2, &folded->fields.accumulators);
+		iforest_aggregate_clear(&expected, 2, &folded->fields.accumulators);
 		assert_ok(iforest_leaf_subtract(&folded->leaf, bytes, &reader, &request, &got, &done));
 		n_done += done;
 		if (done) {
@@ -334,6 +340,8 @@ static void a_node_without_some_entries(void **state)
 		}
 		assert_true(got.n_rows == expected.n_rows && got.n_dead == expected.n_dead);
 		assert_same_value(&got.values[0], &expected.values[0]);
+		assert_memory_equal(got.words + accumulators->list[0].word, expected.words + accumulators->list[0].word,
+				    8 * accumulators->n_words);
 
 		/* the node is of before a removal, the page of after it */
 		folded->leaf.header.n_dead++;

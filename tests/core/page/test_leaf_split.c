@@ -108,9 +108,9 @@ static bool split_at(const struct split *split, unsigned b, int64_t time, const 
 
 	if (!iforest_leaf_can_split(split->node, &key, request))
 		return false;
-	iforest_aggregate_clear(&into, split->fields.n_values);
-	iforest_aggregate_clear(&expected_into, split->fields.n_values);
-	iforest_aggregate_clear(&expected_after, split->fields.n_values);
+	iforest_aggregate_clear(&into, split->fields.n_values, &split->fields.accumulators);
+	iforest_aggregate_clear(&expected_into, split->fields.n_values, &split->fields.accumulators);
+	iforest_aggregate_clear(&expected_after, split->fields.n_values, &split->fields.accumulators);
 	/* something is there already */
 	fold(split, 0, 0, 3, request, &into);
 	fold(split, 0, 0, 3, request, &expected_into);

@@ -168,7 +168,7 @@ static void only_sums_are_wanted(void **state)
 		{ .times = true },
 		{ .firsts = 1 },
 		{ .lasts = 1 },
-		{ .squares = 1 },
+		{ .accumulators = 1 },
 		{ .node_fields = true },
 		{ .filter = &filter },
 		{ .values = 1, .no_mins = 1, .no_maxs = 1, .filter = &filter },

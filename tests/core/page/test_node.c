@@ -24,10 +24,16 @@ static struct iforest_extreme random_row(struct random *dice, bool is_real)
 	return row;
 }
 
+/* The words of all accumulators. */
+static uint64_t *words_of(struct iforest_node *node, const struct iforest_node_schema *fields)
+{
+	return node->aggregate.words + fields->accumulators.list[0].word;
+}
+
 static void random_node(struct random *dice, const struct iforest_node_schema *fields, struct iforest_node *node)
 {
 	memset(node, 0, sizeof *node);
-	iforest_aggregate_clear(&node->aggregate, fields->n_values);
+	iforest_aggregate_clear(&node->aggregate, fields->n_values, &fields->accumulators);
 	node->first = (struct iforest_key){ .series = (uint32_t)random_next(dice), .time = (int64_t)random_next(dice),
 					    .ref = (int64_t)random_next(dice) };
 	node->last = (struct iforest_key){ .series = UINT32_MAX, .time_is_null = true, .ref = INT64_MAX };
@@ -36,6 +42,8 @@ static void random_node(struct random *dice, const struct iforest_node_schema *f
 	node->aggregate.latest_end = (int64_t)random_next(dice);
 	node->aggregate.lowest_block = (uint32_t)random_below(dice, 1000);
 	node->aggregate.highest_block = UINT32_MAX - 3;
+	for (unsigned i = 0; i < fields->accumulators.n_words; i++)
+		words_of(node, fields)[i] = random_next(dice);
 	for (unsigned v = 0; v < fields->n_values; v++) {
 		struct iforest_value_aggregate *value = &node->aggregate.values[v];
 
@@ -46,8 +54,6 @@ static void random_node(struct random *dice, const struct iforest_node_schema *f
 		value->max = random_row(dice, fields->value_types[v] == IFOREST_FLOAT64);
 		if (fields->value_types[v] == IFOREST_INT64) {
 			value->sum = (iforest_int128)((iforest_uint128)random_next(dice) << 64 | random_next(dice));
-			for (unsigned i = 0; i < 3; i++)
-				value->squares.words[i] = fields->squares >> v & 1 ? random_next(dice) : 0;
 			continue;
 		}
 		value->real_sum = (double)random_between(dice, -1000, 1000) / 3;
@@ -82,13 +88,13 @@ static void nodes_are_read_as_written(void **state)
 
 			assert_true(a->n == b->n && a->sum == b->sum && a->real_sum == b->real_sum && a->n_nan == b->n_nan &&
 				    a->n_plus_infinity == b->n_plus_infinity && a->n_minus_infinity == b->n_minus_infinity);
-			assert_memory_equal(&a->squares, &b->squares, sizeof a->squares);
 			assert_true(a->min.ref == b->min.ref && a->min.time == b->min.time && a->min.is_set == b->min.is_set &&
 				    a->min.time_is_null == b->min.time_is_null && a->min.value.integer == b->min.value.integer);
 			assert_true(a->max.ref == b->max.ref && a->max.time == b->max.time && a->max.is_set == b->max.is_set &&
 				    a->max.time_is_null == b->max.time_is_null && a->max.value.integer == b->max.value.integer);
 			assert_true(iforest_node_value_rows(bytes, &fields, v) == b->n);
 		}
+		assert_memory_equal(words_of(&read, &fields), words_of(&node, &fields), 8 * fields.accumulators.n_words);
 		iforest_node_write(&read, &fields, again);
 		assert_memory_equal(bytes, again, fields.node_bytes);
 		assert_true(iforest_node_rows(bytes) == node.aggregate.n_rows &&
@@ -104,7 +110,7 @@ static void bytes_stand_where_fields_say(void **state)
 
 	(void)state;
 	memset(&node, 0, sizeof node);
-	iforest_aggregate_clear(&node.aggregate, fields.n_values);
+	iforest_aggregate_clear(&node.aggregate, fields.n_values, &fields.accumulators);
 	node.first = (struct iforest_key){ .series = 1, .time = 2, .ref = 3 };
 	node.last = (struct iforest_key){ .series = 4, .time_is_null = true, .ref = INT64_MAX };
 	node.aggregate.n_rows = 5;
@@ -113,7 +119,8 @@ static void bytes_stand_where_fields_say(void **state)
 	node.aggregate.values[0].sum = -8;
 	node.aggregate.values[0].max =
 		(struct iforest_extreme){ .value.integer = 9, .time = 0, .ref = 11, .time_is_null = true, .is_set = true };
-	node.aggregate.values[2].squares = (struct iforest_squares){ .words = { 14, 15, 16 } };
+	for (unsigned i = 0; i < 3; i++)
+		words_of(&node, &fields)[i] = 14 + i;
 	node.aggregate.latest_end = 12;
 	node.aggregate.highest_block = 13;
 	iforest_node_write(&node, &fields, bytes);
@@ -124,8 +131,8 @@ static void bytes_stand_where_fields_say(void **state)
 	assert_true(iforest_load64(bytes + 52) == 7 && iforest_load_int64(bytes + 60) == -8 &&
 		    iforest_load_int64(bytes + 68) == -1);
 	assert_true(iforest_load64(bytes + 52 + 48) == 9 && iforest_load64(bytes + 52 + 64) == 11);
-	assert_true(iforest_load64(bytes + fields.squares_offset[2]) == 14 &&
-		    iforest_load64(bytes + fields.squares_offset[2] + 16) == 16);
+	assert_true(iforest_load64(bytes + fields.accumulator_offset[0]) == 14 &&
+		    iforest_load64(bytes + fields.accumulator_offset[0] + 16) == 16);
 	assert_true(iforest_load64(bytes + fields.latest_end_offset) == 12 &&
 		    iforest_load32(bytes + fields.blocks_offset + 4) == 13);
 }
@@ -145,11 +152,12 @@ static void folding_takes_what_is_wanted(void **state)
 	iforest_node_write(&node, &fields, bytes);
 	for (uint32_t values = 0; values < 8; values++)
 		for (unsigned node_fields = 0; node_fields < 2; node_fields++) {
-			struct iforest_node_parts parts = { .values = values, .no_mins = 3, .no_maxs = 5, .squares = 7 ^ values,
+			struct iforest_node_parts parts = { .values = values, .no_mins = 3, .no_maxs = 5,
+							    .accumulators = (7 ^ values) >> 2,
 							    .node_fields = node_fields };
 			struct iforest_aggregate sum;
 
-			iforest_aggregate_clear(&sum, fields.n_values);
+			iforest_aggregate_clear(&sum, fields.n_values, &fields.accumulators);
 			iforest_node_fold(bytes, &fields, &parts, &sum);
 			assert_true(sum.n_rows == node.aggregate.n_rows && sum.n_dead == node.aggregate.n_dead);
 			assert_true(sum.latest_end == (node_fields ? node.aggregate.latest_end : INT64_MIN));
@@ -159,8 +167,9 @@ static void folding_takes_what_is_wanted(void **state)
 				assert_true(sum.values[v].min.is_set == (v == 2 && values >> v & 1));
 				assert_true(sum.values[v].max.is_set == (v == 1 && values >> v & 1));
 			}
-			assert_true(sum.values[2].squares.words[1] ==
-				    (values >> 2 & 1 ? 0 : node.aggregate.values[2].squares.words[1]));
+			for (unsigned i = 0; i < fields.accumulators.n_words; i++)
+				assert_true(sum.words[fields.accumulators.list[0].word + i] ==
+					    (values >> 2 & 1 ? 0 : words_of(&node, &fields)[i]));
 		}
 }
 

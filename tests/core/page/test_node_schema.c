@@ -13,6 +13,14 @@ static struct iforest_node_schema made(unsigned n_values, uint8_t duration, bool
 	return fields;
 }
 
+static void keep_squares(struct iforest_node_schema *fields, unsigned values)
+{
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
+		if (values >> v & 1)
+			assert_ok(iforest_accumulators_add(&fields->accumulators, IFOREST_KIND_SQUARES, v, IFOREST_NO_VALUE, NULL,
+							   0));
+}
+
 static void offsets_follow_each_other(void **state)
 {
 	struct iforest_node_schema fields = made(3, 2, true);
@@ -26,11 +34,11 @@ static void offsets_follow_each_other(void **state)
 	assert_int_equal(fields.blocks_offset, 292);
 	assert_int_equal(fields.node_bytes, 300);
 	assert_int_equal(iforest_fanout(&fields, 1024), (1024 - 32) / 300);
-	fields.squares = 5;
+	keep_squares(&fields, 5);
 	assert_ok(iforest_node_schema_finish(&fields));
-	assert_int_equal(fields.squares_offset[0], 52 + 72);
-	assert_int_equal(fields.squares_offset[1], 0);
+	assert_int_equal(fields.accumulator_offset[0], 52 + 72);
 	assert_int_equal(fields.value_offset[1], 52 + 72 + 24);
+	assert_int_equal(fields.accumulator_offset[1], 52 + 72 + 24 + 88 + 72);
 	assert_int_equal(fields.node_bytes, 300 + 48);
 	fields = made(0, IFOREST_NO_VALUE, false);
 	assert_ok(iforest_node_schema_finish(&fields));
@@ -51,9 +59,10 @@ static void contradictions_are_refused(void **state)
 	fields.end_rule = IFOREST_END_RULES;
 	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
-	fields.squares = 2; /* of floats */
+	keep_squares(&fields, 2); /* of floats */
 	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
-	fields.squares = 4; /* of no column */
+	fields = made(2, 0, false);
+	keep_squares(&fields, 4); /* of no column */
 	assert_status(iforest_node_schema_finish(&fields), IFOREST_ARGUMENT);
 	fields = made(2, 0, false);
 	fields.value_types[1] = 3;
@@ -66,24 +75,29 @@ static void every_list_survives_its_bytes(void **state)
 	for (unsigned n = 0; n <= IFOREST_MAX_VALUES; n++)
 		for (unsigned way = 0; way < 4 * IFOREST_END_RULES; way++) {
 			static const uint8_t squares[] = { 0, 1, 0x55, 0x10 };
+			static const int64_t bounds[] = { INT64_MIN, -5, 0, 1, 2, 3, 4, 5, 6, 7, 1000, INT64_MAX };
 			struct iforest_node_schema fields = made(n, way & 1 && n ? (uint8_t)(n - 1) / 2 * 2 : IFOREST_NO_VALUE,
 							    way & 2),
 					      read;
-			uint8_t bytes[1 + 2 * IFOREST_MAX_FIELDS + 1];
+			uint8_t bytes[IFOREST_MAX_SCHEMA_BYTES + 1];
 			uint32_t n_read = 0;
 			unsigned n_bytes;
 
-			fields.squares = (uint8_t)(squares[way % 4] & ((1u << n) - 1));
+			keep_squares(&fields, squares[way % 4] & ((1u << n) - 1));
+			for (unsigned v = 0; way & 4 && v < n; v += 2)
+				assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_HISTOGRAM, v, IFOREST_NO_VALUE,
+								   bounds, v == 2 ? 2 : 12));
 			fields.end_rule = fields.duration_value == IFOREST_NO_VALUE ? 0 : (uint8_t)(way / 4);
 			assert_ok(iforest_node_schema_finish(&fields));
 			n_bytes = iforest_node_schema_write(&fields, bytes);
-			assert_true(n_bytes <= 1 + 2 * IFOREST_MAX_FIELDS);
+			assert_true(n_bytes <= IFOREST_MAX_SCHEMA_BYTES);
 			assert_ok(iforest_node_schema_parse(&read, bytes, n_bytes + 1, &n_read));
 			assert_int_equal(n_read, n_bytes);
 			assert_memory_equal(&read.value_types, &fields.value_types, n);
 			assert_true(read.n_values == n && read.duration_value == fields.duration_value &&
 				    read.end_rule == fields.end_rule && read.has_blocks == fields.has_blocks &&
-				    read.squares == fields.squares && read.node_bytes == fields.node_bytes);
+				    iforest_accumulators_equal(&read.accumulators, &fields.accumulators) &&
+				    read.node_bytes == fields.node_bytes);
 			for (unsigned cut = 0; cut < n_bytes; cut++)
 				assert_status(iforest_node_schema_parse(&read, bytes, cut, &n_read), IFOREST_CORRUPT);
 		}
@@ -98,6 +112,7 @@ static void assert_parses_as(const uint8_t *bytes, uint32_t n_bytes, enum ifores
 	assert_true(expected == IFOREST_OK || (fields.n_values == 77 && n_read == 88));
 }
 
+#define BYTES(number) number, 0, 0, 0, 0, 0, 0, 0
 #define PARSES_AS(expected, ...) \
 	assert_parses_as((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), expected)
 
@@ -108,11 +123,28 @@ static void foreign_lists_are_checked(void **state)
 	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 5, 0, 6, 255);
 	PARSES_AS(IFOREST_OK, 4, 1, 255, 2, 255, 3, 0, 10, 0);
 	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 11, 0, 3, 1);
-	PARSES_AS(IFOREST_FORMAT, 3, 1, 255, 2, 255, 12, 0);
+	PARSES_AS(IFOREST_FORMAT, 3, 1, 255, 2, 255, 99, 0);
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 11, 0, 3, 0);      /* the squares before their value */
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 4, 0, 11, 0);      /* squares of floats */
 	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 3, 1, 11, 0); /* not at once after the value */
 	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 11, 9);
+	PARSES_AS(IFOREST_OK, 4, 1, 255, 2, 255, 3, 0, 12, 0, 2, BYTES(1), BYTES(2));
+	PARSES_AS(IFOREST_OK, 6, 1, 255, 2, 255, 3, 0, 11, 0, 12, 0, 1, BYTES(1), 5, 0);
+	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 13, 0, 0, 13, 0, 254);
+	PARSES_AS(IFOREST_OK, 5, 1, 255, 2, 255, 3, 0, 13, 0, 1, 3, 1);
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 13, 0, 1, 4, 1);     /* with reals */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 13, 0, 1);           /* with no column */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 13, 0, 255);
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 13, 0);
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 13, 0, 254, 13, 0, 0); /* order */
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 12, 0, 1, BYTES(1), 11, 0);          /* order */
+	PARSES_AS(IFOREST_CORRUPT, 5, 1, 255, 2, 255, 3, 0, 12, 0, 1, BYTES(1), 12, 0, 1, BYTES(2)); /* two of a column */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 0);                           /* no bounds */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 2, BYTES(2), BYTES(2));       /* not ascending */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 2, BYTES(1));                 /* cut off */
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0);
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 3, 0, 12, 0, 33, BYTES(1));
+	PARSES_AS(IFOREST_CORRUPT, 4, 1, 255, 2, 255, 4, 0, 12, 0, 1, BYTES(1));                 /* of reals */
 	PARSES_AS(IFOREST_FORMAT, 2, 1, 255, 0, 255);
 	PARSES_AS(IFOREST_CORRUPT, 2, 2, 255, 1, 255);                   /* order */
 	PARSES_AS(IFOREST_CORRUPT, 2, 1, 255, 1, 255);                   /* twice */

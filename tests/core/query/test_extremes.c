@@ -160,7 +160,7 @@ static uint64_t leaf_pages_of(struct sample_index *index, int64_t t0, int64_t t1
 		if (index->oracle.entries[i].value[0].integer > expected)
 			expected = index->oracle.entries[i].value[0].integer;
 	iforest_fold_init(&fold, &index->store, &index->manifest, &index->manifest.runs[0]);
-	iforest_aggregate_clear(&aggregate, 1);
+	iforest_aggregate_clear(&aggregate, 1, &index->manifest.fields.accumulators);
 	assert_ok(iforest_extremes_of_range(&fold, &from, &to, &request, &aggregate, &is_narrow));
 	assert_true(aggregate.n_rows > 0);
 	assert_int_equal(aggregate.values[0].max.value.integer, expected);
@@ -233,7 +233,7 @@ static void ranges_may_go_back(void **state)
 				struct iforest_aggregate aggregate;
 				bool is_narrow;
 
-				iforest_aggregate_clear(&aggregate, 1);
+				iforest_aggregate_clear(&aggregate, 1, &index.manifest.fields.accumulators);
 				assert_ok(iforest_extremes_of_range(&fold, &from, &to, &request, &aggregate, &is_narrow));
 				assert_true(aggregate.n_rows > 0);
 				assert_memory_equal(&aggregate.values[0].max, &expected, sizeof expected);

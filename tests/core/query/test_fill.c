@@ -92,7 +92,7 @@ static void read_buckets(struct iforest_scan *scan, const uint32_t *series, uint
 	struct iforest_aggregate aggregate;
 
 	for (unsigned b = 0; b < MOST_BUCKETS; b++)
-		iforest_aggregate_clear(&aggregates[b], fields->n_values);
+		iforest_aggregate_clear(&aggregates[b], fields->n_values, &fields->accumulators);
 	for (uint32_t s = 0; s < n_series; s++) {
 		int64_t bucket;
 		bool found;
@@ -102,7 +102,8 @@ static void read_buckets(struct iforest_scan *scan, const uint32_t *series, uint
 			assert_ok(iforest_scan_next(scan, &bucket, &aggregate, &found));
 			if (!found)
 				break;
-			iforest_aggregate_combine(&aggregates[bucket], &aggregate, fields->value_types, fields->n_values);
+			iforest_aggregate_combine(&aggregates[bucket], &aggregate, fields->value_types, fields->n_values,
+						  &fields->accumulators);
 		}
 	}
 }

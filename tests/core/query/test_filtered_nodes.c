@@ -112,6 +112,8 @@ static void fill(struct sample_index *index, struct random *dice)
 		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 },
 		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "", .duration = ORACLE_NONE, .has_blocks = true },
 		{ .page_bytes = 2048, .max_batch_pages = 4, .kinds = "fis", .duration = 1 },
+		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "hs", .duration = 0 },
+		{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "p", .duration = 0 },
 	};
 	unsigned n_series = 1 + (unsigned)random_below(dice, 3);
 
@@ -162,7 +164,7 @@ static void fold_to(struct halves *halves, const struct gone *gone, uint64_t ser
 static void begin_halves(struct halves *halves, struct sample_index *index, const struct gone *gone)
 {
 	iforest_fold_init(&halves->fold, &index->store, &index->manifest, &index->manifest.runs[0]);
-	iforest_aggregate_clear(&halves->aggregate, index->manifest.fields.n_values);
+	iforest_aggregate_clear(&halves->aggregate, index->manifest.fields.n_values, &index->manifest.fields.accumulators);
 	fold_to(halves, gone, 0);
 }
 
@@ -250,7 +252,7 @@ static void read_for(struct sample_index *index, struct gone *gone, int64_t t0, 
 	for (int64_t i = t0; i < t1; i++)
 		n_rows += !index->oracle.entries[i].is_dead;
 	iforest_fold_init(&fold, &index->store, &index->manifest, &index->manifest.runs[0]);
-	iforest_aggregate_clear(&aggregate, 1);
+	iforest_aggregate_clear(&aggregate, 1, &index->manifest.fields.accumulators);
 	if (extremes) {
 		assert_ok(iforest_extremes_of_range(&fold, &from, &to, &request, &aggregate, &is_narrow));
 	} else {

@@ -19,6 +19,10 @@ static const struct sample_shape shapes[] = {
 	{ .page_bytes = 1025, .max_batch_pages = 2, .kinds = "is", .duration = 1 },
 	{ .page_bytes = 2048, .max_batch_pages = 2, .kinds = "ssssssss", .duration = 7, .has_blocks = true },
 	{ .page_bytes = 32768, .max_batch_pages = 1, .kinds = "i", .duration = 0 },
+	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "h", .duration = 0 },
+	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "p", .duration = 0 },
+	{ .page_bytes = 2048, .max_batch_pages = 4, .kinds = "ipfsp", .duration = 0 },
+	{ .page_bytes = 2048, .max_batch_pages = 4, .fixed_pages = true, .kinds = "shfh", .duration = 3, .has_blocks = true },
 };
 
 static size_t random_size(struct random *dice)

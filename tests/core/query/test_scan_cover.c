@@ -48,14 +48,15 @@ static void compare(struct sample_index *index, const struct oracle_question *qu
 	struct oracle_answer *truth = oracle_scan(&index->oracle, question, &n_answers, &out_of_range);
 	int64_t bucket;
 
-	iforest_aggregate_clear(&sum, fields->n_values);
-	iforest_aggregate_clear(&answer, fields->n_values);
+	iforest_aggregate_clear(&sum, fields->n_values, &fields->accumulators);
+	iforest_aggregate_clear(&answer, fields->n_values, &fields->accumulators);
 	start_scan(index, &scan, question);
 	iforest_scan_cover_start(&pieces, &scan);
 	assert_ok(iforest_scan_cover_next(&pieces, &piece, &found));
 	while (found) {
 		check_piece(index, &piece);
-		iforest_aggregate_combine(&sum, &piece.aggregate, fields->value_types, fields->n_values);
+		iforest_aggregate_combine(&sum, &piece.aggregate, fields->value_types, fields->n_values,
+					  &fields->accumulators);
 		n_of_run = piece.run == run ? n_of_run + 1 : 1;
 		run = piece.run;
 		assert_in_range(n_of_run, 1, 2 * (2 + 2 * (index->manifest.fanout - 1) * (uint64_t)run->n_levels));
@@ -68,7 +69,7 @@ static void compare(struct sample_index *index, const struct oracle_question *qu
 	sum.n_dead = answer.n_dead = 0;
 	assert_int_equal(found, n_answers > 0);
 	assert_int_equal(sum.n_rows, found ? truth[0].n_rows : 0);
-	assert_memory_equal(&sum, &answer, iforest_aggregate_bytes(fields->n_values));
+	assert_memory_equal(&sum, &answer, iforest_aggregate_bytes(fields->n_values, &fields->accumulators));
 	for (unsigned v = 0; v < fields->n_values && found; v++)
 		assert_true(sum.values[v].sum == truth[0].values[v].sum && sum.values[v].n == truth[0].values[v].n);
 	free(truth);

@@ -145,7 +145,7 @@ static void one_series(struct sample_index *index, struct random *dice, struct i
 		assert_true(!found || time >= from);
 		/* where it finds no more, there is none */
 		through = found ? random_end(index, dice, time) : INT64_MAX;
-		iforest_aggregate_clear(&got, index->manifest.fields.n_values);
+		iforest_aggregate_clear(&got, index->manifest.fields.n_values, &index->manifest.fields.accumulators);
 		if (found)
 			assert_ok(iforest_scan_through(scan, through, request, &got));
 		expected = brute_force(index, range, series, false, from, through);
@@ -153,7 +153,7 @@ static void one_series(struct sample_index *index, struct random *dice, struct i
 		at_end = through == INT64_MAX;
 		from = at_end ? from : through + 1;
 	}
-	iforest_aggregate_clear(&got, index->manifest.fields.n_values);
+	iforest_aggregate_clear(&got, index->manifest.fields.n_values, &index->manifest.fields.accumulators);
 	assert_ok(iforest_scan_nulls(scan, &timeless, &got));
 	expected = brute_force(index, range, series, true, 0, 0);
 	compare(&expected, &got, &timeless, true);
@@ -174,7 +174,7 @@ static void everything(struct sample_index *index, struct iforest_scan *scan, co
 		n_rows++;
 		sum += entry->value[0].integer;
 	}
-	iforest_aggregate_clear(&got, index->manifest.fields.n_values);
+	iforest_aggregate_clear(&got, index->manifest.fields.n_values, &index->manifest.fields.accumulators);
 	assert_ok(iforest_scan_everything(scan, &(struct iforest_request){ .values = 1, .filter = request->filter }, &got));
 	assert_int_equal(got.n_rows, n_rows);
 	assert_true(got.values[0].sum == sum);

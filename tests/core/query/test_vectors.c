@@ -112,6 +112,12 @@ static const char *row_text(const struct iforest_extreme *row, const char *part)
 	return integer_text(row->is_set, row->value.integer);
 }
 
+/* The two values are the only columns, and both have their squares. */
+static double variance_of(const struct iforest_aggregate *aggregate, const struct iforest_value_aggregate *value)
+{
+	return iforest_sample_variance(value, aggregate->words + 2 * IFOREST_VALUE_WORDS + 3 * (value - aggregate->values));
+}
+
 /* Columns of value v are "count_dur", "max_dur_id" and the like. */
 static const char *value_text(const struct iforest_aggregate *aggregate, const char *column)
 {
@@ -129,8 +135,8 @@ static const char *value_text(const struct iforest_aggregate *aggregate, const c
 	case 'l' << 8 | 'o': return row_text(&value->max, part);
 	case 'f' << 8 | 'i': return row_text(&value->first, "");
 	case 'l' << 8 | 'a': return row_text(&value->last, "");
-	case 'v' << 8 | 'a': return real_text(has_variance, has_variance ? iforest_sample_variance(value) : 0);
-	case 's' << 8 | 't': return real_text(has_variance, has_variance ? sqrt(iforest_sample_variance(value)) : 0);
+	case 'v' << 8 | 'a': return real_text(has_variance, has_variance ? variance_of(aggregate, value) : 0);
+	case 's' << 8 | 't': return real_text(has_variance, has_variance ? sqrt(variance_of(aggregate, value)) : 0);
 	default: fail_msg("no column %s", column); return "";
 	}
 }
@@ -192,7 +198,7 @@ static void ask_windows(const struct asked *asked)
 
 	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
 	scan.bucketing = asked->bucketing;
-	scan.request = (struct iforest_request){ .values = 3, .squares = 3, .firsts = 3, .lasts = 3, .times = true };
+	scan.request = (struct iforest_request){ .values = 3, .accumulators = 3, .firsts = 3, .lasts = 3, .times = true };
 	for (uint32_t series = 0; series < asked->indexed->n_series; series++) {
 		assert_ok(iforest_scan_start(&scan, series));
 		for (;;) {

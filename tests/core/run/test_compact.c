@@ -8,7 +8,7 @@
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
-static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "sf", .duration = 0 };
+static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "sfp", .duration = 0 };
 
 /* Runs that interleave, and in some rounds are partly or wholly removed. */
 static void merged_runs_answer_as_before(void **state)

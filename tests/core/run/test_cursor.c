@@ -182,7 +182,7 @@ static void folds_until_a_row_of_keys(void **state)
 				assert_ok(iforest_fold_seek(&f->fold, &from));
 				at = lower_bound(f, &from);
 			}
-			iforest_aggregate_clear(&got, 1);
+			iforest_aggregate_clear(&got, 1, &f->index.manifest.fields.accumulators);
 			if (random_chance(&f->dice, 30))
 				(random_chance(&f->dice, 30) ? iforest_fold_prefetch : iforest_fold_prefetch_cut)(&f->fold,
 														  &key);
@@ -231,7 +231,7 @@ static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 	for (unsigned is_placed = 0; is_placed < 2; is_placed++) {
 		from.time = is_placed ? 5 : 0;
 		assert_ok(iforest_fold_seek(&fold, &from));
-		iforest_aggregate_clear(&got, 1);
+		iforest_aggregate_clear(&got, 1, &index.manifest.fields.accumulators);
 		assert_ok(iforest_fold_until(&fold, &to, &request, &got));
 		assert_true(got.n_rows == (uint64_t)(20 - from.time - 1) && got.n_dead == 1 && got.values[0].n == got.n_rows &&
 			    got.values[0].sum == (from.time + 19) * (20 - from.time) / 2 - 7);
@@ -474,7 +474,7 @@ static void nodes_out_of_order_are_reported(void **state)
 
 		iforest_fold_release(&f->fold);
 		forge_bounds(f, leaf);
-		iforest_aggregate_clear(&got, 1);
+		iforest_aggregate_clear(&got, 1, &f->index.manifest.fields.accumulators);
 		status = iforest_fold_until(&f->fold, &key, &request, &got);
 		if (status) {
 			assert_status(status, IFOREST_CORRUPT);

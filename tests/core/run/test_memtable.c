@@ -10,7 +10,7 @@
 static const struct sample_shape shapes[] = {
 	{ .page_bytes = 1024, .max_batch_pages = 4, .kinds = "sf", .duration = 0 },
 	{ .page_bytes = 4096, .max_batch_pages = 16, .kinds = "i", .duration = ORACLE_NONE },
-	{ .page_bytes = 2048, .max_batch_pages = 2, .fixed_pages = true, .kinds = "fii", .duration = 1, .has_blocks = true },
+	{ .page_bytes = 2048, .max_batch_pages = 2, .fixed_pages = true, .kinds = "fhp", .duration = 1, .has_blocks = true },
 };
 
 /* An index of some runs, and a memtable beside it. */
@@ -171,6 +171,7 @@ static void stop_pair(struct pair *pair)
 static void assert_same_folds(const struct pair *pair)
 {
 	const struct iforest_aggregate *a = &pair->folds[0], *b = &pair->folds[1];
+	const struct iforest_accumulators *accumulators = &pair->batch.index.manifest.fields.accumulators;
 
 	assert_int_equal(a->n_rows, b->n_rows);
 	assert_int_equal(a->has_times, b->has_times);
@@ -178,18 +179,21 @@ static void assert_same_folds(const struct pair *pair)
 	assert_true(a->values[0].n == b->values[0].n && a->values[0].sum == b->values[0].sum);
 	assert_true(a->values[0].min.ref == b->values[0].min.ref && a->values[0].max.ref == b->values[0].max.ref);
 	assert_true(a->values[0].first.ref == b->values[0].first.ref && a->values[0].last.ref == b->values[0].last.ref);
+	for (unsigned i = 0; i < accumulators->n; i++)
+		assert_memory_equal(a->words + accumulators->list[i].word, b->words + accumulators->list[i].word,
+				    8 * accumulators->list[i].n_words);
 }
 
 static void clear_folds(struct pair *pair)
 {
 	for (int i = 0; i < 2; i++)
-		iforest_aggregate_clear(&pair->folds[i], 2);
+		iforest_aggregate_clear(&pair->folds[i], 2, &pair->batch.index.manifest.fields.accumulators);
 }
 
 /* From one time to the next, as engines go that find the ends of buckets themselves. */
 static void pass_series(struct pair *pair, struct random *dice, uint64_t series)
 {
-	static const struct iforest_request all = { .values = 3, .squares = 1, .firsts = 3, .lasts = 3, .times = true },
+	static const struct iforest_request all = { .values = 3, .accumulators = UINT32_MAX, .firsts = 3, .lasts = 3, .times = true },
 					    timeless = { .values = 3 };
 	int64_t times[2], until = (int64_t)random_next(dice);
 	bool found[2];

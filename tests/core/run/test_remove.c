@@ -8,7 +8,7 @@
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
-static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 2, .kinds = "s", .duration = 0 };
+static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 2, .kinds = "shp", .duration = 0 };
 
 static void start(struct sample_index *index, struct random *dice, size_t n)
 {

@@ -25,7 +25,7 @@ SELECT service, (array_agg(dur ORDER BY ts))[1] AS first FROM spans GROUP BY 1 O
 -- name: declined_mode | tool: hand-written | rows: N7 | expect: declined: the index does not keep what mode() needs
 SELECT date_trunc('month', ts), mode() WITHIN GROUP (ORDER BY service) FROM spans GROUP BY 1 ORDER BY 1;
 
--- name: declined_correlation | tool: hand-written | rows: N7 | expect: declined: the index does not keep what corr() needs
+-- name: declined_correlation | tool: hand-written | rows: N7 | expect: declined: the index does not keep the products of two columns (products)
 SELECT round(corr(dur, x)::numeric, 6), regr_count(dur, x) FROM spans;
 
 -- name: declined_inner_division | tool: hand-written | rows: 23, N9 | expect: declined: a sum or average is of something over which sums do not distribute exactly

@@ -1,0 +1,685 @@
+#include "trace/perfetto.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "trace/perfetto_events.h"
+#include "trace/perfetto_sched.h"
+#include "trace/protobuf.h"
+
+enum {
+	MAX_PACKET_BYTES = 64 * 1024 * 1024,
+	MAX_REMEMBERED_BYTES = 128 * 1024 * 1024, /* interned texts, descriptors, snapshots: what the file makes us hold */
+	MAX_WAITING_BYTES = 16 * 1024 * 1024,	  /* packets whose clock is not known yet */
+	HEAD_BYTES = 20,			  /* of a field of the file: its number and its length are no longer */
+	UNPACKED_PIECE_BYTES = 64 * 1024
+};
+
+/* Numbers of fields, as in Perfetto's protos/perfetto/trace/trace.proto, trace_packet.proto and clock_snapshot.proto. */
+enum { TRACE_PACKET = 1 };
+enum packet_field {
+	PACKET_FTRACE_EVENTS = 1,
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED_DATA = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_STATE_CLEARED = 41,
+	PACKET_PREVIOUS_DROPPED = 42,
+	PACKET_PROCESS_DESCRIPTOR = 43,
+	PACKET_THREAD_DESCRIPTOR = 44,
+	PACKET_COMPRESSED = 50,
+	PACKET_CLOCK = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_MACHINE = 98,
+	PACKET_ZSTD_COMPRESSED = 133
+};
+enum { FLAG_STATE_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
+enum snapshot_field { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY_CLOCK = 2 };
+enum clock_field { CLOCK_ID = 1, CLOCK_TIMESTAMP = 2, CLOCK_IS_INCREMENTAL = 3, CLOCK_UNIT_NS = 4 };
+
+/* A packet's fields; texts lie in it. */
+struct packet {
+	struct trace_text bytes;
+	bool has_timestamp, has_sequence, is_cleared, is_after_loss, needs_state;
+	uint64_t timestamp;
+	uint32_t sequence, clock, machine;
+	struct trace_text ftrace_events, clock_snapshot, track_event, interned_data, process_descriptor, thread_descriptor,
+		compressed, defaults, track_descriptor;
+	bool is_zstd;
+};
+
+struct trace_perfetto_reader {
+	struct trace_assembly *assembly;
+	bool is_strict;
+	uint64_t n_taken;      /* bytes of the file */
+	uint64_t n_to_skip;    /* of a field that is not wanted */
+	uint64_t offset;       /* of the packet at hand */
+	bool is_in_compressed; /* packets of a packet */
+	struct trace_budget budget;
+	struct trace_perfetto_clocks clocks;
+	bool has_primary_clock;
+	struct trace_u64_map by_number;		    /* places in sequences */
+	struct trace_perfetto_sequence **sequences; /* owned */
+	size_t n_sequences, n_sequences_allocated;
+	struct trace_perfetto_tracks tracks;
+	struct trace_perfetto_events events;
+	struct trace_perfetto_sched sched;
+	struct trace_bytes unpacked; /* packets of a compressed packet */
+	struct trace_bytes waiting;  /* packets whose clock is not known yet, as fields of a message */
+	bool is_at_end;
+};
+
+/* ---- Life ---- */
+
+static void release(void *parser)
+{
+	struct trace_perfetto_reader *reader = parser;
+
+	if (!reader)
+		return;
+	for (size_t i = 0; i < reader->n_sequences; i++) {
+		trace_perfetto_sequence_release(reader->sequences[i]);
+		free(reader->sequences[i]);
+	}
+	free(reader->sequences);
+	trace_u64_map_clear(&reader->by_number, &reader->budget);
+	trace_perfetto_sched_release(&reader->sched);
+	trace_perfetto_events_release(&reader->events);
+	trace_perfetto_tracks_release(&reader->tracks);
+	trace_perfetto_clocks_release(&reader->clocks);
+	trace_bytes_release(&reader->unpacked);
+	trace_bytes_release(&reader->waiting);
+	free(reader);
+}
+
+static void *begin(struct trace_assembly *assembly, const struct trace_options *options)
+{
+	struct trace_perfetto_reader *reader = calloc(1, sizeof *reader);
+
+	if (!reader)
+		return NULL;
+	reader->assembly = assembly;
+	reader->is_strict = options->strict;
+	reader->budget.n_left = MAX_REMEMBERED_BYTES;
+	reader->clocks.budget = &reader->budget;
+	reader->clocks.trace_clock = trace_perfetto_clock_id(TRACE_CLOCK_BOOTTIME, 0);
+	reader->tracks.assembly = reader->events.assembly = reader->sched.assembly = assembly;
+	reader->tracks.budget = reader->sched.budget = &reader->budget;
+	reader->events.tracks = &reader->tracks;
+	reader->events.clocks = reader->sched.clocks = &reader->clocks;
+	return reader;
+}
+
+static int left_out(struct trace_perfetto_reader *reader, const char *what)
+{
+	return trace_report_add(reader->assembly, TRACE_LEFT_OUT, 1, "%s", what);
+}
+
+/* ---- Recognition ---- */
+
+/* True if a field is of a packet, and not of what OpenTelemetry's files begin with, which have fields 1, 2, 3 and 1000. */
+static bool is_of_packet(const struct trace_field *field)
+{
+	if (field->number == 3)
+		return field->wire == TRACE_WIRE_VARINT;
+	return field->number > 3 && field->number < 1000;
+}
+
+/* ftrace's events begin with the number of a CPU, OpenTelemetry's with a text. */
+static bool is_of_ftrace(struct trace_message rest)
+{
+	struct trace_field field;
+	uint64_t n_bytes;
+
+	return trace_message_next_head(&rest, &field, &n_bytes) == TRACE_ROW && field.number == 1 &&
+	       field.wire == TRACE_WIRE_VARINT;
+}
+
+static bool recognise(const char *head, size_t n_bytes, bool is_all)
+{
+	struct trace_message file = { head, head + n_bytes };
+	struct trace_field field;
+	uint64_t n_packet_bytes;
+
+	(void)is_all;
+	while (trace_message_next_head(&file, &field, &n_packet_bytes) == TRACE_ROW && field.number == TRACE_PACKET &&
+	       field.wire == TRACE_WIRE_BYTES) {
+		uint64_t n_left = (uint64_t)(file.end - file.at), n_field_bytes;
+		struct trace_message packet = { file.at, file.at + (n_packet_bytes < n_left ? n_packet_bytes : n_left) };
+
+		while (trace_message_next_head(&packet, &field, &n_field_bytes) == TRACE_ROW) {
+			if (is_of_packet(&field) || (field.number == PACKET_FTRACE_EVENTS && is_of_ftrace(packet)))
+				return true;
+			if (n_field_bytes > (uint64_t)(packet.end - packet.at))
+				return false;
+			packet.at += n_field_bytes;
+		}
+		if (n_packet_bytes > n_left)
+			return false;
+		file.at += n_packet_bytes;
+	}
+	return false;
+}
+
+/* ---- Packets ---- */
+
+static void read_packet_number(const struct trace_field *field, struct packet *packet)
+{
+	switch ((enum packet_field)field->number) {
+	case PACKET_TIMESTAMP:
+		packet->has_timestamp = true;
+		packet->timestamp = field->value;
+		break;
+	case PACKET_SEQUENCE:
+		packet->has_sequence = true;
+		packet->sequence = (uint32_t)field->value;
+		break;
+	case PACKET_SEQUENCE_FLAGS:
+		packet->is_cleared = packet->is_cleared || (field->value & FLAG_STATE_CLEARED);
+		packet->needs_state = field->value & FLAG_NEEDS_STATE;
+		break;
+	case PACKET_STATE_CLEARED:
+		packet->is_cleared = packet->is_cleared || field->value;
+		break;
+	case PACKET_PREVIOUS_DROPPED:
+		packet->is_after_loss = field->value;
+		break;
+	case PACKET_CLOCK:
+		packet->clock = (uint32_t)field->value;
+		break;
+	case PACKET_MACHINE:
+		packet->machine = (uint32_t)field->value;
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_packet_text(const struct trace_field *field, struct packet *packet)
+{
+	switch ((enum packet_field)field->number) {
+	case PACKET_FTRACE_EVENTS:
+		packet->ftrace_events = field->text;
+		break;
+	case PACKET_CLOCK_SNAPSHOT:
+		packet->clock_snapshot = field->text;
+		break;
+	case PACKET_TRACK_EVENT:
+		packet->track_event = field->text;
+		break;
+	case PACKET_INTERNED_DATA:
+		packet->interned_data = field->text;
+		break;
+	case PACKET_PROCESS_DESCRIPTOR:
+		packet->process_descriptor = field->text;
+		break;
+	case PACKET_THREAD_DESCRIPTOR:
+		packet->thread_descriptor = field->text;
+		break;
+	case PACKET_COMPRESSED:
+		packet->compressed = field->text;
+		break;
+	case PACKET_DEFAULTS:
+		packet->defaults = field->text;
+		break;
+	case PACKET_TRACK_DESCRIPTOR:
+		packet->track_descriptor = field->text;
+		break;
+	case PACKET_ZSTD_COMPRESSED:
+		packet->is_zstd = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static int read_packet(struct trace_text bytes, struct packet *packet)
+{
+	struct trace_message fields = trace_message_of(bytes);
+	struct trace_field field;
+	int status;
+
+	*packet = (struct packet){ .bytes = bytes };
+	while ((status = trace_message_next(&fields, &field)) == TRACE_ROW) {
+		if (field.wire == TRACE_WIRE_BYTES)
+			read_packet_text(&field, packet);
+		else
+			read_packet_number(&field, packet);
+	}
+	return status;
+}
+
+static int find_sequence(struct trace_perfetto_reader *reader, uint32_t number, struct trace_perfetto_sequence **sequence)
+{
+	uint64_t *place;
+	bool is_new;
+	int status = trace_array_reserve(&reader->budget, &reader->sequences, reader->n_sequences,
+					 &reader->n_sequences_allocated, sizeof *reader->sequences);
+
+	place = status < 0 ? NULL : trace_u64_map_find(&reader->by_number, number);
+	if (status < 0 || place) {
+		*sequence = place ? reader->sequences[*place] : NULL;
+		return status;
+	}
+	status = trace_budget_take(&reader->budget, sizeof **sequence);
+	if (status < 0)
+		return status;
+	*sequence = calloc(1, sizeof **sequence);
+	if (!*sequence)
+		return TRACE_ERROR_MEMORY;
+	(*sequence)->budget = &reader->budget;
+	(*sequence)->number = number;
+	reader->sequences[reader->n_sequences++] = *sequence;
+	status = trace_u64_map_put(&reader->by_number, &reader->budget, number, &place, &is_new);
+	if (status == TRACE_OK)
+		*place = reader->n_sequences - 1;
+	return status;
+}
+
+/* ---- Clocks ---- */
+
+static int read_clock(struct trace_text message, uint32_t sequence, struct trace_clock_reading *reading)
+{
+	struct trace_message fields = trace_message_of(message);
+	struct trace_field field;
+	int status;
+
+	*reading = (struct trace_clock_reading){ 0 };
+	while ((status = trace_message_next(&fields, &field)) == TRACE_ROW) {
+		switch ((enum clock_field)field.number) {
+		case CLOCK_ID:
+			reading->id = trace_perfetto_clock_id((uint32_t)field.value, sequence);
+			break;
+		case CLOCK_TIMESTAMP:
+			reading->timestamp = field.value;
+			break;
+		case CLOCK_IS_INCREMENTAL:
+			reading->is_incremental = field.value != 0;
+			break;
+		case CLOCK_UNIT_NS:
+			reading->unit_ns = field.value;
+			break;
+		}
+	}
+	return status;
+}
+
+static void set_trace_clock(struct trace_perfetto_reader *reader, uint32_t number)
+{
+	reader->clocks.trace_clock = trace_perfetto_clock_id(number, 0);
+	reader->clocks.n_changes++;
+	reader->has_primary_clock = true;
+}
+
+static int take_snapshot(struct trace_perfetto_reader *reader, const struct packet *packet)
+{
+	struct trace_message fields = trace_message_of(packet->clock_snapshot);
+	struct trace_clock_reading readings[TRACE_CLOCKS_A_SNAPSHOT + 1];
+	const char *problem;
+	uint64_t primary = 0;
+	struct trace_field field;
+	size_t n = 0;
+	int status;
+
+	while ((status = trace_message_next(&fields, &field)) == TRACE_ROW) {
+		if (field.number == SNAPSHOT_PRIMARY_CLOCK && field.wire == TRACE_WIRE_VARINT)
+			primary = field.value;
+		if (field.number != SNAPSHOT_CLOCK || field.wire != TRACE_WIRE_BYTES || n > TRACE_CLOCKS_A_SNAPSHOT)
+			continue;
+		status = read_clock(field.text, packet->sequence, &readings[n++]);
+		if (status < 0)
+			return status;
+	}
+	if (status < 0)
+		return status;
+	if (primary && !reader->has_primary_clock)
+		set_trace_clock(reader, (uint32_t)primary);
+	status = trace_perfetto_clocks_add(&reader->clocks, readings, n, &problem);
+	return status < 0 || !problem ? status : left_out(reader, problem);
+}
+
+/* Converts the packet's time. As trace_perfetto_clocks_convert; a packet without a time answers TRACE_ROW. */
+static int find_time(struct trace_perfetto_reader *reader, const struct packet *packet,
+		     const struct trace_perfetto_sequence *sequence, int64_t *ts_ns)
+{
+	uint32_t clock = packet->clock ? packet->clock : sequence->default_clock;
+
+	*ts_ns = 0;
+	if (!packet->has_timestamp)
+		return TRACE_ROW;
+	return trace_perfetto_clocks_convert(
+		&reader->clocks, clock ? trace_perfetto_clock_id(clock, packet->sequence) : reader->clocks.trace_clock,
+		packet->timestamp, ts_ns);
+}
+
+/* Keeps a packet until all of the file is read, when its clock may be known. */
+static int keep_waiting(struct trace_perfetto_reader *reader, const struct packet *packet)
+{
+	struct trace_text size = { (const char *)&packet->bytes.n_bytes, sizeof packet->bytes.n_bytes };
+	int status;
+
+	if (reader->is_at_end || packet->bytes.n_bytes + reader->waiting.n_bytes > MAX_WAITING_BYTES)
+		return left_out(reader, "timestamp in a clock that cannot be resolved");
+	status = trace_bytes_append(&reader->waiting, size, NULL);
+	return status < 0 ? status : trace_bytes_append(&reader->waiting, packet->bytes, NULL);
+}
+
+/* ---- What a packet holds ---- */
+
+static int take_track_descriptor(struct trace_perfetto_reader *reader, struct trace_perfetto_sequence *sequence,
+				 struct trace_text message)
+{
+	struct trace_perfetto_descriptor descriptor;
+	const struct trace_perfetto_thread *thread = &descriptor.thread;
+	int status = trace_perfetto_read_descriptor(message, &descriptor);
+
+	if (status < 0)
+		return status;
+	if (!descriptor.has_uuid)
+		return left_out(reader, "track descriptor without uuid");
+	if (descriptor.uuid == 0 && descriptor.parent_uuid != 0)
+		return left_out(reader, "descriptor of the default track with a parent");
+	if (descriptor.has_thread && (!thread->has_pid || !thread->has_tid))
+		return left_out(reader, "descriptor of a thread without pid or tid");
+	if (!descriptor.has_thread && descriptor.has_process && !descriptor.process.has_pid)
+		return left_out(reader, "descriptor of a process without pid");
+	if (descriptor.has_thread && sequence->is_valid) {
+		trace_perfetto_sequence_set_thread(sequence, thread->pid, thread->tid);
+		trace_perfetto_sequence_set_reference(sequence, thread->time_us, thread->thread_time_us,
+						      thread->instruction_count);
+	}
+	return trace_perfetto_tracks_describe(&reader->tracks, &descriptor);
+}
+
+static int take_thread_descriptor(struct trace_perfetto_reader *reader, struct trace_perfetto_sequence *sequence,
+				  struct trace_text message)
+{
+	struct trace_perfetto_thread thread;
+	int status = trace_perfetto_read_thread(message, &thread);
+
+	if (status < 0)
+		return status;
+	if (!sequence->is_valid)
+		return left_out(reader, "thread descriptor while the state is not valid");
+	trace_perfetto_sequence_set_thread(sequence, thread.pid, thread.tid);
+	trace_perfetto_sequence_set_reference(sequence, thread.time_us, thread.thread_time_us, thread.instruction_count);
+	return trace_perfetto_tracks_name_thread(&reader->tracks, &thread);
+}
+
+static int take_process_descriptor(struct trace_perfetto_reader *reader, struct trace_text message)
+{
+	struct trace_perfetto_process process;
+	int status = trace_perfetto_read_process(message, &process);
+
+	return status < 0 ? status : trace_perfetto_tracks_name_process(&reader->tracks, &process);
+}
+
+static int take_compressed(struct trace_perfetto_reader *reader, struct trace_text packed);
+
+/* What is left when the sequence's state is up to date. */
+static int take_payload(struct trace_perfetto_reader *reader, const struct packet *packet,
+			struct trace_perfetto_sequence *sequence)
+{
+	int64_t ts_ns;
+	int status = find_time(reader, packet, sequence, &ts_ns);
+
+	if (status < 0)
+		return status;
+	if (status == TRACE_OK)
+		return keep_waiting(reader, packet);
+	if (packet->ftrace_events.data)
+		return trace_perfetto_sched_bundle(&reader->sched, packet->ftrace_events);
+	if (packet->track_event.data) {
+		if (!packet->has_sequence)
+			return left_out(reader, "track event without a sequence");
+		return trace_perfetto_events_take(&reader->events, sequence, packet->track_event, packet->has_timestamp, ts_ns);
+	}
+	if (packet->track_descriptor.data)
+		return take_track_descriptor(reader, sequence, packet->track_descriptor);
+	if (packet->thread_descriptor.data)
+		return take_thread_descriptor(reader, sequence, packet->thread_descriptor);
+	if (packet->process_descriptor.data)
+		return take_process_descriptor(reader, packet->process_descriptor);
+	return left_out(reader, "packet: other data");
+}
+
+static int take_state(const struct packet *packet, struct trace_perfetto_sequence *sequence)
+{
+	int status = TRACE_OK;
+
+	if (!packet->has_sequence)
+		return TRACE_OK;
+	if (packet->is_cleared)
+		trace_perfetto_sequence_clear(sequence);
+	else if (packet->is_after_loss)
+		trace_perfetto_sequence_lose(sequence);
+	if (packet->defaults.data)
+		status = trace_perfetto_sequence_set_defaults(sequence, packet->defaults);
+	if (status == TRACE_OK && packet->interned_data.data && sequence->is_valid)
+		status = trace_perfetto_sequence_intern(sequence, packet->interned_data);
+	return status;
+}
+
+static int take_fields(struct trace_perfetto_reader *reader, const struct packet *packet)
+{
+	struct trace_perfetto_sequence *sequence;
+	int status;
+
+	if (packet->compressed.data)
+		return take_compressed(reader, packet->compressed);
+	if (packet->is_zstd)
+		return left_out(reader, "packets compressed with zstd");
+	if (packet->machine)
+		return left_out(reader, "packet of another machine");
+	status = find_sequence(reader, packet->sequence, &sequence);
+	if (status == TRACE_OK)
+		status = take_state(packet, sequence);
+	if (status < 0)
+		return status;
+	if (packet->clock_snapshot.data)
+		return take_snapshot(reader, packet);
+	if (packet->needs_state && !sequence->is_valid)
+		return left_out(reader, "packet needs incremental state that is not valid");
+	return take_payload(reader, packet, sequence);
+}
+
+/* A packet that is no message is left out; but for that, errors are final. */
+static int judge(struct trace_perfetto_reader *reader, int status)
+{
+	if (status == TRACE_ERROR_FORMAT && !reader->is_strict)
+		return left_out(reader, "packet that is no valid protobuf message");
+	if (status == TRACE_ERROR_FORMAT)
+		return trace_fail(reader->assembly, status, reader->offset, "the packet is no valid protobuf message");
+	if (status == TRACE_ERROR_LIMIT && reader->budget.is_exceeded)
+		return trace_fail(reader->assembly, status, reader->offset,
+				  "descriptors, interned texts and clocks take more than %d MiB", MAX_REMEMBERED_BYTES >> 20);
+	if (status == TRACE_ERROR_MEMORY)
+		return trace_fail(reader->assembly, status, reader->offset, "out of memory");
+	return status;
+}
+
+static int take_packet(struct trace_perfetto_reader *reader, struct trace_text bytes)
+{
+	struct packet packet;
+	int status = read_packet(bytes, &packet);
+
+	return judge(reader, status < 0 ? status : take_fields(reader, &packet));
+}
+
+/* ---- Pieces of the file ---- */
+
+static int leave_out_large(struct trace_perfetto_reader *reader)
+{
+	return trace_report_add(reader->assembly, TRACE_LEFT_OUT, 1, "packet of more than %d MiB", MAX_PACKET_BYTES >> 20);
+}
+
+/* Takes what is whole of some fields of a message Trace; *n_taken bytes of them, and then *n_to_skip. `offset` is where they
+ * begin. */
+static int take_whole(struct trace_perfetto_reader *reader, struct trace_text bytes, uint64_t offset, size_t *n_taken,
+		      uint64_t *n_to_skip)
+{
+	struct trace_message file = trace_message_of(bytes);
+	int status = TRACE_OK;
+
+	*n_to_skip = 0;
+	while (status == TRACE_OK && *n_to_skip == 0) {
+		struct trace_message rest = file;
+		struct trace_field field;
+		uint64_t n_bytes, n_left;
+
+		*n_taken = (size_t)(file.at - bytes.data);
+		if (!reader->is_in_compressed)
+			reader->offset = offset + *n_taken;
+		status = trace_message_next_head(&rest, &field, &n_bytes);
+		if (status < 0 && rest.end - file.at < HEAD_BYTES)
+			return TRACE_OK; /* there may be more to come */
+		if (status < 0)
+			return trace_fail(reader->assembly, TRACE_ERROR_FORMAT, reader->offset, "no packet begins here");
+		if (status == TRACE_OK)
+			break;
+		n_left = (uint64_t)(rest.end - rest.at);
+		status = TRACE_OK;
+		if (field.number != TRACE_PACKET || field.wire != TRACE_WIRE_BYTES || n_bytes > MAX_PACKET_BYTES) {
+			status = field.number == TRACE_PACKET && field.wire == TRACE_WIRE_BYTES
+					 ? leave_out_large(reader)
+					 : left_out(reader, "field of the file that is no packet");
+			*n_to_skip = n_bytes > n_left ? n_bytes - n_left : 0;
+			n_bytes = n_bytes > n_left ? n_left : n_bytes;
+		} else if (n_bytes > n_left) {
+			return TRACE_OK;
+		} else {
+			status = take_packet(reader, (struct trace_text){ rest.at, (size_t)n_bytes });
+		}
+		file.at = rest.at + n_bytes;
+		*n_taken = (size_t)(file.at - bytes.data);
+	}
+	return status;
+}
+
+static int feed(void *parser, const char *bytes, size_t n_bytes, size_t *n_taken)
+{
+	struct trace_perfetto_reader *reader = parser;
+	size_t n_skipped = n_bytes < reader->n_to_skip ? n_bytes : (size_t)reader->n_to_skip, n_whole = 0;
+	int status = TRACE_OK;
+
+	reader->n_to_skip -= n_skipped;
+	if (n_skipped < n_bytes)
+		status = take_whole(reader, (struct trace_text){ bytes + n_skipped, n_bytes - n_skipped },
+				    reader->n_taken + n_skipped, &n_whole, &reader->n_to_skip);
+	*n_taken = n_skipped + n_whole;
+	reader->n_taken += *n_taken;
+	return status;
+}
+
+/* The packets that waited for their clocks: their sequences' states are as at the end. */
+static int take_waiting(struct trace_perfetto_reader *reader)
+{
+	struct trace_bytes waiting = reader->waiting;
+	int status = TRACE_OK;
+
+	reader->waiting = (struct trace_bytes){ 0 };
+	reader->is_at_end = true;
+	for (size_t at = 0; at < waiting.n_bytes && status == TRACE_OK;) {
+		struct trace_perfetto_sequence *sequence;
+		struct packet packet;
+		size_t n_bytes;
+
+		memcpy(&n_bytes, waiting.data + at, sizeof n_bytes);
+		at += sizeof n_bytes;
+		status = read_packet((struct trace_text){ waiting.data + at, n_bytes }, &packet);
+		if (status == TRACE_OK)
+			status = find_sequence(reader, packet.sequence, &sequence);
+		if (status == TRACE_OK)
+			status = take_payload(reader, &packet, sequence);
+		status = judge(reader, status);
+		at += n_bytes;
+	}
+	trace_bytes_release(&waiting);
+	return status;
+}
+
+static int end(void *parser, const char *bytes, size_t n_bytes)
+{
+	struct trace_perfetto_reader *reader = parser;
+	int status = TRACE_OK;
+
+	(void)bytes;
+	reader->offset = reader->n_taken;
+	if ((n_bytes > 0 || reader->n_to_skip > 0) && reader->is_strict)
+		return trace_fail(reader->assembly, TRACE_ERROR_FORMAT, reader->n_taken, "the file ends inside a packet");
+	if (n_bytes > 0 || reader->n_to_skip > 0)
+		status = trace_report_add(reader->assembly, TRACE_MENDED, 1, "file that ends inside a packet");
+	if (status == TRACE_OK)
+		status = take_waiting(reader);
+	if (status == TRACE_OK)
+		status = trace_perfetto_sched_finish(&reader->sched);
+	return status < 0 ? status : judge(reader, trace_perfetto_tracks_finish(&reader->tracks));
+}
+
+/* ---- Compressed packets ---- */
+
+/* Takes the packets that are whole, and moves the rest to the front. */
+static int take_unpacked(struct trace_perfetto_reader *reader, uint64_t *n_to_skip)
+{
+	struct trace_bytes *unpacked = &reader->unpacked;
+	size_t n_skipped = unpacked->n_bytes < *n_to_skip ? unpacked->n_bytes : (size_t)*n_to_skip, n_taken = 0;
+	int status = TRACE_OK;
+
+	*n_to_skip -= n_skipped;
+	if (n_skipped < unpacked->n_bytes)
+		status = take_whole(reader, (struct trace_text){ unpacked->data + n_skipped, unpacked->n_bytes - n_skipped }, 0,
+				    &n_taken, n_to_skip);
+	n_taken += n_skipped;
+	unpacked->n_bytes -= n_taken;
+	memmove(unpacked->data, unpacked->data + n_taken, unpacked->n_bytes);
+	return status;
+}
+
+static int unpack(struct trace_perfetto_reader *reader, z_stream *stream)
+{
+	struct trace_bytes *unpacked = &reader->unpacked;
+	uint64_t n_to_skip = 0;
+	int status = TRACE_OK, unpacking = Z_OK;
+
+	while (status == TRACE_OK && unpacking == Z_OK) {
+		status = trace_bytes_reserve(unpacked, UNPACKED_PIECE_BYTES);
+		if (status < 0)
+			return status;
+		stream->next_out = (Bytef *)unpacked->data + unpacked->n_bytes;
+		stream->avail_out = (uInt)(unpacked->n_allocated - unpacked->n_bytes);
+		unpacking = inflate(stream, Z_NO_FLUSH);
+		unpacked->n_bytes = unpacked->n_allocated - stream->avail_out;
+		status = take_unpacked(reader, &n_to_skip);
+	}
+	if (status < 0)
+		return status;
+	if (unpacking == Z_MEM_ERROR)
+		return TRACE_ERROR_MEMORY;
+	return unpacking != Z_STREAM_END || unpacked->n_bytes > 0 || n_to_skip > 0 ? TRACE_ERROR_FORMAT : TRACE_OK;
+}
+
+static int take_compressed(struct trace_perfetto_reader *reader, struct trace_text packed)
+{
+	z_stream stream = { 0 };
+	int status;
+
+	if (reader->is_in_compressed)
+		return left_out(reader, "compressed packets inside compressed packets");
+	if (inflateInit(&stream) != Z_OK)
+		return TRACE_ERROR_MEMORY;
+	stream.next_in = (Bytef *)packed.data;
+	stream.avail_in = (uInt)packed.n_bytes;
+	reader->is_in_compressed = true;
+	status = unpack(reader, &stream);
+	reader->is_in_compressed = false;
+	inflateEnd(&stream);
+	trace_bytes_clear(&reader->unpacked);
+	return status;
+}
+
+const struct trace_format trace_perfetto = { "Perfetto protobuf", recognise, begin, feed, end, release };

@@ -1,0 +1,600 @@
+#include "trace/perfetto_tracks.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/protobuf.h"
+
+enum { MAX_PARENTS = 100, SEPARATE_SIBLINGS = 2 /* merge behavior: the last name counts */, PROCESS_LABELS = 8 };
+
+/* Who has named a thread or a process: a name of a higher one, or of the same, replaces the name. */
+enum naming { NAMED_BY_NOBODY, NAMED_BY_TYPE, NAMED_BY_EVENT, NAMED_BY_DESCRIPTOR };
+
+struct trace_perfetto_described {
+	uint64_t uuid, parent_uuid;
+	bool is_described, has_pid, has_tid, is_counter, is_state, is_separate, is_found;
+	int64_t pid, tid;
+	uint64_t merge_behavior, merge_key;
+	struct trace_perfetto_counter counter; /* name and unit are in slices */
+	struct trace_slice name, unit;
+	struct trace_perfetto_place place; /* once it is found */
+};
+
+struct trace_perfetto_side {
+	bool has_uuid, takes_name, has_event;
+	uint64_t uuid;		     /* that describes this thread or process */
+	struct trace_track *current; /* of a thread or process whose number is used again: the last one; NULL if not */
+	struct trace_track *process;
+	uint32_t n_uses;
+	enum naming naming;
+	int64_t first_ts_ns;
+};
+
+/* ---- Names of Chrome's types of processes and threads, by number ---- */
+
+static const char *const process_types[] = { NULL,  "Browser",	   "Renderer",	 "Utility", "SandboxHelper", "SandboxHelper",
+					     "Gpu", "PpapiPlugin", "PpapiBroker" };
+
+static const char *const thread_types[] = {
+	NULL,
+	"CrProcessMain",
+	"ChromeIOThread",
+	"ThreadPoolBackgroundWorker&",
+	"ThreadPoolForegroundWorker&",
+	"ThreadPoolSingleThreadForegroundBlocking&",
+	"ThreadPoolSingleThreadBackgroundBlocking&",
+	"ThreadPoolService",
+	"Compositor",
+	"VizCompositorThread",
+	"CompositorTileWorker&",
+	"ServiceWorkerThread&",
+	"NetworkService",
+	"Chrome_ChildIOThread",
+	"Chrome_IOThread",
+	"CrBrowserMain",
+	"CrRendererMain",
+	"CrUtilityMain",
+	"CrGpuMain",
+};
+
+static struct trace_text type_name(const char *const *names, size_t n, uint64_t type)
+{
+	const char *name = type < n ? names[type] : NULL;
+
+	return (struct trace_text){ name, name ? strlen(name) : 0 };
+}
+
+/* ---- What is known of a track, and of a uuid ---- */
+
+void trace_perfetto_tracks_release(struct trace_perfetto_tracks *tracks)
+{
+	trace_u64_map_clear(&tracks->by_uuid, tracks->budget);
+	free(tracks->described);
+	free(tracks->sides);
+	trace_bytes_release(&tracks->texts);
+	trace_bytes_release(&tracks->key);
+}
+
+static int side_of(struct trace_perfetto_tracks *tracks, const struct trace_track *track, struct trace_perfetto_side **side)
+{
+	while (tracks->n_sides < track->number) {
+		int status = trace_array_reserve(tracks->budget, &tracks->sides, tracks->n_sides, &tracks->n_sides_allocated,
+						 sizeof *tracks->sides);
+
+		if (status < 0)
+			return status;
+		tracks->sides[tracks->n_sides++] = (struct trace_perfetto_side){ 0 };
+	}
+	*side = &tracks->sides[track->number - 1];
+	return TRACE_OK;
+}
+
+static int described_of(struct trace_perfetto_tracks *tracks, uint64_t uuid, struct trace_perfetto_described **described)
+{
+	uint64_t *place;
+	bool is_new;
+	int status = trace_array_reserve(tracks->budget, &tracks->described, tracks->n_described,
+					 &tracks->n_described_allocated, sizeof **described);
+
+	if (status == TRACE_OK)
+		status = trace_u64_map_put(&tracks->by_uuid, tracks->budget, uuid, &place, &is_new);
+	if (status < 0)
+		return status;
+	if (is_new) {
+		*place = tracks->n_described;
+		tracks->described[tracks->n_described++] = (struct trace_perfetto_described){
+			.uuid = uuid,
+			.name = TRACE_NO_SLICE,
+			.unit = TRACE_NO_SLICE,
+		};
+	}
+	*described = &tracks->described[*place];
+	return TRACE_OK;
+}
+
+static int keep_text(struct trace_perfetto_tracks *tracks, struct trace_text text, struct trace_slice *slice)
+{
+	int status = trace_budget_take(tracks->budget, text.n_bytes);
+
+	return status < 0 ? status : trace_bytes_append(&tracks->texts, text, slice);
+}
+
+/* ---- Threads and processes ---- */
+
+/* A track by a key that is made as by printf; the identity has the rest. */
+__attribute__((format(printf, 4, 5))) static int find_track(struct trace_perfetto_tracks *tracks,
+							    struct trace_track_identity identity, struct trace_track **track,
+							    const char *format, ...)
+{
+	char key[100];
+	va_list arguments;
+	int n_bytes;
+
+	va_start(arguments, format);
+	n_bytes = vsnprintf(key, sizeof key, format, arguments);
+	va_end(arguments);
+	identity.key = (struct trace_text){ key, (size_t)n_bytes };
+	return trace_find_track(tracks->assembly, &identity, track);
+}
+
+struct decimal {
+	char digits[24];
+	struct trace_text text;
+};
+
+static struct trace_text decimal_text(struct decimal *number, int64_t value)
+{
+	int n_bytes = snprintf(number->digits, sizeof number->digits, "%" PRId64, value);
+
+	return (struct trace_text){ number->digits, (size_t)n_bytes };
+}
+
+static int next_use(struct trace_perfetto_tracks *tracks, struct trace_track *first, struct trace_track *process,
+		    struct trace_track **track)
+{
+	struct trace_track_identity identity = { .kind = first->kind, .pid = first->pid, .tid = first->tid, .parent = process };
+	struct trace_perfetto_side *side;
+	int status = side_of(tracks, first, &side);
+
+	if (status < 0)
+		return status;
+	side->n_uses++;
+	status = find_track(tracks, identity, track, "%.*s#%" PRIu32, (int)first->key.n_bytes, first->key.data,
+			    side->n_uses + 1);
+	if (status == TRACE_OK)
+		status = side_of(tracks, *track, &side);
+	if (status < 0)
+		return status;
+	side->process = process;
+	tracks->sides[first->number - 1].current = *track;
+	return TRACE_OK;
+}
+
+static int find_process(struct trace_perfetto_tracks *tracks, int64_t pid, struct trace_track **first,
+			struct trace_track **track)
+{
+	struct decimal digits;
+	struct trace_perfetto_side *side;
+	int status = trace_find_process(tracks->assembly, decimal_text(&digits, pid), first);
+
+	if (status == TRACE_OK)
+		status = side_of(tracks, *first, &side);
+	if (status < 0)
+		return status;
+	*track = side->current ? side->current : *first;
+	return TRACE_OK;
+}
+
+static int find_thread(struct trace_perfetto_tracks *tracks, int64_t pid, int64_t tid, struct trace_track **first,
+		       struct trace_perfetto_place *place)
+{
+	struct decimal pid_digits, tid_digits;
+	struct trace_track_identity identity = { .kind = TRACE_TRACK_THREAD,
+						 .pid = decimal_text(&pid_digits, pid),
+						 .tid = decimal_text(&tid_digits, tid) };
+	struct trace_track *first_process;
+	struct trace_perfetto_side *side;
+	int status = find_process(tracks, pid, &first_process, &place->process);
+
+	identity.parent = place->process;
+	if (status == TRACE_OK)
+		status = find_track(tracks, identity, first, "%" PRId64 "/%" PRId64, pid, tid);
+	if (status == TRACE_OK)
+		status = side_of(tracks, *first, &side);
+	if (status < 0)
+		return status;
+	if (!side->process)
+		side->process = place->process;
+	place->thread = side->current ? side->current : *first;
+	/* a thread of a process that has ended is none of the process that has its number now */
+	if (tracks->sides[place->thread->number - 1].process != place->process)
+		status = next_use(tracks, *first, place->process, &place->thread);
+	place->track = place->thread;
+	return status;
+}
+
+int trace_perfetto_tracks_thread(struct trace_perfetto_tracks *tracks, int64_t pid, int64_t tid,
+				 struct trace_perfetto_place *place)
+{
+	struct trace_track *first;
+
+	return find_thread(tracks, pid, tid, &first, place);
+}
+
+int trace_perfetto_tracks_process(struct trace_perfetto_tracks *tracks, int64_t pid, struct trace_track **track)
+{
+	struct trace_track *first;
+
+	return find_process(tracks, pid, &first, track);
+}
+
+/* A thread or process that a uuid describes: of a second uuid it is another one, with the same number. */
+static int claim(struct trace_perfetto_tracks *tracks, uint64_t uuid, struct trace_track *first, struct trace_track *process,
+		 struct trace_track **track)
+{
+	struct trace_perfetto_side *side;
+	int status = side_of(tracks, *track, &side);
+
+	if (status < 0)
+		return status;
+	if (side->has_uuid && side->uuid != uuid) {
+		status = next_use(tracks, first, process, track);
+		side = status < 0 ? NULL : &tracks->sides[(*track)->number - 1];
+	}
+	if (side) {
+		side->has_uuid = true;
+		side->uuid = uuid;
+	}
+	return status;
+}
+
+/* ---- Names ---- */
+
+static int name_as(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text name, enum naming naming)
+{
+	struct trace_perfetto_side *side;
+	int status = side_of(tracks, track, &side);
+
+	if (status < 0 || !name.data || naming < side->naming)
+		return status;
+	side->naming = naming;
+	side->takes_name = false;
+	return trace_name_track(tracks->assembly, track, name);
+}
+
+int trace_perfetto_tracks_rename(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text name)
+{
+	return name_as(tracks, track, name, NAMED_BY_EVENT);
+}
+
+static bool is_empty(struct trace_text text)
+{
+	return text.n_bytes == 0;
+}
+
+int trace_perfetto_tracks_name_thread(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_thread *thread)
+{
+	struct trace_text type = type_name(thread_types, sizeof thread_types / sizeof *thread_types, thread->chrome_type);
+	struct trace_perfetto_place place;
+	int status = trace_perfetto_tracks_thread(tracks, thread->pid, thread->tid, &place);
+
+	if (status == TRACE_OK && thread->has_sort_index)
+		trace_sort_track(place.thread, thread->sort_index);
+	if (status == TRACE_OK)
+		status = name_as(tracks, place.thread, type, NAMED_BY_TYPE);
+	if (status == TRACE_OK && !is_empty(thread->name))
+		status = name_as(tracks, place.thread, thread->name, NAMED_BY_DESCRIPTOR);
+	return status;
+}
+
+static int label(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text message)
+{
+	struct trace_repeated labels = trace_repeated_of(message, PROCESS_LABELS, TRACE_WIRE_BYTES);
+	struct trace_text text;
+	int status = TRACE_OK;
+
+	trace_bytes_clear(&tracks->key);
+	while (status == TRACE_OK && trace_repeated_next_text(&labels, &text) == TRACE_ROW) {
+		if (tracks->key.n_bytes > 0)
+			status = trace_bytes_append(&tracks->key, (struct trace_text){ ", ", 2 }, NULL);
+		if (status == TRACE_OK)
+			status = trace_bytes_append(&tracks->key, text, NULL);
+	}
+	if (status < 0 || tracks->key.n_bytes == 0)
+		return status;
+	return trace_label_track(tracks->assembly, track, (struct trace_text){ tracks->key.data, tracks->key.n_bytes });
+}
+
+int trace_perfetto_tracks_name_process(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_process *process)
+{
+	struct trace_text type = type_name(process_types, sizeof process_types / sizeof *process_types, process->chrome_type);
+	struct trace_track *track;
+	int status = trace_perfetto_tracks_process(tracks, process->pid, &track);
+
+	if (status == TRACE_OK && process->has_sort_index)
+		trace_sort_track(track, process->sort_index);
+	if (status == TRACE_OK)
+		status = name_as(tracks, track, type, NAMED_BY_TYPE);
+	if (status == TRACE_OK && !is_empty(process->name))
+		status = name_as(tracks, track, process->name, NAMED_BY_DESCRIPTOR);
+	return status < 0 ? status : label(tracks, track, process->message);
+}
+
+int trace_perfetto_tracks_saw(struct trace_perfetto_tracks *tracks, struct trace_track *track, int64_t ts_ns,
+			      struct trace_text name)
+{
+	struct trace_perfetto_side *side;
+	int status = side_of(tracks, track, &side);
+
+	if (status < 0 || !side->takes_name || (side->has_event && side->first_ts_ns <= ts_ns))
+		return status;
+	side->has_event = true;
+	side->first_ts_ns = ts_ns;
+	return trace_name_track(tracks->assembly, track, name);
+}
+
+/* ---- Descriptors ---- */
+
+static bool is_same(const struct trace_perfetto_described *described, const struct trace_perfetto_descriptor *descriptor)
+{
+	bool has_tid = descriptor->has_thread, has_pid = has_tid || descriptor->has_process;
+	bool is_counter = descriptor->has_counter && !has_pid, is_state = descriptor->has_state && !has_pid && !is_counter;
+	int64_t pid = has_tid ? descriptor->thread.pid : has_pid ? descriptor->process.pid : 0;
+
+	return described->parent_uuid == descriptor->parent_uuid && described->has_pid == has_pid && described->pid == pid &&
+	       described->has_tid == has_tid && described->tid == (has_tid ? descriptor->thread.tid : 0) &&
+	       described->is_counter == is_counter && described->is_state == is_state &&
+	       described->counter.rest == (is_counter ? descriptor->counter.rest : 0) &&
+	       described->merge_behavior == descriptor->merge_behavior && described->merge_key == descriptor->merge_key;
+}
+
+static int take_identity(struct trace_perfetto_tracks *tracks, struct trace_perfetto_described *described,
+			 const struct trace_perfetto_descriptor *descriptor)
+{
+	described->is_described = true;
+	described->parent_uuid = descriptor->parent_uuid;
+	described->merge_behavior = descriptor->merge_behavior;
+	described->merge_key = descriptor->merge_key;
+	described->has_tid = descriptor->has_thread;
+	described->has_pid = descriptor->has_thread || descriptor->has_process;
+	if (descriptor->has_thread) {
+		described->pid = descriptor->thread.pid;
+		described->tid = descriptor->thread.tid;
+		described->is_separate = descriptor->is_separate;
+	} else if (descriptor->has_process) {
+		described->pid = descriptor->process.pid;
+	} else if (descriptor->has_counter) {
+		described->is_counter = true;
+		described->counter = descriptor->counter;
+		return keep_text(tracks, descriptor->counter.unit, &described->unit);
+	} else {
+		described->is_state = descriptor->has_state;
+	}
+	return TRACE_OK;
+}
+
+static int take_name(struct trace_perfetto_tracks *tracks, struct trace_perfetto_described *described,
+		     const struct trace_perfetto_descriptor *descriptor)
+{
+	struct trace_text name = described->is_counter ? descriptor->counter.name : descriptor->name;
+	struct trace_perfetto_side *side;
+	int status;
+
+	if (!name.data || (described->name.start != SIZE_MAX && descriptor->merge_behavior != SEPARATE_SIBLINGS))
+		return TRACE_OK;
+	status = keep_text(tracks, name, &described->name);
+	if (status < 0 || !described->is_found || described->has_pid || !described->place.track)
+		return status;
+	status = side_of(tracks, described->place.track, &side);
+	if (status < 0)
+		return status;
+	side->takes_name = false;
+	return trace_name_track(tracks->assembly, described->place.track, name);
+}
+
+int trace_perfetto_tracks_describe(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_descriptor *descriptor)
+{
+	struct trace_perfetto_described *described;
+	struct trace_perfetto_place place;
+	int status = described_of(tracks, descriptor->uuid, &described);
+
+	if (status < 0)
+		return status;
+	if (described->is_described && !is_same(described, descriptor)) {
+		status = trace_report_add(tracks->assembly, TRACE_LEFT_OUT, 1, "conflicting track descriptor");
+	} else {
+		if (!described->is_described)
+			status = take_identity(tracks, described, descriptor);
+		if (status == TRACE_OK)
+			status = take_name(tracks, described, descriptor);
+		if (status == TRACE_OK && descriptor->has_rank && described->is_found && described->place.track)
+			trace_sort_track(described->place.track, descriptor->rank);
+	}
+	if (status == TRACE_OK && (descriptor->has_thread || descriptor->has_process))
+		status = trace_perfetto_tracks_find(tracks, descriptor->uuid, false, &place);
+	if (status == TRACE_OK && descriptor->has_thread)
+		status = trace_perfetto_tracks_name_thread(tracks, &descriptor->thread);
+	else if (status == TRACE_OK && descriptor->has_process)
+		status = trace_perfetto_tracks_name_process(tracks, &descriptor->process);
+	return status;
+}
+
+/* ---- Places ---- */
+
+/* False if the parents of a uuid form a circle, or are too many. */
+static bool has_sound_parents(const struct trace_perfetto_tracks *tracks, uint64_t uuid)
+{
+	for (int i = 0; i < MAX_PARENTS; i++) {
+		const uint64_t *place = uuid ? trace_u64_map_find(&tracks->by_uuid, uuid) : NULL;
+
+		if (!place)
+			return true;
+		uuid = tracks->described[*place].parent_uuid;
+	}
+	return false;
+}
+
+static int find_place(struct trace_perfetto_tracks *tracks, uint64_t uuid, bool is_state, struct trace_perfetto_place *place);
+
+/* A track of its own below what its parent is. */
+static int find_own_track(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_described *described, bool is_state,
+			  struct trace_perfetto_place *place)
+{
+	struct trace_track_identity identity = { .kind = is_state ? TRACE_TRACK_STATE : TRACE_TRACK_ASYNC };
+	struct trace_text name = trace_bytes_text(&tracks->texts, described->name);
+	struct trace_perfetto_side *side;
+	int status;
+
+	if (described->uuid == 0 && !name.data)
+		name = (struct trace_text){ "Default Track", 13 };
+	identity.parent = place->track ? place->track : place->thread;
+	if (place->thread) {
+		identity.pid = place->thread->pid;
+		identity.tid = place->thread->tid;
+	} else if (place->process) {
+		identity.pid = place->process->pid;
+	}
+	status = find_track(tracks, identity, &place->track, "uuid:%" PRIu64, described->uuid);
+	if (status == TRACE_OK)
+		status = side_of(tracks, place->track, &side);
+	if (status < 0)
+		return status;
+	side->takes_name = !name.data && !described->is_separate;
+	return name.data ? trace_name_track(tracks->assembly, place->track, name) : TRACE_OK;
+}
+
+static int find_new_place(struct trace_perfetto_tracks *tracks, struct trace_perfetto_described described, bool is_state,
+			  struct trace_perfetto_place *place)
+{
+	struct trace_track *first;
+	int status = TRACE_OK;
+
+	*place = (struct trace_perfetto_place){ 0 };
+	if (described.has_tid) {
+		status = find_thread(tracks, described.pid, described.tid, &first, place);
+		if (status == TRACE_OK)
+			status = claim(tracks, described.uuid, first, place->process, &place->thread);
+		place->track = place->thread;
+		return status < 0 || !described.is_separate ? status : find_own_track(tracks, &described, is_state, place);
+	}
+	if (described.has_pid) {
+		status = find_process(tracks, described.pid, &first, &place->process);
+		if (status == TRACE_OK)
+			status = claim(tracks, described.uuid, first, NULL, &place->process);
+		place->track = place->process;
+		return status;
+	}
+	if (described.parent_uuid && trace_u64_map_find(&tracks->by_uuid, described.parent_uuid))
+		status = find_place(tracks, described.parent_uuid, false, place);
+	if (status < 0 || described.is_counter)
+		return status;
+	return find_own_track(tracks, &described, is_state || described.is_state, place);
+}
+
+/* Requires: sound parents, so that the recursion is at most as deep as they may be. */
+static int find_place(struct trace_perfetto_tracks *tracks, uint64_t uuid, bool is_state, struct trace_perfetto_place *place)
+{
+	struct trace_perfetto_described *described;
+	int status = described_of(tracks, uuid, &described);
+
+	if (status < 0)
+		return status;
+	if (described->is_found) {
+		*place = described->place;
+		return TRACE_OK;
+	}
+	status = find_new_place(tracks, *described, is_state, place);
+	if (status < 0)
+		return status;
+	/* the array may have moved */
+	status = described_of(tracks, uuid, &described);
+	if (status == TRACE_OK && !described->is_counter) {
+		described->is_found = true;
+		described->place = *place;
+	}
+	return status;
+}
+
+int trace_perfetto_tracks_find(struct trace_perfetto_tracks *tracks, uint64_t uuid, bool is_state,
+			       struct trace_perfetto_place *place)
+{
+	*place = (struct trace_perfetto_place){ 0 };
+	if (has_sound_parents(tracks, uuid))
+		return find_place(tracks, uuid, is_state, place);
+	return trace_report_add(tracks->assembly, TRACE_LEFT_OUT, 1, "track whose parents form a circle or are too many");
+}
+
+int trace_perfetto_tracks_find_counter(struct trace_perfetto_tracks *tracks, uint64_t uuid,
+				       struct trace_perfetto_counter *counter, struct trace_track **track, bool *is_counter)
+{
+	const uint64_t *found = trace_u64_map_find(&tracks->by_uuid, uuid);
+	struct trace_perfetto_place place;
+	int status;
+
+	*track = NULL;
+	*is_counter = found && tracks->described[*found].is_counter;
+	if (!*is_counter)
+		return TRACE_OK;
+	status = trace_perfetto_tracks_find(tracks, uuid, false, &place);
+	if (status < 0)
+		return status;
+	found = trace_u64_map_find(&tracks->by_uuid, uuid);
+	*counter = tracks->described[*found].counter;
+	counter->name = trace_bytes_text(&tracks->texts, tracks->described[*found].name);
+	counter->unit = trace_bytes_text(&tracks->texts, tracks->described[*found].unit);
+	*track = place.thread ? place.thread : place.process;
+	return TRACE_OK;
+}
+
+int trace_perfetto_tracks_async(struct trace_perfetto_tracks *tracks, struct trace_track *process, struct trace_text scope,
+				uint64_t id, struct trace_track **track)
+{
+	struct trace_track_identity identity = { .kind = TRACE_TRACK_ASYNC, .parent = process };
+	struct trace_perfetto_side *side;
+	char head[64], tail[32];
+	struct trace_text parts[3];
+	int status = TRACE_OK;
+
+	if (process)
+		identity.pid = process->pid;
+	parts[0] = (struct trace_text){ head, (size_t)(process ? snprintf(head, sizeof head, "async:pid %.*s:",
+									  (int)process->pid.n_bytes, process->pid.data)
+							       : snprintf(head, sizeof head, "async:global:")) };
+	parts[1] = scope;
+	parts[2] = (struct trace_text){ tail, (size_t)snprintf(tail, sizeof tail, ":%" PRIu64, id) };
+	trace_bytes_clear(&tracks->key);
+	for (int i = 0; i < 3 && status == TRACE_OK; i++) {
+		if (parts[i].data)
+			status = trace_bytes_append(&tracks->key, parts[i], NULL);
+	}
+	identity.key = (struct trace_text){ tracks->key.data, tracks->key.n_bytes };
+	if (status == TRACE_OK)
+		status = trace_find_track(tracks->assembly, &identity, track);
+	if (status == TRACE_OK)
+		status = side_of(tracks, *track, &side);
+	if (status == TRACE_OK)
+		side->takes_name = true;
+	return status;
+}
+
+/* ---- End ---- */
+
+int trace_perfetto_tracks_finish(struct trace_perfetto_tracks *tracks)
+{
+	int status = TRACE_OK;
+
+	for (size_t i = 0; i < tracks->n_described && status == TRACE_OK; i++) {
+		struct trace_perfetto_described described = tracks->described[i];
+		struct trace_perfetto_place parent;
+
+		if (!described.is_found || described.has_pid || described.place.track->parent || !described.parent_uuid)
+			continue;
+		status = trace_perfetto_tracks_find(tracks, described.parent_uuid, false, &parent);
+		if (status == TRACE_OK && parent.track && parent.track != described.place.track)
+			status = trace_set_parent(tracks->assembly, described.place.track, parent.track);
+	}
+	return status;
+}

@@ -1,0 +1,255 @@
+#include "trace/trace.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/chrome_json.h"
+#include "trace/format.h"
+#include "trace/otlp_json.h"
+#include "trace/otlp_protobuf.h"
+#include "trace/perfetto.h"
+#include "trace/spall.h"
+
+enum {
+	DEFAULT_PIECE_BYTES = 64 * 1024,
+	SHOWN_PATH_BYTES = 300 /* of a longer path an error shows the end */
+};
+
+/* Asked in this order: what is told by a few bytes first. */
+static const struct trace_format *const formats[] = { &trace_spall, &trace_otlp_protobuf, &trace_otlp_json, &trace_chrome_json,
+						      &trace_perfetto };
+
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
+struct trace {
+	struct trace_options options;
+	char *name;
+	struct trace_input input;
+	struct trace_assembly *assembly;
+	const struct trace_format *format; /* NULL before it is known */
+	void *parser;
+	struct trace_bytes piece;
+	uint64_t n_taken; /* bytes of the unpacked file that the parser has taken */
+	bool takes_none;  /* of the present piece: it needs more */
+	bool is_read;	  /* to its end, or to where it cannot be read */
+	int read_status;  /* why it cannot be read on; an error is told behind what came before it */
+	int status;	  /* TRACE_ROW while there is more to do */
+	char error[900];
+};
+
+static int fail(struct trace *trace, int status, const char *format, ...)
+{
+	size_t n_name = strlen(trace->name);
+	bool cut = n_name > SHOWN_PATH_BYTES;
+	int n_prefix = snprintf(trace->error, sizeof trace->error, "%s%s: ", cut ? "..." : "",
+				trace->name + (cut ? n_name - SHOWN_PATH_BYTES : 0));
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(trace->error + n_prefix, sizeof trace->error - (size_t)n_prefix, format, arguments);
+	va_end(arguments);
+	return status;
+}
+
+static int assembly_failed(struct trace *trace, int status)
+{
+	const struct trace_problem *problem = trace_assembly_problem(trace->assembly);
+
+	if (!problem->has_offset)
+		return fail(trace, status, "%s", problem->text);
+	return fail(trace, status, "byte %llu: %s", (unsigned long long)problem->offset, problem->text);
+}
+
+/* ---- Opening ---- */
+
+static struct trace *new_trace(const char *name, const struct trace_options *options)
+{
+	struct trace *trace = calloc(1, sizeof *trace);
+
+	if (!trace)
+		return NULL;
+	trace->options = *options;
+	if (trace->options.piece_bytes == 0)
+		trace->options.piece_bytes = DEFAULT_PIECE_BYTES;
+	trace->input.file = -1;
+	trace->name = strdup(name);
+	if (trace->name)
+		return trace;
+	free(trace);
+	return NULL;
+}
+
+/* The input is open, or has failed to. */
+static int start(struct trace *trace, int status, const struct trace_sink *sink)
+{
+	if (status < 0) {
+		trace->status = fail(trace, status, "%s", trace->input.problem);
+		return status;
+	}
+	trace->assembly = trace_assembly_new(&trace->options, sink);
+	trace->status = trace->assembly ? TRACE_ROW : fail(trace, TRACE_ERROR_MEMORY, "out of memory");
+	return trace->status < 0 ? trace->status : TRACE_OK;
+}
+
+int trace_open(const char *path, const struct trace_options *options, const struct trace_sink *sink, struct trace **trace)
+{
+	*trace = new_trace(path, options);
+	return *trace ? start(*trace, trace_input_open(&(*trace)->input, path), sink) : TRACE_ERROR_MEMORY;
+}
+
+int trace_open_source(trace_source source, void *context, const char *name, const struct trace_options *options,
+		      const struct trace_sink *sink, struct trace **trace)
+{
+	*trace = new_trace(name, options);
+	return *trace ? start(*trace, trace_input_open_source(&(*trace)->input, source, context), sink) : TRACE_ERROR_MEMORY;
+}
+
+/* ---- Reading ---- */
+
+/* Reads n_wanted bytes behind those in the piece, or as many as there are. */
+static int read_on(struct trace *trace, size_t n_wanted)
+{
+	struct trace_bytes *piece = &trace->piece;
+	size_t n_read;
+	int status;
+
+	if (trace_bytes_reserve(piece, n_wanted) < 0)
+		return fail(trace, TRACE_ERROR_MEMORY, "out of memory");
+	status = trace_input_read(&trace->input, piece->data + piece->n_bytes, n_wanted, &n_read);
+	if (status < 0)
+		trace->read_status = fail(trace, status, "%s", trace->input.problem);
+	piece->n_bytes += n_read;
+	trace->is_read = n_read == 0;
+	return TRACE_ROW;
+}
+
+static int find_format(struct trace *trace)
+{
+	const struct trace_bytes *piece = &trace->piece;
+	bool is_longer = piece->n_bytes > TRACE_HEAD_BYTES;
+	size_t n_head = is_longer ? TRACE_HEAD_BYTES : piece->n_bytes;
+
+	if (piece->n_bytes == 0)
+		return trace->read_status < 0 ? trace->read_status : fail(trace, TRACE_ERROR_NOT_TRACE, "the file is empty");
+	for (int i = 0; i < N_FORMATS && !trace->format; i++) {
+		if (formats[i]->recognise(piece->data, n_head, trace->is_read && !is_longer))
+			trace->format = formats[i];
+	}
+	if (!trace->format && trace->read_status < 0)
+		return trace->read_status;
+	if (!trace->format)
+		return fail(trace, TRACE_ERROR_NOT_TRACE, "the file is in no trace format that is known");
+	trace->parser = trace->format->begin(trace->assembly, &trace->options);
+	return trace->parser ? TRACE_ROW : fail(trace, TRACE_ERROR_MEMORY, "out of memory");
+}
+
+static int feed(struct trace *trace)
+{
+	struct trace_bytes *piece = &trace->piece;
+	size_t n_taken = 0;
+	int status = piece->n_bytes > 0 ? trace->format->feed(trace->parser, piece->data, piece->n_bytes, &n_taken) : TRACE_OK;
+
+	if (status < 0)
+		return assembly_failed(trace, status);
+	trace->takes_none = n_taken == 0;
+	trace->n_taken += n_taken;
+	piece->n_bytes -= n_taken;
+	memmove(piece->data, piece->data + n_taken, piece->n_bytes);
+	if (trace->takes_none && piece->n_bytes >= TRACE_MAX_KEPT_BYTES)
+		return fail(trace, TRACE_ERROR_LIMIT, "byte %llu: the event that starts here is longer than 256 MiB",
+			    (unsigned long long)trace->n_taken);
+	return TRACE_ROW;
+}
+
+static int end_parser(struct trace *trace)
+{
+	struct trace_bytes *piece = &trace->piece;
+	int status = trace->format->end(trace->parser, piece->data, piece->n_bytes);
+
+	trace_bytes_release(piece);
+	trace->format->release(trace->parser);
+	trace->parser = NULL;
+	return status < 0 ? assembly_failed(trace, status) : TRACE_ROW;
+}
+
+/* Parses the next piece; at the end of the file, all the rest. */
+static int advance(struct trace *trace)
+{
+	struct trace_bytes *piece = &trace->piece;
+	size_t n_wanted = trace->options.piece_bytes;
+	int status;
+
+	if (trace->format && trace->is_read && (trace->takes_none || piece->n_bytes == 0))
+		return trace->read_status < 0 ? trace->read_status : end_parser(trace);
+	if (piece->n_allocated > 4 * n_wanted && piece->n_bytes == 0)
+		trace_bytes_release(piece);
+	if (!trace->format && n_wanted < TRACE_HEAD_BYTES)
+		n_wanted = TRACE_HEAD_BYTES;
+	if (trace->takes_none && n_wanted < piece->n_bytes)
+		n_wanted = piece->n_bytes;
+	if (!trace->is_read && (status = read_on(trace, n_wanted)) < 0)
+		return status;
+	if (!trace->format && !trace->is_read && piece->n_bytes < TRACE_HEAD_BYTES)
+		return TRACE_ROW;
+	if (!trace->format && (status = find_format(trace)) < 0)
+		return status;
+	return feed(trace);
+}
+
+int trace_step(struct trace *trace)
+{
+	if (trace->status != TRACE_ROW)
+		return trace->status;
+	if (!trace->format || trace->parser) {
+		trace->status = advance(trace);
+	} else {
+		trace->status = trace_assembly_finish(trace->assembly);
+		if (trace->status < 0)
+			assembly_failed(trace, trace->status);
+	}
+	return trace->status;
+}
+
+/* ---- What is known of it ---- */
+
+const char *trace_error(const struct trace *trace)
+{
+	return trace ? trace->error : "out of memory";
+}
+
+const char *trace_format_name(const struct trace *trace)
+{
+	return trace->format ? trace->format->name : "";
+}
+
+const struct trace_counts *trace_counts(const struct trace *trace)
+{
+	static const struct trace_counts none;
+
+	return trace->assembly ? trace_assembly_counts(trace->assembly) : &none;
+}
+
+const struct trace_report_line *trace_report(const struct trace *trace, size_t i)
+{
+	return trace->assembly ? trace_assembly_report(trace->assembly, i) : NULL;
+}
+
+uint64_t trace_position(const struct trace *trace)
+{
+	return trace_input_position(&trace->input);
+}
+
+void trace_close(struct trace *trace)
+{
+	if (!trace)
+		return;
+	if (trace->parser)
+		trace->format->release(trace->parser);
+	trace_input_close(&trace->input);
+	trace_assembly_free(trace->assembly);
+	trace_bytes_release(&trace->piece);
+	free(trace->name);
+	free(trace);
+}

@@ -1,0 +1,36 @@
+/* trace/tracks.h -- Tracks of a trace, found by kind and key, or by number. */
+#ifndef IFOREST_TRACKS_H
+#define IFOREST_TRACKS_H
+
+#include "trace/model.h"
+
+/* Which track is meant. Kind and key find it; the rest is taken by a track that is made. */
+struct trace_track_identity {
+	enum trace_track_kind kind;
+	struct trace_text key;
+	struct trace_text pid, tid; /* text without data is "" */
+	struct trace_track *parent; /* may be NULL */
+};
+
+/* All zero is the empty set. */
+struct trace_tracks {
+	struct trace_track **by_number; /* owned; number 1 stands at 0 */
+	uint32_t n_tracks, n_allocated;
+	uint32_t *slots; /* owned: numbers by hash, 0 is empty */
+	size_t n_slots;
+	struct trace_bytes key; /* of a thread, while it is looked for */
+};
+
+/* Finds a track, or makes it. TRACE_OK or TRACE_ERROR_MEMORY. O(bytes of key) expected. */
+int trace_tracks_find(struct trace_tracks *tracks, const struct trace_track_identity *identity, struct trace_track **track);
+
+/* The thread "pid/tid" of the process "pid". The same. */
+int trace_tracks_find_thread(struct trace_tracks *tracks, struct trace_text pid, struct trace_text tid,
+			     struct trace_track **track);
+
+/* Replaces a text of a track by a copy. TRACE_OK or TRACE_ERROR_MEMORY. */
+int trace_tracks_set_text(struct trace_text *text, struct trace_text value);
+
+void trace_tracks_release(struct trace_tracks *tracks);
+
+#endif
