@@ -98,7 +98,9 @@ struct grammar {
 	struct trace_json *json;
 	bool is_strict;
 	enum json_place place; /* behind what we are */
-	int open[TRACE_MAX_NESTING], n_open;
+	int container;	       /* the innermost object or array that is open, or -1 */
+	bool is_in_object;
+	int n_open;
 	size_t at; /* byte of the text */
 };
 
@@ -115,14 +117,38 @@ static int mend(struct grammar *grammar, enum trace_json_mend what)
 	return TRACE_OK;
 }
 
+static void enter(struct grammar *grammar, int container)
+{
+	grammar->container = container;
+	grammar->is_in_object = container >= 0 && tokens_of(grammar->json)[container].type == JSMN_OBJECT;
+}
+
 static int close_container(struct grammar *grammar, int n_tokens)
 {
-	int status = grammar->place == AT_COMMA ? mend(grammar, TRACE_MEND_EXTRA_COMMA) : TRACE_OK;
+	jsmntok_t *closed;
+	int status = TRACE_OK;
 
 	if (grammar->n_open == 0 || grammar->place == AT_KEY || grammar->place == AT_COLON)
 		return refuse(grammar->json, grammar->at);
-	tokens_of(grammar->json)[grammar->open[--grammar->n_open]].size = n_tokens;
+	if (grammar->place == AT_COMMA)
+		status = mend(grammar, TRACE_MEND_EXTRA_COMMA);
+	closed = &tokens_of(grammar->json)[grammar->container];
+	closed->size = n_tokens;
+	grammar->n_open--;
+	enter(grammar, closed->parent);
 	grammar->place = AT_VALUE;
+	return status;
+}
+
+static int take_comma(struct grammar *grammar)
+{
+	int status = TRACE_OK;
+
+	if (grammar->n_open == 0 || grammar->place == AT_KEY || grammar->place == AT_COLON)
+		return refuse(grammar->json, grammar->at);
+	if (grammar->place != AT_VALUE)
+		status = mend(grammar, TRACE_MEND_EXTRA_COMMA);
+	grammar->place = AT_COMMA;
 	return status;
 }
 
@@ -133,26 +159,37 @@ static int check_gap(struct grammar *grammar, size_t end, int n_tokens)
 	int status = TRACE_OK;
 
 	for (; status == TRACE_OK && grammar->at < end; grammar->at++) {
-		switch (text[grammar->at]) {
-		case ',':
-			if (grammar->n_open == 0 || grammar->place == AT_KEY || grammar->place == AT_COLON)
-				return refuse(grammar->json, grammar->at);
-			if (grammar->place != AT_VALUE)
-				status = mend(grammar, TRACE_MEND_EXTRA_COMMA);
-			grammar->place = AT_COMMA;
-			break;
-		case ':':
+		char c = text[grammar->at];
+
+		if (c == ',') {
+			status = take_comma(grammar);
+		} else if (c == ':') {
 			if (grammar->place != AT_KEY)
 				return refuse(grammar->json, grammar->at);
 			grammar->place = AT_COLON;
-			break;
-		case '}':
-		case ']':
+		} else if (c == '}' || c == ']') {
 			status = close_container(grammar, n_tokens);
-			break;
 		}
 	}
 	return status;
+}
+
+/* The most common gaps: a colon or a comma where it belongs, and a space at most. */
+static inline bool passes_gap(struct grammar *grammar, size_t end)
+{
+	const char *gap = grammar->json->text.data + grammar->at;
+	size_t n_bytes = end - grammar->at;
+
+	if (n_bytes > 2 || n_bytes == 0 || (n_bytes == 2 && gap[1] != ' '))
+		return n_bytes == 0;
+	if (*gap == ':' && grammar->place == AT_KEY)
+		grammar->place = AT_COLON;
+	else if (*gap == ',' && grammar->place == AT_VALUE && grammar->n_open > 0)
+		grammar->place = AT_COMMA;
+	else
+		return false;
+	grammar->at = end;
+	return true;
 }
 
 static bool is_json_number(struct trace_text text)
@@ -221,32 +258,39 @@ static int open_container(struct grammar *grammar, int token)
 {
 	if (grammar->n_open == TRACE_MAX_NESTING)
 		return fail(grammar->json, TRACE_ERROR_LIMIT, grammar->at, "more than 1000 objects and arrays are nested here");
-	grammar->open[grammar->n_open++] = token;
+	grammar->n_open++;
+	enter(grammar, token);
 	grammar->place = AT_BEGIN;
 	grammar->at++;
 	return TRACE_OK;
 }
 
-/* A token in its place: is it a key, and may it stand here? */
-static int check_token(struct grammar *grammar, int i)
+static int check_text(struct grammar *grammar, const jsmntok_t *token)
 {
-	jsmntok_t *tokens = tokens_of(grammar->json), *token = &tokens[i];
 	struct trace_text text = { grammar->json->text.data + token->start, (size_t)(token->end - token->start) };
-	bool is_in_object = grammar->n_open > 0 && tokens[grammar->open[grammar->n_open - 1]].type == JSMN_OBJECT;
-	bool is_key = is_in_object && grammar->place != AT_COLON;
+
+	if (token->type != JSMN_STRING)
+		return check_primitive(grammar, text);
+	return grammar->json->has_control_bytes || grammar->json->has_high_bytes ? check_string(grammar, text) : TRACE_OK;
+}
+
+/* A token in its place: is it a key, and may it stand here? */
+static inline int check_token(struct grammar *grammar, jsmntok_t *token, int i)
+{
+	bool is_key = grammar->is_in_object && grammar->place != AT_COLON;
 	int status = TRACE_OK;
 
 	if ((grammar->n_open == 0 && i > 0) || grammar->place == AT_KEY || (is_key && token->type != JSMN_STRING))
 		return refuse(grammar->json, grammar->at);
-	if (grammar->place == AT_VALUE && i > 0)
+	if (grammar->place == AT_VALUE)
 		status = mend(grammar, TRACE_MEND_MISSING_COMMA);
 	if (status < 0)
 		return status;
-	token->parent = grammar->n_open > 0 ? grammar->open[grammar->n_open - 1] : -1;
+	token->parent = grammar->container;
 	if (token->type == JSMN_OBJECT || token->type == JSMN_ARRAY)
 		return open_container(grammar, i);
 	token->size = i + 1;
-	status = token->type == JSMN_STRING ? check_string(grammar, text) : check_primitive(grammar, text);
+	status = check_text(grammar, token);
 	grammar->place = is_key ? AT_KEY : AT_VALUE;
 	grammar->at = (size_t)token->end + (token->type == JSMN_STRING);
 	return status;
@@ -254,20 +298,17 @@ static int check_token(struct grammar *grammar, int i)
 
 static int check_grammar(struct trace_json *json, bool is_strict)
 {
-	struct grammar grammar;
-	const jsmntok_t *tokens = json->tokens;
+	struct grammar grammar = { .json = json, .is_strict = is_strict, .container = -1 };
+	jsmntok_t *tokens = json->tokens;
 	int status = TRACE_OK, n_tokens = (int)json->n_tokens;
 
-	/* member by member: nobody has to see a clean stack */
-	grammar.json = json;
-	grammar.is_strict = is_strict;
-	grammar.place = AT_BEGIN;
-	grammar.n_open = 0;
-	grammar.at = 0;
 	for (int i = 0; status == TRACE_OK && i < n_tokens; i++) {
-		status = check_gap(&grammar, (size_t)tokens[i].start - (tokens[i].type == JSMN_STRING), i);
+		size_t start = (size_t)tokens[i].start - (tokens[i].type == JSMN_STRING);
+
+		if (!passes_gap(&grammar, start))
+			status = check_gap(&grammar, start, i);
 		if (status == TRACE_OK)
-			status = check_token(&grammar, i);
+			status = check_token(&grammar, &tokens[i], i);
 	}
 	if (status == TRACE_OK)
 		status = check_gap(&grammar, json->text.n_bytes, n_tokens);
@@ -543,16 +584,15 @@ static int decode(struct trace_json *json, struct trace_text *text)
 
 int trace_json_text(struct trace_json *json, size_t node, struct trace_text *text)
 {
-	*text = (struct trace_text){ NULL, 0 };
+	*text = slice(json, node);
 	switch (trace_json_type_of(json, node)) {
 	case TRACE_JSON_STRING:
-		*text = slice(json, node);
-		return decode(json, text);
+		return json->has_escapes || json->has_high_bytes ? decode(json, text) : TRACE_OK;
 	case TRACE_JSON_NUMBER:
 	case TRACE_JSON_WORD:
-		*text = slice(json, node);
 		return TRACE_OK;
 	default:
+		*text = (struct trace_text){ NULL, 0 };
 		return TRACE_OK;
 	}
 }

@@ -76,18 +76,37 @@ static const char *find_end(const char *data, const char *end, unsigned *most_de
 	return NULL;
 }
 
-/* Follows a value that is skipped. Returns how many bytes belong to it; its end is known when depth is 0 and it is over. */
+/* Behind the plain bytes of a string, or behind the plain bytes of a nested value: what follows is looked at. */
+static size_t pass_plain(const struct trace_json_frames *frames, const char *data, size_t i, size_t n_bytes)
+{
+	if (frames->in_string) {
+		while (i < n_bytes && data[i] != '"' && data[i] != '\\')
+			i++;
+	} else if (frames->depth > 0) {
+		while (i < n_bytes && !stops_outside[(unsigned char)data[i]])
+			i++;
+	}
+	return i;
+}
+
+/* Follows a value that is skipped. Returns how many bytes belong to it; what ends it is behind them if *is_over. */
 static size_t skip(struct trace_json_frames *frames, const char *data, size_t n_bytes, bool *is_over)
 {
 	size_t i;
 
 	*is_over = false;
 	for (i = 0; i < n_bytes; i++) {
-		char c = data[i];
+		char c;
 
 		if (frames->in_escape) {
 			frames->in_escape = false;
-		} else if (frames->in_string) {
+			continue;
+		}
+		i = pass_plain(frames, data, i, n_bytes);
+		if (i == n_bytes)
+			break;
+		c = data[i];
+		if (frames->in_string) {
 			frames->in_escape = c == '\\';
 			frames->in_string = c != '"';
 		} else if (c == '"') {

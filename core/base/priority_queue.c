@@ -1,21 +1,14 @@
 #include "core/base/priority_queue.h"
 
-enum { FIRST_RESERVED = 16 };
+#include "core/base/array.h"
 
 enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc,
 						uint32_t item)
 {
 	uint32_t at = heap->n;
 
-	if (heap->n == heap->n_reserved) {
-		uint32_t n = heap->n ? 2 * heap->n : FIRST_RESERVED;
-		void *grown = n < heap->n ? NULL : alloc->reallocate(alloc->context, heap->items, n * sizeof *heap->items);
-
-		if (!grown)
-			return IFOREST_NO_MEMORY;
-		heap->items = grown;
-		heap->n_reserved = n;
-	}
+	if (!iforest_array_reserve(alloc, &heap->items, sizeof *heap->items, (size_t)at + 1, &heap->n_reserved))
+		return IFOREST_NO_MEMORY;
 	heap->n++;
 	for (; at > 0 && heap->comes_before(heap->context, item, heap->items[(at - 1) / 2]); at = (at - 1) / 2)
 		heap->items[at] = heap->items[(at - 1) / 2];
@@ -54,5 +47,6 @@ void iforest_priority_queue_release(struct iforest_priority_queue *heap, const s
 {
 	iforest_release(alloc, heap->items);
 	heap->items = NULL;
-	heap->n = heap->n_reserved = 0;
+	heap->n = 0;
+	heap->n_reserved = 0;
 }

@@ -10,7 +10,8 @@
 
 struct iforest_priority_queue {
 	uint32_t *items; /* items[0] comes first */
-	uint32_t n, n_reserved;
+	uint32_t n;
+	size_t n_reserved;
 	bool (*comes_before)(const void *context, uint32_t a, uint32_t b);
 	const void *context;
 };

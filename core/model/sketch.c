@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "core/base/array.h"
 #include "core/base/bits.h"
 #include "core/base/xxh64.h"
 
@@ -219,22 +220,6 @@ static uint32_t find_chunk(const struct iforest_sketch *sketch, uint32_t number)
 	return low;
 }
 
-static bool reserve(struct iforest_sketch *sketch)
-{
-	uint32_t n_wanted = sketch->n_reserved ? 2 * sketch->n_reserved : 8;
-	const struct iforest_alloc *alloc = sketch->alloc;
-	void *grown;
-
-	if (sketch->n_chunks < sketch->n_reserved)
-		return true;
-	grown = alloc->reallocate(alloc->context, sketch->chunks, n_wanted * sizeof(struct iforest_sketch_chunk *));
-	if (!grown)
-		return false;
-	sketch->chunks = grown;
-	sketch->n_reserved = n_wanted;
-	return true;
-}
-
 /* Returns the counter of a bucket; NULL if there is none and may_add is false or memory lacks. */
 static uint64_t *counter(struct iforest_sketch *sketch, uint32_t bucket, bool may_add)
 {
@@ -247,7 +232,8 @@ static uint64_t *counter(struct iforest_sketch *sketch, uint32_t bucket, bool ma
 	if (at == sketch->n_chunks || sketch->chunks[at]->number != number) {
 		struct iforest_sketch_chunk *chunk = NULL;
 
-		if (may_add && reserve(sketch))
+		if (may_add && iforest_array_reserve(sketch->alloc, &sketch->chunks, sizeof(struct iforest_sketch_chunk *),
+						     (size_t)sketch->n_chunks + 1, &sketch->n_reserved))
 			chunk = iforest_allocate(sketch->alloc, sizeof *chunk);
 		if (!chunk)
 			return NULL;

@@ -32,7 +32,8 @@ struct iforest_sketch_chunk;
 struct iforest_sketch {
 	const struct iforest_alloc *alloc;
 	struct iforest_sketch_chunk **chunks; /* ascending: 64 counters each */
-	uint32_t n_chunks, n_reserved;
+	uint32_t n_chunks;
+	size_t n_reserved;
 	struct iforest_sketch_chunk *recent[32]; /* chunk number modulo 32: the one used last of those, or NULL */
 	uint64_t n, n_reals;
 };

@@ -185,10 +185,10 @@ static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, un
 	return iforest_add_wrapping(reader->summaries[v].sum, sum);
 }
 
-/* Sums the entries whose bit is set in `which`, which is not 0, of a column of integers that has been found. */
-static enum iforest_status sum_values(struct iforest_block_reader *reader, unsigned v, uint64_t which, iforest_int128 *sum)
+/* Sums the entries of [from, to) whose bit is set in `which`, of a column of integers that has been found. */
+static enum iforest_status sum_values(struct iforest_block_reader *reader, unsigned v, unsigned from, unsigned to,
+				      uint64_t which, iforest_int128 *sum)
 {
-	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
 	uint64_t holes = iforest_low_bits(to) & ~iforest_low_bits(from) & ~which;
 	enum iforest_status status;
 
@@ -215,7 +215,8 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 	if (which != reader->columns[IFOREST_VALUES + v].present || !reader->has_summary[v]) {
 		computed = reader->has_summary[v] ? *summary : (struct iforest_summary){ .n = 0 };
 		if (is_sum_alone(reader, v, which, request, into)) {
-			status = sum_values(reader, v, which, &computed.sum);
+			status = sum_values(reader, v, iforest_trailing_zeros(which), iforest_highest_bit(which) + 1, which,
+					    &computed.sum);
 		} else {
 			status = iforest_block_need(reader, IFOREST_VALUES + v);
 			if (!status)
@@ -401,15 +402,17 @@ enum iforest_status iforest_block_add_sums(struct iforest_block_reader *reader, 
 	enum iforest_status status;
 	iforest_int128 sum;
 
-	sums->n_rows += iforest_popcount(which);
-	sums->n_dead += iforest_popcount(range & ~which);
+	sums->n_rows += to - from;
+	if (which != range) {
+		sums->n_dead += iforest_popcount(range & ~which);
+		sums->n_rows -= iforest_popcount(range & ~which);
+	}
 	if (!of_value)
 		return IFOREST_OK;
 	status = iforest_block_find_column(reader, IFOREST_VALUES);
 	which &= status ? 0 : reader->columns[IFOREST_VALUES].present;
-	if (!which)
-		return status;
-	status = sum_values(reader, 0, which, &sum);
+	if (!status)
+		status = sum_values(reader, 0, from, to, which, &sum);
 	if (status)
 		return status;
 	sums->n += iforest_popcount(which);

@@ -1,5 +1,6 @@
 #include "core/query/longest.h"
 
+#include "core/base/array.h"
 #include "core/base/bits.h"
 #include "core/page/page_maxima.h"
 #include "core/query/descent.h"
@@ -197,7 +198,7 @@ static enum iforest_status longest_search_leaf(struct longest_search *search, ui
 
 /* ---- Spans that started before the bucket ---- */
 
-enum { NO_ITEM = UINT32_MAX, FIRST_RESERVED = 32, LEAST_TO_CLEAR = 64 };
+enum { NO_ITEM = UINT32_MAX, LEAST_TO_CLEAR = 64 };
 
 /* ---- Items ---- */
 
@@ -257,17 +258,9 @@ static enum iforest_status take_item(struct iforest_longest *longest, uint32_t *
 		longest->free = longest->items[*i].next;
 		return IFOREST_OK;
 	}
-	if (longest->n_items == longest->n_reserved) {
-		uint32_t n = longest->n_reserved ? 2 * longest->n_reserved : FIRST_RESERVED;
-		void *items = NULL;
-
-		if (n > longest->n_reserved)
-			items = alloc->reallocate(alloc->context, longest->items, n * sizeof *longest->items);
-		if (!items)
-			return IFOREST_NO_MEMORY;
-		longest->items = items;
-		longest->n_reserved = n;
-	}
+	if (!iforest_array_reserve(alloc, &longest->items, sizeof *longest->items, (size_t)longest->n_items + 1,
+				   &longest->n_reserved))
+		return IFOREST_NO_MEMORY;
 	*i = longest->n_items++;
 	return IFOREST_OK;
 }

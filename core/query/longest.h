@@ -33,7 +33,8 @@ struct iforest_longest {
 	struct iforest_cursor *behind;
 	uint32_t n_runs;
 	struct iforest_longest_item *items;
-	uint32_t n_items, n_reserved, free;
+	uint32_t n_items, free;
+	size_t n_reserved;
 	uint32_t n_to_clear; /* the heap is cleared of ended items when it has this many */
 	struct iforest_priority_queue heap;
 	struct iforest_bucketing bucketing;

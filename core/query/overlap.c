@@ -1,8 +1,9 @@
 #include "core/query/overlap.h"
 
+#include "core/base/array.h"
 #include "core/base/bits.h"
 
-enum { NO_SLOT = UINT32_MAX, FIRST_RESERVED = 16 };
+enum { NO_SLOT = UINT32_MAX, FEW = 16 };
 
 static iforest_int128 end_of(const struct iforest_open_span *span)
 {
@@ -61,17 +62,9 @@ static enum iforest_status take_slot(struct iforest_open_spans *open, uint32_t *
 		open->free = open->slots[*slot].next;
 		return IFOREST_OK;
 	}
-	if (open->n_slots == open->n_reserved) {
-		uint32_t n = open->n_reserved ? 2 * open->n_reserved : FIRST_RESERVED;
-		void *slots = NULL;
-
-		if (n > open->n_reserved)
-			slots = open->alloc->reallocate(open->alloc->context, open->slots, n * sizeof *open->slots);
-		if (!slots)
-			return IFOREST_NO_MEMORY;
-		open->slots = slots;
-		open->n_reserved = n;
-	}
+	if (!iforest_array_reserve(open->alloc, &open->slots, sizeof *open->slots, (size_t)open->n_slots + 1,
+				   &open->n_reserved))
+		return IFOREST_NO_MEMORY;
 	*slot = open->n_slots++;
 	return IFOREST_OK;
 }
@@ -116,7 +109,7 @@ static void drop_ended(struct iforest_open_spans *open)
 
 	while (heap->n > 0 && open->slots[heap->items[0]].has_ended)
 		give_slot(open, iforest_priority_queue_pop(heap));
-	if (heap->n <= 2 * (uint64_t)open->by_end.n + FIRST_RESERVED)
+	if (heap->n <= 2 * (uint64_t)open->by_end.n + FEW)
 		return;
 	n = heap->n;
 	heap->n = 0;

@@ -34,7 +34,8 @@ struct iforest_open_spans {
 	const struct iforest_alloc *alloc;
 	bool wants_longest;
 	struct iforest_open_slot *slots; /* the heaps have numbers of slots */
-	uint32_t n_slots, n_reserved;
+	uint32_t n_slots;
+	size_t n_reserved;
 	uint32_t free;				   /* first free slot, UINT32_MAX: none */
 	struct iforest_priority_queue by_end;	   /* the earliest end first; n is the number of open spans */
 	struct iforest_priority_queue by_duration; /* the longest first; may have ended ones */

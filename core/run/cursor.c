@@ -104,13 +104,11 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number)
+enum iforest_status iforest_cursor_replace(struct iforest_cursor *cursor, unsigned level, uint64_t number)
 {
 	struct iforest_pinned_page *pinned = &cursor->path[level];
 	enum iforest_status status;
 
-	if (pinned->is_pinned && pinned->number == number)
-		return IFOREST_OK;
 	if (level == 0 && number >= cursor->run->n_leaves)
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 						     number / cursor->manifest->fanout);
@@ -153,25 +151,17 @@ enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, en
 		      : status;
 }
 
-enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes)
+enum iforest_status iforest_cursor_seek_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes)
 {
-	const struct iforest_pinned_page *pinned = &cursor->path[level];
-	uint64_t fanout = cursor->manifest->fanout, number, k;
+	uint64_t number = i / cursor->manifest->fanout, k = i % cursor->manifest->fanout;
 	enum iforest_status status;
 
 	if (level > cursor->run->n_levels) {
 		*bytes = cursor->run->root;
 		return IFOREST_OK;
 	}
-	number = pinned->number;
-	k = i - number * fanout;
-	status = IFOREST_OK;
-	if (!pinned->is_pinned || k >= fanout) { /* this takes longer than all the rest */
-		number = i / fanout;
-		k = i % fanout;
-		status = iforest_cursor_pin(cursor, level, number);
-	}
-	if (!status && k >= pinned->header.n_items)
+	status = iforest_cursor_pin(cursor, level, number);
+	if (!status && k >= cursor->path[level].header.n_items)
 		status = iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", level, number);
 	if (!status)
 		*bytes = iforest_cursor_sibling(cursor, level, (unsigned)k);

@@ -79,8 +79,17 @@ enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor,
 /* Notes that the pinned leaf page is wrong, unless status is IFOREST_OK. Returns status. */
 enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status);
 
-/* Pins page `number` into path[level], verifying it if it was read. */
-enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number);
+/* Pins page `number` into path[level] in place of another, verifying it if it was read. A leaf page beyond the run's is
+ * IFOREST_CORRUPT: the node page that led there has too many nodes. */
+enum iforest_status iforest_cursor_replace(struct iforest_cursor *cursor, unsigned level, uint64_t number);
+
+/* Sees to it that path[level] is page `number`. */
+static inline enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number)
+{
+	const struct iforest_pinned_page *pinned = &cursor->path[level];
+
+	return pinned->is_pinned && pinned->number == number ? IFOREST_OK : iforest_cursor_replace(cursor, level, number);
+}
 
 /* Prefetches a page that is not pinned, where the pager can. of_maxima: as in pager.h. */
 void iforest_cursor_prefetch(const struct iforest_cursor *cursor, unsigned level, uint64_t number, bool of_maxima);
@@ -95,14 +104,31 @@ enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, ui
 					       struct iforest_leaf *leaf);
 void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page);
 
-/* Gives the bytes of node i of a level: 1 .. n_levels are on pages, which this pins; n_levels + 1 is the root in the manifest.
- * They stay while the page is pinned. */
-enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
-
 /* Returns the bytes of node k of the page pinned on a level. */
 static inline const uint8_t *iforest_cursor_sibling(const struct iforest_cursor *cursor, unsigned level, unsigned k)
 {
 	return iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
+}
+
+/* iforest_cursor_node() where the page is not pinned. */
+enum iforest_status iforest_cursor_seek_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
+
+/* Gives the bytes of node i of a level: 1 .. n_levels are on pages, which this pins; n_levels + 1 is the root in the manifest.
+ * They stay while the page is pinned. */
+static inline enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
+						      const uint8_t **bytes)
+{
+	const struct iforest_pinned_page *pinned = &cursor->path[level];
+
+	if (level <= cursor->run->n_levels && pinned->is_pinned) {
+		uint64_t k = i - pinned->number * cursor->manifest->fanout;
+
+		if (k < pinned->header.n_items) {
+			*bytes = iforest_cursor_sibling(cursor, level, (unsigned)k);
+			return IFOREST_OK;
+		}
+	}
+	return iforest_cursor_seek_node(cursor, level, i, bytes);
 }
 
 /* True if node k of a pinned page begins before the key (or_at: or at it). */

@@ -1,7 +1,8 @@
 /* am/index_scan.h -- Index scans: entries of chosen series and times in key order, or best value first.
  *
  * A scan in key order goes through the chosen series in the order of their by values, through the ranges of time of each
- * series, and through the entries of a range in all runs and pending chains, merged by key. It remembers the last key that it
+ * series, and through the entries of a range: those that core's iterator gives of all runs (core/query/iterator.h), merged with
+ * the pending ones by key. It remembers the last key that it
  * returned. So it can change direction, go back to a mark, or restart after runs were merged away under it: it opens the range
  * again at that key.
  *

@@ -156,7 +156,6 @@ static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *
 {
 	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
 	struct ifs_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
-	bool *is_chosen;
 	size_t n_most;
 
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
@@ -168,12 +167,11 @@ static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
 	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct ifs_series *));
 	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
-	is_chosen = sqlite3_malloc64(n_most + 1);
-	if (!query->members || !query->group_starts || !is_chosen)
+	if (!query->members || !query->group_starts)
 		ifs_error_set(error, SQLITE_NOMEM, "");
+	/* group_starts has room for the marks until it is filled in */
 	for (unsigned k = 0; k < 2 && !error->rc; k++)
-		choose_in(query, &stretches[k], plan, argv, is_chosen, error);
-	sqlite3_free(is_chosen);
+		choose_in(query, &stretches[k], plan, argv, (bool *)query->group_starts, error);
 	if (error->rc)
 		return error->rc;
 	if (!is_prefix(query) && sort_members(query, error))

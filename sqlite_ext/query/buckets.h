@@ -85,7 +85,7 @@ struct ifs_bucket_query {
 
 /* Starts a query on the current state of the index. definition is that of the queried table; kept has the numbers in the
  * index of its by columns. argv are the values that the plan names. Release the query also after an error.
- * Requires  an idle query: zeros, or one that was released */
+ * Requires  an idle query: index is NULL */
 int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
 			   const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv, struct ifs_error *error);
 void ifs_bucket_query_release(struct ifs_bucket_query *query);

@@ -1,5 +1,7 @@
 #include "sqlite_ext/vtab/buckets.h"
 
+#include <stddef.h>
+
 #include "core/model/aggregate.h"
 #include "core/query/counter_scan.h"
 #include "sqlite_ext/query/plan.h"
@@ -268,7 +270,7 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 
 struct cursor {
 	struct ifs_cursor base;
-	struct ifs_bucket_query query;
+	struct ifs_bucket_query query; /* idle while query.index is NULL */
 };
 
 static int plan_buckets(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
@@ -319,6 +321,7 @@ static sqlite3_int64 rowid_of_bucket(const struct ifs_cursor *base)
 
 const struct ifs_reader ifs_bucket_reader = {
 	.cursor_bytes = sizeof(struct cursor),
+	.n_zeros = offsetof(struct cursor, query.snapshot),
 	.n_arguments = IFS_N_ARGUMENTS,
 	.argument_names = ifs_argument_names,
 	.plan = plan_buckets,

@@ -241,12 +241,12 @@ int ifs_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 int ifs_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
-	size_t n_bytes = ((const struct ifs_table *)base)->module->reader->cursor_bytes;
-	struct ifs_cursor *cursor = sqlite3_malloc64(n_bytes);
+	const struct ifs_reader *reader = ((const struct ifs_table *)base)->module->reader;
+	struct ifs_cursor *cursor = sqlite3_malloc64(reader->cursor_bytes);
 
 	if (!cursor)
 		return SQLITE_NOMEM;
-	memset(cursor, 0, n_bytes);
+	memset(cursor, 0, reader->n_zeros);
 	cursor->at_end = true;
 	*out = &cursor->base;
 	return SQLITE_OK;

@@ -78,7 +78,8 @@ static inline const struct ifs_table *ifs_cursor_table(const struct ifs_cursor *
 
 /* How a module over an index plans and reads. */
 struct ifs_reader {
-	size_t cursor_bytes;  /* of the module's own cursor, which begins as zeros */
+	size_t cursor_bytes; /* of the module's own cursor, and how many of them must be zeros at first */
+	size_t n_zeros;
 	unsigned n_arguments; /* hidden columns whose bits idxNum has, and their names */
 	const char *const *argument_names;
 

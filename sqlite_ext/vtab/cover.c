@@ -216,6 +216,7 @@ static sqlite3_int64 rowid_of_cover(const struct ifs_cursor *base)
 
 static const struct ifs_reader reader = {
 	.cursor_bytes = sizeof(struct cover_cursor),
+	.n_zeros = sizeof(struct cover_cursor),
 	.n_arguments = N_ARGUMENTS,
 	.argument_names = ifs_argument_names,
 	.plan = plan_cover,

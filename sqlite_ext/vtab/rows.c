@@ -184,6 +184,7 @@ static sqlite3_int64 rowid_of_row(const struct ifs_cursor *cursor)
 
 static const struct ifs_reader reader = {
 	.cursor_bytes = sizeof(struct cursor),
+	.n_zeros = sizeof(struct cursor),
 	.n_arguments = N_ARGUMENTS,
 	.argument_names = ifs_argument_names,
 	.plan = plan_rows,

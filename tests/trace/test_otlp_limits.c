@@ -1,4 +1,4 @@
-/* Reading of OTLP and Spall when memory is short: each allocation fails once, and large files go through little memory. */
+/* Reading of traces when memory is short: each allocation fails once, and large files go through little memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +100,15 @@ static void each_allocation_may_fail(void **state)
 				    "\3\1\0\0\0\0\0\0\0\1\1ab"
 				    "\4\2\0\0\0\0\0\0\0";
 
+	static const char json[] = "[{\"ph\":\"B\",\"ts\":1,\"pid\":1,\"tid\":1,\"name\":\"a\\n\"},{\"ph\":\"E\",\"ts\":5,\"pid\":1,\"tid\":1},"
+				   "{\"ph\":\"b\",\"ts\":1,\"id\":1,\"cat\":\"c\",\"name\":\"d\"},{\"ph\":\"e\",\"ts\":2,\"id\":1,\"cat\":\"c\"},"
+				   "{\"ph\":\"X\",\"ts\":7,\"dur\":1,\"args\":{\"x\":NaN}},{\"ph\":\"C\",\"ts\":8,\"args\":{\"v\":1}},"
+				   "{\"ph\":\"s\",\"ts\":2,\"pid\":1,\"tid\":1,\"id\":3},{\"ph\":\"f\",\"ts\":7,\"id\":3},"
+				   "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"main\"}},{\"ph\":\"i\",\"ts\":3}]";
+
 	(void)state;
 	for (int after = 0; after < 2; after++) {
+		fail_each(json, sizeof json - 1, after);
 		for (unsigned seed = 1, n = 0; n < 2; seed++) {
 			struct random dice = random_from(seed);
 			struct otlp_sample sample;

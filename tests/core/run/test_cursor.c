@@ -487,6 +487,38 @@ static void nodes_out_of_order_are_reported(void **state)
 	free(f);
 }
 
+/* A node page that ends before the next one goes on, where a fold opens every leaf page. */
+static void too_few_nodes_are_reported(void **state)
+{
+	static const struct iforest_filter filter = { .of_node = some_of_node, .of_entries = all_of_entries };
+	static const struct iforest_request request = { .values = 1, .filter = &filter };
+	struct fixture *f = malloc(sizeof *f);
+	struct iforest_key end = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
+	const struct iforest_manifest *manifest;
+	const struct iforest_run *run;
+	struct iforest_aggregate got;
+	uint32_t *n_bytes;
+	uint8_t *page;
+
+	(void)state;
+	assert_non_null(f);
+	start_with(f, random_seed() + 6, SAMPLE_WIDE, 9000);
+	manifest = &f->index.manifest;
+	run = &manifest->runs[0];
+	assert_true(run->n_leaves > 2 * manifest->fanout);
+	page = iforest_pager_memory_bytes(&f->index.memory, run->place.location, iforest_run_page_index(manifest, run, 1, 1),
+					  &n_bytes);
+	assert_non_null(page);
+	*n_bytes = iforest_node_page_finish(page, &manifest->fields, run->place.run_id, 1, 1, manifest->fanout - 1);
+	iforest_fold_release(&f->fold);
+	iforest_aggregate_clear(&got, 1);
+	assert_status(iforest_fold_until(&f->fold, &end, &request, &got), IFOREST_CORRUPT);
+	assert_string_equal(f->index.store.fault.what, "the page has too few nodes");
+	assert_true(f->index.store.fault.level == 1 && f->index.store.fault.number == 1);
+	stop(f);
+	free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -500,6 +532,7 @@ int main(void)
 		cmocka_unit_test(at_most_a_page_a_level_is_held),
 		cmocka_unit_test(a_get_that_fails_is_reported),
 		cmocka_unit_test(nodes_out_of_order_are_reported),
+		cmocka_unit_test(too_few_nodes_are_reported),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
