@@ -511,7 +511,7 @@ static void too_few_nodes_are_reported(void **state)
 	assert_non_null(page);
 	*n_bytes = iforest_node_page_finish(page, &manifest->fields, run->place.run_id, 1, 1, manifest->fanout - 1);
 	iforest_fold_release(&f->fold);
-	iforest_aggregate_clear(&got, 1);
+	iforest_aggregate_clear(&got, 1, &manifest->fields.accumulators);
 	assert_status(iforest_fold_until(&f->fold, &end, &request, &got), IFOREST_CORRUPT);
 	assert_string_equal(f->index.store.fault.what, "the page has too few nodes");
 	assert_true(f->index.store.fault.level == 1 && f->index.store.fault.number == 1);
