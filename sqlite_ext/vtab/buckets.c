@@ -253,16 +253,15 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 		c -= n_by + IFS_N_FIXED;
 		return counter_column_result(context, &query->counter_scan, c / IFS_N_OF_COUNTER,
 					     (enum ifs_counter_column)(c % IFS_N_OF_COUNTER));
-	} else if (c >= ifs_first_sketch(definition)) {
-		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
-	} else if (c >= ifs_first_of_accumulators(definition)) {
-		/* without rows and with fill = 'null' there is no result */
-		if (query->aggregate.n_rows > 0 || query->fill_mode != IFS_FILL_NULL)
-			ifs_accumulator_column_result(context, &definition->accumulators,
-						      c - ifs_first_of_accumulators(definition), &query->aggregate);
-	} else {
+	} else if (c < ifs_first_of_accumulators(definition)) {
 		c -= n_by + IFS_N_FIXED;
 		return value_column(context, query, c / IFS_N_OF_VALUE, (enum ifs_value_column)(c % IFS_N_OF_VALUE));
+	} else if (c >= ifs_first_sketch(definition)) {
+		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
+	} else if (query->aggregate.n_rows > 0 || query->fill_mode != IFS_FILL_NULL) {
+		/* otherwise NULL, as the count of a value is */
+		ifs_accumulator_column_result(context, &definition->accumulators, c - ifs_first_of_accumulators(definition),
+					      &query->aggregate);
 	}
 	return SQLITE_OK;
 }

@@ -44,7 +44,7 @@ files_are_where_they_belong() {
 		for header in core/forest/*.h; do
 			echo ".$prefix/include/iforest/${header##*/}"
 		done
-		for header in alloc bits platform status aggregate monoid; do # what those include
+		for header in alloc bits platform status aggregate kind monoid; do # what those include
 			echo ".$prefix/include/iforest/$header.h"
 		done
 		echo ".$prefix/lib/libiforest.a"

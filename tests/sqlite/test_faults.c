@@ -13,6 +13,7 @@
 #define GAPS "CREATE VIRTUAL TABLE g USING iforest_gaps(d_if);"
 #define ROWS "CREATE VIRTUAL TABLE e USING iforest_rows(d_if);"
 #define SPREAD "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, variance=dur, by=track);"
+#define SUMS "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, histogram=(dur(5, 500)), products=(dur*ts), by=track);"
 
 #define CHANGES                                                                                                  \
 	"INSERT OR REPLACE INTO d SELECT id * 3, 'new ' || (id % 2), ts, id % 7, r FROM d WHERE id < 60 ORDER BY id;"
@@ -60,6 +61,8 @@ static const struct step {
 	  "SELECT track, bucket, twa_r, increase_dur, start_dur FROM c(500, 9000, 7) WHERE track IN ('track 1', 'new 1') ORDER BY 1, 2", true },
 	{ "create counter", TABLE INDEX, "CREATE VIRTUAL TABLE c USING iforest_counter(d_if)", false },
 	{ "variance", TABLE SPREAD CHANGES, "SELECT track, var_dur, stddev_dur FROM d_if(55, 9000)", true },
+	{ "create accumulators", TABLE, SUMS, false },
+	{ "accumulators", TABLE SUMS CHANGES, "SELECT track, count_dur_le_5, count_dur_le_500, regr_slope_dur_ts FROM d_if(55, 9000)", true },
 	{ "overlap", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if);",
 	  "SELECT track, bucket, overlaps, clipped_dur, longest_dur_id FROM o(1000, 9000, 30) ORDER BY track, bucket", true },
 	{ "overlap fold", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if, ());",
