@@ -16,15 +16,6 @@ void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_val
 	aggregate->lowest_block = UINT32_MAX;
 }
 
-int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type type)
-{
-	if (type == IFOREST_INT64)
-		return (a.integer > b.integer) - (a.integer < b.integer);
-	if (isnan(a.real) || isnan(b.real))
-		return (isnan(a.real) != 0) - (isnan(b.real) != 0);
-	return (a.real > b.real) - (a.real < b.real);
-}
-
 int iforest_extreme_compare(const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	if (a->time_is_null != b->time_is_null)

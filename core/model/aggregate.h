@@ -16,6 +16,7 @@
 #ifndef IFOREST_MODEL_AGGREGATE_H
 #define IFOREST_MODEL_AGGREGATE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -102,7 +103,14 @@ static inline bool iforest_row_is_greater(const struct iforest_extreme *a, const
 }
 
 /* Returns -1, 0 or 1; NaN equals NaN and is greater than all else. */
-int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type type);
+static inline int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type type)
+{
+	if (type == IFOREST_INT64)
+		return (a.integer > b.integer) - (a.integer < b.integer);
+	if (isnan(a.real) || isnan(b.real))
+		return (isnan(a.real) != 0) - (isnan(b.real) != 0);
+	return (a.real > b.real) - (a.real < b.real);
+}
 
 /* Returns the sum of a float64 column with NaN and infinities put back: NaN if there was one, or infinities of both signs. */
 double iforest_real_sum(const struct iforest_value_aggregate *aggregate);

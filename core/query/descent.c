@@ -112,6 +112,22 @@ static enum iforest_status leave_leaf(struct iforest_descent *descent)
 	return status ? status : visit_leaf(descent, &node);
 }
 
+/* From the start of a leaf page whose node is on the pinned page: visits the page if the end of the range cuts it. */
+static enum iforest_status visit_end(struct iforest_descent *descent)
+{
+	struct iforest_cursor *cursor = descent->cursor;
+	const struct iforest_pinned_page *pinned = &cursor->path[1];
+	struct iforest_visited_node node = { .level = 1, .i = cursor->leaf_number };
+	uint64_t k = node.i - pinned->number * cursor->manifest->fanout;
+
+	if (!pinned->is_pinned || k >= pinned->header.n_items)
+		return IFOREST_OK;
+	node.bytes = iforest_cursor_sibling(cursor, 1, (unsigned)k);
+	node.place = iforest_node_place_of(node.bytes, NULL, descent->to);
+	descent->is_reached = node.place == IFOREST_AFTER;
+	return node.place == IFOREST_CUT ? visit(descent, &node) : IFOREST_OK;
+}
+
 /* From the start of a leaf page: visits the largest node that begins there, and its siblings. */
 static enum iforest_status go_on(struct iforest_descent *descent)
 {
@@ -142,6 +158,8 @@ enum iforest_status iforest_descend_forward(struct iforest_descent *descent)
 	descent->is_done = descent->is_reached = false;
 	if ((cursor->block > 0 || cursor->entry > 0) && cursor->leaf_number < cursor->run->n_leaves)
 		status = leave_leaf(descent);
+	if (!status && !descent->is_done && !descent->is_reached && cursor->leaf_number < cursor->run->n_leaves)
+		status = visit_end(descent);
 	while (!status && !descent->is_done && !descent->is_reached && cursor->leaf_number < cursor->run->n_leaves)
 		status = go_on(descent);
 	return status;

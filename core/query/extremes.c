@@ -10,7 +10,8 @@ enum { MAX_CUT = 2 };
 /* A leaf page that a bound cuts, and its node. */
 struct cut_leaf {
 	uint64_t number;
-	uint8_t node[IFOREST_MAX_NODE_BYTES];
+	struct iforest_extreme greatest;      /* of the node, where a maximum alone is asked for */
+	uint8_t node[IFOREST_MAX_NODE_BYTES]; /* otherwise */
 };
 
 /* A search for extremes of a range. The best so far are in the aggregate. */
@@ -76,9 +77,15 @@ static void offer_extreme(struct range_search *search, const struct candidate *n
 	search->aggregate->n_rows += !node->is_inside;
 }
 
-/* Adds what the node alone tells. is_left: the bytes are of a filtered node, so all of its entries count.
- * Returns true if the pages below it must be searched. */
-static bool look_at_node(struct range_search *search, const uint8_t *bytes, bool is_inside, bool is_left)
+static inline bool is_of_series(const struct range_search *search, const uint8_t *bytes)
+{
+	uint64_t series = search->descent.from->series;
+
+	return iforest_node_first(bytes).series == series && iforest_node_last(bytes).series == series;
+}
+
+/* look_at_node() for any request. */
+static bool look_at_extremes(struct range_search *search, const uint8_t *bytes, bool is_inside, bool is_left)
 {
 	const struct iforest_request *request = search->request;
 	struct iforest_aggregate *aggregate = search->aggregate;
@@ -91,8 +98,7 @@ static bool look_at_node(struct range_search *search, const uint8_t *bytes, bool
 
 	if (filter_class == IFOREST_COUNTS_NONE)
 		return false;
-	node.is_of_series = is_inside || (iforest_node_first(bytes).series == search->descent.from->series &&
-					  iforest_node_last(bytes).series == search->descent.from->series);
+	node.is_of_series = is_inside || is_of_series(search, bytes);
 	if (is_inside && node.all_count) {
 		aggregate->n_rows += iforest_node_rows(bytes);
 		search->fold->n_nodes_folded++;
@@ -106,6 +112,33 @@ static bool look_at_node(struct range_search *search, const uint8_t *bytes, bool
 			offer_extreme(search, &node, v, 1, &aggregate->values[v].max, &open);
 	}
 	return open || aggregate->n_rows == 0;
+}
+
+/* look_at_node() where one maximum is all that is asked for. */
+static bool look_at_maximum(struct range_search *search, const uint8_t *bytes, bool is_inside)
+{
+	struct iforest_extreme row = iforest_node_extreme(bytes, &search->descent.cursor->manifest->fields, search->v, 1);
+	uint64_t n_rows = iforest_node_rows(bytes);
+
+	if (n_rows == 0)
+		return false;
+	search->aggregate->n_rows += is_inside ? n_rows : 0;
+	search->fold->n_nodes_folded += is_inside;
+	if (!row.is_set || (search->maximum->is_set && !iforest_row_is_greater(&row, search->maximum)))
+		return search->aggregate->n_rows == 0;
+	if (!is_inside && !(is_of_series(search, bytes) && is_in_range(search, search->descent.from->series, &row)))
+		return true;
+	*search->maximum = row;
+	search->aggregate->n_rows += !is_inside;
+	return false;
+}
+
+/* Adds what the node alone tells. is_left: the bytes are of a filtered node, so all of its entries count.
+ * Returns true if the pages below it must be searched. */
+static bool look_at_node(struct range_search *search, const uint8_t *bytes, bool is_inside, bool is_left)
+{
+	return search->maximum ? look_at_maximum(search, bytes, is_inside)
+			       : look_at_extremes(search, bytes, is_inside, is_left);
 }
 
 /* ---- Leaf pages ---- */
@@ -314,7 +347,7 @@ static enum iforest_status search_leaf(struct range_search *search, const uint8_
 {
 	struct iforest_cursor *cursor = search->descent.cursor;
 	const struct iforest_request *asked = search->request;
-	struct iforest_request without = *asked;
+	struct iforest_request without;
 	struct iforest_page_maxima *maxima;
 	bool known = false;
 	enum iforest_status status = IFOREST_OK;
@@ -329,6 +362,7 @@ static enum iforest_status search_leaf(struct range_search *search, const uint8_
 	if (maxima && iforest_leaf_has_maxima(&cursor->leaf, maxima))
 		return maxima->series == search->descent.from->series ? search_maxima(search, maxima) : IFOREST_OK;
 	if (known) {
+		without = *asked;
 		without.filter = NULL;
 		search->request = &without;
 	}
@@ -341,14 +375,28 @@ static enum iforest_status search_leaf(struct range_search *search, const uint8_
 static enum iforest_status visit_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)
 {
 	struct range_search *search = descent->context;
+	const struct iforest_node_schema *fields = &descent->cursor->manifest->fields;
 	struct cut_leaf *cut = search->cut + search->n_cut;
 
 	if (search->request->filter || search->n_cut == MAX_CUT)
 		return search_leaf(search, node->bytes, node->i);
 	cut->number = node->i;
-	memcpy(cut->node, node->bytes, descent->cursor->manifest->fields.node_bytes);
+	if (search->maximum)
+		cut->greatest = iforest_node_extreme(node->bytes, fields, search->v, 1);
+	else
+		memcpy(cut->node, node->bytes, fields->node_bytes);
 	search->n_cut++;
 	return IFOREST_OK;
+}
+
+/* True if a leaf page noted for later must be searched yet: the best so far may be better now. */
+static bool must_search(struct range_search *search, const struct cut_leaf *cut)
+{
+	if (!search->maximum)
+		return look_at_node(search, cut->node, false, false);
+	if (!cut->greatest.is_set)
+		return search->aggregate->n_rows == 0;
+	return !search->maximum->is_set || iforest_row_is_greater(&cut->greatest, search->maximum);
 }
 
 /* ---- Node pages ---- */
@@ -419,16 +467,29 @@ static void look_inside(struct range_search *search, const struct iforest_page_m
 	search->fold->n_nodes_folded += siblings->high - siblings->low - 2;
 }
 
-static void look_at_end(struct range_search *search, const struct iforest_page_maxima *maxima, unsigned level, unsigned k)
+/* look_at_end() by maxima: the page is of the range's series. */
+static bool look_at_end_by_maxima(struct range_search *search, const struct iforest_page_maxima *maxima, unsigned k,
+				  const uint8_t *bytes)
+{
+	int64_t first = maxima->nodes.first_times[k], last = iforest_node_last(bytes).time;
+	int64_t from = search->descent.from->time, to = search->descent.to->time;
+
+	if (search->maximum->is_set && maxima->nodes.values[k] < search->maximum->value.integer)
+		return false;
+	return first < to && last >= from && look_at_maximum(search, bytes, first >= from && last < to);
+}
+
+/* Looks at a node that a bound may cut. Returns true if the pages below it must be searched. */
+static bool look_at_end(struct range_search *search, const struct iforest_page_maxima *maxima, unsigned level, unsigned k)
 {
 	const uint8_t *bytes = iforest_cursor_sibling(search->descent.cursor, level, k);
 	enum iforest_node_place place;
 
-	if (maxima && search->maximum->is_set && maxima->nodes.values[k] < search->maximum->value.integer)
-		return;
+	if (maxima)
+		return look_at_end_by_maxima(search, maxima, k, bytes);
 	place = iforest_node_place_of(bytes, search->descent.from, search->descent.to);
-	if (place == IFOREST_INSIDE || place == IFOREST_CUT)
-		look_at_sibling(search, level, k, bytes, place == IFOREST_INSIDE);
+	return (place == IFOREST_INSIDE || place == IFOREST_CUT) &&
+	       look_at_sibling(search, level, k, bytes, place == IFOREST_INSIDE);
 }
 
 /* Looks at all nodes of a page before any is opened. Without a filter only the outer two can need opening. */
@@ -438,6 +499,7 @@ static void look_at_page(struct iforest_descent *descent, struct iforest_sibling
 	unsigned level = siblings->level;
 	unsigned *reached = &iforest_fold_page(search->fold, level)->reached;
 	const struct iforest_page_maxima *maxima = maxima_of_page(search, level);
+	bool open_low, open_high;
 
 	if (maxima && (maxima->series != descent->from->series || maxima->nodes.first_times[0] >= descent->to->time)) {
 		siblings->low = 1; /* none */
@@ -450,9 +512,12 @@ static void look_at_page(struct iforest_descent *descent, struct iforest_sibling
 	*reached = siblings->high;
 	siblings->ends_alone = !search->request->filter;
 	look_inside(search, maxima, siblings);
-	look_at_end(search, maxima, level, siblings->low);
-	if (siblings->high > siblings->low)
-		look_at_end(search, maxima, level, siblings->high);
+	open_low = look_at_end(search, maxima, level, siblings->low);
+	open_high = siblings->high > siblings->low && look_at_end(search, maxima, level, siblings->high);
+	if (siblings->ends_alone && !open_high)
+		siblings->high = siblings->low;
+	if (siblings->ends_alone && !open_low)
+		siblings->low = open_high ? siblings->high : siblings->high + 1;
 	/* the next range usually begins where this one ends */
 	if (search->maximum && level > 1)
 		iforest_cursor_prefetch(descent->cursor, level - 1,
@@ -472,7 +537,7 @@ static enum iforest_status take_filtered(struct range_search *search, const stru
 	return status;
 }
 
-/* Looks again: the best so far may be better now. */
+/* Of the nodes that must be opened, leaf pages come later, and others are looked at again: the best so far may be better now. */
 static enum iforest_status visit_node(struct iforest_descent *descent, const struct iforest_visited_node *node, bool *open)
 {
 	struct range_search *search = descent->context;
@@ -480,8 +545,9 @@ static enum iforest_status visit_node(struct iforest_descent *descent, const str
 
 	if (node->level > descent->cursor->run->n_levels)
 		*open = look_at_node(search, node->bytes, is_inside, false);
-	else if (!is_inside || search->request->filter)
-		*open = look_at_sibling(search, node->level, (unsigned)(node->i % descent->cursor->manifest->fanout),
+	else
+		*open = (node->level == 1 && !search->request->filter) ||
+			look_at_sibling(search, node->level, (unsigned)(node->i % descent->cursor->manifest->fanout),
 					node->bytes, is_inside);
 	return *open && node->level == 1 && is_inside && search->filtered ? take_filtered(search, node, open) : IFOREST_OK;
 }
@@ -539,7 +605,7 @@ enum iforest_status iforest_extremes_of_range(struct iforest_fold *fold, const s
 	status = level > cursor->run->n_levels ? iforest_descend_from_root(&search.descent)
 					       : iforest_descend(&search.descent, level, cursor->path[level].number, 0);
 	for (unsigned i = 0; i < search.n_cut && !status; i++)
-		if (look_at_node(&search, search.cut[i].node, false, false))
+		if (must_search(&search, &search.cut[i]))
 			status = search_leaf(&search, search.cut[i].node, search.cut[i].number);
 	*is_narrow = search.is_narrow;
 	return status;

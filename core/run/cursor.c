@@ -187,13 +187,6 @@ bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct i
 	       to->ref == INT64_MIN && maxima->blocks[0].first_time < from->time && to->time <= maxima->last_time;
 }
 
-void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry)
-{
-	cursor->leaf_number = leaf_number;
-	cursor->block = block;
-	cursor->entry = entry;
-}
-
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
 						unsigned *entry)
 {

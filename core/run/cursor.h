@@ -189,7 +189,12 @@ static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor
 /* Puts the reader on a block of the pinned leaf page. */
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 
-void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry);
+static inline void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry)
+{
+	cursor->leaf_number = leaf_number;
+	cursor->block = block;
+	cursor->entry = entry;
+}
 
 /* From the start of a leaf page, passes leaf pages that have no live entries by their nodes. Does nothing within a leaf page,
  * or in a run marked removal_in_progress, whose nodes may be stale.
