@@ -25,7 +25,9 @@
 #include "pg_ext/exec/groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
 #include "pg_ext/planner/bucket_finder.h"
+#include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
+#include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/locks.h"
 #include "pg_ext/storage/sidecar.h"
 #include "pg_ext/types/sketch_datum.h"
@@ -34,6 +36,13 @@
 struct answer_counts {
 	uint64 n_series, n_buckets, n_nodes, n_pages, n_leaf_pages, n_runs, n_pending, n_heap_blocks, n_restarts;
 	struct ifp_bucket_finder_counts buckets;
+};
+
+/* A part of the rows of a bucket: those on steps of the query's histogram. */
+struct answer_piece {
+	uint64 steps;
+	Datum value; /* on one of them */
+	bool is_null;
 };
 
 /* A query that is being answered. */
@@ -58,6 +67,9 @@ struct agg_answer {
 	List *gates, *late; /* ExprStates */
 	struct ifp_safe_expression *series, *runs;
 	int n_series, n_runs;
+	struct answer_piece *pieces;
+	int n_pieces;
+	AttrNumber piece_column; /* the value column of the histogram; 0: all rows are one piece */
 	struct ifp_value_filter *values;
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
@@ -158,22 +170,51 @@ static void set_time(const struct agg_answer *answer, bool is_null, int64 time)
 	answer->row->tts_values[column] = is_null ? (Datum)0 : ifp_time_to_datum(&answer->definition, time);
 }
 
-/* Adds the fold of a bucket to the group of the row. */
+static uint64 rows_of_piece(const struct answer_reader *reader, const struct answer_piece *piece)
+{
+	return ifp_agg_states_rows(reader->answer->aggs, piece->steps, reader->fold,
+				   &reader->read.index.manifest.fields.accumulators);
+}
+
+/* True if the fold has rows that the query asks for. */
+static bool has_rows(const struct answer_reader *reader)
+{
+	for (int i = 0; i < reader->answer->n_pieces; i++)
+		if (rows_of_piece(reader, &reader->answer->pieces[i]) > 0)
+			return true;
+	return false;
+}
+
+/* Adds a piece of the fold to the group of the row. */
+static void add_piece(struct answer_reader *reader, const struct answer_piece *piece, bytea *const *sketches, bool has_time)
+{
+	struct agg_answer *answer = reader->answer;
+	int column = answer->piece_column - 1;
+
+	if (rows_of_piece(reader, piece) == 0)
+		return;
+	if (column >= 0) {
+		answer->row->tts_values[column] = piece->value;
+		answer->row->tts_isnull[column] = piece->is_null;
+	}
+	ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups), reader->fold,
+			   &reader->read.index.manifest.fields.accumulators, piece->steps, sketches, has_time, answer->attempt);
+}
+
+/* Adds the fold of a bucket to the groups of the row. */
 static enum iforest_status add_bucket(struct answer_reader *reader, const struct bucket_range *range, bool has_time, int64 time)
 {
 	struct agg_answer *answer = reader->answer;
 	bytea *sketches[IFOREST_MAX_VALUES];
 	enum iforest_status status = IFOREST_OK;
 
-	if (reader->fold->n_rows == 0)
+	if (!has_rows(reader))
 		return IFOREST_OK;
 	set_time(answer, !has_time, time);
 	if (answer_holds(answer, answer->late)) {
 		status = answer_sketches(reader, range, sketches);
-		if (!status)
-			ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups), reader->fold,
-					   &reader->read.index.manifest.fields.accumulators, sketches, has_time,
-					   answer->attempt);
+		for (int i = 0; i < answer->n_pieces && !status; i++)
+			add_piece(reader, &answer->pieces[i], sketches, has_time);
 		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
 			if (sketches[v])
 				pfree(sketches[v]);
@@ -221,7 +262,7 @@ static void raise_late(const struct answer_reader *reader, ErrorData *error, boo
 		error = reader->series_error;
 	if (!error)
 		error = ifp_value_filter_error(reader->answer->values);
-	if (!error || reader->fold->n_rows == 0)
+	if (!error || !has_rows(reader))
 		return;
 	set_time(reader->answer, !has_time, time);
 	if (answer_holds(reader->answer, reader->answer->late))
@@ -484,6 +525,23 @@ static void begin_keys(struct agg_answer *answer)
 	}
 }
 
+static void begin_pieces(struct agg_answer *answer)
+{
+	const struct ifp_index_query *query = answer->query;
+	ListCell *cell;
+
+	answer->pieces = palloc0((list_length(query->pieces) + 1) * sizeof *answer->pieces);
+	foreach (cell, query->pieces) {
+		struct answer_piece *piece = &answer->pieces[answer->n_pieces++];
+
+		piece->steps = ifp_piece_steps(lfirst(cell));
+		piece->value = ifp_value_steps_datum(query, query->histogram, piece->steps, &piece->is_null);
+		answer->piece_column = (AttrNumber)(query->n_by + 2 + query->accumulators.list[query->histogram].value);
+	}
+	if (query->pieces == NIL)
+		answer->pieces[answer->n_pieces++].steps = IFP_ALL_STEPS;
+}
+
 static struct ifp_safe_expression *prepare_all(List *conditions, int *n)
 {
 	struct ifp_safe_expression *expressions = palloc((list_length(conditions) + 1) * sizeof *expressions);
@@ -548,6 +606,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->econtext->ecxt_scantuple = answer->row;
 	open_tables(answer);
 	begin_keys(answer);
+	begin_pieces(answer);
 	answer->gates = ExecInitExprList(query->gates, NULL);
 	answer->series = prepare_all(query->series, &answer->n_series);
 	answer->runs = prepare_all(query->runs, &answer->n_runs);
@@ -555,7 +614,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->values = ifp_value_filter_begin(query, &answer->definition, answer->econtext);
 	ifp_index_query_range_keys(query, &keys);
 	answer->range_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
-	ifp_index_query_bucket_keys(query, &keys);
+	ifp_aggregate_bucket_keys(query, &keys);
 	answer->bucket_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
 	answer->aggs = ifp_agg_states_begin(query, &answer->definition, answer->econtext);
 	if (answer->n_tables == 1)
@@ -763,7 +822,7 @@ static const char *bucket_method(const struct ifp_index_query *query)
 	struct ifp_run_keys keys;
 	ListCell *cell;
 
-	ifp_index_query_bucket_keys(query, &keys);
+	ifp_aggregate_bucket_keys(query, &keys);
 	if (keys.expressions == NIL)
 		return "none";
 	foreach (cell, keys.breaks)
@@ -807,6 +866,7 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_conditions(query, "Series Filter", list_concat_copy(query->series, query->late), es);
 	explain_conditions(query, "Time Filter", query->runs, es);
 	explain_conditions(query, "Value Range", query->values, es);
+	explain_conditions(query, "Histogram Cond", query->by_steps, es);
 	explain_conditions(query, "One-Time Filter", query->gates, es);
 	if (es->verbose || es->analyze)
 		ExplainPropertyText("Bucket Method", bucket_method(query), es);

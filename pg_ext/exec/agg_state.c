@@ -15,7 +15,8 @@
 
 #include "core/model/aggregate.h"
 #include "pg_ext/planner/affine.h"
-#include "pg_ext/planner/index_query.h"
+#include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/heap_visibility.h"
 #include "pg_ext/types/sketch_datum.h"
 #include "pg_ext/types/values.h"
@@ -23,9 +24,9 @@
 struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		   /* of VALUE, ..._ROW, SKETCH and RANGE */
-	int accumulator;	   /* of VALUE, RANGE and PAIR: the one of query->accumulators that is needed; -1: none */
-	int low, high;		   /* of RANGE */
+	int value;		   /* of VALUE, ..._ROW and SKETCH */
+	uint64 steps;		   /* the rows that count (planner/value_steps.h) */
+	int accumulator;	   /* the one of query->accumulators that is needed for steps, VALUE and PAIR; -1: none */
 	int word;		   /* its first word among those of a group's state */
 	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
 	/* of CONSTANT */
@@ -74,67 +75,6 @@ struct ifp_agg_states {
 	Snapshot snapshot;
 };
 
-/* ---- variances ----
- *
- * Results have the same digits as those of the server's aggregates. The server (numeric.c) computes
- * (n * squares - sum^2) / (n * (n - 1)), or / n^2, and takes the square root of that quotient to as many digits after the
- * point. Here the server's own functions of numerics compute both; only the root, which numeric_sqrt() returns with more
- * digits, has to be rounded. */
-
-static Datum multiply(Datum a, Datum b)
-{
-	return DirectFunctionCall2(numeric_mul, a, b);
-}
-
-static bool is_greater(Datum a, Datum b)
-{
-	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, b)) > 0;
-}
-
-/* Returns a sum of squares of integers in units of 10^-scale as a numeric. */
-static Datum numeric_from_squares(const uint64 *squares, int scale)
-{
-	Datum number = ifp_numeric_from_int128(0, 0), word = ifp_numeric_from_int128((iforest_int128)1 << 64, 0);
-
-	for (int i = 2; i >= 0; i--)
-		number = DirectFunctionCall2(numeric_add, multiply(number, word), ifp_numeric_from_int128(squares[i], 0));
-	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
-}
-
-/* Returns the root rounded to as many digits after the point as the number has. The further digits of numeric_sqrt() are cut
- * off. The last digit is decided by the square of the middle between two roots, which no number of so few digits equals. */
-static Datum root(Datum number)
-{
-	int32 scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, number));
-	Datum low = DirectFunctionCall2(numeric_trunc, DirectFunctionCall1(numeric_sqrt, number), Int32GetDatum(scale));
-	Datum half = ifp_numeric_from_int128(5, scale + 1);
-	Datum middle = DirectFunctionCall2(numeric_add, low, half);
-
-	if (is_greater(number, multiply(middle, middle)))
-		low = DirectFunctionCall2(numeric_add, middle, half);
-	return DirectFunctionCall2(numeric_trunc, low, Int32GetDatum(scale));
-}
-
-/* Returns the result of a function that needs squares, as a numeric. NULL for no numbers, and for one unless the function is of
- * the population. */
-static Datum variance_of(enum ifp_agg_function function, uint64 n, Datum sum, Datum squares, bool *is_null)
-{
-	bool is_sample = function == IFP_AGG_VAR_SAMP || function == IFP_AGG_STDDEV_SAMP;
-	bool is_deviation = function == IFP_AGG_STDDEV_SAMP || function == IFP_AGG_STDDEV_POP;
-	Datum zero = ifp_numeric_from_int128(0, 0), count = ifp_numeric_from_int128((iforest_int128)n, 0);
-	Datum spread, divisor, variance;
-
-	*is_null = n == 0 || (is_sample && n == 1);
-	if (*is_null)
-		return (Datum)0;
-	spread = DirectFunctionCall2(numeric_sub, multiply(count, squares), multiply(sum, sum));
-	if (!is_greater(spread, zero))
-		return zero;
-	divisor = multiply(count, ifp_numeric_from_int128((iforest_int128)(is_sample ? n - 1 : n), 0));
-	variance = DirectFunctionCall2(numeric_div, spread, divisor);
-	return is_deviation ? root(variance) : variance;
-}
-
 /* ---- measures ---- */
 
 /* Finds the operator of an extreme: better(a, b) means that a replaces b. */
@@ -154,14 +94,13 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 		       const struct ifp_arm *arm)
 {
 	bool is_constant = arm->type == IFP_MEASURE_CONSTANT;
-	List *written = list_make4(makeInteger(arm->type), makeInteger(arm->value), arm->conditions, arm->wanted);
+	List *written =
+		list_make4(makeInteger(arm->type), list_make2_int(arm->value, arm->accumulator), arm->conditions, arm->wanted);
 	struct measure *measure = &aggs->measures[aggs->n_measures];
 	int i = 0;
 	ListCell *cell;
 
-	if (arm->type == IFP_MEASURE_RANGE || arm->type == IFP_MEASURE_PAIR)
-		written = lappend(list_concat(written, list_make2(makeInteger(arm->low), makeInteger(arm->high))),
-				  makeInteger(arm->accumulator));
+	written = lappend(written, list_make2_int((int)arm->steps, (int)(arm->steps >> 32)));
 	/* how constants are combined depends on the aggregate */
 	if (is_constant)
 		written = lappend(lappend(written, aggregate), arm->expression);
@@ -175,11 +114,8 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
 				     .wanted = arm->wanted,
 				     .value = arm->value,
-				     .accumulator = arm->type == IFP_MEASURE_RANGE || arm->type == IFP_MEASURE_PAIR
-							    ? arm->accumulator
-							    : -1,
-				     .low = arm->low,
-				     .high = arm->high,
+				     .steps = arm->steps,
+				     .accumulator = arm->accumulator,
 				     .function = function };
 	if (arm->type == IFP_MEASURE_PAIR) {
 		measure->word = aggs->n_words;
@@ -293,14 +229,25 @@ void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters
 			aggs->results[i].arms[a].is_read = false;
 }
 
-/* Returns the number in an index of the accumulator that a measure needs. */
-static unsigned accumulator_in(const struct ifp_agg_states *aggs, const struct measure *measure,
+/* Returns the number in an index of one of query->accumulators. */
+static unsigned accumulator_in(const struct ifp_agg_states *aggs, int accumulator,
 			       const struct iforest_accumulators *accumulators)
 {
-	int found = iforest_accumulators_find(accumulators, &aggs->query->accumulators, (unsigned)measure->accumulator);
+	int found = iforest_accumulators_find(accumulators, &aggs->query->accumulators, (unsigned)accumulator);
 
 	Assert(found >= 0);
 	return (unsigned)found;
+}
+
+/* The rows on the steps are to be counted. */
+static void want_steps(const struct ifp_agg_states *aggs, int histogram, uint64 steps,
+		       const struct iforest_accumulators *accumulators, struct iforest_request *request)
+{
+	unsigned a = accumulator_in(aggs, histogram, accumulators);
+
+	request->accumulators |= 1u << a;
+	if (ifp_value_steps_need_values(accumulators, a, steps))
+		request->values |= 1u << accumulators->list[a].value;
 }
 
 static void want_value(const struct measure *measure, struct iforest_request *request)
@@ -315,13 +262,16 @@ static void want_value(const struct measure *measure, struct iforest_request *re
 struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators)
 {
 	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
+	ListCell *cell;
 
 	for (int i = 0; i < aggs->n_measures; i++) {
 		const struct measure *measure = &aggs->measures[i];
-		uint32 bit = 1u << measure->value;
+		uint32 bit = measure->value < 0 ? 0 : 1u << measure->value;
 
-		if (accumulators && measure->accumulator >= 0)
-			request.accumulators |= 1u << accumulator_in(aggs, measure, accumulators);
+		if (accumulators && measure->steps != IFP_ALL_STEPS)
+			want_steps(aggs, measure->accumulator, measure->steps, accumulators, &request);
+		else if (accumulators && measure->accumulator >= 0)
+			request.accumulators |= 1u << accumulator_in(aggs, measure->accumulator, accumulators);
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 		case IFP_MEASURE_CONSTANT:
@@ -344,13 +294,12 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, 
 		case IFP_MEASURE_LAST_ROW:
 			request.lasts |= bit;
 			break;
-		case IFP_MEASURE_RANGE:
-			request.values |= measure->high < 0 ? bit : 0;
-			break;
 		case IFP_MEASURE_PAIR:
 			break;
 		}
 	}
+	foreach (cell, accumulators ? aggs->query->pieces : NIL)
+		want_steps(aggs, aggs->query->histogram, ifp_piece_steps(lfirst(cell)), accumulators, &request);
 	return request;
 }
 
@@ -552,22 +501,28 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 static void add_words(const struct ifp_agg_states *aggs, const struct measure *measure, const struct iforest_aggregate *fold,
 		      const struct iforest_accumulators *accumulators, struct ifp_agg_state *states)
 {
-	const struct iforest_accumulator *accumulator = &accumulators->list[accumulator_in(aggs, measure, accumulators)];
+	const struct iforest_accumulator *accumulator =
+		&accumulators->list[accumulator_in(aggs, measure->accumulator, accumulators)];
 
 	iforest_accumulator_combine(accumulator, words_of(aggs, states, measure), fold->words + accumulator->word);
 }
 
-static uint64 count_in_range(const struct ifp_agg_states *aggs, const struct measure *measure,
-			     const struct iforest_aggregate *fold, const struct iforest_accumulators *accumulators)
+static uint64 count_rows(const struct ifp_agg_states *aggs, int histogram, uint64 steps, const struct iforest_aggregate *fold,
+			 const struct iforest_accumulators *accumulators)
 {
-	const uint64_t *counts = fold->words + accumulators->list[accumulator_in(aggs, measure, accumulators)].word;
+	return steps == IFP_ALL_STEPS
+		       ? fold->n_rows
+		       : ifp_value_steps_count(accumulators, accumulator_in(aggs, histogram, accumulators), steps, fold);
+}
 
-	return (measure->high < 0 ? fold->values[measure->value].n : counts[measure->high]) -
-	       (measure->low < 0 ? 0 : counts[measure->low]);
+uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, const struct iforest_aggregate *fold,
+			   const struct iforest_accumulators *accumulators)
+{
+	return count_rows(aggs, aggs->query->histogram, steps, fold, accumulators);
 }
 
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			const struct iforest_accumulators *accumulators, bytea *const *sketches, bool has_time,
+			const struct iforest_accumulators *accumulators, uint64 steps, bytea *const *sketches, bool has_time,
 			MemoryContext context)
 {
 	const struct ifp_definition *definition = aggs->definition;
@@ -575,12 +530,15 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 	for (int i = 0; i < aggs->n_measures; i++) {
 		const struct measure *measure = &aggs->measures[i];
 		struct ifp_agg_state *state = &states[i];
+		uint64 n_rows;
 
 		if (!is_asked(measure, aggs->econtext))
 			continue;
+		n_rows = count_rows(aggs, measure->steps == IFP_ALL_STEPS ? aggs->query->histogram : measure->accumulator,
+				    measure->steps & steps, fold, accumulators);
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
-			state->n += fold->n_rows;
+			state->n += n_rows;
 			break;
 		case IFP_MEASURE_VALUE:
 			add_value(&fold->values[measure->value], fold->n_rows,
@@ -596,10 +554,11 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 				state->min.integer = fold->first_time;
 			if (state->n == 0 || fold->last_time > state->max.integer)
 				state->max.integer = fold->last_time;
-			state->n += fold->n_rows;
+			state->n += n_rows;
 			break;
 		case IFP_MEASURE_CONSTANT:
-			add_constant(measure, fold->n_rows, aggs->econtext, state, context);
+			if (n_rows > 0)
+				add_constant(measure, n_rows, aggs->econtext, state, context);
 			break;
 		case IFP_MEASURE_MIN_ROW:
 		case IFP_MEASURE_MAX_ROW:
@@ -610,9 +569,6 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 			break;
 		case IFP_MEASURE_SKETCH:
 			add_sketch(sketches[measure->value], state, context);
-			break;
-		case IFP_MEASURE_RANGE:
-			state->n += count_in_range(aggs, measure, fold, accumulators);
 			break;
 		case IFP_MEASURE_PAIR:
 			add_words(aggs, measure, fold, accumulators, states);
@@ -816,6 +772,7 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 		      bool *is_null)
 {
 	Datum sum = NumericGetDatum(int64_to_numeric(0)), squares = sum;
+	bool is_sample, is_deviation;
 	uint64 n = 0;
 
 	for (int a = 0; a < result->n_arms; a++) {
@@ -829,9 +786,12 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 			continue;
 		n += state->n;
 		sum = DirectFunctionCall2(numeric_add, sum, ifp_numeric_from_int128(state->sum, scale));
-		squares = DirectFunctionCall2(numeric_add, squares, numeric_from_squares(words, scale));
+		squares = DirectFunctionCall2(numeric_add, squares, ifp_numeric_from_squares(words, scale));
 	}
-	return variance_of(result->function, n, sum, squares, is_null);
+	is_sample = result->function == IFP_AGG_VAR_SAMP || result->function == IFP_AGG_STDDEV_SAMP;
+	is_deviation = result->function == IFP_AGG_STDDEV_SAMP || result->function == IFP_AGG_STDDEV_POP;
+	*is_null = n == 0 || (is_sample && n == 1);
+	return *is_null ? (Datum)0 : ifp_numeric_variance(n, sum, squares, is_sample, is_deviation);
 }
 
 /* ---- extremes ---- */

@@ -7,7 +7,7 @@
 #ifndef IFP_EXEC_AGG_STATE_H
 #define IFP_EXEC_AGG_STATE_H
 
-#include "pg_ext/planner/index_query.h"
+#include "pg_ext/planner/aggregate_arms.h"
 
 #include "executor/tuptable.h"
 
@@ -49,10 +49,15 @@ uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs);
 /* Returns the size of a group's states in bytes. */
 Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs);
 
-/* Adds the fold of a bucket of an index with these accumulators. Its by values and time are in the row. sketches: by value
- * column, where needed; NULL if there are no values. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
+/* Returns how many rows of a fold are on steps of the query's histogram; IFP_ALL_STEPS: all of them. */
+uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, const struct iforest_aggregate *fold,
+			   const struct iforest_accumulators *accumulators);
+
+/* Adds the fold of a bucket of an index with these accumulators, or its rows on steps of the query's histogram. Its by values
+ * and time are in the row. sketches: by value column, where needed; NULL if there are no values. has_time: the times of its rows
+ * are not NULL. Data that a state keeps are allocated in the context. */
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			const struct iforest_accumulators *accumulators, bytea *const *sketches, bool has_time,
+			const struct iforest_accumulators *accumulators, uint64 steps, bytea *const *sketches, bool has_time,
 			MemoryContext context);
 
 /* Returns the result of aggregate i of query->aggregates, in the current memory context. Overwrites the row's time and values.

@@ -53,6 +53,8 @@ static bool keys_come_together(const struct ifp_index_query *query)
 	foreach (cell, query->groups) {
 		Node *key = lfirst(cell);
 
+		if (ifp_mentioned_value(query, key) != -1)
+			return false;
 		if (IsA(key, Var) && castNode(Var, key)->varattno != time && ifp_equal_is_identical(key))
 			by = bms_add_member(by, castNode(Var, key)->varattno);
 		else if (ifp_mentions(key, time) &&

@@ -30,6 +30,7 @@
 #include "pg_ext/base/engine.h"
 #include "pg_ext/base/safe_eval.h"
 #include "pg_ext/planner/bucket_finder.h"
+#include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/planner/selectivity.h"
@@ -358,7 +359,7 @@ static void count_pieces(const struct ifp_query_level *level, const struct ifp_c
 		used = list_concat_copy(used, narrow_by_runs(level, query, &definition, &times));
 	/* where the window's bounds are known, the histogram counts its buckets; its rows would not, for times may be uneven */
 	used_part = share_of_rows(level, candidate, used);
-	ifp_index_query_bucket_keys(query, &keys);
+	ifp_aggregate_bucket_keys(query, &keys);
 	part = used_part > 0 ? Min(window / used_part, 1) : 1;
 	pieces->buckets = pieces->groups = Min(count(query, &keys, &definition, &times, tuples, part), tuples);
 	if (keys.breaks != NIL) {
@@ -651,6 +652,8 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 	const Path *plain = level->rel->cheapest_total_path;
 	double n_rows, n_pages;
 
+	if (ifp_is_disabled(plain))
+		return false;
 	if (query->groups != NIL &&
 	    plain->total_cost + level->rel->rows * A_GROUPED_ROW * cpu_operator_cost < estimate->startup)
 		return true;
@@ -675,7 +678,7 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
 	terms.window = selectivity(level, candidate, true);
 	terms.others = selectivity(level, candidate, false);
-	terms.chosen = query->values ? 1 : terms.others;
+	terms.chosen = query->values || query->by_steps ? 1 : terms.others;
 	terms.tuples = tuples;
 	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
 	count_pieces(level, candidate, query, index, terms.window, tuples, &terms.pieces);
@@ -690,7 +693,8 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	}
 	if (query->groups != NIL) {
 		n_keys = n_combinations(level, candidate, by_columns_of(query, (Node *)query->groups));
-		n_groups = Min(terms.pieces.groups * Min(n_keys, terms.series), Max(tuples * terms.window * terms.others, 1));
+		n_groups = Min(terms.pieces.groups * Min(n_keys, terms.series) * Max(list_length(query->pieces), 1),
+			       Max(tuples * terms.window * terms.others, 1));
 	}
 	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes =

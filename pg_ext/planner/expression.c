@@ -50,6 +50,33 @@ Oid ifp_called_function(Node *node, List **arguments)
 	return InvalidOid;
 }
 
+/* Puts x in the place of its placeholder in the conditions of CASE x WHEN y. */
+static Node *fill_in(Node *node, void *tested)
+{
+	if (!node || IsA(node, CaseExpr))
+		return node;
+	if (IsA(node, CaseTestExpr))
+		return tested;
+	return expression_tree_mutator(node, fill_in, tested);
+}
+
+Node *ifp_case_conditions(Node *node)
+{
+	CaseExpr *choice = (CaseExpr *)node;
+	ListCell *cell;
+
+	if (!IsA(node, CaseExpr) || !choice->arg)
+		return node;
+	choice = copyObject(choice);
+	foreach (cell, choice->args) {
+		CaseWhen *when = lfirst_node(CaseWhen, cell);
+
+		when->expr = (Expr *)fill_in((Node *)when->expr, choice->arg);
+	}
+	choice->arg = NULL;
+	return (Node *)choice;
+}
+
 /* ---- infinities and NaN ---- */
 
 /* The remainder of an infinity is NaN. */

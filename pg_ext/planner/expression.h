@@ -16,6 +16,9 @@ bool ifp_has_columns(Node *expression);
 /* Returns the function that a node calls, and its arguments; InvalidOid and NIL if it calls none. */
 Oid ifp_called_function(Node *node, List **arguments);
 
+/* Returns CASE x WHEN y ... as CASE WHEN x = y ..., and any other node as it is. */
+Node *ifp_case_conditions(Node *node);
+
 /* ---- infinities and NaN ---- */
 
 /* True if a constant of the expression is infinite or NaN, or a parameter of it may be. */

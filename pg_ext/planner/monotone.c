@@ -115,6 +115,7 @@ static const struct monotone_function functions[] = {
 	{ F_ROUND_NUMERIC_INT4, 0, NO_BREAKS, 0 },
 	{ F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, 0, NO_BREAKS, 0 },
 	{ F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, 0, NO_BREAKS, 0 },
+	{ F_WIDTH_BUCKET_ANYCOMPATIBLE_ANYCOMPATIBLEARRAY, 0, NO_BREAKS, 0 }, /* by a binary search, so in any array */
 
 	/* division by a constant */
 	{ F_INT2DIV, 0, NO_BREAKS, 0 },
@@ -876,8 +877,7 @@ List *ifp_run_key_bounds(Node *condition, AttrNumber attribute, bool may_break)
 	return list_make2(from, until);
 }
 
-/* Returns x <> c as x = c, and any other node as it is. */
-static Node *as_equality(Node *node)
+Node *ifp_as_equality(Node *node)
 {
 	OpExpr *call = (OpExpr *)node;
 	Oid equality = IsA(node, OpExpr) && call->opno < FirstNormalObjectId ? get_negator(call->opno) : InvalidOid;
@@ -921,7 +921,7 @@ static bool collect(Node *node, void *context)
 		return false;
 	}
 	/* an equality changes where one of its two inequalities does */
-	both = ifp_run_key_bounds(as_equality(node), attribute, true);
+	both = ifp_run_key_bounds(ifp_as_equality(node), attribute, true);
 	if (both != NIL)
 		return collect((Node *)both, context);
 	return expression_tree_walker(node, collect, context);

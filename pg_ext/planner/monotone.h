@@ -56,4 +56,7 @@ void ifp_add_run_keys(Node *expression, AttrNumber attribute, struct ifp_run_key
  * form, or has breaks and may_break is false. */
 List *ifp_run_key_bounds(Node *condition, AttrNumber attribute, bool may_break);
 
+/* Returns x <> c as x = c, and any other node as it is. */
+Node *ifp_as_equality(Node *node);
+
 #endif

@@ -4,6 +4,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -19,8 +20,10 @@
 
 #include "pg_ext/am/handler.h"
 #include "pg_ext/base/engine.h"
+#include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/monotone.h"
+#include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/index.h"
 
 bool ifp_enable = true, ifp_float_aggregates = true, ifp_explain_decline = false;
@@ -363,9 +366,6 @@ static const char *add_groups(const struct ifp_query_level *level, const struct 
 			return reason;
 		if (contain_volatile_functions(group) || expression_returns_set(group))
 			return "a group key is volatile or a set";
-		for (int i = query->n_by + 2; i <= list_length(query->columns); i++)
-			if (ifp_mentions(group, (AttrNumber)i))
-				return "a group key has a value column";
 		if (!OidIsValid(lfirst_oid(operator)))
 			return "a group key cannot be hashed";
 		if (!ifp_equal_is_identical(group))
@@ -518,28 +518,112 @@ static bool collect(Node *node, void *context)
 	return expression_tree_walker(node, collect, context);
 }
 
-static const char *add_outputs(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			       struct ifp_index_query *query, List **aggregates)
+static const char *collect_aggregates(const struct ifp_query_level *level, List **aggregates)
 {
 	struct collecting collecting = { .level = level };
-	ListCell *cell;
 
 	(void)collect((Node *)level->outputs, &collecting);
 	*aggregates = collecting.aggregates;
-	if (collecting.reason)
-		return collecting.reason;
-	foreach (cell, collecting.aggregates)
-		if (ifp_aggregate_needs_accumulators(lfirst(cell))) {
-			query->accumulators = accumulators_kept(candidate);
-			break;
-		}
-	foreach (cell, collecting.aggregates) {
+	return collecting.reason;
+}
+
+static const char *add_aggregates(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				  struct ifp_index_query *query, const List *aggregates)
+{
+	ListCell *cell;
+
+	foreach (cell, aggregates) {
 		const char *reason = add_aggregate(level, candidate, query, lfirst_node(Aggref, cell));
 
 		if (reason)
 			return reason;
 	}
 	return NULL;
+}
+
+/* ---- steps of a histogram ---- */
+
+static bool need_accumulators(const struct ifp_index_query *query, const List *aggregates)
+{
+	ListCell *cell;
+
+	if (query->values != NIL || ifp_mentioned_value(query, (Node *)query->groups) >= 0)
+		return true;
+	foreach (cell, aggregates)
+		if (ifp_aggregate_needs_accumulators(lfirst(cell)))
+			return true;
+	return false;
+}
+
+static bool is_true(const Node *node)
+{
+	const Const *constant = (const Const *)node;
+
+	return IsA(node, Const) && !constant->constisnull && DatumGetBool(constant->constvalue);
+}
+
+static void add_piece(struct ifp_index_query *query, uint64 steps)
+{
+	query->pieces = lappend(query->pieces, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum((int64)steps),
+							 false, FLOAT8PASSBYVAL));
+}
+
+/* Finds the pieces on which all group keys are constant and query->by_steps are true. */
+static enum ifp_steps_result split(struct ifp_index_query *query)
+{
+	List *pieces;
+	enum ifp_steps_result result =
+		ifp_value_steps_split(query, list_concat_copy(query->groups, query->by_steps), &query->histogram, &pieces);
+	ListCell *cell, *condition;
+
+	query->pieces = NIL;
+	foreach (cell, result == IFP_STEPS_FOUND ? pieces : NIL) {
+		const struct ifp_piece *piece = lfirst(cell);
+		bool is_met = true;
+
+		for_each_from(condition, piece->expressions, list_length(query->groups)) is_met =
+			is_met && is_true(lfirst(condition));
+		if (is_met)
+			add_piece(query, piece->steps);
+	}
+	if (result == IFP_STEPS_FOUND && query->pieces == NIL)
+		add_piece(query, 0);
+	return result;
+}
+
+static const char *split_groups(struct ifp_index_query *query)
+{
+	if (ifp_mentioned_value(query, (Node *)query->groups) == -1)
+		return NULL;
+	switch (split(query)) {
+	case IFP_STEPS_FOUND:
+		return NULL;
+	case IFP_STEPS_NO_HISTOGRAM:
+		return "a group key has a value column";
+	default:
+		return "the histogram of a value column does not have the bounds of a group key (histogram)";
+	}
+}
+
+/* Answers conditions on a value column by its histogram, if that suffices: nodes are then used whole, whatever values are under
+ * them. */
+static void answer_by_steps(struct ifp_index_query *query)
+{
+	struct ifp_index_query by_steps = *query;
+	ListCell *cell;
+
+	by_steps.by_steps = query->values;
+	by_steps.values = NIL;
+	if (query->values == NIL || split(&by_steps) != IFP_STEPS_FOUND)
+		return;
+	foreach (cell, query->aggregates) {
+		enum ifp_agg_function function;
+		List *arms;
+
+		if (ifp_aggregate_read(lfirst(cell), &by_steps, &function, &arms))
+			return;
+	}
+	*query = by_steps;
 }
 
 /* ---- the match ---- */
@@ -566,6 +650,14 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 	if (!reason)
 		reason = add_groups(level, candidate, query);
 	if (!reason)
-		reason = add_outputs(level, candidate, query, aggregates);
+		reason = collect_aggregates(level, aggregates);
+	if (!reason && need_accumulators(query, *aggregates))
+		query->accumulators = accumulators_kept(candidate);
+	if (!reason)
+		reason = split_groups(query);
+	if (!reason)
+		reason = add_aggregates(level, candidate, query, *aggregates);
+	if (!reason)
+		answer_by_steps(query);
 	return reason;
 }

@@ -217,6 +217,59 @@ Datum ifp_value_to_datum(const struct ifp_definition *definition, unsigned value
 	}
 }
 
+/* ---- variances ----
+ *
+ * Results have the same digits as those of the server's aggregates. The server (numeric.c) computes
+ * (n * squares - sum^2) / (n * (n - 1)), or / n^2, and takes the square root of that quotient to as many digits after the
+ * point. Here the server's own functions of numerics compute both; only the root, which numeric_sqrt() returns with more
+ * digits, has to be rounded. */
+
+static Datum multiply(Datum a, Datum b)
+{
+	return DirectFunctionCall2(numeric_mul, a, b);
+}
+
+static bool is_greater(Datum a, Datum b)
+{
+	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, a, b)) > 0;
+}
+
+Datum ifp_numeric_from_squares(const uint64 *squares, int scale)
+{
+	Datum number = ifp_numeric_from_int128(0, 0), word = ifp_numeric_from_int128((iforest_int128)1 << 64, 0);
+
+	for (int i = 2; i >= 0; i--)
+		number = DirectFunctionCall2(numeric_add, multiply(number, word), ifp_numeric_from_int128(squares[i], 0));
+	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
+}
+
+/* Returns the root rounded to as many digits after the point as the number has. The further digits of numeric_sqrt() are cut
+ * off. The last digit is decided by the square of the middle between two roots, which no number of so few digits equals. */
+static Datum root(Datum number)
+{
+	int32 scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, number));
+	Datum low = DirectFunctionCall2(numeric_trunc, DirectFunctionCall1(numeric_sqrt, number), Int32GetDatum(scale));
+	Datum half = ifp_numeric_from_int128(5, scale + 1);
+	Datum middle = DirectFunctionCall2(numeric_add, low, half);
+
+	if (is_greater(number, multiply(middle, middle)))
+		low = DirectFunctionCall2(numeric_add, middle, half);
+	return DirectFunctionCall2(numeric_trunc, low, Int32GetDatum(scale));
+}
+
+Datum ifp_numeric_variance(uint64 n, Datum sum, Datum squares, bool is_sample, bool is_deviation)
+{
+	Datum zero = ifp_numeric_from_int128(0, 0), count = ifp_numeric_from_int128((iforest_int128)n, 0);
+	Datum spread = DirectFunctionCall2(numeric_sub, multiply(count, squares), multiply(sum, sum));
+	Datum divisor, variance;
+
+	if (!is_greater(spread, zero))
+		return zero;
+	divisor = multiply(count, ifp_numeric_from_int128((iforest_int128)(is_sample ? n - 1 : n), 0));
+	variance = DirectFunctionCall2(numeric_div, spread, divisor);
+	return is_deviation ? root(variance) : variance;
+}
+
 /* ---- by values ---- */
 
 static int64 int64_from_fixed(Datum datum, int16 length)

@@ -47,6 +47,14 @@ Datum ifp_numeric_from_int128(iforest_int128 integer, int scale);
 /* Returns a number of any type that a value column can have as a double, rounded; infinite if it is too large. */
 double ifp_number_from_datum(Datum datum, Oid type);
 
+/* Returns a sum of squares of integers in units of 10^-scale, in three words, as a numeric. */
+Datum ifp_numeric_from_squares(const uint64 *squares, int scale);
+
+/* Returns the variance of n numbers, of a sample or of the population, or its root, as a numeric with the digits that the
+ * server's aggregates give.
+ * Requires  n > 0, of a sample n > 1. */
+Datum ifp_numeric_variance(uint64 n, Datum sum, Datum squares, bool is_sample, bool is_deviation);
+
 /* ---- by values ---- */
 
 /* Appends a by value to a series key, in canonical form. `attribute` counts from 0. */

@@ -51,7 +51,9 @@ static void make_keys(struct query *query)
 		const struct query_column *by = are_of_time ? NULL : term_by(query);
 
 		text_set(&sql, "%s", "");
-		if (by && random_chance(query->dice, 7))
+		if (random_chance(query->dice, 20) && term_bounds_key(query, &sql))
+			;
+		else if (by && random_chance(query->dice, 7))
 			add_mixed_key(query, by, &sql);
 		else if (by && random_chance(query->dice, 45))
 			term_make(query, by, (unsigned)random_below(query->dice, 10) / 4, &sql);
@@ -85,7 +87,7 @@ static void make_conditions(struct query *query)
 		text_set(&sql, "%s", "");
 		if (random_chance(query->dice, 2))
 			text_add(&sql, "%s", random_chance(query->dice, 50) ? "id % 3 > 0" : "(SELECT count(*) FROM t) > 5");
-		else
+		else if (!random_chance(query->dice, 25) || !term_bounds_condition(query, &sql))
 			term_condition(query, true, random_chance(query->dice, 30) ? 2 : 0, &sql);
 		keep(&query->conditions, &sql);
 	}

@@ -17,7 +17,7 @@ enum term_type {
 	OF_UUID, OF_MOOD, TERM_TYPES
 };
 
-enum { QUERY_BY = 3, QUERY_VALUES = 4, QUERY_SAMPLES = 20, QUERY_PIECE = 2400, QUERY_PIECES = 7 };
+enum { QUERY_BY = 3, QUERY_VALUES = 4, QUERY_SAMPLES = 20, QUERY_BOUNDS = 8, QUERY_PIECE = 2400, QUERY_PIECES = 7 };
 
 struct query_kind {
 	const char *name;
@@ -34,6 +34,8 @@ struct query_column {
 	bool is_indexed, is_not_null;
 	unsigned percent_null, percent_special;
 	char spread[160];                   /* SQL for a value that is neither, of id */
+	unsigned n_bounds;                  /* of a histogram */
+	long long bounds[QUERY_BOUNDS], step; /* step: between each two; 0: it varies */
 	unsigned n_samples;
 	char samples[QUERY_SAMPLES][64];    /* values that rows have, and special ones */
 };
@@ -67,6 +69,10 @@ void query_table_maintain(struct query_table *table, struct text *sql);
 
 /* A time zone's name; often one that has a transition near the table's times. */
 const char *query_zone(const struct query_table *table, struct random *dice);
+
+/* Chooses the bounds of histograms; writes histograms and products as parameters of an index. */
+void query_bounds_choose(struct query_table *table);
+void query_bounds_write(struct query_table *table, struct text *sql);
 
 /* ---- queries ---- */
 
@@ -140,6 +146,12 @@ void term_coarse_condition(struct query *query, struct text *sql);
 /* An aggregate, with FILTER or not; also something computed of one, or a function that no index answers. */
 void term_aggregate(struct query *query, struct text *sql);
 void term_output(struct query *query, struct text *sql);
+
+/* A condition, group key or aggregate that the bounds of a histogram answer, or nearly. False, and nothing is added: the chosen
+ * column has none. */
+bool term_bounds_condition(struct query *query, struct text *sql);
+bool term_bounds_key(struct query *query, struct text *sql);
+bool term_bounds_aggregate(struct query *query, struct text *sql);
 
 const struct query_column *term_time(const struct query *query);
 const struct query_column *term_by(struct query *query);    /* one of them, or NULL */

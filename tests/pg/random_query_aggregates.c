@@ -224,6 +224,8 @@ void term_aggregate(struct query *query, struct text *sql)
 
 	text_set(&aggregate, "%s", "");
 	text_set(&condition, "%s", "");
+	if (random_chance(query->dice, 25) && term_bounds_aggregate(query, sql))
+		return;
 	if (kind < 45 && value)
 		add_of_value(query, value, &aggregate);
 	else if (kind < 63)

@@ -242,6 +242,7 @@ static void add_index(struct query_table *table, const char *on, bool with_by, c
 	text_add(sql, "%s WITH (pending_pages = %u, background_merge = %s", *separator == ',' ? ")" : "",
 		 random_chance(dice, 70) ? 1 : 1 + (unsigned)random_below(dice, 20), random_chance(dice, 10) ? "on" : "off");
 	add_variance(table, sql);
+	query_bounds_write(table, sql);
 	text_add(sql, ")%s;\n", where);
 }
 
@@ -293,6 +294,7 @@ void query_table_make(struct query_table *table, struct random *dice, struct tex
 	choose_expression(dice, &table->time, true);
 	for (unsigned i = 0; i < table->n_values; i++)
 		table->values[i] = choose_column(dice, "v", i + 1, value_kinds, COUNT_OF(value_kinds));
+	query_bounds_choose(table);
 	text_add(sql, "DROP TABLE IF EXISTS t, tc CASCADE;\nCREATE %sTABLE t(",
 		 is_partitioned && !table->is_temporary ? "" : table->persistence);
 	add_columns(table, random_chance(dice, 20), sql);

@@ -14,7 +14,7 @@ static void make_table(PGconn *connection, const char *name, int n_rows)
 	client_run(connection, "CREATE TABLE %s(id bigint, service text, ts integer, dur integer)"
 			       " WITH (autovacuum_enabled = off);"
 			       "CREATE INDEX %s_if ON %s USING iforest (service, ts) INCLUDE (dur)"
-			       " WITH (duration = 'dur', pending_pages = 1);"
+			       " WITH (duration = 'dur', histogram = 'dur(100, 5000)', products = 'dur*ts', pending_pages = 1);"
 			       "INSERT INTO %s SELECT i, 'service ' || i %% 5, i, i FROM generate_series(1, %d) i",
 		   name, name, name, name, n_rows);
 }
@@ -155,7 +155,7 @@ static void index_cannot_grow(void **state)
 		client_run(connection, "ALTER TABLE t ADD v%d bigint DEFAULT (random() * 9e18)::bigint", i);
 	client_run(connection, "INSERT INTO t SELECT i, 'service ' || i %% 5, i, i FROM generate_series(1, 30000) i;"
 			       "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur, v1, v2, v3, v4, v5, v6, v7)"
-			       " WITH (duration = 'dur', pending_pages = 1); DELETE FROM t WHERE id %% 3 = 0");
+			       " WITH (duration = 'dur', histogram = 'v1(0)', products = 'dur*ts', pending_pages = 1); DELETE FROM t WHERE id %% 3 = 0");
 	client_run(connection, "VACUUM (INDEX_CLEANUP on, TRUNCATE off) t");
 	for (unsigned round = 0; round < n_rounds; round++) {
 		const char *sql = statements[random_below(&dice, COUNT_OF(statements))];

@@ -7,7 +7,7 @@
 
 static void add_condition(struct worker *worker, struct text *query)
 {
-	switch (torture_below(worker, 9)) {
+	switch (torture_below(worker, 10)) {
 	case 0:
 		text_add(query, " AND service = 'service %d'", torture_below(worker, 7));
 		break;
@@ -33,6 +33,9 @@ static void add_condition(struct worker *worker, struct text *query)
 	case 7:
 		text_add(query, " AND date_trunc('hour', ts) <> timestamp '2024-01-01 %02d:00'", torture_below(worker, 24));
 		break;
+	case 8:
+		text_add(query, " AND dur <= 599");
+		break;
 	default:
 		break;
 	}
@@ -45,14 +48,17 @@ static void make_question(struct worker *worker, struct text *query)
 		"1", "service", "date_trunc('hour', ts)", "service, date_trunc('day', ts)",
 		"date_bin('7 minutes', ts, timestamp '2024-01-01')", "service IS NULL, ts > timestamp '2024-01-02'",
 		"right(service, 1), extract(epoch from date_trunc('minute', ts)) % 3600",
-		"to_char(date_trunc('hour', ts), 'HH24')",
+		"to_char(date_trunc('hour', ts), 'HH24')", "width_bucket(dur, ARRAY[300, 600])", "date_trunc('day', ts), dur > 299",
 	};
+	static const char every[] = "sum(dur), avg(dur), min(dur), max(dur), min(ts), max(ts), regr_count(dur, dur), regr_avgx(dur, dur)";
 	const char *group = groups[random_below(&worker->dice, COUNT_OF(groups))];
+	/* of parts of the values there are counts alone */
+	bool is_counted = strstr(group, "dur") || torture_below(worker, 3) == 0;
 	bool is_grouped = strcmp(group, "1") != 0;
 
-	text_set(query, "SELECT q::text FROM (SELECT %s, count(*), count(dur), sum(dur), avg(dur), min(dur), max(dur),"
-			" min(ts), max(ts), count(*) FILTER (WHERE service = 'service 1') FROM t WHERE true",
-		 group);
+	text_set(query, "SELECT q::text FROM (SELECT %s, count(*), count(dur), count(*) FILTER (WHERE service = 'service 1'),"
+			" count(*) FILTER (WHERE dur > 599), avg((dur <= 299)::int), %s FROM t WHERE true",
+		 group, is_counted ? "sum(CASE WHEN dur > 299 THEN 1 ELSE 0 END)" : every);
 	for (int n = torture_below(worker, 4); n > 0; n--)
 		add_condition(worker, query);
 	if (is_grouped)
@@ -66,7 +72,8 @@ static void answers_agree(void **state)
 		.seconds = 12,
 		.tables = "CREATE TABLE t(id integer, service text, ts timestamp, dur integer)"
 			  " WITH (fillfactor = 80, autovacuum_enabled = off);"
-			  "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur) WITH (pending_pages = 1)",
+			  "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur)"
+			  " WITH (histogram = 'dur(299, 599)', products = 'dur*dur', pending_pages = 1)",
 		.node = "Custom Scan (IForestAggregate)",
 		.is_always_taken = true,
 		.make_question = make_question,

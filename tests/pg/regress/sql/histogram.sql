@@ -16,17 +16,61 @@ CREATE VIEW counts AS SELECT date_trunc('day', at) AS day, count(*), count(*) FI
 EXPLAIN (COSTS OFF) SELECT * FROM counts;
 SELECT * FROM counts ORDER BY 1 LIMIT 2;
 
--- The rows in which both plans differ.
+-- Other ways to ask for counts by bounds.
+CREATE TABLE questions (number int GENERATED ALWAYS AS IDENTITY, question text);
+INSERT INTO questions (question) VALUES
+	('TABLE counts'),
+	-- conditions outside of FILTER
+	('SELECT count(*), count(took), count(at), sum(2), max(host) FROM calls WHERE took <= 5000'),
+	('SELECT host, date_trunc(''day'', at), count(*), count(*) FILTER (WHERE took > 1000) FROM calls WHERE took <= 5000 AND took > 0 AND at < ''2024-01-05'' GROUP BY 1, 2'),
+	('SELECT host, count(*) FROM calls WHERE took > 9000 AND host <> ''host 2'' GROUP BY 1 HAVING count(*) > 1'),
+	('SELECT count(*) FROM calls WHERE took <= 0 AND took > 5000'),
+	('SELECT date_trunc(''day'', at), count(*) FROM calls WHERE took <= -1 AND took > 9000 GROUP BY 1'),
+	('SELECT count(*) FROM calls WHERE took IS NULL'),
+	('SELECT count(*) FROM calls WHERE took = 0'),
+	('SELECT count(*) FROM calls WHERE took / 1000.0 <= 5'),
+	-- CASE, sums and averages of conditions
+	('SELECT date_trunc(''day'', at), sum(CASE WHEN took > 5000 THEN 1 ELSE 0 END), count(CASE WHEN took > 5000 THEN 1 END), count(CASE WHEN took > 5000 THEN at END), avg((took <= 5000)::int), sum(size), max(took) FROM calls GROUP BY 1'),
+	('SELECT host, avg(CASE WHEN took <= 1000 THEN 1.0 WHEN took <= 5000 THEN 0.5 ELSE 0 END), sum(CASE WHEN took <= 1000 THEN 1 WHEN took <= 5000 THEN 0.5::float8 END) / count(*), avg((took > 5000 OR took <= 0)::int), max(CASE WHEN took > 9000 THEN 2 ELSE 1 END), bool_or(took > 9000 AND host = ''host 1'') FROM calls GROUP BY 1'),
+	('SELECT (count(*) FILTER (WHERE took <= 1000) + count(*) FILTER (WHERE took > 1000 AND took <= 5000) / 2.0) / count(*) AS apdex, count(*) FILTER (WHERE took > 5000) / count(took)::float8, count(took) FILTER (WHERE took IS NULL), count(*) FILTER (WHERE NOT took > 5000), count(*) FILTER (WHERE coalesce(took, 0) <= 1000) FROM calls'),
+	('SELECT sum(CASE WHEN took > 5000 AND host = ''host 1'' THEN length(host) WHEN at < ''2024-01-03'' AND took <= 0 THEN extract(day FROM at) ELSE -1 END), count(*) FILTER (WHERE (took > 5000) = (host > ''host 0'')) FROM calls'),
+	('SELECT sum(CASE size WHEN 0 THEN 10 WHEN 1 THEN 1 ELSE NULL END), sum(CASE WHEN size > 0 THEN 1 END), count(*) FILTER (WHERE level <= 3.5), count(*) FILTER (WHERE took <> 0), count(*) FILTER (WHERE took > 5000 AND took <= 1000) FROM calls WHERE host = ''host 2'''),
+	-- groups of values
+	('SELECT width_bucket(took, ARRAY[0, 1, 1001, 5001]), count(*) FROM calls GROUP BY 1'),
+	('SELECT date_trunc(''day'', at) AS day, width_bucket(took::numeric, ARRAY[0.5, 1000.5, 9000.2]) AS band, count(*), count(took), sum(1), min(host), count(*) FILTER (WHERE took > 5000), sum(CASE WHEN took = 0 THEN 3 END) FROM calls GROUP BY 1, 2'),
+	('SELECT host, width_bucket(size, 0, 2, 2), count(*) FROM calls WHERE at > ''2024-01-02'' GROUP BY 1, 2'),
+	('SELECT CASE WHEN took > 5000 THEN ''slow on '' || host WHEN took <= 1000 THEN ''fast'' END, count(*) FROM calls GROUP BY 1'),
+	('SELECT took > 5000, date_trunc(''day'', at), count(*) FROM calls WHERE took > 0 AND host < ''host 2'' GROUP BY 1, 2 HAVING count(*) > 10'),
+	('SELECT took > 5000, count(*) FROM calls WHERE size > 0 AND took < 3333 GROUP BY 1'),
+	('SELECT DISTINCT level > 3 FROM calls');
+
+-- Asks each of them with the index and without. Tells which are not answered, and which differently.
 CREATE PROCEDURE compare() LANGUAGE plpgsql AS $$
-DECLARE n int;
+DECLARE
+	q record;
+	plan json;
+	n int;
+	n_rows int := 0;
 BEGIN
-	CREATE TEMPORARY TABLE answered AS SELECT * FROM counts;
-	SET LOCAL iforest.enable = off;
-	SELECT count(*) INTO n FROM (TABLE answered EXCEPT ALL SELECT * FROM counts) AS d;
-	RAISE NOTICE '% rows, % of them differ', (SELECT count(*) FROM answered), n;
-	DROP TABLE answered;
-	SET LOCAL iforest.enable = on;
+	FOR q IN SELECT * FROM questions ORDER BY number LOOP
+		EXECUTE 'EXPLAIN (FORMAT json) ' || q.question INTO plan;
+		IF plan::text NOT LIKE '%IForestAggregate%' THEN
+			RAISE NOTICE 'not answered: %', q.question;
+		END IF;
+		EXECUTE 'CREATE TEMPORARY TABLE answered AS SELECT t::text FROM (' || q.question || ') AS t';
+		SET LOCAL iforest.enable = off;
+		EXECUTE 'SELECT count(*) FROM ((TABLE answered EXCEPT ALL SELECT t::text FROM (' || q.question || ') AS t) UNION ALL (SELECT t::text FROM (' ||
+			q.question || ') AS t EXCEPT ALL TABLE answered)) AS d' INTO n;
+		IF n > 0 THEN
+			RAISE NOTICE '% rows differ: %', n, q.question;
+		END IF;
+		n_rows := n_rows + (SELECT count(*) FROM answered);
+		DROP TABLE answered;
+		SET LOCAL iforest.enable = on;
+	END LOOP;
+	RAISE NOTICE '% rows of % questions compared', n_rows, (SELECT count(*) FROM questions);
 END $$;
+SET cpu_tuple_cost = 1; -- so that the index answers whatever it can
 CALL compare();
 BEGIN;
 INSERT INTO calls SELECT 'host 1', '2024-01-03'::timestamptz + i * interval '1 s', i * 3 - 400, i % 4 - 1, i % 5, 1, 1 FROM generate_series(1, 3000) AS i;
@@ -43,14 +87,22 @@ VACUUM calls;
 CALL compare();
 SELECT iforest_check('calls_if', true);
 
+RESET cpu_tuple_cost;
+
 -- What is not answered.
 SET iforest.explain_decline = on;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took > 5001) FROM calls;
-EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took > 5000 AND took <= 1000) FROM calls;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE price <= 10) FROM calls;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took <> 1000) FROM calls;
-EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took > 5000.0) FROM calls;
-EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took > 5000 OR took <= 0) FROM calls;
+EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took > 5000 OR took <= 7) FROM calls;
+EXPLAIN (COSTS OFF) SELECT avg((took > 5001)::int), sum(took * took) FROM calls;
+EXPLAIN (COSTS OFF) SELECT sum(took * took) FROM calls;
+EXPLAIN (COSTS OFF) SELECT sum(CASE WHEN took > 5000 THEN took END) FROM calls;
+EXPLAIN (COSTS OFF) SELECT width_bucket(took, 0, 10000, 10), count(*) FROM calls GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT width_bucket(load, 0, 10000, 10), count(*) FROM calls GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT took > 5000, max(took) FROM calls GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT took > 5000, level > 3, count(*) FROM calls GROUP BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT took > 5000, count(*) FILTER (WHERE level > 3) FROM calls GROUP BY 1;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took > 5000 AND size > 0) FROM calls;
 EXPLAIN (COSTS OFF) SELECT count(size) FILTER (WHERE took > 5000) FROM calls;
 EXPLAIN (COSTS OFF) SELECT sum(size) FILTER (WHERE took > 5000) FROM calls;
@@ -61,6 +113,14 @@ PREPARE slower (int) AS SELECT count(*) FILTER (WHERE took > $1) FROM calls;
 EXPLAIN (COSTS OFF) EXECUTE slower(5000);
 EXECUTE slower(5000);
 EXECUTE slower(5002);
+PREPARE slow (int) AS SELECT count(*) FROM calls WHERE took > $1;
+EXPLAIN (COSTS OFF) EXECUTE slow(5000);
+EXPLAIN (COSTS OFF) EXECUTE slow(5002);
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE slow(5000);
+EXECUTE slow(5000);
+RESET plan_cache_mode;
+EXECUTE slow(5000);
 
 -- Partitions answer by the bounds that all of them keep.
 CREATE TABLE parts (at int, v int) PARTITION BY RANGE (at);
@@ -71,6 +131,8 @@ CREATE INDEX parts_if ON parts USING iforest (at) INCLUDE (v) WITH (histogram = 
 VACUUM ANALYZE parts;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE v <= 50) FROM parts;
 SELECT count(*) FILTER (WHERE v <= 50), count(*) FILTER (WHERE v > 10) FROM parts;
+EXPLAIN (COSTS OFF) SELECT at / 500, width_bucket(v, ARRAY[11, 51]), count(*) FROM parts WHERE v > 10 GROUP BY 1, 2;
+SELECT at / 500, width_bucket(v, ARRAY[11, 51]), count(*) FROM parts WHERE v > 10 GROUP BY 1, 2 ORDER BY 1, 2;
 ALTER INDEX parts_2_at_v_idx SET (histogram = 'v(50)');
 REINDEX INDEX parts_2_at_v_idx;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE v <= 50) FROM parts;
@@ -90,6 +152,6 @@ ALTER TABLE calls RENAME COLUMN took TO "Took (1)";
 SELECT reloptions FROM pg_class WHERE relname = 'calls_if';
 SELECT try_histogram(substr(option, 11)) FROM pg_class, unnest(reloptions) AS option WHERE relname = 'calls_if' AND option LIKE 'histogram=%';
 DROP VIEW counts;
-DROP TABLE calls, parts;
+DROP TABLE questions, calls, parts;
 DROP PROCEDURE compare;
 DROP FUNCTION try_histogram;

@@ -64,7 +64,8 @@ EXPLAIN (COSTS OFF) SELECT corr(load, took) FROM calls;
 EXPLAIN (COSTS OFF) SELECT corr(took + 1, size) FROM calls;
 EXPLAIN (COSTS OFF) SELECT corr(1, 2) FROM calls;
 EXPLAIN (COSTS OFF) SELECT corr(took, size) FILTER (WHERE took > 0) FROM calls;
-EXPLAIN (COSTS OFF) SELECT corr(DISTINCT took, size) FROM calls;
+-- PostgreSQL 16 and later sort below such an aggregate: only the notice is the same everywhere.
+DO $$ BEGIN EXECUTE 'EXPLAIN SELECT corr(DISTINCT took, size) FROM calls'; END $$;
 SET iforest.float_aggregates = off;
 EXPLAIN (COSTS OFF) SELECT corr(took, size) FROM calls;
 RESET iforest.float_aggregates;

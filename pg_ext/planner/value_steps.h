@@ -1,0 +1,55 @@
+/* planner/value_steps.h -- Steps of an integer value column between the bounds of its histogram, and expressions that are
+ * constant on each of them.
+ *
+ * A histogram with n bounds cuts the integers into n + 1 steps: step 0 is up to the first bound, step i above bound i - 1 and up
+ * to bound i, step n above all bounds. Step n + 1 is NULL. A set of steps is a bit each. How many values lie in it follows from
+ * the histogram's counts.
+ *
+ * Proof. An expression that is monotone in the column and has no other (planner/monotone.h) is constant on a step if it has the
+ * same value at both its ends. What is computed from such expressions, and from other columns, hangs on the step alone. So a
+ * condition or group key becomes one expression for each of a few sets of steps, its pieces, without the value column:
+ *
+ *   host = 'a' AND took > 500     ->     took up to 500, NULL: host = 'a' AND false;  took above 500: host = 'a' AND true
+ *
+ * Expressions are evaluated while the query is planned, so parameters in them have to be known.
+ */
+#ifndef IFP_PLANNER_VALUE_STEPS_H
+#define IFP_PLANNER_VALUE_STEPS_H
+
+#include "pg_ext/planner/index_query.h"
+
+#include "core/model/aggregate.h"
+
+#define IFP_ALL_STEPS PG_UINT64_MAX
+
+/* The expressions, without the value column, as they are on a set of steps. */
+struct ifp_piece {
+	uint64 steps;
+	List *expressions;
+};
+
+enum ifp_steps_result {
+	IFP_STEPS_FOUND,
+	IFP_STEPS_NO_HISTOGRAM, /* they mention none or several value columns, or one without a histogram */
+	IFP_STEPS_NO_BOUNDS,	/* a condition is not constant between its bounds */
+	IFP_STEPS_NO_CONSTANT	/* something else is not */
+};
+
+/* Splits expressions over the index's columns into *pieces (list of struct ifp_piece), which together have all steps of a
+ * histogram. *histogram is its number in query->accumulators; -1 if there is none. Elements of `expressions` may be NULL.
+ * Cost      O(n) evaluations for n bounds; O(log n) for a comparison. */
+enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query, List *expressions, int *histogram,
+					    List **pieces);
+
+/* Returns how many rows of a fold are on the steps, by the histogram `a` of `accumulators`. */
+uint64 ifp_value_steps_count(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps,
+			     const struct iforest_aggregate *fold);
+
+/* True if that needs the number of values that are not NULL. */
+bool ifp_value_steps_need_values(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps);
+
+/* Writes a value on one of the steps; *is_null if that is NULL.
+ * Requires  steps of one piece, of expressions that are to be evaluated at that value. */
+Datum ifp_value_steps_datum(const struct ifp_index_query *query, int histogram, uint64 steps, bool *is_null);
+
+#endif
