@@ -84,34 +84,91 @@ static char *list_columns(struct inspection *inspection)
 	return list;
 }
 
-static int refuse_rowids(struct inspection *inspection, const char *why)
+/* Returns the part of a CREATE TABLE text in the parentheses, with these, and its length in *n. */
+static const char *find_columns(const char *sql, int *n, bool *is_strict)
 {
-	char *columns = list_columns(inspection);
+	const char *token, *first = NULL, *at = sql;
+	int n_token, depth = 0;
 
-	if (columns)
-		ifs_error_set(inspection->error, SQLITE_ERROR,
-			      "iforest: \"%s\" %s; copy it: CREATE TABLE \"%w_rows\"(iforest_id INTEGER PRIMARY KEY, %s); "
-			      "INSERT INTO \"%w_rows\"(%s) SELECT %s FROM \"%w\"",
-			      inspection->table, why, inspection->table, columns, inspection->table, columns, columns,
-			      inspection->table);
-	else
-		ifs_error_set(inspection->error, SQLITE_NOMEM, "");
+	*is_strict = false;
+	while ((token = ifs_token_next(&at, &n_token))) {
+		if (ifs_token_is(token, n_token, "(") && depth++ == 0 && !first)
+			first = token;
+		if (ifs_token_is(token, n_token, ")") && --depth == 0)
+			*n = (int)(token + 1 - first);
+		*is_strict = *is_strict || (first && depth == 0 && ifs_token_is(token, n_token, "strict"));
+	}
+	return first;
+}
+
+/* Offers SQL that makes the table an ordinary one of the same name: in a copy of it, rows written later would be missing. */
+static int refuse_without_rowid(struct inspection *inspection)
+{
+	const char *table = inspection->table, *definition;
+	char *columns = list_columns(inspection);
+	sqlite3_stmt *statement;
+	bool is_strict;
+	int n = 0, rc = columns ? ifs_prepare(inspection->error, inspection->db, &statement,
+					      "SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = %Q",
+					      inspection->schema, table)
+				: ifs_error_set(inspection->error, SQLITE_NOMEM, "");
+
+	if (!rc && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0)) {
+		definition = find_columns((const char *)sqlite3_column_text(statement, 0), &n, &is_strict);
+		ifs_error_set(
+			inspection->error, SQLITE_ERROR,
+			"iforest: \"%s\" is WITHOUT ROWID, and the index leads back to rows by their rowid; make it an "
+			"ordinary table: CREATE TABLE \"%w_new\"%.*s%s; INSERT INTO \"%w_new\"(%s) SELECT %s FROM \"%w\"; "
+			"DROP TABLE \"%w\"; ALTER TABLE \"%w_new\" RENAME TO \"%w\"",
+			table, table, n, definition ? definition : "", is_strict ? " STRICT" : "", table, columns, columns,
+			table, table, table, table);
+	}
+	if (!rc && sqlite3_finalize(statement))
+		ifs_error_from_db(inspection->error, inspection->db, sqlite3_errcode(inspection->db));
 	sqlite3_free(columns);
 	return inspection->error->rc;
 }
 
-/* Finds the INTEGER PRIMARY KEY: a single column of type INTEGER without an index of its own. */
-static int inspect_rowid(struct inspection *inspection, char **rowid_column)
+/* An INTEGER PRIMARY KEY is a single column of that type without an index of its own. */
+#define KEY                                                                                                          \
+	"SELECT name FROM pragma_table_info(%Q, %Q) WHERE pk = 1 AND type = 'INTEGER' COLLATE NOCASE AND NOT EXISTS" \
+	"(SELECT 1 FROM pragma_table_info(%Q, %Q) WHERE pk = 2) AND NOT EXISTS"                                      \
+	"(SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk')"
+
+/* Names that SQLite has for the rowid, but for those that columns have. */
+#define ROWID_NAME                                                                     \
+	"SELECT column1 FROM (VALUES('rowid'), ('_rowid_'), ('oid')) WHERE NOT EXISTS" \
+	"(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE name = column1 COLLATE NOCASE)"
+
+int ifs_base_table_find_rowid(struct ifs_base_table *base_table, sqlite3 *db, const char *schema, const char *table,
+			      struct ifs_error *error)
 {
-	static const char sql[] = "SELECT (SELECT wr FROM pragma_table_list WHERE schema = %Q AND name = %Q),"
-				  " (SELECT name FROM pragma_table_info(%Q, %Q) WHERE pk > 0 AND upper(type) = 'INTEGER'),"
-				  " (SELECT count(*) FROM pragma_table_info(%Q, %Q) WHERE pk > 0),"
-				  " (SELECT count(*) FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk'),"
-				  " (SELECT strict FROM pragma_table_list WHERE schema = %Q AND name = %Q)";
-	const char *table = inspection->table, *schema = inspection->schema;
 	sqlite3_stmt *statement;
-	int step, rc = ifs_prepare(inspection->error, inspection->db, &statement, sql, schema, table, table, schema, table,
-				   schema, table, schema, schema, table);
+	int column, rc = ifs_prepare(error, db, &statement,
+				     "SELECT (" KEY "), (" ROWID_NAME "), "
+				     "EXISTS(SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE origin <> 'c')",
+				     table, schema, table, schema, table, schema, table, schema, table, schema);
+
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW) {
+		base_table->is_keyed = sqlite3_column_type(statement, 0) != SQLITE_NULL;
+		base_table->has_constraint = sqlite3_column_int(statement, 2);
+		column = base_table->is_keyed ? 0 : 1;
+		if (sqlite3_column_type(statement, column) != SQLITE_NULL &&
+		    !(base_table->rowid_column = sqlite3_mprintf("%s", sqlite3_column_text(statement, column))))
+			rc = ifs_error_set(error, SQLITE_NOMEM, "");
+	}
+	column = sqlite3_finalize(statement);
+	return rc || !column ? rc : ifs_error_from_db(error, db, column);
+}
+
+static int inspect_rowid(struct inspection *inspection, struct ifs_base_table *base_table)
+{
+	sqlite3_stmt *statement;
+	int step, rc = ifs_prepare(inspection->error, inspection->db, &statement,
+				   "SELECT wr, strict FROM pragma_table_list WHERE schema = %Q AND name = %Q",
+				   inspection->schema, inspection->table);
 
 	if (rc)
 		return rc;
@@ -119,14 +176,17 @@ static int inspect_rowid(struct inspection *inspection, char **rowid_column)
 	if (step != SQLITE_ROW)
 		rc = ifs_error_from_db(inspection->error, inspection->db, step);
 	else if (sqlite3_column_int(statement, 0))
-		rc = refuse_rowids(inspection, "is WITHOUT ROWID, and the index leads back to rows by their rowid");
-	else if (sqlite3_column_type(statement, 1) == SQLITE_NULL || sqlite3_column_int(statement, 2) != 1 ||
-		 sqlite3_column_int(statement, 3) != 0)
-		rc = refuse_rowids(inspection, "has no INTEGER PRIMARY KEY, so VACUUM may renumber its rows");
-	else if (!(*rowid_column = sqlite3_mprintf("%s", sqlite3_column_text(statement, 1))))
-		rc = ifs_error_set(inspection->error, SQLITE_NOMEM, "");
-	inspection->is_strict = !rc && sqlite3_column_int(statement, 4);
+		rc = refuse_without_rowid(inspection);
+	inspection->is_strict = !rc && sqlite3_column_int(statement, 1);
 	sqlite3_finalize(statement);
+	if (!rc)
+		rc = ifs_base_table_find_rowid(base_table, inspection->db, inspection->schema, inspection->table,
+					       inspection->error);
+	if (!rc && !base_table->rowid_column)
+		rc = refuse(inspection,
+			    "iforest: \"%s\" has columns named rowid, _rowid_ and oid%s, which leaves no name for the number "
+			    "of a row; rename one: ALTER TABLE \"%w\" RENAME COLUMN oid TO oid_",
+			    "");
 	return rc;
 }
 
@@ -226,7 +286,7 @@ int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const
 	*base_table = (struct ifs_base_table){ .name = NULL };
 	rc = inspect_object(&inspection, definition->content, &base_table->name);
 	if (!rc)
-		rc = inspect_rowid(&inspection, &base_table->rowid_column);
+		rc = inspect_rowid(&inspection, base_table);
 	if (!rc)
 		rc = inspect_unique_indexes(&inspection);
 	if (!rc)

@@ -122,12 +122,64 @@ static int refuse_real(struct ifs_row_decoder *decoder, const char *column, cons
 	return rc;
 }
 
+/* Refuses an end that is no integer, or too far from the time. */
+static int refuse_end(struct ifs_row_decoder *decoder, int type)
+{
+	const char *column = decoder->definition->end.source, *time = decoder->definition->time;
+	char *condition;
+	int rc = SQLITE_NOMEM;
+
+	if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+		return refuse_value(decoder, column, "typeof(\"%w\") IN ('text', 'blob')",
+				    "iforest: end column \"%s\" of row %lld holds text or a blob (%s); add a column of "
+				    "numbers: %s, and name that");
+	if (type == SQLITE_FLOAT)
+		condition = sqlite3_mprintf("typeof(\"%w\") = 'real' AND "
+					    "(\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
+					    column, column, column, column);
+	else /* SQLite subtracts integers as reals where 64 bits do not hold the difference */
+		condition = sqlite3_mprintf("typeof(CAST(\"%w\" AS INTEGER) - CAST(\"%w\" AS INTEGER)) = 'real'", column, time);
+	if (condition)
+		rc = refuse_row(decoder, column, condition,
+				type == SQLITE_FLOAT ? "iforest: end column \"%s\" of row %lld holds %s; ends are integers in "
+						       "the unit of the time column%s"
+						     : "iforest: end column \"%s\" of row %lld holds %s, further from the "
+						       "time than 64 bits can say%s",
+				"");
+	else
+		ifs_error_set(decoder->error, SQLITE_NOMEM, "");
+	sqlite3_free(condition);
+	return rc;
+}
+
+/* Reads the duration of a row whose end is a column: end - time, NULL if either is. */
+static int read_end(struct ifs_row_decoder *decoder, sqlite3_value *value, struct iforest_entry *entry)
+{
+	unsigned v = decoder->definition->duration_value;
+	int type = sqlite3_value_type(value);
+	int64_t end = 0;
+
+	entry->values[v].integer = 0;
+	if (type == SQLITE_INTEGER)
+		end = sqlite3_value_int64(value);
+	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(value), &end)))
+		return refuse_end(decoder, type);
+	if (type == SQLITE_NULL || entry->key.time_is_null)
+		return SQLITE_OK;
+	if (__builtin_sub_overflow(end, entry->key.time, &entry->values[v].integer))
+		return refuse_end(decoder, SQLITE_INTEGER);
+	entry->present |= 1u << v;
+	return SQLITE_OK;
+}
+
 static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
 {
 	const char *column = decoder->definition->values[v].source;
 	int type = sqlite3_value_type(value);
 	bool is_real_column = decoder->fields->value_types[v] == IFOREST_FLOAT64;
 
+	if (v == decoder->definition->duration_value && decoder->definition->end.source)
+		return read_end(decoder, value, entry);
 	entry->values[v].integer = 0;
 	if (type == SQLITE_NULL)
 		return SQLITE_OK;

@@ -1,6 +1,7 @@
 #include "sqlite_ext/follow/snapshot.h"
 
 #include "sqlite_ext/follow/base_table.h"
+#include "sqlite_ext/follow/mark.h"
 #include "sqlite_ext/follow/triggers.h"
 #include "sqlite_ext/storage/pager.h"
 #include "sqlite_ext/storage/shadow_tables.h"
@@ -447,6 +448,7 @@ static void forget_base_table(struct ifs_index *index)
 int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 {
 	struct ifs_definition *definition = &index->definition;
+	bool has_mark;
 	int version = 0, temp_version = 0,
 	    rc = read_version(index, index->schema, &index->read_schema_version, &version, error);
 
@@ -465,7 +467,10 @@ int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 	 * remembered */
 	index->schema_version = version;
 	index->temp_version = temp_version;
-	if (!rc && !index->base_table.name && definition->sync == IFS_SYNC_LOG)
+	if (!rc)
+		rc = ifs_mark_check(index, &has_mark, error);
+	if (!rc && definition->sync != IFS_SYNC_MANUAL &&
+	    (!index->base_table.name || (!has_mark && !index->base_table.is_keyed)))
 		rc = detached(index, error);
 	index->is_attached = !rc;
 	return rc;

@@ -1,5 +1,6 @@
 #include "sqlite_ext/follow/triggers.h"
 
+#include "sqlite_ext/follow/mark.h"
 #include "sqlite_ext/storage/engine.h"
 
 enum { BEFORE_INSERT, AFTER_INSERT, BEFORE_UPDATE, BEFORE_DELETE, N_TRIGGERS };
@@ -62,25 +63,42 @@ static void append_rows(const struct trigger_target *target, sqlite3_str *sql)
 	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", target->base_table->name);
 }
 
-/* The use of a condition on the rows that REPLACE would delete: as a part of the trigger's WHEN, or to log them. */
-enum purpose { INSERT_EXISTS, INSERT_LOGS, UPDATE_LOGS };
+/* Appends a statement that notes a gap in the mark; a condition may follow. An INSERT of a rowid would do as well, but may fail,
+ * for which SQLite would keep a statement journal for each row. */
+static void append_mark(const struct trigger_target *target, sqlite3_str *sql)
+{
+	sqlite3_str_appendf(sql, "DELETE FROM \"%w_mark\" WHERE rowid = %d", target->index, IFS_MARK_FIRST);
+}
 
-/* Append the text before and after such a condition: OR EXISTS(...), or a statement that logs the rows. */
+/* The use of a condition on the rows that REPLACE would delete: as a part of the trigger's WHEN, to log them, or to note
+ * a gap in the mark. */
+enum purpose { INSERT_EXISTS, INSERT_LOGS, UPDATE_LOGS, UPDATE_MARKS };
+
+/* Append the text before and after such a condition: OR EXISTS(...), or a statement. */
 static void open_condition(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
-	if (purpose == INSERT_EXISTS)
-		sqlite3_str_appendf(sql, " OR EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", target->base_table->name);
-	else
+	const char *table = target->base_table->name;
+
+	if (purpose == INSERT_EXISTS) {
+		sqlite3_str_appendf(sql, " OR EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", table);
+	} else if (purpose == UPDATE_MARKS) {
+		append_mark(target, sql);
+		sqlite3_str_appendf(sql, " AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE ", table);
+	} else {
 		append_rows(target, sql);
+	}
 }
 
 static void close_condition(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
+	static const char *const ends[] = {
+		[INSERT_EXISTS] = ")", [INSERT_LOGS] = "; ", [UPDATE_LOGS] = "; ", [UPDATE_MARKS] = "); "
+	};
 	const char *rowid = target->base_table->rowid_column;
 
-	if (purpose == UPDATE_LOGS)
+	if (purpose == UPDATE_LOGS || purpose == UPDATE_MARKS)
 		sqlite3_str_appendf(sql, " AND s.\"%w\" IS NOT old.\"%w\"", rowid, rowid);
-	sqlite3_str_appendall(sql, purpose == INSERT_EXISTS ? ")" : "; ");
+	sqlite3_str_appendall(sql, ends[purpose]);
 }
 
 /* Columns: the index, and the others as of UNIQUE_NAME on. An index whose conflicts triggers cannot foresee has a column
@@ -214,11 +232,18 @@ static void append_off_front(const struct trigger_target *target, sqlite3_str *s
 			    IFS_FRONT_SHIFT, target->index);
 }
 
+/* Appends both. */
+static int append_replaced(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
+{
+	int rc = append_equal(target, sql, purpose);
+
+	return rc ? rc : append_defaults(target, sql, purpose);
+}
+
 /* Appends a condition on the rows that REPLACE would delete: the one with the new rowid, and those with the new values. */
 static int append_conflicts(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	const char *rowid = target->base_table->rowid_column;
-	int rc;
 
 	if (purpose == INSERT_EXISTS) { /* a rowid that SQLite is yet to choose reads as -1: nothing need be looked up */
 		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1 AND ", rowid);
@@ -229,8 +254,7 @@ static int append_conflicts(const struct trigger_target *target, sqlite3_str *sq
 	}
 	sqlite3_str_appendf(sql, "s.\"%w\" = new.\"%w\"", rowid, rowid);
 	close_condition(target, sql, purpose);
-	rc = append_equal(target, sql, purpose);
-	return rc ? rc : append_defaults(target, sql, purpose);
+	return append_replaced(target, sql, purpose);
 }
 
 static void append_change(sqlite3_str *sql, const char *column, const char *collation)
@@ -310,7 +334,11 @@ static int append_update(const struct trigger_target *target, sqlite3_str *sql)
 		rc = append_conflicts(target, sql, UPDATE_LOGS);
 	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(id) SELECT new.\"%w\" WHERE new.\"%w\" IS NOT old.\"%w\"; ",
 			    target->index, rowid, rowid, rowid);
-	return rc;
+	if (target->base_table->is_keyed)
+		return rc;
+	append_mark(target, sql);
+	sqlite3_str_appendf(sql, " AND new.\"%w\" IS NOT old.\"%w\"; ", rowid, rowid);
+	return rc ? rc : append_replaced(target, sql, UPDATE_MARKS);
 }
 
 /* The block is no key. An UPDATE of a key may fail, for which SQLite would keep a statement journal for each insert, and
@@ -320,34 +348,68 @@ static void append_after_insert(const struct trigger_target *target, sqlite3_str
 	const char *rowid = target->base_table->rowid_column;
 
 	sqlite3_str_appendf(sql, "AFTER INSERT ON \"%w\" WHEN ", target->base_table->name);
+	if (!target->base_table->is_keyed) /* -1 was taken for a rowid to be chosen */
+		sqlite3_str_appendf(sql, "new.\"%w\" < 1 OR ", rowid);
 	append_off_front(target, sql);
 	sqlite3_str_appendf(sql, " BEGIN INSERT INTO \"%w_log\"(id) VALUES(new.\"%w\"); ", target->index, rowid);
 	sqlite3_str_appendf(sql, "UPDATE \"%w_front\" SET block = new.\"%w\" >> %d WHERE block < new.\"%w\" >> %d; ",
 			    target->index, rowid, IFS_FRONT_SHIFT, rowid, IFS_FRONT_SHIFT);
+	if (target->base_table->is_keyed)
+		return;
+	append_mark(target, sql);
+	sqlite3_str_appendf(sql, " AND new.\"%w\" < 1; ", rowid);
+}
+
+/* With a mark, a rowid that is given and a row that REPLACE might delete are taken for a gap. */
+static int append_before_insert(const struct trigger_target *target, sqlite3_str *sql)
+{
+	bool is_keyed = target->base_table->is_keyed;
+	int rc;
+
+	sqlite3_str_appendf(sql, "BEFORE INSERT ON \"%w\" WHEN 0", target->base_table->name);
+	if (is_keyed) {
+		rc = append_conflicts(target, sql, INSERT_EXISTS);
+	} else {
+		sqlite3_str_appendf(sql, " OR new.\"%w\" <> -1", target->base_table->rowid_column);
+		rc = append_replaced(target, sql, INSERT_EXISTS);
+	}
+	sqlite3_str_appendall(sql, " BEGIN ");
+	if (!rc)
+		rc = append_conflicts(target, sql, INSERT_LOGS);
+	if (!is_keyed) {
+		append_mark(target, sql);
+		sqlite3_str_appendall(sql, "; ");
+	}
+	return rc;
+}
+
+static void append_delete(const struct trigger_target *target, sqlite3_str *sql)
+{
+	const char *table = target->base_table->name, *rowid = target->base_table->rowid_column;
+
+	sqlite3_str_appendf(sql, "BEFORE DELETE ON \"%w\" BEGIN ", table);
+	append_insert(target, sql);
+	sqlite3_str_appendall(sql, "VALUES(");
+	append_key(target, sql, "old");
+	sqlite3_str_appendall(sql, "); ");
+	if (target->base_table->is_keyed)
+		return;
+	append_mark(target, sql);
+	sqlite3_str_appendf(sql, " AND EXISTS(SELECT 1 FROM \"%w\" AS s WHERE s.\"%w\" > old.\"%w\"); ", table, rowid, rowid);
 }
 
 static int append_body(const struct trigger_target *target, sqlite3_str *sql, int trigger)
 {
-	const char *table = target->base_table->name;
-	int rc;
-
 	switch (trigger) {
 	case BEFORE_INSERT:
-		sqlite3_str_appendf(sql, "BEFORE INSERT ON \"%w\" WHEN 0", table);
-		rc = append_conflicts(target, sql, INSERT_EXISTS);
-		sqlite3_str_appendall(sql, " BEGIN ");
-		return rc ? rc : append_conflicts(target, sql, INSERT_LOGS);
+		return append_before_insert(target, sql);
 	case AFTER_INSERT:
 		append_after_insert(target, sql);
 		return SQLITE_OK;
 	case BEFORE_UPDATE:
 		return append_update(target, sql);
 	default:
-		sqlite3_str_appendf(sql, "BEFORE DELETE ON \"%w\" BEGIN ", table);
-		append_insert(target, sql);
-		sqlite3_str_appendall(sql, "VALUES(");
-		append_key(target, sql, "old");
-		sqlite3_str_appendall(sql, "); ");
+		append_delete(target, sql);
 		return SQLITE_OK;
 	}
 }
@@ -559,23 +621,25 @@ static int refuse_hiding(const struct trigger_target *target)
 	return !rc && failed ? ifs_error_from_db(target->error, target->db, failed) : rc;
 }
 
-/* Finds the table of the first trigger, and its INTEGER PRIMARY KEY; no name if there is no trigger. */
+/* Finds the table of the first trigger; no name if there is no trigger, or no name for the rowid. */
 static int find_table(const struct trigger_target *target, struct ifs_base_table *base_table)
 {
 	sqlite3_stmt *statement;
 	int failed, rc = ifs_prepare(target->error, target->db, &statement,
-				     "SELECT tbl_name, (SELECT name FROM pragma_table_info(tbl_name, %Q) WHERE pk > 0) "
-				     "FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'",
-				     target->schema, target->schema, target->index, trigger_suffixes[0]);
+				     "SELECT tbl_name FROM \"%w\".sqlite_schema WHERE type = 'trigger' AND name = '%q_%q'",
+				     target->schema, target->index, trigger_suffixes[0]);
 
-	if (!rc && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 1) == SQLITE_TEXT) {
-		base_table->name = sqlite3_mprintf("%s", column_string(statement, 0));
-		base_table->rowid_column = sqlite3_mprintf("%s", column_string(statement, 1));
-		if (!base_table->name || !base_table->rowid_column)
-			rc = ifs_error_set(target->error, SQLITE_NOMEM, "");
-	}
+	if (!rc && sqlite3_step(statement) == SQLITE_ROW &&
+	    !(base_table->name = sqlite3_mprintf("%s", column_string(statement, 0))))
+		rc = ifs_error_set(target->error, SQLITE_NOMEM, "");
 	failed = sqlite3_finalize(statement);
-	return !rc && failed ? ifs_error_from_db(target->error, target->db, failed) : rc;
+	if (!rc && failed)
+		rc = ifs_error_from_db(target->error, target->db, failed);
+	if (!rc && base_table->name)
+		rc = ifs_base_table_find_rowid(base_table, target->db, target->schema, base_table->name, target->error);
+	if (!base_table->rowid_column)
+		ifs_base_table_release(base_table);
+	return rc;
 }
 
 /* Sets *right if the trigger is there, on that table, with the text that would be written now. */

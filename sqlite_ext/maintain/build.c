@@ -5,6 +5,7 @@
 
 #include "core/base/bits.h"
 #include "core/run/sorter.h"
+#include "sqlite_ext/follow/mark.h"
 #include "sqlite_ext/follow/row_decoder.h"
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/follow/triggers.h"
@@ -129,6 +130,8 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
 		sqlite3_stmt *statement;
 
+		if (v == definition->duration_value) /* an integer, though an end may be the real 5.0 */
+			continue;
 		rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
 				 base_table->name, definition->values[v].source);
@@ -163,6 +166,7 @@ struct build {
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;
 	sqlite3_int64 last_rowid;
+	bool is_dense; /* of the table's rowids: follow/mark.h */
 };
 
 /* Sets the build's error to a status of core. */
@@ -407,6 +411,8 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 			     schema, name, first_page, run->n_leaves ? first_page + UINT32_MAX : first_page - 1, schema, name,
 			     build->first_series, build->next_series);
 
+	if (!rc)
+		rc = ifs_mark_renew(index, build->is_dense, build->error);
 	if (build->definition->sync != IFS_SYNC_LOG)
 		return rc;
 	if (!rc)
@@ -494,6 +500,8 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 	}
 	if (!rc)
 		rc = ifs_index_note_flush(index, error);
+	if (!rc)
+		rc = ifs_mark_prepare(index, base_table, &build.is_dense, error);
 	if (!rc)
 		rc = publish(&build, &run);
 	if (rc)

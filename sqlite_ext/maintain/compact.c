@@ -2,6 +2,7 @@
 
 #include "core/run/compact.h"
 #include "core/run/remove.h"
+#include "sqlite_ext/follow/mark.h"
 #include "sqlite_ext/follow/triggers.h"
 #include "sqlite_ext/maintain/export.h"
 #include "sqlite_ext/storage/pager.h"
@@ -151,6 +152,7 @@ static int empty_log(struct compaction *compaction, sqlite3_stmt *statement, str
 static int flush_pending(struct compaction *compaction)
 {
 	struct ifs_index *index = compaction->index;
+	struct ifs_delta *delta = &compaction->snapshot->delta;
 	struct iforest_run *run = sqlite3_malloc64(sizeof *run);
 	sqlite3_stmt *statement = NULL;
 	int rc;
@@ -160,14 +162,17 @@ static int flush_pending(struct compaction *compaction)
 	run->n_leaves = 0;
 	rc = prepare_log(compaction, &statement);
 	if (!rc)
-		rc = compaction_error(compaction, iforest_memtable_flush(&compaction->snapshot->delta.memtable, &index->store,
-									 &compaction->manifest, run));
+		rc = compaction_error(compaction,
+				      iforest_memtable_flush(&delta->memtable, &index->store, &compaction->manifest, run));
 	if (!rc)
 		rc = write_series(compaction);
 	if (!rc)
 		rc = ifs_index_note_flush(index, compaction->error);
 	if (!rc)
-		rc = ifs_export_note(index, &compaction->snapshot->delta, compaction->error);
+		rc = ifs_mark_update(index, ifs_pending_rows_count(&delta->pending), delta->last_flushed, delta->last_rowid,
+				     compaction->error);
+	if (!rc)
+		rc = ifs_export_note(index, delta, compaction->error);
 	if (!rc)
 		rc = publish(compaction, run);
 	if (rc)

@@ -186,11 +186,6 @@ static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *
 	return SQLITE_OK;
 }
 
-const struct ifs_series *ifs_bucket_query_series(const struct ifs_bucket_query *query)
-{
-	return query->n_kept ? query->members[query->group_starts[query->group]] : NULL;
-}
-
 /* ---- Sketches of a row ---- */
 
 /* Sets the range of a series' keys that belong to the row. Entries without a time belong to a row without bounds. */

@@ -109,6 +109,9 @@ int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const ui
 sqlite3_int64 ifs_bucket_query_rowid(const struct ifs_bucket_query *query);
 
 /* Returns a series of the row's group, all of which have the same kept by values; NULL without by columns. */
-const struct ifs_series *ifs_bucket_query_series(const struct ifs_bucket_query *query);
+static inline const struct ifs_series *ifs_bucket_query_series(const struct ifs_bucket_query *query)
+{
+	return query->n_kept ? query->members[query->group_starts[query->group]] : NULL;
+}
 
 #endif

@@ -74,8 +74,8 @@ static char *read_name(const char **at, struct ifs_error *error)
 	return name;
 }
 
-/* Reads `column` or `column AS name`. */
-static bool read_column(const char **at, struct ifs_column_name *column, struct ifs_error *error)
+/* Reads `column` or `column AS name`. usual is the name without AS; NULL: the column's own. */
+static bool read_column_as(const char **at, struct ifs_column_name *column, const char *usual, struct ifs_error *error)
 {
 	column->source = read_name(at, error);
 	if (!column->source)
@@ -84,11 +84,16 @@ static bool read_column(const char **at, struct ifs_column_name *column, struct 
 		*at = skip_space(*at + 2);
 		column->name = read_name(at, error);
 	} else {
-		column->name = sqlite3_mprintf("%s", column->source);
+		column->name = sqlite3_mprintf("%s", usual ? usual : column->source);
 		if (!column->name)
 			ifs_error_set(error, SQLITE_NOMEM, "");
 	}
 	return column->name != NULL;
+}
+
+static bool read_column(const char **at, struct ifs_column_name *column, struct ifs_error *error)
+{
+	return read_column_as(at, column, NULL, error);
 }
 
 /* Reads one column, or several in parentheses. Returns false for any other text. */
@@ -134,6 +139,18 @@ static int read_one_name(const char *text, const char *key, char **name, struct 
 	if (!*name || *at)
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key,
 				     text);
+	return SQLITE_OK;
+}
+
+static int read_end(const char *text, struct ifs_column_name *end, struct ifs_error *error)
+{
+	const char *at = text;
+
+	if (end->source)
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"end\" is given twice");
+	if (!read_column_as(&at, end, "dur", error) || *at)
+		return ifs_error_set(error, SQLITE_ERROR,
+				     "iforest: cannot read argument \"end=%s\": it takes a name, or name AS other", text);
 	return SQLITE_OK;
 }
 
@@ -203,6 +220,8 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 			rc = read_one_name(at, "time", &definition->time, error);
 		else if (sqlite3_stricmp(key, "duration") == 0)
 			rc = read_one_name(at, "duration", &definition->duration, error);
+		else if (sqlite3_stricmp(key, "end") == 0)
+			rc = read_end(at, &definition->end, error);
 		else if (sqlite3_stricmp(key, "value") == 0)
 			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
 		else if (sqlite3_stricmp(key, "by") == 0)
@@ -215,8 +234,8 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 			rc = read_sync(at, *has_sync, &definition->sync, error);
 		else
 			rc = ifs_error_set(error, SQLITE_ERROR,
-					   "iforest: unknown argument \"%s\"; there are content, time, duration, value, "
-					   "variance, by, sketch, counter and sync",
+					   "iforest: unknown argument \"%s\"; there are content, time, duration, end, "
+					   "value, variance, histogram, products, by, sketch, counter and sync",
 					   key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
@@ -227,12 +246,15 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 /* Makes the duration one of the values, if it is not: spans that reach into a window are found by it. */
 static int add_duration(struct ifs_definition *definition, struct ifs_error *error)
 {
+	const struct ifs_column_name *end = &definition->end;
 	struct ifs_column_name *column;
 
 	definition->duration_value = IFOREST_NO_VALUE;
-	if (!definition->duration)
+	if (!definition->duration && !end->source)
 		return SQLITE_OK;
-	for (unsigned v = 0; v < definition->n_values; v++)
+	if (definition->duration && end->source)
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: duration and end exclude each other; give one of them");
+	for (unsigned v = 0; v < definition->n_values && !end->source; v++)
 		if (sqlite3_stricmp(definition->values[v].source, definition->duration) == 0) {
 			definition->duration_value = (uint8_t)v;
 			return SQLITE_OK;
@@ -243,8 +265,8 @@ static int add_duration(struct ifs_definition *definition, struct ifs_error *err
 				     IFOREST_MAX_VALUES);
 	definition->duration_value = (uint8_t)definition->n_values;
 	column = &definition->values[definition->n_values++];
-	column->source = sqlite3_mprintf("%s", definition->duration);
-	column->name = sqlite3_mprintf("%s", definition->duration);
+	column->source = sqlite3_mprintf("%s", end->source ? end->source : definition->duration);
+	column->name = sqlite3_mprintf("%s", end->source ? end->name : definition->duration);
 	return column->source && column->name ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 
@@ -419,6 +441,7 @@ void ifs_definition_release(struct ifs_definition *definition)
 	sqlite3_free(definition->content);
 	sqlite3_free(definition->time);
 	sqlite3_free(definition->duration);
+	release_column(&definition->end);
 	for (unsigned v = 0; v < definition->n_values; v++)
 		release_column(&definition->values[v]);
 	for (unsigned k = 0; k < IFOREST_N_KINDS; k++)

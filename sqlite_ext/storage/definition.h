@@ -6,7 +6,7 @@
 #include "sqlite_ext/storage/engine.h"
 
 #define IFS_MAX_BY 16
-#define IFS_MAX_TEXTS (8 + IFOREST_N_KINDS)
+#define IFS_MAX_TEXTS (9 + IFOREST_N_KINDS)
 
 /* How the index learns of changes of its table. */
 enum ifs_sync {
@@ -26,7 +26,8 @@ struct ifs_definition {
 	char *content;
 	char *time;
 	enum ifs_sync sync;
-	char *duration; /* NULL if there is none; otherwise also among the values */
+	char *duration;		    /* NULL if there is none; otherwise also among the values */
+	struct ifs_column_name end; /* the same: a column of ends, and the name of the duration, which is end - time */
 	unsigned n_values, n_by;
 	struct ifs_column_name values[IFOREST_MAX_VALUES];
 	struct ifs_column_name by[IFS_MAX_BY];
@@ -49,8 +50,10 @@ struct ifs_definition {
 
 /* The base table of an index, as found in the schema. */
 struct ifs_base_table {
-	char *name;	    /* as the schema spells it */
-	char *rowid_column; /* its INTEGER PRIMARY KEY */
+	char *name;	     /* as the schema spells it */
+	char *rowid_column;  /* its INTEGER PRIMARY KEY; without one rowid, _rowid_ or oid */
+	bool is_keyed;	     /* it has an INTEGER PRIMARY KEY */
+	bool has_constraint; /* its schema says UNIQUE, or PRIMARY KEY of another kind */
 };
 
 /* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index,

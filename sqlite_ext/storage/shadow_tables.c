@@ -17,6 +17,32 @@ static bool has_table(const struct ifs_index *index, unsigned t)
 	return t != PIECE || index->definition.n_counters > 0;
 }
 
+int ifs_index_find_mark(struct ifs_index *index, enum ifs_mark_form *form, struct ifs_error *error)
+{
+	struct ifs_error failure = { .rc = SQLITE_OK };
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(&failure, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'mark'",
+			     index->schema, index->name);
+
+	*form = IFS_NO_MARK;
+	if (!rc && sqlite3_step(statement) == SQLITE_ROW)
+		*form = sqlite3_column_int(statement, 0) == IFS_UNIQUE_MARK ? IFS_UNIQUE_MARK : IFS_PLAIN_MARK;
+	if (!rc && (rc = sqlite3_finalize(statement)))
+		ifs_error_from_db(&failure, index->db, rc);
+	if (rc && !ifs_error_is_permanent(rc))
+		ifs_error_set(error, rc, "%s", failure.message ? failure.message : sqlite3_errstr(rc));
+	ifs_error_clear(&failure);
+	return error->rc;
+}
+
+int ifs_index_make_mark(struct ifs_index *index, enum ifs_mark_form form, struct ifs_error *error)
+{
+	return ifs_execute(error, index->db,
+			   "CREATE TABLE \"%w\".\"%w_mark\"(mark%s); INSERT INTO \"%w\".\"%w_config\" VALUES('mark', %d)",
+			   index->schema, index->name, form == IFS_UNIQUE_MARK ? " UNIQUE" : "", index->schema, index->name,
+			   form);
+}
+
 /* Creates x_front, and x_log, whose columns have no types, so that every old value is kept as it is (follow/triggers.h). */
 static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, struct ifs_error *error)
 {
@@ -55,7 +81,7 @@ int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *
 		"CREATE TABLE %s\"%w\".\"%w_page\"(id INTEGER PRIMARY KEY, bytes BLOB);"
 		"CREATE TABLE %s\"%w\".\"%w_series\"(id INTEGER PRIMARY KEY, key BLOB);"
 		"CREATE TABLE %s\"%w\".\"%w_config\"(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-		"DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name NOT IN ('automerge', 'flushed');"
+		"DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name NOT IN ('automerge', 'flushed', 'mark');"
 		"INSERT INTO \"%w\".\"%w_config\" VALUES('format', %d)",
 		if_not, schema, name, if_not, schema, name, if_not, schema, name, schema, name, schema, name,
 		IFS_SQLITE_FORMAT);
@@ -81,8 +107,11 @@ int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error)
 
 int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error)
 {
-	int rc = SQLITE_OK;
+	enum ifs_mark_form form;
+	int rc = ifs_index_find_mark(index, &form, error);
 
+	if (!rc && form)
+		rc = ifs_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_mark\"", index->schema, index->name);
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
 			rc = ifs_execute(error, index->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", index->schema, index->name,
@@ -93,8 +122,12 @@ int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error)
 int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struct ifs_error *error)
 {
 	char *name = sqlite3_mprintf("%s", new_name);
-	int rc = name ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
+	enum ifs_mark_form form = IFS_NO_MARK;
+	int rc = name ? ifs_index_find_mark(index, &form, error) : ifs_error_set(error, SQLITE_NOMEM, "");
 
+	if (!rc && form)
+		rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_mark\" RENAME TO \"%w_mark\"", index->schema,
+				 index->name, new_name);
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
 			rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"", index->schema,
@@ -137,7 +170,8 @@ int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *de
 	int n = 0, failed;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-			     "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-9]' ORDER BY name",
+			     "SELECT value FROM \"%w\".\"%w_config\" WHERE name GLOB 'argument [0-9]*' "
+			     "ORDER BY name GLOB 'argument [0-9][0-9]', name",
 			     index->schema, index->name);
 
 	*definition = (struct ifs_definition){ .content = NULL };

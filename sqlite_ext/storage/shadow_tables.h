@@ -6,10 +6,11 @@
  *                                                   (maintain/export.h), and 'automerge' if it was set
  *   x_log(...)                                      with sync=log: changes since the last flush, written by triggers
  *   x_front(block INTEGER)                          with sync=log: the range of rowids that the log does not cover (triggers.h)
+ *   x_mark(mark)                                    of a table without INTEGER PRIMARY KEY: whether rows were numbered anew (follow/mark.h)
  *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (sidecar.h)
  *   x_piece(run, value, level, number, dead, bytes)    with counter=...: counter summaries of whole nodes (sidecar.h)
  *
- * SQLite does not regard x_log and x_front as shadow tables, because ordinary triggers must be allowed to write to them.
+ * SQLite does not regard x_log, x_front and x_mark as shadow tables, because ordinary triggers must be allowed to write to them.
  */
 #ifndef IFS_STORAGE_SHADOW_TABLES_H
 #define IFS_STORAGE_SHADOW_TABLES_H
@@ -73,6 +74,13 @@ int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *de
 
 /* Records the time of a flush in x_config, from the clock. */
 int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error);
+
+/* x_mark, without a row (follow/mark.h). */
+enum ifs_mark_form { IFS_NO_MARK, IFS_PLAIN_MARK, IFS_UNIQUE_MARK };
+int ifs_index_make_mark(struct ifs_index *index, enum ifs_mark_form form, struct ifs_error *error);
+
+/* Finds which mark the index has. Where the table of settings is damaged it has none: x_mark may be the user's. */
+int ifs_index_find_mark(struct ifs_index *index, enum ifs_mark_form *form, struct ifs_error *error);
 
 /* Writes a series. *put is a statement kept from call to call, which the caller finalizes. */
 int ifs_index_put_series(struct ifs_index *index, sqlite3_stmt **put, uint32_t id, const uint8_t *key, uint32_t n_bytes,

@@ -9,7 +9,11 @@ enum { ROOM = 4096 };
 /* True if SQLite says that it was compiled with the option. */
 static bool is_built_with(const char *option)
 {
-	return sqlite3_compileoption_used && sqlite3_compileoption_used(option);
+#ifndef SQLITE_CORE /* a SQLite that loads extensions may lack it */
+	if (!sqlite3_compileoption_used)
+		return false;
+#endif
+	return sqlite3_compileoption_used(option);
 }
 
 /* Follows the rules of PRAGMA temp_store. If the setting cannot be read nothing is written to a file: the owner of an

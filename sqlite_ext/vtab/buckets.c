@@ -129,7 +129,6 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 {
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
 	unsigned value_type = query->snapshot->manifest.fields.value_types[v];
-	bool is_null_fill = query->fill_mode == IFS_FILL_NULL && query->aggregate.n_rows == 0;
 
 	if (query->fill.filled >> v & 1) {
 		filled_column(context, &query->fill, v, value_type, column);
@@ -137,7 +136,7 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 	}
 	switch (column) {
 	case IFS_OF_COUNT:
-		if (!is_null_fill)
+		if (query->fill_mode != IFS_FILL_NULL || query->aggregate.n_rows > 0)
 			sqlite3_result_int64(context, (sqlite3_int64)value->n);
 		break;
 	case IFS_OF_SUM:
@@ -239,9 +238,9 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 /* xColumn for every column except the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits,
  * with the result set to say so. */
 static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *query, const struct ifs_definition *definition,
-			 int column)
+			 unsigned c)
 {
-	unsigned n_by = definition->n_by, c = (unsigned)column;
+	unsigned n_by = definition->n_by;
 
 	if (c < n_by) {
 		ifs_by_result(context, &ifs_bucket_query_series(query)->values[query->kept[c]]);
@@ -301,17 +300,12 @@ static int next_bucket(struct ifs_cursor *base, struct ifs_error *error)
 	return ifs_bucket_query_next(&((struct cursor *)base)->query, &base->at_end, error);
 }
 
-static int column_of_bucket(struct ifs_cursor *base, sqlite3_context *context, int column, int *argument)
+static int column_of_bucket(struct ifs_cursor *base, sqlite3_context *context, int column)
 {
 	const struct ifs_definition *definition = &ifs_cursor_table(base)->definition;
-	int n_hidden = (int)definition->n_hidden;
+	int c = column - (int)definition->n_hidden;
 
-	if (column >= n_hidden)
-		return bucket_column(context, &((struct cursor *)base)->query, definition, column - n_hidden);
-	/* an UPDATE, which is refused later */
-	if (column < ifs_n_arguments(definition) && !sqlite3_vtab_nochange(context))
-		*argument = column;
-	return SQLITE_OK;
+	return c < 0 ? SQLITE_OK : bucket_column(context, &((struct cursor *)base)->query, definition, (unsigned)c);
 }
 
 static sqlite3_int64 rowid_of_bucket(const struct ifs_cursor *base)
@@ -371,7 +365,7 @@ static int open_overlap(struct ifs_table *table, sqlite3 *db, struct ifs_connect
 
 	if (!rc && table->definition.duration_value == IFOREST_NO_VALUE)
 		rc = ifs_error_set(error, SQLITE_ERROR,
-				   "iforest_overlap: index \"%s\" has no durations: make it with duration=...",
+				   "iforest_overlap: index \"%s\" has no durations: make it with duration=... or end=...",
 				   table->index.name);
 	if (!rc)
 		rc = keep_by(table, n_arguments, error);
@@ -397,6 +391,7 @@ static int open_counter(struct ifs_table *table, sqlite3 *db, struct ifs_connect
 				   "iforest_counter: \"%s\" has no value column; make an index with value=...",
 				   table->index.name);
 	table->definition.is_counter = true;
+	table->n_arguments = IFS_ARGUMENT_FILL;
 	return rc ? rc : ifs_table_declare(table, db, NULL, error);
 }
 

@@ -86,6 +86,7 @@ struct ifs_table *ifs_table_new(const struct ifs_module *module, int n_arguments
 
 	if (table) {
 		*table = (struct ifs_table){ .module = module,
+					     .n_arguments = module->reader ? module->reader->n_arguments : 0,
 					     .name = sqlite3_mprintf("%s", arguments[2]),
 					     .arguments = copy_arguments(n_arguments, arguments) };
 		for (unsigned b = 0; b < IFS_MAX_BY; b++)
@@ -247,6 +248,7 @@ int ifs_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	if (!cursor)
 		return SQLITE_NOMEM;
 	memset(cursor, 0, reader->n_zeros);
+	cursor->reader = reader;
 	cursor->at_end = true;
 	*out = &cursor->base;
 	return SQLITE_OK;
@@ -264,7 +266,7 @@ int ifs_cursor_close(sqlite3_vtab_cursor *base)
 {
 	struct ifs_cursor *cursor = (struct ifs_cursor *)base;
 
-	ifs_cursor_table(cursor)->module->reader->release(cursor);
+	cursor->reader->release(cursor);
 	free_arguments(cursor);
 	sqlite3_free(cursor);
 	return SQLITE_OK;
@@ -275,15 +277,14 @@ int ifs_cursor_next(sqlite3_vtab_cursor *base)
 	struct ifs_cursor *cursor = (struct ifs_cursor *)base;
 	struct ifs_error error = { .rc = SQLITE_OK };
 
-	return ifs_cursor_table(cursor)->module->reader->next(cursor, &error) ? ifs_table_report(base->pVtab, &error)
-									      : SQLITE_OK;
+	return cursor->reader->next(cursor, &error) ? ifs_table_report(base->pVtab, &error) : SQLITE_OK;
 }
 
 int ifs_cursor_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
 {
 	struct ifs_cursor *cursor = (struct ifs_cursor *)base;
 	const struct ifs_table *table = ifs_cursor_table(cursor);
-	const struct ifs_reader *reader = table->module->reader;
+	const struct ifs_reader *reader = cursor->reader;
 	struct ifs_error error = { .rc = SQLITE_OK };
 	int unusable = index_number >> IFS_UNUSABLE_SHIFT, rc;
 	sqlite3_value **given = argv;
@@ -327,24 +328,18 @@ static int refuse_argument(sqlite3_context *context, const struct ifs_table *tab
 	return SQLITE_ERROR;
 }
 
-void ifs_table_number(sqlite3_context *context, union iforest_number number, unsigned value_type)
-{
-	if (value_type == IFOREST_INT64)
-		sqlite3_result_int64(context, number.integer);
-	else
-		sqlite3_result_double(context, number.real);
-}
-
 int ifs_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	struct ifs_cursor *cursor = (struct ifs_cursor *)base;
 	const struct ifs_table *table = ifs_cursor_table(cursor);
-	int argument = -1, rc = table->module->reader->column(cursor, context, column, &argument);
+	unsigned argument = (unsigned)(column - table->first_argument);
 
-	if (argument < 0)
-		return rc;
+	if (argument >= table->n_arguments)
+		return cursor->reader->column(cursor, context, column);
+	if (sqlite3_vtab_nochange(context)) /* an UPDATE, which is refused later */
+		return SQLITE_OK;
 	if (!cursor->arguments[argument])
-		return refuse_argument(context, table, table->module->reader->argument_names[argument]);
+		return refuse_argument(context, table, cursor->reader->argument_names[argument]);
 	sqlite3_result_value(context, cursor->arguments[argument]);
 	return SQLITE_OK;
 }
@@ -353,7 +348,7 @@ int ifs_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct ifs_cursor *cursor = (const struct ifs_cursor *)base;
 
-	*rowid = ifs_cursor_table(cursor)->module->reader->rowid(cursor);
+	*rowid = cursor->reader->rowid(cursor);
 	return SQLITE_OK;
 }
 

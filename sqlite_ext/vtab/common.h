@@ -11,7 +11,9 @@ struct ifs_table {
 	const struct ifs_module *module;
 	struct ifs_definition definition; /* of a fold: with only the by columns kept */
 	struct ifs_index index;
-	unsigned kept[IFS_MAX_BY];    /* the number in the index of each by column */
+	unsigned kept[IFS_MAX_BY]; /* the number in the index of each by column */
+	int first_argument;	   /* the number of the first hidden argument's column, and how many follow it */
+	unsigned n_arguments;
 	char *name;		      /* of this table */
 	const char *const *arguments; /* copies of the arguments of xCreate or xConnect: module, schema, name, ... */
 	char *broken;		      /* why the index of a table over it is gone or damaged; NULL if all is well */
@@ -66,6 +68,7 @@ void ifs_table_add_by(sqlite3_str *sql, const struct ifs_definition *definition)
 /* A cursor, the first member of a module's own. */
 struct ifs_cursor {
 	sqlite3_vtab_cursor base;
+	const struct ifs_reader *reader;
 	bool at_end;
 	/* copies of the hidden arguments that were given with "=", for xColumn; others NULL */
 	sqlite3_value *arguments[IFS_N_ARGUMENTS];
@@ -80,7 +83,7 @@ static inline const struct ifs_table *ifs_cursor_table(const struct ifs_cursor *
 struct ifs_reader {
 	size_t cursor_bytes; /* of the module's own cursor, and how many of them must be zeros at first */
 	size_t n_zeros;
-	unsigned n_arguments; /* hidden columns whose bits idxNum has, and their names */
+	unsigned n_arguments; /* hidden columns whose bits idxNum has, and their names; a table may take fewer */
 	const char *const *argument_names;
 
 	/* xBestIndex. SQLITE_CONSTRAINT needs no error. */
@@ -91,8 +94,8 @@ struct ifs_reader {
 		     struct ifs_error *error);
 	/* Moves to the next row, or the first; sets at_end if there is none. */
 	int (*next)(struct ifs_cursor *cursor, struct ifs_error *error);
-	/* xColumn; sets *argument instead if the column is a hidden argument. The result stays NULL if nothing is set. */
-	int (*column)(struct ifs_cursor *cursor, sqlite3_context *context, int column, int *argument);
+	/* xColumn, except for the hidden arguments. The result stays NULL if nothing is set. */
+	int (*column)(struct ifs_cursor *cursor, sqlite3_context *context, int column);
 	/* A number that no other row of this or another query has, up to chance (64 bits). SQLite tells rows apart by it when
 	 * it joins the branches of an OR. */
 	sqlite3_int64 (*rowid)(const struct ifs_cursor *cursor);
@@ -108,7 +111,13 @@ struct ifs_module {
 };
 
 /* Sets the result to a number of a value column. */
-void ifs_table_number(sqlite3_context *context, union iforest_number number, unsigned value_type);
+static inline void ifs_table_number(sqlite3_context *context, union iforest_number number, unsigned value_type)
+{
+	if (value_type == IFOREST_INT64)
+		sqlite3_result_int64(context, number.integer);
+	else
+		sqlite3_result_double(context, number.real);
+}
 
 /* The context of a module, which SQLite passes to xCreate and xConnect. */
 struct ifs_registration {

@@ -23,11 +23,6 @@ struct cover_cursor {
 	bool is_started;
 };
 
-static unsigned first_argument(const struct ifs_definition *definition)
-{
-	return definition->n_by + N_FIXED + N_OF_VALUE * definition->n_values;
-}
-
 /* ---- creation ---- */
 
 static int declare(const struct ifs_table *table, sqlite3 *db, struct ifs_error *error)
@@ -65,6 +60,7 @@ static int open_cover(struct ifs_table *table, sqlite3 *db, struct ifs_connectio
 
 	if (!rc && n_arguments > 4)
 		rc = ifs_error_set(error, SQLITE_ERROR, NAME ": takes an index and nothing else: " NAME "(index)");
+	table->first_argument = (int)(table->definition.n_by + N_FIXED + N_OF_VALUE * table->definition.n_values);
 	return rc ? rc : declare(table, db, error);
 }
 
@@ -73,8 +69,8 @@ static int open_cover(struct ifs_table *table, sqlite3 *db, struct ifs_connectio
 static int plan_cover(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
 {
 	int constraint_of[N_ARGUMENTS], n_argv = 0;
-	int rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, (int)first_argument(&table->definition),
-					 N_ARGUMENTS, constraint_of, &n_argv, error);
+	int rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, table->first_argument, N_ARGUMENTS,
+					 constraint_of, &n_argv, error);
 	sqlite3_str *text;
 	double n_rows;
 
@@ -172,7 +168,7 @@ static void fixed_column(sqlite3_context *context, const struct iforest_scan_cov
 	}
 }
 
-static int column_of_cover(struct ifs_cursor *base, sqlite3_context *context, int column, int *argument)
+static int column_of_cover(struct ifs_cursor *base, sqlite3_context *context, int column)
 {
 	const struct cover_cursor *cursor = (const struct cover_cursor *)base;
 	const struct ifs_table *table = ifs_cursor_table(base);
@@ -183,12 +179,10 @@ static int column_of_cover(struct ifs_cursor *base, sqlite3_context *context, in
 		ifs_by_result(context, &query->members[cursor->member]->values[c]);
 	} else if (c < n_by + N_FIXED) {
 		fixed_column(context, &cursor->part, c - n_by);
-	} else if (c < first_argument(&table->definition)) {
+	} else {
 		c -= n_by + N_FIXED;
 		return ifs_bucket_value(context, &cursor->part.aggregate.values[c / N_OF_VALUE],
 					query->snapshot->manifest.fields.value_types[c / N_OF_VALUE], of_value[c % N_OF_VALUE]);
-	} else {
-		*argument = (int)(c - first_argument(&table->definition));
 	}
 	return SQLITE_OK;
 }

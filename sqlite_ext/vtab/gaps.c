@@ -211,6 +211,7 @@ static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 	if (!rc && n_arguments > 4)
 		rc = ifs_error_set(error, SQLITE_ERROR, "iforest_gaps: takes one argument, the index, and not \"%s\"",
 				   table->arguments[4]);
+	table->first_argument = (int)table->definition.n_by + N_FIXED;
 	return rc ? rc : declare(table, db, error);
 }
 
@@ -246,8 +247,8 @@ static unsigned take_conditions(const struct ifs_table *table, sqlite3_index_inf
 static int plan_gaps(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
 {
 	int constraint_of[N_ARGUMENTS], n_argv = 0, n_by = (int)table->definition.n_by;
-	int rc = ifs_plan_take_arguments(table->name, argument_names, info, n_by + N_FIXED, N_ARGUMENTS, constraint_of, &n_argv,
-					 error);
+	int rc = ifs_plan_take_arguments(table->name, argument_names, info, table->first_argument, N_ARGUMENTS, constraint_of,
+					 &n_argv, error);
 	sqlite3_str *text;
 	unsigned bound;
 	double n_rows;
@@ -337,17 +338,15 @@ static int next_gap(struct ifs_cursor *cursor, struct ifs_error *error)
 	return gaps->index ? gap_query_next(gaps, &cursor->at_end, error) : SQLITE_OK;
 }
 
-static int column_of_gap(struct ifs_cursor *cursor, sqlite3_context *context, int column, int *argument)
+static int column_of_gap(struct ifs_cursor *cursor, sqlite3_context *context, int column)
 {
 	const struct gap_query *gaps = &((struct cursor *)cursor)->gaps;
 	int fixed = column - (int)ifs_cursor_table(cursor)->definition.n_by;
 
 	if (fixed < 0)
 		ifs_by_result(context, &ifs_series_filter_find(&gaps->filter, gaps->row.series)->values[column]);
-	else if (fixed < N_FIXED)
-		sqlite3_result_int64(context, fixed == GAP_START ? gaps->row.gap.start : gaps->row.gap.end);
 	else
-		*argument = fixed - N_FIXED;
+		sqlite3_result_int64(context, fixed == GAP_START ? gaps->row.gap.start : gaps->row.gap.end);
 	return SQLITE_OK;
 }
 

@@ -103,6 +103,7 @@ static int open_rows(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 {
 	int rc = ifs_table_open_index(table, db, connection, "iforest_rows", n_arguments, error);
 
+	table->first_argument = ifs_rows_first_argument(&table->definition);
 	return rc ? rc : declare(table, db, n_arguments, error);
 }
 
@@ -152,16 +153,14 @@ static int next_row(struct ifs_cursor *cursor, struct ifs_error *error)
 	return ifs_row_query_next(&((struct cursor *)cursor)->rows, &cursor->at_end, error);
 }
 
-static int column_of_row(struct ifs_cursor *cursor, sqlite3_context *context, int column, int *argument)
+static int column_of_row(struct ifs_cursor *cursor, sqlite3_context *context, int column)
 {
 	const struct ifs_definition *definition = &ifs_cursor_table(cursor)->definition;
 	const struct ifs_row_query *rows = &((struct cursor *)cursor)->rows;
 	int v = column - ifs_rows_first_value(definition);
 	int64_t end;
 
-	if (column >= ifs_rows_first_argument(definition)) {
-		*argument = column - ifs_rows_first_argument(definition);
-	} else if (column == IFS_ROWS_ID) {
+	if (column == IFS_ROWS_ID) {
 		sqlite3_result_int64(context, rows->entry.key.ref);
 	} else if (column < ifs_rows_time(definition)) {
 		ifs_by_result(context, &ifs_row_query_series(rows)->values[column - IFS_ROWS_FIRST_BY]);

@@ -46,7 +46,8 @@ static const char *const databases[] = {
 	/* as many rows as it takes to keep sketches and what is added to counters; small numbers */
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track, ts, dur, r REAL, u UNIQUE);"
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4200) INSERT INTO d SELECT x, 7, x, x % 31, x / 4.0, NULL FROM n;"
-	"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), sketch=(dur, r), counter=(dur, r));" TABLES
+	"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), variance=dur, histogram=(dur(5, 30)),"
+	" products=(dur*ts), sketch=(dur, r), counter=(dur, r));" TABLES
 	"DELETE FROM d WHERE id = 3000;" FLUSH "UPDATE d SET dur = 40 WHERE id = 2000",
 };
 

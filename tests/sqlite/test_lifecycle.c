@@ -81,8 +81,8 @@ static void an_index_works_in_an_attached_file(void **state)
 	char *expected;
 
 	(void)state;
-	run(db, SPANS "ATTACH %Q AS \"a\"\"ux\"; CREATE TABLE \"a\"\"ux\".spans AS SELECT * FROM main.spans WHERE 0", path);
-	run_fails(db, "iforest: \"spans\" has no INTEGER PRIMARY KEY", "CREATE VIRTUAL TABLE \"a\"\"ux\".spans_if USING iforest(content=spans, time=ts)");
+	run(db, SPANS "ATTACH %Q AS \"a\"\"ux\"; CREATE TABLE \"a\"\"ux\".spans(id, ts, PRIMARY KEY(id)) WITHOUT ROWID", path);
+	run_fails(db, "iforest: \"spans\" is WITHOUT ROWID", "CREATE VIRTUAL TABLE \"a\"\"ux\".spans_if USING iforest(content=spans, time=ts)");
 	run(db, "DROP TABLE \"a\"\"ux\".spans; CREATE TABLE \"a\"\"ux\".spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER);"
 		"INSERT INTO \"a\"\"ux\".spans SELECT * FROM main.spans; UPDATE main.spans SET dur = 1;"
 		"CREATE VIRTUAL TABLE \"a\"\"ux\".spans_if USING iforest(content=spans, time=ts, duration=dur, by=track);"

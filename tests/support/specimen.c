@@ -88,6 +88,9 @@ void specimen_start(struct specimen *specimen)
 	start_pager(specimen);
 	specimen->store = (struct iforest_store){ .pager = &specimen->memory.pager, .alloc = &specimen->alloc.alloc };
 	specimen_promise(!iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_SQUARES, 2, IFOREST_NO_VALUE, NULL, 0), "squares");
+	specimen_promise(!iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_HISTOGRAM, 2, IFOREST_NO_VALUE,
+						   (const int64_t[]){ 100, 5000 }, 2),
+			 "histogram");
 	specimen_promise(!iforest_node_schema_finish(&fields), "fields");
 	specimen_promise(!iforest_manifest_init(&specimen->manifest, &specimen->alloc.alloc, &fields, SPECIMEN_PAGE_BYTES), "manifest");
 	for (unsigned r = 0; r < SPECIMEN_RUNS; r++) {

@@ -413,7 +413,7 @@ def write():
     on_bad = (lambda row: row["status"] is not None and row["status"] >= 400, "status >= 400")
     print("# Written by make.py: do not edit. README.md explains it.")
     print("name postgres overlaps count OVERLAPS is a word of PostgreSQL's grammar")
-    print("reference postgres id ctid a row is found by its ctid in PostgreSQL, by its INTEGER PRIMARY KEY in SQLite")
+    print("reference postgres id ctid a row is found by its ctid in PostgreSQL, by its rowid in SQLite")
     print("reference postgres _id _ctid the same")
     print()
     for table in tables:
