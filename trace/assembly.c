@@ -12,9 +12,8 @@
 enum {
 	SORTER_BYTES = 5 * 1024 * 1024, /* of each of three */
 	RECORDS_A_STEP = 256,
-	N_REPORT_LINES = 200,
-	REPORT_BYTES = 101,
-	N_NAME_HASHES = 4096
+	N_NAME_HASHES = 4096,
+	BEGUN_NAME_BYTE = 1 + 8 + 4 /* of the record of a begin: behind its operation, the span's number and its thread's */
 };
 
 /* What is left to do once the file is read, in this order. */
@@ -23,16 +22,9 @@ enum trace_stage { STAGE_ADD, STAGE_PAIR, STAGE_BIND, STAGE_LINK, STAGE_TRACKS, 
 /* Records of the sorters. Keys begin with what groups them, then comes the time.
  *
  *     pairs   track, time, order of adding                        begins, ends, states, and flow points of ends
- *     spans   track, time, class, longest first, order of adding  spans, and flow points that are bound by time
- *     flows   key of the flow, time, order of adding              points with what they are bound to */
+ *     spans   track, time, class, longest first, order of adding  spans, and flow points that are bound by time */
 enum pair_operation { PAIR_BEGIN, PAIR_END, PAIR_STATE, PAIR_POINT };
 enum span_class { CLASS_NEXT, CLASS_SPAN, CLASS_ENCLOSING };
-
-/* What a flow point is bound to. */
-struct trace_bound {
-	uint64_t span, instant;
-	uint32_t track;
-};
 
 /* A begin whose end has not come: in the order of time, and among those of the same hash of their names. */
 struct trace_begun {
@@ -40,18 +32,8 @@ struct trace_begun {
 	struct trace_begun *older;	   /* of the same hash */
 	int64_t ts_ns;
 	struct trace_text name, category; /* in data */
+	size_t n_bytes;			  /* with all of this */
 	char data[];			  /* of its record */
-};
-
-/* A span that flow points may lie in. */
-struct trace_candidate {
-	uint64_t number;
-	int64_t ts_ns, dur_ns;
-};
-
-struct trace_reported {
-	struct trace_report_line line;
-	char text[REPORT_BYTES];
 };
 
 struct trace_assembly {
@@ -60,12 +42,11 @@ struct trace_assembly {
 	struct trace_wants wants;
 	struct trace_tracks tracks;
 	struct trace_counts counts;
-	struct trace_reported report[N_REPORT_LINES];
-	size_t n_report_lines;
-	struct trace_problem problem;
+	struct trace_report report;
 
 	struct trace_record key, data; /* of the record that is being made */
-	struct trace_sorter *pairs, *spans, *flows;
+	struct trace_sorter *pairs, *spans;
+	struct trace_flows flows;
 	uint64_t n_added, n_spans, n_instants;
 	struct trace_bound last; /* event added */
 	bool last_is_end;
@@ -76,15 +57,9 @@ struct trace_assembly {
 	uint32_t track;		 /* whose records are at hand; 0 before the first */
 	struct trace_begun *top; /* of those begun, each owned */
 	struct trace_begun *newest[N_NAME_HASHES];
-	uint64_t closed; /* the span that the last end has closed; 0 if none */
+	size_t n_begun_bytes; /* of memory for all of them */
+	uint64_t closed;      /* the span that the last end has closed; 0 if none */
 	struct trace_span_depth depths;
-	struct trace_candidate *candidates;
-	size_t n_candidates, n_candidates_allocated;
-	char **waiting; /* data of flow points that wait for the next span, owned */
-	size_t n_waiting, n_waiting_allocated;
-	struct trace_bytes flow_key;
-	bool has_flow; /* of this key, in `from` */
-	struct trace_flow_end from;
 };
 
 /* ---- The stack of those begun ---- */
@@ -112,6 +87,7 @@ static struct trace_begun *take_off(struct trace_assembly *assembly, struct trac
 		assembly->top = begun->below;
 	if (begun->below)
 		begun->below->above = begun->above;
+	assembly->n_begun_bytes -= begun->n_bytes;
 	return begun;
 }
 
@@ -134,8 +110,10 @@ struct trace_assembly *trace_assembly_new(const struct trace_options *options, c
 	};
 	assembly->pairs = trace_sorter_new(SORTER_BYTES);
 	assembly->spans = trace_sorter_new(SORTER_BYTES);
-	assembly->flows = trace_sorter_new(SORTER_BYTES);
-	if (assembly->pairs && assembly->spans && assembly->flows)
+	assembly->flows = (struct trace_flows){
+		.tracks = &assembly->tracks, .sink = &assembly->sink, .counts = &assembly->counts, .report = &assembly->report
+	};
+	if (trace_flows_begin(&assembly->flows, SORTER_BYTES) == TRACE_OK && assembly->pairs && assembly->spans)
 		return assembly;
 	trace_assembly_free(assembly);
 	return NULL;
@@ -147,16 +125,11 @@ void trace_assembly_free(struct trace_assembly *assembly)
 		return;
 	while (assembly->top)
 		free(take_off(assembly, assembly->top));
-	for (size_t i = 0; i < assembly->n_waiting; i++)
-		free(assembly->waiting[i]);
-	free(assembly->waiting);
-	free(assembly->candidates);
 	trace_sorter_free(assembly->pairs);
 	trace_sorter_free(assembly->spans);
-	trace_sorter_free(assembly->flows);
+	trace_flows_release(&assembly->flows);
 	trace_record_release(&assembly->key);
 	trace_record_release(&assembly->data);
-	trace_bytes_release(&assembly->flow_key);
 	trace_span_depth_release(&assembly->depths);
 	trace_tracks_release(&assembly->tracks);
 	free(assembly);
@@ -167,11 +140,6 @@ struct trace_wants trace_assembly_wants(const struct trace_assembly *assembly)
 	return assembly->wants;
 }
 
-const struct trace_problem *trace_assembly_problem(const struct trace_assembly *assembly)
-{
-	return &assembly->problem;
-}
-
 const struct trace_counts *trace_assembly_counts(const struct trace_assembly *assembly)
 {
 	return &assembly->counts;
@@ -179,9 +147,9 @@ const struct trace_counts *trace_assembly_counts(const struct trace_assembly *as
 
 /* ---- Report and errors ---- */
 
-const struct trace_report_line *trace_assembly_report(const struct trace_assembly *assembly, size_t i)
+const struct trace_report *trace_assembly_report(const struct trace_assembly *assembly)
 {
-	return i < assembly->n_report_lines ? &assembly->report[i].line : NULL;
+	return &assembly->report;
 }
 
 void trace_count_event(struct trace_assembly *assembly)
@@ -189,79 +157,48 @@ void trace_count_event(struct trace_assembly *assembly)
 	assembly->counts.n_events++;
 }
 
-static struct trace_reported *find_line(struct trace_assembly *assembly, enum trace_finding finding, const char *text)
-{
-	struct trace_reported *reported;
-
-	for (size_t i = 0; i < assembly->n_report_lines; i++) {
-		reported = &assembly->report[i];
-		if (reported->line.finding == finding && strcmp(reported->text, text) == 0)
-			return reported;
-	}
-	if (assembly->n_report_lines == N_REPORT_LINES)
-		return NULL;
-	reported = &assembly->report[assembly->n_report_lines++];
-	snprintf(reported->text, sizeof reported->text, "%s", text);
-	reported->line = (struct trace_report_line){ finding, reported->text, 0 };
-	return reported;
-}
-
 int trace_report_add(struct trace_assembly *assembly, enum trace_finding finding, uint64_t n, const char *format, ...)
 {
-	char text[REPORT_BYTES];
-	struct trace_reported *reported;
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
+	trace_report_count(&assembly->report, finding, n, format, arguments);
 	va_end(arguments);
-	/* the last line but one is for all that have none of their own; the last, for the other finding */
-	reported = assembly->n_report_lines < N_REPORT_LINES - 2 ? find_line(assembly, finding, text)
-								 : find_line(assembly, finding, "other reasons");
-	if (reported)
-		reported->line.n += n;
 	return TRACE_OK;
 }
 
 int trace_fail(struct trace_assembly *assembly, int status, uint64_t offset, const char *format, ...)
 {
-	struct trace_problem *problem = &assembly->problem;
 	va_list arguments;
 
-	problem->has_offset = true;
-	problem->offset = offset;
 	va_start(arguments, format);
-	vsnprintf(problem->text, sizeof problem->text, format, arguments);
+	trace_report_fail(&assembly->report, status, offset, format, arguments);
 	va_end(arguments);
-	return status;
-}
-
-static int fail_anywhere(struct trace_assembly *assembly, int status, const char *text)
-{
-	assembly->problem.has_offset = false;
-	snprintf(assembly->problem.text, sizeof assembly->problem.text, "%s", text);
 	return status;
 }
 
 static int checked(struct trace_assembly *assembly, int status)
 {
-	return status == TRACE_ERROR_MEMORY ? fail_anywhere(assembly, status, "out of memory") : status;
+	return trace_report_check(&assembly->report, status);
 }
 
 static int checked_sorter(struct trace_assembly *assembly, const struct trace_sorter *sorter, int status)
 {
-	if (status == TRACE_ERROR_TEMPORARY)
-		return fail_anywhere(assembly, status, trace_sorter_problem(sorter));
-	if (status == TRACE_ERROR_LIMIT)
-		return fail_anywhere(assembly, status, "an event is too long to be sorted");
-	return checked(assembly, status);
+	return trace_report_check_sorter(&assembly->report, sorter, status);
 }
 
 /* ---- Tracks ---- */
 
+static int checked_tracks(struct trace_assembly *assembly, int status)
+{
+	if (status == TRACE_ERROR_LIMIT)
+		return trace_report_fail_anywhere(&assembly->report, status, "the tracks up to here take more than 256 MiB");
+	return checked(assembly, status);
+}
+
 int trace_find_track(struct trace_assembly *assembly, const struct trace_track_identity *identity, struct trace_track **track)
 {
-	return checked(assembly, trace_tracks_find(&assembly->tracks, identity, track));
+	return checked_tracks(assembly, trace_tracks_find(&assembly->tracks, identity, track));
 }
 
 int trace_find_process(struct trace_assembly *assembly, struct trace_text pid, struct trace_track **track)
@@ -277,17 +214,17 @@ int trace_find_thread(struct trace_assembly *assembly, struct trace_text pid, st
 		pid = (struct trace_text){ "", 0 };
 	if (!tid.data)
 		tid = (struct trace_text){ "", 0 };
-	return checked(assembly, trace_tracks_find_thread(&assembly->tracks, pid, tid, track));
+	return checked_tracks(assembly, trace_tracks_find_thread(&assembly->tracks, pid, tid, track));
 }
 
 int trace_name_track(struct trace_assembly *assembly, struct trace_track *track, struct trace_text name)
 {
-	return checked(assembly, trace_tracks_set_text(&track->name, name));
+	return checked_tracks(assembly, trace_tracks_set_text(&assembly->tracks, &track->name, name));
 }
 
 int trace_label_track(struct trace_assembly *assembly, struct trace_track *track, struct trace_text labels)
 {
-	return checked(assembly, trace_tracks_set_text(&track->labels, labels));
+	return checked_tracks(assembly, trace_tracks_set_text(&assembly->tracks, &track->labels, labels));
 }
 
 void trace_sort_track(struct trace_track *track, int64_t sort_index)
@@ -300,7 +237,8 @@ int trace_set_parent(struct trace_assembly *assembly, struct trace_track *track,
 {
 	for (const struct trace_track *above = parent; above; above = above->parent) {
 		if (above == track)
-			return fail_anywhere(assembly, TRACE_ERROR_FORMAT, "a track would be its own parent");
+			return trace_report_fail_anywhere(&assembly->report, TRACE_ERROR_FORMAT,
+							  "a track would be its own parent");
 	}
 	track->parent = parent;
 	return TRACE_OK;
@@ -321,29 +259,13 @@ static void begin_record(struct trace_assembly *assembly)
 
 static int end_record(struct trace_assembly *assembly, struct trace_sorter *sorter)
 {
-	struct trace_bytes *key = &assembly->key.bytes, *data = &assembly->data.bytes;
-
-	if (assembly->key.out_of_memory || assembly->data.out_of_memory)
-		return checked(assembly, TRACE_ERROR_MEMORY);
-	return checked_sorter(assembly, sorter,
-			      trace_sorter_add(sorter, (struct trace_text){ key->data, key->n_bytes },
-					       (struct trace_text){ data->data, data->n_bytes }));
+	return checked_sorter(assembly, sorter, trace_sorter_add_record(sorter, &assembly->key, &assembly->data));
 }
 
 static void put_place(struct trace_assembly *assembly, const struct trace_track *track, int64_t ts_ns)
 {
 	trace_put_u32(&assembly->key, track->number);
 	trace_put_i64(&assembly->key, ts_ns);
-}
-
-static void put_literal(struct trace_record *record, const char *literal)
-{
-	trace_put_u64(record, (uint64_t)(uintptr_t)literal);
-}
-
-static const char *take_literal(struct trace_unpacking *unpacking)
-{
-	return (const char *)(uintptr_t)trace_take_u64(unpacking);
 }
 
 static struct trace_text or_empty(struct trace_text text)
@@ -489,7 +411,7 @@ int trace_add_end(struct trace_assembly *assembly, const struct trace_event *eve
 	remember_event(assembly, event, (struct trace_bound){ 0 }, true);
 	begin_record(assembly);
 	trace_put_u8(&assembly->data, PAIR_END);
-	put_literal(&assembly->data, unmatched);
+	trace_put_literal(&assembly->data, unmatched);
 	trace_put_text(&assembly->data, event->name);
 	trace_put_text(&assembly->data, event->category);
 	return add_pair_record(assembly, event->track, event->ts_ns);
@@ -525,65 +447,13 @@ int trace_add_sample(struct trace_assembly *assembly, const struct trace_sample 
 
 /* ---- Flows ---- */
 
-static void put_point(struct trace_assembly *assembly, const struct trace_flow_point *point)
-{
-	struct trace_record *data = &assembly->data;
-
-	trace_put_i64(data, point->ts_ns);
-	trace_put_u64(data, ++assembly->n_added);
-	trace_put_u8(data, (uint8_t)point->role);
-	put_literal(data, point->what);
-	trace_put_text(data, or_empty(point->key));
-	trace_put_text(data, point->name);
-	trace_put_text(data, point->category);
-	trace_put_text(data, point->id);
-}
-
-/* A point as put_point() has put it, but for the order of adding. */
-static struct trace_flow_point take_point(struct trace_unpacking *unpacking, uint64_t *order)
-{
-	struct trace_flow_point point = { .ts_ns = trace_take_i64(unpacking) };
-
-	*order = trace_take_u64(unpacking);
-	point.role = trace_take_u8(unpacking);
-	point.what = take_literal(unpacking);
-	point.key = trace_take_text(unpacking);
-	point.name = trace_take_text(unpacking);
-	point.category = trace_take_text(unpacking);
-	point.id = trace_take_text(unpacking);
-	return point;
-}
-
-static int add_bound_point(struct trace_assembly *assembly, const struct trace_flow_point *point, uint64_t order,
-			   struct trace_bound bound)
-{
-	struct trace_record *data = &assembly->data;
-
-	if (!bound.span && !bound.instant)
-		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s binds to no span", point->what);
-	begin_record(assembly);
-	trace_put_text(&assembly->key, or_empty(point->key));
-	trace_put_i64(&assembly->key, point->role == TRACE_FLOW_SOURCE ? INT64_MIN : point->ts_ns);
-	trace_put_u64(&assembly->key, order);
-	trace_put_u8(data, (uint8_t)point->role);
-	put_literal(data, point->what);
-	trace_put_u64(data, bound.span);
-	trace_put_u64(data, bound.instant);
-	trace_put_u32(data, bound.track);
-	trace_put_i64(data, point->ts_ns);
-	trace_put_text(data, point->name);
-	trace_put_text(data, point->category);
-	trace_put_text(data, point->id);
-	return end_record(assembly, assembly->flows);
-}
-
 /* A point that is bound by time waits among the spans of its track. */
 static int add_placed_point(struct trace_assembly *assembly, const struct trace_flow_point *point)
 {
 	begin_record(assembly);
 	put_place(assembly, point->track, point->ts_ns);
 	trace_put_u8(&assembly->key, point->binding == TRACE_BIND_NEXT ? CLASS_NEXT : CLASS_ENCLOSING);
-	put_point(assembly, point);
+	trace_flow_point_put(&assembly->data, point, ++assembly->n_added);
 	trace_put_u64(&assembly->key, assembly->n_added);
 	return end_record(assembly, assembly->spans);
 }
@@ -595,10 +465,10 @@ int trace_add_flow_point(struct trace_assembly *assembly, const struct trace_flo
 	if (point->binding != TRACE_BIND_EVENT)
 		return add_placed_point(assembly, point);
 	if (!assembly->last_is_end)
-		return add_bound_point(assembly, point, ++assembly->n_added, assembly->last);
+		return trace_flows_add(&assembly->flows, point, ++assembly->n_added, assembly->last);
 	begin_record(assembly);
 	trace_put_u8(&assembly->data, PAIR_POINT);
-	put_point(assembly, point);
+	trace_flow_point_put(&assembly->data, point, ++assembly->n_added);
 	return add_pair_record(assembly, assembly->last_track, assembly->last_ts_ns);
 }
 
@@ -621,16 +491,22 @@ static struct trace_span begun_span(const struct trace_assembly *assembly, const
 
 static int push_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_text data)
 {
-	struct trace_begun *begun = malloc(sizeof *begun + data.n_bytes), **newest;
-	struct trace_span span;
+	size_t n_bytes = sizeof(struct trace_begun) + data.n_bytes;
+	struct trace_begun *begun, **newest;
+	struct trace_unpacking unpacking;
 
+	if (n_bytes > TRACE_MAX_KEPT_BYTES - assembly->n_begun_bytes)
+		return trace_report_fail_anywhere(&assembly->report, TRACE_ERROR_LIMIT,
+						  "more than 256 MiB of spans are open at a time on a track");
+	begun = malloc(n_bytes);
 	if (!begun)
 		return checked(assembly, TRACE_ERROR_MEMORY);
-	*begun = (struct trace_begun){ .below = assembly->top, .ts_ns = ts_ns };
+	assembly->n_begun_bytes += n_bytes;
+	*begun = (struct trace_begun){ .below = assembly->top, .ts_ns = ts_ns, .n_bytes = n_bytes };
 	memcpy(begun->data, data.data, data.n_bytes);
-	span = begun_span(assembly, begun);
-	begun->name = span.name;
-	begun->category = span.category;
+	unpacking.at = begun->data + BEGUN_NAME_BYTE;
+	begun->name = trace_take_text(&unpacking);
+	begun->category = trace_take_text(&unpacking);
 	newest = newest_of(assembly, begun->name);
 	begun->older = *newest;
 	*newest = begun;
@@ -694,7 +570,7 @@ static struct trace_begun *find_begun(struct trace_assembly *assembly, struct tr
 
 static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct trace_unpacking *end)
 {
-	const char *unmatched = take_literal(end);
+	const char *unmatched = trace_take_literal(end);
 	struct trace_text name = trace_take_text(end), category = trace_take_text(end);
 	struct trace_begun *begun = find_begun(assembly, name, category);
 
@@ -705,9 +581,9 @@ static int close_begun(struct trace_assembly *assembly, int64_t ts_ns, struct tr
 static int bind_to_closed(struct trace_assembly *assembly, struct trace_unpacking *unpacking)
 {
 	uint64_t order;
-	struct trace_flow_point point = take_point(unpacking, &order);
+	struct trace_flow_point point = trace_flow_point_take(unpacking, &order);
 
-	return add_bound_point(assembly, &point, order,
+	return trace_flows_add(&assembly->flows, &point, order,
 			       (struct trace_bound){ .span = assembly->closed, .track = assembly->track });
 }
 
@@ -755,86 +631,6 @@ static int take_pair(struct trace_assembly *assembly, const struct trace_sorted_
 
 /* ---- Depths, and what flow points are bound to by time ---- */
 
-static int wait_for_span(struct trace_assembly *assembly, struct trace_text data)
-{
-	char *copy = malloc(data.n_bytes);
-
-	if (!copy)
-		return checked(assembly, TRACE_ERROR_MEMORY);
-	memcpy(copy, data.data, data.n_bytes);
-	if (assembly->n_waiting == assembly->n_waiting_allocated) {
-		size_t n_allocated = assembly->n_waiting_allocated ? 2 * assembly->n_waiting_allocated : 64;
-		char **waiting = realloc(assembly->waiting, n_allocated * sizeof(char *));
-
-		if (!waiting) {
-			free(copy);
-			return checked(assembly, TRACE_ERROR_MEMORY);
-		}
-		assembly->waiting = waiting;
-		assembly->n_waiting_allocated = n_allocated;
-	}
-	assembly->waiting[assembly->n_waiting++] = copy;
-	return TRACE_OK;
-}
-
-/* Binds the points that wait to a span; 0 is none. */
-static int bind_waiting(struct trace_assembly *assembly, uint64_t span)
-{
-	int status = TRACE_OK;
-
-	for (size_t i = 0; i < assembly->n_waiting; i++) {
-		struct trace_unpacking unpacking = { assembly->waiting[i] };
-		uint64_t order;
-		struct trace_flow_point point = take_point(&unpacking, &order);
-
-		if (status == TRACE_OK)
-			status = add_bound_point(assembly, &point, order,
-						 (struct trace_bound){ .span = span, .track = assembly->track });
-		free(assembly->waiting[i]);
-	}
-	assembly->n_waiting = 0;
-	return status;
-}
-
-static int add_candidate(struct trace_assembly *assembly, const struct trace_span *span)
-{
-	if (assembly->n_candidates == assembly->n_candidates_allocated) {
-		size_t n_allocated = assembly->n_candidates_allocated ? 2 * assembly->n_candidates_allocated : 64;
-		struct trace_candidate *candidates = realloc(assembly->candidates, n_allocated * sizeof *candidates);
-
-		if (!candidates)
-			return checked(assembly, TRACE_ERROR_MEMORY);
-		assembly->candidates = candidates;
-		assembly->n_candidates_allocated = n_allocated;
-	}
-	assembly->candidates[assembly->n_candidates++] = (struct trace_candidate){ span->number, span->ts_ns, span->dur_ns };
-	return TRACE_OK;
-}
-
-/* Times only grow, so what has ended before this one is no candidate any more. */
-static void drop_ended(struct trace_assembly *assembly, int64_t ts_ns)
-{
-	while (assembly->n_candidates > 0) {
-		const struct trace_candidate *top = &assembly->candidates[assembly->n_candidates - 1];
-
-		if (top->dur_ns < 0 || (uint64_t)ts_ns - (uint64_t)top->ts_ns <= (uint64_t)top->dur_ns)
-			break;
-		assembly->n_candidates--;
-	}
-}
-
-static int bind_to_enclosing(struct trace_assembly *assembly, struct trace_unpacking *unpacking)
-{
-	uint64_t order;
-	struct trace_flow_point point = take_point(unpacking, &order);
-	struct trace_bound bound = { .track = assembly->track };
-
-	drop_ended(assembly, point.ts_ns);
-	if (assembly->n_candidates > 0)
-		bound.span = assembly->candidates[assembly->n_candidates - 1].number;
-	return add_bound_point(assembly, &point, order, bound);
-}
-
 static int finish_span(struct trace_assembly *assembly, int64_t ts_ns, struct trace_unpacking *data)
 {
 	struct trace_span span = { .track = track_of(assembly, assembly->track), .ts_ns = ts_ns };
@@ -843,11 +639,7 @@ static int finish_span(struct trace_assembly *assembly, int64_t ts_ns, struct tr
 	span.number = trace_take_u64(data);
 	span.dur_ns = trace_take_i64(data);
 	take_event(assembly, data, &span);
-	status = bind_waiting(assembly, span.number);
-	if (status == TRACE_OK && assembly->wants.flows) {
-		drop_ended(assembly, ts_ns);
-		status = add_candidate(assembly, &span);
-	}
+	status = assembly->wants.flows ? trace_flows_pass_span(&assembly->flows, &span) : TRACE_OK;
 	if (status < 0 || !assembly->options.complete)
 		return status;
 	if (trace_span_depth_next(&assembly->depths, span.ts_ns, span.dur_ns, &span.depth) < 0)
@@ -857,9 +649,8 @@ static int finish_span(struct trace_assembly *assembly, int64_t ts_ns, struct tr
 
 static int end_spans_of_track(struct trace_assembly *assembly)
 {
-	assembly->n_candidates = 0;
 	trace_span_depth_start_track(&assembly->depths);
-	return bind_waiting(assembly, 0);
+	return trace_flows_end_track(&assembly->flows, assembly->track);
 }
 
 static int take_span(struct trace_assembly *assembly, const struct trace_sorted_record *record)
@@ -874,77 +665,13 @@ static int take_span(struct trace_assembly *assembly, const struct trace_sorted_
 		return status;
 	switch ((enum span_class)trace_take_u8(&key)) {
 	case CLASS_NEXT:
-		return wait_for_span(assembly, record->data);
+		return trace_flows_bind_next(&assembly->flows, record->data);
 	case CLASS_SPAN:
 		return finish_span(assembly, ts_ns, &data);
 	case CLASS_ENCLOSING:
-		return bind_to_enclosing(assembly, &data);
+		return trace_flows_bind_enclosing(&assembly->flows, &data, track);
 	}
 	return TRACE_OK;
-}
-
-/* ---- Links of flows ---- */
-
-static int link_points(struct trace_assembly *assembly, const struct trace_flow_point *point, const struct trace_flow_end *to)
-{
-	struct trace_flow flow = {
-		.from = assembly->from,
-		.to = *to,
-		.name = point->name,
-		.category = point->category,
-		.id = point->id,
-	};
-
-	assembly->counts.n_flows++;
-	return assembly->sink.on_flow(assembly->sink.context, &flow);
-}
-
-static int follow_flow(struct trace_assembly *assembly, const struct trace_flow_point *point, const struct trace_flow_end *end)
-{
-	bool is_source = point->role == TRACE_FLOW_SOURCE;
-	bool begins = is_source || point->role == TRACE_FLOW_START || point->role == TRACE_FLOW_OPEN ||
-		      (point->role == TRACE_FLOW_JOIN && !assembly->has_flow);
-	int status = TRACE_OK;
-
-	if (is_source && assembly->has_flow)
-		return TRACE_OK;
-	if (point->role == TRACE_FLOW_OPEN && assembly->has_flow)
-		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s of a flow that has begun", point->what);
-	if (!begins && !assembly->has_flow)
-		return trace_report_add(assembly, TRACE_LEFT_OUT, 1, "%s without start", point->what);
-	if (!begins)
-		status = link_points(assembly, point, end);
-	assembly->has_flow = point->role != TRACE_FLOW_END;
-	if (point->role != TRACE_FLOW_ARRIVE)
-		assembly->from = *end;
-	return status;
-}
-
-static int take_flow(struct trace_assembly *assembly, const struct trace_sorted_record *record)
-{
-	struct trace_unpacking key = { record->key.data }, data = { record->data.data };
-	struct trace_text flow_key = trace_take_text(&key);
-	struct trace_bytes *before = &assembly->flow_key;
-	struct trace_flow_point point = { 0 };
-	struct trace_flow_end end = { 0 };
-
-	if (flow_key.n_bytes != before->n_bytes ||
-	    (before->n_bytes > 0 && memcmp(flow_key.data, before->data, before->n_bytes) != 0)) {
-		assembly->has_flow = false;
-		trace_bytes_clear(before);
-		if (trace_bytes_append(before, flow_key, NULL) < 0)
-			return checked(assembly, TRACE_ERROR_MEMORY);
-	}
-	point.role = trace_take_u8(&data);
-	point.what = take_literal(&data);
-	end.span = trace_take_u64(&data);
-	end.instant = trace_take_u64(&data);
-	end.track = track_of(assembly, trace_take_u32(&data));
-	end.ts_ns = trace_take_i64(&data);
-	point.name = trace_take_text(&data);
-	point.category = trace_take_text(&data);
-	point.id = trace_take_text(&data);
-	return follow_flow(assembly, &point, &end);
 }
 
 /* ---- What is left to do when the file is read ---- */
@@ -965,6 +692,15 @@ static int sweep(struct trace_assembly *assembly, struct trace_sorter *sorter,
 			return status;
 	}
 	return TRACE_ROW;
+}
+
+static int link_flows(struct trace_assembly *assembly)
+{
+	int status = TRACE_ROW;
+
+	for (int i = 0; status == TRACE_ROW && i < RECORDS_A_STEP; i++)
+		status = trace_flows_next(&assembly->flows);
+	return status;
 }
 
 static int hand_out_tracks(struct trace_assembly *assembly)
@@ -996,7 +732,7 @@ static int do_stage(struct trace_assembly *assembly)
 	case STAGE_BIND:
 		return sweep(assembly, assembly->spans, take_span);
 	case STAGE_LINK:
-		return sweep(assembly, assembly->flows, take_flow);
+		return link_flows(assembly);
 	case STAGE_TRACKS:
 		return hand_out_tracks(assembly);
 	}
@@ -1031,7 +767,7 @@ static int next_stage(struct trace_assembly *assembly)
 	case STAGE_BIND:
 		drop_sorter(&assembly->spans);
 		status = end_spans_of_track(assembly);
-		return status < 0 ? status : sort_for(assembly, assembly->flows);
+		return status < 0 ? status : trace_flows_sort(&assembly->flows);
 	default:
 		return TRACE_OK;
 	}

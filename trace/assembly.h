@@ -18,6 +18,8 @@
 #ifndef IFOREST_ASSEMBLY_H
 #define IFOREST_ASSEMBLY_H
 
+#include "trace/flows.h"
+#include "trace/report.h"
 #include "trace/tracks.h"
 
 struct trace_assembly;
@@ -79,35 +81,7 @@ int trace_add_sample(struct trace_assembly *assembly, const struct trace_sample 
 
 /* ---- Flows ---- */
 
-/* The points of a flow have the same key. They are linked in the order of time, and of adding among equal times: each to the
- * one before it. */
-enum trace_flow_role {
-	TRACE_FLOW_SOURCE, /* begins a flow before all other points of its key, whatever its time; the first source counts */
-	TRACE_FLOW_START,  /* begins a flow, also where one of this key has begun */
-	TRACE_FLOW_OPEN,   /* begins a flow; left out where one of this key has begun */
-	TRACE_FLOW_STEP,   /* is linked, and the flow goes on; left out if none has begun */
-	TRACE_FLOW_JOIN,   /* is linked if a flow has begun, and begins one otherwise */
-	TRACE_FLOW_ARRIVE, /* is linked, and the flow stays where it was: several may arrive; left out if none has begun */
-	TRACE_FLOW_END	   /* is linked, and ends the flow; left out if none has begun */
-};
-
-/* What a point is bound to. What binds to nothing is left out. */
-enum trace_flow_binding {
-	TRACE_BIND_EVENT,     /* the span or instant of the event that was added last: a span, an instant, a begin or an end */
-	TRACE_BIND_ENCLOSING, /* of the spans of the track with start <= ts <= end the one that starts last, then the shortest */
-	TRACE_BIND_NEXT	      /* the first span of the track that starts at or after ts; of several the longest */
-};
-
-struct trace_flow_point {
-	enum trace_flow_role role;
-	enum trace_flow_binding binding;
-	const struct trace_track *track; /* unless bound to the event */
-	int64_t ts_ns;			 /* orders the points of a flow */
-	struct trace_text key;		 /* tells flows apart, and is shown to nobody */
-	struct trace_text name, category, id;
-	const char *what; /* such as "flow s", for the report; lives as long as the assembly */
-};
-
+/* Adds a point of a flow (flows.h). One that is bound to an event belongs to the event that was added last. */
 int trace_add_flow_point(struct trace_assembly *assembly, const struct trace_flow_point *point);
 
 /* ---- Report and errors ---- */
@@ -115,8 +89,7 @@ int trace_add_flow_point(struct trace_assembly *assembly, const struct trace_flo
 /* Counts one event of the file. */
 void trace_count_event(struct trace_assembly *assembly);
 
-/* Adds n to a line of the report, which is made at its first use. The text is made as by printf, and cut after 100 bytes;
- * beyond some hundred different lines all go into one. */
+/* Adds n to a line of the report (report.h). The text is made as by printf. TRACE_OK. */
 __attribute__((format(printf, 4, 5))) int trace_report_add(struct trace_assembly *assembly, enum trace_finding finding,
 							   uint64_t n, const char *format, ...);
 
@@ -133,15 +106,7 @@ void trace_assembly_free(struct trace_assembly *assembly); /* NULL is allowed */
  * or a negative status. */
 int trace_assembly_finish(struct trace_assembly *assembly);
 
-/* What stopped it. */
-struct trace_problem {
-	bool has_offset;
-	uint64_t offset; /* byte of the unpacked file */
-	char text[400];
-};
-
-const struct trace_problem *trace_assembly_problem(const struct trace_assembly *assembly);
 const struct trace_counts *trace_assembly_counts(const struct trace_assembly *assembly);
-const struct trace_report_line *trace_assembly_report(const struct trace_assembly *assembly, size_t i);
+const struct trace_report *trace_assembly_report(const struct trace_assembly *assembly);
 
 #endif

@@ -192,18 +192,24 @@ static inline bool passes_gap(struct grammar *grammar, size_t end)
 	return true;
 }
 
-static bool is_json_number(struct trace_text text)
+/* Behind the digits that begin at i. */
+static size_t behind_digits(struct trace_text text, size_t i)
 {
-	size_t first = text.data[0] == '-', i = first;
-
 	while (i < text.n_bytes && text.data[i] >= '0' && text.data[i] <= '9')
 		i++;
-	if (i == text.n_bytes && i > first && (text.data[first] != '0' || i == first + 1))
-		return true;
+	return i;
+}
 
-	if (text.n_bytes > first + 1 && text.data[first] == '0' && text.data[first + 1] >= '0' && text.data[first + 1] <= '9')
+/* A decimal number, with no zero before other digits. */
+static bool is_json_number(struct trace_text text)
+{
+	size_t first = text.data[0] == '-', point = behind_digits(text, first), end = point;
+
+	if (point == first || (text.data[first] == '0' && point > first + 1))
 		return false;
-	return trace_is_decimal(text.data, text.n_bytes);
+	if (point + 1 < text.n_bytes && text.data[point] == '.')
+		end = behind_digits(text, point + 1);
+	return end == text.n_bytes || trace_is_decimal(text.data, text.n_bytes);
 }
 
 static bool is_word(struct trace_text text, const char *word)
@@ -565,7 +571,8 @@ static int unescape(struct trace_bytes *out, struct trace_text text)
 	return status;
 }
 
-static int decode(struct trace_json *json, struct trace_text *text)
+/* Few strings need it: it stays out of the way of those that do not. */
+__attribute__((noinline)) static int decode(struct trace_json *json, struct trace_text *text)
 {
 	bool has_escape = json->has_escapes && memchr(text->data, '\\', text->n_bytes);
 	struct trace_bytes out = { 0 };

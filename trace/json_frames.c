@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "trace/json_scan.h"
-
 static const char events_key[] = "\"traceEvents\"";
 
 enum { MARK_BYTES = 3 };
@@ -28,62 +26,26 @@ static int fail(struct trace_json_frames *frames, int status, size_t at, const c
 	return status;
 }
 
-/* What ends a plain run of bytes outside of strings. */
-static const unsigned char stops_outside[256] = { ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1 };
-
-/* Behind the plain bytes of a string, or behind the plain bytes of a nested value: what follows is looked at. */
-static size_t pass_plain(const struct trace_json_frames *frames, const char *data, size_t i, size_t n_bytes)
+/* Follows a value that is skipped. */
+static int skip(struct trace_json_frames *frames, const char *data, size_t n_bytes, size_t *n_taken)
 {
-	if (frames->in_string) {
-		while (i < n_bytes && data[i] != '"' && data[i] != '\\')
-			i++;
-	} else if (frames->depth > 0) {
-		while (i < n_bytes && !stops_outside[(unsigned char)data[i]])
-			i++;
+	switch (trace_json_skip(&frames->skip, data, n_bytes, n_taken)) {
+	case TRACE_SKIP_TOO_DEEP:
+		return fail(frames, TRACE_ERROR_LIMIT, *n_taken, "more than 1000 objects and arrays are nested here");
+	case TRACE_SKIP_OVER:
+		frames->place = frames->place_behind;
+		break;
+	case TRACE_SKIP_MORE:
+		break;
 	}
-	return i;
-}
-
-/* Follows a value that is skipped. Returns how many bytes belong to it; what ends it is behind them if *is_over. */
-static size_t skip(struct trace_json_frames *frames, const char *data, size_t n_bytes, bool *is_over)
-{
-	size_t i;
-
-	*is_over = false;
-	for (i = 0; i < n_bytes; i++) {
-		char c;
-
-		if (frames->in_escape) {
-			frames->in_escape = false;
-			continue;
-		}
-		i = pass_plain(frames, data, i, n_bytes);
-		if (i == n_bytes)
-			break;
-		c = data[i];
-		if (frames->in_string) {
-			frames->in_escape = c == '\\';
-			frames->in_string = c != '"';
-		} else if (c == '"') {
-			frames->in_string = true;
-		} else if (c == '{' || c == '[') {
-			frames->depth++;
-		} else if (frames->depth > 0) {
-			frames->depth -= c == '}' || c == ']';
-		} else if (c == ',' || c == '}' || c == ']' || trace_json_is_space(c)) {
-			*is_over = true;
-			break;
-		}
-	}
-	return i;
+	return TRACE_OK;
 }
 
 static void begin_skipping(struct trace_json_frames *frames, enum trace_frame_place behind)
 {
 	frames->place = TRACE_FRAME_SKIPPING;
 	frames->place_behind = behind;
-	frames->depth = 0;
-	frames->in_string = frames->in_escape = false;
+	frames->skip = (struct trace_json_skip){ 0 };
 }
 
 /* Each of these looks at what stands at data, where there is a byte at least, and says how much it takes. */
@@ -211,8 +173,6 @@ static int take_element(struct trace_json_frames *frames, const char *data, size
 
 static int take(struct trace_json_frames *frames, const char *data, size_t n_bytes, size_t *n_taken, struct trace_text *event)
 {
-	bool is_over;
-
 	switch (frames->place) {
 	case TRACE_FRAME_AT_START:
 		return start(frames, data, n_bytes, n_taken);
@@ -223,10 +183,7 @@ static int take(struct trace_json_frames *frames, const char *data, size_t n_byt
 	case TRACE_FRAME_AT_VALUE:
 		return take_value(frames, data, n_taken);
 	case TRACE_FRAME_SKIPPING:
-		*n_taken = skip(frames, data, n_bytes, &is_over);
-		if (is_over)
-			frames->place = frames->place_behind;
-		return TRACE_OK;
+		return skip(frames, data, n_bytes, n_taken);
 	case TRACE_FRAME_IN_ARRAY:
 		return take_element(frames, data, n_bytes, n_taken, event);
 	case TRACE_FRAME_BEHIND:

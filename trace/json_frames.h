@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "trace/bytes.h"
+#include "trace/json_scan.h"
 
 /* What stands between the events that should not. */
 enum trace_frame_mend {
@@ -39,8 +40,7 @@ struct trace_json_frames {
 	bool has_comma, has_element; /* since the last element; at all */
 	uint64_t n_other_elements;   /* of the array that are no objects */
 	uint64_t mended[TRACE_N_FRAME_MENDS];
-	unsigned depth; /* of what is being skipped */
-	bool in_string, in_escape;
+	struct trace_json_skip skip;
 	const char *problem; /* a literal */
 	size_t problem_at;   /* byte of what was fed */
 };

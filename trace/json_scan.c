@@ -23,9 +23,10 @@ const char *trace_json_string_end(const char *data, const char *end)
 	return NULL;
 }
 
+static const unsigned char stops[256] = { ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1 };
+
 const char *trace_json_end(const char *data, const char *end, unsigned *most_depth)
 {
-	static const unsigned char stops[256] = { ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1 };
 	unsigned depth = 0;
 
 	*most_depth = 0;
@@ -50,20 +51,49 @@ const char *trace_json_end(const char *data, const char *end, unsigned *most_dep
 	return NULL;
 }
 
-/* Inside a string: the bytes of it; in_string is false at its end. */
-static size_t skip_string(struct trace_json_skip *skip, const char *data, size_t n_bytes)
+/* Inside a string: to behind its closing quote, if that is there. */
+static const char *pass_string(struct trace_json_skip *skip, const char *at, const char *end)
 {
-	size_t i;
-
-	for (i = 0; i < n_bytes && skip->in_string; i++) {
-		if (skip->in_escape)
-			skip->in_escape = false;
-		else if (data[i] == '\\')
+	at += skip->in_escape;
+	skip->in_escape = false;
+	for (; at < end; at++) {
+		if (*at == '"') {
+			skip->in_string = false;
+			return at + 1;
+		}
+		if (*at == '\\' && ++at == end) {
 			skip->in_escape = true;
-		else
-			skip->in_string = data[i] != '"';
+			break;
+		}
 	}
-	return i;
+	return end;
+}
+
+/* Inside an object or array: to behind a quote that opens, a bracket that is nested too deep, or the one that closes it. */
+static const char *pass_nested(struct trace_json_skip *skip, const char *at, const char *end)
+{
+	while (at < end) {
+		char c = *at++;
+
+		if (!stops[(unsigned char)c])
+			continue;
+		if (c == '"')
+			skip->in_string = true;
+		else if (c == '{' || c == '[')
+			skip->depth++;
+		else
+			skip->depth--;
+		if (skip->in_string || skip->depth == 0 || skip->depth > TRACE_MAX_NESTING)
+			break;
+	}
+	return at;
+}
+
+static const char *pass_first(struct trace_json_skip *skip, const char *at)
+{
+	skip->in_string = *at == '"';
+	skip->depth = *at == '{' || *at == '[';
+	return at + 1;
 }
 
 static bool ends_word(char c)
@@ -71,32 +101,34 @@ static bool ends_word(char c)
 	return c == ',' || c == '}' || c == ']' || c == ':' || c == '"' || c == '{' || c == '[' || trace_json_is_space(c);
 }
 
+/* A value is at its end behind a quote or bracket that closes it. */
+static bool is_over(const struct trace_json_skip *skip, char last)
+{
+	return skip->depth == 0 && !skip->in_string && (last == '"' || last == '}' || last == ']');
+}
+
 enum trace_json_skipped trace_json_skip(struct trace_json_skip *skip, const char *data, size_t n_bytes, size_t *n_taken)
 {
-	size_t i = 0;
+	enum trace_json_skipped skipped = TRACE_SKIP_MORE;
+	const char *at = data, *end = data + n_bytes;
 
-	*n_taken = 0;
-	while (i < n_bytes) {
-		bool was_string = skip->in_string;
-		char c = data[i];
-
-		if (was_string) {
-			i += skip_string(skip, data + i, n_bytes - i);
-		} else if (skip->depth == 0 && skip->has_begun && ends_word(c)) {
-			*n_taken = i;
-			return TRACE_SKIP_OVER;
+	while (skipped == TRACE_SKIP_MORE && at < end) {
+		if (skip->in_string) {
+			at = pass_string(skip, at, end);
+		} else if (skip->depth > 0) {
+			at = pass_nested(skip, at, end);
+		} else if (skip->has_begun && ends_word(*at)) {
+			skipped = TRACE_SKIP_OVER;
+			break;
 		} else {
-			skip->in_string = c == '"';
-			skip->depth += c == '{' || c == '[';
-			skip->depth -= skip->depth > 0 && (c == '}' || c == ']');
-			i++;
+			at = pass_first(skip, at);
 		}
 		skip->has_begun = true;
-		*n_taken = i;
 		if (skip->depth > TRACE_MAX_NESTING)
-			return TRACE_SKIP_TOO_DEEP;
-		if (skip->depth == 0 && (was_string ? !skip->in_string : c == '}' || c == ']'))
-			return TRACE_SKIP_OVER;
+			skipped = TRACE_SKIP_TOO_DEEP;
+		else if (is_over(skip, at[-1]))
+			skipped = TRACE_SKIP_OVER;
 	}
-	return TRACE_SKIP_MORE;
+	*n_taken = (size_t)(at - data);
+	return skipped;
 }

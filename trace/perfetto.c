@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "trace/perfetto_events.h"
-#include "trace/perfetto_sched.h"
+#include "trace/perfetto_ftrace.h"
 #include "trace/protobuf.h"
 
 enum {
@@ -21,6 +21,7 @@ enum {
 enum { TRACE_PACKET = 1 };
 enum packet_field {
 	PACKET_FTRACE_EVENTS = 1,
+	PACKET_PROCESS_TREE = 2,
 	PACKET_CLOCK_SNAPSHOT = 6,
 	PACKET_TIMESTAMP = 8,
 	PACKET_SEQUENCE = 10,
@@ -35,11 +36,13 @@ enum packet_field {
 	PACKET_CLOCK = 58,
 	PACKET_DEFAULTS = 59,
 	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_RANGE_OF_INTEREST = 90,
 	PACKET_MACHINE = 98,
 	PACKET_ZSTD_COMPRESSED = 133
 };
 enum { FLAG_STATE_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 enum snapshot_field { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY_CLOCK = 2 };
+enum { RANGE_START_US = 1 };
 enum clock_field { CLOCK_ID = 1, CLOCK_TIMESTAMP = 2, CLOCK_IS_INCREMENTAL = 3, CLOCK_UNIT_NS = 4 };
 
 /* A packet's fields; texts lie in it. */
@@ -49,7 +52,7 @@ struct packet {
 	uint64_t timestamp;
 	uint32_t sequence, clock, machine;
 	struct trace_text ftrace_events, clock_snapshot, track_event, interned_data, process_descriptor, thread_descriptor,
-		compressed, defaults, track_descriptor;
+		compressed, defaults, track_descriptor, range_of_interest, process_tree;
 	bool is_zstd;
 };
 
@@ -68,7 +71,10 @@ struct trace_perfetto_reader {
 	size_t n_sequences, n_sequences_allocated;
 	struct trace_perfetto_tracks tracks;
 	struct trace_perfetto_events events;
+	struct trace_perfetto_tasks tasks;
 	struct trace_perfetto_sched sched;
+	struct trace_perfetto_prints prints;
+	struct trace_perfetto_ftrace ftrace;
 	struct trace_bytes unpacked; /* packets of a compressed packet */
 	struct trace_bytes waiting;  /* packets whose clock is not known yet, as fields of a message */
 	uint64_t n_mended;	     /* texts of the packet at hand that are not UTF-8 */
@@ -89,7 +95,10 @@ static void release(void *parser)
 	}
 	free(reader->sequences);
 	trace_u64_map_clear(&reader->by_number, &reader->budget);
+	trace_perfetto_ftrace_release(&reader->ftrace);
+	trace_perfetto_prints_release(&reader->prints);
 	trace_perfetto_sched_release(&reader->sched);
+	trace_perfetto_tasks_release(&reader->tasks);
 	trace_perfetto_events_release(&reader->events);
 	trace_perfetto_tracks_release(&reader->tracks);
 	trace_perfetto_clocks_release(&reader->clocks);
@@ -110,10 +119,24 @@ static void *begin(struct trace_assembly *assembly, const struct trace_options *
 	reader->clocks.budget = &reader->budget;
 	reader->clocks.trace_clock = trace_perfetto_clock_id(TRACE_CLOCK_BOOTTIME, 0);
 	reader->tracks.assembly = reader->events.assembly = reader->sched.assembly = assembly;
-	reader->tracks.budget = reader->sched.budget = &reader->budget;
+	reader->tracks.budget = reader->sched.budget = reader->tasks.budget = &reader->budget;
 	reader->tracks.n_mended = reader->events.n_mended = reader->sched.n_mended = &reader->n_mended;
 	reader->events.tracks = &reader->tracks;
-	reader->events.clocks = reader->sched.clocks = &reader->clocks;
+	reader->events.clocks = &reader->clocks;
+	reader->prints = (struct trace_perfetto_prints){
+		.assembly = assembly,
+		.tracks = &reader->tracks,
+		.tasks = &reader->tasks,
+		.n_mended = &reader->n_mended,
+	};
+	reader->ftrace = (struct trace_perfetto_ftrace){
+		.assembly = assembly,
+		.budget = &reader->budget,
+		.clocks = &reader->clocks,
+		.tasks = &reader->tasks,
+		.sched = &reader->sched,
+		.prints = &reader->prints,
+	};
 	return reader;
 }
 
@@ -208,6 +231,9 @@ static void read_packet_text(const struct trace_field *field, struct packet *pac
 	case PACKET_FTRACE_EVENTS:
 		packet->ftrace_events = field->text;
 		break;
+	case PACKET_PROCESS_TREE:
+		packet->process_tree = field->text;
+		break;
 	case PACKET_CLOCK_SNAPSHOT:
 		packet->clock_snapshot = field->text;
 		break;
@@ -231,6 +257,9 @@ static void read_packet_text(const struct trace_field *field, struct packet *pac
 		break;
 	case PACKET_TRACK_DESCRIPTOR:
 		packet->track_descriptor = field->text;
+		break;
+	case PACKET_RANGE_OF_INTEREST:
+		packet->range_of_interest = field->text;
 		break;
 	case PACKET_ZSTD_COMPRESSED:
 		packet->is_zstd = true;
@@ -421,6 +450,21 @@ static int take_process_descriptor(struct trace_perfetto_reader *reader, struct 
 	return status < 0 ? status : trace_perfetto_tracks_name_process(&reader->tracks, &process);
 }
 
+static int take_range_of_interest(struct trace_perfetto_reader *reader, struct trace_text message)
+{
+	struct trace_message fields = trace_message_of(message);
+	struct trace_field field;
+	int status;
+
+	while ((status = trace_message_next(&fields, &field)) == TRACE_ROW) {
+		if (field.number != RANGE_START_US || field.wire != TRACE_WIRE_VARINT)
+			continue;
+		reader->events.has_start = true;
+		reader->events.start_ns = trace_saturating_product((int64_t)field.value, 1000);
+	}
+	return status;
+}
+
 static int take_compressed(struct trace_perfetto_reader *reader, struct trace_text packed);
 
 /* What is left when the sequence's state is up to date. */
@@ -435,7 +479,7 @@ static int take_payload(struct trace_perfetto_reader *reader, const struct packe
 	if (status == TRACE_OK)
 		return keep_waiting(reader, packet);
 	if (packet->ftrace_events.data)
-		return trace_perfetto_sched_bundle(&reader->sched, packet->ftrace_events);
+		return trace_perfetto_ftrace_take(&reader->ftrace, packet->ftrace_events);
 	if (packet->track_event.data) {
 		if (!packet->has_sequence)
 			return left_out(reader, "track event without a sequence");
@@ -447,6 +491,10 @@ static int take_payload(struct trace_perfetto_reader *reader, const struct packe
 		return take_thread_descriptor(reader, sequence, packet->thread_descriptor);
 	if (packet->process_descriptor.data)
 		return take_process_descriptor(reader, packet->process_descriptor);
+	if (packet->process_tree.data)
+		return trace_perfetto_tasks_take_tree(&reader->tasks, packet->process_tree);
+	if (packet->range_of_interest.data)
+		return take_range_of_interest(reader, packet->range_of_interest);
 	return left_out(reader, "packet: other data");
 }
 
@@ -627,6 +675,8 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 		status = take_waiting(reader);
 	if (status == TRACE_OK)
 		status = judge(reader, trace_perfetto_sched_finish(&reader->sched));
+	if (status == TRACE_OK)
+		status = judge(reader, trace_perfetto_tasks_finish(&reader->tasks, &reader->tracks));
 	return status < 0 ? status : judge(reader, trace_perfetto_tracks_finish(&reader->tracks));
 }
 

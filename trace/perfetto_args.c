@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace/json.h"
 #include "trace/protobuf.h"
 #include "trace/utf8.h"
 
@@ -19,6 +20,7 @@ enum annotation_field {
 	ANNOTATION_DOUBLE = 5,
 	ANNOTATION_STRING = 6,
 	ANNOTATION_POINTER = 7,
+	ANNOTATION_NESTED = 8,
 	ANNOTATION_LEGACY_JSON = 9,
 	ANNOTATION_NAME = 10,
 	ANNOTATION_DICT_ENTRY = 11,
@@ -26,10 +28,24 @@ enum annotation_field {
 	ANNOTATION_STRING_IID = 17
 };
 
+/* Of a message NestedValue, which older programs write for dictionaries and arrays. */
+enum nested_field {
+	NESTED_KEY = 2,
+	NESTED_VALUE = 3,
+	NESTED_ELEMENT = 4,
+	NESTED_INT = 5,
+	NESTED_DOUBLE = 6,
+	NESTED_BOOL = 7,
+	NESTED_STRING = 8,
+	NESTED_TYPE = 1
+};
+enum nested_type { NESTED_SCALAR, NESTED_DICTIONARY, NESTED_ARRAY };
+
 struct writer {
 	const struct trace_perfetto_sequence *sequence;
 	struct trace_bytes *json;
 	struct trace_bytes mended;
+	struct trace_json parsed; /* an argument that is JSON */
 	uint64_t *n_mended;
 };
 
@@ -138,6 +154,103 @@ static int put_nested(struct writer *writer, struct trace_text message, uint32_t
 	return put_literal(writer, is_dictionary ? "}" : "]");
 }
 
+static int put_int(struct writer *writer, int64_t value)
+{
+	char digits[32];
+
+	snprintf(digits, sizeof digits, "%" PRId64, value);
+	return put_literal(writer, digits);
+}
+
+/* JSON as it is, or as a string if it is none. */
+static int put_json(struct writer *writer, struct trace_text text)
+{
+	int status = trace_json_parse(&writer->parsed, text, true);
+
+	if (status == TRACE_ERROR_FORMAT || status == TRACE_ERROR_LIMIT)
+		return put_text(writer, text);
+	return status < 0 ? status : put(writer, text.data, text.n_bytes);
+}
+
+static int put_nested_value(struct writer *writer, struct trace_text message, int depth);
+
+/* Keys and values are lists of their own; keys that have no value are left out, and values that have no key. */
+static int put_nested_dictionary(struct writer *writer, struct trace_text message, int depth)
+{
+	struct trace_repeated keys = trace_repeated_of(message, NESTED_KEY, TRACE_WIRE_BYTES);
+	struct trace_repeated values = trace_repeated_of(message, NESTED_VALUE, TRACE_WIRE_BYTES);
+	struct trace_text key, value;
+	bool is_first = true;
+	int status = put_literal(writer, "{");
+
+	while (status == TRACE_OK && (status = trace_repeated_next_text(&keys, &key)) == TRACE_ROW &&
+	       (status = trace_repeated_next_text(&values, &value)) == TRACE_ROW) {
+		status = is_first ? TRACE_OK : put_literal(writer, ",");
+		if (status == TRACE_OK)
+			status = put_text(writer, key);
+		if (status == TRACE_OK)
+			status = put_literal(writer, ":");
+		if (status == TRACE_OK)
+			status = put_nested_value(writer, value, depth + 1);
+		is_first = false;
+	}
+	return status < 0 ? status : put_literal(writer, "}");
+}
+
+static int put_nested_array(struct writer *writer, struct trace_text message, int depth)
+{
+	struct trace_repeated elements = trace_repeated_of(message, NESTED_ELEMENT, TRACE_WIRE_BYTES);
+	struct trace_text element;
+	bool is_first = true;
+	int status = put_literal(writer, "[");
+
+	while (status == TRACE_OK && (status = trace_repeated_next_text(&elements, &element)) == TRACE_ROW) {
+		status = is_first ? TRACE_OK : put_literal(writer, ",");
+		if (status == TRACE_OK)
+			status = put_nested_value(writer, element, depth + 1);
+		is_first = false;
+	}
+	return status < 0 ? status : put_literal(writer, "]");
+}
+
+static int put_scalar(struct writer *writer, const struct trace_field *value)
+{
+	switch ((enum nested_field)value->number) {
+	case NESTED_INT:
+		return put_int(writer, (int64_t)value->value);
+	case NESTED_DOUBLE:
+		return put_double(writer, trace_double_of(value->value));
+	case NESTED_BOOL:
+		return put_literal(writer, value->value ? "true" : "false");
+	case NESTED_STRING:
+		return put_text(writer, value->text);
+	default:
+		return put_literal(writer, "null");
+	}
+}
+
+static int put_nested_value(struct writer *writer, struct trace_text message, int depth)
+{
+	struct trace_message fields = trace_message_of(message);
+	struct trace_field field, scalar = { 0 };
+	uint64_t type = NESTED_SCALAR;
+	int status;
+
+	if (depth == MAX_DEPTH)
+		return put_literal(writer, "null");
+	while ((status = trace_message_next(&fields, &field)) == TRACE_ROW) {
+		if (field.number == NESTED_TYPE)
+			type = field.value;
+		else
+			scalar = field;
+	}
+	if (status < 0)
+		return status;
+	if (type == NESTED_DICTIONARY)
+		return put_nested_dictionary(writer, message, depth);
+	return type == NESTED_ARRAY ? put_nested_array(writer, message, depth) : put_scalar(writer, &scalar);
+}
+
 static int put_value(struct writer *writer, const struct annotation *annotation, int depth)
 {
 	const struct trace_field *value = &annotation->value;
@@ -152,16 +265,18 @@ static int put_value(struct writer *writer, const struct annotation *annotation,
 		snprintf(digits, sizeof digits, "%" PRIu64, value->value);
 		return put_literal(writer, digits);
 	case ANNOTATION_INT:
-		snprintf(digits, sizeof digits, "%" PRId64, (int64_t)value->value);
-		return put_literal(writer, digits);
+		return put_int(writer, (int64_t)value->value);
 	case ANNOTATION_DOUBLE:
 		return put_double(writer, trace_double_of(value->value));
 	case ANNOTATION_POINTER:
 		snprintf(digits, sizeof digits, "\"0x%" PRIx64 "\"", value->value);
 		return put_literal(writer, digits);
 	case ANNOTATION_STRING:
-	case ANNOTATION_LEGACY_JSON:
 		return put_text(writer, value->text);
+	case ANNOTATION_LEGACY_JSON:
+		return value->text.data ? put_json(writer, value->text) : put_literal(writer, "null");
+	case ANNOTATION_NESTED:
+		return value->text.data ? put_nested_value(writer, value->text, depth + 1) : put_literal(writer, "null");
 	case ANNOTATION_STRING_IID:
 		return put_text(writer,
 				trace_perfetto_sequence_text(writer->sequence, TRACE_INTERNED_ARGUMENT_TEXT, value->value));
@@ -186,6 +301,7 @@ int trace_perfetto_args(const struct trace_perfetto_sequence *sequence, struct t
 	if (status == TRACE_ROW)
 		status = put_nested(&writer, event, EVENT_DEBUG_ANNOTATIONS, 0);
 	trace_bytes_release(&writer.mended);
+	trace_json_release(&writer.parsed);
 	return status;
 }
 

@@ -107,9 +107,10 @@ static int find_edge(struct trace_perfetto_clocks *clocks, size_t from, size_t t
 	size_t place = edge_place(clocks, clock, to);
 	int status;
 
-	*edge = &clock->edges[place];
-	if (place < clock->n_edges && (*edge)->to == to)
+	if (place < clock->n_edges && clock->edges[place].to == to) {
+		*edge = &clock->edges[place];
 		return TRACE_OK;
+	}
 	status = trace_array_reserve(clocks->budget, &clock->edges, clock->n_edges, &clock->n_allocated, sizeof **edge);
 	if (status < 0)
 		return status;

@@ -14,12 +14,15 @@ enum track_field {
 	TRACK_COUNTER = 8,
 	TRACK_IS_SEPARATE = 9,
 	TRACK_STATIC_NAME = 10,
+	TRACK_CHILD_ORDERING = 11,
 	TRACK_RANK = 12,
 	TRACK_ATRACE_NAME = 13,
 	TRACK_MERGE_BEHAVIOR = 15,
 	TRACK_MERGE_KEY = 16,
 	TRACK_MERGE_KEY_NUMBER = 17,
-	TRACK_STATE = 18
+	TRACK_STATE = 18,
+	TRACK_PROCESS_ORDERING = 19,
+	TRACK_THREAD_ORDERING = 20
 };
 enum thread_field {
 	THREAD_PID = 1,
@@ -42,6 +45,7 @@ enum counter_field {
 	COUNTER_Y_AXIS_KEY = 7
 };
 enum { CHROME_TYPE = 1 /* of a process or a thread */ };
+enum { EXPLICIT_CHILDREN = 3, EXPLICIT_ORDERING = 1 /* of processes or threads */ };
 
 static const char *const counter_names[] = { "", "thread_time", "thread_instruction_count" };
 static const char *const units[] = { "", "ns", "count", "bytes" };
@@ -233,6 +237,15 @@ static void read_property(const struct trace_field *field, struct trace_perfetto
 	case TRACK_RANK:
 		descriptor->has_rank = true;
 		descriptor->rank = (int32_t)field->value;
+		break;
+	case TRACK_CHILD_ORDERING:
+		descriptor->orders_children = field->value == EXPLICIT_CHILDREN;
+		break;
+	case TRACK_PROCESS_ORDERING:
+		descriptor->orders_processes = field->value == EXPLICIT_ORDERING;
+		break;
+	case TRACK_THREAD_ORDERING:
+		descriptor->orders_threads = field->value == EXPLICIT_ORDERING;
 		break;
 	case TRACK_MERGE_BEHAVIOR:
 		descriptor->merge_behavior = field->value;

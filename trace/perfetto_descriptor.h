@@ -16,7 +16,9 @@ struct trace_perfetto_descriptor {
 	struct trace_text name;
 	bool has_rank;
 	int64_t rank;
-	uint64_t merge_behavior, merge_key; /* of siblings: how, and a hash of the key */
+	bool orders_children;		       /* their ranks say how they are sorted */
+	bool orders_processes, orders_threads; /* of uuid 0: the same of processes and of threads */
+	uint64_t merge_behavior, merge_key;    /* of siblings: how, and a hash of the key */
 	struct trace_perfetto_thread {
 		bool has_pid, has_tid, has_sort_index;
 		int32_t pid;

@@ -764,6 +764,8 @@ static int take_placed(struct event *event)
 		return add_counter(event);
 	if (event->phase && event->type != TYPE_STATE)
 		return take_legacy(event);
+	if (event->type == TYPE_STATE && event->place.track->kind != TRACE_TRACK_STATE)
+		return leave_out(event, "state event of a track that is none of states");
 	status = stand(event, event->place.track);
 	if (status < 0)
 		return status;
@@ -793,6 +795,8 @@ int trace_perfetto_events_take(struct trace_perfetto_events *events, struct trac
 		status = find_time(&event, has_time, ts_ns);
 	if (status < 0 || event.is_left_out)
 		return status;
+	if (events->has_start && event.added.ts_ns < events->start_ns)
+		return leave_out(&event, "track event before the range of interest");
 	if (event.type == TYPE_NONE && !event.phase)
 		return leave_out(&event, "track event without type or phase");
 	status = find_name(&event);

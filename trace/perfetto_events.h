@@ -11,7 +11,9 @@ struct trace_perfetto_events {
 	struct trace_assembly *assembly;
 	struct trace_perfetto_tracks *tracks;
 	struct trace_perfetto_clocks *clocks;
-	uint64_t *n_mended;								/* texts that are not UTF-8 */
+	uint64_t *n_mended; /* texts that are not UTF-8 */
+	bool has_start;	    /* of the range of interest: events before it are left out */
+	int64_t start_ns;
 	struct trace_bytes name, categories, category, args, scope, id_scope, flow_key; /* of the event at hand */
 };
 

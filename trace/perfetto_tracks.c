@@ -17,7 +17,8 @@ enum naming { NAMED_BY_NOBODY, NAMED_BY_TYPE, NAMED_BY_EVENT, NAMED_BY_DESCRIPTO
 struct trace_perfetto_described {
 	uint64_t uuid, parent_uuid;
 	bool is_described, has_pid, has_tid, is_counter, is_state, is_separate, is_found;
-	int64_t pid, tid;
+	bool has_rank, orders_children, orders_processes, orders_threads;
+	int64_t pid, tid, rank;
 	uint64_t merge_behavior, merge_key;
 	struct trace_perfetto_counter counter; /* name and unit are in slices */
 	struct trace_slice name, unit;
@@ -25,6 +26,7 @@ struct trace_perfetto_described {
 };
 
 struct trace_perfetto_side {
+	struct trace_track *track;
 	bool has_uuid, takes_name, has_event;
 	uint64_t uuid;		     /* that describes this thread or process */
 	struct trace_track *current; /* of a thread or process whose number is used again: the last one; NULL if not */
@@ -80,7 +82,7 @@ void trace_perfetto_tracks_release(struct trace_perfetto_tracks *tracks)
 	trace_bytes_release(&tracks->mended);
 }
 
-static int side_of(struct trace_perfetto_tracks *tracks, const struct trace_track *track, struct trace_perfetto_side **side)
+static int side_of(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_perfetto_side **side)
 {
 	while (tracks->n_sides < track->number) {
 		int status = trace_array_reserve(tracks->budget, &tracks->sides, tracks->n_sides, &tracks->n_sides_allocated,
@@ -91,6 +93,7 @@ static int side_of(struct trace_perfetto_tracks *tracks, const struct trace_trac
 		tracks->sides[tracks->n_sides++] = (struct trace_perfetto_side){ 0 };
 	}
 	*side = &tracks->sides[track->number - 1];
+	(*side)->track = track;
 	return TRACE_OK;
 }
 
@@ -407,6 +410,17 @@ static int take_name(struct trace_perfetto_tracks *tracks, struct trace_perfetto
 	return trace_name_track(tracks->assembly, described->place.track, trace_bytes_text(&tracks->texts, described->name));
 }
 
+static void take_ordering(struct trace_perfetto_described *described, const struct trace_perfetto_descriptor *descriptor)
+{
+	if (descriptor->has_rank) {
+		described->has_rank = true;
+		described->rank = descriptor->rank;
+	}
+	described->orders_children |= descriptor->orders_children;
+	described->orders_processes |= descriptor->orders_processes;
+	described->orders_threads |= descriptor->orders_threads;
+}
+
 int trace_perfetto_tracks_describe(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_descriptor *descriptor)
 {
 	struct trace_perfetto_described *described;
@@ -422,8 +436,7 @@ int trace_perfetto_tracks_describe(struct trace_perfetto_tracks *tracks, const s
 			status = take_identity(tracks, described, descriptor);
 		if (status == TRACE_OK)
 			status = take_name(tracks, described, descriptor);
-		if (status == TRACE_OK && descriptor->has_rank && described->is_found && described->place.track)
-			trace_sort_track(described->place.track, descriptor->rank);
+		take_ordering(described, descriptor);
 	}
 	if (status == TRACE_OK && (descriptor->has_thread || descriptor->has_process))
 		status = trace_perfetto_tracks_find(tracks, descriptor->uuid, false, &place);
@@ -503,7 +516,7 @@ static int find_new_place(struct trace_perfetto_tracks *tracks, struct trace_per
 		status = find_place(tracks, described.parent_uuid, false, place);
 	if (status < 0 || described.is_counter)
 		return status;
-	return find_own_track(tracks, &described, is_state || described.is_state, place);
+	return find_own_track(tracks, &described, described.is_described ? described.is_state : is_state, place);
 }
 
 /* Requires: sound parents, so that the recursion is at most as deep as they may be. */
@@ -561,35 +574,70 @@ int trace_perfetto_tracks_find_counter(struct trace_perfetto_tracks *tracks, uin
 	return TRACE_OK;
 }
 
-int trace_perfetto_tracks_async(struct trace_perfetto_tracks *tracks, struct trace_track *process, struct trace_text scope,
-				uint64_t id, struct trace_track **track)
+/* "async:HEAD PID:NAME:ID", or without a process "async:HEAD:NAME:ID", and without an id nothing behind the name. */
+static int find_operation(struct trace_perfetto_tracks *tracks, const char *head, struct trace_track *process,
+			  struct trace_text name, const char *id, struct trace_track **track)
 {
 	struct trace_track_identity identity = { .kind = TRACE_TRACK_ASYNC, .parent = process };
-	struct trace_perfetto_side *side;
-	char head[64], tail[32];
-	struct trace_text parts[3];
+	struct trace_text parts[] = { { "async:", 6 },
+				      { head, strlen(head) },
+				      { " ", process ? 1 : 0 },
+				      process ? process->pid : (struct trace_text){ "", 0 },
+				      { ":", 1 },
+				      name,
+				      { ":", id ? 1 : 0 },
+				      { id ? id : "", id ? strlen(id) : 0 } };
 	int status = TRACE_OK;
 
 	if (process)
 		identity.pid = process->pid;
-	parts[0] = (struct trace_text){ head, (size_t)(process ? snprintf(head, sizeof head, "async:pid %.*s:",
-									  (int)process->pid.n_bytes, process->pid.data)
-							       : snprintf(head, sizeof head, "async:global:")) };
-	parts[1] = scope;
-	parts[2] = (struct trace_text){ tail, (size_t)snprintf(tail, sizeof tail, ":%" PRIu64, id) };
 	trace_bytes_clear(&tracks->key);
-	for (int i = 0; i < 3 && status == TRACE_OK; i++) {
+	for (size_t i = 0; i < sizeof parts / sizeof *parts && status == TRACE_OK; i++) {
 		if (parts[i].data)
 			status = trace_bytes_append(&tracks->key, parts[i], NULL);
 	}
 	identity.key = (struct trace_text){ tracks->key.data, tracks->key.n_bytes };
-	if (status == TRACE_OK)
-		status = trace_find_track(tracks->assembly, &identity, track);
+	return status < 0 ? status : trace_find_track(tracks->assembly, &identity, track);
+}
+
+int trace_perfetto_tracks_async(struct trace_perfetto_tracks *tracks, struct trace_track *process, struct trace_text scope,
+				uint64_t id, struct trace_track **track)
+{
+	struct trace_perfetto_side *side;
+	char digits[24];
+	int status;
+
+	snprintf(digits, sizeof digits, "%" PRIu64, id);
+	status = find_operation(tracks, process ? "pid" : "global", process, scope, digits, track);
 	if (status == TRACE_OK)
 		status = side_of(tracks, *track, &side);
 	if (status == TRACE_OK)
 		side->takes_name = true;
 	return status;
+}
+
+int trace_perfetto_tracks_atrace(struct trace_perfetto_tracks *tracks, struct trace_track *process, enum trace_atrace kind,
+				 struct trace_text name, int64_t cookie, struct trace_track **track)
+{
+	static const char *const heads[] = { "atrace", "atrace track", "atrace instants" };
+	char digits[24];
+	int status;
+
+	snprintf(digits, sizeof digits, "%" PRId64, cookie);
+	status = find_operation(tracks, heads[kind], process, name, kind == TRACE_ATRACE_INSTANTS ? NULL : digits, track);
+	return status < 0 || (*track)->name.data ? status : trace_name_track(tracks->assembly, *track, name);
+}
+
+struct trace_track *trace_perfetto_tracks_unnamed(const struct trace_perfetto_tracks *tracks, size_t *i)
+{
+	while (*i < tracks->n_sides) {
+		const struct trace_perfetto_side *side = &tracks->sides[(*i)++];
+
+		if (side->track && side->naming == NAMED_BY_NOBODY &&
+		    (side->track->kind == TRACE_TRACK_THREAD || side->track->kind == TRACE_TRACK_PROCESS))
+			return side->track;
+	}
+	return NULL;
 }
 
 /* ---- End ---- */
@@ -606,6 +654,25 @@ static int find_above(struct trace_perfetto_tracks *tracks, const struct trace_p
 	return described->parent_uuid ? trace_perfetto_tracks_find(tracks, described->parent_uuid, false, above) : TRACE_OK;
 }
 
+static const struct trace_perfetto_described *find_described(const struct trace_perfetto_tracks *tracks, uint64_t uuid)
+{
+	const uint64_t *place = trace_u64_map_find(&tracks->by_uuid, uuid);
+
+	return place ? &tracks->described[*place] : NULL;
+}
+
+/* A rank counts where what stands above says that it does. */
+static void sort_by_rank(const struct trace_perfetto_tracks *tracks, const struct trace_perfetto_described *described)
+{
+	bool is_own = !described->has_pid; /* neither a thread nor a process */
+	const struct trace_perfetto_described *above = find_described(tracks, is_own ? described->parent_uuid : 0);
+	/* an event before the descriptor has put a track of its own in the thread's place */
+	bool has_thread = described->has_tid && described->place.thread;
+
+	if (above && (is_own ? above->orders_children : described->has_tid ? above->orders_threads : above->orders_processes))
+		trace_sort_track(has_thread ? described->place.thread : described->place.track, described->rank);
+}
+
 int trace_perfetto_tracks_finish(struct trace_perfetto_tracks *tracks)
 {
 	int status = TRACE_OK;
@@ -615,8 +682,11 @@ int trace_perfetto_tracks_finish(struct trace_perfetto_tracks *tracks)
 		struct trace_track *track = described.place.track;
 		struct trace_perfetto_place above;
 
-		if (!described.is_found || track->parent || track->kind == TRACE_TRACK_THREAD ||
-		    track->kind == TRACE_TRACK_PROCESS)
+		if (!described.is_found)
+			continue;
+		if (described.has_rank)
+			sort_by_rank(tracks, &described);
+		if (track->parent || track->kind == TRACE_TRACK_THREAD || track->kind == TRACE_TRACK_PROCESS)
 			continue;
 		status = find_above(tracks, &described, &above);
 		if (status == TRACE_OK && above.track && above.track != track)

@@ -67,7 +67,16 @@ int trace_perfetto_tracks_process(struct trace_perfetto_tracks *tracks, int64_t 
 int trace_perfetto_tracks_async(struct trace_perfetto_tracks *tracks, struct trace_track *process, struct trace_text scope,
 				uint64_t id, struct trace_track **track);
 
-/* Names a thread or a process by a legacy metadata event. */
+/* The track of an operation of a process that atrace's prints carry on: of operations that have a name each, or a named track
+ * each; without a cookie, that of instants. */
+enum trace_atrace { TRACE_ATRACE_OPERATION, TRACE_ATRACE_ON_TRACK, TRACE_ATRACE_INSTANTS };
+int trace_perfetto_tracks_atrace(struct trace_perfetto_tracks *tracks, struct trace_track *process, enum trace_atrace kind,
+				 struct trace_text name, int64_t cookie, struct trace_track **track);
+
+/* The next thread or process that nobody has named, *i of the ones before; NULL if there is none. */
+struct trace_track *trace_perfetto_tracks_unnamed(const struct trace_perfetto_tracks *tracks, size_t *i);
+
+/* Names a thread or a process by a legacy metadata event, or by what the kernel knows. */
 int trace_perfetto_tracks_rename(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text name);
 
 /* Tells of an event: a track that no descriptor names is named after its first event in time. */

@@ -21,24 +21,111 @@ struct trace_record {
 void trace_record_clear(struct trace_record *record);
 void trace_record_release(struct trace_record *record);
 
-/* Big-endian, so that memcmp orders them as numbers; an int64_t with its sign turned for the same reason. */
-void trace_put_u8(struct trace_record *record, uint8_t value);
-void trace_put_u32(struct trace_record *record, uint32_t value);
-void trace_put_u64(struct trace_record *record, uint64_t value);
-void trace_put_i64(struct trace_record *record, int64_t value);
+/* Makes room for n_bytes, and answers where they go; NULL if out of memory. */
+char *trace_record_grow(struct trace_record *record, size_t n_bytes);
 
-/* A text, or that there is none. Requires fewer than 2^32 - 1 bytes. */
-void trace_put_text(struct trace_record *record, struct trace_text text);
+static inline char *trace_record_extend(struct trace_record *record, size_t n_bytes)
+{
+	struct trace_bytes *bytes = &record->bytes;
+	char *at = bytes->data + bytes->n_bytes;
+
+	if (record->out_of_memory || n_bytes > bytes->n_allocated - bytes->n_bytes)
+		return trace_record_grow(record, n_bytes);
+	bytes->n_bytes += n_bytes;
+	return at;
+}
+
+/* Big-endian, so that memcmp orders them as numbers; an int64_t with its sign turned for the same reason. */
+static inline void trace_put_u8(struct trace_record *record, uint8_t value)
+{
+	char *at = trace_record_extend(record, 1);
+
+	if (at)
+		*at = (char)value;
+}
+
+/* The compiler makes one instruction of each of these loops. */
+static inline void trace_put_u32(struct trace_record *record, uint32_t value)
+{
+	char *at = trace_record_extend(record, 4);
+
+	for (unsigned i = 0; at && i < 4; i++)
+		at[i] = (char)(value >> 8 * (3 - i));
+}
+
+static inline void trace_put_u64(struct trace_record *record, uint64_t value)
+{
+	char *at = trace_record_extend(record, 8);
+
+	for (unsigned i = 0; at && i < 8; i++)
+		at[i] = (char)(value >> 8 * (7 - i));
+}
+
+static inline void trace_put_i64(struct trace_record *record, int64_t value)
+{
+	trace_put_u64(record, (uint64_t)value ^ (uint64_t)1 << 63);
+}
+
+/* The address of a literal, which lives as long as whoever takes it. */
+static inline void trace_put_literal(struct trace_record *record, const char *literal)
+{
+	trace_put_u64(record, (uint64_t)(uintptr_t)literal);
+}
+
+void trace_put_some_text(struct trace_record *record, struct trace_text text);
+
+/* A text, or that there is none: one byte then, and one for the length of a short text. */
+static inline void trace_put_text(struct trace_record *record, struct trace_text text)
+{
+	if (text.data)
+		trace_put_some_text(record, text);
+	else
+		trace_put_u8(record, 0);
+}
 
 /* What was put, in the same order. Texts point into the record. Requires: that much was put. */
 struct trace_unpacking {
 	const char *at;
 };
 
-uint8_t trace_take_u8(struct trace_unpacking *unpacking);
-uint32_t trace_take_u32(struct trace_unpacking *unpacking);
-uint64_t trace_take_u64(struct trace_unpacking *unpacking);
-int64_t trace_take_i64(struct trace_unpacking *unpacking);
-struct trace_text trace_take_text(struct trace_unpacking *unpacking);
+static inline uint8_t trace_take_u8(struct trace_unpacking *unpacking)
+{
+	return (uint8_t)*unpacking->at++;
+}
+
+static inline uint32_t trace_take_u32(struct trace_unpacking *unpacking)
+{
+	const unsigned char *at = (const unsigned char *)unpacking->at;
+
+	unpacking->at += 4;
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static inline uint64_t trace_take_u64(struct trace_unpacking *unpacking)
+{
+	uint64_t high = trace_take_u32(unpacking);
+
+	return high << 32 | trace_take_u32(unpacking);
+}
+
+static inline int64_t trace_take_i64(struct trace_unpacking *unpacking)
+{
+	return (int64_t)(trace_take_u64(unpacking) ^ (uint64_t)1 << 63);
+}
+
+static inline const char *trace_take_literal(struct trace_unpacking *unpacking)
+{
+	return (const char *)(uintptr_t)trace_take_u64(unpacking);
+}
+
+struct trace_text trace_take_some_text(struct trace_unpacking *unpacking);
+
+static inline struct trace_text trace_take_text(struct trace_unpacking *unpacking)
+{
+	if (*unpacking->at)
+		return trace_take_some_text(unpacking);
+	unpacking->at++;
+	return (struct trace_text){ NULL, 0 };
+}
 
 #endif

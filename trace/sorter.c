@@ -78,8 +78,12 @@ const char *trace_sorter_problem(const struct trace_sorter *sorter)
 
 static uint64_t key_number(struct trace_text key, size_t start)
 {
+	const unsigned char *at = (const unsigned char *)key.data + start;
 	uint64_t number = 0;
 
+	if (start + 8 <= key.n_bytes) /* which is one instruction */
+		return (uint64_t)at[0] << 56 | (uint64_t)at[1] << 48 | (uint64_t)at[2] << 40 | (uint64_t)at[3] << 32 |
+		       (uint64_t)at[4] << 24 | (uint64_t)at[5] << 16 | (uint64_t)at[6] << 8 | at[7];
 	for (size_t i = start; i < start + 8; i++)
 		number = number << 8 | (i < key.n_bytes ? (unsigned char)key.data[i] : 0);
 	return number;
@@ -308,6 +312,18 @@ int trace_sorter_add(struct trace_sorter *sorter, struct trace_text key, struct 
 	if (sorter->n_entries > 1 && !sorter->is_unsorted)
 		sorter->is_unsorted = compare_entries(sorter->arena.data, entry - 1, entry) > 0;
 	return TRACE_OK;
+}
+
+static struct trace_text text_of(const struct trace_record *record)
+{
+	return (struct trace_text){ record->bytes.data, record->bytes.n_bytes };
+}
+
+int trace_sorter_add_record(struct trace_sorter *sorter, const struct trace_record *key, const struct trace_record *data)
+{
+	if (key->out_of_memory || data->out_of_memory)
+		return TRACE_ERROR_MEMORY;
+	return trace_sorter_add(sorter, text_of(key), text_of(data));
 }
 
 /* ---- Merge ---- */

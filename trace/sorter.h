@@ -11,7 +11,7 @@
 #ifndef IFOREST_SORTER_H
 #define IFOREST_SORTER_H
 
-#include "trace/bytes.h"
+#include "trace/record.h"
 
 struct trace_sorter;
 
@@ -26,6 +26,9 @@ void trace_sorter_free(struct trace_sorter *sorter); /* NULL is allowed */
 /* Copies a record. Requires: equal keys are not added, or their order does not matter.
  * Returns: TRACE_OK, TRACE_ERROR_MEMORY, TRACE_ERROR_TEMPORARY, TRACE_ERROR_LIMIT if the record has 2^31 bytes. */
 int trace_sorter_add(struct trace_sorter *sorter, struct trace_text key, struct trace_text data);
+
+/* The same, of packed key and data; TRACE_ERROR_MEMORY too where these are out of memory. */
+int trace_sorter_add_record(struct trace_sorter *sorter, const struct trace_record *key, const struct trace_record *data);
 
 /* Nothing may be added any more. The same errors. O(n log n) for n records, O(n) where they come sorted. */
 int trace_sorter_sort(struct trace_sorter *sorter);

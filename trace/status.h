@@ -12,13 +12,13 @@ enum trace_status {
 	TRACE_ERROR_FORMAT = -5,    /* the bytes break the rules of their format */
 	TRACE_ERROR_NOT_TRACE = -6, /* the file is of no format that is known, or has no trace in it */
 	TRACE_ERROR_RANGE = -7,	    /* a time or duration does not fit into 64-bit nanoseconds */
-	TRACE_ERROR_LIMIT = -8,	    /* nested too deep, or one event too long to be kept */
+	TRACE_ERROR_LIMIT = -8,	    /* nested too deep, or more than may be kept in memory */
 	TRACE_ERROR_TEMPORARY = -9  /* a temporary file cannot be made, written or read */
 };
 
 enum {
 	TRACE_MAX_NESTING = 1000,		 /* open objects and arrays */
-	TRACE_MAX_KEPT_BYTES = 256 * 1024 * 1024 /* of one event */
+	TRACE_MAX_KEPT_BYTES = 256 * 1024 * 1024 /* of one event; of all tracks; of what is open, or waits, on a track */
 };
 
 #endif

@@ -55,11 +55,14 @@ static int fail(struct trace *trace, int status, const char *format, ...)
 
 static int assembly_failed(struct trace *trace, int status)
 {
-	const struct trace_problem *problem = trace_assembly_problem(trace->assembly);
+	const struct trace_problem *problem = &trace_assembly_report(trace->assembly)->problem;
 
-	if (!problem->has_offset)
+	uint64_t offset = problem->has_offset ? problem->offset : trace->n_taken;
+
+	/* what comes of all that was read so far has its place where the reader stands */
+	if (!problem->has_offset && (status != TRACE_ERROR_LIMIT || !trace->parser))
 		return fail(trace, status, "%s", problem->text);
-	return fail(trace, status, "byte %llu: %s", (unsigned long long)problem->offset, problem->text);
+	return fail(trace, status, "byte %llu: %s", (unsigned long long)offset, problem->text);
 }
 
 /* ---- Opening ---- */
@@ -151,10 +154,10 @@ static int feed(struct trace *trace)
 	size_t n_taken = 0;
 	int status = piece->n_bytes > 0 ? trace->format->feed(trace->parser, piece->data, piece->n_bytes, &n_taken) : TRACE_OK;
 
+	trace->n_taken += n_taken;
 	if (status < 0)
 		return assembly_failed(trace, status);
 	trace->takes_none = n_taken == 0;
-	trace->n_taken += n_taken;
 	piece->n_bytes -= n_taken;
 	memmove(piece->data, piece->data + n_taken, piece->n_bytes);
 	if (trace->takes_none && piece->n_bytes >= TRACE_MAX_KEPT_BYTES)
@@ -168,10 +171,12 @@ static int end_parser(struct trace *trace)
 	struct trace_bytes *piece = &trace->piece;
 	int status = trace->format->end(trace->parser, piece->data, piece->n_bytes);
 
+	if (status < 0)
+		return assembly_failed(trace, status);
 	trace_bytes_release(piece);
 	trace->format->release(trace->parser);
 	trace->parser = NULL;
-	return status < 0 ? assembly_failed(trace, status) : TRACE_ROW;
+	return TRACE_ROW;
 }
 
 /* Parses the next piece; at the end of the file, all the rest. */
@@ -189,6 +194,8 @@ static int advance(struct trace *trace)
 		n_wanted = TRACE_HEAD_BYTES;
 	if (trace->takes_none && n_wanted < piece->n_bytes)
 		n_wanted = piece->n_bytes;
+	if (n_wanted > TRACE_MAX_KEPT_BYTES - piece->n_bytes)
+		n_wanted = TRACE_MAX_KEPT_BYTES - piece->n_bytes;
 	if (!trace->is_read && (status = read_on(trace, n_wanted)) < 0)
 		return status;
 	if (!trace->format && !trace->is_read && piece->n_bytes < TRACE_HEAD_BYTES)
@@ -233,7 +240,7 @@ const struct trace_counts *trace_counts(const struct trace *trace)
 
 const struct trace_report_line *trace_report(const struct trace *trace, size_t i)
 {
-	return trace->assembly ? trace_assembly_report(trace->assembly, i) : NULL;
+	return trace->assembly ? trace_report_line(trace_assembly_report(trace->assembly), i) : NULL;
 }
 
 uint64_t trace_position(const struct trace *trace)

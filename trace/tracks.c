@@ -96,30 +96,46 @@ static struct trace_text copy_text(struct trace_text text, char **at)
 	return copy;
 }
 
-static struct trace_kept_track *new_track(const struct trace_track_identity *identity, uint64_t hash, uint32_t number)
+/* Takes n_bytes of what tracks may take. */
+static int take_bytes(struct trace_tracks *tracks, size_t n_bytes)
 {
-	size_t n_bytes = identity->key.n_bytes + identity->pid.n_bytes + identity->tid.n_bytes;
-	struct trace_kept_track *made = calloc(1, sizeof *made + n_bytes);
+	if (n_bytes > TRACE_MAX_KEPT_BYTES - tracks->n_bytes)
+		return TRACE_ERROR_LIMIT;
+	tracks->n_bytes += n_bytes;
+	return TRACE_OK;
+}
+
+/* Makes the next track, in the place that it has. */
+static int make_track(struct trace_tracks *tracks, const struct trace_track_identity *identity, uint64_t hash)
+{
+	size_t n_bytes =
+		sizeof(struct trace_kept_track) + identity->key.n_bytes + identity->pid.n_bytes + identity->tid.n_bytes;
+	int status = take_bytes(tracks, n_bytes);
+	struct trace_kept_track *made;
 	char *texts;
 
+	if (status < 0)
+		return status;
+	made = calloc(1, n_bytes);
 	if (!made)
-		return NULL;
+		return TRACE_ERROR_MEMORY;
+	tracks->by_number[tracks->n_tracks++] = &made->track;
 	texts = (char *)(made + 1);
 	made->hash = hash;
-	made->track.number = number;
+	made->track.number = tracks->n_tracks;
 	made->track.kind = identity->kind;
 	made->track.key = copy_text(identity->key, &texts);
 	made->track.pid = copy_text(identity->pid, &texts);
 	made->track.tid = copy_text(identity->tid, &texts);
 	made->track.parent = identity->parent;
-	return made;
+	return TRACE_OK;
 }
 
 int trace_tracks_find(struct trace_tracks *tracks, const struct trace_track_identity *identity, struct trace_track **track)
 {
 	uint64_t hash = hash_of(identity);
-	struct trace_kept_track *made;
 	uint32_t *slot;
+	int status;
 
 	if (make_slots(tracks) < 0)
 		return TRACE_ERROR_MEMORY;
@@ -127,11 +143,10 @@ int trace_tracks_find(struct trace_tracks *tracks, const struct trace_track_iden
 	if (!*slot) {
 		if (make_place(tracks) < 0)
 			return TRACE_ERROR_MEMORY;
-		made = new_track(identity, hash, tracks->n_tracks + 1);
-		if (!made)
-			return TRACE_ERROR_MEMORY;
-		tracks->by_number[tracks->n_tracks++] = &made->track;
-		*slot = made->track.number;
+		status = make_track(tracks, identity, hash);
+		if (status < 0)
+			return status;
+		*slot = tracks->n_tracks;
 	}
 	*track = tracks->by_number[*slot - 1];
 	return TRACE_OK;
@@ -148,6 +163,7 @@ int trace_tracks_find_thread(struct trace_tracks *tracks, struct trace_text pid,
 {
 	struct trace_track_identity identity = { .kind = TRACE_TRACK_THREAD, .pid = pid, .tid = tid };
 	struct trace_bytes *key = &tracks->key;
+	int status;
 
 	trace_bytes_clear(key);
 	if (trace_bytes_append(key, pid, NULL) < 0 || trace_bytes_append(key, (struct trace_text){ "/", 1 }, NULL) < 0 ||
@@ -156,15 +172,21 @@ int trace_tracks_find_thread(struct trace_tracks *tracks, struct trace_text pid,
 	identity.key = (struct trace_text){ key->data, key->n_bytes };
 	if (make_slots(tracks) < 0)
 		return TRACE_ERROR_MEMORY;
-	if (!*find_slot(tracks, &identity, hash_of(&identity)) && find_process(tracks, pid, &identity.parent) < 0)
-		return TRACE_ERROR_MEMORY;
+	if (!*find_slot(tracks, &identity, hash_of(&identity)) && (status = find_process(tracks, pid, &identity.parent)) < 0)
+		return status;
 	return trace_tracks_find(tracks, &identity, track);
 }
 
-int trace_tracks_set_text(struct trace_text *text, struct trace_text value)
+int trace_tracks_set_text(struct trace_tracks *tracks, struct trace_text *text, struct trace_text value)
 {
-	char *copy = malloc(value.n_bytes + 1);
+	char *copy;
+	int status;
 
+	tracks->n_bytes -= text->n_bytes;
+	status = take_bytes(tracks, value.n_bytes);
+	if (status < 0)
+		return status;
+	copy = malloc(value.n_bytes + 1);
 	if (!copy)
 		return TRACE_ERROR_MEMORY;
 	if (value.n_bytes > 0)

@@ -19,17 +19,19 @@ struct trace_tracks {
 	uint32_t *slots; /* owned: numbers by hash, 0 is empty */
 	size_t n_slots;
 	struct trace_bytes key; /* of a thread, while it is looked for */
+	size_t n_bytes;		/* of memory for tracks and their texts */
 };
 
-/* Finds a track, or makes it. TRACE_OK or TRACE_ERROR_MEMORY. O(bytes of key) expected. */
+/* Finds a track, or makes it. TRACE_OK, TRACE_ERROR_MEMORY, or TRACE_ERROR_LIMIT if all of them would take more than
+ * TRACE_MAX_KEPT_BYTES. O(bytes of key) expected. */
 int trace_tracks_find(struct trace_tracks *tracks, const struct trace_track_identity *identity, struct trace_track **track);
 
 /* The thread "pid/tid" of the process "pid". The same. */
 int trace_tracks_find_thread(struct trace_tracks *tracks, struct trace_text pid, struct trace_text tid,
 			     struct trace_track **track);
 
-/* Replaces a text of a track by a copy. TRACE_OK or TRACE_ERROR_MEMORY. */
-int trace_tracks_set_text(struct trace_text *text, struct trace_text value);
+/* Replaces a text of a track by a copy. The same. */
+int trace_tracks_set_text(struct trace_tracks *tracks, struct trace_text *text, struct trace_text value);
 
 void trace_tracks_release(struct trace_tracks *tracks);
 

@@ -68,6 +68,24 @@ static void write_numbers(const uint32_t *numbers, size_t n)
 	}
 }
 
+/* A value of the kind that older programs write. */
+static void write_nested(int depth)
+{
+	static const uint32_t numbers[] = { 1, 5, 7 };
+	uint8_t kind = next_byte();
+	size_t nested;
+
+	write_numbers(numbers, sizeof numbers / sizeof *numbers);
+	if (kind & 1)
+		write_text(kind & 2 ? 2 : 8);
+	protobuf_varint(&trace_bytes, 1, kind >> 2 & 3);
+	for (int i = 0; i < kind % 3 && depth < MOST_NESTED; i++) {
+		nested = protobuf_begin(&trace_bytes, kind & 16 ? 3 : 4);
+		write_nested(depth + 1);
+		protobuf_end(&trace_bytes, nested);
+	}
+}
+
 static void write_annotation(int depth)
 {
 	static const uint32_t numbers[] = { 1, 2, 3, 4, 7, 17 };
@@ -77,6 +95,13 @@ static void write_annotation(int depth)
 	write_numbers(numbers, sizeof numbers / sizeof *numbers);
 	if (kind & 1)
 		write_text(kind & 2 ? 10 : 6);
+	if (kind & 16)
+		protobuf_text(&trace_bytes, 9, kind & 32 ? "{\"a\": [1, null]}" : "[1,");
+	if (kind & 64) {
+		nested = protobuf_begin(&trace_bytes, 8);
+		write_nested(0);
+		protobuf_end(&trace_bytes, nested);
+	}
 	if (!(kind & 4) || depth == MOST_NESTED)
 		return;
 	for (int i = 0; i < kind % 3; i++) {
@@ -156,6 +181,11 @@ static void write_descriptor(void)
 		protobuf_varint(&trace_bytes, kind & 64 ? 9 : 15, next_byte() % 4);
 	if (kind & 128)
 		protobuf_bytes(&trace_bytes, 18, "", 0);
+	if ((kind & 96) == 96) {
+		protobuf_varint(&trace_bytes, 11, 3);
+		protobuf_varint(&trace_bytes, 12, next_number());
+		protobuf_varint(&trace_bytes, kind & 1 ? 19 : 20, 1);
+	}
 	protobuf_end(&trace_bytes, descriptor);
 }
 
@@ -225,24 +255,92 @@ static void write_compact(void)
 	protobuf_end(&trace_bytes, compact);
 }
 
-static void write_bundle(void)
+static void write_switch(void)
 {
 	static const uint32_t numbers[] = { 2, 4, 6, 7 };
-	size_t bundle = protobuf_begin(&trace_bytes, 1), event, inner;
+	size_t body = protobuf_begin(&trace_bytes, 4);
+
+	write_numbers(numbers, sizeof numbers / sizeof *numbers);
+	write_text(5);
+	protobuf_end(&trace_bytes, body);
+}
+
+/* Letters, bars and numbers, mostly as atrace has them. */
+static void write_print(void)
+{
+	static const char *const parts[] = { "|5", "|7|", "|", "||", "|a", "|b|", "|-1", "|0", "|9223372036854775808", "\n", "\xff" };
+	static const char phases[] = "BEICSFGHNX";
+	size_t body = protobuf_begin(&trace_bytes, 3);
+	char text[200] = { phases[next_byte() % (sizeof phases - 1)] };
+	int n = next_byte() % 6;
+
+	if (next_byte() % 4)
+		strcat(text, "|5|a");
+	for (int i = 0; i < n; i++)
+		strcat(text, parts[next_byte() % (sizeof parts / sizeof *parts)]);
+	protobuf_text(&trace_bytes, 2, text);
+	protobuf_end(&trace_bytes, body);
+}
+
+static void write_mark(void)
+{
+	static const uint32_t drivers[] = { 80, 333, 348, 349, 350, 467, 484 };
+	size_t body = protobuf_begin(&trace_bytes, drivers[next_byte() % (sizeof drivers / sizeof *drivers)]);
+
+	for (uint32_t number = 1; number <= 6; number++) {
+		uint8_t byte = next_byte();
+
+		if (byte & 1)
+			protobuf_varint(&trace_bytes, number, (uint64_t)"BEIC"[byte >> 1 & 3]);
+		else if (byte & 2)
+			write_text(number);
+		else if (byte & 4)
+			protobuf_varint(&trace_bytes, number, next_number());
+	}
+	protobuf_end(&trace_bytes, body);
+}
+
+static void write_bundle(void)
+{
+	static void (*const writers[])(void) = { write_switch, write_print, write_print, write_mark };
+	size_t bundle = protobuf_begin(&trace_bytes, 1), event;
 
 	protobuf_varint(&trace_bytes, 1, next_byte() % 3);
-	if (next_byte() % 2) {
+	if (next_byte() % 4 == 0)
 		write_compact();
-	} else {
+	for (int n = next_byte() % 4; n > 0; n--) {
 		event = protobuf_begin(&trace_bytes, 2);
 		protobuf_varint(&trace_bytes, 1, next_number());
-		inner = protobuf_begin(&trace_bytes, 4);
-		write_numbers(numbers, sizeof numbers / sizeof *numbers);
-		write_text(5);
-		protobuf_end(&trace_bytes, inner);
+		protobuf_varint(&trace_bytes, 2, next_number());
+		writers[next_byte() % (sizeof writers / sizeof *writers)]();
 		protobuf_end(&trace_bytes, event);
 	}
 	protobuf_end(&trace_bytes, bundle);
+}
+
+static void write_tree(void)
+{
+	size_t tree = protobuf_begin(&trace_bytes, 2), entry;
+
+	for (int n = next_byte() % 4; n > 0; n--) {
+		bool is_process = n % 2;
+
+		entry = protobuf_begin(&trace_bytes, is_process ? 1 : 2);
+		protobuf_varint(&trace_bytes, 1, next_number());
+		write_text(is_process ? 3 : 2);
+		if (!is_process)
+			protobuf_varint(&trace_bytes, 3, next_number());
+		protobuf_end(&trace_bytes, entry);
+	}
+	protobuf_end(&trace_bytes, tree);
+}
+
+static void write_range(void)
+{
+	size_t range = protobuf_begin(&trace_bytes, 90);
+
+	protobuf_varint(&trace_bytes, 1, next_number());
+	protobuf_end(&trace_bytes, range);
 }
 
 static void write_packet(void)
@@ -250,7 +348,7 @@ static void write_packet(void)
 	static void (*const writers[])(void) = { write_event,	 write_event,	 write_event,	 write_event,
 						 write_event,	 write_event,	 write_event,	 write_descriptor,
 						 write_descriptor, write_snapshot, write_snapshot, write_interned, write_defaults,
-						 write_bundle };
+						 write_bundle, write_bundle, write_bundle, write_tree, write_range };
 	static const uint32_t thread_numbers[] = { 1, 2, 6, 7, 8 };
 	size_t packet = protobuf_begin(&trace_bytes, 1), thread;
 	uint8_t kind = next_byte(), flags = next_byte();

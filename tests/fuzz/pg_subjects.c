@@ -36,6 +36,9 @@ static const struct subject_question a_questions[] = {
 	  "IForestAggregate", NULL },
 	{ "SELECT count(*), sum(dur), avg(dur) FROM a WHERE track = 'track 2' AND ts >= 20000 AND ts < 77777",
 	  "IForestAggregate", NULL },
+	{ "SELECT ts / 20000, width_bucket(dur, ARRAY[100000000001, 300000000001]), count(*) FROM a GROUP BY 1, 2 ORDER BY 1, 2",
+	  "IForestAggregate", NULL },
+	{ "SELECT count(*), regr_count(dur, ts), avg((dur <= 300000000000)::int) FROM a WHERE ts < 70000", "IForestAggregate", NULL },
 	{ "SELECT count(*), sum(dur) FROM a WHERE track IN ('new 1', 'track 1') AND dur > 300000000000", "a_if", NULL },
 	{ "SELECT ts, dur, id FROM a WHERE track = 'track 3' ORDER BY ts DESC, id LIMIT 40", "Index Scan", NULL },
 	{ "SELECT track, ts, id FROM a ORDER BY track, ts, id", "Index Scan", NULL },
@@ -148,7 +151,8 @@ static const struct subject_statement d_statements[] = {
 const struct subject subjects[] = {
 	SUBJECT(a, 1,
 		"CREATE TABLE a(id serial, track text, ts bigint NOT NULL, dur bigint);" A_ROWS("'track ' || x % 5", 1, 1400)
-		"CREATE INDEX a_if ON a USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur', variance = 'dur', pending_pages = 4);"
+		"CREATE INDEX a_if ON a USING iforest (track, ts) INCLUDE (dur)"
+		" WITH (duration = 'dur', variance = 'dur', histogram = 'dur(100000000000, 300000000000)', products = 'dur*ts', pending_pages = 4);"
 		A_ROWS("'track ' || x % 6", 1401, 1500) "SELECT iforest_merge('a_if');"
 		"DELETE FROM a WHERE id % 31 = 5; SELECT iforest_create_functions('a_if')",
 		"DELETE FROM a WHERE id = 77;" A_ROWS("CASE WHEN x % 3 = 0 THEN 'new ' || x % 4 ELSE 'track ' || x % 5 END", 1501, 1800),

@@ -293,6 +293,8 @@ int perfetto_show_track(void *context, const struct trace_track *track)
 	show_text(": ", track->name);
 	if (track->parent)
 		show_text(" in ", track->parent->key);
+	if (track->has_sort_index)
+		show(" sorted %" PRId64, track->sort_index);
 	show("\n");
 	return TRACE_OK;
 }

@@ -947,6 +947,10 @@ static void nesting_is_limited(void **state)
 	text[1] = '{';
 	expect_error(text, TRACE_ERROR_LIMIT,
 		     "byte 1: more than 1000 objects and arrays are nested in the event that starts here");
+	n_bytes = (size_t)sprintf(text, "{\"metadata\":");
+	memset(text + n_bytes, '[', N_LEVELS);
+	text[n_bytes + N_LEVELS] = 0;
+	expect_error(text, TRACE_ERROR_LIMIT, "byte 1013: more than 1000 objects and arrays are nested here");
 }
 
 /* --- long text --------------------------------------------------------------------------------------------------- */

@@ -372,6 +372,115 @@ static void a_state_lasts_until_the_next_one(void **state)
 	       "state uuid:5: light\n");
 }
 
+/* A track that nobody has described may become one of states. */
+static void a_state_needs_a_track_of_states(void **state)
+{
+	(void)state;
+	perfetto_describe(OPERATION, 0, "load");
+	perfetto_write_event(7, 10, STATE, OPERATION, "red", NULL);
+	perfetto_write_event(7, 20, STATE, 99, "green", NULL);
+	perfetto_expect("span 1: 20 -1 on uuid:99 green\n"
+	       "async uuid:3: load\n"
+	       "state uuid:99: green\n"
+	       "left out 1: state event of a track that is none of states\n");
+}
+
+/* ---- Order of tracks, and the range of interest ---- */
+
+static void rank(uint64_t uuid, uint64_t parent, int64_t rank)
+{
+	perfetto_begin_descriptor(uuid, parent, NULL);
+	protobuf_varint(&perfetto_bytes, 12, (uint64_t)rank);
+	perfetto_end_descriptor();
+}
+
+static void order(uint64_t uuid, uint32_t field, uint64_t how)
+{
+	perfetto_begin_descriptor(uuid, 0, "parent");
+	protobuf_varint(&perfetto_bytes, field, how);
+	perfetto_end_descriptor();
+}
+
+static void a_rank_counts_where_the_parent_sorts_by_ranks(void **state)
+{
+	(void)state;
+	order(20, 11, 3);
+	order(30, 11, 2);
+	rank(21, 20, -7);
+	rank(31, 30, -8);
+	perfetto_write_event(7, 10, INSTANT, 21, "a", NULL);
+	perfetto_write_event(7, 10, INSTANT, 31, "b", NULL);
+	perfetto_write_event(7, 10, INSTANT, 20, "c", NULL);
+	perfetto_expect("instant 1: 10 on uuid:21 a\n"
+	       "instant 2: 10 on uuid:31 b\n"
+	       "instant 3: 10 on uuid:20 c\n"
+	       "async uuid:20: parent\n"
+	       "async uuid:21: a in uuid:20 sorted -7\n"
+	       "async uuid:30: parent\n"
+	       "async uuid:31: b in uuid:30\n");
+}
+
+static void rank_thread_and_process(void)
+{
+	size_t subject;
+
+	perfetto_begin_descriptor(PROCESS, 0, NULL);
+	subject = protobuf_begin(&perfetto_bytes, 3);
+	protobuf_varint(&perfetto_bytes, 1, 5);
+	protobuf_text(&perfetto_bytes, 6, "app");
+	protobuf_end(&perfetto_bytes, subject);
+	protobuf_varint(&perfetto_bytes, 12, 3);
+	perfetto_end_descriptor();
+	perfetto_begin_descriptor(THREAD, 0, NULL);
+	subject = protobuf_begin(&perfetto_bytes, 4);
+	protobuf_varint(&perfetto_bytes, 1, 5);
+	protobuf_varint(&perfetto_bytes, 2, 6);
+	protobuf_text(&perfetto_bytes, 5, "main");
+	protobuf_end(&perfetto_bytes, subject);
+	protobuf_varint(&perfetto_bytes, 12, 4);
+	perfetto_end_descriptor();
+}
+
+static void ranks_of_threads_and_processes_count_if_the_root_says_so(void **state)
+{
+	(void)state;
+	rank_thread_and_process();
+	perfetto_expect("process 5: app\nthread 5/6: main in 5\n");
+	rank_thread_and_process();
+	order(0, 19, 1);
+	perfetto_expect("process 5: app sorted 3\nthread 5/6: main in 5\n");
+	order(0, 20, 1);
+	rank_thread_and_process();
+	perfetto_expect("process 5: app\nthread 5/6: main in 5 sorted 4\n");
+	/* an event before the descriptor stands on a track below the thread */
+	order(0, 20, 1);
+	perfetto_write_event(7, 10, INSTANT, THREAD, "now", NULL);
+	rank_thread_and_process();
+	perfetto_expect("instant 1: 10 on uuid:1 now\n"
+	       "async uuid:1: now in 5/6 sorted 4\n"
+	       "process 5: app\n"
+	       "thread 5/6: main in 5\n");
+}
+
+static void events_before_the_range_of_interest_are_left_out(void **state)
+{
+	size_t range;
+
+	(void)state;
+	perfetto_write_event(7, 1000, INSTANT, THREAD, "before the packet", NULL);
+	perfetto_begin_packet(7, 0);
+	range = protobuf_begin(&perfetto_bytes, 90);
+	protobuf_varint(&perfetto_bytes, 1, 2);
+	protobuf_end(&perfetto_bytes, range);
+	perfetto_end_packet();
+	perfetto_write_event(7, 1999, INSTANT, THREAD, "early", NULL);
+	perfetto_write_event(7, 2000, INSTANT, THREAD, "now", NULL);
+	perfetto_expect("instant 1: 1000 on uuid:1 before the packet\n"
+	       "instant 2: 2000 on uuid:1 now\n"
+	       "async uuid:1: before the packet\n"
+	       "left out 1: track event before the range of interest\n");
+}
+
 /* ---- Flows ---- */
 
 static void flows_link_the_spans_that_have_their_ids(void **state)
@@ -642,6 +751,64 @@ static void arguments_are_json(void **state)
 }
 
 /* Names, categories, names of tracks and arguments: each byte that belongs to no character is U+FFFD. */
+static void begin_nested(size_t *begin, uint32_t field, uint64_t type)
+{
+	*begin = protobuf_begin(&perfetto_bytes, field);
+	protobuf_varint(&perfetto_bytes, 1, type);
+}
+
+/* A dictionary with more keys than values: an integer, an array, a boolean. */
+static void write_nested_value(void)
+{
+	size_t dictionary, array, value;
+
+	begin_nested(&dictionary, 8, 1);
+	protobuf_text(&perfetto_bytes, 2, "a");
+	protobuf_text(&perfetto_bytes, 2, "b");
+	protobuf_text(&perfetto_bytes, 2, "c");
+	protobuf_text(&perfetto_bytes, 2, "d");
+	begin_nested(&value, 3, 0);
+	protobuf_varint(&perfetto_bytes, 5, UINT64_MAX);
+	protobuf_end(&perfetto_bytes, value);
+	begin_nested(&array, 3, 2);
+	begin_nested(&value, 4, 0);
+	protobuf_double(&perfetto_bytes, 6, 0.5);
+	protobuf_end(&perfetto_bytes, value);
+	begin_nested(&value, 4, 0);
+	protobuf_text(&perfetto_bytes, 8, "t");
+	protobuf_end(&perfetto_bytes, value);
+	begin_nested(&value, 4, 2);
+	protobuf_end(&perfetto_bytes, value);
+	protobuf_end(&perfetto_bytes, array);
+	begin_nested(&value, 3, 0);
+	protobuf_varint(&perfetto_bytes, 7, 1);
+	protobuf_end(&perfetto_bytes, value);
+	protobuf_end(&perfetto_bytes, dictionary);
+}
+
+static void arguments_of_older_programs_are_json_too(void **state)
+{
+	static const char *const texts[] = { "{\"a\": [1]}", "7", "{\"a\": [1,]}", "" };
+	size_t annotation;
+
+	(void)state;
+	perfetto_begin_event(7, 1, INSTANT, 0);
+	annotation = protobuf_begin(&perfetto_bytes, 4);
+	protobuf_text(&perfetto_bytes, 10, "nested");
+	write_nested_value();
+	protobuf_end(&perfetto_bytes, annotation);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		annotation = protobuf_begin(&perfetto_bytes, 4);
+		protobuf_text(&perfetto_bytes, 10, "json");
+		protobuf_text(&perfetto_bytes, 9, texts[i]);
+		protobuf_end(&perfetto_bytes, annotation);
+	}
+	perfetto_end_event();
+	perfetto_expect("instant 1: 1 on uuid:0  {\"nested\":{\"a\":-1,\"b\":[0.5,\"t\",[]],\"c\":true},"
+	       "\"json\":{\"a\": [1]},\"json\":7,\"json\":\"{\\\"a\\\": [1,]}\",\"json\":\"\"}\n"
+	       "async uuid:0: Default Track\n");
+}
+
 static void text_that_is_not_utf8_is_mended(void **state)
 {
 	size_t annotation;
@@ -705,7 +872,7 @@ static void a_run_on_a_cpu_is_a_span(void **state)
 	       "span 3: 160 -1 on cpu:3 c id 12 {\"tid\":12,\"prio\":120}\n"
 	       "cpu cpu:3\n"
 	       "left out 1: sched_switch earlier than the one before it\n"
-	       "left out 1: ftrace event: not sched_switch\n");
+	       "left out 1: ftrace event: other\n");
 }
 
 /* The first one says who comes, but not since when that is known. */
@@ -736,7 +903,7 @@ static void compact_switches_are_lists(void **state)
 	perfetto_expect("span 1: 110 10 on cpu:0 b id 11 {\"tid\":11,\"prio\":120,\"end_state\":2}\n"
 	       "span 2: 120 -1 on cpu:0  id 12 {\"tid\":12,\"prio\":120}\n"
 	       "cpu cpu:0\n"
-	       "left out 1: ftrace event: not sched_switch\n");
+	       "left out 1: ftrace event: other\n");
 }
 
 int main(void)
@@ -758,6 +925,10 @@ int main(void)
 		cmocka_unit_test(events_have_values_of_counters_with_them),
 		cmocka_unit_test(counters_of_a_known_type_have_its_name_and_unit),
 		cmocka_unit_test(a_state_lasts_until_the_next_one),
+		cmocka_unit_test(a_state_needs_a_track_of_states),
+		cmocka_unit_test(a_rank_counts_where_the_parent_sorts_by_ranks),
+		cmocka_unit_test(ranks_of_threads_and_processes_count_if_the_root_says_so),
+		cmocka_unit_test(events_before_the_range_of_interest_are_left_out),
 		cmocka_unit_test(flows_link_the_spans_that_have_their_ids),
 		cmocka_unit_test(legacy_phases_are_those_of_chrome),
 		cmocka_unit_test(legacy_operations_stack_by_their_ids),
@@ -765,6 +936,7 @@ int main(void)
 		cmocka_unit_test(metadata_names_threads_and_processes),
 		cmocka_unit_test(legacy_flows_begin_once_and_arrive_often),
 		cmocka_unit_test(arguments_are_json),
+		cmocka_unit_test(arguments_of_older_programs_are_json_too),
 		cmocka_unit_test(text_that_is_not_utf8_is_mended),
 		cmocka_unit_test(a_run_on_a_cpu_is_a_span),
 		cmocka_unit_test(compact_switches_are_lists),

@@ -652,6 +652,8 @@ static void compare_left_out(const char *file, const struct trace *trace, size_t
 			continue;
 		if (strcmp(what, "trace_processor: end_without_begin") == 0)
 			what = "end without begin";
+		if (strcmp(what, "ftrace event: not sched_switch") == 0)
+			what = "ftrace event: other";
 		add(&expected, "%s left out: %s", text_at(trace_json_value(&json, key)), what);
 		add(&of_file, "%" PRIu64 " left out: %s", left_out(trace, what), what);
 	}

@@ -1,0 +1,74 @@
+#include "trace/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct trace_report_line *trace_report_line(const struct trace_report *report, size_t i)
+{
+	return i < report->n_lines ? &report->lines[i] : NULL;
+}
+
+/* Finds the line, or makes it; NULL if there is no room. */
+static struct trace_report_line *find_line(struct trace_report *report, enum trace_finding finding, const char *text)
+{
+	struct trace_report_line *line;
+	char *copy;
+
+	for (size_t i = 0; i < report->n_lines; i++) {
+		line = &report->lines[i];
+		if (line->finding == finding && strcmp(line->what, text) == 0)
+			return line;
+	}
+	if (report->n_lines == TRACE_N_REPORT_LINES)
+		return NULL;
+	copy = report->texts[report->n_lines];
+	line = &report->lines[report->n_lines++];
+	snprintf(copy, TRACE_REPORT_BYTES, "%s", text);
+	*line = (struct trace_report_line){ finding, copy, 0 };
+	return line;
+}
+
+void trace_report_count(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *format,
+			va_list arguments)
+{
+	/* the last line but one is for all that have none of their own; the last, for the other finding */
+	bool is_nearly_full = report->n_lines >= TRACE_N_REPORT_LINES - 2;
+	struct trace_report_line *line;
+	char text[TRACE_REPORT_BYTES];
+
+	vsnprintf(text, sizeof text, format, arguments);
+	line = find_line(report, finding, is_nearly_full ? "other reasons" : text);
+	if (line)
+		line->n += n;
+}
+
+int trace_report_fail(struct trace_report *report, int status, uint64_t offset, const char *format, va_list arguments)
+{
+	struct trace_problem *problem = &report->problem;
+
+	problem->has_offset = true;
+	problem->offset = offset;
+	vsnprintf(problem->text, sizeof problem->text, format, arguments);
+	return status;
+}
+
+int trace_report_fail_anywhere(struct trace_report *report, int status, const char *text)
+{
+	report->problem.has_offset = false;
+	snprintf(report->problem.text, sizeof report->problem.text, "%s", text);
+	return status;
+}
+
+int trace_report_check(struct trace_report *report, int status)
+{
+	return status == TRACE_ERROR_MEMORY ? trace_report_fail_anywhere(report, status, "out of memory") : status;
+}
+
+int trace_report_check_sorter(struct trace_report *report, const struct trace_sorter *sorter, int status)
+{
+	if (status == TRACE_ERROR_TEMPORARY)
+		return trace_report_fail_anywhere(report, status, trace_sorter_problem(sorter));
+	if (status == TRACE_ERROR_LIMIT)
+		return trace_report_fail_anywhere(report, status, "an event is too long to be sorted");
+	return trace_report_check(report, status);
+}
