@@ -1,4 +1,5 @@
-/* tools/rows.h -- Rows of the six tables that a trace is loaded into, whatever the database. */
+/* tools/rows.h -- Definitions of the six tables that a trace is loaded into (spans, counters ...), and their rows, whatever the
+ * database. */
 #ifndef IFOREST_ROWS_H
 #define IFOREST_ROWS_H
 

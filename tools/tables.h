@@ -1,4 +1,4 @@
-/* tools/tables.h -- Statements that trace2pg runs on its tables: create, COPY, index, vacuum, sums to verify.
+/* tools/tables.h -- Tables of a trace in PostgreSQL: statements that define, fill, index and verify them, and sample queries.
  *
  * Names are quoted; functions answer false with the connection's problem set.
  */

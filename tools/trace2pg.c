@@ -49,7 +49,8 @@ static const char *advice(const struct load *load, enum load_status status)
 	if (status == LOAD_SERVER && !load->has_tables && tables_exist_already(load->connection))
 		return "--replace drops such tables, --resume goes on with them, --spans and --counters choose others";
 	if (status == LOAD_OTHER_ROWS)
-		return "--replace begins anew; --no-args must be as it was, and nobody else may have changed the rows";
+		return "--replace begins anew, as a file that has grown needs; --no-args must be as it was, and nobody else may have "
+		       "changed the rows";
 	if (status == LOAD_BAD_TRACE)
 		return "once the file is mended, go on with --resume";
 	return "to go on, run the same command with --resume (instead of --replace)";

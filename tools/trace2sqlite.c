@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tools/progress.h"
 #include "tools/rows.h"
@@ -16,7 +17,7 @@
 
 enum exit_status { EXIT_LOADED = 0, EXIT_NOT_LOADED = 1, EXIT_USAGE = 2 };
 
-enum { ROWS_A_PROGRESS_STEP = 256, SQL_BYTES = 3000, PREFIX_BYTES = 24, OPTION_TABLE = 256 };
+enum { ROWS_A_PROGRESS_STEP = 256, SQL_BYTES = 3000, PREFIX_BYTES = 24, NAME_BYTES = 300, OPTION_TABLE = 256 };
 
 struct loader {
 	const char *database_path;
@@ -31,8 +32,9 @@ struct loader {
 	struct row_maker maker;
 	struct progress progress;
 	uint64_t n_rows[N_TABLES];
-	int64_t first_ns, last_ns; /* of spans */
-	bool is_failed;		   /* the database has the problem */
+	int64_t first_ns, last_ns; /* of spans and counter samples */
+	double start_s;
+	bool is_failed; /* the database has the problem */
 };
 
 /* The entry point of the extension. */
@@ -61,6 +63,29 @@ static bool run(struct loader *loader, char *sql)
 
 /* ---- Tables ---- */
 
+/* Each format has the name of its table twice. Of the virtual ones `suffix` is what their name adds to the table's. */
+static const struct {
+	enum loaded_table table;
+	const char *suffix, *format;
+} indexes[] = {
+	{ TABLE_SPANS, "_if",
+	  "CREATE VIRTUAL TABLE \"%w_if\" USING iforest(content=\"%w\", time=ts, duration=dur, by=(track, depth))" },
+	{ TABLE_SPANS, "_overlap", "CREATE VIRTUAL TABLE \"%w_overlap\" USING iforest_overlap(\"%w_if\")" },
+	{ TABLE_COUNTERS, "_if",
+	  "CREATE VIRTUAL TABLE \"%w_if\" USING iforest(content=\"%w\", time=ts, value=value, "
+	  "by=(track, name, counter_id, key))" },
+	{ TABLE_INSTANTS, "_if",
+	  "CREATE VIRTUAL TABLE \"%w_if\" USING iforest(content=\"%w\", time=ts, value=id, by=(track))" },
+	{ TABLE_FLOWS, "_if",
+	  "CREATE VIRTUAL TABLE \"%w_if\" USING iforest(content=\"%w\", time=from_ts, value=id, by=(from_track))" },
+	{ TABLE_FLOWS, "_to_if",
+	  "CREATE VIRTUAL TABLE \"%w_to_if\" USING iforest(content=\"%w\", time=to_ts, value=id, by=(to_track))" },
+	{ TABLE_FLOWS, NULL, "CREATE INDEX \"%w_from_span\" ON \"%w\"(from_span)" },
+	{ TABLE_FLOWS, NULL, "CREATE INDEX \"%w_to_span\" ON \"%w\"(to_span)" },
+};
+
+enum { N_INDEXES = sizeof indexes / sizeof *indexes };
+
 static const char *column_definitions(const struct loaded_definition *definition, char list[SQL_BYTES])
 {
 	static const char *const types[] = { "INTEGER", "REAL", "TEXT", "TEXT" };
@@ -75,15 +100,27 @@ static const char *column_definitions(const struct loaded_definition *definition
 	return list;
 }
 
+/* The indexes before the tables that they are of. */
+static bool drop_tables(struct loader *loader)
+{
+	for (int i = N_INDEXES - 1; i >= 0; i--) {
+		if (indexes[i].suffix && !run(loader, sqlite3_mprintf("DROP TABLE IF EXISTS \"%w%s\"",
+								      loader->tables[indexes[i].table], indexes[i].suffix)))
+			return false;
+	}
+	for (int i = 0; i < N_TABLES; i++) {
+		if (!run(loader, sqlite3_mprintf("DROP TABLE IF EXISTS \"%w\"", loader->tables[i])))
+			return false;
+	}
+	return true;
+}
+
 static bool make_table(struct loader *loader, int table)
 {
 	const struct loaded_definition *definition = &loaded_definitions[table];
 	char list[SQL_BYTES], *sql;
 	int rc;
 
-	if (loader->replace && !run(loader, sqlite3_mprintf("DROP TABLE IF EXISTS \"%w_if\"; DROP TABLE IF EXISTS \"%w\"",
-							    loader->tables[table], loader->tables[table])))
-		return false;
 	if (!run(loader,
 		 sqlite3_mprintf("CREATE TABLE \"%w\"(%s)", loader->tables[table], column_definitions(definition, list))))
 		return false;
@@ -99,6 +136,8 @@ static bool make_table(struct loader *loader, int table)
 
 static bool make_tables(struct loader *loader)
 {
+	if (loader->replace && !drop_tables(loader))
+		return false;
 	for (int i = 0; i < N_TABLES; i++) {
 		if (!make_table(loader, i))
 			return false;
@@ -109,13 +148,13 @@ static bool make_tables(struct loader *loader)
 static bool make_indexes(struct loader *loader)
 {
 	progress_stage(&loader->progress, "indexing");
-	return run(loader,
-		   sqlite3_mprintf("CREATE VIRTUAL TABLE \"%w_if\" USING iforest(content=\"%w\", time=ts, duration=dur, "
-				   "by=(track, depth))",
-				   loader->tables[TABLE_SPANS], loader->tables[TABLE_SPANS])) &&
-	       run(loader, sqlite3_mprintf("CREATE VIRTUAL TABLE \"%w_if\" USING iforest(content=\"%w\", time=ts, value=value, "
-					   "by=(pid, name, counter_id, key))",
-					   loader->tables[TABLE_COUNTERS], loader->tables[TABLE_COUNTERS]));
+	for (int i = 0; i < N_INDEXES; i++) {
+		const char *table = loader->tables[indexes[i].table];
+
+		if (!run(loader, sqlite3_mprintf(indexes[i].format, table, table)))
+			return false;
+	}
+	return true;
 }
 
 /* ---- Rows ---- */
@@ -136,10 +175,26 @@ static int bind_value(sqlite3_stmt *insert, int i, enum loaded_type type, const 
 
 static void widen_range(struct loader *loader, int64_t ts_ns)
 {
-	if (loader->n_rows[TABLE_SPANS] == 0 || ts_ns < loader->first_ns)
+	bool is_first = loader->n_rows[TABLE_SPANS] + loader->n_rows[TABLE_COUNTERS] == 0;
+
+	if (is_first || ts_ns < loader->first_ns)
 		loader->first_ns = ts_ns;
-	if (loader->n_rows[TABLE_SPANS] == 0 || ts_ns > loader->last_ns)
+	if (is_first || ts_ns > loader->last_ns)
 		loader->last_ns = ts_ns;
+}
+
+static uint64_t n_all_rows(const struct loader *loader)
+{
+	uint64_t n_rows = 0;
+
+	for (int i = 0; i < N_TABLES; i++)
+		n_rows += loader->n_rows[i];
+	return n_rows;
+}
+
+static void show_progress(struct loader *loader)
+{
+	progress_step(&loader->progress, trace_position(loader->trace), n_all_rows(loader));
 }
 
 /* For a sink: a negative status stops the reading. */
@@ -161,10 +216,10 @@ static int insert_row(struct loader *loader, const struct loaded_row *row)
 		loader->is_failed = true;
 		return TRACE_ERROR_READ;
 	}
-	if (row->table == TABLE_SPANS)
+	if (row->table == TABLE_SPANS || row->table == TABLE_COUNTERS)
 		widen_range(loader, row->values[1].integer);
 	if (loader->n_rows[row->table]++ % ROWS_A_PROGRESS_STEP == 0)
-		progress_step(&loader->progress, trace_position(loader->trace), loader->n_rows[TABLE_SPANS]);
+		show_progress(loader);
 	return TRACE_OK;
 }
 
@@ -212,7 +267,7 @@ static bool read_file(struct loader *loader, const char *path)
 
 	progress_start(&loader->progress, "trace2sqlite", path);
 	while (status >= 0 && (status = trace_step(loader->trace)) == TRACE_ROW)
-		progress_step(&loader->progress, trace_position(loader->trace), loader->n_rows[TABLE_SPANS]);
+		show_progress(loader);
 	for (size_t i = 0; status == TRACE_OK && (line = trace_report(loader->trace, i)); i++)
 		status = insert_row(loader, row_of_report_line(&loader->maker, line));
 	progress_end(&loader->progress);
@@ -230,9 +285,9 @@ static void print_summary(const struct loader *loader, const char *path)
 	const struct trace_report_line *line;
 
 	printf("%s (%s): %" PRIu64 " spans, %" PRIu64 " counter samples, %" PRIu64 " instants, %" PRIu64 " flows, %" PRIu64
-	       " tracks\n",
+	       " tracks (%.1f s)\n",
 	       path, trace_format_name(loader->trace), counts->n_spans, counts->n_samples, counts->n_instants, counts->n_flows,
-	       counts->n_tracks);
+	       counts->n_tracks, progress_now_s() - loader->start_s);
 	for (size_t i = 0; (line = trace_report(loader->trace, i)); i++)
 		printf("  %s: %" PRIu64 " %s\n", line->finding == TRACE_MENDED ? "mended" : "left out", line->n, line->what);
 }
@@ -272,24 +327,68 @@ static bool load_all(struct loader *loader)
 	if (!run(loader, sqlite3_mprintf("COMMIT")))
 		return false;
 	progress_end(&loader->progress);
+	if (loader->index)
+		printf("indexed with iforest\n");
 	return true;
 }
 
+/* Windows are from a to b. The statements have the name of a table between their parts. */
+struct questions {
+	const char *spans, *counters;
+	int64_t a, b;
+};
+
+static void print_indexed(const struct questions *ask)
+{
+	if (ask->spans) {
+		printf("  SELECT sum(count), sum(sum_dur), max(max_dur) FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n",
+		       ask->spans, ask->a, ask->b);
+		printf("  SELECT track, depth, count, sum_dur, max_dur FROM \"%s_if\"(%" PRId64 ", %" PRId64
+		       ") ORDER BY sum_dur DESC;\n",
+		       ask->spans, ask->a, ask->b);
+		printf("  SELECT bucket_start, track, count, max_dur FROM \"%s_if\"(%" PRId64 ", %" PRId64
+		       ", 40) WHERE depth = 0;\n",
+		       ask->spans, ask->a, ask->b);
+		printf("  SELECT s.* FROM \"%s_if\" i JOIN \"%s\" s ON s.id = i.max_dur_id ORDER BY i.max_dur DESC LIMIT 5;\n",
+		       ask->spans, ask->spans);
+	}
+	if (ask->counters)
+		printf("  SELECT name, key, count, min_value, avg_value, max_value FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n",
+		       ask->counters, ask->a, ask->b);
+}
+
+static void print_plain(const struct questions *ask)
+{
+	if (ask->spans)
+		printf("  SELECT track, count(*), sum(dur), max(dur) FROM \"%s\" WHERE ts >= %" PRId64 " AND ts < %" PRId64
+		       " AND dur >= 0 GROUP BY track ORDER BY 3 DESC;\n",
+		       ask->spans, ask->a, ask->b);
+	if (ask->counters)
+		printf("  SELECT name, key, count(*), min(value), avg(value), max(value) FROM \"%s\" WHERE ts >= %" PRId64
+		       " AND ts < %" PRId64 " GROUP BY name, key;\n",
+		       ask->counters, ask->a, ask->b);
+}
+
+/* Of the middle half of the time that is filled. */
 static void print_questions(const struct loader *loader)
 {
-	const char *spans = loader->tables[TABLE_SPANS];
-	int64_t width = loader->last_ns / 4 - loader->first_ns / 4;
+	uint64_t width = (uint64_t)loader->last_ns - (uint64_t)loader->first_ns;
+	const struct questions ask = {
+		.spans = loader->n_rows[TABLE_SPANS] > 0 ? loader->tables[TABLE_SPANS] : NULL,
+		.counters = loader->n_rows[TABLE_COUNTERS] > 0 ? loader->tables[TABLE_COUNTERS] : NULL,
+		.a = (int64_t)((uint64_t)loader->first_ns + width / 4),
+		.b = (int64_t)((uint64_t)loader->last_ns - width / 4 + (loader->last_ns < INT64_MAX)),
+	};
 
-	printf("\nAsk next, in the shell: sqlite3 %s\n", loader->database_path);
-	if (!loader->index) {
-		printf("  SELECT track, count(*), sum(dur), max(dur) FROM \"%s\" WHERE dur >= 0 GROUP BY track;\n", spans);
+	if (!ask.spans && !ask.counters)
 		return;
+	printf("\nAsk next, in the shell: sqlite3 %s\n", loader->database_path);
+	if (loader->index) {
+		printf("  .load ./build/iforest\n");
+		print_indexed(&ask);
+	} else {
+		print_plain(&ask);
 	}
-	printf("  .load ./build/iforest\n");
-	printf("  SELECT track, depth, count, sum_dur, max_dur FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n", spans,
-	       loader->first_ns + width, loader->last_ns - width + 1);
-	printf("  SELECT s.* FROM \"%s_if\" i JOIN \"%s\" s ON s.id = i.max_dur_id ORDER BY i.max_dur DESC LIMIT 5;\n", spans,
-	       spans);
 }
 
 static enum exit_status load(struct loader *loader)
@@ -311,8 +410,7 @@ static enum exit_status load(struct loader *loader)
 		complain("nothing was loaded", "");
 		return EXIT_NOT_LOADED;
 	}
-	if (loader->n_rows[TABLE_SPANS] > 0)
-		print_questions(loader);
+	print_questions(loader);
 	return EXIT_LOADED;
 }
 
@@ -342,14 +440,35 @@ static const char help[] =
 	"      --instants TABLE, --flows TABLE, --tracks TABLE, --left-out TABLE    the other tables\n"
 	"      --replace           drop the tables if they exist\n"
 	"      --no-args           leave the arguments of spans and instants out\n"
-	"      --no-index          make no iforest indexes\n"
+	"      --no-index          make no indexes\n"
 	"  -h, --help              this\n"
 	"\n"
 	"Exit status: 0 loaded, 1 nothing was loaded, 2 wrong usage. docs/trace2sqlite.md has the columns and the rest.\n";
 
+/* Each table has a name of its own, and the indexes have theirs. */
+static bool names_differ(const struct loader *loader)
+{
+	char names[N_TABLES + 2][NAME_BYTES];
+
+	for (int i = 0; i < N_TABLES; i++)
+		snprintf(names[i], NAME_BYTES, "%s", loader->tables[i]);
+	snprintf(names[N_TABLES], NAME_BYTES, "%s_if", loader->tables[TABLE_SPANS]);
+	snprintf(names[N_TABLES + 1], NAME_BYTES, "%s_if", loader->tables[TABLE_COUNTERS]);
+	for (int i = 0; i < N_TABLES + 2; i++) {
+		for (int j = 0; j < i; j++) {
+			if (strcasecmp(names[i], names[j]) == 0) {
+				fprintf(stderr, "trace2sqlite: what is loaded needs a table each, not two in \"%s\"\n",
+					names[i]);
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	struct loader loader = { .args = true, .index = true };
+	struct loader loader = { .args = true, .index = true, .start_s = progress_now_s() };
 	int option;
 
 	for (int i = 0; i < N_TABLES; i++)
@@ -375,5 +494,5 @@ int main(int argc, char **argv)
 	loader.database_path = argv[optind];
 	loader.paths = argv + optind + 1;
 	loader.n_paths = argc - optind - 1;
-	return load(&loader);
+	return names_differ(&loader) ? load(&loader) : EXIT_USAGE;
 }

@@ -2,16 +2,21 @@
  * out of a database.
  *
  *   timeline DATABASE [PORT]        IFOREST names the extension (default build/iforest.so), TIMELINE_PAGE the folder of the
- *                                   page (default examples/timeline); PORT 0, the default, is any
+ *                                   page (default examples/timeline), TIMELINE_SECONDS how long a question
+ *                                   of the box may take (default 10); PORT 0, the default, is any
  *
  * The database is as frames.h says. Listens on this machine alone, under its own names, and only reads; prints where, and goes
  * on until it is killed.
  *
  *   GET /                    the page
- *   GET /trace               {"base": "1700000000000000000", "length": 5000000, "lanes": [["worker 01", 0], ...]}
- *   GET /frame?t0=&t1=&n=&from=&to=   what lanes [from, to) show of [t0, t1) on n pixels, times from the base on (frames.h)
- *   GET /span?id=            {"name": ..., "ts": ..., "dur": ..., "track": ..., "depth": ...}
+ *   GET /trace               {"base": "1700000000000000000", "length": 5000000, "rows": [...], "left_out": [...]} (layout.h, frames.h)
+ *   GET /frame?t0=&t1=&n=&from=&to=   what rows [from, to) show of [t0, t1) on n pixels, times from the base on (frames.h)
+ *   GET /arrows?t0=&t1=&from=&to=     the flows there; with span=ID instead, those of a span
+ *   GET /span?id=            {"name": ..., "ts": ..., "dur": ..., "track": ..., "depth": ...}; /instant?id= the same of an instant
+ *   GET /sql?q=&t0=&t1=      the answer to a question (box.h), GET /stop stops it. Both with a header "X-Timeline: 1", which no page
+ *                            of another site can send
  */
+#include "box.h"
 #include "frames.h"
 
 #include <inttypes.h>
@@ -25,13 +30,9 @@
 
 struct server {
 	struct frames frames;
-	const char *folder;            /* of the page */
+	struct box box;
+	const char *folder; /* of the page */
 };
-
-static void append_text(struct bytes *bytes, const char *text)
-{
-	bytes_append(bytes, text, strlen(text));
-}
 
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type, struct bytes *body)
 {
@@ -44,6 +45,12 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
 	}
 	MHD_add_response_header(response, "Content-Type", type);
 	MHD_add_response_header(response, "Cache-Control", "no-store");
+	/* names in a trace are foreign text: should one get into the page as more than text, it can do nothing there */
+	MHD_add_response_header(response, "Content-Security-Policy",
+				"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 	result = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -53,7 +60,7 @@ static enum MHD_Result reply_error(struct MHD_Connection *connection, unsigned s
 {
 	struct bytes body = { .n = 0 };
 
-	append_text(&body, message);
+	bytes_append(&body, message, strlen(message));
 	return reply(connection, status, "text/plain; charset=utf-8", &body);
 }
 
@@ -68,59 +75,76 @@ static bool get_integer(struct MHD_Connection *connection, const char *name, int
 	return *end == '\0';
 }
 
+/* Sends JSON, or frees it and sends the error. */
+static enum MHD_Result reply_json(struct MHD_Connection *connection, struct bytes *body, const char *error)
+{
+	if (!error && !body->failed)
+		return reply(connection, MHD_HTTP_OK, "application/json", body);
+	free(body->at);
+	return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, error ? error : "out of memory");
+}
+
+/* A window, and rows of it. */
+struct asked {
+	int64_t t0, t1, from, to;
+};
+
+static bool get_asked(struct server *server, struct MHD_Connection *connection, struct asked *asked)
+{
+	const struct layout *layout = &server->frames.layout;
+
+	return get_integer(connection, "t0", &asked->t0) && get_integer(connection, "t1", &asked->t1) &&
+	       get_integer(connection, "from", &asked->from) && get_integer(connection, "to", &asked->to) &&
+	       asked->t0 < asked->t1 && asked->t0 >= -layout->length && asked->t1 <= 2 * layout->length && asked->from >= 0 &&
+	       asked->from <= asked->to && asked->to <= layout->n_rows;
+}
+
 static enum MHD_Result get_frame(struct server *server, struct MHD_Connection *connection)
 {
 	struct bytes body = { .n = 0 };
-	int64_t t0, t1, n, from, to;
+	struct asked asked;
 	const char *error;
+	int64_t n;
 
-	if (!get_integer(connection, "t0", &t0) || !get_integer(connection, "t1", &t1) || !get_integer(connection, "n", &n) ||
-	    !get_integer(connection, "from", &from) || !get_integer(connection, "to", &to))
-		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "t0, t1, n, from and to are integers");
-	if (t0 >= t1 || t0 < -server->frames.length || t1 > 2 * server->frames.length || n < 1 || n > MOST_PIXELS || from < 0 ||
-	    from > to || to > server->frames.n_lanes)
-		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "no such window or lanes");
-	error = frames_make(&server->frames, t0, t1, n, (int)from, (int)to, &body);
+	if (!get_asked(server, connection, &asked) || !get_integer(connection, "n", &n) || n < 1 || n > MOST_PIXELS)
+		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "no such window or rows");
+	error = frames_make(&server->frames, asked.t0, asked.t1, n, (int)asked.from, (int)asked.to, &body);
 	if (!error)
 		return reply(connection, MHD_HTTP_OK, "application/octet-stream", &body);
 	free(body.at);
 	return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, error);
 }
 
-/* As a JSON string. */
-static void append_quoted(struct bytes *bytes, const char *text)
+static enum MHD_Result get_arrows(struct server *server, struct MHD_Connection *connection)
 {
-	append_text(bytes, "\"");
-	for (; *text; text++) {
-		char escaped[8];
+	struct bytes body = { .n = 0 };
+	struct asked asked;
+	int64_t span;
 
-		if (*text == '"' || *text == '\\' || (unsigned char)*text < 0x20)
-			bytes_append(bytes, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned char)*text));
-		else
-			bytes_append(bytes, text, 1);
-	}
-	append_text(bytes, "\"");
+	if (get_integer(connection, "span", &span))
+		return reply_json(connection, &body, frames_arrows_of_span(&server->frames, span, &body));
+	if (!get_asked(server, connection, &asked))
+		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "no such window or rows");
+	return reply_json(connection, &body,
+			  frames_arrows(&server->frames, asked.t0, asked.t1, (int)asked.from, (int)asked.to, &body));
 }
 
 static enum MHD_Result get_trace(struct server *server, struct MHD_Connection *connection)
 {
+	const struct layout *layout = &server->frames.layout;
 	struct bytes body = { .n = 0 };
-	char text[120];
+	const char *error;
 
-	snprintf(text, sizeof text, "{\"base\": \"%" PRId64 "\", \"length\": %" PRId64 ", \"lanes\": [", server->frames.base,
-		 server->frames.length);
-	append_text(&body, text);
-	for (int lane = 0; lane < server->frames.n_lanes; lane++) {
-		append_text(&body, lane ? ", [" : "[");
-		append_quoted(&body, server->frames.lanes[lane].track);
-		snprintf(text, sizeof text, ", %" PRId64 "]", server->frames.lanes[lane].depth);
-		append_text(&body, text);
-	}
-	append_text(&body, "]}");
-	return reply(connection, MHD_HTTP_OK, "application/json", &body);
+	bytes_print(&body, "{\"base\": \"%" PRId64 "\", \"length\": %" PRId64 ", \"left_out\": ", layout->base, layout->length);
+	error = frames_left_out(&server->frames, &body);
+	bytes_print(&body, ", \"rows\": ");
+	layout_describe(layout, &body);
+	bytes_print(&body, "}");
+	return reply_json(connection, &body, error);
 }
 
-static enum MHD_Result get_span(struct server *server, struct MHD_Connection *connection)
+static enum MHD_Result get_row(struct server *server, struct MHD_Connection *connection,
+			       const char *(*find)(struct frames *frames, int64_t id, struct bytes *out))
 {
 	struct bytes body = { .n = 0 };
 	const char *error;
@@ -128,12 +152,48 @@ static enum MHD_Result get_span(struct server *server, struct MHD_Connection *co
 
 	if (!get_integer(connection, "id", &id))
 		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "id is an integer");
-	error = frames_span(&server->frames, id, &body);
-	if (error)
-		return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, error);
-	if (body.n > 0)
-		return reply(connection, MHD_HTTP_OK, "application/json", &body);
-	return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such span");
+	error = find(&server->frames, id, &body);
+	if (error || body.n > 0)
+		return reply_json(connection, &body, error);
+	return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such row");
+}
+
+/* A page of another site may make the browser ask, but not with this header. */
+static bool is_own_page(struct MHD_Connection *connection)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Timeline");
+}
+
+static enum MHD_Result get_answer(struct server *server, struct MHD_Connection *connection)
+{
+	const char *sql = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "q");
+	enum MHD_Result result;
+	struct bytes body = { .n = 0 };
+	int64_t t0, t1;
+	char *error;
+
+	if (!is_own_page(connection))
+		return reply_error(connection, MHD_HTTP_FORBIDDEN, "questions have a header X-Timeline");
+	if (!sql || !get_integer(connection, "t0", &t0) || !get_integer(connection, "t1", &t1))
+		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "q is a question, t0 and t1 are integers");
+	error = box_ask(&server->box, sql, t0, t1, &body);
+	if (!error)
+		return reply_json(connection, &body, NULL);
+	free(body.at);
+	result = reply_error(connection, MHD_HTTP_BAD_REQUEST, error);
+	free(error);
+	return result;
+}
+
+static enum MHD_Result get_stop(struct server *server, struct MHD_Connection *connection)
+{
+	struct bytes body = { .n = 0 };
+
+	if (!is_own_page(connection))
+		return reply_error(connection, MHD_HTTP_FORBIDDEN, "questions have a header X-Timeline");
+	box_stop(&server->box);
+	bytes_print(&body, "{}");
+	return reply_json(connection, &body, NULL);
 }
 
 static enum MHD_Result get_file(struct server *server, struct MHD_Connection *connection, const char *name, const char *type)
@@ -151,6 +211,16 @@ static enum MHD_Result get_file(struct server *server, struct MHD_Connection *co
 		bytes_append(&body, part, n);
 	fclose(file);
 	return reply(connection, MHD_HTTP_OK, type, &body);
+}
+
+static bool is_script(const char *url)
+{
+	static const char *const scripts[] = { "/timeline.js", "/picture.js", "/box.js" };
+
+	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+		if (strcmp(url, scripts[i]) == 0)
+			return true;
+	return false;
 }
 
 /* A page of another site may make its own name lead here, and read the trace; the browser still sends that name. Any port will
@@ -179,21 +249,30 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	(void)n_uploaded;
 	(void)state;
 	if (!is_own_name(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
-		return reply_error(connection, MHD_HTTP_FORBIDDEN,
-				   "This server answers only as 127.0.0.1, localhost or [::1]. Open the address that it printed; "
-				   "from another machine, through a tunnel (ssh -L PORT:127.0.0.1:PORT), as localhost.");
+		return reply_error(
+			connection, MHD_HTTP_FORBIDDEN,
+			"This server answers only as 127.0.0.1, localhost or [::1]. Open the address that it printed; "
+			"from another machine, through a tunnel (ssh -L PORT:127.0.0.1:PORT), as localhost.");
 	if (strcmp(method, "GET") != 0)
 		return reply_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
 	if (strcmp(url, "/") == 0)
 		return get_file(server, connection, "timeline.html", "text/html; charset=utf-8");
-	if (strcmp(url, "/timeline.js") == 0)
-		return get_file(server, connection, "timeline.js", "text/javascript; charset=utf-8");
+	if (is_script(url))
+		return get_file(server, connection, url + 1, "text/javascript; charset=utf-8");
 	if (strcmp(url, "/trace") == 0)
 		return get_trace(server, connection);
 	if (strcmp(url, "/frame") == 0)
 		return get_frame(server, connection);
+	if (strcmp(url, "/arrows") == 0)
+		return get_arrows(server, connection);
 	if (strcmp(url, "/span") == 0)
-		return get_span(server, connection);
+		return get_row(server, connection, frames_span);
+	if (strcmp(url, "/instant") == 0)
+		return get_row(server, connection, frames_instant);
+	if (strcmp(url, "/sql") == 0)
+		return get_answer(server, connection);
+	if (strcmp(url, "/stop") == 0)
+		return get_stop(server, connection);
 	return reply_error(connection, MHD_HTTP_NOT_FOUND, "nothing here");
 }
 
@@ -204,7 +283,7 @@ static bool is_port(const char *text)
 
 int main(int n_arguments, char **arguments)
 {
-	const char *extension = getenv("IFOREST"), *folder = getenv("TIMELINE_PAGE");
+	const char *extension = getenv("IFOREST"), *folder = getenv("TIMELINE_PAGE"), *seconds = getenv("TIMELINE_SECONDS");
 	const char *port = n_arguments == 3 ? arguments[2] : "0";
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct server server = { .folder = folder ? folder : "examples/timeline" };
@@ -215,12 +294,15 @@ int main(int n_arguments, char **arguments)
 		fprintf(stderr, "usage: timeline DATABASE [PORT], with PORT from 0, which is any, to 65535\n");
 		return 2;
 	}
-	if (!frames_open(&server.frames, arguments[1], extension ? extension : "build/iforest.so"))
+	if (!frames_open(&server.frames, arguments[1], extension ? extension : "build/iforest.so") ||
+	    !box_open(&server.box, arguments[1], extension ? extension : "build/iforest.so",
+		      seconds && atoi(seconds) > 0 ? atoi(seconds) : 10))
 		return 1;
 	address.sin_port = htons((uint16_t)atoi(port));
-	/* one thread answers all, one request after the other */
-	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, &server, MHD_OPTION_SOCK_ADDR,
-				  &address, MHD_OPTION_END);
+	/* a question may take long, and frames go on meanwhile */
+	daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL, NULL, answer,
+				  &server, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, 64u,
+				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)4 * BOX_SQL_BYTES, MHD_OPTION_END);
 	info = daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {
 		perror("timeline: cannot listen");

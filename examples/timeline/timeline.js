@@ -1,43 +1,59 @@
-// timeline.js -- draws what the server says of the window in view, a pixel a bucket.
+// timeline.js -- asks what is in view, a pixel a bucket, and follows keys, wheel and pointer. picture.js draws it.
 //
 // A frame is asked for whenever the view changes, one at a time; until it comes the last one is drawn where it belongs now, so that
 // panning and zooming are smooth however long an answer takes. Times are nanoseconds from the beginning of the trace.
 'use strict';
 
-const LABEL_WIDTH = 150, BAR_HEIGHT = 22, AXIS_HEIGHT = 18, LANE_HEIGHT = 18, SHORTEST_WINDOW = 50;
-const canvas = document.getElementById('canvas'), context = canvas.getContext('2d');
+const SHORTEST_WINDOW = 50;
 const tip = document.getElementById('tip');
-const view = { t0: 0, t1: 1, lane: 0 };         // what is to be seen
+const view = { t0: 0, t1: 1, row: 0 };          // what is to be seen; the row is the topmost
 const times = [];                               // of the last frames: from the question to the picture, in ms
 let trace = null, frame = null;                 // of the server: the trace; the last frame, with the view it was asked for
+let arrows = null, hasArrows = true;            // flows of the last frame; are they shown?
+let selected = null;                            // a span or an instant, with its place and flows
 let isAsking = false, isStale = true;
-let pointer = null, hovered = null;
-let scrolled = 0;                               // by the wheel, in pixels, and not yet by a lane
+let pointer = null, pressed = null, hovered = null;
+let scrolled = 0;                               // by the wheel, in pixels, and not yet by a row
 
 // ---- the server ----
 
 async function getTrace() {
 	trace = await (await fetch('trace')).json();
+	trace.rows = trace.rows.map(([kind, level, label, title, depth, hasSpans, least, most, unit]) => ({ kind, level, label, title, depth, hasSpans, least, most, unit }));
+	trace.tops = [0];
+	for (const row of trace.rows)
+		trace.tops.push(trace.tops[trace.tops.length - 1] + heightOf(row));
+	showLeftOut();
 	showAll();
 }
 
-// The layout stands in server.c.
+// The arrays stand in frames.h.
 function readFrame(buffer, asked) {
-	const [n, nameBytes] = new Uint32Array(buffer, 0, 2);
-	const names = new TextDecoder().decode(new Uint8Array(buffer, 8 + 32 * n, nameBytes)).split('\0');
+	const sizes = new Uint32Array(buffer, 0, 16), kinds = [...Array(9).fill(Float64Array), ...Array(6).fill(Int32Array), Uint8Array];
+	let at = 4 * sizes.length;
+	const arrays = kinds.map((kind, i) => {
+		const array = new kind(buffer, at, sizes[i] / kind.BYTES_PER_ELEMENT);
+		at += sizes[i];
+		return array;
+	});
+	const [start, end, id, instantTime, instantId, time, least, most, last, row, name, instantRow, count, instantName, sampleRow, names] = arrays;
 	return {
-		...asked, n, names,
-		start: new Float64Array(buffer, 8, n),
-		end: new Float64Array(buffer, 8 + 8 * n, n),
-		id: new Float64Array(buffer, 8 + 16 * n, n),
-		laneOf: new Int32Array(buffer, 8 + 24 * n, n),
-		name: new Int32Array(buffer, 8 + 28 * n, n),
+		...asked, n: start.length, names: new TextDecoder().decode(names).split('\0'),
+		spans: { start, end, id, row, name },
+		instants: { time: instantTime, id: instantId, row: instantRow, count, name: instantName },
+		samples: { time, least, most, last, row: sampleRow },
 	};
 }
 
-function lanesInView() {
-	const fit = Math.ceil((canvas.clientHeight - AXIS_HEIGHT) / LANE_HEIGHT);
-	return [view.lane, Math.min(trace.lanes.length, view.lane + fit)];
+function rowsInView() {
+	return [view.row, Math.min(trace.rows.length, rowAt(canvas.clientHeight) + 1)];
+}
+
+async function fetchOrThrow(address) {
+	const answer = await fetch(address);
+	if (!answer.ok)
+		throw new Error(await answer.text());
+	return answer;
 }
 
 async function ask() {
@@ -45,15 +61,12 @@ async function ask() {
 		return;
 	isAsking = true;
 	isStale = false;
-	const [from, to] = lanesInView();
-	const asked = { t0: Math.floor(view.t0), t1: Math.ceil(view.t1), from, to };
+	const [from, to] = rowsInView();
+	const asked = { t0: Math.floor(view.t0), t1: Math.ceil(view.t1), from, to }, where = new URLSearchParams(asked);
 	const n = Math.max(1, Math.round(canvas.clientWidth - LABEL_WIDTH));
 	const began = performance.now();
 	try {
-		const answer = await fetch(`frame?t0=${asked.t0}&t1=${asked.t1}&n=${n}&from=${from}&to=${to}`);
-		if (!answer.ok)
-			throw new Error(await answer.text());
-		frame = readFrame(await answer.arrayBuffer(), asked);
+		frame = readFrame(await (await fetchOrThrow(`frame?${where}&n=${n}`)).arrayBuffer(), asked);
 		draw();
 		if (pointer)
 			hover(pointer.x, pointer.y);
@@ -61,11 +74,21 @@ async function ask() {
 		if (times.length > 1000)
 			times.shift();
 		showTimes();
+		/* arrows may come later than the picture */
+		if (hasArrows && !isStale)
+			await askArrows(where);
 	} catch (error) {
 		document.getElementById('frame').textContent = error.message;
 	}
 	isAsking = false;
 	ask();
+}
+
+async function askArrows(where) {
+	arrows = await (await fetchOrThrow(`arrows?${where}`)).json();
+	const n = arrows.arrows.length;
+	document.getElementById('flows').textContent = !n ? '' : `${n} flow${n === 1 ? '' : 's'}${arrows.all ? '' : ' of more'}`;
+	draw();
 }
 
 function percentile(sorted, share) {
@@ -77,157 +100,101 @@ function showTimes() {
 	document.getElementById('frame').textContent = `frame ${times[times.length - 1].toFixed(1)} ms, p95 ${percentile(sorted, 0.95).toFixed(1)} ms`;
 }
 
-// ---- pictures ----
-
-function duration(ns) {
-	for (const [unit, size] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]])
-		if (Math.abs(ns) >= size)
-			return `${+(ns / size).toPrecision(4)} ${unit}`;
-	return `${+ns.toPrecision(4)} ns`;
-}
-
-// A moment, with as many digits as tell it from those a step away.
-function moment(ns, step) {
-	const [unit, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, size]) => Math.abs(ns) >= size || size === 1);
-	return `${+(ns / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / step))))} ${unit}`;
-}
-
-function xOf(t) {
-	return LABEL_WIDTH + (t - view.t0) / (view.t1 - view.t0) * (canvas.clientWidth - LABEL_WIDTH);
-}
-
-function tOf(x) {
-	return view.t0 + (x - LABEL_WIDTH) / (canvas.clientWidth - LABEL_WIDTH) * (view.t1 - view.t0);
-}
-
-function yOf(lane) {
-	return AXIS_HEIGHT + (lane - view.lane) * LANE_HEIGHT;
-}
-
-// One colour a name; spans too narrow for one are coloured by themselves.
-function colour(text) {
-	let hash = 0;
-	for (let i = 0; i < text.length; i++)
-		hash = Math.imul(hash, 31) + text.charCodeAt(i) | 0;
-	return `hsl(${(hash >>> 0) % 360} 45% 72%)`;
-}
-
-// The narrow ones, of which there may be one a pixel and lane: those that touch are filled at once. They come lane by lane, in order.
-function drawNarrow(width) {
-	const { n, start, end, name, laneOf } = frame, scale = (width - LABEL_WIDTH) / (view.t1 - view.t0);
-	let lane = -1, from = 0, to = 0;
-	const fill = () => {
-		if (to > from)
-			context.fillRect(from, yOf(lane), to - from, LANE_HEIGHT - 2);
-	};
-	context.fillStyle = '#9aa7b5';
-	for (let s = 0; s < n; s++) {
-		if (name[s] >= 0)
-			continue;
-		const begin = LABEL_WIDTH + (start[s] - view.t0) * scale, left = Math.max(LABEL_WIDTH, begin);
-		const right = Math.min(width, Math.max(begin + 1, LABEL_WIDTH + (end[s] - view.t0) * scale));
-		if (left >= right)
-			continue;
-		if (laneOf[s] !== lane || left > to + 0.5) {
-			fill();
-			lane = laneOf[s];
-			from = to = left;
-		}
-		to = Math.max(to, right);
-	}
-	fill();
-}
-
-function drawNamed(s, right) {
-	const begin = xOf(frame.start[s]), left = Math.max(LABEL_WIDTH, begin);
-	const width = Math.min(right, Math.max(begin + 1, xOf(frame.end[s]))) - left;
-	if (width <= 0)
-		return;
-	const label = frame.names[frame.name[s]];
-	const y = yOf(frame.laneOf[s]);
-	context.fillStyle = colour(label);
-	context.fillRect(left, y, width, LANE_HEIGHT - 2);
-	if (width < 20)
-		return;
-	context.save();
-	context.beginPath();
-	context.rect(left, y, width - 2, LANE_HEIGHT);
-	context.clip();
-	context.fillStyle = '#222';
-	context.fillText(label, left + 3, y + 12);
-	context.restore();
-}
-
-function drawAxis(width) {
-	const rough = (view.t1 - view.t0) / Math.max(1, (width - LABEL_WIDTH) / 110);
-	const power = 10 ** Math.floor(Math.log10(rough));
-	const step = power * [1, 2, 5, 10].find(factor => factor * power >= rough);
-	context.fillStyle = '#777';
-	for (let t = Math.ceil(view.t0 / step) * step; t < view.t1; t += step) {
-		context.fillRect(Math.round(xOf(t)), 0, 1, AXIS_HEIGHT);
-		context.fillText(moment(t, step), xOf(t) + 3, 12);
-	}
-}
-
-function drawLabels(height) {
-	const [from, to] = lanesInView();
-	context.fillStyle = '#f7f7f5';
-	context.fillRect(0, AXIS_HEIGHT, LABEL_WIDTH - 4, height);
-	for (let lane = from; lane < to; lane++) {
-		const [track, depth] = trace.lanes[lane];
-		const isFirst = lane === from || trace.lanes[lane - 1][0] !== track;
-		context.fillStyle = isFirst ? '#222' : '#aaa';
-		context.fillText(isFirst ? track : String(depth), isFirst ? 6 : LABEL_WIDTH - 20, yOf(lane) + 12, LABEL_WIDTH - 14);
-	}
-}
-
-function draw() {
-	const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
-	context.setTransform(ratio, 0, 0, ratio, 0, 0);
-	context.clearRect(0, 0, width, height);
-	context.font = '11px system-ui, sans-serif';
-	if (frame)
-		drawNarrow(width);
-	for (let s = 0; frame && s < frame.n; s++)
-		if (frame.name[s] >= 0)
-			drawNamed(s, width);
-	if (trace) {
-		drawAxis(width);
-		drawLabels(height);
-		document.getElementById('window').textContent = duration(view.t1 - view.t0);
-		document.getElementById('where').textContent = `from ${moment(view.t0, (view.t1 - view.t0) / 1000)}; ? for help`;
-	}
-}
-
 // ---- what is under the pointer ----
 
 function spanAt(x, y) {
-	const lane = view.lane + Math.floor((y - AXIS_HEIGHT) / LANE_HEIGHT);
+	const row = rowAt(y), { start, end, row: rowOf } = frame ? frame.spans : {};
 	let best = -1;
 	for (let s = 0; frame && s < frame.n; s++)
-		if (frame.laneOf[s] === lane && x >= xOf(frame.start[s]) - 0.5 && x < Math.max(xOf(frame.end[s]), xOf(frame.start[s]) + 1) + 0.5)
-			best = best < 0 || frame.end[s] - frame.start[s] > frame.end[best] - frame.start[best] ? s : best;
+		if (rowOf[s] === row && x >= xOf(start[s]) - 0.5 && x < Math.max(xOf(end[s]), xOf(start[s]) + 1) + 0.5)
+			best = best < 0 || end[s] - start[s] > end[best] - start[best] ? s : best;
 	return x < LABEL_WIDTH ? -1 : best;
 }
 
+function instantAt(x, y) {
+	const row = rowAt(y), { time, row: rowOf } = frame ? frame.instants : {};
+	let best = -1;
+	for (let i = 0; frame && x >= LABEL_WIDTH && i < time.length; i++)
+		if (rowOf[i] === row && Math.abs(xOf(time[i]) - x) <= 5 && (!trace.rows[row].hasSpans || y < yOf(row) + 8))
+			best = best < 0 || Math.abs(xOf(time[i]) - x) < Math.abs(xOf(time[best]) - x) ? i : best;
+	return best;
+}
+
+// The pixel of a counter.
+function sampleAt(x, y) {
+	const row = rowAt(y), { time, row: rowOf } = frame ? frame.samples : {};
+	let best = -1;
+	for (let i = 0; frame && x >= LABEL_WIDTH && i < time.length; i++)
+		if (rowOf[i] === row && xOf(time[i]) <= x)
+			best = i;
+	return best;
+}
+
+// What is there, as {key, kind, ...}; null where nothing is.
+function thingAt(x, y) {
+	const instant = instantAt(x, y), span = instant < 0 ? spanAt(x, y) : -1, row = rowAt(y);
+	if (instant >= 0)
+		return { key: `instant ${frame.instants.id[instant]}`, kind: 'instant', at: instant, id: frame.instants.id[instant] };
+	if (span >= 0)
+		return { key: `span ${frame.spans.id[span]}`, kind: 'span', at: span, id: frame.spans.id[span] };
+	if (row < 0 || row >= trace.rows.length)
+		return null;
+	if (x < LABEL_WIDTH)
+		return { key: `row ${row}`, kind: 'row', row };
+	const sample = trace.rows[row].kind === COUNTER ? sampleAt(x, y) : -1;
+	return sample < 0 ? null : { key: `sample ${sample} of ${frame.t0}`, kind: 'sample', at: sample };
+}
+
+async function tipOf({ kind, at, id, row }) {
+	if (kind === 'row') {
+		const { label, title } = nameOf(row);
+		return [label, title];
+	}
+	if (kind === 'sample') {
+		const { least, most, last, row } = frame.samples, [from, to, end] = [least[at], most[at], last[at]];
+		return [from === to ? String(end) : `${end}, from ${from} to ${to} in this pixel`, `${trace.rows[row[at]].label}, ${trace.rows[row[at]].title}`];
+	}
+	const answer = await fetch(`${kind}?id=${id}`);
+	if (!answer.ok)
+		return null;
+	const thing = await answer.json(), name = thing.name || '(no name)', n = kind === 'instant' ? frame.instants.count[at] : 0;
+	if (kind === 'instant')
+		return [name, `instant at ${moment(thing.ts, 1)}, ${thing.track}, id ${id}${n > 1 ? `; ${n} in this pixel` : ''}`];
+	return [name, `${thing.dur < 0 ? 'never closed' : duration(thing.dur ?? 0)}, from ${moment(thing.ts, 1)}, ${thing.track}, depth ${thing.depth}, id ${id}`];
+}
+
 async function hover(x, y) {
-	const s = spanAt(x, y), id = s < 0 ? null : frame.id[s];
-	if (id !== null && id === hovered)
+	const thing = thingAt(x, y), key = thing && thing.key;
+	if (key !== null && key === hovered)
 		return placeTip(x, y);
-	hovered = id;
+	hovered = key;
 	tip.style.display = 'none';
-	if (id === null)
+	if (!thing)
 		return;
-	const answer = await fetch(`span?id=${id}`);
-	if (!answer.ok || id !== hovered)
+	const text = await tipOf(thing);
+	if (!text || key !== hovered)
 		return;
-	const span = await answer.json();
-	tip.replaceChildren(span.name ?? '(no name)', document.createElement('br'));
-	const small = document.createElement('small');
-	small.textContent = `${span.dur < 0 ? 'unfinished' : duration(span.dur ?? 0)}, from ${moment(span.ts, 1)}, ${span.track}, depth ${span.depth}, id ${id}`;
-	tip.append(small);
+	tip.replaceChildren(text[0].slice(0, 1000), document.createElement('br'), element('small', text[1].slice(0, 1000)));
 	tip.style.display = 'block';
 	placeTip(x, y);
+}
+
+// Shows all that is known of what is there, and its flows.
+async function select(x, y) {
+	const thing = thingAt(x, y);
+	selected = null;
+	draw();
+	if (!thing || (thing.kind !== 'span' && thing.kind !== 'instant'))
+		return closePanels();
+	const { start, end, row } = frame.spans, { time, row: rowOf } = frame.instants, isSpan = thing.kind === 'span';
+	const chosen = { ...thing, start: isSpan ? start[thing.at] : time[thing.at], end: isSpan ? end[thing.at] : 0, row: isSpan ? row[thing.at] : rowOf[thing.at] };
+	selected = chosen;
+	draw();
+	await openDetails(isSpan ? 'spans' : 'instants', thing.id);
+	if (!isSpan)
+		return;
+	chosen.arrows = (await (await fetchOrThrow(`arrows?span=${thing.id}`)).json()).arrows;
+	draw();
 }
 
 function placeTip(x, y) {
@@ -262,9 +229,17 @@ function pan(share) {
 	show(view.t0 + by, view.t1 + by);
 }
 
+// The topmost row that may be: the one with which the last row is whole.
+function lowestRow() {
+	const space = canvas.clientHeight - AXIS_HEIGHT, bottom = trace.tops[trace.rows.length];
+	let row = 0;
+	while (row < trace.rows.length - 1 && bottom - trace.tops[row] > space)
+		row++;
+	return row;
+}
+
 function scroll(by) {
-	const fit = Math.floor((canvas.clientHeight - AXIS_HEIGHT) / LANE_HEIGHT);
-	view.lane = Math.max(0, Math.min(view.lane + by, trace.lanes.length - fit));
+	view.row = Math.max(0, Math.min(view.row + by, lowestRow()));
 	show(view.t0, view.t1);
 }
 
@@ -272,15 +247,27 @@ function fitSpan(x, y) {
 	const s = spanAt(x, y);
 	if (s < 0)
 		return;
-	const middle = (frame.start[s] + frame.end[s]) / 2, length = Math.max(SHORTEST_WINDOW, 1.2 * (frame.end[s] - frame.start[s]));
+	const start = frame.spans.start[s], end = Math.min(frame.spans.end[s], Math.max(trace.length, start));
+	const middle = (start + end) / 2, length = Math.max(SHORTEST_WINDOW, 1.2 * (end - start));
 	show(middle - length / 2, middle + length / 2);
+}
+
+function toggleArrows() {
+	hasArrows = !hasArrows;
+	arrows = null;
+	document.getElementById('flows').textContent = '';
+	show(view.t0, view.t1);
+}
+
+function toggleHelp() {
+	const help = document.getElementById('help');
+	help.style.display = isOpen(help) ? 'none' : 'block';
 }
 
 const keys = {
 	w: x => zoom(0.7, x), s: x => zoom(1 / 0.7, x), a: () => pan(-0.15), d: () => pan(0.15),
 	arrowleft: () => pan(-0.15), arrowright: () => pan(0.15), arrowup: () => scroll(-1), arrowdown: () => scroll(1),
-	f: (x, y) => fitSpan(x, y), 0: () => showAll(),
-	'?': () => { const help = document.getElementById('help'); help.style.display = help.style.display === 'block' ? 'none' : 'block'; },
+	f: (x, y) => fitSpan(x, y), 0: () => showAll(), r: () => toggleArrows(), q: () => toggleBox(), escape: () => closePanels(), '?': () => toggleHelp(),
 };
 
 window.addEventListener('keydown', event => {
@@ -301,14 +288,23 @@ canvas.addEventListener('wheel', event => {
 		pan((event.deltaX || event.deltaY) / 1000);
 	else {
 		scrolled += event.deltaY;
-		const lanes = Math.trunc(scrolled / LANE_HEIGHT);
-		scrolled -= lanes * LANE_HEIGHT;
-		if (lanes)
-			scroll(lanes);
+		const rows = Math.trunc(scrolled / LANE_HEIGHT);
+		scrolled -= rows * LANE_HEIGHT;
+		if (rows)
+			scroll(rows);
 	}
 }, { passive: false });
 
-canvas.addEventListener('pointerdown', event => canvas.setPointerCapture(event.pointerId));
+canvas.addEventListener('pointerdown', event => {
+	canvas.setPointerCapture(event.pointerId);
+	canvas.focus();
+	pressed = { x: event.offsetX, y: event.offsetY };
+});
+canvas.addEventListener('pointerup', event => {
+	if (trace && pressed && Math.hypot(event.offsetX - pressed.x, event.offsetY - pressed.y) < 3)
+		select(event.offsetX, event.offsetY);
+	pressed = null;
+});
 canvas.addEventListener('pointermove', event => {
 	if (trace && event.buttons & 1 && pointer) {
 		const by = (pointer.x - event.offsetX) / (canvas.clientWidth - LABEL_WIDTH) * (view.t1 - view.t0);
@@ -322,12 +318,12 @@ canvas.addEventListener('pointerleave', () => { pointer = null; hovered = null; 
 canvas.addEventListener('dblclick', event => fitSpan(event.offsetX, event.offsetY));
 
 function resize() {
-	const ratio = window.devicePixelRatio || 1;
+	const ratio = window.devicePixelRatio || 1, height = window.innerHeight - BAR_HEIGHT - box.offsetHeight;
 	canvas.style.marginTop = `${BAR_HEIGHT}px`;
 	canvas.style.width = `${window.innerWidth}px`;
-	canvas.style.height = `${window.innerHeight - BAR_HEIGHT}px`;
+	canvas.style.height = `${height}px`;
 	canvas.width = window.innerWidth * ratio;
-	canvas.height = (window.innerHeight - BAR_HEIGHT) * ratio;
+	canvas.height = height * ratio;
 	if (trace)
 		scroll(0);
 }

@@ -3,8 +3,9 @@
 #
 #   sh examples/timeline/timeline.sh                  generated spans, 5 million or as many as SPANS says
 #   sh examples/timeline/timeline.sh TRACE            a trace of any format (docs/traces.md)
+#   sh examples/timeline/timeline.sh FILE.db          a database that trace2sqlite has made of traces
 #
-# Makes a database of it under BUILD (default build), builds the server, prints where to look, and serves until it is stopped.
+# Makes a database of the first two under BUILD (default build), builds the server, prints where to look, and serves until it is stopped.
 # Needs libmicrohttpd (Debian: libmicrohttpd-dev) besides what the project needs. PORT is any by default.
 set -eu
 trace=${1:-}
@@ -24,30 +25,39 @@ echo '#include <microhttpd.h>' | cc -E - >/dev/null 2>&1 || {
 }
 make --no-print-directory -s BUILD="$BUILD" all
 mkdir -p "$BUILD/timeline"
-cc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$BUILD/timeline/server" $here/server.c $here/frames.c -lmicrohttpd -lsqlite3 -pthread
+if [ ! -e "$BUILD/timeline/server" ] || [ -n "$(find $here -name '*.[ch]' -newer "$BUILD/timeline/server")" ]; then
+    cc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$BUILD/timeline/server" $here/*.c -lmicrohttpd -lsqlite3 -pthread
+fi
 
-# files of one name in two folders are two traces
-name=generated-${SPANS:-5000000}
-[ -z "$trace" ] || name=$(basename "$trace")-$(printf %s "$trace" | cksum | cut -d ' ' -f 1)
-database=$BUILD/timeline/$name.db
-if [ ! -e "$database" ] || { [ -n "$trace" ] && [ "$trace" -nt "$database" ]; }; then
-    rm -f "$database" "$database.new"
-    echo "making $database"
+make_up() {
     {
         echo ".load '$BUILD/iforest'"
-        echo ".load '$BUILD/chrometrace'"
         echo 'PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA cache_size = -300000;'
+        echo ".parameter set :spans ${SPANS:-5000000}"
         echo '.read sql/sqlite/demo_table.sql'
-        if [ -n "$trace" ]; then
-            echo 'CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGER);'
-            printf "INSERT INTO files(path) VALUES ('%s');\n" "$(printf %s "$trace" | sed "s/'/''/g")"
-            echo '.read sql/sqlite/demo_load.sql'
-        else
-            echo ".parameter set :spans ${SPANS:-5000000}"
-            echo '.read sql/sqlite/demo_generate.sql'
-        fi
+        echo '.read sql/sqlite/demo_generate.sql'
+        echo 'ALTER TABLE spans RENAME ts_ns TO ts; ALTER TABLE spans RENAME dur_ns TO dur;'
         cat $here/index.sql
-    } | sqlite3 -batch -bail -init /dev/null "$database.new" >/dev/null
-    mv "$database.new" "$database"
+    } | sqlite3 -batch -bail -init /dev/null "$1" >/dev/null
+}
+
+if [ -n "$trace" ] && [ "$(head -c 15 "$trace")" = 'SQLite format 3' ]; then
+    database=$trace
+else
+    # files of one name in two folders are two traces
+    name=spans-${SPANS:-5000000}
+    [ -z "$trace" ] || name=$(basename "$trace")-$(printf %s "$trace" | cksum | cut -d ' ' -f 1)
+    database=$BUILD/timeline/$name.sqlite
+    if [ ! -e "$database" ] || { [ -n "$trace" ] && [ "$trace" -nt "$database" ]; }; then
+        rm -f "$database" "$database.new"
+        echo "making $database"
+        if [ -n "$trace" ]; then
+            make --no-print-directory -s BUILD="$BUILD" trace2sqlite
+            "$BUILD/trace2sqlite" "$database.new" "$trace"
+        else
+            make_up "$database.new"
+        fi
+        mv "$database.new" "$database"
+    fi
 fi
 IFOREST=$BUILD/iforest.so exec "$BUILD/timeline/server" "$database" "${PORT:-0}"

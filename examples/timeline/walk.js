@@ -2,7 +2,7 @@
 // tests/examples/timeline.sh puts it into the page and reads the report. Nothing here is random, so each walk is the same.
 'use strict';
 
-// 300 moves: into the middle, along, out, to the left and into a corner, up and down lanes, back to the whole.
+// 300 moves: into the middle, along, out, to the left and into a corner, up and down rows, back to the whole.
 const MOVES = [
 	...Array(40).fill('w'), ...Array(40).fill('d'), ...Array(30).fill('s'), ...Array(30).fill('a'), ...Array(30).fill('w'),
 	...Array(20).fill('ArrowRight'), ...Array(10).fill('ArrowDown'), ...Array(10).fill('ArrowUp'), ...Array(20).fill('wheel in'),
@@ -10,7 +10,7 @@ const MOVES = [
 ];
 
 function picture() {
-	return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+	return new Promise(resolve => requestAnimationFrame(resolve));
 }
 
 async function settled() {
@@ -29,26 +29,26 @@ function move(name) {
 
 // The picture must show each label where the page says its span is, and the pointer must find that span there.
 async function checkLabels() {
-	const found = [];
+	const found = [], { start, end, id, name, row: rowOf } = frame.spans;
 	for (let s = 0; s < frame.n && found.length < 20; s++) {
-		const left = Math.max(xOf(frame.start[s]), LABEL_WIDTH), right = Math.min(xOf(frame.end[s]), canvas.clientWidth);
-		if (frame.name[s] < 0 || right - left < 40 || yOf(frame.laneOf[s] + 1) > canvas.clientHeight)
+		const left = Math.max(xOf(start[s]), LABEL_WIDTH), right = Math.min(xOf(end[s]), canvas.clientWidth);
+		if (name[s] < 0 || right - left < 40 || yOf(rowOf[s] + 1) > canvas.clientHeight)
 			continue;
-		const x = (left + right) / 2, y = yOf(frame.laneOf[s]) + LANE_HEIGHT / 2;
+		const x = (left + right) / 2, y = yOf(rowOf[s]) + LANE_HEIGHT / 2;
 		const ratio = window.devicePixelRatio || 1;
 		const inside = context.getImageData((left + 1) * ratio, (y + LANE_HEIGHT / 2 - 3) * ratio, 1, 1).data;
 		tip.style.display = 'none';
 		hovered = null;
 		await hover(x, y);
 		found.push({
-			label: frame.names[frame.name[s]], hover: tip.firstChild ? tip.firstChild.textContent : null,
-			isDrawn: inside[3] === 255, isShown: tip.style.display === 'block', id: frame.id[s],
+			label: frame.names[name[s]], hover: tip.firstChild ? tip.firstChild.textContent : null,
+			isDrawn: inside[3] === 255, isShown: tip.style.display === 'block', id: id[s],
 		});
 	}
 	return found;
 }
 
-// What the last picture has in the column of pixels beside the lanes' names.
+// What the last picture has in the column of pixels beside the rows' names.
 function isEmptyAtLeft() {
 	const ratio = window.devicePixelRatio || 1;
 	const pixels = context.getImageData(LABEL_WIDTH * ratio, AXIS_HEIGHT * ratio, 2, (canvas.clientHeight - AXIS_HEIGHT) * ratio).data;
@@ -82,13 +82,14 @@ async function checkLimits() {
 	resize();
 	for (let i = 0; i < 10; i++)
 		canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: 2, bubbles: true, cancelable: true }));
-	limits.touchpadScrollsByPixels = view.lane === 1;
-	for (let i = 0; i < trace.lanes.length; i++)
+	limits.touchpadScrollsByPixels = view.row === 1;
+	for (let i = 0; i < trace.rows.length; i++)
 		move('ArrowDown');
-	limits.lastLaneIsWhole = yOf(trace.lanes.length) <= canvas.clientHeight;
+	limits.lastRowIsWhole = yOf(trace.rows.length) <= canvas.clientHeight;
 	window.innerHeight = height;
 	resize();
-	limits.firstLanesComeBack = view.lane === Math.max(0, trace.lanes.length - Math.floor((canvas.clientHeight - AXIS_HEIGHT) / LANE_HEIGHT));
+	const bottom = yOf(trace.rows.length);
+	limits.firstRowsComeBack = bottom <= canvas.clientHeight && (view.row === 0 || bottom + heightOf(trace.rows[view.row - 1]) > canvas.clientHeight);
 	tip.style.display = 'none';
 	showAll();
 	await settled();

@@ -183,6 +183,21 @@ counters() {
     sql "$1" "SELECT format(' %,d samples of %d counters', count(*), count(DISTINCT name)) FROM counters"
 }
 
+# left_out DATABASE: what the trace has besides.
+left_out() {
+    {
+        settings
+        cat "$work/files.sql"
+        cat <<'SQL'
+WITH report AS MATERIALIZED (SELECT r.finding, r.what, r.n FROM files AS f, read_trace_report(f.path) AS r)
+SELECT format('      %s: %,d %s', finding, n, what) FROM report WHERE finding IN ('left out', 'mended')
+UNION ALL
+SELECT format('      left out here: %,d spans that were never closed', n - loaded)
+FROM report, (SELECT count(*) AS loaded FROM spans) WHERE finding = 'read' AND what = 'spans' AND n > loaded;
+SQL
+    } | sql "$1"
+}
+
 quoted() { printf '%s' "$1" | sed "s/'/''/g; s/&/\\&amp;/g; s/</\\&lt;/g"; }
 seconds() { awk -v ms="$1" 'BEGIN {printf "%.1f", ms / 1000}'; }
 
@@ -217,6 +232,7 @@ fi
 sql "$database" "SELECT format(' %,d spans on %d tracks, up to %d deep', count(*), count(DISTINCT track), max(depth) + 1) FROM spans"
 awk -v ms="$ms" -v bytes="$read_bytes" \
     'BEGIN {printf "      from %.1f MB of trace in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
+[ -z "$TRACE" ] || left_out "$database"
 index_step "making iforest's indexes, by track and depth and by time" "$database" "$here/demo_index.sql"
 index_step "making plain SQL's indexes for the same, which cover all its queries" "$database" "$here/demo_plain.sql"
 questions "$database"

@@ -1,4 +1,4 @@
--- Loads traces of any format into the table spans: what has an end. temp.files says which:
+-- Loads traces of any format into the table spans: what has an end, on tracks under their names. temp.files says which:
 --
 --   CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGER);
 --   INSERT INTO files(path) VALUES ('trace.json');
@@ -13,7 +13,7 @@ BEGIN;
 INSERT INTO spans(ts_ns, dur_ns, track, depth, name, args)
 SELECT t.ts_ns + coalesce(1000 * (f.begin_us - (SELECT min(begin_us) FROM files)), 0),
        t.dur_ns,
-       coalesce(f.track, t.track),
+       coalesce(f.track, iif(t.thread <> '' AND t.track = t.pid || '/' || t.tid, t.thread || ' ' || t.track, t.track)),
        t.depth,
        iif(f.title IS NOT NULL AND t.name = 'ExecuteCompiler', f.title, t.name),
        t.args

@@ -23,8 +23,8 @@ INSERT INTO palette VALUES
 REPLACE INTO temp.sqlite_parameters(key, value)
   SELECT '@t0', min(ts_ns) FROM spans UNION ALL SELECT '@t1', max(max(ts_ns + dur_ns), min(ts_ns) + 40) FROM spans;
 REPLACE INTO temp.sqlite_parameters(key, value)
-  WITH busiest AS (SELECT bucket_start, bucket_end FROM spans_if(@t0, @t1, 40) WHERE bucket BETWEEN 8 AND 31
-                   GROUP BY bucket ORDER BY count(*) DESC, sum(count) DESC, bucket LIMIT 1)
+  WITH busiest AS (SELECT bucket_start, bucket_end FROM spans_if(@t0, @t1, 40)
+                   GROUP BY bucket ORDER BY bucket BETWEEN 8 AND 31 DESC, count(*) DESC, sum(count) DESC, bucket LIMIT 1)
   SELECT '@zero', @t0
   UNION ALL SELECT '@zoom0', coalesce((SELECT bucket_start FROM busiest), @t0)
   UNION ALL SELECT '@zoom1', coalesce((SELECT bucket_end FROM busiest), @t1);
@@ -34,7 +34,7 @@ REPLACE INTO temp.sqlite_parameters(key, value) VALUES ('@title', @what);
 .parameter set @height 520
 .read sql/sqlite/demo_panel.sql
 
--- A fortieth of it: where most tracks and depths are busy, not too near to the ends.
+-- A fortieth of it: where most tracks and depths are busy, not too near to the ends if there is anything elsewhere.
 REPLACE INTO temp.sqlite_parameters(key, value) VALUES ('@t0', @zoom0), ('@t1', @zoom1);
 .parameter set @row 15
 .parameter set @deep 8

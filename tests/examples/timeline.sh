@@ -1,18 +1,21 @@
 #!/bin/sh
-# The timeline example in a browser: a walk of 300 moves by its keys and wheel; every frame comes, labels stand where their spans
+# The timeline example in a browser: what it shows of a small trace of each format, name by name and time by time; what its box for SQL
+# refuses; and a walk of 300 moves by its keys and wheel, where every frame comes, labels stand where their spans
 # are, and the pointer finds the span that the table has. TAP. Prints the time of a frame, of which it asserts nothing.
 #
 # TIMELINE_DATABASE=file.db walks through that one (examples/timeline/README.md); otherwise 200 000 spans are made up. TIMELINE_PICTURE=file.png
-# is a picture of the page after the walk.
+# is a picture of the page after the walk; TIMELINE_PICTURES=folder has one of each small trace.
 set -u
+. "$(dirname "$0")/timeline_traces.sh"
 build=${IFOREST_BUILD:-build}
 case $build in /*) ;; *) build=$(pwd)/$build ;; esac
 temporary=$(mktemp -d) || exit 1
-server= small_server= driver= session=
+server= small_server= script_server= driver= session=
 
 stop() {
 	[ -z "$session" ] || curl -s -X DELETE "$session" >/dev/null
 	[ -z "$driver" ] || { kill "$driver" && wait "$driver"; } 2>/dev/null
+	[ -z "$script_server" ] || { kill "$script_server" && wait "$script_server"; } 2>/dev/null
 	[ -z "$small_server" ] || { kill "$small_server" && wait "$small_server"; } 2>/dev/null
 	[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
 	rm -rf "$temporary"
@@ -65,6 +68,7 @@ make_up() {
 			FROM (SELECT n, track, dur, max(ts, coalesce(lag(ts + dur) OVER (PARTITION BY track ORDER BY n), 0)) AS ts FROM request),
 			     (SELECT 0 AS depth, 100 AS share, 'GET' AS call UNION ALL SELECT 1, 60, 'query' UNION ALL SELECT 2, 20, 'parse');
 		SQL
+		echo 'ALTER TABLE spans RENAME ts_ns TO ts; ALTER TABLE spans RENAME dur_ns TO dur;'
 		echo ".load '$build/iforest'"
 		cat examples/timeline/index.sql
 	} | sql "$1"
@@ -72,7 +76,7 @@ make_up() {
 
 database=${TIMELINE_DATABASE:-$temporary/spans.db}
 [ -e "$database" ] || make_up "$database" || exit 1
-cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -o "$temporary/server" examples/timeline/server.c examples/timeline/frames.c -lmicrohttpd -lsqlite3 -pthread
+cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -o "$temporary/server" examples/timeline/*.c -lmicrohttpd -lsqlite3 -pthread
 report "the server compiles" $?
 
 IFOREST=$build/iforest.so "$temporary/server" "$database" >"$temporary/server.log" 2>&1 &
@@ -82,7 +86,7 @@ report "it serves" $?
 
 code() { curl -s -o "$temporary/body" -w '%{http_code}' --path-as-is "$@"; }
 
-for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '400 frame?t0=0&t1=9&n=4&from=4294967295&to=1' '404 span?id=-5' '404 ../server.c' '200 trace'; do
+for answer in '400 frame?t0=5&t1=5&n=10&from=0&to=1' '400 frame?t0=0&t1=9&n=x&from=0&to=1' '400 frame?t0=0&t1=9&n=4&from=0&to=100000' '400 frame?t0=0&t1=9&n=4&from=4294967295&to=1' '404 span?id=-5' '404 instant?id=1' '404 ../server.c' '404 box.c' '200 trace' '200 arrows?t0=0&t1=9&from=0&to=1' '400 arrows?t0=9&t1=9&from=0&to=1' '403 sql?q=SELECT+1&t0=0&t1=1' '403 stop'; do
 	[ "$(code "$address${answer#* }")" = "${answer%% *}" ]
 	report "${answer#* } is ${answer%% *}" $?
 done
@@ -103,21 +107,21 @@ done
 small=$temporary/small.db
 {
 	echo ".load '$build/iforest'"
-	echo 'CREATE TABLE spans(id INTEGER PRIMARY KEY, ts_ns INTEGER, dur_ns INTEGER, track TEXT, depth INTEGER, name TEXT);'
+	echo 'CREATE TABLE spans(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track TEXT, depth INTEGER, name TEXT);'
 	cat examples/timeline/index.sql
 } | sql "$small"
 serve_small() { IFOREST=$build/iforest.so "$temporary/server" "$small" "$@" >"$temporary/small.log" 2>&1; }
 serve_small
-grep -q 'there are no spans' "$temporary/small.log"
+grep -q 'there are no spans, instants or counters' "$temporary/small.log"
 report "of a table without spans it says so" $?
 serve_small 65536
 [ $? = 2 ] && grep -q '^usage' "$temporary/small.log"
 report "a port that is none is refused" $?
 sql "$small" "INSERT INTO spans VALUES (1, 1000, NULL, 'io', 0, 'open'), (2, 2000, 500, 'cpu', 0, 'run')"
-IFOREST=$build/iforest.so "$temporary/server" "$small" >"$temporary/small.log" 2>&1 &
+TIMELINE_SECONDS=1 IFOREST=$build/iforest.so "$temporary/server" "$small" >"$temporary/small.log" 2>&1 &
 small_server=$!
 small_address=$(line_of "$temporary/small.log" '^http')
-[ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 200 ] && [ "$(od -A n -t u4 -N 4 "$temporary/body" | tr -d ' ')" = 1 ]
+[ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 200 ] && [ "$(od -A n -t u4 -N 4 "$temporary/body" | tr -d ' ')" = 8 ]
 report "a span without a duration is not drawn" $?
 {
 	printf 'BEGIN EXCLUSIVE;\n.shell touch "%s"\n' "$temporary/locked"
@@ -130,21 +134,92 @@ report "a frame waits for who writes" $?
 sql "$small" 'DROP TRIGGER spans_if_insert'
 [ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 500 ] && grep -q 'detached from its table' "$temporary/body"
 report "an error says why" $?
+sql "$temporary/plain.db" 'CREATE TABLE spans(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track TEXT, depth INTEGER, name TEXT)'
+IFOREST=$build/iforest.so "$temporary/server" "$temporary/plain.db" >"$temporary/plain.log" 2>&1
+[ $? = 1 ] && grep -q 'has no spans_if: load the trace again' "$temporary/plain.log"
+report "of a table without an index it says what to do" $?
+
+# the box for SQL: only reads, only this database, and not for ever
+ask_box() { code -G -H 'X-Timeline: 1' "$1sql" -d t0=1000 -d t1=2000 --data-urlencode "q=$2"; }
+mkdir "$temporary/hidden"
+echo '{"traceEvents": []}' >"$temporary/hidden/trace.json"
+sql "$temporary/hidden/other.db" 'CREATE TABLE secret(a)'
+before=$(cksum <"$small")
+while IFS='|' read -r says question; do
+	[ "$(ask_box "$small_address" "$question")" = 400 ] && grep -q "$says" "$temporary/body"
+	report "the box refuses $(printf %s "$question" | sed "s|$temporary|...|")" $?
+done <<-END
+	only reads|DELETE FROM spans
+	only reads|INSERT INTO spans(id) VALUES (9)
+	only reads|UPDATE spans SET name = 'x'
+	only reads|INSERT INTO spans_if(spans_if) VALUES ('rebuild')
+	only reads|CREATE TABLE x(a)
+	only reads|CREATE TEMP TABLE x(a)
+	only reads|CREATE VIRTUAL TABLE temp.x USING iforest_overlap(spans_if)
+	only reads|DROP TABLE spans
+	only reads|ALTER TABLE spans ADD COLUMN a
+	only reads|ATTACH '$temporary/hidden/other.db' AS other
+	only reads|DETACH main
+	only reads|VACUUM INTO '$temporary/hidden/new.db'
+	only reads|BEGIN
+	only reads|SAVEPOINT a
+	only reads|REINDEX
+	only reads|ANALYZE
+	only reads|PRAGMA query_only = 0
+	only reads|PRAGMA journal_mode = WAL
+	only reads|PRAGMA mmap_size
+	only reads|PRAGMA temp_store_directory = '$temporary/hidden'
+	may not be modified|UPDATE sqlite_schema SET sql = ''
+	may not be modified|DELETE FROM sqlite_schema
+	only reads|SELECT * FROM read_trace('$temporary/hidden/trace.json')
+	only reads|SELECT * FROM read_trace_report('$temporary/hidden/trace.json')
+	no such table|SELECT * FROM other.secret
+	load_extension|SELECT load_extension('$build/chrometrace.so')
+	no such function|SELECT readfile('$temporary/hidden/trace.json')
+	one statement|SELECT 1; DELETE FROM spans
+	no statement|-- nothing
+	syntax error|SELECT FROM
+	too big|SELECT zeroblob(1000000000)
+	stopped after 1 second|WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c
+END
+[ "$before" = "$(cksum <"$small")" ] && [ ! -e "$temporary/hidden/new.db" ]
+report "and changes nothing" $?
+[ "$(ask_box "$small_address" "SELECT id, dur, name, dur * 1.5 AS r, x'00ff', 9007199254740993 FROM spans WHERE ts >= :t0 AND ts < :t1 -- in view")" = 200 ] &&
+	[ "$(sql :memory: "SELECT json_extract(CAST(readfile('$temporary/body') AS TEXT), '\$.rows')")" = '[["intnbi","1","","open","","X'"'00ff'"'","9007199254740993"]]' ]
+report "it answers about the window in view" $?
+[ "$(ask_box "$small_address" 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 5000) SELECT n FROM c')" = 200 ] &&
+	[ "$(sql :memory: "SELECT json_array_length(j, '\$.rows') || json_extract(j, '\$.is_cut') FROM (SELECT CAST(readfile('$temporary/body') AS TEXT) AS j)")" = 10001 ]
+report "at most 1000 rows" $?
+curl -s -o "$temporary/long" -G -H 'X-Timeline: 1' "${address}sql" -d t0=0 -d t1=1 --data-urlencode 'q=WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c' &
+long=$!
+[ "$(code "${address}span?id=1")" = 200 ] && kill -0 $long
+report "frames do not wait for it" $?
+while kill -0 $long 2>/dev/null; do
+	code -H 'X-Timeline: 1' "${address}stop" >/dev/null
+	sleep 0.05
+done
+[ "$(cat "$temporary/long")" = stopped ]
+report "it can be stopped" $?
 
 # the script, from where the traces are: two of one name
 script=$(pwd)/examples/timeline/timeline.sh
+run_script() { MAKEFLAGS='' BUILD=$build exec sh "$script" "$1"; }
+# end_script FILE: and removes what it has made of the file
+end_script() {
+	kill $script_server && wait $script_server 2>/dev/null
+	script_server=
+	rm -f "$temporary/script.log" "$build/timeline/$(basename "$1")-$(printf %s "$1" | cksum | cut -d ' ' -f 1).sqlite"
+}
 for folder in 'a folder' another; do
 	mkdir "$temporary/$folder"
 	echo "{\"traceEvents\": [{\"ph\": \"X\", \"ts\": 1, \"dur\": 2, \"name\": \"of $folder\"}]}" >"$temporary/$folder/test-$$.json"
-	(cd "$temporary/$folder" && MAKEFLAGS='' BUILD=$build exec sh "$script" "test-$$.json") >"$temporary/script.log" 2>&1 &
+	(cd "$temporary/$folder" && run_script "test-$$.json") >"$temporary/script.log" 2>&1 &
 	script_server=$!
 	code "$(line_of "$temporary/script.log" '^http')span?id=1" >/dev/null
 	grep -q "\"of $folder\"" "$temporary/body"
 	report "the script shows the trace of $folder" $?
-	kill $script_server && wait $script_server 2>/dev/null
-	rm -f "$temporary/script.log"
+	end_script "$temporary/$folder/test-$$.json"
 done
-rm -f "$build/timeline/test-$$.json"*
 
 chromedriver --port=0 >"$temporary/driver.log" 2>&1 &
 driver=$!
@@ -163,21 +238,48 @@ if [ -z "$id" ]; then
 	exit 1
 fi
 session=http://127.0.0.1:$port/session/$id
-echo "{\"url\": \"$address\"}" >"$temporary/request"
-post "$session/url" "$temporary/request" >/dev/null
-sql :memory: "SELECT json_object('script', CAST(readfile('examples/timeline/walk.js') AS TEXT), 'args', json_array())" >"$temporary/request"
-post "$session/execute/sync" "$temporary/request" >"$temporary/answer"
-echo '{"script": "const report = document.getElementById(`report`); return report ? report.textContent : null", "args": []}' >"$temporary/request"
-told=
-for _ in $(seq 600); do
-	told=$(value "$(post "$session/execute/sync" "$temporary/request")" '$.value')
-	[ -z "$told" ] || break
-	sleep 0.2
+go_to() {
+	echo "{\"url\": \"$1\"}" >"$temporary/request"
+	post "$session/url" "$temporary/request" >/dev/null
+}
+# run_in_page FILE: prints what the script leaves in the page.
+run_in_page() {
+	sql :memory: "SELECT json_object('script', CAST(readfile('$1') AS TEXT), 'args', json_array())" >"$temporary/request"
+	post "$session/execute/sync" "$temporary/request" >"$temporary/answer"
+	echo '{"script": "const report = document.getElementById(`report`); return report ? report.textContent : null", "args": []}' >"$temporary/request"
+	for _ in $(seq 600); do
+		left=$(value "$(post "$session/execute/sync" "$temporary/request")" '$.value')
+		[ -z "$left" ] || break
+		sleep 0.1
+	done
+	printf '%s\n' "$left"
+}
+take_picture() { value "$(curl -s "$session/screenshot")" '$.value' | base64 -d >"$1"; }
+
+# a trace of each format, and a database of one
+write_traces "$temporary"
+"$build/trace2sqlite" "$temporary/loaded.db" "$temporary/chrome.json" >/dev/null
+before=$(cksum <"$temporary/loaded.db")
+for format in chrome.json loaded.db otlp.json perfetto.pftrace spall.spall; do
+	(run_script "$temporary/$format") >"$temporary/script.log" 2>&1 &
+	script_server=$!
+	go_to "$(line_of "$temporary/script.log" '^http')"
+	run_in_page tests/examples/timeline_report.js >"$temporary/shown"
+	expected_of $format >"$temporary/expected"
+	diff "$temporary/expected" "$temporary/shown" >"$temporary/differences"
+	report "$format is shown as it is" $?
+	sed 's/^/# /' "$temporary/differences"
+	[ -z "${TIMELINE_PICTURES:-}" ] || take_picture "$TIMELINE_PICTURES/$format.png"
+	end_script "$temporary/$format"
 done
+[ "$before" = "$(cksum <"$temporary/loaded.db")" ]
+report "the database is as it was" $?
+go_to "$address"
+told=$(run_in_page examples/timeline/walk.js)
 [ -n "$told" ] && [ -z "$(value "$told" '$.error')" ]
 report "the walk came to its end $(value "$told" '$.error')" $?
 
-[ -z "${TIMELINE_PICTURE:-}" ] || value "$(curl -s "$session/screenshot")" '$.value' | base64 -d >"$TIMELINE_PICTURE"
+[ -z "${TIMELINE_PICTURE:-}" ] || take_picture "$TIMELINE_PICTURE"
 
 printf '%s' "$told" >"$temporary/report"
 ask() { sql "$database" "WITH r(j) AS (SELECT CAST(readfile('$temporary/report') AS TEXT)), label AS (SELECT value AS l FROM r, json_each(j, '\$.labels')) $1"; }
@@ -189,7 +291,7 @@ report "there are labels, not all the same, in the spans that are made up" $?
 report "labels and what the pointer shows are the names in the table" $?
 [ "$(ask "SELECT count(*) FROM label WHERE NOT json_extract(l, '\$.isDrawn') OR NOT json_extract(l, '\$.isShown')")" = 0 ]
 report "spans are drawn where they are said to be" $?
-for limit in isEmptyBehindTheEnd staysAtDeepestZoom axisTellsMomentsApart touchpadScrollsByPixels lastLaneIsWhole firstLanesComeBack; do
+for limit in isEmptyBehindTheEnd staysAtDeepestZoom axisTellsMomentsApart touchpadScrollsByPixels lastRowIsWhole firstRowsComeBack; do
 	[ "$(value "$told" "$.limits.$limit")" = 1 ]
 	report "limits: $limit" $?
 done

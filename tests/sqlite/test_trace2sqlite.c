@@ -75,18 +75,27 @@ static void expect_says(const char *text)
 		fail_msg("there is no '%s' in\n%s", text, output);
 }
 
-/* The rows of a query over t.db as the shell shows them. */
-static void expect_rows(const char *sql, const char *expected)
+/* t.db, with the index's functions. */
+static sqlite3 *open_loaded(void)
 {
-	char path[400], module[1200], rows[4000] = "";
+	char path[400], module[1200];
 	sqlite3 *database;
-	sqlite3_stmt *statement;
 
 	snprintf(path, sizeof path, "%s/t.db", folder);
 	snprintf(module, sizeof module, "%s%s/iforest", *build() == '/' ? "" : "./", build());
 	assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
 	sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
 	assert_int_equal(sqlite3_load_extension(database, module, NULL, NULL), SQLITE_OK);
+	return database;
+}
+
+/* The rows of a query over t.db as the shell shows them. */
+static void expect_rows(const char *sql, const char *expected)
+{
+	sqlite3 *database = open_loaded();
+	char rows[4000] = "";
+	sqlite3_stmt *statement;
+
 	if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
 		fail_msg("%s: %s", sqlite3_errmsg(database), sql);
 	while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -100,6 +109,31 @@ static void expect_rows(const char *sql, const char *expected)
 	sqlite3_finalize(statement);
 	sqlite3_close(database);
 	assert_string_equal(rows, expected);
+}
+
+/* The questions that were printed last can be asked as they are. */
+static void ask_what_is_printed(int n_questions)
+{
+	sqlite3 *database = open_loaded();
+	char *line = strstr(output, "Ask next");
+	int n_asked = 0;
+
+	assert_non_null(line);
+	for (line = strtok(line, "\n"); line; line = strtok(NULL, "\n")) {
+		sqlite3_stmt *statement;
+
+		if (strncmp(line, "  SELECT ", 9) != 0)
+			continue;
+		if (sqlite3_prepare_v2(database, line, -1, &statement, NULL) != SQLITE_OK)
+			fail_msg("%s: %s", sqlite3_errmsg(database), line);
+		while (sqlite3_step(statement) == SQLITE_ROW)
+			continue;
+		if (sqlite3_finalize(statement) != SQLITE_OK)
+			fail_msg("%s: %s", sqlite3_errmsg(database), line);
+		n_asked++;
+	}
+	sqlite3_close(database);
+	assert_int_equal(n_asked, n_questions);
 }
 
 static const char small[] =
@@ -120,7 +154,8 @@ static void every_table_is_filled_and_indexed(void **state)
 	expect_says("small.json (Chrome JSON): 3 spans, 1 counter samples, 1 instants, 1 flows, 3 tracks");
 	expect_says("left out: 1 phase O");
 	expect_says("mended: 1 NaN or Infinity for a number");
-	expect_says("Ask next");
+	expect_says("indexed with iforest");
+	ask_what_is_printed(5);
 	expect_rows("SELECT id, ts, dur, pid, tid, track, name, category, args, depth, process, span_id, kind FROM spans ORDER BY id",
 		    "1|10000|20000|1|2|1/2|frame||{\"n\":null}|0|app||thread\n2|12000|4000|1|2|1/2|layout|ui||1|app||thread\n"
 		    "3|20000|-1|1|2|async:g:net:0x1|get|net||0|app|0x1|async\n");
@@ -130,7 +165,13 @@ static void every_table_is_filled_and_indexed(void **state)
 	expect_rows("SELECT track, kind, name, parent FROM tracks", "1|process|app|\n1/2|thread||1\nasync:g:net:0x1|async||\n");
 	expect_rows("SELECT finding, what, n FROM left_out", "left out|phase O|1\nmended|NaN or Infinity for a number|1\n");
 	expect_rows("SELECT track, depth, count, sum_dur FROM spans_if(0, 20000)", "1/2|0|1|20000\n1/2|1|1|4000\n");
-	expect_rows("SELECT pid, name, key, count, max_value FROM counters_if", "1|memory|used|1|12.0\n");
+	expect_rows("SELECT track, name, key, count, max_value FROM counters_if", "1|memory|used|1|12.0\n");
+	expect_rows("SELECT track, depth, longest_dur_id FROM spans_overlap(13000, 14000)", "1/2|0|1\n1/2|1|2\n");
+	expect_rows("SELECT track, count, first_id FROM instants_if(20000, 22000)", "1/2|1|1\n");
+	expect_rows("SELECT from_track, count, first_id FROM flows_if(13000, 14000)", "1/2|1|1\n");
+	expect_rows("SELECT to_track, count, first_id FROM flows_to_if(14000, 15000)", "1/2|1|1\n");
+	expect_rows("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'flows' ORDER BY 1",
+		    "flows_from_span\nflows_to_span\n");
 }
 
 static void several_files_go_into_one_database(void **state)
@@ -138,10 +179,35 @@ static void several_files_go_into_one_database(void **state)
 	(void)state;
 	write_file("small.json", small);
 	load(0, "--replace --no-args --no-index t.db small.json small.json");
+	ask_what_is_printed(2);
 	expect_rows("SELECT id, track, args FROM spans ORDER BY id",
 		    "1|1:1/2|\n2|1:1/2|\n3|1:async:g:net:0x1|\n4|2:1/2|\n5|2:1/2|\n6|2:async:g:net:0x1|\n");
 	expect_rows("SELECT id, from_span, from_track FROM flows", "1|2|1:1/2\n2|5|2:1/2\n");
-	expect_rows("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_if'", "0\n");
+	expect_rows("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_if' OR type = 'index'", "0\n");
+}
+
+/* Two threads of a process may have a counter of one name. */
+static void counters_are_told_apart_by_their_tracks(void **state)
+{
+	static const unsigned char packets[] =
+		/* track 1: thread 7 of process 5; track 2: thread 8; tracks 3 and 4: counters "time" below them */
+		"\x0a\x0f\x40\x01\x50\x01\xe2\x03\x08\x08\x01\x22\x04\x08\x05\x10\x07"
+		"\x0a\x0f\x40\x01\x50\x01\xe2\x03\x08\x08\x02\x22\x04\x08\x05\x10\x08"
+		"\x0a\x13\x40\x01\x50\x01\xe2\x03\x0c\x08\x03\x28\x01\x12\x04time\x42\x00"
+		"\x0a\x13\x40\x01\x50\x01\xe2\x03\x0c\x08\x04\x28\x02\x12\x04time\x42\x00"
+		"\x0a\x0d\x40\x02\x50\x01\x5a\x07\x48\x04\x58\x03\xf0\x01\x0a"
+		"\x0a\x0d\x40\x03\x50\x01\x5a\x07\x48\x04\x58\x04\xf0\x01\x14";
+	char path[400];
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/counters.pftrace", folder);
+	file = fopen(path, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(packets, 1, sizeof packets - 1, file), sizeof packets - 1);
+	assert_int_equal(fclose(file), 0);
+	load(0, "--replace t.db counters.pftrace");
+	expect_rows("SELECT track, name, count, max_value FROM counters_if", "5/7|time|1|10.0\n5/8|time|1|20.0\n");
 }
 
 static void what_fails_changes_nothing(void **state)
@@ -162,9 +228,14 @@ static void what_fails_changes_nothing(void **state)
 	load(2, "t.db");
 	expect_says("give a database and the files to load");
 	load(2, "--wrong t.db small.json");
+	load(2, "--flows Spans t.db small.json");
+	expect_says("what is loaded needs a table each, not two in \"Spans\"");
+	load(2, "--tracks counters_if t.db small.json");
 	load(0, "--help");
 	expect_says("usage: trace2sqlite");
 	load(0, "--spans 'my \"spans\"' --counters c2 --instants i2 --flows f2 --tracks t2 --left-out l2 t.db small.json");
+	load(0,
+	     "--replace --spans 'my \"spans\"' --counters c2 --instants i2 --flows f2 --tracks t2 --left-out l2 t.db small.json");
 	expect_rows("SELECT count(*) FROM \"my \"\"spans\"\"_if\"", "3\n");
 }
 
@@ -173,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_table_is_filled_and_indexed),
 		cmocka_unit_test(several_files_go_into_one_database),
+		cmocka_unit_test(counters_are_told_apart_by_their_tracks),
 		cmocka_unit_test(what_fails_changes_nothing),
 	};
 

@@ -1,6 +1,8 @@
-/* Four real traces, loaded and indexed, against answers that were computed elsewhere, to the last nanosecond. The traces lie in
- * $IFOREST_TRACES (X.json.gz beside X.expected.json); without them the tests skip. */
+/* Four real traces, loaded and indexed, against answers that were computed elsewhere, to the last nanosecond; and files of all
+ * formats, each row of which is to be as in SQLite, where it is compared with such answers. They lie in $IFOREST_TRACES
+ * (X.json.gz beside X.expected.json); without them the tests skip. */
 #include <dirent.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +114,165 @@ static void check_counters(void)
 		  "round((value ->> 'sum')::float8::numeric, 3) FROM expected, jsonb_each(json -> 'counters') ORDER BY key COLLATE \"C\"");
 }
 
+/* ---- The same rows as in SQLite ---- */
+
+/* What tests/sqlite/test_chrometrace and tests/trace compare with the expected answers, through SQL and before. */
+static const struct {
+	const char *table, *loaded, *read;
+} same_in_sqlite[] = {
+	{ "spans", "id, ts, dur, pid, tid, track, name, category, args, depth, process, thread, span_id, parent_id, trace_id",
+	  "rowid, ts_ns, dur_ns, pid, tid, track, name, category, args, depth, process, thread, id, parent, trace_id FROM read_trace(?1)" },
+	{ "counters", "id, ts, pid, name, counter_id, key, value, unit, track",
+	  "rowid, ts_ns, pid, name, id, key, value, unit, track FROM read_trace_counters(?1)" },
+	{ "instants", "id, ts, pid, tid, track, name, category, args, instant_id",
+	  "rowid, ts_ns, pid, tid, track, name, category, args, id FROM read_trace_instants(?1)" },
+	{ "flows", "id, flow_id, name, category, from_span, from_instant, from_ts, from_track, to_span, to_instant, to_ts, to_track",
+	  "rowid, id, name, category, from_span, from_instant, from_ts_ns, from_track, to_span, to_instant, to_ts_ns, to_track "
+	  "FROM read_trace_flows(?1)" },
+	{ "tracks", "id, track, kind, name, pid, tid, process, parent, sort_index, labels",
+	  "rowid, track, kind, name, pid, tid, process, parent, sort_index, labels FROM read_trace_tracks(?1)" },
+	{ "left_out", "finding, what, n", "finding, what, n FROM read_trace_report(?1) WHERE finding IN ('left out', 'mended')" },
+};
+
+enum { N_SAME = sizeof same_in_sqlite / sizeof *same_in_sqlite };
+
+static sqlite3_stmt *prepare(sqlite3 *database, const char *path, const char *format, ...)
+{
+	sqlite3_stmt *statement;
+	va_list arguments;
+	char *sql;
+
+	va_start(arguments, format);
+	sql = sqlite3_vmprintf(format, arguments);
+	va_end(arguments);
+	if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sqlite3_errmsg(database), sql);
+	sqlite3_free(sql);
+	if (sqlite3_bind_parameter_count(statement) > 0)
+		sqlite3_bind_text(statement, 1, path, -1, SQLITE_STATIC);
+	return statement;
+}
+
+/* Four hexadecimal digits; -1 if they are none. */
+static int unit_of(const char *digits)
+{
+	char copy[5] = "", *end;
+	long unit;
+
+	memcpy(copy, digits, strnlen(digits, 4));
+	unit = strtol(copy, &end, 16);
+	return end == copy + 4 ? (int)unit : -1;
+}
+
+/* The text as PostgreSQL can store it: no NUL, and in JSON no escape of one, nor of half a surrogate pair. */
+static char *storable(const char *text, size_t n_bytes, bool is_json)
+{
+	char *copy = malloc(3 * n_bytes + 1), *at = copy;
+
+	assert_non_null(copy);
+	for (size_t i = 0; i < n_bytes; i++) {
+		bool is_escape = is_json && text[i] == '\\';
+		int unit = is_escape && text[i + 1] == 'u' ? unit_of(text + i + 2) : -1;
+		int low = unit >= 0xD800 && unit < 0xDC00 && strncmp(text + i + 6, "\\u", 2) == 0 ? unit_of(text + i + 8) : -1;
+		size_t n = !is_escape ? 1 : unit < 0 ? 2 : low >= 0xDC00 && low <= 0xDFFF ? 12 : 6;
+		const char *piece = unit == 0 || (n == 6 && unit >= 0xD800 && unit <= 0xDFFF) ? "\\ufffd" : text + i;
+
+		memcpy(at, text[i] ? piece : "\xEF\xBF\xBD", text[i] ? n : 3);
+		at += text[i] ? n : 3;
+		i += n - 1;
+	}
+	*at = 0;
+	return copy;
+}
+
+static bool is_same_value(sqlite3_stmt *row, int column, const PGresult *result, int i)
+{
+	const char *value = PQgetvalue(result, i, column);
+	char *text;
+	bool is_same;
+
+	if (PQgetisnull(result, i, column) || sqlite3_column_type(row, column) == SQLITE_NULL)
+		return PQgetisnull(result, i, column) && sqlite3_column_type(row, column) == SQLITE_NULL;
+	if (sqlite3_column_type(row, column) == SQLITE_FLOAT)
+		return strtod(value, NULL) == sqlite3_column_double(row, column);
+	text = storable((const char *)sqlite3_column_text(row, column), (size_t)sqlite3_column_bytes(row, column),
+			strcmp(sqlite3_column_name(row, column), "args") == 0);
+	is_same = strcmp(text, value) == 0;
+	free(text);
+	return is_same;
+}
+
+/* All columns of all rows, which both programs number. */
+static void compare_table(sqlite3 *database, const char *table, const char *path)
+{
+	sqlite3_stmt *rows = prepare(database, path, "SELECT * FROM %s ORDER BY id", table);
+	char sql[100];
+	PGresult *result;
+	int n = 0;
+
+	snprintf(sql, sizeof sql, "SELECT * FROM %s ORDER BY id", table);
+	result = PQexec(pg, sql);
+	assert_int_equal(PQnfields(result), sqlite3_column_count(rows));
+	for (int i = 0; i < PQnfields(result); i++)
+		assert_string_equal(PQfname(result, i), sqlite3_column_name(rows, i));
+	for (; sqlite3_step(rows) == SQLITE_ROW; n++) {
+		assert_true(n < PQntuples(result));
+		for (int i = 0; i < PQnfields(result); i++) {
+			if (!is_same_value(rows, i, result, n))
+				fail_msg("%s: row %d of %s, %s: '%s' in PostgreSQL, '%s' in SQLite", path, n + 1, table, PQfname(result, i),
+					 PQgetvalue(result, n, i), sqlite3_column_text(rows, i));
+		}
+	}
+	assert_int_equal(PQntuples(result), n);
+	PQclear(result);
+	sqlite3_finalize(rows);
+}
+
+/* The functions give what the program has loaded. */
+static void compare_functions(sqlite3 *database, int i, const char *path)
+{
+	sqlite3_stmt *rows = prepare(database, path,
+				     "WITH loaded AS MATERIALIZED (SELECT %s FROM %s), read AS MATERIALIZED (SELECT %s) "
+				     "SELECT 'loaded', * FROM (SELECT * FROM loaded EXCEPT SELECT * FROM read) UNION ALL "
+				     "SELECT 'read', * FROM (SELECT * FROM read EXCEPT SELECT * FROM loaded)",
+				     same_in_sqlite[i].loaded, same_in_sqlite[i].table, same_in_sqlite[i].read);
+
+	if (sqlite3_step(rows) != SQLITE_DONE)
+		fail_msg("%s: in %s, %s: %s %s %s", path, same_in_sqlite[i].table, sqlite3_errmsg(database), sqlite3_column_text(rows, 0),
+			 sqlite3_column_text(rows, 1), sqlite3_column_text(rows, 2));
+	sqlite3_finalize(rows);
+}
+
+/* Loads the trace; the answer is the database, or NULL if the trace is refused. */
+static sqlite3 *load_into_sqlite(const char *path)
+{
+	const char *build = getenv("IFOREST_BUILD"), *file = file_path("t.db");
+	char command[2000], module[500];
+	sqlite3 *database;
+
+	build = build && *build ? build : "build";
+	snprintf(command, sizeof command, "'%s/trace2sqlite' --replace --no-index '%s' '%s' >/dev/null 2>&1", build, file, path);
+	if (system(command) != 0)
+		return NULL;
+	assert_int_equal(sqlite3_open(file, &database), SQLITE_OK);
+	snprintf(module, sizeof module, "%s%s/chrometrace", *build == '/' ? "" : "./", build);
+	sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
+	assert_int_equal(sqlite3_load_extension(database, module, NULL, NULL), SQLITE_OK);
+	return database;
+}
+
+static void check_same_in_sqlite(const char *path)
+{
+	sqlite3 *database = load_into_sqlite(path);
+
+	assert_non_null(database);
+	for (int i = 0; i < N_SAME; i++) {
+		compare_table(database, same_in_sqlite[i].table, path);
+		compare_functions(database, i, path);
+	}
+	sqlite3_close(database);
+}
+
 static void a_real_trace_is_exact(void **state)
 {
 	char path[400];
@@ -122,6 +283,7 @@ static void a_real_trace_is_exact(void **state)
 		skip();
 	}
 	LOAD(&child, 0, "--replace", "--batch", "10000", trace_path(*state, ".json.gz", path));
+	check_same_in_sqlite(path);
 	/* A column of one's own does not keep a load from going on. */
 	run("ALTER TABLE spans ADD mine integer");
 	LOAD(&child, 0, "--resume", path);
@@ -132,25 +294,20 @@ static void a_real_trace_is_exact(void **state)
 	assert_int_equal(number_of("SELECT count(args) - count(args::jsonb) FROM spans"), 0);
 }
 
-/* Totals of everything, and all spans where the answers list them. Texts are compared as PostgreSQL stores them: without NUL, and
- * with one U+FFFD for each byte that is none. */
-static void check_model(const char *path)
+/* A file that is no trace is refused by both. */
+static void check_file(const char *path)
 {
+	const char *const arguments[] = { "--replace", "--no-index", path, NULL };
 	struct child child;
 
-	LOAD(&child, 0, "--replace", "--no-index", path);
-	same_rows("SELECT count(*), count(*) FILTER (WHERE dur < 0), coalesce(sum(dur) FILTER (WHERE dur >= 0), 0), coalesce(max(depth) + 1, 0), "
-		  "(SELECT count(*) FROM instants), (SELECT count(*) FROM flows), (SELECT count(*) FROM counters), "
-		  "(SELECT coalesce(sum(n), 0) FROM left_out WHERE finding = 'left out'), "
-		  "(SELECT count(*) FROM tracks WHERE kind = 'thread' AND name IS NOT NULL) FROM spans WHERE kind <> 'state'",
-		  "SELECT json #>> '{totals,spans}', json #>> '{totals,unclosed}', json #>> '{totals,sum}', json #>> '{totals,max_depth}', "
-		  "json #>> '{instants,n}', json #>> '{flows,n}', "
-		  "(SELECT coalesce(sum((value ->> 'n')::int), 0) FROM jsonb_each(json -> 'counters')), "
-		  "(SELECT coalesce(sum(value::int), 0) FROM jsonb_each_text(json -> 'left_out')), "
-		  "(SELECT count(*) FROM jsonb_each(json #> '{names,thread}')) FROM expected");
-	assert_int_equal(number_of("SELECT count(*) FROM (SELECT ts, dur, track, depth, category FROM spans WHERE kind <> 'state' EXCEPT ALL "
-				   "SELECT (value ->> 'ts')::bigint, (value ->> 'dur')::bigint, value ->> 'track', (value ->> 'depth')::bigint, "
-				   "value ->> 'cat' FROM expected, jsonb_array_elements(json -> 'spans')) d, expected WHERE json ? 'spans'"), 0);
+	start_child(&child, arguments);
+	wait_child(&child);
+	if (child.status == 0) {
+		check_same_in_sqlite(path);
+	} else {
+		assert_true(number_of("SELECT (json ? 'error')::int FROM expected") == 1 && strstr(child.err, ": byte "));
+		assert_null(load_into_sqlite(path));
+	}
 }
 
 /* jsonb has no NUL. */
@@ -188,14 +345,14 @@ static void every_file_gives_the_expected_model(void **state)
 		snprintf(path, sizeof path, "%s/%s", format_folder, entry->d_name);
 		assert_true(load_answers(path));
 		path[strlen(path) - strlen(suffix)] = 0;
-		check_model(path);
+		check_file(path);
 	}
 	closedir(files);
 }
 
 int main(void)
 {
-	static const char *const folders[] = { "formats/chrome_json", "formats/spall" };
+	static const char *const folders[] = { "formats/chrome_json", "formats/otlp", "formats/perfetto", "formats/spall" };
 	enum { N_TRACES = sizeof traces / sizeof traces[0], N_FOLDERS = sizeof folders / sizeof folders[0] };
 	struct CMUnitTest tests[N_TRACES + N_FOLDERS];
 

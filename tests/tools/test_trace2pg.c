@@ -238,6 +238,7 @@ static void a_cut_file_gives_what_it_has(void **state)
 	/* Its writer has gone on since: what was left out then is no beginning of what it has now. */
 	LOAD(&child, 1, "--no-index", "--resume", write_text("cut.json", small));
 	assert_says(child.err, "does not begin with the rows in the tables");
+	assert_says(child.err, "--replace begins anew, as a file that has grown needs");
 	LOAD(&child, 0, "--no-index", "--replace", file_path("cut.json"));
 	assert_small_is_loaded();
 }

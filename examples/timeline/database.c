@@ -1,0 +1,104 @@
+#include "database.h"
+
+#include <stdio.h>
+
+sqlite3 *database_open(const char *path, const char *extension)
+{
+	sqlite3 *db = NULL;
+	char *message = NULL;
+
+	/* one thread at a time asks, and locks would cost a tenth of a frame */
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL)) {
+		fprintf(stderr, "timeline: %s: %s\n", path, sqlite3_errmsg(db));
+		sqlite3_close(db);
+		return NULL;
+	}
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
+	if (sqlite3_load_extension(db, extension, NULL, &message)) {
+		fprintf(stderr, "timeline: %s (build it with make all, or name it with IFOREST=...)\n", message);
+		sqlite3_free(message);
+		sqlite3_close(db);
+		return NULL;
+	}
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	sqlite3_busy_timeout(db, LONGEST_WAIT_MS); /* who writes may lock the file for a moment */
+	return db;
+}
+
+bool database_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *sql)
+{
+	if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) == SQLITE_OK)
+		return true;
+	fprintf(stderr, "timeline: %s\n", sqlite3_errmsg(db));
+	return false;
+}
+
+/* Also where it is not to be read, which then is an error of its own. */
+static bool has_table(sqlite3 *db, const char *name)
+{
+	sqlite3_stmt *statement;
+	bool has = false;
+
+	if (sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_schema WHERE name = ?1", -1, &statement, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+		has = sqlite3_step(statement) == SQLITE_ROW;
+	}
+	sqlite3_finalize(statement);
+	return has;
+}
+
+static void note_missing(const char *path, const char *what)
+{
+	fprintf(stderr,
+		"timeline: %s has no %s: load the trace again with trace2sqlite --replace, or see examples/timeline/index.sql\n",
+		path, what);
+}
+
+/* An index, or two; without them what they are of is not shown. */
+static bool is_indexed(sqlite3 *db, const char *path, const char *table, const char *index, const char *other)
+{
+	if (!has_table(db, table))
+		return false;
+	if (has_table(db, index) && has_table(db, other))
+		return true;
+	note_missing(path, has_table(db, index) ? other : index);
+	return false;
+}
+
+bool database_tables(sqlite3 *db, const char *path, struct tables *tables)
+{
+	static const char *const needed[] = { "spans", "spans_if", "spans_overlap" };
+
+	if (sqlite3_exec(db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL)) {
+		fprintf(stderr, "timeline: %s: %s\n", path, sqlite3_errmsg(db));
+		return false;
+	}
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+		if (!has_table(db, needed[i])) {
+			if (i == 0)
+				fprintf(stderr, "timeline: %s has no table spans: make it with trace2sqlite\n", path);
+			else
+				note_missing(path, needed[i]);
+			return false;
+		}
+	}
+	tables->tracks = has_table(db, "tracks");
+	tables->left_out = has_table(db, "left_out");
+	tables->counters = is_indexed(db, path, "counters", "counters_if", "counters_if");
+	tables->instants = is_indexed(db, path, "instants", "instants_if", "instants_if");
+	tables->flows = is_indexed(db, path, "flows", "flows_if", "flows_to_if");
+	if ((!tables->tracks &&
+	     sqlite3_exec(db, "CREATE TEMP TABLE tracks(id, track, kind, name, pid, tid, parent, sort_index, labels)", NULL,
+			  NULL, NULL)) ||
+	    (!tables->instants &&
+	     sqlite3_exec(db, "CREATE TEMP TABLE instants_if(track, first_ts, last_ts, first_id)", NULL, NULL, NULL)) ||
+	    (!tables->counters && sqlite3_exec(db,
+					       "CREATE TEMP TABLE counters_if(track, name, counter_id, key, first_ts, last_ts, "
+					       "min_value, max_value, max_value_id); CREATE TEMP TABLE counters(id, unit)",
+					       NULL, NULL, NULL))) {
+		fprintf(stderr, "timeline: %s\n", sqlite3_errmsg(db));
+		return false;
+	}
+	return true;
+}
