@@ -15,6 +15,7 @@
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
+#   make amalgamation  the SQLite extension, and the forest, as one file each: $(BUILD)/amalgamation (docs/install.md)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
 #   make install-pg  copies the extension to where PostgreSQL looks for it
@@ -27,7 +28,7 @@ SECONDS ?= 600
 PG_CONFIG ?= pg_config
 CFLAGS  ?= -O2 -g
 WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-BASE     = -std=c11 -fPIC -fvisibility=hidden $(WARN) -MMD -MP -I. -D_POSIX_C_SOURCE=200809L
+BASE     = -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden $(WARN) -MMD -MP -I. -D_POSIX_C_SOURCE=200809L
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # the one place that says the version
 VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" sql/pg/iforest.control)
@@ -53,12 +54,14 @@ PG_HARNESS := $(call objects,$(filter-out $(wildcard tests/pg/test_*.c),$(wildca
 REPLAY     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ       := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 LIBRARIES   = $(BUILD)/libiforest.a $(BUILD)/libtrace.a
+# Debian 13 has nanopb's headers in a folder of their own
+NANOPB      = -idirafter /usr/include/nanopb
 # what libtrace.a needs; what is linked statically is not for others to see
 TRACE_LIBS  = -Wl,--exclude-libs,libprotobuf-nanopb.a -lprotobuf-nanopb -lz -lm
 MODULES     = $(BUILD)/iforest.so $(BUILD)/chrometrace.so
 
 # what `make all` leaves out: the reader of traces, where a header that it needs is missing
-without_header = $(if $(shell printf '\043include <$(1)>\n' | $(CC) $(EXTRA) -E - >/dev/null 2>&1 && echo it is there),,$(2))
+without_header = $(if $(shell printf '\043include <$(1)>\n' | $(CC) $(EXTRA) $(NANOPB) -E - >/dev/null 2>&1 && echo it is there),,$(2))
 MISSING    := $(strip $(call without_header,jsmn.h,libjsmn-dev) $(call without_header,zlib.h,zlib1g-dev) \
 	$(call without_header,pb_decode.h,libnanopb-dev))
 LEFT_OUT    = $(if $(MISSING),$(BUILD)/libtrace.a $(BUILD)/chrometrace.so)
@@ -102,6 +105,8 @@ $(BUILD)/obj/%.o: %.c
 	@echo "  cc  $<"
 	@$(CC) $(BASE) $(CFLAGS) $(EXTRA) -c -o $@ $<
 
+$(BUILD)/obj/trace/protobuf.o: BASE += $(NANOPB)
+
 SAYS_VERSION = -DIFOREST_VERSION='"$(VERSION)"'
 $(BUILD)/obj/sqlite_ext/vtab/extension.o: BASE += $(SAYS_VERSION)
 $(BUILD)/obj/sqlite_ext/vtab/extension.o: sql/pg/iforest.control
@@ -118,24 +123,18 @@ $(BUILD)/iforest.so: $(EXTENSION) $(BUILD)/libiforest.a
 $(BUILD)/chrometrace.so: $(READER) $(BUILD)/libtrace.a
 	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ $(TRACE_LIBS)
 
-# what was compiled for one server is not for another
+# The extension is built as packagers build it (pg_ext/Makefile), with our warnings, to which PostgreSQL's headers are not held. What was
+# compiled for one server is not for another.
+PGXS = $(MAKE) --no-print-directory -C '$(BUILD)/pg' -f '$(CURDIR)/pg_ext/Makefile' PG_CONFIG='$(PG_CONFIG)' with_llvm=no CC='$(CC)' \
+	CPPFLAGS='-isystem $(shell $(PG_CONFIG) --includedir-server)' COPT='$(CFLAGS) $(EXTRA) $(WARN)'
 PG_SERVER = $(shell $(PG_CONFIG) --version) $(shell $(PG_CONFIG) --includedir-server)
 $(BUILD)/pg/server: always
 	@$(if $(HAS_PG),,echo "There is no postgres.h where $(PG_CONFIG) says: please install the server's headers" \
 		"(Debian: postgresql-server-dev-all), or name another PG_CONFIG" >&2; exit 1)
-	@mkdir -p $(@D)
-	@echo '$(PG_SERVER)' | cmp -s - $@ || echo '$(PG_SERVER)' >$@
+	@echo '$(PG_SERVER)' | cmp -s - $@ || { rm -rf $(@D) && mkdir -p $(@D) && echo '$(PG_SERVER)' >$@; }
 
-# PostgreSQL's headers are not held to our warnings
-$(BUILD)/obj/pg_ext/%.o: pg_ext/%.c $(BUILD)/pg/server
-	@mkdir -p $(@D)
-	@echo "  cc  $<"
-	@$(CC) -std=gnu11 -fPIC -fvisibility=hidden -fno-strict-aliasing -fwrapv $(WARN) -MMD -MP -I. -D_GNU_SOURCE \
-		-isystem $(shell $(PG_CONFIG) --includedir-server) $(CFLAGS) $(EXTRA) -c -o $@ $<
-
-$(BUILD)/pg/iforest.so: $(call objects,$(wildcard pg_ext/*.c pg_ext/*/*.c)) $(BUILD)/libiforest.a
-	@mkdir -p $(@D)
-	@$(CC) -shared $(CFLAGS) $(EXTRA) -o $@ $^ -lm
+$(BUILD)/pg/iforest.so: $(BUILD)/pg/server
+	@+$(PGXS) -s
 
 $(BUILD)/tests/core/%: $(BUILD)/obj/tests/core/%.o $(SUPPORT) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
@@ -179,7 +178,7 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuz
 
 $(BUILD)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard core/*/*.c) $(wildcard tests/support/*.c)
 	@mkdir -p $(@D)
-	clang -std=c11 -I. -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined $(SAYS_VERSION) -pthread -o $@ $^ $(LINK) -lcmocka -lm
+	clang -std=c11 -I. $(NANOPB) -D_POSIX_C_SOURCE=200809L -O1 -g -fsanitize=fuzzer,address,undefined $(SAYS_VERSION) -pthread -o $@ $^ $(LINK) -lcmocka -lm
 
 # the one over SQLite has the extension within
 $(BUILD)/tests/fuzz/replay_fuzz_shadow: $(EXTENSION)
@@ -202,7 +201,7 @@ RUNNER    =
 RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
 runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
 PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
-SCRIPTS  := $(call runs,tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/examples/install_core.sh tests/examples/timeline.sh)
+SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/examples/install_core.sh tests/examples/timeline.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
 run/tests/examples/install_core.sh: | $(if $(HAS_PG),pg)
@@ -263,7 +262,7 @@ matrix-sqlite: all $(SQLITE)
 	@BUILD=$(BUILD) tests/sqlite/matrix.sh
 
 # other versions of clang-format have other opinions
-FORMATTED = $(shell git ls-files 'core/*.[ch]' 'sqlite_ext/*.[ch]' 'pg_ext/*.[ch]' 'trace/*.[ch]' 'tools/*.[ch]' 2>/dev/null)
+FORMATTED = $(shell git ls-files 'core/*.[ch]' 'sqlite_ext/*.[ch]' 'pg_ext/*.[ch]' 'trace/*.[ch]' 'tools/*.[ch]' 'examples/timeline/*.[ch]' 2>/dev/null)
 CLANG_FORMAT := $(firstword $(foreach name,clang-format-14 clang-format,$(if $(findstring version 14.,$(shell $(name) --version 2>/dev/null)),$(name))))
 
 format:
@@ -299,16 +298,13 @@ bench: tools
 pg: $(BUILD)/pg/iforest.so
 
 install-pg: pg
-	install -d '$(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)' '$(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension'
-	install -m 755 $(BUILD)/pg/iforest.so '$(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)'
-	install -m 644 sql/pg/iforest.control sql/pg/iforest--*.sql '$(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension'
+	@+$(PGXS) install
+
+uninstall-pg: $(BUILD)/pg/server
+	@+$(PGXS) uninstall
 
 # files FOLDER,NAMES: names in a folder that may have spaces in its own
 files = $(foreach name,$(notdir $(2)),'$(1)/$(name)')
-
-uninstall-pg:
-	rm -f '$(DESTDIR)$(shell $(PG_CONFIG) --pkglibdir)/iforest.so' \
-		$(call files,$(DESTDIR)$(shell $(PG_CONFIG) --sharedir)/extension,$(wildcard sql/pg/iforest.control sql/pg/iforest--*.sql))
 
 # ---- trace2pg, the loader for PostgreSQL: needs libpq ----
 
@@ -327,9 +323,10 @@ $(BUILD)/trace2pg: $(call objects,$(filter-out tools/trace2sqlite.c,$(wildcard t
 
 $(BUILD)/tests/tools/%: $(BUILD)/obj/tests/tools/%.o $(BUILD)/obj/tests/tools/harness.o
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lz
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lcmocka -lpq -lz -lsqlite3
 
 $(TRACE2PG_RUNS): RUNNER = tests/pg/cluster.sh run
+run/tests/tools/test_loaded_traces: $(BUILD)/trace2sqlite $(BUILD)/chrometrace.so
 $(TRACE2PG_RUNS): run/%: $(BUILD)/% $(TRACE2PG) | $(if $(HAS_PG),$(RESULTS)/pg/iforest.so)
 	@$(RUN) $(SUITE) $<
 
@@ -357,6 +354,13 @@ remove_empty = rmdir $(1) 2>/dev/null || true
 uninstall:
 	rm -f $(call files,$(DESTDIR)$(PREFIX)/lib/iforest,$(MODULES))
 	@$(call remove_empty,'$(DESTDIR)$(PREFIX)/lib/iforest')
+
+# ---- the sources as one file ----
+
+.PHONY: amalgamation
+amalgamation:
+	@dist/amalgamate.py sqlite $(BUILD)/amalgamation
+	@dist/amalgamate.py forest $(BUILD)/amalgamation
 
 # ---- the forest as a C library (docs/forest.md) ----
 

@@ -1,0 +1,76 @@
+# Debians of their own, each in a folder, for what is to be built or installed in a clean place. To be sourced, as root.
+# shellcheck shell=sh
+#
+#   chroot_make SUITE KIND PACKAGE...   a Debian SUITE with these packages, made once: its folder is $chroot_root
+#   chroot_fresh SUITE                  a clean one, without any packages: $chroot_root; chroot_drop removes it
+#   chroot_run COMMAND...               as root inside, with what programs expect to be mounted
+#
+# Folders stay in IFOREST_DIST (default /var/tmp/iforest-dist; up to 2 GB each) and are used again. Needs debootstrap, unshare and a
+# Debian mirror (MIRROR) while a folder is made. Mounts and processes go with the namespaces they are made in, however this ends.
+
+chroot_folder=${IFOREST_DIST:-/var/tmp/iforest-dist}
+chroot_mirror=${MIRROR:-http://deb.debian.org/debian}
+
+# why there can be none; nothing where there can
+chroot_missing() {
+	[ "$(id -u)" -eq 0 ] || echo "this needs root"
+	for program in debootstrap unshare; do
+		command -v $program >/dev/null || echo "this needs $program"
+	done
+}
+
+chroot_run() {
+	# The inner shell expands it.
+	# shellcheck disable=SC2016
+	unshare --mount --propagation private --pid --fork --kill-child sh -c '
+		mkdir -p "$0/dev/shm" && mount -t proc proc "$0/proc" && mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm" || exit
+		root=$0
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+	' "$chroot_root" "$@"
+}
+
+# what debootstrap makes, with apt's lists and without a cluster of PostgreSQL's
+chroot_base() {
+	chroot_root=$chroot_folder/base-$1
+	[ ! -e "$chroot_root/ready" ] || return 0
+	rm -rf "$chroot_root"
+	mkdir -p "$chroot_folder"
+	{
+		debootstrap --variant=minbase --include=ca-certificates "$1" "$chroot_root" "$chroot_mirror" &&
+			echo 'Acquire::Check-Valid-Until "false";' >"$chroot_root/etc/apt/apt.conf.d/valid" &&
+			mkdir -p "$chroot_root/etc/postgresql-common" &&
+			echo 'create_main_cluster = false' >"$chroot_root/etc/postgresql-common/createcluster.conf" &&
+			chroot_run apt-get update && touch "$chroot_root/ready"
+	} >"$chroot_root.log" 2>&1 || { tail -n 20 "$chroot_root.log" >&2; return 1; }
+}
+
+chroot_make() {
+	chroot_suite=$1 chroot_kind=$2
+	shift 2
+	chroot_base "$chroot_suite" || return
+	[ ! -e "$chroot_folder/$chroot_kind-$chroot_suite/ready-$chroot_kind" ] || { chroot_root=$chroot_folder/$chroot_kind-$chroot_suite; return 0; }
+	rm -rf "$chroot_folder/$chroot_kind-$chroot_suite"
+	cp -a "$chroot_root" "$chroot_folder/$chroot_kind-$chroot_suite"
+	chroot_root=$chroot_folder/$chroot_kind-$chroot_suite
+	{
+		chroot_run apt-get install -y --no-install-recommends "$@" && chroot_run apt-get clean && touch "$chroot_root/ready-$chroot_kind"
+	} >"$chroot_root.log" 2>&1 || { tail -n 20 "$chroot_root.log" >&2; return 1; }
+}
+
+chroot_fresh() {
+	chroot_base "$1" || return
+	cp -a "$chroot_root" "$chroot_root.fresh.$$"
+	chroot_root=$chroot_root.fresh.$$
+}
+
+chroot_drop() {
+	case $chroot_root in *.fresh.*) rm -rf "$chroot_root" ;; esac
+}
+
+# the sources, as they would be committed, in a folder of the Debian
+chroot_sources() {
+	rm -rf "${chroot_root:?}/$1"
+	mkdir -p "$chroot_root/$1" && git ls-files -co --exclude-standard | while read -r file; do
+		[ ! -e "$file" ] || echo "$file"
+	done | tar -c -T - | tar -x --no-same-owner -C "$chroot_root/$1"
+}

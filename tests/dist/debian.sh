@@ -1,0 +1,96 @@
+#!/bin/sh
+# The Debian packages are built (lintian has nothing to say), installed in a clean Debian by one command, answer the README's queries,
+# pass the extension's own tests, and go away again. As root. TAP.
+#
+#   tests/dist/debian.sh [SUITE...]     bookworm and trixie, or those named
+#
+# The packages stay in build/dist/SUITE.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/dist/chroot.sh
+. "$here/chroot.sh"
+reason=$(chroot_missing)
+if [ -n "$reason" ]; then
+	echo "1..0 # SKIP $reason"
+	exit 0
+fi
+build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
+trap 'chroot_drop' EXIT
+trap 'exit 143' HUP INT TERM
+[ $# -gt 0 ] || set -- bookworm trixie
+n=0
+failed=0
+
+report() {
+	name=$1
+	shift
+	n=$((n + 1))
+	if "$@" >"$build/log" 2>&1; then
+		echo "ok $n - $suite: $name"
+	else
+		tail -n 60 "$build/log" | sed 's/^/# /'
+		echo "not ok $n - $suite: $name"
+		failed=1
+	fi
+}
+
+builds() {
+	chroot_sources root/iforest/source && rm -rf "$chroot_root/root/iforest/out" "$build/$suite" &&
+		chroot_run sh -c 'cd /root/iforest/source && exec env LINTIAN=yes SOURCE_DATE_EPOCH="$0" dist/deb.sh /root/iforest/out' "$(git log -1 --format=%ct)" &&
+		mkdir -p "$build/$suite" && cp "$chroot_root"/root/iforest/out/* "$build/$suite"
+}
+
+installs() {
+	mkdir "$chroot_root/packages" && cp "$build/$suite"/*.deb "$chroot_root/packages" && rm -f "$chroot_root"/packages/*-dbgsym_* &&
+		chroot_run sh -c 'apt-get install -y --no-install-recommends sqlite3 /packages/*.deb'
+}
+
+# the README's first block of this kind, and the answers that stand behind it
+answers_in_sqlite() {
+	awk '/^```sql$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$chroot_root/readme.sql"
+	sed -n 's/^-- //p' "$chroot_root/readme.sql" >"$build/expected"
+	chroot_run sh -c 'sqlite3 -batch -cmd ".load iforest" :memory: </readme.sql' | diff "$build/expected" - || return
+	chroot_run sqlite3 :memory: '.load chrometrace' "SELECT 1" || return
+	printf '{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":2,"pid":1,"tid":1}]}' >"$chroot_root/trace.json"
+	chroot_run sh -c 'trace2sqlite /t.db /trace.json && sqlite3 /t.db "SELECT count(*) FROM spans" && trace2pg --help'
+}
+
+answers_in_postgres() {
+	version=$(chroot_run sh -c 'ls /usr/lib/postgresql')
+	{
+		echo "CREATE TABLE requests(service text, ts timestamptz, took integer);"
+		echo "INSERT INTO requests SELECT (ARRAY['api', 'web'])[i % 2 + 1], timestamptz '2026-01-01' + i * interval '1 second', i FROM generate_series(1, 20000) i;"
+		awk '/^```sql postgres$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md
+	} | sed 's/^EXPLAIN/VACUUM ANALYZE requests; EXPLAIN/' >"$chroot_root/readme_pg.sql"
+	# The inner shell expands it.
+	# shellcheck disable=SC2016
+	chroot_run sh -c 'pg_createcluster '"$version"' main --start >/dev/null && cd / && su postgres -c "psql -X -v ON_ERROR_STOP=1 -f /readme_pg.sql"' >"$build/answer" 2>&1
+	cat "$build/answer"
+	grep -q 'Custom Scan (IForestAggregate)' "$build/answer"
+}
+
+passes_its_tests() {
+	chroot_run apt-get install -y --no-install-recommends make postgresql-server-dev-all || return
+	chroot_sources source && mkdir -p "$chroot_root/source/debian" && cp "$builder/root/iforest/source/debian/control" "$chroot_root/source/debian" || return
+	chroot_run sh -c 'chown -R postgres /source && cd /source && su postgres -c "AUTOPKGTEST_TMP=/tmp debian/tests/installcheck" && debian/tests/sqlite'
+}
+
+goes_away() {
+	chroot_run sh -c 'apt-get purge -y libsqlite3-mod-iforest iforest-tools "postgresql-*-iforest" && ! find /usr -name "*iforest*" -o -name "chrometrace*" | grep .'
+}
+
+for suite in "$@"; do
+	chroot_make "$suite" build build-essential debhelper fakeroot help2man lintian postgresql-all libsqlite3-dev zlib1g-dev libjsmn-dev \
+		libnanopb-dev libpq-dev sqlite3 pgxnclient || exit 1
+	builder=$chroot_root
+	report "packages are built, and lintian is silent" builds
+	chroot_fresh "$suite" || exit 1
+	report "apt-get install takes them" installs
+	report "the README's query in SQLite, and the tools" answers_in_sqlite
+	report "the README's query in PostgreSQL" answers_in_postgres
+	report "the tests of the packages" passes_its_tests
+	report "apt-get purge leaves nothing" goes_away
+	chroot_drop
+done
+echo "1..$n"
+exit $failed
