@@ -105,8 +105,10 @@ done | awk '{ in_folders[$1] = in_folders[$1] " " $2; n[$1]++ } END { for (tag i
 
 # objects FOLDER: of the sources that there are now, and have been built
 objects() {
+	built=$build/obj
+	[ "$1" != pg_ext ] || built=$build/pg
 	find "$1" -name '*.c' | sort | while read -r source; do
-		[ ! -e "$build/obj/${source%.c}.o" ] || echo "$build/obj/${source%.c}.o"
+		[ ! -e "$built/${source%.c}.o" ] || echo "$built/${source%.c}.o"
 	done
 }
 

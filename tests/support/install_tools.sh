@@ -7,7 +7,7 @@ set -eu
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
 
-has_header() { printf '#include <%s>\n' "$1" | gcc -E - >/dev/null 2>&1; }
+has_header() { printf '#include <%s>\n' "$1" | gcc -idirafter /usr/include/nanopb -E - >/dev/null 2>&1; }
 
 required=
 wanted=
