@@ -51,8 +51,8 @@ static int inspect_object(struct inspection *inspection, const char *content, ch
 	else if (sql && sqlite3_strnicmp(sql, "CREATE VIRTUAL", 14) == 0)
 		rc = refuse(
 			inspection,
-			"iforest: \"%s\" is a virtual table%s; copy it: CREATE TABLE \"%w_rows\"(id INTEGER PRIMARY KEY, ...); "
-			"INSERT INTO \"%w_rows\" SELECT ...",
+			"iforest: \"%s\" is a virtual table%s, whose changes no trigger sees; index a copy, and after changes copy "
+			"it again (DELETE, then INSERT ... SELECT *): CREATE TABLE \"%w_rows\" AS SELECT * FROM \"%w\"",
 			"");
 	else if (sql && ifs_tokens_contain(sql, conflict_replace, 3))
 		rc = refuse(inspection,
