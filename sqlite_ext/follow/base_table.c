@@ -1,5 +1,6 @@
 #include "sqlite_ext/follow/base_table.h"
 
+#include "sqlite_ext/follow/condition.h"
 #include "sqlite_ext/storage/engine.h"
 
 /* ---- what is refused ---- */
@@ -318,6 +319,8 @@ int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const
 		rc = inspect_unique_indexes(&inspection);
 	if (!rc)
 		rc = inspect_columns(&inspection, definition);
+	if (!rc)
+		rc = ifs_condition_check(db, schema, base_table->name, definition, error);
 	if (rc)
 		ifs_base_table_release(base_table);
 	return rc;
