@@ -61,7 +61,8 @@ static int judge_function(const struct judgement *judgement, const char *token, 
 {
 	sqlite3_stmt *statement;
 	int failed, rc = ifs_prepare(judgement->error, judgement->db, &statement,
-				     "SELECT 1 FROM pragma_function_list WHERE name = '%.*q' COLLATE NOCASE AND NOT builtin", n, token);
+				     "SELECT 1 FROM pragma_function_list WHERE name = '%.*q' COLLATE NOCASE AND NOT builtin", n,
+				     token);
 
 	if (rc)
 		return rc;
@@ -120,8 +121,9 @@ static int judge_whole(const struct judgement *judgement, const char *column)
 {
 	sqlite3_stmt *statement;
 	struct ifs_error ignored = { .rc = SQLITE_OK };
-	int rc = ifs_prepare(&ignored, judgement->db, &statement, "CREATE INDEX \"%w\".\"iforest where\" ON \"%w\"(\"%w\") WHERE %s",
-			     judgement->schema, judgement->table, column, judgement->text);
+	int rc = ifs_prepare(&ignored, judgement->db, &statement,
+			     "CREATE INDEX \"%w\".\"iforest where\" ON \"%w\"(\"%w\") WHERE %s", judgement->schema,
+			     judgement->table, column, judgement->text);
 
 	sqlite3_finalize(statement);
 	if (!rc) {
