@@ -779,7 +779,8 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = target;
-	path->path.parallel_safe = output_rel->consider_parallel;
+	path->path.parallel_safe = output_rel->consider_parallel && level->rel->consider_parallel &&
+				   (!level->source || level->source->parallel_safe);
 	path->path.rows = clamp_row_est(having ? estimate.n_rows / 3 : estimate.n_rows);
 	path->path.startup_cost = estimate.startup + target->cost.startup + quals.startup;
 	path->path.total_cost = estimate.total + target->cost.startup + quals.startup +
