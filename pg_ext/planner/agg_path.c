@@ -456,43 +456,17 @@ static List *by_columns_of(const struct ifp_index_query *query, Node *expression
 	return columns;
 }
 
-/* Returns the largest number of series in the runs of one index; 0 if there are no runs. */
-static double n_known_series(const struct ifp_index_query *query)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext before = MemoryContextSwitchTo(context);
-	double n = 0;
-	ListCell *cell;
-
-	foreach (cell, query->tables) {
-		Relation relation = index_open(lsecond_oid(lfirst(cell)), NoLock);
-		struct ifp_index *index = palloc(sizeof *index);
-
-		ifp_index_open(index, relation);
-		ifp_index_refresh(index);
-		for (uint32 r = 0; r < index->manifest.n_runs; r++) {
-			struct iforest_node root;
-
-			iforest_node_read(&root, &index->manifest.fields, index->manifest.runs[r].root);
-			n = Max(n, (double)root.last.series + 1);
-		}
-		index_close(relation, NoLock);
-		MemoryContextReset(context);
-	}
-	MemoryContextSwitchTo(before);
-	MemoryContextDelete(context);
-	return n;
-}
-
 /* By columns may depend on one another. Where the product of their distinct values is large, the indexes say how many series
  * there are. */
 static double n_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 		       const struct ifp_index_query *query, double n_rows)
 {
 	double n = n_combinations(level, candidate, by_columns_of(query, NULL)), n_known = 0;
+	ListCell *cell;
 
 	if (query->n_by > 1 && n > MANY_SERIES)
-		n_known = n_known_series(query);
+		foreach (cell, query->tables)
+			n_known = Max(n_known, ifp_selectivity_series(lsecond_oid(lfirst(cell))));
 	return Min(n_known > 0 ? Min(n, n_known) : n, n_rows);
 }
 
@@ -805,7 +779,8 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = target;
-	path->path.parallel_safe = output_rel->consider_parallel;
+	path->path.parallel_safe = output_rel->consider_parallel && level->rel->consider_parallel &&
+				   (!level->source || level->source->parallel_safe);
 	path->path.rows = clamp_row_est(having ? estimate.n_rows / 3 : estimate.n_rows);
 	path->path.startup_cost = estimate.startup + target->cost.startup + quals.startup;
 	path->path.total_cost = estimate.total + target->cost.startup + quals.startup +
@@ -821,36 +796,13 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 
 static void decline(const struct ifp_candidate *candidate, const char *reason)
 {
-	if (!ifp_explain_decline)
-		return;
-	if (candidate)
-		ereport(NOTICE,
-			errmsg("index \"%s\" does not answer this query",
-			       get_rel_name(((IndexOptInfo *)linitial(candidate->indexes))->indexoid)),
-			errdetail("%s.", reason));
-	else
-		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
-}
-
-/* Returns the cheapest path that is not disabled, or NULL. */
-static const Path *cheapest_of(const RelOptInfo *rel)
-{
-	const Path *cheapest = NULL;
-	ListCell *cell;
-
-	foreach (cell, rel->pathlist) {
-		const Path *path = lfirst(cell);
-
-		if (!ifp_is_disabled(path) && (!cheapest || path->total_cost < cheapest->total_cost))
-			cheapest = path;
-	}
-	return cheapest;
+	ifp_decline(candidate ? linitial(candidate->indexes) : NULL, reason);
 }
 
 /* True if a path is cheaper than any answer from an index can be: then planning need not take longer. */
 static bool has_cheap_path(const RelOptInfo *rel)
 {
-	const Path *cheapest = cheapest_of(rel);
+	const Path *cheapest = ifp_cheapest_path(rel);
 
 	return cheapest && cheapest->total_cost < OPENING * cpu_operator_cost;
 }
@@ -875,7 +827,10 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 	if (candidates == NIL)
 		return;
 	if (!read_query(stage, extra, target, level)) {
-		decline(linitial(candidates), "the query has grouping sets, or DISTINCT over more than rows of the table");
+		/* first rows of groups are for planner/skip_path.h */
+		if (!level->upper->parse->hasDistinctOn)
+			decline(linitial(candidates),
+				"the query has grouping sets, or DISTINCT over more than rows of the table");
 		return;
 	}
 	foreach (cell, candidates) {
@@ -891,7 +846,7 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		else
 			answering = candidate;
 	}
-	if (answering && ifp_explain_decline && !is_answer(cheapest_of(output_rel)))
+	if (answering && ifp_explain_decline && !is_answer(ifp_cheapest_path(output_rel)))
 		decline(answering, "another plan is estimated to cost less");
 }
 
