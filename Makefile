@@ -259,7 +259,7 @@ check-postgres-suite: pg
 matrix:
 	@tests/pg/matrix.sh
 
-matrix-sqlite: all $(SQLITE)
+matrix-sqlite: all $(SQLITE) $(BUILD)/trace2sqlite
 	@BUILD=$(BUILD) tests/sqlite/matrix.sh
 
 # other versions of clang-format have other opinions
