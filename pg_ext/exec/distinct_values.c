@@ -37,7 +37,7 @@ struct ifp_distinct_values *ifp_distinct_values_begin(const Aggref *aggregate, E
 	values->descriptor = CreateTemplateTupleDesc(1);
 	TupleDescInitEntry(values->descriptor, 1, NULL, exprType(argument), exprTypmod(argument), 0);
 	get_typlenbyval(exprType(argument), &values->type_length, &values->type_by_value);
-	execTuplesHashPrepare(1, &operator, &values->equal, &values->hash);
+	execTuplesHashPrepare(1, &operator, & values->equal, &values->hash);
 	values->probe = MakeSingleTupleTableSlot(values->descriptor, &TTSOpsVirtual);
 	return values;
 }
@@ -46,9 +46,9 @@ void ifp_distinct_values_reset(struct ifp_distinct_values *values, MemoryContext
 {
 	ExecClearTuple(values->probe);
 	values->context = context;
-	values->table = ifp_make_group_table(NULL, values->descriptor, &values->column, values->equal, values->hash,
-					     &values->collation, FEWEST_EXPECTED, sizeof(int), context,
-					     values->econtext->ecxt_per_tuple_memory);
+	values->table =
+		ifp_make_group_table(NULL, values->descriptor, &values->column, values->equal, values->hash, &values->collation,
+				     FEWEST_EXPECTED, sizeof(int), context, values->econtext->ecxt_per_tuple_memory);
 	values->datums = MemoryContextAlloc(context, FEWEST_EXPECTED * sizeof *values->datums);
 	values->capacity = FEWEST_EXPECTED;
 	values->n = 0;
