@@ -16,6 +16,7 @@
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
 #   make amalgamation  the SQLite extension, and the forest, as one file each: $(BUILD)/amalgamation (docs/install.md)
+#   make dist-pgxn  the zip that PGXN takes, of what git knows: $(BUILD)/dist (docs/install.md)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
 #   make install-pg  copies the extension to where PostgreSQL looks for it
@@ -201,10 +202,10 @@ RUNNER    =
 RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
 runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
 PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
-SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/examples/install_core.sh tests/examples/timeline.sh)
+SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/examples/install_core.sh tests/examples/timeline.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
-run/tests/examples/install_core.sh: | $(if $(HAS_PG),pg)
+run/tests/examples/install_core.sh run/tests/dist/pgxs.sh: | $(if $(HAS_PG),pg)
 
 $(PROGRAMS): run/%: $(BUILD)/% | all
 	@$(RUN) $(SUITE) $<
@@ -357,7 +358,10 @@ uninstall:
 
 # ---- the sources as one file ----
 
-.PHONY: amalgamation
+.PHONY: amalgamation dist-pgxn
+dist-pgxn:
+	@dist/pgxn.py $(BUILD)/dist
+
 amalgamation:
 	@dist/amalgamate.py sqlite $(BUILD)/amalgamation
 	@dist/amalgamate.py forest $(BUILD)/amalgamation

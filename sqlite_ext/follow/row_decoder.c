@@ -10,11 +10,12 @@ enum { ROWID, TIME, FIRST_BY };
 static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const char *condition, const char *format,
 		      const char *remedy)
 {
+	const char *where = decoder->definition->where;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(decoder->error, decoder->db, &statement,
-			     "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s ORDER BY \"%w\" LIMIT 1",
+			     "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s%s%s ORDER BY \"%w\" LIMIT 1",
 			     decoder->base_table->rowid_column, column, decoder->schema, decoder->base_table->name, condition,
-			     decoder->base_table->rowid_column);
+			     where ? " AND " : "", where ? where : "", decoder->base_table->rowid_column);
 
 	if (rc)
 		return rc;
@@ -85,7 +86,7 @@ static int refuse_time(struct ifs_row_decoder *decoder, int type, int number_typ
 static int refuse_value(struct ifs_row_decoder *decoder, const char *column, const char *condition_format, const char *format)
 {
 	char *condition = sqlite3_mprintf(condition_format, column, column);
-	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC GENERATED ALWAYS AS "
+	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" ANY GENERATED ALWAYS AS "
 				       "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
 				       decoder->base_table->name, column, column);
 	int rc = condition && remedy ? refuse_row(decoder, column, condition, format, remedy)

@@ -79,13 +79,13 @@ static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
 
 /* Tells reals from integers by the column's first number, or by its declared type if there is none. */
 static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
-			  bool *is_real, struct ifs_error *error)
+			  const char *where, bool *is_real, struct ifs_error *error)
 {
 	const char *type = NULL;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-			     "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1", column,
-			     index->schema, base_table->name, column);
+			     "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL AND %s LIMIT 1",
+			     column, index->schema, base_table->name, column, where);
 
 	if (rc)
 		return rc;
@@ -114,7 +114,8 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 		bool is_real = false;
 
 		if (v != definition->duration_value && !ifs_kind_of_integers(definition, v))
-			rc = look_at_column(index, base_table, definition->values[v].source, &is_real, error);
+			rc = look_at_column(index, base_table, definition->values[v].source,
+					    definition->where ? definition->where : "1", &is_real, error);
 		fields->value_types[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 	}
 	return rc ? rc : finish(fields, error);
@@ -133,8 +134,8 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 		if (v == definition->duration_value) /* an integer, though an end may be the real 5.0 */
 			continue;
 		rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
-				 base_table->name, definition->values[v].source);
+				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' AND %s LIMIT 1", index->schema,
+				 base_table->name, definition->values[v].source, definition->where ? definition->where : "1");
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			fields->value_types[v] = IFOREST_FLOAT64;
 		if (!rc && (rc = sqlite3_finalize(statement)))
@@ -205,6 +206,7 @@ static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)
 	sqlite3_str_appendall(sql, "SELECT ");
 	append(build, sql);
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->base_table->name);
+	ifs_definition_append_where(build->definition, "WHERE", sql);
 	return ifs_prepare_text(build->error, build->index->db, statement, sql);
 }
 
@@ -305,6 +307,22 @@ static int add_row(struct build *build, sqlite3_stmt *statement)
 	if (entry.key.ref > build->last_rowid)
 		build->last_rowid = entry.key.ref;
 	return build_error(build, iforest_run_sorter_add(&build->sort, &entry));
+}
+
+/* Counts the rows at the end that the index does not take as read. */
+static int find_last_rowid(struct build *build)
+{
+	const char *rowid = build->base_table->rowid_column;
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(build->error, build->index->db, &statement, "SELECT max(\"%w\") FROM \"%w\".\"%w\"", rowid,
+			     build->index->schema, build->base_table->name);
+
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+		build->last_rowid = sqlite3_column_int64(statement, 0);
+	rc = sqlite3_finalize(statement);
+	return rc ? ifs_error_from_db(build->error, build->index->db, rc) : SQLITE_OK;
 }
 
 static int add_rows(struct build *build)
@@ -498,6 +516,8 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 		if (!rc)
 			rc = write_run(&build, &run);
 	}
+	if (!rc && definition->where)
+		rc = find_last_rowid(&build);
 	if (!rc)
 		rc = ifs_index_note_flush(index, error);
 	if (!rc)

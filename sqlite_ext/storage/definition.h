@@ -6,7 +6,7 @@
 #include "sqlite_ext/storage/engine.h"
 
 #define IFS_MAX_BY 16
-#define IFS_MAX_TEXTS (9 + IFOREST_N_KINDS)
+#define IFS_MAX_TEXTS (10 + IFOREST_N_KINDS)
 
 /* How the index learns of changes of its table. */
 enum ifs_sync {
@@ -28,6 +28,7 @@ struct ifs_definition {
 	enum ifs_sync sync;
 	char *duration;		    /* NULL if there is none; otherwise also among the values */
 	struct ifs_column_name end; /* the same: a column of ends, and the name of the duration, which is end - time */
+	char *where;		    /* which rows of the table the index takes, in parentheses; NULL: all */
 	unsigned n_values, n_by;
 	struct ifs_column_name values[IFOREST_MAX_VALUES];
 	struct ifs_column_name by[IFS_MAX_BY];
@@ -166,6 +167,10 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
  * definition->n_hidden. Returns NULL and sets the error if two columns have the same name, or without memory. command is
  * the name of the command column, NULL for none. */
 char *ifs_definition_declare(struct ifs_definition *definition, const char *command, struct ifs_error *error);
+
+/* Appends the condition on the rows of the table, if there is one, after a word: WHERE or AND. The columns that it names must be
+ * those of one table, whatever its alias. */
+void ifs_definition_append_where(const struct ifs_definition *definition, const char *word, sqlite3_str *sql);
 
 void ifs_base_table_release(struct ifs_base_table *base_table);
 
