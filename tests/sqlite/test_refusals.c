@@ -317,7 +317,7 @@ static const struct {
 	  WRITE_SPANS, "SELECT sum_dur, sum_other FROM x", "SELECT sum(dur), sum(dur) FROM spans" },
 	{ SPANS ROWS "UPDATE spans SET dur = 1.5 WHERE id = 18", FROM_SPANS ", value=dur, variance=dur", "iforest: value column \"dur\" of row 18 holds the real 1.5, and variances are kept of integers alone; store integers, or leave the column out of variance=...", "",
 	  FROM_SPANS ", value=dur", WRITE_SPANS "INSERT INTO spans VALUES(30, 'a', 5, 0.25, '')", "SELECT count_dur, sum_dur FROM x", "SELECT count(dur), sum(dur) FROM spans" },
-	{ SPANS ROWS "UPDATE spans SET dur = 1.5 WHERE id = 18", FROM_SPANS ", duration=dur", "iforest: duration column \"dur\" of row 18 holds the real 1.5; durations are integers in the unit of the time column (for sums of reals leave duration out and write value=...)", "",
+	{ SPANS ROWS "UPDATE spans SET dur = 1.5 WHERE id = 18", FROM_SPANS ", duration=dur", "iforest: duration column \"dur\" of row 18 holds the real 1.5 beside times that are integers; durations are integers, too, in the unit of the time column (for sums of reals leave duration out and write value=...)", "",
 	  FROM_SPANS ", value=dur", WRITE_SPANS "INSERT INTO spans VALUES(30, 'a', 5, 0.25, '')", "SELECT count_dur, sum_dur FROM x", "SELECT count(dur), sum(dur) FROM spans" },
 	{ SPANS ROWS "UPDATE spans SET dur = 9223372036854775807, ts = -1 WHERE id = 18", FROM_SPANS ", end=dur", "iforest: end column \"dur\" of row 18 holds 9223372036854775807, further from the time than 64 bits can say",
 	  "UPDATE spans SET dur = NULL WHERE id = 18", FROM_SPANS ", end=dur", WRITE_SPANS, "SELECT count, count_dur, sum_dur FROM x", "SELECT count(*), count(dur), sum(dur - ts) FROM spans" },
