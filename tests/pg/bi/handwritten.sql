@@ -242,7 +242,7 @@ SELECT service, count(*), count(*) * 100.0 / sum(count(*)) OVER () AS percent, r
 WITH chosen AS (SELECT * FROM spans WHERE service IN ('api', 'auth')), hours AS (SELECT date_trunc('hour', ts) AS t, status, dur FROM chosen)
 SELECT t, status, count(*), sum(dur) FROM hours GROUP BY 1, 2 ORDER BY 1, 2;
 
--- name: cte_used_twice | tool: hand-written | rows: 13 | expect: plain
+-- name: cte_used_twice | tool: hand-written | rows: 13 | expect: 2 nodes
 WITH chosen AS (SELECT ts, dur FROM spans WHERE service = 'api') SELECT (SELECT count(*) FROM chosen) AS n, (SELECT sum(dur) FROM chosen) AS dur;
 
 -- name: cte_of_groups_used_twice | tool: hand-written | rows: 13, N5 | expect: node
