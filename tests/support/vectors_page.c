@@ -19,7 +19,8 @@ static const char page_head[] =
 
 static const char page_rest[] =
 	"\nBeyond the file: percentiles are in both ([SQLite](sqlite_sketch.md), [PostgreSQL](postgres_sketch.md)), and their\n"
-	"sketches are the same bytes. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
+	"sketches are the same bytes. An index of some rows is [`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial\n"
+	"index in PostgreSQL. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
 	"[cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the table is answered from the\n"
 	"index, whatever its time type, and ordinary scans use it.\n";
 
