@@ -3,7 +3,6 @@
 #include <float.h>
 #include <string.h>
 
-
 int64_t iforest_time_of_real(double real)
 {
 	int64_t bits;

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-
 enum { DAY_SECONDS = 86400, FRACTION_DIGITS = 9 };
 
 /* -4713-11-24 12:00:00, and the first second after 9999-12-31. */

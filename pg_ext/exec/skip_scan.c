@@ -12,7 +12,7 @@
 
 struct skip_state {
 	CustomScanState custom;
-	int64 n_wanted;	  /* rows of each series */
+	int64 n_wanted;	   /* rows of each series */
 	bool counts_nulls; /* rows without a time are among these; else they are given beside them */
 	/* the series in hand */
 	bool has_series;

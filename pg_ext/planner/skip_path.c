@@ -30,10 +30,10 @@
 
 /* The first rows of groups, over the columns of a table. */
 struct first_rows {
-	List *groups;	   /* expressions that tell groups apart */
-	List *order;	   /* expressions, the order within a group */
-	List *clauses;	   /* their SortGroupClauses */
-	int64 n;	   /* rows of each group */
+	List *groups;  /* expressions that tell groups apart */
+	List *order;   /* expressions, the order within a group */
+	List *clauses; /* their SortGroupClauses */
+	int64 n;       /* rows of each group */
 };
 
 /* How an index gives them. */
@@ -163,7 +163,8 @@ static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below
 	double series = n_series(root, index), n_below = clamp_row_est(below->indexselectivity * index->tuples);
 	double passed = Min(rel->rows / n_below, 1), of_series = Max(n_below / series, 1);
 	double n_entries = series * Min(of_series, ((double)n + 1) / Max(passed, 1e-9));
-	Cost an_entry = random_page_cost + cpu_tuple_cost + rel->baserestrictcost.per_tuple + OPERATORS_AN_ENTRY * cpu_operator_cost;
+	Cost an_entry =
+		random_page_cost + cpu_tuple_cost + rel->baserestrictcost.per_tuple + OPERATORS_AN_ENTRY * cpu_operator_cost;
 
 	if (!order->counts_nulls)
 		n_entries += n_without_time(root, index);
@@ -196,9 +197,9 @@ static const CustomPathMethods path_methods = { .CustomName = "IForestSkip", .Pl
 
 static Path *make_path(PlannerInfo *root, IndexOptInfo *index, const struct first_rows *rows, const struct skip_order *order)
 {
-	IndexPath *below = create_index_path(root, index, ifp_index_clauses(root, index), NIL, NIL, NIL,
-					     order->is_backward ? BackwardScanDirection : ForwardScanDirection, false, NULL,
-					     1.0, false);
+	IndexPath *below =
+		create_index_path(root, index, ifp_index_clauses(root, index), NIL, NIL, NIL,
+				  order->is_backward ? BackwardScanDirection : ForwardScanDirection, false, NULL, 1.0, false);
 	CustomPath *path = makeNode(CustomPath);
 
 	path->path.pathtype = T_CustomScan;
@@ -218,7 +219,8 @@ static Path *path_of_table(PlannerInfo *root, RelOptInfo *rel, const struct firs
 	Path *cheapest = NULL;
 	ListCell *cell;
 
-	if (ifp_has_constant_condition(rel) || contain_volatile_functions((Node *)extract_actual_clauses(rel->baserestrictinfo, false)))
+	if (ifp_has_constant_condition(rel) ||
+	    contain_volatile_functions((Node *)extract_actual_clauses(rel->baserestrictinfo, false)))
 		return NULL;
 	foreach (cell, rel->indexlist) {
 		IndexOptInfo *index = lfirst(cell);
@@ -257,8 +259,9 @@ static bool add_parts(PlannerInfo *root, RelOptInfo *rel, const struct first_row
 				return false;
 			continue;
 		}
-		path = table->rtekind == RTE_RELATION && table->relkind == RELKIND_RELATION ? path_of_table(root, part, &of_part)
-											   : NULL;
+		path = table->rtekind == RTE_RELATION && table->relkind == RELKIND_RELATION
+			       ? path_of_table(root, part, &of_part)
+			       : NULL;
 		if (!path)
 			return false;
 		*paths = lappend(*paths, path);
@@ -331,7 +334,7 @@ static void consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *
 	const Query *parse = root->parse;
 	struct first_rows rows;
 	List *order = list_length(root->distinct_pathkeys) < list_length(root->sort_pathkeys) ? root->sort_pathkeys
-											       : root->distinct_pathkeys;
+											      : root->distinct_pathkeys;
 	double n_rows;
 	Path *path;
 

@@ -23,6 +23,16 @@
 #define FLUSH "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1; INSERT INTO d_if(d_if) VALUES('flush');"
 #define FLUSHES FLUSH FLUSH FLUSH FLUSH FLUSH FLUSH
 
+/* All rows meet the condition. */
+#define CONDITION "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, where=(dur >= 0 AND track GLOB '*'));"
+
+/* Without a key the index has a mark. */
+#define NO_KEY                                                                                                   \
+	"CREATE TABLE d(id INTEGER, track TEXT, ts INTEGER, dur INTEGER, r REAL, u UNIQUE);"                     \
+	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 700)"                         \
+	" INSERT INTO d SELECT x, 'track ' || (x % 7), x * 7919 % 10007, x % 31, x / 7.0, x FROM n;"
+#define GAP "DELETE FROM d WHERE id % 90 = 5; INSERT OR REPLACE INTO d SELECT * FROM d WHERE id = 9;"
+
 /* As many rows as it takes for sketches and pieces of counters to be kept. */
 #define MANY                                                                                                     \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
@@ -98,6 +108,15 @@ static const struct step {
 	{ "export again", TABLE INDEX EXPORT CHANGES, "INSERT INTO d_if(d_if) VALUES('export')", false },
 	{ "stats", TABLE INDEX CHANGES, "SELECT rows, runs, pending, bytes, sync FROM iforest_stats('d_if')", true },
 	{ "gaps", TABLE INDEX GAPS CHANGES, "SELECT * FROM g(500, 9000, 100) WHERE track IN ('track 1', 'track 3') ORDER BY gap_start, track", true },
+	{ "create of some rows", TABLE, CONDITION, false },
+	{ "pending of some rows", TABLE CONDITION CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
+	{ "write some rows", TABLE CONDITION, WRITES, false },
+	{ "create without key", NO_KEY, INDEX, false },
+	{ "write rows without key", NO_KEY INDEX, GAP, false },
+	{ "pending without key", NO_KEY INDEX GAP, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
+	{ "flush without key", NO_KEY INDEX "UPDATE d SET r = 5;" GAP, "INSERT INTO d_if(d_if) VALUES('flush')", false },
+	{ "rebuild without key", NO_KEY INDEX GAP, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
+	{ "rename without key", NO_KEY INDEX GAP, "ALTER TABLE d_if RENAME TO other", false },
 	{ "rebuild", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
 	{ "check", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('integrity-check')", false },
 	{ "rename", TABLE INDEX EXPORT, "ALTER TABLE d_if RENAME TO other", false },
