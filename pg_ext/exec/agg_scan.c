@@ -655,6 +655,7 @@ static bool attempt(void *context, bool locked)
 
 	MemoryContextReset(answer->attempt);
 	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
 	for (int i = 0; i < answer->n_tables && done; i++) {
 		/* locks as of a sequential scan and of an index scan, before anything is read, so that whatever comes later
@@ -686,6 +687,7 @@ static void answer_query(struct agg_answer *answer)
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
 	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	if (answer_holds(answer, answer->gates)) {
 		count_scans(answer);
 		ifp_snapshot_retry(attempt, answer, &answer->counts.n_restarts);

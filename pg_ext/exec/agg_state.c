@@ -14,6 +14,7 @@
 #include "utils/syscache.h"
 
 #include "core/model/aggregate.h"
+#include "pg_ext/exec/distinct_values.h"
 #include "pg_ext/planner/affine.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/value_steps.h"
@@ -35,7 +36,8 @@ struct measure {
 	Oid datum_type, collation;
 	int16 type_length;
 	bool type_by_value;
-	FmgrInfo better; /* of extremes: better(new, old) is true if new replaces old */
+	FmgrInfo better;		      /* of extremes: better(new, old) is true if new replaces old */
+	struct ifp_distinct_values *distinct; /* of the aggregate, if each value counts once; else NULL */
 };
 
 /* An arm of an aggregate: its measure, and the expression over it. */
@@ -59,6 +61,7 @@ struct result {
 	int n_arms;
 	FmgrInfo better;
 	Oid collation;
+	struct ifp_distinct_values *distinct; /* NULL: all rows count */
 };
 
 struct ifp_agg_states {
@@ -176,6 +179,7 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 	result->arms = palloc0((list_length(arms) + 1) * sizeof *result->arms);
 	if (result->function == IFP_AGG_MIN || result->function == IFP_AGG_MAX)
 		find_better(aggregate, &result->better);
+	result->distinct = ifp_aggregate_is_distinct(aggregate) ? ifp_distinct_values_begin(aggregate, aggs->econtext) : NULL;
 	foreach (cell, arms) {
 		const struct ifp_arm *from = lfirst(cell);
 		struct arm *arm = &result->arms[result->n_arms++];
@@ -187,6 +191,7 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 				     .attribute = ifp_time_attribute(query) };
 		arm->is_plain = from->expression && IsA(from->expression, Var);
 		need(aggs, &aggs->measures[arm->measure], result->function, arm->is_plain);
+		aggs->measures[arm->measure].distinct = result->distinct;
 		if (from->type == IFP_MEASURE_VALUE)
 			arm->attribute = (AttrNumber)(query->n_by + 2 + from->value);
 		if (from->type == IFP_MEASURE_VALUE || from->type == IFP_MEASURE_TIME)
@@ -230,6 +235,13 @@ void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters
 	for (int i = 0; i < aggs->n_results; i++)
 		for (int a = 0; a < aggs->results[i].n_arms; a++)
 			aggs->results[i].arms[a].is_read = false;
+}
+
+void ifp_agg_states_reset(struct ifp_agg_states *aggs, MemoryContext context)
+{
+	for (int i = 0; i < aggs->n_results; i++)
+		if (aggs->results[i].distinct)
+			ifp_distinct_values_reset(aggs->results[i].distinct, context);
 }
 
 void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators)
@@ -416,6 +428,10 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 
 	if (is_null)
 		return;
+	if (measure->distinct) {
+		state->datum = ifp_distinct_values_add(measure->distinct, state->datum, datum);
+		return;
+	}
 	state->n += n;
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
@@ -748,12 +764,41 @@ static Datum sum_result(const struct result *result, const struct total *total)
 	}
 }
 
+/* ---- distinct values ---- */
+
+/* Returns the values of all arms. */
+static Bitmapset *distinct_of(const struct result *result, const struct ifp_agg_state *states)
+{
+	Bitmapset *all = NULL;
+
+	for (int a = 0; a < result->n_arms; a++)
+		all = bms_add_members(all, ifp_distinct_values_set(states[result->arms[a].measure].datum));
+	return all;
+}
+
+/* Adds each value once. */
+static void add_distinct_values(const struct ifp_agg_states *aggs, const struct result *result,
+				const struct ifp_agg_state *states, struct total *total)
+{
+	Bitmapset *all = distinct_of(result, states);
+	struct ifp_agg_state sum = { .n = (uint64)bms_num_members(all) };
+	int number = -1;
+
+	while ((number = bms_next_member(all, number)) >= 0)
+		add_to_sum(&aggs->measures[result->arms[0].measure], ifp_distinct_values_datum(result->distinct, number), 1,
+			   &sum, CurrentMemoryContext);
+	if (sum.n > 0)
+		add_constants(&aggs->measures[result->arms[0].measure], &sum, total);
+}
+
 static Datum sum_or_average(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
 			    bool *is_null)
 {
 	struct total total = { .n = 0 };
 
-	for (int a = 0; a < result->n_arms; a++) {
+	if (result->distinct)
+		add_distinct_values(aggs, result, states, &total);
+	for (int a = 0; a < result->n_arms && !result->distinct; a++) {
 		struct arm *arm = &result->arms[a];
 		const struct measure *measure = &aggs->measures[arm->measure];
 
@@ -846,9 +891,9 @@ static Datum extreme(const struct ifp_agg_states *aggs, const struct result *res
 
 static Datum count(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states)
 {
-	uint64 n = 0;
+	uint64 n = result->distinct ? (uint64)bms_num_members(distinct_of(result, states)) : 0;
 
-	for (int a = 0; a < result->n_arms; a++) {
+	for (int a = 0; a < result->n_arms && !result->distinct; a++) {
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_agg_state *state = &states[arm->measure];
 

@@ -22,7 +22,7 @@ struct ifp_agg_state {
 	double real_sum;	    /* of finite reals; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max; /* of VALUE; of TIME its first and last */
-	Datum datum;		       /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes */
+	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH its bytes */
 	bool has_datum;
 };
 
@@ -38,6 +38,9 @@ void ifp_agg_states_set_table(struct ifp_agg_states *aggs, Relation heap, Snapsh
 
 /* Parameters may have changed: what depends on them is evaluated again when needed, and lives in that context. */
 void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters);
+
+/* Groups begin anew: distinct values of their arguments are forgotten. New ones are kept in the context. */
+void ifp_agg_states_reset(struct ifp_agg_states *aggs, MemoryContext context);
 
 /* Sets the accumulators of the index whose folds are added next. They must stay as they are until other ones are set. */
 void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators);

@@ -639,6 +639,20 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < estimate->total;
 }
 
+/* Returns the memory for the distinct values of an aggregate, and a bit for each of them in each group. */
+static double bytes_of_distinct(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				const struct ifp_index_query *query, Aggref *aggregate, const struct terms *terms,
+				double n_groups)
+{
+	Node *argument = (Node *)aggregate->args;
+	double n = Min(n_combinations(level, candidate, by_columns_of(query, argument)), terms->series);
+
+	if (ifp_mentions(argument, ifp_time_attribute(query)))
+		n *= terms->pieces.buckets;
+	n = Min(n, terms->tuples);
+	return n * 150 + n_groups * n / 8;
+}
+
 static void aggregate_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			       const struct ifp_index_query *query, struct agg_cost *estimate)
 {
@@ -674,6 +688,9 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes =
 		n_groups * (100.0 + 120.0 * list_length(query->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
+	foreach (cell, query->aggregates)
+		if (ifp_aggregate_is_distinct(lfirst(cell)))
+			estimate->n_groups_bytes += bytes_of_distinct(level, candidate, query, lfirst(cell), &terms, n_groups);
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
 	estimate->is_slower = is_slower(level, candidate, query, &terms, estimate);

@@ -426,7 +426,7 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 	List *arms;
 	char *name = get_func_name(aggregate->aggfnoid);
 
-	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1) {
+	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1 && rewritten->aggdistinct == NIL) {
 		TargetEntry *argument = linitial_node(TargetEntry, rewritten->args);
 
 		argument->expr = (Expr *)without_not_null((Node *)argument->expr, level);

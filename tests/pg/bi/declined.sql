@@ -4,7 +4,7 @@
 SELECT date_trunc('hour', ts) AS t, count(*), avg(dur), percentile_cont(0.5) WITHIN GROUP (ORDER BY dur), percentile_disc(0.99) WITHIN GROUP (ORDER BY dur)
 FROM spans GROUP BY 1 ORDER BY 1;
 
--- name: declined_distinct_count | tool: hand-written | rows: N7 | expect: declined: an aggregate has DISTINCT or ORDER BY
+-- name: declined_distinct_count | tool: hand-written | rows: N7 | expect: declined: distinct values of a value column are not kept
 SELECT date_trunc('hour', ts) AS t, count(DISTINCT dur) FROM spans GROUP BY 1 ORDER BY 1;
 
 -- name: declined_variance | tool: hand-written | rows: N7 | expect: declined: variances of reals are not exact
