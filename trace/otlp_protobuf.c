@@ -682,7 +682,8 @@ static int look_ahead(struct otlp_reader *reader, const struct otlp_piece *piece
 
 /* Each of these takes a field behind whose head the message stands, or enters it: TRACE_ROW, or TRACE_OK if more is needed. */
 
-static int enter(struct otlp_reader *reader, struct otlp_piece *piece, const struct trace_message *behind_head, uint64_t n_bytes)
+static int enter(struct otlp_reader *reader, struct otlp_piece *piece, const struct trace_message *behind_head,
+		 uint64_t n_bytes)
 {
 	int status = TRACE_ROW;
 
