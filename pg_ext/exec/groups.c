@@ -192,7 +192,8 @@ static TupleHashTable make_table(const struct ifp_groups *groups)
 static struct group *add_group(struct ifp_groups *groups)
 {
 	MemoryContext before = MemoryContextSwitchTo(groups->context);
-	bool is_lone = groups->n_pieces == 1;
+	/* the group without keys is there before a row is found; that of a piece is not */
+	bool is_lone = groups->n_pieces == 1 && (groups->found.n > 0 || groups->pieced.n == 0);
 	Size n_bytes = offsetof(struct group, states) + (Size)groups->n_pieces * sizeof(void *);
 	struct group *group = palloc0(n_bytes + (is_lone ? groups->state_bytes : 0));
 
