@@ -28,8 +28,8 @@ build() {
 	shift 2
 	# The inner shell expands it.
 	# shellcheck disable=SC2016
-	chroot_run sh -c 'cd /root/iforest && file=$1 compiler=$2 options= && shift 2 && while [ "$1" != -- ]; do options="$options $1"; shift; done &&
-		exec $compiler -O2 -Wall -Wextra -Werror -shared -I. $options iforest.c -o $file "$@"' build "$file" "$@"
+	chroot_run sh -c 'cd /root/iforest && file=$1 compiler=$2 options= && shift 2 && while [ "$1" != -- ]; do options="$options $1"; shift; done && shift &&
+		exec $compiler -O2 -shared -I. $options iforest.c -o $file "$@"' build "$file" "$@"
 	mkdir -p "$folder/$platform"
 	cp "$sources/$file" "$folder/$platform"
 	echo "$platform/$file"

@@ -431,16 +431,12 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 {
 	struct iforest_entry entry = { .key.ref = id };
 	struct iforest_key *key = &entry.key;
-	int type = sqlite3_value_type(log[OLD_TIME]);
 	int rc = series_of_old_key(reading, log + FIRST_OLD_BY, &key->series);
 
 	if (rc)
 		return rc;
-	key->time_is_null = type == SQLITE_NULL;
-	if (type == SQLITE_INTEGER)
-		key->time = sqlite3_value_int64(log[OLD_TIME]);
-	else if (type != SQLITE_NULL &&
-		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key->time)))
+	key->time_is_null = sqlite3_value_type(log[OLD_TIME]) == SQLITE_NULL;
+	if (!key->time_is_null && ifs_time_of(&reading->index->times, log[OLD_TIME], &key->time))
 		*has_impossible_key = true;
 	*has_impossible_key = *has_impossible_key || key->series >= reading->dictionary->end_of_stored;
 	if (!*has_impossible_key && iforest_batch_add(&reading->removed, &entry))
@@ -695,6 +691,7 @@ static void start(struct reading *reading, struct ifs_index *index, struct ifs_d
 			  .definition = &index->definition,
 			  .base_table = &index->base_table,
 			  .fields = &delta->memtable.manifest.fields,
+			  .times = &index->times,
 			  .error = error,
 			  .series_of = series_of_row,
 			  .context = reading,

@@ -134,6 +134,7 @@ static int add_table(struct verification *verification, const struct ifs_base_ta
 					.definition = &index->definition,
 					.base_table = base_table,
 					.fields = fields,
+					.times = &verification->snapshot->times,
 					.error = verification->error,
 					.series_of = find_series,
 					.context = verification,

@@ -204,6 +204,16 @@ static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struc
 			     text);
 }
 
+static int read_unit(const char *text, int64_t *per_second, struct ifs_error *error)
+{
+	if (*per_second)
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"unit\" is given twice");
+	*per_second = ifs_time_unit(text);
+	return *per_second ? SQLITE_OK
+			   : ifs_error_set(error, SQLITE_ERROR,
+					   "iforest: cannot read argument \"unit=%s\": it is ns, us, ms or s", text);
+}
+
 /* Keeps the text of the argument that lists accumulators, to be read once all values are known. Sets *is_one for one that
  * does. */
 static int keep_kind_text(struct ifs_definition *definition, const char *key, const char *text, bool *is_one,
@@ -256,10 +266,12 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 			rc = read_list(at, "counter", definition->counters, IFOREST_MAX_VALUES, &definition->n_counters, error);
 		else if (sqlite3_stricmp(key, "sync") == 0)
 			rc = read_sync(at, *has_sync, &definition->sync, error);
+		else if (sqlite3_stricmp(key, "unit") == 0)
+			rc = read_unit(at, &definition->per_second, error);
 		else
 			rc = ifs_error_set(error, SQLITE_ERROR,
 					   "iforest: unknown argument \"%s\"; there are content, time, duration, end, "
-					   "value, variance, histogram, products, by, where, sketch, counter and sync",
+					   "value, variance, histogram, products, by, where, sketch, counter, sync and unit",
 					   key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}

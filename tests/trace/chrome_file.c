@@ -15,7 +15,6 @@ char folder[200], trace_path[240];
 struct reading reading;
 const struct choice everything = { .spans = true, .counters = true, .args = true };
 
-
 int make_folder(void **state)
 {
 	const char *parent = getenv("TMPDIR");

@@ -48,7 +48,10 @@ INSERT INTO questions (question) VALUES
 	-- keys of a piece that are equal although they are written otherwise, that may raise an error, and beside others of each sort
 	('SELECT CASE WHEN took > 5000 THEN current_user WHEN took <= 0 THEN session_user END, count(*), sum(3) FROM calls GROUP BY 1'),
 	('SELECT CASE WHEN size > 0 THEN extract(day FROM at)::int END, host, width_bucket(size, 0, 2, 2)::text, date_trunc(''day'', at), count(*), min(host) FROM calls GROUP BY 1, 2, 3, 4'),
-	('SELECT CASE WHEN took > 9000 THEN 1 / (length(current_user) - length(session_user) + 1) WHEN took > 0 THEN 2 END, host, count(*) FROM calls WHERE took > 0 GROUP BY 1, 2');
+	('SELECT CASE WHEN took > 9000 THEN 1 / (length(current_user) - length(session_user) + 1) WHEN took > 0 THEN 2 END, host, count(*) FROM calls WHERE took > 0 GROUP BY 1, 2'),
+	-- no rows, on steps that all groups share
+	('SELECT took > 9000, count(*) FROM calls WHERE took > 9000 AND host = (SELECT ''host 7'') GROUP BY 1'),
+	('SELECT (took > 9000)::text || ''x'', took > 0, min(host), count(*) FROM calls WHERE took > 9000 AND at > (SELECT ''2030-01-01''::timestamptz) GROUP BY 1, 2');
 
 -- Asks each of them with the index and without. Tells which are not answered, and which differently.
 CREATE PROCEDURE compare() LANGUAGE plpgsql AS $$
