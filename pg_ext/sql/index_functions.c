@@ -164,6 +164,7 @@ static void read_sqlgen_index(Relation heap, Relation index, Oid extension_schem
 	read_types(index, sqlgen);
 	read_fields(heap, index, sqlgen);
 	sqlgen->is_carried = has_function(extension_schema, "iforest_last_row");
+	sqlgen->has_ends = has_function(extension_schema, "iforest_first_row");
 	sqlgen->is_overlap_filled = has_function(extension_schema, "iforest_overlap_index");
 	sqlgen->is_overlap_read &= sqlgen->is_overlap_filled;
 }

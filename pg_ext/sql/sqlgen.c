@@ -125,7 +125,8 @@ struct shown {
 	bool is_summed;	  /* only for numbers */
 	bool is_variance; /* only if squares are kept */
 	bool is_zero;	  /* becomes 0 with fill => 'zero' */
-	bool is_hidden;	  /* needed to carry values into other buckets, and not shown */
+	bool is_end; /* of the first and the last row: shown if the extension has functions for all of them, after the rest;
+			     * otherwise needed to carry values into other buckets, and not shown */
 };
 
 /* A column of the output. */
@@ -151,9 +152,10 @@ static const struct shown all_shown[] = {
 	{ .name = "max_%s_ts", .aggregate = "max_time", .is_own = true },
 	{ .name = "var_%s", .aggregate = "var_samp", .is_variance = true },
 	{ .name = "stddev_%s", .aggregate = "stddev_samp", .is_variance = true },
-	{ .aggregate = "first_time", .is_own = true, .is_hidden = true },
-	{ .aggregate = "last_time", .is_own = true, .is_hidden = true },
-	{ .aggregate = "last_row", .is_own = true, .is_ctid = true, .is_hidden = true },
+	{ .name = "first_%s_ctid", .aggregate = "first_row", .is_own = true, .is_ctid = true, .is_end = true },
+	{ .name = "last_%s_ctid", .aggregate = "last_row", .is_own = true, .is_ctid = true, .is_end = true },
+	{ .name = "first_%s_ts", .aggregate = "first_time", .is_own = true, .is_end = true },
+	{ .name = "last_%s_ts", .aggregate = "last_time", .is_own = true, .is_end = true },
 };
 
 static bool has_sum(Oid type)
@@ -169,16 +171,16 @@ static bool has_squares(const struct ifp_sqlgen_index *index, int v)
 static bool is_shown(const struct ifp_sqlgen_index *index, int v, const struct shown *shown)
 {
 	return (!shown->is_summed || has_sum(index->values[v].type)) && (!shown->is_variance || has_squares(index, v)) &&
-	       (!shown->is_ctid || !index->is_partitioned);
+	       (!shown->is_ctid || !index->is_partitioned) && (index->has_ends || strcmp(shown->aggregate, "first_row") != 0);
 }
 
-static void add_kind(List **columns, const struct ifp_sqlgen_index *index, bool is_variance, bool is_hidden)
+static void add_kind(List **columns, const struct ifp_sqlgen_index *index, bool is_variance, bool is_end)
 {
 	for (int v = 0; v < index->n_values; v++)
 		for (size_t s = 0; s < lengthof(all_shown); s++) {
 			struct value_column *column;
 
-			if (all_shown[s].is_variance != is_variance || all_shown[s].is_hidden != is_hidden ||
+			if (all_shown[s].is_variance != is_variance || all_shown[s].is_end != is_end ||
 			    !is_shown(index, v, &all_shown[s]))
 				continue;
 			column = palloc(sizeof *column);
@@ -187,14 +189,14 @@ static void add_kind(List **columns, const struct ifp_sqlgen_index *index, bool 
 		}
 }
 
-/* Returns the columns of values in the order of the answer: value by value, then variances, then hidden ones. */
+/* Returns the columns of values in the order of the answer: value by value, then variances, then those of ends. */
 static List *value_columns(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
 	List *columns = NIL;
 
 	add_kind(&columns, index, false, false);
 	add_kind(&columns, index, true, false);
-	if (fill == WINDOW_CARRIED)
+	if (fill == WINDOW_CARRIED || index->has_ends)
 		add_kind(&columns, index, false, true);
 	return columns;
 }

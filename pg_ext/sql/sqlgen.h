@@ -55,6 +55,7 @@ struct ifp_sqlgen_index {
 	bool is_overlap_read;	  /* overlaps can be read from the index */
 	bool is_carried;	  /* the extension's version has functions for fill => 'last' and 'linear' */
 	bool is_overlap_filled;	  /* the extension's version has functions for the fills of overlaps */
+	bool has_ends;		  /* the extension's version has functions for the rows of first and last values */
 };
 
 /* Suffixes of names of functions. */

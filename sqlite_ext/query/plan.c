@@ -112,6 +112,11 @@ static bool is_used(sqlite3_uint64 used, unsigned column)
 	return used >> (column < 63 ? column : 63) & 1;
 }
 
+static bool is_of_first(unsigned column)
+{
+	return column == IFS_OF_FIRST_ID || column == IFS_OF_FIRST_TS;
+}
+
 /* Returns the aggregates that the used columns need. */
 static struct iforest_request request_of(const struct ifs_definition *definition, sqlite3_uint64 used)
 {
@@ -160,6 +165,10 @@ static struct iforest_request request_of(const struct ifs_definition *definition
 	for (unsigned c = 0; c < ifs_n_accumulator_columns(&definition->accumulators); c++)
 		if (is_used(used, definition->n_hidden + ifs_first_of_accumulators(definition) + c))
 			ifs_accumulator_column_request(&definition->accumulators, c, &request);
+	for (unsigned c = 0; c < IFS_N_OF_ENDS * definition->n_values; c++)
+		if (is_used(used, definition->n_hidden + ifs_first_of_ends(definition) + c))
+			*(is_of_first(IFS_N_OF_VALUE + c % IFS_N_OF_ENDS) ? &request.firsts : &request.lasts) |=
+				1u << c / IFS_N_OF_ENDS;
 	return request;
 }
 

@@ -60,7 +60,7 @@ struct ifs_base_table {
  * and then
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
- *   those of accumulators (storage/accumulator_columns.h) | sketches
+ *   those of accumulators (storage/accumulator_columns.h) | sketches | 4 for each value: row and time of its first and last
  *
  * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration
  * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
@@ -78,6 +78,7 @@ enum ifs_fixed_column {
 	IFS_N_FIXED
 };
 
+/* Those before IFS_N_OF_VALUE stand together; the others, added later, after all columns of before. */
 enum ifs_value_column {
 	IFS_OF_COUNT,
 	IFS_OF_SUM,
@@ -90,8 +91,15 @@ enum ifs_value_column {
 	IFS_OF_MAX_ID,
 	IFS_OF_MIN_TS,
 	IFS_OF_MAX_TS,
-	IFS_N_OF_VALUE
+	IFS_N_OF_VALUE,
+	IFS_OF_FIRST_ID = IFS_N_OF_VALUE,
+	IFS_OF_LAST_ID,
+	IFS_OF_FIRST_TS,
+	IFS_OF_LAST_TS,
+	IFS_END_OF_VALUE
 };
+
+enum { IFS_N_OF_ENDS = IFS_END_OF_VALUE - IFS_N_OF_VALUE };
 
 /* The first three fixed columns stay; IFS_OVERLAPS takes the place of IFS_COLUMN_COUNT. */
 enum ifs_overlap_column {
@@ -135,6 +143,9 @@ static inline unsigned ifs_first_of_accumulators(const struct ifs_definition *de
 
 /* Returns the number of the first sketch column. */
 unsigned ifs_first_sketch(const struct ifs_definition *definition);
+
+/* Returns the number of the first column from IFS_OF_FIRST_ID on. */
+unsigned ifs_first_of_ends(const struct ifs_definition *definition);
 
 /* Returns how many of enum ifs_argument the table takes: the first so many. The command column follows. */
 static inline int ifs_n_arguments(const struct ifs_definition *definition)

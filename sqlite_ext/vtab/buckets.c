@@ -80,10 +80,14 @@ static void result_extreme(sqlite3_context *context, const struct iforest_extrem
 	switch (column) {
 	case IFS_OF_MIN_ID:
 	case IFS_OF_MAX_ID:
+	case IFS_OF_FIRST_ID:
+	case IFS_OF_LAST_ID:
 		sqlite3_result_int64(context, extreme->ref);
 		break;
 	case IFS_OF_MIN_TS:
 	case IFS_OF_MAX_TS:
+	case IFS_OF_FIRST_TS:
+	case IFS_OF_LAST_TS:
 		if (!extreme->time_is_null)
 			sqlite3_result_int64(context, extreme->time);
 		break;
@@ -157,12 +161,16 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 		result_extreme(context, &value->max, column, value_type);
 		break;
 	case IFS_OF_FIRST:
+	case IFS_OF_FIRST_ID:
+	case IFS_OF_FIRST_TS:
 		result_extreme(context, &value->first, column, value_type);
 		break;
 	case IFS_OF_LAST:
+	case IFS_OF_LAST_ID:
+	case IFS_OF_LAST_TS:
 		result_extreme(context, &value->last, column, value_type);
 		break;
-	case IFS_N_OF_VALUE:
+	case IFS_END_OF_VALUE:
 		break;
 	}
 	return SQLITE_OK;
@@ -255,6 +263,10 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	} else if (c < ifs_first_of_accumulators(definition)) {
 		c -= n_by + IFS_N_FIXED;
 		return value_column(context, query, c / IFS_N_OF_VALUE, (enum ifs_value_column)(c % IFS_N_OF_VALUE));
+	} else if (c >= ifs_first_of_ends(definition)) {
+		c -= ifs_first_of_ends(definition);
+		return value_column(context, query, c / IFS_N_OF_ENDS,
+				    (enum ifs_value_column)(IFS_N_OF_VALUE + c % IFS_N_OF_ENDS));
 	} else if (c >= ifs_first_sketch(definition)) {
 		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
 	} else if (query->aggregate.n_rows > 0 || query->fill_mode != IFS_FILL_NULL) {

@@ -173,6 +173,8 @@ def of_value(v, rows):
             "min_" + v + "_id": least.get("id"), "max_" + v + "_id": greatest.get("id"),
             "min_" + v + "_ts": least.get("ts"), "max_" + v + "_ts": greatest.get("ts"),
             "first_" + v: timed[0][v] if timed else None, "last_" + v: timed[-1][v] if timed else None,
+            **{f"{kind}_{v}_{what}": timed[at][what] if timed else None
+               for kind, at in (("first", 0), ("last", -1)) for what in ("id", "ts")},
             "var_" + v: real(variance), "stddev_" + v: None if variance is None else sqrt(variance)}
 
 
@@ -184,7 +186,7 @@ def carried(question, v, start, of_series, answer):
     shown_as = [kind + v for kind in ("min_", "max_", "first_", "last_", "avg_")]
     if question.fill == "last" and before:
         answer.update({column: before[-1][v] for column in shown_as})
-        answer.update({f"{kind}_{v}_{what}": before[-1][what] for kind in ("min", "max") for what in ("id", "ts")})
+        answer.update({f"{kind}_{v}_{what}": before[-1][what] for kind in ("min", "max", "first", "last") for what in ("id", "ts")})
     if question.fill == "linear" and before and behind:
         (t0, v0), (t1, v1) = ((row["ts"], row[v]) for row in (before[-1], behind[0]))
         answer.update({column: real(v0 + Fraction((v1 - v0) * (start - t0), t1 - t0)) for column in shown_as})
@@ -343,6 +345,10 @@ def all_of(v):
                                   "min_{}_id", "max_{}_id", "min_{}_ts", "max_{}_ts")]
 
 
+def ends_of(v):
+    return [f.format(v) for f in ("first_{}_id", "last_{}_id", "first_{}_ts", "last_{}_ts")]
+
+
 HEAD = ["bucket", "bucket_start", "bucket_end"]
 SUMS = ["count", "sum_dur", "max_dur", "max_dur_id"]
 OVERLAP = HEAD + ["overlaps", "clipped_dur", "longest_dur", "longest_dur_id", "longest_dur_ts"]
@@ -421,6 +427,7 @@ def write():
 
     feature("the columns: their names and their order")
     kept = [what for v in VALUES for what in all_of(v)] + [what + v for v in VALUES for what in ("var_", "stddev_")]
+    kept += [what for v in VALUES for what in ends_of(v)]
     for table in (twos, regular):
         ask_columns("window", table, [*table.names, *HEAD, "count", "first_ts", "last_ts", *kept])
         ask_columns("overlap", table, [*table.names, *OVERLAP])
@@ -447,6 +454,17 @@ def write():
     ask_window(Question(spans, 0, 100), ["max_dur", "max_dur_id", "max_dur_ts", "min_size", "min_size_id", "min_size_ts"])
     ask_window(Question(spans), ["min_dur_id", "max_dur_id", "min_size_id", "max_size_id", "max_size_ts"])
     ask_window(Question(regular, -500, 1000, n=4), ["bucket", "min_dur_id", "max_dur_id", "max_size_id", "min_size_ts"])
+
+    feature("the first and the last row that has a value: its id and its time")
+    for table in (spans, twos, regular, nothing, extreme):
+        ask_window(Question(table), ["count"] + ends_of("dur") + ends_of("size"))
+    for window, n in (((0, 100), 4), ((5, 100), 3), ((5, 11), 2)):
+        ask_window(Question(spans, *window, n=n), ["bucket"] + ends_of("size") + ends_of("dur"))
+    ask_window(Question(twos, -300, 700, step=500, origin=-300), ["bucket"] + ends_of("dur") + ["min_dur_id", "last_dur"])
+    ask_window(Question(spans, t0=10), ends_of("size"))
+    for fill in ("null", "zero", "last", "linear"):
+        ask_window(Question(spans, 0, 120, n=6, fill=fill), ["bucket", "count"] + ends_of("size"))
+        ask_window(Question(regular, 940, 1100, step=20, fill=fill), ["bucket", "count"] + ends_of("dur"))
 
     feature("n buckets")
     for window, n in (((0, 100), 4), ((-30, 71), 7), ((10, 13), 5), ((0, 100), 1), ((9, 11), 1000)):
