@@ -1,8 +1,7 @@
 #include "core/query/peak.h"
 
-#include <stdlib.h>
-
 #include "core/base/array.h"
+#include "core/base/heap_sort.h"
 
 /* ---- The pass ---- */
 
@@ -60,17 +59,30 @@ void iforest_peak_pass_release(struct iforest_peak_pass *pass)
 
 /* ---- Spans in memory ---- */
 
-static int compare_spans(const void *left, const void *right)
+static bool starts_before(const void *left, const void *right)
 {
 	const struct iforest_peak_span *a = left, *b = right;
 
-	return (a->first_time > b->first_time) - (a->first_time < b->first_time);
+	return a->first_time < b->first_time;
 }
 
-void iforest_peak_sort(struct iforest_peak_span *spans, size_t n)
+static void sort(struct iforest_peak_span *spans, size_t n)
 {
-	if (n > 1)
-		qsort(spans, n, sizeof *spans, compare_spans);
+	iforest_heap_sort(spans, n, sizeof *spans, starts_before);
+}
+
+enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, struct iforest_peak_span *spans, size_t n,
+					  struct iforest_peak *peak)
+{
+	struct iforest_peak_pass pass = { .alloc = alloc };
+	enum iforest_status status = IFOREST_OK;
+
+	*peak = (struct iforest_peak){ .n = 0 };
+	sort(spans, n);
+	for (size_t i = 0; i < n && !status; i++)
+		status = iforest_peak_pass_add(&pass, spans[i].first_time, spans[i].last_time, peak);
+	iforest_peak_pass_release(&pass);
+	return status;
 }
 
 /* ---- Spans of an index ---- */
@@ -210,8 +222,10 @@ enum iforest_status iforest_peak_start(struct iforest_peak_reader *reader, const
 		start_series(reader, series[s]);
 		status = gather(reader);
 	}
-	iforest_peak_sort(reader->gathered, status ? 0 : reader->n_gathered);
-	return status ? status : advance(reader);
+	if (status)
+		return status;
+	sort(reader->gathered, reader->n_gathered);
+	return advance(reader);
 }
 
 /* Opens the next span. */

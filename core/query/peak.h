@@ -61,8 +61,10 @@ struct iforest_peak_span {
 	int64_t first_time, last_time;
 };
 
-/* Sorts spans by their first times. */
-void iforest_peak_sort(struct iforest_peak_span *spans, size_t n);
+/* Sorts the spans by their first times, and finds their peak.
+ * Errors  IFOREST_NO_MEMORY. */
+enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, struct iforest_peak_span *spans, size_t n,
+					  struct iforest_peak *peak);
 
 /* ---- Buckets of an index ---- */
 

@@ -112,6 +112,14 @@ static bool is_used(sqlite3_uint64 used, unsigned column)
 	return used >> (column < 63 ? column : 63) & 1;
 }
 
+static bool wants_peak(const struct ifs_definition *definition, sqlite3_uint64 used)
+{
+	unsigned first_fixed = definition->n_hidden + definition->n_by;
+
+	return definition->is_overlap &&
+	       (is_used(used, first_fixed + IFS_OF_PEAK) || is_used(used, first_fixed + IFS_OF_PEAK_TS));
+}
+
 static bool is_of_first(unsigned column)
 {
 	return column == IFS_OF_FIRST_ID || column == IFS_OF_FIRST_TS;
@@ -126,7 +134,7 @@ static struct iforest_request request_of(const struct ifs_definition *definition
 	if (definition->is_overlap) {
 		if (is_used(used, first_fixed + IFS_OF_CLIPPED))
 			request.values = 1u << definition->duration_value;
-		for (unsigned c = IFS_OF_LONGEST; c < IFS_N_OVERLAP; c++)
+		for (unsigned c = IFS_OF_LONGEST; c <= IFS_OF_LONGEST_TS; c++)
 			if (is_used(used, first_fixed + c))
 				request.no_maxs = ~(1u << definition->duration_value);
 		request.extremes_alone =
@@ -484,6 +492,8 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 	write_window(text, (unsigned)info->idxNum);
 	n_conditions = ifs_plan_take_conditions(definition, info, &n_argv, text);
 	write_request(text, definition, &request);
+	if (wants_peak(definition, info->colUsed))
+		sqlite3_str_appendall(text, "; peak");
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
@@ -500,5 +510,8 @@ bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definitio
 	*plan = (struct ifs_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
 	if (!at)
 		at = "";
-	return ifs_plan_read_conditions(plan, definition, &at) && read_request(&plan->request, definition, &at) && !*at;
+	if (!ifs_plan_read_conditions(plan, definition, &at) || !read_request(&plan->request, definition, &at))
+		return false;
+	plan->wants_peak = skip(&at, "; peak");
+	return !*at;
 }

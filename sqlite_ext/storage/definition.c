@@ -514,7 +514,9 @@ static const char *const value_formats[IFS_END_OF_VALUE] = { "count_%s",   "sum_
 							     "max_%s_id",  "min_%s_ts",	  "max_%s_ts", "first_%s_id",
 							     "last_%s_id", "first_%s_ts", "last_%s_ts" };
 
-static const char *const overlap_formats[] = { "clipped_%s", "longest_%s", "longest_%s_id", "longest_%s_ts" };
+static const char *const overlap_formats[] = {
+	"clipped_%s", "longest_%s", "longest_%s_id", "longest_%s_ts", "peak", "peak_ts"
+};
 
 static const char *const counter_formats[IFS_N_OF_COUNTER] = { "count_%s",    "start_%s", "end_%s",   "twa_%s",
 							       "increase_%s", "rate_%s",  "resets_%s" };
@@ -554,7 +556,7 @@ static unsigned list_overlaps(const struct ifs_definition *definition, char **na
 	for (unsigned f = 0; f < IFS_OVERLAPS; f++)
 		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
 	names[n++] = sqlite3_mprintf("overlaps");
-	for (unsigned c = 0; c < IFS_N_OVERLAP - IFS_OF_CLIPPED; c++)
+	for (unsigned c = 0; c < sizeof overlap_formats / sizeof *overlap_formats; c++)
 		names[n++] = sqlite3_mprintf(overlap_formats[c], definition->values[definition->duration_value].name);
 	return n;
 }

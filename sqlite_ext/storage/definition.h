@@ -62,7 +62,7 @@ struct ifs_base_table {
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
  *   those of accumulators (storage/accumulator_columns.h) | sketches | 4 for each value: row and time of its first and last
  *
- * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration
+ * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration | peak peak_ts
  * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
  *
  * The hidden columns come first, because SQLite reports the use of each of the first 63 columns, and of all others only
@@ -108,6 +108,8 @@ enum ifs_overlap_column {
 	IFS_OF_LONGEST,
 	IFS_OF_LONGEST_ID,
 	IFS_OF_LONGEST_TS,
+	IFS_OF_PEAK,
+	IFS_OF_PEAK_TS,
 	IFS_N_OVERLAP
 };
 

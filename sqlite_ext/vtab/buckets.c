@@ -228,7 +228,7 @@ static int sketch_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	return rc;
 }
 
-/* The clipped time of a bucket that no span overlaps is NULL or 0, by fill; its longest span is NULL. */
+/* The clipped time of a bucket that no span overlaps is NULL or 0, by fill; its longest span is NULL, its peak 0. */
 static int overlap_column(sqlite3_context *context, const struct ifs_bucket_query *query, unsigned v,
 			  enum ifs_overlap_column column)
 {
@@ -237,6 +237,12 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 	};
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
 
+	if (column == IFS_OF_PEAK)
+		sqlite3_result_int64(context, (sqlite3_int64)query->peak.n);
+	else if (column == IFS_OF_PEAK_TS && query->peak.n > 0)
+		sqlite3_result_int64(context, query->peak.time);
+	if (column == IFS_OF_PEAK || column == IFS_OF_PEAK_TS)
+		return SQLITE_OK;
 	if (column == IFS_OF_CLIPPED)
 		return result_sum(context, value, IFOREST_INT64, query->fill_mode == IFS_FILL_ZERO);
 	result_extreme(context, &value->max, max_columns[column], IFOREST_INT64);

@@ -133,6 +133,25 @@ static void compare(sqlite3 *db, const struct question *q, const char *table, co
 	sqlite3_free(expected);
 }
 
+/* By the definition: how many of the spans that overlap a bucket are open at each time at which one starts, or the bucket does. */
+static void compare_peaks(sqlite3 *db, const struct question *q, const char *table, const char *by)
+{
+	const char *comma = *by ? "," : "", *of_group = strchr(by, 'b') ? "c.a, c.b," : *by ? "c.a," : "";
+	const char *join = strchr(by, 'b') ? "o.a IS c.a AND o.b IS c.b AND" : *by ? "o.a IS c.a AND" : "";
+	char *expected = sqlite3_mprintf(
+		"WITH o AS (SELECT t.*, k, max(ts, lo) AS at FROM b JOIN t ON ts < hi AND CASE WHEN dur > 0 THEN ts + dur > lo ELSE ts >= lo END),"
+		" c AS (SELECT DISTINCT %s%s k, at FROM o), n AS (SELECT %s c.k, c.at, count(*) AS n FROM c JOIN o ON %s o.k = c.k AND o.ts <= c.at"
+		"  AND CASE WHEN o.dur > 0 THEN o.ts + o.dur > c.at ELSE o.ts = c.at END GROUP BY %s c.k, c.at)"
+		" SELECT %s%s k, n, at FROM (SELECT *, row_number() OVER (PARTITION BY %s%s k ORDER BY n DESC, at) AS place FROM n)"
+		" WHERE place = 1 ORDER BY %s%s k", by, comma, of_group, join, of_group, by, comma, by, comma, by, comma);
+	char *sql = sqlite3_mprintf("SELECT %s%s bucket, peak, peak_ts FROM %s WHERE fill = 'none' %s ORDER BY %s%s bucket", by, comma, table,
+				    q->arguments, by, comma);
+
+	same_rows(db, sql, expected);
+	sqlite3_free(sql);
+	sqlite3_free(expected);
+}
+
 static void ask(sqlite3 *db, struct random *random)
 {
 	static const char *const all_columns = "clipped_dur, longest_dur, longest_dur_id, longest_dur_ts";
@@ -147,6 +166,9 @@ static void ask(sqlite3 *db, struct random *random)
 		compare(db, &q, "by_both", "a,b", fill, columns);
 		compare(db, &q, "by_a", "a", fill, columns);
 		compare(db, &q, "by_none", "", fill, columns);
+		compare_peaks(db, &q, "by_both", "a,b");
+		compare_peaks(db, &q, "by_a", "a");
+		compare_peaks(db, &q, "by_none", "");
 		run(db, "DROP TABLE b");
 	}
 }
@@ -224,9 +246,12 @@ static void every_pixel_knows_the_span_that_covers_it(void **state)
 	run_gives(db, "0|1|1|1000|1\n1|2|2|1000|1\n2|1|1|1000|1\n3|2|1|1000|1\n", "SELECT bucket, overlaps, clipped_dur, longest_dur, longest_dur_id FROM o(499, 503, 4)");
 	run_gives(db, "0|1|0|1\n1|1|0|1\n2|2|2|1\n3|1|0|1\n4|1|0|1\n5|1|1|1\n",
 		  "SELECT bucket, overlaps, clipped_dur, longest_dur_id FROM o(500, 502, 6)");
+	run_gives(db, "0|1|499\n1|2|500\n2|1|501\n3|2|502\n", "SELECT bucket, peak, peak_ts FROM o(499, 503, 4)");
+	run_gives(db, "0|1|500\n1|1|500\n2|2|500\n3|1|501\n4|1|501\n5|1|501\n", "SELECT bucket, peak, peak_ts FROM o(500, 502, 6)");
 	run_gives(db, "", "SELECT * FROM o(500, 500)");
 	run_gives(db, "", "SELECT * FROM o(501, 500) WHERE fill = 'zero'");
 	run_gives(db, "", "SELECT * FROM o(1000, 2000)");
+	run_gives(db, "0|0|\n", "SELECT bucket, peak, peak_ts FROM o(1000, 2000) WHERE fill = 'null'");
 	run_gives(db, "0|0|||\n", "SELECT bucket, overlaps, clipped_dur, longest_dur, longest_dur_id FROM o(1000, 2000) WHERE fill = 'null'");
 	run_gives(db, "", "SELECT * FROM o(NULL, 2000)");
 	close_database(db);
