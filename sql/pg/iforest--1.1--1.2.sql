@@ -38,3 +38,22 @@ COMMENT ON AGGREGATE iforest_peak_time(anyelement, anyelement) IS 'the earliest 
 CREATE AGGREGATE iforest_peak_time(ts anyelement, ends anyelement, endless boolean) (
 	SFUNC = iforest_peak_add, STYPE = internal, FINALFUNC = iforest_peak_when, FINALFUNC_EXTRA, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
 COMMENT ON AGGREGATE iforest_peak_time(anyelement, anyelement, boolean) IS 'the same, where some spans end later than the type can tell';
+
+-- ---- the points of a line to be drawn ----
+
+CREATE FUNCTION iforest_lttb_add(internal, anyelement, double precision, integer) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_lttb_add(internal, anyelement, double precision, integer) IS 'adds a point to those of a line';
+CREATE FUNCTION iforest_lttb_time_array(internal, anyelement, double precision, integer) RETURNS anyarray
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_lttb_time_array(internal, anyelement, double precision, integer) IS 'result of iforest_lttb_times';
+CREATE FUNCTION iforest_lttb_value_array(internal) RETURNS double precision[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_lttb_value_array(internal) IS 'result of iforest_lttb_values';
+
+CREATE AGGREGATE iforest_lttb_times(ts anyelement, v double precision, n integer) (
+	SFUNC = iforest_lttb_add, STYPE = internal, FINALFUNC = iforest_lttb_time_array, FINALFUNC_EXTRA, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_lttb_times(anyelement, double precision, integer) IS 'times of the n points of a line that make the largest triangles (LTTB)';
+CREATE AGGREGATE iforest_lttb_values(ts anyelement, v double precision, n integer) (
+	SFUNC = iforest_lttb_add, STYPE = internal, FINALFUNC = iforest_lttb_value_array, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_lttb_values(anyelement, double precision, integer) IS 'values of the n points of a line that make the largest triangles (LTTB)';
