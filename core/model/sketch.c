@@ -495,3 +495,86 @@ enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *vi
 	*answer = number;
 	return IFOREST_OK;
 }
+
+/* ---- Counts below a bound ---- */
+
+/* Returns the number that those of a bucket count as. */
+static double held_in(const struct iforest_sketch_view *view, uint32_t bucket)
+{
+	return view->n_reals ? sketch_real(bucket) : (double)sketch_integer(bucket);
+}
+
+/* True if the numbers of a bucket count as numbers at or below v, which lies in bucket bucket_of_v. */
+static bool is_through(const struct iforest_sketch_view *view, uint32_t bucket, double v, uint32_t bucket_of_v)
+{
+	return bucket < bucket_of_v || (bucket == bucket_of_v && (bucket == SKETCH_NAN || held_in(view, bucket) <= v));
+}
+
+/* True if they count as numbers below v. */
+static bool is_below(const struct iforest_sketch_view *view, uint32_t bucket, double v, uint32_t bucket_of_v)
+{
+	return bucket < bucket_of_v || (bucket == bucket_of_v && held_in(view, bucket) < v);
+}
+
+uint64_t iforest_sketch_count_through(const struct iforest_sketch_view *view, double v)
+{
+	struct sketch_reader reader = iforest_sketch_reader_of(view);
+	uint32_t bucket_of_v = bucket_of_real(v);
+	uint64_t n = 0;
+
+	while (sketch_next(&reader) && is_through(view, reader.bucket, v, bucket_of_v))
+		n += reader.n;
+	return n;
+}
+
+bool iforest_sketch_are_bounds(const double *bounds, size_t n_bounds)
+{
+	for (size_t i = 0; i < n_bounds; i++)
+		if (isnan(bounds[i]) || (i > 0 && !(bounds[i - 1] < bounds[i])))
+			return false;
+	return true;
+}
+
+void iforest_sketch_histogram(const struct iforest_sketch_view *view, const double *bounds, size_t n_bounds, uint64_t *counts)
+{
+	struct sketch_reader reader = iforest_sketch_reader_of(view);
+	uint32_t bucket_of_bound = n_bounds ? bucket_of_real(bounds[0]) : 0;
+	size_t bin = 0;
+
+	memset(counts, 0, (n_bounds + 1) * sizeof *counts);
+	while (sketch_next(&reader)) {
+		while (bin < n_bounds && !is_below(view, reader.bucket, bounds[bin], bucket_of_bound))
+			if (++bin < n_bounds)
+				bucket_of_bound = bucket_of_real(bounds[bin]);
+		counts[bin] += reader.n;
+	}
+}
+
+/* Returns the ends of a bucket of finite numbers other than zero. One of denormals has a single number. */
+static struct iforest_sketch_bin bin_of_finite(uint32_t bucket)
+{
+	struct span_of_bucket span = span_of(bucket);
+	int exponent = span.exponent - (int)SKETCH_BITS;
+	double start = scale((double)span.start, exponent);
+	double end = exponent <= SKETCH_LEAST_EXPONENT ? start + 0x1p-1074 : scale((double)(span.start + 1), exponent);
+
+	if (span.is_negative)
+		return (struct iforest_sketch_bin){ .lower = -end, .upper = -start };
+	return (struct iforest_sketch_bin){ .lower = start, .upper = end };
+}
+
+bool iforest_sketch_next_bin(const struct iforest_sketch_view *view, struct iforest_sketch_place *place,
+			     struct iforest_sketch_bin *bin)
+{
+	struct sketch_reader reader = { .at = view->bytes + place->offset, .end = view->end, .next = place->next };
+
+	if (view->n == 0 || !sketch_next(&reader))
+		return false;
+	if (is_finite_bucket(reader.bucket))
+		*bin = bin_of_finite(reader.bucket);
+	else
+		bin->lower = bin->upper = sketch_real(reader.bucket);
+	bin->n = reader.n;
+	*place = (struct iforest_sketch_place){ .offset = (size_t)(reader.at - view->bytes), .next = reader.next };
+	return true;
+}

@@ -93,4 +93,38 @@ enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *vi
 					    const struct iforest_sketch_extremes *extremes,
 					    struct iforest_sketch_number *answer);
 
+/* ---- Counts below a bound ----
+ *
+ * A number counts as what the quantiles give for it, the middle of its bucket, as double precision. So a count at or below v > 0
+ * lies between the true ones at or below v * 128/129 and v * 128/127. Where v is the start of a bucket (a number of at most 7
+ * significant bits) the count of positive numbers below it is exact. */
+
+/* Returns how many numbers are at or below v; NaN is above all others. Cost: O(buckets). */
+uint64_t iforest_sketch_count_through(const struct iforest_sketch_view *view, double v);
+
+/* True if the bounds ascend, without equals and NaN. */
+bool iforest_sketch_are_bounds(const double *bounds, size_t n_bounds);
+
+/* Counts the numbers in each of the n_bounds + 1 bins that the bounds part: below bounds[0], from bounds[0] and below bounds[1],
+ * ..., from the last bound on.
+ * Requires  iforest_sketch_are_bounds(); counts has room for n_bounds + 1. Cost: O(buckets + bounds). */
+void iforest_sketch_histogram(const struct iforest_sketch_view *view, const double *bounds, size_t n_bounds, uint64_t *counts);
+
+/* A bucket that has numbers: those from lower to upper; of a positive bucket without upper, of a negative one without lower. Zero,
+ * infinities and NaN have buckets of their own, with lower and upper the same. */
+struct iforest_sketch_bin {
+	double lower, upper;
+	uint64_t n;
+};
+
+/* A position among the buckets, zeroed at first. */
+struct iforest_sketch_place {
+	size_t offset;
+	uint32_t next;
+};
+
+/* Reads the next bucket, in ascending order. Returns false after the last. */
+bool iforest_sketch_next_bin(const struct iforest_sketch_view *view, struct iforest_sketch_place *place,
+			     struct iforest_sketch_bin *bin);
+
 #endif

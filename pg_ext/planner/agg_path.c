@@ -32,6 +32,7 @@
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
+#include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/storage/heap_visibility.h"
@@ -455,43 +456,17 @@ static List *by_columns_of(const struct ifp_index_query *query, Node *expression
 	return columns;
 }
 
-/* Returns the largest number of series in the runs of one index; 0 if there are no runs. */
-static double n_known_series(const struct ifp_index_query *query)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext before = MemoryContextSwitchTo(context);
-	double n = 0;
-	ListCell *cell;
-
-	foreach (cell, query->tables) {
-		Relation relation = index_open(lsecond_oid(lfirst(cell)), NoLock);
-		struct ifp_index *index = palloc(sizeof *index);
-
-		ifp_index_open(index, relation);
-		ifp_index_refresh(index);
-		for (uint32 r = 0; r < index->manifest.n_runs; r++) {
-			struct iforest_node root;
-
-			iforest_node_read(&root, &index->manifest.fields, index->manifest.runs[r].root);
-			n = Max(n, (double)root.last.series + 1);
-		}
-		index_close(relation, NoLock);
-		MemoryContextReset(context);
-	}
-	MemoryContextSwitchTo(before);
-	MemoryContextDelete(context);
-	return n;
-}
-
 /* By columns may depend on one another. Where the product of their distinct values is large, the indexes say how many series
  * there are. */
 static double n_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 		       const struct ifp_index_query *query, double n_rows)
 {
 	double n = n_combinations(level, candidate, by_columns_of(query, NULL)), n_known = 0;
+	ListCell *cell;
 
 	if (query->n_by > 1 && n > MANY_SERIES)
-		n_known = n_known_series(query);
+		foreach (cell, query->tables)
+			n_known = Max(n_known, ifp_selectivity_series(lsecond_oid(lfirst(cell))));
 	return Min(n_known > 0 ? Min(n, n_known) : n, n_rows);
 }
 
@@ -664,6 +639,20 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < estimate->total;
 }
 
+/* Returns the memory for the distinct values of an aggregate, and a bit for each of them in each group. */
+static double bytes_of_distinct(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				const struct ifp_index_query *query, Aggref *aggregate, const struct terms *terms,
+				double n_groups)
+{
+	Node *argument = (Node *)aggregate->args;
+	double n = Min(n_combinations(level, candidate, by_columns_of(query, argument)), terms->series);
+
+	if (ifp_mentions(argument, ifp_time_attribute(query)))
+		n *= terms->pieces.buckets;
+	n = Min(n, terms->tuples);
+	return n * 150 + n_groups * n / 8;
+}
+
 static void aggregate_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			       const struct ifp_index_query *query, struct agg_cost *estimate)
 {
@@ -699,6 +688,9 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes =
 		n_groups * (100.0 + 120.0 * list_length(query->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
+	foreach (cell, query->aggregates)
+		if (ifp_aggregate_is_distinct(lfirst(cell)))
+			estimate->n_groups_bytes += bytes_of_distinct(level, candidate, query, lfirst(cell), &terms, n_groups);
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
 	estimate->is_slower = is_slower(level, candidate, query, &terms, estimate);
@@ -728,7 +720,6 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	(void)root;
 	(void)rel;
 	(void)clauses;
-	(void)plans;
 	foreach (cell, lsecond(path->custom_private))
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist, makeTargetEntry(lfirst(cell), number++, NULL, false));
@@ -738,6 +729,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	scan->scan.scanrelid = 0;
 	scan->flags = path->flags;
 	scan->custom_exprs = parameters;
+	scan->custom_plans = plans;
 	scan->custom_private = linitial(path->custom_private);
 	scan->methods = GetCustomScanMethods("IForestAggregate", false);
 	return &scan->scan.plan;
@@ -755,7 +747,7 @@ static void read_groups(struct ifp_query_level *level, List *clauses)
 	foreach (cell, clauses) {
 		SortGroupClause *clause = lfirst_node(SortGroupClause, cell);
 
-		level->groups = lappend(level->groups, get_sortgroupclause_expr(clause, level->root->processed_tlist));
+		level->groups = lappend(level->groups, get_sortgroupclause_expr(clause, level->upper->processed_tlist));
 		level->operators = lappend_oid(level->operators, clause->hashable ? clause->eqop : InvalidOid);
 	}
 }
@@ -764,7 +756,7 @@ static void read_groups(struct ifp_query_level *level, List *clauses)
 static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target,
 		       struct ifp_query_level *level)
 {
-	const Query *parse = level->root->parse;
+	const Query *parse = level->upper->parse;
 
 	if (stage == UPPERREL_GROUP_AGG) {
 		if (parse->groupingSets)
@@ -800,16 +792,18 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 		return "there would be too many groups for memory";
 	if (estimate.is_slower)
 		return NULL;
-	cost_qual_eval(&quals, having, level->root);
+	cost_qual_eval(&quals, having, level->upper);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = target;
-	path->path.parallel_safe = output_rel->consider_parallel;
+	path->path.parallel_safe = output_rel->consider_parallel && level->rel->consider_parallel &&
+				   (!level->source || level->source->parallel_safe);
 	path->path.rows = clamp_row_est(having ? estimate.n_rows / 3 : estimate.n_rows);
 	path->path.startup_cost = estimate.startup + target->cost.startup + quals.startup;
 	path->path.total_cost = estimate.total + target->cost.startup + quals.startup +
 				estimate.n_rows * (target->cost.per_tuple + quals.per_tuple);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_paths = level->source ? list_make1(level->source) : NIL;
 	path->custom_private =
 		list_make3(ifp_index_query_write(query), list_concat(list_copy(level->groups), aggregates), having);
 	path->methods = &path_methods;
@@ -819,36 +813,13 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 
 static void decline(const struct ifp_candidate *candidate, const char *reason)
 {
-	if (!ifp_explain_decline)
-		return;
-	if (candidate)
-		ereport(NOTICE,
-			errmsg("index \"%s\" does not answer this query",
-			       get_rel_name(((IndexOptInfo *)linitial(candidate->indexes))->indexoid)),
-			errdetail("%s.", reason));
-	else
-		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
-}
-
-/* Returns the cheapest path that is not disabled, or NULL. */
-static const Path *cheapest_of(const RelOptInfo *rel)
-{
-	const Path *cheapest = NULL;
-	ListCell *cell;
-
-	foreach (cell, rel->pathlist) {
-		const Path *path = lfirst(cell);
-
-		if (!ifp_is_disabled(path) && (!cheapest || path->total_cost < cheapest->total_cost))
-			cheapest = path;
-	}
-	return cheapest;
+	ifp_decline(candidate ? linitial(candidate->indexes) : NULL, reason);
 }
 
 /* True if a path is cheaper than any answer from an index can be: then planning need not take longer. */
 static bool has_cheap_path(const RelOptInfo *rel)
 {
-	const Path *cheapest = cheapest_of(rel);
+	const Path *cheapest = ifp_cheapest_path(rel);
 
 	return cheapest && cheapest->total_cost < OPENING * cpu_operator_cost;
 }
@@ -861,8 +832,9 @@ static bool is_answer(const Path *path)
 static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
 		     struct ifp_query_level *level)
 {
-	const char *reason;
-	List *candidates = !ifp_explain_decline && has_cheap_path(output_rel) ? NIL : ifp_candidates(level, &reason);
+	bool is_cheap = !ifp_explain_decline && has_cheap_path(output_rel);
+	const char *reason = is_cheap ? NULL : ifp_query_level_enter(level);
+	List *candidates = is_cheap ? NIL : ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
 	const struct ifp_candidate *answering = NULL;
 	ListCell *cell;
@@ -872,7 +844,10 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 	if (candidates == NIL)
 		return;
 	if (!read_query(stage, extra, target, level)) {
-		decline(linitial(candidates), "the query has grouping sets, or DISTINCT over more than rows of the table");
+		/* first rows of groups are for planner/skip_path.h */
+		if (!level->upper->parse->hasDistinctOn)
+			decline(linitial(candidates),
+				"the query has grouping sets, or DISTINCT over more than rows of the table");
 		return;
 	}
 	foreach (cell, candidates) {
@@ -888,7 +863,7 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		else
 			answering = candidate;
 	}
-	if (answering && ifp_explain_decline && !is_answer(cheapest_of(output_rel)))
+	if (answering && ifp_explain_decline && !is_answer(ifp_cheapest_path(output_rel)))
 		decline(answering, "another plan is estimated to cost less");
 }
 
@@ -899,7 +874,7 @@ static create_upper_paths_hook_type previous_hook;
 static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 				 void *extra)
 {
-	struct ifp_query_level level = { .root = root, .rel = input_rel };
+	struct ifp_query_level level = { .upper = root, .root = root, .rel = input_rel };
 
 	if (previous_hook)
 		previous_hook(root, stage, input_rel, output_rel, extra);

@@ -77,22 +77,22 @@ static uint64 count_through(const struct iforest_accumulators *accumulators, uns
 	int n_bounds = histogram->n_parameters;
 
 	if (step < n_bounds)
-		return step < 0 ? 0 : fold->words[histogram->word + step];
+		return fold->words[histogram->word + step];
 	return step == n_bounds ? fold->values[histogram->value].n : fold->n_rows;
 }
 
 uint64 ifp_value_steps_count(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps,
 			     const struct iforest_aggregate *fold)
 {
-	int n_steps = (int)n_bounds_of(accumulators, a) + 2;
-	uint64 n = 0;
+	uint64 all = iforest_low_bits(n_bounds_of(accumulators, a) + 2), n = 0;
 
-	for (int step = 0; step < n_steps; step++) {
-		bool is_in = steps >> step & 1, is_next_in = step + 1 < n_steps && (steps >> (step + 1) & 1);
+	steps &= all;
+	/* each stretch counts what is through its last step, less what is through the step before it */
+	for (uint64 changes = (steps ^ steps >> 1) & all; changes; changes &= changes - 1) {
+		int step = (int)iforest_trailing_zeros(changes);
+		uint64 through = count_through(accumulators, a, step, fold);
 
-		/* the count at the end of each stretch, less that before it */
-		if (is_in != is_next_in)
-			n += is_in ? count_through(accumulators, a, step, fold) : -count_through(accumulators, a, step, fold);
+		n += steps >> step & 1 ? through : -through;
 	}
 	return n;
 }

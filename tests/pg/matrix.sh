@@ -5,7 +5,8 @@
 #   tests/pg/matrix.sh [VERSION...]            17 and 18, or those named
 #   tests/pg/matrix.sh prepare [VERSION...]    only makes the folders
 #
-# The tests are told what IFOREST_... is set to numbers (IFOREST_QUERIES=500: fewer random queries). Their logs stay in
+# The tests are told what IFOREST_... is set to numbers (IFOREST_QUERIES=500: fewer random queries). One may take LIMIT seconds
+# (default 3600: on a busy machine they take longer than make test allows). Their logs stay in
 # FOLDER/postgresql-VERSION/home/tester/build/logs. All is compiled anew each time, so that any tree may follow any other.
 #
 # Needs root, debootstrap, and a Debian mirror (MIRROR, default http://deb.debian.org/debian) while a folder is made, which
@@ -16,6 +17,8 @@ set -u
 folder=${IFOREST_MATRIX:-/var/tmp/iforest-matrix}
 mirror=${MIRROR:-http://deb.debian.org/debian}
 least_free_kib=$((3 * 1024 * 1024))
+# beside the server and its headers: what compiles, and what the tests link with and use
+packages="gcc libc6-dev make libcmocka-dev libpq-dev zlib1g-dev libjsmn-dev libnanopb-dev libsqlite3-dev libipc-run-perl"
 
 suite_of() {
 	case $1 in
@@ -38,10 +41,10 @@ in_root() {
 }
 
 # prepare VERSION ROOT: a Debian with that server, its headers and what the tests need. Whatever stops it, the next attempt
-# begins anew.
+# begins anew, and so it does when other packages are needed than it was made with.
 prepare() {
 	suite=$(suite_of "$1") || return
-	[ ! -e "$2/ready" ] || return 0
+	[ "$(cat "$2/ready" 2>/dev/null)" != "$packages" ] || return 0
 	mkdir -p "$folder"
 	if [ "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')" -lt $least_free_kib ]; then
 		echo "less than $((least_free_kib / 1024 / 1024)) GiB free in $folder" >&2
@@ -49,17 +52,18 @@ prepare() {
 	fi
 	echo "PostgreSQL $1: making $2 of Debian $suite ($2.log)"
 	rm -rf "$2"
+	# The list is words to be split.
+	# shellcheck disable=SC2086
 	{
 		debootstrap --variant=minbase --include=ca-certificates "$suite" "$2" "$mirror" &&
 			echo 'Acquire::Check-Valid-Until "false";' >"$2/etc/apt/apt.conf.d/valid" &&
 			mkdir -p "$2/etc/postgresql-common" "$2/dev/shm" &&
 			echo 'create_main_cluster = false' >"$2/etc/postgresql-common/createcluster.conf" &&
 			in_root "$2" apt-get update &&
-			in_root "$2" apt-get install -y --no-install-recommends gcc libc6-dev make libcmocka-dev libpq-dev \
-				zlib1g-dev libjsmn-dev libnanopb-dev libipc-run-perl "postgresql-$1" "postgresql-server-dev-$1" &&
+			in_root "$2" apt-get install -y --no-install-recommends $packages "postgresql-$1" "postgresql-server-dev-$1" &&
 			in_root "$2" sh -c 'apt-get clean && rm -rf /usr/share/doc /usr/lib/llvm-*/lib/*.a' &&
 			in_root "$2" useradd --create-home tester &&
-			touch "$2/ready"
+			echo "$packages" >"$2/ready"
 	} >"$2.log" 2>&1 || { tail -n 20 "$2.log" >&2; return 1; }
 }
 
@@ -73,7 +77,7 @@ run_tests() {
 	in_root "$2" sh -c '
 		chown -R tester: /home/tester && cd /home/tester/source || exit
 		exec setpriv --reuid=tester --regid=tester --clear-groups env HOME=/home/tester USER=tester LOGNAME=tester \
-			BUILD=/home/tester/build PG_CONFIG=/usr/lib/postgresql/'"$1"'/bin/pg_config sh -c '\''
+			LIMIT='"${LIMIT:-3600}"' BUILD=/home/tester/build PG_CONFIG=/usr/lib/postgresql/'"$1"'/bin/pg_config sh -c '\''
 				began=$(date +%s)
 				$PG_CONFIG --version
 				make -s -j"$(($(nproc) + 1))" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" \

@@ -60,7 +60,8 @@ static void add_of_time(struct query *query, struct text *sql)
 
 	text_set(&term, "%s", "");
 	type = term_make(query, term_time(query), n_steps, &term);
-	text_add(sql, "%s(%s)", type == OF_BOOL ? "bool_or" : ONE_OF(query->dice, names), term.at);
+	text_add(sql, "%s(%s%s)", type == OF_BOOL ? "bool_or" : ONE_OF(query->dice, names),
+		 random_chance(query->dice, 20) ? "DISTINCT " : "", term.at);
 }
 
 static void add_of_by(struct query *query, const struct query_column *column, struct text *sql)
@@ -80,7 +81,7 @@ static void add_of_by(struct query *query, const struct query_column *column, st
 		name = ONE_OF(query->dice, numbers);
 	else
 		name = type == OF_UUID ? "count" : ONE_OF(query->dice, names);
-	text_add(sql, "%s(%s)", name, term.at);
+	text_add(sql, "%s(%s%s)", name, random_chance(query->dice, 30) ? "DISTINCT " : "", term.at);
 }
 
 /* The column, or a CASE that gives it to some rows. */

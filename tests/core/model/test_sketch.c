@@ -677,6 +677,211 @@ static void without_memory_it_stays_as_it_is(void **state)
 	assert_int_equal(memory.n_live, 0);
 }
 
+/* ---- counts below a bound ---- */
+
+static long double exactly(union iforest_number number)
+{
+	return numbers.kind == IFOREST_INT64 ? (long double)number.integer : (long double)number.real;
+}
+
+/* What each number counts as: the quantile of the number alone. */
+static const double *held_numbers(void)
+{
+	static double held[MOST];
+
+	for (unsigned i = 0; i < numbers.n; i++) {
+		struct iforest_sketch_view view;
+		struct iforest_sketch_number answer;
+		size_t n_bytes;
+		uint8_t *bytes = bytes_of(i, i + 1, &n_bytes);
+
+		assert_ok(iforest_sketch_open(&view, bytes, n_bytes));
+		assert_ok(iforest_sketch_quantile(&view, 0.5, NULL, &answer));
+		held[i] = answer.kind == IFOREST_INT64 ? (double)answer.value.integer : answer.value.real;
+		iforest_release(&memory.alloc, bytes);
+	}
+	return held;
+}
+
+/* A bound at one of the numbers, near it, or of few bits. */
+static double draw_bound(struct random *dice)
+{
+	double near = (double)exactly(numbers.all[random_below(dice, numbers.n)]);
+
+	switch (random_below(dice, 5)) {
+	case 0:
+		return near;
+	case 1:
+		return nextafter(near, random_chance(dice, 50) ? -INFINITY : INFINITY);
+	case 2:
+		return near * (1 + (double)random_below(dice, 5) / 128 - 2.0 / 128);
+	case 3:
+		return random_chance(dice, 10) ? INFINITY : random_chance(dice, 10) ? -INFINITY : 0;
+	default:
+		return ldexp((double)(64 + random_below(dice, 64)), (int)random_below(dice, 80) - 30);
+	}
+}
+
+/* Is x a / 128 at or below v? Both products are exact: 53 + 8 bits, or integers. */
+static bool scaled_is_through(union iforest_number x, int a, double v)
+{
+	if (numbers.kind == IFOREST_FLOAT64 || fabs(v) > 0x1p80)
+		return exactly(x) * a <= (long double)v * 128;
+	return (iforest_int128)x.integer * a <= (iforest_int128)floorl((long double)v * 128);
+}
+
+static void assert_count_through(const struct iforest_sketch_view *view, const double *held, double v)
+{
+	uint64_t n = iforest_sketch_count_through(view, v), n_held = 0, least = 0, most = 0;
+
+	for (unsigned i = 0; i < numbers.n; i++) {
+		union iforest_number x = numbers.all[i];
+		bool is_negative = exactly(x) < 0;
+
+		n_held += held[i] <= v || isnan(v);
+		least += scaled_is_through(x, is_negative ? 127 : 129, v);
+		most += scaled_is_through(x, is_negative ? 129 : 127, v);
+	}
+	if (n != n_held || (!isnan(v) && (n < least || n > most)))
+		fail_msg("%s: %" PRIu64 " of %u through %a instead of %" PRIu64 ", which is to be from %" PRIu64 " to %" PRIu64,
+			 numbers.name, n, numbers.n, v, n_held, least, most);
+}
+
+static int by_real(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void assert_histogram(const struct iforest_sketch_view *view, const double *held, struct random *dice)
+{
+	double bounds[12];
+	uint64_t counts[13], n_positive_below = 0, n_not_positive = 0, n_passed = 0;
+	size_t n_drawn = (size_t)random_below(dice, 13), n = 0;
+
+	for (size_t i = 0; i < n_drawn; i++)
+		bounds[i] = draw_bound(dice);
+	qsort(bounds, n_drawn, sizeof *bounds, by_real);
+	for (size_t i = 0; i < n_drawn; i++)
+		if (!isnan(bounds[i]) && (n == 0 || bounds[n - 1] < bounds[i]))
+			bounds[n++] = bounds[i];
+	assert_true(iforest_sketch_are_bounds(bounds, n));
+	iforest_sketch_histogram(view, bounds, n, counts);
+	for (size_t bin = 0; bin <= n; bin++) {
+		uint64_t n_in = 0;
+
+		for (unsigned i = 0; i < numbers.n; i++)
+			n_in += (bin == 0 || held[i] >= bounds[bin - 1] || isnan(held[i])) && (bin == n || held[i] < bounds[bin]);
+		assert_int_equal(counts[bin], n_in);
+		n_passed += n_in;
+	}
+	assert_int_equal(n_passed, numbers.n);
+	/* what lies below a power of two is known exactly */
+	bounds[0] = ldexp(1, (int)random_below(dice, 64));
+	iforest_sketch_histogram(view, bounds, 1, counts);
+	for (unsigned i = 0; i < numbers.n; i++) {
+		n_not_positive += exactly(numbers.all[i]) <= 0;
+		n_positive_below += exactly(numbers.all[i]) > 0 && exactly(numbers.all[i]) < bounds[0];
+	}
+	assert_int_equal(counts[0], n_not_positive + n_positive_below);
+}
+
+static void counts_below_bounds_are_those_of_the_numbers(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < random_rounds(3); round++)
+		for (unsigned d = 0; d < COUNT_OF(distributions); d++) {
+			struct random dice = random_from(random_seed() + round);
+			struct iforest_sketch_view view;
+			const double *held;
+			size_t n_bytes;
+			uint8_t *bytes;
+
+			draw(d, &dice);
+			bytes = bytes_of(0, numbers.n, &n_bytes);
+			assert_ok(iforest_sketch_open(&view, bytes, n_bytes));
+			held = held_numbers();
+			for (unsigned i = 0; i < 60; i++)
+				assert_count_through(&view, held, draw_bound(&dice));
+			assert_int_equal(iforest_sketch_count_through(&view, NAN), numbers.n);
+			for (unsigned i = 0; i < 60; i++)
+				assert_histogram(&view, held, &dice);
+			iforest_release(&memory.alloc, bytes);
+		}
+	assert_int_equal(memory.n_live, 0);
+}
+
+static void bounds_ascend(void **state)
+{
+	static const double good[] = { -INFINITY, -1, 0, 0x1p-1074, 1, INFINITY };
+	static const double equal[] = { 1, 1 }, zeros[] = { -0.0, 0 }, falling[] = { 2, 1 }, no_number[] = { 1, NAN };
+
+	(void)state;
+	assert_true(iforest_sketch_are_bounds(good, COUNT_OF(good)));
+	assert_true(iforest_sketch_are_bounds(good, 0));
+	assert_false(iforest_sketch_are_bounds(equal, 2));
+	assert_false(iforest_sketch_are_bounds(zeros, 2));
+	assert_false(iforest_sketch_are_bounds(falling, 2));
+	assert_false(iforest_sketch_are_bounds(no_number, 2));
+	assert_false(iforest_sketch_are_bounds(no_number + 1, 1));
+}
+
+static bool is_in(const struct iforest_sketch_bin *bin, long double x)
+{
+	if (bin->lower == bin->upper || isnan(bin->lower))
+		return x == bin->lower || (isnan(x) && isnan(bin->lower));
+	return bin->lower < 0 ? bin->lower < x && x <= bin->upper : bin->lower <= x && x < bin->upper;
+}
+
+static void each_number_is_in_one_bin(void **state)
+{
+	(void)state;
+	for (unsigned d = 0; d < COUNT_OF(distributions); d++) {
+		struct random dice = random_from(random_seed());
+		struct iforest_sketch_place place = { .next = 0 };
+		struct iforest_sketch_view view;
+		struct iforest_sketch_bin bin;
+		double passed = -INFINITY;
+		uint64_t n = 0;
+		size_t n_bytes;
+		uint8_t *bytes;
+
+		draw(d, &dice);
+		bytes = bytes_of(0, numbers.n, &n_bytes);
+		assert_ok(iforest_sketch_open(&view, bytes, n_bytes));
+		while (iforest_sketch_next_bin(&view, &place, &bin)) {
+			uint64_t n_in = 0;
+
+			for (unsigned i = 0; i < numbers.n; i++)
+				n_in += is_in(&bin, exactly(numbers.all[i]));
+			assert_int_equal(bin.n, n_in);
+			assert_true(bin.n > 0);
+			assert_true(bin.lower >= passed || isnan(bin.lower));
+			passed = bin.upper;
+			n += n_in;
+		}
+		assert_int_equal(n, numbers.n);
+		iforest_release(&memory.alloc, bytes);
+	}
+}
+
+static void a_sketch_of_nothing_has_no_bins(void **state)
+{
+	struct iforest_sketch_view view = { .n = 0 };
+	struct iforest_sketch_place place = { .next = 0 };
+	struct iforest_sketch_bin bin;
+	const double bound = 1;
+	uint64_t counts[2] = { 7, 7 };
+
+	(void)state;
+	assert_int_equal(iforest_sketch_count_through(&view, 1), 0);
+	assert_false(iforest_sketch_next_bin(&view, &place, &bin));
+	iforest_sketch_histogram(&view, &bound, 1, counts);
+	assert_int_equal(counts[0], 0);
+	assert_int_equal(counts[1], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -693,6 +898,10 @@ int main(void)
 		cmocka_unit_test(forged_bytes_are_refused),
 		cmocka_unit_test(more_numbers_than_it_can_count_are_refused),
 		cmocka_unit_test(without_memory_it_stays_as_it_is),
+		cmocka_unit_test(counts_below_bounds_are_those_of_the_numbers),
+		cmocka_unit_test(bounds_ascend),
+		cmocka_unit_test(each_number_is_in_one_bin),
+		cmocka_unit_test(a_sketch_of_nothing_has_no_bins),
 	};
 
 	alloc_fault_init(&memory);
