@@ -94,7 +94,8 @@ enum iforest_status iforest_peak_init(struct iforest_peak_reader *reader, struct
 	enum iforest_status status;
 
 	*reader = (struct iforest_peak_reader){ .fields = fields, .pass = { .alloc = store->alloc } };
-	if (fields->duration_value == IFOREST_NO_VALUE || fields->end_rule != IFOREST_END_DURATION)
+	if (fields->duration_value == IFOREST_NO_VALUE ||
+	    (fields->end_rule != IFOREST_END_DURATION && fields->end_rule != IFOREST_END_COLUMN))
 		return IFOREST_ARGUMENT;
 	status = iforest_iterator_init(&reader->iterator, store, manifest);
 	reader->has_iterator = !status;
@@ -142,10 +143,19 @@ static void start_stage(struct iforest_peak_reader *reader, enum iforest_peak_st
 	iforest_iterator_start(&reader->iterator, &question);
 }
 
+static int64_t last_time_of(const struct iforest_peak_reader *reader, const struct iforest_entry *entry)
+{
+	unsigned v = reader->fields->duration_value;
+	bool is_known = entry->present >> v & 1;
+	int64_t value = is_known ? entry->values[v].integer : 0;
+
+	return reader->fields->end_rule == IFOREST_END_COLUMN ? iforest_span_last_before(entry->key.time, is_known, value)
+							      : iforest_span_last_time(entry->key.time, is_known, value);
+}
+
 /* Reads the next span of the series that overlaps the window. */
 static enum iforest_status read_span(struct iforest_peak_reader *reader, struct iforest_peak_span *span, bool *found)
 {
-	unsigned v = reader->fields->duration_value;
 	enum iforest_status status = IFOREST_OK;
 	struct iforest_entry entry;
 
@@ -163,8 +173,7 @@ static enum iforest_status read_span(struct iforest_peak_reader *reader, struct 
 			break;
 		}
 		span->first_time = entry.key.time;
-		span->last_time = iforest_span_last_time(entry.key.time, entry.present >> v & 1,
-							 entry.present >> v & 1 ? entry.values[v].integer : 0);
+		span->last_time = last_time_of(reader, &entry);
 		*found = reader->stage == IFOREST_PEAK_WITHIN || span->last_time >= reader->bucketing.window.t0;
 	}
 	return status;

@@ -35,7 +35,12 @@ struct iforest_peak_pass {
 	size_t n, n_reserved;
 };
 
-/* Returns the last time at which a span is open: `time` itself without a length. It saturates. */
+/* Return the last time at which a span is open, by its duration or its end: `time` itself without a length. It saturates. */
+static inline int64_t iforest_span_last_before(int64_t time, bool has_end, int64_t end)
+{
+	return has_end && end > time ? end - 1 : time;
+}
+
 static inline int64_t iforest_span_last_time(int64_t time, bool has_duration, int64_t duration)
 {
 	if (!has_duration || duration <= 0)
@@ -91,7 +96,7 @@ struct iforest_peak_reader {
 
 /* Prepares a reader of an index. store and manifest must outlive it. iforest_peak_release() also accepts a reader that is all
  * zero.
- * Errors  IFOREST_ARGUMENT: the index keeps no durations (node.h), or durations in another unit. IFOREST_NO_MEMORY. */
+ * Errors  IFOREST_ARGUMENT: the index keeps no durations and no ends (node.h), or durations in another unit. IFOREST_NO_MEMORY. */
 enum iforest_status iforest_peak_init(struct iforest_peak_reader *reader, struct iforest_store *store,
 				      const struct iforest_manifest *manifest);
 void iforest_peak_release(struct iforest_peak_reader *reader);

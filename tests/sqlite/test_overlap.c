@@ -257,6 +257,25 @@ static void every_pixel_knows_the_span_that_covers_it(void **state)
 	close_database(db);
 }
 
+/* Times that are reals, whose spans are kept by their ends, and times that are texts. */
+static void peaks_of_other_kinds_of_times(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts REAL, dur REAL); INSERT INTO t(ts, dur) VALUES"
+		"(0.5, 1.0), (1.0, 0.25), (1.25, 2.0), (1.5, 0.0), (1.5, -1), (3.0, NULL), (0.75, 10.0);"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur); CREATE VIRTUAL TABLE o USING iforest_overlap(t_if);"
+		"CREATE TABLE d(id INTEGER PRIMARY KEY, ts TEXT, dur INTEGER); INSERT INTO d(ts, dur) VALUES"
+		"('2024-01-01 00:00:00', 10), ('2024-01-01 00:00:05', 2), ('2024-01-01 00:00:07', 1);"
+		"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, unit=s); CREATE VIRTUAL TABLE od USING iforest_overlap(d_if)");
+	run_gives(db, "7|4|1.5\n", "SELECT overlaps, peak, peak_ts FROM o");
+	run_gives(db, "3|3|3.0\n", "SELECT overlaps, peak, peak_ts FROM o(1.6, 4.0)");
+	run_gives(db, "0|2|2|0.75\n1|6|4|1.5\n2|2|2|2.0\n3|3|3|3.0\n", "SELECT bucket, overlaps, peak, peak_ts FROM o(0.0, 4.0, 4)");
+	run_gives(db, "3|2|1\n", "SELECT overlaps, peak, peak_ts LIKE '2024-01-01 00:00:05%%' FROM od");
+	close_database(db);
+}
+
 static void errors_say_what_to_do(void **state)
 {
 	sqlite3 *db = open_spans("(1, 0, 10)");
@@ -309,6 +328,7 @@ int main(void)
 		cmocka_unit_test(random_tables_overlap_as_plain_sql_says),
 		cmocka_unit_test(ends_may_exceed_64_bits),
 		cmocka_unit_test(every_pixel_knows_the_span_that_covers_it),
+		cmocka_unit_test(peaks_of_other_kinds_of_times),
 		cmocka_unit_test(errors_say_what_to_do),
 		cmocka_unit_test(the_table_may_be_dropped_without_its_index),
 	};

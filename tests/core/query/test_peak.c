@@ -24,16 +24,16 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static void add_entries(struct spans *spans, const struct oracle_entry **entries, size_t n)
+static void add_entries(struct spans *spans, const struct oracle_entry **entries, size_t n, bool are_ends)
 {
 	spans->starts = realloc(spans->starts, (spans->n + n + 1) * sizeof *spans->starts);
 	spans->ends = realloc(spans->ends, (spans->n + n + 1) * sizeof *spans->ends);
 	spans->points = realloc(spans->points, (spans->n_points + n + 1) * sizeof *spans->points);
 	assert_true(spans->starts && spans->ends && spans->points);
 	for (size_t i = 0; i < n; i++) {
-		if (entries[i]->has[0] && entries[i]->value[0].integer > 0) {
+		if (entries[i]->has[0] && entries[i]->value[0].integer > (are_ends ? entries[i]->time : 0)) {
 			spans->starts[spans->n] = entries[i]->time;
-			spans->ends[spans->n++] = (oracle_int128)entries[i]->time + entries[i]->value[0].integer;
+			spans->ends[spans->n++] = (oracle_int128)(are_ends ? 0 : entries[i]->time) + entries[i]->value[0].integer;
 		} else {
 			spans->points[spans->n_points++] = entries[i]->time;
 		}
@@ -190,7 +190,7 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 		size_t n;
 
 		entries = sample_list(two, 2, &asked, &n);
-		add_entries(&spans, entries, n);
+		add_entries(&spans, entries, n, two[0].manifest.fields.end_rule == IFOREST_END_COLUMN);
 		for (size_t i = 0; n > 0 && n_times < COUNT_OF(times) && i < 10; i++)
 			times[n_times++] = entries[random_below(dice, n)]->time;
 		free(entries);
@@ -213,7 +213,8 @@ static void one_question(struct sample_index *two, struct random *dice, struct i
 static void one_round(uint64_t seed)
 {
 	struct random dice = random_from(seed);
-	struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0 };
+	struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "i", .duration = 0,
+				      .end_rule = random_chance(&dice, 30) ? IFOREST_END_COLUMN : IFOREST_END_DURATION };
 	struct sample_index two[2];
 	struct sample_hidden hidden;
 	struct iforest_peak_reader reader;
@@ -260,7 +261,7 @@ static void all_windows_of_a_small_index(void **state)
 	}
 	for (size_t i = 0; i < COUNT_OF(entries); i++)
 		entries[i] = &index.oracle.entries[i];
-	add_entries(&spans, entries, COUNT_OF(entries));
+	add_entries(&spans, entries, COUNT_OF(entries), false);
 	assert_ok(sample_build(&index, 0));
 	assert_ok(sample_build(&index, 1));
 	assert_ok(iforest_peak_init(&reader, &index.store, &index.manifest));
