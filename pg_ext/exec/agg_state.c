@@ -455,6 +455,7 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	case IFP_AGG_LAST:
 	case IFP_AGG_FIRST_TIME:
 	case IFP_AGG_LAST_TIME:
+	case IFP_AGG_FIRST_ROW:
 	case IFP_AGG_LAST_ROW:
 	case IFP_AGG_VAR_SAMP:
 	case IFP_AGG_VAR_POP:
@@ -926,6 +927,7 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 	switch (result->function) {
 	case IFP_AGG_MIN_ROW:
 	case IFP_AGG_MAX_ROW:
+	case IFP_AGG_FIRST_ROW:
 	case IFP_AGG_LAST_ROW:
 		tid = palloc(sizeof *tid);
 		ifp_ref_to_tid(row->ref, tid);
@@ -995,6 +997,7 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_LAST:
 	case IFP_AGG_FIRST_TIME:
 	case IFP_AGG_LAST_TIME:
+	case IFP_AGG_FIRST_ROW:
 	case IFP_AGG_LAST_ROW:
 		return row_result(aggs, result, states, is_null);
 	case IFP_AGG_PAIR:
