@@ -11,7 +11,7 @@
 struct group {
 	struct group *next; /* the group that was found next */
 	MinimalTuple keys;
-	void *states[FLEXIBLE_ARRAY_MEMBER]; /* by piece: NULL if it has no rows. Of a lone piece they follow in memory */
+	void *states[FLEXIBLE_ARRAY_MEMBER]; /* by piece: NULL if it has no rows. Without keys of pieces they follow in memory */
 };
 
 /* Keys of the query: those by which groups are found, or those of pieces. */
@@ -44,7 +44,7 @@ struct ifp_groups {
 	AttrNumber *columns;
 	bool come_together; /* the buckets of a group come one after the other */
 	bool are_apart;	    /* no key is of the piece and of something else */
-	int n_pieces;	    /* 1: no key is of the piece alone */
+	int n_pieces;	    /* 1 if no key is of the piece alone */
 	struct group_piece *pieces;
 	TupleHashTable table; /* of pointers to groups; NULL if come_together, and without keys */
 	struct group *first, *last,
@@ -192,13 +192,13 @@ static TupleHashTable make_table(const struct ifp_groups *groups)
 static struct group *add_group(struct ifp_groups *groups)
 {
 	MemoryContext before = MemoryContextSwitchTo(groups->context);
-	bool is_lone = groups->n_pieces == 1;
+	bool is_whole = groups->pieced.n == 0;
 	Size n_bytes = offsetof(struct group, states) + (Size)groups->n_pieces * sizeof(void *);
-	struct group *group = palloc0(n_bytes + (is_lone ? groups->state_bytes : 0));
+	struct group *group = palloc0(n_bytes + (is_whole ? groups->state_bytes : 0));
 
 	if (groups->found.n > 0)
 		group->keys = ExecCopySlotMinimalTuple(groups->probe);
-	if (is_lone)
+	if (is_whole)
 		group->states[0] = &group->states[1];
 	*(groups->last ? &groups->last->next : &groups->first) = group;
 	groups->last = group;
@@ -320,7 +320,7 @@ void ifp_groups_move(struct ifp_groups *groups)
 
 void *ifp_groups_find(struct ifp_groups *groups, int piece)
 {
-	struct group_piece *known = &groups->pieces[groups->n_pieces == 1 ? 0 : piece];
+	struct group_piece *known = &groups->pieces[groups->pieced.n == 0 ? 0 : piece];
 	void **states;
 
 	if (!groups->current || !groups->are_apart)
