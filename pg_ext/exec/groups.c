@@ -11,7 +11,8 @@
 struct group {
 	struct group *next; /* the group that was found next */
 	MinimalTuple keys;
-	void *states[FLEXIBLE_ARRAY_MEMBER]; /* by piece: NULL if it has no rows. Without keys of pieces they follow in memory */
+	/* by piece: NULL if it has no rows. Without keys of pieces they follow in memory */
+	void *states[FLEXIBLE_ARRAY_MEMBER];
 };
 
 /* Keys of the query: those by which groups are found, or those of pieces. */
