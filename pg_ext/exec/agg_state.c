@@ -76,8 +76,9 @@ struct ifp_agg_states {
 	int n_results;
 	Relation heap; /* NULL: there are several */
 	Snapshot snapshot;
-	/* those of the index being read, NULL: none was set; and which of them each of query->accumulators is */
-	const struct iforest_accumulators *accumulators;
+	/* those of the index being read, if one was set, and histograms without bounds; which of them each of query->accumulators is */
+	bool has_index;
+	struct iforest_accumulators accumulators;
 	unsigned in_index[IFOREST_MAX_ACCUMULATORS];
 };
 
@@ -246,10 +247,17 @@ void ifp_agg_states_reset(struct ifp_agg_states *aggs, MemoryContext context)
 
 void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators)
 {
-	aggs->accumulators = accumulators;
-	for (unsigned a = 0; a < aggs->query->accumulators.n; a++) {
-		int found = iforest_accumulators_find(accumulators, &aggs->query->accumulators, a);
+	const struct iforest_accumulators *needed = &aggs->query->accumulators;
 
+	aggs->has_index = true;
+	aggs->accumulators = *accumulators;
+	for (unsigned a = 0; a < needed->n; a++) {
+		int found = aggs->accumulators.n;
+
+		if (ifp_value_steps_is_kept(needed, a))
+			found = iforest_accumulators_find(accumulators, needed, a);
+		else
+			aggs->accumulators.list[aggs->accumulators.n++] = needed->list[a];
 		Assert(found >= 0);
 		aggs->in_index[a] = (unsigned)found;
 	}
@@ -260,9 +268,10 @@ static void want_steps(const struct ifp_agg_states *aggs, int histogram, uint64 
 {
 	unsigned a = aggs->in_index[histogram];
 
-	request->accumulators |= 1u << a;
-	if (ifp_value_steps_need_values(aggs->accumulators, a, steps))
-		request->values |= 1u << aggs->accumulators->list[a].value;
+	if (ifp_value_steps_is_kept(&aggs->accumulators, a))
+		request->accumulators |= 1u << a;
+	if (ifp_value_steps_need_values(&aggs->accumulators, a, steps))
+		request->values |= 1u << aggs->accumulators.list[a].value;
 }
 
 static void want_value(const struct measure *measure, struct iforest_request *request)
@@ -283,9 +292,9 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 		const struct measure *measure = &aggs->measures[i];
 		uint32 bit = measure->value < 0 ? 0 : 1u << measure->value;
 
-		if (aggs->accumulators && measure->steps != IFP_ALL_STEPS)
+		if (aggs->has_index && measure->steps != IFP_ALL_STEPS)
 			want_steps(aggs, measure->accumulator, measure->steps, &request);
-		else if (aggs->accumulators && measure->accumulator >= 0)
+		else if (aggs->has_index && measure->accumulator >= 0)
 			request.accumulators |= 1u << aggs->in_index[measure->accumulator];
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
@@ -313,7 +322,7 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 			break;
 		}
 	}
-	foreach (cell, aggs->accumulators ? aggs->query->pieces : NIL)
+	foreach (cell, aggs->has_index ? aggs->query->pieces : NIL)
 		want_steps(aggs, aggs->query->histogram, ifp_piece_steps(lfirst(cell)), &request);
 	return request;
 }
@@ -446,6 +455,7 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	case IFP_AGG_LAST:
 	case IFP_AGG_FIRST_TIME:
 	case IFP_AGG_LAST_TIME:
+	case IFP_AGG_FIRST_ROW:
 	case IFP_AGG_LAST_ROW:
 	case IFP_AGG_VAR_SAMP:
 	case IFP_AGG_VAR_POP:
@@ -520,7 +530,7 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 static void add_words(const struct ifp_agg_states *aggs, const struct measure *measure, const struct iforest_aggregate *fold,
 		      struct ifp_agg_state *states)
 {
-	const struct iforest_accumulator *accumulator = &aggs->accumulators->list[aggs->in_index[measure->accumulator]];
+	const struct iforest_accumulator *accumulator = &aggs->accumulators.list[aggs->in_index[measure->accumulator]];
 
 	iforest_accumulator_combine(accumulator, words_of(aggs, states, measure), fold->words + accumulator->word);
 }
@@ -528,7 +538,7 @@ static void add_words(const struct ifp_agg_states *aggs, const struct measure *m
 static uint64 count_rows(const struct ifp_agg_states *aggs, int histogram, uint64 steps, const struct iforest_aggregate *fold)
 {
 	return steps == IFP_ALL_STEPS ? fold->n_rows
-				      : ifp_value_steps_count(aggs->accumulators, aggs->in_index[histogram], steps, fold);
+				      : ifp_value_steps_count(&aggs->accumulators, aggs->in_index[histogram], steps, fold);
 }
 
 uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, const struct iforest_aggregate *fold)
@@ -917,6 +927,7 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 	switch (result->function) {
 	case IFP_AGG_MIN_ROW:
 	case IFP_AGG_MAX_ROW:
+	case IFP_AGG_FIRST_ROW:
 	case IFP_AGG_LAST_ROW:
 		tid = palloc(sizeof *tid);
 		ifp_ref_to_tid(row->ref, tid);
@@ -986,6 +997,7 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_LAST:
 	case IFP_AGG_FIRST_TIME:
 	case IFP_AGG_LAST_TIME:
+	case IFP_AGG_FIRST_ROW:
 	case IFP_AGG_LAST_ROW:
 		return row_result(aggs, result, states, is_null);
 	case IFP_AGG_PAIR:

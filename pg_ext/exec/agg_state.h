@@ -42,7 +42,7 @@ void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters
 /* Groups begin anew: distinct values of their arguments are forgotten. New ones are kept in the context. */
 void ifp_agg_states_reset(struct ifp_agg_states *aggs, MemoryContext context);
 
-/* Sets the accumulators of the index whose folds are added next. They must stay as they are until other ones are set. */
+/* Sets the accumulators of the index whose folds are added next.  */
 void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators);
 
 /* Returns the request for folds of that index; of no index: without accumulators. The caller sets its filter. */

@@ -21,6 +21,7 @@
 
 #include "pg_ext/am/index_scan.h"
 #include "pg_ext/base/compat.h"
+#include "pg_ext/planner/affine.h"
 #include "pg_ext/planner/index_clauses.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
@@ -458,13 +459,54 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 
 /* ---- hook ---- */
 
-/* True if the query is ordered by this value column of the index, in the order of its type. */
+struct standing_in {
+	Node *column;
+	bool has_others;
+};
+
+/* Replaces the column by Var 1, as expressions over an index have it. */
+static Node *stand_in(Node *node, void *context)
+{
+	struct standing_in *standing_in = context;
+
+	if (!node)
+		return NULL;
+	if (equal(node, standing_in->column))
+		return (Node *)makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0);
+	standing_in->has_others = standing_in->has_others || IsA(node, Var) || IsA(node, PlaceHolderVar);
+	return expression_tree_mutator(node, stand_in, context);
+}
+
+/* True if the expression has the order of the column. */
+static bool has_order_of(Expr *expression, Expr *column)
+{
+	struct standing_in standing_in = { .column = (Node *)column };
+	Node *over_column = stand_in((Node *)expression, &standing_in);
+
+	return !standing_in.has_others && ifp_is_rising(over_column, 1);
+}
+
+/* True if the query is ordered by this value column of the index, or by an expression that has the same order, in the order of
+ * its type. */
 static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const TargetEntry *value)
 {
 	TypeCacheEntry *type = lookup_type_cache(getBaseType(exprType((Node *)value->expr)), TYPECACHE_BTREE_OPFAMILY);
+	ListCell *cell;
 
-	return IsA(value->expr, Var) && key->pk_opfamily == type->btree_opf && !key->pk_eclass->ec_has_volatile &&
-	       find_ec_member_matching_expr(key->pk_eclass, value->expr, rel->relids);
+	if (!IsA(value->expr, Var) || key->pk_eclass->ec_has_volatile)
+		return false;
+	if (key->pk_opfamily == type->btree_opf && find_ec_member_matching_expr(key->pk_eclass, value->expr, rel->relids))
+		return true;
+	foreach (cell, key->pk_eclass->ec_members) {
+		const EquivalenceMember *member = lfirst(cell);
+
+		if (bms_equal(member->em_relids, rel->relids) &&
+		    key->pk_opfamily ==
+			    lookup_type_cache(exprType((Node *)member->em_expr), TYPECACHE_BTREE_OPFAMILY)->btree_opf &&
+		    has_order_of(member->em_expr, value->expr))
+			return true;
+	}
+	return false;
 }
 
 static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)

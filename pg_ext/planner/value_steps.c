@@ -34,6 +34,17 @@ struct splitting {
 
 /* ---- steps ---- */
 
+void ifp_value_steps_add_boundless(struct iforest_accumulators *accumulators, unsigned n_others, unsigned n_values)
+{
+	for (unsigned v = 0; n_others + n_values <= IFOREST_MAX_ACCUMULATORS && v < n_values; v++)
+		if (iforest_accumulators_named(accumulators, IFOREST_KIND_HISTOGRAM, v, IFOREST_NO_VALUE) < 0)
+			accumulators->list[accumulators->n++] =
+				(struct iforest_accumulator){ .code = IFOREST_KIND_HISTOGRAM,
+							      .value = (uint8)v,
+							      .second = IFOREST_NO_VALUE,
+							      .first_parameter = accumulators->n_parameters };
+}
+
 static Oid type_of(const struct ifp_index_query *query, unsigned value)
 {
 	return getBaseType(exprType(list_nth(query->columns, query->n_by + 1 + (int)value)));
@@ -110,9 +121,11 @@ Datum ifp_value_steps_datum(const struct ifp_index_query *query, int histogram, 
 	int step = steps ? (int)iforest_trailing_zeros(steps) : 0;
 
 	*is_null = step > (int)n_bounds_of(all, (unsigned)histogram);
-	return *is_null ? (Datum)0
-			: integer_datum(type_of(query, all->list[histogram].value),
-					least_of(iforest_accumulator_parameters(all, (unsigned)histogram), step));
+	/* without bounds only whether it is NULL is looked at */
+	return *is_null || n_bounds_of(all, (unsigned)histogram) == 0
+		       ? (Datum)0
+		       : integer_datum(type_of(query, all->list[histogram].value),
+				       least_of(iforest_accumulator_parameters(all, (unsigned)histogram), step));
 }
 
 /* ---- evaluation ---- */
@@ -240,7 +253,7 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
 		return null_leaf(splitting, castNode(NullTest, node));
-	if (!is_known(node) || ifp_may_be_infinite(node))
+	if (splitting->n_bounds == 0 || !is_known(node) || ifp_may_be_infinite(node))
 		return NULL;
 	if (ifp_is_monotone_beside_null(node, splitting->attribute, &breaks) && breaks == NIL)
 		return monotone_leaf(splitting, node);
@@ -396,9 +409,12 @@ enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query,
 	splitting.type = type_of(query, (unsigned)value);
 	splitting.bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)*histogram);
 	splitting.n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)*histogram);
-	splitting.econtext = CreateStandaloneExprContext();
-	is_split = !collect((Node *)expressions, &splitting);
 	*pieces = NIL;
+	/* nothing is evaluated to find steps without bounds */
+	if (splitting.n_bounds == 0 && collect((Node *)expressions, &splitting))
+		return IFP_STEPS_NO_HISTOGRAM;
+	splitting.econtext = CreateStandaloneExprContext();
+	is_split = splitting.n_bounds == 0 || !collect((Node *)expressions, &splitting);
 	for (int step = 0; step < splitting.n_bounds + 2 && is_split; step++)
 		*pieces = add_step(&splitting, *pieces, expressions, step);
 	*pieces = join(*pieces);

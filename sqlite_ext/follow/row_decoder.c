@@ -40,8 +40,8 @@ static bool are_numbers(struct ifs_row_decoder *decoder)
 	bool are_all = true;
 
 	if (ifs_prepare(decoder->error, decoder->db, &statement,
-			"SELECT \"%w\" FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'text'", column, decoder->schema,
-			decoder->base_table->name, column))
+			"SELECT \"%w\" FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'text' AND %s", column, decoder->schema,
+			decoder->base_table->name, column, decoder->definition->where ? decoder->definition->where : "1"))
 		return false;
 	while (are_all && sqlite3_step(statement) == SQLITE_ROW)
 		are_all = sqlite3_value_numeric_type(sqlite3_column_value(statement, 0)) != SQLITE_TEXT;

@@ -104,8 +104,9 @@ static int look_at_kind(const struct ifs_index *index, const struct ifs_definiti
 {
 	sqlite3_stmt *statement;
 	bool is_empty;
-	int rc = ifs_prepare(error, index->db, &statement, "SELECT \"%w\" FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1",
-			     definition->time, index->schema, base_table->name, definition->time);
+	int rc = ifs_prepare(error, index->db, &statement,
+			     "SELECT \"%w\" FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL AND %s LIMIT 1", definition->time,
+			     index->schema, base_table->name, definition->time, definition->where ? definition->where : "1");
 
 	if (rc)
 		return rc;
@@ -147,7 +148,9 @@ static int widen_kind(const struct ifs_index *index, const struct ifs_definition
 		sqlite3_str_appendall(sql, " OR ");
 		append_fraction(sql, definition->end.source);
 	}
-	sqlite3_str_appendall(sql, ") LIMIT 1");
+	sqlite3_str_appendall(sql, ")");
+	ifs_definition_append_where(definition, "AND", sql);
+	sqlite3_str_appendall(sql, " LIMIT 1");
 	rc = ifs_prepare_text(error, index->db, &statement, sql);
 	if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 		*kind = IFS_TIMES_REAL;

@@ -94,7 +94,7 @@ enum ifs_time_fault ifs_time_convert(const struct ifs_times *times, sqlite3_valu
 	if (times->kind == IFS_TIMES_TEXT)
 		return type == SQLITE_TEXT ? convert_text(times, value, time) : IFS_TIME_OF_OTHER_TYPE;
 	return type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), time) ? IFS_TIME_OK
-											    : IFS_TIME_OF_OTHER_TYPE;
+											   : IFS_TIME_OF_OTHER_TYPE;
 }
 
 /* ---- arguments ---- */
@@ -118,8 +118,7 @@ static int refuse(const struct ifs_times *times, const char *name, const char *a
 	};
 
 	if (times->kind == IFS_TIMES_TEXT && (fault == IFS_TIME_OF_OTHER_TYPE || fault == IFS_TIME_NO_TEXT))
-		return ifs_error_set(error, SQLITE_ERROR,
-				     "%s: argument %s is no time such as '2026-01-31 23:59:59.5': %s",
+		return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is no time such as '2026-01-31 23:59:59.5': %s",
 				     name, argument, text_of(value));
 	if (fault == IFS_TIME_OF_OTHER_TYPE)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is not a number: %s", name, argument,
@@ -147,8 +146,8 @@ static int refuse_length(const char *name, const char *argument, sqlite3_value *
 				     "them: GROUP BY strftime('%%Y-%%m', bucket_start)",
 				     name, argument, text_of(value));
 	return ifs_error_set(error, SQLITE_ERROR,
-			     "%s: argument %s is no length such as '5 minutes', '1 h', '1 day' or '500 ms': %s", name,
-			     argument, text_of(value));
+			     "%s: argument %s is no length such as '5 minutes', '1 h', '1 day' or '500 ms': %s", name, argument,
+			     text_of(value));
 }
 
 static int text_length(const struct ifs_times *times, const char *name, const char *argument, sqlite3_value *value,
@@ -164,8 +163,8 @@ static int text_length(const struct ifs_times *times, const char *name, const ch
 		return refuse_length(name, argument, value, result, error);
 	if (result == IFOREST_TEXT_TOO_FINE || nanoseconds % unit || nanoseconds / unit > INT64_MAX)
 		return ifs_error_set(error, SQLITE_ERROR,
-				     "%s: argument %s is no whole number of %s, in which this index counts: %s", name,
-				     argument, ifs_time_unit_word(times->per_second), text);
+				     "%s: argument %s is no whole number of %s, in which this index counts: %s", name, argument,
+				     ifs_time_unit_word(times->per_second), text);
 	*length = (int64_t)(nanoseconds / unit);
 	return SQLITE_OK;
 }
@@ -178,8 +177,8 @@ int ifs_length_argument(const struct ifs_times *times, const char *name, const c
 	if (times->kind == IFS_TIMES_TEXT)
 		return text_length(times, name, argument, value, length, error);
 	if (sqlite3_value_type(value) == SQLITE_TEXT &&
-	    iforest_text_length_read((const char *)sqlite3_value_text(value), (size_t)sqlite3_value_bytes(value), &nanoseconds) !=
-		    IFOREST_TEXT_NONE)
+	    iforest_text_length_read((const char *)sqlite3_value_text(value), (size_t)sqlite3_value_bytes(value),
+				     &nanoseconds) != IFOREST_TEXT_NONE)
 		return ifs_error_set(error, SQLITE_ERROR,
 				     "%s: argument %s is '%s', but the unit of the time column is not known: give a number in "
 				     "it",
@@ -197,7 +196,8 @@ static bool is_sorted_form(const char *text, size_t n, const struct iforest_text
 	char written[IFOREST_TEXT_TIME_BYTES];
 
 	iforest_text_time_write(time, written);
-	if (n > SECOND_BYTES + 1 && text[SECOND_BYTES] == '.' && strspn(text + SECOND_BYTES + 1, "0123456789") == n - SECOND_BYTES - 1)
+	if (n > SECOND_BYTES + 1 && text[SECOND_BYTES] == '.' &&
+	    strspn(text + SECOND_BYTES + 1, "0123456789") == n - SECOND_BYTES - 1)
 		n = SECOND_BYTES;
 	return (n == DATE_BYTES || n == MINUTE_BYTES || n == SECOND_BYTES) && memcmp(text, written, n) == 0;
 }

@@ -11,6 +11,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/vtab/cover.h"
 #include "sqlite_ext/vtab/gaps.h"
 #include "sqlite_ext/vtab/index.h"
+#include "sqlite_ext/vtab/line_functions.h"
 #include "sqlite_ext/vtab/rows.h"
 #include "sqlite_ext/vtab/stats.h"
 
@@ -58,6 +59,8 @@ static int register_functions(sqlite3 *db)
 		rc = ifs_delta_register(db);
 	if (!rc)
 		rc = ifs_sketch_functions_register(db);
+	if (!rc)
+		rc = ifs_line_functions_register(db);
 	return rc;
 }
 

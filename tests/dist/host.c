@@ -72,7 +72,7 @@ static int run_file(sqlite3 *db, FILE *file)
 	size_t length = 0;
 
 	while (fgets(line, sizeof line, file)) {
-		if (length == 0 && line[0] == '.') {
+		if (line[0] == '.') {
 			if (!strncmp(line, ".print", strlen(".print")))
 				print_text(line);
 			continue;

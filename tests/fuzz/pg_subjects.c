@@ -28,11 +28,6 @@
 	"INSERT INTO a(track, ts, dur) SELECT " name ", x * 7919 % 100003, " NOISE("x") " >> 20"                     \
 	" FROM generate_series(" #first ", " #last ") x;"
 
-/* All columns but those whose last digits are not the plain plan's. */
-#define EXACT_OF_PAIRS                                                                                               \
-	"to_jsonb(z) - '{corr_dur_ts,covar_pop_dur_ts,covar_samp_dur_ts,regr_slope_dur_ts,regr_intercept_dur_ts,"   \
-	"regr_r2_dur_ts}'::text[]"
-
 static const struct subject_question a_questions[] = {
 	{ "SELECT track, count(*), count(dur), sum(dur), min(dur), max(dur), variance(dur) FROM a GROUP BY track ORDER BY track",
 	  "IForestAggregate", NULL },
@@ -52,10 +47,9 @@ static const struct subject_question a_questions[] = {
 	{ "SELECT dur FROM a WHERE track = 'track 0' ORDER BY dur DESC LIMIT 9", "IForestTopK", "enable_sort" },
 	{ "SELECT dur FROM a WHERE ts < 90000 AND dur > 5 ORDER BY dur LIMIT 12", "IForestTopK", "enable_sort" },
 	{ "SELECT id FROM a WHERE track = 'track 1' AND ts < 50010 AND ts + dur > 400000000000 ORDER BY id", "IForestReach", NULL },
-	{ "SELECT " EXACT_OF_PAIRS " FROM a_if() z ORDER BY track", "a_if", NULL },
-	{ "SELECT " EXACT_OF_PAIRS " FROM a_if(1000, 99000, 7, fill => 'last') z ORDER BY track, bucket", "a_if", NULL },
-	{ "SELECT " EXACT_OF_PAIRS " FROM a_if(1000, 99000, step => 9999) z ORDER BY track, bucket", "a_if", NULL },
-	{ "SELECT track, round(corr_dur_ts::numeric, 6), round(regr_r2_dur_ts::numeric, 6) FROM a_if() ORDER BY track", "a_if", NULL },
+	{ "SELECT * FROM a_if() ORDER BY track", "a_if", NULL },
+	{ "SELECT * FROM a_if(1000, 99000, 7, fill => 'last') ORDER BY track, bucket", "a_if", NULL },
+	{ "SELECT * FROM a_if(1000, 99000, step => 9999) ORDER BY track, bucket", "a_if", NULL },
 	{ "SELECT * FROM a_if_rows(40000, 45000) ORDER BY ctid", "a_if", NULL },
 	{ "SELECT * FROM a_if_overlap(10000, 90000, 5) ORDER BY track, bucket", "iforest_overlap", NULL },
 	{ "SELECT * FROM a_if_overlap(10000, 90000, step => 20000, fill => 'zero') WHERE track = 'track 2' ORDER BY bucket",

@@ -18,6 +18,7 @@ static const char *const of_whole[] = {
 	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "md5(iforest_sketch(@::float8)\2)",
 	"iforest_sketch_count(iforest_sketch(@)\2)", "sum(@ * 1e400)\2 > 0", "max(@ - 1e-400)\2 < 0",
+	"sum((@ IS NULL)::integer)", "count(CASE WHEN @ IS NULL THEN 1 END)", "bool_and(@ IS NOT NULL)",
 }, *const of_numeric[] = {
 	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 1.5)",
 	"sum(@ + 0.125)", "avg(@ * 3)", "sum(-@)", "max(round(@))", "min(floor(@))", "sum(@ - 1)", "max(@ * -2)",
@@ -26,12 +27,13 @@ static const char *const of_whole[] = {
 	"sum(coalesce(@, 0))", "sum((@ + 1) * 0.01)", "avg((@ + 1) * 2)", "avg(-@)", "max(@ / 3)", "min(-@)",
 	"max(@::bigint)", "sum(1 - @)", "max(@::numeric(20, 1))", "min(trunc(@, 1))", "max((@ - 1) * 0.5)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "sum(@ + 1e400)\2 > 0", "max(@ / 1e400)\2 > 0",
+	"avg(CASE WHEN @ IS NULL THEN 1 ELSE 0 END)", "count(nullif(@ IS NULL, false))",
 }, *const of_real[] = {
 	"sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 2)", "sum(@ / 4)",
 	"avg(@ - 0.5)", "sum(@::float8)", "max(floor(@))", "min(@ * -2)", "sum(@ + 1)", "max(@::numeric)", "sum(abs(@))",
 	"sum(coalesce(@, 0))", "avg((@ + 1) * 2)", "sum(-@)", "avg(-@)", "max(@ / 3)", "min((@ + 1) * 0.01)", "max(-@)",
 	"min(round(@))", "max(@::bigint)", "sum(@::float8 / 4)", "sum(1 - @)", "max(@::real)",
-	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)", "sum((@ IS NULL)::integer)", "max(CASE WHEN @ IS NOT NULL THEN 3 ELSE 2 END)",
 }, *const of_rough[] = {
 	"sum(@::float8)", "round((sum(@ * 0.01::float8)\2 + 3.17e-5)::numeric, 4)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",
 	"round((sum(@::float8 / 3)\2 + 3.17e-5)::numeric, 4)", "round((sum((@ + 1) * 0.1::float8)\2 + 3.17e-5)::numeric, 4)", "max(@::float8 / 3)",

@@ -28,6 +28,16 @@
 #define FLUSH "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1; INSERT INTO d_if(d_if) VALUES('flush');"
 #define FLUSHES FLUSH FLUSH FLUSH FLUSH FLUSH FLUSH
 
+/* All rows meet the condition. */
+#define CONDITION "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, where=(dur >= 0 AND track GLOB '*'));"
+
+/* Without a key the index has a mark. */
+#define NO_KEY                                                                                                   \
+	"CREATE TABLE d(id INTEGER, track TEXT, ts INTEGER, dur INTEGER, r REAL, u UNIQUE);"                     \
+	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 700)"                         \
+	" INSERT INTO d SELECT x, 'track ' || (x % 7), x * 7919 % 10007, x % 31, x / 7.0, x FROM n;"
+#define GAP "DELETE FROM d WHERE id % 90 = 5; INSERT OR REPLACE INTO d SELECT * FROM d WHERE id = 9;"
+
 /* As many rows as it takes for sketches and pieces of counters to be kept. */
 #define MANY                                                                                                     \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
@@ -70,11 +80,16 @@ static const struct step {
 	{ "accumulators", TABLE SUMS CHANGES, "SELECT track, count_dur_le_5, count_dur_le_500, regr_slope_dur_ts FROM d_if(55, 9000)", true },
 	{ "overlap", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if);",
 	  "SELECT track, bucket, overlaps, clipped_dur, longest_dur_id FROM o(1000, 9000, 30) ORDER BY track, bucket", true },
+	{ "peaks", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if);",
+	  "SELECT track, bucket, overlaps, peak, peak_ts FROM o(1000, 9000, 30) ORDER BY track, bucket", true },
+	{ "peaks of a fold", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if, ());",
+	  "SELECT bucket, peak FROM o(1000, 9000) WHERE step = 500 AND fill = 'zero'", true },
 	{ "overlap fold", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if, ());",
 	  "SELECT bucket, overlaps, clipped_dur FROM o(1000, 9000) WHERE step = 500 AND fill = 'zero'", true },
 	{ "pending", TABLE INDEX CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
 	{ "sketch functions", TABLE INDEX, "SELECT track, iforest_quantile(iforest_sketch_merge(s), 0.5), iforest_sketch_count(max(s)) FROM "
 		"(SELECT track, iforest_sketch(dur) OVER (ORDER BY id ROWS 20 PRECEDING) AS s FROM d WHERE id < 60) GROUP BY track", true },
+	{ "line", TABLE, "SELECT track, iforest_lttb(ts, dur, 20), iforest_lttb(ts, r, 7) FROM d GROUP BY track", true },
 	{ "sketch column", MANY SKETCHES, "SELECT iforest_quantile(sketch_dur, 0.9), iforest_quantile(sketch_dur, 0.1), iforest_sketch_count(sketch_r) FROM d_if UNION ALL "
 		"SELECT iforest_quantile(sketch_dur, 0.9), 0, 0 FROM d_if(300, 3900)", true },
 	{ "sketch kept", MANY, SKETCHES, false },
@@ -103,6 +118,15 @@ static const struct step {
 	{ "export again", TABLE INDEX EXPORT CHANGES, "INSERT INTO d_if(d_if) VALUES('export')", false },
 	{ "stats", TABLE INDEX CHANGES, "SELECT rows, runs, pending, bytes, sync FROM iforest_stats('d_if')", true },
 	{ "gaps", TABLE INDEX GAPS CHANGES, "SELECT * FROM g(500, 9000, 100) WHERE track IN ('track 1', 'track 3') ORDER BY gap_start, track", true },
+	{ "create of some rows", TABLE, CONDITION, false },
+	{ "pending of some rows", TABLE CONDITION CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
+	{ "write some rows", TABLE CONDITION, WRITES, false },
+	{ "create without key", NO_KEY, INDEX, false },
+	{ "write rows without key", NO_KEY INDEX, GAP, false },
+	{ "pending without key", NO_KEY INDEX GAP, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
+	{ "flush without key", NO_KEY INDEX "UPDATE d SET r = 5;" GAP, "INSERT INTO d_if(d_if) VALUES('flush')", false },
+	{ "rebuild without key", NO_KEY INDEX GAP, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
+	{ "rename without key", NO_KEY INDEX GAP, "ALTER TABLE d_if RENAME TO other", false },
 	{ "create over reals", TABLE REALS, INDEX, false },
 	{ "reals", TABLE REALS INDEX CHANGES "CREATE VIRTUAL TABLE f USING iforest_fold(d_if, track);",
 	  "SELECT track, bucket, count, sum_dur, max_dur_ts FROM f(0.25, 10007, 9) UNION ALL SELECT track, bucket, count, max_dur, first_ts FROM f(5, 9000.5) WHERE step = 1000.5 ORDER BY 1, 2, 3", true },

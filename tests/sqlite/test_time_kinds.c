@@ -363,7 +363,7 @@ static void ask_window(sqlite3 *db, struct random *random)
 		     sqlite3_mprintf("SELECT g, count(d), %s, %s FROM c WHERE k >= %lld AND k < %lld GROUP BY g ORDER BY g",
 				     range.form->kind == REALS ? "show(sum(d))" : "sum(d) || ''", range.form->kind == REALS ? "show(max(d))" : "max(d) || ''", q.t0, q.t1));
 	same(db, sqlite3_mprintf("SELECT count, bits(first_ts), bits(last_ts) FROM x_all WHERE t0 = %s", q.from),
-	     sqlite3_mprintf("SELECT count(*), show(min(k)), show(max(k)) FROM c WHERE k >= %lld HAVING count(*) > 0", q.t0));
+	     sqlite3_mprintf("SELECT * FROM (SELECT count(*) AS n, show(min(k)), show(max(k)) FROM c WHERE k >= %lld) WHERE n > 0", q.t0));
 	sqlite3_free(q.from);
 	sqlite3_free(q.to);
 }
@@ -745,6 +745,50 @@ static void questions_in_other_forms_are_refused(void **state)
 	close_database(db);
 }
 
+static void the_kind_is_that_of_the_rows_of_the_index(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts, s); INSERT INTO t(ts, s) VALUES('never', 0), (5, 1), (7, 1), (8.5, 2), (x'00', 0), ('2026-01-01', 3)");
+	for (int s = 1; s <= 3; s++)
+		run(db, "CREATE VIRTUAL TABLE x%d USING iforest(content=t, time=ts, where=(s = %d))", s, s);
+	run_gives(db, "2|7\n1|8.5\n1|2026-01-01 00:00:00\n", "SELECT count, last_ts FROM x1 UNION ALL SELECT count, last_ts FROM x2 UNION ALL SELECT count, last_ts FROM x3");
+	run(db, "CREATE VIRTUAL TABLE x12 USING iforest(content=t, time=ts, where=(s = 1 OR s = 2)); UPDATE t SET s = 1 WHERE id = 4");
+	run_gives(db, "3|8.5\n", "SELECT count, last_ts FROM x12");
+	run_fails(db, "iforest: time column \"ts\" of row 4 holds 8.5, and the index was made when it held integers only", "SELECT count FROM x1");
+	close_database(db);
+}
+
+static void durations_beside_texts(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts TEXT, fin TEXT); INSERT INTO t(ts, fin) VALUES('2026-01-01 00:00:00', '2026-01-01T00:00:10Z'), ('2026-01-01 00:00:05.5', '2026-01-01 01:00:07+01:00'), ('2026-01-01 00:00:08', NULL);"
+		"CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, end=fin AS took, unit=ms); CREATE VIRTUAL TABLE x_overlap USING iforest_overlap(x)");
+	run_gives(db, "3|2|11500|10000|1\n", "SELECT count, count_took, sum_took, max_took, max_took_id FROM x");
+	run_gives(db, "2026-01-01 00:00:05|2026-01-01 00:00:10|3|6500|10000|2026-01-01 00:00:00\n",
+		  "SELECT bucket_start, bucket_end, overlaps, clipped_took, longest_took, longest_took_ts FROM x_overlap('2026-01-01 00:00:05', '2026-01-01 00:00:10')");
+	run_gives(db, "0|5000\n1|6500\n", "SELECT bucket - 353445120, clipped_took FROM x_overlap WHERE step = '5 s' ORDER BY 1");
+	close_database(db);
+}
+
+/* What docs/sqlite.md advises where durations of reals are to be clipped, written to afterwards as before. */
+static void a_column_of_integers_follows_reals(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE runs(id INTEGER PRIMARY KEY, began REAL, took REAL); INSERT INTO runs(began, took) VALUES(1760000000.25, 0.5), (1760000001.5, 2.25), (1760000002.125, NULL);"
+		"ALTER TABLE runs ADD COLUMN began_us INTEGER AS (CAST(round(began * 1e6) AS INTEGER)); ALTER TABLE runs ADD COLUMN took_us INTEGER AS (CAST(round(took * 1e6) AS INTEGER));"
+		"CREATE VIRTUAL TABLE x USING iforest(content=runs, time=began_us, duration=took_us); CREATE VIRTUAL TABLE x_overlap USING iforest_overlap(x)");
+	run_gives(db, "3|2250000|2250000|2\n", "SELECT overlaps, clipped_took_us, longest_took_us, longest_took_us_id FROM x_overlap(1760000000500000, 1760000003500000)");
+	run(db, "INSERT INTO runs(began, took) VALUES(1760000003.0, 5); UPDATE runs SET took = 0.75 WHERE id = 1; DELETE FROM runs WHERE id = 3");
+	run_gives(db, "3|3000000|5000000|4\n", "SELECT overlaps, clipped_took_us, longest_took_us, longest_took_us_id FROM x_overlap(1760000000500000, 1760000003500000)");
+	close_database(db);
+}
+
 /* Samples carried and on a line, and counters over texts. */
 static void samples_between_times(void **state)
 {
@@ -789,6 +833,9 @@ int main(void)
 		cmocka_unit_test(an_empty_column_is_of_its_declared_type),
 		cmocka_unit_test(what_cannot_be_is_refused_by_name),
 		cmocka_unit_test(questions_in_other_forms_are_refused),
+		cmocka_unit_test(the_kind_is_that_of_the_rows_of_the_index),
+		cmocka_unit_test(durations_beside_texts),
+		cmocka_unit_test(a_column_of_integers_follows_reals),
 		cmocka_unit_test(samples_between_times),
 		cmocka_unit_test(threads_answer_over_reals),
 		cmocka_unit_test(an_index_of_any_kind_follows),

@@ -19,10 +19,10 @@ static const char page_head[] =
 
 static const char page_rest[] =
 	"\nBeyond the file: percentiles are in both ([SQLite](sqlite_sketch.md), [PostgreSQL](postgres_sketch.md)), and their\n"
-	"sketches are the same bytes. An index of some rows is [`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial\n"
-	"index in PostgreSQL. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
-	"[cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the table is answered from the\n"
-	"index, whatever its time type, and ordinary scans use it.\n";
+	"sketches are the same bytes. [Points of line charts](charts.md) are chosen alike. An index of some rows is\n"
+	"[`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial index in PostgreSQL. SQLite alone has\n"
+	"[export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the\n"
+	"table is answered from the index, whatever its time type, and ordinary scans use it.\n";
 
 static unsigned count_questions(const struct vectors *vectors, const struct vector_feature *feature, int differing_in)
 {
