@@ -18,8 +18,8 @@ static const char page_head[] =
 	"| what, and how many questions | SQLite | PostgreSQL |\n|---|---|---|\n";
 
 static const char page_rest[] =
-	"\nBeyond the file: percentiles are in both ([SQLite](sqlite_sketch.md), [PostgreSQL](postgres_sketch.md)), and their\n"
-	"sketches are the same bytes. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
+	"\nBeyond the file: percentiles, ranks and histograms from sketches are in both ([SQLite](sqlite_sketch.md),\n"
+	"[PostgreSQL](postgres_sketch.md)), by functions of the same names, and the sketches are the same bytes. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
 	"[cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the table is answered from the\n"
 	"index, whatever its time type, and ordinary scans use it.\n";
 
