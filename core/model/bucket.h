@@ -8,6 +8,10 @@
  *   step s       bucket i is [origin + i s, origin + (i+1) s), i = floor((time - origin) / s), right for negative times.
  *                The window cuts the rows of the first and last bucket, not their bounds.
  *
+ * The bounds of n buckets may be rounded up instead, so that they are the same in a finer unit: a time t lies in bucket
+ * floor((t - t0) n / W). And times may be reals, by the map and the rules of real_time.h: then t0, t1, step and origin are
+ * mapped as well.
+ *
  * All functions are pure.
  */
 #ifndef IFOREST_MODEL_BUCKET_H
@@ -25,8 +29,11 @@ struct iforest_window {
 
 enum iforest_bucketing_mode { IFOREST_WHOLE, IFOREST_COUNT, IFOREST_STEP };
 
+enum iforest_bucket_edges { IFOREST_EDGES_DOWN, IFOREST_EDGES_UP, IFOREST_EDGES_OF_REALS };
+
 struct iforest_bucketing {
 	enum iforest_bucketing_mode mode;
+	enum iforest_bucket_edges edges;
 	struct iforest_window window;
 	int64_t n;	/* IFOREST_COUNT: > 0 */
 	int64_t step;	/* IFOREST_STEP: > 0 */
@@ -42,6 +49,9 @@ bool iforest_window_is_empty(const struct iforest_window *window);
 /* Checks a bucketing.
  * Errors  IFOREST_ARGUMENT unless n > 0 (IFOREST_COUNT, both bounds given) and step > 0 (IFOREST_STEP). */
 enum iforest_status iforest_bucketing_check(const struct iforest_bucketing *bucketing);
+
+/* True if there are n buckets, and none is an empty interval. With reals that is not known. */
+bool iforest_bucketing_is_dense(const struct iforest_bucketing *bucketing);
 
 /* Gives the bucket of a time inside the window.
  * Errors  IFOREST_RANGE where a step bucket's number does not fit int64. */

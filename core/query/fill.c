@@ -1,5 +1,9 @@
 #include "core/query/fill.h"
 
+#include <float.h>
+
+#include "core/model/real_time.h"
+
 enum iforest_status iforest_fill_init(struct iforest_fill *fill, enum iforest_fill_mode mode, uint32_t values,
 				      const struct iforest_scan *beside, struct iforest_store *joined,
 				      const struct iforest_manifest *joined_manifest)
@@ -82,6 +86,20 @@ static double line(const struct iforest_extreme *a, const struct iforest_extreme
 		     : (double)(a->value.integer + whole) + (double)rise / (double)width;
 }
 
+static double to_real(union iforest_number number, unsigned value_type)
+{
+	return value_type == IFOREST_FLOAT64 ? number.real : (double)number.integer;
+}
+
+/* The same where times are reals. */
+static double line_of_reals(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned value_type)
+{
+	double from = iforest_real_of_time(a->time), to = iforest_real_of_time(b->time), at = iforest_real_of_time(time);
+	double scale = to - from <= DBL_MAX ? 1 : 0.5, share = (at * scale - from * scale) / (to * scale - from * scale);
+
+	return to_real(a->value, value_type) * (1 - share) + to_real(b->value, value_type) * share;
+}
+
 enum iforest_status iforest_fill_bucket(struct iforest_fill *fill, const uint32_t *series, uint32_t n,
 					const struct iforest_bucketing *bucketing, int64_t bucket,
 					const struct iforest_aggregate *aggregate)
@@ -115,7 +133,8 @@ enum iforest_status iforest_fill_bucket(struct iforest_fill *fill, const uint32_
 		if (!fill->before[v].is_set || (fill->mode == IFOREST_FILL_LINEAR && !fill->after[v].is_set))
 			fill->filled &= ~(1u << v);
 		else if (fill->mode == IFOREST_FILL_LINEAR)
-			fill->lines[v] = line(&fill->before[v], &fill->after[v], start, fields->value_types[v]);
+			fill->lines[v] = (bucketing->edges == IFOREST_EDGES_OF_REALS ? line_of_reals : line)(
+				&fill->before[v], &fill->after[v], start, fields->value_types[v]);
 	}
 	return IFOREST_OK;
 }

@@ -560,7 +560,7 @@ static bool is_answerable(const struct iforest_bucketing *bucketing)
 
 	if (bucketing->mode == IFOREST_STEP || !window->has_t0 || !window->has_t1 || window->t0 >= window->t1)
 		return false;
-	return bucketing->mode == IFOREST_WHOLE || (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)bucketing->n;
+	return bucketing->mode == IFOREST_WHOLE || iforest_bucketing_is_dense(bucketing);
 }
 
 enum iforest_status iforest_longest_start(struct iforest_longest *longest, const struct iforest_bucketing *bucketing,

@@ -457,11 +457,8 @@ static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
 /* Gives the bucket of the time at which the last bucket ends. */
 static enum iforest_status bucket_after(const struct iforest_scan *scan, int64_t *bucket)
 {
-	const struct iforest_window *window = &scan->bucketing.window;
-
-	if (scan->bucketing.mode == IFOREST_COUNT &&
-	    (uint64_t)window->t1 - (uint64_t)window->t0 >= (uint64_t)scan->bucketing.n) {
-		*bucket = scan->last_bucket + 1; /* none is an empty interval */
+	if (iforest_bucketing_is_dense(&scan->bucketing)) {
+		*bucket = scan->last_bucket + 1;
 		return IFOREST_OK;
 	}
 	return iforest_bucket_of(&scan->bucketing, scan->reached.time, bucket);

@@ -26,7 +26,7 @@ struct builder {
 	int n_nodes, n_row_lanes;
 };
 
-enum { MOST_SLOTS_SEARCHED = 1000 };
+enum { MOST_SLOTS_SEARCHED = 1000, N_PARTS = 64, SHORTEST_BUSY_NS = 1000 };
 
 static const int64_t longest_trace_ns = INT64_MAX / 4;
 
@@ -164,7 +164,79 @@ static bool find_range(struct layout *layout, int64_t range[2])
 	}
 	layout->base = range[0];
 	layout->length = range[1] > range[0] ? range[1] - range[0] : 1;
+	layout->busy[1] = layout->length;
 	return true;
+}
+
+/* How much there is in each part of the busy window. */
+static void count_parts(const struct layout *layout, sqlite3_stmt *statement, int64_t counts[N_PARTS])
+{
+	memset(counts, 0, N_PARTS * sizeof *counts);
+	sqlite3_bind_int64(statement, 1, layout->base + layout->busy[0]);
+	sqlite3_bind_int64(statement, 2, layout->base + layout->busy[1]);
+	sqlite3_bind_int(statement, 3, N_PARTS);
+	while (sqlite3_step(statement) == SQLITE_ROW)
+		counts[sqlite3_column_int(statement, 0)] = sqlite3_column_int64(statement, 1);
+	sqlite3_reset(statement);
+}
+
+/* When a part begins; N_PARTS is the end. */
+static int64_t begin_of_part(int64_t begin, int64_t length, int part)
+{
+	return begin + length / N_PARTS * part + length % N_PARTS * part / N_PARTS;
+}
+
+/* The parts [*from, *to) of which nine tenths of all are in the two neighbours that have most. False if these have less. */
+static bool find_busy_parts(const int64_t counts[N_PARTS], int *from, int *to)
+{
+	int64_t total = 0;
+
+	*from = 0;
+	for (int i = 0; i < N_PARTS; i++) {
+		total += counts[i];
+		if (i + 1 < N_PARTS && counts[i] + counts[i + 1] > counts[*from] + counts[*from + 1])
+			*from = i;
+	}
+	*to = *from + 2;
+	return total > 0 && counts[*from] + counts[*from + 1] >= total - total / 10;
+}
+
+/* But for one part on either side, nothing is empty at the ends. */
+static void find_used_parts(const int64_t counts[N_PARTS], int *from, int *to)
+{
+	for (*from = 0; *from + 2 < N_PARTS && !counts[*from + 1]; ++*from)
+		;
+	for (*to = N_PARTS; *to > *from + 2 && !counts[*to - 2]; --*to)
+		;
+}
+
+/* Some traces have a few events of another clock, hours away. Two neighbouring parts of 64 become the busy window as long as nine
+ * tenths of it are in them, and in the end it is made to fit. */
+static bool find_busy(struct layout *layout, sqlite3 *db, const struct tables *tables)
+{
+	char *sql = print("SELECT bucket, sum(count) FROM (SELECT bucket, count FROM spans_if(?1, ?2, ?3)%s%s) GROUP BY bucket",
+			  tables->instants ? " UNION ALL SELECT bucket, count FROM instants_if(?1, ?2, ?3)" : "",
+			  tables->counters ? " UNION ALL SELECT bucket, count FROM counters_if(?1, ?2, ?3)" : "");
+	sqlite3_stmt *statement;
+	bool is_prepared = database_prepare(db, &statement, sql), is_narrower = true;
+
+	free(sql);
+	if (!is_prepared)
+		return false;
+	while (is_narrower && layout->busy[1] - layout->busy[0] > SHORTEST_BUSY_NS) {
+		int64_t counts[N_PARTS], begin = layout->busy[0], length = layout->busy[1] - begin;
+		int from, to;
+
+		count_parts(layout, statement, counts);
+		is_narrower = find_busy_parts(counts, &from, &to);
+		if (!is_narrower && length < layout->length)
+			find_used_parts(counts, &from, &to);
+		if (is_narrower || length < layout->length) {
+			layout->busy[0] = begin_of_part(begin, length, from);
+			layout->busy[1] = begin_of_part(begin, length, to);
+		}
+	}
+	return finish(db, statement);
 }
 
 /* Also those that the table of tracks does not have. */
@@ -590,7 +662,8 @@ bool layout_read(struct layout *layout, sqlite3 *db, const struct tables *tables
 
 	*layout = (struct layout){ .n_rows = 0 };
 	if (!read_lanes(layout, db) || !read_series(layout, db, range) || !find_range(layout, range) ||
-	    !read_nodes(&builder, db) || !database_prepare(db, &builder.span_name, "SELECT name FROM spans WHERE id = ?1") ||
+	    !find_busy(layout, db, tables) || !read_nodes(&builder, db) ||
+	    !database_prepare(db, &builder.span_name, "SELECT name FROM spans WHERE id = ?1") ||
 	    (tables->instants && !database_prepare(db, &builder.instant_name, "SELECT name FROM instants WHERE id = ?1")))
 		return false;
 	give_contents(&builder);

@@ -49,6 +49,8 @@ struct row {
 
 struct layout {
 	int64_t base, length; /* when the trace begins, and how long it is, in nanoseconds */
+	int64_t busy
+		[2]; /* from where to where nearly all is, from the base on: of the whole trace, unless that is too little of it to be seen */
 	struct row *rows;
 	struct lane *lanes; /* ordered by track and depth */
 	struct series *series;

@@ -9,7 +9,7 @@
  * on until it is killed.
  *
  *   GET /                    the page
- *   GET /trace               {"base": "1700000000000000000", "length": 5000000, "rows": [...], "left_out": [...]} (layout.h, frames.h)
+ *   GET /trace               {"base": "1700000000000000000", "length": 5000000, "busy": [0, 5000000], "rows": [...], "left_out": [...]} (layout.h, frames.h)
  *   GET /frame?t0=&t1=&n=&from=&to=   what rows [from, to) show of [t0, t1) on n pixels, times from the base on (frames.h)
  *   GET /arrows?t0=&t1=&from=&to=     the flows there; with span=ID instead, those of a span
  *   GET /span?id=            {"name": ..., "ts": ..., "dur": ..., "track": ..., "depth": ...}; /instant?id= the same of an instant
@@ -135,7 +135,9 @@ static enum MHD_Result get_trace(struct server *server, struct MHD_Connection *c
 	struct bytes body = { .n = 0 };
 	const char *error;
 
-	bytes_print(&body, "{\"base\": \"%" PRId64 "\", \"length\": %" PRId64 ", \"left_out\": ", layout->base, layout->length);
+	bytes_print(&body,
+		    "{\"base\": \"%" PRId64 "\", \"length\": %" PRId64 ", \"busy\": [%" PRId64 ", %" PRId64 "], \"left_out\": ",
+		    layout->base, layout->length, layout->busy[0], layout->busy[1]);
 	error = frames_left_out(&server->frames, &body);
 	bytes_print(&body, ", \"rows\": ");
 	layout_describe(layout, &body);

@@ -24,7 +24,7 @@ async function getTrace() {
 	for (const row of trace.rows)
 		trace.tops.push(trace.tops[trace.tops.length - 1] + heightOf(row));
 	showLeftOut();
-	showAll();
+	showPart(...trace.busy);
 }
 
 // The arrays stand in frames.h.
@@ -215,8 +215,13 @@ function show(t0, t1) {
 	ask();
 }
 
+function showPart(t0, t1) {
+	const margin = (t1 - t0) * 0.01;
+	show(t0 - margin, t1 + margin);
+}
+
 function showAll() {
-	show(-trace.length * 0.01, trace.length * 1.01);
+	showPart(0, trace.length);
 }
 
 function zoom(factor, x) {

@@ -32,6 +32,7 @@
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
+#include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/storage/heap_visibility.h"
@@ -728,7 +729,6 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	(void)root;
 	(void)rel;
 	(void)clauses;
-	(void)plans;
 	foreach (cell, lsecond(path->custom_private))
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist, makeTargetEntry(lfirst(cell), number++, NULL, false));
@@ -738,6 +738,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	scan->scan.scanrelid = 0;
 	scan->flags = path->flags;
 	scan->custom_exprs = parameters;
+	scan->custom_plans = plans;
 	scan->custom_private = linitial(path->custom_private);
 	scan->methods = GetCustomScanMethods("IForestAggregate", false);
 	return &scan->scan.plan;
@@ -755,7 +756,7 @@ static void read_groups(struct ifp_query_level *level, List *clauses)
 	foreach (cell, clauses) {
 		SortGroupClause *clause = lfirst_node(SortGroupClause, cell);
 
-		level->groups = lappend(level->groups, get_sortgroupclause_expr(clause, level->root->processed_tlist));
+		level->groups = lappend(level->groups, get_sortgroupclause_expr(clause, level->upper->processed_tlist));
 		level->operators = lappend_oid(level->operators, clause->hashable ? clause->eqop : InvalidOid);
 	}
 }
@@ -764,7 +765,7 @@ static void read_groups(struct ifp_query_level *level, List *clauses)
 static bool read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target,
 		       struct ifp_query_level *level)
 {
-	const Query *parse = level->root->parse;
+	const Query *parse = level->upper->parse;
 
 	if (stage == UPPERREL_GROUP_AGG) {
 		if (parse->groupingSets)
@@ -800,7 +801,7 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 		return "there would be too many groups for memory";
 	if (estimate.is_slower)
 		return NULL;
-	cost_qual_eval(&quals, having, level->root);
+	cost_qual_eval(&quals, having, level->upper);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = target;
@@ -810,6 +811,7 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 	path->path.total_cost = estimate.total + target->cost.startup + quals.startup +
 				estimate.n_rows * (target->cost.per_tuple + quals.per_tuple);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_paths = level->source ? list_make1(level->source) : NIL;
 	path->custom_private =
 		list_make3(ifp_index_query_write(query), list_concat(list_copy(level->groups), aggregates), having);
 	path->methods = &path_methods;
@@ -861,8 +863,9 @@ static bool is_answer(const Path *path)
 static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
 		     struct ifp_query_level *level)
 {
-	const char *reason;
-	List *candidates = !ifp_explain_decline && has_cheap_path(output_rel) ? NIL : ifp_candidates(level, &reason);
+	bool is_cheap = !ifp_explain_decline && has_cheap_path(output_rel);
+	const char *reason = is_cheap ? NULL : ifp_query_level_enter(level);
+	List *candidates = is_cheap ? NIL : ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
 	const struct ifp_candidate *answering = NULL;
 	ListCell *cell;
@@ -899,7 +902,7 @@ static create_upper_paths_hook_type previous_hook;
 static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 				 void *extra)
 {
-	struct ifp_query_level level = { .root = root, .rel = input_rel };
+	struct ifp_query_level level = { .upper = root, .root = root, .rel = input_rel };
 
 	if (previous_hook)
 		previous_hook(root, stage, input_rel, output_rel, extra);

@@ -6,6 +6,7 @@
  *
  *   custom_scan_tlist  group keys and Aggrefs, as the query has them
  *   custom_exprs       the parameters in the index query, so that a change of one causes a rescan
+ *   custom_plans       the plan of a subquery that the answer replaces; never run (planner/query_level.h)
  *   custom_private     the index query (planner/index_query.h)
  *
  * Costs count what an answer reads: leaf pages at the ends of buckets and ranges, pages under heap blocks that are not

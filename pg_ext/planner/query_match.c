@@ -23,15 +23,9 @@
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/monotone.h"
+#include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/index.h"
-
-bool ifp_enable = true, ifp_float_aggregates = true, ifp_explain_decline = false;
-
-static bool is_iforest(const IndexOptInfo *index)
-{
-	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
-}
 
 /* True if all columns are (still) of types that can be kept. */
 static bool holds_columns(const IndexOptInfo *index)
@@ -48,7 +42,7 @@ static bool holds_columns(const IndexOptInfo *index)
 
 bool ifp_is_usable(const IndexOptInfo *index)
 {
-	return is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_columns(index);
+	return ifp_is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_columns(index);
 }
 
 /* ---- one table ---- */
@@ -72,7 +66,7 @@ static List *of_table(RelOptInfo *rel, const char **reason)
 		IndexOptInfo *index = lfirst(cell);
 		struct ifp_candidate *candidate;
 
-		if (is_iforest(index) && !holds_columns(index))
+		if (ifp_is_iforest(index) && !holds_columns(index))
 			*reason = "a column has become of a type that the index cannot hold";
 		if (!ifp_is_usable(index))
 			continue;
@@ -190,40 +184,37 @@ static List *of_partitions(const struct ifp_query_level *level, const char **rea
 	return candidates;
 }
 
-/* True if one of the tables has an iforest index. Needed for a NOTICE alone. */
-static bool has_iforest_index(PlannerInfo *root, const RelOptInfo *tables)
-{
-	int relid = -1;
-	ListCell *cell;
-
-	while (ifp_explain_decline && (relid = bms_next_member(tables->relids, relid)) >= 0) {
-		RelOptInfo *rel = root->simple_rel_array[relid];
-
-		foreach (cell, rel ? rel->indexlist : NIL)
-			if (is_iforest(lfirst(cell)))
-				return true;
-	}
-	return false;
-}
-
-List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
+static List *of_rel(const struct ifp_query_level *level, const char **reason)
 {
 	RelOptInfo *rel = level->rel;
 	RangeTblEntry *table;
 
-	*reason = NULL;
-	if (IS_JOIN_REL(rel) && has_iforest_index(level->root, rel))
+	if (IS_JOIN_REL(rel) && ifp_has_index(level->root, rel))
 		*reason = "tables are joined below the aggregates";
 	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
 		return NIL;
 	table = planner_rt_fetch(rel->relid, level->root);
-	if (table->tablesample && has_iforest_index(level->root, rel))
+	if (table->tablesample && ifp_has_index(level->root, rel))
 		*reason = "rows are chosen by TABLESAMPLE";
 	if (table->tablesample)
 		return NIL;
 	if (table->relkind == RELKIND_RELATION && !table->inh)
 		return of_table(rel, reason);
 	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(level, reason) : NIL;
+}
+
+List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
+{
+	List *candidates = of_rel(level, reason);
+	ListCell *cell;
+
+	foreach (cell, candidates) {
+		struct ifp_candidate *candidate = lfirst(cell);
+
+		candidate->n_own = list_length(candidate->restrictions);
+		candidate->restrictions = ifp_query_level_restrictions(level, candidate->restrictions);
+	}
+	return candidates;
 }
 
 /* ---- from expressions over the table to expressions over the index ---- */
@@ -334,11 +325,15 @@ static List *in_order(PlannerInfo *root, List *restrictions)
 static const char *add_conditions(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 				  struct ifp_index_query *query)
 {
+	List *sorted;
 	ListCell *cell;
 
 	if (may_leak(candidate->restrictions))
 		return "a condition might tell what row security or a security barrier hides";
-	foreach (cell, in_order(level->root, candidate->restrictions)) {
+	/* those of a subquery before those on its rows */
+	sorted = list_concat(in_order(level->root, list_copy_head(candidate->restrictions, candidate->n_own)),
+			     in_order(level->root, list_copy_tail(candidate->restrictions, candidate->n_own)));
+	foreach (cell, sorted) {
 		const char *reason = NULL;
 		Node *condition = over_index(level, candidate, (Node *)lfirst_node(RestrictInfo, cell)->clause, &reason);
 
@@ -360,7 +355,7 @@ static const char *add_groups(const struct ifp_query_level *level, const struct 
 
 	forboth(cell, level->groups, operator, level->operators)
 	{
-		Node *group = over_index(level, candidate, lfirst(cell), &reason);
+		Node *group = over_index(level, candidate, ifp_query_level_expression(level, lfirst(cell)), &reason);
 
 		if (reason)
 			return reason;
@@ -425,7 +420,7 @@ static Node *without_not_null(Node *node, const struct ifp_query_level *level)
 static const char *add_aggregate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 				 struct ifp_index_query *query, Aggref *aggregate)
 {
-	Aggref *rewritten = copyObject(aggregate);
+	Aggref *rewritten = castNode(Aggref, ifp_query_level_expression(level, copyObject((Node *)aggregate)));
 	const char *reason = ifp_aggregate_take_ctid(rewritten, level->rel->relid);
 	enum ifp_agg_function function;
 	List *arms;
@@ -543,14 +538,14 @@ static const char *add_aggregates(const struct ifp_query_level *level, const str
 
 /* ---- steps of a histogram ---- */
 
-static bool need_accumulators(const struct ifp_index_query *query, const List *aggregates)
+static bool need_accumulators(const struct ifp_query_level *level, const struct ifp_index_query *query, const List *aggregates)
 {
 	ListCell *cell;
 
 	if (query->values != NIL || ifp_mentioned_value(query, (Node *)query->groups) >= 0)
 		return true;
 	foreach (cell, aggregates)
-		if (ifp_aggregate_needs_accumulators(lfirst(cell)))
+		if (ifp_aggregate_needs_accumulators(castNode(Aggref, ifp_query_level_expression(level, lfirst(cell)))))
 			return true;
 	return false;
 }
@@ -651,7 +646,7 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 		reason = add_groups(level, candidate, query);
 	if (!reason)
 		reason = collect_aggregates(level, aggregates);
-	if (!reason && need_accumulators(query, *aggregates))
+	if (!reason && need_accumulators(level, query, *aggregates))
 		query->accumulators = accumulators_kept(candidate);
 	if (!reason)
 		reason = split_groups(query);

@@ -8,37 +8,25 @@
 #define IFP_PLANNER_QUERY_MATCH_H
 
 #include "pg_ext/planner/index_query.h"
-
-#include "nodes/pathnodes.h"
-
-/* A grouped query level over one table, in the planner's terms. */
-struct ifp_query_level {
-	PlannerInfo *root;
-	RelOptInfo *rel;
-	List *groups, *operators; /* expressions; OidList of equality operators, InvalidOid where it cannot be hashed */
-	List *outputs;		  /* expressions over groups and Aggrefs: the target, and HAVING */
-};
+#include "pg_ext/planner/query_level.h"
 
 /* An index of the table, or one index of each partition, all alike. */
 struct ifp_candidate {
 	List *rels, *indexes; /* RelOptInfo and IndexOptInfo of each table */
 	List *columns;	      /* of the indexes, as expressions over the query's table */
-	List *restrictions;   /* RestrictInfos that are to be answered */
+	List *restrictions;   /* RestrictInfos that are to be answered, over the table: */
+	int n_own;	      /* its own, and then those of subqueries' rows */
 };
 
 /* True if the index is of this access method, holds all rows that the query may need, and holds their values exactly. */
 bool ifp_is_usable(const IndexOptInfo *index);
 
-/* Returns the candidates of the query's table (list of struct ifp_candidate). Sets *reason, perhaps to NULL, if there is none.
- */
+/* Returns the candidates of the query's table (list of struct ifp_candidate). May set *reason if there is none. */
 List *ifp_candidates(const struct ifp_query_level *level, const char **reason);
 
 /* Fills in the index query. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs as they stand in
  * level->outputs, in the order of query->aggregates. */
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			    struct ifp_index_query *query, List **aggregates);
-
-/* Parameters iforest.enable, .float_aggregates and .explain_decline; ifp_agg_path_register() registers them. */
-extern bool ifp_enable, ifp_float_aggregates, ifp_explain_decline;
 
 #endif

@@ -112,9 +112,7 @@ static void read_fields(Relation heap, Relation index, struct ifp_sqlgen_index *
 	};
 	struct iforest_node_schema fields = fields_of(heap, index);
 
-	for (unsigned v = 0; v < fields.n_values; v++)
-		if (iforest_accumulators_named(&fields.accumulators, IFOREST_KIND_SQUARES, v, IFOREST_NO_VALUE) >= 0)
-			sqlgen->squares |= 1u << v;
+	sqlgen->accumulators = fields.accumulators;
 	sqlgen->length = fields.duration_value == IFOREST_NO_VALUE ? -1 : fields.duration_value;
 	sqlgen->is_end = fields.end_rule == IFOREST_END_COLUMN;
 	sqlgen->is_overlap_read = sqlgen->length >= 0 && fields.end_rule == IFOREST_END_DURATION;

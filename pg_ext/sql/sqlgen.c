@@ -117,43 +117,57 @@ void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const c
 
 /* ---- columns ---- */
 
-/* An aggregate shown for each value column; `name` is a pattern for the column's name. */
+/* An aggregate of each value column, or of each accumulator of a kind. Its name is prefix_column suffix. */
 struct shown {
-	const char *name, *aggregate;
-	bool is_own;	  /* an aggregate of a row, of this extension */
-	bool is_ctid;	  /* not for a partitioned table */
-	bool is_summed;	  /* only for numbers */
-	bool is_variance; /* only if squares are kept */
-	bool is_zero;	  /* becomes 0 with fill => 'zero' */
-	bool is_hidden;	  /* needed to carry values into other buckets, and not shown */
+	const char *prefix, *suffix, *aggregate;
+	bool is_own;	/* an aggregate of a row, of this extension */
+	bool is_ctid;	/* not for a partitioned table */
+	bool is_summed; /* only for numbers */
+	bool is_count;	/* becomes 0 in a filled bucket, but with fill => 'null' */
+	bool is_zero;	/* becomes 0 with fill => 'zero' */
+	bool is_hidden; /* needed to carry values into other buckets, and not shown */
 };
 
 /* A column of the output. */
-struct value_column {
-	const struct ifp_sqlgen_column *value;
+struct window_column {
+	const struct ifp_sqlgen_column *value; /* NULL if it is of an accumulator */
 	const struct shown *shown;
+	char *name, *call;
 };
 
 /* The treatment of buckets without rows or values. */
 enum window_fill { WINDOW_PLAIN, WINDOW_FILLED, WINDOW_CARRIED };
 
-static const struct shown all_shown[] = {
-	{ .name = "count_%s", .aggregate = "count", .is_zero = true },
-	{ .name = "sum_%s", .aggregate = "sum", .is_summed = true, .is_zero = true },
-	{ .name = "min_%s", .aggregate = "min" },
-	{ .name = "max_%s", .aggregate = "max" },
-	{ .name = "avg_%s", .aggregate = "avg", .is_summed = true },
-	{ .name = "first_%s", .aggregate = "first", .is_own = true },
-	{ .name = "last_%s", .aggregate = "last", .is_own = true },
-	{ .name = "min_%s_ctid", .aggregate = "min_row", .is_own = true, .is_ctid = true },
-	{ .name = "max_%s_ctid", .aggregate = "max_row", .is_own = true, .is_ctid = true },
-	{ .name = "min_%s_ts", .aggregate = "min_time", .is_own = true },
-	{ .name = "max_%s_ts", .aggregate = "max_time", .is_own = true },
-	{ .name = "var_%s", .aggregate = "var_samp", .is_variance = true },
-	{ .name = "stddev_%s", .aggregate = "stddev_samp", .is_variance = true },
-	{ .aggregate = "first_time", .is_own = true, .is_hidden = true },
-	{ .aggregate = "last_time", .is_own = true, .is_hidden = true },
-	{ .aggregate = "last_row", .is_own = true, .is_ctid = true, .is_hidden = true },
+static const struct shown of_values[] = {
+	{ .prefix = "count", .aggregate = "count", .is_count = true, .is_zero = true },
+	{ .prefix = "sum", .aggregate = "sum", .is_summed = true, .is_zero = true },
+	{ .prefix = "min", .aggregate = "min" },
+	{ .prefix = "max", .aggregate = "max" },
+	{ .prefix = "avg", .aggregate = "avg", .is_summed = true },
+	{ .prefix = "first", .aggregate = "first", .is_own = true },
+	{ .prefix = "last", .aggregate = "last", .is_own = true },
+	{ .prefix = "min", .suffix = "_ctid", .aggregate = "min_row", .is_own = true, .is_ctid = true },
+	{ .prefix = "max", .suffix = "_ctid", .aggregate = "max_row", .is_own = true, .is_ctid = true },
+	{ .prefix = "min", .suffix = "_ts", .aggregate = "min_time", .is_own = true },
+	{ .prefix = "max", .suffix = "_ts", .aggregate = "max_time", .is_own = true },
+	{ .prefix = "first", .suffix = "_time", .aggregate = "first_time", .is_own = true, .is_hidden = true },
+	{ .prefix = "last", .suffix = "_time", .aggregate = "last_time", .is_own = true, .is_hidden = true },
+	{ .prefix = "last", .suffix = "_row", .aggregate = "last_row", .is_own = true, .is_ctid = true, .is_hidden = true },
+};
+
+static const struct shown of_squares[] = { { .prefix = "var", .aggregate = "var_samp" },
+					   { .prefix = "stddev", .aggregate = "stddev_samp" } };
+
+static const struct shown of_bound = { .prefix = "count", .aggregate = "count", .is_count = true, .is_zero = true };
+
+static const struct shown of_pairs[] = {
+	{ .prefix = "regr_count", .aggregate = "regr_count", .is_count = true, .is_zero = true },
+	{ .prefix = "corr", .aggregate = "corr" },
+	{ .prefix = "covar_pop", .aggregate = "covar_pop" },
+	{ .prefix = "covar_samp", .aggregate = "covar_samp" },
+	{ .prefix = "regr_slope", .aggregate = "regr_slope" },
+	{ .prefix = "regr_intercept", .aggregate = "regr_intercept" },
+	{ .prefix = "regr_r2", .aggregate = "regr_r2" },
 };
 
 static bool has_sum(Oid type)
@@ -161,50 +175,87 @@ static bool has_sum(Oid type)
 	return type != DATEOID && type != TIMESTAMPOID && type != TIMESTAMPTZOID;
 }
 
-static bool has_squares(const struct ifp_sqlgen_index *index, int v)
+static void add_column(List **columns, const struct ifp_sqlgen_column *value, const struct shown *shown, const char *of,
+		       char *call)
 {
-	return index->squares >> v & 1;
+	struct window_column *column = palloc(sizeof *column);
+
+	*column = (struct window_column){ value, shown,
+					  psprintf("%s_%s%s", shown->prefix, of, shown->suffix ? shown->suffix : ""), call };
+	*columns = lappend(*columns, column);
 }
 
-static bool is_shown(const struct ifp_sqlgen_index *index, int v, const struct shown *shown)
+static char *value_call(const struct ifp_sqlgen_index *index, const struct ifp_sqlgen_column *value, const struct shown *shown)
 {
-	return (!shown->is_summed || has_sum(index->values[v].type)) && (!shown->is_variance || has_squares(index, v)) &&
-	       (!shown->is_ctid || !index->is_partitioned);
+	StringInfoData call;
+
+	if (!shown->is_own)
+		return psprintf("%s(%s)", shown->aggregate, value->expression);
+	initStringInfo(&call);
+	ifp_print(&call, index, "@%s(%s, %s, ctid)", shown->aggregate, value->expression, index->time.expression);
+	return call.data;
 }
 
-static void add_kind(List **columns, const struct ifp_sqlgen_index *index, bool is_variance, bool is_hidden)
+static void add_values(List **columns, const struct ifp_sqlgen_index *index, bool is_hidden)
 {
-	for (int v = 0; v < index->n_values; v++)
-		for (size_t s = 0; s < lengthof(all_shown); s++) {
-			struct value_column *column;
-
-			if (all_shown[s].is_variance != is_variance || all_shown[s].is_hidden != is_hidden ||
-			    !is_shown(index, v, &all_shown[s]))
-				continue;
-			column = palloc(sizeof *column);
-			*column = (struct value_column){ &index->values[v], &all_shown[s] };
-			*columns = lappend(*columns, column);
-		}
+	for (const struct ifp_sqlgen_column *value = index->values; value < index->values + index->n_values; value++)
+		for (const struct shown *shown = of_values; shown < of_values + lengthof(of_values); shown++)
+			if (shown->is_hidden == is_hidden && (!shown->is_summed || has_sum(value->type)) &&
+			    (!shown->is_ctid || !index->is_partitioned))
+				add_column(columns, value, shown, value->name, value_call(index, value, shown));
 }
 
-/* Returns the columns of values in the order of the answer: value by value, then variances, then hidden ones. */
-static List *value_columns(const struct ifp_sqlgen_index *index, enum window_fill fill)
+static void add_bounds(List **columns, const struct ifp_sqlgen_index *index, unsigned a)
+{
+	const struct iforest_accumulator *histogram = &index->accumulators.list[a];
+	const struct ifp_sqlgen_column *value = &index->values[histogram->value];
+
+	for (unsigned i = 0; i < histogram->n_parameters; i++) {
+		long long bound = iforest_accumulator_parameters(&index->accumulators, a)[i];
+
+		add_column(columns, NULL, &of_bound, psprintf("%s_le_%lld", value->name, bound),
+			   psprintf("count(*) FILTER (WHERE %s <= '%lld'::bigint)", value->expression, bound));
+	}
+}
+
+/* Adds the columns of an accumulator: the same as sqlite_ext/storage/accumulator_columns.c. */
+static void add_accumulator(List **columns, const struct ifp_sqlgen_index *index, unsigned a)
+{
+	const struct iforest_accumulator *accumulator = &index->accumulators.list[a];
+	const struct ifp_sqlgen_column *value = &index->values[accumulator->value];
+	const struct ifp_sqlgen_column *second =
+		accumulator->second == IFOREST_TIME_COLUMN ? &index->time : &index->values[accumulator->second];
+
+	switch (accumulator->code) {
+	case IFOREST_KIND_SQUARES:
+		for (size_t s = 0; s < lengthof(of_squares); s++)
+			add_column(columns, NULL, &of_squares[s], value->name, value_call(index, value, &of_squares[s]));
+		break;
+	case IFOREST_KIND_HISTOGRAM:
+		add_bounds(columns, index, a);
+		break;
+	case IFOREST_KIND_PRODUCTS:
+		for (size_t s = 0; s < lengthof(of_pairs); s++)
+			add_column(columns, NULL, &of_pairs[s], psprintf("%s_%s", value->name, second->name),
+				   psprintf("%s(%s, %s)", of_pairs[s].aggregate, value->expression, second->expression));
+		break;
+	}
+}
+
+/* Returns the columns of values in the order of the answer: value by value, then accumulators, kind by kind, then hidden
+ * ones. */
+static List *window_columns(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
 	List *columns = NIL;
 
-	add_kind(&columns, index, false, false);
-	add_kind(&columns, index, true, false);
+	add_values(&columns, index, false);
+	for (unsigned kind = 0; kind < IFOREST_N_KINDS; kind++)
+		for (unsigned a = 0; a < index->accumulators.n; a++)
+			if (index->accumulators.list[a].code == iforest_kinds[kind].code)
+				add_accumulator(&columns, index, a);
 	if (fill == WINDOW_CARRIED)
-		add_kind(&columns, index, false, true);
+		add_values(&columns, index, true);
 	return columns;
-}
-
-/* Puts the column's name in the place of %s. */
-static char *shown_name(const struct value_column *column)
-{
-	const char *pattern = column->shown->name, *at = strstr(pattern, "%s");
-
-	return psprintf("%.*s%s%s", (int)(at - pattern), pattern, column->value->name, at + 2);
 }
 
 /* Returns the names of the output, quoted, in their order. By columns stand first; they get a prefix where a name is taken. */
@@ -220,27 +271,15 @@ static List *window_names(const struct ifp_sqlgen_index *index)
 	ifp_take_names(&names, fixed);
 	for (int i = n_arguments; fixed[i]; i++)
 		result = lappend(result, (char *)fixed[i]);
-	foreach (cell, value_columns(index, WINDOW_PLAIN)) {
-		char *name = shown_name(lfirst(cell));
+	foreach (cell, window_columns(index, WINDOW_PLAIN)) {
+		const struct window_column *column = lfirst(cell);
 
-		ifp_take_name(&names, name);
-		result = lappend(result, (char *)quote_identifier(name));
+		ifp_take_name(&names, column->name);
+		result = lappend(result, (char *)quote_identifier(column->name));
 	}
 	for (int i = 0; i < index->n_by; i++)
 		by = lappend(by, (char *)ifp_take_column(&names, "by_", index->by[i].name));
 	return list_concat(by, result);
-}
-
-/* Appends an aggregate of a value column after a comma. */
-static void add_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct value_column *column)
-{
-	const struct shown *shown = column->shown;
-
-	if (shown->is_own)
-		ifp_print(text, index, ", @%s(%s, %s, ctid)", shown->aggregate, column->value->expression,
-			  index->time.expression);
-	else
-		appendStringInfo(text, ", %s(%s)", shown->aggregate, column->value->expression);
 }
 
 char *ifp_numbers(int from, int to)
@@ -256,7 +295,7 @@ char *ifp_numbers(int from, int to)
 /* Returns the number of columns c1 ... of an arm: the by columns, six of the bucket, and those of the values. */
 static int n_columns_of(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
-	return index->n_by + 6 + list_length(value_columns(index, fill));
+	return index->n_by + 6 + list_length(window_columns(index, fill));
 }
 
 static char *numbers_of(const struct ifp_sqlgen_index *index, enum window_fill fill)
@@ -322,8 +361,8 @@ static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *index, b
 		appendStringInfo(text, "%s, ", index->by[i].expression);
 	add_bucket(text, index, is_open);
 	appendStringInfo(text, ", count(*), min(%s), max(%s)", index->time.expression, index->time.expression);
-	foreach (cell, value_columns(index, fill))
-		add_value(text, index, lfirst(cell));
+	foreach (cell, window_columns(index, fill))
+		appendStringInfo(text, ", %s", ((struct window_column *)lfirst(cell))->call);
 	appendStringInfo(text, " FROM %s", index->table);
 	if (!is_open)
 		ifp_print(text, index, " WHERE %s >= $1 AND %s <= " IFP_LAST, index->time.expression, index->time.expression);
@@ -374,8 +413,8 @@ static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 
 	ifp_print(text, index, "SELECT %s, " IFP_BOUNDS("c%d") ", coalesce(max(c%d), 0), max(c%d), max(c%d)",
 		  ifp_numbers(1, bucket), bucket, bucket, bucket + 3, bucket + 4, bucket + 5);
-	foreach (cell, value_columns(index, WINDOW_FILLED)) {
-		const struct value_column *shown = lfirst(cell);
+	foreach (cell, window_columns(index, WINDOW_FILLED)) {
+		const struct window_column *shown = lfirst(cell);
 
 		/* a bucket with rows is not filled */
 		if (shown->shown->is_zero)
@@ -404,8 +443,8 @@ static int column_of(const struct ifp_sqlgen_index *index, const struct ifp_sqlg
 	int column = index->n_by + 7;
 	ListCell *cell;
 
-	foreach (cell, value_columns(index, WINDOW_CARRIED)) {
-		const struct value_column *at = lfirst(cell);
+	foreach (cell, window_columns(index, WINDOW_CARRIED)) {
+		const struct window_column *at = lfirst(cell);
 
 		if (at->value == value && strcmp(at->shown->aggregate, aggregate) == 0)
 			return column;
@@ -416,7 +455,7 @@ static int column_of(const struct ifp_sqlgen_index *index, const struct ifp_sqlg
 
 /* ---- carried values: buckets, and values outside the window ---- */
 
-static bool is_beside(const struct value_column *column, bool is_after)
+static bool is_beside(const struct window_column *column, bool is_after)
 {
 	const char *prefix = is_after ? "first" : "last";
 
@@ -436,9 +475,9 @@ static void add_beside_rows(StringInfo text, const struct ifp_sqlgen_index *inde
 		appendStringInfo(text, ", %s", index->by[i].expression);
 		appendStringInfo(&names, ", c%d", i + 1);
 	}
-	foreach (cell, value_columns(index, WINDOW_CARRIED)) {
+	foreach (cell, window_columns(index, WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after)) {
-			add_value(text, index, lfirst(cell));
+			appendStringInfo(text, ", %s", ((struct window_column *)lfirst(cell))->call);
 			appendStringInfo(&names, ", c%d", number);
 		}
 		number++;
@@ -461,7 +500,7 @@ static void add_beside(StringInfo text, const struct ifp_sqlgen_index *index, bo
 		appendStringInfo(text, "c%d, ", i);
 	ifp_print(text, index, is_after ? LAST_BUCKET : FIRST_BUCKET);
 	appendStringInfoString(text, ", NULL, NULL, NULL, NULL, NULL");
-	foreach (cell, value_columns(index, WINDOW_CARRIED)) {
+	foreach (cell, window_columns(index, WINDOW_CARRIED)) {
 		if (is_beside(lfirst(cell), is_after))
 			appendStringInfo(text, ", c%d", number);
 		else
@@ -474,7 +513,7 @@ static void add_beside(StringInfo text, const struct ifp_sqlgen_index *index, bo
 }
 
 /* Appends one column of a bucket, merged from its own group and the values outside the window. */
-static void add_merged(StringInfo text, const struct ifp_sqlgen_index *index, const struct value_column *column, int number)
+static void add_merged(StringInfo text, const struct ifp_sqlgen_index *index, const struct window_column *column, int number)
 {
 	const char *aggregate = column->shown->aggregate, *times;
 	bool is_first = is_beside(column, true);
@@ -499,7 +538,7 @@ static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 	appendStringInfo(text, "SELECT %s", ifp_numbers(1, bucket));
 	for (int i = bucket + 1; i < number; i++)
 		appendStringInfo(text, ", max(c%d)", i);
-	foreach (cell, value_columns(index, WINDOW_CARRIED))
+	foreach (cell, window_columns(index, WINDOW_CARRIED))
 		add_merged(text, index, lfirst(cell), number++);
 	appendStringInfoString(text, " FROM (");
 	add_all_rows(text, index, WINDOW_CARRIED);
@@ -568,22 +607,21 @@ static void add_line(StringInfo text, const struct ifp_sqlgen_index *index, int 
 		  index->n_by + 1, v, time, v, time, v, value, v, value, v);
 }
 
-static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct value_column *column,
+static void add_filled_value(StringInfo text, const struct ifp_sqlgen_index *index, const struct window_column *column,
 			     int number)
 {
 	const char *aggregate = column->shown->aggregate;
-	int v = (int)(column->value - index->values), count = column_of(index, column->value, "count");
 	bool is_average = strcmp(aggregate, "avg") == 0;
-	const char *type = format_type_be(is_average ? line_type(column->value->type) : column->value->type);
+	const char *type;
+	int v, count;
 
-	if (strcmp(aggregate, "count") == 0) {
-		appendStringInfo(text, ", coalesce(c%d, 0)", number);
+	if (!column->value || column->shown->is_count || (column->shown->is_summed && !is_average)) {
+		appendStringInfo(text, column->shown->is_count ? ", coalesce(c%d, 0)" : ", c%d", number);
 		return;
 	}
-	if (column->shown->is_variance || (column->shown->is_summed && !is_average)) {
-		appendStringInfo(text, ", c%d", number);
-		return;
-	}
+	v = (int)(column->value - index->values);
+	count = column_of(index, column->value, "count");
+	type = format_type_be(is_average ? line_type(column->value->type) : column->value->type);
 	appendStringInfo(text, ", CASE WHEN c%d > 0 THEN c%d WHEN $6 = 'last' THEN ", count, number);
 	if (column->shown->is_ctid)
 		appendStringInfo(text, "before_ctid%d END", v);
@@ -601,7 +639,7 @@ static void add_carried(StringInfo text, const struct ifp_sqlgen_index *index)
 
 	ifp_print(text, index, "SELECT %s, " IFP_BOUNDS("c%d") ", coalesce(c%d, 0), c%d, c%d", ifp_numbers(1, bucket), bucket,
 		  bucket, bucket + 3, bucket + 4, bucket + 5);
-	foreach (cell, value_columns(index, WINDOW_PLAIN))
+	foreach (cell, window_columns(index, WINDOW_PLAIN))
 		add_filled_value(text, index, lfirst(cell), number++);
 	appendStringInfoString(text, " FROM (SELECT n.*");
 	for (int v = 0; v < index->n_values; v++)

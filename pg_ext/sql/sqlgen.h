@@ -25,6 +25,7 @@
 #include "nodes/pg_list.h"
 
 #include "core/model/aggregate.h"
+#include "core/model/kind.h"
 
 /* ---- the index ---- */
 
@@ -47,7 +48,7 @@ struct ifp_sqlgen_index {
 	bool is_partitioned; /* a ctid does not say of which partition it is */
 	int n_by, n_values;
 	struct ifp_sqlgen_column by[INDEX_MAX_KEYS], time, values[IFOREST_MAX_VALUES];
-	uint32 squares;		  /* bit v: the index keeps the squares of value v */
+	struct iforest_accumulators accumulators;
 	Oid time_type, step_type; /* of arguments */
 	int length;		  /* the value that is the duration or the end, or -1 */
 	bool is_end;		  /* it is the end */

@@ -51,8 +51,8 @@ static int inspect_object(struct inspection *inspection, const char *content, ch
 	else if (sql && sqlite3_strnicmp(sql, "CREATE VIRTUAL", 14) == 0)
 		rc = refuse(
 			inspection,
-			"iforest: \"%s\" is a virtual table%s; copy it: CREATE TABLE \"%w_rows\"(id INTEGER PRIMARY KEY, ...); "
-			"INSERT INTO \"%w_rows\" SELECT ...",
+			"iforest: \"%s\" is a virtual table%s, whose changes no trigger sees; index a copy, and after changes copy "
+			"it again (DELETE, then INSERT ... SELECT *): CREATE TABLE \"%w_rows\" AS SELECT * FROM \"%w\"",
 			"");
 	else if (sql && ifs_tokens_contain(sql, conflict_replace, 3))
 		rc = refuse(inspection,
@@ -140,6 +140,31 @@ static int refuse_without_rowid(struct inspection *inspection)
 	"SELECT column1 FROM (VALUES('rowid'), ('_rowid_'), ('oid')) WHERE NOT EXISTS" \
 	"(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE name = column1 COLLATE NOCASE)"
 
+/* Refuses an index that has all columns that .dump reads of a table with others besides: that may read rows in the order of such
+ * an index, and the restored ones are numbered in it, of which the mark tells nothing (follow/mark.h). */
+static int refuse_covered(sqlite3 *db, const char *schema, const char *table, struct ifs_error *error)
+{
+	sqlite3_stmt *statement;
+	int failed, rc = ifs_prepare(error, db, &statement,
+				     "SELECT name FROM pragma_index_list(%Q, %Q) AS l WHERE NOT partial AND EXISTS"
+				     "(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE hidden IN (2, 3)) AND NOT EXISTS"
+				     "(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE hidden = 0 AND cid NOT IN"
+				     "(SELECT cid FROM pragma_index_xinfo(l.name, %Q)))",
+				     table, schema, table, schema, table, schema, schema);
+
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		rc = ifs_error_set(
+			error, SQLITE_ERROR,
+			"iforest: \"%s\" has no INTEGER PRIMARY KEY, and all its columns but generated ones are in index "
+			"\"%s\", in whose order .dump may copy rows, and number them anew; drop that index, or add a column "
+			"that it does not have: ALTER TABLE \"%w\" ADD COLUMN \"%w_no_more\" INTEGER",
+			table, sqlite3_column_text(statement, 0), table, table);
+	failed = sqlite3_finalize(statement);
+	return !rc && failed ? ifs_error_from_db(error, db, failed) : rc;
+}
+
 int ifs_base_table_find_rowid(struct ifs_base_table *base_table, sqlite3 *db, const char *schema, const char *table,
 			      struct ifs_error *error)
 {
@@ -160,7 +185,9 @@ int ifs_base_table_find_rowid(struct ifs_base_table *base_table, sqlite3 *db, co
 			rc = ifs_error_set(error, SQLITE_NOMEM, "");
 	}
 	column = sqlite3_finalize(statement);
-	return rc || !column ? rc : ifs_error_from_db(error, db, column);
+	if (!rc && column)
+		rc = ifs_error_from_db(error, db, column);
+	return rc || base_table->is_keyed ? rc : refuse_covered(db, schema, table, error);
 }
 
 static int inspect_rowid(struct inspection *inspection, struct ifs_base_table *base_table)

@@ -10,7 +10,8 @@ int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const
 			   struct ifs_definition *definition, struct ifs_error *error);
 
 /* Finds by which column the rows of a table are told apart, and fills in all of *base_table but the name. Leaves rowid_column
- * NULL where no name is left for the rowid. Takes the table to have rowids. */
+ * NULL where no name is left for the rowid. Refuses a table whose rows may be numbered anew in another order. Takes the table to
+ * have rowids. */
 int ifs_base_table_find_rowid(struct ifs_base_table *base_table, sqlite3 *db, const char *schema, const char *table,
 			      struct ifs_error *error);
 

@@ -67,6 +67,8 @@ int ifs_mark_renew(struct ifs_index *index, bool is_dense, struct ifs_error *err
 
 	if (!rc && form)
 		rc = fill(index, error);
+	if (!rc && form)
+		rc = ifs_index_order_mark(index, error);
 	return rc || !form || is_dense ? rc : note_gap(index, error);
 }
 
@@ -89,34 +91,42 @@ int ifs_mark_update(struct ifs_index *index, uint64_t n_flushed, sqlite3_int64 l
 	return rc;
 }
 
-static int was_renumbered(const struct ifs_index *index, struct ifs_error *error)
+static int was_renumbered(const struct ifs_index *index, const char *table, struct ifs_error *error)
 {
 	return ifs_error_set(
 		error, SQLITE_ERROR,
 		"%s: the rows of \"%s\" may have other rowids than the index knows: VACUUM or a copy numbered them "
-		"anew, for the table has no INTEGER PRIMARY KEY and rows had been deleted; run INSERT INTO "
-		"\"%w\"(\"%w\") VALUES('rebuild')",
-		index->name, index->base_table.name ? index->base_table.name : index->definition.content, index->name,
-		index->name);
+		"anew, for the table has no INTEGER PRIMARY KEY; run INSERT INTO \"%w\"(\"%w\") VALUES('rebuild')",
+		index->name, table, index->name, index->name);
 }
 
-int ifs_mark_check(struct ifs_index *index, bool *has_mark, struct ifs_error *error)
+/* Sets *moved where row 2 is gone, or the table comes after x_mark_order in the schema. */
+static int look(struct ifs_index *index, const char *table, bool *moved, struct ifs_error *error)
 {
+	const char *schema = index->schema, *name = index->name;
 	sqlite3_stmt *statement;
+	int rc = ifs_prepare(
+		error, index->db, &statement,
+		"SELECT 1 FROM \"%w\".\"%w_mark\" WHERE rowid = %d AND NOT EXISTS(SELECT 1 FROM "
+		"\"%w\".sqlite_schema AS o, \"%w\".sqlite_schema AS t WHERE o.type = 'trigger' AND "
+		"o.name = '%q_mark_order' AND t.type = 'table' AND t.name = %Q COLLATE NOCASE AND t.rowid > o.rowid)",
+		schema, name, IFS_MARK_LAST, schema, schema, name, table);
+
+	if (rc)
+		return rc;
+	*moved = sqlite3_step(statement) == SQLITE_DONE;
+	rc = sqlite3_finalize(statement);
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
+}
+
+int ifs_mark_check(struct ifs_index *index, const char *table, bool *has_mark, struct ifs_error *error)
+{
 	enum ifs_mark_form form;
-	bool moved;
+	bool moved = false;
 	int rc = ifs_index_find_mark(index, &form, error);
 
 	*has_mark = form;
-	if (rc || !form)
-		return rc;
-	rc = ifs_prepare(error, index->db, &statement, "SELECT 1 FROM \"%w\".\"%w_mark\" WHERE rowid = %d", index->schema,
-			 index->name, IFS_MARK_LAST);
-	if (rc)
-		return rc;
-	moved = sqlite3_step(statement) == SQLITE_DONE;
-	rc = sqlite3_finalize(statement);
-	if (rc)
-		return ifs_error_from_db(error, index->db, rc);
-	return moved ? was_renumbered(index, error) : SQLITE_OK;
+	if (!rc && form)
+		rc = look(index, table, &moved, error);
+	return moved ? was_renumbered(index, table ? table : index->definition.content, error) : rc;
 }

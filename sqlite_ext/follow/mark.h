@@ -13,6 +13,10 @@
  * when a row is deleted before the last one, when a rowid is given or changed, and when REPLACE might delete a row (triggers.h);
  * so the mark may tell of a gap where there is none.
  *
+ * A table that is made anew, by the steps that SQLite's documentation gives for changes that ALTER TABLE cannot make, gets new
+ * rowids, too, and then the triggers that it had. It then comes after x_mark_order in the schema, a trigger of x_mark that does
+ * nothing, and that each build makes anew.
+ *
  * The schema cookie, which VACUUM moves, would not do: triggers cannot read it where PRAGMA trusted_schema is off, a database
  * restored from a dump may have the same one, and any other change of the schema moves it as well.
  */
@@ -38,7 +42,7 @@ int ifs_mark_update(struct ifs_index *index, uint64_t n_flushed, sqlite3_int64 l
 		    struct ifs_error *error);
 
 /* Returns an error if the rows of the table may have been numbered anew since they were read. Sets *has_mark if the index has
- * a mark. */
-int ifs_mark_check(struct ifs_index *index, bool *has_mark, struct ifs_error *error);
+ * a mark. table is NULL if it is not known which one it is. */
+int ifs_mark_check(struct ifs_index *index, const char *table, bool *has_mark, struct ifs_error *error);
 
 #endif

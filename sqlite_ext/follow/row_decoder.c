@@ -85,7 +85,7 @@ static int refuse_time(struct ifs_row_decoder *decoder, int type, int number_typ
 static int refuse_value(struct ifs_row_decoder *decoder, const char *column, const char *condition_format, const char *format)
 {
 	char *condition = sqlite3_mprintf(condition_format, column, column);
-	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" NUMERIC GENERATED ALWAYS AS "
+	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" ANY GENERATED ALWAYS AS "
 				       "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
 				       decoder->base_table->name, column, column);
 	int rc = condition && remedy ? refuse_row(decoder, column, condition, format, remedy)

@@ -468,7 +468,8 @@ int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 	index->schema_version = version;
 	index->temp_version = temp_version;
 	if (!rc)
-		rc = ifs_mark_check(index, &has_mark, error);
+		rc = ifs_mark_check(index, definition->sync == IFS_SYNC_MANUAL ? definition->content : index->base_table.name,
+				    &has_mark, error);
 	if (!rc && definition->sync != IFS_SYNC_MANUAL &&
 	    (!index->base_table.name || (!has_mark && !index->base_table.is_keyed)))
 		rc = detached(index, error);

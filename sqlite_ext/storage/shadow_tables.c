@@ -43,6 +43,20 @@ int ifs_index_make_mark(struct ifs_index *index, enum ifs_mark_form form, struct
 			   form);
 }
 
+/* The trigger does nothing. It is made anew, and so comes last in the schema. */
+static int make_order(struct ifs_index *index, const char *old_name, const char *name, struct ifs_error *error)
+{
+	return ifs_execute(error, index->db,
+			   "DROP TRIGGER IF EXISTS \"%w\".\"%w_mark_order\"; CREATE TRIGGER \"%w\".\"%w_mark_order\" "
+			   "AFTER INSERT ON \"%w_mark\" WHEN 0 BEGIN SELECT 1; END",
+			   index->schema, old_name, index->schema, name, name);
+}
+
+int ifs_index_order_mark(struct ifs_index *index, struct ifs_error *error)
+{
+	return make_order(index, index->name, index->name, error);
+}
+
 /* Creates x_front, and x_log, whose columns have no types, so that every old value is kept as it is (follow/triggers.h). */
 static int make_log(struct ifs_index *index, unsigned n_by, const char *if_not, struct ifs_error *error)
 {
@@ -128,6 +142,8 @@ int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struc
 	if (!rc && form)
 		rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_mark\" RENAME TO \"%w_mark\"", index->schema,
 				 index->name, new_name);
+	if (!rc && form)
+		rc = make_order(index, index->name, new_name, error);
 	for (unsigned t = 0; t < N_TABLES && !rc; t++)
 		if (has_table(index, t))
 			rc = ifs_execute(error, index->db, "ALTER TABLE \"%w\".\"%w_%s\" RENAME TO \"%w_%s\"", index->schema,

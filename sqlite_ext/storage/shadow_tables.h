@@ -79,6 +79,10 @@ int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error);
 enum ifs_mark_form { IFS_NO_MARK, IFS_PLAIN_MARK, IFS_UNIQUE_MARK };
 int ifs_index_make_mark(struct ifs_index *index, enum ifs_mark_form form, struct ifs_error *error);
 
+/* Makes x_mark_order, a trigger of x_mark, anew, so that it comes after the table of the index in the schema. A rename of the
+ * index does so, too. */
+int ifs_index_order_mark(struct ifs_index *index, struct ifs_error *error);
+
 /* Finds which mark the index has. Where the table of settings is damaged it has none: x_mark may be the user's. */
 int ifs_index_find_mark(struct ifs_index *index, enum ifs_mark_form *form, struct ifs_error *error);
 

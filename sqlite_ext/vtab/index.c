@@ -1,5 +1,6 @@
 #include "sqlite_ext/vtab/index.h"
 
+#include "sqlite_ext/follow/mark.h"
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/follow/triggers.h"
 #include "sqlite_ext/maintain/build.h"
@@ -276,7 +277,7 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 	struct ifs_error error = { .rc = SQLITE_OK };
 	struct ifs_base_table base_table = { .name = NULL };
 	char *name = sqlite3_mprintf("%s", new_name);
-	bool is_log = index->definition.sync == IFS_SYNC_LOG;
+	bool is_log = index->definition.sync == IFS_SYNC_LOG, has_mark;
 	int rc = name ? SQLITE_OK : ifs_error_set(&error, SQLITE_NOMEM, "");
 
 	if (!rc)
@@ -285,6 +286,8 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 		rc = ifs_triggers_check_names(index->db, index->schema, new_name, &error);
 	if (!rc && is_log)
 		rc = ifs_triggers_find_table(index->db, index->schema, index->name, &index->definition, &base_table, &error);
+	if (!rc)
+		rc = ifs_mark_check(index, is_log ? base_table.name : index->definition.content, &has_mark, &error);
 	if (!rc && is_log)
 		rc = ifs_triggers_drop(index->db, index->schema, index->name, &error);
 	if (!rc)

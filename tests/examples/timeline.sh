@@ -256,6 +256,31 @@ run_in_page() {
 }
 take_picture() { value "$(curl -s "$session/screenshot")" '$.value' | base64 -d >"$1"; }
 
+# a trace with an event of another clock, hours away: the page begins where the others are
+{
+	echo '{"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "far"}'
+	for i in $(seq 99); do echo ", {\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": $((7200000000 + i * 10)), \"dur\": 9, \"name\": \"near\"}"; done
+	echo ']}'
+} >"$temporary/far.json"
+cat >"$temporary/begins.js" <<-'JS'
+	(async () => {
+		while (!trace || isAsking || isStale)
+			await new Promise(resolve => setTimeout(resolve, 1));
+		const element = document.createElement('pre'), isNear = view.t0 > 3.6e12 && view.t0 <= 7200000009000 && view.t1 >= 7200000999000;
+		const saysAll = document.getElementById('where').textContent.includes('of 7200 s in all (key 0)');
+		window.dispatchEvent(new KeyboardEvent('keydown', { key: '0', bubbles: true }));
+		element.id = 'report';
+		element.textContent = `${isNear} ${saysAll} ${view.t0 < 0 && view.t1 > trace.length}`;
+		document.body.append(element);
+	})();
+JS
+(run_script "$temporary/far.json") >"$temporary/script.log" 2>&1 &
+script_server=$!
+go_to "$(line_of "$temporary/script.log" '^http')"
+[ "$(run_in_page "$temporary/begins.js")" = 'true true true' ]
+report "the page begins where nearly all is, says so, and 0 shows all" $?
+end_script "$temporary/far.json"
+
 # a trace of each format, and a database of one
 write_traces "$temporary"
 "$build/trace2sqlite" "$temporary/loaded.db" "$temporary/chrome.json" >/dev/null

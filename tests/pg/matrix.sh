@@ -16,6 +16,8 @@ set -u
 folder=${IFOREST_MATRIX:-/var/tmp/iforest-matrix}
 mirror=${MIRROR:-http://deb.debian.org/debian}
 least_free_kib=$((3 * 1024 * 1024))
+# beside the server and its headers: what compiles, and what the tests link with and use
+packages="gcc libc6-dev make libcmocka-dev libpq-dev zlib1g-dev libjsmn-dev libnanopb-dev libsqlite3-dev libipc-run-perl"
 
 suite_of() {
 	case $1 in
@@ -38,10 +40,10 @@ in_root() {
 }
 
 # prepare VERSION ROOT: a Debian with that server, its headers and what the tests need. Whatever stops it, the next attempt
-# begins anew.
+# begins anew, and so it does when other packages are needed than it was made with.
 prepare() {
 	suite=$(suite_of "$1") || return
-	[ ! -e "$2/ready" ] || return 0
+	[ "$(cat "$2/ready" 2>/dev/null)" != "$packages" ] || return 0
 	mkdir -p "$folder"
 	if [ "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')" -lt $least_free_kib ]; then
 		echo "less than $((least_free_kib / 1024 / 1024)) GiB free in $folder" >&2
@@ -49,17 +51,18 @@ prepare() {
 	fi
 	echo "PostgreSQL $1: making $2 of Debian $suite ($2.log)"
 	rm -rf "$2"
+	# The list is words to be split.
+	# shellcheck disable=SC2086
 	{
 		debootstrap --variant=minbase --include=ca-certificates "$suite" "$2" "$mirror" &&
 			echo 'Acquire::Check-Valid-Until "false";' >"$2/etc/apt/apt.conf.d/valid" &&
 			mkdir -p "$2/etc/postgresql-common" "$2/dev/shm" &&
 			echo 'create_main_cluster = false' >"$2/etc/postgresql-common/createcluster.conf" &&
 			in_root "$2" apt-get update &&
-			in_root "$2" apt-get install -y --no-install-recommends gcc libc6-dev make libcmocka-dev libpq-dev \
-				zlib1g-dev libjsmn-dev libnanopb-dev libipc-run-perl "postgresql-$1" "postgresql-server-dev-$1" &&
+			in_root "$2" apt-get install -y --no-install-recommends $packages "postgresql-$1" "postgresql-server-dev-$1" &&
 			in_root "$2" sh -c 'apt-get clean && rm -rf /usr/share/doc /usr/lib/llvm-*/lib/*.a' &&
 			in_root "$2" useradd --create-home tester &&
-			touch "$2/ready"
+			echo "$packages" >"$2/ready"
 	} >"$2.log" 2>&1 || { tail -n 20 "$2.log" >&2; return 1; }
 }
 

@@ -84,6 +84,9 @@ static const char *base(const struct query *query)
 
 static void add_over_select(const struct query *query, struct text *sql)
 {
+	/* most have no effect; LIMIT does, and leaves which rows to the order of id */
+	static const char *const ends[] = { "", "", "", " OFFSET 0", " ORDER BY ts DESC", " ORDER BY id LIMIT ALL OFFSET 0",
+					    " LIMIT NULL", " ORDER BY id OFFSET 2", " ORDER BY random()" };
 	struct text from;
 
 	text_set(&from, "(SELECT *");
@@ -91,7 +94,7 @@ static void add_over_select(const struct query *query, struct text *sql)
 		text_add(&from, ", %s AS k%u", query->keys.at[i], i + 1);
 	text_add(&from, " FROM t");
 	add_where(query, 0, 1, NULL, &from);
-	text_add(&from, ") %s", query->variant % 5 ? "t" : "AS \"t\"");
+	text_add(&from, "%s) %s", ends[query->variant / 5 % COUNT_OF(ends)], query->variant % 5 ? "t" : "AS \"t\"");
 	add_core(query, &(struct core){ .from = from.at, .first = 1, .n_conditions = QUERY_PIECES,
 					.are_computed = query->shape == COMPUTED_BELOW }, sql);
 }

@@ -286,7 +286,7 @@ static int check_literals(const char *path, bool (*is_asked_for)(const char *lit
 
 static void every_reason_not_to_answer_is_documented(void **state)
 {
-	static const char *const sources[] = { "query_match", "index_query", "agg_path" };
+	static const char *const sources[] = { "query_level", "query_match", "index_query", "aggregate_arms", "agg_path" };
 	char *docs = read_docs(), path[60];
 	int n = 0;
 

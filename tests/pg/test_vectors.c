@@ -48,7 +48,8 @@ static void make_index(PGconn *pg, const struct vector_table *table)
 	for (unsigned i = 1; i <= table->n_by; i++)
 		text_add(&by, "%s, ", table->columns[i]);
 	client_run(pg, "CREATE INDEX %s_if ON %s USING iforest (%sts) INCLUDE (dur, size)"
-		       " WITH (duration = 'dur', variance = 'dur, size', background_merge = off)",
+		       " WITH (duration = 'dur', variance = 'dur, size', products = 'dur*ts',"
+		       " histogram = 'dur(-9223372036854775808, -1, 0, 500, 9223372036854775807)', background_merge = off)",
 		   table->name, table->name, by.at);
 	PQclear(client_rows(pg, "SELECT iforest_create_functions('%s_if')", table->name));
 }

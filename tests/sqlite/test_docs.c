@@ -57,6 +57,29 @@ static void the_examples_of_choosing_hold(void **state)
 	assert_true(run_file("docs/choosing.md") > 5);
 }
 
+static void the_examples_of_your_table_hold(void **state)
+{
+	(void)state;
+	assert_true(run_file("docs/your_table.md") > 20);
+}
+
+/* The export that the page shows, the script that it runs, and the rest. */
+static void the_examples_of_nsys_hold(void **state)
+{
+	struct example_runner runner = { is_complete, run_example, open_database(":memory:", 0) };
+	static char script[1 << 16];
+	FILE *file = fopen("sql/sqlite/nsys.sql", "rb");
+
+	(void)state;
+	assert_non_null(file);
+	script[fread(script, 1, sizeof script - 1, file)] = 0;
+	fclose(file);
+	assert_true(examples_run("docs/nsys.md", "```sql export", &runner) > 8);
+	run(runner.context, "%s", script);
+	assert_true(examples_run("docs/nsys.md", "```sql", &runner) > 10);
+	close_database(runner.context);
+}
+
 static void the_examples_of_the_readme_hold(void **state)
 {
 	(void)state;
@@ -70,6 +93,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_examples_of_the_pages_hold),
 		cmocka_unit_test(the_examples_of_choosing_hold),
+		cmocka_unit_test(the_examples_of_your_table_hold),
+		cmocka_unit_test(the_examples_of_nsys_hold),
 		cmocka_unit_test(the_examples_of_the_readme_hold),
 	};
 

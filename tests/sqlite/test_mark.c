@@ -210,6 +210,71 @@ static void a_table_made_anew_may_have_another_key(void **state)
 	}
 }
 
+/* The same steps to the end: the triggers are created again, as they were. */
+static void a_table_made_anew_with_its_triggers_is_noticed(void **state)
+{
+	static const char *const tables[] = { PLAIN, KEYED_BY_TEXT };
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		sqlite3 *db = open_database(test_path("anew.db"), 0), *writer = open_plain(test_path("anew.db"), 0);
+		sqlite3_stmt *statement;
+
+		run(db, "%s", tables[i % 2]);
+		run(db, TEN_ROWS INDEX ROWS_OF_INDEX "DELETE FROM t WHERE rowid = 3");
+		if (i / 2 % 2)
+			run(db, "ALTER TABLE t_if RENAME TO x; ALTER TABLE x RENAME TO t_if; INSERT INTO t_if(t_if) VALUES('flush')");
+		if (i / 4)
+			run(writer, "VACUUM; DELETE FROM t WHERE rowid = 5");
+		if (run_any(db, "INSERT INTO t_if(t_if) VALUES('flush')"))
+			run(db, "INSERT INTO t_if(t_if) VALUES('rebuild')");
+		for (int again = 0; again < 2; again++) {
+			run(writer, "BEGIN; CREATE TEMP TABLE saved AS SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = 't'");
+			run(writer, "ALTER TABLE t RENAME TO old; %s", tables[i % 2]);
+			run(writer, "ALTER TABLE t ADD COLUMN more; INSERT INTO t(k, a, ts, v) SELECT k, a, ts, v FROM old ORDER BY rowid; DROP TABLE old");
+			assert_int_equal(sqlite3_prepare_v2(writer, "SELECT sql FROM saved", -1, &statement, NULL), SQLITE_OK);
+			while (sqlite3_step(statement) == SQLITE_ROW)
+				run(writer, "%s", (const char *)sqlite3_column_text(statement, 0));
+			sqlite3_finalize(statement);
+			run(writer, "COMMIT; DROP TABLE temp.saved");
+			run_fails(db, RENUMBERED, "SELECT count FROM t_if");
+			run_fails(db, RENUMBERED, "ALTER TABLE t_if RENAME TO y");
+			run(db, "INSERT INTO t_if(t_if) VALUES('rebuild'); DELETE FROM t WHERE rowid = 2; INSERT INTO t(ts) VALUES(1)");
+			expect_rows(db);
+		}
+		run(db, "DROP TABLE t_if");
+		run_gives(db, "0\n", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 't_if%%'");
+		close_database(writer);
+		close_database(db);
+		remove_database(test_path("anew.db"));
+	}
+}
+
+/* .dump reads the columns that are not generated, by an index that has them all: then rows get other numbers, gap or no gap. */
+static void an_index_of_all_columns_is_refused(void **state)
+{
+#define COVERED "CREATE TABLE t(ts INTEGER, v INTEGER, a AS (v %% 3), b TEXT AS (v || 'x'), c AS (ts + 1)"
+#define REFUSED "iforest: \"t\" has no INTEGER PRIMARY KEY, and all its columns but generated ones are in index \""
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, COVERED ", UNIQUE(v, ts)); INSERT INTO t VALUES(3, 1), (1, 3), (2, 2)");
+	run_gives(db, "2|1\n2|2\n2|3\n", "SELECT 2, v FROM (SELECT ts, v FROM t) LIMIT 3"); /* so it may be read */
+	run_fails(db, REFUSED "sqlite_autoindex_t_1\"", INDEX);
+	run(db, "ALTER TABLE \"t\" ADD COLUMN \"t_no_more\" INTEGER;" INDEX "INSERT INTO t(ts, v) VALUES(1, 9); UPDATE t SET v = 4 WHERE ts = 2; DELETE FROM t WHERE ts = 3");
+	same_rows(db, "SELECT a, count, sum_v, max_v_id FROM t_if ORDER BY a", "SELECT a, count(*), sum(v), rowid FROM (SELECT rowid, * FROM t ORDER BY v DESC) GROUP BY a ORDER BY a");
+	run(db, "DROP TABLE t_if; DROP TABLE t;" COVERED "); INSERT INTO t VALUES(3, 1), (1, 3), (2, 2); CREATE INDEX i ON t(ts);" INDEX);
+	run(db, "DROP INDEX i; CREATE INDEX i ON t(ts, v) WHERE v > 0; CREATE INDEX k ON t(ts, c)");
+	run_gives(db, "3\n", "SELECT sum(count) FROM t_if");
+	run(db, "CREATE INDEX j ON t(ts, a, v)");
+	run_fails(db, REFUSED "j\"", "SELECT sum(count) FROM t_if");
+	run(db, "DROP INDEX j; INSERT INTO t(ts, v) VALUES(7, 7)");
+	run_gives(db, "4\n", "SELECT sum(count) FROM t_if");
+	run(db, "CREATE INDEX j ON t(ts, a, v); DROP TABLE t_if");
+	run_fails(db, REFUSED "j\"", INDEX);
+	close_database(db);
+}
+
 static void a_table_of_that_name_is_kept(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -428,6 +493,8 @@ int main(void)
 		cmocka_unit_test(other_modes_notice_it),
 		cmocka_unit_test(names_of_the_rowid_may_be_taken),
 		cmocka_unit_test(a_table_made_anew_may_have_another_key),
+		cmocka_unit_test(a_table_made_anew_with_its_triggers_is_noticed),
+		cmocka_unit_test(an_index_of_all_columns_is_refused),
 		cmocka_unit_test(a_table_of_that_name_is_kept),
 		cmocka_unit_test(writers_need_not_trust_the_schema),
 		cmocka_unit_test(rowids_are_right_or_not_used),

@@ -18,14 +18,14 @@ struct iforest_node_schema sample_fields(const struct sample_shape *shape)
 	for (unsigned v = 0; v < fields.n_values; v++)
 		fields.value_types[v] = shape->kinds[v] == 'f' ? IFOREST_FLOAT64 : IFOREST_INT64;
 	for (unsigned v = 0; v < fields.n_values; v++)
-		if (shape->kinds[v] == 's')
+		if (strchr("sa", shape->kinds[v]))
 			assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_SQUARES, v, IFOREST_NO_VALUE, NULL, 0));
 	for (unsigned v = 0; v < fields.n_values; v++)
-		if (shape->kinds[v] == 'h')
+		if (strchr("ha", shape->kinds[v]))
 			assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_HISTOGRAM, v, IFOREST_NO_VALUE,
 							   oracle_bounds, ORACLE_BOUNDS));
 	for (unsigned v = 0; v < fields.n_values; v++)
-		if (shape->kinds[v] == 'p')
+		if (strchr("pa", shape->kinds[v]))
 			assert_ok(iforest_accumulators_add(&fields.accumulators, IFOREST_KIND_PRODUCTS, v, IFOREST_TIME_COLUMN,
 							   NULL, 0));
 	assert_ok(iforest_node_schema_finish(&fields));

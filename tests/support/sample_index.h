@@ -20,7 +20,7 @@ enum { SAMPLE_GROUPS = 64 };
 struct sample_shape {
 	uint32_t page_bytes, max_batch_pages;
 	bool fixed_pages;
-	const char *kinds;   /* a letter a value column: i int64, s int64 with sums of squares, h with a histogram, p with products with the time, f float64 */
+	const char *kinds;   /* a letter a value column: i int64, s int64 with sums of squares, h with a histogram, p with products with the time, a with all of these, f float64 */
 	int duration;        /* value column, or ORACLE_NONE */
 	uint8_t end_rule;    /* enum iforest_end_rule, of the same numbers in the oracle */
 	bool has_blocks;

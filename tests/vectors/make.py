@@ -11,6 +11,8 @@ from math import copysign, floor, sqrt
 
 LEAST, GREATEST = -2**63, 2**63 - 1
 VALUES = ("dur", "size")
+MEASURED = "dur"  # has a histogram with these bounds, and products with the time
+BOUNDS = (LEAST, -1, 0, 500, GREATEST)
 ABSENT, OPEN = object(), None     # an argument that is not given; a bound that is not there
 
 
@@ -176,6 +178,31 @@ def of_value(v, rows):
             "var_" + v: real(variance), "stddev_" + v: None if variance is None else sqrt(variance)}
 
 
+def quotient(a, b):
+    return a / b if b else None
+
+
+def of_bounds(v, rows):
+    """How many values are at or below each bound."""
+    return {f"count_{v}_le_{bound}": sum(row[v] is not None and row[v] <= bound for row in rows) for bound in BOUNDS}
+
+
+def of_pair(y, x, rows):
+    """The functions of the SQL standard, of y and x."""
+    pairs = [(row[y], row[x]) for row in rows if row[y] is not None and row[x] is not None]
+    n, sum_y, sum_x = len(pairs), sum(b for b, _ in pairs), sum(a for _, a in pairs)
+    mean_y, mean_x = (Fraction(total, n) if n else None for total in (sum_y, sum_x))
+    s_xx, s_yy = sum((a - mean_x)**2 for _, a in pairs), sum((b - mean_y)**2 for b, _ in pairs)
+    s_xy = sum((a - mean_x) * (b - mean_y) for b, a in pairs)
+    slope = quotient(s_xy, s_xx)
+    of_functions = {
+        "regr_count": n, "corr": None if not s_xx or not s_yy else float(s_xy) / sqrt(s_xx) / sqrt(s_yy),
+        "covar_pop": real(quotient(s_xy, n)), "covar_samp": real(quotient(s_xy, n - 1)) if n > 1 else None,
+        "regr_slope": real(slope), "regr_intercept": real(None if slope is None else mean_y - slope * mean_x),
+        "regr_r2": real(None if not s_xx else quotient(s_xy**2, s_xx * s_yy) if s_yy else Fraction(1))}
+    return {f"{function}_{y}_{x}": result for function, result in of_functions.items()}
+
+
 def carried(question, v, start, of_series, answer):
     """What fill says of a bucket that has no v."""
     samples = sorted((row for row in of_series if row[v] is not None and row["ts"] is not None), key=order)
@@ -203,6 +230,10 @@ def window_row(question, key, bucket, of_series, rows):
                 of_v["count_" + v] = None
             carried(question, v, question.cut(bucket)[0], of_series, of_v)
         answer.update(of_v)
+    for counted in (of_bounds(MEASURED, rows), of_pair(MEASURED, "ts", rows)):
+        if question.fill == "null" and not rows:
+            counted = {column: None for column in counted}
+        answer.update(counted)
     return answer
 
 
@@ -338,6 +369,10 @@ def answer(rows, columns):
         print("=", "|".join(shown(row[column]) for column in columns))
 
 
+PAIR = [f"{f}_{MEASURED}_ts" for f in ("regr_count", "corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2")]
+COUNTS = [f"count_{MEASURED}_le_{bound}" for bound in BOUNDS]
+
+
 def all_of(v):
     return [f.format(v) for f in ("count_{}", "sum_{}", "min_{}", "max_{}", "avg_{}", "first_{}", "last_{}",
                                   "min_{}_id", "max_{}_id", "min_{}_ts", "max_{}_ts")]
@@ -420,7 +455,7 @@ def write():
         table.write()
 
     feature("the columns: their names and their order")
-    kept = [what for v in VALUES for what in all_of(v)] + [what + v for v in VALUES for what in ("var_", "stddev_")]
+    kept = [what for v in VALUES for what in all_of(v)] + [what + v for v in VALUES for what in ("var_", "stddev_")] + COUNTS + PAIR
     for table in (twos, regular):
         ask_columns("window", table, [*table.names, *HEAD, "count", "first_ts", "last_ts", *kept])
         ask_columns("overlap", table, [*table.names, *OVERLAP])
@@ -442,6 +477,27 @@ def write():
     feature("variances and standard deviations")
     ask_window(Question(spans), ["count_dur", "var_dur", "stddev_dur"])
     ask_window(Question(regular, -200, 700, n=3), ["bucket", "var_dur", "stddev_dur"])
+
+    feature("counts of the values at or below kept bounds (histograms)")
+    for table in (spans, extreme, nothing):
+        ask_window(Question(table), ["count_dur"] + COUNTS)
+    ask_window(Question(spans, 0, 100, n=4), ["bucket"] + COUNTS)
+    ask_window(Question(twos, -300, 700, n=3), ["bucket"] + COUNTS)
+    ask_window(Question(twos, step=200, origin=7, where=on_bad), ["bucket"] + COUNTS)
+    ask_window(Question(regular, -5000, 1000, n=6), ["bucket"] + COUNTS)
+    for fill in ("null", "zero", "last", "linear"):
+        ask_window(Question(regular, 900, 1500, step=100, fill=fill), ["bucket"] + COUNTS)
+        ask_window(Question(spans, 0, 100, n=4, fill=fill), ["bucket"] + COUNTS)
+
+    feature("correlation, covariance and regression against the time (products)")
+    for table in (spans, regular, nothing):
+        ask_window(Question(table), PAIR)
+    ask_window(Question(spans, 0, 100, n=4), ["bucket"] + PAIR)
+    ask_window(Question(twos, -300, 700, n=3), ["bucket"] + PAIR)
+    ask_window(Question(twos, step=200, origin=7, where=on_bad), ["bucket"] + PAIR)
+    ask_window(Question(regular, -200, 1000, n=6), ["bucket"] + PAIR)
+    for fill in ("null", "zero", "last", "linear"):
+        ask_window(Question(regular, 900, 1500, step=100, fill=fill), ["bucket"] + PAIR)
 
     feature("the row of the smallest and of the largest value, ties decided")
     ask_window(Question(spans, 0, 100), ["max_dur", "max_dur_id", "max_dur_ts", "min_size", "min_size_id", "min_size_ts"])

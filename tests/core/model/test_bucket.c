@@ -113,6 +113,30 @@ static void step_buckets_are_as_defined(void **state)
 		}
 }
 
+/* With bounds that are rounded up the number of a bucket is floor((t - t0) n / W). */
+static void bounds_may_be_rounded_up(void **state)
+{
+	(void)state;
+	for (int64_t width = 1; width <= 12; width++)
+		for (int64_t n = 1; n <= 15; n++) {
+			struct iforest_bucketing b = count(-5, width - 5, n);
+
+			b.edges = IFOREST_EDGES_UP;
+			for (int64_t time = -5; time < width - 5; time++) {
+				assert_int_equal(bucket_of(&b, time), (time + 5) * n / width);
+				assert_inside(&b, time);
+			}
+		}
+	for (unsigned i = 0; i < 2; i++) {
+		struct iforest_bucketing b = count(INT64_MIN, INT64_MAX, i ? INT64_MAX : 7);
+
+		b.edges = IFOREST_EDGES_UP;
+		assert_inside(&b, INT64_MIN);
+		assert_inside(&b, 0);
+		assert_inside(&b, INT64_MAX - 1);
+	}
+}
+
 static void nothing_overflows_at_the_ends_of_int64(void **state)
 {
 	static const int64_t times[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1 };
@@ -173,6 +197,7 @@ int main(void)
 		cmocka_unit_test(senseless_bucketings_are_refused),
 		cmocka_unit_test(n_buckets_are_as_defined),
 		cmocka_unit_test(step_buckets_are_as_defined),
+		cmocka_unit_test(bounds_may_be_rounded_up),
 		cmocka_unit_test(nothing_overflows_at_the_ends_of_int64),
 		cmocka_unit_test(random_times_lie_in_their_bucket),
 	};

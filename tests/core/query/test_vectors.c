@@ -11,6 +11,7 @@
 
 #include "core/query/overlap.h"
 #include "core/model/aggregate.h"
+#include "core/model/regression.h"
 #include "tests/support/examples.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
@@ -18,7 +19,7 @@
 
 static struct vectors vectors;
 
-static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 8, .kinds = "ss", .duration = 0 };
+static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 8, .kinds = "as", .duration = 0 };
 
 /* An index of each table, and the by columns of each series, as text. */
 static struct indexed {
@@ -112,10 +113,54 @@ static const char *row_text(const struct iforest_extreme *row, const char *part)
 	return integer_text(row->is_set, row->value.integer);
 }
 
-/* The two values are the only columns, and both have their squares. */
+/* The words of an accumulator of the sample's schema, which is that of all indexes. */
+static const uint64_t *words_of(const struct iforest_aggregate *aggregate, unsigned code, unsigned value, unsigned second)
+{
+	const struct iforest_accumulators *accumulators = &indexes[0].index.manifest.fields.accumulators;
+	int a = iforest_accumulators_named(accumulators, code, value, second);
+
+	assert_true(a >= 0);
+	return aggregate->words + accumulators->list[a].word;
+}
+
 static double variance_of(const struct iforest_aggregate *aggregate, const struct iforest_value_aggregate *value)
 {
-	return iforest_sample_variance(value, aggregate->words + 2 * IFOREST_VALUE_WORDS + 3 * (value - aggregate->values));
+	return iforest_sample_variance(
+		value, words_of(aggregate, IFOREST_KIND_SQUARES, (unsigned)(value - aggregate->values), IFOREST_NO_VALUE));
+}
+
+/* Counts of a histogram are of dur, "count_dur_le_500". */
+static const char *bound_count_text(const struct iforest_aggregate *aggregate, const char *bound)
+{
+	const uint64_t *words = words_of(aggregate, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE);
+	unsigned b = 0;
+
+	while (b < ORACLE_BOUNDS && oracle_bounds[b] != strtoll(bound, NULL, 10))
+		b++;
+	assert_true(b < ORACLE_BOUNDS);
+	return integer_text(true, (int64_t)words[b]);
+}
+
+/* Functions of pairs are of dur and the time, "corr_dur_ts". Returns NULL for another column. */
+static const char *pair_text(const struct iforest_aggregate *aggregate, const char *column)
+{
+	static const char *const names[] = { [IFOREST_REGR_COUNT] = "regr_count", [IFOREST_CORR] = "corr",
+					     [IFOREST_COVAR_POP] = "covar_pop", [IFOREST_COVAR_SAMP] = "covar_samp",
+					     [IFOREST_REGR_SLOPE] = "regr_slope", [IFOREST_REGR_INTERCEPT] = "regr_intercept",
+					     [IFOREST_REGR_R2] = "regr_r2" };
+	double result = 0;
+	bool is_set;
+
+	for (unsigned f = 0; f < COUNT_OF(names); f++) {
+		size_t n = strlen(names[f]);
+
+		if (strncmp(column, names[f], n) != 0 || strcmp(column + n, "_dur_ts") != 0)
+			continue;
+		is_set = iforest_pair_result(words_of(aggregate, IFOREST_KIND_PRODUCTS, 0, IFOREST_TIME_COLUMN), false,
+					     (enum iforest_pair_function)f, &result);
+		return f == IFOREST_REGR_COUNT ? integer_text(is_set, (int64_t)result) : real_text(is_set, result);
+	}
+	return NULL;
 }
 
 /* Columns of value v are "count_dur", "max_dur_id" and the like. */
@@ -126,7 +171,8 @@ static const char *value_text(const struct iforest_aggregate *aggregate, const c
 	bool has_variance = value->n > 1;
 
 	switch (column[0] << 8 | column[1]) {
-	case 'c' << 8 | 'o': return integer_text(true, value->n);
+	case 'c' << 8 | 'o':
+		return strncmp(part, "_le_", 4) == 0 ? bound_count_text(aggregate, part + 4) : integer_text(true, value->n);
 	case 'c' << 8 | 'l': return integer_text(true, value->sum);
 	case 's' << 8 | 'u': return integer_text(value->n > 0, value->sum);
 	case 'a' << 8 | 'v': return real_text(value->n > 0, (double)value->sum / (double)value->n);
@@ -152,6 +198,8 @@ static const char *bound_text(const struct iforest_bucketing *bucketing, int64_t
 static const char *cell_text(const struct iforest_bucketing *bucketing, int64_t bucket,
 			     const struct iforest_aggregate *aggregate, const char *column)
 {
+	const char *pair;
+
 	if (strcmp(column, "bucket") == 0)
 		return integer_text(true, bucket);
 	if (strncmp(column, "bucket_", 7) == 0)
@@ -160,7 +208,8 @@ static const char *cell_text(const struct iforest_bucketing *bucketing, int64_t 
 		return integer_text(true, aggregate->n_rows);
 	if (strcmp(column, "first_ts") == 0 || strcmp(column, "last_ts") == 0)
 		return integer_text(aggregate->has_times, column[0] == 'f' ? aggregate->first_time : aggregate->last_time);
-	return value_text(aggregate, column);
+	pair = pair_text(aggregate, column);
+	return pair ? pair : value_text(aggregate, column);
 }
 
 /* ---- asking ---- */
@@ -198,7 +247,7 @@ static void ask_windows(const struct asked *asked)
 
 	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
 	scan.bucketing = asked->bucketing;
-	scan.request = (struct iforest_request){ .values = 3, .accumulators = 3, .firsts = 3, .lasts = 3, .times = true };
+	scan.request = (struct iforest_request){ .values = 3, .accumulators = UINT32_MAX, .firsts = 3, .lasts = 3, .times = true };
 	for (uint32_t series = 0; series < asked->indexed->n_series; series++) {
 		assert_ok(iforest_scan_start(&scan, series));
 		for (;;) {

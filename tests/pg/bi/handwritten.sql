@@ -170,9 +170,6 @@ SELECT date_trunc('day', ts), count(*), avg(x) FROM spans WHERE amount > 0 AND x
 -- name: value_missing | tool: hand-written | rows: 21 | expect: node
 SELECT service, count(*), sum(amount) FROM spans WHERE dur IS NULL GROUP BY 1 ORDER BY 1;
 
--- name: slow_share | tool: hand-written | rows: 22, N9 | expect: declined: a condition in an aggregate is on a value column
-SELECT service, count(*) FILTER (WHERE dur > 900000) AS slow, count(*) AS n FROM spans GROUP BY 1 ORDER BY 1;
-
 -- name: key_functions | tool: hand-written | rows: 21 | expect: node
 SELECT coalesce(nullif(service, ''), 'none') AS service, upper(left(status, 1)) || '.' AS s, length(service) > 3 AS long, count(*) FROM spans GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 
@@ -245,7 +242,7 @@ SELECT service, count(*), count(*) * 100.0 / sum(count(*)) OVER () AS percent, r
 WITH chosen AS (SELECT * FROM spans WHERE service IN ('api', 'auth')), hours AS (SELECT date_trunc('hour', ts) AS t, status, dur FROM chosen)
 SELECT t, status, count(*), sum(dur) FROM hours GROUP BY 1, 2 ORDER BY 1, 2;
 
--- name: cte_used_twice | tool: hand-written | rows: 13 | expect: plain
+-- name: cte_used_twice | tool: hand-written | rows: 13 | expect: 2 nodes
 WITH chosen AS (SELECT ts, dur FROM spans WHERE service = 'api') SELECT (SELECT count(*) FROM chosen) AS n, (SELECT sum(dur) FROM chosen) AS dur;
 
 -- name: cte_of_groups_used_twice | tool: hand-written | rows: 13, N5 | expect: node

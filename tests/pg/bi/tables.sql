@@ -77,15 +77,15 @@ CREATE FUNCTION time_bucket(width interval, ts timestamptz) RETURNS timestamptz 
 	$$ SELECT date_bin(width, ts, '2000-01-03 00:00:00+00') $$;
 CREATE VIEW spans_by_hour AS SELECT id, ts, date_trunc('hour', ts) AS ts_hour, service, status, dur, amount, x FROM spans;
 
--- sums of squares are kept of what they can be kept of, but for recent_spans and odd_spans
-CREATE INDEX spans_if ON spans USING iforest (service, status, ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount');
-CREATE INDEX spans_time_if ON spans USING iforest (ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount');
+-- sums of squares are kept of what they can be kept of, but for recent_spans and odd_spans; bounds of spans and parted_spans
+CREATE INDEX spans_if ON spans USING iforest (service, status, ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount', histogram = 'dur(99999, 499999, 900000)');
+CREATE INDEX spans_time_if ON spans USING iforest (ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount', histogram = 'dur(99999, 499999, 900000)');
 CREATE INDEX local_spans_if ON local_spans USING iforest (service, status, ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount');
 CREATE INDEX local_spans_time_if ON local_spans USING iforest (ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount');
 CREATE INDEX ns_spans_if ON ns_spans USING iforest (service, status, ts_ns) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount');
 CREATE INDEX ns_spans_time_if ON ns_spans USING iforest (ts_ns) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount');
-CREATE INDEX parted_spans_if ON parted_spans USING iforest (service, status, ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount');
-CREATE INDEX parted_spans_time_if ON parted_spans USING iforest (ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount');
+CREATE INDEX parted_spans_if ON parted_spans USING iforest (service, status, ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount', histogram = 'dur(99999, 499999, 900000)');
+CREATE INDEX parted_spans_time_if ON parted_spans USING iforest (ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount', histogram = 'dur(99999, 499999, 900000)');
 CREATE INDEX recent_spans_if ON recent_spans USING iforest (service, status, ts) INCLUDE (dur, amount, x);
 CREATE INDEX recent_spans_time_if ON recent_spans USING iforest (ts) INCLUDE (dur, amount, x);
 CREATE INDEX odd_spans_if ON odd_spans USING iforest (service, status, ts) INCLUDE (dur, amount, x);

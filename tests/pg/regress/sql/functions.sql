@@ -462,10 +462,14 @@ DROP TABLE fn_p3;
 CREATE INDEX fn_p_d ON ONLY fn_p USING iforest (ts) INCLUDE (v) WITH (duration = 'v');
 SELECT refusal($$SELECT iforest_create_functions('fn_p_d')$$);
 DROP INDEX fn_p_d;
-CREATE INDEX fn_p_d ON fn_p USING iforest (ts) INCLUDE (v) WITH (duration = 'v', variance = 'v');
+CREATE INDEX fn_p_d ON fn_p USING iforest (ts) INCLUDE (v) WITH (duration = 'v', variance = 'v', histogram = 'v(-1, 50)', products = 'v*ts');
 SELECT unnest(iforest_create_functions('fn_p_d'));
 SELECT * FROM pg_temp.compare_all('SELECT tableoid, ts, v, "end" FROM fn_p_d_rows(95, 102)', 'SELECT tableoid, ts, v, ts + v FROM fn_p WHERE ts < 102 AND (ts >= 95 OR ts + v > 95)');
 SELECT round(var_v) = (SELECT round(variance(v)) FROM fn_p) AS same FROM fn_p_d();
+SELECT * FROM pg_temp.compare_all('SELECT bucket, count, "count_v_le_-1", count_v_le_50, regr_count_v_ts, round(regr_slope_v_ts::numeric, 6) FROM fn_p_d(3, 197, 5)',
+	$$SELECT ((ts - 3 + 1) * 5 - 1) / 194, count(*), count(*) FILTER (WHERE v <= -1), count(*) FILTER (WHERE v <= 50), regr_count(v, ts), round(regr_slope(v, ts)::numeric, 6)
+	FROM fn_p WHERE ts >= 3 AND ts < 197 GROUP BY 1$$);
+EXPLAIN (COSTS OFF) SELECT count_v_le_50, corr_v_ts FROM fn_p_d(3, 197);
 DROP INDEX fn_p_d;
 SELECT count(*) FROM pg_proc WHERE proname ~ '^fn_p_d';
 SELECT refusal($$SELECT iforest_merge('fn_p_if')$$);

@@ -1,0 +1,280 @@
+#include "core/model/text_time.h"
+
+#include <string.h>
+
+
+enum { DAY_SECONDS = 86400, FRACTION_DIGITS = 9 };
+
+/* -4713-11-24 12:00:00, and the first second after 9999-12-31. */
+#define FIRST_SECOND INT64_C(-210866760000)
+#define END_OF_SECONDS INT64_C(253402300800)
+
+/* What is left of a text. */
+struct reader {
+	const char *at, *end;
+};
+
+static char peek(const struct reader *reader)
+{
+	return reader->at < reader->end ? *reader->at : 0;
+}
+
+static bool take(struct reader *reader, char c)
+{
+	bool is_there = reader->at < reader->end && *reader->at == c;
+
+	reader->at += is_there;
+	return is_there;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static void skip_spaces(struct reader *reader)
+{
+	while (reader->at < reader->end && is_space(*reader->at))
+		reader->at++;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Reads exactly n digits, whose number lies from `least` to `most`. */
+static bool take_number(struct reader *reader, int n, int least, int most, int *number)
+{
+	*number = 0;
+	if (reader->end - reader->at < n)
+		return false;
+	for (; n > 0 && is_digit(*reader->at); n--)
+		*number = 10 * *number + (*reader->at++ - '0');
+	return n == 0 && *number >= least && *number <= most;
+}
+
+/* Reads the digits after a point. False if those beyond nanoseconds are not 0. */
+static bool take_fraction(struct reader *reader, int64_t *nanoseconds)
+{
+	int n = 0;
+	bool is_exact = true;
+
+	*nanoseconds = 0;
+	for (; is_digit(peek(reader)); reader->at++, n++)
+		if (n < FRACTION_DIGITS)
+			*nanoseconds = 10 * *nanoseconds + (*reader->at - '0');
+		else
+			is_exact = is_exact && *reader->at == '0';
+	for (; n < FRACTION_DIGITS; n++)
+		*nanoseconds *= 10;
+	return is_exact;
+}
+
+/* ---- the calendar: years begin in March, so that a leap day is the last ---- */
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+/* Days from 1970-01-01 to a date. */
+static int64_t days_of(int64_t year, int month, int day)
+{
+	int64_t y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
+
+	return 365 * y + floor_divide(y, 4) - floor_divide(y, 100) + floor_divide(y, 400) + (153 * m + 2) / 5 + day - 719469;
+}
+
+static void date_of(int64_t days, int64_t *year, int *month, int *day)
+{
+	int64_t from_march = days + 719468, era = floor_divide(from_march, 146097), of_era = from_march - era * 146097;
+	int64_t y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	int64_t of_year = of_era - (365 * y + y / 4 - y / 100), m = (5 * of_year + 2) / 153;
+
+	*day = (int)(of_year - (153 * m + 2) / 5 + 1);
+	*month = (int)(m < 10 ? m + 3 : m - 9);
+	*year = y + 400 * era + (*month <= 2);
+}
+
+/* ---- times ---- */
+
+static bool take_date(struct reader *reader, int64_t *days)
+{
+	bool is_negative = take(reader, '-');
+	int year, month, day;
+
+	if (!take_number(reader, 4, 0, 9999, &year) || !take(reader, '-') || !take_number(reader, 2, 1, 12, &month) ||
+	    !take(reader, '-') || !take_number(reader, 2, 1, 31, &day))
+		return false;
+	*days = days_of(is_negative ? -year : year, month, day);
+	return true;
+}
+
+/* Reads Z or an offset, if there is one, in seconds. */
+static bool take_zone(struct reader *reader, int64_t *offset)
+{
+	char c;
+	int hours, minutes;
+
+	*offset = 0;
+	skip_spaces(reader);
+	c = peek(reader);
+	if (c == 'Z' || c == 'z') {
+		reader->at++;
+	} else if (c == '+' || c == '-') {
+		reader->at++;
+		if (!take_number(reader, 2, 0, 14, &hours) || !take(reader, ':') || !take_number(reader, 2, 0, 59, &minutes))
+			return false;
+		*offset = (c == '-' ? -60 : 60) * (60 * hours + minutes);
+	}
+	skip_spaces(reader);
+	return reader->at == reader->end;
+}
+
+static enum iforest_text_result take_time(struct reader *reader, struct iforest_text_time *time)
+{
+	int hours, minutes, seconds = 0;
+	int64_t offset;
+	bool is_exact = true;
+
+	if (!take_number(reader, 2, 0, 24, &hours) || !take(reader, ':') || !take_number(reader, 2, 0, 59, &minutes))
+		return IFOREST_TEXT_NONE;
+	if (take(reader, ':')) {
+		if (!take_number(reader, 2, 0, 59, &seconds))
+			return IFOREST_TEXT_NONE;
+		if (reader->end - reader->at > 1 && *reader->at == '.' && is_digit(reader->at[1])) {
+			reader->at++;
+			is_exact = take_fraction(reader, &time->nanoseconds);
+		}
+	}
+	if (!take_zone(reader, &offset))
+		return IFOREST_TEXT_NONE;
+	time->seconds += 3600 * hours + 60 * minutes + seconds - offset;
+	return is_exact ? IFOREST_TEXT_READ : IFOREST_TEXT_TOO_FINE;
+}
+
+bool iforest_text_time_has(int64_t seconds)
+{
+	return seconds >= FIRST_SECOND && seconds < END_OF_SECONDS;
+}
+
+enum iforest_text_result iforest_text_time_read(const char *text, size_t n_bytes, struct iforest_text_time *time)
+{
+	struct reader reader = { text, text + n_bytes };
+	enum iforest_text_result result = IFOREST_TEXT_READ;
+	int64_t days;
+
+	if (!take_date(&reader, &days))
+		return IFOREST_TEXT_NONE;
+	*time = (struct iforest_text_time){ .seconds = days * DAY_SECONDS };
+	while (reader.at < reader.end && (is_space(*reader.at) || *reader.at == 'T'))
+		reader.at++;
+	if (reader.at < reader.end)
+		result = take_time(&reader, time);
+	return iforest_text_time_has(time->seconds) ? result : IFOREST_TEXT_NONE;
+}
+
+/* Writes a number of exactly n digits. */
+static char *put_number(char *at, int64_t number, int n)
+{
+	for (int d = n - 1; d >= 0; d--, number /= 10)
+		at[d] = (char)('0' + number % 10);
+	return at + n;
+}
+
+void iforest_text_time_write(const struct iforest_text_time *time, char *text)
+{
+	int64_t days = floor_divide(time->seconds, DAY_SECONDS), of_day = time->seconds - days * DAY_SECONDS, year;
+	int month, day;
+	char *at = text;
+
+	date_of(days, &year, &month, &day);
+	if (year < 0)
+		*at++ = '-';
+	at = put_number(at, year < 0 ? -year : year, 4);
+	*at++ = '-';
+	at = put_number(at, month, 2);
+	*at++ = '-';
+	at = put_number(at, day, 2);
+	*at++ = ' ';
+	at = put_number(at, of_day / 3600, 2);
+	*at++ = ':';
+	at = put_number(at, of_day / 60 % 60, 2);
+	*at++ = ':';
+	at = put_number(at, of_day % 60, 2);
+	if (time->nanoseconds > 0) {
+		*at++ = '.';
+		at = put_number(at, time->nanoseconds, FRACTION_DIGITS);
+		while (at[-1] == '0')
+			at--;
+	}
+	*at = 0;
+}
+
+/* ---- lengths ---- */
+
+/* Names of units, each followed by its length; those of the calendar have none. */
+static const struct unit {
+	const char *names; /* with a space before and after each */
+	int64_t nanoseconds;
+} units[] = {
+	{ " ns nanosecond nanoseconds ", 1 },
+	{ " us microsecond microseconds ", 1000 },
+	{ " ms millisecond milliseconds ", 1000000 },
+	{ " s sec second seconds ", IFOREST_NANOSECONDS },
+	{ " min minute minutes ", 60 * IFOREST_NANOSECONDS },
+	{ " h hour hours ", 3600 * IFOREST_NANOSECONDS },
+	{ " d day days ", DAY_SECONDS *IFOREST_NANOSECONDS },
+	{ " week weeks ", 7 * DAY_SECONDS *IFOREST_NANOSECONDS },
+	{ " month months year years ", 0 },
+};
+
+enum { LONGEST_NAME = 12 };
+
+/* Returns the unit of that name, in any case; NULL if there is none. */
+static const struct unit *find_unit(const char *name, size_t n)
+{
+	char word[LONGEST_NAME + 3] = " ";
+
+	if (n == 0 || n > LONGEST_NAME)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		word[1 + i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + ('a' - 'A') : name[i]);
+	if (strchr(word + 1, ' '))
+		return NULL;
+	word[1 + n] = ' ';
+	for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+		if (strstr(units[u].names, word))
+			return &units[u];
+	return NULL;
+}
+
+enum iforest_text_result iforest_text_length_read(const char *text, size_t n_bytes, iforest_int128 *nanoseconds)
+{
+	struct reader reader = { text, text + n_bytes };
+	const struct unit *unit;
+	int64_t whole = 0, fraction = 0;
+	iforest_int128 part;
+	bool is_exact = true;
+
+	skip_spaces(&reader);
+	if (!is_digit(peek(&reader)))
+		return IFOREST_TEXT_NONE;
+	for (; is_digit(peek(&reader)); reader.at++)
+		if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *reader.at - '0', &whole))
+			return IFOREST_TEXT_NONE;
+	if (take(&reader, '.'))
+		is_exact = take_fraction(&reader, &fraction);
+	skip_spaces(&reader);
+	while (reader.end > reader.at && is_space(reader.end[-1]))
+		reader.end--;
+	unit = find_unit(reader.at, (size_t)(reader.end - reader.at));
+	if (!unit)
+		return IFOREST_TEXT_NONE;
+	if (unit->nanoseconds == 0)
+		return IFOREST_TEXT_CALENDAR;
+	part = (iforest_int128)fraction * unit->nanoseconds;
+	*nanoseconds = (iforest_int128)whole * unit->nanoseconds + part / IFOREST_NANOSECONDS;
+	return is_exact && part % IFOREST_NANOSECONDS == 0 ? IFOREST_TEXT_READ : IFOREST_TEXT_TOO_FINE;
+}

@@ -1,0 +1,52 @@
+/* model/text_time.h -- Times and lengths of time as text: ISO-8601 as SQLite's date functions read and write it; "5 minutes".
+ *
+ *   YYYY-MM-DD                               any number of spaces and T between date and time, spaces at the end
+ *   YYYY-MM-DD HH:MM
+ *   YYYY-MM-DD HH:MM:SS
+ *   YYYY-MM-DD HH:MM:SS.fraction             any number of digits; those beyond nanoseconds must be 0
+ *
+ * After a time may follow Z, or an offset of [+-]HH:MM up to 14:59; without either it is UTC. A minus sign may come before the
+ * year. As there, a day that its month does not have is one of the next (February 30 is March 2 or 1), 24:00 is the next day's
+ * 00:00, leap seconds do not exist, and times go from -4713-11-24 12:00:00 to the end of the year 9999, in the Gregorian
+ * calendar throughout.
+ */
+#ifndef IFOREST_MODEL_TEXT_TIME_H
+#define IFOREST_MODEL_TEXT_TIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/bits.h"
+
+#define IFOREST_NANOSECONDS INT64_C(1000000000) /* of a second */
+
+enum iforest_text_result {
+	IFOREST_TEXT_READ,
+	IFOREST_TEXT_NONE,     /* it is no time, or no length */
+	IFOREST_TEXT_TOO_FINE, /* it is one, with digits beyond nanoseconds */
+	IFOREST_TEXT_CALENDAR, /* a length in months or years, which differ in length */
+};
+
+/* A time: seconds since 1970-01-01 00:00:00 UTC, and nanoseconds after that, 0 to 999999999. */
+struct iforest_text_time {
+	int64_t seconds;
+	int64_t nanoseconds;
+};
+
+enum iforest_text_result iforest_text_time_read(const char *text, size_t n_bytes, struct iforest_text_time *time);
+
+/* Writes YYYY-MM-DD HH:MM:SS, and the fraction without zeros at its end if there is one, with a zero byte. Texts of years from
+ * 0 on have the order of their times.
+ * Requires  a time that iforest_text_time_read() may give, and room for IFOREST_TEXT_TIME_BYTES */
+enum { IFOREST_TEXT_TIME_BYTES = 32 };
+void iforest_text_time_write(const struct iforest_text_time *time, char *text);
+
+/* True if iforest_text_time_read() can give that many seconds. */
+bool iforest_text_time_has(int64_t seconds);
+
+/* Reads a length such as "5 minutes", "1.5 h" or "500 ms" in nanoseconds: a decimal number and a unit, which is one of ns, us,
+ * ms, s, min, h, d, or a name such as hour or hours, up to weeks. */
+enum iforest_text_result iforest_text_length_read(const char *text, size_t n_bytes, iforest_int128 *nanoseconds);
+
+#endif

@@ -1,0 +1,205 @@
+#include "pg_ext/planner/query_level.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+
+#include "pg_ext/am/handler.h"
+
+bool ifp_enable = true, ifp_float_aggregates = true, ifp_explain_decline = false;
+
+/* ---- indexes ---- */
+
+bool ifp_is_iforest(const IndexOptInfo *index)
+{
+	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
+}
+
+bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables)
+{
+	int relid = -1;
+	ListCell *cell;
+
+	while (ifp_explain_decline && (relid = bms_next_member(tables->relids, relid)) >= 0) {
+		RelOptInfo *rel = root->simple_rel_array[relid];
+
+		foreach (cell, rel ? rel->indexlist : NIL)
+			if (ifp_is_iforest(lfirst(cell)))
+				return true;
+	}
+	return false;
+}
+
+/* ---- which subqueries hand on all rows ---- */
+
+/* A subquery that was entered. */
+struct layer {
+	Index relid;	 /* of it, in the level above */
+	List *columns;	 /* its target list, over the relation below */
+	List *conditions; /* of the level above on it */
+};
+
+static bool is_no_limit(Node *limit)
+{
+	Const *constant = (Const *)limit;
+
+	return !limit || (IsA(limit, Const) && constant->constisnull);
+}
+
+static bool is_no_offset(Node *offset)
+{
+	Const *constant = (Const *)offset;
+
+	return is_no_limit(offset) || (IsA(offset, Const) && DatumGetInt64(constant->constvalue) == 0);
+}
+
+/* The reason where no notice is worth while: it groups, joins or computes rows. */
+static const char does_more[] = "";
+
+static const char *refuse(const PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+
+	if (parse->commandType != CMD_SELECT || parse->groupClause || parse->groupingSets || parse->hasAggs ||
+	    parse->havingQual || parse->hasWindowFuncs || parse->hasTargetSRFs || parse->distinctClause ||
+	    parse->setOperations || parse->rowMarks)
+		return does_more;
+	if (!is_no_limit(parse->limitCount) || !is_no_offset(parse->limitOffset))
+		return "rows are chosen by LIMIT or OFFSET below the aggregates";
+	/* they would have to be evaluated by the plan that is not run */
+	if (root->init_plans != NIL)
+		return "a subselect is evaluated below the aggregates, within a subquery";
+	return contain_volatile_functions((Node *)parse->targetList) ? "a subquery has a volatile function" : NULL;
+}
+
+/* Returns the planned query of a CTE; NULL if it has none. */
+static PlannerInfo *root_of_cte(PlannerInfo *root, const RangeTblEntry *table)
+{
+	int n = 0;
+	ListCell *cell;
+
+	if (table->self_reference)
+		return NULL;
+	for (Index up = table->ctelevelsup; up > 0 && root; up--)
+		root = root->parent_root;
+	foreach (cell, root ? root->parse->cteList : NIL) {
+		if (strcmp(lfirst_node(CommonTableExpr, cell)->ctename, table->ctename) == 0)
+			break;
+		n++;
+	}
+	if (!root || n >= list_length(root->cte_plan_ids) || list_nth_int(root->cte_plan_ids, n) <= 0)
+		return NULL;
+	return list_nth(root->glob->subroots, list_nth_int(root->cte_plan_ids, n) - 1);
+}
+
+/* Returns the planned query of a relation that is a subquery; NULL for other relations. */
+static PlannerInfo *root_of(const struct ifp_query_level *level)
+{
+	RelOptInfo *rel = level->rel;
+	const RangeTblEntry *table;
+
+	if (rel->reloptkind != RELOPT_BASEREL || (rel->rtekind != RTE_SUBQUERY && rel->rtekind != RTE_CTE) ||
+	    IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids))
+		return NULL;
+	table = planner_rt_fetch(rel->relid, level->root);
+	if (table->security_barrier || table->inh)
+		return NULL;
+	if (rel->rtekind == RTE_CTE)
+		return root_of_cte(level->root, table);
+	return rel->subplan_params == NIL ? rel->subroot : NULL;
+}
+
+/* Returns the only relation of a query's FROM; NULL if there are several. */
+static RelOptInfo *only_relation(PlannerInfo *root)
+{
+	int relid;
+
+	return bms_get_singleton_member(root->all_baserels, &relid) ? find_base_rel(root, relid) : NULL;
+}
+
+/* ---- entering ---- */
+
+static void enter(struct ifp_query_level *level, PlannerInfo *root, RelOptInfo *below)
+{
+	struct layer *layer = palloc(sizeof *layer);
+
+	*layer = (struct layer){ .relid = level->rel->relid,
+				 .columns = root->parse->targetList,
+				 .conditions = level->rel->baserestrictinfo };
+	level->layers = lappend(level->layers, layer);
+	if (!level->source && level->rel->rtekind == RTE_SUBQUERY)
+		level->source = level->rel->cheapest_total_path;
+	level->root = root;
+	level->rel = below;
+}
+
+const char *ifp_query_level_enter(struct ifp_query_level *level)
+{
+	struct ifp_query_level entered = *level;
+	PlannerInfo *root;
+
+	while ((root = root_of(&entered))) {
+		RelOptInfo *below = only_relation(root);
+		const char *reason = below ? refuse(root) : does_more;
+
+		if (reason)
+			return reason != does_more && ifp_has_index(root, below) ? reason : NULL;
+		enter(&entered, root, below);
+	}
+	if (entered.rel->rtekind == RTE_RELATION)
+		*level = entered;
+	return NULL;
+}
+
+/* ---- expressions ---- */
+
+static Node *through(Node *node, void *context)
+{
+	const struct layer *layer = context;
+	const Var *var = (const Var *)node;
+
+	if (!node)
+		return NULL;
+	if (IsA(node, Var) && (Index)var->varno == layer->relid && var->varlevelsup == 0 && var->varattno > 0)
+		return copyObject((Node *)get_tle_by_resno(layer->columns, var->varattno)->expr);
+	return expression_tree_mutator(node, through, context);
+}
+
+static Node *through_layers(const struct ifp_query_level *level, int first, Node *node)
+{
+	for (int i = first; i < list_length(level->layers); i++)
+		node = through(node, list_nth(level->layers, i));
+	return node;
+}
+
+Node *ifp_query_level_expression(const struct ifp_query_level *level, Node *expression)
+{
+	return through_layers(level, 0, expression);
+}
+
+/* A condition of a level above sees what those below leave, as users' conditions do of what row security leaves. */
+static RestrictInfo *restriction_below(const struct ifp_query_level *level, int layer, const RestrictInfo *above)
+{
+	Expr *clause = (Expr *)through_layers(level, layer, (Node *)above->clause);
+	RestrictInfo *restriction = make_simple_restrictinfo(level->root, clause);
+
+	restriction->security_level = level->root->qual_security_level;
+	restriction->leakproof = !contain_leaked_vars((Node *)clause);
+	return restriction;
+}
+
+List *ifp_query_level_restrictions(const struct ifp_query_level *level, List *of_table)
+{
+	List *restrictions = list_copy(of_table);
+	ListCell *cell;
+
+	for (int i = list_length(level->layers) - 1; i >= 0; i--)
+		foreach (cell, ((struct layer *)list_nth(level->layers, i))->conditions)
+			restrictions = lappend(restrictions, restriction_below(level, i, lfirst_node(RestrictInfo, cell)));
+	return restrictions;
+}
