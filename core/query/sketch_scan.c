@@ -11,7 +11,7 @@ struct walk {
 	const struct iforest_filter *filter;
 	const struct iforest_sidecar *sidecar;
 	struct iforest_sketch *sketch;
-	bool takes_out; /* what the range holds is taken out of the sketch instead */
+	bool takes_out;		  /* what the range holds is taken out of the sketch instead */
 	iforest_take_value *take; /* not NULL: it gets the values, and there is no sketch */
 	void *context;
 };

@@ -12,6 +12,7 @@
 #include "executor/tuptable.h"
 
 #include "core/page/leaf_fold.h"
+#include "pg_ext/exec/percentile.h"
 
 /* A measure of one group. All zeros if it has no rows. */
 struct ifp_agg_state {
@@ -22,11 +23,17 @@ struct ifp_agg_state {
 	double real_sum;	    /* of finite reals; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max; /* of VALUE; of TIME its first and last */
-	Datum datum;		       /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes */
+	Datum datum; /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes; of NUMBERS struct ifp_numbers */
 	bool has_datum;
 };
 
 struct ifp_agg_states;
+
+/* What folds do not give of a bucket, by value column where it is needed. */
+struct ifp_bucket_values {
+	bytea *sketches[IFOREST_MAX_VALUES]; /* NULL: no values */
+	struct ifp_numbers numbers[IFOREST_MAX_VALUES];
+};
 
 /* Prepares the measures and results of a query, in the current memory context. Expressions are evaluated in econtext over a row
  * of the index's columns, its scan tuple. The columns that expressions read must be filled in. */
@@ -43,8 +50,8 @@ void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters
 struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs,
 					     const struct iforest_accumulators *accumulators);
 
-/* Returns the value columns of which sketches are needed: a bit each. */
-uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs);
+/* Returns the value columns that have measures of that type, SKETCH or NUMBERS: a bit each. */
+uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_type type);
 
 /* Returns the size of a group's states in bytes. */
 Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs);
@@ -54,11 +61,10 @@ uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, cons
 			   const struct iforest_accumulators *accumulators);
 
 /* Adds the fold of a bucket of an index with these accumulators, or its rows on steps of the query's histogram. Its by values
- * and time are in the row. sketches: by value column, where needed; NULL if there are no values. has_time: the times of its rows
- * are not NULL. Data that a state keeps are allocated in the context. */
+ * and time are in the row. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			const struct iforest_accumulators *accumulators, uint64 steps, bytea *const *sketches, bool has_time,
-			MemoryContext context);
+			const struct iforest_accumulators *accumulators, uint64 steps, const struct ifp_bucket_values *values,
+			bool has_time, MemoryContext context);
 
 /* Returns the result of aggregate i of query->aggregates, in the current memory context. Overwrites the row's time and values.
  */

@@ -11,7 +11,7 @@
 
 #include "pg_ext/am/handler.h"
 
-bool ifp_enable = true, ifp_float_aggregates = true, ifp_explain_decline = false;
+bool ifp_enable = true, ifp_float_aggregates = true, ifp_approximate_percentiles = false, ifp_explain_decline = false;
 
 /* ---- indexes ---- */
 
@@ -39,8 +39,8 @@ bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables)
 
 /* A subquery that was entered. */
 struct layer {
-	Index relid;	 /* of it, in the level above */
-	List *columns;	 /* its target list, over the relation below */
+	Index relid;	  /* of it, in the level above */
+	List *columns;	  /* its target list, over the relation below */
 	List *conditions; /* of the level above on it */
 };
 

@@ -41,7 +41,8 @@ bool ifp_is_iforest(const IndexOptInfo *index);
 /* True if one of the tables has an iforest index and iforest.explain_decline is on: then a NOTICE is of use. */
 bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables);
 
-/* Parameters iforest.enable, .float_aggregates and .explain_decline; ifp_agg_path_register() registers them. */
-extern bool ifp_enable, ifp_float_aggregates, ifp_explain_decline;
+/* Parameters iforest.enable, .float_aggregates, .approximate_percentiles and .explain_decline; ifp_agg_path_register() registers
+ * them. */
+extern bool ifp_enable, ifp_float_aggregates, ifp_approximate_percentiles, ifp_explain_decline;
 
 #endif

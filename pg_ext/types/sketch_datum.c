@@ -67,6 +67,19 @@ bytea *ifp_sketch_sum(const bytea *one, const bytea *other)
 	return sum;
 }
 
+union iforest_number ifp_sketch_number_at(const bytea *sketch, uint64 place, union iforest_number min, union iforest_number max,
+					  enum iforest_value_type type)
+{
+	struct iforest_sketch_extremes extremes = { { type, min }, { type, max } };
+	struct iforest_sketch_number answer;
+	struct iforest_sketch_view view;
+
+	sketch_require(iforest_sketch_open(&view, (const uint8_t *)VARDATA(sketch), VARSIZE(sketch) - VARHDRSZ),
+		       "iforest_sketch");
+	sketch_require(iforest_sketch_number_at(&view, place, &extremes, &answer), "iforest_sketch");
+	return answer.value;
+}
+
 /* ---- SQL functions ----
  *
  * iforest_sketch() and the functions that read sketches, over core/model/sketch.h. The bytes are those of SQLite's functions of
