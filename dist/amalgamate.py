@@ -21,6 +21,9 @@ TOKEN = re.compile(
 OWN_INCLUDE = re.compile(r'^#include "([a-z_0-9/]+\.h)"\n', re.M)
 
 
+WINDOWS = '#include <windows.h>\n'
+
+
 def text_of(path):
     with open(os.path.join(ROOT, path), encoding='utf-8') as file:
         return file.read()
@@ -52,7 +55,8 @@ def sources_behind(roots):
         visit(root)
         if root.endswith('.h') and exists(root[:-1] + 'c'):
             visit(root[:-1] + 'c')
-    return ordered
+    # what Windows declares has names of ours, so that comes last
+    return sorted(ordered, key=lambda path: WINDOWS in text_of(path))
 
 
 def tokens_of(text):
@@ -147,7 +151,7 @@ class Amalgamation:
 
     def system_headers(self):
         """They come first where names are hidden: what they declare is not for hiding."""
-        lines = {line for path in self.names for line in re.findall(r'^#include <.*>$', text_of(path), re.M)}
+        lines = {line for path in self.names for line in re.findall(r'^#include <.*>$', text_of(path), re.M)} - {WINDOWS.strip()}
         unix = sorted(line for line in lines if re.search('<(sys/|pthread|unistd)', line))
         return '\n'.join(['', *sorted(lines - set(unix)), '#if defined(__unix__) || defined(__APPLE__)', *unix, '#endif', ''])
 
@@ -171,7 +175,7 @@ class Amalgamation:
         if sum(os.path.basename(other) == os.path.basename(path) for other in self.sources) > 1:
             module = f'{folder}_{module}'
         text = renamed(text, shared, module)
-        macros = [m.group(1) for m in re.finditer(r'^\s*#\s*define\s+(\w+)', text, re.M) if m.group(1) not in ('_GNU_SOURCE', 'MAP_NORESERVE')]
+        macros = [m.group(1) for m in re.finditer(r'^\s*#\s*define\s+(\w+)', text, re.M) if m.group(1) not in ('_GNU_SOURCE', 'MAP_NORESERVE', 'WIN32_LEAN_AND_MEAN')]
         undone = ''.join(f'#undef {name}\n' for name in macros)
         return f'\n/* ==== {path} ==== */\n{self.expand(path, text, already)}{undone}'
 

@@ -10,6 +10,8 @@ folder=$(mkdir -p "$1" && cd "$1" && pwd)
 version=$(sed -n "s/^default_version = '\(.*\)'/\1/p" sql/pg/iforest.control)
 epoch=${SOURCE_DATE_EPOCH:-$(date +%s)}
 export SOURCE_DATE_EPOCH="$epoch"
+# packages of debugging symbols are for archives
+export DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-noautodbgsym}"
 
 cat >debian/changelog <<END
 iforest ($version-1) unstable; urgency=medium

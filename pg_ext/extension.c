@@ -3,9 +3,11 @@
 #include "pg_ext/planner/agg_path.h"
 #include "pg_ext/am/handler.h"
 #include "pg_ext/planner/selectivity.h"
+#include "pg_ext/planner/skip_path.h"
 #include "pg_ext/types/definition.h"
 #include "pg_ext/planner/overlap_index.h"
 #include "pg_ext/base/test_points.h"
+#include "pg_ext/exec/skip_scan.h"
 #include "pg_ext/exec/topk_scan.h"
 
 #include "fmgr.h"
@@ -21,6 +23,8 @@ void _PG_init(void)
 	ifp_agg_path_register();
 	ifp_agg_scan_register();
 	ifp_topk_register();
+	ifp_skip_scan_register();
+	ifp_skip_path_register();
 	ifp_overlap_support_register();
 	ifp_reloptions_check_register();
 	ifp_selectivity_histogram_register();

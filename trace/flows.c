@@ -105,7 +105,7 @@ static int bind_waiting(struct trace_flows *flows, struct trace_bound bound)
 	struct trace_unpacking unpacking = { flows->waiting.data };
 	int status = TRACE_OK;
 
-	while (status == TRACE_OK && unpacking.at < flows->waiting.data + flows->waiting.n_bytes) {
+	while (status == TRACE_OK && (size_t)(unpacking.at - flows->waiting.data) < flows->waiting.n_bytes) {
 		uint64_t order;
 		struct trace_flow_point point = trace_flow_point_take(&unpacking, &order);
 

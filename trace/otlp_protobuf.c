@@ -616,19 +616,19 @@ static int take_span(struct otlp_reader *reader, struct trace_text text)
 /* ---- The file ---- */
 
 /* The bytes at hand: what of them was taken, and where in the file they begin. */
-struct piece {
+struct otlp_piece {
 	const char *bytes;
 	size_t n_bytes, at;
 	uint64_t offset;
 };
 
-static uint64_t position(const struct piece *piece)
+static uint64_t position(const struct otlp_piece *piece)
 {
 	return piece->offset + piece->at;
 }
 
 /* What of the message at hand is here. */
-static struct trace_message rest_of_message(const struct otlp_reader *reader, const struct piece *piece)
+static struct trace_message rest_of_message(const struct otlp_reader *reader, const struct otlp_piece *piece)
 {
 	uint64_t n_rest = reader->ends[reader->level] - position(piece);
 	size_t n_here = piece->n_bytes - piece->at;
@@ -636,13 +636,13 @@ static struct trace_message rest_of_message(const struct otlp_reader *reader, co
 	return trace_message_of((struct trace_text){ piece->bytes + piece->at, n_rest < n_here ? (size_t)n_rest : n_here });
 }
 
-static bool is_all_here(const struct otlp_reader *reader, const struct piece *piece)
+static bool is_all_here(const struct otlp_reader *reader, const struct otlp_piece *piece)
 {
 	return reader->ends[reader->level] - piece->offset <= piece->n_bytes;
 }
 
 /* A field that is to be in memory: TRACE_ROW if it is, TRACE_OK if more is needed. */
-static int check_whole(struct otlp_reader *reader, const struct piece *piece, const struct trace_message *behind_head,
+static int check_whole(struct otlp_reader *reader, const struct otlp_piece *piece, const struct trace_message *behind_head,
 		       uint64_t n_bytes)
 {
 	if (n_bytes > TRACE_MAX_KEPT_BYTES)
@@ -657,7 +657,7 @@ static int take_header(struct otlp_reader *reader, struct trace_text text)
 }
 
 /* Looks for a header that stands behind what else the message has. TRACE_ROW when it was taken, or when there is none. */
-static int look_ahead(struct otlp_reader *reader, const struct piece *piece)
+static int look_ahead(struct otlp_reader *reader, const struct otlp_piece *piece)
 {
 	struct trace_message message = rest_of_message(reader, piece);
 	struct trace_field field;
@@ -682,7 +682,8 @@ static int look_ahead(struct otlp_reader *reader, const struct piece *piece)
 
 /* Each of these takes a field behind whose head the message stands, or enters it: TRACE_ROW, or TRACE_OK if more is needed. */
 
-static int enter(struct otlp_reader *reader, struct piece *piece, const struct trace_message *behind_head, uint64_t n_bytes)
+static int enter(struct otlp_reader *reader, struct otlp_piece *piece, const struct trace_message *behind_head,
+		 uint64_t n_bytes)
 {
 	int status = TRACE_ROW;
 
@@ -697,7 +698,7 @@ static int enter(struct otlp_reader *reader, struct piece *piece, const struct t
 	return TRACE_ROW;
 }
 
-static int take_whole(struct otlp_reader *reader, struct piece *piece, const struct trace_message *behind_head,
+static int take_whole(struct otlp_reader *reader, struct otlp_piece *piece, const struct trace_message *behind_head,
 		      uint64_t n_bytes, bool is_span)
 {
 	struct trace_text text = { behind_head->at, (size_t)n_bytes };
@@ -719,7 +720,7 @@ static bool leads_to_spans(enum level level, uint32_t number)
 	return level == LEVEL_RESOURCE && (number == FIELD_CHILDREN || number == FIELD_OLD_SCOPES);
 }
 
-static int take_field(struct otlp_reader *reader, struct piece *piece)
+static int take_field(struct otlp_reader *reader, struct otlp_piece *piece)
 {
 	struct trace_message message = rest_of_message(reader, piece);
 	struct trace_field field;
@@ -747,7 +748,7 @@ static int take_field(struct otlp_reader *reader, struct piece *piece)
 }
 
 /* The length before a message. */
-static int take_length(struct otlp_reader *reader, struct piece *piece)
+static int take_length(struct otlp_reader *reader, struct otlp_piece *piece)
 {
 	if (piece->n_bytes - piece->at < LENGTH_BYTES)
 		return TRACE_OK;
@@ -756,7 +757,7 @@ static int take_length(struct otlp_reader *reader, struct piece *piece)
 	return TRACE_ROW;
 }
 
-static void skip(struct otlp_reader *reader, struct piece *piece)
+static void skip(struct otlp_reader *reader, struct otlp_piece *piece)
 {
 	size_t n_here = piece->n_bytes - piece->at;
 	size_t n = reader->n_to_skip < n_here ? (size_t)reader->n_to_skip : n_here;
@@ -766,7 +767,7 @@ static void skip(struct otlp_reader *reader, struct piece *piece)
 }
 
 /* Of the two forms that recognise() has let through. */
-static void look_at_start(struct otlp_reader *reader, const struct piece *piece)
+static void look_at_start(struct otlp_reader *reader, const struct otlp_piece *piece)
 {
 	reader->is_begun = true;
 	reader->has_lengths = piece->bytes[0] != '\n';
@@ -776,7 +777,7 @@ static void look_at_start(struct otlp_reader *reader, const struct piece *piece)
 static int feed(void *parser, const char *bytes, size_t n_bytes, size_t *n_taken)
 {
 	struct otlp_reader *reader = parser;
-	struct piece piece = { bytes, n_bytes, 0, reader->n_taken };
+	struct otlp_piece piece = { bytes, n_bytes, 0, reader->n_taken };
 	int status = TRACE_ROW;
 
 	if (!reader->is_begun)

@@ -348,7 +348,7 @@ int trace_perfetto_tracks_saw(struct trace_perfetto_tracks *tracks, struct trace
 		return status;
 	side->has_event = true;
 	side->first_ts_ns = ts_ns;
-	return trace_name_track(tracks->assembly, track, name);
+	return trace_name_track(tracks->assembly, track, is_empty(name) ? (struct trace_text){ NULL, 0 } : name);
 }
 
 /* ---- Descriptors ---- */

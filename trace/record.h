@@ -27,12 +27,11 @@ char *trace_record_grow(struct trace_record *record, size_t n_bytes);
 static inline char *trace_record_extend(struct trace_record *record, size_t n_bytes)
 {
 	struct trace_bytes *bytes = &record->bytes;
-	char *at = bytes->data + bytes->n_bytes;
 
 	if (record->out_of_memory || n_bytes > bytes->n_allocated - bytes->n_bytes)
 		return trace_record_grow(record, n_bytes);
 	bytes->n_bytes += n_bytes;
-	return at;
+	return bytes->data + bytes->n_bytes - n_bytes;
 }
 
 /* Big-endian, so that memcmp orders them as numbers; an int64_t with its sign turned for the same reason. */

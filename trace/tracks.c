@@ -179,15 +179,14 @@ int trace_tracks_find_thread(struct trace_tracks *tracks, struct trace_text pid,
 
 int trace_tracks_set_text(struct trace_tracks *tracks, struct trace_text *text, struct trace_text value)
 {
-	char *copy;
+	char *copy = NULL;
 	int status;
 
 	tracks->n_bytes -= text->n_bytes;
 	status = take_bytes(tracks, value.n_bytes);
 	if (status < 0)
 		return status;
-	copy = malloc(value.n_bytes + 1);
-	if (!copy)
+	if (value.data && !(copy = malloc(value.n_bytes + 1)))
 		return TRACE_ERROR_MEMORY;
 	if (value.n_bytes > 0)
 		memcpy(copy, value.data, value.n_bytes);

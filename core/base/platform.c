@@ -5,6 +5,15 @@
 
 #include <stdatomic.h>
 
+/* ---- what each operating system has: address space, and a thread that is joined ---- */
+
+struct task {
+	void (*work)(void *context, unsigned thread);
+	void *context;
+	unsigned thread;
+	bool is_running;
+};
+
 #if defined(__unix__) || defined(__APPLE__)
 
 #include <pthread.h>
@@ -48,13 +57,7 @@ bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_page
 	return true;
 }
 
-struct task {
-	void (*work)(void *context, unsigned thread);
-	void *context;
-	unsigned thread;
-	pthread_t id;
-	bool is_running;
-};
+typedef pthread_t task_thread;
 
 static void *run(void *argument)
 {
@@ -64,20 +67,65 @@ static void *run(void *argument)
 	return NULL;
 }
 
-void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigned thread), void *context)
+static bool task_start(struct task *task, task_thread *thread)
 {
-	struct task tasks[IFOREST_MAX_THREADS];
+	return pthread_create(thread, NULL, run, task) == 0;
+}
 
-	for (unsigned t = 1; t < n_threads; t++) {
-		tasks[t] = (struct task){ .work = work, .context = context, .thread = t };
-		tasks[t].is_running = pthread_create(&tasks[t].id, NULL, run, &tasks[t]) == 0;
-	}
-	work(context, 0);
-	for (unsigned t = 1; t < n_threads; t++)
-		if (tasks[t].is_running)
-			(void)pthread_join(tasks[t].id, NULL);
-		else
-			work(context, t);
+static void task_join(task_thread thread)
+{
+	(void)pthread_join(thread, NULL);
+}
+
+#elif defined(_WIN32)
+
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+/* Reserves more and keeps it, as no part of a reservation can be given back. */
+void *iforest_address_space(size_t n_bytes)
+{
+	uint8_t *start = VirtualAlloc(NULL, n_bytes + IFOREST_COMMIT_BYTES, MEM_RESERVE, PAGE_NOACCESS);
+
+	return start ? start + (-(uintptr_t)start & (IFOREST_COMMIT_BYTES - 1)) : NULL;
+}
+
+void iforest_address_space_release(void *start, size_t n_bytes)
+{
+	MEMORY_BASIC_INFORMATION region;
+
+	(void)n_bytes;
+	if (VirtualQuery(start, &region, sizeof region))
+		(void)VirtualFree(region.AllocationBase, 0, MEM_RELEASE);
+}
+
+/* Huge pages need a privilege there, and are not asked for. */
+bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_pages)
+{
+	(void)in_huge_pages;
+	return VirtualAlloc(start, n_bytes, MEM_COMMIT, PAGE_READWRITE) != NULL;
+}
+
+typedef HANDLE task_thread;
+
+static DWORD WINAPI run(void *argument)
+{
+	struct task *task = argument;
+
+	task->work(task->context, task->thread);
+	return 0;
+}
+
+static bool task_start(struct task *task, task_thread *thread)
+{
+	*thread = CreateThread(NULL, 0, run, task, 0, NULL);
+	return *thread != NULL;
+}
+
+static void task_join(task_thread thread)
+{
+	(void)WaitForSingleObject(thread, INFINITE);
+	(void)CloseHandle(thread);
 }
 
 #else
@@ -102,13 +150,40 @@ bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_page
 	return false;
 }
 
-void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigned thread), void *context)
+typedef int task_thread;
+
+static bool task_start(struct task *task, task_thread *thread)
 {
-	for (unsigned t = 0; t < n_threads; t++)
-		work(context, t);
+	(void)task;
+	(void)thread;
+	return false;
+}
+
+static void task_join(task_thread thread)
+{
+	(void)thread;
 }
 
 #endif
+
+/* ---- threads ---- */
+
+void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigned thread), void *context)
+{
+	struct task tasks[IFOREST_MAX_THREADS];
+	task_thread threads[IFOREST_MAX_THREADS];
+
+	for (unsigned t = 1; t < n_threads; t++) {
+		tasks[t] = (struct task){ .work = work, .context = context, .thread = t };
+		tasks[t].is_running = task_start(&tasks[t], &threads[t]);
+	}
+	work(context, 0);
+	for (unsigned t = 1; t < n_threads; t++)
+		if (tasks[t].is_running)
+			task_join(threads[t]);
+		else
+			work(context, t);
+}
 
 struct crew {
 	void (*work)(void *context, unsigned thread, uint32_t item);

@@ -54,21 +54,59 @@ static void lift_squares(const struct iforest_lift *entries, uint64_t *words)
 }
 
 /* Counts between bounds first, and adds these up at the end. */
+/* Adds the step to the number of bounds below a number, if more are below it. Without a branch, which would be mispredicted every
+ * other time. */
+static inline unsigned step_up(const int64_t *bounds, unsigned below, unsigned step, int64_t number)
+{
+	return below + (-(unsigned)(bounds[below + step - 1] < number) & step);
+}
+
+/* Counts numbers by how many bounds are below each. Searches four at a time, for a search is a chain of loads.
+ * Requires  2 * half bounds. */
+static void count_by_bounds(const int64_t *bounds, unsigned half, const int64_t *numbers, unsigned n, uint8_t *counts)
+{
+	unsigned i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		unsigned a = 0, b = 0, c = 0, d = 0;
+
+		for (unsigned step = half; step; step /= 2) {
+			a = step_up(bounds, a, step, numbers[i]);
+			b = step_up(bounds, b, step, numbers[i + 1]);
+			c = step_up(bounds, c, step, numbers[i + 2]);
+			d = step_up(bounds, d, step, numbers[i + 3]);
+		}
+		counts[a]++;
+		counts[b]++;
+		counts[c]++;
+		counts[d]++;
+	}
+	for (; i < n; i++) {
+		unsigned a = 0;
+
+		for (unsigned step = half; step; step /= 2)
+			a = step_up(bounds, a, step, numbers[i]);
+		counts[a]++;
+	}
+}
+
 static void lift_histogram(const struct iforest_lift *entries, uint64_t *words)
 {
-	uint64_t counts[IFOREST_MAX_BOUNDS + 1] = { 0 }, n = 0;
+	enum { MOST = 2 * IFOREST_MAX_BOUNDS };
+	unsigned n_bounds = entries->n_parameters, half = 1u << iforest_highest_bit(n_bounds), n = 0;
+	int64_t bounds[MOST], numbers[64];
+	uint8_t counts[MOST] = { 0 };
+	uint64_t n_below = 0;
 
-	for (uint64_t which = entries->which; which; which &= which - 1) {
-		int64_t number = entries->numbers[iforest_trailing_zeros(which)];
-		unsigned below = 0; /* bounds below the number */
-
-		for (unsigned step = IFOREST_MAX_BOUNDS; step; step /= 2)
-			if (below + step <= entries->n_parameters && entries->parameters[below + step - 1] < number)
-				below += step;
-		counts[below]++;
-	}
-	for (unsigned i = 0; i < entries->n_parameters; i++)
-		words[i] += n += counts[i];
+	/* as if bounds followed that nothing is above */
+	memcpy(bounds, entries->parameters, n_bounds * sizeof *bounds);
+	for (unsigned i = n_bounds; i < 2 * half; i++)
+		bounds[i] = INT64_MAX;
+	for (uint64_t which = entries->which; which; which &= which - 1)
+		numbers[n++] = entries->numbers[iforest_trailing_zeros(which)];
+	count_by_bounds(bounds, half, numbers, n, counts);
+	for (unsigned i = 0; i < n_bounds; i++)
+		words[i] += n_below += counts[i];
 }
 
 static void lift_products(const struct iforest_lift *entries, uint64_t *words)

@@ -1,8 +1,6 @@
 #include "core/model/real_time.h"
 
-#include <float.h>
 #include <string.h>
-
 
 int64_t iforest_time_of_real(double real)
 {
@@ -193,7 +191,7 @@ static bool begins_by_time(const void *context, iforest_int128 time)
 /* The first double of the bucket, near an estimate. */
 static int64_t start_near(const struct buckets *buckets, double estimate)
 {
-	int64_t last = iforest_time_of_real(DBL_MAX);
+	int64_t last = iforest_time_of_real(IFOREST_GREATEST_REAL);
 
 	return (int64_t)find_first(-last, last + 1, iforest_time_of_real(estimate), begins_by_time, buckets);
 }
@@ -224,9 +222,9 @@ static bool begins_later(const void *context, iforest_int128 i)
 /* An estimate, which may be infinite or no number, within what a search can begin from. */
 static iforest_int128 to_guess(double estimate)
 {
-	if (!(estimate > -0x1p64))
-		return -((iforest_int128)1 << 64);
-	return estimate < 0x1p64 ? (iforest_int128)estimate : (iforest_int128)1 << 64;
+	if (!(estimate > -0x1p63))
+		return INT64_MIN;
+	return estimate < 0x1p63 ? (int64_t)estimate : INT64_MAX;
 }
 
 int64_t iforest_real_bucket_of_n(double t0, double t1, int64_t n, double real)

@@ -22,6 +22,8 @@
 /* What infinity is mapped to: the time after all finite ones. */
 #define IFOREST_TIME_OF_INFINITY INT64_C(0x7ff0000000000000)
 
+#define IFOREST_GREATEST_REAL 0x1.fffffffffffffp1023
+
 /* Returns the time of a real, which may be infinite; -0.0 is 0.0. */
 int64_t iforest_time_of_real(double real);
 

@@ -2,12 +2,7 @@
 
 #include <string.h>
 
-
 enum { DAY_SECONDS = 86400, FRACTION_DIGITS = 9 };
-
-/* -4713-11-24 12:00:00, and the first second after 9999-12-31. */
-#define FIRST_SECOND INT64_C(-210866760000)
-#define END_OF_SECONDS INT64_C(253402300800)
 
 /* What is left of a text. */
 struct reader {
@@ -154,11 +149,6 @@ static enum iforest_text_result take_time(struct reader *reader, struct iforest_
 	return is_exact ? IFOREST_TEXT_READ : IFOREST_TEXT_TOO_FINE;
 }
 
-bool iforest_text_time_has(int64_t seconds)
-{
-	return seconds >= FIRST_SECOND && seconds < END_OF_SECONDS;
-}
-
 enum iforest_text_result iforest_text_time_read(const char *text, size_t n_bytes, struct iforest_text_time *time)
 {
 	struct reader reader = { text, text + n_bytes };
@@ -214,38 +204,55 @@ void iforest_text_time_write(const struct iforest_text_time *time, char *text)
 
 /* ---- lengths ---- */
 
-/* Names of units, each followed by its length; those of the calendar have none. */
+/* Lengths of units; those of the calendar have none. */
 static const struct unit {
-	const char *names; /* with a space before and after each */
+	char name[12];
+	bool has_plural;
 	int64_t nanoseconds;
 } units[] = {
-	{ " ns nanosecond nanoseconds ", 1 },
-	{ " us microsecond microseconds ", 1000 },
-	{ " ms millisecond milliseconds ", 1000000 },
-	{ " s sec second seconds ", IFOREST_NANOSECONDS },
-	{ " min minute minutes ", 60 * IFOREST_NANOSECONDS },
-	{ " h hour hours ", 3600 * IFOREST_NANOSECONDS },
-	{ " d day days ", DAY_SECONDS *IFOREST_NANOSECONDS },
-	{ " week weeks ", 7 * DAY_SECONDS *IFOREST_NANOSECONDS },
-	{ " month months year years ", 0 },
+	{ "ns", false, 1 },
+	{ "nanosecond", true, 1 },
+	{ "us", false, 1000 },
+	{ "microsecond", true, 1000 },
+	{ "ms", false, 1000000 },
+	{ "millisecond", true, 1000000 },
+	{ "s", false, IFOREST_NANOSECONDS },
+	{ "sec", false, IFOREST_NANOSECONDS },
+	{ "second", true, IFOREST_NANOSECONDS },
+	{ "min", false, 60 * IFOREST_NANOSECONDS },
+	{ "minute", true, 60 * IFOREST_NANOSECONDS },
+	{ "h", false, 3600 * IFOREST_NANOSECONDS },
+	{ "hour", true, 3600 * IFOREST_NANOSECONDS },
+	{ "d", false, DAY_SECONDS *IFOREST_NANOSECONDS },
+	{ "day", true, DAY_SECONDS *IFOREST_NANOSECONDS },
+	{ "week", true, 7 * DAY_SECONDS *IFOREST_NANOSECONDS },
+	{ "month", true, 0 },
+	{ "year", true, 0 },
 };
 
-enum { LONGEST_NAME = 12 };
+static char to_lower(char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
 
-/* Returns the unit of that name, in any case; NULL if there is none. */
+/* True if the text is that name, in any case, or its plural. */
+static bool is_unit(const struct unit *unit, const char *text, size_t n)
+{
+	size_t n_name = strlen(unit->name);
+
+	if (n != n_name && !(unit->has_plural && n == n_name + 1 && to_lower(text[n_name]) == 's'))
+		return false;
+	for (size_t i = 0; i < n_name; i++)
+		if (to_lower(text[i]) != unit->name[i])
+			return false;
+	return true;
+}
+
+/* Returns the unit of that name; NULL if there is none. */
 static const struct unit *find_unit(const char *name, size_t n)
 {
-	char word[LONGEST_NAME + 3] = " ";
-
-	if (n == 0 || n > LONGEST_NAME)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		word[1 + i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + ('a' - 'A') : name[i]);
-	if (strchr(word + 1, ' '))
-		return NULL;
-	word[1 + n] = ' ';
 	for (size_t u = 0; u < sizeof units / sizeof *units; u++)
-		if (strstr(units[u].names, word))
+		if (is_unit(&units[u], name, n))
 			return &units[u];
 	return NULL;
 }

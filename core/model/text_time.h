@@ -42,8 +42,14 @@ enum iforest_text_result iforest_text_time_read(const char *text, size_t n_bytes
 enum { IFOREST_TEXT_TIME_BYTES = 32 };
 void iforest_text_time_write(const struct iforest_text_time *time, char *text);
 
-/* True if iforest_text_time_read() can give that many seconds. */
-bool iforest_text_time_has(int64_t seconds);
+/* The first second that there is, -4713-11-24 12:00:00, and the one after the last. */
+#define IFOREST_FIRST_SECOND INT64_C(-210866760000)
+#define IFOREST_END_OF_SECONDS INT64_C(253402300800)
+
+static inline bool iforest_text_time_has(int64_t seconds)
+{
+	return seconds >= IFOREST_FIRST_SECOND && seconds < IFOREST_END_OF_SECONDS;
+}
 
 /* Reads a length such as "5 minutes", "1.5 h" or "500 ms" in nanoseconds: a decimal number and a unit, which is one of ns, us,
  * ms, s, min, h, d, or a name such as hour or hours, up to weeks. */

@@ -1,7 +1,5 @@
 #include "core/query/fill.h"
 
-#include <float.h>
-
 #include "core/model/real_time.h"
 
 enum iforest_status iforest_fill_init(struct iforest_fill *fill, enum iforest_fill_mode mode, uint32_t values,
@@ -95,7 +93,8 @@ static double to_real(union iforest_number number, unsigned value_type)
 static double line_of_reals(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned value_type)
 {
 	double from = iforest_real_of_time(a->time), to = iforest_real_of_time(b->time), at = iforest_real_of_time(time);
-	double scale = to - from <= DBL_MAX ? 1 : 0.5, share = (at * scale - from * scale) / (to * scale - from * scale);
+	double scale = to - from <= IFOREST_GREATEST_REAL ? 1 : 0.5,
+	       share = (at * scale - from * scale) / (to * scale - from * scale);
 
 	return to_real(a->value, value_type) * (1 - share) + to_real(b->value, value_type) * share;
 }

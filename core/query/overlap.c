@@ -202,6 +202,8 @@ static enum iforest_status take_negatives(struct iforest_overlap *overlap, struc
 /* True if a span of that duration that starts at that time, before the bound, would end after it. */
 static bool outlives(const struct iforest_overlap *overlap, int64_t time, int64_t duration)
 {
+	if (overlap->has_ends)
+		return duration > overlap->bound;
 	return duration > 0 && (uint64_t)duration > (uint64_t)overlap->bound - (uint64_t)time;
 }
 
@@ -233,7 +235,7 @@ static enum iforest_status collect(struct iforest_overlap *overlap, struct ifore
 
 	while (which && !status) {
 		unsigned i = iforest_highest_bit(which);
-		struct iforest_open_span span = { .time = block->times[i], .duration = durations[i] };
+		struct iforest_open_span span = { .time = overlap->has_ends ? 0 : block->times[i], .duration = durations[i] };
 
 		if (!outlives(overlap, span.time, longest))
 			break;
@@ -301,7 +303,8 @@ enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct
 	*overlap = (struct iforest_overlap){ .scan = scan, .duration = fields->duration_value, .is_done = true };
 	iforest_open_spans_init(&overlap->open, scan->store->alloc, false);
 	iforest_longest_init(&overlap->longest, scan);
-	if (fields->duration_value == IFOREST_NO_VALUE || fields->end_rule != IFOREST_END_DURATION)
+	overlap->has_ends = fields->end_rule == IFOREST_END_COLUMN;
+	if (fields->duration_value == IFOREST_NO_VALUE || (fields->end_rule != IFOREST_END_DURATION && !overlap->has_ends))
 		return IFOREST_ARGUMENT;
 	return IFOREST_OK;
 }

@@ -18,7 +18,7 @@
 #include "core/query/longest.h"
 #include "core/query/scan.h"
 
-/* A span; it ends at time + duration, computed in 128 bits. */
+/* A span; it ends at time + duration, computed in 128 bits. Where the index keeps ends, time is 0 and duration the end. */
 struct iforest_open_span {
 	int64_t time, duration, ref;
 };
@@ -83,12 +83,14 @@ struct iforest_overlap_filter {
 struct iforest_overlap {
 	struct iforest_scan *scan;
 	unsigned duration; /* value column */
+	bool has_ends;	   /* which holds ends (IFOREST_END_COLUMN): spans are counted, and no more */
 
 	/* set by the caller, before a start */
 	struct iforest_bucketing bucketing;  /* checked with iforest_bucketing_check() */
 	const struct iforest_filter *filter; /* for the scan's own runs; NULL: all live entries count */
-	bool wants_inside, wants_longest; /* compute the time inside, the longest span; either also gives the number of spans */
-	bool longest_alone;		  /* with wants_longest: the number of spans is only 0 or more. Not with wants_inside */
+	/* compute the time inside, the longest span; either also gives the number of spans. Not with has_ends */
+	bool wants_inside, wants_longest;
+	bool longest_alone; /* with wants_longest: the number of spans is only 0 or more. Not with wants_inside */
 
 	struct iforest_overlap_filter own, joined;
 	struct iforest_open_spans open;
@@ -110,7 +112,7 @@ struct iforest_overlap {
 
 /* Prepares an overlap over a scan's runs. Both must stay in place, and the scan must outlive the overlap, which sets the scan's
  * bucketing and filters at each start.
- * Errors  IFOREST_ARGUMENT: the index keeps no durations (node.h), or keeps ends in their place. */
+ * Errors  IFOREST_ARGUMENT: the index keeps neither durations nor ends (node.h), or durations in another unit. */
 enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct iforest_scan *scan);
 void iforest_overlap_release(struct iforest_overlap *overlap);
 

@@ -46,7 +46,8 @@ struct index_scan {
 	struct iforest_batch matching; /* keys of the pending entries of the chosen series and ranges, sorted */
 	bool has_keys;		       /* keys and matching are filled in */
 	struct scan_position place, mark;
-	bool is_open; /* a range is open, in this direction: */
+	bool leaves_series; /* the rest of the series is left out */
+	bool is_open;	    /* a range is open, in this direction: */
 	bool backward;
 	uint32 from, to; /* the rest of `matching` in it, `to` excluded */
 	bool has_iterator;
@@ -508,6 +509,17 @@ static bool next_range(struct index_scan *scan)
 	return true;
 }
 
+/* Moves the place to the next series in the scan's direction. Returns false after the last. */
+static bool next_series(struct index_scan *scan)
+{
+	uint32 n_ranges = scan->keys.n_ranges + (scan->keys.has_nulls ? 1 : 0);
+
+	scan->is_open = scan->leaves_series = false;
+	scan->place.range = scan->backward ? 0 : n_ranges - 1;
+	scan->place.is_started = next_range(scan);
+	return scan->place.is_started;
+}
+
 /* Takes the next entry in this direction; its key becomes that of the place. */
 static bool next_entry(struct index_scan *scan, bool backward)
 {
@@ -516,6 +528,8 @@ static bool next_entry(struct index_scan *scan, bool backward)
 	if (backward != scan->backward)
 		scan->is_open = false;
 	scan->backward = backward;
+	if (scan->leaves_series && !next_series(scan))
+		return false;
 	for (int n_restarts = 0; !found;) {
 		enum iforest_status status = IFOREST_OK;
 
@@ -570,7 +584,7 @@ void ifp_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order
 	value_order_rescan(scan);
 	MemoryContextReset(scan->key_context);
 	scan->matching = (struct iforest_batch){ .alloc = NULL };
-	scan->has_keys = scan->is_open = false;
+	scan->has_keys = scan->is_open = scan->leaves_series = false;
 	scan->place = scan->mark = (struct scan_position){ .is_started = false };
 }
 
@@ -655,6 +669,16 @@ int64 ifp_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 	}
 	tbm_add_tuples(bitmap, tids, n, scan->keys.must_recheck);
 	return n_all;
+}
+
+struct iforest_key ifp_index_scan_key(IndexScanDesc scan_desc)
+{
+	return ((struct index_scan *)scan_desc->opaque)->place.key;
+}
+
+void ifp_index_scan_leave_series(IndexScanDesc scan_desc)
+{
+	((struct index_scan *)scan_desc->opaque)->leaves_series = true;
 }
 
 void ifp_end_scan(IndexScanDesc scan_desc)

@@ -19,6 +19,8 @@
 #include "access/genam.h"
 #include "nodes/tidbitmap.h"
 
+#include "core/model/key.h"
+
 /* ---- the access method's functions: ambeginscan and so on ---- */
 
 IndexScanDesc ifp_begin_scan(Relation index, int n_keys, int n_order_bys);
@@ -56,5 +58,13 @@ struct ifp_scan_order {
 
 /* Sets the order and the bounds of a scan, which must last as long as it; before the first entry or before ifp_rescan(). */
 void ifp_index_scan_set_order(IndexScanDesc scan, const struct ifp_scan_order *order);
+
+/* ---- the order of the key, with series left early ---- */
+
+/* Returns the key of the entry that a scan in key order gave last. */
+struct iforest_key ifp_index_scan_key(IndexScanDesc scan);
+
+/* Goes on with the next series. Only after an entry of a scan in key order. */
+void ifp_index_scan_leave_series(IndexScanDesc scan);
 
 #endif

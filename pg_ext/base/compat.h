@@ -244,6 +244,16 @@ static inline bool ifp_descends(const PathKey *key)
 #endif
 }
 
+/* Returns the conditions on a path's window functions up to which rows are computed: OpExprs of a WindowFunc and a limit. */
+static inline List *ifp_run_conditions(const WindowAggPath *path)
+{
+#if PG_VERSION_NUM >= 170000
+	return path->runCondition;
+#else
+	return path->winclause->runCondition;
+#endif
+}
+
 /* Begins the scan of an index for an index scan node, as the node does before its first row. */
 static inline IndexScanDesc ifp_index_beginscan(IndexScanState *node)
 {

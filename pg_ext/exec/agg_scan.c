@@ -205,8 +205,7 @@ static void set_time(const struct agg_answer *answer, bool is_null, int64 time)
 
 static uint64 rows_of_piece(const struct answer_reader *reader, const struct answer_piece *piece)
 {
-	return ifp_agg_states_rows(reader->answer->aggs, piece->steps, reader->fold,
-				   &reader->read.index.manifest.fields.accumulators);
+	return ifp_agg_states_rows(reader->answer->aggs, piece->steps, reader->fold);
 }
 
 /* True if the fold has rows that the query asks for. */
@@ -219,20 +218,21 @@ static bool has_rows(const struct answer_reader *reader)
 }
 
 /* Adds a piece of the fold to the group of the row. */
-static void add_piece(struct answer_reader *reader, const struct answer_piece *piece, bool has_time)
+static void add_piece(struct answer_reader *reader, int i, bool has_time)
 {
 	struct agg_answer *answer = reader->answer;
+	const struct answer_piece *piece = &answer->pieces[i];
 	int column = answer->piece_column - 1;
+	uint64 n_rows = rows_of_piece(reader, piece);
 
-	if (rows_of_piece(reader, piece) == 0)
+	if (n_rows == 0)
 		return;
 	if (column >= 0) {
 		answer->row->tts_values[column] = piece->value;
 		answer->row->tts_isnull[column] = piece->is_null;
 	}
-	ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups), reader->fold,
-			   &reader->read.index.manifest.fields.accumulators, piece->steps, &reader->values, has_time,
-			   answer->attempt);
+	ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups, i), reader->fold, piece->steps, n_rows,
+			   &reader->values, has_time, answer->attempt);
 }
 
 /* Adds the fold of a bucket to the groups of the row. */
@@ -250,8 +250,9 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 		status = answer_sketches(reader, range);
 		if (!status)
 			status = answer_numbers(reader, range);
+		ifp_groups_move(answer->groups);
 		for (int i = 0; i < answer->n_pieces && !status; i++)
-			add_piece(reader, &answer->pieces[i], has_time);
+			add_piece(reader, i, has_time);
 		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
 			if (reader->values.sketches[v])
 				pfree(reader->values.sketches[v]);
@@ -459,7 +460,8 @@ static enum iforest_status read_index(struct answer_reader *reader)
 	struct agg_answer *answer = reader->answer;
 	enum iforest_status status = IFOREST_OK;
 
-	reader->request = ifp_agg_states_wanted(answer->aggs, &reader->read.index.manifest.fields.accumulators);
+	ifp_agg_states_set_index(answer->aggs, &reader->read.index.manifest.fields.accumulators);
+	reader->request = ifp_agg_states_wanted(answer->aggs);
 	reader->request.filter = &reader->read.filter;
 	reader->fold = palloc(sizeof *reader->fold);
 	if (answer->is_total)
@@ -616,7 +618,7 @@ static bool has_columns(List *expressions)
 /* True if all entries can be folded at once. */
 static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_states *aggs)
 {
-	struct iforest_request request = ifp_agg_states_wanted(aggs, NULL);
+	struct iforest_request request = ifp_agg_states_wanted(aggs);
 	ListCell *cell;
 
 	foreach (cell, query->aggregates)
@@ -689,6 +691,7 @@ static bool attempt(void *context, bool locked)
 
 	MemoryContextReset(answer->attempt);
 	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
 	for (int i = 0; i < answer->n_tables && done; i++) {
 		/* locks as of a sequential scan and of an index scan, before anything is read, so that whatever comes later
@@ -720,6 +723,7 @@ static void answer_query(struct agg_answer *answer)
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
 	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	if (answer_holds(answer, answer->gates)) {
 		count_scans(answer);
 		ifp_snapshot_retry(attempt, answer, &answer->counts.n_restarts);

@@ -14,6 +14,7 @@
 #include "utils/syscache.h"
 
 #include "core/model/aggregate.h"
+#include "pg_ext/exec/distinct_values.h"
 #include "pg_ext/planner/affine.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/value_steps.h"
@@ -35,7 +36,8 @@ struct measure {
 	Oid datum_type, collation;
 	int16 type_length;
 	bool type_by_value;
-	FmgrInfo better; /* of extremes: better(new, old) is true if new replaces old */
+	FmgrInfo better;		      /* of extremes: better(new, old) is true if new replaces old */
+	struct ifp_distinct_values *distinct; /* of the aggregate, if each value counts once; else NULL */
 };
 
 /* An arm of an aggregate: its measure, and the expression over it. */
@@ -60,6 +62,7 @@ struct result {
 	struct ifp_percentile *percentile; /* NULL: it is none */
 	FmgrInfo better;
 	Oid collation;
+	struct ifp_distinct_values *distinct; /* NULL: all rows count */
 };
 
 struct ifp_agg_states {
@@ -74,6 +77,10 @@ struct ifp_agg_states {
 	int n_results;
 	Relation heap; /* NULL: there are several */
 	Snapshot snapshot;
+	/* those of the index being read, if one was set, and histograms without bounds; which of them each of query->accumulators is */
+	bool has_index;
+	struct iforest_accumulators accumulators;
+	unsigned in_index[IFOREST_MAX_ACCUMULATORS];
 };
 
 /* ---- measures ---- */
@@ -177,6 +184,7 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 		find_better(aggregate, &result->better);
 	if (ifp_agg_function_is_percentile(result->function))
 		result->percentile = ifp_percentile_begin(aggregate);
+	result->distinct = ifp_aggregate_is_distinct(aggregate) ? ifp_distinct_values_begin(aggregate, aggs->econtext) : NULL;
 	foreach (cell, arms) {
 		const struct ifp_arm *from = lfirst(cell);
 		struct arm *arm = &result->arms[result->n_arms++];
@@ -188,6 +196,7 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 				     .attribute = ifp_time_attribute(query) };
 		arm->is_plain = from->expression && IsA(from->expression, Var);
 		need(aggs, &aggs->measures[arm->measure], result->function, arm->is_plain);
+		aggs->measures[arm->measure].distinct = result->distinct;
 		if (from->type == IFP_MEASURE_VALUE)
 			arm->attribute = (AttrNumber)(query->n_by + 2 + from->value);
 		if (from->type == IFP_MEASURE_VALUE || from->type == IFP_MEASURE_TIME)
@@ -233,25 +242,40 @@ void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters
 			aggs->results[i].arms[a].is_read = false;
 }
 
-/* Returns the number in an index of one of query->accumulators. */
-static unsigned accumulator_in(const struct ifp_agg_states *aggs, int accumulator,
-			       const struct iforest_accumulators *accumulators)
+void ifp_agg_states_reset(struct ifp_agg_states *aggs, MemoryContext context)
 {
-	int found = iforest_accumulators_find(accumulators, &aggs->query->accumulators, (unsigned)accumulator);
+	for (int i = 0; i < aggs->n_results; i++)
+		if (aggs->results[i].distinct)
+			ifp_distinct_values_reset(aggs->results[i].distinct, context);
+}
 
-	Assert(found >= 0);
-	return (unsigned)found;
+void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators)
+{
+	const struct iforest_accumulators *needed = &aggs->query->accumulators;
+
+	aggs->has_index = true;
+	aggs->accumulators = *accumulators;
+	for (unsigned a = 0; a < needed->n; a++) {
+		int found = aggs->accumulators.n;
+
+		if (ifp_value_steps_is_kept(needed, a))
+			found = iforest_accumulators_find(accumulators, needed, a);
+		else
+			aggs->accumulators.list[aggs->accumulators.n++] = needed->list[a];
+		Assert(found >= 0);
+		aggs->in_index[a] = (unsigned)found;
+	}
 }
 
 /* The rows on the steps are to be counted. */
-static void want_steps(const struct ifp_agg_states *aggs, int histogram, uint64 steps,
-		       const struct iforest_accumulators *accumulators, struct iforest_request *request)
+static void want_steps(const struct ifp_agg_states *aggs, int histogram, uint64 steps, struct iforest_request *request)
 {
-	unsigned a = accumulator_in(aggs, histogram, accumulators);
+	unsigned a = aggs->in_index[histogram];
 
-	request->accumulators |= 1u << a;
-	if (ifp_value_steps_need_values(accumulators, a, steps))
-		request->values |= 1u << accumulators->list[a].value;
+	if (ifp_value_steps_is_kept(&aggs->accumulators, a))
+		request->accumulators |= 1u << a;
+	if (ifp_value_steps_need_values(&aggs->accumulators, a, steps))
+		request->values |= 1u << aggs->accumulators.list[a].value;
 }
 
 static void want_value(const struct measure *measure, struct iforest_request *request)
@@ -263,7 +287,7 @@ static void want_value(const struct measure *measure, struct iforest_request *re
 	request->no_maxs &= measure->has_max ? ~bit : UINT32_MAX;
 }
 
-struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators)
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 {
 	struct iforest_request request = { .no_mins = UINT32_MAX, .no_maxs = UINT32_MAX, .no_rows = UINT32_MAX };
 	ListCell *cell;
@@ -272,10 +296,10 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, 
 		const struct measure *measure = &aggs->measures[i];
 		uint32 bit = measure->value < 0 ? 0 : 1u << measure->value;
 
-		if (accumulators && measure->steps != IFP_ALL_STEPS)
-			want_steps(aggs, measure->accumulator, measure->steps, accumulators, &request);
-		else if (accumulators && measure->accumulator >= 0)
-			request.accumulators |= 1u << accumulator_in(aggs, measure->accumulator, accumulators);
+		if (aggs->has_index && measure->steps != IFP_ALL_STEPS)
+			want_steps(aggs, measure->accumulator, measure->steps, &request);
+		else if (aggs->has_index && measure->accumulator >= 0)
+			request.accumulators |= 1u << aggs->in_index[measure->accumulator];
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 		case IFP_MEASURE_CONSTANT:
@@ -303,8 +327,8 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs, 
 			break;
 		}
 	}
-	foreach (cell, accumulators ? aggs->query->pieces : NIL)
-		want_steps(aggs, aggs->query->histogram, ifp_piece_steps(lfirst(cell)), accumulators, &request);
+	foreach (cell, aggs->has_index ? aggs->query->pieces : NIL)
+		want_steps(aggs, aggs->query->histogram, ifp_piece_steps(lfirst(cell)), &request);
 	return request;
 }
 
@@ -418,6 +442,10 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 
 	if (is_null)
 		return;
+	if (measure->distinct) {
+		state->datum = ifp_distinct_values_add(measure->distinct, state->datum, datum);
+		return;
+	}
 	state->n += n;
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
@@ -499,52 +527,48 @@ static void add_numbers(const struct ifp_numbers *numbers, struct ifp_agg_state 
 
 /* Adds the words of a measure's accumulator. */
 static void add_words(const struct ifp_agg_states *aggs, const struct measure *measure, const struct iforest_aggregate *fold,
-		      const struct iforest_accumulators *accumulators, struct ifp_agg_state *states)
+		      struct ifp_agg_state *states)
 {
-	const struct iforest_accumulator *accumulator =
-		&accumulators->list[accumulator_in(aggs, measure->accumulator, accumulators)];
+	const struct iforest_accumulator *accumulator = &aggs->accumulators.list[aggs->in_index[measure->accumulator]];
 
 	iforest_accumulator_combine(accumulator, words_of(aggs, states, measure), fold->words + accumulator->word);
 }
 
-static uint64 count_rows(const struct ifp_agg_states *aggs, int histogram, uint64 steps, const struct iforest_aggregate *fold,
-			 const struct iforest_accumulators *accumulators)
+static uint64 count_rows(const struct ifp_agg_states *aggs, int histogram, uint64 steps, const struct iforest_aggregate *fold)
 {
-	return steps == IFP_ALL_STEPS
-		       ? fold->n_rows
-		       : ifp_value_steps_count(accumulators, accumulator_in(aggs, histogram, accumulators), steps, fold);
+	return steps == IFP_ALL_STEPS ? fold->n_rows
+				      : ifp_value_steps_count(&aggs->accumulators, aggs->in_index[histogram], steps, fold);
 }
 
-uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, const struct iforest_aggregate *fold,
-			   const struct iforest_accumulators *accumulators)
+uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, const struct iforest_aggregate *fold)
 {
-	return count_rows(aggs, aggs->query->histogram, steps, fold, accumulators);
+	return count_rows(aggs, aggs->query->histogram, steps, fold);
 }
 
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			const struct iforest_accumulators *accumulators, uint64 steps, const struct ifp_bucket_values *values,
-			bool has_time, MemoryContext context)
+			uint64 steps, uint64 n_rows, const struct ifp_bucket_values *values, bool has_time,
+			MemoryContext context)
 {
 	const struct ifp_definition *definition = aggs->definition;
 
 	for (int i = 0; i < aggs->n_measures; i++) {
 		const struct measure *measure = &aggs->measures[i];
 		struct ifp_agg_state *state = &states[i];
-		uint64 n_rows;
+		uint64 n;
 
 		if (!is_asked(measure, aggs->econtext))
 			continue;
-		n_rows = count_rows(aggs, measure->steps == IFP_ALL_STEPS ? aggs->query->histogram : measure->accumulator,
-				    measure->steps & steps, fold, accumulators);
+		n = measure->steps == IFP_ALL_STEPS ? n_rows
+						    : count_rows(aggs, measure->accumulator, measure->steps & steps, fold);
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
-			state->n += n_rows;
+			state->n += n;
 			break;
 		case IFP_MEASURE_VALUE:
 			add_value(&fold->values[measure->value], fold->n_rows,
 				  ifp_value_is_real(definition, (unsigned)measure->value), state);
 			if (measure->accumulator >= 0)
-				add_words(aggs, measure, fold, accumulators, states);
+				add_words(aggs, measure, fold, states);
 			break;
 		case IFP_MEASURE_TIME:
 			state->has_null = state->has_null || !has_time;
@@ -554,11 +578,11 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 				state->min.integer = fold->first_time;
 			if (state->n == 0 || fold->last_time > state->max.integer)
 				state->max.integer = fold->last_time;
-			state->n += n_rows;
+			state->n += n;
 			break;
 		case IFP_MEASURE_CONSTANT:
-			if (n_rows > 0)
-				add_constant(measure, n_rows, aggs->econtext, state, context);
+			if (n > 0)
+				add_constant(measure, n, aggs->econtext, state, context);
 			break;
 		case IFP_MEASURE_MIN_ROW:
 		case IFP_MEASURE_MAX_ROW:
@@ -574,7 +598,7 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 			add_numbers(&values->numbers[measure->value], state, context);
 			break;
 		case IFP_MEASURE_PAIR:
-			add_words(aggs, measure, fold, accumulators, states);
+			add_words(aggs, measure, fold, states);
 			break;
 		}
 	}
@@ -753,12 +777,41 @@ static Datum sum_result(const struct result *result, const struct total *total)
 	}
 }
 
+/* ---- distinct values ---- */
+
+/* Returns the values of all arms. */
+static Bitmapset *distinct_of(const struct result *result, const struct ifp_agg_state *states)
+{
+	Bitmapset *all = NULL;
+
+	for (int a = 0; a < result->n_arms; a++)
+		all = bms_add_members(all, ifp_distinct_values_set(states[result->arms[a].measure].datum));
+	return all;
+}
+
+/* Adds each value once. */
+static void add_distinct_values(const struct ifp_agg_states *aggs, const struct result *result,
+				const struct ifp_agg_state *states, struct total *total)
+{
+	Bitmapset *all = distinct_of(result, states);
+	struct ifp_agg_state sum = { .n = (uint64)bms_num_members(all) };
+	int number = -1;
+
+	while ((number = bms_next_member(all, number)) >= 0)
+		add_to_sum(&aggs->measures[result->arms[0].measure], ifp_distinct_values_datum(result->distinct, number), 1,
+			   &sum, CurrentMemoryContext);
+	if (sum.n > 0)
+		add_constants(&aggs->measures[result->arms[0].measure], &sum, total);
+}
+
 static Datum sum_or_average(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
 			    bool *is_null)
 {
 	struct total total = { .n = 0 };
 
-	for (int a = 0; a < result->n_arms; a++) {
+	if (result->distinct)
+		add_distinct_values(aggs, result, states, &total);
+	for (int a = 0; a < result->n_arms && !result->distinct; a++) {
 		struct arm *arm = &result->arms[a];
 		const struct measure *measure = &aggs->measures[arm->measure];
 
@@ -851,9 +904,9 @@ static Datum extreme(const struct ifp_agg_states *aggs, const struct result *res
 
 static Datum count(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states)
 {
-	uint64 n = 0;
+	uint64 n = result->distinct ? (uint64)bms_num_members(distinct_of(result, states)) : 0;
 
-	for (int a = 0; a < result->n_arms; a++) {
+	for (int a = 0; a < result->n_arms && !result->distinct; a++) {
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_agg_state *state = &states[arm->measure];
 

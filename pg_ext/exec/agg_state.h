@@ -23,7 +23,8 @@ struct ifp_agg_state {
 	double real_sum;	    /* of finite reals; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max; /* of VALUE; of TIME its first and last */
-	Datum datum; /* of CONSTANT: an extreme, or a sum of numerics; of SKETCH its bytes; of NUMBERS struct ifp_numbers */
+	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH its bytes; of NUMBERS
+		      * struct ifp_numbers */
 	bool has_datum;
 };
 
@@ -46,9 +47,14 @@ void ifp_agg_states_set_table(struct ifp_agg_states *aggs, Relation heap, Snapsh
 /* Parameters may have changed: what depends on them is evaluated again when needed, and lives in that context. */
 void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters);
 
-/* Returns the request for folds of an index with these accumulators, or without any; the caller sets its filter. */
-struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs,
-					     const struct iforest_accumulators *accumulators);
+/* Groups begin anew: distinct values of their arguments are forgotten. New ones are kept in the context. */
+void ifp_agg_states_reset(struct ifp_agg_states *aggs, MemoryContext context);
+
+/* Sets the accumulators of the index whose folds are added next.  */
+void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators);
+
+/* Returns the request for folds of that index; of no index: without accumulators. The caller sets its filter. */
+struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs);
 
 /* Returns the value columns that have measures of that type, SKETCH or NUMBERS: a bit each. */
 uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_type type);
@@ -57,14 +63,13 @@ uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_t
 Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs);
 
 /* Returns how many rows of a fold are on steps of the query's histogram; IFP_ALL_STEPS: all of them. */
-uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, const struct iforest_aggregate *fold,
-			   const struct iforest_accumulators *accumulators);
+uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, const struct iforest_aggregate *fold);
 
-/* Adds the fold of a bucket of an index with these accumulators, or its rows on steps of the query's histogram. Its by values
- * and time are in the row. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
+/* Adds the fold of a bucket, or its rows on steps of the query's histogram, of which there are n_rows. Its by values and time
+ * are in the row. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			const struct iforest_accumulators *accumulators, uint64 steps, const struct ifp_bucket_values *values,
-			bool has_time, MemoryContext context);
+			uint64 steps, uint64 n_rows, const struct ifp_bucket_values *values, bool has_time,
+			MemoryContext context);
 
 /* Returns the result of aggregate i of query->aggregates, in the current memory context. Overwrites the row's time and values.
  */

@@ -2,6 +2,10 @@
  *
  * Groups are kept in a hash table. If all buckets of a group come one after the other, a comparison with the last group
  * suffices.
+ *
+ * The rows of a bucket may be in pieces (planner/value_steps.h), each in a group of its own. If the group keys that hang on the
+ * piece have no other column, they are evaluated once a piece, and the groups of a bucket's pieces are found at once, by the
+ * other keys.
  */
 #ifndef IFP_EXEC_GROUPS_H
 #define IFP_EXEC_GROUPS_H
@@ -19,8 +23,12 @@ struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, Size st
 /* Discards all groups; new ones are allocated in the context. A query without group keys has one group from the start. */
 void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context);
 
-/* Returns the states of the group of the row in econtext. Those of a new group are zeros. */
-void *ifp_groups_find(struct ifp_groups *groups);
+/* The row in econtext has changed in more than its piece. */
+void ifp_groups_move(struct ifp_groups *groups);
+
+/* Returns the states of the group of the row in econtext, which is of that piece; 0 if there are no pieces. Those of a new group
+ * are zeros. */
+void *ifp_groups_find(struct ifp_groups *groups, int piece);
 
 /* Returns the states of the next group and writes its keys; NULL after the last. The order is undefined. */
 void *ifp_groups_next(struct ifp_groups *groups, Datum *keys, bool *are_null);

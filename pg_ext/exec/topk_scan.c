@@ -21,7 +21,9 @@
 
 #include "pg_ext/am/index_scan.h"
 #include "pg_ext/base/compat.h"
-#include "pg_ext/planner/agg_path.h"
+#include "pg_ext/planner/affine.h"
+#include "pg_ext/planner/index_clauses.h"
+#include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/storage/index.h"
 
@@ -31,75 +33,6 @@ struct topk_limits {
 	bool has_nulls, has_values;
 	List *expressions, *types; /* of bounds: enum ifp_scan_bound_type */
 };
-
-/* ---- conditions on series and times ---- */
-
-static bool collations_fit(Oid of_index, Oid of_clause)
-{
-	return !OidIsValid(of_index) || of_index == of_clause;
-}
-
-/* Returns a comparison of a column of the index as a scan key; NIL if it is none. */
-static List *key_of_comparison(PlannerInfo *root, RestrictInfo *restriction, IndexOptInfo *index, int column)
-{
-	OpExpr *clause = castNode(OpExpr, restriction->clause);
-	Oid commutator;
-
-	if (list_length(clause->args) != 2 || !collations_fit(index->indexcollations[column], clause->inputcollid))
-		return NIL;
-	if (match_index_to_operand(linitial(clause->args), column, index) &&
-	    is_pseudo_constant_for_index(root, lsecond(clause->args), index) &&
-	    op_in_opfamily(clause->opno, index->opfamily[column]))
-		return list_make1(restriction);
-	if (!match_index_to_operand(lsecond(clause->args), column, index) ||
-	    !is_pseudo_constant_for_index(root, linitial(clause->args), index))
-		return NIL;
-	commutator = get_commutator(clause->opno);
-	if (!OidIsValid(commutator) || !op_in_opfamily(commutator, index->opfamily[column]))
-		return NIL;
-	return list_make1(commute_restrictinfo(restriction, commutator));
-}
-
-static List *key_of_array(PlannerInfo *root, RestrictInfo *restriction, IndexOptInfo *index, int column)
-{
-	ScalarArrayOpExpr *clause = castNode(ScalarArrayOpExpr, restriction->clause);
-
-	if (clause->useOr && collations_fit(index->indexcollations[column], clause->inputcollid) &&
-	    match_index_to_operand(linitial(clause->args), column, index) &&
-	    is_pseudo_constant_for_index(root, lsecond(clause->args), index) &&
-	    op_in_opfamily(clause->opno, index->opfamily[column]))
-		return list_make1(restriction);
-	return NIL;
-}
-
-/* Returns the conditions that choose series and times, as IndexClauses. They are exact, or checked again by the index scan. */
-static List *index_clauses_of(PlannerInfo *root, IndexOptInfo *index)
-{
-	List *clauses = NIL;
-	ListCell *cell;
-
-	for (int column = 0; column < index->nkeycolumns; column++)
-		foreach (cell, index->indrestrictinfo) {
-			RestrictInfo *restriction = lfirst_node(RestrictInfo, cell);
-			IndexClause *clause;
-			List *keys = NIL;
-
-			if (!restriction_is_securely_promotable(restriction, index->rel))
-				continue;
-			if (IsA(restriction->clause, OpExpr))
-				keys = key_of_comparison(root, restriction, index, column);
-			else if (IsA(restriction->clause, ScalarArrayOpExpr))
-				keys = key_of_array(root, restriction, index, column);
-			if (keys == NIL)
-				continue;
-			clause = makeNode(IndexClause);
-			clause->rinfo = restriction;
-			clause->indexquals = keys;
-			clause->indexcol = (AttrNumber)column;
-			clauses = lappend(clauses, clause);
-		}
-	return clauses;
-}
 
 /* ---- conditions on the value ---- */
 
@@ -497,7 +430,7 @@ static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .Pl
 static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct topk_limits *limits,
 		     Node *reach)
 {
-	IndexPath *below = create_index_path(root, index, index_clauses_of(root, index), NIL, NIL, NIL, ForwardScanDirection,
+	IndexPath *below = create_index_path(root, index, ifp_index_clauses(root, index), NIL, NIL, NIL, ForwardScanDirection,
 					     false, NULL, 1.0, false);
 	const PathKey *key = v >= 0 ? linitial_node(PathKey, root->query_pathkeys) : NULL;
 	CustomPath *path = makeNode(CustomPath);
@@ -526,13 +459,54 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 
 /* ---- hook ---- */
 
-/* True if the query is ordered by this value column of the index, in the order of its type. */
+struct standing_in {
+	Node *column;
+	bool has_others;
+};
+
+/* Replaces the column by Var 1, as expressions over an index have it. */
+static Node *stand_in(Node *node, void *context)
+{
+	struct standing_in *standing_in = context;
+
+	if (!node)
+		return NULL;
+	if (equal(node, standing_in->column))
+		return (Node *)makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0);
+	standing_in->has_others = standing_in->has_others || IsA(node, Var) || IsA(node, PlaceHolderVar);
+	return expression_tree_mutator(node, stand_in, context);
+}
+
+/* True if the expression has the order of the column. */
+static bool has_order_of(Expr *expression, Expr *column)
+{
+	struct standing_in standing_in = { .column = (Node *)column };
+	Node *over_column = stand_in((Node *)expression, &standing_in);
+
+	return !standing_in.has_others && ifp_is_rising(over_column, 1);
+}
+
+/* True if the query is ordered by this value column of the index, or by an expression that has the same order, in the order of
+ * its type. */
 static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const TargetEntry *value)
 {
 	TypeCacheEntry *type = lookup_type_cache(getBaseType(exprType((Node *)value->expr)), TYPECACHE_BTREE_OPFAMILY);
+	ListCell *cell;
 
-	return IsA(value->expr, Var) && key->pk_opfamily == type->btree_opf && !key->pk_eclass->ec_has_volatile &&
-	       find_ec_member_matching_expr(key->pk_eclass, value->expr, rel->relids);
+	if (!IsA(value->expr, Var) || key->pk_eclass->ec_has_volatile)
+		return false;
+	if (key->pk_opfamily == type->btree_opf && find_ec_member_matching_expr(key->pk_eclass, value->expr, rel->relids))
+		return true;
+	foreach (cell, key->pk_eclass->ec_members) {
+		const EquivalenceMember *member = lfirst(cell);
+
+		if (bms_equal(member->em_relids, rel->relids) &&
+		    key->pk_opfamily ==
+			    lookup_type_cache(exprType((Node *)member->em_expr), TYPECACHE_BTREE_OPFAMILY)->btree_opf &&
+		    has_order_of(member->em_expr, value->expr))
+			return true;
+	}
+	return false;
 }
 
 static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
@@ -556,18 +530,6 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 	}
 }
 
-/* True if there is a condition without columns: a node between this one and the index scan would check it, and this node would
- * not find its index scan. */
-static bool has_constant_condition(const RelOptInfo *rel)
-{
-	ListCell *cell;
-
-	foreach (cell, rel->baserestrictinfo)
-		if (lfirst_node(RestrictInfo, cell)->pseudoconstant)
-			return true;
-	return false;
-}
-
 static set_rel_pathlist_hook_type previous_hook;
 
 static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
@@ -579,7 +541,8 @@ static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, Ran
 	/* a rel with lateral references needs a parameterized path */
 	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample || IS_DUMMY_REL(rel) ||
 	    !bms_is_empty(rel->lateral_relids) ||
-	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) || has_constant_condition(rel))
+	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
+	    ifp_has_constant_condition(rel))
 		return;
 	foreach (cell, rel->indexlist)
 		if (ifp_is_usable(lfirst(cell)))

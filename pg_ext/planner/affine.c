@@ -166,6 +166,55 @@ bool ifp_is_ascending(Node *expression, AttrNumber attribute)
 	       is_plain_constant(list_nth(arguments, 1 - i), shape == PRODUCT || shape == QUOTIENT);
 }
 
+/* True for functions of one argument that round it to an integer, and for casts that round. */
+static bool is_rounding(Oid function)
+{
+	static const Oid rounding[] = { F_ROUND_NUMERIC, F_FLOOR_NUMERIC, F_CEIL_NUMERIC,   F_CEILING_NUMERIC, F_TRUNC_NUMERIC,
+					F_ROUND_FLOAT8,	 F_FLOOR_FLOAT8,  F_CEIL_FLOAT8,    F_CEILING_FLOAT8,  F_TRUNC_FLOAT8,
+					F_INT2_NUMERIC,	 F_INT4_NUMERIC,  F_INT8_NUMERIC,   F_INT2_FLOAT8,     F_INT4_FLOAT8,
+					F_INT8_FLOAT8,	 F_FLOAT4_FLOAT8, F_FLOAT4_NUMERIC, F_NUMERIC_FLOAT8 };
+
+	for (size_t i = 0; i < lengthof(rounding); i++)
+		if (rounding[i] == function)
+			return true;
+	return false;
+}
+
+static bool is_division(Oid function)
+{
+	static const Oid divisions[] = { F_INT2DIV,  F_INT4DIV,	 F_INT8DIV,  F_INT24DIV,    F_INT28DIV, F_INT42DIV,
+					 F_INT48DIV, F_INT82DIV, F_INT84DIV, F_NUMERIC_DIV, F_FLOAT8DIV };
+
+	for (size_t i = 0; i < lengthof(divisions); i++)
+		if (divisions[i] == function)
+			return true;
+	return false;
+}
+
+bool ifp_is_rising(Node *expression, AttrNumber attribute)
+{
+	List *arguments;
+	Oid function;
+
+	if (ifp_is_ascending(expression, attribute))
+		return true;
+	if (IsA(expression, RelabelType))
+		return ifp_keeps_order(castNode(RelabelType, expression)) &&
+		       ifp_is_rising((Node *)castNode(RelabelType, expression)->arg, attribute);
+	function = ifp_called_function(expression, &arguments);
+	if (is_rounding(function) || (shape_of(function) == CAST && list_length(arguments) == 1))
+		return ifp_is_rising(linitial(arguments), attribute);
+	if ((function == F_ROUND_NUMERIC_INT4 || function == F_TRUNC_NUMERIC_INT4) &&
+	    is_plain_constant(lsecond(arguments), false))
+		return ifp_is_rising(linitial(arguments), attribute);
+	if (list_length(arguments) != 2 ||
+	    !is_plain_constant(lsecond(arguments), shape_of(function) == PRODUCT || is_division(function)))
+		return false;
+	return (is_division(function) || shape_of(function) == PRODUCT || shape_of(function) == SUM ||
+		shape_of(function) == DIFFERENCE) &&
+	       ifp_is_rising(linitial(arguments), attribute);
+}
+
 /* ---- factors ---- */
 
 static Datum numeric_from(Datum datum, Oid type)

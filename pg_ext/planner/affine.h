@@ -18,6 +18,10 @@ bool ifp_is_affine(Node *expression, AttrNumber attribute);
  * factors). NaN and the infinities of a real column then keep their places in the order. */
 bool ifp_is_ascending(Node *expression, AttrNumber attribute);
 
+/* True if the expression never falls as column `attribute` rises, and is NULL where that is NULL and nowhere else: by the steps of
+ * ifp_is_ascending(), division by positive constants, and rounding. */
+bool ifp_is_rising(Node *expression, AttrNumber attribute);
+
 /* The constants of an affine expression. a and b are numerics. For a real type the factor is real_a * 2^real_exponent: the
  * product of several factors may exceed a double although its product with a value does not. */
 struct ifp_affine {

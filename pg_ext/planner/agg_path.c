@@ -461,43 +461,17 @@ static List *by_columns_of(const struct ifp_index_query *query, Node *expression
 	return columns;
 }
 
-/* Returns the largest number of series in the runs of one index; 0 if there are no runs. */
-static double n_known_series(const struct ifp_index_query *query)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext before = MemoryContextSwitchTo(context);
-	double n = 0;
-	ListCell *cell;
-
-	foreach (cell, query->tables) {
-		Relation relation = index_open(lsecond_oid(lfirst(cell)), NoLock);
-		struct ifp_index *index = palloc(sizeof *index);
-
-		ifp_index_open(index, relation);
-		ifp_index_refresh(index);
-		for (uint32 r = 0; r < index->manifest.n_runs; r++) {
-			struct iforest_node root;
-
-			iforest_node_read(&root, &index->manifest.fields, index->manifest.runs[r].root);
-			n = Max(n, (double)root.last.series + 1);
-		}
-		index_close(relation, NoLock);
-		MemoryContextReset(context);
-	}
-	MemoryContextSwitchTo(before);
-	MemoryContextDelete(context);
-	return n;
-}
-
 /* By columns may depend on one another. Where the product of their distinct values is large, the indexes say how many series
  * there are. */
 static double n_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 		       const struct ifp_index_query *query, double n_rows)
 {
 	double n = n_combinations(level, candidate, by_columns_of(query, NULL)), n_known = 0;
+	ListCell *cell;
 
 	if (query->n_by > 1 && n > MANY_SERIES)
-		n_known = n_known_series(query);
+		foreach (cell, query->tables)
+			n_known = Max(n_known, ifp_selectivity_series(lsecond_oid(lfirst(cell))));
 	return Min(n_known > 0 ? Min(n, n_known) : n, n_rows);
 }
 
@@ -674,6 +648,20 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 	return plain->startup_cost + n_pages * random_page_cost + n_rows * A_FETCHED_ROW * cpu_operator_cost < estimate->total;
 }
 
+/* Returns the memory for the distinct values of an aggregate, and a bit for each of them in each group. */
+static double bytes_of_distinct(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				const struct ifp_index_query *query, Aggref *aggregate, const struct terms *terms,
+				double n_groups)
+{
+	Node *argument = (Node *)aggregate->args;
+	double n = Min(n_combinations(level, candidate, by_columns_of(query, argument)), terms->series);
+
+	if (ifp_mentions(argument, ifp_time_attribute(query)))
+		n *= terms->pieces.buckets;
+	n = Min(n, terms->tuples);
+	return n * 150 + n_groups * n / 8;
+}
+
 static void aggregate_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			       const struct ifp_index_query *query, struct agg_cost *estimate)
 {
@@ -681,7 +669,7 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	struct ifp_definition definition;
 	struct terms terms = { .definition = &definition };
 	double tuples = 0, n_groups = 1, n_keys;
-	ListCell *rel_cell, *index_cell, *table_cell;
+	ListCell *cell, *rel_cell, *index_cell, *table_cell;
 
 	ifp_definition_read(index, &definition);
 	foreach (rel_cell, candidate->rels)
@@ -710,6 +698,9 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	estimate->n_groups_bytes =
 		n_groups * (100.0 + 120.0 * list_length(query->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
 	estimate->n_numbers_bytes = pg_popcount32(terms.numbers) * tuples * terms.window * terms.others * A_NUMBER_BYTES;
+	foreach (cell, query->aggregates)
+		if (ifp_aggregate_is_distinct(lfirst(cell)))
+			estimate->n_groups_bytes += bytes_of_distinct(level, candidate, query, lfirst(cell), &terms, n_groups);
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
 	estimate->is_slower = is_slower(level, candidate, query, &terms, estimate);
@@ -817,7 +808,8 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = target;
-	path->path.parallel_safe = output_rel->consider_parallel;
+	path->path.parallel_safe = output_rel->consider_parallel && level->rel->consider_parallel &&
+				   (!level->source || level->source->parallel_safe);
 	path->path.rows = clamp_row_est(having ? estimate.n_rows / 3 : estimate.n_rows);
 	path->path.startup_cost = estimate.startup + target->cost.startup + quals.startup;
 	path->path.total_cost = estimate.total + target->cost.startup + quals.startup +
@@ -833,36 +825,13 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 
 static void decline(const struct ifp_candidate *candidate, const char *reason)
 {
-	if (!ifp_explain_decline)
-		return;
-	if (candidate)
-		ereport(NOTICE,
-			errmsg("index \"%s\" does not answer this query",
-			       get_rel_name(((IndexOptInfo *)linitial(candidate->indexes))->indexoid)),
-			errdetail("%s.", reason));
-	else
-		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
-}
-
-/* Returns the cheapest path that is not disabled, or NULL. */
-static const Path *cheapest_of(const RelOptInfo *rel)
-{
-	const Path *cheapest = NULL;
-	ListCell *cell;
-
-	foreach (cell, rel->pathlist) {
-		const Path *path = lfirst(cell);
-
-		if (!ifp_is_disabled(path) && (!cheapest || path->total_cost < cheapest->total_cost))
-			cheapest = path;
-	}
-	return cheapest;
+	ifp_decline(candidate ? linitial(candidate->indexes) : NULL, reason);
 }
 
 /* True if a path is cheaper than any answer from an index can be: then planning need not take longer. */
 static bool has_cheap_path(const RelOptInfo *rel)
 {
-	const Path *cheapest = cheapest_of(rel);
+	const Path *cheapest = ifp_cheapest_path(rel);
 
 	return cheapest && cheapest->total_cost < OPENING * cpu_operator_cost;
 }
@@ -887,7 +856,10 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 	if (candidates == NIL)
 		return;
 	if (!read_query(stage, extra, target, level)) {
-		decline(linitial(candidates), "the query has grouping sets, or DISTINCT over more than rows of the table");
+		/* first rows of groups are for planner/skip_path.h */
+		if (!level->upper->parse->hasDistinctOn)
+			decline(linitial(candidates),
+				"the query has grouping sets, or DISTINCT over more than rows of the table");
 		return;
 	}
 	foreach (cell, candidates) {
@@ -903,7 +875,7 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		else
 			answering = candidate;
 	}
-	if (answering && ifp_explain_decline && !is_answer(cheapest_of(output_rel)))
+	if (answering && ifp_explain_decline && !is_answer(ifp_cheapest_path(output_rel)))
 		decline(answering, "another plan is estimated to cost less");
 }
 

@@ -146,7 +146,8 @@ bool ifp_aggregate_is_real(Aggref *aggregate)
 struct aggregate_reading {
 	const struct ifp_index_query *query;
 	enum ifp_agg_function function;
-	uint64 steps; /* that the arms are of, and their histogram */
+	bool is_distinct; /* each value counts once (ifp_aggregate_is_distinct()) */
+	uint64 steps;	  /* that the arms are of, and their histogram */
 	int histogram;
 	List *arms;
 	const char *reason;
@@ -270,7 +271,10 @@ static void add_constant(struct aggregate_reading *reading, struct ifp_arm *arm)
 		return;
 	if (ifp_agg_function_needs_squares(reading->function))
 		reading->reason = "the argument of a variance is not a value column alone";
-	if (reading->function == IFP_AGG_COUNT && IsA(arm->expression, Const)) {
+	if (reading->is_distinct) {
+		if (reading->function != IFP_AGG_COUNT && (!is_number(type) || !ifp_equal_is_identical(arm->expression)))
+			reading->reason = "equal values of a sum of distinct values may be written differently";
+	} else if (reading->function == IFP_AGG_COUNT && IsA(arm->expression, Const)) {
 		arm->type = IFP_MEASURE_ROWS;
 		arm->expression = NULL;
 	} else if ((reading->function == IFP_AGG_SUM || reading->function == IFP_AGG_AVG) && !is_number(type)) {
@@ -312,10 +316,14 @@ static void add_arm(struct aggregate_reading *reading, Node *expression, List *c
 		}
 		return;
 	}
-	if (arm->value == -1) {
+	if (reading->is_distinct && arm->value != -1)
+		reading->reason = "distinct values of a value column are not kept";
+	else if (reading->is_distinct)
+		add_constant(reading, arm);
+	else if (arm->value == -1)
 		add_valueless(reading, arm);
+	if (reading->is_distinct || arm->value == -1)
 		return;
-	}
 	if (ifp_agg_function_needs_squares(reading->function) && arm->value >= 0)
 		reading->reason = refuse_variance(query, expression, arm->value);
 	else if (arm->value == -2 || mentions_by(query, expression) || ifp_mentions(expression, ifp_time_attribute(query)))
@@ -468,7 +476,8 @@ static void read_pieces(struct aggregate_reading *reading, const Aggref *aggrega
 	enum ifp_steps_result result;
 
 	/* count(x) hangs on what is NULL alone */
-	if (reading->function == IFP_AGG_COUNT && argument && IsA(argument, Var) && ifp_mentioned_value(query, argument) >= 0) {
+	if (reading->function == IFP_AGG_COUNT && !reading->is_distinct && argument && IsA(argument, Var) &&
+	    ifp_mentioned_value(query, argument) >= 0) {
 		NullTest *test = makeNode(NullTest);
 
 		test->arg = (Expr *)argument;
@@ -658,6 +667,29 @@ static void read_whole(struct aggregate_reading *reading, const Aggref *aggregat
 		compare_arms(reading);
 }
 
+static bool is_extreme(enum ifp_agg_function function)
+{
+	return function == IFP_AGG_MIN || function == IFP_AGG_MAX || function == IFP_AGG_AND || function == IFP_AGG_OR;
+}
+
+/* True if the aggregate can be of distinct values: to an extreme that makes no difference. */
+static bool may_be_distinct(const Aggref *aggregate, enum ifp_agg_function function)
+{
+	const SortGroupClause *clause = linitial_node(SortGroupClause, aggregate->aggdistinct);
+
+	if (is_extreme(function))
+		return true;
+	return (function == IFP_AGG_COUNT || function == IFP_AGG_SUM || function == IFP_AGG_AVG) && clause->hashable &&
+	       list_length(aggregate->args) == 1 && exprType(argument_of(aggregate)) != RECORDOID;
+}
+
+bool ifp_aggregate_is_distinct(const Aggref *aggregate)
+{
+	enum ifp_agg_function function;
+
+	return aggregate->aggdistinct != NIL && function_find(aggregate->aggfnoid, &function) && !is_extreme(function);
+}
+
 const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *query, enum ifp_agg_function *function,
 			       List **arms)
 {
@@ -668,7 +700,8 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	if (!function_find(aggregate->aggfnoid, &reading.function))
 		return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
 	is_percentile = ifp_agg_function_is_percentile(reading.function);
-	if (aggregate->aggdistinct != NIL || (aggregate->aggorder != NIL && !is_percentile))
+	if ((aggregate->aggorder != NIL && !is_percentile) ||
+	    (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, reading.function)))
 		return "an aggregate has DISTINCT or ORDER BY";
 	if (aggregate->agglevelsup != 0 || aggregate->aggsplit != AGGSPLIT_SIMPLE ||
 	    aggregate->aggkind != (is_percentile ? AGGKIND_ORDERED_SET : AGGKIND_NORMAL))
@@ -677,6 +710,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	    contain_volatile_functions((Node *)aggregate->aggdirectargs))
 		return "an aggregate has a volatile function";
 	*function = reading.function;
+	reading.is_distinct = ifp_aggregate_is_distinct(aggregate);
 	read_whole(&reading, aggregate);
 	if ((reading.reason || (query->pieces && !all_are_counted(&reading))) &&
 	    !ifp_agg_function_is_of_row(reading.function) && reading.function != IFP_AGG_PAIR && !is_percentile)

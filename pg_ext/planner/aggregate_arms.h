@@ -111,6 +111,10 @@ List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *
 /* Collects the run keys that end buckets: those of groups, aggregates and late conditions. */
 void ifp_aggregate_bucket_keys(const struct ifp_index_query *query, struct ifp_run_keys *keys);
 
+/* True if an aggregate that can be read is of DISTINCT values, and depends on that. Its arms are CONSTANT: each value of all of
+ * them counts once. */
+bool ifp_aggregate_is_distinct(const Aggref *aggregate);
+
 /* True if the aggregate may need query->accumulators. It may be over the table's columns. */
 bool ifp_aggregate_needs_accumulators(Aggref *aggregate);
 

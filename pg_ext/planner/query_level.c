@@ -8,6 +8,7 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "utils/lsyscache.h"
 
 #include "pg_ext/am/handler.h"
 
@@ -33,6 +34,31 @@ bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables)
 				return true;
 	}
 	return false;
+}
+
+void ifp_decline(const IndexOptInfo *index, const char *reason)
+{
+	if (!ifp_explain_decline)
+		return;
+	if (index)
+		ereport(NOTICE, errmsg("index \"%s\" does not answer this query", get_rel_name(index->indexoid)),
+			errdetail("%s.", reason));
+	else
+		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
+}
+
+const Path *ifp_cheapest_path(const RelOptInfo *rel)
+{
+	const Path *cheapest = NULL;
+	ListCell *cell;
+
+	foreach (cell, rel->pathlist) {
+		const Path *path = lfirst(cell);
+
+		if (!ifp_is_disabled(path) && (!cheapest || path->total_cost < cheapest->total_cost))
+			cheapest = path;
+	}
+	return cheapest;
 }
 
 /* ---- which subqueries hand on all rows ---- */

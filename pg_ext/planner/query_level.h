@@ -41,6 +41,12 @@ bool ifp_is_iforest(const IndexOptInfo *index);
 /* True if one of the tables has an iforest index and iforest.explain_decline is on: then a NOTICE is of use. */
 bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables);
 
+/* Raises the NOTICE of iforest.explain_decline, if that is on. index: NULL for none in particular. */
+void ifp_decline(const IndexOptInfo *index, const char *reason);
+
+/* Returns the cheapest path that is not disabled, or NULL. */
+const Path *ifp_cheapest_path(const RelOptInfo *rel);
+
 /* Parameters iforest.enable, .float_aggregates, .approximate_percentiles and .explain_decline; ifp_agg_path_register() registers
  * them. */
 extern bool ifp_enable, ifp_float_aggregates, ifp_approximate_percentiles, ifp_explain_decline;

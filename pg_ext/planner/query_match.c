@@ -426,7 +426,7 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 	List *arms;
 	char *name = get_func_name(aggregate->aggfnoid);
 
-	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1) {
+	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1 && rewritten->aggdistinct == NIL) {
 		TargetEntry *argument = linitial_node(TargetEntry, rewritten->args);
 
 		argument->expr = (Expr *)without_not_null((Node *)argument->expr, level);
@@ -461,12 +461,15 @@ static void intersect(struct iforest_accumulators *kept, const struct iforest_no
 	*kept = both;
 }
 
-/* Returns the accumulators that all indexes keep. Read from the indexes, for parameters may be newer. */
+/* Returns the accumulators that all indexes keep, and histograms without bounds. Read from the indexes, for parameters may be
+ * newer. */
 static struct iforest_accumulators accumulators_kept(const struct ifp_candidate *candidate)
 {
+	const IndexOptInfo *first = linitial(candidate->indexes);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest accumulators", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
 	struct iforest_accumulators kept = { .n = 0 };
+	unsigned n_most = 0;
 	bool is_first = true;
 	ListCell *cell;
 
@@ -479,14 +482,14 @@ static struct iforest_accumulators accumulators_kept(const struct ifp_candidate 
 		if (is_first)
 			kept = index->manifest.fields.accumulators;
 		intersect(&kept, &index->manifest.fields);
+		n_most = Max(n_most, index->manifest.fields.accumulators.n);
 		is_first = false;
 		index_close(relation, NoLock);
 		MemoryContextReset(context);
-		if (kept.n == 0)
-			break;
 	}
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);
+	ifp_value_steps_add_boundless(&kept, n_most, (unsigned)(first->ncolumns - first->nkeycolumns));
 	return kept;
 }
 

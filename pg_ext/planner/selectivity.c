@@ -115,6 +115,30 @@ bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_in
 	return *n_rows >= 0;
 }
 
+/* ---- series ---- */
+
+double ifp_selectivity_series(Oid oid)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
+	Relation relation = index_open(oid, NoLock);
+	struct ifp_index *index = palloc(sizeof *index);
+	double n = 0;
+
+	ifp_index_open(index, relation);
+	ifp_index_refresh(index);
+	for (uint32 r = 0; r < index->manifest.n_runs; r++) {
+		struct iforest_node root;
+
+		iforest_node_read(&root, &index->manifest.fields, index->manifest.runs[r].root);
+		n = Max(n, (double)root.last.series + 1);
+	}
+	index_close(relation, NoLock);
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+	return n;
+}
+
 /* ---- newer rows in the index ---- */
 
 /* Approximate numbers of all rows and of those after a time. */

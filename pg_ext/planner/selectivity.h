@@ -36,6 +36,11 @@ bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const st
  * Cost      reads metapage and manifest, evaluates the bounds. */
 bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *query, double *n_rows);
 
+/* Returns the number of series in the runs of an index; 0 if there are no runs. By columns may depend on one another, so the
+ * product of their distinct values says less.
+ * Cost      reads metapage and manifest. */
+double ifp_selectivity_series(Oid index);
+
 /* Registers the hook. Requires  called once, when the library is loaded. */
 void ifp_selectivity_histogram_register(void);
 

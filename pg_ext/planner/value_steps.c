@@ -34,6 +34,17 @@ struct splitting {
 
 /* ---- steps ---- */
 
+void ifp_value_steps_add_boundless(struct iforest_accumulators *accumulators, unsigned n_others, unsigned n_values)
+{
+	for (unsigned v = 0; n_others + n_values <= IFOREST_MAX_ACCUMULATORS && v < n_values; v++)
+		if (iforest_accumulators_named(accumulators, IFOREST_KIND_HISTOGRAM, v, IFOREST_NO_VALUE) < 0)
+			accumulators->list[accumulators->n++] =
+				(struct iforest_accumulator){ .code = IFOREST_KIND_HISTOGRAM,
+							      .value = (uint8)v,
+							      .second = IFOREST_NO_VALUE,
+							      .first_parameter = accumulators->n_parameters };
+}
+
 static Oid type_of(const struct ifp_index_query *query, unsigned value)
 {
 	return getBaseType(exprType(list_nth(query->columns, query->n_by + 1 + (int)value)));
@@ -77,22 +88,22 @@ static uint64 count_through(const struct iforest_accumulators *accumulators, uns
 	int n_bounds = histogram->n_parameters;
 
 	if (step < n_bounds)
-		return step < 0 ? 0 : fold->words[histogram->word + step];
+		return fold->words[histogram->word + step];
 	return step == n_bounds ? fold->values[histogram->value].n : fold->n_rows;
 }
 
 uint64 ifp_value_steps_count(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps,
 			     const struct iforest_aggregate *fold)
 {
-	int n_steps = (int)n_bounds_of(accumulators, a) + 2;
-	uint64 n = 0;
+	uint64 all = iforest_low_bits(n_bounds_of(accumulators, a) + 2), n = 0;
 
-	for (int step = 0; step < n_steps; step++) {
-		bool is_in = steps >> step & 1, is_next_in = step + 1 < n_steps && (steps >> (step + 1) & 1);
+	steps &= all;
+	/* each stretch counts what is through its last step, less what is through the step before it */
+	for (uint64 changes = (steps ^ steps >> 1) & all; changes; changes &= changes - 1) {
+		int step = (int)iforest_trailing_zeros(changes);
+		uint64 through = count_through(accumulators, a, step, fold);
 
-		/* the count at the end of each stretch, less that before it */
-		if (is_in != is_next_in)
-			n += is_in ? count_through(accumulators, a, step, fold) : -count_through(accumulators, a, step, fold);
+		n += steps >> step & 1 ? through : -through;
 	}
 	return n;
 }
@@ -110,9 +121,11 @@ Datum ifp_value_steps_datum(const struct ifp_index_query *query, int histogram, 
 	int step = steps ? (int)iforest_trailing_zeros(steps) : 0;
 
 	*is_null = step > (int)n_bounds_of(all, (unsigned)histogram);
-	return *is_null ? (Datum)0
-			: integer_datum(type_of(query, all->list[histogram].value),
-					least_of(iforest_accumulator_parameters(all, (unsigned)histogram), step));
+	/* without bounds only whether it is NULL is looked at */
+	return *is_null || n_bounds_of(all, (unsigned)histogram) == 0
+		       ? (Datum)0
+		       : integer_datum(type_of(query, all->list[histogram].value),
+				       least_of(iforest_accumulator_parameters(all, (unsigned)histogram), step));
 }
 
 /* ---- evaluation ---- */
@@ -240,7 +253,7 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
 		return null_leaf(splitting, castNode(NullTest, node));
-	if (!is_known(node) || ifp_may_be_infinite(node))
+	if (splitting->n_bounds == 0 || !is_known(node) || ifp_may_be_infinite(node))
 		return NULL;
 	if (ifp_is_monotone_beside_null(node, splitting->attribute, &breaks) && breaks == NIL)
 		return monotone_leaf(splitting, node);
@@ -405,5 +418,7 @@ enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query,
 	FreeExprContext(splitting.econtext, true);
 	if (is_split)
 		return IFP_STEPS_FOUND;
+	if (splitting.n_bounds == 0)
+		return IFP_STEPS_NO_HISTOGRAM;
 	return splitting.is_condition ? IFP_STEPS_NO_BOUNDS : IFP_STEPS_NO_CONSTANT;
 }

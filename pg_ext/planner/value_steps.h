@@ -22,6 +22,17 @@
 
 #define IFP_ALL_STEPS PG_UINT64_MAX
 
+/* Adds, for each value column without a histogram, one without bounds, which no index keeps: its steps are values and NULL, and
+ * every node has their counts. Of any type of column, for only IS [NOT] NULL is constant on them. None is added if there is no
+ * room for all of them beside `n_others` accumulators. */
+void ifp_value_steps_add_boundless(struct iforest_accumulators *accumulators, unsigned n_others, unsigned n_values);
+
+/* True if an index keeps the accumulator. */
+static inline bool ifp_value_steps_is_kept(const struct iforest_accumulators *accumulators, unsigned a)
+{
+	return accumulators->list[a].n_parameters > 0 || accumulators->list[a].code != IFOREST_KIND_HISTOGRAM;
+}
+
 /* The expressions, without the value column, as they are on a set of steps. */
 struct ifp_piece {
 	uint64 steps;
@@ -30,7 +41,7 @@ struct ifp_piece {
 
 enum ifp_steps_result {
 	IFP_STEPS_FOUND,
-	IFP_STEPS_NO_HISTOGRAM, /* they mention none or several value columns, or one without a histogram */
+	IFP_STEPS_NO_HISTOGRAM, /* they mention none or several value columns, or more than NULLs of one without a histogram */
 	IFP_STEPS_NO_BOUNDS,	/* a condition is not constant between its bounds */
 	IFP_STEPS_NO_CONSTANT	/* something else is not */
 };

@@ -435,41 +435,49 @@ static uint32 unclean_of(uint64 map)
 	return (uint32)(bits | bits >> 16);
 }
 
-/* True if all blocks of a map page are clean, as in most map pages of large tables. */
-static bool is_all_clean(const uint8_t *map)
+/* True if the first n blocks of a map page are clean, as in most map pages of large tables. */
+static bool are_clean(const uint8_t *map, uint32 n)
 {
 	const uint64 clean = UINT64CONST(0x5555555555555555);
 	uint64 common = clean;
 
-	for (uint32 i = 0; i < BLOCKS_A_MAP_PAGE / 32; i++)
+	for (uint32 i = 0; i < n / 32; i++)
 		common &= iforest_load64(map + 8 * i);
+	if (n % 32)
+		common &= iforest_load64(map + n / 32 * 8) | ~iforest_low_bits(n % 32 * 2);
 	return common == clean;
 }
 
-/* Sets the bits of a map page's unclean blocks, all 0 before. Returns false if there are none. */
-static bool read_map(const struct ifp_heap_visibility *visibility, uint32 number, uint64 *unclean)
+/* Sets the bits of the unclean ones among the first n blocks of a map page. Returns false, and sets none, if there are none. */
+static bool read_map(const struct ifp_heap_visibility *visibility, uint32 number, uint32 n, uint64 *unclean)
 {
 	Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
 	const uint8_t *map = (const uint8_t *)PageGetContents(BufferGetPage(buffer));
 	bool has_unclean;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	has_unclean = !is_all_clean(map);
-	for (uint32 i = 0; has_unclean && i < BLOCKS_A_MAP_PAGE / 32; i++)
+	has_unclean = !are_clean(map, n);
+	if (has_unclean)
+		memset(unclean, 0, MAP_WORDS * sizeof *unclean);
+	for (uint32 i = 0; has_unclean && 32 * i < n; i++)
 		unclean[i / 2] |= (uint64)unclean_of(iforest_load64(map + 8 * i)) << (i % 2 * 32);
 	UnlockReleaseBuffer(buffer);
 	return has_unclean;
 }
 
+/* Blocks beyond the end of the table are asked of no map. */
 static void copy_map_page(const struct ifp_heap_visibility *visibility, uint32 number, struct ifp_map_page *page)
 {
-	*page = (struct ifp_map_page){ .n_unclean = 0 };
+	uint32 n = Min(visibility->n_heap_blocks - number * BLOCKS_A_MAP_PAGE, BLOCKS_A_MAP_PAGE);
+
+	page->n_unclean = 0;
 	if (number >= visibility->n_map_blocks)
-		for (uint32 w = 0; w < MAP_WORDS; w++)
-			page->unclean[w] = iforest_low_bits(BLOCKS_A_MAP_PAGE - 64 * w);
-	else if (!read_map(visibility, number, page->unclean))
+		memset(page->unclean, 0xff, sizeof page->unclean);
+	else if (!read_map(visibility, number, n, page->unclean))
 		return;
-	for (uint32 w = 0; w < MAP_WORDS; w++) {
+	memset(page->in_words, 0, sizeof page->in_words);
+	for (uint32 w = 0; 64 * w < n; w++) {
+		page->unclean[w] &= iforest_low_bits(n - 64 * w);
 		page->n_unclean += iforest_popcount(page->unclean[w]);
 		page->in_words[w / 64] |= (uint64)(page->unclean[w] != 0) << (w % 64);
 	}

@@ -235,6 +235,7 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index);
 	int n_values = IndexRelationGetNumberOfAttributes(index) - n_keys;
 	int32 typmod;
+	Oid type = base_type(index, n_keys - 1, &typmod);
 
 	memset(definition, 0, sizeof *definition);
 	definition->n_by = (uint16)(n_keys - 1);
@@ -243,18 +244,21 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 		ereport(ERROR, errcode(ERRCODE_TOO_MANY_COLUMNS),
 			errmsg("an iforest index has at most %d value columns", IFOREST_MAX_VALUES),
 			errhint("Make a second index for the others."));
-	if (!time_type_of(base_type(index, n_keys - 1, &typmod), &definition->time_type))
+	if (!time_type_of(type, &definition->time_type))
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("the last key column of an iforest index is its time, and type %s cannot be one",
 			       format_type_be(TupleDescAttr(RelationGetDescr(index), n_keys - 1)->atttypid)),
-			errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double precision; by "
-				"columns stand before the time, values are INCLUDEd."));
+			is_text(type)
+				? errhint("Of text index an immutable function that gives a timestamp, or a column GENERATED "
+					  "ALWAYS AS (f(text)) STORED; by columns stand before a time.")
+				: errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double "
+					  "precision; by columns stand before the time, values are INCLUDEd."));
 	for (int i = 0; i < definition->n_by; i++) {
-		Oid type = base_type(index, i, &typmod);
+		Oid by_type = base_type(index, i, &typmod);
 
-		definition->by_text |= is_text(type) ? 1u << i : 0;
-		definition->by_blanks |= type == BPCHAROID ? 1u << i : 0;
-		definition->by_length[i] = type == BPCHAROID && typmod > VARHDRSZ ? typmod - VARHDRSZ : 0;
+		definition->by_text |= is_text(by_type) ? 1u << i : 0;
+		definition->by_blanks |= by_type == BPCHAROID ? 1u << i : 0;
+		definition->by_length[i] = by_type == BPCHAROID && typmod > VARHDRSZ ? typmod - VARHDRSZ : 0;
 	}
 	for (int v = 0; v < n_values; v++) {
 		definition->value_types[v] = base_type(index, n_keys + v, &typmod);

@@ -1,5 +1,6 @@
 #include "sqlite_ext/follow/base_table.h"
 
+#include "sqlite_ext/follow/condition.h"
 #include "sqlite_ext/storage/engine.h"
 
 /* ---- what is refused ---- */
@@ -282,6 +283,20 @@ static int inspect_column(struct inspection *inspection, const char *column, con
 		  : SQLITE_OK;
 }
 
+/* Offers a column whose values differ where the collation tells them apart. */
+static int refuse_collation(struct inspection *inspection, const char *column, const char *collation)
+{
+	bool is_nocase = sqlite3_stricmp(collation, "NOCASE") == 0, is_rtrim = sqlite3_stricmp(collation, "RTRIM") == 0;
+	const char *function = is_nocase ? "lower" : is_rtrim ? "rtrim" : "";
+
+	return ifs_error_set(inspection->error, SQLITE_ERROR,
+			     "iforest: column \"%s\" has collation %s, and by columns compare as BINARY; add one in which %s: "
+			     "ALTER TABLE \"%w\" ADD COLUMN \"%w_key\" TEXT AS (%s(\"%w\")), and name that: "
+			     "by=(\"%w_key\" AS \"%w\")",
+			     column, collation, *function ? "equal texts are the same" : "each text is a series of its own",
+			     inspection->table, column, function, column, column, column);
+}
+
 static int inspect_columns(struct inspection *inspection, struct ifs_definition *definition)
 {
 	int rc = inspect_column(inspection, definition->time, NULL, NULL);
@@ -293,11 +308,7 @@ static int inspect_columns(struct inspection *inspection, struct ifs_definition 
 
 		rc = inspect_column(inspection, column, &type, &collation);
 		if (!rc && collation && sqlite3_stricmp(collation, "BINARY") != 0)
-			rc = ifs_error_set(inspection->error, SQLITE_ERROR,
-					   "iforest: column \"%s\" has collation %s, and by columns compare as BINARY; add "
-					   "one that does: ALTER TABLE "
-					   "\"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
-					   column, collation, inspection->table, column, column);
+			rc = refuse_collation(inspection, column, collation);
 		if (!rc)
 			definition->by_types[b] = ifs_affinity_of(type, inspection->is_strict);
 	}
@@ -318,6 +329,8 @@ int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const
 		rc = inspect_unique_indexes(&inspection);
 	if (!rc)
 		rc = inspect_columns(&inspection, definition);
+	if (!rc)
+		rc = ifs_condition_check(db, schema, base_table->name, definition, error);
 	if (rc)
 		ifs_base_table_release(base_table);
 	return rc;

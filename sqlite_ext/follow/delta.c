@@ -107,9 +107,19 @@ static struct ifs_pending_row *pending_rows_take(struct ifs_pending_rows *pendin
 	return row;
 }
 
+/* Returns the row of that id, or NULL. */
+static struct ifs_pending_row *find_pending(const struct ifs_pending_rows *pending, sqlite3_int64 id)
+{
+	struct ifs_pending_row *row = find_ordered(pending, id);
+
+	if (!row && pending->n_slots)
+		row = slot_of(pending->others, pending->n_slots, id);
+	return row && row->is_used ? row : NULL;
+}
+
 bool ifs_pending_rows_contain(const struct ifs_pending_rows *pending, sqlite3_int64 id)
 {
-	return find_ordered(pending, id) || (pending->n_slots && slot_of(pending->others, pending->n_slots, id)->is_used);
+	return find_pending(pending, id) != NULL;
 }
 
 const struct ifs_pending_row *ifs_pending_rows_next(const struct ifs_pending_rows *pending, size_t *at)
@@ -421,16 +431,12 @@ static int read_old_key(struct reading *reading, sqlite3_value **log, sqlite3_in
 {
 	struct iforest_entry entry = { .key.ref = id };
 	struct iforest_key *key = &entry.key;
-	int type = sqlite3_value_type(log[OLD_TIME]);
 	int rc = series_of_old_key(reading, log + FIRST_OLD_BY, &key->series);
 
 	if (rc)
 		return rc;
-	key->time_is_null = type == SQLITE_NULL;
-	if (type == SQLITE_INTEGER)
-		key->time = sqlite3_value_int64(log[OLD_TIME]);
-	else if (type != SQLITE_NULL &&
-		 (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(log[OLD_TIME]), &key->time)))
+	key->time_is_null = sqlite3_value_type(log[OLD_TIME]) == SQLITE_NULL;
+	if (!key->time_is_null && ifs_time_of(&reading->index->times, log[OLD_TIME], &key->time))
 		*has_impossible_key = true;
 	*has_impossible_key = *has_impossible_key || key->series >= reading->dictionary->end_of_stored;
 	if (!*has_impossible_key && iforest_batch_add(&reading->removed, &entry))
@@ -544,9 +550,26 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 	return known ? SQLITE_OK : put_row(reading, row, &entry);
 }
 
+/* Takes a row that does not meet the index's condition. In the front it may have replaced one that did, of which the log does
+ * not tell. */
+static int pass_row(struct reading *reading, sqlite3_int64 id)
+{
+	struct ifs_pending_row *row = find_pending(&reading->delta->pending, id);
+
+	if (!row || !row->is_present)
+		return SQLITE_OK;
+	if (!reading->only_compares)
+		return put_row(reading, row, NULL);
+	reading->differs = true;
+	return SQLITE_OK;
+}
+
 /* ---- statements ---- */
 
-/* iforest_pending(reading, is_log, columns ...): takes the row, and is true if reading is to end. A row takes 0.2 us this
+/* The second argument of iforest_pending(). */
+enum { OF_TABLE, OF_LOG, OF_TABLE_AND_PASSED };
+
+/* iforest_pending(reading, which, columns ...): takes the row, and is true if reading is to end. A row takes 0.2 us this
  * way, and 0.6 us if the statement returns it. */
 static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
@@ -556,10 +579,16 @@ static void pending_function(sqlite3_context *context, int n_arguments, sqlite3_
 		sqlite3_result_error(context, "iforest_pending() is for the statements of an index alone", -1);
 		return;
 	}
-	if (sqlite3_value_int(arguments[1]))
+	switch (sqlite3_value_int(arguments[1])) {
+	case OF_LOG:
 		reading->rc = take_logged(reading, arguments + 2);
-	else
+		break;
+	case OF_TABLE_AND_PASSED:
+		reading->rc = pass_row(reading, sqlite3_value_int64(arguments[2]));
+		break;
+	default:
 		reading->rc = take_row(reading, arguments + 2);
+	}
 	sqlite3_result_int(context, reading->rc != SQLITE_OK || (reading->only_compares && reading->differs));
 }
 
@@ -569,37 +598,47 @@ int ifs_delta_register(sqlite3 *db)
 					  NULL, NULL, NULL);
 }
 
-/* SELECT 1 FROM "spans" AS s WHERE s."id" > ?1 AND iforest_pending(?2, 0, s."id", s."ts", ...) ORDER BY s."id" */
+/* SELECT 1 FROM "spans" AS s WHERE s."id" > ?1 AND iforest_pending(?2, 0, s."id", s."ts", ...) ORDER BY s."id"
+ * With a condition, iif((...), 0, 2) stands for 0. */
 static int prepare_rows(struct reading *reading)
 {
 	struct ifs_index *index = reading->index;
-	const char *rowid = index->base_table.rowid_column;
+	const char *rowid = index->base_table.rowid_column, *where = index->definition.where;
 	sqlite3_str *sql;
 
 	if (index->read_rows)
 		return SQLITE_OK;
 	sql = sqlite3_str_new(index->db);
-	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1 AND iforest_pending(?2, 0, ",
-			    index->schema, index->base_table.name, rowid);
+	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" > ?1 AND iforest_pending(?2, ", index->schema,
+			    index->base_table.name, rowid);
+	if (where)
+		sqlite3_str_appendf(sql, "iif(%s, %d, %d), ", where, OF_TABLE, OF_TABLE_AND_PASSED);
+	else
+		sqlite3_str_appendf(sql, "%d, ", OF_TABLE);
 	ifs_row_decoder_append_columns(&index->definition, &index->base_table, "s", sql);
 	sqlite3_str_appendf(sql, ") ORDER BY s.\"%w\"", rowid);
 	return ifs_prepare_text(reading->error, index->db, &index->read_rows, sql);
 }
 
 /* SELECT 1 FROM "x_log" AS l LEFT JOIN "spans" AS s ON s."id" = l.id WHERE l.seq > ?1 AND
- * iforest_pending(?2, 1, l.id, l.was, l.time, l.by_0, s."id", s."ts", ...) ORDER BY l.seq */
+ * iforest_pending(?2, 1, l.id, l.was, l.time, l.by_0, s."id", s."ts", ...) ORDER BY l.seq
+ * With a condition: ON s."id" = l.id AND EXISTS(SELECT 1 FROM "spans" AS s WHERE s."id" = l.id AND (...)), in which it
+ * names no column of the log. */
 static int prepare_log(struct reading *reading)
 {
 	struct ifs_index *index = reading->index;
+	const char *schema = index->schema, *table = index->base_table.name, *rowid = index->base_table.rowid_column;
 	sqlite3_str *sql;
 
 	if (index->read_log)
 		return SQLITE_OK;
 	sql = sqlite3_str_new(index->db);
-	sqlite3_str_appendf(sql,
-			    "SELECT 1 FROM \"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id "
-			    "WHERE l.seq > ?1 AND iforest_pending(?2, 1, l.id, l.was, l.time, ",
-			    index->schema, index->name, index->schema, index->base_table.name, index->base_table.rowid_column);
+	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w_log\" AS l LEFT JOIN \"%w\".\"%w\" AS s ON s.\"%w\" = l.id", schema,
+			    index->name, schema, table, rowid);
+	if (index->definition.where)
+		sqlite3_str_appendf(sql, " AND EXISTS(SELECT 1 FROM \"%w\".\"%w\" AS s WHERE s.\"%w\" = l.id AND %s)", schema,
+				    table, rowid, index->definition.where);
+	sqlite3_str_appendf(sql, " WHERE l.seq > ?1 AND iforest_pending(?2, %d, l.id, l.was, l.time, ", OF_LOG);
 	for (unsigned b = 0; b < index->definition.n_by; b++)
 		sqlite3_str_appendf(sql, "l.by_%u, ", b);
 	ifs_row_decoder_append_columns(&index->definition, &index->base_table, "s", sql);
@@ -652,6 +691,7 @@ static void start(struct reading *reading, struct ifs_index *index, struct ifs_d
 			  .definition = &index->definition,
 			  .base_table = &index->base_table,
 			  .fields = &delta->memtable.manifest.fields,
+			  .times = &index->times,
 			  .error = error,
 			  .series_of = series_of_row,
 			  .context = reading,
@@ -723,7 +763,7 @@ int ifs_delta_is_current(struct ifs_index *index, struct ifs_delta *delta, struc
 	*is_part = state.last_seq >= delta->last_seq && state.last_covered >= delta->last_covered;
 	*is_current = state.last_seq == delta->last_seq && state.last_covered == delta->last_covered &&
 		      state.last_rowid == delta->last_rowid;
-	if (!*is_current || delta->front.n == 0)
+	if (!*is_current || (delta->front.n == 0 && !(index->definition.where && index->definition.sync == IFS_SYNC_LOG)))
 		return SQLITE_OK;
 	start(&reading, index, delta, dictionary, true, error);
 	rc = read_rows(&reading);

@@ -77,16 +77,16 @@ int ifs_mark_update(struct ifs_index *index, uint64_t n_flushed, sqlite3_int64 l
 {
 	const struct ifs_base_table *base_table = &index->base_table;
 	uint64_t first = last_flushed > 0 ? (uint64_t)last_flushed : 0;
-	bool is_dense = false;
+	bool is_dense = false, is_append = index->definition.sync == IFS_SYNC_APPEND;
 	int rc = SQLITE_OK;
 
 	if (base_table->is_keyed || last_rowid <= 0)
 		return SQLITE_OK;
-	if (n_flushed >= (uint64_t)last_rowid / 2)
+	if (n_flushed >= (uint64_t)last_rowid / 2 || (is_append && index->definition.where))
 		rc = rows_are_dense(index, base_table, &is_dense, error);
 	if (!rc && is_dense)
 		return fill(index, error);
-	if (!rc && index->definition.sync == IFS_SYNC_APPEND && n_flushed != (uint64_t)last_rowid - first)
+	if (!rc && is_append && n_flushed != (uint64_t)last_rowid - first)
 		rc = note_gap(index, error);
 	return rc;
 }

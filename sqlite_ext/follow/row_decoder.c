@@ -1,6 +1,6 @@
 #include "sqlite_ext/follow/row_decoder.h"
 
-#include "core/base/bits.h"
+#include "core/model/real_time.h"
 #include "sqlite_ext/storage/dictionary.h"
 
 /* Columns of the table in a query. */
@@ -10,11 +10,12 @@ enum { ROWID, TIME, FIRST_BY };
 static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const char *condition, const char *format,
 		      const char *remedy)
 {
+	const char *where = decoder->definition->where;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(decoder->error, decoder->db, &statement,
-			     "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s ORDER BY \"%w\" LIMIT 1",
+			     "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s%s%s ORDER BY \"%w\" LIMIT 1",
 			     decoder->base_table->rowid_column, column, decoder->schema, decoder->base_table->name, condition,
-			     decoder->base_table->rowid_column);
+			     where ? " AND " : "", where ? where : "", decoder->base_table->rowid_column);
 
 	if (rc)
 		return rc;
@@ -31,55 +32,103 @@ static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const
 	return decoder->error->rc;
 }
 
-/* SQL that adds a generated column. Arguments: the table's name, then the column's, once for each use. */
-#define ADD_TIMES(expression) "ALTER TABLE \"%w\" ADD COLUMN \"%w_ns\" INTEGER GENERATED ALWAYS AS (" expression ") VIRTUAL"
-
-/* Converts whole units and the rest separately: their sum in nanoseconds has more digits than a double. */
-#define UNITS_TO_NS "CAST(\"%w\" AS INTEGER) * 1000000000 + CAST(round((\"%w\" - CAST(\"%w\" AS INTEGER)) * 1e9) AS INTEGER)"
-
-/* SQLite's dates end at milliseconds, so the digits after the point are read from the text. */
-#define TEXT_FRACTION "CAST('0' || substr(\"%w\" || '.', instr(\"%w\" || '.', '.')) AS REAL)"
-#define TEXT_TO_NS                                                                                            \
-	"CAST(round((julianday(\"%w\") - 2440587.5) * 86400 - " TEXT_FRACTION ") AS INTEGER) * 1000000000 + " \
-	"CAST(round(" TEXT_FRACTION " * 1e9) AS INTEGER)"
-
-/* Returns SQL that adds a column of integers to the table. number_type: of the time, or of the number that its text is. */
-static char *time_remedy(struct ifs_row_decoder *decoder, int number_type)
-{
-	const char *column = decoder->definition->time, *table = decoder->base_table->name;
-
-	if (number_type == SQLITE_TEXT)
-		return sqlite3_mprintf(ADD_TIMES(TEXT_TO_NS), table, column, column, column, column, column, column);
-	if (number_type == SQLITE_FLOAT)
-		return sqlite3_mprintf(ADD_TIMES(UNITS_TO_NS), table, column, column, column, column);
-	return sqlite3_mprintf(ADD_TIMES("CAST(\"%w\" AS INTEGER)"), table, column, column);
-}
-
-static int refuse_time(struct ifs_row_decoder *decoder, int type, int number_type)
+/* True if all texts of the time column look like numbers. */
+static bool are_numbers(struct ifs_row_decoder *decoder)
 {
 	const char *column = decoder->definition->time;
-	char *condition = type == SQLITE_FLOAT
-				  ? sqlite3_mprintf("typeof(\"%w\") = 'real' AND "
-						    "(\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
-						    column, column, column, column)
-				  : sqlite3_mprintf("typeof(\"%w\") IN ('text', 'blob')", column);
-	char *remedy = time_remedy(decoder, number_type);
-	int rc = SQLITE_NOMEM;
+	sqlite3_stmt *statement;
+	bool are_all = true;
 
-	if (condition && remedy)
-		rc = refuse_row(decoder, column, condition,
-				type == SQLITE_FLOAT ? "iforest: time column \"%s\" of row %lld holds %s, and times are "
-						       "integers; store finer units, say nanoseconds: %s, "
-						       "and name that"
-						     : "iforest: time column \"%s\" of row %lld holds text or a blob (%s), and "
-						       "times are integers; add such a column: %s, "
-						       "and name that",
-				remedy);
-	else
-		ifs_error_set(decoder->error, SQLITE_NOMEM, "");
-	sqlite3_free(condition);
-	sqlite3_free(remedy);
-	return rc;
+	if (ifs_prepare(decoder->error, decoder->db, &statement,
+			"SELECT \"%w\" FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'text' AND %s", column, decoder->schema,
+			decoder->base_table->name, column, decoder->definition->where ? decoder->definition->where : "1"))
+		return false;
+	while (are_all && sqlite3_step(statement) == SQLITE_ROW)
+		are_all = sqlite3_value_numeric_type(sqlite3_column_value(statement, 0)) != SQLITE_TEXT;
+	sqlite3_finalize(statement);
+	return are_all;
+}
+
+/* What the message about a value of another type says of it: type, and text. */
+static const char *word_of(sqlite3_value *value)
+{
+	int type = sqlite3_value_type(value);
+
+	return type == SQLITE_BLOB ? "a blob" : type == SQLITE_TEXT ? "text" : "a number";
+}
+
+/* Returns the value as text, which is NULL without memory. */
+static const char *text_of(sqlite3_value *value)
+{
+	return sqlite3_value_type(value) == SQLITE_BLOB ? "..." : (const char *)sqlite3_value_text(value);
+}
+
+static int refuse_other_type(struct ifs_row_decoder *decoder, const char *column, sqlite3_int64 id, sqlite3_value *value)
+{
+	static const char *const kinds[] = { "integers", "numbers", "texts" };
+	bool is_text = sqlite3_value_type(value) == SQLITE_TEXT, are_texts = decoder->times->kind == IFS_TIMES_TEXT;
+
+	if (sqlite3_value_type(value) == SQLITE_FLOAT && !are_texts)
+		return ifs_error_set(decoder->error, SQLITE_ERROR,
+				     "iforest: time column \"%s\" of row %lld holds %s, and the index was made when it held "
+				     "integers only; run the command 'rebuild'",
+				     column, id, text_of(value));
+	if (is_text && are_numbers(decoder))
+		return ifs_error_set(
+			decoder->error, SQLITE_ERROR,
+			"iforest: time column \"%s\" of row %lld holds text (%s); add a column of numbers: ALTER TABLE "
+			"\"%w\" ADD COLUMN \"%w_number\" NUMERIC GENERATED ALWAYS AS (CAST(\"%w\" AS NUMERIC)) "
+			"VIRTUAL, and name that",
+			column, id, text_of(value), decoder->base_table->name, column, column);
+	return ifs_error_set(
+		decoder->error, SQLITE_ERROR,
+		"iforest: time column \"%s\" of row %lld holds %s (%s), and times of the index are %s; store times of "
+		"one kind alone, and run the command 'rebuild' if the index exists already",
+		column, id, word_of(value), text_of(value), kinds[decoder->times->kind]);
+}
+
+/* Refuses a time, or the end of a span. */
+static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int64 id, sqlite3_value *value,
+		       enum ifs_time_fault fault)
+{
+	const struct ifs_definition *definition = decoder->definition;
+	const char *what = is_end ? "end" : "time", *column = is_end ? definition->end.source : definition->time;
+
+	switch (fault) {
+	case IFS_TIME_INFINITE:
+		return ifs_error_set(decoder->error, SQLITE_ERROR,
+				     "iforest: %s column \"%s\" of row %lld holds %s, which is no time; store NULL", what,
+				     column, id, text_of(value));
+	case IFS_TIME_INEXACT:
+		return ifs_error_set(
+			decoder->error, SQLITE_ERROR,
+			"iforest: %s column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold "
+			"it exactly; store integers only, or reals only",
+			what, column, id, text_of(value));
+	case IFS_TIME_TOO_FINE:
+		return ifs_error_set(
+			decoder->error, SQLITE_ERROR,
+			"iforest: %s column \"%s\" of row %lld holds %s, which has digits beyond the index's unit=%s; "
+			"make the index with a finer unit: ns, us, ms or s",
+			what, column, id, text_of(value), ifs_time_unit_word(decoder->times->per_second));
+	case IFS_TIME_TOO_FAR:
+		return ifs_error_set(
+			decoder->error, SQLITE_ERROR,
+			"iforest: %s column \"%s\" of row %lld holds %s, which lies outside the years 1677 to 2262, "
+			"all that 64 bits of nanoseconds can count; make the index with unit=us",
+			what, column, id, text_of(value));
+	case IFS_TIME_NO_TEXT:
+		if (!is_end && are_numbers(decoder))
+			return refuse_other_type(decoder, column, id, value);
+		return ifs_error_set(
+			decoder->error, SQLITE_ERROR,
+			"iforest: %s column \"%s\" of row %lld holds %s, which is no time as SQLite's date functions "
+			"read it, such as '2026-01-31 23:59:59.5'; add a generated column that makes such a text "
+			"or a number of it, and name that",
+			what, column, id, text_of(value));
+	default:
+		return refuse_other_type(decoder, column, id, value);
+	}
 }
 
 static int refuse_value(struct ifs_row_decoder *decoder, const char *column, const char *condition_format, const char *format)
@@ -96,17 +145,34 @@ static int refuse_value(struct ifs_row_decoder *decoder, const char *column, con
 	return rc;
 }
 
+/* True if a real among integers may make reals of them. */
+static bool widens(struct ifs_row_decoder *decoder, sqlite3_value *value)
+{
+	if (!decoder->may_widen || decoder->times->kind != IFS_TIMES_INTEGER || sqlite3_value_type(value) != SQLITE_FLOAT)
+		return false;
+	decoder->has_real_in_integers = true;
+	return true;
+}
+
 static int read_time(struct ifs_row_decoder *decoder, sqlite3_value *time, struct iforest_key *key)
 {
 	int type = sqlite3_value_type(time);
+	enum ifs_time_fault fault;
 
 	key->time_is_null = type == SQLITE_NULL;
 	key->time = 0;
-	if (type == SQLITE_INTEGER)
+	if (type == SQLITE_NULL)
+		return SQLITE_OK;
+	if (type == SQLITE_INTEGER && decoder->times->kind == IFS_TIMES_INTEGER) {
 		key->time = sqlite3_value_int64(time);
-	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(time), &key->time)))
-		return refuse_time(decoder, type, sqlite3_value_numeric_type(time));
-	return SQLITE_OK;
+		return SQLITE_OK;
+	}
+	fault = ifs_time_convert(decoder->times, time, &key->time);
+	if (!fault)
+		return SQLITE_OK;
+	if (widens(decoder, time))
+		return SQLITE_OK;
+	return refuse_time(decoder, false, key->ref, time, fault);
 }
 
 /* Reports that a column of which accumulators are kept holds a real. */
@@ -122,64 +188,97 @@ static int refuse_real(struct ifs_row_decoder *decoder, const char *column, cons
 	return rc;
 }
 
-/* Refuses an end that is no integer, or too far from the time. */
-static int refuse_end(struct ifs_row_decoder *decoder, int type)
+/* Refuses an end that is too far from the time. */
+static int refuse_distance(struct ifs_row_decoder *decoder, sqlite3_int64 id, sqlite3_value *value)
 {
-	const char *column = decoder->definition->end.source, *time = decoder->definition->time;
-	char *condition;
-	int rc = SQLITE_NOMEM;
+	return ifs_error_set(decoder->error, SQLITE_ERROR,
+			     "iforest: end column \"%s\" of row %lld holds %s, further from the time than 64 bits can say",
+			     decoder->definition->end.source, id, text_of(value));
+}
 
+static int refuse_end(struct ifs_row_decoder *decoder, sqlite3_int64 id, sqlite3_value *value, enum ifs_time_fault fault)
+{
+	const char *column = decoder->definition->end.source;
+	int type = sqlite3_value_type(value);
+
+	if (fault != IFS_TIME_OF_OTHER_TYPE)
+		return refuse_time(decoder, true, id, value, fault);
+	if (decoder->times->kind == IFS_TIMES_TEXT)
+		return ifs_error_set(decoder->error, SQLITE_ERROR,
+				     "iforest: end column \"%s\" of row %lld holds %s (%s), and times are texts; ends are, too",
+				     column, id, word_of(value), text_of(value));
 	if (type == SQLITE_TEXT || type == SQLITE_BLOB)
 		return refuse_value(decoder, column, "typeof(\"%w\") IN ('text', 'blob')",
 				    "iforest: end column \"%s\" of row %lld holds text or a blob (%s); add a column of "
 				    "numbers: %s, and name that");
-	if (type == SQLITE_FLOAT)
-		condition = sqlite3_mprintf("typeof(\"%w\") = 'real' AND "
-					    "(\"%w\" <> round(\"%w\") OR abs(\"%w\") >= 9223372036854775808.0)",
-					    column, column, column, column);
-	else /* SQLite subtracts integers as reals where 64 bits do not hold the difference */
-		condition = sqlite3_mprintf("typeof(CAST(\"%w\" AS INTEGER) - CAST(\"%w\" AS INTEGER)) = 'real'", column, time);
-	if (condition)
-		rc = refuse_row(decoder, column, condition,
-				type == SQLITE_FLOAT ? "iforest: end column \"%s\" of row %lld holds %s; ends are integers in "
-						       "the unit of the time column%s"
-						     : "iforest: end column \"%s\" of row %lld holds %s, further from the "
-						       "time than 64 bits can say%s",
-				"");
-	else
-		ifs_error_set(decoder->error, SQLITE_NOMEM, "");
-	sqlite3_free(condition);
-	return rc;
+	return ifs_error_set(decoder->error, SQLITE_ERROR,
+			     "iforest: end column \"%s\" of row %lld holds %s; ends are integers, as the times are", column, id,
+			     text_of(value));
+}
+
+/* Reads the end of a span, which is not NULL. */
+static int read_end(struct ifs_row_decoder *decoder, sqlite3_value *value, sqlite3_int64 id, int64_t *end)
+{
+	enum ifs_time_fault fault = ifs_time_of(decoder->times, value, end);
+
+	*end = fault ? 0 : *end;
+	return fault && !widens(decoder, value) ? refuse_end(decoder, id, value, fault) : SQLITE_OK;
+}
+
+/* Keeps the end of a span beside its real duration. */
+static void keep_end(struct ifs_row_decoder *decoder, int64_t end, struct iforest_entry *entry)
+{
+	unsigned v = decoder->fields->duration_value;
+
+	entry->values[v].integer = end;
+	entry->present |= 1u << v;
 }
 
 /* Reads the duration of a row whose end is a column: end - time, NULL if either is. */
-static int read_end(struct ifs_row_decoder *decoder, sqlite3_value *value, struct iforest_entry *entry)
+static int read_duration_by_end(struct ifs_row_decoder *decoder, sqlite3_value *value, struct iforest_entry *entry)
 {
 	unsigned v = decoder->definition->duration_value;
-	int type = sqlite3_value_type(value);
-	int64_t end = 0;
+	int64_t end;
+	int rc;
 
 	entry->values[v].integer = 0;
-	if (type == SQLITE_INTEGER)
-		end = sqlite3_value_int64(value);
-	else if (type != SQLITE_NULL && (type != SQLITE_FLOAT || !iforest_integral(sqlite3_value_double(value), &end)))
-		return refuse_end(decoder, type);
-	if (type == SQLITE_NULL || entry->key.time_is_null)
+	if (sqlite3_value_type(value) == SQLITE_NULL)
 		return SQLITE_OK;
-	if (__builtin_sub_overflow(end, entry->key.time, &entry->values[v].integer))
-		return refuse_end(decoder, SQLITE_INTEGER);
+	rc = read_end(decoder, value, entry->key.ref, &end);
+	if (rc || entry->key.time_is_null)
+		return rc;
 	entry->present |= 1u << v;
-	return SQLITE_OK;
+	if (decoder->times->kind == IFS_TIMES_REAL) {
+		entry->values[v].real = iforest_real_of_time(end) - iforest_real_of_time(entry->key.time);
+		keep_end(decoder, end, entry);
+		return SQLITE_OK;
+	}
+	return __builtin_sub_overflow(end, entry->key.time, &entry->values[v].integer)
+		       ? refuse_distance(decoder, entry->key.ref, value)
+		       : SQLITE_OK;
+}
+
+static int refuse_real_duration(struct ifs_row_decoder *decoder, const char *column)
+{
+	return refuse_value(
+		decoder, column, "typeof(\"%w\") = 'real'",
+		decoder->times->kind == IFS_TIMES_TEXT
+			? "iforest: duration column \"%s\" of row %lld holds the real %s; durations beside texts are "
+			  "integers in the unit that unit=... says"
+			: "iforest: duration column \"%s\" of row %lld holds the real %s beside times that are integers; "
+			  "durations are integers, too, in the unit of the time column (for sums of reals leave "
+			  "duration out and write value=...)");
 }
 
 static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
 {
 	const char *column = decoder->definition->values[v].source;
 	int type = sqlite3_value_type(value);
-	bool is_real_column = decoder->fields->value_types[v] == IFOREST_FLOAT64;
+	bool is_real_column = decoder->fields->value_types[v] == IFOREST_FLOAT64,
+	     is_duration = v == decoder->definition->duration_value;
 
-	if (v == decoder->definition->duration_value && decoder->definition->end.source)
-		return read_end(decoder, value, entry);
+	if (is_duration && decoder->definition->end.source)
+		return read_duration_by_end(decoder, value, entry);
 	entry->values[v].integer = 0;
 	if (type == SQLITE_NULL)
 		return SQLITE_OK;
@@ -187,11 +286,8 @@ static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, uns
 		return refuse_value(decoder, column, "typeof(\"%w\") IN ('text', 'blob')",
 				    "iforest: value column \"%s\" of row %lld holds text or a blob (%s); add a column of "
 				    "numbers: %s, and name that");
-	if (type == SQLITE_FLOAT && v == decoder->definition->duration_value)
-		return refuse_value(
-			decoder, column, "typeof(\"%w\") = 'real'",
-			"iforest: duration column \"%s\" of row %lld holds the real %s; durations are integers in the unit of "
-			"the time column (for sums of reals leave duration out and write value=...)");
+	if (type == SQLITE_FLOAT && is_duration && !is_real_column)
+		return widens(decoder, value) ? SQLITE_OK : refuse_real_duration(decoder, column);
 	if (type == SQLITE_FLOAT && ifs_kind_of_integers(decoder->definition, v))
 		return refuse_real(decoder, column, ifs_kind_of_integers(decoder->definition, v));
 	if (type == SQLITE_FLOAT && !is_real_column && decoder->may_widen) {
@@ -215,10 +311,13 @@ static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, uns
 				"store integers only, or reals only");
 	}
 	entry->present |= 1u << v;
-	if (is_real_column)
-		entry->values[v].real = sqlite3_value_double(value);
-	else
+	if (!is_real_column) {
 		entry->values[v].integer = sqlite3_value_int64(value);
+		return SQLITE_OK;
+	}
+	entry->values[v].real = sqlite3_value_double(value);
+	if (is_duration && !entry->key.time_is_null)
+		keep_end(decoder, iforest_time_of_real(iforest_real_of_time(entry->key.time) + entry->values[v].real), entry);
 	return SQLITE_OK;
 }
 
@@ -320,6 +419,8 @@ int ifs_row_decode(struct ifs_row_decoder *decoder, sqlite3_value **row, struct 
 
 	entry->key.ref = sqlite3_value_int64(row[ROWID]);
 	entry->present = 0;
+	for (unsigned v = decoder->definition->n_values; v < decoder->fields->n_values; v++)
+		entry->values[v].integer = 0;
 	rc = read_time(decoder, row[TIME], &entry->key);
 	if (!rc)
 		rc = ifs_row_decode_series(decoder, by, &entry->key.series);

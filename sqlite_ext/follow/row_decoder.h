@@ -24,6 +24,7 @@ struct ifs_row_decoder {
 	const struct ifs_definition *definition;
 	const struct ifs_base_table *base_table;
 	const struct iforest_node_schema *fields;
+	const struct ifs_times *times;
 	struct ifs_error *error;
 	bool may_widen;		   /* a real among integers sets has_real_in_integers; otherwise it is refused */
 	bool has_real_in_integers; /* the entry is useless then */

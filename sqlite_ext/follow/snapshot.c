@@ -288,18 +288,19 @@ static int read_dictionary(struct ifs_index *index, struct ifs_snapshot *snapsho
 /* Returns why a manifest that is sound in itself cannot be this index's; NULL if it can. */
 static const char *find_mismatch(const struct ifs_index *index, const struct iforest_manifest *manifest)
 {
+	const struct ifs_definition *definition = &index->definition;
 	struct ifs_host_bytes host;
 
 	if (manifest->page_bytes > IFS_SQLITE_PAGE_BYTES)
 		return "the manifest's page size is wrong";
-	if (manifest->fields.n_values != index->definition.n_values ||
-	    manifest->fields.duration_value != index->definition.duration_value ||
-	    manifest->fields.end_rule != IFOREST_END_DURATION ||
-	    !iforest_accumulators_equal(&manifest->fields.accumulators, &index->definition.accumulators))
-		return "the manifest's value columns are not those of the index";
-	if (manifest->n_host_bytes != IFS_SQLITE_HOST_BYTES)
+	if (!ifs_host_bytes_are_there(manifest))
 		return "the manifest's engine data are wrong";
 	host = ifs_host_bytes_get(manifest);
+	if (manifest->fields.n_values != ifs_n_fields(definition, (enum ifs_time_kind)host.time_kind) ||
+	    manifest->fields.duration_value != ifs_duration_field(definition, (enum ifs_time_kind)host.time_kind) ||
+	    manifest->fields.end_rule != ifs_end_rule(definition, (enum ifs_time_kind)host.time_kind) ||
+	    !iforest_accumulators_equal(&manifest->fields.accumulators, &definition->accumulators))
+		return "the manifest's value columns are not those of the index";
 	for (uint32_t r = 0; r < manifest->n_runs; r++) {
 		const struct iforest_run *run = &manifest->runs[r];
 
@@ -317,6 +318,13 @@ static bool is_same_type(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static int was_made_anew(struct ifs_index *index, struct ifs_error *error)
+{
+	return ifs_error_set(error, SQLITE_ERROR,
+			     "%s: the index was made anew with other columns; drop the tables over it, and make them anew",
+			     index->name);
+}
+
 /* Returns an error if the index is no longer the one to which the table was connected. SQLite connects tables anew when it
  * reads the schema, but not when this connection itself rebuilt the index. */
 static int check_derived(struct ifs_index *index, struct ifs_error *error)
@@ -331,12 +339,16 @@ static int check_derived(struct ifs_index *index, struct ifs_error *error)
 	for (unsigned b = 0; b < known->n_by && is_same; b++)
 		is_same = is_same_type(today.by_types[b], index->by_types[b]);
 	ifs_definition_release(&today);
-	if (!rc && !is_same)
-		rc = ifs_error_set(
-			error, SQLITE_ERROR,
-			"%s: the index was made anew with other columns; drop the tables over it, and make them anew",
-			index->name);
-	return rc;
+	return rc || is_same ? rc : was_made_anew(index, error);
+}
+
+/* Sets the kind of times of a snapshot. */
+static int find_times(struct ifs_index *index, struct ifs_snapshot *snapshot, struct ifs_error *error)
+{
+	enum ifs_time_kind kind = (enum ifs_time_kind)ifs_host_bytes_get(&snapshot->manifest).time_kind;
+
+	snapshot->times = ifs_times_of(&index->definition, kind);
+	return index->is_derived && kind != index->time_kind ? was_made_anew(index, error) : SQLITE_OK;
 }
 
 static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t n_bytes, struct ifs_error *error)
@@ -357,6 +369,8 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 	if (status)
 		rc = ifs_error_from_status(error, status, index->name, &fault, 0);
 	if (!rc)
+		rc = find_times(index, snapshot, error);
+	if (!rc)
 		rc = read_dictionary(index, snapshot, error);
 	if (!rc)
 		rc = ifs_error_from_status(error,
@@ -369,6 +383,7 @@ static int read_snapshot(struct ifs_index *index, const uint8_t *bytes, uint32_t
 	}
 	ifs_snapshot_release(index->snapshot);
 	index->snapshot = snapshot;
+	index->times = snapshot->times;
 	index->data_version.is_known = false;
 	return SQLITE_OK;
 }

@@ -30,6 +30,7 @@ struct ifs_connection {
 struct ifs_snapshot {
 	unsigned n_refs;
 	struct iforest_manifest manifest;
+	struct ifs_times times;
 	struct ifs_dictionary dictionary; /* series of the index, and those that only pending rows have */
 	struct ifs_delta delta;
 	int depth;	   /* of the last read */

@@ -1,5 +1,6 @@
 #include "sqlite_ext/follow/triggers.h"
 
+#include "sqlite_ext/follow/condition.h"
 #include "sqlite_ext/follow/mark.h"
 #include "sqlite_ext/storage/engine.h"
 
@@ -44,10 +45,17 @@ static void append_insert(const struct trigger_target *target, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, ") ");
 }
 
+/* Of a row that does not meet the condition the runs hold nothing. The condition holds of the columns of s, not of old. */
 static void append_key(const struct trigger_target *target, sqlite3_str *sql, const char *row)
 {
-	sqlite3_str_appendf(sql, "%s.\"%w\", 1, %s.\"%w\"", row, target->base_table->rowid_column, row,
-			    target->definition->time);
+	const struct ifs_definition *definition = target->definition;
+
+	sqlite3_str_appendf(sql, "%s.\"%w\", ", row, target->base_table->rowid_column);
+	if (definition->where)
+		sqlite3_str_appendf(sql, "iif(%s, 1, NULL), ", definition->where);
+	else
+		sqlite3_str_appendall(sql, "1, ");
+	sqlite3_str_appendf(sql, "%s.\"%w\"", row, definition->time);
 	for (unsigned b = 0; b < target->definition->n_by; b++)
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, target->definition->by[b].source);
 }
@@ -61,6 +69,23 @@ static void append_rows(const struct trigger_target *target, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, " FROM ");
 	append_schema(target, sql);
 	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", target->base_table->name);
+}
+
+/* Appends a statement that logs the row that is about to change. Where there is a condition it is read from the table, in which it
+ * is as it was. */
+static void append_old_row(const struct trigger_target *target, sqlite3_str *sql)
+{
+	const char *rowid = target->base_table->rowid_column;
+
+	if (target->definition->where) {
+		append_rows(target, sql);
+		sqlite3_str_appendf(sql, "s.\"%w\" = old.\"%w\"; ", rowid, rowid);
+		return;
+	}
+	append_insert(target, sql);
+	sqlite3_str_appendall(sql, "VALUES(");
+	append_key(target, sql, "old");
+	sqlite3_str_appendall(sql, "); ");
 }
 
 /* Appends a statement that notes a gap in the mark; a condition may follow. An INSERT of a rowid would do as well, but may fail,
@@ -272,7 +297,7 @@ static bool is_of_index(const struct ifs_definition *definition, const char *col
 		is_one = sqlite3_stricmp(definition->by[b].source, column) == 0;
 	for (unsigned v = 0; v < definition->n_values && !is_one; v++)
 		is_one = sqlite3_stricmp(definition->values[v].source, column) == 0;
-	return is_one;
+	return is_one || ifs_condition_names(definition, column);
 }
 
 /* In BEFORE UPDATE generated columns are right only if the trigger names the columns they are computed from. If the index
@@ -290,7 +315,25 @@ static int read_generated(const struct trigger_target *target, bool *has_generat
 	return rc ? rc : finish(target, statement);
 }
 
-/* Appends WHEN: a column of the index, or of a UNIQUE index, changes. 1 and 1.0 are the same key, but not the same value
+/* Appends that a column of the condition changes, if only in its type, or in what its collation does not tell apart. */
+static int append_condition_changes(const struct trigger_target *target, sqlite3_str *sql)
+{
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(target->error, target->db, &statement, "SELECT name FROM pragma_table_info(%Q, %Q)",
+			     target->base_table->name, target->schema);
+
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
+		const char *name = column_string(statement, 0);
+
+		if (!ifs_condition_names(target->definition, name))
+			continue;
+		append_change(sql, name, NULL);
+		sqlite3_str_appendf(sql, " OR CAST(old.\"%w\" AS TEXT) <> CAST(new.\"%w\" AS TEXT) COLLATE BINARY", name, name);
+	}
+	return rc ? rc : finish(target, statement);
+}
+
+/* Appends WHEN: a column of the index, of its condition, or of a UNIQUE index, changes. 1 and 1.0 are the same key, but not the same value
  * or text. SQLite refuses to drop the columns named here, and renaming one changes the text. */
 static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 {
@@ -311,11 +354,16 @@ static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 		sqlite3_str_appendf(sql, " OR CAST(old.\"%w\" AS TEXT) <> CAST(new.\"%w\" AS TEXT)",
 				    definition->values[v].source, definition->values[v].source);
 	}
-	rc = prepare_unique(target, &statement);
-	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
+	if (definition->where)
+		rc = append_condition_changes(target, sql);
+	if (!rc)
+		rc = prepare_unique(target, &statement);
+	if (rc)
+		return rc;
+	while (sqlite3_step(statement) == SQLITE_ROW)
 		append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
 	sqlite3_str_appendall(sql, " ");
-	return rc ? rc : finish(target, statement);
+	return finish(target, statement);
 }
 
 static int append_update(const struct trigger_target *target, sqlite3_str *sql)
@@ -326,10 +374,7 @@ static int append_update(const struct trigger_target *target, sqlite3_str *sql)
 	sqlite3_str_appendf(sql, "BEFORE UPDATE ON \"%w\" ", target->base_table->name);
 	rc = append_when(target, sql);
 	sqlite3_str_appendall(sql, "BEGIN ");
-	append_insert(target, sql);
-	sqlite3_str_appendall(sql, "VALUES(");
-	append_key(target, sql, "old");
-	sqlite3_str_appendall(sql, "); ");
+	append_old_row(target, sql);
 	if (!rc)
 		rc = append_conflicts(target, sql, UPDATE_LOGS);
 	sqlite3_str_appendf(sql, "INSERT INTO \"%w_log\"(id) SELECT new.\"%w\" WHERE new.\"%w\" IS NOT old.\"%w\"; ",
@@ -388,10 +433,7 @@ static void append_delete(const struct trigger_target *target, sqlite3_str *sql)
 	const char *table = target->base_table->name, *rowid = target->base_table->rowid_column;
 
 	sqlite3_str_appendf(sql, "BEFORE DELETE ON \"%w\" BEGIN ", table);
-	append_insert(target, sql);
-	sqlite3_str_appendall(sql, "VALUES(");
-	append_key(target, sql, "old");
-	sqlite3_str_appendall(sql, "); ");
+	append_old_row(target, sql);
 	if (target->base_table->is_keyed)
 		return;
 	append_mark(target, sql);

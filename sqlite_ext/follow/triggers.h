@@ -6,7 +6,8 @@
  *
  *   seq     ascends in the order of the changes
  *   id      rowid of the row that is about to change, or was inserted
- *   was     1: the row exists, and its time and by values are those given; NULL: nothing is known of an earlier row
+ *   was     1: the row exists, meets the index's condition, and its time and by values are those given; NULL: nothing is known
+ *           of an earlier row, or it does not meet the condition
  *
  *   x_front(block INTEGER)                         one row
  *
@@ -38,6 +39,9 @@
  * A rowid that SQLite is yet to choose reads as -1 in BEFORE INSERT, and then nothing is looked up: a lookup would cost as
  * much as the rest of the insert. So a row with rowid -1, if there is one, is in the log at all times, under the key that
  * the runs have.
+ *
+ * With a condition (condition.h) the triggers look up the row that is about to change in the table, to judge it as readers do, and
+ * log it whether it meets the condition or not: what it becomes, readers judge.
  *
  * The triggers are BEFORE triggers, because a user trigger that runs first could abort the rest. AFTER INSERT is not safe
  * from that: SQLite runs temporary triggers first, then the newest one, and RAISE(IGNORE) or a failure under FAIL ends the

@@ -68,6 +68,179 @@ static void progress_end(struct progress_bar *progress)
 	progress->is_on = false;
 }
 
+/* ---- Times: integers, reals or texts ---- */
+
+/* Tells the kind of an empty column by its declared type: texts of CREATE TABLE, and of dates, whose affinity is NUMERIC. */
+static enum ifs_time_kind kind_of_type(const char *type)
+{
+	const char *affinity = ifs_affinity_of(type, false);
+
+	if (strcmp(affinity, "REAL") == 0)
+		return IFS_TIMES_REAL;
+	return strcmp(affinity, "TEXT") == 0 ||
+			       (type && strcmp(affinity, "NUMERIC") == 0 &&
+				(sqlite3_strlike("%date%", type, 0) == 0 || sqlite3_strlike("%time%", type, 0) == 0))
+		       ? IFS_TIMES_TEXT
+		       : IFS_TIMES_INTEGER;
+}
+
+static int look_at_type(const struct ifs_index *index, const struct ifs_definition *definition,
+			const struct ifs_base_table *base_table, enum ifs_time_kind *kind, struct ifs_error *error)
+{
+	const char *type;
+	int rc = sqlite3_table_column_metadata(index->db, index->schema, base_table->name, definition->time, &type, NULL, NULL,
+					       NULL, NULL);
+
+	if (rc)
+		return ifs_error_from_db(error, index->db, rc);
+	*kind = definition->per_second ? IFS_TIMES_TEXT : kind_of_type(type);
+	return SQLITE_OK;
+}
+
+/* Tells the kind by the column's first time, or by its declared type if there is none. Of integers there may be reals among
+ * them: widen_kind(). */
+static int look_at_kind(const struct ifs_index *index, const struct ifs_definition *definition,
+			const struct ifs_base_table *base_table, enum ifs_time_kind *kind, struct ifs_error *error)
+{
+	sqlite3_stmt *statement;
+	bool is_empty;
+	int rc = ifs_prepare(error, index->db, &statement,
+			     "SELECT \"%w\" FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL AND %s LIMIT 1", definition->time,
+			     index->schema, base_table->name, definition->time, definition->where ? definition->where : "1");
+
+	if (rc)
+		return rc;
+	is_empty = sqlite3_step(statement) != SQLITE_ROW;
+	*kind = sqlite3_column_type(statement, 0) == SQLITE_TEXT ? IFS_TIMES_TEXT : IFS_TIMES_INTEGER;
+	rc = sqlite3_finalize(statement);
+	if (rc)
+		return ifs_error_from_db(error, index->db, rc);
+	return is_empty ? look_at_type(index, definition, base_table, kind, error) : SQLITE_OK;
+}
+
+/* Appends the condition that a column holds a real that is no integer of 64 bits. */
+static void append_fraction(sqlite3_str *sql, const char *column)
+{
+	sqlite3_str_appendf(sql,
+			    "(typeof(\"%w\") = 'real' AND (CAST(\"%w\" AS INTEGER) <> \"%w\" OR abs(\"%w\") >= "
+			    "9223372036854775808.0))",
+			    column, column, column, column);
+}
+
+/* After a real was found among integers: makes reals of times if one is no integer of 64 bits, or if beside one that is
+ * stored as a real a duration is, or an end is no integer. */
+static int widen_kind(const struct ifs_index *index, const struct ifs_definition *definition,
+		      const struct ifs_base_table *base_table, enum ifs_time_kind *kind, struct ifs_error *error)
+{
+	sqlite3_stmt *statement;
+	sqlite3_str *sql;
+	int rc;
+
+	if (*kind != IFS_TIMES_INTEGER)
+		return SQLITE_OK;
+	sql = sqlite3_str_new(index->db);
+	sqlite3_str_appendf(sql, "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' AND (", index->schema,
+			    base_table->name, definition->time);
+	append_fraction(sql, definition->time);
+	if (definition->duration)
+		sqlite3_str_appendf(sql, " OR typeof(\"%w\") = 'real'", definition->duration);
+	if (definition->end.source) {
+		sqlite3_str_appendall(sql, " OR ");
+		append_fraction(sql, definition->end.source);
+	}
+	sqlite3_str_appendall(sql, ")");
+	ifs_definition_append_where(definition, "AND", sql);
+	sqlite3_str_appendall(sql, " LIMIT 1");
+	rc = ifs_prepare_text(error, index->db, &statement, sql);
+	if (!rc && sqlite3_step(statement) == SQLITE_ROW)
+		*kind = IFS_TIMES_REAL;
+	if (!rc && (rc = sqlite3_finalize(statement)))
+		ifs_error_from_db(error, index->db, rc);
+	return rc;
+}
+
+/* Refuses what an index over reals cannot keep. */
+static int check_reals(const struct ifs_definition *definition, struct ifs_error *error)
+{
+	const struct iforest_kind *of_duration = definition->duration_value == IFOREST_NO_VALUE
+							 ? NULL
+							 : ifs_kind_of_integers(definition, definition->duration_value);
+	const struct iforest_kind *of_time = ifs_kind_of_integers(definition, IFOREST_TIME_COLUMN);
+
+	if (of_time || of_duration)
+		return ifs_error_set(
+			error, SQLITE_ERROR,
+			"iforest: times of \"%s\" are reals, and so are the durations, but %s are kept of integers alone; "
+			"leave %s=... out, or make the index over a column of integers",
+			definition->content, (of_time ? of_time : of_duration)->results,
+			(of_time ? of_time : of_duration)->option);
+	if (definition->n_counters > 0)
+		return ifs_error_set(
+			error, SQLITE_ERROR,
+			"iforest: times of \"%s\" are reals, and counters need integers or texts; leave counter=... out, or "
+			"make the index over a column of integers",
+			definition->content);
+	if (ifs_n_fields(definition, IFS_TIMES_REAL) > IFOREST_MAX_VALUES)
+		return ifs_error_set(
+			error, SQLITE_ERROR,
+			"iforest: at most %d value columns beside durations of reals, these among them; make a second "
+			"index",
+			IFOREST_MAX_VALUES - 1);
+	return SQLITE_OK;
+}
+
+/* Refuses a collation that might call two times the same text: a trigger compares by it whether a row changed. */
+static int check_collation(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
+			   struct ifs_error *error)
+{
+	static const char *const known[] = { "BINARY", "NOCASE", "RTRIM" };
+	const char *collation;
+	int rc = sqlite3_table_column_metadata(index->db, index->schema, base_table->name, column, NULL, &collation, NULL, NULL,
+					       NULL);
+
+	if (rc)
+		return ifs_error_from_db(error, index->db, rc);
+	for (unsigned k = 0; k < sizeof known / sizeof *known; k++)
+		if (!collation || sqlite3_stricmp(collation, known[k]) == 0)
+			return SQLITE_OK;
+	return ifs_error_set(
+		error, SQLITE_ERROR,
+		"iforest: column \"%s\" has collation %s, under which different times may be equal; add one without: "
+		"ALTER TABLE \"%w\" ADD COLUMN \"%w_binary\" TEXT AS (\"%w\"), and name that",
+		column, collation, base_table->name, column, column);
+}
+
+static int check_texts(const struct ifs_index *index, const struct ifs_definition *definition,
+		       const struct ifs_base_table *base_table, struct ifs_error *error)
+{
+	int rc = check_collation(index, base_table, definition->time, error);
+
+	if (!rc && definition->end.source)
+		rc = check_collation(index, base_table, definition->end.source, error);
+	if (!rc && definition->duration && !definition->per_second)
+		rc = ifs_error_set(
+			error, SQLITE_ERROR,
+			"iforest: times of \"%s\" are texts, which do not tell the unit of column \"%s\"; say in what "
+			"durations are counted: unit=s, unit=ms, unit=us or unit=ns",
+			definition->content, definition->duration);
+	return rc;
+}
+
+/* Refuses arguments that do not go with the kind of times. */
+static int check_kind(const struct ifs_index *index, const struct ifs_definition *definition,
+		      const struct ifs_base_table *base_table, enum ifs_time_kind kind, struct ifs_error *error)
+{
+	if (kind == IFS_TIMES_TEXT)
+		return check_texts(index, definition, base_table, error);
+	if (definition->per_second)
+		return ifs_error_set(
+			error, SQLITE_ERROR,
+			"iforest: unit=%s is for times of text, and those of \"%s\" are numbers, whose unit is the "
+			"column's own; leave it out",
+			ifs_time_unit_word(definition->per_second), definition->content);
+	return kind == IFS_TIMES_REAL ? check_reals(definition, error) : SQLITE_OK;
+}
+
 /* ---- Value types: integers or reals ---- */
 
 static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
@@ -79,13 +252,13 @@ static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
 
 /* Tells reals from integers by the column's first number, or by its declared type if there is none. */
 static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
-			  bool *is_real, struct ifs_error *error)
+			  const char *where, bool *is_real, struct ifs_error *error)
 {
 	const char *type = NULL;
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(error, index->db, &statement,
-			     "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL LIMIT 1", column,
-			     index->schema, base_table->name, column);
+			     "SELECT typeof(\"%w\") = 'real' FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL AND %s LIMIT 1",
+			     column, index->schema, base_table->name, column, where);
 
 	if (rc)
 		return rc;
@@ -102,19 +275,23 @@ static int look_at_column(const struct ifs_index *index, const struct ifs_base_t
 /* Fills in the fields of an index to be built. A column has integers until a real shows up, perhaps as its first number;
  * an empty column that can hold no number but a real has reals. */
 static int value_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
-			      const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
-			      struct ifs_error *error)
+			      const struct ifs_base_table *base_table, enum ifs_time_kind kind,
+			      struct iforest_node_schema *fields, struct ifs_error *error)
 {
 	int rc = SQLITE_OK;
 
-	*fields = (struct iforest_node_schema){ .n_values = (uint8_t)definition->n_values,
+	*fields = (struct iforest_node_schema){ .n_values = ifs_n_fields(definition, kind),
 						.accumulators = definition->accumulators,
-						.duration_value = definition->duration_value };
+						.duration_value = ifs_duration_field(definition, kind),
+						.end_rule = ifs_end_rule(definition, kind) };
+	for (unsigned v = definition->n_values; v < fields->n_values; v++)
+		fields->value_types[v] = IFOREST_INT64;
 	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
-		bool is_real = false;
+		bool is_real = kind == IFS_TIMES_REAL && v == definition->duration_value;
 
 		if (v != definition->duration_value && !ifs_kind_of_integers(definition, v))
-			rc = look_at_column(index, base_table, definition->values[v].source, &is_real, error);
+			rc = look_at_column(index, base_table, definition->values[v].source,
+					    definition->where ? definition->where : "1", &is_real, error);
 		fields->value_types[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 	}
 	return rc ? rc : finish(fields, error);
@@ -130,11 +307,11 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
 		sqlite3_stmt *statement;
 
-		if (v == definition->duration_value) /* an integer, though an end may be the real 5.0 */
+		if (v == definition->duration_value) /* of the kind of times, though an end may be the real 5.0 */
 			continue;
 		rc = ifs_prepare(error, index->db, &statement,
-				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' LIMIT 1", index->schema,
-				 base_table->name, definition->values[v].source);
+				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' AND %s LIMIT 1", index->schema,
+				 base_table->name, definition->values[v].source, definition->where ? definition->where : "1");
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			fields->value_types[v] = IFOREST_FLOAT64;
 		if (!rc && (rc = sqlite3_finalize(statement)))
@@ -154,6 +331,7 @@ struct build {
 	const struct ifs_definition *definition;
 	const struct ifs_base_table *base_table;
 	struct ifs_error *error;
+	struct ifs_times times;
 	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
 	struct ifs_dictionary series; /* all of the table; ids in the order of values */
@@ -205,6 +383,7 @@ static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)
 	sqlite3_str_appendall(sql, "SELECT ");
 	append(build, sql);
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", build->index->schema, build->base_table->name);
+	ifs_definition_append_where(build->definition, "WHERE", sql);
 	return ifs_prepare_text(build->error, build->index->db, statement, sql);
 }
 
@@ -307,6 +486,22 @@ static int add_row(struct build *build, sqlite3_stmt *statement)
 	return build_error(build, iforest_run_sorter_add(&build->sort, &entry));
 }
 
+/* Counts the rows at the end that the index does not take as read. */
+static int find_last_rowid(struct build *build)
+{
+	const char *rowid = build->base_table->rowid_column;
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(build->error, build->index->db, &statement, "SELECT max(\"%w\") FROM \"%w\".\"%w\"", rowid,
+			     build->index->schema, build->base_table->name);
+
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+		build->last_rowid = sqlite3_column_int64(statement, 0);
+	rc = sqlite3_finalize(statement);
+	return rc ? ifs_error_from_db(build->error, build->index->db, rc) : SQLITE_OK;
+}
+
 static int add_rows(struct build *build)
 {
 	sqlite3_stmt *statement;
@@ -379,8 +574,9 @@ static int publish(struct build *build, const struct iforest_run *run)
 	struct iforest_manifest *manifest = &build->manifest;
 	struct iforest_edit edit = { .added = run->n_leaves ? run : NULL };
 
-	if (ifs_host_bytes_set(manifest, &(struct ifs_host_bytes){ build->first_series, build->next_series,
-								   build->series_checksum, build->last_rowid }))
+	if (ifs_host_bytes_set(manifest,
+			       &(struct ifs_host_bytes){ build->first_series, build->next_series, build->series_checksum,
+							 build->last_rowid, build->times.kind }))
 		return ifs_error_set(build->error, SQLITE_NOMEM, "");
 	return build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
@@ -461,6 +657,33 @@ static int start(struct build *build)
 	return rc;
 }
 
+/* Chooses the kind of times, and the types of values. */
+static int choose_types(struct build *build)
+{
+	enum ifs_time_kind kind = IFS_TIMES_INTEGER;
+	int rc = look_at_kind(build->index, build->definition, build->base_table, &kind, build->error);
+
+	if (!rc)
+		rc = check_kind(build->index, build->definition, build->base_table, kind, build->error);
+	build->times = ifs_times_of(build->definition, kind);
+	return rc ? rc
+		  : value_types_choose(build->index, build->definition, build->base_table, kind, &build->fields, build->error);
+}
+
+/* After a real was found among integers. */
+static int widen_types(struct build *build)
+{
+	enum ifs_time_kind kind = build->times.kind;
+	int rc = widen_kind(build->index, build->definition, build->base_table, &kind, build->error);
+
+	if (!rc)
+		rc = check_kind(build->index, build->definition, build->base_table, kind, build->error);
+	build->times.kind = kind;
+	if (!rc)
+		rc = value_types_choose(build->index, build->definition, build->base_table, kind, &build->fields, build->error);
+	return rc ? rc : value_types_widen(build->index, build->definition, build->base_table, &build->fields, build->error);
+}
+
 int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 	      struct ifs_error *error)
 {
@@ -475,6 +698,7 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 					       .definition = definition,
 					       .base_table = base_table,
 					       .fields = &build.fields,
+					       .times = &build.times,
 					       .error = error,
 					       .may_widen = true,
 					       .context = &build,
@@ -488,20 +712,24 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 	if (!rc)
 		rc = write_series(&build);
 	if (!rc)
-		rc = value_types_choose(index, definition, base_table, &build.fields, error);
+		rc = choose_types(&build);
 	if (!rc)
 		rc = write_run(&build, &run);
 	if (!rc && build.rows.has_real_in_integers) {
 		build.rows.has_real_in_integers = build.rows.may_widen = false;
 		iforest_manifest_release(&build.manifest);
-		rc = value_types_widen(index, definition, base_table, &build.fields, error);
+		rc = widen_types(&build);
 		if (!rc)
 			rc = write_run(&build, &run);
 	}
+	if (!rc && definition->where)
+		rc = find_last_rowid(&build);
 	if (!rc)
 		rc = ifs_index_note_flush(index, error);
 	if (!rc)
 		rc = ifs_mark_prepare(index, base_table, &build.is_dense, error);
+	if (!rc)
+		rc = ifs_index_note_time_kind(index, build.times.kind, error);
 	if (!rc)
 		rc = publish(&build, &run);
 	if (rc)

@@ -525,8 +525,16 @@ static int finish(struct export *export)
 int ifs_export(struct ifs_index *index, const struct ifs_definition *definition, sqlite3_value *step, struct ifs_error *error)
 {
 	struct export export = { .index = index, .definition = definition, .error = error };
-	int rc = read_state(index, &export.state, error);
+	int rc = SQLITE_OK;
 
+	if (index->times.kind != IFS_TIMES_INTEGER)
+		rc = ifs_error_set(
+			error, SQLITE_ERROR,
+			"%s: times are reals or texts, and an export has buckets of integers; make an index over a column of "
+			"integers for it",
+			index->name);
+	if (!rc)
+		rc = read_state(index, &export.state, error);
 	if (!rc)
 		rc = choose_width(&export, step);
 	if (!rc)

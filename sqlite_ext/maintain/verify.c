@@ -121,6 +121,7 @@ static int prepare_table(struct verification *verification, const struct ifs_bas
 	sqlite3_str_appendall(sql, "SELECT ");
 	ifs_row_decoder_append_columns(&index->definition, base_table, "s", sql);
 	sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS s", index->schema, base_table->name);
+	ifs_definition_append_where(&index->definition, "WHERE", sql);
 	return ifs_prepare_text(verification->error, index->db, statement, sql);
 }
 
@@ -133,6 +134,7 @@ static int add_table(struct verification *verification, const struct ifs_base_ta
 					.definition = &index->definition,
 					.base_table = base_table,
 					.fields = fields,
+					.times = &verification->snapshot->times,
 					.error = verification->error,
 					.series_of = find_series,
 					.context = verification,

@@ -580,6 +580,11 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 
 	if (query->fill_mode >= IFS_FILL_LAST)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'", query->name);
+	if (query->snapshot->times.kind == IFS_TIMES_REAL && (plan->request.values || plan->request.no_maxs != UINT32_MAX))
+		return ifs_error_set(error, SQLITE_ERROR,
+				     "%s: of times that are reals overlaps are counted alone: ask for by columns, buckets and "
+				     "overlaps, or make an index over integers for clipped and longest durations",
+				     query->name);
 	status = iforest_overlap_init(&query->overlap, &query->scan);
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
@@ -643,12 +648,18 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 	memcpy(query->kept, kept, definition->n_by * sizeof *kept);
 	rc = ifs_snapshot_open(index, &query->snapshot, error);
 	if (!rc)
-		rc = ifs_arguments_read(plan->name, plan->arguments, argv, &arguments, error);
+		rc = ifs_arguments_read(&query->snapshot->times, plan->name, plan->arguments, argv, &arguments, error);
 	if (rc || arguments.has_null)
 		return rc;
 	query->fill_mode = arguments.fill;
 	if (query->is_counter && !(arguments.is_given[IFS_ARGUMENT_T0] && arguments.is_given[IFS_ARGUMENT_T1]))
 		return ifs_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", plan->name);
+	if (query->is_counter && query->snapshot->times.kind == IFS_TIMES_REAL)
+		return ifs_error_set(
+			error, SQLITE_ERROR,
+			"%s: means and rates of counters need times that are integers or texts, and those of \"%s\" are "
+			"reals; make an index over a column of integers",
+			plan->name, index->name);
 	rc = open_scan(query, error);
 	if (rc)
 		return rc;

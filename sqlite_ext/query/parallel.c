@@ -143,21 +143,35 @@ static bool open_worker(struct ifs_parallel *parallel, struct ifs_parallel_worke
 	return !iforest_scan_join(&worker->scan, &worker->delta_store, &snapshot->delta.memtable.manifest);
 }
 
+/* Returns how many buckets of a step begin after a window's first; UINT64_MAX where that is not known. */
+static uint64_t most_steps(const struct iforest_bucketing *bucketing)
+{
+	const struct iforest_window *window = &bucketing->window;
+	int64_t first, last;
+
+	if (!window->has_t0 || !window->has_t1)
+		return UINT64_MAX;
+	if (bucketing->edges != IFOREST_EDGES_OF_REALS)
+		return ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step;
+	if (iforest_window_is_empty(window))
+		return 0;
+	if (iforest_bucket_of(bucketing, window->t0, &first) || iforest_bucket_of(bucketing, window->t1 - 1, &last))
+		return UINT64_MAX;
+	return (uint64_t)last - (uint64_t)first;
+}
+
 /* Returns a bound on the buckets of a series, 0 if they are too many. With a step there are at most two more than fit the
  * window, which may cut the first and the last. */
 static uint32_t most_buckets(const struct ifs_parallel *parallel)
 {
 	const struct iforest_bucketing *bucketing =
 		parallel->overlap ? &parallel->overlap->bucketing : &parallel->scan->bucketing;
-	const struct iforest_window *window = &bucketing->window;
 	uint64_t most = 1;
 
 	if (bucketing->mode == IFOREST_COUNT)
 		most = (uint64_t)bucketing->n;
 	else if (bucketing->mode == IFOREST_STEP)
-		most = window->has_t0 && window->has_t1
-			       ? ((uint64_t)window->t1 - (uint64_t)window->t0) / (uint64_t)bucketing->step
-			       : UINT64_MAX;
+		most = most_steps(bucketing);
 	return most <= IFS_PARALLEL_BYTES / item_bytes(parallel) / 2 - 2 ? (uint32_t)most + 2 : 0;
 }
 

@@ -37,13 +37,31 @@ static const char *find_conflict(const struct ifs_arguments *arguments)
 	return NULL;
 }
 
-int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct ifs_arguments *arguments,
-		       struct ifs_error *error)
+static int read_argument(const char *name, enum ifs_argument argument, sqlite3_value *value, struct ifs_arguments *arguments,
+			 struct ifs_error *error)
+{
+	const char *argument_name = ifs_argument_names[argument];
+	int64_t *read = &arguments->values[argument];
+
+	switch (argument) {
+	case IFS_ARGUMENT_FILL:
+		return read_fill(name, value, &arguments->fill, error);
+	case IFS_ARGUMENT_N:
+		return ifs_value_to_integer(name, argument_name, value, read, error);
+	case IFS_ARGUMENT_STEP:
+		return ifs_length_argument(&arguments->times, name, argument_name, value, read, error);
+	default:
+		return ifs_time_argument(&arguments->times, name, argument_name, value, read, error);
+	}
+}
+
+int ifs_arguments_read(const struct ifs_times *times, const char *name, unsigned given, sqlite3_value **argv,
+		       struct ifs_arguments *arguments, struct ifs_error *error)
 {
 	const char *wrong;
 	int rc = SQLITE_OK;
 
-	*arguments = (struct ifs_arguments){ .fill = IFS_FILL_NONE };
+	*arguments = (struct ifs_arguments){ .times = *times, .fill = IFS_FILL_NONE };
 	for (unsigned a = 0; a < IFS_N_ARGUMENTS && !rc; a++) {
 		sqlite3_value *value = given >> a & 1 ? *argv++ : NULL;
 
@@ -52,10 +70,8 @@ int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, s
 		arguments->is_given[a] = true;
 		if (sqlite3_value_type(value) == SQLITE_NULL)
 			arguments->has_null = true;
-		else if (a == IFS_ARGUMENT_FILL)
-			rc = read_fill(name, value, &arguments->fill, error);
 		else
-			rc = ifs_value_to_integer(name, ifs_argument_names[a], value, &arguments->values[a], error);
+			rc = read_argument(name, (enum ifs_argument)a, value, arguments, error);
 	}
 	if (rc || arguments->has_null)
 		return rc;
@@ -71,6 +87,7 @@ struct iforest_bucketing ifs_arguments_bucketing(const struct ifs_arguments *arg
 		.mode = given[IFS_ARGUMENT_STEP]			      ? IFOREST_STEP
 			: given[IFS_ARGUMENT_N] && values[IFS_ARGUMENT_N] > 1 ? IFOREST_COUNT
 									      : IFOREST_WHOLE,
+		.edges = ifs_time_edges(arguments->times.kind),
 		.window = { .has_t0 = given[IFS_ARGUMENT_T0],
 			    .has_t1 = given[IFS_ARGUMENT_T1],
 			    .t0 = values[IFS_ARGUMENT_T0],

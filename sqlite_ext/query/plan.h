@@ -75,6 +75,7 @@ bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition
 enum ifs_fill_mode { IFS_FILL_NONE, IFS_FILL_NULL, IFS_FILL_ZERO, IFS_FILL_LAST, IFS_FILL_LINEAR, IFS_N_FILLS };
 
 struct ifs_arguments {
+	struct ifs_times times;
 	bool is_given[IFS_N_ARGUMENTS];
 	int64_t values[IFS_N_ARGUMENTS];
 	enum ifs_fill_mode fill;
@@ -82,9 +83,9 @@ struct ifs_arguments {
 };
 
 /* Reads the arguments whose bits are set in `given` from argv, in order, and refuses those that exclude each other. name
- * is the queried table's, for messages. */
-int ifs_arguments_read(const char *name, unsigned given, sqlite3_value **argv, struct ifs_arguments *arguments,
-		       struct ifs_error *error);
+ * is the queried table's, for messages. Times and step become those of the index. */
+int ifs_arguments_read(const struct ifs_times *times, const char *name, unsigned given, sqlite3_value **argv,
+		       struct ifs_arguments *arguments, struct ifs_error *error);
 
 struct iforest_bucketing ifs_arguments_bucketing(const struct ifs_arguments *arguments);
 

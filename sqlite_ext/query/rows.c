@@ -5,6 +5,7 @@
 
 #include "core/base/bits.h"
 #include "core/model/key.h"
+#include "core/model/real_time.h"
 #include "sqlite_ext/follow/row_decoder.h"
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/query/plan.h"
@@ -133,6 +134,26 @@ static bool bound_reals(char op, sqlite3_value *value, double *low, double *high
 	return true;
 }
 
+/* Narrows [*low, *high] to the times of reals that pass, as bound_integers() does. An integer may lie between two reals. */
+static bool bound_real_times(char op, sqlite3_value *value, int64_t *low, int64_t *high)
+{
+	struct number number = read_number(value);
+	int64_t time, back;
+
+	if (number.type == UNKNOWN || number.type == SQLITE_NULL)
+		return number.type == UNKNOWN;
+	if (number.type == SQLITE_TEXT)
+		return op == '<' || op == 'l';
+	if (number.type == SQLITE_FLOAT)
+		return narrow_by_integer(op, iforest_time_of_real(number.real), low, high);
+	time = iforest_time_not_before(number.integer);
+	if (iforest_integral(iforest_real_of_time(time), &back) && back == number.integer)
+		return narrow_by_integer(op, time, low, high);
+	if (op == '=')
+		return false;
+	return is_lower(op) ? narrow_by_integer('g', time, low, high) : narrow_by_integer('<', time, low, high);
+}
+
 /* ---- Key of a row, by its rowid ---- */
 
 enum { TIME, FIRST_BY };
@@ -155,14 +176,12 @@ static int prepare(struct ifs_index *index, struct ifs_error *error)
 	return ifs_prepare_text(error, index->db, &index->find_row, sql);
 }
 
-static bool read_time(sqlite3_stmt *statement, struct iforest_key *key)
+static bool read_time(const struct ifs_times *times, sqlite3_stmt *statement, struct iforest_key *key)
 {
-	int type = sqlite3_column_type(statement, TIME);
+	sqlite3_value *value = sqlite3_column_value(statement, TIME);
 
-	key->time_is_null = type == SQLITE_NULL;
-	key->time = type == SQLITE_INTEGER ? sqlite3_column_int64(statement, TIME) : 0;
-	return type == SQLITE_NULL || type == SQLITE_INTEGER ||
-	       (type == SQLITE_FLOAT && iforest_integral(sqlite3_column_double(statement, TIME), &key->time));
+	key->time_is_null = sqlite3_value_type(value) == SQLITE_NULL;
+	return key->time_is_null || !ifs_time_of(times, value, &key->time);
 }
 
 /* Finds the key under which the index has a row. *found is false if the table has no such row, or the snapshot not its
@@ -182,7 +201,7 @@ static int key_of_row(struct ifs_index *index, const struct ifs_snapshot *snapsh
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(index->find_row, 1, id);
-	if (sqlite3_step(index->find_row) == SQLITE_ROW && read_time(index->find_row, key)) {
+	if (sqlite3_step(index->find_row) == SQLITE_ROW && read_time(&snapshot->times, index->find_row, key)) {
 		ifs_statement_columns(index->find_row, FIRST_BY, index->definition.n_by, by);
 		rc = ifs_row_series_key(&index->definition, by, &bytes, error);
 		if (!rc)
@@ -396,7 +415,7 @@ static void take_columns(struct planning *planning)
 	unsigned values = (unsigned)(used >> ifs_rows_first_value(definition)) & ((1u << definition->n_values) - 1);
 
 	if (ifs_rows_has_end(definition) && used >> ifs_rows_end(definition) & 1)
-		values |= 1u << definition->duration_value;
+		values |= 1u << ifs_duration_field(definition, definition->time_kind);
 	planning->info->idxNum |= (int)(values << VALUES_SHIFT);
 }
 
@@ -505,15 +524,29 @@ static int choose_series(struct ifs_row_query *rows, sqlite3_value **argv, struc
 
 /* ---- times, ends and values ---- */
 
-static void limit_time(struct value_limits *limits, char op, sqlite3_value *value, int64_t *low, int64_t *high)
+static int limit_time(const struct ifs_row_query *rows, struct value_limits *limits, int column, char op, sqlite3_value *value,
+		      int64_t *low, int64_t *high, struct ifs_error *error)
 {
+	const struct ifs_times *times = &rows->snapshot->times;
+	bool may = true;
+
 	if (op == 'n' || (op == 'i' && sqlite3_value_type(value) == SQLITE_NULL)) {
 		limits->lacks_time = true;
-		return;
+		return SQLITE_OK;
 	}
 	limits->needs_time = true;
-	if (!bound_integers(op == 'i' ? '=' : op, value, low, high))
-		limits->is_empty = true;
+	op = op == 'i' ? '=' : op;
+	if (times->kind == IFS_TIMES_INTEGER)
+		may = bound_integers(op, value, low, high);
+	else if (times->kind == IFS_TIMES_REAL)
+		may = bound_real_times(op, value, low, high);
+	else if (sqlite3_value_type(value) == SQLITE_NULL)
+		may = false;
+	else
+		ifs_time_bound_text(times, rows->plan.name, name_of(&rows->index->definition, column), op, value, low, high,
+				    error);
+	limits->is_empty = limits->is_empty || !may;
+	return error->rc;
 }
 
 static void limit_id(struct value_limits *limits, sqlite3_value *value)
@@ -546,24 +579,26 @@ static void limit_value(struct ifs_row_query *rows, struct value_limits *limits,
 	iforest_value_predicate_at_most(&rows->predicate, v, high, value_type);
 }
 
-static void read_conditions(struct ifs_row_query *rows, struct value_limits *limits, sqlite3_value **argv)
+static int read_conditions(struct ifs_row_query *rows, struct value_limits *limits, sqlite3_value **argv,
+			   struct ifs_error *error)
 {
 	const struct ifs_definition *definition = &rows->index->definition;
 	int time = ifs_rows_time(definition), end = ifs_rows_end(definition), first_value = ifs_rows_first_value(definition);
 
-	for (unsigned c = 0; c < rows->plan.n_conditions; c++) {
+	for (unsigned c = 0; c < rows->plan.n_conditions && !error->rc; c++) {
 		int column = rows->plan.conditions[c].column;
 		char op = rows->plan.conditions[c].op;
 
 		if (column == IFS_ROWS_ID)
 			limit_id(limits, argv[c]);
 		else if (column == time)
-			limit_time(limits, op, argv[c], &limits->first_time, &limits->last_time);
+			limit_time(rows, limits, column, op, argv[c], &limits->first_time, &limits->last_time, error);
 		else if (column == end)
-			limit_time(limits, op, argv[c], &limits->first_end, &limits->last_end);
+			limit_time(rows, limits, column, op, argv[c], &limits->first_end, &limits->last_end, error);
 		else if (column >= first_value)
 			limit_value(rows, limits, (unsigned)(column - first_value), op, argv[c]);
 	}
+	return error->rc;
 }
 
 /* Requires spans to reach a time. Of several times, the latest counts. */
@@ -686,14 +721,16 @@ static int resolve_plan(struct ifs_row_query *rows, sqlite3_value **argv, struct
 				       .last_id = INT64_MAX };
 	struct ifs_arguments arguments;
 	unsigned given = (unsigned)rows->plan.has_t0 << IFS_ARGUMENT_T0 | (unsigned)rows->plan.has_t1 << IFS_ARGUMENT_T1;
-	int rc = ifs_arguments_read(rows->plan.name, given, argv, &arguments, error);
+	int rc = ifs_arguments_read(&rows->snapshot->times, rows->plan.name, given, argv, &arguments, error);
 
 	if (rc || arguments.has_null)
 		return rc;
 	argv += iforest_popcount(given);
 	rows->predicate = (struct iforest_value_predicate){ .values = 0 };
 	read_window(rows, &limits, &arguments);
-	read_conditions(rows, &limits, argv);
+	rc = read_conditions(rows, &limits, argv, error);
+	if (rc)
+		return rc;
 	if (limits.first_end > INT64_MIN)
 		reach(rows, limits.first_end - 1);
 	if (limits.last_end < limits.last_time)

@@ -154,6 +154,28 @@ static int read_end(const char *text, struct ifs_column_name *end, struct ifs_er
 	return SQLITE_OK;
 }
 
+/* Keeps a condition, which is all of the text in one pair of parentheses. */
+static int read_where(const char *text, char **where, struct ifs_error *error)
+{
+	const char *at = text, *token, *end = NULL;
+	int n, depth = 0;
+	bool is_whole = *text == '(';
+
+	if (*where)
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"where\" is given twice");
+	while ((token = ifs_token_next(&at, &n))) {
+		is_whole = is_whole && (depth > 0 || token == text);
+		depth += ifs_token_is(token, n, "(") - ifs_token_is(token, n, ")");
+		end = at;
+	}
+	/* nothing, not even a comment, may follow the last parenthesis */
+	if (!is_whole || depth != 0 || *end)
+		return ifs_error_set(error, SQLITE_ERROR,
+				     "iforest: cannot read argument \"where=%s\": it takes a condition in parentheses", text);
+	*where = sqlite3_mprintf("%s", text);
+	return *where ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
+}
+
 static int read_list(const char *text, const char *key, struct ifs_column_name *columns, unsigned n_most, unsigned *n,
 		     struct ifs_error *error)
 {
@@ -180,6 +202,16 @@ static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struc
 		}
 	return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"sync=%s\": it is log, append or manual",
 			     text);
+}
+
+static int read_unit(const char *text, int64_t *per_second, struct ifs_error *error)
+{
+	if (*per_second)
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"unit\" is given twice");
+	*per_second = ifs_time_unit(text);
+	return *per_second ? SQLITE_OK
+			   : ifs_error_set(error, SQLITE_ERROR,
+					   "iforest: cannot read argument \"unit=%s\": it is ns, us, ms or s", text);
 }
 
 /* Keeps the text of the argument that lists accumulators, to be read once all values are known. Sets *is_one for one that
@@ -222,6 +254,8 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 			rc = read_one_name(at, "duration", &definition->duration, error);
 		else if (sqlite3_stricmp(key, "end") == 0)
 			rc = read_end(at, &definition->end, error);
+		else if (sqlite3_stricmp(key, "where") == 0)
+			rc = read_where(at, &definition->where, error);
 		else if (sqlite3_stricmp(key, "value") == 0)
 			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
 		else if (sqlite3_stricmp(key, "by") == 0)
@@ -232,10 +266,12 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 			rc = read_list(at, "counter", definition->counters, IFOREST_MAX_VALUES, &definition->n_counters, error);
 		else if (sqlite3_stricmp(key, "sync") == 0)
 			rc = read_sync(at, *has_sync, &definition->sync, error);
+		else if (sqlite3_stricmp(key, "unit") == 0)
+			rc = read_unit(at, &definition->per_second, error);
 		else
 			rc = ifs_error_set(error, SQLITE_ERROR,
 					   "iforest: unknown argument \"%s\"; there are content, time, duration, end, "
-					   "value, variance, histogram, products, by, sketch, counter and sync",
+					   "value, variance, histogram, products, by, where, sketch, counter, sync and unit",
 					   key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
@@ -441,6 +477,7 @@ void ifs_definition_release(struct ifs_definition *definition)
 	sqlite3_free(definition->content);
 	sqlite3_free(definition->time);
 	sqlite3_free(definition->duration);
+	sqlite3_free(definition->where);
 	release_column(&definition->end);
 	for (unsigned v = 0; v < definition->n_values; v++)
 		release_column(&definition->values[v]);
@@ -491,6 +528,12 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
 	memcpy(definition->by_types, types, n_kept * sizeof *types);
 	definition->n_by = n_kept;
 	return SQLITE_OK;
+}
+
+void ifs_definition_append_where(const struct ifs_definition *definition, const char *word, sqlite3_str *sql)
+{
+	if (definition->where)
+		sqlite3_str_appendf(sql, " %s %s", word, definition->where);
 }
 
 void ifs_base_table_release(struct ifs_base_table *base_table)

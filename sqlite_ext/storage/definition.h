@@ -4,9 +4,10 @@
 
 #include "core/page/node.h"
 #include "sqlite_ext/storage/engine.h"
+#include "sqlite_ext/storage/time_kind.h"
 
 #define IFS_MAX_BY 16
-#define IFS_MAX_TEXTS (9 + IFOREST_N_KINDS)
+#define IFS_MAX_TEXTS (10 + IFOREST_N_KINDS)
 
 /* How the index learns of changes of its table. */
 enum ifs_sync {
@@ -26,8 +27,10 @@ struct ifs_definition {
 	char *content;
 	char *time;
 	enum ifs_sync sync;
+	int64_t per_second;	    /* of unit=..., in which texts are counted; 0 if it is not given */
 	char *duration;		    /* NULL if there is none; otherwise also among the values */
 	struct ifs_column_name end; /* the same: a column of ends, and the name of the duration, which is end - time */
+	char *where;		    /* which rows of the table the index takes, in parentheses; NULL: all */
 	unsigned n_values, n_by;
 	struct ifs_column_name values[IFOREST_MAX_VALUES];
 	struct ifs_column_name by[IFS_MAX_BY];
@@ -38,6 +41,7 @@ struct ifs_definition {
 	struct ifs_column_name counters[IFOREST_MAX_VALUES];
 	uint8_t counter_values[IFOREST_MAX_VALUES];
 	const char *by_types[IFS_MAX_BY];  /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
+	enum ifs_time_kind time_kind;	   /* by which columns of times are declared: as the index was built last */
 	char *kind_texts[IFOREST_N_KINDS]; /* the arguments that list accumulators, as written; NULL if not given */
 	struct iforest_accumulators accumulators;
 	uint8_t duration_value;	    /* its number among the values, or IFOREST_NO_VALUE */
@@ -133,6 +137,32 @@ static inline unsigned ifs_first_of_accumulators(const struct ifs_definition *de
 	return definition->n_by + IFS_N_FIXED + IFS_N_OF_VALUE * definition->n_values;
 }
 
+/* Returns the times of an index with this definition. */
+static inline struct ifs_times ifs_times_of(const struct ifs_definition *definition, enum ifs_time_kind kind)
+{
+	return (struct ifs_times){ kind, definition->per_second ? definition->per_second : 1000000000 };
+}
+
+/* A duration beside times that are reals is a real, which core cannot add to a mapped time. So the index has one more value: the
+ * end of the span, mapped as times are. Return how many values the index has, which of them tells the ends of spans, or
+ * IFOREST_NO_VALUE, and how it does. */
+static inline uint8_t ifs_n_fields(const struct ifs_definition *definition, enum ifs_time_kind kind)
+{
+	return (uint8_t)(definition->n_values + (kind == IFS_TIMES_REAL && definition->duration_value != IFOREST_NO_VALUE));
+}
+
+static inline uint8_t ifs_duration_field(const struct ifs_definition *definition, enum ifs_time_kind kind)
+{
+	bool is_apart = kind == IFS_TIMES_REAL && definition->duration_value != IFOREST_NO_VALUE;
+
+	return is_apart ? (uint8_t)definition->n_values : definition->duration_value;
+}
+
+static inline uint8_t ifs_end_rule(const struct ifs_definition *definition, enum ifs_time_kind kind)
+{
+	return ifs_duration_field(definition, kind) == definition->duration_value ? IFOREST_END_DURATION : IFOREST_END_COLUMN;
+}
+
 /* Returns the number of the first sketch column. */
 unsigned ifs_first_sketch(const struct ifs_definition *definition);
 
@@ -166,6 +196,10 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
  * definition->n_hidden. Returns NULL and sets the error if two columns have the same name, or without memory. command is
  * the name of the command column, NULL for none. */
 char *ifs_definition_declare(struct ifs_definition *definition, const char *command, struct ifs_error *error);
+
+/* Appends the condition on the rows of the table, if there is one, after a word: WHERE or AND. The columns that it names must be
+ * those of one table, whatever its alias. */
+void ifs_definition_append_where(const struct ifs_definition *definition, const char *word, sqlite3_str *sql);
 
 void ifs_base_table_release(struct ifs_base_table *base_table);
 

@@ -230,6 +230,21 @@ bool ifs_token_names(const char *token, int n, const char *name)
 	return token == end && !*name;
 }
 
+char *ifs_token_name(const char *token, int n)
+{
+	bool is_quoted = strchr("\"'`[", *token);
+	char close = *token == '[' ? ']' : *token, *name = sqlite3_malloc64((sqlite3_uint64)n + 1), *out = name;
+	const char *end = token + n - is_quoted;
+
+	for (token += is_quoted; name && token < end; token++) {
+		*out++ = *token;
+		token += is_quoted && close != ']' && *token == close;
+	}
+	if (name)
+		*out = 0;
+	return name;
+}
+
 bool ifs_tokens_contain(const char *sql, const char *const *words, unsigned n_words)
 {
 	unsigned n_matched = 0;

@@ -76,6 +76,9 @@ bool ifs_token_is(const char *token, int n, const char *word);
 /* True if the token is that name, quoted or not, in any case. */
 bool ifs_token_names(const char *token, int n, const char *name);
 
+/* Returns the name that a token is, without quotes, from sqlite3_malloc(); NULL without memory. */
+char *ifs_token_name(const char *token, int n);
+
 /* True if the words follow each other anywhere in the text.
  * Requires  the first word differs from all others */
 bool ifs_tokens_contain(const char *sql, const char *const *words, unsigned n_words);

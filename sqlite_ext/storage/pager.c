@@ -63,6 +63,16 @@ static void ask_cache_size(struct ifs_index *index)
 
 /* ---- the manifest ---- */
 
+enum { PLAIN_BYTES = 24, KINDED_BYTES = 32 };
+
+bool ifs_host_bytes_are_there(const struct iforest_manifest *manifest)
+{
+	uint32_t n = manifest->n_host_bytes;
+
+	return n == PLAIN_BYTES || (n == KINDED_BYTES && iforest_load64(manifest->host_bytes + 24) > IFS_TIMES_INTEGER &&
+				    iforest_load64(manifest->host_bytes + 24) < IFS_N_TIME_KINDS);
+}
+
 struct ifs_host_bytes ifs_host_bytes_get(const struct iforest_manifest *manifest)
 {
 	const uint8_t *bytes = manifest->host_bytes;
@@ -70,13 +80,16 @@ struct ifs_host_bytes ifs_host_bytes_get(const struct iforest_manifest *manifest
 	return (struct ifs_host_bytes){ .first_series = iforest_load32(bytes),
 					.end_of_series = iforest_load32(bytes + 4),
 					.series_checksum = iforest_load64(bytes + 8),
-					.last_rowid = (int64_t)iforest_load64(bytes + 16) };
+					.last_rowid = (int64_t)iforest_load64(bytes + 16),
+					.time_kind = manifest->n_host_bytes == KINDED_BYTES ? iforest_load32(bytes + 24)
+											    : IFS_TIMES_INTEGER };
 }
 
 enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const struct ifs_host_bytes *host)
 {
-	bool has_room = manifest->n_host_bytes == IFS_SQLITE_HOST_BYTES;
-	uint8_t *bytes = has_room ? manifest->host_bytes : iforest_allocate(&ifs_alloc, IFS_SQLITE_HOST_BYTES);
+	uint32_t n = host->time_kind == IFS_TIMES_INTEGER ? PLAIN_BYTES : KINDED_BYTES;
+	bool has_room = manifest->n_host_bytes == n;
+	uint8_t *bytes = has_room ? manifest->host_bytes : iforest_allocate(&ifs_alloc, n);
 
 	if (!bytes)
 		return IFOREST_NO_MEMORY;
@@ -84,10 +97,12 @@ enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const 
 	iforest_store32(bytes + 4, host->end_of_series);
 	iforest_store64(bytes + 8, host->series_checksum);
 	iforest_store64(bytes + 16, (uint64_t)host->last_rowid);
+	if (n == KINDED_BYTES)
+		iforest_store64(bytes + 24, host->time_kind);
 	if (!has_room)
 		iforest_release(&ifs_alloc, manifest->host_bytes);
 	manifest->host_bytes = bytes;
-	manifest->n_host_bytes = IFS_SQLITE_HOST_BYTES;
+	manifest->n_host_bytes = n;
 	return IFOREST_OK;
 }
 

@@ -40,17 +40,19 @@ unsigned ifs_pager_cache_size(const struct ifs_index *index);
 /* Returns a random number for ids, from SQLite's generator. The context is unused. */
 uint64_t ifs_pager_random(void *context);
 
-/* The host bytes of the manifest: 24 bytes, in this order, little-endian (FORMAT.md). */
+/* The host bytes of the manifest, in this order, little-endian (FORMAT.md): 24, and 8 for the kind if times are no integers. */
 struct ifs_host_bytes {
 	uint32_t first_series, end_of_series;
 	uint64_t series_checksum;
 	int64_t last_rowid; /* the greatest that the runs may hold, INT64_MIN if there is none */
+	uint32_t time_kind; /* enum ifs_time_kind, unless an edited database has another number */
 };
 
 /* Reads the stored manifest into a copy that the caller may change, and releases. */
 int ifs_pager_read_manifest(struct ifs_index *index, struct iforest_manifest *manifest, struct ifs_error *error);
 
-/* Reads the host bytes of a manifest that has 24 of them; sets them (IFOREST_NO_MEMORY). */
+/* Reads the host bytes of a manifest that has as many; sets them (IFOREST_NO_MEMORY). */
+bool ifs_host_bytes_are_there(const struct iforest_manifest *manifest);
 struct ifs_host_bytes ifs_host_bytes_get(const struct iforest_manifest *manifest);
 enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const struct ifs_host_bytes *host);
 

@@ -95,7 +95,7 @@ int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *
 		"CREATE TABLE %s\"%w\".\"%w_page\"(id INTEGER PRIMARY KEY, bytes BLOB);"
 		"CREATE TABLE %s\"%w\".\"%w_series\"(id INTEGER PRIMARY KEY, key BLOB);"
 		"CREATE TABLE %s\"%w\".\"%w_config\"(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-		"DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name NOT IN ('automerge', 'flushed', 'mark');"
+		"DELETE FROM \"%w\".\"%w_config\" WHERE name NOT GLOB 'export *' AND name NOT IN ('automerge', 'flushed', 'mark', 'time type');"
 		"INSERT INTO \"%w\".\"%w_config\" VALUES('format', %d)",
 		if_not, schema, name, if_not, schema, name, if_not, schema, name, schema, name, schema, name,
 		IFS_SQLITE_FORMAT);
@@ -117,6 +117,15 @@ int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('flushed', unixepoch())", index->schema,
 			   index->name);
+}
+
+int ifs_index_note_time_kind(struct ifs_index *index, enum ifs_time_kind kind, struct ifs_error *error)
+{
+	if (kind == IFS_TIMES_INTEGER)
+		return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_config\" WHERE name = 'time type'", index->schema,
+				   index->name);
+	return ifs_execute(error, index->db, "REPLACE INTO \"%w\".\"%w_config\" VALUES('time type', %Q)", index->schema,
+			   index->name, ifs_time_types[kind]);
 }
 
 int ifs_index_drop_tables(struct ifs_index *index, struct ifs_error *error)
@@ -157,7 +166,23 @@ int ifs_index_rename_tables(struct ifs_index *index, const char *new_name, struc
 	return SQLITE_OK;
 }
 
-int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error)
+static int read_time_kind(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error)
+{
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(error, index->db, &statement, "SELECT value FROM \"%w\".\"%w_config\" WHERE name = 'time type'",
+			     index->schema, index->name);
+
+	if (rc)
+		return rc;
+	if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
+		for (int k = 0; k < IFS_N_TIME_KINDS; k++)
+			if (strcmp((const char *)sqlite3_column_text(statement, 0), ifs_time_types[k]) == 0)
+				definition->time_kind = (enum ifs_time_kind)k;
+	rc = sqlite3_finalize(statement);
+	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
+}
+
+int ifs_index_read_types(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error)
 {
 	static const char *const known[] = { "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB" };
 	sqlite3_stmt *statement;
@@ -175,6 +200,8 @@ int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *defi
 			ifs_error_from_db(error, index->db, rc);
 	}
 	sqlite3_finalize(statement);
+	if (!rc)
+		rc = read_time_kind(index, definition, error);
 	if (ifs_error_is_permanent(rc))
 		ifs_error_clear(error);
 	return error->rc;
@@ -202,7 +229,7 @@ int ifs_index_read_definition(struct ifs_index *index, struct ifs_definition *de
 	if (!rc)
 		rc = ifs_definition_parse(definition, n, (const char *const *)arguments, error);
 	if (!rc)
-		rc = ifs_index_read_by_types(index, definition, error);
+		rc = ifs_index_read_types(index, definition, error);
 	while (n-- > 0)
 		sqlite3_free(arguments[n]);
 	return rc;

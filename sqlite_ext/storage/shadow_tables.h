@@ -3,7 +3,8 @@
  *   x_page(id INTEGER PRIMARY KEY, bytes BLOB)      id = location << 32 | page number; the manifest has id 0
  *   x_series(id INTEGER PRIMARY KEY, key BLOB)      the series of the index, each with the canonical bytes of its by values
  *   x_config(name TEXT PRIMARY KEY, value)          'format', 'argument 0'.., 'by type 0'.., 'flushed', 'export width'..
- *                                                   (maintain/export.h), and 'automerge' if it was set
+ *                                                   (maintain/export.h), 'time type' of times that are no integers, and
+ *                                                   'automerge' if it was set
  *   x_log(...)                                      with sync=log: changes since the last flush, written by triggers
  *   x_front(block INTEGER)                          with sync=log: the range of rowids that the log does not cover (triggers.h)
  *   x_mark(mark)                                    of a table without INTEGER PRIMARY KEY: whether rows were numbered anew (follow/mark.h)
@@ -22,7 +23,6 @@
 
 #define IFS_SQLITE_PAGE_BYTES 4000
 #define IFS_SQLITE_FORMAT 2
-#define IFS_SQLITE_HOST_BYTES 24
 
 struct ifs_connection;
 struct ifs_snapshot;
@@ -52,9 +52,11 @@ struct ifs_index {
 	sqlite3_stmt *read_state, *read_rows, *read_log;
 	sqlite3_stmt *has_summary[IFS_N_SIDECARS], *get_summary[IFS_N_SIDECARS];
 	struct ifs_snapshot *snapshot;	      /* the last one read, or NULL */
+	struct ifs_times times;		      /* of that snapshot */
 	struct ifs_data_version data_version; /* at which the snapshot was complete */
 	bool is_derived;		      /* of a table over another table's index */
 	const char *by_types[IFS_MAX_BY];     /* is_derived: the types with which that table was declared */
+	enum ifs_time_kind time_kind;	      /* the same of its columns of times */
 	bool is_attached; /* base_table was found at these versions of its schema and of the temporary one */
 	int schema_version, temp_version;
 	uint64_t last_location; /* the highest given out by this handle */
@@ -97,8 +99,12 @@ int ifs_index_put_series(struct ifs_index *index, sqlite3_stmt **put, uint32_t i
 int ifs_index_get_automerge(struct ifs_index *index, uint32_t *fan_in, struct ifs_error *error);
 int ifs_index_set_automerge(struct ifs_index *index, uint32_t fan_in, struct ifs_error *error);
 
-/* Reads the by types alone into a definition that was parsed already. Those missing from a damaged table stay NULL. Only
- * what a retry may cure is an error; a column without a type is compared with texts as BLOB is. */
-int ifs_index_read_by_types(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error);
+/* Records by which kind columns of times are declared. */
+int ifs_index_note_time_kind(struct ifs_index *index, enum ifs_time_kind kind, struct ifs_error *error);
+
+/* Reads the by types and the kind of times alone into a definition that was parsed already. Those missing from a damaged table
+ * stay NULL, and times integers. Only what a retry may cure is an error; a column without a type is compared with texts as BLOB
+ * is. */
+int ifs_index_read_types(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error);
 
 #endif

@@ -72,8 +72,8 @@ static int result_sum(sqlite3_context *context, const struct iforest_value_aggre
 }
 
 /* The result stays NULL if there is no such row. */
-static void result_extreme(sqlite3_context *context, const struct iforest_extreme *extreme, enum ifs_value_column column,
-			   unsigned value_type)
+static void result_extreme(sqlite3_context *context, const struct ifs_times *times, const struct iforest_extreme *extreme,
+			   enum ifs_value_column column, unsigned value_type)
 {
 	if (!extreme->is_set)
 		return;
@@ -85,7 +85,7 @@ static void result_extreme(sqlite3_context *context, const struct iforest_extrem
 	case IFS_OF_MIN_TS:
 	case IFS_OF_MAX_TS:
 		if (!extreme->time_is_null)
-			sqlite3_result_int64(context, extreme->time);
+			ifs_time_result(context, times, extreme->time);
 		break;
 	default:
 		ifs_table_number(context, extreme->value, value_type);
@@ -94,8 +94,8 @@ static void result_extreme(sqlite3_context *context, const struct iforest_extrem
 
 /* A filled column of a bucket without value v. With fill = 'last' the row before stands for all parts; interpolation has
  * no row. */
-static void filled_column(sqlite3_context *context, const struct iforest_fill *fill, unsigned v, unsigned value_type,
-			  enum ifs_value_column column)
+static void filled_column(sqlite3_context *context, const struct ifs_times *times, const struct iforest_fill *fill, unsigned v,
+			  unsigned value_type, enum ifs_value_column column)
 {
 	const struct iforest_extreme *extreme = &fill->before[v];
 	bool is_linear = fill->mode == IFOREST_FILL_LINEAR;
@@ -109,18 +109,18 @@ static void filled_column(sqlite3_context *context, const struct iforest_fill *f
 	else if (column == IFS_OF_AVG && value_type == IFOREST_INT64)
 		sqlite3_result_double(context, (double)extreme->value.integer);
 	else
-		result_extreme(context, extreme, column, value_type);
+		result_extreme(context, times, extreme, column, value_type);
 }
 
-int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned value_type,
-		     enum ifs_value_column column)
+int ifs_bucket_value(sqlite3_context *context, const struct ifs_times *times, const struct iforest_value_aggregate *value,
+		     unsigned value_type, enum ifs_value_column column)
 {
 	if (column == IFS_OF_COUNT)
 		sqlite3_result_int64(context, (sqlite3_int64)value->n);
 	else if (column == IFS_OF_SUM)
 		return result_sum(context, value, value_type, false);
 	else
-		result_extreme(context, column == IFS_OF_MIN ? &value->min : &value->max, column, value_type);
+		result_extreme(context, times, column == IFS_OF_MIN ? &value->min : &value->max, column, value_type);
 	return SQLITE_OK;
 }
 
@@ -128,10 +128,11 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 			enum ifs_value_column column)
 {
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
+	const struct ifs_times *times = &query->snapshot->times;
 	unsigned value_type = query->snapshot->manifest.fields.value_types[v];
 
 	if (query->fill.filled >> v & 1) {
-		filled_column(context, &query->fill, v, value_type, column);
+		filled_column(context, times, &query->fill, v, value_type, column);
 		return SQLITE_OK;
 	}
 	switch (column) {
@@ -149,18 +150,18 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 	case IFS_OF_MIN:
 	case IFS_OF_MIN_ID:
 	case IFS_OF_MIN_TS:
-		result_extreme(context, &value->min, column, value_type);
+		result_extreme(context, times, &value->min, column, value_type);
 		break;
 	case IFS_OF_MAX:
 	case IFS_OF_MAX_ID:
 	case IFS_OF_MAX_TS:
-		result_extreme(context, &value->max, column, value_type);
+		result_extreme(context, times, &value->max, column, value_type);
 		break;
 	case IFS_OF_FIRST:
-		result_extreme(context, &value->first, column, value_type);
+		result_extreme(context, times, &value->first, column, value_type);
 		break;
 	case IFS_OF_LAST:
-		result_extreme(context, &value->last, column, value_type);
+		result_extreme(context, times, &value->last, column, value_type);
 		break;
 	case IFS_N_OF_VALUE:
 		break;
@@ -171,6 +172,7 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 static void fixed_column(sqlite3_context *context, const struct ifs_bucket_query *query, enum ifs_fixed_column column)
 {
 	const struct iforest_bucketing *bucketing = &query->bucketing;
+	const struct ifs_times *times = &query->snapshot->times;
 	bool is_whole = bucketing->mode == IFOREST_WHOLE, after_all;
 
 	switch (column) {
@@ -179,22 +181,22 @@ static void fixed_column(sqlite3_context *context, const struct ifs_bucket_query
 		break;
 	case IFS_COLUMN_BUCKET_START:
 		if (!is_whole || bucketing->window.has_t0)
-			sqlite3_result_int64(context, iforest_bucket_start(bucketing, query->bucket));
+			ifs_time_result(context, times, iforest_bucket_start(bucketing, query->bucket));
 		break;
 	case IFS_COLUMN_BUCKET_END:
 		if (!is_whole || bucketing->window.has_t1)
-			sqlite3_result_int64(context, iforest_bucket_end(bucketing, query->bucket, &after_all));
+			ifs_time_result(context, times, iforest_bucket_end(bucketing, query->bucket, &after_all));
 		break;
 	case IFS_COLUMN_COUNT:
 		sqlite3_result_int64(context, (sqlite3_int64)query->aggregate.n_rows);
 		break;
 	case IFS_COLUMN_FIRST_TS:
 		if (query->aggregate.has_times)
-			sqlite3_result_int64(context, query->aggregate.first_time);
+			ifs_time_result(context, times, query->aggregate.first_time);
 		break;
 	case IFS_COLUMN_LAST_TS:
 		if (query->aggregate.has_times)
-			sqlite3_result_int64(context, query->aggregate.last_time);
+			ifs_time_result(context, times, query->aggregate.last_time);
 		break;
 	case IFS_N_FIXED:
 		break;
@@ -231,7 +233,7 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 
 	if (column == IFS_OF_CLIPPED)
 		return result_sum(context, value, IFOREST_INT64, query->fill_mode == IFS_FILL_ZERO);
-	result_extreme(context, &value->max, max_columns[column], IFOREST_INT64);
+	result_extreme(context, &query->snapshot->times, &value->max, max_columns[column], IFOREST_INT64);
 	return SQLITE_OK;
 }
 

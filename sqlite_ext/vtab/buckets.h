@@ -21,7 +21,7 @@ extern const struct ifs_module ifs_counter_module;
 
 /* Sets the result to the count, sum, min or max of a value column of that type (core/model/aggregate.h). Returns
  * SQLITE_ERROR for a sum beyond 64 bits, with the result set to say so. */
-int ifs_bucket_value(sqlite3_context *context, const struct iforest_value_aggregate *value, unsigned value_type,
-		     enum ifs_value_column column);
+int ifs_bucket_value(sqlite3_context *context, const struct ifs_times *times, const struct iforest_value_aggregate *value,
+		     unsigned value_type, enum ifs_value_column column);
 
 #endif

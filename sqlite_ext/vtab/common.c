@@ -163,6 +163,7 @@ int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connec
 		rc = ifs_index_describe(&table->index, &table->definition, error);
 	table->index.is_derived = true;
 	memcpy(table->index.by_types, table->definition.by_types, sizeof table->index.by_types);
+	table->index.time_kind = table->definition.time_kind;
 	sqlite3_free(spelling);
 	sqlite3_free(name);
 	return rc;

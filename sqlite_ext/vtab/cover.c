@@ -144,7 +144,8 @@ static int start_cover(struct ifs_cursor *base, int index_number, const char *in
 	return ifs_bucket_query_start(&cursor->query, &table->index, &table->definition, table->kept, &plan, argv, error);
 }
 
-static void fixed_column(sqlite3_context *context, const struct iforest_scan_cover_part *part, unsigned column)
+static void fixed_column(sqlite3_context *context, const struct ifs_times *times, const struct iforest_scan_cover_part *part,
+			 unsigned column)
 {
 	switch (column) {
 	case RUN_ID:
@@ -160,8 +161,8 @@ static void fixed_column(sqlite3_context *context, const struct iforest_scan_cov
 	case FIRST_TS:
 	case LAST_TS:
 		if (part->aggregate.has_times)
-			sqlite3_result_int64(context,
-					     column == FIRST_TS ? part->aggregate.first_time : part->aggregate.last_time);
+			ifs_time_result(context, times,
+					column == FIRST_TS ? part->aggregate.first_time : part->aggregate.last_time);
 		break;
 	default:
 		sqlite3_result_int64(context, (sqlite3_int64)part->aggregate.n_rows);
@@ -178,10 +179,10 @@ static int column_of_cover(struct ifs_cursor *base, sqlite3_context *context, in
 	if (c < n_by) {
 		ifs_by_result(context, &query->members[cursor->member]->values[c]);
 	} else if (c < n_by + N_FIXED) {
-		fixed_column(context, &cursor->part, c - n_by);
+		fixed_column(context, &query->snapshot->times, &cursor->part, c - n_by);
 	} else {
 		c -= n_by + N_FIXED;
-		return ifs_bucket_value(context, &cursor->part.aggregate.values[c / N_OF_VALUE],
+		return ifs_bucket_value(context, &query->snapshot->times, &cursor->part.aggregate.values[c / N_OF_VALUE],
 					query->snapshot->manifest.fields.value_types[c / N_OF_VALUE], of_value[c % N_OF_VALUE]);
 	}
 	return SQLITE_OK;

@@ -95,7 +95,13 @@ static bool is_loaded(sqlite3 *db)
 	return loaded;
 }
 
-__attribute__((visibility("default"))) int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
+#ifdef _WIN32
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+EXPORTED int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {

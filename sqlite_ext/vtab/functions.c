@@ -16,19 +16,52 @@ static void report(sqlite3_context *context, struct ifs_error *error)
 	ifs_error_clear(error);
 }
 
+/* Tells the kind of times by ts, t0 and t1: texts if one is a text; reals if ts is one, or another has a fraction. */
+static enum ifs_time_kind kind_of(sqlite3_value **arguments)
+{
+	enum ifs_time_kind kind = IFS_TIMES_INTEGER;
+	int64_t integer;
+
+	for (int a = TS; a <= T1; a++)
+		if (sqlite3_value_type(arguments[a]) == SQLITE_TEXT)
+			return IFS_TIMES_TEXT;
+		else if (sqlite3_value_type(arguments[a]) == SQLITE_FLOAT &&
+			 (a == TS || !iforest_integral(sqlite3_value_double(arguments[a]), &integer)))
+			kind = IFS_TIMES_REAL;
+	return kind;
+}
+
+/* Texts are counted in nanoseconds if all can be. The unit does not change the answer. */
+static struct ifs_times times_of(sqlite3_value **arguments)
+{
+	struct ifs_times times = { kind_of(arguments), ifs_time_unit("ns") };
+	int64_t time;
+
+	for (int a = TS; a <= T1 && times.kind == IFS_TIMES_TEXT; a++)
+		if (sqlite3_value_type(arguments[a]) == SQLITE_TEXT &&
+		    ifs_time_of(&times, arguments[a], &time) == IFS_TIME_TOO_FAR)
+			times.per_second = ifs_time_unit("us");
+	return times;
+}
+
 static void bucket_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
 {
 	static const char *const names[N_ARGUMENTS] = { "ts", "t0", "t1", "n" };
 	struct ifs_error error = { .rc = SQLITE_OK };
-	struct iforest_bucketing bucketing = { .mode = IFOREST_COUNT, .window = { .has_t0 = true, .has_t1 = true } };
+	struct ifs_times times = times_of(arguments);
+	struct iforest_bucketing bucketing = { .mode = IFOREST_COUNT,
+					       .edges = ifs_time_edges(times.kind),
+					       .window = { .has_t0 = true, .has_t1 = true } };
 	int64_t values[N_ARGUMENTS] = { 0 }, bucket;
 	bool has_null = false;
 
 	for (int a = 0; a < n_arguments && !error.rc; a++)
 		if (sqlite3_value_type(arguments[a]) == SQLITE_NULL)
 			has_null = true;
-		else
+		else if (a == N)
 			ifs_value_to_integer(NAME, names[a], arguments[a], &values[a], &error);
+		else
+			ifs_time_argument(&times, NAME, names[a], arguments[a], &values[a], &error);
 	if (!error.rc && !has_null && values[N] <= 0)
 		ifs_error_set(&error, SQLITE_ERROR, NAME ": n must be greater than 0");
 	if (error.rc) {

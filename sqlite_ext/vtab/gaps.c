@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/bits.h"
+#include "core/model/real_time.h"
 #include "core/base/xxh64.h"
 #include "core/query/gap.h"
 #include "sqlite_ext/follow/snapshot.h"
@@ -28,7 +29,8 @@ struct gap_query {
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
-	uint32_t n_started;	/* of the chosen series */
+	int64_t longer_than; /* in the times of the index: of reals the question has none, as core cannot tell their distances */
+	uint32_t n_started;  /* of the chosen series */
 	struct gap_row *sorted; /* all gaps by time, or NULL */
 	size_t n_sorted, n_reserved, at;
 	struct gap_row row;
@@ -61,6 +63,24 @@ static enum iforest_status open_reader(struct gap_query *gaps)
 		      : iforest_gap_join(&gaps->reader, &snapshot->delta.memtable.store, &snapshot->delta.memtable.manifest);
 }
 
+static bool is_long_enough(const struct gap_query *gaps)
+{
+	const struct iforest_gap *gap = &gaps->row.gap;
+
+	return gaps->snapshot->times.kind != IFS_TIMES_REAL ||
+	       iforest_real_of_time(gap->end) - iforest_real_of_time(gap->start) > iforest_real_of_time(gaps->longer_than);
+}
+
+static enum iforest_status next_of_series(struct gap_query *gaps, bool *found)
+{
+	enum iforest_status status;
+
+	do
+		status = iforest_gap_next(&gaps->reader, &gaps->row.gap, found);
+	while (!status && *found && !is_long_enough(gaps));
+	return status;
+}
+
 /* Finds the next gap, series after series. */
 static enum iforest_status find_next(struct gap_query *gaps, bool *found)
 {
@@ -69,7 +89,7 @@ static enum iforest_status find_next(struct gap_query *gaps, bool *found)
 	*found = false;
 	while (!status) {
 		if (gaps->n_started > 0)
-			status = iforest_gap_next(&gaps->reader, &gaps->row.gap, found);
+			status = next_of_series(gaps, found);
 		if (status || *found || gaps->n_started == gaps->filter.n)
 			break;
 		gaps->row.series = gaps->filter.ids[gaps->n_started++];
@@ -112,26 +132,31 @@ static enum iforest_status gather(struct gap_query *gaps)
 	return status;
 }
 
-/* Starts a query. Release also after an error; may be started again after that. */
-static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, const struct gap_plan *plan,
-			   const struct iforest_window *window, uint64_t longer_than, sqlite3_value **argv,
-			   struct ifs_error *error)
+/* Opens the snapshot of a query. Release also after an error; may be opened again after that. */
+static int gap_query_open(struct gap_query *gaps, struct ifs_index *index, struct ifs_error *error)
 {
-	enum iforest_status status;
-	int rc;
-
 	gaps->index = index;
 	gaps->n_changes = index->connection->n_changes;
-	rc = ifs_snapshot_open(index, &gaps->snapshot, error);
-	if (!rc)
-		rc = ifs_series_filter_init(&gaps->filter, &gaps->snapshot->dictionary, error);
+	return ifs_snapshot_open(index, &gaps->snapshot, error);
+}
+
+/* Starts a query that was opened. */
+static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, const struct gap_plan *plan,
+			   const struct iforest_window *window, int64_t longer_than, sqlite3_value **argv,
+			   struct ifs_error *error)
+{
+	bool is_real = gaps->snapshot->times.kind == IFS_TIMES_REAL;
+	enum iforest_status status;
+	int rc = ifs_series_filter_init(&gaps->filter, &gaps->snapshot->dictionary, error);
+
 	if (!rc)
 		rc = ifs_series_filter_apply(&gaps->filter, plan->conditions, plan->n_conditions, argv, error);
 	if (rc)
 		return rc;
 	gaps->question = (struct iforest_gap_question){ .window = *window,
-							.longer_than = longer_than,
+							.longer_than = is_real ? 0 : (uint64_t)longer_than,
 							.filter = ifs_delta_filter(&gaps->snapshot->delta) };
+	gaps->longer_than = longer_than;
 	status = open_reader(gaps);
 	if (!status && plan->in_order && gaps->filter.n > 1)
 		status = gather(gaps);
@@ -194,7 +219,7 @@ static int declare(struct ifs_table *table, sqlite3 *db, struct ifs_error *error
 	ifs_table_add_by(sql, definition);
 	for (unsigned f = 0; f < N_FIXED && !rc; f++) {
 		rc = check_name(definition, fixed_names[f], error);
-		sqlite3_str_appendf(sql, "%s INTEGER, ", fixed_names[f]);
+		sqlite3_str_appendf(sql, "%s %s, ", fixed_names[f], ifs_time_types[definition->time_kind]);
 	}
 	for (unsigned a = 0; a < N_ARGUMENTS && !rc; a++) {
 		rc = check_name(definition, argument_names[a], error);
@@ -285,8 +310,8 @@ static void read_plan(struct gap_plan *plan, int index_number, const char *index
 /* ---- reading ---- */
 
 /* Reads the arguments kept in the cursor. */
-static int read_arguments(sqlite3_value *const *arguments, const char *name, struct iforest_window *window,
-			  int64_t *longer_than, bool *has_null, struct ifs_error *error)
+static int read_arguments(const struct ifs_times *times, sqlite3_value *const *arguments, const char *name,
+			  struct iforest_window *window, int64_t *longer_than, bool *has_null, struct ifs_error *error)
 {
 	int64_t numbers[N_ARGUMENTS] = { 0 };
 	int rc = SQLITE_OK;
@@ -296,7 +321,8 @@ static int read_arguments(sqlite3_value *const *arguments, const char *name, str
 		if (arguments[a] && sqlite3_value_type(arguments[a]) == SQLITE_NULL)
 			*has_null = true;
 		else if (arguments[a])
-			rc = ifs_value_to_integer(name, argument_names[a], arguments[a], &numbers[a], error);
+			rc = (a == LONGER_THAN ? ifs_length_argument : ifs_time_argument)(times, name, argument_names[a],
+											  arguments[a], &numbers[a], error);
 	if (!rc && numbers[LONGER_THAN] < 0)
 		rc = ifs_error_set(error, SQLITE_ERROR, "%s: longer_than must not be negative", name);
 	*window = (struct iforest_window){
@@ -321,14 +347,22 @@ static int start_gaps(struct ifs_cursor *cursor, int index_number, const char *i
 	struct iforest_window window;
 	int64_t longer_than;
 	bool has_null;
-	int rc = read_arguments(cursor->arguments, table->name, &window, &longer_than, &has_null, error);
+	int rc;
 
 	gap_query_release(gaps);
-	if (rc || has_null)
+	rc = gap_query_open(gaps, &table->index, error);
+	if (!rc)
+		rc = read_arguments(&gaps->snapshot->times, cursor->arguments, table->name, &window, &longer_than, &has_null,
+				    error);
+	if (rc)
 		return rc;
+	if (has_null) {
+		gap_query_release(gaps);
+		return SQLITE_OK;
+	}
 	read_plan(&plan, index_number, index_text);
 	argv += iforest_popcount((unsigned)index_number & ((1u << N_ARGUMENTS) - 1));
-	return gap_query_start(gaps, &table->index, &plan, &window, (uint64_t)longer_than, argv, error);
+	return gap_query_start(gaps, &table->index, &plan, &window, longer_than, argv, error);
 }
 
 static int next_gap(struct ifs_cursor *cursor, struct ifs_error *error)
@@ -346,7 +380,7 @@ static int column_of_gap(struct ifs_cursor *cursor, sqlite3_context *context, in
 	if (fixed < 0)
 		ifs_by_result(context, &ifs_series_filter_find(&gaps->filter, gaps->row.series)->values[column]);
 	else
-		sqlite3_result_int64(context, fixed == GAP_START ? gaps->row.gap.start : gaps->row.gap.end);
+		ifs_time_result(context, &gaps->snapshot->times, fixed == GAP_START ? gaps->row.gap.start : gaps->row.gap.end);
 	return SQLITE_OK;
 }
 
@@ -356,7 +390,7 @@ static sqlite3_int64 rowid_of_gap(const struct ifs_cursor *cursor)
 	const struct gap_query *gaps = &((const struct cursor *)cursor)->gaps;
 	const struct iforest_window *window = &gaps->question.window;
 	uint64_t parts[] = {
-		gaps->row.series, (uint64_t)gaps->row.gap.start, gaps->question.longer_than, window->has_t0,
+		gaps->row.series, (uint64_t)gaps->row.gap.start, (uint64_t)gaps->longer_than, window->has_t0,
 		window->has_t1,	  (uint64_t)window->t0,		 (uint64_t)window->t1,
 	};
 

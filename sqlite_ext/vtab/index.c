@@ -237,7 +237,7 @@ static int index_connect(sqlite3 *db, void *context, int n_arguments, const char
 	struct ifs_table *table = ifs_table_new(&ifs_index_module, n_arguments, arguments, &error);
 
 	if (!error.rc && !start_index(table, db, context, n_arguments, &error) &&
-	    !ifs_index_read_by_types(&table->index, &table->definition, &error))
+	    !ifs_index_read_types(&table->index, &table->definition, &error))
 		ifs_table_declare(table, db, table->index.name, &error);
 	return ifs_table_finish(table, base, message, &error);
 }

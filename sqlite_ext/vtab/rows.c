@@ -17,7 +17,8 @@ static unsigned list_columns(const struct ifs_definition *definition, char **nam
 	unsigned n = 0;
 
 	for (unsigned c = 0; c < MAX_COLUMNS; c++)
-		types[c] = "INTEGER";
+		types[c] = ifs_time_types[definition->time_kind];
+	types[n] = "INTEGER";
 	names[n++] = sqlite3_mprintf("id");
 	for (unsigned b = 0; b < definition->n_by; b++) {
 		types[n] = definition->by_types[b] ? definition->by_types[b] : "";
@@ -166,10 +167,10 @@ static int column_of_row(struct ifs_cursor *cursor, sqlite3_context *context, in
 		ifs_by_result(context, &ifs_row_query_series(rows)->values[column - IFS_ROWS_FIRST_BY]);
 	} else if (column == ifs_rows_time(definition)) {
 		if (!rows->entry.key.time_is_null)
-			sqlite3_result_int64(context, rows->entry.key.time);
+			ifs_time_result(context, &rows->snapshot->times, rows->entry.key.time);
 	} else if (column == ifs_rows_end(definition)) {
 		if (ifs_row_query_end_of(rows, &end))
-			sqlite3_result_int64(context, end);
+			ifs_time_result(context, &rows->snapshot->times, end);
 	} else if (rows->entry.present >> v & 1) {
 		ifs_table_number(context, rows->entry.values[v], rows->snapshot->manifest.fields.value_types[v]);
 	}

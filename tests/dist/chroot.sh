@@ -2,7 +2,8 @@
 # shellcheck shell=sh
 #
 #   chroot_make SUITE KIND PACKAGE...   a Debian SUITE with these packages, made once: its folder is $chroot_root
-#   chroot_fresh SUITE                  a clean one, without any packages: $chroot_root; chroot_drop removes it
+#   chroot_copy FOLDER                  a copy of a Debian: $chroot_root; chroot_drop removes it
+#   chroot_fresh SUITE                  a clean one, without any packages, in the same way
 #   chroot_run COMMAND...               as root inside, with what programs expect to be mounted
 #
 # Folders stay in IFOREST_DIST (default /var/tmp/iforest-dist; up to 2 GB each) and are used again. Needs debootstrap, unshare and a
@@ -57,14 +58,24 @@ chroot_make() {
 	} >"$chroot_root.log" 2>&1 || { tail -n 20 "$chroot_root.log" >&2; return 1; }
 }
 
-chroot_fresh() {
-	chroot_base "$1" || return
-	cp -a "$chroot_root" "$chroot_root.fresh.$$"
-	chroot_root=$chroot_root.fresh.$$
+chroot_copy() {
+	cp -a "$1" "$1.fresh.$$" || return
+	chroot_root=$1.fresh.$$
 }
+
+chroot_fresh() { chroot_base "$1" && chroot_copy "$chroot_root"; }
 
 chroot_drop() {
 	case $chroot_root in *.fresh.*) rm -rf "$chroot_root" ;; esac
+}
+
+# README.md's SQL for PostgreSQL, and the table that it asks
+chroot_readme_postgres() {
+	{
+		echo "CREATE TABLE requests(service text, ts timestamptz, took integer);"
+		echo "INSERT INTO requests SELECT (ARRAY['api', 'web'])[i % 2 + 1], timestamptz '2026-01-01' + i * interval '1 second', i FROM generate_series(1, 20000) i;"
+		awk '/^```sql postgres$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md
+	} | sed 's/^CREATE EXTENSION/& IF NOT EXISTS/; s/^EXPLAIN/VACUUM ANALYZE requests; EXPLAIN/'
 }
 
 # the sources, as they would be committed, in a folder of the Debian

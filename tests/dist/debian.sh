@@ -15,6 +15,7 @@ if [ -n "$reason" ]; then
 	exit 0
 fi
 build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
+chroot_root=
 trap 'chroot_drop' EXIT
 trap 'exit 143' HUP INT TERM
 [ $# -gt 0 ] || set -- bookworm trixie
@@ -34,15 +35,19 @@ report() {
 	fi
 }
 
+# as docs/install.md has them
+packages_to_build() { sed -n 's/^sudo apt-get install \(build-essential .*\)/\1/p' docs/install.md; }
+
 builds() {
-	chroot_sources root/iforest/source && rm -rf "$chroot_root/root/iforest/out" "$build/$suite" &&
+	chroot_sources root/iforest/source && rm -rf "$chroot_root/root/iforest/out" "$build/${suite:?}" &&
 		chroot_run sh -c 'cd /root/iforest/source && exec env LINTIAN=yes SOURCE_DATE_EPOCH="$0" dist/deb.sh /root/iforest/out' "$(git log -1 --format=%ct)" &&
-		mkdir -p "$build/$suite" && cp "$chroot_root"/root/iforest/out/* "$build/$suite"
+		mkdir -p "$build/${suite:?}" && cp "$chroot_root"/root/iforest/out/* "$build/$suite"
 }
 
 installs() {
-	mkdir "$chroot_root/packages" && cp "$build/$suite"/*.deb "$chroot_root/packages" && rm -f "$chroot_root"/packages/*-dbgsym_* &&
-		chroot_run sh -c 'apt-get install -y --no-install-recommends sqlite3 /packages/*.deb'
+	mkdir "$chroot_root/packages" && cp "$build/$suite"/*.deb "$chroot_root/packages" &&
+		install=$(sed -n 's|^sudo apt-get install ../packages/|apt-get install -y --no-install-recommends sqlite3 /packages/|p' docs/install.md) &&
+		[ -n "$install" ] && chroot_run sh -c "$install"
 }
 
 # the README's first block of this kind, and the answers that stand behind it
@@ -56,12 +61,7 @@ answers_in_sqlite() {
 }
 
 answers_in_postgres() {
-	version=$(chroot_run sh -c 'ls /usr/lib/postgresql')
-	{
-		echo "CREATE TABLE requests(service text, ts timestamptz, took integer);"
-		echo "INSERT INTO requests SELECT (ARRAY['api', 'web'])[i % 2 + 1], timestamptz '2026-01-01' + i * interval '1 second', i FROM generate_series(1, 20000) i;"
-		awk '/^```sql postgres$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md
-	} | sed 's/^EXPLAIN/VACUUM ANALYZE requests; EXPLAIN/' >"$chroot_root/readme_pg.sql"
+	version=$(chroot_run sh -c 'ls /usr/lib/postgresql') && chroot_readme_postgres >"$chroot_root/readme_pg.sql"
 	# The inner shell expands it.
 	# shellcheck disable=SC2016
 	chroot_run sh -c 'pg_createcluster '"$version"' main --start >/dev/null && cd / && su postgres -c "psql -X -v ON_ERROR_STOP=1 -f /readme_pg.sql"' >"$build/answer" 2>&1
@@ -76,12 +76,14 @@ passes_its_tests() {
 }
 
 goes_away() {
-	chroot_run sh -c 'apt-get purge -y libsqlite3-mod-iforest iforest-tools "postgresql-*-iforest" && ! find /usr -name "*iforest*" -o -name "chrometrace*" | grep .'
+	purge=$(sed -n 's/.*`sudo apt-get purge \(.*\)`.*/apt-get purge -y \1/p' docs/install.md) && [ -n "$purge" ] && chroot_run sh -c "$purge" &&
+		! find "$chroot_root/usr" -name '*iforest*' -o -name 'chrometrace*' | grep .
 }
 
 for suite in "$@"; do
-	chroot_make "$suite" build build-essential debhelper fakeroot help2man lintian postgresql-all libsqlite3-dev zlib1g-dev libjsmn-dev \
-		libnanopb-dev libpq-dev sqlite3 pgxnclient || exit 1
+	# The list is words to be split.
+	# shellcheck disable=SC2046
+	chroot_make "$suite" build $(packages_to_build) lintian || exit 1
 	builder=$chroot_root
 	report "packages are built, and lintian is silent" builds
 	chroot_fresh "$suite" || exit 1

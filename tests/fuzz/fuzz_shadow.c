@@ -1,7 +1,8 @@
 /* Rows of an index's own tables are damaged, beside questions, writes, commands and transactions: nothing breaks, nothing
  * leaks, errors name the index, and after 'rebuild' every answer is that of plain SQL.
  *
- * An input: byte 0 modulo 4 picks the database, and below 64 it ends with 'rebuild' (which takes most of the time); then steps
+ * An input: byte 0 modulo 4 picks the database, or modulo 2 one of those of other times from 32 on below 64, and from 96 on below
+ * 128; below 64 it ends with 'rebuild' (which takes most of the time); then steps
  * of four bytes: which (of `steps`), and what the SQL has as ?1 (u8), ?2 (u8), ?3 (u8). */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ enum { STEP_BYTES = 4, MOST_STEPS = 40, REBUILT = 64 };
 	"CREATE VIRTUAL TABLE d_cover USING iforest_cover(d_if); CREATE VIRTUAL TABLE d_counter USING iforest_counter(d_if);"   \
 	"CREATE VIRTUAL TABLE d_overlap USING iforest_overlap(d_if);"
 #define FLUSH "INSERT INTO d_if(d_if) VALUES('flush');"
+#define CHANGED "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1;" FLUSH "UPDATE d SET ts = ts + 2 WHERE id % 70 = 1; DELETE FROM d WHERE id < 9"
 
 static const char *const databases[] = {
 	/* runs of which entries were removed, and pending rows of all kinds */
@@ -49,9 +51,14 @@ static const char *const databases[] = {
 	"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), variance=dur, histogram=(dur(5, 30)),"
 	" products=(dur*ts), sketch=(dur, r), counter=(dur, r));" TABLES
 	"DELETE FROM d WHERE id = 3000;" FLUSH "UPDATE d SET dur = 40 WHERE id = 2000",
+	/* times that are reals; and texts */
+	ROWS(200) "ALTER TABLE d ADD COLUMN at REAL AS (ts / 8.0);"
+	"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=at, duration=dur, value=(dur, r), by=track);" TABLES CHANGED,
+	ROWS(200) "ALTER TABLE d ADD COLUMN at TEXT AS (strftime('%Y-%m-%d %H:%M:%S', ts, 'unixepoch'));"
+	"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=at, duration=dur, value=(dur, r), by=track, unit=s);" TABLES CHANGED,
 };
 
-enum { N_DATABASES = sizeof databases / sizeof *databases };
+enum { N_DATABASES = sizeof databases / sizeof *databases, N_OF_INTEGERS = 4 };
 
 static struct image {
 	unsigned char *bytes;
@@ -141,6 +148,11 @@ static const char *const steps[] = {
 	"INSERT OR IGNORE INTO d_if_front VALUES(?1)", "DROP TABLE d_if_front",
 	"INSERT OR REPLACE INTO d(id, track, ts, dur, r) SELECT max(id) + ?2 % 4 - 1, 'end', ?3 * 40, ?1, ?2 FROM d",
 	"INSERT OR IGNORE INTO d(id, track, ts, dur, r) SELECT max(id) + ?2, 'end', ?3 * 40, ?1, ?2 FROM d",
+	/* times that are texts or reals */
+	"SELECT * FROM d_if('1970-01-01 00:' || (?1 % 60), '1970-01-0' || (1 + ?2 % 5)) WHERE step = (1 + ?3) || ' minutes'",
+	"SELECT * FROM d_fold('1970-01-01', '1970-01-02', ?1) WHERE fill = 'last'", "SELECT * FROM d_rows WHERE at >= '1970-01-01 0' || (?1 % 9) || ':00' ORDER BY at DESC LIMIT 30",
+	"SELECT * FROM d_overlap('1970-01-01 01:00', '1970-01-01 02:30', 1 + ?3)", "SELECT bucket, overlaps FROM d_overlap(?1 * 5, 1300.5, 1 + ?3)", "SELECT * FROM d_gaps WHERE longer_than = ?1 || ' s'",
+	"SELECT * FROM d_if(?1 / 3.0, 1300.25) WHERE step = 0.5 + ?2 / 7.0", "SELECT * FROM d_fold(?1, 900.5) WHERE n = 10 * ?2 AND fill = 'linear'",
 };
 
 enum { N_STEPS = sizeof steps / sizeof *steps };
@@ -152,11 +164,13 @@ enum { N_STEPS = sizeof steps / sizeof *steps };
 
 static const struct {
 	const char *indexed, *plain; /* with the time column as %w */
+	bool is_of_integers;	     /* for times that are integers alone */
 } answers[] = {
-	{ "SELECT " INDEXED " FROM d_fold", "SELECT " PLAIN("\"%w\"") " FROM d" },
-	{ "SELECT " INDEXED " FROM d_fold(500, 1300)", "SELECT " PLAIN("\"%w\"") " FROM d WHERE \"%w\" >= 500 AND \"%w\" < 1300 HAVING count(*) > 0" },
+	{ "SELECT count, first_ts, last_ts, count_dur, sum_r FROM d_fold", "SELECT count(*), min(\"%w\"), max(\"%w\"), count(dur), sum(r) FROM d", false },
+	{ "SELECT " INDEXED " FROM d_fold", "SELECT " PLAIN("\"%w\"") " FROM d", true },
+	{ "SELECT " INDEXED " FROM d_fold(500, 1300)", "SELECT " PLAIN("\"%w\"") " FROM d WHERE \"%w\" >= 500 AND \"%w\" < 1300 HAVING count(*) > 0", true },
 	{ "SELECT bucket, " INDEXED " FROM d_fold WHERE step = 333 ORDER BY 1",
-	  "SELECT \"%w\" / 333, " PLAIN("\"%w\"") " FROM d WHERE \"%w\" IS NOT NULL GROUP BY 1 ORDER BY 1" },
+	  "SELECT \"%w\" / 333, " PLAIN("\"%w\"") " FROM d WHERE \"%w\" IS NOT NULL GROUP BY 1 ORDER BY 1", true },
 };
 
 enum { N_ANSWERS = sizeof answers / sizeof *answers };
@@ -362,9 +376,13 @@ static char *rows_of(sqlite3 *db, const char *sql)
 static void expect_plain_answers(sqlite3 *db, const char *time)
 {
 	for (int i = 0; i < N_ANSWERS; i++) {
-		char *plain = sqlite3_mprintf(answers[i].plain, time, time, time, time);
-		char *expected = rows_of(db, plain), *rows = rows_of(db, answers[i].indexed);
+		char *plain, *expected, *rows;
 
+		if (answers[i].is_of_integers && strcmp(time, "at") == 0)
+			continue;
+		plain = sqlite3_mprintf(answers[i].plain, time, time, time, time);
+		expected = rows_of(db, plain);
+		rows = rows_of(db, answers[i].indexed);
 		if (!expected != !rows || (rows && strcmp(rows, expected) != 0)) {
 			fprintf(stderr, "%s\n  and plain SQL:\n%s\n", rows, expected);
 			stop(db, "differs after 'rebuild'", answers[i].indexed);
@@ -406,7 +424,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 		return 0;
 	if (!images[0].bytes)
 		make_images();
-	number = data[0] % N_DATABASES;
+	number = data[0] < 2 * REBUILT && data[0] % REBUILT >= REBUILT / 2 ? N_OF_INTEGERS + data[0] % 2 : data[0] % N_OF_INTEGERS;
 	n_used = sqlite3_memory_used();
 	db = open_image(&images[number]);
 	for (size_t i = 1, n = 0; i + STEP_BYTES <= n_data && n < MOST_STEPS; i += STEP_BYTES, n++)
@@ -415,7 +433,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 	if (!sqlite3_get_autocommit(db))
 		sqlite3_exec(db, n_data % 2 ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
 	if (data[0] < REBUILT)
-		rebuild(db, number == 2 ? "u" : "ts");
+		rebuild(db, number == 2 ? "u" : number < N_OF_INTEGERS ? "ts" : "at");
 	if (sqlite3_close(db))
 		stop(db, "does not close", "");
 	if (sqlite3_memory_used() != n_used)

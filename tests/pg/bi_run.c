@@ -183,6 +183,7 @@ unsigned bi_count_nodes(const PGresult *plan)
 	unsigned n = 0;
 
 	for (int row = 0; row < PQntuples(plan); row++)
-		n += strstr(PQgetvalue(plan, row, 0), "Custom Scan (IForestAggregate)") != NULL;
+		n += strstr(PQgetvalue(plan, row, 0), "Custom Scan (IForestAggregate)") != NULL ||
+		     strstr(PQgetvalue(plan, row, 0), "Custom Scan (IForestSkip)") != NULL;
 	return n;
 }

@@ -5,7 +5,8 @@
 #   tests/pg/matrix.sh [VERSION...]            17 and 18, or those named
 #   tests/pg/matrix.sh prepare [VERSION...]    only makes the folders
 #
-# The tests are told what IFOREST_... is set to numbers (IFOREST_QUERIES=500: fewer random queries). Their logs stay in
+# The tests are told what IFOREST_... is set to numbers (IFOREST_QUERIES=500: fewer random queries). One may take LIMIT seconds
+# (default 3600: on a busy machine they take longer than make test allows). Their logs stay in
 # FOLDER/postgresql-VERSION/home/tester/build/logs. All is compiled anew each time, so that any tree may follow any other.
 #
 # Needs root, debootstrap, and a Debian mirror (MIRROR, default http://deb.debian.org/debian) while a folder is made, which
@@ -76,7 +77,7 @@ run_tests() {
 	in_root "$2" sh -c '
 		chown -R tester: /home/tester && cd /home/tester/source || exit
 		exec setpriv --reuid=tester --regid=tester --clear-groups env HOME=/home/tester USER=tester LOGNAME=tester \
-			BUILD=/home/tester/build PG_CONFIG=/usr/lib/postgresql/'"$1"'/bin/pg_config sh -c '\''
+			LIMIT='"${LIMIT:-3600}"' BUILD=/home/tester/build PG_CONFIG=/usr/lib/postgresql/'"$1"'/bin/pg_config sh -c '\''
 				began=$(date +%s)
 				$PG_CONFIG --version
 				make -s -j"$(($(nproc) + 1))" BUILD="$BUILD" PG_CONFIG="$PG_CONFIG" \

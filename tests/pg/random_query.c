@@ -58,7 +58,7 @@ static void make_keys(struct query *query)
 		else if (by && random_chance(query->dice, 45))
 			term_make(query, by, (unsigned)random_below(query->dice, 10) / 4, &sql);
 		else if (random_chance(query->dice, 4) && term_value(query))
-			term_make(query, &query->table->values[0], 0, &sql);
+			text_add(&sql, "%s%s", query->table->values[0].name, random_chance(query->dice, 50) ? " IS NULL" : "");
 		else
 			term_make(query, term_time(query), ONE_OF(query->dice, lengths), &sql);
 		keep(&query->keys, &sql);
@@ -165,7 +165,7 @@ void query_make(struct query *query, struct query_table *table)
 		PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, DISTINCT_KEYS,
 		DISTINCT_KEYS, WRAPPED, WRAPPED, COMPUTED_BELOW, THROUGH_VIEW, THROUGH_CTE, UNION_ABOVE, UNION_BELOW,
 		SCALARS,
-		LATERAL_BOUNDS, CORRELATED, AGGREGATED_AGAIN, FILTERED_ABOVE, JOINED, GROUPING,
+		LATERAL_BOUNDS, CORRELATED, AGGREGATED_AGAIN, FILTERED_ABOVE, JOINED, GROUPING, FIRST_ROWS, FIRST_ROWS,
 	};
 
 	query->table = table;

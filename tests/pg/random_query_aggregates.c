@@ -21,6 +21,7 @@ static const char *const of_whole[] = {
 	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @)", "percentile_disc(0.9) WITHIN GROUP (ORDER BY @ DESC)",
 	"percentile_cont(ARRAY[0, 0.25, NULL, 0.99, 1]) WITHIN GROUP (ORDER BY @ / 10.0)", "percentile_disc(ARRAY[[0.1, 0.5], [0.5, 1]]) WITHIN GROUP (ORDER BY 7 - @)",
 	"percentile_cont(0.3) WITHIN GROUP (ORDER BY @ DESC NULLS FIRST)", "percentile_disc(0.01 * 50) WITHIN GROUP (ORDER BY @ / 3)",
+	"sum((@ IS NULL)::integer)", "count(CASE WHEN @ IS NULL THEN 1 END)", "bool_and(@ IS NOT NULL)",
 }, *const of_numeric[] = {
 	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 1.5)",
 	"sum(@ + 0.125)", "avg(@ * 3)", "sum(-@)", "max(round(@))", "min(floor(@))", "sum(@ - 1)", "max(@ * -2)",
@@ -30,12 +31,13 @@ static const char *const of_whole[] = {
 	"max(@::bigint)", "sum(1 - @)", "max(@::numeric(20, 1))", "min(trunc(@, 1))", "max((@ - 1) * 0.5)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "sum(@ + 1e400)\2 > 0", "max(@ / 1e400)\2 > 0",
 	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @)", "percentile_disc(ARRAY[0.2, 0.4]) WITHIN GROUP (ORDER BY -@ DESC)",
+	"avg(CASE WHEN @ IS NULL THEN 1 ELSE 0 END)", "count(nullif(@ IS NULL, false))",
 }, *const of_real[] = {
 	"sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 2)", "sum(@ / 4)",
 	"avg(@ - 0.5)", "sum(@::float8)", "max(floor(@))", "min(@ * -2)", "sum(@ + 1)", "max(@::numeric)", "sum(abs(@))",
 	"sum(coalesce(@, 0))", "avg((@ + 1) * 2)", "sum(-@)", "avg(-@)", "max(@ / 3)", "min((@ + 1) * 0.01)", "max(-@)",
 	"min(round(@))", "max(@::bigint)", "sum(@::float8 / 4)", "sum(1 - @)", "max(@::real)",
-	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)", "sum((@ IS NULL)::integer)", "max(CASE WHEN @ IS NOT NULL THEN 3 ELSE 2 END)",
 	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @ DESC)", "percentile_cont(ARRAY[0.2, 0.4]) WITHIN GROUP (ORDER BY @ * 2)",
 }, *const of_rough[] = {
 	"sum(@::float8)", "round((sum(@ * 0.01::float8)\2 + 3.17e-5)::numeric, 4)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",
@@ -65,7 +67,8 @@ static void add_of_time(struct query *query, struct text *sql)
 
 	text_set(&term, "%s", "");
 	type = term_make(query, term_time(query), n_steps, &term);
-	text_add(sql, "%s(%s)", type == OF_BOOL ? "bool_or" : ONE_OF(query->dice, names), term.at);
+	text_add(sql, "%s(%s%s)", type == OF_BOOL ? "bool_or" : ONE_OF(query->dice, names),
+		 random_chance(query->dice, 20) ? "DISTINCT " : "", term.at);
 }
 
 static void add_of_by(struct query *query, const struct query_column *column, struct text *sql)
@@ -85,7 +88,7 @@ static void add_of_by(struct query *query, const struct query_column *column, st
 		name = ONE_OF(query->dice, numbers);
 	else
 		name = type == OF_UUID ? "count" : ONE_OF(query->dice, names);
-	text_add(sql, "%s(%s)", name, term.at);
+	text_add(sql, "%s(%s%s)", name, random_chance(query->dice, 30) ? "DISTINCT " : "", term.at);
 }
 
 /* The column, or a CASE that gives it to some rows. */

@@ -54,7 +54,8 @@ static void execute(PGconn *pg, struct answer *answer, const char *sql)
 bool answer_plan_is_taken(const PGresult *plan)
 {
 	for (int row = 0; row < PQntuples(plan); row++)
-		if (strstr(PQgetvalue(plan, row, 0), "Custom Scan (IForestAggregate)"))
+		if (strstr(PQgetvalue(plan, row, 0), "Custom Scan (IForestAggregate)") ||
+		    strstr(PQgetvalue(plan, row, 0), "Custom Scan (IForestSkip)"))
 			return true;
 	return false;
 }
@@ -62,10 +63,14 @@ bool answer_plan_is_taken(const PGresult *plan)
 void answer_set_up(PGconn *pg, const struct manner *manner, bool with_index)
 {
 	const char *others = with_index && manner->is_forced ? "off" : "on";
+	/* an index scan is below the node that gives the first rows of series, which takes the fewest */
+	const char *index_scans = manner->is_of_rows ? "on" : others;
+	const char *cost_of_row = manner->is_of_rows && manner->is_forced ? "100" : "0.01";
 
 	client_run(pg, "SET iforest.enable = %s; SET enable_seqscan = %s; SET enable_indexscan = %s;"
-		       " SET enable_bitmapscan = %s; SET enable_indexonlyscan = %s; SET plan_cache_mode = %s; SET ROLE %s",
-		   with_index ? "on" : "off", others, others, others, others, manner->plans,
+		       " SET enable_bitmapscan = %s; SET enable_indexonlyscan = %s; SET plan_cache_mode = %s;"
+		       " SET cpu_tuple_cost = %s; SET ROLE %s",
+		   with_index ? "on" : "off", others, index_scans, others, others, manner->plans, cost_of_row,
 		   manner->is_reader ? "reader" : "NONE");
 	if (manner->is_in_transaction || manner->way != AS_ROWS)
 		client_run(pg, manner->is_in_transaction ? "SAVEPOINT ask" : "BEGIN");

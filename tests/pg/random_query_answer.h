@@ -17,6 +17,7 @@ enum manner_way { AS_ROWS, BY_CURSOR, INTO_TABLE, INTO_ITSELF };
 /* How a query is asked. */
 struct manner {
 	bool is_forced;         /* no other plan may seem cheaper */
+	bool is_of_rows;        /* of rows, which an index scan fetches: that may seem cheaper */
 	bool is_reader;         /* by a role that may not see all rows, or not all columns */
 	enum manner_way way;
 	bool is_in_transaction; /* one that is to go on */
@@ -26,7 +27,7 @@ struct manner {
 /* Makes the settings, and begins a transaction or savepoint where there is to be one. */
 void answer_set_up(PGconn *pg, const struct manner *manner, bool with_index);
 
-/* Whether a plan, as EXPLAIN shows it, takes aggregates from an index. */
+/* Whether a plan, as EXPLAIN shows it, takes aggregates from an index, or skips over its series. */
 bool answer_plan_is_taken(const PGresult *plan);
 
 /* Does all of this; what was begun is undone. */

@@ -163,6 +163,46 @@ static void add_union_above(const struct query *query, struct text *sql)
 	add_core(query, &(struct core){ .from = "t", .first = 1, .n_conditions = QUERY_PIECES }, sql);
 }
 
+/* Adds the first n by columns, and a key of any kind. */
+static void add_series_keys(const struct query *query, unsigned n, struct text *sql)
+{
+	for (unsigned i = 0; i < n; i++)
+		text_add(sql, "%s%s", i ? ", " : "", query->table->by[i].operand);
+	if (query->keys.n > 0 && query->variant % 8 == 0)
+		text_add(sql, "%s%s", n ? ", " : "", query->keys.at[0]);
+	else if (n == 0)
+		text_add(sql, "1::integer");
+}
+
+/* The first or last rows of a group, by DISTINCT ON, row_number() or rank(). What is equal in time comes in the order of id. */
+static void add_first_rows(const struct query *query, struct text *sql)
+{
+	static const char *const directions[] = { "", " DESC", " DESC", " DESC NULLS LAST", " NULLS FIRST" };
+	static const char *const more[] = { "row_number()", "rank()", "rank()", "row_number()", "dense_rank()", "count(*)" };
+	static const char *const limits[] = { "<= 1", "= 1", "<= 3", "< 3", "<= 2", "<= 40" };
+	const char *direction = directions[query->variant / 8 % COUNT_OF(directions)], *time = query->table->time.operand;
+	const char *function = more[query->variant / 7 % COUNT_OF(more)];
+	unsigned n = query->variant / 40 % (query->table->n_by + 1);
+	struct text keys, values;
+
+	text_set(&keys, "%s", "");
+	text_set(&values, "%s", "");
+	add_series_keys(query, n, &keys);
+	for (unsigned i = 0; i < query->table->n_values; i++)
+		text_add(&values, "%s, ", query->table->values[i].name);
+	if (query->variant % 3) {
+		text_add(sql, "SELECT DISTINCT ON (%s) concat_ws('|', %s) AS k, %s AS at, %sid, note FROM t", keys.at, keys.at, time,
+			 values.at);
+		add_where(query, 0, QUERY_PIECES, NULL, sql);
+		text_add(sql, " ORDER BY %s, %s%s, id", keys.at, time, direction);
+	} else {
+		text_add(sql, "SELECT * FROM (SELECT %sid, %s OVER (PARTITION BY %s ORDER BY %s%s%s) AS n FROM t", values.at,
+			 function, keys.at, time, direction, strcmp(function, "row_number()") == 0 ? ", id" : "");
+		add_where(query, 0, QUERY_PIECES, NULL, sql);
+		text_add(sql, ") s WHERE n %s", limits[query->variant / 11 % COUNT_OF(limits)]);
+	}
+}
+
 void query_write(const struct query *query, struct text *sql)
 {
 	text_set(sql, "%s", "");
@@ -208,6 +248,9 @@ void query_write(const struct query *query, struct text *sql)
 		break;
 	case JOINED:
 		add_joined(query, sql);
+		break;
+	case FIRST_ROWS:
+		add_first_rows(query, sql);
 		break;
 	default:
 		add_core_over(query, base(query), NULL, sql);

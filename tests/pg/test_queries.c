@@ -147,7 +147,8 @@ static enum manner_way choose_way(const struct query *query, bool is_reader, str
 static void check(const struct query *query, struct random *dice)
 {
 	static const char *const plans[] = { "force_generic_plan", "force_custom_plan", "auto" };
-	struct manner manner = { .is_forced = random_chance(dice, 70), .is_reader = random_chance(dice, 4),
+	struct manner manner = { .is_forced = random_chance(dice, 70), .is_of_rows = query->shape == FIRST_ROWS,
+				 .is_reader = random_chance(dice, 4),
 				 .is_in_transaction = is_in_transaction,
 				 .plans = plans[random_below(dice, COUNT_OF(plans))] };
 	struct answer plain, indexed;

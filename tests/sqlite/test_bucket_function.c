@@ -63,9 +63,14 @@ static void it_knows_what_has_no_bucket(void **state)
 	run_gives(db, "|||\n", "SELECT iforest_bucket(NULL, 0, 100, 4), iforest_bucket(1, NULL, 100, 4), iforest_bucket(1, 0, NULL, 4), "
 		  "iforest_bucket(1, 0, 100, NULL)");
 	run_gives(db, "2\n", "SELECT iforest_bucket(60e9, 0e0, 120e9, 4.0)");
-	run_fails(db, "iforest_bucket: argument ts is not an integer: 1.5", "SELECT iforest_bucket(1.5, 0, 10, 2)");
 	run_fails(db, "iforest_bucket: argument t0 is not an integer: a blob", "SELECT iforest_bucket(1, x'00', 10, 2)");
-	run_fails(db, "iforest_bucket: argument t1 is not an integer: 10", "SELECT iforest_bucket(1, 0, '10', 2)");
+	run_fails(db, "iforest_bucket: argument ts is no time such as '2026-01-31 23:59:59.5': 1", "SELECT iforest_bucket(1, 0, '10', 2)");
+	run_fails(db, "iforest_bucket: argument t1 is no time such as '2026-01-31 23:59:59.5': 10", "SELECT iforest_bucket('2026-01-01', '2026-01-01', '10', 2)");
+	run_fails(db, "iforest_bucket: argument t1 is infinite: leave it out", "SELECT iforest_bucket(1.5, 0, 9e999, 2)");
+	run_fails(db, "iforest_bucket: argument t0 is an integer that no real is equal to: 9007199254740993", "SELECT iforest_bucket(1.5, 9007199254740993, 1e300, 2)");
+	run_gives(db, "1|2|1|9|0|\n", "SELECT iforest_bucket(1.5, 0, 3, 2), iforest_bucket(0.75, 0.25, 1, 3), iforest_bucket(3, 0.5, 4.5, 2), iforest_bucket(0.95, 0, 1, 10), iforest_bucket(0.0, 0, 1, 10), iforest_bucket(1.5, 0, 1.5, 2)");
+	run_gives(db, "12|23||8\n", "SELECT iforest_bucket('2026-01-01T13:00+01:00', '2026-01-01', '2026-01-02', 24), iforest_bucket('2026-01-01 23:59:59.999999999', '2026-01-01', '2026-01-02', 24),"
+		  " iforest_bucket('2026-01-02', '2026-01-01', '2026-01-02', 24), iforest_bucket('1000-01-01', '0200-01-01', '1200-01-01', 10)");
 	run_fails(db, "iforest_bucket: n must be greater than 0", "SELECT iforest_bucket(1, 0, 10, 0)");
 	run_fails(db, "iforest_bucket: n must be greater than 0", "SELECT iforest_bucket(1, 0, 10, -3)");
 	run_fails(db, "wrong number of arguments", "SELECT iforest_bucket(1, 0, 10)");

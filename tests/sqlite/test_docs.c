@@ -57,6 +57,12 @@ static void the_examples_of_choosing_hold(void **state)
 	assert_true(run_file("docs/choosing.md") > 5);
 }
 
+static void the_examples_of_install_hold(void **state)
+{
+	(void)state;
+	assert_true(run_file("docs/install.md") > 0);
+}
+
 static void the_examples_of_your_table_hold(void **state)
 {
 	(void)state;
@@ -93,6 +99,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_examples_of_the_pages_hold),
 		cmocka_unit_test(the_examples_of_choosing_hold),
+		cmocka_unit_test(the_examples_of_install_hold),
 		cmocka_unit_test(the_examples_of_your_table_hold),
 		cmocka_unit_test(the_examples_of_nsys_hold),
 		cmocka_unit_test(the_examples_of_the_readme_hold),

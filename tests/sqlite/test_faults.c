@@ -15,6 +15,11 @@
 #define SPREAD "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, variance=dur, by=track);"
 #define SUMS "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, histogram=(dur(5, 500)), products=(dur*ts), by=track);"
 
+/* Times and durations with fractions, and a column of texts. */
+#define REALS "UPDATE d SET ts = ts + 0.5, dur = dur / 4.0;"
+#define TEXTS "ALTER TABLE d ADD COLUMN at TEXT AS (strftime('%Y-%m-%dT%H:%M:%S', ts * 1000, 'unixepoch'));"
+#define TEXT_INDEX "CREATE VIRTUAL TABLE t_if USING iforest(content=d, time=at, duration=dur, value=(dur, r), by=track, unit=ms);"
+
 #define CHANGES                                                                                                  \
 	"INSERT OR REPLACE INTO d SELECT id * 3, 'new ' || (id % 2), ts, id % 7, r FROM d WHERE id < 60 ORDER BY id;"
 #define WRITES CHANGES "UPDATE OR REPLACE d SET id = id + 3, ts = ts - 1 WHERE id % 100 = 7; DELETE FROM d WHERE id % 90 = 5;"
@@ -22,6 +27,16 @@
 #define EXPORT "INSERT INTO d_if(d_if, step) VALUES('export', 6000);"
 #define FLUSH "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1; INSERT INTO d_if(d_if) VALUES('flush');"
 #define FLUSHES FLUSH FLUSH FLUSH FLUSH FLUSH FLUSH
+
+/* All rows meet the condition. */
+#define CONDITION "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, where=(dur >= 0 AND track GLOB '*'));"
+
+/* Without a key the index has a mark. */
+#define NO_KEY                                                                                                   \
+	"CREATE TABLE d(id INTEGER, track TEXT, ts INTEGER, dur INTEGER, r REAL, u UNIQUE);"                     \
+	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 700)"                         \
+	" INSERT INTO d SELECT x, 'track ' || (x % 7), x * 7919 % 10007, x % 31, x / 7.0, x FROM n;"
+#define GAP "DELETE FROM d WHERE id % 90 = 5; INSERT OR REPLACE INTO d SELECT * FROM d WHERE id = 9;"
 
 /* As many rows as it takes for sketches and pieces of counters to be kept. */
 #define MANY                                                                                                     \
@@ -100,6 +115,26 @@ static const struct step {
 	{ "export again", TABLE INDEX EXPORT CHANGES, "INSERT INTO d_if(d_if) VALUES('export')", false },
 	{ "stats", TABLE INDEX CHANGES, "SELECT rows, runs, pending, bytes, sync FROM iforest_stats('d_if')", true },
 	{ "gaps", TABLE INDEX GAPS CHANGES, "SELECT * FROM g(500, 9000, 100) WHERE track IN ('track 1', 'track 3') ORDER BY gap_start, track", true },
+	{ "create of some rows", TABLE, CONDITION, false },
+	{ "pending of some rows", TABLE CONDITION CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
+	{ "write some rows", TABLE CONDITION, WRITES, false },
+	{ "create without key", NO_KEY, INDEX, false },
+	{ "write rows without key", NO_KEY INDEX, GAP, false },
+	{ "pending without key", NO_KEY INDEX GAP, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
+	{ "flush without key", NO_KEY INDEX "UPDATE d SET r = 5;" GAP, "INSERT INTO d_if(d_if) VALUES('flush')", false },
+	{ "rebuild without key", NO_KEY INDEX GAP, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
+	{ "rename without key", NO_KEY INDEX GAP, "ALTER TABLE d_if RENAME TO other", false },
+	{ "create over reals", TABLE REALS, INDEX, false },
+	{ "reals", TABLE REALS INDEX CHANGES "CREATE VIRTUAL TABLE f USING iforest_fold(d_if, track);",
+	  "SELECT track, bucket, count, sum_dur, max_dur_ts FROM f(0.25, 10007, 9) UNION ALL SELECT track, bucket, count, max_dur, first_ts FROM f(5, 9000.5) WHERE step = 1000.5 ORDER BY 1, 2, 3", true },
+	{ "rows of reals", TABLE REALS INDEX ROWS GAPS CHANGES, "SELECT id, ts, \"end\" FROM e(500.5, 600) UNION ALL SELECT id, ts, dur FROM e WHERE ts > 9000.5 UNION ALL SELECT 0, gap_start, gap_end FROM g(500, 900, 10.5) ORDER BY 1, 2", true },
+	{ "overlap of reals", TABLE REALS INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if);", "SELECT track, bucket, bucket_start, overlaps FROM o(1000, 9000, 30) ORDER BY track, bucket", true },
+	{ "flush of reals", TABLE REALS INDEX CHANGES, "INSERT INTO d_if(d_if) VALUES('flush')", false },
+	{ "create over texts", TABLE TEXTS, TEXT_INDEX, false },
+	{ "texts", TABLE TEXTS TEXT_INDEX CHANGES, "SELECT track, bucket_start, count, last_ts, max_dur_ts FROM t_if('1970-01-01', '1970-04-26T10:30:00.5Z') WHERE step = '1 day' AND fill = 'last' AND track = 'track 1'", true },
+	{ "rows of texts", TABLE TEXTS TEXT_INDEX "CREATE VIRTUAL TABLE e USING iforest_rows(t_if);" CHANGES,
+	  "SELECT id, at, \"end\" FROM e WHERE at >= '1970-02-03' AND at < '1970-02-03 12:00' UNION ALL SELECT id, at, dur FROM e('1970-01-01 10:00', '1970-01-03') ORDER BY 1, 2", true },
+	{ "flush of texts", TABLE TEXTS TEXT_INDEX CHANGES, "INSERT INTO t_if(t_if) VALUES('flush')", false },
 	{ "rebuild", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
 	{ "check", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('integrity-check')", false },
 	{ "rename", TABLE INDEX EXPORT, "ALTER TABLE d_if RENAME TO other", false },

@@ -20,7 +20,8 @@ static const char page_head[] =
 static const char page_rest[] =
 	"\nBeyond the file: percentiles, ranks and histograms from sketches are in both ([SQLite](sqlite_sketch.md),\n"
 	"[PostgreSQL](postgres_sketch.md)), by functions of the same names, and the sketches are the same bytes. PostgreSQL answers\n"
-	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
+	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. An index of some rows is\n"
+	"[`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial index in PostgreSQL. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
 	"[cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the table is answered from the\n"
 	"index, whatever its time type, and ordinary scans use it.\n";
 

@@ -1,230 +1,16 @@
-/* The reader of Chrome JSON against small files that are written for the purpose, whole, cut and damaged. What real traces
- * give is tested through SQL (tests/sqlite/test_traces.c). */
+/* The reader of Chrome JSON against small files that are written for the purpose: what becomes of each event. What real traces
+ * give is tested through SQL (tests/sqlite/test_chrometrace.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <inttypes.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <zlib.h>
 
-#include "trace/trace.h"
-#include "tests/support/sanitizer.h"
-
-static char folder[200], trace_path[240];
-
-static int make_folder(void **state)
-{
-	const char *parent = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(folder, sizeof folder, "%.150s/iforest_trace_XXXXXX", parent && *parent ? parent : "/tmp");
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(trace_path, sizeof trace_path, "%s/trace.json", folder);
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	unlink(trace_path);
-	return rmdir(folder);
-}
-
-static void write_file(const void *data, size_t n_bytes)
-{
-	FILE *file = fopen(trace_path, "wb");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(data, 1, n_bytes, file), n_bytes);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void write_gzip(const char *data, size_t n_bytes, const char *mode)
-{
-	gzFile file = gzopen(trace_path, mode);
-
-	assert_non_null(file);
-	assert_int_equal(gzwrite(file, data, (unsigned)n_bytes), n_bytes);
-	assert_int_equal(gzclose(file), Z_OK);
-}
-
-/* What is asked for. */
-struct choice {
-	bool spans, counters, instants, flows, args, complete, strict;
-	size_t piece_bytes;
-};
-
-/* All events of a trace as text, one line each. */
-struct reading {
-	int status;
-	char error[1000];
-	struct trace_counts counts;
-	size_t n_events, n_shown_bytes;
-	int64_t closed_ns; /* of spans that have an end */
-	char shown[8000], report[2000];
-};
-
-static void show(struct reading *reading, const char *format, ...)
-{
-	size_t n_left = sizeof reading->shown - reading->n_shown_bytes;
-	va_list arguments;
-	int n_bytes;
-
-	va_start(arguments, format);
-	n_bytes = vsnprintf(reading->shown + reading->n_shown_bytes, n_left, format, arguments);
-	va_end(arguments);
-	if (n_bytes > 0 && (size_t)n_bytes < n_left)
-		reading->n_shown_bytes += (size_t)n_bytes;
-}
-
-static void show_text(struct reading *reading, struct trace_text text)
-{
-	if (!text.data)
-		show(reading, " NULL");
-	else if (text.n_bytes > 200)
-		show(reading, " (%zu bytes)", text.n_bytes);
-	else
-		show(reading, " [%.*s]", (int)text.n_bytes, text.data);
-}
-
-static int show_span(void *context, const struct trace_span *span)
-{
-	struct reading *reading = context;
-
-	reading->n_events++;
-	reading->closed_ns += span->dur_ns < 0 ? 0 : span->dur_ns;
-	show(reading, "span %" PRId64 " %" PRId64, span->ts_ns, span->dur_ns);
-	show_text(reading, span->track->key);
-	show_text(reading, span->name);
-	show_text(reading, span->category);
-	show_text(reading, span->args);
-	if (span->depth != TRACE_UNKNOWN_DEPTH)
-		show(reading, " %" PRId64, span->depth);
-	show(reading, "\n");
-	return TRACE_OK;
-}
-
-static int show_sample(void *context, const struct trace_sample *sample)
-{
-	struct reading *reading = context;
-
-	reading->n_events++;
-	show(reading, "sample %" PRId64 " %.17g", sample->ts_ns, sample->value);
-	show_text(reading, sample->track->key);
-	show_text(reading, sample->name);
-	show_text(reading, sample->id);
-	show_text(reading, sample->key);
-	show(reading, "\n");
-	return TRACE_OK;
-}
-
-static int show_instant(void *context, const struct trace_instant *instant)
-{
-	struct reading *reading = context;
-
-	reading->n_events++;
-	show(reading, "instant %" PRId64, instant->ts_ns);
-	show_text(reading, instant->track->key);
-	show_text(reading, instant->name);
-	show(reading, "\n");
-	return TRACE_OK;
-}
-
-static int show_flow(void *context, const struct trace_flow *flow)
-{
-	struct reading *reading = context;
-
-	reading->n_events++;
-	show(reading, "flow %" PRIu64 " %" PRIu64, flow->from.span, flow->to.span);
-	show_text(reading, flow->id);
-	show(reading, "\n");
-	return TRACE_OK;
-}
-
-static void show_report(const struct trace *trace, struct reading *reading)
-{
-	const struct trace_report_line *line;
-
-	for (size_t i = 0; (line = trace_report(trace, i)); i++) {
-		size_t n = strlen(reading->report);
-
-		snprintf(reading->report + n, sizeof reading->report - n, "%s%" PRIu64 " %s\n",
-			 line->finding == TRACE_MENDED ? "mended " : "", line->n, line->what);
-	}
-}
-
-static void read_path(const char *path, const struct choice *choice, struct reading *reading)
-{
-	struct trace_options options = {
-		.args = choice->args, .complete = choice->complete, .strict = choice->strict, .piece_bytes = choice->piece_bytes
-	};
-	struct trace_sink sink = {
-		.context = reading,
-		.on_span = choice->spans ? show_span : NULL,
-		.on_sample = choice->counters ? show_sample : NULL,
-		.on_instant = choice->instants ? show_instant : NULL,
-		.on_flow = choice->flows ? show_flow : NULL,
-	};
-	struct trace *trace;
-
-	*reading = (struct reading){ 0 };
-	reading->status = trace_open(path, &options, &sink, &trace);
-	assert_non_null(trace);
-	while (reading->status >= 0 && (reading->status = trace_step(trace)) == TRACE_ROW)
-		continue;
-	snprintf(reading->error, sizeof reading->error, "%s", trace_error(trace));
-	reading->counts = *trace_counts(trace);
-	show_report(trace, reading);
-	assert_int_equal(trace_step(trace), reading->status);
-	assert_int_equal(reading->status < 0, reading->error[0] != 0);
-	trace_close(trace);
-}
-
-static const struct choice everything = { .spans = true, .counters = true, .args = true };
-
-static struct reading reading;
-
-static void expect_reading(int status, const char *shown)
-{
-	if (reading.status != status)
-		fail_msg("status %d instead of %d: %s", reading.status, status, reading.error);
-	assert_string_equal(reading.shown, shown);
-}
-
-static void expect_events(const char *text, const char *shown)
-{
-	write_file(text, strlen(text));
-	read_path(trace_path, &everything, &reading);
-	expect_reading(TRACE_OK, shown);
-}
-
-static void expect_report(const char *report)
-{
-	assert_string_equal(reading.report, report);
-}
-
-static void expect_error(const char *text, int status, const char *error)
-{
-	char expected[400];
-
-	write_file(text, strlen(text));
-	read_path(trace_path, &everything, &reading);
-	assert_int_equal(reading.status, status);
-	snprintf(expected, sizeof expected, "%s: %s", trace_path, error);
-	assert_string_equal(reading.error, expected);
-}
-
-/* --- what is read -------------------------------------------------------------------------------------------- */
+#include "tests/trace/chrome_file.h"
 
 static void complete_events_are_spans(void **state)
 {
@@ -372,7 +158,7 @@ static void names_are_matched_as_by_hand(void **state)
 		}
 		fputs("]", file);
 		assert_int_equal(fclose(file), 0);
-		read_path(trace_path, &(struct choice){ .spans = true }, &reading);
+		read_path(trace_path, &(struct choice){ .spans = true });
 		assert_int_equal(reading.status, TRACE_OK);
 		assert_int_equal(reading.counts.n_spans, n_closed + n_open);
 		assert_int_equal(reading.closed_ns, sum * 1000);
@@ -393,7 +179,7 @@ static void flows_bind_to_spans_by_time(void **state)
 
 	(void)state;
 	write_file(text, strlen(text));
-	read_path(trace_path, &(struct choice){ .flows = true }, &reading);
+	read_path(trace_path, &(struct choice){ .flows = true });
 	expect_reading(TRACE_OK, "flow 2 1 [7]\nflow 1 4 [7]\nflow 1 3 [7]\n");
 	expect_report("2 flow f binds to no span\n1 flow t without start\n");
 }
@@ -407,7 +193,7 @@ static void instants_stand_on_the_track_of_their_scope(void **state)
 
 	(void)state;
 	write_file(text, strlen(text));
-	read_path(trace_path, &(struct choice){ .instants = true }, &reading);
+	read_path(trace_path, &(struct choice){ .instants = true });
 	expect_reading(TRACE_OK, "instant 1000 [global] [a]\ninstant 2000 [1] []\ninstant 3000 [1/2] []\n"
 				 "instant 4000 [async:g:c:] []\ninstant 5000 [async:g:o:1] [half]\n");
 }
@@ -523,12 +309,12 @@ static void half_a_surrogate_pair_becomes_a_replacement(void **state)
 		struct choice options = everything;
 
 		options.piece_bytes = piece_bytes;
-		read_path(trace_path, &options, &reading);
+		read_path(trace_path, &options);
 		expect_reading(TRACE_OK, cut_names_events);
 	}
 	for (size_t n_bytes = 1; n_bytes <= strlen(cut_names); n_bytes++) {
 		write_file(cut_names, n_bytes);
-		read_path(trace_path, &everything, &reading);
+		read_path(trace_path, &everything);
 		assert_int_equal(reading.status, TRACE_OK);
 		assert_memory_equal(reading.shown, cut_names_events, reading.n_shown_bytes);
 	}
@@ -541,7 +327,7 @@ static void a_byte_order_mark_is_passed_over(void **state)
 	(void)state;
 	write_file(text, strlen(text));
 	for (size_t piece_bytes = 0; piece_bytes < 10; piece_bytes++) {
-		read_path(trace_path, &(struct choice){ .spans = true, .piece_bytes = piece_bytes }, &reading);
+		read_path(trace_path, &(struct choice){ .spans = true, .piece_bytes = piece_bytes });
 		expect_reading(TRACE_OK, "span 1000 2000 [/] [] NULL NULL\n");
 	}
 	expect_error("\xEF\xBB\xBF{\"a\":1}", TRACE_ERROR_NOT_TRACE,
@@ -556,13 +342,13 @@ static void options_choose_what_is_handed_out(void **state)
 
 	(void)state;
 	write_file(text, strlen(text));
-	read_path(trace_path, &(struct choice){ .spans = true }, &reading);
+	read_path(trace_path, &(struct choice){ .spans = true });
 	expect_reading(TRACE_OK, "span 1000 1000 [/] [] NULL NULL\n");
 	assert_int_equal(reading.counts.n_samples, 0);
-	read_path(trace_path, &(struct choice){ .counters = true }, &reading);
+	read_path(trace_path, &(struct choice){ .counters = true });
 	expect_reading(TRACE_OK, "sample 1000 1 [] [] NULL [a]\n");
 	assert_int_equal(reading.counts.n_spans, 0);
-	read_path(trace_path, &(struct choice){ .args = true }, &reading);
+	read_path(trace_path, &(struct choice){ .args = true });
 	expect_reading(TRACE_OK, "");
 }
 
@@ -578,570 +364,6 @@ static void numbers_have_a_point_in_any_locale(void **state)
 									    ? "sample 1000 0,5 [] [] NULL [a]\n"
 									    : "sample 1000 0.5 [] [] NULL [a]\n");
 	setlocale(LC_NUMERIC, "C");
-}
-
-/* --- whole, cut, in pieces ------------------------------------------------------------------------------------- */
-
-static const char varied_trace[] =
-    "{ \"otherData\": {\"x\": [1, -2.5e-3, \"\\\\\\\"\", {}, [], true, false, null]},\n"
-    "  \"traceEvents\": [\n"
-    "    {\"ph\": \"B\", \"ts\": 1712195495406752.797, \"pid\": 1, \"tid\": \"t\\u00e9\", \"name\": \"outer "
-    "\\\"q\\\"\","
-    " \"args\": {\"deep\": [[{\"a\": \"\\ud83d\\ude00 \\\\\"}]], \"n\": 12.50}},\n"
-    "    {\"args\": {\"used\": 12, \"free\": \"1.25\"}, \"name\": \"mem\", \"ph\": \"C\", \"ts\": 1, \"pid\": 1, "
-    "\"id\": 77},\n"
-    "    {\"ph\": \"X\", \"ts\": -5, \"dur\": 0.0015, \"cat\": \"a,b\", \"args\" : 125 , \"name\": \"\"},\n"
-    "    {\"ph\": \"M\", \"name\": \"thread_name\", \"args\": {\"name\": \"main ]}\"}},\n"
-    "    {\"ph\": \"E\", \"ts\": 1712195495406753, \"pid\": 1, \"tid\": \"t\\u00e9\"},\n"
-    "    {\"ph\": \"X\", \"ts\": 10, \"dur\": 1e1}\n"
-    "  ], \"end\": {\"a\": \"b\"} }\n";
-
-static const char varied_events[] = "sample 1000 12 [1] [mem] [77] [used]\n"
-				    "sample 1000 1.25 [1] [mem] [77] [free]\n"
-				    "span -5000 2 [/] [] [a,b] [125]\n"
-				    "span 10000 10000 [/] [] NULL NULL\n"
-				    "span 1712195495406752797 203 [1/t\xc3\xa9] [outer \"q\"] NULL "
-				    "[{\"deep\": [[{\"a\": \"\\ud83d\\ude00 \\\\\"}]], \"n\": 12.50}]\n";
-static const char varied_unclosed[] = "span 1712195495406752797 -1 [1/t\xc3\xa9] [outer \"q\"] NULL "
-				      "[{\"deep\": [[{\"a\": \"\\ud83d\\ude00 \\\\\"}]], \"n\": 12.50}]\n";
-
-/* Of a cut file: each event that is shown is one of the whole file's, but for the begin whose end was cut off. */
-static void expect_part_of_varied_events(void)
-{
-	char *unclosed = strstr(reading.shown, varied_unclosed);
-
-	if (unclosed) {
-		assert_int_equal(strlen(unclosed), strlen(varied_unclosed));
-		*unclosed = 0;
-	}
-	for (char *line = strtok(reading.shown, "\n"); line; line = strtok(NULL, "\n"))
-		assert_non_null(strstr(varied_events, line));
-}
-
-static void pieces_of_any_size_give_the_same(void **state)
-{
-	(void)state;
-	write_file(varied_trace, strlen(varied_trace));
-	for (size_t piece_bytes = 1; piece_bytes <= sizeof varied_trace; piece_bytes++) {
-		struct choice options = everything;
-
-		options.piece_bytes = piece_bytes;
-		read_path(trace_path, &options, &reading);
-		expect_reading(TRACE_OK, varied_events);
-	}
-}
-
-/* Everything in varied_trace up to each event of a bare array or of an object: the complete events are given. */
-static void a_cut_file_gives_its_complete_events(void **state)
-{
-	const char *array = strstr(varied_trace, "[\n");
-	const char *array_end = strstr(varied_trace, "  ], \"end\"");
-	size_t n_before = (size_t)(array - varied_trace);
-
-	(void)state;
-	for (int bare = 0; bare <= 1; bare++) {
-		for (const char *end = array + 1; end <= array_end; end++) {
-			write_file(bare ? array : varied_trace, (size_t)(end - (bare ? array : varied_trace)));
-			read_path(trace_path, &everything, &reading);
-			assert_int_equal(reading.status, TRACE_OK);
-			assert_non_null(strstr(reading.report, "mended 1 file without its end\n"));
-			assert_int_equal(reading.counts.n_events == 6, strstr(reading.shown, varied_events) != NULL);
-			expect_part_of_varied_events();
-		}
-		assert_int_equal(reading.counts.n_events, 6);
-	}
-	for (size_t n_bytes = 0; n_bytes <= n_before; n_bytes++) {
-		write_file(varied_trace, n_bytes);
-		read_path(trace_path, &everything, &reading);
-		assert_int_equal(reading.status, TRACE_ERROR_NOT_TRACE);
-	}
-	for (size_t n_bytes = (size_t)(array_end - varied_trace) + 3; n_bytes <= strlen(varied_trace); n_bytes++) {
-		write_file(varied_trace, n_bytes);
-		read_path(trace_path, &everything, &reading);
-		expect_reading(TRACE_OK, varied_events);
-		expect_report(n_bytes < strlen(varied_trace) - 1 ? "mended 1 file without its end\n" : "");
-	}
-}
-
-static void an_event_that_is_cut_is_dropped(void **state)
-{
-	(void)state;
-	expect_events("[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph\":\"X\",\"ts\":2,\"dur\":2",
-		      "span 1000 1000 [/] [] NULL NULL\n");
-	expect_events("[{\"ph\":\"X\",\"ts\":1,\"dur\":1},", "span 1000 1000 [/] [] NULL NULL\n");
-	expect_events("[{\"ph\":\"X\",\"ts\":1,\"dur\":1}", "span 1000 1000 [/] [] NULL NULL\n");
-	expect_events("[", "");
-}
-
-static void append(const void *data, size_t n_bytes)
-{
-	FILE *file = fopen(trace_path, "ab");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(data, 1, n_bytes, file), n_bytes);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void gzip_is_told_by_its_bytes(void **state)
-{
-	static const char cut[] = "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{", padding[700];
-
-	(void)state;
-	write_gzip(varied_trace, strlen(varied_trace), "wb");
-	read_path(trace_path, &everything, &reading);
-	expect_reading(TRACE_OK, varied_events);
-	/* Two members, as some loggers append them. */
-	write_gzip(varied_trace, 100, "wb");
-	write_gzip(varied_trace + 100, strlen(varied_trace) - 100, "ab");
-	read_path(trace_path, &everything, &reading);
-	expect_reading(TRACE_OK, varied_events);
-	/* Padded, as to whole blocks. */
-	append(padding, sizeof padding);
-	read_path(trace_path, &everything, &reading);
-	expect_reading(TRACE_OK, varied_events);
-	/* Cut before it was packed. */
-	write_gzip(cut, strlen(cut), "wb");
-	read_path(trace_path, &everything, &reading);
-	expect_reading(TRACE_OK, "span 1000 1000 [/] [] NULL NULL\n");
-}
-
-static size_t read_back(char *data, size_t n_allocated)
-{
-	FILE *file = fopen(trace_path, "rb");
-	size_t n_bytes;
-
-	assert_non_null(file);
-	n_bytes = fread(data, 1, n_allocated, file);
-	fclose(file);
-	return n_bytes;
-}
-
-/* The first member, n zeros and the other, which begins on both sides of where a piece of the packed file may end. */
-static void members_may_be_padded(void **state)
-{
-	static const char zeros[65600];
-	char packed[2000];
-	size_t n_packed;
-
-	(void)state;
-	write_gzip(varied_trace, 100, "wb");
-	n_packed = read_back(packed, sizeof packed);
-	for (size_t n_before = 65530; n_before < 65545; n_before++) {
-		write_file(packed, n_packed);
-		append(zeros, n_before - n_packed);
-		write_gzip(varied_trace + 100, strlen(varied_trace) - 100, "ab");
-		read_path(trace_path, &everything, &reading);
-		expect_reading(TRACE_OK, varied_events);
-	}
-}
-
-static void what_is_no_gzip_behind_a_member_is_an_error(void **state)
-{
-	static const struct {
-		const char *bytes;
-		size_t n_bytes;
-	} strangers[] = { { "\n", 1 }, { "\x1f", 1 }, { "\x1f\x8a", 2 }, { "\0\0x", 3 }, { "[{\"ph\":\"X\"", 10 } };
-	char expected[400];
-
-	(void)state;
-	snprintf(expected, sizeof expected, "%s: the gzip stream is broken after 100 unpacked bytes: what follows is not gzip",
-		 trace_path);
-	for (size_t i = 0; i < 2 * sizeof strangers / sizeof *strangers; i++) {
-		write_gzip(varied_trace, 100, "wb");
-		append(strangers[i / 2].bytes, strangers[i / 2].n_bytes);
-		if (i % 2 == 1)
-			write_gzip(varied_trace + 100, strlen(varied_trace) - 100, "ab");
-		read_path(trace_path, &everything, &reading);
-		assert_int_equal(reading.status, TRACE_ERROR_GZIP);
-		assert_string_equal(reading.error, expected);
-	}
-	/* all that is before it is handed out, but for what waits for the end of the file */
-	write_gzip(varied_trace, strlen(varied_trace), "wb");
-	append("\n", 1);
-	read_path(trace_path, &everything, &reading);
-	assert_int_equal(reading.status, TRACE_ERROR_GZIP);
-	assert_int_equal(reading.n_events, 4);
-}
-
-static void a_broken_gzip_stream_is_an_error(void **state)
-{
-	char packed[2000], damaged[2000], expected[400];
-	size_t n_bytes;
-
-	(void)state;
-	write_gzip(varied_trace, strlen(varied_trace), "wb");
-	n_bytes = read_back(packed, sizeof packed);
-	for (size_t cut = 2; cut < n_bytes; cut++) {
-		write_file(packed, cut);
-		read_path(trace_path, &everything, &reading);
-		assert_int_equal(reading.status, TRACE_ERROR_GZIP);
-		assert_non_null(strstr(reading.error, "the gzip stream is broken after "));
-	}
-	snprintf(expected, sizeof expected, "%s: the gzip stream is broken after %zu unpacked bytes: it ends too early",
-		 trace_path, strlen(varied_trace));
-	assert_string_equal(reading.error, expected);
-	for (size_t i = 0; i < 8 * n_bytes; i++) {
-		memcpy(damaged, packed, n_bytes);
-		damaged[i / 8] = (char)(damaged[i / 8] ^ 1 << i % 8);
-		write_file(damaged, n_bytes);
-		read_path(trace_path, &everything, &reading);
-		if (reading.status == TRACE_OK) /* a bit that means nothing: the header's time, the padding */
-			assert_string_equal(reading.shown, varied_events);
-	}
-}
-
-static void no_damaged_byte_crashes(void **state)
-{
-	char damaged[sizeof varied_trace];
-	unsigned seed = 99;
-
-	(void)state;
-	for (size_t i = 0; i < 8 * strlen(varied_trace); i++) {
-		struct choice options = everything;
-
-		memcpy(damaged, varied_trace, sizeof damaged);
-		damaged[i / 8] = (char)(damaged[i / 8] ^ 1 << i % 8);
-		seed = seed * 1664525u + 1013904223u;
-		options.piece_bytes = 1 + (seed >> 8) % 40;
-		write_file(damaged, strlen(varied_trace));
-		read_path(trace_path, &options, &reading);
-		assert_true(reading.status <= TRACE_OK);
-	}
-}
-
-/* --- errors ------------------------------------------------------------------------------------------------------ */
-
-static void errors_say_where_and_what(void **state)
-{
-	(void)state;
-	expect_error("", TRACE_ERROR_NOT_TRACE, "the file is empty");
-	expect_error("{\"a\":1}", TRACE_ERROR_NOT_TRACE, "byte 7: there is no array \"traceEvents\" at the top level");
-	expect_error("{\"a\":[1", TRACE_ERROR_NOT_TRACE, "byte 7: the file ends before an array \"traceEvents\" begins");
-	expect_error("{\"traceEvents\":{}}", TRACE_ERROR_NOT_TRACE, "byte 15: \"traceEvents\" is not an array");
-	expect_error("{\"traceEvents\":null}", TRACE_ERROR_NOT_TRACE, "byte 15: \"traceEvents\" is not an array");
-	expect_error("{\"traceEvents\":[],\"traceEvents\":[]}", TRACE_ERROR_NOT_TRACE,
-		     "byte 18: \"traceEvents\" occurs twice");
-	expect_error("\"traceEvents\"", TRACE_ERROR_NOT_TRACE, "the file is in no trace format that is known");
-	expect_error("[{\"ph\":\"X\",\"ts\":1e30,\"dur\":1}]", TRACE_ERROR_RANGE,
-		     "byte 1: the ts of the event that starts here does not fit into 64-bit nanoseconds");
-	expect_error("[ {\"ph\":\"X\",\"ts\":1,\"dur\":-9223372036854775.809}]", TRACE_ERROR_RANGE,
-		     "byte 2: the dur of the event that starts here does not fit into 64-bit nanoseconds");
-	expect_events("[{\"ph\":\"B\",\"ts\":-9223372036854775},{\"ph\":\"E\",\"ts\":9223372036854775}]", "");
-	expect_report("1 span longer than 64-bit nanoseconds\n");
-}
-
-static void broken_json_is_an_error_behind_the_events_before_it(void **state)
-{
-	static const char *const texts[] = {
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1}}",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\" 1}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":01}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":wrong}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":1:2}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{1:2}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\"}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":[1}]}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":\"\\ud8\"}]",
-		"[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\":\"\\x\"}]",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-		char expected[300];
-
-		write_file(texts[i], strlen(texts[i]));
-		read_path(trace_path, &everything, &reading);
-		expect_reading(TRACE_ERROR_FORMAT, "span 1000 1000 [/] [] NULL NULL\n");
-		snprintf(expected, sizeof expected, "%s: byte ", trace_path);
-		assert_memory_equal(reading.error, expected, strlen(expected));
-		assert_in_range(strtol(reading.error + strlen(expected), NULL, 10), 26, (long)strlen(texts[i]));
-		assert_non_null(strstr(reading.error, ": not valid JSON"));
-	}
-}
-
-/* What real writers do wrong is read, unless strict; both say what it is. */
-static void what_can_be_mended_is_counted_or_refused(void **state)
-{
-	static const struct {
-		const char *text, *report, *args;
-	} broken[] = {
-		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},]", "mended 1 comma too many\n", NULL },
-		{ "[,{\"ph\":\"X\",\"ts\":1,\"dur\":1},,{}]", "1 empty object\nmended 2 comma too many\n", NULL },
-		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1,}]", "mended 1 comma too many\n", NULL },
-		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1} {}]", "1 empty object\nmended 1 comma missing\n", NULL },
-		{ "[{\"ph\":\"X\" \"ts\":1,\"dur\":1}]", "mended 1 comma missing\n", NULL },
-		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1}] x", "mended 1 text behind the end of the trace\n", NULL },
-		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1}", "mended 1 file without its end\n", NULL },
-		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"ph", "mended 1 file cut in an event\nmended 1 file without its end\n", NULL },
-		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":{\"a\":NaN,\"b\":[-Infinity,inf,],\"c\":\"\t\"}}]",
-		  "mended 1 comma too many\nmended 3 NaN or Infinity for a number\nmended 1 string with a control byte\n",
-		  "{\"a\":null,\"b\":[null,null],\"c\":\"\\u0009\"}" },
-		{ "[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":\"\xff\"}]", "mended 1 string that is not UTF-8\n", "\"\xef\xbf\xbd\"" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
-		struct choice strict = everything;
-		char shown[300];
-
-		snprintf(shown, sizeof shown, "span 1000 1000 [/] [] NULL %s%s%s\n", broken[i].args ? "[" : "",
-			 broken[i].args ? broken[i].args : "NULL", broken[i].args ? "]" : "");
-		expect_events(broken[i].text, shown);
-		expect_report(broken[i].report);
-		strict.strict = true;
-		read_path(trace_path, &strict, &reading);
-		assert_int_equal(reading.status, TRACE_ERROR_FORMAT);
-		assert_non_null(strstr(reading.error, ": not valid JSON: "));
-	}
-}
-
-static void depths_and_names_come_when_the_file_is_read(void **state)
-{
-	static const char text[] = "[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":2,\"dur\":2,\"name\":\"in\"},"
-				   "{\"ph\":\"B\",\"pid\":1,\"tid\":1,\"ts\":3,\"name\":\"open\"},"
-				   "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5,\"name\":\"out\"},"
-				   "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":9,\"dur\":5,\"name\":\"late\"}]";
-
-	(void)state;
-	write_file(text, strlen(text));
-	read_path(trace_path, &(struct choice){ .spans = true, .complete = true }, &reading);
-	expect_reading(TRACE_OK, "span 1000 5000 [1/1] [out] NULL NULL 0\nspan 2000 2000 [1/1] [in] NULL NULL 1\n"
-				 "span 3000 -1 [1/1] [open] NULL NULL 2\nspan 9000 5000 [1/1] [late] NULL NULL 3\n");
-}
-
-static void files_that_cannot_be_read_say_why(void **state)
-{
-	char long_path[2000];
-
-	(void)state;
-	read_path("/no/such/folder/trace.json", &everything, &reading);
-	assert_int_equal(reading.status, TRACE_ERROR_OPEN);
-	assert_string_equal(reading.error, "/no/such/folder/trace.json: cannot open the file: No such file or directory");
-	read_path(folder, &everything, &reading);
-	assert_int_equal(reading.status, TRACE_ERROR_READ);
-	assert_non_null(strstr(reading.error, ": cannot read beyond byte 0: Is a directory"));
-	memset(long_path, 'x', sizeof long_path);
-	long_path[sizeof long_path - 1] = 0;
-	read_path(long_path, &everything, &reading);
-	assert_memory_equal(reading.error, "...xxx", 6);
-	assert_non_null(strstr(reading.error, "x: cannot open the file: File name too long"));
-}
-
-static void nesting_is_limited(void **state)
-{
-	enum { N_LEVELS = 100000 };
-	static char text[2 * N_LEVELS + 100];
-	size_t n_bytes;
-
-	(void)state;
-	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":");
-	for (int i = 0; i < 998; i++)
-		text[n_bytes++] = '[';
-	for (int i = 0; i < 998; i++)
-		text[n_bytes++] = ']';
-	strcpy(text + n_bytes, "}]");
-	expect_events(text, "span 1000 1000 [/] [] NULL (1996 bytes)\n");
-	memset(text, '[', N_LEVELS);
-	text[N_LEVELS] = 0;
-	text[1] = '{';
-	expect_error(text, TRACE_ERROR_LIMIT,
-		     "byte 1: more than 1000 objects and arrays are nested in the event that starts here");
-	n_bytes = (size_t)sprintf(text, "{\"metadata\":");
-	memset(text + n_bytes, '[', N_LEVELS);
-	text[n_bytes + N_LEVELS] = 0;
-	expect_error(text, TRACE_ERROR_LIMIT, "byte 1013: more than 1000 objects and arrays are nested here");
-}
-
-/* --- long text --------------------------------------------------------------------------------------------------- */
-
-static void long_strings_are_kept_or_skipped(void **state)
-{
-	static const size_t pieces[] = { 0, 997, 65536, 65537, 99991 };
-	enum { N_REPEATS = 50000 };
-	char *text = malloc(N_REPEATS * 10 + 400);
-	size_t n_bytes;
-
-	(void)state;
-	assert_non_null(text);
-	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":2,\"args\":{\"picture\":\"");
-	for (int i = 0; i < N_REPEATS; i++)
-		n_bytes += (size_t)sprintf(text + n_bytes, "\\\"a\\u12eF");
-	n_bytes += (size_t)sprintf(text + n_bytes, "\"},\"name\":\"after\"},{\"ph\":\"X\",\"ts\":3,\"dur\":4}]");
-	write_file(text, n_bytes);
-	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-		struct choice options = { .spans = true, .piece_bytes = pieces[i] };
-
-		read_path(trace_path, &options, &reading);
-		expect_reading(TRACE_OK, "span 1000 2000 [/] [after] NULL NULL\nspan 3000 4000 [/] [] NULL NULL\n");
-		options.args = true;
-		read_path(trace_path, &options, &reading);
-		expect_reading(TRACE_OK,
-			       "span 1000 2000 [/] [after] NULL (450014 bytes)\nspan 3000 4000 [/] [] NULL NULL\n");
-	}
-	/* Errors behind a long string know where they are. */
-	text[n_bytes - 1] = '}';
-	write_file(text, n_bytes);
-	read_path(trace_path, &(struct choice){ .spans = true }, &reading);
-	assert_int_equal(reading.status, TRACE_ERROR_FORMAT);
-	assert_int_equal(strtol(strstr(reading.error, ": byte ") + 7, NULL, 10), n_bytes - 1);
-	free(text);
-}
-
-/* Escape sequences that belong together lie on both sides of every place where a piece may end. */
-static void long_strings_of_escapes_are_kept_or_skipped(void **state)
-{
-	static const size_t pieces[] = { 0, 1009, 65537, 99991 };
-	enum { N_REPEATS = 20000 };
-	char *text = malloc(N_REPEATS * 22 + 400);
-	size_t n_bytes;
-
-	(void)state;
-	assert_non_null(text);
-	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":2,\"args\":\"");
-	for (int i = 0; i < N_REPEATS; i++)
-		n_bytes += (size_t)sprintf(text + n_bytes, "\\ud83d\\\\x\\ud83d\\ude00");
-	n_bytes += (size_t)sprintf(text + n_bytes, "\"},{\"ph\":\"X\",\"ts\":3,\"dur\":4,\"name\":\"");
-	for (int i = 0; i < N_REPEATS; i++)
-		n_bytes += (size_t)sprintf(text + n_bytes, "%c", i % 8 ? 'a' : 'b');
-	n_bytes += (size_t)sprintf(text + n_bytes, "\\ud83d\\\\x\"}]");
-	write_file(text, n_bytes);
-	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-		struct choice options = { .spans = true, .piece_bytes = pieces[i] };
-
-		read_path(trace_path, &options, &reading);
-		expect_reading(TRACE_OK, "span 1000 2000 [/] [] NULL NULL\nspan 3000 4000 [/] (20005 bytes) NULL NULL\n");
-		options.args = true;
-		read_path(trace_path, &options, &reading);
-		expect_reading(TRACE_OK,
-			       "span 1000 2000 [/] [] NULL (420002 bytes)\nspan 3000 4000 [/] (20005 bytes) NULL NULL\n");
-	}
-	free(text);
-}
-
-/* Reads the trace in a process that may have so much more memory than now: the status, or 99 for a crash. */
-static int status_with_memory(size_t n_bytes)
-{
-	pid_t child = fork();
-	int status;
-
-	assert_true(child >= 0);
-	if (child == 0) {
-		FILE *file = fopen("/proc/self/statm", "r");
-		unsigned long n_pages = 0;
-		struct rlimit limit;
-
-		signal(SIGSEGV, SIG_DFL);
-		if (!file || fscanf(file, "%lu", &n_pages) != 1)
-			_exit(98);
-		fclose(file);
-		limit.rlim_cur = limit.rlim_max = n_pages * (rlim_t)sysconf(_SC_PAGESIZE) + n_bytes;
-		if (setrlimit(RLIMIT_AS, &limit) != 0)
-			_exit(98);
-		read_path(trace_path, &everything, &reading);
-		_exit(-reading.status);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : 99;
-}
-
-static void without_memory_a_long_string_is_an_error(void **state)
-{
-	enum { N_BYTES = 4 * 1024 * 1024 };
-	int status = TRACE_ERROR_MEMORY;
-	size_t n_mib = 1, n_bytes;
-	char *text;
-
-	(void)state;
-#ifdef UNDER_ADDRESS_SANITIZER
-	skip();
-#endif
-	text = malloc(N_BYTES + 400);
-	assert_non_null(text);
-	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":2,\"args\":\"\\n");
-	memset(text + n_bytes, 'e', N_BYTES);
-	strcpy(text + n_bytes + N_BYTES, "\"}]");
-	write_file(text, strlen(text));
-	free(text);
-	for (; n_mib < 100 && status == TRACE_ERROR_MEMORY; n_mib++)
-		status = status_with_memory(n_mib * 1024 * 1024);
-	assert_int_equal(status, TRACE_OK);
-	assert_true(n_mib > 10);
-}
-
-static void a_long_key_is_no_known_key(void **state)
-{
-	enum { N_BYTES = 300000 };
-	char *text = malloc(N_BYTES + 400);
-	size_t n_bytes;
-
-	(void)state;
-	assert_non_null(text);
-	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":2,\"name");
-	memset(text + n_bytes, 'e', N_BYTES);
-	n_bytes += N_BYTES;
-	sprintf(text + n_bytes, "\":\"wrong\",\"cat\":\"right\"}]");
-	expect_events(text, "span 1000 2000 [/] [] [right] NULL\n");
-	free(text);
-}
-
-static void a_number_may_be_long(void **state)
-{
-	enum { N_BYTES = 3000000 };
-	char *text = malloc(N_BYTES + 100);
-	size_t n_bytes;
-
-	(void)state;
-	assert_non_null(text);
-	n_bytes = (size_t)sprintf(text, "[{\"ph\":\"X\",\"ts\":1,\"dur\":2,\"a\":");
-	memset(text + n_bytes, '1', N_BYTES);
-	strcpy(text + n_bytes + N_BYTES, "}]");
-	expect_events(text, "span 1000 2000 [/] [] NULL NULL\n");
-	free(text);
-}
-
-static void many_tracks_and_deep_stacks_are_matched(void **state)
-{
-	enum { N_TRACKS = 3000, N_LEVELS = 20 };
-	FILE *file = fopen(trace_path, "wb");
-
-	(void)state;
-	assert_non_null(file);
-	fputs("[{}", file);
-	for (int level = 0; level < N_LEVELS; level++)
-		for (int track = 0; track < N_TRACKS; track++)
-			fprintf(file, ",{\"ph\":\"B\",\"ts\":%d,\"pid\":%d,\"tid\":%d}", level, track, track % 7);
-	for (int level = N_LEVELS; level > 0; level--)
-		for (int track = 0; track < N_TRACKS; track++)
-			fprintf(file, ",{\"ph\":\"E\",\"ts\":%d,\"pid\":%d,\"tid\":%d}", 2 * N_LEVELS - level, track,
-				track % 7);
-	fputs("]", file);
-	assert_int_equal(fclose(file), 0);
-	read_path(trace_path, &(struct choice){ .spans = true }, &reading);
-	assert_int_equal(reading.status, TRACE_OK);
-	assert_int_equal(reading.counts.n_spans, N_TRACKS * N_LEVELS);
-	expect_report("1 empty object\n");
-	assert_ptr_equal(strstr(reading.shown, "span 19000 1000 [0/0] [] NULL NULL\nspan 18000 3000 [0/0] [] NULL NULL\n"),
-			 reading.shown);
-}
-
-static void many_keys_of_a_counter_are_settled(void **state)
-{
-	enum { N_KEYS = 100000 };
-	FILE *file = fopen(trace_path, "wb");
-
-	(void)state;
-	assert_non_null(file);
-	fputs("[{\"ph\":\"C\",\"ts\":1,\"args\":{\"first\":0", file);
-	for (int i = 0; i < N_KEYS; i++)
-		fprintf(file, ",\"k%d\":%d", i % 10, i);
-	fputs("}}]", file);
-	assert_int_equal(fclose(file), 0);
-	read_path(trace_path, &everything, &reading);
-	assert_int_equal(reading.status, TRACE_OK);
-	assert_int_equal(reading.n_events, 11);
-	assert_ptr_equal(strstr(reading.shown, "sample 1000 0 [] [] NULL [first]\nsample 1000 99990 [] [] NULL [k0]\n"),
-			 reading.shown);
 }
 
 int main(void)
@@ -1167,28 +389,7 @@ int main(void)
 		cmocka_unit_test(a_byte_order_mark_is_passed_over),
 		cmocka_unit_test(options_choose_what_is_handed_out),
 		cmocka_unit_test(numbers_have_a_point_in_any_locale),
-		cmocka_unit_test(pieces_of_any_size_give_the_same),
-		cmocka_unit_test(a_cut_file_gives_its_complete_events),
-		cmocka_unit_test(an_event_that_is_cut_is_dropped),
-		cmocka_unit_test(gzip_is_told_by_its_bytes),
-		cmocka_unit_test(a_broken_gzip_stream_is_an_error),
-		cmocka_unit_test(members_may_be_padded),
-		cmocka_unit_test(what_is_no_gzip_behind_a_member_is_an_error),
-		cmocka_unit_test(no_damaged_byte_crashes),
-		cmocka_unit_test(errors_say_where_and_what),
-		cmocka_unit_test(broken_json_is_an_error_behind_the_events_before_it),
-		cmocka_unit_test(what_can_be_mended_is_counted_or_refused),
-		cmocka_unit_test(depths_and_names_come_when_the_file_is_read),
-		cmocka_unit_test(files_that_cannot_be_read_say_why),
-		cmocka_unit_test(nesting_is_limited),
-		cmocka_unit_test(long_strings_are_kept_or_skipped),
-		cmocka_unit_test(long_strings_of_escapes_are_kept_or_skipped),
-		cmocka_unit_test(without_memory_a_long_string_is_an_error),
-		cmocka_unit_test(a_long_key_is_no_known_key),
-		cmocka_unit_test(a_number_may_be_long),
-		cmocka_unit_test(many_tracks_and_deep_stacks_are_matched),
-		cmocka_unit_test(many_keys_of_a_counter_are_settled),
 	};
 
-	return cmocka_run_group_tests_name("chrome_trace", tests, make_folder, remove_folder);
+	return cmocka_run_group_tests_name("chrome_json", tests, make_folder, remove_folder);
 }

@@ -142,6 +142,33 @@ static void a_histogram_counts_up_to_each_bound(void **state)
 	}
 }
 
+static void histograms_of_any_number_of_bounds_count(void **state)
+{
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	for (unsigned n = 1; n <= IFOREST_MAX_BOUNDS; n++) {
+		struct iforest_accumulators all = { .n = 0 };
+		int64_t bounds[IFOREST_MAX_BOUNDS], numbers[64];
+		uint64_t words[IFOREST_MAX_BOUNDS] = { 0 }, which = random_chance(&dice, 50) ? UINT64_MAX : random_next(&dice);
+
+		for (unsigned i = 0; i < n; i++)
+			bounds[i] = i + 1 == n && random_chance(&dice, 30) ? INT64_MAX : 10 * (int64_t)i - 100;
+		for (unsigned i = 0; i < 64; i++)
+			numbers[i] = random_chance(&dice, 5) ? INT64_MAX : random_between(&dice, -110, 10 * (int64_t)n - 90);
+		assert_ok(iforest_accumulators_add(&all, IFOREST_KIND_HISTOGRAM, 0, IFOREST_NO_VALUE, bounds, n));
+		assert_ok(iforest_accumulators_finish(&all, types, 3, 0));
+		lift(&all, numbers, which, words);
+		for (unsigned b = 0; b < n; b++) {
+			uint64_t expected = 0;
+
+			for (unsigned i = 0; i < 64; i++)
+				expected += (which >> i & 1) && numbers[i] <= bounds[b];
+			assert_int_equal(words[b], expected);
+		}
+	}
+}
+
 static void bounds_ascend_and_have_a_limit(void **state)
 {
 	static const int64_t equal[] = { 3, 3 };
@@ -294,6 +321,7 @@ int main(void)
 		cmocka_unit_test(what_no_kind_has_is_refused),
 		cmocka_unit_test(lists_of_columns),
 		cmocka_unit_test(a_histogram_counts_up_to_each_bound),
+		cmocka_unit_test(histograms_of_any_number_of_bounds_count),
 		cmocka_unit_test(bounds_ascend_and_have_a_limit),
 		cmocka_unit_test(histograms_are_the_same_by_their_bounds),
 		cmocka_unit_test(lists_of_bounds),

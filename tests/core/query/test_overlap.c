@@ -449,11 +449,86 @@ static void after_the_last_number_there_is_none(void **state)
 	sample_stop(&index);
 }
 
+/* Counts spans bucket by bucket; the numbers of buckets and spans in turn. */
+static size_t count_spans(struct iforest_overlap *overlap, int64_t *numbers)
+{
+	struct iforest_aggregate aggregate;
+	bool found = true;
+	size_t n = 0;
+
+	for (uint64_t series = 0; series < 2; series++) {
+		assert_ok(iforest_overlap_start(overlap, series));
+		for (;; n += 2) {
+			assert_ok(iforest_overlap_next(overlap, &numbers[n], &aggregate, &found));
+			if (!found)
+				break;
+			numbers[n + 1] = (int64_t)aggregate.n_rows;
+		}
+	}
+	return n;
+}
+
+/* Over ends in the place of durations spans are counted as over durations, which may be too long for 64 bits then. */
+static void spans_are_counted_by_their_ends(void **state)
+{
+	static const struct sample_shape with_ends = {
+		.page_bytes = 1024, .max_batch_pages = 8, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_COLUMN
+	};
+	int64_t of_durations[1000], of_ends[1000];
+
+	(void)state;
+	for (unsigned round = 0; round < random_rounds(60); round++) {
+		struct random dice = random_from(random_seed() + round);
+		struct sample_index indexes[2];
+		struct iforest_scan scans[2];
+		struct iforest_overlap overlaps[2];
+
+		sample_start(&indexes[0], &shapes[0]);
+		sample_start(&indexes[1], &with_ends);
+		for (int64_t i = 0; i < 400; i++) {
+			unsigned group = (unsigned)random_below(&dice, 2), series = (unsigned)random_below(&dice, 2);
+			int64_t time = random_between(&dice, -200, 200), duration = random_between(&dice, -20, random_chance(&dice, 5) ? 300 : 20);
+			bool has_duration = random_chance(&dice, 90);
+
+			for (int k = 0; k < 2; k++) {
+				struct oracle_entry *entry = sample_append(&indexes[k], group, series, time, i);
+
+				entry->has[0] = has_duration;
+				entry->value[0].integer = !has_duration ? 0 : k ? time + duration : duration;
+			}
+		}
+		for (int k = 0; k < 2; k++) {
+			assert_ok(sample_build(&indexes[k], 0));
+			assert_ok(sample_build(&indexes[k], 1));
+			assert_ok(iforest_scan_init(&scans[k], &indexes[k].store, &indexes[k].manifest));
+			assert_ok(iforest_overlap_init(&overlaps[k], &scans[k]));
+		}
+		for (unsigned q = 0; q < 50; q++) {
+			int64_t t0 = random_between(&dice, -250, 200);
+			struct iforest_bucketing bucketing = { .mode = (enum iforest_bucketing_mode)random_below(&dice, 3),
+							       .window = { true, true, t0, t0 + random_between(&dice, 1, 200) },
+							       .n = random_between(&dice, 1, 60),
+							       .step = random_between(&dice, 1, 50) };
+			size_t n;
+
+			overlaps[0].bucketing = overlaps[1].bucketing = bucketing;
+			n = count_spans(&overlaps[0], of_durations);
+			assert_int_equal(count_spans(&overlaps[1], of_ends), n);
+			assert_memory_equal(of_ends, of_durations, n * sizeof *of_ends);
+		}
+		for (int k = 0; k < 2; k++) {
+			iforest_overlap_release(&overlaps[k]);
+			iforest_scan_release(&scans[k]);
+			sample_stop(&indexes[k]);
+		}
+	}
+}
+
 static void durations_are_needed(void **state)
 {
 	static const struct sample_shape without[] = {
 		{ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i", .duration = ORACLE_NONE },
-		{ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_COLUMN },
+		{ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i", .duration = 0, .end_rule = IFOREST_END_TIMES_1000 },
 	};
 
 	(void)state;
@@ -478,6 +553,7 @@ int main(void)
 		cmocka_unit_test(all_windows_of_a_small_index),
 		cmocka_unit_test(pages_out_of_order_hold_nobody),
 		cmocka_unit_test(after_the_last_number_there_is_none),
+		cmocka_unit_test(spans_are_counted_by_their_ends),
 		cmocka_unit_test(durations_are_needed),
 	};
 

@@ -39,10 +39,19 @@ INSERT INTO questions (question) VALUES
 	('SELECT width_bucket(took, ARRAY[0, 1, 1001, 5001]), count(*) FROM calls GROUP BY 1'),
 	('SELECT date_trunc(''day'', at) AS day, width_bucket(took::numeric, ARRAY[0.5, 1000.5, 9000.2]) AS band, count(*), count(took), sum(1), min(host), count(*) FILTER (WHERE took > 5000), sum(CASE WHEN took = 0 THEN 3 END) FROM calls GROUP BY 1, 2'),
 	('SELECT host, width_bucket(size, 0, 2, 2), count(*) FROM calls WHERE at > ''2024-01-02'' GROUP BY 1, 2'),
+	('SELECT took > 5000, count(*) FROM calls WHERE took > 5000 AND host || '''' = ''nobody'' GROUP BY 1'),
+	('SELECT price IS NULL, host, count(*), sum((price IS NULL)::int), count(*) FILTER (WHERE price IS NOT NULL AND host > ''host 1'') FROM calls GROUP BY 1, 2'),
 	('SELECT CASE WHEN took > 5000 THEN ''slow on '' || host WHEN took <= 1000 THEN ''fast'' END, count(*) FROM calls GROUP BY 1'),
 	('SELECT took > 5000, date_trunc(''day'', at), count(*) FROM calls WHERE took > 0 AND host < ''host 2'' GROUP BY 1, 2 HAVING count(*) > 10'),
 	('SELECT took > 5000, count(*) FROM calls WHERE size > 0 AND took < 3333 GROUP BY 1'),
-	('SELECT DISTINCT level > 3 FROM calls');
+	('SELECT DISTINCT level > 3 FROM calls'),
+	-- keys of a piece that are equal although they are written otherwise, that may raise an error, and beside others of each sort
+	('SELECT CASE WHEN took > 5000 THEN current_user WHEN took <= 0 THEN session_user END, count(*), sum(3) FROM calls GROUP BY 1'),
+	('SELECT CASE WHEN size > 0 THEN extract(day FROM at)::int END, host, width_bucket(size, 0, 2, 2)::text, date_trunc(''day'', at), count(*), min(host) FROM calls GROUP BY 1, 2, 3, 4'),
+	('SELECT CASE WHEN took > 9000 THEN 1 / (length(current_user) - length(session_user) + 1) WHEN took > 0 THEN 2 END, host, count(*) FROM calls WHERE took > 0 GROUP BY 1, 2'),
+	-- no rows, on steps that all groups share
+	('SELECT took > 9000, count(*) FROM calls WHERE took > 9000 AND host = (SELECT ''host 7'') GROUP BY 1'),
+	('SELECT (took > 9000)::text || ''x'', took > 0, min(host), count(*) FROM calls WHERE took > 9000 AND at > (SELECT ''2030-01-01''::timestamptz) GROUP BY 1, 2');
 
 -- Asks each of them with the index and without. Tells which are not answered, and which differently.
 CREATE PROCEDURE compare() LANGUAGE plpgsql AS $$

@@ -47,7 +47,7 @@ BEGIN
 	taken := 0;
 	FOR i IN 1..n LOOP
 		value := (ARRAY['dur', 'load', 'price', 'done', 'small'])[1 + floor(random() * 5)];
-		question := format('SELECT id, %1$s, ts FROM spans WHERE %2$s AND %3$s AND %4$s AND %5$s ORDER BY %1$s %6$s %7$s, id LIMIT %8$s OFFSET %9$s', value,
+		question := format('SELECT id, %1$s, ts FROM spans WHERE %2$s AND %3$s AND %4$s AND %5$s ORDER BY %10$s %6$s %7$s, id LIMIT %8$s OFFSET %9$s', value,
 			(ARRAY['name > ''''', 'service = ''db''', 'service IS NULL', 'host = 1', 'service IN (''web'', ''api'', ''none'')', 'service > ''b'' AND host < 1'])[1 + floor(random() * 6)],
 			(ARRAY['id > 0', 'ts IS NULL', 'ts < ''2024-03-01 01:23:45''', 'ts >= ''2024-03-01 04:00''', 'ts BETWEEN ''2024-03-01 01:00'' AND ''2024-03-01 03:00''',
 				'(ts < ''2024-03-01 01:00'' OR ts > ''2024-03-01 05:00'')', 'ts = ANY (ARRAY[''2024-03-01 02:00'', ''2024-03-01 04:00'']::timestamptz[])'])[1 + floor(random() * 7)],
@@ -57,7 +57,9 @@ BEGIN
 					value, floor(random() * 300))
 				ELSE (ARRAY['true', value || ' IS NOT NULL'])[1 + floor(random() * 2)] END,
 			(ARRAY['', 'DESC'])[1 + floor(random() * 2)], (ARRAY['', 'NULLS FIRST', 'NULLS LAST'])[1 + floor(random() * 3)],
-			(ARRAY[1, 2, 10, 100, 1000])[1 + floor(random() * 5)], (ARRAY[0, 0, 3, 50])[1 + floor(random() * 4)]);
+			(ARRAY[1, 2, 10, 100, 1000])[1 + floor(random() * 5)], (ARRAY[0, 0, 3, 50])[1 + floor(random() * 4)],
+			-- the column, or what rises with it
+			CASE WHEN value = 'done' THEN value ELSE format((ARRAY['%1$s', '%1$s', '%1$s', '%1$s / 1000.0', '(%1$s + 3) * 2', 'round((%1$s / 7.0)::numeric, 1)', '%1$s::float8 / 60'])[1 + floor(random() * 7)], value) END);
 		is_taken := false;
 		FOR line IN EXECUTE 'EXPLAIN ' || question LOOP
 			is_taken := is_taken OR line ~ 'IForestTopK';
@@ -253,6 +255,15 @@ EXPLAIN (COSTS OFF) SELECT id FROM zoned WHERE since < '2024-03-13 UTC' AND unti
 RESET enable_seqscan;
 SET TimeZone = 'UTC';
 DROP TABLE zoned;
+
+-- ---- expressions that rise with a value; others do not have its order ----
+EXPLAIN (COSTS OFF) SELECT dur / 1000.0 AS ms FROM spans WHERE dur IS NOT NULL ORDER BY ms DESC LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT ms FROM (SELECT round(dur / 1000.0) AS ms FROM spans) s ORDER BY ms LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY -dur LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY dur / -2.0 LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY dur % 10 LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY coalesce(dur, 0) LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM spans ORDER BY dur + small LIMIT 3;
 
 -- ---- partitions ----
 CREATE TABLE days(id integer, ts timestamp, dur integer, note text) PARTITION BY RANGE (ts);

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Packs the SQLite modules as npm packages: iforest, and one for each platform, of which npm installs the one that fits.
+
+    dist/npm.py MODULES FOLDER      MODULES as dist/modules.sh writes them; FOLDER gets iforest-VERSION.tgz, iforest-PLATFORM-VERSION.tgz
+
+npm pack makes the files; the same modules give the same bytes.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+COMMON = {'license': 'MIT', 'description': 'range-aggregate indexes for trace tables in SQLite: any time window, exact, in logarithmic time'}
+
+
+def version():
+    with open(os.path.join(ROOT, 'sql/pg/iforest.control'), encoding='utf-8') as file:
+        found = re.search(r"^default_version = '(.*)'", file.read(), re.M).group(1)
+    return found + '.0' * (2 - found.count('.'))
+
+
+def pack(name, fields, files, folder):
+    """files: (path in the package, path of the file)."""
+    with tempfile.TemporaryDirectory() as place:
+        with open(os.path.join(place, 'package.json'), 'w', encoding='utf-8') as file:
+            json.dump({'name': name, 'version': version(), **COMMON, **fields, 'files': [target for target, _ in files]}, file, indent=1)
+        for target, source in [*files, ('LICENSE', os.path.join(ROOT, 'LICENSE'))]:
+            shutil.copyfile(source, os.path.join(place, target))
+        for target in os.listdir(place):
+            os.chmod(os.path.join(place, target), 0o644)
+        subprocess.run(['npm', 'pack', '--silent', '--pack-destination', os.path.abspath(folder)], cwd=place, check=True, stdout=subprocess.DEVNULL)
+
+
+def main(modules, folder):
+    os.makedirs(folder, exist_ok=True)
+    platforms = sorted(os.listdir(modules))
+    for platform in platforms:
+        system, cpu, *musl = platform.split('-')
+        fields = {'os': [system], 'cpu': [cpu]}
+        if system == 'linux':
+            fields['libc'] = ['musl' if musl else 'glibc']
+        module = 'iforest.dll' if system == 'win32' else 'iforest.so'
+        pack(f'iforest-{platform}', fields, [(module, os.path.join(modules, platform, module))], folder)
+    here = os.path.join(ROOT, 'dist/npm')
+    pack('iforest', {'type': 'module', 'main': 'index.js', 'types': 'index.d.ts', 'engines': {'node': '>=20'},
+                     'keywords': ['sqlite', 'sqlite-extension', 'trace', 'profiling', 'timeseries', 'aggregate'],
+                     'optionalDependencies': {f'iforest-{platform}': version() for platform in platforms}},
+         [(name, os.path.join(here, name)) for name in ('index.js', 'index.d.ts', 'README.md')], folder)
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -1,0 +1,468 @@
+#include "pg_ext/planner/skip_path.h"
+
+#include "pg_ext/base/engine.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "pg_ext/base/compat.h"
+#include "pg_ext/planner/expression.h"
+#include "pg_ext/planner/index_clauses.h"
+#include "pg_ext/planner/query_level.h"
+#include "pg_ext/planner/query_match.h"
+#include "pg_ext/planner/selectivity.h"
+
+/* The first rows of groups, over the columns of a table. */
+struct first_rows {
+	List *groups;  /* expressions that tell groups apart */
+	List *order;   /* expressions, the order within a group */
+	List *clauses; /* their SortGroupClauses */
+	int64 n;       /* rows of each group */
+};
+
+/* How an index gives them. */
+struct skip_order {
+	bool is_backward, counts_nulls;
+};
+
+/* ---- what an index gives ---- */
+
+static Expr *index_column(const IndexOptInfo *index, int column)
+{
+	return list_nth_node(TargetEntry, index->indextlist, column)->expr;
+}
+
+/* True if the node has other columns than the by columns of the index, in which equal values are identical. */
+static bool has_other_columns(Node *node, void *context)
+{
+	const IndexOptInfo *index = context;
+
+	if (!node)
+		return false;
+	for (int i = 0; i < index->nkeycolumns - 1; i++)
+		if (equal(node, index_column(index, i)))
+			return !ifp_equal_is_identical(node);
+	return IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+	       expression_tree_walker(node, has_other_columns, context);
+}
+
+/* True if the expression has one value for all rows of a series. */
+static bool is_of_series(Node *expression, IndexOptInfo *index)
+{
+	return !has_other_columns(expression, index) && !contain_volatile_functions(expression);
+}
+
+static bool are_of_series(List *expressions, IndexOptInfo *index)
+{
+	ListCell *cell;
+
+	foreach (cell, expressions)
+		if (!is_of_series(lfirst(cell), index))
+			return false;
+	return true;
+}
+
+/* True if no row has a NULL time. */
+static bool has_times(PlannerInfo *root, const IndexOptInfo *index)
+{
+	const Var *time = (const Var *)index_column(index, index->nkeycolumns - 1);
+
+	return IsA(time, Var) && ifp_is_not_null(index->rel, planner_rt_fetch(index->rel->relid, root)->relid, time->varattno);
+}
+
+/* Finds the end at which the scan of a series begins. NULL times come last in an index, so those of an order that begins at the
+ * other end with NULLs cannot be found first. Returns false if the index does not give the order. */
+static bool find_order(PlannerInfo *root, const struct first_rows *rows, IndexOptInfo *index, struct skip_order *order)
+{
+	ListCell *cell, *clause;
+	int strategy;
+
+	forboth(cell, rows->order, clause, rows->clauses)
+	{
+		const SortGroupClause *sort = lfirst_node(SortGroupClause, clause);
+
+		if (is_of_series(lfirst(cell), index))
+			continue;
+		strategy = get_op_opfamily_strategy(sort->sortop, index->opfamily[index->nkeycolumns - 1]);
+		if (!equal(lfirst(cell), index_column(index, index->nkeycolumns - 1)) ||
+		    (strategy != BTLessStrategyNumber && strategy != BTGreaterStrategyNumber))
+			return false;
+		order->is_backward = strategy == BTGreaterStrategyNumber;
+		order->counts_nulls = sort->nulls_first == order->is_backward;
+		return order->is_backward || order->counts_nulls || has_times(root, index);
+	}
+	return false;
+}
+
+/* ---- costs ---- */
+
+/* Measured costs in units of cpu_operator_cost: of opening the index, and of finding the next entry and the next series, without
+ * fetching a row. */
+enum { OPENING = 4000, OPERATORS_AN_ENTRY = 200, OPERATORS_A_SERIES = 800 };
+
+/* Returns how many series the conditions on by columns leave. */
+static double n_series(PlannerInfo *root, IndexOptInfo *index)
+{
+	double n = 1, n_known;
+	List *of_series = NIL;
+	ListCell *cell;
+
+	for (int i = 0; i < index->nkeycolumns - 1; i++) {
+		VariableStatData variable;
+		bool is_default;
+
+		examine_variable(root, (Node *)index_column(index, i), (int)index->rel->relid, &variable);
+		n *= get_variable_numdistinct(&variable, &is_default);
+		ReleaseVariableStats(variable);
+	}
+	n_known = index->nkeycolumns > 2 ? ifp_selectivity_series(index->indexoid) : 0;
+	if (n_known > 0)
+		n = Min(n, n_known);
+	foreach (cell, index->indrestrictinfo)
+		if (is_of_series((Node *)lfirst_node(RestrictInfo, cell)->clause, index))
+			of_series = lappend(of_series, lfirst(cell));
+	n *= clauselist_selectivity(root, of_series, (int)index->rel->relid, JOIN_INNER, NULL);
+	return Max(Min(n, index->tuples), 1);
+}
+
+/* Returns the rows without a time. */
+static double n_without_time(PlannerInfo *root, IndexOptInfo *index)
+{
+	VariableStatData variable;
+	double fraction = 0;
+
+	examine_variable(root, (Node *)index_column(index, index->nkeycolumns - 1), (int)index->rel->relid, &variable);
+	if (HeapTupleIsValid(variable.statsTuple))
+		fraction = ((Form_pg_statistic)GETSTRUCT(variable.statsTuple))->stanullfrac;
+	ReleaseVariableStats(variable);
+	return fraction * index->tuples;
+}
+
+/* Each series gives its rows and one that is too many, and passes by rows that other conditions exclude. Settings such as
+ * enable_indexscan are about whole scans, and have no effect here. */
+static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, int64 n, const struct skip_order *order)
+{
+	IndexOptInfo *index = below->indexinfo;
+	RelOptInfo *rel = index->rel;
+	double series = n_series(root, index), n_below = clamp_row_est(below->indexselectivity * index->tuples);
+	double passed = Min(rel->rows / n_below, 1), of_series = Max(n_below / series, 1);
+	double n_entries = series * Min(of_series, ((double)n + 1) / Max(passed, 1e-9));
+	Cost an_entry =
+		random_page_cost + cpu_tuple_cost + rel->baserestrictcost.per_tuple + OPERATORS_AN_ENTRY * cpu_operator_cost;
+
+	if (!order->counts_nulls)
+		n_entries += n_without_time(root, index);
+	path->path.rows = clamp_row_est(Min(series * (double)n, rel->rows));
+	path->path.startup_cost = rel->baserestrictcost.startup + OPENING * cpu_operator_cost;
+	path->path.total_cost = path->path.startup_cost + n_entries * an_entry +
+				series * (random_page_cost + OPERATORS_A_SERIES * cpu_operator_cost) +
+				path->path.rows * path->path.pathtarget->cost.per_tuple;
+}
+
+/* ---- the scan of a table ---- */
+
+static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	(void)root;
+	(void)rel;
+	(void)clauses; /* the index scan has them */
+	scan->scan.plan.targetlist = target;
+	scan->custom_scan_tlist = copyObject(linitial_node(Plan, plans)->targetlist);
+	scan->custom_plans = plans;
+	scan->custom_private = path->custom_private;
+	scan->flags = path->flags;
+	scan->methods = GetCustomScanMethods("IForestSkip", false);
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = { .CustomName = "IForestSkip", .PlanCustomPath = plan_path };
+
+static Path *make_path(PlannerInfo *root, IndexOptInfo *index, const struct first_rows *rows, const struct skip_order *order)
+{
+	IndexPath *below =
+		create_index_path(root, index, ifp_index_clauses(root, index), NIL, NIL, NIL,
+				  order->is_backward ? BackwardScanDirection : ForwardScanDirection, false, NULL, 1.0, false);
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = index->rel;
+	path->path.pathtarget = index->rel->reltarget;
+	path->path.parallel_safe = index->rel->consider_parallel;
+	path->custom_paths = list_make1(below);
+	path->custom_private = list_make2(makeInteger((int)rows->n), makeBoolean(order->counts_nulls));
+	path->methods = &path_methods;
+	estimate(root, path, below, rows->n, order);
+	return &path->path;
+}
+
+/* Returns the cheapest path of a table by one of its indexes; NULL if there is none. */
+static Path *path_of_table(PlannerInfo *root, RelOptInfo *rel, const struct first_rows *rows)
+{
+	Path *cheapest = NULL;
+	ListCell *cell;
+
+	if (ifp_has_constant_condition(rel) ||
+	    contain_volatile_functions((Node *)extract_actual_clauses(rel->baserestrictinfo, false)))
+		return NULL;
+	foreach (cell, rel->indexlist) {
+		IndexOptInfo *index = lfirst(cell);
+		struct skip_order order;
+		Path *path;
+
+		if (!ifp_is_usable(index) || !are_of_series(rows->groups, index) || !find_order(root, rows, index, &order))
+			continue;
+		path = make_path(root, index, rows, &order);
+		if (!cheapest || path->total_cost < cheapest->total_cost)
+			cheapest = path;
+	}
+	return cheapest;
+}
+
+/* ---- the scan of a table or its partitions ---- */
+
+/* Adds the paths of all leaf partitions. Returns false if one has none. */
+static bool add_parts(PlannerInfo *root, RelOptInfo *rel, const struct first_rows *rows, List **paths)
+{
+	for (int i = 0; i < rel->nparts; i++) {
+		RelOptInfo *part = rel->part_rels[i];
+		RangeTblEntry *table;
+		struct first_rows of_part = *rows;
+		AppendRelInfo *info;
+		Path *path;
+
+		if (!part || IS_DUMMY_REL(part))
+			continue;
+		table = planner_rt_fetch(part->relid, root);
+		info = root->append_rel_array[part->relid];
+		of_part.groups = (List *)adjust_appendrel_attrs(root, (Node *)rows->groups, 1, &info);
+		of_part.order = (List *)adjust_appendrel_attrs(root, (Node *)rows->order, 1, &info);
+		if (table->relkind == RELKIND_PARTITIONED_TABLE) {
+			if (!add_parts(root, part, &of_part, paths))
+				return false;
+			continue;
+		}
+		path = table->rtekind == RTE_RELATION && table->relkind == RELKIND_RELATION
+			       ? path_of_table(root, part, &of_part)
+			       : NULL;
+		if (!path)
+			return false;
+		*paths = lappend(*paths, path);
+	}
+	return true;
+}
+
+/* Returns a path that gives the rows that may be first of their groups; NULL if no index gives them. */
+static Path *path_of(PlannerInfo *root, RelOptInfo *rel, const struct first_rows *rows)
+{
+	const RangeTblEntry *table;
+	List *paths = NIL;
+	double n_rows = 0;
+	ListCell *cell;
+
+	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel) ||
+	    !bms_is_empty(rel->lateral_relids) || rows->groups == NIL || root->parse->hasTargetSRFs)
+		return NULL;
+	table = planner_rt_fetch(rel->relid, root);
+	if (table->tablesample)
+		return NULL;
+	if (table->relkind == RELKIND_RELATION && !table->inh)
+		return path_of_table(root, rel, rows);
+	if (table->relkind != RELKIND_PARTITIONED_TABLE || !table->inh || !add_parts(root, rel, rows, &paths) || paths == NIL)
+		return NULL;
+	foreach (cell, paths)
+		n_rows += ((Path *)lfirst(cell))->rows;
+	return (Path *)create_append_path(root, rel, paths, NIL, NIL, NULL, 0, false, n_rows);
+}
+
+/* ---- offering a path ---- */
+
+/* Adds a path over that of the first rows; says why there is none, or why it is not taken. */
+static void offer(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output, Path *path)
+{
+	const Path *cheapest = ifp_cheapest_path(output);
+	bool is_cheapest = path && (!cheapest || path->total_cost < cheapest->total_cost);
+
+	if (path)
+		add_path(output, path);
+	if (is_cheapest || !ifp_has_index(root, input))
+		return;
+	ifp_decline(NULL, path ? "another plan is estimated to cost less"
+			       : "first rows are not of by columns' values and in the order of the time");
+}
+
+/* ---- DISTINCT ON ---- */
+
+/* Reads DISTINCT ON and what ORDER BY has after it. */
+static struct first_rows read_distinct(PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+	struct first_rows rows = { .n = 1 };
+	ListCell *cell;
+
+	rows.groups = get_sortgrouplist_exprs(parse->distinctClause, root->processed_tlist);
+	foreach (cell, parse->sortClause) {
+		SortGroupClause *clause = lfirst_node(SortGroupClause, cell);
+
+		if (get_sortgroupref_clause_noerr(clause->tleSortGroupRef, parse->distinctClause))
+			continue;
+		rows.clauses = lappend(rows.clauses, clause);
+		rows.order = lappend(rows.order, get_sortgroupclause_expr(clause, root->processed_tlist));
+	}
+	return rows;
+}
+
+static void consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
+{
+	const Query *parse = root->parse;
+	struct first_rows rows;
+	List *order = list_length(root->distinct_pathkeys) < list_length(root->sort_pathkeys) ? root->sort_pathkeys
+											      : root->distinct_pathkeys;
+	double n_rows;
+	Path *path;
+
+	if (!parse->hasDistinctOn || root->distinct_pathkeys == NIL || parse->groupClause || parse->groupingSets ||
+	    parse->hasAggs || parse->hasWindowFuncs)
+		return;
+	rows = read_distinct(root);
+	path = path_of(root, input, &rows);
+	if (path) {
+		n_rows = path->rows;
+		path = (Path *)create_sort_path(root, output, path, order, -1);
+		path = (Path *)create_upper_unique_path(root, output, path, list_length(root->distinct_pathkeys), n_rows);
+	}
+	offer(root, input, output, path);
+}
+
+/* ---- row_number() and rank() ---- */
+
+static bool is_rank(Oid function)
+{
+	return function == F_ROW_NUMBER || function == F_RANK_;
+}
+
+/* True if the node is a window function whose value depends on rows that come later, or on all of them. */
+static bool looks_ahead(Node *node, void *context)
+{
+	if (!node)
+		return false;
+	if (IsA(node, WindowFunc) && !is_rank(castNode(WindowFunc, node)->winfnoid) &&
+	    castNode(WindowFunc, node)->winfnoid != F_DENSE_RANK_)
+		return true;
+	return expression_tree_walker(node, looks_ahead, context);
+}
+
+static bool is_at_most(Oid operator)
+{
+	Oid function = get_opcode(operator);
+
+	return function == F_INT8LT || function == F_INT8LE || function == F_INT84LT || function == F_INT84LE;
+}
+
+/* Returns how many rows of each partition the conditions leave; 0 if that is not known. */
+static int64 most_rows(List *conditions)
+{
+	int64 most = 0;
+	ListCell *cell;
+
+	foreach (cell, conditions) {
+		const OpExpr *condition = lfirst_node(OpExpr, cell);
+		const WindowFunc *function = linitial(condition->args);
+		const Const *limit = lsecond(condition->args);
+		int64 n;
+
+		if (!IsA(function, WindowFunc) || !is_rank(function->winfnoid) || !IsA(limit, Const) || limit->constisnull ||
+		    !is_at_most(condition->opno))
+			continue;
+		n = limit->consttype == INT4OID ? DatumGetInt32(limit->constvalue) : DatumGetInt64(limit->constvalue);
+		if (n > 0 && n < PG_INT32_MAX && (most == 0 || n < most))
+			most = n;
+	}
+	return most;
+}
+
+/* Reads PARTITION BY and ORDER BY of the only window. */
+static struct first_rows read_window(PlannerInfo *root, const WindowClause *window, List *conditions)
+{
+	struct first_rows rows = { .clauses = window->orderClause, .n = most_rows(conditions) };
+
+	rows.groups = get_sortgrouplist_exprs(window->partitionClause, root->processed_tlist);
+	rows.order = get_sortgrouplist_exprs(window->orderClause, root->processed_tlist);
+	return rows;
+}
+
+/* Returns a copy of a path of window functions, over another path. */
+static Path *over(PlannerInfo *root, const WindowAggPath *from, Path *below)
+{
+	WindowAggPath *path = makeNode(WindowAggPath);
+
+	*path = *from;
+	below = (Path *)create_sort_path(root, from->path.parent, below, from->subpath->pathkeys, -1);
+	path->subpath = below;
+	path->path.pathkeys = below->pathkeys;
+	path->path.rows = below->rows;
+	path->path.parallel_safe = path->path.parallel_safe && below->parallel_safe;
+	path->path.startup_cost = below->startup_cost;
+	/* about what cost_windowagg() charges for a row */
+	path->path.total_cost = below->total_cost + below->rows * (cpu_tuple_cost + 10 * cpu_operator_cost);
+	ifp_copy_disabled(&path->path, below);
+	return &path->path;
+}
+
+static void consider_window(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
+{
+	const Query *parse = root->parse;
+	const WindowAggPath *plain = NULL;
+	struct first_rows rows;
+	Path *path;
+	ListCell *cell;
+
+	foreach (cell, output->pathlist)
+		if (IsA(lfirst(cell), WindowAggPath))
+			plain = lfirst(cell);
+	if (!plain || list_length(parse->windowClause) != 1 || parse->groupClause || parse->groupingSets || parse->hasAggs ||
+	    looks_ahead((Node *)root->processed_tlist, NULL))
+		return;
+	rows = read_window(root, linitial_node(WindowClause, parse->windowClause), ifp_run_conditions(plain));
+	if (rows.n == 0)
+		return;
+	path = path_of(root, input, &rows);
+	offer(root, input, output, path ? over(root, plain, path) : NULL);
+}
+
+/* ---- hook ---- */
+
+static create_upper_paths_hook_type previous_hook;
+
+static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output, void *extra)
+{
+	if (previous_hook)
+		previous_hook(root, stage, input, output, extra);
+	if (ifp_enable && stage == UPPERREL_DISTINCT)
+		consider_distinct(root, input, output);
+	else if (ifp_enable && stage == UPPERREL_WINDOW)
+		consider_window(root, input, output);
+}
+
+void ifp_skip_path_register(void)
+{
+	previous_hook = create_upper_paths_hook;
+	create_upper_paths_hook = consider_upper_paths;
+}

@@ -1,0 +1,83 @@
+/* storage/time_kind.h -- Kinds of time columns: integers, reals and texts; SQL values to the index's times, and back.
+ *
+ * The times of an index are int64. A column of integers has them as they are; reals are mapped in their order
+ * (core/model/real_time.h); texts are counted from 1970 on, in a unit (core/model/text_time.h). Which kind a column has is
+ * settled when the index is built, and stands in the manifest.
+ */
+#ifndef IFS_STORAGE_TIME_KIND_H
+#define IFS_STORAGE_TIME_KIND_H
+
+#include "core/base/bits.h"
+#include "core/model/bucket.h"
+#include "sqlite_ext/storage/engine.h"
+
+enum ifs_time_kind { IFS_TIMES_INTEGER, IFS_TIMES_REAL, IFS_TIMES_TEXT, IFS_N_TIME_KINDS };
+
+struct ifs_times {
+	enum ifs_time_kind kind;
+	int64_t per_second; /* of texts: units in a second */
+};
+
+/* The declared types of columns of times: INTEGER, REAL, TEXT. */
+extern const char *const ifs_time_types[IFS_N_TIME_KINDS];
+
+/* Why a value is no time of a column. */
+enum ifs_time_fault {
+	IFS_TIME_OK,
+	IFS_TIME_OF_OTHER_TYPE,
+	IFS_TIME_INFINITE, /* a real */
+	IFS_TIME_INEXACT,  /* an integer that no real is equal to */
+	IFS_TIME_NO_TEXT,  /* a text that is no time */
+	IFS_TIME_TOO_FINE, /* a text with digits beyond the unit */
+	IFS_TIME_TOO_FAR,  /* a text outside of what 64 bits can count */
+};
+
+/* The same for values that are no integers of a column of integers. */
+enum ifs_time_fault ifs_time_convert(const struct ifs_times *times, sqlite3_value *value, int64_t *time);
+
+/* Converts a value that is not NULL. */
+static inline enum ifs_time_fault ifs_time_of(const struct ifs_times *times, sqlite3_value *value, int64_t *time)
+{
+	if (times->kind == IFS_TIMES_INTEGER && sqlite3_value_type(value) == SQLITE_INTEGER) {
+		*time = sqlite3_value_int64(value);
+		return IFS_TIME_OK;
+	}
+	return ifs_time_convert(times, value, time);
+}
+
+/* Reads the unit of `unit=...`; 0 for another word. */
+int64_t ifs_time_unit(const char *word);
+
+/* Returns the word of a unit. */
+const char *ifs_time_unit_word(int64_t per_second);
+
+/* How bounds of buckets are found among such times. */
+enum iforest_bucket_edges ifs_time_edges(enum ifs_time_kind kind);
+
+/* Reads an argument that must be a time, or a length of time greater than 0 (of a column of integers an integer, which may be
+ * less). name is the table's, for messages. */
+int ifs_time_argument(const struct ifs_times *times, const char *name, const char *argument, sqlite3_value *value,
+		      int64_t *time, struct ifs_error *error);
+int ifs_length_argument(const struct ifs_times *times, const char *name, const char *argument, sqlite3_value *value,
+			int64_t *length, struct ifs_error *error);
+
+/* Narrows [*low, *high], times of a column of texts, by `column op value` as SQLite compares texts; perhaps less than it might.
+ * Refuses a time in a form in which texts do not have the order of their times. name and column are for messages. Operators are
+ * those of query/rows.h. */
+int ifs_time_bound_text(const struct ifs_times *times, const char *name, const char *column, char op, sqlite3_value *value,
+			int64_t *low, int64_t *high, struct ifs_error *error);
+
+/* The same of columns that are not of integers. */
+void ifs_time_result_converted(sqlite3_context *context, const struct ifs_times *times, int64_t time);
+
+/* Sets the result to a time, in the form of its column. What lies beyond the texts that there are reads as the first or last of
+ * them, and beyond the reals as an infinity. */
+static inline void ifs_time_result(sqlite3_context *context, const struct ifs_times *times, int64_t time)
+{
+	if (times->kind == IFS_TIMES_INTEGER)
+		sqlite3_result_int64(context, time);
+	else
+		ifs_time_result_converted(context, times, time);
+}
+
+#endif

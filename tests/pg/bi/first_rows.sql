@@ -1,0 +1,37 @@
+-- The last and first rows of each group: DISTINCT ON, row_number() and rank() up to a number.
+
+-- name: first_rows_distinct_on | tool: hand-written | rows: 25 | on: spans local_spans | expect: node
+SELECT DISTINCT ON (service) service, ts, dur FROM :t ORDER BY service, ts DESC NULLS LAST, id;
+
+-- name: first_rows_distinct_on_partitions | tool: hand-written | rows: 25 | on: parted_spans | expect: 3 nodes | large: some
+SELECT DISTINCT ON (service) id, service, ts, dur, note FROM :t WHERE ts >= '2024-10-30' ORDER BY service, ts DESC, id;
+
+-- name: first_rows_last_point | tool: Grafana | rows: 25 | on: spans local_spans | expect: node
+SELECT DISTINCT ON (service, status) * FROM (SELECT id, service, status, dur, amount, ts AS at FROM :t WHERE service IN ('api', 'auth') AND ts IS NOT NULL) AS q ORDER BY service, status, at DESC, id;
+
+-- name: first_rows_first_point | tool: hand-written | rows: 19, 25 | expect: node
+SELECT DISTINCT ON (upper(service)) upper(service) AS label, ts, note, x FROM spans WHERE status = 'error' AND ts >= '2024-03-10' ORDER BY upper(service), ts, id;
+
+-- name: first_rows_of_other_columns | tool: hand-written | rows: 21, 25 | expect: node
+SELECT DISTINCT ON (service) service, id, note FROM spans WHERE note <> 'note 3' AND dur % 2 = 0 ORDER BY service DESC, ts DESC, id DESC;
+
+-- name: first_rows_count | tool: hand-written | rows: 13, 25 | expect: node
+SELECT count(*), sum(dur), max(ts) FROM (SELECT DISTINCT ON (service) service, dur, ts FROM spans WHERE ts < '2024-11-03' ORDER BY service, ts DESC, id) AS q;
+
+-- name: first_rows_slice_max | tool: dbplyr | rows: 24 | expect: node
+SELECT "id", "service", "dur" FROM (SELECT *, RANK() OVER (PARTITION BY "service" ORDER BY "ts" DESC) AS "col01" FROM spans WHERE ("service" != 'cart')) "q01" WHERE ("col01" <= 3) ORDER BY "service", "id";
+
+-- name: first_rows_numbered | tool: SQLAlchemy | rows: 24 | expect: node
+SELECT anon_1.service, anon_1.ts, anon_1.dur FROM (SELECT spans.service AS service, spans.ts AS ts, spans.dur AS dur, row_number() OVER (PARTITION BY spans.service ORDER BY spans.ts DESC NULLS LAST, spans.id) AS rn FROM spans) AS anon_1 WHERE anon_1.rn = 1 ORDER BY 1;
+
+-- name: first_rows_by_value | tool: dbplyr | rows: 24 | expect: declined: first rows are not of by columns' values and in the order of the time
+SELECT "id", "service", "dur" FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY "service" ORDER BY "dur" DESC NULLS LAST, "id") AS "col01" FROM spans) "q01" WHERE ("col01" <= 3) ORDER BY "service", "id";
+
+-- name: first_rows_beside_count | tool: hand-written | rows: 24 | expect: plain
+SELECT * FROM (SELECT id, service, row_number() OVER w AS n, count(*) OVER (PARTITION BY service) AS total FROM spans WINDOW w AS (PARTITION BY service ORDER BY ts DESC, id)) AS q WHERE n <= 2 ORDER BY service, n;
+
+-- name: first_rows_of_days | tool: hand-written | rows: 25 | expect: declined: first rows are not of by columns' values and in the order of the time
+SELECT DISTINCT ON (ts::date) ts::date AS day, ts, dur FROM spans ORDER BY ts::date, ts DESC, id;
+
+-- name: first_rows_lateral | tool: hand-written | rows: N5 | expect: plain
+SELECT l.service, s.ts, s.dur FROM (VALUES ('api'), ('auth'), ('cart')) AS l(service), LATERAL (SELECT ts, dur FROM spans WHERE spans.service = l.service AND spans.status = 'ok' ORDER BY ts DESC NULLS LAST, id LIMIT 1) AS s ORDER BY 1;

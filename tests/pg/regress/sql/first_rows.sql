@@ -1,0 +1,118 @@
+-- The first and last rows of groups, by DISTINCT ON and row_number(): which plans skip over series, and that they give the rows
+-- that a plain plan gives, whatever the rows' times, states and conditions are.
+SET TimeZone = 'UTC';
+SET DateStyle = ISO;
+CREATE TABLE points(id integer PRIMARY KEY, ts timestamptz, service text, host smallint, dur integer, note text);
+-- times come several at once, or not at all
+INSERT INTO points SELECT i, CASE WHEN i % 37 <> 0 THEN timestamptz '2024-03-01' + i / 4 * interval '1 min' END,
+		CASE WHEN i % 41 <> 0 THEN (ARRAY['api', 'db', 'web'])[1 + i % 3] END, i % 5, i * 7919 % 1000, 'n' || i % 10 FROM generate_series(1, 20000) i;
+CREATE INDEX points_if ON points USING iforest (service, host, ts) INCLUDE (dur);
+VACUUM ANALYZE points;
+SET max_parallel_workers_per_gather = 0;
+SET cpu_tuple_cost = 10;
+
+-- The nodes of a plan, and whether its rows are those of a plain plan.
+CREATE FUNCTION shape(question text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	gather text := format('SELECT array_agg(answer::text ORDER BY answer::text) FROM (%s) answer', question);
+	line text;
+	expected text[];
+	actual text[];
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || question LOOP
+		IF line ~ 'Unique|WindowAgg|Custom Scan|Rows Per Series|Index Scan|Seq Scan' THEN
+			RETURN NEXT regexp_replace(line, ' +$', '');
+		END IF;
+	END LOOP;
+	EXECUTE gather INTO actual;
+	PERFORM set_config('iforest.enable', 'off', true);
+	EXECUTE gather INTO expected;
+	PERFORM set_config('iforest.enable', 'on', true);
+	RETURN NEXT format('rows: %s, %s', coalesce(cardinality(expected), 0),
+		CASE WHEN actual IS NOT DISTINCT FROM expected THEN 'the same' ELSE 'different' END);
+END $$;
+
+SELECT shape('SELECT DISTINCT ON (service) service, ts, dur FROM points ORDER BY service, ts DESC, id');
+SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service DESC, ts DESC NULLS LAST, id');
+SELECT shape('SELECT DISTINCT ON (host, service) * FROM points WHERE ts > ''2024-03-02'' AND note = ''n3'' ORDER BY service, host, ts, id DESC');
+SELECT shape('SELECT DISTINCT ON (service) * FROM points WHERE host = 3 ORDER BY service, ts, id');
+SELECT shape('SELECT DISTINCT ON (service) service, host, ts, id FROM points ORDER BY service, host DESC, ts DESC, id');
+SELECT shape('SELECT DISTINCT ON (lower(service) || host) id, dur + 1 FROM points ORDER BY lower(service) || host, ts DESC, id LIMIT 4');
+SELECT shape('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY ts DESC, id) AS n FROM points) q WHERE n <= 3');
+SELECT shape('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY ts DESC, id) AS n FROM points) q WHERE n = 2');
+SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY service, host ORDER BY ts) AS n FROM points WHERE dur > 500) q WHERE n < 3');
+SELECT shape('SELECT * FROM (SELECT id, rank() OVER w AS r, dense_rank() OVER w AS d, row_number() OVER (w ROWS UNBOUNDED PRECEDING) AS n
+	FROM points WINDOW w AS (PARTITION BY service ORDER BY ts DESC NULLS LAST)) q WHERE r <= 5 AND n IS NOT NULL AND d < 100');
+
+-- Not so: NULL times first in ascending order, other orders, groups that are no series, windows that look further.
+SET iforest.explain_decline = on;
+SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service, ts NULLS FIRST, id');
+SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service, dur, id');
+SELECT shape('SELECT DISTINCT ON (note) * FROM points ORDER BY note, ts, id');
+RESET iforest.explain_decline;
+SELECT shape('SELECT DISTINCT ON (service) * FROM points WHERE random() < 2 ORDER BY service, ts, id');
+SELECT shape('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY ts DESC, id) AS n FROM points) q WHERE n >= 1664');
+SELECT shape('SELECT * FROM (SELECT id, row_number() OVER w AS n, lead(id) OVER w AS next FROM points WINDOW w AS (PARTITION BY service ORDER BY ts DESC, id)) q WHERE n <= 2');
+SELECT shape('SELECT * FROM (SELECT id, dense_rank() OVER (PARTITION BY service ORDER BY ts DESC) AS n FROM points) q WHERE n <= 2');
+SELECT shape('SELECT DISTINCT ON (service) service, max(dur) FROM points GROUP BY service, host ORDER BY service, 2');
+
+-- Below other nodes: run again with other parameters, and by a cursor.
+SET enable_seqscan = off;
+SELECT shape('SELECT h, q.* FROM generate_series(0, 4) h, LATERAL (SELECT DISTINCT ON (service) * FROM points WHERE host = h ORDER BY service, ts DESC, id) q');
+SELECT shape('SELECT h, (SELECT sum(id) FROM (SELECT DISTINCT ON (service, host) id FROM points WHERE dur % 5 = h ORDER BY service, host, ts, id) q) FROM generate_series(0, 4) h');
+RESET enable_seqscan;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT DISTINCT ON (service) service, id FROM points ORDER BY service, ts DESC NULLS LAST, id DESC;
+FETCH 2 FROM c;
+FETCH BACKWARD 1 FROM c;
+FETCH ALL FROM c;
+COMMIT;
+PREPARE last(timestamptz, integer) AS SELECT DISTINCT ON (service) service, ts, id FROM points WHERE ts < $1 AND host = $2 ORDER BY service, ts DESC, id;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE last('2024-03-02', 1);
+EXECUTE last('2024-03-02', 1);
+EXECUTE last(NULL, 1);
+EXECUTE last('2024-03-01 00:05', 4);
+RESET plan_cache_mode;
+
+-- Rows that are gone, changed, or of this transaction; pending entries and several runs.
+BEGIN;
+DELETE FROM points WHERE ts > '2024-03-04' AND id % 2 = 0;
+UPDATE points SET ts = ts + interval '1 year', note = 'moved' WHERE id % 1000 = 1;
+INSERT INTO points VALUES (30001, '2026-01-01', 'api', 2, 5, 'new'), (30002, '2026-01-01', 'api', 2, 6, 'new'), (30003, NULL, 'new', 2, 6, 'new');
+SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service, ts DESC NULLS LAST, id DESC');
+SELECT shape('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY ts DESC, id) AS n FROM points) q WHERE n <= 4');
+ROLLBACK;
+SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service, ts DESC NULLS LAST, id DESC');
+DELETE FROM points WHERE ts > '2024-03-04';
+SELECT shape('SELECT DISTINCT ON (service) * FROM points WHERE ts IS NOT NULL ORDER BY service, ts DESC, id DESC');
+VACUUM points;
+SELECT shape('SELECT DISTINCT ON (service) * FROM points WHERE ts IS NOT NULL ORDER BY service, ts DESC, id DESC');
+
+-- Partitions, some of them of another layout; one without rows.
+CREATE TABLE parted(ts timestamp NOT NULL, host text, bytes bigint) PARTITION BY RANGE (ts);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM ('2024-02-01') TO ('2024-03-01') PARTITION BY LIST (host);
+CREATE TABLE parted_2a PARTITION OF parted_2 FOR VALUES IN ('a');
+CREATE TABLE parted_2b(bytes bigint, gone integer, host text, ts timestamp NOT NULL);
+ALTER TABLE parted_2b DROP gone;
+ALTER TABLE parted_2 ATTACH PARTITION parted_2b DEFAULT;
+CREATE TABLE parted_3 PARTITION OF parted FOR VALUES FROM ('2024-03-01') TO ('2024-04-01');
+CREATE INDEX parted_if ON parted USING iforest (host, ts) INCLUDE (bytes);
+INSERT INTO parted SELECT timestamp '2024-01-01' + i * interval '1 min', (ARRAY['a', 'b', NULL])[1 + i % 3], i FROM generate_series(0, 80000) i;
+VACUUM ANALYZE parted;
+SELECT shape('SELECT DISTINCT ON (host) host, ts, bytes * 2 AS twice FROM parted ORDER BY host, ts DESC');
+SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY host ORDER BY ts) AS n FROM parted WHERE ts > ''2024-01-30'') q WHERE n <= 2');
+DROP TABLE parted;
+
+-- Policies.
+CREATE ROLE point_reader;
+GRANT SELECT ON points TO point_reader;
+ALTER TABLE points ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON points USING (note = 'n4');
+SET ROLE point_reader;
+SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service, ts DESC NULLS LAST, id');
+RESET ROLE;
+DROP TABLE points;
+DROP FUNCTION shape;
+DROP ROLE point_reader;

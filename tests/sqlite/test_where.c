@@ -1,0 +1,372 @@
+/* test_where.c -- an index of the rows that meet a condition: its answers are those of plain SQL with the same WHERE, whoever
+ * writes; what cannot be followed is refused by name. */
+#include "harness.h"
+
+#define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts, dur, status TEXT COLLATE NOCASE);"
+#define ROWS "INSERT INTO spans VALUES(1, 'a', 1, 5, 'ok'), (2, 'a', 2, 6, 'error'), (3, 'b', 3, 7, NULL), (4, 'b', 'x', 'y', 'ok'), (5, 'c', 9, 9, 'Error');"
+
+static void rows_that_do_not_meet_it_are_not_looked_at(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS ROWS "CREATE VIRTUAL TABLE e USING iforest(content=spans, time=ts, duration=dur, by=track, where=(status = 'error'))");
+	run_gives(db, "a|1|6|2\nc|1|9|5\n", "SELECT track, count, sum_dur, max_dur_id FROM e");
+	run(db, "INSERT INTO spans VALUES(6, x'00', 'no time', 0.5, 'ok'); UPDATE spans SET dur = 'none' WHERE id = 1");
+	run_gives(db, "a|1|6|2\nc|1|9|5\n", "SELECT track, count, sum_dur, max_dur_id FROM e");
+	run(db, "INSERT INTO e(e) VALUES('flush'), ('integrity-check')");
+	run(db, "UPDATE spans SET status = 'ERROR' WHERE id = 6");
+	run_fails(db, "iforest: time column \"ts\" of row 6 holds text or a blob (no time)", "SELECT count FROM e");
+	run(db, "UPDATE spans SET ts = 4, dur = 1 WHERE id = 6");
+	run_gives(db, "3\n", "SELECT sum(count) FROM e");
+	run_gives(db, "1\n", "SELECT count(*) FROM e WHERE track = x'00'");
+	close_database(db);
+}
+
+/* A column is one of reals if those of the index's rows are. */
+static void types_are_those_of_the_rows_that_meet_it(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS "INSERT INTO spans VALUES(1, 'a', 1, 0.5, 'ok'), (2, 'a', 2, 9007199254740993, 'error');"
+		"CREATE VIRTUAL TABLE e USING iforest(content=spans, time=ts, value=dur, where=(status = 'error'));"
+		"CREATE VIRTUAL TABLE o USING iforest(content=spans, time=ts, value=dur, where=(status <> 'error'))");
+	run_gives(db, "9007199254740993|0.5\n", "SELECT e.sum_dur, o.sum_dur FROM e, o");
+	run(db, "INSERT INTO spans VALUES(3, 'a', 3, 7, 'error'), (4, 'a', 4, 0.25, 'error')");
+	run_fails(db, "iforest: value column \"dur\" of row 4 holds the real 0.25", "SELECT sum_dur FROM e");
+	run_gives(db, "0.5\n", "SELECT sum_dur FROM o");
+	run(db, "DELETE FROM spans WHERE id = 2; INSERT INTO e(e) VALUES('rebuild')");
+	run_gives(db, "7.25\n", "SELECT sum_dur FROM e");
+	close_database(db);
+}
+
+/* Of rows in the front the log tells neither that they were replaced nor by what. */
+static void rows_of_the_front_come_and_go(void **state)
+{
+	static const char *const statuses[] = { "ok", "error", "ok", "ok", "error", "error", "ok", "error" };
+	sqlite3 *db = open_database(test_path("front.db"), 0), *writer = open_plain(test_path("front.db"), 0);
+
+	(void)state;
+	run(db, SPANS "CREATE VIRTUAL TABLE e USING iforest(content=spans, time=ts, value=dur, where=(status = 'error'))");
+	run_gives(db, "0\n", "SELECT ifnull(sum(count), 0) FROM e");
+	for (int i = 0; i < 8; i++) {
+		run(writer, "INSERT OR REPLACE INTO spans VALUES(5, 'a', %d, 1, %Q)", i, statuses[i]);
+		run_gives(db, strcmp(statuses[i], "error") == 0 ? "1\n" : "0\n", "SELECT ifnull(sum(count), 0) FROM e");
+	}
+	run(writer, "INSERT OR REPLACE INTO spans VALUES(5, 'a', 3, 1, 'ok'); DELETE FROM spans WHERE id = 5");
+	run_gives(db, "0\n", "SELECT ifnull(sum(count), 0) FROM e");
+	run(db, "INSERT INTO e(e) VALUES('integrity-check')");
+	close_database(writer);
+	close_database(db);
+	remove_database(test_path("front.db"));
+}
+
+static void other_tables_over_it_and_other_modes(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(ts INTEGER, dur INTEGER, kind INTEGER); INSERT INTO t VALUES(0, 100, 1), (10, 20, 2), (20, 100, 2), (200, 5, 2), (300, 1, 1);"
+		"CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, duration=dur, where=(kind = 2), sync=append);"
+		"CREATE VIRTUAL TABLE m USING iforest(content=t, time=ts, duration=dur, where=(kind = 1), sync=manual);"
+		"CREATE VIRTUAL TABLE x_overlap USING iforest_overlap(x); CREATE VIRTUAL TABLE x_gaps USING iforest_gaps(x); CREATE VIRTUAL TABLE x_rows USING iforest_rows(x);"
+		"CREATE VIRTUAL TABLE x_all USING iforest_fold(x)");
+	run_gives(db, "2|30\n", "SELECT overlaps, clipped_dur FROM x_overlap(15, 35)");
+	run_gives(db, "120|200\n", "SELECT * FROM x_gaps");
+	run_gives(db, "3|20|100\n2|10|20\n4|200|5\n", "SELECT id, ts, dur FROM x_rows ORDER BY dur = 100 DESC, ts");
+	run_gives(db, "0\n1\n", "SELECT count(*) FROM x_rows WHERE id = 1 UNION ALL SELECT count(*) FROM x_rows WHERE id = 2");
+	run(db, "INSERT INTO t VALUES(400, 7, 2), (500, 8, 1); VACUUM");
+	run_gives(db, "4|132\n", "SELECT count, sum_dur FROM x_all");
+	run(db, "INSERT INTO x(x) VALUES('flush'); VACUUM"); /* rows that the index does not take are no gap */
+	run_gives(db, "4|132\n", "SELECT count, sum_dur FROM x_all");
+	run_gives(db, "2|101\n", "SELECT count, sum_dur FROM m");
+	run(db, "INSERT INTO m(m) VALUES('rebuild'); INSERT INTO m(m) VALUES('integrity-check'); INSERT INTO x(x) VALUES('integrity-check')");
+	run_gives(db, "3|109\n", "SELECT count, sum_dur FROM m");
+	run(db, "ALTER TABLE x RENAME TO y; INSERT INTO t VALUES(600, 9, 2); INSERT INTO y(y) VALUES('rebuild')");
+	run_gives(db, "5|141\n", "SELECT count, sum_dur FROM y");
+	close_database(db);
+}
+
+static void columns_of_the_condition_are_kept(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS ROWS "CREATE VIRTUAL TABLE e USING iforest(content=spans, time=ts, where=(status = 'error'))");
+	run_fails(db, "error in trigger e_", "ALTER TABLE spans DROP COLUMN status");
+	run(db, "ALTER TABLE spans RENAME COLUMN status TO state");
+	run_fails(db, "e: detached from its table", "SELECT count FROM e");
+	run(db, "ALTER TABLE spans RENAME COLUMN state TO status; INSERT INTO e(e) VALUES('rebuild')");
+	run_gives(db, "2\n", "SELECT count FROM e");
+	run(db, "ALTER TABLE spans RENAME TO events; UPDATE events SET status = 'error' WHERE id = 1");
+	run_gives(db, "3\n", "SELECT count FROM e");
+	close_database(db);
+}
+
+static const struct {
+	const char *where, *message;
+} refusals[] = {
+	{ "status = 'error'", "iforest: cannot read argument \"where=status = 'error'\": it takes a condition in parentheses" },
+	{ "(status = 'error') OR (id = 1)", "iforest: cannot read argument" },
+	{ "id IN (1, 2)", "iforest: cannot read argument" },
+	{ "", "iforest: cannot read argument" },
+	{ "()", "iforest: where=(): near \")\": syntax error" },
+	{ "(id = )", "iforest: where=(id = ): near \")\": syntax error" },
+	{ "(no = 1)", "iforest: where=(no = 1): no such column: no" },
+	{ "(spans.id = 1)", "iforest: where=(spans.id = 1): no such column: spans.id" },
+	{ "(old.id = 1)", "iforest: where=(old.id = 1): no such column: old.id" },
+	{ "(s.id = 1)", "iforest: where=(s.id = 1): no such column: s.id" },
+	{ "(id = ?)", "iforest: where=(id = ?): parameters prohibited" },
+	{ "(id = :x)", "iforest: where=(id = :x): parameters prohibited" },
+	{ "(id IN (SELECT 1))", "iforest: where=(id IN (SELECT 1)): subqueries prohibited" },
+	{ "(EXISTS(SELECT 1))", "iforest: where=(EXISTS(SELECT 1)): subqueries prohibited" },
+	{ "(random() > id)", "iforest: where=(random() > id): non-deterministic functions prohibited" },
+	{ "(sqlite_version() > '3')", "iforest: where=(sqlite_version() > '3'): non-deterministic functions prohibited" },
+	{ "(count(*) > 1)", "iforest: where=(count(*) > 1): misuse of aggregate" },
+	{ "(absent(id))", "iforest: where=(absent(id)): no such function: absent" },
+	{ "(iforest_bucket(id, 0, 9, 3) = 1)", "iforest: where=...: iforest_bucket is no function of SQLite's own, which another connection may lack" },
+	{ "(\"Iforest_Version\"() = '1')", "iforest: where=...: Iforest_Version is no function of SQLite's own" },
+	{ "(abs(id) = 1)", "iforest: where=...: abs is no function of SQLite's own" }, /* registered below */
+	{ "(id = 1 AND status GLOB 'e*')", NULL },
+	{ "(status LIKE 'e%')", "iforest: where=...: LIKE is changed by PRAGMA case_sensitive_like; write GLOB" },
+	{ "(like('e%', status))", "iforest: where=...: like is changed by PRAGMA case_sensitive_like" },
+	{ "(status REGEXP 'e')", "iforest: where=...: REGEXP is no function of SQLite's own" },
+	{ "(status MATCH 'e')", "iforest: where=...: MATCH is no function of SQLite's own" },
+	{ "(ts > CURRENT_TIMESTAMP)", "iforest: where=...: CURRENT_TIMESTAMP is another value each time" },
+	{ "(date(ts) > '2024')", "iforest: where=...: date may mean now; compare the column itself" },
+	{ "(\"unixepoch\"('now') > ts)", "iforest: where=...: unixepoch may mean now" },
+	{ "(status = \"error\")", "iforest: where=...: \"error\" is no column; write texts in single quotes" },
+	{ "(status = 'x' COLLATE backwards)", "iforest: where=...: backwards is no collation of SQLite's own" },
+	{ "(odd = 'x')", "iforest: where=...: odd has a collation that is not SQLite's own" },
+	{ "(\"od\" || 'x' = 'x' COLLATE [NoCase] /* ) */ -- (\n)", "iforest: where=...: \"od\" is no column" },
+	{ "(iif([status] IS NOT NULL, `id`, \"dur\") = x'00' /* ) */ -- (\n)", NULL },
+};
+
+static void do_nothing(sqlite3_context *context, int n, sqlite3_value **values)
+{
+	(void)n;
+	(void)values;
+	sqlite3_result_null(context);
+}
+
+static int compare_backwards(void *context, int n_a, const void *a, int n_b, const void *b)
+{
+	(void)context;
+	return n_a == n_b ? memcmp(b, a, (size_t)n_a) : n_b - n_a;
+}
+
+static void what_cannot_be_followed_is_refused_by_name(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, SPANS ROWS);
+	assert_int_equal(sqlite3_create_collation(db, "backwards", SQLITE_UTF8, NULL, compare_backwards), SQLITE_OK);
+	assert_int_equal(sqlite3_create_function(db, "abs", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, do_nothing, NULL, NULL), SQLITE_OK);
+	run(db, "ALTER TABLE spans ADD COLUMN odd TEXT COLLATE backwards");
+	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+		const char *sql = "CREATE VIRTUAL TABLE e USING iforest(content=spans, time=id, where=%s)";
+
+		if (refusals[i].message)
+			run_fails(db, refusals[i].message, sql, refusals[i].where);
+		else
+			run(db, sql, refusals[i].where);
+		run(db, "DROP TABLE IF EXISTS e");
+	}
+	run_gives(db, "0\n", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'e%%' OR name LIKE 'iforest%%'");
+	run_fails(db, "iforest: argument \"where\" is given twice", "CREATE VIRTUAL TABLE e USING iforest(content=spans, time=id, where=(id), where=(id))");
+	close_database(db);
+}
+
+/* ---- random changes ---- */
+
+enum { N_ROUNDS = 20, STEPS = 25 };
+
+static const char *const conditions[] = {
+	"(s = 'error')",
+	"(s = 'Error' COLLATE BINARY)",
+	"(s IS NOT NULL AND v > 50)",
+	"(v IS NULL OR v < 20)",
+	"(s IN ('a', 'ERROR') AND ts % 2)",
+	"(g = 1)",
+	"(ts BETWEEN 100 AND 400)",
+	"(s GLOB 'e*')",
+	"(w)",
+	"(NOT w)",
+	"(typeof(w) = 'integer')",
+	"(w = '1')",
+	"(w = 1)",
+	"(CASE WHEN s = 'a' THEN a = 1 ELSE v > 30 END)",
+	"(\"length\" /* a column, */ (s) > 2)",
+	"(rowid % 3 = 0)",
+	"(0)",
+	"(NULL)",
+	"(1)",
+	"(u > 20 AND id <> 7)",
+};
+
+enum { N_CONDITIONS = sizeof conditions / sizeof *conditions };
+
+static const char *random_text(struct random *random, const char *const *texts, int64_t n)
+{
+	return texts[random_below(random, n)];
+}
+
+static void change(sqlite3 *db, struct random *random)
+{
+	static const char *const states[] = { "'error'", "'ERROR'", "'Error'", "'ok'", "'a'", "NULL", "''", "'e'" }, *const others[] = { "1", "1.0", "'1'", "x'31'", "0", "NULL", "'x'", "2.5" };
+	int64_t id = random_below(random, 400);
+	const char *s = random_text(random, states, 8), *w = random_text(random, others, 8);
+	char *values = sqlite3_mprintf("%lld, %lld, %s, %s, %s, %s, %s", id, random_below(random, 4), one_in(random, 12) ? "NULL" : "abs(random() %% 500)",
+				       one_in(random, 6) ? "NULL" : "abs(random() %% 100)", one_in(random, 2) ? "NULL" : "abs(random() %% 60)", s, w);
+
+	switch (random_below(random, 10)) {
+	case 0:
+	case 1:
+		run_any(db, "INSERT OR IGNORE INTO t(rowid, a, ts, v, u, s, w) VALUES(%s)", values);
+		break;
+	case 2:
+		run_any(db, "INSERT OR REPLACE INTO t(rowid, a, ts, v, u, s, w) VALUES(%s)", values);
+		break;
+	case 3: /* at the end, where the front is */
+		run_any(db, "INSERT OR REPLACE INTO t(rowid, a, ts, v, u, s, w) SELECT ifnull(max(rowid), 0) + abs(random() %% 3) - abs(random() %% 3), a, ts, v, NULL, %s, %s FROM t", s, w);
+		break;
+	case 4:
+		run_any(db, "INSERT INTO t(a, ts, v, s, w) VALUES(abs(random() %% 4), abs(random() %% 500), abs(random() %% 100), %s, %s)", s, w);
+		break;
+	case 5:
+		run_any(db, "UPDATE t SET s = %s WHERE rowid BETWEEN %lld AND %lld", s, id, id + 20);
+		break;
+	case 6:
+		run_any(db, "UPDATE t SET w = %s WHERE rowid BETWEEN %lld AND %lld", w, id, id + 20);
+		break;
+	case 7:
+		run_any(db, "UPDATE OR REPLACE t SET v = abs(random() %% 100), u = abs(random() %% 60) WHERE rowid BETWEEN %lld AND %lld", id, id + 5);
+		break;
+	case 8:
+		run_any(db, "UPDATE OR REPLACE t SET rowid = %lld, ts = ts + 1 WHERE rowid = %lld", random_below(random, 400), id);
+		break;
+	default:
+		run_any(db, "DELETE FROM t WHERE rowid BETWEEN %lld AND %lld", id, id + random_below(random, 10));
+	}
+	sqlite3_free(values);
+}
+
+static void ask(sqlite3 *db, const char *where, struct random *random)
+{
+	int64_t t0 = random_below(random, 400), t1 = t0 + 1 + random_below(random, 200);
+	char *sql, *plain;
+
+	for (int all = 0; all < 2; all++) {
+		char *window = sqlite3_mprintf("(%lld, %lld)", t0, t1), *times = sqlite3_mprintf(" AND ts >= %lld AND ts < %lld", t0, t1);
+
+		sql = sqlite3_mprintf("SELECT a, count, count_v, sum_v, min_v, max_v, first_ts, last_ts FROM x%s ORDER BY a", all ? "" : window);
+		plain = sqlite3_mprintf("SELECT a, count(*), count(v), sum(v), min(v), max(v), min(ts), max(ts) FROM t WHERE %s%s GROUP BY a ORDER BY a", where, all ? "" : times);
+		same_rows(db, sql, plain);
+		sqlite3_free(sql);
+		sqlite3_free(plain);
+		sqlite3_free(window);
+		sqlite3_free(times);
+	}
+	plain = sqlite3_mprintf("SELECT rowid, a, ts, v FROM t WHERE %s ORDER BY 1", where);
+	same_rows(db, "SELECT id, a, ts, v FROM x_rows ORDER BY 1", plain);
+	sqlite3_free(plain);
+	sql = sqlite3_mprintf("SELECT total(overlaps), total(clipped_v) FROM x_overlap(%lld, %lld)", t0, t1);
+	plain = sqlite3_mprintf("SELECT count(*) * 1.0, total(iif(v > 0, min(ts + v, %lld) - max(ts, %lld), 0)) FROM t WHERE %s AND ts < %lld AND (ts + v > %lld OR (ifnull(v, 0) <= 0 AND ts >= %lld))", t1, t0, where, t1, t0, t0);
+	same_rows(db, sql, plain);
+	sqlite3_free(sql);
+	sqlite3_free(plain);
+}
+
+/* VACUUM may number the rows of a table without a key anew, which is told. */
+static void heal(sqlite3 *db)
+{
+	if (run_any(db, "SELECT count FROM x") == SQLITE_OK)
+		return;
+	if (!strstr(last_message(), "may have other rowids"))
+		fail_msg("%s", last_message());
+	run(db, "INSERT INTO x(x) VALUES('rebuild')");
+}
+
+static void run_round(struct random *random)
+{
+	static const char *const commands[] = { "flush", "flush", "flush", "merge", "optimize", "rebuild", "integrity-check" };
+	sqlite3 *db = open_database(test_path("where.db"), 0), *writer = open_plain(test_path("where.db"), 0);
+	const char *where = random_text(random, conditions, N_CONDITIONS);
+	bool is_open = false;
+
+	run(db, "PRAGMA synchronous = OFF");
+	run(writer, "PRAGMA synchronous = OFF; PRAGMA trusted_schema = 0; PRAGMA recursive_triggers = %lld", random_below(random, 2));
+	run(db, "CREATE TABLE t(id %s, a, ts INTEGER, v INTEGER, u INTEGER UNIQUE, s TEXT COLLATE NOCASE, w, g AS (v %% 3))", one_in(random, 3) ? "INT" : "INTEGER PRIMARY KEY");
+	for (int64_t i = random_below(random, 200); i > 0; i--)
+		change(db, random);
+	run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, duration=v, by=a, where=%s); CREATE VIRTUAL TABLE x_rows USING iforest_rows(x);"
+		"CREATE VIRTUAL TABLE x_overlap USING iforest_overlap(x)", where);
+	for (int step = 0; step < STEPS; step++) {
+		sqlite3 *by = one_in(random, 2) && !is_open ? writer : db;
+
+		if (by == db && !is_open && one_in(random, 3)) {
+			run(db, "BEGIN");
+			is_open = true;
+		}
+		for (int64_t i = random_below(random, one_in(random, 4) ? 40 : 6); i > 0; i--)
+			change(by, random);
+		if (!is_open && one_in(random, 15))
+			run(writer, "VACUUM");
+		heal(db);
+		if (one_in(random, 3))
+			run(db, "INSERT INTO x(x) VALUES(%Q)", random_text(random, commands, 7));
+		ask(db, where, random);
+		if (is_open && one_in(random, 2)) {
+			run(db, one_in(random, 2) ? "COMMIT" : "ROLLBACK");
+			is_open = false;
+			heal(db);
+			ask(db, where, random);
+		}
+	}
+	run_any(db, "COMMIT");
+	heal(db);
+	run(db, "INSERT INTO x(x) VALUES('integrity-check'); INSERT INTO x(x) VALUES('optimize'); INSERT INTO x(x) VALUES('integrity-check')");
+	ask(db, where, random);
+	close_database(writer);
+	close_database(db);
+	remove_database(test_path("where.db"));
+}
+
+static uint64_t seed_of_round;
+
+static int print_seed(void **state)
+{
+	(void)state;
+	print_message("last round: IFOREST_SEED=%" PRIu64 " IFOREST_ROUNDS=1\n", seed_of_round);
+	return 0;
+}
+
+static void an_index_follows_the_rows_of_its_condition(void **state)
+{
+	const char *rounds = getenv("IFOREST_ROUNDS");
+	int n_rounds = rounds ? atoi(rounds) : N_ROUNDS;
+
+	(void)state;
+	for (int i = 0; i < n_rounds; i++) {
+		struct random random = { seed_of_round = test_seed() + (uint64_t)i };
+
+		run_round(&random);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_that_do_not_meet_it_are_not_looked_at),
+		cmocka_unit_test(types_are_those_of_the_rows_that_meet_it),
+		cmocka_unit_test(rows_of_the_front_come_and_go),
+		cmocka_unit_test(other_tables_over_it_and_other_modes),
+		cmocka_unit_test(columns_of_the_condition_are_kept),
+		cmocka_unit_test(what_cannot_be_followed_is_refused_by_name),
+		cmocka_unit_test_teardown(an_index_follows_the_rows_of_its_condition, print_seed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
+}
