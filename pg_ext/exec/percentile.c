@@ -92,7 +92,8 @@ struct ifp_percentile *ifp_percentile_begin(Aggref *aggregate)
 	percentile->fraction = ExecInitExpr(fraction, NULL);
 	percentile->collation = aggregate->inputcollid;
 	fmgr_info(get_opcode(linitial_node(SortGroupClause, aggregate->aggorder)->sortop), &percentile->before);
-	get_typlenbyvalalign(percentile->type, &percentile->type_length, &percentile->type_by_value, &percentile->type_alignment);
+	get_typlenbyvalalign(percentile->type, &percentile->type_length, &percentile->type_by_value,
+			     &percentile->type_alignment);
 	return percentile;
 }
 
