@@ -68,7 +68,7 @@ libc='<(assert|ctype|errno|inttypes|limits|locale|math|stdarg|stdbool|stddef|std
 pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 path='[a-z_0-9/]+\.h'
 
-includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic)\\.h>"
+includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic|windows)\\.h>"
 includes trace "\"trace/$path\"|<jsmn\\.h>|<pb_decode\\.h>|<zlib\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/$path\"|<sqlite3ext\\.h>|$libc"
 includes pg_ext "\"(core|pg_ext)/$path\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
@@ -90,7 +90,7 @@ done
 for folder in core sqlite_ext pg_ext trace tools; do no_circles $folder; done
 for folder in core trace; do has_headers $folder ''; done
 # what only the server, SQL or a shell calls
-has_headers pg_ext 'pg_ext/extension\.c|pg_ext/sql/(index_functions|overlap_spans|row_aggregates)\.c'
+has_headers pg_ext 'pg_ext/extension\.c|pg_ext/sql/(index_functions|line_aggregates|overlap_spans|peak_aggregates|row_aggregates)\.c'
 has_headers sqlite_ext 'sqlite_ext/vtab/extension\.c|sqlite_ext/trace/chrometrace\.c'
 has_headers tools 'tools/trace2(pg|sqlite)\.c'
 

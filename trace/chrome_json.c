@@ -347,6 +347,8 @@ static int make_event(struct trace_chrome_reader *reader, int64_t ts_ns, struct 
 	int status = find_thread(reader, &thread);
 
 	*event = (struct trace_event){ .track = thread, .thread = thread, .ts_ns = ts_ns };
+	if (reader->phase == 'E')
+		return status; /* all else is that of the begin */
 	if (status == TRACE_OK)
 		status = field_text(reader, FIELD_NAME, &event->name);
 	if (status == TRACE_OK)
@@ -366,8 +368,11 @@ static int add_bound_flow(struct trace_chrome_reader *reader, const struct trace
 		.category = event->category,
 	};
 	bool is_in, is_out;
-	int status = field_text(reader, FIELD_BIND_ID, &point.id);
+	int status;
 
+	if (!reader->wants.flows || !reader->fields[FIELD_BIND_ID])
+		return TRACE_OK;
+	status = field_text(reader, FIELD_BIND_ID, &point.id);
 	if (status < 0 || !point.id.data)
 		return status;
 	if ((status = is_true(reader, FIELD_FLOW_IN, &is_in)) < 0 || (status = is_true(reader, FIELD_FLOW_OUT, &is_out)) < 0)
@@ -404,9 +409,8 @@ static int add_begin(struct trace_chrome_reader *reader, struct trace_event *eve
 	return status < 0 ? status : add_bound_flow(reader, event);
 }
 
-static int add_end(struct trace_chrome_reader *reader, struct trace_event *event)
+static int add_end(struct trace_chrome_reader *reader, const struct trace_event *event)
 {
-	event->name = event->category = (struct trace_text){ NULL, 0 };
 	return trace_add_end(reader->assembly, event, "E without B");
 }
 

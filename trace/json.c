@@ -328,7 +328,7 @@ static int check_grammar(struct trace_json *json, bool is_strict)
 /* The library takes NUL for the end: it sees a space. */
 static int hide_nul(struct trace_json *json, bool is_strict)
 {
-	const char *nul = memchr(json->text.data, 0, json->text.n_bytes);
+	const char *nul = json->has_control_bytes ? memchr(json->text.data, 0, json->text.n_bytes) : NULL;
 
 	if (!nul)
 		return TRACE_OK;
@@ -394,11 +394,10 @@ int trace_json_parse(struct trace_json *json, struct trace_text text, bool is_st
 		json->decoded->n_bytes = 0;
 	json->text = text;
 	json->is_mended = false;
-	status = hide_nul(json, is_strict);
-	if (status < 0)
-		return status;
 	look_at_bytes(json);
-	status = find_tokens(json);
+	status = hide_nul(json, is_strict);
+	if (status == TRACE_OK)
+		status = find_tokens(json);
 	return status < 0 ? status : check_grammar(json, is_strict);
 }
 

@@ -930,6 +930,7 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 	switch (result->function) {
 	case IFP_AGG_MIN_ROW:
 	case IFP_AGG_MAX_ROW:
+	case IFP_AGG_FIRST_ROW:
 	case IFP_AGG_LAST_ROW:
 		tid = palloc(sizeof *tid);
 		ifp_ref_to_tid(row->ref, tid);

@@ -11,7 +11,8 @@
 struct group {
 	struct group *next; /* the group that was found next */
 	MinimalTuple keys;
-	void *states[FLEXIBLE_ARRAY_MEMBER]; /* by piece: NULL if it has no rows. Without keys of pieces they follow in memory */
+	/* by piece: NULL if it has no rows. Without keys of pieces they follow in memory */
+	void *states[FLEXIBLE_ARRAY_MEMBER];
 };
 
 /* Keys of the query: those by which groups are found, or those of pieces. */
@@ -26,7 +27,7 @@ struct keys {
 };
 
 /* A piece of the rows of each bucket. */
-struct piece {
+struct group_piece {
 	bool is_known;
 	int first; /* the first piece with these keys */
 	Datum *keys;
@@ -45,7 +46,7 @@ struct ifp_groups {
 	bool come_together; /* the buckets of a group come one after the other */
 	bool are_apart;	    /* no key is of the piece and of something else */
 	int n_pieces;	    /* 1 if no key is of the piece alone */
-	struct piece *pieces;
+	struct group_piece *pieces;
 	TupleHashTable table; /* of pointers to groups; NULL if come_together, and without keys */
 	struct group *first, *last,
 		*current; /* first and last in the order in which they were found, which is that of memory */
@@ -285,7 +286,7 @@ static struct group *find_group(struct ifp_groups *groups)
 	return groups->last;
 }
 
-static bool have_same_keys(const struct keys *keys, const struct piece *a, const struct piece *b)
+static bool have_same_keys(const struct keys *keys, const struct group_piece *a, const struct group_piece *b)
 {
 	for (int i = 0; i < keys->n; i++)
 		if (!is_same(keys, i, a->keys[i], a->are_null[i], b->keys[i], b->are_null[i]))
@@ -294,7 +295,7 @@ static bool have_same_keys(const struct keys *keys, const struct piece *a, const
 }
 
 /* Evaluates the keys of a piece, of which there is a row: until then they must not raise an error. */
-static void learn_piece(struct ifp_groups *groups, struct piece *piece)
+static void learn_piece(struct ifp_groups *groups, struct group_piece *piece)
 {
 	const struct keys *keys = &groups->pieced;
 	MemoryContext before;
@@ -320,7 +321,7 @@ void ifp_groups_move(struct ifp_groups *groups)
 
 void *ifp_groups_find(struct ifp_groups *groups, int piece)
 {
-	struct piece *known = &groups->pieces[groups->pieced.n == 0 ? 0 : piece];
+	struct group_piece *known = &groups->pieces[groups->pieced.n == 0 ? 0 : piece];
 	void **states;
 
 	if (!groups->current || !groups->are_apart)
@@ -335,7 +336,7 @@ void *ifp_groups_find(struct ifp_groups *groups, int piece)
 
 /* ---- reading ---- */
 
-static void write_keys(const struct ifp_groups *groups, const struct piece *piece, Datum *keys, bool *are_null)
+static void write_keys(const struct ifp_groups *groups, const struct group_piece *piece, Datum *keys, bool *are_null)
 {
 	for (int i = 0; i < groups->found.n; i++) {
 		keys[groups->found.numbers[i]] = groups->stored->tts_values[i];

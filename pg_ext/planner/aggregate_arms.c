@@ -88,7 +88,8 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 		{ "iforest_min_time", IFP_AGG_MIN_TIME },     { "iforest_max_time", IFP_AGG_MAX_TIME },
 		{ "iforest_first", IFP_AGG_FIRST },	      { "iforest_last", IFP_AGG_LAST },
 		{ "iforest_first_time", IFP_AGG_FIRST_TIME }, { "iforest_last_time", IFP_AGG_LAST_TIME },
-		{ "iforest_last_row", IFP_AGG_LAST_ROW },     { "iforest_sketch", IFP_AGG_SKETCH },
+		{ "iforest_first_row", IFP_AGG_FIRST_ROW },   { "iforest_last_row", IFP_AGG_LAST_ROW },
+		{ "iforest_sketch", IFP_AGG_SKETCH },
 	};
 	enum iforest_pair_function pair;
 
@@ -112,8 +113,8 @@ bool ifp_aggregate_is_ctid(Aggref *aggregate)
 {
 	enum ifp_agg_function function;
 
-	return function_find(aggregate->aggfnoid, &function) &&
-	       (function == IFP_AGG_MIN_ROW || function == IFP_AGG_MAX_ROW || function == IFP_AGG_LAST_ROW);
+	return function_find(aggregate->aggfnoid, &function) && (function == IFP_AGG_MIN_ROW || function == IFP_AGG_MAX_ROW ||
+								 function == IFP_AGG_FIRST_ROW || function == IFP_AGG_LAST_ROW);
 }
 
 static bool is_real_column(Node *expression)
@@ -569,6 +570,7 @@ static enum ifp_measure_type row_of(enum ifp_agg_function function)
 		return IFP_MEASURE_MAX_ROW;
 	case IFP_AGG_FIRST:
 	case IFP_AGG_FIRST_TIME:
+	case IFP_AGG_FIRST_ROW:
 		return IFP_MEASURE_FIRST_ROW;
 	default:
 		return IFP_MEASURE_LAST_ROW;

@@ -51,6 +51,7 @@ enum ifp_agg_function {
 	IFP_AGG_LAST,
 	IFP_AGG_FIRST_TIME,
 	IFP_AGG_LAST_TIME,
+	IFP_AGG_FIRST_ROW,
 	IFP_AGG_LAST_ROW
 };
 

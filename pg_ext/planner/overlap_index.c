@@ -293,7 +293,7 @@ static bool has_own_rows(Relation heap)
 		(!heap->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(heap), NoLock) == NIL));
 }
 
-/* True if this value of the index is a duration. Its validity was checked when it was found; REINDEX CONCURRENTLY may have
+/* True if this value of the index is a duration, or none is (-1). Its validity was checked when it was found; REINDEX CONCURRENTLY may have
  * changed that since. */
 static bool is_of_durations(Oid oid, int value)
 {
@@ -305,8 +305,9 @@ static bool is_of_durations(Oid oid, int value)
 
 		ifp_index_open(index, relation);
 		ifp_index_refresh(index);
-		is_usable = index->manifest.fields.duration_value == value &&
-			    index->manifest.fields.end_rule == IFOREST_END_DURATION;
+		is_usable = value < 0 ? index->manifest.fields.duration_value == IFOREST_NO_VALUE
+				      : index->manifest.fields.duration_value == value &&
+						index->manifest.fields.end_rule == IFOREST_END_DURATION;
 	}
 	index_close(relation, NoLock);
 	return is_usable;

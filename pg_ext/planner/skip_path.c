@@ -426,6 +426,17 @@ static Path *over(PlannerInfo *root, const WindowAggPath *from, Path *below)
 	return &path->path;
 }
 
+/* True if there are no other windows. Since 16 the planner computes functions of several windows by one of them where it can; the
+ * query keeps the others. */
+static bool is_only_window(const WindowAggPath *path)
+{
+	const Path *below = path->subpath;
+
+	while (IsA(below, SortPath) || IsA(below, IncrementalSortPath))
+		below = ((const SortPath *)below)->subpath;
+	return !IsA(below, WindowAggPath);
+}
+
 static void consider_window(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
 	const Query *parse = root->parse;
@@ -437,10 +448,10 @@ static void consider_window(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
 	foreach (cell, output->pathlist)
 		if (IsA(lfirst(cell), WindowAggPath))
 			plain = lfirst(cell);
-	if (!plain || list_length(parse->windowClause) != 1 || parse->groupClause || parse->groupingSets || parse->hasAggs ||
+	if (!plain || !is_only_window(plain) || parse->groupClause || parse->groupingSets || parse->hasAggs ||
 	    looks_ahead((Node *)root->processed_tlist, NULL))
 		return;
-	rows = read_window(root, linitial_node(WindowClause, parse->windowClause), ifp_run_conditions(plain));
+	rows = read_window(root, plain->winclause, ifp_run_conditions(plain));
 	if (rows.n == 0)
 		return;
 	path = path_of(root, input, &rows);

@@ -409,16 +409,17 @@ enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query,
 	splitting.type = type_of(query, (unsigned)value);
 	splitting.bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)*histogram);
 	splitting.n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)*histogram);
-	splitting.econtext = CreateStandaloneExprContext();
-	is_split = !collect((Node *)expressions, &splitting);
 	*pieces = NIL;
+	/* nothing is evaluated to find steps without bounds */
+	if (splitting.n_bounds == 0 && collect((Node *)expressions, &splitting))
+		return IFP_STEPS_NO_HISTOGRAM;
+	splitting.econtext = CreateStandaloneExprContext();
+	is_split = splitting.n_bounds == 0 || !collect((Node *)expressions, &splitting);
 	for (int step = 0; step < splitting.n_bounds + 2 && is_split; step++)
 		*pieces = add_step(&splitting, *pieces, expressions, step);
 	*pieces = join(*pieces);
 	FreeExprContext(splitting.econtext, true);
 	if (is_split)
 		return IFP_STEPS_FOUND;
-	if (splitting.n_bounds == 0)
-		return IFP_STEPS_NO_HISTOGRAM;
 	return splitting.is_condition ? IFP_STEPS_NO_BOUNDS : IFP_STEPS_NO_CONSTANT;
 }

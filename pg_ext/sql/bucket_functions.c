@@ -50,7 +50,7 @@ static int64 date_of(int64 day)
 }
 
 /* Returns a number as a time. Beyond the range of a type with infinities it becomes infinite. */
-static Datum time_result(int64 time, Oid type)
+Datum ifp_bucket_time(int64 time, Oid type)
 {
 	if (type == DATEOID)
 		return DateADTGetDatum((DateADT)date_of(time));
@@ -168,7 +168,7 @@ Datum ifp_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, 
 	if (*is_null)
 		return (Datum)0;
 	time = is_end ? iforest_bucket_end(bucketing, bucket, &after_all) : iforest_bucket_start(bucketing, bucket);
-	return time_result(time, type);
+	return ifp_bucket_time(time, type);
 }
 
 IFP_SQL_FUNCTION(iforest_bucket_number);
@@ -254,10 +254,10 @@ Datum iforest_window_last(PG_FUNCTION_ARGS)
 	int64 t1 = time_argument(fcinfo, 0, type);
 
 	if (t1 == PG_INT64_MAX)
-		return time_result(t1, type);
+		return ifp_bucket_time(t1, type);
 	if (t1 == PG_INT64_MIN)
 		PG_RETURN_NULL();
-	return time_result(t1 - 1, type);
+	return ifp_bucket_time(t1 - 1, type);
 }
 
 /* True if fill is given and not 'none'. Raises an error if it is unknown. */
@@ -405,9 +405,9 @@ Datum iforest_span_ends(PG_FUNCTION_ARGS)
 	type = time_argument_type(fcinfo, 0);
 	time = time_argument(fcinfo, 0, type);
 	if (type != INT8OID && (time == PG_INT64_MIN || time == PG_INT64_MAX))
-		return time_result(time, type);
+		return ifp_bucket_time(time, type);
 	duration = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT64(1);
-	return time_result(iforest_span_end(time, duration, true, read_unit(fcinfo, 2, type)), type);
+	return ifp_bucket_time(iforest_span_end(time, duration, true, read_unit(fcinfo, 2, type)), type);
 }
 
 /* Arguments: t0, longest, unit. Returns the earliest start of a span that lasts at most `longest` and reaches beyond t0. */
@@ -421,12 +421,12 @@ Datum iforest_span_earliest(PG_FUNCTION_ARGS)
 	type = time_argument_type(fcinfo, 0);
 	t0 = time_argument(fcinfo, 0, type);
 	if (PG_ARGISNULL(1) || t0 == PG_INT64_MIN || (type != INT8OID && t0 == PG_INT64_MAX))
-		return time_result(t0, type);
+		return ifp_bucket_time(t0, type);
 	/* the reach of a span that starts at 0; if it saturates, so does the result */
 	length = iforest_span_end(0, PG_GETARG_INT64(1), true, read_unit(fcinfo, 2, type));
 	if (length == PG_INT64_MAX || t0 < PG_INT64_MIN + length)
-		return time_result(PG_INT64_MIN, type);
-	return time_result(t0 - length, type);
+		return ifp_bucket_time(PG_INT64_MIN, type);
+	return ifp_bucket_time(t0 - length, type);
 }
 
 /* ---- interpolation ----
@@ -487,7 +487,7 @@ Datum iforest_line(PG_FUNCTION_ARGS)
 		b = time_argument(fcinfo, B, type);
 		if (a == PG_INT64_MIN || a == PG_INT64_MAX || b == PG_INT64_MIN || b == PG_INT64_MAX)
 			PG_RETURN_NULL();
-		return time_result(time_line(a, b, part, width), type);
+		return ifp_bucket_time(time_line(a, b, part, width), type);
 	default:
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("a line is not drawn between values of type %s", format_type_be(type)));

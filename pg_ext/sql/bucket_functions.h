@@ -19,6 +19,9 @@ struct iforest_bucketing ifp_bucketing_argument(FunctionCallInfo fcinfo, int fir
 /* Raises the error that the number of a bucket is out of range. */
 _Noreturn void ifp_bucket_out_of_range(void);
 
+/* Returns a time of an index in the type of the arguments. */
+Datum ifp_bucket_time(int64 time, Oid type);
+
 /* Returns the start or end of a bucket; NULL if the window is open there and not divided. */
 Datum ifp_bucket_bound(const struct iforest_bucketing *bucketing, int64 bucket, bool is_end, Oid type, bool *is_null);
 

@@ -43,6 +43,7 @@
 #include "pg_ext/planner/overlap_index.h"
 #include "pg_ext/sql/index_info.h"
 #include "pg_ext/sql/sqlgen.h"
+#include "pg_ext/sql/sqlgen_counter.h"
 #include "pg_ext/sql/sqlgen_overlap.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/types/definition.h"
@@ -162,13 +163,15 @@ static void read_sqlgen_index(Relation heap, Relation index, Oid extension_schem
 	read_types(index, sqlgen);
 	read_fields(heap, index, sqlgen);
 	sqlgen->is_carried = has_function(extension_schema, "iforest_last_row");
+	sqlgen->has_peaks = has_function(extension_schema, "iforest_peak_count");
+	sqlgen->has_ends = has_function(extension_schema, "iforest_first_row");
 	sqlgen->is_overlap_filled = has_function(extension_schema, "iforest_overlap_index");
 	sqlgen->is_overlap_read &= sqlgen->is_overlap_filled;
 }
 
 IFP_SQL_FUNCTION(iforest_create_index_functions);
 
-enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 5 };
+enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 8 };
 
 /* A function that is to be created. */
 struct created {
@@ -177,6 +180,8 @@ struct created {
 	char *query;
 	int n_arguments;
 	Oid argument_types[MOST_ARGUMENTS];
+	const char *const *argument_names;
+	bool needs_bounds;  /* the first two arguments have no default */
 	bool is_restricted; /* it reads a temporary table, or an index that may be of one, and so is not parallel safe */
 	bool is_part;	    /* a part of the next function */
 	TupleDesc columns;
@@ -184,6 +189,7 @@ struct created {
 };
 
 static const char *const argument_names[MOST_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
+static const char *const gap_argument_names[] = { "t0", "t1", "longer_than" };
 
 /* ---- a function ---- */
 
@@ -197,7 +203,7 @@ static void describe(struct created *created)
 		Form_pg_attribute column = i < n_arguments ? NULL : TupleDescAttr(created->columns, i - n_arguments);
 
 		types[i] = ObjectIdGetDatum(column ? column->atttypid : created->argument_types[i]);
-		names[i] = CStringGetTextDatum(column ? NameStr(column->attname) : argument_names[i]);
+		names[i] = CStringGetTextDatum(column ? NameStr(column->attname) : created->argument_names[i]);
 	}
 	created->all_types = construct_array(types, n, OIDOID, sizeof(Oid), true, TYPALIGN_INT);
 	created->all_names = construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT);
@@ -216,26 +222,39 @@ static TupleDesc columns_of(const struct ifp_sqlgen_index *sqlgen, const char *q
 	return columns;
 }
 
+/* True if half of a function reads the index by itself. */
+static bool reads_index(const struct ifp_sqlgen_index *sqlgen, const char *suffix)
+{
+	if (strcmp(suffix, IFP_GAPS) == 0)
+		return sqlgen->length < 0 || sqlgen->is_overlap_read;
+	return sqlgen->is_overlap_read &&
+	       (strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0 || strcmp(suffix, IFP_PEAK) == 0);
+}
+
 /* Fills in the next function. Its columns are those of the query unless they are given. */
 static struct created *new_function(const struct ifp_sqlgen_index *sqlgen, const char *suffix, int n_arguments, char *query,
 				    TupleDesc columns, const char *comment, struct created *created)
 {
 	const Oid types[MOST_ARGUMENTS] = { sqlgen->time_type, sqlgen->time_type, INT8OID,
 					    sqlgen->step_type, sqlgen->time_type, TEXTOID };
+	bool is_gaps = strcmp(suffix, IFP_GAPS) == 0;
 
 	*created = (struct created){ .name = psprintf("%s%s", sqlgen->index_name, suffix),
 				     .query = query,
 				     .comment = comment,
-				     .n_arguments = n_arguments };
+				     .n_arguments = n_arguments,
+				     .argument_names = is_gaps ? gap_argument_names : argument_names,
+				     .needs_bounds = strcmp(suffix, IFP_COUNTER) == 0 };
 	memcpy(created->argument_types, types, sizeof types);
+	if (is_gaps)
+		created->argument_types[2] = sqlgen->step_type;
 	if (strlen(created->name) >= NAMEDATALEN)
 		ereport(ERROR, errcode(ERRCODE_NAME_TOO_LONG),
 			errmsg("the functions of index \"%s\" would have a name that is too long", sqlgen->index_name),
 			errdetail("\"%s\"", created->name), errhint("Give the index or the column a shorter name."));
 	created->columns = columns ? columns : columns_of(sqlgen, query, created);
 	created->is_part = strstr(suffix, IFP_WINDOW_FILL) != NULL;
-	created->is_restricted =
-		sqlgen->is_temporary || (sqlgen->is_overlap_read && strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0);
+	created->is_restricted = sqlgen->is_temporary || reads_index(sqlgen, suffix);
 	describe(created);
 	return created;
 }
@@ -269,6 +288,26 @@ static int new_overlap_functions(const struct ifp_sqlgen_index *sqlgen, struct c
 	return n;
 }
 
+static int new_peak_function(const struct ifp_sqlgen_index *sqlgen, struct created *created)
+{
+	struct created table;
+	TupleDesc columns = new_function(sqlgen, IFP_PEAK, 5, ifp_peak_query(sqlgen), NULL, NULL, &table)->columns;
+
+	new_function(sqlgen, IFP_PEAK, 5, ifp_peak_by_index(sqlgen, columns), columns,
+		     "how many spans are open at once, at most, in a window or its buckets, and when", created);
+	return 1;
+}
+
+static int new_gaps_function(const struct ifp_sqlgen_index *sqlgen, struct created *created)
+{
+	struct created table;
+	TupleDesc columns = new_function(sqlgen, IFP_GAPS, 3, ifp_gaps_query(sqlgen), NULL, NULL, &table)->columns;
+
+	new_function(sqlgen, IFP_GAPS, 3, ifp_gaps_by_index(sqlgen, columns), columns, "stretches in which nothing is open",
+		     created);
+	return 1;
+}
+
 /* Fills in all functions, a part before the function that calls it. Returns their number. */
 static int new_functions(const struct ifp_sqlgen_index *sqlgen, struct created *created)
 {
@@ -277,6 +316,13 @@ static int new_functions(const struct ifp_sqlgen_index *sqlgen, struct created *
 	new_function(sqlgen, "_rows", 2, ifp_rows_query(sqlgen), NULL, "rows that reach into a window", &created[n++]);
 	if (sqlgen->length >= 0 && (!sqlgen->is_partitioned || sqlgen->is_overlap_filled))
 		n += new_overlap_functions(sqlgen, &created[n]);
+	if (sqlgen->length >= 0 && sqlgen->has_peaks)
+		n += new_peak_function(sqlgen, &created[n]);
+	if (sqlgen->has_peaks)
+		n += new_gaps_function(sqlgen, &created[n]);
+	if (sqlgen->has_peaks && ifp_has_counters(sqlgen))
+		new_function(sqlgen, IFP_COUNTER, 5, ifp_counter_query(sqlgen), NULL,
+			     "values as counters: means over time, increases, rates", &created[n++]);
 	return n;
 }
 
@@ -305,8 +351,9 @@ static void add_arguments(StringInfo text, const struct created *created)
 	for (int i = 0; i < created->n_arguments; i++) {
 		Oid type = created->argument_types[i];
 
-		appendStringInfo(text, "%s%s %s DEFAULT %s", i > 0 ? ", " : "", argument_names[i], format_type_be(type),
-				 i < 2 ? open_bound(type, i == 1) : "NULL");
+		appendStringInfo(text, "%s%s %s", i > 0 ? ", " : "", created->argument_names[i], format_type_be(type));
+		if (i >= 2 || !created->needs_bounds)
+			appendStringInfo(text, " DEFAULT %s", i < 2 ? open_bound(type, i == 1) : "NULL");
 	}
 }
 

@@ -1,6 +1,8 @@
 /* sql/overlap_spans.c -- SQL function iforest_overlap_spans(): the spans of an index that overlap each bucket of a window.
  *
- * Uses core/query/overlap.h over runs and pending entries, read consistently under the snapshot (exec/snapshot_reader.h).
+ * Uses core/query/overlap.h over runs and pending entries, read consistently under the snapshot (exec/snapshot_reader.h). If the
+ * columns that are asked for are those of peaks, also core/query/peak.h; if they are those of gaps, core/query/gap.h instead: the
+ * stretches in which no span is open.
  *
  * For types with infinite times an open window ends with the finite times. A span that goes on beyond has no end, and one that
  * starts at infinity no length; the answer shows these cases.
@@ -28,7 +30,9 @@
 
 #include "core/base/bits.h"
 #include "core/model/bucket.h"
+#include "core/query/gap.h"
 #include "core/query/overlap.h"
+#include "core/query/peak.h"
 #include "pg_ext/base/compat.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/snapshot_reader.h"
@@ -37,13 +41,18 @@
 #include "pg_ext/sql/index_info.h"
 #include "pg_ext/storage/locks.h"
 
-/* A bucket of a series that a span overlaps. */
+/* What is asked for, as the number of columns after the by columns tells. */
+enum wanted { WANTS_GAPS = 2, WANTS_PEAKS = 5, WANTS_OVERLAPS = 8 };
+
+/* A bucket of a series that a span overlaps; or a gap. */
 struct overlapped {
-	uint32 series; /* number in reader.keys.series */
+	uint32 series;		/* number in reader.keys.series */
+	struct iforest_gap gap; /* of WANTS_GAPS, and all else is not set */
 	int64 bucket;
 	uint64 n;
 	iforest_int128 inside;
 	struct iforest_extreme longest; /* not set: all durations are NULL */
+	struct iforest_peak peak;	/* of WANTS_PEAKS, and the two above are not known */
 	bool has_no_end;		/* a span ends after all finite times, and so does the bucket */
 };
 
@@ -52,7 +61,8 @@ struct overlaps {
 	Relation heap, index;
 	Snapshot snapshot;
 	struct iforest_bucketing bucketing; /* checked */
-	ScanKey conditions;		    /* on by columns */
+	enum wanted wanted;
+	ScanKey conditions; /* on by columns */
 	int n_conditions;
 	MemoryContext context; /* of what follows, reset by each attempt */
 
@@ -74,6 +84,8 @@ struct overlap_reading {
 	struct iforest_window window; /* cut to finite times */
 	struct iforest_filter filter; /* the reader's, restricted to finite times */
 	struct iforest_overlap overlap;
+	struct iforest_peak_reader peaks;
+	struct iforest_gap_reader gaps;
 };
 
 /* ---- infinite times ---- */
@@ -91,8 +103,13 @@ static bool is_infinite(const struct overlap_reading *reading, int64 time)
 static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
 	const struct overlap_reading *reading = context;
+	enum iforest_filter_class class = reading->reader->filter.of_node(reading->reader->filter.context, node);
+	struct iforest_key first = iforest_node_first(node);
 
-	return reading->reader->filter.of_node(reading->reader->filter.context, node);
+	if (class == IFOREST_COUNTS_ALL && has_infinities(reading) && !first.time_is_null &&
+	    first.time == reading->times.lowest)
+		return IFOREST_COUNTS_SOME;
+	return class;
 }
 
 /* Excludes spans that start at -infinity: they reach nowhere, whatever their duration. */
@@ -227,6 +244,8 @@ static enum iforest_status read_series(struct overlap_reading *reading, uint32 i
 		status = look_at_infinity(reading, series, reading->times.highest);
 	if (!status)
 		status = iforest_overlap_start(overlap, series);
+	if (!status && overlaps->wanted == WANTS_PEAKS)
+		status = iforest_peak_start(&reading->peaks, &series, 1);
 	while (!status && !(status = iforest_overlap_next(overlap, &row.bucket, aggregate, &found)) && found) {
 		const struct iforest_value_aggregate *value = &aggregate->values[overlap->duration];
 
@@ -234,11 +253,57 @@ static enum iforest_status read_series(struct overlap_reading *reading, uint32 i
 		row.n = aggregate->n_rows;
 		row.inside = value->sum;
 		row.longest = value->max;
+		if (overlaps->wanted == WANTS_PEAKS)
+			status = iforest_peak_of_bucket(&reading->peaks, row.bucket, &row.peak);
 		keep_bucket(overlaps, &row);
 	}
 	/* spans that are open after the last bucket go on beyond the finite times, if the window does */
 	if (!status && overlaps->n_filed + overlaps->n_rows > n_before && overlap->open.by_end.n > 0)
 		overlaps->rows[overlaps->n_rows - 1].has_no_end = has_infinities(reading) && !reading->window.has_t1;
+	return status;
+}
+
+/* Finds the gaps of all series: those longer than the step. */
+static enum iforest_status read_gaps(struct overlap_reading *reading)
+{
+	struct overlaps *overlaps = reading->overlaps;
+	struct ifp_snapshot_reader *reader = reading->reader;
+	struct iforest_gap_question question = { .window = overlaps->bucketing.window,
+						 .longer_than = overlaps->bucketing.mode == IFOREST_STEP
+									? (uint64)overlaps->bucketing.step
+									: 0,
+						 .filter = &reading->filter };
+	enum iforest_status status = iforest_gap_init(&reading->gaps, &reader->index.store, &reader->index.manifest);
+
+	if (!status)
+		status = iforest_gap_join(&reading->gaps, &reader->pending.store, &reader->pending.manifest);
+	for (uint32 i = 0; i < reader->keys.n_series && !status; i++) {
+		struct overlapped row = { .series = i };
+		bool found = true;
+
+		question.series = reader->keys.series[i];
+		status = iforest_gap_start(&reading->gaps, &question);
+		while (!status && !(status = iforest_gap_next(&reading->gaps, &row.gap, &found)) && found) {
+			CHECK_FOR_INTERRUPTS();
+			if (!is_infinite(reading, row.gap.end))
+				keep_bucket(overlaps, &row);
+		}
+		ifp_test_point("series read");
+		CHECK_FOR_INTERRUPTS();
+	}
+	return status;
+}
+
+/* Opens the reader of peaks, over the same buckets and entries as the overlap. */
+static enum iforest_status open_peaks(struct overlap_reading *reading)
+{
+	struct ifp_snapshot_reader *reader = reading->reader;
+	enum iforest_status status = iforest_peak_init(&reading->peaks, &reader->index.store, &reader->index.manifest);
+
+	if (!status)
+		status = iforest_peak_join(&reading->peaks, &reader->pending.store, &reader->pending.manifest);
+	reading->peaks.bucketing = reading->overlap.bucketing;
+	reading->peaks.filter = reading->overlap.filter;
 	return status;
 }
 
@@ -248,8 +313,12 @@ static enum iforest_status read_index(struct overlap_reading *reading)
 	struct iforest_overlap *overlap = &reading->overlap;
 	struct iforest_window *window = &overlap->bucketing.window;
 	struct iforest_aggregate *aggregate = palloc(sizeof *aggregate);
-	enum iforest_status status = iforest_overlap_init(overlap, &reading->reader->scan);
+	enum iforest_status status;
 
+	reading->filter = (struct iforest_filter){ .context = reading, .of_node = of_node, .of_entries = of_entries };
+	if (overlaps->wanted == WANTS_GAPS)
+		return read_gaps(reading);
+	status = iforest_overlap_init(overlap, &reading->reader->scan);
 	overlap->bucketing = overlaps->bucketing;
 	if (has_infinities(reading) && !window->has_t0)
 		*window = (struct iforest_window){
@@ -259,9 +328,10 @@ static enum iforest_status read_index(struct overlap_reading *reading)
 		*window = (struct iforest_window){
 			.has_t0 = window->has_t0, .t0 = window->t0, .has_t1 = true, .t1 = reading->times.highest_finite + 1
 		};
-	reading->filter = (struct iforest_filter){ .context = reading, .of_node = of_node, .of_entries = of_entries };
 	overlap->filter = &reading->filter;
-	overlap->wants_inside = overlap->wants_longest = true;
+	overlap->wants_inside = overlap->wants_longest = overlaps->wanted == WANTS_OVERLAPS;
+	if (!status && overlaps->wanted == WANTS_PEAKS)
+		status = open_peaks(reading);
 	for (uint32 i = 0; i < reading->reader->keys.n_series && !status; i++) {
 		status = read_series(reading, i, aggregate);
 		ifp_test_point("series read");
@@ -294,7 +364,7 @@ static bool read_consistently(struct overlaps *overlaps)
 
 	*reading = (struct overlap_reading){ .overlaps = overlaps, .reader = reader, .window = overlaps->bucketing.window };
 	ifp_snapshot_reader_open(reader, overlaps->index);
-	if (is_over(&reader->index, &reading->window)) {
+	if (overlaps->wanted != WANTS_GAPS && is_over(&reader->index, &reading->window)) {
 		ifp_meta_test_for_old_snapshot(overlaps->index, overlaps->snapshot);
 		return true;
 	}
@@ -341,8 +411,10 @@ IFP_SQL_FUNCTION(iforest_overlap_spans);
 /* Arguments: the index; t0, t1, n, step, origin; then, for each condition, the number of a by column and its comparand. */
 enum { INDEX, BUCKETING, CONDITIONS = BUCKETING + 5 };
 
-/* Columns of the answer, after the by columns. */
+/* Columns of the answer, after the by columns: of overlaps, of peaks, of gaps. */
 enum { BUCKET, BUCKET_START, BUCKET_END, COUNT, CLIPPED, LONGEST, LONGEST_ROW, LONGEST_TIME, N_COLUMNS };
+enum { PEAK = COUNT, PEAK_TIME };
+enum { GAP_START, GAP_END };
 
 /* ---- arguments ---- */
 
@@ -378,14 +450,21 @@ static void require_columns(TupleDesc request, Relation index, unsigned duration
 				 [CLIPPED] = argument == INT8OID   ? NUMERICOID
 					     : argument == DATEOID ? INT8OID
 								   : INTERVALOID,
-				 [LONGEST] = TupleDescAttr(own, n_by + 1 + (int)duration)->atttypid,
 				 [LONGEST_ROW] = TIDOID,
 				 [LONGEST_TIME] = TupleDescAttr(own, n_by)->atttypid };
-	bool is_right = request->natts == n_by + N_COLUMNS;
+	int wanted = request->natts - n_by;
+	bool is_right = wanted == WANTS_OVERLAPS || wanted == WANTS_PEAKS || wanted == WANTS_GAPS;
+
+	if (wanted == WANTS_OVERLAPS)
+		types[LONGEST] = TupleDescAttr(own, n_by + 1 + (int)duration)->atttypid;
+	if (wanted == WANTS_PEAKS)
+		types[PEAK_TIME] = argument;
+	if (wanted == WANTS_GAPS)
+		types[GAP_START] = types[GAP_END] = argument;
 
 	for (int i = 0; is_right && i < n_by; i++)
 		is_right = is_of_type(request, i, TupleDescAttr(own, i)->atttypid);
-	for (int i = 0; is_right && i < N_COLUMNS; i++)
+	for (int i = 0; is_right && n_by + i < request->natts; i++)
 		is_right = is_of_type(request, n_by + i, types[i]);
 	if (!is_right)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -473,31 +552,49 @@ struct shown_row {
 	ItemPointerData tid;
 };
 
-static void put_row(const struct overlaps *overlaps, const struct overlapped *row, Oid type, ReturnSetInfo *result,
-		    Datum *values, bool *are_null, struct shown_row *shown)
+static void set_overlap(const struct overlaps *overlaps, const struct overlapped *row, Oid type, Datum *values, bool *are_null,
+			struct shown_row *shown)
 {
 	const struct ifp_snapshot_reader *reader = overlaps->reader;
 	const struct iforest_node_schema *fields = &reader->index.manifest.fields;
-	int n_by = reader->definition.n_by;
 
+	values[COUNT] = Int64GetDatum((int64)row->n);
+	values[CLIPPED] = clipped(row, type);
+	for (int i = LONGEST; i < N_COLUMNS; i++)
+		are_null[i] = !row->longest.is_set;
+	if (!row->longest.is_set)
+		return;
+	values[LONGEST] = ifp_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
+	if (shown->ref != row->longest.ref) {
+		shown->ref = row->longest.ref;
+		ifp_ref_to_tid(shown->ref, &shown->tid);
+		ifp_heap_visible_ctid(overlaps->heap, overlaps->snapshot, &shown->tid);
+	}
+	values[LONGEST_ROW] = PointerGetDatum(&shown->tid);
+	values[LONGEST_TIME] = ifp_time_to_datum(&reader->definition, row->longest.time);
+}
+
+static void put_row(const struct overlaps *overlaps, const struct overlapped *row, Oid type, ReturnSetInfo *result,
+		    Datum *values, bool *are_null, struct shown_row *shown)
+{
+	int n_by = overlaps->reader->definition.n_by;
+
+	if (overlaps->wanted == WANTS_GAPS) {
+		values[n_by + GAP_START] = ifp_bucket_time(row->gap.start, type);
+		values[n_by + GAP_END] = ifp_bucket_time(row->gap.end, type);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
+		return;
+	}
 	values[n_by + BUCKET] = Int64GetDatum(row->bucket);
 	values[n_by + BUCKET_START] =
 		ifp_bucket_bound(&overlaps->bucketing, row->bucket, false, type, &are_null[n_by + BUCKET_START]);
 	values[n_by + BUCKET_END] =
 		ifp_bucket_bound(&overlaps->bucketing, row->bucket, true, type, &are_null[n_by + BUCKET_END]);
-	values[n_by + COUNT] = Int64GetDatum((int64)row->n);
-	values[n_by + CLIPPED] = clipped(row, type);
-	for (int i = LONGEST; i < N_COLUMNS; i++)
-		are_null[n_by + i] = !row->longest.is_set;
-	if (row->longest.is_set) {
-		values[n_by + LONGEST] = ifp_value_to_datum(&reader->definition, fields->duration_value, row->longest.value);
-		if (shown->ref != row->longest.ref) {
-			shown->ref = row->longest.ref;
-			ifp_ref_to_tid(shown->ref, &shown->tid);
-			ifp_heap_visible_ctid(overlaps->heap, overlaps->snapshot, &shown->tid);
-		}
-		values[n_by + LONGEST_ROW] = PointerGetDatum(&shown->tid);
-		values[n_by + LONGEST_TIME] = ifp_time_to_datum(&reader->definition, row->longest.time);
+	if (overlaps->wanted == WANTS_PEAKS) {
+		values[n_by + PEAK] = Int64GetDatum((int64)row->peak.n);
+		values[n_by + PEAK_TIME] = ifp_bucket_time(row->peak.time, type);
+	} else {
+		set_overlap(overlaps, row, type, values + n_by, are_null + n_by, shown);
 	}
 	tuplestore_putvalues(result->setResult, result->setDesc, values, are_null);
 }
@@ -533,7 +630,7 @@ static void answer(struct overlaps *overlaps, Oid type, ReturnSetInfo *result)
 {
 	if (overlaps->is_out_of_range)
 		ifp_bucket_out_of_range();
-	if (overlaps->has_infinite_time)
+	if (overlaps->has_infinite_time && overlaps->wanted == WANTS_OVERLAPS)
 		ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 			type == DATEOID ? errmsg("cannot subtract infinite dates")
 					: errmsg("cannot subtract infinite timestamps"));
@@ -552,15 +649,15 @@ static void require_usable(Relation index, bool is_partition)
 				"try again in a new one."));
 }
 
-/* Returns the value that is the duration. Raises an error if there is none. */
-static unsigned require_spans(Relation relation)
+/* Returns the value that is the duration. Raises an error if there is none; points have gaps as well. */
+static unsigned require_spans(Relation relation, bool are_gaps)
 {
 	struct ifp_index *index = palloc(sizeof *index);
 
 	ifp_index_open(index, relation);
 	ifp_index_refresh(index);
-	if (index->manifest.fields.duration_value == IFOREST_NO_VALUE ||
-	    index->manifest.fields.end_rule != IFOREST_END_DURATION)
+	if (index->manifest.fields.duration_value == IFOREST_NO_VALUE ? !are_gaps
+								      : index->manifest.fields.end_rule != IFOREST_END_DURATION)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("index \"%s\" has no durations in the unit of its times", RelationGetRelationName(relation)));
 	return index->manifest.fields.duration_value;
@@ -570,9 +667,10 @@ static void read_named_index(FunctionCallInfo fcinfo, Relation heap, Relation in
 {
 	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
 	Oid type = time_argument_type(base_type(RelationGetDescr(index), IndexRelationGetNumberOfKeyAttributes(index) - 1));
+	int n_wanted = result->setDesc->natts - IndexRelationGetNumberOfKeyAttributes(index) + 1;
 	struct overlaps *overlaps;
 
-	require_columns(result->setDesc, index, require_spans(index));
+	require_columns(result->setDesc, index, require_spans(index, n_wanted == WANTS_GAPS));
 	require_arguments(fcinfo, index, type);
 	if (PG_ARGISNULL(BUCKETING) || PG_ARGISNULL(BUCKETING + 1))
 		return;
@@ -580,6 +678,7 @@ static void read_named_index(FunctionCallInfo fcinfo, Relation heap, Relation in
 	overlaps->heap = heap;
 	overlaps->index = index;
 	overlaps->snapshot = GetActiveSnapshot();
+	overlaps->wanted = (enum wanted)n_wanted;
 	overlaps->context = AllocSetContextCreate(CurrentMemoryContext, "iforest overlaps", ALLOCSET_DEFAULT_SIZES);
 	overlaps->bucketing = ifp_bucketing_argument(fcinfo, BUCKETING, type);
 	read_conditions(fcinfo, index, overlaps);

@@ -125,7 +125,8 @@ struct shown {
 	bool is_summed; /* only for numbers */
 	bool is_count;	/* becomes 0 in a filled bucket, but with fill => 'null' */
 	bool is_zero;	/* becomes 0 with fill => 'zero' */
-	bool is_hidden; /* needed to carry values into other buckets, and not shown */
+	bool is_end;	/* of the first and the last row: shown if the extension has functions for all of them, after the rest;
+			 * otherwise needed to carry values into other buckets, and not shown */
 };
 
 /* A column of the output. */
@@ -150,9 +151,10 @@ static const struct shown of_values[] = {
 	{ .prefix = "max", .suffix = "_ctid", .aggregate = "max_row", .is_own = true, .is_ctid = true },
 	{ .prefix = "min", .suffix = "_ts", .aggregate = "min_time", .is_own = true },
 	{ .prefix = "max", .suffix = "_ts", .aggregate = "max_time", .is_own = true },
-	{ .prefix = "first", .suffix = "_time", .aggregate = "first_time", .is_own = true, .is_hidden = true },
-	{ .prefix = "last", .suffix = "_time", .aggregate = "last_time", .is_own = true, .is_hidden = true },
-	{ .prefix = "last", .suffix = "_row", .aggregate = "last_row", .is_own = true, .is_ctid = true, .is_hidden = true },
+	{ .prefix = "first", .suffix = "_ctid", .aggregate = "first_row", .is_own = true, .is_ctid = true, .is_end = true },
+	{ .prefix = "last", .suffix = "_ctid", .aggregate = "last_row", .is_own = true, .is_ctid = true, .is_end = true },
+	{ .prefix = "first", .suffix = "_ts", .aggregate = "first_time", .is_own = true, .is_end = true },
+	{ .prefix = "last", .suffix = "_ts", .aggregate = "last_time", .is_own = true, .is_end = true },
 };
 
 static const struct shown of_squares[] = { { .prefix = "var", .aggregate = "var_samp" },
@@ -196,12 +198,13 @@ static char *value_call(const struct ifp_sqlgen_index *index, const struct ifp_s
 	return call.data;
 }
 
-static void add_values(List **columns, const struct ifp_sqlgen_index *index, bool is_hidden)
+static void add_values(List **columns, const struct ifp_sqlgen_index *index, bool is_end)
 {
 	for (const struct ifp_sqlgen_column *value = index->values; value < index->values + index->n_values; value++)
 		for (const struct shown *shown = of_values; shown < of_values + lengthof(of_values); shown++)
-			if (shown->is_hidden == is_hidden && (!shown->is_summed || has_sum(value->type)) &&
-			    (!shown->is_ctid || !index->is_partitioned))
+			if (shown->is_end == is_end && (!shown->is_summed || has_sum(value->type)) &&
+			    (!shown->is_ctid || !index->is_partitioned) &&
+			    (index->has_ends || strcmp(shown->aggregate, "first_row") != 0))
 				add_column(columns, value, shown, value->name, value_call(index, value, shown));
 }
 
@@ -242,8 +245,8 @@ static void add_accumulator(List **columns, const struct ifp_sqlgen_index *index
 	}
 }
 
-/* Returns the columns of values in the order of the answer: value by value, then accumulators, kind by kind, then hidden
- * ones. */
+/* Returns the columns of values in the order of the answer: value by value, then accumulators, kind by kind, then those
+ * of ends. */
 static List *window_columns(const struct ifp_sqlgen_index *index, enum window_fill fill)
 {
 	List *columns = NIL;
@@ -253,7 +256,7 @@ static List *window_columns(const struct ifp_sqlgen_index *index, enum window_fi
 		for (unsigned a = 0; a < index->accumulators.n; a++)
 			if (index->accumulators.list[a].code == iforest_kinds[kind].code)
 				add_accumulator(&columns, index, a);
-	if (fill == WINDOW_CARRIED)
+	if (fill == WINDOW_CARRIED || index->has_ends)
 		add_values(&columns, index, true);
 	return columns;
 }

@@ -56,10 +56,15 @@ struct ifp_sqlgen_index {
 	bool is_overlap_read;	  /* overlaps can be read from the index */
 	bool is_carried;	  /* the extension's version has functions for fill => 'last' and 'linear' */
 	bool is_overlap_filled;	  /* the extension's version has functions for the fills of overlaps */
+	bool has_peaks;		  /* the extension's version has functions for peaks */
+	bool has_ends;		  /* the extension's version has functions for the rows of first and last values */
 };
 
 /* Suffixes of names of functions. */
 #define IFP_OVERLAP "_overlap"
+#define IFP_PEAK "_peak"
+#define IFP_GAPS "_gaps"
+#define IFP_COUNTER "_counter"
 #define IFP_WINDOW_FILL "_fill"
 #define IFP_OVERLAP_FILL IFP_OVERLAP IFP_WINDOW_FILL
 

@@ -9,8 +9,7 @@
 
 /* ---- rows ---- */
 
-/* Returns the end of a row's span. */
-static char *span_end(const struct ifp_sqlgen_index *index)
+char *ifp_span_end_text(const struct ifp_sqlgen_index *index)
 {
 	const struct ifp_sqlgen_column *length = index->length < 0 ? NULL : &index->values[index->length];
 	StringInfoData text;
@@ -41,7 +40,7 @@ static void add_reaching(StringInfo text, const struct ifp_sqlgen_index *index)
 	}
 	appendStringInfo(text, " AND (%s >= $1", time);
 	if (index->length >= 0)
-		appendStringInfo(text, " OR %s > $1", span_end(index));
+		appendStringInfo(text, " OR %s > $1", ifp_span_end_text(index));
 	appendStringInfoString(text, ")");
 	ifp_add_predicate(text, index, "AND");
 }
@@ -66,7 +65,7 @@ char *ifp_rows_query(const struct ifp_sqlgen_index *index)
 		appendStringInfo(&text, ", %s AS %s", index->values[v].expression,
 				 ifp_take_column(&names, "value_", index->values[v].name));
 	if (index->length >= 0)
-		appendStringInfo(&text, ", %s AS \"end\"", span_end(index));
+		appendStringInfo(&text, ", %s AS \"end\"", ifp_span_end_text(index));
 	add_reaching(&text, index);
 	/* no row reaches into an empty window */
 	appendStringInfoString(&text, " AND $1 < $2");
@@ -81,7 +80,7 @@ static void add_spans(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	const struct ifp_sqlgen_column *length = &index->values[index->length];
 	bool is_number = index->time_type == INT8OID;
-	const char *end = span_end(index);
+	const char *end = ifp_span_end_text(index);
 
 	appendStringInfoString(text, "(SELECT ");
 	for (int i = 0; i < index->n_by; i++)
@@ -105,8 +104,8 @@ static bool is_of_intervals(const struct ifp_sqlgen_index *index)
 	return index->time_type != INT8OID && index->time_type != DATEOID;
 }
 
-/* Returns the gate of overlaps, filled or not. */
-static char *asked(const struct ifp_sqlgen_index *index, bool is_filled)
+/* Returns the gate of overlaps, filled or not; `fill` is what was given for it. */
+static char *asked(const struct ifp_sqlgen_index *index, const char *fill, bool is_filled)
 {
 	StringInfoData text;
 
@@ -114,7 +113,7 @@ static char *asked(const struct ifp_sqlgen_index *index, bool is_filled)
 	if (!index->is_overlap_filled)
 		ifp_add_gates(&text, index, "NULL", false);
 	else
-		ifp_print(&text, index, "@overlap_asks(" IFP_BUCKETING ", $6, %s)", is_filled ? "true" : "false");
+		ifp_print(&text, index, "@overlap_asks(" IFP_BUCKETING ", %s, %s)", fill, is_filled ? "true" : "false");
 	return text.data;
 }
 
@@ -146,13 +145,19 @@ static void add_inside_end(StringInfo text, const struct ifp_sqlgen_index *index
 					  "THEN c.bucket_end END, nullif($2, 9223372036854775807))::numeric");
 }
 
+/* Returns the condition that a span ends at the greatest bigint, and was not cut there. */
+static const char *ends_at_greatest(const struct ifp_sqlgen_index *index)
+{
+	return index->is_end ? "true" : "r.length = 9223372036854775807 - greatest(r.ts, 0)";
+}
+
 /* Appends the last time of a span, at least its own time. An end at the greatest bigint is that, or was cut there. */
 static void add_last_inside(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	appendStringInfoString(text, "greatest(");
 	if (index->time_type == INT8OID)
 		appendStringInfo(text, "CASE WHEN r.ends = 9223372036854775807 AND %s THEN 9223372036854775806 ELSE ",
-				 index->is_end ? "true" : "r.length = 9223372036854775807 - greatest(r.ts, 0)");
+				 ends_at_greatest(index));
 	ifp_print(text, index, "@window_last(r.ends)%s, r.ts)", index->time_type == INT8OID ? " END" : "");
 }
 
@@ -172,23 +177,35 @@ static void add_overlaps(StringInfo text, struct ifp_names *names)
 	ifp_print(text, names->index, "@max_time(r.length, r.ts, r.id) AS %s", named(names, "longest_", "_ts"));
 }
 
-char *ifp_overlap_query(const struct ifp_sqlgen_index *index)
+/* Appends the peak and its time. A span is cut at its start, by bucket and window, and not at its end. */
+static void add_peaks(StringInfo text, const struct ifp_sqlgen_index *index)
 {
-	static const char *const fixed[] = { "t0",     "t1",	       "n",	     "step",  "origin", "fill",
-					     "bucket", "bucket_start", "bucket_end", "count", NULL };
-	struct ifp_names names = { index, NIL };
-	StringInfoData text, overlaps;
+	static const char *const names[] = { "peak", "peak_time" };
+	const char *type = format_type_be(index->time_type);
+
+	for (size_t i = 0; i < lengthof(names); i++) {
+		ifp_print(text, index, i == 0 ? "@%s(" : " AS peak, @%s(", names[i]);
+		appendStringInfo(text, "greatest(r.ts, c.bucket_start, $1)::%s, r.ends::%s", type, type);
+		if (index->time_type == INT8OID)
+			appendStringInfo(text, ", r.ends = 9223372036854775807 AND NOT (%s)", ends_at_greatest(index));
+		appendStringInfoChar(text, ')');
+	}
+	appendStringInfoString(text, " AS peak_ts");
+}
+
+/* Returns the query of every span that reaches into the window with every bucket that it overlaps, in groups of series and
+ * bucket; `aggregates` are its columns after those of the bucket. */
+static char *by_bucket(struct ifp_names *names, const char *aggregates)
+{
+	const struct ifp_sqlgen_index *index = names->index;
+	StringInfoData text;
 
 	initStringInfo(&text);
-	initStringInfo(&overlaps);
-	ifp_take_names(&names, fixed);
-	add_overlaps(&overlaps, &names);
 	appendStringInfoString(&text, "SELECT ");
 	for (int i = 0; i < index->n_by; i++)
-		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, ifp_take_column(&names, "by_", index->by[i].name));
-	appendStringInfoString(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, ");
-	appendStringInfoString(&text, overlaps.data);
-	appendStringInfoString(&text, " FROM ");
+		appendStringInfo(&text, "r.c%d AS %s, ", i + 1, ifp_take_column(names, "by_", index->by[i].name));
+	appendStringInfo(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, %s FROM ",
+			 aggregates);
 	add_spans(&text, index);
 	/* of more buckets than there are times, the first is empty, and yet covered by what begins before it */
 	ifp_print(&text, index,
@@ -198,6 +215,46 @@ char *ifp_overlap_query(const struct ifp_sqlgen_index *index)
 	ifp_print(&text, index,
 		  ", " IFP_LAST "), " IFP_BUCKETING ")) AS b(bucket) "
 		  "CROSS JOIN LATERAL (SELECT " IFP_BOUNDS("b.bucket") ") AS c(bucket_start, bucket_end)");
+	return text.data;
+}
+
+static void take_fixed_names(struct ifp_names *names)
+{
+	static const char *const fixed[] = { "t0",     "t1",	       "n",	     "step", "origin", "fill",
+					     "bucket", "bucket_start", "bucket_end", NULL };
+
+	ifp_take_names(names, fixed);
+}
+
+char *ifp_overlap_query(const struct ifp_sqlgen_index *index)
+{
+	struct ifp_names names = { index, NIL };
+	StringInfoData text, overlaps;
+
+	initStringInfo(&text);
+	initStringInfo(&overlaps);
+	take_fixed_names(&names);
+	ifp_take_name(&names, "count");
+	add_overlaps(&overlaps, &names);
+	appendStringInfoString(&text, by_bucket(&names, overlaps.data));
+	ifp_add_group_by(&text, index->n_by + 3);
+	return text.data;
+}
+
+char *ifp_peak_query(const struct ifp_sqlgen_index *index)
+{
+	struct ifp_names names = { index, NIL };
+	StringInfoData text, peaks;
+
+	initStringInfo(&text);
+	initStringInfo(&peaks);
+	take_fixed_names(&names);
+	ifp_take_name(&names, "peak");
+	ifp_take_name(&names, "peak_ts");
+	add_peaks(&peaks, index);
+	appendStringInfoString(&text, by_bucket(&names, peaks.data));
+	if (index->time_type != INT8OID)
+		appendStringInfoString(&text, " WHERE isfinite(r.ts)");
 	ifp_add_group_by(&text, index->n_by + 3);
 	return text.data;
 }
@@ -212,10 +269,11 @@ static void add_type(StringInfo text, Form_pg_attribute column)
 		appendStringInfo(text, " COLLATE %s", generate_collation_name(column->attcollation));
 }
 
-/* Appends the call of iforest_overlap_spans() with its column definitions. For a partitioned table it also returns the row. */
-static void add_index(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns)
+/* Appends the call of iforest_overlap_spans() with these arguments and its column definitions. For a partitioned table it also
+ * returns the row. */
+static void add_index(StringInfo text, const struct ifp_sqlgen_index *index, const char *arguments, TupleDesc columns)
 {
-	ifp_print(text, index, "@overlap_spans((SELECT i FROM i), " IFP_BUCKETING ") AS o(");
+	ifp_print(text, index, "@overlap_spans((SELECT i FROM i), %s) AS o(", arguments);
 	for (int i = 0; i < columns->natts; i++) {
 		if (index->is_partitioned && i == columns->natts - 1)
 			appendStringInfoString(text, ", ctid_of tid");
@@ -236,25 +294,34 @@ static void add_partitions(StringInfo text, const struct ifp_sqlgen_index *index
 						: ", sum(c%d)::bigint, sum(c%d)::%s",
 			 n + 1, n + 2, format_type_be(TupleDescAttr(columns, n + 1)->atttypid));
 	ifp_print(text, index, ", max(c%d), @max_time(c%d, c%d, ctid_of) FROM ", n + 3, n + 3, n + 4);
-	add_index(text, index, columns);
+	add_index(text, index, IFP_BUCKETING, columns);
 	appendStringInfo(text, " GROUP BY %s) AS parts(%s)", ifp_numbers(1, n), ifp_numbers(1, columns->natts));
+}
+
+/* Appends the call of iforest_overlap_index(), which is evaluated once: I. */
+static void add_which_index(StringInfo text, const struct ifp_sqlgen_index *index)
+{
+	ifp_print(text, index,
+		  "WITH i(i) AS MATERIALIZED (SELECT @overlap_index(%s::regclass, %s::text[], %s, %d)) SELECT * FROM ",
+		  quote_literal_cstr(index->table), quote_literal_cstr(index->columns),
+		  index->predicate ? quote_literal_cstr(index->predicate) : "NULL", index->length);
 }
 
 /* Appends both arms. Which index may be read is evaluated once, so exactly one arm answers. Gates stand outside of the
  * grouping. */
 static void add_answer(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns, bool is_filled)
 {
-	char *query = ifp_overlap_query(index), *gate = asked(index, is_filled);
+	char *query = ifp_overlap_query(index), *gate = asked(index, "$6", is_filled);
 
 	if (!index->is_overlap_read) {
 		appendStringInfo(text, "SELECT * FROM (%s) AS p WHERE %s", query, gate);
 		return;
 	}
-	ifp_print(text, index,
-		  "WITH i(i) AS MATERIALIZED (SELECT @overlap_index(%s::regclass, %s::text[], %s, %d)) SELECT * FROM ",
-		  quote_literal_cstr(index->table), quote_literal_cstr(index->columns),
-		  index->predicate ? quote_literal_cstr(index->predicate) : "NULL", index->length);
-	(index->is_partitioned ? add_partitions : add_index)(text, index, columns);
+	add_which_index(text, index);
+	if (index->is_partitioned)
+		add_partitions(text, index, columns);
+	else
+		add_index(text, index, IFP_BUCKETING, columns);
 	appendStringInfo(text, " WHERE %s UNION ALL SELECT * FROM (%s) AS p WHERE (SELECT i FROM i) IS NULL AND %s", gate,
 			 query, gate);
 }
@@ -305,6 +372,82 @@ char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc col
 	ifp_add_all_buckets(&text, index, n);
 	appendStringInfo(&text, ") AS g(%s) GROUP BY %s) AS filled", ifp_numbers(1, n), ifp_numbers(1, bucket));
 	add_names(&text, columns);
-	appendStringInfo(&text, " WHERE %s", asked(index, true));
+	appendStringInfo(&text, " WHERE %s", asked(index, "$6", true));
 	return text.data;
+}
+
+/* Returns the query with both arms, or, of a partitioned table, whose parts do not add up, the one that reads the table. */
+static char *one_of_two(const struct ifp_sqlgen_index *index, const char *arguments, const char *query, const char *gate,
+			bool is_read, TupleDesc columns)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, "SELECT * FROM (");
+	if (is_read && !index->is_partitioned) {
+		add_which_index(&text, index);
+		add_index(&text, index, arguments, columns);
+		appendStringInfo(&text, " WHERE %s UNION ALL SELECT * FROM (%s) AS p WHERE (SELECT i FROM i) IS NULL AND %s",
+				 gate, query, gate);
+	} else {
+		appendStringInfo(&text, "SELECT * FROM (%s) AS p WHERE %s", query, gate);
+	}
+	appendStringInfoString(&text, ") AS answer");
+	add_names(&text, columns);
+	return text.data;
+}
+
+char *ifp_peak_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
+{
+	char *query = one_of_two(index, IFP_BUCKETING, ifp_peak_query(index), asked(index, "NULL", false),
+				 index->is_overlap_read, columns);
+
+	return index->n_by == 0 ? psprintf("%s ORDER BY bucket", query) : query;
+}
+
+/* ---- gaps ---- */
+
+char *ifp_gaps_query(const struct ifp_sqlgen_index *index)
+{
+	static const char *const fixed[] = { "t0", "t1", "longer_than", "gap_start", "gap_end", NULL };
+	struct ifp_names names = { index, NIL };
+	const char *time = index->time.expression, *type = format_type_be(index->time_type);
+	const char *exact = index->time_type == INT8OID ? "::numeric" : "";
+	StringInfoData text;
+
+	initStringInfo(&text);
+	ifp_take_names(&names, fixed);
+	appendStringInfoString(&text, "SELECT ");
+	for (int i = 0; i < index->n_by; i++)
+		appendStringInfo(&text, "g.c%d AS %s, ", i + 1, ifp_take_column(&names, "by_", index->by[i].name));
+	appendStringInfoString(&text, "g.gap_start AS gap_start, g.gap_end AS gap_end FROM (SELECT ");
+	for (int i = 0; i < index->n_by; i++)
+		appendStringInfo(&text, "%s AS c%d, ", index->by[i].expression, i + 1);
+	appendStringInfo(&text, "(max(%s) OVER (", ifp_span_end_text(index));
+	for (int i = 0; i < index->n_by; i++)
+		appendStringInfo(&text, "%s%s", i == 0 ? "PARTITION BY " : ", ", index->by[i].expression);
+	appendStringInfo(&text,
+			 " ORDER BY %s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))::%s AS gap_start, %s::%s AS gap_end "
+			 "FROM %s WHERE %s IS NOT NULL",
+			 time, type, time, type, index->table, time);
+	if (index->time_type != INT8OID)
+		appendStringInfo(&text, " AND isfinite(%s)", time);
+	ifp_add_predicate(&text, index, "AND");
+	ifp_print(&text, index,
+		  ") AS g WHERE g.gap_start < g.gap_end AND g.gap_start <= " IFP_LAST " AND g.gap_end > $1 AND $1 < $2 "
+		  "AND ($3 IS NULL OR g.gap_end%s - g.gap_start > $3)",
+		  exact);
+	return text.data;
+}
+
+char *ifp_gaps_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
+{
+	/* the step is that of buckets, and has to be greater than 0 */
+	const char *zero = is_of_intervals(index) ? "interval '0'" : "0";
+	bool is_read = index->length < 0 || index->is_overlap_read;
+
+	return one_of_two(index,
+			  psprintf("$1, $2, NULL::bigint, CASE WHEN $3 > %s THEN $3 END, NULL::%s", zero,
+				   format_type_be(index->time_type)),
+			  ifp_gaps_query(index), "true", is_read, columns);
 }

@@ -12,3 +12,60 @@ COMMENT ON FUNCTION iforest_histogram(bytea) IS 'the buckets of a sketch that ha
 CREATE FUNCTION iforest_histogram(sketch bytea, bounds double precision[], OUT lower double precision, OUT upper double precision, OUT count bigint)
 	RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 50;
 COMMENT ON FUNCTION iforest_histogram(bytea, double precision[]) IS 'how many of a sketch''s numbers are in each of the bins lower <= v < upper that the bounds part';
+
+-- ---- the row of the first value ----
+
+CREATE AGGREGATE iforest_first_row(v anyelement, ts anycompatible, ctid tid) (
+	SFUNC = iforest_row_first_add, STYPE = internal, FINALFUNC = iforest_row_ctid, COMBINEFUNC = iforest_row_first_combine,
+	SERIALFUNC = iforest_row_serialize, DESERIALFUNC = iforest_row_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_first_row(anyelement, anycompatible, tid) IS 'ctid of the earliest row that has a v; at equal times the lowest';
+
+-- ---- the peak of overlapping spans ----
+
+CREATE FUNCTION iforest_peak_add(internal, anyelement, anyelement) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_peak_add(internal, anyelement, anyelement) IS 'adds a span to those of a peak';
+CREATE FUNCTION iforest_peak_add(internal, anyelement, anyelement, boolean) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_peak_add(internal, anyelement, anyelement, boolean) IS 'the same of a span that may end later than its type can tell';
+CREATE FUNCTION iforest_peak_count(internal) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_peak_count(internal) IS 'result of iforest_peak';
+CREATE FUNCTION iforest_peak_when(internal, anyelement, anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_peak_when(internal, anyelement, anyelement) IS 'result of iforest_peak_time';
+CREATE FUNCTION iforest_peak_when(internal, anyelement, anyelement, boolean) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_peak_when(internal, anyelement, anyelement, boolean) IS 'result of iforest_peak_time';
+
+CREATE AGGREGATE iforest_peak(ts anyelement, ends anyelement) (
+	SFUNC = iforest_peak_add, STYPE = internal, FINALFUNC = iforest_peak_count, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_peak(anyelement, anyelement) IS 'how many of the spans are open at once, at most; those that do not end after ts are points';
+CREATE AGGREGATE iforest_peak(ts anyelement, ends anyelement, endless boolean) (
+	SFUNC = iforest_peak_add, STYPE = internal, FINALFUNC = iforest_peak_count, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_peak(anyelement, anyelement, boolean) IS 'the same, where some spans end later than the type can tell';
+CREATE AGGREGATE iforest_peak_time(ts anyelement, ends anyelement) (
+	SFUNC = iforest_peak_add, STYPE = internal, FINALFUNC = iforest_peak_when, FINALFUNC_EXTRA, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_peak_time(anyelement, anyelement) IS 'the earliest time at which as many spans are open as ever are';
+CREATE AGGREGATE iforest_peak_time(ts anyelement, ends anyelement, endless boolean) (
+	SFUNC = iforest_peak_add, STYPE = internal, FINALFUNC = iforest_peak_when, FINALFUNC_EXTRA, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_peak_time(anyelement, anyelement, boolean) IS 'the same, where some spans end later than the type can tell';
+
+-- ---- the points of a line to be drawn ----
+
+CREATE FUNCTION iforest_lttb_add(internal, anyelement, double precision, integer) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_lttb_add(internal, anyelement, double precision, integer) IS 'adds a point to those of a line';
+CREATE FUNCTION iforest_lttb_time_array(internal, anyelement, double precision, integer) RETURNS anyarray
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_lttb_time_array(internal, anyelement, double precision, integer) IS 'result of iforest_lttb_times';
+CREATE FUNCTION iforest_lttb_value_array(internal) RETURNS double precision[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_lttb_value_array(internal) IS 'result of iforest_lttb_values';
+
+CREATE AGGREGATE iforest_lttb_times(ts anyelement, v double precision, n integer) (
+	SFUNC = iforest_lttb_add, STYPE = internal, FINALFUNC = iforest_lttb_time_array, FINALFUNC_EXTRA, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_lttb_times(anyelement, double precision, integer) IS 'times of the n points of a line that make the largest triangles (LTTB)';
+CREATE AGGREGATE iforest_lttb_values(ts anyelement, v double precision, n integer) (
+	SFUNC = iforest_lttb_add, STYPE = internal, FINALFUNC = iforest_lttb_value_array, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_lttb_values(anyelement, double precision, integer) IS 'values of the n points of a line that make the largest triangles (LTTB)';

@@ -413,6 +413,7 @@ static enum iforest_status open_group(struct ifs_bucket_query *query)
 	bool found = true;
 
 	query->group_is_open = true;
+	query->peak_is_open = false;
 	query->has_pending = query->is_exhausted = false;
 	query->n_filled = 0;
 	if (query->is_counter)
@@ -452,7 +453,7 @@ static enum iforest_status fill_row(struct ifs_bucket_query *query)
 
 	if (!query->fill.is_open)
 		return IFOREST_OK;
-	return iforest_fill_bucket(&query->fill, query->fill_series + from, to - from, &query->bucketing, query->bucket,
+	return iforest_fill_bucket(&query->fill, query->series + from, to - from, &query->bucketing, query->bucket,
 				   &query->aggregate);
 }
 
@@ -506,6 +507,21 @@ static enum iforest_status next_counted(struct ifs_bucket_query *query, bool *fo
 	return status;
 }
 
+/* Finds the peak of the row's bucket. */
+static enum iforest_status find_peak(struct ifs_bucket_query *query)
+{
+	uint32_t from = query->group_starts[query->group], to = query->group_starts[query->group + 1];
+	enum iforest_status status = IFOREST_OK;
+
+	query->peak = (struct iforest_peak){ .n = 0 };
+	if (!query->has_peak || query->aggregate.n_rows == 0)
+		return IFOREST_OK;
+	if (!query->peak_is_open)
+		status = iforest_peak_start(&query->peak_reader, query->series + from, to - from);
+	query->peak_is_open = true;
+	return status ? status : iforest_peak_of_bucket(&query->peak_reader, query->bucket, &query->peak);
+}
+
 int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -529,6 +545,8 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct i
 			status = check_interrupt(query);
 		}
 	}
+	if (!status && found)
+		status = find_peak(query);
 	*at_end = !found;
 	if (!status)
 		return SQLITE_OK;
@@ -595,6 +613,31 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
+/* Lists the ids of the chosen series. */
+static int list_ids(struct ifs_bucket_query *query, struct ifs_error *error)
+{
+	query->series = sqlite3_malloc64((query->n_members + (size_t)1) * sizeof *query->series);
+	if (!query->series)
+		return ifs_error_set(error, SQLITE_NOMEM, "");
+	for (uint32_t m = 0; m < query->n_members; m++)
+		query->series[m] = query->members[m]->id;
+	return SQLITE_OK;
+}
+
+static int start_peak(struct ifs_bucket_query *query, struct ifs_error *error)
+{
+	struct ifs_snapshot *snapshot = query->snapshot;
+	enum iforest_status status = iforest_peak_init(&query->peak_reader, &query->index->store, &snapshot->manifest);
+
+	if (!status)
+		status = iforest_peak_join(&query->peak_reader, &snapshot->delta.memtable.store,
+					   &snapshot->delta.memtable.manifest);
+	query->has_peak = true;
+	query->peak_reader.bucketing = query->bucketing;
+	query->peak_reader.filter = ifs_delta_filter(&snapshot->delta);
+	return ifs_snapshot_error(query->index, snapshot, status, error);
+}
+
 /* Starts fill = 'last' and 'linear', of the chosen series. They need the count of each value, also of columns of which only
  * first and last are requested. */
 static int start_fill(struct ifs_bucket_query *query, struct ifs_error *error)
@@ -607,11 +650,6 @@ static int start_fill(struct ifs_bucket_query *query, struct ifs_error *error)
 	request->values |= request->firsts | request->lasts;
 	status = iforest_fill_init(&query->fill, mode, request->values, &query->scan, &snapshot->delta.memtable.store,
 				   &snapshot->delta.memtable.manifest);
-	query->fill_series = sqlite3_malloc64((query->n_members + (size_t)1) * sizeof *query->fill_series);
-	if (!query->fill_series)
-		return ifs_error_set(error, SQLITE_NOMEM, "");
-	for (uint32_t m = 0; m < query->n_members; m++)
-		query->fill_series[m] = query->members[m]->id;
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
@@ -676,8 +714,12 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 		rc = start_counter(query, error);
 	if (!rc)
 		rc = choose_series(query, plan, argv + n_arguments, error);
+	if (!rc && (query->fill_mode >= IFS_FILL_LAST || plan->wants_peak))
+		rc = list_ids(query, error);
 	if (!rc && query->fill_mode >= IFS_FILL_LAST)
 		rc = start_fill(query, error);
+	if (!rc && plan->wants_peak)
+		rc = start_peak(query, error);
 	if (!rc && !query->is_counter)
 		ifs_parallel_open(&query->parallel, index, query->snapshot, &query->scan,
 				  query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
@@ -694,11 +736,12 @@ void ifs_bucket_query_release(struct ifs_bucket_query *query)
 	if (query->has_scan)
 		iforest_scan_release(&query->scan);
 	iforest_fill_release(&query->fill);
+	iforest_peak_release(&query->peak_reader);
 	iforest_counter_scan_release(&query->counter_scan);
 	ifs_snapshot_release(query->snapshot);
 	sqlite3_free(query->members);
 	sqlite3_free(query->group_starts);
-	sqlite3_free(query->fill_series);
+	sqlite3_free(query->series);
 	bucket_list_release(&query->list);
 	bucket_query_forget_sketches(query);
 	query->index = NULL;

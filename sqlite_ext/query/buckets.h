@@ -4,7 +4,8 @@
  * is one series (iforest), or all series that agree on the by columns kept (iforest_fold). The buckets of a group of one
  * come straight from a scan. Those of several series are first added up by merging lists of buckets two by two, so that S
  * series of w buckets cost S w log S, and memory for the buckets that exist. An iforest_counter reads the samples of one
- * series after the other, and has a row for each bucket from its first on.
+ * series after the other, and has a row for each bucket from its first on. The peak of overlapping spans is read besides,
+ * bucket by bucket (core/query/peak.h): those of several series do not add up.
  */
 #ifndef IFS_QUERY_BUCKETS_H
 #define IFS_QUERY_BUCKETS_H
@@ -14,6 +15,7 @@
 #include "core/query/counter_scan.h"
 #include "core/query/fill.h"
 #include "core/query/overlap.h"
+#include "core/query/peak.h"
 #include "core/query/scan.h"
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/query/parallel.h"
@@ -55,10 +57,11 @@ struct ifs_bucket_query {
 	struct ifs_parallel parallel;	/* answers series, by threads or without; not of counters */
 	struct iforest_overlap overlap; /* over the scan */
 	bool is_overlap, has_overlap;
+	bool has_peak, peak_is_open; /* of is_overlap: the peak is requested; its reader is on the series of the group */
+	struct iforest_peak_reader peak_reader;
+	uint32_t *series; /* of the members: their ids, for the peak and for fill = 'last' and 'linear' */
 	enum ifs_fill_mode fill_mode;
-	/* fill = 'last' and 'linear': of the members, with their series */
-	struct iforest_fill fill;
-	uint32_t *fill_series;
+	struct iforest_fill fill; /* fill = 'last' and 'linear' */
 	bool is_counter;
 	struct iforest_counter_scan counter_scan; /* of is_counter */
 	struct ifs_sidecar counter_sidecar;	  /* of is_counter: summaries of nodes */
@@ -77,6 +80,7 @@ struct ifs_bucket_query {
 	bool has_sketches; /* one was computed, or tried */
 	struct ifs_bucket_query_sketch sketches[IFOREST_MAX_VALUES];
 	int64_t bucket;
+	struct iforest_peak peak;	    /* n is 0 for a filled bucket */
 	struct iforest_aggregate aggregate; /* n_rows is 0 for a filled bucket */
 	bool has_pending, is_exhausted;	    /* a bucket was read ahead while filling; there are no more */
 	int64_t pending_bucket;

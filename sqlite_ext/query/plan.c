@@ -129,6 +129,19 @@ static bool is_used(sqlite3_uint64 used, unsigned column)
 	return used >> (column < 63 ? column : 63) & 1;
 }
 
+static bool wants_peak(const struct ifs_definition *definition, sqlite3_uint64 used)
+{
+	unsigned first_fixed = definition->n_hidden + definition->n_by;
+
+	return definition->is_overlap &&
+	       (is_used(used, first_fixed + IFS_OF_PEAK) || is_used(used, first_fixed + IFS_OF_PEAK_TS));
+}
+
+static bool is_of_first(unsigned column)
+{
+	return column == IFS_OF_FIRST_ID || column == IFS_OF_FIRST_TS;
+}
+
 /* Returns the aggregates that the used columns need. */
 static struct iforest_request request_of(const struct ifs_definition *definition, sqlite3_uint64 used)
 {
@@ -138,7 +151,7 @@ static struct iforest_request request_of(const struct ifs_definition *definition
 	if (definition->is_overlap) {
 		if (is_used(used, first_fixed + IFS_OF_CLIPPED))
 			request.values = 1u << definition->duration_value;
-		for (unsigned c = IFS_OF_LONGEST; c < IFS_N_OVERLAP; c++)
+		for (unsigned c = IFS_OF_LONGEST; c <= IFS_OF_LONGEST_TS; c++)
 			if (is_used(used, first_fixed + c))
 				request.no_maxs = ~(1u << definition->duration_value);
 		request.extremes_alone =
@@ -177,6 +190,10 @@ static struct iforest_request request_of(const struct ifs_definition *definition
 	for (unsigned c = 0; c < ifs_n_accumulator_columns(&definition->accumulators); c++)
 		if (is_used(used, definition->n_hidden + ifs_first_of_accumulators(definition) + c))
 			ifs_accumulator_column_request(&definition->accumulators, c, &request);
+	for (unsigned c = 0; c < IFS_N_OF_ENDS * definition->n_values; c++)
+		if (is_used(used, definition->n_hidden + ifs_first_of_ends(definition) + c))
+			*(is_of_first(IFS_N_OF_VALUE + c % IFS_N_OF_ENDS) ? &request.firsts : &request.lasts) |=
+				1u << c / IFS_N_OF_ENDS;
 	return request;
 }
 
@@ -492,6 +509,8 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 	write_window(text, (unsigned)info->idxNum);
 	n_conditions = ifs_plan_take_conditions(definition, info, &n_argv, text);
 	write_request(text, definition, &request);
+	if (wants_peak(definition, info->colUsed))
+		sqlite3_str_appendall(text, "; peak");
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
@@ -508,5 +527,8 @@ bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definitio
 	*plan = (struct ifs_plan){ .name = name, .arguments = (unsigned)index_number & ((1u << IFS_N_ARGUMENTS) - 1) };
 	if (!at)
 		at = "";
-	return ifs_plan_read_conditions(plan, definition, &at) && read_request(&plan->request, definition, &at) && !*at;
+	if (!ifs_plan_read_conditions(plan, definition, &at) || !read_request(&plan->request, definition, &at))
+		return false;
+	plan->wants_peak = skip(&at, "; peak");
+	return !*at;
 }

@@ -29,6 +29,7 @@ struct ifs_plan {
 	const char *name;   /* of the queried table, for messages */
 	unsigned arguments; /* bits, as in idxNum */
 	struct iforest_request request;
+	bool wants_peak; /* of iforest_overlap: how many spans are open at once */
 	unsigned n_conditions;
 	struct ifs_by_condition conditions[IFS_MAX_CONDITIONS]; /* "=", IS and IN, on by columns of the table */
 };

@@ -13,6 +13,11 @@ unsigned ifs_first_sketch(const struct ifs_definition *definition)
 	return ifs_first_of_accumulators(definition) + ifs_n_accumulator_columns(&definition->accumulators);
 }
 
+unsigned ifs_first_of_ends(const struct ifs_definition *definition)
+{
+	return ifs_first_sketch(definition) + definition->n_sketches;
+}
+
 const struct iforest_kind *ifs_kind_of_integers(const struct ifs_definition *definition, unsigned value)
 {
 	for (unsigned a = 0; a < definition->accumulators.n; a++) {
@@ -547,17 +552,20 @@ void ifs_base_table_release(struct ifs_base_table *base_table)
 
 static const char *const fixed_names[IFS_N_FIXED] = { "bucket", "bucket_start", "bucket_end", "count", "first_ts", "last_ts" };
 
-static const char *const value_formats[IFS_N_OF_VALUE] = { "count_%s",	"sum_%s",    "min_%s",	 "max_%s",
-							   "avg_%s",	"first_%s",  "last_%s",	 "min_%s_id",
-							   "max_%s_id", "min_%s_ts", "max_%s_ts" };
+static const char *const value_formats[IFS_END_OF_VALUE] = { "count_%s",   "sum_%s",	  "min_%s",    "max_%s",
+							     "avg_%s",	   "first_%s",	  "last_%s",   "min_%s_id",
+							     "max_%s_id",  "min_%s_ts",	  "max_%s_ts", "first_%s_id",
+							     "last_%s_id", "first_%s_ts", "last_%s_ts" };
 
-static const char *const overlap_formats[] = { "clipped_%s", "longest_%s", "longest_%s_id", "longest_%s_ts" };
+static const char *const overlap_formats[] = {
+	"clipped_%s", "longest_%s", "longest_%s_id", "longest_%s_ts", "peak", "peak_ts"
+};
 
 static const char *const counter_formats[IFS_N_OF_COUNTER] = { "count_%s",    "start_%s", "end_%s",   "twa_%s",
 							       "increase_%s", "rate_%s",  "resets_%s" };
 
 enum {
-	MAX_COLUMNS = IFS_MAX_BY + IFS_N_FIXED + (IFS_N_OF_VALUE + 1) * IFOREST_MAX_VALUES + IFOREST_MAX_ACCUMULATOR_WORDS +
+	MAX_COLUMNS = IFS_MAX_BY + IFS_N_FIXED + (IFS_END_OF_VALUE + 1) * IFOREST_MAX_VALUES + IFOREST_MAX_ACCUMULATOR_WORDS +
 		      IFS_N_ARGUMENTS + 1
 };
 
@@ -578,6 +586,9 @@ static unsigned list_aggregates(const struct ifs_definition *definition, char **
 		names[n++] = ifs_accumulator_column_name(&definition->accumulators, values, c);
 	for (unsigned s = 0; s < definition->n_sketches; s++)
 		names[n++] = sqlite3_mprintf("sketch_%s", definition->sketches[s].name);
+	for (unsigned v = 0; v < definition->n_values; v++)
+		for (unsigned c = IFS_N_OF_VALUE; c < IFS_END_OF_VALUE; c++)
+			names[n++] = sqlite3_mprintf(value_formats[c], values[v]);
 	return n;
 }
 
@@ -588,7 +599,7 @@ static unsigned list_overlaps(const struct ifs_definition *definition, char **na
 	for (unsigned f = 0; f < IFS_OVERLAPS; f++)
 		names[n++] = sqlite3_mprintf("%s", fixed_names[f]);
 	names[n++] = sqlite3_mprintf("overlaps");
-	for (unsigned c = 0; c < IFS_N_OVERLAP - IFS_OF_CLIPPED; c++)
+	for (unsigned c = 0; c < sizeof overlap_formats / sizeof *overlap_formats; c++)
 		names[n++] = sqlite3_mprintf(overlap_formats[c], definition->values[definition->duration_value].name);
 	return n;
 }

@@ -64,9 +64,9 @@ struct ifs_base_table {
  * and then
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
- *   those of accumulators (storage/accumulator_columns.h) | sketches
+ *   those of accumulators (storage/accumulator_columns.h) | sketches | 4 for each value: row and time of its first and last
  *
- * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration
+ * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration | peak peak_ts
  * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
  *
  * The hidden columns come first, because SQLite reports the use of each of the first 63 columns, and of all others only
@@ -82,6 +82,7 @@ enum ifs_fixed_column {
 	IFS_N_FIXED
 };
 
+/* Those before IFS_N_OF_VALUE stand together; the others, added later, after all columns of before. */
 enum ifs_value_column {
 	IFS_OF_COUNT,
 	IFS_OF_SUM,
@@ -94,8 +95,15 @@ enum ifs_value_column {
 	IFS_OF_MAX_ID,
 	IFS_OF_MIN_TS,
 	IFS_OF_MAX_TS,
-	IFS_N_OF_VALUE
+	IFS_N_OF_VALUE,
+	IFS_OF_FIRST_ID = IFS_N_OF_VALUE,
+	IFS_OF_LAST_ID,
+	IFS_OF_FIRST_TS,
+	IFS_OF_LAST_TS,
+	IFS_END_OF_VALUE
 };
+
+enum { IFS_N_OF_ENDS = IFS_END_OF_VALUE - IFS_N_OF_VALUE };
 
 /* The first three fixed columns stay; IFS_OVERLAPS takes the place of IFS_COLUMN_COUNT. */
 enum ifs_overlap_column {
@@ -104,6 +112,8 @@ enum ifs_overlap_column {
 	IFS_OF_LONGEST,
 	IFS_OF_LONGEST_ID,
 	IFS_OF_LONGEST_TS,
+	IFS_OF_PEAK,
+	IFS_OF_PEAK_TS,
 	IFS_N_OVERLAP
 };
 
@@ -165,6 +175,9 @@ static inline uint8_t ifs_end_rule(const struct ifs_definition *definition, enum
 
 /* Returns the number of the first sketch column. */
 unsigned ifs_first_sketch(const struct ifs_definition *definition);
+
+/* Returns the number of the first column from IFS_OF_FIRST_ID on. */
+unsigned ifs_first_of_ends(const struct ifs_definition *definition);
 
 /* Returns how many of enum ifs_argument the table takes: the first so many. The command column follows. */
 static inline int ifs_n_arguments(const struct ifs_definition *definition)

@@ -80,10 +80,14 @@ static void result_extreme(sqlite3_context *context, const struct ifs_times *tim
 	switch (column) {
 	case IFS_OF_MIN_ID:
 	case IFS_OF_MAX_ID:
+	case IFS_OF_FIRST_ID:
+	case IFS_OF_LAST_ID:
 		sqlite3_result_int64(context, extreme->ref);
 		break;
 	case IFS_OF_MIN_TS:
 	case IFS_OF_MAX_TS:
+	case IFS_OF_FIRST_TS:
+	case IFS_OF_LAST_TS:
 		if (!extreme->time_is_null)
 			ifs_time_result(context, times, extreme->time);
 		break;
@@ -158,12 +162,16 @@ static int value_column(sqlite3_context *context, const struct ifs_bucket_query 
 		result_extreme(context, times, &value->max, column, value_type);
 		break;
 	case IFS_OF_FIRST:
+	case IFS_OF_FIRST_ID:
+	case IFS_OF_FIRST_TS:
 		result_extreme(context, times, &value->first, column, value_type);
 		break;
 	case IFS_OF_LAST:
+	case IFS_OF_LAST_ID:
+	case IFS_OF_LAST_TS:
 		result_extreme(context, times, &value->last, column, value_type);
 		break;
-	case IFS_N_OF_VALUE:
+	case IFS_END_OF_VALUE:
 		break;
 	}
 	return SQLITE_OK;
@@ -222,7 +230,7 @@ static int sketch_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	return rc;
 }
 
-/* The clipped time of a bucket that no span overlaps is NULL or 0, by fill; its longest span is NULL. */
+/* The clipped time of a bucket that no span overlaps is NULL or 0, by fill; its longest span is NULL, its peak 0. */
 static int overlap_column(sqlite3_context *context, const struct ifs_bucket_query *query, unsigned v,
 			  enum ifs_overlap_column column)
 {
@@ -231,6 +239,12 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 	};
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
 
+	if (column == IFS_OF_PEAK)
+		sqlite3_result_int64(context, (sqlite3_int64)query->peak.n);
+	else if (column == IFS_OF_PEAK_TS && query->peak.n > 0)
+		ifs_time_result(context, &query->snapshot->times, query->peak.time);
+	if (column == IFS_OF_PEAK || column == IFS_OF_PEAK_TS)
+		return SQLITE_OK;
 	if (column == IFS_OF_CLIPPED)
 		return result_sum(context, value, IFOREST_INT64, query->fill_mode == IFS_FILL_ZERO);
 	result_extreme(context, &query->snapshot->times, &value->max, max_columns[column], IFOREST_INT64);
@@ -257,6 +271,10 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	} else if (c < ifs_first_of_accumulators(definition)) {
 		c -= n_by + IFS_N_FIXED;
 		return value_column(context, query, c / IFS_N_OF_VALUE, (enum ifs_value_column)(c % IFS_N_OF_VALUE));
+	} else if (c >= ifs_first_of_ends(definition)) {
+		c -= ifs_first_of_ends(definition);
+		return value_column(context, query, c / IFS_N_OF_ENDS,
+				    (enum ifs_value_column)(IFS_N_OF_VALUE + c % IFS_N_OF_ENDS));
 	} else if (c >= ifs_first_sketch(definition)) {
 		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
 	} else if (query->aggregate.n_rows > 0 || query->fill_mode != IFS_FILL_NULL) {

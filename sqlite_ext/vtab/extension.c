@@ -12,6 +12,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/vtab/gaps.h"
 #include "sqlite_ext/vtab/histogram.h"
 #include "sqlite_ext/vtab/index.h"
+#include "sqlite_ext/vtab/line_functions.h"
 #include "sqlite_ext/vtab/rows.h"
 #include "sqlite_ext/vtab/stats.h"
 
@@ -59,6 +60,8 @@ static int register_functions(sqlite3 *db)
 		rc = ifs_delta_register(db);
 	if (!rc)
 		rc = ifs_sketch_functions_register(db);
+	if (!rc)
+		rc = ifs_line_functions_register(db);
 	return rc;
 }
 

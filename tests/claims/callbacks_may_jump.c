@@ -90,6 +90,7 @@ static void out_of_overlap(void **state) { (void)state; jump_everywhere(ATTEMPT_
 static void out_of_longest(void **state) { (void)state; jump_everywhere(ATTEMPT_LONGEST, 10); }
 static void out_of_walk(void **state) { (void)state; jump_everywhere(ATTEMPT_WALK, 10); }
 static void out_of_gaps(void **state) { (void)state; jump_everywhere(ATTEMPT_GAPS, 10); }
+static void out_of_peaks(void **state) { (void)state; jump_everywhere(ATTEMPT_PEAKS, 10); }
 static void out_of_counting(void **state) { (void)state; jump_everywhere(ATTEMPT_COUNT, 10); }
 static void out_of_sketch(void **state) { (void)state; jump_everywhere(ATTEMPT_SKETCH, 10); }
 static void out_of_best_first(void **state) { (void)state; jump_everywhere(ATTEMPT_BEST, 10); }
@@ -112,6 +113,7 @@ int main(void)
 		cmocka_unit_test(out_of_longest),
 		cmocka_unit_test(out_of_walk),
 		cmocka_unit_test(out_of_gaps),
+		cmocka_unit_test(out_of_peaks),
 		cmocka_unit_test(out_of_counting),
 		cmocka_unit_test(out_of_sketch),
 		cmocka_unit_test(out_of_best_first),

@@ -54,6 +54,7 @@ static void in_overlap(void **state) { (void)state; fail_every_one(ATTEMPT_OVERL
 static void in_longest(void **state) { (void)state; fail_every_one(ATTEMPT_LONGEST); }
 static void in_walk(void **state) { (void)state; fail_every_one(ATTEMPT_WALK); }
 static void in_gaps(void **state) { (void)state; fail_every_one(ATTEMPT_GAPS); }
+static void in_peaks(void **state) { (void)state; fail_every_one(ATTEMPT_PEAKS); }
 static void in_counting(void **state) { (void)state; fail_every_one(ATTEMPT_COUNT); }
 static void in_sketch(void **state) { (void)state; fail_every_one(ATTEMPT_SKETCH); }
 static void in_best_first(void **state) { (void)state; fail_every_one(ATTEMPT_BEST); }
@@ -176,6 +177,7 @@ int main(void)
 		cmocka_unit_test(in_longest),
 		cmocka_unit_test(in_walk),
 		cmocka_unit_test(in_gaps),
+		cmocka_unit_test(in_peaks),
 		cmocka_unit_test(in_counting),
 		cmocka_unit_test(in_sketch),
 		cmocka_unit_test(in_best_first),

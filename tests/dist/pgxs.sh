@@ -113,6 +113,12 @@ fails_if_wrong() {
 	grep -q '^+([2-9][0-9]* rows)' "$source/regression.diffs"
 }
 
+# CONTRIB_TESTDB may name a database of the user, as the PGXN client does
+leaves_others_alone() {
+	createdb kept && psql -X -q -d kept -c 'CREATE TABLE kept()' && quietly -C "$source/pg_ext" installcheck REGRESS=opclass CONTRIB_TESTDB=kept &&
+		psql -X -d kept -c 'TABLE kept'
+}
+
 # with_llvm as the server was configured; its clang may be missing
 variable() { printf 'PGXS = %s\ninclude $(PGXS)\nshow:\n\t@echo $(%s)\n' "$("$PG_CONFIG" --pgxs)" "$1" | quietly -f - show; }
 
@@ -126,6 +132,7 @@ else
 	skip "bitcode" "the server was built without LLVM, or its clang is missing"
 fi
 report "installcheck notices what is wrong" fails_if_wrong
+report "and leaves other databases alone" leaves_others_alone
 report "uninstall leaves nothing" uninstalls
 report "clean leaves the sources as they were" cleans
 report "builds in another folder (VPATH)" builds_outside

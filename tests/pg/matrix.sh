@@ -69,7 +69,7 @@ prepare() {
 
 # run_tests VERSION ROOT
 run_tests() {
-	rm -rf "$2/home/tester/source" "$2/home/tester/build"
+	rm -rf "$2/home/tester/source" "$2/home/tester/build" "${2:?}"/tmp/*
 	mkdir "$2/home/tester/source" || return
 	tar -c --exclude=./.git --exclude=./build . | tar -x --no-same-owner -C "$2/home/tester/source" || return
 	# The inner shells expand it.

@@ -125,6 +125,7 @@ static void the_examples_of_choosing_hold(void **state)
 	(void)state;
 	client_run(pg, "CREATE EXTENSION iforest");
 	assert_true(examples_run("docs/choosing.md", "```sql postgres", &(struct example_runner){ is_complete, run_example, pg }) > 5);
+	assert_true(examples_run("docs/charts.md", "```sql postgres", &(struct example_runner){ is_complete, run_example, pg }) > 5);
 	PQfinish(pg);
 }
 

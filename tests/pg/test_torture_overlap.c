@@ -1,5 +1,5 @@
 /* test_torture_overlap.c -- sessions change a table, take changes back, vacuum, merge and rebuild its index, while others ask
- * what overlaps windows and buckets: in one snapshot, what the index answers is what SQL over the table answers.
+ * what overlaps windows and buckets, and how much of it at once: in one snapshot, what the index answers is what SQL over the table answers.
  *
  *   IFOREST_SECONDS=600 tests/pg/cluster.sh run build/tests/pg/test_torture_overlap
  */
@@ -15,9 +15,10 @@ static const char tables[] =
 static void make_question(struct worker *worker, struct text *query)
 {
 	int from = torture_below(worker, 4400);
+	bool is_peak = random_chance(&worker->dice, 40);
 
-	text_set(query, "SELECT q::text FROM (SELECT service, bucket, count, clipped_lasts, longest_lasts, longest_lasts_ts FROM t_if_overlap("
-			"timestamp '2024-01-01' + interval '%d minutes'", from);
+	text_set(query, "SELECT q::text FROM (SELECT service, bucket, %s(timestamp '2024-01-01' + interval '%d minutes'",
+		 is_peak ? "peak, peak_ts FROM t_if_peak" : "count, clipped_lasts, longest_lasts, longest_lasts_ts FROM t_if_overlap", from);
 	if (random_chance(&worker->dice, 90))
 		text_add(query, ", timestamp '2024-01-01' + interval '%d minutes'", from + 1 + torture_below(worker, 4400 - from));
 	else

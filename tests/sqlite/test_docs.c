@@ -55,6 +55,7 @@ static void the_examples_of_choosing_hold(void **state)
 {
 	(void)state;
 	assert_true(run_file("docs/choosing.md") > 5);
+	assert_true(run_file("docs/charts.md") > 5);
 }
 
 static void the_examples_of_install_hold(void **state)

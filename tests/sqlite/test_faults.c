@@ -80,6 +80,10 @@ static const struct step {
 	{ "accumulators", TABLE SUMS CHANGES, "SELECT track, count_dur_le_5, count_dur_le_500, regr_slope_dur_ts FROM d_if(55, 9000)", true },
 	{ "overlap", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if);",
 	  "SELECT track, bucket, overlaps, clipped_dur, longest_dur_id FROM o(1000, 9000, 30) ORDER BY track, bucket", true },
+	{ "peaks", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if);",
+	  "SELECT track, bucket, overlaps, peak, peak_ts FROM o(1000, 9000, 30) ORDER BY track, bucket", true },
+	{ "peaks of a fold", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if, ());",
+	  "SELECT bucket, peak FROM o(1000, 9000) WHERE step = 500 AND fill = 'zero'", true },
 	{ "overlap fold", TABLE INDEX CHANGES "CREATE VIRTUAL TABLE o USING iforest_overlap(d_if, ());",
 	  "SELECT bucket, overlaps, clipped_dur FROM o(1000, 9000) WHERE step = 500 AND fill = 'zero'", true },
 	{ "pending", TABLE INDEX CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
@@ -87,6 +91,7 @@ static const struct step {
 		"(SELECT track, iforest_sketch(dur) OVER (ORDER BY id ROWS 20 PRECEDING) AS s FROM d WHERE id < 60) GROUP BY track", true },
 	{ "histogram", TABLE INDEX, "SELECT track, lower, h.count FROM (SELECT track, iforest_sketch(dur) AS s FROM d WHERE id < 60 GROUP BY track), "
 		"iforest_histogram(s, iif(track = 'track 1', '[1, 5, 20, 300]', '[5]')) AS h UNION ALL SELECT '', upper, h.count FROM iforest_histogram((SELECT iforest_sketch(r) FROM d)) AS h", true },
+	{ "line", TABLE, "SELECT track, iforest_lttb(ts, dur, 20), iforest_lttb(ts, r, 7) FROM d GROUP BY track", true },
 	{ "sketch column", MANY SKETCHES, "SELECT iforest_quantile(sketch_dur, 0.9), iforest_quantile(sketch_dur, 0.1), iforest_sketch_count(sketch_r) FROM d_if UNION ALL "
 		"SELECT iforest_quantile(sketch_dur, 0.9), 0, 0 FROM d_if(300, 3900)", true },
 	{ "sketch kept", MANY, SKETCHES, false },

@@ -133,6 +133,25 @@ static void compare(sqlite3 *db, const struct question *q, const char *table, co
 	sqlite3_free(expected);
 }
 
+/* By the definition: how many of the spans that overlap a bucket are open at each time at which one starts, or the bucket does. */
+static void compare_peaks(sqlite3 *db, const struct question *q, const char *table, const char *by)
+{
+	const char *comma = *by ? "," : "", *of_group = strchr(by, 'b') ? "c.a, c.b," : *by ? "c.a," : "";
+	const char *join = strchr(by, 'b') ? "o.a IS c.a AND o.b IS c.b AND" : *by ? "o.a IS c.a AND" : "";
+	char *expected = sqlite3_mprintf(
+		"WITH o AS (SELECT t.*, k, max(ts, lo) AS at FROM b JOIN t ON ts < hi AND CASE WHEN dur > 0 THEN ts + dur > lo ELSE ts >= lo END),"
+		" c AS (SELECT DISTINCT %s%s k, at FROM o), n AS (SELECT %s c.k, c.at, count(*) AS n FROM c JOIN o ON %s o.k = c.k AND o.ts <= c.at"
+		"  AND CASE WHEN o.dur > 0 THEN o.ts + o.dur > c.at ELSE o.ts = c.at END GROUP BY %s c.k, c.at)"
+		" SELECT %s%s k, n, at FROM (SELECT *, row_number() OVER (PARTITION BY %s%s k ORDER BY n DESC, at) AS place FROM n)"
+		" WHERE place = 1 ORDER BY %s%s k", by, comma, of_group, join, of_group, by, comma, by, comma, by, comma);
+	char *sql = sqlite3_mprintf("SELECT %s%s bucket, peak, peak_ts FROM %s WHERE fill = 'none' %s ORDER BY %s%s bucket", by, comma, table,
+				    q->arguments, by, comma);
+
+	same_rows(db, sql, expected);
+	sqlite3_free(sql);
+	sqlite3_free(expected);
+}
+
 static void ask(sqlite3 *db, struct random *random)
 {
 	static const char *const all_columns = "clipped_dur, longest_dur, longest_dur_id, longest_dur_ts";
@@ -147,6 +166,9 @@ static void ask(sqlite3 *db, struct random *random)
 		compare(db, &q, "by_both", "a,b", fill, columns);
 		compare(db, &q, "by_a", "a", fill, columns);
 		compare(db, &q, "by_none", "", fill, columns);
+		compare_peaks(db, &q, "by_both", "a,b");
+		compare_peaks(db, &q, "by_a", "a");
+		compare_peaks(db, &q, "by_none", "");
 		run(db, "DROP TABLE b");
 	}
 }
@@ -224,11 +246,33 @@ static void every_pixel_knows_the_span_that_covers_it(void **state)
 	run_gives(db, "0|1|1|1000|1\n1|2|2|1000|1\n2|1|1|1000|1\n3|2|1|1000|1\n", "SELECT bucket, overlaps, clipped_dur, longest_dur, longest_dur_id FROM o(499, 503, 4)");
 	run_gives(db, "0|1|0|1\n1|1|0|1\n2|2|2|1\n3|1|0|1\n4|1|0|1\n5|1|1|1\n",
 		  "SELECT bucket, overlaps, clipped_dur, longest_dur_id FROM o(500, 502, 6)");
+	run_gives(db, "0|1|499\n1|2|500\n2|1|501\n3|2|502\n", "SELECT bucket, peak, peak_ts FROM o(499, 503, 4)");
+	run_gives(db, "0|1|500\n1|1|500\n2|2|500\n3|1|501\n4|1|501\n5|1|501\n", "SELECT bucket, peak, peak_ts FROM o(500, 502, 6)");
 	run_gives(db, "", "SELECT * FROM o(500, 500)");
 	run_gives(db, "", "SELECT * FROM o(501, 500) WHERE fill = 'zero'");
 	run_gives(db, "", "SELECT * FROM o(1000, 2000)");
+	run_gives(db, "0|0|\n", "SELECT bucket, peak, peak_ts FROM o(1000, 2000) WHERE fill = 'null'");
 	run_gives(db, "0|0|||\n", "SELECT bucket, overlaps, clipped_dur, longest_dur, longest_dur_id FROM o(1000, 2000) WHERE fill = 'null'");
 	run_gives(db, "", "SELECT * FROM o(NULL, 2000)");
+	close_database(db);
+}
+
+/* Times that are reals, whose spans are kept by their ends, and times that are texts. */
+static void peaks_of_other_kinds_of_times(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts REAL, dur REAL); INSERT INTO t(ts, dur) VALUES"
+		"(0.5, 1.0), (1.0, 0.25), (1.25, 2.0), (1.5, 0.0), (1.5, -1), (3.0, NULL), (0.75, 10.0);"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur); CREATE VIRTUAL TABLE o USING iforest_overlap(t_if);"
+		"CREATE TABLE d(id INTEGER PRIMARY KEY, ts TEXT, dur INTEGER); INSERT INTO d(ts, dur) VALUES"
+		"('2024-01-01 00:00:00', 10), ('2024-01-01 00:00:05', 2), ('2024-01-01 00:00:07', 1);"
+		"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, unit=s); CREATE VIRTUAL TABLE od USING iforest_overlap(d_if)");
+	run_gives(db, "7|4|1.5\n", "SELECT overlaps, peak, peak_ts FROM o");
+	run_gives(db, "3|3|3.0\n", "SELECT overlaps, peak, peak_ts FROM o(1.6, 4.0)");
+	run_gives(db, "0|2|2|0.75\n1|6|4|1.5\n2|2|2|2.0\n3|3|3|3.0\n", "SELECT bucket, overlaps, peak, peak_ts FROM o(0.0, 4.0, 4)");
+	run_gives(db, "3|2|1\n", "SELECT overlaps, peak, peak_ts LIKE '2024-01-01 00:00:05%%' FROM od");
 	close_database(db);
 }
 
@@ -284,6 +328,7 @@ int main(void)
 		cmocka_unit_test(random_tables_overlap_as_plain_sql_says),
 		cmocka_unit_test(ends_may_exceed_64_bits),
 		cmocka_unit_test(every_pixel_knows_the_span_that_covers_it),
+		cmocka_unit_test(peaks_of_other_kinds_of_times),
 		cmocka_unit_test(errors_say_what_to_do),
 		cmocka_unit_test(the_table_may_be_dropped_without_its_index),
 	};

@@ -16,6 +16,7 @@ static const char *const questions[] = {
 	"SELECT track, bucket, longest_dur, longest_dur_id FROM spans_overlap(%d, %d, 500)",
 	"SELECT track, bucket, overlaps, clipped_dur, longest_dur_ts FROM spans_overlap(%d, %d, 500)",
 	"SELECT track, bucket, longest_dur_id FROM spans_overlap(%d, %d) WHERE step = 7001",
+	"SELECT track, bucket, overlaps, peak, peak_ts FROM spans_overlap(%d, %d, 500)",
 	"SELECT track, bucket, longest_dur FROM spans_overlap(%d, %d, 400) WHERE fill = 'null'",
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };

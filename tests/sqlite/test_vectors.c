@@ -69,6 +69,7 @@ static void make_index(sqlite3 *db, const struct vector_table *table)
 	run(db, "CREATE VIRTUAL TABLE %s_if_rows USING iforest_rows(%s_if)", name, name);
 	run(db, "CREATE VIRTUAL TABLE %s_if_overlap USING iforest_overlap(%s_if)", name, name);
 	run(db, "CREATE VIRTUAL TABLE %s_if_gaps USING iforest_gaps(%s_if)", name, name);
+	run(db, "CREATE VIRTUAL TABLE %s_if_counter USING iforest_counter(%s_if)", name, name);
 	make_folds(db, table);
 }
 
@@ -95,7 +96,7 @@ static sqlite3 *make_database(unsigned indexed, unsigned flushed)
 
 static const char *source_of(const struct vector_question *question)
 {
-	static const char *const endings[][2] = { { "window", "_if" }, { "overlap", "_if_overlap" }, { "rows", "_if_rows" },
+	static const char *const endings[][2] = { { "window", "_if" }, { "overlap", "_if_overlap" }, { "peak", "_if_overlap" }, { "counter", "_if_counter" }, { "rows", "_if_rows" },
 						  { "top", "_if_rows" }, { "gaps", "_if_gaps" }, { "fold", "_fold" } };
 	static char name[200];
 	const char *columns_of = vector_asks_columns(question);

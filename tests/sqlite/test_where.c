@@ -16,7 +16,7 @@ static void rows_that_do_not_meet_it_are_not_looked_at(void **state)
 	run_gives(db, "a|1|6|2\nc|1|9|5\n", "SELECT track, count, sum_dur, max_dur_id FROM e");
 	run(db, "INSERT INTO e(e) VALUES('flush'), ('integrity-check')");
 	run(db, "UPDATE spans SET status = 'ERROR' WHERE id = 6");
-	run_fails(db, "iforest: time column \"ts\" of row 6 holds text or a blob (no time)", "SELECT count FROM e");
+	run_fails(db, "iforest: time column \"ts\" of row 6 holds text (no time), and times of the index are integers", "SELECT count FROM e");
 	run(db, "UPDATE spans SET ts = 4, dur = 1 WHERE id = 6");
 	run_gives(db, "3\n", "SELECT sum(count) FROM e");
 	run_gives(db, "1\n", "SELECT count(*) FROM e WHERE track = x'00'");
@@ -38,6 +38,17 @@ static void types_are_those_of_the_rows_that_meet_it(void **state)
 	run_gives(db, "0.5\n", "SELECT sum_dur FROM o");
 	run(db, "DELETE FROM spans WHERE id = 2; INSERT INTO e(e) VALUES('rebuild')");
 	run_gives(db, "7.25\n", "SELECT sum_dur FROM e");
+	/* and so are the times */
+	run(db, "DROP TABLE e; DROP TABLE o; DELETE FROM spans; INSERT INTO spans VALUES(1, 'a', 1.5, 1, 'real'), (2, 'a', '2026-01-01', 2, 'text'), (3, 'a', 7, 3, 'integer'),"
+		" (4, 'a', '2026-01-02T00:00:00.5', 4, 'text'), (5, 'a', 8.0, 5, 'integer'), (6, 'a', '12', 6, 'number'), (7, 'a', 2, 7, 'real');"
+		"CREATE VIRTUAL TABLE r USING iforest(content=spans, time=ts, value=dur, where=(status = 'real'));"
+		"CREATE VIRTUAL TABLE t USING iforest(content=spans, time=ts, value=dur, where=(status = 'text'));"
+		"CREATE VIRTUAL TABLE i USING iforest(content=spans, time=ts, value=dur, where=(status = 'integer'))");
+	run_gives(db, "1.5|2.0|2026-01-01 00:00:00|2026-01-02 00:00:00.5|7|8\n", "SELECT r.first_ts, r.last_ts, t.first_ts, t.last_ts, i.first_ts, i.last_ts FROM r, t, i");
+	run_fails(db, "iforest: time column \"ts\" of row 6 holds text (12); ", "CREATE VIRTUAL TABLE m USING iforest(content=spans, time=ts, where=(status = 'number'))");
+	run(db, "ALTER TABLE spans ADD COLUMN n AS (CAST(ts AS INTEGER)); CREATE VIRTUAL TABLE m USING iforest(content=spans, time=n, where=(status = 'number'))");
+	run(db, "UPDATE spans SET status = 'text' WHERE id = 4; INSERT INTO spans(id, ts, dur, status) VALUES(8, '2025-12-31 23:59:59.75', 8, 'text'), (9, 0.25, 9, 'real'), (10, '13', 9, 'number')");
+	run_gives(db, "0.25|3|2025-12-31 23:59:59.75|3|2|13\n", "SELECT r.first_ts, r.count, t.first_ts, t.count, i.count, m.last_ts FROM r, t, i, m");
 	close_database(db);
 }
 

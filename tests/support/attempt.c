@@ -223,6 +223,27 @@ static enum iforest_status find_gaps(struct attempt *attempt)
 	return status;
 }
 
+/* Of one series, and of both. */
+static enum iforest_status find_peaks(struct attempt *attempt)
+{
+	static const uint32_t series[] = { 0, 1 };
+	struct iforest_peak_reader *p = &attempt->peaks;
+	enum iforest_status status = IFOREST_OK;
+
+	memset(p, 0, sizeof *p);
+	status = iforest_peak_init(p, &attempt->index->store, &attempt->index->manifest);
+	p->bucketing = (struct iforest_bucketing){ .mode = IFOREST_COUNT, .n = 4, .window = { true, true, 5000, 100000 } };
+	for (uint32_t n = 1; n <= 2 && !status; n++) {
+		struct iforest_peak peak;
+
+		status = iforest_peak_start(p, series, n);
+		for (int64_t bucket = 0; bucket < p->bucketing.n && !status; bucket++)
+			status = iforest_peak_of_bucket(p, bucket, &peak);
+	}
+	iforest_peak_release(p);
+	return status;
+}
+
 static enum iforest_status count(struct attempt *attempt)
 {
 	static const struct iforest_manifest nothing;
@@ -276,6 +297,7 @@ enum iforest_status attempt_run(struct attempt *attempt)
 	case ATTEMPT_LONGEST: return overlap(attempt, true);
 	case ATTEMPT_WALK: return walk(attempt);
 	case ATTEMPT_GAPS: return find_gaps(attempt);
+	case ATTEMPT_PEAKS: return find_peaks(attempt);
 	case ATTEMPT_BEST: return best(attempt);
 	case ATTEMPT_COUNT: return count(attempt);
 	case ATTEMPT_SKETCH: return sketch(attempt);

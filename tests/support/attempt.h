@@ -6,6 +6,7 @@
 #include "core/query/counter_scan.h"
 #include "core/query/gap.h"
 #include "core/query/overlap.h"
+#include "core/query/peak.h"
 #include "core/run/writer.h"
 #include "core/model/sketch.h"
 #include "core/query/iterator.h"
@@ -25,6 +26,7 @@ enum attempt_kind {
 	ATTEMPT_LONGEST,
 	ATTEMPT_WALK,
 	ATTEMPT_GAPS,
+	ATTEMPT_PEAKS,
 	ATTEMPT_BEST,
 	ATTEMPT_COUNT,
 	ATTEMPT_SKETCH,
@@ -47,6 +49,7 @@ struct attempt {
 	struct iforest_iterator walk;
 	struct iforest_top_k best;
 	struct iforest_gap_reader gaps;
+	struct iforest_peak_reader peaks;
 	struct iforest_counter_scan counting;
 	struct iforest_sketch sketch;
 	void (*on_ask)(void *context);    /* NULL, or called whenever remove_where asks */

@@ -4,6 +4,7 @@
 #include "core/query/top_k.h"
 #include "core/query/counter_scan.h"
 #include "core/query/gap.h"
+#include "core/query/peak.h"
 #include "core/query/overlap.h"
 #include "core/query/scan.h"
 #include "core/query/sketch_scan.h"
@@ -210,6 +211,26 @@ static void find_gaps(struct specimen *specimen, uint64_t longer_than)
 	judge(specimen, status);
 }
 
+static void find_peaks(struct specimen *specimen, const struct iforest_bucketing *bucketing, uint32_t n_series)
+{
+	static const uint32_t series[SPECIMEN_SERIES] = { 0, 1, 2 };
+	struct iforest_peak_reader reader;
+	struct iforest_peak peak;
+	enum iforest_status status = iforest_peak_init(&reader, &specimen->store, &specimen->manifest);
+
+	if (status)
+		return;
+	reader.bucketing = *bucketing;
+	status = iforest_peak_start(&reader, series, n_series);
+	for (int64_t bucket = 0; bucket < 7 && !status; bucket++) {
+		status = iforest_peak_of_bucket(&reader, bucket, &peak);
+		promise(status || peak.n == 0 || iforest_window_holds(&bucketing->window, peak.time),
+			"a peak outside the window");
+	}
+	iforest_peak_release(&reader);
+	judge(specimen, status);
+}
+
 /* ---- counters, and what is kept of them: that of the last few nodes ---- */
 
 enum { MOST_KEPT = 64 };
@@ -334,6 +355,8 @@ static void scan_all(struct specimen *specimen)
 	show_pieces(specimen, &filter);
 	find_gaps(specimen, 0);
 	find_gaps(specimen, 40);
+	find_peaks(specimen, &seven, 1);
+	find_peaks(specimen, &seven, SPECIMEN_SERIES);
 	sketch_all(specimen);
 	count_and_keep(specimen);
 }

@@ -156,7 +156,10 @@ static const char *wrong(const struct vectors *vectors, const struct vector_ques
 	if (question->feature->states[engine] == VECTOR_ABSENT)
 		return given->error[0] ? NULL : "it is there, and should not be";
 	if (vector_asks_columns(question))
-		return are_names(vectors, engine, given, &question->answer) ? NULL : "other columns";
+		return are_names(vectors, engine, given,
+				 question->differs_why[engine] ? &question->differs[engine] : &question->answer)
+			       ? NULL
+			       : "other columns";
 	if (!question->differs_why[engine])
 		return is_answer(question, given, &question->answer) ? NULL : "another answer";
 	if (is_answer(question, given, &question->answer))

@@ -20,10 +20,11 @@ static const char page_head[] =
 static const char page_rest[] =
 	"\nBeyond the file: percentiles, ranks and histograms from sketches are in both ([SQLite](sqlite_sketch.md),\n"
 	"[PostgreSQL](postgres_sketch.md)), by functions of the same names, and the sketches are the same bytes. PostgreSQL answers\n"
-	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. An index of some rows is\n"
-	"[`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial index in PostgreSQL. SQLite alone has [counters](sqlite_counter.md), [export](sqlite_export.md) and\n"
-	"[cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the table is answered from the\n"
-	"index, whatever its time type, and ordinary scans use it.\n";
+	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. [Points of line charts](charts.md) are\n"
+	"chosen alike. An index of some rows is [`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial index in\n"
+	"PostgreSQL. SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"
+	"[ordinary SQL](postgres_aggregates.md) over the table is answered from the index, whatever its time type, and ordinary\n"
+	"scans use it.\n";
 
 static unsigned count_questions(const struct vectors *vectors, const struct vector_feature *feature, int differing_in)
 {

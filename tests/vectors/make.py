@@ -175,6 +175,8 @@ def of_value(v, rows):
             "min_" + v + "_id": least.get("id"), "max_" + v + "_id": greatest.get("id"),
             "min_" + v + "_ts": least.get("ts"), "max_" + v + "_ts": greatest.get("ts"),
             "first_" + v: timed[0][v] if timed else None, "last_" + v: timed[-1][v] if timed else None,
+            **{f"{kind}_{v}_{what}": timed[at][what] if timed else None
+               for kind, at in (("first", 0), ("last", -1)) for what in ("id", "ts")},
             "var_" + v: real(variance), "stddev_" + v: None if variance is None else sqrt(variance)}
 
 
@@ -211,7 +213,7 @@ def carried(question, v, start, of_series, answer):
     shown_as = [kind + v for kind in ("min_", "max_", "first_", "last_", "avg_")]
     if question.fill == "last" and before:
         answer.update({column: before[-1][v] for column in shown_as})
-        answer.update({f"{kind}_{v}_{what}": before[-1][what] for kind in ("min", "max") for what in ("id", "ts")})
+        answer.update({f"{kind}_{v}_{what}": before[-1][what] for kind in ("min", "max", "first", "last") for what in ("id", "ts")})
     if question.fill == "linear" and before and behind:
         (t0, v0), (t1, v1) = ((row["ts"], row[v]) for row in (before[-1], behind[0]))
         answer.update({column: real(v0 + Fraction((v1 - v0) * (start - t0), t1 - t0)) for column in shown_as})
@@ -309,6 +311,23 @@ def overlapping(question):
     return answers
 
 
+def is_open(row, time):
+    return row["ts"] is not None and (row["ts"] <= time < end_of(row) or row["ts"] == time)
+
+
+def peaks(question):
+    """How many spans are open at once, at most, and when first: at the start of a bucket, or where a span starts. In a bucket that
+    is an empty interval, the spans that overlap it."""
+    answers = []
+    for found in overlapping(question):
+        a, b = question.cut(found["bucket"])
+        rows = [row for row in question.series()[tuple(found[name] for name in question.keep)] if overlaps(row, a, b)]
+        times = {row["ts"] if a is OPEN else max(row["ts"], a) for row in rows}
+        most = min(((-sum(is_open(row, time) for row in rows), time) for time in times), default=(0, None))
+        answers.append(dict(found, peak=-most[0], peak_ts=most[1]))
+    return answers
+
+
 def reaching(question):
     rows = [] if question.is_empty() else [row for row in question.table.rows if question.where(row)]
     if not question.is_everything:
@@ -324,6 +343,8 @@ def largest(question, v, limit, is_descending):
 
 def gaps(question):
     answers = []
+    if question.is_empty():
+        return answers
     for key, of_series in question.series().items():
         latest = None
         for row in sorted((row for row in of_series if row["ts"] is not None), key=order):
@@ -332,6 +353,47 @@ def gaps(question):
             latest = end_of(row) if latest is None else max(latest, end_of(row))
     return [gap for gap in answers if (question.t0 is OPEN or gap["gap_end"] > question.t0) and
             (question.t1 is OPEN or gap["gap_start"] < question.t1)]
+
+
+def counter_of(v, samples, a, b):
+    """Columns of value v as a counter; the samples are all of the series, in their order."""
+    before, within = ([row for row in samples if low <= row["ts"] < high] for low, high in ((LEAST, a), (a, b)))
+    answer = {"count_" + v: len(within), "start_" + v: before[-1][v] if before else None}
+    answer.update({kind + v: None for kind in ("end_", "twa_", "increase_", "rate_", "resets_")})
+    if not before and not within:
+        return answer
+    held = integral = increase = resets = 0
+    so_far = before + within
+    for i, row in enumerate(so_far):
+        ends = [b] + [later["ts"] for later in samples[i + 1:i + 2]]
+        if row["dur"] is not None and row["dur"] >= 0:
+            ends.append(row["ts"] + row["dur"])
+        width = max(min(ends) - max(row["ts"], a), 0)
+        held, integral = held + width, integral + width * row[v]
+        if i > 0 and row["ts"] >= a:
+            increase += row[v] if row[v] < so_far[i - 1][v] else row[v] - so_far[i - 1][v]
+            resets += row[v] < so_far[i - 1][v]
+    answer.update({"end_" + v: so_far[-1][v], "twa_" + v: real(Fraction(integral, held)) if held else None, "increase_" + v: increase,
+                   "rate_" + v: real(Fraction(increase, b - a)), "resets_" + v: resets})
+    return answer
+
+
+def counters(question):
+    answers = []
+    if question.is_empty():
+        return answers
+    for key, of_series in question.series().items():
+        timed = sorted((row for row in of_series if row["ts"] is not None), key=order)
+        for bucket in question.all_buckets():
+            a, b = question.cut(bucket)
+            if a >= b or not timed or timed[0]["ts"] >= b:
+                continue
+            times = [row["ts"] for row in timed if a <= row["ts"] < b]
+            found = dict(question.head(key, bucket), count=len(times), first_ts=min(times, default=None), last_ts=max(times, default=None))
+            for v in VALUES:
+                found.update(counter_of(v, [row for row in timed if row[v] is not None], a, b))
+            answers.append(found)
+    return answers
 
 
 # ---- writing ----
@@ -378,6 +440,10 @@ def all_of(v):
                                   "min_{}_id", "max_{}_id", "min_{}_ts", "max_{}_ts")]
 
 
+def ends_of(v):
+    return [f.format(v) for f in ("first_{}_id", "last_{}_id", "first_{}_ts", "last_{}_ts")]
+
+
 HEAD = ["bucket", "bucket_start", "bucket_end"]
 SUMS = ["count", "sum_dur", "max_dur", "max_dur_id"]
 OVERLAP = HEAD + ["overlaps", "clipped_dur", "longest_dur", "longest_dur_id", "longest_dur_ts"]
@@ -407,6 +473,23 @@ def ask_overlap(question, columns=OVERLAP, exceptions=()):
     except_for(columns, exceptions)
 
 
+def ask_peak(question, columns=("bucket", "peak", "peak_ts"), exceptions=()):
+    columns = [*question.keep, *columns]
+    ask("peak", question, columns)
+    answer(peaks(question), columns)
+    except_for(columns, exceptions)
+
+
+def counted(v):
+    return [kind + v for kind in ("count_", "start_", "end_", "twa_", "increase_", "rate_", "resets_")]
+
+
+def ask_counter(question):
+    columns = [*question.keep, *HEAD, "count", "first_ts", "last_ts"] + [what for v in VALUES for what in counted(v)]
+    ask("counter", question, columns)
+    answer(counters(question), columns)
+
+
 def ask_rows(question, exceptions=()):
     columns = ["id", *question.table.names, "ts", "dur", "size", "end"]
     ask("rows", question, columns)
@@ -420,9 +503,10 @@ def ask_largest(question, v, limit, is_descending=True):
     answer(largest(question, v, limit, is_descending), columns)
 
 
-def ask_columns(kind, table, columns):
-    ask("columns_of_" + kind, Question(table), ["name"])
+def ask_columns(kind, table, columns, exceptions=()):
+    ask("columns_of_" + kind, Question(table, 0, 1) if kind == "counter" else Question(table), ["name"])
     answer([{"name": column} for column in columns], ["name"])
+    except_for(["name"], [(engine, reason, [{"name": column} for column in rows]) for engine, reason, rows in exceptions])
 
 
 def refuse(kind, question, message, columns=("bucket",)):
@@ -436,6 +520,8 @@ NULLS = "an argument of NULL is one that is not given: a function cannot tell th
 ENDS = "the least and the greatest bigint are no bounds: they are what the arguments are where they are not given"
 
 
+NO_FILL = "that function has no fill"
+OF_ITS_OWN = "the peak has a function of its own, spans_if_peak: a function cannot see which columns are read, and this one is dear"
 TIMELESS = "rows without a time are in no window, the open one included: the table has them"
 
 
@@ -456,9 +542,11 @@ def write():
 
     feature("the columns: their names and their order")
     kept = [what for v in VALUES for what in all_of(v)] + [what + v for v in VALUES for what in ("var_", "stddev_")] + COUNTS + PAIR
+    kept += [what for v in VALUES for what in ends_of(v)]
     for table in (twos, regular):
         ask_columns("window", table, [*table.names, *HEAD, "count", "first_ts", "last_ts", *kept])
-        ask_columns("overlap", table, [*table.names, *OVERLAP])
+        ask_columns("overlap", table, [*table.names, *OVERLAP, "peak", "peak_ts"],
+                    [("postgres", OF_ITS_OWN, [*table.names, *OVERLAP])])
         ask_columns("rows", table, ["id", *table.names, "ts", "dur", "size", "end"])
 
     feature("windows: sums, extremes, means, first and last")
@@ -503,6 +591,17 @@ def write():
     ask_window(Question(spans, 0, 100), ["max_dur", "max_dur_id", "max_dur_ts", "min_size", "min_size_id", "min_size_ts"])
     ask_window(Question(spans), ["min_dur_id", "max_dur_id", "min_size_id", "max_size_id", "max_size_ts"])
     ask_window(Question(regular, -500, 1000, n=4), ["bucket", "min_dur_id", "max_dur_id", "max_size_id", "min_size_ts"])
+
+    feature("the first and the last row that has a value: its id and its time")
+    for table in (spans, twos, regular, nothing, extreme):
+        ask_window(Question(table), ["count"] + ends_of("dur") + ends_of("size"))
+    for window, n in (((0, 100), 4), ((5, 100), 3), ((5, 11), 2)):
+        ask_window(Question(spans, *window, n=n), ["bucket"] + ends_of("size") + ends_of("dur"))
+    ask_window(Question(twos, -300, 700, step=500, origin=-300), ["bucket"] + ends_of("dur") + ["min_dur_id", "last_dur"])
+    ask_window(Question(spans, t0=10), ends_of("size"))
+    for fill in ("null", "zero", "last", "linear"):
+        ask_window(Question(spans, 0, 120, n=6, fill=fill), ["bucket", "count"] + ends_of("size"))
+        ask_window(Question(regular, 940, 1100, step=20, fill=fill), ["bucket", "count"] + ends_of("dur"))
 
     feature("n buckets")
     for window, n in (((0, 100), 4), ((-30, 71), 7), ((10, 13), 5), ((0, 100), 1), ((9, 11), 1000)):
@@ -678,6 +777,33 @@ def write():
     ask_overlap(Question(spans, 50, 50, n=2, fill="zero"))
     ask_overlap(Question(spans, 60, 180, n=4, fill="none"))
 
+    feature("the peak: how many spans are open at once, at most, and when")
+    for window in ((0, 50), (50, 70), (-100, 300), (10, 11), (300, 400)):
+        ask_peak(Question(spans, *window))
+    ask_peak(Question(spans))
+    ask_peak(Question(spans, t0=50))
+    ask_peak(Question(spans, t1=50))
+    ask_peak(Question(spans, 50, 50))
+    ask_peak(Question(nothing, 0, 100))
+    for window, n in (((0, 100), 4), ((-30, 71), 7), ((12, 14), 5), ((10, 12), 6)):
+        ask_peak(Question(spans, *window, n=n))
+    for step, origin in ((25, ABSENT), (30, -7)):
+        ask_peak(Question(spans, -30, 101, step=step, origin=origin))
+    for table in (regular, twos):
+        ask_peak(Question(table))
+        ask_peak(Question(table, -300, 700, n=6))
+        ask_peak(Question(table, t0=0, step=300))
+        ask_peak(Question(table, t1=200, step=300))
+    ask_peak(Question(twos, -300, 700, n=4, where=on_good))
+    ask_peak(Question(extreme))
+    for question in (Question(extreme, t0=GREATEST - 3), Question(extreme, LEAST + 1, GREATEST - 1, n=3),
+                     Question(extreme, t0=0, step=2**62)):
+        ask_peak(question)
+    for fill in ("null", "zero"):
+        ask("peak", question := Question(spans, 60, 180, n=4, fill=fill), ["track", "bucket", "peak", "peak_ts"])
+        answer(peaks(question), ["track", "bucket", "peak", "peak_ts"])
+        except_for([], [("postgres", NO_FILL, "does not exist")])
+
     feature("rows that reach into a window")
     for window in ((0, 50), (50, 60), (11, 12), (60, 61), (100, 101), (-100, -30), (500, 600)):
         ask_rows(Question(spans, *window))
@@ -701,13 +827,33 @@ def write():
     ask_largest(Question(twos, -100, 700, where=on_good), "dur", 4)
     ask_largest(Question(extreme, LEAST + 1, GREATEST), "dur", 6)
 
-    feature("gaps between spans", postgres=("absent", "not made yet"))
-    for arguments in ({}, {"t0": 0}, {"t0": 0, "t1": 60}):
-        for table in (spans, regular):
+    feature("gaps between spans")
+    for arguments in ({}, {"t0": 0}, {"t0": 0, "t1": 60}, {"t1": -30}, {"t0": 60, "t1": 60}, {"t0": 1000}):
+        for table in (spans, regular, twos, nothing, extreme):
             question = Question(table, **arguments)
             columns = [*table.names, "gap_start", "gap_end"]
             ask("gaps", question, columns)
             answer(gaps(question), columns)
+
+
+    feature("values as counters: means over time, increases, rates, resets")
+    for table in (twos, regular):
+        ask_columns("counter", table, [*table.names, *HEAD, "count", "first_ts", "last_ts"] + [what for v in VALUES for what in counted(v)])
+    for window in ((0, 50), (-30, 100), (10, 11), (5, 6), (200, 300)):
+        ask_counter(Question(spans, *window))
+    for window, n in (((0, 100), 4), ((-30, 71), 7), ((12, 14), 5)):
+        ask_counter(Question(spans, *window, n=n))
+    for step, origin in ((25, ABSENT), (30, -7)):
+        ask_counter(Question(spans, -30, 101, step=step, origin=origin))
+    ask_counter(Question(regular, -497, 883, n=13))
+    ask_counter(Question(regular, -6000, -4000, n=3))
+    ask_counter(Question(twos, -300, 700, n=3))
+    ask_counter(Question(twos, -50, 700, step=170, where=on_good))
+    ask_counter(Question(nothing, 0, 100, n=2))
+    ask_counter(Question(spans, 50, 50))
+    for message, arguments in (("n must be greater than 0", {"n": 0}), ("n and step exclude each other", {"n": 4, "step": 25}),
+                               ("origin needs step", {"origin": 7})):
+        refuse("counter", Question(spans, 0, 100, **arguments), message)
 
 
 if __name__ == "__main__":

@@ -179,8 +179,8 @@ static const char *value_text(const struct iforest_aggregate *aggregate, const c
 	case 'm' << 8 | 'i': return row_text(&value->min, part);
 	case 'm' << 8 | 'a':
 	case 'l' << 8 | 'o': return row_text(&value->max, part);
-	case 'f' << 8 | 'i': return row_text(&value->first, "");
-	case 'l' << 8 | 'a': return row_text(&value->last, "");
+	case 'f' << 8 | 'i': return row_text(&value->first, part);
+	case 'l' << 8 | 'a': return row_text(&value->last, part);
 	case 'v' << 8 | 'a': return real_text(has_variance, has_variance ? variance_of(aggregate, value) : 0);
 	case 's' << 8 | 't': return real_text(has_variance, has_variance ? sqrt(variance_of(aggregate, value)) : 0);
 	default: fail_msg("no column %s", column); return "";

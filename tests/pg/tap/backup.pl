@@ -44,7 +44,7 @@ index_is_whole($other, 'renamed_if', 'restored after a rename');
 # The functions of an index come back with it, and belong to it once they are made again.
 is($other->safe_psql('postgres', "SELECT service, bucket, count, sum_dur FROM spans_if('1970-01-01Z', '1970-01-01 03:00Z', 7) ORDER BY 1, 2"), $windows,
 	'restored: the same windows');
-is($other->safe_psql('postgres', "SELECT cardinality(iforest_create_functions('spans_if'))"), 3, 'restored: functions made again');
+is($other->safe_psql('postgres', "SELECT cardinality(iforest_create_functions('spans_if'))"), 6, 'restored: functions made again');
 is($other->safe_psql('postgres', "DROP INDEX spans_if; SELECT count(*) FROM pg_proc WHERE proname ~ '^spans_if'"), 0,
 	'restored: they go with the index');
 

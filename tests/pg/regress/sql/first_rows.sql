@@ -41,8 +41,11 @@ SELECT shape('SELECT DISTINCT ON (lower(service) || host) id, dur + 1 FROM point
 SELECT shape('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY ts DESC, id) AS n FROM points) q WHERE n <= 3');
 SELECT shape('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY ts DESC, id) AS n FROM points) q WHERE n = 2');
 SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY service, host ORDER BY ts) AS n FROM points WHERE dur > 500) q WHERE n < 3');
-SELECT shape('SELECT * FROM (SELECT id, rank() OVER w AS r, dense_rank() OVER w AS d, row_number() OVER (w ROWS UNBOUNDED PRECEDING) AS n
-	FROM points WINDOW w AS (PARTITION BY service ORDER BY ts DESC NULLS LAST)) q WHERE r <= 5 AND n IS NOT NULL AND d < 100');
+-- One window since 16, two before. Numbers of rows at the same time are any order's.
+SELECT string_agg(line, ' ') LIKE CASE WHEN current_setting('server_version_num')::integer >= 160000 THEN '%IForestSkip%' ELSE '%WindowAgg%WindowAgg%' END AS is_taken_as_one,
+	max(line) FILTER (WHERE line LIKE 'rows:%') AS rows FROM shape('SELECT id, r, d FROM (SELECT id, rank() OVER w AS r, dense_rank() OVER w AS d, row_number() OVER (w ROWS UNBOUNDED PRECEDING) AS n
+	FROM points WINDOW w AS (PARTITION BY service ORDER BY ts DESC NULLS LAST)) q WHERE r <= 5 AND n IS NOT NULL AND d < 100') AS line;
+SELECT shape('SELECT * FROM (SELECT id, rank() OVER w AS r FROM points WINDOW unused AS (ORDER BY id), w AS (PARTITION BY service ORDER BY ts DESC NULLS LAST)) q WHERE r <= 5');
 
 -- Not so: NULL times first in ascending order, other orders, groups that are no series, windows that look further.
 SET iforest.explain_decline = on;

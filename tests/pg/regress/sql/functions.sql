@@ -147,7 +147,10 @@ SELECT * FROM pg_temp.compare_all('SELECT * FROM fn_if(500, 19000, 37)',
 		(array_agg(ctid ORDER BY price, ts, ctid) FILTER (WHERE price IS NOT NULL))[1], (array_agg(ctid ORDER BY price DESC, ts, ctid) FILTER (WHERE price IS NOT NULL))[1], (array_agg(ts ORDER BY price, ts, ctid) FILTER (WHERE price IS NOT NULL))[1], (array_agg(ts ORDER BY price DESC, ts, ctid) FILTER (WHERE price IS NOT NULL))[1],
 		count(load), sum(load), min(load), max(load), avg(load), (array_agg(load ORDER BY ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(load ORDER BY ts DESC, ctid DESC) FILTER (WHERE load IS NOT NULL))[1],
 		(array_agg(ctid ORDER BY load, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ctid ORDER BY load DESC, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ts ORDER BY load, ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ts ORDER BY load DESC, ts, ctid) FILTER (WHERE load IS NOT NULL))[1],
-		variance(dur), stddev(dur)
+		variance(dur), stddev(dur),
+		(array_agg(ctid ORDER BY ts, ctid) FILTER (WHERE dur IS NOT NULL))[1], (array_agg(ctid ORDER BY ts DESC, ctid DESC) FILTER (WHERE dur IS NOT NULL))[1], min(ts) FILTER (WHERE dur IS NOT NULL), max(ts) FILTER (WHERE dur IS NOT NULL),
+		(array_agg(ctid ORDER BY ts, ctid) FILTER (WHERE price IS NOT NULL))[1], (array_agg(ctid ORDER BY ts DESC, ctid DESC) FILTER (WHERE price IS NOT NULL))[1], min(ts) FILTER (WHERE price IS NOT NULL), max(ts) FILTER (WHERE price IS NOT NULL),
+		(array_agg(ctid ORDER BY ts, ctid) FILTER (WHERE load IS NOT NULL))[1], (array_agg(ctid ORDER BY ts DESC, ctid DESC) FILTER (WHERE load IS NOT NULL))[1], min(ts) FILTER (WHERE load IS NOT NULL), max(ts) FILTER (WHERE load IS NOT NULL)
 	FROM (SELECT *, ctid, ((ts - 500 + 1) * 37 - 1) / 18500 AS b FROM fn_t WHERE ts >= 500 AND ts < 19000) x GROUP BY track, b$$);
 SELECT * FROM pg_temp.compare_all('SELECT track, bucket, bucket_start, bucket_end, count, sum_dur FROM fn_if()',
 	'SELECT track, 0, NULL, NULL, count(*), sum(dur) FROM fn_t GROUP BY 1');

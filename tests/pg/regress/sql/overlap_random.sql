@@ -55,8 +55,26 @@ BEGIN
 		FROM o GROUP BY 1, 2$q$, rows) USING t0, t1, n, step, coalesce(origin, 0);
 END $$;
 
--- A question, and where there is one what must come out of it.
-CREATE FUNCTION ov_question(reach bigint, OUT question text, OUT meaning text) LANGUAGE plpgsql AS $$
+-- What the peak is: how many of the spans that overlap a bucket are open where one of them begins, or the bucket does.
+CREATE FUNCTION ov_peak(rows text, t0 bigint, t1 bigint, n bigint, step bigint, origin bigint)
+	RETURNS TABLE(track integer, bucket bigint, peak bigint, peak_ts bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format($q$
+		WITH b(bucket, a, z) AS (
+			SELECT 0::bigint, coalesce($1, '-infinity'::numeric), coalesce($2, 'infinity'::numeric) WHERE coalesce($3, 1) = 1 AND $4 IS NULL
+			UNION ALL SELECT i, $1 + div(i * ($2::numeric - $1), $3), $1 + div((i + 1) * ($2::numeric - $1), $3) FROM generate_series(0, $3 - 1) i WHERE $3 > 1
+			UNION ALL SELECT i::bigint, greatest($1, $5 + i * $4), least($2, $5 + (i + 1) * $4)
+				FROM generate_series(floor(($1::numeric - $5) / $4), floor(($2::numeric - 1 - $5) / $4)) i WHERE $4 IS NOT NULL),
+		o AS (SELECT r.track, r.ts, r.ts::numeric + greatest(r.dur, 0) AS e, b.bucket, greatest(r.ts::numeric, a) AS at
+			FROM (%s) r, b WHERE coalesce($1 < $2, true) AND r.ts < b.z AND (r.ts::numeric + r.dur > b.a OR (coalesce(r.dur, 0) <= 0 AND r.ts >= b.a))),
+		c AS (SELECT DISTINCT o.track, o.bucket, at FROM o),
+		n AS (SELECT c.track, c.bucket, c.at, count(*) AS n FROM c JOIN o ON o.bucket = c.bucket AND o.track IS NOT DISTINCT FROM c.track
+			AND (o.ts = c.at OR o.ts < c.at AND o.e > c.at) GROUP BY 1, 2, 3)
+		SELECT DISTINCT ON (n.track, n.bucket) n.track, n.bucket, n.n, n.at::bigint FROM n ORDER BY n.track, n.bucket, n.n DESC, n.at$q$, rows)
+		USING t0, t1, n, step, coalesce(origin, 0);
+END $$;
+-- A question, and where there is one what must come out of it; and of the same, where it has no fill, the peaks.
+CREATE FUNCTION ov_question(reach bigint, OUT question text, OUT meaning text, OUT peaks text, OUT peak_meaning text, OUT gaps text) LANGUAGE plpgsql AS $$
 DECLARE
 	t0 bigint := ov_number(reach);
 	t1 bigint := ov_number(reach);
@@ -97,6 +115,15 @@ BEGIN
 				ELSE 'SELECT track, ts / 2 AS ts, dur FROM ov WHERE track > 1' END, t0, t1, n, step, origin);
 		END IF;
 	END IF;
+	IF fill IS NULL THEN
+		peaks := format('SELECT %s, bucket, %speak, peak_ts FROM %s%s', CASE WHEN which IN ('ov_all', 'ov_day') THEN 'NULL' WHEN which IN ('ov_by', 'ov_part') THEN 'track' ELSE 'kind' END,
+			CASE WHEN meaning IS NULL THEN 'bucket_start, bucket_end, ' ELSE '' END, replace(question, '_overlap', '_peak'), condition);
+		peak_meaning := replace(meaning, 'ov_meaning', 'ov_peak');
+	END IF;
+	gaps := format('SELECT %s, gap_start, gap_end FROM %s_gaps(%s)%s', CASE WHEN which IN ('ov_all', 'ov_day') THEN 'NULL' WHEN which IN ('ov_by', 'ov_part') THEN 'track' ELSE 'kind' END, which,
+		CASE which WHEN 'ov_at' THEN format('%L, %L, %L', '2024-03-01'::timestamptz + t0 * interval '1 us', '2024-03-01'::timestamptz + t1 * interval '1 us', (ARRAY['5 us', '1 ms'])[1 + (random() * 2)::integer])
+		WHEN 'ov_day' THEN format('%L, %L, %L', '2024-03-01'::date + (t0 % 1000)::integer, '2024-03-01'::date + (t1 % 1000)::integer, (ARRAY[1, 4])[1 + (random() * 2)::integer])
+		ELSE concat_ws(', ', 't0 => ' || t0, 't1 => ' || t1, 'longer_than => ' || (ARRAY[-1, 2, 40, reach / 30])[1 + (random() * 5)::integer]) END, condition);
 	-- which of several rows at one place in time it is may differ after an update in place: but it is one of these
 	question := format('SELECT %s, bucket, %scount, clipped, longest, longest_ts%s FROM (SELECT %s * FROM %s%s) AS o(%s bucket, bucket_start, bucket_end, count, clipped, longest, longest_row, longest_ts)',
 		CASE WHEN which IN ('ov_all', 'ov_day') THEN 'NULL' WHEN which IN ('ov_by', 'ov_part') THEN 'track' ELSE 'kind' END,
@@ -142,6 +169,23 @@ BEGIN
 		IF answer IS DISTINCT FROM ov_answer(asked.question) THEN
 			different := different || 'by SQL: ' || asked.question || E';\n' || coalesce(answer, 'none') || E'\n--\n' || coalesce(ov_answer(asked.question), 'none') || E'\n';
 		END IF;
+		IF asked.peaks IS NOT NULL THEN
+			SET LOCAL iforest.enable = on;
+			answer := ov_answer(asked.peaks);
+			SET LOCAL iforest.enable = off;
+			IF answer IS DISTINCT FROM ov_answer(asked.peaks) OR round % 3 = 0 AND asked.peak_meaning IS NOT NULL AND answer IS DISTINCT FROM ov_answer(asked.peak_meaning) AND answer !~ 'range' THEN
+				different := different || 'peaks: ' || asked.peaks || E';\n' || coalesce(answer, 'none') || E'\n--\n' || coalesce(ov_answer(asked.peaks), 'none') || E'\n--\n' || coalesce(ov_answer(asked.peak_meaning), 'none') || E'\n';
+			END IF;
+		END IF;
+		SET LOCAL iforest.enable = on;
+		answer := ov_answer(asked.gaps);
+		SET LOCAL iforest.enable = off;
+		IF answer IS DISTINCT FROM ov_answer(asked.gaps) THEN
+			different := different || 'gaps: ' || asked.gaps || E';\n' || coalesce(answer, 'none') || E'\n--\n' || coalesce(ov_answer(asked.gaps), 'none') || E'\n';
+		END IF;
+		SET LOCAL iforest.enable = on;
+		answer := ov_answer(asked.question);
+		SET LOCAL iforest.enable = off;
 		IF asked.meaning IS NOT NULL THEN
 			meanings := meanings + 1;
 			IF answer IS DISTINCT FROM ov_answer(asked.meaning) AND answer !~ 'range' THEN
@@ -163,4 +207,4 @@ VACUUM ov;
 CALL ov_ask(20);
 DROP TABLE ov;
 DROP PROCEDURE ov_ask;
-DROP FUNCTION ov_answer, ov_question, ov_meaning, ov_number, ov_change, ov_insert;
+DROP FUNCTION ov_answer, ov_question, ov_meaning, ov_peak, ov_number, ov_change, ov_insert;

@@ -1,0 +1,50 @@
+#include "core/base/heap_sort.h"
+
+#include <string.h>
+
+struct sorting {
+	char *items;
+	size_t item_bytes;
+	bool (*comes_before)(const void *a, const void *b);
+};
+
+static char *at(const struct sorting *sorting, size_t i)
+{
+	return sorting->items + i * sorting->item_bytes;
+}
+
+/* Puts the item in the place of item `top`, or below it: of a heap of n items whose last in order comes first. */
+static void sink(const struct sorting *sorting, const char *item, size_t top, size_t n)
+{
+	size_t child;
+
+	while ((child = 2 * top + 1) < n) {
+		child += child + 1 < n && sorting->comes_before(at(sorting, child), at(sorting, child + 1));
+		if (!sorting->comes_before(item, at(sorting, child)))
+			break;
+		memcpy(at(sorting, top), at(sorting, child), sorting->item_bytes);
+		top = child;
+	}
+	memcpy(at(sorting, top), item, sorting->item_bytes);
+}
+
+void iforest_heap_sort(void *items, size_t n, size_t item_bytes, bool (*comes_before)(const void *a, const void *b))
+{
+	struct sorting sorting = { items, item_bytes, comes_before };
+	char item[IFOREST_SORTED_BYTES];
+	size_t n_sorted = 1;
+
+	while (n_sorted < n && !comes_before(at(&sorting, n_sorted), at(&sorting, n_sorted - 1)))
+		n_sorted++;
+	if (n_sorted >= n)
+		return;
+	for (size_t i = n / 2; i > 0; i--) {
+		memcpy(item, at(&sorting, i - 1), item_bytes);
+		sink(&sorting, item, i - 1, n);
+	}
+	for (size_t left = n - 1; left > 0; left--) {
+		memcpy(item, at(&sorting, left), item_bytes);
+		memcpy(at(&sorting, left), at(&sorting, 0), item_bytes);
+		sink(&sorting, item, 0, left);
+	}
+}

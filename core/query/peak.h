@@ -1,0 +1,120 @@
+/* query/peak.h -- Peak of overlapping spans: how many are open at once, at most, in each bucket, and when first.
+ *
+ *   spans     |------------|
+ *                  |---|        |-----------|
+ *                    |--------|       .
+ *   open      1    2 3  2  1  0 1     2     1
+ *
+ * A span is open at the times from its start up to, but without, its end; one without length, unfinished or of unknown length
+ * at its start alone. The peak of a bucket is the greatest number of spans that are open at one of its times, and such a time is
+ * its start or the start of a span in it. So one pass over the spans in the order of their starts suffices, with the ends of
+ * those that are open in a heap. In a bucket that is an empty interval, the spans that overlap it are open at once.
+ *
+ * Nodes do not help: the peak depends on how starts and ends interleave, of which counts and latest ends know nothing. They
+ * lead to the spans that are open when the window begins.
+ */
+#ifndef IFOREST_QUERY_PEAK_H
+#define IFOREST_QUERY_PEAK_H
+
+#include "core/model/bucket.h"
+#include "core/query/iterator.h"
+#include "core/run/manifest.h"
+
+/* ---- The pass ---- */
+
+/* n spans are open at `time`; n is 0 where none ever is. */
+struct iforest_peak {
+	uint64_t n;
+	int64_t time;
+};
+
+/* The last times of the open spans, as a heap: the earliest first. All zero but alloc is an empty pass. */
+struct iforest_peak_pass {
+	const struct iforest_alloc *alloc;
+	int64_t *last_times;
+	size_t n, n_reserved;
+};
+
+/* Return the last time at which a span is open, by its duration or its end: `time` itself without a length. It saturates. */
+static inline int64_t iforest_span_last_before(int64_t time, bool has_end, int64_t end)
+{
+	return has_end && end > time ? end - 1 : time;
+}
+
+static inline int64_t iforest_span_last_time(int64_t time, bool has_duration, int64_t duration)
+{
+	if (!has_duration || duration <= 0)
+		return time;
+	return time > INT64_MAX - (duration - 1) ? INT64_MAX : time + (duration - 1);
+}
+
+/* Drops the spans that are not open at `time` any more, and raises the peak if those left are more than it.
+ * Cost  log2(open spans) for each dropped one. */
+void iforest_peak_pass_to(struct iforest_peak_pass *pass, int64_t time, struct iforest_peak *peak);
+
+/* Passes to a span's first time, opens it, and raises the peak. Spans come in the order of their first times.
+ * Cost    log2(open spans), and as iforest_peak_pass_to().
+ * Errors  IFOREST_NO_MEMORY. */
+enum iforest_status iforest_peak_pass_add(struct iforest_peak_pass *pass, int64_t first_time, int64_t last_time,
+					  struct iforest_peak *peak);
+
+void iforest_peak_pass_release(struct iforest_peak_pass *pass);
+
+/* ---- Spans in memory ---- */
+
+struct iforest_peak_span {
+	int64_t first_time, last_time;
+};
+
+/* Sorts the spans by their first times, and finds their peak.
+ * Errors  IFOREST_NO_MEMORY. */
+enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, struct iforest_peak_span *spans, size_t n,
+					  struct iforest_peak *peak);
+
+/* ---- Buckets of an index ---- */
+
+/* Where the spans of a series come from: those that start before the window, which end in it or later, and then the others. */
+enum iforest_peak_stage { IFOREST_PEAK_BEFORE, IFOREST_PEAK_WITHIN, IFOREST_PEAK_DONE };
+
+struct iforest_peak_reader {
+	struct iforest_iterator iterator;
+	bool has_iterator;
+	const struct iforest_node_schema *fields;
+
+	/* set by the caller, before a start */
+	struct iforest_bucketing bucketing;  /* checked with iforest_bucketing_check() */
+	const struct iforest_filter *filter; /* for the index's own runs; NULL: all live entries count */
+
+	uint64_t series;
+	enum iforest_peak_stage stage;
+	struct iforest_peak_pass pass;
+	struct iforest_peak_span ahead; /* the next span, if has_ahead */
+	bool has_ahead;
+	struct iforest_peak_span *gathered; /* of several series, sorted */
+	size_t n_gathered, n_reserved, at;
+};
+
+/* Prepares a reader of an index. store and manifest must outlive it. iforest_peak_release() also accepts a reader that is all
+ * zero.
+ * Errors  IFOREST_ARGUMENT: the index keeps no durations and no ends (node.h), or durations in another unit. IFOREST_NO_MEMORY. */
+enum iforest_status iforest_peak_init(struct iforest_peak_reader *reader, struct iforest_store *store,
+				      const struct iforest_manifest *manifest);
+void iforest_peak_release(struct iforest_peak_reader *reader);
+
+/* Adds the runs of another store, as iforest_iterator_join() does. */
+enum iforest_status iforest_peak_join(struct iforest_peak_reader *reader, struct iforest_store *store,
+				      const struct iforest_manifest *manifest);
+
+/* Starts series that are taken together. The reader must stay in place from here on.
+ * Cost    one series: a page a level and run. Several are gathered first: 16 bytes and a place in the sorting for each span
+ *         that overlaps the window.
+ * Errors  as iforest_iterator_next(). */
+enum iforest_status iforest_peak_start(struct iforest_peak_reader *reader, const uint32_t *series, uint32_t n_series);
+
+/* Gives the peak of a bucket, which is after those asked for since the start.
+ * Cost    buckets together read each entry of the window once, and descend to each span that is open at its start; memory is 8
+ *         bytes for each open span.
+ * Errors  as iforest_peak_start(). */
+enum iforest_status iforest_peak_of_bucket(struct iforest_peak_reader *reader, int64_t bucket, struct iforest_peak *peak);
+
+#endif

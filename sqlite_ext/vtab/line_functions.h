@@ -1,0 +1,13 @@
+/* vtab/line_functions.h -- SQL aggregate iforest_lttb(): the points of a line to be drawn.
+ *
+ *   iforest_lttb(ts, v, n)   n of the points (core/model/lttb.h), in the order of time: a JSON array of [ts, v]
+ */
+#ifndef IFS_VTAB_LINE_FUNCTIONS_H
+#define IFS_VTAB_LINE_FUNCTIONS_H
+
+#include "sqlite_ext/storage/engine.h"
+
+/* Registers it. Returns SQLite's code. */
+int ifs_line_functions_register(sqlite3 *db);
+
+#endif
