@@ -2,7 +2,7 @@
  *
  * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md,
  * docs/postgres_functions.md, docs/postgres_sketch.md and docs/postgres_fleet.md do so in others, as do the ```sql postgres
- * blocks of docs/choosing.md and docs/install.md, and those of README.md beside the table that its other blocks make and one of requests.
+ * blocks of docs/choosing.md, docs/charts.md, docs/recipes.md and docs/install.md, and those of README.md beside the table that its other blocks make and one of requests.
  * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
 #include <glob.h>
@@ -126,6 +126,16 @@ static void the_examples_of_choosing_hold(void **state)
 	client_run(pg, "CREATE EXTENSION iforest");
 	assert_true(examples_run("docs/choosing.md", "```sql postgres", &(struct example_runner){ is_complete, run_example, pg }) > 5);
 	assert_true(examples_run("docs/charts.md", "```sql postgres", &(struct example_runner){ is_complete, run_example, pg }) > 5);
+	PQfinish(pg);
+}
+
+static void the_examples_of_recipes_hold(void **state)
+{
+	PGconn *pg = connect_to_new("docs_recipes");
+
+	(void)state;
+	client_run(pg, "CREATE EXTENSION iforest");
+	assert_true(examples_run("docs/recipes.md", "```sql postgres", &(struct example_runner){ is_complete, run_example, pg }) > 12);
 	PQfinish(pg);
 }
 
@@ -327,6 +337,7 @@ int main(void)
 		cmocka_unit_test(the_examples_of_postgres_fleet_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_sketch_md_hold),
 		cmocka_unit_test(the_examples_of_choosing_hold),
+		cmocka_unit_test(the_examples_of_recipes_hold),
 		cmocka_unit_test(the_examples_of_install_md_hold),
 		cmocka_unit_test(the_examples_of_the_readme_hold),
 		cmocka_unit_test(every_error_is_documented),

@@ -58,6 +58,12 @@ static void the_examples_of_choosing_hold(void **state)
 	assert_true(run_file("docs/charts.md") > 5);
 }
 
+static void the_examples_of_recipes_hold(void **state)
+{
+	(void)state;
+	assert_true(run_file("docs/recipes.md") > 12);
+}
+
 static void the_examples_of_install_hold(void **state)
 {
 	(void)state;
@@ -100,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_examples_of_the_pages_hold),
 		cmocka_unit_test(the_examples_of_choosing_hold),
+		cmocka_unit_test(the_examples_of_recipes_hold),
 		cmocka_unit_test(the_examples_of_install_hold),
 		cmocka_unit_test(the_examples_of_your_table_hold),
 		cmocka_unit_test(the_examples_of_nsys_hold),
