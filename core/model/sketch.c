@@ -471,11 +471,11 @@ static bool are_extremes_of(const struct iforest_sketch_view *view, const struct
 	       sketch_bucket(extremes->max.value, extremes->max.kind) == view->last && !is_less(&extremes->max, &extremes->min);
 }
 
-enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,
-					    const struct iforest_sketch_extremes *extremes,
-					    struct iforest_sketch_number *answer)
+enum iforest_status iforest_sketch_number_at(const struct iforest_sketch_view *view, uint64_t place,
+					     const struct iforest_sketch_extremes *extremes,
+					     struct iforest_sketch_number *answer)
 {
-	uint64_t place = place_of(q, view->n), n_passed = 0;
+	uint64_t n_passed = 0;
 	struct sketch_reader reader = iforest_sketch_reader_of(view);
 	struct iforest_sketch_number number = { .kind = view->n_reals ? IFOREST_FLOAT64 : IFOREST_INT64 };
 
@@ -494,6 +494,13 @@ enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *vi
 		number = extremes->max;
 	*answer = number;
 	return IFOREST_OK;
+}
+
+enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *view, double q,
+					    const struct iforest_sketch_extremes *extremes,
+					    struct iforest_sketch_number *answer)
+{
+	return iforest_sketch_number_at(view, place_of(q, view->n), extremes, answer);
 }
 
 /* ---- Counts below a bound ---- */

@@ -93,6 +93,12 @@ enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *vi
 					    const struct iforest_sketch_extremes *extremes,
 					    struct iforest_sketch_number *answer);
 
+/* Computes the number at a place in order, as iforest_sketch_quantile() does.
+ * Requires  1 <= place <= n. Errors as there. */
+enum iforest_status iforest_sketch_number_at(const struct iforest_sketch_view *view, uint64_t place,
+					     const struct iforest_sketch_extremes *extremes,
+					     struct iforest_sketch_number *answer);
+
 /* ---- Counts below a bound ----
  *
  * A number counts as what the quantiles give for it, the middle of its bucket, as double precision. So a count at or below v > 0

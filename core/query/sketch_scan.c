@@ -3,7 +3,7 @@
 #include "core/base/bits.h"
 #include "core/query/descent.h"
 
-/* A descent that adds a range to a sketch. */
+/* A descent that adds a range to a sketch, or hands its values over. */
 struct walk {
 	struct iforest_cursor *cursor;
 	struct iforest_key from, to;
@@ -11,10 +11,21 @@ struct walk {
 	const struct iforest_filter *filter;
 	const struct iforest_sidecar *sidecar;
 	struct iforest_sketch *sketch;
-	bool takes_out; /* what the range holds is taken out of the sketch instead */
+	bool takes_out;		  /* what the range holds is taken out of the sketch instead */
+	iforest_take_value *take; /* not NULL: it gets the values, and there is no sketch */
+	void *context;
 };
 
 /* ---- Entries ---- */
+
+static enum iforest_status add_number(const struct walk *walk, union iforest_number number, enum iforest_value_type type)
+{
+	if (walk->take)
+		return walk->take(walk->context, number);
+	if (walk->takes_out)
+		return iforest_sketch_remove(walk->sketch, number, type);
+	return iforest_sketch_add(walk->sketch, number, type);
+}
 
 static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 {
@@ -31,10 +42,7 @@ static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 	for (live &= reader->block.present[walk->value]; live && !status; live &= live - 1) {
 		union iforest_number number = { .integer = reader->block.values[walk->value][iforest_trailing_zeros(live)] };
 
-		if (walk->takes_out)
-			status = iforest_sketch_remove(walk->sketch, number, type);
-		else
-			status = iforest_sketch_add(walk->sketch, number, type);
+		status = add_number(walk, number, type);
 	}
 	return status;
 }
@@ -195,45 +203,59 @@ static enum iforest_status add_node(struct iforest_descent *descent, const struc
 	return status;
 }
 
-/* Adds the values of the scan's joined batch in [from, to). */
-static enum iforest_status add_batch(const struct iforest_scan *scan, const struct iforest_key *from,
-				     const struct iforest_key *to, unsigned value, struct iforest_sketch *sketch)
+/* Adds the values of the scan's joined batch in the range. */
+static enum iforest_status add_batch(const struct iforest_scan *scan, const struct walk *walk)
 {
 	const struct iforest_batch *batch = scan->batch;
-	enum iforest_value_type type = (enum iforest_value_type)scan->manifest->fields.value_types[value];
-	uint32_t i = batch ? iforest_batch_find(batch, 0, from) : 0, end = batch ? iforest_batch_find(batch, i, to) : 0;
+	enum iforest_value_type type = (enum iforest_value_type)scan->manifest->fields.value_types[walk->value];
+	uint32_t i = batch ? iforest_batch_find(batch, 0, &walk->from) : 0;
+	uint32_t end = batch ? iforest_batch_find(batch, i, &walk->to) : 0;
 	enum iforest_status status = IFOREST_OK;
 
 	for (; i < end && !status; i++) {
 		uint32_t present;
-		union iforest_number number = iforest_batch_values(batch, i, &present)[value];
+		union iforest_number number = iforest_batch_values(batch, i, &present)[walk->value];
 
-		if (present >> value & 1)
-			status = iforest_sketch_add(sketch, number, type);
+		if (present >> walk->value & 1)
+			status = add_number(walk, number, type);
 	}
 	return status;
 }
 
-enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
-					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_sketch *sketch)
+/* Adds what all runs of the scan have in the range of the walk, as the scan's own have it; joined ones have no sidecar store. */
+static enum iforest_status add_range(struct iforest_scan *scan, const struct walk *range)
 {
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t r = 0; r < scan->n_folds && !status; r++) {
 		struct iforest_cursor *cursor = &scan->folds[r].cursor;
 		bool is_own = cursor->store == scan->store;
-		struct walk walk = { .cursor = cursor,
-				     .from = *from,
-				     .to = *to,
-				     .value = value,
-				     .filter = is_own ? scan->request.filter : NULL,
-				     .sidecar = is_own ? sidecar : NULL,
-				     .sketch = sketch };
-		struct iforest_descent descent = descent_of(&walk);
+		struct walk walk = *range;
+		struct iforest_descent descent;
 
+		walk.cursor = cursor;
+		walk.filter = is_own ? scan->request.filter : NULL;
+		walk.sidecar = is_own ? range->sidecar : NULL;
+		descent = descent_of(&walk);
 		status = iforest_descend_from_root(&descent);
 	}
-	return status ? status : add_batch(scan, from, to, value, sketch);
+	return status ? status : add_batch(scan, range);
+}
+
+enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
+					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_sketch *sketch)
+{
+	struct walk walk = { .from = *from, .to = *to, .value = value, .sidecar = sidecar, .sketch = sketch };
+
+	return add_range(scan, &walk);
+}
+
+enum iforest_status iforest_scan_values(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
+					unsigned value, iforest_take_value *take, void *context)
+{
+	struct walk walk = { .from = *from, .to = *to, .value = value, .take = take, .context = context };
+
+	return add_range(scan, &walk);
 }
 
 /* ---- Storing ---- */

@@ -1,4 +1,5 @@
-/* query/sketch_scan.h -- Quantile sketch of a key range, from entries and from node sketches kept in the sidecar store.
+/* query/sketch_scan.h -- Quantile sketch of a key range, from entries and from node sketches kept in the sidecar store; or the
+ * values themselves.
  *
  * Nodes have a fixed size and sketches do not, so a node has no sketch. Instead the sidecar store (run/sidecar.h) has
  * one for every node of level 2 and up that is of one series and has at least IFOREST_SKETCH_LEAST_ROWS live entries. The
@@ -22,6 +23,15 @@
  *         node; IFOREST_NO_MEMORY. */
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
 					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_sketch *sketch);
+
+/* Takes a value of a scan. An error ends the scan. */
+typedef enum iforest_status iforest_take_value(void *context, union iforest_number number);
+
+/* Hands the live values of a column in [from, to) over, one by one and in no order: those that iforest_scan_sketch() counts.
+ * Cost    the leaf pages of the range are read.
+ * Errors  as iforest_cursor_seek(), and those of `take`. */
+enum iforest_status iforest_scan_values(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
+					unsigned value, iforest_take_value *take, void *context);
 
 /* Puts the sketches of a run that the sidecar store lacks into it.
  * Requires  no removal of the run is in progress.

@@ -83,6 +83,7 @@ struct answer_reader {
 	struct ifp_snapshot_reader read;
 	struct iforest_request request;
 	struct ifp_sketch_sidecar *sidecar; /* of kept sketches; NULL: none was needed yet */
+	struct ifp_bucket_values values;    /* of a bucket */
 	struct iforest_aggregate *fold;	    /* of a bucket */
 	MemoryContext series_context;	    /* by values of the current series */
 	ErrorData *series_error;	    /* raised by its conditions; NULL: none */
@@ -131,19 +132,18 @@ static bool answer_holds_safely(const struct agg_answer *answer, const struct if
 
 /* ---- sketches ---- */
 
-/* Makes the sketches of a bucket that the aggregates need, by value column, in the current memory context. NULL for columns
- * that need none or have no values. */
-static enum iforest_status answer_sketches(struct answer_reader *reader, const struct bucket_range *range, bytea **sketches)
+/* Makes the sketches of a bucket that the aggregates need, in the current memory context. */
+static enum iforest_status answer_sketches(struct answer_reader *reader, const struct bucket_range *range)
 {
-	uint32 request = ifp_agg_states_sketches(reader->answer->aggs), kept = reader->read.definition.sketches;
+	uint32 request = ifp_agg_states_need(reader->answer->aggs, IFP_MEASURE_SKETCH);
+	uint32 kept = reader->read.definition.sketches;
+	bytea **sketches = reader->values.sketches;
 	struct iforest_sidecar sidecar;
 	enum iforest_status status = IFOREST_OK;
 
 	if ((request & kept) && !reader->sidecar)
 		reader->sidecar = ifp_sidecar_open(&reader->read.index);
 	sidecar = ifp_sidecar_for_reader(reader->sidecar);
-	/* sketches count the entries that the request's filter lets pass */
-	reader->read.scan.request = reader->request;
 	for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++) {
 		struct iforest_sketch sketch;
 
@@ -156,6 +156,39 @@ static enum iforest_status answer_sketches(struct answer_reader *reader, const s
 		if (!status && sketch.n > 0)
 			sketches[v] = ifp_sketch_to_bytea(&sketch);
 		iforest_sketch_release(&sketch);
+	}
+	return status;
+}
+
+/* ---- numbers ---- */
+
+struct number_taker {
+	struct ifp_numbers *numbers;
+	MemoryContext context;
+};
+
+static enum iforest_status take_number(void *context, union iforest_number number)
+{
+	const struct number_taker *taker = context;
+
+	if (taker->numbers->n % 4096 == 0)
+		CHECK_FOR_INTERRUPTS();
+	ifp_numbers_add(taker->numbers, number, taker->context);
+	return IFOREST_OK;
+}
+
+/* Collects the values of a bucket that the aggregates need one by one. */
+static enum iforest_status answer_numbers(struct answer_reader *reader, const struct bucket_range *range)
+{
+	uint32 request = ifp_agg_states_need(reader->answer->aggs, IFP_MEASURE_NUMBERS);
+	enum iforest_status status = IFOREST_OK;
+
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++) {
+		struct number_taker taker = { &reader->values.numbers[v], reader->answer->attempt };
+
+		taker.numbers->n = 0;
+		if (request >> v & 1)
+			status = iforest_scan_values(&reader->read.scan, &range->from, &range->to, v, take_number, &taker);
 	}
 	return status;
 }
@@ -185,7 +218,7 @@ static bool has_rows(const struct answer_reader *reader)
 }
 
 /* Adds a piece of the fold to the group of the row. */
-static void add_piece(struct answer_reader *reader, int i, bytea *const *sketches, bool has_time)
+static void add_piece(struct answer_reader *reader, int i, bool has_time)
 {
 	struct agg_answer *answer = reader->answer;
 	const struct answer_piece *piece = &answer->pieces[i];
@@ -198,28 +231,31 @@ static void add_piece(struct answer_reader *reader, int i, bytea *const *sketche
 		answer->row->tts_values[column] = piece->value;
 		answer->row->tts_isnull[column] = piece->is_null;
 	}
-	ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups, i), reader->fold, piece->steps, n_rows, sketches,
-			   has_time, answer->attempt);
+	ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups, i), reader->fold, piece->steps, n_rows,
+			   &reader->values, has_time, answer->attempt);
 }
 
 /* Adds the fold of a bucket to the groups of the row. */
 static enum iforest_status add_bucket(struct answer_reader *reader, const struct bucket_range *range, bool has_time, int64 time)
 {
 	struct agg_answer *answer = reader->answer;
-	bytea *sketches[IFOREST_MAX_VALUES];
 	enum iforest_status status = IFOREST_OK;
 
 	if (!has_rows(reader))
 		return IFOREST_OK;
 	set_time(answer, !has_time, time);
 	if (answer_holds(answer, answer->late)) {
-		status = answer_sketches(reader, range, sketches);
+		/* sketches and numbers are of the entries that the request's filter lets pass */
+		reader->read.scan.request = reader->request;
+		status = answer_sketches(reader, range);
+		if (!status)
+			status = answer_numbers(reader, range);
 		ifp_groups_move(answer->groups);
 		for (int i = 0; i < answer->n_pieces && !status; i++)
-			add_piece(reader, i, sketches, has_time);
+			add_piece(reader, i, has_time);
 		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
-			if (sketches[v])
-				pfree(sketches[v]);
+			if (reader->values.sketches[v])
+				pfree(reader->values.sketches[v]);
 		answer->counts.n_buckets++;
 	}
 	ResetExprContext(answer->econtext);
@@ -821,6 +857,21 @@ static void explain_conditions(const struct ifp_index_query *query, const char *
 	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
 }
 
+static void explain_percentiles(const struct ifp_index_query *query, ExplainState *es)
+{
+	bool is_exact = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS) != 0, is_near = false;
+	ListCell *cell;
+
+	foreach (cell, query->aggregates)
+		is_near = is_near || ifp_aggregate_is_approximate(lfirst(cell), query);
+	if (is_exact || is_near)
+		ExplainPropertyText("Percentiles",
+				    !is_near   ? "exact"
+				    : is_exact ? "from sketches, at most 1/128 off; others exact"
+					       : "from sketches, at most 1/128 off",
+				    es);
+}
+
 static const char *bucket_method(const struct ifp_index_query *query)
 {
 	const char *method = "galloping";
@@ -873,6 +924,7 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_conditions(query, "Value Range", query->values, es);
 	explain_conditions(query, "Histogram Cond", query->by_steps, es);
 	explain_conditions(query, "One-Time Filter", query->gates, es);
+	explain_percentiles(query, es);
 	if (es->verbose || es->analyze)
 		ExplainPropertyText("Bucket Method", bucket_method(query), es);
 	if (es->analyze && state->answer) {

@@ -25,7 +25,7 @@
 struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		   /* of VALUE, ..._ROW and SKETCH */
+	int value;		   /* of VALUE, ..._ROW, SKETCH and NUMBERS */
 	uint64 steps;		   /* the rows that count (planner/value_steps.h) */
 	int accumulator;	   /* the one of query->accumulators that is needed for steps, VALUE and PAIR; -1: none */
 	int word;		   /* its first word among those of a group's state */
@@ -59,6 +59,7 @@ struct result {
 	Oid type, argument_type;
 	struct arm *arms;
 	int n_arms;
+	struct ifp_percentile *percentile; /* NULL: it is none */
 	FmgrInfo better;
 	Oid collation;
 	struct ifp_distinct_values *distinct; /* NULL: all rows count */
@@ -157,11 +158,12 @@ static uint64 *words_of(const struct ifp_agg_states *aggs, const struct ifp_agg_
 	return (uint64 *)(states + Max(aggs->n_measures, 1)) + measure->word;
 }
 
-/* Both extremes of an expression's column are needed: errors of the expression must be raised. */
+/* Both extremes of an expression's column are needed: errors of the expression must be raised; and those of a percentile's. */
 static void need(struct ifp_agg_states *aggs, struct measure *measure, enum ifp_agg_function function, bool is_plain)
 {
 	if (ifp_agg_function_needs_squares(function) && measure->type == IFP_MEASURE_VALUE)
 		need_accumulator(aggs, measure, IFOREST_KIND_SQUARES);
+	is_plain = is_plain && !ifp_agg_function_is_percentile(function);
 	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN || measure->type == IFP_MEASURE_MIN_ROW;
 	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->type == IFP_MEASURE_MAX_ROW;
 }
@@ -180,6 +182,8 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 	result->arms = palloc0((list_length(arms) + 1) * sizeof *result->arms);
 	if (result->function == IFP_AGG_MIN || result->function == IFP_AGG_MAX)
 		find_better(aggregate, &result->better);
+	if (ifp_agg_function_is_percentile(result->function))
+		result->percentile = ifp_percentile_begin(aggregate);
 	result->distinct = ifp_aggregate_is_distinct(aggregate) ? ifp_distinct_values_begin(aggregate, aggs->econtext) : NULL;
 	foreach (cell, arms) {
 		const struct ifp_arm *from = lfirst(cell);
@@ -300,6 +304,7 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 		case IFP_MEASURE_ROWS:
 		case IFP_MEASURE_CONSTANT:
 		case IFP_MEASURE_SKETCH:
+		case IFP_MEASURE_NUMBERS:
 			break;
 		case IFP_MEASURE_VALUE:
 			want_value(measure, &request);
@@ -327,12 +332,12 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 	return request;
 }
 
-uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs)
+uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_type type)
 {
 	uint32 values = 0;
 
 	for (int i = 0; i < aggs->n_measures; i++)
-		if (aggs->measures[i].type == IFP_MEASURE_SKETCH)
+		if (aggs->measures[i].type == type)
 			values |= 1u << aggs->measures[i].value;
 	return values;
 }
@@ -444,24 +449,6 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	state->n += n;
 	before = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	switch (measure->function) {
-	case IFP_AGG_COUNT:
-	case IFP_AGG_PAIR:
-	case IFP_AGG_SKETCH:
-	case IFP_AGG_MIN_ROW:
-	case IFP_AGG_MAX_ROW:
-	case IFP_AGG_MIN_TIME:
-	case IFP_AGG_MAX_TIME:
-	case IFP_AGG_FIRST:
-	case IFP_AGG_LAST:
-	case IFP_AGG_FIRST_TIME:
-	case IFP_AGG_LAST_TIME:
-	case IFP_AGG_FIRST_ROW:
-	case IFP_AGG_LAST_ROW:
-	case IFP_AGG_VAR_SAMP:
-	case IFP_AGG_VAR_POP:
-	case IFP_AGG_STDDEV_SAMP:
-	case IFP_AGG_STDDEV_POP:
-		break;
 	case IFP_AGG_SUM:
 	case IFP_AGG_AVG:
 		add_to_sum(measure, datum, n, state, context);
@@ -476,6 +463,8 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	case IFP_AGG_OR:
 		if (!state->has_datum || DatumGetBool(datum) == (measure->function == IFP_AGG_OR))
 			keep_datum(measure, datum, state, context);
+		break;
+	default: /* constants are counted, or refused by ifp_aggregate_read() */
 		break;
 	}
 	MemoryContextSwitchTo(before);
@@ -526,6 +515,16 @@ static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryC
 	MemoryContextSwitchTo(before);
 }
 
+static void add_numbers(const struct ifp_numbers *numbers, struct ifp_agg_state *state, MemoryContext context)
+{
+	if (numbers->n == 0)
+		return;
+	if (!state->has_datum)
+		state->datum = PointerGetDatum(MemoryContextAllocZero(context, sizeof(struct ifp_numbers)));
+	state->has_datum = true;
+	ifp_numbers_append((struct ifp_numbers *)DatumGetPointer(state->datum), numbers, context);
+}
+
 /* Adds the words of a measure's accumulator. */
 static void add_words(const struct ifp_agg_states *aggs, const struct measure *measure, const struct iforest_aggregate *fold,
 		      struct ifp_agg_state *states)
@@ -547,7 +546,8 @@ uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, cons
 }
 
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			uint64 steps, uint64 n_rows, bytea *const *sketches, bool has_time, MemoryContext context)
+			uint64 steps, uint64 n_rows, const struct ifp_bucket_values *values, bool has_time,
+			MemoryContext context)
 {
 	const struct ifp_definition *definition = aggs->definition;
 
@@ -592,7 +592,10 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 				&state->row);
 			break;
 		case IFP_MEASURE_SKETCH:
-			add_sketch(sketches[measure->value], state, context);
+			add_sketch(values->sketches[measure->value], state, context);
+			break;
+		case IFP_MEASURE_NUMBERS:
+			add_numbers(&values->numbers[measure->value], state, context);
 			break;
 		case IFP_MEASURE_PAIR:
 			add_words(aggs, measure, fold, states);
@@ -959,6 +962,54 @@ static Datum sketch_result(const struct result *result, const struct ifp_agg_sta
 	return PointerGetDatum(sum);
 }
 
+/* ---- percentiles ---- */
+
+/* The arguments of a percentile in the order of their column, or the other way round. */
+struct percentile_arguments {
+	const struct ifp_agg_states *aggs;
+	const struct arm *ends, *source;
+	const struct ifp_agg_state *states;
+	bool is_reversed;
+};
+
+static Datum argument_at(void *context, uint64 place)
+{
+	const struct percentile_arguments *arguments = context;
+	const struct ifp_agg_states *aggs = arguments->aggs;
+	const struct measure *measure = &aggs->measures[arguments->source->measure];
+	const struct ifp_agg_state *ends = &arguments->states[arguments->ends->measure];
+	void *source = DatumGetPointer(arguments->states[arguments->source->measure].datum);
+	bool is_real = ifp_value_is_real(aggs->definition, (unsigned)measure->value), is_null;
+	enum iforest_value_type type = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
+	union iforest_number number;
+
+	place = arguments->is_reversed ? ends->n + 1 - place : place;
+	if (measure->type == IFP_MEASURE_SKETCH) {
+		number = ifp_sketch_number_at(source, place, ends->min, ends->max, type);
+	} else {
+		ifp_numbers_sort(source, type);
+		number = ((const struct ifp_numbers *)source)->list[place - 1];
+	}
+	return evaluate_at(aggs, arguments->ends, ifp_value_to_datum(aggs->definition, (unsigned)measure->value, number),
+			   &is_null);
+}
+
+/* The arms are a VALUE, which has the ends, and the source of what lies between. */
+static Datum percentile_result(const struct ifp_agg_states *aggs, const struct result *result,
+			       const struct ifp_agg_state *states, bool *is_null)
+{
+	struct percentile_arguments arguments = { aggs, &result->arms[0], &result->arms[1], states, false };
+	const struct ifp_agg_state *ends = &states[result->arms[0].measure];
+	uint64 n = try_argument(aggs, arguments.ends, ends) ? 0 : ends->n;
+
+	if (n > 0) {
+		Datum first = argument_at(&arguments, 1), last = argument_at(&arguments, n);
+
+		arguments.is_reversed = ifp_percentile_is_before(result->percentile, last, first);
+	}
+	return ifp_percentile_result(result->percentile, aggs->econtext, n, argument_at, &arguments, is_null);
+}
+
 /* The only arm is a PAIR. */
 static Datum pair_result(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
 			 bool *is_null)
@@ -977,6 +1028,8 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 {
 	const struct result *result = &aggs->results[i];
 
+	if (ifp_agg_function_is_of_row(result->function))
+		return row_result(aggs, result, states, is_null);
 	switch (result->function) {
 	case IFP_AGG_COUNT:
 		*is_null = false;
@@ -989,21 +1042,13 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_STDDEV_SAMP:
 	case IFP_AGG_STDDEV_POP:
 		return variance(aggs, result, states, is_null);
-	case IFP_AGG_MIN_ROW:
-	case IFP_AGG_MAX_ROW:
-	case IFP_AGG_MIN_TIME:
-	case IFP_AGG_MAX_TIME:
-	case IFP_AGG_FIRST:
-	case IFP_AGG_LAST:
-	case IFP_AGG_FIRST_TIME:
-	case IFP_AGG_LAST_TIME:
-	case IFP_AGG_FIRST_ROW:
-	case IFP_AGG_LAST_ROW:
-		return row_result(aggs, result, states, is_null);
 	case IFP_AGG_PAIR:
 		return pair_result(aggs, result, states, is_null);
 	case IFP_AGG_SKETCH:
 		return sketch_result(result, states, is_null);
+	case IFP_AGG_PERCENTILE_DISC:
+	case IFP_AGG_PERCENTILE_CONT:
+		return percentile_result(aggs, result, states, is_null);
 	default:
 		return extreme(aggs, result, states, is_null);
 	}

@@ -12,6 +12,7 @@
 #include "executor/tuptable.h"
 
 #include "core/page/leaf_fold.h"
+#include "pg_ext/exec/percentile.h"
 
 /* A measure of one group. All zeros if it has no rows. */
 struct ifp_agg_state {
@@ -22,11 +23,18 @@ struct ifp_agg_state {
 	double real_sum;	    /* of finite reals; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max; /* of VALUE; of TIME its first and last */
-	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH its bytes */
+	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH its bytes; of NUMBERS
+		      * struct ifp_numbers */
 	bool has_datum;
 };
 
 struct ifp_agg_states;
+
+/* What folds do not give of a bucket, by value column where it is needed. */
+struct ifp_bucket_values {
+	bytea *sketches[IFOREST_MAX_VALUES]; /* NULL: no values */
+	struct ifp_numbers numbers[IFOREST_MAX_VALUES];
+};
 
 /* Prepares the measures and results of a query, in the current memory context. Expressions are evaluated in econtext over a row
  * of the index's columns, its scan tuple. The columns that expressions read must be filled in. */
@@ -48,8 +56,8 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 /* Returns the request for folds of that index; of no index: without accumulators. The caller sets its filter. */
 struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs);
 
-/* Returns the value columns of which sketches are needed: a bit each. */
-uint32 ifp_agg_states_sketches(const struct ifp_agg_states *aggs);
+/* Returns the value columns that have measures of that type, SKETCH or NUMBERS: a bit each. */
+uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_type type);
 
 /* Returns the size of a group's states in bytes. */
 Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs);
@@ -57,11 +65,11 @@ Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs);
 /* Returns how many rows of a fold are on steps of the query's histogram; IFP_ALL_STEPS: all of them. */
 uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, const struct iforest_aggregate *fold);
 
-/* Adds the fold of a bucket, or its rows on steps of the query's histogram, of which there are n_rows. Its by values and time are in the row. sketches: by
- * value column, where needed; NULL if there are no values. has_time: the times of its rows are not NULL. Data that a state keeps
- * are allocated in the context. */
+/* Adds the fold of a bucket, or its rows on steps of the query's histogram, of which there are n_rows. Its by values and time
+ * are in the row. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
 void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			uint64 steps, uint64 n_rows, bytea *const *sketches, bool has_time, MemoryContext context);
+			uint64 steps, uint64 n_rows, const struct ifp_bucket_values *values, bool has_time,
+			MemoryContext context);
 
 /* Returns the result of aggregate i of query->aggregates, in the current memory context. Overwrites the row's time and values.
  */

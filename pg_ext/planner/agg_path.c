@@ -376,8 +376,9 @@ static void count_pieces(const struct ifp_query_level *level, const struct ifp_c
 struct agg_cost {
 	double n_rows;
 	Cost startup, total;
-	double n_groups_bytes; /* memory that groups will need */
-	bool is_slower;	       /* than a plain plan, which the planner overestimates for lack of statistics */
+	double n_groups_bytes;	/* memory that groups will need */
+	double n_numbers_bytes; /* and values that are kept one by one */
+	bool is_slower;		/* than a plain plan, which the planner overestimates for lack of statistics */
 };
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
@@ -391,11 +392,15 @@ enum {
 	A_REMEMBERED_PAGE = 40, /* a heap page that the session has found clean before */
 	A_FETCHED_ROW = 40,	/* a row that a scan of another index fetches */
 	A_GROUPED_ROW = 50,	/* a row whose group a plain plan finds by expressions of the time */
-	A_SKETCHED_ROW = 1	/* an entry that is added to a sketch */
+	A_SKETCHED_ROW = 1,	/* an entry that is added to a sketch */
+	A_SORTED_ROW = 6	/* a value that is collected and sorted */
 };
 
 /* Approximate bytes of an entry in a run, and of each of its values: 4 to 13 bytes were measured with one value. */
 enum { ENTRY_BYTES = 5, VALUE_BYTES = 5 };
+
+/* Bytes of a value that is kept for a percentile: of the group, while it grows, and of the bucket. */
+enum { A_NUMBER_BYTES = 24 };
 
 /* Above this estimate of series the indexes are read to count them. */
 enum { MANY_SERIES = 1000 };
@@ -479,6 +484,7 @@ struct terms {
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
 	uint32 sketches; /* value columns of which sketches are needed: a bit each */
+	uint32 numbers;	 /* value columns whose values are needed one by one: a bit each */
 };
 
 /* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them. *remembered is the
@@ -554,9 +560,12 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, terms->sketches & ~kept);
 		n_pages = Max(n_pages, n_whole);
 	}
+	if (terms->numbers)
+		n_pages = n_whole = Max(n_pages, n_used * window);
 	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
 	       n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       (terms->sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
+	       pg_popcount32(terms->numbers) * tuples * window * terms->chosen * A_SORTED_ROW * cpu_operator_cost +
 	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
 	       n_pieces * A_BUCKET * cpu_operator_cost + OPENING * cpu_operator_cost;
@@ -672,8 +681,8 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
 	count_pieces(level, candidate, query, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
-	foreach (cell, query->aggregates)
-		terms.sketches |= ifp_aggregate_sketches(lfirst(cell), query);
+	terms.sketches = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
+	terms.numbers = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
 	{
@@ -688,6 +697,7 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes =
 		n_groups * (100.0 + 120.0 * list_length(query->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
+	estimate->n_numbers_bytes = pg_popcount32(terms.numbers) * tuples * terms.window * terms.others * A_NUMBER_BYTES;
 	foreach (cell, query->aggregates)
 		if (ifp_aggregate_is_distinct(lfirst(cell)))
 			estimate->n_groups_bytes += bytes_of_distinct(level, candidate, query, lfirst(cell), &terms, n_groups);
@@ -790,6 +800,8 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 	aggregate_estimate(level, candidate, query, &estimate);
 	if (estimate.n_groups_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
 		return "there would be too many groups for memory";
+	if (estimate.n_numbers_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
+		return "exact percentiles are of too many values for memory";
 	if (estimate.is_slower)
 		return NULL;
 	cost_qual_eval(&quals, having, level->upper);
@@ -895,6 +907,10 @@ void ifp_agg_path_register(void)
 				 "Lets them answer sums, averages and extremes of real and double precision.",
 				 "Such sums may differ from those of another plan in their last digits.", &ifp_float_aggregates,
 				 true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable("iforest.approximate_percentiles",
+				 "Lets them answer percentile_cont and percentile_disc from sketches.",
+				 "The value of the column is at most 1/128 off.", &ifp_approximate_percentiles, false,
+				 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.explain_decline", "Says why an index does not answer a query, as a NOTICE.", NULL,
 				 &ifp_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("iforest");

@@ -15,6 +15,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "pg_ext/base/engine.h"
 #include "pg_ext/base/safe_eval.h"
@@ -79,6 +80,8 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 		{ "stddev", IFP_AGG_STDDEV_SAMP },
 		{ "stddev_samp", IFP_AGG_STDDEV_SAMP },
 		{ "stddev_pop", IFP_AGG_STDDEV_POP },
+		{ "percentile_disc", IFP_AGG_PERCENTILE_DISC },
+		{ "percentile_cont", IFP_AGG_PERCENTILE_CONT },
 	};
 	static const struct named_function own[] = {
 		{ "iforest_min_row", IFP_AGG_MIN_ROW },	      { "iforest_max_row", IFP_AGG_MAX_ROW },
@@ -114,6 +117,14 @@ bool ifp_aggregate_is_ctid(Aggref *aggregate)
 								 function == IFP_AGG_FIRST_ROW || function == IFP_AGG_LAST_ROW);
 }
 
+static bool is_real_column(Node *expression)
+{
+	List *columns = pull_var_clause(expression, 0);
+	Oid type = columns == NIL ? InvalidOid : getBaseType(linitial_node(Var, columns)->vartype);
+
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
 bool ifp_aggregate_is_real(Aggref *aggregate)
 {
 	enum ifp_agg_function function;
@@ -122,6 +133,9 @@ bool ifp_aggregate_is_real(Aggref *aggregate)
 	if (aggregate->args == NIL || !function_find(aggregate->aggfnoid, &function) || function == IFP_AGG_COUNT ||
 	    function == IFP_AGG_SKETCH)
 		return false;
+	/* a percentile adds nothing, and is converted to double precision from whatever the column is */
+	if (ifp_agg_function_is_percentile(function))
+		return is_real_column((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
@@ -167,13 +181,6 @@ static bool mentions_by(const struct ifp_index_query *query, Node *node)
 		if (ifp_mentions(node, (AttrNumber)i))
 			return true;
 	return false;
-}
-
-static bool is_real_column(Node *expression)
-{
-	Oid type = getBaseType(linitial_node(Var, pull_var_clause(expression, 0))->vartype);
-
-	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
 /* True for dates and timestamps, which have infinities that extract() turns into numbers. */
@@ -584,6 +591,59 @@ static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, 
 	reading->arms = lappend(reading->arms, arm);
 }
 
+/* ---- percentiles ---- */
+
+/* True if WITHIN GROUP sorts by the operator < or > of the type. */
+static bool has_usual_order(const Aggref *aggregate)
+{
+	const SortGroupClause *order = linitial_node(SortGroupClause, aggregate->aggorder);
+	Oid type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr), family, of_type;
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+	int16 strategy;
+
+	return get_ordering_op_properties(order->sortop, &family, &of_type, &strategy) && family == entry->btree_opf;
+}
+
+static bool counts_in_sketch(const struct ifp_index_query *query, int v)
+{
+	Oid type = getBaseType(exprType(list_nth(query->columns, query->n_by + 1 + v)));
+
+	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
+}
+
+/* Adds the arms of a percentile. An order statistic of a monotone expression is the expression of one of its column. */
+static void add_percentile(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
+{
+	const struct ifp_index_query *query = reading->query;
+	Node *argument = argument_of(aggregate);
+	struct ifp_arm *source, *ends;
+
+	if (list_length(aggregate->args) != 1 || list_length(aggregate->aggdirectargs) != 1 || !has_usual_order(aggregate)) {
+		reading->reason = "a percentile is in the order of another operator than < or >";
+		return;
+	}
+	if (ifp_has_columns(linitial(aggregate->aggdirectargs))) {
+		reading->reason = "the fraction of a percentile is not the same for all groups";
+		return;
+	}
+	if (reading->function == IFP_AGG_PERCENTILE_CONT && exprType(argument) != FLOAT8OID) {
+		reading->reason = "a percentile_cont is of intervals";
+		return;
+	}
+	add_argument(reading, argument, conditions, wanted);
+	if (reading->reason)
+		return;
+	ends = reading->arms == NIL ? NULL : linitial(reading->arms);
+	if (list_length(reading->arms) != 1 || ends->type != IFP_MEASURE_VALUE) {
+		reading->reason = "a percentile is not of one value column";
+		return;
+	}
+	source = palloc(sizeof *source);
+	*source = *ends;
+	source->type = query->approximates && counts_in_sketch(query, ends->value) ? IFP_MEASURE_SKETCH : IFP_MEASURE_NUMBERS;
+	reading->arms = lappend(reading->arms, source);
+}
+
 /* ---- aggregates ---- */
 
 /* Adds the arms of an aggregate of all values. */
@@ -597,7 +657,9 @@ static void read_whole(struct aggregate_reading *reading, const Aggref *aggregat
 		conditions = list_make1(aggregate->aggfilter);
 		wanted = list_make1_int(1);
 	}
-	if (ifp_agg_function_is_of_row(reading->function))
+	if (ifp_agg_function_is_percentile(reading->function))
+		add_percentile(reading, aggregate, conditions, wanted);
+	else if (ifp_agg_function_is_of_row(reading->function))
 		add_row(reading, aggregate, conditions, wanted);
 	else if (reading->function == IFP_AGG_PAIR)
 		add_pair(reading, aggregate, conditions, wanted);
@@ -634,21 +696,26 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 			       List **arms)
 {
 	struct aggregate_reading reading = { .query = query, .steps = IFP_ALL_STEPS, .histogram = -1 };
+	bool is_percentile;
 
 	*arms = NIL;
 	if (!function_find(aggregate->aggfnoid, &reading.function))
 		return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
-	if (aggregate->aggorder != NIL || (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, reading.function)))
+	is_percentile = ifp_agg_function_is_percentile(reading.function);
+	if ((aggregate->aggorder != NIL && !is_percentile) ||
+	    (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, reading.function)))
 		return "an aggregate has DISTINCT or ORDER BY";
-	if (aggregate->agglevelsup != 0 || aggregate->aggsplit != AGGSPLIT_SIMPLE || aggregate->aggkind != AGGKIND_NORMAL)
+	if (aggregate->agglevelsup != 0 || aggregate->aggsplit != AGGSPLIT_SIMPLE ||
+	    aggregate->aggkind != (is_percentile ? AGGKIND_ORDERED_SET : AGGKIND_NORMAL))
 		return "an aggregate is of another query level or partial";
-	if (contain_volatile_functions((Node *)aggregate->args) || contain_volatile_functions((Node *)aggregate->aggfilter))
+	if (contain_volatile_functions((Node *)aggregate->args) || contain_volatile_functions((Node *)aggregate->aggfilter) ||
+	    contain_volatile_functions((Node *)aggregate->aggdirectargs))
 		return "an aggregate has a volatile function";
 	*function = reading.function;
 	reading.is_distinct = ifp_aggregate_is_distinct(aggregate);
 	read_whole(&reading, aggregate);
 	if ((reading.reason || (query->pieces && !all_are_counted(&reading))) &&
-	    !ifp_agg_function_is_of_row(reading.function) && reading.function != IFP_AGG_PAIR)
+	    !ifp_agg_function_is_of_row(reading.function) && reading.function != IFP_AGG_PAIR && !is_percentile)
 		read_pieces(&reading, aggregate);
 	else if (!reading.reason && query->pieces && !all_are_counted(&reading))
 		reading.reason = of_part;
@@ -686,16 +753,31 @@ void ifp_aggregate_bucket_keys(const struct ifp_index_query *query, struct ifp_r
 		ifp_add_run_keys((Node *)ifp_aggregate_conditions(lfirst(cell), query), time, keys);
 }
 
-uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *query)
+uint32 ifp_aggregates_need(const struct ifp_index_query *query, enum ifp_measure_type type)
+{
+	uint32 values = 0;
+	ListCell *cell, *arm_cell;
+
+	foreach (cell, query->aggregates) {
+		enum ifp_agg_function function;
+		List *arms;
+
+		(void)ifp_aggregate_read(lfirst(cell), query, &function, &arms);
+		foreach (arm_cell, arms) {
+			const struct ifp_arm *arm = lfirst(arm_cell);
+
+			if (arm->type == type)
+				values |= 1u << arm->value;
+		}
+	}
+	return values;
+}
+
+bool ifp_aggregate_is_approximate(Aggref *aggregate, const struct ifp_index_query *query)
 {
 	enum ifp_agg_function function;
-	uint32 values = 0;
 	List *arms;
-	ListCell *cell;
 
-	if (ifp_aggregate_read(aggregate, query, &function, &arms) || function != IFP_AGG_SKETCH)
-		return 0;
-	foreach (cell, arms)
-		values |= 1u << ((struct ifp_arm *)lfirst(cell))->value;
-	return values;
+	return !ifp_aggregate_read(aggregate, query, &function, &arms) && ifp_agg_function_is_percentile(function) &&
+	       ((struct ifp_arm *)llast(arms))->type == IFP_MEASURE_SKETCH;
 }

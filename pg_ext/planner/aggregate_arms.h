@@ -10,10 +10,13 @@
  *   CONSTANT  by columns, and expressions of the time that change seldom: constant over the rows of a bucket
  *   ..._ROW   the row with the least, greatest, first or last value of a value column
  *   SKETCH    the sketch of a value column
+ *   NUMBERS   the values of a value column themselves
  *   PAIR      the sums of products of two value columns, or of one and the time
  *
  * Where conditions and arguments hang on the steps of a histogram (planner/value_steps.h), each of their pieces is an arm, and
  * ROWS, counts of TIME and CONSTANT are of the rows on its steps.
+ *
+ * A percentile has two arms: a VALUE for the ends of its column, and a SKETCH or NUMBERS for what lies between.
  *
  * Aggregates that need the same measure share it. The state of a group is an array of measures (exec/agg_state.h).
  */
@@ -36,8 +39,10 @@ enum ifp_agg_function {
 	IFP_AGG_MAX,
 	IFP_AGG_AND,
 	IFP_AGG_OR,
-	IFP_AGG_PAIR,	 /* enum iforest_pair_function */
-	IFP_AGG_SKETCH,	 /* this extension's */
+	IFP_AGG_PAIR,	/* enum iforest_pair_function */
+	IFP_AGG_SKETCH, /* this extension's */
+	IFP_AGG_PERCENTILE_DISC,
+	IFP_AGG_PERCENTILE_CONT,
 	IFP_AGG_MIN_ROW, /* from here on aggregates of a row: this extension's, of a value column, the time column and ctid */
 	IFP_AGG_MAX_ROW,
 	IFP_AGG_MIN_TIME,
@@ -60,6 +65,11 @@ static inline bool ifp_agg_function_is_of_row(enum ifp_agg_function function)
 	return function >= IFP_AGG_MIN_ROW;
 }
 
+static inline bool ifp_agg_function_is_percentile(enum ifp_agg_function function)
+{
+	return function == IFP_AGG_PERCENTILE_DISC || function == IFP_AGG_PERCENTILE_CONT;
+}
+
 enum ifp_measure_type {
 	IFP_MEASURE_ROWS,
 	IFP_MEASURE_VALUE,
@@ -70,6 +80,7 @@ enum ifp_measure_type {
 	IFP_MEASURE_FIRST_ROW,
 	IFP_MEASURE_LAST_ROW,
 	IFP_MEASURE_SKETCH,
+	IFP_MEASURE_NUMBERS,
 	IFP_MEASURE_PAIR
 };
 
@@ -79,7 +90,7 @@ struct ifp_arm {
 	List *conditions; /* evaluated in this order, up to the first that does not have its wanted value: */
 	List *wanted;	  /* IntList. 1: true, 0: false or NULL */
 	Node *expression; /* NULL for ROWS and PAIR */
-	int value;	  /* the value column of VALUE, ..._ROW and SKETCH */
+	int value;	  /* the value column of VALUE, ..._ROW, SKETCH and NUMBERS */
 	uint64 steps;	  /* the rows that count; IFP_ALL_STEPS: all */
 	int accumulator;  /* the histogram of the steps, or the products of PAIR: one of query->accumulators; -1: none */
 	/* of PAIR: the function; its second argument is the accumulator's first column */
@@ -108,8 +119,11 @@ bool ifp_aggregate_is_distinct(const Aggref *aggregate);
 /* True if the aggregate may need query->accumulators. It may be over the table's columns. */
 bool ifp_aggregate_needs_accumulators(Aggref *aggregate);
 
-/* Returns the value columns of which the aggregate needs sketches: a bit each. */
-uint32 ifp_aggregate_sketches(Aggref *aggregate, const struct ifp_index_query *query);
+/* Returns the value columns of which aggregates of the query have arms of that type, SKETCH or NUMBERS: a bit each. */
+uint32 ifp_aggregates_need(const struct ifp_index_query *query, enum ifp_measure_type type);
+
+/* True if the aggregate is a percentile that is read from a sketch. */
+bool ifp_aggregate_is_approximate(Aggref *aggregate, const struct ifp_index_query *query);
 
 /* True if the result is a ctid. */
 bool ifp_aggregate_is_ctid(Aggref *aggregate);

@@ -349,7 +349,8 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 
 	list = list_concat(list, list_make4(query->operators, query->aggregates, query->gates, query->keys));
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
-	list = list_concat(list, list_make3(query->pieces, makeInteger(query->histogram), query->by_steps));
+	list = list_concat(list, list_make4(query->pieces, makeInteger(query->histogram), query->by_steps,
+					    makeInteger(query->approximates)));
 	return lappend(list, write_accumulators(&query->accumulators));
 }
 
@@ -370,6 +371,7 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 					   .values = list_nth(list, 11),
 					   .pieces = list_nth(list, 12),
 					   .histogram = intVal(list_nth(list, 13)),
-					   .by_steps = list_nth(list, 14) };
-	read_accumulators(list_nth_node(Const, list, 15), &query->accumulators);
+					   .by_steps = list_nth(list, 14),
+					   .approximates = intVal(list_nth(list, 15)) };
+	read_accumulators(list_nth_node(Const, list, 16), &query->accumulators);
 }

@@ -47,7 +47,8 @@ void ifp_decline(const IndexOptInfo *index, const char *reason);
 /* Returns the cheapest path that is not disabled, or NULL. */
 const Path *ifp_cheapest_path(const RelOptInfo *rel);
 
-/* Parameters iforest.enable, .float_aggregates and .explain_decline; ifp_agg_path_register() registers them. */
-extern bool ifp_enable, ifp_float_aggregates, ifp_explain_decline;
+/* Parameters iforest.enable, .float_aggregates, .approximate_percentiles and .explain_decline; ifp_agg_path_register() registers
+ * them. */
+extern bool ifp_enable, ifp_float_aggregates, ifp_approximate_percentiles, ifp_explain_decline;
 
 #endif

@@ -433,6 +433,7 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 	}
 	rewritten->args = (List *)over_index(level, candidate, (Node *)rewritten->args, &reason);
 	rewritten->aggfilter = (Expr *)over_index(level, candidate, (Node *)rewritten->aggfilter, &reason);
+	rewritten->aggdirectargs = (List *)over_index(level, candidate, (Node *)rewritten->aggdirectargs, &reason);
 	if (reason)
 		return reason;
 	if (!ifp_float_aggregates && ifp_aggregate_is_real(rewritten))
@@ -635,6 +636,7 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 
 	*query = (struct ifp_index_query){ .table = planner_rt_fetch(level->rel->relid, level->root)->relid,
 					   .n_by = index->nkeycolumns - 1,
+					   .approximates = ifp_approximate_percentiles,
 					   .columns = copyObject(candidate->columns) };
 	ChangeVarNodes((Node *)query->columns, (int)level->rel->relid, 1, 0);
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)

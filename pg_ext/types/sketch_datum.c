@@ -1,8 +1,12 @@
 #include "pg_ext/types/sketch_datum.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "funcapi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
@@ -63,6 +67,19 @@ bytea *ifp_sketch_sum(const bytea *one, const bytea *other)
 	return sum;
 }
 
+union iforest_number ifp_sketch_number_at(const bytea *sketch, uint64 place, union iforest_number min, union iforest_number max,
+					  enum iforest_value_type type)
+{
+	struct iforest_sketch_extremes extremes = { { type, min }, { type, max } };
+	struct iforest_sketch_number answer;
+	struct iforest_sketch_view view;
+
+	sketch_require(iforest_sketch_open(&view, (const uint8_t *)VARDATA(sketch), VARSIZE(sketch) - VARHDRSZ),
+		       "iforest_sketch");
+	sketch_require(iforest_sketch_number_at(&view, place, &extremes, &answer), "iforest_sketch");
+	return answer.value;
+}
+
 /* ---- SQL functions ----
  *
  * iforest_sketch() and the functions that read sketches, over core/model/sketch.h. The bytes are those of SQLite's functions of
@@ -79,6 +96,8 @@ IFP_SQL_FUNCTION(iforest_sketch_result);
 IFP_SQL_FUNCTION(iforest_sketch_numbers);
 IFP_SQL_FUNCTION(iforest_sketch_quantile_real);
 IFP_SQL_FUNCTION(iforest_sketch_quantile_integer);
+IFP_SQL_FUNCTION(iforest_rank);
+IFP_SQL_FUNCTION(iforest_histogram);
 
 /* ---- states of aggregates ---- */
 
@@ -314,4 +333,100 @@ Datum iforest_sketch_quantile_integer(PG_FUNCTION_ARGS)
 			errmsg("iforest_quantile: min and max are integers, and the sketch's numbers are not"),
 			errhint("Give min and max as double precision."));
 	PG_RETURN_INT64(answer.value.integer);
+}
+
+Datum iforest_rank(PG_FUNCTION_ARGS)
+{
+	struct iforest_sketch_view view = open_sketch(fcinfo, "iforest_rank");
+
+	if (PG_ARGISNULL(1) || view.n == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8((double)iforest_sketch_count_through(&view, PG_GETARG_FLOAT8(1)) / (double)view.n);
+}
+
+/* ---- histograms, a row for each bin ---- */
+
+struct histogram {
+	struct iforest_sketch_view view;
+	bool has_bounds;
+	float8 *bounds;
+	int n_bounds;
+	uint64 *counts; /* of the n_bounds + 1 bins */
+	int bin;	/* the next to be returned */
+	struct iforest_sketch_place place;
+};
+
+static void read_bounds(ArrayType *array, struct histogram *histogram)
+{
+	if (ARR_NDIM(array) > 1 || array_contains_nulls(array))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("iforest_histogram: the bounds are an array of more than one dimension, or with NULL"));
+	histogram->has_bounds = true;
+	histogram->bounds = (float8 *)ARR_DATA_PTR(array);
+	histogram->n_bounds = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (!iforest_sketch_are_bounds(histogram->bounds, (size_t)histogram->n_bounds))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("iforest_histogram: the bounds do not ascend"));
+	histogram->counts = palloc(((Size)histogram->n_bounds + 1) * sizeof *histogram->counts);
+	iforest_sketch_histogram(&histogram->view, histogram->bounds, (size_t)histogram->n_bounds, histogram->counts);
+}
+
+/* Reads the arguments (sketch [, bounds]), in the current memory context. Returns NULL if there are no rows. */
+static struct histogram *begin_histogram(FunctionCallInfo fcinfo)
+{
+	struct histogram *histogram = palloc0(sizeof *histogram);
+	bytea *bytes;
+
+	if (PG_NARGS() > 1 && PG_ARGISNULL(1))
+		return NULL;
+	if (!PG_ARGISNULL(0)) {
+		/* the view is of these bytes */
+		bytes = PG_GETARG_BYTEA_P_COPY(0);
+		sketch_require(iforest_sketch_open(&histogram->view, (const uint8_t *)VARDATA(bytes),
+						   VARSIZE(bytes) - VARHDRSZ),
+			       "iforest_histogram");
+	}
+	if (PG_NARGS() > 1)
+		read_bounds(PG_GETARG_ARRAYTYPE_P_COPY(1), histogram);
+	return histogram;
+}
+
+static bool next_bin(struct histogram *histogram, struct iforest_sketch_bin *bin)
+{
+	int i = histogram->bin++;
+
+	if (!histogram->has_bounds)
+		return iforest_sketch_next_bin(&histogram->view, &histogram->place, bin);
+	if (i > histogram->n_bounds)
+		return false;
+	*bin = (struct iforest_sketch_bin){ .lower = i == 0 ? -get_float8_infinity() : histogram->bounds[i - 1],
+					    .upper = i == histogram->n_bounds ? get_float8_infinity() : histogram->bounds[i],
+					    .n = histogram->counts[i] };
+	return true;
+}
+
+Datum iforest_histogram(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *calls;
+	struct iforest_sketch_bin bin;
+
+	if (SRF_IS_FIRSTCALL()) {
+		MemoryContext before;
+		TupleDesc row;
+
+		calls = SRF_FIRSTCALL_INIT();
+		before = MemoryContextSwitchTo(calls->multi_call_memory_ctx);
+		if (get_call_result_type(fcinfo, NULL, &row) != TYPEFUNC_COMPOSITE)
+			elog(ERROR, "iforest_histogram() returns rows");
+		calls->tuple_desc = BlessTupleDesc(row);
+		calls->user_fctx = begin_histogram(fcinfo);
+		MemoryContextSwitchTo(before);
+	}
+	calls = SRF_PERCALL_SETUP();
+	if (calls->user_fctx && next_bin(calls->user_fctx, &bin)) {
+		Datum values[] = { Float8GetDatum(bin.lower), Float8GetDatum(bin.upper), Int64GetDatum((int64)bin.n) };
+		bool are_null[lengthof(values)] = { false };
+
+		SRF_RETURN_NEXT(calls, HeapTupleGetDatum(heap_form_tuple(calls->tuple_desc, values, are_null)));
+	}
+	SRF_RETURN_DONE(calls);
 }

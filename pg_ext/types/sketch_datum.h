@@ -12,4 +12,9 @@ bytea *ifp_sketch_to_bytea(const struct iforest_sketch *sketch);
 /* Returns the sum of two sketches, in the current memory context. Requires  both are results of ifp_sketch_to_bytea(). */
 bytea *ifp_sketch_sum(const bytea *one, const bytea *other);
 
+/* Returns the number at a place, from 1, of a sketch of a value column with these extremes.
+ * Requires  sketch is a result of ifp_sketch_to_bytea(). */
+union iforest_number ifp_sketch_number_at(const bytea *sketch, uint64 place, union iforest_number min, union iforest_number max,
+					  enum iforest_value_type type);
+
 #endif

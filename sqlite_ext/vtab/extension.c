@@ -10,6 +10,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/vtab/buckets.h"
 #include "sqlite_ext/vtab/cover.h"
 #include "sqlite_ext/vtab/gaps.h"
+#include "sqlite_ext/vtab/histogram.h"
 #include "sqlite_ext/vtab/index.h"
 #include "sqlite_ext/vtab/line_functions.h"
 #include "sqlite_ext/vtab/rows.h"
@@ -33,8 +34,8 @@ static void release_registration(void *context)
 }
 
 static const struct ifs_module *const modules[] = {
-	&ifs_index_module, &ifs_fold_module,  &ifs_rows_module, &ifs_overlap_module,
-	&ifs_cover_module, &ifs_stats_module, &ifs_gaps_module, &ifs_counter_module,
+	&ifs_index_module, &ifs_fold_module, &ifs_rows_module,	  &ifs_overlap_module,	 &ifs_cover_module,
+	&ifs_stats_module, &ifs_gaps_module, &ifs_counter_module, &ifs_histogram_module,
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };

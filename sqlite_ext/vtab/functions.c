@@ -96,26 +96,32 @@ static void result_error(sqlite3_context *context, const char *format, const cha
 	sqlite3_free(message);
 }
 
-static void result_status(sqlite3_context *context, enum iforest_status status, const char *name)
+int ifs_sketch_error_set(struct ifs_error *error, enum iforest_status status, const char *name)
 {
 	switch (status) {
 	case IFOREST_OK:
-		break;
+		return SQLITE_OK;
 	case IFOREST_NO_MEMORY:
-		sqlite3_result_error_nomem(context);
-		break;
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	case IFOREST_FORMAT:
-		result_error(context, "%s: the sketch is of another version of iforest; make it anew", name);
-		break;
+		return ifs_error_set(error, SQLITE_ERROR, "%s: the sketch is of another version of iforest; make it anew",
+				     name);
 	case IFOREST_RANGE:
-		result_error(context, "%s: more than 9223372036854775807 numbers", name);
-		break;
+		return ifs_error_set(error, SQLITE_ERROR, "%s: more than 9223372036854775807 numbers", name);
 	case IFOREST_ARGUMENT:
-		result_error(context, "%s: min and max are not those of the sketch's numbers", name);
-		break;
+		return ifs_error_set(error, SQLITE_ERROR, "%s: min and max are not those of the sketch's numbers", name);
 	default:
-		result_error(context, "%s: not a sketch, or a damaged one; it takes what iforest_sketch() gives", name);
+		return ifs_error_set(error, SQLITE_ERROR,
+				     "%s: not a sketch, or a damaged one; it takes what iforest_sketch() gives", name);
 	}
+}
+
+static void result_status(sqlite3_context *context, enum iforest_status status, const char *name)
+{
+	struct ifs_error error = { .rc = SQLITE_OK };
+
+	if (ifs_sketch_error_set(&error, status, name))
+		report(context, &error);
 }
 
 /* ---- aggregates ---- */
@@ -296,6 +302,23 @@ static void quantile_function(sqlite3_context *context, int n_arguments, sqlite3
 		sqlite3_result_double(context, answer.value.real);
 }
 
+static void rank_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
+{
+	struct iforest_sketch_number v;
+	struct iforest_sketch_view view;
+	bool is_null;
+
+	(void)n_arguments;
+	if (sqlite3_value_type(arguments[1]) == SQLITE_NULL ||
+	    !open_sketch(context, arguments[0], "iforest_rank", &view, &is_null))
+		return;
+	if (!read_number(arguments[1], &v))
+		result_error(context, "%s: the second argument is no number", "iforest_rank");
+	else if (!is_null)
+		sqlite3_result_double(context, (double)iforest_sketch_count_through(&view, sqlite3_value_double(arguments[1])) /
+						       (double)view.n);
+}
+
 int ifs_sketch_functions_register(sqlite3 *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC;
@@ -311,5 +334,7 @@ int ifs_sketch_functions_register(sqlite3 *db)
 		rc = sqlite3_create_function_v2(db, "iforest_quantile", 2, flags, NULL, quantile_function, NULL, NULL, NULL);
 	if (!rc)
 		rc = sqlite3_create_function_v2(db, "iforest_quantile", 4, flags, NULL, quantile_function, NULL, NULL, NULL);
+	if (!rc)
+		rc = sqlite3_create_function_v2(db, "iforest_rank", 2, flags, NULL, rank_function, NULL, NULL, NULL);
 	return rc;
 }

@@ -4,6 +4,7 @@
  *   iforest_sketch(v)                        aggregate, also over a window frame: the sketch of the numbers, a blob
  *   iforest_sketch_merge(sketch)             aggregate: the sum of sketches
  *   iforest_quantile(sketch, q [, min, max]) a quantile of the numbers
+ *   iforest_rank(sketch, v)                  the share of the numbers at or below v
  *   iforest_sketch_count(sketch)             how many numbers there are
  *
  * The sketch of no numbers is NULL.
@@ -20,5 +21,8 @@ int ifs_bucket_function_register(sqlite3 *db);
 
 /* Registers the functions of sketches. Returns SQLite's code. */
 int ifs_sketch_functions_register(sqlite3 *db);
+
+/* Sets the error that a status of core means of a sketch given to the SQL function `name`. Returns SQLite's code. */
+int ifs_sketch_error_set(struct ifs_error *error, enum iforest_status status, const char *name);
 
 #endif

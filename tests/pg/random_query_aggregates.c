@@ -18,6 +18,9 @@ static const char *const of_whole[] = {
 	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "md5(iforest_sketch(@::float8)\2)",
 	"iforest_sketch_count(iforest_sketch(@)\2)", "sum(@ * 1e400)\2 > 0", "max(@ - 1e-400)\2 < 0",
+	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @)", "percentile_disc(0.9) WITHIN GROUP (ORDER BY @ DESC)",
+	"percentile_cont(ARRAY[0, 0.25, NULL, 0.99, 1]) WITHIN GROUP (ORDER BY @ / 10.0)", "percentile_disc(ARRAY[[0.1, 0.5], [0.5, 1]]) WITHIN GROUP (ORDER BY 7 - @)",
+	"percentile_cont(0.3) WITHIN GROUP (ORDER BY @ DESC NULLS FIRST)", "percentile_disc(0.01 * 50) WITHIN GROUP (ORDER BY @ / 3)",
 	"sum((@ IS NULL)::integer)", "count(CASE WHEN @ IS NULL THEN 1 END)", "bool_and(@ IS NOT NULL)",
 }, *const of_numeric[] = {
 	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 1.5)",
@@ -27,6 +30,7 @@ static const char *const of_whole[] = {
 	"sum(coalesce(@, 0))", "sum((@ + 1) * 0.01)", "avg((@ + 1) * 2)", "avg(-@)", "max(@ / 3)", "min(-@)",
 	"max(@::bigint)", "sum(1 - @)", "max(@::numeric(20, 1))", "min(trunc(@, 1))", "max((@ - 1) * 0.5)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "sum(@ + 1e400)\2 > 0", "max(@ / 1e400)\2 > 0",
+	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @)", "percentile_disc(ARRAY[0.2, 0.4]) WITHIN GROUP (ORDER BY -@ DESC)",
 	"avg(CASE WHEN @ IS NULL THEN 1 ELSE 0 END)", "count(nullif(@ IS NULL, false))",
 }, *const of_real[] = {
 	"sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 2)", "sum(@ / 4)",
@@ -34,6 +38,7 @@ static const char *const of_whole[] = {
 	"sum(coalesce(@, 0))", "avg((@ + 1) * 2)", "sum(-@)", "avg(-@)", "max(@ / 3)", "min((@ + 1) * 0.01)", "max(-@)",
 	"min(round(@))", "max(@::bigint)", "sum(@::float8 / 4)", "sum(1 - @)", "max(@::real)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)", "sum((@ IS NULL)::integer)", "max(CASE WHEN @ IS NOT NULL THEN 3 ELSE 2 END)",
+	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @ DESC)", "percentile_cont(ARRAY[0.2, 0.4]) WITHIN GROUP (ORDER BY @ * 2)",
 }, *const of_rough[] = {
 	"sum(@::float8)", "round((sum(@ * 0.01::float8)\2 + 3.17e-5)::numeric, 4)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",
 	"round((sum(@::float8 / 3)\2 + 3.17e-5)::numeric, 4)", "round((sum((@ + 1) * 0.1::float8)\2 + 3.17e-5)::numeric, 4)", "max(@::float8 / 3)",
@@ -44,11 +49,11 @@ static const char *const of_whole[] = {
 	"stddev_pop(@)", "stddev_pop(@)", "stddev(@::numeric)", "var_pop(@::bigint)", "round(stddev(@)\2, 2)",
 	"variance(@)\2 / nullif(avg(@), 0)", "variance(@ + 1)", "stddev(-@)", "stddev(coalesce(@, 0))", "stddev(@ / 2)",
 	"var_pop(@::numeric(20, 1))", "variance(DISTINCT @)", "stddev(numeric_mul(@::numeric, 2))", "var_pop(numeric_add(@, 1))",
-}, *const of_any[] = { "min(@)", "max(@)", "count(@)", "max(@)", "count(*)" };
+}, *const of_any[] = { "min(@)", "max(@)", "count(@)", "max(@)", "count(*)", "percentile_disc(0.5) WITHIN GROUP (ORDER BY @)" };
 
 static const char *const dear[] = {
 	"count(DISTINCT @)", "string_agg(@::text, ',' ORDER BY @, id)", "(array_agg(@ ORDER BY id))[1]", "max(id)",
-	"count(note)", "percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "count(DISTINCT ts)",
+	"count(note)", "count(DISTINCT ts)",
 	"mode() WITHIN GROUP (ORDER BY @)", "sum(DISTINCT 1)", "count(DISTINCT (@, ts))", "max(@ ORDER BY id)",
 	"sum(random()::integer * 0)", "var_pop(length(@::text))",
 };

@@ -1,4 +1,4 @@
-/* test_sketch.c -- sketches are the same bytes as those of SQLite; and those of an index with sketch = '...' are the same bytes
+/* test_sketch.c -- sketches are the same bytes as those of SQLite, and so is what is counted from them; and those of an index with sketch = '...' are the same bytes
  * as by scanning, while rows change, go and are vacuumed away. What else they are to be is in regress/sql/sketch.sql. */
 #include <inttypes.h>
 
@@ -23,6 +23,27 @@ static void both_engines_give_the_same_bytes(void **state)
 		assert_memory_equal(shown + 2, vector->start, 22);
 		PQclear(result);
 	}
+}
+
+static void both_engines_give_the_same_counts(void **state)
+{
+	PGconn *pg = *state;
+
+	for (size_t i = 0; i < COUNT_OF(sketch_counts); i++) {
+		const struct sketch_counts *vector = &sketch_counts[i];
+		char bounds[] = SKETCH_BOUNDS, *rest = bounds, *bound;
+
+		client_note("%s", vector->sql);
+		client_run(pg, "DROP TABLE IF EXISTS a; CREATE TABLE a AS %s", vector->sql);
+		for (int b = 0; b < 10; b++)
+			assert_int_equal(client_number(pg, "SELECT count FROM a, iforest_histogram(s, '{" SKETCH_BOUNDS "}') LIMIT 1 OFFSET %d", b),
+					 vector->bins[b]);
+		assert_int_equal(client_number(pg, "SELECT count(*) FROM a, iforest_histogram(s, '{" SKETCH_BOUNDS "}')"), 10);
+		for (int b = 0; (bound = strtok_r(rest, ",", &rest)); b++)
+			assert_int_equal(client_number(pg, "SELECT round(coalesce(iforest_rank(s, %s), 0) * iforest_sketch_count(s)) FROM a", bound),
+					 vector->through[b]);
+	}
+	client_run(pg, "DROP TABLE a");
 }
 
 /* ---- the index's ---- */
@@ -211,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_engines_give_the_same_bytes),
+		cmocka_unit_test(both_engines_give_the_same_counts),
 		cmocka_unit_test(an_index_gives_the_same_bytes),
 		cmocka_unit_test(it_does_so_while_sketches_are_written_anew),
 	};

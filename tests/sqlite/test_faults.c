@@ -89,6 +89,8 @@ static const struct step {
 	{ "pending", TABLE INDEX CHANGES, "SELECT track, count, sum_dur, max_r_id FROM d_if(55, 9000)", true },
 	{ "sketch functions", TABLE INDEX, "SELECT track, iforest_quantile(iforest_sketch_merge(s), 0.5), iforest_sketch_count(max(s)) FROM "
 		"(SELECT track, iforest_sketch(dur) OVER (ORDER BY id ROWS 20 PRECEDING) AS s FROM d WHERE id < 60) GROUP BY track", true },
+	{ "histogram", TABLE INDEX, "SELECT track, lower, h.count FROM (SELECT track, iforest_sketch(dur) AS s FROM d WHERE id < 60 GROUP BY track), "
+		"iforest_histogram(s, iif(track = 'track 1', '[1, 5, 20, 300]', '[5]')) AS h UNION ALL SELECT '', upper, h.count FROM iforest_histogram((SELECT iforest_sketch(r) FROM d)) AS h", true },
 	{ "line", TABLE, "SELECT track, iforest_lttb(ts, dur, 20), iforest_lttb(ts, r, 7) FROM d GROUP BY track", true },
 	{ "sketch column", MANY SKETCHES, "SELECT iforest_quantile(sketch_dur, 0.9), iforest_quantile(sketch_dur, 0.1), iforest_sketch_count(sketch_r) FROM d_if UNION ALL "
 		"SELECT iforest_quantile(sketch_dur, 0.9), 0, 0 FROM d_if(300, 3900)", true },

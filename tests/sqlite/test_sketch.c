@@ -332,6 +332,104 @@ static void both_engines_give_the_same_bytes(void **state)
 	close_database(db);
 }
 
+/* ---- counts below bounds ---- */
+
+/* The numbers of v as a sketch of each alone has them. */
+#define HELD "(SELECT iforest_quantile(iforest_sketch(v), 0.5) AS h FROM t WHERE v IS NOT NULL GROUP BY id)"
+
+static void counts_are_those_of_the_numbers(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	for (int round = 0; round < 6; round++) {
+		bool with_reals = round % 2;
+
+		make_values(db, &random, 1 + (int)random_below(&random, 300), with_reals);
+		/* among reals an integer counts as the middle of the bucket of reals */
+		if (with_reals)
+			run(db, "UPDATE t SET v = CAST(v AS REAL)");
+		/* of few digits, for JSON has no more than 15 */
+		run(db, "DROP TABLE IF EXISTS b; CREATE TABLE b AS SELECT DISTINCT CAST(printf('%%.12e', bound) AS REAL) AS bound FROM (SELECT v * (1 + (id %% 5 - 2) / 128.0) AS bound "
+			"FROM t WHERE id %% 3 = 0 UNION ALL SELECT v FROM t WHERE id %% 7 = 0 UNION ALL SELECT 1024) WHERE bound IS NOT NULL ORDER BY bound");
+		run_gives(db, "0\n", "SELECT count(*) FROM b, (SELECT iforest_sketch(v) AS s FROM t) WHERE iforest_rank(s, bound) IS NOT "
+			"(SELECT avg(CAST(h AS REAL) <= CAST(bound AS REAL)) FROM " HELD ")");
+		run_gives(db, "0\n", "SELECT count(*) FROM b, (SELECT iforest_sketch(v) AS s, count(v) AS n FROM t) WHERE n > 0 AND bound > 0 AND NOT iforest_rank(s, bound) * n "
+			"BETWEEN (SELECT count(*) FROM t WHERE v * 129.0 <= bound * 128.0 * (1 - 1e-15)) - 1e-6 AND (SELECT count(*) FROM t WHERE v * 127.0 <= bound * 128.0 * (1 + 1e-15)) + 1e-6");
+		same_rows(db, "SELECT lower, upper, count FROM iforest_histogram((SELECT iforest_sketch(v) FROM t), (SELECT json_group_array(bound) FROM b)) ORDER BY lower",
+			  "WITH ends AS (SELECT -9e999 AS e UNION SELECT CAST(bound AS REAL) FROM b UNION SELECT 9e999), bins AS (SELECT e AS lower, lead(e) OVER (ORDER BY e) AS upper FROM ends) "
+			  "SELECT lower, upper, (SELECT count(*) FROM " HELD " WHERE CAST(h AS REAL) >= lower AND CAST(h AS REAL) < upper) FROM bins WHERE upper IS NOT NULL ORDER BY lower");
+		run_gives(db, "1|0\n", "SELECT sum(count) IS (SELECT nullif(count(v), 0) FROM t), sum(count IS NOT (SELECT count(*) FROM t WHERE v IS NOT NULL AND "
+			"CASE WHEN lower = upper THEN v = lower WHEN lower < 0 THEN v > lower AND v <= upper ELSE v >= lower AND v < upper END)) "
+			"FROM iforest_histogram((SELECT iforest_sketch(v) FROM t))");
+	}
+	close_database(db);
+}
+
+static void both_engines_give_the_same_counts(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sketch_counts / sizeof sketch_counts[0]; i++) {
+		const struct sketch_counts *vector = &sketch_counts[i];
+		char bounds[] = SKETCH_BOUNDS, *rest = bounds, *bound;
+
+		run(db, "DROP TABLE IF EXISTS a; CREATE TABLE a AS %s", vector->sql);
+		for (int b = 0; b < 10; b++)
+			assert_int_equal(integer_of(db, "SELECT count FROM a, iforest_histogram(s, '[" SKETCH_BOUNDS "]') LIMIT 1 OFFSET %d", b), vector->bins[b]);
+		run_gives(db, "10\n", "SELECT count(*) FROM a, iforest_histogram(s, '[" SKETCH_BOUNDS "]')");
+		for (int b = 0; (bound = strtok_r(rest, ",", &rest)); b++)
+			assert_int_equal(integer_of(db, "SELECT round(ifnull(iforest_rank(s, %s), 0) * iforest_sketch_count(s)) FROM a", bound), vector->through[b]);
+	}
+	close_database(db);
+}
+
+static void histograms_in_joins_and_ors(void **state)
+{
+	sqlite3 *db = open_spans(INDEX);
+
+	(void)state;
+	same_rows(db, "SELECT track, bucket, lower, h.count FROM d_if(0, 4000000, 20) AS b, iforest_histogram(b.sketch_dur, '[1024,1048576]') AS h ORDER BY 1, 2, 3",
+		  "SELECT track, iforest_bucket(ts, 0, 4000000, 20) AS bucket, l, sum(dur >= l AND dur < u) FROM d, (SELECT -9e999 AS l, 1024 AS u UNION ALL SELECT 1024.0, 1048576 UNION ALL "
+		  "SELECT 1048576.0, 9e999) WHERE ts >= 0 AND ts < 4000000 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3");
+	same_rows(db, "SELECT x, lower, h.count FROM (SELECT '[8,64]' AS x UNION ALL SELECT '[8]' UNION ALL SELECT '[8]' UNION ALL SELECT '[]'), (SELECT iforest_sketch(dur) AS s FROM d) "
+		  "JOIN iforest_histogram AS h ON h.sketch = s AND h.bounds = x WHERE lower < 0 OR h.count = 0 OR lower = 64 ORDER BY 1, 2",
+		  "SELECT '[8,64]', -9e999, sum(dur < 8) FROM d UNION ALL SELECT '[8,64]', 64.0, sum(dur >= 64) FROM d UNION ALL SELECT '[8]', -9e999, sum(dur < 8) FROM d "
+		  "UNION ALL SELECT '[8]', -9e999, sum(dur < 8) FROM d UNION ALL SELECT '[]', -9e999, count(dur) FROM d");
+	run_gives(db, "3\n", "SELECT count(*) FROM iforest_histogram WHERE sketch = (SELECT iforest_sketch(dur) FROM d) AND (bounds = '[8]' OR bounds = '[]')");
+	run_gives(db, "[8]|1\n", "SELECT DISTINCT bounds, sketch = (SELECT iforest_sketch(dur) FROM d) FROM iforest_histogram((SELECT iforest_sketch(dur) FROM d), '[8]')");
+	run_gives(db, "2|Inf\n", "SELECT count(*), max(lower) FROM iforest_histogram((SELECT iforest_sketch(1)), '[9e999]') WHERE count = 1 OR lower > 0");
+	close_database(db);
+}
+
+static void what_counts_give_and_refuse(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run_gives(db, "1|1|0.0|1.0|1.0\n", "SELECT iforest_rank(NULL, 1) IS NULL, iforest_rank(iforest_sketch(1), NULL) IS NULL, iforest_rank(iforest_sketch(1), 0.99), "
+		"iforest_rank(iforest_sketch(1), 1), iforest_rank(iforest_sketch(1), '2')");
+	run_gives(db, "-Inf|1.0|0\n1.0|Inf|0\n", "SELECT * FROM iforest_histogram(NULL, '[1]')");
+	run_gives(db, "", "SELECT * FROM iforest_histogram(NULL)");
+	run_gives(db, "", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), NULL)");
+	run_gives(db, "-Inf|Inf|1\n", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), ' [ ] ')");
+	run_gives(db, "100.0|101.0|1\n-Inf|-Inf|1\n", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(100))) UNION ALL SELECT * FROM iforest_histogram((SELECT iforest_sketch(-9e999)))");
+	run_fails(db, "iforest_rank: the second argument is no number", "SELECT iforest_rank(iforest_sketch(1), 'x')");
+	run_fails(db, "iforest_rank: not a sketch, or a damaged one", "SELECT iforest_rank(x'00', 1)");
+	run_fails(db, "iforest_histogram: not a sketch, or a damaged one", "SELECT * FROM iforest_histogram(x'00', '[1]')");
+	run_fails(db, "iforest_histogram: not a sketch, or a damaged one", "SELECT * FROM iforest_histogram('')");
+	run_fails(db, "iforest_histogram: give it a sketch: iforest_histogram((SELECT iforest_sketch(v) FROM ...))", "SELECT * FROM iforest_histogram");
+	run_fails(db, "iforest_histogram: the bounds do not ascend", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), '[1, 2, 2]')");
+	run_fails(db, "iforest_histogram: the bounds are no JSON array of numbers, such as '[1000, 2000]'", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), '[1, \"2\"]')");
+	run_fails(db, "iforest_histogram: the bounds are no JSON array of numbers", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), '[null]')");
+	run_fails(db, "iforest_histogram: the bounds are no JSON array of numbers", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), '{\"a\": 1}')");
+	run_fails(db, "iforest_histogram: the bounds are no JSON array of numbers", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), 1)");
+	run_fails(db, "iforest_histogram: bounds: malformed JSON", "SELECT * FROM iforest_histogram((SELECT iforest_sketch(1)), '[1')");
+	close_database(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +444,10 @@ int main(void)
 		cmocka_unit_test(arguments_that_are_refused),
 		cmocka_unit_test(it_holds_with_every_way_of_following),
 		cmocka_unit_test(both_engines_give_the_same_bytes),
+		cmocka_unit_test(counts_are_those_of_the_numbers),
+		cmocka_unit_test(both_engines_give_the_same_counts),
+		cmocka_unit_test(histograms_in_joins_and_ors),
+		cmocka_unit_test(what_counts_give_and_refuse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
-/* tests/support/sketch_vectors.h -- Queries that both engines understand, and the sketch that each is to give: how many
- * bytes, and the first of them, among which is the checksum of the others. */
+/* tests/support/sketch_vectors.h -- Queries that both engines understand, and what each is to give: the sketch, and what is
+ * counted from it.
+ *
+ * Of a sketch how many bytes it has, and the first of them, among which is the checksum of the others. The counts were
+ * computed in unbounded fractions from what a sketch is: a number counts as the middle of its bucket. */
 #ifndef IFOREST_SKETCH_VECTORS_H
 #define IFOREST_SKETCH_VECTORS_H
 
@@ -20,6 +23,23 @@ static const struct sketch_vector {
 	{ SKETCH_NUMBERS "SELECT iforest_sketch(CAST(1e-300 AS double precision) / x) FROM n WHERE x < 500", 327, "4946736bc903eb570106f3" },
 	{ SKETCH_NUMBERS "SELECT iforest_sketch_merge(s) FROM (SELECT x % 7, iforest_sketch(x * 31) AS s FROM n GROUP BY x % 7 "
 			 "UNION ALL SELECT 8, iforest_sketch(CAST(x AS double precision)) FROM n) AS a", 1268, "4946736bf0be3f8c0106a0" },
+};
+
+/* Bounds, as the elements of an array in either engine. */
+#define SKETCH_BOUNDS "-20000,-100,0,1,64,100,1000,12345.5,1048576"
+
+/* The number of numbers in each bin that the bounds part, and at or below each bound. */
+static const struct sketch_counts {
+	const char *sql; /* the sketch */
+	int bins[10], through[9];
+} sketch_counts[] = {
+	{ SKETCH_NUMBERS "SELECT iforest_sketch(x % 1000 * (x % 1000)) AS s FROM n",
+	  { 0, 0, 0, 20, 140, 40, 440, 1580, 17780, 0 }, { 0, 0, 20, 40, 180, 220, 640, 2220, 20000 } },
+	{ SKETCH_NUMBERS "SELECT iforest_sketch((x % 997) * (x % 89) - 30000) AS s FROM n",
+	  { 7334, 6824, 24, 2, 23, 10, 213, 2233, 3337, 0 }, { 7334, 14160, 14184, 14184, 14207, 14219, 14430, 16663, 20000 } },
+	{ SKETCH_NUMBERS "SELECT iforest_sketch(CAST(x * x AS double precision) / 7 - 1000) AS s FROM n",
+	  { 0, 79, 4, 0, 3, 1, 31, 186, 2406, 17290 }, { 0, 79, 83, 83, 86, 87, 118, 304, 2710 } },
+	{ "SELECT iforest_sketch(x) AS s FROM (SELECT NULL AS x) AS a", { 0 }, { 0 } },
 };
 
 #endif

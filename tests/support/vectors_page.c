@@ -18,11 +18,13 @@ static const char page_head[] =
 	"| what, and how many questions | SQLite | PostgreSQL |\n|---|---|---|\n";
 
 static const char page_rest[] =
-	"\nBeyond the file: percentiles are in both ([SQLite](sqlite_sketch.md), [PostgreSQL](postgres_sketch.md)), and their\n"
-	"sketches are the same bytes. [Points of line charts](charts.md) are chosen alike. An index of some rows is\n"
-	"[`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial index in PostgreSQL. SQLite alone has\n"
-	"[export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL [ordinary SQL](postgres_aggregates.md) over the\n"
-	"table is answered from the index, whatever its time type, and ordinary scans use it.\n";
+	"\nBeyond the file: percentiles, ranks and histograms from sketches are in both ([SQLite](sqlite_sketch.md),\n"
+	"[PostgreSQL](postgres_sketch.md)), by functions of the same names, and the sketches are the same bytes. PostgreSQL answers\n"
+	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. [Points of line charts](charts.md) are\n"
+	"chosen alike. An index of some rows is [`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial index in\n"
+	"PostgreSQL. SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"
+	"[ordinary SQL](postgres_aggregates.md) over the table is answered from the index, whatever its time type, and ordinary\n"
+	"scans use it.\n";
 
 static unsigned count_questions(const struct vectors *vectors, const struct vector_feature *feature, int differing_in)
 {

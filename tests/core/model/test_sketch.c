@@ -212,6 +212,12 @@ static void assert_quantiles(const struct iforest_sketch_view *view)
 				     high = { numbers.kind, numbers.all[numbers.n - 1] };
 	struct iforest_sketch_extremes extremes = { low, high };
 
+	for (unsigned place = 1; place <= numbers.n; place += 1 + place / 7) {
+		struct iforest_sketch_number answer;
+
+		assert_ok(iforest_sketch_number_at(view, place, NULL, &answer));
+		assert_true(is_near(answer.value, numbers.all[place - 1]));
+	}
 	for (unsigned step = 0; step <= 1000; step++) {
 		double q = step / 1000.0, place = ceil(q * numbers.n);
 		union iforest_number truth = numbers.all[place < 1 ? 0 : (unsigned)place - 1];

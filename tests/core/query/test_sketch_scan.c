@@ -1,5 +1,6 @@
 /* tests/core/query/test_sketch_scan.c -- Sketches of ranges of runs, with and without kept ones, byte for byte those of the
  * oracle's entries. */
+#include "core/base/xxh64.h"
 #include "core/query/sketch_scan.h"
 
 #include <inttypes.h>
@@ -61,6 +62,55 @@ static void oracle_sketch(const struct sample_index *index, const struct iforest
 	}
 }
 
+/* A multiset of numbers, by a sum of hashes. */
+struct hashed_numbers {
+	uint64_t n, sum;
+};
+
+static enum iforest_status take_number(void *context, union iforest_number number)
+{
+	struct hashed_numbers *numbers = context;
+
+	numbers->n++;
+	numbers->sum += iforest_xxh64((const uint8_t *)&number, sizeof number);
+	return IFOREST_OK;
+}
+
+static struct hashed_numbers oracle_numbers(const struct sample_index *index, const struct iforest_key *from,
+					    const struct iforest_key *to, unsigned v, bool is_filtered)
+{
+	struct hashed_numbers numbers = { .n = 0 };
+
+	for (size_t i = 0; i < index->oracle.n_entries; i++) {
+		const struct oracle_entry *entry = &index->oracle.entries[i];
+		struct iforest_key key = sample_key(entry);
+
+		if (entry->is_dead || !entry->has[v] || (is_filtered && entry->series > 0 && entry->ref % 2 == 0))
+			continue;
+		if (iforest_key_compare(&key, from) >= 0 && iforest_key_compare(&key, to) < 0)
+			(void)take_number(&numbers, (union iforest_number){ .integer = entry->value[v].integer });
+	}
+	return numbers;
+}
+
+static void compare_values(struct sample_index *index, struct iforest_scan *scan, const struct iforest_key *from,
+			   const struct iforest_key *to, unsigned v)
+{
+	struct hashed_numbers expected = oracle_numbers(index, from, to, v, scan->request.filter), actual = { .n = 0 };
+
+	assert_ok(iforest_scan_values(scan, from, to, v, take_number, &actual));
+	assert_int_equal(actual.n, expected.n);
+	assert_int_equal(actual.sum, expected.sum);
+}
+
+static enum iforest_status refuse_third(void *context, union iforest_number number)
+{
+	unsigned *n = context;
+
+	(void)number;
+	return ++*n == 3 ? IFOREST_RANGE : IFOREST_OK;
+}
+
 static void compare(struct sample_index *index, struct iforest_scan *scan, const struct iforest_key *from,
 		    const struct iforest_key *to, unsigned v)
 {
@@ -71,6 +121,7 @@ static void compare(struct sample_index *index, struct iforest_scan *scan, const
 	iforest_sketch_init(&expected, &index->core_alloc.alloc);
 	iforest_sketch_init(&actual, &index->core_alloc.alloc);
 	oracle_sketch(index, from, to, v, scan->request.filter, &expected);
+	compare_values(index, scan, from, to, v);
 	assert_ok(iforest_scan_sketch(scan, from, to, v, &sidecar.base, &actual));
 	assert_ok(iforest_sketch_write(&expected, &expected_bytes, &n_expected));
 	assert_ok(iforest_sketch_write(&actual, &bytes, &n_bytes));
@@ -264,6 +315,24 @@ static enum iforest_status whole(struct sample_index *index)
 	return status;
 }
 
+static void whoever_takes_values_may_end_the_scan(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct iforest_key from = iforest_key_at(0, INT64_MIN), to = iforest_key_at(UINT32_MAX, INT64_MIN);
+	struct sample_index index;
+	struct iforest_scan scan;
+	unsigned n = 0;
+
+	(void)state;
+	start(&index, &dice, 1);
+	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
+	assert_status(iforest_scan_values(&scan, &from, &to, 0, refuse_third, &n), IFOREST_RANGE);
+	assert_int_equal(n, 3);
+	iforest_scan_release(&scan);
+	memory_sidecar_clear(&sidecar);
+	sample_stop(&index);
+}
+
 static void damaged_sketches_are_reported(void **state)
 {
 	struct random dice = random_from(random_seed());
@@ -321,6 +390,7 @@ int main(void)
 		cmocka_unit_test(any_range_is_the_oracles),
 		cmocka_unit_test(few_removals_make_few_sketches_old),
 		cmocka_unit_test(a_window_reads_the_leaf_pages_of_one_node_page),
+		cmocka_unit_test(whoever_takes_values_may_end_the_scan),
 		cmocka_unit_test(damaged_sketches_are_reported),
 		cmocka_unit_test(every_allocation_may_fail),
 	};

@@ -281,3 +281,14 @@ SELECT date_trunc('year', ts + interval '1 month') AS year, count(*) FROM local_
 
 -- name: remainder | tool: hand-written | rows: N10 | expect: node | large: plain
 SELECT ts_ns % 7 AS shard, count(*) FROM ns_spans GROUP BY 1 ORDER BY 1;
+
+-- name: percentiles_beside_counts | tool: hand-written | rows: N7 | on: spans parted_spans | expect: node | large: plain
+SELECT date_trunc('hour', ts) AS t, count(*), avg(dur), percentile_cont(0.5) WITHIN GROUP (ORDER BY dur), percentile_disc(0.99) WITHIN GROUP (ORDER BY dur)
+FROM :t GROUP BY 1 ORDER BY 1;
+
+-- name: percentiles_of_an_array | tool: hand-written | rows: N7 | on: spans local_spans | expect: node | large: plain
+SELECT service, count(*) FILTER (WHERE status = 'ok'), percentile_cont(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY dur / 1000.0) AS ms, percentile_disc(ARRAY[0, 1]) WITHIN GROUP (ORDER BY amount DESC) AS ends
+FROM :t WHERE ts BETWEEN '2024-03-10T00:00:00Z' AND '2024-03-10T12:00:00Z' GROUP BY 1 ORDER BY 1;
+
+-- name: median_of_errors | tool: hand-written | rows: N7 | expect: node | large: plain
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY dur) FILTER (WHERE status LIKE 'e%') AS median FROM spans WHERE ts >= '2024-03-10T00:00:00Z';

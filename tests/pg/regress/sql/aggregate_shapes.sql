@@ -208,7 +208,7 @@ SELECT answered('SELECT max(CASE WHEN service = ''db'' THEN price ELSE 0 END) FR
 SELECT shape('SELECT max(CASE WHEN service = ''db'' THEN price ELSE 0.00 END), min(CASE WHEN service = ''db'' THEN price WHEN service = ''web'' THEN price END),
 	max(CASE WHEN service = ''db'' THEN dur ELSE 0 END), sum(CASE WHEN service = ''db'' THEN price ELSE 0 END) FROM spans');
 SELECT answered('SELECT stddev(dur) FROM spans');
-SELECT answered('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY dur) FROM spans');
+SELECT answered('SELECT mode() WITHIN GROUP (ORDER BY dur) FROM spans');
 SELECT answered('SELECT count(DISTINCT dur) FROM spans');
 SELECT answered('SELECT sum(dur ORDER BY ts) FROM spans');
 SELECT answered('SELECT sum(dur / 2) FROM spans');
