@@ -138,7 +138,7 @@ $(BUILD)/pg/server: always
 		"(Debian: postgresql-server-dev-all), or name another PG_CONFIG" >&2; exit 1)
 	@echo '$(PG_SERVER)' | cmp -s - $@ || { rm -rf $(@D) && mkdir -p $(@D) && echo '$(PG_SERVER)' >$@; }
 
-$(BUILD)/pg/iforest.so: $(BUILD)/pg/server
+$(BUILD)/pg/iforest.so: $(BUILD)/pg/server always
 	@+$(PGXS) -s
 
 $(BUILD)/tests/core/%: $(BUILD)/obj/tests/core/%.o $(SUPPORT) $(BUILD)/libiforest.a
