@@ -66,16 +66,17 @@ done:
 	return !rc && failed ? ifs_error_from_db(inspection->error, inspection->db, failed) : rc;
 }
 
-/* Returns the columns of the table as SQL text, for a remedy. */
-static char *list_columns(struct inspection *inspection)
+/* Returns the columns of the table as SQL text, for a remedy, but for that of a name. */
+static char *list_columns(struct inspection *inspection, const char *but)
 {
 	sqlite3_stmt *statement;
 	char *list = NULL;
 	int rc;
 
 	if (ifs_prepare(inspection->error, inspection->db, &statement,
-			"SELECT group_concat('\"' || replace(name, '\"', '\"\"') || '\"', ', ') FROM pragma_table_info(%Q, %Q)",
-			inspection->table, inspection->schema))
+			"SELECT group_concat('\"' || replace(name, '\"', '\"\"') || '\"', ', ') FROM pragma_table_info(%Q, %Q) "
+			"WHERE name <> %Q COLLATE NOCASE",
+			inspection->table, inspection->schema, but))
 		return NULL;
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		list = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
@@ -106,7 +107,7 @@ static const char *find_columns(const char *sql, int *n, bool *is_strict)
 static int refuse_without_rowid(struct inspection *inspection)
 {
 	const char *table = inspection->table, *definition;
-	char *columns = list_columns(inspection);
+	char *columns = list_columns(inspection, "");
 	sqlite3_stmt *statement;
 	bool is_strict;
 	int n = 0, rc = columns ? ifs_prepare(inspection->error, inspection->db, &statement,
@@ -191,6 +192,34 @@ int ifs_base_table_find_rowid(struct ifs_base_table *base_table, sqlite3 *db, co
 	return rc || base_table->is_keyed ? rc : refuse_covered(db, schema, table, error);
 }
 
+#define NO_ROWID_NAME \
+	"iforest: \"%s\" has columns named rowid, _rowid_ and oid%s, which leaves no name for the number of a row; "
+
+/* Offers to rename a column, or, where SQLite refuses that of a name of the rowid, a table in which it has another name. */
+static int refuse_without_rowid_name(struct inspection *inspection)
+{
+	const char *table = inspection->table;
+	char *columns = list_columns(inspection, "oid");
+	char *sql = sqlite3_mprintf("ALTER TABLE \"%w\".\"%w\" RENAME COLUMN oid TO oid_", inspection->schema, table);
+	sqlite3_stmt *statement = NULL;
+	bool can_rename = sql && sqlite3_prepare_v2(inspection->db, sql, -1, &statement, NULL) == SQLITE_OK;
+
+	sqlite3_finalize(statement);
+	if (!columns || !sql)
+		ifs_error_set(inspection->error, SQLITE_NOMEM, "");
+	else if (can_rename)
+		refuse(inspection, NO_ROWID_NAME "rename one: ALTER TABLE \"%w\" RENAME COLUMN oid TO oid_", "");
+	else
+		ifs_error_set(inspection->error, SQLITE_ERROR,
+			      NO_ROWID_NAME "make it anew with another name for one (and with the constraints that it has): "
+					    "CREATE TABLE \"%w_new\" AS SELECT %s, oid AS oid_ FROM \"%w\"; DROP TABLE \"%w\"; "
+					    "ALTER TABLE \"%w_new\" RENAME TO \"%w\"",
+			      table, "", table, columns, table, table, table, table);
+	sqlite3_free(columns);
+	sqlite3_free(sql);
+	return inspection->error->rc;
+}
+
 static int inspect_rowid(struct inspection *inspection, struct ifs_base_table *base_table)
 {
 	sqlite3_stmt *statement;
@@ -211,10 +240,7 @@ static int inspect_rowid(struct inspection *inspection, struct ifs_base_table *b
 		rc = ifs_base_table_find_rowid(base_table, inspection->db, inspection->schema, inspection->table,
 					       inspection->error);
 	if (!rc && !base_table->rowid_column)
-		rc = refuse(inspection,
-			    "iforest: \"%s\" has columns named rowid, _rowid_ and oid%s, which leaves no name for the number "
-			    "of a row; rename one: ALTER TABLE \"%w\" RENAME COLUMN oid TO oid_",
-			    "");
+		rc = refuse_without_rowid_name(inspection);
 	return rc;
 }
 

@@ -359,3 +359,19 @@ int remove_test_directory(void **state)
 	directory[0] = '\0';
 	return 0;
 }
+
+char *remedy_of(const char *text)
+{
+	static const char *const keywords[] = { "CREATE TABLE ", "ALTER TABLE " };
+	const char *end = strstr(text, ", and name that"), *first = NULL;
+
+	for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
+		const char *found = strstr(text, keywords[i]);
+
+		if (found && (!first || found < first))
+			first = found;
+	}
+	if (!first)
+		fail_msg("no SQL in: %s", text);
+	return sqlite3_mprintf("%.*s", (int)(end ? end - first : (long)strlen(first)), first);
+}

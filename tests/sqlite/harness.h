@@ -44,6 +44,9 @@ void run_fails(sqlite3 *db, const char *message, const char *format, ...);
 int run_any(sqlite3 *db, const char *format, ...);
 const char *last_message(void);
 
+/* The SQL that a message offers: from its first keyword to the end, or to ", and name that". To be freed. */
+char *remedy_of(const char *text);
+
 /* The rows of a query as the CLI prints them: columns parted by '|', a newline after each row. To be freed with
  * free(). NULL where the query fails; the message is in last_message(). */
 char *rows_of(sqlite3 *db, const char *sql);

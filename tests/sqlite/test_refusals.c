@@ -159,23 +159,6 @@ static void what_stands_in_the_way_is_kept(void **state)
 	close_database(db);
 }
 
-/* The SQL that a message offers: from its first keyword to the end, or to ", and name that". To be freed. */
-static char *remedy_of(const char *message)
-{
-	static const char *const keywords[] = { "CREATE TABLE ", "ALTER TABLE " };
-	const char *end = strstr(message, ", and name that"), *first = NULL;
-
-	for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
-		const char *found = strstr(message, keywords[i]);
-
-		if (found && (!first || found < first))
-			first = found;
-	}
-	if (!first)
-		fail_msg("no SQL in: %s", message);
-	return sqlite3_mprintf("%.*s", (int)(end ? end - first : (long)strlen(first)), first);
-}
-
 /* `changes` are made once the advice was followed; then the index's answer is that of plain SQL. */
 static const struct {
 	const char *setup, *arguments, *repaired, *question, *rows, *changes, *plain;
