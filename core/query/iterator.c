@@ -278,12 +278,19 @@ static enum iforest_status find_block(struct iforest_run_iterator *iterator)
 
 /* ---- Entries ---- */
 
-/* Checks that entries ascend, which the merge relies on: a page with a valid checksum may be forged. */
-static enum iforest_status check_order(struct iforest_run_iterator *iterator, const struct iforest_key *key)
+static bool is_in_order(const struct iforest_run_iterator *iterator, const struct iforest_key *key)
 {
 	int order = iterator->has_given ? iforest_key_compare(key, &iterator->last_given) : 0;
 
-	if (iterator->has_given && (iterator->question->descends ? order >= 0 : order <= 0))
+	return !iterator->has_given || (iterator->question->descends ? order < 0 : order > 0);
+}
+
+/* Checks that entries are in the range and ascend, which the merge and callers rely on: a page with a valid checksum may be
+ * forged. */
+static enum iforest_status check_order(struct iforest_run_iterator *iterator, const struct iforest_key *key)
+{
+	if (!is_in_order(iterator, key) || iforest_key_compare(key, &iterator->question->from) < 0 ||
+	    iforest_key_compare(key, &iterator->question->to) >= 0)
 		return iforest_cursor_report_corrupt(&iterator->cursor, IFOREST_CORRUPT, "entries are out of order", 0,
 						     iterator->leaf_number);
 	iterator->last_given = *key;
