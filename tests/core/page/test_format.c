@@ -8,8 +8,10 @@
 #include "core/base/bits.h"
 #include "core/base/xxh64.h"
 #include "core/forest/image.h"
+#include "core/model/real_time.h"
 #include "core/model/series_key.h"
 #include "core/model/sketch.h"
+#include "core/model/text_time.h"
 #include "core/query/counter_scan.h"
 #include "core/run/manifest.h"
 #include "tests/support/block_sample.h"
@@ -609,6 +611,38 @@ static void series(void **state)
 	assert_int_equal(fault.n_live, 0);
 }
 
+/* The bits of a double as an i64 if it is not negative, else less the bits of its absolute value. */
+static void reals_as_times(void)
+{
+	static const double reals[] = { 0.0, 1.5, 0x1p-1074, IFOREST_GREATEST_REAL };
+
+	for (unsigned r = 0; r < COUNT_OF(reals); r++) {
+		int64_t bits;
+
+		memcpy(&bits, &reals[r], sizeof bits);
+		assert_int_equal(iforest_time_of_real(reals[r]), bits);
+		assert_int_equal(iforest_time_of_real(-reals[r]), -bits);
+	}
+}
+
+/* The numbers are those of enum ifs_time_kind, which core does not know. */
+static void times(void **state)
+{
+	static const char first[] = "1970-01-01 00:00:00", second[] = "2000-03-01T00:00:00.000000001Z";
+	struct format_table *table = format_table(&page, "Times in SQLite", "kind");
+	struct iforest_text_time time;
+
+	(void)state;
+	assert_string_equal(format_row(table, 1, "integers")->cells[0], "0");
+	assert_string_equal(format_row(table, 1, "reals")->cells[0], "1");
+	assert_string_equal(format_row(table, 1, "texts")->cells[0], "2");
+	reals_as_times();
+	assert_int_equal(iforest_text_time_read(first, sizeof first - 1, &time), IFOREST_TEXT_READ);
+	assert_true(time.seconds == 0 && time.nanoseconds == 0);
+	assert_int_equal(iforest_text_time_read(second, sizeof second - 1, &time), IFOREST_TEXT_READ);
+	assert_true(time.seconds == INT64_C(951868800) && time.nanoseconds == 1);
+}
+
 /* The next bucket's numbers, and how many empty ones are before it. */
 static const uint8_t *read_bucket(const uint8_t *at, const uint8_t *end, uint64_t *n, uint64_t *gap)
 {
@@ -840,6 +874,7 @@ int main(void)
 		cmocka_unit_test(ends_of_spans),
 		cmocka_unit_test(manifest),
 		cmocka_unit_test(series),
+		cmocka_unit_test(times),
 		cmocka_unit_test(sketches),
 		cmocka_unit_test(counter_pieces),
 		cmocka_unit_test(image_of_a_forest),
