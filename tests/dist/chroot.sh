@@ -10,7 +10,9 @@
 # Debian mirror (MIRROR) while a folder is made. Mounts and processes go with the namespaces they are made in, however this ends.
 
 chroot_folder=${IFOREST_DIST:-/var/tmp/iforest-dist}
-chroot_mirror=${MIRROR:-http://deb.debian.org/debian}
+# the one that this machine's apt has; the shell is not to expand it
+# shellcheck disable=SC2016
+chroot_mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep '/debian/*$' | head -n 1)}
 
 # why there can be none; nothing where there can
 chroot_missing() {

@@ -9,13 +9,15 @@
 # (default 3600: on a busy machine they take longer than make test allows). Their logs stay in
 # FOLDER/postgresql-VERSION/home/tester/build/logs. All is compiled anew each time, so that any tree may follow any other.
 #
-# Needs root, debootstrap, and a Debian mirror (MIRROR, default http://deb.debian.org/debian) while a folder is made, which
+# Needs root, debootstrap, and a Debian mirror (MIRROR, default: that of this machine's apt) while a folder is made, which
 # takes minutes. Folders stay in IFOREST_MATRIX (default /var/tmp/iforest-matrix, 1.3 GB for each version) and are used
 # again; remove one to have it made anew. Mounts and processes go with the namespaces they are made in, however this ends.
 set -u
 
 folder=${IFOREST_MATRIX:-/var/tmp/iforest-matrix}
-mirror=${MIRROR:-http://deb.debian.org/debian}
+# the one that this machine's apt has; the shell is not to expand it
+# shellcheck disable=SC2016
+mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep '/debian/*$' | head -n 1)}
 least_free_kib=$((3 * 1024 * 1024))
 # beside the server and its headers: what compiles, and what the tests link with and use
 packages="gcc libc6-dev make libcmocka-dev libpq-dev zlib1g-dev libjsmn-dev libnanopb-dev libsqlite3-dev libipc-run-perl"
