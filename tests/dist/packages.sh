@@ -89,9 +89,9 @@ other_byte_order_reads_the_file() {
 	chroot_run apt-get install -y --no-install-recommends gcc-s390x-linux-gnu libc6-dev-s390x-cross || return
 	host s390x-linux-gnu-gcc host-s390x -pthread -lm -ldl || return
 	chroot_run sh -c 'cd /root/iforest && s390x-linux-gnu-gcc -O2 -shared -fPIC -pthread -I. iforest.c -o s390x.so -lm' || return
-	cp "$chroot_root/root/iforest/s390x.so" "$temporary" || return
+	mkdir "$temporary/s390x" && cp "$chroot_root/root/iforest/s390x.so" "$temporary/s390x/iforest.so" || return
 	little="$temporary/host-x64 $build/modules/linux-x64/iforest.so"
-	big="qemu-s390x -L $chroot_root/usr/s390x-linux-gnu $temporary/host-s390x $temporary/s390x.so"
+	big="qemu-s390x -L $chroot_root/usr/s390x-linux-gnu $temporary/host-s390x $temporary/s390x/iforest.so"
 	for way in "$little:$big" "$big:$little"; do
 		rm -f "$temporary/spans.db"
 		# The commands are words.
