@@ -35,14 +35,17 @@ build() {
 	echo "$platform/$file"
 }
 
-# build_musl PLATFORM COMPILER CPU FOLDER: with musl's headers and library in the place of glibc's
+# build_musl PLATFORM COMPILER CPU FOLDER [OPTION]: with musl's headers and library in the place of glibc's
 build_musl() {
-	build "$1" iforest.so "$2" -fPIC -s -nostdinc -isystem "/usr/include/$3-linux-musl" -isystem "/usr/lib/$4/10/include" \
+	# An option that is not there is no argument.
+	# shellcheck disable=SC2086
+	build "$1" iforest.so "$2" ${5:-} -fPIC -s -nostdinc -isystem "/usr/include/$3-linux-musl" -isystem "/usr/lib/$4/10/include" \
 		-nostdlib "-L/usr/lib/$3-linux-musl" -- -lc -lgcc
 }
 
 build linux-x64 iforest.so gcc -fPIC -s -pthread -- -lm
 build linux-arm64 iforest.so aarch64-linux-gnu-gcc -fPIC -s -pthread -- -lm
 build_musl linux-x64-musl gcc x86_64 gcc/x86_64-linux-gnu
-build_musl linux-arm64-musl aarch64-linux-gnu-gcc aarch64 gcc-cross/aarch64-linux-gnu
+# the functions that atomic operations would call ask glibc for what the processor can do
+build_musl linux-arm64-musl aarch64-linux-gnu-gcc aarch64 gcc-cross/aarch64-linux-gnu -mno-outline-atomics
 build win32-x64 iforest.dll x86_64-w64-mingw32-gcc -s -static-libgcc -Wl,--no-insert-timestamp --
