@@ -368,3 +368,32 @@ const sqlite3_module ifs_derived_methods = {
 	.xColumn = ifs_cursor_column,
 	.xRowid = ifs_cursor_rowid,
 };
+
+/* ---- tables that are functions alone ---- */
+
+int ifs_function_arguments(sqlite3_index_info *info, int first)
+{
+	int constraint_of[] = { -1, -1 }, n_argv = 0;
+	bool is_late[] = { false, false };
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		int argument = info->aConstraint[i].iColumn - first;
+
+		if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		if (info->aConstraint[i].usable)
+			constraint_of[argument] = i;
+		else
+			is_late[argument] = true;
+	}
+	for (int a = 0; a < 2; a++) {
+		if (constraint_of[a] < 0 && is_late[a])
+			return SQLITE_CONSTRAINT;
+		if (constraint_of[a] < 0)
+			continue;
+		info->aConstraintUsage[constraint_of[a]].argvIndex = ++n_argv;
+		info->aConstraintUsage[constraint_of[a]].omit = 1;
+		info->idxNum |= 1 << a;
+	}
+	return SQLITE_OK;
+}

@@ -138,4 +138,11 @@ int ifs_cursor_eof(sqlite3_vtab_cursor *base);
 int ifs_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
 int ifs_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
+/* ---- tables that are functions alone, without an index of their own ---- */
+
+/* Takes the last two columns, from `first` on, as the arguments of a table-valued function, which xFilter gets in this order. In
+ * info->idxNum is 1 if the first is given, and 2 if the second is.
+ * Errors  SQLITE_CONSTRAINT: one is not known yet in this plan. */
+int ifs_function_arguments(sqlite3_index_info *info, int first);
+
 #endif

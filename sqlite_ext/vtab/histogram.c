@@ -6,6 +6,7 @@
 #include "core/base/xxh64.h"
 #include "core/model/sketch.h"
 #include "sqlite_ext/query/plan.h"
+#include "sqlite_ext/vtab/common.h"
 #include "sqlite_ext/vtab/functions.h"
 
 #define NAME "iforest_histogram"
@@ -78,28 +79,11 @@ static int histogram_disconnect(sqlite3_vtab *base)
 
 static int histogram_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	int constraint_of[] = { -1, -1 }, n_argv = 0;
-	bool is_late[] = { false, false };
+	int rc = ifs_function_arguments(info, SKETCH);
 
 	(void)base;
-	for (int i = 0; i < info->nConstraint; i++) {
-		int argument = info->aConstraint[i].iColumn - SKETCH;
-
-		if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-			continue;
-		if (info->aConstraint[i].usable)
-			constraint_of[argument] = i;
-		else
-			is_late[argument] = true;
-	}
-	for (int a = 0; a < 2; a++)
-		if (constraint_of[a] < 0 && is_late[a]) {
-			return SQLITE_CONSTRAINT;
-		} else if (constraint_of[a] >= 0) {
-			info->aConstraintUsage[constraint_of[a]].argvIndex = ++n_argv;
-			info->aConstraintUsage[constraint_of[a]].omit = 1;
-			info->idxNum |= a == 0 ? HAS_SKETCH : HAS_BOUNDS;
-		}
+	if (rc)
+		return rc;
 	/* without bounds the last bucket may be that of NaN, which is NULL here and would come first */
 	if (info->idxNum & HAS_BOUNDS && info->nOrderBy == 1 && info->aOrderBy[0].iColumn == LOWER && !info->aOrderBy[0].desc)
 		info->orderByConsumed = 1;

@@ -186,28 +186,11 @@ static int stats_disconnect(sqlite3_vtab *base)
 
 static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	int constraint_of[] = { -1, -1 }, n_argv = 0;
-	bool is_late[] = { false, false };
+	int rc = ifs_function_arguments(info, INDEX_NAME);
 
 	(void)base;
-	for (int i = 0; i < info->nConstraint; i++) {
-		int argument = info->aConstraint[i].iColumn - INDEX_NAME;
-
-		if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-			continue;
-		if (info->aConstraint[i].usable)
-			constraint_of[argument] = i;
-		else
-			is_late[argument] = true;
-	}
-	for (int a = 0; a < 2; a++)
-		if (constraint_of[a] < 0 && is_late[a]) {
-			return SQLITE_CONSTRAINT;
-		} else if (constraint_of[a] >= 0) {
-			info->aConstraintUsage[constraint_of[a]].argvIndex = ++n_argv;
-			info->aConstraintUsage[constraint_of[a]].omit = 1;
-			info->idxNum |= a == 0 ? HAS_INDEX : HAS_SCHEMA;
-		}
+	if (rc)
+		return rc;
 	if (info->colUsed & ((sqlite3_uint64)1 << BYTES | (sqlite3_uint64)1 << BYTES_PER_ROW))
 		info->idxNum |= WITH_BYTES;
 	info->estimatedRows = 1;
