@@ -9,22 +9,9 @@ fi
 build=$(cd "${IFOREST_BUILD:-build}" && pwd) || exit 1
 temporary=$(mktemp -d) || exit 1
 trap 'rm -rf "$temporary"' EXIT
-n=0
-failed=0
-
-# report NAME COMMAND...: a line of TAP, after what the command said if it failed
-report() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$temporary/log" 2>&1; then
-		echo "ok $n - $name"
-	else
-		sed 's/^/# /' "$temporary/log"
-		echo "not ok $n - $name"
-		failed=1
-	fi
-}
+# shellcheck source=tests/dist/report.sh
+. "$(dirname "$0")/report.sh"
+report_log=$temporary/log
 
 is_without_warnings() {
 	compiler=$1
@@ -80,5 +67,4 @@ report "nor inside a program" is_without_warnings clang -DSQLITE_CORE "$temporar
 report "the module prints the tour, and exports its entry point alone" prints_the_tour
 report "inside a program, all databases have it" is_part_of_a_program
 report "the forest's example prints what it should" prints_the_example
-echo "1..$n"
-exit $failed
+report_end

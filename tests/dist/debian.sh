@@ -18,22 +18,10 @@ build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/d
 chroot_root=
 trap 'chroot_drop' EXIT
 trap 'exit 143' HUP INT TERM
+# shellcheck source=tests/dist/report.sh
+. "$here/report.sh"
+report_log=$build/log
 [ $# -gt 0 ] || set -- bookworm trixie
-n=0
-failed=0
-
-report() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$build/log" 2>&1; then
-		echo "ok $n - $suite: $name"
-	else
-		tail -n 60 "$build/log" | sed 's/^/# /'
-		echo "not ok $n - $suite: $name"
-		failed=1
-	fi
-}
 
 # as docs/install.md has them
 packages_to_build() { sed -n 's/^sudo apt-get install \(build-essential .*\)/\1/p' docs/install.md; }
@@ -81,6 +69,7 @@ goes_away() {
 }
 
 for suite in "$@"; do
+	report_of="$suite: "
 	# The list is words to be split.
 	# shellcheck disable=SC2046
 	chroot_make "$suite" build $(packages_to_build) lintian || exit 1
@@ -94,5 +83,4 @@ for suite in "$@"; do
 	report "apt-get purge leaves nothing" goes_away
 	chroot_drop
 done
-echo "1..$n"
-exit $failed
+report_end

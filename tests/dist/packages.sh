@@ -18,21 +18,9 @@ fi
 build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
 temporary=$(mktemp -d) || exit 1
 trap 'rm -rf "$temporary"' EXIT
-n=0
-failed=0
-
-report() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$temporary/log" 2>&1; then
-		echo "ok $n - $name"
-	else
-		tail -n 40 "$temporary/log" | sed 's/^/# /'
-		echo "not ok $n - $name"
-		failed=1
-	fi
-}
+# shellcheck source=tests/dist/report.sh
+. "$here/report.sh"
+report_log=$temporary/log
 
 # tour COMMAND...: the tour's answers from a program that loads the module
 tour() {
@@ -149,5 +137,4 @@ report "node:sqlite" node_sqlite
 report "better-sqlite3" better_sqlite3
 report "bun:sqlite" bun_sqlite
 report "pip install takes the wheel, and iforest.load(db) loads it" python_loads
-echo "1..$n"
-exit $failed
+report_end

@@ -16,22 +16,10 @@ build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/d
 chroot_root=
 trap 'chroot_drop' EXIT
 trap 'exit 143' HUP INT TERM
+# shellcheck source=tests/dist/report.sh
+. "$here/report.sh"
+report_log=$build/pgxn.log
 [ $# -gt 0 ] || set -- bookworm
-n=0
-failed=0
-
-report() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$build/pgxn.log" 2>&1; then
-		echo "ok $n - $suite: $name"
-	else
-		tail -n 60 "$build/pgxn.log" | sed 's/^/# /'
-		echo "not ok $n - $suite: $name"
-		failed=1
-	fi
-}
 
 # command PATTERN: the commands of docs/install.md that begin with it
 command_of_docs() { sed -n "s/^\(sudo \)\{0,1\}\($1\)/\2/p" docs/install.md; }
@@ -67,6 +55,7 @@ is_gone() {
 }
 
 for suite in "$@"; do
+	report_of="$suite: "
 	chroot_make "$suite" pgxn build-essential pgxnclient postgresql postgresql-server-dev-all || exit 1
 	chroot_copy "$chroot_root"
 	report "the zip is made" takes_a_server
@@ -76,5 +65,4 @@ for suite in "$@"; do
 	report "pgxn uninstall leaves nothing" is_gone
 	chroot_drop
 done
-echo "1..$n"
-exit $failed
+report_end

@@ -19,22 +19,10 @@ export BUILD PG_CONFIG
 temporary=$(mktemp -d) || exit 1
 trap 'cluster_stop; rm -rf "$temporary"' EXIT
 trap 'exit 143' HUP INT TERM
+# shellcheck source=tests/dist/report.sh
+. "$here/report.sh"
+report_log=$temporary/log
 jobs=-j$(($(nproc 2>/dev/null || echo 2) + 1))
-n=0
-failed=0
-
-report() {
-	name=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$temporary/log" 2>&1; then
-		echo "ok $n - $name"
-	else
-		tail -n 60 "$temporary/log" | sed 's/^/# /'
-		echo "not ok $n - $name"
-		failed=1
-	fi
-}
 
 skip() {
 	n=$((n + 1))
@@ -136,5 +124,4 @@ report "and leaves other databases alone" leaves_others_alone
 report "uninstall leaves nothing" uninstalls
 report "clean leaves the sources as they were" cleans
 report "builds in another folder (VPATH)" builds_outside
-echo "1..$n"
-exit $failed
+report_end
