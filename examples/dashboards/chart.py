@@ -154,7 +154,7 @@ def areas(title, series, unit):
 
 
 def heatmap(title, series):
-    """A row of cells for each series, the first at the bottom; the more in a cell, the darker, by the logarithm."""
+    """A row of cells for each series, the first at the bottom; the more in a cell, the darker, by the root of it, as the dashboard has it."""
     picture = Picture(title)
     times = sorted({time for points in series.values() for time in points})
     step = min((b - a for a, b in zip(times, times[1:])), default=1)
@@ -167,11 +167,11 @@ def heatmap(title, series):
         picture.text(LEFT - 6, y + high / 2 + 4, name, 'e')
         for time, value in sorted(points.items()):
             if value > 0:
-                shade = min(int(math.log(value + 1) / math.log(most + 1) * len(SHADES)), len(SHADES) - 1)
+                shade = min(int(math.sqrt(value / most) * len(SHADES)), len(SHADES) - 1)
                 width = x_of(time + step) - x_of(time)
                 cells[shade] += f'M{short(x_of(time))} {short(y)}h{short(width)}v{short(high)}h-{short(width)}z'
     picture.parts += [f'<path fill="{shade}" d="{path}"/>' for shade, path in zip(SHADES, cells) if path]
-    bounds = [math.ceil((most + 1) ** (i / len(SHADES)) - 1) for i in range(len(SHADES))]
+    bounds = [math.ceil((i / len(SHADES)) ** 2 * most) for i in range(len(SHADES))]
     picture.legend([('spans: ' if i == 0 else '') + f'from {max(bound, 1):,}' for i, bound in enumerate(bounds)], SHADES)
     return picture.svg()
 
