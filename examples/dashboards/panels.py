@@ -156,20 +156,23 @@ def metabase(sql, values):
 
 # ---- Superset ----
 
-def superset(sql, first, last, services):
-    """What Superset makes of a virtual dataset: superset/jinja_context.py, and template_kwargs in superset/models/helpers.py."""
+def superset(sql, services, **times):
+    """What Superset makes of a template: superset/jinja_context.py, and template_kwargs in superset/models/helpers.py.
+
+    `times` are from_dttm and to_dttm, times or None; SQL Lab has neither.
+    """
     import jinja2.sandbox
-    environment = jinja2.sandbox.SandboxedEnvironment()
+    environment = jinja2.sandbox.SandboxedEnvironment(undefined=jinja2.DebugUndefined)
     # WhereInMacro: literals of the database's dialect
     environment.filters['where_in'] = lambda values: '(' + ', '.join("'" + value.replace("'", "''") + "'" for value in values) + ')'
     return environment.from_string(sql).render(
-        from_dttm=first.replace(tzinfo=None).isoformat() if first else None, to_dttm=last.replace(tzinfo=None).isoformat() if last else None,
-        filter_values=lambda column: {'service': services}[column])
+        filter_values=lambda column: {'service': services}[column],
+        **{name: time.replace(tzinfo=None).isoformat() if time else None for name, time in times.items()})
 
 
 def superset_chart(panel, first, last, services):
     """The query of a chart over the dataset, as in tests/pg/bi/superset.sql; of a table the dataset's columns."""
-    inner = superset(panel.sql, first, last, services)
+    inner = superset(panel.sql, services, from_dttm=first, to_dttm=last)
     if panel.chart['chart'] == 'table':
         return ('SELECT time AS time, service AS service, name AS name, status AS status, dur AS dur FROM (\n' + inner +
                 '\n) AS virtual_table ORDER BY dur DESC, time ASC LIMIT 20')

@@ -7,8 +7,10 @@ NULL = '\\N'
 
 
 class Answer:
-    def __init__(self, columns, types, rows):
-        self.columns, self.types, self.rows = columns, types, rows
+    """Names and types of columns, rows of texts (None for NULL), and the plan without costs."""
+
+    def __init__(self, columns, types, rows, plan):
+        self.columns, self.types, self.rows, self.plan = columns, types, rows, plan
 
 
 def psql(script, database, *options):
@@ -18,8 +20,8 @@ def psql(script, database, *options):
     return done.stdout
 
 
-def ask(database, sql, settings='', prepare=None, explain=False):
-    """The answer to one statement after `settings`, or the lines of its plan.
+def ask(database, sql, settings='', prepare=None):
+    """The answer to one statement after `settings`.
 
     `prepare` is a pair of types and values: the statement is prepared with the types, and executed with the values.
     """
@@ -28,10 +30,8 @@ def ask(database, sql, settings='', prepare=None, explain=False):
         types, values = prepare
         settings += f'; PREPARE question({", ".join(types)}) AS {sql}'
         sql = 'EXECUTE question(' + ', '.join("'" + value.replace("'", "''") + "'" for value in values) + ')'
-    script = f"SET TimeZone = 'UTC';\n{settings};\n\\pset format csv\n\\pset null '{NULL}'\n"
-    if explain:
-        return psql(f'{script}\\pset tuples_only on\nEXPLAIN (COSTS OFF) {sql};\n', database).replace('"', '').splitlines()
-    described, _, answered = psql(f"{script}{sql}\n\\gdesc\n\\echo '{PARTS}'\n{sql};\n", database).partition(PARTS + '\n')
-    names = list(csv.reader(described.splitlines()))[1:]
-    rows = list(csv.reader(answered.splitlines(keepends=True)))[1:]
-    return Answer([name for name, _ in names], [kind for _, kind in names], [[None if value == NULL else value for value in row] for row in rows])
+    script = (f"SET TimeZone = 'UTC';\n{settings};\n\\pset format csv\n\\pset null '{NULL}'\n{sql}\n\\gdesc\n\\echo '{PARTS}'\n{sql};\n"
+              f"\\echo '{PARTS}'\nEXPLAIN (COSTS OFF) {sql};\n")
+    described, answered, plan = (list(csv.reader(part.splitlines(keepends=True)))[1:] for part in psql(script, database).split(PARTS + '\n'))
+    return Answer([name for name, _ in described], [kind for _, kind in described], [[None if value == NULL else value for value in row] for row in answered],
+                  '\n'.join(line for line, in plan))

@@ -5,6 +5,6 @@ SELECT date_bin('5 minutes', ts, 'epoch') AS time,
 		[1 + width_bucket(dur, ARRAY[1001, 2001, 5001, 10001, 20001, 50001, 100001, 200001, 500001, 1000001]::bigint[])] AS up_to,
 	count(*) AS spans
 FROM spans
-WHERE true {% if from_dttm is not none %} AND ts >= '{{ from_dttm }}'{% endif %}{% if to_dttm is not none %} AND ts < '{{ to_dttm }}'{% endif %}
+WHERE true {% if from_dttm %} AND ts >= '{{ from_dttm }}'{% endif %}{% if to_dttm %} AND ts < '{{ to_dttm }}'{% endif %}
 	{% if filter_values('service') %} AND service IN {{ filter_values('service')|where_in }}{% endif %}
 GROUP BY 1, 2
