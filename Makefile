@@ -224,7 +224,7 @@ check-plain: $(PROGRAMS) $(SCRIPTS)
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 PG_PROGRAMS := $(call runs,$(call long_first,$(PG)))
-PG_DRIVERS  := $(call runs,$(addprefix tests/pg/,regress.sh isolation.sh tour.sh isolation_pauses.sh) tests/examples/dashboards.py)
+PG_DRIVERS  := $(call runs,$(addprefix tests/pg/,regress.sh isolation.sh tour.sh isolation_pauses.sh) tests/examples/dashboards.sh)
 PG_TAP      := $(call runs,$(wildcard tests/pg/tap/*.pl))
 PAUSED      := $(call runs,tests/pg/isolation_pauses.sh tests/pg/tap/replica_answers.pl)
 .PHONY: $(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP)
@@ -239,7 +239,7 @@ $(PG_PROGRAMS): run/%: $(BUILD)/% | $(if $(HAS_PG),pg)
 $(PG_DRIVERS) $(PG_TAP): run/%: % | $(if $(HAS_PG),pg)
 	@$(RUN) $(SUITE) $<
 
-run/tests/examples/dashboards.py: | all
+run/tests/examples/dashboards.sh: | all
 
 check-pg: $(filter-out $(PAUSED),$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP))
 
