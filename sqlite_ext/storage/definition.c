@@ -4,6 +4,7 @@
 
 #include "sqlite_ext/storage/accumulator_columns.h"
 #include "sqlite_ext/storage/engine.h"
+#include "sqlite_ext/storage/pure_condition.h"
 
 const char *const ifs_argument_names[IFS_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
 const char *const ifs_sync_names[IFS_N_SYNCS] = { "log", "append", "manual" };
@@ -160,13 +161,14 @@ static int read_end(const char *text, struct ifs_column_name *end, struct ifs_er
 }
 
 /* Keeps a condition, which is all of the text in one pair of parentheses. */
-static int read_where(const char *text, char **where, struct ifs_error *error)
+static int read_where(const char *text, struct ifs_definition *definition, struct ifs_error *error)
 {
 	const char *at = text, *token, *end = NULL;
-	int n, depth = 0;
+	struct ifs_pure_condition pure;
+	int n, rc, depth = 0;
 	bool is_whole = *text == '(';
 
-	if (*where)
+	if (definition->where)
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"where\" is given twice");
 	while ((token = ifs_token_next(&at, &n))) {
 		is_whole = is_whole && (depth > 0 || token == text);
@@ -177,8 +179,10 @@ static int read_where(const char *text, char **where, struct ifs_error *error)
 	if (!is_whole || depth != 0 || *end)
 		return ifs_error_set(error, SQLITE_ERROR,
 				     "iforest: cannot read argument \"where=%s\": it takes a condition in parentheses", text);
-	*where = sqlite3_mprintf("%s", text);
-	return *where ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
+	rc = ifs_pure_condition_write(text, &pure, error);
+	definition->where = pure.sql;
+	definition->where_has_like = pure.has_like;
+	return rc;
 }
 
 static int read_list(const char *text, const char *key, struct ifs_column_name *columns, unsigned n_most, unsigned *n,
@@ -260,7 +264,7 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 		else if (sqlite3_stricmp(key, "end") == 0)
 			rc = read_end(at, &definition->end, error);
 		else if (sqlite3_stricmp(key, "where") == 0)
-			rc = read_where(at, &definition->where, error);
+			rc = read_where(at, definition, error);
 		else if (sqlite3_stricmp(key, "value") == 0)
 			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
 		else if (sqlite3_stricmp(key, "by") == 0)
