@@ -283,8 +283,7 @@ static enum iforest_status collect_one(struct iforest_overlap *overlap, struct i
 		span.duration = (int64_t)((uint64_t)value - (uint64_t)span.time);
 	overlap->beyond += (iforest_int128)span.time + (uint64_t)span.duration - overlap->bound;
 	if (has_real_times(overlap)) {
-		span.real_duration =
-			(union iforest_number){ .integer = block->values[overlap->real_duration][i] }.real;
+		span.real_duration = (union iforest_number){ .integer = block->values[overlap->real_duration][i] }.real;
 		if (overlap->wants_inside && !overlap->is_searching) {
 			overlap->before += iforest_real_of_time(overlap->bound) - iforest_real_of_time(span.time);
 			count_apart(overlap, reader, i, live); /* all is unpacked */

@@ -147,9 +147,10 @@ static int judge_like(const struct judgement *judgement)
 	if (rc)
 		return ifs_error_from_db(judgement->error, judgement->db, rc);
 	return is_default ? SQLITE_OK
-			  : ifs_error_set(judgement->error, SQLITE_ERROR,
-					  "iforest: where=...: LIKE tells upper case from lower in this connection, and in an index "
-					  "it does not; write GLOB, or set PRAGMA case_sensitive_like = 0");
+			  : ifs_error_set(
+				    judgement->error, SQLITE_ERROR,
+				    "iforest: where=...: LIKE tells upper case from lower in this connection, and in an index "
+				    "it does not; write GLOB, or set PRAGMA case_sensitive_like = 0");
 }
 
 int ifs_condition_check(sqlite3 *db, const char *schema, const char *table, const struct ifs_definition *definition,

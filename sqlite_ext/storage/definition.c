@@ -146,7 +146,8 @@ static int read_one_name(const char *text, const char *key, char **name, struct 
 	*name = read_name(&at, error);
 	if (!*name || *at)
 		return ifs_error_set(error, SQLITE_ERROR,
-				     "iforest: cannot read argument \"%s=%s\": it takes one name; " OF_EXPRESSIONS "%s", key, text,
+				     "iforest: cannot read argument \"%s=%s\": it takes one name; " OF_EXPRESSIONS "%s", key,
+				     text,
 				     strcmp(key, "duration") == 0 ? ", and where the table has an end write end=..." : "");
 	return SQLITE_OK;
 }
@@ -199,9 +200,10 @@ static int read_list(const char *text, const char *key, struct ifs_column_name *
 		return SQLITE_OK;
 	if (too_many)
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most, key);
-	return ifs_error_set(error, SQLITE_ERROR,
-			     "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other); " OF_EXPRESSIONS, key,
-			     text);
+	return ifs_error_set(
+		error, SQLITE_ERROR,
+		"iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other); " OF_EXPRESSIONS, key,
+		text);
 }
 
 static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struct ifs_error *error)
@@ -253,7 +255,9 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 	bool is_kind = false;
 
 	if (!key || *at != '=') {
-		rc = ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s\": write key=value, as in content=spans, time=ts", argument);
+		rc = ifs_error_set(error, SQLITE_ERROR,
+				   "iforest: cannot read argument \"%s\": write key=value, as in content=spans, time=ts",
+				   argument);
 	} else {
 		at = skip_space(at + 1);
 		rc = keep_kind_text(definition, key, at, &is_kind, error);

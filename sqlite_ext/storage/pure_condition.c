@@ -4,15 +4,15 @@
 #include <string.h>
 
 /* The text being rewritten. */
-struct rewriting {
+struct condition_writer {
 	sqlite3_str *out;
 	bool has_like;
 	unsigned depth; /* of functions of dates in each other */
 	struct ifs_error *error;
 };
 
-/* A stretch of the text. */
-struct stretch {
+/* A passage of the text. */
+struct passage {
 	const char *at, *end;
 };
 
@@ -21,14 +21,14 @@ struct token {
 	int n;
 };
 
-static bool next_token(struct stretch *stretch, struct token *token)
+static bool next_token(struct passage *passage, struct token *token)
 {
-	const char *at = stretch->at;
+	const char *at = passage->at;
 
-	token->text = at < stretch->end ? ifs_token_next(&at, &token->n) : NULL;
-	if (!token->text || token->text >= stretch->end)
+	token->text = at < passage->end ? ifs_token_next(&at, &token->n) : NULL;
+	if (!token->text || token->text >= passage->end)
 		return false;
-	stretch->at = at;
+	passage->at = at;
 	return true;
 }
 
@@ -42,14 +42,14 @@ static bool is_text(const struct token *token)
 	return *token->text == '\'';
 }
 
-static int refuse(const struct rewriting *rewriting, const struct token *token, const char *why)
+static int refuse(const struct condition_writer *writer, const struct token *token, const char *why)
 {
-	return ifs_error_set(rewriting->error, SQLITE_ERROR, "iforest: where=...: %.*s %s", token->n, token->text, why);
+	return ifs_error_set(writer->error, SQLITE_ERROR, "iforest: where=...: %.*s %s", token->n, token->text, why);
 }
 
-static void copy(const struct rewriting *rewriting, const char *from, const char *to)
+static void copy(const struct condition_writer *writer, const char *from, const char *to)
 {
-	sqlite3_str_append(rewriting->out, from, (int)(to - from));
+	sqlite3_str_append(writer->out, from, (int)(to - from));
 }
 
 /* ---- LIKE ---- */
@@ -100,28 +100,28 @@ static bool ends_expression(const struct token *token)
 }
 
 /* Writes `LIKE 'pattern'`, perhaps with ESCAPE, as GLOB. */
-static int write_like(struct rewriting *rewriting, const struct token *like, struct stretch *rest)
+static int write_like(struct condition_writer *writer, const struct token *like, struct passage *rest)
 {
 	struct token pattern, escape, after;
-	struct stretch ahead;
+	struct passage ahead;
 	char escape_byte = 0;
 
-	rewriting->has_like = true;
+	writer->has_like = true;
 	if (!next_token(rest, &pattern) || !is_text(&pattern))
-		return refuse(rewriting, like, "takes a text in single quotes here, such as 'a%'");
+		return refuse(writer, like, "takes a text in single quotes here, such as 'a%'");
 	ahead = *rest;
 	if (next_token(&ahead, &escape) && is(&escape, "escape")) {
 		if (!next_token(&ahead, &escape) || !is_text(&escape) || escape.n != 3 || strchr("%_", escape.text[1]))
-			return refuse(rewriting, like, "takes a single character as ESCAPE here, neither % nor _");
+			return refuse(writer, like, "takes a single character as ESCAPE here, neither % nor _");
 		escape_byte = escape.text[1];
 		*rest = ahead;
 	}
 	ahead = *rest;
 	if (next_token(&ahead, &after) && !ends_expression(&after))
-		return refuse(rewriting, like, "takes a text alone here; put what follows it out of parentheses: (x LIKE 'a%')");
-	sqlite3_str_appendall(rewriting->out, "GLOB ");
-	if (!append_pattern(rewriting->out, &pattern, escape_byte))
-		return refuse(rewriting, like, "has a pattern that ends in its ESCAPE");
+		return refuse(writer, like, "takes a text alone here; put what follows it out of parentheses: (x LIKE 'a%')");
+	sqlite3_str_appendall(writer->out, "GLOB ");
+	if (!append_pattern(writer->out, &pattern, escape_byte))
+		return refuse(writer, like, "has a pattern that ends in its ESCAPE");
 	return SQLITE_OK;
 }
 
@@ -144,12 +144,12 @@ static const struct date_function *find_function(const struct token *token)
 	return NULL;
 }
 
-/* True if the stretch is one token; *token becomes its first. */
-static bool is_single(struct stretch stretch, struct token *token)
+/* True if the passage is one token; *token becomes its first. */
+static bool is_single(struct passage passage, struct token *token)
 {
 	struct token second;
 
-	return next_token(&stretch, token) && !next_token(&stretch, &second);
+	return next_token(&passage, token) && !next_token(&passage, &second);
 }
 
 static bool is_one_of(const struct token *token, const char *const *texts, unsigned n)
@@ -162,9 +162,9 @@ static bool is_one_of(const struct token *token, const char *const *texts, unsig
 
 enum { MOST_DEPTH = 6 }; /* the text doubles with each */
 
-static int rewrite(struct rewriting *rewriting, struct stretch stretch);
+static int rewrite(struct condition_writer *writer, struct passage passage);
 
-static int write_time(struct rewriting *rewriting, const struct token *function, struct stretch argument)
+static int write_time(struct condition_writer *writer, const struct token *function, struct passage argument)
 {
 	static const char *const now[] = { "now", "subsec", "subsecond" };
 	struct token token;
@@ -172,38 +172,38 @@ static int write_time(struct rewriting *rewriting, const struct token *function,
 
 	if (is_single(argument, &token) && (is_text(&token) || isdigit((unsigned char)*token.text))) {
 		if (is_one_of(&token, now, 3))
-			return refuse(rewriting, function, "of 'now' is another value each time");
-		copy(rewriting, argument.at, argument.end);
+			return refuse(writer, function, "of 'now' is another value each time");
+		copy(writer, argument.at, argument.end);
 		return SQLITE_OK;
 	}
-	if (rewriting->depth == MOST_DEPTH)
-		return refuse(rewriting, function, "stands in too many functions of dates; make a column of some");
-	rewriting->depth++;
-	sqlite3_str_appendall(rewriting->out, "iif(lower(");
-	rc = rewrite(rewriting, argument);
-	sqlite3_str_appendall(rewriting->out, ") IN ('now', 'subsec', 'subsecond'), NULL, ");
+	if (writer->depth == MOST_DEPTH)
+		return refuse(writer, function, "stands in too many functions of dates; make a column of some");
+	writer->depth++;
+	sqlite3_str_appendall(writer->out, "iif(lower(");
+	rc = rewrite(writer, argument);
+	sqlite3_str_appendall(writer->out, ") IN ('now', 'subsec', 'subsecond'), NULL, ");
 	if (!rc)
-		rc = rewrite(rewriting, argument);
-	sqlite3_str_appendall(rewriting->out, ")");
-	rewriting->depth--;
+		rc = rewrite(writer, argument);
+	sqlite3_str_appendall(writer->out, ")");
+	writer->depth--;
 	return rc;
 }
 
-static int write_modifier(struct rewriting *rewriting, const struct token *function, struct stretch argument)
+static int write_modifier(struct condition_writer *writer, const struct token *function, struct passage argument)
 {
 	static const char *const here[] = { "localtime", "utc" };
 	struct token token;
 
 	if (!is_single(argument, &token) || !is_text(&token))
-		return refuse(rewriting, function, "takes modifiers in single quotes here");
+		return refuse(writer, function, "takes modifiers in single quotes here");
 	if (is_one_of(&token, here, 2))
-		return refuse(rewriting, &token, "depends on where it is asked");
-	copy(rewriting, argument.at, argument.end);
+		return refuse(writer, &token, "depends on where it is asked");
+	copy(writer, argument.at, argument.end);
 	return SQLITE_OK;
 }
 
 /* Finds the end of an argument: its comma, or the parenthesis that closes the call. False if there is neither. */
-static bool find_argument(struct stretch *rest, struct stretch *argument, bool *is_last)
+static bool find_argument(struct passage *rest, struct passage *argument, bool *is_last)
 {
 	struct token token;
 	int depth = 0;
@@ -220,52 +220,52 @@ static bool find_argument(struct stretch *rest, struct stretch *argument, bool *
 }
 
 /* Writes a call, whose name and opening parenthesis are passed. */
-static int write_call(struct rewriting *rewriting, const struct date_function *function, const struct token *name,
-		      struct stretch *rest)
+static int write_call(struct condition_writer *writer, const struct date_function *function, const struct token *name,
+		      struct passage *rest)
 {
-	struct stretch argument;
+	struct passage argument;
 	struct token first;
 	unsigned n = 0;
 	bool is_last = false;
 	int rc = SQLITE_OK;
 
-	sqlite3_str_appendf(rewriting->out, "%.*s(", name->n, name->text);
+	sqlite3_str_appendf(writer->out, "%.*s(", name->n, name->text);
 	for (; !rc && !is_last && find_argument(rest, &argument, &is_last); n++) {
-		struct stretch whole = argument;
+		struct passage whole = argument;
 
 		if (!next_token(&whole, &first))
 			break;
 		if (n < function->first)
-			rc = rewrite(rewriting, argument);
+			rc = rewrite(writer, argument);
 		else if (n <= function->last)
-			rc = write_time(rewriting, name, argument);
+			rc = write_time(writer, name, argument);
 		else
-			rc = write_modifier(rewriting, name, argument);
-		sqlite3_str_appendall(rewriting->out, is_last ? ")" : ",");
+			rc = write_modifier(writer, name, argument);
+		sqlite3_str_appendall(writer->out, is_last ? ")" : ",");
 	}
-	return !rc && n <= function->last ? refuse(rewriting, name, "without a time is another value each time") : rc;
+	return !rc && n <= function->last ? refuse(writer, name, "without a time is another value each time") : rc;
 }
 
 /* ---- The whole ---- */
 
-static int rewrite(struct rewriting *rewriting, struct stretch stretch)
+static int rewrite(struct condition_writer *writer, struct passage passage)
 {
 	struct token token, next;
 	int rc = SQLITE_OK;
 
-	for (const char *from = stretch.at; !rc && next_token(&stretch, &token); from = stretch.at) {
-		struct stretch ahead = stretch;
+	for (const char *from = passage.at; !rc && next_token(&passage, &token); from = passage.at) {
+		struct passage ahead = passage;
 		bool is_call = next_token(&ahead, &next) && is(&next, "(");
 		const struct date_function *function = is_call && !is_text(&token) ? find_function(&token) : NULL;
 
-		copy(rewriting, from, token.text);
+		copy(writer, from, token.text);
 		if (function) {
-			stretch = ahead;
-			rc = write_call(rewriting, function, &token, &stretch);
+			passage = ahead;
+			rc = write_call(writer, function, &token, &passage);
 		} else if (!is_call && is(&token, "like")) {
-			rc = write_like(rewriting, &token, &stretch);
+			rc = write_like(writer, &token, &passage);
 		} else {
-			copy(rewriting, token.text, stretch.at);
+			copy(writer, token.text, passage.at);
 		}
 	}
 	return rc;
@@ -273,11 +273,11 @@ static int rewrite(struct rewriting *rewriting, struct stretch stretch)
 
 int ifs_pure_condition_write(const char *text, struct ifs_pure_condition *pure, struct ifs_error *error)
 {
-	struct rewriting rewriting = { .out = sqlite3_str_new(NULL), .error = error };
-	struct stretch all = { text, text + strlen(text) };
-	int rc = rewrite(&rewriting, all);
+	struct condition_writer writer = { .out = sqlite3_str_new(NULL), .error = error };
+	struct passage all = { text, text + strlen(text) };
+	int rc = rewrite(&writer, all);
 
-	pure->sql = sqlite3_str_finish(rewriting.out);
-	pure->has_like = rewriting.has_like;
+	pure->sql = sqlite3_str_finish(writer.out);
+	pure->has_like = writer.has_like;
 	return !rc && !pure->sql ? ifs_error_set(error, SQLITE_NOMEM, "") : rc;
 }
