@@ -28,18 +28,17 @@ void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_t
 	uint64_t width = pinned > since ? (uint64_t)pinned - (uint64_t)since : 0;
 
 	counter->since = end;
-	if (!counter->is_known)
+	if (!counter->is_known || width == 0)
 		return;
 	if (counter->has_real_times) {
-		if (width > 0)
-			pass_real(counter, type, since, pinned);
+		pass_real(counter, type, since, pinned);
 		return;
 	}
 	counter->known += width;
 	/* widths of a bucket add up to less than 2^64, so the integral is at most 2^127 - 2^63 */
 	if (type == IFOREST_INT64)
 		counter->integral += (iforest_int128)counter->value.integer * width;
-	else if (width > 0)
+	else
 		counter->real_integral += counter->value.real * (double)width;
 }
 
