@@ -514,18 +514,30 @@ static void ask_spans(sqlite3 *db, struct random *random)
 	sqlite3_free(q.to);
 }
 
+static uint64_t seed_of_round;
+
+static int print_seed(void **state)
+{
+	(void)state;
+	print_message("last round: IFOREST_SEED=%" PRIu64 " IFOREST_ROUNDS=1\n", seed_of_round);
+	return 0;
+}
+
 static void an_index_of_any_kind_follows(void **state)
 {
 	static const char *const commands[] = { "flush", "flush", "optimize", "rebuild", "integrity-check", "merge" };
 	static void (*const questions[])(sqlite3 *, struct random *) = { ask_window, ask_buckets, ask_steps, ask_rows, ask_spans, ask_counters };
 
+	const char *rounds = getenv("IFOREST_ROUNDS");
+	int n_rounds = rounds ? atoi(rounds) : 4 * N_FORMS;
+
 	(void)state;
-	for (int round = 0; round < 4 * N_FORMS; round++) {
-		struct random random = { test_seed() + (uint64_t)round };
+	for (int round = 0; round < n_rounds; round++) {
+		struct random random = { seed_of_round = test_seed() + (uint64_t)round };
 		const char *path = test_path("kinds.db");
 		sqlite3 *db, *plain;
 
-		choose_range(&random, &forms[round % N_FORMS]);
+		choose_range(&random, &forms[seed_of_round % N_FORMS]);
 		db = open_database(path, 0);
 		plain = open_plain(path, 0);
 		add_functions(db);
@@ -569,6 +581,30 @@ static void the_years_that_there_are(void **state)
 	run_gives(db, "2024-03-01 00:00:00\n", "SELECT max(first_ts) FROM x('2024-02-29', '2024-03-02', 2)");
 	run_fails(db, "x: argument t0 has more digits than times of this index: 2024-02-29 12:00:00.0000001", "SELECT count FROM x('2024-02-29 12:00:00.0000001')");
 	run_fails(db, "x: argument step is no whole number of us, in which this index counts: 100 ns", "SELECT count FROM x WHERE step = '100 ns'");
+	close_database(db);
+}
+
+static void the_nanoseconds_that_there_are(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts TEXT); INSERT INTO t(ts) VALUES ('1677-09-21 00:12:43.145224192'), ('2262-04-11T23:47:16.854775807Z'), ('2024-02-29 23:59:59.999999999'), ('2024-03-01'), ('2024-02-29 23:59:59.999999998'),"
+		" ('2024-03-01 00:30:00.000000001+00:31'), ('2024-02-28 23:59:59.999999999-14:59'), ('1970-01-01 00:00:00.000000000'), ('1969-12-31 23:59:59.999999999'), ('2024-03-01 00:00:00+14:59');"
+		"CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts); CREATE VIRTUAL TABLE x_rows USING iforest_rows(x)");
+	run_gives(db, "10|1677-09-21 00:12:43.145224192|2262-04-11 23:47:16.854775807\n", "SELECT count, first_ts, last_ts FROM x");
+	run_gives(db, "10|2024-02-29 09:01:00\n7|2024-02-29 14:58:59.999999999\n6|2024-02-29 23:59:00.000000001\n5|2024-02-29 23:59:59.999999998\n3|2024-02-29 23:59:59.999999999\n4|2024-03-01 00:00:00\n",
+		  "SELECT id, ts FROM x_rows('2024-02-01', '2024-04-01') ORDER BY ts");
+	run_gives(db, "5|2024-02-29 23:59:59.999999999\n1|2024-03-01 00:00:00\n", "SELECT count, last_ts FROM x('2024-02-01', '2024-04-01') WHERE step = '1 day' ORDER BY bucket");
+	run_gives(db, "1|2024-02-29 23:59:59.999999998\n1|2024-02-29 23:59:59.999999999\n1|2024-03-01 00:00:00\n", "SELECT count, bucket_start FROM x('2024-02-29 23:59:59.999999998', '2024-03-01 00:00:00.000000001') WHERE step = '1 ns' ORDER BY bucket");
+	run_gives(db, "1969-12-31 23:59:59.999999999|-1\n1970-01-01 00:00:00|0\n", "SELECT first_ts, bucket FROM x('1969-12-31', '1970-01-02') WHERE step = '1 ns' ORDER BY bucket");
+	run_gives(db, "1|1|1\n", "SELECT a.count, b.count, c.count FROM x('2262-04-11 23:47:16.854775807') a, x('1677-09-21 00:12:43.145224192', '1677-09-21 00:12:43.145224193') b, x('2024-02-28 23:59:59.999999999-14:59', '2024-02-29T14:59Z') c");
+	run(db, "INSERT INTO t VALUES(20, '2262-04-11 23:47:16.854775808')");
+	run_fails(db, "iforest: time column \"ts\" of row 20 holds 2262-04-11 23:47:16.854775808, which lies outside the years 1677 to 2262", "SELECT count FROM x");
+	run(db, "UPDATE t SET ts = '2024-02-29 23:59:59.9999999990' WHERE id = 20");
+	run_gives(db, "11\n", "SELECT count FROM x");
+	run(db, "UPDATE t SET ts = '2024-02-29 23:59:59.9999999991' WHERE id = 20");
+	run_fails(db, "iforest: time column \"ts\" of row 20 holds 2024-02-29 23:59:59.9999999991, which ", "SELECT count FROM x");
 	close_database(db);
 }
 
@@ -933,6 +969,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_years_that_there_are),
+		cmocka_unit_test(the_nanoseconds_that_there_are),
 		cmocka_unit_test(texts_are_read_as_sqlite_reads_them),
 		cmocka_unit_test(reals_at_their_ends),
 		cmocka_unit_test(the_kind_is_settled_by_a_build),
@@ -945,7 +982,7 @@ int main(void)
 		cmocka_unit_test(sums_over_reals_are_plain_sql_but_for_rounding),
 		cmocka_unit_test(samples_between_times),
 		cmocka_unit_test(threads_answer_over_reals),
-		cmocka_unit_test(an_index_of_any_kind_follows),
+		cmocka_unit_test_teardown(an_index_of_any_kind_follows, print_seed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
