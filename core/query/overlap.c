@@ -250,7 +250,7 @@ static enum iforest_status take_negatives(struct iforest_overlap *overlap, struc
 static bool outlives(const struct iforest_overlap *overlap, int64_t time, int64_t duration)
 {
 	if (overlap->has_ends)
-		return duration > overlap->bound;
+		return duration > overlap->bound && duration > time; /* which damaged pages may have otherwise */
 	return duration > 0 && (uint64_t)duration > (uint64_t)overlap->bound - (uint64_t)time;
 }
 
