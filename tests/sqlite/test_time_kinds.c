@@ -635,6 +635,26 @@ static void texts_are_read_as_sqlite_reads_them(void **state)
 	close_database(db);
 }
 
+/* As people write them without an index. */
+static void windows_and_buckets_are_those_of_sqlites_functions(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts TEXT, v INTEGER); WITH RECURSIVE n(n) AS (VALUES(0) UNION ALL SELECT n + 1 FROM n WHERE n < 3000), s AS (SELECT n, 820454400 + n * 7919 * 61 %% 400000 - iif(n %% 9, 0, n * 86400) AS s FROM n)"
+		" INSERT INTO t SELECT n, CASE n %% 6 WHEN 0 THEN datetime(s, 'unixepoch') WHEN 1 THEN strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', s, 'unixepoch') WHEN 2 THEN datetime(s + 5400, 'unixepoch') || '+01:30'"
+		" WHEN 3 THEN strftime('%%Y-%%m-%%d %%H:%%M', s, 'unixepoch') WHEN 4 THEN date(s, 'unixepoch') ELSE datetime(s, 'unixepoch') || '.250' END, n %% 101 FROM s;"
+		"CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, value=v)");
+	same_rows(db, "SELECT bucket_start, count, sum_v, max_v FROM x WHERE step = '5 minutes' ORDER BY bucket",
+		  "SELECT datetime(CAST(strftime('%s', ts) AS INTEGER) / 300 * 300, 'unixepoch') AS b, count(*), sum(v), max(v) FROM t GROUP BY b ORDER BY b");
+	same_rows(db, "SELECT bucket_start, count, sum_v FROM x WHERE step = '1 day' ORDER BY bucket", "SELECT date(ts) || ' 00:00:00' AS b, count(*), sum(v) FROM t GROUP BY b ORDER BY b");
+	same_rows(db, "SELECT substr(bucket_start, 1, 13), count FROM x('1995-12-31 22:00', '1996-01-03T12:00:00Z') WHERE step = '1 h' ORDER BY bucket",
+		  "SELECT strftime('%Y-%m-%d %H', ts) AS b, count(*) FROM t WHERE julianday(ts) >= julianday('1995-12-31 22:00') AND julianday(ts) < julianday('1996-01-03 12:00') GROUP BY b ORDER BY b");
+	same_rows(db, "SELECT bucket_start, count FROM x WHERE step = '1 week' AND origin = '2000-01-03' ORDER BY bucket", "SELECT datetime(ts, 'start of day', 'weekday 0', '-6 days') AS b, count(*) FROM t GROUP BY b ORDER BY b");
+	same_rows(db, "SELECT count, sum_v FROM x('1996-01-01', '1996-01-02 06:00')", "SELECT count(*), sum(v) FROM t WHERE datetime(ts) >= '1996-01-01' AND datetime(ts) < '1996-01-02 06:00:00'");
+	close_database(db);
+}
+
 static void reals_at_their_ends(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -971,6 +991,7 @@ int main(void)
 		cmocka_unit_test(the_years_that_there_are),
 		cmocka_unit_test(the_nanoseconds_that_there_are),
 		cmocka_unit_test(texts_are_read_as_sqlite_reads_them),
+		cmocka_unit_test(windows_and_buckets_are_those_of_sqlites_functions),
 		cmocka_unit_test(reals_at_their_ends),
 		cmocka_unit_test(the_kind_is_settled_by_a_build),
 		cmocka_unit_test(an_empty_column_is_of_its_declared_type),
