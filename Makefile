@@ -393,7 +393,7 @@ dist: amalgamation dist-pgxn wasm
 	@cd $(BUILD)/dist && LC_ALL=C ls $(PUBLISHED) | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
 
 check-dist:
-	@for script in languages upgrade debian pgxn packages wasm; do IFOREST_BUILD=$(BUILD) tests/dist/$$script.sh || exit 1; done
+	@for script in languages upgrade debian pgxn packages wasm fresh; do IFOREST_BUILD=$(BUILD) tests/dist/$$script.sh || exit 1; done
 
 # ---- the forest as a C library (docs/forest.md) ----
 

@@ -48,15 +48,17 @@ cross_windows() {
 		out=source/build-windows compiler="x86_64-w64-mingw32-gcc -O2 -std=gnu11 -D__USE_MINGW_ANSI_STDIO=1 -DHAVE_INTTYPES_H -DHAVE_STDINT_H -DHAVE_STDIO_H -DHAVE_STDLIB_H -DHAVE_STRING_H -DHAVE_IO_H"
 		mkdir -p $out/tests $out/objects
 		$compiler -shared -I sqlite one/iforest.c -o $out/iforest.dll -static-libgcc
-		$compiler -c -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_MATH_FUNCTIONS sqlite/sqlite3.c -o $out/objects/sqlite3.o
+		[ -e sqlite/sqlite3.o ] || $compiler -c -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_MATH_FUNCTIONS sqlite/sqlite3.c -o sqlite/sqlite3.o
+		cp sqlite/sqlite3.o $out/objects
 		$compiler -c -I cmocka/include cmocka/src/cmocka.c -o $out/objects/cmocka.o
 		cd source
+		$compiler -c -Itests/dist/windows tests/dist/windows/posix.c -o build-windows/objects/posix.o
 		for file in core/*/*.c tests/sqlite/[!t]*.c tests/support/*.c; do
-			$compiler -c -I. -I../sqlite -I../cmocka/include -Itests/dist/windows $file -o build-windows/objects/$(echo $file | tr / _).o || echo "not for Windows: $file"
+			$compiler -c -I. -I../sqlite -I../cmocka/include -Itests/dist/windows -include posix.h $file -o build-windows/objects/$(echo $file | tr / _).o || echo "not for Windows: $file"
 		done
 		for program in $@; do
 			mkdir -p build-windows/tests/${program%/*}
-			$compiler -I. -I../sqlite -I../cmocka/include -Itests/dist/windows tests/$program.c build-windows/objects/*.o -o build-windows/tests/$program.exe -static -lm -lpthread || echo "not for Windows: $program"
+			$compiler -I. -I../sqlite -I../cmocka/include -Itests/dist/windows -include posix.h tests/$program.c build-windows/objects/*.o -o build-windows/tests/$program.exe -static -lm -lpthread || echo "not for Windows: $program"
 		done
 	END
 	chroot_run sh /root/windows.sh $(programs)
