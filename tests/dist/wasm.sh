@@ -65,6 +65,11 @@ choose() {
 	post "$session/element/$element/value" "$temporary/request" >/dev/null
 }
 
+remove_report() {
+	echo '{"script": "document.getElementById(`report`).remove()", "args": []}' >"$temporary/request"
+	post "$session/execute/sync" "$temporary/request" >/dev/null
+}
+
 show() { go_to "file://$wasm/timeline.html" && choose "$1"; }
 
 take() { [ -z "${WASM_PICTURES:-}" ] || take_picture "$WASM_PICTURES/$1.png"; }
@@ -82,9 +87,15 @@ says_what_is_wrong() {
 	grep -q 'broken.json.*nothing was loaded' "$temporary/shown"
 }
 
+# In the same page, after the one that was no trace.
+takes_another_file() {
+	remove_report && choose "$temporary/small/chrome.json" && run_in_page tests/examples/timeline_report.js >"$temporary/shown"
+	expected_of chrome.json | diff - "$temporary/shown"
+}
+
 # of the same file by the server, at the same addresses
 frames_are_those_of_the_server() {
-	"$build/trace2sqlite" "$temporary/large.db" "$temporary/large.json" >/dev/null &&
+	"$build/trace2sqlite" "$temporary/large.db" "$temporary/large.json" >"$temporary/loaded" &&
 		cc -std=c11 -D_GNU_SOURCE -O2 -o "$temporary/server" examples/timeline/*.c -lmicrohttpd -lsqlite3 -pthread || return
 	IFOREST=$build/iforest.so "$temporary/server" "$temporary/large.db" >"$temporary/server.log" &
 	server=$!
@@ -96,14 +107,19 @@ frames_are_those_of_the_server() {
 	done
 }
 
+opens() {
+	go_to "file://$wasm/timeline.html" && choose "$temporary/large.json" && run_in_page "$here/wasm_open.js" >"$temporary/opened" && cat "$temporary/opened" && remove_report
+}
+
+# walks FILE: through the trace in the page, with a report there
 walks() {
-	go_to "file://$wasm/timeline.html" && choose "$temporary/large.json" && run_in_page "$here/wasm_open.js" >"$temporary/opened" && cat "$temporary/opened" || return
-	echo 'document.getElementById("report").remove()' >"$temporary/remove.js"
-	sql :memory: "SELECT json_object('script', CAST(readfile('$temporary/remove.js') AS TEXT), 'args', json_array())" >"$temporary/request"
-	post "$session/execute/sync" "$temporary/request" >/dev/null
-	run_in_page examples/timeline/walk.js >"$temporary/walk"
-	take large
-	[ "$(value "$(cat "$temporary/walk")" '$.moves')" = 300 ] || { cat "$temporary/walk"; return 1; }
+	run_in_page examples/timeline/walk.js >"$1"
+	[ "$(value "$(cat "$1")" '$.moves')" = 300 ] || { cat "$1"; return 1; }
+}
+
+frame_times() {
+	sql :memory: "WITH r(j) AS (SELECT CAST(readfile('$2') AS TEXT)) SELECT printf('# $1: %d frames of %.0f spans, median %.1f ms, p95 %.1f ms, most %.1f ms from the question to the picture',
+		json_extract(j, '\$.frames'), json_extract(j, '\$.spans'), json_extract(j, '\$.median_ms'), json_extract(j, '\$.p95_ms'), json_extract(j, '\$.most_ms')) FROM r"
 }
 
 if [ -z "${WASM:-}" ]; then
@@ -120,12 +136,18 @@ done
 "$build/trace2sqlite" "$temporary/small/loaded.db" "$temporary/small/chrome.json" >/dev/null
 report "the page shows a database" shows loaded.db
 report "the page says what is wrong with a file" says_what_is_wrong
+report "and takes another one" takes_another_file
 if [ -e "$traces/pytorch_hta_rank0.json.gz" ]; then
 	report "a trace of 50 MB" "$here/large_trace.py" 50000000 "$temporary/large.json" "$traces/pytorch_hta_rank0.json.gz" "$traces/chrome_thread_time.json.gz"
 	report "its frames are byte for byte those of the server" frames_are_those_of_the_server
-	report "a walk of 300 moves through it" walks
+	report "it is opened" opens
+	report "a walk of 300 moves through it" walks "$temporary/walk"
+	take large
+	go_to "$address"
+	report "and the same walk through the server's page" walks "$temporary/server_walk"
 	sed 's/^/# /' "$temporary/opened"
-	sql :memory: "WITH r(j) AS (SELECT CAST(readfile('$temporary/walk') AS TEXT)) SELECT printf('# %d frames of %.0f spans: median %.1f ms, p95 %.1f ms, most %.1f ms from the question to the picture',
-		json_extract(j, '\$.frames'), json_extract(j, '\$.spans'), json_extract(j, '\$.median_ms'), json_extract(j, '\$.p95_ms'), json_extract(j, '\$.most_ms')) FROM r"
+	sed -n '1s/.*\((.*\)/# trace2sqlite: \1/p' "$temporary/loaded"
+	frame_times "without a server" "$temporary/walk"
+	frame_times "with the server" "$temporary/server_walk"
 fi
 report_end
