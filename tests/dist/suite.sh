@@ -47,7 +47,7 @@ cross_windows() {
 		[ -e cmocka ] || { apt-get update && apt-get source cmocka && mv cmocka-*/ cmocka; }
 		out=source/build-windows compiler="x86_64-w64-mingw32-gcc -O2 -std=gnu11 -D__USE_MINGW_ANSI_STDIO=1 -DHAVE_INTTYPES_H -DHAVE_STDINT_H -DHAVE_STDIO_H -DHAVE_STDLIB_H -DHAVE_STRING_H -DHAVE_IO_H"
 		mkdir -p $out/tests $out/objects
-		$compiler -shared -I sqlite one/iforest.c -o $out/iforest.dll -static-libgcc
+		$compiler -shared -I sqlite one/iforest.c -o $out/iforest.so -static-libgcc # the name that the tests ask for
 		[ -e sqlite/sqlite3.o ] || $compiler -c -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_MATH_FUNCTIONS sqlite/sqlite3.c -o sqlite/sqlite3.o
 		cp sqlite/sqlite3.o $out/objects
 		$compiler -c -I cmocka/include cmocka/src/cmocka.c -o $out/objects/cmocka.o
@@ -56,9 +56,17 @@ cross_windows() {
 		for file in core/*/*.c tests/sqlite/[!t]*.c tests/support/*.c; do
 			$compiler -c -I. -I../sqlite -I../cmocka/include -Itests/dist/windows -include posix.h $file -o build-windows/objects/$(echo $file | tr / _).o || echo "not for Windows: $file"
 		done
+		cd build-windows/objects
+		rm -f *.a
+		x86_64-w64-mingw32-ar rcs libcore.a core_*.o
+		x86_64-w64-mingw32-ar rcs libsupport.a tests_support_*.o
+		cd ../..
 		for program in $@; do
-			mkdir -p build-windows/tests/${program%/*}
-			$compiler -I. -I../sqlite -I../cmocka/include -Itests/dist/windows -include posix.h tests/$program.c build-windows/objects/*.o -o build-windows/tests/$program.exe -static -lm -lpthread || echo "not for Windows: $program"
+			folder=build-windows/tests/${program%/*} o=build-windows/objects
+			mkdir -p $folder
+			case $program in sqlite/*) shared="$o/tests_sqlite_*.o $o/tests_support_examples.c.o $o/tests_support_vectors*.o" ;; *) shared=$o/libsupport.a ;; esac
+			$compiler -I. -I../sqlite -I../cmocka/include -Itests/dist/windows -include posix.h tests/$program.c $shared $o/libcore.a $o/sqlite3.o $o/cmocka.o $o/posix.o \
+				-o build-windows/tests/$program.exe -static -lm -lpthread || echo "not for Windows: $program"
 		done
 	END
 	chroot_run sh /root/windows.sh $(programs)
