@@ -19,8 +19,10 @@
 #   make amalgamation  the SQLite extension, and the forest, as one file each: $(BUILD)/amalgamation (docs/install.md)
 #   make site      the documents as a site with a search: $(BUILD)/site/html. By mkdocs, without a network
 #   make dist-pgxn  the zip that PGXN takes, of what git knows: $(BUILD)/dist (docs/install.md)
-#   make dist      all that is published, with checksums: sources as one file, zip, npm packages, Python wheels; $(BUILD)/dist. As root
-#   make check-dist  installs each of these and the Debian packages in a clean place, and asks it a question (tests/README.md)
+#   make wasm      SQLite with the extension as WebAssembly, and the timeline as one page: $(BUILD)/dist/wasm (docs/install.md). As root
+#   make dist      all that is published, with checksums: sources as one file, zip, npm packages, Python wheels, WebAssembly, Debian
+#                  packages for the release that runs; $(BUILD)/dist. As root
+#   make check-dist  installs each of these in a clean place, and asks it a question (tests/README.md)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
 #   make install-pg  copies the extension to where PostgreSQL looks for it
@@ -275,7 +277,7 @@ matrix-sqlite: all $(SQLITE) $(BUILD)/trace2sqlite
 	@BUILD=$(BUILD) tests/sqlite/matrix.sh
 
 # other versions of clang-format have other opinions
-FORMATTED = $(shell git ls-files 'core/*.[ch]' 'sqlite_ext/*.[ch]' 'pg_ext/*.[ch]' 'trace/*.[ch]' 'tools/*.[ch]' 'examples/timeline/*.[ch]' 2>/dev/null)
+FORMATTED = $(shell git ls-files 'core/*.[ch]' 'sqlite_ext/*.[ch]' 'pg_ext/*.[ch]' 'trace/*.[ch]' 'tools/*.[ch]' 'examples/timeline/*.[ch]' 'dist/*.[ch]' 2>/dev/null)
 CLANG_FORMAT := $(firstword $(foreach name,clang-format-14 clang-format,$(if $(findstring version 14.,$(shell $(name) --version 2>/dev/null)),$(name))))
 
 format:
@@ -370,7 +372,7 @@ uninstall:
 
 # ---- the sources as one file ----
 
-.PHONY: amalgamation dist dist-pgxn check-dist site
+.PHONY: amalgamation wasm dist dist-pgxn check-dist site
 site:
 	@sh tests/support/install_tools.sh site
 	@dist/site.py $(BUILD)/site
@@ -383,16 +385,22 @@ amalgamation:
 	@dist/amalgamate.py sqlite $(BUILD)/amalgamation
 	@dist/amalgamate.py forest $(BUILD)/amalgamation
 
-# Debian packages are made in a Debian of their own: tests/dist/debian.sh
-dist: amalgamation dist-pgxn
+wasm:
+	@dist/wasm.sh $(BUILD)/dist/wasm
+
+# Debian packages are for the release that runs, or DEBIAN; others are made by tests/dist/debian.sh
+DEBIAN ?= $(shell . /etc/os-release && echo $$VERSION_CODENAME)
+PUBLISHED = amalgamation/*.[ch] modules/*/* npm/*.tgz wheels/*.whl wasm/*.tgz wasm/timeline.html debian/*.deb *.zip
+dist: amalgamation dist-pgxn wasm
 	@dist/modules.sh $(BUILD)/dist/modules
 	@dist/npm.py $(BUILD)/dist/modules $(BUILD)/dist/npm
 	@dist/wheel.py $(BUILD)/dist/modules $(BUILD)/dist/wheels
+	@dist/debs.sh $(DEBIAN) $(BUILD)/dist/debian >$(BUILD)/dist/debian.log 2>&1 || { tail -n 40 $(BUILD)/dist/debian.log; exit 1; }
 	@rm -rf $(BUILD)/dist/amalgamation && cp -r $(BUILD)/amalgamation $(BUILD)/dist
-	@cd $(BUILD)/dist && find amalgamation modules npm wheels *.zip -type f | LC_ALL=C sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
+	@cd $(BUILD)/dist && LC_ALL=C ls $(PUBLISHED) | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
 
 check-dist:
-	@for script in debian pgxn packages; do IFOREST_BUILD=$(BUILD) tests/dist/$$script.sh || exit 1; done
+	@for script in languages upgrade debian pgxn packages wasm fresh; do IFOREST_BUILD=$(BUILD) tests/dist/$$script.sh || exit 1; done
 
 # ---- the forest as a C library (docs/forest.md) ----
 
