@@ -173,9 +173,41 @@ static char *put_number(char *at, int64_t number, int n)
 	return at + n;
 }
 
-void iforest_text_time_write(const struct iforest_text_time *time, char *text)
+/* Writes the fraction, in at least n digits, or in none if it is 0 and n is. */
+static char *put_fraction(char *at, int64_t nanoseconds, int n)
 {
-	int64_t days = floor_divide(time->seconds, DAY_SECONDS), of_day = time->seconds - days * DAY_SECONDS, year;
+	char *point = at;
+
+	if (nanoseconds == 0 && n == 0)
+		return at;
+	*at++ = '.';
+	at = put_number(at, nanoseconds, FRACTION_DIGITS);
+	while (at[-1] == '0' && at - point - 1 > n)
+		at--;
+	return at;
+}
+
+static char *put_time_of_day(char *at, int64_t seconds, int64_t nanoseconds, const struct iforest_text_form *form)
+{
+	bool is_whole = nanoseconds == 0 && form->digits == 0;
+
+	if (form->shortest == IFOREST_TEXT_DATES && is_whole && seconds == 0)
+		return at;
+	*at++ = form->has_t ? 'T' : ' ';
+	at = put_number(at, seconds / 3600, 2);
+	*at++ = ':';
+	at = put_number(at, seconds / 60 % 60, 2);
+	if (form->shortest == IFOREST_TEXT_MINUTES && is_whole && seconds % 60 == 0)
+		return at;
+	*at++ = ':';
+	at = put_number(at, seconds % 60, 2);
+	return put_fraction(at, nanoseconds, form->drops_zero && nanoseconds == 0 ? 0 : form->digits);
+}
+
+void iforest_text_time_write(const struct iforest_text_time *time, const struct iforest_text_form *form, char *text)
+{
+	static const char *const zones[] = { "", "Z", "+00:00" };
+	int64_t days = floor_divide(time->seconds, DAY_SECONDS), year;
 	int month, day;
 	char *at = text;
 
@@ -187,19 +219,92 @@ void iforest_text_time_write(const struct iforest_text_time *time, char *text)
 	at = put_number(at, month, 2);
 	*at++ = '-';
 	at = put_number(at, day, 2);
-	*at++ = ' ';
-	at = put_number(at, of_day / 3600, 2);
-	*at++ = ':';
-	at = put_number(at, of_day / 60 % 60, 2);
-	*at++ = ':';
-	at = put_number(at, of_day % 60, 2);
-	if (time->nanoseconds > 0) {
-		*at++ = '.';
-		at = put_number(at, time->nanoseconds, FRACTION_DIGITS);
-		while (at[-1] == '0')
-			at--;
+	at = put_time_of_day(at, time->seconds - days * DAY_SECONDS, time->nanoseconds, form);
+	memcpy(at, zones[form->zone], strlen(zones[form->zone]) + 1);
+}
+
+/* ---- forms ---- */
+
+/* digits in bits 8 to 15, zone in 4 and 5, shortest in 2 and 3, drops_zero in 1, has_t in 0 */
+uint32_t iforest_text_form_code(const struct iforest_text_form *form)
+{
+	return (uint32_t)form->digits << 8 | (uint32_t)form->zone << 4 | (uint32_t)form->shortest << 2 |
+	       (uint32_t)form->drops_zero << 1 | (uint32_t)form->has_t;
+}
+
+bool iforest_text_form_decode(uint32_t code, struct iforest_text_form *form)
+{
+	*form = (struct iforest_text_form){ .has_t = code & 1,
+					    .drops_zero = code >> 1 & 1,
+					    .digits = (uint8_t)(code >> 8),
+					    .shortest = (enum iforest_text_shortest)(code >> 2 & 3),
+					    .zone = (enum iforest_text_zone)(code >> 4 & 3) };
+	return code >> 16 == 0 && form->digits <= FRACTION_DIGITS && form->shortest <= IFOREST_TEXT_DATES &&
+	       form->zone <= IFOREST_TEXT_OFFSET &&
+	       (form->zone == IFOREST_TEXT_NO_ZONE || form->shortest != IFOREST_TEXT_DATES) &&
+	       iforest_text_form_code(form) == code;
+}
+
+enum { DATE_BYTES = 10, MINUTE_BYTES = 16, SECOND_BYTES = 19, OFFSET_BYTES = 6 };
+
+/* Reads the form of a text by its length and its signs. Returns false if there is none of that length. */
+static bool form_of(const char *text, size_t n, struct iforest_text_form *form)
+{
+	*form = (struct iforest_text_form){ .has_t = n > DATE_BYTES && text[DATE_BYTES] == 'T' };
+	if (n > DATE_BYTES && text[n - 1] == 'Z') {
+		form->zone = IFOREST_TEXT_Z;
+		n--;
+	} else if (n > MINUTE_BYTES && memcmp(text + n - OFFSET_BYTES, "+00:00", OFFSET_BYTES) == 0) {
+		form->zone = IFOREST_TEXT_OFFSET;
+		n -= OFFSET_BYTES;
 	}
-	*at = 0;
+	if (n == DATE_BYTES || n == MINUTE_BYTES)
+		form->shortest = n == DATE_BYTES ? IFOREST_TEXT_DATES : IFOREST_TEXT_MINUTES;
+	else if (n > SECOND_BYTES + 1)
+		form->digits = (uint8_t)(n - SECOND_BYTES - 1 <= FRACTION_DIGITS ? n - SECOND_BYTES - 1 : 0);
+	return n == DATE_BYTES || n == MINUTE_BYTES || n == SECOND_BYTES || form->digits > 0;
+}
+
+void iforest_text_forms_add(struct iforest_text_forms *forms, const char *text, size_t n_bytes,
+			    const struct iforest_text_time *time)
+{
+	struct iforest_text_form form, *first = &forms->form;
+	char written[IFOREST_TEXT_TIME_BYTES];
+
+	if (forms->is_mixed)
+		return;
+	forms->is_mixed = !form_of(text, n_bytes, &form);
+	if (forms->is_mixed)
+		return;
+	iforest_text_time_write(time, &form, written);
+	if (!forms->has_any)
+		*first = form;
+	forms->is_mixed = strlen(written) != n_bytes || memcmp(written, text, n_bytes) != 0 || form.has_t != first->has_t ||
+			  form.shortest != first->shortest || form.zone != first->zone;
+	forms->has_other = forms->has_other || form.digits != first->digits;
+	if (form.digits > 0) {
+		forms->keeps_zero = forms->keeps_zero || time->nanoseconds == 0;
+		forms->has_zero_end = forms->has_zero_end || written[SECOND_BYTES + form.digits] == '0';
+		forms->has_other_part = forms->has_other_part || (first->digits > 0 && form.digits != first->digits);
+	}
+	if (form.digits > first->digits)
+		first->digits = form.digits;
+	forms->has_any = true;
+}
+
+struct iforest_text_form iforest_text_forms_common(const struct iforest_text_forms *forms)
+{
+	struct iforest_text_form form = forms->form;
+
+	if (forms->is_mixed || (forms->has_other && form.zone != IFOREST_TEXT_NO_ZONE))
+		return (struct iforest_text_form){ .digits = 0 };
+	if (!forms->has_other)
+		return form;
+	form.drops_zero = !forms->keeps_zero && !forms->has_other_part;
+	if (form.drops_zero)
+		return form;
+	form.digits = 0; /* what fractions have is trimmed */
+	return forms->has_zero_end ? (struct iforest_text_form){ .digits = 0 } : form;
 }
 
 /* ---- lengths ---- */

@@ -36,11 +36,46 @@ struct iforest_text_time {
 
 enum iforest_text_result iforest_text_time_read(const char *text, size_t n_bytes, struct iforest_text_time *time);
 
-/* Writes YYYY-MM-DD HH:MM:SS, and the fraction without zeros at its end if there is one, with a zero byte. Texts of years from
- * 0 on have the order of their times.
+enum iforest_text_shortest { IFOREST_TEXT_SECONDS, IFOREST_TEXT_MINUTES, IFOREST_TEXT_DATES };
+enum iforest_text_zone { IFOREST_TEXT_NO_ZONE, IFOREST_TEXT_Z, IFOREST_TEXT_OFFSET };
+
+/* A form in which times are written. All zeros: that of SQLite's datetime(), YYYY-MM-DD HH:MM:SS and the fraction, without zeros
+ * at its end, if there is one. */
+struct iforest_text_form {
+	bool has_t;				 /* T between date and time, not a space */
+	bool drops_zero;			 /* no fraction if it is 0, else as many digits as here: */
+	uint8_t digits;				 /* of the fraction, 0 to 9; more if a time has more */
+	enum iforest_text_shortest shortest : 8; /* seconds of 0, or a time of day of 0, are left out */
+	enum iforest_text_zone zone : 8;	 /* nothing after it, Z, or +00:00 */
+};
+
+/* Writes a time in a form, with a zero byte. Texts of years from 0 on have the order of their times; with a zone, if they have
+ * as many digits.
  * Requires  a time that iforest_text_time_read() may give, and room for IFOREST_TEXT_TIME_BYTES */
-enum { IFOREST_TEXT_TIME_BYTES = 32 };
-void iforest_text_time_write(const struct iforest_text_time *time, char *text);
+enum { IFOREST_TEXT_TIME_BYTES = 40 };
+void iforest_text_time_write(const struct iforest_text_time *time, const struct iforest_text_form *form, char *text);
+
+/* A form as a number, 0 for all zeros, and back; false for a number that is none. */
+uint32_t iforest_text_form_code(const struct iforest_text_form *form);
+bool iforest_text_form_decode(uint32_t code, struct iforest_text_form *form);
+
+/* What the texts of a column have in common. All zeros: there were none. */
+struct iforest_text_forms {
+	struct iforest_text_form form; /* digits: the most that there were */
+	bool has_any;
+	bool is_mixed;	     /* they have no form in common in which texts have the order of their times */
+	bool has_other;	     /* they do not have equally many digits */
+	bool keeps_zero;     /* a fraction of 0 is written */
+	bool has_zero_end;   /* a fraction ends with 0 */
+	bool has_other_part; /* fractions that are there do not have equally many digits */
+};
+
+/* Adds a text that was read as that time. */
+void iforest_text_forms_add(struct iforest_text_forms *forms, const char *text, size_t n_bytes,
+			    const struct iforest_text_time *time);
+
+/* Returns the form in which each of the texts is written as it was; all zeros if there is none. */
+struct iforest_text_form iforest_text_forms_common(const struct iforest_text_forms *forms);
 
 /* The first second that there is, -4713-11-24 12:00:00, and the one after the last. */
 #define IFOREST_FIRST_SECOND INT64_C(-210866760000)

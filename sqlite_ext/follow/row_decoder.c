@@ -168,6 +168,8 @@ static int read_time(struct ifs_row_decoder *decoder, sqlite3_value *time, struc
 		return SQLITE_OK;
 	}
 	fault = ifs_time_convert(decoder->times, time, &key->time);
+	if (!fault && decoder->forms && decoder->times->kind == IFS_TIMES_TEXT)
+		ifs_time_note_form(decoder->times, time, key->time, decoder->forms);
 	if (!fault)
 		return SQLITE_OK;
 	if (widens(decoder, time))

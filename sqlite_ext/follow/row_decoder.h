@@ -26,8 +26,9 @@ struct ifs_row_decoder {
 	const struct iforest_node_schema *fields;
 	const struct ifs_times *times;
 	struct ifs_error *error;
-	bool may_widen;		   /* a real among integers sets has_real_in_integers; otherwise it is refused */
-	bool has_real_in_integers; /* the entry is useless then */
+	struct iforest_text_forms *forms; /* of times that are texts, if they are noted; else NULL */
+	bool may_widen;			  /* a real among integers sets has_real_in_integers; otherwise it is refused */
+	bool has_real_in_integers;	  /* the entry is useless then */
 
 	/* Sets the id of a series that is not cached. The id of a key is constant until ifs_row_decoder_forget_series(). */
 	int (*series_of)(void *context, const struct iforest_series_key *key, uint32_t *id);

@@ -345,9 +345,11 @@ static int check_derived(struct ifs_index *index, struct ifs_error *error)
 /* Sets the kind of times of a snapshot. */
 static int find_times(struct ifs_index *index, struct ifs_snapshot *snapshot, struct ifs_error *error)
 {
-	enum ifs_time_kind kind = (enum ifs_time_kind)ifs_host_bytes_get(&snapshot->manifest).time_kind;
+	const struct ifs_host_bytes host = ifs_host_bytes_get(&snapshot->manifest);
+	enum ifs_time_kind kind = (enum ifs_time_kind)host.time_kind;
 
 	snapshot->times = ifs_times_of(&index->definition, kind);
+	(void)iforest_text_form_decode(host.text_form, &snapshot->times.form);
 	snapshot->manifest.fields.has_real_times = kind == IFS_TIMES_REAL;
 	return index->is_derived && kind != index->time_kind ? was_made_anew(index, error) : SQLITE_OK;
 }

@@ -339,6 +339,7 @@ struct build {
 	const struct ifs_base_table *base_table;
 	struct ifs_error *error;
 	struct ifs_times times;
+	struct iforest_text_forms forms; /* of times that are texts */
 	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
 	struct ifs_dictionary series; /* all of the table; ids in the order of values */
@@ -580,10 +581,11 @@ static int publish(struct build *build, const struct iforest_run *run)
 {
 	struct iforest_manifest *manifest = &build->manifest;
 	struct iforest_edit edit = { .added = run->n_leaves ? run : NULL };
+	const struct iforest_text_form form = iforest_text_forms_common(&build->forms);
 
 	if (ifs_host_bytes_set(manifest,
 			       &(struct ifs_host_bytes){ build->first_series, build->next_series, build->series_checksum,
-							 build->last_rowid, build->times.kind }))
+							 build->last_rowid, build->times.kind, iforest_text_form_code(&form) }))
 		return ifs_error_set(build->error, SQLITE_NOMEM, "");
 	return build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
@@ -706,6 +708,7 @@ int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, 
 					       .base_table = base_table,
 					       .fields = &build.fields,
 					       .times = &build.times,
+					       .forms = &build.forms,
 					       .error = error,
 					       .may_widen = true,
 					       .context = &build,

@@ -149,10 +149,10 @@ static inline unsigned ifs_first_of_accumulators(const struct ifs_definition *de
 	return definition->n_by + IFS_N_FIXED + IFS_N_OF_VALUE * definition->n_values;
 }
 
-/* Returns the times of an index with this definition. */
+/* Returns the times of an index with this definition; texts come out as datetime() writes them. */
 static inline struct ifs_times ifs_times_of(const struct ifs_definition *definition, enum ifs_time_kind kind)
 {
-	return (struct ifs_times){ kind, definition->per_second ? definition->per_second : 1000000000 };
+	return (struct ifs_times){ .kind = kind, .per_second = definition->per_second ? definition->per_second : 1000000000 };
 }
 
 /* A duration beside times that are reals is a real, which core cannot add to a mapped time. So the index has one more value: the

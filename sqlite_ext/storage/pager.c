@@ -67,22 +67,28 @@ enum { PLAIN_BYTES = 24, KINDED_BYTES = 32 };
 
 bool ifs_host_bytes_are_there(const struct iforest_manifest *manifest)
 {
-	uint32_t n = manifest->n_host_bytes;
+	struct iforest_text_form form;
+	uint32_t n = manifest->n_host_bytes, kind, code;
 
-	return n == PLAIN_BYTES || (n == KINDED_BYTES && iforest_load64(manifest->host_bytes + 24) > IFS_TIMES_INTEGER &&
-				    iforest_load64(manifest->host_bytes + 24) < IFS_N_TIME_KINDS);
+	if (n != KINDED_BYTES)
+		return n == PLAIN_BYTES;
+	kind = iforest_load32(manifest->host_bytes + 24);
+	code = iforest_load32(manifest->host_bytes + 28);
+	return kind > IFS_TIMES_INTEGER && kind < IFS_N_TIME_KINDS &&
+	       (code == 0 || (kind == IFS_TIMES_TEXT && iforest_text_form_decode(code, &form)));
 }
 
 struct ifs_host_bytes ifs_host_bytes_get(const struct iforest_manifest *manifest)
 {
 	const uint8_t *bytes = manifest->host_bytes;
+	bool has_kind = manifest->n_host_bytes == KINDED_BYTES;
 
 	return (struct ifs_host_bytes){ .first_series = iforest_load32(bytes),
 					.end_of_series = iforest_load32(bytes + 4),
 					.series_checksum = iforest_load64(bytes + 8),
 					.last_rowid = (int64_t)iforest_load64(bytes + 16),
-					.time_kind = manifest->n_host_bytes == KINDED_BYTES ? iforest_load32(bytes + 24)
-											    : IFS_TIMES_INTEGER };
+					.time_kind = has_kind ? iforest_load32(bytes + 24) : IFS_TIMES_INTEGER,
+					.text_form = has_kind ? iforest_load32(bytes + 28) : 0 };
 }
 
 enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const struct ifs_host_bytes *host)
@@ -97,8 +103,10 @@ enum iforest_status ifs_host_bytes_set(struct iforest_manifest *manifest, const 
 	iforest_store32(bytes + 4, host->end_of_series);
 	iforest_store64(bytes + 8, host->series_checksum);
 	iforest_store64(bytes + 16, (uint64_t)host->last_rowid);
-	if (n == KINDED_BYTES)
-		iforest_store64(bytes + 24, host->time_kind);
+	if (n == KINDED_BYTES) {
+		iforest_store32(bytes + 24, host->time_kind);
+		iforest_store32(bytes + 28, host->text_form);
+	}
 	if (!has_room)
 		iforest_release(&ifs_alloc, manifest->host_bytes);
 	manifest->host_bytes = bytes;

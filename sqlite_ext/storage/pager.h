@@ -46,6 +46,7 @@ struct ifs_host_bytes {
 	uint64_t series_checksum;
 	int64_t last_rowid; /* the greatest that the runs may hold, INT64_MIN if there is none */
 	uint32_t time_kind; /* enum ifs_time_kind, unless an edited database has another number */
+	uint32_t text_form; /* of times that are texts, as iforest_text_form_code() has it */
 };
 
 /* Reads the stored manifest into a copy that the caller may change, and releases. */

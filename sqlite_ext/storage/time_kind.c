@@ -1,7 +1,6 @@
 #include "sqlite_ext/storage/time_kind.h"
 
 #include "core/model/real_time.h"
-#include "core/model/text_time.h"
 
 const char *const ifs_time_types[IFS_N_TIME_KINDS] = { "INTEGER", "REAL", "TEXT" };
 
@@ -71,6 +70,22 @@ static enum ifs_time_fault count_time(const struct ifs_times *times, const struc
 	}
 	*time = (int64_t)count;
 	return text->nanoseconds % unit ? IFS_TIME_TOO_FINE : IFS_TIME_OK;
+}
+
+/* The reverse. */
+static struct iforest_text_time text_time_of(const struct ifs_times *times, int64_t time)
+{
+	int64_t seconds = (int64_t)iforest_floor_divide(time, times->per_second);
+	int64_t part = (int64_t)(time - (iforest_int128)seconds * times->per_second);
+
+	return (struct iforest_text_time){ seconds, part * (IFOREST_NANOSECONDS / times->per_second) };
+}
+
+void ifs_time_note_form(const struct ifs_times *times, sqlite3_value *value, int64_t time, struct iforest_text_forms *forms)
+{
+	const struct iforest_text_time text = text_time_of(times, time);
+
+	iforest_text_forms_add(forms, (const char *)sqlite3_value_text(value), (size_t)sqlite3_value_bytes(value), &text);
 }
 
 static enum ifs_time_fault convert_text(const struct ifs_times *times, sqlite3_value *value, int64_t *time)
@@ -190,12 +205,16 @@ int ifs_length_argument(const struct ifs_times *times, const char *name, const c
 
 enum { DATE_BYTES = 10, MINUTE_BYTES = 16, SECOND_BYTES = 19 };
 
-/* True if the text is a beginning of the form in which times are written, with any digits of a fraction. */
-static bool is_sorted_form(const char *text, size_t n, const struct iforest_text_time *time)
+/* True if the text is as times are written, or a beginning of that, with any digits of a fraction. */
+static bool is_sorted_form(const struct ifs_times *times, const char *text, size_t n, const struct iforest_text_time *time)
 {
+	const struct iforest_text_form whole = { .has_t = times->form.has_t };
 	char written[IFOREST_TEXT_TIME_BYTES];
 
-	iforest_text_time_write(time, written);
+	iforest_text_time_write(time, &times->form, written);
+	if (strlen(written) == n && memcmp(text, written, n) == 0)
+		return true;
+	iforest_text_time_write(time, &whole, written);
 	if (n > SECOND_BYTES + 1 && text[SECOND_BYTES] == '.' &&
 	    strspn(text + SECOND_BYTES + 1, "0123456789") == n - SECOND_BYTES - 1)
 		n = SECOND_BYTES;
@@ -214,10 +233,10 @@ int ifs_time_bound_text(const struct ifs_times *times, const char *name, const c
 
 	if (!bytes || *bytes == '-' || iforest_text_time_read(bytes, n, &text) == IFOREST_TEXT_NONE)
 		return SQLITE_OK;
-	iforest_text_time_write(&text, written);
-	if (!is_sorted_form(bytes, n, &text))
+	iforest_text_time_write(&text, &times->form, written);
+	if (!is_sorted_form(times, bytes, n, &text))
 		return ifs_error_set(error, SQLITE_ERROR,
-				     "%s: column %s is compared as text, in the form 'YYYY-MM-DD HH:MM:SS': write '%s' for "
+				     "%s: column %s is compared as text, in the form of the index's times: write '%s' for "
 				     "'%s', or use t0 and t1",
 				     name, column, written, bytes);
 	(void)count_time(times, &text, &time);
@@ -232,17 +251,16 @@ int ifs_time_bound_text(const struct ifs_times *times, const char *name, const c
 
 static void text_result(sqlite3_context *context, const struct ifs_times *times, int64_t time)
 {
-	int64_t unit = IFOREST_NANOSECONDS / times->per_second;
-	int64_t seconds = (int64_t)iforest_floor_divide(time, times->per_second);
-	int64_t part = (int64_t)(time - (iforest_int128)seconds * times->per_second);
-	struct iforest_text_time text = { seconds, part * unit };
+	struct iforest_text_time text = text_time_of(times, time);
 	char written[IFOREST_TEXT_TIME_BYTES];
 
-	if (!iforest_text_time_has(seconds)) {
-		text.seconds = seconds < 0 ? IFOREST_FIRST_SECOND : IFOREST_END_OF_SECONDS - 1;
-		text.nanoseconds = seconds < 0 ? 0 : (times->per_second - 1) * unit;
+	if (!iforest_text_time_has(text.seconds)) {
+		bool is_before = text.seconds < 0;
+
+		text.seconds = is_before ? IFOREST_FIRST_SECOND : IFOREST_END_OF_SECONDS - 1;
+		text.nanoseconds = is_before ? 0 : IFOREST_NANOSECONDS - IFOREST_NANOSECONDS / times->per_second;
 	}
-	iforest_text_time_write(&text, written);
+	iforest_text_time_write(&text, &times->form, written);
 	sqlite3_result_text(context, written, -1, SQLITE_TRANSIENT);
 }
 

@@ -9,13 +9,15 @@
 
 #include "core/base/bits.h"
 #include "core/model/bucket.h"
+#include "core/model/text_time.h"
 #include "sqlite_ext/storage/engine.h"
 
 enum ifs_time_kind { IFS_TIMES_INTEGER, IFS_TIMES_REAL, IFS_TIMES_TEXT, IFS_N_TIME_KINDS };
 
 struct ifs_times {
 	enum ifs_time_kind kind;
-	int64_t per_second; /* of texts: units in a second */
+	int64_t per_second;	       /* of texts: units in a second */
+	struct iforest_text_form form; /* of texts: how they come out */
 };
 
 /* The declared types of columns of times: INTEGER, REAL, TEXT. */
@@ -44,6 +46,9 @@ static inline enum ifs_time_fault ifs_time_of(const struct ifs_times *times, sql
 	}
 	return ifs_time_convert(times, value, time);
 }
+
+/* Adds the form of a text that is that time of a column of texts. */
+void ifs_time_note_form(const struct ifs_times *times, sqlite3_value *value, int64_t time, struct iforest_text_forms *forms);
 
 /* Reads the unit of `unit=...`; 0 for another word. */
 int64_t ifs_time_unit(const char *word);

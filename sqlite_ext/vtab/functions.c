@@ -34,7 +34,7 @@ static enum ifs_time_kind kind_of(sqlite3_value **arguments)
 /* Texts are counted in nanoseconds if all can be. The unit does not change the answer. */
 static struct ifs_times times_of(sqlite3_value **arguments)
 {
-	struct ifs_times times = { kind_of(arguments), ifs_time_unit("ns") };
+	struct ifs_times times = { .kind = kind_of(arguments), .per_second = ifs_time_unit("ns") };
 	int64_t time;
 
 	for (int a = TS; a <= T1 && times.kind == IFS_TIMES_TEXT; a++)

@@ -324,7 +324,7 @@ static const struct {
 	{ SPANS ROWS, FROM_SPANS ", value=dur, where=(time(ts, 'unixepoch', 'localtime') >= '01:00')", "iforest: where=...: 'localtime' depends on where it is asked", "", FROM_SPANS ", value=dur, where=(time(ts, 'unixepoch', '+01:00') >= '01:00')",
 	  WRITE_SPANS, "SELECT ifnull(sum(count), 0), sum(sum_dur) FROM x", "SELECT count(*), sum(dur) FROM spans WHERE time(ts, 'unixepoch', '+01:00') >= '01:00'" },
 	{ SPANS ROWS "UPDATE spans SET ts = '2026-01-0' || (id - 16)", FROM_SPANS ", duration=dur", "iforest: times of \"spans\" are texts, which do not tell the unit of column \"dur\"; say in what durations are counted: unit=s, unit=ms, unit=us or unit=ns", "",
-	  FROM_SPANS ", duration=dur, unit=us", "INSERT INTO spans VALUES(20, 'cpu', '2025-12-31T23:59:59.5Z', 9, 'z'); UPDATE spans SET dur = 8 WHERE id = 18; DELETE FROM spans WHERE id = 17", "SELECT count, sum_dur, last_ts FROM x", "SELECT count(*), sum(dur), max(datetime(ts)) FROM spans" },
+	  FROM_SPANS ", duration=dur, unit=us", "INSERT INTO spans VALUES(20, 'cpu', '2025-12-31T23:59:59.5Z', 9, 'z'); UPDATE spans SET dur = 8 WHERE id = 18; DELETE FROM spans WHERE id = 17", "SELECT count, sum_dur, last_ts FROM x", "SELECT count(*), sum(dur), max(ts) FROM spans" },
 	/* of an index that there is already: then `repaired` is NULL */
 	{ SPANS ROWS "CREATE VIRTUAL TABLE x USING iforest(" FROM_SPANS ", value=dur); INSERT INTO spans VALUES(19, 'cpu', 5, 0.5, '')", NULL, "iforest: value column \"dur\" of row 19 holds the real 0.5, and the index was made when it held integers only; run the command 'rebuild'",
 	  "INSERT INTO x(x) VALUES('rebuild')", NULL, WRITE_SPANS, "SELECT count, sum_dur FROM x", "SELECT count(*), sum(dur) FROM spans" },

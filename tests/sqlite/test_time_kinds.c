@@ -157,6 +157,25 @@ static void show_function(sqlite3_context *context, int n, sqlite3_value **value
 		sqlite3_result_text(context, show(sqlite3_value_int64(values[0])), -1, sqlite3_free);
 }
 
+/* A time in the form of datetime(), whatever form the index gives it: its column's, or that of datetime(). */
+static char *in_one_form(const char *text)
+{
+	size_t n_date = text[0] == '-' ? 11 : 10, n = strlen(text);
+	char *time;
+
+	n -= n > n_date && text[n - 1] == 'Z' ? 1 : n > n_date + 6 && strcmp(text + n - 6, "+00:00") == 0 ? 6 : 0;
+	time = sqlite3_mprintf("%.*s%.*s%s", (int)n, text, n > n_date ? 0 : 6, " 00:00", n > n_date + 6 ? "" : ":00");
+	time[n_date] = ' ';
+	for (n = strlen(time); strchr(time, '.') && (time[n - 1] == '0' || time[n - 1] == '.'); n--) {
+		bool is_point = time[n - 1] == '.';
+
+		time[n - 1] = 0;
+		if (is_point)
+			break;
+	}
+	return time;
+}
+
 /* What the index shows, with numbers as text, reals by their bits. */
 static void bits_function(sqlite3_context *context, int n, sqlite3_value **values)
 {
@@ -167,6 +186,8 @@ static void bits_function(sqlite3_context *context, int n, sqlite3_value **value
 	memcpy(&bits, &real, sizeof bits);
 	if (sqlite3_value_type(values[0]) == SQLITE_FLOAT)
 		sqlite3_result_text(context, sqlite3_mprintf("real %llx", bits), -1, sqlite3_free);
+	else if (range.form->kind == TEXTS && sqlite3_value_type(values[0]) == SQLITE_TEXT)
+		sqlite3_result_text(context, in_one_form((const char *)sqlite3_value_text(values[0])), -1, sqlite3_free);
 	else
 		sqlite3_result_text(context, (const char *)sqlite3_value_text(values[0]), -1, SQLITE_TRANSIENT);
 }
@@ -411,22 +432,26 @@ static void ask_steps(sqlite3 *db, struct random *random)
 	sqlite3_free(q.to);
 }
 
-/* Conditions on a column of texts are comparisons of texts, so bounds are in its form. */
-static char *bound(struct random *random, int64_t count)
+/* Conditions on a column of texts are comparisons of texts, so bounds are in its form, in which the index writes them. */
+static char *bound(sqlite3 *db, struct random *random, int64_t count)
 {
-	char *text;
+	char *sql, *text, *quoted;
 
 	if (range.form->kind != TEXTS)
 		return literal(random, count);
-	text = show(count);
-	return sqlite3_mprintf("'%z'", text);
+	sql = sqlite3_mprintf("SELECT bucket_start FROM x_all('%z', %z, 1) WHERE fill = 'zero'", show(count), literal(random, count + 1));
+	text = rows_of(db, sql);
+	quoted = sqlite3_mprintf("'%.*s'", (int)strcspn(text, "\n"), text);
+	free(text);
+	sqlite3_free(sql);
+	return quoted;
 }
 
 static void ask_rows(sqlite3 *db, struct random *random)
 {
 	static const char *const orders[] = { "ts, id", "ts DESC, id DESC", "v, ts, id", "v DESC, ts, id" }, *const references[] = { "k, id", "k DESC, id DESC", "v, k, id", "v DESC, k, id" };
 	struct question q = random_window(random);
-	char *low = bound(random, q.t0), *high = bound(random, q.t1);
+	char *low = bound(db, random, q.t0), *high = bound(db, random, q.t1);
 	int order = (int)random_below(random, 4), limit = (int)random_below(random, 40) - 1;
 	bool has_spans = range.form->spans != POINTS;
 	int64_t id = 1 + random_below(random, 100);
@@ -726,7 +751,7 @@ static void the_kind_is_settled_by_a_build(void **state)
 	run(db, "UPDATE t SET ts = '2026-01-0' || id");
 	run_fails(db, "iforest: time column \"ts\" of row 3 holds text (2026-01-03), and times of the index are numbers", "SELECT count FROM x");
 	run(db, "INSERT INTO x(x) VALUES('rebuild'); DROP TABLE x_rows; CREATE VIRTUAL TABLE x_rows USING iforest_rows(x)");
-	run_gives(db, "3|2026-01-03 00:00:00|2026-01-05 00:00:00\n", "SELECT count, first_ts, last_ts FROM x");
+	run_gives(db, "3|2026-01-03|2026-01-05\n", "SELECT count, first_ts, last_ts FROM x");
 	run_gives(db, "TEXT\n", "SELECT type FROM pragma_table_info('x_rows') WHERE name = 'ts'");
 	run(db, "UPDATE t SET ts = 7.5 WHERE id = 4");
 	run_fails(db, "iforest: time column \"ts\" of row 4 holds a number (7.5), and times of the index are texts", "SELECT count FROM x");
@@ -829,7 +854,7 @@ static void questions_in_other_forms_are_refused(void **state)
 	run_fails(db, "x: argument t1 lies outside the years 1677 to 2262, which nanoseconds can count: 9999-12-31", "SELECT count FROM x('2026-01-01', '9999-12-31')");
 	run_fails(db, "x: argument origin is no time", "SELECT count FROM x WHERE step = '1 day' AND origin = 7");
 	run_gives(db, "", "SELECT count FROM x(NULL)");
-	run_fails(db, "x_rows: column ts is compared as text, in the form 'YYYY-MM-DD HH:MM:SS': write '2026-01-01 00:00:00' for '2026-01-01T00:00Z', or use t0 and t1", "SELECT id FROM x_rows WHERE ts >= '2026-01-01T00:00Z'");
+	run_fails(db, "x_rows: column ts is compared as text, in the form of the index's times: write '2026-01-01 00:00:00' for '2026-01-01T00:00Z', or use t0 and t1", "SELECT id FROM x_rows WHERE ts >= '2026-01-01T00:00Z'");
 	run_fails(db, "x_rows: column ts is compared as text", "SELECT id FROM x_rows WHERE ts < '2026-02-30'");
 	run_fails(db, "x_rows: column ts is compared as text", "SELECT id FROM x_rows WHERE ts = '2026-01-01 00:00:00 '");
 	/* all else as SQLite compares texts */
@@ -853,7 +878,7 @@ static void questions_in_other_forms_are_refused(void **state)
 	run_fails(db, "iforest: column \"ts\" has collation by_length, under which different times may be equal; add one without: ALTER TABLE \"u\" ADD COLUMN \"ts_binary\" TEXT AS (\"ts\"), and name that",
 		  "CREATE VIRTUAL TABLE y USING iforest(content=u, time=ts)");
 	run(db, "ALTER TABLE \"u\" ADD COLUMN \"ts_binary\" TEXT AS (\"ts\"); CREATE VIRTUAL TABLE y USING iforest(content=u, time=ts_binary); UPDATE u SET ts = '2026-01-02'");
-	run_gives(db, "1|2026-01-02 00:00:00\n", "SELECT count, last_ts_binary FROM (SELECT count, last_ts AS last_ts_binary FROM y)");
+	run_gives(db, "1|2026-01-02\n", "SELECT count, last_ts_binary FROM (SELECT count, last_ts AS last_ts_binary FROM y)");
 	close_database(db);
 }
 
@@ -865,11 +890,63 @@ static void the_kind_is_that_of_the_rows_of_the_index(void **state)
 	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts, s); INSERT INTO t(ts, s) VALUES('never', 0), (5, 1), (7, 1), (8.5, 2), (x'00', 0), ('2026-01-01', 3)");
 	for (int s = 1; s <= 3; s++)
 		run(db, "CREATE VIRTUAL TABLE x%d USING iforest(content=t, time=ts, where=(s = %d))", s, s);
-	run_gives(db, "2|7\n1|8.5\n1|2026-01-01 00:00:00\n", "SELECT count, last_ts FROM x1 UNION ALL SELECT count, last_ts FROM x2 UNION ALL SELECT count, last_ts FROM x3");
+	run_gives(db, "2|7\n1|8.5\n1|2026-01-01\n", "SELECT count, last_ts FROM x1 UNION ALL SELECT count, last_ts FROM x2 UNION ALL SELECT count, last_ts FROM x3");
 	run(db, "CREATE VIRTUAL TABLE x12 USING iforest(content=t, time=ts, where=(s = 1 OR s = 2)); UPDATE t SET s = 1 WHERE id = 4");
 	run_gives(db, "3|8.5\n", "SELECT count, last_ts FROM x12");
 	run_fails(db, "iforest: time column \"ts\" of row 4 holds 8.5, and the index was made when it held integers only", "SELECT count FROM x1");
 	close_database(db);
+}
+
+/* A column whose texts have one form gets it back, and rows join by their times. */
+static void texts_come_out_in_the_form_of_the_column(void **state)
+{
+	static const struct {
+		const char *spelling; /* SQL of the second s and the millisecond m */
+		const char *bucket, *other;
+		const char *bound; /* of x_rows; refused is the one of another form */
+		const char *refused;
+	} spelled[] = {
+		{ "strftime('%Y-%m-%d %H:%M:%S', s, 'unixepoch')", "2026-01-01 00:30:00", "2026-01-03T00:00Z", "2026-01-01 00:30:00", "2026-01-01T00:30:00" },
+		{ "strftime('%Y-%m-%dT%H:%M:%S', s, 'unixepoch')", "2026-01-01T00:30:00", "2026-01-03 00:00", "2026-01-01T00:30", "2026-01-01 00:30:00" },
+		{ "strftime('%Y-%m-%dT%H:%M:%SZ', s, 'unixepoch')", "2026-01-01T00:30:00Z", "2026-01-03", "2026-01-01T00:30:00Z", "2026-01-01T00:30:00.000Z" },
+		{ "strftime('%Y-%m-%dT%H:%M:%S', s, 'unixepoch') || printf('.%03dZ', m)", "2026-01-01T00:30:00.000Z", "2026-01-03 00:00:00", "2026-01-01T00:30:00.000Z", "2026-01-01T00:30:00Z" },
+		{ "strftime('%Y-%m-%d %H:%M:%S', s, 'unixepoch') || printf('.%06d', 1000 * m)", "2026-01-01 00:30:00.000000", "2026-01-03", "2026-01-01 00:30:00", "2026-01-01T00:30:00" },
+		{ "strftime('%Y-%m-%dT%H:%M:%S', s, 'unixepoch') || iif(m, printf('.%06d', 1000 * m), '')", "2026-01-01T00:30:00", "2026-01-03", "2026-01-01T00:30:00.5", "2026-01-01 00:30:00" }, /* isoformat() */
+		{ "strftime('%Y-%m-%dT%H:%M:%S+00:00', s, 'unixepoch')", "2026-01-01T00:30:00+00:00", "2026-01-03", "2026-01-01T00:30:00+00:00", "2026-01-01T00:30:00Z" },
+		{ "strftime('%Y-%m-%dT%H:%M:%S', s, 'unixepoch') || rtrim(rtrim(printf('.%03d', m), '0'), '.')", "2026-01-01T00:30:00", "2026-01-03", "2026-01-01T00:30:00", "2026-01-01 00:30:00" },
+		{ "strftime('%Y-%m-%dT%H:%M', s, 'unixepoch')", "2026-01-01T00:30", "2026-01-03", "2026-01-01T00:30", "2026-01-01 00:30" },
+		{ "date(s, 'unixepoch')", "2026-01-01 00:30:00", "2026-01-03 00:00", "2026-01-01", "2026-01-01T00:30" },
+		/* no form, or texts do not have the order of their times in it */
+		{ "strftime(iif(id % 2, '%Y-%m-%d %H:%M:%S', '%Y-%m-%dT%H:%M:%S'), s, 'unixepoch')", "2026-01-01 00:30:00", NULL, "2026-01-01 00:30:00", "2026-01-01T00:30:00" },
+		{ "strftime('%Y-%m-%dT%H:%M:%S', s, 'unixepoch') || iif(m, printf('.%06dZ', 1000 * m), 'Z')", "2026-01-01 00:30:00", NULL, "2026-01-01 00:30:00", "2026-01-01T00:30:00Z" },
+		{ "strftime('%Y-%m-%d %H:%M:%S+01:00', s, 'unixepoch')", "2026-01-01 00:30:00", NULL, "2026-01-01 00:30:00", "2026-01-01 00:30:00+01:00" },
+		{ "strftime('%Y-%m-%d %H:%M:%S', s, 'unixepoch') || iif(m, printf('.%06d', 1000 * m), '.0')", "2026-01-01 00:30:00", NULL, "2026-01-01 00:30:00", "2026-01-01T00:30:00" },
+	};
+
+	(void)state;
+	for (size_t f = 0; f < sizeof spelled / sizeof *spelled; f++) {
+		sqlite3 *db = open_database(":memory:", 0);
+		const char *spelling = spelled[f].spelling;
+		char *expected;
+
+		run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts TEXT, v INTEGER); WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 300),"
+			" p AS (SELECT id, 1767225600 + id * 7919 %% 90000 AS s, id * 37 %% 10 * 100 AS m FROM n) INSERT INTO t SELECT id, %s, id FROM p", spelling);
+		run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, value=v); CREATE VIRTUAL TABLE x_rows USING iforest_rows(x)");
+		expected = sqlite3_mprintf("%s\n", spelled[f].bucket);
+		run_gives(db, expected, "SELECT bucket_start FROM x('2026-01-01 00:30', '2026-01-02') WHERE step = '30 min' AND fill = 'zero' LIMIT 1");
+		sqlite3_free(expected);
+		same(db, sqlite3_mprintf("SELECT count(*) FROM x_rows WHERE ts >= '%s'", spelled[f].bound),
+		     sqlite3_mprintf("SELECT count(*) FROM t WHERE julianday(ts) >= julianday('%s')", spelled[f].bound));
+		run_fails(db, "x_rows: column ts is compared as text, in the form of the index's times", "SELECT count(*) FROM x_rows WHERE ts >= '%s'", spelled[f].refused);
+		if (spelled[f].other) {
+			run_gives(db, "300|0|1\n", "SELECT count(*), sum(t.ts <> r.ts), (SELECT first_ts = (SELECT min(ts) FROM t) AND last_ts = (SELECT max(ts) FROM t) FROM x) FROM t JOIN x_rows r USING(id)");
+			run(db, "INSERT INTO t(id, ts, v) VALUES(301, '%s', 1000); INSERT INTO x(x) VALUES('flush'); DELETE FROM t WHERE id < 9; INSERT INTO x(x) VALUES('optimize')", spelled[f].other);
+			same(db, sqlite3_mprintf("SELECT count, max_v_ts, max_v FROM x"), sqlite3_mprintf("SELECT 293, %s, 1000 FROM (SELECT 301 AS id, 1767398400 AS s, 0 AS m)", spelling));
+		}
+		run(db, "INSERT INTO x(x) VALUES('integrity-check'); DELETE FROM t; INSERT INTO t(ts) VALUES('2026-01-01T10:00:00Z'); INSERT INTO x(x) VALUES('rebuild')");
+		run_gives(db, "2026-01-01T10:00:00Z\n2026-01-01T10:00:00.5Z\n", "SELECT first_ts FROM x UNION ALL SELECT bucket_start FROM x('2026-01-01 10:00:00.5', '2026-01-02', 1) WHERE fill = 'zero'");
+		close_database(db);
+	}
 }
 
 static void durations_beside_texts(void **state)
@@ -998,6 +1075,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_is_refused_by_name),
 		cmocka_unit_test(questions_in_other_forms_are_refused),
 		cmocka_unit_test(the_kind_is_that_of_the_rows_of_the_index),
+		cmocka_unit_test(texts_come_out_in_the_form_of_the_column),
 		cmocka_unit_test(durations_beside_texts),
 		cmocka_unit_test(columns_of_integers_follow_reals),
 		cmocka_unit_test(sums_over_reals_are_plain_sql_but_for_rounding),

@@ -32,7 +32,7 @@ static void assert_writes(int64_t seconds, int64_t nanoseconds, const char *expe
 {
 	char text[IFOREST_TEXT_TIME_BYTES];
 
-	iforest_text_time_write(&(struct iforest_text_time){ seconds, nanoseconds }, text);
+	iforest_text_time_write(&(struct iforest_text_time){ seconds, nanoseconds }, &(struct iforest_text_form){ .digits = 0 }, text);
 	assert_string_equal(text, expected);
 }
 
@@ -130,7 +130,7 @@ static void texts_keep_the_order(void **state)
 			time.nanoseconds = random_between(&dice, 0, 999999999) / 1000 * (random_chance(&dice, 50) ? 1000 : 1);
 		if (random_chance(&dice, 30))
 			time.seconds = before.seconds;
-		iforest_text_time_write(&time, text);
+		iforest_text_time_write(&time, &(struct iforest_text_form){ .digits = 0 }, text);
 		assert_int_equal(iforest_text_time_read(text, strlen(text), &again), IFOREST_TEXT_READ);
 		assert_true(again.seconds == time.seconds && again.nanoseconds == time.nanoseconds);
 		assert_true((strcmp(text, last) < 0) == (time.seconds < before.seconds || (time.seconds == before.seconds && time.nanoseconds < before.nanoseconds)));
@@ -144,6 +144,57 @@ static void texts_keep_the_order(void **state)
 		before = time;
 		memcpy(last, text, sizeof last);
 	}
+}
+
+/* Any form: what is written in it is read back, is of that form, and has its order. */
+static void forms(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct iforest_text_form form, back;
+	uint32_t n_forms = 0;
+
+	(void)state;
+	assert_int_equal(iforest_text_form_code(&(struct iforest_text_form){ .digits = 0 }), 0);
+	for (uint32_t code = 0; code < 1 << 17; code++) {
+		struct iforest_text_time before = { 0, -1 };
+		char text[IFOREST_TEXT_TIME_BYTES], last[IFOREST_TEXT_TIME_BYTES] = "";
+		struct iforest_text_forms seen = { .has_any = false };
+		int64_t unit = 1;
+
+		if (!iforest_text_form_decode(code, &form))
+			continue;
+		n_forms++;
+		assert_int_equal(iforest_text_form_code(&form), code);
+		for (int d = form.digits; d < 9; d++)
+			unit *= 10;
+		for (int i = 0; i < 50; i++) {
+			int64_t whole = form.digits ? 1 : form.shortest == IFOREST_TEXT_DATES ? 86400 : form.shortest == IFOREST_TEXT_MINUTES ? 60 : 1;
+			struct iforest_text_time time = { random_between(&dice, 0, 253402300799) / whole * whole, form.digits ? random_between(&dice, 0, 999999999) / unit * unit : 0 }, again;
+
+			if (form.drops_zero && random_chance(&dice, 50))
+				time.nanoseconds = 0;
+			iforest_text_time_write(&time, &form, text);
+			assert_int_equal(iforest_text_time_read(text, strlen(text), &again), IFOREST_TEXT_READ);
+			assert_true(again.seconds == time.seconds && again.nanoseconds == time.nanoseconds);
+			if (!form.drops_zero || form.zone == IFOREST_TEXT_NO_ZONE)
+				assert_true((strcmp(text, last) > 0) == (time.seconds > before.seconds || (time.seconds == before.seconds && time.nanoseconds > before.nanoseconds)));
+			iforest_text_forms_add(&seen, text, strlen(text), &time);
+			before = time;
+			memcpy(last, text, sizeof last);
+		}
+		back = iforest_text_forms_common(&seen);
+		for (int i = 0; i < 2 && back.digits == form.digits; i++) { /* each in its form, whatever code that has */
+			iforest_text_time_write(&before, &back, text);
+			assert_string_equal(text, last);
+		}
+		if (form.drops_zero && form.digits > 0 && form.zone != IFOREST_TEXT_NO_ZONE)
+			assert_int_equal(iforest_text_form_code(&back), 0);
+		iforest_text_forms_add(&seen, "2026-01-01 00:00 ", 17, &before);
+		back = iforest_text_forms_common(&seen);
+		assert_int_equal(iforest_text_form_code(&back), 0);
+	}
+	assert_int_equal(n_forms, 2 * 2 * 10 * (3 * 3 - 2)); /* a date has no zone */
+	assert_false(iforest_text_form_decode(0x0a00, &form) || iforest_text_form_decode(0x0c, &form) || iforest_text_form_decode(0x30, &form) || iforest_text_form_decode(0x40, &form));
 }
 
 static void lengths(void **state)
@@ -177,7 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(days_are_counted), cmocka_unit_test(the_forms_of_a_time), cmocka_unit_test(what_is_no_time),
-		cmocka_unit_test(texts_keep_the_order), cmocka_unit_test(lengths),
+		cmocka_unit_test(texts_keep_the_order), cmocka_unit_test(forms), cmocka_unit_test(lengths),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));
