@@ -37,9 +37,9 @@ static inline bool iforest_digest_takes_out(enum iforest_digest_kind kind)
 
 /* These do what the sketch's own functions do, with their errors. `remove` and `subtract` require that the kind takes out. */
 enum iforest_status iforest_digest_add(struct iforest_digest *digest, union iforest_number number,
-					enum iforest_value_type type);
+				       enum iforest_value_type type);
 enum iforest_status iforest_digest_remove(struct iforest_digest *digest, union iforest_number number,
-					   enum iforest_value_type type);
+					  enum iforest_value_type type);
 enum iforest_status iforest_digest_merge(struct iforest_digest *digest, const uint8_t *bytes, size_t n_bytes);
 enum iforest_status iforest_digest_subtract(struct iforest_digest *digest, const uint8_t *bytes, size_t n_bytes);
 enum iforest_status iforest_digest_write(const struct iforest_digest *digest, uint8_t **bytes, size_t *n_bytes);

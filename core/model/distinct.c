@@ -307,7 +307,7 @@ enum iforest_status iforest_distinct_merge(struct iforest_distinct *distinct, co
 
 /* ---- The estimate ---- */
 
-/* Return the sums of Ertl's that stand for registers at the lowest and at the highest place; 0 <= x <= 1, below 1 the first. */
+/* Returns the sum of x^(2^k) 2^(k - 1) over k > 0, plus x: Ertl's sigma. Requires  0 <= x < 1. */
 static double sum_of_lowest(double x)
 {
 	double sum = x, before = -1, power = 1;
@@ -321,32 +321,17 @@ static double sum_of_lowest(double x)
 	return sum;
 }
 
-static double sum_of_highest(double x)
-{
-	double sum = 1 - x, before = -1, power = 1;
-
-	if (x == 0 || x == 1)
-		return 0;
-	while (sum != before) {
-		x = sqrt(x);
-		before = sum;
-		power *= 0.5;
-		sum -= (1 - x) * (1 - x) * power;
-	}
-	return sum / 3;
-}
-
-/* Ertl's improved raw estimator. At least one register is not 0. */
+/* Ertl's improved raw estimator, with registers at the highest place as any others: sets that fit a disk have none. At least one
+ * register is not 0. */
 static uint64_t estimate(const uint8_t *packed)
 {
 	const double n_registers = N_REGISTERS, alpha = 0.72134752044448170368; /* 1 / (2 ln 2) */
 	uint32_t counts[HIGHEST_PLACE + 1] = { 0 };
-	double sum;
+	double sum = 0;
 
 	for (unsigned i = 0; i < N_REGISTERS; i++)
 		counts[packed_register(packed, i)]++;
-	sum = n_registers * sum_of_highest(1 - counts[HIGHEST_PLACE] / n_registers);
-	for (unsigned place = HIGHEST_PLACE - 1; place >= 1; place--)
+	for (unsigned place = HIGHEST_PLACE; place >= 1; place--)
 		sum = 0.5 * (sum + counts[place]);
 	sum += n_registers * sum_of_lowest(counts[0] / n_registers);
 	sum = alpha * n_registers * n_registers / sum + 0.5;

@@ -23,8 +23,8 @@ struct ifp_agg_state {
 	double real_sum;	    /* of finite reals; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max; /* of VALUE; of TIME its first and last */
-	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH its bytes; of NUMBERS
-		      * struct ifp_numbers */
+	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH and DISTINCT its bytes;
+		      * of NUMBERS struct ifp_numbers */
 	bool has_datum;
 };
 
@@ -32,7 +32,7 @@ struct ifp_agg_states;
 
 /* What folds do not give of a bucket, by value column where it is needed. */
 struct ifp_bucket_values {
-	bytea *sketches[IFOREST_MAX_VALUES]; /* NULL: no values */
+	bytea *sketches[IFOREST_N_DIGESTS][IFOREST_MAX_VALUES]; /* NULL: no values */
 	struct ifp_numbers numbers[IFOREST_MAX_VALUES];
 };
 
@@ -56,7 +56,7 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 /* Returns the request for folds of that index; of no index: without accumulators. The caller sets its filter. */
 struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs);
 
-/* Returns the value columns that have measures of that type, SKETCH or NUMBERS: a bit each. */
+/* Returns the value columns that have measures of that type, SKETCH, DISTINCT or NUMBERS: a bit each. */
 uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_type type);
 
 /* Returns the size of a group's states in bytes. */

@@ -149,7 +149,7 @@ static bool read_number(sqlite3_value *value, struct iforest_sketch_number *numb
 }
 
 /* The sketch of a group: zeroed memory of SQLite's until it is begun. */
-struct group {
+struct sketched_group {
 	bool is_begun;
 	struct iforest_digest sketch;
 };
@@ -158,7 +158,7 @@ struct group {
 static struct iforest_digest *sketch_of(sqlite3_context *context)
 {
 	const struct digest_aggregates *aggregates = sqlite3_user_data(context);
-	struct group *group = sqlite3_aggregate_context(context, sizeof *group);
+	struct sketched_group *group = sqlite3_aggregate_context(context, sizeof *group);
 
 	if (!group) {
 		sqlite3_result_error_nomem(context);
@@ -243,7 +243,7 @@ static void remove_sketch(sqlite3_context *context, int n, sqlite3_value **value
 
 static void sketch_value(sqlite3_context *context)
 {
-	const struct group *group = sqlite3_aggregate_context(context, 0);
+	const struct sketched_group *group = sqlite3_aggregate_context(context, 0);
 	uint8_t *bytes;
 	size_t n_bytes;
 
@@ -258,7 +258,7 @@ static void sketch_value(sqlite3_context *context)
 /* SQLite calls it for every group that was begun, also after an error. */
 static void sketch_final(sqlite3_context *context)
 {
-	struct group *group = sqlite3_aggregate_context(context, 0);
+	struct sketched_group *group = sqlite3_aggregate_context(context, 0);
 
 	sketch_value(context);
 	if (group && group->is_begun)
