@@ -369,7 +369,9 @@ static void check_key_value(Relation index, const struct ifp_definition *definit
 	if (!(definition->sketches[IFOREST_DIGEST_DISTINCT] >> v & 1))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			errmsg("column \"%s\" of type %s cannot be a value", name, format_type_be(definition->value_types[v])),
-			errhint("Of it different values can be counted: WITH (distinct = '%s').", quote_identifier(name)));
+			errhint("Values are integers, real, double precision, numeric(p, s) with p at most %d, date and "
+				"timestamps; of text, bytea and uuid different values can be counted: WITH (distinct = '%s').",
+				IFP_MOST_DIGITS, quote_identifier(name)));
 	get_atttypetypmodcoll(index->rd_index->indrelid, attribute, &type, &typmod, &collation);
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
