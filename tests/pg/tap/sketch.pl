@@ -18,6 +18,8 @@ $node->safe_psql('postgres', q{
 
 my $question = 'SELECT md5(iforest_sketch(dur)), md5(iforest_sketch(load)), md5(iforest_distinct(who)), md5(iforest_distinct(load)) FROM spans WHERE ts > 10';
 
+my $percentiles = 'SELECT md5(iforest_sketch(dur)), md5(iforest_sketch(load)) FROM spans WHERE ts > 10';
+
 sub answers_alike
 {
 	my ($at, $when) = @_;
@@ -27,7 +29,7 @@ sub answers_alike
 sub leaf_pages
 {
 	my ($at) = @_;
-	my ($n) = $at->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF) $question") =~ /Leaf Pages: (\d+)/;
+	my ($n) = $at->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF) $percentiles") =~ /Leaf Pages: (\d+)/;
 	return $n;
 }
 
