@@ -20,7 +20,7 @@ static bool has_quote(uint64_t word)
 
 /* Most strings of an event end so soon that a call to look for their end would take longer. NULL if it is not near, or if the
  * quote there may belong to an escape. */
-static const char *near_string_end(const char *data, const char *end)
+static inline const char *near_string_end(const char *data, const char *end)
 {
 	enum { NEAR_BYTES = 32 };
 	const char *near = end - data > NEAR_BYTES ? data + NEAR_BYTES : end;
@@ -40,10 +40,6 @@ static const char *near_string_end(const char *data, const char *end)
 
 const char *trace_json_string_end(const char *data, const char *end)
 {
-	const char *near = near_string_end(data, end);
-
-	if (near)
-		return near;
 	while (data < end && (data = memchr(data, '"', (size_t)(end - data)))) {
 		size_t n_backslashes = 0;
 
@@ -69,7 +65,9 @@ const char *trace_json_end(const char *data, const char *end, unsigned *most_dep
 		if (!stops[(unsigned char)c])
 			continue;
 		if (c == '"') {
-			data = trace_json_string_end(data, end);
+			const char *behind = near_string_end(data, end);
+
+			data = behind ? behind : trace_json_string_end(data, end);
 			if (!data)
 				return NULL;
 		} else if (c == '{' || c == '[') {

@@ -30,8 +30,9 @@ struct trace_pair_operation {
 	enum trace_pair_kind kind;
 	uint32_t track; /* its number */
 	int64_t ts_ns;
-	uint64_t number;       /* of the span, of begins and states */
-	const char *unmatched; /* of an end: the line of the report that counts it if it closes nothing; lives as long as pairing */
+	uint64_t number; /* of the span, of begins and states */
+	const char *
+		unmatched; /* of an end: the line of the report that counts it if it closes nothing; lives as long as pairing */
 
 	/* Packed (record.h): an end's name and category; a begin's and a state's too, and then anything; a point's anything. */
 	struct trace_text packed;
