@@ -83,7 +83,6 @@ void trace_pairing_release(struct trace_pairing *pairing)
 	drop_sorter(&pairing->sorter);
 	trace_record_release(&pairing->key);
 	trace_record_release(&pairing->data);
-	trace_record_release(&pairing->packed);
 }
 
 /* ---- The stack of a track ---- */

@@ -58,7 +58,7 @@ struct trace_pairing {
 
 	enum { TRACE_PAIRING_ADD, TRACE_PAIRING_REPLAY, TRACE_PAIRING_OPEN, TRACE_PAIRING_SORTED, TRACE_PAIRING_DONE } stage;
 	struct trace_sorter *log, *sorter;
-	struct trace_record key, data, packed; /* of the record that is being made */
+	struct trace_record key, data; /* of the record that is being made */
 	uint64_t n_added;
 	struct trace_pair_stack *stacks; /* owned, by the numbers of tracks */
 	size_t n_stacks, n_ended;
