@@ -69,3 +69,10 @@ COMMENT ON AGGREGATE iforest_lttb_times(anyelement, double precision, integer) I
 CREATE AGGREGATE iforest_lttb_values(ts anyelement, v double precision, n integer) (
 	SFUNC = iforest_lttb_add, STYPE = internal, FINALFUNC = iforest_lttb_value_array, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
 COMMENT ON AGGREGATE iforest_lttb_values(anyelement, double precision, integer) IS 'values of the n points of a line that make the largest triangles (LTTB)';
+
+-- ---- what becomes of a query ----
+
+CREATE FUNCTION iforest_explain(query text, OUT level text, OUT relation regclass, OUT index regclass, OUT taken boolean, OUT node text, OUT reason text,
+	OUT cost double precision, OUT cost_without double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_explain_query' LANGUAGE C STRICT VOLATILE ROWS 5;
+COMMENT ON FUNCTION iforest_explain(text) IS 'what becomes of each iforest index at each level of a query: taken, or why not';
