@@ -80,7 +80,7 @@ bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables)
 Oid ifp_table_of(const PlannerInfo *root, const RelOptInfo *rel)
 {
 	return rel->reloptkind == RELOPT_BASEREL && rel->rtekind == RTE_RELATION ? planner_rt_fetch(rel->relid, root)->relid
-										  : InvalidOid;
+										 : InvalidOid;
 }
 
 /* Returns the index that users know: of a partition's index, the one of the table that the query names. */
@@ -132,7 +132,8 @@ static bool is_offered(const PlannerInfo *level, Oid table)
 static void report(int level, Oid index, const char *reason)
 {
 	if (OidIsValid(index))
-		ereport(level, errmsg("index \"%s\" does not answer this query", get_rel_name(index)), errdetail("%s.", reason));
+		ereport(level, errmsg("index \"%s\" does not answer this query", get_rel_name(index)),
+			errdetail("%s.", reason));
 	else
 		ereport(level, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
 }
@@ -370,8 +371,8 @@ static bool is_spoken_of(const struct collected *table)
 		const struct collected *other = lfirst(cell);
 		bool is_same = !OidIsValid(other->verdict->table) || other->verdict->table == table->verdict->table;
 
-		if (is_same && (is_above(other->root, table->root) ||
-				(!is_named(other->root) && other->root->parent_root == table->root)))
+		if (is_same &&
+		    (is_above(other->root, table->root) || (!is_named(other->root) && other->root->parent_root == table->root)))
 			return true;
 	}
 	return false;
