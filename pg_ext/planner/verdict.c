@@ -378,25 +378,40 @@ static bool is_spoken_of(const struct collected *table)
 	return false;
 }
 
-/* Adds those tables of which nothing was said: they are scanned in some way. */
-static void add_tables(const PlannedStmt *plan)
+/* Returns true and fills in the verdict if the plan has an ordinary scan of one of the indexes. */
+static bool note_scan(const PlannedStmt *plan, const List *indexes, struct ifp_verdict *verdict)
+{
+	struct scan scan = { .indexes = indexes };
+
+	if (!find_scan(plan->planTree, &scan) && !find_scan_in(plan->subplans, &scan))
+		return false;
+	verdict->index = scan.index;
+	verdict->node = scan.node;
+	verdict->is_taken = true;
+	verdict->has_cost = verdict->has_cost_without = false;
+	verdict->reason = NULL;
+	return true;
+}
+
+/* Adds those tables of which nothing was said, and ordinary scans of indexes whose sums were dearer. */
+static void add_scans(const PlannedStmt *plan)
 {
 	List *added = NIL;
 	ListCell *cell;
 
+	foreach (cell, collecting->verdicts) {
+		struct ifp_verdict *verdict = ((struct collected *)lfirst(cell))->verdict;
+
+		if (verdict->reason == ifp_costs_more && OidIsValid(verdict->index))
+			(void)note_scan(plan, list_make1_oid(verdict->index), verdict);
+	}
 	foreach (cell, collecting->tables) {
 		struct collected *table = lfirst(cell);
-		struct scan scan = { .indexes = table->indexes };
 
 		if (is_spoken_of(table))
 			continue;
-		if (find_scan(plan->planTree, &scan) || find_scan_in(plan->subplans, &scan)) {
-			table->verdict->index = scan.index;
-			table->verdict->node = scan.node;
-			table->verdict->is_taken = true;
-		} else {
+		if (!note_scan(plan, table->indexes, table->verdict))
 			table->verdict->reason = ifp_enable ? asks_nothing : "iforest.enable is off";
-		}
 		added = lappend(added, table);
 	}
 	collecting->verdicts = list_concat(collecting->verdicts, added);
@@ -413,7 +428,7 @@ PlannedStmt *ifp_plan_with_verdicts(Query *query, const char *text, List **verdi
 	PG_TRY();
 	{
 		plan = pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, NULL);
-		add_tables(plan);
+		add_scans(plan);
 		foreach (cell, own.verdicts) {
 			struct collected *collected = lfirst(cell);
 

@@ -10,6 +10,7 @@
 
 #include "pg_ext/base/compat.h"
 #include "pg_ext/planner/verdict.h"
+#include "pg_ext/planner/wish.h"
 
 /* ---- planning ---- */
 
@@ -25,12 +26,11 @@ static void point_into_text(void *text)
 	internalerrquery(text);
 }
 
-static List *verdicts_of(const char *text)
+static List *parse(const char *text)
 {
-	List *parsed = pg_parse_query(text), *verdicts = NIL;
+	List *parsed = pg_parse_query(text);
 	Oid *types = NULL;
 	int n_types = 0;
-	ListCell *cell;
 	Query *query;
 
 	if (list_length(parsed) != 1)
@@ -39,28 +39,39 @@ static List *verdicts_of(const char *text)
 	if (query->commandType == CMD_UTILITY)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the statement is no query"),
 			errhint("EXPLAIN, PREPARE and the like are left out: the query itself is asked for."));
-	foreach (cell, pg_rewrite_query(query)) {
-		List *of_one;
-		PlannedStmt *plan;
-
-		if (lfirst_node(Query, cell)->commandType == CMD_UTILITY)
-			continue;
-		plan = ifp_plan_with_verdicts(lfirst_node(Query, cell), text, &of_one);
-		ifp_check_privileges(plan);
-		verdicts = list_concat(verdicts, of_one);
-	}
-	return verdicts;
+	return pg_rewrite_query(query);
 }
 
-List *ifp_query_verdicts(const char *text)
+static void plan_one(Query *query, const char *text, struct ifp_query_plan *result)
+{
+	List *verdicts;
+	PlannedStmt *plan = ifp_plan_with_verdicts(query, text, &verdicts);
+
+	ifp_check_privileges(plan);
+	result->verdicts = list_concat(result->verdicts, verdicts);
+	result->cost += plan->planTree->total_cost;
+}
+
+void ifp_query_plan(const char *text, struct ifp_query_plan *result)
 {
 	ErrorContextCallback context = { error_context_stack, point_into_text, unconstify(char *, text) };
-	List *verdicts;
+	ListCell *cell;
 
+	*result = (struct ifp_query_plan){ NIL, NIL, 0 };
 	error_context_stack = &context;
-	verdicts = verdicts_of(text);
+	ifp_wishes_collect(&result->wishes);
+	PG_TRY();
+	{
+		foreach (cell, parse(text))
+			if (lfirst_node(Query, cell)->commandType != CMD_UTILITY)
+				plan_one(lfirst_node(Query, cell), text, result);
+	}
+	PG_FINALLY();
+	{
+		ifp_wishes_collect(NULL);
+	}
+	PG_END_TRY();
 	error_context_stack = context.previous;
-	return verdicts;
 }
 
 /* ---- iforest_explain() ---- */
@@ -94,11 +105,12 @@ static void put_row(ReturnSetInfo *result, const struct ifp_verdict *verdict)
 Datum iforest_explain_query(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *)fcinfo->resultinfo;
-	List *verdicts = ifp_query_verdicts(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	struct ifp_query_plan plan;
 	ListCell *cell;
 
+	ifp_query_plan(text_to_cstring(PG_GETARG_TEXT_PP(0)), &plan);
 	InitMaterializedSRF(fcinfo, 0);
-	foreach (cell, verdicts)
+	foreach (cell, plan.verdicts)
 		put_row(result, lfirst(cell));
 	return (Datum)0;
 }

@@ -7,10 +7,16 @@
 
 #include "nodes/pathnodes.h"
 
+struct ifp_query_plan {
+	List *verdicts; /* struct ifp_verdict (planner/verdict.h) */
+	List *wishes;	/* struct ifp_wish (planner/wish.h) */
+	Cost cost;	/* of the whole query */
+};
+
 /* Plans the query of a text, as EXPLAIN does: one statement, which is no utility statement; parameters ($1) may stand in it,
- * of which the plan knows no values. Returns its verdicts (list of struct ifp_verdict, planner/verdict.h).
+ * of which the plan knows no values.
  * Errors    those of parsing, planning and missing privileges; of a text that is no such statement.
  * Cost      that of planning it. Nothing is run. */
-List *ifp_query_verdicts(const char *text);
+void ifp_query_plan(const char *text, struct ifp_query_plan *result);
 
 #endif

@@ -313,13 +313,14 @@ static int check_literals(const char *path, bool (*is_asked_for)(const char *lit
 
 static void every_reason_not_to_answer_is_documented(void **state)
 {
-	static const char *const sources[] = { "query_level", "query_match", "index_query", "aggregate_arms", "agg_path", "skip_path", "verdict" };
+	static const char *const sources[] = { "planner/query_level", "planner/query_match", "planner/index_query", "planner/aggregate_arms",
+						"planner/agg_path", "planner/skip_path", "planner/verdict", "planner/wish", "sql/advise" };
 	char *docs = read_docs(), path[60];
 	int n = 0;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sources); i++) {
-		snprintf(path, sizeof path, "pg_ext/planner/%s.c", sources[i]);
+		snprintf(path, sizeof path, "pg_ext/%s.c", sources[i]);
 		n += check_literals(path, is_reason, docs);
 	}
 	assert_true(n >= 25);
