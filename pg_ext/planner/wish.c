@@ -93,7 +93,7 @@ static void add_bound(const struct use_reading *reading, const Var *var, int64 l
 }
 
 /* A comparison with a constant splits a column of integers behind the constant, or before it. */
-static void read_bound(const struct use_reading *reading, Oid operator, List *arguments)
+static void read_bound(const struct use_reading *reading, Oid operator, List * arguments)
 {
 	Node *left = linitial(arguments), *right = lsecond(arguments);
 	int64 bound;
@@ -128,11 +128,11 @@ static void read_bucket_bounds(const struct use_reading *reading, List *argument
 	if (!is_column(linitial(arguments), reading) || !IsA(array, Const) || array->constisnull)
 		return;
 	if (array->consttype == INT4ARRAYOID)
-		deconstruct_array(DatumGetArrayTypeP(array->constvalue), INT4OID, sizeof(int32), true, TYPALIGN_INT, &items, &nulls,
-				  &n_items);
+		deconstruct_array(DatumGetArrayTypeP(array->constvalue), INT4OID, sizeof(int32), true, TYPALIGN_INT, &items,
+				  &nulls, &n_items);
 	else if (array->consttype == INT8ARRAYOID)
-		deconstruct_array(DatumGetArrayTypeP(array->constvalue), INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
-				  &items, &nulls, &n_items);
+		deconstruct_array(DatumGetArrayTypeP(array->constvalue), INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
+				  TYPALIGN_DOUBLE, &items, &nulls, &n_items);
 	else
 		return;
 	for (int i = 0; i < n_items; i++) {
@@ -173,9 +173,8 @@ static bool is_named(Oid function, const char *const *names, size_t n_names)
 static bool is_count_of_rows(const Aggref *aggregate, const struct use_reading *reading)
 {
 	static const char *const count[] = { "count" };
-	const Node *argument = list_length(aggregate->args) == 1
-				       ? (const Node *)linitial_node(TargetEntry, aggregate->args)->expr
-				       : NULL;
+	const Node *argument =
+		list_length(aggregate->args) == 1 ? (const Node *)linitial_node(TargetEntry, aggregate->args)->expr : NULL;
 
 	return argument && aggregate->aggdistinct == NIL && is_named(aggregate->aggfnoid, count, lengthof(count)) &&
 	       is_column(argument, reading) &&
@@ -198,9 +197,9 @@ static void add_product(const Aggref *aggregate, const struct use_reading *readi
 static bool read_aggregate(const Aggref *aggregate, const struct use_reading *reading)
 {
 	static const char *const variances[] = { "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop" };
-	static const char *const products[] = { "corr",	      "covar_pop", "covar_samp",     "regr_slope", "regr_intercept",
-						"regr_r2",    "regr_sxx",  "regr_syy",	     "regr_sxy",   "regr_avgx",
-						"regr_avgy",  "regr_count" };
+	static const char *const products[] = { "corr",		  "covar_pop", "covar_samp", "regr_slope",
+						"regr_intercept", "regr_r2",   "regr_sxx",   "regr_syy",
+						"regr_sxy",	  "regr_avgx", "regr_avgy",  "regr_count" };
 	static const char *const sketches[] = { "iforest_sketch" };
 	struct use_reading inner = *reading;
 
@@ -283,7 +282,8 @@ static bool begin(PlannerInfo *root, RelOptInfo *rel, struct use_reading *readin
 		return false;
 	table = planner_rt_fetch(rel->relid, root);
 	kind = table->relkind;
-	if ((kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE) || get_rel_namespace(table->relid) == PG_CATALOG_NAMESPACE)
+	if ((kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE) ||
+	    get_rel_namespace(table->relid) == PG_CATALOG_NAMESPACE)
 		return false;
 	*reading = (struct use_reading){ .wish = add_wish(), .relid = rel->relid, .rel = rel };
 	reading->wish->table = table->relid;

@@ -12,30 +12,30 @@
 
 /* What is asked of a column. */
 enum ifp_column_use {
-	IFP_USE_GROUP = 1,	   /* it is a group key */
-	IFP_USE_GROUP_WITHIN = 2,  /* it is within one */
-	IFP_USE_RANGE = 4,	   /* it, or an expression of it, is compared by <, <=, >= or > */
-	IFP_USE_CONDITION = 8,	   /* it is in another condition */
-	IFP_USE_AGGREGATE = 16,	   /* it is in the argument of an aggregate */
-	IFP_USE_VARIANCE = 32,	   /* of a variance */
-	IFP_USE_SKETCH = 64,	   /* of a sketch */
-	IFP_USE_ORDER = 128,	   /* rows come in its order */
+	IFP_USE_GROUP = 1,	     /* it is a group key */
+	IFP_USE_GROUP_WITHIN = 2,    /* it is within one */
+	IFP_USE_RANGE = 4,	     /* it, or an expression of it, is compared by <, <=, >= or > */
+	IFP_USE_CONDITION = 8,	     /* it is in another condition */
+	IFP_USE_AGGREGATE = 16,	     /* it is in the argument of an aggregate */
+	IFP_USE_VARIANCE = 32,	     /* of a variance */
+	IFP_USE_SKETCH = 64,	     /* of a sketch */
+	IFP_USE_ORDER = 128,	     /* rows come in its order */
 	IFP_USE_ORDER_OF_GROUP = 256 /* the first rows of groups do */
 };
 
 struct ifp_wished_column {
 	AttrNumber number;
-	unsigned uses;	/* enum ifp_column_use */
+	unsigned uses;	   /* enum ifp_column_use */
 	unsigned n_ranges; /* of rows, not within aggregates and group keys */
 	List *bounds; /* of values with which aggregates and group keys compare it: Const of int8, the last of the lower part */
 };
 
 struct ifp_wish {
-	Oid table;	    /* InvalidOid: none can be made, for this reason */
+	Oid table; /* InvalidOid: none can be made, for this reason */
 	const char *reason;
-	List *columns;	    /* struct ifp_wished_column, by number */
-	List *products;	    /* IntList of two columns each */
-	double n_rows;	    /* of the table, as estimated */
+	List *columns;	/* struct ifp_wished_column, by number */
+	List *products; /* IntList of two columns each */
+	double n_rows;	/* of the table, as estimated */
 };
 
 /* From now on the wishes of all levels that are planned are added to the list (of struct ifp_wish); NULL: no longer. The caller

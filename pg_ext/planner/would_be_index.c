@@ -60,7 +60,8 @@ static void add_index(PlannerInfo *root, RelOptInfo *rel, const struct ifp_would
 			continue;
 		added->rel = rel;
 		added->tuples = rel->tuples;
-		added->pages = (BlockNumber)Min(ifp_would_be_bytes(rel->tuples, index->n_values, index->n_reals) / BLCKSZ, MaxBlockNumber);
+		added->pages = (BlockNumber)Min(ifp_would_be_bytes(rel->tuples, index->n_values, index->n_reals) / BLCKSZ,
+						MaxBlockNumber);
 		rel->indexlist = lappend(rel->indexlist, added);
 	}
 }

@@ -9,8 +9,8 @@
 #include "pg_ext/base/engine.h"
 
 struct ifp_would_be_index {
-	Oid table; /* which is to have the index, or whose partitions are */
-	Oid copy;  /* which has it */
+	Oid table;	       /* which is to have the index, or whose partitions are */
+	Oid copy;	       /* which has it */
 	int n_values, n_reals; /* of its value columns, those of a real type */
 };
 

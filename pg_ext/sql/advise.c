@@ -104,8 +104,8 @@ static double n_distinct(Oid table, AttrNumber number, double n_rows)
 	double n = 200; /* as the planner assumes without */
 
 	for (int inherits = 1; inherits >= 0; inherits--) {
-		HeapTuple tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(number),
-						  BoolGetDatum(inherits));
+		HeapTuple tuple =
+			SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(number), BoolGetDatum(inherits));
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
@@ -157,7 +157,8 @@ static unsigned score(Oid table, const struct ifp_wished_column *column)
 	if (is_date_or_timestamp(type))
 		return 4 * column->n_ranges + of_order + (column->uses & IFP_USE_GROUP_WITHIN ? 3 : 0) +
 		       (column->uses & IFP_USE_GROUP ? 1 : 0);
-	if (!is_number_of_time(type) || column->bounds != NIL || column->uses & (IFP_USE_AGGREGATE | IFP_USE_ORDER | IFP_USE_CONDITION))
+	if (!is_number_of_time(type) || column->bounds != NIL ||
+	    column->uses & (IFP_USE_AGGREGATE | IFP_USE_ORDER | IFP_USE_CONDITION))
 		return 0;
 	return column->n_ranges + of_order + (column->uses & IFP_USE_GROUP_WITHIN ? 2 : 0);
 }
@@ -247,8 +248,8 @@ static const char *add_column(struct proposal *proposal, const struct ifp_wished
 	}
 	if (!ifp_is_by_type(type, modifier) ||
 	    !OidIsValid(GetDefaultOpClass(getBaseType(type), get_index_am_oid("iforest", false))))
-		return psprintf("column \"%s\" of type %s can be no column of an index", get_attname(proposal->table, column->number, false),
-				format_type_be(type));
+		return psprintf("column \"%s\" of type %s can be no column of an index",
+				get_attname(proposal->table, column->number, false), format_type_be(type));
 	(void)part_of(&proposal->by, column->number);
 	return NULL;
 }
@@ -654,7 +655,7 @@ static const char *reason_of(const struct query *query, const struct proposal *p
 
 		if (verdict->table == proposal->table && verdict->reason && verdict->index == proposal->index)
 			return verdict->reason;
-		if (verdict->table == proposal->table && verdict->reason)
+		if (verdict->table == proposal->table && verdict->reason && !OidIsValid(verdict->index))
 			reason = verdict->reason;
 	}
 	return reason;
@@ -777,18 +778,21 @@ static bool add_own(List *queries, List **proposals)
 
 enum { COLUMNS = 8 };
 
-static void put_row(ReturnSetInfo *result, const struct query *query, Oid table, const struct proposal *proposal, const char *reason)
+static void put_row(ReturnSetInfo *result, const struct query *query, Oid table, const struct proposal *proposal,
+		    const char *reason)
 {
 	Datum values[COLUMNS];
-	bool nulls[COLUMNS] = { false, !OidIsValid(table), !proposal, !proposal, query->error != NULL, !proposal, !proposal, !reason };
+	bool nulls[COLUMNS] = { false,	   !OidIsValid(table), !proposal, !proposal, query->error != NULL,
+				!proposal, !proposal,	       !reason };
 
 	values[0] = Int32GetDatum(query->number);
 	values[1] = ObjectIdGetDatum(table);
 	values[4] = Float8GetDatum(query->now.cost);
 	if (proposal) {
-		values[2] = CStringGetTextDatum(psprintf("CREATE INDEX ON %s USING iforest %s",
-							 DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(table))),
-							 proposal->definition));
+		values[2] =
+			CStringGetTextDatum(psprintf("CREATE INDEX ON %s USING iforest %s",
+						     DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(table))),
+						     proposal->definition));
 		values[3] = Int64GetDatum((int64)bytes_of(proposal));
 		values[5] = Float8GetDatum(query->then.cost);
 		values[6] = Float8GetDatum(query->now.cost / Max(query->then.cost, 0.01));
