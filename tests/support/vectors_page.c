@@ -22,7 +22,8 @@ static const char page_rest[] =
 	"[PostgreSQL](postgres_sketch.md)), by functions of the same names, and the sketches are the same bytes. PostgreSQL answers\n"
 	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. [Points of line charts](charts.md) are\n"
 	"chosen alike. An index of some rows is [`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial index in\n"
-	"PostgreSQL. SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"
+	"PostgreSQL. `iforest_advise` proposes an index for a query in both ([SQLite](sqlite_advise.md),\n"
+	"[PostgreSQL](advisor.md)). SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"
 	"[ordinary SQL](postgres_aggregates.md) over the table is answered from the index, whatever its time type, and ordinary\n"
 	"scans use it.\n";
 
