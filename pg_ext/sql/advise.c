@@ -540,7 +540,7 @@ static void make_copy(void *context)
 
 struct trial {
 	List *queries, *proposals;
-	bool is_of_own; /* each query has only the proposals of its own wishes */
+	bool is_of_own; /* each wish is planned with its own proposal alone, and gets the reason if that is not taken */
 };
 
 static void plan_again(void *context)
@@ -582,15 +582,29 @@ static List *as_would_be(List *proposals)
 	return indexes;
 }
 
-static List *own_proposals(const struct query *query)
+static void plan_with(struct query *query, List *indexes)
 {
-	List *proposals = NIL;
+	ifp_would_be_indexes_set(indexes);
+	query->error = attempt(plan_again, query, false);
+}
+
+static bool has_taken(const struct query *query, Oid index);
+static const char *reason_of(const struct query *query, const struct proposal *proposal);
+
+/* Plans the query with the proposal of each of its wishes alone. */
+static void try_own(struct query *query)
+{
 	ListCell *cell;
 
-	foreach (cell, query->asked)
-		if (((struct asked *)lfirst(cell))->own)
-			proposals = list_append_unique_ptr(proposals, ((struct asked *)lfirst(cell))->own);
-	return proposals;
+	foreach (cell, query->asked) {
+		struct asked *asked = lfirst(cell);
+
+		if (asked->reason || query->error)
+			continue;
+		plan_with(query, as_would_be(list_make1(asked->own)));
+		if (!has_taken(query, asked->own->index))
+			asked->reason = reason_of(query, asked->own);
+	}
 }
 
 /* Plans the queries as if there were the indexes. */
@@ -609,8 +623,10 @@ static void try_all(void *context)
 
 			if (query->error || query->asked == NIL)
 				continue;
-			ifp_would_be_indexes_set(trial->is_of_own ? as_would_be(own_proposals(query)) : all);
-			query->error = attempt(plan_again, query, false);
+			if (trial->is_of_own)
+				try_own(query);
+			else
+				plan_with(query, all);
 		}
 	}
 	PG_FINALLY();
@@ -717,7 +733,7 @@ static struct proposal *add_proposal(List **proposals, struct proposal *added)
 	return added;
 }
 
-/* Proposes an index for each wish, and leaves out those that the planner does not take. */
+/* Proposes an index for each wish, and tries it. */
 static void propose_own(List *queries)
 {
 	List *proposals = NIL;
@@ -734,13 +750,6 @@ static void propose_own(List *queries)
 				asked->own = add_proposal(&proposals, asked->own);
 		}
 	try_proposals(queries, proposals, true);
-	foreach (query, queries)
-		foreach (cell, ((struct query *)lfirst(query))->asked) {
-			struct asked *asked = lfirst(cell);
-
-			if (!asked->reason && !has_taken(lfirst(query), asked->own->index))
-				asked->reason = reason_of(lfirst(query), asked->own);
-		}
 }
 
 /* Returns proposals that wishes share. */
@@ -802,23 +811,33 @@ static void put_row(ReturnSetInfo *result, const struct query *query, Oid table,
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-static void put_query(ReturnSetInfo *result, const struct query *query, const List *proposals)
+/* Puts the rows of what the plan has. Returns their tables. */
+static List *put_proposals(ReturnSetInfo *result, const struct query *query, const List *proposals)
 {
-	bool has_rows = false;
+	List *tables = NIL;
 	ListCell *cell;
 
-	foreach (cell, query->error ? NIL : proposals) {
+	foreach (cell, proposals) {
 		const struct proposal *proposal = lfirst(cell);
 
 		if (!has_taken(query, proposal->index))
 			continue;
 		put_row(result, query, proposal->table, proposal, NULL);
-		has_rows = true;
+		tables = list_append_unique_oid(tables, proposal->table);
 	}
+	return tables;
+}
+
+static void put_query(ReturnSetInfo *result, const struct query *query, const List *proposals)
+{
+	List *served = query->error ? NIL : put_proposals(result, query, proposals);
+	bool has_rows = served != NIL;
+	ListCell *cell;
+
 	foreach (cell, query->error ? NIL : query->asked) {
 		const struct asked *asked = lfirst(cell);
 
-		if (!asked->reason && has_taken(query, asked->proposal->index))
+		if (!asked->reason && list_member_oid(served, asked->wish->table))
 			continue;
 		put_row(result, query, asked->wish->table, NULL,
 			asked->reason ? asked->reason : reason_of(query, asked->proposal));

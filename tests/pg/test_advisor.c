@@ -164,6 +164,8 @@ static void write_rows(FILE *to, PGresult *rows)
 
 static void write_tables(FILE *to, unsigned n_rows)
 {
+	PGresult *statements;
+
 	fprintf(to, "Of the queries of [postgres_queries.md](postgres_queries.md), over tables of %u rows that have no index: those of a file were asked for together,\n"
 		"what was proposed was made, and they were run before and after. **Gains** are medians, estimated and seen.\n\n"
 		"| file | queries | with a proposal | taken when made | indexes | gain by costs | gain seen |\n|---|---|---|---|---|---|---|\n", n_rows);
@@ -172,10 +174,14 @@ static void write_tables(FILE *to, unsigned n_rows)
 				   " coalesce(round(percentile_cont(0.5) WITHIN GROUP (ORDER BY gain)) || 'x', '-'),"
 				   " coalesce(round(percentile_cont(0.5) WITHIN GROUP (ORDER BY plain_ms / index_ms)) || 'x', '-')"
 				   " FROM questions q JOIN advices a USING (file, n) WHERE file <> 'clients' GROUP BY 1 ORDER BY 1"));
-	fputs("\nOther clients' queries over the table `spans`, asked for together as well; milliseconds before and after:\n\n"
-	      "| query | index proposed | before | after |\n|---|---|---|---|\n", to);
-	write_rows(to, client_rows(bi_pg, "SELECT name, coalesce('`' || regexp_replace(statement, '.*iforest ', '') || '`', reason), coalesce(round(plain_ms::numeric, 1)::text, '-'),"
-				   " coalesce(round(index_ms::numeric, 2)::text, '-') FROM questions q JOIN advices a USING (n) WHERE q.file = 'clients' ORDER BY n, statement"));
+	fputs("\nOther clients' queries over the table `spans`, asked for together as well, for which it proposes\n\n```\n", to);
+	statements = client_rows(bi_pg, "SELECT DISTINCT statement FROM advices WHERE file = 'clients' AND statement IS NOT NULL ORDER BY 1");
+	for (int row = 0; row < PQntuples(statements); row++)
+		fprintf(to, "%s;\n", PQgetvalue(statements, row, 0));
+	PQclear(statements);
+	fputs("```\n\nMilliseconds before and after:\n\n| query | before | after | or why not |\n|---|---|---|---|\n", to);
+	write_rows(to, client_rows(bi_pg, "SELECT name, coalesce(round(plain_ms::numeric, 1)::text, '-'), coalesce(round(index_ms::numeric, 2)::text, '-'),"
+				   " string_agg(reason, ', ') FROM questions q JOIN advices a USING (n) WHERE q.file = 'clients' GROUP BY n, name, plain_ms, index_ms ORDER BY n"));
 }
 
 static int write_docs(unsigned n_rows)
