@@ -113,7 +113,8 @@ static int seen_connect(sqlite3 *db, void *context, int n_arguments, const char 
 		vtab->table = vtab->table->next;
 	sqlite3_str_appendall(sql, "CREATE TABLE x(");
 	for (int c = 0; c < vtab->table->n_columns; c++)
-		sqlite3_str_appendf(sql, "%s\"%w\" \"%w\"", c > 0 ? ", " : "", vtab->table->columns[c].name, vtab->table->columns[c].type);
+		sqlite3_str_appendf(sql, "%s\"%w\" \"%w\"", c > 0 ? ", " : "", vtab->table->columns[c].name,
+				    vtab->table->columns[c].type);
 	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
 	/* names and types are those of a table, so nothing but memory can be wanting */
@@ -207,8 +208,8 @@ static int seen_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		if (c < 0 || c >= table->n_columns)
 			continue;
 		note_constraint(&table->columns[c], info, i);
-		table->columns[c].has_other |= !info->aConstraint[i].usable ||
-					       sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0;
+		table->columns[c].has_other |=
+			!info->aConstraint[i].usable || sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0;
 	}
 	for (int c = 0; c < table->n_columns; c++) {
 		struct seen_column *column = &table->columns[c];
@@ -239,7 +240,8 @@ static const sqlite3_module seen_module = {
 static int read_columns(sqlite3 *db, const char *schema, struct seen_table *table, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = ifs_prepare(error, db, &statement, "SELECT name, type FROM pragma_table_xinfo(%Q, %Q) WHERE hidden <> 1 LIMIT %d", table->name,
+	int rc = ifs_prepare(error, db, &statement,
+			     "SELECT name, type FROM pragma_table_xinfo(%Q, %Q) WHERE hidden <> 1 LIMIT %d", table->name,
 			     schema, MOST_COLUMNS);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW) {
@@ -254,7 +256,8 @@ static int read_columns(sqlite3 *db, const char *schema, struct seen_table *tabl
 	return rc;
 }
 
-static int add_table(sqlite3 *db, sqlite3 *own, const char *schema, const char *name, struct advice *advice, struct ifs_error *error)
+static int add_table(sqlite3 *db, sqlite3 *own, const char *schema, const char *name, struct advice *advice,
+		     struct ifs_error *error)
 {
 	struct seen_table *table = sqlite3_malloc64(sizeof *table);
 
@@ -272,10 +275,11 @@ static int add_table(sqlite3 *db, sqlite3 *own, const char *schema, const char *
 static int add_tables(sqlite3 *db, sqlite3 *own, const char *schema, struct advice *advice, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
-	int rc = ifs_prepare(error, db, &statement,
-			     "SELECT name FROM \"%w\".sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%%' ESCAPE '\\'"
-			     " AND sql NOT LIKE 'CREATE VIRTUAL%%'",
-			     schema);
+	int rc = ifs_prepare(
+		error, db, &statement,
+		"SELECT name FROM \"%w\".sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%%' ESCAPE '\\'"
+		" AND sql NOT LIKE 'CREATE VIRTUAL%%'",
+		schema);
 
 	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
 		rc = add_table(db, own, schema, (const char *)sqlite3_column_text(statement, 0), advice, error);
@@ -283,7 +287,8 @@ static int add_tables(sqlite3 *db, sqlite3 *own, const char *schema, struct advi
 	return rc;
 }
 
-static int note_function(void *context, int action, const char *unused, const char *function, const char *schema, const char *trigger)
+static int note_function(void *context, int action, const char *unused, const char *function, const char *schema,
+			 const char *trigger)
 {
 	struct advice *advice = context;
 
@@ -332,7 +337,8 @@ static int read_select(sqlite3 *db, const char *schema, const char *sql, struct 
 		sqlite3_set_authorizer(own, note_function, advice);
 		if (sqlite3_prepare_v2(own, sql, -1, &statement, &rest) != SQLITE_OK)
 			set_reason(advice, sqlite3_errcode(own), sqlite3_errmsg(own), error);
-		else if (!statement || !sqlite3_stmt_readonly(statement) || sqlite3_stmt_isexplain(statement) || rest[strspn(rest, " \t\n")])
+		else if (!statement || !sqlite3_stmt_readonly(statement) || sqlite3_stmt_isexplain(statement) ||
+			 rest[strspn(rest, " \t\n")])
 			advice->reason = print(error, "it is not one SELECT");
 		else
 			(void)count_scans(own, sql, advice, error);
@@ -347,8 +353,8 @@ static int read_select(sqlite3 *db, const char *schema, const char *sql, struct 
 
 static void read_words(const char *sql, struct seen_words *words)
 {
-	static const char *const more[] = { "DISTINCT", "HAVING", "FILTER", "CASE", "OVER", "UNION", "EXCEPT", "INTERSECT", "WITH", "JOIN",
-					    "OR",	"NOT",	  "IN",	    "LIKE", "GLOB", "LIMIT" };
+	static const char *const more[] = { "DISTINCT", "HAVING", "FILTER", "CASE", "OVER", "UNION", "EXCEPT", "INTERSECT",
+					    "WITH",	"JOIN",	  "OR",	    "NOT",  "IN",   "LIKE",  "GLOB",   "LIMIT" };
 	const char *token;
 	int n;
 
@@ -435,8 +441,8 @@ static char *write_statement(sqlite3 *db, const char *schema, const struct seen_
 {
 	sqlite3_str *sql = sqlite3_str_new(db);
 
-	sqlite3_str_appendf(sql, "CREATE VIRTUAL TABLE \"%w\".\"%w_if\" USING iforest(content=\"%w\", time=\"%w\"", schema, table->name,
-			    table->name, time->name);
+	sqlite3_str_appendf(sql, "CREATE VIRTUAL TABLE \"%w\".\"%w_if\" USING iforest(content=\"%w\", time=\"%w\"", schema,
+			    table->name, table->name, time->name);
 	(void)write_names(sql, table, time, is_value, ", value=(");
 	(void)write_names(sql, table, time, is_by, ", by=(");
 	sqlite3_str_appendall(sql, ")");
@@ -470,8 +476,12 @@ static const char *find_more(const struct seen_table *table, const struct seen_c
 static char *write_query(sqlite3 *db, const char *schema, const struct seen_table *table, const struct seen_column *time,
 			 const struct advice *advice, struct ifs_error *error)
 {
-	const struct { bool is_asked; const char *prefix;
-	} kinds[] = { { advice->has_sum, "sum" }, { advice->has_min, "min" }, { advice->has_max, "max" }, { advice->has_avg, "avg" } };
+	const struct {
+		bool is_asked;
+		const char *prefix;
+	} kinds[] = {
+		{ advice->has_sum, "sum" }, { advice->has_min, "min" }, { advice->has_max, "max" }, { advice->has_avg, "avg" }
+	};
 	sqlite3_str *sql = sqlite3_str_new(db);
 	const char *separator = "WHERE";
 
@@ -517,7 +527,8 @@ static int try_on_copy(sqlite3 *db, const struct ifs_registration *registration,
 	if (!rc && sqlite3_stricmp(schema, "main") != 0)
 		rc = ifs_execute(error, own, "ATTACH ':memory:' AS \"%w\"", schema);
 	if (!rc)
-		rc = ifs_prepare(error, db, &statement, "SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = %Q", schema,
+		rc = ifs_prepare(error, db, &statement,
+				 "SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = %Q", schema,
 				 advice->content);
 	if (!rc && sqlite3_step(statement) == SQLITE_ROW) {
 		const char *sql = (const char *)sqlite3_column_text(statement, 0);
@@ -573,8 +584,8 @@ static int propose(sqlite3 *db, const struct ifs_registration *registration, con
 	return error->rc;
 }
 
-static int advise(sqlite3 *db, const struct ifs_registration *registration, const char *schema, const char *sql, struct advice *advice,
-		  struct ifs_error *error)
+static int advise(sqlite3 *db, const struct ifs_registration *registration, const char *schema, const char *sql,
+		  struct advice *advice, struct ifs_error *error)
 {
 	const struct seen_table *found;
 
@@ -609,7 +620,8 @@ struct advise_cursor {
 	bool at_end;
 };
 
-static int advise_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base, char **message)
+static int advise_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
+			  char **message)
 {
 	struct advise_table *table = sqlite3_malloc64(sizeof *table);
 	int rc = table ? sqlite3_declare_vtab(db, "CREATE TABLE x(content TEXT, statement TEXT, query TEXT, reason TEXT,"
@@ -695,7 +707,8 @@ static int advise_filter(sqlite3_vtab_cursor *base, int index_number, const char
 	if (!error.rc)
 		cursor->sql = print(&error, "%s", sqlite3_value_text(argv[0]));
 	if (!error.rc)
-		cursor->schema = print(&error, "%s", index_number & HAS_SCHEMA ? (const char *)sqlite3_value_text(argv[1]) : "main");
+		cursor->schema =
+			print(&error, "%s", index_number & HAS_SCHEMA ? (const char *)sqlite3_value_text(argv[1]) : "main");
 	if (!error.rc && sqlite3_db_readonly(table->db, cursor->schema) < 0)
 		ifs_error_set(&error, SQLITE_ERROR, NAME ": no schema \"%s\"", cursor->schema);
 	if (!error.rc)
@@ -722,8 +735,10 @@ static int advise_eof(sqlite3_vtab_cursor *base)
 static int advise_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct advise_cursor *cursor = (const struct advise_cursor *)base;
-	const char *const texts[] = { cursor->advice.content, cursor->advice.statement, cursor->advice.query,
-				      cursor->advice.reason,  cursor->sql,		cursor->schema };
+	const char *const texts[] = {
+		cursor->advice.content, cursor->advice.statement, cursor->advice.query, cursor->advice.reason, cursor->sql,
+		cursor->schema
+	};
 
 	sqlite3_result_text(context, texts[column], -1, SQLITE_TRANSIENT);
 	return SQLITE_OK;
