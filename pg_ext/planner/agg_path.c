@@ -529,19 +529,18 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 			  bool narrows_values)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
-	struct ifp_meta *meta = palloc(sizeof *meta);
+	struct ifp_meta_sizes sizes;
 	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
 	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, read_cost;
 	uint32 kept = terms->sketches ? ifp_definition_sketches(relation, terms->definition) : 0;
 
-	ifp_meta_read(relation, meta);
-	n_runs = ifp_estimate_runs(relation, meta);
-	n_pending = ifp_pending_pages(meta);
+	ifp_meta_read_sizes(relation, &sizes);
+	n_runs = ifp_estimate_runs(relation, sizes.manifest_bytes);
+	n_pending = sizes.n_pending_pages;
 	n_used = n_used_pages(index, terms->definition, tuples, n_pending);
 	index_close(relation, NoLock);
-	pfree(meta);
 
 	/* ranges that are left out are passed over, which costs too */
 	n_pieces = Min(terms->series * n_buckets, tuples * window + 1) +

@@ -99,6 +99,15 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
 }
 
+const char *ifp_aggregate_refuse_function(const Aggref *aggregate)
+{
+	enum ifp_agg_function function;
+
+	if (function_find(aggregate->aggfnoid, &function))
+		return NULL;
+	return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
+}
+
 bool ifp_aggregate_needs_accumulators(Aggref *aggregate)
 {
 	enum ifp_agg_function function;
@@ -700,7 +709,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 
 	*arms = NIL;
 	if (!function_find(aggregate->aggfnoid, &reading.function))
-		return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
+		return ifp_aggregate_refuse_function(aggregate);
 	is_percentile = ifp_agg_function_is_percentile(reading.function);
 	if ((aggregate->aggorder != NIL && !is_percentile) ||
 	    (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, reading.function)))

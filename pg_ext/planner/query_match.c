@@ -1,7 +1,6 @@
 #include "pg_ext/planner/query_match.h"
 
 #include "access/amapi.h"
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
@@ -16,16 +15,15 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "pg_ext/am/handler.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/index_fields.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/value_steps.h"
-#include "pg_ext/storage/index.h"
 
 /* True if all columns are (still) of types that can be kept. */
 static bool holds_columns(const IndexOptInfo *index)
@@ -461,34 +459,25 @@ static void intersect(struct iforest_accumulators *kept, const struct iforest_no
 	*kept = both;
 }
 
-/* Returns the accumulators that all indexes keep, and histograms without bounds. Read from the indexes, for parameters may be
- * newer. */
+/* Returns the accumulators that all indexes keep, and histograms without bounds. */
 static struct iforest_accumulators accumulators_kept(const struct ifp_candidate *candidate)
 {
 	const IndexOptInfo *first = linitial(candidate->indexes);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest accumulators", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext before = MemoryContextSwitchTo(context);
 	struct iforest_accumulators kept = { .n = 0 };
 	unsigned n_most = 0;
 	bool is_first = true;
 	ListCell *cell;
 
 	foreach (cell, candidate->indexes) {
-		Relation relation = index_open(lfirst_node(IndexOptInfo, cell)->indexoid, NoLock);
-		struct ifp_index *index = palloc(sizeof *index);
+		const struct iforest_node_schema *fields = ifp_index_fields(lfirst_node(IndexOptInfo, cell)->indexoid);
 
-		ifp_index_open(index, relation);
-		ifp_index_refresh(index);
 		if (is_first)
-			kept = index->manifest.fields.accumulators;
-		intersect(&kept, &index->manifest.fields);
-		n_most = Max(n_most, index->manifest.fields.accumulators.n);
+			kept = fields->accumulators;
+		else
+			intersect(&kept, fields);
+		n_most = Max(n_most, fields->accumulators.n);
 		is_first = false;
-		index_close(relation, NoLock);
-		MemoryContextReset(context);
 	}
-	MemoryContextSwitchTo(before);
-	MemoryContextDelete(context);
 	ifp_value_steps_add_boundless(&kept, n_most, (unsigned)(first->ncolumns - first->nkeycolumns));
 	return kept;
 }
@@ -524,6 +513,20 @@ static const char *collect_aggregates(const struct ifp_query_level *level, List 
 	(void)collect((Node *)level->outputs, &collecting);
 	*aggregates = collecting.aggregates;
 	return collecting.reason;
+}
+
+/* Returns that a function of an aggregate is not known; else NULL. */
+static const char *find_unknown(const List *aggregates)
+{
+	ListCell *cell;
+
+	foreach (cell, aggregates) {
+		const char *reason = ifp_aggregate_refuse_function(lfirst_node(Aggref, cell));
+
+		if (reason)
+			return reason;
+	}
+	return NULL;
 }
 
 static const char *add_aggregates(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
@@ -627,13 +630,61 @@ static void answer_by_steps(struct ifp_index_query *query)
 
 /* ---- the match ---- */
 
+static bool is_var(const Node *node)
+{
+	return IsA(node, Var);
+}
+
+static bool all_are_vars(const List *columns)
+{
+	ListCell *cell;
+
+	foreach (cell, columns)
+		if (!is_var(lfirst(cell)))
+			return false;
+	return true;
+}
+
+/* Returns a column of the table that is needed and that the index lacks; NULL if that is not as simple. Found before anything is
+ * rewritten, for it is the most frequent reason. */
+static Var *find_lacking(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
+{
+	List *needed = NIL;
+	ListCell *cell;
+
+	/* what subqueries compute may not be needed above */
+	if (level->layers != NIL || !all_are_vars(candidate->columns))
+		return NULL;
+	foreach (cell, candidate->restrictions)
+		needed = list_concat(needed, pull_var_clause((Node *)lfirst_node(RestrictInfo, cell)->clause,
+							     PVC_RECURSE_PLACEHOLDERS));
+	foreach (cell, needed)
+		if (!list_member(candidate->columns, lfirst(cell)))
+			return lfirst(cell);
+	/* a count does not need columns that are never NULL */
+	foreach (cell, level->rel->reltarget->exprs)
+		if (is_var(lfirst(cell)) && lfirst_node(Var, cell)->varattno > 0 &&
+		    !list_member(candidate->columns, lfirst(cell)) && !is_not_null(level, lfirst(cell)))
+			return lfirst(cell);
+	return NULL;
+}
+
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			    struct ifp_index_query *query, List **aggregates)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
+	Var *lacking = find_lacking(level, candidate);
 	const char *reason;
 	ListCell *rel_cell, *index_cell;
 
+	/* first what is found out soonest */
+	if (lacking)
+		return column_name(level, lacking);
+	reason = collect_aggregates(level, aggregates);
+	if (!reason)
+		reason = find_unknown(*aggregates);
+	if (reason)
+		return reason;
 	*query = (struct ifp_index_query){ .table = planner_rt_fetch(level->rel->relid, level->root)->relid,
 					   .n_by = index->nkeycolumns - 1,
 					   .approximates = ifp_approximate_percentiles,
@@ -649,8 +700,6 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 	reason = add_conditions(level, candidate, query);
 	if (!reason)
 		reason = add_groups(level, candidate, query);
-	if (!reason)
-		reason = collect_aggregates(level, aggregates);
 	if (!reason && need_accumulators(level, query, *aggregates))
 		query->accumulators = accumulators_kept(candidate);
 	if (!reason)

@@ -393,6 +393,16 @@ static List *join(List *pieces)
 	return joined;
 }
 
+/* True if the column is mentioned otherwise than in x IS [NOT] NULL. */
+static bool mentions_values(Node *node, void *attribute)
+{
+	if (!node || (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var)))
+		return false;
+	if (IsA(node, Var))
+		return castNode(Var, node)->varattno == *(const AttrNumber *)attribute;
+	return expression_tree_walker(node, mentions_values, attribute);
+}
+
 enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query, List *expressions, int *histogram,
 					    List **pieces)
 {
@@ -405,16 +415,17 @@ enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query,
 							    IFOREST_NO_VALUE);
 	if (*histogram < 0)
 		return IFP_STEPS_NO_HISTOGRAM;
+	/* without bounds steps are values and NULL, and nothing is evaluated to find them */
+	if (n_bounds_of(&query->accumulators, (unsigned)*histogram) == 0 &&
+	    mentions_values((Node *)expressions, &splitting.attribute))
+		return IFP_STEPS_NO_HISTOGRAM;
 	expressions = (List *)with_conditions((Node *)expressions, NULL);
 	splitting.type = type_of(query, (unsigned)value);
 	splitting.bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)*histogram);
 	splitting.n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)*histogram);
 	*pieces = NIL;
-	/* nothing is evaluated to find steps without bounds */
-	if (splitting.n_bounds == 0 && collect((Node *)expressions, &splitting))
-		return IFP_STEPS_NO_HISTOGRAM;
 	splitting.econtext = CreateStandaloneExprContext();
-	is_split = splitting.n_bounds == 0 || !collect((Node *)expressions, &splitting);
+	is_split = !collect((Node *)expressions, &splitting);
 	for (int step = 0; step < splitting.n_bounds + 2 && is_split; step++)
 		*pieces = add_step(&splitting, *pieces, expressions, step);
 	*pieces = join(*pieces);
