@@ -16,6 +16,7 @@
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
 #   make amalgamation  the SQLite extension, and the forest, as one file each: $(BUILD)/amalgamation (docs/install.md)
+#   make site      the documents as a site with a search: $(BUILD)/site/html. By mkdocs, without a network
 #   make dist-pgxn  the zip that PGXN takes, of what git knows: $(BUILD)/dist (docs/install.md)
 #   make dist      all that is published, with checksums: sources as one file, zip, npm packages, Python wheels; $(BUILD)/dist. As root
 #   make check-dist  installs each of these and the Debian packages in a clean place, and asks it a question (tests/README.md)
@@ -206,7 +207,7 @@ RUNNER    =
 RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
 runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
 PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
-SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/examples/install_core.sh tests/examples/timeline.sh)
+SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/examples/install_core.sh tests/examples/timeline.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
 run/tests/examples/install_core.sh run/tests/dist/pgxs.sh: | $(if $(HAS_PG),pg)
@@ -362,7 +363,12 @@ uninstall:
 
 # ---- the sources as one file ----
 
-.PHONY: amalgamation dist dist-pgxn check-dist
+.PHONY: amalgamation dist dist-pgxn check-dist site
+site:
+	@sh tests/support/install_tools.sh site
+	@dist/site.py $(BUILD)/site
+	@echo "The site is $(BUILD)/site/html. Its search needs a server: python3 -m http.server -d $(BUILD)/site/html"
+
 dist-pgxn:
 	@dist/pgxn.py $(BUILD)/dist
 

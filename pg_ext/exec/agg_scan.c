@@ -737,7 +737,7 @@ static void answer_query(struct agg_answer *answer)
 static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null)
 {
 	int n_groups = list_length(answer->query->groups);
-	const struct ifp_agg_state *states;
+	const struct ifp_measure_state *states;
 	MemoryContext before;
 
 	if (!answer->is_begun)

@@ -153,7 +153,8 @@ static void need_accumulator(struct ifp_agg_states *aggs, struct measure *measur
 }
 
 /* Returns the words of a measure's accumulator in a group's state. */
-static uint64 *words_of(const struct ifp_agg_states *aggs, const struct ifp_agg_state *states, const struct measure *measure)
+static uint64 *words_of(const struct ifp_agg_states *aggs, const struct ifp_measure_state *states,
+			const struct measure *measure)
 {
 	return (uint64 *)(states + Max(aggs->n_measures, 1)) + measure->word;
 }
@@ -344,7 +345,7 @@ uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_t
 
 Size ifp_agg_states_bytes(const struct ifp_agg_states *aggs)
 {
-	return (Size)Max(aggs->n_measures, 1) * sizeof(struct ifp_agg_state) + (Size)aggs->n_words * sizeof(uint64);
+	return (Size)Max(aggs->n_measures, 1) * sizeof(struct ifp_measure_state) + (Size)aggs->n_words * sizeof(uint64);
 }
 
 static bool holds(ExprState *condition, ExprContext *econtext)
@@ -367,36 +368,7 @@ static bool is_asked(const struct measure *measure, ExprContext *econtext)
 	return true;
 }
 
-static void add_value(const struct iforest_value_aggregate *fold, uint64 n_rows, bool is_real, struct ifp_agg_state *state)
-{
-	enum iforest_value_type type = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
-
-	state->has_null = state->has_null || fold->n < n_rows;
-	if (fold->n == 0)
-		return;
-	if (state->n == 0 || iforest_number_compare(fold->min.value, state->min, type) < 0)
-		state->min = fold->min.value;
-	if (state->n == 0 || iforest_number_compare(fold->max.value, state->max, type) > 0)
-		state->max = fold->max.value;
-	state->n += fold->n;
-	state->sum = iforest_add_wrapping(state->sum, fold->sum);
-	state->real_sum += fold->real_sum;
-	state->n_nan += fold->n_nan;
-	state->n_plus_infinity += fold->n_plus_infinity;
-	state->n_minus_infinity += fold->n_minus_infinity;
-}
-
-static void add_real(double real, uint64 n, struct ifp_agg_state *state)
-{
-	if (isnan(real))
-		state->n_nan += n;
-	else if (isinf(real))
-		*(real > 0 ? &state->n_plus_infinity : &state->n_minus_infinity) += n;
-	else
-		state->real_sum += real * (double)n;
-}
-
-static void keep_datum(const struct measure *measure, Datum datum, struct ifp_agg_state *state, MemoryContext context)
+static void keep_datum(const struct measure *measure, Datum datum, struct ifp_measure_state *state, MemoryContext context)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
 
@@ -407,7 +379,8 @@ static void keep_datum(const struct measure *measure, Datum datum, struct ifp_ag
 	MemoryContextSwitchTo(before);
 }
 
-static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct ifp_agg_state *state, MemoryContext context)
+static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct ifp_measure_state *state,
+		       MemoryContext context)
 {
 	switch (measure->datum_type) {
 	case INT2OID:
@@ -420,10 +393,10 @@ static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, str
 		state->sum += (iforest_int128)DatumGetInt64(datum) * n;
 		break;
 	case FLOAT4OID:
-		add_real(DatumGetFloat4(datum), n, state);
+		ifp_measure_state_add_real(state, DatumGetFloat4(datum), n);
 		break;
 	case FLOAT8OID:
-		add_real(DatumGetFloat8(datum), n, state);
+		ifp_measure_state_add_real(state, DatumGetFloat8(datum), n);
 		break;
 	default:
 		datum = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric((int64)n)));
@@ -433,7 +406,7 @@ static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, str
 	}
 }
 
-static void add_constant(const struct measure *measure, uint64 n, ExprContext *econtext, struct ifp_agg_state *state,
+static void add_constant(const struct measure *measure, uint64 n, ExprContext *econtext, struct ifp_measure_state *state,
 			 MemoryContext context)
 {
 	bool is_null;
@@ -470,64 +443,9 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	MemoryContextSwitchTo(before);
 }
 
-/* Rows of different partitions may have the same time and ctid: then the smallest value is the first, and the greatest the
- * last. */
-static void add_end(const struct iforest_extreme *from, enum iforest_value_type type, bool is_last, struct iforest_extreme *row)
-{
-	int order;
-
-	if (!from->is_set)
-		return;
-	order = row->is_set ? iforest_extreme_compare(from, row) : 0;
-	if (row->is_set && order == 0)
-		order = iforest_number_compare(from->value, row->value, type);
-	if (!row->is_set || (is_last ? order > 0 : order < 0))
-		*row = *from;
-}
-
-static void add_row(const struct measure *measure, const struct iforest_value_aggregate *fold, bool is_real,
-		    struct iforest_extreme *row)
-{
-	enum iforest_value_type type = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
-
-	if (measure->type == IFP_MEASURE_MIN_ROW)
-		iforest_extreme_min(row, &fold->min, type);
-	else if (measure->type == IFP_MEASURE_MAX_ROW)
-		iforest_extreme_max(row, &fold->max, type);
-	else if (measure->type == IFP_MEASURE_FIRST_ROW)
-		add_end(&fold->first, type, false, row);
-	else
-		add_end(&fold->last, type, true, row);
-}
-
-static void add_sketch(const bytea *sketch, struct ifp_agg_state *state, MemoryContext context)
-{
-	MemoryContext before = MemoryContextSwitchTo(context);
-	bytea *kept = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
-
-	if (sketch && kept) {
-		state->datum = PointerGetDatum(ifp_sketch_sum(kept, sketch));
-		pfree(kept);
-	} else if (sketch) {
-		state->datum = datumCopy(PointerGetDatum(sketch), false, -1);
-		state->has_datum = true;
-	}
-	MemoryContextSwitchTo(before);
-}
-
-static void add_numbers(const struct ifp_numbers *numbers, struct ifp_agg_state *state, MemoryContext context)
-{
-	if (numbers->n == 0)
-		return;
-	if (!state->has_datum)
-		state->datum = PointerGetDatum(MemoryContextAllocZero(context, sizeof(struct ifp_numbers)));
-	state->has_datum = true;
-	ifp_numbers_append((struct ifp_numbers *)DatumGetPointer(state->datum), numbers, context);
-}
-
 /* Adds the words of a measure's accumulator. */
 static void add_words(const struct ifp_agg_states *aggs, const struct measure *measure, const struct iforest_aggregate *fold,
-		      struct ifp_agg_state *states)
+		      struct ifp_measure_state *states)
 {
 	const struct iforest_accumulator *accumulator = &aggs->accumulators.list[aggs->in_index[measure->accumulator]];
 
@@ -545,15 +463,15 @@ uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, cons
 	return count_rows(aggs, aggs->query->histogram, steps, fold);
 }
 
-void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			uint64 steps, uint64 n_rows, const struct ifp_bucket_values *values, bool has_time,
-			MemoryContext context)
+void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_state *states,
+			const struct iforest_aggregate *fold, uint64 steps, uint64 n_rows,
+			const struct ifp_bucket_values *values, bool has_time, MemoryContext context)
 {
 	const struct ifp_definition *definition = aggs->definition;
 
 	for (int i = 0; i < aggs->n_measures; i++) {
 		const struct measure *measure = &aggs->measures[i];
-		struct ifp_agg_state *state = &states[i];
+		struct ifp_measure_state *state = &states[i];
 		uint64 n;
 
 		if (!is_asked(measure, aggs->econtext))
@@ -565,20 +483,16 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 			state->n += n;
 			break;
 		case IFP_MEASURE_VALUE:
-			add_value(&fold->values[measure->value], fold->n_rows,
-				  ifp_value_is_real(definition, (unsigned)measure->value), state);
+			ifp_measure_state_add_value(state, &fold->values[measure->value], fold->n_rows,
+						    ifp_value_is_real(definition, (unsigned)measure->value));
 			if (measure->accumulator >= 0)
 				add_words(aggs, measure, fold, states);
 			break;
 		case IFP_MEASURE_TIME:
-			state->has_null = state->has_null || !has_time;
-			if (!has_time)
-				break;
-			if (state->n == 0 || fold->first_time < state->min.integer)
-				state->min.integer = fold->first_time;
-			if (state->n == 0 || fold->last_time > state->max.integer)
-				state->max.integer = fold->last_time;
-			state->n += n;
+			if (has_time)
+				ifp_measure_state_add_times(state, n, fold->first_time, fold->last_time);
+			else
+				state->has_null = true;
 			break;
 		case IFP_MEASURE_CONSTANT:
 			if (n > 0)
@@ -588,14 +502,14 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state 
 		case IFP_MEASURE_MAX_ROW:
 		case IFP_MEASURE_FIRST_ROW:
 		case IFP_MEASURE_LAST_ROW:
-			add_row(measure, &fold->values[measure->value], ifp_value_is_real(definition, (unsigned)measure->value),
-				&state->row);
+			ifp_measure_state_add_row(state, measure->type, &fold->values[measure->value],
+						  ifp_value_is_real(definition, (unsigned)measure->value));
 			break;
 		case IFP_MEASURE_SKETCH:
-			add_sketch(values->sketches[measure->value], state, context);
+			ifp_measure_state_add_sketch(state, values->sketches[measure->value], context);
 			break;
 		case IFP_MEASURE_NUMBERS:
-			add_numbers(&values->numbers[measure->value], state, context);
+			ifp_measure_state_add_numbers(state, &values->numbers[measure->value], context);
 			break;
 		case IFP_MEASURE_PAIR:
 			add_words(aggs, measure, fold, states);
@@ -616,8 +530,8 @@ static Datum evaluate_at(const struct ifp_agg_states *aggs, const struct arm *ar
 }
 
 /* Reads the least and greatest value or time of the state, as datums. */
-static void extremes(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state, Datum *least,
-		     Datum *greatest)
+static void extremes(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_measure_state *state,
+		     Datum *least, Datum *greatest)
 {
 	const struct measure *measure = &aggs->measures[arm->measure];
 	const struct ifp_definition *definition = aggs->definition;
@@ -632,7 +546,7 @@ static void extremes(const struct ifp_agg_states *aggs, const struct arm *arm, c
 }
 
 /* Evaluates an argument where its column is NULL, for its constant parts may fail. */
-static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state)
+static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_measure_state *state)
 {
 	bool is_null;
 
@@ -644,7 +558,7 @@ static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, c
 
 /* Evaluates an argument at NULL and at both extremes, so that it fails where it would fail for a row. Returns true if it is
  * NULL there, which a parameter that is NULL can cause. */
-static bool try_argument(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_agg_state *state)
+static bool try_argument(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_measure_state *state)
 {
 	Datum least, greatest;
 	bool is_null = false;
@@ -673,20 +587,6 @@ static void add_number(Datum number, struct total *total)
 	total->has_number = true;
 }
 
-/* Returns the sum with NaN and infinities included. Raises an error if the finite values overflow, as their addition would. */
-static double real_sum(const struct ifp_agg_state *state)
-{
-	double sum = state->real_sum;
-
-	if (state->n_nan || (state->n_plus_infinity && state->n_minus_infinity))
-		return get_float8_nan();
-	if (state->n_plus_infinity || state->n_minus_infinity)
-		return state->n_plus_infinity ? get_float8_infinity() : -get_float8_infinity();
-	if (isinf(sum))
-		float_overflow_error();
-	return sum;
-}
-
 static bool read_affine(const struct ifp_agg_states *aggs, struct arm *arm)
 {
 	MemoryContext before = MemoryContextSwitchTo(aggs->parameters);
@@ -707,7 +607,7 @@ static int16 value_scale(const struct ifp_agg_states *aggs, int value)
 }
 
 /* Adds a * sum + b * n to the total. */
-static void add_affine(const struct ifp_agg_states *aggs, struct arm *arm, const struct ifp_agg_state *state,
+static void add_affine(const struct ifp_agg_states *aggs, struct arm *arm, const struct ifp_measure_state *state,
 		       struct total *total)
 {
 	const struct measure *measure = &aggs->measures[arm->measure];
@@ -723,7 +623,8 @@ static void add_affine(const struct ifp_agg_states *aggs, struct arm *arm, const
 	if (!is_real)
 		sum = ifp_numeric_from_int128(state->sum, scale);
 	if (arm->affine.is_real) {
-		double real = is_real ? real_sum(state) : DatumGetFloat8(DirectFunctionCall1(numeric_float8, sum));
+		double real =
+			is_real ? ifp_measure_state_real_sum(state) : DatumGetFloat8(DirectFunctionCall1(numeric_float8, sum));
 
 		if (!arm->is_plain) {
 			double sum_of_values = real;
@@ -742,7 +643,7 @@ static void add_affine(const struct ifp_agg_states *aggs, struct arm *arm, const
 	add_number(sum, total);
 }
 
-static void add_constants(const struct measure *measure, const struct ifp_agg_state *state, struct total *total)
+static void add_constants(const struct measure *measure, const struct ifp_measure_state *state, struct total *total)
 {
 	Datum sum;
 
@@ -750,7 +651,7 @@ static void add_constants(const struct measure *measure, const struct ifp_agg_st
 		return;
 	total->n += state->n;
 	if (measure->datum_type == FLOAT4OID || measure->datum_type == FLOAT8OID) {
-		total->real += real_sum(state);
+		total->real += ifp_measure_state_real_sum(state);
 		return;
 	}
 	sum = measure->datum_type == NUMERICOID ? state->datum : ifp_numeric_from_int128(state->sum, 0);
@@ -780,7 +681,7 @@ static Datum sum_result(const struct result *result, const struct total *total)
 /* ---- distinct values ---- */
 
 /* Returns the values of all arms. */
-static Bitmapset *distinct_of(const struct result *result, const struct ifp_agg_state *states)
+static Bitmapset *distinct_of(const struct result *result, const struct ifp_measure_state *states)
 {
 	Bitmapset *all = NULL;
 
@@ -791,10 +692,10 @@ static Bitmapset *distinct_of(const struct result *result, const struct ifp_agg_
 
 /* Adds each value once. */
 static void add_distinct_values(const struct ifp_agg_states *aggs, const struct result *result,
-				const struct ifp_agg_state *states, struct total *total)
+				const struct ifp_measure_state *states, struct total *total)
 {
 	Bitmapset *all = distinct_of(result, states);
-	struct ifp_agg_state sum = { .n = (uint64)bms_num_members(all) };
+	struct ifp_measure_state sum = { .n = (uint64)bms_num_members(all) };
 	int number = -1;
 
 	while ((number = bms_next_member(all, number)) >= 0)
@@ -804,8 +705,8 @@ static void add_distinct_values(const struct ifp_agg_states *aggs, const struct 
 		add_constants(&aggs->measures[result->arms[0].measure], &sum, total);
 }
 
-static Datum sum_or_average(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
-			    bool *is_null)
+static Datum sum_or_average(const struct ifp_agg_states *aggs, const struct result *result,
+			    const struct ifp_measure_state *states, bool *is_null)
 {
 	struct total total = { .n = 0 };
 
@@ -824,7 +725,7 @@ static Datum sum_or_average(const struct ifp_agg_states *aggs, const struct resu
 	return *is_null ? (Datum)0 : sum_result(result, &total);
 }
 
-static Datum variance(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
+static Datum variance(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_measure_state *states,
 		      bool *is_null)
 {
 	Datum sum = NumericGetDatum(int64_to_numeric(0)), squares = sum;
@@ -833,7 +734,7 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
-		const struct ifp_agg_state *state = &states[arm->measure];
+		const struct ifp_measure_state *state = &states[arm->measure];
 		const uint64 *words = words_of(aggs, states, &aggs->measures[arm->measure]);
 		int16 scale = value_scale(aggs, aggs->measures[arm->measure].value);
 
@@ -868,7 +769,7 @@ static void offer(const struct result *result, Datum datum, Datum *best, bool *i
 }
 
 /* A monotone expression, ascending or descending, has its extremes at those of its column. */
-static Datum extreme(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
+static Datum extreme(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_measure_state *states,
 		     bool *is_null)
 {
 	Datum best = (Datum)0;
@@ -876,7 +777,7 @@ static Datum extreme(const struct ifp_agg_states *aggs, const struct result *res
 	*is_null = true;
 	for (int a = 0; a < result->n_arms; a++) {
 		const struct arm *arm = &result->arms[a];
-		const struct ifp_agg_state *state = &states[arm->measure];
+		const struct ifp_measure_state *state = &states[arm->measure];
 		Datum ends[2];
 		/* of a plain column only the end that is needed was folded */
 		int first = arm->is_plain && result->function == IFP_AGG_MAX;
@@ -902,13 +803,13 @@ static Datum extreme(const struct ifp_agg_states *aggs, const struct result *res
 	return best;
 }
 
-static Datum count(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states)
+static Datum count(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_measure_state *states)
 {
 	uint64 n = result->distinct ? (uint64)bms_num_members(distinct_of(result, states)) : 0;
 
 	for (int a = 0; a < result->n_arms && !result->distinct; a++) {
 		const struct arm *arm = &result->arms[a];
-		const struct ifp_agg_state *state = &states[arm->measure];
+		const struct ifp_measure_state *state = &states[arm->measure];
 
 		n += try_argument(aggs, arm, state) ? 0 : state->n;
 	}
@@ -917,7 +818,7 @@ static Datum count(const struct ifp_agg_states *aggs, const struct result *resul
 
 /* ---- rows ---- */
 
-static Datum row_result(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
+static Datum row_result(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_measure_state *states,
 			bool *is_null)
 {
 	const struct measure *measure = &aggs->measures[result->arms[0].measure];
@@ -948,12 +849,12 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 }
 
 /* Arms have no row in common, so their sketches are added. */
-static Datum sketch_result(const struct result *result, const struct ifp_agg_state *states, bool *is_null)
+static Datum sketch_result(const struct result *result, const struct ifp_measure_state *states, bool *is_null)
 {
 	bytea *sum = NULL;
 
 	for (int a = 0; a < result->n_arms; a++) {
-		const struct ifp_agg_state *state = &states[result->arms[a].measure];
+		const struct ifp_measure_state *state = &states[result->arms[a].measure];
 		bytea *sketch = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
 
 		sum = sum && sketch ? ifp_sketch_sum(sum, sketch) : sketch ? sketch : sum;
@@ -968,7 +869,7 @@ static Datum sketch_result(const struct result *result, const struct ifp_agg_sta
 struct percentile_arguments {
 	const struct ifp_agg_states *aggs;
 	const struct arm *ends, *source;
-	const struct ifp_agg_state *states;
+	const struct ifp_measure_state *states;
 	bool is_reversed;
 };
 
@@ -977,7 +878,7 @@ static Datum argument_at(void *context, uint64 place)
 	const struct percentile_arguments *arguments = context;
 	const struct ifp_agg_states *aggs = arguments->aggs;
 	const struct measure *measure = &aggs->measures[arguments->source->measure];
-	const struct ifp_agg_state *ends = &arguments->states[arguments->ends->measure];
+	const struct ifp_measure_state *ends = &arguments->states[arguments->ends->measure];
 	void *source = DatumGetPointer(arguments->states[arguments->source->measure].datum);
 	bool is_real = ifp_value_is_real(aggs->definition, (unsigned)measure->value), is_null;
 	enum iforest_value_type type = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
@@ -996,10 +897,10 @@ static Datum argument_at(void *context, uint64 place)
 
 /* The arms are a VALUE, which has the ends, and the source of what lies between. */
 static Datum percentile_result(const struct ifp_agg_states *aggs, const struct result *result,
-			       const struct ifp_agg_state *states, bool *is_null)
+			       const struct ifp_measure_state *states, bool *is_null)
 {
 	struct percentile_arguments arguments = { aggs, &result->arms[0], &result->arms[1], states, false };
-	const struct ifp_agg_state *ends = &states[result->arms[0].measure];
+	const struct ifp_measure_state *ends = &states[result->arms[0].measure];
 	uint64 n = try_argument(aggs, arguments.ends, ends) ? 0 : ends->n;
 
 	if (n > 0) {
@@ -1011,7 +912,7 @@ static Datum percentile_result(const struct ifp_agg_states *aggs, const struct r
 }
 
 /* The only arm is a PAIR. */
-static Datum pair_result(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_agg_state *states,
+static Datum pair_result(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_measure_state *states,
 			 bool *is_null)
 {
 	const struct arm *arm = &result->arms[0];
@@ -1024,7 +925,7 @@ static Datum pair_result(const struct ifp_agg_states *aggs, const struct result 
 	return arm->pair == IFOREST_REGR_COUNT ? Int64GetDatum((int64)number) : Float8GetDatum(number);
 }
 
-Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_agg_state *states, bool *is_null)
+Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_measure_state *states, bool *is_null)
 {
 	const struct result *result = &aggs->results[i];
 

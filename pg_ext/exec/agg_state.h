@@ -12,21 +12,7 @@
 #include "executor/tuptable.h"
 
 #include "core/page/leaf_fold.h"
-#include "pg_ext/exec/percentile.h"
-
-/* A measure of one group. All zeros if it has no rows. */
-struct ifp_agg_state {
-	uint64 n;		    /* rows that are not NULL */
-	bool has_null;		    /* of VALUE and TIME: some rows are NULL */
-	iforest_int128 sum;	    /* of integers */
-	struct iforest_extreme row; /* of ..._ROW */
-	double real_sum;	    /* of finite reals; the others are counted: */
-	uint64 n_nan, n_plus_infinity, n_minus_infinity;
-	union iforest_number min, max; /* of VALUE; of TIME its first and last */
-	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH its bytes; of NUMBERS
-		      * struct ifp_numbers */
-	bool has_datum;
-};
+#include "pg_ext/exec/measure_state.h"
 
 struct ifp_agg_states;
 
@@ -67,12 +53,12 @@ uint64 ifp_agg_states_rows(const struct ifp_agg_states *aggs, uint64 steps, cons
 
 /* Adds the fold of a bucket, or its rows on steps of the query's histogram, of which there are n_rows. Its by values and time
  * are in the row. has_time: the times of its rows are not NULL. Data that a state keeps are allocated in the context. */
-void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_agg_state *states, const struct iforest_aggregate *fold,
-			uint64 steps, uint64 n_rows, const struct ifp_bucket_values *values, bool has_time,
-			MemoryContext context);
+void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_state *states,
+			const struct iforest_aggregate *fold, uint64 steps, uint64 n_rows,
+			const struct ifp_bucket_values *values, bool has_time, MemoryContext context);
 
 /* Returns the result of aggregate i of query->aggregates, in the current memory context. Overwrites the row's time and values.
  */
-Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_agg_state *states, bool *is_null);
+Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const struct ifp_measure_state *states, bool *is_null);
 
 #endif

@@ -606,11 +606,9 @@ static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, 
 static bool has_usual_order(const Aggref *aggregate)
 {
 	const SortGroupClause *order = linitial_node(SortGroupClause, aggregate->aggorder);
-	Oid type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr), family, of_type;
-	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
-	int16 strategy;
+	Oid type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 
-	return get_ordering_op_properties(order->sortop, &family, &of_type, &strategy) && family == entry->btree_opf;
+	return op_in_opfamily(order->sortop, lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
 }
 
 static bool counts_in_sketch(const struct ifp_index_query *query, int v)

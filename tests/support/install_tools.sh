@@ -2,7 +2,8 @@
 # Installs what the build, the demo and the tests need and is not there yet. Says nothing, and costs nothing, when all is there.
 #
 #   install_tools.sh            for the demo
-#   install_tools.sh browser    for the tests: also what the timeline is tried in, 440 MB on Debian 12, of which 130 MB are fetched
+#   install_tools.sh site       for the site of the documents
+#   install_tools.sh browser    for the tests: also the site's, and what the timeline is tried in, 440 MB on Debian 12, of which 130 MB are fetched
 set -eu
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
@@ -31,6 +32,10 @@ pg_config() { command "${PG_CONFIG:-pg_config}" "$1" 2>/dev/null || echo /nowher
 perl -MIPC::Run -e 1 2>/dev/null || wanted="$wanted libipc-run-perl"    # and tests with several servers
 has_command rsvg-convert || wanted="$wanted librsvg2-bin"    # the demo's pictures as PNG
 
+if [ -n "${1:-}" ]; then
+    has_command mkdocs && [ -d /usr/share/mkdocs/themes/material ] || browser="$browser mkdocs mkdocs-material"
+    has_command node || browser="$browser nodejs"
+fi
 if [ "${1:-}" = browser ]; then
     has_command chromium || browser="$browser chromium"
     has_command chromedriver || browser="$browser chromium-driver"
@@ -66,6 +71,6 @@ have_lists || apt update
 # The lists are words to be split.
 # shellcheck disable=SC2086
 [ -z "$required$wanted" ] || install $required $wanted 2>/dev/null || { apt update && install $required $wanted; }
-# Not every system has these under the names that Debian gives them. Without them that test is skipped.
+# Not every system has these under the names that Debian gives them. Without them their tests are skipped.
 # shellcheck disable=SC2086
-[ -z "$browser" ] || install $browser || echo "No browser to try the timeline in:$browser" >&2
+[ -z "$browser" ] || install $browser || echo "Not installed, so the timeline or the site is not tested:$browser" >&2

@@ -119,7 +119,7 @@ RESET iforest.enable;
 
 -- What is declined.
 \set VERBOSITY default
-SET iforest.explain_decline = on;
+RESET enable_indexscan; SET iforest.explain_decline = on;
 EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY ts) FROM p WHERE ts < 0;
 EXPLAIN (COSTS OFF) SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY i8 * interval '1 second') FROM p WHERE ts < 0;
 EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY CASE WHEN s = 's1' THEN i8 ELSE 0 END) FROM p WHERE ts < 0;
@@ -128,6 +128,6 @@ EXPLAIN (COSTS OFF) SELECT ts / 100000, percentile_disc(ts / 100000 / 10.0) WITH
 EXPLAIN (COSTS OFF) SELECT percentile_disc(random()) WITHIN GROUP (ORDER BY i8) FROM p WHERE ts < 0;
 EXPLAIN (COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY s USING ~<~) FROM p WHERE ts < 0;
 EXPLAIN (COSTS OFF) SELECT mode() WITHIN GROUP (ORDER BY i8) FROM p WHERE ts < 0;
-RESET iforest.explain_decline; RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_indexscan;
+RESET iforest.explain_decline; RESET enable_seqscan; RESET enable_bitmapscan;
 DROP TABLE p, q, windows, outputs, parts, by_index;
 DROP FUNCTION ask, near;

@@ -1,0 +1,50 @@
+/* exec/measure_state.h -- State of one measure of a group, to which the folds of its buckets are added.
+ *
+ * The parts of a state belong to types of measures (planner/aggregate_arms.h); a function that adds states which types it serves.
+ */
+#ifndef IFP_EXEC_MEASURE_STATE_H
+#define IFP_EXEC_MEASURE_STATE_H
+
+#include "pg_ext/planner/aggregate_arms.h"
+
+#include "core/model/aggregate.h"
+#include "pg_ext/exec/percentile.h"
+
+/* All zeros if it has no rows. */
+struct ifp_measure_state {
+	uint64 n;		    /* rows that are not NULL */
+	bool has_null;		    /* of VALUE and TIME: some rows are NULL */
+	iforest_int128 sum;	    /* of integers */
+	struct iforest_extreme row; /* of ..._ROW */
+	double real_sum;	    /* of finite reals; the others are counted: */
+	uint64 n_nan, n_plus_infinity, n_minus_infinity;
+	union iforest_number min, max; /* of VALUE; of TIME its first and last */
+	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH its bytes; of NUMBERS
+		      * struct ifp_numbers */
+	bool has_datum;
+};
+
+/* VALUE: adds the fold of n_rows rows. is_real: the column's type. */
+void ifp_measure_state_add_value(struct ifp_measure_state *state, const struct iforest_value_aggregate *fold, uint64 n_rows,
+				 bool is_real);
+
+/* TIME: adds n rows, whose times are between first and last. */
+void ifp_measure_state_add_times(struct ifp_measure_state *state, uint64 n, int64 first, int64 last);
+
+/* CONSTANT: adds n times a real to the sum. */
+void ifp_measure_state_add_real(struct ifp_measure_state *state, double real, uint64 n);
+
+/* ..._ROW: keeps the fold's row of that type if it comes before or after the one that is kept. is_real: the column's type. */
+void ifp_measure_state_add_row(struct ifp_measure_state *state, enum ifp_measure_type type,
+			       const struct iforest_value_aggregate *fold, bool is_real);
+
+/* SKETCH: adds the sketch; NULL: of no values. The state's own is allocated in the context. */
+void ifp_measure_state_add_sketch(struct ifp_measure_state *state, const bytea *sketch, MemoryContext context);
+
+/* NUMBERS: appends the numbers. The state's own are allocated in the context. */
+void ifp_measure_state_add_numbers(struct ifp_measure_state *state, const struct ifp_numbers *numbers, MemoryContext context);
+
+/* Returns the sum of reals, NaN and infinities included. Raises an error if the finite ones overflow, as their addition would. */
+double ifp_measure_state_real_sum(const struct ifp_measure_state *state);
+
+#endif
