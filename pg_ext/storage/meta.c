@@ -4,7 +4,6 @@
 #include "datatype/timestamp.h"
 
 #include "core/base/bits.h"
-#include "pg_ext/storage/pending.h"
 
 enum { FIRST_SLOT_BLOCK = 1 };
 
@@ -148,6 +147,17 @@ void ifp_meta_read(Relation index, struct ifp_meta *meta)
 
 	memcpy(meta, ifp_content(BufferGetPage(buffer)), sizeof *meta);
 	UnlockReleaseBuffer(buffer);
+}
+
+uint32 ifp_pending_pages(const struct ifp_meta *meta)
+{
+	uint32 n = 0;
+
+	for (unsigned c = 0; c < IFP_CHAINS; c++)
+		n += meta->open[c].n_pages;
+	for (uint32 c = 0; c < meta->n_closed; c++)
+		n += meta->closed[c].n_pages;
+	return n;
 }
 
 /* Pins the metapage, without a search for its buffer if that was found less than a second ago. */

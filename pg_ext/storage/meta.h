@@ -59,6 +59,9 @@ Buffer ifp_meta_lock(Relation index, int lock_mode);
 /* Copies the metapage. */
 void ifp_meta_read(Relation index, struct ifp_meta *meta);
 
+/* Returns the number of pages in pending chains. No page is read. */
+uint32 ifp_pending_pages(const struct ifp_meta *meta);
+
 /* What estimates need of the metapage. */
 struct ifp_meta_sizes {
 	uint64 index_id, manifest_id;
