@@ -54,7 +54,7 @@ SELECT note, count(*) FROM spans GROUP BY 1 ORDER BY 1;
 -- name: declined_condition_of_other_column | tool: hand-written | rows: 21 | expect: declined: column "note" is not in the index
 SELECT service, count(*) FROM spans WHERE note = 'note 3' AND ts >= '2024-03-10' GROUP BY 1 ORDER BY 1;
 
--- name: declined_aggregate_of_other_column | tool: hand-written | rows: N9 | expect: declined: column "id" is not in the index
+-- name: declined_aggregate_of_other_column | tool: hand-written | rows: N9 | expect: declined: column "note" is not in the index
 SELECT service, max(id), count(note) FROM spans GROUP BY 1 ORDER BY 1;
 
 -- name: declined_key_of_value | tool: hand-written | rows: N10 | expect: declined: a group key has a value column
