@@ -35,6 +35,7 @@
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/planner/selectivity.h"
+#include "pg_ext/planner/value_passes.h"
 #include "pg_ext/storage/heap_visibility.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/meta.h"
@@ -533,7 +534,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
-	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, read_cost;
+	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, n_narrowed, read_cost;
 	uint32 kept = terms->sketches ? ifp_definition_sketches(relation, terms->definition) : 0;
 
 	ifp_meta_read_sizes(relation, &sizes);
@@ -548,13 +549,13 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	/* each piece ends on a leaf page, and each series of each run needs a descent; at most the pages that there are */
 	n_edges = n_pieces + 2 * n_runs * series;
 	n_pages = Min(n_edges, n_used * Max(window, terms->pieces.passed) + 3 * n_runs * series);
-	if (narrows_values)
-		n_pages = Max(n_pages, n_used * window / 2);
+	n_narrowed = narrows_values ? n_used * window / 2 : 0;
+	n_pages = Max(n_pages, n_narrowed);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
 	unclean = rel->pages * window * unclean_fraction(rel, table, &remembered);
 	remembered *= unclean;
 	unclean -= remembered;
-	n_whole = Min(n_used * window, unclean);
+	n_whole = Max(Min(n_used * window, unclean), n_narrowed);
 	if (terms->sketches) {
 		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, terms->sketches & ~kept);
 		n_pages = Max(n_pages, n_whole);
@@ -668,6 +669,7 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	struct ifp_definition definition;
 	struct terms terms = { .definition = &definition };
 	double tuples = 0, n_groups = 1, n_keys;
+	int n_narrow = list_length(ifp_value_passes(query)) - (query->drawn && query->pieces == NIL);
 	ListCell *cell, *rel_cell, *index_cell, *table_cell;
 
 	ifp_definition_read(index, &definition);
@@ -685,8 +687,14 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
 	{
-		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
-						 query->values != NIL);
+		Oid table = linitial_oid(lfirst(table_cell));
+
+		/* passes in which only a range of values is read */
+		for (int i = 0; i < n_narrow; i++)
+			estimate->total += cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms, true);
+		if (n_narrow == 0 || query->pieces == NIL)
+			estimate->total +=
+				cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms, query->values != NIL);
 	}
 	if (query->groups != NIL) {
 		n_keys = n_combinations(level, candidate, by_columns_of(query, (Node *)query->groups));

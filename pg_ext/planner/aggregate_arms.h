@@ -14,7 +14,8 @@
  *   PAIR      the sums of products of two value columns, or of one and the time
  *
  * Where conditions and arguments hang on the steps of a histogram (planner/value_steps.h), each of their pieces is an arm, and
- * ROWS, counts of TIME and CONSTANT are of the rows on its steps.
+ * ROWS, counts of TIME and CONSTANT are of the rows on its steps. Of a drawn histogram, whose rows are read apart, all measures
+ * are.
  *
  * A percentile has two arms: a VALUE for the ends of its column, and a SKETCH or NUMBERS for what lies between.
  *
@@ -92,7 +93,8 @@ struct ifp_arm {
 	Node *expression; /* NULL for ROWS and PAIR */
 	int value;	  /* the value column of VALUE, ..._ROW, SKETCH and NUMBERS */
 	uint64 steps;	  /* the rows that count; IFP_ALL_STEPS: all */
-	int accumulator;  /* the histogram of the steps, or the products of PAIR: one of query->accumulators; -1: none */
+	int histogram;	  /* of the steps: one of query->accumulators; -1: none */
+	int accumulator;  /* the products of PAIR, likewise */
 	/* of PAIR: the function; its second argument is the accumulator's first column */
 	enum iforest_pair_function pair;
 	bool is_swapped;

@@ -420,8 +420,6 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 {
 	Aggref *rewritten = castNode(Aggref, ifp_query_level_expression(level, copyObject((Node *)aggregate)));
 	const char *reason = ifp_aggregate_take_ctid(rewritten, level->rel->relid);
-	enum ifp_agg_function function;
-	List *arms;
 	char *name = get_func_name(aggregate->aggfnoid);
 
 	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1 && rewritten->aggdistinct == NIL) {
@@ -438,9 +436,8 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 		return "iforest.float_aggregates is off";
 	if (list_length(candidate->rels) > 1 && ifp_aggregate_is_ctid(rewritten))
 		return "a ctid does not say of which partition it is";
-	reason = ifp_aggregate_read(rewritten, query, &function, &arms);
 	query->aggregates = lappend(query->aggregates, rewritten);
-	return reason;
+	return NULL;
 }
 
 /* Keeps the accumulators that `other` has as well. */
@@ -543,13 +540,29 @@ static const char *add_aggregates(const struct ifp_query_level *level, const str
 	return NULL;
 }
 
+/* Returns NULL if all aggregates can be answered, or why one cannot. */
+static const char *read_aggregates(const struct ifp_index_query *query)
+{
+	ListCell *cell;
+
+	foreach (cell, query->aggregates) {
+		enum ifp_agg_function function;
+		List *arms;
+		const char *reason = ifp_aggregate_read(lfirst(cell), query, &function, &arms);
+
+		if (reason)
+			return reason;
+	}
+	return NULL;
+}
+
 /* ---- steps of a histogram ---- */
 
 static bool need_accumulators(const struct ifp_query_level *level, const struct ifp_index_query *query, const List *aggregates)
 {
 	ListCell *cell;
 
-	if (query->values != NIL || ifp_mentioned_value(query, (Node *)query->groups) >= 0)
+	if (query->values != NIL || query->is_drawing || ifp_mentioned_value(query, (Node *)query->groups) >= 0)
 		return true;
 	foreach (cell, aggregates)
 		if (ifp_aggregate_needs_accumulators(castNode(Aggref, ifp_query_level_expression(level, lfirst(cell)))))
@@ -570,6 +583,12 @@ static void add_piece(struct ifp_index_query *query, uint64 steps)
 							 false, FLOAT8PASSBYVAL));
 }
 
+/* True if a group key or condition still has a value column. */
+static bool is_open(const struct ifp_index_query *query, const struct ifp_piece *piece)
+{
+	return ifp_mentioned_value(query, (Node *)piece->expressions) != -1;
+}
+
 /* Finds the pieces on which all group keys are constant and query->by_steps are true. */
 static enum ifp_steps_result split(struct ifp_index_query *query)
 {
@@ -583,6 +602,8 @@ static enum ifp_steps_result split(struct ifp_index_query *query)
 		const struct ifp_piece *piece = lfirst(cell);
 		bool is_met = true;
 
+		if (query->drawn && is_open(query, piece))
+			return IFP_STEPS_NO_CONSTANT;
 		for_each_from(condition, piece->expressions, list_length(query->groups)) is_met =
 			is_met && is_true(lfirst(condition));
 		if (is_met)
@@ -595,7 +616,7 @@ static enum ifp_steps_result split(struct ifp_index_query *query)
 
 static const char *split_groups(struct ifp_index_query *query)
 {
-	if (ifp_mentioned_value(query, (Node *)query->groups) == -1)
+	if (ifp_mentioned_value(query, (Node *)query->groups) == -1 && !(query->drawn && query->by_steps))
 		return NULL;
 	switch (split(query)) {
 	case IFP_STEPS_FOUND:
@@ -612,20 +633,31 @@ static const char *split_groups(struct ifp_index_query *query)
 static void answer_by_steps(struct ifp_index_query *query)
 {
 	struct ifp_index_query by_steps = *query;
-	ListCell *cell;
 
 	by_steps.by_steps = query->values;
 	by_steps.values = NIL;
 	if (query->values == NIL || split(&by_steps) != IFP_STEPS_FOUND)
 		return;
-	foreach (cell, query->aggregates) {
-		enum ifp_agg_function function;
-		List *arms;
+	if (!read_aggregates(&by_steps))
+		*query = by_steps;
+}
 
-		if (ifp_aggregate_read(lfirst(cell), &by_steps, &function, &arms))
-			return;
-	}
-	*query = by_steps;
+/* ---- drawn histograms ---- */
+
+/* True for a comparison or the like that mentions a value column of the index. */
+static bool may_draw(Node *node, void *columns)
+{
+	ListCell *cell;
+
+	if (!node)
+		return false;
+	if (IsA(node, RestrictInfo))
+		return may_draw((Node *)castNode(RestrictInfo, node)->clause, columns);
+	if (IsA(node, OpExpr) || IsA(node, ScalarArrayOpExpr) || IsA(node, NullTest) || IsA(node, FuncExpr))
+		foreach (cell, columns)
+			if (list_member(pull_var_clause(node, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS), lfirst(cell)))
+				return true;
+	return expression_tree_walker(node, may_draw, columns);
 }
 
 /* ---- the match ---- */
@@ -669,25 +701,48 @@ static Var *find_lacking(const struct ifp_query_level *level, const struct ifp_c
 	return NULL;
 }
 
-const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *query, List **aggregates)
+static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
-	Var *lacking = find_lacking(level, candidate);
+	List *values = list_copy_tail(candidate->columns, index->nkeycolumns);
+
+	return may_draw((Node *)candidate->restrictions, values) ||
+	       may_draw(ifp_query_level_expression(level, (Node *)level->groups), values) ||
+	       may_draw(ifp_query_level_expression(level, (Node *)level->outputs), values);
+}
+
+/* Returns the group keys, the conditions that are no ranges, and the arguments and filters of aggregates. */
+static List *all_expressions(const struct ifp_index_query *query)
+{
+	List *all = list_concat_copy(query->groups, query->by_steps);
+	ListCell *cell;
+
+	foreach (cell, query->aggregates) {
+		Aggref *aggregate = lfirst_node(Aggref, cell);
+		ListCell *argument;
+
+		all = lappend(all, aggregate->aggfilter);
+		foreach (argument, aggregate->args)
+			all = lappend(all, lfirst_node(TargetEntry, argument)->expr);
+	}
+	return all;
+}
+
+/* A reason that nobody is told: the one without drawn histograms stands. */
+static const char not_drawn[] = "";
+
+/* Fills in the index query, with the histograms that the indexes keep or with drawn ones. */
+static const char *match(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool draws,
+			 const List *aggregates, struct ifp_index_query *query)
+{
+	const IndexOptInfo *index = linitial(candidate->indexes);
 	const char *reason;
 	ListCell *rel_cell, *index_cell;
 
-	/* first what is found out soonest */
-	if (lacking)
-		return column_name(level, lacking);
-	reason = collect_aggregates(level, aggregates);
-	if (!reason)
-		reason = find_unknown(*aggregates);
-	if (reason)
-		return reason;
 	*query = (struct ifp_index_query){ .table = planner_rt_fetch(level->rel->relid, level->root)->relid,
 					   .n_by = index->nkeycolumns - 1,
 					   .approximates = ifp_approximate_percentiles,
+					   .is_drawing = draws,
 					   .columns = copyObject(candidate->columns) };
 	ChangeVarNodes((Node *)query->columns, (int)level->rel->relid, 1, 0);
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)
@@ -700,13 +755,40 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 	reason = add_conditions(level, candidate, query);
 	if (!reason)
 		reason = add_groups(level, candidate, query);
-	if (!reason && need_accumulators(level, query, *aggregates))
+	if (!reason && need_accumulators(level, query, aggregates))
 		query->accumulators = accumulators_kept(candidate);
+	if (!reason)
+		reason = add_aggregates(level, candidate, query, aggregates);
+	if (!reason && draws && !ifp_value_steps_draw(query, all_expressions(query)))
+		reason = not_drawn;
 	if (!reason)
 		reason = split_groups(query);
 	if (!reason)
-		reason = add_aggregates(level, candidate, query, *aggregates);
-	if (!reason)
+		reason = read_aggregates(query);
+	if (!reason && !draws)
 		answer_by_steps(query);
+	return reason;
+}
+
+const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			    struct ifp_index_query *query, List **aggregates)
+{
+	Var *lacking = find_lacking(level, candidate);
+	struct ifp_index_query drawn;
+	const char *reason;
+
+	/* first what is found out soonest */
+	if (lacking)
+		return column_name(level, lacking);
+	reason = collect_aggregates(level, aggregates);
+	if (!reason)
+		reason = find_unknown(*aggregates);
+	if (reason)
+		return reason;
+	reason = match(level, candidate, false, *aggregates, query);
+	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, *aggregates, &drawn)) {
+		*query = drawn;
+		reason = NULL;
+	}
 	return reason;
 }

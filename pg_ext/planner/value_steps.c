@@ -1,14 +1,20 @@
 #include "pg_ext/planner/value_steps.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/datum.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/affine.h"
+#include "pg_ext/types/values.h"
 
 enum { MAX_STEPS = IFOREST_MAX_BOUNDS + 2 };
 
@@ -21,9 +27,16 @@ struct leaf {
 	bool are_null[MAX_STEPS];
 };
 
+/* The type of a value column, in which numerics are integers in units of 10^-scale. */
+struct column_type {
+	Oid type;
+	int scale;
+};
+
 struct splitting {
 	AttrNumber attribute; /* of the value column */
-	Oid type;
+	struct column_type type;
+	bool is_drawn; /* the bounds are drawn from the expressions themselves */
 	const int64_t *bounds;
 	int n_bounds;
 	List *leaves;
@@ -45,19 +58,45 @@ void ifp_value_steps_add_boundless(struct iforest_accumulators *accumulators, un
 							      .first_parameter = accumulators->n_parameters };
 }
 
-static Oid type_of(const struct ifp_index_query *query, unsigned value)
+static struct column_type type_of(const struct ifp_index_query *query, unsigned value)
 {
-	return getBaseType(exprType(list_nth(query->columns, query->n_by + 1 + (int)value)));
+	Node *column = list_nth(query->columns, query->n_by + 1 + (int)value);
+	int32 modifier = exprTypmod(column);
+	Oid type = getBaseTypeAndTypmod(exprType(column), &modifier);
+
+	return (struct column_type){ type, type == NUMERICOID ? ifp_numeric_scale(modifier) : 0 };
 }
 
-/* Returns the number as the nearest value of the type. */
-static Datum integer_datum(Oid type, int64 number)
+static bool is_real(struct column_type type)
 {
-	switch (type) {
+	return type.type == FLOAT4OID || type.type == FLOAT8OID;
+}
+
+static int64 least_number(struct column_type type)
+{
+	return is_real(type) ? ifp_key_from_double(-INFINITY) : PG_INT64_MIN;
+}
+
+static int64 greatest_number(struct column_type type)
+{
+	return is_real(type) ? ifp_key_from_double(NAN) : PG_INT64_MAX;
+}
+
+/* Returns the number as the nearest value of the type; reals are numbered by ifp_key_from_double(). */
+static Datum number_datum(struct column_type type, int64 number)
+{
+	switch (type.type) {
 	case INT2OID:
 		return Int16GetDatum((int16)Max(Min(number, PG_INT16_MAX), PG_INT16_MIN));
 	case INT4OID:
 		return Int32GetDatum((int32)Max(Min(number, PG_INT32_MAX), PG_INT32_MIN));
+	case NUMERICOID:
+		return ifp_numeric_from_int128(number, type.scale);
+	case FLOAT4OID:
+	case FLOAT8OID:
+		number = Max(Min(number, greatest_number(type)), least_number(type));
+		return type.type == FLOAT4OID ? Float4GetDatum((float4)ifp_double_from_key(number))
+					      : Float8GetDatum(ifp_double_from_key(number));
 	default:
 		return Int64GetDatum(number);
 	}
@@ -108,6 +147,22 @@ uint64 ifp_value_steps_count(const struct iforest_accumulators *accumulators, un
 	return n;
 }
 
+bool ifp_value_steps_range(const struct ifp_index_query *query, int histogram, uint64 steps, int64 *low, int64 *high)
+{
+	const int64_t *bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)histogram);
+	int n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)histogram);
+	struct column_type type = type_of(query, query->accumulators.list[histogram].value);
+	int first = (int)iforest_trailing_zeros(steps), last = first;
+
+	if (first > n_bounds)
+		return false;
+	while (last < n_bounds && steps >> (last + 1) & 1)
+		last++;
+	*low = Max(least_of(bounds, first), least_number(type));
+	*high = Min(greatest_of(bounds, n_bounds, last), greatest_number(type));
+	return true;
+}
+
 bool ifp_value_steps_need_values(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps)
 {
 	unsigned last = n_bounds_of(accumulators, a);
@@ -124,8 +179,8 @@ Datum ifp_value_steps_datum(const struct ifp_index_query *query, int histogram, 
 	/* without bounds only whether it is NULL is looked at */
 	return *is_null || n_bounds_of(all, (unsigned)histogram) == 0
 		       ? (Datum)0
-		       : integer_datum(type_of(query, all->list[histogram].value),
-				       least_of(iforest_accumulator_parameters(all, (unsigned)histogram), step));
+		       : number_datum(type_of(query, all->list[histogram].value),
+				      least_of(iforest_accumulator_parameters(all, (unsigned)histogram), step));
 }
 
 /* ---- evaluation ---- */
@@ -160,7 +215,7 @@ static Node *with_placeholder(Node *node, void *context)
 static bool evaluate(const struct splitting *splitting, const struct ifp_safe_expression *expression, bool of_null,
 		     int64 number, Datum *value, bool *is_null)
 {
-	splitting->econtext->caseValue_datum = of_null ? (Datum)0 : integer_datum(splitting->type, number);
+	splitting->econtext->caseValue_datum = of_null ? (Datum)0 : number_datum(splitting->type, number);
 	splitting->econtext->caseValue_isNull = of_null;
 	return ifp_safe_eval(expression, splitting->econtext, value, is_null, NULL);
 }
@@ -246,6 +301,16 @@ static struct leaf *equality_leaf(const struct splitting *splitting, Node *node)
 	return from;
 }
 
+/* True if the order of a comparison is that of the column: a function of a real may put NaN elsewhere. */
+static bool keeps_order(const struct splitting *splitting, Node *node)
+{
+	List *arguments = IsA(node, OpExpr) ? castNode(OpExpr, node)->args : NIL;
+
+	return !is_real(splitting->type) ||
+	       (list_length(arguments) == 2 && (ifp_is_ascending(linitial(arguments), splitting->attribute) ||
+						ifp_is_ascending(lsecond(arguments), splitting->attribute)));
+}
+
 /* Returns the leaf of an expression of the column alone; NULL if it is none. */
 static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 {
@@ -253,7 +318,7 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
 		return null_leaf(splitting, castNode(NullTest, node));
-	if (splitting->n_bounds == 0 || !is_known(node) || ifp_may_be_infinite(node))
+	if (splitting->n_bounds == 0 || !keeps_order(splitting, node) || !is_known(node) || ifp_may_be_infinite(node))
 		return NULL;
 	if (ifp_is_monotone_beside_null(node, splitting->attribute, &breaks) && breaks == NIL)
 		return monotone_leaf(splitting, node);
@@ -269,7 +334,7 @@ static bool collect(Node *node, void *context)
 	if (!node || !ifp_mentions(node, splitting->attribute))
 		return false;
 	if (IsA(node, Var))
-		return true;
+		return !splitting->is_drawn;
 	leaf = IsA(node, List) || IsA(node, CaseWhen) ? NULL : find_leaf(splitting, node);
 	if (leaf) {
 		splitting->leaves = lappend(splitting->leaves, leaf);
@@ -284,10 +349,44 @@ static bool collect(Node *node, void *context)
 
 /* ---- pieces ---- */
 
-/* Returns the expressions with conditions in each CASE. */
+/* Lists are taken apart up to this length. */
+enum { MOST_ELEMENTS = IFOREST_MAX_BOUNDS / 2 };
+
+/* Returns x = ANY (list) or x <> ALL (list) as comparisons with each element; other nodes as they are. */
+static Node *with_elements(Node *node)
+{
+	ScalarArrayOpExpr *call = (ScalarArrayOpExpr *)node;
+	Const *list = IsA(node, ScalarArrayOpExpr) ? lsecond(call->args) : NULL;
+	List *comparisons = NIL;
+	Datum *elements;
+	bool *are_null, by_value;
+	char alignment;
+	int16 length;
+	Oid type;
+	int n;
+
+	if (!list || !IsA(list, Const) || list->constisnull)
+		return node;
+	type = ARR_ELEMTYPE(DatumGetArrayTypeP(list->constvalue));
+	get_typlenbyvalalign(type, &length, &by_value, &alignment);
+	deconstruct_array(DatumGetArrayTypeP(list->constvalue), type, length, by_value, alignment, &elements, &are_null, &n);
+	if (n == 0 || n > MOST_ELEMENTS)
+		return node;
+	for (int i = 0; i < n; i++) {
+		Const *element = makeConst(type, -1, list->constcollid, length, elements[i], are_null[i], by_value);
+		OpExpr *comparison = (OpExpr *)make_opclause(call->opno, BOOLOID, false, linitial(call->args), (Expr *)element,
+							     InvalidOid, call->inputcollid);
+
+		set_opfuncid(comparison);
+		comparisons = lappend(comparisons, comparison);
+	}
+	return (Node *)(call->useOr ? make_orclause(comparisons) : make_andclause(comparisons));
+}
+
+/* Returns the expressions with conditions in each CASE, and one for each element of a list. */
 static Node *with_conditions(Node *node, void *context)
 {
-	return node ? expression_tree_mutator(ifp_case_conditions(node), with_conditions, context) : NULL;
+	return node ? expression_tree_mutator(with_elements(ifp_case_conditions(node)), with_conditions, context) : NULL;
 }
 
 /* Returns the expression as it is on a step, with constants for the leaves. */
@@ -403,34 +502,249 @@ static bool mentions_values(Node *node, void *attribute)
 	return expression_tree_walker(node, mentions_values, attribute);
 }
 
+static bool is_drawn(const struct ifp_index_query *query, int value)
+{
+	return query->drawn >> value & 1;
+}
+
+/* Returns the number of a value column's histogram; -1 if it has none. */
+static int histogram_of(const struct ifp_index_query *query, int value)
+{
+	const struct iforest_accumulators *all = &query->accumulators;
+
+	for (int a = 0; is_drawn(query, value) && a < all->n; a++)
+		if (all->list[a].value == value && !ifp_value_steps_is_kept(all, (unsigned)a))
+			return a;
+	return iforest_accumulators_named(all, IFOREST_KIND_HISTOGRAM, (unsigned)value, IFOREST_NO_VALUE);
+}
+
+static struct splitting begin_splitting(const struct ifp_index_query *query, int value, int histogram)
+{
+	struct splitting splitting = { .attribute = (AttrNumber)(query->n_by + 2 + value),
+				       .type = type_of(query, (unsigned)value),
+				       .is_drawn = is_drawn(query, value),
+				       .bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)histogram),
+				       .n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)histogram),
+				       .econtext = CreateStandaloneExprContext() };
+
+	return splitting;
+}
+
+/* Collects the leaves of expressions in the only column of a drawn histogram that has any; sets *histogram to -1 if none or several
+ * have. */
+static struct splitting collect_drawn(const struct ifp_index_query *query, List *expressions, int *histogram)
+{
+	struct splitting found = { .leaves = NIL };
+	int n_found = 0;
+
+	*histogram = -1;
+	for (int v = 0; query->drawn >> v; v++) {
+		struct splitting splitting;
+
+		if (!is_drawn(query, v))
+			continue;
+		splitting = begin_splitting(query, v, histogram_of(query, v));
+		(void)collect((Node *)expressions, &splitting);
+		if (splitting.leaves == NIL) {
+			FreeExprContext(splitting.econtext, true);
+			continue;
+		}
+		if (n_found++ > 0)
+			FreeExprContext(found.econtext, true);
+		found = splitting;
+		*histogram = histogram_of(query, v);
+	}
+	if (n_found > 1) {
+		FreeExprContext(found.econtext, true);
+		*histogram = -1;
+	}
+	return found;
+}
+
+static void split_all(struct splitting *splitting, List *expressions, List **pieces)
+{
+	*pieces = NIL;
+	for (int step = 0; step < splitting->n_bounds + 2; step++)
+		*pieces = add_step(splitting, *pieces, expressions, step);
+	*pieces = join(*pieces);
+}
+
 enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query, List *expressions, int *histogram,
 					    List **pieces)
 {
 	int value = ifp_mentioned_value(query, (Node *)expressions);
-	struct splitting splitting = { .attribute = (AttrNumber)(query->n_by + 2 + value) };
+	struct splitting splitting;
 	bool is_split;
 
-	*histogram = value < 0 ? -1
-			       : iforest_accumulators_named(&query->accumulators, IFOREST_KIND_HISTOGRAM, (unsigned)value,
-							    IFOREST_NO_VALUE);
+	if (query->drawn) {
+		expressions = (List *)with_conditions((Node *)expressions, NULL);
+		splitting = collect_drawn(query, expressions, histogram);
+		if (*histogram < 0)
+			return IFP_STEPS_NO_HISTOGRAM;
+		split_all(&splitting, expressions, pieces);
+		FreeExprContext(splitting.econtext, true);
+		return IFP_STEPS_FOUND;
+	}
+	*histogram = value < 0 ? -1 : histogram_of(query, value);
 	if (*histogram < 0)
 		return IFP_STEPS_NO_HISTOGRAM;
+	splitting = begin_splitting(query, value, *histogram);
 	/* without bounds steps are values and NULL, and nothing is evaluated to find them */
-	if (n_bounds_of(&query->accumulators, (unsigned)*histogram) == 0 &&
-	    mentions_values((Node *)expressions, &splitting.attribute))
+	if (splitting.n_bounds == 0 && mentions_values((Node *)expressions, &splitting.attribute)) {
+		FreeExprContext(splitting.econtext, true);
 		return IFP_STEPS_NO_HISTOGRAM;
+	}
 	expressions = (List *)with_conditions((Node *)expressions, NULL);
-	splitting.type = type_of(query, (unsigned)value);
-	splitting.bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)*histogram);
-	splitting.n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)*histogram);
-	*pieces = NIL;
-	splitting.econtext = CreateStandaloneExprContext();
 	is_split = !collect((Node *)expressions, &splitting);
-	for (int step = 0; step < splitting.n_bounds + 2 && is_split; step++)
-		*pieces = add_step(&splitting, *pieces, expressions, step);
-	*pieces = join(*pieces);
+	if (is_split)
+		split_all(&splitting, expressions, pieces);
 	FreeExprContext(splitting.econtext, true);
 	if (is_split)
 		return IFP_STEPS_FOUND;
 	return splitting.is_condition ? IFP_STEPS_NO_BOUNDS : IFP_STEPS_NO_CONSTANT;
+}
+
+/* ---- drawing bounds ---- */
+
+struct drawing {
+	struct splitting splitting;
+	int64 bounds[IFOREST_MAX_BOUNDS];
+	int n_bounds;
+	bool has_leaf, has_too_many;
+};
+
+static void draw_bound(struct drawing *drawing, int64 bound)
+{
+	int at = 0;
+
+	while (at < drawing->n_bounds && drawing->bounds[at] < bound)
+		at++;
+	if (at < drawing->n_bounds && drawing->bounds[at] == bound)
+		return;
+	if (drawing->n_bounds == IFOREST_MAX_BOUNDS) {
+		drawing->has_too_many = true;
+		return;
+	}
+	memmove(drawing->bounds + at + 1, drawing->bounds + at, (size_t)(drawing->n_bounds - at) * sizeof *drawing->bounds);
+	drawing->bounds[at] = bound;
+	drawing->n_bounds++;
+}
+
+/* Draws a bound wherever a monotone expression changes from low to high, where its values are known. Returns false if it cannot be
+ * evaluated. */
+static bool draw_between(struct drawing *drawing, const struct ifp_safe_expression *expression, const struct leaf *ends,
+			 int64 low, int64 high)
+{
+	struct leaf middle = *ends;
+	int64 at = low + (int64)(((uint64)high - (uint64)low) / 2);
+
+	if (is_same(ends, ends->values[0], ends->are_null[0], ends->values[1], ends->are_null[1]) || drawing->has_too_many)
+		return true;
+	if ((uint64)high - (uint64)low == 1) {
+		draw_bound(drawing, low);
+		return true;
+	}
+	if (!evaluate(&drawing->splitting, expression, false, at, &middle.values[1], &middle.are_null[1]) ||
+	    !draw_between(drawing, expression, &middle, low, at))
+		return false;
+	middle.values[0] = middle.values[1];
+	middle.are_null[0] = middle.are_null[1];
+	middle.values[1] = ends->values[1];
+	middle.are_null[1] = ends->are_null[1];
+	return draw_between(drawing, expression, &middle, at, high);
+}
+
+static bool draw_bounds(struct drawing *drawing, Node *node)
+{
+	struct ifp_safe_expression expression = ifp_safe_eval_prepare((Expr *)with_placeholder(node, NULL));
+	int64 low = least_number(drawing->splitting.type), high = greatest_number(drawing->splitting.type);
+	struct leaf *ends = make_leaf(node);
+
+	return evaluate(&drawing->splitting, &expression, false, low, &ends->values[0], &ends->are_null[0]) &&
+	       evaluate(&drawing->splitting, &expression, false, high, &ends->values[1], &ends->are_null[1]) &&
+	       draw_between(drawing, &expression, ends, low, high);
+}
+
+/* True for conditions and numbers of buckets, which have few values. */
+static bool is_few_valued(Node *node)
+{
+	Oid function = IsA(node, FuncExpr) ? castNode(FuncExpr, node)->funcid : InvalidOid;
+
+	return exprType(node) == BOOLOID || function == F_WIDTH_BUCKET_ANYCOMPATIBLE_ANYCOMPATIBLEARRAY ||
+	       function == F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4 || function == F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4;
+}
+
+/* Draws the bounds of an expression of the column alone. Returns false if it is none. */
+static bool draw_leaf(struct drawing *drawing, Node *node)
+{
+	const struct splitting *splitting = &drawing->splitting;
+	List *breaks = NIL, *both;
+
+	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
+		return true;
+	if (!is_few_valued(node) || !keeps_order(splitting, node) || !is_known(node) || ifp_may_be_infinite(node))
+		return false;
+	if (ifp_is_monotone_beside_null(node, splitting->attribute, &breaks) && breaks == NIL)
+		return draw_bounds(drawing, node);
+	both = ifp_run_key_bounds(ifp_as_equality(node), splitting->attribute, false);
+	return both && draw_bounds(drawing, linitial(both)) && draw_bounds(drawing, lsecond(both));
+}
+
+static bool draw(Node *node, void *context)
+{
+	struct drawing *drawing = context;
+
+	if (!node || IsA(node, Var) || !ifp_mentions(node, drawing->splitting.attribute))
+		return false;
+	if (!IsA(node, List) && !IsA(node, CaseWhen) && draw_leaf(drawing, node)) {
+		drawing->has_leaf = true;
+		return false;
+	}
+	return expression_tree_walker(node, draw, context);
+}
+
+static bool can_draw(struct column_type type)
+{
+	return type.type == INT2OID || type.type == INT4OID || type.type == INT8OID || type.type == NUMERICOID || is_real(type);
+}
+
+/* Adds the histogram in the place of one without bounds, if there is one. Returns false if there is no room. */
+static bool add_drawn(struct ifp_index_query *query, int value, const struct drawing *drawing)
+{
+	struct iforest_accumulators *all = &query->accumulators;
+	int a = 0;
+
+	while (a < all->n && (all->list[a].value != value || ifp_value_steps_is_kept(all, (unsigned)a)))
+		a++;
+	if (a == IFOREST_MAX_ACCUMULATORS || all->n_parameters + drawing->n_bounds > IFOREST_MAX_ACCUMULATOR_WORDS)
+		return false;
+	all->list[a] = (struct iforest_accumulator){ .code = IFOREST_KIND_HISTOGRAM,
+						     .value = (uint8)value,
+						     .second = IFOREST_NO_VALUE,
+						     .n_parameters = (uint8)drawing->n_bounds,
+						     .first_parameter = all->n_parameters };
+	memcpy(all->parameters + all->n_parameters, drawing->bounds, (size_t)drawing->n_bounds * sizeof *drawing->bounds);
+	all->n_parameters = (uint16)(all->n_parameters + drawing->n_bounds);
+	all->n = (uint8)Max(all->n, a + 1);
+	query->drawn |= 1u << value;
+	return true;
+}
+
+bool ifp_value_steps_draw(struct ifp_index_query *query, List *expressions)
+{
+	bool is_drawn = true;
+
+	expressions = (List *)with_conditions((Node *)expressions, NULL);
+	for (int v = 0; query->n_by + 1 + v < list_length(query->columns) && is_drawn; v++) {
+		struct drawing drawing = { .splitting = { .attribute = (AttrNumber)(query->n_by + 2 + v),
+							  .type = type_of(query, (unsigned)v) } };
+
+		if (!can_draw(drawing.splitting.type) || !ifp_mentions((Node *)expressions, drawing.splitting.attribute))
+			continue;
+		drawing.splitting.econtext = CreateStandaloneExprContext();
+		(void)draw((Node *)expressions, &drawing);
+		FreeExprContext(drawing.splitting.econtext, true);
+		is_drawn = !drawing.has_too_many && (!drawing.has_leaf || add_drawn(query, v, &drawing));
+	}
+	return is_drawn && query->drawn;
 }

@@ -103,7 +103,8 @@ static void add_operand(struct query *query, const struct query_column *column, 
 		return;
 	}
 	text_set(&condition, "%s", "");
-	term_condition(query, random_chance(query->dice, 10), 1, &condition);
+	if (!random_chance(query->dice, 40) || !term_values_condition(query, &condition))
+		term_condition(query, random_chance(query->dice, 10), 1, &condition);
 	text_add(sql, "CASE WHEN %s THEN %s%s END", condition.at, column->name,
 		 is_number && random_chance(query->dice, 40) ? " ELSE 0" : "");
 }
@@ -209,8 +210,10 @@ static void add_of_none(struct query *query, struct text *sql)
 	const char *form = ONE_OF(query->dice, forms);
 
 	for (const char *c = form; *c; c++)
-		if (*c == '#')
+		if (*c == '#' && (!random_chance(query->dice, 30) || !term_values_condition(query, sql)))
 			term_condition(query, false, 1, sql);
+		else if (*c == '#')
+			continue;
 		else
 			text_add(sql, "%c", *c);
 }
@@ -246,7 +249,7 @@ void term_aggregate(struct query *query, struct text *sql)
 		text_set(&condition, " FILTER (WHERE ");
 		if (random_chance(query->dice, 40))
 			term_coarse_condition(query, &condition);
-		else
+		else if (!random_chance(query->dice, 40) || !term_values_condition(query, &condition))
 			term_condition(query, random_chance(query->dice, 25), 1, &condition);
 		text_add(&condition, ")");
 	}

@@ -98,7 +98,7 @@ SELECT iforest_check('calls_if', true);
 
 RESET cpu_tuple_cost;
 
--- What is not answered.
+-- What the histogram does not answer: rows are read in passes, or another plan is taken.
 SET iforest.explain_decline = on;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took > 5001) FROM calls;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE price <= 10) FROM calls;
