@@ -653,7 +653,8 @@ static bool may_draw(Node *node, void *columns)
 		return false;
 	if (IsA(node, RestrictInfo))
 		return may_draw((Node *)castNode(RestrictInfo, node)->clause, columns);
-	if (IsA(node, OpExpr) || IsA(node, ScalarArrayOpExpr) || IsA(node, NullTest) || IsA(node, FuncExpr))
+	if (IsA(node, OpExpr) || IsA(node, ScalarArrayOpExpr) || IsA(node, NullTest) || IsA(node, FuncExpr) ||
+	    IsA(node, CoalesceExpr))
 		foreach (cell, columns)
 			if (list_member(pull_var_clause(node, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS), lfirst(cell)))
 				return true;

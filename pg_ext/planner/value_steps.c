@@ -383,10 +383,45 @@ static Node *with_elements(Node *node)
 	return (Node *)(call->useOr ? make_orclause(comparisons) : make_andclause(comparisons));
 }
 
-/* Returns the expressions with conditions in each CASE, and one for each element of a list. */
+/* Returns coalesce(x, y) of a column x as CASE WHEN x IS NOT NULL THEN x ELSE y END; other nodes as they are. */
+static Node *with_null_test(Node *node)
+{
+	CoalesceExpr *coalesce = (CoalesceExpr *)node;
+	NullTest *test;
+	CaseExpr *choice;
+	CaseWhen *when;
+
+	if (!IsA(node, CoalesceExpr) || list_length(coalesce->args) != 2 || !IsA(linitial(coalesce->args), Var))
+		return node;
+	test = makeNode(NullTest);
+	test->arg = linitial(coalesce->args);
+	test->nulltesttype = IS_NOT_NULL;
+	test->location = -1;
+	when = makeNode(CaseWhen);
+	when->expr = (Expr *)test;
+	when->result = linitial(coalesce->args);
+	when->location = -1;
+	choice = makeNode(CaseExpr);
+	choice->casetype = coalesce->coalescetype;
+	choice->casecollid = coalesce->coalescecollid;
+	choice->args = list_make1(when);
+	choice->defresult = lsecond(coalesce->args);
+	choice->location = -1;
+	return (Node *)choice;
+}
+
+/* The same within comparisons, where coalesce() keeps the order of its column. */
+static Node *with_conditions_within(Node *node, void *context)
+{
+	return node ? expression_tree_mutator(with_elements(ifp_case_conditions(node)), with_conditions_within, context) : NULL;
+}
+
+/* Returns the expressions with conditions in each CASE, one for each element of a list, and one in the place of coalesce(). */
 static Node *with_conditions(Node *node, void *context)
 {
-	return node ? expression_tree_mutator(with_elements(ifp_case_conditions(node)), with_conditions, context) : NULL;
+	if (!node || IsA(node, OpExpr) || IsA(node, ScalarArrayOpExpr))
+		return with_conditions_within(node, context);
+	return expression_tree_mutator(with_elements(ifp_case_conditions(with_null_test(node))), with_conditions, context);
 }
 
 /* Returns the expression as it is on a step, with constants for the leaves. */

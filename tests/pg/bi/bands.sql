@@ -75,5 +75,8 @@ FROM :t WHERE ts BETWEEN '2024-03-01T00:00:00Z' AND '2024-04-01T00:00:00Z' GROUP
 -- name: values_case_of_value | tool: hand-written | rows: 22, N9 | expect: node
 SELECT service, sum(CASE WHEN dur > 1000 THEN 1 ELSE 0 END), min(CASE WHEN dur > 3000 THEN dur ELSE -dur END) FROM spans GROUP BY 1 ORDER BY 1;
 
+-- name: values_coalesce | tool: Superset | rows: 3, 23, N9 | on: spans parted_spans | expect: node
+SELECT DATE_TRUNC('month', ts) AS __timestamp, AVG(COALESCE(dur, 0)) AS "AVG(dur)", SUM(COALESCE(amount, 0)) AS "SUM(amount)", MAX(dur) AS "MAX(dur)" FROM :t GROUP BY DATE_TRUNC('month', ts) ORDER BY 1;
+
 -- name: values_two_at_once | tool: hand-written | rows: 22, N9 | expect: declined: a condition in an aggregate is on a value column
 SELECT service, count(*) FILTER (WHERE dur > 5000 AND amount > 100) AS both FROM spans GROUP BY 1 ORDER BY 1;
