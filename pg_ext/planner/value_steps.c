@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "access/stratnum.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
@@ -10,7 +11,10 @@
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/typcache.h"
 
 #include "pg_ext/base/safe_eval.h"
 #include "pg_ext/planner/affine.h"
@@ -18,19 +22,22 @@
 
 enum { MAX_STEPS = IFOREST_MAX_BOUNDS + 2 };
 
-/* An expression of the value column alone, and its values on the steps. */
+/* An expression of the value column alone, and its values on the steps. Of a division of numerics these are reciprocals: with as
+ * many digits as make the product the quotient, digits included. */
 struct leaf {
 	Node *node;
+	bool is_division;
 	int16 type_length;
 	bool type_by_value;
 	Datum values[MAX_STEPS];
 	bool are_null[MAX_STEPS];
 };
 
-/* The type of a value column, in which numerics are integers in units of 10^-scale. */
+/* The type of a value column, in which numerics are integers in units of 10^-scale, and the numbers that its values can be. */
 struct column_type {
 	Oid type;
 	int scale;
+	int64 least, greatest;
 };
 
 struct splitting {
@@ -58,43 +65,51 @@ void ifp_value_steps_add_boundless(struct iforest_accumulators *accumulators, un
 							      .first_parameter = accumulators->n_parameters };
 }
 
-static struct column_type type_of(const struct ifp_index_query *query, unsigned value)
-{
-	Node *column = list_nth(query->columns, query->n_by + 1 + (int)value);
-	int32 modifier = exprTypmod(column);
-	Oid type = getBaseTypeAndTypmod(exprType(column), &modifier);
-
-	return (struct column_type){ type, type == NUMERICOID ? ifp_numeric_scale(modifier) : 0 };
-}
-
 static bool is_real(struct column_type type)
 {
 	return type.type == FLOAT4OID || type.type == FLOAT8OID;
 }
 
-static int64 least_number(struct column_type type)
+static struct column_type type_of(const struct ifp_index_query *query, unsigned value)
 {
-	return is_real(type) ? ifp_key_from_double(-INFINITY) : PG_INT64_MIN;
-}
+	Node *column = list_nth(query->columns, query->n_by + 1 + (int)value);
+	int32 modifier = exprTypmod(column);
+	struct column_type type = { .type = getBaseTypeAndTypmod(exprType(column), &modifier), .greatest = PG_INT64_MAX };
 
-static int64 greatest_number(struct column_type type)
-{
-	return is_real(type) ? ifp_key_from_double(NAN) : PG_INT64_MAX;
+	switch (type.type) {
+	case INT2OID:
+		type.greatest = PG_INT16_MAX;
+		break;
+	case INT4OID:
+		type.greatest = PG_INT32_MAX;
+		break;
+	case NUMERICOID:
+		type.scale = ifp_numeric_scale(modifier);
+		type.greatest = 1;
+		for (int digit = 0; digit < ifp_numeric_precision(modifier); digit++)
+			type.greatest *= 10;
+		break;
+	case FLOAT4OID:
+	case FLOAT8OID:
+		type.greatest = ifp_key_from_double(NAN);
+	}
+	type.least = is_real(type) ? ifp_key_from_double(-INFINITY) : -type.greatest - 1;
+	return type;
 }
 
 /* Returns the number as the nearest value of the type; reals are numbered by ifp_key_from_double(). */
 static Datum number_datum(struct column_type type, int64 number)
 {
+	number = Max(Min(number, type.greatest), type.least);
 	switch (type.type) {
 	case INT2OID:
-		return Int16GetDatum((int16)Max(Min(number, PG_INT16_MAX), PG_INT16_MIN));
+		return Int16GetDatum((int16)number);
 	case INT4OID:
-		return Int32GetDatum((int32)Max(Min(number, PG_INT32_MAX), PG_INT32_MIN));
+		return Int32GetDatum((int32)number);
 	case NUMERICOID:
 		return ifp_numeric_from_int128(number, type.scale);
 	case FLOAT4OID:
 	case FLOAT8OID:
-		number = Max(Min(number, greatest_number(type)), least_number(type));
 		return type.type == FLOAT4OID ? Float4GetDatum((float4)ifp_double_from_key(number))
 					      : Float8GetDatum(ifp_double_from_key(number));
 	default:
@@ -158,9 +173,39 @@ bool ifp_value_steps_range(const struct ifp_index_query *query, int histogram, u
 		return false;
 	while (last < n_bounds && steps >> (last + 1) & 1)
 		last++;
-	*low = Max(least_of(bounds, first), least_number(type));
-	*high = Min(greatest_of(bounds, n_bounds, last), greatest_number(type));
+	*low = Max(least_of(bounds, first), type.least);
+	*high = Min(greatest_of(bounds, n_bounds, last), type.greatest);
 	return true;
+}
+
+static Expr *compared(Node *column, int16 strategy, struct column_type type, int64 number)
+{
+	Oid family = lookup_type_cache(type.type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	int16 length;
+	bool by_value;
+
+	get_typlenbyval(type.type, &length, &by_value);
+	return make_opclause(get_opfamily_member(family, type.type, type.type, strategy), BOOLOID, false, (Expr *)column,
+			     (Expr *)makeConst(type.type, -1, InvalidOid, length, number_datum(type, number), false, by_value),
+			     InvalidOid, InvalidOid);
+}
+
+Node *ifp_value_steps_condition(const struct ifp_index_query *query, int histogram, uint64 steps)
+{
+	unsigned value = query->accumulators.list[histogram].value;
+	Node *column = list_nth(query->columns, query->n_by + 1 + (int)value);
+	Var *var = makeVar(1, (AttrNumber)(query->n_by + 2 + (int)value), exprType(column), exprTypmod(column), InvalidOid, 0);
+	struct column_type type = type_of(query, value);
+	NullTest *test = makeNode(NullTest);
+	int64 low, high;
+
+	if (ifp_value_steps_range(query, histogram, steps, &low, &high))
+		return (Node *)make_andclause(list_make2(compared((Node *)var, BTGreaterEqualStrategyNumber, type, low),
+							 compared((Node *)var, BTLessEqualStrategyNumber, type, high)));
+	test->arg = (Expr *)var;
+	test->nulltesttype = IS_NULL;
+	test->location = -1;
+	return (Node *)test;
 }
 
 bool ifp_value_steps_need_values(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps)
@@ -325,6 +370,59 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 	return equality_leaf(splitting, node);
 }
 
+/* ---- divisions ---- */
+
+/* True for x / c of numerics, where x is the column or a cast of it that changes no value, and c is a constant. */
+static bool is_division(const struct splitting *splitting, Node *node)
+{
+	OpExpr *call = (OpExpr *)node;
+
+	if (!IsA(node, OpExpr))
+		return false;
+	set_opfuncid(call);
+	return call->opfuncid == F_NUMERIC_DIV && IsA(lsecond(call->args), Const) && !is_real(splitting->type) &&
+	       ifp_is_column(linitial(call->args), splitting->attribute);
+}
+
+/* Returns the number of digits after the point of an expression. */
+static Node *scale_of(Node *node)
+{
+	return (Node *)makeFuncExpr(F_SCALE, INT4OID, list_make1(node), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/* Returns 1 / c with so many digits after the point. Returns false if that is not exact. */
+static bool find_reciprocal(Datum c, int n_digits, Datum *reciprocal)
+{
+	Datum one = NumericGetDatum(int64_to_numeric(1));
+
+	if (n_digits < 0 || numeric_is_nan(DatumGetNumeric(c)) || numeric_is_inf(DatumGetNumeric(c)) ||
+	    DatumGetBool(DirectFunctionCall2(numeric_eq, c, NumericGetDatum(int64_to_numeric(0)))))
+		return false;
+	*reciprocal = DirectFunctionCall2(numeric_round, DirectFunctionCall2(numeric_div, one, c), Int32GetDatum(n_digits));
+	return DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall2(numeric_mul, *reciprocal, c), one));
+}
+
+/* Returns the leaf of a division; NULL if a quotient on one of the steps is rounded or has not always the same number of digits. */
+static struct leaf *division_leaf(const struct splitting *splitting, Node *node)
+{
+	Const *divisor = lsecond_node(Const, castNode(OpExpr, node)->args);
+	Node *scale = (Node *)with_placeholder(scale_of(node), NULL);
+	struct ifp_safe_expression expression = ifp_safe_eval_prepare((Expr *)scale);
+	struct leaf *leaf = make_leaf(node), *scales = make_leaf(scale);
+
+	leaf->is_division = true;
+	leaf->are_null[splitting->n_bounds + 1] = true;
+	if (divisor->constisnull)
+		return NULL;
+	/* step by step: the number of digits depends on the magnitude, so it is not monotone */
+	for (int step = 0; step <= splitting->n_bounds; step++)
+		if (!fill_in(splitting, &expression, step, step, scales) ||
+		    !find_reciprocal(divisor->constvalue, DatumGetInt32(scales->values[step]) - splitting->type.scale,
+				     &leaf->values[step]))
+			return NULL;
+	return leaf;
+}
+
 /* Collects the largest leaves. Returns true if the expression hangs on more than steps. */
 static bool collect(Node *node, void *context)
 {
@@ -335,7 +433,9 @@ static bool collect(Node *node, void *context)
 		return false;
 	if (IsA(node, Var))
 		return !splitting->is_drawn;
-	leaf = IsA(node, List) || IsA(node, CaseWhen) ? NULL : find_leaf(splitting, node);
+	leaf = IsA(node, List) || IsA(node, CaseWhen)		     ? NULL
+	       : splitting->is_drawn && is_division(splitting, node) ? division_leaf(splitting, node)
+								     : find_leaf(splitting, node);
 	if (leaf) {
 		splitting->leaves = lappend(splitting->leaves, leaf);
 		return false;
@@ -424,6 +524,22 @@ static Node *with_conditions(Node *node, void *context)
 	return expression_tree_mutator(with_elements(ifp_case_conditions(with_null_test(node))), with_conditions, context);
 }
 
+/* Returns a leaf as it is on a step: a constant, or a product with one. */
+static Node *on_step(const struct leaf *leaf, int step)
+{
+	Node *node = leaf->node;
+	bool is_null = leaf->are_null[step];
+	Node *constant =
+		(Node *)makeConst(exprType(node), exprTypmod(node), exprCollation(node), leaf->type_length,
+				  is_null ? (Datum)0 : datumCopy(leaf->values[step], leaf->type_by_value, leaf->type_length),
+				  is_null, leaf->type_by_value);
+
+	if (!leaf->is_division || is_null)
+		return constant;
+	return (Node *)makeFuncExpr(F_NUMERIC_MUL, NUMERICOID, list_make2(linitial(castNode(OpExpr, node)->args), constant),
+				    InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
 /* Returns the expression as it is on a step, with constants for the leaves. */
 static Node *substitute(Node *node, void *context)
 {
@@ -434,14 +550,9 @@ static Node *substitute(Node *node, void *context)
 		return NULL;
 	foreach (cell, splitting->leaves) {
 		const struct leaf *leaf = lfirst(cell);
-		bool is_null = leaf->are_null[splitting->step];
 
 		if (leaf->node == node)
-			return (Node *)makeConst(exprType(node), exprTypmod(node), exprCollation(node), leaf->type_length,
-						 is_null ? (Datum)0
-							 : datumCopy(leaf->values[splitting->step], leaf->type_by_value,
-								     leaf->type_length),
-						 is_null, leaf->type_by_value);
+			return on_step(leaf, splitting->step);
 	}
 	return expression_tree_mutator(node, substitute, context);
 }
@@ -689,15 +800,29 @@ static bool draw_between(struct drawing *drawing, const struct ifp_safe_expressi
 	return draw_between(drawing, expression, &middle, at, high);
 }
 
-static bool draw_bounds(struct drawing *drawing, Node *node)
+/* Requires  the expression is monotone from low to high. */
+static bool draw_in(struct drawing *drawing, Node *node, int64 low, int64 high)
 {
 	struct ifp_safe_expression expression = ifp_safe_eval_prepare((Expr *)with_placeholder(node, NULL));
-	int64 low = least_number(drawing->splitting.type), high = greatest_number(drawing->splitting.type);
 	struct leaf *ends = make_leaf(node);
 
 	return evaluate(&drawing->splitting, &expression, false, low, &ends->values[0], &ends->are_null[0]) &&
 	       evaluate(&drawing->splitting, &expression, false, high, &ends->values[1], &ends->are_null[1]) &&
 	       draw_between(drawing, &expression, ends, low, high);
+}
+
+static bool draw_bounds(struct drawing *drawing, Node *node)
+{
+	return draw_in(drawing, node, drawing->splitting.type.least, drawing->splitting.type.greatest);
+}
+
+/* Draws bounds where the quotients of a division change their number of digits: it falls as their magnitude grows. */
+static bool draw_scales(struct drawing *drawing, Node *division)
+{
+	Node *scale = scale_of(division);
+
+	return draw_in(drawing, scale, drawing->splitting.type.least, 0) &&
+	       draw_in(drawing, scale, 0, drawing->splitting.type.greatest);
 }
 
 /* True for conditions and numbers of buckets, which have few values. */
@@ -717,6 +842,8 @@ static bool draw_leaf(struct drawing *drawing, Node *node)
 
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
 		return true;
+	if (is_division(splitting, node))
+		return draw_scales(drawing, node);
 	if (!is_few_valued(node) || !keeps_order(splitting, node) || !is_known(node) || ifp_may_be_infinite(node))
 		return false;
 	if (ifp_is_monotone_beside_null(node, splitting->attribute, &breaks) && breaks == NIL)

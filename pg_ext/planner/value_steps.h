@@ -65,6 +65,10 @@ enum ifp_steps_result {
 enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query, List *expressions, int *histogram,
 					    List **pieces);
 
+/* Returns a condition over the index's columns that is true of the values on steps that follow one another, or of NULL: for
+ * estimates. */
+Node *ifp_value_steps_condition(const struct ifp_index_query *query, int histogram, uint64 steps);
+
 /* Returns how many rows of a fold are on the steps, by the histogram `a` of `accumulators`. */
 uint64 ifp_value_steps_count(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps,
 			     const struct iforest_aggregate *fold);

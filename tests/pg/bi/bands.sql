@@ -78,5 +78,11 @@ SELECT service, sum(CASE WHEN dur > 1000 THEN 1 ELSE 0 END), min(CASE WHEN dur >
 -- name: values_coalesce | tool: Superset | rows: 3, 23, N9 | on: spans parted_spans | expect: node
 SELECT DATE_TRUNC('month', ts) AS __timestamp, AVG(COALESCE(dur, 0)) AS "AVG(dur)", SUM(COALESCE(amount, 0)) AS "SUM(amount)", MAX(dur) AS "MAX(dur)" FROM :t GROUP BY DATE_TRUNC('month', ts) ORDER BY 1;
 
+-- name: values_divided | tool: Metabase | rows: 3, 23, N9 | on: spans parted_spans | expect: node
+SELECT DATE_TRUNC('month', "ts") AS "ts", AVG("dur" / 1000.0) AS "avg", SUM("dur" / 1000.0) AS "sum", MAX("dur") / 1000.0 AS "max", SUM("amount" / 100) AS "hundreds" FROM :t GROUP BY DATE_TRUNC('month', "ts") ORDER BY 1;
+
+-- name: values_divided_and_chosen | tool: hand-written | rows: 22, 23, N9 | expect: node
+SELECT service, avg(dur / 1000.0) FILTER (WHERE dur > 250000) AS slow, sum(CASE WHEN status = 'ok' THEN dur / 1000.0 END) AS ok, avg(amount / 8) FROM spans GROUP BY 1 ORDER BY 1;
+
 -- name: values_two_at_once | tool: hand-written | rows: 22, N9 | expect: declined: a condition in an aggregate is on a value column
 SELECT service, count(*) FILTER (WHERE dur > 5000 AND amount > 100) AS both FROM spans GROUP BY 1 ORDER BY 1;
