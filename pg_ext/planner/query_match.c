@@ -14,6 +14,7 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "pg_ext/am/handler.h"
@@ -644,7 +645,22 @@ static void answer_by_steps(struct ifp_index_query *query)
 
 /* ---- drawn histograms ---- */
 
-/* True for a comparison or the like that mentions a value column of the index. */
+/* True for an argument of an aggregate that is a division of numerics, or gives one to some rows. */
+static bool is_divided(Node *node)
+{
+	OpExpr *call = (OpExpr *)node;
+	ListCell *cell;
+
+	if (IsA(node, TargetEntry))
+		return is_divided((Node *)castNode(TargetEntry, node)->expr);
+	if (IsA(node, CaseExpr))
+		foreach (cell, castNode(CaseExpr, node)->args)
+			if (is_divided((Node *)lfirst_node(CaseWhen, cell)->result))
+				return true;
+	return IsA(node, OpExpr) && call->opfuncid == F_NUMERIC_DIV;
+}
+
+/* True for a comparison or the like that mentions one of the columns. */
 static bool may_draw(Node *node, void *columns)
 {
 	ListCell *cell;
@@ -653,8 +669,7 @@ static bool may_draw(Node *node, void *columns)
 		return false;
 	if (IsA(node, RestrictInfo))
 		return may_draw((Node *)castNode(RestrictInfo, node)->clause, columns);
-	if (IsA(node, OpExpr) || IsA(node, ScalarArrayOpExpr) || IsA(node, NullTest) || IsA(node, FuncExpr) ||
-	    IsA(node, CoalesceExpr))
+	if (ifp_value_steps_may_draw(node) || (IsA(node, TargetEntry) && is_divided(node)))
 		foreach (cell, columns)
 			if (list_member(pull_var_clause(node, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS), lfirst(cell)))
 				return true;
@@ -712,21 +727,21 @@ static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_c
 	       may_draw(ifp_query_level_expression(level, (Node *)level->outputs), values);
 }
 
-/* Returns the group keys, the conditions that are no ranges, and the arguments and filters of aggregates. */
-static List *all_expressions(const struct ifp_index_query *query)
+/* Draws bounds from group keys, conditions that are no ranges, and filters and arguments of aggregates. */
+static bool draw(struct ifp_index_query *query)
 {
-	List *all = list_concat_copy(query->groups, query->by_steps);
+	List *conditions = list_concat_copy(query->groups, query->by_steps), *arguments = NIL;
 	ListCell *cell;
 
 	foreach (cell, query->aggregates) {
 		Aggref *aggregate = lfirst_node(Aggref, cell);
 		ListCell *argument;
 
-		all = lappend(all, aggregate->aggfilter);
+		conditions = lappend(conditions, aggregate->aggfilter);
 		foreach (argument, aggregate->args)
-			all = lappend(all, lfirst_node(TargetEntry, argument)->expr);
+			arguments = lappend(arguments, lfirst_node(TargetEntry, argument)->expr);
 	}
-	return all;
+	return ifp_value_steps_draw(query, conditions, arguments);
 }
 
 /* A reason that nobody is told: the one without drawn histograms stands. */
@@ -760,7 +775,7 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 		query->accumulators = accumulators_kept(candidate);
 	if (!reason)
 		reason = add_aggregates(level, candidate, query, aggregates);
-	if (!reason && draws && !ifp_value_steps_draw(query, all_expressions(query)))
+	if (!reason && draws && !draw(query))
 		reason = not_drawn;
 	if (!reason)
 		reason = split_groups(query);

@@ -43,7 +43,8 @@ struct column_type {
 struct splitting {
 	AttrNumber attribute; /* of the value column */
 	struct column_type type;
-	bool is_drawn; /* the bounds are drawn from the expressions themselves */
+	bool is_drawn;	/* the bounds are drawn from the expressions themselves */
+	bool is_within; /* the node is an argument of an operator or function: no division is looked for */
 	const int64_t *bounds;
 	int n_bounds;
 	List *leaves;
@@ -372,12 +373,12 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 
 /* ---- divisions ---- */
 
-/* True for x / c of numerics, where x is the column or a cast of it that changes no value, and c is a constant. */
+/* True for x / c of numerics that is computed of nothing else, where x is the column or a cast of it that changes no value, and c is a constant. */
 static bool is_division(const struct splitting *splitting, Node *node)
 {
 	OpExpr *call = (OpExpr *)node;
 
-	if (!IsA(node, OpExpr))
+	if (!IsA(node, OpExpr) || splitting->is_within)
 		return false;
 	set_opfuncid(call);
 	return call->opfuncid == F_NUMERIC_DIV && IsA(lsecond(call->args), Const) && !is_real(splitting->type) &&
@@ -427,6 +428,7 @@ static struct leaf *division_leaf(const struct splitting *splitting, Node *node)
 static bool collect(Node *node, void *context)
 {
 	struct splitting *splitting = context;
+	bool before, hangs_on_more;
 	struct leaf *leaf;
 
 	if (!node || !ifp_mentions(node, splitting->attribute))
@@ -440,7 +442,11 @@ static bool collect(Node *node, void *context)
 		splitting->leaves = lappend(splitting->leaves, leaf);
 		return false;
 	}
-	if (!expression_tree_walker(node, collect, context))
+	before = splitting->is_within;
+	splitting->is_within = before || IsA(node, OpExpr) || IsA(node, FuncExpr);
+	hangs_on_more = expression_tree_walker(node, collect, context);
+	splitting->is_within = before;
+	if (!hangs_on_more)
 		return false;
 	splitting->is_condition =
 		splitting->is_condition || (!IsA(node, List) && !IsA(node, CaseWhen) && exprType(node) == BOOLOID);
@@ -834,6 +840,15 @@ static bool is_few_valued(Node *node)
 	       function == F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4 || function == F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4;
 }
 
+bool ifp_value_steps_may_draw(Node *node)
+{
+	if (IsA(node, NullTest) || IsA(node, CoalesceExpr))
+		return true;
+	if (IsA(node, OpExpr))
+		return castNode(OpExpr, node)->opresulttype == BOOLOID;
+	return IsA(node, ScalarArrayOpExpr) || (IsA(node, FuncExpr) && is_few_valued(node));
+}
+
 /* Draws the bounds of an expression of the column alone. Returns false if it is none. */
 static bool draw_leaf(struct drawing *drawing, Node *node)
 {
@@ -855,6 +870,7 @@ static bool draw_leaf(struct drawing *drawing, Node *node)
 static bool draw(Node *node, void *context)
 {
 	struct drawing *drawing = context;
+	bool before = drawing->splitting.is_within, stops;
 
 	if (!node || IsA(node, Var) || !ifp_mentions(node, drawing->splitting.attribute))
 		return false;
@@ -862,7 +878,10 @@ static bool draw(Node *node, void *context)
 		drawing->has_leaf = true;
 		return false;
 	}
-	return expression_tree_walker(node, draw, context);
+	drawing->splitting.is_within = before || IsA(node, OpExpr) || IsA(node, FuncExpr);
+	stops = expression_tree_walker(node, draw, context);
+	drawing->splitting.is_within = before;
+	return stops;
 }
 
 static bool can_draw(struct column_type type)
@@ -892,11 +911,14 @@ static bool add_drawn(struct ifp_index_query *query, int value, const struct dra
 	return true;
 }
 
-bool ifp_value_steps_draw(struct ifp_index_query *query, List *expressions)
+bool ifp_value_steps_draw(struct ifp_index_query *query, List *conditions, List *arguments)
 {
+	List *expressions;
 	bool is_drawn = true;
 
-	expressions = (List *)with_conditions((Node *)expressions, NULL);
+	conditions = (List *)with_conditions((Node *)conditions, NULL);
+	arguments = (List *)with_conditions((Node *)arguments, NULL);
+	expressions = list_concat_copy(conditions, arguments);
 	for (int v = 0; query->n_by + 1 + v < list_length(query->columns) && is_drawn; v++) {
 		struct drawing drawing = { .splitting = { .attribute = (AttrNumber)(query->n_by + 2 + v),
 							  .type = type_of(query, (unsigned)v) } };
@@ -904,7 +926,9 @@ bool ifp_value_steps_draw(struct ifp_index_query *query, List *expressions)
 		if (!can_draw(drawing.splitting.type) || !ifp_mentions((Node *)expressions, drawing.splitting.attribute))
 			continue;
 		drawing.splitting.econtext = CreateStandaloneExprContext();
-		(void)draw((Node *)expressions, &drawing);
+		(void)draw((Node *)arguments, &drawing);
+		drawing.splitting.is_within = true;
+		(void)draw((Node *)conditions, &drawing);
 		FreeExprContext(drawing.splitting.econtext, true);
 		is_drawn = !drawing.has_too_many && (!drawing.has_leaf || add_drawn(query, v, &drawing));
 	}

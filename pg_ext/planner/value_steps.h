@@ -22,12 +22,15 @@
 
 #define IFP_ALL_STEPS PG_UINT64_MAX
 
-/* Draws bounds from conditions (and other expressions that change seldom) on value columns, where no histogram has them: sets
+/* True for a node of the kinds from which bounds may be drawn, whatever columns it has; but for divisions. */
+bool ifp_value_steps_may_draw(Node *node);
+
+/* Draws bounds from conditions (and other expressions that change seldom) on value columns, and from divisions in arguments, where no histogram has them: sets
  * query->drawn and adds histograms to query->accumulators. Of integers, numerics and reals. Returns false if there are no such
  * conditions, or too many bounds.
  * Requires  expressions over the index's columns; their elements may be NULL.
  * Cost      O(64) evaluations of each condition. */
-bool ifp_value_steps_draw(struct ifp_index_query *query, List *expressions);
+bool ifp_value_steps_draw(struct ifp_index_query *query, List *conditions, List *arguments);
 
 /* Gives the values on steps that follow one another, as integers that sort alike (reals by ifp_key_from_double()). Returns false if
  * the step is NULL. */
