@@ -15,11 +15,14 @@
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
+#   make dashboards  draws the pictures of docs/dashboards.md again, in a PostgreSQL server of its own
 #   make amalgamation  the SQLite extension, and the forest, as one file each: $(BUILD)/amalgamation (docs/install.md)
 #   make site      the documents as a site with a search: $(BUILD)/site/html. By mkdocs, without a network
 #   make dist-pgxn  the zip that PGXN takes, of what git knows: $(BUILD)/dist (docs/install.md)
-#   make dist      all that is published, with checksums: sources as one file, zip, npm packages, Python wheels; $(BUILD)/dist. As root
-#   make check-dist  installs each of these and the Debian packages in a clean place, and asks it a question (tests/README.md)
+#   make wasm      SQLite with the extension as WebAssembly, and the timeline as one page: $(BUILD)/dist/wasm (docs/install.md). As root
+#   make dist      all that is published, with checksums: sources as one file, zip, npm packages, Python wheels, WebAssembly, Debian
+#                  packages for the release that runs; $(BUILD)/dist. As root
+#   make check-dist  installs each of these in a clean place, and asks it a question (tests/README.md)
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
 #   make install-pg  copies the extension to where PostgreSQL looks for it
@@ -75,7 +78,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-bi-large check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-bi-large check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
@@ -223,7 +226,7 @@ check-plain: $(PROGRAMS) $(SCRIPTS)
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 PG_PROGRAMS := $(call runs,$(call long_first,$(PG)))
-PG_DRIVERS  := $(call runs,$(addprefix tests/pg/,regress.sh isolation.sh tour.sh isolation_pauses.sh))
+PG_DRIVERS  := $(call runs,$(addprefix tests/pg/,regress.sh isolation.sh tour.sh isolation_pauses.sh) tests/examples/dashboards.sh)
 PG_TAP      := $(call runs,$(wildcard tests/pg/tap/*.pl))
 PAUSED      := $(call runs,tests/pg/isolation_pauses.sh tests/pg/tap/replica_answers.pl)
 .PHONY: $(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP)
@@ -238,11 +241,17 @@ $(PG_PROGRAMS): run/%: $(BUILD)/% | $(if $(HAS_PG),pg)
 $(PG_DRIVERS) $(PG_TAP): run/%: % | $(if $(HAS_PG),pg)
 	@$(RUN) $(SUITE) $<
 
+run/tests/examples/dashboards.sh: | all
+
 check-pg: $(filter-out $(PAUSED),$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP))
 
 # the queries of tests/pg/bi over a million rows, at default costs; prints times
 check-bi-large: pg $(BUILD)/tests/pg/test_bi
 	@tests/pg/cluster.sh run $(BUILD)/tests/pg/test_bi --large
+
+# what stands in docs/dashboards.md
+dashboards: all pg
+	@BUILD=$(BUILD) tests/pg/cluster.sh run examples/dashboards/draw.py examples/dashboards/pictures
 
 # with a library whose readers can be stopped between their steps (pg_ext/base/test_points.h)
 check-pauses:
@@ -268,7 +277,7 @@ matrix-sqlite: all $(SQLITE) $(BUILD)/trace2sqlite
 	@BUILD=$(BUILD) tests/sqlite/matrix.sh
 
 # other versions of clang-format have other opinions
-FORMATTED = $(shell git ls-files 'core/*.[ch]' 'sqlite_ext/*.[ch]' 'pg_ext/*.[ch]' 'trace/*.[ch]' 'tools/*.[ch]' 'examples/timeline/*.[ch]' 2>/dev/null)
+FORMATTED = $(shell git ls-files 'core/*.[ch]' 'sqlite_ext/*.[ch]' 'pg_ext/*.[ch]' 'trace/*.[ch]' 'tools/*.[ch]' 'examples/timeline/*.[ch]' 'dist/*.[ch]' 2>/dev/null)
 CLANG_FORMAT := $(firstword $(foreach name,clang-format-14 clang-format,$(if $(findstring version 14.,$(shell $(name) --version 2>/dev/null)),$(name))))
 
 format:
@@ -363,7 +372,7 @@ uninstall:
 
 # ---- the sources as one file ----
 
-.PHONY: amalgamation dist dist-pgxn check-dist site
+.PHONY: amalgamation wasm dist dist-pgxn check-dist site
 site:
 	@sh tests/support/install_tools.sh site
 	@dist/site.py $(BUILD)/site
@@ -376,16 +385,22 @@ amalgamation:
 	@dist/amalgamate.py sqlite $(BUILD)/amalgamation
 	@dist/amalgamate.py forest $(BUILD)/amalgamation
 
-# Debian packages are made in a Debian of their own: tests/dist/debian.sh
-dist: amalgamation dist-pgxn
+wasm:
+	@dist/wasm.sh $(BUILD)/dist/wasm
+
+# Debian packages are for the release that runs, or DEBIAN; others are made by tests/dist/debian.sh
+DEBIAN ?= $(shell . /etc/os-release && echo $$VERSION_CODENAME)
+PUBLISHED = amalgamation/*.[ch] modules/*/* npm/*.tgz wheels/*.whl wasm/*.tgz wasm/timeline.html debian/*.deb *.zip
+dist: amalgamation dist-pgxn wasm
 	@dist/modules.sh $(BUILD)/dist/modules
 	@dist/npm.py $(BUILD)/dist/modules $(BUILD)/dist/npm
 	@dist/wheel.py $(BUILD)/dist/modules $(BUILD)/dist/wheels
+	@dist/debs.sh $(DEBIAN) $(BUILD)/dist/debian >$(BUILD)/dist/debian.log 2>&1 || { tail -n 40 $(BUILD)/dist/debian.log; exit 1; }
 	@rm -rf $(BUILD)/dist/amalgamation && cp -r $(BUILD)/amalgamation $(BUILD)/dist
-	@cd $(BUILD)/dist && find amalgamation modules npm wheels *.zip -type f | LC_ALL=C sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
+	@cd $(BUILD)/dist && LC_ALL=C ls $(PUBLISHED) | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
 
 check-dist:
-	@for script in debian pgxn packages; do IFOREST_BUILD=$(BUILD) tests/dist/$$script.sh || exit 1; done
+	@for script in languages upgrade debian pgxn packages wasm fresh; do IFOREST_BUILD=$(BUILD) tests/dist/$$script.sh || exit 1; done
 
 # ---- the forest as a C library (docs/forest.md) ----
 

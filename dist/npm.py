@@ -2,6 +2,7 @@
 """Packs the SQLite modules as npm packages: iforest, and one for each platform, of which npm installs the one that fits.
 
     dist/npm.py MODULES FOLDER      MODULES as dist/modules.sh writes them; FOLDER gets iforest-VERSION.tgz, iforest-PLATFORM-VERSION.tgz
+    dist/npm.py --wasm FILES FOLDER     FILES as dist/wasm.sh writes them; FOLDER gets iforest-wasm-VERSION.tgz, FILES a package.json
 
 npm pack makes the files; the same modules give the same bytes.
 """
@@ -52,7 +53,19 @@ def main(modules, folder):
          [(name, os.path.join(here, name)) for name in ('index.js', 'index.d.ts', 'README.md')], folder)
 
 
+def main_wasm(files, folder):
+    names = sorted(name for name in os.listdir(files) if name != 'package.json')
+    pack('iforest-wasm', {'description': COMMON['description'] + '; with its readers of traces, as WebAssembly', 'type': 'module', 'main': 'index.js',
+                          'types': 'index.d.ts', 'engines': {'node': '>=20'}, 'keywords': ['sqlite', 'wasm', 'trace', 'profiling', 'timeseries', 'aggregate']},
+         [(name, os.path.join(files, name)) for name in names], folder)
+    with open(os.path.join(files, 'package.json'), 'w', encoding='utf-8') as file:
+        json.dump({'type': 'module'}, file)
+
+
 if __name__ == '__main__':
-    if len(sys.argv) != 3:
+    if len(sys.argv) == 4 and sys.argv[1] == '--wasm':
+        main_wasm(*sys.argv[2:])
+    elif len(sys.argv) == 3:
+        main(*sys.argv[1:])
+    else:
         sys.exit(__doc__)
-    main(*sys.argv[1:])

@@ -15,12 +15,12 @@ function absolute(t) {
 	return String(BigInt(trace.base) + BigInt(Math.floor(t)));
 }
 
-// The answer of the server to a question, or an error that says why there is none.
+// The answer to a question, or an error that says why there is none.
 async function askSql(sql) {
 	const [t0, t1] = [view.t0, view.t1].map(absolute);
-	const answer = await fetch(`sql?${new URLSearchParams({ q: sql, t0, t1 })}`, { headers: { 'X-Timeline': '1' } });
+	const answer = await request(`sql?${new URLSearchParams({ q: sql, t0, t1 })}`);
 	if (!answer.ok)
-		throw new Error(await answer.text() || `the server answered ${answer.status}`);
+		throw new Error(await answer.text() || `the answer was ${answer.status}`);
 	return answer.json();
 }
 
@@ -89,7 +89,7 @@ async function run() {
 }
 
 function stop() {
-	return fetch('stop', { headers: { 'X-Timeline': '1' } });
+	return request('stop');
 }
 
 function toggleBox() {

@@ -14,6 +14,10 @@ sqlite3 *database_open(const char *path, const char *extension)
 		return NULL;
 	}
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_busy_timeout(db, LONGEST_WAIT_MS); /* who writes may lock the file for a moment */
+	if (!extension)
+		return db;
+#ifndef SQLITE_OMIT_LOAD_EXTENSION
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
 	if (sqlite3_load_extension(db, extension, NULL, &message)) {
 		fprintf(stderr, "timeline: %s (build it with make all, or name it with IFOREST=...)\n", message);
@@ -22,7 +26,7 @@ sqlite3 *database_open(const char *path, const char *extension)
 		return NULL;
 	}
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-	sqlite3_busy_timeout(db, LONGEST_WAIT_MS); /* who writes may lock the file for a moment */
+#endif
 	return db;
 }
 

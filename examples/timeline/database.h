@@ -12,7 +12,7 @@ struct tables {
 	bool tracks, counters, instants, flows, left_out;
 };
 
-/* Opens a database for reading alone, with the extension. Returns NULL after it has said on stderr what is wrong. */
+/* Opens a database for reading alone, with the extension, which is NULL where all connections have it. Returns NULL after it has said on stderr what is wrong. */
 sqlite3 *database_open(const char *path, const char *extension);
 
 /* Looks which tables and indexes there are. Those of `tracks`, `instants_if` and `counters_if` that are missing are made on this

@@ -8,6 +8,18 @@
 
 /* ---- opening ---- */
 
+/* One a processor, but in a browser, which gives a worker no threads. */
+static int count_readers(void)
+{
+#ifdef __EMSCRIPTEN__
+	return 1;
+#else
+	long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n_processors < 1 ? 1 : n_processors > MOST_READERS ? MOST_READERS : (int)n_processors;
+#endif
+}
+
 static bool open_reader(struct reader *reader, const char *path, const char *extension, const struct tables *tables)
 {
 	sqlite3 *db = reader->db ? reader->db : database_open(path, extension);
@@ -67,11 +79,10 @@ static bool prepare_first(struct frames *frames)
 
 bool frames_open(struct frames *frames, const char *path, const char *extension)
 {
-	long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
 	struct reader *first = &frames->readers[0];
 
 	pthread_mutex_init(&frames->lock, NULL);
-	frames->n_readers = n_processors < 1 ? 1 : n_processors > MOST_READERS ? MOST_READERS : (int)n_processors;
+	frames->n_readers = count_readers();
 	first->db = database_open(path, extension);
 	if (!first->db || !database_tables(first->db, path, &frames->tables) ||
 	    !layout_read(&frames->layout, first->db, &frames->tables))

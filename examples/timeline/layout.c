@@ -401,10 +401,9 @@ static void name_nodes(struct builder *builder)
 
 /* ---- order ---- */
 
-static int compare_nodes(const void *left, const void *right, void *context)
+static int compare_nodes(const void *left, const void *right)
 {
-	const struct builder *builder = context;
-	const struct node *a = &builder->nodes[*(const int *)left], *b = &builder->nodes[*(const int *)right];
+	const struct node *a = *(const struct node *const *)left, *b = *(const struct node *const *)right;
 	int by_label;
 
 	if (a->is_used != b->is_used)
@@ -424,12 +423,16 @@ static int compare_nodes(const void *left, const void *right, void *context)
 /* Returns how many nodes have no parent. */
 static int order_nodes(struct builder *builder)
 {
+	const struct node **sorted = must(malloc(((size_t)builder->n_nodes + 1) * sizeof *sorted));
 	int n_roots = 0;
 
 	builder->order = must(malloc(((size_t)builder->n_nodes + 1) * sizeof *builder->order));
 	for (int n = 0; n < builder->n_nodes; n++)
-		builder->order[n] = n;
-	qsort_r(builder->order, (size_t)builder->n_nodes, sizeof *builder->order, compare_nodes, builder);
+		sorted[n] = &builder->nodes[n];
+	qsort(sorted, (size_t)builder->n_nodes, sizeof *sorted, compare_nodes);
+	for (int n = 0; n < builder->n_nodes; n++)
+		builder->order[n] = (int)(sorted[n] - builder->nodes);
+	free(sorted);
 	for (int i = 0; i < builder->n_nodes && builder->nodes[builder->order[i]].is_used; i++) {
 		int parent = builder->nodes[builder->order[i]].parent;
 

@@ -8,18 +8,11 @@
  * The database is as frames.h says. Listens on this machine alone, under its own names, and only reads; prints where, and goes
  * on until it is killed.
  *
- *   GET /                    the page
- *   GET /trace               {"base": "1700000000000000000", "length": 5000000, "busy": [0, 5000000], "rows": [...], "left_out": [...]} (layout.h, frames.h)
- *   GET /frame?t0=&t1=&n=&from=&to=   what rows [from, to) show of [t0, t1) on n pixels, times from the base on (frames.h)
- *   GET /arrows?t0=&t1=&from=&to=     the flows there; with span=ID instead, those of a span
- *   GET /span?id=            {"name": ..., "ts": ..., "dur": ..., "track": ..., "depth": ...}; /instant?id= the same of an instant
- *   GET /sql?q=&t0=&t1=      the answer to a question (box.h), GET /stop stops it. Both with a header "X-Timeline: 1", which no page
- *                            of another site can send
+ * GET / is the page, and what else may be got stands in answers.h. Questions of the box need a header "X-Timeline: 1", which no page
+ * of another site can send.
  */
-#include "box.h"
-#include "frames.h"
+#include "answers.h"
 
-#include <inttypes.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -29,21 +22,20 @@
 #include <unistd.h>
 
 struct server {
-	struct frames frames;
-	struct box box;
+	struct answers answers;
 	const char *folder; /* of the page */
 };
 
-static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type, struct bytes *body)
+static enum MHD_Result reply(struct MHD_Connection *connection, struct answer answer)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(body->n, body->at, MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response = MHD_create_response_from_buffer(answer.body.n, answer.body.at, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result result;
 
 	if (!response) {
-		free(body->at);
+		free(answer.body.at);
 		return MHD_NO;
 	}
-	MHD_add_response_header(response, "Content-Type", type);
+	MHD_add_response_header(response, "Content-Type", answer.type);
 	MHD_add_response_header(response, "Cache-Control", "no-store");
 	/* names in a trace are foreign text: should one get into the page as more than text, it can do nothing there */
 	MHD_add_response_header(response, "Content-Security-Policy",
@@ -51,151 +43,25 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
 				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-	result = MHD_queue_response(connection, status, response);
+	result = MHD_queue_response(connection, answer.status, response);
 	MHD_destroy_response(response);
 	return result;
 }
 
 static enum MHD_Result reply_error(struct MHD_Connection *connection, unsigned status, const char *message)
 {
-	struct bytes body = { .n = 0 };
-
-	bytes_append(&body, message, strlen(message));
-	return reply(connection, status, "text/plain; charset=utf-8", &body);
+	return reply(connection, answers_error(status, message));
 }
 
-static bool get_integer(struct MHD_Connection *connection, const char *name, int64_t *value)
+static const char *argument(void *context, const char *name)
 {
-	const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
-	char *end;
-
-	if (!text || !*text)
-		return false;
-	*value = strtoll(text, &end, 10);
-	return *end == '\0';
-}
-
-/* Sends JSON, or frees it and sends the error. */
-static enum MHD_Result reply_json(struct MHD_Connection *connection, struct bytes *body, const char *error)
-{
-	if (!error && !body->failed)
-		return reply(connection, MHD_HTTP_OK, "application/json", body);
-	free(body->at);
-	return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, error ? error : "out of memory");
-}
-
-/* A window, and rows of it. */
-struct asked {
-	int64_t t0, t1, from, to;
-};
-
-static bool get_asked(struct server *server, struct MHD_Connection *connection, struct asked *asked)
-{
-	const struct layout *layout = &server->frames.layout;
-
-	return get_integer(connection, "t0", &asked->t0) && get_integer(connection, "t1", &asked->t1) &&
-	       get_integer(connection, "from", &asked->from) && get_integer(connection, "to", &asked->to) &&
-	       asked->t0 < asked->t1 && asked->t0 >= -layout->length && asked->t1 <= 2 * layout->length && asked->from >= 0 &&
-	       asked->from <= asked->to && asked->to <= layout->n_rows;
-}
-
-static enum MHD_Result get_frame(struct server *server, struct MHD_Connection *connection)
-{
-	struct bytes body = { .n = 0 };
-	struct asked asked;
-	const char *error;
-	int64_t n;
-
-	if (!get_asked(server, connection, &asked) || !get_integer(connection, "n", &n) || n < 1 || n > MOST_PIXELS)
-		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "no such window or rows");
-	error = frames_make(&server->frames, asked.t0, asked.t1, n, (int)asked.from, (int)asked.to, &body);
-	if (!error)
-		return reply(connection, MHD_HTTP_OK, "application/octet-stream", &body);
-	free(body.at);
-	return reply_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, error);
-}
-
-static enum MHD_Result get_arrows(struct server *server, struct MHD_Connection *connection)
-{
-	struct bytes body = { .n = 0 };
-	struct asked asked;
-	int64_t span;
-
-	if (get_integer(connection, "span", &span))
-		return reply_json(connection, &body, frames_arrows_of_span(&server->frames, span, &body));
-	if (!get_asked(server, connection, &asked))
-		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "no such window or rows");
-	return reply_json(connection, &body,
-			  frames_arrows(&server->frames, asked.t0, asked.t1, (int)asked.from, (int)asked.to, &body));
-}
-
-static enum MHD_Result get_trace(struct server *server, struct MHD_Connection *connection)
-{
-	const struct layout *layout = &server->frames.layout;
-	struct bytes body = { .n = 0 };
-	const char *error;
-
-	bytes_print(&body,
-		    "{\"base\": \"%" PRId64 "\", \"length\": %" PRId64 ", \"busy\": [%" PRId64 ", %" PRId64 "], \"left_out\": ",
-		    layout->base, layout->length, layout->busy[0], layout->busy[1]);
-	error = frames_left_out(&server->frames, &body);
-	bytes_print(&body, ", \"rows\": ");
-	layout_describe(layout, &body);
-	bytes_print(&body, "}");
-	return reply_json(connection, &body, error);
-}
-
-static enum MHD_Result get_row(struct server *server, struct MHD_Connection *connection,
-			       const char *(*find)(struct frames *frames, int64_t id, struct bytes *out))
-{
-	struct bytes body = { .n = 0 };
-	const char *error;
-	int64_t id;
-
-	if (!get_integer(connection, "id", &id))
-		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "id is an integer");
-	error = find(&server->frames, id, &body);
-	if (error || body.n > 0)
-		return reply_json(connection, &body, error);
-	return reply_error(connection, MHD_HTTP_NOT_FOUND, "no such row");
+	return MHD_lookup_connection_value(context, MHD_GET_ARGUMENT_KIND, name);
 }
 
 /* A page of another site may make the browser ask, but not with this header. */
 static bool is_own_page(struct MHD_Connection *connection)
 {
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Timeline");
-}
-
-static enum MHD_Result get_answer(struct server *server, struct MHD_Connection *connection)
-{
-	const char *sql = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "q");
-	enum MHD_Result result;
-	struct bytes body = { .n = 0 };
-	int64_t t0, t1;
-	char *error;
-
-	if (!is_own_page(connection))
-		return reply_error(connection, MHD_HTTP_FORBIDDEN, "questions have a header X-Timeline");
-	if (!sql || !get_integer(connection, "t0", &t0) || !get_integer(connection, "t1", &t1))
-		return reply_error(connection, MHD_HTTP_BAD_REQUEST, "q is a question, t0 and t1 are integers");
-	error = box_ask(&server->box, sql, t0, t1, &body);
-	if (!error)
-		return reply_json(connection, &body, NULL);
-	free(body.at);
-	result = reply_error(connection, MHD_HTTP_BAD_REQUEST, error);
-	free(error);
-	return result;
-}
-
-static enum MHD_Result get_stop(struct server *server, struct MHD_Connection *connection)
-{
-	struct bytes body = { .n = 0 };
-
-	if (!is_own_page(connection))
-		return reply_error(connection, MHD_HTTP_FORBIDDEN, "questions have a header X-Timeline");
-	box_stop(&server->box);
-	bytes_print(&body, "{}");
-	return reply_json(connection, &body, NULL);
 }
 
 static enum MHD_Result get_file(struct server *server, struct MHD_Connection *connection, const char *name, const char *type)
@@ -212,12 +78,12 @@ static enum MHD_Result get_file(struct server *server, struct MHD_Connection *co
 	while ((n = fread(part, 1, sizeof part, file)) > 0)
 		bytes_append(&body, part, n);
 	fclose(file);
-	return reply(connection, MHD_HTTP_OK, type, &body);
+	return reply(connection, (struct answer){ MHD_HTTP_OK, type, body });
 }
 
 static bool is_script(const char *url)
 {
-	static const char *const scripts[] = { "/timeline.js", "/picture.js", "/box.js" };
+	static const char *const scripts[] = { "/timeline.js", "/picture.js", "/box.js", "/server.js" };
 
 	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
 		if (strcmp(url, scripts[i]) == 0)
@@ -245,6 +111,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 			      const char *version, const char *upload, size_t *n_uploaded, void **state)
 {
 	struct server *server = context;
+	const struct request request = { url, argument, connection };
 
 	(void)version;
 	(void)upload;
@@ -261,21 +128,9 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 		return get_file(server, connection, "timeline.html", "text/html; charset=utf-8");
 	if (is_script(url))
 		return get_file(server, connection, url + 1, "text/javascript; charset=utf-8");
-	if (strcmp(url, "/trace") == 0)
-		return get_trace(server, connection);
-	if (strcmp(url, "/frame") == 0)
-		return get_frame(server, connection);
-	if (strcmp(url, "/arrows") == 0)
-		return get_arrows(server, connection);
-	if (strcmp(url, "/span") == 0)
-		return get_row(server, connection, frames_span);
-	if (strcmp(url, "/instant") == 0)
-		return get_row(server, connection, frames_instant);
-	if (strcmp(url, "/sql") == 0)
-		return get_answer(server, connection);
-	if (strcmp(url, "/stop") == 0)
-		return get_stop(server, connection);
-	return reply_error(connection, MHD_HTTP_NOT_FOUND, "nothing here");
+	if (answers_needs_own_page(url) && !is_own_page(connection))
+		return reply_error(connection, MHD_HTTP_FORBIDDEN, "questions have a header X-Timeline");
+	return reply(connection, answers_get(&server->answers, &request));
 }
 
 static bool is_port(const char *text)
@@ -296,9 +151,8 @@ int main(int n_arguments, char **arguments)
 		fprintf(stderr, "usage: timeline DATABASE [PORT], with PORT from 0, which is any, to 65535\n");
 		return 2;
 	}
-	if (!frames_open(&server.frames, arguments[1], extension ? extension : "build/iforest.so") ||
-	    !box_open(&server.box, arguments[1], extension ? extension : "build/iforest.so",
-		      seconds && atoi(seconds) > 0 ? atoi(seconds) : 10))
+	if (!answers_open(&server.answers, arguments[1], extension ? extension : "build/iforest.so",
+			  seconds && atoi(seconds) > 0 ? atoi(seconds) : 10))
 		return 1;
 	address.sin_port = htons((uint16_t)atoi(port));
 	/* a question may take long, and frames go on meanwhile */

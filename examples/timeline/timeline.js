@@ -1,24 +1,25 @@
 // timeline.js -- asks what is in view, a pixel a bucket, and follows keys, wheel and pointer. picture.js draws it.
 //
 // A frame is asked for whenever the view changes, one at a time; until it comes the last one is drawn where it belongs now, so that
-// panning and zooming are smooth however long an answer takes. Times are nanoseconds from the beginning of the trace.
+// panning and zooming are smooth however long an answer takes. Times are nanoseconds from the beginning of the trace. What is asked goes
+// through request(), which is that of server.js, or of static/file.js where there is no server; they also begin, by getTrace().
 'use strict';
 
 const SHORTEST_WINDOW = 50;
 const tip = document.getElementById('tip');
 const view = { t0: 0, t1: 1, row: 0 };          // what is to be seen; the row is the topmost
 const times = [];                               // of the last frames: from the question to the picture, in ms
-let trace = null, frame = null;                 // of the server: the trace; the last frame, with the view it was asked for
+let trace = null, frame = null;                 // as answers.h has them: the trace; the last frame, with the view it was asked for
 let arrows = null, hasArrows = true;            // flows of the last frame; are they shown?
 let selected = null;                            // a span or an instant, with its place and flows
 let isAsking = false, isStale = true;
 let pointer = null, pressed = null, hovered = null;
 let scrolled = 0;                               // by the wheel, in pixels, and not yet by a row
 
-// ---- the server ----
+// ---- answers ----
 
 async function getTrace() {
-	trace = await (await fetch('trace')).json();
+	trace = await (await requestOrThrow('trace')).json();
 	trace.rows = trace.rows.map(([kind, level, label, title, depth, hasSpans, least, most, unit]) => ({ kind, level, label, title, depth, hasSpans, least, most, unit }));
 	trace.tops = [0];
 	for (const row of trace.rows)
@@ -49,8 +50,8 @@ function rowsInView() {
 	return [view.row, Math.min(trace.rows.length, rowAt(canvas.clientHeight) + 1)];
 }
 
-async function fetchOrThrow(address) {
-	const answer = await fetch(address);
+async function requestOrThrow(address) {
+	const answer = await request(address);
 	if (!answer.ok)
 		throw new Error(await answer.text());
 	return answer;
@@ -66,7 +67,7 @@ async function ask() {
 	const n = Math.max(1, Math.round(canvas.clientWidth - LABEL_WIDTH));
 	const began = performance.now();
 	try {
-		frame = readFrame(await (await fetchOrThrow(`frame?${where}&n=${n}`)).arrayBuffer(), asked);
+		frame = readFrame(await (await requestOrThrow(`frame?${where}&n=${n}`)).arrayBuffer(), asked);
 		draw();
 		if (pointer)
 			hover(pointer.x, pointer.y);
@@ -85,7 +86,7 @@ async function ask() {
 }
 
 async function askArrows(where) {
-	arrows = await (await fetchOrThrow(`arrows?${where}`)).json();
+	arrows = await (await requestOrThrow(`arrows?${where}`)).json();
 	const n = arrows.arrows.length;
 	document.getElementById('flows').textContent = !n ? '' : `${n} flow${n === 1 ? '' : 's'}${arrows.all ? '' : ' of more'}`;
 	draw();
@@ -154,7 +155,7 @@ async function tipOf({ kind, at, id, row }) {
 		const { least, most, last, row } = frame.samples, [from, to, end] = [least[at], most[at], last[at]];
 		return [from === to ? String(end) : `${end}, from ${from} to ${to} in this pixel`, `${trace.rows[row[at]].label}, ${trace.rows[row[at]].title}`];
 	}
-	const answer = await fetch(`${kind}?id=${id}`);
+	const answer = await request(`${kind}?id=${id}`);
 	if (!answer.ok)
 		return null;
 	const thing = await answer.json(), name = thing.name || '(no name)', n = kind === 'instant' ? frame.instants.count[at] : 0;
@@ -193,7 +194,7 @@ async function select(x, y) {
 	await openDetails(isSpan ? 'spans' : 'instants', thing.id);
 	if (!isSpan)
 		return;
-	chosen.arrows = (await (await fetchOrThrow(`arrows?span=${thing.id}`)).json()).arrows;
+	chosen.arrows = (await (await requestOrThrow(`arrows?span=${thing.id}`)).json()).arrows;
 	draw();
 }
 
@@ -335,4 +336,3 @@ function resize() {
 
 window.addEventListener('resize', resize);
 resize();
-getTrace();

@@ -23,14 +23,7 @@ trap 'exit 143' HUP INT TERM
 report_log=$build/log
 [ $# -gt 0 ] || set -- bookworm trixie
 
-# as docs/install.md has them
-packages_to_build() { sed -n 's/^sudo apt-get install \(build-essential .*\)/\1/p' docs/install.md; }
-
-builds() {
-	chroot_sources root/iforest/source && rm -rf "$chroot_root/root/iforest/out" "$build/${suite:?}" &&
-		chroot_run sh -c 'cd /root/iforest/source && exec env LINTIAN=yes SOURCE_DATE_EPOCH="$0" dist/deb.sh /root/iforest/out' "$(git log -1 --format=%ct)" &&
-		mkdir -p "$build/${suite:?}" && cp "$chroot_root"/root/iforest/out/* "$build/$suite"
-}
+builds() { LINTIAN=yes dist/debs.sh "$suite" "$build/$suite"; }
 
 installs() {
 	mkdir "$chroot_root/packages" && cp "$build/$suite"/*.deb "$chroot_root/packages" &&
@@ -70,10 +63,7 @@ goes_away() {
 
 for suite in "$@"; do
 	report_of="$suite: "
-	# The list is words to be split.
-	# shellcheck disable=SC2046
-	chroot_make "$suite" build $(packages_to_build) lintian || exit 1
-	builder=$chroot_root
+	builder=$chroot_folder/build-$suite
 	report "packages are built, and lintian is silent" builds
 	chroot_fresh "$suite" || exit 1
 	report "apt-get install takes them" installs

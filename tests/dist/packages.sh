@@ -27,13 +27,6 @@ tour() {
 	"$@" <sql/sqlite/tour.sql | tr -d '\r' | diff sql/sqlite/tour.expected -
 }
 
-# The programs have the newest SQLite that npm has, as one source file.
-sqlite_source() {
-	[ -e "$build/sqlite/sqlite3.c" ] && return
-	(cd "$temporary" && npm pack --silent better-sqlite3@12 >/dev/null && tar -xzf better-sqlite3-*.tgz package/deps/sqlite3) &&
-		mkdir -p "$build/sqlite" && cp "$temporary"/package/deps/sqlite3/sqlite3*.[ch] "$build/sqlite"
-}
-
 # host COMPILER FILE OPTION...: the program, compiled in the Debian that compiled the modules
 host() {
 	mkdir -p "$chroot_root/root/host" && cp "$build"/sqlite/* "$here/host.c" "$chroot_root/root/host" &&
@@ -125,7 +118,7 @@ chroot_root=$chroot_folder/cross-bullseye
 report "npm packages" dist/npm.py "$build/modules" "$build/npm"
 report "Python wheels" dist/wheel.py "$build/modules" "$build/wheels"
 report "packages have the same bytes again" is_the_same_again
-report "SQLite's source" sqlite_source
+report "SQLite's source" dist/sqlite.sh "$build/sqlite"
 report "the tour on Linux, x64" loads_on_linux_x64
 report "the tour on Linux, arm64" loads_on_linux_arm64
 report "the tour on Linux, x64, musl" loads_on_musl_x64

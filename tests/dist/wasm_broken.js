@@ -1,0 +1,11 @@
+// wasm_broken.js -- what the page without a server says of a file that is no trace. wasm.sh puts it into the page.
+(async () => {
+	const said = document.querySelector('.start p:last-child');
+	while (!said.textContent.includes('nothing'))
+		await new Promise(resolve => setTimeout(resolve, 5));
+	const element = document.createElement('pre');
+	element.id = 'report';
+	element.hidden = true;
+	element.textContent = said.textContent.replaceAll('\n', ' ');
+	document.body.append(element);
+})();

@@ -1,0 +1,22 @@
+// tests/dist/wasm_load.mjs -- Loads a trace by the WebAssembly module in node:  node wasm_load.mjs FOLDER TRACE DATABASE
+import assert from 'node:assert';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [folder, trace, database] = process.argv.slice(2);
+const { iforest } = await import(pathToFileURL(resolve(folder, 'index.js')));
+const sqlite = await iforest(), db = sqlite.open(), bytes = readFileSync(trace);
+
+/* what cannot be read leaves nothing, and the next one is loaded all the same */
+assert.throws(() => db.loadTrace('none.json', new Uint8Array([123, 34, 97])), /nothing was loaded/);
+assert.match(db.loadTrace(basename(trace), bytes), /indexed with iforest/);
+assert.throws(() => db.query("SELECT missing"), /no such column: missing/);
+assert.deepEqual(db.query('SELECT ?1 + 1 AS a, ?2 AS b, ?3 AS c, ?4 AS d, ?5 AS e, -9223372036854775807 AS f', [2, 9007199254740993n, 'ü\0x', null, new Uint8Array([1, 0, 2])]),
+	[{ a: 3, b: 9007199254740993n, c: 'ü\0x', d: null, e: new Uint8Array([1, 0, 2]), f: -9223372036854775807n }]);
+const [{ n }] = db.query('SELECT count(*) AS n FROM spans');
+writeFileSync(database, db.bytes());
+db.close();
+const again = sqlite.open(readFileSync(database));
+assert.deepEqual(again.query("INSERT INTO spans_if(spans_if) VALUES('integrity-check'); SELECT count(*) AS n FROM spans"), [{ n }]);
+again.close();
