@@ -72,7 +72,7 @@ struct agg_answer {
 	int n_pieces;
 	AttrNumber piece_column; /* the value column of the histogram; 0: all rows are one piece */
 	struct ifp_value_filter *values;
-	List *passes; /* struct ifp_value_pass; NIL: all rows are read at once */
+	List *passes; /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
 	struct ifp_groups *groups;
@@ -728,8 +728,9 @@ static bool attempt(void *context, bool locked)
 	ifp_groups_reset(answer->groups, answer->attempt);
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
-	if (answer->passes == NIL)
+	if (!answer->query->drawn)
 		return read_tables(answer, locked);
+	/* there is none if no value can meet the conditions */
 	foreach (cell, answer->passes) {
 		set_pass(answer, lfirst(cell));
 		done = done && read_tables(answer, locked);
