@@ -213,6 +213,7 @@ SELECT answered('SELECT count(DISTINCT dur) FROM spans');
 SELECT answered('SELECT sum(dur ORDER BY ts) FROM spans');
 SELECT answered('SELECT sum(dur / 2) FROM spans');
 SELECT answered('SELECT avg(dur / 1000.0) FROM spans');
+SELECT answered('SELECT avg(dur / 60.0) FROM spans');
 SELECT answered('SELECT max(abs(dur)) FROM spans');
 SELECT answered('SELECT sum(dur * load) FROM spans');
 SELECT answered('SELECT max(done::date) FROM spans');
