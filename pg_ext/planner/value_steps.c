@@ -822,13 +822,16 @@ static bool draw_bounds(struct drawing *drawing, Node *node)
 	return draw_in(drawing, node, drawing->splitting.type.least, drawing->splitting.type.greatest);
 }
 
-/* Draws bounds where the quotients of a division change their number of digits: it falls as their magnitude grows. */
+/* Draws bounds where the quotients of a division change their number of digits: it falls as their magnitude grows, but zero has
+ * fewer than the least numerics. */
 static bool draw_scales(struct drawing *drawing, Node *division)
 {
 	Node *scale = scale_of(division);
 
-	return draw_in(drawing, scale, drawing->splitting.type.least, 0) &&
-	       draw_in(drawing, scale, 0, drawing->splitting.type.greatest);
+	draw_bound(drawing, -1);
+	draw_bound(drawing, 0);
+	return draw_in(drawing, scale, drawing->splitting.type.least, -1) &&
+	       draw_in(drawing, scale, 1, drawing->splitting.type.greatest);
 }
 
 /* True for conditions and numbers of buckets, which have few values. */
