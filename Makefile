@@ -112,9 +112,9 @@ $(BUILD)/obj/%.o: %.c
 	@echo "  cc  $<"
 	@$(CC) $(BASE) $(CFLAGS) $(EXTRA) -c -o $@ $<
 
-$(BUILD)/obj/trace/protobuf.o: BASE += $(NANOPB)
+$(BUILD)/obj/trace/protobuf.o $(BUILD)/obj/tests/trace/test_protobuf.o: BASE += $(NANOPB)
 # what Chrome JSON goes through: a fifteenth less time for files of begins and ends
-$(call objects,$(patsubst %,trace/%.c,assembly chrome_json flows json json_frames json_scan record sorter tracks)): EXTRA += -O3
+$(call objects,$(patsubst %,trace/%.c,assembly chrome_json flows json json_frames json_scan pairing record sorter tracks)): EXTRA += -O3
 
 SAYS_VERSION = -DIFOREST_VERSION='"$(VERSION)"'
 $(BUILD)/obj/sqlite_ext/vtab/extension.o: BASE += $(SAYS_VERSION)
