@@ -27,6 +27,7 @@
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
+#include "pg_ext/planner/value_passes.h"
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/locks.h"
 #include "pg_ext/storage/sidecar.h"
@@ -71,6 +72,7 @@ struct agg_answer {
 	int n_pieces;
 	AttrNumber piece_column; /* the value column of the histogram; 0: all rows are one piece */
 	struct ifp_value_filter *values;
+	List *passes; /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
 	struct ifp_groups *groups;
@@ -132,32 +134,51 @@ static bool answer_holds_safely(const struct agg_answer *answer, const struct if
 
 /* ---- sketches ---- */
 
-/* Makes the sketches of a bucket that the aggregates need, in the current memory context. */
+/* Makes a sketch of a bucket, in the current memory context. */
+static enum iforest_status answer_sketch(struct answer_reader *reader, const struct bucket_range *range,
+					 enum iforest_digest_kind kind, unsigned v)
+{
+	bool is_kept = reader->read.definition.sketches[kind] >> v & 1;
+	struct iforest_sidecar sidecar;
+	struct iforest_digest sketch;
+	enum iforest_status status;
+
+	if (is_kept && !reader->sidecar)
+		reader->sidecar = ifp_sidecar_open(&reader->read.index);
+	sidecar = ifp_sidecar_for_reader(reader->sidecar, kind);
+	iforest_digest_init(&sketch, kind, &ifp_palloc_allocator);
+	status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, is_kept ? &sidecar : NULL, &sketch);
+	if (!status && !iforest_digest_is_empty(&sketch))
+		reader->values.sketches[kind][v] = ifp_sketch_to_bytea(&sketch);
+	iforest_digest_release(&sketch);
+	return status;
+}
+
+/* Makes the sketches of a bucket that the aggregates need. */
 static enum iforest_status answer_sketches(struct answer_reader *reader, const struct bucket_range *range)
 {
-	uint32 request = ifp_agg_states_need(reader->answer->aggs, IFP_MEASURE_SKETCH);
-	uint32 kept = reader->read.definition.sketches;
-	bytea **sketches = reader->values.sketches;
-	struct iforest_sidecar sidecar;
+	static const enum ifp_measure_type measures[IFOREST_N_DIGESTS] = {
+		[IFOREST_DIGEST_QUANTILES] = IFP_MEASURE_SKETCH, [IFOREST_DIGEST_DISTINCT] = IFP_MEASURE_DISTINCT
+	};
 	enum iforest_status status = IFOREST_OK;
 
-	if ((request & kept) && !reader->sidecar)
-		reader->sidecar = ifp_sidecar_open(&reader->read.index);
-	sidecar = ifp_sidecar_for_reader(reader->sidecar);
-	for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++) {
-		struct iforest_sketch sketch;
+	memset(reader->values.sketches, 0, sizeof reader->values.sketches);
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++) {
+		uint32 request = ifp_agg_states_need(reader->answer->aggs, measures[kind]);
 
-		sketches[v] = NULL;
-		if (!(request >> v & 1))
-			continue;
-		iforest_sketch_init(&sketch, &ifp_palloc_allocator);
-		status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, kept >> v & 1 ? &sidecar : NULL,
-					     &sketch);
-		if (!status && sketch.n > 0)
-			sketches[v] = ifp_sketch_to_bytea(&sketch);
-		iforest_sketch_release(&sketch);
+		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
+			if (request >> v & 1)
+				status = answer_sketch(reader, range, (enum iforest_digest_kind)kind, v);
 	}
 	return status;
+}
+
+static void free_sketches(struct answer_reader *reader)
+{
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++)
+		for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
+			if (reader->values.sketches[kind][v])
+				pfree(reader->values.sketches[kind][v]);
 }
 
 /* ---- numbers ---- */
@@ -253,9 +274,8 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 		ifp_groups_move(answer->groups);
 		for (int i = 0; i < answer->n_pieces && !status; i++)
 			add_piece(reader, i, has_time);
-		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
-			if (reader->values.sketches[v])
-				pfree(reader->values.sketches[v]);
+		if (!status)
+			free_sketches(reader);
 		answer->counts.n_buckets++;
 	}
 	ResetExprContext(answer->econtext);
@@ -651,6 +671,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->runs = prepare_all(query->runs, &answer->n_runs);
 	answer->late = ExecInitExprList(query->late, NULL);
 	answer->values = ifp_value_filter_begin(query, &answer->definition, answer->econtext);
+	answer->passes = ifp_value_passes(query);
 	ifp_index_query_range_keys(query, &keys);
 	answer->range_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
 	ifp_aggregate_bucket_keys(query, &keys);
@@ -684,15 +705,26 @@ static void answer_end(struct agg_answer *answer)
 
 /* ---- attempts ---- */
 
-static bool attempt(void *context, bool locked)
+static void set_pass(const struct agg_answer *answer, const struct ifp_value_pass *pass)
 {
-	struct agg_answer *answer = context;
+	const struct ifp_index_query *query = answer->query;
+	int value = -1;
+	int64 low = 0, high = 0;
+	bool has_range = true;
+
+	if (pass->histogram >= 0) {
+		value = query->accumulators.list[pass->histogram].value;
+		has_range = ifp_value_steps_range(query, pass->histogram, pass->steps, &low, &high);
+	}
+	ifp_agg_states_set_pass(answer->aggs, pass);
+	ifp_value_filter_set_pass(answer->values, value, !has_range, low, high);
+}
+
+/* Reads all tables, once. Returns false if an index changed meanwhile. */
+static bool read_tables(struct agg_answer *answer, bool locked)
+{
 	bool done = true;
 
-	MemoryContextReset(answer->attempt);
-	ifp_groups_reset(answer->groups, answer->attempt);
-	ifp_agg_states_reset(answer->aggs, answer->attempt);
-	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
 	for (int i = 0; i < answer->n_tables && done; i++) {
 		/* locks as of a sequential scan and of an index scan, before anything is read, so that whatever comes later
 		 * conflicts. Both are needed: a row may be in the table before its entry is in the index */
@@ -700,6 +732,26 @@ static bool attempt(void *context, bool locked)
 		PredicateLockRelation(answer->indexes[i], answer->node->state->es_snapshot);
 		done = answer_index(answer, answer->heaps[i], answer->indexes[i], locked);
 		ifp_test_point("index read");
+	}
+	return done;
+}
+
+static bool attempt(void *context, bool locked)
+{
+	struct agg_answer *answer = context;
+	bool done = true;
+	ListCell *cell;
+
+	MemoryContextReset(answer->attempt);
+	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_agg_states_reset(answer->aggs, answer->attempt);
+	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
+	if (!answer->query->drawn)
+		return read_tables(answer, locked);
+	/* there is none if no value can meet the conditions */
+	foreach (cell, answer->passes) {
+		set_pass(answer, lfirst(cell));
+		done = done && read_tables(answer, locked);
 	}
 	return done;
 }
@@ -872,6 +924,17 @@ static void explain_percentiles(const struct ifp_index_query *query, ExplainStat
 				    es);
 }
 
+static void explain_distinct_counts(const struct ifp_index_query *query, ExplainState *es)
+{
+	ListCell *cell;
+
+	foreach (cell, query->aggregates)
+		if (ifp_aggregate_is_estimated(lfirst(cell), query)) {
+			ExplainPropertyText("Distinct Counts", "from sketches, exact up to 768, standard error 1.6 %", es);
+			return;
+		}
+}
+
 static const char *bucket_method(const struct ifp_index_query *query)
 {
 	const char *method = "galloping";
@@ -921,10 +984,14 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_conditions(query, "Index Cond", query->keys, es);
 	explain_conditions(query, "Series Filter", list_concat_copy(query->series, query->late), es);
 	explain_conditions(query, "Time Filter", query->runs, es);
-	explain_conditions(query, "Value Range", query->values, es);
-	explain_conditions(query, "Histogram Cond", query->by_steps, es);
+	explain_conditions(query, "Value Range",
+			   query->drawn ? list_concat_copy(query->values, query->by_steps) : query->values, es);
+	explain_conditions(query, "Histogram Cond", query->drawn ? NIL : query->by_steps, es);
+	if (query->drawn)
+		ExplainPropertyInteger("Value Passes", NULL, list_length(ifp_value_passes(query)), es);
 	explain_conditions(query, "One-Time Filter", query->gates, es);
 	explain_percentiles(query, es);
+	explain_distinct_counts(query, es);
 	if (es->verbose || es->analyze)
 		ExplainPropertyText("Bucket Method", bucket_method(query), es);
 	if (es->analyze && state->answer) {

@@ -25,9 +25,10 @@
 struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		   /* of VALUE, ..._ROW, SKETCH and NUMBERS */
+	int value;		   /* of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
 	uint64 steps;		   /* the rows that count (planner/value_steps.h) */
-	int accumulator;	   /* the one of query->accumulators that is needed for steps, VALUE and PAIR; -1: none */
+	int histogram;		   /* of the steps: one of query->accumulators; -1: none */
+	int accumulator;	   /* the one of them that is needed for VALUE and PAIR; -1: none */
 	int word;		   /* its first word among those of a group's state */
 	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
 	/* of CONSTANT */
@@ -81,6 +82,7 @@ struct ifp_agg_states {
 	bool has_index;
 	struct iforest_accumulators accumulators;
 	unsigned in_index[IFOREST_MAX_ACCUMULATORS];
+	const struct ifp_value_pass *pass; /* NULL: all rows are read at once */
 };
 
 /* ---- measures ---- */
@@ -102,8 +104,8 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 		       const struct ifp_arm *arm)
 {
 	bool is_constant = arm->type == IFP_MEASURE_CONSTANT;
-	List *written =
-		list_make4(makeInteger(arm->type), list_make2_int(arm->value, arm->accumulator), arm->conditions, arm->wanted);
+	List *written = list_make4(makeInteger(arm->type), list_make3_int(arm->value, arm->accumulator, arm->histogram),
+				   arm->conditions, arm->wanted);
 	struct measure *measure = &aggs->measures[aggs->n_measures];
 	int i = 0;
 	ListCell *cell;
@@ -123,6 +125,7 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 				     .wanted = arm->wanted,
 				     .value = arm->value,
 				     .steps = arm->steps,
+				     .histogram = arm->histogram,
 				     .accumulator = arm->accumulator,
 				     .function = function };
 	if (arm->type == IFP_MEASURE_PAIR) {
@@ -185,7 +188,8 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 		find_better(aggregate, &result->better);
 	if (ifp_agg_function_is_percentile(result->function))
 		result->percentile = ifp_percentile_begin(aggregate);
-	result->distinct = ifp_aggregate_is_distinct(aggregate) ? ifp_distinct_values_begin(aggregate, aggs->econtext) : NULL;
+	result->distinct =
+		ifp_aggregate_is_distinct(aggregate, aggs->query) ? ifp_distinct_values_begin(aggregate, aggs->econtext) : NULL;
 	foreach (cell, arms) {
 		const struct ifp_arm *from = lfirst(cell);
 		struct arm *arm = &result->arms[result->n_arms++];
@@ -259,6 +263,9 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 	for (unsigned a = 0; a < needed->n; a++) {
 		int found = aggs->accumulators.n;
 
+		/* drawn histograms are not counted, but read */
+		if (aggs->query->drawn && !ifp_value_steps_is_kept(needed, a))
+			continue;
 		if (ifp_value_steps_is_kept(needed, a))
 			found = iforest_accumulators_find(accumulators, needed, a);
 		else
@@ -266,6 +273,23 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 		Assert(found >= 0);
 		aggs->in_index[a] = (unsigned)found;
 	}
+}
+
+void ifp_agg_states_set_pass(struct ifp_agg_states *aggs, const struct ifp_value_pass *pass)
+{
+	aggs->pass = pass;
+}
+
+/* True if the rows of the pass that is being read count for a measure. */
+static bool is_of_pass(const struct ifp_agg_states *aggs, const struct measure *measure)
+{
+	const struct ifp_value_pass *pass = aggs->pass;
+
+	if (!pass)
+		return true;
+	if (measure->steps == IFP_ALL_STEPS)
+		return pass->histogram < 0 || aggs->query->pieces;
+	return pass->histogram == measure->histogram && (pass->steps & measure->steps);
 }
 
 /* The rows on the steps are to be counted. */
@@ -297,14 +321,17 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 		const struct measure *measure = &aggs->measures[i];
 		uint32 bit = measure->value < 0 ? 0 : 1u << measure->value;
 
-		if (aggs->has_index && measure->steps != IFP_ALL_STEPS)
-			want_steps(aggs, measure->accumulator, measure->steps, &request);
-		else if (aggs->has_index && measure->accumulator >= 0)
+		if (!is_of_pass(aggs, measure))
+			continue;
+		if (aggs->has_index && !aggs->pass && measure->steps != IFP_ALL_STEPS)
+			want_steps(aggs, measure->histogram, measure->steps, &request);
+		if (aggs->has_index && measure->accumulator >= 0)
 			request.accumulators |= 1u << aggs->in_index[measure->accumulator];
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 		case IFP_MEASURE_CONSTANT:
 		case IFP_MEASURE_SKETCH:
+		case IFP_MEASURE_DISTINCT:
 		case IFP_MEASURE_NUMBERS:
 			break;
 		case IFP_MEASURE_VALUE:
@@ -328,7 +355,7 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 			break;
 		}
 	}
-	foreach (cell, aggs->has_index ? aggs->query->pieces : NIL)
+	foreach (cell, aggs->has_index && !aggs->pass ? aggs->query->pieces : NIL)
 		want_steps(aggs, aggs->query->histogram, ifp_piece_steps(lfirst(cell)), &request);
 	return request;
 }
@@ -338,7 +365,7 @@ uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_t
 	uint32 values = 0;
 
 	for (int i = 0; i < aggs->n_measures; i++)
-		if (aggs->measures[i].type == type)
+		if (aggs->measures[i].type == type && is_of_pass(aggs, &aggs->measures[i]))
 			values |= 1u << aggs->measures[i].value;
 	return values;
 }
@@ -454,6 +481,8 @@ static void add_words(const struct ifp_agg_states *aggs, const struct measure *m
 
 static uint64 count_rows(const struct ifp_agg_states *aggs, int histogram, uint64 steps, const struct iforest_aggregate *fold)
 {
+	if (aggs->pass)
+		return steps & aggs->pass->steps ? fold->n_rows : 0;
 	return steps == IFP_ALL_STEPS ? fold->n_rows
 				      : ifp_value_steps_count(&aggs->accumulators, aggs->in_index[histogram], steps, fold);
 }
@@ -474,10 +503,10 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_st
 		struct ifp_measure_state *state = &states[i];
 		uint64 n;
 
-		if (!is_asked(measure, aggs->econtext))
+		if (!is_of_pass(aggs, measure) || !is_asked(measure, aggs->econtext))
 			continue;
 		n = measure->steps == IFP_ALL_STEPS ? n_rows
-						    : count_rows(aggs, measure->accumulator, measure->steps & steps, fold);
+						    : count_rows(aggs, measure->histogram, measure->steps & steps, fold);
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 			state->n += n;
@@ -506,7 +535,12 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_st
 						  ifp_value_is_real(definition, (unsigned)measure->value));
 			break;
 		case IFP_MEASURE_SKETCH:
-			ifp_measure_state_add_sketch(state, values->sketches[measure->value], context);
+			ifp_measure_state_add_sketch(state, IFOREST_DIGEST_QUANTILES,
+						     values->sketches[IFOREST_DIGEST_QUANTILES][measure->value], context);
+			break;
+		case IFP_MEASURE_DISTINCT:
+			ifp_measure_state_add_sketch(state, IFOREST_DIGEST_DISTINCT,
+						     values->sketches[IFOREST_DIGEST_DISTINCT][measure->value], context);
 			break;
 		case IFP_MEASURE_NUMBERS:
 			ifp_measure_state_add_numbers(state, &values->numbers[measure->value], context);
@@ -849,7 +883,7 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 }
 
 /* Arms have no row in common, so their sketches are added. */
-static Datum sketch_result(const struct result *result, const struct ifp_measure_state *states, bool *is_null)
+static bytea *sketch_of(const struct result *result, enum iforest_digest_kind kind, const struct ifp_measure_state *states)
 {
 	bytea *sum = NULL;
 
@@ -857,10 +891,20 @@ static Datum sketch_result(const struct result *result, const struct ifp_measure
 		const struct ifp_measure_state *state = &states[result->arms[a].measure];
 		bytea *sketch = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
 
-		sum = sum && sketch ? ifp_sketch_sum(sum, sketch) : sketch ? sketch : sum;
+		sum = sum && sketch ? ifp_sketch_sum(kind, sum, sketch) : sketch ? sketch : sum;
 	}
-	*is_null = !sum;
-	return PointerGetDatum(sum);
+	return sum;
+}
+
+static Datum sketch_result(const struct result *result, const struct ifp_measure_state *states, bool *is_null)
+{
+	enum iforest_digest_kind kind = result->function == IFP_AGG_SKETCH ? IFOREST_DIGEST_QUANTILES : IFOREST_DIGEST_DISTINCT;
+	bytea *sketch = sketch_of(result, kind, states);
+
+	*is_null = !sketch && result->function != IFP_AGG_DISTINCT_COUNT;
+	if (result->function == IFP_AGG_DISTINCT_COUNT)
+		return Int64GetDatum(sketch ? ifp_sketch_distinct_count(sketch) : 0);
+	return PointerGetDatum(sketch);
 }
 
 /* ---- percentiles ---- */
@@ -946,6 +990,8 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_PAIR:
 		return pair_result(aggs, result, states, is_null);
 	case IFP_AGG_SKETCH:
+	case IFP_AGG_DISTINCT:
+	case IFP_AGG_DISTINCT_COUNT:
 		return sketch_result(result, states, is_null);
 	case IFP_AGG_PERCENTILE_DISC:
 	case IFP_AGG_PERCENTILE_CONT:

@@ -35,6 +35,8 @@
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/planner/selectivity.h"
+#include "pg_ext/planner/value_passes.h"
+#include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/heap_visibility.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/meta.h"
@@ -483,8 +485,8 @@ struct terms {
 	struct piece_counts pieces;
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
-	uint32 sketches; /* value columns of which sketches are needed: a bit each */
-	uint32 numbers;	 /* value columns whose values are needed one by one: a bit each */
+	uint32 sketches[IFOREST_N_DIGESTS]; /* value columns of which sketches of the kind are needed: a bit each */
+	uint32 numbers;			    /* value columns whose values are needed one by one: a bit each */
 };
 
 /* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them. *remembered is the
@@ -525,23 +527,29 @@ static double n_used_pages(const IndexOptInfo *index, const struct ifp_definitio
 	return Min(index->pages, n_pending + tuples * entry_bytes / BLCKSZ + 1);
 }
 
-static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms,
-			  bool narrows_values)
+/* within: the fraction of the rows whose values lie in the range that is read; below 0: no range of values is. */
+static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, double within)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
-	struct ifp_meta *meta = palloc(sizeof *meta);
+	struct ifp_meta_sizes sizes;
 	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
-	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, read_cost;
-	uint32 kept = terms->sketches ? ifp_definition_sketches(relation, terms->definition) : 0;
+	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, n_narrowed = 0, read_cost;
+	uint32 lacking = 0;
+	bool needs_sketches = false;
 
-	ifp_meta_read(relation, meta);
-	n_runs = ifp_estimate_runs(relation, meta);
-	n_pending = ifp_pending_pages(meta);
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++) {
+		needs_sketches = needs_sketches || terms->sketches[kind];
+		if (terms->sketches[kind])
+			lacking |= terms->sketches[kind] &
+				   ~ifp_definition_sketches(relation, terms->definition, (enum iforest_digest_kind)kind);
+	}
+	ifp_meta_read_sizes(relation, &sizes);
+	n_runs = ifp_estimate_runs(relation, sizes.manifest_bytes);
+	n_pending = sizes.n_pending_pages;
 	n_used = n_used_pages(index, terms->definition, tuples, n_pending);
 	index_close(relation, NoLock);
-	pfree(meta);
 
 	/* ranges that are left out are passed over, which costs too */
 	n_pieces = Min(terms->series * n_buckets, tuples * window + 1) +
@@ -549,22 +557,26 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	/* each piece ends on a leaf page, and each series of each run needs a descent; at most the pages that there are */
 	n_edges = n_pieces + 2 * n_runs * series;
 	n_pages = Min(n_edges, n_used * Max(window, terms->pieces.passed) + 3 * n_runs * series);
-	if (narrows_values)
-		n_pages = Max(n_pages, n_used * window / 2);
+	/* pages of which some values fit are opened: where nearly all or none fit these are few */
+	if (within >= 0) {
+		n_narrowed = Min(n_used * window / 2, tuples * window * Min(within, 1 - within));
+		n_pieces = Min(n_pieces, tuples * window * within + series);
+	}
+	n_pages = Max(n_pages, n_narrowed);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
 	unclean = rel->pages * window * unclean_fraction(rel, table, &remembered);
 	remembered *= unclean;
 	unclean -= remembered;
-	n_whole = Min(n_used * window, unclean);
-	if (terms->sketches) {
-		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, terms->sketches & ~kept);
+	n_whole = Max(Min(n_used * window, unclean), n_narrowed);
+	if (needs_sketches) {
+		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, lacking);
 		n_pages = Max(n_pages, n_whole);
 	}
 	if (terms->numbers)
 		n_pages = n_whole = Max(n_pages, n_used * window);
 	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
 	       n_pending * A_PENDING_PAGE * cpu_operator_cost +
-	       (terms->sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
+	       (needs_sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
 	       pg_popcount32(terms->numbers) * tuples * window * terms->chosen * A_SORTED_ROW * cpu_operator_cost +
 	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
@@ -662,6 +674,20 @@ static double bytes_of_distinct(const struct ifp_query_level *level, const struc
 	return n * 150 + n_groups * n / 8;
 }
 
+/* A range of values in WHERE leaves any part of each page. */
+static double share_of_values(const struct ifp_index_query *query)
+{
+	return query->values != NIL ? 0.5 : -1;
+}
+
+static double share_of_pass(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			    const struct ifp_index_query *query, const struct ifp_value_pass *pass)
+{
+	if (pass->histogram < 0)
+		return share_of_values(query);
+	return share_of_rows(level, candidate, list_make1(ifp_value_steps_condition(query, pass->histogram, pass->steps)));
+}
+
 static void aggregate_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			       const struct ifp_index_query *query, struct agg_cost *estimate)
 {
@@ -669,6 +695,7 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	struct ifp_definition definition;
 	struct terms terms = { .definition = &definition };
 	double tuples = 0, n_groups = 1, n_keys;
+	List *passes = ifp_value_passes(query);
 	ListCell *cell, *rel_cell, *index_cell, *table_cell;
 
 	ifp_definition_read(index, &definition);
@@ -681,13 +708,22 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
 	count_pieces(level, candidate, query, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
-	terms.sketches = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
+	terms.sketches[IFOREST_DIGEST_QUANTILES] = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
+	terms.sketches[IFOREST_DIGEST_DISTINCT] = ifp_aggregates_need(query, IFP_MEASURE_DISTINCT);
 	terms.numbers = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
 	{
-		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
-						 query->values != NIL);
+		Oid table = linitial_oid(lfirst(table_cell));
+
+		ListCell *pass;
+
+		foreach (pass, passes)
+			estimate->total += cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms,
+							 share_of_pass(level, candidate, query, lfirst(pass)));
+		if (passes == NIL)
+			estimate->total +=
+				cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms, share_of_values(query));
 	}
 	if (query->groups != NIL) {
 		n_keys = n_combinations(level, candidate, by_columns_of(query, (Node *)query->groups));
@@ -695,11 +731,12 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 			       Max(tuples * terms.window * terms.others, 1));
 	}
 	estimate->n_rows = clamp_row_est(n_groups);
-	estimate->n_groups_bytes =
-		n_groups * (100.0 + 120.0 * list_length(query->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
+	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(query->aggregates) +
+					       2000.0 * pg_popcount32(terms.sketches[IFOREST_DIGEST_QUANTILES]) +
+					       3000.0 * pg_popcount32(terms.sketches[IFOREST_DIGEST_DISTINCT]));
 	estimate->n_numbers_bytes = pg_popcount32(terms.numbers) * tuples * terms.window * terms.others * A_NUMBER_BYTES;
 	foreach (cell, query->aggregates)
-		if (ifp_aggregate_is_distinct(lfirst(cell)))
+		if (ifp_aggregate_is_distinct(lfirst(cell), query))
 			estimate->n_groups_bytes += bytes_of_distinct(level, candidate, query, lfirst(cell), &terms, n_groups);
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
@@ -730,6 +767,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	(void)root;
 	(void)rel;
 	(void)clauses;
+	ifp_take(path);
 	foreach (cell, lsecond(path->custom_private))
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist, makeTargetEntry(lfirst(cell), number++, NULL, false));
@@ -819,13 +857,16 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 	path->custom_private =
 		list_make3(ifp_index_query_write(query), list_concat(list_copy(level->groups), aggregates), having);
 	path->methods = &path_methods;
+	ifp_offer(level->upper, ifp_table_of(level->root, level->rel), linitial(candidate->indexes), path,
+		  path->path.total_cost, level->cost_without);
 	add_path(output_rel, &path->path);
 	return NULL;
 }
 
-static void decline(const struct ifp_candidate *candidate, const char *reason)
+static void decline(const struct ifp_query_level *level, const struct ifp_candidate *candidate, const char *reason)
 {
-	ifp_decline(candidate ? linitial(candidate->indexes) : NULL, reason);
+	ifp_decline(level->upper, ifp_table_of(level->root, level->rel), candidate ? linitial(candidate->indexes) : NULL,
+		    reason);
 }
 
 /* True if a path is cheaper than any answer from an index can be: then planning need not take longer. */
@@ -844,24 +885,27 @@ static bool is_answer(const Path *path)
 static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
 		     struct ifp_query_level *level)
 {
-	bool is_cheap = !ifp_explain_decline && has_cheap_path(output_rel);
+	bool is_cheap = !ifp_are_reasons_wanted() && has_cheap_path(output_rel);
 	const char *reason = is_cheap ? NULL : ifp_query_level_enter(level);
 	List *candidates = is_cheap ? NIL : ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
 	const struct ifp_candidate *answering = NULL;
+	const Path *plain;
 	ListCell *cell;
 
-	if (candidates == NIL && ifp_explain_decline && reason)
-		decline(NULL, reason);
+	if (candidates == NIL && reason)
+		decline(level, NULL, reason);
 	if (candidates == NIL)
 		return;
 	if (!read_query(stage, extra, target, level)) {
 		/* first rows of groups are for planner/skip_path.h */
 		if (!level->upper->parse->hasDistinctOn)
-			decline(linitial(candidates),
+			decline(level, linitial(candidates),
 				"the query has grouping sets, or DISTINCT over more than rows of the table");
 		return;
 	}
+	plain = ifp_cheapest_path(output_rel);
+	level->cost_without = plain ? plain->total_cost : -1;
 	foreach (cell, candidates) {
 		const struct ifp_candidate *candidate = lfirst(cell);
 		struct ifp_index_query query;
@@ -871,12 +915,12 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		if (!reason)
 			reason = add_candidate(level, candidate, &query, aggregates, having, target, output_rel);
 		if (reason)
-			decline(candidate, reason);
+			decline(level, candidate, reason);
 		else
 			answering = candidate;
 	}
-	if (answering && ifp_explain_decline && !is_answer(ifp_cheapest_path(output_rel)))
-		decline(answering, "another plan is estimated to cost less");
+	if (answering && ifp_are_reasons_wanted() && !is_answer(ifp_cheapest_path(output_rel)))
+		decline(level, answering, ifp_costs_more);
 }
 
 /* ---- hook ---- */
@@ -900,9 +944,6 @@ static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, Rel
 
 void ifp_agg_path_register(void)
 {
-	DefineCustomBoolVariable("iforest.enable",
-				 "Lets iforest indexes answer aggregate queries, and find the largest values first.", NULL,
-				 &ifp_enable, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.float_aggregates",
 				 "Lets them answer sums, averages and extremes of real and double precision.",
 				 "Such sums may differ from those of another plan in their last digits.", &ifp_float_aggregates,
@@ -911,8 +952,9 @@ void ifp_agg_path_register(void)
 				 "Lets them answer percentile_cont and percentile_disc from sketches.",
 				 "The value of the column is at most 1/128 off.", &ifp_approximate_percentiles, false,
 				 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	DefineCustomBoolVariable("iforest.explain_decline", "Says why an index does not answer a query, as a NOTICE.", NULL,
-				 &ifp_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("iforest.approximate_distinct", "Lets them answer count(DISTINCT x) from sketches.",
+				 "It is exact up to 768 values; from there on the standard error is 1.6 %.",
+				 &ifp_approximate_distinct, false, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("iforest");
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = consider_upper_paths;

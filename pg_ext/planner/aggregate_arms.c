@@ -89,7 +89,7 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 		{ "iforest_first", IFP_AGG_FIRST },	      { "iforest_last", IFP_AGG_LAST },
 		{ "iforest_first_time", IFP_AGG_FIRST_TIME }, { "iforest_last_time", IFP_AGG_LAST_TIME },
 		{ "iforest_first_row", IFP_AGG_FIRST_ROW },   { "iforest_last_row", IFP_AGG_LAST_ROW },
-		{ "iforest_sketch", IFP_AGG_SKETCH },
+		{ "iforest_sketch", IFP_AGG_SKETCH },	      { "iforest_distinct", IFP_AGG_DISTINCT },
 	};
 	enum iforest_pair_function pair;
 
@@ -97,6 +97,15 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 	if (oid < FirstNormalObjectId)
 		return pair_find(oid, &pair) || find_named(get_func_name(oid), known, lengthof(known), function);
 	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
+}
+
+const char *ifp_aggregate_refuse_function(const Aggref *aggregate)
+{
+	enum ifp_agg_function function;
+
+	if (function_find(aggregate->aggfnoid, &function))
+		return NULL;
+	return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
 }
 
 bool ifp_aggregate_needs_accumulators(Aggref *aggregate)
@@ -131,7 +140,7 @@ bool ifp_aggregate_is_real(Aggref *aggregate)
 	Oid type;
 
 	if (aggregate->args == NIL || !function_find(aggregate->aggfnoid, &function) || function == IFP_AGG_COUNT ||
-	    function == IFP_AGG_SKETCH)
+	    function == IFP_AGG_SKETCH || function == IFP_AGG_DISTINCT)
 		return false;
 	/* a percentile adds nothing, and is converted to double precision from whatever the column is */
 	if (ifp_agg_function_is_percentile(function))
@@ -165,7 +174,8 @@ static struct ifp_arm *make_arm(const struct aggregate_reading *reading, enum if
 				 .wanted = wanted,
 				 .expression = expression,
 				 .steps = reading->steps,
-				 .accumulator = reading->histogram };
+				 .histogram = reading->histogram,
+				 .accumulator = -1 };
 	return arm;
 }
 
@@ -221,6 +231,16 @@ static const char *refuse_sketch(const struct ifp_index_query *query, Node *expr
 		return "the argument of a sketch is not a value column alone";
 	if (is_integer != (column == INT2OID || column == INT4OID || column == INT8OID))
 		return "the argument of a sketch is not a value column alone";
+	return NULL;
+}
+
+/* Returns NULL if the distinct sketch of an expression is known, or why it is not. */
+static const char *refuse_distinct(const struct ifp_index_query *query, Node *expression, int v)
+{
+	if (v < 0 || !ifp_is_column(expression, (AttrNumber)(query->n_by + 2 + v)))
+		return "the argument of a count of distinct values is not a value column alone";
+	if (getBaseType(exprType(expression)) == NUMERICOID)
+		return "distinct values of numerics count as double precision, which the index does not hold";
 	return NULL;
 }
 
@@ -303,16 +323,22 @@ static void add_valueless(struct aggregate_reading *reading, struct ifp_arm *arm
 	}
 }
 
+static bool is_of_distinct_sketch(enum ifp_agg_function function)
+{
+	return function == IFP_AGG_DISTINCT || function == IFP_AGG_DISTINCT_COUNT;
+}
+
 static void add_arm(struct aggregate_reading *reading, Node *expression, List *conditions, List *wanted)
 {
 	const struct ifp_index_query *query = reading->query;
 	struct ifp_arm *arm = make_arm(reading, IFP_MEASURE_VALUE, expression, conditions, wanted);
 
 	arm->value = ifp_mentioned_value(query, expression);
-	if (reading->function == IFP_AGG_SKETCH) {
-		arm->type = IFP_MEASURE_SKETCH;
+	if (reading->function == IFP_AGG_SKETCH || is_of_distinct_sketch(reading->function)) {
+		arm->type = reading->function == IFP_AGG_SKETCH ? IFP_MEASURE_SKETCH : IFP_MEASURE_DISTINCT;
 		if (!IsA(expression, Const) || !castNode(Const, expression)->constisnull) {
-			reading->reason = refuse_sketch(query, expression, arm->value);
+			reading->reason = (reading->function == IFP_AGG_SKETCH ? refuse_sketch : refuse_distinct)(
+				query, expression, arm->value);
 			reading->arms = lappend(reading->arms, arm);
 		}
 		return;
@@ -406,14 +432,15 @@ static Node *argument_of(const Aggref *aggregate)
 	return aggregate->args == NIL ? NULL : (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 }
 
-/* Splits the conditions of a piece: they are constants or have other columns. Returns false if one is never true. */
-static bool read_conditions(const List *expressions, List **conditions, List **wanted)
+/* Splits the conditions of a piece: they are constants or have other columns. Returns false if one is never true, or cannot be
+ * evaluated. */
+static bool read_conditions(struct aggregate_reading *reading, const List *expressions, List **conditions, List **wanted)
 {
 	ListCell *cell;
 
 	*conditions = *wanted = NIL;
 	foreach (cell, expressions) {
-		if (is_false(lfirst(cell)))
+		if (is_false(lfirst(cell)) || !is_condition(reading, lfirst(cell)))
 			return false;
 		if (!IsA(lfirst(cell), Const)) {
 			*conditions = lappend(*conditions, lfirst(cell));
@@ -458,12 +485,12 @@ static void add_pieces(struct aggregate_reading *reading, const List *pieces)
 		List *conditions, *wanted;
 
 		reading->steps = piece->steps;
-		if (read_conditions(list_copy_tail(piece->expressions, 1), &conditions, &wanted))
+		if (read_conditions(reading, list_copy_tail(piece->expressions, 1), &conditions, &wanted))
 			add_argument(reading, linitial(piece->expressions), conditions, wanted);
 		if (reading->reason)
 			return;
 	}
-	reading->reason = all_are_counted(reading) ? NULL : of_part;
+	reading->reason = reading->query->drawn || all_are_counted(reading) ? NULL : of_part;
 	compare_arms(reading);
 }
 
@@ -477,7 +504,7 @@ static void read_pieces(struct aggregate_reading *reading, const Aggref *aggrega
 	enum ifp_steps_result result;
 
 	/* count(x) hangs on what is NULL alone */
-	if (reading->function == IFP_AGG_COUNT && !reading->is_distinct && argument && IsA(argument, Var) &&
+	if (!query->drawn && reading->function == IFP_AGG_COUNT && !reading->is_distinct && argument && IsA(argument, Var) &&
 	    ifp_mentioned_value(query, argument) >= 0) {
 		NullTest *test = makeNode(NullTest);
 
@@ -683,11 +710,28 @@ static bool may_be_distinct(const Aggref *aggregate, enum ifp_agg_function funct
 	       list_length(aggregate->args) == 1 && exprType(argument_of(aggregate)) != RECORDOID;
 }
 
-bool ifp_aggregate_is_distinct(const Aggref *aggregate)
+bool ifp_aggregate_is_estimated(const Aggref *aggregate, const struct ifp_index_query *query)
 {
 	enum ifp_agg_function function;
 
-	return aggregate->aggdistinct != NIL && function_find(aggregate->aggfnoid, &function) && !is_extreme(function);
+	return query->approximates_distinct && aggregate->aggdistinct != NIL && list_length(aggregate->args) == 1 &&
+	       function_find(aggregate->aggfnoid, &function) && function == IFP_AGG_COUNT &&
+	       !refuse_distinct(query, argument_of(aggregate), ifp_mentioned_value(query, argument_of(aggregate)));
+}
+
+bool ifp_aggregate_is_distinct(const Aggref *aggregate, const struct ifp_index_query *query)
+{
+	enum ifp_agg_function function;
+
+	return aggregate->aggdistinct != NIL && function_find(aggregate->aggfnoid, &function) && !is_extreme(function) &&
+	       !ifp_aggregate_is_estimated(aggregate, query);
+}
+
+bool ifp_aggregate_takes_keys(const Aggref *aggregate)
+{
+	enum ifp_agg_function function;
+
+	return function_find(aggregate->aggfnoid, &function) && (function == IFP_AGG_COUNT || function == IFP_AGG_DISTINCT);
 }
 
 const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *query, enum ifp_agg_function *function,
@@ -698,7 +742,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 
 	*arms = NIL;
 	if (!function_find(aggregate->aggfnoid, &reading.function))
-		return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
+		return ifp_aggregate_refuse_function(aggregate);
 	is_percentile = ifp_agg_function_is_percentile(reading.function);
 	if ((aggregate->aggorder != NIL && !is_percentile) ||
 	    (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, reading.function)))
@@ -710,12 +754,14 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	    contain_volatile_functions((Node *)aggregate->aggdirectargs))
 		return "an aggregate has a volatile function";
 	*function = reading.function;
-	reading.is_distinct = ifp_aggregate_is_distinct(aggregate);
+	reading.is_distinct = ifp_aggregate_is_distinct(aggregate, query);
+	if (ifp_aggregate_is_estimated(aggregate, query))
+		*function = reading.function = IFP_AGG_DISTINCT_COUNT;
 	read_whole(&reading, aggregate);
-	if ((reading.reason || (query->pieces && !all_are_counted(&reading))) &&
+	if ((reading.reason || (query->pieces && !query->drawn && !all_are_counted(&reading))) &&
 	    !ifp_agg_function_is_of_row(reading.function) && reading.function != IFP_AGG_PAIR && !is_percentile)
 		read_pieces(&reading, aggregate);
-	else if (!reading.reason && query->pieces && !all_are_counted(&reading))
+	else if (!reading.reason && query->pieces && !query->drawn && !all_are_counted(&reading))
 		reading.reason = of_part;
 	*arms = reading.arms;
 	return reading.reason;

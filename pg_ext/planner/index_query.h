@@ -40,11 +40,16 @@ struct ifp_index_query {
 	List *aggregates; /* Aggrefs, each once */
 	List *gates, *keys, *series, *runs, *late, *values;
 	bool approximates; /* percentiles of integers and reals are read from sketches (iforest.approximate_percentiles) */
+	bool approximates_distinct; /* distinct values are counted by sketches (iforest.approximate_distinct) */
 
 	/* Where groups or conditions hang on the steps of a histogram (planner/value_steps.h): */
 	List *pieces;	/* sets of steps on which they are constant, Const of int8; NIL: they do not */
 	int histogram;	/* the number of the histogram in accumulators */
 	List *by_steps; /* conditions that are met by counting only pieces where they are true */
+	/* value columns whose histograms no index keeps: their bounds are drawn from the query's conditions, and rows between them
+	 * are read apart (planner/value_passes.h). A bit each */
+	uint32 drawn;
+	bool is_drawing; /* conditions on values that are no ranges are added to by_steps */
 };
 
 /* Returns the set of steps of an element of pieces. */

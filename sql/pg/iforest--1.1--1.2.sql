@@ -69,3 +69,44 @@ COMMENT ON AGGREGATE iforest_lttb_times(anyelement, double precision, integer) I
 CREATE AGGREGATE iforest_lttb_values(ts anyelement, v double precision, n integer) (
 	SFUNC = iforest_lttb_add, STYPE = internal, FINALFUNC = iforest_lttb_value_array, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
 COMMENT ON AGGREGATE iforest_lttb_values(anyelement, double precision, integer) IS 'values of the n points of a line that make the largest triangles (LTTB)';
+
+-- ---- distinct sketches: how many different values there are ----
+-- A bytea, the same as SQLite's functions of these names make. NULL is the sketch of no values.
+
+CREATE FUNCTION iforest_distinct_add(internal, anyelement) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_distinct_add_value' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_add(internal, anyelement) IS 'adds a value to a distinct sketch';
+CREATE FUNCTION iforest_distinct_add_sketch(internal, bytea) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_add_sketch(internal, bytea) IS 'adds the values of a distinct sketch to another';
+CREATE FUNCTION iforest_distinct_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_deserialize(bytea, internal) IS 'bytes to distinct sketch, for parallel plans';
+
+CREATE AGGREGATE iforest_distinct(x anyelement) (
+	SFUNC = iforest_distinct_add, STYPE = internal, SSPACE = 4096, FINALFUNC = iforest_sketch_result, COMBINEFUNC = iforest_sketch_combine,
+	SERIALFUNC = iforest_sketch_serialize, DESERIALFUNC = iforest_distinct_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_distinct(anyelement) IS 'the distinct sketch of the values x, for iforest_distinct_count';
+CREATE AGGREGATE iforest_distinct_merge(sketch bytea) (
+	SFUNC = iforest_distinct_add_sketch, STYPE = internal, SSPACE = 4096, FINALFUNC = iforest_sketch_result, COMBINEFUNC = iforest_sketch_combine,
+	SERIALFUNC = iforest_sketch_serialize, DESERIALFUNC = iforest_distinct_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_distinct_merge(bytea) IS 'the distinct sketch of all values of these sketches';
+CREATE FUNCTION iforest_distinct_count(sketch bytea) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_distinct_values' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_count(bytea) IS 'how many different values the sketch has: exact up to 768, then with a standard error of 1.6 %; 0 of NULL';
+
+-- ---- what becomes of a query ----
+
+CREATE FUNCTION iforest_explain(query text, OUT level text, OUT relation regclass, OUT index regclass, OUT taken boolean, OUT node text, OUT reason text,
+	OUT cost double precision, OUT cost_without double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_explain_query' LANGUAGE C STRICT VOLATILE ROWS 5;
+COMMENT ON FUNCTION iforest_explain(text) IS 'what becomes of each iforest index at each level of a query: taken, or why not';
+
+CREATE FUNCTION iforest_advise(queries text[], OUT query integer, OUT relation regclass, OUT statement text, OUT bytes bigint,
+	OUT cost double precision, OUT cost_with double precision, OUT gain double precision, OUT reason text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_advise_queries' LANGUAGE C STRICT VOLATILE ROWS 20;
+COMMENT ON FUNCTION iforest_advise(text[]) IS 'which indexes would answer these queries, with their size and what is gained';
+CREATE FUNCTION iforest_advise(sql text, OUT query integer, OUT relation regclass, OUT statement text, OUT bytes bigint,
+	OUT cost double precision, OUT cost_with double precision, OUT gain double precision, OUT reason text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_advise_query' LANGUAGE C STRICT VOLATILE ROWS 2;
+COMMENT ON FUNCTION iforest_advise(text) IS 'which index would answer this query, with its size and what is gained';
