@@ -15,6 +15,7 @@
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
+#   make dashboards  draws the pictures of docs/dashboards.md again, in a PostgreSQL server of its own
 #   make amalgamation  the SQLite extension, and the forest, as one file each: $(BUILD)/amalgamation (docs/install.md)
 #   make site      the documents as a site with a search: $(BUILD)/site/html. By mkdocs, without a network
 #   make dist-pgxn  the zip that PGXN takes, of what git knows: $(BUILD)/dist (docs/install.md)
@@ -77,7 +78,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg test check check-plain check-programs check-pg check-bi-large check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-bi-large check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
@@ -225,7 +226,7 @@ check-plain: $(PROGRAMS) $(SCRIPTS)
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 PG_PROGRAMS := $(call runs,$(call long_first,$(PG)))
-PG_DRIVERS  := $(call runs,$(addprefix tests/pg/,regress.sh isolation.sh tour.sh isolation_pauses.sh))
+PG_DRIVERS  := $(call runs,$(addprefix tests/pg/,regress.sh isolation.sh tour.sh isolation_pauses.sh) tests/examples/dashboards.sh)
 PG_TAP      := $(call runs,$(wildcard tests/pg/tap/*.pl))
 PAUSED      := $(call runs,tests/pg/isolation_pauses.sh tests/pg/tap/replica_answers.pl)
 .PHONY: $(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP)
@@ -240,11 +241,17 @@ $(PG_PROGRAMS): run/%: $(BUILD)/% | $(if $(HAS_PG),pg)
 $(PG_DRIVERS) $(PG_TAP): run/%: % | $(if $(HAS_PG),pg)
 	@$(RUN) $(SUITE) $<
 
+run/tests/examples/dashboards.sh: | all
+
 check-pg: $(filter-out $(PAUSED),$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP))
 
 # the queries of tests/pg/bi over a million rows, at default costs; prints times
 check-bi-large: pg $(BUILD)/tests/pg/test_bi
 	@tests/pg/cluster.sh run $(BUILD)/tests/pg/test_bi --large
+
+# what stands in docs/dashboards.md
+dashboards: all pg
+	@BUILD=$(BUILD) tests/pg/cluster.sh run examples/dashboards/draw.py examples/dashboards/pictures
 
 # with a library whose readers can be stopped between their steps (pg_ext/base/test_points.h)
 check-pauses:

@@ -1,8 +1,11 @@
 #include "core/model/counter.h"
 
+#include "core/model/real_time.h"
+
 void iforest_counter_open(struct iforest_counter *counter, int64_t start)
 {
-	*counter = (struct iforest_counter){ .is_known = counter->is_known,
+	*counter = (struct iforest_counter){ .has_real_times = counter->has_real_times,
+					     .is_known = counter->is_known,
 					     .value = counter->value,
 					     .until = counter->until,
 					     .since = start,
@@ -10,19 +13,32 @@ void iforest_counter_open(struct iforest_counter *counter, int64_t start)
 					     .start = counter->value };
 }
 
+/* Accounts for a stretch of real time in which the counter has a value. */
+static void pass_real(struct iforest_counter *counter, enum iforest_value_type type, int64_t from, int64_t to)
+{
+	double width = iforest_real_of_time(to) - iforest_real_of_time(from);
+
+	counter->real_known += width;
+	counter->real_integral += (type == IFOREST_INT64 ? (double)counter->value.integer : counter->value.real) * width;
+}
+
 void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type type, int64_t end)
 {
-	int64_t pinned = end < counter->until ? end : counter->until;
-	uint64_t width = pinned > counter->since ? (uint64_t)pinned - (uint64_t)counter->since : 0;
+	int64_t since = counter->since, pinned = end < counter->until ? end : counter->until;
+	uint64_t width = pinned > since ? (uint64_t)pinned - (uint64_t)since : 0;
 
 	counter->since = end;
-	if (!counter->is_known)
+	if (!counter->is_known || width == 0)
 		return;
+	if (counter->has_real_times) {
+		pass_real(counter, type, since, pinned);
+		return;
+	}
 	counter->known += width;
 	/* widths of a bucket add up to less than 2^64, so the integral is at most 2^127 - 2^63 */
 	if (type == IFOREST_INT64)
 		counter->integral += (iforest_int128)counter->value.integer * width;
-	else if (width > 0)
+	else
 		counter->real_integral += counter->value.real * (double)width;
 }
 
@@ -51,7 +67,9 @@ void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest
 			       union iforest_number value, int64_t until)
 {
 	if (piece->samples.n == 0) {
-		*piece = (struct iforest_counter_piece){ .first_time = time, .first = value };
+		*piece = (struct iforest_counter_piece){ .first_time = time,
+							 .first = value,
+							 .samples.has_real_times = piece->samples.has_real_times };
 		iforest_counter_open(&piece->samples, time);
 	}
 	iforest_counter_add(&piece->samples, type, time, value, until);
@@ -68,6 +86,7 @@ void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_val
 	counter->n += samples->n - 1;
 	counter->n_resets += samples->n_resets;
 	counter->known += samples->known;
+	counter->real_known += samples->real_known;
 	counter->integral = iforest_add_wrapping(counter->integral, samples->integral);
 	counter->increase = iforest_add_wrapping(counter->increase, samples->increase);
 	counter->real_integral += samples->real_integral;
@@ -87,6 +106,8 @@ void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest
 
 double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_type type)
 {
+	if (counter->has_real_times)
+		return counter->real_integral / counter->real_known;
 	return (type == IFOREST_INT64 ? (double)counter->integral : counter->real_integral) / (double)counter->known;
 }
 

@@ -19,6 +19,7 @@
 #include "core/model/aggregate.h"
 
 struct iforest_counter {
+	bool has_real_times;	    /* set by the caller: times are reals, mapped (model/real_time.h) */
 	bool is_known;		    /* there was a sample, and the next three are set */
 	union iforest_number value; /* of the last sample */
 	int64_t until;		    /* the value holds no longer than this; INT64_MAX: until the next sample */
@@ -29,19 +30,20 @@ struct iforest_counter {
 	union iforest_number start;
 	uint64_t n, n_resets; /* samples; samples less than the one before */
 	uint64_t known;	      /* width of the part in which the counter has a value */
+	double real_known;    /* the same of real times: known is 0 then */
 	/* IFOREST_INT64: exact (2^63 samples of any value). The integral of the value over time */
 	iforest_int128 integral, increase;
-	double real_integral, real_increase; /* IFOREST_FLOAT64 */
+	double real_integral, real_increase; /* IFOREST_FLOAT64; the integral over real times is real_integral, too */
 };
 
-/* A counter before any sample is all zero; to carry a value in, set is_known, value and until.
+/* A counter before any sample is all zero but for has_real_times; to carry a value in, set is_known, value and until.
  * Requires  start <= the times of the samples < end, each at or after the one before. */
 void iforest_counter_open(struct iforest_counter *counter, int64_t start);
 void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_type type, int64_t time,
 			 union iforest_number value, int64_t until);
 void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type type, int64_t end);
 
-/* Summary of adjacent samples. All zero: none. */
+/* Summary of adjacent samples. All zero but for has_real_times: none. */
 struct iforest_counter_piece {
 	int64_t first_time;
 	union iforest_number first; /* value of the first sample */
@@ -60,9 +62,15 @@ void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_val
 void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_type type,
 				const struct iforest_counter_piece *from);
 
+/* True if there is a time in which the counter has a value. */
+static inline bool iforest_counter_has_mean(const struct iforest_counter *counter)
+{
+	return counter->known > 0 || counter->real_known > 0;
+}
+
 /* Return the mean over the time in which the counter has a value, and the increase as a double. The mean of integers is the
- * exact integral divided by the width, each rounded to double.
- * Requires  known > 0, for the mean. */
+ * exact integral divided by the width, each rounded to double; over real times both are sums of doubles.
+ * Requires  iforest_counter_has_mean(), for the mean. */
 double iforest_counter_mean(const struct iforest_counter *counter, enum iforest_value_type type);
 double iforest_counter_increase(const struct iforest_counter *counter, enum iforest_value_type type);
 

@@ -41,6 +41,8 @@ struct iforest_node_schema {
 	uint8_t duration_value;
 	uint8_t end_rule; /* enum iforest_end_rule: how that column tells the end */
 	bool has_blocks;
+	/* times are reals, mapped (model/real_time.h). Not in the list: the engine sets it where it reads counters */
+	bool has_real_times;
 	struct iforest_accumulators accumulators;
 
 	/* derived by iforest_node_schema_finish() */

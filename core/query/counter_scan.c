@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/xxh64.h"
+#include "core/model/real_time.h"
 #include "core/run/cursor.h"
 
 #define MAGIC 0x62634649u
@@ -16,7 +17,9 @@ enum { FIRST_TIME = 0, LAST_TIME = 8, N = 16, FIRST = 24, LAST = 40, N_RESETS = 
 
 int64_t iforest_sample_until(const struct iforest_node_schema *fields, int64_t time, bool has_duration, int64_t duration)
 {
-	if (!has_duration || (duration < 0 && fields->end_rule != IFOREST_END_COLUMN))
+	bool is_unfinished = fields->end_rule == IFOREST_END_COLUMN ? duration < time : duration < 0;
+
+	if (!has_duration || is_unfinished)
 		return INT64_MAX;
 	return iforest_span_end(time, duration, true, (enum iforest_end_rule)fields->end_rule);
 }
@@ -28,7 +31,19 @@ bool iforest_node_is_counted(const uint8_t *node)
 	return iforest_node_first(node).series == last.series && !last.time_is_null && iforest_node_rows(node) > 0;
 }
 
+/* The row of no entries. */
+static struct iforest_counter_row empty_row(const struct iforest_node_schema *fields)
+{
+	return (struct iforest_counter_row){ .piece.samples.has_real_times = fields->has_real_times };
+}
+
 /* ---- Bytes ---- */
+
+/* The type in which an integral over time is kept. */
+static enum iforest_value_type type_of_integral(const struct iforest_counter *samples, enum iforest_value_type type)
+{
+	return samples->has_real_times ? IFOREST_FLOAT64 : type;
+}
 
 static void write_sum(uint8_t *bytes, enum iforest_value_type type, iforest_int128 sum, double real)
 {
@@ -46,7 +61,10 @@ static void write_sum(uint8_t *bytes, enum iforest_value_type type, iforest_int1
 static void write_row(uint8_t *bytes, enum iforest_value_type type, const struct iforest_counter_row *row)
 {
 	const struct iforest_counter *samples = &row->piece.samples;
+	union iforest_number known = { .integer = (int64_t)samples->known };
 
+	if (samples->has_real_times)
+		known.real = samples->real_known;
 	iforest_store64(bytes + FIRST_TIME, (uint64_t)row->first_time);
 	iforest_store64(bytes + LAST_TIME, (uint64_t)row->last_time);
 	if (samples->n == 0)
@@ -58,8 +76,8 @@ static void write_row(uint8_t *bytes, enum iforest_value_type type, const struct
 	iforest_store64(bytes + LAST + 8, (uint64_t)samples->value.integer);
 	iforest_store64(bytes + LAST + 16, (uint64_t)samples->until);
 	iforest_store64(bytes + N_RESETS, samples->n_resets);
-	iforest_store64(bytes + KNOWN, samples->known);
-	write_sum(bytes + INTEGRAL, type, samples->integral, samples->real_integral);
+	iforest_store64(bytes + KNOWN, (uint64_t)known.integer);
+	write_sum(bytes + INTEGRAL, type_of_integral(samples, type), samples->integral, samples->real_integral);
 	write_sum(bytes + INCREASE, type, samples->increase, samples->real_increase);
 }
 
@@ -94,7 +112,7 @@ static bool is_possible(const struct iforest_counter *samples, enum iforest_valu
 	iforest_int128 most, most_increase;
 
 	if (samples->n >= MOST_SAMPLES || samples->n_resets >= samples->n || first_time > samples->since ||
-	    samples->known > (uint64_t)samples->since - (uint64_t)first_time)
+	    samples->known > (uint64_t)samples->since - (uint64_t)first_time || !(samples->real_known >= 0))
 		return false;
 	most = (iforest_int128)samples->known << 63;
 	most_increase = (iforest_int128)samples->n << 64;
@@ -108,9 +126,11 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 	const uint8_t *bytes = table + IFOREST_COUNTER_HEADER + i * IFOREST_COUNTER_ROW;
 	enum iforest_value_type type = (enum iforest_value_type)fields->value_types[value];
 	struct iforest_counter *samples = &row->piece.samples;
+	union iforest_number known = { .integer = iforest_load_int64(bytes + KNOWN) };
 
-	*row = (struct iforest_counter_row){ .first_time = iforest_load_int64(bytes + FIRST_TIME),
-					     .last_time = iforest_load_int64(bytes + LAST_TIME) };
+	*row = empty_row(fields);
+	row->first_time = iforest_load_int64(bytes + FIRST_TIME);
+	row->last_time = iforest_load_int64(bytes + LAST_TIME);
 	samples->n = iforest_load64(bytes + N);
 	if (row->first_time < iforest_node_first(node).time || row->first_time > row->last_time ||
 	    row->last_time > iforest_node_last(node).time || samples->n != iforest_node_value_rows(node, fields, value))
@@ -124,8 +144,11 @@ bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *n
 	samples->value.integer = iforest_load_int64(bytes + LAST + 8);
 	samples->until = iforest_load_int64(bytes + LAST + 16);
 	samples->n_resets = iforest_load64(bytes + N_RESETS);
-	samples->known = iforest_load64(bytes + KNOWN);
-	read_sum(bytes + INTEGRAL, type, &samples->integral, &samples->real_integral);
+	if (samples->has_real_times)
+		samples->real_known = known.real;
+	else
+		samples->known = (uint64_t)known.integer;
+	read_sum(bytes + INTEGRAL, type_of_integral(samples, type), &samples->integral, &samples->real_integral);
 	read_sum(bytes + INCREASE, type, &samples->increase, &samples->real_increase);
 	return row->piece.first_time >= row->first_time && samples->since <= row->last_time &&
 	       is_possible(samples, type, row->piece.first_time);
@@ -226,7 +249,7 @@ static enum iforest_status make_table(const struct keeper *keeper, unsigned leve
 
 	memset(table, 0, IFOREST_COUNTER_HEADER + n * IFOREST_COUNTER_ROW);
 	for (unsigned k = 0; k < n && !status; k++) {
-		struct iforest_counter_row row = { .first_time = 0 };
+		struct iforest_counter_row row = empty_row(&cursor->manifest->fields);
 		const uint8_t *child;
 
 		status = count_node(keeper, level - 1, i * cursor->manifest->fanout + k, &row);
@@ -293,7 +316,7 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 	if (status || found)
 		return status;
 	if (sum)
-		*sum = (struct iforest_counter_row){ .first_time = 0 };
+		*sum = empty_row(&keeper->cursor->manifest->fields);
 	n_bytes = IFOREST_COUNTER_HEADER + n * IFOREST_COUNTER_ROW;
 	table = iforest_allocate(alloc, n_bytes);
 	if (!table)
@@ -324,7 +347,7 @@ enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
 	struct keeper keeper = { .cursor = cursor, .sidecar = sidecar, .value = value };
-	struct iforest_counter_row row = { .first_time = 0 };
+	struct iforest_counter_row row = empty_row(&manifest->fields);
 	enum iforest_status status;
 
 	if (!cursor)
@@ -521,6 +544,8 @@ enum iforest_status iforest_counter_scan_turn(struct iforest_counter_scan *scan,
 	question.taker = scan->sidecar ? &scan->taker : NULL;
 	scan->window_end = question.to;
 	memset(scan->values, 0, sizeof scan->values);
+	for (unsigned v = 0; v < scan->fields->n_values; v++)
+		scan->values[v].has_real_times = scan->fields->has_real_times;
 	status = find_before(scan, series, t0, &any, &scan->ahead, &scan->has_begun);
 	for (unsigned v = 0; v < scan->fields->n_values && !status && scan->has_begun; v++)
 		if (scan->request >> v & 1)
@@ -568,7 +593,8 @@ enum iforest_status iforest_counter_scan_bucket(struct iforest_counter_scan *sca
 
 	iforest_aggregate_clear(aggregate, n_values, &scan->fields->accumulators);
 	iforest_iterator_stretch(&scan->iterator, &stretch_end);
-	scan->width = (uint64_t)end - (uint64_t)start;
+	scan->width = scan->fields->has_real_times ? iforest_real_of_time(end) - iforest_real_of_time(start)
+						   : (double)((uint64_t)end - (uint64_t)start);
 	for (unsigned v = 0; v < n_values; v++)
 		iforest_counter_open(&scan->values[v], start);
 	while (!status && scan->has_ahead && scan->ahead.key.time < end) {

@@ -14,8 +14,9 @@
  *                      24  2 x i64  time and value of the first sample (the bits of a double in a column of reals)
  *                      40  3 x i64  time and value of the last sample, and to when it holds (INT64_MAX: till the next one)
  *                      64  u64      samples less than the one before
- *                      72  u64      width of the time between first and last sample in which there is a value
- *                      80  i128     integral of the value over that time; of reals f64 and 8 bytes 0
+ *                      72  u64      width of the time between first and last sample in which there is a value; of real
+ *                                   times f64
+ *                      80  i128     integral of the value over that time; of reals or real times f64 and 8 bytes 0
  *                      96  i128     increase from the first sample to the last; of reals f64 and 8 bytes 0
  */
 #ifndef IFOREST_QUERY_COUNTER_SCAN_H
@@ -91,7 +92,7 @@ struct iforest_counter_scan {
 	uint64_t n_entries, n_nodes; /* counted since the start, for tests */
 
 	/* of the present bucket */
-	uint64_t width;
+	double width;
 	struct iforest_counter values[IFOREST_MAX_VALUES];
 };
 

@@ -2,12 +2,13 @@
 
 #include "core/base/array.h"
 #include "core/base/bits.h"
+#include "core/model/real_time.h"
 
 enum { NO_SLOT = UINT32_MAX, FEW = 16 };
 
 static iforest_int128 end_of(const struct iforest_open_span *span)
 {
-	return (iforest_int128)span->time + span->duration;
+	return (iforest_int128)span->time + (uint64_t)span->duration;
 }
 
 static const struct iforest_open_span *span_at(const struct iforest_open_spans *open, uint32_t slot)
@@ -22,9 +23,12 @@ static bool ends_before(const void *context, uint32_t a, uint32_t b)
 
 static bool is_longer(const void *context, uint32_t slot_a, uint32_t slot_b)
 {
-	const struct iforest_open_span *a = span_at(context, slot_a), *b = span_at(context, slot_b);
+	const struct iforest_open_spans *open = context;
+	const struct iforest_open_span *a = span_at(open, slot_a), *b = span_at(open, slot_b);
 
-	if (a->duration != b->duration)
+	if (open->has_real_times && a->real_duration != b->real_duration)
+		return a->real_duration > b->real_duration;
+	if (!open->has_real_times && a->duration != b->duration)
 		return a->duration > b->duration;
 	return a->time != b->time ? a->time < b->time : a->ref < b->ref;
 }
@@ -121,6 +125,16 @@ static void drop_ended(struct iforest_open_spans *open)
 	}
 }
 
+/* Adds the time of n spans from `from` to `to`. */
+static void add_inside(const struct iforest_open_spans *open, iforest_int128 from, iforest_int128 to, uint32_t n,
+		       struct iforest_stretch *stretch)
+{
+	if (open->has_real_times)
+		stretch->real_inside += n * (iforest_real_of_time((int64_t)to) - iforest_real_of_time((int64_t)from));
+	else
+		stretch->inside += n * (to - from);
+}
+
 void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 from, iforest_int128 to,
 			     struct iforest_stretch *stretch)
 {
@@ -133,12 +147,15 @@ void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 fro
 		stretch->longest = (struct iforest_extreme){
 			.value.integer = longest->duration, .time = longest->time, .ref = longest->ref, .is_set = true
 		};
+		if (open->has_real_times)
+			stretch->longest.value.real = longest->real_duration;
 	}
 	while (by_end->n > 0 && end_of(span_at(open, by_end->items[0])) <= to) {
-		stretch->inside += end_of(span_at(open, by_end->items[0])) - from;
+		add_inside(open, from, end_of(span_at(open, by_end->items[0])), 1, stretch);
 		end_first(open);
 	}
-	stretch->inside += (iforest_int128)by_end->n * (to - from);
+	if (by_end->n > 0)
+		add_inside(open, from, to, by_end->n, stretch);
 	drop_ended(open);
 }
 
@@ -152,6 +169,27 @@ static bool reaches_beyond(const struct iforest_overlap *overlap, const uint8_t 
 	return overlap->has_bound && (latest_end > overlap->bound || latest_end == INT64_MAX);
 }
 
+static bool has_real_times(const struct iforest_overlap *overlap)
+{
+	return overlap->real_duration != IFOREST_NO_VALUE;
+}
+
+/* The value column whose aggregate is answered, and its type. */
+static unsigned measure_of(const struct iforest_overlap *overlap)
+{
+	return has_real_times(overlap) ? overlap->real_duration : overlap->duration;
+}
+
+static enum iforest_value_type type_of(const struct iforest_overlap *overlap)
+{
+	return has_real_times(overlap) ? IFOREST_FLOAT64 : IFOREST_INT64;
+}
+
+static bool is_negative(const struct iforest_overlap *overlap, union iforest_number duration)
+{
+	return has_real_times(overlap) ? duration.real < 0 : duration.integer < 0;
+}
+
 static bool has_negatives(const struct iforest_overlap *overlap, const uint8_t *node)
 {
 	const struct iforest_node_schema *fields = &overlap->scan->manifest->fields;
@@ -159,8 +197,8 @@ static bool has_negatives(const struct iforest_overlap *overlap, const uint8_t *
 
 	if (!overlap->wants_inside || overlap->is_searching)
 		return false;
-	least = iforest_node_extreme(node, fields, overlap->duration, -1);
-	return least.is_set && least.value.integer < 0;
+	least = iforest_node_extreme(node, fields, measure_of(overlap), -1);
+	return least.is_set && is_negative(overlap, least.value);
 }
 
 static enum iforest_filter_class of_node(void *context, const uint8_t *node)
@@ -174,27 +212,36 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	return filter->inner ? filter->inner->of_node(filter->inner->context, node) : IFOREST_COUNTS_ALL;
 }
 
-/* Clears entries with a negative duration, which are unpacked, from *live, and counts them apart. */
+/* Counts an entry, whose duration is unpacked, apart from those that are folded, and clears it from *live. */
+static enum iforest_status count_apart(struct iforest_overlap *overlap, struct iforest_block_reader *reader, unsigned i,
+				       uint64_t *live)
+{
+	const struct iforest_block *block = &reader->block;
+	struct iforest_extreme row = { .value.integer = block->values[measure_of(overlap)][i], .is_set = true };
+	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
+
+	if (!status)
+		status = iforest_block_need(reader, IFOREST_REFS);
+	row.time = block->times[i];
+	row.ref = block->refs[i];
+	iforest_extreme_max(&overlap->apart.max, &row, type_of(overlap));
+	overlap->apart.n++;
+	*live &= ~(UINT64_C(1) << i);
+	return status;
+}
+
+/* Counts the entries with a negative duration apart; durations are unpacked. */
 static enum iforest_status take_negatives(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
 					  uint64_t *live)
 {
-	const struct iforest_block *block = &reader->block;
+	const int64_t *durations = reader->block.values[measure_of(overlap)];
 	enum iforest_status status = IFOREST_OK;
 
 	for (; which && !status; which &= which - 1) {
 		unsigned i = iforest_trailing_zeros(which);
-		struct iforest_extreme row = { .value.integer = block->values[overlap->duration][i], .is_set = true };
 
-		if (row.value.integer >= 0)
-			continue;
-		status = iforest_block_need(reader, IFOREST_TIMES);
-		if (!status)
-			status = iforest_block_need(reader, IFOREST_REFS);
-		row.time = block->times[i];
-		row.ref = block->refs[i];
-		iforest_extreme_max(&overlap->negative.max, &row, IFOREST_INT64);
-		overlap->negative.n++;
-		*live &= ~(UINT64_C(1) << i);
+		if (is_negative(overlap, (union iforest_number){ .integer = durations[i] }))
+			status = count_apart(overlap, reader, i, live);
 	}
 	return status;
 }
@@ -203,7 +250,7 @@ static enum iforest_status take_negatives(struct iforest_overlap *overlap, struc
 static bool outlives(const struct iforest_overlap *overlap, int64_t time, int64_t duration)
 {
 	if (overlap->has_ends)
-		return duration > overlap->bound;
+		return duration > overlap->bound && duration > time; /* which damaged pages may have otherwise */
 	return duration > 0 && (uint64_t)duration > (uint64_t)overlap->bound - (uint64_t)time;
 }
 
@@ -224,29 +271,49 @@ static bool may_outlive(const struct iforest_overlap *overlap, const struct ifor
 	return outlives(overlap, next.time, longest);
 }
 
+/* Adds an entry that outlives the bound to the open spans. Of real times the part before the bound is counted apart. */
+static enum iforest_status collect_one(struct iforest_overlap *overlap, struct iforest_block_reader *reader, unsigned i,
+				       uint64_t *live)
+{
+	const struct iforest_block *block = &reader->block;
+	int64_t value = block->values[overlap->duration][i];
+	struct iforest_open_span span = { .time = block->times[i], .duration = value, .ref = block->refs[i] };
+
+	if (overlap->has_ends)
+		span.duration = (int64_t)((uint64_t)value - (uint64_t)span.time);
+	overlap->beyond += (iforest_int128)span.time + (uint64_t)span.duration - overlap->bound;
+	if (has_real_times(overlap)) {
+		span.real_duration = (union iforest_number){ .integer = block->values[overlap->real_duration][i] }.real;
+		if (overlap->wants_inside && !overlap->is_searching) {
+			overlap->before += iforest_real_of_time(overlap->bound) - iforest_real_of_time(span.time);
+			count_apart(overlap, reader, i, live); /* all is unpacked */
+		}
+	}
+	return iforest_open_spans_add(&overlap->open, &span);
+}
+
 /* Adds the spans among the entries that outlive the bound to the open ones. None is longer than `longest`: so entries that
  * start too early for that, and all before them, are skipped. */
 static enum iforest_status collect(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
-				   int64_t longest)
+				   int64_t longest, uint64_t *live)
 {
 	const struct iforest_block *block = &reader->block;
 	const int64_t *durations = block->values[overlap->duration];
 	enum iforest_status status = iforest_block_need(reader, IFOREST_TIMES);
 
+	if (!status && has_real_times(overlap))
+		status = iforest_block_need(reader, IFOREST_VALUES + overlap->real_duration);
 	while (which && !status) {
 		unsigned i = iforest_highest_bit(which);
-		struct iforest_open_span span = { .time = overlap->has_ends ? 0 : block->times[i], .duration = durations[i] };
 
-		if (!outlives(overlap, span.time, longest))
+		if (!outlives(overlap, block->times[i], longest))
 			break;
 		which ^= UINT64_C(1) << i;
-		if (!outlives(overlap, span.time, span.duration))
+		if (!outlives(overlap, block->times[i], durations[i]))
 			continue;
 		status = iforest_block_need(reader, IFOREST_REFS);
-		span.ref = block->refs[i];
-		overlap->beyond += (iforest_int128)span.time + span.duration - overlap->bound;
 		if (!status)
-			status = iforest_open_spans_add(&overlap->open, &span);
+			status = collect_one(overlap, reader, i, live);
 	}
 	return status;
 }
@@ -273,14 +340,17 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 		least = iforest_column_at(&reader->columns[column], summary->low);
 		longest = iforest_column_at(&reader->columns[column], summary->high);
 	}
-	splits = which && least < 0 && overlap->wants_inside && !overlap->is_searching;
+	/* ends do not tell whether a duration is negative */
+	splits = which && (least < 0 || has_real_times(overlap)) && overlap->wants_inside && !overlap->is_searching;
 	collects = which && overlap->has_bound && may_outlive(overlap, reader, which, longest);
 	if (splits || collects)
 		status = iforest_block_need(reader, column);
 	if (!status && splits)
+		status = iforest_block_need(reader, IFOREST_VALUES + measure_of(overlap));
+	if (!status && splits)
 		status = take_negatives(overlap, reader, which, live);
 	if (!status && collects)
-		status = collect(overlap, reader, which, longest);
+		status = collect(overlap, reader, which, longest, live);
 	return status;
 }
 
@@ -300,7 +370,9 @@ enum iforest_status iforest_overlap_init(struct iforest_overlap *overlap, struct
 {
 	const struct iforest_node_schema *fields = &scan->manifest->fields;
 
-	*overlap = (struct iforest_overlap){ .scan = scan, .duration = fields->duration_value, .is_done = true };
+	*overlap = (struct iforest_overlap){
+		.scan = scan, .duration = fields->duration_value, .real_duration = IFOREST_NO_VALUE, .is_done = true
+	};
 	iforest_open_spans_init(&overlap->open, scan->store->alloc, false);
 	iforest_longest_init(&overlap->longest, scan);
 	overlap->has_ends = fields->end_rule == IFOREST_END_COLUMN;
@@ -329,7 +401,8 @@ static void look_for(struct iforest_overlap *overlap, bool is_searching, bool ha
 	overlap->has_bound = has_bound;
 	overlap->bound = bound;
 	overlap->beyond = 0;
-	overlap->negative = (struct iforest_value_aggregate){ .n = 0 };
+	overlap->before = 0;
+	overlap->apart = (struct iforest_value_aggregate){ .n = 0 };
 }
 
 /* Collects the spans that start before t0 and end after it. */
@@ -362,7 +435,7 @@ static enum iforest_status start_carrying(struct iforest_overlap *overlap, uint6
 	if (window->has_t0)
 		status = find_open(overlap, series, window->t0);
 	scan->bucketing.window = *window;
-	scan->request.values = overlap->wants_inside || overlap->wants_longest ? 1u << overlap->duration : 0;
+	scan->request.values = overlap->wants_inside || overlap->wants_longest ? 1u << measure_of(overlap) : 0;
 	scan->request.no_mins = UINT32_MAX;
 	if (!status)
 		status = iforest_scan_start(scan, series);
@@ -375,9 +448,10 @@ static enum iforest_status start_from(struct iforest_overlap *overlap, uint64_t 
 	enum iforest_status status = IFOREST_OK;
 
 	iforest_open_spans_clear(&overlap->open, overlap->wants_longest);
+	overlap->open.has_real_times = has_real_times(overlap);
 	overlap->has_next = overlap->is_longest = false;
 	overlap->is_done = iforest_window_is_empty(window);
-	if (!overlap->is_done && overlap->longest_alone && !overlap->filter)
+	if (!overlap->is_done && overlap->longest_alone && !overlap->filter && !overlap->has_ends)
 		status = iforest_longest_start(&overlap->longest, &overlap->bucketing, series, first, &overlap->is_longest);
 	return status || overlap->is_done || overlap->is_longest ? status : start_carrying(overlap, series, window);
 }
@@ -428,7 +502,7 @@ static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap,
 				&overlap->scan->manifest->fields.accumulators);
 	look_for(overlap, false, true, overlap->next_start);
 	status = pass_starts(overlap, overlap->next_start, &beyond_numbers);
-	return !status && (beyond_numbers.n_rows > 0 || overlap->negative.n > 0) ? IFOREST_RANGE : status;
+	return !status && (beyond_numbers.n_rows > 0 || overlap->apart.n > 0) ? IFOREST_RANGE : status;
 }
 
 /* Finds the next bucket that may be overlapped: the one after the last while spans are open, else the one in which the next
@@ -480,7 +554,7 @@ static struct bounds bounds_of(const struct iforest_overlap *overlap, int64_t bu
 static enum iforest_status fold_starts(struct iforest_overlap *overlap, const struct bounds *bounds,
 				       struct iforest_aggregate *aggregate)
 {
-	struct iforest_value_aggregate *value = &aggregate->values[overlap->duration];
+	struct iforest_value_aggregate *value = &aggregate->values[measure_of(overlap)];
 	bool outliving_matter = bounds->has_end && (overlap->wants_inside || !bounds->is_last);
 	enum iforest_status status;
 
@@ -488,17 +562,20 @@ static enum iforest_status fold_starts(struct iforest_overlap *overlap, const st
 		return IFOREST_OK;
 	look_for(overlap, false, outliving_matter, bounds->to);
 	status = pass_starts(overlap, bounds->has_end ? bounds->to - 1 : INT64_MAX, aggregate);
-	aggregate->n_rows += overlap->negative.n;
+	aggregate->n_rows += overlap->apart.n;
 	if (!overlap->wants_inside)
 		return status;
-	value->sum = iforest_add_wrapping(value->sum, -overlap->beyond);
-	iforest_extreme_max(&value->max, &overlap->negative.max, IFOREST_INT64);
+	if (has_real_times(overlap))
+		value->real_sum += overlap->before;
+	else
+		value->sum = iforest_add_wrapping(value->sum, -overlap->beyond);
+	iforest_extreme_max(&value->max, &overlap->apart.max, type_of(overlap));
 	return status;
 }
 
 static enum iforest_status answer(struct iforest_overlap *overlap, int64_t bucket, struct iforest_aggregate *aggregate)
 {
-	struct iforest_value_aggregate *value = &aggregate->values[overlap->duration];
+	struct iforest_value_aggregate *value = &aggregate->values[measure_of(overlap)];
 	struct bounds bounds = bounds_of(overlap, bucket);
 	struct iforest_stretch stretch;
 	enum iforest_status status;
@@ -512,7 +589,8 @@ static enum iforest_status answer(struct iforest_overlap *overlap, int64_t bucke
 	if (overlap->wants_inside || overlap->wants_longest) {
 		value->n = aggregate->n_rows;
 		value->sum = iforest_add_wrapping(value->sum, stretch.inside);
-		iforest_extreme_max(&value->max, &stretch.longest, IFOREST_INT64);
+		value->real_sum += stretch.real_inside;
+		iforest_extreme_max(&value->max, &stretch.longest, type_of(overlap));
 		value->min = (struct iforest_extreme){ .is_set = false }; /* nodes add them without being asked */
 	}
 	overlap->is_done = bounds.is_last;

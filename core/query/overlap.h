@@ -18,9 +18,11 @@
 #include "core/query/longest.h"
 #include "core/query/scan.h"
 
-/* A span; it ends at time + duration, computed in 128 bits. Where the index keeps ends, time is 0 and duration the end. */
+/* A span; it ends at time + duration, computed in 128 bits, of a duration without sign. Where times are reals, these are their
+ * maps, and the duration of which the longest is found is a number of its own. */
 struct iforest_open_span {
 	int64_t time, duration, ref;
+	double real_duration;
 };
 
 /* A span, or a free slot: `next` is then the next free one. */
@@ -33,6 +35,7 @@ struct iforest_open_slot {
 struct iforest_open_spans {
 	const struct iforest_alloc *alloc;
 	bool wants_longest;
+	bool has_real_times;		 /* model/real_time.h. Set by the caller, while the set is empty */
 	struct iforest_open_slot *slots; /* the heaps have numbers of slots */
 	uint32_t n_slots;
 	size_t n_reserved;
@@ -45,6 +48,7 @@ struct iforest_open_spans {
 struct iforest_stretch {
 	uint64_t n;
 	iforest_int128 inside; /* time units inside the stretch, summed over the n spans */
+	double real_inside;    /* the same of real times, in the order of ends; inside is 0 then */
 	/* its value is the duration. Of several the earliest, then the lowest ref. Not set unless requested */
 	struct iforest_extreme longest;
 };
@@ -83,12 +87,14 @@ struct iforest_overlap_filter {
 struct iforest_overlap {
 	struct iforest_scan *scan;
 	unsigned duration; /* value column */
-	bool has_ends;	   /* which holds ends (IFOREST_END_COLUMN): spans are counted, and no more */
+	bool has_ends;	   /* which holds ends (IFOREST_END_COLUMN): without real_duration, spans are counted, and no more */
 
 	/* set by the caller, before a start */
+	/* with has_ends, where times are reals (model/real_time.h): the value column of the durations, which are reals, too. */
+	unsigned real_duration;		     /* IFOREST_NO_VALUE, as initialised: there is none */
 	struct iforest_bucketing bucketing;  /* checked with iforest_bucketing_check() */
 	const struct iforest_filter *filter; /* for the scan's own runs; NULL: all live entries count */
-	/* compute the time inside, the longest span; either also gives the number of spans. Not with has_ends */
+	/* compute the time inside, the longest span; either also gives the number of spans. Not of ends alone */
 	bool wants_inside, wants_longest;
 	bool longest_alone; /* with wants_longest: the number of spans is only 0 or more. Not with wants_inside */
 
@@ -106,8 +112,11 @@ struct iforest_overlap {
 	bool is_searching; /* only spans that are open at the window's start */
 	bool has_bound;	   /* collect spans that end after `bound` */
 	int64_t bound;
-	iforest_int128 beyond;			 /* time of the collected spans after the bound */
-	struct iforest_value_aggregate negative; /* n and max of the spans with a negative duration */
+	iforest_int128 beyond; /* time of the collected spans after the bound */
+	double before;	       /* of real times, that before it */
+	/* n and max of the spans that are not folded: of a negative duration, and the collected ones of real times, so that no
+	 * time is added that is subtracted again, and rounded twice */
+	struct iforest_value_aggregate apart;
 };
 
 /* Prepares an overlap over a scan's runs. Both must stay in place, and the scan must outlive the overlap, which sets the scan's
@@ -134,7 +143,9 @@ void iforest_overlap_unpin(struct iforest_overlap *overlap);
  *   values[duration].max     the longest span, if requested: its duration, time and ref; of several the earliest, then the
  *                            lowest ref. Not set where all durations are NULL
  *
- * and the rest is empty, so that the aggregates of several series can be combined.
+ * and the rest is empty, so that the aggregates of several series can be combined. With real_duration it is that column's
+ * aggregate, and its real_sum: a sum of positive reals, those of whole durations and of differences of an end or bound and a
+ * start or bound, each rounded once.
  * Errors  as iforest_overlap_start(), and IFOREST_RANGE where the number of a step bucket that a span overlaps exceeds int64.
  */
 enum iforest_status iforest_overlap_next(struct iforest_overlap *overlap, int64_t *bucket, struct iforest_aggregate *aggregate,

@@ -88,10 +88,8 @@ static void add_spans(StringInfo text, const struct ifp_sqlgen_index *index)
 	appendStringInfo(text, "%s AS ts, %s AS ends, ", index->time.expression, end);
 	if (!index->is_end)
 		appendStringInfoString(text, length->expression);
-	else if (is_number)
-		appendStringInfo(text, "%s::numeric - %s", end, index->time.expression);
 	else
-		appendStringInfo(text, "%s - %s", end, index->time.expression);
+		appendStringInfo(text, "%s%s - %s", length->expression, is_number ? "::numeric" : "", index->time.expression);
 	appendStringInfoString(text, " AS length, ctid AS id");
 	add_reaching(text, index);
 	appendStringInfoString(text, ") AS r");

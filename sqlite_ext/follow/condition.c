@@ -20,26 +20,20 @@ static int refuse_text(const struct judgement *judgement)
 			     sqlite3_errmsg(judgement->db));
 }
 
-/* Words whose meaning depends on the connection, or on the time. */
+/* Words whose meaning depends on the connection, or on the time. Of LIKE and functions of dates, storage/pure_condition.h has
+ * left what does not. */
 static const struct {
 	const char *word, *why;
 } refused[] = {
-	{ "like", "is changed by PRAGMA case_sensitive_like; write GLOB" },
 	{ "regexp", "is no function of SQLite's own" },
 	{ "match", "is no function of SQLite's own" },
 	{ "current_time", "is another value each time" },
 	{ "current_date", "is another value each time" },
 	{ "current_timestamp", "is another value each time" },
-	{ "date", "may mean now; compare the column itself" },
-	{ "time", "may mean now; compare the column itself" },
-	{ "datetime", "may mean now; compare the column itself" },
-	{ "julianday", "may mean now; compare the column itself" },
-	{ "unixepoch", "may mean now; compare the column itself" },
-	{ "strftime", "may mean now; compare the column itself" },
-	{ "timediff", "may mean now; compare the column itself" },
+	{ "like", "is changed by PRAGMA case_sensitive_like; write x LIKE 'a%'" },
 };
 
-enum { N_WORDS = 6 }; /* of them those that are refused also where no parenthesis follows */
+enum { N_WORDS = 5 }; /* of them those that are refused also where no parenthesis follows */
 
 static bool is_column(const struct judgement *judgement, const char *token, int n, bool *has_own_collation)
 {
@@ -139,6 +133,26 @@ static int judge_whole(const struct judgement *judgement, const char *column)
 	return judgement->error->rc;
 }
 
+/* Refuses LIKE in a connection where it is another. */
+static int judge_like(const struct judgement *judgement)
+{
+	sqlite3_stmt *statement;
+	bool is_default;
+	int rc = ifs_prepare(judgement->error, judgement->db, &statement, "SELECT 'a' LIKE 'A'");
+
+	if (rc)
+		return rc;
+	is_default = sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0);
+	rc = sqlite3_finalize(statement);
+	if (rc)
+		return ifs_error_from_db(judgement->error, judgement->db, rc);
+	return is_default ? SQLITE_OK
+			  : ifs_error_set(
+				    judgement->error, SQLITE_ERROR,
+				    "iforest: where=...: LIKE tells upper case from lower in this connection, and in an index "
+				    "it does not; write GLOB, or set PRAGMA case_sensitive_like = 0");
+}
+
 int ifs_condition_check(sqlite3 *db, const char *schema, const char *table, const struct ifs_definition *definition,
 			struct ifs_error *error)
 {
@@ -151,6 +165,8 @@ int ifs_condition_check(sqlite3 *db, const char *schema, const char *table, cons
 		rc = judge_token(&judgement, token, n, at, is_collation);
 		is_collation = ifs_token_is(token, n, "collate");
 	}
+	if (!rc && definition->where_has_like)
+		rc = judge_like(&judgement);
 	return rc || !definition->where ? rc : judge_whole(&judgement, definition->time);
 }
 

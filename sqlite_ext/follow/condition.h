@@ -11,7 +11,7 @@
 
 /* Refuses a condition that SQLite would not take in CREATE INDEX ... WHERE: subqueries, parameters, functions that give another
  * value each time. Refuses by name what may mean something else in another connection, or at another time: functions and
- * collations that are not SQLite's own, LIKE, dates, texts in double quotes. */
+ * collations that are not SQLite's own, another LIKE than SQLite's, texts in double quotes. */
 int ifs_condition_check(sqlite3 *db, const char *schema, const char *table, const struct ifs_definition *definition,
 			struct ifs_error *error);
 

@@ -225,12 +225,14 @@ static int read_end(struct ifs_row_decoder *decoder, sqlite3_value *value, sqlit
 	return fault && !widens(decoder, value) ? refuse_end(decoder, id, value, fault) : SQLITE_OK;
 }
 
-/* Keeps the end of a span beside its real duration. */
+/* Keeps the end of a span beside its real duration. It lies before the time if the span is unfinished, however small the
+ * negative duration. */
 static void keep_end(struct ifs_row_decoder *decoder, int64_t end, struct iforest_entry *entry)
 {
 	unsigned v = decoder->fields->duration_value;
+	bool is_unfinished = entry->values[decoder->definition->duration_value].real < 0;
 
-	entry->values[v].integer = end;
+	entry->values[v].integer = is_unfinished && end == entry->key.time ? end - 1 : end;
 	entry->present |= 1u << v;
 }
 

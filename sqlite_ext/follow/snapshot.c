@@ -348,6 +348,7 @@ static int find_times(struct ifs_index *index, struct ifs_snapshot *snapshot, st
 	enum ifs_time_kind kind = (enum ifs_time_kind)ifs_host_bytes_get(&snapshot->manifest).time_kind;
 
 	snapshot->times = ifs_times_of(&index->definition, kind);
+	snapshot->manifest.fields.has_real_times = kind == IFS_TIMES_REAL;
 	return index->is_derived && kind != index->time_kind ? was_made_anew(index, error) : SQLITE_OK;
 }
 

@@ -159,6 +159,24 @@ static int widen_kind(const struct ifs_index *index, const struct ifs_definition
 	return rc;
 }
 
+/* Refuses accumulators of durations or times that are reals. */
+static int refuse_accumulators(const struct ifs_definition *definition, const struct iforest_kind *kind, bool are_of_time,
+			       struct ifs_error *error)
+{
+	const char *source = are_of_time ? definition->time : definition->duration;
+	char *reals = source ? sqlite3_mprintf("\"%w\"", source)
+			     : sqlite3_mprintf("(\"%w\" - \"%w\")", definition->end.source, definition->time);
+
+	source = source ? source : definition->end.name;
+	ifs_error_set(error, reals ? SQLITE_ERROR : SQLITE_NOMEM,
+		      "iforest: times of \"%s\" are reals, and so are the durations, but %s are kept of integers alone; add a "
+		      "column of integers: ALTER TABLE \"%w\" ADD COLUMN \"%w_integer\" INTEGER AS (CAST(round(%s * 1000000) "
+		      "AS INTEGER)), and name that in value=(...) and %s=...",
+		      definition->content, kind->results, definition->content, source, reals, kind->option);
+	sqlite3_free(reals);
+	return error->rc;
+}
+
 /* Refuses what an index over reals cannot keep. */
 static int check_reals(const struct ifs_definition *definition, struct ifs_error *error)
 {
@@ -168,18 +186,7 @@ static int check_reals(const struct ifs_definition *definition, struct ifs_error
 	const struct iforest_kind *of_time = ifs_kind_of_integers(definition, IFOREST_TIME_COLUMN);
 
 	if (of_time || of_duration)
-		return ifs_error_set(
-			error, SQLITE_ERROR,
-			"iforest: times of \"%s\" are reals, and so are the durations, but %s are kept of integers alone; "
-			"leave %s=... out, or make the index over a column of integers",
-			definition->content, (of_time ? of_time : of_duration)->results,
-			(of_time ? of_time : of_duration)->option);
-	if (definition->n_counters > 0)
-		return ifs_error_set(
-			error, SQLITE_ERROR,
-			"iforest: times of \"%s\" are reals, and counters need integers or texts; leave counter=... out, or "
-			"make the index over a column of integers",
-			definition->content);
+		return refuse_accumulators(definition, of_time ? of_time : of_duration, of_time != NULL, error);
 	if (ifs_n_fields(definition, IFS_TIMES_REAL) > IFOREST_MAX_VALUES)
 		return ifs_error_set(
 			error, SQLITE_ERROR,

@@ -598,15 +598,12 @@ static int start_overlap(struct ifs_bucket_query *query, const struct ifs_plan *
 
 	if (query->fill_mode >= IFS_FILL_LAST)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: fill of overlaps is one of 'none', 'null', 'zero'", query->name);
-	if (query->snapshot->times.kind == IFS_TIMES_REAL && (plan->request.values || plan->request.no_maxs != UINT32_MAX))
-		return ifs_error_set(error, SQLITE_ERROR,
-				     "%s: of times that are reals overlaps are counted alone: ask for by columns, buckets and "
-				     "overlaps, or make an index over integers for clipped and longest durations",
-				     query->name);
 	status = iforest_overlap_init(&query->overlap, &query->scan);
 	query->has_overlap = true;
 	query->overlap.bucketing = query->bucketing;
 	query->overlap.filter = ifs_delta_filter(&query->snapshot->delta);
+	if (query->snapshot->times.kind == IFS_TIMES_REAL)
+		query->overlap.real_duration = query->index->definition.duration_value;
 	query->overlap.wants_inside = plan->request.values != 0;
 	query->overlap.wants_longest = plan->request.no_maxs != UINT32_MAX;
 	query->overlap.longest_alone = plan->request.extremes_alone;
@@ -692,12 +689,6 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 	query->fill_mode = arguments.fill;
 	if (query->is_counter && !(arguments.is_given[IFS_ARGUMENT_T0] && arguments.is_given[IFS_ARGUMENT_T1]))
 		return ifs_error_set(error, SQLITE_ERROR, "%s: a counter needs both t0 and t1", plan->name);
-	if (query->is_counter && query->snapshot->times.kind == IFS_TIMES_REAL)
-		return ifs_error_set(
-			error, SQLITE_ERROR,
-			"%s: means and rates of counters need times that are integers or texts, and those of \"%s\" are "
-			"reals; make an index over a column of integers",
-			plan->name, index->name);
 	rc = open_scan(query, error);
 	if (rc)
 		return rc;

@@ -136,6 +136,7 @@ static bool open_worker(struct ifs_parallel *parallel, struct ifs_parallel_worke
 	if (parallel->overlap) {
 		worker->overlap.bucketing = parallel->overlap->bucketing;
 		worker->overlap.filter = parallel->overlap->filter;
+		worker->overlap.real_duration = parallel->overlap->real_duration;
 		worker->overlap.wants_inside = parallel->overlap->wants_inside;
 		worker->overlap.wants_longest = parallel->overlap->wants_longest;
 		worker->overlap.longest_alone = parallel->overlap->longest_alone;

@@ -4,6 +4,7 @@
 
 #include "sqlite_ext/storage/accumulator_columns.h"
 #include "sqlite_ext/storage/engine.h"
+#include "sqlite_ext/storage/pure_condition.h"
 
 const char *const ifs_argument_names[IFS_N_ARGUMENTS] = { "t0", "t1", "n", "step", "origin", "fill" };
 const char *const ifs_sync_names[IFS_N_SYNCS] = { "log", "append", "manual" };
@@ -134,6 +135,8 @@ static bool read_columns(const char *at, struct ifs_column_name *columns, unsign
 
 /* ---- arguments ---- */
 
+#define OF_EXPRESSIONS "make a column of an expression: ALTER TABLE ... ADD COLUMN ... AS (...)"
+
 static int read_one_name(const char *text, const char *key, char **name, struct ifs_error *error)
 {
 	const char *at = text;
@@ -142,8 +145,10 @@ static int read_one_name(const char *text, const char *key, char **name, struct 
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"%s\" is given twice", key);
 	*name = read_name(&at, error);
 	if (!*name || *at)
-		return ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s=%s\": it takes one name", key,
-				     text);
+		return ifs_error_set(error, SQLITE_ERROR,
+				     "iforest: cannot read argument \"%s=%s\": it takes one name; " OF_EXPRESSIONS "%s", key,
+				     text,
+				     strcmp(key, "duration") == 0 ? ", and where the table has an end write end=..." : "");
 	return SQLITE_OK;
 }
 
@@ -160,13 +165,14 @@ static int read_end(const char *text, struct ifs_column_name *end, struct ifs_er
 }
 
 /* Keeps a condition, which is all of the text in one pair of parentheses. */
-static int read_where(const char *text, char **where, struct ifs_error *error)
+static int read_where(const char *text, struct ifs_definition *definition, struct ifs_error *error)
 {
 	const char *at = text, *token, *end = NULL;
-	int n, depth = 0;
+	struct ifs_pure_condition pure;
+	int n, rc, depth = 0;
 	bool is_whole = *text == '(';
 
-	if (*where)
+	if (definition->where)
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"where\" is given twice");
 	while ((token = ifs_token_next(&at, &n))) {
 		is_whole = is_whole && (depth > 0 || token == text);
@@ -177,8 +183,10 @@ static int read_where(const char *text, char **where, struct ifs_error *error)
 	if (!is_whole || depth != 0 || *end)
 		return ifs_error_set(error, SQLITE_ERROR,
 				     "iforest: cannot read argument \"where=%s\": it takes a condition in parentheses", text);
-	*where = sqlite3_mprintf("%s", text);
-	return *where ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
+	rc = ifs_pure_condition_write(text, &pure, error);
+	definition->where = pure.sql;
+	definition->where_has_like = pure.has_like;
+	return rc;
 }
 
 static int read_list(const char *text, const char *key, struct ifs_column_name *columns, unsigned n_most, unsigned *n,
@@ -192,8 +200,10 @@ static int read_list(const char *text, const char *key, struct ifs_column_name *
 		return SQLITE_OK;
 	if (too_many)
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: at most %u %s columns; make a second index", n_most, key);
-	return ifs_error_set(error, SQLITE_ERROR,
-			     "iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other)", key, text);
+	return ifs_error_set(
+		error, SQLITE_ERROR,
+		"iforest: cannot read argument \"%s=%s\": it takes a name, or (name, name AS other); " OF_EXPRESSIONS, key,
+		text);
 }
 
 static int read_sync(const char *text, bool is_given, enum ifs_sync *sync, struct ifs_error *error)
@@ -245,7 +255,9 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 	bool is_kind = false;
 
 	if (!key || *at != '=') {
-		rc = ifs_error_set(error, SQLITE_ERROR, "iforest: cannot read argument \"%s\": write key=value", argument);
+		rc = ifs_error_set(error, SQLITE_ERROR,
+				   "iforest: cannot read argument \"%s\": write key=value, as in content=spans, time=ts",
+				   argument);
 	} else {
 		at = skip_space(at + 1);
 		rc = keep_kind_text(definition, key, at, &is_kind, error);
@@ -260,7 +272,7 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 		else if (sqlite3_stricmp(key, "end") == 0)
 			rc = read_end(at, &definition->end, error);
 		else if (sqlite3_stricmp(key, "where") == 0)
-			rc = read_where(at, &definition->where, error);
+			rc = read_where(at, definition, error);
 		else if (sqlite3_stricmp(key, "value") == 0)
 			rc = read_list(at, "value", definition->values, IFOREST_MAX_VALUES, &definition->n_values, error);
 		else if (sqlite3_stricmp(key, "by") == 0)

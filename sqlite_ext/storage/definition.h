@@ -30,7 +30,9 @@ struct ifs_definition {
 	int64_t per_second;	    /* of unit=..., in which texts are counted; 0 if it is not given */
 	char *duration;		    /* NULL if there is none; otherwise also among the values */
 	struct ifs_column_name end; /* the same: a column of ends, and the name of the duration, which is end - time */
-	char *where;		    /* which rows of the table the index takes, in parentheses; NULL: all */
+	/* which rows of the table the index takes, in parentheses, as storage/pure_condition.h writes it; NULL: all */
+	char *where;
+	bool where_has_like; /* as it was given */
 	unsigned n_values, n_by;
 	struct ifs_column_name values[IFOREST_MAX_VALUES];
 	struct ifs_column_name by[IFS_MAX_BY];

@@ -142,6 +142,8 @@ int ifs_pager_read_manifest(struct ifs_index *index, struct iforest_manifest *ma
 	if (rc)
 		return rc;
 	status = iforest_manifest_read(manifest, &ifs_alloc, bytes, n_bytes, &fault.what);
+	if (!status && ifs_host_bytes_are_there(manifest))
+		manifest->fields.has_real_times = ifs_host_bytes_get(manifest).time_kind == IFS_TIMES_REAL;
 	sqlite3_reset(index->get_page);
 	return ifs_error_from_status(error, status, index->name, &fault, 0);
 }

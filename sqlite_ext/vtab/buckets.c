@@ -40,7 +40,7 @@ static int counter_column_result(sqlite3_context *context, const struct iforest_
 		ifs_table_number(context, counter->value, value_type);
 		break;
 	case IFS_COUNTER_MEAN:
-		if (counter->known > 0)
+		if (iforest_counter_has_mean(counter))
 			sqlite3_result_double(context, iforest_counter_mean(counter, value_type));
 		break;
 	case IFS_COUNTER_INCREASE:
@@ -49,7 +49,7 @@ static int counter_column_result(sqlite3_context *context, const struct iforest_
 		sqlite3_result_double(context, counter->real_increase);
 		break;
 	case IFS_COUNTER_RATE:
-		sqlite3_result_double(context, iforest_counter_increase(counter, value_type) / (double)scan->width);
+		sqlite3_result_double(context, iforest_counter_increase(counter, value_type) / scan->width);
 		break;
 	default:
 		sqlite3_result_int64(context, (sqlite3_int64)counter->n_resets);
@@ -238,6 +238,7 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 		[IFS_OF_LONGEST] = IFS_OF_MAX, [IFS_OF_LONGEST_ID] = IFS_OF_MAX_ID, [IFS_OF_LONGEST_TS] = IFS_OF_MAX_TS
 	};
 	const struct iforest_value_aggregate *value = &query->aggregate.values[v];
+	unsigned value_type = query->snapshot->manifest.fields.value_types[v];
 
 	if (column == IFS_OF_PEAK)
 		sqlite3_result_int64(context, (sqlite3_int64)query->peak.n);
@@ -246,8 +247,8 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 	if (column == IFS_OF_PEAK || column == IFS_OF_PEAK_TS)
 		return SQLITE_OK;
 	if (column == IFS_OF_CLIPPED)
-		return result_sum(context, value, IFOREST_INT64, query->fill_mode == IFS_FILL_ZERO);
-	result_extreme(context, &query->snapshot->times, &value->max, max_columns[column], IFOREST_INT64);
+		return result_sum(context, value, value_type, query->fill_mode == IFS_FILL_ZERO);
+	result_extreme(context, &query->snapshot->times, &value->max, max_columns[column], value_type);
 	return SQLITE_OK;
 }
 
@@ -279,8 +280,8 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
 	} else if (query->aggregate.n_rows > 0 || query->fill_mode != IFS_FILL_NULL) {
 		/* otherwise NULL, as the count of a value is */
-		ifs_accumulator_column_result(context, &definition->accumulators, c - ifs_first_of_accumulators(definition),
-					      &query->aggregate);
+		ifs_accumulator_column_result(context, &query->snapshot->manifest.fields.accumulators,
+					      c - ifs_first_of_accumulators(definition), &query->aggregate);
 	}
 	return SQLITE_OK;
 }

@@ -47,10 +47,14 @@ static void make_index(PGconn *pg, const struct vector_table *table)
 	text_set(&by, "%s", "");
 	for (unsigned i = 1; i <= table->n_by; i++)
 		text_add(&by, "%s, ", table->columns[i]);
-	client_run(pg, "CREATE INDEX %s_if ON %s USING iforest (%sts) INCLUDE (dur, size)"
-		       " WITH (duration = 'dur', variance = 'dur, size', products = 'dur*ts',"
-		       " histogram = 'dur(-9223372036854775808, -1, 0, 500, 9223372036854775807)', background_merge = off)",
-		   table->name, table->name, by.at);
+	if (table->end)
+		client_run(pg, "CREATE INDEX %s_if ON %s USING iforest (%sts) INCLUDE (%s, size) WITH (\"end\" = '%s', background_merge = off)", table->name, table->name,
+			   by.at, table->end, table->end);
+	else
+		client_run(pg, "CREATE INDEX %s_if ON %s USING iforest (%sts) INCLUDE (dur, size)"
+			       " WITH (duration = 'dur', variance = 'dur, size', products = 'dur*ts',"
+			       " histogram = 'dur(-9223372036854775808, -1, 0, 500, 9223372036854775807)', background_merge = off)%s%s",
+			   table->name, table->name, by.at, table->where ? " WHERE " : "", table->where ? table->where : "");
 	PQclear(client_rows(pg, "SELECT iforest_create_functions('%s_if')", table->name));
 }
 

@@ -141,6 +141,8 @@ static char *length(struct random *random, int64_t count)
 		return sqlite3_mprintf("%lld", count);
 	if (range.form->kind == REALS)
 		return sqlite3_mprintf("(%lld / %.1f)", count, range.scale);
+	while (units[u].nanoseconds < unit) /* the number might not fit 64 bits */
+		u++;
 	while (((int128)count * unit) % units[u].nanoseconds)
 		u--;
 	return sqlite3_mprintf("'%lld %s'", (int64_t)((int128)count * unit / units[u].nanoseconds), units[u].name);
@@ -300,10 +302,10 @@ static void make_tables(sqlite3 *db, struct random *random)
 	put_fraction(db, random);
 	for (int64_t id = 1; id <= n; id++)
 		put_random_row(db, random, id);
-	run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, value=v, by=g%s%s)", form->unit, spans[form->spans]);
+	run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, value=v, by=g%s%s%s); CREATE VIRTUAL TABLE x_counter USING iforest_counter(x)", form->unit, spans[form->spans], one_in(random, 2) ? ", counter=v" : "");
 	run(db, "COMMIT; CREATE VIRTUAL TABLE x_rows USING iforest_rows(x); CREATE VIRTUAL TABLE x_all USING iforest_fold(x); CREATE VIRTUAL TABLE x_gaps USING iforest_gaps(x)");
 	if (form->spans != POINTS)
-		run(db, "CREATE VIRTUAL TABLE x_overlap USING iforest_overlap(x)");
+		run(db, "CREATE VIRTUAL TABLE x_overlap USING iforest_overlap(x); CREATE VIRTUAL TABLE x_overlap_all USING iforest_overlap(x, ())");
 }
 
 static void change(sqlite3 *db, struct random *random)
@@ -444,6 +446,54 @@ static void ask_rows(sqlite3 *db, struct random *random)
 	sqlite3_free(q.to);
 }
 
+/* n buckets of width w, from t0 on. */
+static void ask_overlaps(sqlite3 *db, const char *from, const char *to, int64_t t0, int64_t w, int64_t n)
+{
+	static const char *const buckets = "WITH RECURSIVE b(b, a, z) AS (VALUES(0, %lld, %lld) UNION ALL SELECT b + 1, z, z + %lld FROM b WHERE b < %lld - 1),"
+					   " o AS (SELECT * FROM b, c WHERE k < z AND (k >= a AND ifnull(d <= 0, 1) OR d > 0 AND k + d > a)),"
+					   " w AS (SELECT *, row_number() OVER (PARTITION BY g, b ORDER BY d DESC, k, id) AS r FROM o) ";
+	static const char *const longest = "max(iif(r = 1 AND d IS NOT NULL, id, NULL)), show(max(iif(r = 1 AND d IS NOT NULL, k, NULL)))";
+	bool is_real = range.form->kind == REALS;
+	char *list = sqlite3_mprintf(buckets, t0, t0 + w, w, n), *length_of = is_real ? "show(%s)" : "%s || ''";
+	char *clipped = sqlite3_mprintf(length_of, "sum(max(0, min(z, k + ifnull(d, 0)) - max(a, k)))"), *greatest = sqlite3_mprintf(length_of, "max(d)");
+
+	same(db, sqlite3_mprintf("SELECT g, bucket, bits(bucket_start), overlaps, bits(clipped_d), bits(longest_d), longest_d_id, bits(longest_d_ts) FROM x_overlap(%s, %s, %lld) ORDER BY g, bucket", from, to, n),
+	     sqlite3_mprintf("%s SELECT g, b, show(a), count(*), %s, %s, %s FROM w GROUP BY g, b ORDER BY g, b", list, clipped, greatest, longest));
+	same(db, sqlite3_mprintf("SELECT g, bucket, bits(longest_d), longest_d_id FROM x_overlap(%s, %s, %lld) ORDER BY g, bucket", from, to, n),
+	     sqlite3_mprintf("%s SELECT g, b, %s, max(iif(r = 1 AND d IS NOT NULL, id, NULL)) FROM w GROUP BY g, b ORDER BY g, b", list, greatest));
+	same(db, sqlite3_mprintf("SELECT bucket, overlaps, bits(clipped_d) FROM x_overlap_all(%s, %s, %lld)", from, to, n),
+	     sqlite3_mprintf("%s SELECT b, count(*), %s FROM w GROUP BY b ORDER BY b", list, clipped));
+	same(db, sqlite3_mprintf("SELECT overlaps, bits(clipped_d) FROM x_overlap_all WHERE t0 = %s", from),
+	     sqlite3_mprintf("SELECT n, s FROM (SELECT count(*) AS n, %s AS s FROM (SELECT *, %lld AS a, k + max(0, ifnull(d, 0)) AS z FROM c WHERE k >= %lld OR d > 0 AND k + d > %lld)) WHERE n > 0", clipped, t0, t0, t0));
+	sqlite3_free(list);
+	sqlite3_free(clipped);
+	sqlite3_free(greatest);
+}
+
+/* A sample holds until the next one of its series, or for its own duration. */
+static void ask_counters(sqlite3 *db, struct random *random)
+{
+	struct question q = random_window(random);
+	int64_t n = 1 + q.n % 7, w = 1 + (q.t1 - q.t0) / n;
+	char *to;
+
+	if (q.t0 < INT64_MAX - n * w) {
+		to = literal(random, q.t0 + n * w);
+		same(db, sqlite3_mprintf("SELECT g, bucket, bits(bucket_start), count, count_v, start_v, end_v, twa_v, increase_v, rate_v, resets_v FROM x_counter(%s, %s, %lld) ORDER BY g, bucket", q.from, to, n),
+		     sqlite3_mprintf("WITH RECURSIVE b(b, a, z) AS (VALUES(0, %lld, %lld) UNION ALL SELECT b + 1, z, z + %lld FROM b WHERE b < %lld - 1), f AS (SELECT g, min(k) AS first FROM c GROUP BY g HAVING first IS NOT NULL),"
+				     " s AS MATERIALIZED (SELECT g, k, id, v, lag(v) OVER w AS p, min(ifnull(lead(k) OVER w, 9223372036854775807), iif(d >= 0, k + d, 9223372036854775807)) AS e FROM c"
+				     " WHERE k IS NOT NULL AND v IS NOT NULL WINDOW w AS (PARTITION BY g ORDER BY k, id)),"
+				     " r AS (SELECT f.g, b, a, z, count(v) AS known, count(iif(k >= a, 1, NULL)) AS n, sum(v * max(0, min(e, z) - max(k, a))) * 1.0 / sum(max(0, min(e, z) - max(k, a))) AS mean,"
+				     " sum(iif(k < a OR p IS NULL, 0, iif(v < p, v, v - p))) AS increase, sum(k >= a AND ifnull(v < p, 0)) AS resets FROM b JOIN f ON first < z LEFT JOIN s ON s.g = f.g AND k < z GROUP BY f.g, b)"
+				     " SELECT g, b, show(a), (SELECT count(*) FROM c WHERE c.g = r.g AND k >= a AND k < z), n, (SELECT v FROM s WHERE s.g = r.g AND k < a ORDER BY k DESC, id DESC LIMIT 1),"
+				     " (SELECT v FROM s WHERE s.g = r.g AND k < z ORDER BY k DESC, id DESC LIMIT 1), mean, iif(known, increase, NULL), iif(known, increase / ((z - a) / %.1f), NULL), iif(known, resets, NULL) FROM r ORDER BY g, b",
+				     q.t0, q.t0 + w, w, n, range.scale));
+		sqlite3_free(to);
+	}
+	sqlite3_free(q.from);
+	sqlite3_free(q.to);
+}
+
 static void ask_spans(sqlite3 *db, struct random *random)
 {
 	struct question q = random_window(random);
@@ -456,10 +506,7 @@ static void ask_spans(sqlite3 *db, struct random *random)
 			     "SELECT g, show(e), show(k) FROM s WHERE k - e > %lld ORDER BY g, k", length_of, longer));
 	if (range.form->spans != POINTS && q.t0 < INT64_MAX - q.n * w) {
 		to = literal(random, q.t0 + q.n * w);
-		same(db, sqlite3_mprintf("SELECT g, bucket, bits(bucket_start), overlaps FROM x_overlap(%s, %s, %lld) ORDER BY g, bucket", q.from, to, q.n),
-		     sqlite3_mprintf("WITH RECURSIVE b(b) AS (VALUES(0) UNION ALL SELECT b + 1 FROM b WHERE b < %lld - 1) SELECT g, b, show(%lld + b * %lld), count(*) FROM b, c WHERE k < %lld + (b + 1) * %lld AND "
-				     "(k >= %lld + b * %lld AND ifnull(d <= 0, 1) OR d > 0 AND k + d > %lld + b * %lld) GROUP BY 1, 2 ORDER BY 1, 2", q.n,
-				     q.t0, w, q.t0, w, q.t0, w, q.t0, w));
+		ask_overlaps(db, q.from, to, q.t0, w, q.n);
 		sqlite3_free(to);
 	}
 	sqlite3_free(longer_than);
@@ -467,18 +514,30 @@ static void ask_spans(sqlite3 *db, struct random *random)
 	sqlite3_free(q.to);
 }
 
+static uint64_t seed_of_round;
+
+static int print_seed(void **state)
+{
+	(void)state;
+	print_message("last round: IFOREST_SEED=%" PRIu64 " IFOREST_ROUNDS=1\n", seed_of_round);
+	return 0;
+}
+
 static void an_index_of_any_kind_follows(void **state)
 {
 	static const char *const commands[] = { "flush", "flush", "optimize", "rebuild", "integrity-check", "merge" };
-	static void (*const questions[])(sqlite3 *, struct random *) = { ask_window, ask_buckets, ask_steps, ask_rows, ask_spans };
+	static void (*const questions[])(sqlite3 *, struct random *) = { ask_window, ask_buckets, ask_steps, ask_rows, ask_spans, ask_counters };
+
+	const char *rounds = getenv("IFOREST_ROUNDS");
+	int n_rounds = rounds ? atoi(rounds) : 4 * N_FORMS;
 
 	(void)state;
-	for (int round = 0; round < 4 * N_FORMS; round++) {
-		struct random random = { test_seed() + (uint64_t)round };
+	for (int round = 0; round < n_rounds; round++) {
+		struct random random = { seed_of_round = test_seed() + (uint64_t)round };
 		const char *path = test_path("kinds.db");
 		sqlite3 *db, *plain;
 
-		choose_range(&random, &forms[round % N_FORMS]);
+		choose_range(&random, &forms[seed_of_round % N_FORMS]);
 		db = open_database(path, 0);
 		plain = open_plain(path, 0);
 		add_functions(db);
@@ -490,7 +549,7 @@ static void an_index_of_any_kind_follows(void **state)
 			if (one_in(&random, 8))
 				run(one_in(&random, 2) ? plain : db, "VACUUM");
 			for (int i = 0; i < 6; i++)
-				questions[random_below(&random, 5)](db, &random);
+				questions[random_below(&random, 6)](db, &random);
 		}
 		run(db, "INSERT INTO x(x) VALUES('integrity-check')");
 		close_database(plain);
@@ -525,6 +584,30 @@ static void the_years_that_there_are(void **state)
 	close_database(db);
 }
 
+static void the_nanoseconds_that_there_are(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts TEXT); INSERT INTO t(ts) VALUES ('1677-09-21 00:12:43.145224192'), ('2262-04-11T23:47:16.854775807Z'), ('2024-02-29 23:59:59.999999999'), ('2024-03-01'), ('2024-02-29 23:59:59.999999998'),"
+		" ('2024-03-01 00:30:00.000000001+00:31'), ('2024-02-28 23:59:59.999999999-14:59'), ('1970-01-01 00:00:00.000000000'), ('1969-12-31 23:59:59.999999999'), ('2024-03-01 00:00:00+14:59');"
+		"CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts); CREATE VIRTUAL TABLE x_rows USING iforest_rows(x)");
+	run_gives(db, "10|1677-09-21 00:12:43.145224192|2262-04-11 23:47:16.854775807\n", "SELECT count, first_ts, last_ts FROM x");
+	run_gives(db, "10|2024-02-29 09:01:00\n7|2024-02-29 14:58:59.999999999\n6|2024-02-29 23:59:00.000000001\n5|2024-02-29 23:59:59.999999998\n3|2024-02-29 23:59:59.999999999\n4|2024-03-01 00:00:00\n",
+		  "SELECT id, ts FROM x_rows('2024-02-01', '2024-04-01') ORDER BY ts");
+	run_gives(db, "5|2024-02-29 23:59:59.999999999\n1|2024-03-01 00:00:00\n", "SELECT count, last_ts FROM x('2024-02-01', '2024-04-01') WHERE step = '1 day' ORDER BY bucket");
+	run_gives(db, "1|2024-02-29 23:59:59.999999998\n1|2024-02-29 23:59:59.999999999\n1|2024-03-01 00:00:00\n", "SELECT count, bucket_start FROM x('2024-02-29 23:59:59.999999998', '2024-03-01 00:00:00.000000001') WHERE step = '1 ns' ORDER BY bucket");
+	run_gives(db, "1969-12-31 23:59:59.999999999|-1\n1970-01-01 00:00:00|0\n", "SELECT first_ts, bucket FROM x('1969-12-31', '1970-01-02') WHERE step = '1 ns' ORDER BY bucket");
+	run_gives(db, "1|1|1\n", "SELECT a.count, b.count, c.count FROM x('2262-04-11 23:47:16.854775807') a, x('1677-09-21 00:12:43.145224192', '1677-09-21 00:12:43.145224193') b, x('2024-02-28 23:59:59.999999999-14:59', '2024-02-29T14:59Z') c");
+	run(db, "INSERT INTO t VALUES(20, '2262-04-11 23:47:16.854775808')");
+	run_fails(db, "iforest: time column \"ts\" of row 20 holds 2262-04-11 23:47:16.854775808, which lies outside the years 1677 to 2262", "SELECT count FROM x");
+	run(db, "UPDATE t SET ts = '2024-02-29 23:59:59.9999999990' WHERE id = 20");
+	run_gives(db, "11\n", "SELECT count FROM x");
+	run(db, "UPDATE t SET ts = '2024-02-29 23:59:59.9999999991' WHERE id = 20");
+	run_fails(db, "iforest: time column \"ts\" of row 20 holds 2024-02-29 23:59:59.9999999991, which ", "SELECT count FROM x");
+	close_database(db);
+}
+
 /* As SQLite's own functions read them, which end at milliseconds. */
 static void texts_are_read_as_sqlite_reads_them(void **state)
 {
@@ -549,6 +632,26 @@ static void texts_are_read_as_sqlite_reads_them(void **state)
 		}
 		sqlite3_free(text);
 	}
+	close_database(db);
+}
+
+/* As people write them without an index. */
+static void windows_and_buckets_are_those_of_sqlites_functions(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts TEXT, v INTEGER); WITH RECURSIVE n(n) AS (VALUES(0) UNION ALL SELECT n + 1 FROM n WHERE n < 3000), s AS (SELECT n, 820454400 + n * 7919 * 61 %% 400000 - iif(n %% 9, 0, n * 86400) AS s FROM n)"
+		" INSERT INTO t SELECT n, CASE n %% 6 WHEN 0 THEN datetime(s, 'unixepoch') WHEN 1 THEN strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', s, 'unixepoch') WHEN 2 THEN datetime(s + 5400, 'unixepoch') || '+01:30'"
+		" WHEN 3 THEN strftime('%%Y-%%m-%%d %%H:%%M', s, 'unixepoch') WHEN 4 THEN date(s, 'unixepoch') ELSE datetime(s, 'unixepoch') || '.250' END, n %% 101 FROM s;"
+		"CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, value=v)");
+	same_rows(db, "SELECT bucket_start, count, sum_v, max_v FROM x WHERE step = '5 minutes' ORDER BY bucket",
+		  "SELECT datetime(CAST(strftime('%s', ts) AS INTEGER) / 300 * 300, 'unixepoch') AS b, count(*), sum(v), max(v) FROM t GROUP BY b ORDER BY b");
+	same_rows(db, "SELECT bucket_start, count, sum_v FROM x WHERE step = '1 day' ORDER BY bucket", "SELECT date(ts) || ' 00:00:00' AS b, count(*), sum(v) FROM t GROUP BY b ORDER BY b");
+	same_rows(db, "SELECT substr(bucket_start, 1, 13), count FROM x('1995-12-31 22:00', '1996-01-03T12:00:00Z') WHERE step = '1 h' ORDER BY bucket",
+		  "SELECT strftime('%Y-%m-%d %H', ts) AS b, count(*) FROM t WHERE julianday(ts) >= julianday('1995-12-31 22:00') AND julianday(ts) < julianday('1996-01-03 12:00') GROUP BY b ORDER BY b");
+	same_rows(db, "SELECT bucket_start, count FROM x WHERE step = '1 week' AND origin = '2000-01-03' ORDER BY bucket", "SELECT datetime(ts, 'start of day', 'weekday 0', '-6 days') AS b, count(*) FROM t GROUP BY b ORDER BY b");
+	same_rows(db, "SELECT count, sum_v FROM x('1996-01-01', '1996-01-02 06:00')", "SELECT count(*), sum(v) FROM t WHERE datetime(ts) >= '1996-01-01' AND datetime(ts) < '1996-01-02 06:00:00'");
 	close_database(db);
 }
 
@@ -586,10 +689,20 @@ static void reals_at_their_ends(void **state)
 	run(db, "UPDATE t SET ts = NULL WHERE id = 20; INSERT INTO x(x) VALUES('integrity-check')");
 	run_gives(db, "9\n", "SELECT count FROM x");
 	run_fails(db, "x: times are reals or texts, and an export has buckets of integers", "INSERT INTO x(x, step) VALUES('export', 1)");
-	run_fails(db, "x_overlap: of times that are reals overlaps are counted alone", "SELECT clipped_d FROM x_overlap(0, 1)");
-	run_fails(db, "x_overlap: of times that are reals overlaps are counted alone", "SELECT longest_d_id FROM x_overlap(0, 1)");
+	for (size_t w = 0; w < 4; w++) {
+		static const char *const windows[][2] = { { "0.0", "1.0" }, { "-1e308", "1e308" }, { "-4.9406564584124654e-324", "4.9406564584124654e-324" }, { "-1.7976931348623157e308", "1.7976931348623157e308" } };
+		const char *from = windows[w][0], *to = windows[w][1];
+		char *sql = sqlite3_mprintf("SELECT overlaps, clipped_d, longest_d, longest_d_id FROM x_overlap(%s, %s)", from, to);
+		char *reference = sqlite3_mprintf("SELECT count(*), sum(min(%s, ts + ifnull(d, 0)) - max(%s, ts)), max(d), (SELECT id FROM t WHERE ts < %s AND ts + d > %s ORDER BY d DESC, ts, id LIMIT 1) FROM t"
+						  " WHERE ts < %s AND (ts + d > %s OR ts >= %s AND d IS NULL)", to, from, to, from, to, from, from);
+
+		same_rows(db, sql, reference);
+		sqlite3_free(sql);
+		sqlite3_free(reference);
+	}
+	run_gives(db, "Inf\n", "SELECT clipped_d FROM x_overlap(0.0)");
+	run_gives(db, "1.0e+308\nInf\n", "SELECT clipped_d FROM x_overlap WHERE step = 1e308 AND t0 = 0.0 ORDER BY bucket");
 	run(db, "CREATE VIRTUAL TABLE x_counter USING iforest_counter(x)");
-	run_fails(db, "x_counter: means and rates of counters need times that are integers or texts", "SELECT * FROM x_counter(0, 1)");
 	close_database(db);
 }
 
@@ -667,9 +780,8 @@ static const struct {
 	{ "('1677-09-22', '2262-04-11', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 2262-04-11, further from the time than 64 bits can say" },
 	{ "('2026-01-01', 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds x, which is no time as SQLite's date functions read it" },
 	{ "(9007199254740993, 5, 1), (0.5, 1, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds the integer 9007199254740993 beside reals, which cannot hold it exactly" },
-	{ "(0.5, 5, 1)", "duration=d, variance=d", "iforest: times of \"t\" are reals, and so are the durations, but variances are kept of integers alone; leave variance=... out" },
-	{ "(0.5, 5, 1)", "value=v, products=(v*ts)", "iforest: times of \"t\" are reals, and so are the durations, but " },
-	{ "(0.5, 5, 1)", "value=v, counter=v", "iforest: times of \"t\" are reals, and counters need integers or texts" },
+	{ "(0.5, 5, 1)", "end=d AS took, variance=took", "iforest: times of \"t\" are reals, and so are the durations, but variances are kept of integers alone; add a column of integers: "
+	  "ALTER TABLE \"t\" ADD COLUMN \"took_integer\" INTEGER AS (CAST(round((\"d\" - \"ts\") * 1000000) AS INTEGER)), and name that in value=(...) and variance=..." },
 	{ "(0.5, 5, 1)", "duration=d, value=(v, id, d AS a, d AS b, d AS c, d AS e, d)", "" },
 	{ "(0.5, 5, 1)", "duration=d, value=(v, id, v AS a, v AS b, v AS c, v AS e, v AS f)", "iforest: at most 7 value columns beside durations of reals" },
 	{ "(0.5, 'x', 1)", "duration=d", "iforest: value column \"d\" of row 1 holds text or a blob (x)" },
@@ -774,19 +886,69 @@ static void durations_beside_texts(void **state)
 	close_database(db);
 }
 
-/* What docs/sqlite.md advises where durations of reals are to be clipped, written to afterwards as before. */
-static void a_column_of_integers_follows_reals(void **state)
+/* The remedies of messages, and what is written afterwards. */
+static void columns_of_integers_follow_reals(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
 
 	(void)state;
-	run(db, "CREATE TABLE runs(id INTEGER PRIMARY KEY, began REAL, took REAL); INSERT INTO runs(began, took) VALUES(1760000000.25, 0.5), (1760000001.5, 2.25), (1760000002.125, NULL);"
-		"ALTER TABLE runs ADD COLUMN began_us INTEGER AS (CAST(round(began * 1e6) AS INTEGER)); ALTER TABLE runs ADD COLUMN took_us INTEGER AS (CAST(round(took * 1e6) AS INTEGER));"
-		"CREATE VIRTUAL TABLE x USING iforest(content=runs, time=began_us, duration=took_us); CREATE VIRTUAL TABLE x_overlap USING iforest_overlap(x)");
-	run_gives(db, "3|2250000|2250000|2\n", "SELECT overlaps, clipped_took_us, longest_took_us, longest_took_us_id FROM x_overlap(1760000000500000, 1760000003500000)");
+	run(db, "CREATE TABLE runs(id INTEGER PRIMARY KEY, began REAL, took REAL); INSERT INTO runs(began, took) VALUES(1760000000.25, 0.5), (1760000001.5, 2.25), (1760000002.125, NULL)");
+	run_fails(db, "iforest: times of \"runs\" are reals, and so are the durations, but variances are kept of integers alone; add a column of integers: "
+		      "ALTER TABLE \"runs\" ADD COLUMN \"took_integer\" INTEGER AS (CAST(round(\"took\" * 1000000) AS INTEGER)), and name that in value=(...) and variance=...",
+		  "CREATE VIRTUAL TABLE x USING iforest(content=runs, time=began, duration=took, variance=took)");
+	run(db, "ALTER TABLE \"runs\" ADD COLUMN \"took_integer\" INTEGER AS (CAST(round(\"took\" * 1000000) AS INTEGER));"
+		"CREATE VIRTUAL TABLE x USING iforest(content=runs, time=began, duration=took, value=(took, took_integer), variance=took_integer, histogram=took_integer(1000000))");
+	run_gives(db, "2|2.75|1531250000000.0|1\n", "SELECT count_took, sum_took, var_took_integer, count_took_integer_le_1000000 FROM x");
 	run(db, "INSERT INTO runs(began, took) VALUES(1760000003.0, 5); UPDATE runs SET took = 0.75 WHERE id = 1; DELETE FROM runs WHERE id = 3");
-	run_gives(db, "3|3000000|5000000|4\n", "SELECT overlaps, clipped_took_us, longest_took_us, longest_took_us_id FROM x_overlap(1760000000500000, 1760000003500000)");
+	run_gives(db, "3|8.0|1\n", "SELECT count_took, sum_took, count_took_integer_le_1000000 FROM x");
+	run_fails(db, "iforest: times of \"runs\" are reals, and so are the durations, but products are kept of integers alone; add a column of integers: "
+		      "ALTER TABLE \"runs\" ADD COLUMN \"began_integer\" INTEGER AS (CAST(round(\"began\" * 1000000) AS INTEGER)), and name that in value=(...) and products=...",
+		  "CREATE VIRTUAL TABLE y USING iforest(content=runs, time=began, value=took_integer, products=(took_integer*began))");
+	run(db, "ALTER TABLE \"runs\" ADD COLUMN \"began_integer\" INTEGER AS (CAST(round(\"began\" * 1000000) AS INTEGER));"
+		"CREATE VIRTUAL TABLE y USING iforest(content=runs, time=began, value=(took_integer, began_integer), products=(took_integer*began_integer))");
+	run(db, "INSERT INTO runs(began, took) VALUES(1760000004.0, 6.5)");
+	run_gives(db, "4\n", "SELECT regr_count_took_integer_began_integer FROM y");
 	close_database(db);
+}
+
+/* Durations and times that are not multiples of each other: what is computed from them is that of plain SQL but for the order of
+ * summing, which loses half a unit in the last digit a row. */
+static void sums_over_reals_are_plain_sql_but_for_rounding(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 12; round++) {
+		struct random random = { test_seed() + (uint64_t)round };
+		sqlite3 *db = open_database(":memory:", 0);
+		double base = round % 3 == 0 ? 0 : round % 3 == 1 ? 1760000000.1 : -0.3;
+		bool has_ends = round % 2;
+
+		run(db, "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, g, ts REAL, d REAL, v REAL)");
+		for (int i = 0; i < 2000; i++) {
+			double ts = base + (double)random_below(&random, 1000000) / 997, d = one_in(&random, 50) ? -0.1 : (double)random_below(&random, 1000) / (one_in(&random, 20) ? 0.7 : 313);
+
+			run(db, "INSERT INTO t(g, ts, d, v) VALUES(%lld, %!.17g, %!.17g, %!.17g)", random_below(&random, 2), ts, has_ends ? ts + d : d, (double)random_below(&random, 1000) / 7);
+			if (i == 1500)
+				run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, %s, by=g)", has_ends ? "end=d AS d, value=v" : "duration=d, value=(d, v)");
+		}
+		run(db, "COMMIT; CREATE VIRTUAL TABLE o USING iforest_overlap(x); CREATE VIRTUAL TABLE c USING iforest_counter(x);"
+			"CREATE TABLE s AS SELECT g, id, ts, %s AS d, %s AS e, v FROM t", has_ends ? "d - ts" : "d", has_ends ? "d" : "ts + d");
+		for (int i = 0; i < 40; i++) {
+			double a = base + (double)random_below(&random, 1000) / 3, z = a + (double)random_below(&random, 100000) / 91;
+			char *sql = sqlite3_mprintf("SELECT g, overlaps, longest_d, longest_d_id FROM o(%!.17g, %!.17g) ORDER BY g", a, z);
+			char *reference = sqlite3_mprintf("SELECT g, n, m, id FROM (SELECT g, count(*) OVER (PARTITION BY g) AS n, max(d) OVER (PARTITION BY g) AS m, id, row_number() OVER (PARTITION BY g ORDER BY d DESC, ts, id) AS r"
+							  " FROM s WHERE ts < %!.17g AND (d > 0 AND e > %!.17g OR d <= 0 AND ts >= %!.17g)) WHERE r = 1 ORDER BY g", z, a, a);
+
+			same_rows(db, sql, reference);
+			sqlite3_free(sql);
+			sqlite3_free(reference);
+			run_gives(db, "", "WITH p AS (SELECT g, count(*) AS n, sum(iif(ts >= %!.17g AND e <= %!.17g, d, min(e, %!.17g) - max(ts, %!.17g))) AS c FROM s WHERE d > 0 AND ts < %!.17g AND e > %!.17g GROUP BY g)"
+				      " SELECT p.g, c, clipped_d FROM p JOIN o(%!.17g, %!.17g) AS o ON o.g = p.g WHERE NOT abs(c - clipped_d) <= p.n * c / 4503599627370496.0", a, z, z, a, z, a, a, z);
+			run_gives(db, "", "WITH w AS (SELECT g, v, max(ts, %!.17g) AS f, min(%!.17g, ifnull(lead(ts) OVER (PARTITION BY g ORDER BY ts, id), 9e99), iif(d < 0, 9e99, e)) AS t, ts FROM s),"
+				      " p AS (SELECT g, count(*) AS n, sum(v * (t - f)) / sum(t - f) AS m, max(v) AS most FROM w WHERE f < t GROUP BY g)"
+				      " SELECT p.g, m, twa_v FROM p JOIN c(%!.17g, %!.17g) AS c ON c.g = p.g WHERE NOT abs(m - twa_v) <= 4 * p.n * most / 4503599627370496.0", a, z, a, z);
+		}
+		close_database(db);
+	}
 }
 
 /* Samples carried and on a line, and counters over texts. */
@@ -827,7 +989,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_years_that_there_are),
+		cmocka_unit_test(the_nanoseconds_that_there_are),
 		cmocka_unit_test(texts_are_read_as_sqlite_reads_them),
+		cmocka_unit_test(windows_and_buckets_are_those_of_sqlites_functions),
 		cmocka_unit_test(reals_at_their_ends),
 		cmocka_unit_test(the_kind_is_settled_by_a_build),
 		cmocka_unit_test(an_empty_column_is_of_its_declared_type),
@@ -835,10 +999,11 @@ int main(void)
 		cmocka_unit_test(questions_in_other_forms_are_refused),
 		cmocka_unit_test(the_kind_is_that_of_the_rows_of_the_index),
 		cmocka_unit_test(durations_beside_texts),
-		cmocka_unit_test(a_column_of_integers_follows_reals),
+		cmocka_unit_test(columns_of_integers_follow_reals),
+		cmocka_unit_test(sums_over_reals_are_plain_sql_but_for_rounding),
 		cmocka_unit_test(samples_between_times),
 		cmocka_unit_test(threads_answer_over_reals),
-		cmocka_unit_test(an_index_of_any_kind_follows),
+		cmocka_unit_test_teardown(an_index_of_any_kind_follows, print_seed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_test_directory);

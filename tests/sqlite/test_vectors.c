@@ -63,9 +63,12 @@ static void make_index(sqlite3 *db, const struct vector_table *table)
 	for (unsigned i = 1; i <= table->n_by; i++)
 		sqlite3_snprintf((int)(sizeof by - strlen(by)), by + strlen(by), "%s%s", i == 1 ? ", by=(" : ", ",
 				 table->columns[i]);
-	run(db, "CREATE VIRTUAL TABLE %s_if USING iforest(content=%s, time=ts, duration=dur, value=(dur, size),"
-		" variance=(dur, size), histogram=(dur(-9223372036854775808, -1, 0, 500, 9223372036854775807)), products=(dur*ts)%s%s)",
-	    name, name, by, table->n_by > 0 ? ")" : "");
+	if (table->end)
+		run(db, "CREATE VIRTUAL TABLE %s_if USING iforest(content=%s, time=ts, end=%s AS %s, value=size%s%s)", name, name, table->end, table->end, by, table->n_by > 0 ? ")" : "");
+	else
+		run(db, "CREATE VIRTUAL TABLE %s_if USING iforest(content=%s, time=ts, duration=dur, value=(dur, size),"
+			" variance=(dur, size), histogram=(dur(-9223372036854775808, -1, 0, 500, 9223372036854775807)), products=(dur*ts)%s%s%s%s%s)",
+		    name, name, by, table->n_by > 0 ? ")" : "", table->where ? ", where=(" : "", table->where ? table->where : "", table->where ? ")" : "");
 	run(db, "CREATE VIRTUAL TABLE %s_if_rows USING iforest_rows(%s_if)", name, name);
 	run(db, "CREATE VIRTUAL TABLE %s_if_overlap USING iforest_overlap(%s_if)", name, name);
 	run(db, "CREATE VIRTUAL TABLE %s_if_gaps USING iforest_gaps(%s_if)", name, name);

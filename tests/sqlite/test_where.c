@@ -140,13 +140,30 @@ static const struct {
 	{ "(\"Iforest_Version\"() = '1')", "iforest: where=...: Iforest_Version is no function of SQLite's own" },
 	{ "(abs(id) = 1)", "iforest: where=...: abs is no function of SQLite's own" }, /* registered below */
 	{ "(id = 1 AND status GLOB 'e*')", NULL },
-	{ "(status LIKE 'e%')", "iforest: where=...: LIKE is changed by PRAGMA case_sensitive_like; write GLOB" },
-	{ "(like('e%', status))", "iforest: where=...: like is changed by PRAGMA case_sensitive_like" },
+	{ "(status LIKE 'e%')", NULL },
+	{ "(like('e%', status))", "iforest: where=...: like is changed by PRAGMA case_sensitive_like; write x LIKE 'a%'" },
+	{ "(status LIKE ('e%'))", "iforest: where=...: LIKE is changed by PRAGMA case_sensitive_like; write x LIKE 'a%'" },
+	{ "(status LIKE track)", "iforest: where=...: LIKE takes a text in single quotes here, such as 'a%'" },
+	{ "(status LIKE 'e' || '%')", "iforest: where=...: LIKE takes a text alone here; put what follows it out of parentheses: (x LIKE 'a%')" },
+	{ "(status LIKE 'e%' ESCAPE track)", "iforest: where=...: LIKE takes a single character as ESCAPE here, neither % nor _" },
+	{ "(status LIKE 'e%' ESCAPE '%')", "iforest: where=...: LIKE takes a single character as ESCAPE here, neither % nor _" },
+	{ "(status LIKE 'e!' ESCAPE '!')", "iforest: where=...: LIKE has a pattern that ends in its ESCAPE" },
+	{ "(status LIKE 'e%' COLLATE NOCASE)", "iforest: where=...: LIKE takes a text alone here" },
+	{ "(CASE WHEN status LIKE 'e%' THEN track NOT LIKE 'x' ELSE 1 END)", NULL },
 	{ "(status REGEXP 'e')", "iforest: where=...: REGEXP is no function of SQLite's own" },
 	{ "(status MATCH 'e')", "iforest: where=...: MATCH is no function of SQLite's own" },
 	{ "(ts > CURRENT_TIMESTAMP)", "iforest: where=...: CURRENT_TIMESTAMP is another value each time" },
-	{ "(date(ts) > '2024')", "iforest: where=...: date may mean now; compare the column itself" },
-	{ "(\"unixepoch\"('now') > ts)", "iforest: where=...: unixepoch may mean now" },
+	{ "(date(ts) > '2024')", NULL },
+	{ "(strftime('%H', ts, 'unixepoch', '+1 day') IN ('08', '09') AND julianday('2024-01-01') < julianday(ts))", NULL },
+	{ "(\"unixepoch\"('now') > ts)", "iforest: where=...: \"unixepoch\" of 'now' is another value each time" },
+	{ "(date() > ts)", "iforest: where=...: date without a time is another value each time" },
+	{ "(strftime('%Y') = '2026')", "iforest: where=...: strftime without a time is another value each time" },
+	{ "(time(ts, 'localtime') > '08')", "iforest: where=...: 'localtime' depends on where it is asked" },
+	{ "(datetime(date(ts), 'UTC') > '08')", "iforest: where=...: 'UTC' depends on where it is asked" },
+	{ "(date(date(date(date(date(date(ts)))))) > '2024')", NULL },
+	{ "(date(date(date(date(date(date(time(ts))))))) > '2024')", "iforest: where=...: time stands in too many functions of dates; make a column of some" },
+	{ "(date(ts, track) > '2024')", "iforest: where=...: date takes modifiers in single quotes here" },
+	{ "(length(date(datetime('NOW'))))", "iforest: where=...: datetime of 'now' is another value each time" },
 	{ "(status = \"error\")", "iforest: where=...: \"error\" is no column; write texts in single quotes" },
 	{ "(status = 'x' COLLATE backwards)", "iforest: where=...: backwards is no collation of SQLite's own" },
 	{ "(odd = 'x')", "iforest: where=...: odd has a collation that is not SQLite's own" },
@@ -190,6 +207,102 @@ static void what_cannot_be_followed_is_refused_by_name(void **state)
 	close_database(db);
 }
 
+/* ---- LIKE and dates ---- */
+
+/* A text of few letters, so that patterns match. */
+static char *random_word(struct random *random, const char *letters)
+{
+	char word[12];
+	int n = (int)random_below(random, 7), at = 0;
+
+	while (n-- > 0) {
+		const char *letter = letters + random_below(random, (int64_t)strlen(letters));
+
+		if (*letter & 0x80) { /* ä, whole */
+			memcpy(word + at, "\xc3\xa4", 2);
+			at += 2 - (at > 8);
+		} else {
+			word[at++] = *letter;
+		}
+		if (at > 9)
+			break;
+	}
+	word[at] = 0;
+	return sqlite3_mprintf("%q", word);
+}
+
+static void like_is_that_of_plain_sql(void **state)
+{
+	struct random random = { test_seed() };
+	sqlite3 *db = open_database(":memory:", 0), *other;
+
+	(void)state;
+	run(db, "BEGIN; CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, s)");
+	for (int i = 0; i < 400; i++) {
+		char *word = random_word(&random, "aAbB*?[]^-%_!'\xc3z");
+
+		run(db, "INSERT INTO t VALUES(%d, %d, '%s')", i, i, word);
+		sqlite3_free(word);
+	}
+	run(db, "INSERT INTO t VALUES(500, 1, NULL), (501, 2, 12), (502, 3, 1.5), (503, 4, x'6142'); COMMIT");
+	for (int i = 0; i < 300; i++) {
+		char *pattern = random_word(&random, "aAbB%%%__*?[]^-'\xc3z1."), *where, *plain;
+
+		where = sqlite3_mprintf("(s %sLIKE '%s'%s)", one_in(&random, 4) ? "NOT " : "", pattern, one_in(&random, 4) ? " ESCAPE 'z'" : one_in(&random, 4) ? " OR id = 7" : "");
+		plain = sqlite3_mprintf("SELECT count(*), ifnull(sum(id), 0) FROM t WHERE %s", where);
+		if (!strstr(where, "ESCAPE") || pattern[0] == 0 || pattern[strlen(pattern) - 1] != 'z') {
+			run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, value=id, where=%s)", where);
+			same_rows(db, "SELECT ifnull(sum(count), 0), ifnull(sum(sum_id), 0) FROM x", plain);
+			run(db, "DROP TABLE x");
+		}
+		sqlite3_free(pattern);
+		sqlite3_free(where);
+		sqlite3_free(plain);
+	}
+	close_database(db);
+	/* in connections that have LIKE otherwise, too */
+	db = open_database(test_path("like.db"), 0);
+	other = open_plain(test_path("like.db"), 0);
+	run(other, "PRAGMA case_sensitive_like = 1");
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, s); INSERT INTO t(ts, s) VALUES(1, 'Error: x'), (2, 'ok'), (3, 'ERROR: y'); CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, where=(s LIKE 'error%%'))");
+	run(other, "INSERT INTO t(ts, s) VALUES(4, 'eRRor'), (5, 'Ok'); UPDATE t SET s = 'OK' WHERE id = 1; UPDATE t SET s = 'error' WHERE id = 2; DELETE FROM t WHERE id = 3");
+	run_gives(db, "2|2|4\n", "SELECT count, first_ts, last_ts FROM x");
+	run(db, "PRAGMA case_sensitive_like = 1; INSERT INTO t(ts, s) VALUES(6, 'ERROR'); INSERT INTO x(x) VALUES('flush'), ('integrity-check')");
+	run_gives(db, "3|2|6\n", "SELECT count, first_ts, last_ts FROM x");
+	run_fails(db, "iforest: where=...: LIKE tells upper case from lower in this connection, and in an index it does not; write GLOB, or set PRAGMA case_sensitive_like = 0",
+		  "CREATE VIRTUAL TABLE y USING iforest(content=t, time=ts, where=(s LIKE 'error%%'))");
+	run(db, "PRAGMA case_sensitive_like = 0; CREATE VIRTUAL TABLE y USING iforest(content=t, time=ts, where=(s LIKE 'error%%'))");
+	run_gives(db, "3\n", "SELECT count FROM y");
+	close_database(other);
+	close_database(db);
+	remove_database(test_path("like.db"));
+}
+
+/* Functions of dates are those of plain SQL, but that a text such as 'now' is no time. */
+static void dates_are_those_of_plain_sql(void **state)
+{
+	static const char *const dates[] = { "(date(s) >= '2026-01-02')", "(strftime('%H', s) BETWEEN '09' AND '17')", "(strftime('%w', s, '+1 day') IN ('0', '6'))", "(julianday(s) - julianday('2026-01-01') < 1.5)",
+					     "(date(datetime(s, '+20 hours')) = '2026-01-02')", "(unixepoch(id, 'unixepoch', 'start of day') = 0)", "(time(s) IS NULL)", "(date(coalesce(s, '2026-01-05')) > '2026-01-03')" };
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, s); WITH RECURSIVE n(n) AS (VALUES(0) UNION ALL SELECT n + 1 FROM n WHERE n < 200) INSERT INTO t SELECT n, n, datetime('2026-01-01', n || ' hours') FROM n;"
+		"INSERT INTO t VALUES(300, 300, NULL), (301, 301, 'soon'), (302, 302, 2461041.5), (303, 303, x'00')");
+	for (size_t d = 0; d < sizeof dates / sizeof *dates; d++) {
+		char *plain = sqlite3_mprintf("SELECT count(*), ifnull(sum(id), 0) FROM t WHERE %s", dates[d]);
+
+		run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, value=id, where=%s)", dates[d]);
+		same_rows(db, "SELECT ifnull(sum(count), 0), ifnull(sum(sum_id), 0) FROM x", plain);
+		run(db, "UPDATE t SET s = datetime(s, '+3 hours') WHERE id %% 5 = %d; INSERT INTO t SELECT id + 1000 * %d, ts, s FROM t WHERE id < 9", (int)d % 5, (int)d + 1);
+		same_rows(db, "SELECT ifnull(sum(count), 0), ifnull(sum(sum_id), 0) FROM x", plain);
+		run(db, "INSERT INTO x(x) VALUES('flush'), ('integrity-check'); DROP TABLE x");
+		sqlite3_free(plain);
+	}
+	run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, value=id, where=(date(s) IS NULL)); DELETE FROM t; INSERT INTO t VALUES(1, 1, 'now'), (2, 2, 'Now'), (3, 3, 'later'), (4, 4, '2026-01-01')");
+	run_gives(db, "3|6\n", "SELECT count, sum_id FROM x");
+	close_database(db);
+}
+
 /* ---- random changes ---- */
 
 enum { N_ROUNDS = 20, STEPS = 25 };
@@ -215,6 +328,11 @@ static const char *const conditions[] = {
 	"(NULL)",
 	"(1)",
 	"(u > 20 AND id <> 7)",
+	"(s LIKE 'E%')",
+	"(s LIKE '_rr!or' ESCAPE '!' OR w LIKE '%1%')",
+	"(s NOT LIKE '%r' AND NOT (w LIKE 'x'))",
+	"(strftime('%S', ts, 'unixepoch') > '30')",
+	"(date(w) IS NULL AND time(v, 'unixepoch') < '00:01')",
 };
 
 enum { N_CONDITIONS = sizeof conditions / sizeof *conditions };
@@ -376,6 +494,8 @@ int main(void)
 		cmocka_unit_test(other_tables_over_it_and_other_modes),
 		cmocka_unit_test(columns_of_the_condition_are_kept),
 		cmocka_unit_test(what_cannot_be_followed_is_refused_by_name),
+		cmocka_unit_test(like_is_that_of_plain_sql),
+		cmocka_unit_test(dates_are_those_of_plain_sql),
 		cmocka_unit_test_teardown(an_index_follows_the_rows_of_its_condition, print_seed),
 	};
 

@@ -108,6 +108,20 @@ static void read_table(struct reader *reader, char *text)
 	add_column(table, "size", "bigint");
 }
 
+/* What is said of the index of the last table. */
+static void read_index(struct reader *reader, char *text)
+{
+	struct vector_table *table = &reader->vectors->tables[reader->vectors->n_tables - 1];
+	const char *word = cut_word(&text);
+
+	if (strcmp(word, "where") == 0)
+		table->where = text;
+	else if (strcmp(word, "end") == 0)
+		table->columns[table->n_columns - 2] = table->end = text;
+	else
+		fail_msg("vectors.txt:%u: index %s", reader->line, word);
+}
+
 static void read_state(struct reader *reader, enum vector_state state, char *text)
 {
 	struct vector_feature *feature = &reader->vectors->features[reader->vectors->n_features - 1];
@@ -207,6 +221,8 @@ static void read_line(struct reader *reader, char *line)
 		read_table_row(reader, rest);
 	} else if ((rest = after(line, "table ")) != NULL) {
 		read_table(reader, rest);
+	} else if ((rest = after(line, "index ")) != NULL) {
+		read_index(reader, rest);
 	} else if ((rest = after(line, "feature ")) != NULL) {
 		read_feature(reader, rest);
 	} else if ((rest = after(line, "absent ")) != NULL) {

@@ -27,6 +27,8 @@ struct vector_table {
 	const char *name;
 	unsigned n_by, n_columns;          /* id, the by columns, ts, dur, size */
 	const char *columns[VECTOR_COLUMNS], *types[VECTOR_COLUMNS];
+	const char *where;                 /* which rows its index has; NULL: all */
+	const char *end;                   /* its column of ends, in the place of dur; NULL: it has durations */
 	char **rows;                       /* "1|main|0|40|7", NULL for NULL */
 	unsigned n_rows;
 };

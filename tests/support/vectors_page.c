@@ -21,10 +21,11 @@ static const char page_rest[] =
 	"\nBeyond the file: percentiles, ranks and histograms from sketches are in both ([SQLite](sqlite_sketch.md),\n"
 	"[PostgreSQL](postgres_sketch.md)), by functions of the same names, and the sketches are the same bytes. PostgreSQL answers\n"
 	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. [Points of line charts](charts.md) are\n"
-	"chosen alike. An index of some rows is [`where=`](sqlite.md#an-index-of-some-rows) in SQLite and a partial index in\n"
-	"PostgreSQL. SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"
+	"chosen alike. SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"
 	"[ordinary SQL](postgres_aggregates.md) over the table is answered from the index, whatever its time type, and ordinary\n"
-	"scans use it.\n";
+	"scans use it. Times may be reals in both; SQLite has [spans over them](sqlite.md#times-that-are-reals-or-texts) and all of\n"
+	"its tables, PostgreSQL ordinary SQL alone. Times as text are taken as they are by SQLite, and by\n"
+	"[a function](postgres.md#times-as-text) in PostgreSQL.\n";
 
 static unsigned count_questions(const struct vectors *vectors, const struct vector_feature *feature, int differing_in)
 {

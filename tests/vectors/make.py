@@ -30,9 +30,13 @@ class Dice:
 
 
 class Table:
-    def __init__(self, name, by, rows):
-        self.name, self.by = name, by
+    """where: which rows the index has, as a test of a row, and in SQL; end: the column of ends, which takes the place of dur."""
+
+    def __init__(self, name, by, rows, where=(lambda row: True, None), end=None):
+        self.name, self.by, self.end = name, by, end
         self.rows = [dict(zip(("id",) + self.names + ("ts",) + VALUES, (i + 1,) + row)) for i, row in enumerate(rows)]
+        self.condition = where[1]
+        self.indexed = [row for row in self.rows if where[0](row)]
 
     @property
     def names(self):
@@ -40,8 +44,18 @@ class Table:
 
     def write(self):
         print("table", self.name, *(f"{name}:{kind}" for name, kind in self.by))
+        if self.condition:
+            print("index where", self.condition)
+        if self.end:
+            print("index end", self.end)
         for row in self.rows:
+            if self.end and row["ts"] is not None and row["dur"] is not None:
+                row = dict(row, dur=row["ts"] + row["dur"])
             print("row", "|".join(shown(value) for value in row.values()))
+
+    def called(self, columns):
+        """What columns of the duration are called."""
+        return [column.replace("dur", self.end) if self.end else column for column in columns]
 
 
 def small():
@@ -79,6 +93,20 @@ def edges():
 
 def empty():
     return Table("no_rows", (), [])
+
+
+def bad():
+    """The same rows as those of pairs; the index has some of them."""
+    rows = [tuple(row.values())[1:] for row in pairs().rows]
+    return Table("bad", (("service", "text"), ("status", "integer")), rows,
+                 where=(lambda row: (row["status"] or 0) >= 400 or (row["size"] or 0) < 0, "status >= 400 OR size < 0"))
+
+
+def ends():
+    """The same spans as those of the first table, and of pairs, with ends; without a time there is no duration."""
+    rows = [(row["track"], row["ts"], None if row["ts"] is None else row["dur"], row["size"]) for row in small().rows]
+    rows += [(row["service"], row["ts"], None if row["ts"] is None else row["dur"], row["size"]) for row in pairs().rows]
+    return Table("ends", (("track", "text"),), rows, end="fin")
 
 
 # ---- buckets ----
@@ -141,7 +169,7 @@ class Question:
     def series(self):
         """Each with its rows."""
         found = {} if self.keep else {(): []}
-        for row in self.table.rows:
+        for row in self.table.indexed:
             if self.where(row):
                 found.setdefault(tuple(row[name] for name in self.keep), []).append(row)
         return found
@@ -329,14 +357,14 @@ def peaks(question):
 
 
 def reaching(question):
-    rows = [] if question.is_empty() else [row for row in question.table.rows if question.where(row)]
+    rows = [] if question.is_empty() else [row for row in question.table.indexed if question.where(row)]
     if not question.is_everything:
         rows = [row for row in rows if overlaps(row, question.t0, question.t1)]
     return [dict(row, end=None if row["ts"] is None else min(end_of(row), GREATEST)) for row in rows]
 
 
 def largest(question, v, limit, is_descending):
-    rows = [row for row in question.table.rows if question.where(row) and question.holds(row["ts"]) and row[v] is not None and
+    rows = [row for row in question.table.indexed if question.where(row) and question.holds(row["ts"]) and row[v] is not None and
             row["ts"] is not None]
     return sorted(rows, key=lambda row: (-row[v] if is_descending else row[v], order(row)))[:limit]
 
@@ -423,7 +451,7 @@ def ask(kind, question, columns, order_by=None, limit=None):
         print("where", question.condition)
     if order_by:
         print("order by", order_by, *(("limit", limit) if limit else ()))
-    print("columns", ", ".join(columns))
+    print("columns", ", ".join(question.table.called(columns)))
 
 
 def answer(rows, columns):
@@ -526,7 +554,7 @@ TIMELESS = "rows without a time are in no window, the open one included: the tab
 
 
 def write():
-    spans, twos, regular, extreme, nothing = tables = small(), pairs(), steady(), edges(), empty()
+    spans, twos, regular, extreme, nothing, some, ending = tables = small(), pairs(), steady(), edges(), empty(), bad(), ends()
     on_main = (lambda row: row["track"] == "main", "track = 'main'")
     on_null = (lambda row: row["track"] is None, "track IS NULL")
     on_some = (lambda row: row["track"] in ("io", "late", "nobody"), "track IN ('io', 'late', 'nobody')")
@@ -854,6 +882,37 @@ def write():
     for message, arguments in (("n must be greater than 0", {"n": 0}), ("n and step exclude each other", {"n": 4, "step": 25}),
                                ("origin needs step", {"origin": 7})):
         refuse("counter", Question(spans, 0, 100, **arguments), message)
+
+    feature("an index of some rows: where= in SQLite, a partial index in PostgreSQL")
+    ask_window(Question(some), HEAD + ["count", "first_ts", "last_ts"] + all_of("dur"))
+    ask_window(Question(some, -200, 500, n=7), HEAD + SUMS + ends_of("size"))
+    ask_window(Question(some, -300, 700, step=90, origin=4, fill="zero", where=on_bad), HEAD + SUMS)
+    ask_window(Question(some, 100, 600, n=3, fill="last"), HEAD + all_of("size"))
+    ask_overlap(Question(some, 0, 400))
+    ask_overlap(Question(some, -300, 700, n=9))
+    ask_peak(Question(some, -300, 700, n=4))
+    ask_rows(Question(some, 100, 300))
+    ask_counter(Question(some, -300, 700, n=3))
+    ask("gaps", Question(some), [*some.names, "gap_start", "gap_end"])
+    answer(gaps(Question(some)), [*some.names, "gap_start", "gap_end"])
+
+    feature("ends in the place of durations")
+    ask_overlap(Question(ending))
+    for window, n in (((0, 50), 1), ((-30, 100), 6), ((12, 14), 5), ((-300, 700), 8)):
+        ask_overlap(Question(ending, *window, n=n))
+        ask_peak(Question(ending, *window, n=n))
+    ask_overlap(Question(ending, step=200, origin=-7))
+    ask_window(Question(ending, -30, 400, n=5), HEAD + ["count", "first_ts", "last_ts"] + all_of("size"))
+    for window in ((0, 50), (100, 101)):
+        ask("rows", Question(ending, *window), ["id", *ending.names, "ts", "size", "end"])
+        answer(reaching(Question(ending, *window)), ["id", *ending.names, "ts", "size", "end"])
+    ask("gaps", Question(ending), [*ending.names, "gap_start", "gap_end"])
+    answer(gaps(Question(ending)), [*ending.names, "gap_start", "gap_end"])
+    for window in ((0, 50), (-300, 700)):
+        columns = [*ending.names, *HEAD, "count", "first_ts", "last_ts", *counted("size")]
+        question = Question(ending, *window, n=3)
+        ask("counter", question, columns)
+        answer(counters(question), columns)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 #include "tests/support/harness.h"
 
 #include "core/model/counter.h"
+#include "core/model/real_time.h"
 #include "tests/support/random.h"
 
 enum { MOST = 40, LENGTH = 60 };
 
 struct samples {
 	unsigned n;
+	bool has_real_times;
 	int64_t times[MOST], values[MOST], untils[MOST]; /* times ascend, and may be equal */
 };
 
@@ -18,9 +20,15 @@ static union iforest_number number(int64_t value, enum iforest_value_type kind)
 				       (union iforest_number){ .real = (double)value / 4 };
 }
 
+/* A moment as the counter has it: of real times eighths, mapped. */
+static int64_t moment(const struct samples *samples, int64_t time)
+{
+	return samples->has_real_times && time != INT64_MAX ? iforest_time_of_real((double)time / 8) : time;
+}
+
 static struct samples random_samples(struct random *dice)
 {
-	struct samples samples = { .n = (unsigned)random_below(dice, MOST) };
+	struct samples samples = { .n = (unsigned)random_below(dice, MOST), .has_real_times = random_chance(dice, 50) };
 	int64_t time = random_between(dice, -5, 20), spread = random_chance(dice, 30) ? 1 : 1000;
 	bool has_ends = random_chance(dice, 50);
 
@@ -67,17 +75,26 @@ static void check_bucket(const struct iforest_counter *counter, const struct sam
 		}
 	assert_int_equal(counter->n, n);
 	assert_int_equal(counter->n_resets, n_resets);
-	assert_int_equal(counter->known, known);
+	if (samples->has_real_times)
+		assert_true(counter->known == 0 && counter->real_known == (double)known / 8);
+	else
+		assert_true(counter->known == (uint64_t)known && counter->real_known == 0);
+	assert_int_equal(iforest_counter_has_mean(counter), known > 0);
 	assert_int_equal(counter->has_start, before >= 0);
 	assert_int_equal(counter->is_known, last >= 0);
 	if (before >= 0)
 		assert_true(counter->start.integer == number(samples->values[before], kind).integer);
 	if (last >= 0)
 		assert_true(counter->value.integer == number(samples->values[last], kind).integer);
+	/* quarters and eighths, exact in doubles */
 	if (kind == IFOREST_INT64)
-		assert_true(counter->integral == integral && counter->increase == increase);
-	else /* quarters, exact in doubles */
-		assert_true(counter->real_integral == (double)integral / 4 && counter->real_increase == (double)increase / 4);
+		assert_true(counter->increase == increase);
+	else
+		assert_true(counter->real_increase == (double)increase / 4);
+	if (kind == IFOREST_INT64 && !samples->has_real_times)
+		assert_true(counter->integral == integral);
+	else
+		assert_true(counter->integral == 0 && counter->real_integral == (double)integral / (kind == IFOREST_INT64 ? 1 : 4) / (samples->has_real_times ? 8 : 1));
 	if (known > 0)
 		assert_true(iforest_counter_mean(counter, kind) ==
 			    (kind == IFOREST_INT64 ? (double)integral : (double)integral / 4) / (double)known);
@@ -87,7 +104,7 @@ static void check_bucket(const struct iforest_counter *counter, const struct sam
 static struct iforest_counter_piece piece_of(struct random *dice, const struct samples *samples, enum iforest_value_type kind,
 					     unsigned from, unsigned to)
 {
-	struct iforest_counter_piece piece = { .first_time = 0 };
+	struct iforest_counter_piece piece = { .samples.has_real_times = samples->has_real_times };
 
 	if (to - from > 1 && random_chance(dice, 60)) {
 		unsigned middle = from + (unsigned)random_below(dice, to - from + 1);
@@ -98,8 +115,8 @@ static struct iforest_counter_piece piece_of(struct random *dice, const struct s
 		return piece;
 	}
 	for (unsigned i = from; i < to; i++)
-		iforest_counter_piece_add(&piece, kind, samples->times[i], number(samples->values[i], kind),
-					  samples->untils[i]);
+		iforest_counter_piece_add(&piece, kind, moment(samples, samples->times[i]), number(samples->values[i], kind),
+					  moment(samples, samples->untils[i]));
 	return piece;
 }
 
@@ -111,8 +128,8 @@ static void add_samples(struct iforest_counter *counter, struct random *dice, co
 		struct iforest_counter_piece piece = piece_of(dice, samples, kind, from, from + n);
 
 		if (n == 1 && random_chance(dice, 50))
-			iforest_counter_add(counter, kind, samples->times[from], number(samples->values[from], kind),
-					    samples->untils[from]);
+			iforest_counter_add(counter, kind, moment(samples, samples->times[from]), number(samples->values[from], kind),
+					    moment(samples, samples->untils[from]));
 		else
 			iforest_counter_add_piece(counter, kind, &piece);
 		from += n;
@@ -126,7 +143,7 @@ static void buckets_are_what_the_definition_says(void **state)
 		struct random dice = random_from(random_seed() + round);
 		struct samples samples = random_samples(&dice);
 		enum iforest_value_type kind = random_chance(&dice, 50) ? IFOREST_INT64 : IFOREST_FLOAT64;
-		struct iforest_counter counter = { .is_known = false };
+		struct iforest_counter counter = { .has_real_times = samples.has_real_times };
 		int64_t start = random_between(&dice, 0, 30);
 		int carried = last_before(&samples, start);
 		unsigned next = (unsigned)(carried + 1);
@@ -134,7 +151,7 @@ static void buckets_are_what_the_definition_says(void **state)
 		if (carried >= 0) {
 			counter.is_known = true;
 			counter.value = number(samples.values[carried], kind);
-			counter.until = samples.untils[carried];
+			counter.until = moment(&samples, samples.untils[carried]);
 		}
 		while (start < LENGTH) {
 			int64_t end = start + 1 + (int64_t)random_below(&dice, 20);
@@ -142,9 +159,9 @@ static void buckets_are_what_the_definition_says(void **state)
 
 			while (next < samples.n && samples.times[next] < end)
 				next++;
-			iforest_counter_open(&counter, start);
+			iforest_counter_open(&counter, moment(&samples, start));
 			add_samples(&counter, &dice, &samples, kind, first, next);
-			iforest_counter_close(&counter, kind, end);
+			iforest_counter_close(&counter, kind, moment(&samples, end));
 			check_bucket(&counter, &samples, kind, start, end);
 			start = end;
 		}

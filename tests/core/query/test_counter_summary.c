@@ -220,7 +220,7 @@ static void sums_of_several_series_are_not_made(void **state)
 	stop();
 }
 
-/* A duration below 0 is one of a sample that has not ended; an end may lie before the time 0. */
+/* A duration below 0, and an end before the time, are those of a sample that has not ended; an end may lie before the time 0. */
 static void samples_hold_to_their_ends(void **state)
 {
 	struct iforest_node_schema lasts = { .end_rule = IFOREST_END_DURATION }, ends = { .end_rule = IFOREST_END_COLUMN };
@@ -233,7 +233,8 @@ static void samples_hold_to_their_ends(void **state)
 	assert_true(iforest_sample_until(&lasts, INT64_MAX - 1, true, 9) == INT64_MAX);
 	assert_int_equal(iforest_sample_until(&ends, -50, true, -40), -40);
 	assert_int_equal(iforest_sample_until(&ends, -50, true, 60), 60);
-	assert_int_equal(iforest_sample_until(&ends, -50, true, -60), -50);
+	assert_int_equal(iforest_sample_until(&ends, -50, true, -50), -50);
+	assert_true(iforest_sample_until(&ends, -50, true, -60) == INT64_MAX);
 	assert_true(iforest_sample_until(&ends, -50, false, 0) == INT64_MAX);
 }
 

@@ -2,9 +2,11 @@
  * entries, a filter, extreme times and durations. */
 #include "core/query/overlap.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "core/base/bits.h"
+#include "core/model/real_time.h"
 #include "tests/support/harness.h"
 #include "tests/support/pager_maxima.h"
 #include "tests/support/sample_index.h"
@@ -546,6 +548,108 @@ static void durations_are_needed(void **state)
 	}
 }
 
+/* ---- real times ---- */
+
+/* A span of quarters, whose sums are exact. */
+struct real_span {
+	double time, duration;
+};
+
+static struct real_span span_of(const struct oracle_entry *entry)
+{
+	return (struct real_span){ iforest_real_of_time(entry->time), entry->has[0] ? entry->value[0].real : 0 };
+}
+
+static void append_real_span(struct sample_index *index, struct random *dice, unsigned group, int64_t ref)
+{
+	double time = (double)random_between(dice, -400, 400) / 4, duration = (double)random_between(dice, -1, random_chance(dice, 10) ? 900 : 30) / 4;
+	struct oracle_entry *entry = sample_append(index, group, 0, iforest_time_of_real(time), ref);
+
+	entry->has[0] = entry->has[1] = random_chance(dice, 90);
+	if (!entry->has[0])
+		return;
+	entry->value[0].real = duration;
+	entry->value[1].integer = iforest_time_of_real(time + duration);
+}
+
+static void check_real_bucket(const struct sample_index *index, const struct iforest_overlap *overlap, double from, double to, const struct iforest_aggregate *got)
+{
+	const struct iforest_value_aggregate *value = &got->values[0];
+	struct iforest_extreme longest = { .is_set = false };
+	uint64_t n = 0;
+	double inside = 0;
+
+	for (size_t i = 0; i < index->oracle.n_entries; i++) {
+		const struct oracle_entry *entry = &index->oracle.entries[i];
+		struct real_span span = span_of(entry);
+		double end = span.time + (span.duration > 0 ? span.duration : 0);
+		struct iforest_extreme row = { .value.real = span.duration, .time = entry->time, .ref = entry->ref, .is_set = entry->has[0] };
+
+		if (entry->is_dead || span.time >= to || (span.duration > 0 ? end <= from : span.time < from))
+			continue;
+		n++;
+		inside += (end < to ? end : to) - (span.time > from ? span.time : from);
+		iforest_extreme_max(&longest, &row, IFOREST_FLOAT64);
+	}
+	if (got->n_rows != n || (overlap->wants_inside && iforest_real_sum(value) != inside) ||
+	    (overlap->wants_longest && memcmp(&value->max, &longest, sizeof longest) != 0))
+		fail_msg("seed %llu: [%g, %g): %llu spans, not %llu, inside %g, not %g, longest %g, not %g", (unsigned long long)index->seed, from, to, (unsigned long long)got->n_rows,
+			 (unsigned long long)n, iforest_real_sum(value), inside, value->max.value.real, longest.value.real);
+}
+
+/* Windows and buckets; `to` may be open. */
+static void compare_reals(const struct sample_index *index, struct random *dice, struct iforest_overlap *overlap)
+{
+	double from = (double)random_between(dice, -500, 400) / 4, width = (double)(1 << random_below(dice, 8)) / 4;
+	int64_t n = random_chance(dice, 30) ? 1 : INT64_C(1) << random_below(dice, 6), bucket;
+	bool has_end = n > 1 || random_chance(dice, 70), found = true;
+	struct iforest_aggregate got;
+
+	overlap->bucketing = (struct iforest_bucketing){ .mode = n > 1 ? IFOREST_COUNT : IFOREST_WHOLE, .n = n, .edges = IFOREST_EDGES_OF_REALS,
+		.window = { true, has_end, iforest_time_of_real(from), iforest_time_of_real(from + width * (double)n) } };
+	overlap->wants_inside = random_chance(dice, 60);
+	overlap->wants_longest = random_chance(dice, 60);
+	overlap->longest_alone = overlap->wants_longest && !overlap->wants_inside && random_chance(dice, 50);
+	assert_ok(iforest_overlap_start(overlap, 0));
+	for (int64_t next = 0; found; next = bucket + 1) {
+		assert_ok(iforest_overlap_next(overlap, &bucket, &got, &found));
+		for (struct iforest_aggregate none = { .n_rows = 0 }; next < (found ? bucket : n); next++) /* left out: no span overlaps them */
+			check_real_bucket(index, overlap, from + (double)next * width, has_end ? from + (double)(next + 1) * width : INFINITY, &none);
+		if (found)
+			check_real_bucket(index, overlap, from + (double)bucket * width, has_end ? from + (double)(bucket + 1) * width : INFINITY, &got);
+	}
+}
+
+static void spans_of_real_times_are_cut_as_reals(void **state)
+{
+	static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 8, .kinds = "fi", .duration = 1, .end_rule = IFOREST_END_COLUMN };
+
+	(void)state;
+	for (unsigned r = 0; r < random_rounds(40); r++) {
+		struct random dice = random_from(random_seed() + r);
+		struct sample_index index;
+		struct iforest_scan scan;
+		struct iforest_overlap overlap;
+
+		sample_start(&index, &shape);
+		index.seed = random_seed() + r;
+		for (unsigned group = 0; group < 3; group++) {
+			for (uint64_t i = 1 + random_below(&dice, 600); i > 0; i--)
+				append_real_span(&index, &dice, group, (int64_t)(3 * i + group));
+			assert_ok(sample_build(&index, group));
+		}
+		sample_remove(&index, &dice, 1, (unsigned)random_below(&dice, 60));
+		assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
+		assert_ok(iforest_overlap_init(&overlap, &scan));
+		overlap.real_duration = 0;
+		for (int i = 0; i < 40; i++)
+			compare_reals(&index, &dice, &overlap);
+		iforest_overlap_release(&overlap);
+		iforest_scan_release(&scan);
+		sample_stop(&index);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -555,6 +659,7 @@ int main(void)
 		cmocka_unit_test(after_the_last_number_there_is_none),
 		cmocka_unit_test(spans_are_counted_by_their_ends),
 		cmocka_unit_test(durations_are_needed),
+		cmocka_unit_test(spans_of_real_times_are_cut_as_reals),
 	};
 
 	return random_report(cmocka_run_group_tests(tests, NULL, NULL));

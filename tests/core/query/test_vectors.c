@@ -306,7 +306,7 @@ static struct iforest_bucketing bucketing_of(const struct vector_question *quest
 	return bucketing;
 }
 
-/* Windows and overlaps whose arguments are right. What is made of them (fill, folds, conditions, NULL) is the engines'. */
+/* Windows and overlaps whose arguments are right. What is made of them (fill, folds, conditions, NULL), and of which rows, is the engines'. */
 static bool is_of_core(const struct vector_question *question)
 {
 	const char *fill = question->arguments[VECTOR_FILL];
@@ -315,7 +315,7 @@ static bool is_of_core(const struct vector_question *question)
 		if (question->arguments[i] && is_null(question->arguments[i]))
 			return false;
 	return (strcmp(question->kind, "window") == 0 || strcmp(question->kind, "overlap") == 0) && !question->where &&
-	       !question->answer.error && (!fill || strcmp(fill, "'none'") == 0);
+	       !question->table->where && !question->table->end && !question->answer.error && (!fill || strcmp(fill, "'none'") == 0);
 }
 
 static void ask(void *context, const struct vector_question *question, struct vector_given *given, char *sql, size_t n_sql)
