@@ -48,6 +48,7 @@ cross_windows() {
 		out=source/build-windows compiler="x86_64-w64-mingw32-gcc -O2 -std=gnu11 -D__USE_MINGW_ANSI_STDIO=1 -DHAVE_INTTYPES_H -DHAVE_STDINT_H -DHAVE_STDIO_H -DHAVE_STDLIB_H -DHAVE_STRING_H -DHAVE_IO_H"
 		mkdir -p $out/tests $out/objects
 		$compiler -shared -I sqlite one/iforest.c -o $out/iforest.so -static-libgcc # the name that the tests ask for
+		cp $out/iforest.so $out/iforest.dll
 		[ -e sqlite/sqlite3.o ] || $compiler -c -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_MATH_FUNCTIONS sqlite/sqlite3.c -o sqlite/sqlite3.o
 		cp sqlite/sqlite3.o $out/objects
 		$compiler -c -I cmocka/include cmocka/src/cmocka.c -o $out/objects/cmocka.o
