@@ -3,7 +3,8 @@
 #
 #   tests/dist/suite.sh [arm64] [s390x] [windows]      all three, or those named; takes long: LIMIT seconds a program (default 900)
 #
-# s390x has the other byte order. Programs that take hours there, or that need the readers of traces or other programs, are left out; PROGRAMS
+# s390x has the other byte order, in which two tests of core/page/test_format fail: they look at the image of a forest, which is in the
+# machine's own (FORMAT.md). Programs that take hours there, or that need the readers of traces or other programs, are left out; PROGRAMS
 # names others, such as "sqlite/test_window core/page/test_page". Counts as tests/run.sh does; logs lie in build/suite-PLATFORM/logs.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
