@@ -93,6 +93,9 @@ void trace_count_event(struct trace_assembly *assembly);
 __attribute__((format(printf, 4, 5))) int trace_report_add(struct trace_assembly *assembly, enum trace_finding finding,
 							   uint64_t n, const char *format, ...);
 
+/* Adds n to the line of what was left out for that reason. TRACE_OK. */
+int trace_leave_out(struct trace_assembly *assembly, uint64_t n, const char *what);
+
 /* Notes an error at a byte of the unpacked file, and answers the status. The text is made as by printf. */
 __attribute__((format(printf, 4, 5))) int trace_fail(struct trace_assembly *assembly, int status, uint64_t offset,
 						     const char *format, ...);

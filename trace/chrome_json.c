@@ -148,17 +148,14 @@ static int out_of_memory(struct trace_chrome_reader *reader)
 
 static int find_fields(struct trace_chrome_reader *reader)
 {
-	struct trace_json *json = &reader->json;
+	struct trace_text key;
+	size_t value = 0;
+	int status;
 
 	memset(reader->fields, 0, sizeof reader->fields);
-	for (size_t key = trace_json_first(json, 0); key; key = trace_json_next(json, key)) {
-		struct trace_text text;
-
-		if (trace_json_text(json, key, &text) < 0)
-			return out_of_memory(reader);
-		reader->fields[field_of(text)] = trace_json_value(json, key);
-	}
-	return TRACE_OK;
+	while ((status = trace_json_next_member(&reader->json, 0, &value, &key)) == TRACE_ROW)
+		reader->fields[field_of(key)] = value;
+	return status < 0 ? out_of_memory(reader) : TRACE_OK;
 }
 
 /* The text of a node; without data if the node is 0, null, an object or an array. */
@@ -179,19 +176,18 @@ static int field_text(struct trace_chrome_reader *reader, enum field field, stru
 static int find_member(struct trace_chrome_reader *reader, size_t object, const char *name, size_t *value)
 {
 	struct trace_json *json = &reader->json;
+	struct trace_text key;
+	size_t member = 0;
+	int status;
 
 	*value = 0;
 	if (!object || trace_json_type_of(json, object) != TRACE_JSON_OBJECT)
 		return TRACE_OK;
-	for (size_t key = trace_json_first(json, object); key; key = trace_json_next(json, key)) {
-		struct trace_text text;
-
-		if (trace_json_text(json, key, &text) < 0)
-			return out_of_memory(reader);
-		if (is(text, name))
-			*value = trace_json_value(json, key);
+	while ((status = trace_json_next_member(json, object, &member, &key)) == TRACE_ROW) {
+		if (is(key, name))
+			*value = member;
 	}
-	return TRACE_OK;
+	return status < 0 ? out_of_memory(reader) : TRACE_OK;
 }
 
 static int member_text(struct trace_chrome_reader *reader, size_t object, const char *name, struct trace_text *text)
@@ -336,7 +332,7 @@ static int find_async_track(struct trace_chrome_reader *reader, const struct tra
 
 static int leave_out(struct trace_chrome_reader *reader, const char *what)
 {
-	return trace_report_add(reader->assembly, TRACE_LEFT_OUT, 1, "%s", what);
+	return trace_leave_out(reader->assembly, 1, what);
 }
 
 /* What all events have in common, on the track of their thread. */
@@ -601,12 +597,14 @@ static void drop_superseded(struct trace_chrome_reader *reader)
 static int find_arguments(struct trace_chrome_reader *reader)
 {
 	struct trace_json *json = &reader->json;
-	size_t args = reader->fields[FIELD_ARGS];
+	size_t args = reader->fields[FIELD_ARGS], value = 0;
+	struct trace_text key;
+	int status;
 
 	reader->n_arguments = 0;
 	if (!args || trace_json_type_of(json, args) != TRACE_JSON_OBJECT)
 		return TRACE_OK;
-	for (size_t key = trace_json_first(json, args); key; key = trace_json_next(json, key)) {
+	while ((status = trace_json_next_member(json, args, &value, &key)) == TRACE_ROW) {
 		struct argument *argument;
 
 		if (reader->n_arguments == reader->n_arguments_allocated) {
@@ -619,10 +617,10 @@ static int find_arguments(struct trace_chrome_reader *reader)
 			reader->n_arguments_allocated = n_allocated;
 		}
 		argument = &reader->arguments[reader->n_arguments];
-		*argument = (struct argument){ .value = trace_json_value(json, key), .position = reader->n_arguments++ };
-		if (trace_json_text(json, key, &argument->key) < 0)
-			return out_of_memory(reader);
+		*argument = (struct argument){ .key = key, .value = value, .position = reader->n_arguments++ };
 	}
+	if (status < 0)
+		return out_of_memory(reader);
 	drop_superseded(reader);
 	return TRACE_OK;
 }

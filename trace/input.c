@@ -52,24 +52,44 @@ int trace_input_open(struct trace_input *input, const char *path)
 	return status;
 }
 
-/* Reads on in the file, behind what is left in the buffer. */
-static int fill(struct trace_input *input)
+/* Reads on in the file. */
+static int read_on(struct trace_input *input, unsigned char *data, size_t n_bytes, size_t *n_read)
 {
-	z_stream *stream = &input->stream;
-	size_t n;
-
-	if (stream->avail_in > 0)
-		memmove(input->buffer, stream->next_in, stream->avail_in);
-	stream->next_in = input->buffer;
-	if (input->source(input->context, (char *)input->buffer + stream->avail_in, BUFFER_BYTES - stream->avail_in, &n) < 0) {
+	if (input->source(input->context, (char *)data, n_bytes, n_read) < 0) {
 		snprintf(input->problem, sizeof input->problem, "cannot read beyond byte %llu: %s",
 			 (unsigned long long)input->n_bytes_read, strerror(errno));
 		return TRACE_ERROR_READ;
 	}
-	input->at_file_end = n == 0;
-	input->position += n;
-	stream->avail_in += (unsigned)n;
+	input->at_file_end = *n_read == 0;
+	input->position += *n_read;
 	return TRACE_OK;
+}
+
+/* Reads behind what is left in the buffer. */
+static int fill(struct trace_input *input)
+{
+	z_stream *stream = &input->stream;
+	size_t n = 0;
+	int status;
+
+	if (stream->avail_in > 0)
+		memmove(input->buffer, stream->next_in, stream->avail_in);
+	stream->next_in = input->buffer;
+	status = read_on(input, input->buffer + stream->avail_in, BUFFER_BYTES - stream->avail_in, &n);
+	stream->avail_in += (unsigned)n;
+	return status;
+}
+
+/* Reads what is plain, and nothing of it in the buffer, to where it is wanted. */
+static int fill_output(struct trace_input *input)
+{
+	z_stream *stream = &input->stream;
+	size_t n = 0;
+	int status = read_on(input, stream->next_out, stream->avail_out, &n);
+
+	stream->next_out += n;
+	stream->avail_out -= (unsigned)n;
+	return status;
 }
 
 static bool begins_member(const z_stream *stream)
@@ -132,6 +152,8 @@ static int step(struct trace_input *input)
 {
 	z_stream *stream = &input->stream;
 
+	if (input->form == TRACE_INPUT_PLAIN && stream->avail_in == 0)
+		return fill_output(input);
 	/* by two bytes a member is told */
 	if (stream->avail_in < 2 && !input->at_file_end)
 		return fill(input);

@@ -603,6 +603,20 @@ int trace_json_text(struct trace_json *json, size_t node, struct trace_text *tex
 	}
 }
 
+int trace_json_next_member(struct trace_json *json, size_t object, size_t *value, struct trace_text *key)
+{
+	const jsmntok_t *tokens = tokens_of(json);
+	size_t next = *value ? (size_t)tokens[*value].size : object + 1;
+
+	if (next >= json->n_tokens || tokens[next].parent != (int)object)
+		return TRACE_OK;
+	*value = next + 1;
+	*key = slice(json, next);
+	if ((json->has_escapes || json->has_high_bytes) && decode(json, key) < 0)
+		return TRACE_ERROR_MEMORY;
+	return TRACE_ROW;
+}
+
 /* ---- JSON that every parser takes ---- */
 
 static int append(struct trace_bytes *out, const char *text)

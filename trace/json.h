@@ -1,11 +1,9 @@
 /* trace/json.h -- JSON value in memory: its members, elements, texts and numbers as written; strict or lenient.
  *
  *     status = trace_json_parse(&json, text, false);
- *     for (member = trace_json_first(&json, 0); member; member = trace_json_next(&json, member)) {
- *         trace_json_text(&json, member, &key);
- *         value = trace_json_value(&json, member);
+ *     value = 0;
+ *     while ((status = trace_json_next_member(&json, 0, &value, &key)) == TRACE_ROW)
  *         ...
- *     }
  *
  * A node is a value or the key of a member; 0 is the whole value, and stands for "none" as an answer. Nothing is copied: numbers
  * and strings without escapes are slices of the text. The only file that knows the library (jsmn) is json.c.
@@ -69,6 +67,10 @@ size_t trace_json_next(const struct trace_json *json, size_t node);
 
 /* The value behind a key. */
 size_t trace_json_value(const struct trace_json *json, size_t key);
+
+/* The next member of an object, behind the one with this value, 0 before the first: its value and the text of its key.
+ * TRACE_ROW, TRACE_OK behind the last, or TRACE_ERROR_MEMORY. */
+int trace_json_next_member(struct trace_json *json, size_t object, size_t *value, struct trace_text *key);
 
 /* The byte of the text at which a node begins: of a string, behind its quote. */
 size_t trace_json_place(const struct trace_json *json, size_t node);

@@ -1,5 +1,6 @@
 #include "trace/json_scan.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "trace/status.h"
@@ -7,6 +8,34 @@
 bool trace_json_is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
+
+static bool has_quote(uint64_t word)
+{
+	word ^= EACH_BYTE('"');
+	return (word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80);
+}
+
+/* Most strings of an event end so soon that a call to look for their end would take longer. NULL if it is not near, or if the
+ * quote there may belong to an escape. */
+static inline const char *near_string_end(const char *data, const char *end)
+{
+	enum { NEAR_BYTES = 32 };
+	const char *near = end - data > NEAR_BYTES ? data + NEAR_BYTES : end;
+	uint64_t word;
+
+	for (; near - data >= 8; data += 8) {
+		memcpy(&word, data, 8);
+		if (has_quote(word))
+			break;
+	}
+	for (; data < near; data++) {
+		if (*data == '"')
+			return data[-1] == '\\' ? NULL : data + 1;
+	}
+	return NULL;
 }
 
 const char *trace_json_string_end(const char *data, const char *end)
@@ -36,7 +65,9 @@ const char *trace_json_end(const char *data, const char *end, unsigned *most_dep
 		if (!stops[(unsigned char)c])
 			continue;
 		if (c == '"') {
-			data = trace_json_string_end(data, end);
+			const char *behind = near_string_end(data, end);
+
+			data = behind ? behind : trace_json_string_end(data, end);
 			if (!data)
 				return NULL;
 		} else if (c == '{' || c == '[') {

@@ -308,7 +308,7 @@ int trace_otlp_add_span(struct trace_otlp *otlp, const struct trace_otlp_span *s
 	if (status == TRACE_OK)
 		status = find_track(otlp);
 	if (status == TRACE_OK && otlp->is_left_out)
-		return trace_report_add(otlp->assembly, TRACE_LEFT_OUT, 1, "span without a start");
+		return trace_leave_out(otlp->assembly, 1, "span without a start");
 	if (status == TRACE_OK && span->end_ns > 0 && span->end_ns < span->start_ns)
 		status = trace_report_add(otlp->assembly, TRACE_MENDED, 1, "span that ends before it starts");
 	if (status == TRACE_OK && otlp->wants.args)
@@ -334,7 +334,7 @@ int trace_otlp_add_link(struct trace_otlp *otlp, const struct trace_otlp_id *tra
 
 	trace_count_event(otlp->assembly);
 	if (otlp->is_left_out)
-		return trace_report_add(otlp->assembly, TRACE_LEFT_OUT, 1, "link of a span without a start");
+		return trace_leave_out(otlp->assembly, 1, "link of a span without a start");
 	return trace_add_flow_point(otlp->assembly, &point);
 }
 
@@ -366,7 +366,7 @@ int trace_otlp_add_event(struct trace_otlp *otlp, const struct trace_otlp_event 
 	if (status < 0)
 		return status;
 	if (event->time_ns == 0)
-		return trace_report_add(otlp->assembly, TRACE_LEFT_OUT, 1, "event without a time");
+		return trace_leave_out(otlp->assembly, 1, "event without a time");
 	if (otlp->wants.args)
 		status = write_event_args(otlp, event, &instant.args);
 	return status == TRACE_OK ? trace_add_instant(otlp->assembly, &instant) : status;

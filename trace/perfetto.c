@@ -142,7 +142,7 @@ static void *begin(struct trace_assembly *assembly, const struct trace_options *
 
 static int left_out(struct trace_perfetto_reader *reader, const char *what)
 {
-	return trace_report_add(reader->assembly, TRACE_LEFT_OUT, 1, "%s", what);
+	return trace_leave_out(reader->assembly, 1, what);
 }
 
 /* ---- Recognition ---- */

@@ -161,7 +161,7 @@ __attribute__((format(printf, 2, 3))) static int leave_out(struct event *event, 
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
 	event->is_left_out = true;
-	return trace_report_add(event->events->assembly, TRACE_LEFT_OUT, 1, "%s", text);
+	return trace_leave_out(event->events->assembly, 1, text);
 }
 
 /* ---- Times ---- */
@@ -391,7 +391,7 @@ static int add_flows(struct event *event)
 		else if (direction == FLOW_IN)
 			status = add_id_point(event, bind_id, TRACE_FLOW_ARRIVE, "flow in");
 		else
-			status = trace_report_add(event->events->assembly, TRACE_LEFT_OUT, 1, "bind_id without direction");
+			status = trace_leave_out(event->events->assembly, 1, "bind_id without direction");
 	}
 	if (status == TRACE_OK)
 		status = add_id_points(event, EVENT_FLOW_IDS, EVENT_FLOW_IDS_OLD, TRACE_FLOW_JOIN, "flow id");
@@ -455,7 +455,7 @@ static int add_sample(struct event *event, const struct trace_perfetto_counter *
 				       .unit = counter->unit };
 
 	if (!isfinite(value))
-		return trace_report_add(event->events->assembly, TRACE_LEFT_OUT, 1, "counter value that is not finite");
+		return trace_leave_out(event->events->assembly, 1, "counter value that is not finite");
 	return trace_add_sample(event->events->assembly, &sample);
 }
 

@@ -31,7 +31,7 @@ void trace_perfetto_ftrace_release(struct trace_perfetto_ftrace *ftrace)
 
 static int leave_out(struct trace_perfetto_ftrace *ftrace, uint64_t n, const char *what)
 {
-	return trace_report_add(ftrace->assembly, TRACE_LEFT_OUT, n, "%s", what);
+	return trace_leave_out(ftrace->assembly, n, what);
 }
 
 /* Converts an event's time and counts the event: TRACE_ROW, or TRACE_OK if it is left out. */

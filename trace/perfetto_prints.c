@@ -23,7 +23,7 @@ void trace_perfetto_prints_release(struct trace_perfetto_prints *prints)
 
 static int leave_out(struct trace_perfetto_prints *prints, const char *what)
 {
-	return trace_report_add(prints->assembly, TRACE_LEFT_OUT, 1, "%s", what);
+	return trace_leave_out(prints->assembly, 1, what);
 }
 
 /* ---- Text ---- */

@@ -7,7 +7,7 @@
 
 #include "trace/utf8.h"
 
-enum { COMM_BYTES = 64 /* Linux has 16 */ };
+enum { COMM_BYTES = 64 /* Linux has 16 */, DECIMAL_BYTES = 20, ARGS_BYTES = 120 };
 
 struct trace_perfetto_cpu {
 	struct trace_track *track;
@@ -48,19 +48,41 @@ int trace_perfetto_sched_cpu(struct trace_perfetto_sched *sched, uint32_t number
 	return trace_find_track(sched->assembly, &identity, &(*cpu)->track);
 }
 
-/* The run that is over, or never ends. */
+/* Of the run that is over, or never ends. */
+static struct trace_text write_args(const struct trace_perfetto_cpu *cpu, int64_t dur_ns, int64_t prev_state,
+				    char args[ARGS_BYTES])
+{
+	int n_bytes = snprintf(args, ARGS_BYTES, "{\"tid\":%" PRId64 ",\"prio\":%" PRId64, cpu->tid, cpu->prio);
+
+	if (dur_ns >= 0)
+		n_bytes += snprintf(args + n_bytes, ARGS_BYTES - (size_t)n_bytes, ",\"end_state\":%" PRId64, prev_state);
+	n_bytes += snprintf(args + n_bytes, ARGS_BYTES - (size_t)n_bytes, "}");
+	return (struct trace_text){ args, (size_t)n_bytes };
+}
+
+/* A number in decimal, at the end of digits: there is one for each run. */
+static struct trace_text write_decimal(int64_t number, char digits[DECIMAL_BYTES])
+{
+	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+	char *end = digits + DECIMAL_BYTES, *at = end;
+
+	do
+		*--at = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (number < 0)
+		*--at = '-';
+	return (struct trace_text){ at, (size_t)(end - at) };
+}
+
 static int end_run(struct trace_perfetto_sched *sched, struct trace_perfetto_cpu *cpu, int64_t dur_ns, int64_t prev_state)
 {
 	struct trace_event event = { .track = cpu->track, .ts_ns = cpu->ts_ns };
+	char tid[DECIMAL_BYTES], args[ARGS_BYTES];
 	int status;
-	char tid[24], args[120];
-	int n_bytes = snprintf(args, sizeof args, "{\"tid\":%" PRId64 ",\"prio\":%" PRId64, cpu->tid, cpu->prio);
 
-	if (dur_ns >= 0)
-		n_bytes += snprintf(args + n_bytes, sizeof args - (size_t)n_bytes, ",\"end_state\":%" PRId64, prev_state);
-	n_bytes += snprintf(args + n_bytes, sizeof args - (size_t)n_bytes, "}");
-	event.args = (struct trace_text){ args, (size_t)n_bytes };
-	event.id = (struct trace_text){ tid, (size_t)snprintf(tid, sizeof tid, "%" PRId64, cpu->tid) };
+	if (trace_assembly_wants(sched->assembly).args)
+		event.args = write_args(cpu, dur_ns, prev_state, args);
+	event.id = write_decimal(cpu->tid, tid);
 	event.name = (struct trace_text){ cpu->comm, cpu->n_comm_bytes };
 	cpu->has_run = false;
 	status = trace_utf8_mend(&sched->mended, &event.name, sched->n_mended);
@@ -74,7 +96,7 @@ int trace_perfetto_sched_take(struct trace_perfetto_sched *sched, struct trace_p
 	int status = TRACE_OK;
 
 	if (cpu->has_run && ts_ns < cpu->ts_ns)
-		return trace_report_add(sched->assembly, TRACE_LEFT_OUT, 1, "sched_switch earlier than the one before it");
+		return trace_leave_out(sched->assembly, 1, "sched_switch earlier than the one before it");
 	if (cpu->has_run && !taken->is_compact && taken->prev_pid != cpu->tid)
 		status = end_run(sched, cpu, TRACE_NEVER_CLOSED, 0);
 	else if (cpu->has_run)

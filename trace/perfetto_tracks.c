@@ -430,7 +430,7 @@ int trace_perfetto_tracks_describe(struct trace_perfetto_tracks *tracks, const s
 	if (status < 0)
 		return status;
 	if (described->is_described && !is_same(described, descriptor)) {
-		status = trace_report_add(tracks->assembly, TRACE_LEFT_OUT, 1, "conflicting track descriptor");
+		status = trace_leave_out(tracks->assembly, 1, "conflicting track descriptor");
 	} else {
 		if (!described->is_described)
 			status = take_identity(tracks, described, descriptor);
@@ -549,7 +549,7 @@ int trace_perfetto_tracks_find(struct trace_perfetto_tracks *tracks, uint64_t uu
 	*place = (struct trace_perfetto_place){ 0 };
 	if (has_sound_parents(tracks, uuid))
 		return find_place(tracks, uuid, is_state, place);
-	return trace_report_add(tracks->assembly, TRACE_LEFT_OUT, 1, "track whose parents form a circle or are too many");
+	return trace_leave_out(tracks->assembly, 1, "track whose parents form a circle or are too many");
 }
 
 int trace_perfetto_tracks_find_counter(struct trace_perfetto_tracks *tracks, uint64_t uuid,

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* A length is put seven bits at a time, the lowest first; all bytes but the last have their highest bit set. */
-enum { LENGTH_BITS = 7, LENGTH_GOES_ON = 0x80 };
+/* Seven bits at a time, the lowest first; all bytes but the last have their highest bit set. */
+enum { SMALL_BITS = 7, SMALL_GOES_ON = 0x80 };
 
 void trace_record_clear(struct trace_record *record)
 {
@@ -28,35 +28,42 @@ char *trace_record_grow(struct trace_record *record, size_t n_bytes)
 	return bytes->data + bytes->n_bytes - n_bytes;
 }
 
+void trace_put_not_so_small(struct trace_record *record, uint64_t value)
+{
+	for (; value >= SMALL_GOES_ON; value >>= SMALL_BITS)
+		trace_put_u8(record, (uint8_t)(value | SMALL_GOES_ON));
+	trace_put_u8(record, (uint8_t)value);
+}
+
+void trace_put_bytes(struct trace_record *record, struct trace_text bytes)
+{
+	char *at = bytes.n_bytes > 0 ? trace_record_extend(record, bytes.n_bytes) : NULL;
+
+	if (at)
+		memcpy(at, bytes.data, bytes.n_bytes);
+}
+
 void trace_put_some_text(struct trace_record *record, struct trace_text text)
 {
-	uint64_t length = (uint64_t)text.n_bytes + 1;
-	char *at;
+	trace_put_small(record, (uint64_t)text.n_bytes + 1);
+	trace_put_bytes(record, text);
+}
 
-	for (; length >= LENGTH_GOES_ON; length >>= LENGTH_BITS)
-		trace_put_u8(record, (uint8_t)(length | LENGTH_GOES_ON));
-	trace_put_u8(record, (uint8_t)length);
-	if (text.n_bytes > 0 && (at = trace_record_extend(record, text.n_bytes)))
-		memcpy(at, text.data, text.n_bytes);
+uint64_t trace_take_not_so_small(struct trace_unpacking *unpacking)
+{
+	uint8_t byte = trace_take_u8(unpacking);
+	uint64_t value = byte & ~SMALL_GOES_ON;
+
+	for (unsigned shift = SMALL_BITS; byte & SMALL_GOES_ON; shift += SMALL_BITS) {
+		byte = trace_take_u8(unpacking);
+		value |= (uint64_t)(byte & ~SMALL_GOES_ON) << shift;
+	}
+	return value;
 }
 
 struct trace_text trace_take_some_text(struct trace_unpacking *unpacking)
 {
-	uint64_t length = trace_take_u8(unpacking);
-	struct trace_text text;
+	uint64_t length = trace_take_small(unpacking);
 
-	if (length & LENGTH_GOES_ON) {
-		uint8_t byte;
-		unsigned shift = 0;
-
-		length &= ~(uint64_t)LENGTH_GOES_ON;
-		do {
-			byte = trace_take_u8(unpacking);
-			shift += LENGTH_BITS;
-			length |= (uint64_t)(byte & ~LENGTH_GOES_ON) << shift;
-		} while (byte & LENGTH_GOES_ON);
-	}
-	text = (struct trace_text){ unpacking->at, (size_t)length - 1 };
-	unpacking->at += text.n_bytes;
-	return text;
+	return trace_take_bytes(unpacking, (size_t)length - 1);
 }

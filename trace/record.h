@@ -71,6 +71,20 @@ static inline void trace_put_literal(struct trace_record *record, const char *li
 	trace_put_u64(record, (uint64_t)(uintptr_t)literal);
 }
 
+void trace_put_not_so_small(struct trace_record *record, uint64_t value);
+
+/* A small number: a byte for each seven bits. */
+static inline void trace_put_small(struct trace_record *record, uint64_t value)
+{
+	if (value < 0x80)
+		trace_put_u8(record, (uint8_t)value);
+	else
+		trace_put_not_so_small(record, value);
+}
+
+/* Bytes as they are. */
+void trace_put_bytes(struct trace_record *record, struct trace_text bytes);
+
 void trace_put_some_text(struct trace_record *record, struct trace_text text);
 
 /* A text, or that there is none: one byte then, and one for the length of a short text. */
@@ -115,6 +129,21 @@ static inline int64_t trace_take_i64(struct trace_unpacking *unpacking)
 static inline const char *trace_take_literal(struct trace_unpacking *unpacking)
 {
 	return (const char *)(uintptr_t)trace_take_u64(unpacking);
+}
+
+uint64_t trace_take_not_so_small(struct trace_unpacking *unpacking);
+
+static inline uint64_t trace_take_small(struct trace_unpacking *unpacking)
+{
+	return *unpacking->at & 0x80 ? trace_take_not_so_small(unpacking) : trace_take_u8(unpacking);
+}
+
+static inline struct trace_text trace_take_bytes(struct trace_unpacking *unpacking, size_t n_bytes)
+{
+	struct trace_text bytes = { unpacking->at, n_bytes };
+
+	unpacking->at += n_bytes;
+	return bytes;
 }
 
 struct trace_text trace_take_some_text(struct trace_unpacking *unpacking);

@@ -16,7 +16,7 @@ static struct trace_report_line *find_line(struct trace_report *report, enum tra
 
 	for (size_t i = 0; i < report->n_lines; i++) {
 		line = &report->lines[i];
-		if (line->finding == finding && strcmp(line->what, text) == 0)
+		if (line->finding == finding && strncmp(line->what, text, TRACE_REPORT_BYTES - 1) == 0)
 			return line;
 	}
 	if (report->n_lines == TRACE_N_REPORT_LINES)
@@ -28,18 +28,23 @@ static struct trace_report_line *find_line(struct trace_report *report, enum tra
 	return line;
 }
 
-void trace_report_count(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *format,
-			va_list arguments)
+void trace_report_count_text(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *text)
 {
 	/* the last line but one is for all that have none of their own; the last, for the other finding */
 	bool is_nearly_full = report->n_lines >= TRACE_N_REPORT_LINES - 2;
-	struct trace_report_line *line;
+	struct trace_report_line *line = find_line(report, finding, is_nearly_full ? "other reasons" : text);
+
+	if (line)
+		line->n += n;
+}
+
+void trace_report_count(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *format,
+			va_list arguments)
+{
 	char text[TRACE_REPORT_BYTES];
 
 	vsnprintf(text, sizeof text, format, arguments);
-	line = find_line(report, finding, is_nearly_full ? "other reasons" : text);
-	if (line)
-		line->n += n;
+	trace_report_count_text(report, finding, n, text);
 }
 
 int trace_report_fail(struct trace_report *report, int status, uint64_t offset, const char *format, va_list arguments)

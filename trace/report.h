@@ -28,8 +28,11 @@ struct trace_report {
 /* Line i, or NULL behind the last one. */
 const struct trace_report_line *trace_report_line(const struct trace_report *report, size_t i);
 
-/* Adds n to the line of that text, which is made as by printf and cut to TRACE_REPORT_BYTES. The line is made at its first use;
- * when there are nearly TRACE_N_REPORT_LINES, all other texts go into one. O(lines). */
+/* Adds n to the line of that text, cut to TRACE_REPORT_BYTES. The line is made at its first use; when there are nearly
+ * TRACE_N_REPORT_LINES, all other texts go into one. O(lines). */
+void trace_report_count_text(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *text);
+
+/* The same for a text that is made as by printf. */
 void trace_report_count(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *format,
 			va_list arguments);
 

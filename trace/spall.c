@@ -11,12 +11,7 @@
 
 __extension__ typedef unsigned __int128 uint128;
 
-enum {
-	HEADER_BYTES = 32,
-	BUFFER_HEADER_BYTES = 20,
-	NS_PER_US = 1000,
-	DOUBLE_DIGITS = 53 /* bits of a double's mantissa */
-};
+enum { HEADER_BYTES = 32, BUFFER_HEADER_BYTES = 20, NS_PER_US = 1000 };
 
 static const uint64_t magic = 0x0BADF00D, magic_of_addresses = 0xABADF00D;
 
@@ -96,13 +91,19 @@ static bool scale(uint128 mantissa, int exponent, bool is_negative, int64_t *pro
 /* value = mantissa * 2^exponent, but for its sign. False if it is no number. */
 static bool split(double value, uint64_t *mantissa, int *exponent)
 {
-	double fraction;
+	enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1075, NOT_FINITE = 0x7FF };
+	uint64_t bits;
 
-	if (!isfinite(value))
+	memcpy(&bits, &value, sizeof bits);
+	*exponent = (int)(bits >> MANTISSA_BITS) & NOT_FINITE;
+	*mantissa = bits & ((UINT64_C(1) << MANTISSA_BITS) - 1);
+	if (*exponent == NOT_FINITE)
 		return false;
-	fraction = frexp(fabs(value), exponent);
-	*mantissa = (uint64_t)ldexp(fraction, DOUBLE_DIGITS);
-	*exponent -= DOUBLE_DIGITS;
+	if (*exponent > 0)
+		*mantissa |= UINT64_C(1) << MANTISSA_BITS;
+	else
+		*exponent = 1; /* a number so small that its mantissa has fewer bits */
+	*exponent -= EXPONENT_BIAS;
 	return true;
 }
 

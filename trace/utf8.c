@@ -1,5 +1,7 @@
 #include "trace/utf8.h"
 
+#include <string.h>
+
 size_t trace_utf8_bytes(const unsigned char *data, size_t n)
 {
 	unsigned char lowest = 0x80, highest = 0xBF;
@@ -45,11 +47,25 @@ int trace_utf8_append(struct trace_bytes *buffer, unsigned code_point)
 	return trace_bytes_append(buffer, (struct trace_text){ bytes, n_bytes }, NULL);
 }
 
+/* Bytes of ASCII that the text begins with, eight at a time. */
+static size_t ascii_bytes(struct trace_text text)
+{
+	size_t i = 0;
+	uint64_t word;
+
+	for (; text.n_bytes - i >= sizeof word; i += sizeof word) {
+		memcpy(&word, text.data + i, sizeof word);
+		if (word & UINT64_C(0x8080808080808080))
+			break;
+	}
+	return i;
+}
+
 /* Bytes of whole characters that the text begins with. */
 static size_t valid_bytes(struct trace_text text)
 {
 	const unsigned char *data = (const unsigned char *)text.data;
-	size_t i = 0, n_bytes = 1;
+	size_t i = ascii_bytes(text), n_bytes = 1;
 
 	for (; i < text.n_bytes && n_bytes > 0; i += n_bytes)
 		n_bytes = data[i] < 0x80 ? 1 : trace_utf8_bytes(data + i, text.n_bytes - i);

@@ -351,7 +351,8 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
 	list = list_concat(list, list_make4(query->pieces, makeInteger(query->histogram), query->by_steps,
 					    makeInteger(query->approximates)));
-	return lappend(list, write_accumulators(&query->accumulators));
+	return list_concat(list,
+			   list_make2(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct)));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -372,6 +373,7 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 					   .pieces = list_nth(list, 12),
 					   .histogram = intVal(list_nth(list, 13)),
 					   .by_steps = list_nth(list, 14),
-					   .approximates = intVal(list_nth(list, 15)) };
+					   .approximates = intVal(list_nth(list, 15)),
+					   .approximates_distinct = intVal(list_nth(list, 17)) };
 	read_accumulators(list_nth_node(Const, list, 16), &query->accumulators);
 }

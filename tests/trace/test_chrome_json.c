@@ -35,9 +35,9 @@ static void begin_and_end_are_matched_last_in_first_out(void **state)
 		      "{\"ph\":\"B\",\"ts\":5,\"pid\":1,\"tid\":2},"
 		      "{\"ph\":\"E\",\"ts\":0,\"pid\":1,\"tid\":1},"
 		      "{\"ph\":\"E\",\"ts\":9,\"pid\":1,\"tid\":1}]",
+		      "span 5000 -1 [1/2] [] NULL NULL\n"
 		      "span 2000 2000 [1/1] [b] NULL NULL\n"
-		      "span 1000 8000 [1/1] [a] [x] [{\"n\":1}]\n"
-		      "span 5000 -1 [1/2] [] NULL NULL\n");
+		      "span 1000 8000 [1/1] [a] [x] [{\"n\":1}]\n");
 	expect_report("2 E without B\n");
 	assert_int_equal(reading.counts.n_spans, 3);
 }
@@ -113,7 +113,7 @@ static void asynchronous_events_nest(void **state)
 		      "{\"ph\":\"S\",\"id\":\"x\",\"ts\":1,\"name\":\"old\"},{\"ph\":\"F\",\"id\":\"x\",\"ts\":4,\"name\":\"old\"},"
 		      "{\"ph\":\"F\",\"id\":\"x\",\"ts\":5,\"name\":\"old\"}]",
 		      "span 1000 4000 [async:g:c:1] [out] [c] NULL\nspan 2000 5000 [async:g:c:1] [in] [c] NULL\n"
-		      "span 2000 -1 [async:p2:c:1] [mine] [c] NULL\nspan 1000 3000 [async:g:old:x] [old] NULL NULL\n");
+		      "span 1000 3000 [async:g:old:x] [old] NULL NULL\nspan 2000 -1 [async:p2:c:1] [mine] [c] NULL\n");
 	expect_report("1 async e without begin\n1 async F without begin\n");
 }
 

@@ -566,8 +566,10 @@ static void many_tracks_and_deep_stacks_are_matched(void **state)
 	assert_int_equal(reading.status, TRACE_OK);
 	assert_int_equal(reading.counts.n_spans, N_TRACKS * N_LEVELS);
 	expect_report("1 empty object\n");
-	assert_ptr_equal(strstr(reading.shown, "span 19000 1000 [0/0] [] NULL NULL\nspan 18000 3000 [0/0] [] NULL NULL\n"),
+	assert_ptr_equal(strstr(reading.shown, "span 19000 1000 [0/0] [] NULL NULL\nspan 19000 1000 [1/1] [] NULL NULL\n"),
 			 reading.shown);
+	/* on each track level k lasts N_LEVELS * 2 - 1 - k * 2 us */
+	assert_int_equal(reading.closed_ns, INT64_C(1000) * N_TRACKS * N_LEVELS * N_LEVELS);
 }
 
 static void many_keys_of_a_counter_are_settled(void **state)

@@ -1,0 +1,605 @@
+#include "trace/pairing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/model.h"
+
+enum {
+	N_SLOTS = 4096,
+	FEWEST_STACKS = 64,
+	STEPS_BEFORE_HASHING = 16,
+	OPEN_BYTES = 8 * 1024 * 1024, /* of open spans of all tracks, while the file is read */
+	RECORDS_A_STEP = 256
+};
+
+/* Records of the sorters:
+ *
+ *     log     order of adding                 ends with what they have closed, and points
+ *     sorter  track, time, order of adding    operations that are still to be done */
+
+/* An operation with its place among those of its time. */
+struct placed {
+	struct trace_pair_operation operation;
+	uint64_t order;
+};
+
+/* A begin whose end has not come: in the order of time, and among those of the same hash of their names. */
+struct trace_pair_begun {
+	struct trace_pair_begun *below, *above; /* those begun before and after it on its track */
+	struct trace_pair_begun *older;		/* of the same hash */
+	struct placed placed;			/* its packed texts are in data */
+	struct trace_text name, category;	/* of these */
+	char data[];
+};
+
+struct trace_pair_stack {
+	struct trace_pair_begun *top;
+	int64_t last_ts_ns; /* of what was done */
+	int64_t late_ts_ns; /* the earliest of what was added to the sorter; what ended by then stands */
+	bool is_sorted, is_hashed;
+};
+
+/* ---- Life ---- */
+
+static int checked(struct trace_pairing *pairing, int status)
+{
+	return trace_report_check(pairing->report, status);
+}
+
+static int checked_sorter(struct trace_pairing *pairing, const struct trace_sorter *sorter, int status)
+{
+	return trace_report_check_sorter(pairing->report, sorter, status);
+}
+
+int trace_pairing_begin(struct trace_pairing *pairing, size_t memory_bytes)
+{
+	pairing->log = trace_sorter_new(memory_bytes);
+	pairing->sorter = trace_sorter_new(memory_bytes);
+	pairing->slots = calloc(N_SLOTS, sizeof(struct trace_pair_begun *));
+	return checked(pairing, pairing->log && pairing->sorter && pairing->slots ? TRACE_OK : TRACE_ERROR_MEMORY);
+}
+
+/* What a sorter has given is given: its memory and its file are free for the next. */
+static void drop_sorter(struct trace_sorter **sorter)
+{
+	trace_sorter_free(*sorter);
+	*sorter = NULL;
+}
+
+void trace_pairing_release(struct trace_pairing *pairing)
+{
+	for (size_t i = 0; i < pairing->n_stacks; i++) {
+		while (pairing->stacks[i].top) {
+			struct trace_pair_begun *begun = pairing->stacks[i].top;
+
+			pairing->stacks[i].top = begun->below;
+			free(begun);
+		}
+	}
+	free(pairing->stacks);
+	free(pairing->slots);
+	drop_sorter(&pairing->log);
+	drop_sorter(&pairing->sorter);
+	trace_record_release(&pairing->key);
+	trace_record_release(&pairing->data);
+}
+
+/* ---- The stack of a track ---- */
+
+static int make_stacks(struct trace_pairing *pairing, uint32_t track)
+{
+	size_t n_stacks = pairing->n_stacks ? pairing->n_stacks : FEWEST_STACKS;
+	struct trace_pair_stack *stacks;
+
+	while (n_stacks < track)
+		n_stacks *= 2;
+	stacks = realloc(pairing->stacks, n_stacks * sizeof *stacks);
+	if (!stacks)
+		return checked(pairing, TRACE_ERROR_MEMORY);
+	for (size_t i = pairing->n_stacks; i < n_stacks; i++)
+		stacks[i] = (struct trace_pair_stack){ .last_ts_ns = INT64_MIN, .late_ts_ns = INT64_MAX };
+	pairing->stacks = stacks;
+	pairing->n_stacks = n_stacks;
+	return TRACE_OK;
+}
+
+static struct trace_pair_stack *stack_of(const struct trace_pairing *pairing, uint32_t track)
+{
+	return &pairing->stacks[track - 1];
+}
+
+static struct trace_pair_begun **slot_of(const struct trace_pairing *pairing, uint32_t track, struct trace_text name)
+{
+	uint64_t hash = 0xcbf29ce484222325u ^ track;
+
+	for (size_t i = 0; i < name.n_bytes; i++)
+		hash = (hash ^ (unsigned char)name.data[i]) * 0x100000001b3u;
+	return &pairing->slots[(hash ^ hash >> 32) % N_SLOTS];
+}
+
+static void put_in_slot(struct trace_pairing *pairing, struct trace_pair_begun *begun)
+{
+	struct trace_pair_begun **slot = slot_of(pairing, begun->placed.operation.track, begun->name);
+
+	begun->older = *slot;
+	*slot = begun;
+}
+
+/* From here on the open spans of the track are found by their names. */
+static void hash_stack(struct trace_pairing *pairing, struct trace_pair_stack *stack)
+{
+	struct trace_pair_begun *begun = stack->top;
+
+	while (begun && begun->below)
+		begun = begun->below;
+	for (; begun; begun = begun->above)
+		put_in_slot(pairing, begun);
+	stack->is_hashed = true;
+}
+
+/* Takes one off its stack, from wherever it is; the caller frees it. O(1) for the newest of its name, expected. */
+static void take_off(struct trace_pairing *pairing, struct trace_pair_stack *stack, struct trace_pair_begun *begun)
+{
+	if (stack->is_hashed) {
+		struct trace_pair_begun **link = slot_of(pairing, begun->placed.operation.track, begun->name);
+
+		while (*link != begun)
+			link = &(*link)->older;
+		*link = begun->older;
+	}
+	if (begun->above)
+		begun->above->below = begun->below;
+	else
+		stack->top = begun->below;
+	if (begun->below)
+		begun->below->above = begun->above;
+	stack->is_hashed = stack->is_hashed && stack->top;
+	pairing->n_begun_bytes -= sizeof *begun + begun->placed.operation.packed.n_bytes;
+}
+
+static int push(struct trace_pairing *pairing, struct trace_pair_stack *stack, const struct placed *placed)
+{
+	const struct trace_pair_operation *operation = &placed->operation;
+	size_t n_bytes = operation->packed.n_bytes;
+	struct trace_unpacking unpacking;
+	struct trace_pair_begun *begun;
+
+	if (sizeof *begun + n_bytes > TRACE_MAX_KEPT_BYTES - pairing->n_begun_bytes)
+		return trace_report_fail_anywhere(pairing->report, TRACE_ERROR_LIMIT,
+						  "more than 256 MiB of spans are open at a time on a track");
+	begun = malloc(sizeof *begun + n_bytes);
+	if (!begun)
+		return checked(pairing, TRACE_ERROR_MEMORY);
+	pairing->n_begun_bytes += sizeof *begun + n_bytes;
+	*begun = (struct trace_pair_begun){ .below = stack->top, .placed = *placed };
+	begun->placed.operation.packed.data = memcpy(begun->data, operation->packed.data, n_bytes);
+	unpacking.at = begun->data;
+	begun->name = trace_take_text(&unpacking);
+	begun->category = trace_take_text(&unpacking);
+	if (stack->top)
+		stack->top->above = begun;
+	stack->top = begun;
+	if (stack->is_hashed)
+		put_in_slot(pairing, begun);
+	return TRACE_OK;
+}
+
+static bool fits(struct trace_text wanted, struct trace_text text)
+{
+	return !wanted.data ||
+	       (text.data && wanted.n_bytes == text.n_bytes && memcmp(wanted.data, text.data, text.n_bytes) == 0);
+}
+
+/* The innermost open span that an end fits, or NULL. O(1) expected, but for an end with a category alone. */
+static struct trace_pair_begun *find_begun(struct trace_pairing *pairing, struct trace_pair_stack *stack, uint32_t track,
+					   struct trace_text packed)
+{
+	struct trace_unpacking unpacking = { packed.data };
+	struct trace_text name = trace_take_text(&unpacking), category = trace_take_text(&unpacking);
+	struct trace_pair_begun *begun = stack->top;
+	int n_steps = 0;
+
+	while (begun && (!name.data || n_steps < STEPS_BEFORE_HASHING) &&
+	       !(fits(name, begun->name) && fits(category, begun->category))) {
+		begun = begun->below;
+		n_steps++;
+	}
+	if (!begun || !name.data || n_steps < STEPS_BEFORE_HASHING)
+		return begun;
+	if (!stack->is_hashed)
+		hash_stack(pairing, stack);
+	begun = *slot_of(pairing, track, name);
+	while (begun && !(begun->placed.operation.track == track && fits(name, begun->name) && fits(category, begun->category)))
+		begun = begun->older;
+	return begun;
+}
+
+/* ---- What operations give ---- */
+
+/* The time from one to the other, if it has 63 bits. Requires ts_ns <= end_ns. */
+static bool has_duration(int64_t ts_ns, int64_t end_ns, int64_t *dur_ns)
+{
+	uint64_t elapsed_ns = (uint64_t)end_ns - (uint64_t)ts_ns;
+
+	*dur_ns = (int64_t)elapsed_ns;
+	return elapsed_ns <= INT64_MAX;
+}
+
+static int leave_out(struct trace_pairing *pairing, const char *what)
+{
+	trace_report_count_text(pairing->report, TRACE_LEFT_OUT, 1, what);
+	return TRACE_OK;
+}
+
+static int hand_out_closed(struct trace_pairing *pairing, struct trace_paired_span *span, int64_t end_ns)
+{
+	if (!has_duration(span->ts_ns, end_ns, &span->dur_ns))
+		return leave_out(pairing, "span longer than 64-bit nanoseconds");
+	return pairing->on_span(pairing->context, span);
+}
+
+/* The span of a begin, as long as nothing closes it. */
+static struct trace_paired_span span_of(const struct trace_pair_operation *begin)
+{
+	return (struct trace_paired_span){ .number = begin->number,
+					   .track = begin->track,
+					   .ts_ns = begin->ts_ns,
+					   .dur_ns = TRACE_NEVER_CLOSED,
+					   .packed = begin->packed };
+}
+
+/* What was not yet taken of data. */
+static struct trace_text rest_of(struct trace_text data, const struct trace_unpacking *unpacking)
+{
+	return (struct trace_text){ unpacking->at, (size_t)(data.data + data.n_bytes - unpacking->at) };
+}
+
+static void begin_record(struct trace_pairing *pairing)
+{
+	trace_record_clear(&pairing->key);
+	trace_record_clear(&pairing->data);
+}
+
+static int end_record(struct trace_pairing *pairing, struct trace_sorter *sorter)
+{
+	return checked_sorter(pairing, sorter, trace_sorter_add_record(sorter, &pairing->key, &pairing->data));
+}
+
+/* A span in the log, taken back by take_closed(). It has begun before its end in all ways. */
+static void put_closed(struct trace_record *record, const struct placed *end, const struct placed *begin)
+{
+	trace_put_small(record, end->order - begin->order);
+	trace_put_small(record, (uint64_t)end->operation.ts_ns - (uint64_t)begin->operation.ts_ns);
+	trace_put_small(record, begin->operation.number);
+	trace_put_small(record, begin->operation.packed.n_bytes);
+	trace_put_bytes(record, begin->operation.packed);
+}
+
+/* Logs an end with what it closes, if anything, or a point with the span that was closed. */
+static int log_operation(struct trace_pairing *pairing, const struct placed *placed, const struct trace_pair_begun *begun)
+{
+	const struct trace_pair_operation *operation = &placed->operation;
+	struct trace_record *data = &pairing->data;
+
+	begin_record(pairing);
+	trace_put_u64(&pairing->key, placed->order);
+	trace_put_u8(data, (uint8_t)operation->kind);
+	trace_put_small(data, operation->track);
+	trace_put_i64(data, operation->ts_ns);
+	if (operation->kind == TRACE_PAIR_POINT)
+		trace_put_small(data, pairing->closed);
+	else
+		trace_put_literal(data, operation->unmatched);
+	if (begun)
+		put_closed(data, placed, &begun->placed);
+	else
+		trace_put_small(data, 0);
+	trace_put_bytes(data, operation->packed);
+	return end_record(pairing, pairing->log);
+}
+
+/* Takes a span off its stack, as it ends here. */
+static int close_begun(struct trace_pairing *pairing, struct trace_pair_stack *stack, struct trace_pair_begun *begun,
+		       const struct placed *placed)
+{
+	struct trace_paired_span span = span_of(&begun->placed.operation);
+	int64_t end_ns = placed->operation.ts_ns, dur_ns;
+	int status;
+
+	take_off(pairing, stack, begun);
+	status = pairing->stage == TRACE_PAIRING_ADD ? log_operation(pairing, placed, begun)
+						     : hand_out_closed(pairing, &span, end_ns);
+	pairing->closed = has_duration(span.ts_ns, end_ns, &dur_ns) ? span.number : 0;
+	free(begun);
+	return status;
+}
+
+static int do_end(struct trace_pairing *pairing, struct trace_pair_stack *stack, const struct placed *placed)
+{
+	const struct trace_pair_operation *operation = &placed->operation;
+	struct trace_pair_begun *begun = find_begun(pairing, stack, operation->track, operation->packed);
+
+	if (begun)
+		return close_begun(pairing, stack, begun, placed);
+	pairing->closed = 0;
+	return pairing->stage == TRACE_PAIRING_ADD ? log_operation(pairing, placed, NULL)
+						   : leave_out(pairing, operation->unmatched);
+}
+
+/* A state ends the one before, unless it is the same one. */
+static int do_state(struct trace_pairing *pairing, struct trace_pair_stack *stack, const struct placed *placed)
+{
+	int status = push(pairing, stack, placed);
+	struct trace_pair_begun *begun = stack->top, *before;
+	bool is_end;
+
+	if (status < 0)
+		return status;
+	before = begun->below;
+	is_end = begun->name.n_bytes == 0;
+	if (is_end || (before && fits(begun->name, before->name))) {
+		take_off(pairing, stack, begun);
+		free(begun);
+		return before && is_end ? close_begun(pairing, stack, before, placed) : TRACE_OK;
+	}
+	return before ? close_begun(pairing, stack, before, placed) : TRACE_OK;
+}
+
+static int do_operation(struct trace_pairing *pairing, struct trace_pair_stack *stack, const struct placed *placed)
+{
+	const struct trace_pair_operation *operation = &placed->operation;
+
+	switch (operation->kind) {
+	case TRACE_PAIR_BEGIN:
+		return push(pairing, stack, placed);
+	case TRACE_PAIR_END:
+		return do_end(pairing, stack, placed);
+	case TRACE_PAIR_STATE:
+		return do_state(pairing, stack, placed);
+	case TRACE_PAIR_POINT:
+		break;
+	}
+	return pairing->stage == TRACE_PAIRING_ADD
+		       ? log_operation(pairing, placed, NULL)
+		       : pairing->on_point(pairing->context, operation->packed, operation->track, pairing->closed);
+}
+
+/* ---- Adding ---- */
+
+static int sort_operation(struct trace_pairing *pairing, const struct placed *placed)
+{
+	const struct trace_pair_operation *operation = &placed->operation;
+
+	begin_record(pairing);
+	trace_put_u32(&pairing->key, operation->track);
+	trace_put_i64(&pairing->key, operation->ts_ns);
+	trace_put_u64(&pairing->key, placed->order);
+	trace_put_u8(&pairing->data, (uint8_t)operation->kind);
+	if (operation->kind == TRACE_PAIR_END)
+		trace_put_literal(&pairing->data, operation->unmatched);
+	else
+		trace_put_u64(&pairing->data, operation->number);
+	trace_put_bytes(&pairing->data, operation->packed);
+	return end_record(pairing, pairing->sorter);
+}
+
+/* From here on the operations of the track wait until all are there: first of all the begins that are open. */
+static int sort_stack(struct trace_pairing *pairing, struct trace_pair_stack *stack)
+{
+	int status = TRACE_OK;
+
+	stack->is_sorted = true;
+	while (stack->top && status == TRACE_OK) {
+		struct trace_pair_begun *begun = stack->top;
+
+		status = sort_operation(pairing, &begun->placed);
+		take_off(pairing, stack, begun);
+		free(begun);
+	}
+	return status;
+}
+
+/* States are few: they need not be undone. */
+static bool must_wait(const struct trace_pairing *pairing, const struct trace_pair_stack *stack,
+		      const struct trace_pair_operation *operation)
+{
+	return operation->kind == TRACE_PAIR_STATE || operation->ts_ns < stack->last_ts_ns ||
+	       (operation->kind == TRACE_PAIR_BEGIN && pairing->n_begun_bytes + operation->packed.n_bytes > OPEN_BYTES);
+}
+
+int trace_pairing_add(struct trace_pairing *pairing, const struct trace_pair_operation *operation)
+{
+	struct placed placed = { .operation = *operation, .order = ++pairing->n_added };
+	int status = operation->track > pairing->n_stacks ? make_stacks(pairing, operation->track) : TRACE_OK;
+	struct trace_pair_stack *stack;
+
+	if (status < 0)
+		return status;
+	stack = stack_of(pairing, operation->track);
+	if (!stack->is_sorted && must_wait(pairing, stack, operation))
+		status = sort_stack(pairing, stack);
+	if (status < 0)
+		return status;
+	if (!stack->is_sorted) {
+		stack->last_ts_ns = operation->ts_ns;
+		return do_operation(pairing, stack, &placed);
+	}
+	if (operation->ts_ns < stack->late_ts_ns)
+		stack->late_ts_ns = operation->ts_ns;
+	return sort_operation(pairing, &placed);
+}
+
+/* ---- When all are added ---- */
+
+/* The spans of a track that nobody has closed, the first one first. */
+static int end_stack(struct trace_pairing *pairing, struct trace_pair_stack *stack)
+{
+	struct trace_pair_begun *begun = stack->top;
+	int status = TRACE_OK;
+
+	while (begun && begun->below)
+		begun = begun->below;
+	for (; begun && status == TRACE_OK; begun = begun->above) {
+		struct trace_paired_span span = span_of(&begun->placed.operation);
+
+		status = pairing->on_span(pairing->context, &span);
+	}
+	while (stack->top) {
+		begun = stack->top;
+		take_off(pairing, stack, begun);
+		free(begun);
+	}
+	return status;
+}
+
+/* The begin of a span in the log; false if the end has closed nothing. */
+static bool take_closed(struct trace_unpacking *unpacking, const struct placed *end, struct placed *begin)
+{
+	uint64_t n_since = trace_take_small(unpacking);
+	struct trace_pair_operation *operation = &begin->operation;
+
+	if (n_since == 0)
+		return false;
+	begin->order = end->order - n_since;
+	operation->kind = TRACE_PAIR_BEGIN;
+	operation->track = end->operation.track;
+	operation->ts_ns = (int64_t)((uint64_t)end->operation.ts_ns - trace_take_small(unpacking));
+	operation->number = trace_take_small(unpacking);
+	operation->packed.n_bytes = (size_t)trace_take_small(unpacking);
+	operation->packed = trace_take_bytes(unpacking, operation->packed.n_bytes);
+	return true;
+}
+
+/* An earlier event came later: what was done is still to be done. */
+static int undo(struct trace_pairing *pairing, const struct placed *placed, const struct placed *begin)
+{
+	int status = begin ? sort_operation(pairing, begin) : TRACE_OK;
+
+	return status < 0 ? status : sort_operation(pairing, placed);
+}
+
+static int take_logged(struct trace_pairing *pairing, const struct trace_sorted_record *record)
+{
+	struct trace_unpacking key = { record->key.data }, data = { record->data.data };
+	struct placed placed = { .order = trace_take_u64(&key) }, begin;
+	struct trace_pair_operation *operation = &placed.operation;
+	struct trace_paired_span span;
+	uint64_t closed = 0;
+	bool has_closed;
+
+	operation->kind = (enum trace_pair_kind)trace_take_u8(&data);
+	operation->track = (uint32_t)trace_take_small(&data);
+	operation->ts_ns = trace_take_i64(&data);
+	if (operation->kind == TRACE_PAIR_POINT)
+		closed = trace_take_small(&data);
+	else
+		operation->unmatched = trace_take_literal(&data);
+	has_closed = take_closed(&data, &placed, &begin);
+	operation->packed = rest_of(record->data, &data);
+	if (operation->ts_ns > stack_of(pairing, operation->track)->late_ts_ns)
+		return undo(pairing, &placed, has_closed ? &begin : NULL);
+	if (operation->kind == TRACE_PAIR_POINT)
+		return pairing->on_point(pairing->context, operation->packed, operation->track, closed);
+	if (!has_closed)
+		return leave_out(pairing, operation->unmatched);
+	span = span_of(&begin.operation);
+	return hand_out_closed(pairing, &span, operation->ts_ns);
+}
+
+static int take_sorted(struct trace_pairing *pairing, const struct trace_sorted_record *record)
+{
+	struct trace_unpacking key = { record->key.data }, data = { record->data.data };
+	struct placed placed = { .operation = { .track = trace_take_u32(&key) } };
+	struct trace_pair_operation *operation = &placed.operation;
+	int status = TRACE_OK;
+
+	operation->ts_ns = trace_take_i64(&key);
+	placed.order = trace_take_u64(&key);
+	operation->kind = (enum trace_pair_kind)trace_take_u8(&data);
+	if (operation->kind == TRACE_PAIR_END)
+		operation->unmatched = trace_take_literal(&data);
+	else
+		operation->number = trace_take_u64(&data);
+	operation->packed = rest_of(record->data, &data);
+	if (operation->track != pairing->track && pairing->track > 0)
+		status = end_stack(pairing, stack_of(pairing, pairing->track));
+	pairing->track = operation->track;
+	return status < 0 ? status : do_operation(pairing, stack_of(pairing, operation->track), &placed);
+}
+
+/* Takes some records from a sorter: TRACE_ROW if there are more. */
+static int sweep(struct trace_pairing *pairing, struct trace_sorter *sorter,
+		 int (*take)(struct trace_pairing *pairing, const struct trace_sorted_record *record))
+{
+	for (int i = 0; i < RECORDS_A_STEP; i++) {
+		struct trace_sorted_record record;
+		int status = checked_sorter(pairing, sorter, trace_sorter_next(sorter, &record));
+
+		if (status == TRACE_ROW)
+			status = take(pairing, &record);
+		else if (status == TRACE_OK)
+			return TRACE_OK;
+		if (status < 0)
+			return status;
+	}
+	return TRACE_ROW;
+}
+
+/* What is open on tracks that were in order. */
+static int end_stacks(struct trace_pairing *pairing)
+{
+	for (int i = 0; i < RECORDS_A_STEP; i++) {
+		int status;
+
+		if (pairing->n_ended == pairing->n_stacks)
+			return TRACE_OK;
+		status = end_stack(pairing, &pairing->stacks[pairing->n_ended++]);
+		if (status < 0)
+			return status;
+	}
+	return TRACE_ROW;
+}
+
+static int do_stage(struct trace_pairing *pairing)
+{
+	switch (pairing->stage) {
+	case TRACE_PAIRING_REPLAY:
+		return sweep(pairing, pairing->log, take_logged);
+	case TRACE_PAIRING_OPEN:
+		return end_stacks(pairing);
+	case TRACE_PAIRING_SORTED:
+		return sweep(pairing, pairing->sorter, take_sorted);
+	default:
+		return TRACE_OK;
+	}
+}
+
+static int next_stage(struct trace_pairing *pairing)
+{
+	int status;
+
+	switch (pairing->stage++) {
+	case TRACE_PAIRING_ADD:
+		return checked_sorter(pairing, pairing->log, trace_sorter_sort(pairing->log));
+	case TRACE_PAIRING_REPLAY:
+		drop_sorter(&pairing->log);
+		return TRACE_OK;
+	case TRACE_PAIRING_OPEN:
+		return checked_sorter(pairing, pairing->sorter, trace_sorter_sort(pairing->sorter));
+	default:
+		status = pairing->track > 0 ? end_stack(pairing, stack_of(pairing, pairing->track)) : TRACE_OK;
+		drop_sorter(&pairing->sorter);
+		return status;
+	}
+}
+
+int trace_pairing_step(struct trace_pairing *pairing)
+{
+	int status = do_stage(pairing);
+
+	if (status != TRACE_OK || pairing->stage == TRACE_PAIRING_DONE)
+		return status;
+	status = next_stage(pairing);
+	return status < 0 ? status : TRACE_ROW;
+}
