@@ -106,10 +106,10 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 	return Max(n_series, 1);
 }
 
-double ifp_estimate_runs(Relation index, const struct ifp_meta *meta)
+double ifp_estimate_runs(Relation index, uint32 manifest_bytes)
 {
 	int n_values = IndexRelationGetNumberOfAttributes(index) - IndexRelationGetNumberOfKeyAttributes(index);
-	double n_runs = ((double)meta->manifest_bytes - MANIFEST_HEADER_BYTES) / (RUN_BYTES + VALUE_BYTES * n_values);
+	double n_runs = ((double)manifest_bytes - MANIFEST_HEADER_BYTES) / (RUN_BYTES + VALUE_BYTES * n_values);
 
 	return Max(n_runs, 1);
 }
@@ -118,16 +118,15 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	GenericCosts costs = { 0 };
-	struct ifp_meta *meta = palloc(sizeof *meta);
+	struct ifp_meta_sizes sizes;
 	Relation index = index_open(path->indexinfo->indexoid, NoLock);
 	double n_runs, n_pending, n_probes;
 
 	genericcostestimate(root, path, loop_count, &costs);
-	ifp_meta_read(index, meta);
-	n_runs = ifp_estimate_runs(index, meta);
-	n_pending = ifp_pending_pages(meta);
+	ifp_meta_read_sizes(index, &sizes);
+	n_runs = ifp_estimate_runs(index, sizes.manifest_bytes);
+	n_pending = sizes.n_pending_pages;
 	index_close(index, NoLock);
-	pfree(meta);
 
 	/* each series is searched for in each run, on pages that are soon in memory */
 	n_probes = series_scanned(root, path) * n_runs;

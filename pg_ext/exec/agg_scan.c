@@ -27,6 +27,7 @@
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
+#include "pg_ext/planner/value_passes.h"
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/locks.h"
 #include "pg_ext/storage/sidecar.h"
@@ -71,6 +72,7 @@ struct agg_answer {
 	int n_pieces;
 	AttrNumber piece_column; /* the value column of the histogram; 0: all rows are one piece */
 	struct ifp_value_filter *values;
+	List *passes; /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
 	struct ifp_groups *groups;
@@ -669,6 +671,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->runs = prepare_all(query->runs, &answer->n_runs);
 	answer->late = ExecInitExprList(query->late, NULL);
 	answer->values = ifp_value_filter_begin(query, &answer->definition, answer->econtext);
+	answer->passes = ifp_value_passes(query);
 	ifp_index_query_range_keys(query, &keys);
 	answer->range_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
 	ifp_aggregate_bucket_keys(query, &keys);
@@ -702,15 +705,26 @@ static void answer_end(struct agg_answer *answer)
 
 /* ---- attempts ---- */
 
-static bool attempt(void *context, bool locked)
+static void set_pass(const struct agg_answer *answer, const struct ifp_value_pass *pass)
 {
-	struct agg_answer *answer = context;
+	const struct ifp_index_query *query = answer->query;
+	int value = -1;
+	int64 low = 0, high = 0;
+	bool has_range = true;
+
+	if (pass->histogram >= 0) {
+		value = query->accumulators.list[pass->histogram].value;
+		has_range = ifp_value_steps_range(query, pass->histogram, pass->steps, &low, &high);
+	}
+	ifp_agg_states_set_pass(answer->aggs, pass);
+	ifp_value_filter_set_pass(answer->values, value, !has_range, low, high);
+}
+
+/* Reads all tables, once. Returns false if an index changed meanwhile. */
+static bool read_tables(struct agg_answer *answer, bool locked)
+{
 	bool done = true;
 
-	MemoryContextReset(answer->attempt);
-	ifp_groups_reset(answer->groups, answer->attempt);
-	ifp_agg_states_reset(answer->aggs, answer->attempt);
-	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
 	for (int i = 0; i < answer->n_tables && done; i++) {
 		/* locks as of a sequential scan and of an index scan, before anything is read, so that whatever comes later
 		 * conflicts. Both are needed: a row may be in the table before its entry is in the index */
@@ -718,6 +732,26 @@ static bool attempt(void *context, bool locked)
 		PredicateLockRelation(answer->indexes[i], answer->node->state->es_snapshot);
 		done = answer_index(answer, answer->heaps[i], answer->indexes[i], locked);
 		ifp_test_point("index read");
+	}
+	return done;
+}
+
+static bool attempt(void *context, bool locked)
+{
+	struct agg_answer *answer = context;
+	bool done = true;
+	ListCell *cell;
+
+	MemoryContextReset(answer->attempt);
+	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_agg_states_reset(answer->aggs, answer->attempt);
+	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
+	if (!answer->query->drawn)
+		return read_tables(answer, locked);
+	/* there is none if no value can meet the conditions */
+	foreach (cell, answer->passes) {
+		set_pass(answer, lfirst(cell));
+		done = done && read_tables(answer, locked);
 	}
 	return done;
 }
@@ -950,8 +984,11 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_conditions(query, "Index Cond", query->keys, es);
 	explain_conditions(query, "Series Filter", list_concat_copy(query->series, query->late), es);
 	explain_conditions(query, "Time Filter", query->runs, es);
-	explain_conditions(query, "Value Range", query->values, es);
-	explain_conditions(query, "Histogram Cond", query->by_steps, es);
+	explain_conditions(query, "Value Range",
+			   query->drawn ? list_concat_copy(query->values, query->by_steps) : query->values, es);
+	explain_conditions(query, "Histogram Cond", query->drawn ? NIL : query->by_steps, es);
+	if (query->drawn)
+		ExplainPropertyInteger("Value Passes", NULL, list_length(ifp_value_passes(query)), es);
 	explain_conditions(query, "One-Time Filter", query->gates, es);
 	explain_percentiles(query, es);
 	explain_distinct_counts(query, es);

@@ -27,7 +27,8 @@ struct measure {
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
 	int value;		   /* of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
 	uint64 steps;		   /* the rows that count (planner/value_steps.h) */
-	int accumulator;	   /* the one of query->accumulators that is needed for steps, VALUE and PAIR; -1: none */
+	int histogram;		   /* of the steps: one of query->accumulators; -1: none */
+	int accumulator;	   /* the one of them that is needed for VALUE and PAIR; -1: none */
 	int word;		   /* its first word among those of a group's state */
 	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
 	/* of CONSTANT */
@@ -81,6 +82,7 @@ struct ifp_agg_states {
 	bool has_index;
 	struct iforest_accumulators accumulators;
 	unsigned in_index[IFOREST_MAX_ACCUMULATORS];
+	const struct ifp_value_pass *pass; /* NULL: all rows are read at once */
 };
 
 /* ---- measures ---- */
@@ -102,8 +104,8 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 		       const struct ifp_arm *arm)
 {
 	bool is_constant = arm->type == IFP_MEASURE_CONSTANT;
-	List *written =
-		list_make4(makeInteger(arm->type), list_make2_int(arm->value, arm->accumulator), arm->conditions, arm->wanted);
+	List *written = list_make4(makeInteger(arm->type), list_make3_int(arm->value, arm->accumulator, arm->histogram),
+				   arm->conditions, arm->wanted);
 	struct measure *measure = &aggs->measures[aggs->n_measures];
 	int i = 0;
 	ListCell *cell;
@@ -123,6 +125,7 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 				     .wanted = arm->wanted,
 				     .value = arm->value,
 				     .steps = arm->steps,
+				     .histogram = arm->histogram,
 				     .accumulator = arm->accumulator,
 				     .function = function };
 	if (arm->type == IFP_MEASURE_PAIR) {
@@ -260,6 +263,9 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 	for (unsigned a = 0; a < needed->n; a++) {
 		int found = aggs->accumulators.n;
 
+		/* drawn histograms are not counted, but read */
+		if (aggs->query->drawn && !ifp_value_steps_is_kept(needed, a))
+			continue;
 		if (ifp_value_steps_is_kept(needed, a))
 			found = iforest_accumulators_find(accumulators, needed, a);
 		else
@@ -267,6 +273,23 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 		Assert(found >= 0);
 		aggs->in_index[a] = (unsigned)found;
 	}
+}
+
+void ifp_agg_states_set_pass(struct ifp_agg_states *aggs, const struct ifp_value_pass *pass)
+{
+	aggs->pass = pass;
+}
+
+/* True if the rows of the pass that is being read count for a measure. */
+static bool is_of_pass(const struct ifp_agg_states *aggs, const struct measure *measure)
+{
+	const struct ifp_value_pass *pass = aggs->pass;
+
+	if (!pass)
+		return true;
+	if (measure->steps == IFP_ALL_STEPS)
+		return pass->histogram < 0 || aggs->query->pieces;
+	return pass->histogram == measure->histogram && (pass->steps & measure->steps);
 }
 
 /* The rows on the steps are to be counted. */
@@ -298,9 +321,11 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 		const struct measure *measure = &aggs->measures[i];
 		uint32 bit = measure->value < 0 ? 0 : 1u << measure->value;
 
-		if (aggs->has_index && measure->steps != IFP_ALL_STEPS)
-			want_steps(aggs, measure->accumulator, measure->steps, &request);
-		else if (aggs->has_index && measure->accumulator >= 0)
+		if (!is_of_pass(aggs, measure))
+			continue;
+		if (aggs->has_index && !aggs->pass && measure->steps != IFP_ALL_STEPS)
+			want_steps(aggs, measure->histogram, measure->steps, &request);
+		if (aggs->has_index && measure->accumulator >= 0)
 			request.accumulators |= 1u << aggs->in_index[measure->accumulator];
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
@@ -330,7 +355,7 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 			break;
 		}
 	}
-	foreach (cell, aggs->has_index ? aggs->query->pieces : NIL)
+	foreach (cell, aggs->has_index && !aggs->pass ? aggs->query->pieces : NIL)
 		want_steps(aggs, aggs->query->histogram, ifp_piece_steps(lfirst(cell)), &request);
 	return request;
 }
@@ -340,7 +365,7 @@ uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_t
 	uint32 values = 0;
 
 	for (int i = 0; i < aggs->n_measures; i++)
-		if (aggs->measures[i].type == type)
+		if (aggs->measures[i].type == type && is_of_pass(aggs, &aggs->measures[i]))
 			values |= 1u << aggs->measures[i].value;
 	return values;
 }
@@ -456,6 +481,8 @@ static void add_words(const struct ifp_agg_states *aggs, const struct measure *m
 
 static uint64 count_rows(const struct ifp_agg_states *aggs, int histogram, uint64 steps, const struct iforest_aggregate *fold)
 {
+	if (aggs->pass)
+		return steps & aggs->pass->steps ? fold->n_rows : 0;
 	return steps == IFP_ALL_STEPS ? fold->n_rows
 				      : ifp_value_steps_count(&aggs->accumulators, aggs->in_index[histogram], steps, fold);
 }
@@ -476,10 +503,10 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_st
 		struct ifp_measure_state *state = &states[i];
 		uint64 n;
 
-		if (!is_asked(measure, aggs->econtext))
+		if (!is_of_pass(aggs, measure) || !is_asked(measure, aggs->econtext))
 			continue;
 		n = measure->steps == IFP_ALL_STEPS ? n_rows
-						    : count_rows(aggs, measure->accumulator, measure->steps & steps, fold);
+						    : count_rows(aggs, measure->histogram, measure->steps & steps, fold);
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 			state->n += n;

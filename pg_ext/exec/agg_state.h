@@ -13,6 +13,7 @@
 
 #include "core/page/leaf_fold.h"
 #include "pg_ext/exec/measure_state.h"
+#include "pg_ext/planner/value_passes.h"
 
 struct ifp_agg_states;
 
@@ -35,6 +36,9 @@ void ifp_agg_states_rescan(struct ifp_agg_states *aggs, MemoryContext parameters
 
 /* Groups begin anew: distinct values of their arguments are forgotten. New ones are kept in the context. */
 void ifp_agg_states_reset(struct ifp_agg_states *aggs, MemoryContext context);
+
+/* Sets the pass whose folds are added next; NULL: there are none. */
+void ifp_agg_states_set_pass(struct ifp_agg_states *aggs, const struct ifp_value_pass *pass);
 
 /* Sets the accumulators of the index whose folds are added next.  */
 void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_accumulators *accumulators);

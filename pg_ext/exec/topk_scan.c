@@ -23,6 +23,7 @@
 #include "pg_ext/base/compat.h"
 #include "pg_ext/planner/affine.h"
 #include "pg_ext/planner/index_clauses.h"
+#include "pg_ext/planner/index_fields.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/storage/index.h"
@@ -134,10 +135,11 @@ static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, 
 	int time = index->nkeycolumns - 1;
 	bool is_left = is_end(linitial(clause->args), index, fields);
 	Node *other = is_left ? lsecond(clause->args) : linitial(clause->args);
-	int strategy = get_op_opfamily_strategy(clause->opno, index->opfamily[time]);
+	int strategy;
 
 	if ((!is_left && !is_end(lsecond(clause->args), index, fields)) || !is_pseudo_constant_for_index(root, other, index))
 		return NULL;
+	strategy = get_op_opfamily_strategy(clause->opno, index->opfamily[time]);
 	if (strategy == (is_left ? BTGreaterStrategyNumber : BTLessStrategyNumber))
 		*type = IFP_BOUND_REACHES_BEYOND;
 	else if (strategy == (is_left ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber))
@@ -171,24 +173,6 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 	return false;
 }
 
-/* Reads the node schema with which the index was built; parameters may be newer. */
-static struct iforest_node_schema fields_of(const IndexOptInfo *index)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest fields", ALLOCSET_SMALL_SIZES);
-	MemoryContext before = MemoryContextSwitchTo(context);
-	Relation relation = index_open(index->indexoid, NoLock);
-	struct ifp_index *opened = palloc(sizeof *opened);
-	struct iforest_node_schema fields;
-
-	ifp_index_open(opened, relation);
-	ifp_index_refresh(opened);
-	fields = opened->manifest.fields;
-	index_close(relation, NoLock);
-	MemoryContextSwitchTo(before);
-	MemoryContextDelete(context);
-	return fields;
-}
-
 /* True if the conditions exclude rows without a time: the index keeps ends only of rows with a time. */
 static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 {
@@ -215,7 +199,7 @@ static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct topk_limit
 
 	if (!may_have_reach(root, index))
 		return NULL;
-	fields = fields_of(index);
+	fields = *ifp_index_fields(index->indexoid);
 	if (fields.end_rule == IFOREST_END_COLUMN && !have_times(root, index))
 		return NULL;
 	foreach (cell, fields.duration_value == IFOREST_NO_VALUE ? NIL : index->indrestrictinfo) {
@@ -513,23 +497,33 @@ static bool has_order_of(Expr *expression, Expr *column)
  * its type. */
 static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const TargetEntry *value)
 {
-	TypeCacheEntry *type = lookup_type_cache(getBaseType(exprType((Node *)value->expr)), TYPECACHE_BTREE_OPFAMILY);
+	TypeCacheEntry *type;
 	ListCell *cell;
 
 	if (!IsA(value->expr, Var) || key->pk_eclass->ec_has_volatile)
 		return false;
+	type = lookup_type_cache(getBaseType(exprType((Node *)value->expr)), TYPECACHE_BTREE_OPFAMILY);
 	if (key->pk_opfamily == type->btree_opf && find_ec_member_matching_expr(key->pk_eclass, value->expr, rel->relids))
 		return true;
 	foreach (cell, key->pk_eclass->ec_members) {
 		const EquivalenceMember *member = lfirst(cell);
 
-		if (bms_equal(member->em_relids, rel->relids) &&
+		if (!IsA(member->em_expr, Var) && bms_equal(member->em_relids, rel->relids) &&
 		    key->pk_opfamily ==
 			    lookup_type_cache(exprType((Node *)member->em_expr), TYPECACHE_BTREE_OPFAMILY)->btree_opf &&
 		    has_order_of(member->em_expr, value->expr))
 			return true;
 	}
 	return false;
+}
+
+/* True if the first rows in an order may be all that is read. */
+static bool may_stop(const PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+	bool reads_all = parse->hasAggs || parse->groupClause || parse->groupingSets;
+
+	return root->query_pathkeys && (!reads_all || parse->limitCount);
 }
 
 static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
@@ -539,7 +533,7 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 
 	if (reach)
 		add_scan(root, rel, index, -1, &by_time, reach);
-	for (int v = 0; root->query_pathkeys && v < index->ncolumns - index->nkeycolumns; v++) {
+	for (int v = 0; may_stop(root) && v < index->ncolumns - index->nkeycolumns; v++) {
 		const TargetEntry *value = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v);
 		struct topk_limits limits;
 

@@ -24,6 +24,8 @@ struct ifp_value_filter {
 	AttrNumber first; /* attribute of value column 0 */
 	struct condition *conditions;
 	int n_conditions;
+	int pass_value; /* of the pass; -1: there is none */
+	struct range pass;
 	struct iforest_value_predicate predicate;
 	ErrorData *error; /* of the first condition that cannot be evaluated; NULL: none */
 };
@@ -37,6 +39,7 @@ struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *qu
 	filter->definition = definition;
 	filter->econtext = econtext;
 	filter->first = (AttrNumber)(query->n_by + 2);
+	filter->pass_value = -1;
 	filter->conditions = palloc0((list_length(query->values) + 1) * sizeof *filter->conditions);
 	foreach (cell, query->values) {
 		Node *expression = lfirst(cell);
@@ -55,7 +58,13 @@ struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *qu
 
 bool ifp_value_filter_has_conditions(const struct ifp_value_filter *filter)
 {
-	return filter->n_conditions > 0;
+	return filter->n_conditions > 0 || filter->pass_value >= 0;
+}
+
+void ifp_value_filter_set_pass(struct ifp_value_filter *filter, int value, bool is_null, int64 low, int64 high)
+{
+	filter->pass_value = value;
+	filter->pass = (struct range){ .wants_null = is_null, .wants_value = !is_null, .low = low, .high = high };
 }
 
 /* ---- ranges ---- */
@@ -148,6 +157,21 @@ static struct range whole_range(const struct ifp_value_filter *filter, unsigned 
 	return range;
 }
 
+/* Narrows a range to that of the pass. */
+static void narrow_to_pass(const struct ifp_value_filter *filter, struct range *range)
+{
+	if (!range->is_asked)
+		*range = (struct range){ .is_asked = true,
+					 .wants_null = true,
+					 .wants_value = true,
+					 .low = filter->pass.low,
+					 .high = filter->pass.high };
+	range->low = Max(range->low, filter->pass.low);
+	range->high = Min(range->high, filter->pass.high);
+	range->wants_null = range->wants_null && filter->pass.wants_null;
+	range->wants_value = range->wants_value && filter->pass.wants_value && range->low <= range->high;
+}
+
 static void make_predicate(struct ifp_value_filter *filter, const struct range *ranges)
 {
 	struct iforest_value_predicate *predicate = &filter->predicate;
@@ -185,6 +209,8 @@ void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest
 		else
 			narrow(filter, condition, range);
 	}
+	if (filter->pass_value >= 0)
+		narrow_to_pass(filter, &ranges[filter->pass_value]);
 	make_predicate(filter, ranges);
 }
 

@@ -19,7 +19,11 @@ struct ifp_value_filter;
 struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
 						ExprContext *econtext);
 
-/* True if there is a condition. */
+/* Of the rows that meet the conditions only those with a value from low to high count, or those that are NULL (ranges as those of
+ * ifp_value_steps_range()). Takes effect at the next ifp_value_filter_find(). value: the value column; -1: all rows count again. */
+void ifp_value_filter_set_pass(struct ifp_value_filter *filter, int value, bool is_null, int64 low, int64 high);
+
+/* True if there is a condition, or a pass. */
 bool ifp_value_filter_has_conditions(const struct ifp_value_filter *filter);
 
 /* Finds the ranges, by evaluating conditions at values between the least and greatest of the runs and pending entries.

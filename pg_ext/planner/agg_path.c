@@ -35,6 +35,8 @@
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/planner/selectivity.h"
+#include "pg_ext/planner/value_passes.h"
+#include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/heap_visibility.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/meta.h"
@@ -525,15 +527,15 @@ static double n_used_pages(const IndexOptInfo *index, const struct ifp_definitio
 	return Min(index->pages, n_pending + tuples * entry_bytes / BLCKSZ + 1);
 }
 
-static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms,
-			  bool narrows_values)
+/* within: the fraction of the rows whose values lie in the range that is read; below 0: no range of values is. */
+static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, double within)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
-	struct ifp_meta *meta = palloc(sizeof *meta);
+	struct ifp_meta_sizes sizes;
 	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
-	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, read_cost;
+	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, n_narrowed = 0, read_cost;
 	uint32 lacking = 0;
 	bool needs_sketches = false;
 
@@ -543,12 +545,11 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 			lacking |= terms->sketches[kind] &
 				   ~ifp_definition_sketches(relation, terms->definition, (enum iforest_digest_kind)kind);
 	}
-	ifp_meta_read(relation, meta);
-	n_runs = ifp_estimate_runs(relation, meta);
-	n_pending = ifp_pending_pages(meta);
+	ifp_meta_read_sizes(relation, &sizes);
+	n_runs = ifp_estimate_runs(relation, sizes.manifest_bytes);
+	n_pending = sizes.n_pending_pages;
 	n_used = n_used_pages(index, terms->definition, tuples, n_pending);
 	index_close(relation, NoLock);
-	pfree(meta);
 
 	/* ranges that are left out are passed over, which costs too */
 	n_pieces = Min(terms->series * n_buckets, tuples * window + 1) +
@@ -556,13 +557,17 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	/* each piece ends on a leaf page, and each series of each run needs a descent; at most the pages that there are */
 	n_edges = n_pieces + 2 * n_runs * series;
 	n_pages = Min(n_edges, n_used * Max(window, terms->pieces.passed) + 3 * n_runs * series);
-	if (narrows_values)
-		n_pages = Max(n_pages, n_used * window / 2);
+	/* pages of which some values fit are opened: where nearly all or none fit these are few */
+	if (within >= 0) {
+		n_narrowed = Min(n_used * window / 2, tuples * window * Min(within, 1 - within));
+		n_pieces = Min(n_pieces, tuples * window * within + series);
+	}
+	n_pages = Max(n_pages, n_narrowed);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
 	unclean = rel->pages * window * unclean_fraction(rel, table, &remembered);
 	remembered *= unclean;
 	unclean -= remembered;
-	n_whole = Min(n_used * window, unclean);
+	n_whole = Max(Min(n_used * window, unclean), n_narrowed);
 	if (needs_sketches) {
 		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, lacking);
 		n_pages = Max(n_pages, n_whole);
@@ -669,6 +674,20 @@ static double bytes_of_distinct(const struct ifp_query_level *level, const struc
 	return n * 150 + n_groups * n / 8;
 }
 
+/* A range of values in WHERE leaves any part of each page. */
+static double share_of_values(const struct ifp_index_query *query)
+{
+	return query->values != NIL ? 0.5 : -1;
+}
+
+static double share_of_pass(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			    const struct ifp_index_query *query, const struct ifp_value_pass *pass)
+{
+	if (pass->histogram < 0)
+		return share_of_values(query);
+	return share_of_rows(level, candidate, list_make1(ifp_value_steps_condition(query, pass->histogram, pass->steps)));
+}
+
 static void aggregate_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			       const struct ifp_index_query *query, struct agg_cost *estimate)
 {
@@ -676,6 +695,7 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	struct ifp_definition definition;
 	struct terms terms = { .definition = &definition };
 	double tuples = 0, n_groups = 1, n_keys;
+	List *passes = ifp_value_passes(query);
 	ListCell *cell, *rel_cell, *index_cell, *table_cell;
 
 	ifp_definition_read(index, &definition);
@@ -694,8 +714,16 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
 	{
-		estimate->total += cost_of_index(linitial_oid(lfirst(table_cell)), lfirst(rel_cell), lfirst(index_cell), &terms,
-						 query->values != NIL);
+		Oid table = linitial_oid(lfirst(table_cell));
+
+		ListCell *pass;
+
+		foreach (pass, passes)
+			estimate->total += cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms,
+							 share_of_pass(level, candidate, query, lfirst(pass)));
+		if (passes == NIL)
+			estimate->total +=
+				cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms, share_of_values(query));
 	}
 	if (query->groups != NIL) {
 		n_keys = n_combinations(level, candidate, by_columns_of(query, (Node *)query->groups));

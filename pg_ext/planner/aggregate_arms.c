@@ -99,6 +99,15 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
 }
 
+const char *ifp_aggregate_refuse_function(const Aggref *aggregate)
+{
+	enum ifp_agg_function function;
+
+	if (function_find(aggregate->aggfnoid, &function))
+		return NULL;
+	return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
+}
+
 bool ifp_aggregate_needs_accumulators(Aggref *aggregate)
 {
 	enum ifp_agg_function function;
@@ -165,7 +174,8 @@ static struct ifp_arm *make_arm(const struct aggregate_reading *reading, enum if
 				 .wanted = wanted,
 				 .expression = expression,
 				 .steps = reading->steps,
-				 .accumulator = reading->histogram };
+				 .histogram = reading->histogram,
+				 .accumulator = -1 };
 	return arm;
 }
 
@@ -422,14 +432,15 @@ static Node *argument_of(const Aggref *aggregate)
 	return aggregate->args == NIL ? NULL : (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 }
 
-/* Splits the conditions of a piece: they are constants or have other columns. Returns false if one is never true. */
-static bool read_conditions(const List *expressions, List **conditions, List **wanted)
+/* Splits the conditions of a piece: they are constants or have other columns. Returns false if one is never true, or cannot be
+ * evaluated. */
+static bool read_conditions(struct aggregate_reading *reading, const List *expressions, List **conditions, List **wanted)
 {
 	ListCell *cell;
 
 	*conditions = *wanted = NIL;
 	foreach (cell, expressions) {
-		if (is_false(lfirst(cell)))
+		if (is_false(lfirst(cell)) || !is_condition(reading, lfirst(cell)))
 			return false;
 		if (!IsA(lfirst(cell), Const)) {
 			*conditions = lappend(*conditions, lfirst(cell));
@@ -474,12 +485,12 @@ static void add_pieces(struct aggregate_reading *reading, const List *pieces)
 		List *conditions, *wanted;
 
 		reading->steps = piece->steps;
-		if (read_conditions(list_copy_tail(piece->expressions, 1), &conditions, &wanted))
+		if (read_conditions(reading, list_copy_tail(piece->expressions, 1), &conditions, &wanted))
 			add_argument(reading, linitial(piece->expressions), conditions, wanted);
 		if (reading->reason)
 			return;
 	}
-	reading->reason = all_are_counted(reading) ? NULL : of_part;
+	reading->reason = reading->query->drawn || all_are_counted(reading) ? NULL : of_part;
 	compare_arms(reading);
 }
 
@@ -493,7 +504,7 @@ static void read_pieces(struct aggregate_reading *reading, const Aggref *aggrega
 	enum ifp_steps_result result;
 
 	/* count(x) hangs on what is NULL alone */
-	if (reading->function == IFP_AGG_COUNT && !reading->is_distinct && argument && IsA(argument, Var) &&
+	if (!query->drawn && reading->function == IFP_AGG_COUNT && !reading->is_distinct && argument && IsA(argument, Var) &&
 	    ifp_mentioned_value(query, argument) >= 0) {
 		NullTest *test = makeNode(NullTest);
 
@@ -731,7 +742,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 
 	*arms = NIL;
 	if (!function_find(aggregate->aggfnoid, &reading.function))
-		return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
+		return ifp_aggregate_refuse_function(aggregate);
 	is_percentile = ifp_agg_function_is_percentile(reading.function);
 	if ((aggregate->aggorder != NIL && !is_percentile) ||
 	    (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, reading.function)))
@@ -747,10 +758,10 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	if (ifp_aggregate_is_estimated(aggregate, query))
 		*function = reading.function = IFP_AGG_DISTINCT_COUNT;
 	read_whole(&reading, aggregate);
-	if ((reading.reason || (query->pieces && !all_are_counted(&reading))) &&
+	if ((reading.reason || (query->pieces && !query->drawn && !all_are_counted(&reading))) &&
 	    !ifp_agg_function_is_of_row(reading.function) && reading.function != IFP_AGG_PAIR && !is_percentile)
 		read_pieces(&reading, aggregate);
-	else if (!reading.reason && query->pieces && !all_are_counted(&reading))
+	else if (!reading.reason && query->pieces && !query->drawn && !all_are_counted(&reading))
 		reading.reason = of_part;
 	*arms = reading.arms;
 	return reading.reason;

@@ -15,7 +15,8 @@
  *   PAIR      the sums of products of two value columns, or of one and the time
  *
  * Where conditions and arguments hang on the steps of a histogram (planner/value_steps.h), each of their pieces is an arm, and
- * ROWS, counts of TIME and CONSTANT are of the rows on its steps.
+ * ROWS, counts of TIME and CONSTANT are of the rows on its steps. Of a drawn histogram, whose rows are read apart, all measures
+ * are.
  *
  * A percentile has two arms: a VALUE for the ends of its column, and a SKETCH or NUMBERS for what lies between.
  *
@@ -96,11 +97,15 @@ struct ifp_arm {
 	Node *expression; /* NULL for ROWS and PAIR */
 	int value;	  /* the value column of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
 	uint64 steps;	  /* the rows that count; IFP_ALL_STEPS: all */
-	int accumulator;  /* the histogram of the steps, or the products of PAIR: one of query->accumulators; -1: none */
+	int histogram;	  /* of the steps: one of query->accumulators; -1: none */
+	int accumulator;  /* the products of PAIR, likewise */
 	/* of PAIR: the function; its second argument is the accumulator's first column */
 	enum iforest_pair_function pair;
 	bool is_swapped;
 };
+
+/* Returns NULL, or that no index keeps what the function needs. The aggregate may be over the table's columns. */
+const char *ifp_aggregate_refuse_function(const Aggref *aggregate);
 
 /* Replaces the table's ctid, which is no column of the index, by a constant in an aggregate of a row. Other aggregates stay as
  * they are. Returns NULL, or why the aggregate cannot be answered. */

@@ -247,6 +247,7 @@ static bool may_fail_of_value(Node *node, void *context)
 static const char *add_value_condition(struct ifp_index_query *query, Node *condition, AttrNumber attribute)
 {
 	List *breaks = NIL, *both;
+	bool is_range = false;
 
 	if (IsA(condition, NullTest) && IsA(castNode(NullTest, condition)->arg, Var)) {
 		query->values = lappend(query->values, condition);
@@ -254,16 +255,22 @@ static const char *add_value_condition(struct ifp_index_query *query, Node *cond
 	}
 	if (may_fail_of_value(condition, NULL))
 		return "a condition on a value column might raise an error for other rows";
-	if (is_real(list_nth(query->columns, attribute - 1)) && !compares_ascending(condition, attribute))
+	if (is_real(list_nth(query->columns, attribute - 1)) && !compares_ascending(condition, attribute) && !query->is_drawing)
 		return "a condition on a real value column is not a comparison of it";
-	if (ifp_is_monotone(condition, attribute, &breaks) && breaks == NIL) {
+	if (!is_real(list_nth(query->columns, attribute - 1)) || compares_ascending(condition, attribute))
+		is_range = true;
+	if (is_range && ifp_is_monotone(condition, attribute, &breaks) && breaks == NIL) {
 		query->values = lappend(query->values, condition);
 		return NULL;
 	}
-	both = ifp_run_key_bounds(condition, attribute, false);
+	both = is_range ? ifp_run_key_bounds(condition, attribute, false) : NIL;
 	query->values = list_concat(query->values, both);
 	if (both)
 		return NULL;
+	if (query->is_drawing) {
+		query->by_steps = lappend(query->by_steps, condition);
+		return NULL;
+	}
 	return "a condition on a value column is not a range of it";
 }
 
@@ -351,8 +358,8 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
 	list = list_concat(list, list_make4(query->pieces, makeInteger(query->histogram), query->by_steps,
 					    makeInteger(query->approximates)));
-	return list_concat(list,
-			   list_make2(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct)));
+	return list_concat(list, list_make3(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct),
+					    makeInteger((int)query->drawn)));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -376,4 +383,5 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 					   .approximates = intVal(list_nth(list, 15)),
 					   .approximates_distinct = intVal(list_nth(list, 17)) };
 	read_accumulators(list_nth_node(Const, list, 16), &query->accumulators);
+	query->drawn = (uint32)intVal(list_nth(list, 18));
 }

@@ -46,6 +46,10 @@ struct ifp_index_query {
 	List *pieces;	/* sets of steps on which they are constant, Const of int8; NIL: they do not */
 	int histogram;	/* the number of the histogram in accumulators */
 	List *by_steps; /* conditions that are met by counting only pieces where they are true */
+	/* value columns whose histograms no index keeps: their bounds are drawn from the query's conditions, and rows between them
+	 * are read apart (planner/value_passes.h). A bit each */
+	uint32 drawn;
+	bool is_drawing; /* conditions on values that are no ranges are added to by_steps */
 };
 
 /* Returns the set of steps of an element of pieces. */

@@ -1,7 +1,6 @@
 #include "pg_ext/planner/query_match.h"
 
 #include "access/amapi.h"
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
@@ -15,17 +14,17 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "pg_ext/am/handler.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/index_fields.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/value_steps.h"
-#include "pg_ext/storage/index.h"
 
 /* True if all columns are (still) of types that can be kept. */
 static bool holds_columns(const IndexOptInfo *index)
@@ -437,8 +436,6 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 {
 	Aggref *rewritten = castNode(Aggref, ifp_query_level_expression(level, copyObject((Node *)aggregate)));
 	const char *reason = ifp_aggregate_take_ctid(rewritten, level->rel->relid);
-	enum ifp_agg_function function;
-	List *arms;
 	char *name = get_func_name(aggregate->aggfnoid);
 
 	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1 && rewritten->aggdistinct == NIL) {
@@ -457,9 +454,8 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 		return "iforest.float_aggregates is off";
 	if (list_length(candidate->rels) > 1 && ifp_aggregate_is_ctid(rewritten))
 		return "a ctid does not say of which partition it is";
-	reason = ifp_aggregate_read(rewritten, query, &function, &arms);
 	query->aggregates = lappend(query->aggregates, rewritten);
-	return reason;
+	return NULL;
 }
 
 /* Keeps the accumulators that `other` has as well. */
@@ -478,34 +474,25 @@ static void intersect(struct iforest_accumulators *kept, const struct iforest_no
 	*kept = both;
 }
 
-/* Returns the accumulators that all indexes keep, and histograms without bounds. Read from the indexes, for parameters may be
- * newer. */
+/* Returns the accumulators that all indexes keep, and histograms without bounds. */
 static struct iforest_accumulators accumulators_kept(const struct ifp_candidate *candidate)
 {
 	const IndexOptInfo *first = linitial(candidate->indexes);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest accumulators", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext before = MemoryContextSwitchTo(context);
 	struct iforest_accumulators kept = { .n = 0 };
 	unsigned n_most = 0;
 	bool is_first = true;
 	ListCell *cell;
 
 	foreach (cell, candidate->indexes) {
-		Relation relation = index_open(lfirst_node(IndexOptInfo, cell)->indexoid, NoLock);
-		struct ifp_index *index = palloc(sizeof *index);
+		const struct iforest_node_schema *fields = ifp_index_fields(lfirst_node(IndexOptInfo, cell)->indexoid);
 
-		ifp_index_open(index, relation);
-		ifp_index_refresh(index);
 		if (is_first)
-			kept = index->manifest.fields.accumulators;
-		intersect(&kept, &index->manifest.fields);
-		n_most = Max(n_most, index->manifest.fields.accumulators.n);
+			kept = fields->accumulators;
+		else
+			intersect(&kept, fields);
+		n_most = Max(n_most, fields->accumulators.n);
 		is_first = false;
-		index_close(relation, NoLock);
-		MemoryContextReset(context);
 	}
-	MemoryContextSwitchTo(before);
-	MemoryContextDelete(context);
 	ifp_value_steps_add_boundless(&kept, n_most, (unsigned)(first->ncolumns - first->nkeycolumns));
 	return kept;
 }
@@ -543,6 +530,20 @@ static const char *collect_aggregates(const struct ifp_query_level *level, List 
 	return collecting.reason;
 }
 
+/* Returns that a function of an aggregate is not known; else NULL. */
+static const char *find_unknown(const List *aggregates)
+{
+	ListCell *cell;
+
+	foreach (cell, aggregates) {
+		const char *reason = ifp_aggregate_refuse_function(lfirst_node(Aggref, cell));
+
+		if (reason)
+			return reason;
+	}
+	return NULL;
+}
+
 static const char *add_aggregates(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 				  struct ifp_index_query *query, const List *aggregates)
 {
@@ -557,13 +558,29 @@ static const char *add_aggregates(const struct ifp_query_level *level, const str
 	return NULL;
 }
 
+/* Returns NULL if all aggregates can be answered, or why one cannot. */
+static const char *read_aggregates(const struct ifp_index_query *query)
+{
+	ListCell *cell;
+
+	foreach (cell, query->aggregates) {
+		enum ifp_agg_function function;
+		List *arms;
+		const char *reason = ifp_aggregate_read(lfirst(cell), query, &function, &arms);
+
+		if (reason)
+			return reason;
+	}
+	return NULL;
+}
+
 /* ---- steps of a histogram ---- */
 
 static bool need_accumulators(const struct ifp_query_level *level, const struct ifp_index_query *query, const List *aggregates)
 {
 	ListCell *cell;
 
-	if (query->values != NIL || ifp_mentioned_value(query, (Node *)query->groups) >= 0)
+	if (query->values != NIL || query->is_drawing || ifp_mentioned_value(query, (Node *)query->groups) >= 0)
 		return true;
 	foreach (cell, aggregates)
 		if (ifp_aggregate_needs_accumulators(castNode(Aggref, ifp_query_level_expression(level, lfirst(cell)))))
@@ -584,6 +601,12 @@ static void add_piece(struct ifp_index_query *query, uint64 steps)
 							 false, FLOAT8PASSBYVAL));
 }
 
+/* True if a group key or condition still has a value column. */
+static bool is_open(const struct ifp_index_query *query, const struct ifp_piece *piece)
+{
+	return ifp_mentioned_value(query, (Node *)piece->expressions) != -1;
+}
+
 /* Finds the pieces on which all group keys are constant and query->by_steps are true. */
 static enum ifp_steps_result split(struct ifp_index_query *query)
 {
@@ -597,6 +620,8 @@ static enum ifp_steps_result split(struct ifp_index_query *query)
 		const struct ifp_piece *piece = lfirst(cell);
 		bool is_met = true;
 
+		if (query->drawn && is_open(query, piece))
+			return IFP_STEPS_NO_CONSTANT;
 		for_each_from(condition, piece->expressions, list_length(query->groups)) is_met =
 			is_met && is_true(lfirst(condition));
 		if (is_met)
@@ -609,7 +634,7 @@ static enum ifp_steps_result split(struct ifp_index_query *query)
 
 static const char *split_groups(struct ifp_index_query *query)
 {
-	if (ifp_mentioned_value(query, (Node *)query->groups) == -1)
+	if (ifp_mentioned_value(query, (Node *)query->groups) == -1 && !(query->drawn && query->by_steps))
 		return NULL;
 	switch (split(query)) {
 	case IFP_STEPS_FOUND:
@@ -626,26 +651,122 @@ static const char *split_groups(struct ifp_index_query *query)
 static void answer_by_steps(struct ifp_index_query *query)
 {
 	struct ifp_index_query by_steps = *query;
-	ListCell *cell;
 
 	by_steps.by_steps = query->values;
 	by_steps.values = NIL;
 	if (query->values == NIL || split(&by_steps) != IFP_STEPS_FOUND)
 		return;
-	foreach (cell, query->aggregates) {
-		enum ifp_agg_function function;
-		List *arms;
+	if (!read_aggregates(&by_steps))
+		*query = by_steps;
+}
 
-		if (ifp_aggregate_read(lfirst(cell), &by_steps, &function, &arms))
-			return;
-	}
-	*query = by_steps;
+/* ---- drawn histograms ---- */
+
+/* True for an argument of an aggregate that is a division of numerics, or gives one to some rows. */
+static bool is_divided(Node *node)
+{
+	OpExpr *call = (OpExpr *)node;
+	ListCell *cell;
+
+	if (IsA(node, TargetEntry))
+		return is_divided((Node *)castNode(TargetEntry, node)->expr);
+	if (IsA(node, CaseExpr))
+		foreach (cell, castNode(CaseExpr, node)->args)
+			if (is_divided((Node *)lfirst_node(CaseWhen, cell)->result))
+				return true;
+	return IsA(node, OpExpr) && call->opfuncid == F_NUMERIC_DIV;
+}
+
+/* True for a comparison or the like that mentions one of the columns. */
+static bool may_draw(Node *node, void *columns)
+{
+	ListCell *cell;
+
+	if (!node)
+		return false;
+	if (IsA(node, RestrictInfo))
+		return may_draw((Node *)castNode(RestrictInfo, node)->clause, columns);
+	if (ifp_value_steps_may_draw(node) || (IsA(node, TargetEntry) && is_divided(node)))
+		foreach (cell, columns)
+			if (list_member(pull_var_clause(node, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS), lfirst(cell)))
+				return true;
+	return expression_tree_walker(node, may_draw, columns);
 }
 
 /* ---- the match ---- */
 
-const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *query, List **aggregates)
+static bool is_var(const Node *node)
+{
+	return IsA(node, Var);
+}
+
+static bool all_are_vars(const List *columns)
+{
+	ListCell *cell;
+
+	foreach (cell, columns)
+		if (!is_var(lfirst(cell)))
+			return false;
+	return true;
+}
+
+/* Returns a column of the table that is needed and that the index lacks; NULL if that is not as simple. Found before anything is
+ * rewritten, for it is the most frequent reason. */
+static Var *find_lacking(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
+{
+	List *needed = NIL;
+	ListCell *cell;
+
+	/* what subqueries compute may not be needed above */
+	if (level->layers != NIL || !all_are_vars(candidate->columns))
+		return NULL;
+	foreach (cell, candidate->restrictions)
+		needed = list_concat(needed, pull_var_clause((Node *)lfirst_node(RestrictInfo, cell)->clause,
+							     PVC_RECURSE_PLACEHOLDERS));
+	foreach (cell, needed)
+		if (!list_member(candidate->columns, lfirst(cell)))
+			return lfirst(cell);
+	/* a count does not need columns that are never NULL */
+	foreach (cell, level->rel->reltarget->exprs)
+		if (is_var(lfirst(cell)) && lfirst_node(Var, cell)->varattno > 0 &&
+		    !list_member(candidate->columns, lfirst(cell)) && !is_not_null(level, lfirst(cell)))
+			return lfirst(cell);
+	return NULL;
+}
+
+static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
+{
+	const IndexOptInfo *index = linitial(candidate->indexes);
+	List *values = list_copy_tail(candidate->columns, index->nkeycolumns);
+
+	return may_draw((Node *)candidate->restrictions, values) ||
+	       may_draw(ifp_query_level_expression(level, (Node *)level->groups), values) ||
+	       may_draw(ifp_query_level_expression(level, (Node *)level->outputs), values);
+}
+
+/* Draws bounds from group keys, conditions that are no ranges, and filters and arguments of aggregates. */
+static bool draw(struct ifp_index_query *query)
+{
+	List *conditions = list_concat_copy(query->groups, query->by_steps), *arguments = NIL;
+	ListCell *cell;
+
+	foreach (cell, query->aggregates) {
+		Aggref *aggregate = lfirst_node(Aggref, cell);
+		ListCell *argument;
+
+		conditions = lappend(conditions, aggregate->aggfilter);
+		foreach (argument, aggregate->args)
+			arguments = lappend(arguments, lfirst_node(TargetEntry, argument)->expr);
+	}
+	return ifp_value_steps_draw(query, conditions, arguments);
+}
+
+/* A reason that nobody is told: the one without drawn histograms stands. */
+static const char not_drawn[] = "";
+
+/* Fills in the index query, with the histograms that the indexes keep or with drawn ones. */
+static const char *match(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool draws,
+			 const List *aggregates, struct ifp_index_query *query)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
 	const char *reason;
@@ -655,6 +776,7 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 					   .n_by = index->nkeycolumns - 1,
 					   .approximates = ifp_approximate_percentiles,
 					   .approximates_distinct = ifp_approximate_distinct,
+					   .is_drawing = draws,
 					   .columns = copyObject(candidate->columns) };
 	ChangeVarNodes((Node *)query->columns, (int)level->rel->relid, 1, 0);
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)
@@ -667,15 +789,40 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 	reason = add_conditions(level, candidate, query);
 	if (!reason)
 		reason = add_groups(level, candidate, query);
-	if (!reason)
-		reason = collect_aggregates(level, aggregates);
-	if (!reason && need_accumulators(level, query, *aggregates))
+	if (!reason && need_accumulators(level, query, aggregates))
 		query->accumulators = accumulators_kept(candidate);
+	if (!reason)
+		reason = add_aggregates(level, candidate, query, aggregates);
+	if (!reason && draws && !draw(query))
+		reason = not_drawn;
 	if (!reason)
 		reason = split_groups(query);
 	if (!reason)
-		reason = add_aggregates(level, candidate, query, *aggregates);
-	if (!reason)
+		reason = read_aggregates(query);
+	if (!reason && !draws)
 		answer_by_steps(query);
+	return reason;
+}
+
+const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			    struct ifp_index_query *query, List **aggregates)
+{
+	Var *lacking = find_lacking(level, candidate);
+	struct ifp_index_query drawn;
+	const char *reason;
+
+	/* first what is found out soonest */
+	if (lacking)
+		return column_name(level, lacking);
+	reason = collect_aggregates(level, aggregates);
+	if (!reason)
+		reason = find_unknown(*aggregates);
+	if (reason)
+		return reason;
+	reason = match(level, candidate, false, *aggregates, query);
+	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, *aggregates, &drawn)) {
+		*query = drawn;
+		reason = NULL;
+	}
 	return reason;
 }

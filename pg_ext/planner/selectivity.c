@@ -3,6 +3,7 @@
 #include "access/amapi.h"
 #include "access/genam.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/pg_statistic.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -336,58 +337,51 @@ static struct known *find_known(uint64 index_id)
 	return known;
 }
 
-static bool is_known(struct known *known, const struct ifp_meta *meta, HeapTuple tuple)
+static bool is_known(struct known *known, const struct ifp_meta_sizes *now, HeapTuple tuple)
 {
 	return TransactionIdEquals(known->xmin, HeapTupleHeaderGetRawXmin(tuple->t_data)) &&
-	       ItemPointerEquals(&known->tid, &tuple->t_self) && known->manifest_id == meta->manifest_id &&
-	       known->n_pending_pages == ifp_pending_pages(meta);
+	       ItemPointerEquals(&known->tid, &tuple->t_self) && known->manifest_id == now->manifest_id &&
+	       known->n_pending_pages == now->n_pending_pages;
 }
 
-/* Cached improved(). */
-static HeapTuple improved_by(HeapTuple tuple, Relation index)
+/* Improves the statistics anew. */
+static void improve(struct known *known, const struct ifp_meta_sizes *now, HeapTuple tuple, Relation index)
 {
-	struct ifp_meta *meta = palloc(sizeof *meta);
-	struct known *known;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest newer rows", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
+	HeapTuple made = improved(tuple, index);
 
-	ifp_meta_read(index, meta);
-	known = find_known(meta->index_id);
-	if (!is_known(known, meta, tuple)) {
-		HeapTuple made = improved(tuple, index);
-		MemoryContext before;
-
-		if (known->improved)
-			heap_freetuple(known->improved);
-		*known = (struct known){ .index_id = meta->index_id };
-		before = MemoryContextSwitchTo(known_context);
-		known->improved = made ? heap_copytuple(made) : NULL;
-		MemoryContextSwitchTo(before);
-		known->manifest_id = meta->manifest_id;
-		known->n_pending_pages = ifp_pending_pages(meta);
-		known->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
-		known->tid = tuple->t_self;
-	}
-	return known->improved;
+	if (known->improved)
+		heap_freetuple(known->improved);
+	*known = (struct known){ .index_id = now->index_id };
+	MemoryContextSwitchTo(known_context);
+	known->improved = made ? heap_copytuple(made) : NULL;
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+	known->manifest_id = now->manifest_id;
+	known->n_pending_pages = now->n_pending_pages;
+	known->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
+	known->tid = tuple->t_self;
 }
 
 /* Returns the improved statistics of a column, in the current memory context; NULL if they need no change. */
 static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid)
 {
 	HeapTuple tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column), BoolGetDatum(false));
-	MemoryContext context, before;
-	HeapTuple found;
+	struct ifp_meta_sizes now;
+	struct known *known;
 	Relation index;
 
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
-	context = AllocSetContextCreate(CurrentMemoryContext, "iforest newer rows", ALLOCSET_DEFAULT_SIZES);
-	before = MemoryContextSwitchTo(context);
 	index = index_open(oid, NoLock);
-	found = improved_by(tuple, index);
+	ifp_meta_read_sizes(index, &now);
+	known = find_known(now.index_id);
+	if (!is_known(known, &now, tuple))
+		improve(known, &now, tuple, index);
 	index_close(index, NoLock);
-	MemoryContextSwitchTo(before);
-	MemoryContextDelete(context);
 	ReleaseSysCache(tuple);
-	return found ? heap_copytuple(found) : NULL;
+	return known->improved ? heap_copytuple(known->improved) : NULL;
 }
 
 /* ---- hook ---- */
@@ -411,17 +405,31 @@ static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 	foreach (cell, rel ? rel->indexlist : NIL) {
 		const IndexOptInfo *index = lfirst(cell);
 
-		if (ifp_is_usable(index) && index->indpred == NIL && index->indexkeys[index->nkeycolumns - 1] == column &&
+		if (index->indexkeys[index->nkeycolumns - 1] == column && index->indpred == NIL && ifp_is_usable(index) &&
 		    (!found || index->nkeycolumns < found->nkeycolumns))
 			found = index;
 	}
 	return found ? found->indexoid : InvalidOid;
 }
 
+/* The index whose statistics were last found to need no change, and the command in which that was: the planner asks several times
+ * for a query. */
+static struct {
+	Oid index;
+	TimestampTz statement;
+	CommandId command;
+} unchanged;
+
+static bool is_unchanged(Oid index)
+{
+	return unchanged.index == index && unchanged.statement == GetCurrentStatementStartTimestamp() &&
+	       unchanged.command == GetCurrentCommandId(false);
+}
+
 static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, VariableStatData *variable)
 {
-	HeapTuple tuple = NULL;
 	const RelOptInfo *rel;
+	HeapTuple tuple;
 	Oid index;
 
 	if (previous_hook && previous_hook(root, table, column, variable))
@@ -431,9 +439,15 @@ static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, Var
 		return false;
 	rel = find_rel(root, table);
 	index = find_index(rel, column);
-	if (OidIsValid(index) && pg_class_aclcheck(table->relid, ifp_user_of(table, rel), ACL_SELECT) == ACLCHECK_OK)
-		tuple = statistics_of(table->relid, column, index);
-	if (!tuple)
+	if (!OidIsValid(index) || is_unchanged(index))
+		return false;
+	tuple = statistics_of(table->relid, column, index);
+	if (!tuple) {
+		unchanged.index = index;
+		unchanged.statement = GetCurrentStatementStartTimestamp();
+		unchanged.command = GetCurrentCommandId(false);
+	}
+	if (!tuple || pg_class_aclcheck(table->relid, ifp_user_of(table, rel), ACL_SELECT) != ACLCHECK_OK)
 		return false;
 	variable->statsTuple = tuple;
 	variable->freefunc = heap_freetuple;

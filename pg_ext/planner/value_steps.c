@@ -1,29 +1,50 @@
 #include "pg_ext/planner/value_steps.h"
 
+#include <math.h>
+
+#include "access/stratnum.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/datum.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/typcache.h"
 
 #include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/affine.h"
+#include "pg_ext/types/values.h"
 
 enum { MAX_STEPS = IFOREST_MAX_BOUNDS + 2 };
 
-/* An expression of the value column alone, and its values on the steps. */
+/* An expression of the value column alone, and its values on the steps. Of a division of numerics these are reciprocals: with as
+ * many digits as make the product the quotient, digits included. */
 struct leaf {
 	Node *node;
+	bool is_division;
 	int16 type_length;
 	bool type_by_value;
 	Datum values[MAX_STEPS];
 	bool are_null[MAX_STEPS];
 };
 
+/* The type of a value column, in which numerics are integers in units of 10^-scale, and the numbers that its values can be. */
+struct column_type {
+	Oid type;
+	int scale;
+	int64 least, greatest;
+};
+
 struct splitting {
 	AttrNumber attribute; /* of the value column */
-	Oid type;
+	struct column_type type;
+	bool is_drawn;	/* the bounds are drawn from the expressions themselves */
+	bool is_within; /* the node is an argument of an operator or function: no division is looked for */
 	const int64_t *bounds;
 	int n_bounds;
 	List *leaves;
@@ -45,19 +66,53 @@ void ifp_value_steps_add_boundless(struct iforest_accumulators *accumulators, un
 							      .first_parameter = accumulators->n_parameters };
 }
 
-static Oid type_of(const struct ifp_index_query *query, unsigned value)
+static bool is_real(struct column_type type)
 {
-	return getBaseType(exprType(list_nth(query->columns, query->n_by + 1 + (int)value)));
+	return type.type == FLOAT4OID || type.type == FLOAT8OID;
 }
 
-/* Returns the number as the nearest value of the type. */
-static Datum integer_datum(Oid type, int64 number)
+static struct column_type type_of(const struct ifp_index_query *query, unsigned value)
 {
-	switch (type) {
+	Node *column = list_nth(query->columns, query->n_by + 1 + (int)value);
+	int32 modifier = exprTypmod(column);
+	struct column_type type = { .type = getBaseTypeAndTypmod(exprType(column), &modifier), .greatest = PG_INT64_MAX };
+
+	switch (type.type) {
 	case INT2OID:
-		return Int16GetDatum((int16)Max(Min(number, PG_INT16_MAX), PG_INT16_MIN));
+		type.greatest = PG_INT16_MAX;
+		break;
 	case INT4OID:
-		return Int32GetDatum((int32)Max(Min(number, PG_INT32_MAX), PG_INT32_MIN));
+		type.greatest = PG_INT32_MAX;
+		break;
+	case NUMERICOID:
+		type.scale = ifp_numeric_scale(modifier);
+		type.greatest = 1;
+		for (int digit = 0; digit < ifp_numeric_precision(modifier); digit++)
+			type.greatest *= 10;
+		break;
+	case FLOAT4OID:
+	case FLOAT8OID:
+		type.greatest = ifp_key_from_double(NAN);
+	}
+	type.least = is_real(type) ? ifp_key_from_double(-INFINITY) : -type.greatest - 1;
+	return type;
+}
+
+/* Returns the number as the nearest value of the type; reals are numbered by ifp_key_from_double(). */
+static Datum number_datum(struct column_type type, int64 number)
+{
+	number = Max(Min(number, type.greatest), type.least);
+	switch (type.type) {
+	case INT2OID:
+		return Int16GetDatum((int16)number);
+	case INT4OID:
+		return Int32GetDatum((int32)number);
+	case NUMERICOID:
+		return ifp_numeric_from_int128(number, type.scale);
+	case FLOAT4OID:
+	case FLOAT8OID:
+		return type.type == FLOAT4OID ? Float4GetDatum((float4)ifp_double_from_key(number))
+					      : Float8GetDatum(ifp_double_from_key(number));
 	default:
 		return Int64GetDatum(number);
 	}
@@ -108,6 +163,52 @@ uint64 ifp_value_steps_count(const struct iforest_accumulators *accumulators, un
 	return n;
 }
 
+bool ifp_value_steps_range(const struct ifp_index_query *query, int histogram, uint64 steps, int64 *low, int64 *high)
+{
+	const int64_t *bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)histogram);
+	int n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)histogram);
+	struct column_type type = type_of(query, query->accumulators.list[histogram].value);
+	int first = (int)iforest_trailing_zeros(steps), last = first;
+
+	if (first > n_bounds)
+		return false;
+	while (last < n_bounds && steps >> (last + 1) & 1)
+		last++;
+	*low = Max(least_of(bounds, first), type.least);
+	*high = Min(greatest_of(bounds, n_bounds, last), type.greatest);
+	return true;
+}
+
+static Expr *compared(Node *column, int16 strategy, struct column_type type, int64 number)
+{
+	Oid family = lookup_type_cache(type.type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	int16 length;
+	bool by_value;
+
+	get_typlenbyval(type.type, &length, &by_value);
+	return make_opclause(get_opfamily_member(family, type.type, type.type, strategy), BOOLOID, false, (Expr *)column,
+			     (Expr *)makeConst(type.type, -1, InvalidOid, length, number_datum(type, number), false, by_value),
+			     InvalidOid, InvalidOid);
+}
+
+Node *ifp_value_steps_condition(const struct ifp_index_query *query, int histogram, uint64 steps)
+{
+	unsigned value = query->accumulators.list[histogram].value;
+	Node *column = list_nth(query->columns, query->n_by + 1 + (int)value);
+	Var *var = makeVar(1, (AttrNumber)(query->n_by + 2 + (int)value), exprType(column), exprTypmod(column), InvalidOid, 0);
+	struct column_type type = type_of(query, value);
+	NullTest *test = makeNode(NullTest);
+	int64 low, high;
+
+	if (ifp_value_steps_range(query, histogram, steps, &low, &high))
+		return (Node *)make_andclause(list_make2(compared((Node *)var, BTGreaterEqualStrategyNumber, type, low),
+							 compared((Node *)var, BTLessEqualStrategyNumber, type, high)));
+	test->arg = (Expr *)var;
+	test->nulltesttype = IS_NULL;
+	test->location = -1;
+	return (Node *)test;
+}
+
 bool ifp_value_steps_need_values(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps)
 {
 	unsigned last = n_bounds_of(accumulators, a);
@@ -124,8 +225,8 @@ Datum ifp_value_steps_datum(const struct ifp_index_query *query, int histogram, 
 	/* without bounds only whether it is NULL is looked at */
 	return *is_null || n_bounds_of(all, (unsigned)histogram) == 0
 		       ? (Datum)0
-		       : integer_datum(type_of(query, all->list[histogram].value),
-				       least_of(iforest_accumulator_parameters(all, (unsigned)histogram), step));
+		       : number_datum(type_of(query, all->list[histogram].value),
+				      least_of(iforest_accumulator_parameters(all, (unsigned)histogram), step));
 }
 
 /* ---- evaluation ---- */
@@ -160,7 +261,7 @@ static Node *with_placeholder(Node *node, void *context)
 static bool evaluate(const struct splitting *splitting, const struct ifp_safe_expression *expression, bool of_null,
 		     int64 number, Datum *value, bool *is_null)
 {
-	splitting->econtext->caseValue_datum = of_null ? (Datum)0 : integer_datum(splitting->type, number);
+	splitting->econtext->caseValue_datum = of_null ? (Datum)0 : number_datum(splitting->type, number);
 	splitting->econtext->caseValue_isNull = of_null;
 	return ifp_safe_eval(expression, splitting->econtext, value, is_null, NULL);
 }
@@ -246,6 +347,16 @@ static struct leaf *equality_leaf(const struct splitting *splitting, Node *node)
 	return from;
 }
 
+/* True if the order of a comparison is that of the column: a function of a real may put NaN elsewhere. */
+static bool keeps_order(const struct splitting *splitting, Node *node)
+{
+	List *arguments = IsA(node, OpExpr) ? castNode(OpExpr, node)->args : NIL;
+
+	return !is_real(splitting->type) ||
+	       (list_length(arguments) == 2 && (ifp_is_ascending(linitial(arguments), splitting->attribute) ||
+						ifp_is_ascending(lsecond(arguments), splitting->attribute)));
+}
+
 /* Returns the leaf of an expression of the column alone; NULL if it is none. */
 static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 {
@@ -253,29 +364,89 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
 		return null_leaf(splitting, castNode(NullTest, node));
-	if (splitting->n_bounds == 0 || !is_known(node) || ifp_may_be_infinite(node))
+	if (splitting->n_bounds == 0 || !keeps_order(splitting, node) || !is_known(node) || ifp_may_be_infinite(node))
 		return NULL;
 	if (ifp_is_monotone_beside_null(node, splitting->attribute, &breaks) && breaks == NIL)
 		return monotone_leaf(splitting, node);
 	return equality_leaf(splitting, node);
 }
 
+/* ---- divisions ---- */
+
+/* True for x / c of numerics that is computed of nothing else, where x is the column or a cast of it that changes no value, and c is a constant. */
+static bool is_division(const struct splitting *splitting, Node *node)
+{
+	OpExpr *call = (OpExpr *)node;
+
+	if (!IsA(node, OpExpr) || splitting->is_within)
+		return false;
+	set_opfuncid(call);
+	return call->opfuncid == F_NUMERIC_DIV && IsA(lsecond(call->args), Const) && !is_real(splitting->type) &&
+	       ifp_is_column(linitial(call->args), splitting->attribute);
+}
+
+/* Returns the number of digits after the point of an expression. */
+static Node *scale_of(Node *node)
+{
+	return (Node *)makeFuncExpr(F_SCALE, INT4OID, list_make1(node), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/* Returns 1 / c with so many digits after the point. Returns false if that is not exact. */
+static bool find_reciprocal(Datum c, int n_digits, Datum *reciprocal)
+{
+	Datum one = NumericGetDatum(int64_to_numeric(1));
+
+	if (n_digits < 0 || numeric_is_nan(DatumGetNumeric(c)) || numeric_is_inf(DatumGetNumeric(c)) ||
+	    DatumGetBool(DirectFunctionCall2(numeric_eq, c, NumericGetDatum(int64_to_numeric(0)))))
+		return false;
+	*reciprocal = DirectFunctionCall2(numeric_round, DirectFunctionCall2(numeric_div, one, c), Int32GetDatum(n_digits));
+	return DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall2(numeric_mul, *reciprocal, c), one));
+}
+
+/* Returns the leaf of a division; NULL if a quotient on one of the steps is rounded or has not always the same number of digits. */
+static struct leaf *division_leaf(const struct splitting *splitting, Node *node)
+{
+	Const *divisor = lsecond_node(Const, castNode(OpExpr, node)->args);
+	Node *scale = (Node *)with_placeholder(scale_of(node), NULL);
+	struct ifp_safe_expression expression = ifp_safe_eval_prepare((Expr *)scale);
+	struct leaf *leaf = make_leaf(node), *scales = make_leaf(scale);
+
+	leaf->is_division = true;
+	leaf->are_null[splitting->n_bounds + 1] = true;
+	if (divisor->constisnull)
+		return NULL;
+	/* step by step: the number of digits depends on the magnitude, so it is not monotone */
+	for (int step = 0; step <= splitting->n_bounds; step++)
+		if (!fill_in(splitting, &expression, step, step, scales) ||
+		    !find_reciprocal(divisor->constvalue, DatumGetInt32(scales->values[step]) - splitting->type.scale,
+				     &leaf->values[step]))
+			return NULL;
+	return leaf;
+}
+
 /* Collects the largest leaves. Returns true if the expression hangs on more than steps. */
 static bool collect(Node *node, void *context)
 {
 	struct splitting *splitting = context;
+	bool before, hangs_on_more;
 	struct leaf *leaf;
 
 	if (!node || !ifp_mentions(node, splitting->attribute))
 		return false;
 	if (IsA(node, Var))
-		return true;
-	leaf = IsA(node, List) || IsA(node, CaseWhen) ? NULL : find_leaf(splitting, node);
+		return !splitting->is_drawn;
+	leaf = IsA(node, List) || IsA(node, CaseWhen)		     ? NULL
+	       : splitting->is_drawn && is_division(splitting, node) ? division_leaf(splitting, node)
+								     : find_leaf(splitting, node);
 	if (leaf) {
 		splitting->leaves = lappend(splitting->leaves, leaf);
 		return false;
 	}
-	if (!expression_tree_walker(node, collect, context))
+	before = splitting->is_within;
+	splitting->is_within = before || IsA(node, OpExpr) || IsA(node, FuncExpr);
+	hangs_on_more = expression_tree_walker(node, collect, context);
+	splitting->is_within = before;
+	if (!hangs_on_more)
 		return false;
 	splitting->is_condition =
 		splitting->is_condition || (!IsA(node, List) && !IsA(node, CaseWhen) && exprType(node) == BOOLOID);
@@ -284,10 +455,95 @@ static bool collect(Node *node, void *context)
 
 /* ---- pieces ---- */
 
-/* Returns the expressions with conditions in each CASE. */
+/* Lists are taken apart up to this length. */
+enum { MOST_ELEMENTS = IFOREST_MAX_BOUNDS / 2 };
+
+/* Returns x = ANY (list) or x <> ALL (list) as comparisons with each element; other nodes as they are. */
+static Node *with_elements(Node *node)
+{
+	ScalarArrayOpExpr *call = (ScalarArrayOpExpr *)node;
+	Const *list = IsA(node, ScalarArrayOpExpr) ? lsecond(call->args) : NULL;
+	List *comparisons = NIL;
+	Datum *elements;
+	bool *are_null, by_value;
+	char alignment;
+	int16 length;
+	Oid type;
+	int n;
+
+	if (!list || !IsA(list, Const) || list->constisnull)
+		return node;
+	type = ARR_ELEMTYPE(DatumGetArrayTypeP(list->constvalue));
+	get_typlenbyvalalign(type, &length, &by_value, &alignment);
+	deconstruct_array(DatumGetArrayTypeP(list->constvalue), type, length, by_value, alignment, &elements, &are_null, &n);
+	if (n == 0 || n > MOST_ELEMENTS)
+		return node;
+	for (int i = 0; i < n; i++) {
+		Const *element = makeConst(type, -1, list->constcollid, length, elements[i], are_null[i], by_value);
+		OpExpr *comparison = (OpExpr *)make_opclause(call->opno, BOOLOID, false, linitial(call->args), (Expr *)element,
+							     InvalidOid, call->inputcollid);
+
+		set_opfuncid(comparison);
+		comparisons = lappend(comparisons, comparison);
+	}
+	return (Node *)(call->useOr ? make_orclause(comparisons) : make_andclause(comparisons));
+}
+
+/* Returns coalesce(x, y) of a column x as CASE WHEN x IS NOT NULL THEN x ELSE y END; other nodes as they are. */
+static Node *with_null_test(Node *node)
+{
+	CoalesceExpr *coalesce = (CoalesceExpr *)node;
+	NullTest *test;
+	CaseExpr *choice;
+	CaseWhen *when;
+
+	if (!IsA(node, CoalesceExpr) || list_length(coalesce->args) != 2 || !IsA(linitial(coalesce->args), Var))
+		return node;
+	test = makeNode(NullTest);
+	test->arg = linitial(coalesce->args);
+	test->nulltesttype = IS_NOT_NULL;
+	test->location = -1;
+	when = makeNode(CaseWhen);
+	when->expr = (Expr *)test;
+	when->result = linitial(coalesce->args);
+	when->location = -1;
+	choice = makeNode(CaseExpr);
+	choice->casetype = coalesce->coalescetype;
+	choice->casecollid = coalesce->coalescecollid;
+	choice->args = list_make1(when);
+	choice->defresult = lsecond(coalesce->args);
+	choice->location = -1;
+	return (Node *)choice;
+}
+
+/* The same within comparisons, where coalesce() keeps the order of its column. */
+static Node *with_conditions_within(Node *node, void *context)
+{
+	return node ? expression_tree_mutator(with_elements(ifp_case_conditions(node)), with_conditions_within, context) : NULL;
+}
+
+/* Returns the expressions with conditions in each CASE, one for each element of a list, and one in the place of coalesce(). */
 static Node *with_conditions(Node *node, void *context)
 {
-	return node ? expression_tree_mutator(ifp_case_conditions(node), with_conditions, context) : NULL;
+	if (!node || IsA(node, OpExpr) || IsA(node, ScalarArrayOpExpr))
+		return with_conditions_within(node, context);
+	return expression_tree_mutator(with_elements(ifp_case_conditions(with_null_test(node))), with_conditions, context);
+}
+
+/* Returns a leaf as it is on a step: a constant, or a product with one. */
+static Node *on_step(const struct leaf *leaf, int step)
+{
+	Node *node = leaf->node;
+	bool is_null = leaf->are_null[step];
+	Node *constant =
+		(Node *)makeConst(exprType(node), exprTypmod(node), exprCollation(node), leaf->type_length,
+				  is_null ? (Datum)0 : datumCopy(leaf->values[step], leaf->type_by_value, leaf->type_length),
+				  is_null, leaf->type_by_value);
+
+	if (!leaf->is_division || is_null)
+		return constant;
+	return (Node *)makeFuncExpr(F_NUMERIC_MUL, NUMERICOID, list_make2(linitial(castNode(OpExpr, node)->args), constant),
+				    InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
 /* Returns the expression as it is on a step, with constants for the leaves. */
@@ -300,14 +556,9 @@ static Node *substitute(Node *node, void *context)
 		return NULL;
 	foreach (cell, splitting->leaves) {
 		const struct leaf *leaf = lfirst(cell);
-		bool is_null = leaf->are_null[splitting->step];
 
 		if (leaf->node == node)
-			return (Node *)makeConst(exprType(node), exprTypmod(node), exprCollation(node), leaf->type_length,
-						 is_null ? (Datum)0
-							 : datumCopy(leaf->values[splitting->step], leaf->type_by_value,
-								     leaf->type_length),
-						 is_null, leaf->type_by_value);
+			return on_step(leaf, splitting->step);
 	}
 	return expression_tree_mutator(node, substitute, context);
 }
@@ -393,33 +644,296 @@ static List *join(List *pieces)
 	return joined;
 }
 
+/* True if the column is mentioned otherwise than in x IS [NOT] NULL. */
+static bool mentions_values(Node *node, void *attribute)
+{
+	if (!node || (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var)))
+		return false;
+	if (IsA(node, Var))
+		return castNode(Var, node)->varattno == *(const AttrNumber *)attribute;
+	return expression_tree_walker(node, mentions_values, attribute);
+}
+
+static bool is_drawn(const struct ifp_index_query *query, int value)
+{
+	return query->drawn >> value & 1;
+}
+
+/* Returns the number of a value column's histogram; -1 if it has none. */
+static int histogram_of(const struct ifp_index_query *query, int value)
+{
+	const struct iforest_accumulators *all = &query->accumulators;
+
+	for (int a = 0; is_drawn(query, value) && a < all->n; a++)
+		if (all->list[a].value == value && !ifp_value_steps_is_kept(all, (unsigned)a))
+			return a;
+	return iforest_accumulators_named(all, IFOREST_KIND_HISTOGRAM, (unsigned)value, IFOREST_NO_VALUE);
+}
+
+static struct splitting begin_splitting(const struct ifp_index_query *query, int value, int histogram)
+{
+	struct splitting splitting = { .attribute = (AttrNumber)(query->n_by + 2 + value),
+				       .type = type_of(query, (unsigned)value),
+				       .is_drawn = is_drawn(query, value),
+				       .bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)histogram),
+				       .n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)histogram),
+				       .econtext = CreateStandaloneExprContext() };
+
+	return splitting;
+}
+
+/* Collects the leaves of expressions in the only column of a drawn histogram that has any; sets *histogram to -1 if none or several
+ * have. */
+static struct splitting collect_drawn(const struct ifp_index_query *query, List *expressions, int *histogram)
+{
+	struct splitting found = { .leaves = NIL };
+	int n_found = 0;
+
+	*histogram = -1;
+	for (int v = 0; query->drawn >> v; v++) {
+		struct splitting splitting;
+
+		if (!is_drawn(query, v))
+			continue;
+		splitting = begin_splitting(query, v, histogram_of(query, v));
+		(void)collect((Node *)expressions, &splitting);
+		if (splitting.leaves == NIL) {
+			FreeExprContext(splitting.econtext, true);
+			continue;
+		}
+		if (n_found++ > 0)
+			FreeExprContext(found.econtext, true);
+		found = splitting;
+		*histogram = histogram_of(query, v);
+	}
+	if (n_found > 1) {
+		FreeExprContext(found.econtext, true);
+		*histogram = -1;
+	}
+	return found;
+}
+
+static void split_all(struct splitting *splitting, List *expressions, List **pieces)
+{
+	*pieces = NIL;
+	for (int step = 0; step < splitting->n_bounds + 2; step++)
+		*pieces = add_step(splitting, *pieces, expressions, step);
+	*pieces = join(*pieces);
+}
+
 enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query, List *expressions, int *histogram,
 					    List **pieces)
 {
 	int value = ifp_mentioned_value(query, (Node *)expressions);
-	struct splitting splitting = { .attribute = (AttrNumber)(query->n_by + 2 + value) };
+	struct splitting splitting;
 	bool is_split;
 
-	*histogram = value < 0 ? -1
-			       : iforest_accumulators_named(&query->accumulators, IFOREST_KIND_HISTOGRAM, (unsigned)value,
-							    IFOREST_NO_VALUE);
+	if (query->drawn) {
+		expressions = (List *)with_conditions((Node *)expressions, NULL);
+		splitting = collect_drawn(query, expressions, histogram);
+		if (*histogram < 0)
+			return IFP_STEPS_NO_HISTOGRAM;
+		split_all(&splitting, expressions, pieces);
+		FreeExprContext(splitting.econtext, true);
+		return IFP_STEPS_FOUND;
+	}
+	*histogram = value < 0 ? -1 : histogram_of(query, value);
 	if (*histogram < 0)
 		return IFP_STEPS_NO_HISTOGRAM;
-	expressions = (List *)with_conditions((Node *)expressions, NULL);
-	splitting.type = type_of(query, (unsigned)value);
-	splitting.bounds = iforest_accumulator_parameters(&query->accumulators, (unsigned)*histogram);
-	splitting.n_bounds = (int)n_bounds_of(&query->accumulators, (unsigned)*histogram);
-	*pieces = NIL;
-	/* nothing is evaluated to find steps without bounds */
-	if (splitting.n_bounds == 0 && collect((Node *)expressions, &splitting))
+	splitting = begin_splitting(query, value, *histogram);
+	/* without bounds steps are values and NULL, and nothing is evaluated to find them */
+	if (splitting.n_bounds == 0 && mentions_values((Node *)expressions, &splitting.attribute)) {
+		FreeExprContext(splitting.econtext, true);
 		return IFP_STEPS_NO_HISTOGRAM;
-	splitting.econtext = CreateStandaloneExprContext();
-	is_split = splitting.n_bounds == 0 || !collect((Node *)expressions, &splitting);
-	for (int step = 0; step < splitting.n_bounds + 2 && is_split; step++)
-		*pieces = add_step(&splitting, *pieces, expressions, step);
-	*pieces = join(*pieces);
+	}
+	expressions = (List *)with_conditions((Node *)expressions, NULL);
+	is_split = !collect((Node *)expressions, &splitting);
+	if (is_split)
+		split_all(&splitting, expressions, pieces);
 	FreeExprContext(splitting.econtext, true);
 	if (is_split)
 		return IFP_STEPS_FOUND;
 	return splitting.is_condition ? IFP_STEPS_NO_BOUNDS : IFP_STEPS_NO_CONSTANT;
+}
+
+/* ---- drawing bounds ---- */
+
+struct drawing {
+	struct splitting splitting;
+	int64 bounds[IFOREST_MAX_BOUNDS];
+	int n_bounds;
+	bool has_leaf, has_too_many;
+};
+
+static void draw_bound(struct drawing *drawing, int64 bound)
+{
+	int at = 0;
+
+	while (at < drawing->n_bounds && drawing->bounds[at] < bound)
+		at++;
+	if (at < drawing->n_bounds && drawing->bounds[at] == bound)
+		return;
+	if (drawing->n_bounds == IFOREST_MAX_BOUNDS) {
+		drawing->has_too_many = true;
+		return;
+	}
+	memmove(drawing->bounds + at + 1, drawing->bounds + at, (size_t)(drawing->n_bounds - at) * sizeof *drawing->bounds);
+	drawing->bounds[at] = bound;
+	drawing->n_bounds++;
+}
+
+/* Draws a bound wherever a monotone expression changes from low to high, where its values are known. Returns false if it cannot be
+ * evaluated. */
+static bool draw_between(struct drawing *drawing, const struct ifp_safe_expression *expression, const struct leaf *ends,
+			 int64 low, int64 high)
+{
+	struct leaf middle = *ends;
+	int64 at = low + (int64)(((uint64)high - (uint64)low) / 2);
+
+	if (is_same(ends, ends->values[0], ends->are_null[0], ends->values[1], ends->are_null[1]) || drawing->has_too_many)
+		return true;
+	if ((uint64)high - (uint64)low == 1) {
+		draw_bound(drawing, low);
+		return true;
+	}
+	if (!evaluate(&drawing->splitting, expression, false, at, &middle.values[1], &middle.are_null[1]) ||
+	    !draw_between(drawing, expression, &middle, low, at))
+		return false;
+	middle.values[0] = middle.values[1];
+	middle.are_null[0] = middle.are_null[1];
+	middle.values[1] = ends->values[1];
+	middle.are_null[1] = ends->are_null[1];
+	return draw_between(drawing, expression, &middle, at, high);
+}
+
+/* Requires  the expression is monotone from low to high. */
+static bool draw_in(struct drawing *drawing, Node *node, int64 low, int64 high)
+{
+	struct ifp_safe_expression expression = ifp_safe_eval_prepare((Expr *)with_placeholder(node, NULL));
+	struct leaf *ends = make_leaf(node);
+
+	return evaluate(&drawing->splitting, &expression, false, low, &ends->values[0], &ends->are_null[0]) &&
+	       evaluate(&drawing->splitting, &expression, false, high, &ends->values[1], &ends->are_null[1]) &&
+	       draw_between(drawing, &expression, ends, low, high);
+}
+
+static bool draw_bounds(struct drawing *drawing, Node *node)
+{
+	return draw_in(drawing, node, drawing->splitting.type.least, drawing->splitting.type.greatest);
+}
+
+/* Draws bounds where the quotients of a division change their number of digits: it falls as their magnitude grows, but zero has
+ * fewer than the least numerics. */
+static bool draw_scales(struct drawing *drawing, Node *division)
+{
+	Node *scale = scale_of(division);
+
+	draw_bound(drawing, -1);
+	draw_bound(drawing, 0);
+	return draw_in(drawing, scale, drawing->splitting.type.least, -1) &&
+	       draw_in(drawing, scale, 1, drawing->splitting.type.greatest);
+}
+
+/* True for conditions and numbers of buckets, which have few values. */
+static bool is_few_valued(Node *node)
+{
+	Oid function = IsA(node, FuncExpr) ? castNode(FuncExpr, node)->funcid : InvalidOid;
+
+	return exprType(node) == BOOLOID || function == F_WIDTH_BUCKET_ANYCOMPATIBLE_ANYCOMPATIBLEARRAY ||
+	       function == F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4 || function == F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4;
+}
+
+bool ifp_value_steps_may_draw(Node *node)
+{
+	if (IsA(node, NullTest) || IsA(node, CoalesceExpr))
+		return true;
+	if (IsA(node, OpExpr))
+		return castNode(OpExpr, node)->opresulttype == BOOLOID;
+	return IsA(node, ScalarArrayOpExpr) || (IsA(node, FuncExpr) && is_few_valued(node));
+}
+
+/* Draws the bounds of an expression of the column alone. Returns false if it is none. */
+static bool draw_leaf(struct drawing *drawing, Node *node)
+{
+	const struct splitting *splitting = &drawing->splitting;
+	List *breaks = NIL, *both;
+
+	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
+		return true;
+	if (is_division(splitting, node))
+		return draw_scales(drawing, node);
+	if (!is_few_valued(node) || !keeps_order(splitting, node) || !is_known(node) || ifp_may_be_infinite(node))
+		return false;
+	if (ifp_is_monotone_beside_null(node, splitting->attribute, &breaks) && breaks == NIL)
+		return draw_bounds(drawing, node);
+	both = ifp_run_key_bounds(ifp_as_equality(node), splitting->attribute, false);
+	return both && draw_bounds(drawing, linitial(both)) && draw_bounds(drawing, lsecond(both));
+}
+
+static bool draw(Node *node, void *context)
+{
+	struct drawing *drawing = context;
+	bool before = drawing->splitting.is_within, stops;
+
+	if (!node || IsA(node, Var) || !ifp_mentions(node, drawing->splitting.attribute))
+		return false;
+	if (!IsA(node, List) && !IsA(node, CaseWhen) && draw_leaf(drawing, node)) {
+		drawing->has_leaf = true;
+		return false;
+	}
+	drawing->splitting.is_within = before || IsA(node, OpExpr) || IsA(node, FuncExpr);
+	stops = expression_tree_walker(node, draw, context);
+	drawing->splitting.is_within = before;
+	return stops;
+}
+
+static bool can_draw(struct column_type type)
+{
+	return type.type == INT2OID || type.type == INT4OID || type.type == INT8OID || type.type == NUMERICOID || is_real(type);
+}
+
+/* Adds the histogram in the place of one without bounds, if there is one. Returns false if there is no room. */
+static bool add_drawn(struct ifp_index_query *query, int value, const struct drawing *drawing)
+{
+	struct iforest_accumulators *all = &query->accumulators;
+	int a = 0;
+
+	while (a < all->n && (all->list[a].value != value || ifp_value_steps_is_kept(all, (unsigned)a)))
+		a++;
+	if (a == IFOREST_MAX_ACCUMULATORS || all->n_parameters + drawing->n_bounds > IFOREST_MAX_ACCUMULATOR_WORDS)
+		return false;
+	all->list[a] = (struct iforest_accumulator){ .code = IFOREST_KIND_HISTOGRAM,
+						     .value = (uint8)value,
+						     .second = IFOREST_NO_VALUE,
+						     .n_parameters = (uint8)drawing->n_bounds,
+						     .first_parameter = all->n_parameters };
+	memcpy(all->parameters + all->n_parameters, drawing->bounds, (size_t)drawing->n_bounds * sizeof *drawing->bounds);
+	all->n_parameters = (uint16)(all->n_parameters + drawing->n_bounds);
+	all->n = (uint8)Max(all->n, a + 1);
+	query->drawn |= 1u << value;
+	return true;
+}
+
+bool ifp_value_steps_draw(struct ifp_index_query *query, List *conditions, List *arguments)
+{
+	List *expressions;
+	bool is_drawn = true;
+
+	conditions = (List *)with_conditions((Node *)conditions, NULL);
+	arguments = (List *)with_conditions((Node *)arguments, NULL);
+	expressions = list_concat_copy(conditions, arguments);
+	for (int v = 0; query->n_by + 1 + v < list_length(query->columns) && is_drawn; v++) {
+		struct drawing drawing = { .splitting = { .attribute = (AttrNumber)(query->n_by + 2 + v),
+							  .type = type_of(query, (unsigned)v) } };
+
+		if (!can_draw(drawing.splitting.type) || !ifp_mentions((Node *)expressions, drawing.splitting.attribute))
+			continue;
+		drawing.splitting.econtext = CreateStandaloneExprContext();
+		(void)draw((Node *)arguments, &drawing);
+		drawing.splitting.is_within = true;
+		(void)draw((Node *)conditions, &drawing);
+		FreeExprContext(drawing.splitting.econtext, true);
+		is_drawn = !drawing.has_too_many && (!drawing.has_leaf || add_drawn(query, v, &drawing));
+	}
+	return is_drawn && query->drawn;
 }

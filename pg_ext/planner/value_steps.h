@@ -22,6 +22,20 @@
 
 #define IFP_ALL_STEPS PG_UINT64_MAX
 
+/* True for a node of the kinds from which bounds may be drawn, whatever columns it has; but for divisions. */
+bool ifp_value_steps_may_draw(Node *node);
+
+/* Draws bounds from conditions (and other expressions that change seldom) on value columns, and from divisions in arguments, where no histogram has them: sets
+ * query->drawn and adds histograms to query->accumulators. Of integers, numerics and reals. Returns false if there are no such
+ * conditions, or too many bounds.
+ * Requires  expressions over the index's columns; their elements may be NULL.
+ * Cost      O(64) evaluations of each condition. */
+bool ifp_value_steps_draw(struct ifp_index_query *query, List *conditions, List *arguments);
+
+/* Gives the values on steps that follow one another, as integers that sort alike (reals by ifp_key_from_double()). Returns false if
+ * the step is NULL. */
+bool ifp_value_steps_range(const struct ifp_index_query *query, int histogram, uint64 steps, int64 *low, int64 *high);
+
 /* Adds, for each value column without a histogram, one without bounds, which no index keeps: its steps are values and NULL, and
  * every node has their counts. Of any type of column, for only IS [NOT] NULL is constant on them. None is added if there is no
  * room for all of them beside `n_others` accumulators. */
@@ -30,7 +44,7 @@ void ifp_value_steps_add_boundless(struct iforest_accumulators *accumulators, un
 /* True if an index keeps the accumulator. */
 static inline bool ifp_value_steps_is_kept(const struct iforest_accumulators *accumulators, unsigned a)
 {
-	return accumulators->list[a].n_parameters > 0 || accumulators->list[a].code != IFOREST_KIND_HISTOGRAM;
+	return accumulators->list[a].n_words > 0;
 }
 
 /* The expressions, without the value column, as they are on a set of steps. */
@@ -41,16 +55,22 @@ struct ifp_piece {
 
 enum ifp_steps_result {
 	IFP_STEPS_FOUND,
-	IFP_STEPS_NO_HISTOGRAM, /* they mention none or several value columns, or more than NULLs of one without a histogram */
+	IFP_STEPS_NO_HISTOGRAM, /* they mention none or several value columns, or more than NULLs of one without a histogram; or
+				 * none or several of the drawn histograms can split them */
 	IFP_STEPS_NO_BOUNDS,	/* a condition is not constant between its bounds */
 	IFP_STEPS_NO_CONSTANT	/* something else is not */
 };
 
 /* Splits expressions over the index's columns into *pieces (list of struct ifp_piece), which together have all steps of a
- * histogram. *histogram is its number in query->accumulators; -1 if there is none. Elements of `expressions` may be NULL.
+ * histogram. *histogram is its number in query->accumulators; -1 if there is none. Elements of `expressions` may be NULL. Of a
+ * drawn histogram the pieces may still have value columns, outside of conditions.
  * Cost      O(n) evaluations for n bounds; O(log n) for a comparison. */
 enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query, List *expressions, int *histogram,
 					    List **pieces);
+
+/* Returns a condition over the index's columns that is true of the values on steps that follow one another, or of NULL: for
+ * estimates. */
+Node *ifp_value_steps_condition(const struct ifp_index_query *query, int histogram, uint64 steps);
 
 /* Returns how many rows of a fold are on the steps, by the histogram `a` of `accumulators`. */
 uint64 ifp_value_steps_count(const struct iforest_accumulators *accumulators, unsigned a, uint64 steps,

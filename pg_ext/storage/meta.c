@@ -1,5 +1,8 @@
 #include "pg_ext/storage/meta.h"
 
+#include "access/xact.h"
+#include "datatype/timestamp.h"
+
 #include "core/base/bits.h"
 
 enum { FIRST_SLOT_BLOCK = 1 };
@@ -143,6 +146,58 @@ void ifp_meta_read(Relation index, struct ifp_meta *meta)
 	Buffer buffer = ifp_meta_lock(index, BUFFER_LOCK_SHARE);
 
 	memcpy(meta, ifp_content(BufferGetPage(buffer)), sizeof *meta);
+	UnlockReleaseBuffer(buffer);
+}
+
+uint32 ifp_pending_pages(const struct ifp_meta *meta)
+{
+	uint32 n = 0;
+
+	for (unsigned c = 0; c < IFP_CHAINS; c++)
+		n += meta->open[c].n_pages;
+	for (uint32 c = 0; c < meta->n_closed; c++)
+		n += meta->closed[c].n_pages;
+	return n;
+}
+
+/* Pins the metapage, without a search for its buffer if that was found less than a second ago. */
+static Buffer pin_again(Relation index)
+{
+	static struct {
+		Oid index;
+		Buffer buffer;
+		TimestampTz found;
+	} last[32];
+	unsigned i = RelationGetRelid(index) % lengthof(last);
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	Buffer buffer;
+
+	if (last[i].index == RelationGetRelid(index) && now - last[i].found < USECS_PER_SEC &&
+	    ifp_read_recent_buffer(index, IFP_META_BLOCK, last[i].buffer))
+		return last[i].buffer;
+	buffer = ifp_page_read(index, IFP_META_BLOCK);
+	last[i].index = BufferIsLocal(buffer) ? InvalidOid : RelationGetRelid(index);
+	last[i].buffer = buffer;
+	last[i].found = now;
+	return buffer;
+}
+
+void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes *sizes)
+{
+	Buffer buffer = pin_again(index);
+	Page page = BufferGetPage(buffer);
+	const struct ifp_meta *meta = (const struct ifp_meta *)ifp_content(page);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!ifp_page_is(page, IFP_PAGE_META, 0))
+		ifp_page_wrong(index, IFP_META_BLOCK, NULL);
+	if (ifp_content_used(page) != sizeof *meta || meta->magic != IFP_META_MAGIC || meta->version != IFP_META_VERSION ||
+	    meta->n_closed > IFP_MAX_CLOSED)
+		check_meta(index, page);
+	*sizes = (struct ifp_meta_sizes){ .index_id = meta->index_id,
+					  .manifest_id = meta->manifest_id,
+					  .manifest_bytes = meta->manifest_bytes,
+					  .n_pending_pages = ifp_pending_pages(meta) };
 	UnlockReleaseBuffer(buffer);
 }
 

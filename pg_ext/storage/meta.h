@@ -59,6 +59,18 @@ Buffer ifp_meta_lock(Relation index, int lock_mode);
 /* Copies the metapage. */
 void ifp_meta_read(Relation index, struct ifp_meta *meta);
 
+/* Returns the number of pages in pending chains. No page is read. */
+uint32 ifp_pending_pages(const struct ifp_meta *meta);
+
+/* What estimates need of the metapage. */
+struct ifp_meta_sizes {
+	uint64 index_id, manifest_id;
+	uint32 manifest_bytes, n_pending_pages;
+};
+
+/* Reads them. The checksum is left to whoever reads the index: planning a query asks for them several times. */
+void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes *sizes);
+
 /* Raises an error if the snapshot is too old and entries may have been removed that it should see: every removal writes the
  * metapage. */
 void ifp_meta_test_for_old_snapshot(Relation index, Snapshot snapshot);

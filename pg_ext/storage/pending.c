@@ -244,17 +244,6 @@ bool ifp_pending_close(Relation relation, bool all)
 
 /* ---- reading ---- */
 
-uint32 ifp_pending_pages(const struct ifp_meta *meta)
-{
-	uint32 n = 0;
-
-	for (unsigned c = 0; c < IFP_CHAINS; c++)
-		n += meta->open[c].n_pages;
-	for (uint32 c = 0; c < meta->n_closed; c++)
-		n += meta->closed[c].n_pages;
-	return n;
-}
-
 void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, const struct ifp_chain *chain)
 {
 	reader->index = index;

@@ -37,9 +37,6 @@ uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_appen
  * stay open. */
 bool ifp_pending_close(Relation relation, bool all);
 
-/* Returns the number of pages in pending chains. No page is read. */
-uint32 ifp_pending_pages(const struct ifp_meta *meta);
-
 /* ---- reading a chain ---- */
 
 /* Reads the entries of a chain, page by page, up to the last page that it had when it was copied from the metapage. */

@@ -2,6 +2,7 @@
 
 #include "access/nbtree.h"
 #include "access/reloptions.h"
+#include "access/transam.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
@@ -167,9 +168,15 @@ static int value_type(Oid type, int32 typmod, int16 *scale)
 	}
 }
 
+/* Returns a type that is no domain. PostgreSQL's own types are none, and need no look into the catalog. */
+static Oid without_domain(Oid type, int32 *typmod)
+{
+	return type < FirstGenbkiObjectId ? type : getBaseTypeAndTypmod(type, typmod);
+}
+
 bool ifp_is_value_type(Oid type, int32 typmod)
 {
-	Oid base = getBaseTypeAndTypmod(type, &typmod);
+	Oid base = without_domain(type, &typmod);
 	int16 scale;
 
 	return value_type(base, typmod, &scale) != 0;
@@ -178,7 +185,7 @@ bool ifp_is_value_type(Oid type, int32 typmod)
 /* Equal strings of bpchar without a length may differ in trailing blanks. */
 bool ifp_is_by_type(Oid type, int32 typmod)
 {
-	return getBaseTypeAndTypmod(type, &typmod) != BPCHAROID || typmod > VARHDRSZ;
+	return without_domain(type, &typmod) != BPCHAROID || typmod > VARHDRSZ;
 }
 
 static bool is_text(Oid type)
@@ -191,7 +198,7 @@ static Oid base_type(Relation index, int attribute, int32 *typmod)
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(index), attribute);
 
 	*typmod = form->atttypmod;
-	return getBaseTypeAndTypmod(form->atttypid, typmod);
+	return without_domain(form->atttypid, typmod);
 }
 
 int ifp_value_named(Relation index, const char *name)

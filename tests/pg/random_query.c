@@ -40,6 +40,24 @@ static void add_mixed_key(struct query *query, const struct query_column *by, st
 #pragma GCC diagnostic pop
 }
 
+/* A few bands of values. */
+static bool add_values_key(struct query *query, struct text *sql)
+{
+	struct text first, second;
+
+	text_set(&first, "%s", "");
+	text_set(&second, "%s", "");
+	if (!term_values_condition(query, &first) || !term_values_condition(query, &second))
+		return false;
+	if (random_chance(query->dice, 50))
+		text_add(sql, "%s", first.at);
+	else if (random_chance(query->dice, 50))
+		text_add(sql, "CASE WHEN %s THEN 'slow' ELSE 'fast' END", first.at);
+	else
+		text_add(sql, "CASE WHEN %s THEN 'slow' WHEN %s THEN 'fair' END", first.at, second.at);
+	return true;
+}
+
 static void make_keys(struct query *query)
 {
 	static const unsigned char numbers[] = { 0, 0, 1, 1, 1, 1, 1, 2, 2, 3 };
@@ -52,6 +70,8 @@ static void make_keys(struct query *query)
 
 		text_set(&sql, "%s", "");
 		if (random_chance(query->dice, 20) && term_bounds_key(query, &sql))
+			;
+		else if (random_chance(query->dice, 6) && add_values_key(query, &sql))
 			;
 		else if (by && random_chance(query->dice, 7))
 			add_mixed_key(query, by, &sql);
@@ -87,7 +107,8 @@ static void make_conditions(struct query *query)
 		text_set(&sql, "%s", "");
 		if (random_chance(query->dice, 2))
 			text_add(&sql, "%s", random_chance(query->dice, 50) ? "id % 3 > 0" : "(SELECT count(*) FROM t) > 5");
-		else if (!random_chance(query->dice, 25) || !term_bounds_condition(query, &sql))
+		else if ((!random_chance(query->dice, 25) || !term_bounds_condition(query, &sql)) &&
+			 (!random_chance(query->dice, 15) || !term_values_condition(query, &sql)))
 			term_condition(query, true, random_chance(query->dice, 30) ? 2 : 0, &sql);
 		keep(&query->conditions, &sql);
 	}

@@ -141,6 +141,9 @@ enum term_type term_make(struct query *query, const struct query_column *column,
 /* A condition on indexed columns: also on values, if `with_values`; `depth`: of ANDs, ORs and NOTs. */
 void term_condition(struct query *query, bool with_values, unsigned depth, struct text *sql);
 
+/* One on values alone, most often on one column: of ranges, lists and NULL. False, and nothing is added: the table has none. */
+bool term_values_condition(struct query *query, struct text *sql);
+
 /* One on a coarse expression of the time. */
 void term_coarse_condition(struct query *query, struct text *sql);
 

@@ -13,7 +13,7 @@ static const char *const of_whole[] = {
 	"avg(@::bigint - 7)",
 	"sum(@::numeric(20, 2))", "sum(coalesce(@, 0))", "sum(@ / 2)", "sum(@ % 7)", "min(abs(@ / 2))", "sum(- (@ / 2))",
 	"max(@::text)", "sum(@ / 1000.0)", "max(coalesce(@, 0))", "sum(@ * 0.01)", "avg((@ + 1) * 2)", "sum(-@)",
-	"max(@ * 2)", "min((@ + 1) * 0.01)", "max(floor(@ / 10.0))", "max(round(@ / 3.0))", "min(round(@::numeric, 1))", "max(@ / 1000 + 1)",
+	"max(@ * 2)", "min((@ + 1) * 0.01)", "max(floor(@ / 10.0))", "avg(@ / 1000.0)", "sum(@ / 1e3)", "avg(@::numeric / 8)", "sum(@ / 60.0)", "max(round(@ / 3.0))", "min(round(@::numeric, 1))", "max(@ / 1000 + 1)",
 	"sum((@ - 1) * 0.5)", "avg(-@)", "sum(100 - @)", "min(100 - @)", "max(@ * interval '1 millisecond')",
 	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "md5(iforest_sketch(@::float8)\2)",
@@ -26,7 +26,7 @@ static const char *const of_whole[] = {
 	"sum(@)", "sum(@)", "sum(@)", "avg(@)", "avg(@)", "min(@)", "max(@)", "max(@)", "count(@)", "sum(@ * 1.5)",
 	"sum(@ + 0.125)", "avg(@ * 3)", "sum(-@)", "max(round(@))", "min(floor(@))", "sum(@ - 1)", "max(@ * -2)",
 	"sum(@::numeric)", "min(@ + 1)",
-	"sum(round(@))", "sum(@ / 2)", "avg(abs(@))", "sum(@::numeric(20, 1))", "max(@::numeric(20, 8))",
+	"sum(round(@))", "sum(@ / 2)", "avg(abs(@))", "sum(@::numeric(20, 1))", "avg(@ / 100.0)", "sum(@ / -4)", "avg(@ / 7)", "max(@::numeric(20, 8))",
 	"sum(coalesce(@, 0))", "sum((@ + 1) * 0.01)", "avg((@ + 1) * 2)", "avg(-@)", "max(@ / 3)", "min(-@)",
 	"max(@::bigint)", "sum(1 - @)", "max(@::numeric(20, 1))", "min(trunc(@, 1))", "max((@ - 1) * 0.5)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::float8)\2)", "sum(@ + 1e400)\2 > 0", "max(@ / 1e400)\2 > 0",
@@ -103,7 +103,8 @@ static void add_operand(struct query *query, const struct query_column *column, 
 		return;
 	}
 	text_set(&condition, "%s", "");
-	term_condition(query, random_chance(query->dice, 10), 1, &condition);
+	if (!random_chance(query->dice, 40) || !term_values_condition(query, &condition))
+		term_condition(query, random_chance(query->dice, 10), 1, &condition);
 	text_add(sql, "CASE WHEN %s THEN %s%s END", condition.at, column->name,
 		 is_number && random_chance(query->dice, 40) ? " ELSE 0" : "");
 }
@@ -209,8 +210,10 @@ static void add_of_none(struct query *query, struct text *sql)
 	const char *form = ONE_OF(query->dice, forms);
 
 	for (const char *c = form; *c; c++)
-		if (*c == '#')
+		if (*c == '#' && (!random_chance(query->dice, 30) || !term_values_condition(query, sql)))
 			term_condition(query, false, 1, sql);
+		else if (*c == '#')
+			continue;
 		else
 			text_add(sql, "%c", *c);
 }
@@ -246,7 +249,7 @@ void term_aggregate(struct query *query, struct text *sql)
 		text_set(&condition, " FILTER (WHERE ");
 		if (random_chance(query->dice, 40))
 			term_coarse_condition(query, &condition);
-		else
+		else if (!random_chance(query->dice, 40) || !term_values_condition(query, &condition))
 			term_condition(query, random_chance(query->dice, 25), 1, &condition);
 		text_add(&condition, ")");
 	}

@@ -158,7 +158,9 @@ static const struct step steps[] = {
 	{ OF_FLOAT8, OF_FLOAT8, true, "@ + 0.5" },
 	{ OF_FLOAT8, OF_FLOAT8, true, "floor(@ / {w}) * {w}" },
 	{ OF_FLOAT8, OF_FLOAT8, true, "@ * -1" },
-	{ OF_FLOAT8, OF_FLOAT8, true, "@ * 0" },
+	/* zeros of one sign, and below of one number of digits: an extreme of zeros that are equal and written differently is whichever
+	 * of them a plan meets first */
+	{ OF_FLOAT8, OF_FLOAT8, true, "@ * 0 + 0" },
 	{ OF_FLOAT8, OF_FLOAT8, true, "@ + 'Infinity'::float8" },
 	{ OF_FLOAT8, OF_FLOAT8, true, "@ * '-Infinity'::float8" },
 	{ OF_FLOAT8, OF_FLOAT8, true, "@ / 'Infinity'::float8" },
@@ -177,7 +179,7 @@ static const struct step steps[] = {
 	{ OF_NUMERIC, OF_NUMERIC, true, "trunc(@)" },
 	{ OF_NUMERIC, OF_NUMERIC, true, "@ * 2" },
 	{ OF_NUMERIC, OF_NUMERIC, true, "@ / {w}" },
-	{ OF_NUMERIC, OF_NUMERIC, true, "@ * 0" },
+	{ OF_NUMERIC, OF_NUMERIC, true, "round(@ * 0, 2)" },
 	{ OF_NUMERIC, OF_NUMERIC, true, "@ * 'Infinity'::numeric" },
 	{ OF_NUMERIC, OF_NUMERIC, true, "@ - 'Infinity'::numeric" },
 	{ OF_NUMERIC, OF_NUMERIC, false, "mod(@, {w})" },

@@ -253,6 +253,30 @@ static void add_simple(struct query *query, bool with_values, struct text *sql)
 	add_compared(query, column, marked.at, type, sql);
 }
 
+bool term_values_condition(struct query *query, struct text *sql)
+{
+	const struct query_column *column = term_value(query);
+	unsigned n = 1 + (unsigned)random_below(query->dice, 3);
+	const char *joint = random_chance(query->dice, 70) ? " OR " : " AND ";
+
+	if (!column)
+		return false;
+	text_add(sql, random_chance(query->dice, 15) ? "NOT (" : "(");
+	for (unsigned i = 0; i < n; i++) {
+		struct text marked;
+		enum term_type type = column->type;
+
+		text_set(&marked, "%s", "");
+		type = random_chance(query->dice, 80) ? make(query, "\1", type, 0, &marked) : add_arithmetic(query, type, &marked);
+		text_add(sql, i > 0 ? joint : "");
+		add_compared(query, column, marked.at, type, sql);
+		if (random_chance(query->dice, 15))
+			column = &query->table->values[random_below(query->dice, query->table->n_values)];
+	}
+	text_add(sql, ")");
+	return true;
+}
+
 void term_coarse_condition(struct query *query, struct text *sql)
 {
 	struct text marked;

@@ -213,6 +213,7 @@ SELECT answered('SELECT count(DISTINCT dur) FROM spans');
 SELECT answered('SELECT sum(dur ORDER BY ts) FROM spans');
 SELECT answered('SELECT sum(dur / 2) FROM spans');
 SELECT answered('SELECT avg(dur / 1000.0) FROM spans');
+SELECT answered('SELECT avg(dur / 60.0) FROM spans');
 SELECT answered('SELECT max(abs(dur)) FROM spans');
 SELECT answered('SELECT sum(dur * load) FROM spans');
 SELECT answered('SELECT max(done::date) FROM spans');
@@ -234,7 +235,7 @@ SELECT answered('SELECT count(*) FROM spans WHERE service = (SELECT max(team) FR
 SELECT answered('SELECT service, count(*) FROM spans GROUP BY ROLLUP (service)');
 CREATE TABLE keyed(service text PRIMARY KEY, ts bigint, note text);
 INSERT INTO keyed SELECT 'service ' || i, i, 'n' FROM generate_series(1, 1000) i;
-CREATE INDEX keyed_if ON keyed USING iforest (service, ts);
+CREATE INDEX keyed_if ON keyed USING iforest (service, note, ts);
 SELECT answered('SELECT service, note, count(*) FROM keyed GROUP BY service');
 SET iforest.float_aggregates = off;
 SELECT answered('SELECT sum(load) FROM spans');

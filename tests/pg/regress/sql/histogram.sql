@@ -98,7 +98,7 @@ SELECT iforest_check('calls_if', true);
 
 RESET cpu_tuple_cost;
 
--- What is not answered.
+-- What the histogram does not answer: rows are read in passes, or another plan is taken.
 SET iforest.explain_decline = on;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE took > 5001) FROM calls;
 EXPLAIN (COSTS OFF) SELECT count(*) FILTER (WHERE price <= 10) FROM calls;
@@ -164,3 +164,22 @@ DROP VIEW counts;
 DROP TABLE questions, calls, parts;
 DROP PROCEDURE compare;
 DROP FUNCTION try_histogram;
+-- Digits of quotients: zero has fewer than the least numerics, and large quotients fewer than small ones.
+CREATE TABLE quotients(ts int, amount numeric(12, 2), n numeric(6, 4), i int);
+INSERT INTO quotients SELECT i, (i % 7 - 3) / 100.0, (i % 9 - 2) / 10000.0, i % 5 - 1 FROM generate_series(1, 1000) i;
+INSERT INTO quotients SELECT i, (i % 7 - 3) * 1000000, (i % 9 - 2) * 11, (i % 5 - 1) * 123456789 FROM generate_series(1001, 2000) i;
+CREATE INDEX quotients_if ON quotients USING iforest (ts) INCLUDE (amount, n, i);
+VACUUM ANALYZE quotients;
+CREATE VIEW averages AS SELECT ts / 100 AS k, avg(amount / 100)::text AS a, sum(amount / 8)::text AS b, sum(n / 1000.0)::text AS c,
+	avg(i / 1e6)::text AS d, sum(amount / 1e6)::text AS e FROM quotients GROUP BY 1;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_indexscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM averages;
+CREATE TABLE indexed AS SELECT * FROM averages;
+SET iforest.enable = off;
+SELECT count(*) FROM averages;
+SELECT * FROM averages EXCEPT SELECT * FROM indexed;
+RESET ALL;
+DROP VIEW averages;
+DROP TABLE quotients, indexed;
