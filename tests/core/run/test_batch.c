@@ -12,7 +12,7 @@ struct twins {
 	struct alloc_fault alloc;
 	struct iforest_batch batch;
 	struct iforest_entry entries[MOST];
-	uint32_t n;
+	uint32_t n, next_ref; /* no ref comes twice: qsort() need not be stable */
 };
 
 static struct iforest_entry any_entry(struct random *dice, int64_t ref)
@@ -35,13 +35,13 @@ static void start(struct twins *twins)
 {
 	alloc_fault_init(&twins->alloc);
 	iforest_batch_init(&twins->batch, &twins->alloc.alloc, N_VALUES);
-	twins->n = 0;
+	twins->n = twins->next_ref = 0;
 }
 
 static void add_some(struct twins *twins, struct random *dice, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++, twins->n++) {
-		twins->entries[twins->n] = any_entry(dice, twins->n);
+		twins->entries[twins->n] = any_entry(dice, twins->next_ref++);
 		assert_ok(iforest_batch_add(&twins->batch, &twins->entries[twins->n]));
 	}
 }

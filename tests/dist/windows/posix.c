@@ -16,6 +16,11 @@ char *mkdtemp(char *template)
 	return _mktemp(template) && _mkdir(template) == 0 ? template : NULL;
 }
 
+struct tm *gmtime_r(const time_t *time, struct tm *result)
+{
+	return gmtime_s(result, time) ? NULL : result;
+}
+
 int nftw(const char *path, int (*visit)(const char *, const struct stat *, int, struct FTW *), int n_open, int flags)
 {
 	DIR *folder = opendir(path);

@@ -4,8 +4,10 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <time.h>
 
 char *mkdtemp(char *template);
+struct tm *gmtime_r(const time_t *time, struct tm *result);
 FILE *open_memstream(char **text, size_t *n_bytes);
 
 /* Fills in the text of a stream that open_memstream() has made. */
