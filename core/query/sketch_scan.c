@@ -10,10 +10,11 @@ struct walk {
 	unsigned value;
 	const struct iforest_filter *filter;
 	const struct iforest_sidecar *sidecar;
-	struct iforest_sketch *sketch;
+	struct iforest_digest *sketch;
 	bool takes_out;		  /* what the range holds is taken out of the sketch instead */
 	iforest_take_value *take; /* not NULL: it gets the values, and there is no sketch */
 	void *context;
+	enum iforest_digest_kind keeps; /* while sketches are stored */
 };
 
 /* ---- Entries ---- */
@@ -23,8 +24,8 @@ static enum iforest_status add_number(const struct walk *walk, union iforest_num
 	if (walk->take)
 		return walk->take(walk->context, number);
 	if (walk->takes_out)
-		return iforest_sketch_remove(walk->sketch, number, type);
-	return iforest_sketch_add(walk->sketch, number, type);
+		return iforest_digest_remove(walk->sketch, number, type);
+	return iforest_digest_add(walk->sketch, number, type);
 }
 
 static enum iforest_status add_values(const struct walk *walk, uint64_t live)
@@ -95,11 +96,24 @@ static struct iforest_sidecar_name name_of(const struct walk *walk, unsigned lev
 					      .n_dead = iforest_node_dead(node) };
 }
 
+/* Adds a sketch that is to be of n values. */
+static enum iforest_status add_bytes(struct iforest_digest *sketch, const uint8_t *bytes, size_t n_bytes, uint64_t n)
+{
+	uint64_t n_before = sketch->kind == IFOREST_DIGEST_QUANTILES ? sketch->as.quantiles.n : 0, n_distinct;
+	enum iforest_status status = iforest_digest_merge(sketch, bytes, n_bytes);
+
+	if (status)
+		return status;
+	if (sketch->kind == IFOREST_DIGEST_QUANTILES)
+		return sketch->as.quantiles.n - n_before == n ? IFOREST_OK : IFOREST_CORRUPT;
+	status = iforest_distinct_count(bytes, n_bytes, &n_distinct);
+	return status || (n_distinct > 0) == (n > 0) ? status : IFOREST_CORRUPT;
+}
+
 /* Adds what is kept of a node, if anything is. */
 static enum iforest_status take_kept(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *found)
 {
 	struct iforest_sidecar_name name = name_of(walk, level, i, node);
-	uint64_t n_before = walk->sketch->n;
 	uint64_t n_wanted = iforest_node_value_rows(node, &walk->cursor->manifest->fields, walk->value);
 	uint8_t *bytes;
 	size_t n_bytes;
@@ -107,10 +121,8 @@ static enum iforest_status take_kept(const struct walk *walk, unsigned level, ui
 
 	if (status || !*found)
 		return status;
-	status = iforest_sketch_merge(walk->sketch, bytes, n_bytes);
+	status = add_bytes(walk->sketch, bytes, n_bytes, n_wanted);
 	iforest_release(walk->cursor->store->alloc, bytes);
-	if (!status && walk->sketch->n - n_before != n_wanted)
-		status = IFOREST_CORRUPT;
 	if (status == IFOREST_CORRUPT || status == IFOREST_FORMAT)
 		return iforest_cursor_report_corrupt(walk->cursor, status, IFOREST_SKETCH_WRONG, level - 1, i);
 	return status;
@@ -180,7 +192,7 @@ static enum iforest_status add_kept(const struct walk *walk, const struct ifores
 	bool is_inside = node->place == IFOREST_INSIDE, is_wanted = is_inside;
 	enum iforest_status status = IFOREST_OK;
 
-	if (!is_inside && node->level == 2)
+	if (!is_inside && node->level == 2 && iforest_digest_takes_out(walk->sketch->kind))
 		status = holds_most(walk, node->i, node->bytes, &is_wanted);
 	if (!status && is_wanted)
 		status = take_kept(walk, node->level, node->i, node->bytes, found);
@@ -243,7 +255,7 @@ static enum iforest_status add_range(struct iforest_scan *scan, const struct wal
 }
 
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
-					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_sketch *sketch)
+					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_digest *sketch)
 {
 	struct walk walk = { .from = *from, .to = *to, .value = value, .sidecar = sidecar, .sketch = sketch };
 
@@ -263,18 +275,18 @@ enum iforest_status iforest_scan_values(struct iforest_scan *scan, const struct 
 static enum iforest_status put_node(const struct walk *walk, unsigned level, uint64_t i,
 				    const struct iforest_sidecar_name *name)
 {
-	struct iforest_sketch sketch;
+	struct iforest_digest sketch;
 	struct walk whole = *walk;
 	uint8_t *bytes;
 	size_t n_bytes;
 	enum iforest_status status;
 
-	iforest_sketch_init(&sketch, walk->cursor->store->alloc);
+	iforest_digest_init(&sketch, walk->keeps, walk->cursor->store->alloc);
 	whole.sketch = &sketch;
 	status = add_children(&whole, level, i);
 	if (!status)
-		status = iforest_sketch_write(&sketch, &bytes, &n_bytes);
-	iforest_sketch_release(&sketch);
+		status = iforest_digest_write(&sketch, &bytes, &n_bytes);
+	iforest_digest_release(&sketch);
 	if (status)
 		return status;
 	status = walk->sidecar->put(walk->sidecar->context, name, bytes, n_bytes);
@@ -309,15 +321,16 @@ static enum iforest_status keep_node(const struct walk *walk, unsigned level, ui
 	return !status && is_kept ? put_node(walk, level, i, &name) : status;
 }
 
-enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
-					      const struct iforest_run *run, unsigned value,
-					      const struct iforest_sidecar *sidecar)
+static enum iforest_status keep_run(struct iforest_store *store, const struct iforest_manifest *manifest,
+				    const struct iforest_run *run, unsigned value, const struct iforest_sidecar *sidecar,
+				    enum iforest_digest_kind kind)
 {
 	struct iforest_cursor *cursor = iforest_allocate(store->alloc, sizeof *cursor);
 	struct walk walk = { .cursor = cursor,
 			     .from = iforest_key_at(0, INT64_MIN),
 			     .value = value,
 			     .sidecar = sidecar,
+			     .keeps = kind,
 			     .to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN) };
 	enum iforest_status status;
 
@@ -328,4 +341,18 @@ enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const
 	iforest_cursor_release(cursor);
 	iforest_release(store->alloc, cursor);
 	return status;
+}
+
+enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
+					      const struct iforest_run *run, unsigned value,
+					      const struct iforest_sidecar *sidecar)
+{
+	return keep_run(store, manifest, run, value, sidecar, IFOREST_DIGEST_QUANTILES);
+}
+
+enum iforest_status iforest_run_keep_distincts(struct iforest_store *store, const struct iforest_manifest *manifest,
+					       const struct iforest_run *run, unsigned value,
+					       const struct iforest_sidecar *sidecar)
+{
+	return keep_run(store, manifest, run, value, sidecar, IFOREST_DIGEST_DISTINCT);
 }

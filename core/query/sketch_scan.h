@@ -1,15 +1,16 @@
-/* query/sketch_scan.h -- Quantile sketch of a key range, from entries and from node sketches kept in the sidecar store; or the
- * values themselves.
+/* query/sketch_scan.h -- Sketch of a key range, from entries and from node sketches kept in the sidecar store; or the values
+ * themselves.
  *
  * Nodes have a fixed size and sketches do not, so a node has no sketch. Instead the sidecar store (run/sidecar.h) has
  * one for every node of level 2 and up that is of one series and has at least IFOREST_SKETCH_LEAST_ROWS live entries. The
- * sketch of a range is the sum of those of the nodes inside it. At both ends it adds the entries inside, or the sketch of the
- * node minus the entries outside, whichever reads less: per run at most the leaf pages of one node page, and two more.
+ * sketch of a range is the sum of those of the nodes inside it. At both ends it adds the entries inside. Where a kind of sketch
+ * takes values out (model/digest.h), it may be the sketch of the node minus the entries outside, whichever reads less: per run at
+ * most the leaf pages of one node page, and two more; otherwise at most those of two node pages.
  */
 #ifndef IFOREST_QUERY_SKETCH_SCAN_H
 #define IFOREST_QUERY_SKETCH_SCAN_H
 
-#include "core/model/sketch.h"
+#include "core/model/digest.h"
 #include "core/query/scan.h"
 #include "core/run/sidecar.h"
 
@@ -17,12 +18,12 @@
 
 #define IFOREST_SKETCH_WRONG "the sketch kept of the page is wrong" /* the `what` of a fault */
 
-/* Adds the live values of a column in [from, to) to the sketch, over all runs of the scan, as scan->request.filter has it. The
+/* Adds the live values of a column in [from, to) to a sketch of either kind, over all runs of the scan, as scan->request.filter has it. The
  * scan keeps its position. Joined runs have no sketches in the sidecar store; with sidecar NULL, no run has.
  * Errors  as iforest_cursor_seek(); IFOREST_CORRUPT also where a stored sketch is damaged or counts other values than its
  *         node; IFOREST_NO_MEMORY. */
 enum iforest_status iforest_scan_sketch(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
-					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_sketch *sketch);
+					unsigned value, const struct iforest_sidecar *sidecar, struct iforest_digest *sketch);
 
 /* Takes a value of a scan. An error ends the scan. */
 typedef enum iforest_status iforest_take_value(void *context, union iforest_number number);
@@ -33,12 +34,15 @@ typedef enum iforest_status iforest_take_value(void *context, union iforest_numb
 enum iforest_status iforest_scan_values(struct iforest_scan *scan, const struct iforest_key *from, const struct iforest_key *to,
 					unsigned value, iforest_take_value *take, void *context);
 
-/* Puts the sketches of a run that the sidecar store lacks into it.
+/* Put the sketches of a run that the sidecar store lacks into it: those of percentiles, or of distinct values.
  * Requires  no removal of the run is in progress.
  * Cost      each leaf page under a node without a stored sketch is read once, and nothing under any other.
  * Errors    as iforest_scan_sketch(), those of the sidecar store. */
 enum iforest_status iforest_run_keep_sketches(struct iforest_store *store, const struct iforest_manifest *manifest,
 					      const struct iforest_run *run, unsigned value,
 					      const struct iforest_sidecar *sidecar);
+enum iforest_status iforest_run_keep_distincts(struct iforest_store *store, const struct iforest_manifest *manifest,
+					       const struct iforest_run *run, unsigned value,
+					       const struct iforest_sidecar *sidecar);
 
 #endif

@@ -275,6 +275,7 @@ static bool name_the_same(const struct ifp_options *a, const struct ifp_options 
 	return is_same(ifp_option_string(a, duration), ifp_option_string(b, duration)) &&
 	       is_same(ifp_option_string(a, end), ifp_option_string(b, end)) &&
 	       is_same(ifp_option_string(a, sketch), ifp_option_string(b, sketch)) &&
+	       is_same(ifp_option_string(a, distinct), ifp_option_string(b, distinct)) &&
 	       (a ? a->duration_unit : IFP_UNIT_OF_TIME) == (b ? b->duration_unit : IFP_UNIT_OF_TIME);
 }
 

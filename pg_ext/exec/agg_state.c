@@ -25,7 +25,7 @@
 struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		   /* of VALUE, ..._ROW, SKETCH and NUMBERS */
+	int value;		   /* of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
 	uint64 steps;		   /* the rows that count (planner/value_steps.h) */
 	int histogram;		   /* of the steps: one of query->accumulators; -1: none */
 	int accumulator;	   /* the one of them that is needed for VALUE and PAIR; -1: none */
@@ -188,7 +188,8 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct 
 		find_better(aggregate, &result->better);
 	if (ifp_agg_function_is_percentile(result->function))
 		result->percentile = ifp_percentile_begin(aggregate);
-	result->distinct = ifp_aggregate_is_distinct(aggregate) ? ifp_distinct_values_begin(aggregate, aggs->econtext) : NULL;
+	result->distinct =
+		ifp_aggregate_is_distinct(aggregate, aggs->query) ? ifp_distinct_values_begin(aggregate, aggs->econtext) : NULL;
 	foreach (cell, arms) {
 		const struct ifp_arm *from = lfirst(cell);
 		struct arm *arm = &result->arms[result->n_arms++];
@@ -330,6 +331,7 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 		case IFP_MEASURE_ROWS:
 		case IFP_MEASURE_CONSTANT:
 		case IFP_MEASURE_SKETCH:
+		case IFP_MEASURE_DISTINCT:
 		case IFP_MEASURE_NUMBERS:
 			break;
 		case IFP_MEASURE_VALUE:
@@ -533,7 +535,12 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_st
 						  ifp_value_is_real(definition, (unsigned)measure->value));
 			break;
 		case IFP_MEASURE_SKETCH:
-			ifp_measure_state_add_sketch(state, values->sketches[measure->value], context);
+			ifp_measure_state_add_sketch(state, IFOREST_DIGEST_QUANTILES,
+						     values->sketches[IFOREST_DIGEST_QUANTILES][measure->value], context);
+			break;
+		case IFP_MEASURE_DISTINCT:
+			ifp_measure_state_add_sketch(state, IFOREST_DIGEST_DISTINCT,
+						     values->sketches[IFOREST_DIGEST_DISTINCT][measure->value], context);
 			break;
 		case IFP_MEASURE_NUMBERS:
 			ifp_measure_state_add_numbers(state, &values->numbers[measure->value], context);
@@ -876,7 +883,7 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 }
 
 /* Arms have no row in common, so their sketches are added. */
-static Datum sketch_result(const struct result *result, const struct ifp_measure_state *states, bool *is_null)
+static bytea *sketch_of(const struct result *result, enum iforest_digest_kind kind, const struct ifp_measure_state *states)
 {
 	bytea *sum = NULL;
 
@@ -884,10 +891,20 @@ static Datum sketch_result(const struct result *result, const struct ifp_measure
 		const struct ifp_measure_state *state = &states[result->arms[a].measure];
 		bytea *sketch = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
 
-		sum = sum && sketch ? ifp_sketch_sum(sum, sketch) : sketch ? sketch : sum;
+		sum = sum && sketch ? ifp_sketch_sum(kind, sum, sketch) : sketch ? sketch : sum;
 	}
-	*is_null = !sum;
-	return PointerGetDatum(sum);
+	return sum;
+}
+
+static Datum sketch_result(const struct result *result, const struct ifp_measure_state *states, bool *is_null)
+{
+	enum iforest_digest_kind kind = result->function == IFP_AGG_SKETCH ? IFOREST_DIGEST_QUANTILES : IFOREST_DIGEST_DISTINCT;
+	bytea *sketch = sketch_of(result, kind, states);
+
+	*is_null = !sketch && result->function != IFP_AGG_DISTINCT_COUNT;
+	if (result->function == IFP_AGG_DISTINCT_COUNT)
+		return Int64GetDatum(sketch ? ifp_sketch_distinct_count(sketch) : 0);
+	return PointerGetDatum(sketch);
 }
 
 /* ---- percentiles ---- */
@@ -973,6 +990,8 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_PAIR:
 		return pair_result(aggs, result, states, is_null);
 	case IFP_AGG_SKETCH:
+	case IFP_AGG_DISTINCT:
+	case IFP_AGG_DISTINCT_COUNT:
 		return sketch_result(result, states, is_null);
 	case IFP_AGG_PERCENTILE_DISC:
 	case IFP_AGG_PERCENTILE_CONT:

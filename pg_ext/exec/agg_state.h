@@ -19,7 +19,7 @@ struct ifp_agg_states;
 
 /* What folds do not give of a bucket, by value column where it is needed. */
 struct ifp_bucket_values {
-	bytea *sketches[IFOREST_MAX_VALUES]; /* NULL: no values */
+	bytea *sketches[IFOREST_N_DIGESTS][IFOREST_MAX_VALUES]; /* NULL: no values */
 	struct ifp_numbers numbers[IFOREST_MAX_VALUES];
 };
 
@@ -46,7 +46,7 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 /* Returns the request for folds of that index; of no index: without accumulators. The caller sets its filter. */
 struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs);
 
-/* Returns the value columns that have measures of that type, SKETCH or NUMBERS: a bit each. */
+/* Returns the value columns that have measures of that type, SKETCH, DISTINCT or NUMBERS: a bit each. */
 uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_type type);
 
 /* Returns the size of a group's states in bytes. */

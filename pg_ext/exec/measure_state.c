@@ -79,13 +79,14 @@ void ifp_measure_state_add_row(struct ifp_measure_state *state, enum ifp_measure
 		add_end(&fold->last, type_of(is_real), true, &state->row);
 }
 
-void ifp_measure_state_add_sketch(struct ifp_measure_state *state, const bytea *sketch, MemoryContext context)
+void ifp_measure_state_add_sketch(struct ifp_measure_state *state, enum iforest_digest_kind kind, const bytea *sketch,
+				  MemoryContext context)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
 	bytea *kept = state->has_datum ? (bytea *)DatumGetPointer(state->datum) : NULL;
 
 	if (sketch && kept) {
-		state->datum = PointerGetDatum(ifp_sketch_sum(kept, sketch));
+		state->datum = PointerGetDatum(ifp_sketch_sum(kind, kept, sketch));
 		pfree(kept);
 	} else if (sketch) {
 		state->datum = datumCopy(PointerGetDatum(sketch), false, -1);

@@ -19,8 +19,8 @@ struct ifp_measure_state {
 	double real_sum;	    /* of finite reals; the others are counted: */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
 	union iforest_number min, max; /* of VALUE; of TIME its first and last */
-	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH its bytes; of NUMBERS
-		      * struct ifp_numbers */
+	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH and DISTINCT its bytes;
+		      * of NUMBERS struct ifp_numbers */
 	bool has_datum;
 };
 
@@ -38,8 +38,9 @@ void ifp_measure_state_add_real(struct ifp_measure_state *state, double real, ui
 void ifp_measure_state_add_row(struct ifp_measure_state *state, enum ifp_measure_type type,
 			       const struct iforest_value_aggregate *fold, bool is_real);
 
-/* SKETCH: adds the sketch; NULL: of no values. The state's own is allocated in the context. */
-void ifp_measure_state_add_sketch(struct ifp_measure_state *state, const bytea *sketch, MemoryContext context);
+/* SKETCH, DISTINCT: adds the sketch of that kind; NULL: of no values. The state's own is allocated in the context. */
+void ifp_measure_state_add_sketch(struct ifp_measure_state *state, enum iforest_digest_kind kind, const bytea *sketch,
+				  MemoryContext context);
 
 /* NUMBERS: appends the numbers. The state's own are allocated in the context. */
 void ifp_measure_state_add_numbers(struct ifp_measure_state *state, const struct ifp_numbers *numbers, MemoryContext context);

@@ -514,7 +514,8 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 		const TargetEntry *value = list_nth_node(TargetEntry, index->indextlist, index->nkeycolumns + v);
 		struct topk_limits limits;
 
-		if (!is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
+		if (ifp_is_key_type(exprType((Node *)value->expr)) ||
+		    !is_ordered_by(linitial_node(PathKey, root->query_pathkeys), rel, value))
 			continue;
 		limits = limits_of(root, rel, index, index->nkeycolumns + v, getBaseType(exprType((Node *)value->expr)));
 		limits.expressions = list_concat(limits.expressions, by_time.expressions);

@@ -485,8 +485,8 @@ struct terms {
 	struct piece_counts pieces;
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
-	uint32 sketches; /* value columns of which sketches are needed: a bit each */
-	uint32 numbers;	 /* value columns whose values are needed one by one: a bit each */
+	uint32 sketches[IFOREST_N_DIGESTS]; /* value columns of which sketches of the kind are needed: a bit each */
+	uint32 numbers;			    /* value columns whose values are needed one by one: a bit each */
 };
 
 /* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them. *remembered is the
@@ -536,8 +536,15 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
 	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, n_narrowed = 0, read_cost;
-	uint32 kept = terms->sketches ? ifp_definition_sketches(relation, terms->definition) : 0;
+	uint32 lacking = 0;
+	bool needs_sketches = false;
 
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++) {
+		needs_sketches = needs_sketches || terms->sketches[kind];
+		if (terms->sketches[kind])
+			lacking |= terms->sketches[kind] &
+				   ~ifp_definition_sketches(relation, terms->definition, (enum iforest_digest_kind)kind);
+	}
 	ifp_meta_read_sizes(relation, &sizes);
 	n_runs = ifp_estimate_runs(relation, sizes.manifest_bytes);
 	n_pending = sizes.n_pending_pages;
@@ -561,15 +568,15 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	remembered *= unclean;
 	unclean -= remembered;
 	n_whole = Max(Min(n_used * window, unclean), n_narrowed);
-	if (terms->sketches) {
-		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, terms->sketches & ~kept);
+	if (needs_sketches) {
+		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, lacking);
 		n_pages = Max(n_pages, n_whole);
 	}
 	if (terms->numbers)
 		n_pages = n_whole = Max(n_pages, n_used * window);
 	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
 	       n_pending * A_PENDING_PAGE * cpu_operator_cost +
-	       (terms->sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
+	       (needs_sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
 	       pg_popcount32(terms->numbers) * tuples * window * terms->chosen * A_SORTED_ROW * cpu_operator_cost +
 	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
@@ -701,7 +708,8 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
 	count_pieces(level, candidate, query, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
-	terms.sketches = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
+	terms.sketches[IFOREST_DIGEST_QUANTILES] = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
+	terms.sketches[IFOREST_DIGEST_DISTINCT] = ifp_aggregates_need(query, IFP_MEASURE_DISTINCT);
 	terms.numbers = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
@@ -723,11 +731,12 @@ static void aggregate_estimate(const struct ifp_query_level *level, const struct
 			       Max(tuples * terms.window * terms.others, 1));
 	}
 	estimate->n_rows = clamp_row_est(n_groups);
-	estimate->n_groups_bytes =
-		n_groups * (100.0 + 120.0 * list_length(query->aggregates) + 2000.0 * pg_popcount32(terms.sketches));
+	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(query->aggregates) +
+					       2000.0 * pg_popcount32(terms.sketches[IFOREST_DIGEST_QUANTILES]) +
+					       3000.0 * pg_popcount32(terms.sketches[IFOREST_DIGEST_DISTINCT]));
 	estimate->n_numbers_bytes = pg_popcount32(terms.numbers) * tuples * terms.window * terms.others * A_NUMBER_BYTES;
 	foreach (cell, query->aggregates)
-		if (ifp_aggregate_is_distinct(lfirst(cell)))
+		if (ifp_aggregate_is_distinct(lfirst(cell), query))
 			estimate->n_groups_bytes += bytes_of_distinct(level, candidate, query, lfirst(cell), &terms, n_groups);
 	estimate->startup = estimate->total;
 	estimate->total += n_groups * cpu_tuple_cost;
@@ -939,6 +948,9 @@ void ifp_agg_path_register(void)
 				 "Lets them answer percentile_cont and percentile_disc from sketches.",
 				 "The value of the column is at most 1/128 off.", &ifp_approximate_percentiles, false,
 				 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable("iforest.approximate_distinct", "Lets them answer count(DISTINCT x) from sketches.",
+				 "It is exact up to 768 values; from there on the standard error is 1.6 %.",
+				 &ifp_approximate_distinct, false, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.explain_decline", "Says why an index does not answer a query, as a NOTICE.", NULL,
 				 &ifp_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("iforest");

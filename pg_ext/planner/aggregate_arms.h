@@ -10,6 +10,7 @@
  *   CONSTANT  by columns, and expressions of the time that change seldom: constant over the rows of a bucket
  *   ..._ROW   the row with the least, greatest, first or last value of a value column
  *   SKETCH    the sketch of a value column
+ *   DISTINCT  its distinct sketch
  *   NUMBERS   the values of a value column themselves
  *   PAIR      the sums of products of two value columns, or of one and the time
  *
@@ -42,6 +43,8 @@ enum ifp_agg_function {
 	IFP_AGG_OR,
 	IFP_AGG_PAIR,	/* enum iforest_pair_function */
 	IFP_AGG_SKETCH, /* this extension's */
+	IFP_AGG_DISTINCT,
+	IFP_AGG_DISTINCT_COUNT, /* count(DISTINCT value column), estimated */
 	IFP_AGG_PERCENTILE_DISC,
 	IFP_AGG_PERCENTILE_CONT,
 	IFP_AGG_MIN_ROW, /* from here on aggregates of a row: this extension's, of a value column, the time column and ctid */
@@ -81,6 +84,7 @@ enum ifp_measure_type {
 	IFP_MEASURE_FIRST_ROW,
 	IFP_MEASURE_LAST_ROW,
 	IFP_MEASURE_SKETCH,
+	IFP_MEASURE_DISTINCT,
 	IFP_MEASURE_NUMBERS,
 	IFP_MEASURE_PAIR
 };
@@ -91,7 +95,7 @@ struct ifp_arm {
 	List *conditions; /* evaluated in this order, up to the first that does not have its wanted value: */
 	List *wanted;	  /* IntList. 1: true, 0: false or NULL */
 	Node *expression; /* NULL for ROWS and PAIR */
-	int value;	  /* the value column of VALUE, ..._ROW, SKETCH and NUMBERS */
+	int value;	  /* the value column of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
 	uint64 steps;	  /* the rows that count; IFP_ALL_STEPS: all */
 	int histogram;	  /* of the steps: one of query->accumulators; -1: none */
 	int accumulator;  /* the products of PAIR, likewise */
@@ -117,14 +121,21 @@ List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *
 /* Collects the run keys that end buckets: those of groups, aggregates and late conditions. */
 void ifp_aggregate_bucket_keys(const struct ifp_index_query *query, struct ifp_run_keys *keys);
 
-/* True if an aggregate that can be read is of DISTINCT values, and depends on that. Its arms are CONSTANT: each value of all of
- * them counts once. */
-bool ifp_aggregate_is_distinct(const Aggref *aggregate);
+/* True if an aggregate that can be read is of DISTINCT values, depends on that, and is exact. Its arms are CONSTANT: each value of
+ * all of them counts once. */
+bool ifp_aggregate_is_distinct(const Aggref *aggregate, const struct ifp_index_query *query);
+
+/* True if the aggregate over the index's columns is a count of distinct values that is estimated. */
+bool ifp_aggregate_is_estimated(const Aggref *aggregate, const struct ifp_index_query *query);
+
+/* True if the aggregate over the table's columns asks no more of the column that is its argument than how many rows or different
+ * values there are. */
+bool ifp_aggregate_takes_keys(const Aggref *aggregate);
 
 /* True if the aggregate may need query->accumulators. It may be over the table's columns. */
 bool ifp_aggregate_needs_accumulators(Aggref *aggregate);
 
-/* Returns the value columns of which aggregates of the query have arms of that type, SKETCH or NUMBERS: a bit each. */
+/* Returns the value columns of which aggregates of the query have arms of that type, SKETCH, DISTINCT or NUMBERS: a bit each. */
 uint32 ifp_aggregates_need(const struct ifp_index_query *query, enum ifp_measure_type type);
 
 /* True if the aggregate is a percentile that is read from a sketch. */

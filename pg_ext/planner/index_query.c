@@ -358,7 +358,9 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
 	list = list_concat(list, list_make4(query->pieces, makeInteger(query->histogram), query->by_steps,
 					    makeInteger(query->approximates)));
-	return lappend(lappend(list, write_accumulators(&query->accumulators)), makeInteger((int)query->drawn));
+	list = list_concat(list,
+			   list_make2(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct)));
+	return lappend(list, makeInteger((int)query->drawn));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -379,7 +381,8 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 					   .pieces = list_nth(list, 12),
 					   .histogram = intVal(list_nth(list, 13)),
 					   .by_steps = list_nth(list, 14),
-					   .approximates = intVal(list_nth(list, 15)) };
+					   .approximates = intVal(list_nth(list, 15)),
+					   .approximates_distinct = intVal(list_nth(list, 17)) };
 	read_accumulators(list_nth_node(Const, list, 16), &query->accumulators);
-	query->drawn = (uint32)intVal(list_nth(list, 17));
+	query->drawn = (uint32)intVal(list_nth(list, 18));
 }

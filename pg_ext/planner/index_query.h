@@ -40,6 +40,7 @@ struct ifp_index_query {
 	List *aggregates; /* Aggrefs, each once */
 	List *gates, *keys, *series, *runs, *late, *values;
 	bool approximates; /* percentiles of integers and reals are read from sketches (iforest.approximate_percentiles) */
+	bool approximates_distinct; /* distinct values are counted by sketches (iforest.approximate_distinct) */
 
 	/* Where groups or conditions hang on the steps of a histogram (planner/value_steps.h): */
 	List *pieces;	/* sets of steps on which they are constant, Const of int8; NIL: they do not */

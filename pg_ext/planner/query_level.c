@@ -12,7 +12,8 @@
 
 #include "pg_ext/am/handler.h"
 
-bool ifp_enable = true, ifp_float_aggregates = true, ifp_approximate_percentiles = false, ifp_explain_decline = false;
+bool ifp_enable = true, ifp_float_aggregates = true, ifp_approximate_percentiles = false, ifp_approximate_distinct = false,
+     ifp_explain_decline = false;
 
 /* ---- indexes ---- */
 

@@ -49,6 +49,6 @@ const Path *ifp_cheapest_path(const RelOptInfo *rel);
 
 /* Parameters iforest.enable, .float_aggregates, .approximate_percentiles and .explain_decline; ifp_agg_path_register() registers
  * them. */
-extern bool ifp_enable, ifp_float_aggregates, ifp_approximate_percentiles, ifp_explain_decline;
+extern bool ifp_enable, ifp_float_aggregates, ifp_approximate_percentiles, ifp_approximate_distinct, ifp_explain_decline;
 
 #endif

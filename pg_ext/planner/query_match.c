@@ -221,6 +221,8 @@ List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
 struct rewriting {
 	const struct ifp_query_level *level;
 	List *columns;
+	int n_keys;	 /* the columns from there on are values */
+	bool takes_keys; /* of the expression itself nothing is asked but what keys tell */
 	const char *reason;
 };
 
@@ -236,17 +238,23 @@ static const char *column_name(const struct ifp_query_level *level, Var *var)
 static Node *rewrite(Node *node, void *context)
 {
 	struct rewriting *rewriting = context;
+	bool takes_keys = rewriting->takes_keys;
 	AttrNumber attribute = 1;
 	ListCell *cell;
 
 	if (!node)
 		return NULL;
+	rewriting->takes_keys = takes_keys && (IsA(node, List) || IsA(node, TargetEntry));
 	foreach (cell, rewriting->columns) {
 		Node *column = lfirst(cell);
 
-		if (equal(node, column))
-			return (Node *)makeVar(1, attribute, exprType(column), exprTypmod(column), exprCollation(column), 0);
-		attribute++;
+		if (!equal(node, column)) {
+			attribute++;
+			continue;
+		}
+		if (attribute > rewriting->n_keys && !takes_keys && ifp_is_key_type(exprType(column)) && !rewriting->reason)
+			rewriting->reason = "a value column of text, bytea or uuid is only counted";
+		return (Node *)makeVar(1, attribute, exprType(column), exprTypmod(column), exprCollation(column), 0);
 	}
 	switch (nodeTag(node)) {
 	case T_Var:
@@ -268,15 +276,22 @@ static Node *rewrite(Node *node, void *context)
 	}
 }
 
+static Node *rewritten_by(struct rewriting *rewriting, const struct ifp_candidate *candidate, Node *node, const char **reason)
+{
+	Node *result;
+
+	rewriting->columns = candidate->columns;
+	rewriting->n_keys = ((const IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns;
+	result = rewrite(node, rewriting);
+	if (rewriting->reason && !*reason)
+		*reason = rewriting->reason;
+	return result;
+}
+
 static Node *over_index(const struct ifp_query_level *level, const struct ifp_candidate *candidate, Node *node,
 			const char **reason)
 {
-	struct rewriting rewriting = { .level = level, .columns = candidate->columns };
-	Node *result = rewrite(node, &rewriting);
-
-	if (rewriting.reason && !*reason)
-		*reason = rewriting.reason;
-	return result;
+	return rewritten_by(&(struct rewriting){ .level = level }, candidate, node, reason);
 }
 
 /* ---- conditions ---- */
@@ -428,7 +443,9 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 
 		argument->expr = (Expr *)without_not_null((Node *)argument->expr, level);
 	}
-	rewritten->args = (List *)over_index(level, candidate, (Node *)rewritten->args, &reason);
+	rewritten->args =
+		(List *)rewritten_by(&(struct rewriting){ .level = level, .takes_keys = ifp_aggregate_takes_keys(rewritten) },
+				     candidate, (Node *)rewritten->args, &reason);
 	rewritten->aggfilter = (Expr *)over_index(level, candidate, (Node *)rewritten->aggfilter, &reason);
 	rewritten->aggdirectargs = (List *)over_index(level, candidate, (Node *)rewritten->aggdirectargs, &reason);
 	if (reason)
@@ -758,6 +775,7 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 	*query = (struct ifp_index_query){ .table = planner_rt_fetch(level->rel->relid, level->root)->relid,
 					   .n_by = index->nkeycolumns - 1,
 					   .approximates = ifp_approximate_percentiles,
+					   .approximates_distinct = ifp_approximate_distinct,
 					   .is_drawing = draws,
 					   .columns = copyObject(candidate->columns) };
 	ChangeVarNodes((Node *)query->columns, (int)level->rel->relid, 1, 0);

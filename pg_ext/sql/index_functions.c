@@ -120,6 +120,29 @@ static void read_fields(Relation heap, Relation index, struct ifp_sqlgen_index *
 	sqlgen->unit = units[fields.end_rule];
 }
 
+/* Leaves out value columns of keys, of which the functions give nothing. */
+static void drop_keys(struct ifp_sqlgen_index *sqlgen)
+{
+	unsigned places[IFOREST_MAX_VALUES], n = 0;
+
+	for (int v = 0; v < sqlgen->n_values; v++) {
+		places[v] = n;
+		if (!ifp_is_key_type(sqlgen->values[v].type))
+			sqlgen->values[n++] = sqlgen->values[v];
+	}
+	if (sqlgen->length >= 0)
+		sqlgen->length = (int)places[sqlgen->length];
+	for (unsigned a = 0; a < sqlgen->accumulators.n; a++) {
+		struct iforest_accumulator *accumulator = &sqlgen->accumulators.list[a];
+
+		if (accumulator->value < sqlgen->n_values)
+			accumulator->value = (uint8_t)places[accumulator->value];
+		if (accumulator->second < sqlgen->n_values)
+			accumulator->second = (uint8_t)places[accumulator->second];
+	}
+	sqlgen->n_values = (int)n;
+}
+
 static const char *quoted_schema(Oid namespace)
 {
 	return quote_identifier(get_namespace_name(namespace));
@@ -162,6 +185,7 @@ static void read_sqlgen_index(Relation heap, Relation index, Oid extension_schem
 	}
 	read_types(index, sqlgen);
 	read_fields(heap, index, sqlgen);
+	drop_keys(sqlgen);
 	sqlgen->is_carried = has_function(extension_schema, "iforest_last_row");
 	sqlgen->has_peaks = has_function(extension_schema, "iforest_peak_count");
 	sqlgen->has_ends = has_function(extension_schema, "iforest_first_row");
@@ -621,6 +645,7 @@ static List *parameters_by_now(Relation index, const RenameStmt *rename)
 	for (int k = 0; k < IFOREST_N_KINDS; k++)
 		add_names(&parameters, iforest_kinds[k].option, ifp_option_string(options, kinds[k]), rename);
 	add_names(&parameters, "sketch", ifp_option_string(options, sketch), rename);
+	add_names(&parameters, "distinct", ifp_option_string(options, distinct), rename);
 	return parameters;
 }
 

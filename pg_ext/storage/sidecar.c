@@ -16,10 +16,10 @@
  */
 
 struct ifp_kept_sketch {
-	uint64 n_dead; /* with number, value and level the name of the sketch */
+	uint64 n_dead; /* with number, kind, value and level the name of the sketch */
 	uint32 number;
 	uint32 offset, n_bytes;
-	uint8 value, level;
+	uint8 kind, value, level;
 	uint8 *bytes; /* NULL: not read */
 };
 
@@ -42,6 +42,8 @@ enum {
 /* Orders sketches as in a list. */
 static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp_kept_sketch *b)
 {
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
 	if (a->value != b->value)
 		return a->value < b->value ? -1 : 1;
 	if (a->level != b->level)
@@ -117,7 +119,8 @@ static bool read_entries(const uint8 *stream, uint32 n_bytes, struct ifp_kept_sk
 						    .offset = iforest_load32(entry + 12),
 						    .n_bytes = iforest_load32(entry + 16),
 						    .value = entry[20],
-						    .level = entry[21] };
+						    .level = entry[21],
+						    .kind = entry[22] };
 		if (sketch->offset < end || sketch->offset > n_bytes || sketch->n_bytes > n_bytes - sketch->offset)
 			return false;
 		end = sketch->offset + sketch->n_bytes;
@@ -192,6 +195,7 @@ static uint8 *make_stream(const struct ifp_kept_sketches *kept, uint32 *n_bytes)
 		iforest_store32(entry + 16, sketch->n_bytes);
 		entry[20] = sketch->value;
 		entry[21] = sketch->level;
+		entry[22] = sketch->kind;
 		memcpy(stream + sketch->offset, sketch->bytes, sketch->n_bytes);
 	}
 	iforest_store32(stream + 4, (uint32)iforest_xxh64(stream + 8, list_bytes - 8));
@@ -258,8 +262,15 @@ static void kept_sketches_write(struct ifp_index *index, const struct ifp_kept_s
 	pfree(stream);
 }
 
+/* The sketches of a kind, as a context of core's sidecar. */
+struct sidecar_part {
+	struct ifp_sketch_sidecar *sidecar;
+	enum iforest_digest_kind kind;
+};
+
 struct ifp_sketch_sidecar {
 	struct ifp_index *index;
+	struct sidecar_part parts[IFOREST_N_DIGESTS];
 	MemoryContext context;
 	struct ifp_kept_sketches *runs; /* by number of the run in the manifest; run is NULL: not read yet */
 
@@ -274,6 +285,8 @@ struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index)
 	struct ifp_sketch_sidecar *sidecar = palloc0(sizeof *sidecar);
 
 	sidecar->index = index;
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++)
+		sidecar->parts[kind] = (struct sidecar_part){ sidecar, (enum iforest_digest_kind)kind };
 	sidecar->context = CurrentMemoryContext;
 	sidecar->runs = palloc0((index->manifest.n_runs + 1) * sizeof *sidecar->runs);
 	return sidecar;
@@ -281,11 +294,13 @@ struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index)
 
 /* ---- reading ---- */
 
-static struct ifp_kept_sketch named(const struct iforest_sidecar_name *name)
+static struct ifp_kept_sketch named(const struct sidecar_part *part, const struct iforest_sidecar_name *name)
 {
-	return (struct ifp_kept_sketch){
-		.value = (uint8)name->value, .level = (uint8)name->level, .number = (uint32)name->number, .n_dead = name->n_dead
-	};
+	return (struct ifp_kept_sketch){ .kind = (uint8)part->kind,
+					 .value = (uint8)name->value,
+					 .level = (uint8)name->level,
+					 .number = (uint32)name->number,
+					 .n_dead = name->n_dead };
 }
 
 /* Returns the sketches of a run, which are read on first use. */
@@ -304,9 +319,10 @@ static struct ifp_kept_sketches *kept_of(struct ifp_sketch_sidecar *sidecar, uin
 	return &sidecar->runs[r];
 }
 
-static struct ifp_kept_sketch *find_kept(const struct ifp_kept_sketches *kept, const struct iforest_sidecar_name *name)
+static struct ifp_kept_sketch *find_kept(const struct sidecar_part *part, const struct ifp_kept_sketches *kept,
+					 const struct iforest_sidecar_name *name)
 {
-	struct ifp_kept_sketch wanted = named(name);
+	struct ifp_kept_sketch wanted = named(part, name);
 	uint32 low = 0, high = kept ? kept->n : 0;
 
 	while (low < high) {
@@ -326,9 +342,10 @@ static struct ifp_kept_sketch *find_kept(const struct ifp_kept_sketches *kept, c
 static enum iforest_status get(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 			       bool *found)
 {
-	struct ifp_sketch_sidecar *sidecar = context;
+	const struct sidecar_part *part = context;
+	struct ifp_sketch_sidecar *sidecar = part->sidecar;
 	const struct ifp_kept_sketches *kept = kept_of(sidecar, name->run_id);
-	struct ifp_kept_sketch *place = find_kept(kept, name), loaded;
+	struct ifp_kept_sketch *place = find_kept(part, kept, name), loaded;
 
 	*found = false;
 	if (!place)
@@ -342,17 +359,18 @@ static enum iforest_status get(void *context, const struct iforest_sidecar_name 
 	return IFOREST_OK;
 }
 
-struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *sidecar)
+struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *sidecar, enum iforest_digest_kind kind)
 {
-	return (struct iforest_sidecar){ .context = sidecar, .get = get };
+	return (struct iforest_sidecar){ .context = sidecar ? &sidecar->parts[kind] : NULL, .get = get };
 }
 
 /* ---- filling ---- */
 
 /* Finds a new sketch. Children are added before their parents, so it is near the end. */
-static struct ifp_kept_sketch *find_added(const struct ifp_sketch_sidecar *sidecar, const struct iforest_sidecar_name *name)
+static struct ifp_kept_sketch *find_added(const struct sidecar_part *part, const struct iforest_sidecar_name *name)
 {
-	struct ifp_kept_sketch wanted = named(name);
+	const struct ifp_sketch_sidecar *sidecar = part->sidecar;
+	struct ifp_kept_sketch wanted = named(part, name);
 
 	for (uint32 i = sidecar->n_added; i > 0; i--)
 		if (kept_sketch_compare(&sidecar->added[i - 1], &wanted) == 0)
@@ -363,8 +381,9 @@ static struct ifp_kept_sketch *find_added(const struct ifp_sketch_sidecar *sidec
 /* A sketch that cannot be loaded counts as missing: a crash left it half written. */
 static enum iforest_status has_kept(void *context, const struct iforest_sidecar_name *name, bool *found)
 {
-	struct ifp_sketch_sidecar *sidecar = context;
-	struct ifp_kept_sketch *place = find_kept(sidecar->filled, name);
+	const struct sidecar_part *part = context;
+	struct ifp_sketch_sidecar *sidecar = part->sidecar;
+	struct ifp_kept_sketch *place = find_kept(part, sidecar->filled, name);
 
 	*found = place && (place->bytes || kept_sketch_load(sidecar->index, sidecar->filled, place));
 	return IFOREST_OK;
@@ -373,8 +392,7 @@ static enum iforest_status has_kept(void *context, const struct iforest_sidecar_
 static enum iforest_status get_kept(void *context, const struct iforest_sidecar_name *name, uint8_t **bytes, size_t *n_bytes,
 				    bool *found)
 {
-	struct ifp_sketch_sidecar *sidecar = context;
-	const struct ifp_kept_sketch *added = find_added(sidecar, name);
+	const struct ifp_kept_sketch *added = find_added(context, name);
 
 	if (!added)
 		return get(context, name, bytes, n_bytes, found);
@@ -387,12 +405,13 @@ static enum iforest_status get_kept(void *context, const struct iforest_sidecar_
 
 static enum iforest_status put(void *context, const struct iforest_sidecar_name *name, const uint8_t *bytes, size_t n_bytes)
 {
-	struct ifp_sketch_sidecar *sidecar = context;
+	const struct sidecar_part *part = context;
+	struct ifp_sketch_sidecar *sidecar = part->sidecar;
 	struct ifp_kept_sketch *added;
 
 	added = iforest_array_add(&ifp_palloc_allocator, &sidecar->added, sizeof *added, &sidecar->n_added,
 				  &sidecar->n_reserved);
-	*added = named(name);
+	*added = named(part, name);
 	added->n_bytes = (uint32)n_bytes;
 	added->bytes = palloc(n_bytes);
 	memcpy(added->bytes, bytes, n_bytes);
@@ -405,7 +424,7 @@ static int compare(const void *left, const void *right)
 }
 
 /* Writes the new sketches, and the old ones of other nodes that are still needed. */
-static void write_all(struct ifp_sketch_sidecar *sidecar, uint32 values)
+static void write_all(struct ifp_sketch_sidecar *sidecar, const uint32 *values)
 {
 	struct ifp_kept_sketches all = *sidecar->filled;
 	uint32 n = sidecar->n_added;
@@ -416,7 +435,7 @@ static void write_all(struct ifp_sketch_sidecar *sidecar, uint32 values)
 	for (uint32 i = 0; i < sidecar->filled->n; i++) {
 		struct ifp_kept_sketch *sketch = &sidecar->filled->sketches[i];
 
-		if ((values >> sketch->value & 1) &&
+		if (sketch->kind < IFOREST_N_DIGESTS && (values[sketch->kind] >> sketch->value & 1) &&
 		    !bsearch(sketch, sidecar->added, sidecar->n_added, sizeof *sketch, compare) &&
 		    (sketch->bytes || kept_sketch_load(sidecar->index, sidecar->filled, sketch)))
 			all.sketches[n++] = *sketch;
@@ -426,28 +445,46 @@ static void write_all(struct ifp_sketch_sidecar *sidecar, uint32 values)
 	kept_sketches_write(sidecar->index, &all);
 }
 
-static void keep_run(struct ifp_index *index, const struct iforest_run *run, uint32 values)
+/* Lets core make the sketches of a run, of each kind and value column. */
+static void make_sketches(struct ifp_index *index, const struct iforest_run *run, const uint32 *values,
+			  enum iforest_digest_kind kind, const struct iforest_sidecar *sidecar)
+{
+	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
+		if (values[kind] >> v & 1)
+			ifp_index_require(index, (kind == IFOREST_DIGEST_DISTINCT ? iforest_run_keep_distincts
+										  : iforest_run_keep_sketches)(
+							 &index->store, &index->manifest, run, v, sidecar));
+}
+
+static void keep_run(struct ifp_index *index, const struct iforest_run *run, const uint32 *values)
 {
 	struct ifp_sketch_sidecar *sidecar = ifp_sidecar_open(index);
-	struct iforest_sidecar filling = { .context = sidecar, .has = has_kept, .get = get_kept, .put = put };
 
 	sidecar->filled = kept_of(sidecar, run->place.run_id);
-	for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
-		if (values >> v & 1)
-			ifp_index_require(index, iforest_run_keep_sketches(&index->store, &index->manifest, run, v, &filling));
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++) {
+		struct iforest_sidecar filling = {
+			.context = &sidecar->parts[kind], .has = has_kept, .get = get_kept, .put = put
+		};
+
+		make_sketches(index, run, values, (enum iforest_digest_kind)kind, &filling);
+	}
 	if (sidecar->n_added > 0)
 		write_all(sidecar, values);
 }
 
 /* Calls for each run in a memory context of its own. */
-static void for_each_run(struct ifp_index *index, void (*do_run)(struct ifp_index *, const struct iforest_run *, uint32))
+static void for_each_run(struct ifp_index *index,
+			 void (*do_run)(struct ifp_index *, const struct iforest_run *, const uint32 *values))
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest sketches", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
 	struct ifp_definition definition;
+	bool has_some = false;
 
 	ifp_definition_read(index->relation, &definition);
-	for (uint32 r = 0; definition.sketches && r < index->manifest.n_runs; r++) {
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++)
+		has_some = has_some || definition.sketches[kind];
+	for (uint32 r = 0; has_some && r < index->manifest.n_runs; r++) {
 		const struct iforest_run *run = &index->manifest.runs[r];
 
 		CHECK_FOR_INTERRUPTS();
@@ -466,17 +503,19 @@ void ifp_sidecar_keep(struct ifp_index *index)
 
 /* ---- checking ---- */
 
-static void check_run(struct ifp_index *index, const struct iforest_run *run, uint32 values)
+static void check_run(struct ifp_index *index, const struct iforest_run *run, const uint32 *values)
 {
 	struct ifp_sketch_sidecar *sidecar = ifp_sidecar_open(index);
-	struct iforest_sidecar kept = ifp_sidecar_for_reader(sidecar);
-	struct iforest_sidecar_comparison comparison = { .kept = &kept, .store = &index->store, .what = IFOREST_SKETCH_WRONG };
-	struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
 
-	for (unsigned v = 0; v < IFOREST_MAX_VALUES && kept_of(sidecar, run->place.run_id)->n > 0; v++)
-		if (values >> v & 1)
-			ifp_index_require(index,
-					  iforest_run_keep_sketches(&index->store, &index->manifest, run, v, &comparing));
+	for (int kind = 0; kind < IFOREST_N_DIGESTS && kept_of(sidecar, run->place.run_id)->n > 0; kind++) {
+		struct iforest_sidecar kept = ifp_sidecar_for_reader(sidecar, (enum iforest_digest_kind)kind);
+		struct iforest_sidecar_comparison comparison = { .kept = &kept,
+								 .store = &index->store,
+								 .what = IFOREST_SKETCH_WRONG };
+		struct iforest_sidecar comparing = iforest_sidecar_comparing(&comparison);
+
+		make_sketches(index, run, values, (enum iforest_digest_kind)kind, &comparing);
+	}
 }
 
 void ifp_sidecar_check(struct ifp_index *index)

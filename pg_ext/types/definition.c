@@ -20,13 +20,14 @@ static relopt_kind parameters;
 static relopt_enum_elt_def units[] = { { "", IFP_UNIT_OF_TIME }, { "ns", IFP_UNIT_NS }, { "us", IFP_UNIT_US },
 				       { "ms", IFP_UNIT_MS },	 { "s", IFP_UNIT_S },	{ NULL, 0 } };
 
-enum { N_OTHER_ELEMENTS = 6 };
+enum { N_OTHER_ELEMENTS = 7 };
 
 /* The options of kinds follow, once they are registered. */
 static relopt_parse_elt elements[N_OTHER_ELEMENTS + IFOREST_N_KINDS] = {
 	{ .optname = "duration", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, duration) },
 	{ .optname = "end", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, end) },
 	{ .optname = "sketch", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, sketch) },
+	{ .optname = "distinct", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, distinct) },
 	{ .optname = "duration_unit", .opttype = RELOPT_TYPE_ENUM, .offset = offsetof(struct ifp_options, duration_unit) },
 	{ .optname = "pending_pages", .opttype = RELOPT_TYPE_INT, .offset = offsetof(struct ifp_options, pending_pages) },
 	{ .optname = "background_merge",
@@ -45,6 +46,8 @@ void ifp_options_register(void)
 				     psprintf("INCLUDEd columns of which %s are kept", iforest_kinds[k].name), NULL, NULL,
 				     AccessExclusiveLock);
 	add_string_reloption(parameters, "sketch", "INCLUDEd columns of which sketches are kept", NULL, NULL,
+			     ShareUpdateExclusiveLock);
+	add_string_reloption(parameters, "distinct", "INCLUDEd columns of which distinct sketches are kept", NULL, NULL,
 			     ShareUpdateExclusiveLock);
 	add_enum_reloption(parameters, "duration_unit", "unit of the duration where the time column is a timestamp", units,
 			   IFP_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
@@ -94,7 +97,7 @@ static void refuse_unknown(Datum options)
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("unrecognized parameter \"%.*s\"", (int)n_bytes, name),
 				errhint("Parameters of iforest indexes are duration, \"end\", duration_unit, %s, sketch, "
-					"pending_pages and background_merge.",
+					"distinct, pending_pages and background_merge.",
 					kind_options()));
 	}
 }
@@ -136,6 +139,13 @@ static bool is_numeric_exact(int32 typmod, int16 *scale)
 	return typmod >= VARHDRSZ && precision <= IFP_MOST_DIGITS && digits >= 0 && digits <= IFP_MOST_DIGITS;
 }
 
+bool ifp_is_key_type(Oid type)
+{
+	Oid base = getBaseType(type);
+
+	return base == TEXTOID || base == VARCHAROID || base == BPCHAROID || base == BYTEAOID || base == UUIDOID;
+}
+
 /* Returns the iforest_value_type under which values of a type are kept; 0 if they cannot be kept. */
 static int value_type(Oid type, int32 typmod, int16 *scale)
 {
@@ -154,7 +164,7 @@ static int value_type(Oid type, int32 typmod, int16 *scale)
 	case NUMERICOID:
 		return is_numeric_exact(typmod, scale) ? IFOREST_INT64 : 0;
 	default:
-		return 0;
+		return ifp_is_key_type(type) ? IFOREST_INT64 : 0;
 	}
 }
 
@@ -212,15 +222,24 @@ bool ifp_is_time_named(Relation index, const char *name)
 	return column && strcmp(column, name) == 0;
 }
 
-static bool can_be_sketched(Oid type)
+static bool can_be_sketched(Oid type, enum iforest_digest_kind kind)
 {
+	if (kind == IFOREST_DIGEST_DISTINCT)
+		return type != NUMERICOID;
 	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
 }
 
-uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition)
+/* Returns the parameter that names the columns of sketches of a kind; NULL if it is not set. */
+static const char *option_of(Relation index, enum iforest_digest_kind kind)
 {
 	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
-	const char *sketch = ifp_option_string(options, sketch);
+
+	return kind == IFOREST_DIGEST_DISTINCT ? ifp_option_string(options, distinct) : ifp_option_string(options, sketch);
+}
+
+uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition, enum iforest_digest_kind kind)
+{
+	const char *sketch = option_of(index, kind);
 	uint32 sketches = 0;
 	List *names;
 	ListCell *cell;
@@ -230,7 +249,7 @@ uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *defi
 	foreach (cell, names) {
 		int v = ifp_value_named(index, lfirst(cell));
 
-		if (v >= 0 && can_be_sketched(definition->value_types[v]))
+		if (v >= 0 && can_be_sketched(definition->value_types[v], kind))
 			sketches |= 1u << v;
 	}
 	return sketches;
@@ -274,7 +293,8 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 	}
 	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
 	definition->background_merge = options ? options->background_merge : true;
-	definition->sketches = ifp_definition_sketches(index, definition);
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++)
+		definition->sketches[kind] = ifp_definition_sketches(index, definition, (enum iforest_digest_kind)kind);
 }
 
 /* ---- checks ---- */
@@ -345,6 +365,27 @@ static void check_keys(Relation index, const struct ifp_definition *definition)
 					"for it."));
 }
 
+/* Checks a value column of text or the like. */
+static void check_key_value(Relation index, const struct ifp_definition *definition, unsigned v)
+{
+	AttrNumber attribute = index->rd_index->indkey.values[definition->n_by + 1 + v];
+	const char *name = NameStr(TupleDescAttr(RelationGetDescr(index), definition->n_by + 1 + (int)v)->attname);
+	Oid type, collation;
+	int32 typmod;
+
+	if (!(definition->sketches[IFOREST_DIGEST_DISTINCT] >> v & 1))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("column \"%s\" of type %s cannot be a value", name, format_type_be(definition->value_types[v])),
+			errhint("Values are integers, real, double precision, numeric(p, s) with p at most %d, date and "
+				"timestamps; of text, bytea and uuid different values can be counted: WITH (distinct = '%s').",
+				IFP_MOST_DIGITS, quote_identifier(name)));
+	get_atttypetypmodcoll(index->rd_index->indrelid, attribute, &type, &typmod, &collation);
+	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("column \"%s\" cannot be counted with a nondeterministic collation", name),
+			errdetail("Strings that are equal there may differ."));
+}
+
 static void check_values(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
 {
 	for (unsigned v = 0; v < definition->n_values; v++) {
@@ -355,6 +396,11 @@ static void check_values(Relation index, const struct ifp_definition *definition
 		Oid type = base_type(index, attribute, &typmod);
 		int kept = value_type(type, typmod, &scale);
 
+		if (ifp_is_key_type(type)) {
+			check_key_value(index, definition, v);
+			fields->value_types[v] = IFOREST_INT64;
+			continue;
+		}
 		if (kept) {
 			fields->value_types[v] = (uint8_t)kept;
 			continue;
@@ -537,10 +583,9 @@ static void check_kinds(Relation index, const struct ifp_definition *definition,
 	}
 }
 
-static void check_sketch(Relation index, const struct ifp_definition *definition)
+static void check_sketches(Relation index, const struct ifp_definition *definition, enum iforest_digest_kind kind)
 {
-	const struct ifp_options *options = (const struct ifp_options *)index->rd_options;
-	const char *sketch = ifp_option_string(options, sketch);
+	const char *option = kind == IFOREST_DIGEST_DISTINCT ? "distinct" : "sketch", *sketch = option_of(index, kind);
 	List *names;
 	ListCell *cell;
 
@@ -548,12 +593,15 @@ static void check_sketch(Relation index, const struct ifp_definition *definition
 		return;
 	if (!SplitIdentifierString(pstrdup(sketch), ',', &names))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("sketch = '%s': that is no list of column names", sketch));
+			errmsg("%s = '%s': that is no list of column names", option, sketch));
 	foreach (cell, names)
-		if (!can_be_sketched(definition->value_types[find_value(index, "sketch", lfirst(cell))]))
+		if (!can_be_sketched(definition->value_types[find_value(index, option, lfirst(cell))], kind))
 			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
-				errmsg("sketch = '%s': the values of column \"%s\" are neither integers nor reals", sketch,
-				       (char *)lfirst(cell)));
+				kind == IFOREST_DIGEST_DISTINCT
+					? errmsg("distinct = '%s': the values of column \"%s\" are numeric", sketch,
+						 (char *)lfirst(cell))
+					: errmsg("sketch = '%s': the values of column \"%s\" are neither integers nor reals",
+						 sketch, (char *)lfirst(cell)));
 }
 
 void ifp_definition_check_columns(Relation index, const struct ifp_definition *definition, struct iforest_node_schema *fields)
@@ -563,7 +611,8 @@ void ifp_definition_check_columns(Relation index, const struct ifp_definition *d
 	check_values(index, definition, fields);
 	check_end(index, definition, fields);
 	check_kinds(index, definition, fields);
-	check_sketch(index, definition);
+	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++)
+		check_sketches(index, definition, (enum iforest_digest_kind)kind);
 	ifp_require(iforest_node_schema_finish(fields), index, NULL);
 }
 

@@ -5,7 +5,8 @@
  *   by columns     all key columns but the last. A row's series is the canonical form (core/model/series_key.h) of their values
  *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8
  *                  by its bits (-0 as 0, NaN last)
- *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double
+ *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double; text, bytea and uuid
+ *                  as keys of core/model/distinct.h, from which no value can be read
  *
  * Storage parameters:
  *
@@ -16,17 +17,19 @@
  *   variance          names of INCLUDEd columns whose sums of squares are kept, for variance and stddev; separated by commas,
  *                     as in SQL: folded unless they are quoted. As any other option of a kind (core/model/kind.h)
  *   sketch            names of INCLUDEd columns of which sketches are kept
+ *   distinct          names of INCLUDEd columns of which distinct sketches are kept; text, bytea and uuid are INCLUDEd for that alone
  *   pending_pages     1 to 4096, default 64: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
  * Names of columns are checked when an index is built and by ALTER INDEX (am/handler.h). A change of duration, end,
- * duration_unit or an option of a kind takes effect with REINDEX, a change of sketch with the next VACUUM or merge.
+ * duration_unit or an option of a kind takes effect with REINDEX, a change of sketch or distinct with the next VACUUM or merge.
  */
 #ifndef IFP_TYPES_DEFINITION_H
 #define IFP_TYPES_DEFINITION_H
 
 #include "pg_ext/base/engine.h"
 
+#include "core/model/digest.h"
 #include "core/page/node.h"
 
 /* ---- storage parameters ---- */
@@ -38,6 +41,7 @@ struct ifp_options {
 	int duration;  /* this and the next are offsets of strings; 0: not given */
 	int end;
 	int sketch;
+	int distinct;
 	int kinds[IFOREST_N_KINDS];
 	int duration_unit; /* enum ifp_duration_unit */
 	int pending_pages;
@@ -69,7 +73,7 @@ struct ifp_definition {
 	int16 value_scales[IFOREST_MAX_VALUES]; /* of numeric: digits after the point; -1: of a type that cannot be kept */
 	uint32 pending_pages;			/* a chain of this length is flushed */
 	bool background_merge;
-	uint32 sketches; /* bit v: sketches are kept of value column v */
+	uint32 sketches[IFOREST_N_DIGESTS]; /* bit v: sketches of the kind are kept of value column v */
 };
 
 /* Return p and s of numeric(p, s). Requires  typmod is not -1. */
@@ -86,6 +90,9 @@ static inline int ifp_numeric_scale(int32 typmod)
 /* True if values of the type can be kept. A column's type may be widened without a rebuild of the index. */
 bool ifp_is_value_type(Oid type, int32 typmod);
 
+/* True if the index holds keys of such values: nothing but how many different ones there are can be told from these. */
+bool ifp_is_key_type(Oid type);
+
 /* True if values of a by column of the type can be restored from their series. */
 bool ifp_is_by_type(Oid type, int32 typmod);
 
@@ -101,9 +108,9 @@ bool ifp_is_time_named(Relation index, const char *name);
 /* Reads a name of a list at *at, and moves past it and the space that follows. Returns NULL if there is none. */
 char *ifp_read_name(const char **at);
 
-/* Returns definition->sketches by the index's current parameters. `definition` is that of this index, or of one alike. Names
+/* Returns definition->sketches[kind] by the index's current parameters. `definition` is that of this index, or of one alike. Names
  * that are no value columns are ignored. */
-uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition);
+uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition, enum iforest_digest_kind kind);
 
 /* Returns column `number` of the index, from 1, as SQL: its quoted name in the table, or its expression. */
 char *ifp_column_expression(Oid index, int number);

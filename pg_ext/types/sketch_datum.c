@@ -11,6 +11,7 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/base/engine.h"
+#include "pg_ext/types/values.h"
 
 /* Raises the error that a status of core means in the SQL function `name`; returns if it is IFOREST_OK. */
 static void sketch_require(enum iforest_status status, const char *name)
@@ -34,17 +35,27 @@ static void sketch_require(enum iforest_status status, const char *name)
 		break;
 	default:
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s: not a sketch, or a damaged one", name),
-			errhint("It takes what iforest_sketch() and iforest_sketch_merge() give."));
+			strncmp(name, "iforest_distinct", strlen("iforest_distinct")) == 0
+				? errhint("It takes what iforest_distinct() and iforest_distinct_merge() give.")
+				: errhint("It takes what iforest_sketch() and iforest_sketch_merge() give."));
 	}
 }
 
-bytea *ifp_sketch_to_bytea(const struct iforest_sketch *sketch)
+/* Returns the name of the aggregate that makes sketches of a kind, or that merges them. */
+static const char *name_of(enum iforest_digest_kind kind, bool is_merge)
+{
+	if (kind == IFOREST_DIGEST_DISTINCT)
+		return is_merge ? "iforest_distinct_merge" : "iforest_distinct";
+	return is_merge ? "iforest_sketch_merge" : "iforest_sketch";
+}
+
+bytea *ifp_sketch_to_bytea(const struct iforest_digest *sketch)
 {
 	uint8_t *bytes;
 	size_t n_bytes;
 	bytea *result;
 
-	sketch_require(iforest_sketch_write(sketch, &bytes, &n_bytes), "iforest_sketch");
+	sketch_require(iforest_digest_write(sketch, &bytes, &n_bytes), name_of(sketch->kind, false));
 	result = palloc(VARHDRSZ + n_bytes);
 	SET_VARSIZE(result, VARHDRSZ + n_bytes);
 	memcpy(VARDATA(result), bytes, n_bytes);
@@ -52,19 +63,28 @@ bytea *ifp_sketch_to_bytea(const struct iforest_sketch *sketch)
 	return result;
 }
 
-bytea *ifp_sketch_sum(const bytea *one, const bytea *other)
+bytea *ifp_sketch_sum(enum iforest_digest_kind kind, const bytea *one, const bytea *other)
 {
 	const bytea *const parts[] = { one, other };
-	struct iforest_sketch sketch;
+	struct iforest_digest sketch;
 	bytea *sum;
 
-	iforest_sketch_init(&sketch, &ifp_palloc_allocator);
+	iforest_digest_init(&sketch, kind, &ifp_palloc_allocator);
 	for (size_t i = 0; i < lengthof(parts); i++)
-		sketch_require(iforest_sketch_merge(&sketch, (const uint8_t *)VARDATA(parts[i]), VARSIZE(parts[i]) - VARHDRSZ),
-			       "iforest_sketch");
+		sketch_require(iforest_digest_merge(&sketch, (const uint8_t *)VARDATA(parts[i]), VARSIZE(parts[i]) - VARHDRSZ),
+			       name_of(kind, false));
 	sum = ifp_sketch_to_bytea(&sketch);
-	iforest_sketch_release(&sketch);
+	iforest_digest_release(&sketch);
 	return sum;
+}
+
+int64 ifp_sketch_distinct_count(const bytea *sketch)
+{
+	uint64_t n;
+
+	sketch_require(iforest_distinct_count((const uint8_t *)VARDATA(sketch), VARSIZE(sketch) - VARHDRSZ, &n),
+		       name_of(IFOREST_DIGEST_DISTINCT, false));
+	return (int64)n;
 }
 
 union iforest_number ifp_sketch_number_at(const bytea *sketch, uint64 place, union iforest_number min, union iforest_number max,
@@ -82,7 +102,7 @@ union iforest_number ifp_sketch_number_at(const bytea *sketch, uint64 place, uni
 
 /* ---- SQL functions ----
  *
- * iforest_sketch() and the functions that read sketches, over core/model/sketch.h. The bytes are those of SQLite's functions of
+ * iforest_sketch(), iforest_distinct() and the functions that read sketches, over core/model/digest.h. The bytes are those of SQLite's functions of
  * the same names. NULL is the sketch of no numbers. */
 
 IFP_SQL_FUNCTION(iforest_sketch_add_number);
@@ -93,6 +113,10 @@ IFP_SQL_FUNCTION(iforest_sketch_combine_states);
 IFP_SQL_FUNCTION(iforest_sketch_serialize);
 IFP_SQL_FUNCTION(iforest_sketch_deserialize);
 IFP_SQL_FUNCTION(iforest_sketch_result);
+IFP_SQL_FUNCTION(iforest_distinct_add_value);
+IFP_SQL_FUNCTION(iforest_distinct_add_sketch);
+IFP_SQL_FUNCTION(iforest_distinct_deserialize);
+IFP_SQL_FUNCTION(iforest_distinct_values);
 IFP_SQL_FUNCTION(iforest_sketch_numbers);
 IFP_SQL_FUNCTION(iforest_sketch_quantile_real);
 IFP_SQL_FUNCTION(iforest_sketch_quantile_integer);
@@ -103,9 +127,9 @@ IFP_SQL_FUNCTION(iforest_histogram);
 
 /* Returns the group's sketch, which is made if need be. Switches to the memory context of states; the caller switches back to
  * *before. */
-static struct iforest_sketch *enter(FunctionCallInfo fcinfo, MemoryContext *before)
+static struct iforest_digest *enter(FunctionCallInfo fcinfo, enum iforest_digest_kind kind, MemoryContext *before)
 {
-	struct iforest_sketch *sketch = PG_ARGISNULL(0) ? NULL : (struct iforest_sketch *)PG_GETARG_POINTER(0);
+	struct iforest_digest *sketch = PG_ARGISNULL(0) ? NULL : (struct iforest_digest *)PG_GETARG_POINTER(0);
 	MemoryContext context;
 
 	if (!AggCheckCallContext(fcinfo, &context))
@@ -113,12 +137,13 @@ static struct iforest_sketch *enter(FunctionCallInfo fcinfo, MemoryContext *befo
 	*before = MemoryContextSwitchTo(context);
 	if (!sketch) {
 		sketch = palloc(sizeof *sketch);
-		iforest_sketch_init(sketch, &ifp_palloc_allocator);
+		iforest_digest_init(sketch, kind, &ifp_palloc_allocator);
 	}
 	return sketch;
 }
 
-static Oid number_type(FunctionCallInfo fcinfo)
+/* Returns the type of the second argument, without its domains. */
+static Oid argument_type(FunctionCallInfo fcinfo)
 {
 	Oid *type = fcinfo->flinfo->fn_extra;
 
@@ -163,7 +188,7 @@ static struct iforest_sketch_number read_number(Datum datum, Oid type)
 }
 
 /* An inverse whose number is not in the sketch returns NULL, upon which PostgreSQL computes the frame anew. */
-static Datum state_result(FunctionCallInfo fcinfo, struct iforest_sketch *sketch, enum iforest_status status, const char *name)
+static Datum state_result(FunctionCallInfo fcinfo, struct iforest_digest *sketch, enum iforest_status status, const char *name)
 {
 	if (status == IFOREST_NOT_FOUND)
 		PG_RETURN_NULL();
@@ -174,21 +199,21 @@ static Datum state_result(FunctionCallInfo fcinfo, struct iforest_sketch *sketch
 /* (state, number) */
 static Datum change_by_number(FunctionCallInfo fcinfo, bool is_added)
 {
-	Oid type = number_type(fcinfo);
+	Oid type = argument_type(fcinfo);
 	struct iforest_sketch_number number = { .kind = IFOREST_INT64 };
 	enum iforest_status status = IFOREST_OK;
 	MemoryContext before;
-	struct iforest_sketch *sketch;
+	struct iforest_digest *sketch;
 
 	if (!PG_ARGISNULL(1))
 		number = read_number(PG_GETARG_DATUM(1), type);
-	sketch = enter(fcinfo, &before);
+	sketch = enter(fcinfo, IFOREST_DIGEST_QUANTILES, &before);
 	if (!PG_ARGISNULL(1) && is_added)
-		status = iforest_sketch_add(sketch, number.value, number.kind);
+		status = iforest_digest_add(sketch, number.value, number.kind);
 	else if (!PG_ARGISNULL(1))
-		status = iforest_sketch_remove(sketch, number.value, number.kind);
+		status = iforest_digest_remove(sketch, number.value, number.kind);
 	MemoryContextSwitchTo(before);
-	return state_result(fcinfo, sketch, status, "iforest_sketch");
+	return state_result(fcinfo, sketch, status, name_of(IFOREST_DIGEST_QUANTILES, false));
 }
 
 Datum iforest_sketch_add_number(PG_FUNCTION_ARGS)
@@ -201,68 +226,107 @@ Datum iforest_sketch_remove_number(PG_FUNCTION_ARGS)
 	return change_by_number(fcinfo, false);
 }
 
+/* (state, value) */
+Datum iforest_distinct_add_value(PG_FUNCTION_ARGS)
+{
+	Oid type = argument_type(fcinfo);
+	union iforest_number key = { .integer = PG_ARGISNULL(1) ? 0 : ifp_distinct_key(type, PG_GETARG_DATUM(1)) };
+	enum iforest_status status = IFOREST_OK;
+	MemoryContext before;
+	struct iforest_digest *sketch;
+
+	if (type_is_collatable(type) && OidIsValid(PG_GET_COLLATION()) && !get_collation_isdeterministic(PG_GET_COLLATION()))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("iforest_distinct: values with a nondeterministic collation cannot be counted"),
+			errhint("Give them another collation: v COLLATE \"C\"."));
+	sketch = enter(fcinfo, IFOREST_DIGEST_DISTINCT, &before);
+	if (!PG_ARGISNULL(1))
+		status = iforest_digest_add(sketch, key, IFOREST_INT64);
+	MemoryContextSwitchTo(before);
+	return state_result(fcinfo, sketch, status, name_of(IFOREST_DIGEST_DISTINCT, false));
+}
+
 /* (state, bytes) */
-static Datum change_by_sketch(FunctionCallInfo fcinfo, bool is_added)
+static Datum change_by_sketch(FunctionCallInfo fcinfo, enum iforest_digest_kind kind, bool is_added)
 {
 	bytea *bytes = PG_ARGISNULL(1) ? NULL : PG_GETARG_BYTEA_PP(1);
 	enum iforest_status status = IFOREST_OK;
 	MemoryContext before;
-	struct iforest_sketch *sketch = enter(fcinfo, &before);
+	struct iforest_digest *sketch = enter(fcinfo, kind, &before);
 
 	if (bytes && is_added)
-		status = iforest_sketch_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+		status = iforest_digest_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
 	else if (bytes)
-		status = iforest_sketch_subtract(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+		status = iforest_digest_subtract(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
 	MemoryContextSwitchTo(before);
-	return state_result(fcinfo, sketch, status, "iforest_sketch_merge");
+	return state_result(fcinfo, sketch, status, name_of(kind, true));
 }
 
 Datum iforest_sketch_add_sketch(PG_FUNCTION_ARGS)
 {
-	return change_by_sketch(fcinfo, true);
+	return change_by_sketch(fcinfo, IFOREST_DIGEST_QUANTILES, true);
 }
 
 Datum iforest_sketch_remove_sketch(PG_FUNCTION_ARGS)
 {
-	return change_by_sketch(fcinfo, false);
+	return change_by_sketch(fcinfo, IFOREST_DIGEST_QUANTILES, false);
+}
+
+Datum iforest_distinct_add_sketch(PG_FUNCTION_ARGS)
+{
+	return change_by_sketch(fcinfo, IFOREST_DIGEST_DISTINCT, true);
 }
 
 /* ---- states as bytes ---- */
 
 Datum iforest_sketch_combine_states(PG_FUNCTION_ARGS)
 {
-	bytea *bytes = PG_ARGISNULL(1) ? NULL : ifp_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(1));
+	const struct iforest_digest *other = PG_ARGISNULL(1) ? NULL : (struct iforest_digest *)PG_GETARG_POINTER(1);
+	bytea *bytes = other ? ifp_sketch_to_bytea(other) : NULL;
 	enum iforest_status status = IFOREST_OK;
 	MemoryContext before;
-	struct iforest_sketch *sketch = enter(fcinfo, &before);
+	struct iforest_digest *sketch;
 
+	if (!other && PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	sketch = enter(fcinfo, other ? other->kind : IFOREST_DIGEST_QUANTILES, &before);
 	if (bytes)
-		status = iforest_sketch_merge(sketch, (const uint8_t *)VARDATA(bytes), VARSIZE(bytes) - VARHDRSZ);
+		status = iforest_digest_merge(sketch, (const uint8_t *)VARDATA(bytes), VARSIZE(bytes) - VARHDRSZ);
 	MemoryContextSwitchTo(before);
-	return state_result(fcinfo, sketch, status, "iforest_sketch");
+	return state_result(fcinfo, sketch, status, name_of(sketch->kind, false));
 }
 
 Datum iforest_sketch_serialize(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BYTEA_P(ifp_sketch_to_bytea((struct iforest_sketch *)PG_GETARG_POINTER(0)));
+	PG_RETURN_BYTEA_P(ifp_sketch_to_bytea((struct iforest_digest *)PG_GETARG_POINTER(0)));
+}
+
+static Datum deserialize(FunctionCallInfo fcinfo, enum iforest_digest_kind kind)
+{
+	bytea *bytes = PG_GETARG_BYTEA_PP(0);
+	struct iforest_digest *sketch = palloc(sizeof *sketch);
+
+	iforest_digest_init(sketch, kind, &ifp_palloc_allocator);
+	sketch_require(iforest_digest_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)),
+		       name_of(kind, false));
+	PG_RETURN_POINTER(sketch);
 }
 
 Datum iforest_sketch_deserialize(PG_FUNCTION_ARGS)
 {
-	bytea *bytes = PG_GETARG_BYTEA_PP(0);
-	struct iforest_sketch *sketch = palloc(sizeof *sketch);
+	return deserialize(fcinfo, IFOREST_DIGEST_QUANTILES);
+}
 
-	iforest_sketch_init(sketch, &ifp_palloc_allocator);
-	sketch_require(iforest_sketch_merge(sketch, (const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)),
-		       "iforest_sketch");
-	PG_RETURN_POINTER(sketch);
+Datum iforest_distinct_deserialize(PG_FUNCTION_ARGS)
+{
+	return deserialize(fcinfo, IFOREST_DIGEST_DISTINCT);
 }
 
 Datum iforest_sketch_result(PG_FUNCTION_ARGS)
 {
-	struct iforest_sketch *sketch = PG_ARGISNULL(0) ? NULL : (struct iforest_sketch *)PG_GETARG_POINTER(0);
+	struct iforest_digest *sketch = PG_ARGISNULL(0) ? NULL : (struct iforest_digest *)PG_GETARG_POINTER(0);
 
-	if (!sketch || sketch->n == 0)
+	if (!sketch || iforest_digest_is_empty(sketch))
 		PG_RETURN_NULL();
 	PG_RETURN_BYTEA_P(ifp_sketch_to_bytea(sketch));
 }
@@ -285,6 +349,19 @@ static struct iforest_sketch_view open_sketch(FunctionCallInfo fcinfo, const cha
 Datum iforest_sketch_numbers(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64((int64)open_sketch(fcinfo, "iforest_sketch_count").n);
+}
+
+Datum iforest_distinct_values(PG_FUNCTION_ARGS)
+{
+	uint64_t n = 0;
+	bytea *bytes;
+
+	if (!PG_ARGISNULL(0)) {
+		bytes = PG_GETARG_BYTEA_PP(0);
+		sketch_require(iforest_distinct_count((const uint8_t *)VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), &n),
+			       "iforest_distinct_count");
+	}
+	PG_RETURN_INT64((int64)n);
 }
 
 /* Arguments: (sketch, q [, min, max]), the last two of that type. Returns false if the result is NULL. */

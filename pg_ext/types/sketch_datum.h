@@ -4,13 +4,16 @@
 
 #include "pg_ext/base/engine.h"
 
-#include "core/model/sketch.h"
+#include "core/model/digest.h"
 
 /* Returns a sketch as bytes, in the current memory context. */
-bytea *ifp_sketch_to_bytea(const struct iforest_sketch *sketch);
+bytea *ifp_sketch_to_bytea(const struct iforest_digest *sketch);
 
-/* Returns the sum of two sketches, in the current memory context. Requires  both are results of ifp_sketch_to_bytea(). */
-bytea *ifp_sketch_sum(const bytea *one, const bytea *other);
+/* Returns the sum of two sketches of a kind, in the current memory context. Requires  both are results of ifp_sketch_to_bytea(). */
+bytea *ifp_sketch_sum(enum iforest_digest_kind kind, const bytea *one, const bytea *other);
+
+/* Estimates how many values a distinct sketch has. Requires  it is a result of ifp_sketch_to_bytea(). */
+int64 ifp_sketch_distinct_count(const bytea *sketch);
 
 /* Returns the number at a place, from 1, of a sketch of a value column with these extremes.
  * Requires  sketch is a result of ifp_sketch_to_bytea(). */

@@ -10,6 +10,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
+#include "utils/uuid.h"
 
 /* ---- times and values ---- */
 
@@ -144,6 +145,52 @@ static int64 int64_from_numeric(Relation index, unsigned value, Datum datum, int
 	return result;
 }
 
+int64 ifp_distinct_key(Oid type, Datum datum)
+{
+	union iforest_number number = { .integer = 0 };
+	struct varlena *bytes;
+	size_t n_bytes;
+	int64 key;
+
+	switch (type) {
+	case BOOLOID:
+		return DatumGetBool(datum);
+	case INT2OID:
+		return DatumGetInt16(datum);
+	case INT4OID:
+	case DATEOID:
+		return DatumGetInt32(datum);
+	case INT8OID:
+	case TIMESTAMPOID:
+	case TIMESTAMPTZOID:
+		return DatumGetInt64(datum);
+	case FLOAT4OID:
+	case FLOAT8OID:
+	case NUMERICOID:
+		number.real = ifp_number_from_datum(datum, type);
+		return iforest_distinct_key_of_number(number, IFOREST_FLOAT64);
+	case UUIDOID:
+		return iforest_distinct_key_of_blob(DatumGetPointer(datum), UUID_LEN);
+	case TEXTOID:
+	case VARCHAROID:
+	case BPCHAROID:
+	case BYTEAOID:
+		bytes = PG_DETOAST_DATUM_PACKED(datum);
+		n_bytes = VARSIZE_ANY_EXHDR(bytes);
+		if (type == BPCHAROID)
+			n_bytes = (size_t)bpchartruelen(VARDATA_ANY(bytes), (int)n_bytes);
+		key = (type == BYTEAOID ? iforest_distinct_key_of_blob : iforest_distinct_key_of_text)(VARDATA_ANY(bytes),
+												       n_bytes);
+		if (bytes != (struct varlena *)DatumGetPointer(datum))
+			pfree(bytes);
+		return key;
+	default:
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("iforest_distinct: values of type %s cannot be counted", format_type_be(type)),
+			errhint("Cast them to text."));
+	}
+}
+
 union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value, Datum datum)
 {
 	union iforest_number number = { .integer = 0 };
@@ -173,6 +220,13 @@ union iforest_number ifp_value_from_datum(Relation index, const struct ifp_defin
 	case NUMERICOID:
 		number.integer = int64_from_numeric(index, value, datum, definition->value_scales[value]);
 		break;
+	case TEXTOID:
+	case VARCHAROID:
+	case BPCHAROID:
+	case BYTEAOID:
+	case UUIDOID:
+		number.integer = ifp_distinct_key(definition->value_types[value], datum);
+		break;
 	default:
 		number.integer = DatumGetInt64(datum);
 	}
@@ -200,6 +254,8 @@ Datum ifp_numeric_from_int128(iforest_int128 integer, int scale)
 
 Datum ifp_value_to_datum(const struct ifp_definition *definition, unsigned value, union iforest_number number)
 {
+	if (ifp_is_key_type(definition->value_types[value]))
+		elog(ERROR, "no value can be read from a key");
 	switch (definition->value_types[value]) {
 	case INT2OID:
 		return Int16GetDatum((int16)number.integer);

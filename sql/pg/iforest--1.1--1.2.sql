@@ -69,3 +69,28 @@ COMMENT ON AGGREGATE iforest_lttb_times(anyelement, double precision, integer) I
 CREATE AGGREGATE iforest_lttb_values(ts anyelement, v double precision, n integer) (
 	SFUNC = iforest_lttb_add, STYPE = internal, FINALFUNC = iforest_lttb_value_array, FINALFUNC_MODIFY = SHAREABLE, PARALLEL = SAFE);
 COMMENT ON AGGREGATE iforest_lttb_values(anyelement, double precision, integer) IS 'values of the n points of a line that make the largest triangles (LTTB)';
+
+-- ---- distinct sketches: how many different values there are ----
+-- A bytea, the same as SQLite's functions of these names make. NULL is the sketch of no values.
+
+CREATE FUNCTION iforest_distinct_add(internal, anyelement) RETURNS internal
+	AS 'MODULE_PATHNAME', 'iforest_distinct_add_value' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_add(internal, anyelement) IS 'adds a value to a distinct sketch';
+CREATE FUNCTION iforest_distinct_add_sketch(internal, bytea) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_add_sketch(internal, bytea) IS 'adds the values of a distinct sketch to another';
+CREATE FUNCTION iforest_distinct_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_deserialize(bytea, internal) IS 'bytes to distinct sketch, for parallel plans';
+
+CREATE AGGREGATE iforest_distinct(x anyelement) (
+	SFUNC = iforest_distinct_add, STYPE = internal, SSPACE = 4096, FINALFUNC = iforest_sketch_result, COMBINEFUNC = iforest_sketch_combine,
+	SERIALFUNC = iforest_sketch_serialize, DESERIALFUNC = iforest_distinct_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_distinct(anyelement) IS 'the distinct sketch of the values x, for iforest_distinct_count';
+CREATE AGGREGATE iforest_distinct_merge(sketch bytea) (
+	SFUNC = iforest_distinct_add_sketch, STYPE = internal, SSPACE = 4096, FINALFUNC = iforest_sketch_result, COMBINEFUNC = iforest_sketch_combine,
+	SERIALFUNC = iforest_sketch_serialize, DESERIALFUNC = iforest_distinct_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_distinct_merge(bytea) IS 'the distinct sketch of all values of these sketches';
+CREATE FUNCTION iforest_distinct_count(sketch bytea) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'iforest_distinct_values' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_count(bytea) IS 'how many different values the sketch has: exact up to 768, then with a standard error of 1.6 %; 0 of NULL';

@@ -329,6 +329,8 @@ static int inspect_columns(struct inspection *inspection, struct ifs_definition 
 
 	for (unsigned v = 0; v < definition->n_values && !rc; v++)
 		rc = inspect_column(inspection, definition->values[v].source, NULL, NULL);
+	for (unsigned h = 0; h < definition->n_hashed && !rc; h++)
+		rc = inspect_column(inspection, definition->hashed[h], NULL, NULL);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++) {
 		const char *column = definition->by[b].source, *collation, *type;
 

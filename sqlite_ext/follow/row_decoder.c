@@ -323,6 +323,17 @@ static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, uns
 	return SQLITE_OK;
 }
 
+/* Reads a column of which the index holds keys. */
+static int read_hashed(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
+{
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		return SQLITE_OK;
+	if (!ifs_distinct_key(value, &entry->values[v].integer))
+		return ifs_error_set(decoder->error, SQLITE_NOMEM, "");
+	entry->present |= 1u << v;
+	return SQLITE_OK;
+}
+
 /* Returns the cache slot of a single integer by value, chosen by its last bits; NULL for other by values. */
 static struct ifs_recent_series *recent_of(struct ifs_row_decoder *decoder, sqlite3_value **by, int64_t *value)
 {
@@ -412,22 +423,27 @@ void ifs_row_decoder_append_columns(const struct ifs_definition *definition, con
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->by[b].source);
 	for (unsigned v = 0; v < definition->n_values; v++)
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->values[v].source);
+	for (unsigned h = 0; h < definition->n_hashed; h++)
+		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->hashed[h]);
 }
 
 int ifs_row_decode(struct ifs_row_decoder *decoder, sqlite3_value **row, struct iforest_entry *entry)
 {
 	sqlite3_value **by = row + FIRST_BY, **values = by + decoder->definition->n_by;
+	unsigned n_values = decoder->definition->n_values;
 	int rc;
 
 	entry->key.ref = sqlite3_value_int64(row[ROWID]);
 	entry->present = 0;
-	for (unsigned v = decoder->definition->n_values; v < decoder->fields->n_values; v++)
+	for (unsigned v = n_values; v < decoder->fields->n_values; v++)
 		entry->values[v].integer = 0;
 	rc = read_time(decoder, row[TIME], &entry->key);
 	if (!rc)
 		rc = ifs_row_decode_series(decoder, by, &entry->key.series);
-	for (unsigned v = 0; v < decoder->definition->n_values && !rc; v++)
+	for (unsigned v = 0; v < n_values && !rc; v++)
 		rc = read_value(decoder, values[v], v, entry);
+	for (unsigned v = n_values; v < n_values + decoder->definition->n_hashed && !rc; v++)
+		rc = read_hashed(decoder, values[v], v, entry);
 	return rc;
 }
 
@@ -435,7 +451,9 @@ int ifs_row_decode_statement(struct ifs_row_decoder *decoder, sqlite3_stmt *stat
 {
 	sqlite3_value *row[FIRST_BY + IFS_MAX_BY + IFOREST_MAX_VALUES];
 
-	ifs_statement_columns(statement, 0, FIRST_BY + decoder->definition->n_by + decoder->definition->n_values, row);
+	ifs_statement_columns(
+		statement, 0,
+		FIRST_BY + decoder->definition->n_by + decoder->definition->n_values + decoder->definition->n_hashed, row);
 	return ifs_row_decode(decoder, row, entry);
 }
 

@@ -297,6 +297,8 @@ static bool is_of_index(const struct ifs_definition *definition, const char *col
 		is_one = sqlite3_stricmp(definition->by[b].source, column) == 0;
 	for (unsigned v = 0; v < definition->n_values && !is_one; v++)
 		is_one = sqlite3_stricmp(definition->values[v].source, column) == 0;
+	for (unsigned h = 0; h < definition->n_hashed && !is_one; h++)
+		is_one = sqlite3_stricmp(definition->hashed[h], column) == 0;
 	return is_one || ifs_condition_names(definition, column);
 }
 
@@ -354,6 +356,8 @@ static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 		sqlite3_str_appendf(sql, " OR CAST(old.\"%w\" AS TEXT) <> CAST(new.\"%w\" AS TEXT)",
 				    definition->values[v].source, definition->values[v].source);
 	}
+	for (unsigned h = 0; h < definition->n_hashed; h++)
+		append_change(sql, definition->hashed[h], "BINARY");
 	if (definition->where)
 		rc = append_condition_changes(target, sql);
 	if (!rc)

@@ -209,12 +209,15 @@ static void range_of(const struct ifs_bucket_query *query, uint64_t series, stru
 		*to = iforest_key_at(series + 1, INT64_MIN);
 }
 
-static enum iforest_status add_group(struct ifs_bucket_query *query, unsigned v, struct iforest_sketch *sketch)
+static enum iforest_status add_group(struct ifs_bucket_query *query, unsigned v, struct iforest_digest *sketch)
 {
+	static const enum ifs_sidecar_table tables[IFOREST_N_DIGESTS] = {
+		[IFOREST_DIGEST_QUANTILES] = IFS_SIDECAR_SKETCHES, [IFOREST_DIGEST_DISTINCT] = IFS_SIDECAR_DISTINCTS
+	};
 	struct ifs_sidecar sidecar;
 	enum iforest_status status = IFOREST_OK;
 
-	ifs_sidecar_open(&sidecar, query->index, IFS_SIDECAR_SKETCHES);
+	ifs_sidecar_open(&sidecar, query->index, tables[sketch->kind]);
 	for (uint32_t m = query->group_starts[query->group]; m < query->group_starts[query->group + 1] && !status; m++) {
 		struct iforest_key from, to;
 
@@ -224,42 +227,45 @@ static enum iforest_status add_group(struct ifs_bucket_query *query, unsigned v,
 	return status;
 }
 
-static int make_sketch(struct ifs_bucket_query *query, unsigned v, struct ifs_error *error)
+static int make_sketch(struct ifs_bucket_query *query, enum iforest_digest_kind kind, unsigned v, struct ifs_error *error)
 {
-	struct ifs_bucket_query_sketch *made = &query->sketches[v];
-	struct iforest_sketch sketch;
+	struct ifs_bucket_query_sketch *made = &query->sketches[kind][v];
+	struct iforest_digest sketch;
 	enum iforest_status status;
 
 	/* it reads pages, and a command may have run since the row was read */
 	if (ifs_bucket_query_check(query, error))
 		return error->rc;
 	query->has_sketches = true;
-	iforest_sketch_init(&sketch, &ifs_alloc);
+	iforest_digest_init(&sketch, kind, &ifs_alloc);
 	status = add_group(query, v, &sketch);
-	if (!status && sketch.n > 0)
-		status = iforest_sketch_write(&sketch, &made->bytes, &made->n_bytes);
-	iforest_sketch_release(&sketch);
+	if (!status && !iforest_digest_is_empty(&sketch))
+		status = iforest_digest_write(&sketch, &made->bytes, &made->n_bytes);
+	iforest_digest_release(&sketch);
 	made->is_made = !status;
 	return ifs_snapshot_error(query->index, query->snapshot, status, error);
 }
 
-int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
-			    struct ifs_error *error)
+int ifs_bucket_query_sketch(struct ifs_bucket_query *query, enum iforest_digest_kind kind, unsigned v, const uint8_t **bytes,
+			    size_t *n_bytes, struct ifs_error *error)
 {
+	const struct ifs_bucket_query_sketch *sketch = &query->sketches[kind][v];
 	int rc = SQLITE_OK;
 
-	if (!query->sketches[v].is_made && query->aggregate.n_rows > 0)
-		rc = make_sketch(query, v, error);
-	*bytes = query->sketches[v].bytes;
-	*n_bytes = query->sketches[v].n_bytes;
+	if (!sketch->is_made && query->aggregate.n_rows > 0)
+		rc = make_sketch(query, kind, v, error);
+	*bytes = sketch->bytes;
+	*n_bytes = sketch->n_bytes;
 	return rc;
 }
 
 static void bucket_query_forget_sketches(struct ifs_bucket_query *query)
 {
-	for (unsigned v = 0; v < IFOREST_MAX_VALUES && query->has_sketches; v++) {
-		sqlite3_free(query->sketches[v].bytes);
-		query->sketches[v] = (struct ifs_bucket_query_sketch){ .bytes = NULL };
+	for (unsigned i = 0; i < IFOREST_N_DIGESTS * IFOREST_MAX_VALUES && query->has_sketches; i++) {
+		struct ifs_bucket_query_sketch *sketch = &query->sketches[i / IFOREST_MAX_VALUES][i % IFOREST_MAX_VALUES];
+
+		sqlite3_free(sketch->bytes);
+		*sketch = (struct ifs_bucket_query_sketch){ .bytes = NULL };
 	}
 	query->has_sketches = false;
 }

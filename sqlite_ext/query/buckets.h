@@ -11,6 +11,7 @@
 #define IFS_QUERY_BUCKETS_H
 
 #include "core/model/aggregate.h"
+#include "core/model/digest.h"
 #include "core/page/node.h"
 #include "core/query/counter_scan.h"
 #include "core/query/fill.h"
@@ -35,7 +36,7 @@ struct ifs_bucket_list {
 /* most buckets of a group of several overlap series, which are kept in memory: a span may overlap any number */
 #define IFS_MAX_OVERLAPPED 1000000
 
-/* A sketch of the current row; bytes are NULL if there are no numbers. */
+/* A sketch of the current row; bytes are NULL if there are no values. */
 struct ifs_bucket_query_sketch {
 	bool is_made;
 	uint8_t *bytes;
@@ -78,7 +79,7 @@ struct ifs_bucket_query {
 
 	/* the current row */
 	bool has_sketches; /* one was computed, or tried */
-	struct ifs_bucket_query_sketch sketches[IFOREST_MAX_VALUES];
+	struct ifs_bucket_query_sketch sketches[IFOREST_N_DIGESTS][IFOREST_MAX_VALUES];
 	int64_t bucket;
 	struct iforest_peak peak;	    /* n is 0 for a filled bucket */
 	struct iforest_aggregate aggregate; /* n_rows is 0 for a filled bucket */
@@ -101,12 +102,12 @@ int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *err
 /* Moves to the next row, or the first; sets *at_end if there is none. */
 int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct ifs_error *error);
 
-/* Returns the sketch of value column v over the rows of the bucket, *bytes NULL if there are no values. It is computed at
+/* Returns the sketch of core's value v over the rows of the bucket, *bytes NULL if there are no values. It is computed at
  * the first call and stays until the next row; an error if a command has changed the index since the row was read.
  * Cost  if no rows changed since the last flush: O(log N) node pages, and in each run the entries under one node page at
  *       most */
-int ifs_bucket_query_sketch(struct ifs_bucket_query *query, unsigned v, const uint8_t **bytes, size_t *n_bytes,
-			    struct ifs_error *error);
+int ifs_bucket_query_sketch(struct ifs_bucket_query *query, enum iforest_digest_kind kind, unsigned v, const uint8_t **bytes,
+			    size_t *n_bytes, struct ifs_error *error);
 
 /* Returns a number that no other row of this or another query has, up to chance (64 bits). SQLite tells rows apart by it
  * when it joins the branches of an OR. */

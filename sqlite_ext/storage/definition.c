@@ -19,6 +19,11 @@ unsigned ifs_first_of_ends(const struct ifs_definition *definition)
 	return ifs_first_sketch(definition) + definition->n_sketches;
 }
 
+unsigned ifs_first_distinct(const struct ifs_definition *definition)
+{
+	return ifs_first_of_ends(definition) + IFS_N_OF_ENDS * definition->n_values;
+}
+
 const struct iforest_kind *ifs_kind_of_integers(const struct ifs_definition *definition, unsigned value)
 {
 	for (unsigned a = 0; a < definition->accumulators.n; a++) {
@@ -279,6 +284,9 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 			rc = read_list(at, "by", definition->by, IFS_MAX_BY, &definition->n_by, error);
 		else if (sqlite3_stricmp(key, "sketch") == 0)
 			rc = read_list(at, "sketch", definition->sketches, IFOREST_MAX_VALUES, &definition->n_sketches, error);
+		else if (sqlite3_stricmp(key, "distinct") == 0)
+			rc = read_list(at, "distinct", definition->distincts, IFOREST_MAX_VALUES, &definition->n_distincts,
+				       error);
 		else if (sqlite3_stricmp(key, "counter") == 0)
 			rc = read_list(at, "counter", definition->counters, IFOREST_MAX_VALUES, &definition->n_counters, error);
 		else if (sqlite3_stricmp(key, "sync") == 0)
@@ -286,10 +294,12 @@ static int read_argument(struct ifs_definition *definition, const char *argument
 		else if (sqlite3_stricmp(key, "unit") == 0)
 			rc = read_unit(at, &definition->per_second, error);
 		else
-			rc = ifs_error_set(error, SQLITE_ERROR,
-					   "iforest: unknown argument \"%s\"; there are content, time, duration, end, "
-					   "value, variance, histogram, products, by, where, sketch, counter, sync and unit",
-					   key);
+			rc = ifs_error_set(
+				error, SQLITE_ERROR,
+				"iforest: unknown argument \"%s\"; there are content, time, duration, end, "
+				"value, variance, histogram, products, by, where, sketch, distinct, counter, sync and "
+				"unit",
+				key);
 		*has_sync = *has_sync || sqlite3_stricmp(key, "sync") == 0;
 	}
 	sqlite3_free(key);
@@ -438,6 +448,34 @@ static int find_values(const struct ifs_definition *definition, const char *argu
 	return SQLITE_OK;
 }
 
+/* Finds the columns whose different values are counted: value columns by their names in the index, others in the table. */
+static int find_distincts(struct ifs_definition *definition, struct ifs_error *error)
+{
+	for (unsigned d = 0; d < definition->n_distincts; d++) {
+		const struct ifs_column_name *column = &definition->distincts[d];
+		unsigned v = 0;
+
+		while (v < definition->n_values && (sqlite3_stricmp(definition->values[v].name, column->source) != 0 ||
+						    sqlite3_stricmp(column->source, column->name) != 0))
+			v++;
+		if (v == definition->n_values) {
+			v += definition->n_hashed;
+			if (v == IFOREST_MAX_VALUES)
+				return ifs_error_set(error, SQLITE_ERROR,
+						     "iforest: at most %d value columns, those of distinct=(...) among them; "
+						     "make a second index",
+						     IFOREST_MAX_VALUES);
+			definition->hashed[definition->n_hashed++] = column->source;
+		}
+		for (unsigned k = 0; k < d; k++)
+			if (sqlite3_stricmp(definition->distincts[k].name, column->name) == 0)
+				return ifs_error_set(error, SQLITE_ERROR, "iforest: distinct=(...) names \"%s\" twice",
+						     column->name);
+		definition->distinct_fields[d] = (uint8_t)v;
+	}
+	return SQLITE_OK;
+}
+
 int ifs_definition_parse_name(const char *text, char **name, struct ifs_error *error)
 {
 	const char *at = skip_space(text);
@@ -484,6 +522,8 @@ int ifs_definition_parse(struct ifs_definition *definition, int n_arguments, con
 	if (!rc)
 		rc = find_values(definition, "sketch", definition->sketches, definition->n_sketches, definition->sketch_values,
 				 error);
+	if (!rc)
+		rc = find_distincts(definition, error);
 	return rc ? rc
 		  : find_values(definition, "counter", definition->counters, definition->n_counters, definition->counter_values,
 				error);
@@ -504,6 +544,8 @@ void ifs_definition_release(struct ifs_definition *definition)
 		release_column(&definition->by[b]);
 	for (unsigned s = 0; s < definition->n_sketches; s++)
 		release_column(&definition->sketches[s]);
+	for (unsigned d = 0; d < definition->n_distincts; d++)
+		release_column(&definition->distincts[d]);
 	for (unsigned c = 0; c < definition->n_counters; c++)
 		release_column(&definition->counters[c]);
 	for (unsigned t = 0; t < definition->n_texts; t++)
@@ -577,7 +619,7 @@ static const char *const counter_formats[IFS_N_OF_COUNTER] = { "count_%s",    "s
 							       "increase_%s", "rate_%s",  "resets_%s" };
 
 enum {
-	MAX_COLUMNS = IFS_MAX_BY + IFS_N_FIXED + (IFS_END_OF_VALUE + 1) * IFOREST_MAX_VALUES + IFOREST_MAX_ACCUMULATOR_WORDS +
+	MAX_COLUMNS = IFS_MAX_BY + IFS_N_FIXED + (IFS_END_OF_VALUE + 2) * IFOREST_MAX_VALUES + IFOREST_MAX_ACCUMULATOR_WORDS +
 		      IFS_N_ARGUMENTS + 1
 };
 
@@ -601,6 +643,8 @@ static unsigned list_aggregates(const struct ifs_definition *definition, char **
 	for (unsigned v = 0; v < definition->n_values; v++)
 		for (unsigned c = IFS_N_OF_VALUE; c < IFS_END_OF_VALUE; c++)
 			names[n++] = sqlite3_mprintf(value_formats[c], values[v]);
+	for (unsigned d = 0; d < definition->n_distincts; d++)
+		names[n++] = sqlite3_mprintf("distinct_%s", definition->distincts[d].name);
 	return n;
 }
 

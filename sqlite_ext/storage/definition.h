@@ -7,7 +7,7 @@
 #include "sqlite_ext/storage/time_kind.h"
 
 #define IFS_MAX_BY 16
-#define IFS_MAX_TEXTS (10 + IFOREST_N_KINDS)
+#define IFS_MAX_TEXTS (12 + IFOREST_N_KINDS) /* each argument once */
 
 /* How the index learns of changes of its table. */
 enum ifs_sync {
@@ -39,7 +39,13 @@ struct ifs_definition {
 	unsigned n_sketches; /* value columns with sketches, and their numbers */
 	struct ifs_column_name sketches[IFOREST_MAX_VALUES];
 	uint8_t sketch_values[IFOREST_MAX_VALUES];
-	unsigned n_counters; /* value columns with counter summaries, and their numbers */
+	unsigned n_distincts; /* columns with distinct sketches, and their fields: value columns, or hashed ones */
+	struct ifs_column_name distincts[IFOREST_MAX_VALUES];
+	uint8_t distinct_fields[IFOREST_MAX_VALUES];
+	unsigned
+		n_hashed; /* columns that are no values: the index has a field for each, with the keys of core/model/distinct.h */
+	const char *hashed[IFOREST_MAX_VALUES]; /* in the table; owned by distincts */
+	unsigned n_counters;			/* value columns with counter summaries, and their numbers */
 	struct ifs_column_name counters[IFOREST_MAX_VALUES];
 	uint8_t counter_values[IFOREST_MAX_VALUES];
 	const char *by_types[IFS_MAX_BY];  /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
@@ -66,7 +72,8 @@ struct ifs_base_table {
  * and then
  *
  *   by columns | bucket bucket_start bucket_end count first_ts last_ts | 11 for each value |
- *   those of accumulators (storage/accumulator_columns.h) | sketches | 4 for each value: row and time of its first and last
+ *   those of accumulators (storage/accumulator_columns.h) | sketches | 4 for each value: row and time of its first and last |
+ *   distinct sketches
  *
  * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration | peak peak_ts
  * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
@@ -155,19 +162,20 @@ static inline struct ifs_times ifs_times_of(const struct ifs_definition *definit
 	return (struct ifs_times){ kind, definition->per_second ? definition->per_second : 1000000000 };
 }
 
-/* A duration beside times that are reals is a real, which core cannot add to a mapped time. So the index has one more value: the
- * end of the span, mapped as times are. Return how many values the index has, which of them tells the ends of spans, or
- * IFOREST_NO_VALUE, and how it does. */
+/* Core's values of the index are its value columns, then its hashed columns. A duration beside times that are reals is a real, which
+ * core cannot add to a mapped time; so there is one more: the end of the span, mapped as times are. Return how many values there
+ * are, which of them tells the ends of spans, or IFOREST_NO_VALUE, and how it does. */
 static inline uint8_t ifs_n_fields(const struct ifs_definition *definition, enum ifs_time_kind kind)
 {
-	return (uint8_t)(definition->n_values + (kind == IFS_TIMES_REAL && definition->duration_value != IFOREST_NO_VALUE));
+	return (uint8_t)(definition->n_values + definition->n_hashed +
+			 (kind == IFS_TIMES_REAL && definition->duration_value != IFOREST_NO_VALUE));
 }
 
 static inline uint8_t ifs_duration_field(const struct ifs_definition *definition, enum ifs_time_kind kind)
 {
 	bool is_apart = kind == IFS_TIMES_REAL && definition->duration_value != IFOREST_NO_VALUE;
 
-	return is_apart ? (uint8_t)definition->n_values : definition->duration_value;
+	return is_apart ? (uint8_t)(definition->n_values + definition->n_hashed) : definition->duration_value;
 }
 
 static inline uint8_t ifs_end_rule(const struct ifs_definition *definition, enum ifs_time_kind kind)
@@ -180,6 +188,9 @@ unsigned ifs_first_sketch(const struct ifs_definition *definition);
 
 /* Returns the number of the first column from IFS_OF_FIRST_ID on. */
 unsigned ifs_first_of_ends(const struct ifs_definition *definition);
+
+/* Returns the number of the first column of distinct sketches. */
+unsigned ifs_first_distinct(const struct ifs_definition *definition);
 
 /* Returns how many of enum ifs_argument the table takes: the first so many. The command column follows. */
 static inline int ifs_n_arguments(const struct ifs_definition *definition)

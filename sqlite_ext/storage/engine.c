@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "core/base/bits.h"
+#include "core/model/distinct.h"
 
 static void *sqlite_reallocate(void *context, void *memory, size_t n_bytes)
 {
@@ -170,6 +171,30 @@ int ifs_value_to_integer(const char *name, const char *argument, sqlite3_value *
 		return SQLITE_OK;
 	return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
 			     type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
+}
+
+bool ifs_distinct_key(sqlite3_value *value, int64_t *key)
+{
+	bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+	const void *bytes;
+	size_t n_bytes;
+
+	switch (sqlite3_value_type(value)) {
+	case SQLITE_INTEGER:
+		*key = sqlite3_value_int64(value);
+		return true;
+	case SQLITE_FLOAT:
+		*key = iforest_distinct_key_of_number((union iforest_number){ .real = sqlite3_value_double(value) },
+						      IFOREST_FLOAT64);
+		return true;
+	default:
+		bytes = is_text ? (const void *)sqlite3_value_text(value) : sqlite3_value_blob(value);
+		n_bytes = (size_t)sqlite3_value_bytes(value);
+		if (!bytes && (is_text || n_bytes > 0))
+			return false;
+		*key = (is_text ? iforest_distinct_key_of_text : iforest_distinct_key_of_blob)(bytes ? bytes : "", n_bytes);
+		return true;
+	}
 }
 
 /* ---- Tokens of SQL text ---- */

@@ -61,6 +61,10 @@ sqlite3_stmt *ifs_next_writer(sqlite3 *db, sqlite3_stmt *after);
 int ifs_value_to_integer(const char *name, const char *argument, sqlite3_value *value, int64_t *integer,
 			 struct ifs_error *error);
 
+/* Sets the key of a value in distinct sketches (core/model/distinct.h). Returns false without memory.
+ * Requires  it is not NULL */
+bool ifs_distinct_key(sqlite3_value *value, int64_t *key);
+
 /* ---- Tokens of SQL text ---- */
 
 /* True if the byte can be part of an unquoted name or of a number. */

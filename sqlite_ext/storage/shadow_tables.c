@@ -2,18 +2,20 @@
 
 #include "core/run/compact.h"
 
-static const char *const table_suffixes[] = { "page", "series", "config", "log", "front", "sketch", "piece" };
+static const char *const table_suffixes[] = { "page", "series", "config", "log", "front", "sketch", "piece", "distinct" };
 
-enum { LOG = 3, FRONT = 4, SKETCH = 5, PIECE = 6, N_TABLES = 7 };
+enum { LOG = 3, FRONT = 4, SKETCH = 5, PIECE = 6, DISTINCT = 7, N_TABLES = 8 };
 
-/* An index without sync=log has no x_log and no x_front, without sketch=... no x_sketch, without counter=... no x_piece: a
- * table of such a name is the user's. */
+/* An index without sync=log has no x_log and no x_front, without sketch=... no x_sketch, without counter=... no x_piece,
+ * without distinct=... no x_distinct: a table of such a name is the user's. */
 static bool has_table(const struct ifs_index *index, unsigned t)
 {
 	if (t == LOG || t == FRONT)
 		return index->definition.sync == IFS_SYNC_LOG;
 	if (t == SKETCH)
 		return index->definition.n_sketches > 0;
+	if (t == DISTINCT)
+		return index->definition.n_distincts > 0;
 	return t != PIECE || index->definition.n_counters > 0;
 }
 
@@ -106,6 +108,8 @@ int ifs_index_make_tables(struct ifs_index *index, const struct ifs_definition *
 		rc = make_sidecar(index, table_suffixes[SKETCH], if_not, error);
 	if (!rc && definition->n_counters > 0)
 		rc = make_sidecar(index, table_suffixes[PIECE], if_not, error);
+	if (!rc && definition->n_distincts > 0)
+		rc = make_sidecar(index, table_suffixes[DISTINCT], if_not, error);
 	for (unsigned t = 0; t < definition->n_texts && !rc; t++)
 		rc = put_config(index, "argument", (int)t, definition->texts[t], error);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)

@@ -28,7 +28,7 @@ struct ifs_connection;
 struct ifs_snapshot;
 
 /* The two sidecar tables (sidecar.h). */
-enum ifs_sidecar_table { IFS_SIDECAR_SKETCHES, IFS_SIDECAR_COUNTERS, IFS_N_SIDECARS };
+enum ifs_sidecar_table { IFS_SIDECAR_SKETCHES, IFS_SIDECAR_COUNTERS, IFS_SIDECAR_DISTINCTS, IFS_N_SIDECARS };
 
 /* What SQLite reports about changes of the database (follow/snapshot.c). */
 struct ifs_data_version {

@@ -21,16 +21,23 @@ struct table {
 static const struct table tables[IFS_N_SIDECARS] = {
 	[IFS_SIDECAR_SKETCHES] = { TABLE("sketch"), .wrong = IFOREST_SKETCH_WRONG, .keep = iforest_run_keep_sketches },
 	[IFS_SIDECAR_COUNTERS] = { TABLE("piece"), .wrong = IFOREST_COUNTER_WRONG, .keep = iforest_run_keep_counters },
+	[IFS_SIDECAR_DISTINCTS] = { TABLE("distinct"), .wrong = IFOREST_SKETCH_WRONG, .keep = iforest_run_keep_distincts },
 };
 
 uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table table)
 {
-	bool is_sketch = table == IFS_SIDECAR_SKETCHES;
-	unsigned n = is_sketch ? definition->n_sketches : definition->n_counters;
+	const struct {
+		unsigned n;
+		const uint8_t *values;
+	} lists[IFS_N_SIDECARS] = {
+		[IFS_SIDECAR_SKETCHES] = { definition->n_sketches, definition->sketch_values },
+		[IFS_SIDECAR_COUNTERS] = { definition->n_counters, definition->counter_values },
+		[IFS_SIDECAR_DISTINCTS] = { definition->n_distincts, definition->distinct_fields },
+	};
 	uint32_t values = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		values |= 1u << (is_sketch ? definition->sketch_values[i] : definition->counter_values[i]);
+	for (unsigned i = 0; i < lists[table].n; i++)
+		values |= 1u << lists[table].values[i];
 	return values;
 }
 

@@ -3,6 +3,7 @@
  *   x_sketch(run INTEGER, value INTEGER, level INTEGER, number INTEGER, dead INTEGER, bytes BLOB,
  *            PRIMARY KEY(run, value, level, number))       with sketch=...
  *   x_piece, with the same columns                         with counter=...
+ *   x_distinct, with the same columns                      with distinct=...
  *
  * Commands that write runs bring the tables up to date. A query reads them, and falls back to the entries for what is
  * missing.
@@ -14,7 +15,7 @@
 #include "core/run/sidecar.h"
 #include "sqlite_ext/storage/shadow_tables.h"
 
-/* Returns the value columns that have summaries in the table, as bits. */
+/* Returns the values of core that have summaries in the table, as bits. */
 uint32_t ifs_sidecar_values(const struct ifs_definition *definition, enum ifs_sidecar_table table);
 
 struct ifs_sidecar {

@@ -211,12 +211,12 @@ static void fixed_column(sqlite3_context *context, const struct ifs_bucket_query
 	}
 }
 
-static int sketch_column(sqlite3_context *context, struct ifs_bucket_query *query, unsigned v)
+static int sketch_column(sqlite3_context *context, struct ifs_bucket_query *query, enum iforest_digest_kind kind, unsigned v)
 {
 	struct ifs_error error = { .rc = SQLITE_OK };
 	const uint8_t *bytes;
 	size_t n_bytes;
-	int rc = ifs_bucket_query_sketch(query, v, &bytes, &n_bytes, &error);
+	int rc = ifs_bucket_query_sketch(query, kind, v, &bytes, &n_bytes, &error);
 
 	if (rc == SQLITE_NOMEM)
 		sqlite3_result_error_nomem(context);
@@ -272,12 +272,16 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	} else if (c < ifs_first_of_accumulators(definition)) {
 		c -= n_by + IFS_N_FIXED;
 		return value_column(context, query, c / IFS_N_OF_VALUE, (enum ifs_value_column)(c % IFS_N_OF_VALUE));
+	} else if (c >= ifs_first_distinct(definition)) {
+		return sketch_column(context, query, IFOREST_DIGEST_DISTINCT,
+				     definition->distinct_fields[c - ifs_first_distinct(definition)]);
 	} else if (c >= ifs_first_of_ends(definition)) {
 		c -= ifs_first_of_ends(definition);
 		return value_column(context, query, c / IFS_N_OF_ENDS,
 				    (enum ifs_value_column)(IFS_N_OF_VALUE + c % IFS_N_OF_ENDS));
 	} else if (c >= ifs_first_sketch(definition)) {
-		return sketch_column(context, query, definition->sketch_values[c - ifs_first_sketch(definition)]);
+		return sketch_column(context, query, IFOREST_DIGEST_QUANTILES,
+				     definition->sketch_values[c - ifs_first_sketch(definition)]);
 	} else if (query->aggregate.n_rows > 0 || query->fill_mode != IFS_FILL_NULL) {
 		/* otherwise NULL, as the count of a value is */
 		ifs_accumulator_column_result(context, &query->snapshot->manifest.fields.accumulators,

@@ -1,6 +1,6 @@
 #include "sqlite_ext/vtab/functions.h"
 
-#include "core/model/sketch.h"
+#include "core/model/digest.h"
 #include "sqlite_ext/query/plan.h"
 
 #define NAME "iforest_bucket"
@@ -96,6 +96,15 @@ static void result_error(sqlite3_context *context, const char *format, const cha
 	sqlite3_free(message);
 }
 
+/* The aggregates of a kind of sketch; user data of their functions. */
+struct digest_aggregates {
+	enum iforest_digest_kind kind;
+	const char *name, *merge_name;
+};
+
+static const struct digest_aggregates quantiles = { IFOREST_DIGEST_QUANTILES, "iforest_sketch", "iforest_sketch_merge" };
+static const struct digest_aggregates distinct = { IFOREST_DIGEST_DISTINCT, "iforest_distinct", "iforest_distinct_merge" };
+
 int ifs_sketch_error_set(struct ifs_error *error, enum iforest_status status, const char *name)
 {
 	switch (status) {
@@ -111,8 +120,8 @@ int ifs_sketch_error_set(struct ifs_error *error, enum iforest_status status, co
 	case IFOREST_ARGUMENT:
 		return ifs_error_set(error, SQLITE_ERROR, "%s: min and max are not those of the sketch's numbers", name);
 	default:
-		return ifs_error_set(error, SQLITE_ERROR,
-				     "%s: not a sketch, or a damaged one; it takes what iforest_sketch() gives", name);
+		return ifs_error_set(error, SQLITE_ERROR, "%s: not a sketch, or a damaged one; it takes what %s() gives", name,
+				     strncmp(name, distinct.name, strlen(distinct.name)) == 0 ? distinct.name : quantiles.name);
 	}
 }
 
@@ -139,36 +148,63 @@ static bool read_number(sqlite3_value *value, struct iforest_sketch_number *numb
 	return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
-/* Returns the sketch of the group, zeroed when new; NULL without memory. */
-static struct iforest_sketch *sketch_of(sqlite3_context *context)
-{
-	struct iforest_sketch *sketch = sqlite3_aggregate_context(context, sizeof *sketch);
+/* The sketch of a group: zeroed memory of SQLite's until it is begun. */
+struct sketched_group {
+	bool is_begun;
+	struct iforest_digest sketch;
+};
 
-	if (sketch && !sketch->alloc)
-		iforest_sketch_init(sketch, &ifs_alloc);
-	if (!sketch)
+/* Returns the sketch of the group; NULL without memory. */
+static struct iforest_digest *sketch_of(sqlite3_context *context)
+{
+	const struct digest_aggregates *aggregates = sqlite3_user_data(context);
+	struct sketched_group *group = sqlite3_aggregate_context(context, sizeof *group);
+
+	if (!group) {
 		sqlite3_result_error_nomem(context);
-	return sketch;
+		return NULL;
+	}
+	if (!group->is_begun)
+		iforest_digest_init(&group->sketch, aggregates->kind, &ifs_alloc);
+	group->is_begun = true;
+	return &group->sketch;
 }
 
-static void change_by_number(sqlite3_context *context, sqlite3_value *value, bool is_added)
+/* Reads what the sketch counts of a value: a number, or a key. Otherwise reports the error. */
+static bool read_counted(sqlite3_context *context, enum iforest_digest_kind kind, sqlite3_value *value,
+			 struct iforest_sketch_number *number)
 {
-	struct iforest_sketch *sketch = sketch_of(context);
+	if (kind == IFOREST_DIGEST_DISTINCT) {
+		number->kind = IFOREST_INT64;
+		if (ifs_distinct_key(value, &number->value.integer))
+			return true;
+		sqlite3_result_error_nomem(context);
+		return false;
+	}
+	if (read_number(value, number))
+		return true;
+	result_error(context, "%s: a value is no number; cast it, or leave it out", quantiles.name);
+	return false;
+}
+
+static void change_by_value(sqlite3_context *context, sqlite3_value *value, bool is_added)
+{
+	const struct digest_aggregates *aggregates = sqlite3_user_data(context);
+	struct iforest_digest *sketch = sketch_of(context);
 	struct iforest_sketch_number number;
 
-	if (!sketch || sqlite3_value_type(value) == SQLITE_NULL)
+	if (!sketch || sqlite3_value_type(value) == SQLITE_NULL || !read_counted(context, sketch->kind, value, &number))
 		return;
-	if (!read_number(value, &number))
-		result_error(context, "%s: a value is no number; cast it, or leave it out", "iforest_sketch");
-	else if (is_added)
-		result_status(context, iforest_sketch_add(sketch, number.value, number.kind), "iforest_sketch");
-	else
-		result_status(context, iforest_sketch_remove(sketch, number.value, number.kind), "iforest_sketch");
+	result_status(context,
+		      is_added ? iforest_digest_add(sketch, number.value, number.kind)
+			       : iforest_digest_remove(sketch, number.value, number.kind),
+		      aggregates->name);
 }
 
 static void change_by_sketch(sqlite3_context *context, sqlite3_value *value, bool is_added)
 {
-	struct iforest_sketch *sketch = sketch_of(context);
+	const struct digest_aggregates *aggregates = sqlite3_user_data(context);
+	struct iforest_digest *sketch = sketch_of(context);
 	const uint8_t *bytes;
 	size_t n_bytes;
 
@@ -176,22 +212,21 @@ static void change_by_sketch(sqlite3_context *context, sqlite3_value *value, boo
 		return;
 	bytes = sqlite3_value_blob(value);
 	n_bytes = (size_t)sqlite3_value_bytes(value);
-	if (is_added)
-		result_status(context, iforest_sketch_merge(sketch, bytes, n_bytes), "iforest_sketch_merge");
-	else
-		result_status(context, iforest_sketch_subtract(sketch, bytes, n_bytes), "iforest_sketch_merge");
+	result_status(context,
+		      is_added ? iforest_digest_merge(sketch, bytes, n_bytes) : iforest_digest_subtract(sketch, bytes, n_bytes),
+		      aggregates->merge_name);
 }
 
-static void add_number(sqlite3_context *context, int n, sqlite3_value **values)
+static void add_value(sqlite3_context *context, int n, sqlite3_value **values)
 {
 	(void)n;
-	change_by_number(context, values[0], true);
+	change_by_value(context, values[0], true);
 }
 
-static void remove_number(sqlite3_context *context, int n, sqlite3_value **values)
+static void remove_value(sqlite3_context *context, int n, sqlite3_value **values)
 {
 	(void)n;
-	change_by_number(context, values[0], false);
+	change_by_value(context, values[0], false);
 }
 
 static void add_sketch(sqlite3_context *context, int n, sqlite3_value **values)
@@ -208,13 +243,13 @@ static void remove_sketch(sqlite3_context *context, int n, sqlite3_value **value
 
 static void sketch_value(sqlite3_context *context)
 {
-	struct iforest_sketch *sketch = sqlite3_aggregate_context(context, 0);
+	const struct sketched_group *group = sqlite3_aggregate_context(context, 0);
 	uint8_t *bytes;
 	size_t n_bytes;
 
-	if (!sketch || sketch->n == 0)
+	if (!group || !group->is_begun || iforest_digest_is_empty(&group->sketch))
 		return;
-	if (iforest_sketch_write(sketch, &bytes, &n_bytes))
+	if (iforest_digest_write(&group->sketch, &bytes, &n_bytes))
 		sqlite3_result_error_nomem(context);
 	else
 		sqlite3_result_blob64(context, bytes, n_bytes, sqlite3_free);
@@ -223,13 +258,11 @@ static void sketch_value(sqlite3_context *context)
 /* SQLite calls it for every group that was begun, also after an error. */
 static void sketch_final(sqlite3_context *context)
 {
-	struct iforest_sketch *sketch = sqlite3_aggregate_context(context, 0);
+	struct sketched_group *group = sqlite3_aggregate_context(context, 0);
 
-	if (!sketch)
-		return;
 	sketch_value(context);
-	if (sketch->alloc)
-		iforest_sketch_release(sketch);
+	if (group && group->is_begun)
+		iforest_digest_release(&group->sketch);
 }
 
 /* ---- reading ---- */
@@ -260,6 +293,22 @@ static void count_function(sqlite3_context *context, int n_arguments, sqlite3_va
 	(void)n_arguments;
 	if (open_sketch(context, arguments[0], "iforest_sketch_count", &view, &is_null))
 		sqlite3_result_int64(context, (sqlite3_int64)view.n);
+}
+
+static void distinct_count_function(sqlite3_context *context, int n_arguments, sqlite3_value **arguments)
+{
+	const uint8_t *bytes;
+	enum iforest_status status = IFOREST_OK;
+	uint64_t n = 0;
+
+	(void)n_arguments;
+	if (sqlite3_value_type(arguments[0]) != SQLITE_NULL) {
+		bytes = sqlite3_value_blob(arguments[0]);
+		status = iforest_distinct_count(bytes, (size_t)sqlite3_value_bytes(arguments[0]), &n);
+	}
+	result_status(context, status, "iforest_distinct_count");
+	if (!status)
+		sqlite3_result_int64(context, (sqlite3_int64)n);
 }
 
 /* Reads the smallest and greatest number, if both are given. False if one is no number. */
@@ -319,22 +368,37 @@ static void rank_function(sqlite3_context *context, int n_arguments, sqlite3_val
 						       (double)view.n);
 }
 
+/* Registers both aggregates of a kind. Where values are not taken out, SQLite has no inverse and refuses moving frames. */
+static int register_aggregates(sqlite3 *db, const struct digest_aggregates *aggregates, int flags)
+{
+	bool takes_out = iforest_digest_takes_out(aggregates->kind);
+	void *data = (void *)aggregates;
+	int rc = sqlite3_create_window_function(db, aggregates->name, 1, flags, data, add_value, sketch_final,
+						takes_out ? sketch_value : NULL, takes_out ? remove_value : NULL, NULL);
+
+	return rc ? rc
+		  : sqlite3_create_window_function(db, aggregates->merge_name, 1, flags, data, add_sketch, sketch_final,
+						   takes_out ? sketch_value : NULL, takes_out ? remove_sketch : NULL, NULL);
+}
+
 int ifs_sketch_functions_register(sqlite3 *db)
 {
+	static const struct {
+		const char *name;
+		int n_arguments;
+		void (*function)(sqlite3_context *context, int n_arguments, sqlite3_value **arguments);
+	} functions[] = { { "iforest_sketch_count", 1, count_function },
+			  { "iforest_quantile", 2, quantile_function },
+			  { "iforest_quantile", 4, quantile_function },
+			  { "iforest_rank", 2, rank_function },
+			  { "iforest_distinct_count", 1, distinct_count_function } };
 	const int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC;
-	int rc = sqlite3_create_window_function(db, "iforest_sketch", 1, flags, NULL, add_number, sketch_final, sketch_value,
-						remove_number, NULL);
+	int rc = register_aggregates(db, &quantiles, flags);
 
 	if (!rc)
-		rc = sqlite3_create_window_function(db, "iforest_sketch_merge", 1, flags, NULL, add_sketch, sketch_final,
-						    sketch_value, remove_sketch, NULL);
-	if (!rc)
-		rc = sqlite3_create_function_v2(db, "iforest_sketch_count", 1, flags, NULL, count_function, NULL, NULL, NULL);
-	if (!rc)
-		rc = sqlite3_create_function_v2(db, "iforest_quantile", 2, flags, NULL, quantile_function, NULL, NULL, NULL);
-	if (!rc)
-		rc = sqlite3_create_function_v2(db, "iforest_quantile", 4, flags, NULL, quantile_function, NULL, NULL, NULL);
-	if (!rc)
-		rc = sqlite3_create_function_v2(db, "iforest_rank", 2, flags, NULL, rank_function, NULL, NULL, NULL);
+		rc = register_aggregates(db, &distinct, flags);
+	for (size_t f = 0; f < sizeof functions / sizeof *functions && !rc; f++)
+		rc = sqlite3_create_function_v2(db, functions[f].name, functions[f].n_arguments, flags, NULL,
+						functions[f].function, NULL, NULL, NULL);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* vtab/functions.h -- Scalar and aggregate SQL functions: iforest_bucket() and the quantile sketches.
+/* vtab/functions.h -- Scalar and aggregate SQL functions: iforest_bucket() and the sketches of both kinds.
  *
  *   iforest_bucket(ts, t0, t1, n)            the bucket number that an index gives, in plain SQL
  *   iforest_sketch(v)                        aggregate, also over a window frame: the sketch of the numbers, a blob
@@ -6,8 +6,11 @@
  *   iforest_quantile(sketch, q [, min, max]) a quantile of the numbers
  *   iforest_rank(sketch, v)                  the share of the numbers at or below v
  *   iforest_sketch_count(sketch)             how many numbers there are
+ *   iforest_distinct(x)                      aggregate: the distinct sketch of the values, a blob
+ *   iforest_distinct_merge(sketch)           aggregate: the sketch of all values of sketches
+ *   iforest_distinct_count(sketch)           how many different values there are, about
  *
- * The sketch of no numbers is NULL.
+ * The sketch of no numbers or values is NULL.
  */
 #ifndef IFS_VTAB_FUNCTIONS_H
 #define IFS_VTAB_FUNCTIONS_H

@@ -313,7 +313,7 @@ static int index_shadow_name(const char *suffix)
 {
 	return sqlite3_stricmp(suffix, "page") == 0 || sqlite3_stricmp(suffix, "series") == 0 ||
 	       sqlite3_stricmp(suffix, "config") == 0 || sqlite3_stricmp(suffix, "sketch") == 0 ||
-	       sqlite3_stricmp(suffix, "piece") == 0;
+	       sqlite3_stricmp(suffix, "piece") == 0 || sqlite3_stricmp(suffix, "distinct") == 0;
 }
 
 /* argv: the rowid to delete; for an INSERT then the new rowid and every column: arguments, command, the others. */

@@ -93,6 +93,7 @@ static void out_of_gaps(void **state) { (void)state; jump_everywhere(ATTEMPT_GAP
 static void out_of_peaks(void **state) { (void)state; jump_everywhere(ATTEMPT_PEAKS, 10); }
 static void out_of_counting(void **state) { (void)state; jump_everywhere(ATTEMPT_COUNT, 10); }
 static void out_of_sketch(void **state) { (void)state; jump_everywhere(ATTEMPT_SKETCH, 10); }
+static void out_of_distinct_sketch(void **state) { (void)state; jump_everywhere(ATTEMPT_DISTINCT, 10); }
 static void out_of_best_first(void **state) { (void)state; jump_everywhere(ATTEMPT_BEST, 10); }
 static void out_of_check(void **state) { (void)state; jump_everywhere(ATTEMPT_CHECK, 30); }
 static void out_of_reading_the_manifest(void **state) { (void)state; jump_everywhere(ATTEMPT_REREAD, 3); }
@@ -116,6 +117,7 @@ int main(void)
 		cmocka_unit_test(out_of_peaks),
 		cmocka_unit_test(out_of_counting),
 		cmocka_unit_test(out_of_sketch),
+		cmocka_unit_test(out_of_distinct_sketch),
 		cmocka_unit_test(out_of_best_first),
 		cmocka_unit_test(out_of_check),
 		cmocka_unit_test(out_of_reading_the_manifest),

@@ -57,6 +57,7 @@ static void in_gaps(void **state) { (void)state; fail_every_one(ATTEMPT_GAPS); }
 static void in_peaks(void **state) { (void)state; fail_every_one(ATTEMPT_PEAKS); }
 static void in_counting(void **state) { (void)state; fail_every_one(ATTEMPT_COUNT); }
 static void in_sketch(void **state) { (void)state; fail_every_one(ATTEMPT_SKETCH); }
+static void in_distinct_sketch(void **state) { (void)state; fail_every_one(ATTEMPT_DISTINCT); }
 static void in_best_first(void **state) { (void)state; fail_every_one(ATTEMPT_BEST); }
 static void in_removal(void **state) { (void)state; fail_every_one(ATTEMPT_REMOVE); }
 static void in_removal_from_any_run(void **state) { (void)state; fail_every_one(ATTEMPT_REMOVE_ANYWHERE); }
@@ -180,6 +181,7 @@ int main(void)
 		cmocka_unit_test(in_peaks),
 		cmocka_unit_test(in_counting),
 		cmocka_unit_test(in_sketch),
+		cmocka_unit_test(in_distinct_sketch),
 		cmocka_unit_test(in_best_first),
 		cmocka_unit_test(in_removal),
 		cmocka_unit_test(in_removal_from_any_run),

@@ -49,7 +49,7 @@ static const char *const databases[] = {
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track, ts, dur, r REAL, u UNIQUE);"
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4200) INSERT INTO d SELECT x, 7, x, x % 31, x / 4.0, NULL FROM n;"
 	"CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), variance=dur, histogram=(dur(5, 30)),"
-	" products=(dur*ts), sketch=(dur, r), counter=(dur, r));" TABLES
+	" products=(dur*ts), sketch=(dur, r), counter=(dur, r), distinct=(dur, u, track AS who));" TABLES
 	"DELETE FROM d WHERE id = 3000;" FLUSH "UPDATE d SET dur = 40 WHERE id = 2000",
 	/* times that are reals; and texts */
 	ROWS(200) "ALTER TABLE d ADD COLUMN at REAL AS (ts / 8.0);"
@@ -135,7 +135,9 @@ static const char *const steps[] = {
 	"SELECT * FROM d_fold(-10, 13000, ?1)", "SELECT count, max_dur_id FROM d_if(0, 10007, 99) ORDER BY bucket DESC",
 	"SELECT max_dur_id, first_dur, last_r FROM d_fold(100 * ?1)", "SELECT count(*) FROM d JOIN d_if ON t0 = d.ts AND t1 = d.ts + ?2 WHERE d.id < ?1 % 16",
 	/* sketches and counters, which one of the databases has; and the other tables over the index */
-	DAMAGES("d_if_sketch"), DAMAGES("d_if_piece"),
+	DAMAGES("d_if_sketch"), DAMAGES("d_if_piece"), DAMAGES("d_if_distinct"),
+	"SELECT iforest_distinct_count(distinct_dur), iforest_distinct_count(distinct_who) FROM d_if(?1 * 17, 1000 + ?2 * 40)",
+	"SELECT iforest_distinct_count(iforest_distinct_merge(bytes)) FROM d_if_distinct",
 	"SELECT iforest_quantile(sketch_dur, ?3 / 255.0), iforest_sketch_count(sketch_r) FROM d_if(?1 * 17, 1000 + ?2 * 40)",
 	"SELECT iforest_quantile(sketch_r, 0.5) FROM d_if", "SELECT twa_dur, increase_r FROM d_counter(?1 * 17, 1000 + ?2 * 40, 1 + ?3 % 8)",
 	"SELECT * FROM d_counter(?1, 12000)", "SELECT * FROM d_rows WHERE ts >= ?1 * 37 AND dur > ?2 LIMIT 50",

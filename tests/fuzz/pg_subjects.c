@@ -129,13 +129,15 @@ static const struct subject_statement c_statements[] = {
 /* ---- kept sketches, which need 4096 rows ---- */
 
 #define D_ROWS(first, last)                                                                                                  \
-	"INSERT INTO d(ts, dur, load) SELECT x, x % 31 - 2, x % 77 / 4.0 FROM generate_series(" #first ", " #last ") x;"
+	"INSERT INTO d(ts, dur, load, who) SELECT x, x % 31 - 2, x % 77 / 4.0, 'who ' || x % 900 FROM generate_series(" #first ", " #last ") x;"
 
 static const struct subject_question d_questions[] = {
 	{ "SELECT md5(iforest_sketch(dur)), md5(iforest_sketch(load)) FROM d", "IForestAggregate", NULL },
 	{ "SELECT md5(iforest_sketch(dur)) FROM d WHERE ts > 10", "IForestAggregate", NULL },
 	{ "SELECT md5(iforest_sketch(load)), count(*) FROM d WHERE ts < 4200", "IForestAggregate", NULL },
 	{ "SELECT ts / 500, iforest_quantile(iforest_sketch(load), 0.9) FROM d GROUP BY 1 ORDER BY 1", "IForestAggregate", NULL },
+	{ "SELECT md5(iforest_distinct(who)), iforest_distinct_count(iforest_distinct(dur)), count(who) FROM d", "IForestAggregate", NULL },
+	{ "SELECT md5(iforest_distinct(who)), max(dur) FROM d WHERE ts < 4250", "IForestAggregate", NULL },
 	{ "SELECT count(*), sum(dur), sum(load), max(ts) FROM d", "IForestAggregate", NULL },
 	{ "SELECT * FROM d_if(-100, 5000, 9, fill => 'linear') ORDER BY bucket", "d_if", NULL },
 	{ "SELECT * FROM d_if_overlap(0, 4300, 3) ORDER BY bucket", "iforest_overlap", NULL },
@@ -171,9 +173,9 @@ const struct subject subjects[] = {
 		"SELECT iforest_create_functions('c_if')",
 		C_ROWS(301, 900), C_ROWS(200, 240)),
 	SUBJECT(d, 2,
-		"CREATE TABLE d(id serial, ts integer, dur integer, load float8);" D_ROWS(1, 4300)
-		"CREATE INDEX d_if ON d USING iforest (ts) INCLUDE (dur, load)"
-		" WITH (duration = 'dur', sketch = 'dur, load', pending_pages = 4); SELECT iforest_create_functions('d_if')",
+		"CREATE TABLE d(id serial, ts integer, dur integer, load float8, who text);" D_ROWS(1, 4300)
+		"CREATE INDEX d_if ON d USING iforest (ts) INCLUDE (dur, load, who)"
+		" WITH (duration = 'dur', sketch = 'dur, load', distinct = 'who, dur', pending_pages = 4); SELECT iforest_create_functions('d_if')",
 		D_ROWS(4301, 4330), D_ROWS(4331, 4340)),
 };
 

@@ -1,5 +1,7 @@
 #include "tests/pg/bi_table.h"
 
+#include "tests/support/examples.h"
+
 static const char introduction[] =
 	"# Queries of dashboards, and what becomes of them\n\n"
 	"`test_bi --table` writes this page from the queries of `tests/pg/bi/`; the tests fail if it says anything else. They\n"
@@ -67,6 +69,82 @@ static void add_row(const struct bi_statement *statement, void *context)
 		query->n_nodes > 0 && query->reason ? " in part: " : "", query->reason ? query->reason : "");
 }
 
+/* ---- client programs ---- */
+
+static const char of_clients[] =
+	"\n## Client programs\n\n"
+	"`make check-clients` has client programs ask the questions below in their own words (`tests/clients`), as a role with the\n"
+	"index and as one without: the answers are the same. How each is answered of 200 000 rows: **index**, by a node that aggregates,\n"
+	"finds the largest values or skips over series; scan, by a scan of the index in the order of the time; no, otherwise. `-`: the\n"
+	"client was not asked.\n";
+
+enum { MOST_CLIENTS = 20, MOST_QUESTIONS = 30, NAME_BYTES = 40 };
+
+struct clients {
+	char names[MOST_CLIENTS][NAME_BYTES], titles[MOST_CLIENTS][NAME_BYTES], questions[MOST_QUESTIONS][NAME_BYTES];
+	char found[MOST_CLIENTS][MOST_QUESTIONS][NAME_BYTES];
+	unsigned n, n_questions;
+};
+
+/* Finds a name in a list, or adds it. */
+static unsigned number_of(char (*names)[NAME_BYTES], unsigned *n, unsigned most, const char *name)
+{
+	for (unsigned i = 0; i < *n; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	assert_true(*n < most);
+	snprintf(names[*n], NAME_BYTES, "%s", name);
+	return (*n)++;
+}
+
+static void read_clients(struct clients *clients)
+{
+	char *text = read_whole_file("tests/clients/clients.txt"), *rest = text, *line;
+
+	assert_non_null(text);
+	while ((line = strtok_r(rest, "\n", &rest))) {
+		char client[NAME_BYTES], question[NAME_BYTES], found[NAME_BYTES];
+		unsigned c;
+
+		if (*line == '#' || *line == '\0')
+			continue;
+		if (sscanf(line, "%39[a-z]: %39[^\n]", client, found) == 2) {
+			c = number_of(clients->names, &clients->n, MOST_CLIENTS, client);
+			snprintf(clients->titles[c], NAME_BYTES, "%s", found);
+		} else {
+			assert_int_equal(sscanf(line, "%39s %39s %39s", client, question, found), 3);
+			c = number_of(clients->names, &clients->n, MOST_CLIENTS, client);
+			snprintf(clients->found[c][number_of(clients->questions, &clients->n_questions, MOST_QUESTIONS, question)],
+				 NAME_BYTES, "%s", found);
+		}
+	}
+	free(text);
+}
+
+static void add_clients(FILE *to)
+{
+	static struct clients clients;
+
+	clients = (struct clients){ .n = 0 };
+	read_clients(&clients);
+	fprintf(to, "%s\n| question |", of_clients);
+	for (unsigned c = 0; c < clients.n; c++)
+		fprintf(to, " %s |", clients.titles[c]);
+	fprintf(to, "\n|---|");
+	for (unsigned c = 0; c < clients.n; c++)
+		fprintf(to, "---|");
+	fprintf(to, "\n");
+	for (unsigned q = 0; q < clients.n_questions; q++) {
+		fprintf(to, "| %s |", clients.questions[q]);
+		for (unsigned c = 0; c < clients.n; c++) {
+			const char *found = clients.found[c][q], *mark = strcmp(found, "index") == 0 ? "**" : "";
+
+			fprintf(to, " %s%s%s |", mark, *found ? found : "-", mark);
+		}
+		fprintf(to, "\n");
+	}
+}
+
 char *bi_table(const struct bi_suite *suite)
 {
 	char *table = NULL;
@@ -89,6 +167,7 @@ char *bi_table(const struct bi_suite *suite)
 				suite->queries[i].file);
 		bi_each_statement(suite, &suite->queries[i], add_row, &row);
 	}
+	add_clients(to);
 	fclose(to);
 	return table;
 }

@@ -16,7 +16,7 @@ static const char *const of_whole[] = {
 	"max(@ * 2)", "min((@ + 1) * 0.01)", "max(floor(@ / 10.0))", "avg(@ / 1000.0)", "sum(@ / 1e3)", "avg(@::numeric / 8)", "sum(@ / 60.0)", "max(round(@ / 3.0))", "min(round(@::numeric, 1))", "max(@ / 1000 + 1)",
 	"sum((@ - 1) * 0.5)", "avg(-@)", "sum(100 - @)", "min(100 - @)", "max(@ * interval '1 millisecond')",
 	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
-	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "md5(iforest_sketch(@::float8)\2)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "md5(iforest_sketch(@::float8)\2)",
 	"iforest_sketch_count(iforest_sketch(@)\2)", "sum(@ * 1e400)\2 > 0", "max(@ - 1e-400)\2 < 0",
 	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @)", "percentile_disc(0.9) WITHIN GROUP (ORDER BY @ DESC)",
 	"percentile_cont(ARRAY[0, 0.25, NULL, 0.99, 1]) WITHIN GROUP (ORDER BY @ / 10.0)", "percentile_disc(ARRAY[[0.1, 0.5], [0.5, 1]]) WITHIN GROUP (ORDER BY 7 - @)",
@@ -29,7 +29,7 @@ static const char *const of_whole[] = {
 	"sum(round(@))", "sum(@ / 2)", "avg(abs(@))", "sum(@::numeric(20, 1))", "avg(@ / 100.0)", "sum(@ / -4)", "avg(@ / 7)", "max(@::numeric(20, 8))",
 	"sum(coalesce(@, 0))", "sum((@ + 1) * 0.01)", "avg((@ + 1) * 2)", "avg(-@)", "max(@ / 3)", "min(-@)",
 	"max(@::bigint)", "sum(1 - @)", "max(@::numeric(20, 1))", "min(trunc(@, 1))", "max((@ - 1) * 0.5)",
-	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "sum(@ + 1e400)\2 > 0", "max(@ / 1e400)\2 > 0",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::float8)\2)", "sum(@ + 1e400)\2 > 0", "max(@ / 1e400)\2 > 0",
 	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @)", "percentile_disc(ARRAY[0.2, 0.4]) WITHIN GROUP (ORDER BY -@ DESC)",
 	"avg(CASE WHEN @ IS NULL THEN 1 ELSE 0 END)", "count(nullif(@ IS NULL, false))",
 }, *const of_real[] = {
@@ -37,7 +37,7 @@ static const char *const of_whole[] = {
 	"avg(@ - 0.5)", "sum(@::float8)", "max(floor(@))", "min(@ * -2)", "sum(@ + 1)", "max(@::numeric)", "sum(abs(@))",
 	"sum(coalesce(@, 0))", "avg((@ + 1) * 2)", "sum(-@)", "avg(-@)", "max(@ / 3)", "min((@ + 1) * 0.01)", "max(-@)",
 	"min(round(@))", "max(@::bigint)", "sum(@::float8 / 4)", "sum(1 - @)", "max(@::real)",
-	"md5(iforest_sketch(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)", "sum((@ IS NULL)::integer)", "max(CASE WHEN @ IS NOT NULL THEN 3 ELSE 2 END)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)", "sum((@ IS NULL)::integer)", "max(CASE WHEN @ IS NOT NULL THEN 3 ELSE 2 END)",
 	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @ DESC)", "percentile_cont(ARRAY[0.2, 0.4]) WITHIN GROUP (ORDER BY @ * 2)",
 }, *const of_rough[] = {
 	"sum(@::float8)", "round((sum(@ * 0.01::float8)\2 + 3.17e-5)::numeric, 4)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",

@@ -1,7 +1,7 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
  * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md,
- * docs/postgres_functions.md, docs/postgres_sketch.md and docs/postgres_fleet.md do so in others, as do the ```sql postgres
+ * docs/postgres_functions.md, docs/postgres_sketch.md, docs/postgres_distinct.md and docs/postgres_fleet.md do so in others, as do the ```sql postgres
  * blocks of docs/choosing.md, docs/charts.md, docs/recipes.md and docs/install.md, and those of README.md beside the table that its other blocks make and one of requests.
  * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
@@ -118,6 +118,12 @@ static void the_examples_of_postgres_sketch_md_hold(void **state)
 	examples_hold("docs/postgres_sketch.md", 14);
 }
 
+static void the_examples_of_postgres_distinct_md_hold(void **state)
+{
+	(void)state;
+	examples_hold("docs/postgres_distinct.md", 8);
+}
+
 static void the_examples_of_choosing_hold(void **state)
 {
 	PGconn *pg = connect_to_new("docs_choosing");
@@ -223,7 +229,8 @@ static void read_literal(const char *text, char *literal, size_t n_bytes)
 /* All files, one after the other. */
 static char *read_docs(void)
 {
-	static const char *const paths[] = { "docs/postgres.md", "docs/postgres_aggregates.md", "docs/postgres_functions.md", "docs/postgres_sketch.md" };
+	static const char *const paths[] = { "docs/postgres.md", "docs/postgres_aggregates.md", "docs/postgres_functions.md", "docs/postgres_sketch.md",
+					   "docs/postgres_distinct.md" };
 	char *all = strdup("");
 
 	for (size_t i = 0; i < COUNT_OF(paths); i++) {
@@ -336,6 +343,7 @@ int main(void)
 		cmocka_unit_test(the_examples_of_postgres_functions_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_fleet_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_sketch_md_hold),
+		cmocka_unit_test(the_examples_of_postgres_distinct_md_hold),
 		cmocka_unit_test(the_examples_of_choosing_hold),
 		cmocka_unit_test(the_examples_of_recipes_hold),
 		cmocka_unit_test(the_examples_of_install_md_hold),

@@ -117,7 +117,7 @@ static int set_up(void **state)
 		   "DROP TABLE IF EXISTS t; CREATE TABLE t(s text, ts bigint, dur bigint) WITH (autovacuum_enabled = off)");
 	client_run(*state, "INSERT INTO t SELECT 'a', i, i %% 100 FROM generate_series(1, %d) i", N_ROWS);
 	client_run(*state,
-		   "CREATE INDEX t_if ON t USING iforest (s, ts) INCLUDE (dur) WITH (sketch = 'dur', background_merge = off)");
+		   "CREATE INDEX t_if ON t USING iforest (s, ts) INCLUDE (dur) WITH (sketch = 'dur', distinct = 'dur', background_merge = off)");
 	client_run(*state, "INSERT INTO t VALUES ('a', 1234567890123, 77)");
 	client_run(*state, "INSERT INTO t VALUES ('b', NULL, NULL)");
 	read_file(*state);
@@ -251,9 +251,11 @@ static void sketches(void **state)
 					    { "length", { number(section, "field of a sketch", "length", entry) } },
 					    { "value", { 0 } },
 					    { "level", { 2 } },
+					    { "kind", { 0 } },
 					    { "zero", { 0 } } },
-		7);
+		8);
 	entry += 24 * (n - 1);
+	assert_int_equal(number(section, "field of a sketch", "kind", entry), 1);
 	assert_int_equal(number(section, "field of a sketch", "offset", entry) +
 				 number(section, "field of a sketch", "length", entry),
 			 number(section, "field of a page", "length", content));

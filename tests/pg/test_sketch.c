@@ -1,8 +1,10 @@
-/* test_sketch.c -- sketches are the same bytes as those of SQLite, and so is what is counted from them; and those of an index with sketch = '...' are the same bytes
- * as by scanning, while rows change, go and are vacuumed away. What else they are to be is in regress/sql/sketch.sql. */
+/* test_sketch.c -- sketches of both kinds are the same bytes as those of SQLite, and so is what is counted from them; and those of an
+ * index with sketch = '...', distinct = '...' are the same bytes as by scanning, while rows change, go and are vacuumed away. What
+ * else they are to be is in regress/sql/sketch.sql and distinct.sql. */
 #include <inttypes.h>
 
 #include "tests/pg/client.h"
+#include "tests/support/distinct_vectors.h"
 #include "tests/support/sketch_vectors.h"
 
 static struct workers workers;
@@ -46,19 +48,37 @@ static void both_engines_give_the_same_counts(void **state)
 	client_run(pg, "DROP TABLE a");
 }
 
+/* tests/sqlite/test_distinct.c asks the same of SQLite */
+static void both_engines_count_distinct_values_alike(void **state)
+{
+	PGconn *pg = *state;
+
+	for (size_t i = 0; i < COUNT_OF(distinct_vectors); i++) {
+		const struct distinct_vector *vector = &distinct_vectors[i];
+		PGresult *result = client_rows(pg, "SELECT encode(substr(s, 1, 12), 'hex'), length(s), iforest_distinct_count(s) FROM (%s) AS a",
+					       vector->sql);
+
+		client_note("%s", vector->sql);
+		assert_string_equal(PQgetvalue(result, 0, 0), vector->start);
+		assert_int_equal(atoi(PQgetvalue(result, 0, 1)), vector->n_bytes);
+		assert_int_equal(atoi(PQgetvalue(result, 0, 2)), vector->n);
+		PQclear(result);
+	}
+}
+
 /* ---- the index's ---- */
 
 enum { N_TIMES = 200000 };
 
 static void make_table(PGconn *pg, unsigned n_series, const char *kept)
 {
-	client_run(pg, "DROP TABLE IF EXISTS t; CREATE TABLE t(s int, ts bigint, v bigint, x float8, i smallint) "
+	client_run(pg, "DROP TABLE IF EXISTS t; CREATE TABLE t(s int, ts bigint, v bigint, x float8, i smallint, w text) "
 		       "WITH (fillfactor = 90, autovacuum_enabled = off)");
 	client_run(pg, "INSERT INTO t SELECT i %% %u, i, (i::bigint * 7919 %% 100003) * (i %% 17) - 1000, sqrt(i) - 100, "
-		       "nullif(i %% 99, 3) FROM generate_series(1, %d) i", n_series, N_TIMES / 2);
-	client_run(pg, "INSERT INTO t VALUES (0, NULL, 5, 5, 5), (1, NULL, -6, 1e300, NULL)");
-	client_run(pg, "CREATE INDEX t_if ON t USING iforest (s, ts) INCLUDE (v, x, i) WITH (pending_pages = 4%s)", kept);
-	client_run(pg, "CREATE INDEX t_time_if ON t USING iforest (ts) INCLUDE (v, x, i) WITH (pending_pages = 4%s)", kept);
+		       "nullif(i %% 99, 3), 'w' || nullif(i %% 20000, 7) FROM generate_series(1, %d) i", n_series, N_TIMES / 2);
+	client_run(pg, "INSERT INTO t VALUES (0, NULL, 5, 5, 5, ''), (1, NULL, -6, 1e300, NULL, NULL)");
+	client_run(pg, "CREATE INDEX t_if ON t USING iforest (s, ts) INCLUDE (v, x, i, w) WITH (pending_pages = 4%s)", kept);
+	client_run(pg, "CREATE INDEX t_time_if ON t USING iforest (ts) INCLUDE (v, x, w, i) WITH (pending_pages = 4%s)", kept);
 	client_run(pg, "VACUUM ANALYZE t");
 }
 
@@ -68,8 +88,9 @@ static void make_question(struct random *dice, struct text *question)
 	const char *group = groups[random_below(dice, COUNT_OF(groups))];
 	int from = (int)random_below(dice, N_TIMES), width = (int)random_below(dice, 2) ? N_TIMES : 3000;
 
-	text_set(question, "SELECT %s%s count(*), iforest_sketch(v), iforest_sketch(x)%s", group, *group ? "," : "",
-		 random_chance(dice, 30) ? " FILTER (WHERE ts < 90000), iforest_sketch(i)" : "");
+	text_set(question, "SELECT %s%s count(*), iforest_sketch(v), iforest_sketch(x)%s%s", group, *group ? "," : "",
+		 random_chance(dice, 30) ? " FILTER (WHERE ts < 90000), iforest_sketch(i)" : "",
+		 random_chance(dice, 50) ? ", iforest_distinct(w), iforest_distinct(v) FILTER (WHERE s = 0), count(w)" : "");
 	text_add(question, " FROM t WHERE %s", random_chance(dice, 20) ? "true" : "");
 	if (question->at[question->n - 1] == ' ')
 		text_add(question, "ts BETWEEN %d AND %d", random_chance(dice, 50) ? from / 10 : from, from + width);
@@ -117,7 +138,7 @@ static void change(PGconn *pg, struct random *dice)
 		client_run(pg, "UPDATE t SET x = -x, ts = ts + 3 WHERE ts %% 2000 = %d", at % 2000);
 		break;
 	default:
-		client_run(pg, "INSERT INTO t SELECT i %% 2, i, i * 31, ln(i), i %% 50 FROM generate_series(%d, %d) i", at + 1,
+		client_run(pg, "INSERT INTO t SELECT i %% 2, i, i * 31, ln(i), i %% 50, 'new ' || i %% 3000 FROM generate_series(%d, %d) i", at + 1,
 			   at + n);
 	}
 }
@@ -133,7 +154,8 @@ static bool tend(PGconn *pg, struct random *dice, bool may_alter)
 		return false;
 	case 1:
 		if (may_alter)
-			client_run(pg, "ALTER INDEX %s SET (sketch = '%s')", index, kept[random_below(dice, COUNT_OF(kept))]);
+			client_run(pg, "ALTER INDEX %s SET (sketch = '%s', distinct = 'w%s')", index, kept[random_below(dice, COUNT_OF(kept))],
+				   random_chance(dice, 50) ? ", v" : "");
 		return false;
 	default:
 		client_run(pg, "VACUUM (INDEX_CLEANUP ON) t");
@@ -162,7 +184,7 @@ static void an_index_gives_the_same_bytes(void **state)
 		struct random dice = random_from(random_seed() + round);
 
 		client_note("IFOREST_SEED=%" PRIu64 " IFOREST_ROUNDS=1", dice.seed);
-		make_table(pg, 1 + (unsigned)random_below(&dice, 3), random_chance(&dice, 80) ? ", sketch = 'v, x'" : "");
+		make_table(pg, 1 + (unsigned)random_below(&dice, 3), random_chance(&dice, 80) ? ", sketch = 'v, x', distinct = 'v, w'" : ", distinct = w");
 		for (unsigned step = 0; step < 20; step++) {
 			if (random_chance(&dice, 60))
 				change(pg, &dice);
@@ -207,7 +229,7 @@ static void it_does_so_while_sketches_are_written_anew(void **state)
 	unsigned n = 0;
 
 	client_note("IFOREST_SEED=%" PRIu64, dice.seed);
-	make_table(pg, 2, ", sketch = 'v, x'");
+	make_table(pg, 2, ", sketch = 'v, x', distinct = 'w'");
 	workers_begin(&workers);
 	workers_add(&workers, NULL, write_rows, dice.seed + 1, NULL);
 	workers_add(&workers, NULL, vacuum, dice.seed + 2, NULL);
@@ -233,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_engines_give_the_same_bytes),
 		cmocka_unit_test(both_engines_give_the_same_counts),
+		cmocka_unit_test(both_engines_count_distinct_values_alike),
 		cmocka_unit_test(an_index_gives_the_same_bytes),
 		cmocka_unit_test(it_does_so_while_sketches_are_written_anew),
 	};

@@ -60,10 +60,12 @@ static void all_arguments_at_once(void **state)
 
 	(void)state;
 	run(db, KERNELS "INSERT INTO kernels VALUES(1, 7, 100, 150);"
-		"CREATE VIRTUAL TABLE k USING iforest(variance=dur, histogram=(dur(10, 60)), products=(dur*start), sketch=dur, counter=id, sync=log,"
+		"CREATE VIRTUAL TABLE k USING iforest(variance=dur, histogram=(dur(10, 60)), products=(dur*start), sketch=dur, counter=id, distinct=(dur, stream), sync=log,"
 		" value=id, content=kernels, end=\"end\", time=start, by=(stream));"
 		"CREATE VIRTUAL TABLE k_all USING iforest_fold(k)");
 	run_gives(db, "1|0|1\n", "SELECT count, count_dur_le_10, count_dur_le_60 FROM k_all");
+	run_fails(db, "iforest: duration and end exclude each other", "CREATE VIRTUAL TABLE l USING iforest(variance=id, histogram=(id(10)), products=(id*start), "
+		"sketch=id, counter=id, distinct=id, sync=log, value=id, content=kernels, end=\"end\", time=start, by=(stream), where=(id > 0), unit=ns, duration=id)");
 	run(db, "INSERT INTO kernels VALUES(2, 8, 100, 105); INSERT INTO k(k) VALUES('rebuild')");
 	run_gives(db, "2|1|2|200\n", "SELECT count, count_dur_le_10, count_dur_le_60, first_ts + last_ts FROM k_all");
 	close_database(db);

@@ -44,6 +44,7 @@
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4200)"                        \
 	" INSERT INTO d SELECT x, 'track', x, x % 31, x / 7.0 FROM n;"
 #define SKETCHES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, sketch=(dur, r));"
+#define DISTINCT "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, distinct=(dur, r, track AS who));"
 #define PIECES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, counter=(dur, r));"
 
 /* Of n accesses or allocations the first ones fail one by one, then about every n / FINENESS-th: sanitizers make it slow. */
@@ -96,6 +97,12 @@ static const struct step {
 		"SELECT iforest_quantile(sketch_dur, 0.9), 0, 0 FROM d_if(300, 3900)", true },
 	{ "sketch kept", MANY, SKETCHES, false },
 	{ "sketch flush", MANY SKETCHES "DELETE FROM d WHERE id = 3000;", "INSERT INTO d_if(d_if) VALUES('flush')", false },
+	{ "distinct functions", TABLE INDEX, "SELECT track, iforest_distinct_count(iforest_distinct_merge(s)) FROM (SELECT track, ts % 7, iforest_distinct(track || (id * 31)) AS s "
+		"FROM d GROUP BY 1, 2 UNION ALL SELECT '', 0, iforest_distinct(id / 4.0) FROM (SELECT a.id * 700 + b.id AS id FROM d AS a, d AS b LIMIT 2000)) GROUP BY track", true },
+	{ "distinct column", MANY DISTINCT, "SELECT iforest_distinct_count(distinct_dur), iforest_distinct_count(distinct_who), iforest_distinct_count(distinct_r) FROM d_if UNION ALL "
+		"SELECT iforest_distinct_count(distinct_who), 0, 0 FROM d_if(300, 3900)", true },
+	{ "distinct kept", MANY, DISTINCT, false },
+	{ "distinct flush", MANY DISTINCT "DELETE FROM d WHERE id = 3000;", "INSERT INTO d_if(d_if) VALUES('flush')", false },
 	{ "counter pieces", MANY PIECES "CREATE VIRTUAL TABLE c USING iforest_counter(d_if);",
 	  "SELECT bucket, twa_dur, increase_r, first_ts FROM c(-5, 4000, 2) UNION ALL SELECT 0, twa_r, 0, count FROM c(1, 5000)", true },
 	{ "pieces kept", MANY, PIECES, false },

@@ -69,7 +69,7 @@ static const char *const make[] = {
 	"WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
 	"INSERT INTO ~{@ tab} SELECT i, 's' || (i % 3), i * 10, i * 7 % 40, i % 11 + 0.5, i FROM n",
 	"CREATE VIRTUAL TABLE ~{@ if} USING iforest(content={@ tab}, time={@ ts}, duration={@ dur}, value=({@ dur}, {@ v}, {@ w} AS {@ as}), "
-	"by=({@}), variance=({@ dur}), sketch=({@ dur}), counter=({@ as}))",
+	"by=({@}), variance=({@ dur}), sketch=({@ dur}), distinct=({@ w} AS {@ who}, {@ dur}), counter=({@ as}))",
 	"CREATE VIRTUAL TABLE ~{@ fold} USING iforest_fold({@ if})",
 	"CREATE VIRTUAL TABLE ~{@ part} USING iforest_fold({@ if}, {@})",
 	"CREATE VIRTUAL TABLE ~{@ rows} USING iforest_rows({@ if})",
@@ -83,7 +83,7 @@ static const char *const make[] = {
 static const char *const questions[] = {
 	"SELECT * FROM ~{@ if} ORDER BY 1",
 	"SELECT * FROM ~{@ if}(100, 2000, 4) ORDER BY 1, 2",
-	"SELECT {@}, {sum_@ dur}, {max_@ v_id}, {var_@ dur}, {first_@ as}, iforest_quantile({sketch_@ dur}, 0.5) FROM ~{@ if}(5, 1500) WHERE {@} = 's1'",
+	"SELECT {@}, {sum_@ dur}, {max_@ v_id}, {var_@ dur}, {first_@ as}, iforest_quantile({sketch_@ dur}, 0.5), iforest_distinct_count({distinct_@ who}) FROM ~{@ if}(5, 1500) WHERE {@} = 's1'",
 	"SELECT * FROM ~{@ if}(100, 2000) WHERE step = 300 AND fill = 'last' ORDER BY 1, 2",
 	"SELECT * FROM ~{@ fold}(0, 1000)",
 	"SELECT * FROM ~{@ part}(0, 1000, 2) WHERE {@} IN ('s0', 's2') ORDER BY 1, 2",

@@ -973,6 +973,19 @@ static void samples_between_times(void **state)
 }
 
 /* One question over many series is answered by several threads. */
+/* The end of a span, which core has beside a real duration, is no value column of the index. */
+static void accumulators_beside_real_durations(void **state)
+{
+	sqlite3 *db = open_database(":memory:", 0);
+
+	(void)state;
+	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts REAL, dur REAL, x INTEGER); INSERT INTO t VALUES(1, 1.5, 2.5, 10), (2, 2.5, 3.25, 20), (3, 3.5, 1.0, 40);"
+		"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur, value=x, variance=x, histogram=(x(15, 30)))");
+	same_rows(db, "SELECT count, var_x, count_x_le_15, count_x_le_30 FROM t_if",
+		  "SELECT count(*), (sum(x * x) - sum(x) * sum(x) / 3.0) / 2, sum(x <= 15), sum(x <= 30) FROM t");
+	close_database(db);
+}
+
 static void threads_answer_over_reals(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -1003,6 +1016,7 @@ int main(void)
 		cmocka_unit_test(sums_over_reals_are_plain_sql_but_for_rounding),
 		cmocka_unit_test(samples_between_times),
 		cmocka_unit_test(threads_answer_over_reals),
+		cmocka_unit_test(accumulators_beside_real_durations),
 		cmocka_unit_test_teardown(an_index_of_any_kind_follows, print_seed),
 	};
 

@@ -263,16 +263,16 @@ static enum iforest_status count(struct attempt *attempt)
 	return status;
 }
 
-static enum iforest_status sketch(struct attempt *attempt)
+static enum iforest_status sketch(struct attempt *attempt, enum iforest_digest_kind kind)
 {
 	struct iforest_key from = iforest_key_at(0, 5000), to = iforest_key_at(1, 50000);
 	enum iforest_status status = iforest_scan_init(&attempt->scan, &attempt->index->store, &attempt->index->manifest);
 
 	if (status)
 		return status;
-	iforest_sketch_init(&attempt->sketch, attempt->index->store.alloc);
+	iforest_digest_init(&attempt->sketch, kind, attempt->index->store.alloc);
 	status = iforest_scan_sketch(&attempt->scan, &from, &to, 0, NULL, &attempt->sketch);
-	iforest_sketch_release(&attempt->sketch);
+	iforest_digest_release(&attempt->sketch);
 	iforest_scan_release(&attempt->scan);
 	return status;
 }
@@ -300,7 +300,8 @@ enum iforest_status attempt_run(struct attempt *attempt)
 	case ATTEMPT_PEAKS: return find_peaks(attempt);
 	case ATTEMPT_BEST: return best(attempt);
 	case ATTEMPT_COUNT: return count(attempt);
-	case ATTEMPT_SKETCH: return sketch(attempt);
+	case ATTEMPT_SKETCH: return sketch(attempt, IFOREST_DIGEST_QUANTILES);
+	case ATTEMPT_DISTINCT: return sketch(attempt, IFOREST_DIGEST_DISTINCT);
 	case ATTEMPT_CHECK: return iforest_check(&index->store, &index->manifest, &result);
 	default: return sample_reread(index);
 	}

@@ -8,7 +8,7 @@
 #include "core/query/overlap.h"
 #include "core/query/peak.h"
 #include "core/run/writer.h"
-#include "core/model/sketch.h"
+#include "core/model/digest.h"
 #include "core/query/iterator.h"
 #include "tests/support/sample_index.h"
 
@@ -30,6 +30,7 @@ enum attempt_kind {
 	ATTEMPT_BEST,
 	ATTEMPT_COUNT,
 	ATTEMPT_SKETCH,
+	ATTEMPT_DISTINCT,
 	ATTEMPT_CHECK,
 	ATTEMPT_REREAD,
 	ATTEMPT_KINDS
@@ -51,7 +52,7 @@ struct attempt {
 	struct iforest_gap_reader gaps;
 	struct iforest_peak_reader peaks;
 	struct iforest_counter_scan counting;
-	struct iforest_sketch sketch;
+	struct iforest_digest sketch;
 	void (*on_ask)(void *context);    /* NULL, or called whenever remove_where asks */
 	void *on_ask_context;
 };

@@ -85,16 +85,19 @@ static void scan(struct specimen *specimen, const struct iforest_bucketing *buck
 static void sketch_all(struct specimen *specimen)
 {
 	struct iforest_key from = iforest_key_at(0, 333), to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
-	struct iforest_sketch sketch;
 	struct iforest_scan at;
 	enum iforest_status status = iforest_scan_init(&at, &specimen->store, &specimen->manifest);
 
 	if (status)
 		return;
-	iforest_sketch_init(&sketch, specimen->store.alloc);
-	for (unsigned v = 0; v < specimen->manifest.fields.n_values && !status; v++)
-		status = iforest_scan_sketch(&at, &from, &to, v, NULL, &sketch);
-	iforest_sketch_release(&sketch);
+	for (unsigned k = 0; k < IFOREST_N_DIGESTS; k++) {
+		struct iforest_digest sketch;
+
+		iforest_digest_init(&sketch, (enum iforest_digest_kind)k, specimen->store.alloc);
+		for (unsigned v = 0; v < specimen->manifest.fields.n_values && !status; v++)
+			status = iforest_scan_sketch(&at, &from, &to, v, NULL, &sketch);
+		iforest_digest_release(&sketch);
+	}
 	iforest_scan_release(&at);
 	judge(specimen, status);
 }

@@ -20,7 +20,9 @@ static const char page_head[] =
 static const char page_rest[] =
 	"\nBeyond the file: percentiles, ranks and histograms from sketches are in both ([SQLite](sqlite_sketch.md),\n"
 	"[PostgreSQL](postgres_sketch.md)), by functions of the same names, and the sketches are the same bytes. PostgreSQL answers\n"
-	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. [Points of line charts](charts.md) are\n"
+	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. So are\n"
+	"[distinct sketches](sqlite_distinct.md), by which [PostgreSQL](postgres_distinct.md) also answers `count(DISTINCT x)` where a\n"
+	"setting allows it. [Points of line charts](charts.md) are\n"
 	"chosen alike. SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"
 	"[ordinary SQL](postgres_aggregates.md) over the table is answered from the index, whatever its time type, and ordinary\n"
 	"scans use it. Times may be reals in both; SQLite has [spans over them](sqlite.md#times-that-are-reals-or-texts) and all of\n"

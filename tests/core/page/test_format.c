@@ -10,7 +10,7 @@
 #include "core/forest/image.h"
 #include "core/model/real_time.h"
 #include "core/model/series_key.h"
-#include "core/model/sketch.h"
+#include "core/model/digest.h"
 #include "core/model/text_time.h"
 #include "core/query/counter_scan.h"
 #include "core/run/manifest.h"
@@ -708,6 +708,104 @@ static void sketches(void **state)
 	assert_int_equal(fault.n_live, 0);
 }
 
+/* The hash of a key that FORMAT.md gives, as 64 characters. */
+static void show_hash(int64_t key, char *bits)
+{
+	uint8_t bytes[8];
+	uint64_t hash;
+
+	iforest_store64(bytes, (uint64_t)key);
+	hash = iforest_xxh64(bytes, 8);
+	for (unsigned i = 0; i < 64; i++)
+		bits[i] = hash >> (63 - i) & 1 ? '1' : '0';
+	bits[64] = 0;
+}
+
+static uint32_t number_of_bits(const char *bits, unsigned n)
+{
+	uint32_t number = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		number = 2 * number + (bits[i] == '1');
+	return number;
+}
+
+static uint32_t place_of_first(const char *bits)
+{
+	return 1 + (uint32_t)strcspn(bits, "1");
+}
+
+static void check_distinct_header(const uint8_t *bytes, size_t n_bytes, unsigned form)
+{
+	struct format_table *table = format_table(&page, "Distinct sketches", "byte");
+
+	assert_int_equal(format_check_record(table, 0, bytes,
+					     (struct format_expected[]){
+						     { "magic", { 0x6c684649 } },
+						     { "checksum", { (uint32_t)iforest_xxh64(bytes + 8, n_bytes - 8) } },
+						     { "version", { 1 } },
+						     { "bits", { IFOREST_DISTINCT_BITS } },
+						     { "form", { form } },
+						     { "zero", { 0 } },
+						     { "hashes", { 0 } } },
+					     7),
+			 12);
+	assert_string_equal(format_row(table, 2, "hashes")->cells[1], "list");
+}
+
+/* A value of each kind alone as a list, by its key; and so many that one register of those it raises is known. */
+static void distinct_sketches(void **state)
+{
+	const union iforest_number half = { .real = 0.5 }, five = { .real = 5 };
+	const int64_t keys[] = { 5, -(INT64_C(1) << 62) + (int64_t)(iforest_xxh64((const uint8_t *)"a", 1) & 0xffffffffff),
+				 -(INT64_C(1) << 62) + (INT64_C(1) << 40) + (int64_t)(iforest_xxh64((const uint8_t *)"a", 1) & 0xffffffffff),
+				 -(INT64_C(1) << 62) + (INT64_C(2) << 40) +
+					 (int64_t)(iforest_xxh64((const uint8_t *)"\0\0\0\0\0\0\xe0\x3f", 8) & 0xffffffffff) };
+	const int64_t given[] = { iforest_distinct_key_of_number(five, IFOREST_FLOAT64), iforest_distinct_key_of_text("a", 1),
+				  iforest_distinct_key_of_blob("a", 1), iforest_distinct_key_of_number(half, IFOREST_FLOAT64) };
+	struct iforest_distinct distinct;
+	struct alloc_fault fault;
+	uint8_t *bytes;
+	size_t n_bytes;
+	char bits[65];
+
+	(void)state;
+	alloc_fault_init(&fault);
+	for (unsigned k = 0; k < COUNT_OF(keys); k++) {
+		assert_int_equal(given[k], keys[k]);
+		iforest_distinct_init(&distinct, &fault.alloc);
+		assert_ok(iforest_distinct_add(&distinct, (union iforest_number){ .integer = keys[k] }, IFOREST_INT64));
+		assert_ok(iforest_distinct_write(&distinct, &bytes, &n_bytes));
+		check_distinct_header(bytes, n_bytes, 0);
+		show_hash(keys[k], bits);
+		assert_int_equal(n_bytes, 16);
+		assert_int_equal(iforest_load32(bytes + 12), 64 * number_of_bits(bits, 26) + place_of_first(bits + 26));
+		iforest_release(&fault.alloc, bytes);
+		iforest_distinct_release(&distinct);
+	}
+	iforest_distinct_init(&distinct, &fault.alloc);
+	for (int64_t key = 0; key < 1000; key++)
+		assert_ok(iforest_distinct_add(&distinct, (union iforest_number){ .integer = key }, IFOREST_INT64));
+	assert_ok(iforest_distinct_write(&distinct, &bytes, &n_bytes));
+	check_distinct_header(bytes, n_bytes, 1);
+	assert_int_equal(n_bytes, 12 + 4096 * 6 / 8);
+	for (unsigned r = 0; r < 4096; r++) {
+		uint32_t highest = 0, found = 0;
+
+		for (int64_t key = 0; key < 1000; key++) {
+			show_hash(key, bits);
+			if (number_of_bits(bits, 12) == r && place_of_first(bits + 12) > highest)
+				highest = place_of_first(bits + 12);
+		}
+		for (unsigned b = 0; b < 6; b++)
+			found |= (uint32_t)(bytes[12 + (6 * r + b) / 8] >> (6 * r + b) % 8 & 1) << b;
+		assert_int_equal(found, highest);
+	}
+	iforest_release(&fault.alloc, bytes);
+	iforest_distinct_release(&distinct);
+	assert_int_equal(fault.n_live, 0);
+}
+
 /* Samples at 10, 20, ... of 100, 101, ... but the fourth, which is 50, each of which holds for 7. */
 static void counter_pieces(void **state)
 {
@@ -876,6 +974,7 @@ int main(void)
 		cmocka_unit_test(series),
 		cmocka_unit_test(times),
 		cmocka_unit_test(sketches),
+		cmocka_unit_test(distinct_sketches),
 		cmocka_unit_test(counter_pieces),
 		cmocka_unit_test(image_of_a_forest),
 		cmocka_unit_test(limits),

@@ -229,16 +229,16 @@ static void assert_same_sketches(struct pair *pair, struct random *dice)
 {
 	struct iforest_key from = iforest_key_at(random_below(dice, 3), (int64_t)random_next(dice)),
 			   to = iforest_key_at(random_below(dice, 6), (int64_t)random_next(dice));
-	struct iforest_sketch sketches[2];
+	struct iforest_digest sketches[2];
 	struct pending *both[] = { &pair->batch, &pair->runs };
 
 	for (int i = 0; i < 2; i++) {
-		iforest_sketch_init(&sketches[i], &both[i]->index.core_alloc.alloc);
+		iforest_digest_init(&sketches[i], IFOREST_DIGEST_QUANTILES, &both[i]->index.core_alloc.alloc);
 		assert_ok(iforest_scan_sketch(&pair->scans[i], &from, &to, 0, NULL, &sketches[i]));
 	}
-	assert_int_equal(sketches[0].n, sketches[1].n);
-	iforest_sketch_release(&sketches[0]);
-	iforest_sketch_release(&sketches[1]);
+	assert_int_equal(sketches[0].as.quantiles.n, sketches[1].as.quantiles.n);
+	iforest_digest_release(&sketches[0]);
+	iforest_digest_release(&sketches[1]);
 }
 
 static void a_batch_is_scanned_as_runs_are(void **state)

@@ -11,12 +11,14 @@ $node->append_conf('postgresql.conf', "autovacuum = off");
 $node->start;
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION iforest;
-	CREATE TABLE spans(ts bigint, dur bigint, load float8);
-	INSERT INTO spans SELECT i, i * 7919 % 100003, sqrt(i) FROM generate_series(1, 200000) i;
-	CREATE INDEX spans_if ON spans USING iforest (ts) INCLUDE (dur, load) WITH (sketch = 'dur, load');
+	CREATE TABLE spans(ts bigint, dur bigint, load float8, who text);
+	INSERT INTO spans SELECT i, i * 7919 % 100003, sqrt(i), 'who ' || i % 30011 FROM generate_series(1, 200000) i;
+	CREATE INDEX spans_if ON spans USING iforest (ts) INCLUDE (dur, load, who) WITH (sketch = 'dur, load', distinct = 'who, load');
 	VACUUM ANALYZE spans; });
 
-my $question = 'SELECT md5(iforest_sketch(dur)), md5(iforest_sketch(load)) FROM spans WHERE ts > 10';
+my $question = 'SELECT md5(iforest_sketch(dur)), md5(iforest_sketch(load)), md5(iforest_distinct(who)), md5(iforest_distinct(load)) FROM spans WHERE ts > 10';
+
+my $percentiles = 'SELECT md5(iforest_sketch(dur)), md5(iforest_sketch(load)) FROM spans WHERE ts > 10';
 
 sub answers_alike
 {
@@ -27,7 +29,7 @@ sub answers_alike
 sub leaf_pages
 {
 	my ($at) = @_;
-	my ($n) = $at->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF) $question") =~ /Leaf Pages: (\d+)/;
+	my ($n) = $at->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF) $percentiles") =~ /Leaf Pages: (\d+)/;
 	return $n;
 }
 

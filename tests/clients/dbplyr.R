@@ -1,0 +1,28 @@
+# The questions of clients.txt as dplyr's verbs that dbplyr makes SQL of, through RPostgreSQL. Prints a line for each: name, tab, rows.
+suppressPackageStartupMessages({
+	library(dplyr, warn.conflicts = FALSE)
+	library(dbplyr, warn.conflicts = FALSE)
+	library(RPostgreSQL)
+})
+connection <- dbConnect(PostgreSQL(), dbname = "postgres", host = Sys.getenv("PGHOST"), user = Sys.getenv("PGUSER"))
+spans <- tbl(connection, "spans")
+window <- filter(spans, ts >= sql("timestamp '2024-03-03 04:05:00'"), ts < sql("timestamp '2024-03-20'"))
+ask <- function(name, question) {
+	dbGetQuery(connection, paste0("SELECT set_config('application_name', '", name, "', false)"))
+	rows <- as.data.frame(collect(question))
+	cat(name, "\t", paste(capture.output(dput(lapply(rows, as.character))), collapse = " "), "\n", sep = "")
+}
+ask("hourly", window %>% group_by(at = date_trunc("hour", ts)) %>% summarise(n = n(), total = sum(dur, na.rm = TRUE)) %>% arrange(at))
+ask("by_service", spans %>% group_by(service) %>% summarise(n = n(), mean = mean(dur, na.rm = TRUE), most = max(dur, na.rm = TRUE)) %>% arrange(service))
+ask("daily_by_status", window %>% count(at = date_trunc("day", ts), status) %>% arrange(at, status))
+ask("total", window %>% summarise(n = n()))
+ask("services", spans %>% summarise(n = n_distinct(service)))
+ask("slow", spans %>% group_by(service) %>% summarise(n = sum(ifelse(dur >= 900000L, 1L, 0L), na.rm = TRUE)) %>% arrange(service))
+ask("having", spans %>% count(service, status) %>% filter(n > 10000) %>% arrange(service, status))
+ask("longest", spans %>% filter(!is.na(dur)) %>% select(id, dur) %>% arrange(desc(dur)) %>% head(10))
+ask("latest", spans %>% group_by(service) %>% slice_max(ts, n = 1, with_ties = FALSE) %>% ungroup() %>% select(service, ts, dur) %>% arrange(service))
+ask("wrapped_count", window %>% tally())
+ask("p95", filter(window, ts < sql("timestamp '2024-03-04'")) %>% group_by(service) %>% summarise(p = quantile(dur, 0.95, na.rm = TRUE)) %>% arrange(service))
+ask("extremes", spans %>% summarise(first = min(ts, na.rm = TRUE), last = max(ts, na.rm = TRUE)))
+ask("in_list", spans %>% filter(service %in% c("service 1", "service 3"), status == "error") %>% group_by(at = date_trunc("day", ts)) %>% summarise(total = sum(dur, na.rm = TRUE)) %>% arrange(at))
+ask("top", spans %>% group_by(service) %>% summarise(total = sum(dur, na.rm = TRUE)) %>% arrange(desc(total)) %>% head(3))
