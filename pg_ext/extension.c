@@ -6,6 +6,9 @@
 #include "pg_ext/planner/skip_path.h"
 #include "pg_ext/types/definition.h"
 #include "pg_ext/planner/overlap_index.h"
+#include "pg_ext/planner/verdict.h"
+#include "pg_ext/planner/wish.h"
+#include "pg_ext/planner/would_be_index.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/skip_scan.h"
 #include "pg_ext/exec/topk_scan.h"
@@ -20,7 +23,10 @@ void _PG_init(void)
 {
 	ifp_options_register();
 	ifp_test_points_register();
+	ifp_verdicts_register();
 	ifp_agg_path_register();
+	ifp_wishes_register();
+	ifp_would_be_indexes_register();
 	ifp_agg_scan_register();
 	ifp_topk_register();
 	ifp_skip_scan_register();

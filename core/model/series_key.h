@@ -45,6 +45,13 @@ void iforest_series_key_release(struct iforest_series_key *key);
 /* Makes a value canonical: an integral real becomes an integer, NaN becomes NULL. */
 struct iforest_by_value iforest_by_canonical(struct iforest_by_value value);
 
+/* True if so many series for so many rows are probably a mistake in the declaration of an index: of more than 10 000 rows, fewer
+ * than 4 a series. */
+static inline bool iforest_are_series_too_many(uint64_t n_series, uint64_t n_rows)
+{
+	return n_rows > 10000 && n_series > n_rows / 4;
+}
+
 /* Returns what a series adds to the checksum of a dictionary, which is the sum over its series modulo 2^64: XXH64(key, seed 0)
  * times 2 id + 1. The order of series does not matter, and exchanged ids change it. */
 uint64_t iforest_series_key_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes);

@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 
 #include "core/base/bits.h"
+#include "core/model/series_key.h"
 #include "core/page/leaf.h"
 #include "core/run/writer.h"
 #include "pg_ext/am/insert.h"
@@ -92,8 +93,6 @@ static const struct iforest_entry *buffer_add(struct insertion_buffer *buffer, c
 /* ---- the build ---- */
 
 enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
-/* An index of more rows than these, and fewer rows a series, is probably a mistake. */
-enum { ROWS_TO_NOTICE = 10000, ROWS_A_SERIES = 4 };
 enum { BYTEA_LESS = 1957 }; /* OID of the operator bytea < bytea, for which pg_operator.h has no name */
 
 struct build_state {
@@ -344,10 +343,10 @@ static void notice_many_series(const struct build_state *build)
 	Relation index = build->index;
 	uint32 n_series;
 
-	if (build->definition.n_by == 0 || build->n_rows <= ROWS_TO_NOTICE)
+	if (build->definition.n_by == 0)
 		return;
 	n_series = ifp_series_dict_refresh(index, ifp_series_dict_get(index, build->opened->meta.index_id));
-	if (n_series <= build->n_rows / ROWS_A_SERIES)
+	if (!iforest_are_series_too_many(n_series, build->n_rows))
 		return;
 	ereport(NOTICE,
 		errmsg("index \"%s\" has %u series for " UINT64_FORMAT " rows, which makes it large and slow",

@@ -76,6 +76,23 @@
 #define ifp_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, datum, is_null, NULL)
 #endif
 
+/* Sets the costs of a sort of the input's rows, of which the first n_first are taken; below 0: all. */
+#if PG_VERSION_NUM >= 180000
+#define ifp_cost_sort(path, root, keys, input, n_first)                                                                      \
+	cost_sort(path, root, keys, (input)->disabled_nodes, (input)->total_cost, (input)->rows, (input)->pathtarget->width, \
+		  0, work_mem, n_first)
+#else
+#define ifp_cost_sort(path, root, keys, input, n_first) \
+	cost_sort(path, root, keys, (input)->total_cost, (input)->rows, (input)->pathtarget->width, 0, work_mem, n_first)
+#endif
+
+/* Raises an error unless the user has the privileges that running a plan needs. */
+#if PG_VERSION_NUM >= 160000
+#define ifp_check_privileges(plan) ((void)ExecCheckPermissions((plan)->rtable, (plan)->permInfos, true))
+#else
+#define ifp_check_privileges(plan) ((void)ExecCheckRTPerms((plan)->rtable, true))
+#endif
+
 /* Restricts the search path for code that runs with another user's rights; before 17 it was left as it is. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_restrict_search_path() RestrictSearchPath()

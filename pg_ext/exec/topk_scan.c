@@ -398,6 +398,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	(void)root;
 	(void)rel;
 	(void)clauses; /* the index scan has them */
+	ifp_take(path);
 	scan->scan.plan.targetlist = target;
 	scan->custom_scan_tlist = copyObject(linitial_node(Plan, plans)->targetlist);
 	scan->custom_plans = plans;
@@ -409,6 +410,27 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 }
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .PlanCustomPath = plan_path };
+
+/* Returns the cost of the rows that the level's LIMIT takes, which come in this order or have to be sorted first. */
+static Cost cost_of_first(PlannerInfo *root, const Path *path, bool is_ordered)
+{
+	Path sorted = *path;
+
+	if (!is_ordered && root->query_pathkeys)
+		ifp_cost_sort(&sorted, root, root->query_pathkeys, path, root->limit_tuples);
+	if (root->limit_tuples <= 0 || root->limit_tuples >= path->rows)
+		return sorted.total_cost;
+	return sorted.startup_cost + (sorted.total_cost - sorted.startup_cost) * root->limit_tuples / path->rows;
+}
+
+static void offer(PlannerInfo *root, RelOptInfo *rel, const CustomPath *path, const IndexOptInfo *index)
+{
+	const Path *plain = ifp_cheapest_path(rel);
+	bool is_by_value = path->path.pathkeys != NIL;
+
+	ifp_offer(root, ifp_table_of(root, rel), index, path, cost_of_first(root, &path->path, true),
+		  plain ? cost_of_first(root, plain, !is_by_value) : -1);
+}
 
 /* Adds a path over an index path that is made for it. v: the value column of the order, -1 for none. */
 static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct topk_limits *limits,
@@ -438,6 +460,7 @@ static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, in
 					  limits->types, makeString(text));
 	path->methods = &path_methods;
 	estimate(root, path, below, rel, reach, v >= 0);
+	offer(root, rel, path, index);
 	add_path(rel, &path->path);
 }
 

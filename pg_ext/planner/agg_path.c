@@ -767,6 +767,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	(void)root;
 	(void)rel;
 	(void)clauses;
+	ifp_take(path);
 	foreach (cell, lsecond(path->custom_private))
 		scan->custom_scan_tlist =
 			lappend(scan->custom_scan_tlist, makeTargetEntry(lfirst(cell), number++, NULL, false));
@@ -856,13 +857,16 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 	path->custom_private =
 		list_make3(ifp_index_query_write(query), list_concat(list_copy(level->groups), aggregates), having);
 	path->methods = &path_methods;
+	ifp_offer(level->upper, ifp_table_of(level->root, level->rel), linitial(candidate->indexes), path,
+		  path->path.total_cost, level->cost_without);
 	add_path(output_rel, &path->path);
 	return NULL;
 }
 
-static void decline(const struct ifp_candidate *candidate, const char *reason)
+static void decline(const struct ifp_query_level *level, const struct ifp_candidate *candidate, const char *reason)
 {
-	ifp_decline(candidate ? linitial(candidate->indexes) : NULL, reason);
+	ifp_decline(level->upper, ifp_table_of(level->root, level->rel), candidate ? linitial(candidate->indexes) : NULL,
+		    reason);
 }
 
 /* True if a path is cheaper than any answer from an index can be: then planning need not take longer. */
@@ -881,24 +885,27 @@ static bool is_answer(const Path *path)
 static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
 		     struct ifp_query_level *level)
 {
-	bool is_cheap = !ifp_explain_decline && has_cheap_path(output_rel);
+	bool is_cheap = !ifp_are_reasons_wanted() && has_cheap_path(output_rel);
 	const char *reason = is_cheap ? NULL : ifp_query_level_enter(level);
 	List *candidates = is_cheap ? NIL : ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
 	const struct ifp_candidate *answering = NULL;
+	const Path *plain;
 	ListCell *cell;
 
-	if (candidates == NIL && ifp_explain_decline && reason)
-		decline(NULL, reason);
+	if (candidates == NIL && reason)
+		decline(level, NULL, reason);
 	if (candidates == NIL)
 		return;
 	if (!read_query(stage, extra, target, level)) {
 		/* first rows of groups are for planner/skip_path.h */
 		if (!level->upper->parse->hasDistinctOn)
-			decline(linitial(candidates),
+			decline(level, linitial(candidates),
 				"the query has grouping sets, or DISTINCT over more than rows of the table");
 		return;
 	}
+	plain = ifp_cheapest_path(output_rel);
+	level->cost_without = plain ? plain->total_cost : -1;
 	foreach (cell, candidates) {
 		const struct ifp_candidate *candidate = lfirst(cell);
 		struct ifp_index_query query;
@@ -908,12 +915,12 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		if (!reason)
 			reason = add_candidate(level, candidate, &query, aggregates, having, target, output_rel);
 		if (reason)
-			decline(candidate, reason);
+			decline(level, candidate, reason);
 		else
 			answering = candidate;
 	}
-	if (answering && ifp_explain_decline && !is_answer(ifp_cheapest_path(output_rel)))
-		decline(answering, "another plan is estimated to cost less");
+	if (answering && ifp_are_reasons_wanted() && !is_answer(ifp_cheapest_path(output_rel)))
+		decline(level, answering, ifp_costs_more);
 }
 
 /* ---- hook ---- */
@@ -937,9 +944,6 @@ static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, Rel
 
 void ifp_agg_path_register(void)
 {
-	DefineCustomBoolVariable("iforest.enable",
-				 "Lets iforest indexes answer aggregate queries, and find the largest values first.", NULL,
-				 &ifp_enable, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.float_aggregates",
 				 "Lets them answer sums, averages and extremes of real and double precision.",
 				 "Such sums may differ from those of another plan in their last digits.", &ifp_float_aggregates,
@@ -951,8 +955,6 @@ void ifp_agg_path_register(void)
 	DefineCustomBoolVariable("iforest.approximate_distinct", "Lets them answer count(DISTINCT x) from sketches.",
 				 "It is exact up to 768 values; from there on the standard error is 1.6 %.",
 				 &ifp_approximate_distinct, false, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	DefineCustomBoolVariable("iforest.explain_decline", "Says why an index does not answer a query, as a NOTICE.", NULL,
-				 &ifp_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("iforest");
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = consider_upper_paths;

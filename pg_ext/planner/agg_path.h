@@ -20,7 +20,7 @@
 
 #include "nodes/extensible.h"
 
-/* Registers the hook and the parameters iforest.enable, iforest.float_aggregates and iforest.explain_decline.
+/* Registers the hook and the parameters iforest.float_aggregates and iforest.approximate_percentiles.
  * Requires  called once, when the library is loaded. */
 void ifp_agg_path_register(void);
 

@@ -358,9 +358,8 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
 	list = list_concat(list, list_make4(query->pieces, makeInteger(query->histogram), query->by_steps,
 					    makeInteger(query->approximates)));
-	list = list_concat(list,
-			   list_make2(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct)));
-	return lappend(list, makeInteger((int)query->drawn));
+	return list_concat(list, list_make3(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct),
+					    makeInteger((int)query->drawn)));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)

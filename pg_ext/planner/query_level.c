@@ -10,43 +10,9 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-#include "pg_ext/am/handler.h"
+bool ifp_float_aggregates = true, ifp_approximate_percentiles = false, ifp_approximate_distinct = false;
 
-bool ifp_enable = true, ifp_float_aggregates = true, ifp_approximate_percentiles = false, ifp_approximate_distinct = false,
-     ifp_explain_decline = false;
-
-/* ---- indexes ---- */
-
-bool ifp_is_iforest(const IndexOptInfo *index)
-{
-	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
-}
-
-bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables)
-{
-	int relid = -1;
-	ListCell *cell;
-
-	while (ifp_explain_decline && (relid = bms_next_member(tables->relids, relid)) >= 0) {
-		RelOptInfo *rel = root->simple_rel_array[relid];
-
-		foreach (cell, rel ? rel->indexlist : NIL)
-			if (ifp_is_iforest(lfirst(cell)))
-				return true;
-	}
-	return false;
-}
-
-void ifp_decline(const IndexOptInfo *index, const char *reason)
-{
-	if (!ifp_explain_decline)
-		return;
-	if (index)
-		ereport(NOTICE, errmsg("index \"%s\" does not answer this query", get_rel_name(index->indexoid)),
-			errdetail("%s.", reason));
-	else
-		ereport(NOTICE, errmsg("no iforest index answers this query"), errdetail("%s.", reason));
-}
+/* ---- paths ---- */
 
 const Path *ifp_cheapest_path(const RelOptInfo *rel)
 {

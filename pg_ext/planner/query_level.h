@@ -14,6 +14,8 @@
 
 #include "nodes/pathnodes.h"
 
+#include "pg_ext/planner/verdict.h"
+
 /* A grouped query level, in the planner's terms. Its expressions are over the outermost of the subqueries, if there are any. */
 struct ifp_query_level {
 	PlannerInfo *upper;	  /* of the level */
@@ -23,6 +25,7 @@ struct ifp_query_level {
 	Path *source;		  /* of the outermost subquery that is no CTE; NULL: none */
 	List *groups, *operators; /* expressions; OidList of equality operators, InvalidOid where it cannot be hashed */
 	List *outputs;		  /* expressions over groups and Aggrefs: the target, and HAVING */
+	Cost cost_without;	  /* of the cheapest plan without an index; below 0: there is none */
 };
 
 /* Moves level->root and level->rel from a subquery to the table whose rows it hands on, through any number of subqueries; not at
@@ -35,20 +38,11 @@ Node *ifp_query_level_expression(const struct ifp_query_level *level, Node *expr
 /* Returns the RestrictInfos of the table with those of the subqueries' rows, which come last. */
 List *ifp_query_level_restrictions(const struct ifp_query_level *level, List *of_table);
 
-/* True if the index is of this access method. */
-bool ifp_is_iforest(const IndexOptInfo *index);
-
-/* True if one of the tables has an iforest index and iforest.explain_decline is on: then a NOTICE is of use. */
-bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables);
-
-/* Raises the NOTICE of iforest.explain_decline, if that is on. index: NULL for none in particular. */
-void ifp_decline(const IndexOptInfo *index, const char *reason);
-
 /* Returns the cheapest path that is not disabled, or NULL. */
 const Path *ifp_cheapest_path(const RelOptInfo *rel);
 
-/* Parameters iforest.enable, .float_aggregates, .approximate_percentiles and .explain_decline; ifp_agg_path_register() registers
+/* Parameters iforest.float_aggregates, .approximate_percentiles and .approximate_distinct; ifp_agg_path_register() registers
  * them. */
-extern bool ifp_enable, ifp_float_aggregates, ifp_approximate_percentiles, ifp_approximate_distinct, ifp_explain_decline;
+extern bool ifp_float_aggregates, ifp_approximate_percentiles, ifp_approximate_distinct;
 
 #endif

@@ -184,6 +184,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	(void)root;
 	(void)rel;
 	(void)clauses; /* the index scan has them */
+	ifp_take(path);
 	scan->scan.plan.targetlist = target;
 	scan->custom_scan_tlist = copyObject(linitial_node(Plan, plans)->targetlist);
 	scan->custom_plans = plans;
@@ -295,17 +296,24 @@ static Path *path_of(PlannerInfo *root, RelOptInfo *rel, const struct first_rows
 /* ---- offering a path ---- */
 
 /* Adds a path over that of the first rows; says why there is none, or why it is not taken. */
-static void offer(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output, Path *path)
+static void offer(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output, Path *rows, Path *path)
 {
 	const Path *cheapest = ifp_cheapest_path(output);
 	bool is_cheapest = path && (!cheapest || path->total_cost < cheapest->total_cost);
 
-	if (path)
+	if (path) {
+		/* of partitions all are taken, or none */
+		const CustomPath *scan =
+			(CustomPath *)(IsA(rows, AppendPath) ? linitial(((AppendPath *)rows)->subpaths) : rows);
+
+		ifp_offer(root, ifp_table_of(root, input), ((IndexPath *)linitial(scan->custom_paths))->indexinfo, scan,
+			  path->total_cost, cheapest ? cheapest->total_cost : -1);
 		add_path(output, path);
+	}
 	if (is_cheapest || !ifp_has_index(root, input))
 		return;
-	ifp_decline(NULL, path ? "another plan is estimated to cost less"
-			       : "first rows are not of by columns' values and in the order of the time");
+	ifp_decline(root, ifp_table_of(root, input), NULL,
+		    path ? ifp_costs_more : "first rows are not of by columns' values and in the order of the time");
 }
 
 /* ---- DISTINCT ON ---- */
@@ -336,19 +344,19 @@ static void consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *
 	List *order = list_length(root->distinct_pathkeys) < list_length(root->sort_pathkeys) ? root->sort_pathkeys
 											      : root->distinct_pathkeys;
 	double n_rows;
-	Path *path;
+	Path *rows_path, *path;
 
 	if (!parse->hasDistinctOn || root->distinct_pathkeys == NIL || parse->groupClause || parse->groupingSets ||
 	    parse->hasAggs || parse->hasWindowFuncs)
 		return;
 	rows = read_distinct(root);
-	path = path_of(root, input, &rows);
+	rows_path = path = path_of(root, input, &rows);
 	if (path) {
 		n_rows = path->rows;
 		path = (Path *)create_sort_path(root, output, path, order, -1);
 		path = (Path *)create_upper_unique_path(root, output, path, list_length(root->distinct_pathkeys), n_rows);
 	}
-	offer(root, input, output, path);
+	offer(root, input, output, rows_path, path);
 }
 
 /* ---- row_number() and rank() ---- */
@@ -455,7 +463,7 @@ static void consider_window(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
 	if (rows.n == 0)
 		return;
 	path = path_of(root, input, &rows);
-	offer(root, input, output, path ? over(root, plain, path) : NULL);
+	offer(root, input, output, path, path ? over(root, plain, path) : NULL);
 }
 
 /* ---- hook ---- */

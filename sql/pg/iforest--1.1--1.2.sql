@@ -94,3 +94,19 @@ COMMENT ON AGGREGATE iforest_distinct_merge(bytea) IS 'the distinct sketch of al
 CREATE FUNCTION iforest_distinct_count(sketch bytea) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'iforest_distinct_values' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION iforest_distinct_count(bytea) IS 'how many different values the sketch has: exact up to 768, then with a standard error of 1.6 %; 0 of NULL';
+
+-- ---- what becomes of a query ----
+
+CREATE FUNCTION iforest_explain(query text, OUT level text, OUT relation regclass, OUT index regclass, OUT taken boolean, OUT node text, OUT reason text,
+	OUT cost double precision, OUT cost_without double precision) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_explain_query' LANGUAGE C STRICT VOLATILE ROWS 5;
+COMMENT ON FUNCTION iforest_explain(text) IS 'what becomes of each iforest index at each level of a query: taken, or why not';
+
+CREATE FUNCTION iforest_advise(queries text[], OUT query integer, OUT relation regclass, OUT statement text, OUT bytes bigint,
+	OUT cost double precision, OUT cost_with double precision, OUT gain double precision, OUT reason text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_advise_queries' LANGUAGE C STRICT VOLATILE ROWS 20;
+COMMENT ON FUNCTION iforest_advise(text[]) IS 'which indexes would answer these queries, with their size and what is gained';
+CREATE FUNCTION iforest_advise(sql text, OUT query integer, OUT relation regclass, OUT statement text, OUT bytes bigint,
+	OUT cost double precision, OUT cost_with double precision, OUT gain double precision, OUT reason text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'iforest_advise_query' LANGUAGE C STRICT VOLATILE ROWS 2;
+COMMENT ON FUNCTION iforest_advise(text) IS 'which index would answer this query, with its size and what is gained';

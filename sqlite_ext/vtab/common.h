@@ -123,6 +123,7 @@ static inline void ifs_table_number(sqlite3_context *context, union iforest_numb
 struct ifs_registration {
 	struct ifs_connection *connection;
 	const struct ifs_module *module;
+	int (*register_all)(sqlite3 *db); /* registers all modules and functions with another connection */
 };
 
 /* Methods of the modules over an index. */

@@ -7,6 +7,7 @@ SQLITE_EXTENSION_INIT1
 #include "sqlite_ext/vtab/functions.h"
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/follow/delta.h"
+#include "sqlite_ext/vtab/advise.h"
 #include "sqlite_ext/vtab/buckets.h"
 #include "sqlite_ext/vtab/cover.h"
 #include "sqlite_ext/vtab/gaps.h"
@@ -35,10 +36,12 @@ static void release_registration(void *context)
 
 static const struct ifs_module *const modules[] = {
 	&ifs_index_module, &ifs_fold_module, &ifs_rows_module,	  &ifs_overlap_module,	 &ifs_cover_module,
-	&ifs_stats_module, &ifs_gaps_module, &ifs_counter_module, &ifs_histogram_module,
+	&ifs_stats_module, &ifs_gaps_module, &ifs_counter_module, &ifs_histogram_module, &ifs_advise_module,
 };
 
 enum { N_MODULES = sizeof modules / sizeof *modules };
+
+static int register_all(sqlite3 *db);
 
 static int register_module(sqlite3 *db, const struct ifs_module *module, struct ifs_connection *connection)
 {
@@ -46,7 +49,7 @@ static int register_module(sqlite3 *db, const struct ifs_module *module, struct 
 
 	if (!registration)
 		return SQLITE_NOMEM;
-	*registration = (struct ifs_registration){ .connection = connection, .module = module };
+	*registration = (struct ifs_registration){ .connection = connection, .module = module, .register_all = register_all };
 	connection->n_refs++;
 	/* SQLite releases the context of a module, even if it does not take the module */
 	return sqlite3_create_module_v2(db, module->name, module->methods, registration, release_registration);
@@ -77,6 +80,13 @@ static int register_modules(sqlite3 *db)
 		rc = register_module(db, modules[m], connection);
 	ifs_connection_release(connection);
 	return rc;
+}
+
+static int register_all(sqlite3 *db)
+{
+	int rc = register_functions(db);
+
+	return rc ? rc : register_modules(db);
 }
 
 /* The version is registered last, because it says that all else is there. */

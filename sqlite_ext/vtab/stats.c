@@ -122,6 +122,7 @@ enum column {
 	LEVELS,
 	LAST_FLUSH,
 	SYNC,
+	NOTICE,
 	INDEX_NAME,
 	SCHEMA_NAME
 };
@@ -161,7 +162,7 @@ static int stats_connect(sqlite3 *db, void *context, int n_arguments, const char
 				 db,
 				 "CREATE TABLE x(rows INTEGER, removed INTEGER, runs INTEGER, pending INTEGER, series INTEGER,"
 				 " pages INTEGER, bytes INTEGER, bytes_per_row REAL, levels INTEGER, last_flush INTEGER, sync "
-				 "TEXT,"
+				 "TEXT, notice TEXT,"
 				 " index_name TEXT HIDDEN, schema_name TEXT HIDDEN)")
 		       : SQLITE_NOMEM;
 
@@ -314,6 +315,19 @@ static int stats_eof(sqlite3_vtab_cursor *base)
 	return ((struct stats_cursor *)base)->at_end;
 }
 
+static void report_series(sqlite3_context *context, const struct index_stats *stats)
+{
+	char *notice = sqlite3_mprintf(
+		"%llu series for %llu rows make it large and slow: leave out by columns that differ from row to "
+		"row",
+		(unsigned long long)stats->n_series, (unsigned long long)stats->n_rows);
+
+	if (notice)
+		sqlite3_result_text(context, notice, -1, sqlite3_free);
+	else
+		sqlite3_result_error_nomem(context);
+}
+
 static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
@@ -335,6 +349,10 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 		break;
 	case SYNC:
 		sqlite3_result_text(context, ifs_sync_names[cursor->sync], -1, SQLITE_STATIC);
+		break;
+	case NOTICE:
+		if (iforest_are_series_too_many(stats->n_series, stats->n_rows))
+			report_series(context, stats);
 		break;
 	case INDEX_NAME:
 		sqlite3_result_text(context, cursor->index, -1, SQLITE_TRANSIENT);

@@ -1,7 +1,7 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
  * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md,
- * docs/postgres_functions.md, docs/postgres_sketch.md, docs/postgres_distinct.md and docs/postgres_fleet.md do so in others, as do the ```sql postgres
+ * docs/postgres_functions.md, docs/postgres_sketch.md, docs/postgres_distinct.md, docs/advisor.md and docs/postgres_fleet.md do so in others, as do the ```sql postgres
  * blocks of docs/choosing.md, docs/charts.md, docs/recipes.md and docs/install.md, and those of README.md beside the table that its other blocks make and one of requests.
  * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
@@ -124,6 +124,12 @@ static void the_examples_of_postgres_distinct_md_hold(void **state)
 	examples_hold("docs/postgres_distinct.md", 8);
 }
 
+static void the_examples_of_advisor_md_hold(void **state)
+{
+	(void)state;
+	examples_hold("docs/advisor.md", 5);
+}
+
 static void the_examples_of_choosing_hold(void **state)
 {
 	PGconn *pg = connect_to_new("docs_choosing");
@@ -230,7 +236,7 @@ static void read_literal(const char *text, char *literal, size_t n_bytes)
 static char *read_docs(void)
 {
 	static const char *const paths[] = { "docs/postgres.md", "docs/postgres_aggregates.md", "docs/postgres_functions.md", "docs/postgres_sketch.md",
-					   "docs/postgres_distinct.md" };
+					   "docs/postgres_distinct.md", "docs/advisor.md" };
 	char *all = strdup("");
 
 	for (size_t i = 0; i < COUNT_OF(paths); i++) {
@@ -313,13 +319,14 @@ static int check_literals(const char *path, bool (*is_asked_for)(const char *lit
 
 static void every_reason_not_to_answer_is_documented(void **state)
 {
-	static const char *const sources[] = { "query_level", "query_match", "index_query", "aggregate_arms", "agg_path", "skip_path" };
+	static const char *const sources[] = { "planner/query_level", "planner/query_match", "planner/index_query", "planner/aggregate_arms",
+						"planner/agg_path", "planner/skip_path", "planner/verdict", "planner/wish", "sql/advise" };
 	char *docs = read_docs(), path[60];
 	int n = 0;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(sources); i++) {
-		snprintf(path, sizeof path, "pg_ext/planner/%s.c", sources[i]);
+		snprintf(path, sizeof path, "pg_ext/%s.c", sources[i]);
 		n += check_literals(path, is_reason, docs);
 	}
 	assert_true(n >= 25);
@@ -344,6 +351,7 @@ int main(void)
 		cmocka_unit_test(the_examples_of_postgres_fleet_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_sketch_md_hold),
 		cmocka_unit_test(the_examples_of_postgres_distinct_md_hold),
+		cmocka_unit_test(the_examples_of_advisor_md_hold),
 		cmocka_unit_test(the_examples_of_choosing_hold),
 		cmocka_unit_test(the_examples_of_recipes_hold),
 		cmocka_unit_test(the_examples_of_install_md_hold),

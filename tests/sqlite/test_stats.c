@@ -108,6 +108,29 @@ static void it_tells_the_last_flush(void **state)
 	close_database(db);
 }
 
+/* Of more than 10 000 rows with fewer than 4 a series. */
+static void it_notices_too_many_series(void **state)
+{
+	static const struct { int n_rows, rows_a_series; bool is_noticed; } cases[] = {
+		{ 10001, 1, true }, { 10000, 1, false }, { 10001, 3, true }, { 10001, 5, false }, { 10001, 20000, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		sqlite3 *db = open_database(":memory:", 0);
+		char *expected = sqlite3_mprintf("%d series for %d rows make it large and slow: leave out by columns that differ from row to row\n",
+						 (cases[i].n_rows - 1) / cases[i].rows_a_series + 1, cases[i].n_rows);
+
+		run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, request INTEGER, ts INTEGER);"
+			"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < %d) INSERT INTO t SELECT x, (x - 1) / %d, x FROM n",
+		    cases[i].n_rows, cases[i].rows_a_series);
+		run(db, "CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, by=request)");
+		run_gives(db, cases[i].is_noticed ? expected : "\n", "SELECT notice FROM iforest_stats('t_if')");
+		sqlite3_free(expected);
+		close_database(db);
+	}
+}
+
 static void it_finds_its_index(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -157,6 +180,7 @@ int main(void)
 		cmocka_unit_test(it_counts_what_the_tables_hold),
 		cmocka_unit_test(it_tells_runs_removed_and_levels),
 		cmocka_unit_test(it_tells_the_last_flush),
+		cmocka_unit_test(it_notices_too_many_series),
 		cmocka_unit_test(it_finds_its_index),
 		cmocka_unit_test(it_refuses_what_a_question_refuses),
 	};
