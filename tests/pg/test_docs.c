@@ -1,8 +1,8 @@
 /* test_docs.c -- the SQL of the documentation works and gives what it says, and no error is left out of it.
  *
- * Every ```sql block of docs/postgres.md runs, in order, in one fresh database; those of docs/postgres_aggregates.md,
- * docs/postgres_functions.md, docs/postgres_sketch.md, docs/postgres_distinct.md, docs/advisor.md and docs/postgres_fleet.md do so in others, as do the ```sql postgres
- * blocks of docs/choosing.md, docs/charts.md, docs/recipes.md and docs/install.md, and those of README.md beside the table that its other blocks make and one of requests.
+ * Every ```sql block of docs/advisor.md and of each page docs/postgres*.md runs, in order, in a fresh database, after those of the
+ * page that it goes on from. So do the ```sql postgres blocks of docs/choosing.md, docs/charts.md, docs/recipes.md and
+ * docs/install.md, and those of README.md beside the table that its other blocks make and one of requests.
  * "-- " lines after a statement are its rows, columns parted by '|', or the error that it raises. */
 #include <ctype.h>
 #include <glob.h>
@@ -80,54 +80,26 @@ static PGconn *connect_to_new(const char *name)
 	return pg;
 }
 
-static void examples_hold(const char *path, int at_least)
+/* docs/postgres.md and the pages beside it; the page of the queries of tools is written by test_bi. */
+static void the_examples_of_the_pages_hold(void **state)
 {
-	PGconn *pg = connect_to_new("docs_postgres");
+	glob_t pages;
+	int n = 0;
 
-	assert_true(examples_run(path, "```sql", &(struct example_runner){ is_complete, run_example, pg }) >= at_least);
-	PQfinish(pg);
-}
-
-static void the_examples_of_postgres_md_hold(void **state)
-{
 	(void)state;
-	examples_hold("docs/postgres.md", 30);
-}
+	assert_int_equal(glob("docs/postgres*.md", 0, NULL, &pages), 0);
+	assert_int_equal(glob("docs/advisor.md", GLOB_APPEND, NULL, &pages), 0);
+	for (size_t p = 0; p < pages.gl_pathc; p++) {
+		PGconn *pg;
 
-static void the_examples_of_postgres_aggregates_md_hold(void **state)
-{
-	(void)state;
-	examples_hold("docs/postgres_aggregates.md", 30);
-}
-
-static void the_examples_of_postgres_functions_md_hold(void **state)
-{
-	(void)state;
-	examples_hold("docs/postgres_functions.md", 20);
-}
-
-static void the_examples_of_postgres_fleet_md_hold(void **state)
-{
-	(void)state;
-	examples_hold("docs/postgres_fleet.md", 10);
-}
-
-static void the_examples_of_postgres_sketch_md_hold(void **state)
-{
-	(void)state;
-	examples_hold("docs/postgres_sketch.md", 14);
-}
-
-static void the_examples_of_postgres_distinct_md_hold(void **state)
-{
-	(void)state;
-	examples_hold("docs/postgres_distinct.md", 8);
-}
-
-static void the_examples_of_advisor_md_hold(void **state)
-{
-	(void)state;
-	examples_hold("docs/advisor.md", 5);
+		if (strstr(pages.gl_pathv[p], "postgres_queries"))
+			continue;
+		pg = connect_to_new("docs_postgres");
+		n += examples_run(pages.gl_pathv[p], "```sql", &(struct example_runner){ is_complete, run_example, pg });
+		PQfinish(pg);
+	}
+	assert_true(n >= 104);
+	globfree(&pages);
 }
 
 static void the_examples_of_choosing_hold(void **state)
@@ -235,12 +207,13 @@ static void read_literal(const char *text, char *literal, size_t n_bytes)
 /* All files, one after the other. */
 static char *read_docs(void)
 {
-	static const char *const paths[] = { "docs/postgres.md", "docs/postgres_aggregates.md", "docs/postgres_functions.md", "docs/postgres_sketch.md",
-					   "docs/postgres_distinct.md", "docs/advisor.md" };
 	char *all = strdup("");
+	glob_t pages;
 
-	for (size_t i = 0; i < COUNT_OF(paths); i++) {
-		char *one = read_whole_file(paths[i]);
+	assert_int_equal(glob("docs/postgres*.md", 0, NULL, &pages), 0);
+	assert_int_equal(glob("docs/advisor.md", GLOB_APPEND, NULL, &pages), 0);
+	for (size_t p = 0; p < pages.gl_pathc; p++) {
+		char *one = read_whole_file(pages.gl_pathv[p]);
 
 		assert_non_null(one);
 		all = realloc(all, strlen(all) + strlen(one) + 1);
@@ -248,6 +221,7 @@ static char *read_docs(void)
 		strcat(all, one);
 		free(one);
 	}
+	globfree(&pages);
 	return all;
 }
 
@@ -310,7 +284,7 @@ static int check_literals(const char *path, bool (*is_asked_for)(const char *lit
 			n++;
 			snprintf(quoted, sizeof quoted, "`%s`", literal);
 			if (!is_documented(docs, quoted))
-				fail_msg("docs/postgres_aggregates.md does not have this of %s: %s", path, literal);
+				fail_msg("no page docs/postgres*.md has this of %s: %s", path, literal);
 		}
 	}
 	free(source);
@@ -345,13 +319,7 @@ static void every_property_of_explain_is_documented(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_examples_of_postgres_md_hold),
-		cmocka_unit_test(the_examples_of_postgres_aggregates_md_hold),
-		cmocka_unit_test(the_examples_of_postgres_functions_md_hold),
-		cmocka_unit_test(the_examples_of_postgres_fleet_md_hold),
-		cmocka_unit_test(the_examples_of_postgres_sketch_md_hold),
-		cmocka_unit_test(the_examples_of_postgres_distinct_md_hold),
-		cmocka_unit_test(the_examples_of_advisor_md_hold),
+		cmocka_unit_test(the_examples_of_the_pages_hold),
 		cmocka_unit_test(the_examples_of_choosing_hold),
 		cmocka_unit_test(the_examples_of_recipes_hold),
 		cmocka_unit_test(the_examples_of_install_md_hold),

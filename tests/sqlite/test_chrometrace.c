@@ -2,7 +2,7 @@
  *
  * The module is taken from the folder IFOREST_BUILD (default build). The real traces and their expected answers are
  * taken from the folder IFOREST_TRACES (default ../shared/data/traces); without that folder their test is skipped.
- * docs/traces.md is tested too: its ```json blocks are written to trace.json and otlp.json, and each ```sql block must give
+ * docs/traces.md and docs/trace_formats.md are tested too: their ```json blocks are written to trace.json and otlp.json, and each ```sql block must give
  * what the ```text block behind it says, in the format of the shell's list mode. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -442,17 +442,23 @@ static char *next_block(const char **at, const char *fence)
 
 static void examples_of_the_documentation_hold(void **state)
 {
+	static const char *const pages[] = { "docs/traces.md", "docs/trace_formats.md" };
 	static char text[100000];
-	FILE *file = fopen("docs/traces.md", "rb");
 	sqlite3 *database = open_database();
 	const char *at = text;
+	size_t n_bytes = 0;
 	char *block;
 	int n_examples = 0;
 
 	(void)state;
-	assert_non_null(file);
-	text[fread(text, 1, sizeof text - 1, file)] = 0;
-	fclose(file);
+	for (size_t p = 0; p < sizeof pages / sizeof *pages; p++) {
+		FILE *file = fopen(pages[p], "rb");
+
+		assert_non_null(file);
+		n_bytes += fread(text + n_bytes, 1, sizeof text - 1 - n_bytes, file);
+		fclose(file);
+	}
+	text[n_bytes] = 0;
 	block = next_block(&at, "\n```json\n");
 	assert_non_null(block);
 	write_trace(block);

@@ -81,6 +81,20 @@ static bool take_line(struct example *example, const struct example_runner *runn
 	return has_run;
 }
 
+/* Runs the examples of the page that this one goes on from, if it says so. */
+static void run_page_before(const char *path, const char *text, const char *fence, const struct example_runner *runner)
+{
+	static const char words[] = "The examples go on from those of [";
+	const char *name = strstr(text, words), *slash = strrchr(path, '/');
+	char before[200];
+
+	if (!name)
+		return;
+	name += strlen(words);
+	snprintf(before, sizeof before, "%.*s%.*s", slash ? (int)(slash + 1 - path) : 0, path, (int)strcspn(name, "]"), name);
+	(void)examples_run(before, fence, runner);
+}
+
 int examples_run(const char *path, const char *fence, const struct example_runner *runner)
 {
 	struct example example = { .path = path };
@@ -90,6 +104,7 @@ int examples_run(const char *path, const char *fence, const struct example_runne
 
 	if (!text)
 		fail_msg("%s is missing: run this from the top of the project", path);
+	run_page_before(path, text, fence, runner);
 	for (int number = 1; (line = cut_line(&rest)); number++) {
 		if (strncmp(line, "```", 3) == 0) {
 			if (in_block)

@@ -22,7 +22,8 @@ struct example_runner {
 	void *context;
 };
 
-/* Runs the statements of the blocks that begin with the line `fence`, in order; gives how many. Blank lines are skipped. A
+/* Runs the statements of the blocks that begin with the line `fence`, in order; gives how many. Blank lines are skipped. Of a page
+ * that says "The examples go on from those of [page.md]", those run before, and are not counted. A
  * statement that its block cuts off fails the test, and so does a file that is missing. */
 int examples_run(const char *path, const char *fence, const struct example_runner *runner);
 
