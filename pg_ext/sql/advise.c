@@ -239,7 +239,8 @@ static const char *add_column(struct proposal *proposal, const struct ifp_wished
 	Oid type = type_of(proposal->table, column->number, &modifier);
 	struct part *part;
 
-	if (ifp_is_value_type(type, modifier) && (is_value(column) || !ifp_is_by_type(type, modifier))) {
+	if (ifp_is_value_type(type, modifier) && !ifp_is_key_type(getBaseType(type)) &&
+	    (is_value(column) || !ifp_is_by_type(type, modifier))) {
 		part = part_of(&proposal->values, column->number);
 		part->has_variance |= (column->uses & IFP_USE_VARIANCE) != 0;
 		part->has_sketch |= (column->uses & IFP_USE_SKETCH) != 0;
