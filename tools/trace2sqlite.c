@@ -70,6 +70,7 @@ static const struct {
 } indexes[] = {
 	{ TABLE_SPANS, "_if",
 	  "CREATE VIRTUAL TABLE \"%w_if\" USING iforest(content=\"%w\", time=ts, duration=dur, by=(track, depth))" },
+	{ TABLE_SPANS, "_rows", "CREATE VIRTUAL TABLE \"%w_rows\" USING iforest_rows(\"%w_if\")" },
 	{ TABLE_SPANS, "_overlap", "CREATE VIRTUAL TABLE \"%w_overlap\" USING iforest_overlap(\"%w_if\")" },
 	{ TABLE_COUNTERS, "_if",
 	  "CREATE VIRTUAL TABLE \"%w_if\" USING iforest(content=\"%w\", time=ts, value=value, "
@@ -349,8 +350,9 @@ static void print_indexed(const struct questions *ask)
 		printf("  SELECT bucket_start, track, count, max_dur FROM \"%s_if\"(%" PRId64 ", %" PRId64
 		       ", 40) WHERE depth = 0;\n",
 		       ask->spans, ask->a, ask->b);
-		printf("  SELECT s.* FROM \"%s_if\" i JOIN \"%s\" s ON s.id = i.max_dur_id ORDER BY i.max_dur DESC LIMIT 5;\n",
-		       ask->spans, ask->spans);
+		printf("  SELECT s.* FROM (SELECT id FROM \"%s_rows\" WHERE ts >= %" PRId64 " AND ts < %" PRId64
+		       " ORDER BY dur DESC LIMIT 5) JOIN \"%s\" s USING(id);\n",
+		       ask->spans, ask->a, ask->b, ask->spans);
 	}
 	if (ask->counters)
 		printf("  SELECT name, key, count, min_value, avg_value, max_value FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n",

@@ -53,7 +53,7 @@ else
         echo "making $database"
         if [ -n "$trace" ]; then
             make --no-print-directory -s BUILD="$BUILD" trace2sqlite
-            "$BUILD/trace2sqlite" "$database.new" "$trace"
+            "$BUILD/trace2sqlite" "$database.new" "$trace" | sed '/^Ask next/,$d' # of a file that has another name then
         else
             make_up "$database.new"
         fi

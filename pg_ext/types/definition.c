@@ -275,7 +275,7 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 			errmsg("the last key column of an iforest index is its time, and type %s cannot be one",
 			       format_type_be(TupleDescAttr(RelationGetDescr(index), n_keys - 1)->atttypid)),
 			is_text(type)
-				? errhint("Of text index an immutable function that gives a timestamp, or a column GENERATED "
+				? errhint("To index a text, index an immutable function of it that gives a timestamp, or a column GENERATED "
 					  "ALWAYS AS (f(text)) STORED; by columns stand before a time.")
 				: errhint("Times are smallint, integer, bigint, date, timestamp, timestamptz or double "
 					  "precision; by columns stand before the time, values are INCLUDEd."));
