@@ -21,6 +21,7 @@
 #include "core/query/sketch_scan.h"
 #include "pg_ext/base/safe_eval.h"
 #include "pg_ext/base/test_points.h"
+#include "pg_ext/exec/agg_explain.h"
 #include "pg_ext/exec/agg_state.h"
 #include "pg_ext/exec/groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
@@ -32,12 +33,6 @@
 #include "pg_ext/storage/locks.h"
 #include "pg_ext/storage/sidecar.h"
 #include "pg_ext/types/sketch_datum.h"
-
-/* Counts for EXPLAIN: of the last attempt, except for restarts and evaluations. */
-struct answer_counts {
-	uint64 n_series, n_buckets, n_nodes, n_pages, n_leaf_pages, n_runs, n_pending, n_heap_blocks, n_restarts;
-	struct ifp_bucket_finder_counts buckets;
-};
 
 /* A part of the rows of a bucket: those on steps of the query's histogram. */
 struct answer_piece {
@@ -76,7 +71,7 @@ struct agg_answer {
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
 	struct ifp_groups *groups;
-	struct answer_counts counts;
+	struct ifp_agg_counts counts;
 };
 
 /* An index that is being read. */
@@ -497,7 +492,7 @@ static enum iforest_status read_index(struct answer_reader *reader)
 
 static void count(struct answer_reader *reader)
 {
-	struct answer_counts *counts = &reader->answer->counts;
+	struct ifp_agg_counts *counts = &reader->answer->counts;
 
 	counts->n_nodes += iforest_scan_nodes(&reader->read.scan);
 	counts->n_pages += iforest_scan_pages(&reader->read.scan);
@@ -745,7 +740,7 @@ static bool attempt(void *context, bool locked)
 	MemoryContextReset(answer->attempt);
 	ifp_groups_reset(answer->groups, answer->attempt);
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
-	answer->counts = (struct answer_counts){ .n_restarts = answer->counts.n_restarts };
+	answer->counts = (struct ifp_agg_counts){ .n_restarts = answer->counts.n_restarts };
 	if (!answer->query->drawn)
 		return read_tables(answer, locked);
 	/* there is none if no value can meet the conditions */
@@ -808,9 +803,9 @@ static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null
 	return true;
 }
 
-static struct answer_counts answer_counts(const struct agg_answer *answer)
+static struct ifp_agg_counts answer_counts(const struct agg_answer *answer)
 {
-	struct answer_counts counts = answer->counts;
+	struct ifp_agg_counts counts = answer->counts;
 
 	counts.buckets = ifp_bucket_finder_counts(answer->bucket_finder);
 	return counts;
@@ -882,122 +877,16 @@ static void end(CustomScanState *node)
 		answer_end(state->answer);
 }
 
-/* ---- EXPLAIN ---- */
-
-/* Shows values of subqueries and outer levels as parameters: the deparser does not know the plan nodes that compute them. */
-static Node *with_parameters(Node *node, void *context)
-{
-	if (!node)
-		return NULL;
-	if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC) {
-		Param *parameter = copyObject(castNode(Param, node));
-
-		parameter->paramkind = PARAM_EXTERN;
-		return (Node *)parameter;
-	}
-	return expression_tree_mutator(node, with_parameters, context);
-}
-
-static void explain_conditions(const struct ifp_index_query *query, const char *label, List *conditions, ExplainState *es)
-{
-	List *context = deparse_context_for(get_rel_name(query->table), query->table);
-	Node *all;
-
-	if (conditions == NIL)
-		return;
-	all = with_parameters(ifp_over_columns((Node *)make_ands_explicit(conditions), query->columns), NULL);
-	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
-}
-
-static void explain_percentiles(const struct ifp_index_query *query, ExplainState *es)
-{
-	bool is_exact = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS) != 0, is_near = false;
-	ListCell *cell;
-
-	foreach (cell, query->aggregates)
-		is_near = is_near || ifp_aggregate_is_approximate(lfirst(cell), query);
-	if (is_exact || is_near)
-		ExplainPropertyText("Percentiles",
-				    !is_near   ? "exact"
-				    : is_exact ? "from sketches, at most 1/128 off; others exact"
-					       : "from sketches, at most 1/128 off",
-				    es);
-}
-
-static void explain_distinct_counts(const struct ifp_index_query *query, ExplainState *es)
-{
-	ListCell *cell;
-
-	foreach (cell, query->aggregates)
-		if (ifp_aggregate_is_estimated(lfirst(cell), query)) {
-			ExplainPropertyText("Distinct Counts", "from sketches, exact up to 768, standard error 1.6 %", es);
-			return;
-		}
-}
-
-static const char *bucket_method(const struct ifp_index_query *query)
-{
-	const char *method = "galloping";
-	struct ifp_run_keys keys;
-	ListCell *cell;
-
-	ifp_aggregate_bucket_keys(query, &keys);
-	if (keys.expressions == NIL)
-		return "none";
-	foreach (cell, keys.breaks)
-		if (ifp_break_type(lfirst(cell)) == IFP_BREAK_MONTHS)
-			return "galloping within months";
-		else if (ifp_break_type(lfirst(cell)) != IFP_BREAK_VALUE)
-			method = "galloping between time zone transitions";
-	return method;
-}
-
-static void explain_counts(const struct answer_counts *counts, ExplainState *es)
-{
-	ExplainPropertyUInteger("Series", NULL, counts->n_series, es);
-	ExplainPropertyUInteger("Buckets", NULL, counts->n_buckets, es);
-	ExplainPropertyUInteger("Buckets By Width", NULL, counts->buckets.n_by_width, es);
-	ExplainPropertyUInteger("Key Evaluations", NULL, counts->buckets.n_evaluations, es);
-	ExplainPropertyUInteger("Runs", NULL, counts->n_runs, es);
-	ExplainPropertyUInteger("Nodes", NULL, counts->n_nodes, es);
-	ExplainPropertyUInteger("Leaf Pages", NULL, counts->n_leaf_pages, es);
-	ExplainPropertyUInteger("Node Pages", NULL, counts->n_pages - counts->n_leaf_pages, es);
-	ExplainPropertyUInteger("Pending Entries", NULL, counts->n_pending, es);
-	ExplainPropertyUInteger("Heap Blocks Checked", NULL, counts->n_heap_blocks, es);
-	ExplainPropertyUInteger("Restarts", NULL, counts->n_restarts, es);
-}
-
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
-	const struct ifp_index_query *query = &state->query;
-	List *indexes = NIL;
-	ListCell *cell;
 
 	(void)ancestors;
-	foreach (cell, query->tables)
-		indexes = lappend(indexes, get_rel_name(lsecond_oid(lfirst(cell))));
-	if (list_length(indexes) == 1)
-		ExplainPropertyText("Index", linitial(indexes), es);
-	else
-		ExplainPropertyList("Indexes", indexes, es);
-	explain_conditions(query, "Index Cond", query->keys, es);
-	explain_conditions(query, "Series Filter", list_concat_copy(query->series, query->late), es);
-	explain_conditions(query, "Time Filter", query->runs, es);
-	explain_conditions(query, "Value Range",
-			   query->drawn ? list_concat_copy(query->values, query->by_steps) : query->values, es);
-	explain_conditions(query, "Histogram Cond", query->drawn ? NIL : query->by_steps, es);
-	if (query->drawn)
-		ExplainPropertyInteger("Value Passes", NULL, list_length(ifp_value_passes(query)), es);
-	explain_conditions(query, "One-Time Filter", query->gates, es);
-	explain_percentiles(query, es);
-	explain_distinct_counts(query, es);
-	if (es->verbose || es->analyze)
-		ExplainPropertyText("Bucket Method", bucket_method(query), es);
+	ifp_agg_explain_query(&state->query, es);
 	if (es->analyze && state->answer) {
-		struct answer_counts counts = answer_counts(state->answer);
+		struct ifp_agg_counts counts = answer_counts(state->answer);
 
-		explain_counts(&counts, es);
+		ifp_agg_explain_counts(&counts, es);
 	}
 }
 

@@ -395,17 +395,6 @@ static bool is_asked(const struct measure *measure, ExprContext *econtext)
 	return true;
 }
 
-static void keep_datum(const struct measure *measure, Datum datum, struct ifp_measure_state *state, MemoryContext context)
-{
-	MemoryContext before = MemoryContextSwitchTo(context);
-
-	if (state->has_datum && !measure->type_by_value)
-		pfree(DatumGetPointer(state->datum));
-	state->datum = datumCopy(datum, measure->type_by_value, measure->type_length);
-	state->has_datum = true;
-	MemoryContextSwitchTo(before);
-}
-
 static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct ifp_measure_state *state,
 		       MemoryContext context)
 {
@@ -429,7 +418,7 @@ static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, str
 		datum = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric((int64)n)));
 		if (state->has_datum)
 			datum = DirectFunctionCall2(numeric_add, state->datum, datum);
-		keep_datum(measure, datum, state, context);
+		ifp_measure_state_keep_datum(state, datum, measure->type_by_value, measure->type_length, context);
 	}
 }
 
@@ -457,12 +446,12 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	case IFP_AGG_MAX:
 		if (!state->has_datum ||
 		    DatumGetBool(FunctionCall2Coll((FmgrInfo *)&measure->better, measure->collation, datum, state->datum)))
-			keep_datum(measure, datum, state, context);
+			ifp_measure_state_keep_datum(state, datum, measure->type_by_value, measure->type_length, context);
 		break;
 	case IFP_AGG_AND:
 	case IFP_AGG_OR:
 		if (!state->has_datum || DatumGetBool(datum) == (measure->function == IFP_AGG_OR))
-			keep_datum(measure, datum, state, context);
+			ifp_measure_state_keep_datum(state, datum, measure->type_by_value, measure->type_length, context);
 		break;
 	default: /* constants are counted, or refused by ifp_aggregate_read() */
 		break;

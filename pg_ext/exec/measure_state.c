@@ -51,6 +51,18 @@ void ifp_measure_state_add_real(struct ifp_measure_state *state, double real, ui
 		state->real_sum += real * (double)n;
 }
 
+void ifp_measure_state_keep_datum(struct ifp_measure_state *state, Datum datum, bool type_by_value, int16 type_length,
+				  MemoryContext context)
+{
+	MemoryContext before = MemoryContextSwitchTo(context);
+
+	if (state->has_datum && !type_by_value)
+		pfree(DatumGetPointer(state->datum));
+	state->datum = datumCopy(datum, type_by_value, type_length);
+	state->has_datum = true;
+	MemoryContextSwitchTo(before);
+}
+
 /* Rows of different partitions may have the same time and ctid: then the smallest value is the first, and the greatest the
  * last. */
 static void add_end(const struct iforest_extreme *from, enum iforest_value_type type, bool is_last, struct iforest_extreme *row)

@@ -34,6 +34,10 @@ void ifp_measure_state_add_times(struct ifp_measure_state *state, uint64 n, int6
 /* CONSTANT: adds n times a real to the sum. */
 void ifp_measure_state_add_real(struct ifp_measure_state *state, double real, uint64 n);
 
+/* CONSTANT: keeps a copy of a datum of such a type, in the context, in place of the one that is kept. */
+void ifp_measure_state_keep_datum(struct ifp_measure_state *state, Datum datum, bool type_by_value, int16 type_length,
+				  MemoryContext context);
+
 /* ..._ROW: keeps the fold's row of that type if it comes before or after the one that is kept. is_real: the column's type. */
 void ifp_measure_state_add_row(struct ifp_measure_state *state, enum ifp_measure_type type,
 			       const struct iforest_value_aggregate *fold, bool is_real);

@@ -312,7 +312,7 @@ static void every_property_of_explain_is_documented(void **state)
 	char *docs = read_docs();
 
 	(void)state;
-	assert_true(check_literals("pg_ext/exec/agg_scan.c", is_property, docs) >= 15);
+	assert_true(check_literals("pg_ext/exec/agg_explain.c", is_property, docs) >= 15);
 	free(docs);
 }
 
