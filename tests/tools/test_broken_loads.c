@@ -412,16 +412,17 @@ static long peak_of_events(int n_events, const char *batch_rows)
 	return child.peak_kib;
 }
 
-/* Four times the rows, the same memory. */
+/* Four times the rows, the same memory. Of the shorter file, too, more spans stay open than are kept in memory. */
 static void memory_does_not_grow_with_the_file(void **state)
 {
-	long peak_kib = peak_of_events(80000, "10000"), long_peak_kib = peak_of_events(320000, "10000");
+	long peak_kib = peak_of_events(200000, "10000"), long_peak_kib = peak_of_events(800000, "10000");
 
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
 	print_message("peak %ld KiB, %ld KiB: not compared, the sanitizer keeps what is freed\n", peak_kib, long_peak_kib);
 	skip();
 #endif
+	print_message("peak %ld KiB, %ld KiB\n", peak_kib, long_peak_kib);
 	if (long_peak_kib > peak_kib + 2048)
 		fail_msg("%ld KiB instead of %ld", long_peak_kib, peak_kib);
 }
