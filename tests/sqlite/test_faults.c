@@ -146,7 +146,7 @@ static const struct step {
 	{ "create over texts", TABLE TEXTS, TEXT_INDEX, false },
 	{ "texts", TABLE TEXTS TEXT_INDEX CHANGES, "SELECT track, bucket_start, count, last_ts, max_dur_ts FROM t_if('1970-01-01', '1970-04-26T10:30:00.5Z') WHERE step = '1 day' AND fill = 'last' AND track = 'track 1'", true },
 	{ "rows of texts", TABLE TEXTS TEXT_INDEX "CREATE VIRTUAL TABLE e USING iforest_rows(t_if);" CHANGES,
-	  "SELECT id, at, \"end\" FROM e WHERE at >= '1970-02-03' AND at < '1970-02-03 12:00' UNION ALL SELECT id, at, dur FROM e('1970-01-01 10:00', '1970-01-03') ORDER BY 1, 2", true },
+	  "SELECT id, at, \"end\" FROM e WHERE at >= '1970-02-03' AND at < '1970-02-03T12:00' UNION ALL SELECT id, at, dur FROM e('1970-01-01 10:00', '1970-01-03') ORDER BY 1, 2", true },
 	{ "flush of texts", TABLE TEXTS TEXT_INDEX CHANGES, "INSERT INTO t_if(t_if) VALUES('flush')", false },
 	{ "rebuild", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('rebuild')", false },
 	{ "check", TABLE INDEX, "INSERT INTO d_if(d_if) VALUES('integrity-check')", false },
