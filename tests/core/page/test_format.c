@@ -625,6 +625,35 @@ static void reals_as_times(void)
 	}
 }
 
+/* Each part of a form stands in its bits, and does what the page says of it. */
+static void forms_of_texts(void)
+{
+	static const struct {
+		const char *meaning, *bits;
+		struct iforest_text_form form;
+		uint32_t code;
+		const char *written; /* 2026-01-31 00:00:00 */
+	} forms[] = {
+		{ "T, not a space, between date and time", "0", { .has_t = true }, 1, "2026-01-31T00:00:00" },
+		{ "no fraction if it is 0", "1", { .drops_zero = true, .digits = 3 }, 1 << 1 | 3 << 8, "2026-01-31 00:00:00" },
+		{ "1: no seconds if they are 0; 2: no time of day if it is 0", "2, 3", { .shortest = IFOREST_TEXT_MINUTES }, 1 << 2, "2026-01-31 00:00" },
+		{ "1: no seconds if they are 0; 2: no time of day if it is 0", "2, 3", { .shortest = IFOREST_TEXT_DATES }, 2 << 2, "2026-01-31" },
+		{ "at the end 1: `Z`; 2: `+00:00`", "4, 5", { .zone = IFOREST_TEXT_Z }, 1 << 4, "2026-01-31 00:00:00Z" },
+		{ "at the end 1: `Z`; 2: `+00:00`", "4, 5", { .zone = IFOREST_TEXT_OFFSET }, 2 << 4, "2026-01-31 00:00:00+00:00" },
+		{ "digits of the fraction, 0 to 9; a time that needs more has more", "8 to 15", { .digits = 9 }, 9 << 8, "2026-01-31 00:00:00.000000000" },
+	};
+	struct format_table *table = format_table(&page, "Times in SQLite", "bits");
+
+	for (unsigned f = 0; f < COUNT_OF(forms); f++) {
+		char text[IFOREST_TEXT_TIME_BYTES];
+
+		assert_string_equal(format_row(table, 1, forms[f].meaning)->cells[0], forms[f].bits);
+		assert_int_equal(iforest_text_form_code(&forms[f].form), forms[f].code);
+		iforest_text_time_write(&(struct iforest_text_time){ .seconds = 1769817600 }, &forms[f].form, text);
+		assert_string_equal(text, forms[f].written);
+	}
+}
+
 /* The numbers are those of enum ifs_time_kind, which core does not know. */
 static void times(void **state)
 {
@@ -637,6 +666,7 @@ static void times(void **state)
 	assert_string_equal(format_row(table, 1, "reals")->cells[0], "1");
 	assert_string_equal(format_row(table, 1, "texts")->cells[0], "2");
 	reals_as_times();
+	forms_of_texts();
 	assert_int_equal(iforest_text_time_read(first, sizeof first - 1, &time), IFOREST_TEXT_READ);
 	assert_true(time.seconds == 0 && time.nanoseconds == 0);
 	assert_int_equal(iforest_text_time_read(second, sizeof second - 1, &time), IFOREST_TEXT_READ);
