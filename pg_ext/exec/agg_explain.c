@@ -60,6 +60,28 @@ static void explain_distinct_counts(const struct ifp_index_query *query, Explain
 		}
 }
 
+/* Shows which keys each grouping set has. */
+static void explain_sets(const struct ifp_index_query *query, ExplainState *es)
+{
+	List *context = deparse_context_for(get_rel_name(query->table), query->table), *sets = NIL;
+	ListCell *cell, *number;
+
+	foreach (cell, query->sets) {
+		StringInfoData set;
+
+		initStringInfo(&set);
+		foreach (number, lfirst(cell)) {
+			Node *key = ifp_over_columns(list_nth(query->groups, lfirst_int(number)), query->columns);
+
+			appendStringInfo(&set, "%s%s", set.len > 0 ? ", " : "",
+					 deparse_expression(with_parameters(key, NULL), context, false, false));
+		}
+		sets = lappend(sets, psprintf("(%s)", set.data));
+	}
+	if (sets != NIL)
+		ExplainPropertyList("Grouping Sets", sets, es);
+}
+
 static const char *bucket_method(const struct ifp_index_query *query)
 {
 	const char *method = "galloping";
@@ -112,6 +134,7 @@ void ifp_agg_explain_query(const struct ifp_index_query *query, ExplainState *es
 	if (query->drawn)
 		ExplainPropertyInteger("Value Passes", NULL, list_length(ifp_value_passes(query)), es);
 	explain_conditions(query, "One-Time Filter", query->gates, es);
+	explain_sets(query, es);
 	explain_percentiles(query, es);
 	explain_distinct_counts(query, es);
 	if (es->verbose || es->analyze)

@@ -23,7 +23,7 @@
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/agg_explain.h"
 #include "pg_ext/exec/agg_state.h"
-#include "pg_ext/exec/groups.h"
+#include "pg_ext/exec/set_groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
@@ -70,7 +70,7 @@ struct agg_answer {
 	List *passes; /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
-	struct ifp_groups *groups;
+	struct ifp_set_groups *groups;
 	struct ifp_agg_counts counts;
 };
 
@@ -233,7 +233,7 @@ static bool has_rows(const struct answer_reader *reader)
 	return false;
 }
 
-/* Adds a piece of the fold to the group of the row. */
+/* Adds a piece of the fold to the groups of the row. */
 static void add_piece(struct answer_reader *reader, int i, bool has_time)
 {
 	struct agg_answer *answer = reader->answer;
@@ -247,8 +247,9 @@ static void add_piece(struct answer_reader *reader, int i, bool has_time)
 		answer->row->tts_values[column] = piece->value;
 		answer->row->tts_isnull[column] = piece->is_null;
 	}
-	ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups, i), reader->fold, piece->steps, n_rows,
-			   &reader->values, has_time, answer->attempt);
+	for (int set = 0; set < ifp_set_groups_n(answer->groups); set++)
+		ifp_agg_states_add(answer->aggs, ifp_set_groups_find(answer->groups, set, i), reader->fold, piece->steps,
+				   n_rows, &reader->values, has_time, answer->attempt);
 }
 
 /* Adds the fold of a bucket to the groups of the row. */
@@ -266,7 +267,7 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 		status = answer_sketches(reader, range);
 		if (!status)
 			status = answer_numbers(reader, range);
-		ifp_groups_move(answer->groups);
+		ifp_set_groups_move(answer->groups);
 		for (int i = 0; i < answer->n_pieces && !status; i++)
 			add_piece(reader, i, has_time);
 		if (!status)
@@ -675,7 +676,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	if (answer->n_tables == 1)
 		ifp_agg_states_set_table(answer->aggs, answer->heaps[0], node->state->es_snapshot);
 	answer->is_total = is_total(query, answer->aggs);
-	answer->groups = ifp_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
+	answer->groups = ifp_set_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
 	return answer;
 }
 
@@ -738,7 +739,7 @@ static bool attempt(void *context, bool locked)
 	ListCell *cell;
 
 	MemoryContextReset(answer->attempt);
-	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_set_groups_reset(answer->groups, answer->attempt);
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	answer->counts = (struct ifp_agg_counts){ .n_restarts = answer->counts.n_restarts };
 	if (!answer->query->drawn)
@@ -769,7 +770,7 @@ static void answer_query(struct agg_answer *answer)
 	ifp_agg_states_rescan(answer->aggs, answer->parameters);
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
-	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_set_groups_reset(answer->groups, answer->attempt);
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	if (answer_holds(answer, answer->gates)) {
 		count_scans(answer);
@@ -779,11 +780,11 @@ static void answer_query(struct agg_answer *answer)
 	MemoryContextSwitchTo(before);
 }
 
-/* Returns the next group: its keys and then the aggregates, in the order of the query's lists; false after the last. values and
- * are_null have room for both. What they point to lives until the next call. */
+/* Returns the next group: its keys, the aggregates and GROUPING(), in the order of the query's lists; false after the last.
+ * values and are_null have room for all. What they point to lives until the next call. */
 static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null)
 {
-	int n_groups = list_length(answer->query->groups);
+	int n_groups = list_length(answer->query->groups), n_aggregates = list_length(answer->query->aggregates);
 	const struct ifp_measure_state *states;
 	MemoryContext before;
 
@@ -792,12 +793,12 @@ static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null
 	if (answer->is_done)
 		return false;
 	MemoryContextReset(answer->result);
-	states = ifp_groups_next(answer->groups, values, are_null);
+	states = ifp_set_groups_next(answer->groups, values, are_null, n_groups + n_aggregates);
 	answer->is_done = !states;
 	if (!states)
 		return false;
 	before = MemoryContextSwitchTo(answer->result);
-	for (int i = 0; i < list_length(answer->query->aggregates); i++)
+	for (int i = 0; i < n_aggregates; i++)
 		values[n_groups + i] = ifp_agg_states_result(answer->aggs, i, states, &are_null[n_groups + i]);
 	MemoryContextSwitchTo(before);
 	return true;

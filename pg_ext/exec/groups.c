@@ -92,21 +92,26 @@ static bool has_value(const struct ifp_index_query *query, Node *key)
 }
 
 /* True if each key is of the piece alone, or of everything else alone. */
-static bool are_keys_apart(const struct ifp_index_query *query)
+static bool are_keys_apart(const struct ifp_index_query *query, const List *numbers)
 {
 	ListCell *cell;
 
-	foreach (cell, query->groups)
-		for (AttrNumber column = 1; column <= ifp_time_attribute(query) && has_value(query, lfirst(cell)); column++)
-			if (ifp_mentions(lfirst(cell), column))
+	foreach (cell, numbers) {
+		Node *key = list_nth(query->groups, lfirst_int(cell));
+
+		for (AttrNumber column = 1; column <= ifp_time_attribute(query) && has_value(query, key); column++)
+			if (ifp_mentions(key, column))
 				return false;
+	}
 	return true;
 }
 
 /* Prepares the keys that are of pieces, or the others. */
-static void begin_keys(const struct ifp_index_query *query, bool are_apart, bool of_pieces, struct keys *keys)
+static void begin_keys(const struct ifp_index_query *query, const List *numbers, bool are_apart, bool of_pieces,
+		       struct keys *keys)
 {
-	Size n = (Size)list_length(query->groups);
+	Size n = (Size)list_length(numbers);
+	ListCell *cell;
 
 	keys->numbers = palloc((n + 1) * sizeof *keys->numbers);
 	keys->expressions = palloc((n + 1) * sizeof(ExprState *));
@@ -116,9 +121,9 @@ static void begin_keys(const struct ifp_index_query *query, bool are_apart, bool
 	keys->lengths = palloc((n + 1) * sizeof *keys->lengths);
 	keys->by_value = palloc((n + 1) * sizeof *keys->by_value);
 	keys->of_time = palloc((n + 1) * sizeof *keys->of_time);
-	for (int number = 0; number < (int)n; number++) {
+	foreach (cell, numbers) {
+		int number = lfirst_int(cell), i = keys->n;
 		Node *key = list_nth(query->groups, number);
-		int i = keys->n;
 
 		if ((are_apart && has_value(query, key)) != of_pieces)
 			continue;
@@ -145,17 +150,17 @@ static void begin_pieces(struct ifp_groups *groups, int n)
 	}
 }
 
-struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, const List *numbers, Size state_bytes, PlanState *node,
 				    ExprContext *econtext)
 {
 	struct ifp_groups *groups = palloc0(sizeof *groups);
 	struct keys *found = &groups->found;
 
 	*groups = (struct ifp_groups){
-		.node = node, .econtext = econtext, .state_bytes = state_bytes, .are_apart = are_keys_apart(query)
+		.node = node, .econtext = econtext, .state_bytes = state_bytes, .are_apart = are_keys_apart(query, numbers)
 	};
-	begin_keys(query, groups->are_apart, true, &groups->pieced);
-	begin_keys(query, groups->are_apart, false, found);
+	begin_keys(query, numbers, groups->are_apart, true, &groups->pieced);
+	begin_keys(query, numbers, groups->are_apart, false, found);
 	begin_pieces(groups, groups->pieced.n > 0 ? list_length(query->pieces) : 1);
 	if (found->n == 0)
 		return groups;

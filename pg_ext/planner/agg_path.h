@@ -1,4 +1,4 @@
-/* planner/agg_path.h -- Planner hook and costs of Custom Scan (IForestAggregate), which answers GROUP BY from an index.
+/* planner/agg_path.h -- Planner hook of Custom Scan (IForestAggregate), which answers GROUP BY from an index.
  *
  * The hook for upper relations adds a path with a cost for each GROUP BY, aggregation or DISTINCT over one table that an index
  * can answer (planner/query_match.h). The planner chooses the cheapest path. The plan has scanrelid 0. Its scan tuple holds
@@ -8,10 +8,6 @@
  *   custom_exprs       the parameters in the index query, so that a change of one causes a rescan
  *   custom_plans       the plan of a subquery that the answer replaces; never run (planner/query_level.h)
  *   custom_private     the index query (planner/index_query.h)
- *
- * Costs count what an answer reads: leaf pages at the ends of buckets and ranges, pages under heap blocks that are not
- * all-visible, pending pages, sketches. The number of buckets is estimated by evaluating the query's own expressions at times
- * of ANALYZE's histogram.
  */
 #ifndef IFP_PLANNER_AGG_PATH_H
 #define IFP_PLANNER_AGG_PATH_H

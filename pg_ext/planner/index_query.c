@@ -358,8 +358,8 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
 	list = list_concat(list, list_make4(query->pieces, makeInteger(query->histogram), query->by_steps,
 					    makeInteger(query->approximates)));
-	return list_concat(list, list_make3(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct),
-					    makeInteger((int)query->drawn)));
+	return list_concat(list, list_make5(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct),
+					    makeInteger((int)query->drawn), query->sets, query->groupings));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -384,4 +384,6 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 					   .approximates_distinct = intVal(list_nth(list, 17)) };
 	read_accumulators(list_nth_node(Const, list, 16), &query->accumulators);
 	query->drawn = (uint32)intVal(list_nth(list, 18));
+	query->sets = list_nth(list, 19);
+	query->groupings = list_nth(list, 20);
 }

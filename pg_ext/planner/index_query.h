@@ -38,6 +38,8 @@ struct ifp_index_query {
 	List *groups;	  /* group keys */
 	List *operators;  /* their equality operators, OidList */
 	List *aggregates; /* Aggrefs, each once */
+	List *sets;	  /* grouping sets (planner/grouping_sets.h); NIL: one of all keys */
+	List *groupings;  /* the keys of each GROUPING(), IntLists */
 	List *gates, *keys, *series, *runs, *late, *values;
 	bool approximates; /* percentiles of integers and reals are read from sketches (iforest.approximate_percentiles) */
 	bool approximates_distinct; /* distinct values are counted by sketches (iforest.approximate_distinct) */

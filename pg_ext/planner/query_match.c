@@ -20,6 +20,7 @@
 #include "pg_ext/am/handler.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/grouping_sets.h"
 #include "pg_ext/planner/index_fields.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/monotone.h"
@@ -499,11 +500,11 @@ static struct iforest_accumulators accumulators_kept(const struct ifp_candidate 
 
 struct collecting {
 	const struct ifp_query_level *level;
-	List *aggregates;
+	List *aggregates, *groupings;
 	const char *reason;
 };
 
-/* Collects the aggregates of outputs, which consist of group keys, aggregates, and expressions of these. */
+/* Collects aggregates and GROUPING() of outputs, which consist of group keys, these, and expressions of them. */
 static bool collect(Node *node, void *context)
 {
 	struct collecting *collecting = context;
@@ -514,20 +515,35 @@ static bool collect(Node *node, void *context)
 		collecting->aggregates = list_append_unique(collecting->aggregates, node);
 		return false;
 	}
-	if (IsA(node, Var) || IsA(node, GroupingFunc) || IsA(node, PlaceHolderVar)) {
+	if (IsA(node, GroupingFunc)) {
+		collecting->groupings = list_append_unique(collecting->groupings, node);
+		return false;
+	}
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar)) {
 		collecting->reason = "a column is neither a group key nor in an aggregate";
 		return true;
 	}
 	return expression_tree_walker(node, collect, context);
 }
 
-static const char *collect_aggregates(const struct ifp_query_level *level, List **aggregates)
+static const char *collect_outputs(const struct ifp_query_level *level, List **aggregates, List **groupings)
 {
 	struct collecting collecting = { .level = level };
 
 	(void)collect((Node *)level->outputs, &collecting);
 	*aggregates = collecting.aggregates;
+	*groupings = collecting.groupings;
 	return collecting.reason;
+}
+
+/* Adds grouping sets and GROUPING(). */
+static void add_sets(const struct ifp_query_level *level, const List *groupings, struct ifp_index_query *query)
+{
+	ListCell *cell;
+
+	query->sets = level->sets;
+	foreach (cell, groupings)
+		query->groupings = lappend(query->groupings, ifp_grouping_keys(level->upper, lfirst_node(GroupingFunc, cell)));
 }
 
 /* Returns that a function of an aggregate is not known; else NULL. */
@@ -805,24 +821,28 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 }
 
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *query, List **aggregates)
+			    struct ifp_index_query *query, List **computed)
 {
 	Var *lacking = find_lacking(level, candidate);
 	struct ifp_index_query drawn;
+	List *aggregates, *groupings;
 	const char *reason;
 
 	/* first what is found out soonest */
 	if (lacking)
 		return column_name(level, lacking);
-	reason = collect_aggregates(level, aggregates);
+	reason = collect_outputs(level, &aggregates, &groupings);
 	if (!reason)
-		reason = find_unknown(*aggregates);
+		reason = find_unknown(aggregates);
 	if (reason)
 		return reason;
-	reason = match(level, candidate, false, *aggregates, query);
-	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, *aggregates, &drawn)) {
+	reason = match(level, candidate, false, aggregates, query);
+	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, aggregates, &drawn)) {
 		*query = drawn;
 		reason = NULL;
 	}
+	if (!reason)
+		add_sets(level, groupings, query);
+	*computed = list_concat(aggregates, groupings);
 	return reason;
 }

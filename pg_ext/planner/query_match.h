@@ -24,9 +24,9 @@ bool ifp_is_usable(const IndexOptInfo *index);
 /* Returns the candidates of the query's table (list of struct ifp_candidate). May set *reason if there is none. */
 List *ifp_candidates(const struct ifp_query_level *level, const char **reason);
 
-/* Fills in the index query. Returns NULL, or why the index cannot answer. *aggregates are the Aggrefs as they stand in
- * level->outputs, in the order of query->aggregates. */
+/* Fills in the index query. Returns NULL, or why the index cannot answer. *computed are the Aggrefs as they stand in
+ * level->outputs, in the order of query->aggregates, and then GROUPING() in that of query->groupings. */
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *query, List **aggregates);
+			    struct ifp_index_query *query, List **computed);
 
 #endif

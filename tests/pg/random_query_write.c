@@ -40,11 +40,24 @@ struct core {
 
 static void add_grouping(const struct query *query, const struct core *core, struct text *sql)
 {
+	static const char *const forms[][2] = { { "ROLLUP (", ")" }, { "CUBE (", ")" }, { "GROUPING SETS (", ")" },
+						{ "GROUPING SETS ((), (", "), ())" }, { "GROUPING SETS (", ", ROLLUP (1))" },
+						{ "DISTINCT ROLLUP (1), CUBE (", ")" }, { "", ", ROLLUP (1)" } };
+	const char *const *form = forms[query->variant / 3 % COUNT_OF(forms)];
+
 	if (query->keys.n == 0 || query->shape == DISTINCT_KEYS)
 		return;
-	text_add(sql, " GROUP BY %s", query->shape != GROUPING ? "" : query->variant % 2 ? "ROLLUP (" : "CUBE (");
+	text_add(sql, " GROUP BY %s", query->shape == GROUPING ? form[0] : "");
 	add_keys(query, true, core->are_computed, sql);
-	text_add(sql, query->shape == GROUPING ? ")" : "");
+	text_add(sql, "%s", query->shape == GROUPING ? form[1] : "");
+}
+
+/* GROUPING() of some of the keys, the last first. */
+static void add_grouping_functions(const struct query *query, struct text *sql)
+{
+	text_add(sql, ", GROUPING(%s) AS g1, GROUPING(", query->keys.at[query->variant / 21 % query->keys.n]);
+	for (unsigned i = query->keys.n; i > 0; i--)
+		text_add(sql, "%s%s", query->keys.at[i - 1], i > 1 ? ", " : ") AS g");
 }
 
 static void add_core(const struct query *query, const struct core *core, struct text *sql)
@@ -57,6 +70,8 @@ static void add_core(const struct query *query, const struct core *core, struct 
 		text_add(sql, "%s%s AS a%u", separator, query->aggregates.at[i], i + 1);
 	for (unsigned i = 0; i < query->windows.n && query->shape != GROUPING && !core->are_computed; i++, separator = ", ")
 		text_add(sql, "%s%s AS w%u", separator, query->windows.at[i], i + 1);
+	if (query->shape == GROUPING && query->keys.n > 0 && query->variant / 100 % 4)
+		add_grouping_functions(query, sql);
 	text_add(sql, " FROM %s", core->from);
 	add_where(query, core->first, core->n_conditions, core->more, sql);
 	add_grouping(query, core, sql);
