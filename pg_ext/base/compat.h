@@ -242,6 +242,17 @@ static inline Node *ifp_without_group_nulls(const PlannerInfo *root, Node *expre
 	return expression;
 }
 
+/* Takes the marks of NULLs that outer joins make from an expression. Before 16 there were none. */
+static inline Node *ifp_without_join_nulls(const PlannerInfo *root, Node *expression)
+{
+#if PG_VERSION_NUM >= 160000
+	return remove_nulling_relids(expression, root->outer_join_rels, NULL);
+#else
+	(void)root;
+	return expression;
+#endif
+}
+
 /* True if the path has nodes that enable_seqscan and similar settings forbid. Before 18 only its cost showed that. */
 static inline bool ifp_is_disabled(const Path *path)
 {

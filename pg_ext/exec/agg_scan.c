@@ -23,6 +23,7 @@
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/agg_explain.h"
 #include "pg_ext/exec/agg_state.h"
+#include "pg_ext/exec/dimension_rows.h"
 #include "pg_ext/exec/set_groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
 #include "pg_ext/planner/bucket_finder.h"
@@ -70,6 +71,8 @@ struct agg_answer {
 	List *passes; /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
+	struct ifp_dimension_rows **dimensions;
+	int n_dimensions;
 	struct ifp_set_groups *groups;
 	struct ifp_agg_counts counts;
 };
@@ -399,20 +402,12 @@ static enum iforest_status read_nulls(struct answer_reader *reader, uint64 serie
 
 /* ---- series ---- */
 
-/* Adds series number i of keys.series to the groups. */
-static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
+/* Reads a series, of which all but times and values is in the row. */
+static enum iforest_status read_series(struct answer_reader *reader, uint32 id)
 {
 	struct agg_answer *answer = reader->answer;
-	uint32 id = reader->read.keys.series[i];
 	enum iforest_status status = IFOREST_OK;
 
-	if (answer->definition.n_by > 0) {
-		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
-
-		MemoryContextReset(reader->series_context);
-		ifp_snapshot_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
-		MemoryContextSwitchTo(before);
-	}
 	if (!answer_holds_safely(answer, answer->series, answer->n_series, &reader->series_error))
 		return IFOREST_OK;
 	answer->counts.n_series++;
@@ -421,6 +416,35 @@ static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
 	if (!status && reader->read.keys.has_nulls)
 		status = read_nulls(reader, id);
 	return status;
+}
+
+/* Reads a series once for each combination of rows that it has in the dimensions from number d on. */
+static enum iforest_status read_joined(struct answer_reader *reader, uint32 id, int d)
+{
+	const struct agg_answer *answer = reader->answer;
+	enum iforest_status status = IFOREST_OK;
+
+	if (d == answer->n_dimensions)
+		return read_series(reader, id);
+	ifp_dimension_rows_start(answer->dimensions[d]);
+	while (!status && ifp_dimension_rows_next(answer->dimensions[d]))
+		status = read_joined(reader, id, d + 1);
+	return status;
+}
+
+/* Adds series number i of keys.series to the groups. */
+static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
+{
+	struct agg_answer *answer = reader->answer;
+
+	if (answer->definition.n_by > 0) {
+		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
+
+		MemoryContextReset(reader->series_context);
+		ifp_snapshot_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
+		MemoryContextSwitchTo(before);
+	}
+	return read_joined(reader, reader->read.keys.series[i], 0);
 }
 
 /* Adds all entries of all series in one fold. */
@@ -597,6 +621,19 @@ static void begin_pieces(struct agg_answer *answer)
 		answer->pieces[answer->n_pieces++].steps = IFP_ALL_STEPS;
 }
 
+static void begin_dimensions(struct agg_answer *answer)
+{
+	ListCell *cell;
+
+	answer->dimensions = palloc((Size)(list_length(answer->query->dimensions) + 1) * sizeof *answer->dimensions);
+	foreach (cell, answer->query->dimensions) {
+		struct ifp_dimension dimension;
+
+		ifp_dimension_read(lfirst(cell), &dimension);
+		answer->dimensions[answer->n_dimensions++] = ifp_dimension_rows_begin(&dimension, answer->econtext);
+	}
+}
+
 static struct ifp_safe_expression *prepare_all(List *conditions, int *n)
 {
 	struct ifp_safe_expression *expressions = palloc((list_length(conditions) + 1) * sizeof *expressions);
@@ -640,8 +677,8 @@ static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_s
 	foreach (cell, query->aggregates)
 		if (has_columns(ifp_aggregate_conditions(lfirst(cell), query)))
 			return false;
-	return !query->keys && !query->series && !query->runs && !query->late && !has_columns(query->groups) &&
-	       !request.times && !request.firsts && !request.lasts;
+	return !query->dimensions && !query->keys && !query->series && !query->runs && !query->late &&
+	       !has_columns(query->groups) && !request.times && !request.firsts && !request.lasts;
 }
 
 /* Prepares an answer, in the current memory context. */
@@ -662,6 +699,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	open_tables(answer);
 	begin_keys(answer);
 	begin_pieces(answer);
+	begin_dimensions(answer);
 	answer->gates = ExecInitExprList(query->gates, NULL);
 	answer->series = prepare_all(query->series, &answer->n_series);
 	answer->runs = prepare_all(query->runs, &answer->n_runs);
@@ -759,6 +797,14 @@ static void count_scans(const struct agg_answer *answer)
 		pgstat_count_index_scan(answer->indexes[i]);
 }
 
+static void read_dimensions(struct agg_answer *answer)
+{
+	ListCell *cell;
+
+	foreach (cell, answer->query->dimensions != NIL ? castNode(CustomScanState, answer->node)->custom_ps : NIL)
+		ifp_dimension_rows_read(answer->dimensions[foreach_current_index(cell)], lfirst(cell), answer->parameters);
+}
+
 static void answer_query(struct agg_answer *answer)
 {
 	MemoryContext before = MemoryContextSwitchTo(answer->parameters);
@@ -774,6 +820,7 @@ static void answer_query(struct agg_answer *answer)
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	if (answer_holds(answer, answer->gates)) {
 		count_scans(answer);
+		read_dimensions(answer);
 		ifp_snapshot_retry(attempt, answer, &answer->counts.n_restarts);
 	}
 	answer->is_begun = true;
@@ -823,8 +870,10 @@ struct aggregate_state {
 static void begin(CustomScanState *node, EState *estate, int flags)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
+	ListCell *cell;
 
-	(void)estate;
+	foreach (cell, state->query.dimensions != NIL ? castNode(CustomScan, node->ss.ps.plan)->custom_plans : NIL)
+		node->custom_ps = lappend(node->custom_ps, ExecInitNode(lfirst(cell), estate, flags));
 	if (!(flags & EXEC_FLAG_EXPLAIN_ONLY))
 		state->answer = answer_begin(&state->query, &node->ss.ps);
 }
@@ -866,7 +915,17 @@ static void rescan(CustomScanState *node)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
 
+	ListCell *cell;
+
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	foreach (cell, node->custom_ps) {
+		PlanState *dimension = lfirst(cell);
+
+		if (node->ss.ps.chgParam)
+			UpdateChangedParamSet(dimension, node->ss.ps.chgParam);
+		if (!dimension->chgParam)
+			ExecReScan(dimension);
+	}
 	answer_rescan(state->answer);
 }
 
@@ -874,8 +933,12 @@ static void end(CustomScanState *node)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
 
+	ListCell *cell;
+
 	if (state->answer)
 		answer_end(state->answer);
+	foreach (cell, node->custom_ps)
+		ExecEndNode(lfirst(cell));
 }
 
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)

@@ -62,7 +62,7 @@ static bool has_infinities(const struct ifp_index_query *query)
 
 /* True if the buckets of a group come one after the other. Buckets come series by series, and within a series in the order of
  * time, rows without a time last. So the keys must tell all series apart and otherwise be monotone in the time, infinite times
- * included. If the index is read in passes, each pass has all groups. */
+ * included. If the index is read in passes, each pass has all groups; a series may be read for several rows of a dimension. */
 static bool keys_come_together(const struct ifp_index_query *query, const struct keys *keys)
 {
 	AttrNumber time = ifp_time_attribute(query);
@@ -81,7 +81,8 @@ static bool keys_come_together(const struct ifp_index_query *query, const struct
 			 (!ifp_is_monotone(key, time, &breaks) || (may_be_infinite && ifp_may_make_nan(key))))
 			return false;
 	}
-	return breaks == NIL && bms_num_members(by) == query->n_by && list_length(query->tables) == 1 && !query->drawn;
+	return breaks == NIL && bms_num_members(by) == query->n_by && list_length(query->tables) == 1 && !query->drawn &&
+	       query->dimensions == NIL;
 }
 
 /* ---- beginning ---- */
@@ -99,9 +100,8 @@ static bool are_keys_apart(const struct ifp_index_query *query, const List *numb
 	foreach (cell, numbers) {
 		Node *key = list_nth(query->groups, lfirst_int(cell));
 
-		for (AttrNumber column = 1; column <= ifp_time_attribute(query) && has_value(query, key); column++)
-			if (ifp_mentions(key, column))
-				return false;
+		if (has_value(query, key) && (ifp_mentions_by(query, key) || ifp_mentions(key, ifp_time_attribute(query))))
+			return false;
 	}
 	return true;
 }

@@ -14,6 +14,7 @@
 
 #include "pg_ext/am/handler.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/piece_counts.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/value_passes.h"
@@ -29,7 +30,9 @@ enum {
 	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
 	A_BUCKET = 160,
-	A_SET = 16, /* a further group to which a bucket is added */
+	A_SET = 16,		  /* a further group to which a bucket is added */
+	A_JOINED_ROW = 20,	  /* a row of a dimension, put into memory */
+	A_LOOK_FOR_PARTNERS = 20, /* of a series, in a dimension */
 	A_PENDING_PAGE = 1000,
 	A_HEAP_ROW = 1,		/* a heap row whose visibility is checked */
 	A_REMEMBERED_PAGE = 40, /* a heap page that the session has found clean before */
@@ -85,21 +88,25 @@ static double n_combinations(const struct ifp_query_level *level, const struct i
 		VariableStatData variable;
 		bool is_default;
 
-		examine_variable(level->root, list_nth(candidate->columns, lfirst_int(cell) - 1), (int)level->rel->relid,
-				 &variable);
+		/* a column of a dimension is of another relation */
+		examine_variable(level->root, list_nth(candidate->columns, lfirst_int(cell) - 1),
+				 level->join ? 0 : (int)level->rel->relid, &variable);
 		n *= get_variable_numdistinct(&variable, &is_default);
 		ReleaseVariableStats(variable);
 	}
 	return n;
 }
 
-/* Returns the by columns that an expression mentions; all of them if it is NULL. */
+/* Returns the by columns that an expression mentions, and columns of dimensions; if it is NULL, all by columns. */
 static List *by_columns_of(const struct ifp_index_query *query, Node *expression)
 {
 	List *columns = NIL;
 
 	for (int i = 1; i <= query->n_by; i++)
 		if (!expression || ifp_mentions(expression, (AttrNumber)i))
+			columns = lappend_int(columns, i);
+	for (int i = list_length(query->columns) - query->n_joined + 1; expression && i <= list_length(query->columns); i++)
+		if (ifp_mentions(expression, (AttrNumber)i))
 			columns = lappend_int(columns, i);
 	return columns;
 }
@@ -286,7 +293,7 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 		      const struct ifp_index_query *query, const struct terms *terms, const struct ifp_agg_cost *estimate)
 {
 	Node *time = list_nth(candidate->columns, query->n_by);
-	const Path *plain = level->rel->cheapest_total_path;
+	const Path *plain = (level->join ? level->join : level->rel)->cheapest_total_path;
 	double n_rows, n_pages;
 
 	if (ifp_is_disabled(plain))
@@ -294,7 +301,7 @@ static bool is_slower(const struct ifp_query_level *level, const struct ifp_cand
 	if (query->groups != NIL &&
 	    plain->total_cost + level->rel->rows * A_GROUPED_ROW * cpu_operator_cost < estimate->startup)
 		return true;
-	if (list_length(candidate->rels) != 1 || !is_by_time(plain, time) || has_statistics(level, time) ||
+	if (level->join || list_length(candidate->rels) != 1 || !is_by_time(plain, time) || has_statistics(level, time) ||
 	    !ifp_selectivity_window_rows(level->root, index_by_time(level, query, time), query, &n_rows))
 		return false;
 	n_pages = level->rel->pages * Min(n_rows / terms->tuples, 1) + 1;
@@ -357,6 +364,31 @@ static double n_groups_of_sets(const struct ifp_query_level *level, const struct
 	return n;
 }
 
+/* Returns how many partners a row has in the dimensions, on average. */
+static double partners_of_row(const struct ifp_query_level *level)
+{
+	return level->join ? level->join->rows / Max(level->rel->rows, 1) : 1;
+}
+
+/* Memory beside what a row of a dimension has. */
+enum { JOINED_ROW_BYTES = 64 };
+
+/* Adds what the dimensions cost. Their rows are read once, each series looks for its partners, and is read for each. */
+static void add_dimensions(const struct ifp_query_level *level, double n_series, struct ifp_agg_cost *estimate)
+{
+	ListCell *cell;
+
+	estimate->total *= Max(partners_of_row(level), 1);
+	estimate->n_joined_bytes = 0;
+	foreach (cell, ifp_dimensions_paths(level)) {
+		const Path *path = lfirst(cell);
+
+		estimate->total +=
+			path->total_cost + (path->rows * A_JOINED_ROW + n_series * A_LOOK_FOR_PARTNERS) * cpu_operator_cost;
+		estimate->n_joined_bytes += path->rows * (path->pathtarget->width + JOINED_ROW_BYTES);
+	}
+}
+
 void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			   const struct ifp_index_query *query, struct ifp_agg_cost *estimate)
 {
@@ -374,6 +406,7 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	terms.window = selectivity(level, candidate, true);
 	terms.others = selectivity(level, candidate, false);
 	terms.chosen = query->values || query->by_steps ? 1 : terms.others;
+	terms.chosen *= Min(partners_of_row(level), 1);
 	terms.tuples = tuples;
 	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
 	ifp_piece_counts_estimate(level, candidate, query, index, terms.window, tuples, &terms.pieces);
@@ -395,6 +428,7 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 			estimate->total +=
 				cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms, share_of_values(query));
 	}
+	add_dimensions(level, n_series(level, candidate, query, tuples), estimate);
 	if (query->sets != NIL)
 		n_groups = n_groups_of_sets(level, candidate, query, &terms);
 	else if (query->groups != NIL)

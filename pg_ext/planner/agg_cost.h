@@ -14,6 +14,7 @@ struct ifp_agg_cost {
 	Cost startup, total;
 	double n_groups_bytes;	/* memory that groups will need */
 	double n_numbers_bytes; /* and values that are kept one by one */
+	double n_joined_bytes;	/* and the rows of dimensions */
 	bool is_slower;		/* than a plain plan, which the planner overestimates for lack of statistics */
 };
 

@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "pg_ext/planner/agg_cost.h"
+#include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/grouping_sets.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/query_level.h"
@@ -20,7 +21,7 @@
 
 static bool collect_parameters(Node *node, void *parameters)
 {
-	if (!node || IsA(node, Integer) || IsA(node, OidList) || IsA(node, IntList))
+	if (!node || IsA(node, Integer) || IsA(node, String) || IsA(node, OidList) || IsA(node, IntList))
 		return false;
 	if (IsA(node, Param)) {
 		*(List **)parameters = list_append_unique(*(List **)parameters, node);
@@ -80,11 +81,14 @@ static const char *read_query(UpperRelationKind stage, const GroupPathExtraData 
 			      struct ifp_query_level *level)
 {
 	const Query *parse = level->upper->parse;
+	const char *reason;
 
 	if (stage == UPPERREL_GROUP_AGG) {
 		read_groups(level, parse->groupClause);
 		level->outputs = list_concat(list_copy(target->exprs), (List *)extra->havingQual);
-		return ifp_grouping_sets_read(level->upper, level->groups, &level->sets);
+		reason = ifp_grouping_sets_read(level->upper, level->groups, &level->sets);
+		ifp_dimensions_add_dependent_groups(level);
+		return reason;
 	}
 	if (parse->groupClause || parse->hasAggs || parse->hasWindowFuncs || parse->hasTargetSRFs || parse->hasDistinctOn ||
 	    parse->setOperations || parse->groupingSets)
@@ -107,26 +111,30 @@ static const char *add_candidate(const struct ifp_query_level *level, const stru
 	CustomPath *path = makeNode(CustomPath);
 	struct ifp_agg_cost estimate;
 	QualCost quals;
+	ListCell *cell;
 
 	ifp_agg_cost_estimate(level, candidate, query, &estimate);
 	if (estimate.n_groups_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
 		return "there would be too many groups for memory";
 	if (estimate.n_numbers_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
 		return "exact percentiles are of too many values for memory";
+	if (estimate.n_joined_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
+		return "a joined table has too many rows for memory";
 	if (estimate.is_slower)
 		return NULL;
 	cost_qual_eval(&quals, having, level->upper);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = target;
-	path->path.parallel_safe = output_rel->consider_parallel && level->rel->consider_parallel &&
-				   (!level->source || level->source->parallel_safe);
+	path->custom_paths = level->source ? list_make1(level->source) : ifp_dimensions_paths(level);
+	path->path.parallel_safe = output_rel->consider_parallel && level->rel->consider_parallel;
+	foreach (cell, path->custom_paths)
+		path->path.parallel_safe = path->path.parallel_safe && ((const Path *)lfirst(cell))->parallel_safe;
 	path->path.rows = clamp_row_est(having ? estimate.n_rows / 3 : estimate.n_rows);
 	path->path.startup_cost = estimate.startup + target->cost.startup + quals.startup;
 	path->path.total_cost = estimate.total + target->cost.startup + quals.startup +
 				estimate.n_rows * (target->cost.per_tuple + quals.per_tuple);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_paths = level->source ? list_make1(level->source) : NIL;
 	path->custom_private =
 		list_make3(ifp_index_query_write(query), list_concat(list_copy(level->groups), computed), having);
 	path->methods = &path_methods;
@@ -155,12 +163,11 @@ static bool is_answer(const Path *path)
 	return path && IsA(path, CustomPath) && ((const CustomPath *)path)->methods == &path_methods;
 }
 
-static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
-		     struct ifp_query_level *level)
+/* Offers the answers of a level whose table was found; `reason` if there was one not to look for it. */
+static void consider_table(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
+			   struct ifp_query_level *level, const char *reason)
 {
-	bool is_cheap = !ifp_are_reasons_wanted() && has_cheap_path(output_rel);
-	const char *reason = is_cheap ? NULL : ifp_query_level_enter(level);
-	List *candidates = is_cheap ? NIL : ifp_candidates(level, &reason);
+	List *candidates = ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
 	const struct ifp_candidate *answering = NULL;
 	const Path *plain;
@@ -194,6 +201,42 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 	}
 	if (answering && ifp_are_reasons_wanted() && !is_answer(ifp_cheapest_path(output_rel)))
 		decline(level, answering, ifp_costs_more);
+}
+
+/* Offers the answers of a join: each of its tables with an index may be the one to which the others are dimensions. */
+static void consider_join(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
+			  const struct ifp_query_level *level)
+{
+	const char *reason = NULL;
+	bool is_entered = false;
+	int relid = -1;
+
+	while ((relid = bms_next_member(level->rel->relids, relid)) >= 0) {
+		struct ifp_query_level joined = *level;
+		RelOptInfo *fact = bms_is_member(relid, level->root->all_baserels) ? find_base_rel(level->root, relid) : NULL;
+		const char *refused;
+
+		if (!fact || !ifp_may_have_candidates(fact))
+			continue;
+		refused = ifp_dimensions_enter(&joined, fact);
+		if (!refused)
+			consider_table(stage, output_rel, extra, target, &joined, NULL);
+		is_entered = is_entered || !refused;
+		reason = refused ? refused : reason;
+	}
+	if (reason && !is_entered)
+		decline(level, NULL, reason);
+}
+
+static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
+		     struct ifp_query_level *level)
+{
+	if (!ifp_are_reasons_wanted() && has_cheap_path(output_rel))
+		return;
+	if (IS_JOIN_REL(level->rel))
+		consider_join(stage, output_rel, extra, target, level);
+	else
+		consider_table(stage, output_rel, extra, target, level, ifp_query_level_enter(level));
 }
 
 /* ---- hook ---- */

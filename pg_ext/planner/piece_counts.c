@@ -208,12 +208,9 @@ static List *narrow_by_runs(const struct ifp_query_level *level, const struct if
 	foreach (cell, query->runs) {
 		Node *condition = estimate_expression_value(level->root, lfirst(cell));
 		struct ifp_run_keys keys = { list_make1(condition), NIL };
-		bool is_of_time = true;
 
-		for (int i = 1; i <= query->n_by; i++)
-			is_of_time = is_of_time && !ifp_mentions(condition, (AttrNumber)i);
-		if (!is_of_time || !ifp_is_monotone_beside_null(condition, ifp_time_attribute(query), &keys.breaks) ||
-		    !are_known(&keys))
+		if (ifp_mentions_by(query, condition) ||
+		    !ifp_is_monotone_beside_null(condition, ifp_time_attribute(query), &keys.breaks) || !are_known(&keys))
 			continue;
 		narrow_by_condition(query, definition, condition, times);
 		used = lappend(used, lfirst(cell));

@@ -172,7 +172,10 @@ static Node *through_layers(const struct ifp_query_level *level, int first, Node
 
 Node *ifp_query_level_expression(const struct ifp_query_level *level, Node *expression)
 {
-	return through_layers(level, 0, ifp_without_group_nulls(level->upper, expression));
+	expression = ifp_without_group_nulls(level->upper, expression);
+	if (level->dimensions != NIL)
+		expression = ifp_without_join_nulls(level->root, expression);
+	return through_layers(level, 0, expression);
 }
 
 /* A condition of a level above sees what those below leave, as users' conditions do of what row security leaves. */

@@ -20,6 +20,7 @@
 #include "pg_ext/am/handler.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/grouping_sets.h"
 #include "pg_ext/planner/index_fields.h"
 #include "pg_ext/planner/index_query.h"
@@ -184,13 +185,33 @@ static List *of_partitions(const struct ifp_query_level *level, const char **rea
 	return candidates;
 }
 
+static bool has_usable_index(const RelOptInfo *rel)
+{
+	ListCell *cell;
+
+	foreach (cell, rel->indexlist)
+		if (ifp_is_iforest(lfirst(cell)))
+			return true;
+	return false;
+}
+
+bool ifp_may_have_candidates(const RelOptInfo *rel)
+{
+	if (rel->rtekind != RTE_RELATION)
+		return false;
+	if (has_usable_index(rel))
+		return true;
+	for (int i = 0; i < rel->nparts; i++)
+		if (rel->part_rels[i])
+			return ifp_may_have_candidates(rel->part_rels[i]);
+	return false;
+}
+
 static List *of_rel(const struct ifp_query_level *level, const char **reason)
 {
 	RelOptInfo *rel = level->rel;
 	RangeTblEntry *table;
 
-	if (IS_JOIN_REL(rel) && ifp_has_index(level->root, rel))
-		*reason = "tables are joined below the aggregates";
 	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
 		return NIL;
 	table = planner_rt_fetch(rel->relid, level->root);
@@ -213,6 +234,7 @@ List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
 
 		candidate->n_own = list_length(candidate->restrictions);
 		candidate->restrictions = ifp_query_level_restrictions(level, candidate->restrictions);
+		candidate->columns = list_concat(candidate->columns, ifp_dimensions_columns(level));
 	}
 	return candidates;
 }
@@ -222,7 +244,7 @@ List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
 struct rewriting {
 	const struct ifp_query_level *level;
 	List *columns;
-	int n_keys;	 /* the columns from there on are values */
+	const IndexOptInfo *index;
 	bool takes_keys; /* of the expression itself nothing is asked but what keys tell */
 	const char *reason;
 };
@@ -253,7 +275,8 @@ static Node *rewrite(Node *node, void *context)
 			attribute++;
 			continue;
 		}
-		if (attribute > rewriting->n_keys && !takes_keys && ifp_is_key_type(exprType(column)) && !rewriting->reason)
+		if (attribute > rewriting->index->nkeycolumns && attribute <= rewriting->index->ncolumns && !takes_keys &&
+		    ifp_is_key_type(exprType(column)) && !rewriting->reason)
 			rewriting->reason = "a value column of text, bytea or uuid is only counted";
 		return (Node *)makeVar(1, attribute, exprType(column), exprTypmod(column), exprCollation(column), 0);
 	}
@@ -282,7 +305,7 @@ static Node *rewritten_by(struct rewriting *rewriting, const struct ifp_candidat
 	Node *result;
 
 	rewriting->columns = candidate->columns;
-	rewriting->n_keys = ((const IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns;
+	rewriting->index = linitial(candidate->indexes);
 	result = rewrite(node, rewriting);
 	if (rewriting->reason && !*reason)
 		*reason = rewriting->reason;
@@ -293,6 +316,39 @@ static Node *over_index(const struct ifp_query_level *level, const struct ifp_ca
 			const char **reason)
 {
 	return rewritten_by(&(struct rewriting){ .level = level }, candidate, node, reason);
+}
+
+/* ---- dimensions ---- */
+
+struct over_row {
+	const struct ifp_query_level *level;
+	const struct ifp_candidate *candidate;
+};
+
+static Node *over_row(Node *expression, void *context, const char **reason)
+{
+	const struct over_row *over = context;
+
+	return over_index(over->level, over->candidate, ifp_query_level_expression(over->level, expression), reason);
+}
+
+static const char *add_dimensions(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				  struct ifp_index_query *query)
+{
+	struct over_row over = { level, candidate };
+	const char *reason = ifp_dimensions_add(level, query, over_row, &over);
+	ListCell *cell;
+
+	foreach (cell, level->join_conditions) {
+		Node *condition = reason ? NULL : over_row(lfirst(cell), &over, &reason);
+
+		/* it would be evaluated at each time */
+		if (!reason && ifp_mentions(condition, ifp_time_attribute(query)))
+			reason = "a join condition is on the time";
+		if (!reason)
+			reason = ifp_index_query_add(query, linitial(candidate->indexes), condition);
+	}
+	return reason;
 }
 
 /* ---- conditions ---- */
@@ -753,7 +809,7 @@ static Var *find_lacking(const struct ifp_query_level *level, const struct ifp_c
 static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
-	List *values = list_copy_tail(candidate->columns, index->nkeycolumns);
+	List *values = list_copy_tail(list_copy_head(candidate->columns, index->ncolumns), index->nkeycolumns);
 
 	return may_draw((Node *)candidate->restrictions, values) ||
 	       may_draw(ifp_query_level_expression(level, (Node *)level->groups), values) ||
@@ -793,8 +849,10 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 					   .approximates = ifp_approximate_percentiles,
 					   .approximates_distinct = ifp_approximate_distinct,
 					   .is_drawing = draws,
-					   .columns = copyObject(candidate->columns) };
+					   .columns = copyObject(list_copy_head(candidate->columns, index->ncolumns)) };
 	ChangeVarNodes((Node *)query->columns, (int)level->rel->relid, 1, 0);
+	query->n_joined = list_length(candidate->columns) - index->ncolumns;
+	query->columns = list_concat(query->columns, ifp_dimensions_row_columns(level));
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)
 	{
 		RelOptInfo *rel = lfirst(rel_cell);
@@ -803,6 +861,8 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 								      ((IndexOptInfo *)lfirst(index_cell))->indexoid));
 	}
 	reason = add_conditions(level, candidate, query);
+	if (!reason)
+		reason = add_dimensions(level, candidate, query);
 	if (!reason)
 		reason = add_groups(level, candidate, query);
 	if (!reason && need_accumulators(level, query, aggregates))

@@ -21,6 +21,9 @@ struct ifp_candidate {
 /* True if the index is of this access method, holds all rows that the query may need, and holds their values exactly. */
 bool ifp_is_usable(const IndexOptInfo *index);
 
+/* True if a table may have candidates. */
+bool ifp_may_have_candidates(const RelOptInfo *rel);
+
 /* Returns the candidates of the query's table (list of struct ifp_candidate). May set *reason if there is none. */
 List *ifp_candidates(const struct ifp_query_level *level, const char **reason);
 

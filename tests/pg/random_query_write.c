@@ -171,6 +171,24 @@ static void add_joined(const struct query *query, struct text *sql)
 		text_add(sql, " AND a.k%u = b.k%u", i + 1, i + 1);
 }
 
+/* Over t and its dimension, which is joined in one of some ways; or is only asked whether it has such a row. */
+static void add_over_dimension(const struct query *query, struct text *sql)
+{
+	static const char *const joins[] = { "JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN" };
+	static const char *const more[] = { "", "", " AND dn > 1", " AND (dn <> 2 OR note = 'x')", " AND dname IS NOT NULL" };
+	const char *by = query->table->by[query->dimension_by].operand, *also = more[query->variant / 8 % COUNT_OF(more)];
+	struct text from, condition;
+
+	if (query->variant % 8 < COUNT_OF(joins)) {
+		text_set(&from, "t %s (%s) d(dk, dname, dn) ON dk = %s%s", joins[query->variant % 8], query->dimension, by, also);
+		add_core_over(query, from.at, NULL, sql);
+	} else {
+		text_set(&condition, "%s (SELECT 1 FROM (%s) d(dk, dname, dn) WHERE dk = %s%s)",
+			 query->variant % 8 == 6 ? "EXISTS" : "NOT EXISTS", query->dimension, by, also);
+		add_core_over(query, "t", condition.at, sql);
+	}
+}
+
 static void add_union_above(const struct query *query, struct text *sql)
 {
 	add_core_over(query, "t", NULL, sql);
@@ -266,6 +284,9 @@ void query_write(const struct query *query, struct text *sql)
 		break;
 	case FIRST_ROWS:
 		add_first_rows(query, sql);
+		break;
+	case DIMENSION:
+		add_over_dimension(query, sql);
 		break;
 	default:
 		add_core_over(query, base(query), NULL, sql);

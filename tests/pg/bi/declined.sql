@@ -84,12 +84,6 @@ SELECT floor(random()) AS zero, count(*) FROM spans GROUP BY 1 ORDER BY 1;
 -- name: declined_clock_timestamp | tool: hand-written | rows: 17 | expect: declined: a condition has a volatile function
 SELECT count(*) FROM spans WHERE ts < clock_timestamp();
 
--- name: declined_join | tool: hand-written | rows: N5 | expect: plain
-SELECT l.team, count(*), sum(s.dur) FROM spans s JOIN (VALUES ('api', 'front'), ('auth', 'front'), ('cart', 'back')) AS l(service, team) ON l.service = s.service GROUP BY 1 ORDER BY 1;
-
--- name: declined_semi_join | tool: hand-written | rows: N5 | expect: plain
-SELECT count(*) FROM spans s WHERE EXISTS (SELECT 1 FROM local_spans l WHERE l.id = s.id AND l.note = 'note 1');
-
 -- name: declined_unfloored | tool: hand-written | rows: 1, N10 | expect: declined: equal values of a group key may be written differently
 SELECT extract(epoch FROM date_trunc('hour', ts)) / 60 AS t, count(*) FROM spans GROUP BY 1 ORDER BY 1;
 

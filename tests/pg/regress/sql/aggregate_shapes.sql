@@ -244,6 +244,7 @@ SELECT answered('SELECT max(load) FROM spans');
 SELECT answered('SELECT sum(dur::float8) FROM spans');
 SELECT answered('SELECT count(load), avg(price) FROM spans');
 RESET iforest.float_aggregates;
+SELECT answered('SELECT count(*) FROM spans FULL JOIN owner USING (service)');
 SELECT answered('SELECT count(*) FROM spans JOIN owner USING (service)');
 SELECT answered('SELECT count(*) FROM spans TABLESAMPLE SYSTEM (50)');
 -- Nothing to be said.
