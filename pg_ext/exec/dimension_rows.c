@@ -34,7 +34,7 @@ struct ifp_dimension_rows {
 	MemoryContext context;
 	struct dimension_row **buckets;
 	uint32 n_buckets, n_rows; /* buckets: a power of two */
-	uint32 hash; /* of the row for which rows are sought */
+	uint32 hash;		  /* of the row for which rows are sought */
 	struct dimension_row *next;
 	bool is_found, is_done;
 };

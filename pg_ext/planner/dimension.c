@@ -57,9 +57,7 @@ static void add_relation(struct taking_apart *apart, Index relid, JoinType kind,
 	rel = find_base_rel(apart->root, (int)relid);
 	path = rel->cheapest_total_path;
 	joined = palloc0(sizeof *joined);
-	*joined = (struct ifp_joined){
-		.rel = rel, .kind = kind, .columns = rel->reltarget->exprs, .conditions = conditions
-	};
+	*joined = (struct ifp_joined){ .rel = rel, .kind = kind, .columns = rel->reltarget->exprs, .conditions = conditions };
 	apart->dimensions = lappend(apart->dimensions, joined);
 	if (!path || path->param_info || !bms_is_empty(rel->lateral_relids) || path->pathtarget != rel->reltarget)
 		apart->reason = other_join;
@@ -327,10 +325,10 @@ List *ifp_dimensions_row_columns(const struct ifp_query_level *level)
 		const struct ifp_joined *joined = lfirst(cell);
 
 		foreach (column, joined->columns)
-			columns = lappend(columns, makeVar(foreach_current_index(cell) + 2,
-							   (AttrNumber)(foreach_current_index(column) + 1),
-							   exprType(lfirst(column)), exprTypmod(lfirst(column)),
-							   exprCollation(lfirst(column)), 0));
+			columns = lappend(columns,
+					  makeVar(foreach_current_index(cell) + 2,
+						  (AttrNumber)(foreach_current_index(column) + 1), exprType(lfirst(column)),
+						  exprTypmod(lfirst(column)), exprCollation(lfirst(column)), 0));
 	}
 	return columns;
 }
@@ -436,10 +434,10 @@ const char *ifp_dimensions_add(const struct ifp_query_level *level, struct ifp_i
 			reason = over_rows(joined->conditions, query, over_row, context, &conditions);
 		if (reason)
 			return reason;
-		query->dimensions = lappend(query->dimensions,
-					    list_make5(list_make2(makeInteger((int)joined->kind), makeInteger(first)),
-						       makeString(table->eref->aliasname), names_of(level, joined), equalities,
-						       conditions));
+		query->dimensions =
+			lappend(query->dimensions, list_make5(list_make2(makeInteger((int)joined->kind), makeInteger(first)),
+							      makeString(table->eref->aliasname), names_of(level, joined),
+							      equalities, conditions));
 		first = (AttrNumber)(first + list_length(joined->columns));
 	}
 	return NULL;

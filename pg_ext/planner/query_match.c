@@ -28,217 +28,6 @@
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/value_steps.h"
 
-/* True if all columns are (still) of types that can be kept. */
-static bool holds_columns(const IndexOptInfo *index)
-{
-	for (int i = 0; i < index->ncolumns; i++) {
-		Node *column = (Node *)list_nth_node(TargetEntry, index->indextlist, i)->expr;
-		bool (*is_held)(Oid, int32) = i < index->nkeycolumns - 1 ? ifp_is_by_type : ifp_is_value_type;
-
-		if (i != index->nkeycolumns - 1 && !is_held(exprType(column), exprTypmod(column)))
-			return false;
-	}
-	return true;
-}
-
-bool ifp_is_usable(const IndexOptInfo *index)
-{
-	return ifp_is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_columns(index);
-}
-
-/* ---- one table ---- */
-
-static List *columns_of(const IndexOptInfo *index)
-{
-	List *columns = NIL;
-	ListCell *cell;
-
-	foreach (cell, index->indextlist)
-		columns = lappend(columns, lfirst_node(TargetEntry, cell)->expr);
-	return columns;
-}
-
-static List *of_table(RelOptInfo *rel, const char **reason)
-{
-	List *candidates = NIL;
-	ListCell *cell;
-
-	foreach (cell, rel->indexlist) {
-		IndexOptInfo *index = lfirst(cell);
-		struct ifp_candidate *candidate;
-
-		if (ifp_is_iforest(index) && !holds_columns(index))
-			*reason = "a column has become of a type that the index cannot hold";
-		if (!ifp_is_usable(index))
-			continue;
-		candidate = palloc(sizeof *candidate);
-		*candidate = (struct ifp_candidate){ .rels = list_make1(rel),
-						     .indexes = list_make1(index),
-						     .columns = columns_of(index),
-						     .restrictions = index->indrestrictinfo };
-		candidates = lappend(candidates, candidate);
-	}
-	return candidates;
-}
-
-/* ---- a partitioned table ---- */
-
-/* Adds the leaf partitions that may have rows. Returns false if one is no ordinary table. */
-static bool add_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
-{
-	for (int i = 0; i < rel->nparts; i++) {
-		RelOptInfo *part = rel->part_rels[i];
-		RangeTblEntry *table;
-
-		if (!part || IS_DUMMY_REL(part))
-			continue;
-		table = planner_rt_fetch(part->relid, root);
-		if (table->relkind == RELKIND_PARTITIONED_TABLE) {
-			if (!add_leaves(root, part, leaves))
-				return false;
-		} else if (table->rtekind != RTE_RELATION || table->relkind != RELKIND_RELATION) {
-			return false;
-		} else {
-			*leaves = lappend(*leaves, part);
-		}
-	}
-	return true;
-}
-
-/* Returns the columns of a partition's index as columns of the parent, which has the same names; NIL if the index has
- * expressions. */
-static List *columns_of_parent(const struct ifp_query_level *level, const RelOptInfo *part, const IndexOptInfo *index)
-{
-	Oid parent = planner_rt_fetch(level->rel->relid, level->root)->relid;
-	Oid child = planner_rt_fetch(part->relid, level->root)->relid;
-	List *columns = NIL;
-	ListCell *cell;
-
-	foreach (cell, columns_of(index)) {
-		Var *var = lfirst(cell);
-		AttrNumber attribute;
-
-		if (!IsA(var, Var))
-			return NIL;
-		attribute = get_attnum(parent, get_attname(child, var->varattno, false));
-		columns = lappend(columns,
-				  makeVar((int)level->rel->relid, attribute, var->vartype, var->vartypmod, var->varcollid, 0));
-	}
-	return columns;
-}
-
-/* True if both keys have the same operator families. */
-static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
-{
-	return a->nkeycolumns == b->nkeycolumns && memcmp(a->opfamily, b->opfamily, a->nkeycolumns * sizeof *a->opfamily) == 0;
-}
-
-/* Finds the usable index of a partition number `skip` that has these columns and is like `like`; any columns if `like` is NULL.
- */
-static IndexOptInfo *find_alike(const struct ifp_query_level *level, RelOptInfo *part, List *columns, const IndexOptInfo *like,
-				int skip)
-{
-	ListCell *cell;
-
-	foreach (cell, part->indexlist) {
-		IndexOptInfo *index = lfirst(cell);
-		List *own;
-
-		if (!ifp_is_usable(index) || index->indpred != NIL)
-			continue;
-		own = columns_of_parent(level, part, index);
-		if (own == NIL || (like && (!equal(own, columns) || !are_alike(index, like))))
-			continue;
-		if (skip-- == 0)
-			return index;
-	}
-	return NULL;
-}
-
-/* Returns a candidate for each index of the first partition that all other partitions have too. */
-static List *of_partitions(const struct ifp_query_level *level, const char **reason)
-{
-	List *leaves = NIL, *candidates = NIL;
-	IndexOptInfo *first;
-
-	if (!add_leaves(level->root, level->rel, &leaves) || leaves == NIL)
-		return NIL;
-	for (int n = 0; (first = find_alike(level, linitial(leaves), NIL, NULL, n)); n++) {
-		struct ifp_candidate *candidate = palloc0(sizeof *candidate);
-		ListCell *cell;
-
-		candidate->columns = columns_of_parent(level, linitial(leaves), first);
-		candidate->restrictions = level->rel->baserestrictinfo;
-		foreach (cell, leaves) {
-			IndexOptInfo *index = find_alike(level, lfirst(cell), candidate->columns, first, 0);
-
-			if (!index)
-				break;
-			candidate->rels = lappend(candidate->rels, lfirst(cell));
-			candidate->indexes = lappend(candidate->indexes, index);
-		}
-		if (list_length(candidate->rels) == list_length(leaves))
-			candidates = lappend(candidates, candidate);
-		else
-			*reason = "a partition lacks the index";
-	}
-	return candidates;
-}
-
-static bool has_usable_index(const RelOptInfo *rel)
-{
-	ListCell *cell;
-
-	foreach (cell, rel->indexlist)
-		if (ifp_is_iforest(lfirst(cell)))
-			return true;
-	return false;
-}
-
-bool ifp_may_have_candidates(const RelOptInfo *rel)
-{
-	if (rel->rtekind != RTE_RELATION)
-		return false;
-	if (has_usable_index(rel))
-		return true;
-	for (int i = 0; i < rel->nparts; i++)
-		if (rel->part_rels[i])
-			return ifp_may_have_candidates(rel->part_rels[i]);
-	return false;
-}
-
-static List *of_rel(const struct ifp_query_level *level, const char **reason)
-{
-	RelOptInfo *rel = level->rel;
-	RangeTblEntry *table;
-
-	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
-		return NIL;
-	table = planner_rt_fetch(rel->relid, level->root);
-	if (table->tablesample && ifp_has_index(level->root, rel))
-		*reason = "rows are chosen by TABLESAMPLE";
-	if (table->tablesample)
-		return NIL;
-	if (table->relkind == RELKIND_RELATION && !table->inh)
-		return of_table(rel, reason);
-	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(level, reason) : NIL;
-}
-
-List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
-{
-	List *candidates = of_rel(level, reason);
-	ListCell *cell;
-
-	foreach (cell, candidates) {
-		struct ifp_candidate *candidate = lfirst(cell);
-
-		candidate->n_own = list_length(candidate->restrictions);
-		candidate->restrictions = ifp_query_level_restrictions(level, candidate->restrictions);
-		candidate->columns = list_concat(candidate->columns, ifp_dimensions_columns(level));
-	}
-	return candidates;
-}
-
 /* ---- from expressions over the table to expressions over the index ---- */
 
 struct rewriting {
@@ -255,7 +44,7 @@ static const char *column_name(const struct ifp_query_level *level, Var *var)
 
 	if ((Index)var->varno != level->rel->relid || var->varattno <= 0)
 		return "a whole row or system column is asked for";
-	return psprintf("column \"%s\" is not in the index", get_attname(table->relid, var->varattno, false));
+	return psprintf("column \"%s\" is not in the index", get_rte_attribute_name(table, var->varattno));
 }
 
 static Node *rewrite(Node *node, void *context)
@@ -844,13 +633,13 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 	const char *reason;
 	ListCell *rel_cell, *index_cell;
 
-	*query = (struct ifp_index_query){ .table = planner_rt_fetch(level->rel->relid, level->root)->relid,
+	*query = (struct ifp_index_query){ .table = planner_rt_fetch(candidate->named, level->root)->relid,
 					   .n_by = index->nkeycolumns - 1,
 					   .approximates = ifp_approximate_percentiles,
 					   .approximates_distinct = ifp_approximate_distinct,
 					   .is_drawing = draws,
-					   .columns = copyObject(list_copy_head(candidate->columns, index->ncolumns)) };
-	ChangeVarNodes((Node *)query->columns, (int)level->rel->relid, 1, 0);
+					   .columns = copyObject(candidate->named_columns) };
+	ChangeVarNodes((Node *)query->columns, (int)candidate->named, 1, 0);
 	query->n_joined = list_length(candidate->columns) - index->ncolumns;
 	query->columns = list_concat(query->columns, ifp_dimensions_row_columns(level));
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)

@@ -124,16 +124,18 @@ static void add_over_cte(const struct query *query, struct text *sql)
 	add_core(query, &(struct core){ .from = "t", .first = 1, .n_conditions = QUERY_PIECES }, sql);
 }
 
+/* Conditions are of the arms, or of their rows. */
 static void add_over_union(const struct query *query, struct text *sql)
 {
+	unsigned n_of_arm = query->variant / 3 % 2;
 	struct text from;
 
 	text_set(&from, "(SELECT * FROM t");
-	add_where(query, 0, 1, NULL, &from);
+	add_where(query, 0, n_of_arm, NULL, &from);
 	text_add(&from, " UNION ALL SELECT * FROM t");
-	add_where(query, 1, 1, NULL, &from);
+	add_where(query, 1, n_of_arm, NULL, &from);
 	text_add(&from, ") t");
-	add_core(query, &(struct core){ .from = from.at, .first = 2, .n_conditions = QUERY_PIECES }, sql);
+	add_core(query, &(struct core){ .from = from.at, .first = 2 * n_of_arm, .n_conditions = QUERY_PIECES }, sql);
 }
 
 static void add_scalars(const struct query *query, struct text *sql)

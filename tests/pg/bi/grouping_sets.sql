@@ -21,7 +21,7 @@ GROUP BY ROLLUP (date_trunc('quarter', ts), date_trunc('month', ts)) ORDER BY GR
 -- name: sets_totals_of_totals | tool: hand-written | rows: 24 | expect: node
 SELECT service, count(*), sum(amount) FROM spans GROUP BY GROUPING SETS ((service), (), ()) ORDER BY 1, 2;
 
--- name: sets_without_rows | tool: hand-written | rows: 24 | expect: node | large: plain
+-- name: sets_without_rows | tool: hand-written | rows: 24 | expect: node
 SELECT service, status, count(*), sum(dur) FROM spans WHERE ts < '1999-01-01' GROUP BY CUBE (service, status) ORDER BY 1, 2;
 
 -- name: sets_beside_a_key | tool: hand-written | rows: 3, 24 | on: spans parted_spans | expect: node

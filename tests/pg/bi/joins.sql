@@ -90,3 +90,19 @@ CROSS JOIN LATERAL (SELECT count(*), max(o.region), sum(s.dur) FROM :t s JOIN ow
 
 -- name: join_with_parameter_of_series | tool: hand-written | rows: 18, N5 | expect: node | execute: 'front', 'ok'
 SELECT s.service, o.team, count(*) FROM spans s LEFT JOIN owners o ON o.service = s.service AND o.team = $1 AND s.status = $2 GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: join_left_is_null | tool: hand-written | rows: N5 | on: spans parted_spans | expect: node
+SELECT s.service, count(*), max(s.dur) FROM :t s LEFT JOIN owners o ON o.service = s.service AND o.region = 'eu' WHERE o.service IS NULL GROUP BY 1 ORDER BY 1;
+
+-- name: join_exists_with_own | tool: hand-written | rows: 21, N5 | expect: node
+SELECT s.service, count(*) FROM spans s WHERE EXISTS (SELECT 1 FROM tags t WHERE t.service = s.service AND s.status = 'ok' AND s.ts >= '2024-03-10') GROUP BY 1 ORDER BY 1;
+
+-- name: join_not_exists_with_own | tool: hand-written | rows: 21, N5 | expect: node
+SELECT s.service, s.status, count(*) FROM spans s WHERE NOT EXISTS (SELECT 1 FROM tags t WHERE t.service = s.service AND s.status = 'ok') GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: join_in_pairs | tool: hand-written | rows: 21, N5 | expect: node
+SELECT count(*), sum(s.amount) FROM spans s WHERE (s.service, s.status) IN (SELECT t.service, x.status FROM tags t, states x WHERE x.label = 'bad' OFFSET 0);
+
+-- name: join_of_partners_and_months | tool: hand-written | rows: 3, 25, N5 | expect: node
+SELECT date_trunc('month', s.ts) AS month, g.tag, count(*), count(DISTINCT g.tag), sum(DISTINCT o.weight), bool_and(o.region = 'eu') FROM spans s JOIN tags g ON g.service = s.service
+LEFT JOIN owners o ON o.service = g.service GROUP BY GROUPING SETS ((1, 2), (2)) HAVING count(*) > 5 ORDER BY 2, 1, 3;
