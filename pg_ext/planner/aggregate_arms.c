@@ -354,8 +354,11 @@ static void add_arm(struct aggregate_reading *reading, Node *expression, List *c
 
 static bool is_condition(struct aggregate_reading *reading, Node *condition)
 {
-	if (ifp_mentioned_value(reading->query, condition) != -1)
-		reading->reason = "a condition in an aggregate is on a value column";
+	int value = ifp_mentioned_value(reading->query, condition);
+
+	if (value != -1)
+		reading->reason = value < 0 ? "a condition in an aggregate is on several value columns"
+					    : "a condition in an aggregate is on a value column";
 	return !reading->reason;
 }
 

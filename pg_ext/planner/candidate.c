@@ -75,8 +75,8 @@ static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
 typedef List *(*to_whole)(const struct ifp_query_level *level, const RelOptInfo *part, const IndexOptInfo *index);
 
 /* Finds the usable index of a part number `skip` that has these columns and is like `like`; any columns if `like` is NULL. */
-static IndexOptInfo *find_alike(const struct ifp_query_level *level, RelOptInfo *part, to_whole columns_of_whole,
-				List *columns, const IndexOptInfo *like, int skip)
+static IndexOptInfo *find_alike(const struct ifp_query_level *level, RelOptInfo *part, to_whole columns_of_whole, List *columns,
+				const IndexOptInfo *like, int skip)
 {
 	ListCell *cell;
 

@@ -301,7 +301,8 @@ const char *ifp_index_query_add(struct ifp_index_query *query, const IndexOptInf
 		return "a condition has a volatile function";
 	if (value != -1) {
 		if (value < 0 || has_time || ifp_mentions_by(query, condition))
-			return "a condition compares a value column with another column";
+			return is_orclause(condition) ? "a value column and another column are joined by OR"
+						      : "a condition compares a value column with another column";
 		return add_value_condition(query, condition, (AttrNumber)(query->n_by + 2 + value));
 	}
 	if (!ifp_has_columns(condition))

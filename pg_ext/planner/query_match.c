@@ -80,6 +80,13 @@ static Node *rewrite(Node *node, void *context)
 		rewriting->reason = "a subquery is evaluated for each row";
 		return node;
 	case T_PlaceHolderVar:
+		/* without joins it only keeps grouping sets from looking through the columns of a subquery */
+		if (!rewriting->level->join) {
+			rewriting->takes_keys = takes_keys;
+			return rewrite((Node *)castNode(PlaceHolderVar, node)->phexpr, context);
+		}
+		rewriting->reason = "an expression is evaluated elsewhere";
+		return node;
 	case T_GroupingFunc:
 	case T_CurrentOfExpr:
 		rewriting->reason = "an expression is evaluated elsewhere";

@@ -60,10 +60,10 @@ SELECT dur / 100000 AS bin, count(*) FROM spans GROUP BY 1 ORDER BY 1;
 -- name: declined_values_compared | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
 SELECT count(*) FROM spans WHERE dur > amount;
 
--- name: declined_value_or_value | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
+-- name: declined_value_or_value | tool: hand-written | rows: 21 | expect: declined: a value column and another column are joined by OR
 SELECT service, count(*) FROM spans WHERE dur > 900000 OR amount < 0 GROUP BY 1 ORDER BY 1;
 
--- name: declined_value_or_time | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
+-- name: declined_value_or_time | tool: hand-written | rows: 21 | expect: declined: a value column and another column are joined by OR
 SELECT service, count(*) FROM spans WHERE dur > 900000 OR ts < '2024-03-10' GROUP BY 1 ORDER BY 1;
 
 -- name: declined_set_of_constant | tool: hand-written | rows: N10 | expect: declined: a key of grouping sets is a constant

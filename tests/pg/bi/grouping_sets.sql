@@ -44,3 +44,8 @@ GROUP BY CUBE (1, 2) ORDER BY GROUPING(service, upper(status)), 1, 2;
 -- name: sets_share_of_total | tool: hand-written | rows: 23, 24 | expect: node
 SELECT service, n, round(100.0 * n / max(n) FILTER (WHERE total = 1) OVER (), 2) AS share FROM (SELECT service, count(*) AS n, GROUPING(service) AS total FROM spans GROUP BY ROLLUP (service)) AS s
 ORDER BY total, 1;
+
+-- name: sets_over_computed | tool: Metabase | rows: 13, 24 | on: spans parted_spans | expect: node
+SELECT "source"."state" AS "state", "source"."month" AS "month", COUNT(*) AS "count", SUM("source"."cents") AS "cents", GROUPING("source"."state", "source"."month") AS "level"
+FROM (SELECT UPPER(status) AS "state", DATE_TRUNC('month', ts) AS "month", amount * 100 AS cents, service FROM :t) AS "source" WHERE "source"."service" <> 'cart'
+GROUP BY CUBE ("source"."state", "source"."month") ORDER BY 5, 1, 2;
