@@ -67,7 +67,7 @@ static double selectivity(const struct ifp_query_level *level, const struct ifp_
 	ListCell *cell;
 
 	foreach (cell, candidate->restrictions) {
-		List *vars = pull_var_clause((Node *)lfirst_node(RestrictInfo, cell)->clause, 0);
+		List *vars = pull_var_clause((Node *)lfirst_node(RestrictInfo, cell)->clause, PVC_RECURSE_PLACEHOLDERS);
 		bool is_of_time = vars != NIL && list_difference(vars, list_make1(time)) == NIL;
 
 		if (is_of_time == of_time && vars != NIL)
