@@ -196,8 +196,8 @@ $(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
 # those over traces read them with libtrace.a
-TRACE_REPLAY := $(addprefix $(BUILD)/tests/fuzz/replay_fuzz_,otlp perfetto chrome_json)
-TRACE_FUZZ   := $(addprefix $(BUILD)/tests/fuzz/fuzz_,otlp perfetto chrome_json)
+TRACE_REPLAY := $(addprefix $(BUILD)/tests/fuzz/replay_fuzz_,otlp perfetto chrome_json trace)
+TRACE_FUZZ   := $(addprefix $(BUILD)/tests/fuzz/fuzz_,otlp perfetto chrome_json trace)
 $(TRACE_REPLAY): $(TRACES) $(BUILD)/libtrace.a
 $(TRACE_FUZZ): $(wildcard trace/*.c) $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
 $(TRACE_REPLAY) $(TRACE_FUZZ): LINK = $(TRACE_LIBS)

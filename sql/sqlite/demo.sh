@@ -180,7 +180,8 @@ draw() {
 counters() {
     echo '   counters: the same of values that rise and fall, with an index of their own'
     build "$1" "$2" "$here/demo_counters.sql"
-    sql "$1" "SELECT format(' %,d samples of %d counters', count(*), count(DISTINCT name)) FROM counters"
+    sql "$1" "SELECT format(' %,d sample%s of %d counter%s', count(*), iif(count(*) = 1, '', 's'), count(DISTINCT name),
+        iif(count(DISTINCT name) = 1, '', 's')) FROM counters"
 }
 
 # left_out DATABASE: what the trace has besides.
@@ -192,7 +193,7 @@ left_out() {
 WITH report AS MATERIALIZED (SELECT r.finding, r.what, r.n FROM files AS f, read_trace_report(f.path) AS r)
 SELECT format('      %s: %,d %s', finding, n, what) FROM report WHERE finding IN ('left out', 'mended')
 UNION ALL
-SELECT format('      left out here: %,d spans that were never closed', n - loaded)
+SELECT format('      left out here: %,d span%s never closed', n - loaded, iif(n - loaded = 1, ' that was', 's that were'))
 FROM report, (SELECT count(*) AS loaded FROM spans) WHERE finding = 'read' AND what = 'spans' AND n > loaded;
 SQL
     } | sql "$1"
@@ -229,7 +230,8 @@ if [ "$rows" -eq 0 ]; then
     echo "   There are no spans in this trace, so there is nothing to index. Nothing is wrong; try another one."
     exit 0
 fi
-sql "$database" "SELECT format(' %,d spans on %d tracks, up to %d deep', count(*), count(DISTINCT track), max(depth) + 1) FROM spans"
+sql "$database" "SELECT format(' %,d span%s on %d track%s, up to %d deep', count(*), iif(count(*) = 1, '', 's'), count(DISTINCT track),
+    iif(count(DISTINCT track) = 1, '', 's'), max(depth) + 1) FROM spans"
 awk -v ms="$ms" -v bytes="$read_bytes" \
     'BEGIN {printf "      from %.1f MB of trace in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
 [ -z "$TRACE" ] || left_out "$database"
