@@ -185,7 +185,7 @@ counters() {
     build "$1" "$2" "$here/demo_counters.sql"
     sql "$1" "SELECT format(' %,d sample%s of %d counter%s', count(*), iif(count(*) = 1, '', 's'), count(DISTINCT name),
         iif(count(DISTINCT name) = 1, '', 's')) ||
-        iif(min(name) GLOB 'open at level *', ': the spans that are open, as there are no counters in it', '') FROM counters"
+        iif(min(name) GLOB 'open at level *', ': how many spans are open, as there are no counters', '') FROM counters"
 }
 
 # left_out DATABASE: what the trace has besides.
