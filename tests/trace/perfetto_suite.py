@@ -6,7 +6,8 @@
 Each test is a trace, a query and the table that it gives in Perfetto's trace processor. The tests are imported as they stand, protoc
 encodes their traces, TRACE2SQLITE loads them, and the query runs over views that are named as the processor's tables
 (perfetto_suite.sql). perfetto_suite.known lists the tests that differ or do not apply, with the reason. A test that is listed and
-equal is a failure, and so is one that is neither. Of tests that are named, what is expected and what came is printed.
+equal is a failure, and so is one that is neither, or is to differ and cannot run. Of tests that are named, what is expected and what
+came is printed.
 """
 import collections
 import csv
@@ -130,15 +131,15 @@ class Suite:
         return [line.strip() for line in text.strip().split('\n')]
 
     def compare(self, folder, test):
-        """What keeps a test from being equal, or None."""
+        """Whether a test is equal, differs or cannot run; and in what, or why."""
         try:
             query = self.query(folder, test)
             expected, answer = self.expected(folder, test), self.answer(folder, test, query)
         except CannotRun as reason:
-            return str(reason)
+            return 'cannot run', str(reason)
         if is_same(expected, answer, query):
-            return None
-        return 'expected:\n    %s\n  came:\n    %s' % ('\n    '.join(expected), '\n    '.join(answer))
+            return 'equal', 'equal'
+        return 'differs', 'expected:\n    %s\n  came:\n    %s' % ('\n    '.join(expected), '\n    '.join(answer))
 
 
 def argument(connection, arg_set_id, key):
@@ -244,17 +245,17 @@ def run(suite, chosen):
             name = folder + '/' + name
             if chosen and name not in chosen:
                 continue
-            difference = suite.compare(folder, test)
+            outcome, what = suite.compare(folder, test)
             verdict, reason = known.pop(name, ('equal', ''))
-            verdicts[folder, 'equal' if not difference else 'differs' if verdict == 'equal' else verdict] += 1
+            verdicts[folder, 'equal' if outcome == 'equal' else 'differs' if verdict == 'equal' else verdict] += 1
             if verdict != 'equal':
                 reasons[verdict][reason] += 1
             if chosen:
-                print('%s: %s' % (name, difference or 'equal'))
-            if difference and verdict == 'equal':
-                failures.append('%s: %s' % (name, difference))
-            elif verdict != 'equal' and not difference:
-                failures.append('%s is equal, and stands in perfetto_suite.known' % name)
+                print('%s: %s' % (name, what))
+            if verdict == 'does not apply' and outcome == 'equal':
+                failures.append('%s is equal, and should not apply' % name)
+            elif verdict in ('equal', 'differs') and outcome != verdict:
+                failures.append('%s, which %s: %s' % (name, 'should be equal' if verdict == 'equal' else 'should differ', what))
     if not chosen:
         failures += ['%s stands in perfetto_suite.known, and there is no such test' % name for name in known]
         print_table(verdicts, reasons)
