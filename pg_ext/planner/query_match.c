@@ -797,8 +797,10 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 		reason = find_unknown(*aggregates);
 	if (reason)
 		return reason;
-	if (!ifp_are_reasons_wanted() && ifp_asks_too_much(level, candidate, *aggregates) && !may_be_drawn(level, candidate) &&
-	    !keeps_histograms(candidate))
+	if (!ifp_are_reasons_wanted() &&
+	    ifp_asks_too_much(level, candidate->columns, ((const IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns,
+			      *aggregates) &&
+	    !may_be_drawn(level, candidate) && !keeps_histograms(candidate))
 		return untold;
 	reason = match(level, candidate, false, *aggregates, query);
 	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, *aggregates, &drawn)) {

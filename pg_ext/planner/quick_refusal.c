@@ -121,10 +121,9 @@ static bool find_values(Node *node, void *context)
 	return false;
 }
 
-static struct value_columns values_in(const struct ifp_candidate *candidate, Node *node)
+static struct value_columns values_in(const List *columns, int n_keys, Node *node)
 {
-	struct value_columns found = { .columns = candidate->columns,
-				       .n_keys = ((const IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns };
+	struct value_columns found = { .columns = columns, .n_keys = n_keys };
 
 	(void)find_values(node, &found);
 	return found;
@@ -132,7 +131,7 @@ static struct value_columns values_in(const struct ifp_candidate *candidate, Nod
 
 /* True for sums and averages over which no index's sums distribute, and for those, and counts, of different values of a value
  * column. */
-static bool is_too_much(const struct ifp_candidate *candidate, Aggref *aggregate)
+static bool is_too_much(const List *columns, int n_keys, Aggref *aggregate)
 {
 	Node *argument;
 	struct value_columns found;
@@ -140,7 +139,7 @@ static bool is_too_much(const struct ifp_candidate *candidate, Aggref *aggregate
 	if (list_length(aggregate->args) != 1 || aggregate->aggfilter || aggregate->aggdirectargs != NIL)
 		return false;
 	argument = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
-	found = values_in(candidate, argument);
+	found = values_in(columns, n_keys, argument);
 	if (found.attribute == 0 || found.has_others)
 		return false;
 	if (aggregate->aggdistinct != NIL)
@@ -148,17 +147,17 @@ static bool is_too_much(const struct ifp_candidate *candidate, Aggref *aggregate
 	return !IsA(argument, Var) && ifp_aggregate_is_sum(aggregate) && !ifp_is_affine(argument, found.attribute);
 }
 
-bool ifp_asks_too_much(const struct ifp_query_level *level, const struct ifp_candidate *candidate, const List *aggregates)
+bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, int n_keys, const List *aggregates)
 {
 	ListCell *cell;
 
-	if (level->layers != NIL || !all_are_vars(candidate->columns))
+	if (level->layers != NIL || !all_are_vars(columns))
 		return false;
 	foreach (cell, aggregates)
-		if (is_too_much(candidate, lfirst_node(Aggref, cell)))
+		if (is_too_much(columns, n_keys, lfirst_node(Aggref, cell)))
 			return true;
 	foreach (cell, level->groups)
-		if (values_in(candidate, lfirst(cell)).attribute)
+		if (values_in(columns, n_keys, lfirst(cell)).attribute)
 			return true;
 	return false;
 }

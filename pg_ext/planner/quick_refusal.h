@@ -6,7 +6,7 @@
 #ifndef IFP_PLANNER_QUICK_REFUSAL_H
 #define IFP_PLANNER_QUICK_REFUSAL_H
 
-#include "pg_ext/planner/query_match.h"
+#include "pg_ext/planner/query_level.h"
 
 /* True if the column belongs to the level's table and is never NULL. */
 bool ifp_is_never_null(const struct ifp_query_level *level, Var *var);
@@ -16,7 +16,7 @@ bool ifp_is_never_null(const struct ifp_query_level *level, Var *var);
 Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restrictions, const List *columns);
 
 /* True if a group key has a value column, or an aggregate asks more of one than sums, extremes and counts: without histograms,
- * kept or drawn, the index does not answer the query. */
-bool ifp_asks_too_much(const struct ifp_query_level *level, const struct ifp_candidate *candidate, const List *aggregates);
+ * kept or drawn, the index does not answer the query. columns: of the index, as expressions; the first n_keys are keys. */
+bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, int n_keys, const List *aggregates);
 
 #endif
