@@ -2,7 +2,8 @@
  *
  * pg_planning.sh starts it in a cluster of its own.
  *
- *   pg_planning ROWS ROUNDS
+ *   pg_planning ROWS ROUNDS     fills the tables, and measures
+ *   pg_planning queries STATE   prints the queries over the table of a state, 0 to 3
  *
  * The same queries are planned over four tables that differ in one index: there is none, it is a B-tree, or it is an iforest
  * index, with iforest.enable off and on. The first two are planned in sessions that never load the extension. In a round each
@@ -43,6 +44,14 @@ static const char *const queries[] = {
 	"DELETE FROM %1$s WHERE ts < '2024-01-01 00:05+00' AND dur < 3",
 };
 enum { N_QUERIES = sizeof queries / sizeof *queries };
+
+static void print_queries(int state)
+{
+	for (int q = 0; q < N_QUERIES; q++) {
+		printf(queries[q], tables[state]);
+		printf("\n");
+	}
+}
 
 static void load(long n_rows)
 {
@@ -109,8 +118,12 @@ int main(int argc, char **argv)
 	PGconn *sessions[N_STATES];
 	int n_planned = argc == 3 ? atoi(argv[2]) : 0;
 
+	if (argc == 3 && strcmp(argv[1], "queries") == 0 && n_planned >= 0 && n_planned < N_STATES) {
+		print_queries(n_planned);
+		return 0;
+	}
 	if (n_planned < 1) {
-		fprintf(stderr, "usage: pg_planning ROWS ROUNDS\n");
+		fprintf(stderr, "usage: pg_planning ROWS ROUNDS, or pg_planning queries STATE\n");
 		return 2;
 	}
 	connection = new_connection();

@@ -106,9 +106,8 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 	return Max(n_series, 1);
 }
 
-double ifp_estimate_runs(Relation index, uint32 manifest_bytes)
+double ifp_estimate_runs(int n_values, uint32 manifest_bytes)
 {
-	int n_values = IndexRelationGetNumberOfAttributes(index) - IndexRelationGetNumberOfKeyAttributes(index);
 	double n_runs = ((double)manifest_bytes - MANIFEST_HEADER_BYTES) / (RUN_BYTES + VALUE_BYTES * n_values);
 
 	return Max(n_runs, 1);
@@ -118,15 +117,11 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	GenericCosts costs = { 0 };
-	struct ifp_meta_sizes sizes;
-	Relation index = index_open(path->indexinfo->indexoid, NoLock);
-	double n_runs, n_pending, n_probes;
+	struct ifp_meta_sizes sizes = ifp_meta_sizes_for_estimates(path->indexinfo->indexoid);
+	int n_values = path->indexinfo->ncolumns - path->indexinfo->nkeycolumns;
+	double n_runs = ifp_estimate_runs(n_values, sizes.manifest_bytes), n_pending = sizes.n_pending_pages, n_probes;
 
 	genericcostestimate(root, path, loop_count, &costs);
-	ifp_meta_read_sizes(index, &sizes);
-	n_runs = ifp_estimate_runs(index, sizes.manifest_bytes);
-	n_pending = sizes.n_pending_pages;
-	index_close(index, NoLock);
 
 	/* each series is searched for in each run, on pages that are soon in memory */
 	n_probes = series_scanned(root, path) * n_runs;

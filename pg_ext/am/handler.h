@@ -15,8 +15,8 @@
 void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
 		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
 
-/* Returns the approximate number of runs, from the length of the manifest. No page is read. */
-double ifp_estimate_runs(Relation index, uint32 manifest_bytes);
+/* Returns the approximate number of runs of an index with so many values, from the length of the manifest. No page is read. */
+double ifp_estimate_runs(int n_values, uint32 manifest_bytes);
 
 /* Registers a hook by which ALTER INDEX ... SET refuses what CREATE INDEX refuses. PostgreSQL asks an access method about
  * storage parameters without naming the index, so names of columns cannot be checked there. The hook is called when the index

@@ -149,6 +149,28 @@ static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, 
 	return as_time(other, index->opcintype[time]);
 }
 
+static bool is_date(Oid type)
+{
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
+/* True if the node may be the end of a span: a sum, or a value column of the index that may be compared with its times. */
+static bool may_be_end(const Node *node, const IndexOptInfo *index)
+{
+	const Var *var;
+
+	while (IsA(node, RelabelType))
+		node = (const Node *)((const RelabelType *)node)->arg;
+	if (!IsA(node, Var))
+		return !IsA(node, Const) && !IsA(node, Param);
+	var = (const Var *)node;
+	for (int i = index->nkeycolumns; i < index->ncolumns; i++)
+		if (index->indexkeys[i] == var->varattno)
+			return var->vartype >= FirstGenbkiObjectId ||
+			       is_date(var->vartype) == is_date(index->opcintype[index->nkeycolumns - 1]);
+	return false;
+}
+
 /* True if a condition may be on the end of spans, whatever ends the index keeps. Checked first, for reading the index to know
  * its ends is not free. */
 static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
@@ -159,8 +181,10 @@ static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 		OpExpr *clause = (OpExpr *)lfirst_node(RestrictInfo, cell)->clause;
 		enum ifp_scan_bound_type type;
 
-		for (int v = 0;
-		     IsA(clause, OpExpr) && list_length(clause->args) == 2 && v < index->ncolumns - index->nkeycolumns; v++) {
+		if (!IsA(clause, OpExpr) || list_length(clause->args) != 2 ||
+		    (!may_be_end(linitial(clause->args), index) && !may_be_end(lsecond(clause->args), index)))
+			continue;
+		for (int v = 0; v < index->ncolumns - index->nkeycolumns; v++) {
 			struct iforest_node_schema of_duration = { .duration_value = (uint8)v,
 								   .end_rule = IFOREST_END_DURATION };
 			struct iforest_node_schema of_end = { .duration_value = (uint8)v, .end_rule = IFOREST_END_COLUMN };

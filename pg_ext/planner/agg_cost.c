@@ -193,8 +193,8 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 			lacking |= terms->sketches[kind] &
 				   ~ifp_definition_sketches(relation, terms->definition, (enum iforest_digest_kind)kind);
 	}
-	ifp_meta_read_sizes(relation, &sizes);
-	n_runs = ifp_estimate_runs(relation, sizes.manifest_bytes);
+	sizes = ifp_meta_sizes_for_estimates(index->indexoid);
+	n_runs = ifp_estimate_runs(index->ncolumns - index->nkeycolumns, sizes.manifest_bytes);
 	n_pending = sizes.n_pending_pages;
 	n_used = n_used_pages(index, terms->definition, tuples, n_pending);
 	index_close(relation, NoLock);

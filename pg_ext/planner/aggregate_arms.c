@@ -22,6 +22,7 @@
 #include "pg_ext/planner/affine.h"
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/planner/value_steps.h"
+#include "pg_ext/planner/verdict.h"
 #include "pg_ext/types/values.h"
 
 /* ---- aggregate functions ---- */
@@ -63,7 +64,7 @@ static bool pair_find(Oid oid, enum iforest_pair_function *pair)
 }
 
 /* Returns false for a function that is none of these. */
-static bool function_find(Oid oid, enum ifp_agg_function *function)
+static bool look_up(Oid oid, enum ifp_agg_function *function)
 {
 	static const struct named_function known[] = {
 		{ "count", IFP_AGG_COUNT },
@@ -99,12 +100,47 @@ static bool function_find(Oid oid, enum ifp_agg_function *function)
 	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
 }
 
+/* As look_up(), which planning does several times for an aggregate. PostgreSQL's own functions keep their names: they are
+ * remembered. */
+static bool function_find(Oid oid, enum ifp_agg_function *function)
+{
+	static struct recent {
+		Oid oid;
+		bool is_known;
+		enum ifp_agg_function function;
+	} recent[64];
+	struct recent *one = &recent[oid % lengthof(recent)];
+
+	if (one->oid != oid || oid >= FirstNormalObjectId) {
+		one->is_known = look_up(oid, &one->function);
+		one->oid = oid;
+	}
+	*function = one->function;
+	return one->is_known;
+}
+
+bool ifp_aggregate_is_sum(const Aggref *aggregate)
+{
+	enum ifp_agg_function function;
+
+	return function_find(aggregate->aggfnoid, &function) && (function == IFP_AGG_SUM || function == IFP_AGG_AVG);
+}
+
+bool ifp_aggregate_adds_up(const Aggref *aggregate)
+{
+	enum ifp_agg_function function;
+
+	return ifp_aggregate_is_sum(aggregate) || (function_find(aggregate->aggfnoid, &function) && function == IFP_AGG_COUNT);
+}
+
 const char *ifp_aggregate_refuse_function(const Aggref *aggregate)
 {
 	enum ifp_agg_function function;
 
 	if (function_find(aggregate->aggfnoid, &function))
 		return NULL;
+	if (!ifp_are_reasons_wanted())
+		return "";
 	return psprintf("the index does not keep what %s() needs", get_func_name(aggregate->aggfnoid));
 }
 

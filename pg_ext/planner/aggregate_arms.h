@@ -107,6 +107,10 @@ struct ifp_arm {
 /* Returns NULL, or that no index keeps what the function needs. The aggregate may be over the table's columns. */
 const char *ifp_aggregate_refuse_function(const Aggref *aggregate);
 
+/* True for sum() and avg(), and for count() as well. The aggregate may be over the table's columns. */
+bool ifp_aggregate_is_sum(const Aggref *aggregate);
+bool ifp_aggregate_adds_up(const Aggref *aggregate);
+
 /* Replaces the table's ctid, which is no column of the index, by a constant in an aggregate of a row. Other aggregates stay as
  * they are. Returns NULL, or why the aggregate cannot be answered. */
 const char *ifp_aggregate_take_ctid(Aggref *aggregate, Index relid);

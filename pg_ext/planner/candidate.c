@@ -8,16 +8,24 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/planner/dimension.h"
+#include "pg_ext/planner/quick_refusal.h"
+#include "pg_ext/planner/verdict.h"
 #include "pg_ext/types/values.h"
 
 /* True if all columns are (still) of types that can be kept. */
 static bool holds_columns(const IndexOptInfo *index)
 {
-	for (int i = 0; i < index->ncolumns; i++) {
-		Node *column = (Node *)list_nth_node(TargetEntry, index->indextlist, i)->expr;
-		bool (*is_held)(Oid, int32) = i < index->nkeycolumns - 1 ? ifp_is_by_type : ifp_is_value_type;
+	int number = 0;
+	ListCell *cell;
 
-		if (i != index->nkeycolumns - 1 && !is_held(exprType(column), exprTypmod(column)))
+	foreach (cell, index->indextlist) {
+		Node *column = (Node *)lfirst_node(TargetEntry, cell)->expr;
+		Oid type = IsA(column, Var) ? castNode(Var, column)->vartype : exprType(column);
+		int32 modifier = IsA(column, Var) ? castNode(Var, column)->vartypmod : exprTypmod(column);
+
+		number++;
+		if (number < index->nkeycolumns ? !ifp_is_by_type(type, modifier)
+						: number > index->nkeycolumns && !ifp_is_value_type(type, modifier))
 			return false;
 	}
 	return true;
@@ -40,8 +48,9 @@ static List *columns_of(const IndexOptInfo *index)
 	return columns;
 }
 
-static List *of_table(RelOptInfo *rel, const char **reason)
+static List *of_table(const struct ifp_query_level *level, const char **reason)
 {
+	RelOptInfo *rel = level->rel;
 	List *candidates = NIL;
 	ListCell *cell;
 
@@ -49,9 +58,13 @@ static List *of_table(RelOptInfo *rel, const char **reason)
 		IndexOptInfo *index = lfirst(cell);
 		struct ifp_candidate *candidate;
 
-		if (ifp_is_iforest(index) && !holds_columns(index))
+		if (!ifp_is_iforest(index) || !(index->indpred == NIL || index->predOK))
+			continue;
+		if (!holds_columns(index)) {
 			*reason = "a column has become of a type that the index cannot hold";
-		if (!ifp_is_usable(index))
+			continue;
+		}
+		if (!ifp_are_reasons_wanted() && ifp_find_lacking(level, index->indrestrictinfo, index->indextlist))
 			continue;
 		candidate = palloc0(sizeof *candidate);
 		*candidate = (struct ifp_candidate){ .rels = list_make1(rel),
@@ -285,7 +298,7 @@ static List *of_rel(const struct ifp_query_level *level, const char **reason)
 	if (table->tablesample)
 		return NIL;
 	if (table->relkind == RELKIND_RELATION && !table->inh)
-		return of_table(rel, reason);
+		return of_table(level, reason);
 	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(level, reason) : NIL;
 }
 

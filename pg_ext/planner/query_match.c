@@ -26,7 +26,11 @@
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/planner/query_level.h"
+#include "pg_ext/planner/quick_refusal.h"
 #include "pg_ext/planner/value_steps.h"
+
+/* A reason that nobody is told. */
+static const char untold[] = "";
 
 /* ---- from expressions over the table to expressions over the index ---- */
 
@@ -44,6 +48,8 @@ static const char *column_name(const struct ifp_query_level *level, Var *var)
 
 	if ((Index)var->varno != level->rel->relid || var->varattno <= 0)
 		return "a whole row or system column is asked for";
+	if (!ifp_are_reasons_wanted())
+		return untold;
 	return psprintf("column \"%s\" is not in the index", get_rte_attribute_name(table, var->varattno));
 }
 
@@ -240,20 +246,12 @@ static const char *add_groups(const struct ifp_query_level *level, const struct 
 
 /* ---- aggregates ---- */
 
-static bool is_not_null(const struct ifp_query_level *level, Var *var)
-{
-	Oid table = planner_rt_fetch(level->rel->relid, level->root)->relid;
-
-	return (Index)var->varno == level->rel->relid && var->varattno > 0 && var->varlevelsup == 0 &&
-	       ifp_is_not_null(level->rel, table, var->varattno);
-}
-
 /* Replaces columns that are never NULL by constants in the argument of count(): it only depends on what is NULL. */
 static Node *without_not_null(Node *node, const struct ifp_query_level *level)
 {
 	if (!node)
 		return NULL;
-	if (IsA(node, Var) && is_not_null(level, castNode(Var, node))) {
+	if (IsA(node, Var) && ifp_is_never_null(level, castNode(Var, node))) {
 		Oid type = exprType(node);
 		int16 length;
 		bool by_value;
@@ -563,45 +561,6 @@ static bool may_draw(Node *node, void *columns)
 
 /* ---- the match ---- */
 
-static bool is_var(const Node *node)
-{
-	return IsA(node, Var);
-}
-
-static bool all_are_vars(const List *columns)
-{
-	ListCell *cell;
-
-	foreach (cell, columns)
-		if (!is_var(lfirst(cell)))
-			return false;
-	return true;
-}
-
-/* Returns a column of the table that is needed and that the index lacks; NULL if that is not as simple. Found before anything is
- * rewritten, for it is the most frequent reason. */
-static Var *find_lacking(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
-{
-	List *needed = NIL;
-	ListCell *cell;
-
-	/* what subqueries compute may not be needed above */
-	if (level->layers != NIL || !all_are_vars(candidate->columns))
-		return NULL;
-	foreach (cell, candidate->restrictions)
-		needed = list_concat(needed, pull_var_clause((Node *)lfirst_node(RestrictInfo, cell)->clause,
-							     PVC_RECURSE_PLACEHOLDERS));
-	foreach (cell, needed)
-		if (!list_member(candidate->columns, lfirst(cell)))
-			return lfirst(cell);
-	/* a count does not need columns that are never NULL */
-	foreach (cell, level->rel->reltarget->exprs)
-		if (is_var(lfirst(cell)) && lfirst_node(Var, cell)->varattno > 0 &&
-		    !list_member(candidate->columns, lfirst(cell)) && !is_not_null(level, lfirst(cell)))
-			return lfirst(cell);
-	return NULL;
-}
-
 static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
@@ -610,6 +569,17 @@ static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_c
 	return may_draw((Node *)candidate->restrictions, values) ||
 	       may_draw(ifp_query_level_expression(level, (Node *)level->groups), values) ||
 	       may_draw(ifp_query_level_expression(level, (Node *)level->outputs), values);
+}
+
+static bool keeps_histograms(const struct ifp_candidate *candidate)
+{
+	const IndexOptInfo *index = linitial(candidate->indexes);
+	const struct iforest_accumulators *kept = &ifp_index_fields(index->indexoid)->accumulators;
+
+	for (unsigned a = 0; a < kept->n; a++)
+		if (kept->list[a].code == IFOREST_KIND_HISTOGRAM)
+			return true;
+	return false;
 }
 
 /* Draws bounds from group keys, conditions that are no ranges, and filters and arguments of aggregates. */
@@ -628,9 +598,6 @@ static bool draw(struct ifp_index_query *query)
 	}
 	return ifp_value_steps_draw(query, conditions, arguments);
 }
-
-/* A reason that nobody is told: the one without drawn histograms stands. */
-static const char not_drawn[] = "";
 
 /* Fills in the index query, with the histograms that the indexes keep or with drawn ones. */
 static const char *match(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool draws,
@@ -666,7 +633,7 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 	if (!reason)
 		reason = add_aggregates(level, candidate, query, aggregates);
 	if (!reason && draws && !draw(query))
-		reason = not_drawn;
+		reason = untold; /* the one without drawn histograms stands */
 	if (!reason)
 		reason = split_groups(query);
 	if (!reason)
@@ -679,7 +646,7 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			    struct ifp_index_query *query, List **computed)
 {
-	Var *lacking = find_lacking(level, candidate);
+	Var *lacking = ifp_find_lacking(level, candidate->restrictions, candidate->columns);
 	struct ifp_index_query drawn;
 	List *aggregates, *groupings;
 	const char *reason;
@@ -692,6 +659,10 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 		reason = find_unknown(aggregates);
 	if (reason)
 		return reason;
+	if (!ifp_are_reasons_wanted() &&
+	    ifp_asks_too_much(level, candidate->columns, linitial(candidate->indexes), aggregates) &&
+	    !may_be_drawn(level, candidate) && !keeps_histograms(candidate))
+		return untold;
 	reason = match(level, candidate, false, aggregates, query);
 	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, aggregates, &drawn)) {
 		*query = drawn;

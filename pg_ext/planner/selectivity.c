@@ -370,16 +370,17 @@ static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid)
 	HeapTuple tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column), BoolGetDatum(false));
 	struct ifp_meta_sizes now;
 	struct known *known;
-	Relation index;
 
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
-	index = index_open(oid, NoLock);
-	ifp_meta_read_sizes(index, &now);
+	now = ifp_meta_sizes_for_estimates(oid);
 	known = find_known(now.index_id);
-	if (!is_known(known, &now, tuple))
+	if (!is_known(known, &now, tuple)) {
+		Relation index = index_open(oid, NoLock);
+
 		improve(known, &now, tuple, index);
-	index_close(index, NoLock);
+		index_close(index, NoLock);
+	}
 	ReleaseSysCache(tuple);
 	return known->improved ? heap_copytuple(known->improved) : NULL;
 }

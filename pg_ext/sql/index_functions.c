@@ -195,7 +195,7 @@ static void read_sqlgen_index(Relation heap, Relation index, Oid extension_schem
 
 IFP_SQL_FUNCTION(iforest_create_index_functions);
 
-enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 8 };
+enum { MOST_ARGUMENTS = 6, MOST_FUNCTIONS = 9 };
 
 /* A function that is to be created. */
 struct created {
@@ -252,7 +252,7 @@ static bool reads_index(const struct ifp_sqlgen_index *sqlgen, const char *suffi
 	if (strcmp(suffix, IFP_GAPS) == 0)
 		return sqlgen->length < 0 || sqlgen->is_overlap_read;
 	return sqlgen->is_overlap_read &&
-	       (strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0 || strcmp(suffix, IFP_PEAK) == 0);
+	       (strncmp(suffix, IFP_OVERLAP, strlen(IFP_OVERLAP)) == 0 || strncmp(suffix, IFP_PEAK, strlen(IFP_PEAK)) == 0);
 }
 
 /* Fills in the next function. Its columns are those of the query unless they are given. */
@@ -312,14 +312,16 @@ static int new_overlap_functions(const struct ifp_sqlgen_index *sqlgen, struct c
 	return n;
 }
 
-static int new_peak_function(const struct ifp_sqlgen_index *sqlgen, struct created *created)
+static int new_peak_functions(const struct ifp_sqlgen_index *sqlgen, struct created *created)
 {
 	struct created table;
-	TupleDesc columns = new_function(sqlgen, IFP_PEAK, 5, ifp_peak_query(sqlgen), NULL, NULL, &table)->columns;
+	TupleDesc columns = new_function(sqlgen, IFP_PEAK, 6, ifp_peak_query(sqlgen), NULL, NULL, &table)->columns;
 
-	new_function(sqlgen, IFP_PEAK, 5, ifp_peak_by_index(sqlgen, columns), columns,
-		     "how many spans are open at once, at most, in a window or its buckets, and when", created);
-	return 1;
+	new_function(sqlgen, IFP_PEAK_FILL, 6, ifp_peak_fill_query(sqlgen, columns), columns,
+		     "the part with fill => 'null' and 'zero'", &created[0]);
+	new_function(sqlgen, IFP_PEAK, 6, ifp_peak_by_index(sqlgen, columns), columns,
+		     "how many spans are open at once, at most, in a window or its buckets, and when", &created[1]);
+	return 2;
 }
 
 static int new_gaps_function(const struct ifp_sqlgen_index *sqlgen, struct created *created)
@@ -341,7 +343,7 @@ static int new_functions(const struct ifp_sqlgen_index *sqlgen, struct created *
 	if (sqlgen->length >= 0 && (!sqlgen->is_partitioned || sqlgen->is_overlap_filled))
 		n += new_overlap_functions(sqlgen, &created[n]);
 	if (sqlgen->length >= 0 && sqlgen->has_peaks)
-		n += new_peak_function(sqlgen, &created[n]);
+		n += new_peak_functions(sqlgen, &created[n]);
 	if (sqlgen->has_peaks)
 		n += new_gaps_function(sqlgen, &created[n]);
 	if (sqlgen->has_peaks && ifp_has_counters(sqlgen))

@@ -67,6 +67,7 @@ struct ifp_sqlgen_index {
 #define IFP_COUNTER "_counter"
 #define IFP_WINDOW_FILL "_fill"
 #define IFP_OVERLAP_FILL IFP_OVERLAP IFP_WINDOW_FILL
+#define IFP_PEAK_FILL IFP_PEAK IFP_WINDOW_FILL
 
 /* ---- queries of windows ---- */
 

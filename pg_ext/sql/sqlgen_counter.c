@@ -24,7 +24,7 @@ bool ifp_has_counters(const struct ifp_sqlgen_index *index)
 
 	for (int v = 0; v < index->n_values; v++)
 		has_numbers = has_numbers || is_number(index->values[v].type);
-	return has_numbers && index->is_carried && (index->length < 0 || !index->is_partitioned);
+	return has_numbers && index->is_carried;
 }
 
 enum { N_OF_COUNTER = 7 };
@@ -140,6 +140,31 @@ static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 				    "), $1) < least(@bucket_end(b.bucket, " IFP_BUCKETING "), $2)");
 }
 
+/* Appends the time until which the sample l holds: its row is known by its ctid, or in a partitioned table by its series and
+ * time. */
+static void add_until_of_last(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_sqlgen_column *value)
+{
+	if (index->length < 0) {
+		add_until(text, index);
+		return;
+	}
+	appendStringInfoString(text, "(SELECT ");
+	add_until(text, index);
+	appendStringInfo(text, " FROM %s AS held WHERE ", index->table);
+	if (!index->is_partitioned) {
+		appendStringInfoString(text, "ctid = l.id)");
+		return;
+	}
+	appendStringInfo(text, "%s = l.ts AND %s IS NOT NULL", index->time.expression, value->expression);
+	for (int i = 1; i <= index->n_by; i++) {
+		const char *by = index->by[i - 1].expression;
+
+		appendStringInfo(text, " AND (%s = l.c%d OR (%s IS NULL AND l.c%d IS NULL))", by, i, by, i);
+	}
+	ifp_add_predicate(text, index, "AND");
+	appendStringInfo(text, " ORDER BY ctid DESC, %s DESC, 1 DESC LIMIT 1)", value->expression);
+}
+
 /* Appends the samples of a value: those of the window, and of each series the last one before it. */
 static void add_samples(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_sqlgen_column *value)
 {
@@ -154,13 +179,7 @@ static void add_samples(StringInfo text, const struct ifp_sqlgen_index *index, c
 	for (int i = 1; i <= index->n_by; i++)
 		appendStringInfo(text, "l.c%d, ", i);
 	appendStringInfo(text, "l.ts::%s, l.id, l.v, ", type);
-	if (index->length < 0) {
-		appendStringInfo(text, "NULL::%s", type);
-	} else {
-		appendStringInfoString(text, "(SELECT ");
-		add_until(text, index);
-		appendStringInfo(text, " FROM %s WHERE ctid = l.id)", index->table);
-	}
+	add_until_of_last(text, index, value);
 	appendStringInfoString(text, " FROM (SELECT ");
 	add_by(text, index);
 	ifp_print(text, index, "@last_time(%s, %s, ctid), ", value->expression, time);

@@ -11,7 +11,7 @@
 
 #include "pg_ext/sql/sqlgen.h"
 
-/* True if the index has such a function: there are numbers, and a ctid leads to the row that is carried in. */
+/* True if the index has such a function: there are numbers, and the extension knows the row of a last value. */
 bool ifp_has_counters(const struct ifp_sqlgen_index *index);
 
 /* Returns the query, of $1 t0, $2 t1, $3 n, $4 step, $5 origin.

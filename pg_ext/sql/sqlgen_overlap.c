@@ -305,14 +305,33 @@ static void add_which_index(StringInfo text, const struct ifp_sqlgen_index *inde
 		  index->predicate ? quote_literal_cstr(index->predicate) : "NULL", index->length);
 }
 
+/* What a function tells of each bucket. */
+struct told {
+	const char *fill; /* the suffix of the part that fills */
+	char *query;	  /* over the table */
+	bool adds_up;	  /* that of a table is a sum over its partitions */
+	int n_counts; /* the first columns after those of the bucket that are 0 where nothing is open; the others are NULL */
+};
+
+static struct told tell_overlaps(const struct ifp_sqlgen_index *index)
+{
+	return (struct told){ .fill = IFP_OVERLAP_FILL, .query = ifp_overlap_query(index), .adds_up = true, .n_counts = 2 };
+}
+
+static struct told tell_peaks(const struct ifp_sqlgen_index *index)
+{
+	return (struct told){ .fill = IFP_PEAK_FILL, .query = ifp_peak_query(index), .n_counts = 1 };
+}
+
 /* Appends both arms. Which index may be read is evaluated once, so exactly one arm answers. Gates stand outside of the
  * grouping. */
-static void add_answer(StringInfo text, const struct ifp_sqlgen_index *index, TupleDesc columns, bool is_filled)
+static void add_answer(StringInfo text, const struct ifp_sqlgen_index *index, const struct told *told, TupleDesc columns,
+		       bool is_filled)
 {
-	char *query = ifp_overlap_query(index), *gate = asked(index, "$6", is_filled);
+	char *gate = asked(index, "$6", is_filled);
 
-	if (!index->is_overlap_read) {
-		appendStringInfo(text, "SELECT * FROM (%s) AS p WHERE %s", query, gate);
+	if (!index->is_overlap_read || (index->is_partitioned && !told->adds_up)) {
+		appendStringInfo(text, "SELECT * FROM (%s) AS p WHERE %s", told->query, gate);
 		return;
 	}
 	add_which_index(text, index);
@@ -321,7 +340,7 @@ static void add_answer(StringInfo text, const struct ifp_sqlgen_index *index, Tu
 	else
 		add_index(text, index, IFP_BUCKETING, columns);
 	appendStringInfo(text, " WHERE %s UNION ALL SELECT * FROM (%s) AS p WHERE (SELECT i FROM i) IS NULL AND %s", gate,
-			 query, gate);
+			 told->query, gate);
 }
 
 /* ---- the queries ---- */
@@ -334,15 +353,15 @@ static void add_names(StringInfo text, TupleDesc columns)
 	appendStringInfoString(text, ")");
 }
 
-char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
+static char *by_index(const struct ifp_sqlgen_index *index, const struct told *told, TupleDesc columns)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
 	appendStringInfoString(&text, "SELECT * FROM (");
-	add_answer(&text, index, columns, false);
+	add_answer(&text, index, told, columns, false);
 	if (index->is_overlap_filled)
-		ifp_add_part(&text, index, IFP_OVERLAP_FILL, "'null', 'zero'", columns);
+		ifp_add_part(&text, index, told->fill, "'null', 'zero'", columns);
 	appendStringInfoString(&text, ") AS answer");
 	add_names(&text, columns);
 	if (index->n_by == 0)
@@ -350,22 +369,21 @@ char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc colum
 	return text.data;
 }
 
-char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc columns)
+static char *fill_query(const struct ifp_sqlgen_index *index, const struct told *told, TupleDesc columns)
 {
-	int bucket = index->n_by + 1, n = columns->natts;
+	int bucket = index->n_by + 1, count = bucket + 3, n = columns->natts;
 	StringInfoData text;
 
 	initStringInfo(&text);
-	ifp_print(&text, index,
-		  "SELECT * FROM (SELECT %s, " IFP_BOUNDS(
-			  "c%d") ", coalesce(max(c%d), 0), "
-				 "CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN %s ELSE max(c%d) END",
-		  ifp_numbers(1, bucket), bucket, bucket, bucket + 3, bucket + 3, is_of_intervals(index) ? "interval '0'" : "0",
-		  bucket + 4);
-	for (int i = bucket + 5; i <= n; i++)
+	ifp_print(&text, index, "SELECT * FROM (SELECT %s, " IFP_BOUNDS("c%d") ", coalesce(max(c%d), 0)",
+		  ifp_numbers(1, bucket), bucket, bucket, count);
+	for (int i = count + 1; i < count + told->n_counts; i++)
+		appendStringInfo(&text, ", CASE WHEN $6 = 'zero' AND max(c%d) IS NULL THEN %s ELSE max(c%d) END", count,
+				 is_of_intervals(index) ? "interval '0'" : "0", i);
+	for (int i = count + told->n_counts; i <= n; i++)
 		appendStringInfo(&text, ", max(c%d)", i);
 	appendStringInfoString(&text, " FROM (SELECT * FROM (");
-	add_answer(&text, index, columns, true);
+	add_answer(&text, index, told, columns, true);
 	appendStringInfoString(&text, ") AS answer UNION ALL ");
 	ifp_add_all_buckets(&text, index, n);
 	appendStringInfo(&text, ") AS g(%s) GROUP BY %s) AS filled", ifp_numbers(1, n), ifp_numbers(1, bucket));
@@ -374,33 +392,32 @@ char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc col
 	return text.data;
 }
 
-/* Returns the query with both arms, or, of a partitioned table, whose parts do not add up, the one that reads the table. */
-static char *one_of_two(const struct ifp_sqlgen_index *index, const char *arguments, const char *query, const char *gate,
-			bool is_read, TupleDesc columns)
+char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
-	StringInfoData text;
+	struct told told = tell_overlaps(index);
 
-	initStringInfo(&text);
-	appendStringInfoString(&text, "SELECT * FROM (");
-	if (is_read && !index->is_partitioned) {
-		add_which_index(&text, index);
-		add_index(&text, index, arguments, columns);
-		appendStringInfo(&text, " WHERE %s UNION ALL SELECT * FROM (%s) AS p WHERE (SELECT i FROM i) IS NULL AND %s",
-				 gate, query, gate);
-	} else {
-		appendStringInfo(&text, "SELECT * FROM (%s) AS p WHERE %s", query, gate);
-	}
-	appendStringInfoString(&text, ") AS answer");
-	add_names(&text, columns);
-	return text.data;
+	return by_index(index, &told, columns);
+}
+
+char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc columns)
+{
+	struct told told = tell_overlaps(index);
+
+	return fill_query(index, &told, columns);
 }
 
 char *ifp_peak_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
-	char *query = one_of_two(index, IFP_BUCKETING, ifp_peak_query(index), asked(index, "NULL", false),
-				 index->is_overlap_read, columns);
+	struct told told = tell_peaks(index);
 
-	return index->n_by == 0 ? psprintf("%s ORDER BY bucket", query) : query;
+	return by_index(index, &told, columns);
+}
+
+char *ifp_peak_fill_query(const struct ifp_sqlgen_index *index, TupleDesc columns)
+{
+	struct told told = tell_peaks(index);
+
+	return fill_query(index, &told, columns);
 }
 
 /* ---- gaps ---- */
@@ -438,14 +455,26 @@ char *ifp_gaps_query(const struct ifp_sqlgen_index *index)
 	return text.data;
 }
 
+/* The gaps of a partitioned table are not those of its partitions: its rows are read. */
 char *ifp_gaps_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
 	/* the step is that of buckets, and has to be greater than 0 */
-	const char *zero = is_of_intervals(index) ? "interval '0'" : "0";
-	bool is_read = index->length < 0 || index->is_overlap_read;
+	const char *zero = is_of_intervals(index) ? "interval '0'" : "0", *query = ifp_gaps_query(index);
+	StringInfoData text;
 
-	return one_of_two(index,
+	initStringInfo(&text);
+	appendStringInfoString(&text, "SELECT * FROM (");
+	if ((index->length < 0 || index->is_overlap_read) && !index->is_partitioned) {
+		add_which_index(&text, index);
+		add_index(&text, index,
 			  psprintf("$1, $2, NULL::bigint, CASE WHEN $3 > %s THEN $3 END, NULL::%s", zero,
 				   format_type_be(index->time_type)),
-			  ifp_gaps_query(index), "true", is_read, columns);
+			  columns);
+		appendStringInfo(&text, " UNION ALL SELECT * FROM (%s) AS p WHERE (SELECT i FROM i) IS NULL", query);
+	} else {
+		appendStringInfoString(&text, query);
+	}
+	appendStringInfoString(&text, ") AS answer");
+	add_names(&text, columns);
+	return text.data;
 }

@@ -26,10 +26,11 @@ char *ifp_overlap_fill_query(const struct ifp_sqlgen_index *index, TupleDesc col
 /* Returns the query of overlaps with both arms, with these columns. */
 char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns);
 
-/* Return the queries of peaks, of the table alone and with both arms: the by columns, three of the bucket, the peak, its time.
- * The arm that reads the index calls iforest_overlap_spans() as well, for these columns.
+/* Return the queries of peaks, of the table alone, of the part that fills, and with both arms: the by columns, three of the
+ * bucket, the peak, its time. The arm that reads the index calls iforest_overlap_spans() as well, for these columns.
  * Require  index->length >= 0 and index->has_peaks. */
 char *ifp_peak_query(const struct ifp_sqlgen_index *index);
+char *ifp_peak_fill_query(const struct ifp_sqlgen_index *index, TupleDesc columns);
 char *ifp_peak_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns);
 
 /* Return the queries of gaps likewise: the by columns, gap_start, gap_end. Their arguments are $1 t0, $2 t1, $3 longer_than. */

@@ -71,6 +71,10 @@ struct ifp_meta_sizes {
 /* Reads them. The checksum is left to whoever reads the index: planning a query asks for them several times. */
 void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes *sizes);
 
+/* The same as they were when the current statement asked first: for estimates, of which planning makes several.
+ * Requires  the index is locked. */
+struct ifp_meta_sizes ifp_meta_sizes_for_estimates(Oid index);
+
 /* Raises an error if the snapshot is too old and entries may have been removed that it should see: every removal writes the
  * metapage. */
 void ifp_meta_test_for_old_snapshot(Relation index, Snapshot snapshot);

@@ -139,9 +139,16 @@ static bool is_numeric_exact(int32 typmod, int16 *scale)
 	return typmod >= VARHDRSZ && precision <= IFP_MOST_DIGITS && digits >= 0 && digits <= IFP_MOST_DIGITS;
 }
 
+/* Returns a type that is no domain. PostgreSQL's own types are none, and need no look into the catalog. */
+static Oid without_domain(Oid type, int32 *typmod)
+{
+	return type < FirstGenbkiObjectId ? type : getBaseTypeAndTypmod(type, typmod);
+}
+
 bool ifp_is_key_type(Oid type)
 {
-	Oid base = getBaseType(type);
+	int32 typmod = -1;
+	Oid base = without_domain(type, &typmod);
 
 	return base == TEXTOID || base == VARCHAROID || base == BPCHAROID || base == BYTEAOID || base == UUIDOID;
 }
@@ -166,12 +173,6 @@ static int value_type(Oid type, int32 typmod, int16 *scale)
 	default:
 		return ifp_is_key_type(type) ? IFOREST_INT64 : 0;
 	}
-}
-
-/* Returns a type that is no domain. PostgreSQL's own types are none, and need no look into the catalog. */
-static Oid without_domain(Oid type, int32 *typmod)
-{
-	return type < FirstGenbkiObjectId ? type : getBaseTypeAndTypmod(type, typmod);
 }
 
 bool ifp_is_value_type(Oid type, int32 typmod)

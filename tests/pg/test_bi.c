@@ -59,6 +59,11 @@ static void check_plan(const struct bi_statement *statement)
 		bi_mismatch(statement, "%u nodes, declined: %s\texpected %s", n_nodes,
 			    bi_details.n ? bi_details.at : "nothing\n", query->expect);
 	PQclear(plan);
+	/* more is found out early where nobody is told why: not of queries that are answered */
+	plan = bi_ask(statement, "explain_decline = off", "EXPLAIN (COSTS OFF) ");
+	if (plan && bi_count_nodes(plan) != n_nodes)
+		bi_mismatch(statement, "%u nodes, and %u if reasons are asked for", bi_count_nodes(plan), n_nodes);
+	PQclear(plan);
 }
 
 /* ---- tests ---- */

@@ -56,6 +56,9 @@ static void make_index(PGconn *pg, const struct vector_table *table)
 			       " histogram = 'dur(-9223372036854775808, -1, 0, 500, 9223372036854775807)', background_merge = off)%s%s",
 			   table->name, table->name, by.at, table->where ? " WHERE " : "", table->where ? table->where : "");
 	PQclear(client_rows(pg, "SELECT iforest_create_functions('%s_if')", table->name));
+	if (!table->end && !table->where)
+		client_run(pg, "CREATE INDEX %s_digests ON %s USING iforest (%sts) INCLUDE (dur, size) WITH (sketch = 'dur', distinct = 'dur, size', background_merge = off)",
+			   table->name, table->name, by.at);
 }
 
 /* In a schema of its own, which is then the one that is asked. The index comes after so many parts of the rows, of eight;
@@ -196,6 +199,46 @@ static void add_window(struct text *sql, const struct vector_question *question)
 		text_add(sql, " AND ts < %s", arguments[VECTOR_T1]);
 }
 
+/* Sketches of each series and bucket, under the names that an index has for them in SQLite. */
+static void add_sketches(struct text *sql, const struct vector_question *question)
+{
+	const struct vector_table *table = question->table;
+
+	text_add(sql, " FROM (SELECT ");
+	for (unsigned i = 1; i <= table->n_by; i++)
+		text_add(sql, "%s, ", table->columns[i]);
+	add_bucket(sql, question);
+	text_add(sql, " AS bucket, iforest_sketch(dur) AS sketch_dur, iforest_distinct(dur) AS distinct_dur, iforest_distinct(size) AS distinct_size");
+	add_window(sql, question);
+	for (unsigned i = 1; i <= table->n_by + 1; i++)
+		text_add(sql, "%s%u", i > 1 ? ", " : " GROUP BY ", i);
+	text_add(sql, ") z");
+}
+
+/* Columns are SQL that both engines understand, over the table or over sketches. */
+static void make_shared_query(struct text *sql, const struct vector_question *question)
+{
+	bool is_of_values = is_kind(question, "values");
+
+	text_set(sql, "SELECT ");
+	for (unsigned i = 0; i < question->columns.n; i++)
+		text_add(sql, "%s%s", i > 0 ? ", " : "", question->columns.at[i]);
+	if (is_of_values)
+		add_window(sql, question);
+	else
+		add_sketches(sql, question);
+	if (is_kind(question, "heatmap"))
+		text_add(sql, ", iforest_histogram(sketch_dur, '{-1, 0, 10, 50}') h WHERE h.lower >= -1");
+	else if (!is_of_values)
+		text_add(sql, " WHERE true");
+	if (question->where)
+		text_add(sql, " AND %s", question->where);
+	for (unsigned i = 1; is_of_values && i <= question->table->n_by; i++)
+		text_add(sql, "%s%u", i > 1 ? ", " : " GROUP BY ", i);
+	if (question->order_by || (!is_of_values && question->table->n_by == 0))
+		text_add(sql, " ORDER BY %s", question->order_by ? question->order_by : "bucket");
+}
+
 /* ---- asking ---- */
 
 static void make_query(struct text *sql, const struct vector_question *question)
@@ -203,6 +246,10 @@ static void make_query(struct text *sql, const struct vector_question *question)
 	bool is_fold = is_kind(question, "fold"), is_top = is_kind(question, "top");
 	unsigned n_groups = question->keep.n;
 
+	if (is_kind(question, "sketch") || is_kind(question, "heatmap") || is_kind(question, "values")) {
+		make_shared_query(sql, question);
+		return;
+	}
 	text_set(sql, "SELECT %s", vector_asks_columns(question) ? "*" : "");
 	for (unsigned i = 0; i < question->columns.n && !vector_asks_columns(question); i++) {
 		text_add(sql, "%s", i > 0 ? ", " : "");

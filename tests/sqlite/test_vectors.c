@@ -74,6 +74,15 @@ static void make_index(sqlite3 *db, const struct vector_table *table)
 	run(db, "CREATE VIRTUAL TABLE %s_if_gaps USING iforest_gaps(%s_if)", name, name);
 	run(db, "CREATE VIRTUAL TABLE %s_if_counter USING iforest_counter(%s_if)", name, name);
 	make_folds(db, table);
+	if (!table->end && !table->where)
+		run(db, "CREATE VIRTUAL TABLE %s_digests USING iforest(content=%s, time=ts, value=(dur, size), sketch=dur, distinct=(dur, size)%s%s)", name, name, by, table->n_by > 0 ? ")" : "");
+}
+
+static void flush(sqlite3 *db, const struct vector_table *table)
+{
+	run(db, "INSERT INTO %s_if(%s_if) VALUES('flush')", table->name, table->name);
+	if (!table->end && !table->where)
+		run(db, "INSERT INTO %s_digests(%s_digests) VALUES('flush')", table->name, table->name);
 }
 
 /* The index comes after so many parts of the rows, of eight; so many more are flushed. */
@@ -89,7 +98,7 @@ static sqlite3 *make_database(unsigned indexed, unsigned flushed)
 		insert_rows(db, table, 0, n_indexed);
 		make_index(db, table);
 		insert_rows(db, table, n_indexed, n_flushed);
-		run(db, "INSERT INTO %s_if(%s_if) VALUES('flush')", table->name, table->name);
+		flush(db, table);
 		insert_rows(db, table, n_flushed, table->n_rows);
 	}
 	return db;
@@ -100,7 +109,8 @@ static sqlite3 *make_database(unsigned indexed, unsigned flushed)
 static const char *source_of(const struct vector_question *question)
 {
 	static const char *const endings[][2] = { { "window", "_if" }, { "overlap", "_if_overlap" }, { "peak", "_if_overlap" }, { "counter", "_if_counter" }, { "rows", "_if_rows" },
-						  { "top", "_if_rows" }, { "gaps", "_if_gaps" }, { "fold", "_fold" } };
+						  { "top", "_if_rows" }, { "gaps", "_if_gaps" }, { "fold", "_fold" }, { "sketch", "_digests" },
+						  { "heatmap", "_digests" }, { "values", "_if_rows" } };
 	static char name[200];
 	const char *columns_of = vector_asks_columns(question);
 
@@ -111,22 +121,31 @@ static const char *source_of(const struct vector_question *question)
 	return name;
 }
 
-/* Those that come first stand in parentheses, others in the condition. A window of a top is one of times. */
+static bool is_kind(const struct vector_question *question, const char *kind)
+{
+	return strcmp(question->kind, kind) == 0;
+}
+
+/* Those that come first stand in parentheses, others in the condition. A window of rows with conditions is one of times. */
 static void add_arguments(sqlite3_str *sql, const struct vector_question *question)
 {
-	bool is_top = strcmp(question->kind, "top") == 0;
+	bool is_top = is_kind(question, "top"), is_of_times = is_top || is_kind(question, "values");
 	const char *word = " WHERE ";
 	unsigned n = 0;
 
-	while (!is_top && n < VECTOR_ARGUMENTS && question->arguments[n])
+	while (!is_of_times && n < VECTOR_ARGUMENTS && question->arguments[n])
 		n++;
 	for (unsigned i = 0; i < n; i++)
 		sqlite3_str_appendf(sql, "%s%s", i == 0 ? "(" : ", ", question->arguments[i]);
 	sqlite3_str_appendall(sql, n > 0 ? ")" : "");
+	if (is_kind(question, "heatmap")) {
+		sqlite3_str_appendall(sql, ", iforest_histogram(sketch_dur, '[-1, 0, 10, 50]') h WHERE h.lower >= -1");
+		word = " AND ";
+	}
 	for (unsigned i = n; i < VECTOR_ARGUMENTS; i++)
 		if (question->arguments[i]) {
-			sqlite3_str_appendf(sql, "%s%s %s", word, is_top ? "ts" : vector_argument_names[i],
-					    !is_top ? "=" : i == VECTOR_T0 ? ">=" : "<");
+			sqlite3_str_appendf(sql, "%s%s %s", word, is_of_times ? "ts" : vector_argument_names[i],
+					    !is_of_times ? "=" : i == VECTOR_T0 ? ">=" : "<");
 			sqlite3_str_appendf(sql, " %s", question->arguments[i]);
 			word = " AND ";
 		}
@@ -137,6 +156,8 @@ static void add_arguments(sqlite3_str *sql, const struct vector_question *questi
 	}
 	if (question->where)
 		sqlite3_str_appendf(sql, "%s%s", word, question->where);
+	for (unsigned i = 1; is_kind(question, "values") && i <= question->table->n_by; i++)
+		sqlite3_str_appendf(sql, "%s%u", i > 1 ? ", " : " GROUP BY ", i);
 	if (question->order_by)
 		sqlite3_str_appendf(sql, " ORDER BY %s", question->order_by);
 }
@@ -166,8 +187,10 @@ static void ask(void *context, const struct vector_question *question, struct ve
 	if (vector_asks_columns(question)) {
 		sqlite3_str_appendf(query, "SELECT name FROM pragma_table_info('%s')", source_of(question));
 	} else {
+		bool is_sql = is_kind(question, "sketch") || is_kind(question, "heatmap") || is_kind(question, "values");
+
 		for (unsigned i = 0; i < question->columns.n; i++)
-			sqlite3_str_appendf(query, "%s\"%s\"", i > 0 ? ", " : "SELECT ", question->columns.at[i]);
+			sqlite3_str_appendf(query, is_sql ? "%s%s" : "%s\"%s\"", i > 0 ? ", " : "SELECT ", question->columns.at[i]);
 		sqlite3_str_appendf(query, " FROM %s", source_of(question));
 		add_arguments(query, question);
 	}

@@ -52,7 +52,7 @@ struct vector_feature {
 struct vector_question {
 	const struct vector_feature *feature;
 	const struct vector_table *table;
-	const char *kind;                  /* window, fold, overlap, rows, top, gaps; columns_of_window, ... */
+	const char *kind;                  /* window, fold, overlap, peak, rows, top, gaps, counter, sketch, heatmap, values; columns_of_window, ... */
 	const char *arguments[VECTOR_ARGUMENTS]; /* as SQL; NULL: not given */
 	const char *where, *order_by;      /* NULL: none. order_by ends with its limit */
 	struct vector_list columns, keep;  /* keep: of a fold */

@@ -18,10 +18,9 @@ static const char page_head[] =
 	"| what, and how many questions | SQLite | PostgreSQL |\n|---|---|---|\n";
 
 static const char page_rest[] =
-	"\nBeyond the file: percentiles, ranks and histograms from sketches are in both ([SQLite](sqlite_sketch.md),\n"
-	"[PostgreSQL](postgres_sketch.md)), by functions of the same names, and the sketches are the same bytes. PostgreSQL answers\n"
-	"`percentile_cont` and `percentile_disc` themselves, which SQLite does not have. So are\n"
-	"[distinct sketches](sqlite_distinct.md), by which [PostgreSQL](postgres_distinct.md) also answers `count(DISTINCT x)` where a\n"
+	"\nBeyond the file: sketches ([SQLite](sqlite_sketch.md), [PostgreSQL](postgres_sketch.md)) and\n"
+	"[distinct sketches](sqlite_distinct.md) are the same bytes in both. PostgreSQL answers `percentile_cont` and\n"
+	"`percentile_disc` themselves, which SQLite does not have, and [`count(DISTINCT x)`](postgres_distinct.md) where a\n"
 	"setting allows it. [Points of line charts](charts.md) are\n"
 	"chosen alike. `iforest_advise` proposes an index for a query in both ([SQLite](sqlite_advise.md),\n"
 	"[PostgreSQL](advisor.md)). SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"

@@ -7,7 +7,7 @@ Knows nothing of the index: each answer is reckoned from the definitions, in int
 the format.
 """
 from fractions import Fraction
-from math import copysign, floor, sqrt
+from math import ceil, copysign, floor, sqrt
 
 LEAST, GREATEST = -2**63, 2**63 - 1
 VALUES = ("dur", "size")
@@ -356,6 +356,72 @@ def peaks(question):
     return answers
 
 
+# ---- sketches, and conditions on values ----
+
+def middle(number):
+    """What a sketch takes an integer for: of 64 buckets for each power of two, the middle of its own."""
+    shift = max(abs(number).bit_length() - 7, 0)
+    value = (abs(number) >> shift << shift) + (2**shift - 1) // 2
+    return value if number >= 0 else -value
+
+
+def known(v, rows):
+    return [row[v] for row in rows if row[v] is not None]
+
+
+def quantile(numbers, q):
+    """The number at place ceil(q n) of n."""
+    return middle(sorted(numbers)[max(ceil(q * len(numbers)), 1) - 1]) if numbers else None
+
+
+def rank(numbers, v):
+    return real(Fraction(sum(middle(number) <= v for number in numbers), len(numbers))) if numbers else None
+
+
+# columns of an index with sketches, as SQL over them that both engines understand
+SKETCHES = {
+    "iforest_sketch_count(sketch_dur)": lambda rows: len(known("dur", rows)),
+    "iforest_quantile(sketch_dur,0)": lambda rows: quantile(known("dur", rows), Fraction(0)),
+    "iforest_quantile(sketch_dur,0.5)": lambda rows: quantile(known("dur", rows), Fraction(1, 2)),
+    "iforest_quantile(sketch_dur,0.875)": lambda rows: quantile(known("dur", rows), Fraction(7, 8)),
+    "iforest_rank(sketch_dur,5)": lambda rows: rank(known("dur", rows), 5),
+    "iforest_rank(sketch_dur,-1)": lambda rows: rank(known("dur", rows), -1)}
+DISTINCT = {"iforest_distinct_count(distinct_dur)": lambda rows: len(set(known("dur", rows))),
+            "iforest_distinct_count(distinct_size)": lambda rows: len(set(known("size", rows)))}
+BINS = (-1, 0, 10, 50)  # tests/*/test_vectors.c have them too
+
+# aggregates with conditions on values
+TOLD = {
+    "count(*)": len,
+    "sum(dur)": lambda rows: sum(known("dur", rows)) if known("dur", rows) else None,
+    "count(*) FILTER (WHERE dur > 10)": lambda rows: sum(number > 10 for number in known("dur", rows)),
+    "count(*) FILTER (WHERE dur IN (5,40,70))": lambda rows: sum(number in (5, 40, 70) for number in known("dur", rows)),
+    "count(*) FILTER (WHERE dur IS NULL)": lambda rows: sum(row["dur"] is None for row in rows),
+    "max(dur) FILTER (WHERE dur <> 70)": lambda rows: max((number for number in known("dur", rows) if number != 70), default=None),
+    "sum(CASE WHEN dur >= 5 THEN 1 ELSE 0 END)": lambda rows: sum(number >= 5 for number in known("dur", rows)) if rows else None,
+    "min(size) FILTER (WHERE size > 0)": lambda rows: min((number for number in known("size", rows) if number > 0), default=None)}
+
+
+def found_by(question, kept, groups_without_rows=False):
+    """Of each series and bucket with rows, what `kept`, functions by their names, find in them."""
+    answers = []
+    for key, of_series in question.series().items():
+        found = {0: []} if groups_without_rows and not question.keep else {}
+        for row in () if question.is_empty() else of_series:
+            if question.holds(row["ts"]):
+                found.setdefault(0 if question.is_everything else question.bucket_of(row["ts"]), []).append(row)
+        for bucket, rows in sorted(found.items()):
+            answers.append(question.head(key, bucket) | {name: find(rows) for name, find in kept.items()})
+    return answers
+
+
+def heatmap(question):
+    """How many numbers are in each bin of each bucket: lower <= v < upper."""
+    bins = {lower: (lambda rows, lower=lower, upper=upper: sum(lower <= middle(number) < upper for number in known("dur", rows)))
+            for lower, upper in zip(BINS, (*BINS[1:], 2.0**1000))}
+    return [dict(found, **{"h.lower": float(lower), "h.count": found[lower]}) for found in found_by(question, bins) for lower in BINS]
+
+
 def reaching(question):
     rows = [] if question.is_empty() else [row for row in question.table.indexed if question.where(row)]
     if not question.is_everything:
@@ -508,6 +574,18 @@ def ask_peak(question, columns=("bucket", "peak", "peak_ts"), exceptions=()):
     except_for(columns, exceptions)
 
 
+def ask_sketch(question, kept):
+    columns = [*question.keep, "bucket", *kept]
+    ask("sketch", question, columns)
+    answer(found_by(question, kept), columns)
+
+
+def ask_values(question):
+    columns = [*question.keep, *TOLD]
+    ask("values", question, columns)
+    answer(found_by(question, TOLD, groups_without_rows=True), columns)
+
+
 def counted(v):
     return [kind + v for kind in ("count_", "start_", "end_", "twa_", "increase_", "rate_", "resets_")]
 
@@ -548,7 +626,6 @@ NULLS = "an argument of NULL is one that is not given: a function cannot tell th
 ENDS = "the least and the greatest bigint are no bounds: they are what the arguments are where they are not given"
 
 
-NO_FILL = "that function has no fill"
 OF_ITS_OWN = "the peak has a function of its own, spans_if_peak: a function cannot see which columns are read, and this one is dear"
 TIMELESS = "rows without a time are in no window, the open one included: the table has them"
 
@@ -827,10 +904,20 @@ def write():
     for question in (Question(extreme, t0=GREATEST - 3), Question(extreme, LEAST + 1, GREATEST - 1, n=3),
                      Question(extreme, t0=0, step=2**62)):
         ask_peak(question)
+
+    feature("fill: buckets in which nothing is open, of the peak")
     for fill in ("null", "zero"):
-        ask("peak", question := Question(spans, 60, 180, n=4, fill=fill), ["track", "bucket", "peak", "peak_ts"])
-        answer(peaks(question), ["track", "bucket", "peak", "peak_ts"])
-        except_for([], [("postgres", NO_FILL, "does not exist")])
+        ask_peak(Question(spans, 60, 180, n=4, fill=fill))
+        ask_peak(Question(spans, 100, 300, fill=fill))
+        ask_peak(Question(spans, 90, 251, step=50, origin=7, fill=fill))
+        ask_peak(Question(spans, 98, 100, n=5, fill=fill))
+        ask_peak(Question(twos, -300, 1200, n=3, fill=fill, where=on_bad))
+        ask_peak(Question(regular, 14000, 18000, n=4, fill=fill))
+        ask_peak(Question(nothing, 0, 100, step=50, fill=fill))
+        ask_peak(Question(extreme, -2**62, 2**62, n=3, fill=fill))
+    ask_peak(Question(spans, fill="zero"))
+    ask_peak(Question(spans, 50, 50, n=2, fill="zero"))
+    ask_peak(Question(spans, 60, 180, n=4, fill="none"))
 
     feature("rows that reach into a window")
     for window in ((0, 50), (50, 60), (11, 12), (60, 61), (100, 101), (-100, -30), (500, 600)):
@@ -882,6 +969,41 @@ def write():
     for message, arguments in (("n must be greater than 0", {"n": 0}), ("n and step exclude each other", {"n": 4, "step": 25}),
                                ("origin needs step", {"origin": 7})):
         refuse("counter", Question(spans, 0, 100, **arguments), message)
+
+    feature("percentiles and shares of values, from sketches")
+    for table in (spans, twos, regular, nothing):
+        ask_sketch(Question(table), SKETCHES)
+        ask_sketch(Question(table, -100, 333), SKETCHES)
+    ask_sketch(Question(spans, 0, 100, n=4), SKETCHES)
+    ask_sketch(Question(twos, -300, 700, step=170, origin=-7, where=on_good), SKETCHES)
+    ask_sketch(Question(regular, -497, 883, n=13), SKETCHES)
+
+    feature("heatmaps: bins of values, from sketches")
+    for question in (Question(spans, 0, 100, n=4, where=on_main), Question(spans, where=on_null), Question(regular, -497, 883, n=5),
+                     Question(nothing, 0, 100)):
+        columns = ["bucket", "h.lower", "h.count"]
+        ask("heatmap", question, columns, order_by="bucket, h.lower")
+        answer(heatmap(question), columns)
+
+    feature("how many different values there are (distinct sketches)")
+    for table in (spans, twos, regular, nothing):
+        ask_sketch(Question(table), DISTINCT)
+    ask_sketch(Question(spans, 0, 100, n=4), DISTINCT)
+    ask_sketch(Question(twos, -300, 700, step=170, where=on_good), DISTINCT)
+    ask_sketch(Question(regular, -497, 883, n=13), DISTINCT)
+
+    feature("conditions on values, beside aggregates and within", sqlite=("instead", "GROUP BY over the rows of an index"),
+            postgres=("instead", "GROUP BY over the table, in most cases answered from the index"))
+    for where in ((lambda row: row["dur"] in (5, 25, 70), "dur IN (5,25,70)"),
+                  (lambda row: row["dur"] is not None and row["dur"] != 10, "dur <> 10"),
+                  (lambda row: row["dur"] is not None and (row["dur"] < 5 or row["dur"] > 30), "(dur < 5 OR dur > 30)"),
+                  (lambda row: row["dur"] is not None and 1 <= row["dur"] <= 40, "dur BETWEEN 1 AND 40"),
+                  (lambda row: row["size"] is None, "size IS NULL"),
+                  (lambda row: row["dur"] is not None and row["size"] is not None and row["dur"] > 0 and row["size"] < 6, "dur > 0 AND size < 6"),
+                  None):
+        for question in (Question(spans, where=where), Question(spans, 0, 61, where=where), Question(twos, -100, 333, where=where),
+                         Question(regular, t0=-40, where=where)):
+            ask_values(question)
 
     feature("an index of some rows: where= in SQLite, a partial index in PostgreSQL")
     ask_window(Question(some), HEAD + ["count", "first_ts", "last_ts"] + all_of("dur"))

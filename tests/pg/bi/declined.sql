@@ -33,6 +33,9 @@ SELECT service, sum(dur/1000) FROM spans GROUP BY 1 ORDER BY 1;
 -- name: declined_rounded_division | tool: hand-written | rows: 23, N9 | expect: declined: a sum or average is of something over which sums do not distribute exactly
 SELECT service, avg(dur/60.0) AS minutes FROM spans GROUP BY 1 ORDER BY 1;
 
+-- name: declined_wide_division | tool: Grafana | rows: 3, 23, N9 | on: spans local_spans parted_spans | expect: declined: a sum or average is of something over which sums do not distribute exactly
+SELECT date_trunc('day', ts) AS "time", sum(dur / 1e6) AS seconds, avg(dur / 1e6) AS mean FROM :t WHERE ts >= '2024-03-01' GROUP BY 1 ORDER BY 1;
+
 -- name: declined_rounded | tool: hand-written | rows: 23, N9 | expect: declined: a sum or average is of something over which sums do not distribute exactly
 SELECT service, sum(round(amount)), sum(abs(dur)) FROM spans GROUP BY 1 ORDER BY 1;
 

@@ -24,6 +24,11 @@ SELECT DATE_TRUNC('minute', ts) + INTERVAL '5 seconds' * FLOOR(EXTRACT(SECOND FR
 FROM spans WHERE ts >= TO_TIMESTAMP('2024-03-10 06:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2024-03-10 12:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
 GROUP BY DATE_TRUNC('minute', ts) + INTERVAL '5 seconds' * FLOOR(EXTRACT(SECOND FROM ts) / 5) ORDER BY 1;
 
+-- name: superset_30_seconds | tool: Superset | rows: 6, 17, N2, N3 | on: spans local_spans parted_spans | expect: node
+SELECT DATE_TRUNC('minute', ts) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM ts) / 30) AS __timestamp, service AS service, COUNT(*) AS count, SUM(dur) AS "SUM(dur)" FROM :t
+WHERE ts >= TO_TIMESTAMP('2024-03-10 05:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2024-03-10 14:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')
+GROUP BY DATE_TRUNC('minute', ts) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM ts) / 30), service ORDER BY 1, 2 LIMIT 10000;
+
 -- name: superset_week_month_year | tool: Superset | rows: 3 | on: local_spans parted_spans | expect: node
 SELECT DATE_TRUNC('week', ts) AS __timestamp, DATE_TRUNC('year', ts) AS year, COUNT(*) AS count, SUM(amount) AS "SUM(amount)" FROM :t
 GROUP BY DATE_TRUNC('week', ts), DATE_TRUNC('year', ts) ORDER BY 1, 2 LIMIT 50000;

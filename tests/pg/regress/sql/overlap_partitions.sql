@@ -154,6 +154,40 @@ DROP TABLE op_list, op_hash, op_both;
 DROP PROCEDURE op_ask, op_change;
 DROP FUNCTION op_meaning;
 
+-- ---- peaks and counters: those of one table with the same rows, whose index is read ----
+CREATE TABLE l(track text, kind integer, ts bigint, dur bigint, size integer) PARTITION BY RANGE (ts);
+CREATE TABLE op_one(LIKE l);
+CREATE TABLE op_parts1 PARTITION OF l FOR VALUES FROM (MINVALUE) TO (0);
+CREATE TABLE op_parts2 PARTITION OF l FOR VALUES FROM (0) TO (700);
+CREATE TABLE op_parts3 PARTITION OF l FOR VALUES FROM (700) TO (MAXVALUE);
+-- samples that hold for longer than the way to the next, that do not hold at all, and that do not say; two of one time in some series
+INSERT INTO l SELECT (ARRAY['a', 'b', NULL])[1 + i % 3], i % 2, i * 7 / 3 - 1000, CASE WHEN i % 11 = 0 THEN NULL WHEN i % 5 = 0 THEN -1 ELSE i * i % 40 END, nullif(i * i % 90, 10) FROM generate_series(1, 900) i;
+INSERT INTO l SELECT track, kind, ts, 3, 50 FROM l WHERE ts % 10 = 0;
+INSERT INTO op_one SELECT * FROM l;
+CREATE INDEX op_parts_if ON l USING iforest (track, kind, ts) INCLUDE (dur, size) WITH (duration = 'dur');
+CREATE INDEX op_one_if ON op_one USING iforest (track, kind, ts) INCLUDE (dur, size) WITH (duration = 'dur');
+CREATE INDEX op_parts_b ON l USING iforest (ts) INCLUDE (dur) WITH (duration = 'dur') WHERE track = 'b';
+CREATE INDEX op_one_b ON op_one USING iforest (ts) INCLUDE (dur) WITH (duration = 'dur') WHERE track = 'b';
+SELECT sum(cardinality(iforest_create_functions(i))) FROM unnest('{op_parts_if, op_one_if, op_parts_b, op_one_b}'::regclass[]) i;
+VACUUM ANALYZE l, op_one;
+CREATE FUNCTION op_twin(call text, OUT rows integer, OUT same boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM op_parts_%s', call) INTO rows;
+	same := op_answer('SELECT * FROM op_parts_' || call) IS NOT DISTINCT FROM op_answer('SELECT * FROM op_one_' || call);
+END $$;
+CREATE VIEW op_calls AS SELECT which || function || format('(%s, %s', t0, t1) || how || ')' AS call FROM unnest('{if, b}'::text[]) which,
+	(VALUES ('_peak', '{"", ", 5", ", fill => ''zero''", ", 7, fill => ''null''", ", step => 130, fill => ''zero''"}'::text[]), ('_counter', '{"", ", 5", ", step => 130"}')) f(function, hows), unnest(hows) how,
+	(VALUES (-2000, 2000), (-400, 300), (3, 4), (703, 1000), (2000, 2100)) w(t0, t1);
+SELECT count(*), sum(rows) > 500 AS many, bool_and(same) AS same FROM op_calls, op_twin(call);
+SET iforest.enable = off;
+SELECT count(*), bool_and(same) AS same FROM op_calls, op_twin(call);
+RESET iforest.enable;
+DROP VIEW op_calls;
+DROP TABLE l, op_one;
+DROP FUNCTION op_twin;
+
 -- ---- which columns, what is read, and what reaches over the end of a partition ----
 TRUNCATE op_range;
 INSERT INTO op_range VALUES ('a', -500, 2000), ('a', -10, 30), ('a', 5, 10), ('b', 900, 99), ('b', 999, 2);

@@ -72,7 +72,7 @@ BEGIN
 		SELECT DISTINCT ON (n.track, n.bucket) n.track, n.bucket, n.n, n.at::bigint FROM n ORDER BY n.track, n.bucket, n.n DESC, n.at$q$, rows)
 		USING t0, t1, n, step, coalesce(origin, 0);
 END $$;
--- A question, and where there is one what must come out of it; and of the same, where it has no fill, the peaks.
+-- A question, and where there is one what must come out of it; and of the same, the peaks.
 CREATE FUNCTION ov_question(reach bigint, OUT question text, OUT meaning text, OUT peaks text, OUT peak_meaning text, OUT gaps text) LANGUAGE plpgsql AS $$
 DECLARE
 	t0 bigint := ov_number(reach);
@@ -114,11 +114,9 @@ BEGIN
 				ELSE 'SELECT track, ts / 2 AS ts, dur FROM ov WHERE track > 1' END, t0, t1, n, step, origin);
 		END IF;
 	END IF;
-	IF fill IS NULL THEN
-		peaks := format('SELECT %s, bucket, %speak, peak_ts FROM %s%s', CASE WHEN which IN ('ov_all', 'ov_day') THEN 'NULL' WHEN which IN ('ov_by', 'ov_part') THEN 'track' ELSE 'kind' END,
-			CASE WHEN meaning IS NULL THEN 'bucket_start, bucket_end, ' ELSE '' END, replace(question, '_overlap', '_peak'), condition);
-		peak_meaning := replace(meaning, 'ov_meaning', 'ov_peak');
-	END IF;
+	peaks := format('SELECT %s, bucket, %speak, peak_ts FROM %s%s', CASE WHEN which IN ('ov_all', 'ov_day') THEN 'NULL' WHEN which IN ('ov_by', 'ov_part') THEN 'track' ELSE 'kind' END,
+		CASE WHEN meaning IS NULL THEN 'bucket_start, bucket_end, ' ELSE '' END, replace(question, '_overlap', '_peak'), condition);
+	peak_meaning := replace(meaning, 'ov_meaning', 'ov_peak');
 	gaps := format('SELECT %s, gap_start, gap_end FROM %s_gaps(%s)%s', CASE WHEN which IN ('ov_all', 'ov_day') THEN 'NULL' WHEN which IN ('ov_by', 'ov_part') THEN 'track' ELSE 'kind' END, which,
 		CASE which WHEN 'ov_at' THEN format('%L, %L, %L', '2024-03-01'::timestamptz + t0 * interval '1 us', '2024-03-01'::timestamptz + t1 * interval '1 us', (ARRAY['5 us', '1 ms'])[1 + (random() * 2)::integer])
 		WHEN 'ov_day' THEN format('%L, %L, %L', '2024-03-01'::date + (t0 % 1000)::integer, '2024-03-01'::date + (t1 % 1000)::integer, (ARRAY[1, 4])[1 + (random() * 2)::integer])
@@ -168,13 +166,11 @@ BEGIN
 		IF answer IS DISTINCT FROM ov_answer(asked.question) THEN
 			different := different || 'by SQL: ' || asked.question || E';\n' || coalesce(answer, 'none') || E'\n--\n' || coalesce(ov_answer(asked.question), 'none') || E'\n';
 		END IF;
-		IF asked.peaks IS NOT NULL THEN
-			SET LOCAL iforest.enable = on;
-			answer := ov_answer(asked.peaks);
-			SET LOCAL iforest.enable = off;
-			IF answer IS DISTINCT FROM ov_answer(asked.peaks) OR round % 3 = 0 AND asked.peak_meaning IS NOT NULL AND answer IS DISTINCT FROM ov_answer(asked.peak_meaning) AND answer !~ 'range' THEN
-				different := different || 'peaks: ' || asked.peaks || E';\n' || coalesce(answer, 'none') || E'\n--\n' || coalesce(ov_answer(asked.peaks), 'none') || E'\n--\n' || coalesce(ov_answer(asked.peak_meaning), 'none') || E'\n';
-			END IF;
+		SET LOCAL iforest.enable = on;
+		answer := ov_answer(asked.peaks);
+		SET LOCAL iforest.enable = off;
+		IF answer IS DISTINCT FROM ov_answer(asked.peaks) OR round % 3 = 0 AND asked.peak_meaning IS NOT NULL AND answer IS DISTINCT FROM ov_answer(asked.peak_meaning) AND answer !~ 'range' THEN
+			different := different || 'peaks: ' || asked.peaks || E';\n' || coalesce(answer, 'none') || E'\n--\n' || coalesce(ov_answer(asked.peaks), 'none') || E'\n--\n' || coalesce(ov_answer(asked.peak_meaning), 'none') || E'\n';
 		END IF;
 		SET LOCAL iforest.enable = on;
 		answer := ov_answer(asked.gaps);

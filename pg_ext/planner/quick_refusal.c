@@ -1,0 +1,167 @@
+#include "pg_ext/planner/quick_refusal.h"
+
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+
+#include "pg_ext/base/compat.h"
+#include "pg_ext/planner/affine.h"
+#include "pg_ext/planner/aggregate_arms.h"
+
+/* ---- columns ---- */
+
+bool ifp_is_never_null(const struct ifp_query_level *level, Var *var)
+{
+	Oid table = planner_rt_fetch(level->rel->relid, level->root)->relid;
+
+	return (Index)var->varno == level->rel->relid && var->varattno > 0 && var->varlevelsup == 0 &&
+	       ifp_is_not_null(level->rel, table, var->varattno);
+}
+
+/* Returns the column as it stands in a list of columns; NULL if it is an expression. */
+static const Var *column_of(const ListCell *cell)
+{
+	const Node *node = lfirst(cell);
+
+	if (IsA(node, TargetEntry))
+		node = (const Node *)((const TargetEntry *)node)->expr;
+	return IsA(node, Var) ? (const Var *)node : NULL;
+}
+
+static bool all_are_vars(const List *columns)
+{
+	ListCell *cell;
+
+	foreach (cell, columns)
+		if (!column_of(cell))
+			return false;
+	return true;
+}
+
+static bool has_column(const List *columns, const Var *var)
+{
+	ListCell *cell;
+
+	foreach (cell, columns) {
+		const Var *column = column_of(cell);
+
+		if (column->varattno == var->varattno && column->varno == var->varno && var->varlevelsup == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- columns that an index lacks ---- */
+
+struct looking {
+	const List *columns;
+	Var *lacking;
+};
+
+static bool is_lacking(Node *node, void *context)
+{
+	struct looking *looking = context;
+
+	if (!node)
+		return false;
+	if (!IsA(node, Var))
+		return expression_tree_walker(node, is_lacking, context);
+	if (has_column(looking->columns, castNode(Var, node)))
+		return false;
+	looking->lacking = castNode(Var, node);
+	return true;
+}
+
+Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restrictions, const List *columns)
+{
+	struct looking looking = { .columns = columns };
+	ListCell *cell;
+
+	/* what subqueries compute may not be needed above */
+	if (level->layers != NIL || !all_are_vars(columns))
+		return NULL;
+	foreach (cell, restrictions)
+		if (is_lacking((Node *)lfirst_node(RestrictInfo, cell)->clause, &looking))
+			return looking.lacking;
+	/* a count does not need columns that are never NULL */
+	foreach (cell, level->rel->reltarget->exprs) {
+		Var *var = lfirst(cell);
+
+		if (IsA(var, Var) && var->varattno > 0 && !has_column(columns, var) && !ifp_is_never_null(level, var))
+			return var;
+	}
+	return NULL;
+}
+
+/* ---- expressions over value columns ---- */
+
+/* The value columns in an expression. */
+struct value_columns {
+	const List *columns;
+	const IndexOptInfo *index;
+	AttrNumber attribute; /* the one that was found */
+	bool has_others;      /* other columns, too */
+};
+
+static bool find_values(Node *node, void *context)
+{
+	struct value_columns *found = context;
+	const Var *var = (const Var *)node;
+
+	if (!node)
+		return false;
+	if (!IsA(node, Var))
+		return expression_tree_walker(node, find_values, context);
+	for (int i = found->index->nkeycolumns; i < found->index->ncolumns; i++) {
+		const Var *column = column_of(list_nth_cell(found->columns, i));
+
+		if (column->varattno == var->varattno && column->varno == var->varno && var->varlevelsup == 0) {
+			found->has_others = found->has_others || (found->attribute && found->attribute != var->varattno);
+			found->attribute = var->varattno;
+			return false;
+		}
+	}
+	found->has_others = true;
+	return false;
+}
+
+static struct value_columns values_in(const List *columns, const IndexOptInfo *index, Node *node)
+{
+	struct value_columns found = { .columns = columns, .index = index };
+
+	(void)find_values(node, &found);
+	return found;
+}
+
+/* True for sums and averages over which no index's sums distribute, and for those, and counts, of different values of a value
+ * column. */
+static bool is_too_much(const List *columns, const IndexOptInfo *index, Aggref *aggregate)
+{
+	Node *argument;
+	struct value_columns found;
+
+	if (list_length(aggregate->args) != 1 || aggregate->aggfilter || aggregate->aggdirectargs != NIL)
+		return false;
+	argument = (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
+	found = values_in(columns, index, argument);
+	if (found.attribute == 0 || found.has_others)
+		return false;
+	if (aggregate->aggdistinct != NIL)
+		return IsA(argument, Var) && !ifp_approximate_distinct && ifp_aggregate_adds_up(aggregate);
+	return !IsA(argument, Var) && ifp_aggregate_is_sum(aggregate) && !ifp_is_affine(argument, found.attribute);
+}
+
+bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, const IndexOptInfo *index,
+		       const List *aggregates)
+{
+	ListCell *cell;
+
+	if (level->layers != NIL || !all_are_vars(columns))
+		return false;
+	foreach (cell, aggregates)
+		if (is_too_much(columns, index, lfirst_node(Aggref, cell)))
+			return true;
+	foreach (cell, level->groups)
+		if (values_in(columns, index, lfirst(cell)).attribute)
+			return true;
+	return false;
+}

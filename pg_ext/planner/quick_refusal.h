@@ -1,0 +1,24 @@
+/* planner/quick_refusal.h -- What tells, before anything is made of a query, that an index does not answer it.
+ *
+ * Most queries over a table are none for its index, and should not pay for that. These look at the query's expressions as they
+ * are, over the table, and allocate nothing. planner/query_match.h finds out the same later, and says why.
+ */
+#ifndef IFP_PLANNER_QUICK_REFUSAL_H
+#define IFP_PLANNER_QUICK_REFUSAL_H
+
+#include "pg_ext/planner/query_level.h"
+
+/* True if the column belongs to the level's table and is never NULL. */
+bool ifp_is_never_null(const struct ifp_query_level *level, Var *var);
+
+/* Returns a column of the table that is needed and that the index lacks; NULL if that is not as simple.
+ * restrictions: RestrictInfos, over the table; columns: of the index, as expressions or target list entries. */
+Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restrictions, const List *columns);
+
+/* True if a group key has a value column, or an aggregate asks more of one than sums, extremes and counts: without histograms,
+ * kept or drawn, the index does not answer the query. columns: of the index, as expressions over the query's table, and any
+ * others behind them. */
+bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, const IndexOptInfo *index,
+		       const List *aggregates);
+
+#endif
