@@ -180,7 +180,7 @@ draw() {
 counters() {
     echo '   counters: the same of values that rise and fall, with an index of their own'
     build "$1" "$2" "$here/demo_counters.sql"
-    sql "$1" "SELECT format(' %,d samples of %d counters', count(*), count(DISTINCT name)) FROM counters"
+    sql "$1" "SELECT format(' %,d samples of %d counter%s', count(*), count(DISTINCT name), iif(count(DISTINCT name) = 1, '', 's')) FROM counters"
 }
 
 # left_out DATABASE: what the trace has besides.
@@ -229,7 +229,7 @@ if [ "$rows" -eq 0 ]; then
     echo "   There are no spans in this trace, so there is nothing to index. Nothing is wrong; try another one."
     exit 0
 fi
-sql "$database" "SELECT format(' %,d spans on %d tracks, up to %d deep', count(*), count(DISTINCT track), max(depth) + 1) FROM spans"
+sql "$database" "SELECT format(' %,d spans on %d track%s, up to %d deep', count(*), count(DISTINCT track), iif(count(DISTINCT track) = 1, '', 's'), max(depth) + 1) FROM spans"
 awk -v ms="$ms" -v bytes="$read_bytes" \
     'BEGIN {printf "      from %.1f MB of trace in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
 [ -z "$TRACE" ] || left_out "$database"
