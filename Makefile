@@ -393,7 +393,7 @@ $(BUILD)/dist/wasm/timeline.html: $(LIVE_SOURCES)
 $(BUILD)/site_trace/clang.json.gz: | $(BUILD)/chrometrace.so
 	@mkdir -p $(@D)
 	@printf 'recording a trace for the timeline '
-	@BUILD=$(BUILD) sh sql/sqlite/demo_trace.sh $(@D)/files $(@D)/clang.json
+	@BUILD=$(BUILD) sh sql/sqlite/demo_trace.sh $(@D)/files $(@D)/clang.json 100
 	@gzip -9nf $(@D)/clang.json && echo
 
 dist-pgxn:

@@ -83,7 +83,7 @@ def timeline_page(is_live, trace):
     if not is_live:
         return TIMELINE.format(MISSING.format("there is a picture alone") + "\n\n![A compiler's trace](docs/timeline.svg)\n\n"
                                "With a server: [the timeline example](examples/timeline/README.md).")
-    what = "Below is a trace of clang compiling this project." if trace else "No trace is bundled, as there was no clang to record one with."
+    what = "Below is a trace of clang compiling this project, without what took less than 0.1 ms." if trace else "No trace is bundled, as there was no clang to record one with."
     return TIMELINE.format(LIVE_TIMELINE.format(what + " Drop one of yours there: it stays on this machine.")) + STYLE
 
 

@@ -6,7 +6,8 @@ let worker = null, nAsked = 0;
 function element(name, text, className) {
 	const made = document.createElement(name);
 	made.textContent = text ?? '';
-	made.className = className ?? '';
+	if (className)
+		made.className = className;
 	return made;
 }
 
@@ -47,7 +48,7 @@ function restore(example) {
 	example.answer.replaceChildren();
 	example.said.textContent = example.expected ? 'below: what the tests expect' : '';
 	if (example.expected)
-		example.expected.hidden = false;
+		example.expected.style.display = '';
 	fit(example.box);
 }
 
@@ -83,7 +84,7 @@ function tableOf({ columns, rows }) {
 function show(example, { tables, ms, error }) {
 	example.isDone = error === undefined;
 	if (example.expected)
-		example.expected.hidden = true;
+		example.expected.style.display = 'none';
 	example.answer.replaceChildren(...(error === undefined ? tables.filter(({ rows }) => rows.length).map(tableOf) : [element('p', error, 'tour-error')]));
 	example.said.textContent = error !== undefined ? '' : `${tables.length ? `${tables.reduce((n, { rows }) => n + rows.length, 0)} rows` : 'done'}, ${ms.toFixed(1)} ms, in this page`;
 	return example.isDone;

@@ -57,7 +57,7 @@ tour_says_what_sqlite_says() {
 # A step makes those before it, a box runs what is typed into it, and what is wrong is said.
 boxes_can_be_changed() {
 	{
-		printf 'then: 2 rows before it\nthen: 5 rows before it\n'
+		printf 'then: what was expected is gone\nthen: 2 rows before it\nthen: 5 rows before it\n'
 		awk '/^5\. /{on = 1; next} /^$/{on = 0} on {print "then: " $0}' sql/sqlite/tour.expected
 		printf 'then: Runbelow: what the tests expect and is there\nthen: n\nthen: 3\nthen: near "nothing": syntax error\n'
 	} >"$temporary/expected"

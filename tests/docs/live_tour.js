@@ -34,6 +34,7 @@ async function report() {
 		await run(box);
 		lines.push(...linesOf(box));
 	}
+	lines.push(`then: what was expected ${answerOf(boxes[6]).nextElementSibling.checkVisibility() ? 'IS STILL THERE' : 'is gone'}`);
 	press(boxes[0].previousElementSibling, 'Start over');
 	await run(boxes[5]);
 	lines.push(...[boxes[1], boxes[4]].map(box => `then: ${linesOf(box).length - 1} rows before it`), ...linesOf(boxes[5]).map(line => `then: ${line}`));

@@ -277,7 +277,7 @@ static void add_sums(FILE *to, const struct bi_suite *suite, const struct bi_pag
 	unsigned n_on_pages = 0;
 
 	fprintf(to, "%u queries; %u can be answered from the index, wholly or in part, and of a million rows %u are.\n\n", all.n, all.n_answered, all.n_taken);
-	fprintf(to, "| queries of | | answered from the index | of a million rows | declined |\n|---|---|---|---|---|\n");
+	fprintf(to, "| of | queries | answered from the index | of a million rows | declined |\n|---|---|---|---|---|\n");
 	for (size_t p = 0; p < COUNT_OF(subjects); p++) {
 		struct sums sums = sums_of(suite, &subjects[p]);
 
