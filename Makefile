@@ -381,13 +381,15 @@ uninstall:
 LIVE_SOURCES = $(wildcard core/*/*.[ch] trace/*.[ch] sqlite_ext/*/*.[ch] tools/*.[ch] dist/wasm/* dist/wasm.sh examples/timeline/* examples/timeline/static/*)
 site: $(filter-out $(LEFT_OUT),$(BUILD)/chrometrace.so)
 	@sh tests/support/install_tools.sh site
-	@reason=$$(dist/wasm.sh --missing); if [ -z "$$reason" ]; then $(MAKE) --no-print-directory $(BUILD)/dist/wasm/timeline.html; \
+	@reason=$$(dist/wasm.sh --missing); if [ -z "$$reason" ]; then $(MAKE) -s --no-print-directory $(BUILD)/dist/wasm/timeline.html; \
 		elif [ ! -e $(BUILD)/dist/wasm/timeline.html ]; then echo "Left out: the tour and the timeline in the page. make wasm is needed for them: "$$reason; fi
-	@if command -v clang >/dev/null && [ -e $(BUILD)/chrometrace.so ]; then $(MAKE) --no-print-directory $(BUILD)/site_trace/clang.json.gz; fi
+	@if [ -e $(BUILD)/dist/wasm/timeline.html ] && [ -e $(BUILD)/chrometrace.so ] && command -v clang >/dev/null; then \
+		$(MAKE) -s --no-print-directory $(BUILD)/site_trace/clang.json.gz; fi
 	@dist/site.py $(BUILD)/site $(BUILD)/dist/wasm $(BUILD)/site_trace/clang.json.gz
 	@echo "The site is $(BUILD)/site/html. Its search needs a server: python3 -m http.server -d $(BUILD)/site/html"
 
 $(BUILD)/dist/wasm/timeline.html: $(LIVE_SOURCES)
+	@echo "compiling for WebAssembly, which takes some minutes"
 	@dist/wasm.sh $(BUILD)/dist/wasm
 
 $(BUILD)/site_trace/clang.json.gz: | $(BUILD)/chrometrace.so
