@@ -20,6 +20,9 @@ IMAGES = (".svg", ".png")
 LANGUAGES = {".c": "c", ".h": "c", ".sql": "sql", ".sh": "sh", ".py": "python", ".js": "js"}
 # where people look for an answer; decisions, results and sources are reached by links
 SEARCHED = re.compile(r"(?:docs/[^/]+|README|FORMAT|ARCHITECTURE|tour|timeline)\.(?:md|html)")
+# pages of tables with SQL, which needs the width
+WIDE = re.compile(r"docs/postgres_queries_.*")
+WIDE_PAGE = "---\nhide: [toc]\n---\n\n{}\n<style>.md-typeset td:nth-child(3) {{ min-width: 22rem; }}</style>\n"
 CONFIGURATION = """\
 site_name: iforest
 docs_dir: source
@@ -98,7 +101,8 @@ def write_pages(root, files, folder):
         if not file.endswith(".md"):
             text = f"# {file}\n\n````{LANGUAGES.get(os.path.splitext(file)[1], 'text')}\n{text}\n````\n"
         with open(place, "w", encoding="utf-8") as page:
-            page.write(for_the_site(file, text, files))
+            text = for_the_site(file, text, files)
+            page.write(WIDE_PAGE.format(text) if WIDE.fullmatch(file) else text)
 
 
 def menu(root):
