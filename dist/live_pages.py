@@ -104,10 +104,10 @@ def write_live_pages(root, folder, wasm, trace):
     if wasm:
         live = os.path.join(folder, "live")
         os.makedirs(live)
-        for file in ("index.js", "module.js", "iforest.wasm"):
-            shutil.copyfile(os.path.join(wasm, "npm", file), os.path.join(live, file))
-        for file in ("tour.js", "tour_worker.js", "tour.css"):
-            shutil.copyfile(os.path.join(root, "dist/site", file), os.path.join(live, file))
+        files = [os.path.join(wasm, "npm", name) for name in ("module.js", "iforest.wasm")]
+        files += [os.path.join(root, "dist", name) for name in ("wasm/index.js", "site/tour.js", "site/tour_worker.js", "site/tour.css")]
+        for file in files:
+            shutil.copyfile(file, os.path.join(live, os.path.basename(file)))
         pages["live/timeline.html"] = timeline_with(read(wasm, "timeline.html"), trace)
     for name, text in pages.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:

@@ -2,7 +2,7 @@
 # The live pages of the site, in headless Chromium, from a plain file server: the tour's answers are those of the native sqlite3, step by step and
 # after a change, and the timeline draws the trace that is bundled with it. TAP.
 #
-# Needs what `make wasm` leaves in dist/wasm of the build folder, or WASM=folder. PICTURES=folder has a picture of each page.
+# Needs what `make wasm` leaves in dist/wasm of the build folder, not older than the sources, or WASM=folder. PICTURES=folder has a picture of each page.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=${IFOREST_BUILD:-build}
@@ -13,7 +13,11 @@ for program in python3 mkdocs chromium chromedriver curl sqlite3; do
 	command -v $program >/dev/null || reason="there is no $program"
 done
 [ -d /usr/share/mkdocs/themes/material ] || reason=${reason:-there is no mkdocs-material}
-[ -e "$wasm/timeline.html" ] || reason=${reason:-there is no WebAssembly module: make wasm}
+if ! [ -e "$wasm/timeline.html" ]; then
+	reason=${reason:-there is no WebAssembly module: make wasm}
+elif [ -z "${WASM:-}" ] && find core trace sqlite_ext tools dist/wasm examples/timeline -type f -newer "$wasm/timeline.html" | grep -q .; then
+	reason=${reason:-the WebAssembly module is older than the sources: make wasm}
+fi
 if [ -n "$reason" ]; then
 	echo "1..0 # SKIP $reason"
 	exit 0
