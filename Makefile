@@ -335,7 +335,7 @@ TRACE2PG_RUNS  := $(call runs,$(TRACE2PG_TESTS))
 
 trace2pg: $(BUILD)/trace2pg
 
-$(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += -isystem $(shell $(PG_CONFIG) --includedir)
+$(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += $(addprefix -isystem ,$(shell $(PG_CONFIG) --includedir 2>/dev/null))
 
 $(BUILD)/trace2pg: $(call objects,$(filter-out tools/trace2sqlite.c,$(wildcard tools/*.c))) $(BUILD)/libtrace.a
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq $(TRACE_LIBS)
