@@ -18,7 +18,7 @@
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
 #   make dashboards  draws the pictures of docs/dashboards.md again, in a PostgreSQL server of its own
 #   make amalgamation  the SQLite extension, and the forest, as one file each: $(BUILD)/amalgamation (docs/install.md)
-#   make site      the documents as a site with a search: $(BUILD)/site/html. By mkdocs, without a network
+#   make site      the documents as a site with a search, a tour and a timeline in the page: $(BUILD)/site/html. By mkdocs, without a network
 #   make dist-pgxn  the zip that PGXN takes, of what git knows: $(BUILD)/dist (docs/install.md)
 #   make wasm      SQLite with the extension as WebAssembly, and the timeline as one page: $(BUILD)/dist/wasm (docs/install.md). As root
 #   make dist      all that is published, with checksums: sources as one file, zip, npm packages, Python wheels, WebAssembly, Debian
@@ -211,7 +211,7 @@ RUNNER    =
 RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
 runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
 PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
-SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/examples/install_core.sh tests/examples/timeline.sh)
+SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/docs/live.sh tests/examples/install_core.sh tests/examples/timeline.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
 run/tests/examples/install_core.sh run/tests/dist/pgxs.sh: | $(if $(HAS_PG),pg)
@@ -339,7 +339,7 @@ TRACE2PG_RUNS  := $(call runs,$(TRACE2PG_TESTS))
 
 trace2pg: $(BUILD)/trace2pg
 
-$(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += -isystem $(shell $(PG_CONFIG) --includedir)
+$(BUILD)/obj/tools/%.o $(BUILD)/obj/tests/tools/%.o: BASE += $(addprefix -isystem ,$(shell $(PG_CONFIG) --includedir 2>/dev/null))
 
 $(BUILD)/trace2pg: $(call objects,$(filter-out tools/trace2sqlite.c,$(wildcard tools/*.c))) $(BUILD)/libtrace.a
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lpq $(TRACE_LIBS)
@@ -381,10 +381,26 @@ uninstall:
 # ---- the sources as one file ----
 
 .PHONY: amalgamation wasm dist dist-pgxn check-dist site
-site:
+# What its live pages are made of is made where emscripten is at hand; nothing is fetched for it.
+LIVE_SOURCES = $(wildcard core/*/*.[ch] trace/*.[ch] sqlite_ext/*/*.[ch] tools/*.[ch] dist/wasm/* dist/wasm.sh examples/timeline/* examples/timeline/static/*)
+site: $(filter-out $(LEFT_OUT),$(BUILD)/chrometrace.so)
 	@sh tests/support/install_tools.sh site
-	@dist/site.py $(BUILD)/site
+	@reason=$$(dist/wasm.sh --missing); if [ -z "$$reason" ]; then $(MAKE) -s --no-print-directory $(BUILD)/dist/wasm/timeline.html; \
+		elif [ ! -e $(BUILD)/dist/wasm/timeline.html ]; then echo "Left out: the tour and the timeline in the page. make wasm is needed for them: "$$reason; fi
+	@if [ -e $(BUILD)/dist/wasm/timeline.html ] && [ -e $(BUILD)/chrometrace.so ] && command -v clang >/dev/null; then \
+		$(MAKE) -s --no-print-directory $(BUILD)/site_trace/clang.json.gz; fi
+	@dist/site.py $(BUILD)/site $(BUILD)/dist/wasm $(BUILD)/site_trace/clang.json.gz
 	@echo "The site is $(BUILD)/site/html. Its search needs a server: python3 -m http.server -d $(BUILD)/site/html"
+
+$(BUILD)/dist/wasm/timeline.html: $(LIVE_SOURCES)
+	@echo "compiling for WebAssembly, which takes some minutes"
+	@dist/wasm.sh $(BUILD)/dist/wasm
+
+$(BUILD)/site_trace/clang.json.gz: | $(BUILD)/chrometrace.so
+	@mkdir -p $(@D)
+	@printf 'recording a trace for the timeline '
+	@BUILD=$(BUILD) sh sql/sqlite/demo_trace.sh $(@D)/files $(@D)/clang.json 100
+	@gzip -9nf $(@D)/clang.json && echo
 
 dist-pgxn:
 	@dist/pgxn.py $(BUILD)/dist
@@ -409,6 +425,7 @@ dist: amalgamation dist-pgxn wasm
 
 check-dist:
 	@for script in languages upgrade debian pgxn packages wasm fresh; do IFOREST_BUILD=$(BUILD) tests/dist/$$script.sh || exit 1; done
+	@IFOREST_BUILD=$(BUILD) tests/docs/live.sh
 
 # ---- the forest as a C library (docs/forest.md) ----
 

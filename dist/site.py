@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The pages of docs/ as a site with a search: dist/site.py FOLDER makes FOLDER/html by mkdocs, without a network.
+"""The pages of docs/ as a site with a search: dist/site.py FOLDER [WASM [TRACE]] makes FOLDER/html by mkdocs, without a network.
 
 README.md and docs/ are taken as they are, with what they link to, in the same places, so that a page reads the same on a forge
-and on the site. A source file that a page links to becomes a page of its own. The menu is docs/README.md's tables.
+and on the site. A source file that a page links to becomes a page of its own. The menu is docs/README.md's tables. With WASM, the folder
+that dist/wasm.sh fills, the tour runs in the page, and the timeline, on TRACE (dist/live_pages.py).
 """
 import json
 import os
@@ -12,12 +13,16 @@ import subprocess
 import sys
 import urllib.parse
 
+from live_pages import write_live_pages
 from markdown_links import INLINE, list_files, place_of, targets_of
 
 IMAGES = (".svg", ".png")
 LANGUAGES = {".c": "c", ".h": "c", ".sql": "sql", ".sh": "sh", ".py": "python", ".js": "js"}
 # where people look for an answer; decisions, results and sources are reached by links
-SEARCHED = re.compile(r"(?:docs/[^/]+|README|FORMAT|ARCHITECTURE)\.(?:md|html)")
+SEARCHED = re.compile(r"(?:docs/[^/]+|README|FORMAT|ARCHITECTURE|tour|timeline)\.(?:md|html)")
+# pages of tables with SQL, which needs the width
+WIDE = re.compile(r"docs/postgres_queries_.*")
+WIDE_PAGE = "---\nhide: [toc]\n---\n\n{}\n<style>.md-typeset td:nth-child(3) {{ min-width: 22rem; }}</style>\n"
 CONFIGURATION = """\
 site_name: iforest
 docs_dir: source
@@ -31,6 +36,7 @@ plugins: [search]
 markdown_extensions:
   - tables
   - fenced_code
+  - attr_list
   - pymdownx.highlight
   - toc:
       permalink: true
@@ -95,14 +101,15 @@ def write_pages(root, files, folder):
         if not file.endswith(".md"):
             text = f"# {file}\n\n````{LANGUAGES.get(os.path.splitext(file)[1], 'text')}\n{text}\n````\n"
         with open(place, "w", encoding="utf-8") as page:
-            page.write(for_the_site(file, text, files))
+            text = for_the_site(file, text, files)
+            page.write(WIDE_PAGE.format(text) if WIDE.fullmatch(file) else text)
 
 
 def menu(root):
     """The tables of docs/README.md: a section each."""
     with open(os.path.join(root, "docs", "README.md"), encoding="utf-8") as file:
         lines = file.read().split("\n")
-    sections = [{"iforest": ["README.md", "docs/README.md"]}]
+    sections = [{"iforest": ["README.md", "tour.md", "timeline.md", "docs/README.md"]}]
     for line in lines:
         head = re.match(r"\| ([^|\[]+) \| \|$", line)
         row = re.match(r"\| \[[^\]]*\]\(([^)]+)\)", line)
@@ -123,10 +130,12 @@ def keep_searched(folder):
         json.dump(index, file)
 
 
-def main(folder):
+def main(folder, wasm=None, trace=None):
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
     shutil.rmtree(folder, ignore_errors=True)
     write_pages(root, list_files(root), os.path.join(folder, "source"))
+    write_live_pages(root, os.path.join(folder, "source"), wasm if wasm and os.path.exists(os.path.join(wasm, "timeline.html")) else None,
+                     trace if trace and os.path.exists(trace) else None)
     with open(os.path.join(folder, "mkdocs.yml"), "w", encoding="utf-8") as file:
         file.write(CONFIGURATION + json.dumps(menu(root)) + "\n")
     code = subprocess.run(["mkdocs", "--quiet", "build", "--strict", "-f", os.path.join(folder, "mkdocs.yml")], check=False).returncode
@@ -135,4 +144,4 @@ def main(folder):
     return code
 
 
-sys.exit(main(sys.argv[1]))
+sys.exit(main(*sys.argv[1:]))

@@ -4,6 +4,8 @@ export type Value = number | bigint | string | Uint8Array | null;
 export interface Database {
 	/** The rows of the last of these statements. Parameters are for a single statement. Throws what SQLite says is wrong. */
 	query(sql: string, parameters?: readonly Value[]): Record<string, Value>[];
+	/** What each of these statements gives that has columns: their names, and rows of texts as SQLite writes them; NULL is null. */
+	show(sql: string): { columns: string[]; rows: (string | null)[][] }[];
 	/** Loads a trace as trace2sqlite does, with its indexes. Returns what that prints; throws it if nothing was loaded. */
 	loadTrace(name: string, bytes: Uint8Array): string;
 	/** The database as a file. */

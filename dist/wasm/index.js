@@ -39,18 +39,23 @@ class Database {
 
 	/** The rows of the last of these statements, an object each. Parameters are for a single statement. */
 	query(sql, parameters = []) {
-		return this.#withText(sql, start => this.#withMemory(8, place => {
-			let rows = [], at = start;
-			while (this.#module.HEAPU8[at] !== 0) {
-				if (this.#module._sqlite3_prepare_v2(this.#db, at, -1, place, place + 4) !== 0)
-					this.#fail();
-				const statement = this.#word(place);
-				at = this.#word(place + 4);
-				if (statement !== 0)
-					rows = this.#run(statement, parameters);
-			}
-			return rows;
-		}));
+		let rows = [];
+		this.#each(sql, statement => {
+			const names = this.#names(statement);
+			rows = this.#run(statement, parameters, () => Object.fromEntries(names.map((name, i) => [name, this.#value(statement, i)])));
+		});
+		return rows;
+	}
+
+	/** What each of these statements gives that has columns: their names, and rows of texts as SQLite writes them; NULL is null. */
+	show(sql) {
+		const tables = [];
+		this.#each(sql, statement => {
+			const columns = this.#names(statement), rows = this.#run(statement, [], () => columns.map((_, i) => this.#shown(statement, i)));
+			if (columns.length)
+				tables.push({ columns, rows });
+		});
+		return tables;
 	}
 
 	/** Loads a trace as trace2sqlite does, with its indexes. Returns what that prints: the numbers of what was loaded, and what was left out. */
@@ -103,14 +108,33 @@ class Database {
 		});
 	}
 
-	#run(statement, parameters) {
+	#each(sql, use) {
+		this.#withText(sql, start => this.#withMemory(8, place => {
+			let at = start;
+			while (this.#module.HEAPU8[at] !== 0) {
+				if (this.#module._sqlite3_prepare_v2(this.#db, at, -1, place, place + 4) !== 0)
+					this.#fail();
+				const statement = this.#word(place);
+				at = this.#word(place + 4);
+				if (statement !== 0)
+					use(statement);
+			}
+		}));
+	}
+
+	#names(statement) {
+		const module = this.#module;
+		return Array.from({ length: module._sqlite3_column_count(statement) }, (_, i) => module.UTF8ToString(module._sqlite3_column_name(statement, i)));
+	}
+
+	/* Ends the statement. */
+	#run(statement, parameters, read) {
 		const module = this.#module, rows = [];
 		let status;
 		try {
 			parameters.forEach((value, i) => this.#bind(statement, i + 1, value));
-			const names = Array.from({ length: module._sqlite3_column_count(statement) }, (_, i) => module.UTF8ToString(module._sqlite3_column_name(statement, i)));
 			while ((status = module._sqlite3_step(statement)) === ROW)
-				rows.push(Object.fromEntries(names.map((name, i) => [name, this.#value(statement, i)])));
+				rows.push(read());
 			if (status !== DONE)
 				this.#fail();
 		} finally {
@@ -141,6 +165,18 @@ class Database {
 			this.#fail();
 	}
 
+	#text(statement, i) {
+		const module = this.#module, at = module._sqlite3_column_text(statement, i), n = module._sqlite3_column_bytes(statement, i);
+		return new TextDecoder().decode(module.HEAPU8.subarray(at, at + n));
+	}
+
+	#shown(statement, i) {
+		const value = this.#value(statement, i);
+		if (value instanceof Uint8Array)
+			return `x'${Array.from(value, byte => byte.toString(16).padStart(2, '0')).join('')}'`;
+		return value === null ? null : this.#text(statement, i);
+	}
+
 	#value(statement, i) {
 		const module = this.#module;
 		switch (module._sqlite3_column_type(statement, i)) {
@@ -150,10 +186,8 @@ class Database {
 		}
 		case REAL:
 			return module._sqlite3_column_double(statement, i);
-		case TEXT: {
-			const at = module._sqlite3_column_text(statement, i), n = module._sqlite3_column_bytes(statement, i);
-			return new TextDecoder().decode(module.HEAPU8.subarray(at, at + n));
-		}
+		case TEXT:
+			return this.#text(statement, i);
 		case BLOB: {
 			const at = module._sqlite3_column_blob(statement, i), n = module._sqlite3_column_bytes(statement, i);
 			return module.HEAPU8.slice(at, at + n);

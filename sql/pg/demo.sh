@@ -161,20 +161,13 @@ draw() {
     fi
 }
 
-# What sql/sqlite/demo_record.sh records is many files that share a clock; SQLite makes one of them.
 record() {
     command -v clang >/dev/null 2>&1 ||
         fail "   there is no clang to record one with: install it, or call make demo-pg TRACE=file with a trace"
     printf '   recording: %s ' "$title"
-    sh sql/sqlite/demo_record.sh "$work/trace"
-    echo
-    {
-        printf '%s\n' ".load '$BUILD/chrometrace'"
-        echo 'CREATE TEMP TABLE files(path TEXT, track TEXT, title TEXT, begin_us INTEGER);'
-        cat "$work/trace/files.sql" sql/sqlite/demo_table.sql sql/sqlite/demo_load.sql $here/demo_export.sql
-    } | "$SQLITE3" -batch -bail -init /dev/null ':memory:' >"$work/trace.json"
-    rm -rf "$work/trace"
     TRACE=$work/trace.json
+    BUILD=$BUILD SQLITE3=$SQLITE3 sh sql/sqlite/demo_trace.sh "$work/trace" "$TRACE"
+    echo
 }
 
 # The pictures stay, and the trace that was recorded.

@@ -108,13 +108,13 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 	case IFS_TIME_TOO_FINE:
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
-			"iforest: %s column \"%s\" of row %lld holds %s, which has digits beyond the index's unit=%s; "
+			"iforest: %s column \"%s\" of row %lld holds %Q, which has digits beyond the index's unit=%s; "
 			"make the index with a finer unit: ns, us, ms or s",
 			what, column, id, text_of(value), ifs_time_unit_word(decoder->times->per_second));
 	case IFS_TIME_TOO_FAR:
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
-			"iforest: %s column \"%s\" of row %lld holds %s, which lies outside the years 1677 to 2262, "
+			"iforest: %s column \"%s\" of row %lld holds %Q, which lies outside the years 1677 to 2262, "
 			"all that 64 bits of nanoseconds can count; make the index with unit=us",
 			what, column, id, text_of(value));
 	case IFS_TIME_NO_TEXT:
@@ -122,7 +122,7 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 			return refuse_other_type(decoder, column, id, value);
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
-			"iforest: %s column \"%s\" of row %lld holds %s, which is no time as SQLite's date functions "
+			"iforest: %s column \"%s\" of row %lld holds %Q, which is no time as SQLite's date functions "
 			"read it, such as '2026-01-31 23:59:59.5'; add a generated column that makes such a text "
 			"or a number of it, and name that",
 			what, column, id, text_of(value));
@@ -131,18 +131,25 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 	}
 }
 
-static int refuse_value(struct ifs_row_decoder *decoder, const char *column, const char *condition_format, const char *format)
+/* Refuses the first value that meets the condition. The remedy is freed; it is NULL without memory. */
+static int refuse_with(struct ifs_row_decoder *decoder, const char *column, const char *condition_format, const char *format,
+		       char *remedy)
 {
 	char *condition = sqlite3_mprintf(condition_format, column, column);
-	char *remedy = sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" ANY GENERATED ALWAYS AS "
-				       "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
-				       decoder->base_table->name, column, column);
 	int rc = condition && remedy ? refuse_row(decoder, column, condition, format, remedy)
 				     : ifs_error_set(decoder->error, SQLITE_NOMEM, "");
 
 	sqlite3_free(condition);
 	sqlite3_free(remedy);
 	return rc;
+}
+
+static int refuse_value(struct ifs_row_decoder *decoder, const char *column, const char *condition_format, const char *format)
+{
+	return refuse_with(decoder, column, condition_format, format,
+			   sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_number\" ANY GENERATED ALWAYS AS "
+					   "(CAST(\"%w\" AS NUMERIC)) VIRTUAL",
+					   decoder->base_table->name, column, column));
 }
 
 /* True if a real among integers may make reals of them. */
@@ -262,16 +269,30 @@ static int read_duration_by_end(struct ifs_row_decoder *decoder, sqlite3_value *
 		       : SQLITE_OK;
 }
 
+/* A finer unit than that of the index takes the digits of a real duration. */
+static int refuse_real_beside_texts(struct ifs_row_decoder *decoder, const char *column)
+{
+	bool is_fine = decoder->times->per_second >= 1000000;
+	sqlite3_int64 per_second = is_fine ? 1000000000 : 1000000;
+	const char *unit = ifs_time_unit_word(per_second);
+
+	return refuse_with(decoder, column, "typeof(\"%w\") = 'real'",
+			   "iforest: duration column \"%s\" of row %lld holds the real %s; durations beside texts are integers "
+			   "in the unit that unit=... says; add a column of integers: %s",
+			   sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN \"%w_%s\" INTEGER AS (CAST(round(\"%w\" * %lld) AS "
+					   "INTEGER)), and name that in duration=..., with unit=%s",
+					   decoder->base_table->name, column, unit, column,
+					   per_second / decoder->times->per_second, unit));
+}
+
 static int refuse_real_duration(struct ifs_row_decoder *decoder, const char *column)
 {
-	return refuse_value(
-		decoder, column, "typeof(\"%w\") = 'real'",
-		decoder->times->kind == IFS_TIMES_TEXT
-			? "iforest: duration column \"%s\" of row %lld holds the real %s; durations beside texts are "
-			  "integers in the unit that unit=... says"
-			: "iforest: duration column \"%s\" of row %lld holds the real %s beside times that are integers; "
-			  "durations are integers, too, in the unit of the time column (for sums of reals leave "
-			  "duration out and write value=...)");
+	if (decoder->times->kind == IFS_TIMES_TEXT)
+		return refuse_real_beside_texts(decoder, column);
+	return refuse_value(decoder, column, "typeof(\"%w\") = 'real'",
+			    "iforest: duration column \"%s\" of row %lld holds the real %s beside times that are integers; "
+			    "durations are integers, too, in the unit of the time column (for sums of reals leave "
+			    "duration out and write value=...)");
 }
 
 /* Refuses a value that a column of integers cannot hold, unless it is a real that may make reals of them. */

@@ -14,6 +14,8 @@ assert.match(db.loadTrace(basename(trace), bytes), /indexed with iforest/);
 assert.throws(() => db.query("SELECT missing"), /no such column: missing/);
 assert.deepEqual(db.query('SELECT ?1 + 1 AS a, ?2 AS b, ?3 AS c, ?4 AS d, ?5 AS e, -9223372036854775807 AS f', [2, 9007199254740993n, 'ü\0x', null, new Uint8Array([1, 0, 2])]),
 	[{ a: 3, b: 9007199254740993n, c: 'ü\0x', d: null, e: new Uint8Array([1, 0, 2]), f: -9223372036854775807n }]);
+assert.deepEqual(db.show("SELECT 1.0 AS a, NULL AS a, x'00ff' AS c, 9007199254740993 AS d; CREATE TEMP TABLE empty(x); SELECT x FROM empty"),
+	[{ columns: ['a', 'a', 'c', 'd'], rows: [['1.0', null, "x'00ff'", '9007199254740993']] }, { columns: ['x'], rows: [] }]);
 const [{ n }] = db.query('SELECT count(*) AS n FROM spans');
 writeFileSync(database, db.bytes());
 db.close();

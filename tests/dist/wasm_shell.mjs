@@ -10,15 +10,10 @@ import { pathToFileURL } from 'node:url';
 const { iforest } = await import(pathToFileURL(resolve(process.argv[2], 'index.js')));
 const db = (await iforest()).open();
 
-// As SQLite writes it as text, which JavaScript would write in another way.
 function show(sql) {
-	const rows = db.query(sql);
-	if (!rows.length)
-		return;
-	console.log(Object.keys(rows[0]).join(' | '));
-	for (const row of rows)
-		console.log(Object.values(row).map(value => value === null ? 'NULL' : typeof value === 'number' && !Number.isInteger(value)
-			? db.query('SELECT CAST(? AS TEXT) AS t', [value])[0].t : String(value)).join(' | '));
+	for (const { columns, rows } of db.show(sql))
+		for (const row of rows.length ? [columns, ...rows] : [])
+			console.log(row.map(value => value ?? 'NULL').join(' | '));
 }
 
 let sql = '';

@@ -2,11 +2,39 @@
 
 #include "tests/support/examples.h"
 
+/* What the pages are called, in the order in which people ask, and the files of bi/ that each has. */
+static const struct subject {
+	const char *name, *title;
+	const char *files[3]; /* the first ones; NULL ends them */
+	const char *headings[3];
+} subjects[] = {
+	{ "grafana", "Grafana", { "grafana" }, { "PostgreSQL data source" } },
+	{ "metabase", "Metabase", { "metabase" }, { "Questions, filters, and what Metabase makes of them" } },
+	{ "superset", "Superset", { "superset" }, { "Charts" } },
+	{ "powerbi", "Power BI and Tableau", { "powerbi", "tableau" }, { "Power BI, DirectQuery", "Tableau" } },
+	{ "looker", "Looker, Redash, Cube and Lightdash", { "looker", "cube" }, { "Looker and Redash", "Cube and Lightdash" } },
+	{ "orms", "object mappers and R", { "orms" }, { "Django, Rails, SQLAlchemy, dbplyr and others" } },
+	{ "shapes", "the ten most frequent shapes", { "shapes" }, { "With every kind of bound" } },
+	{ "sets", "totals, joins and unions", { "grouping_sets", "joins", "unions" }, { "GROUPING SETS, ROLLUP, CUBE", "Joins with dimensions", "UNION ALL" } },
+	{ "handwritten", "queries as people write them", { "handwritten" }, { "By hand" } },
+	{ "values", "conditions on values, and counts of different ones", { "bands", "nulls", "distinct" },
+	  { "Shares, Apdex, heatmaps", "Values that are NULL", "Different values" } },
+	{ "rows", "first rows of groups, and subqueries", { "first_rows", "subqueries" },
+	  { "The last and first rows of each group", "Subqueries that are kept apart" } },
+	{ "keys", "keys and conditions in every form", { "keys", "conditions", "edges" },
+	  { "Group keys", "Conditions", "Ends of time, and buckets that are not of one length" } },
+	{ "declined", "what is declined", { "declined" }, { "Declined, and why" } },
+};
+
 static const char introduction[] =
 	"# Queries of dashboards, and what becomes of them\n\n"
-	"`test_bi --table` writes this page from the queries of `tests/pg/bi/`; the tests fail if it says anything else. They\n"
-	"run each query with and without the index in six time zones, and it gives the same rows, types and names. The tables\n"
-	"have indexes like\n\n"
+	"Which queries of Grafana, Metabase, Superset, Power BI and others, in the words that these tools send, the index answers.\n"
+	"`test_bi --table` writes these pages from the queries of `tests/pg/bi/`; the tests fail if they say anything else. They\n"
+	"run each query with and without the index in six time zones, and it gives the same rows, types and names.\n\n";
+
+static const char explanation[] =
+	"\n## How to read the pages\n\n"
+	"The tables have indexes like\n\n"
 	"```\n"
 	"CREATE INDEX spans_if ON spans USING iforest (service, status, ts) INCLUDE (dur, amount, x) WITH (histogram = 'dur(99999, 499999, 900000)');\n"
 	"CREATE INDEX spans_time_if ON spans USING iforest (ts) INCLUDE (dur, amount, x) WITH (histogram = 'dur(99999, 499999, 900000)');\n"
@@ -16,12 +44,12 @@ static const char introduction[] =
 	"functions and what is computed above the groups are PostgreSQL's in any case. A reason why not is in the words of\n"
 	"`SET iforest.explain_decline = on`, and PostgreSQL answers as it would without the index. `-` means that no part of\n"
 	"the query is one that an index could answer. The planner takes what it estimates to cost less: with tables of a\n"
-	"million rows and default costs that is the index where this page says so (`make check-bi-large` tests it). With\n"
+	"million rows and default costs that is the index where these pages say so (`make check-bi-large` tests it). With\n"
 	"**index, if forced** it is another plan, and the tests make others expensive to see that the index gives the same\n"
 	"rows: its keys change with nearly each row, or the window has few rows, or there are nearly as many groups as rows.\n"
 	"**index or not** stands for a query that has several forms or levels, for some of which the index is taken.\n";
 
-enum { MOST_SHOWN = 190 };
+enum { MOST_SHOWN = 190, MOST_WORDS = 2300 };
 
 /* The SQL in one line that a table can hold, cut off where it is long. */
 static void add_line(FILE *to, const char *sql)
@@ -145,29 +173,168 @@ static void add_clients(FILE *to)
 	}
 }
 
-char *bi_table(const struct bi_suite *suite)
+/* ---- pages ---- */
+
+static FILE *begin_page(struct bi_pages *made, const struct subject *subject, unsigned part)
 {
-	char *table = NULL;
-	size_t n_bytes;
-	FILE *to = open_memstream(&table, &n_bytes);
-	unsigned n_taken = 0, n_answered = 0;
+	struct bi_page *page = &made->pages[made->n++];
+	char number[12] = "";
+	FILE *to;
 
+	assert_true(made->n <= MOST_BI_PAGES);
+	if (part > 1)
+		snprintf(number, sizeof number, "_%u", part);
+	snprintf(page->path, sizeof page->path, "%s%s%s%s.md", BI_TABLE_PATH, subject ? "_" : "", subject ? subject->name : "", number);
+	page->subject = subject;
+	page->part = part;
+	to = open_memstream(&page->text, &page->n_bytes);
 	assert_non_null(to);
-	for (unsigned i = 0; i < suite->n; i++) {
-		n_answered += suite->queries[i].n_nodes > 0;
-		n_taken += suite->queries[i].n_nodes > 0 && strcmp(suite->queries[i].large, "plain") != 0;
-	}
-	fprintf(to, "%s\n%u queries; %u can be answered from the index, wholly or in part, and of a million rows %u are.\n",
-		introduction, suite->n, n_answered, n_taken);
-	for (unsigned i = 0; i < suite->n; i++) {
-		struct row row = { .to = to };
+	return to;
+}
 
-		if (i == 0 || strcmp(suite->queries[i].file, suite->queries[i - 1].file) != 0)
-			fprintf(to, "\n## %s\n\n| query | tool | SQL | answered by |\n|---|---|---|---|\n",
-				suite->queries[i].file);
-		bi_each_statement(suite, &suite->queries[i], add_row, &row);
+static size_t count_words(const char *text)
+{
+	size_t n = 0;
+
+	for (text += strspn(text, " \n"); *text; n++) {
+		text += strcspn(text, " \n");
+		text += strspn(text, " \n");
 	}
-	add_clients(to);
+	return n;
+}
+
+static void add_heading(FILE *to, const char *heading)
+{
+	fprintf(to, "\n## %s\n\n| query | tool | SQL | answered by |\n|---|---|---|---|\n", heading);
+}
+
+static void add_top(FILE *to, const struct subject *subject, unsigned part)
+{
+	fprintf(to, "# Queries: %s%s\n\n[What the last column means](postgres_queries.md#how-to-read-the-pages).\n", subject->title, part > 1 ? ", continued" : "");
+}
+
+/* The queries of a page, and what does not fit on it on further ones. */
+static void add_page(struct bi_pages *made, const struct bi_suite *suite, const struct subject *subject)
+{
+	unsigned part = 1;
+	FILE *to = begin_page(made, subject, part);
+
+	add_top(to, subject, part);
+	for (size_t f = 0; f < COUNT_OF(subject->files) && subject->files[f]; f++) {
+		add_heading(to, subject->headings[f]);
+		for (unsigned i = 0; i < suite->n; i++) {
+			struct row row = { .to = to };
+
+			if (strcmp(suite->queries[i].file, subject->files[f]) != 0)
+				continue;
+			bi_each_statement(suite, &suite->queries[i], add_row, &row);
+			fflush(to);
+			if (count_words(made->pages[made->n - 1].text) > MOST_WORDS && i + 1 < suite->n && strcmp(suite->queries[i + 1].file, subject->files[f]) == 0) {
+				fclose(to);
+				to = begin_page(made, subject, ++part);
+				add_top(to, subject, part);
+				add_heading(to, subject->headings[f]);
+			}
+		}
+	}
 	fclose(to);
-	return table;
+}
+
+/* ---- the overview ---- */
+
+static bool is_on(const struct subject *subject, const struct bi_query *query)
+{
+	for (size_t f = 0; f < COUNT_OF(subject->files) && subject->files[f]; f++)
+		if (strcmp(subject->files[f], query->file) == 0)
+			return true;
+	return false;
+}
+
+struct sums {
+	unsigned n, n_answered, n_taken, n_declined;
+};
+
+/* Of a page; NULL: of all. */
+static struct sums sums_of(const struct bi_suite *suite, const struct subject *subject)
+{
+	struct sums sums = { .n = 0 };
+
+	for (unsigned i = 0; i < suite->n; i++) {
+		const struct bi_query *query = &suite->queries[i];
+
+		if (subject && !is_on(subject, query))
+			continue;
+		sums.n++;
+		sums.n_answered += query->n_nodes > 0;
+		sums.n_taken += query->n_nodes > 0 && strcmp(query->large, "plain") != 0;
+		sums.n_declined += query->n_nodes == 0 && query->reason;
+	}
+	return sums;
+}
+
+static void add_sums(FILE *to, const struct bi_suite *suite, const struct bi_pages *made)
+{
+	struct sums all = sums_of(suite, NULL);
+	unsigned n_on_pages = 0;
+
+	fprintf(to, "%u queries; %u can be answered from the index, wholly or in part, and of a million rows %u are.\n\n", all.n, all.n_answered, all.n_taken);
+	fprintf(to, "| of | queries | answered from the index | of a million rows | declined |\n|---|---|---|---|---|\n");
+	for (size_t p = 0; p < COUNT_OF(subjects); p++) {
+		struct sums sums = sums_of(suite, &subjects[p]);
+
+		fprintf(to, "| ");
+		for (unsigned i = 0; i < made->n; i++) {
+			const struct bi_page *page = &made->pages[i];
+			const char *file = page->path + strlen("docs/");
+
+			if (page->subject == &subjects[p] && page->part == 1)
+				fprintf(to, "[%s](%s)", subjects[p].title, file);
+			else if (page->subject == &subjects[p])
+				fprintf(to, ", [%u](%s)", page->part, file);
+		}
+		fprintf(to, " | %u | %u | %u | %u |\n", sums.n, sums.n_answered, sums.n_taken, sums.n_declined);
+		n_on_pages += sums.n;
+	}
+	if (n_on_pages != all.n)
+		client_fail("a file of tests/pg/bi is on no page, or on two, of tests/pg/bi_table.c");
+}
+
+/* Each reason once, at its first query. */
+static void add_reasons(FILE *to, const struct bi_suite *suite)
+{
+	fprintf(to, "\n## Why not\n\nThe reasons that the pages have, and the first query of each. [What can be done](postgres_declined.md).\n\n| reason | queries | such as |\n|---|---|---|\n");
+	for (unsigned i = 0; i < suite->n; i++) {
+		const char *reason = suite->queries[i].reason;
+		unsigned n = 0, first = suite->n;
+
+		for (unsigned j = 0; reason && j < suite->n; j++)
+			if (suite->queries[j].reason && strcmp(suite->queries[j].reason, reason) == 0) {
+				first = first < j ? first : j;
+				n++;
+			}
+		if (first == i)
+			fprintf(to, "| %s | %u | %s |\n", reason, n, suite->queries[i].name);
+	}
+}
+
+void bi_table(const struct bi_suite *suite, struct bi_pages *made)
+{
+	FILE *to;
+
+	*made = (struct bi_pages){ .n = 0 };
+	for (size_t p = 0; p < COUNT_OF(subjects); p++)
+		add_page(made, suite, &subjects[p]);
+	to = begin_page(made, NULL, 1);
+	fputs(introduction, to);
+	add_sums(to, suite, made);
+	add_clients(to);
+	add_reasons(to, suite);
+	fputs(explanation, to);
+	fclose(to);
+}
+
+void bi_table_free(struct bi_pages *made)
+{
+	for (unsigned i = 0; i < made->n; i++)
+		free(made->pages[i].text);
 }

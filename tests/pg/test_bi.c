@@ -1,11 +1,14 @@
 /* test_bi.c -- queries as dashboards and reporting tools send them (bi/): answered from the index or not, in whatever time
  * zone, the rows are those of the plain plan, with their types, names and order; and those that the index answers are those
- * of docs/postgres_queries.md.
+ * of docs/postgres_queries.md and the pages beside it.
  *
  *   IFOREST_BI=grafana_ tests/pg/cluster.sh run build/tests/pg/test_bi     only queries that have this in their names
  *   tests/pg/cluster.sh run build/tests/pg/test_bi --large                 over a million rows, at default costs (bi_large.h)
- *   build/tests/pg/test_bi --table                                         writes docs/postgres_queries.md, without a server
+ *   build/tests/pg/test_bi --table                                         writes docs/postgres_queries*.md, without a server
  */
+#include <glob.h>
+#include <unistd.h>
+
 #include "tests/pg/bi_large.h"
 #include "tests/pg/bi_run.h"
 #include "tests/pg/bi_table.h"
@@ -152,30 +155,69 @@ static void every_shape_is_there(void **state)
 	assert_true(suite.n >= 150);
 }
 
-static void the_table_in_the_docs_is_current(void **state)
+/* Calls for each file that there is of these pages. */
+static unsigned each_page_there_is(const struct bi_pages *made, void (*visit)(const struct bi_pages *made, const char *path))
 {
-	char *expected = bi_table(&suite), *actual = read_whole_file(BI_TABLE_PATH);
+	glob_t files;
+	unsigned n;
 
-	(void)state;
-	if (!actual || strcmp(actual, expected) != 0)
-		client_fail("%s is not what the queries say: run build/tests/pg/test_bi --table", BI_TABLE_PATH);
-	free(expected);
+	assert_int_equal(glob(BI_TABLE_PATH "*.md", 0, NULL, &files), 0);
+	n = (unsigned)files.gl_pathc;
+	for (unsigned i = 0; i < n; i++)
+		visit(made, files.gl_pathv[i]);
+	globfree(&files);
+	return n;
+}
+
+static const struct bi_page *page_at(const struct bi_pages *made, const char *path)
+{
+	for (unsigned i = 0; i < made->n; i++)
+		if (strcmp(made->pages[i].path, path) == 0)
+			return &made->pages[i];
+	return NULL;
+}
+
+static void compare_page(const struct bi_pages *made, const char *path)
+{
+	const struct bi_page *page = page_at(made, path);
+	char *actual = read_whole_file(path);
+
+	if (!page || !actual || strcmp(actual, page->text) != 0)
+		client_fail("%s is not what the queries say: run build/tests/pg/test_bi --table", path);
 	free(actual);
 }
 
-static int write_table(void)
+static void the_pages_in_the_docs_are_current(void **state)
 {
-	FILE *file = fopen(BI_TABLE_PATH, "w");
-	char *table;
-	bool failed;
+	struct bi_pages made;
 
-	if (!file)
-		return 1;
+	(void)state;
+	bi_table(&suite, &made);
+	assert_int_equal(each_page_there_is(&made, compare_page), made.n);
+	bi_table_free(&made);
+}
+
+static void remove_page(const struct bi_pages *made, const char *path)
+{
+	if (!page_at(made, path))
+		unlink(path);
+}
+
+static int write_pages(void)
+{
+	struct bi_pages made;
+	bool failed = false;
+
 	bi_read(&suite);
-	table = bi_table(&suite);
-	failed = fputs(table, file) < 0;
-	failed |= fclose(file) != 0;
-	free(table);
+	bi_table(&suite, &made);
+	for (unsigned i = 0; i < made.n && !failed; i++) {
+		FILE *file = fopen(made.pages[i].path, "w");
+
+		failed = !file || fputs(made.pages[i].text, file) < 0;
+		failed |= file && fclose(file) != 0;
+	}
+	each_page_there_is(&made, remove_page);
+	bi_table_free(&made);
 	bi_free(&suite);
 	return failed;
 }
@@ -185,11 +227,11 @@ int main(int n_arguments, char **arguments)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_are_those_of_the_plain_plan),
 		cmocka_unit_test(every_shape_is_there),
-		cmocka_unit_test(the_table_in_the_docs_is_current),
+		cmocka_unit_test(the_pages_in_the_docs_are_current),
 	};
 
 	if (n_arguments > 1 && strcmp(arguments[1], "--table") == 0)
-		return write_table();
+		return write_pages();
 	if (n_arguments > 1 && strcmp(arguments[1], "--large") == 0)
 		return bi_large_run();
 	return cmocka_run_group_tests(tests, set_up, tear_down);

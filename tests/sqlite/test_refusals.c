@@ -227,6 +227,7 @@ static void the_sql_that_a_message_offers_works(void **state)
 }
 
 /* `changes` are made once the advice was followed; then the index's answer is that of plain SQL over the columns as they were. */
+#define TEXT_TIMES SPANS ROWS "UPDATE spans SET ts = '2026-01-0' || (id - 16); "
 #define DELETE_AND_MOVE "DELETE FROM spans WHERE id = 17; UPDATE spans SET id = 40 WHERE id = 18; "
 
 static const struct {
@@ -243,6 +244,15 @@ static const struct {
 	  "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', 12, '30.25', '')", "SELECT sum(dur) FROM spans" },
 	{ "CREATE TABLE spans(ts INTEGER, dur TEXT) STRICT; INSERT INTO spans VALUES(10, '5'), (20, '7')", FROM_SPANS ", value=dur", FROM_SPANS ", value=dur_number",
 	  "SELECT sum_dur_number FROM x", "12\n", "INSERT INTO spans(ts, dur) VALUES(12, '30'); UPDATE spans SET dur = '9' WHERE ts = 10; DELETE FROM spans WHERE ts = 20", "SELECT sum(CAST(dur AS INTEGER)) FROM spans" },
+	{ TEXT_TIMES "UPDATE spans SET dur = 1.25 WHERE id = 17", FROM_SPANS ", duration=dur, unit=s", FROM_SPANS ", duration=dur_us, unit=us", "SELECT count, sum_dur_us, max_dur_us_id FROM x('2026-01-01', '2026-01-03')", "2|8250000|18\n",
+	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', '2026-01-01 00:00:00.5', 0.000003, ''), (21, 'cpu', '2026-01-03', 9.5, '')",
+	  "SELECT count(*), CAST(round(sum(dur) * 1000000) AS INTEGER), 40 FROM spans WHERE ts < '2026-01-03'" },
+	{ TEXT_TIMES "UPDATE spans SET dur = 0.5 WHERE id = 17", FROM_SPANS ", duration=dur, unit=ms", FROM_SPANS ", duration=dur_us, unit=us", "SELECT sum_dur_us FROM x", "7500\n",
+	  "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', '2026-01-02', 0.001, '')", "SELECT CAST(round(sum(dur) * 1000) AS INTEGER) FROM spans" },
+	{ TEXT_TIMES "UPDATE spans SET dur = 0.5 WHERE id = 17", FROM_SPANS ", duration=dur, unit=us", FROM_SPANS ", duration=dur_ns, unit=ns", "SELECT sum_dur_ns FROM x", "7500\n",
+	  "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', '2026-01-02', 0.001, '')", "SELECT CAST(round(sum(dur) * 1000) AS INTEGER) FROM spans" },
+	{ TEXT_TIMES "UPDATE spans SET dur = 12.25 WHERE id = 17", FROM_SPANS ", duration=dur, unit=ns", FROM_SPANS ", duration=dur_ns, unit=ns", "SELECT sum_dur_ns FROM x", "19\n",
+	  "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', '2026-01-02', 3, '')", "SELECT sum(CAST(round(dur) AS INTEGER)) FROM spans" },
 	{ SPANS ROWS "UPDATE spans SET dur = '12' WHERE id = 17", FROM_SPANS ", end=dur", FROM_SPANS ", end=dur_number", "SELECT count, sum_dur, max_dur_id FROM x", "2|-11|17\n",
 	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', 12, '30', ''), (21, 'cpu', 29, 90, '')", "SELECT count(*), sum(dur - ts), 21 FROM spans" },
 };

@@ -592,7 +592,7 @@ static void the_years_that_there_are(void **state)
 	(void)state;
 	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts); INSERT INTO t(ts) VALUES ('-4713-11-24 12:00:00'), ('-0001-12-31 23:59:59.5'), ('0000-01-01'), ('2024-02-29 23:59:59.999999'),"
 		" ('2024-03-01'), ('9999-12-31 23:59:59.999999')");
-	run_fails(db, "iforest: time column \"ts\" of row 1 holds -4713-11-24 12:00:00, which lies outside the years 1677 to 2262, all that 64 bits of nanoseconds can count; make the index with unit=us",
+	run_fails(db, "iforest: time column \"ts\" of row 1 holds '-4713-11-24 12:00:00', which lies outside the years 1677 to 2262, all that 64 bits of nanoseconds can count; make the index with unit=us",
 		  "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts)");
 	run(db, "CREATE VIRTUAL TABLE x USING iforest(content=t, time=ts, unit=us)");
 	run_gives(db, "6|-4713-11-24 12:00:00|9999-12-31 23:59:59.999999\n", "SELECT count, first_ts, last_ts FROM x");
@@ -601,7 +601,7 @@ static void the_years_that_there_are(void **state)
 	run_gives(db, "-4713-11-24 12:00:00|1\n", "SELECT bucket_start, count FROM x('-4713-11-24 12:00', '-4713-12-01') WHERE step = '1 week'"); /* it begins before all */
 	run_gives(db, "9999-12-31 23:59:59.999999|1\n", "SELECT bucket_end, count FROM x('9999-12-31') WHERE step = '1 week'");
 	run(db, "INSERT INTO t VALUES(7, '2024-02-29 12:00:00.0000001')");
-	run_fails(db, "iforest: time column \"ts\" of row 7 holds 2024-02-29 12:00:00.0000001, which has digits beyond the index's unit=us", "SELECT count FROM x");
+	run_fails(db, "iforest: time column \"ts\" of row 7 holds '2024-02-29 12:00:00.0000001', which has digits beyond the index's unit=us", "SELECT count FROM x");
 	run(db, "UPDATE t SET ts = '2024-02-30' WHERE id = 7");
 	run_gives(db, "2024-03-01 00:00:00\n", "SELECT max(first_ts) FROM x('2024-02-29', '2024-03-02', 2)");
 	run_fails(db, "x: argument t0 has more digits than times of this index: 2024-02-29 12:00:00.0000001", "SELECT count FROM x('2024-02-29 12:00:00.0000001')");
@@ -625,11 +625,11 @@ static void the_nanoseconds_that_there_are(void **state)
 	run_gives(db, "1969-12-31 23:59:59.999999999|-1\n1970-01-01 00:00:00|0\n", "SELECT first_ts, bucket FROM x('1969-12-31', '1970-01-02') WHERE step = '1 ns' ORDER BY bucket");
 	run_gives(db, "1|1|1\n", "SELECT a.count, b.count, c.count FROM x('2262-04-11 23:47:16.854775807') a, x('1677-09-21 00:12:43.145224192', '1677-09-21 00:12:43.145224193') b, x('2024-02-28 23:59:59.999999999-14:59', '2024-02-29T14:59Z') c");
 	run(db, "INSERT INTO t VALUES(20, '2262-04-11 23:47:16.854775808')");
-	run_fails(db, "iforest: time column \"ts\" of row 20 holds 2262-04-11 23:47:16.854775808, which lies outside the years 1677 to 2262", "SELECT count FROM x");
+	run_fails(db, "iforest: time column \"ts\" of row 20 holds '2262-04-11 23:47:16.854775808', which lies outside the years 1677 to 2262", "SELECT count FROM x");
 	run(db, "UPDATE t SET ts = '2024-02-29 23:59:59.9999999990' WHERE id = 20");
 	run_gives(db, "11\n", "SELECT count FROM x");
 	run(db, "UPDATE t SET ts = '2024-02-29 23:59:59.9999999991' WHERE id = 20");
-	run_fails(db, "iforest: time column \"ts\" of row 20 holds 2024-02-29 23:59:59.9999999991, which ", "SELECT count FROM x");
+	run_fails(db, "iforest: time column \"ts\" of row 20 holds '2024-02-29 23:59:59.9999999991', which ", "SELECT count FROM x");
 	close_database(db);
 }
 
@@ -757,7 +757,7 @@ static void the_kind_is_settled_by_a_build(void **state)
 	run_fails(db, "iforest: time column \"ts\" of row 4 holds a number (7.5), and times of the index are texts", "SELECT count FROM x");
 	run_fails(db, "iforest: time column \"ts\" of row 4 holds a number (7.5), and times of the index are texts", "INSERT INTO x(x) VALUES('rebuild')");
 	run(db, "UPDATE t SET ts = '7.5' WHERE id = 4");
-	run_fails(db, "iforest: time column \"ts\" of row 4 holds 7.5, which is no time as SQLite's date functions read it", "INSERT INTO x(x) VALUES('rebuild')");
+	run_fails(db, "iforest: time column \"ts\" of row 4 holds '7.5', which is no time as SQLite's date functions read it", "INSERT INTO x(x) VALUES('rebuild')");
 	run(db, "UPDATE t SET ts = id; INSERT INTO x(x) VALUES('rebuild')");
 	run_gives(db, "3|3|5\n", "SELECT count, first_ts, last_ts FROM x");
 	close_database(db);
@@ -791,19 +791,20 @@ static const struct {
 	const char *rows, *arguments, *message;
 } refused[] = {
 	{ "('2026-01-01', 5, 1)", "duration=d", "iforest: times of \"t\" are texts, which do not tell the unit of column \"d\"; say in what durations are counted: unit=s, unit=ms, unit=us or unit=ns" },
-	{ "('2026-01-01', 5.5, 1)", "duration=d, unit=s", "iforest: duration column \"d\" of row 1 holds the real 5.5; durations beside texts are integers in the unit that unit=... says" },
-	{ "('2026-01-01 00:00:00.5', 5, 1)", "duration=d, unit=s", "iforest: time column \"ts\" of row 1 holds 2026-01-01 00:00:00.5, which has digits beyond the index's unit=s" },
+	{ "('2026-01-01', 5.5, 1)", "duration=d, unit=s", "iforest: duration column \"d\" of row 1 holds the real 5.5; durations beside texts are integers in the unit that unit=... says; add a column of integers: "
+	  "ALTER TABLE \"t\" ADD COLUMN \"d_us\" INTEGER AS (CAST(round(\"d\" * 1000000) AS INTEGER)), and name that in duration=..., with unit=us" },
+	{ "('2026-01-01 00:00:00.5', 5, 1)", "duration=d, unit=s", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.5', which has digits beyond the index's unit=s" },
 	{ "(1, 5, 1)", "duration=d, unit=s", "iforest: unit=s is for times of text, and those of \"t\" are numbers, whose unit is the column's own; leave it out" },
 	{ "(1.5, 5, 1)", "unit=s", "iforest: unit=s is for times of text" },
 	{ "('2026-01-01', 5, 1)", "unit=minutes", "iforest: cannot read argument \"unit=minutes\": it is ns, us, ms or s" },
 	{ "('2026-01-01', 5, 1)", "unit=s, unit=s", "iforest: argument \"unit\" is given twice" },
-	{ "('01/02/2026', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds 01/02/2026, which is no time as SQLite's date functions read it, such as '2026-01-31 23:59:59.5'; add a generated column" },
+	{ "('01/02/2026', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds '01/02/2026', which is no time as SQLite's date functions read it, such as '2026-01-31 23:59:59.5'; add a generated column" },
 	{ "('2026-01-01', 5, 1), (12, 1, 1)", "value=v", "iforest: time column \"ts\" of row 2 holds a number (12), and times of the index are texts" },
 	{ "(12, 5, 1), ('2026-01-01', 1, 1)", "value=v", "iforest: time column \"ts\" of row 2 holds text (2026-01-01), and times of the index are integers" },
 	{ "('2026-01-01', 5, 1)", "end=d", "iforest: end column \"d\" of row 1 holds a number (5), and times are texts; ends are, too" },
-	{ "('2026-01-01', '9999-12-31', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 9999-12-31, which lies outside the years 1677 to 2262, all that 64 bits of nanoseconds can count; make the index with unit=us" },
+	{ "('2026-01-01', '9999-12-31', 1)", "end=d", "iforest: end column \"d\" of row 1 holds '9999-12-31', which lies outside the years 1677 to 2262, all that 64 bits of nanoseconds can count; make the index with unit=us" },
 	{ "('1677-09-22', '2262-04-11', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 2262-04-11, further from the time than 64 bits can say" },
-	{ "('2026-01-01', 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds x, which is no time as SQLite's date functions read it" },
+	{ "('2026-01-01', 'x', 1)", "end=d", "iforest: end column \"d\" of row 1 holds 'x', which is no time as SQLite's date functions read it" },
 	{ "(9007199254740993, 5, 1), (0.5, 1, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds the integer 9007199254740993 beside reals, which cannot hold it exactly" },
 	{ "(0.5, 5, 1)", "end=d AS took, variance=took", "iforest: times of \"t\" are reals, and so are the durations, but variances are kept of integers alone; add a column of integers: "
 	  "ALTER TABLE \"t\" ADD COLUMN \"took_integer\" INTEGER AS (CAST(round((\"d\" - \"ts\") * 1000000) AS INTEGER)), and name that in value=(...) and variance=..." },

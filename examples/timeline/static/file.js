@@ -33,8 +33,8 @@ function hear(data, file, began) {
 	}
 }
 
-function moduleBytes() {
-	return Uint8Array.from(atob(document.getElementById('module').textContent), letter => letter.charCodeAt(0));
+function bytesWithin(id) {
+	return Uint8Array.from(atob(document.getElementById(id).textContent), letter => letter.charCodeAt(0));
 }
 
 // Another file takes the place of the one before, whose worker goes with all that it has.
@@ -54,7 +54,7 @@ function openFile(file) {
 	worker = new Worker(URL.createObjectURL(new Blob([code], { type: 'text/javascript' })));
 	worker.onmessage = ({ data }) => hear(data, file, began);
 	worker.onerror = event => { told.textContent = event.message; };
-	worker.postMessage({ file, wasmBinary: moduleBytes() });
+	worker.postMessage({ file, wasmBinary: bytesWithin('module') });
 }
 
 chooser.type = 'file';
@@ -68,3 +68,7 @@ start.append(element('h2', 'Drop a trace here'),
 document.body.append(start);
 bar.insertBefore(opened, document.getElementById('flows'));
 document.getElementById('stop').remove();
+
+const bundled = document.getElementById('trace');
+if (bundled)
+	openFile(new File([bytesWithin('trace')], bundled.dataset.name));
