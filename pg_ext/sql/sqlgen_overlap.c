@@ -342,7 +342,7 @@ char *ifp_overlap_by_index(const struct ifp_sqlgen_index *index, TupleDesc colum
 	appendStringInfoString(&text, "SELECT * FROM (");
 	add_answer(&text, index, columns, false);
 	if (index->is_overlap_filled)
-		ifp_add_part(&text, index, IFP_OVERLAP_FILL, "'null', 'zero'", columns);
+		ifp_add_part(&text, index, IFP_OVERLAP_FILL, ifp_overlap_fill_query(index, columns), "'null', 'zero'", columns);
 	appendStringInfoString(&text, ") AS answer");
 	add_names(&text, columns);
 	if (index->n_by == 0)
