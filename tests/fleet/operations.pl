@@ -127,6 +127,15 @@ is(scalar(grep { $_ != 240 } values %rows), 0, 'no transaction is there in part'
 $front->safe_psql('postgres', "INSERT INTO every SELECT * FROM spans WHERE name LIKE 'load %'");
 answers_are_right('a worker killed during a load', 2);
 
+# ---- replicas of shards ----
+
+$front->safe_psql('postgres', "SET citus.shard_replication_factor = 2; CREATE TABLE twice($Fleet::columns); SELECT create_distributed_table('twice', 'service', shard_count => 4)");
+$front->safe_psql('postgres', "CREATE INDEX twice_if ON twice USING iforest (service, ts) INCLUDE (dur) WITH ($Fleet::options)");
+$front->safe_psql('postgres', 'INSERT INTO twice SELECT * FROM every');
+$workers[0]->stop('immediate');
+is($front->safe_psql('postgres', $_ =~ s/\bspans\b/twice/r), $front->safe_psql('postgres', $_ =~ s/\bspans\b/every/r), "two copies of each shard, one worker gone: $_") for @questions;
+$workers[0]->start;
+
 # ---- partitions ----
 
 $front->safe_psql('postgres', "CREATE TABLE days($Fleet::columns) PARTITION BY RANGE (ts)");
