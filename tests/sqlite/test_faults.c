@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+#include "tests/support/sanitizer.h"
+
 #define TABLE                                                                                                    \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 700)"                         \
@@ -48,10 +50,10 @@
 #define PIECES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, counter=(dur, r));"
 
 /* Of n accesses or allocations the first ones fail one by one, then about every n / FINENESS-th: sanitizers make it slow. */
-#ifdef __SANITIZE_ADDRESS__
-enum { FINENESS = 5 };
+#ifdef UNDER_ADDRESS_SANITIZER
+enum { FINENESS = 4 };
 #else
-enum { FINENESS = 20 };
+enum { FINENESS = 10 };
 #endif
 
 /* A statement under test, what it needs, and what must hold after it has failed or worked. */
