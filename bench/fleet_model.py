@@ -8,6 +8,7 @@
 #
 #   - A shard takes BASE_MS, PER_LEVEL_MS for each level of nodes at both ends of each series, and PER_BUCKET_MS for each bucket of each series. Levels grow with
 #     the logarithm of the shard's rows, at 300 rows a leaf and a fan-out of 60.
+#     That is what an hour costs; buckets of less than a leaf page of spans, as the 1920 of those four days, cost a fifth of it.
 #   - Nodes are in memory. Of the two leaf pages at a bucket's ends, so many miss it as the index (8 bytes a span) exceeds the MEMORY_BYTES of its worker; a miss
 #     takes MISS_MS.
 #   - A worker has CORES cores and SHARDS_PER_WORKER shards. A task takes its time times a lognormal factor (SIGMA), and one in a thousand waits STALL_MS more.

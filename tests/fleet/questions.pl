@@ -1,7 +1,7 @@
 # Questions to a distributed table: which its shards answer from their indexes, and that the answers are those of a plain table.
 #
-# With IFOREST_ROWS set it also prints a table of times: of each question with the indexes of the shards and, by iforest.enable = off, with
-# covering B-trees.
+# IFOREST_WORKERS and IFOREST_SHARDS make another fleet than two workers with 8 shards. With IFOREST_ROWS set it also prints a table of
+# times: of each question with the indexes of the shards and, by iforest.enable = off, with covering B-trees.
 use strict;
 use warnings FATAL => 'all';
 use FindBin;
@@ -14,6 +14,7 @@ use Time::HiRes;
 plan skip_all => Fleet::missing() if Fleet::missing();
 
 my $n = $ENV{IFOREST_ROWS} // 60000;
+my ($n_workers, $n_shards) = ($ENV{IFOREST_WORKERS} // 2, $ENV{IFOREST_SHARDS} // 8);
 my ($t0, $t1) = ("'2024-03-02 06:00 UTC'::timestamptz", "'2024-03-02 10:00 UTC'::timestamptz");
 my $hour = "date_bin('1 hour', ts, '2000-01-01 00:00 UTC'::timestamptz)";
 my $window = "ts >= $t0 AND ts < $t1";
@@ -58,9 +59,9 @@ my @questions = (
 
 # at a few rows a shard rows would often be as cheap: seen is that the index can answer
 my @small = $ENV{IFOREST_ROWS} ? ('shared_buffers = 512MB', 'max_wal_size = 4GB') : map { "enable_$_ = off" } qw(seqscan indexscan indexonlyscan bitmapscan);
-my ($front, @workers) = start_fleet(2, @small);
+my ($front, @workers) = start_fleet($n_workers, @small);
 my $loaded = Time::HiRes::time();
-make_spans($front, $n, 8);
+make_spans($front, $n, $n_shards);
 note(sprintf('%s spans loaded and indexed in %.1f s; Citus %s', $n, Time::HiRes::time() - $loaded, $front->safe_psql('postgres', 'SELECT citus_version()')));
 
 for my $question (@questions)
