@@ -79,7 +79,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-bi-large check-clients check-pauses check-sanitized check-clang check-postgres-suite check-perfetto matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-bi-large check-clients check-fleet check-pauses check-sanitized check-clang check-postgres-suite check-perfetto matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
@@ -249,6 +249,10 @@ check-pg: $(filter-out $(PAUSED),$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP))
 # the queries of tests/pg/bi over a million rows, at default costs; prints times
 check-bi-large: pg $(BUILD)/tests/pg/test_bi
 	@tests/pg/cluster.sh run $(BUILD)/tests/pg/test_bi --large
+
+# a coordinator and workers of Citus, where the server of PG_CONFIG has it (tests/fleet/build_citus.sh); IFOREST_ROWS=3000000 prints times
+check-fleet: pg
+	@for test in tests/pg/tap/fleet.pl $(wildcard tests/fleet/*.pl); do BUILD=$(BUILD) PG_CONFIG='$(PG_CONFIG)' tests/pg/tap.sh $$test || exit 1; done
 
 # client programs, which are fetched from Debian and npm where they are not installed, with the index and without
 check-clients: pg

@@ -4,6 +4,7 @@
 #include "pg_ext/am/handler.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/skip_path.h"
+#include "pg_ext/planner/state_aggregates.h"
 #include "pg_ext/types/definition.h"
 #include "pg_ext/planner/overlap_index.h"
 #include "pg_ext/planner/verdict.h"
@@ -32,6 +33,7 @@ void _PG_init(void)
 	ifp_skip_scan_register();
 	ifp_skip_path_register();
 	ifp_overlap_support_register();
+	ifp_state_aggregates_register();
 	ifp_reloptions_check_register();
 	ifp_selectivity_histogram_register();
 }

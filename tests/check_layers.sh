@@ -90,7 +90,7 @@ done
 for folder in core sqlite_ext pg_ext trace tools; do no_circles $folder; done
 for folder in core trace; do has_headers $folder ''; done
 # what only the server, SQL or a shell calls
-has_headers pg_ext 'pg_ext/extension\.c|pg_ext/sql/(advise|index_functions|line_aggregates|overlap_spans|peak_aggregates|row_aggregates)\.c'
+has_headers pg_ext 'pg_ext/extension\.c|pg_ext/sql/(advise|aggregate_states|index_functions|line_aggregates|overlap_spans|peak_aggregates|row_aggregates)\.c'
 has_headers sqlite_ext 'sqlite_ext/vtab/extension\.c|sqlite_ext/trace/chrometrace\.c'
 has_headers tools 'tools/trace2(pg|sqlite)\.c'
 

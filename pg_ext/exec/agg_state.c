@@ -770,7 +770,9 @@ static Datum variance(const struct ifp_agg_states *aggs, const struct result *re
 	}
 	is_sample = result->function == IFP_AGG_VAR_SAMP || result->function == IFP_AGG_STDDEV_SAMP;
 	is_deviation = result->function == IFP_AGG_STDDEV_SAMP || result->function == IFP_AGG_STDDEV_POP;
-	*is_null = n == 0 || (is_sample && n == 1);
+	*is_null = result->function != IFP_AGG_SQUARES && (n == 0 || (is_sample && n == 1));
+	if (result->function == IFP_AGG_SQUARES)
+		return squares;
 	return *is_null ? (Datum)0 : ifp_numeric_variance(n, sum, squares, is_sample, is_deviation);
 }
 
@@ -975,6 +977,7 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_VAR_POP:
 	case IFP_AGG_STDDEV_SAMP:
 	case IFP_AGG_STDDEV_POP:
+	case IFP_AGG_SQUARES:
 		return variance(aggs, result, states, is_null);
 	case IFP_AGG_PAIR:
 		return pair_result(aggs, result, states, is_null);

@@ -91,6 +91,7 @@ static bool look_up(Oid oid, enum ifp_agg_function *function)
 		{ "iforest_first_time", IFP_AGG_FIRST_TIME }, { "iforest_last_time", IFP_AGG_LAST_TIME },
 		{ "iforest_first_row", IFP_AGG_FIRST_ROW },   { "iforest_last_row", IFP_AGG_LAST_ROW },
 		{ "iforest_sketch", IFP_AGG_SKETCH },	      { "iforest_distinct", IFP_AGG_DISTINCT },
+		{ "iforest_squares", IFP_AGG_SQUARES },
 	};
 	enum iforest_pair_function pair;
 
@@ -356,11 +357,24 @@ static bool is_of_distinct_sketch(enum ifp_agg_function function)
 	return function == IFP_AGG_DISTINCT || function == IFP_AGG_DISTINCT_COUNT;
 }
 
+/* Returns the integer that is converted to numeric, or the expression. */
+static Node *without_numeric(Node *expression)
+{
+	FuncExpr *cast = IsA(expression, FuncExpr) ? castNode(FuncExpr, expression) : NULL;
+
+	if (cast && (cast->funcid == F_NUMERIC_INT2 || cast->funcid == F_NUMERIC_INT4 || cast->funcid == F_NUMERIC_INT8))
+		return linitial(cast->args);
+	return expression;
+}
+
 static void add_arm(struct aggregate_reading *reading, Node *expression, List *conditions, List *wanted)
 {
 	const struct ifp_index_query *query = reading->query;
-	struct ifp_arm *arm = make_arm(reading, IFP_MEASURE_VALUE, expression, conditions, wanted);
+	struct ifp_arm *arm;
 
+	if (reading->function == IFP_AGG_SQUARES)
+		expression = without_numeric(expression);
+	arm = make_arm(reading, IFP_MEASURE_VALUE, expression, conditions, wanted);
 	arm->value = ifp_mentioned_value(query, expression);
 	if (reading->function == IFP_AGG_SKETCH || is_of_distinct_sketch(reading->function)) {
 		arm->type = reading->function == IFP_AGG_SKETCH ? IFP_MEASURE_SKETCH : IFP_MEASURE_DISTINCT;

@@ -37,6 +37,7 @@ enum ifp_agg_function {
 	IFP_AGG_VAR_POP,
 	IFP_AGG_STDDEV_SAMP,
 	IFP_AGG_STDDEV_POP,
+	IFP_AGG_SQUARES, /* this extension's sum of squares */
 	IFP_AGG_MIN,
 	IFP_AGG_MAX,
 	IFP_AGG_AND,
@@ -61,7 +62,7 @@ enum ifp_agg_function {
 
 static inline bool ifp_agg_function_needs_squares(enum ifp_agg_function function)
 {
-	return function >= IFP_AGG_VAR_SAMP && function <= IFP_AGG_STDDEV_POP;
+	return function >= IFP_AGG_VAR_SAMP && function <= IFP_AGG_SQUARES;
 }
 
 static inline bool ifp_agg_function_is_of_row(enum ifp_agg_function function)

@@ -40,11 +40,13 @@
 #include "utils/varlena.h"
 
 #include "pg_ext/am/build.h"
+#include "pg_ext/base/distributed_table.h"
 #include "pg_ext/planner/overlap_index.h"
 #include "pg_ext/sql/index_info.h"
 #include "pg_ext/sql/sqlgen.h"
 #include "pg_ext/sql/sqlgen_counter.h"
 #include "pg_ext/sql/sqlgen_overlap.h"
+#include "pg_ext/sql/sqlgen_shards.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/types/definition.h"
 
@@ -143,6 +145,25 @@ static void drop_keys(struct ifp_sqlgen_index *sqlgen)
 	sqlgen->n_values = (int)n;
 }
 
+/* Notes that the table lies on shards. Raises an error if a group may lie on several. */
+static void read_distribution(Relation heap, Relation index, struct ifp_sqlgen_index *sqlgen)
+{
+	AttrNumber column = ifp_distribution_column(RelationGetRelid(heap));
+	bool is_by = false;
+
+	if (column == InvalidAttrNumber)
+		return;
+	for (int i = 0; i < sqlgen->n_by; i++)
+		is_by |= index->rd_index->indkey.values[i] == column;
+	if (!is_by)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("index \"%s\" is on a distributed table, and its by columns are without the column of the shards, \"%s\"",
+			       sqlgen->index_name, get_attname(RelationGetRelid(heap), column, false)),
+			errhint("Make an index with that column among its by columns; its functions ask every shard."));
+	sqlgen->distributed = sqlgen->table;
+	sqlgen->table = IFP_SHARD;
+}
+
 static const char *quoted_schema(Oid namespace)
 {
 	return quote_identifier(get_namespace_name(namespace));
@@ -184,6 +205,7 @@ static void read_sqlgen_index(Relation heap, Relation index, Oid extension_schem
 		sqlgen->is_parallel_safe &= index->rd_index->indkey.values[i - 1] != 0;
 	}
 	read_types(index, sqlgen);
+	read_distribution(heap, index, sqlgen);
 	read_fields(heap, index, sqlgen);
 	drop_keys(sqlgen);
 	sqlgen->is_carried = has_function(extension_schema, "iforest_last_row");
@@ -235,7 +257,8 @@ static void describe(struct created *created)
 
 static TupleDesc columns_of(const struct ifp_sqlgen_index *sqlgen, const char *query, const struct created *created)
 {
-	SPIPlanPtr plan = SPI_prepare(query, created->n_arguments, (Oid *)created->argument_types);
+	const char *of_table = sqlgen->distributed ? ifp_of_table(query, sqlgen->distributed) : query;
+	SPIPlanPtr plan = SPI_prepare(of_table, created->n_arguments, (Oid *)created->argument_types);
 	TupleDesc columns;
 
 	if (!plan)
@@ -397,6 +420,24 @@ static char *comment_of(const struct ifp_sqlgen_index *sqlgen, const char *comme
 	return quote_literal_cstr(psprintf("iforest index %s: %s", sqlgen->index_name, comment));
 }
 
+/* Appends what the function does to the text of its creation. */
+static void add_body(StringInfo text, const struct ifp_sqlgen_index *sqlgen, const struct created *created)
+{
+	if (sqlgen->distributed) {
+		/* literals of times are in this style on every server */
+		appendStringInfo(text, " LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS %s",
+				 quote_literal_cstr(ifp_shards_body(sqlgen->distributed, created->query,
+								    created->argument_types, created->columns)));
+		return;
+	}
+	appendStringInfo(text, " LANGUAGE sql STABLE %s BEGIN ATOMIC ",
+			 !sqlgen->is_parallel_safe ? ""
+			 : created->is_restricted  ? "PARALLEL RESTRICTED"
+						   : "PARALLEL SAFE");
+	appendStringInfoString(text, created->query);
+	appendStringInfoString(text, "; END");
+}
+
 static void create(const struct ifp_sqlgen_index *sqlgen, const struct created *created)
 {
 	StringInfoData text;
@@ -411,12 +452,8 @@ static void create(const struct ifp_sqlgen_index *sqlgen, const struct created *
 		appendStringInfo(&text, "%s%s %s", i > 0 ? ", " : "", quote_identifier(NameStr(column->attname)),
 				 format_type_be_qualified(column->atttypid));
 	}
-	appendStringInfo(&text, ") LANGUAGE sql STABLE %s BEGIN ATOMIC ",
-			 !sqlgen->is_parallel_safe ? ""
-			 : created->is_restricted  ? "PARALLEL RESTRICTED"
-						   : "PARALLEL SAFE");
-	appendStringInfoString(&text, created->query);
-	appendStringInfoString(&text, "; END");
+	appendStringInfoChar(&text, ')');
+	add_body(&text, sqlgen, created);
 	run(text.data);
 	run(psprintf("COMMENT ON FUNCTION %s IS %s", signature(sqlgen, created), comment_of(sqlgen, created->comment)));
 }
@@ -558,6 +595,9 @@ static ArrayType *create_all(Relation heap, Relation index, Oid own)
 	n = new_functions(sqlgen, created);
 	drop_old(sqlgen, index, created, n);
 	for (int i = 0; i < n; i++) {
+		/* shards have no parts to be called */
+		if (sqlgen->distributed && created[i].is_part)
+			continue;
 		refuse_to_replace(sqlgen, &created[i], index);
 		create(sqlgen, &created[i]);
 		refuse_overloads(sqlgen, &created[i], extension);

@@ -103,9 +103,13 @@ static void add_collated(StringInfo text, TupleDesc columns)
 	}
 }
 
-void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const char *suffix, const char *fills,
-		  TupleDesc columns)
+void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const char *suffix, const char *query,
+		  const char *fills, TupleDesc columns)
 {
+	if (index->distributed) {
+		appendStringInfo(text, " UNION ALL SELECT * FROM (%s) AS part WHERE $6 IN (%s)", query, fills);
+		return;
+	}
 	appendStringInfoString(text, " UNION ALL SELECT ");
 	add_collated(text, columns);
 	appendStringInfo(text, " FROM %s.%s($1, $2, $3, $4, $5, ", index->schema,
@@ -700,7 +704,7 @@ char *ifp_window_query(const struct ifp_sqlgen_index *index, TupleDesc columns)
 	appendStringInfoString(&text, " UNION ALL ");
 	add_gated(&text, index, WINDOW_FILLED);
 	if (columns)
-		ifp_add_part(&text, index, IFP_WINDOW_FILL, "'last', 'linear'", columns);
+		ifp_add_part(&text, index, IFP_WINDOW_FILL, ifp_window_fill_query(index), "'last', 'linear'", columns);
 	add_answer_names(&text, index);
 	if (index->n_by == 0)
 		appendStringInfoString(&text, " ORDER BY bucket");

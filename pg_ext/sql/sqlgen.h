@@ -57,6 +57,7 @@ struct ifp_sqlgen_index {
 	bool is_carried;	  /* the extension's version has functions for fill => 'last' and 'linear' */
 	bool is_overlap_filled;	  /* the extension's version has functions for the fills of overlaps */
 	bool has_peaks;		  /* the extension's version has functions for peaks */
+	const char *distributed;  /* the table in quotes, if it lies on shards; then `table` is IFP_SHARD. NULL: it does not */
 	bool has_ends;		  /* the extension's version has functions for the rows of first and last values */
 };
 
@@ -108,9 +109,10 @@ void ifp_print(StringInfo text, const struct ifp_sqlgen_index *index, const char
 void ifp_add_gates(StringInfo text, const struct ifp_sqlgen_index *index, const char *fill, bool is_filled);
 
 /* Appends UNION ALL and a call of the part with this suffix and these columns, for $6 IN (fills). A part is inlined only where
- * $6 is known to be one of these, so that other queries are not planned with it. */
-void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const char *suffix, const char *fills,
-		  TupleDesc columns);
+ * $6 is known to be one of these, so that other queries are not planned with it. On shards, where there are no parts, its query
+ * stands in its place. */
+void ifp_add_part(StringInfo text, const struct ifp_sqlgen_index *index, const char *suffix, const char *query,
+		  const char *fills, TupleDesc columns);
 
 /* Appends the condition of a partial index after a word; nothing for other indexes. */
 void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *index, const char *word);

@@ -353,22 +353,6 @@ static void add_names(StringInfo text, TupleDesc columns)
 	appendStringInfoString(text, ")");
 }
 
-static char *by_index(const struct ifp_sqlgen_index *index, const struct told *told, TupleDesc columns)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	appendStringInfoString(&text, "SELECT * FROM (");
-	add_answer(&text, index, told, columns, false);
-	if (index->is_overlap_filled)
-		ifp_add_part(&text, index, told->fill, "'null', 'zero'", columns);
-	appendStringInfoString(&text, ") AS answer");
-	add_names(&text, columns);
-	if (index->n_by == 0)
-		appendStringInfoString(&text, " ORDER BY bucket");
-	return text.data;
-}
-
 static char *fill_query(const struct ifp_sqlgen_index *index, const struct told *told, TupleDesc columns)
 {
 	int bucket = index->n_by + 1, count = bucket + 3, n = columns->natts;
@@ -389,6 +373,22 @@ static char *fill_query(const struct ifp_sqlgen_index *index, const struct told 
 	appendStringInfo(&text, ") AS g(%s) GROUP BY %s) AS filled", ifp_numbers(1, n), ifp_numbers(1, bucket));
 	add_names(&text, columns);
 	appendStringInfo(&text, " WHERE %s", asked(index, "$6", true));
+	return text.data;
+}
+
+static char *by_index(const struct ifp_sqlgen_index *index, const struct told *told, TupleDesc columns)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, "SELECT * FROM (");
+	add_answer(&text, index, told, columns, false);
+	if (index->is_overlap_filled)
+		ifp_add_part(&text, index, told->fill, fill_query(index, told, columns), "'null', 'zero'", columns);
+	appendStringInfoString(&text, ") AS answer");
+	add_names(&text, columns);
+	if (index->n_by == 0)
+		appendStringInfoString(&text, " ORDER BY bucket");
 	return text.data;
 }
 

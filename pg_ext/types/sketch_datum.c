@@ -116,6 +116,10 @@ IFP_SQL_FUNCTION(iforest_sketch_result);
 IFP_SQL_FUNCTION(iforest_distinct_add_value);
 IFP_SQL_FUNCTION(iforest_distinct_add_sketch);
 IFP_SQL_FUNCTION(iforest_distinct_deserialize);
+IFP_SQL_FUNCTION(iforest_sketch_state);
+IFP_SQL_FUNCTION(iforest_sketch_union);
+IFP_SQL_FUNCTION(iforest_distinct_state);
+IFP_SQL_FUNCTION(iforest_distinct_union);
 IFP_SQL_FUNCTION(iforest_distinct_values);
 IFP_SQL_FUNCTION(iforest_sketch_numbers);
 IFP_SQL_FUNCTION(iforest_sketch_quantile_real);
@@ -142,14 +146,14 @@ static struct iforest_digest *enter(FunctionCallInfo fcinfo, enum iforest_digest
 	return sketch;
 }
 
-/* Returns the type of the second argument, without its domains. */
-static Oid argument_type(FunctionCallInfo fcinfo)
+/* Returns the type of an argument, without its domains. */
+static Oid argument_type(FunctionCallInfo fcinfo, int argument)
 {
 	Oid *type = fcinfo->flinfo->fn_extra;
 
 	if (!type) {
 		type = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof *type);
-		*type = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, 1));
+		*type = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, argument));
 		fcinfo->flinfo->fn_extra = type;
 	}
 	return *type;
@@ -199,7 +203,7 @@ static Datum state_result(FunctionCallInfo fcinfo, struct iforest_digest *sketch
 /* (state, number) */
 static Datum change_by_number(FunctionCallInfo fcinfo, bool is_added)
 {
-	Oid type = argument_type(fcinfo);
+	Oid type = argument_type(fcinfo, 1);
 	struct iforest_sketch_number number = { .kind = IFOREST_INT64 };
 	enum iforest_status status = IFOREST_OK;
 	MemoryContext before;
@@ -226,19 +230,24 @@ Datum iforest_sketch_remove_number(PG_FUNCTION_ARGS)
 	return change_by_number(fcinfo, false);
 }
 
+static void require_deterministic(Oid type, Oid collation)
+{
+	if (type_is_collatable(type) && OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("iforest_distinct: values with a nondeterministic collation cannot be counted"),
+			errhint("Give them another collation: v COLLATE \"C\"."));
+}
+
 /* (state, value) */
 Datum iforest_distinct_add_value(PG_FUNCTION_ARGS)
 {
-	Oid type = argument_type(fcinfo);
+	Oid type = argument_type(fcinfo, 1);
 	union iforest_number key = { .integer = PG_ARGISNULL(1) ? 0 : ifp_distinct_key(type, PG_GETARG_DATUM(1)) };
 	enum iforest_status status = IFOREST_OK;
 	MemoryContext before;
 	struct iforest_digest *sketch;
 
-	if (type_is_collatable(type) && OidIsValid(PG_GET_COLLATION()) && !get_collation_isdeterministic(PG_GET_COLLATION()))
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			errmsg("iforest_distinct: values with a nondeterministic collation cannot be counted"),
-			errhint("Give them another collation: v COLLATE \"C\"."));
+	require_deterministic(type, PG_GET_COLLATION());
 	sketch = enter(fcinfo, IFOREST_DIGEST_DISTINCT, &before);
 	if (!PG_ARGISNULL(1))
 		status = iforest_digest_add(sketch, key, IFOREST_INT64);
@@ -329,6 +338,55 @@ Datum iforest_sketch_result(PG_FUNCTION_ARGS)
 	if (!sketch || iforest_digest_is_empty(sketch))
 		PG_RETURN_NULL();
 	PG_RETURN_BYTEA_P(ifp_sketch_to_bytea(sketch));
+}
+
+/* ---- sketches as states, which shards send ---- */
+
+static Datum sketch_of_one(enum iforest_digest_kind kind, const struct iforest_sketch_number *number)
+{
+	struct iforest_digest sketch;
+	bytea *bytes;
+
+	iforest_digest_init(&sketch, kind, &ifp_palloc_allocator);
+	sketch_require(iforest_digest_add(&sketch, number->value, number->kind), name_of(kind, false));
+	bytes = ifp_sketch_to_bytea(&sketch);
+	iforest_digest_release(&sketch);
+	PG_RETURN_BYTEA_P(bytes);
+}
+
+/* (number) */
+Datum iforest_sketch_state(PG_FUNCTION_ARGS)
+{
+	struct iforest_sketch_number number = read_number(PG_GETARG_DATUM(0), argument_type(fcinfo, 0));
+
+	return sketch_of_one(IFOREST_DIGEST_QUANTILES, &number);
+}
+
+/* (value) */
+Datum iforest_distinct_state(PG_FUNCTION_ARGS)
+{
+	Oid type = argument_type(fcinfo, 0);
+	struct iforest_sketch_number key = { .kind = IFOREST_INT64 };
+
+	require_deterministic(type, PG_GET_COLLATION());
+	key.value.integer = ifp_distinct_key(type, PG_GETARG_DATUM(0));
+	return sketch_of_one(IFOREST_DIGEST_DISTINCT, &key);
+}
+
+/* (bytes, bytes) */
+static Datum sketch_union(FunctionCallInfo fcinfo, enum iforest_digest_kind kind)
+{
+	PG_RETURN_BYTEA_P(ifp_sketch_sum(kind, PG_GETARG_BYTEA_P(0), PG_GETARG_BYTEA_P(1)));
+}
+
+Datum iforest_sketch_union(PG_FUNCTION_ARGS)
+{
+	return sketch_union(fcinfo, IFOREST_DIGEST_QUANTILES);
+}
+
+Datum iforest_distinct_union(PG_FUNCTION_ARGS)
+{
+	return sketch_union(fcinfo, IFOREST_DIGEST_DISTINCT);
 }
 
 /* ---- functions of one sketch ---- */

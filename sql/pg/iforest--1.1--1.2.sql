@@ -110,3 +110,77 @@ CREATE FUNCTION iforest_advise(sql text, OUT query integer, OUT relation regclas
 	OUT cost double precision, OUT cost_with double precision, OUT gain double precision, OUT reason text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'iforest_advise_query' LANGUAGE C STRICT VOLATILE ROWS 2;
 COMMENT ON FUNCTION iforest_advise(text) IS 'which index would answer this query, with its size and what is gained';
+
+-- ---- states of aggregates, which shards send ----
+-- Aggregates over ordinary types, which another server may combine. The planner puts iforest_sketch(), iforest_last(), stddev() and others into
+-- these terms where a distributed table is asked, and answers them from the index of a shard.
+
+CREATE FUNCTION iforest_row_state(v anyelement, ts anycompatible, ctid tid) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_state(anyelement, anycompatible, tid) IS 'a row as the state of an aggregate of rows; NULL without a v';
+CREATE FUNCTION iforest_row_state(v anyelement, ts anycompatible) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_row_state(anyelement, anycompatible) IS 'the same, where values decide between rows of the same time';
+CREATE FUNCTION iforest_state_value(state bytea, v anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_state_value(bytea, anyelement) IS 'the value of a row''s state, in the type of v';
+CREATE FUNCTION iforest_state_time(state bytea, ts anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_state_time(bytea, anyelement) IS 'the time of a row''s state, in the type of ts';
+CREATE FUNCTION iforest_state_timed(state bytea) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_state_timed(bytea) IS 'the state of a row that has a time, or NULL';
+CREATE FUNCTION iforest_states_min(bytea, bytea) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_states_min(bytea, bytea) IS 'of two rows that with the smaller value';
+CREATE FUNCTION iforest_states_max(bytea, bytea) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_states_max(bytea, bytea) IS 'of two rows that with the greater value';
+CREATE FUNCTION iforest_states_first(bytea, bytea) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_states_first(bytea, bytea) IS 'the earlier of two rows';
+CREATE FUNCTION iforest_states_last(bytea, bytea) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_states_last(bytea, bytea) IS 'the later of two rows';
+
+CREATE AGGREGATE iforest_min_state(state bytea) (
+	SFUNC = iforest_states_min, STYPE = bytea, COMBINEFUNC = iforest_states_min, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_min_state(bytea) IS 'the state of the row with the smallest value';
+CREATE AGGREGATE iforest_max_state(state bytea) (
+	SFUNC = iforest_states_max, STYPE = bytea, COMBINEFUNC = iforest_states_max, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_max_state(bytea) IS 'the state of the row with the greatest value';
+CREATE AGGREGATE iforest_first_state(state bytea) (
+	SFUNC = iforest_states_first, STYPE = bytea, FINALFUNC = iforest_state_timed, COMBINEFUNC = iforest_states_first, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_first_state(bytea) IS 'the state of the earliest row';
+CREATE AGGREGATE iforest_last_state(state bytea) (
+	SFUNC = iforest_states_last, STYPE = bytea, FINALFUNC = iforest_state_timed, COMBINEFUNC = iforest_states_last, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_last_state(bytea) IS 'the state of the latest row';
+
+CREATE FUNCTION iforest_sketch_state(v anyelement) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_state(anyelement) IS 'the sketch of one number';
+CREATE FUNCTION iforest_sketch_union(bytea, bytea) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_sketch_union(bytea, bytea) IS 'the sketch of all numbers of two';
+CREATE AGGREGATE iforest_sketch_states(sketch bytea) (
+	SFUNC = iforest_sketch_union, STYPE = bytea, COMBINEFUNC = iforest_sketch_union, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_sketch_states(bytea) IS 'the sketch of all numbers of these sketches, as iforest_sketch_merge gives it';
+CREATE FUNCTION iforest_distinct_state(x anyelement) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_state(anyelement) IS 'the distinct sketch of one value';
+CREATE FUNCTION iforest_distinct_union(bytea, bytea) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_distinct_union(bytea, bytea) IS 'the distinct sketch of all values of two';
+CREATE AGGREGATE iforest_distinct_states(sketch bytea) (
+	SFUNC = iforest_distinct_union, STYPE = bytea, COMBINEFUNC = iforest_distinct_union, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_distinct_states(bytea) IS 'the distinct sketch of all values of these sketches, as iforest_distinct_merge gives it';
+
+CREATE FUNCTION iforest_squares_add(numeric, numeric) RETURNS numeric
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_squares_add(numeric, numeric) IS 'adds the square of a number to a sum';
+CREATE AGGREGATE iforest_squares(v numeric) (
+	SFUNC = iforest_squares_add, STYPE = numeric, INITCOND = '0', COMBINEFUNC = numeric_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE iforest_squares(numeric) IS 'the sum of the squares of v; 0 of none';
+CREATE FUNCTION iforest_variance(n bigint, sum numeric, squares numeric, is_sample boolean, is_deviation boolean) RETURNS numeric
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_variance(bigint, numeric, numeric, boolean, boolean) IS 'the variance of n numbers, or the standard deviation, from their sum and the sum of their squares';

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs TAP tests that make clusters of their own (PostgreSQL::Test::Cluster), as an unprivileged user.
 #
-#   tests/pg/tap.sh tests/pg/tap/NAME.pl...
+#   tests/pg/tap.sh tests/pg/tap/NAME.pl...      or those of another folder
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/pg/cluster.sh
@@ -22,7 +22,7 @@ trap 'rm -rf "$cluster_dir"' EXIT
 trap cluster_interrupted HUP INT TERM
 cluster_stage || exit 1
 printf '%s\n' "$cluster_settings" >"$cluster_dir/settings.conf"
-cp -R "$here/tap" "$cluster_dir/tap"
+cp -R "$(dirname "$1")" "$cluster_dir/tap"
 [ "$(id -u)" -ne 0 ] || chown -R nobody "$cluster_dir"
 code=0
 for test in "$@"; do

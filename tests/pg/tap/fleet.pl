@@ -95,6 +95,16 @@ SKIP:
 	is($of_spans, $of_every, 'overlaps of foreign partitions');
 	my (undef, undef, $error) = $front->psql('postgres', "SELECT * FROM iforest_overlap_spans('spans_if'::regclass, 1) AS o(a integer)");
 	like($error, qr/table "spans" has foreign tables as partitions, which have no index/, 'they are refused as an index');
+	# the extension's own aggregates are sent to servers that are said to have it
+	$front->safe_psql('postgres', "ALTER SERVER shard_$_ OPTIONS (ADD extensions 'iforest')") for 0 .. 2;
+	for my $query ("SELECT service, iforest_sketch(dur), iforest_distinct_count(iforest_distinct(dur)) FROM spans GROUP BY 1",
+		"SELECT service, iforest_first(dur, ts) FROM spans GROUP BY 1", "SELECT service, iforest_last_time(dur, ts, ctid) FROM spans GROUP BY 1")
+	{
+		like(join(' ', sent($front, $query)), qr/GROUP BY/, "sent: $query");
+		(my $of_every = $query) =~ s/FROM spans/FROM every/;
+		is($front->safe_psql('postgres', "SET enable_partitionwise_aggregate = on; SELECT q::text FROM ($query) q ORDER BY 1"),
+			$front->safe_psql('postgres', "SELECT q::text FROM ($of_every) q ORDER BY 1"), "the same: $query");
+	}
 	$_->stop for $front, @shards;
 }
 

@@ -1,0 +1,418 @@
+#include "pg_ext/planner/state_aggregates.h"
+
+#include "pg_ext/base/engine.h"
+
+#include "access/transam.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/planner.h"
+#include "parser/parse_func.h"
+#include "parser/parsetree.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "pg_ext/base/distributed_table.h"
+#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/verdict.h"
+
+/* A query level whose aggregates are replaced. */
+struct state_level {
+	const char *schema;   /* of this extension */
+	bool is_distributed;  /* it is asked of a coordinator */
+	bool has_partitions;  /* ctids do not tell rows apart */
+	const Aggref *source; /* the aggregate that is being replaced */
+};
+
+/* ---- pieces of expressions ---- */
+
+/* Returns this extension's function, or InvalidOid: its version may lack it. */
+static Oid own_function(const struct state_level *level, const char *name, int n, const Oid *types)
+{
+	List *names = list_make2(makeString(pstrdup(level->schema)), makeString(pstrdup(name)));
+	Oid function = LookupFuncName(names, n, types, true);
+
+	return OidIsValid(function) && ifp_is_extension_function(function, name) ? function : InvalidOid;
+}
+
+static Node *call(const struct state_level *level, Oid function, Oid type, List *arguments)
+{
+	return (Node *)makeFuncExpr(function, type, arguments, InvalidOid, level->source->inputcollid, COERCE_EXPLICIT_CALL);
+}
+
+/* Returns an aggregate of arguments with the filter of the one that is replaced. */
+static Node *aggregate(const struct state_level *level, Oid function, Oid type, List *arguments)
+{
+	Aggref *made = makeNode(Aggref);
+	ListCell *cell;
+
+	made->aggfnoid = function;
+	made->aggtype = type;
+	made->inputcollid = level->source->inputcollid;
+	made->aggfilter = copyObject(level->source->aggfilter);
+	made->aggkind = AGGKIND_NORMAL;
+	made->aggno = made->aggtransno = -1;
+	made->location = level->source->location;
+	foreach (cell, arguments) {
+		Expr *argument = copyObject(lfirst(cell));
+
+		made->aggargtypes = lappend_oid(made->aggargtypes, exprType((Node *)argument));
+		made->args =
+			lappend(made->args, makeTargetEntry(argument, (AttrNumber)(list_length(made->args) + 1), NULL, false));
+	}
+	return (Node *)made;
+}
+
+static List *arguments_of(const Aggref *aggregate)
+{
+	List *arguments = NIL;
+	ListCell *cell;
+
+	foreach (cell, aggregate->args)
+		arguments = lappend(arguments, lfirst_node(TargetEntry, cell)->expr);
+	return arguments;
+}
+
+static Node *to_numeric(const struct state_level *level, Node *number)
+{
+	switch (exprType(number)) {
+	case INT2OID:
+		return call(level, F_NUMERIC_INT2, NUMERICOID, list_make1(number));
+	case INT4OID:
+		return call(level, F_NUMERIC_INT4, NUMERICOID, list_make1(number));
+	case INT8OID:
+		return call(level, F_NUMERIC_INT8, NUMERICOID, list_make1(number));
+	default:
+		return number;
+	}
+}
+
+/* ---- for a coordinator: aggregates as states ---- */
+
+static const struct variance {
+	const char *name;
+	bool is_sample, is_deviation;
+} variances[] = { { "variance", true, false }, { "var_samp", true, false },   { "var_pop", false, false },
+		  { "stddev", true, true },    { "stddev_samp", true, true }, { "stddev_pop", false, true } };
+
+/* Returns the sum over integers or numerics, or InvalidOid. */
+static Oid sum_of(Oid type, Oid *result)
+{
+	*result = type == INT2OID || type == INT4OID ? INT8OID : NUMERICOID;
+	switch (type) {
+	case INT2OID:
+		return F_SUM_INT2;
+	case INT4OID:
+		return F_SUM_INT4;
+	case INT8OID:
+		return F_SUM_INT8;
+	case NUMERICOID:
+		return F_SUM_NUMERIC;
+	default:
+		return InvalidOid;
+	}
+}
+
+static Node *split_variance(const struct state_level *level, const struct variance *variance)
+{
+	static const Oid of_squares[] = { NUMERICOID }, of_variance[] = { INT8OID, NUMERICOID, NUMERICOID, BOOLOID, BOOLOID };
+	List *arguments = arguments_of(level->source);
+	Oid squares = own_function(level, "iforest_squares", lengthof(of_squares), of_squares);
+	Oid function = own_function(level, "iforest_variance", lengthof(of_variance), of_variance);
+	Oid type, sum = sum_of(exprType(linitial(arguments)), &type);
+	List *parts;
+
+	if (!OidIsValid(squares) || !OidIsValid(function) || !OidIsValid(sum))
+		return NULL;
+	parts = list_make3(aggregate(level, F_COUNT_ANY, INT8OID, arguments),
+			   to_numeric(level, aggregate(level, sum, type, arguments)),
+			   aggregate(level, squares, NUMERICOID, list_make1(to_numeric(level, linitial(arguments)))));
+	parts = lappend(parts, makeBoolConst(variance->is_sample, false));
+	parts = lappend(parts, makeBoolConst(variance->is_deviation, false));
+	return call(level, function, NUMERICOID, parts);
+}
+
+static Node *split_sketch(const struct state_level *level, const char *state, const char *states)
+{
+	static const Oid of_state[] = { ANYELEMENTOID }, of_states[] = { BYTEAOID };
+	Oid function = own_function(level, state, lengthof(of_state), of_state);
+	Oid combined = own_function(level, states, lengthof(of_states), of_states);
+
+	if (!OidIsValid(function) || !OidIsValid(combined))
+		return NULL;
+	return aggregate(level, combined, BYTEAOID, list_make1(call(level, function, BYTEAOID, arguments_of(level->source))));
+}
+
+static bool is_time_type(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID || type == DATEOID || type == TIMESTAMPOID ||
+	       type == TIMESTAMPTZOID;
+}
+
+/* Returns value or time of the row that a choice ("min", "max", "first", "last") makes. */
+static Node *split_row(const struct state_level *level, const char *choice, bool is_time)
+{
+	static const Oid of_row[] = { ANYELEMENTOID, ANYCOMPATIBLEOID, TIDOID }, of_states[] = { BYTEAOID },
+			 of_part[] = { BYTEAOID, ANYELEMENTOID };
+	List *arguments = arguments_of(level->source);
+	Oid value_type = exprType(linitial(arguments)), time_type = exprType(lsecond(arguments));
+	Oid type = is_time ? time_type : value_type;
+	Oid row = own_function(level, "iforest_row_state", list_length(arguments), of_row);
+	Oid states = own_function(level, psprintf("iforest_%s_state", choice), lengthof(of_states), of_states);
+	Oid part = own_function(level, is_time ? "iforest_state_time" : "iforest_state_value", lengthof(of_part), of_part);
+	Node *chosen;
+
+	if (!OidIsValid(row) || !OidIsValid(states) || !OidIsValid(part) || !is_time_type(time_type) ||
+	    !(is_time_type(value_type) || value_type == FLOAT4OID || value_type == FLOAT8OID))
+		return NULL;
+	chosen = aggregate(level, states, BYTEAOID, list_make1(call(level, row, BYTEAOID, arguments)));
+	return call(level, part, type, list_make2(chosen, makeNullConst(type, -1, InvalidOid)));
+}
+
+/* Returns what replaces the aggregate in a statement over a distributed table, or NULL. */
+static Node *split(const struct state_level *level)
+{
+	static const struct {
+		const char *name, *choice;
+		bool is_time;
+	} rows[] = { { "iforest_first", "first", false },     { "iforest_last", "last", false },
+		     { "iforest_first_time", "first", true }, { "iforest_last_time", "last", true },
+		     { "iforest_min_time", "min", true },     { "iforest_max_time", "max", true } };
+	Oid function = level->source->aggfnoid;
+	const char *own = ifp_extension_function(function);
+	const char *name = function < FirstNormalObjectId ? get_func_name(function) : NULL;
+
+	for (size_t i = 0; name && i < lengthof(variances); i++)
+		if (strcmp(name, variances[i].name) == 0)
+			return split_variance(level, &variances[i]);
+	for (size_t i = 0; own && i < lengthof(rows); i++)
+		if (strcmp(own, rows[i].name) == 0)
+			return split_row(level, rows[i].choice, rows[i].is_time);
+	if (own && strcmp(own, "iforest_sketch") == 0)
+		return split_sketch(level, "iforest_sketch_state", "iforest_sketch_states");
+	if (own && strcmp(own, "iforest_distinct") == 0)
+		return split_sketch(level, "iforest_distinct_state", "iforest_distinct_states");
+	return NULL;
+}
+
+/* ---- for a shard: states as aggregates ---- */
+
+/* Returns the arguments of a call of this extension's function, or NIL. */
+static List *arguments_of_call(Node *node, const char *name)
+{
+	FuncExpr *called = IsA(node, FuncExpr) ? castNode(FuncExpr, node) : NULL;
+
+	return called && ifp_is_extension_function(called->funcid, name) ? called->args : NIL;
+}
+
+/* Returns an aggregate of one argument by another name, over the arguments of the state. */
+static Node *join_sketch(const struct state_level *level, Node *state, const char *of_one, const char *name)
+{
+	static const Oid types[] = { ANYELEMENTOID };
+	List *arguments = arguments_of_call(state, of_one);
+	Oid function = own_function(level, name, lengthof(types), types);
+
+	if (arguments == NIL || !OidIsValid(function))
+		return NULL;
+	return aggregate(level, function, BYTEAOID, arguments);
+}
+
+static Oid extreme_of(const char *name, Oid type)
+{
+	return LookupFuncName(list_make2(makeString("pg_catalog"), makeString(pstrdup(name))), 1, &type, true);
+}
+
+/* Returns the state of the chosen row, of aggregates for its value, time and ctid. */
+static Node *join_row(const struct state_level *level, Node *state, const char *choice)
+{
+	static const Oid types[] = { ANYELEMENTOID, ANYCOMPATIBLEOID, TIDOID };
+	List *arguments = arguments_of_call(state, "iforest_row_state"), *parts;
+	bool is_extreme = strcmp(choice, "min") == 0 || strcmp(choice, "max") == 0;
+	bool has_ctid = !level->has_partitions;
+	Oid row = own_function(level, "iforest_row_state", has_ctid ? 3 : 2, types);
+	Oid time = own_function(level, psprintf("iforest_%s_time", choice), lengthof(types), types);
+	Oid ctid = own_function(level, psprintf("iforest_%s_row", choice), lengthof(types), types);
+	Oid value, value_type, time_type;
+
+	if (list_length(arguments) != lengthof(types))
+		return NULL;
+	value_type = exprType(linitial(arguments));
+	time_type = exprType(lsecond(arguments));
+	value = is_extreme ? extreme_of(choice, value_type)
+			   : own_function(level, psprintf("iforest_%s", choice), lengthof(types), types);
+	if (!OidIsValid(row) || !OidIsValid(time) || !OidIsValid(ctid) || !OidIsValid(value))
+		return NULL;
+	parts = list_make2(aggregate(level, value, value_type, is_extreme ? list_make1(linitial(arguments)) : arguments),
+			   aggregate(level, time, time_type, arguments));
+	if (has_ctid)
+		parts = lappend(parts, aggregate(level, ctid, TIDOID, arguments));
+	return call(level, row, BYTEAOID, parts);
+}
+
+/* Returns what gives the state of an aggregate of this extension over an argument, or NULL. */
+static Node *join(const struct state_level *level, Oid function, Node *argument)
+{
+	static const char *const choices[] = { "min", "max", "first", "last" };
+	const char *own = ifp_extension_function(function);
+
+	if (!own)
+		return NULL;
+	for (size_t i = 0; i < lengthof(choices); i++)
+		if (strcmp(own, psprintf("iforest_%s_state", choices[i])) == 0)
+			return join_row(level, argument, choices[i]);
+	if (strcmp(own, "iforest_sketch_states") == 0)
+		return join_sketch(level, argument, "iforest_sketch_state", "iforest_sketch");
+	if (strcmp(own, "iforest_distinct_states") == 0)
+		return join_sketch(level, argument, "iforest_distinct_state", "iforest_distinct");
+	return NULL;
+}
+
+/* True for Citus's aggregate of a state as text, worker_partial_agg(oid, anyelement). */
+static bool is_partial(const Aggref *aggregate)
+{
+	const char *name = aggregate->aggfnoid < FirstNormalObjectId || list_length(aggregate->args) != 2
+				   ? NULL
+				   : get_func_name(aggregate->aggfnoid);
+
+	return name && strcmp(name, "worker_partial_agg") == 0 &&
+	       get_func_namespace(aggregate->aggfnoid) == PG_CATALOG_NAMESPACE;
+}
+
+/* Returns what replaces an aggregate that a coordinator sent, or NULL. */
+static Node *join_sent(const struct state_level *level)
+{
+	List *arguments = arguments_of(level->source);
+	const Const *function;
+	Node *state;
+
+	if (!is_partial(level->source))
+		return list_length(arguments) == 1 ? join(level, level->source->aggfnoid, linitial(arguments)) : NULL;
+	/* a regprocedure that is taken as an oid */
+	function = (const Const *)strip_implicit_coercions(linitial(arguments));
+	if (!IsA(function, Const) || function->constisnull)
+		return NULL;
+	if (ifp_is_extension_function(DatumGetObjectId(function->constvalue), "iforest_squares"))
+		return call(level, F_NUMERIC_OUT, CSTRINGOID,
+			    list_make1(aggregate(level, DatumGetObjectId(function->constvalue), NUMERICOID,
+						 list_make1(lsecond(arguments)))));
+	state = join(level, DatumGetObjectId(function->constvalue), lsecond(arguments));
+	return state ? call(level, F_BYTEAOUT, CSTRINGOID, list_make1(state)) : NULL;
+}
+
+/* ---- query levels ---- */
+
+static Node *replace(Node *node, void *context)
+{
+	struct state_level *level = context;
+	Node *replaced;
+
+	if (!node || IsA(node, Query))
+		return node;
+	if (!IsA(node, Aggref))
+		return expression_tree_mutator(node, replace, context);
+	level->source = castNode(Aggref, node);
+	if (level->source->agglevelsup != 0 || level->source->aggkind != AGGKIND_NORMAL || level->source->aggorder != NIL ||
+	    level->source->aggdistinct != NIL)
+		return node;
+	replaced = level->is_distributed ? split(level) : join_sent(level);
+	return replaced ? replaced : node;
+}
+
+static bool groups_by(const Query *query, int table, AttrNumber column)
+{
+	ListCell *cell;
+
+	foreach (cell, query->groupClause) {
+		Node *key = get_sortgroupclause_expr(lfirst(cell), query->targetList);
+
+		if (IsA(key, Var) && castNode(Var, key)->varno == table && castNode(Var, key)->varattno == column &&
+		    castNode(Var, key)->varlevelsup == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Returns false if shards answer the level as it is: a group lies in one of them alone. */
+static bool read_level(const Query *query, struct state_level *level)
+{
+	ListCell *cell;
+	int i = 0;
+
+	foreach (cell, query->rtable) {
+		const RangeTblEntry *table = lfirst_node(RangeTblEntry, cell);
+		AttrNumber column;
+
+		i++;
+		if (table->rtekind != RTE_RELATION)
+			continue;
+		level->has_partitions |= table->relkind == RELKIND_PARTITIONED_TABLE;
+		column = ifp_distribution_column(table->relid);
+		if (column == InvalidAttrNumber)
+			continue;
+		level->is_distributed = true;
+		if (groups_by(query, i, column))
+			return false;
+	}
+	return true;
+}
+
+static bool visit(Node *node, void *context)
+{
+	struct state_level level = { .schema = context };
+	Query *query;
+
+	if (!node)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, visit, context);
+	query = castNode(Query, node);
+	if (query->hasAggs && query->groupingSets == NIL && read_level(query, &level)) {
+		query->targetList = (List *)replace((Node *)query->targetList, &level);
+		query->havingQual = replace(query->havingQual, &level);
+	}
+	return query_tree_walker(query, visit, context, 0);
+}
+
+/* ---- hook ---- */
+
+/* Returns the schema of this extension's functions, that of the access method's handler; NULL if it is not here. */
+static char *extension_schema(void)
+{
+	Oid method = get_index_am_oid("iforest", true);
+	HeapTuple tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(method));
+	Oid schema = InvalidOid;
+
+	if (HeapTupleIsValid(tuple)) {
+		schema = get_func_namespace(((Form_pg_am)GETSTRUCT(tuple))->amhandler);
+		ReleaseSysCache(tuple);
+	}
+	return OidIsValid(schema) ? get_namespace_name(schema) : NULL;
+}
+
+static planner_hook_type previous_hook;
+
+static PlannedStmt *plan(Query *query, const char *text, int options, ParamListInfo parameters)
+{
+	if (ifp_enable && ifp_has_distributed_tables()) {
+		char *schema = extension_schema();
+
+		if (schema)
+			(void)visit((Node *)query, schema);
+	}
+	return previous_hook ? previous_hook(query, text, options, parameters)
+			     : standard_planner(query, text, options, parameters);
+}
+
+void ifp_state_aggregates_register(void)
+{
+	previous_hook = planner_hook;
+	planner_hook = plan;
+}
