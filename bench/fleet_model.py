@@ -4,7 +4,7 @@
 #     bench/fleet_model.py
 #
 # What is assumed. The costs are those of a coordinator and two workers with 8 shards on one machine of 2 cores, with 3 million spans of 24 services: the whole
-# table 1.6 ms, by hour 8.4, by service and hour 24, 1920 buckets 79 (docs/postgres_fleet.md; the machine was never quite idle).
+# table 1.6 ms, by hour 8.4, by service and hour 24, 1920 buckets 79 (docs/postgres_citus.md; the machine was never quite idle).
 #
 #   - A shard takes BASE_MS, PER_LEVEL_MS for each level of nodes at both ends of each series, and PER_BUCKET_MS for each bucket of each series. Levels grow with
 #     the logarithm of the shard's rows, at 300 rows a leaf and a fan-out of 60.
