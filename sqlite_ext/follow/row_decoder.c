@@ -274,36 +274,36 @@ static int refuse_real_duration(struct ifs_row_decoder *decoder, const char *col
 			  "duration out and write value=...)");
 }
 
-static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
+/* Refuses a value that a column of integers cannot hold, unless it is a real that may make reals of them. */
+static int refuse_type(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v)
 {
 	const char *column = decoder->definition->values[v].source;
-	int type = sqlite3_value_type(value);
-	bool is_real_column = decoder->fields->value_types[v] == IFOREST_FLOAT64,
-	     is_duration = v == decoder->definition->duration_value;
+	const struct iforest_kind *kind = ifs_kind_of_integers(decoder->definition, v);
 
-	if (is_duration && decoder->definition->end.source)
-		return read_duration_by_end(decoder, value, entry);
-	entry->values[v].integer = 0;
-	if (type == SQLITE_NULL)
-		return SQLITE_OK;
-	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+	if (sqlite3_value_type(value) != SQLITE_FLOAT)
 		return refuse_value(decoder, column, "typeof(\"%w\") IN ('text', 'blob')",
 				    "iforest: value column \"%s\" of row %lld holds text or a blob (%s); add a column of "
 				    "numbers: %s, and name that");
-	if (type == SQLITE_FLOAT && is_duration && !is_real_column)
+	if (v == decoder->definition->duration_value)
 		return widens(decoder, value) ? SQLITE_OK : refuse_real_duration(decoder, column);
-	if (type == SQLITE_FLOAT && ifs_kind_of_integers(decoder->definition, v))
-		return refuse_real(decoder, column, ifs_kind_of_integers(decoder->definition, v));
-	if (type == SQLITE_FLOAT && !is_real_column && decoder->may_widen) {
+	if (kind)
+		return refuse_real(decoder, column, kind);
+	if (decoder->may_widen) {
 		decoder->has_real_in_integers = true;
 		return SQLITE_OK;
 	}
-	if (type == SQLITE_FLOAT && !is_real_column)
-		return refuse_value(decoder, column, "typeof(\"%w\") = 'real'",
-				    "iforest: value column \"%s\" of row %lld holds the real %s, and the index was made when "
-				    "it held integers only; run "
-				    "the command 'rebuild'");
-	if (type == SQLITE_INTEGER && is_real_column) {
+	return refuse_value(decoder, column, "typeof(\"%w\") = 'real'",
+			    "iforest: value column \"%s\" of row %lld holds the real %s, and the index was made when it held "
+			    "integers only; run the command 'rebuild'");
+}
+
+/* Reads a value of a column of reals, which is an integer or a real. */
+static int read_real(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
+{
+	const char *column = decoder->definition->values[v].source;
+	const struct iforest_kind *kind = ifs_kind_of_integers(decoder->definition, v);
+
+	if (sqlite3_value_type(value) == SQLITE_INTEGER) {
 		int64_t integer = sqlite3_value_int64(value);
 
 		if (integer > INT64_C(1) << 53 || integer < -(INT64_C(1) << 53))
@@ -311,18 +311,35 @@ static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, uns
 				decoder, column,
 				"typeof(\"%w\") = 'integer' AND \"%w\" NOT BETWEEN -9007199254740992 AND 9007199254740992",
 				"iforest: value column \"%s\" of row %lld holds the integer %s beside reals, which cannot hold "
-				"it exactly; "
-				"store integers only, or reals only");
+				"it exactly; store integers only, or reals only");
+	} else if (kind) {
+		return refuse_real(decoder, column, kind);
 	}
 	entry->present |= 1u << v;
-	if (!is_real_column) {
+	entry->values[v].real = sqlite3_value_double(value);
+	if (v == decoder->definition->duration_value && !entry->key.time_is_null)
+		keep_end(decoder, iforest_time_of_real(iforest_real_of_time(entry->key.time) + entry->values[v].real), entry);
+	return SQLITE_OK;
+}
+
+static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
+{
+	int type = sqlite3_value_type(value);
+	bool is_real_column = decoder->fields->value_types[v] == IFOREST_FLOAT64;
+
+	if (v == decoder->definition->duration_value && decoder->definition->end.source)
+		return read_duration_by_end(decoder, value, entry);
+	entry->values[v].integer = 0;
+	if (type == SQLITE_NULL)
+		return SQLITE_OK;
+	if (type == SQLITE_INTEGER && !is_real_column) {
+		entry->present |= 1u << v;
 		entry->values[v].integer = sqlite3_value_int64(value);
 		return SQLITE_OK;
 	}
-	entry->values[v].real = sqlite3_value_double(value);
-	if (is_duration && !entry->key.time_is_null)
-		keep_end(decoder, iforest_time_of_real(iforest_real_of_time(entry->key.time) + entry->values[v].real), entry);
-	return SQLITE_OK;
+	if (is_real_column && (type == SQLITE_INTEGER || type == SQLITE_FLOAT))
+		return read_real(decoder, value, v, entry);
+	return refuse_type(decoder, value, v);
 }
 
 /* Reads a column of which the index holds keys. */

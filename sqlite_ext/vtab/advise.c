@@ -607,45 +607,23 @@ enum column { CONTENT, STATEMENT, QUERY, REASON, SQL, SCHEMA_NAME };
 /* idxNum: the arguments that are given. */
 enum { HAS_SQL = 1, HAS_SCHEMA = 2 };
 
-struct advise_table {
-	sqlite3_vtab base;
-	sqlite3 *db;
-	const struct ifs_registration *registration;
-};
-
 struct advise_cursor {
-	sqlite3_vtab_cursor base;
+	struct ifs_function_cursor base;
 	struct advice advice;
 	char *sql, *schema;
-	bool at_end;
 };
 
 static int advise_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			  char **message)
 {
-	struct advise_table *table = sqlite3_malloc64(sizeof *table);
-	int rc = table ? sqlite3_declare_vtab(db, "CREATE TABLE x(content TEXT, statement TEXT, query TEXT, reason TEXT,"
-						  " sql TEXT HIDDEN, schema_name TEXT HIDDEN)")
-		       : SQLITE_NOMEM;
-
 	(void)n_arguments;
 	(void)arguments;
 	(void)message;
-	if (rc) {
-		sqlite3_free(table);
-		return rc;
-	}
 	/* it opens databases of its own */
-	sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
-	*table = (struct advise_table){ .db = db, .registration = context };
-	*base = &table->base;
-	return SQLITE_OK;
-}
-
-static int advise_disconnect(sqlite3_vtab *base)
-{
-	sqlite3_free(base);
-	return SQLITE_OK;
+	return ifs_function_connect(db, context,
+				    "CREATE TABLE x(content TEXT, statement TEXT, query TEXT, reason TEXT, sql TEXT HIDDEN,"
+				    " schema_name TEXT HIDDEN)",
+				    SQLITE_VTAB_DIRECTONLY, base);
 }
 
 static int advise_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -660,15 +638,8 @@ static int advise_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static int advise_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
-	struct advise_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-
 	(void)base;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	memset(cursor, 0, sizeof *cursor);
-	cursor->at_end = true;
-	*out = &cursor->base;
-	return SQLITE_OK;
+	return ifs_function_open(sizeof(struct advise_cursor), out);
 }
 
 static void reset_cursor(struct advise_cursor *cursor)
@@ -681,7 +652,7 @@ static void reset_cursor(struct advise_cursor *cursor)
 	cursor->advice = (struct advice){ .tables = NULL };
 	drop(&cursor->sql);
 	drop(&cursor->schema);
-	cursor->at_end = true;
+	cursor->base.at_end = true;
 }
 
 static int advise_close(sqlite3_vtab_cursor *base)
@@ -694,7 +665,7 @@ static int advise_close(sqlite3_vtab_cursor *base)
 static int advise_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
 {
 	struct advise_cursor *cursor = (struct advise_cursor *)base;
-	const struct advise_table *table = (const struct advise_table *)base->pVtab;
+	const struct ifs_function_table *table = (const struct ifs_function_table *)base->pVtab;
 	struct ifs_error error = { .rc = SQLITE_OK };
 
 	(void)index_text;
@@ -713,23 +684,14 @@ static int advise_filter(sqlite3_vtab_cursor *base, int index_number, const char
 		ifs_error_set(&error, SQLITE_ERROR, NAME ": no schema \"%s\"", cursor->schema);
 	if (!error.rc)
 		(void)advise(table->db, table->registration, cursor->schema, cursor->sql, &cursor->advice, &error);
-	cursor->at_end = error.rc != SQLITE_OK;
-	if (error.rc) {
-		sqlite3_free(base->pVtab->zErrMsg);
-		base->pVtab->zErrMsg = error.message;
-	}
-	return error.rc;
+	cursor->base.at_end = error.rc != SQLITE_OK;
+	return ifs_function_report(base->pVtab, &error);
 }
 
 static int advise_next(sqlite3_vtab_cursor *base)
 {
-	((struct advise_cursor *)base)->at_end = true;
+	((struct ifs_function_cursor *)base)->at_end = true;
 	return SQLITE_OK;
-}
-
-static int advise_eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct advise_cursor *)base)->at_end;
 }
 
 static int advise_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
@@ -755,12 +717,12 @@ static int advise_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 static const sqlite3_module module = {
 	.xConnect = advise_connect,
 	.xBestIndex = advise_best_index,
-	.xDisconnect = advise_disconnect,
+	.xDisconnect = ifs_function_disconnect,
 	.xOpen = advise_open,
 	.xClose = advise_close,
 	.xFilter = advise_filter,
 	.xNext = advise_next,
-	.xEof = advise_eof,
+	.xEof = ifs_function_eof,
 	.xColumn = advise_column,
 	.xRowid = advise_rowid,
 };

@@ -369,7 +369,28 @@ const sqlite3_module ifs_derived_methods = {
 	.xRowid = ifs_cursor_rowid,
 };
 
-/* ---- tables that are functions alone ---- */
+/* ---- Tables that are functions alone ---- */
+
+int ifs_function_connect(sqlite3 *db, void *context, const char *declaration, int risk, sqlite3_vtab **base)
+{
+	struct ifs_function_table *table = sqlite3_malloc64(sizeof *table);
+	int rc = table ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
+
+	if (rc) {
+		sqlite3_free(table);
+		return rc;
+	}
+	sqlite3_vtab_config(db, risk);
+	*table = (struct ifs_function_table){ .db = db, .registration = context };
+	*base = &table->base;
+	return SQLITE_OK;
+}
+
+int ifs_function_disconnect(sqlite3_vtab *base)
+{
+	sqlite3_free(base);
+	return SQLITE_OK;
+}
 
 int ifs_function_arguments(sqlite3_index_info *info, int first)
 {
@@ -396,4 +417,30 @@ int ifs_function_arguments(sqlite3_index_info *info, int first)
 		info->idxNum |= 1 << a;
 	}
 	return SQLITE_OK;
+}
+
+int ifs_function_open(size_t cursor_bytes, sqlite3_vtab_cursor **out)
+{
+	struct ifs_function_cursor *cursor = sqlite3_malloc64(cursor_bytes);
+
+	if (!cursor)
+		return SQLITE_NOMEM;
+	memset(cursor, 0, cursor_bytes);
+	cursor->at_end = true;
+	*out = &cursor->base;
+	return SQLITE_OK;
+}
+
+int ifs_function_eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct ifs_function_cursor *)base)->at_end;
+}
+
+int ifs_function_report(sqlite3_vtab *base, struct ifs_error *error)
+{
+	if (!error->rc)
+		return SQLITE_OK;
+	sqlite3_free(base->zErrMsg);
+	base->zErrMsg = error->message;
+	return error->rc;
 }

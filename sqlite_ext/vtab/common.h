@@ -139,11 +139,39 @@ int ifs_cursor_eof(sqlite3_vtab_cursor *base);
 int ifs_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
 int ifs_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
-/* ---- tables that are functions alone, without an index of their own ---- */
+/* ---- Tables that are functions alone, without an index of their own ---- */
+
+/* A table, the first member of a function's own if it has one; and a cursor, likewise. */
+struct ifs_function_table {
+	sqlite3_vtab base;
+	sqlite3 *db;
+	const struct ifs_registration *registration;
+};
+
+struct ifs_function_cursor {
+	sqlite3_vtab_cursor base;
+	bool at_end;
+};
+
+/* xConnect: makes a struct ifs_function_table with the columns of a CREATE TABLE text. context is the module's registration, risk
+ * SQLITE_VTAB_INNOCUOUS or SQLITE_VTAB_DIRECTONLY. */
+int ifs_function_connect(sqlite3 *db, void *context, const char *declaration, int risk, sqlite3_vtab **base);
+
+/* xDisconnect. */
+int ifs_function_disconnect(sqlite3_vtab *base);
 
 /* Takes the last two columns, from `first` on, as the arguments of a table-valued function, which xFilter gets in this order. In
  * info->idxNum is 1 if the first is given, and 2 if the second is.
  * Errors  SQLITE_CONSTRAINT: one is not known yet in this plan. */
 int ifs_function_arguments(sqlite3_index_info *info, int first);
+
+/* xOpen: a cursor of that many bytes, all of them zeros, at its end. */
+int ifs_function_open(size_t cursor_bytes, sqlite3_vtab_cursor **out);
+
+/* xEof. */
+int ifs_function_eof(sqlite3_vtab_cursor *base);
+
+/* Hands an error to SQLite, which frees the message. Returns its code; SQLITE_OK if none is set. */
+int ifs_function_report(sqlite3_vtab *base, struct ifs_error *error);
 
 #endif

@@ -16,16 +16,11 @@ enum column { LOWER, UPPER, COUNT, SKETCH, BOUNDS };
 /* idxNum: the arguments that are given. */
 enum { HAS_SKETCH = 1, HAS_BOUNDS = 2 };
 
-struct histogram_table {
-	sqlite3_vtab base;
-	sqlite3 *db;
-};
-
 struct histogram_cursor {
-	sqlite3_vtab_cursor base;
+	struct ifs_function_cursor base;
 	sqlite3_value *sketch, *bounds; /* copies of the arguments; NULL where not given */
 	struct iforest_sketch_view view;
-	bool has_bounds, at_end;
+	bool has_bounds;
 	size_t bin; /* number of the row */
 
 	/* with bounds */
@@ -38,43 +33,17 @@ struct histogram_cursor {
 	struct iforest_sketch_bin own;
 };
 
-static int report(sqlite3_vtab *base, struct ifs_error *error)
-{
-	if (!error->rc)
-		return SQLITE_OK;
-	sqlite3_free(base->zErrMsg);
-	base->zErrMsg = error->message;
-	return error->rc;
-}
-
 /* ---- Table ---- */
 
 static int histogram_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			     char **message)
 {
-	struct histogram_table *table = sqlite3_malloc64(sizeof *table);
-	int rc = table ? sqlite3_declare_vtab(
-				 db, "CREATE TABLE x(lower REAL, upper REAL, count INTEGER, sketch HIDDEN, bounds HIDDEN)")
-		       : SQLITE_NOMEM;
-
-	(void)context;
 	(void)n_arguments;
 	(void)arguments;
 	(void)message;
-	if (rc) {
-		sqlite3_free(table);
-		return rc;
-	}
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*table = (struct histogram_table){ .db = db };
-	*base = &table->base;
-	return SQLITE_OK;
-}
-
-static int histogram_disconnect(sqlite3_vtab *base)
-{
-	sqlite3_free(base);
-	return SQLITE_OK;
+	return ifs_function_connect(db, context,
+				    "CREATE TABLE x(lower REAL, upper REAL, count INTEGER, sketch HIDDEN, bounds HIDDEN)",
+				    SQLITE_VTAB_INNOCUOUS, base);
 }
 
 static int histogram_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -97,14 +66,8 @@ static int histogram_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static int histogram_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
-	struct histogram_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-
 	(void)base;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	*cursor = (struct histogram_cursor){ .at_end = true };
-	*out = &cursor->base;
-	return SQLITE_OK;
+	return ifs_function_open(sizeof(struct histogram_cursor), out);
 }
 
 static int histogram_close(sqlite3_vtab_cursor *base)
@@ -150,7 +113,7 @@ static void add_limit(struct histogram_cursor *cursor, sqlite3_stmt *row, struct
 /* Reads the bounds by SQLite's own functions of JSON. */
 static int read_bounds(struct histogram_cursor *cursor, sqlite3_value *bounds, struct ifs_error *error)
 {
-	sqlite3 *db = ((struct histogram_table *)cursor->base.pVtab)->db;
+	sqlite3 *db = ((struct ifs_function_table *)cursor->base.base.pVtab)->db;
 	sqlite3_stmt *statement;
 	int rc;
 
@@ -189,9 +152,9 @@ static int read_sketch(struct histogram_cursor *cursor, sqlite3_value *sketch, s
 static void move_to_row(struct histogram_cursor *cursor)
 {
 	if (cursor->has_bounds)
-		cursor->at_end = cursor->bin > cursor->n_limits;
+		cursor->base.at_end = cursor->bin > cursor->n_limits;
 	else
-		cursor->at_end = !iforest_sketch_next_bin(&cursor->view, &cursor->place, &cursor->own);
+		cursor->base.at_end = !iforest_sketch_next_bin(&cursor->view, &cursor->place, &cursor->own);
 }
 
 static int histogram_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv,
@@ -203,7 +166,7 @@ static int histogram_filter(sqlite3_vtab_cursor *base, int index_number, const c
 	(void)index_text;
 	(void)n_argv;
 	cursor->has_bounds = index_number & HAS_BOUNDS;
-	cursor->at_end = true;
+	cursor->base.at_end = true;
 	cursor->bin = 0;
 	cursor->place = (struct iforest_sketch_place){ .next = 0 };
 	if (!(index_number & HAS_SKETCH))
@@ -213,7 +176,7 @@ static int histogram_filter(sqlite3_vtab_cursor *base, int index_number, const c
 	else if (!read_sketch(cursor, argv[0], &error) && cursor->has_bounds)
 		(void)read_bounds(cursor, argv[1], &error);
 	if (error.rc)
-		return report(base->pVtab, &error);
+		return ifs_function_report(base->pVtab, &error);
 	if (cursor->has_bounds)
 		iforest_sketch_histogram(&cursor->view, cursor->limits, cursor->n_limits, cursor->counts);
 	move_to_row(cursor);
@@ -227,11 +190,6 @@ static int histogram_next(sqlite3_vtab_cursor *base)
 	cursor->bin++;
 	move_to_row(cursor);
 	return SQLITE_OK;
-}
-
-static int histogram_eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct histogram_cursor *)base)->at_end;
 }
 
 /* ---- Row ---- */
@@ -294,12 +252,12 @@ static int histogram_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 static const sqlite3_module module = {
 	.xConnect = histogram_connect,
 	.xBestIndex = histogram_best_index,
-	.xDisconnect = histogram_disconnect,
+	.xDisconnect = ifs_function_disconnect,
 	.xOpen = histogram_open,
 	.xClose = histogram_close,
 	.xFilter = histogram_filter,
 	.xNext = histogram_next,
-	.xEof = histogram_eof,
+	.xEof = ifs_function_eof,
 	.xColumn = histogram_column,
 	.xRowid = histogram_rowid,
 };

@@ -130,59 +130,25 @@ enum column {
 /* idxNum: the arguments that are given, and whether bytes are requested. */
 enum { HAS_INDEX = 1, HAS_SCHEMA = 2, WITH_BYTES = 4 };
 
-struct stats_table {
-	sqlite3_vtab base;
-	sqlite3 *db;
-	struct ifs_connection *connection;
-};
-
 struct stats_cursor {
-	sqlite3_vtab_cursor base;
+	struct ifs_function_cursor base;
 	struct index_stats stats;
 	char *index, *schema;
 	enum ifs_sync sync;
-	bool at_end;
 };
-
-static int report(sqlite3_vtab *base, struct ifs_error *error)
-{
-	if (!error->rc)
-		return SQLITE_OK;
-	sqlite3_free(base->zErrMsg);
-	base->zErrMsg = error->message;
-	return error->rc;
-}
 
 static int stats_connect(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			 char **message)
 {
-	const struct ifs_registration *registration = context;
-	struct stats_table *table = sqlite3_malloc64(sizeof *table);
-	int rc = table ? sqlite3_declare_vtab(
-				 db,
-				 "CREATE TABLE x(rows INTEGER, removed INTEGER, runs INTEGER, pending INTEGER, series INTEGER,"
-				 " pages INTEGER, bytes INTEGER, bytes_per_row REAL, levels INTEGER, last_flush INTEGER, sync "
-				 "TEXT, notice TEXT,"
-				 " index_name TEXT HIDDEN, schema_name TEXT HIDDEN)")
-		       : SQLITE_NOMEM;
-
 	(void)n_arguments;
 	(void)arguments;
 	(void)message;
-	if (rc) {
-		sqlite3_free(table);
-		return rc;
-	}
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*table = (struct stats_table){ .db = db, .connection = registration->connection };
-	*base = &table->base;
-	return SQLITE_OK;
-}
-
-static int stats_disconnect(sqlite3_vtab *base)
-{
-	sqlite3_free(base);
-	return SQLITE_OK;
+	return ifs_function_connect(
+		db, context,
+		"CREATE TABLE x(rows INTEGER, removed INTEGER, runs INTEGER, pending INTEGER, series INTEGER,"
+		" pages INTEGER, bytes INTEGER, bytes_per_row REAL, levels INTEGER, last_flush INTEGER,"
+		" sync TEXT, notice TEXT, index_name TEXT HIDDEN, schema_name TEXT HIDDEN)",
+		SQLITE_VTAB_INNOCUOUS, base);
 }
 
 static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -202,14 +168,8 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static int stats_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
-	struct stats_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-
 	(void)base;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	*cursor = (struct stats_cursor){ .at_end = true };
-	*out = &cursor->base;
-	return SQLITE_OK;
+	return ifs_function_open(sizeof(struct stats_cursor), out);
 }
 
 static void reset_cursor(struct stats_cursor *cursor)
@@ -217,7 +177,7 @@ static void reset_cursor(struct stats_cursor *cursor)
 	sqlite3_free(cursor->index);
 	sqlite3_free(cursor->schema);
 	cursor->index = cursor->schema = NULL;
-	cursor->at_end = true;
+	cursor->base.at_end = true;
 }
 
 static int stats_close(sqlite3_vtab_cursor *base)
@@ -254,7 +214,8 @@ static char *find_schema(sqlite3 *db, const char *index, struct ifs_error *error
 }
 
 /* Opens the index, reads it and closes it. */
-static void read_stats(struct stats_cursor *cursor, const struct stats_table *vtab, bool with_bytes, struct ifs_error *error)
+static void read_stats(struct stats_cursor *cursor, const struct ifs_function_table *vtab, bool with_bytes,
+		       struct ifs_error *error)
 {
 	char *quoted = sqlite3_mprintf("\"%w\"", cursor->index);
 	const char *arguments[] = { NAME, cursor->schema, NAME, quoted };
@@ -265,7 +226,7 @@ static void read_stats(struct stats_cursor *cursor, const struct stats_table *vt
 	else
 		table = ifs_table_new(&ifs_stats_module, 4, arguments, error);
 	if (!error->rc)
-		ifs_table_open_index(table, vtab->db, vtab->connection, NAME, 4, error);
+		ifs_table_open_index(table, vtab->db, vtab->registration->connection, NAME, 4, error);
 	if (!error->rc)
 		index_stats_read(&table->index, with_bytes, &cursor->stats, error);
 	if (!error->rc)
@@ -277,14 +238,14 @@ static void read_stats(struct stats_cursor *cursor, const struct stats_table *vt
 static int stats_filter(sqlite3_vtab_cursor *base, int index_number, const char *index_text, int n_argv, sqlite3_value **argv)
 {
 	struct stats_cursor *cursor = (struct stats_cursor *)base;
-	const struct stats_table *table = (const struct stats_table *)base->pVtab;
+	const struct ifs_function_table *table = (const struct ifs_function_table *)base->pVtab;
 	struct ifs_error error = { .rc = SQLITE_OK };
 
 	(void)index_text;
 	reset_cursor(cursor);
 	if (!(index_number & HAS_INDEX)) {
 		ifs_error_set(&error, SQLITE_ERROR, NAME ": name an index: " NAME "('spans_if')");
-		return report(base->pVtab, &error);
+		return ifs_function_report(base->pVtab, &error);
 	}
 	for (int a = 0; a < n_argv; a++)
 		if (sqlite3_value_type(argv[a]) == SQLITE_NULL)
@@ -300,19 +261,14 @@ static int stats_filter(sqlite3_vtab_cursor *base, int index_number, const char 
 		ifs_error_set(&error, SQLITE_ERROR, NAME ": no schema \"%s\"", cursor->schema);
 	if (!error.rc)
 		read_stats(cursor, table, index_number & WITH_BYTES, &error);
-	cursor->at_end = error.rc != SQLITE_OK;
-	return report(base->pVtab, &error);
+	cursor->base.at_end = error.rc != SQLITE_OK;
+	return ifs_function_report(base->pVtab, &error);
 }
 
 static int stats_next(sqlite3_vtab_cursor *base)
 {
-	((struct stats_cursor *)base)->at_end = true;
+	((struct ifs_function_cursor *)base)->at_end = true;
 	return SQLITE_OK;
-}
-
-static int stats_eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct stats_cursor *)base)->at_end;
 }
 
 static void report_series(sqlite3_context *context, const struct index_stats *stats)
@@ -383,12 +339,12 @@ static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 static const sqlite3_module module = {
 	.xConnect = stats_connect,
 	.xBestIndex = stats_best_index,
-	.xDisconnect = stats_disconnect,
+	.xDisconnect = ifs_function_disconnect,
 	.xOpen = stats_open,
 	.xClose = stats_close,
 	.xFilter = stats_filter,
 	.xNext = stats_next,
-	.xEof = stats_eof,
+	.xEof = ifs_function_eof,
 	.xColumn = stats_column,
 	.xRowid = stats_rowid,
 };

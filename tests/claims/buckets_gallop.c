@@ -4,7 +4,6 @@
  *   pages <= (w + 1) + sum over levels of min(w + 1 boundaries, two pages each; pages of the level)
  *
  * A search per bucket would open a page of each level for each bucket. */
-#include <stdlib.h>
 
 #include "core/run/layout.h"
 #include "core/run/writer.h"
@@ -16,26 +15,25 @@ enum { N_ENTRIES = 1000000 };
 
 static struct sample_index index_of_steps;
 
-static int build(void **state)
+static void add_entries(struct iforest_run_writer *writer, const void *context)
 {
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct random dice = random_from(random_seed());
-	struct iforest_run run;
 
-	(void)state;
-	assert_non_null(builder);
-	sample_start(&index_of_steps, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i",
-							      .duration = ORACLE_NONE });
-	assert_ok(iforest_run_writer_start(builder, &index_of_steps.store, &index_of_steps.manifest));
+	(void)context;
 	for (int64_t i = 0; i < N_ENTRIES; i++) {
 		struct iforest_entry entry = { .key = { .time = i, .ref = i },
 					       .values[0].integer = random_between(&dice, 0, 1 << 20), .present = 1 };
 
-		assert_ok(iforest_run_writer_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(writer, &entry));
 	}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(&index_of_steps, &run));
-	free(builder);
+}
+
+static int build(void **state)
+{
+	(void)state;
+	sample_start(&index_of_steps, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 8, .kinds = "i",
+							      .duration = ORACLE_NONE });
+	sample_write_run(&index_of_steps, add_entries, NULL);
 	return 0;
 }
 

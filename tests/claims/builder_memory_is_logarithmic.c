@@ -1,5 +1,4 @@
 /* A hundred times the entries cost the builder, and a merge, no more memory than a page for each level gained. */
-#include <stdlib.h>
 
 #include "core/run/writer.h"
 #include "core/run/compact.h"
@@ -11,23 +10,21 @@ enum { PAGE_BYTES = 1024 };
 static const struct sample_shape shape = { .page_bytes = PAGE_BYTES, .max_batch_pages = 8, .kinds = "i", .duration = ORACLE_NONE };
 
 /* Every `stride`-th of n entries. */
-static void build(struct sample_index *index, int64_t n, int64_t from, int64_t stride)
-{
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
-	struct iforest_run run;
+struct numbers {
+	int64_t n, from, stride;
+};
 
-	assert_non_null(builder);
-	assert_ok(iforest_run_writer_start(builder, &index->store, &index->manifest));
-	for (int64_t i = from; i < n; i += stride) {
+static void add_entries(struct iforest_run_writer *writer, const void *context)
+{
+	const struct numbers *numbers = context;
+
+	for (int64_t i = numbers->from; i < numbers->n; i += numbers->stride) {
 		struct iforest_entry entry = { .key = { .time = i * 1000, .ref = i },
 					       .values[0].integer = i * i % 1000,
 					       .present = 1 };
 
-		assert_ok(iforest_run_writer_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(writer, &entry));
 	}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(index, &run));
-	free(builder);
 }
 
 /* The most memory that building n entries needs, and the levels of the run. */
@@ -37,7 +34,7 @@ static size_t peak_of_build(int64_t n, unsigned *n_levels)
 	size_t peak;
 
 	sample_start(&index, &shape);
-	build(&index, n, 0, 1);
+	sample_write_run(&index, add_entries, &(struct numbers){ n, 0, 1 });
 	peak = index.core_alloc.n_peak_bytes;
 	*n_levels = index.manifest.runs[0].n_levels;
 	sample_stop(&index);
@@ -52,8 +49,8 @@ static size_t peak_of_merge(int64_t n, unsigned *n_levels)
 	size_t peak, before;
 
 	sample_start(&index, &shape);
-	build(&index, n, 0, 2);
-	build(&index, n, 1, 2);
+	sample_write_run(&index, add_entries, &(struct numbers){ n, 0, 2 });
+	sample_write_run(&index, add_entries, &(struct numbers){ n, 1, 2 });
 	before = index.core_alloc.n_peak_bytes = index.core_alloc.n_live_bytes;
 	for (unsigned r = 0; r < 2; r++)
 		run_ids[r] = index.manifest.runs[r].place.run_id;

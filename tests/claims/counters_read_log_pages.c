@@ -2,7 +2,6 @@
  * that its ends cut, two node pages a level and two kept tables a level; and n buckets cost no more than n times that, nor than
  * their entries. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/query/counter_scan.h"
 #include "core/run/layout.h"
@@ -17,26 +16,30 @@ static struct sample_index samples;
 static struct memory_sidecar sidecar;
 static struct iforest_manifest nothing;
 
-static void add_samples(int64_t from, int64_t to)
-{
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
-	struct random dice = random_from((uint64_t)from);
-	struct iforest_run run;
+struct numbers {
+	int64_t from, to;
+};
 
-	assert_non_null(builder);
-	assert_ok(iforest_run_writer_start(builder, &samples.store, &samples.manifest));
-	for (int64_t i = from; i < to; i++) {
+static void add_entries(struct iforest_run_writer *writer, const void *context)
+{
+	const struct numbers *numbers = context;
+	struct random dice = random_from((uint64_t)numbers->from);
+
+	for (int64_t i = numbers->from; i < numbers->to; i++) {
 		struct iforest_entry entry = {
 			.key = { .series = 1, .time = i * NS + random_between(&dice, 0, NS - 1), .ref = i }, .present = 1
 		};
 
 		entry.values[0].integer = i % 5000 * 100 + random_between(&dice, 0, 99);
-		assert_ok(iforest_run_writer_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(writer, &entry));
 	}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(&samples, &run));
+}
+
+static void add_samples(int64_t from, int64_t to)
+{
+	struct iforest_run run = sample_write_run(&samples, add_entries, &(struct numbers){ from, to });
+
 	assert_ok(iforest_run_keep_counters(&samples.store, &samples.manifest, &run, 0, &sidecar.base));
-	free(builder);
 }
 
 static void start(void)

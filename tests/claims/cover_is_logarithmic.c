@@ -1,7 +1,6 @@
 /* A million spans of 4 tracks in small pages: whatever the window, the cover of one series has at most two parts of leaf pages
  * and 2 (B - 1) nodes a level, and costs as many pages as the answer does. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/query/scan.h"
 #include "core/run/writer.h"
@@ -12,15 +11,9 @@ enum { N_TRACKS = 4, N_SPANS = 1000000, N_WINDOWS = 4000 };
 
 static struct sample_index spans;
 
-static int build(void **state)
+static void add_entries(struct iforest_run_writer *writer, const void *context)
 {
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
-	struct iforest_run run;
-
-	(void)state;
-	assert_non_null(builder);
-	sample_start(&spans, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
+	(void)context;
 	for (int64_t i = 0; i < N_SPANS; i++) {
 		struct iforest_entry entry = { .key = { .series = (uint32_t)(i / (N_SPANS / N_TRACKS)),
 							.time = i % (N_SPANS / N_TRACKS) * 10,
@@ -28,11 +21,15 @@ static int build(void **state)
 					       .present = 1 };
 
 		entry.values[0].integer = i % 1000;
-		assert_ok(iforest_run_writer_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(writer, &entry));
 	}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(&spans, &run));
-	free(builder);
+}
+
+static int build(void **state)
+{
+	(void)state;
+	sample_start(&spans, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
+	sample_write_run(&spans, add_entries, NULL);
 	return 0;
 }
 

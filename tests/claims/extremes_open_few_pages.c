@@ -1,7 +1,6 @@
 /* The longest span of each of 1920 pixels, with its row, opens a boundary page only where its node could change the answer. A
  * pixel that spans s leaf pages has two ends; the best of the page at an end lies outside the pixel and is better than all
  * inside in about one of 2 s cases. Sums open a page for every end. */
-#include <stdlib.h>
 
 #include "core/run/writer.h"
 #include "core/query/overlap.h"
@@ -13,26 +12,25 @@ enum { N_SPANS = 8000000, N_PIXELS = 1920 };
 static struct sample_index spans;
 
 /* Durations of up to 23 bits, short ones as likely as long ones. */
-static int build(void **state)
+static void add_entries(struct iforest_run_writer *writer, const void *context)
 {
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
 	struct random dice = random_from(random_seed());
-	struct iforest_run run;
 
-	(void)state;
-	assert_non_null(builder);
-	sample_start(&spans, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
+	(void)context;
 	for (int64_t i = 0; i < N_SPANS; i++) {
 		uint64_t x = random_next(&dice);
 		struct iforest_entry entry = { .key = { .time = i * 1000 + (int64_t)(x % 1000), .ref = i }, .present = 1 };
 
 		entry.values[0].integer = (int64_t)((x >> 16) % (UINT64_C(1) << (x >> 40) % 24));
-		assert_ok(iforest_run_writer_add(builder, &entry));
+		assert_ok(iforest_run_writer_add(writer, &entry));
 	}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(&spans, &run));
-	free(builder);
+}
+
+static int build(void **state)
+{
+	(void)state;
+	sample_start(&spans, &(struct sample_shape){ .page_bytes = 1024, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
+	sample_write_run(&spans, add_entries, NULL);
 	return 0;
 }
 

@@ -2,7 +2,6 @@
  * covers everything: the spans that overlap a window are counted, measured and the longest of them found in a few pages a level
  * and for each span that is open at an end of it; 1920 buckets read the pages that their aggregates do, and no more. Where
  * every tenth span is unfinished, the longest alone are found in as few. */
-#include <stdlib.h>
 
 #include "core/query/overlap.h"
 #include "core/run/writer.h"
@@ -34,26 +33,24 @@ static struct iforest_entry span(uint64_t i)
 	return entry;
 }
 
-static int build(void **state)
+static void add_entries(struct iforest_run_writer *writer, const void *context)
 {
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
-	struct iforest_run run;
-
-	(void)state;
-	assert_non_null(builder);
-	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
+	(void)context;
 	for (unsigned track = 0; track < N_TRACKS; track++)
 		for (uint64_t i = 0; i < N_SPANS; i++) {
 			struct iforest_entry entry = span(i);
 
 			if (entry.key.series == track)
-				assert_ok(iforest_run_writer_add(builder, &entry));
+				assert_ok(iforest_run_writer_add(writer, &entry));
 		}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(&spans, &run));
+}
+
+static int build(void **state)
+{
+	(void)state;
+	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
+	sample_write_run(&spans, add_entries, NULL);
 	n_levels = spans.manifest.runs[0].n_levels;
-	free(builder);
 	return 0;
 }
 

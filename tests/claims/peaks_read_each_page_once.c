@@ -1,6 +1,5 @@
 /* A million spans of 4 tracks, of which one covers everything: the peak of a window, and the peaks of its 1920 pixels, open each
  * page of the window once, and a path to each span that is open when it begins. */
-#include <stdlib.h>
 
 #include "core/query/overlap.h"
 #include "core/query/peak.h"
@@ -13,26 +12,24 @@ enum { N_TRACKS = 4, N_SPANS = 1000000, NS_A_SPAN = 1000, N_PIXELS = 1920 };
 static const int64_t end = (int64_t)N_SPANS * NS_A_SPAN;
 static struct sample_index spans;
 
-static int build(void **state)
+static void add_entries(struct iforest_run_writer *writer, const void *context)
 {
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
-	struct iforest_run run;
-
-	(void)state;
-	assert_non_null(builder);
-	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
+	(void)context;
 	for (unsigned track = 0; track < N_TRACKS; track++)
 		for (int64_t i = track; i < N_SPANS; i += N_TRACKS) {
 			struct iforest_entry entry = { .key = { .series = track, .time = i * NS_A_SPAN, .ref = i }, .present = 1 };
 			struct random dice = random_from((uint64_t)i);
 
 			entry.values[0].integer = i < N_TRACKS ? 2 * end : (int64_t)random_below(&dice, UINT64_C(1) << random_below(&dice, 17));
-			assert_ok(iforest_run_writer_add(builder, &entry));
+			assert_ok(iforest_run_writer_add(writer, &entry));
 		}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(&spans, &run));
-	free(builder);
+}
+
+static int build(void **state)
+{
+	(void)state;
+	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
+	sample_write_run(&spans, add_entries, NULL);
 	return 0;
 }
 

@@ -1,7 +1,6 @@
 /* A million spans of 8 tracks in 4000-byte pages: the k longest of a window, the next or the previous one that is longer than a
  * bound, and those open at a moment are found in a page a level for each entry that is given, and for each end of what is
  * asked. */
-#include <stdlib.h>
 
 #include "core/query/top_k.h"
 #include "core/run/writer.h"
@@ -28,26 +27,24 @@ static struct iforest_entry span(uint64_t i)
 	return entry;
 }
 
-static int build(void **state)
+static void add_entries(struct iforest_run_writer *writer, const void *context)
 {
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
-	struct iforest_run run;
-
-	(void)state;
-	assert_non_null(builder);
-	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
+	(void)context;
 	for (unsigned track = 0; track < N_TRACKS; track++)
 		for (uint64_t i = 0; i < N_SPANS; i++) {
 			struct iforest_entry entry = span(i);
 
 			if (entry.key.series == track)
-				assert_ok(iforest_run_writer_add(builder, &entry));
+				assert_ok(iforest_run_writer_add(writer, &entry));
 		}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(&spans, &run));
+}
+
+static int build(void **state)
+{
+	(void)state;
+	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
+	sample_write_run(&spans, add_entries, NULL);
 	n_levels_and_leaf = spans.manifest.runs[0].n_levels + 1;
-	free(builder);
 	return 0;
 }
 

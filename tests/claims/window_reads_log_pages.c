@@ -1,7 +1,6 @@
 /* Five million spans of 32 tracks in 4000-byte pages: whatever the window, one series costs at most two leaf pages and two node
  * pages a level; and the index is small: at most 9 bytes a row, of which nodes are at most 4 %. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/run/layout.h"
 #include "core/run/writer.h"
@@ -37,25 +36,23 @@ static struct iforest_entry span(uint64_t i, unsigned track)
 	return entry;
 }
 
-static int build(void **state)
+static void add_entries(struct iforest_run_writer *writer, const void *context)
 {
-	struct iforest_run_writer *builder = malloc(sizeof *builder);
-	struct iforest_run run;
-
-	(void)state;
-	assert_non_null(builder);
-	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
-	assert_ok(iforest_run_writer_start(builder, &spans.store, &spans.manifest));
+	(void)context;
 	for (unsigned track = 0; track < N_TRACKS; track++)
 		for (uint64_t i = 0; i < N_SPANS; i++)
 			if (is_on_track(i, track)) {
 				struct iforest_entry entry = span(i, track);
 
-				assert_ok(iforest_run_writer_add(builder, &entry));
+				assert_ok(iforest_run_writer_add(writer, &entry));
 			}
-	assert_ok(iforest_run_writer_finish(builder, &run));
-	assert_ok(sample_add_run(&spans, &run));
-	free(builder);
+}
+
+static int build(void **state)
+{
+	(void)state;
+	sample_start(&spans, &(struct sample_shape){ .page_bytes = 4000, .max_batch_pages = 16, .kinds = "i", .duration = 0 });
+	sample_write_run(&spans, add_entries, NULL);
 	return 0;
 }
 

@@ -53,15 +53,15 @@ source_is_as_it_was() { (cd "$source" && find . | sort) | diff "$temporary/files
 # docs_block NAME: the commands of docs/install.md's block of that name, for a root that needs no sudo
 docs_block() { awk -v fence='```sh '"$1" 'inside && /^```$/ { exit } inside { print } $0 == fence { inside = 1 }' docs/install.md | sed 's/^sudo //'; }
 
-# what docs/install.md says, with a server that has it; one test of the suite stands for all of them, which tests/pg/regress.sh runs
+# what docs/install.md says, with a server that has it, without optimization, which takes longest; one test of the suite stands for all of them, which tests/pg/regress.sh runs
 does_as_documented() {
 	docs_block pgxs >"$temporary/commands" && grep -q installcheck "$temporary/commands" && cluster_start || return
-	(cd "$source" && DESTDIR="$temporary/root" MAKEFLAGS="-s $jobs REGRESS=scan" sh -e "$temporary/commands")
+	(cd "$source" && DESTDIR="$temporary/root" MAKEFLAGS="-s $jobs COPT=-O0 REGRESS=scan" sh -e "$temporary/commands")
 }
 
 # outside of the folder; nothing is written beside the sources
 builds_outside() {
-	mkdir "$temporary/outside" && quietly "$jobs" -C "$temporary/outside" -f "$source/pg_ext/Makefile" with_llvm=no &&
+	mkdir "$temporary/outside" && quietly "$jobs" -C "$temporary/outside" -f "$source/pg_ext/Makefile" COPT=-O0 with_llvm=no &&
 		[ -e "$temporary/outside/iforest.so" ] && source_is_as_it_was
 }
 

@@ -63,7 +63,7 @@ void bi_set_up(void **state, unsigned n_rows)
 	client_run(bi_pg, "SET TimeZone = 'UTC'");
 	client_run(bi_pg, "%s", sql);
 	client_run(bi_pg, "VACUUM ANALYZE");
-	client_run(bi_pg, "SET client_min_messages = notice; SET jit = off");
+	client_run(bi_pg, "SET client_min_messages = notice");
 	PQsetNoticeReceiver(bi_pg, keep_detail, NULL);
 	free(tables);
 	free(sql);

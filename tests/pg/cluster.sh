@@ -7,7 +7,8 @@
 #
 # To be called in the project's folder. PG_CONFIG (default pg_config) chooses the server, BUILD (default build) where the library is built,
 # CLUSTER_SETTINGS adds lines to postgresql.conf. Where there is no server, "run" reports a skipped test in TAP's words.
-# The server never runs as root: for root it belongs to nobody.
+# The server never runs as root: for root it belongs to nobody. It compiles no expressions: tests make plans dear to have others chosen, and
+# compiling each of these took longer than all else.
 
 cluster_dir=
 cluster_root=$(pwd)
@@ -70,6 +71,7 @@ cluster_start() {
 		fsync = off
 		autovacuum = off
 		restart_after_crash = off
+		jit = off
 		max_prepared_transactions = 4
 		max_connections = 50
 		log_line_prefix = '%m [%p] %a '

@@ -24,8 +24,8 @@ driver_run() {
 		>"$driver_suite/driver.log" 2>&1
 	driver_code=$?
 	# "test NAME ... ok 12 ms" before PostgreSQL 16, "ok 1 - NAME 12 ms" since
-	sed -nE "s/^(test|    ) +([a-z0-9_-]+) +\.\.\. (ok|FAILED).*/\3 - $driver_name \2/
-		s/^(ok|not ok) +[0-9]+ +[-+] ([a-z0-9_-]+) .*/\1 - $driver_name \2/; T; s/^FAILED/not ok/; p" "$driver_suite/driver.log"
+	sed -nE "s/^(test|    ) +([a-z0-9_-]+) +\.\.\. (ok|FAILED) +([0-9]+ ms).*/\3 - $driver_name \2, \4/
+		s/^(ok|not ok) +[0-9]+ +[-+] ([a-z0-9_-]+) +([0-9]+ ms).*/\1 - $driver_name \2, \3/; T; s/^FAILED/not ok/; p" "$driver_suite/driver.log"
 	if [ $driver_code -ne 0 ]; then
 		cat "$driver_suite/regression.diffs" 2>/dev/null || cat "$driver_suite/driver.log"
 	fi

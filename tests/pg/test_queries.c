@@ -330,7 +330,7 @@ static int set_up(void **state)
 	other = client_connect(NULL);
 	random_table_prepare(pg);
 	client_run(pg, "CREATE ROLE reader");
-	client_run(pg, "SET jit = off; SET statement_timeout = '60s'; SET iforest.explain_decline = %s;"
+	client_run(pg, "SET statement_timeout = '60s'; SET iforest.explain_decline = %s;"
 		       " SET client_min_messages = %s",
 		   is_shown ? "on" : "off", is_shown ? "notice" : "error");
 	PQsetNoticeReceiver(pg, note_reason, NULL);

@@ -45,7 +45,7 @@ static void ask_the(struct worker *worker, bool index)
 	const struct torture *torture = worker->context;
 
 	client_run(worker->pg, "SET iforest.enable = %d; SET enable_seqscan = %d; SET enable_indexscan = off;"
-			       " SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET enable_sort = on; SET jit = off;"
+			       " SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET enable_sort = on;"
 			       " SET work_mem = '256MB'",
 		   index, !index);
 	if (index && torture->by_index)

@@ -1,6 +1,6 @@
 /* test_counter_pieces.c -- iforest_counter over an index made with counter=...: the same as over one without and as plain SQL,
  * while rows change; what is kept may be lost, but not wrong. */
-#include "harness.h"
+#include "life.h"
 
 enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
 
@@ -82,36 +82,25 @@ static void expect_plain_sql(sqlite3 *db, sqlite3_int64 t0, sqlite3_int64 t1)
 	sqlite3_free(plain);
 }
 
+static const struct life life = {
+	.updates = "UPDATE d SET v = v * 3, r = r + 1 WHERE id % 1000 = 1; DELETE FROM d WHERE id % 999 = 5;"
+		   " UPDATE d SET ts = ts + 5000, track = 'gpu' WHERE id % 1001 = 9;"
+		   " INSERT INTO d SELECT id + 40000, 'new', ts + 3, v, r, dur FROM d WHERE id % 500 = 2",
+	.inserts = "INSERT INTO d SELECT id + 80000, track, ts + 4000000, v, r, dur FROM d WHERE id < 9000",
+	.kept = "d_if_piece",
+	.damage = "d_if: corrupt: what is kept of the page's counters is wrong (run ",
+	.query = "SELECT count(twa_v) FROM c(0, 3000000)",
+	.expect = expect_windows,
+};
+
 static void change_and_ask(sqlite3 *db, struct random *random)
 {
-	assert_true(integer_of(db, "SELECT count(*) FROM d_if_piece WHERE value = 0") > 0);
-	assert_true(integer_of(db, "SELECT count(*) FROM d_if_piece WHERE value = 1") > 0);
-	expect_windows(db, random, 8);
-	run(db, "UPDATE d SET v = v * 3, r = r + 1 WHERE id %% 1000 = 1; DELETE FROM d WHERE id %% 999 = 5; UPDATE d SET ts = ts + 5000, track = 'gpu' WHERE id "
-		"%% 1001 = 9; INSERT INTO d SELECT id + %d, 'new', ts + 3, v, r, dur FROM d WHERE id %% 500 = 2", N_ROWS);
-	expect_windows(db, random, 5);
-	run(db, "BEGIN; INSERT INTO d_if(d_if) VALUES('flush')");
-	expect_windows(db, random, 2);
-	run(db, "ROLLBACK");
-	expect_windows(db, random, 2);
+	run_gives(db, "0|1\n1|1\n", "SELECT value, count(*) > 0 FROM d_if_piece GROUP BY value");
+	life_live(&life, db, random);
+	run(db, "INSERT INTO d SELECT id + 120000, track, ts + 7, v, r, dur FROM d WHERE id < 20000"); /* late */
+	expect_windows(db, random, 3);
 	run(db, "INSERT INTO d_if(d_if) VALUES('flush')");
-	expect_windows(db, random, 5);
-	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	run(db, "INSERT INTO d SELECT id + 2 * %d, track, ts + %d, v, r, dur FROM d WHERE id < 9000; INSERT INTO d_if(d_if) VALUES('flush')", N_ROWS, LAST);
 	expect_windows(db, random, 3);
-	run(db, "INSERT INTO d SELECT id + 3 * %d, track, ts + 7, v, r, dur FROM d WHERE id < 1000", N_ROWS); /* late */
-	expect_windows(db, random, 3);
-	run(db, "INSERT INTO d_if(d_if) VALUES('flush'); DELETE FROM d WHERE ts < 1000000; INSERT INTO d_if(d_if) VALUES('flush')");
-	expect_windows(db, random, 3);
-	run(db, "INSERT INTO d_if(d_if) VALUES('merge')");
-	expect_windows(db, random, 2);
-	run(db, "INSERT INTO d_if(d_if) VALUES('optimize')");
-	expect_windows(db, random, 3);
-	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	run_gives(db, "1\n", "SELECT count(DISTINCT run) FROM d_if_piece");
-	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
-	expect_windows(db, random, 2);
-	run_gives(db, "1\n", "SELECT count(DISTINCT run) FROM d_if_piece");
 }
 
 static void it_is_the_same_as_sample_by_sample(void **state)
@@ -144,28 +133,14 @@ static void pieces_may_be_lost_but_not_wrong(void **state)
 	sqlite3 *db = open_samples(INDEX);
 
 	(void)state;
-	run(db, "CREATE TABLE kept AS SELECT * FROM d_if_piece; DELETE FROM d_if_piece WHERE level = 2 AND number %% 2");
+	run(db, "DELETE FROM d_if_piece WHERE level = 2 AND number %% 2");
 	expect_windows(db, &random, 3);
-	run(db, "DELETE FROM d_if_piece");
-	expect_windows(db, &random, 1);
-	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check'); INSERT INTO d_if(d_if) VALUES('merge')"); /* a command makes what is missing */
-	run_gives(db, "0\n", "SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM d_if_piece)");
-
-	run(db, "UPDATE d_if_piece SET bytes = zeroblob(length(bytes))");
-	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "SELECT count(twa_v) FROM c(0, 3000000)");
-	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	run(db, "SELECT track, count, max_v FROM d_if(100, 2000000, 5)"); /* not read where nobody asks */
-	run(db, "UPDATE d_if_piece SET bytes = NULL");
-	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "SELECT count(twa_v) FROM c(0, 3000000)");
-	run(db, "UPDATE d_if_piece AS x SET bytes = (SELECT bytes FROM kept WHERE value = x.value AND level = x.level AND number <> x.number)"
+	run(db, "INSERT INTO d_if(d_if) VALUES('merge')");
+	life_lose_kept(&life, db, &random);
+	run(db, "DROP TABLE kept; CREATE TABLE kept AS SELECT * FROM d_if_piece; UPDATE d_if_piece AS x SET bytes ="
+		" (SELECT bytes FROM kept WHERE value = x.value AND level = x.level AND number <> x.number)"
 		" WHERE EXISTS (SELECT 1 FROM kept WHERE value = x.value AND level = x.level AND number <> x.number)"); /* of another node */
-	run_fails(db, "d_if: corrupt: what is kept of the page's counters is wrong (run ", "SELECT count(twa_v) FROM c(0, 3000000)");
-	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild'); INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	expect_windows(db, &random, 1);
-	run(db, "DROP TABLE d_if_piece");
-	run_fails(db, "", "SELECT count(twa_v) FROM c(0, 3000000)");
-	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
-	expect_windows(db, &random, 1);
+	run_fails(db, life.damage, "%s", life.query);
 	close_database(db);
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+#include "tests/support/sanitizer.h"
+
 #define TABLE                                                                                                    \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 700)"                         \
@@ -49,10 +51,10 @@
 
 /* Of n accesses or allocations the first ones fail one by one, then about every n / FINENESS-th: sanitizers make it slow, and so do
  * emulators (tests/dist/suite.sh). */
-#if defined __SANITIZE_ADDRESS__ || defined FEW_FAULTS
-enum { FINENESS = 5 };
+#if defined UNDER_ADDRESS_SANITIZER || defined FEW_FAULTS
+enum { FINENESS = 4 };
 #else
-enum { FINENESS = 20 };
+enum { FINENESS = 10 };
 #endif
 
 /* A statement under test, what it needs, and what must hold after it has failed or worked. */

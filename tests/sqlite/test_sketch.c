@@ -1,6 +1,6 @@
 /* test_sketch.c -- sketches in SQL: quantiles against the sorted values, frames and merges byte for byte, and the columns
  * sketch_v of an index against iforest_sketch(v) over the rows of the table, while these change. */
-#include "harness.h"
+#include "life.h"
 
 #include "tests/support/sketch_vectors.h"
 
@@ -143,6 +143,17 @@ static void expect_windows(sqlite3 *db, struct random *random, int n)
 	}
 }
 
+static const struct life life = {
+	.updates = "UPDATE d SET dur = dur * 3, r = r + 1 WHERE id % 1000 = 1; DELETE FROM d WHERE id % 999 = 5;"
+		   " UPDATE d SET ts = ts + 5000, track = 'gpu' WHERE id % 1001 = 9;"
+		   " INSERT INTO d SELECT id + 40000, 'new', ts + 3, dur, r FROM d WHERE id % 500 = 2",
+	.inserts = "INSERT INTO d SELECT id + 80000, track, ts + 7, dur, r FROM d WHERE id < 9000",
+	.kept = "d_if_sketch",
+	.damage = "d_if: corrupt: the sketch kept of the page is wrong (run ",
+	.query = "SELECT count(sketch_dur) FROM d_if",
+	.expect = expect_windows,
+};
+
 static void a_window_has_the_sketch_of_its_rows(void **state)
 {
 	struct random random = { test_seed() };
@@ -150,31 +161,8 @@ static void a_window_has_the_sketch_of_its_rows(void **state)
 
 	(void)state;
 	run(db, "CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if)");
-	assert_true(integer_of(db, "SELECT count(*) FROM d_if_sketch WHERE value = 0") > 0);
-	assert_true(integer_of(db, "SELECT count(*) FROM d_if_sketch WHERE value = 1") > 0);
-	expect_windows(db, &random, 6);
-	run(db, "UPDATE d SET dur = dur * 3, r = r + 1 WHERE id %% 1000 = 1; DELETE FROM d WHERE id %% 999 = 5; UPDATE d SET ts = ts + 5000, track = 'gpu' WHERE id "
-		"%% 1001 = 9; INSERT INTO d SELECT id + %d, 'new', ts + 3, dur, r FROM d WHERE id %% 500 = 2", N_ROWS);
-	expect_windows(db, &random, 4);
-	run(db, "BEGIN; INSERT INTO d_if(d_if) VALUES('flush')");
-	expect_windows(db, &random, 2);
-	run(db, "ROLLBACK");
-	expect_windows(db, &random, 2);
-	run(db, "INSERT INTO d_if(d_if) VALUES('flush')");
-	expect_windows(db, &random, 4);
-	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	run(db, "INSERT INTO d SELECT id + 2 * %d, track, ts + 7, dur, r FROM d WHERE id < 9000; INSERT INTO d_if(d_if) VALUES('flush')", N_ROWS);
-	run(db, "DELETE FROM d WHERE ts < 1000000; INSERT INTO d_if(d_if) VALUES('flush')");
-	expect_windows(db, &random, 3);
-	run(db, "INSERT INTO d_if(d_if) VALUES('merge')");
-	expect_windows(db, &random, 2);
-	run(db, "INSERT INTO d_if(d_if) VALUES('optimize')");
-	expect_windows(db, &random, 3);
-	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	run_gives(db, "1\n", "SELECT count(DISTINCT run) FROM d_if_sketch");
-	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
-	expect_windows(db, &random, 2);
-	run_gives(db, "1\n", "SELECT count(DISTINCT run) FROM d_if_sketch");
+	run_gives(db, "0|1\n1|1\n", "SELECT value, count(*) > 0 FROM d_if_sketch GROUP BY value");
+	life_live(&life, db, &random);
 	close_database(db);
 }
 
@@ -201,29 +189,15 @@ static void kept_sketches_may_be_lost_but_not_wrong(void **state)
 	sqlite3 *db = open_spans(INDEX);
 
 	(void)state;
-	run(db, "CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if); CREATE TABLE kept AS SELECT * FROM d_if_sketch");
-	run(db, "DELETE FROM d_if_sketch WHERE rowid %% 2");
-	expect_windows(db, &random, 2);
-	run(db, "INSERT INTO d_if(d_if) VALUES('integrity-check'); INSERT INTO d_if(d_if) VALUES('merge')"); /* a command makes what is missing */
-	run_gives(db, "0\n", "SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM d_if_sketch)");
-
-	run(db, "UPDATE d_if_sketch SET bytes = zeroblob(50)");
-	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "SELECT count(sketch_dur) FROM d_if");
-	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	run(db, "SELECT track, count, max_dur FROM d_if(100, 2000000, 5)"); /* not read where nobody asks */
+	run(db, "CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if)");
+	life_lose_kept(&life, db, &random);
 	run(db, "UPDATE d_if_sketch SET bytes = (SELECT iforest_sketch(1))"); /* a sound one, of another multiset */
-	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "SELECT count(sketch_dur) FROM d_if");
-	run(db, "UPDATE d_if_sketch SET bytes = NULL");
-	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "SELECT count(sketch_dur) FROM d_if");
+	run_fails(db, life.damage, "%s", life.query);
 	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild'); INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	expect_windows(db, &random, 1);
 	/* as many numbers, but others: a question cannot tell, the check can */
 	run(db, "UPDATE d_if_sketch SET bytes = (SELECT iforest_sketch(0) FROM d WHERE rowid <= (SELECT iforest_sketch_count(bytes)))");
-	run_fails(db, "d_if: corrupt: the sketch kept of the page is wrong (run ", "INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	run(db, "DROP TABLE d_if_sketch");
-	run_fails(db, "", "SELECT count(sketch_dur) FROM d_if");
-	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild')");
-	expect_windows(db, &random, 1);
+	run(db, "%s", life.query);
+	run_fails(db, life.damage, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
 	close_database(db);
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/run/check.h"
-#include "core/run/writer.h"
 #include "core/run/compact.h"
 #include "core/run/remove.h"
 #include "tests/support/harness.h"
@@ -104,6 +103,21 @@ enum iforest_status sample_add_run(struct sample_index *index, const struct ifor
 	struct iforest_edit edit = { .added = run->n_leaves > 0 ? run : NULL };
 
 	return iforest_manifest_commit(&index->manifest, &index->store, &edit);
+}
+
+struct iforest_run sample_write_run(struct sample_index *index,
+				    void (*add)(struct iforest_run_writer *writer, const void *context), const void *context)
+{
+	struct iforest_run_writer *writer = malloc(sizeof *writer);
+	struct iforest_run run;
+
+	assert_non_null(writer);
+	assert_ok(iforest_run_writer_start(writer, &index->store, &index->manifest));
+	add(writer, context);
+	assert_ok(iforest_run_writer_finish(writer, &run));
+	assert_ok(sample_add_run(index, &run));
+	free(writer);
+	return run;
 }
 
 enum iforest_status sample_build(struct sample_index *index, unsigned group)

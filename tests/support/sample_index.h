@@ -10,6 +10,7 @@
 #include "core/run/cursor.h"
 #include "core/run/memtable.h"
 #include "core/run/remove.h"
+#include "core/run/writer.h"
 #include "tests/support/alloc_fault.h"
 #include "tests/support/oracle.h"
 #include "tests/support/pager_fault.h"
@@ -57,6 +58,10 @@ enum iforest_status sample_build(struct sample_index *index, unsigned group);
 
 /* Publishes the manifest with a run more, unless that is without entries. */
 enum iforest_status sample_add_run(struct sample_index *index, const struct iforest_run *run);
+
+/* Publishes the manifest with a run more: of the entries that `add` gives to the writer, which are not in the oracle. */
+struct iforest_run sample_write_run(struct sample_index *index,
+				    void (*add)(struct iforest_run_writer *writer, const void *context), const void *context);
 
 /* The number of a group's run in the manifest. */
 uint32_t sample_run(const struct sample_index *index, unsigned group);

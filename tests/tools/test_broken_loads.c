@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/sanitizer.h"
 #include "tests/tools/harness.h"
 
 enum { N_EVENTS = 6000, BATCH_ROWS = 500 };
@@ -418,7 +419,7 @@ static void memory_does_not_grow_with_the_file(void **state)
 	long peak_kib = peak_of_events(200000, "10000"), long_peak_kib = peak_of_events(800000, "10000");
 
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef UNDER_ADDRESS_SANITIZER
 	print_message("peak %ld KiB, %ld KiB: not compared, the sanitizer keeps what is freed\n", peak_kib, long_peak_kib);
 	skip();
 #endif

@@ -3,7 +3,7 @@ CREATE TABLE seen(id integer, who text, ts integer, dur integer);
 INSERT INTO seen SELECT i, 'who ' || i % 3, i, i % 10 FROM generate_series(1, 2000) i;
 CREATE INDEX seen_if ON seen USING iforest (who, ts) INCLUDE (dur) WITH (background_merge = off, pending_pages = 1);
 VACUUM ANALYZE seen;
-SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET jit = off;
+SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off;
 EXPLAIN (COSTS OFF) SELECT who, count(*) FROM seen GROUP BY who;
 
 -- Does the index answer these, and as the table does?

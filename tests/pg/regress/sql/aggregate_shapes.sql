@@ -71,7 +71,6 @@ SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
 SET enable_bitmapscan = off;
 SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 
 -- ---- one level ----
 SELECT shape('SELECT count(*), sum(dur), avg(price), min(ts), max(ts) FROM spans');
@@ -91,6 +90,11 @@ SELECT shape('SELECT 1 FROM spans HAVING count(*) > 1');
 SELECT shape('SELECT count(*), sum(dur) FROM spans WHERE service = ''none''');
 SELECT shape('SELECT service, count(*) FROM spans WHERE service = ''none'' GROUP BY 1');
 SELECT shape('SELECT count(*) FROM spans WHERE NULL::boolean');
+
+-- Compiled expressions, where the server has a compiler.
+SET jit = on; SET jit_above_cost = 0;
+SELECT shape('SELECT service || ''!'', 1 + sum(dur) / count(*)::numeric, max(load * 2) FROM spans WHERE dur > 500 GROUP BY service HAVING sum(dur) % 7 < 9');
+RESET jit; RESET jit_above_cost;
 
 -- ---- parts of larger queries ----
 CREATE VIEW daily AS SELECT date_trunc('day', ts) AS day, service, count(*) AS n, sum(dur) AS dur FROM spans GROUP BY 1, 2;

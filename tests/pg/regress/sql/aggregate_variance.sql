@@ -53,7 +53,6 @@ SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
 SET enable_bitmapscan = off;
 SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 
 -- ---- what is reckoned by hand ----
 CREATE TABLE eight(at integer, v integer, p numeric(6,2));

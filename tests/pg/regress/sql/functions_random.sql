@@ -1,7 +1,6 @@
 -- Random questions of the functions of an index and of aggregates of a row, over rows that come and go: from the index the same as
 -- by scanning. A difference is shown with its question; another seed: SELECT setseed(...).
 SET client_min_messages = warning;
-SET jit = off;
 SELECT setseed(0.25);
 CREATE TABLE fr(track integer, ts bigint, dur integer, r float8);
 CREATE INDEX fr_if ON fr USING iforest (track, ts) INCLUDE (dur, r) WITH (duration = 'dur', pending_pages = 2);

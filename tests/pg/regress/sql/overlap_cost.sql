@@ -10,8 +10,8 @@ CREATE INDEX ocp_if ON ocp USING iforest (track, ts) INCLUDE (dur) WITH (duratio
 VACUUM ANALYZE oc, ocp;
 SELECT cardinality(iforest_create_functions('oc_if')), cardinality(iforest_create_functions('ocp_if'));
 
--- Settings are as they are by default, but that compiling begins at less. Does a plan cost too little for it, was anything compiled, and which half answered?
-SET jit_above_cost = 2000;
+-- Settings are as they are by default (those of tests do not compile), but that compiling begins at less. Does a plan cost too little for it, was anything compiled, and which half answered?
+SET jit = on; SET jit_above_cost = 2000;
 CREATE FUNCTION pg_temp.plan(question text, OUT is_cheap boolean, OUT is_compiled boolean, OUT way text) LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;

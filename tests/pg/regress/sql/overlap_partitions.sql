@@ -1,6 +1,5 @@
 -- The overlap function of a partitioned index: what it answers, from which indexes, who may ask, and what partitions go through.
 SET client_min_messages = warning;
-SET jit = off;
 SELECT setseed(0.25);
 
 -- "index" where indexes are read, "table" where the tables are, or nothing is found

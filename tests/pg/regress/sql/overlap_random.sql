@@ -1,7 +1,6 @@
 -- Random questions of the overlap functions, over rows that come and go: read from the index the same as by SQL over the table, and, of
 -- integers, the same as by what overlapping means, row by row. A difference is shown with its question; another seed: SELECT setseed(...).
 SET client_min_messages = warning;
-SET jit = off;
 SELECT setseed(0.75);
 CREATE TABLE ov(track integer, kind varchar(5) COLLATE "C", ts bigint, dur bigint, at timestamptz, day date, small smallint, ts4 integer, note integer);
 CREATE INDEX ov_by ON ov USING iforest (track, ts) INCLUDE (dur) WITH (duration = 'dur', pending_pages = 2);

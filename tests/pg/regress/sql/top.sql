@@ -11,7 +11,6 @@ FROM generate_series(1, 20000) i;
 CREATE INDEX spans_if ON spans USING iforest (service, host, ts) INCLUDE (dur, load, price, done, small) WITH (background_merge = off, pending_pages = 4);
 VACUUM ANALYZE spans;
 SET TimeZone = 'UTC';
-SET jit = off;
 SET max_parallel_workers_per_gather = 0;
 
 -- ---- plans ----
