@@ -21,7 +21,11 @@ if [ -n "$reason" ]; then
 	exit 0
 fi
 temporary=$(mktemp -d) || exit 1
-trap 'rm -rf "$temporary"' EXIT
+stop() {
+	! command -v wineserver >/dev/null || wineserver -k
+	rm -rf "$temporary"
+}
+trap stop EXIT
 trap 'exit 143' HUP INT TERM
 # shellcheck source=tests/dist/report.sh
 . "$here/report.sh"
@@ -80,7 +84,7 @@ wheel() {
 node() {
 	platform=$1
 	shift
-	(cd "$temporary/$platform" && cp "$here/node_sqlite.mjs" "$here/readme.mjs" . && "$@" node_sqlite.mjs && "$@" readme.mjs <"$temporary/readme.sql" | answers)
+	(cd "$temporary/$platform" && cp "$here/node_sqlite.mjs" "$here/readme.mjs" . && "$@" node_sqlite.mjs && "$@" readme.mjs <"$temporary/readme.sql" >answer && answers <answer)
 }
 
 python_on_arm64() {

@@ -2,7 +2,7 @@
 # The tests of SQLite and of core on other machines, and on Linux those of the readers of traces: compiled for them, and run by qemu-user and
 # wine. As root. TAP: a line for each machine, after those of its programs, and one for each program that cannot run there, with the reason.
 #
-#   tests/dist/suite.sh [arm64] [s390x] [windows]      all three, or those named; a program may take half an hour
+#   tests/dist/suite.sh [arm64] [s390x] [windows]      all three, or those named; a program may take an hour
 #
 # An emulator is ten times as slow or more, so random tests of SQLite have IFOREST_ROUNDS rounds (default 4), and fewer of many accesses fail. PROGRAMS names
 # some alone, such as "sqlite/test_window core/page/test_page". Logs lie in build/suite-MACHINE/logs.
@@ -91,7 +91,7 @@ run_some() {
 	[ "$machine" != windows ] || traces=none
 	# The list is words.
 	# shellcheck disable=SC2046
-	env "$1" IFOREST_TRACES="$traces" IFOREST_BUILD="$compiled" BUILD="$out" RUNNER="$runner" LIMIT=1800 \
+	env "$1" IFOREST_TRACES="$traces" IFOREST_BUILD="$compiled" BUILD="$out" RUNNER="$runner" LIMIT=3600 \
 		tests/run.sh "$machine" $(programs "$machine" | grep "$2" | sed "s|.*|$compiled/tests/&$suffix|")
 }
 
@@ -114,6 +114,7 @@ for machine in "$@"; do
 	report_log=$out/log
 	report "$machine: all compile there" compile
 	export WINEPREFIX="$out/wine" WINEDEBUG=-all
+	[ "$machine" != windows ] || wine wineboot --init >/dev/null 2>&1 # once, before two programs do it at once
 	{ run_some "IFOREST_ROUNDS=${IFOREST_ROUNDS:-4}" ^sqlite/ && run_some "IFOREST_ROUNDS=${IFOREST_ROUNDS:-}" '^[^s]'; } | sed 's/^/# /'
 	for program in $(all_programs); do
 		reason=$(reason_against "$machine" "$program")

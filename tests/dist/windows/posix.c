@@ -19,9 +19,21 @@ char *mkdtemp(char *template)
 	return _mktemp(template) && _mkdir(template) == 0 ? template : NULL;
 }
 
+/* Windows' own knows no years before 1970. Years begin in March here, so that leap days come last. */
 struct tm *gmtime_r(const time_t *time, struct tm *result)
 {
-	return gmtime_s(result, time) ? NULL : result;
+	long long day = *time / 86400 - (*time % 86400 < 0), second = *time - day * 86400;
+	long long from_zero = day + 719468, era = (from_zero - (from_zero < 0 ? 146096 : 0)) / 146097, of_era = from_zero - era * 146097;
+	long long year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365, of_year = of_era - (365 * year + year / 4 - year / 100);
+	long long month = (5 * of_year + 2) / 153;
+
+	*result = (struct tm){ .tm_sec = (int)(second % 60),
+			       .tm_min = (int)(second / 60 % 60),
+			       .tm_hour = (int)(second / 3600),
+			       .tm_mday = (int)(of_year - (153 * month + 2) / 5 + 1),
+			       .tm_mon = (int)(month < 10 ? month + 2 : month - 10),
+			       .tm_year = (int)(year + era * 400 + (month >= 10) - 1900) };
+	return result;
 }
 
 int nftw(const char *path, int (*visit)(const char *, const struct stat *, int, struct FTW *), int n_open, int flags)
