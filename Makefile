@@ -14,6 +14,7 @@
 #   make trace2sqlite  the loader of traces for SQLite (docs/trace2sqlite.md)
 #   make matrix    compiles it for PostgreSQL 17 and 18 and tests it there, each in a Debian of its own (tests/pg/matrix.sh; as root)
 #   make check-postgres-suite  PostgreSQL's own tests beside the extension: POSTGRES_SOURCE=folder of its sources (tests/README.md)
+#   make check-perfetto  Perfetto's own tests of its importers, over ours: PERFETTO=folder of its sources (tests/README.md)
 #   make matrix-sqlite  runs the SQLite tests with SQLite 3.38 and the newest (tests/sqlite/matrix.sh; from npm)
 #   make dashboards  draws the pictures of docs/dashboards.md again, in a PostgreSQL server of its own
 #   make amalgamation  the SQLite extension, and the forest, as one file each: $(BUILD)/amalgamation (docs/install.md)
@@ -78,7 +79,7 @@ long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
 	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
 
-.PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-bi-large check-clients check-pauses check-sanitized check-clang check-postgres-suite matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
+.PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-bi-large check-clients check-pauses check-sanitized check-clang check-postgres-suite check-perfetto matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
 
 all: $(filter-out $(LEFT_OUT),$(LIBRARIES) $(MODULES))
@@ -195,8 +196,8 @@ $(BUILD)/tests/fuzz/fuzz_shadow: $(filter-out $(wildcard sqlite_ext/trace/*.c),$
 $(BUILD)/tests/fuzz/replay_fuzz_shadow $(BUILD)/tests/fuzz/fuzz_shadow: LINK = -lsqlite3
 
 # those over traces read them with libtrace.a
-TRACE_REPLAY := $(addprefix $(BUILD)/tests/fuzz/replay_fuzz_,otlp perfetto chrome_json)
-TRACE_FUZZ   := $(addprefix $(BUILD)/tests/fuzz/fuzz_,otlp perfetto chrome_json)
+TRACE_REPLAY := $(addprefix $(BUILD)/tests/fuzz/replay_fuzz_,otlp perfetto chrome_json trace)
+TRACE_FUZZ   := $(addprefix $(BUILD)/tests/fuzz/fuzz_,otlp perfetto chrome_json trace)
 $(TRACE_REPLAY): $(TRACES) $(BUILD)/libtrace.a
 $(TRACE_FUZZ): $(wildcard trace/*.c) $(filter-out $(wildcard tests/trace/test_*.c),$(wildcard tests/trace/*.c))
 $(TRACE_REPLAY) $(TRACE_FUZZ): LINK = $(TRACE_LIBS)
@@ -273,6 +274,9 @@ check-sanitized: $(if $(HAS_PG),pg)
 
 check-postgres-suite: pg
 	@BUILD=$(BUILD) CC='$(CC)' PG_CONFIG='$(PG_CONFIG)' tests/pg/postgres_suite.sh '$(POSTGRES_SOURCE)' $(MODES)
+
+check-perfetto: $(if $(PERFETTO),$(BUILD)/trace2sqlite)
+	@$(if $(PERFETTO),tests/trace/perfetto_suite.py $< '$(PERFETTO)',echo "check-perfetto: skipped, PERFETTO names no folder of its sources")
 
 matrix:
 	@tests/pg/matrix.sh

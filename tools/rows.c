@@ -1,10 +1,11 @@
 #include "tools/rows.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 const struct loaded_definition loaded_definitions[N_TABLES] = {
 	[TABLE_SPANS] = { "spans",
-			  "spans",
+			  "span",
 			  16,
 			  { { "id", LOADED_INTEGER, true },
 			    { "ts", LOADED_INTEGER, true },
@@ -23,7 +24,7 @@ const struct loaded_definition loaded_definitions[N_TABLES] = {
 			    { "trace_id", LOADED_TEXT, false },
 			    { "kind", LOADED_TEXT, false } } },
 	[TABLE_COUNTERS] = { "counters",
-			     "counter samples",
+			     "counter sample",
 			     9,
 			     { { "id", LOADED_INTEGER, true },
 			       { "ts", LOADED_INTEGER, true },
@@ -35,7 +36,7 @@ const struct loaded_definition loaded_definitions[N_TABLES] = {
 			       { "unit", LOADED_TEXT, false },
 			       { "track", LOADED_TEXT, false } } },
 	[TABLE_INSTANTS] = { "instants",
-			     "instants",
+			     "instant",
 			     9,
 			     { { "id", LOADED_INTEGER, true },
 			       { "ts", LOADED_INTEGER, true },
@@ -47,7 +48,7 @@ const struct loaded_definition loaded_definitions[N_TABLES] = {
 			       { "args", LOADED_JSON, false },
 			       { "instant_id", LOADED_TEXT, false } } },
 	[TABLE_FLOWS] = { "flows",
-			  "flows",
+			  "flow",
 			  12,
 			  { { "id", LOADED_INTEGER, true },
 			    { "flow_id", LOADED_TEXT, false },
@@ -62,7 +63,7 @@ const struct loaded_definition loaded_definitions[N_TABLES] = {
 			    { "to_ts", LOADED_INTEGER, true },
 			    { "to_track", LOADED_TEXT, true } } },
 	[TABLE_TRACKS] = { "tracks",
-			   "tracks",
+			   "track",
 			   10,
 			   { { "id", LOADED_INTEGER, true },
 			     { "track", LOADED_TEXT, true },
@@ -75,13 +76,18 @@ const struct loaded_definition loaded_definitions[N_TABLES] = {
 			     { "sort_index", LOADED_INTEGER, false },
 			     { "labels", LOADED_TEXT, false } } },
 	[TABLE_LEFT_OUT] = { "left_out",
-			     "findings",
+			     "finding",
 			     4,
 			     { { "id", LOADED_INTEGER, true },
 			       { "finding", LOADED_TEXT, true },
 			       { "what", LOADED_TEXT, true },
 			       { "n", LOADED_INTEGER, true } } },
 };
+
+void rows_print_count(FILE *file, enum loaded_table table, uint64_t n)
+{
+	fprintf(file, "%" PRIu64 " %s%s", n, loaded_definitions[table].what, n == 1 ? "" : "s");
+}
 
 /* The values of the row that is being made, one after the other. */
 struct filling {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "trace/model.h"
 
@@ -23,12 +24,15 @@ struct loaded_column {
 /* A table: the first column is its primary key. */
 struct loaded_definition {
 	const char *name; /* unless the user chooses another */
-	const char *what; /* its rows, such as "counter samples" */
+	const char *what; /* a row, such as "counter sample" */
 	int n_columns;
 	struct loaded_column columns[MOST_LOADED_COLUMNS];
 };
 
 extern const struct loaded_definition loaded_definitions[N_TABLES];
+
+/* Prints how many rows there are, such as "1 span" or "0 counter samples". */
+void rows_print_count(FILE *file, enum loaded_table table, uint64_t n);
 
 struct loaded_value {
 	bool is_null;

@@ -17,8 +17,11 @@ static void complain(const char *what, const char *problem)
 
 static void print_counts(FILE *file, const uint64_t n_rows[N_TABLES], char *const names[N_TABLES])
 {
-	for (int i = 0; i < TABLE_LEFT_OUT; i++)
-		fprintf(file, "%s%" PRIu64 " %s in %s", i ? ", " : "", n_rows[i], loaded_definitions[i].what, names[i]);
+	for (int i = 0; i < TABLE_LEFT_OUT; i++) {
+		fputs(i ? ", " : "", file);
+		rows_print_count(file, (enum loaded_table)i, n_rows[i]);
+		fprintf(file, " in %s", names[i]);
+	}
 }
 
 static void explain_failure(const struct load *load, enum load_status status)

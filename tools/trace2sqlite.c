@@ -283,12 +283,19 @@ static bool read_file(struct loader *loader, const char *path)
 static void print_summary(const struct loader *loader, const char *path)
 {
 	const struct trace_counts *counts = trace_counts(loader->trace);
+	const uint64_t n_rows[] = { [TABLE_SPANS] = counts->n_spans,
+				    [TABLE_COUNTERS] = counts->n_samples,
+				    [TABLE_INSTANTS] = counts->n_instants,
+				    [TABLE_FLOWS] = counts->n_flows,
+				    [TABLE_TRACKS] = counts->n_tracks };
 	const struct trace_report_line *line;
 
-	printf("%s (%s): %" PRIu64 " spans, %" PRIu64 " counter samples, %" PRIu64 " instants, %" PRIu64 " flows, %" PRIu64
-	       " tracks (%.1f s)\n",
-	       path, trace_format_name(loader->trace), counts->n_spans, counts->n_samples, counts->n_instants, counts->n_flows,
-	       counts->n_tracks, progress_now_s() - loader->start_s);
+	printf("%s (%s): ", path, trace_format_name(loader->trace));
+	for (int i = 0; i < TABLE_LEFT_OUT; i++) {
+		fputs(i ? ", " : "", stdout);
+		rows_print_count(stdout, (enum loaded_table)i, n_rows[i]);
+	}
+	printf(" (%.1f s)\n", progress_now_s() - loader->start_s);
 	for (size_t i = 0; (line = trace_report(loader->trace, i)); i++)
 		printf("  %s: %" PRIu64 " %s\n", line->finding == TRACE_MENDED ? "mended" : "left out", line->n, line->what);
 }

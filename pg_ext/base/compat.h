@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "pgstat.h"
+#include "rewrite/rewriteManip.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/datetime.h"
@@ -226,6 +227,29 @@ static inline bool ifp_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber 
 	if (HeapTupleIsValid(tuple))
 		ReleaseSysCache(tuple);
 	return is_not_null;
+#endif
+}
+
+/* Takes the marks of NULLs that grouping sets make from an expression. Before 18 there were none. */
+static inline Node *ifp_without_group_nulls(const PlannerInfo *root, Node *expression)
+{
+#if PG_VERSION_NUM >= 180000
+	if (root->group_rtindex > 0 && root->parse->groupingSets != NIL)
+		return remove_nulling_relids(expression, bms_make_singleton(root->group_rtindex), NULL);
+#else
+	(void)root;
+#endif
+	return expression;
+}
+
+/* Takes the marks of NULLs that outer joins make from an expression. Before 16 there were none. */
+static inline Node *ifp_without_join_nulls(const PlannerInfo *root, Node *expression)
+{
+#if PG_VERSION_NUM >= 160000
+	return remove_nulling_relids(expression, root->outer_join_rels, NULL);
+#else
+	(void)root;
+	return expression;
 #endif
 }
 

@@ -7,6 +7,7 @@
 #include "utils/ruleutils.h"
 
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/value_passes.h"
 
 /* Shows values of subqueries and outer levels as parameters: the deparser does not know the plan nodes that compute them. */
@@ -23,15 +24,67 @@ static Node *with_parameters(Node *node, void *context)
 	return expression_tree_mutator(node, with_parameters, context);
 }
 
+/* A table of which only names are known. */
+static RangeTblEntry *make_table(RTEKind kind, char *name, List *column_names)
+{
+	RangeTblEntry *table = makeNode(RangeTblEntry);
+
+	table->rtekind = kind;
+	table->eref = makeAlias(name, column_names);
+	return table;
+}
+
+/* Returns the context in which the query's columns are named. */
+static List *context_of(const struct ifp_index_query *query)
+{
+	PlannedStmt *names = makeNode(PlannedStmt);
+	RangeTblEntry *table;
+	Bitmapset *all;
+	ListCell *cell;
+
+	if (query->dimensions == NIL)
+		return deparse_context_for(get_rel_name(query->table), query->table);
+	table = make_table(RTE_RELATION, get_rel_name(query->table), NIL);
+	table->relid = query->table;
+	table->relkind = get_rel_relkind(query->table);
+	table->rellockmode = AccessShareLock;
+	names->rtable = list_make1(table);
+	foreach (cell, query->dimensions) {
+		struct ifp_dimension dimension;
+
+		ifp_dimension_read(lfirst(cell), &dimension);
+		names->rtable = lappend(names->rtable, make_table(RTE_VALUES, dimension.name, dimension.column_names));
+	}
+	all = bms_add_range(NULL, 1, list_length(names->rtable));
+	return deparse_context_for_plan_tree(names, select_rtable_names_for_explain(names->rtable, all));
+}
+
+static char *deparse(const struct ifp_index_query *query, Node *expression)
+{
+	Node *over_tables = with_parameters(ifp_over_columns(expression, query->columns), NULL);
+
+	return deparse_expression(over_tables, context_of(query), query->dimensions != NIL, false);
+}
+
 static void explain_conditions(const struct ifp_index_query *query, const char *label, List *conditions, ExplainState *es)
 {
-	List *context = deparse_context_for(get_rel_name(query->table), query->table);
-	Node *all;
+	if (conditions != NIL)
+		ExplainPropertyText(label, deparse(query, (Node *)make_ands_explicit(conditions)), es);
+}
 
-	if (conditions == NIL)
-		return;
-	all = with_parameters(ifp_over_columns((Node *)make_ands_explicit(conditions), query->columns), NULL);
-	ExplainPropertyText(label, deparse_expression(all, context, false, false), es);
+/* Shows on what the dimensions are joined. */
+static void explain_joins(const struct ifp_index_query *query, ExplainState *es)
+{
+	List *conditions = NIL;
+	ListCell *cell;
+
+	foreach (cell, query->dimensions) {
+		struct ifp_dimension dimension;
+
+		ifp_dimension_read(lfirst(cell), &dimension);
+		conditions = list_concat(conditions, list_concat_copy(dimension.equalities, dimension.conditions));
+	}
+	explain_conditions(query, "Join Cond", conditions, es);
 }
 
 static void explain_percentiles(const struct ifp_index_query *query, ExplainState *es)
@@ -58,6 +111,25 @@ static void explain_distinct_counts(const struct ifp_index_query *query, Explain
 			ExplainPropertyText("Distinct Counts", "from sketches, exact up to 768, standard error 1.6 %", es);
 			return;
 		}
+}
+
+/* Shows which keys each grouping set has. */
+static void explain_sets(const struct ifp_index_query *query, ExplainState *es)
+{
+	List *sets = NIL;
+	ListCell *cell, *number;
+
+	foreach (cell, query->sets) {
+		StringInfoData set;
+
+		initStringInfo(&set);
+		foreach (number, lfirst(cell))
+			appendStringInfo(&set, "%s%s", set.len > 0 ? ", " : "",
+					 deparse(query, list_nth(query->groups, lfirst_int(number))));
+		sets = lappend(sets, psprintf("(%s)", set.data));
+	}
+	if (sets != NIL)
+		ExplainPropertyList("Grouping Sets", sets, es);
 }
 
 static const char *bucket_method(const struct ifp_index_query *query)
@@ -103,6 +175,7 @@ void ifp_agg_explain_query(const struct ifp_index_query *query, ExplainState *es
 		ExplainPropertyText("Index", linitial(indexes), es);
 	else
 		ExplainPropertyList("Indexes", indexes, es);
+	explain_joins(query, es);
 	explain_conditions(query, "Index Cond", query->keys, es);
 	explain_conditions(query, "Series Filter", list_concat_copy(query->series, query->late), es);
 	explain_conditions(query, "Time Filter", query->runs, es);
@@ -112,6 +185,7 @@ void ifp_agg_explain_query(const struct ifp_index_query *query, ExplainState *es
 	if (query->drawn)
 		ExplainPropertyInteger("Value Passes", NULL, list_length(ifp_value_passes(query)), es);
 	explain_conditions(query, "One-Time Filter", query->gates, es);
+	explain_sets(query, es);
 	explain_percentiles(query, es);
 	explain_distinct_counts(query, es);
 	if (es->verbose || es->analyze)

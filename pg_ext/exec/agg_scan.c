@@ -23,7 +23,8 @@
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/agg_explain.h"
 #include "pg_ext/exec/agg_state.h"
-#include "pg_ext/exec/groups.h"
+#include "pg_ext/exec/dimension_rows.h"
+#include "pg_ext/exec/set_groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
@@ -70,7 +71,9 @@ struct agg_answer {
 	List *passes; /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
-	struct ifp_groups *groups;
+	struct ifp_dimension_rows **dimensions;
+	int n_dimensions;
+	struct ifp_set_groups *groups;
 	struct ifp_agg_counts counts;
 };
 
@@ -233,7 +236,7 @@ static bool has_rows(const struct answer_reader *reader)
 	return false;
 }
 
-/* Adds a piece of the fold to the group of the row. */
+/* Adds a piece of the fold to the groups of the row. */
 static void add_piece(struct answer_reader *reader, int i, bool has_time)
 {
 	struct agg_answer *answer = reader->answer;
@@ -247,8 +250,9 @@ static void add_piece(struct answer_reader *reader, int i, bool has_time)
 		answer->row->tts_values[column] = piece->value;
 		answer->row->tts_isnull[column] = piece->is_null;
 	}
-	ifp_agg_states_add(answer->aggs, ifp_groups_find(answer->groups, i), reader->fold, piece->steps, n_rows,
-			   &reader->values, has_time, answer->attempt);
+	for (int set = 0; set < ifp_set_groups_n(answer->groups); set++)
+		ifp_agg_states_add(answer->aggs, ifp_set_groups_find(answer->groups, set, i), reader->fold, piece->steps,
+				   n_rows, &reader->values, has_time, answer->attempt);
 }
 
 /* Adds the fold of a bucket to the groups of the row. */
@@ -266,7 +270,7 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 		status = answer_sketches(reader, range);
 		if (!status)
 			status = answer_numbers(reader, range);
-		ifp_groups_move(answer->groups);
+		ifp_set_groups_move(answer->groups);
 		for (int i = 0; i < answer->n_pieces && !status; i++)
 			add_piece(reader, i, has_time);
 		if (!status)
@@ -398,20 +402,12 @@ static enum iforest_status read_nulls(struct answer_reader *reader, uint64 serie
 
 /* ---- series ---- */
 
-/* Adds series number i of keys.series to the groups. */
-static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
+/* Reads a series, of which all but times and values is in the row. */
+static enum iforest_status read_series(struct answer_reader *reader, uint32 id)
 {
 	struct agg_answer *answer = reader->answer;
-	uint32 id = reader->read.keys.series[i];
 	enum iforest_status status = IFOREST_OK;
 
-	if (answer->definition.n_by > 0) {
-		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
-
-		MemoryContextReset(reader->series_context);
-		ifp_snapshot_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
-		MemoryContextSwitchTo(before);
-	}
 	if (!answer_holds_safely(answer, answer->series, answer->n_series, &reader->series_error))
 		return IFOREST_OK;
 	answer->counts.n_series++;
@@ -420,6 +416,35 @@ static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
 	if (!status && reader->read.keys.has_nulls)
 		status = read_nulls(reader, id);
 	return status;
+}
+
+/* Reads a series once for each combination of rows that it has in the dimensions from number d on. */
+static enum iforest_status read_joined(struct answer_reader *reader, uint32 id, int d)
+{
+	const struct agg_answer *answer = reader->answer;
+	enum iforest_status status = IFOREST_OK;
+
+	if (d == answer->n_dimensions)
+		return read_series(reader, id);
+	ifp_dimension_rows_start(answer->dimensions[d]);
+	while (!status && ifp_dimension_rows_next(answer->dimensions[d]))
+		status = read_joined(reader, id, d + 1);
+	return status;
+}
+
+/* Adds series number i of keys.series to the groups. */
+static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
+{
+	struct agg_answer *answer = reader->answer;
+
+	if (answer->definition.n_by > 0) {
+		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
+
+		MemoryContextReset(reader->series_context);
+		ifp_snapshot_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
+		MemoryContextSwitchTo(before);
+	}
+	return read_joined(reader, reader->read.keys.series[i], 0);
 }
 
 /* Adds all entries of all series in one fold. */
@@ -596,6 +621,19 @@ static void begin_pieces(struct agg_answer *answer)
 		answer->pieces[answer->n_pieces++].steps = IFP_ALL_STEPS;
 }
 
+static void begin_dimensions(struct agg_answer *answer)
+{
+	ListCell *cell;
+
+	answer->dimensions = palloc((Size)(list_length(answer->query->dimensions) + 1) * sizeof *answer->dimensions);
+	foreach (cell, answer->query->dimensions) {
+		struct ifp_dimension dimension;
+
+		ifp_dimension_read(lfirst(cell), &dimension);
+		answer->dimensions[answer->n_dimensions++] = ifp_dimension_rows_begin(&dimension, answer->econtext);
+	}
+}
+
 static struct ifp_safe_expression *prepare_all(List *conditions, int *n)
 {
 	struct ifp_safe_expression *expressions = palloc((list_length(conditions) + 1) * sizeof *expressions);
@@ -639,8 +677,8 @@ static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_s
 	foreach (cell, query->aggregates)
 		if (has_columns(ifp_aggregate_conditions(lfirst(cell), query)))
 			return false;
-	return !query->keys && !query->series && !query->runs && !query->late && !has_columns(query->groups) &&
-	       !request.times && !request.firsts && !request.lasts;
+	return !query->dimensions && !query->keys && !query->series && !query->runs && !query->late &&
+	       !has_columns(query->groups) && !request.times && !request.firsts && !request.lasts;
 }
 
 /* Prepares an answer, in the current memory context. */
@@ -661,6 +699,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	open_tables(answer);
 	begin_keys(answer);
 	begin_pieces(answer);
+	begin_dimensions(answer);
 	answer->gates = ExecInitExprList(query->gates, NULL);
 	answer->series = prepare_all(query->series, &answer->n_series);
 	answer->runs = prepare_all(query->runs, &answer->n_runs);
@@ -675,7 +714,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	if (answer->n_tables == 1)
 		ifp_agg_states_set_table(answer->aggs, answer->heaps[0], node->state->es_snapshot);
 	answer->is_total = is_total(query, answer->aggs);
-	answer->groups = ifp_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
+	answer->groups = ifp_set_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
 	return answer;
 }
 
@@ -738,7 +777,7 @@ static bool attempt(void *context, bool locked)
 	ListCell *cell;
 
 	MemoryContextReset(answer->attempt);
-	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_set_groups_reset(answer->groups, answer->attempt);
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	answer->counts = (struct ifp_agg_counts){ .n_restarts = answer->counts.n_restarts };
 	if (!answer->query->drawn)
@@ -758,6 +797,14 @@ static void count_scans(const struct agg_answer *answer)
 		pgstat_count_index_scan(answer->indexes[i]);
 }
 
+static void read_dimensions(struct agg_answer *answer)
+{
+	ListCell *cell;
+
+	foreach (cell, answer->query->dimensions != NIL ? castNode(CustomScanState, answer->node)->custom_ps : NIL)
+		ifp_dimension_rows_read(answer->dimensions[foreach_current_index(cell)], lfirst(cell), answer->parameters);
+}
+
 static void answer_query(struct agg_answer *answer)
 {
 	MemoryContext before = MemoryContextSwitchTo(answer->parameters);
@@ -769,21 +816,22 @@ static void answer_query(struct agg_answer *answer)
 	ifp_agg_states_rescan(answer->aggs, answer->parameters);
 	MemoryContextReset(answer->attempt);
 	MemoryContextSwitchTo(answer->attempt);
-	ifp_groups_reset(answer->groups, answer->attempt);
+	ifp_set_groups_reset(answer->groups, answer->attempt);
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	if (answer_holds(answer, answer->gates)) {
 		count_scans(answer);
+		read_dimensions(answer);
 		ifp_snapshot_retry(attempt, answer, &answer->counts.n_restarts);
 	}
 	answer->is_begun = true;
 	MemoryContextSwitchTo(before);
 }
 
-/* Returns the next group: its keys and then the aggregates, in the order of the query's lists; false after the last. values and
- * are_null have room for both. What they point to lives until the next call. */
+/* Returns the next group: its keys, the aggregates and GROUPING(), in the order of the query's lists; false after the last.
+ * values and are_null have room for all. What they point to lives until the next call. */
 static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null)
 {
-	int n_groups = list_length(answer->query->groups);
+	int n_groups = list_length(answer->query->groups), n_aggregates = list_length(answer->query->aggregates);
 	const struct ifp_measure_state *states;
 	MemoryContext before;
 
@@ -792,12 +840,12 @@ static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null
 	if (answer->is_done)
 		return false;
 	MemoryContextReset(answer->result);
-	states = ifp_groups_next(answer->groups, values, are_null);
+	states = ifp_set_groups_next(answer->groups, values, are_null, n_groups + n_aggregates);
 	answer->is_done = !states;
 	if (!states)
 		return false;
 	before = MemoryContextSwitchTo(answer->result);
-	for (int i = 0; i < list_length(answer->query->aggregates); i++)
+	for (int i = 0; i < n_aggregates; i++)
 		values[n_groups + i] = ifp_agg_states_result(answer->aggs, i, states, &are_null[n_groups + i]);
 	MemoryContextSwitchTo(before);
 	return true;
@@ -822,8 +870,10 @@ struct aggregate_state {
 static void begin(CustomScanState *node, EState *estate, int flags)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
+	ListCell *cell;
 
-	(void)estate;
+	foreach (cell, state->query.dimensions != NIL ? castNode(CustomScan, node->ss.ps.plan)->custom_plans : NIL)
+		node->custom_ps = lappend(node->custom_ps, ExecInitNode(lfirst(cell), estate, flags));
 	if (!(flags & EXEC_FLAG_EXPLAIN_ONLY))
 		state->answer = answer_begin(&state->query, &node->ss.ps);
 }
@@ -865,7 +915,17 @@ static void rescan(CustomScanState *node)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
 
+	ListCell *cell;
+
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	foreach (cell, node->custom_ps) {
+		PlanState *dimension = lfirst(cell);
+
+		if (node->ss.ps.chgParam)
+			UpdateChangedParamSet(dimension, node->ss.ps.chgParam);
+		if (!dimension->chgParam)
+			ExecReScan(dimension);
+	}
 	answer_rescan(state->answer);
 }
 
@@ -873,8 +933,12 @@ static void end(CustomScanState *node)
 {
 	struct aggregate_state *state = (struct aggregate_state *)node;
 
+	ListCell *cell;
+
 	if (state->answer)
 		answer_end(state->answer);
+	foreach (cell, node->custom_ps)
+		ExecEndNode(lfirst(cell));
 }
 
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)

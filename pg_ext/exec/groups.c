@@ -62,7 +62,7 @@ static bool has_infinities(const struct ifp_index_query *query)
 
 /* True if the buckets of a group come one after the other. Buckets come series by series, and within a series in the order of
  * time, rows without a time last. So the keys must tell all series apart and otherwise be monotone in the time, infinite times
- * included. If the index is read in passes, each pass has all groups. */
+ * included. If the index is read in passes, each pass has all groups; a series may be read for several rows of a dimension. */
 static bool keys_come_together(const struct ifp_index_query *query, const struct keys *keys)
 {
 	AttrNumber time = ifp_time_attribute(query);
@@ -81,7 +81,8 @@ static bool keys_come_together(const struct ifp_index_query *query, const struct
 			 (!ifp_is_monotone(key, time, &breaks) || (may_be_infinite && ifp_may_make_nan(key))))
 			return false;
 	}
-	return breaks == NIL && bms_num_members(by) == query->n_by && list_length(query->tables) == 1 && !query->drawn;
+	return breaks == NIL && bms_num_members(by) == query->n_by && list_length(query->tables) == 1 && !query->drawn &&
+	       query->dimensions == NIL;
 }
 
 /* ---- beginning ---- */
@@ -92,21 +93,25 @@ static bool has_value(const struct ifp_index_query *query, Node *key)
 }
 
 /* True if each key is of the piece alone, or of everything else alone. */
-static bool are_keys_apart(const struct ifp_index_query *query)
+static bool are_keys_apart(const struct ifp_index_query *query, const List *numbers)
 {
 	ListCell *cell;
 
-	foreach (cell, query->groups)
-		for (AttrNumber column = 1; column <= ifp_time_attribute(query) && has_value(query, lfirst(cell)); column++)
-			if (ifp_mentions(lfirst(cell), column))
-				return false;
+	foreach (cell, numbers) {
+		Node *key = list_nth(query->groups, lfirst_int(cell));
+
+		if (has_value(query, key) && (ifp_mentions_by(query, key) || ifp_mentions(key, ifp_time_attribute(query))))
+			return false;
+	}
 	return true;
 }
 
 /* Prepares the keys that are of pieces, or the others. */
-static void begin_keys(const struct ifp_index_query *query, bool are_apart, bool of_pieces, struct keys *keys)
+static void begin_keys(const struct ifp_index_query *query, const List *numbers, bool are_apart, bool of_pieces,
+		       struct keys *keys)
 {
-	Size n = (Size)list_length(query->groups);
+	Size n = (Size)list_length(numbers);
+	ListCell *cell;
 
 	keys->numbers = palloc((n + 1) * sizeof *keys->numbers);
 	keys->expressions = palloc((n + 1) * sizeof(ExprState *));
@@ -116,9 +121,9 @@ static void begin_keys(const struct ifp_index_query *query, bool are_apart, bool
 	keys->lengths = palloc((n + 1) * sizeof *keys->lengths);
 	keys->by_value = palloc((n + 1) * sizeof *keys->by_value);
 	keys->of_time = palloc((n + 1) * sizeof *keys->of_time);
-	for (int number = 0; number < (int)n; number++) {
+	foreach (cell, numbers) {
+		int number = lfirst_int(cell), i = keys->n;
 		Node *key = list_nth(query->groups, number);
-		int i = keys->n;
 
 		if ((are_apart && has_value(query, key)) != of_pieces)
 			continue;
@@ -145,17 +150,17 @@ static void begin_pieces(struct ifp_groups *groups, int n)
 	}
 }
 
-struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, const List *numbers, Size state_bytes, PlanState *node,
 				    ExprContext *econtext)
 {
 	struct ifp_groups *groups = palloc0(sizeof *groups);
 	struct keys *found = &groups->found;
 
 	*groups = (struct ifp_groups){
-		.node = node, .econtext = econtext, .state_bytes = state_bytes, .are_apart = are_keys_apart(query)
+		.node = node, .econtext = econtext, .state_bytes = state_bytes, .are_apart = are_keys_apart(query, numbers)
 	};
-	begin_keys(query, groups->are_apart, true, &groups->pieced);
-	begin_keys(query, groups->are_apart, false, found);
+	begin_keys(query, numbers, groups->are_apart, true, &groups->pieced);
+	begin_keys(query, numbers, groups->are_apart, false, found);
 	begin_pieces(groups, groups->pieced.n > 0 ? list_length(query->pieces) : 1);
 	if (found->n == 0)
 		return groups;

@@ -16,11 +16,12 @@
 
 struct ifp_groups;
 
-/* Prepares groups with states of that size each, in the current memory context. Keys are evaluated in econtext. */
-struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
+/* Prepares groups by the keys with these numbers (IntList), with states of that size each, in the current memory context. Keys
+ * are evaluated in econtext. */
+struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, const List *numbers, Size state_bytes, PlanState *node,
 				    ExprContext *econtext);
 
-/* Discards all groups; new ones are allocated in the context. A query without group keys has one group from the start. */
+/* Discards all groups; new ones are allocated in the context. Without group keys there is one group from the start. */
 void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context);
 
 /* The row in econtext has changed in more than its piece. */
@@ -30,7 +31,7 @@ void ifp_groups_move(struct ifp_groups *groups);
  * are zeros. */
 void *ifp_groups_find(struct ifp_groups *groups, int piece);
 
-/* Returns the states of the next group and writes its keys; NULL after the last. The order is undefined. */
+/* Returns the states of the next group and writes its keys, each at its number; NULL after the last. The order is undefined. */
 void *ifp_groups_next(struct ifp_groups *groups, Datum *keys, bool *are_null);
 
 #endif

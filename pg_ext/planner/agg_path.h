@@ -1,17 +1,14 @@
-/* planner/agg_path.h -- Planner hook and costs of Custom Scan (IForestAggregate), which answers GROUP BY from an index.
+/* planner/agg_path.h -- Planner hook of Custom Scan (IForestAggregate), which answers GROUP BY from an index.
  *
- * The hook for upper relations adds a path with a cost for each GROUP BY, aggregation or DISTINCT over one table that an index
- * can answer (planner/query_match.h). The planner chooses the cheapest path. The plan has scanrelid 0. Its scan tuple holds
+ * The hook for upper relations adds a path with a cost for each GROUP BY, aggregation or DISTINCT over one table, and dimensions
+ * joined with it, that an index can answer (planner/query_match.h). The planner chooses the cheapest path. The plan has scanrelid 0. Its scan tuple holds
  * the group keys and aggregates; projection and HAVING are done above it, as above any scan.
  *
  *   custom_scan_tlist  group keys and Aggrefs, as the query has them
  *   custom_exprs       the parameters in the index query, so that a change of one causes a rescan
- *   custom_plans       the plan of a subquery that the answer replaces; never run (planner/query_level.h)
+ *   custom_plans       the plans of dimensions (planner/dimension.h); or that of a subquery that the answer replaces, which is
+ *                      never run (planner/query_level.h)
  *   custom_private     the index query (planner/index_query.h)
- *
- * Costs count what an answer reads: leaf pages at the ends of buckets and ranges, pages under heap blocks that are not
- * all-visible, pending pages, sketches. The number of buckets is estimated by evaluating the query's own expressions at times
- * of ANALYZE's histogram.
  */
 #ifndef IFP_PLANNER_AGG_PATH_H
 #define IFP_PLANNER_AGG_PATH_H

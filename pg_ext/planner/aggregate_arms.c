@@ -185,14 +185,6 @@ static bool is_number(Oid type)
 	       type == FLOAT8OID;
 }
 
-static bool mentions_by(const struct ifp_index_query *query, Node *node)
-{
-	for (int i = 1; i <= query->n_by; i++)
-		if (ifp_mentions(node, (AttrNumber)i))
-			return true;
-	return false;
-}
-
 /* True for dates and timestamps, which have infinities that extract() turns into numbers. */
 static bool is_time_type(const struct ifp_index_query *query, AttrNumber attribute)
 {
@@ -314,7 +306,7 @@ static void add_valueless(struct aggregate_reading *reading, struct ifp_arm *arm
 	bool is_extreme = reading->function == IFP_AGG_MIN || reading->function == IFP_AGG_MAX;
 
 	if ((reading->function == IFP_AGG_COUNT || is_extreme) && ifp_mentions(arm->expression, time) &&
-	    !mentions_by(reading->query, arm->expression) &&
+	    !ifp_mentions_by(reading->query, arm->expression) &&
 	    !refuse(reading->query, reading->function, arm->expression, time)) {
 		arm->type = IFP_MEASURE_TIME;
 		reading->arms = lappend(reading->arms, arm);
@@ -353,7 +345,7 @@ static void add_arm(struct aggregate_reading *reading, Node *expression, List *c
 		return;
 	if (ifp_agg_function_needs_squares(reading->function) && arm->value >= 0)
 		reading->reason = refuse_variance(query, expression, arm->value);
-	else if (arm->value == -2 || mentions_by(query, expression) || ifp_mentions(expression, ifp_time_attribute(query)))
+	else if (arm->value == -2 || ifp_mentions_by(query, expression) || ifp_mentions(expression, ifp_time_attribute(query)))
 		reading->reason = "the argument of an aggregate mixes columns";
 	else
 		reading->reason = refuse(query, reading->function, expression, (AttrNumber)(query->n_by + 2 + arm->value));
@@ -362,8 +354,11 @@ static void add_arm(struct aggregate_reading *reading, Node *expression, List *c
 
 static bool is_condition(struct aggregate_reading *reading, Node *condition)
 {
-	if (ifp_mentioned_value(reading->query, condition) != -1)
-		reading->reason = "a condition in an aggregate is on a value column";
+	int value = ifp_mentioned_value(reading->query, condition);
+
+	if (value != -1)
+		reading->reason = value < 0 ? "a condition in an aggregate is on several value columns"
+					    : "a condition in an aggregate is on a value column";
 	return !reading->reason;
 }
 
@@ -538,7 +533,7 @@ static int column_of_pair(const struct ifp_index_query *query, Node *argument)
 		return -1;
 	if (column->varattno == ifp_time_attribute(query))
 		return IFOREST_TIME_COLUMN;
-	return column->varattno > ifp_time_attribute(query) ? column->varattno - query->n_by - 2 : -1;
+	return ifp_mentioned_value(query, (Node *)column);
 }
 
 static int products_of(const struct ifp_index_query *query, int value, int second)

@@ -28,10 +28,21 @@ int ifp_mentioned_value(const struct ifp_index_query *query, Node *expression)
 {
 	int found = -1;
 
-	for (int v = 0; query->n_by + 1 + v < list_length(query->columns); v++)
+	for (int v = 0; v < ifp_n_values(query); v++)
 		if (ifp_mentions(expression, (AttrNumber)(query->n_by + 2 + v)))
 			found = found == -1 ? v : -2;
 	return found;
+}
+
+bool ifp_mentions_by(const struct ifp_index_query *query, Node *expression)
+{
+	for (int column = 1; column <= query->n_by; column++)
+		if (ifp_mentions(expression, (AttrNumber)column))
+			return true;
+	for (int i = 0; i < query->n_joined; i++)
+		if (ifp_mentions(expression, (AttrNumber)(list_length(query->columns) - i)))
+			return true;
+	return false;
 }
 
 /* ---- key conditions ---- */
@@ -160,6 +171,11 @@ static bool may_fail(Oid function, void *context)
 	return !get_func_leakproof(function);
 }
 
+bool ifp_may_fail(Node *expression)
+{
+	return ifp_may_call(expression, may_fail);
+}
+
 static bool is_real(Node *column)
 {
 	Oid type = getBaseType(exprType(column));
@@ -284,18 +300,16 @@ const char *ifp_index_query_add(struct ifp_index_query *query, const IndexOptInf
 	if (contain_volatile_functions(condition))
 		return "a condition has a volatile function";
 	if (value != -1) {
-		for (AttrNumber column = 1; column <= query->n_by + 1; column++)
-			if (ifp_mentions(condition, column))
-				return "a condition compares a value column with another column";
-		if (value < 0)
-			return "a condition compares a value column with another column";
+		if (value < 0 || has_time || ifp_mentions_by(query, condition))
+			return is_orclause(condition) ? "a value column and another column are joined by OR"
+						      : "a condition compares a value column with another column";
 		return add_value_condition(query, condition, (AttrNumber)(query->n_by + 2 + value));
 	}
 	if (!ifp_has_columns(condition))
 		query->gates = lappend(query->gates, condition);
 	else if (key)
 		query->keys = lappend(query->keys, key);
-	else if (has_time ? ifp_calls_foreign_functions(condition) : ifp_may_call(condition, may_fail))
+	else if (has_time ? ifp_calls_foreign_functions(condition) : ifp_may_fail(condition))
 		query->late = lappend(query->late, condition);
 	else if (has_time)
 		query->runs = list_concat(query->runs, both ? both : list_make1(condition));
@@ -358,8 +372,9 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 	list = list_concat(list, list_make4(query->series, query->runs, query->late, query->values));
 	list = list_concat(list, list_make4(query->pieces, makeInteger(query->histogram), query->by_steps,
 					    makeInteger(query->approximates)));
-	return list_concat(list, list_make3(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct),
-					    makeInteger((int)query->drawn)));
+	list = list_concat(list, list_make5(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct),
+					    makeInteger((int)query->drawn), query->sets, query->groupings));
+	return list_concat(list, list_make2(query->dimensions, makeInteger(query->n_joined)));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -384,4 +399,8 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 					   .approximates_distinct = intVal(list_nth(list, 17)) };
 	read_accumulators(list_nth_node(Const, list, 16), &query->accumulators);
 	query->drawn = (uint32)intVal(list_nth(list, 18));
+	query->sets = list_nth(list, 19);
+	query->groupings = list_nth(list, 20);
+	query->dimensions = list_nth(list, 21);
+	query->n_joined = intVal(list_nth(list, 22));
 }

@@ -1,8 +1,8 @@
 /* planner/index_query.h -- A query level as an index answers it: group keys, sorted conditions, aggregates as measures.
  *
  * The planner makes an index query (planner/query_match.h), and the executor answers it (exec/agg_scan.h). All expressions are
- * over a row of the index's columns: Vars of varno 1, numbered from 1: by columns, the time column, value columns. A plan
- * carries the query as a list that can be copied and sent to workers.
+ * over a row of the index's columns: Vars of varno 1, numbered from 1: by columns, the time column, value columns; and then the
+ * columns of joined dimensions. A plan carries the query as a list that can be copied and sent to workers.
  *
  * Conditions are sorted by what their evaluation needs:
  *
@@ -38,6 +38,10 @@ struct ifp_index_query {
 	List *groups;	  /* group keys */
 	List *operators;  /* their equality operators, OidList */
 	List *aggregates; /* Aggrefs, each once */
+	List *sets;	  /* grouping sets (planner/grouping_sets.h); NIL: one of all keys */
+	List *groupings;  /* the keys of each GROUPING(), IntLists */
+	List *dimensions; /* joined relations (planner/dimension.h), as lists */
+	int n_joined;	  /* their columns, the last ones of `columns`; what is said of by columns is true of them, too */
 	List *gates, *keys, *series, *runs, *late, *values;
 	bool approximates; /* percentiles of integers and reals are read from sketches (iforest.approximate_percentiles) */
 	bool approximates_distinct; /* distinct values are counted by sketches (iforest.approximate_distinct) */
@@ -63,12 +67,23 @@ static inline AttrNumber ifp_time_attribute(const struct ifp_index_query *query)
 	return (AttrNumber)(query->n_by + 1);
 }
 
+static inline int ifp_n_values(const struct ifp_index_query *query)
+{
+	return list_length(query->columns) - query->n_joined - query->n_by - 1;
+}
+
 /* Converts to and from the list that a plan carries. */
 List *ifp_index_query_write(const struct ifp_index_query *query);
 void ifp_index_query_read(struct ifp_index_query *query, List *list);
 
 /* Returns the value column that an expression mentions; -1 if none, -2 if several. */
 int ifp_mentioned_value(const struct ifp_index_query *query, Node *expression);
+
+/* True if an expression mentions a by column, or a column of a dimension. */
+bool ifp_mentions_by(const struct ifp_index_query *query, Node *expression);
+
+/* True if the evaluation of an expression might raise an error. */
+bool ifp_may_fail(Node *expression);
 
 /* Replaces Var i by element i - 1 of columns: turns an expression over the index's columns into one over the table. */
 Node *ifp_over_columns(Node *expression, List *columns);

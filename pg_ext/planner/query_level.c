@@ -172,6 +172,9 @@ static Node *through_layers(const struct ifp_query_level *level, int first, Node
 
 Node *ifp_query_level_expression(const struct ifp_query_level *level, Node *expression)
 {
+	expression = ifp_without_group_nulls(level->upper, expression);
+	if (level->dimensions != NIL)
+		expression = ifp_without_join_nulls(level->root, expression);
 	return through_layers(level, 0, expression);
 }
 

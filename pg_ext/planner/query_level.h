@@ -21,10 +21,14 @@ struct ifp_query_level {
 	PlannerInfo *upper;	  /* of the level */
 	PlannerInfo *root;	  /* of the query that has the table in its FROM */
 	RelOptInfo *rel;	  /* the table */
+	RelOptInfo *join;	  /* of the table and its dimensions; NULL: none */
+	List *dimensions;	  /* struct ifp_joined (planner/dimension.h) */
+	List *join_conditions;	  /* what else the join has to meet */
 	List *layers;		  /* the subqueries between them, outermost first */
 	Path *source;		  /* of the outermost subquery that is no CTE; NULL: none */
 	List *groups, *operators; /* expressions; OidList of equality operators, InvalidOid where it cannot be hashed */
-	List *outputs;		  /* expressions over groups and Aggrefs: the target, and HAVING */
+	List *sets;		  /* grouping sets (planner/grouping_sets.h) */
+	List *outputs;		  /* expressions over groups, Aggrefs and GROUPING(): the target, and HAVING */
 	Cost cost_without;	  /* of the cheapest plan without an index; below 0: there is none */
 };
 

@@ -20,208 +20,20 @@
 #include "pg_ext/am/handler.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/dimension.h"
+#include "pg_ext/planner/grouping_sets.h"
 #include "pg_ext/planner/index_fields.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/value_steps.h"
 
-/* True if all columns are (still) of types that can be kept. */
-static bool holds_columns(const IndexOptInfo *index)
-{
-	for (int i = 0; i < index->ncolumns; i++) {
-		Node *column = (Node *)list_nth_node(TargetEntry, index->indextlist, i)->expr;
-		bool (*is_held)(Oid, int32) = i < index->nkeycolumns - 1 ? ifp_is_by_type : ifp_is_value_type;
-
-		if (i != index->nkeycolumns - 1 && !is_held(exprType(column), exprTypmod(column)))
-			return false;
-	}
-	return true;
-}
-
-bool ifp_is_usable(const IndexOptInfo *index)
-{
-	return ifp_is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_columns(index);
-}
-
-/* ---- one table ---- */
-
-static List *columns_of(const IndexOptInfo *index)
-{
-	List *columns = NIL;
-	ListCell *cell;
-
-	foreach (cell, index->indextlist)
-		columns = lappend(columns, lfirst_node(TargetEntry, cell)->expr);
-	return columns;
-}
-
-static List *of_table(RelOptInfo *rel, const char **reason)
-{
-	List *candidates = NIL;
-	ListCell *cell;
-
-	foreach (cell, rel->indexlist) {
-		IndexOptInfo *index = lfirst(cell);
-		struct ifp_candidate *candidate;
-
-		if (ifp_is_iforest(index) && !holds_columns(index))
-			*reason = "a column has become of a type that the index cannot hold";
-		if (!ifp_is_usable(index))
-			continue;
-		candidate = palloc(sizeof *candidate);
-		*candidate = (struct ifp_candidate){ .rels = list_make1(rel),
-						     .indexes = list_make1(index),
-						     .columns = columns_of(index),
-						     .restrictions = index->indrestrictinfo };
-		candidates = lappend(candidates, candidate);
-	}
-	return candidates;
-}
-
-/* ---- a partitioned table ---- */
-
-/* Adds the leaf partitions that may have rows. Returns false if one is no ordinary table. */
-static bool add_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
-{
-	for (int i = 0; i < rel->nparts; i++) {
-		RelOptInfo *part = rel->part_rels[i];
-		RangeTblEntry *table;
-
-		if (!part || IS_DUMMY_REL(part))
-			continue;
-		table = planner_rt_fetch(part->relid, root);
-		if (table->relkind == RELKIND_PARTITIONED_TABLE) {
-			if (!add_leaves(root, part, leaves))
-				return false;
-		} else if (table->rtekind != RTE_RELATION || table->relkind != RELKIND_RELATION) {
-			return false;
-		} else {
-			*leaves = lappend(*leaves, part);
-		}
-	}
-	return true;
-}
-
-/* Returns the columns of a partition's index as columns of the parent, which has the same names; NIL if the index has
- * expressions. */
-static List *columns_of_parent(const struct ifp_query_level *level, const RelOptInfo *part, const IndexOptInfo *index)
-{
-	Oid parent = planner_rt_fetch(level->rel->relid, level->root)->relid;
-	Oid child = planner_rt_fetch(part->relid, level->root)->relid;
-	List *columns = NIL;
-	ListCell *cell;
-
-	foreach (cell, columns_of(index)) {
-		Var *var = lfirst(cell);
-		AttrNumber attribute;
-
-		if (!IsA(var, Var))
-			return NIL;
-		attribute = get_attnum(parent, get_attname(child, var->varattno, false));
-		columns = lappend(columns,
-				  makeVar((int)level->rel->relid, attribute, var->vartype, var->vartypmod, var->varcollid, 0));
-	}
-	return columns;
-}
-
-/* True if both keys have the same operator families. */
-static bool are_alike(const IndexOptInfo *a, const IndexOptInfo *b)
-{
-	return a->nkeycolumns == b->nkeycolumns && memcmp(a->opfamily, b->opfamily, a->nkeycolumns * sizeof *a->opfamily) == 0;
-}
-
-/* Finds the usable index of a partition number `skip` that has these columns and is like `like`; any columns if `like` is NULL.
- */
-static IndexOptInfo *find_alike(const struct ifp_query_level *level, RelOptInfo *part, List *columns, const IndexOptInfo *like,
-				int skip)
-{
-	ListCell *cell;
-
-	foreach (cell, part->indexlist) {
-		IndexOptInfo *index = lfirst(cell);
-		List *own;
-
-		if (!ifp_is_usable(index) || index->indpred != NIL)
-			continue;
-		own = columns_of_parent(level, part, index);
-		if (own == NIL || (like && (!equal(own, columns) || !are_alike(index, like))))
-			continue;
-		if (skip-- == 0)
-			return index;
-	}
-	return NULL;
-}
-
-/* Returns a candidate for each index of the first partition that all other partitions have too. */
-static List *of_partitions(const struct ifp_query_level *level, const char **reason)
-{
-	List *leaves = NIL, *candidates = NIL;
-	IndexOptInfo *first;
-
-	if (!add_leaves(level->root, level->rel, &leaves) || leaves == NIL)
-		return NIL;
-	for (int n = 0; (first = find_alike(level, linitial(leaves), NIL, NULL, n)); n++) {
-		struct ifp_candidate *candidate = palloc0(sizeof *candidate);
-		ListCell *cell;
-
-		candidate->columns = columns_of_parent(level, linitial(leaves), first);
-		candidate->restrictions = level->rel->baserestrictinfo;
-		foreach (cell, leaves) {
-			IndexOptInfo *index = find_alike(level, lfirst(cell), candidate->columns, first, 0);
-
-			if (!index)
-				break;
-			candidate->rels = lappend(candidate->rels, lfirst(cell));
-			candidate->indexes = lappend(candidate->indexes, index);
-		}
-		if (list_length(candidate->rels) == list_length(leaves))
-			candidates = lappend(candidates, candidate);
-		else
-			*reason = "a partition lacks the index";
-	}
-	return candidates;
-}
-
-static List *of_rel(const struct ifp_query_level *level, const char **reason)
-{
-	RelOptInfo *rel = level->rel;
-	RangeTblEntry *table;
-
-	if (IS_JOIN_REL(rel) && ifp_has_index(level->root, rel))
-		*reason = "tables are joined below the aggregates";
-	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
-		return NIL;
-	table = planner_rt_fetch(rel->relid, level->root);
-	if (table->tablesample && ifp_has_index(level->root, rel))
-		*reason = "rows are chosen by TABLESAMPLE";
-	if (table->tablesample)
-		return NIL;
-	if (table->relkind == RELKIND_RELATION && !table->inh)
-		return of_table(rel, reason);
-	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(level, reason) : NIL;
-}
-
-List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
-{
-	List *candidates = of_rel(level, reason);
-	ListCell *cell;
-
-	foreach (cell, candidates) {
-		struct ifp_candidate *candidate = lfirst(cell);
-
-		candidate->n_own = list_length(candidate->restrictions);
-		candidate->restrictions = ifp_query_level_restrictions(level, candidate->restrictions);
-	}
-	return candidates;
-}
-
 /* ---- from expressions over the table to expressions over the index ---- */
 
 struct rewriting {
 	const struct ifp_query_level *level;
 	List *columns;
-	int n_keys;	 /* the columns from there on are values */
+	const IndexOptInfo *index;
 	bool takes_keys; /* of the expression itself nothing is asked but what keys tell */
 	const char *reason;
 };
@@ -232,7 +44,7 @@ static const char *column_name(const struct ifp_query_level *level, Var *var)
 
 	if ((Index)var->varno != level->rel->relid || var->varattno <= 0)
 		return "a whole row or system column is asked for";
-	return psprintf("column \"%s\" is not in the index", get_attname(table->relid, var->varattno, false));
+	return psprintf("column \"%s\" is not in the index", get_rte_attribute_name(table, var->varattno));
 }
 
 static Node *rewrite(Node *node, void *context)
@@ -252,7 +64,8 @@ static Node *rewrite(Node *node, void *context)
 			attribute++;
 			continue;
 		}
-		if (attribute > rewriting->n_keys && !takes_keys && ifp_is_key_type(exprType(column)) && !rewriting->reason)
+		if (attribute > rewriting->index->nkeycolumns && attribute <= rewriting->index->ncolumns && !takes_keys &&
+		    ifp_is_key_type(exprType(column)) && !rewriting->reason)
 			rewriting->reason = "a value column of text, bytea or uuid is only counted";
 		return (Node *)makeVar(1, attribute, exprType(column), exprTypmod(column), exprCollation(column), 0);
 	}
@@ -267,6 +80,13 @@ static Node *rewrite(Node *node, void *context)
 		rewriting->reason = "a subquery is evaluated for each row";
 		return node;
 	case T_PlaceHolderVar:
+		/* without joins it only keeps grouping sets from looking through the columns of a subquery */
+		if (!rewriting->level->join) {
+			rewriting->takes_keys = takes_keys;
+			return rewrite((Node *)castNode(PlaceHolderVar, node)->phexpr, context);
+		}
+		rewriting->reason = "an expression is evaluated elsewhere";
+		return node;
 	case T_GroupingFunc:
 	case T_CurrentOfExpr:
 		rewriting->reason = "an expression is evaluated elsewhere";
@@ -281,7 +101,7 @@ static Node *rewritten_by(struct rewriting *rewriting, const struct ifp_candidat
 	Node *result;
 
 	rewriting->columns = candidate->columns;
-	rewriting->n_keys = ((const IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns;
+	rewriting->index = linitial(candidate->indexes);
 	result = rewrite(node, rewriting);
 	if (rewriting->reason && !*reason)
 		*reason = rewriting->reason;
@@ -292,6 +112,39 @@ static Node *over_index(const struct ifp_query_level *level, const struct ifp_ca
 			const char **reason)
 {
 	return rewritten_by(&(struct rewriting){ .level = level }, candidate, node, reason);
+}
+
+/* ---- dimensions ---- */
+
+struct over_row {
+	const struct ifp_query_level *level;
+	const struct ifp_candidate *candidate;
+};
+
+static Node *over_row(Node *expression, void *context, const char **reason)
+{
+	const struct over_row *over = context;
+
+	return over_index(over->level, over->candidate, ifp_query_level_expression(over->level, expression), reason);
+}
+
+static const char *add_dimensions(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+				  struct ifp_index_query *query)
+{
+	struct over_row over = { level, candidate };
+	const char *reason = ifp_dimensions_add(level, query, over_row, &over);
+	ListCell *cell;
+
+	foreach (cell, level->join_conditions) {
+		Node *condition = reason ? NULL : over_row(lfirst(cell), &over, &reason);
+
+		/* it would be evaluated at each time */
+		if (!reason && ifp_mentions(condition, ifp_time_attribute(query)))
+			reason = "a join condition is on the time";
+		if (!reason)
+			reason = ifp_index_query_add(query, linitial(candidate->indexes), condition);
+	}
+	return reason;
 }
 
 /* ---- conditions ---- */
@@ -499,11 +352,11 @@ static struct iforest_accumulators accumulators_kept(const struct ifp_candidate 
 
 struct collecting {
 	const struct ifp_query_level *level;
-	List *aggregates;
+	List *aggregates, *groupings;
 	const char *reason;
 };
 
-/* Collects the aggregates of outputs, which consist of group keys, aggregates, and expressions of these. */
+/* Collects aggregates and GROUPING() of outputs, which consist of group keys, these, and expressions of them. */
 static bool collect(Node *node, void *context)
 {
 	struct collecting *collecting = context;
@@ -514,20 +367,35 @@ static bool collect(Node *node, void *context)
 		collecting->aggregates = list_append_unique(collecting->aggregates, node);
 		return false;
 	}
-	if (IsA(node, Var) || IsA(node, GroupingFunc) || IsA(node, PlaceHolderVar)) {
+	if (IsA(node, GroupingFunc)) {
+		collecting->groupings = list_append_unique(collecting->groupings, node);
+		return false;
+	}
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar)) {
 		collecting->reason = "a column is neither a group key nor in an aggregate";
 		return true;
 	}
 	return expression_tree_walker(node, collect, context);
 }
 
-static const char *collect_aggregates(const struct ifp_query_level *level, List **aggregates)
+static const char *collect_outputs(const struct ifp_query_level *level, List **aggregates, List **groupings)
 {
 	struct collecting collecting = { .level = level };
 
 	(void)collect((Node *)level->outputs, &collecting);
 	*aggregates = collecting.aggregates;
+	*groupings = collecting.groupings;
 	return collecting.reason;
+}
+
+/* Adds grouping sets and GROUPING(). */
+static void add_sets(const struct ifp_query_level *level, const List *groupings, struct ifp_index_query *query)
+{
+	ListCell *cell;
+
+	query->sets = level->sets;
+	foreach (cell, groupings)
+		query->groupings = lappend(query->groupings, ifp_grouping_keys(level->upper, lfirst_node(GroupingFunc, cell)));
 }
 
 /* Returns that a function of an aggregate is not known; else NULL. */
@@ -737,7 +605,7 @@ static Var *find_lacking(const struct ifp_query_level *level, const struct ifp_c
 static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
-	List *values = list_copy_tail(candidate->columns, index->nkeycolumns);
+	List *values = list_copy_tail(list_copy_head(candidate->columns, index->ncolumns), index->nkeycolumns);
 
 	return may_draw((Node *)candidate->restrictions, values) ||
 	       may_draw(ifp_query_level_expression(level, (Node *)level->groups), values) ||
@@ -772,13 +640,15 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 	const char *reason;
 	ListCell *rel_cell, *index_cell;
 
-	*query = (struct ifp_index_query){ .table = planner_rt_fetch(level->rel->relid, level->root)->relid,
+	*query = (struct ifp_index_query){ .table = planner_rt_fetch(candidate->named, level->root)->relid,
 					   .n_by = index->nkeycolumns - 1,
 					   .approximates = ifp_approximate_percentiles,
 					   .approximates_distinct = ifp_approximate_distinct,
 					   .is_drawing = draws,
-					   .columns = copyObject(candidate->columns) };
-	ChangeVarNodes((Node *)query->columns, (int)level->rel->relid, 1, 0);
+					   .columns = copyObject(candidate->named_columns) };
+	ChangeVarNodes((Node *)query->columns, (int)candidate->named, 1, 0);
+	query->n_joined = list_length(candidate->columns) - index->ncolumns;
+	query->columns = list_concat(query->columns, ifp_dimensions_row_columns(level));
 	forboth(rel_cell, candidate->rels, index_cell, candidate->indexes)
 	{
 		RelOptInfo *rel = lfirst(rel_cell);
@@ -787,6 +657,8 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 								      ((IndexOptInfo *)lfirst(index_cell))->indexoid));
 	}
 	reason = add_conditions(level, candidate, query);
+	if (!reason)
+		reason = add_dimensions(level, candidate, query);
 	if (!reason)
 		reason = add_groups(level, candidate, query);
 	if (!reason && need_accumulators(level, query, aggregates))
@@ -805,24 +677,28 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 }
 
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *query, List **aggregates)
+			    struct ifp_index_query *query, List **computed)
 {
 	Var *lacking = find_lacking(level, candidate);
 	struct ifp_index_query drawn;
+	List *aggregates, *groupings;
 	const char *reason;
 
 	/* first what is found out soonest */
 	if (lacking)
 		return column_name(level, lacking);
-	reason = collect_aggregates(level, aggregates);
+	reason = collect_outputs(level, &aggregates, &groupings);
 	if (!reason)
-		reason = find_unknown(*aggregates);
+		reason = find_unknown(aggregates);
 	if (reason)
 		return reason;
-	reason = match(level, candidate, false, *aggregates, query);
-	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, *aggregates, &drawn)) {
+	reason = match(level, candidate, false, aggregates, query);
+	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, aggregates, &drawn)) {
 		*query = drawn;
 		reason = NULL;
 	}
+	if (!reason)
+		add_sets(level, groupings, query);
+	*computed = list_concat(aggregates, groupings);
 	return reason;
 }

@@ -922,7 +922,7 @@ bool ifp_value_steps_draw(struct ifp_index_query *query, List *conditions, List 
 	conditions = (List *)with_conditions((Node *)conditions, NULL);
 	arguments = (List *)with_conditions((Node *)arguments, NULL);
 	expressions = list_concat_copy(conditions, arguments);
-	for (int v = 0; query->n_by + 1 + v < list_length(query->columns) && is_drawn; v++) {
+	for (int v = 0; v < ifp_n_values(query) && is_drawn; v++) {
 		struct drawing drawing = { .splitting = { .attribute = (AttrNumber)(query->n_by + 2 + v),
 							  .type = type_of(query, (unsigned)v) } };
 

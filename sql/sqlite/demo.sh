@@ -72,12 +72,14 @@ build() {
     bytes=$(awk 'NR == 1 {start = $1} NR == 4 {printf "%.0f", $1 - start}' "$work/build.out")
 }
 
+megabytes() { awk -v bytes="$1" 'BEGIN {printf bytes < 1e5 ? "%.1f KB" : "%.1f MB", bytes / (bytes < 1e5 ? 1e3 : 1e6)}'; }
+
 # index_step TEXT DATABASE FILE: a line that says what an index costs.
 index_step() {
     echo "   $1"
     build "$2" "$3"
-    awk -v ms="$ms" -v bytes="$bytes" -v rows="$rows" \
-        'BEGIN {printf " %.1f s, %.1f MB: %.1f bytes a span\n", ms / 1000, bytes / 1e6, bytes / rows}'
+    awk -v ms="$ms" -v bytes="$bytes" -v rows="$rows" -v size="$(megabytes "$bytes")" \
+        'BEGIN {printf rows < 1000 ? " %.1f s, %s\n" : " %.1f s, %s: %.1f bytes a span\n", ms / 1000, size, bytes / rows}'
 }
 
 # statement NAME SIDE: the part of a file that follows its line "-- SIDE".
@@ -129,7 +131,8 @@ compare() {
     iforest_ms=$(time_of "$1" "$work/iforest.sql")
     awk -v plain="$plain_ms" -v iforest="$iforest_ms" 'BEGIN {
         if (iforest <= 0) iforest = 0.01
-        printf "%9.*f ms %9.*f ms %8.*f x\n", 2 * (plain < 30), plain, 2 * (iforest < 30), iforest, plain < 10 * iforest, plain / iforest }'
+        printf "%9.*f ms %9.*f ms %8.*f x\n", 2 * (plain < 30), plain, 2 * (iforest < 30), iforest,
+            (plain < 10 * iforest) + (plain < iforest), plain / iforest }'
 }
 
 # questions DATABASE: all of them, on a window that leaves out a tenth of the spans at each end, and on the track that has most there.
@@ -180,7 +183,9 @@ draw() {
 counters() {
     echo '   counters: the same of values that rise and fall, with an index of their own'
     build "$1" "$2" "$here/demo_counters.sql"
-    sql "$1" "SELECT format(' %,d samples of %d counters', count(*), count(DISTINCT name)) FROM counters"
+    sql "$1" "SELECT format(' %,d sample%s of %d counter%s', count(*), iif(count(*) = 1, '', 's'), count(DISTINCT name),
+        iif(count(DISTINCT name) = 1, '', 's')) ||
+        iif(min(name) GLOB 'open at level *', ': how many spans are open, as there are no counters', '') FROM counters"
 }
 
 # left_out DATABASE: what the trace has besides.
@@ -192,7 +197,7 @@ left_out() {
 WITH report AS MATERIALIZED (SELECT r.finding, r.what, r.n FROM files AS f, read_trace_report(f.path) AS r)
 SELECT format('      %s: %,d %s', finding, n, what) FROM report WHERE finding IN ('left out', 'mended')
 UNION ALL
-SELECT format('      left out here: %,d spans that were never closed', n - loaded)
+SELECT format('      left out here: %,d span%s never closed', n - loaded, iif(n - loaded = 1, ' that was', 's that were'))
 FROM report, (SELECT count(*) AS loaded FROM spans) WHERE finding = 'read' AND what = 'spans' AND n > loaded;
 SQL
     } | sql "$1"
@@ -227,14 +232,17 @@ rows=$(sql "$database" 'SELECT count(*) FROM spans')
 if [ "$rows" -eq 0 ]; then
     echo
     echo "   There are no spans in this trace, so there is nothing to index. Nothing is wrong; try another one."
+    [ -z "$TRACE" ] || left_out "$database"
     exit 0
 fi
-sql "$database" "SELECT format(' %,d spans on %d tracks, up to %d deep', count(*), count(DISTINCT track), max(depth) + 1) FROM spans"
-awk -v ms="$ms" -v bytes="$read_bytes" \
-    'BEGIN {printf "      from %.1f MB of trace in %.2f s: %.0f MB/s\n", bytes / 1e6, ms / 1000, bytes / 1e3 / (ms + (ms <= 0))}'
+sql "$database" "SELECT format(' %,d span%s on %d track%s, up to %d deep', count(*), iif(count(*) = 1, '', 's'), count(DISTINCT track),
+    iif(count(DISTINCT track) = 1, '', 's'), max(depth) + 1) FROM spans"
+awk -v ms="$ms" -v bytes="$read_bytes" -v size="$(megabytes "$read_bytes")" 'BEGIN {
+    printf bytes < 1e5 ? "      from %s of trace in %.2f s\n" : "      from %s of trace in %.2f s: %.0f MB/s\n", size, ms / 1000, bytes / 1e3 / (ms + (ms <= 0)) }'
 [ -z "$TRACE" ] || left_out "$database"
 index_step "making iforest's indexes, by track and depth and by time" "$database" "$here/demo_index.sql"
 index_step "making plain SQL's indexes for the same, which cover all its queries" "$database" "$here/demo_plain.sql"
+[ "$rows" -ge 10000 ] || printf '\n   So few spans are quick either way: what the index is for shows in the second part.\n'
 questions "$database"
 draw "$database" "$title" demo_timeline "$work/timeline"
 counters "$database" "$work/files.sql"

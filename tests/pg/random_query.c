@@ -123,6 +123,37 @@ static void make_conditions(struct query *query)
 	query_piece(query->bounds, "%s", sql.at);
 }
 
+/* Rows that say more of a by column, some of the same value of it; what they say is a key or in an aggregate. */
+static void make_dimension(struct query *query)
+{
+	static const char *const keys[] = { "dname", "dname", "dn", "dn % 2", "coalesce(dname, 'none')", "dname || dn" };
+	static const char *const aggregates[] = { "sum(dn)", "max(dname)", "count(dk)", "count(*) FILTER (WHERE dn > 1)",
+						  "count(DISTINCT dname)", "avg(CASE WHEN dname = 'a' THEN dn END)" };
+	static const char *const names[] = { "'a'", "'b'", "'b'", "NULL" };
+	const struct query_column *by;
+	struct text sql, literal;
+
+	if (query->shape != DIMENSION || query->table->n_by == 0) {
+		query->shape = query->shape == DIMENSION ? PLAIN : query->shape;
+		return;
+	}
+	query->dimension_by = (unsigned)random_below(query->dice, query->table->n_by);
+	by = &query->table->by[query->dimension_by];
+	text_set(&sql, "VALUES ");
+	for (unsigned n = 0; n < 5; n++) {
+		text_set(&literal, "%s", "");
+		term_literal(query, by->type, &literal);
+		text_add(&sql, "%s(%s, %s, %u)", n ? ", " : "", literal.at, ONE_OF(query->dice, names), n);
+	}
+	query_piece(query->dimension, "%s", sql.at);
+	text_set(&sql, "%s", ONE_OF(query->dice, keys));
+	if (query->variant % 8 < 6 && random_chance(query->dice, 70))
+		keep(&query->keys, &sql);
+	text_set(&sql, "%s", ONE_OF(query->dice, aggregates));
+	if (query->variant % 8 < 6 && random_chance(query->dice, 50))
+		keep(&query->aggregates, &sql);
+}
+
 static void make_having(struct query *query)
 {
 	struct text sql, aggregate;
@@ -184,9 +215,10 @@ void query_make(struct query *query, struct query_table *table)
 {
 	static const unsigned char shapes[] = {
 		PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, DISTINCT_KEYS,
-		DISTINCT_KEYS, WRAPPED, WRAPPED, COMPUTED_BELOW, THROUGH_VIEW, THROUGH_CTE, UNION_ABOVE, UNION_BELOW,
+		DISTINCT_KEYS, WRAPPED, WRAPPED, COMPUTED_BELOW, THROUGH_VIEW, THROUGH_CTE, UNION_ABOVE, UNION_BELOW, UNION_BELOW,
 		SCALARS,
 		LATERAL_BOUNDS, CORRELATED, AGGREGATED_AGAIN, FILTERED_ABOVE, JOINED, GROUPING, FIRST_ROWS, FIRST_ROWS,
+		DIMENSION, DIMENSION,
 	};
 
 	query->table = table;
@@ -204,6 +236,7 @@ void query_make(struct query *query, struct query_table *table)
 		query->shape = PLAIN;
 	make_aggregates(query);
 	make_conditions(query);
+	make_dimension(query);
 	make_having(query);
 	make_windows(query);
 	make_order(query);

@@ -83,7 +83,7 @@ struct query_list {
 
 enum query_shape {
 	PLAIN, DISTINCT_KEYS, WRAPPED, COMPUTED_BELOW, THROUGH_VIEW, THROUGH_CTE, UNION_ABOVE, UNION_BELOW, SCALARS,
-	LATERAL_BOUNDS, CORRELATED, AGGREGATED_AGAIN, FILTERED_ABOVE, JOINED, GROUPING, FIRST_ROWS,
+	LATERAL_BOUNDS, CORRELATED, AGGREGATED_AGAIN, FILTERED_ABOVE, JOINED, GROUPING, FIRST_ROWS, DIMENSION,
 	QUERY_SHAPES
 };
 
@@ -94,6 +94,8 @@ struct query {
 	unsigned variant;                   /* what a shape does with it is its own business */
 	struct query_list keys, aggregates, conditions, having, windows;
 	char bounds[QUERY_PIECE];           /* VALUES of (n, lo, hi), for LATERAL and the like */
+	char dimension[QUERY_PIECE];        /* VALUES of (dk, dname, dn), to be joined on by column number dimension_by */
+	unsigned dimension_by;
 	char order[QUERY_PIECE];
 	bool is_ordered;                    /* so that rows come in one order only */
 	bool is_prepared;

@@ -40,11 +40,24 @@ struct core {
 
 static void add_grouping(const struct query *query, const struct core *core, struct text *sql)
 {
+	static const char *const forms[][2] = { { "ROLLUP (", ")" }, { "CUBE (", ")" }, { "GROUPING SETS (", ")" },
+						{ "GROUPING SETS ((), (", "), ())" }, { "GROUPING SETS (", ", ROLLUP (1))" },
+						{ "DISTINCT ROLLUP (1), CUBE (", ")" }, { "", ", ROLLUP (1)" } };
+	const char *const *form = forms[query->variant / 3 % COUNT_OF(forms)];
+
 	if (query->keys.n == 0 || query->shape == DISTINCT_KEYS)
 		return;
-	text_add(sql, " GROUP BY %s", query->shape != GROUPING ? "" : query->variant % 2 ? "ROLLUP (" : "CUBE (");
+	text_add(sql, " GROUP BY %s", query->shape == GROUPING ? form[0] : "");
 	add_keys(query, true, core->are_computed, sql);
-	text_add(sql, query->shape == GROUPING ? ")" : "");
+	text_add(sql, "%s", query->shape == GROUPING ? form[1] : "");
+}
+
+/* GROUPING() of some of the keys, the last first. */
+static void add_grouping_functions(const struct query *query, struct text *sql)
+{
+	text_add(sql, ", GROUPING(%s) AS g1, GROUPING(", query->keys.at[query->variant / 21 % query->keys.n]);
+	for (unsigned i = query->keys.n; i > 0; i--)
+		text_add(sql, "%s%s", query->keys.at[i - 1], i > 1 ? ", " : ") AS g");
 }
 
 static void add_core(const struct query *query, const struct core *core, struct text *sql)
@@ -57,6 +70,8 @@ static void add_core(const struct query *query, const struct core *core, struct 
 		text_add(sql, "%s%s AS a%u", separator, query->aggregates.at[i], i + 1);
 	for (unsigned i = 0; i < query->windows.n && query->shape != GROUPING && !core->are_computed; i++, separator = ", ")
 		text_add(sql, "%s%s AS w%u", separator, query->windows.at[i], i + 1);
+	if (query->shape == GROUPING && query->keys.n > 0 && query->variant / 100 % 4)
+		add_grouping_functions(query, sql);
 	text_add(sql, " FROM %s", core->from);
 	add_where(query, core->first, core->n_conditions, core->more, sql);
 	add_grouping(query, core, sql);
@@ -109,16 +124,18 @@ static void add_over_cte(const struct query *query, struct text *sql)
 	add_core(query, &(struct core){ .from = "t", .first = 1, .n_conditions = QUERY_PIECES }, sql);
 }
 
+/* Conditions are of the arms, or of their rows. */
 static void add_over_union(const struct query *query, struct text *sql)
 {
+	unsigned n_of_arm = query->variant / 3 % 2;
 	struct text from;
 
 	text_set(&from, "(SELECT * FROM t");
-	add_where(query, 0, 1, NULL, &from);
+	add_where(query, 0, n_of_arm, NULL, &from);
 	text_add(&from, " UNION ALL SELECT * FROM t");
-	add_where(query, 1, 1, NULL, &from);
+	add_where(query, 1, n_of_arm, NULL, &from);
 	text_add(&from, ") t");
-	add_core(query, &(struct core){ .from = from.at, .first = 2, .n_conditions = QUERY_PIECES }, sql);
+	add_core(query, &(struct core){ .from = from.at, .first = 2 * n_of_arm, .n_conditions = QUERY_PIECES }, sql);
 }
 
 static void add_scalars(const struct query *query, struct text *sql)
@@ -154,6 +171,24 @@ static void add_joined(const struct query *query, struct text *sql)
 	text_add(sql, ") b ON true");
 	for (unsigned i = 0; i < query->keys.n; i++)
 		text_add(sql, " AND a.k%u = b.k%u", i + 1, i + 1);
+}
+
+/* Over t and its dimension, which is joined in one of some ways; or is only asked whether it has such a row. */
+static void add_over_dimension(const struct query *query, struct text *sql)
+{
+	static const char *const joins[] = { "JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN" };
+	static const char *const more[] = { "", "", " AND dn > 1", " AND (dn <> 2 OR note = 'x')", " AND dname IS NOT NULL" };
+	const char *by = query->table->by[query->dimension_by].operand, *also = more[query->variant / 8 % COUNT_OF(more)];
+	struct text from, condition;
+
+	if (query->variant % 8 < COUNT_OF(joins)) {
+		text_set(&from, "t %s (%s) d(dk, dname, dn) ON dk = %s%s", joins[query->variant % 8], query->dimension, by, also);
+		add_core_over(query, from.at, NULL, sql);
+	} else {
+		text_set(&condition, "%s (SELECT 1 FROM (%s) d(dk, dname, dn) WHERE dk = %s%s)",
+			 query->variant % 8 == 6 ? "EXISTS" : "NOT EXISTS", query->dimension, by, also);
+		add_core_over(query, "t", condition.at, sql);
+	}
 }
 
 static void add_union_above(const struct query *query, struct text *sql)
@@ -251,6 +286,9 @@ void query_write(const struct query *query, struct text *sql)
 		break;
 	case FIRST_ROWS:
 		add_first_rows(query, sql);
+		break;
+	case DIMENSION:
+		add_over_dimension(query, sql);
 		break;
 	default:
 		add_core_over(query, base(query), NULL, sql);

@@ -294,7 +294,7 @@ static int check_literals(const char *path, bool (*is_asked_for)(const char *lit
 static void every_reason_not_to_answer_is_documented(void **state)
 {
 	static const char *const sources[] = { "planner/query_level", "planner/query_match", "planner/index_query", "planner/aggregate_arms",
-						"planner/agg_path", "planner/skip_path", "planner/verdict", "planner/wish", "sql/advise" };
+						"planner/agg_path", "planner/candidate", "planner/dimension", "planner/grouping_sets", "planner/skip_path", "planner/verdict", "planner/wish", "sql/advise" };
 	char *docs = read_docs(), path[60];
 	int n = 0;
 

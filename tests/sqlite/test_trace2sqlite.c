@@ -151,7 +151,7 @@ static void every_table_is_filled_and_indexed(void **state)
 	(void)state;
 	write_file("small.json", small);
 	load(0, "--replace t.db small.json");
-	expect_says("small.json (Chrome JSON): 3 spans, 1 counter samples, 1 instants, 1 flows, 3 tracks");
+	expect_says("small.json (Chrome JSON): 3 spans, 1 counter sample, 1 instant, 1 flow, 3 tracks");
 	expect_says("left out: 1 phase O");
 	expect_says("mended: 1 NaN or Infinity for a number");
 	expect_says("indexed with iforest");

@@ -26,7 +26,8 @@ static const char page_rest[] =
 	"chosen alike. `iforest_advise` proposes an index for a query in both ([SQLite](sqlite_advise.md),\n"
 	"[PostgreSQL](advisor.md)). SQLite alone has [export](sqlite_export.md) and [cover](sqlite_expert.md). In PostgreSQL\n"
 	"[ordinary SQL](postgres_aggregates.md) over the table is answered from the index, whatever its time type, and ordinary\n"
-	"scans use it. Times may be reals in both; SQLite has [spans over them](sqlite.md#times-that-are-reals-or-texts) and all of\n"
+	"scans use it; so are [totals, joins with dimensions and unions](postgres_joins.md), which in SQLite are SQL over the rows that\n"
+	"`spans_if` gives by series. Times may be reals in both; SQLite has [spans over them](sqlite.md#times-that-are-reals-or-texts) and all of\n"
 	"its tables, PostgreSQL ordinary SQL alone. Times as text are taken as they are by SQLite, and by\n"
 	"[a function](postgres.md#times-as-text) in PostgreSQL.\n";
 

@@ -139,12 +139,13 @@ static void end_pipe(int file)
 static void assert_tells_what_is_committed(const struct child *child)
 {
 	const char *committed = strstr(child->err, "committed: "), *uncertain = strstr(child->err, "had no answer, ");
+	long long n_spans = number_of("SELECT count(*) FROM spans"), n_samples = number_of("SELECT count(*) FROM counters");
 	char expected[200];
 
 	assert_says(child->err, "to go on, run the same command with --resume");
 	assert_non_null(committed);
-	snprintf(expected, sizeof expected, "%lld spans in \"spans\", %lld counter samples in \"counters\"",
-		 number_of("SELECT count(*) FROM spans"), number_of("SELECT count(*) FROM counters"));
+	snprintf(expected, sizeof expected, "%lld span%s in \"spans\", %lld counter sample%s in \"counters\"", n_spans,
+		 n_spans == 1 ? "" : "s", n_samples, n_samples == 1 ? "" : "s");
 	committed += strlen("committed: ");
 	if (strncmp(committed, expected, strlen(expected)) != 0 &&
 	    !(uncertain && strncmp(uncertain + strlen("had no answer, "), expected, strlen(expected)) == 0))
@@ -342,7 +343,7 @@ static void a_commit_without_an_answer_is_told(void **state)
 	(void)state;
 	load_one_and_trap("PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL;");
 	LOAD(&child, 1, "--no-index", "--resume", file_path("two.json"));
-	assert_says(child.err, "committed: 1 spans in \"spans\", 0 counter samples in \"counters\"");
+	assert_says(child.err, "committed: 1 span in \"spans\", 0 counter samples in \"counters\"");
 	assert_says(child.err, "; or, as the last COMMIT had no answer, 2 spans in \"spans\", 0 counter");
 	run("DROP FUNCTION go() CASCADE");
 	LOAD(&child, 0, "--no-index", "--resume", file_path("two.json"));

@@ -60,17 +60,17 @@ SELECT dur / 100000 AS bin, count(*) FROM spans GROUP BY 1 ORDER BY 1;
 -- name: declined_values_compared | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
 SELECT count(*) FROM spans WHERE dur > amount;
 
--- name: declined_value_or_value | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
+-- name: declined_value_or_value | tool: hand-written | rows: 21 | expect: declined: a value column and another column are joined by OR
 SELECT service, count(*) FROM spans WHERE dur > 900000 OR amount < 0 GROUP BY 1 ORDER BY 1;
 
--- name: declined_value_or_time | tool: hand-written | rows: 21 | expect: declined: a condition compares a value column with another column
+-- name: declined_value_or_time | tool: hand-written | rows: 21 | expect: declined: a value column and another column are joined by OR
 SELECT service, count(*) FROM spans WHERE dur > 900000 OR ts < '2024-03-10' GROUP BY 1 ORDER BY 1;
 
--- name: declined_rollup | tool: hand-written | rows: N10 | expect: declined: the query has grouping sets, or DISTINCT over more than rows of the table
-SELECT service, status, count(*) FROM spans GROUP BY ROLLUP (service, status) ORDER BY GROUPING(service, status), 1, 2;
+-- name: declined_set_of_constant | tool: hand-written | rows: N10 | expect: declined: a key of grouping sets is a constant
+SELECT 'all' AS what, service, count(*) FROM spans GROUP BY ROLLUP (1, 2) ORDER BY 1, 2, 3;
 
--- name: declined_cube | tool: hand-written | rows: N10 | expect: declined: the query has grouping sets, or DISTINCT over more than rows of the table
-SELECT service, date_trunc('month', ts), count(*) FROM spans GROUP BY CUBE (1, 2) ORDER BY GROUPING(service, date_trunc('month', ts)), 1, 2;
+-- name: declined_sets_of_equal_keys | tool: hand-written | rows: N10 | expect: declined: two keys of grouping sets are the same
+SELECT service AS a, service AS b, count(*) FROM spans GROUP BY GROUPING SETS (1, 2) ORDER BY 1, 2, 3;
 
 -- name: declined_sample | tool: hand-written | rows: N10 | expect: plain
 SELECT service, count(*) FROM spans TABLESAMPLE BERNOULLI (50) REPEATABLE (7) GROUP BY 1 ORDER BY 1;
@@ -83,12 +83,6 @@ SELECT floor(random()) AS zero, count(*) FROM spans GROUP BY 1 ORDER BY 1;
 
 -- name: declined_clock_timestamp | tool: hand-written | rows: 17 | expect: declined: a condition has a volatile function
 SELECT count(*) FROM spans WHERE ts < clock_timestamp();
-
--- name: declined_join | tool: hand-written | rows: N5 | expect: plain
-SELECT l.team, count(*), sum(s.dur) FROM spans s JOIN (VALUES ('api', 'front'), ('auth', 'front'), ('cart', 'back')) AS l(service, team) ON l.service = s.service GROUP BY 1 ORDER BY 1;
-
--- name: declined_semi_join | tool: hand-written | rows: N5 | expect: plain
-SELECT count(*) FROM spans s WHERE EXISTS (SELECT 1 FROM local_spans l WHERE l.id = s.id AND l.note = 'note 1');
 
 -- name: declined_unfloored | tool: hand-written | rows: 1, N10 | expect: declined: equal values of a group key may be written differently
 SELECT extract(epoch FROM date_trunc('hour', ts)) / 60 AS t, count(*) FROM spans GROUP BY 1 ORDER BY 1;
@@ -105,7 +99,7 @@ SELECT tableoid::regclass::text AS part, count(*) FROM parted_spans GROUP BY 1 O
 -- name: declined_windows_alone | tool: hand-written | rows: 24 | expect: plain
 SELECT id, sum(dur) OVER (PARTITION BY service ORDER BY ts, id) FROM spans WHERE ts < '2024-01-20' ORDER BY id;
 
--- name: declined_union_first | tool: hand-written | rows: N5 | expect: plain
+-- name: declined_union_first | tool: hand-written | rows: N5 | expect: declined: an arm of UNION ALL lacks the index
 SELECT service, count(*) FROM (SELECT service FROM spans UNION ALL SELECT service FROM local_spans) AS both_tables GROUP BY 1 ORDER BY 1;
 
 -- name: declined_limit_inside | tool: hand-written | rows: 13 | expect: plain

@@ -59,7 +59,7 @@ HAVING ((SUM(amount) > 100000 AND COUNT(*) > 50)) ORDER BY "SUM(amount)" DESC, 1
 SELECT status AS status, MAX(amount) AS "MAX(amount)" FROM spans WHERE service ILIKE 'MA%' OR service = '' OR service IS NULL
 GROUP BY status ORDER BY 2 DESC, 1 LIMIT 100;
 
--- name: superset_series_limit | tool: Superset | rows: N5, 24 | expect: node
+-- name: superset_series_limit | tool: Superset | rows: N5, 24 | expect: 2 nodes
 SELECT DATE_TRUNC('day', ts) AS __timestamp, service AS service, SUM(dur) AS "SUM(dur)" FROM public.spans
 JOIN (SELECT service AS service__, SUM(dur) AS mme_inner__ FROM public.spans
 	WHERE ts >= TO_TIMESTAMP('2024-03-09 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND ts < TO_TIMESTAMP('2024-03-12 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')

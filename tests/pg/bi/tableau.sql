@@ -62,11 +62,11 @@ SELECT MIN("t"."ts") AS "lower", MAX("t"."ts") AS "upper", COUNT(1) AS "n" FROM 
 -- name: tableau_filter_domain | tool: Tableau | rows: 25 | expect: node
 SELECT "t"."service" AS "service" FROM spans "t" GROUP BY 1 HAVING (COUNT(1) > 400) ORDER BY 1;
 
--- name: tableau_level_of_detail | tool: Tableau | rows: N5 | expect: node
+-- name: tableau_level_of_detail | tool: Tableau | rows: N5 | expect: 2 nodes
 SELECT "t0"."service" AS "service", SUM("t"."dur") AS "sum:dur:ok", MAX("t0"."first") AS "first" FROM spans "t"
 INNER JOIN (SELECT "s"."service" AS "service", MIN("s"."ts") AS "first" FROM spans "s" GROUP BY 1) "t0" ON ("t"."service" = "t0"."service") GROUP BY 1;
 
--- name: tableau_top_n | tool: Tableau | rows: N5, 24 | expect: node
+-- name: tableau_top_n | tool: Tableau | rows: N5, 24 | expect: 2 nodes
 SELECT "t"."service" AS "service", SUM("t"."dur") AS "sum:dur:ok" FROM spans "t"
 INNER JOIN (SELECT "t"."service" AS "service", SUM("t"."dur") AS "$__alias__0" FROM spans "t" GROUP BY 1 ORDER BY 2 DESC LIMIT 2) "t0" ON ("t"."service" = "t0"."service")
 GROUP BY 1;

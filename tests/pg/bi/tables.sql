@@ -59,6 +59,16 @@ DO $$ BEGIN
 END $$;
 INSERT INTO parted_spans SELECT * FROM spans WHERE ts IS NOT NULL;
 
+-- dimensions: what more is known of services and statuses; some have none, and some several tags
+CREATE TABLE owners(service text PRIMARY KEY, team text, region text, weight int NOT NULL);
+INSERT INTO owners VALUES ('api', 'front', 'eu', 1), ('auth', 'front', NULL, 2), ('cart', 'back', 'eu', 3), ('male', NULL, 'us', 4), ('', 'back', 'us', 5), ('nobody', 'none', 'us', 0);
+CREATE TABLE states(status text, label text);
+INSERT INTO states VALUES ('ok', 'good'), ('error', 'bad'), ('timeout', 'bad');
+CREATE TABLE regions(region text UNIQUE, continent text);
+INSERT INTO regions VALUES ('eu', 'Europe'), ('us', 'America');
+CREATE TABLE tags(service text, tag text);
+INSERT INTO tags VALUES ('api', 'edge'), ('api', 'public'), ('cart', 'shop'), ('cart', 'public'), ('cart', 'public'), (NULL, 'none');
+
 -- the last 40 days and the next, as seen from now
 CREATE TABLE recent_spans(LIKE spans INCLUDING ALL);
 INSERT INTO recent_spans

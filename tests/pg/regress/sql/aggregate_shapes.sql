@@ -189,10 +189,12 @@ SET ROLE iforest_shapes_reader;
 SELECT shape('SELECT tenant, count(*), sum(v) FROM secret GROUP BY 1');
 SELECT shape('SELECT tenant, count(*) FROM secret WHERE ts > 5000 AND tenant > ''a'' GROUP BY 1');
 SELECT answered('SELECT count(*) FROM secret WHERE tenant LIKE ''t%''');
+SELECT answered('SELECT l.team, count(*) FROM secret JOIN (VALUES (''tenant 1'', ''a''), (''tenant 2'', ''b'')) AS l(tenant, team) USING (tenant) GROUP BY 1');
 -- The planner keeps such a view apart, so there is no table to be asked about.
 SELECT answered('SELECT count(*) FROM barrier WHERE ts <= 400');
 SELECT count(*) FROM spans;
 RESET ROLE;
+SELECT answered('SELECT l.team, count(*) FROM secret JOIN (VALUES (''tenant 1'', ''a''), (''tenant 2'', ''b'')) AS l(tenant, team) USING (tenant) GROUP BY 1');
 SELECT shape('SELECT tenant, count(*) FROM secret WHERE tenant LIKE ''t%'' GROUP BY 1');
 
 -- ---- why not: each reason ----
@@ -236,7 +238,8 @@ SELECT answered('SELECT count(*) FROM spans WHERE dur > load');
 SELECT answered('SELECT count(*) FROM spans WHERE dur > length(service)');
 SELECT answered('SELECT count(*) FROM spans WHERE ts < clock_timestamp()');
 SELECT answered('SELECT count(*) FROM spans WHERE service = (SELECT max(team) FROM owner WHERE owner.service <> spans.service)');
-SELECT answered('SELECT service, count(*) FROM spans GROUP BY ROLLUP (service)');
+SELECT answered('SELECT service, ''all'', count(*) FROM spans GROUP BY ROLLUP (1, 2)');
+SELECT answered('SELECT service AS a, service AS b, count(*) FROM spans GROUP BY GROUPING SETS (1, 2)');
 CREATE TABLE keyed(service text PRIMARY KEY, ts bigint, note text);
 INSERT INTO keyed SELECT 'service ' || i, i, 'n' FROM generate_series(1, 1000) i;
 CREATE INDEX keyed_if ON keyed USING iforest (service, note, ts);
@@ -247,6 +250,7 @@ SELECT answered('SELECT max(load) FROM spans');
 SELECT answered('SELECT sum(dur::float8) FROM spans');
 SELECT answered('SELECT count(load), avg(price) FROM spans');
 RESET iforest.float_aggregates;
+SELECT answered('SELECT count(*) FROM spans FULL JOIN owner USING (service)');
 SELECT answered('SELECT count(*) FROM spans JOIN owner USING (service)');
 SELECT answered('SELECT count(*) FROM spans TABLESAMPLE SYSTEM (50)');
 -- Nothing to be said.

@@ -1,0 +1,32 @@
+/* exec/set_groups.h -- Groups of all grouping sets of a query; those of its only set where it has none.
+ *
+ * Each set has groups of its own (exec/groups.h), by some of the keys. A bucket is added to a group of each of them.
+ */
+#ifndef IFP_EXEC_SET_GROUPS_H
+#define IFP_EXEC_SET_GROUPS_H
+
+#include "pg_ext/exec/groups.h"
+
+struct ifp_set_groups;
+
+/* Prepares groups with states of that size each, in the current memory context. Keys are evaluated in econtext. */
+struct ifp_set_groups *ifp_set_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
+					    ExprContext *econtext);
+
+/* Discards all groups; new ones are allocated in the context. */
+void ifp_set_groups_reset(struct ifp_set_groups *sets, MemoryContext context);
+
+/* The row in econtext has changed in more than its piece. */
+void ifp_set_groups_move(struct ifp_set_groups *sets);
+
+/* Returns the number of sets. */
+int ifp_set_groups_n(const struct ifp_set_groups *sets);
+
+/* Returns the states of the row's group in set number i, as ifp_groups_find() does. */
+void *ifp_set_groups_find(struct ifp_set_groups *sets, int i, int piece);
+
+/* Returns the states of the next group; NULL after the last. Writes its keys, NULL for those that its set lacks, and from
+ * `groupings` on the values of the query's GROUPING(). */
+void *ifp_set_groups_next(struct ifp_set_groups *sets, Datum *keys, bool *are_null, int groupings);
+
+#endif
