@@ -23,7 +23,7 @@
 #   make wasm      SQLite with the extension as WebAssembly, and the timeline as one page: $(BUILD)/dist/wasm (docs/install.md). As root
 #   make dist      all that is published, with checksums: sources as one file, zip, npm packages, Python wheels, WebAssembly, Debian
 #                  packages for the release that runs; $(BUILD)/dist. As root
-#   make check-dist  installs each of these in a clean place, and asks it a question (tests/README.md)
+#   make check-dist  installs each of these in a clean place, and asks it a question; PARTS="debian wasm": these alone (tests/README.md). As root
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
 #   make install-pg  copies the extension to where PostgreSQL looks for it
@@ -427,9 +427,8 @@ dist: amalgamation dist-pgxn wasm
 	@rm -rf $(BUILD)/dist/amalgamation && cp -r $(BUILD)/amalgamation $(BUILD)/dist
 	@cd $(BUILD)/dist && LC_ALL=C ls $(PUBLISHED) | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
 
-check-dist:
-	@for script in languages upgrade debian pgxn packages wasm fresh; do IFOREST_BUILD=$(BUILD) tests/dist/$$script.sh || exit 1; done
-	@IFOREST_BUILD=$(BUILD) tests/docs/live.sh
+check-dist: all trace2sqlite $(if $(HAS_PG),pg)
+	@BUILD=$(BUILD) tests/dist/check.sh $(PARTS)
 
 # ---- the forest as a C library (docs/forest.md) ----
 

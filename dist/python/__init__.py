@@ -20,14 +20,14 @@ def loadable_path():
 def load(db):
     """Loads iforest into a connection of sqlite3, pysqlite3 or apsw.
 
-    Raises NotSupportedError where Python's sqlite3 was built without extensions, as pyenv and macOS have it.
+    Raises NotSupportedError where Python's sqlite3 was built without extensions, as pyenv and macOS' own have it.
     """
     enable = getattr(db, 'enable_load_extension', None) or getattr(db, 'enableloadextension', None)
     if enable is None:
         import sqlite3
         raise sqlite3.NotSupportedError(
             f'the sqlite3 module of this Python ({sys.executable}) was built without load_extension(). Use a Python that has it '
-            '(those of Linux distributions and python.org do), or the packages pysqlite3 or apsw')
+            '(those of Linux distributions, of Homebrew, and of python.org for Windows do), or the packages pysqlite3 or apsw')
     enable(True)
     try:
         (getattr(db, 'load_extension', None) or db.loadextension)(loadable_path())

@@ -1,7 +1,9 @@
 #include "sqlite_ext/query/rows.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/bits.h"
 #include "core/model/key.h"
@@ -19,7 +21,6 @@
  * 'l' for <=, 'g' for >=. */
 
 enum { UNKNOWN = 0 }; /* no memory to convert the value */
-
 /* The value as SQLite compares it with a column of numbers. */
 struct number {
 	int type; /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_NULL, SQLITE_TEXT: greater than all numbers, or UNKNOWN */
@@ -27,22 +28,62 @@ struct number {
 	double real;
 };
 
+/* SQLITE_INTEGER, which is read, or SQLITE_FLOAT if all of the text is a number, but for spaces around it; else SQLITE_TEXT.
+ * sqlite3_value_numeric_type() says so, but asked of a copy it crashes in SQLite 3.53. */
+static int type_of_text(const char *text, int n_bytes, int64_t *integer)
+{
+	static const char spaces[] = " \t\n\v\f\r", digits[] = "0123456789";
+	const char *sign = text + strspn(text, spaces), *at = sign + (*sign == '-' || *sign == '+');
+	size_t n_digits = strspn(at, digits);
+	int type = SQLITE_INTEGER;
+
+	at += n_digits;
+	if (*at == '.') {
+		n_digits += strspn(++at, digits);
+		at += strspn(at, digits);
+		type = SQLITE_FLOAT;
+	}
+	if (*at == 'e' || *at == 'E') {
+		at += 1 + (at[1] == '-' || at[1] == '+');
+		n_digits = strspn(at, digits) > 0 ? n_digits : 0;
+		at += strspn(at, digits);
+		type = SQLITE_FLOAT;
+	}
+	at += strspn(at, spaces);
+	if (n_digits == 0 || at != text + n_bytes)
+		return SQLITE_TEXT;
+	errno = 0;
+	*integer = strtoll(sign, NULL, 10);
+	return errno == ERANGE ? SQLITE_FLOAT : type;
+}
+
+/* Of a copy: the text may have to be converted. */
+static struct number read_text(sqlite3_value *value)
+{
+	struct number number = { .type = UNKNOWN };
+	sqlite3_value *copy = sqlite3_value_dup(value);
+	const char *text = copy ? (const char *)sqlite3_value_text(copy) : NULL;
+
+	if (text)
+		number.type = type_of_text(text, sqlite3_value_bytes(copy), &number.integer);
+	if (number.type == SQLITE_FLOAT)
+		number.real = sqlite3_value_double(copy);
+	sqlite3_value_free(copy);
+	return number;
+}
+
 static struct number read_number(sqlite3_value *value)
 {
-	/* a copy, because a text that looks like a number becomes one */
-	bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
-	sqlite3_value *copy = is_text ? sqlite3_value_dup(value) : NULL, *read = copy ? copy : value;
-	struct number number = { .type = copy ? sqlite3_value_numeric_type(copy) : sqlite3_value_type(value) };
+	struct number number = { .type = sqlite3_value_type(value) };
 
-	if (is_text && !copy)
-		return (struct number){ .type = UNKNOWN };
+	if (number.type == SQLITE_TEXT)
+		return read_text(value);
 	if (number.type == SQLITE_INTEGER)
-		number.integer = sqlite3_value_int64(read);
+		number.integer = sqlite3_value_int64(value);
 	else if (number.type == SQLITE_FLOAT)
-		number.real = sqlite3_value_double(read);
-	else if (number.type != SQLITE_NULL)
+		number.real = sqlite3_value_double(value);
+	else if (number.type == SQLITE_BLOB)
 		number.type = SQLITE_TEXT;
-	sqlite3_value_free(copy);
 	return number;
 }
 

@@ -4,6 +4,7 @@
 #   chroot_make SUITE KIND PACKAGE...   a Debian SUITE with these packages, made once: its folder is $chroot_root
 #   chroot_copy FOLDER                  a copy of a Debian: $chroot_root; chroot_drop removes it
 #   chroot_fresh SUITE                  a clean one, without any packages, in the same way
+#   chroot_foreign CPU SUITE PACKAGE,...   the files of these packages, and what they need, for another processor: to be run by qemu-user
 #   chroot_run COMMAND...               as root inside, with what programs expect to be mounted
 #
 # Folders stay in IFOREST_DIST (default /var/tmp/iforest-dist; up to 2 GB each) and are used again. Needs debootstrap, unshare and a
@@ -58,6 +59,19 @@ chroot_make() {
 	{
 		chroot_run apt-get install -y --no-install-recommends "$@" && chroot_run apt-get clean && touch "$chroot_root/ready-$chroot_kind"
 	} >"$chroot_root.log" 2>&1 || { tail -n 20 "$chroot_root.log" >&2; return 1; }
+}
+
+# no program of it can be started by another, so nothing is configured
+chroot_foreign() {
+	chroot_root=$chroot_folder/$1-$2
+	[ ! -e "$chroot_root/ready" ] || return 0
+	rm -rf "$chroot_root"
+	mkdir -p "$chroot_folder"
+	debootstrap --foreign --arch="$1" --variant=minbase --include="$3" "$2" "$chroot_root" "$chroot_mirror" >"$chroot_root.log" 2>&1 || { tail -n 20 "$chroot_root.log"; return 1; }
+	for chroot_package in "$chroot_root"/var/cache/apt/archives/*.deb; do
+		dpkg -x "$chroot_package" "$chroot_root" || return
+	done
+	touch "$chroot_root/ready"
 }
 
 chroot_copy() {

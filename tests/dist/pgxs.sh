@@ -24,11 +24,6 @@ trap 'exit 143' HUP INT TERM
 report_log=$temporary/log
 jobs=-j$(($(nproc 2>/dev/null || echo 2) + 1))
 
-skip() {
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
-
 quietly() { MAKEFLAGS='' make -s --no-print-directory "$@"; }
 
 is_the_same_twice() {

@@ -18,6 +18,12 @@ report() {
 	fi
 }
 
+# skip NAME REASON: a line about what cannot be tried here
+skip() {
+	n=$((n + 1))
+	echo "ok $n - ${report_of:-}$1 # SKIP $2"
+}
+
 report_end() {
 	echo "1..$n"
 	exit $failed

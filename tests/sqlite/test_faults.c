@@ -49,8 +49,9 @@
 #define DISTINCT "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, distinct=(dur, r, track AS who));"
 #define PIECES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, counter=(dur, r));"
 
-/* Of n accesses or allocations the first ones fail one by one, then about every n / FINENESS-th: sanitizers make it slow. */
-#ifdef UNDER_ADDRESS_SANITIZER
+/* Of n accesses or allocations the first ones fail one by one, then about every n / FINENESS-th: sanitizers make it slow, and so do
+ * emulators (tests/dist/suite.sh). */
+#if defined UNDER_ADDRESS_SANITIZER || defined FEW_FAULTS
 enum { FINENESS = 4 };
 #else
 enum { FINENESS = 10 };

@@ -915,7 +915,13 @@ static enum iforest_status take(void *context, const void *bytes, size_t n_bytes
 	return IFOREST_OK;
 }
 
-/* Written by a machine of the same byte order as the tables are read in. */
+/* An image has the machine's own byte order; the table is read in the other one's. */
+static void skip_where_images_differ(void)
+{
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+		skip();
+}
+
 static void image_of_a_forest(void **state)
 {
 	const struct iforest_monoid *kind = &iforest_monoid_sum_int64;
@@ -928,6 +934,7 @@ static void image_of_a_forest(void **state)
 	uint64_t n_slot_bytes;
 
 	(void)state;
+	skip_where_images_differ();
 	alloc_fault_init(&fault);
 	block_sample_start(&sample, kind, 100, false, true);
 	block_sample_add(&sample, 100, &dice);
@@ -988,6 +995,7 @@ static void limits(void **state)
 static void each_row_was_looked_at(void **state)
 {
 	(void)state;
+	skip_where_images_differ();
 	format_check_claims(&page, "Blocks in PostgreSQL", true);
 }
 

@@ -13,8 +13,6 @@ FILE *open_memstream(char **text, size_t *n_bytes);
 /* Fills in the text of a stream that open_memstream() has made. */
 int posix_fclose(FILE *file);
 
-#ifndef POSIX_C
 #define fclose posix_fclose
-#endif
 
 #endif
