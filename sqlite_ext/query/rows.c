@@ -21,6 +21,7 @@
  * 'l' for <=, 'g' for >=. */
 
 enum { UNKNOWN = 0 }; /* no memory to convert the value */
+
 /* The value as SQLite compares it with a column of numbers. */
 struct number {
 	int type; /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_NULL, SQLITE_TEXT: greater than all numbers, or UNKNOWN */
