@@ -54,7 +54,7 @@
 #if defined UNDER_ADDRESS_SANITIZER || defined FEW_FAULTS
 enum { FINENESS = 4 };
 #else
-enum { FINENESS = 10 };
+enum { FINENESS = 6 };
 #endif
 
 /* A statement under test, what it needs, and what must hold after it has failed or worked. */
@@ -320,7 +320,7 @@ static void every_allocation_may_fail(void **state)
 	before = sqlite3_memory_used();
 	for (int for_ever = 0; for_ever < 2; for_ever++)
 		for (long n = 1; try_without_memory(step, image, n_bytes, expected, n, for_ever);
-		     n += 1 + n / (for_ever ? 3 : FINENESS)) {
+		     n += 1 + n / (for_ever ? 2 : FINENESS)) {
 			if (sqlite3_memory_used() != before)
 				fail_msg("%s, allocation %ld fails%s: %lld bytes leak", step->name, n, for_ever ? " and all after it" : "",
 					 sqlite3_memory_used() - before);
