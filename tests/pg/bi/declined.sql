@@ -69,9 +69,6 @@ SELECT service, count(*) FROM spans WHERE dur > 900000 OR amount < 0 GROUP BY 1 
 -- name: declined_value_or_time | tool: hand-written | rows: 21 | expect: declined: a value column and another column are joined by OR
 SELECT service, count(*) FROM spans WHERE dur > 900000 OR ts < '2024-03-10' GROUP BY 1 ORDER BY 1;
 
--- name: declined_set_of_constant | tool: hand-written | rows: N10 | expect: declined: a key of grouping sets is a constant
-SELECT 'all' AS what, service, count(*) FROM spans GROUP BY ROLLUP (1, 2) ORDER BY 1, 2, 3;
-
 -- name: declined_sets_of_equal_keys | tool: hand-written | rows: N10 | expect: declined: two keys of grouping sets are the same
 SELECT service AS a, service AS b, count(*) FROM spans GROUP BY GROUPING SETS (1, 2) ORDER BY 1, 2, 3;
 
