@@ -1,5 +1,8 @@
 -- What the files of this suite share; run once before them.
 
+-- Plans are made dear to have others chosen; compiling each of these would take longer than all else.
+SELECT format('ALTER DATABASE %I SET jit = off', current_database()) \gexec
+
 -- Every plan for a question must give the same rows. The question is asked with sequential scans alone, with index scans alone and with
 -- bitmap scans alone; says of the two latter "same", "different", or "not offered" where the planner had no iforest index to use.
 -- Rows are compared in their order where the question orders them (sorting is discouraged then), else as a bag.
