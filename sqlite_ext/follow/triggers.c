@@ -14,6 +14,7 @@ struct trigger_target {
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
 	bool is_no_trigger; /* the SQL is run as it is, not in a trigger */
+	bool has_unique;    /* the table has UNIQUE indexes */
 };
 
 /* Returns the text of a column, "" for NULL. Valid as long as that of sqlite3_column_text(). */
@@ -167,6 +168,19 @@ static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
 	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
+/* Most tables have none. Preparing the statements above for each text was half of what opening an index costs. */
+static int find_unique(struct trigger_target *target)
+{
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(target->error, target->db, &statement, "SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE \"unique\"",
+			     target->base_table->name, target->schema);
+
+	if (rc)
+		return rc;
+	target->has_unique = sqlite3_step(statement) == SQLITE_ROW;
+	return finish(target, statement);
+}
+
 /* Appends the condition that the row s has the new value. */
 static void append_same(sqlite3_str *sql, sqlite3_stmt *column)
 {
@@ -235,9 +249,9 @@ static int append_each(const struct trigger_target *target, sqlite3_str *sql, en
 static int append_equal(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
-	int rc = prepare_unique(target, &statement);
+	int rc = target->has_unique ? prepare_unique(target, &statement) : SQLITE_OK;
 
-	return rc ? rc : append_each(target, sql, purpose, statement, append_same);
+	return rc || !target->has_unique ? rc : append_each(target, sql, purpose, statement, append_same);
 }
 
 /* Appends a condition on the rows that may have the new values once REPLACE has put a default into a column. Which value
@@ -245,9 +259,9 @@ static int append_equal(const struct trigger_target *target, sqlite3_str *sql, e
 static int append_defaults(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
 	sqlite3_stmt *statement;
-	int rc = prepare_defaults(target, &statement);
+	int rc = target->has_unique ? prepare_defaults(target, &statement) : SQLITE_OK;
 
-	return rc ? rc : append_each(target, sql, purpose, statement, append_beside_default);
+	return rc || !target->has_unique ? rc : append_each(target, sql, purpose, statement, append_beside_default);
 }
 
 /* Appends the condition that the new rowid is not in the front. */
@@ -360,14 +374,16 @@ static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 		append_change(sql, definition->hashed[h], "BINARY");
 	if (definition->where)
 		rc = append_condition_changes(target, sql);
-	if (!rc)
+	if (!rc && target->has_unique) {
 		rc = prepare_unique(target, &statement);
-	if (rc)
-		return rc;
-	while (sqlite3_step(statement) == SQLITE_ROW)
-		append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
+		if (rc)
+			return rc;
+		while (sqlite3_step(statement) == SQLITE_ROW)
+			append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
+		rc = finish(target, statement);
+	}
 	sqlite3_str_appendall(sql, " ");
-	return finish(target, statement);
+	return rc;
 }
 
 static int append_update(const struct trigger_target *target, sqlite3_str *sql)
@@ -532,6 +548,8 @@ int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, cons
 	};
 	int rc = ifs_triggers_drop(db, schema, index, error);
 
+	if (!rc)
+		rc = find_unique(&target);
 	for (int t = 0; t < N_TRIGGERS && !rc; t++) {
 		char *sql;
 
@@ -741,6 +759,8 @@ int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, 
 	rc = find_table(&target, base_table);
 	if (!rc)
 		rc = find_tables(&target, &right);
+	if (!rc && right && base_table->name)
+		rc = find_unique(&target);
 	for (int t = 0; t < N_TRIGGERS && !rc && right && base_table->name; t++)
 		rc = is_right(&target, t, &right);
 	if (!rc && right && base_table->name)
