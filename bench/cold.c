@@ -106,7 +106,7 @@ static int ask_sqlite(const char *path, const char *extension, char **questions,
 
 		if (sqlite3_prepare_v2(db, questions[q], -1, &statement, NULL))
 			fail(questions[q], sqlite3_errmsg(db));
-		while (sqlite3_step(statement) == SQLITE_ROW) {
+		while (sqlite3_step(statement) == SQLITE_ROW && strncmp(questions[q], "PRAGMA", 6) != 0) {
 			begin_row();
 			for (int c = 0; c < sqlite3_column_count(statement); c++)
 				add_cell(sqlite3_column_int64(statement, c));

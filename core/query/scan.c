@@ -106,7 +106,8 @@ static void read_ahead(const struct iforest_scan *scan, const struct iforest_key
 		const struct iforest_fold *fold = scan->active[a];
 
 		if (fold->cursor.store == scan->store)
-			iforest_read_ahead(scan->store, fold->cursor.manifest, fold->cursor.run, ends, n);
+			iforest_read_ahead(scan->store, fold->cursor.manifest, fold->cursor.run, ends, n,
+					   scan->request.extremes_alone);
 	}
 }
 
