@@ -1,16 +1,18 @@
 /* bench/scale_model.c -- Model of indexes that nobody has at hand, of 10^6 to 10^12 spans and 1 to 10^7 series: pages, levels, what questions
  * read, runs, merges, manifest, memory; checked against measured indexes.
  *
- *   scale_model ENTRIES_A_LEAF [ROWS:SERIES:LEAVES:NODES:PAGES]...
+ *   scale_model ENTRIES_BY_TIME ENTRIES_BY_SERIES [ROWS:SERIES:LEAVES:NODES:PAGES]...
  *
- * ENTRIES_A_LEAF is measured, of an index in SQLite of one value column with the latest end; of PostgreSQL's pages it is scaled. What
- * follows are measured indexes in SQLite, of one run: leaf pages, node pages, and pages that 1920 buckets of all time read (of the index alone; 0: not
- * measured). bench/scale.sh gives them.
+ * Entries of a leaf page are measured, of indexes in SQLite of one value column with the latest end, by time alone and by series; for
+ * PostgreSQL's pages they are scaled. What follows are measured indexes in SQLite, of one run: leaf pages, node pages, and pages of SQLite that
+ * the first question of a connection reads, 1920 buckets of all time. bench/scale.sh gives them.
  *
  * Layout (core/run/layout.h) and the choice of merges (core/run/compact.h) are core's own functions. Assumed are:
  *   - Rows come in the order of time, so many a flush that a table has at most MOST_FLUSHES of them; what smaller flushes add is a tier of
  *     merges for each factor of the fan-in. Merges happen as soon as the policy wants them.
  *   - Ends of buckets are as far from each other in the index as in time, and no two cut the same leaf page unless they must.
+ *   - Above the pages of an index SQLite has a b-tree with INTERIOR_FANOUT pages under each of its own, and a connection reads
+ *     OPENING_PAGES before its first question is answered.
  *   - "Warm": node pages above the lowest are in memory, which are a thousandth of an index.
  *   - A series is SERIES_BYTES in memory; a run CURSOR_BYTES while it is merged.
  */
@@ -22,26 +24,27 @@
 #include "core/run/layout.h"
 #include "tests/support/merge_simulation.h"
 
-enum { NODE_BYTES = 132, RUN_BYTES = 32 + NODE_BYTES, PAGE_HEADER = 32, N_BUCKETS = 1920, ROWS_A_FLUSH = 100000, MOST_FLUSHES = 20000 };
-enum { SERIES_BYTES = 150, CURSOR_BYTES = 20000 };
+enum { RUN_FIELDS = 32, PAGE_HEADER = 32, N_BUCKETS = 1920, ROWS_A_FLUSH = 100000, MOST_FLUSHES = 20000 };
+enum { SERIES_BYTES = 150, CURSOR_BYTES = 20000, INTERIOR_FANOUT = 340, OPENING_PAGES = 16 };
 
 struct engine {
 	const char *name;
 	uint32_t page_bytes, stored_bytes; /* of content; of a page in the file */
+	uint32_t node_bytes;		   /* of one value column with the latest end; in PostgreSQL with heap blocks */
 	uint64_t cap_pages;
-	double entries_a_leaf;
-	uint64_t most_pages, most_runs; /* what the format allows: of one run or file, and runs that are merged to one beyond */
+	double entries_a_leaf; /* of the index in question */
+	uint64_t most_pages, most_runs; /* what the format allows: of one run or file, and runs, of which more are refused or merged to one */
 };
 
 static struct engine engines[] = {
-	{ "SQLite", 4000, 4096, 262144, 0, UINT32_MAX, 4096 },
+	{ "SQLite", 4000, 4096, 132, 262144, 0, UINT32_MAX, 4096 },
 	/* 32 blocks of a manifest, of which three quarters may be full; 2^32 - 2 blocks of a relation */
-	{ "PostgreSQL", 8152, 8192, 131072, 0, UINT32_MAX - 1, 32 * 8152 / RUN_BYTES * 3 / 4 },
+	{ "PostgreSQL", 8152, 8192, 140, 131072, 0, UINT32_MAX - 1, 32 * 8152 / (RUN_FIELDS + 140) * 3 / 4 },
 };
 
 static uint64_t fanout_of(const struct engine *engine)
 {
-	return (engine->page_bytes - PAGE_HEADER) / NODE_BYTES;
+	return (engine->page_bytes - PAGE_HEADER) / engine->node_bytes;
 }
 
 /* Leaf pages of an index in one run. */
@@ -125,7 +128,7 @@ static void print_rows(const struct engine *engine)
 		       pages_of_cuts(n_leaves, fanout, N_BUCKETS + 1, 0, n_levels + 1),
 		       bytes_text((double)n_pages * engine->stored_bytes, size), merges.written, merges.n_runs,
 		       merges.n_most_runs > engine->most_runs ? " (!)" : "",
-		       bytes_text(28.0 + 20 + merges.n_runs * (double)RUN_BYTES, manifest),
+		       bytes_text(28.0 + 20 + merges.n_runs * (double)(RUN_FIELDS + engine->node_bytes), manifest),
 		       bytes_text((double)merges.n_largest * engine->stored_bytes, largest),
 		       bytes_text(CURSOR_BYTES * (IFOREST_USUAL_FAN_IN + 1.0), memory));
 		if (n_pages > engine->most_pages)
@@ -160,44 +163,48 @@ static void print_error(const char *what, double measured, double predicted)
 	printf(" %s %.0f, predicted %.0f (%+.1f %%);", what, measured, predicted, 100 * (predicted / measured - 1));
 }
 
-static void check_measured(const struct engine *engine, const char *text)
+static void check_measured(struct engine *engine, const double entries[2], const char *text)
 {
-	double n_rows, n_series, n_leaves, n_nodes, n_pages;
+	double n_rows, n_series, n_leaves, n_nodes, n_pages, n_cuts, n_interior;
 	uint64_t fanout = fanout_of(engine), predicted;
 
 	if (sscanf(text, "%lf:%lf:%lf:%lf:%lf", &n_rows, &n_series, &n_leaves, &n_nodes, &n_pages) != 5) {
 		fprintf(stderr, "scale_model: %s is no measured index\n", text);
 		exit(2);
 	}
+	engine->entries_a_leaf = entries[n_series > 1];
 	predicted = leaves_of(engine, n_rows);
 	printf("- %.0f rows of %.0f series:", n_rows, n_series);
 	print_error("leaf pages", n_leaves, (double)predicted);
 	print_error("node pages", n_nodes, (double)(iforest_pages_total(predicted, fanout) - predicted));
-	if (n_pages > 0) {
-		/* from the first cut of a series to its last; these two lie at its ends, where they cut nothing */
-		double n_cuts = (N_BUCKETS - 1) * n_series;
-
-		print_error("pages of 1920 buckets", n_pages,
-			    (double)pages_of_cuts(predicted, fanout, n_cuts, 0, iforest_node_levels(predicted, fanout) + 1));
-	}
+	/* the first and the last end of a series lie where its entries begin and end, and cut nothing */
+	n_cuts = (N_BUCKETS - 1) * n_series;
+	n_interior = (double)iforest_pages_total(predicted, fanout) / INTERIOR_FANOUT;
+	print_error("pages of 1920 buckets", n_pages,
+		    (double)pages_of_cuts(predicted, fanout, n_cuts, 0, iforest_node_levels(predicted, fanout) + 1) +
+			    (n_interior < n_cuts ? n_interior : n_cuts) + OPENING_PAGES);
 	printf("\n");
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 2 || atof(argv[1]) <= 0) {
-		fprintf(stderr, "usage: scale_model ENTRIES_A_LEAF [ROWS:SERIES:LEAVES:NODES:PAGES]...\n");
+	double entries[2] = { argc > 2 ? atof(argv[1]) : 0, argc > 2 ? atof(argv[2]) : 0 };
+
+	if (entries[0] <= 0 || entries[1] <= 0) {
+		fprintf(stderr, "usage: scale_model ENTRIES_BY_TIME ENTRIES_BY_SERIES [ROWS:SERIES:LEAVES:NODES:PAGES]...\n");
 		return 2;
 	}
 	for (unsigned e = 0; e < 2; e++) {
-		/* a page's header and block directories are small beside its entries */
-		engines[e].entries_a_leaf = atof(argv[1]) * engines[e].page_bytes / engines[0].page_bytes;
+		engines[e].entries_a_leaf = entries[0] * engines[e].page_bytes / engines[0].page_bytes;
 		print_rows(&engines[e]);
 	}
-	print_series(&engines[0], 1e9);
-	if (argc > 2)
-		printf("\nmeasured in SQLite, and predicted:\n\n");
-	for (int i = 2; i < argc; i++)
-		check_measured(&engines[0], argv[i]);
+	for (unsigned e = 0; e < 2; e++) {
+		engines[e].entries_a_leaf = entries[1] * engines[e].page_bytes / engines[0].page_bytes;
+		print_series(&engines[e], 1e9);
+	}
+	if (argc > 3)
+		printf("\nMeasured in SQLite, and predicted from the smallest of each kind:\n\n");
+	for (int i = 3; i < argc; i++)
+		check_measured(&engines[0], entries, argv[i]);
 	return 0;
 }

@@ -291,7 +291,7 @@ static void sqlite_read_ahead(void *context, const struct iforest_place *place, 
 	for (unsigned i = 0; i < n && i < IFOREST_MOST_CUTS_AHEAD; i++)
 		if (is_addressable(place, indexes[i]) && !ifs_page_cache_peek(&index->cache, place, indexes[i], &page))
 			ids[n_ids++] = row_of(place, indexes[i]);
-	if (n_ids < LEAST_READ_AHEAD || !may_read_ahead(index))
+	if (n_ids == 0 || !may_read_ahead(index))
 		return;
 	table = sqlite3_mprintf("%s_page", index->name);
 	if (table)

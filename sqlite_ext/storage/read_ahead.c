@@ -7,6 +7,9 @@
 /* A page out of the system's memory takes a few microseconds, one from a device rarely less than fifty. */
 enum { SLOW_NANOSECONDS = 25000, STEP_BYTES = 4096 };
 
+/* Starting a thread costs as much as reading a page or two. */
+enum { PAGES_A_READER = 16 };
+
 /* File format of SQLite: the header of the file, and of a page of a b-tree. */
 enum { FILE_HEADER = 100, PAGE_SIZE_AT = 16, INTERIOR_TABLE = 5, N_CELLS_AT = 3, RIGHT_AT = 8, INTERIOR_HEADER = 12 };
 
@@ -160,7 +163,7 @@ static bool find_depth(struct ifs_read_ahead *ahead)
 	return false;
 }
 
-static bool open(struct ifs_read_ahead *ahead, sqlite3 *db, const char *schema, const char *table)
+static bool open_table(struct ifs_read_ahead *ahead, sqlite3 *db, const char *schema, const char *table)
 {
 	const char *path = sqlite3_db_filename(db, schema);
 	sqlite3_vfs *vfs = NULL;
@@ -190,10 +193,10 @@ static bool open(struct ifs_read_ahead *ahead, sqlite3 *db, const char *schema, 
 struct reading {
 	const struct ifs_read_ahead *ahead;
 	uint32_t numbers[IFOREST_MOST_CUTS_AHEAD];
-	unsigned n, n_slow[IFS_READERS];
+	unsigned n, n_threads, n_slow[IFS_READERS];
 };
 
-/* Thread t reads every IFS_READERS-th page. */
+/* Thread t reads every n_threads-th page. */
 static void read_some(void *context, unsigned t)
 {
 	struct reading *reading = context;
@@ -201,7 +204,7 @@ static void read_some(void *context, unsigned t)
 	sqlite3_file *file = ahead->files[t];
 	uint8_t step[STEP_BYTES];
 
-	for (unsigned i = t; i < reading->n; i += IFS_READERS) {
+	for (unsigned i = t; i < reading->n; i += reading->n_threads) {
 		sqlite3_int64 start = (sqlite3_int64)(reading->numbers[i] - 1) * ahead->n_page_bytes;
 		uint64_t since = ifs_read_ahead_now();
 
@@ -220,7 +223,7 @@ void ifs_read_ahead_rows(struct ifs_read_ahead *ahead, sqlite3 *db, const char *
 	unsigned n_slow = 0;
 
 	if (!ahead->is_opened) {
-		ahead->is_possible = open(ahead, db, schema, table);
+		ahead->is_possible = open_table(ahead, db, schema, table);
 		ahead->is_opened = true;
 	}
 	if (!ahead->is_possible)
@@ -232,7 +235,10 @@ void ifs_read_ahead_rows(struct ifs_read_ahead *ahead, sqlite3 *db, const char *
 		if (number > 0 && (reading.n == 0 || number != reading.numbers[reading.n - 1]))
 			reading.numbers[reading.n++] = number;
 	}
-	iforest_run_threads(IFS_READERS, read_some, &reading);
+	if (reading.n < 2 * PAGES_A_READER)
+		return;
+	reading.n_threads = reading.n / PAGES_A_READER < IFS_READERS ? reading.n / PAGES_A_READER : IFS_READERS;
+	iforest_run_threads(reading.n_threads, read_some, &reading);
 	for (unsigned t = 0; t < IFS_READERS; t++)
 		n_slow += reading.n_slow[t];
 	/* where the system has the pages in memory already, there is nothing to be gained */
