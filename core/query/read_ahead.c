@@ -1,8 +1,5 @@
 #include "core/query/read_ahead.h"
 
-/* Of cuts with fewer leaf pages between them, extremes open nearly all. */
-enum { LEAVES_A_CUT = 2 };
-
 /* Asks for the pages of a level, which ascend; each once. */
 static void ask_for(const struct iforest_cursor *cursor, unsigned level, const uint64_t *numbers, unsigned n)
 {
@@ -35,7 +32,7 @@ static unsigned descend(struct iforest_cursor *cursor, unsigned level, const str
 }
 
 void iforest_read_ahead(struct iforest_store *store, const struct iforest_manifest *manifest, const struct iforest_run *run,
-			const struct iforest_key *keys, unsigned n, bool of_extremes)
+			const struct iforest_key *keys, unsigned n)
 {
 	struct iforest_key first = iforest_node_first(run->root), last = iforest_node_last(run->root);
 	struct iforest_fault fault = store->fault;
@@ -51,8 +48,7 @@ void iforest_read_ahead(struct iforest_store *store, const struct iforest_manife
 		ask_for(&cursor, level, numbers, n);
 		n = descend(&cursor, level, keys, numbers, n);
 	}
-	if (n > 0 && (!of_extremes || numbers[n - 1] - numbers[0] < LEAVES_A_CUT * (uint64_t)n))
-		ask_for(&cursor, 0, numbers, n);
+	ask_for(&cursor, 0, numbers, n);
 	iforest_cursor_release(&cursor);
 	store->fault = fault;
 }

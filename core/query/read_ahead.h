@@ -13,12 +13,11 @@
 #define IFOREST_MOST_CUTS_AHEAD 128u
 
 /* Asks the pager for the pages from the top of the run to the leaf pages in which the keys belong, and reads the node pages
- * among them. The keys ascend; those outside the run are passed. of_extremes: of leaf pages far from each other only some will be
- * opened, as few can improve an extreme, so these are not asked for. Nothing is pinned afterwards. Cannot fail: who folds these
- * pages later meets what is wrong with them.
+ * among them. The keys ascend; those outside the run are passed. Nothing is pinned afterwards. Cannot fail: who folds these pages
+ * later meets what is wrong with them.
  * Requires  pager->read_ahead; n <= IFOREST_MOST_CUTS_AHEAD.
  * Cost      a search of one node page a level and key. */
 void iforest_read_ahead(struct iforest_store *store, const struct iforest_manifest *manifest, const struct iforest_run *run,
-			const struct iforest_key *keys, unsigned n, bool of_extremes);
+			const struct iforest_key *keys, unsigned n);
 
 #endif

@@ -106,12 +106,13 @@ static void read_ahead(const struct iforest_scan *scan, const struct iforest_key
 		const struct iforest_fold *fold = scan->active[a];
 
 		if (fold->cursor.store == scan->store)
-			iforest_read_ahead(scan->store, fold->cursor.manifest, fold->cursor.run, ends, n,
-					   scan->request.extremes_alone);
+			iforest_read_ahead(scan->store, fold->cursor.manifest, fold->cursor.run, ends, n);
 	}
 }
 
-/* To be called with the end of each bucket before the cursors reach it. Where pages are waited for, asks for those that the ends to come
+/* Of the leaf pages that wide buckets cut, extremes alone open a fifth, and which ones is not known: these are not read ahead of.
+ *
+ * To be called with the end of each bucket before the cursors reach it. Where pages are waited for, asks for those that the ends to come
  * will cut: they are taken to be as far from each other as the last ones. */
 static void look_ahead(struct iforest_scan *scan, const struct iforest_key *to)
 {
@@ -119,7 +120,7 @@ static void look_ahead(struct iforest_scan *scan, const struct iforest_key *to)
 	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time, n_waits;
 	unsigned n_ends = ENDS_BETWEEN_LOOKS;
 
-	if (!pager->read_ahead || to->time_is_null)
+	if (!pager->read_ahead || to->time_is_null || scan->request.extremes_alone)
 		return;
 	scan->ahead.n_passed++;
 	if (!scan->ahead.is_first && width > 0 && width < scan->ahead.width)
@@ -545,7 +546,6 @@ static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *b
 	if (status)
 		return status == IFOREST_RANGE ? IFOREST_OK : status;
 	to = end_of(scan, *bucket);
-	look_ahead(scan, &to);
 	prefetch_next(scan, &to);
 	status = find_extremes(scan, &to, aggregate, &is_narrow);
 	if (aggregate->n_rows == 0)

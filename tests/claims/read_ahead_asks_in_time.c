@@ -127,14 +127,14 @@ static void forget_all(void)
 }
 
 /* What buckets over all tracks are asked for, by number or by their width; a sum over the answers. */
-static uint64_t ask(struct iforest_store *store, struct iforest_bucketing bucketing, bool of_extremes)
+static uint64_t ask(struct iforest_store *store, struct iforest_bucketing bucketing)
 {
 	struct iforest_scan scan;
 	uint64_t check = 0;
 
 	assert_ok(iforest_scan_init(&scan, store, &spans.manifest));
 	scan.bucketing = bucketing;
-	scan.request = (struct iforest_request){ .values = 1, .extremes_alone = of_extremes };
+	scan.request = (struct iforest_request){ .values = 1 };
 	for (unsigned track = 0; track < N_TRACKS; track++) {
 		struct iforest_aggregate answer;
 		int64_t bucket;
@@ -145,7 +145,7 @@ static uint64_t ask(struct iforest_store *store, struct iforest_bucketing bucket
 			assert_ok(iforest_scan_next(&scan, &bucket, &answer, &found));
 			if (found)
 				check = check * 31 + (uint64_t)bucket + (uint64_t)answer.values[0].max.value.integer +
-					(of_extremes ? 0 : answer.n_rows);
+					answer.n_rows;
 		}
 	}
 	iforest_scan_release(&scan);
@@ -166,13 +166,13 @@ static struct iforest_bucketing window_of(int64_t t0, int64_t t1)
 	return (struct iforest_bucketing){ .window = { .has_t0 = true, .has_t1 = true, .t0 = t0, .t1 = t1 } };
 }
 
-static void check_buckets(struct iforest_bucketing bucketing, bool of_extremes)
+static void check_buckets(struct iforest_bucketing bucketing)
 {
 	struct iforest_store store = { .pager = &slow.pager, .alloc = spans.store.alloc };
-	uint64_t expected = ask(&spans.store, bucketing, of_extremes), n_read, n_in_vain;
+	uint64_t expected = ask(&spans.store, bucketing), n_read, n_in_vain;
 
 	forget_all();
-	assert_true(ask(&store, bucketing, of_extremes) == expected);
+	assert_true(ask(&store, bucketing) == expected);
 	n_read = count(slow.is_read, NULL);
 	n_in_vain = count(slow.is_asked, slow.is_read);
 	print_message("%u pages read, %u of them not asked for; %u asked for in vain\n", (unsigned)n_read, (unsigned)slow.n_late,
@@ -181,7 +181,7 @@ static void check_buckets(struct iforest_bucketing bucketing, bool of_extremes)
 	assert_in_range(n_in_vain, 0, n_read / 10);
 	assert_in_range(slow.n_most_asked, 1, IFOREST_MOST_CUTS_AHEAD);
 	memset(slow.is_asked, 0, slow.n_pages);
-	assert_true(ask(&store, bucketing, of_extremes) == expected);
+	assert_true(ask(&store, bucketing) == expected);
 	assert_int_equal(count(slow.is_asked, NULL), 0);
 }
 
@@ -192,8 +192,7 @@ static void a_picture_is_asked_for_in_time(void **state)
 	(void)state;
 	bucketing.mode = IFOREST_COUNT;
 	bucketing.n = 200;
-	check_buckets(bucketing, false);
-	check_buckets(bucketing, true);
+	check_buckets(bucketing);
 }
 
 static void steps_that_a_window_cuts_are_asked_for_in_time(void **state)
@@ -203,7 +202,7 @@ static void steps_that_a_window_cuts_are_asked_for_in_time(void **state)
 	(void)state;
 	bucketing.mode = IFOREST_STEP;
 	bucketing.step = 3000017;
-	check_buckets(bucketing, false);
+	check_buckets(bucketing);
 }
 
 /* A window has no ends ahead. */
@@ -215,7 +214,7 @@ static void a_window_asks_for_nothing(void **state)
 	(void)state;
 	forget_all();
 	bucketing.mode = IFOREST_WHOLE;
-	ask(&store, bucketing, false);
+	ask(&store, bucketing);
 	assert_int_equal(count(slow.is_asked, NULL), 0);
 }
 
