@@ -1,7 +1,9 @@
 #include "pg_ext/planner/quick_refusal.h"
 
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/selfuncs.h"
 
 #include "pg_ext/base/compat.h"
 #include "pg_ext/planner/affine.h"
@@ -150,6 +152,28 @@ static bool is_too_much(const List *columns, const IndexOptInfo *index, Aggref *
 	return !IsA(argument, Var) && ifp_aggregate_is_sum(aggregate) && !ifp_is_affine(argument, found.attribute);
 }
 
+/* A bucket is not split by columns with more values. */
+enum { MOST_CLASSES = 10000 };
+
+/* True if a column of a group key has more different values than rows are split by. */
+static bool has_many_values(const struct ifp_query_level *level, Node *key)
+{
+	ListCell *cell;
+
+	foreach (cell, pull_var_clause(key, PVC_RECURSE_PLACEHOLDERS)) {
+		VariableStatData variable;
+		bool is_default;
+		double n;
+
+		examine_variable(level->root, lfirst(cell), 0, &variable);
+		n = get_variable_numdistinct(&variable, &is_default);
+		ReleaseVariableStats(variable);
+		if (n > MOST_CLASSES)
+			return true;
+	}
+	return false;
+}
+
 bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, const IndexOptInfo *index,
 		       const List *aggregates)
 {
@@ -161,7 +185,7 @@ bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns,
 		if (is_too_much(columns, index, lfirst_node(Aggref, cell)))
 			return true;
 	foreach (cell, level->groups)
-		if (values_in(columns, index, lfirst(cell)).attribute)
+		if (values_in(columns, index, lfirst(cell)).attribute && has_many_values(level, lfirst(cell)))
 			return true;
 	return false;
 }
