@@ -152,10 +152,10 @@ static bool is_too_much(const List *columns, const IndexOptInfo *index, Aggref *
 	return !IsA(argument, Var) && ifp_aggregate_is_sum(aggregate) && !ifp_is_affine(argument, found.attribute);
 }
 
-/* A bucket is not split by columns with more values. */
-enum { MOST_CLASSES = 10000 };
+/* Rows that each value of a column must have for its classes to be worth while. */
+enum { FEWEST_ROWS_OF_CLASS = 1000 };
 
-/* True if a column of a group key has more different values than rows are split by. */
+/* True if a column of a group key has so many different values that a plain plan costs less than splitting rows by them. */
 static bool has_many_values(const struct ifp_query_level *level, Node *key)
 {
 	ListCell *cell;
@@ -168,7 +168,7 @@ static bool has_many_values(const struct ifp_query_level *level, Node *key)
 		examine_variable(level->root, lfirst(cell), 0, &variable);
 		n = get_variable_numdistinct(&variable, &is_default);
 		ReleaseVariableStats(variable);
-		if (n > MOST_CLASSES)
+		if (n * FEWEST_ROWS_OF_CLASS > level->rel->tuples)
 			return true;
 	}
 	return false;
