@@ -694,7 +694,7 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 		return reason;
 	if (!ifp_are_reasons_wanted() &&
 	    ifp_asks_too_much(level, candidate->columns, linitial(candidate->indexes), aggregates) &&
-	    !may_be_drawn(level, candidate) && !keeps_histograms(candidate))
+	    !keeps_histograms(candidate))
 		return untold;
 	reason = match(level, candidate, BY_KEPT_HISTOGRAMS, aggregates, query);
 	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, IN_PASSES, aggregates, &otherwise)) {
