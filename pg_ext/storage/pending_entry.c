@@ -85,8 +85,8 @@ static inline const uint8 *unpack_key(const uint8 *in, const uint8 *end, const s
 	key->time_is_null = n == ABSENT;
 	key->time = 0;
 	if (!key->time_is_null)
-		key->time = (int64)((uint64)first->time +
-				    (uint64)iforest_unzigzag(load_number(in + n_length_bytes(n_values), n)));
+		key->time =
+			(int64)((uint64)first->time + (uint64)iforest_unzigzag(load_number(in + n_length_bytes(n_values), n)));
 	return in;
 }
 
@@ -242,8 +242,7 @@ static const char *open_fixed(struct ifp_pending_page *page, BlockNumber block)
 	bool has_sum = page->special.flags & IFP_PAGE_SUMMED;
 	struct ifp_sum found = ifp_sum_begin(&page->special, block);
 
-	if (page->n_used % n_bytes != 0 ||
-	    (has_sum && (page->sum.n_bytes > page->n_used || page->sum.n_bytes % n_bytes != 0)))
+	if (page->n_used % n_bytes != 0 || (has_sum && (page->sum.n_bytes > page->n_used || page->sum.n_bytes % n_bytes != 0)))
 		return WRONG_LENGTH;
 	for (uint32 at = 0; at < page->n_used; at += n_bytes) {
 		if (!is_fixed_entry(page->content + at, page->n_values))
