@@ -203,7 +203,8 @@ static uint32 read_lists(struct shared_build *shared, uint32 n_processes, struct
 		if (BufFileRead(file, &n_runs, sizeof n_runs) != sizeof n_runs)
 			elog(ERROR, "the list of runs of process %u of a build is cut", i);
 		n_bytes = n_runs * sizeof **runs;
-		*runs = *runs ? repalloc_huge(*runs, (n_all + n_runs) * sizeof **runs + 1) : palloc_extended(n_bytes + 1, MCXT_ALLOC_HUGE);
+		*runs = *runs ? repalloc_huge(*runs, (n_all + n_runs) * sizeof **runs + 1)
+			      : palloc_extended(n_bytes + 1, MCXT_ALLOC_HUGE);
 		if (BufFileRead(file, *runs + n_all, n_bytes) != n_bytes)
 			elog(ERROR, "the list of runs of process %u of a build is cut", i);
 		n_all += n_runs;

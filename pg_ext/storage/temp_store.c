@@ -70,9 +70,10 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 	uint8 *bytes = palloc(IFP_PAGE_BYTES);
 
 	CHECK_FOR_INTERRUPTS();
-	if (BufFileSeek(file, 0, (off_t)(at * BLCKSZ), SEEK_SET) != 0 || BufFileRead(file, bytes, IFP_PAGE_BYTES) != IFP_PAGE_BYTES)
-		ereport(ERROR, errcode_for_file_access(), errmsg("could not read block %llu of temporary file: %m",
-								 (unsigned long long)at));
+	if (BufFileSeek(file, 0, (off_t)(at * BLCKSZ), SEEK_SET) != 0 ||
+	    BufFileRead(file, bytes, IFP_PAGE_BYTES) != IFP_PAGE_BYTES)
+		ereport(ERROR, errcode_for_file_access(),
+			errmsg("could not read block %llu of temporary file: %m", (unsigned long long)at));
 	temp_store->n_read++;
 	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = IFP_PAGE_BYTES };
 	return IFOREST_OK;
