@@ -178,6 +178,8 @@ static bool is_unchanged(const struct ifp_snapshot_reader *reader)
 bool ifp_snapshot_reader_finish(struct ifp_snapshot_reader *reader, enum iforest_status status)
 {
 	ifp_test_point("runs read");
+	/* pages that were found whole are remembered when they are given back */
+	iforest_scan_unpin(&reader->scan);
 	if (status && !reader->index.met_foreign_page)
 		ifp_index_require(&reader->index, status);
 	ifp_meta_test_for_old_snapshot(reader->index.relation, reader->visibility.snapshot);

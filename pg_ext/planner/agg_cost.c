@@ -54,14 +54,17 @@ enum { MANY_SERIES = 1000 };
 /* Leaf pages under a node page that the end of a bucket reads for a sketch, approximately. */
 enum { A_NODE_PAGE = 30 };
 
-/* Larger visibility maps are not counted for an estimate. */
-enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
+/* Larger visibility maps are not counted for an estimate, nor is a map for so few blocks of a table that they cost little even if
+ * each has to be looked at. */
+enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672, FEW_BLOCKS = 8 };
 
 /* ---- conditions ---- */
 
-/* Returns the selectivity of the restrictions on the time alone, or of all others. */
+/* Returns the selectivity of the restrictions on the time alone, or of all others. Where there are no others, the planner knows it
+ * already. */
 static double selectivity(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool of_time)
 {
+	bool is_whole = list_length(candidate->rels) == 1 && !level->join && level->layers == NIL;
 	Node *time = list_nth(candidate->columns, ((IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns - 1);
 	List *chosen = NIL;
 	ListCell *cell;
@@ -73,6 +76,8 @@ static double selectivity(const struct ifp_query_level *level, const struct ifp_
 		if (is_of_time == of_time && vars != NIL)
 			chosen = lappend(chosen, lfirst(cell));
 	}
+	if (of_time && is_whole && list_length(chosen) == list_length(level->rel->baserestrictinfo))
+		return level->rel->rows / Max(level->rel->tuples, 1);
 	return clauselist_selectivity(level->root, chosen, (int)level->rel->relid, JOIN_INNER, NULL);
 }
 
@@ -137,9 +142,9 @@ struct terms {
 	uint32 numbers;			    /* value columns whose values are needed one by one: a bit each */
 };
 
-/* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them. *remembered is the
- * fraction of that which the session has found clean. */
-static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembered)
+/* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them, and suffice for few of its
+ * blocks. *remembered is the fraction of that which the session has found clean. */
+static double unclean_fraction(const RelOptInfo *rel, Oid oid, double n_asked, double *remembered)
 {
 	double unclean = 1 - rel->allvisfrac;
 	BlockNumber n_visible, most = InvalidBlockNumber;
@@ -148,6 +153,8 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembere
 	*remembered = 0;
 	if (rel->pages == 0)
 		return 0;
+	if (n_asked <= FEW_BLOCKS)
+		return unclean;
 	table = table_open(oid, NoLock);
 	if (rel->pages <= (BlockNumber)MOST_MAP_PAGES * BLOCKS_A_MAP_PAGE) {
 		visibilitymap_count(table, &n_visible, NULL);
@@ -212,7 +219,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	}
 	n_pages = Max(n_pages, n_narrowed);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
-	unclean = rel->pages * window * unclean_fraction(rel, table, &remembered);
+	unclean = rel->pages * window * unclean_fraction(rel, table, rel->pages * window, &remembered);
 	remembered *= unclean;
 	unclean -= remembered;
 	n_whole = Max(Min(n_used * window, unclean), n_narrowed);
@@ -379,7 +386,6 @@ static void add_dimensions(const struct ifp_query_level *level, double n_series,
 	ListCell *cell;
 
 	estimate->total *= Max(partners_of_row(level), 1);
-	estimate->n_joined_bytes = 0;
 	foreach (cell, ifp_dimensions_paths(level)) {
 		const Path *path = lfirst(cell);
 
@@ -428,7 +434,9 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 			estimate->total +=
 				cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms, share_of_values(query));
 	}
-	add_dimensions(level, n_series(level, candidate, query, tuples), estimate);
+	estimate->n_joined_bytes = 0;
+	if (level->join)
+		add_dimensions(level, n_series(level, candidate, query, tuples), estimate);
 	if (query->sets != NIL)
 		n_groups = n_groups_of_sets(level, candidate, query, &terms);
 	else if (query->groups != NIL)
