@@ -26,7 +26,7 @@
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
 enum {
-	OPENING = 4000,	    /* an index: metapage, manifest, extents */
+	OPENING = 1200,	    /* an index: metapage, manifest, extents */
 	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
 	A_BUCKET = 160,
@@ -50,6 +50,9 @@ enum { A_NUMBER_BYTES = 24 };
 
 /* Above this estimate of series the indexes are read to count them. */
 enum { MANY_SERIES = 1000 };
+
+/* Pages for the least that a question can be: one piece of one series in one run. */
+enum { FEWEST_PAGES = 3 };
 
 /* Leaf pages under a node page that the end of a bucket reads for a sketch, approximately. */
 enum { A_NODE_PAGE = 30 };
@@ -459,5 +462,6 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 
 Cost ifp_agg_cost_least(void)
 {
-	return OPENING * cpu_operator_cost;
+	return (OPENING + FEWEST_PAGES * A_PAGE + A_BUCKET) * cpu_operator_cost +
+	       FEWEST_PAGES * Min(seq_page_cost / 4, random_page_cost);
 }
