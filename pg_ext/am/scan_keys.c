@@ -452,6 +452,15 @@ static uint32 find_listed(Relation index, const struct ifp_definition *definitio
 	return (uint32)qunique(ids, n, sizeof *ids, ifp_compare_series);
 }
 
+static bool all_are_listed(const struct by_key *by_keys, int n)
+{
+	bool are_listed = true;
+
+	for (int k = 0; k < n && are_listed; k++)
+		are_listed = by_keys[k].is_listed;
+	return are_listed;
+}
+
 static void read_series(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
 			bool in_order, struct ifp_scan_keys *result)
 {
@@ -466,6 +475,12 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 		MemoryContextAllocHuge(CurrentMemoryContext, ((Size)Max(n_known, n_ways) + 1) * sizeof *result->series);
 	if (listed)
 		n_listed = find_listed(index, definition, listed, dict, result->series);
+	if (!in_order && (n_by_keys == 0 || (listed && all_are_listed(by_keys, n_by_keys)))) {
+		for (uint32 i = 0; i < n_listed && !listed; i++)
+			result->series[i] = i;
+		result->n_series = n_listed;
+		return;
+	}
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
 	for (uint32 i = 0; i < n_listed; i++) {
 		uint32 id = listed ? result->series[i] : i, n_bytes;

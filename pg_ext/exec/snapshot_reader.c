@@ -116,6 +116,7 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 	StringInfoData keys;
 	uint32 *sorted = palloc((reader->keys.n_series + 1) * sizeof *sorted);
 
+	reader->n_known_series = ifp_series_dict_n(dict);
 	reader->series_ends = palloc((reader->keys.n_series + 1) * sizeof *reader->series_ends);
 	initStringInfo(&keys);
 	for (uint32 i = 0; i < reader->keys.n_series && reader->definition.n_by > 0; i++) {
