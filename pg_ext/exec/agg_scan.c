@@ -27,15 +27,13 @@
 #include "pg_ext/exec/dimension_rows.h"
 #include "pg_ext/exec/set_groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
+#include "pg_ext/planner/agg_cost.h"
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/value_passes.h"
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/locks.h"
-
-/* Fewer series are read one by one, and so are those that are less than one in MOST_PASSED of all. */
-enum { FEWEST_SWEPT = 64, MOST_PASSED = 8 };
 
 /* A part of the rows of a bucket: those on steps of the query's histogram. */
 struct answer_piece {
@@ -57,6 +55,7 @@ struct agg_answer {
 	int n_tables;
 	struct ifp_definition definition; /* of the first index; the others' are alike */
 	bool is_total;			  /* all entries are one bucket: no condition, no group, no time */
+	bool mentions_time;		  /* of any bucket, in a key, a condition or an aggregate */
 	bool is_begun, is_done;		  /* groups are made; all are returned */
 
 	struct ifp_key_condition *keys; /* key conditions, their comparands and operators */
@@ -433,13 +432,12 @@ static bool may_sweep(const struct answer_reader *reader)
 {
 	const struct agg_answer *answer = reader->answer;
 	const struct ifp_scan_keys *keys = &reader->read.keys;
-	const struct iforest_request *request = &reader->request;
 
 	return answer->definition.n_by > 0 && answer->n_dimensions == 0 && answer->n_runs == 0 && keys->n_ranges == 1 &&
 	       ifp_bucket_finder_has_one(answer->range_finder) && ifp_bucket_finder_has_one(answer->bucket_finder) &&
-	       (!keys->has_nulls || !(request->times || request->firsts || request->lasts)) &&
-	       !reader->needs_values && keys->n_series >= FEWEST_SWEPT &&
-	       keys->n_series >= reader->read.n_known_series / MOST_PASSED;
+	       (!keys->has_nulls || !answer->mentions_time) &&
+	       !reader->needs_values && keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
+	       keys->n_series >= reader->read.n_known_series / IFP_MOST_PASSED_SERIES;
 }
 
 /* Adds the present series of a sweep, which is number i of keys.series. */
@@ -706,6 +704,8 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	if (answer->n_tables == 1)
 		ifp_agg_states_set_table(answer->aggs, answer->heaps[0], node->state->es_snapshot);
 	answer->is_total = is_total(query, answer->aggs);
+	answer->mentions_time = ifp_mentions((Node *)query->groups, time) || ifp_mentions((Node *)query->late, time) ||
+				ifp_mentions((Node *)query->aggregates, time);
 	answer->groups = ifp_set_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
 	return answer;
 }

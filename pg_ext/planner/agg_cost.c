@@ -26,10 +26,13 @@
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
 enum {
-	OPENING = 1200,	    /* an index: metapage, manifest, extents */
+	OPENING = 2000,	    /* an index: metapage, manifest, extents */
 	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
 	A_BUCKET = 160,
+	A_SWEPT_PAGE = 100, /* a leaf page of which all series are looked at (core/query/sweep.h), */
+	A_PASSED_SERIES = 2, /* a series there without a bucket, */
+	A_SWEPT_SERIES = 50, /* and one with one, which becomes a group */
 	A_SET = 16,		  /* a further group to which a bucket is added */
 	A_JOINED_ROW = 20,	  /* a row of a dimension, put into memory */
 	A_LOOK_FOR_PARTNERS = 20, /* of a series, in a dimension */
@@ -137,7 +140,8 @@ static double n_series(const struct ifp_query_level *level, const struct ifp_can
 
 struct terms {
 	double window, others; /* selectivities */
-	double series, chosen; /* and the fraction of the rows that these have */
+	double known, series, chosen; /* all series, those asked for, and the fraction of the rows that these have */
+	bool is_joined; /* to dimensions */
 	struct ifp_piece_counts pieces;
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
@@ -185,6 +189,19 @@ static double n_used_pages(const IndexOptInfo *index, const struct ifp_definitio
 	return Min(index->pages, n_pending + tuples * entry_bytes / BLCKSZ + 1);
 }
 
+/* Returns the cost of finding a bucket's rows in each of many series by one sweep over the pages, or `apart` if it is not done so
+ * (exec/agg_scan.c decides in the same way), or if series have so many pages that a sweep passes most of them. */
+static Cost cost_of_sweep(const struct terms *terms, double n_used, double n_series, double n_pieces, Cost read_cost, Cost apart)
+{
+	bool is_one = terms->pieces.buckets <= 1 && terms->pieces.ranges == 0;
+
+	if (!is_one || terms->numbers || terms->sketches[IFOREST_DIGEST_QUANTILES] || terms->sketches[IFOREST_DIGEST_DISTINCT] ||
+	    n_series < IFP_FEWEST_SWEPT_SERIES || n_series < terms->known / IFP_MOST_PASSED_SERIES)
+		return apart;
+	return Min(apart, n_used * (read_cost + A_SWEPT_PAGE * cpu_operator_cost) +
+				  (terms->known * A_PASSED_SERIES + n_pieces * A_SWEPT_SERIES) * cpu_operator_cost);
+}
+
 /* within: the fraction of the rows whose values lie in the range that is read; below 0: no range of values is. */
 static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, double within)
 {
@@ -194,6 +211,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
 	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, n_narrowed = 0, read_cost;
+	Cost pieces;
 	uint32 lacking = 0;
 	bool needs_sketches = false;
 
@@ -232,13 +250,15 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	}
 	if (terms->numbers)
 		n_pages = n_whole = Max(n_pages, n_used * window);
-	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
+	pieces = n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_pieces * A_BUCKET * cpu_operator_cost;
+	pieces = cost_of_sweep(terms, n_used, terms->is_joined ? 0 : terms->series * share, n_pieces, read_cost, pieces);
+	return pieces + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
 	       n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       (needs_sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
 	       pg_popcount32(terms->numbers) * tuples * window * terms->chosen * A_SORTED_ROW * cpu_operator_cost +
 	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
-	       n_pieces * A_BUCKET * cpu_operator_cost + OPENING * cpu_operator_cost;
+	       OPENING * cpu_operator_cost;
 }
 
 /* ---- without statistics ---- */
@@ -417,7 +437,9 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	terms.chosen = query->values || query->by_steps ? 1 : terms.others;
 	terms.chosen *= Min(partners_of_row(level), 1);
 	terms.tuples = tuples;
-	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
+	terms.known = query->n_by == 0 ? 1 : n_series(level, candidate, query, tuples);
+	terms.series = Max(terms.known * (query->n_by == 0 ? 1 : terms.chosen), 1);
+	terms.is_joined = level->join;
 	ifp_piece_counts_estimate(level, candidate, query, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
 	terms.sketches[IFOREST_DIGEST_QUANTILES] = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
@@ -439,7 +461,7 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	}
 	estimate->n_joined_bytes = 0;
 	if (level->join)
-		add_dimensions(level, n_series(level, candidate, query, tuples), estimate);
+		add_dimensions(level, terms.known, estimate);
 	if (query->sets != NIL)
 		n_groups = n_groups_of_sets(level, candidate, query, &terms);
 	else if (query->groups != NIL)
