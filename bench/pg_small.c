@@ -3,13 +3,13 @@
  *
  * pg_small.sh starts it in a cluster of its own.
  *
- *   pg_small load ROWS         fills the tables
- *   pg_small measure ROUNDS    asks, in turn, and prints medians
- *   pg_small questions TABLE   prints the questions over a table: by_btree, by_iforest or by_both
+ *   pg_small load ROWS              fills the tables
+ *   pg_small measure ROUNDS         asks in turn, and prints medians; ONLY: those questions whose labels have this in them
+ *   pg_small questions TABLE ROWS   prints labels and questions over a table of any name
  *
  * Three tables hold the same rows: one has the B-trees, one the iforest indexes, one both. In a round each question is asked
  * once of each table, unprepared and prepared (a generic plan), at a place that the round decides. A prepared figure is what a
- * client waits for without parsing and planning. Every answer is compared, as text, rows in the order of the query or sorted.
+ * client waits for without parsing and planning. Every answer is compared, as text, whatever the order of its rows.
  */
 #include "pg_session.h"
 
@@ -33,7 +33,7 @@ enum { SPACING = 1000 };
 static const struct question {
 	const char *label;
 	double rows;  /* of the window; below 0: that part of all */
-	int per_round; /* how often the question is asked, 1/n of the rounds */
+	int per_round; /* it is asked in one of so many rounds */
 	const char *sql;
 } questions[] = {
 	{ "window of 10 rows", 10, 1, "SELECT " FIGURES " FROM %1$s WHERE " WINDOW },
@@ -109,14 +109,14 @@ static struct place place_of(const struct question *question, int round)
 }
 
 /* Writes the question with numbers in place of its parameters. */
-static void write_unprepared(const struct question *question, int table, int round, char *sql, size_t size)
+static void write_unprepared(const struct question *question, const char *table, int round, char *sql, size_t size)
 {
 	struct place place = place_of(question, round);
 	const long long numbers[] = { place.low, place.high, place.name };
 	char form[1024];
 	size_t at = 0;
 
-	snprintf(form, sizeof form, question->sql, tables[table]);
+	snprintf(form, sizeof form, question->sql, table);
 	for (const char *from = form; *from && at + 24 < size; from++)
 		if (*from == '$')
 			at += (size_t)snprintf(sql + at, size - at, "%lld", numbers[*++from - '1']);
@@ -182,7 +182,7 @@ static double ask(int q, int table, bool is_prepared, int round, uint64_t *diges
 	PGresult *result;
 	double start, seconds;
 
-	write_unprepared(&questions[q], table, round, sql, sizeof sql);
+	write_unprepared(&questions[q], tables[table], round, sql, sizeof sql);
 	start = now_seconds();
 	result = is_prepared ? ask_prepared(q, table, round) : PQexec(connection, sql);
 	seconds = now_seconds() - start;
@@ -198,7 +198,7 @@ static double buffers_of(int q, int table, char *plan, size_t size)
 	PGresult *result;
 	long n = 0, read = 0;
 
-	write_unprepared(&questions[q], table, 0, sql + strlen(sql), sizeof sql - strlen(sql));
+	write_unprepared(&questions[q], tables[table], 0, sql + strlen(sql), sizeof sql - strlen(sql));
 	for (int i = 0; i < 2; i++)
 		run(sql);
 	result = checked(connection, PQexec(connection, sql), sql);
@@ -266,41 +266,38 @@ static void measure(int q, int rounds)
 	fflush(stdout);
 }
 
-static void measure_all(int rounds)
+static void measure_all(int rounds, const char *only)
 {
 	printf("\n%-42s %38s %38s %17s\n%-42s %9s %9s %9s %7s %9s %9s %9s %7s %8s %8s  plan with iforest; with both\n",
 	       "microseconds, medians", "unprepared", "prepared", "buffers", "", "B-tree", "iforest", "both", "B:if", "B-tree",
 	       "iforest", "both", "B:if", "B-tree", "iforest");
 	run("SET jit = off; SET max_parallel_workers_per_gather = 0; SET plan_cache_mode = force_generic_plan");
 	for (int q = 0; q < N_QUESTIONS; q++)
-		if (!getenv("ONLY") || strstr(questions[q].label, getenv("ONLY")))
+		if (!only || strstr(questions[q].label, only))
 			measure(q, rounds);
 }
 
 static void print_questions(const char *table)
 {
-	for (int q = 0; q < N_QUESTIONS; q++)
-		for (int t = 0; t < N_TABLES; t++) {
-			char sql[2048];
+	for (int q = 0; q < N_QUESTIONS; q++) {
+		char sql[2048];
 
-			if (strcmp(tables[t], table) != 0)
-				continue;
-			write_unprepared(&questions[q], t, 0, sql, sizeof sql);
-			printf("%s\t%s\n", questions[q].label, sql);
-		}
+		write_unprepared(&questions[q], table, 0, sql, sizeof sql);
+		printf("%s\t%s\n", questions[q].label, sql);
+	}
 }
 
 int main(int argc, char **argv)
 {
-	const char *what = argc == 3 ? argv[1] : "";
+	const char *what = argc >= 3 ? argv[1] : "";
 
-	if (strcmp(what, "questions") == 0) {
-		n_rows = getenv("ROWS") ? atoll(getenv("ROWS")) : 0;
+	if (strcmp(what, "questions") == 0 && argc == 4) {
+		n_rows = atoll(argv[3]);
 		print_questions(argv[2]);
 		return 0;
 	}
-	if ((strcmp(what, "load") != 0 && strcmp(what, "measure") != 0) || atoll(argv[2]) < 1) {
-		fprintf(stderr, "usage: pg_small load ROWS, pg_small measure ROUNDS, pg_small questions TABLE\n");
+	if (argc != 3 || (strcmp(what, "load") != 0 && strcmp(what, "measure") != 0) || atoll(argv[2]) < 1) {
+		fprintf(stderr, "usage: pg_small load ROWS, pg_small measure ROUNDS, pg_small questions TABLE ROWS\n");
 		return 2;
 	}
 	connection = new_connection();
@@ -310,7 +307,7 @@ int main(int argc, char **argv)
 		load();
 	} else {
 		n_rows = (long long)get_number("SELECT count(*) FROM by_btree");
-		measure_all(atoi(argv[2]) > MOST_ASKED ? MOST_ASKED : atoi(argv[2]));
+		measure_all(atoi(argv[2]) > MOST_ASKED ? MOST_ASKED : atoi(argv[2]), getenv("ONLY"));
 	}
 	PQfinish(connection);
 	return 0;

@@ -370,8 +370,8 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 		bool is_narrow_here;
 
 		status = iforest_extremes_of_range(scan->active[a], &scan->reached, to,
-						   iforest_scan_request_of(scan, scan->active[a], &scan->request, &all), aggregate,
-						   &is_narrow_here);
+						   iforest_scan_request_of(scan, scan->active[a], &scan->request, &all),
+						   aggregate, &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
 	}
 	if (!status)

@@ -59,7 +59,8 @@ static enum iforest_status find_in_block(const struct iforest_sweep *sweep, stru
 }
 
 /* Leaves a leaf page whose blocks have been passed, by a descent to where the window may have entries next. */
-static enum iforest_status leave_page(const struct iforest_sweep *sweep, struct iforest_fold *fold, enum block_place place_of_last)
+static enum iforest_status leave_page(const struct iforest_sweep *sweep, struct iforest_fold *fold,
+				      enum block_place place_of_last)
 {
 	struct iforest_cursor *cursor = &fold->cursor;
 	uint64_t series = iforest_leaf_block(&cursor->leaf, cursor->leaf.header.n_items - 1u).first.series;
@@ -126,9 +127,25 @@ static enum iforest_status find_end(const struct iforest_sweep *sweep, struct if
 	return status;
 }
 
+/* Moves a run on after its series, which began at an entry of a block, has been passed. */
+static enum iforest_status go_on(const struct iforest_sweep *sweep, struct iforest_sweep_run *run, uint64_t leaf_number,
+				 unsigned block, unsigned entry)
+{
+	struct iforest_cursor *cursor = &run->fold->cursor;
+	bool has_moved = cursor->leaf_number != leaf_number ? cursor->leaf_number > leaf_number
+			 : cursor->block != block	    ? cursor->block > block
+							    : cursor->entry > entry;
+
+	/* otherwise a forged page could make the sweep go on for ever */
+	return has_moved ? find_next(sweep, run)
+			 : iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
+}
+
 static enum iforest_status fold_run(struct iforest_sweep *sweep, struct iforest_sweep_run *run,
 				    const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
+	uint64_t leaf_number = run->fold->cursor.leaf_number;
+	unsigned from_block = run->fold->cursor.block, from_entry = run->fold->cursor.entry;
 	struct iforest_key end = end_of(sweep, run->series);
 	struct iforest_request joined;
 	unsigned block, entry;
@@ -139,7 +156,7 @@ static enum iforest_status fold_run(struct iforest_sweep *sweep, struct iforest_
 	if (!status)
 		status = within ? iforest_fold_in_leaf(run->fold, block, entry, request, aggregate)
 				: iforest_fold_until(run->fold, &end, request, aggregate);
-	return status ? status : find_next(sweep, run);
+	return status ? status : go_on(sweep, run, leaf_number, from_block, from_entry);
 }
 
 /* Passes the run's series. */
@@ -147,7 +164,8 @@ static enum iforest_status pass_run(const struct iforest_sweep *sweep, struct if
 {
 	struct iforest_cursor *cursor = &run->fold->cursor;
 	struct iforest_key next = start_of(sweep, run->series + 1);
-	unsigned b = cursor->block + 1;
+	uint64_t leaf_number = cursor->leaf_number;
+	unsigned from_block = cursor->block, from_entry = cursor->entry, b = from_block + 1;
 	enum iforest_status status = IFOREST_OK;
 
 	while (b < cursor->leaf.header.n_items && iforest_leaf_block(&cursor->leaf, b).first.series == run->series)
@@ -156,7 +174,7 @@ static enum iforest_status pass_run(const struct iforest_sweep *sweep, struct if
 		iforest_cursor_stand_at(cursor, cursor->leaf_number, b, 0);
 	else
 		status = iforest_fold_seek(run->fold, &next);
-	return status ? status : find_next(sweep, run);
+	return status ? status : go_on(sweep, run, leaf_number, from_block, from_entry);
 }
 
 /* ---- the joined batch ---- */

@@ -86,9 +86,9 @@ struct answer_reader {
 	struct ifp_sketch_sidecar *sidecar; /* of kept sketches; NULL: none was needed yet */
 	struct ifp_bucket_values values;    /* of a bucket, if there are any */
 	bool needs_values;
-	struct iforest_aggregate *fold;	    /* of a bucket */
-	MemoryContext series_context;	    /* by values of the current series */
-	ErrorData *series_error;	    /* raised by its conditions; NULL: none */
+	struct iforest_aggregate *fold; /* of a bucket */
+	MemoryContext series_context;	/* by values of the current series */
+	ErrorData *series_error;	/* raised by its conditions; NULL: none */
 };
 
 /* The entries of a bucket: keys [from, to). */
@@ -188,8 +188,8 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 		/* sketches and numbers are of the entries that the request's filter lets pass */
 		reader->read.scan.request = reader->request;
 		if (reader->needs_values)
-			status = ifp_bucket_values_read(&reader->values, answer->aggs, &reader->read, &reader->sidecar, &range->from,
-							&range->to, answer->attempt);
+			status = ifp_bucket_values_read(&reader->values, answer->aggs, &reader->read, &reader->sidecar,
+							&range->from, &range->to, answer->attempt);
 		ifp_set_groups_move(answer->groups);
 		for (int i = 0; i < answer->n_pieces && !status; i++)
 			add_piece(reader, i, has_time);
@@ -435,8 +435,8 @@ static bool may_sweep(const struct answer_reader *reader)
 
 	return answer->definition.n_by > 0 && answer->n_dimensions == 0 && answer->n_runs == 0 && keys->n_ranges == 1 &&
 	       ifp_bucket_finder_has_one(answer->range_finder) && ifp_bucket_finder_has_one(answer->bucket_finder) &&
-	       (!keys->has_nulls || !answer->mentions_time) &&
-	       !reader->needs_values && keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
+	       (!keys->has_nulls || !answer->mentions_time) && !reader->needs_values &&
+	       keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
 	       keys->n_series >= reader->read.n_known_series / IFP_MOST_PASSED_SERIES;
 }
 

@@ -5,8 +5,9 @@
 #include "core/query/sketch_scan.h"
 #include "pg_ext/types/sketch_datum.h"
 
-static const enum ifp_measure_type sketch_measures[IFOREST_N_DIGESTS] = { [IFOREST_DIGEST_QUANTILES] = IFP_MEASURE_SKETCH,
-									  [IFOREST_DIGEST_DISTINCT] = IFP_MEASURE_DISTINCT };
+static const enum ifp_measure_type sketch_measures[IFOREST_N_DIGESTS] = {
+	[IFOREST_DIGEST_QUANTILES] = IFP_MEASURE_SKETCH, [IFOREST_DIGEST_DISTINCT] = IFP_MEASURE_DISTINCT
+};
 
 bool ifp_bucket_values_are_needed(const struct ifp_agg_states *aggs)
 {

@@ -26,13 +26,13 @@
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
 enum {
-	OPENING = 2000,	    /* an index: metapage, manifest, extents */
+	OPENING = 4000,	    /* an index: metapage, manifest, extents */
 	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
 	A_BUCKET = 160,
-	A_SWEPT_PAGE = 100, /* a leaf page of which all series are looked at (core/query/sweep.h), */
-	A_PASSED_SERIES = 2, /* a series there without a bucket, */
-	A_SWEPT_SERIES = 50, /* and one with one, which becomes a group */
+	A_SWEPT_PAGE = 100,	  /* a leaf page of which all series are looked at (core/query/sweep.h), */
+	A_PASSED_SERIES = 2,	  /* a series there without a bucket, */
+	A_SWEPT_SERIES = 50,	  /* and one with one, which becomes a group */
 	A_SET = 16,		  /* a further group to which a bucket is added */
 	A_JOINED_ROW = 20,	  /* a row of a dimension, put into memory */
 	A_LOOK_FOR_PARTNERS = 20, /* of a series, in a dimension */
@@ -139,9 +139,9 @@ static double n_series(const struct ifp_query_level *level, const struct ifp_can
 /* ---- one index ---- */
 
 struct terms {
-	double window, others; /* selectivities */
+	double window, others;	      /* selectivities */
 	double known, series, chosen; /* all series, those asked for, and the fraction of the rows that these have */
-	bool is_joined; /* to dimensions */
+	bool is_joined;		      /* to dimensions */
 	struct ifp_piece_counts pieces;
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
@@ -191,12 +191,14 @@ static double n_used_pages(const IndexOptInfo *index, const struct ifp_definitio
 
 /* Returns the cost of finding a bucket's rows in each of many series by one sweep over the pages, or `apart` if it is not done so
  * (exec/agg_scan.c decides in the same way), or if series have so many pages that a sweep passes most of them. */
-static Cost cost_of_sweep(const struct terms *terms, double n_used, double n_series, double n_pieces, Cost read_cost, Cost apart)
+static Cost cost_of_sweep(const struct terms *terms, double n_used, double n_series, double n_pieces, Cost read_cost,
+			  Cost apart)
 {
 	bool is_one = terms->pieces.buckets <= 1 && terms->pieces.ranges == 0;
 
-	if (!is_one || terms->numbers || terms->sketches[IFOREST_DIGEST_QUANTILES] || terms->sketches[IFOREST_DIGEST_DISTINCT] ||
-	    n_series < IFP_FEWEST_SWEPT_SERIES || n_series < terms->known / IFP_MOST_PASSED_SERIES)
+	if (!is_one || terms->numbers || terms->sketches[IFOREST_DIGEST_QUANTILES] ||
+	    terms->sketches[IFOREST_DIGEST_DISTINCT] || n_series < IFP_FEWEST_SWEPT_SERIES ||
+	    n_series < terms->known / IFP_MOST_PASSED_SERIES)
 		return apart;
 	return Min(apart, n_used * (read_cost + A_SWEPT_PAGE * cpu_operator_cost) +
 				  (terms->known * A_PASSED_SERIES + n_pieces * A_SWEPT_SERIES) * cpu_operator_cost);

@@ -818,8 +818,7 @@ static bool is_unconditional(const Aggref *aggregate, const struct ifp_index_que
 	const Node *argument = aggregate->args == NIL ? NULL : (const Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 
 	return !aggregate->aggfilter && list_length(aggregate->args) <= 1 &&
-	       (!argument ||
-		(IsA(argument, Var) && ((const Var *)argument)->varattno > ifp_time_attribute(query)));
+	       (!argument || (IsA(argument, Var) && ((const Var *)argument)->varattno > ifp_time_attribute(query)));
 }
 
 List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *query)
