@@ -14,6 +14,7 @@ struct trigger_target {
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
 	bool is_no_trigger; /* the SQL is run as it is, not in a trigger */
+	bool has_unique;    /* the table has a UNIQUE index; find_unique() tells */
 };
 
 /* Returns the text of a column, "" for NULL. Valid as long as that of sqlite3_column_text(). */
@@ -126,6 +127,13 @@ static void close_condition(const struct trigger_target *target, sqlite3_str *sq
 	sqlite3_str_appendall(sql, ends[purpose]);
 }
 
+static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
+{
+	int rc = sqlite3_finalize(statement);
+
+	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
+}
+
 /* Columns: the index, and the others as of UNIQUE_NAME on. An index whose conflicts triggers cannot foresee has a column
  * without a name: then the text is not the one in the schema, and a rebuild says why. */
 #define UNIQUE_COLUMNS                                                                                         \
@@ -138,6 +146,19 @@ static void close_condition(const struct trigger_target *target, sqlite3_str *sq
 /* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: the last column of its index, or of those beside a
  * column with a default. */
 enum { UNIQUE_NAME = 1, COLLATION, HAS_DEFAULT, IS_LAST, IS_ITSELF, DEFAULT_TEXT };
+
+/* Most tables have none, and then nothing else need be asked of them. */
+static int find_unique(struct trigger_target *target)
+{
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(target->error, target->db, &statement, "SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE \"unique\"",
+			     target->base_table->name, target->schema);
+
+	if (rc)
+		return rc;
+	target->has_unique = sqlite3_step(statement) == SQLITE_ROW;
+	return finish(target, statement);
+}
 
 static int prepare_unique(const struct trigger_target *target, sqlite3_stmt **statement)
 {
@@ -158,13 +179,6 @@ static int prepare_defaults(const struct trigger_target *target, sqlite3_stmt **
 			   "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
 			   "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno",
 			   schema, table, schema, schema, table, schema);
-}
-
-static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
-{
-	int rc = sqlite3_finalize(statement);
-
-	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
 /* Appends the condition that the row s has the new value. */
@@ -260,8 +274,11 @@ static void append_off_front(const struct trigger_target *target, sqlite3_str *s
 /* Appends both. */
 static int append_replaced(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
-	int rc = append_equal(target, sql, purpose);
+	int rc;
 
+	if (!target->has_unique)
+		return SQLITE_OK;
+	rc = append_equal(target, sql, purpose);
 	return rc ? rc : append_defaults(target, sql, purpose);
 }
 
@@ -335,12 +352,24 @@ static int append_condition_changes(const struct trigger_target *target, sqlite3
 	return rc ? rc : finish(target, statement);
 }
 
+/* Appends that a column of a UNIQUE index changes. */
+static int append_unique_changes(const struct trigger_target *target, sqlite3_str *sql)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare_unique(target, &statement);
+
+	if (rc)
+		return rc;
+	while (sqlite3_step(statement) == SQLITE_ROW)
+		append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
+	return finish(target, statement);
+}
+
 /* Appends WHEN: a column of the index, of its condition, or of a UNIQUE index, changes. 1 and 1.0 are the same key, but not the same value
  * or text. SQLite refuses to drop the columns named here, and renaming one changes the text. */
 static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 {
 	const struct ifs_definition *definition = target->definition;
-	sqlite3_stmt *statement;
 	bool has_generated;
 	int rc = read_generated(target, &has_generated);
 
@@ -360,14 +389,10 @@ static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 		append_change(sql, definition->hashed[h], "BINARY");
 	if (definition->where)
 		rc = append_condition_changes(target, sql);
-	if (!rc)
-		rc = prepare_unique(target, &statement);
-	if (rc)
-		return rc;
-	while (sqlite3_step(statement) == SQLITE_ROW)
-		append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
+	if (!rc && target->has_unique)
+		rc = append_unique_changes(target, sql);
 	sqlite3_str_appendall(sql, " ");
-	return finish(target, statement);
+	return rc;
 }
 
 static int append_update(const struct trigger_target *target, sqlite3_str *sql)
@@ -532,6 +557,8 @@ int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, cons
 	};
 	int rc = ifs_triggers_drop(db, schema, index, error);
 
+	if (!rc)
+		rc = find_unique(&target);
 	for (int t = 0; t < N_TRIGGERS && !rc; t++) {
 		char *sql;
 
@@ -741,6 +768,8 @@ int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, 
 	rc = find_table(&target, base_table);
 	if (!rc)
 		rc = find_tables(&target, &right);
+	if (!rc && right && base_table->name)
+		rc = find_unique(&target);
 	for (int t = 0; t < N_TRIGGERS && !rc && right && base_table->name; t++)
 		rc = is_right(&target, t, &right);
 	if (!rc && right && base_table->name)
