@@ -130,7 +130,7 @@ prefix trace trace_
 # what SQL names keeps its name (sql/pg/iforest--*.sql)
 prefix pg_ext 'ifp_|iforest_|pg_finfo_|Pg_magic_func|_PG_init'
 sql_names=$(cat sql/pg/iforest--*.sql | grep -oE '\biforest_[a-z_0-9]+' | sort -u)
-bad=$(exported pg_ext | grep '^iforest_' | grep -vx iforest_worker_main | while read -r name; do
+bad=$(exported pg_ext | grep '^iforest_' | grep -vxE 'iforest_(worker_main|build_worker)' | while read -r name; do
 	echo "$sql_names" | grep -qx "$name" || echo "$name"
 done | tr '\n' ' ')
 [ -z "$bad" ] || fail "pg_ext exports names of core's prefix that no SQL script names: $bad"
@@ -157,7 +157,7 @@ done
 
 if [ -e "$build/pg/iforest.so" ]; then
 	public=$(nm -D --defined-only "$build/pg/iforest.so" | awk '$2 ~ /[TDBR]/ { print $3 }' |
-		sed 's/^pg_finfo_//' | sort -u | grep -vE '^(Pg_magic_func|_PG_init|iforest_worker_main)$' | while read -r name; do
+		sed 's/^pg_finfo_//' | sort -u | grep -vE '^(Pg_magic_func|_PG_init|iforest_worker_main|iforest_build_worker)$' | while read -r name; do
 			echo "$sql_names" | grep -qx "$name" || echo "$name"
 		done | tr '\n' ' ')
 	[ -z "$public" ] || fail "pg/iforest.so exports what no SQL script names: $public"

@@ -26,6 +26,7 @@
 #include "pg_ext/exec/dimension_rows.h"
 #include "pg_ext/exec/set_groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
+#include "pg_ext/exec/value_classes.h"
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
@@ -68,7 +69,8 @@ struct agg_answer {
 	int n_pieces;
 	AttrNumber piece_column; /* the value column of the histogram; 0: all rows are one piece */
 	struct ifp_value_filter *values;
-	List *passes; /* struct ifp_value_pass, of a query with drawn histograms */
+	struct ifp_value_classes *classes; /* into which the rows of a bucket are split; NULL: they are not */
+	List *passes;			   /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
 	struct ifp_dimension_rows **dimensions;
@@ -294,11 +296,12 @@ static struct iforest_key key_after(uint64 series, int64 time)
 	return time == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, time + 1);
 }
 
-/* Moves past the entries up to a time, and folds them if they are wanted. */
+static const struct iforest_request nothing = { .values = 0 };
+
+/* Moves past the entries up to a time, and folds them if they are wanted and are not split into classes. */
 static enum iforest_status pass(struct answer_reader *reader, int64 through, bool is_wanted)
 {
-	static const struct iforest_request nothing = { .values = 0 };
-
+	is_wanted = is_wanted && !reader->answer->classes;
 	return iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->request : &nothing, reader->fold);
 }
 
@@ -324,6 +327,31 @@ static void raise_late(const struct answer_reader *reader, ErrorData *error, boo
 	set_time(reader->answer, !has_time, time);
 	if (answer_holds(reader->answer, reader->answer->late))
 		ReThrowError(error);
+}
+
+/* Adds a bucket to the groups, or each class of its rows; *error: raised by a condition on the time. */
+static enum iforest_status answer_bucket(struct answer_reader *reader, const struct bucket_range *range,
+					 const struct iforest_request *request, ErrorData *error, bool has_time, int64 time)
+{
+	struct ifp_value_classes *classes = reader->answer->classes;
+	struct iforest_aggregate *fold = reader->fold;
+	enum iforest_status status;
+
+	if (!classes) {
+		raise_late(reader, error, has_time, time);
+		return add_bucket(reader, range, has_time, time);
+	}
+	/* of all entries, whatever the request's filter says */
+	if (fold->n_rows == 0)
+		return IFOREST_OK;
+	status = ifp_value_classes_read(classes, &reader->read.scan, &range->from, &range->to, request);
+	for (Size i = 0; !status && i < ifp_value_classes_n(classes); i++) {
+		reader->fold = ifp_value_classes_get(classes, i, reader->answer->econtext);
+		raise_late(reader, error, has_time, time);
+		status = add_bucket(reader, range, has_time, time);
+	}
+	reader->fold = fold;
+	return status;
 }
 
 static enum iforest_status read_range(struct answer_reader *reader, uint64 series, const struct ifp_time_range *range)
@@ -367,11 +395,9 @@ static enum iforest_status read_range(struct answer_reader *reader, uint64 serie
 		end = Min(end, range->high);
 		clear_fold(reader);
 		status = pass(reader, end, in_range);
-		if (in_range)
-			raise_late(reader, error, true, time);
 		bucket.to = key_after(series, end);
 		if (!status && in_range)
-			status = add_bucket(reader, &bucket, true, time);
+			status = answer_bucket(reader, &bucket, &reader->request, error, true, time);
 	}
 	return status;
 }
@@ -389,14 +415,12 @@ static enum iforest_status read_nulls(struct answer_reader *reader, uint64 serie
 	status = iforest_scan_start(&reader->read.scan, series);
 	clear_fold(reader);
 	if (!status)
-		status = iforest_scan_nulls(&reader->read.scan, &timeless, reader->fold);
+		status = iforest_scan_nulls(&reader->read.scan, answer->classes ? &nothing : &timeless, reader->fold);
 	if (status)
 		return status;
 	set_time(answer, true, 0);
-	if (reader->fold->n_rows > 0 && answer_holds_safely(answer, answer->runs, answer->n_runs, &error)) {
-		raise_late(reader, error, false, 0);
-		status = add_bucket(reader, &bucket, false, 0);
-	}
+	if (reader->fold->n_rows > 0 && answer_holds_safely(answer, answer->runs, answer->n_runs, &error))
+		status = answer_bucket(reader, &bucket, &timeless, error, false, 0);
 	return status;
 }
 
@@ -504,6 +528,8 @@ static enum iforest_status read_index(struct answer_reader *reader)
 	reader->request = ifp_agg_states_wanted(answer->aggs);
 	reader->request.filter = &reader->read.filter;
 	reader->fold = palloc(sizeof *reader->fold);
+	if (answer->classes)
+		ifp_value_classes_start(answer->classes, &reader->read.index.manifest.fields);
 	if (answer->is_total)
 		return answer_total(reader);
 	for (uint32 i = 0; i < reader->read.keys.n_series && !status; i++) {
@@ -564,25 +590,6 @@ static bool answer_index(struct agg_answer *answer, Relation heap, Relation inde
 }
 
 /* ---- beginning and end ---- */
-
-/* Makes a row of the index's columns. */
-static TupleTableSlot *make_row(const struct ifp_index_query *query)
-{
-	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
-	TupleTableSlot *row;
-	AttrNumber attribute = 1;
-	ListCell *cell;
-
-	foreach (cell, query->columns) {
-		Node *column = lfirst(cell);
-
-		TupleDescInitEntry(descriptor, attribute, NULL, exprType(column), exprTypmod(column), 0);
-		TupleDescInitEntryCollation(descriptor, attribute++, exprCollation(column));
-	}
-	row = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
-	ExecStoreAllNullTuple(row);
-	return row;
-}
 
 static void begin_keys(struct agg_answer *answer)
 {
@@ -677,7 +684,7 @@ static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_s
 	foreach (cell, query->aggregates)
 		if (has_columns(ifp_aggregate_conditions(lfirst(cell), query)))
 			return false;
-	return !query->dimensions && !query->keys && !query->series && !query->runs && !query->late &&
+	return !query->dimensions && !query->splits && !query->keys && !query->series && !query->runs && !query->late &&
 	       !has_columns(query->groups) && !request.times && !request.firsts && !request.lasts;
 }
 
@@ -694,7 +701,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->attempt = AllocSetContextCreate(CurrentMemoryContext, "iforest answer", ALLOCSET_DEFAULT_SIZES);
 	answer->result = AllocSetContextCreate(CurrentMemoryContext, "iforest group", ALLOCSET_SMALL_SIZES);
 	answer->econtext = CreateExprContext(node->state);
-	answer->row = make_row(query);
+	answer->row = ifp_index_query_row(query);
 	answer->econtext->ecxt_scantuple = answer->row;
 	open_tables(answer);
 	begin_keys(answer);
@@ -706,6 +713,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->late = ExecInitExprList(query->late, NULL);
 	answer->values = ifp_value_filter_begin(query, &answer->definition, answer->econtext);
 	answer->passes = ifp_value_passes(query);
+	answer->classes = ifp_value_classes_begin(query, &answer->definition, answer->row);
 	ifp_index_query_range_keys(query, &keys);
 	answer->range_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
 	ifp_aggregate_bucket_keys(query, &keys);

@@ -18,6 +18,7 @@
 #include "pg_ext/planner/piece_counts.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/value_passes.h"
+#include "pg_ext/planner/value_split.h"
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/heap_visibility.h"
 #include "pg_ext/storage/index.h"
@@ -39,7 +40,9 @@ enum {
 	A_FETCHED_ROW = 40,	/* a row that a scan of another index fetches */
 	A_GROUPED_ROW = 50,	/* a row whose group a plain plan finds by expressions of the time */
 	A_SKETCHED_ROW = 1,	/* an entry that is added to a sketch */
-	A_SORTED_ROW = 6	/* a value that is collected and sorted */
+	A_SORTED_ROW = 6,	/* a value that is collected and sorted */
+	A_SPLIT_ROW = 1,	/* an entry that is folded with those of its class */
+	A_CLASS_OF_BLOCK = 4	/* a class of the entries of a block */
 };
 
 /* Approximate bytes of an entry in a run, and of each of its values: 4 to 13 bytes were measured with one value. */
@@ -78,26 +81,50 @@ static double selectivity(const struct ifp_query_level *level, const struct ifp_
 
 /* ---- series ---- */
 
+static double n_distinct(const struct ifp_query_level *level, Node *column)
+{
+	VariableStatData variable;
+	bool is_default;
+	double n;
+
+	/* a column of a dimension is of another relation */
+	examine_variable(level->root, column, level->join ? 0 : (int)level->rel->relid, &variable);
+	n = get_variable_numdistinct(&variable, &is_default);
+	ReleaseVariableStats(variable);
+	return n;
+}
+
 /* Returns the product of the numbers of distinct values of these by columns. */
 static double n_combinations(const struct ifp_query_level *level, const struct ifp_candidate *candidate, const List *by_columns)
 {
 	double n = 1;
 	ListCell *cell;
 
-	foreach (cell, by_columns) {
-		VariableStatData variable;
-		bool is_default;
+	foreach (cell, by_columns)
+		n *= n_distinct(level, list_nth(candidate->columns, lfirst_int(cell) - 1));
+	return n;
+}
 
-		/* a column of a dimension is of another relation */
-		examine_variable(level->root, list_nth(candidate->columns, lfirst_int(cell) - 1),
-				 level->join ? 0 : (int)level->rel->relid, &variable);
-		n *= get_variable_numdistinct(&variable, &is_default);
-		ReleaseVariableStats(variable);
+/* Returns into how many classes the value columns split rows whose second columns an expression mentions; of all that are split, if
+ * it is NULL. */
+static double n_classes(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			const struct ifp_index_query *query, Node *expression)
+{
+	double n = 1;
+
+	for (int i = 0; i < list_length(query->splits); i++) {
+		struct ifp_value_split split;
+
+		if (!ifp_value_split_read(query, i, &split) ||
+		    (expression && !ifp_mentions(expression, ifp_value_split_column(query, i))))
+			continue;
+		n *= split.is_exact ? n_distinct(level, list_nth(candidate->columns, query->n_by + 1 + split.value)) + 1
+				    : split.n_bounds + 2;
 	}
 	return n;
 }
 
-/* Returns the by columns that an expression mentions, and columns of dimensions; if it is NULL, all by columns. */
+/* Returns the by columns that an expression mentions, and columns of dimensions, but no classes; if it is NULL, all by columns. */
 static List *by_columns_of(const struct ifp_index_query *query, Node *expression)
 {
 	List *columns = NIL;
@@ -105,7 +132,8 @@ static List *by_columns_of(const struct ifp_index_query *query, Node *expression
 	for (int i = 1; i <= query->n_by; i++)
 		if (!expression || ifp_mentions(expression, (AttrNumber)i))
 			columns = lappend_int(columns, i);
-	for (int i = list_length(query->columns) - query->n_joined + 1; expression && i <= list_length(query->columns); i++)
+	for (int i = list_length(query->columns) - query->n_joined + 1;
+	     expression && i <= list_length(query->columns) - list_length(query->splits); i++)
 		if (ifp_mentions(expression, (AttrNumber)i))
 			columns = lappend_int(columns, i);
 	return columns;
@@ -125,6 +153,19 @@ static double n_series(const struct ifp_query_level *level, const struct ifp_can
 	return Min(n_known > 0 ? Min(n, n_known) : n, n_rows);
 }
 
+/* Returns the fraction of the rows that conditions on by columns leave. */
+static double share_of_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			      const struct ifp_index_query *query)
+{
+	List *conditions = list_copy(query->series);
+	ListCell *cell;
+
+	foreach (cell, query->keys)
+		if (!ifp_mentions(lfirst(cell), ifp_time_attribute(query)))
+			conditions = lappend(conditions, lfirst(cell));
+	return ifp_share_of_rows(level, candidate, conditions);
+}
+
 /* ---- one index ---- */
 
 struct terms {
@@ -135,6 +176,7 @@ struct terms {
 	const struct ifp_definition *definition;
 	uint32 sketches[IFOREST_N_DIGESTS]; /* value columns of which sketches of the kind are needed: a bit each */
 	uint32 numbers;			    /* value columns whose values are needed one by one: a bit each */
+	double classes;			    /* into which the rows of a bucket are split; 0: they are not */
 };
 
 /* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them. *remembered is the
@@ -175,6 +217,15 @@ static double n_used_pages(const IndexOptInfo *index, const struct ifp_definitio
 	return Min(index->pages, n_pending + tuples * entry_bytes / BLCKSZ + 1);
 }
 
+/* Returns the cost of splitting rows into classes. A block has at most as many as entries. */
+static Cost cost_of_split(const struct terms *terms, double n_rows)
+{
+	if (terms->classes == 0)
+		return 0;
+	return (n_rows * A_SPLIT_ROW + n_rows * Min(terms->classes / IFOREST_BLOCK_ENTRIES, 1) * A_CLASS_OF_BLOCK) *
+	       cpu_operator_cost;
+}
+
 /* within: the fraction of the rows whose values lie in the range that is read; below 0: no range of values is. */
 static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, double within)
 {
@@ -200,7 +251,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	index_close(relation, NoLock);
 
 	/* ranges that are left out are passed over, which costs too */
-	n_pieces = Min(terms->series * n_buckets, tuples * window + 1) +
+	n_pieces = Min(terms->series * n_buckets * Max(terms->classes, 1), tuples * window + 1) +
 		   Min(terms->series * terms->pieces.ranges * share, tuples * terms->pieces.passed * terms->chosen);
 	/* each piece ends on a leaf page, and each series of each run needs a descent; at most the pages that there are */
 	n_edges = n_pieces + 2 * n_runs * series;
@@ -220,11 +271,12 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, lacking);
 		n_pages = Max(n_pages, n_whole);
 	}
-	if (terms->numbers)
+	if (terms->numbers || terms->classes > 0)
 		n_pages = n_whole = Max(n_pages, n_used * window);
 	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
 	       n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       (needs_sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
+	       cost_of_split(terms, tuples * window * terms->chosen) +
 	       pg_popcount32(terms->numbers) * tuples * window * terms->chosen * A_SORTED_ROW * cpu_operator_cost +
 	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
@@ -344,6 +396,7 @@ static double n_groups_of(const struct ifp_query_level *level, const struct ifp_
 	double n_times = ifp_mentions(keys, ifp_time_attribute(query)) ? terms->pieces.groups : 1;
 	double n_pieces = ifp_mentioned_value(query, keys) != -1 ? Max(list_length(query->pieces), 1) : 1;
 
+	n_pieces *= n_classes(level, candidate, query, keys);
 	return Min(n_times * Min(n_keys, terms->series) * n_pieces, Max(terms->tuples * terms->window * terms->others, 1));
 }
 
@@ -405,7 +458,9 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
 	terms.window = selectivity(level, candidate, true);
 	terms.others = selectivity(level, candidate, false);
-	terms.chosen = query->values || query->by_steps ? 1 : terms.others;
+	terms.chosen = query->splits			  ? share_of_series(level, candidate, query)
+		       : query->values || query->by_steps ? 1
+							  : terms.others;
 	terms.chosen *= Min(partners_of_row(level), 1);
 	terms.tuples = tuples;
 	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
@@ -414,6 +469,7 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	terms.sketches[IFOREST_DIGEST_QUANTILES] = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
 	terms.sketches[IFOREST_DIGEST_DISTINCT] = ifp_aggregates_need(query, IFP_MEASURE_DISTINCT);
 	terms.numbers = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
+	terms.classes = query->splits ? n_classes(level, candidate, query, NULL) : 0;
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
 	{

@@ -140,15 +140,9 @@ static bool are_known(const struct ifp_run_keys *keys)
 /* Expressions of the time are evaluated over a row whose other columns are NULL. */
 static ExprContext *begin_row(const struct ifp_index_query *query)
 {
-	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
 	ExprContext *econtext = CreateStandaloneExprContext();
-	AttrNumber attribute = 1;
-	ListCell *cell;
 
-	foreach (cell, query->columns)
-		TupleDescInitEntry(descriptor, attribute++, NULL, exprType(lfirst(cell)), exprTypmod(lfirst(cell)), 0);
-	econtext->ecxt_scantuple = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
-	ExecStoreAllNullTuple(econtext->ecxt_scantuple);
+	econtext->ecxt_scantuple = ifp_index_query_row(query);
 	return econtext;
 }
 

@@ -14,7 +14,7 @@ struct trigger_target {
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
 	bool is_no_trigger; /* the SQL is run as it is, not in a trigger */
-	bool has_unique;    /* the table has a UNIQUE index; find_unique() tells */
+	bool has_unique;    /* the table has a UNIQUE index; most have none, and what is asked about these is dear */
 };
 
 /* Returns the text of a column, "" for NULL. Valid as long as that of sqlite3_column_text(). */
@@ -127,13 +127,6 @@ static void close_condition(const struct trigger_target *target, sqlite3_str *sq
 	sqlite3_str_appendall(sql, ends[purpose]);
 }
 
-static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
-{
-	int rc = sqlite3_finalize(statement);
-
-	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
-}
-
 /* Columns: the index, and the others as of UNIQUE_NAME on. An index whose conflicts triggers cannot foresee has a column
  * without a name: then the text is not the one in the schema, and a rebuild says why. */
 #define UNIQUE_COLUMNS                                                                                         \
@@ -146,19 +139,6 @@ static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
 /* HAS_DEFAULT: REPLACE puts the default in the place of NULL. IS_LAST: the last column of its index, or of those beside a
  * column with a default. */
 enum { UNIQUE_NAME = 1, COLLATION, HAS_DEFAULT, IS_LAST, IS_ITSELF, DEFAULT_TEXT };
-
-/* Most tables have none, and then nothing else need be asked of them. */
-static int find_unique(struct trigger_target *target)
-{
-	sqlite3_stmt *statement;
-	int rc = ifs_prepare(target->error, target->db, &statement, "SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE \"unique\"",
-			     target->base_table->name, target->schema);
-
-	if (rc)
-		return rc;
-	target->has_unique = sqlite3_step(statement) == SQLITE_ROW;
-	return finish(target, statement);
-}
 
 static int prepare_unique(const struct trigger_target *target, sqlite3_stmt **statement)
 {
@@ -179,6 +159,23 @@ static int prepare_defaults(const struct trigger_target *target, sqlite3_stmt **
 			   "SELECT o.i, o.name, o.collation, o.has_default, o.is_last, o.seqno = d.seqno, o.default_text "
 			   "FROM u AS d, u AS o WHERE d.has_default AND o.i = d.i ORDER BY d.i, d.seqno, o.seqno",
 			   schema, table, schema, schema, table, schema);
+}
+
+static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
+{
+	int rc = sqlite3_finalize(statement);
+
+	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
+}
+
+static int read_unique(struct trigger_target *target)
+{
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(target->error, target->db, &statement, "SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE \"unique\"",
+			     target->base_table->name, target->schema);
+
+	target->has_unique = !rc && sqlite3_step(statement) == SQLITE_ROW;
+	return rc ? rc : finish(target, statement);
 }
 
 /* Appends the condition that the row s has the new value. */
@@ -358,11 +355,9 @@ static int append_unique_changes(const struct trigger_target *target, sqlite3_st
 	sqlite3_stmt *statement;
 	int rc = prepare_unique(target, &statement);
 
-	if (rc)
-		return rc;
-	while (sqlite3_step(statement) == SQLITE_ROW)
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
 		append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
-	return finish(target, statement);
+	return rc ? rc : finish(target, statement);
 }
 
 /* Appends WHEN: a column of the index, of its condition, or of a UNIQUE index, changes. 1 and 1.0 are the same key, but not the same value
@@ -558,7 +553,7 @@ int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, cons
 	int rc = ifs_triggers_drop(db, schema, index, error);
 
 	if (!rc)
-		rc = find_unique(&target);
+		rc = read_unique(&target);
 	for (int t = 0; t < N_TRIGGERS && !rc; t++) {
 		char *sql;
 
@@ -769,7 +764,7 @@ int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, 
 	if (!rc)
 		rc = find_tables(&target, &right);
 	if (!rc && right && base_table->name)
-		rc = find_unique(&target);
+		rc = read_unique(&target);
 	for (int t = 0; t < N_TRIGGERS && !rc && right && base_table->name; t++)
 		rc = is_right(&target, t, &right);
 	if (!rc && right && base_table->name)
