@@ -18,7 +18,11 @@ my ($n_workers, $n_shards) = ($ENV{IFOREST_WORKERS} // 2, $ENV{IFOREST_SHARDS} /
 my ($t0, $t1) = ("'2024-03-02 06:00 UTC'::timestamptz", "'2024-03-02 10:00 UTC'::timestamptz");
 my $hour = "date_bin('1 hour', ts, '2000-01-01 00:00 UTC'::timestamptz)";
 my $window = "ts >= $t0 AND ts < $t1";
+my $percentiles = 'percentile_disc(0.99) WITHIN GROUP (ORDER BY dur), percentile_cont(0.123456) WITHIN GROUP (ORDER BY dur) FILTER (WHERE dur > 100000)';
+my $quantiles = 'iforest_quantile(iforest_sketch(dur), 0.99, min(dur), max(dur)),
+	iforest_quantile_cont(iforest_sketch(dur) FILTER (WHERE dur > 100000), 0.123456, min(dur) FILTER (WHERE dur > 100000), max(dur) FILTER (WHERE dur > 100000))';
 
+# Each is asked of spans, and after settings; the answer is that of the plain table every, or of a query that is given.
 # How a question is answered: by the index of each shard that it is sent to; by rows, as the index does not tell; or refused, by Citus.
 my @questions = (
 	[ index => 'whole table', 'SELECT count(*), sum(dur), max(dur) FROM spans' ],
@@ -54,6 +58,11 @@ my @questions = (
 	[ index => 'first and last by service', 'SELECT service, iforest_first(dur, ts, ctid), iforest_last(dur, ts, ctid) FROM spans GROUP BY 1 ORDER BY 1' ],
 	[ index => 'first and last', 'SELECT iforest_first(dur, ts, ctid), iforest_last(dur, ts, ctid), iforest_last_time(dur, ts, ctid) FROM spans' ],
 	[ index => 'when it was longest, by hour', "SELECT $hour AS hour, max(dur), iforest_max_time(dur, ts, ctid), iforest_min_time(dur, ts, ctid) FROM spans GROUP BY 1 ORDER BY 1" ],
+	[ index => 'the row that was longest', 'SELECT iforest_max_row(dur, ts, ctid), iforest_min_row(dur, ts, ctid), iforest_first_row(dur, ts, ctid), iforest_last_row(dur, ts, ctid) FROM spans',
+		'SET iforest.enable = off; SELECT iforest_max_row(dur, ts, ctid), iforest_min_row(dur, ts, ctid), iforest_first_row(dur, ts, ctid), iforest_last_row(dur, ts, ctid) FROM spans' ],
+	[ index => 'percentiles from sketches', "SET iforest.approximate_percentiles = on; SELECT $percentiles FROM spans", "SELECT $quantiles FROM every" ],
+	[ index => 'percentiles by hour, from sketches', "SET iforest.approximate_percentiles = on; SELECT $hour AS hour, $percentiles FROM spans GROUP BY 1 ORDER BY 1", "SELECT $hour AS hour, $quantiles FROM every GROUP BY 1 ORDER BY 1" ],
+	[ index => 'count(DISTINCT) from sketches', "SET iforest.approximate_distinct = on; SELECT count(DISTINCT dur) FROM spans", 'SELECT iforest_distinct_count(iforest_distinct(dur)) FROM every' ],
 	[ index => 'count of services', 'SELECT count(DISTINCT service) FROM spans' ],
 	[ refused => 'grouping sets', 'SELECT service, count(*) FROM spans GROUP BY ROLLUP (service) ORDER BY 1' ]);
 
@@ -64,6 +73,20 @@ my $loaded = Time::HiRes::time();
 make_spans($front, $n, $n_shards);
 note(sprintf('%s spans loaded and indexed in %.1f s; Citus %s', $n, Time::HiRes::time() - $loaded, $front->safe_psql('postgres', 'SELECT citus_version()')));
 
+# A question's settings, if it has any, and its query.
+sub parts_of
+{
+	return $_[0] =~ /^((?:SET [^;]*; )?)(.*)/s;
+}
+
+# Compares the answer with the other.
+sub is_answered
+{
+	my ($question, $title) = @_;
+	my $other = $question->[3] // $question->[2] =~ s/\bspans\b/every/gr;
+	is($front->safe_psql('postgres', $question->[2]), $front->safe_psql('postgres', $other), $title);
+}
+
 for my $question (@questions)
 {
 	my ($how, $title, $query) = @$question;
@@ -73,7 +96,8 @@ for my $question (@questions)
 		isnt($code, 0, "$title: refused by Citus");
 		next;
 	}
-	my $plan = $front->safe_psql('postgres', "EXPLAIN (COSTS OFF) $query");
+	my ($settings, $asked) = parts_of($query);
+	my $plan = $front->safe_psql('postgres', "${settings}EXPLAIN (COSTS OFF) $asked");
 	my @tasks = split /->  Task\n/, $plan;
 	@tasks = grep { /_\d{6}\b/ } @tasks;
 	cmp_ok(scalar @tasks, '>', 0, "$title: is sent to shards");
@@ -81,14 +105,15 @@ for my $question (@questions)
 	# of many rows the planner chooses; of a narrow window in many buckets it may take a B-tree
 	note("$title: " . @others . ' shards do not answer from the index') if $ENV{IFOREST_ROWS};
 	is(scalar(@others), 0, "$title: each shard answers from its index") or diag($others[0]) unless $ENV{IFOREST_ROWS};
-	same_answers($front, $query, "$title: the answer is that of a plain table");
+	is_answered($question, "$title: the answer is that of a plain table");
 }
 
 # Returns the median time of a question in milliseconds, of some runs in one session.
 sub median_time
 {
-	my ($query, $rounds) = @_;
-	my $output = $front->safe_psql('postgres', join("\n", '\timing on', '\o /dev/null', ("$query;") x ($rounds + 1)));
+	my ($question, $rounds) = @_;
+	my ($settings, $query) = parts_of($question);
+	my $output = $front->safe_psql('postgres', join("\n", $settings, '\timing on', '\o /dev/null', ("$query;") x ($rounds + 1)));
 	my @times = $output =~ /^Time: ([\d.]+) ms/mg;
 	shift @times;
 	@times = sort { $a <=> $b } @times;
@@ -112,7 +137,9 @@ else
 	for my $nodes ([@workers], [ $front, @workers ])
 	{
 		set_everywhere('iforest.enable = off', @$nodes);
-		same_answers($front, $_->[2], "$_->[1]: by rows, on " . @$nodes . ' nodes') for grep { $_->[0] eq 'index' } @questions;
+		# by iforest.enable = off on the coordinator nothing is approximate
+		my @asked = grep { $_->[0] eq 'index' && (@$nodes == @workers || $_->[2] !~ /^SET/) } @questions;
+		is_answered($_, "$_->[1]: by rows, on " . @$nodes . ' nodes') for @asked;
 		set_everywhere('iforest.enable = on', @$nodes);
 	}
 }
