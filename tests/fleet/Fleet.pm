@@ -4,11 +4,12 @@ use strict;
 use warnings FATAL => 'all';
 use Exporter 'import';
 use IPC::Run;
+use POSIX;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes;
-our @EXPORT = qw(start_fleet start_worker make_spans spans_between on_shards set_everywhere same_answers start_script wait_for_lines stop_script stop_fleet);
+our @EXPORT = qw(start_fleet start_worker make_spans spans_between on_shards set_everywhere same_answers start_script wait_for_lines stop_script processor_time stop_fleet);
 
 # the extension's, as CREATE EXTENSION has it; and what the names of nodes begin with
 our ($version, $prefix) = ('', '');
@@ -147,6 +148,24 @@ sub stop_script
 	my ($client) = @_;
 	$client->{run}->kill_kill(grace => 5);
 	return ([ split /\n/, slurp_file("$client->{file}.out") ], slurp_file("$client->{file}.errors"));
+}
+
+# Returns the processor time in milliseconds that servers' sessions and other processes have taken so far, those that have ended among them.
+sub processor_time
+{
+	my %is_asked = map { $_->{_pid} => 1 } @_;
+	my $ticks = 0;
+	for my $file (glob '/proc/[0-9]*/stat')
+	{
+		# a process may end meanwhile
+		open my $process, '<', $file or next;
+		my ($pid, $fields) = (<$process> // '') =~ /^(\d+) \(.*\) (.*)/ or next;
+		my (undef, $parent, @rest) = split ' ', $fields;
+		# of those that have ended a postmaster knows the sum
+		$ticks += $rest[9] + $rest[10] if $is_asked{$parent};
+		$ticks += $rest[11] + $rest[12] if $is_asked{$pid};
+	}
+	return $ticks * 1000 / POSIX::sysconf(POSIX::_SC_CLK_TCK);
 }
 
 sub stop_fleet

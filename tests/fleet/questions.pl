@@ -1,12 +1,13 @@
 # Questions to a distributed table: which its shards answer from their indexes, and that the answers are those of a plain table.
 #
 # IFOREST_WORKERS and IFOREST_SHARDS make another fleet than two workers with 8 shards. With IFOREST_ROWS set it also prints a table of
-# times: of each question with the indexes of the shards and, by iforest.enable = off, with covering B-trees.
+# times: of each question with the indexes of the shards and, by iforest.enable = off, with covering B-trees; and of processor time with the indexes.
 use strict;
 use warnings FATAL => 'all';
 use FindBin;
 use lib $FindBin::Bin;
 use Fleet;
+use List::Util qw(max min);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes;
@@ -108,28 +109,48 @@ for my $question (@questions)
 	is_answered($question, "$title: the answer is that of a plain table");
 }
 
-# Returns the median time of a question in milliseconds, of some runs in one session.
-sub median_time
+# Returns the times of a question in milliseconds, ascending, of some runs in one session.
+sub times_of
 {
 	my ($question, $rounds) = @_;
 	my ($settings, $query) = parts_of($question);
 	my $output = $front->safe_psql('postgres', join("\n", $settings, '\timing on', '\o /dev/null', ("$query;") x ($rounds + 1)));
-	my @times = $output =~ /^Time: ([\d.]+) ms/mg;
-	shift @times;
-	@times = sort { $a <=> $b } @times;
-	return $times[ @times / 2 ];
+	my (undef, @times) = $output =~ /^Time: ([\d.]+) ms/mg;
+	return sort { $a <=> $b } @times;
+}
+
+# Returns what a question costs with the indexes: processor time on the coordinator and of all shards in milliseconds, tasks, rows and bytes sent.
+sub costs_of
+{
+	my ($question, $milliseconds) = @_;
+	my ($settings, $query) = parts_of($question);
+	my $rounds = int(min(200, max(20, 2000 / $milliseconds)));
+	my @before = map { processor_time(@$_) } [$front], \@workers;
+	times_of($question, $rounds);
+	my @after = map { processor_time(@$_) } [$front], \@workers;
+	my $plan = $front->safe_psql('postgres', "${settings}EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $query");
+	my ($tasks) = $plan =~ /Task Count: (\d+)/;
+	my ($rows) = $plan =~ /Citus Adaptive\) \(actual rows=(\d+)/;
+	my ($bytes) = $plan =~ /Tuple data received from nodes: (\d+) bytes/;
+	return (map({ ($after[$_] - $before[$_]) / ($rounds + 1) } 0, 1), $tasks, $rows, $bytes);
 }
 
 if ($ENV{IFOREST_ROWS})
 {
-	my %times;
+	my (%times, %costs);
+	my @timed = grep { $_->[0] ne 'refused' } @questions;
 	for my $enable ('on', 'off')
 	{
 		set_everywhere("iforest.enable = $enable", $front, @workers);
-		$times{$enable}{ $_->[1] } = median_time($_->[2], $enable eq 'on' ? 9 : 3) for grep { $_->[0] ne 'refused' } @questions;
+		for my $question (@timed)
+		{
+			my @sorted = times_of($question->[2], $enable eq 'on' ? 9 : 3);
+			$times{$enable}{ $question->[1] } = $sorted[ @sorted / 2 ];
+			$costs{ $question->[1] } = [ costs_of($question->[2], $sorted[ @sorted / 2 ]) ] if $enable eq 'on';
+		}
 	}
-	diag sprintf "%-32s %10s %10s", "$n spans, ms", 'iforest', 'B-trees';
-	diag sprintf "%-32s %10.1f %10.1f", $_->[1], $times{on}{ $_->[1] }, $times{off}{ $_->[1] } for grep { $_->[0] ne 'refused' } @questions;
+	diag sprintf '%-36s %9s %9s %12s %9s %6s %8s %9s', "$n spans, $n_shards shards; ms", 'iforest', 'B-trees', 'coordinator', 'shards', 'tasks', 'rows', 'bytes';
+	diag sprintf '%-36s %9.1f %9.1f %12.2f %9.2f %6d %8d %9d', $_->[1], $times{on}{ $_->[1] }, $times{off}{ $_->[1] }, @{ $costs{ $_->[1] } } for @timed;
 }
 else
 {
