@@ -23,8 +23,8 @@ my $n = $ENV{IFOREST_ROWS} // 48000;
 my ($n_workers, $n_shards, $n_clients) = ($ENV{IFOREST_WORKERS} // 4, $ENV{IFOREST_SHARDS} // 16, $ENV{IFOREST_CLIENTS} // 8);
 my ($seconds, $n_services, $n_arriving) = ($ENV{IFOREST_SECONDS} // 4, $is_measured ? 240 : 48, 1200);
 my $has_btrees = $is_measured && ($ENV{IFOREST_BTREES} // 1);
-my @settings = $is_measured ? ('shared_buffers = 1GB', 'max_wal_size = 3GB', 'maintenance_work_mem = 256MB', 'autovacuum = on', 'wal_level = logical') : ();
-my ($front, @workers) = start_fleet($n_workers, 'citus.node_connection_timeout = 2000', 'checkpoint_timeout = 30min', @settings);
+my @settings = $is_measured ? ('shared_buffers = 1GB', 'max_wal_size = 3GB', 'maintenance_work_mem = 256MB', 'autovacuum = on', 'citus.max_cached_conns_per_worker = 16') : ();
+my ($front, @workers) = start_fleet($n_workers, 'checkpoint_timeout = 30min', @settings);
 
 # Spans of the services in turn over four days, the i-th of n from the first of March on.
 sub spans_of

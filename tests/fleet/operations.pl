@@ -12,7 +12,7 @@ use Test::More;
 plan skip_all => Fleet::missing() if Fleet::missing();
 
 my $n = 40000;
-my ($front, @workers) = start_fleet(2, 'enable_seqscan = off', 'citus.defer_drop_after_shard_move = off', 'citus.node_connection_timeout = 2000');
+my ($front, @workers) = start_fleet(2, 'enable_seqscan = off', 'citus.defer_drop_after_shard_move = off');
 my $hour = "date_bin('1 hour', ts, '2000-01-01 00:00 UTC'::timestamptz)";
 my @questions = (
 	'SELECT count(*), sum(dur), max(dur) FROM spans',
