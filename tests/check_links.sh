@@ -1,10 +1,10 @@
 #!/bin/sh
-# Does every relative link and anchor of the Markdown files resolve? In TAP's words.
+# Does every relative link and anchor of the Markdown files resolve, and is no page of docs/ longer than a sitting? In TAP's words.
 if ! command -v python3 >/dev/null 2>&1; then
 	echo "1..0 # SKIP there is no python3"
 	exit 0
 fi
-echo 1..2
+echo 1..3
 code=0
 
 # a tree of which some links are broken
@@ -49,6 +49,15 @@ if python3 tests/check_links.py . >&2; then
 	echo "ok 2 - all links resolve"
 else
 	echo "not ok 2 - some links lead nowhere"
+	code=1
+fi
+
+too_long=$(wc -w docs/*.md | awk -v most=2500 '$2 != "total" && $1 > most { print $2 ": " $1 " words, more than " most }')
+if [ -z "$too_long" ]; then
+	echo "ok 3 - no page of docs/ has more than 2500 words"
+else
+	echo "$too_long" >&2
+	echo "not ok 3 - a page of docs/ has more than 2500 words"
 	code=1
 fi
 exit $code

@@ -32,7 +32,7 @@ struct loader {
 	struct row_maker maker;
 	struct progress progress;
 	uint64_t n_rows[N_TABLES];
-	int64_t first_ns, last_ns; /* of spans and counter samples */
+	int64_t first_ns, last_ns; /* of spans, counter samples and instants */
 	double start_s;
 	bool is_failed; /* the database has the problem */
 };
@@ -48,7 +48,11 @@ static void complain(const char *what, const char *problem)
 static bool database_failed(struct loader *loader)
 {
 	progress_end(&loader->progress);
-	complain("", sqlite3_errmsg(loader->database));
+	if (sqlite3_errcode(loader->database) == SQLITE_NOTADB)
+		fprintf(stderr, "trace2sqlite: %s: not a database; the database comes first, then the traces\n",
+			loader->database_path);
+	else
+		complain("", sqlite3_errmsg(loader->database));
 	return false;
 }
 
@@ -176,7 +180,7 @@ static int bind_value(sqlite3_stmt *insert, int i, enum loaded_type type, const 
 
 static void widen_range(struct loader *loader, int64_t ts_ns)
 {
-	bool is_first = loader->n_rows[TABLE_SPANS] + loader->n_rows[TABLE_COUNTERS] == 0;
+	bool is_first = loader->n_rows[TABLE_SPANS] + loader->n_rows[TABLE_COUNTERS] + loader->n_rows[TABLE_INSTANTS] == 0;
 
 	if (is_first || ts_ns < loader->first_ns)
 		loader->first_ns = ts_ns;
@@ -217,7 +221,7 @@ static int insert_row(struct loader *loader, const struct loaded_row *row)
 		loader->is_failed = true;
 		return TRACE_ERROR_READ;
 	}
-	if (row->table == TABLE_SPANS || row->table == TABLE_COUNTERS)
+	if (row->table == TABLE_SPANS || row->table == TABLE_COUNTERS || row->table == TABLE_INSTANTS)
 		widen_range(loader, row->values[1].integer);
 	if (loader->n_rows[row->table]++ % ROWS_A_PROGRESS_STEP == 0)
 		show_progress(loader);
@@ -342,7 +346,7 @@ static bool load_all(struct loader *loader)
 
 /* Windows are from a to b. The statements have the name of a table between their parts. */
 struct questions {
-	const char *spans, *counters;
+	const char *spans, *counters, *instants; /* NULL where there are none */
 	int64_t a, b;
 };
 
@@ -364,6 +368,9 @@ static void print_indexed(const struct questions *ask)
 	if (ask->counters)
 		printf("  SELECT name, key, count, min_value, avg_value, max_value FROM \"%s_if\"(%" PRId64 ", %" PRId64 ");\n",
 		       ask->counters, ask->a, ask->b);
+	if (ask->instants)
+		printf("  SELECT track, count FROM \"%s_if\"(%" PRId64 ", %" PRId64 ") ORDER BY count DESC;\n", ask->instants,
+		       ask->a, ask->b);
 }
 
 static void print_plain(const struct questions *ask)
@@ -376,6 +383,10 @@ static void print_plain(const struct questions *ask)
 		printf("  SELECT name, key, count(*), min(value), avg(value), max(value) FROM \"%s\" WHERE ts >= %" PRId64
 		       " AND ts < %" PRId64 " GROUP BY name, key;\n",
 		       ask->counters, ask->a, ask->b);
+	if (ask->instants)
+		printf("  SELECT track, count(*) FROM \"%s\" WHERE ts >= %" PRId64 " AND ts < %" PRId64
+		       " GROUP BY track ORDER BY 2 DESC;\n",
+		       ask->instants, ask->a, ask->b);
 }
 
 /* Of the middle half of the time that is filled. */
@@ -385,11 +396,12 @@ static void print_questions(const struct loader *loader)
 	const struct questions ask = {
 		.spans = loader->n_rows[TABLE_SPANS] > 0 ? loader->tables[TABLE_SPANS] : NULL,
 		.counters = loader->n_rows[TABLE_COUNTERS] > 0 ? loader->tables[TABLE_COUNTERS] : NULL,
+		.instants = loader->n_rows[TABLE_INSTANTS] > 0 ? loader->tables[TABLE_INSTANTS] : NULL,
 		.a = (int64_t)((uint64_t)loader->first_ns + width / 4),
 		.b = (int64_t)((uint64_t)loader->last_ns - width / 4 + (loader->last_ns < INT64_MAX)),
 	};
 
-	if (!ask.spans && !ask.counters)
+	if (!ask.spans && !ask.counters && !ask.instants)
 		return;
 	printf("\nAsk next, in the shell: sqlite3 %s\n", loader->database_path);
 	if (loader->index) {

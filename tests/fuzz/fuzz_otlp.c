@@ -5,7 +5,6 @@
  *   byte 1    which file is made
  *   then      damage, 4 bytes each: what is done, offset u16 (modulo the length), a value
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,39 +133,13 @@ static void damage_file(struct trace_bytes *file, const uint8_t *damage)
 	}
 }
 
-static char *read_file(const struct trace_bytes *file, bool is_strict, size_t piece_bytes, struct recording *recording)
-{
-	struct trace_options options = { .args = true, .complete = true, .strict = is_strict, .piece_bytes = piece_bytes };
-
-	recording_of_bytes(recording, file->data, file->n_bytes, &options);
-	return recording_text(recording);
-}
-
-/* Damaged files may become those of another format, which has tests of its own. */
-static bool is_ours(const struct recording *recording)
-{
-	return strncmp(recording->format, "OTLP", 4) == 0 || strcmp(recording->format, "Spall") == 0;
-}
-
 static void check(const struct trace_bytes *file, bool is_strict)
 {
-	struct recording whole, pieces;
-	char *of_whole = read_file(file, is_strict, 0, &whole), *of_pieces = read_file(file, is_strict, 13, &pieces);
+	static const char *const formats[] = { "OTLP JSON", "OTLP protobuf", "Spall", NULL };
+	struct recording recording;
 
-	if (is_ours(&whole) &&
-	    (whole.status != pieces.status || strcmp(whole.error, pieces.error) != 0 || strcmp(of_whole, of_pieces) != 0)) {
-		fprintf(stderr, "pieces of 13 bytes give status %d, %s\n%s\ninstead of %d, %s\n%s\n", pieces.status,
-			pieces.error, of_pieces, whole.status, whole.error, of_whole);
-		abort();
-	}
-	if (whole.status < 0 && whole.status != TRACE_ERROR_NOT_TRACE && !strstr(whole.error, ": byte ")) {
-		fprintf(stderr, "an error without its byte: %s\n", whole.error);
-		abort();
-	}
-	free(of_whole);
-	free(of_pieces);
-	recording_release(&whole);
-	recording_release(&pieces);
+	recording_check_pieces(&recording, file->data, file->n_bytes, is_strict, 13, formats);
+	recording_release(&recording);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)

@@ -2,8 +2,6 @@
  * ends, an error names its byte, and pieces of another size give the same. The last byte of an input also says whether reading is
  * strict.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fuzz/fuzz_input.h"
@@ -11,34 +9,13 @@
 
 enum { STRICT = 1, PIECE_BYTES = 11 };
 
-static char *read_file(const uint8_t *data, size_t n_data, bool is_strict, size_t piece_bytes, struct recording *recording)
-{
-	struct trace_options options = { .args = true, .complete = true, .strict = is_strict, .piece_bytes = piece_bytes };
-
-	recording_of_bytes(recording, data, n_data, &options);
-	return recording_text(recording);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 {
 	bool is_strict = n_data > 0 && data[n_data - 1] & STRICT;
-	struct recording whole, pieces;
-	char *of_whole = read_file(data, n_data, is_strict, 0, &whole),
-	     *of_pieces = read_file(data, n_data, is_strict, PIECE_BYTES, &pieces);
+	struct recording recording;
 
-	if (whole.status != pieces.status || strcmp(whole.error, pieces.error) != 0 || strcmp(of_whole, of_pieces) != 0) {
-		fprintf(stderr, "pieces of %d bytes give status %d, %s\n%s\ninstead of %d, %s\n%s\n", PIECE_BYTES, pieces.status,
-			pieces.error, of_pieces, whole.status, whole.error, of_whole);
-		abort();
-	}
-	if (whole.status < 0 && whole.status != TRACE_ERROR_NOT_TRACE && !strstr(whole.error, "byte")) {
-		fprintf(stderr, "an error without its byte: %s\n", whole.error);
-		abort();
-	}
-	free(of_whole);
-	free(of_pieces);
-	recording_release(&whole);
-	recording_release(&pieces);
+	recording_check_pieces(&recording, data, n_data, is_strict, PIECE_BYTES, NULL);
+	recording_release(&recording);
 	return 0;
 }
 

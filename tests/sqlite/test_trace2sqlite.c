@@ -155,10 +155,11 @@ static void every_table_is_filled_and_indexed(void **state)
 	expect_says("left out: 1 phase O");
 	expect_says("mended: 1 NaN or Infinity for a number");
 	expect_says("indexed with iforest");
-	ask_what_is_printed(5);
-	expect_rows("SELECT id, ts, dur, pid, tid, track, name, category, args, depth, process, span_id, kind FROM spans ORDER BY id",
-		    "1|10000|20000|1|2|1/2|frame||{\"n\":null}|0|app||thread\n2|12000|4000|1|2|1/2|layout|ui||1|app||thread\n"
-		    "3|20000|-1|1|2|async:g:net:0x1|get|net||0|app|0x1|async\n");
+	ask_what_is_printed(6);
+	expect_rows(
+		"SELECT id, ts, dur, pid, tid, track, name, category, args, depth, process, span_id, kind FROM spans ORDER BY id",
+		"1|10000|20000|1|2|1/2|frame||{\"n\":null}|0|app||thread\n2|12000|4000|1|2|1/2|layout|ui||1|app||thread\n"
+		"3|20000|-1|1|2|async:g:net:0x1|get|net||0|app|0x1|async\n");
 	expect_rows("SELECT ts, pid, name, key, value, track FROM counters", "30000|1|memory|used|12.0|1\n");
 	expect_rows("SELECT ts, track, name FROM instants", "21000|1/2|click\n");
 	expect_rows("SELECT flow_id, from_span, from_ts, to_span, to_ts FROM flows", "9|2|13000|2|14000\n");
@@ -179,11 +180,24 @@ static void several_files_go_into_one_database(void **state)
 	(void)state;
 	write_file("small.json", small);
 	load(0, "--replace --no-args --no-index t.db small.json small.json");
-	ask_what_is_printed(2);
+	ask_what_is_printed(3);
 	expect_rows("SELECT id, track, args FROM spans ORDER BY id",
 		    "1|1:1/2|\n2|1:1/2|\n3|1:async:g:net:0x1|\n4|2:1/2|\n5|2:1/2|\n6|2:async:g:net:0x1|\n");
 	expect_rows("SELECT id, from_span, from_track FROM flows", "1|2|1:1/2\n2|5|2:1/2\n");
 	expect_rows("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_if' OR type = 'index'", "0\n");
+}
+
+static void instants_alone_have_questions(void **state)
+{
+	(void)state;
+	write_file(
+		"instants.json",
+		"[{\"ph\":\"i\",\"pid\":1,\"tid\":2,\"ts\":-5,\"name\":\"a\"},{\"ph\":\"i\",\"pid\":1,\"tid\":2,\"ts\":3,\"name\":\"b\"}]");
+	load(0, "--replace t.db instants.json");
+	expect_says("\"instants_if\"(-3000, 1001)");
+	ask_what_is_printed(1);
+	load(0, "--replace --no-index t.db instants.json");
+	ask_what_is_printed(1);
 }
 
 /* Two threads of a process may have a counter of one name. */
@@ -225,6 +239,8 @@ static void what_fails_changes_nothing(void **state)
 	expect_says("nowhere.json: cannot open the file");
 	expect_rows("SELECT count(*), max(depth) FROM spans", "3|1\n");
 	expect_rows("SELECT count(*) FROM spans_if(0, 20000)", "2\n");
+	load(1, "small.json t.db");
+	expect_says("small.json: not a database; the database comes first, then the traces");
 	load(2, "t.db");
 	expect_says("give a database and the files to load");
 	load(2, "--wrong t.db small.json");
@@ -242,9 +258,8 @@ static void what_fails_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_table_is_filled_and_indexed),
-		cmocka_unit_test(several_files_go_into_one_database),
-		cmocka_unit_test(counters_are_told_apart_by_their_tracks),
+		cmocka_unit_test(every_table_is_filled_and_indexed), cmocka_unit_test(several_files_go_into_one_database),
+		cmocka_unit_test(instants_alone_have_questions),     cmocka_unit_test(counters_are_told_apart_by_their_tracks),
 		cmocka_unit_test(what_fails_changes_nothing),
 	};
 

@@ -341,3 +341,46 @@ void recording_release(struct recording *recording)
 	free(recording->shown);
 	*recording = (struct recording){ 0 };
 }
+
+/* ---- Whole and in pieces ---- */
+
+static char *read_all(struct recording *recording, const void *bytes, size_t n_bytes, bool is_strict, size_t piece_bytes)
+{
+	struct trace_options options = { .args = true, .complete = true, .strict = is_strict, .piece_bytes = piece_bytes };
+
+	recording_of_bytes(recording, bytes, n_bytes, &options);
+	return recording_text(recording);
+}
+
+static bool is_judged(const struct recording *recording, const char *const *formats)
+{
+	if (!formats)
+		return true;
+	while (*formats && strcmp(recording->format, *formats) != 0)
+		formats++;
+	return *formats;
+}
+
+void recording_check_pieces(struct recording *recording, const void *bytes, size_t n_bytes, bool is_strict, size_t piece_bytes,
+			    const char *const *formats)
+{
+	struct recording pieces;
+	char *of_whole = read_all(recording, bytes, n_bytes, is_strict, 0),
+	     *of_pieces = read_all(&pieces, bytes, n_bytes, is_strict, piece_bytes);
+
+	if (is_judged(recording, formats)) {
+		if (recording->status != pieces.status || strcmp(recording->error, pieces.error) != 0 ||
+		    strcmp(of_whole, of_pieces) != 0) {
+			fprintf(stderr, "pieces of %zu bytes give status %d, %s\n%s\ninstead of %d, %s\n%s\n", piece_bytes,
+				pieces.status, pieces.error, of_pieces, recording->status, recording->error, of_whole);
+			abort();
+		}
+		if (recording->status < 0 && recording->status != TRACE_ERROR_NOT_TRACE && !strstr(recording->error, "byte")) {
+			fprintf(stderr, "an error without its byte: %s\n", recording->error);
+			abort();
+		}
+	}
+	free(of_whole);
+	free(of_pieces);
+	recording_release(&pieces);
+}

@@ -2,6 +2,8 @@
 #ifndef TESTS_TRACE_RECORDING_H
 #define TESTS_TRACE_RECORDING_H
 
+#include <stdbool.h>
+
 #include "trace/trace.h"
 
 /* Copies, NUL-terminated; NULL where there is none. */
@@ -35,6 +37,11 @@ void recording_of_bytes(struct recording *recording, const void *bytes, size_t n
 
 /* The same without keeping anything: the status alone, and the error if it is not NULL. */
 int recording_status(const void *bytes, size_t n_bytes, const struct trace_options *options, char error[900]);
+
+/* Reads bytes whole, then in pieces; says why and aborts if the two differ, or if an error does not name its byte. Files of other
+ * formats than those named, up to a NULL, are not judged; if formats is NULL, all are. The recording is of the whole. */
+void recording_check_pieces(struct recording *recording, const void *bytes, size_t n_bytes, bool is_strict, size_t piece_bytes,
+			    const char *const *formats);
 
 /* Spans, then what is shown, then tracks, a line each; to be freed. */
 char *recording_text(const struct recording *recording);
