@@ -1,6 +1,7 @@
 #include "sqlite_ext/storage/pager.h"
 
 #include "core/base/bits.h"
+#include "core/base/platform.h"
 
 enum { MOST_BATCH_PAGES = 16 }; /* any number: SQLite's transaction makes them one */
 enum { LEAST_READ_AHEAD = 4 };	/* pages, for which threads are started */
@@ -204,11 +205,11 @@ static bool may_read_ahead(const struct ifs_index *index)
 /* Reads a page's row; where it would help to know, the time is taken. */
 static int step_timed(struct ifs_index *index)
 {
-	uint64_t since = may_read_ahead(index) ? ifs_read_ahead_now() : 0;
+	uint64_t since = may_read_ahead(index) ? iforest_clock_nanoseconds() : 0;
 	int rc = sqlite3_step(index->get_page);
 
 	if (since)
-		ifs_read_ahead_note(&index->ahead, ifs_read_ahead_now() - since);
+		ifs_read_ahead_note(&index->ahead, iforest_clock_nanoseconds() - since);
 	return rc;
 }
 

@@ -1,7 +1,5 @@
 #include "sqlite_ext/storage/read_ahead.h"
 
-#include <time.h>
-
 #include "core/base/platform.h"
 
 /* A page out of the system's memory takes a few microseconds, one from a device rarely less than fifty. */
@@ -12,14 +10,6 @@ enum { PAGES_A_READER = 16 };
 
 /* File format of SQLite: the header of the file, and of a page of a b-tree. */
 enum { FILE_HEADER = 100, PAGE_SIZE_AT = 16, INTERIOR_TABLE = 5, N_CELLS_AT = 3, RIGHT_AT = 8, INTERIOR_HEADER = 12 };
-
-uint64_t ifs_read_ahead_now(void)
-{
-	struct timespec time = { 0 };
-
-	timespec_get(&time, TIME_UTC);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 void ifs_read_ahead_note(struct ifs_read_ahead *ahead, uint64_t nanoseconds)
 {
@@ -206,13 +196,13 @@ static void read_some(void *context, unsigned t)
 
 	for (unsigned i = t; i < reading->n; i += reading->n_threads) {
 		sqlite3_int64 start = (sqlite3_int64)(reading->numbers[i] - 1) * ahead->n_page_bytes;
-		uint64_t since = ifs_read_ahead_now();
+		uint64_t since = iforest_clock_nanoseconds();
 
 		for (uint32_t at = 0; at < ahead->n_page_bytes; at += STEP_BYTES)
 			file->pMethods->xRead(file, step,
 					      ahead->n_page_bytes < STEP_BYTES ? (int)ahead->n_page_bytes : STEP_BYTES,
 					      start + at);
-		reading->n_slow[t] += ifs_read_ahead_now() - since >= SLOW_NANOSECONDS;
+		reading->n_slow[t] += iforest_clock_nanoseconds() - since >= SLOW_NANOSECONDS;
 	}
 }
 

@@ -37,9 +37,6 @@ void ifs_read_ahead_rows(struct ifs_read_ahead *ahead, sqlite3 *db, const char *
 /* Notes that SQLite has read a row, and how long that took. */
 void ifs_read_ahead_note(struct ifs_read_ahead *ahead, uint64_t nanoseconds);
 
-/* Returns a clock's time. */
-uint64_t ifs_read_ahead_now(void);
-
 void ifs_read_ahead_release(struct ifs_read_ahead *ahead);
 
 #endif
