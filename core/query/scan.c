@@ -15,9 +15,8 @@ static inline bool may_hold(const struct iforest_run *run, const struct iforest_
 	return iforest_key_compare(&last, from) >= 0 && iforest_key_compare(&first, to) < 0;
 }
 
-/* Returns the request for a fold; that of joined runs has another filter, and is put into *joined. */
-static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
-						const struct iforest_request *request, struct iforest_request *joined)
+const struct iforest_request *iforest_scan_request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
+						      const struct iforest_request *request, struct iforest_request *joined)
 {
 	if (request->filter == scan->joined_filter || fold->cursor.store == scan->store)
 		return request;
@@ -31,7 +30,7 @@ static enum iforest_status fold_until(const struct iforest_scan *scan, struct if
 {
 	struct iforest_request joined;
 
-	return iforest_fold_until(fold, to, request_of(scan, fold, request, &joined), aggregate);
+	return iforest_fold_until(fold, to, iforest_scan_request_of(scan, fold, request, &joined), aggregate);
 }
 
 /* ---- The joined batch ---- */
@@ -442,8 +441,8 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 		bool is_narrow_here;
 
 		status = iforest_extremes_of_range(scan->active[a], &scan->reached, to,
-						   request_of(scan, scan->active[a], &scan->request, &all), aggregate,
-						   &is_narrow_here);
+						   iforest_scan_request_of(scan, scan->active[a], &scan->request, &all),
+						   aggregate, &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
 	}
 	if (!status)

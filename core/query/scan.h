@@ -114,6 +114,11 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
 enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate);
 
+/* Returns the request for one of the scan's folds, for those who move it themselves (sweep.h): that of joined runs has another
+ * filter, and is put into *joined. */
+const struct iforest_request *iforest_scan_request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
+						      const struct iforest_request *request, struct iforest_request *joined);
+
 /* Return, since init and over all runs, the number of pages opened, of leaf pages among them, and of nodes used whole. */
 uint64_t iforest_scan_pages(const struct iforest_scan *scan);
 uint64_t iforest_scan_leaf_pages(const struct iforest_scan *scan);
