@@ -11,7 +11,7 @@ INSERT INTO questions (question) VALUES
 	('SELECT depth, count(*), count(took), sum(took), min(price), max(at), min(host), stddev(took), corr(took, depth) FROM calls GROUP BY 1'),
 	('SELECT price, day, count(*), max(took) FROM calls GROUP BY 1, 2'),
 	('SELECT date_trunc(''hour'', at), depth, host, count(*), sum(took) FILTER (WHERE depth > 3) FROM calls WHERE at < ''2024-01-04'' GROUP BY 1, 2, 3'),
-	('SELECT depth, count(*) FROM calls WHERE at IS NULL GROUP BY 1'),
+	('SELECT depth, at IS NULL, count(*) FROM calls GROUP BY 1, 2'),
 	('SELECT depth / 2 || host, count(*), count(DISTINCT host), max(depth) FROM calls WHERE took < 5000 GROUP BY 1'),
 	('SELECT host, depth, count(*), GROUPING(host, depth) FROM calls GROUP BY CUBE (1, 2)'),
 	('SELECT DISTINCT depth, price > 0.5 FROM calls WHERE host <> ''host 1'''),
