@@ -457,10 +457,10 @@ static bool may_sweep(const struct answer_reader *reader)
 	const struct agg_answer *answer = reader->answer;
 	const struct ifp_scan_keys *keys = &reader->read.keys;
 
-	return answer->definition.n_by > 0 && !answer->classes && answer->n_dimensions == 0 && answer->n_runs == 0 && keys->n_ranges == 1 &&
-	       ifp_bucket_finder_has_one(answer->range_finder) && ifp_bucket_finder_has_one(answer->bucket_finder) &&
-	       (!keys->has_nulls || !answer->mentions_time) && !reader->needs_values &&
-	       keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
+	return answer->definition.n_by > 0 && !answer->classes && answer->n_dimensions == 0 && answer->n_runs == 0 &&
+	       keys->n_ranges == 1 && ifp_bucket_finder_has_one(answer->range_finder) &&
+	       ifp_bucket_finder_has_one(answer->bucket_finder) && (!keys->has_nulls || !answer->mentions_time) &&
+	       !reader->needs_values && keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
 	       keys->n_series >= reader->read.n_known_series / IFP_MOST_PASSED_SERIES;
 }
 

@@ -88,8 +88,8 @@ struct iforest_aggregate *ifp_value_classes_get(const struct ifp_value_classes *
 	for (unsigned c = 0; c < classes->n; c++) {
 		const struct class_column *column = &classes->columns[c];
 		bool is_null = class->nulls >> c & 1;
-		union iforest_number number = classes->by[c].bounds && !is_null ? column->of_steps[class->numbers[c].integer]
-										: class->numbers[c];
+		union iforest_number number =
+			classes->by[c].bounds && !is_null ? column->of_steps[class->numbers[c].integer] : class->numbers[c];
 
 		classes->row->tts_isnull[column->attribute - 1] = is_null;
 		classes->row->tts_values[column->attribute - 1] =

@@ -179,9 +179,9 @@ static bool has_fewer_series(const struct ifp_candidate *candidate, const struct
 /* True if the query can be answered in one way only: then an index with fewer series costs less. */
 static bool has_one_way(const struct ifp_index_query *query)
 {
-	return query->pieces == NIL && query->splits == NIL && query->values == NIL && query->by_steps == NIL && !query->drawn &&
-	       !ifp_aggregates_need(query, IFP_MEASURE_SKETCH) && !ifp_aggregates_need(query, IFP_MEASURE_DISTINCT) &&
-	       !ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
+	return query->pieces == NIL && query->splits == NIL && query->values == NIL && query->by_steps == NIL &&
+	       !query->drawn && !ifp_aggregates_need(query, IFP_MEASURE_SKETCH) &&
+	       !ifp_aggregates_need(query, IFP_MEASURE_DISTINCT) && !ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
 }
 
 static bool is_answer(const Path *path)

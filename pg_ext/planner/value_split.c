@@ -187,8 +187,8 @@ static void begin(const struct ifp_index_query *query, struct splitting *splitti
 
 		column->attribute = (AttrNumber)(query->n_by + 2 + v);
 		column->split.value = v;
-		column->class = makeVar(1, (AttrNumber)(list_length(query->columns) + 1 + v), exprType(value), exprTypmod(value),
-					exprCollation(value), 0);
+		column->class = makeVar(1, (AttrNumber)(list_length(query->columns) + 1 + v), exprType(value),
+					exprTypmod(value), exprCollation(value), 0);
 	}
 }
 
