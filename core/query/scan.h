@@ -46,6 +46,12 @@ struct iforest_scan {
 	bool is_done;
 	bool has_bucket; /* last_bucket was given or is empty, and ends at `reached` */
 	int64_t last_bucket;
+	struct {
+		uint64_t n_waits;	    /* of the pager, when it was looked at last */
+		uint64_t width;		    /* of the narrowest bucket since; UINT64_MAX: none is known */
+		unsigned n_passed, n_until; /* ends since, and ends until it is looked at again */
+		bool is_first;		    /* the next bucket is the series' first, which the window may cut */
+	} ahead;
 };
 
 /* Prepares a scan of the manifest's runs. store and manifest must outlive it, and the manifest must stay as it is.

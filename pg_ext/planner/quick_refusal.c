@@ -169,13 +169,15 @@ static bool is_too_much(const List *columns, const IndexOptInfo *index, Aggref *
 }
 
 /* Rows that each value of a column must have for its classes to be worth while. */
-enum { FEWEST_ROWS_OF_CLASS = 1000 };
+enum { FEWEST_ROWS_OF_CLASS = 250 };
 
 /* True if a column of a group key has so many different values that a plain plan costs less than splitting rows by them. */
 static bool has_many_values(const struct ifp_query_level *level, Node *key)
 {
 	ListCell *cell;
 
+	if (ifp_is_disabled((level->join ? level->join : level->rel)->cheapest_total_path))
+		return false;
 	foreach (cell, pull_var_clause(key, PVC_RECURSE_PLACEHOLDERS)) {
 		VariableStatData variable;
 		bool is_default;

@@ -14,6 +14,7 @@
 #include "nodes/value.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
+#include "parser/parse_coerce.h"
 #include "parser/parse_func.h"
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
@@ -22,6 +23,7 @@
 
 #include "pg_ext/base/distributed_table.h"
 #include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/verdict.h"
 
 /* A query level whose aggregates are replaced. */
@@ -95,6 +97,11 @@ static Node *to_numeric(const struct state_level *level, Node *number)
 	}
 }
 
+static Oid extreme_of(const char *name, Oid type)
+{
+	return LookupFuncName(list_make2(makeString("pg_catalog"), makeString(pstrdup(name))), 1, &type, true);
+}
+
 /* ---- for a coordinator: aggregates as states ---- */
 
 static const struct variance {
@@ -140,7 +147,12 @@ static Node *split_variance(const struct state_level *level, const struct varian
 	return call(level, function, NUMERICOID, parts);
 }
 
-static Node *split_sketch(const struct state_level *level, const char *state, const char *states)
+static bool is_number_type(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
+}
+
+static Node *split_sketch(const struct state_level *level, Node *argument, const char *state, const char *states)
 {
 	static const Oid of_state[] = { ANYELEMENTOID }, of_states[] = { BYTEAOID };
 	Oid function = own_function(level, state, lengthof(of_state), of_state);
@@ -148,7 +160,56 @@ static Node *split_sketch(const struct state_level *level, const char *state, co
 
 	if (!OidIsValid(function) || !OidIsValid(combined))
 		return NULL;
-	return aggregate(level, combined, BYTEAOID, list_make1(call(level, function, BYTEAOID, arguments_of(level->source))));
+	return aggregate(level, combined, BYTEAOID, list_make1(call(level, function, BYTEAOID, list_make1(argument))));
+}
+
+static Node *split_distinct_count(const struct state_level *level)
+{
+	static const Oid of_count[] = { BYTEAOID };
+	Oid count = own_function(level, "iforest_distinct_count", lengthof(of_count), of_count);
+	Node *sketch =
+		split_sketch(level, linitial(arguments_of(level->source)), "iforest_distinct_state", "iforest_distinct_states");
+
+	return sketch && OidIsValid(count) ? call(level, count, INT8OID, list_make1(sketch)) : NULL;
+}
+
+/* Returns a number as another type of numbers, as an implicit cast or one in an assignment does. */
+static Node *as_type(Node *number, Oid type)
+{
+	return coerce_to_target_type(NULL, number, exprType(number), type, -1, COERCION_ASSIGNMENT, COERCE_EXPLICIT_CAST, -1);
+}
+
+/* True for a constant from 0 to 1: others are left to PostgreSQL, with its errors. */
+static bool is_fraction(Node *node)
+{
+	const Const *fraction = (const Const *)node;
+
+	return IsA(node, Const) && !fraction->constisnull && DatumGetFloat8(fraction->constvalue) >= 0 &&
+	       DatumGetFloat8(fraction->constvalue) <= 1;
+}
+
+/* Returns a percentile as a quantile of a sketch between the least and the greatest number. The fraction is a constant, and the order
+ * ascends. */
+static Node *split_percentile(const struct state_level *level)
+{
+	bool is_continuous = level->source->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8;
+	Node *fraction = eval_const_expressions(NULL, linitial(level->source->aggdirectargs));
+	Node *number = strip_implicit_coercions(linitial(arguments_of(level->source)));
+	Oid type = exprType(number);
+	Oid ends_type = is_continuous || type == FLOAT4OID || type == FLOAT8OID ? FLOAT8OID : INT8OID;
+	const Oid of_quantile[] = { BYTEAOID, FLOAT8OID, ends_type, ends_type };
+	const char *name = is_continuous ? "iforest_quantile_cont" : "iforest_quantile";
+	Oid quantile = own_function(level, name, lengthof(of_quantile), of_quantile);
+	Oid least = extreme_of("min", type), greatest = extreme_of("max", type);
+	Node *sketch = split_sketch(level, number, "iforest_sketch_state", "iforest_sketch_states");
+	bool descends = strcmp(get_opname(linitial_node(SortGroupClause, level->source->aggorder)->sortop), "<") != 0;
+
+	if (!is_number_type(type) || !sketch || !OidIsValid(quantile) || descends || !is_fraction(fraction))
+		return NULL;
+	return as_type(call(level, quantile, ends_type,
+			    list_make4(sketch, fraction, as_type(aggregate(level, least, type, list_make1(number)), ends_type),
+				       as_type(aggregate(level, greatest, type, list_make1(number)), ends_type))),
+		       level->source->aggtype);
 }
 
 static bool is_time_type(Oid type)
@@ -157,24 +218,42 @@ static bool is_time_type(Oid type)
 	       type == TIMESTAMPTZOID;
 }
 
-/* Returns value or time of the row that a choice ("min", "max", "first", "last") makes. */
-static Node *split_row(const struct state_level *level, const char *choice, bool is_time)
+/* What is asked of a chosen row. */
+enum row_part { ROW_VALUE, ROW_TIME, ROW_CTID };
+
+/* Returns a part of the row that a choice ("min", "max", "first", "last") makes. */
+static Node *split_row(const struct state_level *level, const char *choice, enum row_part part)
 {
+	static const char *const readers[] = { "iforest_state_value", "iforest_state_time", "iforest_state_row" };
 	static const Oid of_row[] = { ANYELEMENTOID, ANYCOMPATIBLEOID, TIDOID }, of_states[] = { BYTEAOID },
 			 of_part[] = { BYTEAOID, ANYELEMENTOID };
 	List *arguments = arguments_of(level->source);
 	Oid value_type = exprType(linitial(arguments)), time_type = exprType(lsecond(arguments));
-	Oid type = is_time ? time_type : value_type;
+	Oid type = part == ROW_VALUE ? value_type : part == ROW_TIME ? time_type : TIDOID;
 	Oid row = own_function(level, "iforest_row_state", list_length(arguments), of_row);
 	Oid states = own_function(level, psprintf("iforest_%s_state", choice), lengthof(of_states), of_states);
-	Oid part = own_function(level, is_time ? "iforest_state_time" : "iforest_state_value", lengthof(of_part), of_part);
+	Oid reader = own_function(level, readers[part], part == ROW_CTID ? 1 : 2, of_part);
 	Node *chosen;
 
-	if (!OidIsValid(row) || !OidIsValid(states) || !OidIsValid(part) || !is_time_type(time_type) ||
-	    !(is_time_type(value_type) || value_type == FLOAT4OID || value_type == FLOAT8OID))
+	/* the states of partitions are without ctids */
+	if (!OidIsValid(row) || !OidIsValid(states) || !OidIsValid(reader) || !is_time_type(time_type) ||
+	    !(is_time_type(value_type) || is_number_type(value_type)) || (part == ROW_CTID && level->has_partitions))
 		return NULL;
 	chosen = aggregate(level, states, BYTEAOID, list_make1(call(level, row, BYTEAOID, arguments)));
-	return call(level, part, type, list_make2(chosen, makeNullConst(type, -1, InvalidOid)));
+	if (part == ROW_CTID)
+		return call(level, reader, type, list_make1(chosen));
+	return call(level, reader, type, list_make2(chosen, makeNullConst(type, -1, InvalidOid)));
+}
+
+static bool is_percentile(const Aggref *aggregate)
+{
+	return aggregate->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8 ||
+	       aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT;
+}
+
+static bool is_distinct_count(const Aggref *aggregate)
+{
+	return aggregate->aggfnoid == F_COUNT_ANY && aggregate->aggdistinct != NIL;
 }
 
 /* Returns what replaces the aggregate in a statement over a distributed table, or NULL. */
@@ -182,11 +261,14 @@ static Node *split(const struct state_level *level)
 {
 	static const struct {
 		const char *name, *choice;
-		bool is_time;
-	} rows[] = { { "iforest_first", "first", false },     { "iforest_last", "last", false },
-		     { "iforest_first_time", "first", true }, { "iforest_last_time", "last", true },
-		     { "iforest_min_time", "min", true },     { "iforest_max_time", "max", true } };
+		enum row_part part;
+	} rows[] = { { "iforest_first", "first", ROW_VALUE },	  { "iforest_last", "last", ROW_VALUE },
+		     { "iforest_first_time", "first", ROW_TIME }, { "iforest_last_time", "last", ROW_TIME },
+		     { "iforest_min_time", "min", ROW_TIME },	  { "iforest_max_time", "max", ROW_TIME },
+		     { "iforest_first_row", "first", ROW_CTID },  { "iforest_last_row", "last", ROW_CTID },
+		     { "iforest_min_row", "min", ROW_CTID },	  { "iforest_max_row", "max", ROW_CTID } };
 	Oid function = level->source->aggfnoid;
+	Node *argument = level->source->args == NIL ? NULL : linitial(arguments_of(level->source));
 	const char *own = ifp_extension_function(function);
 	const char *name = function < FirstNormalObjectId ? get_func_name(function) : NULL;
 
@@ -195,11 +277,11 @@ static Node *split(const struct state_level *level)
 			return split_variance(level, &variances[i]);
 	for (size_t i = 0; own && i < lengthof(rows); i++)
 		if (strcmp(own, rows[i].name) == 0)
-			return split_row(level, rows[i].choice, rows[i].is_time);
+			return split_row(level, rows[i].choice, rows[i].part);
 	if (own && strcmp(own, "iforest_sketch") == 0)
-		return split_sketch(level, "iforest_sketch_state", "iforest_sketch_states");
+		return split_sketch(level, argument, "iforest_sketch_state", "iforest_sketch_states");
 	if (own && strcmp(own, "iforest_distinct") == 0)
-		return split_sketch(level, "iforest_distinct_state", "iforest_distinct_states");
+		return split_sketch(level, argument, "iforest_distinct_state", "iforest_distinct_states");
 	return NULL;
 }
 
@@ -223,11 +305,6 @@ static Node *join_sketch(const struct state_level *level, Node *state, const cha
 	if (arguments == NIL || !OidIsValid(function))
 		return NULL;
 	return aggregate(level, function, BYTEAOID, arguments);
-}
-
-static Oid extreme_of(const char *name, Oid type)
-{
-	return LookupFuncName(list_make2(makeString("pg_catalog"), makeString(pstrdup(name))), 1, &type, true);
 }
 
 /* Returns the state of the chosen row, of aggregates for its value, time and ctid. */
@@ -319,10 +396,17 @@ static Node *replace(Node *node, void *context)
 	if (!IsA(node, Aggref))
 		return expression_tree_mutator(node, replace, context);
 	level->source = castNode(Aggref, node);
-	if (level->source->agglevelsup != 0 || level->source->aggkind != AGGKIND_NORMAL || level->source->aggorder != NIL ||
-	    level->source->aggdistinct != NIL)
+	if (level->source->agglevelsup != 0)
 		return node;
-	replaced = level->is_distributed ? split(level) : join_sent(level);
+	if (level->is_distributed && ifp_approximate_percentiles && is_percentile(level->source))
+		replaced = split_percentile(level);
+	else if (level->is_distributed && ifp_approximate_distinct && is_distinct_count(level->source))
+		replaced = split_distinct_count(level);
+	else if (level->source->aggkind != AGGKIND_NORMAL || level->source->aggorder != NIL ||
+		 level->source->aggdistinct != NIL)
+		replaced = NULL;
+	else
+		replaced = level->is_distributed ? split(level) : join_sent(level);
 	return replaced ? replaced : node;
 }
 

@@ -22,6 +22,7 @@
 IFP_SQL_FUNCTION(iforest_row_state);
 IFP_SQL_FUNCTION(iforest_state_value);
 IFP_SQL_FUNCTION(iforest_state_time);
+IFP_SQL_FUNCTION(iforest_state_row);
 IFP_SQL_FUNCTION(iforest_state_timed);
 IFP_SQL_FUNCTION(iforest_squares_add);
 IFP_SQL_FUNCTION(iforest_variance);
@@ -132,6 +133,19 @@ Datum iforest_state_time(PG_FUNCTION_ARGS)
 	if (state.row.time_is_null)
 		PG_RETURN_NULL();
 	return datum_of_integer(getBaseType(get_fn_expr_argtype(fcinfo->flinfo, 1)), state.row.time);
+}
+
+/* (state) */
+Datum iforest_state_row(PG_FUNCTION_ARGS)
+{
+	struct row_state state = row_read(PG_GETARG_BYTEA_PP(0));
+	ItemPointer tid;
+
+	if (!state.has_ctid)
+		PG_RETURN_NULL();
+	tid = palloc(sizeof *tid);
+	ifp_ref_to_tid(state.row.ref, tid);
+	PG_RETURN_POINTER(tid);
 }
 
 /* (state): NULL in place of a row without a time, which is neither first nor last */

@@ -73,7 +73,7 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 	if (BufFileSeek(file, 0, (off_t)(at * BLCKSZ), SEEK_SET) != 0 ||
 	    BufFileRead(file, bytes, IFP_PAGE_BYTES) != IFP_PAGE_BYTES)
 		ereport(ERROR, errcode_for_file_access(),
-			errmsg("could not read block %llu of temporary file: %m", (unsigned long long)at));
+			errmsg("could not read block %llu of a temporary file", (unsigned long long)at));
 	temp_store->n_read++;
 	*page = (struct iforest_page){ .bytes = bytes, .n_bytes = IFP_PAGE_BYTES };
 	return IFOREST_OK;

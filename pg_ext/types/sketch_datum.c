@@ -1,5 +1,7 @@
 #include "pg_ext/types/sketch_datum.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -124,6 +126,7 @@ IFP_SQL_FUNCTION(iforest_distinct_values);
 IFP_SQL_FUNCTION(iforest_sketch_numbers);
 IFP_SQL_FUNCTION(iforest_sketch_quantile_real);
 IFP_SQL_FUNCTION(iforest_sketch_quantile_integer);
+IFP_SQL_FUNCTION(iforest_quantile_cont);
 IFP_SQL_FUNCTION(iforest_rank);
 IFP_SQL_FUNCTION(iforest_histogram);
 
@@ -422,30 +425,48 @@ Datum iforest_distinct_values(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64)n);
 }
 
-/* Arguments: (sketch, q [, min, max]), the last two of that type. Returns false if the result is NULL. */
-static bool find_quantile(FunctionCallInfo fcinfo, Oid type, struct iforest_sketch_number *answer)
-{
-	static const char name[] = "iforest_quantile";
-	bool are_known = PG_NARGS() > 2 && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
-	struct iforest_sketch_extremes extremes;
+/* The arguments of a quantile. */
+struct quantile {
 	struct iforest_sketch_view view;
+	struct iforest_sketch_extremes extremes;
+	bool are_known; /* the extremes */
 	double q;
+};
 
+/* Arguments: (sketch, q [, min, max]), the last two of that type. Returns false if the result is NULL. */
+static bool read_quantile(FunctionCallInfo fcinfo, Oid type, const char *name, struct quantile *quantile)
+{
 	if (PG_ARGISNULL(1))
 		return false;
-	view = open_sketch(fcinfo, name);
-	q = PG_GETARG_FLOAT8(1);
-	if (!(q >= 0 && q <= 1))
+	quantile->view = open_sketch(fcinfo, name);
+	quantile->q = PG_GETARG_FLOAT8(1);
+	if (!(quantile->q >= 0 && quantile->q <= 1))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("%s: the second argument is no number from 0 to 1", name),
 			errhint("The 99th percentile is 0.99."));
-	if (view.n == 0)
+	quantile->are_known = PG_NARGS() > 2 && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
+	if (quantile->are_known)
+		quantile->extremes = (struct iforest_sketch_extremes){ read_number(PG_GETARG_DATUM(2), type),
+								       read_number(PG_GETARG_DATUM(3), type) };
+	return quantile->view.n > 0;
+}
+
+static bool find_quantile(FunctionCallInfo fcinfo, Oid type, struct iforest_sketch_number *answer)
+{
+	static const char name[] = "iforest_quantile";
+	struct quantile quantile;
+
+	if (!read_quantile(fcinfo, type, name, &quantile))
 		return false;
-	if (are_known)
-		extremes = (struct iforest_sketch_extremes){ read_number(PG_GETARG_DATUM(2), type),
-							     read_number(PG_GETARG_DATUM(3), type) };
-	sketch_require(iforest_sketch_quantile(&view, q, are_known ? &extremes : NULL, answer), name);
+	sketch_require(iforest_sketch_quantile(&quantile.view, quantile.q, quantile.are_known ? &quantile.extremes : NULL,
+					       answer),
+		       name);
 	return true;
+}
+
+static double real_of(const struct iforest_sketch_number *number)
+{
+	return number->kind == IFOREST_INT64 ? (double)number->value.integer : number->value.real;
 }
 
 Datum iforest_sketch_quantile_real(PG_FUNCTION_ARGS)
@@ -454,7 +475,7 @@ Datum iforest_sketch_quantile_real(PG_FUNCTION_ARGS)
 
 	if (!find_quantile(fcinfo, FLOAT8OID, &answer))
 		PG_RETURN_NULL();
-	PG_RETURN_FLOAT8(answer.kind == IFOREST_INT64 ? (double)answer.value.integer : answer.value.real);
+	PG_RETURN_FLOAT8(real_of(&answer));
 }
 
 Datum iforest_sketch_quantile_integer(PG_FUNCTION_ARGS)
@@ -468,6 +489,32 @@ Datum iforest_sketch_quantile_integer(PG_FUNCTION_ARGS)
 			errmsg("iforest_quantile: min and max are integers, and the sketch's numbers are not"),
 			errhint("Give min and max as double precision."));
 	PG_RETURN_INT64(answer.value.integer);
+}
+
+static double real_at(const struct quantile *quantile, double place, const char *name)
+{
+	struct iforest_sketch_number number;
+
+	sketch_require(iforest_sketch_number_at(&quantile->view, 1 + (uint64_t)place,
+						quantile->are_known ? &quantile->extremes : NULL, &number),
+		       name);
+	return real_of(&number);
+}
+
+/* Between two numbers as percentile_cont() does it. */
+Datum iforest_quantile_cont(PG_FUNCTION_ARGS)
+{
+	static const char name[] = "iforest_quantile_cont";
+	struct quantile quantile;
+	double place, lower;
+
+	if (!read_quantile(fcinfo, FLOAT8OID, name, &quantile))
+		PG_RETURN_NULL();
+	place = quantile.q * (double)(quantile.view.n - 1);
+	lower = real_at(&quantile, floor(place), name);
+	if (ceil(place) != floor(place))
+		lower += (place - floor(place)) * (real_at(&quantile, ceil(place), name) - lower);
+	PG_RETURN_FLOAT8(lower);
 }
 
 Datum iforest_rank(PG_FUNCTION_ARGS)

@@ -13,6 +13,10 @@ CREATE FUNCTION iforest_histogram(sketch bytea, bounds double precision[], OUT l
 	RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 50;
 COMMENT ON FUNCTION iforest_histogram(bytea, double precision[]) IS 'how many of a sketch''s numbers are in each of the bins lower <= v < upper that the bounds part';
 
+CREATE FUNCTION iforest_quantile_cont(sketch bytea, q double precision, min double precision, max double precision) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_quantile_cont(bytea, double precision, double precision, double precision) IS 'what lies between the two numbers nearest to the quantile, as percentile_cont() computes it';
+
 -- ---- the row of the first value ----
 
 CREATE AGGREGATE iforest_first_row(v anyelement, ts anycompatible, ctid tid) (
@@ -127,6 +131,9 @@ COMMENT ON FUNCTION iforest_state_value(bytea, anyelement) IS 'the value of a ro
 CREATE FUNCTION iforest_state_time(state bytea, ts anyelement) RETURNS anyelement
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION iforest_state_time(bytea, anyelement) IS 'the time of a row''s state, in the type of ts';
+CREATE FUNCTION iforest_state_row(state bytea) RETURNS tid
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION iforest_state_row(bytea) IS 'the ctid of a row''s state, if it has one';
 CREATE FUNCTION iforest_state_timed(state bytea) RETURNS bytea
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION iforest_state_timed(bytea) IS 'the state of a row that has a time, or NULL';

@@ -3,10 +3,13 @@ package Fleet;
 use strict;
 use warnings FATAL => 'all';
 use Exporter 'import';
+use IPC::Run;
+use POSIX;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-our @EXPORT = qw(start_fleet start_worker make_spans spans_between on_shards set_everywhere same_answers stop_fleet);
+use Time::HiRes;
+our @EXPORT = qw(start_fleet start_worker make_spans spans_between on_shards set_everywhere same_answers start_script wait_for_lines stop_script processor_time stop_fleet);
 
 # the extension's, as CREATE EXTENSION has it; and what the names of nodes begin with
 our ($version, $prefix) = ('', '');
@@ -112,6 +115,57 @@ sub same_answers
 	my ($front, $query, $title) = @_;
 	(my $of_every = $query) =~ s/\bspans\b/every/g;
 	is($front->safe_psql('postgres', $query), $front->safe_psql('postgres', $of_every), $title);
+}
+
+# Starts a client that runs statements, and goes on after errors.
+sub start_script
+{
+	my ($front, $name, $statements) = @_;
+	my $file = "$ENV{TESTDIR}/$name";
+	open my $script, '>', "$file.sql" or die "$file.sql: $!";
+	print $script $statements;
+	close $script or die "$file.sql: $!";
+	# a client that is stopped has not lost the end of its output
+	return { file => $file, run => IPC::Run::start([ 'stdbuf', '-oL', 'psql', '-X', '-q', '-A', '-t', '-f', "$file.sql", $front->connstr('postgres') ], '<', '/dev/null', '>', "$file.out", '2>', "$file.errors") };
+}
+
+# Waits until it has printed so many lines. Returns how many these are now.
+sub wait_for_lines
+{
+	my ($client, $n) = @_;
+	for (1 .. 3000)
+	{
+		my $lines = () = slurp_file("$client->{file}.out") =~ /\n/g;
+		return $lines if $lines >= $n;
+		Time::HiRes::sleep(0.1);
+	}
+	die "$client->{file}: less than $n lines";
+}
+
+# Stops it, if it has not ended. Returns the lines of its output, and what went wrong.
+sub stop_script
+{
+	my ($client) = @_;
+	$client->{run}->kill_kill(grace => 5);
+	return ([ split /\n/, slurp_file("$client->{file}.out") ], slurp_file("$client->{file}.errors"));
+}
+
+# Returns the processor time in milliseconds that servers' sessions and other processes have taken so far, those that have ended among them.
+sub processor_time
+{
+	my %is_asked = map { $_->{_pid} => 1 } @_;
+	my $ticks = 0;
+	for my $file (glob '/proc/[0-9]*/stat')
+	{
+		# a process may end meanwhile
+		open my $process, '<', $file or next;
+		my ($pid, $fields) = (<$process> // '') =~ /^(\d+) \(.*\) (.*)/ or next;
+		my (undef, $parent, @rest) = split ' ', $fields;
+		# of those that have ended a postmaster knows the sum
+		$ticks += $rest[9] + $rest[10] if $is_asked{$parent};
+		$ticks += $rest[11] + $rest[12] if $is_asked{$pid};
+	}
+	return $ticks * 1000 / POSIX::sysconf(POSIX::_SC_CLK_TCK);
 }
 
 sub stop_fleet

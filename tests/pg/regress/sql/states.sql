@@ -22,6 +22,18 @@ SELECT iforest_state_time(iforest_min_state(dur_min), NULL::timestamptz) = (SELE
 SELECT iforest_sketch_states(sketch) = (SELECT iforest_sketch(dur) FROM spans) AS sketch, iforest_distinct_states(different) = (SELECT iforest_distinct(dur) FROM spans) AS different,
 	iforest_variance(sum(n)::bigint, sum(total), sum(squares), true, true)::text = (SELECT stddev(dur)::text FROM spans) AS stddev,
 	iforest_variance(sum(n)::bigint, sum(total), sum(squares), false, false)::text = (SELECT var_pop(dur)::text FROM spans) AS var_pop FROM part_states;
+SELECT iforest_state_row(iforest_min_state(dur_min)) = (SELECT iforest_min_row(dur, ts, ctid) FROM spans) AS min_row, iforest_state_row(iforest_max_state(dur_max)) = (SELECT iforest_max_row(dur, ts, ctid) FROM spans) AS max_row,
+	iforest_state_row(iforest_first_state(dur_first)) = (SELECT iforest_first_row(dur, ts, ctid) FROM spans) AS first_row, iforest_state_row(iforest_last_state(dur_last)) = (SELECT iforest_last_row(dur, ts, ctid) FROM spans) AS last_row,
+	iforest_state_row(iforest_max_state(x_max)) AS no_row, iforest_state_row(NULL) AS of_null FROM part_states;
+
+-- between two numbers, as percentile_cont() has it: of a sketch that is exact, and as the index answers it
+SELECT q, iforest_quantile_cont(iforest_sketch(v), q, NULL, NULL) = percentile_cont(q) WITHIN GROUP (ORDER BY v) AS exact FROM generate_series(1, 40) v, unnest(ARRAY[0, 0.01, 0.5, 0.77, 1]::float8[]) q GROUP BY 1 ORDER BY 1;
+SET iforest.approximate_percentiles = on;
+SELECT percentile_cont(0.123) WITHIN GROUP (ORDER BY dur) = iforest_quantile_cont(iforest_sketch(dur), 0.123, min(dur), max(dur)) AS by_index, iforest_quantile_cont(iforest_sketch(dur), 1, min(dur), max(dur)) = max(dur) AS greatest FROM spans;
+RESET iforest.approximate_percentiles;
+SELECT iforest_quantile_cont(NULL, 0.5, 1, 2), iforest_quantile_cont(iforest_sketch_state(1), NULL, 1, 2);
+SELECT iforest_quantile_cont(iforest_sketch_state(1), 2, 1, 1);
+SELECT iforest_quantile_cont(iforest_sketch_state(1), 0.5, 5, 6);
 
 -- neither first nor last is a row without a time; the least may be
 SELECT iforest_first_state(iforest_row_state(dur, ts)) IS NULL AS first, iforest_last_state(iforest_row_state(dur, ts)) IS NULL AS last,
