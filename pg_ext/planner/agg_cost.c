@@ -192,7 +192,7 @@ struct terms {
 };
 
 /* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them, and suffice for few of its
- * blocks. *remembered is the fraction of that which the session has found clean. */
+ * blocks if they were all clean. *remembered is the fraction of that which the session has found clean. */
 static double unclean_fraction(const RelOptInfo *rel, Oid oid, double n_asked, double *remembered)
 {
 	double unclean = 1 - rel->allvisfrac;
@@ -202,8 +202,8 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid, double n_asked, d
 	*remembered = 0;
 	if (rel->pages == 0)
 		return 0;
-	if (n_asked <= FEW_BLOCKS)
-		return unclean;
+	if (n_asked <= FEW_BLOCKS && unclean <= 0)
+		return 0;
 	table = table_open(oid, NoLock);
 	if (rel->pages <= (BlockNumber)MOST_MAP_PAGES * BLOCKS_A_MAP_PAGE) {
 		visibilitymap_count(table, &n_visible, NULL);
