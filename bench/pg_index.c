@@ -3,7 +3,7 @@
  *
  * pg_index.sh starts it in a cluster of its own.
  *
- *   pg_index PART...      of: create copy insert transaction vacuum scans
+ *   pg_index PART...      of: create sizes copy insert transaction first vacuum scans
  *
  * The environment says ROWS, COPY_ROWS, ROUNDS (figures are medians, contenders take turns) and TRACK (text or integer).
  * Every index is compared with its table: what a scan through it counts and sums, and iforest_check.
@@ -76,9 +76,48 @@ static void part_create(void)
 	measure_create("SET maintenance_work_mem = '1GB'", "maintenance_work_mem 1 GB, two parallel workers allowed");
 }
 
+/* CREATE INDEX of tables of several sizes, by one process and then by as many as are allowed. */
+static void measure_size(long n, int kind, const char *workers)
+{
+	double seconds[N_CONTENDERS][MOST_ROUNDS], busy[N_CONTENDERS][MOST_ROUNDS];
+	int times = n < 200000 ? (int)(200000 / n) : 1;
+	char what[128];
+
+	RUN("SET max_parallel_maintenance_workers = %s", workers);
+	for (int round = 0; round < n_rounds; round++)
+		for (int c = BTREE; c <= IFOREST; c++) {
+			settle();
+			seconds[c][round] = -now_seconds();
+			busy[c][round] = -processor_seconds(&connection, 1);
+			for (int i = 0; i < times; i++) {
+				make_index("sized", c, kind);
+				run("DROP INDEX sized_index");
+			}
+			seconds[c][round] = (seconds[c][round] + now_seconds()) / times * 1000;
+			busy[c][round] = (busy[c][round] + processor_seconds(&connection, 1)) / times * 1000;
+		}
+	snprintf(what, sizeof what, "%ld rows, %s, %s workers", n, kinds[kind], workers);
+	line_of_medians(what, "ms", seconds, BTREE);
+	line_of_medians("  processor time of the session", "ms", busy, BTREE);
+}
+
+static void part_sizes(void)
+{
+	heading("CREATE INDEX and DROP INDEX, by the number of rows");
+	for (long n = 10000; n <= n_rows; n *= 10) {
+		RUN("DROP TABLE IF EXISTS sized; CREATE TABLE sized AS SELECT * FROM spans WHERE id < %ld", n);
+		run("VACUUM (FREEZE, ANALYZE) sized");
+		for (int kind = 0; kind < N_KINDS; kind++) {
+			measure_size(n, kind, "0");
+			if (n >= 1000000)
+				measure_size(n, kind, "2");
+		}
+	}
+	run("DROP TABLE sized; RESET ALL; SET client_min_messages = warning");
+}
+
 static void write_files(void)
 {
-	RUN("COPY (SELECT * FROM spans) TO '%s/all'", getenv("PGHOST"));
 	RUN("COPY (SELECT * FROM spans WHERE id < %ld) TO '%s/part'", n_copied, getenv("PGHOST"));
 	for (int s = 0; s < SESSIONS; s++)
 		RUN("COPY (SELECT * FROM spans WHERE id < %ld AND id %% %d = %d) TO '%s/part%d'", n_copied, SESSIONS, s,
@@ -102,11 +141,25 @@ static void copy_by_sessions(PGconn **sessions, int n)
 			PQclear(checked(sessions[s], result, "COPY"));
 }
 
+static void begin_wal(char *position, size_t size)
+{
+	get_text("SELECT pg_current_wal_insert_lsn()", position, size);
+}
+
+/* Megabytes since then. */
+static double end_wal(const char *position)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof sql, "SELECT (pg_current_wal_insert_lsn() - '%s') / 1e6", position);
+	return get_number(sql);
+}
+
 static void measure_copy(int kind, PGconn **sessions, int n_sessions)
 {
 	double seconds[N_CONTENDERS][MOST_ROUNDS], busy[N_CONTENDERS][MOST_ROUNDS], wal[N_CONTENDERS][MOST_ROUNDS];
 	double bytes[N_CONTENDERS] = { 0 };
-	char what[128], before[64], sql[256];
+	char what[128], before[64];
 
 	for (int round = 0; round < n_rounds; round++)
 		for (int c = 0; c < N_CONTENDERS; c++) {
@@ -115,14 +168,13 @@ static void measure_copy(int kind, PGconn **sessions, int n_sessions)
 			run("DROP TABLE IF EXISTS copied; CREATE TABLE copied(LIKE spans)");
 			make_index("copied", c, kind);
 			settle();
-			get_text("SELECT pg_current_wal_lsn()", before, sizeof before);
+			begin_wal(before, sizeof before);
 			busy[c][round] = -processor_seconds(sessions, n_sessions);
 			start = now_seconds();
 			copy_by_sessions(sessions, n_sessions);
 			seconds[c][round] = now_seconds() - start;
 			busy[c][round] += processor_seconds(sessions, n_sessions);
-			snprintf(sql, sizeof sql, "SELECT (pg_current_wal_lsn() - '%s') / 1e6", before);
-			wal[c][round] = get_number(sql);
+			wal[c][round] = end_wal(before);
 			settle();
 			if (c != NO_INDEX) {
 				bytes[c] = get_number("SELECT pg_relation_size('copied_index')");
@@ -156,7 +208,7 @@ static void part_copy(void)
 
 /* Rows one by one: each contender's table in turn gets a transaction of them. Each statement is timed, without the commits;
  * microseconds. */
-static void insert_rows(double times[N_CONTENDERS][INSERTS], double *busy)
+static void insert_rows(double times[N_CONTENDERS][INSERTS], double *busy, double *wal)
 {
 	static const char *const sql_of_rows = "SELECT * FROM spans WHERE id < 200000 ORDER BY id";
 	PGresult *rows = checked(connection, PQexec(connection, sql_of_rows), sql_of_rows);
@@ -164,16 +216,17 @@ static void insert_rows(double times[N_CONTENDERS][INSERTS], double *busy)
 	for (int c = 0; c < N_CONTENDERS; c++) {
 		char name[16], sql[64];
 
-		busy[c] = 0;
+		busy[c] = wal[c] = 0;
 		snprintf(name, sizeof name, "row%d", c);
 		snprintf(sql, sizeof sql, "INSERT INTO inserted%d VALUES($1, $2, $3, $4)", c);
 		PQclear(checked(connection, PQprepare(connection, name, sql, 4, NULL), sql));
 	}
 	for (int first = 0; first < INSERTS; first += INSERTS_IN_TRANSACTION)
 		for (int c = 0; c < N_CONTENDERS; c++) {
-			char name[16];
+			char name[16], before[64];
 
 			snprintf(name, sizeof name, "row%d", c);
+			begin_wal(before, sizeof before);
 			busy[c] -= processor_seconds(&connection, 1);
 			run("BEGIN");
 			for (int i = first; i < first + INSERTS_IN_TRANSACTION; i++) {
@@ -189,6 +242,7 @@ static void insert_rows(double times[N_CONTENDERS][INSERTS], double *busy)
 			}
 			run("COMMIT");
 			busy[c] += processor_seconds(&connection, 1);
+			wal[c] += end_wal(before);
 		}
 	PQclear(rows);
 	run("DEALLOCATE ALL");
@@ -201,7 +255,8 @@ static void part_insert(void)
 	heading("INSERT of 200 000 rows, one a statement, 1 000 in a transaction");
 	for (int kind = 0; kind < N_KINDS; kind++) {
 		double mean[N_CONTENDERS][MOST_ROUNDS], busy[N_CONTENDERS][MOST_ROUNDS], rare[N_CONTENDERS][MOST_ROUNDS];
-		double longest[N_CONTENDERS][MOST_ROUNDS], busy_now[N_CONTENDERS];
+		double longest[N_CONTENDERS][MOST_ROUNDS], wal[N_CONTENDERS][MOST_ROUNDS];
+		double busy_now[N_CONTENDERS], wal_now[N_CONTENDERS];
 
 		for (int round = 0; round < n_rounds; round++) {
 			for (int c = 0; c < N_CONTENDERS; c++) {
@@ -210,7 +265,7 @@ static void part_insert(void)
 					RUN("CREATE INDEX ON inserted%d USING %s %s", c, contenders[c], kinds[kind]);
 			}
 			settle();
-			insert_rows(times, busy_now);
+			insert_rows(times, busy_now, wal_now);
 			for (int c = 0; c < N_CONTENDERS; c++) {
 				double total = 0;
 				char table[16];
@@ -219,6 +274,7 @@ static void part_insert(void)
 					total += times[c][i];
 				mean[c][round] = total / INSERTS;
 				busy[c][round] = busy_now[c] / INSERTS * 1e6;
+				wal[c][round] = wal_now[c] / INSERTS * 1e6;
 				qsort(times[c], INSERTS, sizeof *times[c], compare_doubles);
 				rare[c][round] = times[c][INSERTS - INSERTS / 10000];
 				longest[c][round] = times[c][INSERTS - 1];
@@ -230,6 +286,7 @@ static void part_insert(void)
 		printf("%s\n", kinds[kind]);
 		line_of_medians("  mean", "us", mean, NO_INDEX);
 		line_of_medians("  processor time of the server, a row", "us", busy, NO_INDEX);
+		line_of_medians("  WAL, a row", "bytes", wal, NO_INDEX);
 		line_of_medians("  one in 10 000 takes longer than", "us", rare, NO_INDEX);
 		line_of_medians("  the longest", "us", longest, NO_INDEX);
 	}
@@ -240,25 +297,63 @@ static void part_transaction(void)
 {
 	heading("CREATE TABLE, CREATE INDEX, COPY of all rows in one transaction");
 	for (int kind = 0; kind < N_KINDS; kind++) {
-		double seconds[N_CONTENDERS];
+		double seconds[N_CONTENDERS][MOST_ROUNDS], busy[N_CONTENDERS][MOST_ROUNDS], wal[N_CONTENDERS][MOST_ROUNDS];
 
-		for (int c = 0; c < N_CONTENDERS; c++) {
-			double start;
+		for (int round = 0; round < n_rounds; round++)
+			for (int c = 0; c < N_CONTENDERS; c++) {
+				char before[64];
 
-			run("DROP TABLE IF EXISTS loaded");
-			settle();
-			start = now_seconds();
-			run("BEGIN; CREATE TABLE loaded(LIKE spans)");
-			make_index("loaded", c, kind);
-			RUN("COPY loaded FROM '%s/all'; COMMIT", getenv("PGHOST"));
-			seconds[c] = now_seconds() - start;
-			if (c != NO_INDEX)
-				compare_answers("loaded", n_rows);
-		}
-		line(kinds[kind], "s", seconds[0], seconds[1], seconds[2]);
+				run("DROP TABLE IF EXISTS loaded");
+				settle();
+				begin_wal(before, sizeof before);
+				busy[c][round] = -processor_seconds(&connection, 1);
+				seconds[c][round] = -now_seconds();
+				run("BEGIN; CREATE TABLE loaded(LIKE spans)");
+				make_index("loaded", c, kind);
+				RUN("COPY loaded FROM '%s/part'; COMMIT", getenv("PGHOST"));
+				seconds[c][round] += now_seconds();
+				busy[c][round] += processor_seconds(&connection, 1);
+				wal[c][round] = end_wal(before);
+				if (c != NO_INDEX)
+					compare_answers("loaded", n_copied);
+			}
+		line_of_medians(kinds[kind], "s", seconds, NO_INDEX);
+		line_of_medians("  processor time of the session", "s", busy, NO_INDEX);
+		line_of_medians("  its WAL", "MB", wal, NO_INDEX);
 		print_shape("loaded_index");
 	}
 	run("DROP TABLE loaded");
+}
+
+/* The first question of all after COPY and a checkpoint: of the table by a parallel scan, by the B-tree, and by the index. */
+static void part_first(void)
+{
+	double seconds[N_CONTENDERS][MOST_ROUNDS], wal[N_CONTENDERS][MOST_ROUNDS], answers[N_CONTENDERS];
+
+	heading("the first question after COPY: count(*), sum(dur), max(dur) of all rows but ten");
+	for (int round = 0; round < n_rounds; round++)
+		for (int c = 0; c < N_CONTENDERS; c++) {
+			char before[64];
+
+			run("DROP TABLE IF EXISTS copied; CREATE TABLE copied(LIKE spans)");
+			make_index("copied", c, 0);
+			/* the planner knows the times, and nobody has looked at the pages */
+			RUN("COPY copied FROM '%s/part'; ANALYZE copied; TRUNCATE copied", getenv("PGHOST"));
+			RUN("COPY copied FROM '%s/part'", getenv("PGHOST"));
+			run("CHECKPOINT");
+			begin_wal(before, sizeof before);
+			seconds[c][round] = -now_seconds();
+			answers[c] = get_number("SELECT count(*) + sum(dur) + max(dur) FROM copied WHERE ts >= 10000");
+			seconds[c][round] = (seconds[c][round] + now_seconds()) * 1000;
+			wal[c][round] = end_wal(before);
+		}
+	if (answers[NO_INDEX] != answers[BTREE] || answers[NO_INDEX] != answers[IFOREST]) {
+		fprintf(stderr, "pg_index: ANSWERS DIFFER\n");
+		exit(1);
+	}
+	line_of_medians("  time", "ms", seconds, NO_INDEX);
+	line_of_medians("  its WAL", "MB", wal, NO_INDEX);
+	run("DROP TABLE copied");
 }
 
 /* Of VACUUM VERBOSE, what it says of the index. */
@@ -405,8 +500,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*measure)(void);
-	} parts[] = { { "create", part_create }, { "copy", part_copy }, { "insert", part_insert },
-		      { "transaction", part_transaction }, { "vacuum", part_vacuum }, { "scans", part_scans } };
+	} parts[] = { { "create", part_create },	   { "sizes", part_sizes }, { "copy", part_copy },
+		      { "insert", part_insert },	   { "transaction", part_transaction }, { "first", part_first },
+		      { "vacuum", part_vacuum },	   { "scans", part_scans } };
 	char version[256];
 
 	n_rows = atol(getenv("ROWS"));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What an index costs in PostgreSQL: iforest beside the covering B-tree of the same columns, by bench/pg_index.c.
 #
-#     sh bench/pg_index.sh [PART...]      of: create copy insert transaction vacuum scans; all by default
+#     sh bench/pg_index.sh [PART...]      of: create sizes copy insert transaction first vacuum scans; all by default
 #
 # ROWS (default 5 000 000) sets the size, COPY_ROWS (5 000 000) that of COPY, ROUNDS (3) how often, TRACK (text or integer)
 # the type of the first column. The cluster has PostgreSQL's defaults (fsync, synchronous_commit) but for what is printed.
@@ -19,6 +19,6 @@ ${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I"$("${PG_CONFIG:-pg_con
 printf 'machine: %s, %s cores, %s\n' \
 	"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -sr)"
 echo "settings: $(echo "$settings" | paste -sd, | sed 's/,/, /g')"
-[ $# -gt 0 ] || set -- create copy insert transaction vacuum scans
+[ $# -gt 0 ] || set -- create sizes copy insert transaction first vacuum scans
 exec env CLUSTER_SETTINGS="$settings" ROWS="${ROWS:-5000000}" COPY_ROWS="${COPY_ROWS:-5000000}" ROUNDS="${ROUNDS:-3}" \
 	TRACK="${TRACK:-text}" tests/pg/cluster.sh run "$build/bench/pg_index" "$@"

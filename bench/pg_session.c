@@ -64,26 +64,21 @@ double now_seconds(void)
 
 double processor_seconds(PGconn *const *of, int n)
 {
-	unsigned long ticks = 0;
+	double nanoseconds = 0;
 
 	for (int c = 0; c < n; c++) {
-		char path[64], text[1024] = "";
-		unsigned long user = 0, system = 0;
-		const char *after_name;
+		char path[64];
+		unsigned long long spent = 0;
 		FILE *file;
 
-		snprintf(path, sizeof path, "/proc/%d/stat", PQbackendPID(of[c]));
+		snprintf(path, sizeof path, "/proc/%d/schedstat", PQbackendPID(of[c]));
 		file = fopen(path, "r");
-		if (!file || !fgets(text, sizeof text, file))
+		if (!file || fscanf(file, "%llu", &spent) != 1)
 			fail(path, "cannot be read");
 		fclose(file);
-		after_name = strrchr(text, ')');
-		if (!after_name ||
-		    sscanf(after_name, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
-			fail(path, text);
-		ticks += user + system;
+		nanoseconds += (double)spent;
 	}
-	return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+	return nanoseconds / 1e9;
 }
 
 /* ---- figures ---- */

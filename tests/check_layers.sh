@@ -68,7 +68,7 @@ libc='<(assert|ctype|errno|inttypes|limits|locale|math|stdarg|stdbool|stddef|std
 pure='<(assert|inttypes|limits|math|stdbool|stddef|stdint|string)\.h>'
 path='[a-z_0-9/]+\.h'
 
-includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic|windows)\\.h>"
+includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic|time|windows)\\.h>"
 includes trace "\"trace/$path\"|<jsmn\\.h>|<pb_decode\\.h>|<zlib\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/$path\"|<sqlite3ext\\.h>|$libc"
 includes pg_ext "\"(core|pg_ext)/$path\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
@@ -130,15 +130,15 @@ prefix trace trace_
 # what SQL names keeps its name (sql/pg/iforest--*.sql)
 prefix pg_ext 'ifp_|iforest_|pg_finfo_|Pg_magic_func|_PG_init'
 sql_names=$(cat sql/pg/iforest--*.sql | grep -oE '\biforest_[a-z_0-9]+' | sort -u)
-bad=$(exported pg_ext | grep '^iforest_' | grep -vx iforest_worker_main | while read -r name; do
+bad=$(exported pg_ext | grep '^iforest_' | grep -vxE 'iforest_(worker_main|build_worker)' | while read -r name; do
 	echo "$sql_names" | grep -qx "$name" || echo "$name"
 done | tr '\n' ' ')
 [ -z "$bad" ] || fail "pg_ext exports names of core's prefix that no SQL script names: $bad"
 
-# core calls nothing but memory functions (and the 128-bit arithmetic of the compiler), and in one file for address space and threads:
+# core calls nothing but memory functions (and the 128-bit arithmetic of the compiler), and in one file for address space, a clock and threads:
 # no malloc, no files, no engine
 foreign=$(nm -u "$build"/obj/core/base/platform.o | awk '$1 == "U" { print $2 }' |
-	grep -vE '^(m(map|unmap|protect)|munmap|madvise|pthread_(create|join)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$')
+	grep -vE '^(m(map|unmap|protect)|munmap|madvise|clock_gettime|pthread_(create|join)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$')
 [ -z "$foreign" ] || fail "core/base/platform.c calls $(echo "$foreign" | tr '\n' ' ')"
 foreign=$(objects core | grep -v /platform.o | xargs nm -u | awk '$1 == "U" { print $2 }' | sort -u |
 	grep -vE '^(mem(cpy|move|set|cmp)|strlen|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|iforest_[a-z0-9_]+|__(u?divti3|u?modti3|u?divmodti4|float(un)?tidf))$')
@@ -157,7 +157,7 @@ done
 
 if [ -e "$build/pg/iforest.so" ]; then
 	public=$(nm -D --defined-only "$build/pg/iforest.so" | awk '$2 ~ /[TDBR]/ { print $3 }' |
-		sed 's/^pg_finfo_//' | sort -u | grep -vE '^(Pg_magic_func|_PG_init|iforest_worker_main)$' | while read -r name; do
+		sed 's/^pg_finfo_//' | sort -u | grep -vE '^(Pg_magic_func|_PG_init|iforest_worker_main|iforest_build_worker)$' | while read -r name; do
 			echo "$sql_names" | grep -qx "$name" || echo "$name"
 		done | tr '\n' ' ')
 	[ -z "$public" ] || fail "pg/iforest.so exports what no SQL script names: $public"

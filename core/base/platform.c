@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-/* ---- what each operating system has: address space, and a thread that is joined ---- */
+/* ---- what each operating system has: address space, a clock, and a thread that is joined ---- */
 
 struct task {
 	void (*work)(void *context, unsigned thread);
@@ -19,6 +19,7 @@ struct task {
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
@@ -58,6 +59,14 @@ bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_page
 }
 
 typedef pthread_t task_thread;
+
+uint64_t iforest_clock_nanoseconds(void)
+{
+	struct timespec time = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
 
 static void *run(void *argument)
 {
@@ -108,6 +117,15 @@ bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_page
 
 typedef HANDLE task_thread;
 
+uint64_t iforest_clock_nanoseconds(void)
+{
+	LARGE_INTEGER now, a_second;
+
+	QueryPerformanceCounter(&now);
+	QueryPerformanceFrequency(&a_second);
+	return (uint64_t)((double)now.QuadPart / (double)a_second.QuadPart * 1e9);
+}
+
 static DWORD WINAPI run(void *argument)
 {
 	struct task *task = argument;
@@ -151,6 +169,11 @@ bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_page
 }
 
 typedef int task_thread;
+
+uint64_t iforest_clock_nanoseconds(void)
+{
+	return 0;
+}
 
 static bool task_start(struct task *task, task_thread *thread)
 {

@@ -1,4 +1,4 @@
-/* base/platform.h -- Operating system services: reserved address space, threads, and a parallel for loop.
+/* base/platform.h -- Operating system services: reserved address space, a clock, threads, and a parallel for loop.
  *
  * The only file that knows an operating system. Where it finds none, address space is refused, and the caller does the work of
  * threads, one after the other.
@@ -19,6 +19,9 @@ void iforest_address_space_release(void *start, size_t n_bytes);
  * pages where requested and possible. Returns false if there is none. */
 #define IFOREST_COMMIT_BYTES ((size_t)1 << 21)
 bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_pages);
+
+/* Returns the time of a clock that only goes forward; 0 where there is none. */
+uint64_t iforest_clock_nanoseconds(void);
 
 /* Calls work(context, t) for each t < n_threads, at the same time as far as threads can be had, and waits for all.
  * 1 <= n_threads <= IFOREST_MAX_THREADS. */

@@ -786,6 +786,15 @@ enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct i
 	return status ? status : fold_lasts(&folding);
 }
 
+enum iforest_status iforest_fold_in_leaf(struct iforest_fold *fold, unsigned block, unsigned entry,
+					 const struct iforest_request *request, struct iforest_aggregate *aggregate)
+{
+	struct folding folding;
+
+	start(&folding, fold, NULL, request, aggregate);
+	return fold_entries(&folding, block, entry, *request);
+}
+
 enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct iforest_key *key,
 				      const struct iforest_request *request, struct iforest_aggregate *aggregate,
 				      unsigned *level, uint64_t *number, bool *at_end)

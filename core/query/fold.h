@@ -78,6 +78,13 @@ static inline struct iforest_fold_page *iforest_fold_page(struct iforest_fold *f
 enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct iforest_key *key,
 				       const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
+/* Adds the entries of the leaf page from the cursor's position up to an entry of a block, (number of blocks, 0) at its end, and
+ * moves there.
+ * Requires  the page is pinned, the filter has no filtered nodes; as iforest_fold_until().
+ * Errors    as iforest_fold_until(). */
+enum iforest_status iforest_fold_in_leaf(struct iforest_fold *fold, unsigned block, unsigned entry,
+					 const struct iforest_request *request, struct iforest_aggregate *aggregate);
+
 /* Takes one step of iforest_fold_until(): the next whole node, or a part of one leaf page. The steps add up to the fold. Leaves
  * the aggregate as it is if nothing counts. *level and *number name the node, or the leaf page (level 0). *at_end: the key was
  * reached.

@@ -4,6 +4,7 @@
 #include "core/query/extremes.h"
 #include "core/query/fold.h"
 #include "core/query/prefetch.h"
+#include "core/query/read_ahead.h"
 #include "core/run/cursor.h"
 
 /* True if the run may have an entry in [from, to). */
@@ -14,9 +15,8 @@ static inline bool may_hold(const struct iforest_run *run, const struct iforest_
 	return iforest_key_compare(&last, from) >= 0 && iforest_key_compare(&first, to) < 0;
 }
 
-/* Returns the request for a fold; that of joined runs has another filter, and is put into *joined. */
-static const struct iforest_request *request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
-						const struct iforest_request *request, struct iforest_request *joined)
+const struct iforest_request *iforest_scan_request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
+						      const struct iforest_request *request, struct iforest_request *joined)
 {
 	if (request->filter == scan->joined_filter || fold->cursor.store == scan->store)
 		return request;
@@ -30,7 +30,7 @@ static enum iforest_status fold_until(const struct iforest_scan *scan, struct if
 {
 	struct iforest_request joined;
 
-	return iforest_fold_until(fold, to, request_of(scan, fold, request, &joined), aggregate);
+	return iforest_fold_until(fold, to, iforest_scan_request_of(scan, fold, request, &joined), aggregate);
 }
 
 /* ---- The joined batch ---- */
@@ -75,6 +75,70 @@ static void latest_of_batch(const struct iforest_scan *scan, const struct ifores
 		return;
 	*time = key->time;
 	*found = true;
+}
+
+/* ---- Read-ahead ---- */
+
+/* Where no pages are waited for, the pager is looked at again after so many ends. Where as many pages were waited for as a quarter
+ * of the ends that passed, the ends to come are read ahead of. */
+enum { ENDS_BETWEEN_LOOKS = 8, ENDS_A_WAIT = 4 };
+
+/* Gives up to n ends after one, `width` apart and before the window's; returns how many. */
+static unsigned ends_after(const struct iforest_scan *scan, const struct iforest_key *to, uint64_t width,
+			   struct iforest_key *ends, unsigned n)
+{
+	int64_t last = scan->end.time_is_null ? INT64_MAX : scan->end.time;
+	uint64_t room = (uint64_t)last - (uint64_t)to->time;
+	unsigned k;
+
+	for (k = 0; k < n && room > width; k++, room -= width)
+		ends[k] = iforest_key_at(scan->series, (int64_t)((uint64_t)last - room + width));
+	return k;
+}
+
+static void read_ahead(const struct iforest_scan *scan, const struct iforest_key *to, uint64_t width, unsigned n_ends)
+{
+	struct iforest_key ends[IFOREST_MOST_CUTS_AHEAD];
+	unsigned n = ends_after(scan, to, width, ends, n_ends);
+
+	for (uint32_t a = 0; a < scan->n_active; a++) {
+		const struct iforest_fold *fold = scan->active[a];
+
+		if (fold->cursor.store == scan->store)
+			iforest_read_ahead(scan->store, fold->cursor.manifest, fold->cursor.run, ends, n);
+	}
+}
+
+/* Of the leaf pages that wide buckets cut, extremes alone open a fifth, and which ones is not known: these are not read ahead of.
+ *
+ * To be called with the end of each bucket before the cursors reach it. Where pages are waited for, asks for those that the ends to come
+ * will cut: they are taken to be as far from each other as the last ones. */
+static void look_ahead(struct iforest_scan *scan, const struct iforest_key *to)
+{
+	const struct iforest_pager *pager = scan->store->pager;
+	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time, n_waits;
+	unsigned n_ends = ENDS_BETWEEN_LOOKS;
+
+	if (!pager->read_ahead || to->time_is_null || scan->request.extremes_alone)
+		return;
+	scan->ahead.n_passed++;
+	if (!scan->ahead.is_first && width > 0 && width < scan->ahead.width)
+		scan->ahead.width = width;
+	scan->ahead.is_first = false;
+	if (scan->ahead.n_until > 1) {
+		scan->ahead.n_until--;
+		return;
+	}
+	n_waits = pager->n_waits(pager->context) - scan->ahead.n_waits;
+	if (n_waits * ENDS_A_WAIT >= scan->ahead.n_passed && scan->ahead.width < UINT64_MAX && scan->n_active > 0) {
+		if (scan->n_active < IFOREST_MOST_CUTS_AHEAD / ENDS_BETWEEN_LOOKS)
+			n_ends = IFOREST_MOST_CUTS_AHEAD / scan->n_active;
+		read_ahead(scan, to, scan->ahead.width, n_ends);
+	}
+	scan->ahead.n_waits = pager->n_waits(pager->context);
+	scan->ahead.width = UINT64_MAX;
+	scan->ahead.n_passed = 0;
+	scan->ahead.n_until = n_ends;
 }
 
 /* ---- Stretch by stretch ---- */
@@ -131,6 +195,7 @@ enum iforest_status iforest_scan_through(struct iforest_scan *scan, int64_t time
 
 	if (iforest_key_compare(&scan->end, &to) < 0)
 		to = scan->end;
+	look_ahead(scan, &to);
 	return scan_fold(scan, &to, request, aggregate);
 }
 
@@ -251,6 +316,8 @@ enum iforest_status iforest_scan_init(struct iforest_scan *scan, struct iforest_
 		iforest_scan_release(scan);
 		return IFOREST_NO_MEMORY;
 	}
+	if (store->pager->n_waits)
+		scan->ahead.n_waits = store->pager->n_waits(store->pager->context);
 	for (uint32_t r = 0; r < scan->n_folds; r++)
 		iforest_fold_init(&scan->folds[r], store, manifest, &manifest->runs[r]);
 	return IFOREST_OK;
@@ -338,6 +405,9 @@ static enum iforest_status start_from(struct iforest_scan *scan, const struct if
 	struct iforest_key after = iforest_key_at(scan->series + 1, INT64_MIN);
 
 	scan->n_active = 0;
+	scan->ahead.width = UINT64_MAX;
+	scan->ahead.n_until = 2;
+	scan->ahead.is_first = true;
 	scan->batch_at = find_in_batch(scan, 0, from);
 	scan->reached = *from;
 	scan->is_placed = !(scan->request.extremes_alone && scan->bucketing.mode == IFOREST_WHOLE);
@@ -371,8 +441,8 @@ static enum iforest_status find_extremes(struct iforest_scan *scan, const struct
 		bool is_narrow_here;
 
 		status = iforest_extremes_of_range(scan->active[a], &scan->reached, to,
-						   request_of(scan, scan->active[a], &scan->request, &all), aggregate,
-						   &is_narrow_here);
+						   iforest_scan_request_of(scan, scan->active[a], &scan->request, &all),
+						   aggregate, &is_narrow_here);
 		*is_narrow = *is_narrow || is_narrow_here;
 	}
 	if (!status)
@@ -528,6 +598,7 @@ static enum iforest_status next_bucket(struct iforest_scan *scan, int64_t *bucke
 		return status;
 	scan->has_bucket = true;
 	scan->last_bucket = *bucket;
+	look_ahead(scan, &to);
 	prefetch_next(scan, &to);
 	status = scan_fold(scan, &to, &scan->request, aggregate);
 	scan->is_dense =

@@ -46,6 +46,12 @@ struct iforest_scan {
 	bool is_done;
 	bool has_bucket; /* last_bucket was given or is empty, and ends at `reached` */
 	int64_t last_bucket;
+	struct {
+		uint64_t n_waits;	    /* of the pager, when it was looked at last */
+		uint64_t width;		    /* of the narrowest bucket since; UINT64_MAX: none is known */
+		unsigned n_passed, n_until; /* ends since, and ends until it is looked at again */
+		bool is_first;		    /* the next bucket is the series' first, which the window may cut */
+	} ahead;
 };
 
 /* Prepares a scan of the manifest's runs. store and manifest must outlive it, and the manifest must stay as it is.
@@ -107,6 +113,11 @@ enum iforest_status iforest_scan_latest(struct iforest_scan *scan, uint64_t seri
  * Requires  times are not requested. */
 enum iforest_status iforest_scan_everything(struct iforest_scan *scan, const struct iforest_request *request,
 					    struct iforest_aggregate *aggregate);
+
+/* Returns the request for one of the scan's folds, for those who move it themselves (sweep.h): that of joined runs has another
+ * filter, and is put into *joined. */
+const struct iforest_request *iforest_scan_request_of(const struct iforest_scan *scan, const struct iforest_fold *fold,
+						      const struct iforest_request *request, struct iforest_request *joined);
 
 /* Return, since init and over all runs, the number of pages opened, of leaf pages among them, and of nodes used whole. */
 uint64_t iforest_scan_pages(const struct iforest_scan *scan);

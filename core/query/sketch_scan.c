@@ -48,26 +48,16 @@ static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 	return status;
 }
 
-/* The entries of a block in the range; the columns of keys are unpacked where an end of it may lie in the block. */
+/* The entries of a block in the range. */
 static enum iforest_status add_block(const struct walk *walk, unsigned b)
 {
 	struct iforest_cursor *cursor = walk->cursor;
-	struct iforest_block_info block = iforest_leaf_block(&cursor->leaf, b);
-	bool is_last = b + 1u == cursor->leaf.header.n_items;
-	struct iforest_key next = is_last ? walk->to : iforest_leaf_block(&cursor->leaf, b + 1).first;
-	unsigned from = 0, to = block.n;
-	enum iforest_status status = IFOREST_OK;
+	unsigned from, to;
+	enum iforest_status status = iforest_cursor_find_in_block(cursor, b, &walk->from, &walk->to, &from, &to);
 
-	if (iforest_key_compare(&block.first, &walk->to) >= 0 || (!is_last && iforest_key_compare(&next, &walk->from) <= 0))
-		return IFOREST_OK;
-	iforest_cursor_read_block(cursor, b);
-	if (iforest_key_compare(&block.first, &walk->from) < 0)
-		status = iforest_block_find(&cursor->reader, &walk->from, &from);
-	if (!status && iforest_key_compare(&next, &walk->to) >= 0)
-		status = iforest_block_find(&cursor->reader, &walk->to, &to);
-	if (status)
-		return iforest_cursor_report_leaf(cursor, status);
-	return from < to ? add_values(walk, iforest_low_bits(to) & ~iforest_low_bits(from) & ~block.dead) : IFOREST_OK;
+	if (status || from >= to)
+		return status;
+	return add_values(walk, iforest_low_bits(to) & ~iforest_low_bits(from) & ~cursor->reader.block.dead);
 }
 
 static enum iforest_status add_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)

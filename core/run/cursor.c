@@ -176,6 +176,26 @@ void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block)
 	cursor->reader_is_open = true;
 }
 
+enum iforest_status iforest_cursor_find_in_block(struct iforest_cursor *cursor, unsigned block, const struct iforest_key *from,
+						 const struct iforest_key *to, unsigned *first, unsigned *end)
+{
+	struct iforest_block_info info = iforest_leaf_block(&cursor->leaf, block);
+	bool is_last = block + 1u == cursor->leaf.header.n_items;
+	struct iforest_key next = is_last ? *to : iforest_leaf_block(&cursor->leaf, block + 1).first;
+	enum iforest_status status = IFOREST_OK;
+
+	*first = *end = 0;
+	if (iforest_key_compare(&info.first, to) >= 0 || (!is_last && iforest_key_compare(&next, from) <= 0))
+		return IFOREST_OK;
+	iforest_cursor_read_block(cursor, block);
+	*end = info.n;
+	if (iforest_key_compare(&info.first, from) < 0)
+		status = iforest_block_find(&cursor->reader, from, first);
+	if (!status && iforest_key_compare(&next, to) >= 0)
+		status = iforest_block_find(&cursor->reader, to, end);
+	return iforest_cursor_report_leaf(cursor, status);
+}
+
 /* ---- Position ---- */
 
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to)

@@ -189,6 +189,12 @@ static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor
 /* Puts the reader on a block of the pinned leaf page. */
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 
+/* Finds the entries [*first, *end) of a block of the pinned leaf page whose keys lie in [from, to), and puts the reader on the block
+ * if there may be any. The columns of keys are unpacked where an end of the range may lie in the block.
+ * Errors  IFOREST_CORRUPT. */
+enum iforest_status iforest_cursor_find_in_block(struct iforest_cursor *cursor, unsigned block, const struct iforest_key *from,
+						 const struct iforest_key *to, unsigned *first, unsigned *end);
+
 static inline void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64_t leaf_number, unsigned block, unsigned entry)
 {
 	cursor->leaf_number = leaf_number;

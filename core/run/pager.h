@@ -71,6 +71,12 @@ struct iforest_pager {
 	 * called. With them core can fetch ahead the memory that it will need, once prefetch() has fetched the beginning. */
 	const uint8_t *(*peek)(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes);
 
+	/* Optional, both or neither. n_waits() returns how many pages of runs get() and pin_briefly() have fetched from where fetching may
+	 * mean to wait. While that grows, core tells read_ahead() which pages, ascending, it will ask for next: it should start to
+	 * fetch them and not wait. Never fails. */
+	uint64_t (*n_waits)(void *context);
+	void (*read_ahead)(void *context, const struct iforest_place *place, const uint64_t *indexes, unsigned n);
+
 	/* Makes room for a new run and fills in place->location. */
 	enum iforest_status (*create_run)(void *context, struct iforest_place *place);
 

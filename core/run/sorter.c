@@ -71,14 +71,21 @@ enum iforest_status iforest_run_sorter_add(struct iforest_run_sorter *sort, cons
 	return status ? status : iforest_batch_add(&sort->batch, entry);
 }
 
+enum iforest_status iforest_run_sorter_put_off(struct iforest_run_sorter *sort)
+{
+	enum iforest_status status = sort->batch.n > 0 ? put_batch_off(sort) : IFOREST_OK;
+
+	iforest_batch_release(&sort->batch);
+	return status;
+}
+
 enum iforest_status iforest_run_sorter_finish(struct iforest_run_sorter *sort, struct iforest_run_writer *writer)
 {
 	enum iforest_status status;
 
 	if (sort->n_runs == 0)
 		return iforest_batch_write(&sort->batch, writer);
-	status = sort->batch.n > 0 ? put_batch_off(sort) : IFOREST_OK;
-	iforest_batch_release(&sort->batch);
+	status = iforest_run_sorter_put_off(sort);
 	return status ? status
 		      : iforest_compact_into(sort->waiting, sort->manifest, sort->runs, (uint32_t)sort->n_runs, writer);
 }

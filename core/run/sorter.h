@@ -34,6 +34,10 @@ void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_st
  *         allowed then. */
 enum iforest_status iforest_run_sorter_add(struct iforest_run_sorter *sort, const struct iforest_entry *entry);
 
+/* Makes the entries that are in memory another batch that waits: all of them are in sort->runs then, in the other store.
+ * Errors  as iforest_run_sorter_add(). */
+enum iforest_status iforest_run_sorter_put_off(struct iforest_run_sorter *sort);
+
 /* Adds all entries to the writer, which must not have greater ones.
  * Cost    one pass over the entries if one batch has them all, else each is packed and unpacked once more.
  * Errors  as iforest_run_sorter_add() and iforest_compact_into(); abandon the writer then. */

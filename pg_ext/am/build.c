@@ -4,20 +4,18 @@
 #include "access/tableam.h"
 #include "access/xloginsert.h"
 #include "catalog/index.h"
-#include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "port/pg_bitutils.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "core/base/bits.h"
 #include "core/model/series_key.h"
 #include "core/page/leaf.h"
-#include "core/run/writer.h"
-#include "pg_ext/am/insert.h"
+#include "core/run/compact.h"
+#include "pg_ext/am/build_sort.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/pending.h"
@@ -93,121 +91,17 @@ static const struct iforest_entry *buffer_add(struct insertion_buffer *buffer, c
 /* ---- the build ---- */
 
 enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHASE_WRITE, PHASE_LOG };
-enum { BYTEA_LESS = 1957 }; /* OID of the operator bytea < bytea, for which pg_operator.h has no name */
 
 struct build_state {
 	Relation index;
 	struct ifp_index *opened;
-	struct ifp_definition definition;
-	struct iforest_run_writer in_order; /* rows that come nearly in key order, if there is one series */
+	struct ifp_build_sort sort;	    /* all rows, but for those that come nearly in key order */
+	struct iforest_run_writer in_order; /* of these, if there is one series */
 	struct insertion_buffer *buffer;    /* entries held back for it; NULL: there are by columns */
-	Tuplesortstate *sort;		    /* all others; NULL until there is one */
-	uint64 n_sorted, n_rows;
-	int64 first_time; /* of the first row that is sorted */
-	MemoryContext row_context;
-	bytea *encoded; /* scratch */
+	uint64 n_rows;
 };
 
-/* ---- entries as bytes that sort like their keys ----
- *
- * The sort compares the first eight bytes before all others, so keys are packed: the series in two or six bytes; the time as
- * its distance from the first row's, the number of its bytes before it; the ref in six bytes; then the values.
- */
-
-enum { MOST_ENCODED = 6 + 9 + 6 + 1 + 8 * IFOREST_MAX_VALUES, SHORT_SERIES = 0xffff };
-enum { TIME_IS_NULL = 0xff, FROM_FIRST = 0x80, BEFORE_FIRST = 0x7f }; /* plus, and minus, the number of bytes */
-
-static uint8 *store_ordered(uint8 *out, uint64 number, int n_bytes)
-{
-	for (int i = n_bytes - 1; i >= 0; i--)
-		*out++ = (uint8)(number >> 8 * i);
-	return out;
-}
-
-static uint64 load_ordered(const uint8 **in, int n_bytes)
-{
-	uint64 number = 0;
-
-	for (int i = 0; i < n_bytes; i++)
-		number = number << 8 | *(*in)++;
-	return number;
-}
-
-static int bytes_of(uint64 number)
-{
-	return number == 0 ? 0 : pg_leftmost_one_pos64(number) / 8 + 1;
-}
-
-static uint8 *store_time(uint8 *out, int64 time, int64 first)
-{
-	bool is_before = time < first;
-	uint64 distance = is_before ? (uint64)first - (uint64)time : (uint64)time - (uint64)first;
-	int n = bytes_of(distance);
-
-	*out++ = (uint8)(is_before ? BEFORE_FIRST - n : FROM_FIRST + n);
-	return store_ordered(out, is_before ? ~distance : distance, n);
-}
-
-static int64 load_time(const uint8 **in, uint8 lead, int64 first)
-{
-	bool is_before = lead < FROM_FIRST;
-	int n = is_before ? BEFORE_FIRST - lead : lead - FROM_FIRST;
-	uint64 stored = load_ordered(in, n);
-
-	if (is_before)
-		return (int64)((uint64)first - (~stored & (n == 8 ? PG_UINT64_MAX : (UINT64CONST(1) << 8 * n) - 1)));
-	return (int64)((uint64)first + stored);
-}
-
-static void encode(const struct iforest_entry *entry, unsigned n_values, int64 first_time, bytea *encoded)
-{
-	uint8 *out = (uint8 *)VARDATA(encoded);
-
-	if (entry->key.series < SHORT_SERIES)
-		out = store_ordered(out, entry->key.series, 2);
-	else
-		out = store_ordered(out, (uint64)SHORT_SERIES << 32 | entry->key.series, 6);
-	if (entry->key.time_is_null)
-		*out++ = TIME_IS_NULL;
-	else
-		out = store_time(out, entry->key.time, first_time);
-	out = store_ordered(out, (uint64)entry->key.ref, 6);
-	*out++ = (uint8)entry->present;
-	for (unsigned v = 0; v < n_values; v++, out += 8)
-		iforest_store64(out, (uint64)entry->values[v].integer);
-	SET_VARSIZE(encoded, (char *)out - (char *)encoded);
-}
-
-static void decode(bytea *encoded, unsigned n_values, int64 first_time, struct iforest_entry *entry)
-{
-	const uint8 *in = (const uint8 *)VARDATA_ANY(encoded);
-	uint8 lead;
-
-	entry->key.series = load_ordered(&in, 2);
-	if (entry->key.series == SHORT_SERIES)
-		entry->key.series = load_ordered(&in, 4);
-	lead = *in++;
-	entry->key.time_is_null = lead == TIME_IS_NULL;
-	entry->key.time = lead == TIME_IS_NULL ? 0 : load_time(&in, lead, first_time);
-	entry->key.ref = (int64)load_ordered(&in, 6);
-	entry->present = *in++;
-	for (unsigned v = 0; v < n_values; v++, in += 8)
-		entry->values[v].integer = (int64)iforest_load64(in);
-}
-
 /* ---- reading the table ---- */
-
-static void sort_entry(struct build_state *build, const struct iforest_entry *entry)
-{
-	if (!build->sort) {
-		build->sort = tuplesort_begin_datum(BYTEAOID, BYTEA_LESS, InvalidOid, false, maintenance_work_mem, NULL,
-						    TUPLESORT_NONE);
-		build->first_time = entry->key.time;
-	}
-	encode(entry, build->definition.n_values, build->first_time, build->encoded);
-	tuplesort_putdatum(build->sort, PointerGetDatum(build->encoded), false);
-	build->n_sorted++;
-}
 
 static void add_in_order(struct build_state *build, const struct iforest_entry *entry)
 {
@@ -218,21 +112,17 @@ static void add_in_order(struct build_state *build, const struct iforest_entry *
 static void take_row(Relation index, ItemPointer tid, Datum *values, bool *are_null, bool is_alive, void *state)
 {
 	struct build_state *build = state;
-	MemoryContext before = MemoryContextSwitchTo(build->row_context);
 	struct iforest_entry entry;
 
+	(void)index;
 	(void)is_alive;
-	ifp_entry_form(index, &build->definition, values, are_null, tid, &entry);
-	entry.key.series = ifp_entry_series(index, &build->definition, build->opened->meta.index_id, values, are_null);
-	MemoryContextSwitchTo(before);
-	MemoryContextReset(build->row_context);
+	ifp_build_sort_form(&build->sort, tid, values, are_null, &entry);
 	/* entries without a time sort last, so after one of them all others would be too late */
 	if (build->buffer && !entry.key.time_is_null &&
 	    (!build->in_order.has_entries || iforest_key_compare(&build->in_order.last_key, &entry.key) < 0))
 		add_in_order(build, buffer_add(build->buffer, &entry));
 	else
-		sort_entry(build, &entry);
-	build->n_rows++;
+		ifp_build_sort_add(&build->sort, &entry);
 }
 
 /* ---- writing ---- */
@@ -248,43 +138,35 @@ static void add_run(struct build_state *build, struct iforest_run_writer *writer
 				  iforest_manifest_commit(&build->opened->manifest, &build->opened->store, &edit));
 }
 
+static void begin_phase(int phase, uint64 n_entries)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)n_entries);
+}
+
 static void write_sorted(struct build_state *build)
 {
 	struct iforest_run_writer *writer = palloc(sizeof *writer);
-	struct iforest_entry entry;
-	bool is_null;
-	Datum datum;
-	uint64 n_done = 0;
 
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SORT);
-	tuplesort_performsort(build->sort);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITE);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64)build->n_sorted);
+	begin_phase(build->sort.sorter.n_runs > 0 ? PHASE_WRITE : PHASE_SORT, build->sort.n_sorted);
 	ifp_index_require(build->opened, iforest_run_writer_start(writer, &build->opened->store, &build->opened->manifest));
-	while (ifp_tuplesort_getdatum(build->sort, &datum, &is_null)) {
-		decode((bytea *)DatumGetPointer(datum), build->definition.n_values, build->first_time, &entry);
-		ifp_index_require(build->opened, iforest_run_writer_add(writer, &entry));
-		pfree(DatumGetPointer(datum));
-		if ((++n_done & 0xfff) == 0)
-			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, (int64)n_done);
-	}
-	tuplesort_end(build->sort);
+	ifp_index_require(build->opened, iforest_run_sorter_finish(&build->sort.sorter, writer));
 	add_run(build, writer);
 }
 
-/* Returns the number of rows of the table; a partial index has fewer entries. */
-static double build_runs(struct build_state *build, Relation heap, IndexInfo *info)
+/* Reads the table alone. Returns the number of its rows; a partial index has fewer entries. */
+static double build_alone(struct build_state *build, Relation heap, IndexInfo *info)
 {
 	const struct iforest_entry *entry;
 	double n_heap_rows;
 
-	if (build->definition.n_by == 0) {
+	ifp_build_sort_start(&build->sort, build->opened, (Size)maintenance_work_mem * 1024, NULL, 0, 1);
+	if (build->sort.definition.n_by == 0) {
 		build->buffer = palloc(sizeof *build->buffer);
 		buffer_start(build->buffer);
 		ifp_index_require(build->opened,
 				  iforest_run_writer_start(&build->in_order, &build->opened->store, &build->opened->manifest));
 	}
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
 	/* starts at the first block, not at the place of another scan, so that rows come nearly in time order */
 	n_heap_rows = table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
 	if (build->buffer) {
@@ -292,9 +174,40 @@ static double build_runs(struct build_state *build, Relation heap, IndexInfo *in
 			add_in_order(build, entry);
 		add_run(build, &build->in_order);
 	}
-	if (build->sort)
+	if (build->sort.n_sorted > 0)
 		write_sorted(build);
+	build->n_rows = build->sort.n_rows;
+	ifp_build_sort_end(&build->sort);
 	return n_heap_rows;
+}
+
+/* Merges what several processes have sorted. */
+static void merge_sorted(void *context, struct iforest_store *store, const struct iforest_run *runs, uint32 n_runs)
+{
+	struct build_state *build = context;
+	struct iforest_run_writer *writer = palloc(sizeof *writer);
+
+	if (n_runs == 0)
+		return;
+	begin_phase(PHASE_WRITE, build->n_rows);
+	/* workers have extended the file, and added series */
+	ifp_index_refresh(build->opened);
+	ifp_index_require(build->opened, iforest_run_writer_start(writer, &build->opened->store, &build->opened->manifest));
+	ifp_index_require(build->opened, iforest_compact_into(store, &build->opened->manifest, runs, n_runs, writer));
+	add_run(build, writer);
+}
+
+/* Returns the number of rows of the table. */
+static double build_runs(struct build_state *build, Relation heap, IndexInfo *info)
+{
+	int n_workers = ifp_planned_workers(heap, build->index, info);
+	struct ifp_build_totals totals;
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_SCAN);
+	if (n_workers == 0 || !ifp_build_together(heap, build->opened, info, n_workers, merge_sorted, build, &totals))
+		return build_alone(build, heap, info);
+	build->n_rows = totals.n_rows;
+	return totals.n_heap_rows;
 }
 
 /* ---- notice of too many series ---- */
@@ -343,7 +256,7 @@ static void notice_many_series(const struct build_state *build)
 	Relation index = build->index;
 	uint32 n_series;
 
-	if (build->definition.n_by == 0)
+	if (IndexRelationGetNumberOfKeyAttributes(index) == 1)
 		return;
 	n_series = ifp_series_dict_refresh(index, ifp_series_dict_get(index, build->opened->meta.index_id));
 	if (!iforest_are_series_too_many(n_series, build->n_rows))
@@ -364,6 +277,7 @@ IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof *result);
 	struct build_state *build = palloc0(sizeof *build);
+	struct ifp_definition definition;
 	struct iforest_node_schema fields;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
@@ -373,10 +287,8 @@ IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)
 		pfree(index->rd_amcache);
 	index->rd_amcache = NULL;
 	build->index = index;
-	ifp_definition_read(index, &build->definition);
-	ifp_definition_check(heap, index, &build->definition, &fields);
-	build->row_context = AllocSetContextCreate(CurrentMemoryContext, "iforest build row", ALLOCSET_DEFAULT_SIZES);
-	build->encoded = palloc(VARHDRSZ + MOST_ENCODED);
+	ifp_definition_read(index, &definition);
+	ifp_definition_check(heap, index, &definition, &fields);
 	build->opened = palloc(sizeof *build->opened);
 
 	ifp_index_create(index, MAIN_FORKNUM, &fields);

@@ -1,7 +1,8 @@
 /* am/build.h -- CREATE INDEX: runs from the sorted rows of the table.
  *
- * Entries are sorted by key and written as one run. Rows of an index without by columns often come nearly in time order: these
- * are put in order by a small buffer and written at once as a run of their own; only the others are sorted.
+ * Entries are sorted by key and written as one run, by several processes where PostgreSQL plans for workers (build_sort.h).
+ * One process alone writes rows that come nearly in time order, as those of an index without by columns often do, at once: they
+ * are put in order by a small buffer and become a run of their own; only the others are sorted.
  *
  * Pages are not logged one by one but as a whole at the end. No lock of storage/locks.h is taken: PostgreSQL holds a lock on
  * the table that keeps writers away, and nobody else uses the new index.

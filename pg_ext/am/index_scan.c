@@ -685,6 +685,8 @@ void ifp_end_scan(IndexScanDesc scan_desc)
 {
 	struct index_scan *scan = scan_desc->opaque;
 
+	/* pages that were found whole are remembered when they are given back */
+	release_iterator(scan);
 	if (scan->fetch) {
 		table_index_fetch_end(scan->fetch);
 		ExecDropSingleTupleTableSlot(scan->row);

@@ -37,12 +37,48 @@ struct edge {
 	FmgrInfo *function;
 	Oid collation;
 	Datum comparand;
+	Oid type, own_type; /* of the comparand, and of the column */
 };
 
 static bool holds(const struct edge *edge, int64 time)
 {
 	return DatumGetBool(
 		FunctionCall2Coll(edge->function, edge->collation, ifp_time_to_datum(edge->definition, time), edge->comparand));
+}
+
+/* True if the condition becomes `wanted` at a time that is after the first one. */
+static bool begins_at(const struct edge *edge, bool wanted, int64 time)
+{
+	return holds(edge, time) == wanted && holds(edge, time - 1) != wanted;
+}
+
+/* Guesses the time that the comparand is. Returns false for types of which it does not know how they compare. */
+static bool guess(const struct edge *edge, int64 *time)
+{
+	bool is_integer = edge->definition->time_type <= IFP_TIME_INT8;
+
+	if (edge->type == edge->own_type)
+		*time = ifp_time_from_datum(edge->definition, edge->comparand);
+	else if (is_integer && edge->type == INT2OID)
+		*time = DatumGetInt16(edge->comparand);
+	else if (is_integer && edge->type == INT4OID)
+		*time = DatumGetInt32(edge->comparand);
+	else if (is_integer && edge->type == INT8OID)
+		*time = DatumGetInt64(edge->comparand);
+	else
+		return false;
+	return true;
+}
+
+/* Looks for the first time at which the condition is `wanted` where the comparand is, and just after it. */
+static bool find_beside(const struct edge *edge, bool wanted, const struct ifp_time_keys *keys, int64 *time)
+{
+	if (!guess(edge, time) || *time <= keys->lowest_finite || *time >= keys->highest_finite)
+		return false;
+	if (begins_at(edge, wanted, *time))
+		return true;
+	++*time;
+	return begins_at(edge, wanted, *time);
 }
 
 /* Finds the first time at which the condition is `wanted`, by calling its operator, so that types of comparands need no rules
@@ -52,6 +88,8 @@ static bool find_first(const struct edge *edge, bool wanted, int64 *time)
 	struct ifp_time_keys keys = ifp_time_keys(edge->definition);
 	int64 low = keys.lowest_finite, high = keys.highest_finite;
 
+	if (find_beside(edge, wanted, &keys, time))
+		return true;
 	*time = keys.lowest;
 	if (keys.lowest < low && holds(edge, keys.lowest) == wanted)
 		return true;
@@ -112,8 +150,14 @@ static struct ifp_time_range range_of_equals(Relation index, ScanKey key, struct
 
 static struct ifp_time_range range_of(Relation index, const struct ifp_definition *definition, ScanKey key, Datum comparand)
 {
+	Oid type = index->rd_opcintype[key->sk_attno - 1];
 	struct edge edge = {
-		.definition = definition, .function = &key->sk_func, .collation = key->sk_collation, .comparand = comparand
+		.definition = definition,
+		.function = &key->sk_func,
+		.collation = key->sk_collation,
+		.comparand = comparand,
+		.type = OidIsValid(key->sk_subtype) ? key->sk_subtype : type,
+		.own_type = type,
 	};
 
 	switch (key->sk_strategy) {
@@ -408,6 +452,15 @@ static uint32 find_listed(Relation index, const struct ifp_definition *definitio
 	return (uint32)qunique(ids, n, sizeof *ids, ifp_compare_series);
 }
 
+static bool all_are_listed(const struct by_key *by_keys, int n)
+{
+	bool are_listed = true;
+
+	for (int k = 0; k < n && are_listed; k++)
+		are_listed = by_keys[k].is_listed;
+	return are_listed;
+}
+
 static void read_series(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
 			bool in_order, struct ifp_scan_keys *result)
 {
@@ -422,6 +475,12 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 		MemoryContextAllocHuge(CurrentMemoryContext, ((Size)Max(n_known, n_ways) + 1) * sizeof *result->series);
 	if (listed)
 		n_listed = find_listed(index, definition, listed, dict, result->series);
+	if (!in_order && (n_by_keys == 0 || (listed && all_are_listed(by_keys, n_by_keys)))) {
+		for (uint32 i = 0; i < n_listed && !listed; i++)
+			result->series[i] = i;
+		result->n_series = n_listed;
+		return;
+	}
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
 	for (uint32 i = 0; i < n_listed; i++) {
 		uint32 id = listed ? result->series[i] : i, n_bytes;

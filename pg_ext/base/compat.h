@@ -16,6 +16,8 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/planner.h"
 #include "pgstat.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/bufmgr.h"
@@ -75,6 +77,14 @@
 #define ifp_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, true, datum, is_null, NULL)
 #else
 #define ifp_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, datum, is_null, NULL)
+#endif
+
+/* Returns how many workers may build an index. Before 17 PostgreSQL plans them for B-trees alone. */
+#if PG_VERSION_NUM >= 170000
+#define ifp_planned_workers(heap, index, info) ((void)(heap), (void)(index), (info)->ii_ParallelWorkers)
+#else
+#define ifp_planned_workers(heap, index, info) \
+	((void)(info), plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)))
 #endif
 
 /* Sets the costs of a sort of the input's rows, of which the first n_first are taken; below 0: all. */
@@ -331,6 +341,9 @@ static inline StrategyNumber ifp_strategy(CompareType type, Oid family)
 
 static inline void ifp_handler_complete(IndexAmRoutine *routine)
 {
+#if PG_VERSION_NUM >= 170000
+	routine->amcanbuildparallel = true;
+#endif
 #if PG_VERSION_NUM >= 180000
 	routine->amconsistentequality = true;
 	routine->amconsistentordering = true;

@@ -9,6 +9,7 @@
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/value_passes.h"
+#include "pg_ext/planner/value_split.h"
 
 /* Shows values of subqueries and outer levels as parameters: the deparser does not know the plan nodes that compute them. */
 static Node *with_parameters(Node *node, void *context)
@@ -64,6 +65,23 @@ static char *deparse(const struct ifp_index_query *query, Node *expression)
 	Node *over_tables = with_parameters(ifp_over_columns(expression, query->columns), NULL);
 
 	return deparse_expression(over_tables, context_of(query), query->dimensions != NIL, false);
+}
+
+/* Returns the late conditions on classes, or the others. */
+static List *of_classes(const struct ifp_index_query *query, bool are_wanted)
+{
+	List *conditions = NIL;
+	ListCell *cell;
+
+	foreach (cell, query->late) {
+		bool is_of_class = false;
+
+		for (int i = 0; i < list_length(query->splits); i++)
+			is_of_class = is_of_class || ifp_mentions(lfirst(cell), ifp_value_split_column(query, i));
+		if (is_of_class == are_wanted)
+			conditions = lappend(conditions, lfirst(cell));
+	}
+	return conditions;
 }
 
 static void explain_conditions(const struct ifp_index_query *query, const char *label, List *conditions, ExplainState *es)
@@ -149,6 +167,26 @@ static const char *bucket_method(const struct ifp_index_query *query)
 	return method;
 }
 
+/* Shows by what the rows of a bucket are split. */
+static void explain_splits(const struct ifp_index_query *query, ExplainState *es)
+{
+	List *columns = NIL;
+
+	for (int i = 0; i < list_length(query->splits); i++) {
+		Node *column = list_nth(query->columns, query->n_by + 1 + i);
+		Var *var = makeVar(1, (AttrNumber)(query->n_by + 2 + i), exprType(column), exprTypmod(column), InvalidOid, 0);
+		struct ifp_value_split split;
+
+		if (!ifp_value_split_read(query, i, &split))
+			continue;
+		columns = lappend(columns, split.is_exact ? deparse(query, (Node *)var)
+							  : psprintf("%s in %d ranges", deparse(query, (Node *)var),
+								     split.n_bounds + 1));
+	}
+	if (columns != NIL)
+		ExplainPropertyList("Split By", columns, es);
+}
+
 void ifp_agg_explain_counts(const struct ifp_agg_counts *counts, ExplainState *es)
 {
 	ExplainPropertyUInteger("Series", NULL, counts->n_series, es);
@@ -177,13 +215,15 @@ void ifp_agg_explain_query(const struct ifp_index_query *query, ExplainState *es
 		ExplainPropertyList("Indexes", indexes, es);
 	explain_joins(query, es);
 	explain_conditions(query, "Index Cond", query->keys, es);
-	explain_conditions(query, "Series Filter", list_concat_copy(query->series, query->late), es);
+	explain_conditions(query, "Series Filter", list_concat_copy(query->series, of_classes(query, false)), es);
+	explain_conditions(query, "Class Filter", of_classes(query, true), es);
 	explain_conditions(query, "Time Filter", query->runs, es);
 	explain_conditions(query, "Value Range",
 			   query->drawn ? list_concat_copy(query->values, query->by_steps) : query->values, es);
 	explain_conditions(query, "Histogram Cond", query->drawn ? NIL : query->by_steps, es);
 	if (query->drawn)
 		ExplainPropertyInteger("Value Passes", NULL, list_length(ifp_value_passes(query)), es);
+	explain_splits(query, es);
 	explain_conditions(query, "One-Time Filter", query->gates, es);
 	explain_sets(query, es);
 	explain_percentiles(query, es);

@@ -18,22 +18,23 @@
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
 
-#include "core/query/sketch_scan.h"
+#include "core/query/sweep.h"
 #include "pg_ext/base/safe_eval.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/exec/agg_explain.h"
 #include "pg_ext/exec/agg_state.h"
+#include "pg_ext/exec/bucket_values.h"
 #include "pg_ext/exec/dimension_rows.h"
 #include "pg_ext/exec/set_groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
+#include "pg_ext/exec/value_classes.h"
+#include "pg_ext/planner/agg_cost.h"
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/value_passes.h"
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/locks.h"
-#include "pg_ext/storage/sidecar.h"
-#include "pg_ext/types/sketch_datum.h"
 
 /* A part of the rows of a bucket: those on steps of the query's histogram. */
 struct answer_piece {
@@ -55,6 +56,7 @@ struct agg_answer {
 	int n_tables;
 	struct ifp_definition definition; /* of the first index; the others' are alike */
 	bool is_total;			  /* all entries are one bucket: no condition, no group, no time */
+	bool mentions_time;		  /* of any bucket, in a key, a condition or an aggregate */
 	bool is_begun, is_done;		  /* groups are made; all are returned */
 
 	struct ifp_key_condition *keys; /* key conditions, their comparands and operators */
@@ -68,7 +70,8 @@ struct agg_answer {
 	int n_pieces;
 	AttrNumber piece_column; /* the value column of the histogram; 0: all rows are one piece */
 	struct ifp_value_filter *values;
-	List *passes; /* struct ifp_value_pass, of a query with drawn histograms */
+	struct ifp_value_classes *classes; /* into which the rows of a bucket are split; NULL: they are not */
+	List *passes;			   /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
 	struct ifp_dimension_rows **dimensions;
@@ -83,10 +86,11 @@ struct answer_reader {
 	struct ifp_snapshot_reader read;
 	struct iforest_request request;
 	struct ifp_sketch_sidecar *sidecar; /* of kept sketches; NULL: none was needed yet */
-	struct ifp_bucket_values values;    /* of a bucket */
-	struct iforest_aggregate *fold;	    /* of a bucket */
-	MemoryContext series_context;	    /* by values of the current series */
-	ErrorData *series_error;	    /* raised by its conditions; NULL: none */
+	struct ifp_bucket_values values;    /* of a bucket, if there are any */
+	bool needs_values;
+	struct iforest_aggregate *fold; /* of a bucket */
+	MemoryContext series_context;	/* by values of the current series */
+	ErrorData *series_error;	/* raised by its conditions; NULL: none */
 };
 
 /* The entries of a bucket: keys [from, to). */
@@ -128,88 +132,6 @@ static bool answer_holds_safely(const struct agg_answer *answer, const struct if
 		}
 	}
 	return true;
-}
-
-/* ---- sketches ---- */
-
-/* Makes a sketch of a bucket, in the current memory context. */
-static enum iforest_status answer_sketch(struct answer_reader *reader, const struct bucket_range *range,
-					 enum iforest_digest_kind kind, unsigned v)
-{
-	bool is_kept = reader->read.definition.sketches[kind] >> v & 1;
-	struct iforest_sidecar sidecar;
-	struct iforest_digest sketch;
-	enum iforest_status status;
-
-	if (is_kept && !reader->sidecar)
-		reader->sidecar = ifp_sidecar_open(&reader->read.index);
-	sidecar = ifp_sidecar_for_reader(reader->sidecar, kind);
-	iforest_digest_init(&sketch, kind, &ifp_palloc_allocator);
-	status = iforest_scan_sketch(&reader->read.scan, &range->from, &range->to, v, is_kept ? &sidecar : NULL, &sketch);
-	if (!status && !iforest_digest_is_empty(&sketch))
-		reader->values.sketches[kind][v] = ifp_sketch_to_bytea(&sketch);
-	iforest_digest_release(&sketch);
-	return status;
-}
-
-/* Makes the sketches of a bucket that the aggregates need. */
-static enum iforest_status answer_sketches(struct answer_reader *reader, const struct bucket_range *range)
-{
-	static const enum ifp_measure_type measures[IFOREST_N_DIGESTS] = {
-		[IFOREST_DIGEST_QUANTILES] = IFP_MEASURE_SKETCH, [IFOREST_DIGEST_DISTINCT] = IFP_MEASURE_DISTINCT
-	};
-	enum iforest_status status = IFOREST_OK;
-
-	memset(reader->values.sketches, 0, sizeof reader->values.sketches);
-	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++) {
-		uint32 request = ifp_agg_states_need(reader->answer->aggs, measures[kind]);
-
-		for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++)
-			if (request >> v & 1)
-				status = answer_sketch(reader, range, (enum iforest_digest_kind)kind, v);
-	}
-	return status;
-}
-
-static void free_sketches(struct answer_reader *reader)
-{
-	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++)
-		for (unsigned v = 0; v < IFOREST_MAX_VALUES; v++)
-			if (reader->values.sketches[kind][v])
-				pfree(reader->values.sketches[kind][v]);
-}
-
-/* ---- numbers ---- */
-
-struct number_taker {
-	struct ifp_numbers *numbers;
-	MemoryContext context;
-};
-
-static enum iforest_status take_number(void *context, union iforest_number number)
-{
-	const struct number_taker *taker = context;
-
-	if (taker->numbers->n % 4096 == 0)
-		CHECK_FOR_INTERRUPTS();
-	ifp_numbers_add(taker->numbers, number, taker->context);
-	return IFOREST_OK;
-}
-
-/* Collects the values of a bucket that the aggregates need one by one. */
-static enum iforest_status answer_numbers(struct answer_reader *reader, const struct bucket_range *range)
-{
-	uint32 request = ifp_agg_states_need(reader->answer->aggs, IFP_MEASURE_NUMBERS);
-	enum iforest_status status = IFOREST_OK;
-
-	for (unsigned v = 0; v < IFOREST_MAX_VALUES && !status; v++) {
-		struct number_taker taker = { &reader->values.numbers[v], reader->answer->attempt };
-
-		taker.numbers->n = 0;
-		if (request >> v & 1)
-			status = iforest_scan_values(&reader->read.scan, &range->from, &range->to, v, take_number, &taker);
-	}
-	return status;
 }
 
 /* ---- buckets ---- */
@@ -267,14 +189,14 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 	if (answer_holds(answer, answer->late)) {
 		/* sketches and numbers are of the entries that the request's filter lets pass */
 		reader->read.scan.request = reader->request;
-		status = answer_sketches(reader, range);
-		if (!status)
-			status = answer_numbers(reader, range);
+		if (reader->needs_values)
+			status = ifp_bucket_values_read(&reader->values, answer->aggs, &reader->read, &reader->sidecar,
+							&range->from, &range->to, answer->attempt);
 		ifp_set_groups_move(answer->groups);
 		for (int i = 0; i < answer->n_pieces && !status; i++)
 			add_piece(reader, i, has_time);
-		if (!status)
-			free_sketches(reader);
+		if (!status && reader->needs_values)
+			ifp_bucket_values_free(&reader->values);
 		answer->counts.n_buckets++;
 	}
 	ResetExprContext(answer->econtext);
@@ -294,11 +216,12 @@ static struct iforest_key key_after(uint64 series, int64 time)
 	return time == PG_INT64_MAX ? iforest_key_nulls(series) : iforest_key_at(series, time + 1);
 }
 
-/* Moves past the entries up to a time, and folds them if they are wanted. */
+static const struct iforest_request nothing = { .values = 0 };
+
+/* Moves past the entries up to a time, and folds them if they are wanted and are not split into classes. */
 static enum iforest_status pass(struct answer_reader *reader, int64 through, bool is_wanted)
 {
-	static const struct iforest_request nothing = { .values = 0 };
-
+	is_wanted = is_wanted && !reader->answer->classes;
 	return iforest_scan_through(&reader->read.scan, through, is_wanted ? &reader->request : &nothing, reader->fold);
 }
 
@@ -326,6 +249,39 @@ static void raise_late(const struct answer_reader *reader, ErrorData *error, boo
 		ReThrowError(error);
 }
 
+static void set_window(struct answer_reader *reader, const struct ifp_time_range *range)
+{
+	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN,
+								      .t0 = range->low,
+								      .has_t1 = range->high != PG_INT64_MAX,
+								      .t1 = range->high == PG_INT64_MAX ? 0 : range->high + 1 };
+}
+
+/* Adds a bucket to the groups, or each class of its rows; *error: raised by a condition on the time. */
+static enum iforest_status answer_bucket(struct answer_reader *reader, const struct bucket_range *range,
+					 const struct iforest_request *request, ErrorData *error, bool has_time, int64 time)
+{
+	struct ifp_value_classes *classes = reader->answer->classes;
+	struct iforest_aggregate *fold = reader->fold;
+	enum iforest_status status;
+
+	if (!classes) {
+		raise_late(reader, error, has_time, time);
+		return add_bucket(reader, range, has_time, time);
+	}
+	/* of all entries, whatever the request's filter says */
+	if (fold->n_rows == 0)
+		return IFOREST_OK;
+	status = ifp_value_classes_read(classes, &reader->read.scan, &range->from, &range->to, request);
+	for (Size i = 0; !status && i < ifp_value_classes_n(classes); i++) {
+		reader->fold = ifp_value_classes_get(classes, i, reader->answer->econtext);
+		raise_late(reader, error, has_time, time);
+		status = add_bucket(reader, range, has_time, time);
+	}
+	reader->fold = fold;
+	return status;
+}
+
 static enum iforest_status read_range(struct answer_reader *reader, uint64 series, const struct ifp_time_range *range)
 {
 	struct agg_answer *answer = reader->answer;
@@ -336,10 +292,7 @@ static enum iforest_status read_range(struct answer_reader *reader, uint64 serie
 	ErrorData *error = NULL;
 	enum iforest_status status = IFOREST_OK;
 
-	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = range->low != PG_INT64_MIN,
-								      .t0 = range->low,
-								      .has_t1 = range->high != PG_INT64_MAX,
-								      .t1 = range->high == PG_INT64_MAX ? 0 : range->high + 1 };
+	set_window(reader, range);
 	if (!is_one) {
 		status = find_last(reader, series, range, &last, &found);
 		if (!found)
@@ -367,11 +320,9 @@ static enum iforest_status read_range(struct answer_reader *reader, uint64 serie
 		end = Min(end, range->high);
 		clear_fold(reader);
 		status = pass(reader, end, in_range);
-		if (in_range)
-			raise_late(reader, error, true, time);
 		bucket.to = key_after(series, end);
 		if (!status && in_range)
-			status = add_bucket(reader, &bucket, true, time);
+			status = answer_bucket(reader, &bucket, &reader->request, error, true, time);
 	}
 	return status;
 }
@@ -389,14 +340,12 @@ static enum iforest_status read_nulls(struct answer_reader *reader, uint64 serie
 	status = iforest_scan_start(&reader->read.scan, series);
 	clear_fold(reader);
 	if (!status)
-		status = iforest_scan_nulls(&reader->read.scan, &timeless, reader->fold);
+		status = iforest_scan_nulls(&reader->read.scan, answer->classes ? &nothing : &timeless, reader->fold);
 	if (status)
 		return status;
 	set_time(answer, true, 0);
-	if (reader->fold->n_rows > 0 && answer_holds_safely(answer, answer->runs, answer->n_runs, &error)) {
-		raise_late(reader, error, false, 0);
-		status = add_bucket(reader, &bucket, false, 0);
-	}
+	if (reader->fold->n_rows > 0 && answer_holds_safely(answer, answer->runs, answer->n_runs, &error))
+		status = answer_bucket(reader, &bucket, &timeless, error, false, 0);
 	return status;
 }
 
@@ -432,18 +381,22 @@ static enum iforest_status read_joined(struct answer_reader *reader, uint32 id, 
 	return status;
 }
 
+/* Puts the by values of series number i of keys.series into the row. */
+static void read_by(struct answer_reader *reader, uint32 i)
+{
+	TupleTableSlot *row = reader->answer->row;
+	MemoryContext before = MemoryContextSwitchTo(reader->series_context);
+
+	MemoryContextReset(reader->series_context);
+	ifp_snapshot_reader_by(&reader->read, i, row->tts_values, row->tts_isnull);
+	MemoryContextSwitchTo(before);
+}
+
 /* Adds series number i of keys.series to the groups. */
 static enum iforest_status answer_series(struct answer_reader *reader, uint32 i)
 {
-	struct agg_answer *answer = reader->answer;
-
-	if (answer->definition.n_by > 0) {
-		MemoryContext before = MemoryContextSwitchTo(reader->series_context);
-
-		MemoryContextReset(reader->series_context);
-		ifp_snapshot_reader_by(&reader->read, i, answer->row->tts_values, answer->row->tts_isnull);
-		MemoryContextSwitchTo(before);
-	}
+	if (reader->answer->definition.n_by > 0)
+		read_by(reader, i);
 	return read_joined(reader, reader->read.keys.series[i], 0);
 }
 
@@ -495,6 +448,64 @@ static bool read_keys(struct answer_reader *reader)
 	return true;
 }
 
+/* ---- all series at once ---- */
+
+/* True if the reading needs no more of a series than one fold: then series may be swept over. A few of many series are asked one
+ * by one. */
+static bool may_sweep(const struct answer_reader *reader)
+{
+	const struct agg_answer *answer = reader->answer;
+	const struct ifp_scan_keys *keys = &reader->read.keys;
+
+	return answer->definition.n_by > 0 && !answer->classes && answer->n_dimensions == 0 && answer->n_runs == 0 &&
+	       keys->n_ranges == 1 && ifp_bucket_finder_has_one(answer->range_finder) &&
+	       ifp_bucket_finder_has_one(answer->bucket_finder) && (!keys->has_nulls || !answer->mentions_time) &&
+	       !reader->needs_values && keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
+	       keys->n_series >= reader->read.n_known_series / IFP_MOST_PASSED_SERIES;
+}
+
+/* Adds the present series of a sweep, which is number i of keys.series. */
+static enum iforest_status sweep_series(struct answer_reader *reader, struct iforest_sweep *sweep, uint32 i)
+{
+	struct agg_answer *answer = reader->answer;
+	struct bucket_range bucket = { .from = iforest_key_at(0, PG_INT64_MIN) };
+	bool has_time = !reader->read.keys.has_nulls; /* which one is not asked, for there is one bucket */
+	enum iforest_status status;
+
+	read_by(reader, i);
+	if (!answer_holds_safely(answer, answer->series, answer->n_series, &reader->series_error))
+		return IFOREST_OK;
+	clear_fold(reader);
+	status = iforest_sweep_fold(sweep, &reader->request, reader->fold);
+	if (status)
+		return status;
+	answer->counts.n_series++;
+	raise_late(reader, NULL, has_time, 0);
+	return add_bucket(reader, &bucket, has_time, 0);
+}
+
+static enum iforest_status answer_sweep(struct answer_reader *reader)
+{
+	const struct ifp_scan_keys *keys = &reader->read.keys;
+	struct iforest_sweep sweep;
+	uint64 series;
+	uint32 i = 0;
+	bool found = true;
+	enum iforest_status status;
+
+	set_window(reader, &keys->ranges[0]);
+	status = iforest_sweep_start(&sweep, &reader->read.scan, keys->has_nulls);
+	while (!status && !(status = iforest_sweep_next(&sweep, &series, &found)) && found) {
+		while (i < keys->n_series && keys->series[i] < series)
+			i++;
+		if (i < keys->n_series && keys->series[i] == series)
+			status = sweep_series(reader, &sweep, i);
+		ifp_test_point("series read");
+		CHECK_FOR_INTERRUPTS();
+	}
+	return status;
+}
+
 static enum iforest_status read_index(struct answer_reader *reader)
 {
 	struct agg_answer *answer = reader->answer;
@@ -503,9 +514,14 @@ static enum iforest_status read_index(struct answer_reader *reader)
 	ifp_agg_states_set_index(answer->aggs, &reader->read.index.manifest.fields.accumulators);
 	reader->request = ifp_agg_states_wanted(answer->aggs);
 	reader->request.filter = &reader->read.filter;
+	reader->needs_values = ifp_bucket_values_are_needed(answer->aggs);
 	reader->fold = palloc(sizeof *reader->fold);
+	if (answer->classes)
+		ifp_value_classes_start(answer->classes, &reader->read.index.manifest.fields);
 	if (answer->is_total)
 		return answer_total(reader);
+	if (may_sweep(reader))
+		return answer_sweep(reader);
 	for (uint32 i = 0; i < reader->read.keys.n_series && !status; i++) {
 		status = answer_series(reader, i);
 		ifp_test_point("series read");
@@ -564,25 +580,6 @@ static bool answer_index(struct agg_answer *answer, Relation heap, Relation inde
 }
 
 /* ---- beginning and end ---- */
-
-/* Makes a row of the index's columns. */
-static TupleTableSlot *make_row(const struct ifp_index_query *query)
-{
-	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
-	TupleTableSlot *row;
-	AttrNumber attribute = 1;
-	ListCell *cell;
-
-	foreach (cell, query->columns) {
-		Node *column = lfirst(cell);
-
-		TupleDescInitEntry(descriptor, attribute, NULL, exprType(column), exprTypmod(column), 0);
-		TupleDescInitEntryCollation(descriptor, attribute++, exprCollation(column));
-	}
-	row = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
-	ExecStoreAllNullTuple(row);
-	return row;
-}
 
 static void begin_keys(struct agg_answer *answer)
 {
@@ -677,7 +674,7 @@ static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_s
 	foreach (cell, query->aggregates)
 		if (has_columns(ifp_aggregate_conditions(lfirst(cell), query)))
 			return false;
-	return !query->dimensions && !query->keys && !query->series && !query->runs && !query->late &&
+	return !query->dimensions && !query->splits && !query->keys && !query->series && !query->runs && !query->late &&
 	       !has_columns(query->groups) && !request.times && !request.firsts && !request.lasts;
 }
 
@@ -694,7 +691,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->attempt = AllocSetContextCreate(CurrentMemoryContext, "iforest answer", ALLOCSET_DEFAULT_SIZES);
 	answer->result = AllocSetContextCreate(CurrentMemoryContext, "iforest group", ALLOCSET_SMALL_SIZES);
 	answer->econtext = CreateExprContext(node->state);
-	answer->row = make_row(query);
+	answer->row = ifp_index_query_row(query);
 	answer->econtext->ecxt_scantuple = answer->row;
 	open_tables(answer);
 	begin_keys(answer);
@@ -706,6 +703,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->late = ExecInitExprList(query->late, NULL);
 	answer->values = ifp_value_filter_begin(query, &answer->definition, answer->econtext);
 	answer->passes = ifp_value_passes(query);
+	answer->classes = ifp_value_classes_begin(query, &answer->definition, answer->row);
 	ifp_index_query_range_keys(query, &keys);
 	answer->range_finder = ifp_bucket_finder_begin(&keys, &answer->definition, time, answer->econtext);
 	ifp_aggregate_bucket_keys(query, &keys);
@@ -714,6 +712,8 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	if (answer->n_tables == 1)
 		ifp_agg_states_set_table(answer->aggs, answer->heaps[0], node->state->es_snapshot);
 	answer->is_total = is_total(query, answer->aggs);
+	answer->mentions_time = ifp_mentions((Node *)query->groups, time) || ifp_mentions((Node *)query->late, time) ||
+				ifp_mentions((Node *)query->aggregates, time);
 	answer->groups = ifp_set_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
 	return answer;
 }

@@ -172,13 +172,12 @@ static void need(struct ifp_agg_states *aggs, struct measure *measure, enum ifp_
 	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->type == IFP_MEASURE_MAX_ROW;
 }
 
-static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, struct result *result)
+/* The function and the arms of the result are read already. */
+static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, List *arms, struct result *result)
 {
 	const struct ifp_index_query *query = aggs->query;
-	List *arms;
 	ListCell *cell;
 
-	(void)ifp_aggregate_read(aggregate, query, &result->function, &arms);
 	result->type = aggregate->aggtype;
 	result->argument_type =
 		aggregate->args == NIL ? InvalidOid : exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
@@ -213,23 +212,26 @@ struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query,
 					    ExprContext *econtext)
 {
 	struct ifp_agg_states *aggs = palloc0(sizeof *aggs);
+	List *arms_of_all = NIL;
 	int most = 0;
 	ListCell *cell;
 
 	aggs->query = query;
 	aggs->definition = definition;
 	aggs->econtext = econtext;
+	aggs->results = palloc0((list_length(query->aggregates) + 1) * sizeof *aggs->results);
 	foreach (cell, query->aggregates) {
-		enum ifp_agg_function function;
 		List *arms;
 
-		(void)ifp_aggregate_read(lfirst(cell), query, &function, &arms);
+		(void)ifp_aggregate_read(lfirst(cell), query, &aggs->results[foreach_current_index(cell)].function, &arms);
+		arms_of_all = lappend(arms_of_all, arms);
 		most += list_length(arms);
 	}
 	aggs->measures = palloc0((most + 1) * sizeof *aggs->measures);
-	aggs->results = palloc0((list_length(query->aggregates) + 1) * sizeof *aggs->results);
-	foreach (cell, query->aggregates)
-		begin_result(aggs, lfirst(cell), &aggs->results[aggs->n_results++]);
+	foreach (cell, query->aggregates) {
+		begin_result(aggs, lfirst(cell), list_nth(arms_of_all, aggs->n_results), &aggs->results[aggs->n_results]);
+		aggs->n_results++;
+	}
 	return aggs;
 }
 

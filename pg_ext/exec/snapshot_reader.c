@@ -116,6 +116,7 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 	StringInfoData keys;
 	uint32 *sorted = palloc((reader->keys.n_series + 1) * sizeof *sorted);
 
+	reader->n_known_series = ifp_series_dict_n(dict);
 	reader->series_ends = palloc((reader->keys.n_series + 1) * sizeof *reader->series_ends);
 	initStringInfo(&keys);
 	for (uint32 i = 0; i < reader->keys.n_series && reader->definition.n_by > 0; i++) {
@@ -178,6 +179,8 @@ static bool is_unchanged(const struct ifp_snapshot_reader *reader)
 bool ifp_snapshot_reader_finish(struct ifp_snapshot_reader *reader, enum iforest_status status)
 {
 	ifp_test_point("runs read");
+	/* pages that were found whole are remembered when they are given back */
+	iforest_scan_unpin(&reader->scan);
 	if (status && !reader->index.met_foreign_page)
 		ifp_index_require(&reader->index, status);
 	ifp_meta_test_for_old_snapshot(reader->index.relation, reader->visibility.snapshot);

@@ -28,6 +28,7 @@ struct ifp_snapshot_reader {
 	struct ifp_heap_visibility visibility;
 	struct iforest_memtable pending; /* visible entries of the chosen series, times and values: a batch */
 	uint64 n_pending;		 /* entries that were read for it */
+	uint32 n_known_series;		 /* of the whole index */
 	struct iforest_scan scan;
 	struct iforest_filter filter; /* of visible entries within the values */
 	const uint32 *sorted_series;  /* ids of keys.series, ascending */

@@ -18,6 +18,7 @@
 #include "pg_ext/planner/piece_counts.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/value_passes.h"
+#include "pg_ext/planner/value_split.h"
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/heap_visibility.h"
 #include "pg_ext/storage/index.h"
@@ -30,6 +31,9 @@ enum {
 	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
 	A_BUCKET = 160,
+	A_SWEPT_PAGE = 100,	  /* a leaf page of which all series are looked at (core/query/sweep.h), */
+	A_PASSED_SERIES = 2,	  /* a series there without a bucket, */
+	A_SWEPT_SERIES = 50,	  /* and one with one, which becomes a group */
 	A_SET = 16,		  /* a further group to which a bucket is added */
 	A_JOINED_ROW = 20,	  /* a row of a dimension, put into memory */
 	A_LOOK_FOR_PARTNERS = 20, /* of a series, in a dimension */
@@ -39,7 +43,9 @@ enum {
 	A_FETCHED_ROW = 40,	/* a row that a scan of another index fetches */
 	A_GROUPED_ROW = 50,	/* a row whose group a plain plan finds by expressions of the time */
 	A_SKETCHED_ROW = 1,	/* an entry that is added to a sketch */
-	A_SORTED_ROW = 6	/* a value that is collected and sorted */
+	A_SORTED_ROW = 6,	/* a value that is collected and sorted */
+	A_SPLIT_ROW = 1,	/* an entry that is folded with those of its class */
+	A_CLASS_OF_BLOCK = 4	/* a class of the entries of a block */
 };
 
 /* Approximate bytes of an entry in a run, and of each of its values: 4 to 13 bytes were measured with one value. */
@@ -51,17 +57,23 @@ enum { A_NUMBER_BYTES = 24 };
 /* Above this estimate of series the indexes are read to count them. */
 enum { MANY_SERIES = 1000 };
 
+/* Pages for the least that a question can be: one piece of one series in one run. */
+enum { FEWEST_PAGES = 3 };
+
 /* Leaf pages under a node page that the end of a bucket reads for a sketch, approximately. */
 enum { A_NODE_PAGE = 30 };
 
-/* Larger visibility maps are not counted for an estimate. */
-enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672 };
+/* Larger visibility maps are not counted for an estimate, nor is a map for so few blocks of a table that they cost little even if
+ * each has to be looked at. */
+enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672, FEW_BLOCKS = 8 };
 
 /* ---- conditions ---- */
 
-/* Returns the selectivity of the restrictions on the time alone, or of all others. */
+/* Returns the selectivity of the restrictions on the time alone, or of all others. Where there are no others, the planner knows it
+ * already. */
 static double selectivity(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool of_time)
 {
+	bool is_whole = list_length(candidate->rels) == 1 && !level->join && level->layers == NIL;
 	Node *time = list_nth(candidate->columns, ((IndexOptInfo *)linitial(candidate->indexes))->nkeycolumns - 1);
 	List *chosen = NIL;
 	ListCell *cell;
@@ -73,10 +85,25 @@ static double selectivity(const struct ifp_query_level *level, const struct ifp_
 		if (is_of_time == of_time && vars != NIL)
 			chosen = lappend(chosen, lfirst(cell));
 	}
+	if (of_time && is_whole && list_length(chosen) == list_length(level->rel->baserestrictinfo))
+		return level->rel->rows / Max(level->rel->tuples, 1);
 	return clauselist_selectivity(level->root, chosen, (int)level->rel->relid, JOIN_INNER, NULL);
 }
 
 /* ---- series ---- */
+
+static double n_distinct(const struct ifp_query_level *level, Node *column)
+{
+	VariableStatData variable;
+	bool is_default;
+	double n;
+
+	/* a column of a dimension is of another relation */
+	examine_variable(level->root, column, level->join ? 0 : (int)level->rel->relid, &variable);
+	n = get_variable_numdistinct(&variable, &is_default);
+	ReleaseVariableStats(variable);
+	return n;
+}
 
 /* Returns the product of the numbers of distinct values of these by columns. */
 static double n_combinations(const struct ifp_query_level *level, const struct ifp_candidate *candidate, const List *by_columns)
@@ -84,20 +111,31 @@ static double n_combinations(const struct ifp_query_level *level, const struct i
 	double n = 1;
 	ListCell *cell;
 
-	foreach (cell, by_columns) {
-		VariableStatData variable;
-		bool is_default;
+	foreach (cell, by_columns)
+		n *= n_distinct(level, list_nth(candidate->columns, lfirst_int(cell) - 1));
+	return n;
+}
 
-		/* a column of a dimension is of another relation */
-		examine_variable(level->root, list_nth(candidate->columns, lfirst_int(cell) - 1),
-				 level->join ? 0 : (int)level->rel->relid, &variable);
-		n *= get_variable_numdistinct(&variable, &is_default);
-		ReleaseVariableStats(variable);
+/* Returns into how many classes the value columns split rows whose second columns an expression mentions; of all that are split, if
+ * it is NULL. */
+static double n_classes(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			const struct ifp_index_query *query, Node *expression)
+{
+	double n = 1;
+
+	for (int i = 0; i < list_length(query->splits); i++) {
+		struct ifp_value_split split;
+
+		if (!ifp_value_split_read(query, i, &split) ||
+		    (expression && !ifp_mentions(expression, ifp_value_split_column(query, i))))
+			continue;
+		n *= split.is_exact ? n_distinct(level, list_nth(candidate->columns, query->n_by + 1 + split.value)) + 1
+				    : split.n_bounds + 2;
 	}
 	return n;
 }
 
-/* Returns the by columns that an expression mentions, and columns of dimensions; if it is NULL, all by columns. */
+/* Returns the by columns that an expression mentions, and columns of dimensions, but no classes; if it is NULL, all by columns. */
 static List *by_columns_of(const struct ifp_index_query *query, Node *expression)
 {
 	List *columns = NIL;
@@ -105,7 +143,8 @@ static List *by_columns_of(const struct ifp_index_query *query, Node *expression
 	for (int i = 1; i <= query->n_by; i++)
 		if (!expression || ifp_mentions(expression, (AttrNumber)i))
 			columns = lappend_int(columns, i);
-	for (int i = list_length(query->columns) - query->n_joined + 1; expression && i <= list_length(query->columns); i++)
+	for (int i = list_length(query->columns) - query->n_joined + 1;
+	     expression && i <= list_length(query->columns) - list_length(query->splits); i++)
 		if (ifp_mentions(expression, (AttrNumber)i))
 			columns = lappend_int(columns, i);
 	return columns;
@@ -125,21 +164,36 @@ static double n_series(const struct ifp_query_level *level, const struct ifp_can
 	return Min(n_known > 0 ? Min(n, n_known) : n, n_rows);
 }
 
+/* Returns the fraction of the rows that conditions on by columns leave. */
+static double share_of_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+			      const struct ifp_index_query *query)
+{
+	List *conditions = list_copy(query->series);
+	ListCell *cell;
+
+	foreach (cell, query->keys)
+		if (!ifp_mentions(lfirst(cell), ifp_time_attribute(query)))
+			conditions = lappend(conditions, lfirst(cell));
+	return ifp_share_of_rows(level, candidate, conditions);
+}
+
 /* ---- one index ---- */
 
 struct terms {
-	double window, others; /* selectivities */
-	double series, chosen; /* and the fraction of the rows that these have */
+	double window, others;	      /* selectivities */
+	double known, series, chosen; /* all series, those asked for, and the fraction of the rows that these have */
+	bool is_joined;		      /* to dimensions */
 	struct ifp_piece_counts pieces;
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
 	uint32 sketches[IFOREST_N_DIGESTS]; /* value columns of which sketches of the kind are needed: a bit each */
 	uint32 numbers;			    /* value columns whose values are needed one by one: a bit each */
+	double classes;			    /* into which the rows of a bucket are split; 0: they are not */
 };
 
-/* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them. *remembered is the
- * fraction of that which the session has found clean. */
-static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembered)
+/* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them, and suffice for few of its
+ * blocks. *remembered is the fraction of that which the session has found clean. */
+static double unclean_fraction(const RelOptInfo *rel, Oid oid, double n_asked, double *remembered)
 {
 	double unclean = 1 - rel->allvisfrac;
 	BlockNumber n_visible, most = InvalidBlockNumber;
@@ -148,6 +202,8 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid, double *remembere
 	*remembered = 0;
 	if (rel->pages == 0)
 		return 0;
+	if (n_asked <= FEW_BLOCKS)
+		return unclean;
 	table = table_open(oid, NoLock);
 	if (rel->pages <= (BlockNumber)MOST_MAP_PAGES * BLOCKS_A_MAP_PAGE) {
 		visibilitymap_count(table, &n_visible, NULL);
@@ -175,6 +231,30 @@ static double n_used_pages(const IndexOptInfo *index, const struct ifp_definitio
 	return Min(index->pages, n_pending + tuples * entry_bytes / BLCKSZ + 1);
 }
 
+/* Returns the cost of finding a bucket's rows in each of many series by one sweep over the pages, or `apart` if it is not done so
+ * (exec/agg_scan.c decides in the same way), or if series have so many pages that a sweep passes most of them. */
+static Cost cost_of_sweep(const struct terms *terms, double n_used, double n_series, double n_pieces, Cost read_cost,
+			  Cost apart)
+{
+	bool is_one = terms->pieces.buckets <= 1 && terms->pieces.ranges == 0;
+
+	if (!is_one || terms->classes > 0 || terms->numbers || terms->sketches[IFOREST_DIGEST_QUANTILES] ||
+	    terms->sketches[IFOREST_DIGEST_DISTINCT] || n_series < IFP_FEWEST_SWEPT_SERIES ||
+	    n_series < terms->known / IFP_MOST_PASSED_SERIES)
+		return apart;
+	return Min(apart, n_used * (read_cost + A_SWEPT_PAGE * cpu_operator_cost) +
+				  (terms->known * A_PASSED_SERIES + n_pieces * A_SWEPT_SERIES) * cpu_operator_cost);
+}
+
+/* Returns the cost of splitting rows into classes. A block has at most as many as entries. */
+static Cost cost_of_split(const struct terms *terms, double n_rows)
+{
+	if (terms->classes == 0)
+		return 0;
+	return (n_rows * A_SPLIT_ROW + n_rows * Min(terms->classes / IFOREST_BLOCK_ENTRIES, 1) * A_CLASS_OF_BLOCK) *
+	       cpu_operator_cost;
+}
+
 /* within: the fraction of the rows whose values lie in the range that is read; below 0: no range of values is. */
 static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, double within)
 {
@@ -184,6 +264,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
 	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, n_narrowed = 0, read_cost;
+	Cost pieces;
 	uint32 lacking = 0;
 	bool needs_sketches = false;
 
@@ -200,7 +281,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	index_close(relation, NoLock);
 
 	/* ranges that are left out are passed over, which costs too */
-	n_pieces = Min(terms->series * n_buckets, tuples * window + 1) +
+	n_pieces = Min(terms->series * n_buckets * Max(terms->classes, 1), tuples * window + 1) +
 		   Min(terms->series * terms->pieces.ranges * share, tuples * terms->pieces.passed * terms->chosen);
 	/* each piece ends on a leaf page, and each series of each run needs a descent; at most the pages that there are */
 	n_edges = n_pieces + 2 * n_runs * series;
@@ -212,7 +293,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	}
 	n_pages = Max(n_pages, n_narrowed);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
-	unclean = rel->pages * window * unclean_fraction(rel, table, &remembered);
+	unclean = rel->pages * window * unclean_fraction(rel, table, rel->pages * window, &remembered);
 	remembered *= unclean;
 	unclean -= remembered;
 	n_whole = Max(Min(n_used * window, unclean), n_narrowed);
@@ -220,15 +301,18 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 		n_whole = pages_of_sketches(n_used * window, n_edges, unclean, lacking);
 		n_pages = Max(n_pages, n_whole);
 	}
-	if (terms->numbers)
+	if (terms->numbers || terms->classes > 0)
 		n_pages = n_whole = Max(n_pages, n_used * window);
-	return n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
+	pieces = n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_pieces * A_BUCKET * cpu_operator_cost;
+	pieces = cost_of_sweep(terms, n_used, terms->is_joined ? 0 : terms->series * share, n_pieces, read_cost, pieces);
+	return pieces + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
 	       n_pending * A_PENDING_PAGE * cpu_operator_cost +
 	       (needs_sketches ? n_whole * tuples / Max(n_used, 1) * A_SKETCHED_ROW * cpu_operator_cost : 0) +
+	       cost_of_split(terms, tuples * window * terms->chosen) +
 	       pg_popcount32(terms->numbers) * tuples * window * terms->chosen * A_SORTED_ROW * cpu_operator_cost +
 	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
 	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
-	       n_pieces * A_BUCKET * cpu_operator_cost + OPENING * cpu_operator_cost;
+	       OPENING * cpu_operator_cost;
 }
 
 /* ---- without statistics ---- */
@@ -344,6 +428,7 @@ static double n_groups_of(const struct ifp_query_level *level, const struct ifp_
 	double n_times = ifp_mentions(keys, ifp_time_attribute(query)) ? terms->pieces.groups : 1;
 	double n_pieces = ifp_mentioned_value(query, keys) != -1 ? Max(list_length(query->pieces), 1) : 1;
 
+	n_pieces *= n_classes(level, candidate, query, keys);
 	return Min(n_times * Min(n_keys, terms->series) * n_pieces, Max(terms->tuples * terms->window * terms->others, 1));
 }
 
@@ -379,7 +464,6 @@ static void add_dimensions(const struct ifp_query_level *level, double n_series,
 	ListCell *cell;
 
 	estimate->total *= Max(partners_of_row(level), 1);
-	estimate->n_joined_bytes = 0;
 	foreach (cell, ifp_dimensions_paths(level)) {
 		const Path *path = lfirst(cell);
 
@@ -405,15 +489,20 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 		tuples += Max(((RelOptInfo *)lfirst(rel_cell))->tuples, 1);
 	terms.window = selectivity(level, candidate, true);
 	terms.others = selectivity(level, candidate, false);
-	terms.chosen = query->values || query->by_steps ? 1 : terms.others;
+	terms.chosen = query->splits			  ? share_of_series(level, candidate, query)
+		       : query->values || query->by_steps ? 1
+							  : terms.others;
 	terms.chosen *= Min(partners_of_row(level), 1);
 	terms.tuples = tuples;
-	terms.series = query->n_by == 0 ? 1 : Max(n_series(level, candidate, query, tuples) * terms.chosen, 1);
+	terms.known = query->n_by == 0 ? 1 : n_series(level, candidate, query, tuples);
+	terms.series = Max(terms.known * (query->n_by == 0 ? 1 : terms.chosen), 1);
+	terms.is_joined = level->join;
 	ifp_piece_counts_estimate(level, candidate, query, index, terms.window, tuples, &terms.pieces);
 	index_close(index, NoLock);
 	terms.sketches[IFOREST_DIGEST_QUANTILES] = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
 	terms.sketches[IFOREST_DIGEST_DISTINCT] = ifp_aggregates_need(query, IFP_MEASURE_DISTINCT);
 	terms.numbers = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
+	terms.classes = query->splits ? n_classes(level, candidate, query, NULL) : 0;
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
 	{
@@ -428,7 +517,9 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 			estimate->total +=
 				cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms, share_of_values(query));
 	}
-	add_dimensions(level, n_series(level, candidate, query, tuples), estimate);
+	estimate->n_joined_bytes = 0;
+	if (level->join)
+		add_dimensions(level, terms.known, estimate);
 	if (query->sets != NIL)
 		n_groups = n_groups_of_sets(level, candidate, query, &terms);
 	else if (query->groups != NIL)
@@ -451,5 +542,6 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 
 Cost ifp_agg_cost_least(void)
 {
-	return OPENING * cpu_operator_cost;
+	return (OPENING + FEWEST_PAGES * A_PAGE + A_BUCKET) * cpu_operator_cost +
+	       FEWEST_PAGES * Min(seq_page_cost / 4, random_page_cost);
 }

@@ -8,6 +8,9 @@
 
 #include "pg_ext/planner/query_match.h"
 
+/* Fewer series are read one by one, and so are those that are less than one in MOST_PASSED of all; others are swept over. */
+enum { IFP_FEWEST_SWEPT_SERIES = 64, IFP_MOST_PASSED_SERIES = 8 };
+
 /* Rows and cost of answering a query. */
 struct ifp_agg_cost {
 	double n_rows;
@@ -21,7 +24,7 @@ struct ifp_agg_cost {
 void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			   const struct ifp_index_query *query, struct ifp_agg_cost *estimate);
 
-/* The least cost of any answer: that of opening an index. */
+/* The least cost of any answer: that of one series' bucket in one run. */
 Cost ifp_agg_cost_least(void);
 
 #endif

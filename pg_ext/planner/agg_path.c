@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "pg_ext/planner/agg_cost.h"
+#include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/grouping_sets.h"
 #include "pg_ext/planner/index_query.h"
@@ -158,6 +159,31 @@ static bool has_cheap_path(const RelOptInfo *rel)
 	return cheapest && cheapest->total_cost < ifp_agg_cost_least();
 }
 
+/* ---- indexes that need not be asked ---- */
+
+/* True if the other index has the same rows in more series: its by columns are this one's and more. */
+static bool has_fewer_series(const struct ifp_candidate *candidate, const struct ifp_candidate *other)
+{
+	const IndexOptInfo *index = linitial(candidate->indexes), *of_other = linitial(other->indexes);
+	int n_by = index->nkeycolumns - 1;
+
+	if (list_length(candidate->indexes) != 1 || index->nkeycolumns >= of_other->nkeycolumns || of_other->indpred != NIL ||
+	    !equal(list_nth(candidate->columns, n_by), list_nth(other->columns, of_other->nkeycolumns - 1)))
+		return false;
+	for (int i = 0; i < n_by; i++)
+		if (!list_member(list_copy_head(other->columns, of_other->nkeycolumns - 1), list_nth(candidate->columns, i)))
+			return false;
+	return true;
+}
+
+/* True if the query can be answered in one way only: then an index with fewer series costs less. */
+static bool has_one_way(const struct ifp_index_query *query)
+{
+	return query->pieces == NIL && query->splits == NIL && query->values == NIL && query->by_steps == NIL &&
+	       !query->drawn && !ifp_aggregates_need(query, IFP_MEASURE_SKETCH) &&
+	       !ifp_aggregates_need(query, IFP_MEASURE_DISTINCT) && !ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
+}
+
 static bool is_answer(const Path *path)
 {
 	return path && IsA(path, CustomPath) && ((const CustomPath *)path)->methods == &path_methods;
@@ -169,7 +195,7 @@ static void consider_table(UpperRelationKind stage, RelOptInfo *output_rel, Grou
 {
 	List *candidates = ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
-	const struct ifp_candidate *answering = NULL;
+	const struct ifp_candidate *answering = NULL, *best = NULL; /* best: none with more series is cheaper */
 	const Path *plain;
 	ListCell *cell;
 
@@ -191,6 +217,8 @@ static void consider_table(UpperRelationKind stage, RelOptInfo *output_rel, Grou
 		struct ifp_index_query query;
 		List *computed;
 
+		if (best && has_fewer_series(best, candidate))
+			continue;
 		reason = ifp_query_match(level, candidate, &query, &computed);
 		if (!reason)
 			reason = add_candidate(level, candidate, &query, computed, having, target, output_rel);
@@ -198,6 +226,8 @@ static void consider_table(UpperRelationKind stage, RelOptInfo *output_rel, Grou
 			decline(level, candidate, reason);
 		else
 			answering = candidate;
+		if (!reason && !best && !ifp_are_reasons_wanted() && has_one_way(&query))
+			best = candidate;
 	}
 	if (answering && ifp_are_reasons_wanted() && !is_answer(ifp_cheapest_path(output_rel)))
 		decline(level, answering, ifp_costs_more);

@@ -812,13 +812,22 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	return reading.reason;
 }
 
+/* True for count(*) and for aggregates of a value column alone: their arms have no conditions. */
+static bool is_unconditional(const Aggref *aggregate, const struct ifp_index_query *query)
+{
+	const Node *argument = aggregate->args == NIL ? NULL : (const Node *)linitial_node(TargetEntry, aggregate->args)->expr;
+
+	return !aggregate->aggfilter && list_length(aggregate->args) <= 1 &&
+	       (!argument || (IsA(argument, Var) && ((const Var *)argument)->varattno > ifp_time_attribute(query)));
+}
+
 List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *query)
 {
 	enum ifp_agg_function function;
 	List *arms, *conditions = NIL;
 	ListCell *cell;
 
-	if (ifp_aggregate_read(aggregate, query, &function, &arms))
+	if (is_unconditional(aggregate, query) || ifp_aggregate_read(aggregate, query, &function, &arms))
 		return NIL;
 	foreach (cell, arms) {
 		struct ifp_arm *arm = lfirst(cell);
@@ -842,6 +851,16 @@ void ifp_aggregate_bucket_keys(const struct ifp_index_query *query, struct ifp_r
 		ifp_add_run_keys((Node *)ifp_aggregate_conditions(lfirst(cell), query), time, keys);
 }
 
+/* True for the functions that have arms of sketches, or of numbers one by one. */
+static bool may_need_single_values(const Aggref *aggregate)
+{
+	enum ifp_agg_function function;
+
+	return function_find(aggregate->aggfnoid, &function) &&
+	       (function == IFP_AGG_SKETCH || function == IFP_AGG_DISTINCT || ifp_agg_function_is_percentile(function) ||
+		aggregate->aggdistinct != NIL);
+}
+
 uint32 ifp_aggregates_need(const struct ifp_index_query *query, enum ifp_measure_type type)
 {
 	uint32 values = 0;
@@ -851,6 +870,8 @@ uint32 ifp_aggregates_need(const struct ifp_index_query *query, enum ifp_measure
 		enum ifp_agg_function function;
 		List *arms;
 
+		if (!may_need_single_values(lfirst_node(Aggref, cell)))
+			continue;
 		(void)ifp_aggregate_read(lfirst(cell), query, &function, &arms);
 		foreach (arm_cell, arms) {
 			const struct ifp_arm *arm = lfirst(arm_cell);

@@ -48,6 +48,23 @@ static List *columns_of(const IndexOptInfo *index)
 	return columns;
 }
 
+/* Puts a candidate behind those whose index has as few key columns. */
+static List *add_in_order(List *candidates, struct ifp_candidate *candidate)
+{
+	int place = 0;
+	ListCell *cell;
+
+	foreach (cell, candidates) {
+		const struct ifp_candidate *before = lfirst(cell);
+
+		if (linitial_node(IndexOptInfo, before->indexes)->nkeycolumns >
+		    linitial_node(IndexOptInfo, candidate->indexes)->nkeycolumns)
+			break;
+		place++;
+	}
+	return list_insert_nth(candidates, place, candidate);
+}
+
 static List *of_table(const struct ifp_query_level *level, const char **reason)
 {
 	RelOptInfo *rel = level->rel;
@@ -71,7 +88,7 @@ static List *of_table(const struct ifp_query_level *level, const char **reason)
 						     .indexes = list_make1(index),
 						     .columns = columns_of(index),
 						     .restrictions = index->indrestrictinfo };
-		candidates = lappend(candidates, candidate);
+		candidates = add_in_order(candidates, candidate);
 	}
 	return candidates;
 }

@@ -24,7 +24,8 @@ bool ifp_is_usable(const IndexOptInfo *index);
 /* True if a table may have candidates. */
 bool ifp_may_have_candidates(const RelOptInfo *rel);
 
-/* Returns the candidates of the query's table (list of struct ifp_candidate). May set *reason if there is none. */
+/* Returns the candidates of the query's table (list of struct ifp_candidate), of one table those with the fewest key columns
+ * first. May set *reason if there is none. */
 List *ifp_candidates(const struct ifp_query_level *level, const char **reason);
 
 #endif

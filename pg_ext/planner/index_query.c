@@ -45,6 +45,24 @@ bool ifp_mentions_by(const struct ifp_index_query *query, Node *expression)
 	return false;
 }
 
+TupleTableSlot *ifp_index_query_row(const struct ifp_index_query *query)
+{
+	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
+	TupleTableSlot *row;
+	AttrNumber attribute = 1;
+	ListCell *cell;
+
+	foreach (cell, query->columns) {
+		Node *column = lfirst(cell);
+
+		TupleDescInitEntry(descriptor, attribute, NULL, exprType(column), exprTypmod(column), 0);
+		TupleDescInitEntryCollation(descriptor, attribute++, exprCollation(column));
+	}
+	row = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
+	ExecStoreAllNullTuple(row);
+	return row;
+}
+
 /* ---- key conditions ---- */
 
 /* Returns the key column that one side of a condition is; 0 if it is none. */
@@ -300,10 +318,18 @@ const char *ifp_index_query_add(struct ifp_index_query *query, const IndexOptInf
 	if (contain_volatile_functions(condition))
 		return "a condition has a volatile function";
 	if (value != -1) {
+		const char *reason;
+
 		if (value < 0 || has_time || ifp_mentions_by(query, condition))
-			return is_orclause(condition) ? "a value column and another column are joined by OR"
-						      : "a condition compares a value column with another column";
-		return add_value_condition(query, condition, (AttrNumber)(query->n_by + 2 + value));
+			reason = is_orclause(condition) ? "a value column and another column are joined by OR"
+							: "a condition compares a value column with another column";
+		else
+			reason = add_value_condition(query, condition, (AttrNumber)(query->n_by + 2 + value));
+		if (reason && query->is_splitting) {
+			query->by_steps = lappend(query->by_steps, condition);
+			reason = NULL;
+		}
+		return reason;
 	}
 	if (!ifp_has_columns(condition))
 		query->gates = lappend(query->gates, condition);
@@ -374,7 +400,7 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 					    makeInteger(query->approximates)));
 	list = list_concat(list, list_make5(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct),
 					    makeInteger((int)query->drawn), query->sets, query->groupings));
-	return list_concat(list, list_make2(query->dimensions, makeInteger(query->n_joined)));
+	return list_concat(list, list_make3(query->dimensions, makeInteger(query->n_joined), query->splits));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -403,4 +429,5 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 	query->groupings = list_nth(list, 20);
 	query->dimensions = list_nth(list, 21);
 	query->n_joined = intVal(list_nth(list, 22));
+	query->splits = list_nth(list, 23);
 }

@@ -20,6 +20,7 @@
 
 #include "pg_ext/base/engine.h"
 
+#include "executor/tuptable.h"
 #include "nodes/execnodes.h"
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
@@ -54,6 +55,11 @@ struct ifp_index_query {
 	 * are read apart (planner/value_passes.h). A bit each */
 	uint32 drawn;
 	bool is_drawing; /* conditions on values that are no ranges are added to by_steps */
+
+	/* Where the rows of a bucket are split by values (planner/value_split.h): for each value column by what, NIL if it is not
+	 * split; they have second columns, the last of n_joined. NIL: nothing is split */
+	List *splits;
+	bool is_splitting; /* conditions on values that are no ranges, and of several columns, are added to by_steps */
 };
 
 /* Returns the set of steps of an element of pieces. */
@@ -75,6 +81,9 @@ static inline int ifp_n_values(const struct ifp_index_query *query)
 /* Converts to and from the list that a plan carries. */
 List *ifp_index_query_write(const struct ifp_index_query *query);
 void ifp_index_query_read(struct ifp_index_query *query, List *list);
+
+/* Returns a row of the columns, all NULL, in the current memory context. */
+TupleTableSlot *ifp_index_query_row(const struct ifp_index_query *query);
 
 /* Returns the value column that an expression mentions; -1 if none, -2 if several. */
 int ifp_mentioned_value(const struct ifp_index_query *query, Node *expression);

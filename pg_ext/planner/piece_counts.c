@@ -140,15 +140,9 @@ static bool are_known(const struct ifp_run_keys *keys)
 /* Expressions of the time are evaluated over a row whose other columns are NULL. */
 static ExprContext *begin_row(const struct ifp_index_query *query)
 {
-	TupleDesc descriptor = CreateTemplateTupleDesc(list_length(query->columns));
 	ExprContext *econtext = CreateStandaloneExprContext();
-	AttrNumber attribute = 1;
-	ListCell *cell;
 
-	foreach (cell, query->columns)
-		TupleDescInitEntry(descriptor, attribute++, NULL, exprType(lfirst(cell)), exprTypmod(lfirst(cell)), 0);
-	econtext->ecxt_scantuple = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
-	ExecStoreAllNullTuple(econtext->ecxt_scantuple);
+	econtext->ecxt_scantuple = ifp_index_query_row(query);
 	return econtext;
 }
 
@@ -301,22 +295,29 @@ void ifp_piece_counts_estimate(const struct ifp_query_level *level, const struct
 			       struct ifp_piece_counts *pieces)
 {
 	struct asked_times times = { .n_bounds = 0 };
-	List *of_keys = time_keys(query), *used = NIL;
-	double passed = ifp_share_of_rows(level, candidate, of_keys), used_part, part;
+	List *of_keys, *used = NIL;
+	double passed, used_part, part;
 	AttrNumber time = ifp_time_attribute(query);
 	struct ifp_definition definition;
-	struct ifp_run_keys keys;
+	struct ifp_run_keys keys, of_buckets;
 	ListCell *cell;
 
-	ifp_definition_read(index, &definition);
-	find_times(level, list_nth(candidate->columns, query->n_by), &definition, &times);
-	if (times.n_bounds > 0 && narrow_times(level, query, index, &times))
-		used = of_keys;
 	ifp_index_query_range_keys(query, &keys);
 	/* late conditions are evaluated for each bucket */
 	foreach (cell, query->late)
 		if (ifp_mentions(lfirst(cell), time))
 			ifp_add_run_keys(lfirst(cell), time, &keys);
+	ifp_aggregate_bucket_keys(query, &of_buckets);
+	if (keys.expressions == NIL && of_buckets.expressions == NIL) {
+		*pieces = (struct ifp_piece_counts){ .buckets = 1, .groups = 1 };
+		return;
+	}
+	of_keys = time_keys(query);
+	passed = ifp_share_of_rows(level, candidate, of_keys);
+	ifp_definition_read(index, &definition);
+	find_times(level, list_nth(candidate->columns, query->n_by), &definition, &times);
+	if (times.n_bounds > 0 && narrow_times(level, query, index, &times))
+		used = of_keys;
 	pieces->ranges = pieces->passed = 0;
 	if (keys.expressions != NIL) {
 		pieces->passed = passed;
@@ -326,7 +327,7 @@ void ifp_piece_counts_estimate(const struct ifp_query_level *level, const struct
 		used = list_concat_copy(used, narrow_by_runs(level, query, &definition, &times));
 	/* where the window's bounds are known, the histogram counts its buckets; its rows would not, for times may be uneven */
 	used_part = ifp_share_of_rows(level, candidate, used);
-	ifp_aggregate_bucket_keys(query, &keys);
+	keys = of_buckets;
 	part = used_part > 0 ? Min(window / used_part, 1) : 1;
 	pieces->buckets = pieces->groups = Min(count(query, &keys, &definition, &times, tuples, part), tuples);
 	if (keys.breaks != NIL) {

@@ -27,6 +27,8 @@
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/quick_refusal.h"
+#include "pg_ext/planner/value_passes.h"
+#include "pg_ext/planner/value_split.h"
 #include "pg_ext/planner/value_steps.h"
 
 /* A reason that nobody is told. */
@@ -446,7 +448,8 @@ static bool need_accumulators(const struct ifp_query_level *level, const struct 
 {
 	ListCell *cell;
 
-	if (query->values != NIL || query->is_drawing || ifp_mentioned_value(query, (Node *)query->groups) >= 0)
+	if (query->values != NIL || query->is_drawing || query->is_splitting ||
+	    ifp_mentioned_value(query, (Node *)query->groups) >= 0)
 		return true;
 	foreach (cell, aggregates)
 		if (ifp_aggregate_needs_accumulators(castNode(Aggref, ifp_query_level_expression(level, lfirst(cell)))))
@@ -571,6 +574,20 @@ static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_c
 	       may_draw(ifp_query_level_expression(level, (Node *)level->outputs), values);
 }
 
+/* True if a group key has a value column, or a condition may be drawn. */
+static bool may_be_split(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
+{
+	const IndexOptInfo *index = linitial(candidate->indexes);
+	List *groups = (List *)ifp_query_level_expression(level, (Node *)level->groups);
+	ListCell *cell;
+
+	foreach (cell, pull_var_clause((Node *)groups, PVC_RECURSE_PLACEHOLDERS))
+		for (int i = index->nkeycolumns; i < index->ncolumns; i++)
+			if (equal(lfirst(cell), list_nth(candidate->columns, i)))
+				return true;
+	return may_be_drawn(level, candidate);
+}
+
 static bool keeps_histograms(const struct ifp_candidate *candidate)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
@@ -599,8 +616,18 @@ static bool draw(struct ifp_index_query *query)
 	return ifp_value_steps_draw(query, conditions, arguments);
 }
 
-/* Fills in the index query, with the histograms that the indexes keep or with drawn ones. */
-static const char *match(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool draws,
+/* True if the query has what is not kept of classes of values. */
+static bool needs_more_than_folds(const struct ifp_index_query *query)
+{
+	return ifp_aggregates_need(query, IFP_MEASURE_SKETCH) || ifp_aggregates_need(query, IFP_MEASURE_DISTINCT) ||
+	       ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
+}
+
+/* How conditions on values, and group keys of them, are answered. */
+enum manner { BY_KEPT_HISTOGRAMS, IN_PASSES, BY_CLASSES };
+
+/* Fills in the index query. */
+static const char *match(const struct ifp_query_level *level, const struct ifp_candidate *candidate, enum manner manner,
 			 const List *aggregates, struct ifp_index_query *query)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
@@ -611,7 +638,8 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 					   .n_by = index->nkeycolumns - 1,
 					   .approximates = ifp_approximate_percentiles,
 					   .approximates_distinct = ifp_approximate_distinct,
-					   .is_drawing = draws,
+					   .is_drawing = manner == IN_PASSES,
+					   .is_splitting = manner == BY_CLASSES,
 					   .columns = copyObject(candidate->named_columns) };
 	ChangeVarNodes((Node *)query->columns, (int)candidate->named, 1, 0);
 	query->n_joined = list_length(candidate->columns) - index->ncolumns;
@@ -632,22 +660,27 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 		query->accumulators = accumulators_kept(candidate);
 	if (!reason)
 		reason = add_aggregates(level, candidate, query, aggregates);
-	if (!reason && draws && !draw(query))
-		reason = untold; /* the one without drawn histograms stands */
+	if (!reason && ((manner == IN_PASSES && !draw(query)) || (manner == BY_CLASSES && !ifp_value_split(query))))
+		reason = untold; /* the one of kept histograms stands */
 	if (!reason)
 		reason = split_groups(query);
 	if (!reason)
 		reason = read_aggregates(query);
-	if (!reason && !draws)
+	if (!reason && manner == BY_CLASSES && needs_more_than_folds(query))
+		reason = untold;
+	if (!reason && manner == BY_KEPT_HISTOGRAMS)
 		answer_by_steps(query);
 	return reason;
 }
+
+/* More passes take longer than one over all classes. */
+enum { MOST_PASSES = 3 };
 
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			    struct ifp_index_query *query, List **computed)
 {
 	Var *lacking = ifp_find_lacking(level, candidate->restrictions, candidate->columns);
-	struct ifp_index_query drawn;
+	struct ifp_index_query otherwise;
 	List *aggregates, *groupings;
 	const char *reason;
 
@@ -661,11 +694,16 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 		return reason;
 	if (!ifp_are_reasons_wanted() &&
 	    ifp_asks_too_much(level, candidate->columns, linitial(candidate->indexes), aggregates) &&
-	    !may_be_drawn(level, candidate) && !keeps_histograms(candidate))
+	    !keeps_histograms(candidate))
 		return untold;
-	reason = match(level, candidate, false, aggregates, query);
-	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, true, aggregates, &drawn)) {
-		*query = drawn;
+	reason = match(level, candidate, BY_KEPT_HISTOGRAMS, aggregates, query);
+	if (reason && may_be_drawn(level, candidate) && !match(level, candidate, IN_PASSES, aggregates, &otherwise)) {
+		*query = otherwise;
+		reason = NULL;
+	}
+	if ((reason || list_length(ifp_value_passes(query)) > MOST_PASSES) && may_be_split(level, candidate) &&
+	    !match(level, candidate, BY_CLASSES, aggregates, &otherwise)) {
+		*query = otherwise;
 		reason = NULL;
 	}
 	if (!reason)

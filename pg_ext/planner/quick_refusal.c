@@ -1,11 +1,15 @@
 #include "pg_ext/planner/quick_refusal.h"
 
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/fmgroids.h"
+#include "utils/selfuncs.h"
 
 #include "pg_ext/base/compat.h"
 #include "pg_ext/planner/affine.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/value_steps.h"
 
 /* ---- columns ---- */
 
@@ -132,6 +136,19 @@ static struct value_columns values_in(const List *columns, const IndexOptInfo *i
 	return found;
 }
 
+static bool has_drawable(Node *node, void *context)
+{
+	return node && (ifp_value_steps_may_draw(node) || expression_tree_walker(node, has_drawable, context));
+}
+
+/* True if values may be told apart where the expression changes: by comparisons in it, or because it is a division of numerics. */
+static bool may_be_told_apart(Node *expression)
+{
+	if (IsA(expression, OpExpr) && castNode(OpExpr, expression)->opfuncid == F_NUMERIC_DIV)
+		return true;
+	return has_drawable(expression, NULL);
+}
+
 /* True for sums and averages over which no index's sums distribute, and for those, and counts, of different values of a value
  * column. */
 static bool is_too_much(const List *columns, const IndexOptInfo *index, Aggref *aggregate)
@@ -147,7 +164,32 @@ static bool is_too_much(const List *columns, const IndexOptInfo *index, Aggref *
 		return false;
 	if (aggregate->aggdistinct != NIL)
 		return IsA(argument, Var) && !ifp_approximate_distinct && ifp_aggregate_adds_up(aggregate);
-	return !IsA(argument, Var) && ifp_aggregate_is_sum(aggregate) && !ifp_is_affine(argument, found.attribute);
+	return !IsA(argument, Var) && ifp_aggregate_is_sum(aggregate) && !ifp_is_affine(argument, found.attribute) &&
+	       !may_be_told_apart(argument);
+}
+
+/* Rows that each value of a column must have for its classes to be worth while. */
+enum { FEWEST_ROWS_OF_CLASS = 250 };
+
+/* True if a column of a group key has so many different values that a plain plan costs less than splitting rows by them. */
+static bool has_many_values(const struct ifp_query_level *level, Node *key)
+{
+	ListCell *cell;
+
+	if (ifp_is_disabled((level->join ? level->join : level->rel)->cheapest_total_path))
+		return false;
+	foreach (cell, pull_var_clause(key, PVC_RECURSE_PLACEHOLDERS)) {
+		VariableStatData variable;
+		bool is_default;
+		double n;
+
+		examine_variable(level->root, lfirst(cell), 0, &variable);
+		n = get_variable_numdistinct(&variable, &is_default);
+		ReleaseVariableStats(variable);
+		if (n * FEWEST_ROWS_OF_CLASS > level->rel->tuples)
+			return true;
+	}
+	return false;
 }
 
 bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, const IndexOptInfo *index,
@@ -161,7 +203,8 @@ bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns,
 		if (is_too_much(columns, index, lfirst_node(Aggref, cell)))
 			return true;
 	foreach (cell, level->groups)
-		if (values_in(columns, index, lfirst(cell)).attribute)
+		if (values_in(columns, index, lfirst(cell)).attribute && !may_be_told_apart(lfirst(cell)) &&
+		    has_many_values(level, lfirst(cell)))
 			return true;
 	return false;
 }

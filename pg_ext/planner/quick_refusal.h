@@ -15,8 +15,8 @@ bool ifp_is_never_null(const struct ifp_query_level *level, Var *var);
  * restrictions: RestrictInfos, over the table; columns: of the index, as expressions or target list entries. */
 Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restrictions, const List *columns);
 
-/* True if a group key has a value column, or an aggregate asks more of one than sums, extremes and counts: without histograms,
- * kept or drawn, the index does not answer the query. columns: of the index, as expressions over the query's table, and any
+/* True if a group key has a value column of many values, or an aggregate asks more of one than sums, extremes and counts, and nothing in
+ * it tells values apart: without kept histograms the index does not answer the query. columns: of the index, as expressions over the query's table, and any
  * others behind them. */
 bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, const IndexOptInfo *index,
 		       const List *aggregates);

@@ -91,8 +91,7 @@ static double rows_of(const struct ifp_index *index, const struct ifp_scan_keys 
 		latest = Max(latest, root.last.time);
 	}
 	if (times->n_ranges > 0 && times->ranges[times->n_ranges - 1].high > latest)
-		n_rows +=
-			(double)ifp_pending_pages(&index->meta) * IFP_CONTENT_BYTES / ifp_pending_entry_bytes(fields->n_values);
+		n_rows += ifp_pending_guess(ifp_pending_pages(&index->meta), fields->n_values);
 	return n_rows;
 }
 
@@ -170,9 +169,9 @@ static bool read_key_of(struct ifp_chain_reader *reader, const struct ifp_chain 
 	struct ifp_chain from_page = { .clock = chain->clock, .head = page, .tail = page, .n_pages = 1 };
 
 	ifp_chain_open(reader, reader->index, &from_page);
-	if (chain->clock == 0 || !ifp_chain_next(reader) || reader->n_entries == 0)
+	if (chain->clock == 0 || !ifp_chain_next(reader) || reader->page.n_entries == 0)
 		return false;
-	ifp_chain_key(reader, is_last ? reader->n_entries - 1 : 0, key);
+	ifp_pending_page_key(&reader->page, is_last ? reader->page.n_entries - 1 : 0, key);
 	return true;
 }
 
@@ -182,9 +181,8 @@ static void add_chain(struct newer *newer, struct ifp_chain_reader *reader, cons
 
 	if (read_key_of(reader, chain, chain->head, false, &first) && read_key_of(reader, chain, chain->tail, true, &last))
 		add_stretch(newer,
-			    (double)(chain->n_pages - 1) * IFP_CONTENT_BYTES /
-					    ifp_pending_entry_bytes(reader->index->manifest.fields.n_values) +
-				    reader->n_entries,
+			    ifp_pending_guess(chain->n_pages - 1, reader->index->manifest.fields.n_values) +
+				    reader->page.n_entries,
 			    &first, &last);
 }
 

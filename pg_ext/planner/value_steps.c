@@ -530,6 +530,11 @@ static Node *with_conditions(Node *node, void *context)
 	return expression_tree_mutator(with_elements(ifp_case_conditions(with_null_test(node))), with_conditions, context);
 }
 
+Node *ifp_value_steps_normalize(Node *expressions)
+{
+	return with_conditions(expressions, NULL);
+}
+
 /* Returns a leaf as it is on a step: a constant, or a product with one. */
 static Node *on_step(const struct leaf *leaf, int step)
 {
@@ -870,6 +875,30 @@ static bool draw_leaf(struct drawing *drawing, Node *node)
 	return both && draw_bounds(drawing, linitial(both)) && draw_bounds(drawing, lsecond(both));
 }
 
+static bool can_draw(struct column_type type)
+{
+	return type.type == INT2OID || type.type == INT4OID || type.type == INT8OID || type.type == NUMERICOID || is_real(type);
+}
+
+bool ifp_value_steps_draw_leaf(const struct ifp_index_query *query, int value, Node *expression, int64 *bounds, int *n_bounds)
+{
+	struct drawing drawing = { .splitting = { .attribute = (AttrNumber)(query->n_by + 2 + value),
+						  .type = type_of(query, (unsigned)value),
+						  .is_within = true },
+				   .n_bounds = *n_bounds };
+	bool is_drawn;
+
+	if (!can_draw(drawing.splitting.type))
+		return false;
+	memcpy(drawing.bounds, bounds, (Size)*n_bounds * sizeof *bounds);
+	drawing.splitting.econtext = CreateStandaloneExprContext();
+	is_drawn = draw_leaf(&drawing, expression);
+	FreeExprContext(drawing.splitting.econtext, true);
+	memcpy(bounds, drawing.bounds, (Size)drawing.n_bounds * sizeof *bounds);
+	*n_bounds = drawing.n_bounds;
+	return is_drawn && !drawing.has_too_many;
+}
+
 static bool draw(Node *node, void *context)
 {
 	struct drawing *drawing = context;
@@ -885,11 +914,6 @@ static bool draw(Node *node, void *context)
 	stops = expression_tree_walker(node, draw, context);
 	drawing->splitting.is_within = before;
 	return stops;
-}
-
-static bool can_draw(struct column_type type)
-{
-	return type.type == INT2OID || type.type == INT4OID || type.type == INT8OID || type.type == NUMERICOID || is_real(type);
 }
 
 /* Adds the histogram in the place of one without bounds, if there is one. Returns false if there is no room. */

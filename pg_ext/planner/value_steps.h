@@ -32,6 +32,14 @@ bool ifp_value_steps_may_draw(Node *node);
  * Cost      O(64) evaluations of each condition. */
 bool ifp_value_steps_draw(struct ifp_index_query *query, List *conditions, List *arguments);
 
+/* Returns expressions in which every CASE has conditions, lists are taken apart, and coalesce() of a column is a CASE. */
+Node *ifp_value_steps_normalize(Node *expressions);
+
+/* Adds the bounds of a comparison of a value column with what is known, or the like, to those that are there, in ascending order.
+ * Returns false if it is none, or if there is no room; then there may be bounds that are not needed.
+ * Requires  the expression has no other column; bounds has IFOREST_MAX_BOUNDS elements. */
+bool ifp_value_steps_draw_leaf(const struct ifp_index_query *query, int value, Node *expression, int64 *bounds, int *n_bounds);
+
 /* Gives the values on steps that follow one another, as integers that sort alike (reals by ifp_key_from_double()). Returns false if
  * the step is NULL. */
 bool ifp_value_steps_range(const struct ifp_index_query *query, int histogram, uint64 steps, int64 *low, int64 *high);

@@ -4,6 +4,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/optimizer.h"
@@ -15,6 +16,7 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/base/compat.h"
+#include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/query_level.h"
 
 /* ---- columns ---- */
@@ -274,10 +276,6 @@ static bool begin(PlannerInfo *root, RelOptInfo *rel, struct use_reading *readin
 	const RangeTblEntry *table;
 	char kind;
 
-	if (IS_JOIN_REL(rel)) {
-		add_wish()->reason = "tables are joined below the aggregates";
-		return false;
-	}
 	if (!OidIsValid(ifp_table_of(root, rel)) || IS_DUMMY_REL(rel))
 		return false;
 	table = planner_rt_fetch(rel->relid, root);
@@ -319,13 +317,13 @@ static bool collect_aggregates(Node *node, void *aggregates)
 	return expression_tree_walker(node, collect_aggregates, aggregates);
 }
 
-static void wish_for_groups(struct ifp_query_level *level)
+/* Reads what the level asks of its table. */
+static void wish_for_table(const struct ifp_query_level *level)
 {
 	List *aggregates = NIL;
 	struct use_reading reading;
 	ListCell *cell;
 
-	(void)ifp_query_level_enter(level);
 	if (!begin(level->root, level->rel, &reading))
 		return;
 	read_groups(level, &reading);
@@ -334,6 +332,39 @@ static void wish_for_groups(struct ifp_query_level *level)
 		(void)read_uses(ifp_query_level_expression(level, lfirst(cell)), &reading);
 	foreach (cell, ifp_query_level_restrictions(level, level->rel->baserestrictinfo))
 		read_as(lfirst(cell), &reading, IFP_USE_CONDITION);
+	/* dimensions are joined on by columns */
+	foreach (cell, level->dimensions)
+		read_as((Node *)((const struct ifp_joined *)lfirst(cell))->equalities, &reading, IFP_USE_GROUP);
+	foreach (cell, level->join_conditions)
+		read_as(lfirst(cell), &reading, IFP_USE_CONDITION);
+}
+
+/* The largest table of a join, to which the others are dimensions. */
+static void wish_for_join(const struct ifp_query_level *level)
+{
+	RelOptInfo *fact = NULL;
+	struct ifp_query_level joined = *level;
+	int relid = -1;
+
+	while ((relid = bms_next_member(level->rel->relids, relid)) >= 0) {
+		RelOptInfo *rel = bms_is_member(relid, level->root->all_baserels) ? find_base_rel(level->root, relid) : NULL;
+
+		if (rel && rel->rtekind == RTE_RELATION && (!fact || rel->tuples > fact->tuples))
+			fact = rel;
+	}
+	if (fact && !ifp_dimensions_enter(&joined, fact))
+		wish_for_table(&joined);
+	else
+		add_wish()->reason = "tables are joined below the aggregates";
+}
+
+static void wish_for_groups(struct ifp_query_level *level)
+{
+	(void)ifp_query_level_enter(level);
+	if (IS_JOIN_REL(level->rel))
+		wish_for_join(level);
+	else
+		wish_for_table(level);
 }
 
 /* The first rows of groups: DISTINCT ON, or a window whose function is asked for up to a number. */

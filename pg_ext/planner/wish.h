@@ -1,7 +1,7 @@
 /* planner/wish.h -- What an index would have to have to answer a query level: the columns of its table, and what is asked of each.
  *
  * Collected by hooks while a query is planned, for a level that one could answer: it groups one table (through subqueries that
- * hand on its rows), orders it by a column and takes the first rows, or takes the first rows of groups.
+ * hand on its rows, or joined with dimensions), orders it by a column and takes the first rows, or takes the first rows of groups.
  */
 #ifndef IFP_PLANNER_WISH_H
 #define IFP_PLANNER_WISH_H

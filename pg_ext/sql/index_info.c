@@ -179,7 +179,7 @@ static void add_chain(struct ifp_index *index, const struct ifp_chain *chain, st
 
 	ifp_chain_open(reader, index, chain);
 	while (ifp_chain_next(reader)) {
-		totals->n_pending += reader->n_entries;
+		totals->n_pending += reader->page.n_entries;
 		totals->n_pending_pages++;
 	}
 	pfree(reader);
@@ -439,16 +439,18 @@ static void put_leaf(ReturnSetInfo *result, struct ifp_index *index, Page page)
 	}
 }
 
-static void put_pending(ReturnSetInfo *result, struct ifp_index *index, Page page)
+static void put_pending(ReturnSetInfo *result, struct ifp_index *index, BlockNumber block, Page page)
 {
-	struct ifp_chain_reader *reader = palloc0(sizeof *reader);
+	struct ifp_pending_page *pending = palloc(sizeof *pending);
 	struct iforest_entry entry;
+	const char *wrong;
 
-	reader->index = index;
-	memcpy(reader->content, ifp_content(page), ifp_content_used(page));
-	reader->n_entries = ifp_content_used(page) / ifp_pending_entry_bytes(index->manifest.fields.n_values);
-	for (uint32 i = 0; i < reader->n_entries; i++) {
-		ifp_chain_entry(reader, i, &entry);
+	ifp_pending_page_copy(pending, index->manifest.fields.n_values, page);
+	wrong = ifp_pending_page_open(pending, block);
+	if (wrong)
+		ifp_page_wrong(index->relation, block, wrong);
+	for (uint32 i = 0; i < pending->n_entries; i++) {
+		ifp_pending_page_entry(pending, i, &entry);
 		put_entry(result, index->manifest.fields.n_values, &entry, false);
 	}
 }
@@ -468,7 +470,7 @@ Datum iforest_page_entries(PG_FUNCTION_ARGS)
 	ifp_index_open(index, relation);
 	ifp_index_refresh(index);
 	if (is_ours(page) && ifp_special(page)->page_type == IFP_PAGE_PENDING)
-		put_pending(result, index, page);
+		put_pending(result, index, (BlockNumber)PG_GETARG_INT64(1), page);
 	else if (is_ours(page) && ifp_special(page)->page_type == IFP_PAGE_RUN && ifp_content(page)[22] == 0)
 		put_leaf(result, index, page);
 	else
@@ -572,8 +574,8 @@ static void check_chain_entries(struct check *check, const struct ifp_chain *cha
 
 	ifp_chain_open(reader, check->index, chain);
 	while (ifp_chain_next(reader))
-		for (uint32 i = 0; i < reader->n_entries; i++) {
-			ifp_chain_entry(reader, i, &entry);
+		for (uint32 i = 0; i < reader->page.n_entries; i++) {
+			ifp_pending_page_entry(&reader->page, i, &entry);
 			check_entry(check, &entry);
 		}
 	pfree(reader);

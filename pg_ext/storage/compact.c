@@ -6,7 +6,6 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_database.h"
-#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -14,10 +13,8 @@
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "core/page/node.h"
@@ -25,6 +22,7 @@
 #include "core/run/memtable.h"
 #include "core/run/remove.h"
 #include "pg_ext/base/engine.h"
+#include "pg_ext/base/library.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/locks.h"
@@ -268,21 +266,6 @@ struct order {
 	Oid database, heap, index;
 };
 
-/* Finds the library of the access method's functions; the server may be configured to load extensions from elsewhere. */
-static void find_library(Relation index, char *library, Size n_bytes)
-{
-	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(index->rd_amhandler));
-	bool is_null;
-	Datum name;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u", index->rd_amhandler);
-	name = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &is_null);
-	if (!is_null)
-		text_to_cstring_buffer(DatumGetTextPP(name), library, n_bytes);
-	ReleaseSysCache(tuple);
-}
-
 /* Starts a worker, unless none is available or this backend started one within the last seconds. Requires the index is
  * committed. */
 static void worker_start(Relation index)
@@ -301,7 +284,7 @@ static void worker_start(Relation index)
 	asked->time = now;
 	snprintf(worker.bgw_name, BGW_MAXLEN, "iforest merge of %s", RelationGetRelationName(index));
 	strlcpy(worker.bgw_type, "iforest merge", BGW_MAXLEN);
-	find_library(index, worker.bgw_library_name, sizeof worker.bgw_library_name);
+	strlcpy(worker.bgw_library_name, ifp_library_of(index), sizeof worker.bgw_library_name);
 	strlcpy(worker.bgw_function_name, "iforest_worker_main", sizeof worker.bgw_function_name);
 	memcpy(worker.bgw_extra, &order, sizeof order);
 	(void)RegisterDynamicBackgroundWorker(&worker, NULL);

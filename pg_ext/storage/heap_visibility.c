@@ -254,6 +254,7 @@ struct look {
 	Buffer buffer;
 	bool is_lasting;
 	TransactionId newest;
+	TransactionId committed; /* an inserter that is known to have committed, or InvalidTransactionId */
 };
 
 static inline void note_transaction(struct look *look, TransactionId xid)
@@ -262,17 +263,27 @@ static inline void note_transaction(struct look *look, TransactionId xid)
 		look->newest = xid;
 }
 
+/* True if an inserter, older than any transaction that the snapshot may not see, has committed. The server's functions would
+ * write on each tuple that it has; rows that were loaded together have the same. */
+static inline bool has_committed(struct look *look, TransactionId xmin)
+{
+	if (xmin != look->committed && TransactionIdDidCommit(xmin))
+		look->committed = xmin;
+	return xmin == look->committed;
+}
+
 /* True for a tuple that was committed before any transaction that the snapshot may not see, and not touched since. The server's
  * functions would find it visible. Most tuples are such. */
 static inline bool is_long_visible(struct look *look, HeapTupleHeader tuple)
 {
 	TransactionId xmin = HeapTupleHeaderGetRawXmin(tuple);
 
-	if (!(tuple->t_infomask & HEAP_XMAX_INVALID) || !HeapTupleHeaderXminCommitted(tuple))
+	if ((tuple->t_infomask & (HEAP_XMAX_INVALID | HEAP_MOVED)) != HEAP_XMAX_INVALID || HeapTupleHeaderXminInvalid(tuple))
 		return false;
 	if (HeapTupleHeaderXminFrozen(tuple))
 		return true;
-	if (!TransactionIdPrecedes(xmin, look->snapshot->xmin))
+	if (!TransactionIdPrecedes(xmin, look->snapshot->xmin) ||
+	    (!HeapTupleHeaderXminCommitted(tuple) && !has_committed(look, xmin)))
 		return false;
 	note_transaction(look, xmin);
 	return true;

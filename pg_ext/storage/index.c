@@ -3,7 +3,9 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
 #include "core/base/bits.h"
@@ -367,6 +369,24 @@ static void prefetch(void *context, const struct iforest_place *place, uint64_t 
 	__builtin_prefetch(BufferGetPage(buffer) + BLCKSZ - 1);
 }
 
+static uint64_t n_waits(void *context)
+{
+	(void)context;
+	return (uint64_t)(pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read);
+}
+
+static void read_ahead(void *context, const struct iforest_place *place, const uint64_t *numbers, unsigned n)
+{
+	struct ifp_index *index = context;
+
+	for (unsigned i = 0; i < n && effective_io_concurrency > 0; i++) {
+		BlockNumber block = ifp_index_run_block(index, place, numbers[i]);
+
+		if (block != InvalidBlockNumber && is_in_file(index, block))
+			PrefetchBuffer(index->relation, MAIN_FORKNUM, block);
+	}
+}
+
 /* ---- the pager: writing ---- */
 
 static enum iforest_status create_run(void *context, struct iforest_place *place)
@@ -520,6 +540,8 @@ static void pager_init(struct ifp_index *index)
 					       .pin_briefly = pin_briefly,
 					       .unpin_brief = unpin_brief,
 					       .prefetch = prefetch,
+					       .n_waits = n_waits,
+					       .read_ahead = read_ahead,
 					       .create_run = create_run,
 					       .write = write_pages,
 					       .drop_run = drop_run,

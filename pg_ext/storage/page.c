@@ -126,34 +126,29 @@ uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type type,
 	return n_bytes;
 }
 
-/* Writes one fragment of a generic record: bytes [offset, offset + n) of the page. */
-static uint8 *write_fragment(uint8 *out, uint16 offset, const void *bytes, uint16 n)
-{
-	memcpy(out, &offset, sizeof offset);
-	memcpy(out + sizeof offset, &n, sizeof n);
-	memcpy(out + sizeof offset + sizeof n, bytes, n);
-	return out + sizeof offset + sizeof n + n;
-}
+/* Bytes of a page that change. */
+struct fragment {
+	uint16 at, n_bytes;
+	const void *bytes;
+};
 
-/* Writes the record that generic_redo() reads (access/transam/generic_xlog.c). GenericXLogFinish() compares two images of the
- * page for the same record, which takes five times as long. */
-void ifp_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes, const struct ifp_sum *sum)
+/* Changes a page, and writes the record that generic_redo() reads (access/transam/generic_xlog.c). GenericXLogFinish() compares
+ * two images of the page for the same record, which takes five times as long. */
+static void change(Relation index, Buffer buffer, const struct fragment *fragments, int n)
 {
 	Page page = BufferGetPage(buffer);
-	uint16 at = ((PageHeader)page)->pd_lower, end = at + n_bytes;
 	uint8 delta[32 + IFP_MOST_APPENDED];
 	uint8 *out = delta;
 
-	Assert(n_bytes <= IFP_MOST_APPENDED && end <= ((PageHeader)page)->pd_upper);
-	out = write_fragment(out, offsetof(PageHeaderData, pd_lower), &end, sizeof end);
-	out = write_fragment(out, at, bytes, n_bytes);
-	if (sum)
-		out = write_fragment(out, (uint16)((char *)ifp_sum(page) - page), sum, offsetof(struct ifp_sum, has_next));
+	for (int i = 0; i < n; i++) {
+		memcpy(out, &fragments[i].at, sizeof fragments[i].at);
+		memcpy(out + 2, &fragments[i].n_bytes, sizeof fragments[i].n_bytes);
+		memcpy(out + 4, fragments[i].bytes, fragments[i].n_bytes);
+		out += 4 + fragments[i].n_bytes;
+	}
 	START_CRIT_SECTION();
-	memcpy((uint8 *)page + at, bytes, n_bytes);
-	((PageHeader)page)->pd_lower = end;
-	if (sum)
-		*ifp_sum(page) = *sum;
+	for (int i = 0; i < n; i++)
+		memcpy((uint8 *)page + fragments[i].at, fragments[i].bytes, fragments[i].n_bytes);
 	MarkBufferDirty(buffer);
 	if (RelationNeedsWAL(index)) {
 		XLogRecPtr lsn;
@@ -165,4 +160,32 @@ void ifp_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n
 		PageSetLSN(page, lsn);
 	}
 	END_CRIT_SECTION();
+}
+
+static struct fragment end_of_content(const uint16 *end)
+{
+	return (struct fragment){ offsetof(PageHeaderData, pd_lower), sizeof *end, end };
+}
+
+void ifp_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes, const struct ifp_sum *sum)
+{
+	Page page = BufferGetPage(buffer);
+	uint16 at = ((PageHeader)page)->pd_lower, end = at + n_bytes;
+	struct fragment fragments[3] = { end_of_content(&end), { at, n_bytes, bytes } };
+
+	Assert(n_bytes <= IFP_MOST_APPENDED && end <= ((PageHeader)page)->pd_upper);
+	if (sum)
+		fragments[2] =
+			(struct fragment){ (uint16)((char *)ifp_sum(page) - page), offsetof(struct ifp_sum, has_next), sum };
+	change(index, buffer, fragments, sum ? 3 : 2);
+}
+
+void ifp_page_write(Relation index, Buffer buffer, uint32 at, const uint8 *bytes, uint16 n_bytes)
+{
+	Page page = BufferGetPage(buffer);
+	uint16 end = ((PageHeader)page)->pd_upper;
+	struct fragment fragments[2] = { { (uint16)(IFP_CONTENT + at), n_bytes, bytes }, end_of_content(&end) };
+
+	Assert(n_bytes <= IFP_MOST_APPENDED && at + n_bytes <= ifp_content_room(page));
+	change(index, buffer, fragments, ((PageHeader)page)->pd_lower == end ? 1 : 2);
 }

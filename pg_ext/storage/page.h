@@ -16,7 +16,7 @@
  *                                                                   a change check_list(): each begins where another ends
  *             next                           storage/extents.c      at most 64 pages, none twice
  *   series    lengths of records; next       storage/series_dict.c  the checksum; read_records(); no more pages than the file
- *   pending   entries                        storage/pending.c      the checksum; the length, and constant bits of entries
+ *   pending   entries                        storage/pending_entry.c  the checks of entries, and their lengths
  *             next, last                     storage/pending.c      as many pages as in the metapage; last: at most 15 on
  *   run       checksum, counts, offsets      core/page/leaf.c       and node.c; the owner: storage/index.c lock_page()
  *   sketch    length, number, entries        storage/sidecar.c      length within the file; sketches one after the other
@@ -43,7 +43,8 @@ enum ifp_page_type {
 
 #define IFP_PAGE_ID 0x1F07 /* in the last two bytes of every page, to recognise a file */
 #define IFP_CHAIN_CLOSED 1 /* flag of a pending page: the chain takes no more entries */
-#define IFP_PAGE_SUMMED 2  /* flag of meta, extents, series and pending pages: it ends with a struct ifp_sum */
+#define IFP_PAGE_SUMMED 2  /* flag of meta, extents and series pages: it ends with a struct ifp_sum */
+#define IFP_PAGE_PACKED 4  /* flag of a pending page: its entries are packed, and have checks of their own */
 
 struct ifp_special {
 	uint32 owner;	 /* clock number of the run or chain; 0: the index */
@@ -176,5 +177,10 @@ uint32 ifp_page_copy(Relation index, BlockNumber block, enum ifp_page_type type,
  * bytes.
  * Requires  the page is locked exclusively and has room. */
 void ifp_page_append(Relation index, Buffer buffer, const uint8 *bytes, uint16 n_bytes, const struct ifp_sum *sum);
+
+/* Writes at most IFP_MOST_APPENDED bytes of the content of a page, at an offset in it, and logs just these. All the page is
+ * content from then on.
+ * Requires  the page is locked exclusively. */
+void ifp_page_write(Relation index, Buffer buffer, uint32 at, const uint8 *bytes, uint16 n_bytes);
 
 #endif

@@ -4,101 +4,30 @@
 
 #include "pg_ext/base/test_points.h"
 
-enum { TIME_IS_NULL = 1 << 15, MOST_EXTENT = 16, ZERO_AT = 12, MOST_RESERVED = 1 << 17 };
-
-/* ---- entries as bytes ---- */
-
-static void write_entry(const struct iforest_entry *entry, unsigned n_values, uint8 *bytes)
-{
-	iforest_store32(bytes, (uint32_t)entry->key.series);
-	iforest_store16(bytes + 4, (uint16_t)(entry->present | (entry->key.time_is_null ? TIME_IS_NULL : 0)));
-	iforest_store16(bytes + 6, (uint16_t)(entry->key.ref & 0xffff));
-	iforest_store32(bytes + 8, (uint32_t)(entry->key.ref >> 16));
-	iforest_store32(bytes + 12, 0);
-	iforest_store64(bytes + 16, (uint64_t)entry->key.time);
-	for (unsigned v = 0; v < n_values; v++)
-		iforest_store64(bytes + 24 + 8 * v, (uint64_t)entry->values[v].integer);
-}
-
-static void read_key(const uint8 *bytes, struct iforest_key *key)
-{
-	key->series = iforest_load32(bytes);
-	key->time_is_null = (iforest_load16(bytes + 4) & TIME_IS_NULL) != 0;
-	key->time = (int64_t)iforest_load64(bytes + 16);
-	key->ref = (int64_t)iforest_load32(bytes + 8) << 16 | iforest_load16(bytes + 6);
-}
-
-static void read_entry(const uint8 *bytes, unsigned n_values, struct iforest_entry *entry)
-{
-	read_key(bytes, &entry->key);
-	entry->present = iforest_load16(bytes + 4) & ((1u << n_values) - 1);
-	for (unsigned v = 0; v < n_values; v++)
-		entry->values[v].integer = (int64_t)iforest_load64(bytes + 24 + 8 * v);
-}
-
-/* ---- the checksum ---- */
-
-/* True if the constant bits of an entry are right. */
-static bool is_entry(const uint8 *bytes, unsigned n_values)
-{
-	return iforest_load16(bytes + 6) != 0 && iforest_load32(bytes + ZERO_AT) == 0 &&
-	       (iforest_load16(bytes + 4) & ~(TIME_IS_NULL | ((1u << n_values) - 1))) == 0;
-}
-
-/* Returns what is wrong with the content of a page, as a sentence; NULL if nothing is. `sum` is the page's, NULL if it has
- * none. */
-static const char *find_fault(const uint8 *content, uint32 n_used, unsigned n_values, const struct ifp_special *special,
-			      BlockNumber block, const struct ifp_sum *sum)
-{
-	uint16 n_bytes = ifp_pending_entry_bytes(n_values);
-	struct ifp_sum found = ifp_sum_begin(special, block);
-
-	if (n_used % n_bytes != 0 || (sum && (sum->n_bytes > n_used || sum->n_bytes % n_bytes != 0)))
-		return "The length of its entries is wrong.";
-	for (uint32 at = 0; at < n_used; at += n_bytes) {
-		if (!is_entry(content + at, n_values))
-			return "It has an impossible entry.";
-		if (sum && at < sum->n_bytes)
-			ifp_sum_up(&found, content + at, n_bytes);
-	}
-	return sum && found.checksum != sum->checksum ? "The checksum of its entries is wrong." : NULL;
-}
+enum { MOST_EXTENT = 16, MOST_RESERVED = 1 << 17 };
 
 /* ---- appending ---- */
 
-/* Appends an entry. Entries that an earlier version appended to the page are not in the sum, nor are those that follow. */
-static void append_entry(Relation relation, Buffer buffer, const uint8 *entry, uint16 n_bytes)
+/* True if this is the last page of the hint's open chain, with packed entries: pages of earlier versions take no more. */
+static bool is_open(Page page, const struct ifp_append_hint *place)
 {
-	Page page = BufferGetPage(buffer);
-	bool is_summed = ifp_special(page)->flags & IFP_PAGE_SUMMED;
-	struct ifp_sum sum = { 0 };
+	const struct ifp_special *special = ifp_special(page);
 
-	if (is_summed) {
-		sum = *ifp_sum(page);
-		is_summed = sum.n_bytes == ifp_content_used(page);
-	}
-	if (is_summed)
-		ifp_sum_up(&sum, entry, n_bytes);
-	ifp_page_append(relation, buffer, entry, n_bytes, is_summed ? &sum : NULL);
+	return ifp_page_is(page, IFP_PAGE_PENDING, place->clock) && special->next == InvalidBlockNumber &&
+	       (special->flags & (IFP_CHAIN_CLOSED | IFP_PAGE_PACKED)) == IFP_PAGE_PACKED;
 }
 
 /* Appends at the place of the hint, if that is the last page of an open chain and has room. */
-static bool append_here(Relation relation, const struct ifp_append_hint *place, const uint8 *entry, uint16 n_bytes)
+static bool append_here(Relation relation, unsigned n_values, struct ifp_append_hint *place, const struct iforest_entry *entry)
 {
-	bool done = false;
+	bool done;
 	Buffer buffer;
-	Page page;
 
 	if (place->clock == 0)
 		return false;
 	buffer = ReadBuffer(relation, place->block); /* which was in the file when the metapage named it */
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	page = BufferGetPage(buffer);
-	if (ifp_page_is(page, IFP_PAGE_PENDING, place->clock) && ifp_special(page)->next == InvalidBlockNumber &&
-	    !(ifp_special(page)->flags & IFP_CHAIN_CLOSED) && ifp_content_used(page) + n_bytes <= ifp_content_room(page)) {
-		append_entry(relation, buffer, entry, n_bytes);
-		done = true;
-	}
+	done = is_open(BufferGetPage(buffer), place) && ifp_pending_page_append(relation, buffer, n_values, entry, &place->end);
 	UnlockReleaseBuffer(buffer);
 	return done;
 }
@@ -120,11 +49,11 @@ static Buffer lock_tail(Relation relation, const struct ifp_chain *chain)
 	return buffer;
 }
 
-static void init_page(Page page, BlockNumber block, uint32 clock, BlockNumber last)
+static void init_page(Page page, uint32 clock, BlockNumber last)
 {
 	ifp_page_init(page, IFP_PAGE_PENDING, clock);
 	ifp_special(page)->last = last;
-	ifp_page_begin_sum(page, block);
+	ifp_special(page)->flags = IFP_PAGE_PACKED;
 }
 
 /* Adds a last page to the chain, which may have none yet. Requires  the metapage is locked. */
@@ -156,7 +85,7 @@ static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *ed
 		ifp_page_wrong(relation, IFP_EXTENTS_BLOCK, "It lists the last page of a chain as free.");
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
 	page = GenericXLogRegisterBuffer(edit->state, buffer, GENERIC_XLOG_FULL_IMAGE);
-	init_page(page, block, chain->clock, last);
+	init_page(page, chain->clock, last);
 	if (BufferIsValid(tail))
 		ifp_special(GenericXLogRegisterBuffer(edit->state, tail, 0))->next = block;
 	else
@@ -174,12 +103,9 @@ static struct ifp_chain extend_chain(Relation relation, struct ifp_meta_edit *ed
 uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_append_hint *place,
 			  const struct iforest_entry *entry)
 {
-	uint8 bytes[24 + 8 * IFOREST_MAX_VALUES];
-	uint16 n_bytes = ifp_pending_entry_bytes(n_values);
 	uint32 n_pages = 0, new_clock = 0;
 
-	write_entry(entry, n_values, bytes);
-	while (!append_here(relation, place, bytes, n_bytes)) {
+	while (!append_here(relation, n_values, place, entry)) {
 		struct ifp_meta_edit edit;
 		struct ifp_chain *chain, found;
 
@@ -250,12 +176,11 @@ void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, co
 	reader->chain = *chain;
 	reader->n_pages = 0;
 	reader->next = chain->clock ? chain->head : InvalidBlockNumber;
-	reader->n_entries = 0;
+	reader->page.n_entries = 0;
 }
 
 /* Copies a page under its lock. Returns false if it has another owner. */
-static bool copy_page(struct ifp_chain_reader *reader, BlockNumber block, struct ifp_special *special, struct ifp_sum *sum,
-		      uint32 *n_used)
+static bool copy_page(struct ifp_chain_reader *reader, BlockNumber block)
 {
 	Buffer buffer = ifp_page_read(reader->index->relation, block);
 	Page page = BufferGetPage(buffer);
@@ -263,64 +188,42 @@ static bool copy_page(struct ifp_chain_reader *reader, BlockNumber block, struct
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	is_ours = ifp_page_is(page, IFP_PAGE_PENDING, reader->chain.clock);
-	if (is_ours) {
-		*n_used = ifp_content_used(page);
-		*special = *ifp_special(page);
-		*sum = *ifp_sum(page);
-		memcpy(reader->content, ifp_content(page), *n_used);
-	}
+	if (is_ours)
+		ifp_pending_page_copy(&reader->page, reader->index->manifest.fields.n_values, page);
 	UnlockReleaseBuffer(buffer);
 	return is_ours;
 }
 
 bool ifp_chain_next(struct ifp_chain_reader *reader)
 {
-	Relation relation = reader->index->relation;
-	unsigned n_values = reader->index->manifest.fields.n_values;
 	BlockNumber block = reader->next;
-	struct ifp_special special;
-	struct ifp_sum sum;
 	const char *wrong;
-	uint32 n_used;
 
-	reader->n_entries = 0;
+	reader->page.n_entries = 0;
 	reader->next = InvalidBlockNumber;
 	if (block == InvalidBlockNumber)
 		return false;
 	CHECK_FOR_INTERRUPTS();
-	if (!copy_page(reader, block, &special, &sum, &n_used)) {
+	if (!copy_page(reader, block)) {
 		ifp_index_met_foreign(reader->index, reader->chain.clock, block);
 		return false;
 	}
-	wrong = find_fault(reader->content, n_used, n_values, &special, block, special.flags & IFP_PAGE_SUMMED ? &sum : NULL);
+	wrong = ifp_pending_page_open(&reader->page, block);
 	if (++reader->n_pages < reader->chain.n_pages)
-		reader->next = special.next;
+		reader->next = reader->page.special.next;
 	if (!wrong && (block == reader->chain.tail) != (reader->next == InvalidBlockNumber))
 		wrong = "Its chain is of another length.";
 	if (wrong)
-		ifp_page_wrong(relation, block, wrong);
-	reader->n_entries = n_used / ifp_pending_entry_bytes(n_values);
+		ifp_page_wrong(reader->index->relation, block, wrong);
 	return true;
 }
 
-void ifp_chain_entry(const struct ifp_chain_reader *reader, uint32 i, struct iforest_entry *entry)
-{
-	unsigned n_values = reader->index->manifest.fields.n_values;
-
-	read_entry(reader->content + (size_t)i * ifp_pending_entry_bytes(n_values), n_values, entry);
-}
-
-void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct iforest_key *key)
-{
-	read_key(reader->content + (size_t)i * ifp_pending_entry_bytes(reader->index->manifest.fields.n_values), key);
-}
-
-/* Makes room at once for as many entries as the pages have, within reason: the number of pages may be damaged. */
+/* Makes room at once for about as many entries as the pages have, within reason: the number of pages may be damaged. */
 static void reserve(struct ifp_index *index, uint64 n_pages, struct iforest_batch *batch)
 {
-	uint64 n = n_pages * (IFP_CONTENT_BYTES / ifp_pending_entry_bytes(index->manifest.fields.n_values));
+	double n = ifp_pending_guess((double)n_pages, index->manifest.fields.n_values);
 
-	ifp_index_require(index, iforest_batch_reserve(batch, Min(n, MOST_RESERVED)));
+	ifp_index_require(index, iforest_batch_reserve(batch, (uint64)Min(n, MOST_RESERVED)));
 }
 
 uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, const struct ifp_pending_choice *choice,
@@ -333,13 +236,13 @@ uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, co
 
 	ifp_chain_open(reader, index, chain);
 	while (ifp_chain_next(reader)) {
-		n_read += reader->n_entries;
-		for (uint32 i = 0; i < reader->n_entries; i++) {
-			ifp_chain_key(reader, i, &entry.key);
+		n_read += reader->page.n_entries;
+		for (uint32 i = 0; i < reader->page.n_entries; i++) {
+			ifp_pending_page_key(&reader->page, i, &entry.key);
 			if (choice && !choice->is_chosen(choice->context, &entry.key))
 				continue;
 			if (batch->n_values > 0)
-				ifp_chain_entry(reader, i, &entry);
+				ifp_pending_page_entry(&reader->page, i, &entry);
 			else
 				entry.present = 0;
 			status = iforest_batch_add(batch, &entry);

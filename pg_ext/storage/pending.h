@@ -2,8 +2,7 @@
  *
  * There are IFP_CHAINS open chains, so that backends seldom contend. An entry is appended under the lock of the chain's last
  * page alone, by a WAL record of a few dozen bytes. A closed chain takes no more entries; it is flushed, that is made into a
- * run, by the backend that gets its lock. Pages are never compacted or filled again. Bytes: FORMAT.md, "Pending entries" and
- * "Sums of pages".
+ * run, by the backend that gets its lock. Pages are never compacted or filled again.
  *
  * A reader copies the entries that it needs into a batch (core/run/batch.h): it chooses them in the order of arrival, and drops
  * the invisible ones while neighbours are rows of one heap block. Only then are the few that are left sorted.
@@ -15,6 +14,7 @@
 
 #include "core/run/batch.h"
 #include "pg_ext/storage/index.h"
+#include "pg_ext/storage/pending_entry.h"
 
 /* ---- appending ---- */
 
@@ -22,12 +22,8 @@
 struct ifp_append_hint {
 	uint32 clock;
 	BlockNumber block;
+	uint32 end; /* of the entries that the page had */
 };
-
-static inline uint16 ifp_pending_entry_bytes(unsigned n_values)
-{
-	return (uint16)(24 + 8 * n_values);
-}
 
 /* Appends an entry to this backend's chain. Returns the chain's number of pages if the entry began a new page; else 0. */
 uint32 ifp_pending_append(Relation relation, unsigned n_values, struct ifp_append_hint *place,
@@ -44,9 +40,8 @@ struct ifp_chain_reader {
 	struct ifp_index *index;
 	struct ifp_chain chain;
 	BlockNumber next;
-	uint32 n_pages;	  /* read so far */
-	uint32 n_entries; /* of the page that was read */
-	uint8 content[IFP_CONTENT_BYTES];
+	uint32 n_pages;		      /* read so far */
+	struct ifp_pending_page page; /* that was read */
 };
 
 /* Starts at the first page. Requires  the chain has a page, or its clock is 0. */
@@ -55,10 +50,6 @@ void ifp_chain_open(struct ifp_chain_reader *reader, struct ifp_index *index, co
 /* Reads the next page. Returns false at the end of the chain. If the chain has gone meanwhile, and its page has another owner,
  * it sets index->met_foreign_page and returns false. Raises "corrupt" errors. */
 bool ifp_chain_next(struct ifp_chain_reader *reader);
-
-/* Read entry i of the page; its key alone. */
-void ifp_chain_entry(const struct ifp_chain_reader *reader, uint32 i, struct iforest_entry *entry);
-void ifp_chain_key(const struct ifp_chain_reader *reader, uint32 i, struct iforest_key *key);
 
 /* Chooses entries by their keys. */
 struct ifp_pending_choice {

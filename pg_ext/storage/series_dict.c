@@ -151,6 +151,11 @@ bool ifp_series_dict_find(struct ifp_series_dict *dict, const uint8 *key, uint32
 	return series != NULL;
 }
 
+uint32 ifp_series_dict_n(const struct ifp_series_dict *dict)
+{
+	return dict->n_series;
+}
+
 const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *dict, uint32 id, uint32 *n_bytes)
 {
 	*n_bytes = dict->names[id].n_bytes;

@@ -26,6 +26,9 @@ uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *dict, cons
 /* Reads records that were appended since. Returns the number of series. */
 uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *dict);
 
+/* Returns the number of series in the copy. */
+uint32 ifp_series_dict_n(const struct ifp_series_dict *dict);
+
 /* Finds a series in the copy. Returns false if it is not there. */
 bool ifp_series_dict_find(struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes, uint32 *id);
 

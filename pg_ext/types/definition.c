@@ -51,7 +51,7 @@ void ifp_options_register(void)
 			     ShareUpdateExclusiveLock);
 	add_enum_reloption(parameters, "duration_unit", "unit of the duration where the time column is a timestamp", units,
 			   IFP_UNIT_OF_TIME, "Valid values are \"ns\", \"us\", \"ms\" and \"s\".", AccessExclusiveLock);
-	add_int_reloption(parameters, "pending_pages", "length at which a chain of pending pages is made into a run", 64, 1,
+	add_int_reloption(parameters, "pending_pages", "length at which a chain of pending pages is made into a run", 24, 1,
 			  4096, ShareUpdateExclusiveLock);
 	add_bool_reloption(parameters, "background_merge", "merge in a background worker when runs pile up", true,
 			   ShareUpdateExclusiveLock);
@@ -292,7 +292,7 @@ void ifp_definition_read(Relation index, struct ifp_definition *definition)
 		if (!value_type(definition->value_types[v], typmod, &definition->value_scales[v]))
 			definition->value_scales[v] = -1;
 	}
-	definition->pending_pages = options ? (uint32)options->pending_pages : 64;
+	definition->pending_pages = options ? (uint32)options->pending_pages : 24;
 	definition->background_merge = options ? options->background_merge : true;
 	for (int kind = 0; kind < IFOREST_N_DIGESTS; kind++)
 		definition->sketches[kind] = ifp_definition_sketches(index, definition, (enum iforest_digest_kind)kind);

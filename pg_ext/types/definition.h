@@ -18,7 +18,7 @@
  *                     as in SQL: folded unless they are quoted. As any other option of a kind (core/model/kind.h)
  *   sketch            names of INCLUDEd columns of which sketches are kept
  *   distinct          names of INCLUDEd columns of which distinct sketches are kept; text, bytea and uuid are INCLUDEd for that alone
- *   pending_pages     1 to 4096, default 64: a chain of pending pages is made into a run at this length
+ *   pending_pages     1 to 4096, default 24: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
  * Names of columns are checked when an index is built and by ALTER INDEX (am/handler.h). A change of duration, end,

@@ -213,6 +213,7 @@ void ifs_index_forget(struct ifs_index *index)
 	ifs_base_table_release(&index->base_table);
 	if (index->cache.n_pinned == 0)
 		ifs_page_cache_release(&index->cache);
+	ifs_read_ahead_release(&index->ahead);
 }
 
 void ifs_index_release(struct ifs_index *index)

@@ -14,6 +14,7 @@ struct trigger_target {
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
 	bool is_no_trigger; /* the SQL is run as it is, not in a trigger */
+	bool has_unique;    /* the table has a UNIQUE index; most have none, and what is asked about these is dear */
 };
 
 /* Returns the text of a column, "" for NULL. Valid as long as that of sqlite3_column_text(). */
@@ -167,6 +168,16 @@ static int finish(const struct trigger_target *target, sqlite3_stmt *statement)
 	return rc ? ifs_error_from_db(target->error, target->db, rc) : SQLITE_OK;
 }
 
+static int read_unique(struct trigger_target *target)
+{
+	sqlite3_stmt *statement;
+	int rc = ifs_prepare(target->error, target->db, &statement, "SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE \"unique\"",
+			     target->base_table->name, target->schema);
+
+	target->has_unique = !rc && sqlite3_step(statement) == SQLITE_ROW;
+	return rc ? rc : finish(target, statement);
+}
+
 /* Appends the condition that the row s has the new value. */
 static void append_same(sqlite3_str *sql, sqlite3_stmt *column)
 {
@@ -260,8 +271,11 @@ static void append_off_front(const struct trigger_target *target, sqlite3_str *s
 /* Appends both. */
 static int append_replaced(const struct trigger_target *target, sqlite3_str *sql, enum purpose purpose)
 {
-	int rc = append_equal(target, sql, purpose);
+	int rc;
 
+	if (!target->has_unique)
+		return SQLITE_OK;
+	rc = append_equal(target, sql, purpose);
 	return rc ? rc : append_defaults(target, sql, purpose);
 }
 
@@ -335,12 +349,22 @@ static int append_condition_changes(const struct trigger_target *target, sqlite3
 	return rc ? rc : finish(target, statement);
 }
 
+/* Appends that a column of a UNIQUE index changes. */
+static int append_unique_changes(const struct trigger_target *target, sqlite3_str *sql)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare_unique(target, &statement);
+
+	while (!rc && sqlite3_step(statement) == SQLITE_ROW)
+		append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
+	return rc ? rc : finish(target, statement);
+}
+
 /* Appends WHEN: a column of the index, of its condition, or of a UNIQUE index, changes. 1 and 1.0 are the same key, but not the same value
  * or text. SQLite refuses to drop the columns named here, and renaming one changes the text. */
 static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 {
 	const struct ifs_definition *definition = target->definition;
-	sqlite3_stmt *statement;
 	bool has_generated;
 	int rc = read_generated(target, &has_generated);
 
@@ -360,14 +384,10 @@ static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 		append_change(sql, definition->hashed[h], "BINARY");
 	if (definition->where)
 		rc = append_condition_changes(target, sql);
-	if (!rc)
-		rc = prepare_unique(target, &statement);
-	if (rc)
-		return rc;
-	while (sqlite3_step(statement) == SQLITE_ROW)
-		append_change(sql, column_string(statement, UNIQUE_NAME), column_string(statement, COLLATION));
+	if (!rc && target->has_unique)
+		rc = append_unique_changes(target, sql);
 	sqlite3_str_appendall(sql, " ");
-	return finish(target, statement);
+	return rc;
 }
 
 static int append_update(const struct trigger_target *target, sqlite3_str *sql)
@@ -532,6 +552,8 @@ int ifs_triggers_create(sqlite3 *db, const char *schema, const char *index, cons
 	};
 	int rc = ifs_triggers_drop(db, schema, index, error);
 
+	if (!rc)
+		rc = read_unique(&target);
 	for (int t = 0; t < N_TRIGGERS && !rc; t++) {
 		char *sql;
 
@@ -741,6 +763,8 @@ int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, 
 	rc = find_table(&target, base_table);
 	if (!rc)
 		rc = find_tables(&target, &right);
+	if (!rc && right && base_table->name)
+		rc = read_unique(&target);
 	for (int t = 0; t < N_TRIGGERS && !rc && right && base_table->name; t++)
 		rc = is_right(&target, t, &right);
 	if (!rc && right && base_table->name)

@@ -1,8 +1,10 @@
 #include "sqlite_ext/storage/pager.h"
 
 #include "core/base/bits.h"
+#include "core/base/platform.h"
 
 enum { MOST_BATCH_PAGES = 16 }; /* any number: SQLite's transaction makes them one */
+enum { LEAST_READ_AHEAD = 4 };	/* pages, for which threads are started */
 enum { MANIFEST_ID = 16 };	/* its offset in the manifest (core/run/manifest.h) */
 
 static sqlite3_int64 row_of(const struct iforest_place *place, uint64_t index)
@@ -194,6 +196,23 @@ static int prepare_get(struct ifs_index *index)
 	return ifs_pager_prepare(index, &index->get_page, "SELECT bytes FROM \"%w\".\"%w_page\" WHERE id = ?");
 }
 
+/* Threads that read ahead are helpers as those of a question are. */
+static bool may_read_ahead(const struct ifs_index *index)
+{
+	return sqlite3_limit(index->db, SQLITE_LIMIT_WORKER_THREADS, -1) > 0;
+}
+
+/* Reads a page's row; where it would help to know, the time is taken. */
+static int step_timed(struct ifs_index *index)
+{
+	uint64_t since = may_read_ahead(index) ? iforest_clock_nanoseconds() : 0;
+	int rc = sqlite3_step(index->get_page);
+
+	if (since)
+		ifs_read_ahead_note(&index->ahead, iforest_clock_nanoseconds() - since);
+	return rc;
+}
+
 static enum iforest_status sqlite_get(void *context, const struct iforest_place *place, uint64_t page_index,
 				      struct iforest_page *page)
 {
@@ -214,7 +233,7 @@ static enum iforest_status sqlite_get(void *context, const struct iforest_place 
 	if (rc)
 		return ifs_pager_failed(index, rc);
 	sqlite3_bind_int64(index->get_page, 1, row_of(place, page_index));
-	rc = sqlite3_step(index->get_page);
+	rc = step_timed(index);
 	status = IFOREST_CORRUPT;
 	if (rc == SQLITE_ROW && sqlite3_column_type(index->get_page, 0) == SQLITE_BLOB &&
 	    sqlite3_column_bytes(index->get_page, 0) <= IFS_SQLITE_PAGE_BYTES) {
@@ -255,6 +274,30 @@ static void sqlite_prefetch(void *context, const struct iforest_place *place, ui
 	struct ifs_index *index = context;
 
 	ifs_page_cache_prefetch(&index->cache, place, page_index, of_maxima);
+}
+
+static uint64_t sqlite_n_waits(void *context)
+{
+	return ((struct ifs_index *)context)->ahead.n_waits;
+}
+
+static void sqlite_read_ahead(void *context, const struct iforest_place *place, const uint64_t *indexes, unsigned n)
+{
+	struct ifs_index *index = context;
+	sqlite3_int64 ids[IFOREST_MOST_CUTS_AHEAD];
+	struct iforest_page page;
+	unsigned n_ids = 0;
+	char *table;
+
+	for (unsigned i = 0; i < n && i < IFOREST_MOST_CUTS_AHEAD; i++)
+		if (is_addressable(place, indexes[i]) && !ifs_page_cache_peek(&index->cache, place, indexes[i], &page))
+			ids[n_ids++] = row_of(place, indexes[i]);
+	if (n_ids == 0 || !may_read_ahead(index))
+		return;
+	table = sqlite3_mprintf("%s_page", index->name);
+	if (table)
+		ifs_read_ahead_rows(&index->ahead, index->db, index->schema, table, ids, n_ids);
+	sqlite3_free(table);
 }
 
 static const uint8_t *sqlite_peek(void *context, const struct iforest_place *place, uint64_t page_index, uint32_t *n_bytes)
@@ -355,6 +398,8 @@ void ifs_pager_init(struct ifs_index *index)
 		.release = sqlite_release,
 		.prefetch = sqlite_prefetch,
 		.peek = sqlite_peek,
+		.n_waits = sqlite_n_waits,
+		.read_ahead = sqlite_read_ahead,
 		.create_run = sqlite_create_run,
 		.write = sqlite_write,
 		.drop_run = sqlite_drop_run,

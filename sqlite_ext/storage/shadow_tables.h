@@ -20,6 +20,7 @@
 #include "sqlite_ext/storage/definition.h"
 #include "sqlite_ext/storage/dictionary.h"
 #include "sqlite_ext/storage/page_cache.h"
+#include "sqlite_ext/storage/read_ahead.h"
 
 #define IFS_SQLITE_PAGE_BYTES 4000
 #define IFS_SQLITE_FORMAT 2
@@ -47,6 +48,7 @@ struct ifs_index {
 	struct iforest_pager pager;
 	struct iforest_store store;
 	struct ifs_page_cache cache;
+	struct ifs_read_ahead ahead;
 	bool knows_cache_size; /* PRAGMA cache_size was read since the snapshot was last opened */
 	sqlite3_stmt *get_page, *put_page, *read_schema_version, *read_temp_version, *find_row;
 	sqlite3_stmt *read_state, *read_rows, *read_log;

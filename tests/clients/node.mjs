@@ -1,5 +1,6 @@
 // The questions of clients.txt as a client of Node puts them: node.mjs FOLDER CLIENT, with packages in FOLDER/node_modules.
 // Prints a line for each: name, tab, rows.
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const [folder, client] = process.argv.slice(2);
@@ -209,6 +210,114 @@ const clients = {
       (text) => source.query(text),
     );
     await source.destroy();
+  },
+
+  /* Its adapter sends what the query compiler, WebAssembly, makes. run.sh has generated the client from spans.prisma. */
+  async prisma() {
+    const { PrismaClient } = require("@prisma/client");
+    const { PrismaPg } = require("@prisma/adapter-pg");
+    const prisma = new PrismaClient({ adapter: new PrismaPg({ host, user, database, max: 1 }) });
+    const from = new Date(`${start}Z`), to = new Date(`${end}Z`), window = { ts: { gte: from, lt: to } };
+    const spans = prisma.span;
+    await print(
+      {
+        hourly: () => prisma.$queryRaw`SELECT date_trunc('hour', ts) AS at, count(*), sum(dur) FROM spans WHERE ts >= ${from} AND ts < ${to} GROUP BY 1 ORDER BY 1`,
+        by_service: () => spans.groupBy({ by: ["service"], _count: { id: true }, _avg: { dur: true }, _max: { dur: true }, orderBy: { service: "asc" } }),
+        total: () => spans.count({ where: window }),
+        slow: () => spans.groupBy({ by: ["service"], where: { dur: { gte: 900000 } }, _count: true, orderBy: { service: "asc" } }),
+        having: () => spans.groupBy({ by: ["service", "status"], having: { id: { _count: { gt: 10000 } } }, orderBy: [{ service: "asc" }, { status: "asc" }] }),
+        longest: () => spans.findMany({ select: { id: true, dur: true }, where: { dur: { not: null } }, orderBy: { dur: "desc" }, take: 10 }),
+        wrapped_count: () => spans.aggregate({ where: window, _count: { _all: true }, _sum: { dur: true } }),
+        extremes: () => spans.aggregate({ _min: { ts: true }, _max: { ts: true } }),
+        in_list: () => spans.groupBy({ by: ["service"], where: { service: { in: ["service 1", "service 3"] }, status: "error" }, _sum: { dur: true }, orderBy: { service: "asc" } }),
+        top: () => spans.groupBy({ by: ["service"], _sum: { dur: true }, orderBy: { _sum: { dur: "desc" } }, take: 3 }),
+        nulls: () => spans.count({ where: { dur: null } }),
+      },
+      (text) => prisma.$queryRawUnsafe(text.replace(/, false\)$/, ", false)::text")),
+    );
+    await prisma.$disconnect();
+  },
+
+  /* Queries are made by its compiler of schemas from spans.cube.js, and sent as its driver does. */
+  async cube() {
+    /* its native part, which makes templates in YAML and plans in another way, is no package */
+    require("@cubejs-backend/native").NativeInstance.prototype.newJinjaEngine = () => null;
+    const { prepareCompiler, PostgresQuery } = require("@cubejs-backend/schema-compiler");
+    const { Client } = require("pg");
+    const content = readFileSync(new URL("spans.cube.js", import.meta.url), "utf8");
+    const compilers = prepareCompiler({ localPath: () => ".", dataSchemaFiles: async () => [{ fileName: "spans.js", content }] }, { adapter: "postgres" });
+    await compilers.compiler.compile();
+    const connection = new Client({ host, user, database });
+    await connection.connect();
+    await connection.query("SET TIME ZONE 'UTC'");
+    const ask = (query) => async () => {
+      const [text, values] = new PostgresQuery(compilers, { timezone: "UTC", useNativeSqlPlanner: false, ...query }).buildSqlAndParams();
+      return (await connection.query({ text, values })).rows;
+    };
+    const window = { dimension: "spans.ts", dateRange: ["2024-03-03T04:05:00", "2024-03-19T23:59:59.999"] };
+    const day = { ...window, granularity: "day" }, hour = { ...window, granularity: "hour" };
+    const by = (...members) => members.map((id) => ({ id }));
+    await print(
+      {
+        hourly: ask({ measures: ["spans.count", "spans.total"], timeDimensions: [hour], order: by("spans.ts") }),
+        by_service: ask({ measures: ["spans.count", "spans.mean", "spans.most"], dimensions: ["spans.service"], order: by("spans.service") }),
+        daily_by_status: ask({ measures: ["spans.count"], dimensions: ["spans.status"], timeDimensions: [day], order: by("spans.ts", "spans.status") }),
+        total: ask({ measures: ["spans.count"], timeDimensions: [window] }),
+        services: ask({ measures: ["spans.services"] }),
+        slow: ask({ measures: ["spans.slow", "spans.share"], dimensions: ["spans.service"], order: by("spans.service") }),
+        having: ask({ dimensions: ["spans.service", "spans.status"], measures: ["spans.count"], filters: [{ member: "spans.count", operator: "gt", values: ["10000"] }], order: by("spans.service", "spans.status") }),
+        p95: ask({ measures: ["spans.p95"], dimensions: ["spans.service"], timeDimensions: [{ ...window, dateRange: ["2024-03-03T04:05:00", "2024-03-03T23:59:59.999"] }], order: by("spans.service") }),
+        extremes: ask({ measures: ["spans.first", "spans.last"] }),
+        in_list: ask({ measures: ["spans.total"], timeDimensions: [{ ...day, dateRange: undefined }], filters: [{ member: "spans.service", operator: "equals", values: ["service 1", "service 3"] }, { member: "spans.status", operator: "equals", values: ["error"] }], order: by("spans.ts") }),
+        top: ask({ measures: ["spans.total"], dimensions: ["spans.service"], order: [{ id: "spans.total", desc: true }], limit: 3 }),
+        milliseconds: ask({ measures: ["spans.milliseconds"], dimensions: ["spans.service"], order: by("spans.service") }),
+        nulls: ask({ measures: ["spans.unknown"] }),
+        speed: ask({ measures: ["spans.count"], dimensions: ["spans.speed"], order: by("spans.speed") }),
+        rolling: ask({ measures: ["spans.trailing"], timeDimensions: [day], order: by("spans.ts") }),
+      },
+      (text) => connection.query(text),
+    );
+    await connection.end();
+  },
+
+  async malloy() {
+    const { SingleConnectionRuntime } = require("@malloydata/malloy");
+    const { PostgresConnection } = require("@malloydata/db-postgres");
+    const source = `source: spans is postgres.table('public.spans') extend {
+      primary_key: id
+      measure: n is count()
+      dimension: is_slow is dur >= 900000
+    }
+    `;
+    const window = "where: ts >= @2024-03-03 04:05:00 and ts < @2024-03-20 00:00:00";
+    let connection;
+    const ask = (view, limit = 5000) => async () => {
+      const runtime = new SingleConnectionRuntime({ connection });
+      const result = await runtime.loadModel(source).loadQuery(`run: spans -> { ${view} limit: ${limit} }`).run({ rowLimit: limit });
+      return result.data.toObject();
+    };
+    await print(
+      {
+        hourly: ask(`${window} group_by: at is ts.hour aggregate: n, total is dur.sum() order_by: at`),
+        by_service: ask("group_by: service aggregate: n, mean is dur.avg(), most is dur.max() order_by: service"),
+        daily_by_status: ask(`${window} group_by: at is ts.day, status aggregate: n order_by: at, status`),
+        total: ask(`${window} aggregate: n`),
+        services: ask("aggregate: services is count(service)"),
+        slow: ask("group_by: service aggregate: slow is n { where: is_slow }, share is 100.0 * n { where: is_slow } / n order_by: service"),
+        having: ask("group_by: service, status having: n > 10000 order_by: service, status"),
+        longest: ask("where: dur is not null select: id, dur order_by: dur desc", 10),
+        extremes: ask("aggregate: first is ts.min(), last is ts.max()"),
+        in_list: ask("where: service ? 'service 1' | 'service 3', status = 'error' group_by: at is ts.day aggregate: total is dur.sum() order_by: at"),
+        top: ask("group_by: service aggregate: total is dur.sum() order_by: total desc", 3),
+        milliseconds: ask("group_by: service aggregate: mean is avg(dur / 1000.0) order_by: service"),
+        nulls: ask("aggregate: unknown is n { where: dur is null }"),
+        weekday: ask("group_by: weekday is day_of_week(ts) aggregate: n order_by: weekday"),
+        speed: ask("group_by: speed is pick 'slow' when is_slow else 'fast' aggregate: n order_by: speed"),
+        nested: ask("group_by: service aggregate: n nest: by_status is { group_by: status aggregate: n order_by: status } order_by: service"),
+      },
+      /* a connection a question, for each of its statements opens one */
+      async (text) => { connection = new PostgresConnection({ name: "postgres", host, username: user, databaseName: database, setupSQL: text }); },
+    );
   },
 };
 

@@ -34,12 +34,21 @@ unpack() {
 	rm -f "$work"/archives/*
 }
 
-# Installs the packages of all clients of Node at once.
-node_packages() {
+# Installs packages of Node into a folder, and runs no scripts of theirs: what these fetch is not in the registry.
+node_packages() { # FOLDER PACKAGE...
 	command -v npm >/dev/null || return 1
-	[ ! -d "$work/node" ] || return 0
-	mkdir -p "$work/node"
-	(cd "$work/node" && npm install --no-audit --no-fund --loglevel=error pg postgres knex kysely drizzle-orm sequelize typeorm >"$work/npm.log" 2>&1)
+	folder=$work/$1
+	shift
+	[ ! -d "$folder" ] || return 0
+	mkdir -p "$folder"
+	(cd "$folder" && npm install --no-audit --no-fund --ignore-scripts --loglevel=error "$@" >"$work/npm.log" 2>&1)
+}
+
+# Prisma's generator asks for an engine that changes schemas, which is no package, and does not call it: any program will do.
+prisma_client() {
+	node_packages prisma prisma @prisma/client @prisma/adapter-pg || return 1
+	cp "$here/spans.prisma" "$work/prisma/schema.prisma"
+	(cd "$work/prisma" && PRISMA_SCHEMA_ENGINE_BINARY=/bin/true CHECKPOINT_DISABLE=1 node_modules/.bin/prisma generate --schema schema.prisma >"$work/npm.log" 2>&1)
 }
 
 start_relay() {
@@ -63,7 +72,11 @@ prepare() {
 			cp "$(ls "$work"/debian/usr/share/java/postgresql.jar /usr/share/java/postgresql.jar 2>/dev/null | head -n 1)" "$work/postgresql.jar"
 		;;
 	dbplyr) command -v Rscript >/dev/null && unpack r-cran-dbplyr r-cran-rpostgresql ;;
-	*) node_packages ;;
+	prisma) prisma_client ;;
+	cube) node_packages cube pg @cubejs-backend/schema-compiler ;;
+	# another version of antlr4ts, which npm takes for a newer one, lacks files
+	malloy) node_packages malloy @malloydata/malloy @malloydata/db-postgres antlr4ts@0.5.0-alpha.4 ;;
+	*) node_packages node pg postgres knex kysely drizzle-orm sequelize typeorm ;;
 	esac
 }
 
@@ -73,6 +86,7 @@ ask() {
 	sqlalchemy | django) PYTHONPATH=$(python_path) python3 "$here/client_$1.py" ;;
 	jdbc) java -cp "$work/postgresql.jar" "$here/Jdbc.java" ;;
 	dbplyr) R_LIBS_SITE="$work/debian/usr/lib/R/site-library:/usr/lib/R/site-library" Rscript --no-save "$here/dbplyr.R" ;;
+	prisma | cube | malloy) node "$here/node.mjs" "$work/$1" "$1" ;;
 	*) node "$here/node.mjs" "$work/node" "$1" ;;
 	esac
 }

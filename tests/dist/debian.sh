@@ -7,20 +7,10 @@
 # The packages stay in build/dist/SUITE.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/dist/chroot.sh
-. "$here/chroot.sh"
-reason=$(chroot_missing)
-if [ -n "$reason" ]; then
-	echo "1..0 # SKIP $reason"
-	exit 0
-fi
-build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
-chroot_root=
-trap 'chroot_drop' EXIT
-trap 'exit 143' HUP INT TERM
-# shellcheck source=tests/dist/report.sh
-. "$here/report.sh"
-report_log=$build/log
+# shellcheck source=tests/dist/setup.sh
+. "$here/setup.sh"
+setup "$(chroot_missing)"
+report_log=$build/debian.log
 [ $# -gt 0 ] || set -- bookworm trixie
 
 builds() { LINTIAN=yes dist/debs.sh "$suite" "$build/$suite"; }
@@ -33,9 +23,8 @@ installs() {
 
 # the README's first block of this kind, and the answers that stand behind it
 answers_in_sqlite() {
-	awk '/^```sql$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$chroot_root/readme.sql"
-	sed -n 's/^-- //p' "$chroot_root/readme.sql" >"$build/expected"
-	chroot_run sh -c 'sqlite3 -batch -cmd ".load iforest" :memory: </readme.sql' | diff "$build/expected" - || return
+	readme_sqlite "$chroot_root"
+	chroot_run sh -c 'sqlite3 -batch -cmd ".load iforest" :memory: </readme.sql' | diff "$chroot_root/expected" - || return
 	chroot_run sqlite3 :memory: '.load chrometrace' "SELECT 1" || return
 	printf '{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":2,"pid":1,"tid":1}]}' >"$chroot_root/trace.json"
 	chroot_run sh -c 'trace2sqlite /t.db /trace.json && sqlite3 /t.db "SELECT count(*) FROM spans" && trace2pg --help'

@@ -7,29 +7,16 @@
 # Debian 11's own SQLite is 3.34, which the module refuses, with a sentence that says so; Node.js brings one of its own.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/dist/chroot.sh
-. "$here/chroot.sh"
-reason=$(chroot_missing; command -v npm >/dev/null || echo "this needs npm")
-build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
+# shellcheck source=tests/dist/setup.sh
+. "$here/setup.sh"
+reason=$(chroot_missing; lacks npm)
 for made in npm wheels wasm amalgamation; do
-	[ -e "$build/$made" ] || reason="$reason there is no $build/$made: make dist"
+	[ -e "${IFOREST_BUILD:-build}/dist/$made" ] || reason="$reason there is no $made in the folder dist: make dist"
 done
-if [ -n "$reason" ]; then
-	echo "1..0 # SKIP $reason" | tr '\n' ' '
-	echo
-	exit 0
-fi
-temporary=$(mktemp -d) || exit 1
-chroot_root=
-trap 'chroot_drop; rm -rf "$temporary"' EXIT
-trap 'exit 143' HUP INT TERM
-# shellcheck source=tests/dist/report.sh
-. "$here/report.sh"
-report_log=$temporary/log
+setup "$reason"
 [ $# -gt 0 ] || set -- bullseye bookworm trixie
 
-awk '/^```sql$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$temporary/readme.sql"
-sed -n 's/^-- //p' "$temporary/readme.sql" >"$temporary/expected"
+readme_sqlite "$temporary"
 
 # Node.js as npm has it, and npm as it lies on this machine
 node_is_there() {

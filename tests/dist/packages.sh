@@ -7,21 +7,9 @@
 # Made are build/dist/modules, build/dist/npm, build/dist/wheels.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/dist/chroot.sh
-. "$here/chroot.sh"
-reason=$(chroot_missing; command -v npm >/dev/null || echo "this needs npm")
-if [ -n "$reason" ]; then
-	echo "1..0 # SKIP $reason" | tr '\n' ' '
-	echo
-	exit 0
-fi
-build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
-temporary=$(mktemp -d) || exit 1
-trap 'rm -rf "$temporary"' EXIT
-trap 'exit 143' HUP INT TERM
-# shellcheck source=tests/dist/report.sh
-. "$here/report.sh"
-report_log=$temporary/log
+# shellcheck source=tests/dist/setup.sh
+. "$here/setup.sh"
+setup "$(chroot_missing; lacks npm)"
 
 npm_installs() {
 	mkdir "$temporary/node" && (cd "$temporary/node" && npm init -y >/dev/null &&

@@ -5,19 +5,9 @@
 #   tests/dist/pgxn.sh [SUITE...]     bookworm, or those named
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/dist/chroot.sh
-. "$here/chroot.sh"
-reason=$(chroot_missing)
-if [ -n "$reason" ]; then
-	echo "1..0 # SKIP $reason"
-	exit 0
-fi
-build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
-chroot_root=
-trap 'chroot_drop' EXIT
-trap 'exit 143' HUP INT TERM
-# shellcheck source=tests/dist/report.sh
-. "$here/report.sh"
+# shellcheck source=tests/dist/setup.sh
+. "$here/setup.sh"
+setup "$(chroot_missing)"
 report_log=$build/pgxn.log
 [ $# -gt 0 ] || set -- bookworm
 

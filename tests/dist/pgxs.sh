@@ -53,19 +53,29 @@ source_is_as_it_was() { (cd "$source" && find . | sort) | diff "$temporary/files
 # docs_block NAME: the commands of docs/install.md's block of that name, for a root that needs no sudo
 docs_block() { awk -v fence='```sh '"$1" 'inside && /^```$/ { exit } inside { print } $0 == fence { inside = 1 }' docs/install.md | sed 's/^sudo //'; }
 
-# what docs/install.md says, with a server that has it, without optimization, which takes longest; one test of the suite stands for all of them, which tests/pg/regress.sh runs
+# what docs/install.md says, with a server that has it, without optimization, which takes longest, of bitcode, too; one test of the suite stands for all of them, which tests/pg/regress.sh runs
 does_as_documented() {
 	docs_block pgxs >"$temporary/commands" && grep -q installcheck "$temporary/commands" && cluster_start || return
-	(cd "$source" && DESTDIR="$temporary/root" MAKEFLAGS="-s $jobs COPT=-O0 REGRESS=scan" sh -e "$temporary/commands")
+	(cd "$source" && DESTDIR="$temporary/root" MAKEFLAGS="-s $jobs COPT=-O0 BITCODE_CFLAGS=-O0 REGRESS=scan" sh -e "$temporary/commands")
 }
 
-# outside of the folder; nothing is written beside the sources
+cleans() {
+	(cd "$source" && find . -name '*.o' | tar -cf "$temporary/objects.tar" -T -) && quietly -C "$source/pg_ext" clean && source_is_as_it_was
+}
+
+# outside of the folder; nothing is written beside the sources. What was compiled inside stands for all but one object of each folder, as one rule
+# makes them.
 builds_outside() {
-	mkdir "$temporary/outside" && quietly "$jobs" -C "$temporary/outside" -f "$source/pg_ext/Makefile" COPT=-O0 with_llvm=no &&
-		[ -e "$temporary/outside/iforest.so" ] && source_is_as_it_was
+	mkdir "$temporary/outside" && tar -xf "$temporary/objects.tar" -C "$temporary/outside" || return
+	(cd "$temporary/outside" && find . -name '*.o' | sort) >"$temporary/objects"
+	sed 's|/[^/]*$||' "$temporary/objects" | sort -u >"$temporary/folders"
+	while read -r folder; do
+		grep -m 1 "^$folder/[^/]*$" "$temporary/objects"
+	done <"$temporary/folders" | (cd "$temporary/outside" && xargs rm) || return
+	quietly "$jobs" -C "$temporary/outside" -f "$source/pg_ext/Makefile" COPT=-O0 with_llvm=no && [ -e "$temporary/outside/iforest.so" ] &&
+		(cd "$temporary/outside" && find . -name '*.o' | sort) | diff "$temporary/objects" - &&
+		[ "$(find "$temporary/outside" -name '*.d' | wc -l)" = "$(wc -l <"$temporary/folders")" ] && source_is_as_it_was
 }
-
-cleans() { quietly -C "$source/pg_ext" clean && source_is_as_it_was; }
 
 # what PostgreSQL looks for, in its folders, and nothing else
 files_are_where_they_belong() {

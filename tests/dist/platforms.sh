@@ -8,32 +8,17 @@
 # A file also goes from this byte order to the other one's, and back.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/dist/chroot.sh
-. "$here/chroot.sh"
-build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}/dist" && pwd) || exit 1
-reason=$(chroot_missing; command -v npm >/dev/null || echo "this needs npm")
+# shellcheck source=tests/dist/setup.sh
+. "$here/setup.sh"
+reason=$(chroot_missing; lacks npm)
 for made in modules npm wheels; do
-	[ -e "$build/$made" ] || reason="$reason there is no $build/$made: make dist"
+	[ -e "${IFOREST_BUILD:-build}/dist/$made" ] || reason="$reason there is no $made in the folder dist: make dist"
 done
-if [ -n "$reason" ]; then
-	echo "1..0 # SKIP $reason" | tr '\n' ' '
-	echo
-	exit 0
-fi
-temporary=$(mktemp -d) || exit 1
-stop() {
-	! command -v wineserver >/dev/null || wineserver -k
-	rm -rf "$temporary"
-}
-trap stop EXIT
-trap 'exit 143' HUP INT TERM
-# shellcheck source=tests/dist/report.sh
-. "$here/report.sh"
-report_log=$temporary/log
+setup "$reason"
+at_end() { ! command -v wineserver >/dev/null || wineserver -k; }
 export WINEPREFIX="$temporary/wine" WINEDEBUG=-all NODE_SKIP_PLATFORM_CHECK=1 # of the version of Windows
 
-awk '/^```sql$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$temporary/readme.sql"
-sed -n 's/^-- //p' "$temporary/readme.sql" >"$temporary/expected"
+readme_sqlite "$temporary"
 
 # as the README has it
 answers() { tr -d '\r' | diff "$temporary/expected" -; }

@@ -85,13 +85,14 @@ compile() {
 	[ -z "$missing" ] || { tail -n 20 "$out/compile.log"; echo "not compiled:$missing"; return 1; }
 }
 
-# run_some VARIABLE=VALUE PATTERN: the programs of this pattern; traces that were recorded are for machines that read traces
+# run_some VARIABLE=VALUE PATTERN: the programs of this pattern; traces that were recorded are for machines that read traces. The forest reserves as much
+# address space as it is given, and for a terabyte of it qemu takes 12 GB of memory.
 run_some() {
 	traces=${IFOREST_TRACES:-../shared/data/traces}
 	[ "$machine" != windows ] || traces=none
 	# The list is words.
 	# shellcheck disable=SC2046
-	env "$1" IFOREST_TRACES="$traces" IFOREST_BUILD="$compiled" BUILD="$out" RUNNER="$runner" LIMIT=3600 \
+	env "$1" IFOREST_TRACES="$traces" IFOREST_BUILD="$compiled" BUILD="$out" RUNNER="$limited $runner" LIMIT=3600 \
 		tests/run.sh "$machine" $(programs "$machine" | grep "$2" | sed "s|.*|$compiled/tests/&$suffix|")
 }
 
@@ -99,11 +100,11 @@ passes() { BUILD=$out tests/run.sh --sum; }
 
 chroot_make bookworm suite make gcc libc6-dev dpkg-dev xz-utils gcc-mingw-w64-x86-64 || exit 1
 for machine in "$@"; do
-	out=$build/suite-$machine compiled=$chroot_root/root/source/build-$machine suffix=
+	out=$build/suite-$machine compiled=$chroot_root/root/source/build-$machine suffix= limited="prlimit --as=12000000000"
 	case $machine in
 	arm64) runner="qemu-aarch64 -L $chroot_root" ;;
 	s390x) runner="qemu-s390x -L $chroot_root" ;;
-	windows) runner=wine suffix=.exe ;;
+	windows) runner=wine suffix=.exe limited= ;;
 	esac
 	if ! command -v "${runner%% *}" >/dev/null; then
 		skip "$machine" "this needs ${runner%% *}"

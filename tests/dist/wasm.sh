@@ -20,19 +20,10 @@ fi
 build=$(mkdir -p "${IFOREST_BUILD:-build}/dist" && cd "${IFOREST_BUILD:-build}" && pwd) || exit 1
 wasm=${WASM:-$build/dist/wasm}
 traces=${IFOREST_TRACES:-../shared/data/traces}
-temporary=$(mktemp -d) || exit 1
-server=
 # shellcheck source=tests/examples/browser.sh
 . "$here/../examples/browser.sh"
 # shellcheck source=tests/examples/timeline_traces.sh
 . "$here/../examples/timeline_traces.sh"
-stop() {
-	browser_stop
-	[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
-	rm -rf "$temporary"
-}
-trap stop EXIT
-trap 'exit 143' HUP INT TERM
 # shellcheck source=tests/dist/report.sh
 . "$here/report.sh"
 report_log=$temporary/log
@@ -98,7 +89,7 @@ frames_are_those_of_the_server() {
 	"$build/trace2sqlite" "$temporary/large.db" "$temporary/large.json" >"$temporary/loaded" &&
 		cc -std=c11 -D_GNU_SOURCE -O2 -o "$temporary/server" examples/timeline/*.c -lmicrohttpd -lsqlite3 -pthread || return
 	IFOREST=$build/iforest.so "$temporary/server" "$temporary/large.db" >"$temporary/server.log" &
-	server=$!
+	servers=$!
 	address=$(line_of "$temporary/server.log" '^http') || return
 	show "$temporary/large.json" && run_in_page "$here/wasm_frames.js" >"$temporary/frames"
 	[ "$(grep -c '^[0-9a-f]* ' "$temporary/frames")" -ge 20 ] || { cat "$temporary/frames"; return 1; }

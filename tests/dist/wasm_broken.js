@@ -3,9 +3,5 @@
 	const said = document.querySelector('.start p:last-child');
 	while (!said.textContent.includes('nothing'))
 		await new Promise(resolve => setTimeout(resolve, 5));
-	const element = document.createElement('pre');
-	element.id = 'report';
-	element.hidden = true;
-	element.textContent = said.textContent.replaceAll('\n', ' ');
-	document.body.append(element);
+	leaveReport(said.textContent.replaceAll('\n', ' '));
 })();

@@ -1,8 +1,6 @@
 // wasm_frames.js -- sums of what the page without a server is answered, with the addresses. wasm.sh puts it into the page and asks the server.
 (async () => {
-	const element = document.createElement('pre'), lines = [];
-	element.id = 'report';
-	element.hidden = true;
+	const lines = [];
 	try {
 		while (!trace || isAsking || isStale)
 			await new Promise(resolve => setTimeout(resolve, 5));
@@ -21,6 +19,5 @@
 	} catch (error) {
 		lines.push(String(error.stack));
 	}
-	element.textContent = lines.join('\n');
-	document.body.append(element);
+	leaveReport(lines.join('\n'));
 })();

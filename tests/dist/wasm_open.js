@@ -2,9 +2,5 @@
 (async () => {
 	while (openedIn === null || isAsking || isStale)
 		await new Promise(resolve => setTimeout(resolve, 5));
-	const element = document.createElement('pre');
-	element.id = 'report';
-	element.hidden = true;
-	element.textContent = opened.textContent;
-	document.body.append(element);
+	leaveReport(opened.textContent);
 })();

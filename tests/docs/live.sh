@@ -22,26 +22,17 @@ if [ -n "$reason" ]; then
 	echo "1..0 # SKIP $reason"
 	exit 0
 fi
-temporary=$(mktemp -d) || exit 1
-server=
 # shellcheck source=tests/examples/browser.sh
 . "$here/../examples/browser.sh"
 # shellcheck source=tests/examples/timeline_traces.sh
 . "$here/../examples/timeline_traces.sh"
-stop() {
-	browser_stop
-	[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
-	rm -rf "$temporary"
-}
-trap stop EXIT
-trap 'exit 143' HUP INT TERM
 # shellcheck source=tests/dist/report.sh
 . "$here/../dist/report.sh"
 report_log=$temporary/log
 
 serves() {
 	python3 -u -m http.server 0 --bind 127.0.0.1 -d "$temporary/site/html" >"$temporary/server.log" 2>&1 &
-	server=$!
+	servers=$!
 	address=http://127.0.0.1:$(line_of "$temporary/server.log" 'port [0-9]+' | sed 's/.* port \([0-9]*\).*/\1/')
 	[ "$(curl -s -o "$temporary/page" -w '%{http_code}' "$address/tour.html")" = 200 ]
 }
@@ -77,12 +68,10 @@ timeline_draws_its_trace() {
 timeline_is_in_its_page() {
 	cat >"$temporary/framed.js" <<-'JS'
 		(async () => {
-			const page = document.querySelector('iframe').contentWindow, element = document.createElement('pre');
+			const page = document.querySelector('iframe').contentWindow;
 			while (page.document.readyState !== 'complete' || !/ms/.test(page.document.getElementById('frame').textContent))
 				await new Promise(resolve => setTimeout(resolve, 20));
-			element.id = 'report';
-			element.textContent = page.document.getElementById('bar').textContent;
-			document.body.append(element);
+			leaveReport(page.document.getElementById('bar').textContent);
 		})();
 	JS
 	go_to "$address/timeline.html" && run_in_page "$temporary/framed.js" >"$temporary/framed"

@@ -47,12 +47,4 @@ async function report() {
 	return lines;
 }
 
-report().then(lines => leave(lines), error => leave([String(error.stack)]));
-
-function leave(lines) {
-	const element = document.createElement('pre');
-	element.id = 'report';
-	element.hidden = true;
-	element.textContent = lines.join('\n');
-	document.body.append(element);
-}
+report().then(lines => leaveReport(lines.join('\n')), error => leaveReport(String(error.stack)));

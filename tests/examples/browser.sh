@@ -1,13 +1,25 @@
-# A headless Chromium, led by chromedriver. To be sourced, with $temporary, a folder.
+# A headless Chromium, led by chromedriver. To be sourced. However the script ends, the browser, and the processes $servers, end too.
 # shellcheck shell=sh
 #
-#   browser_start, browser_stop    a browser with one page, whose answers $session has; empty if there is none
+#   $temporary                     a folder, which goes away at the end
+#   browser_start                  a browser with one page, whose answers $session has; empty if there is none
 #   go_to ADDRESS                  opens a page
-#   run_in_page FILE               prints what the script leaves in the page's element `report`, after a minute at most
+#   run_in_page FILE               prints what the script leaves in the page's element `report` (by leaveReport(TEXT)), after a minute at most
 #   take_picture FILE.png
 #   sql DATABASE..., value JSON PATH, line_of FILE PATTERN   the shell of SQLite, a value in JSON, the first line that matches
 
-driver= session=
+temporary=$(mktemp -d) || exit 1
+driver= session= servers=
+
+browser_end() {
+	[ -z "$session" ] || curl -s -X DELETE "$session" >/dev/null
+	for process in $driver $servers; do
+		{ kill "$process" && wait "$process"; } 2>/dev/null
+	done
+	rm -rf "$temporary"
+}
+trap browser_end EXIT
+trap 'exit 143' HUP INT TERM
 
 sql() { sqlite3 -batch -bail -init /dev/null "$@"; }
 
@@ -38,18 +50,13 @@ browser_start() {
 	[ -n "$session" ] && session=http://127.0.0.1:$port/session/$session
 }
 
-browser_stop() {
-	[ -z "$session" ] || curl -s -X DELETE "$session" >/dev/null
-	[ -z "$driver" ] || { kill "$driver" && wait "$driver"; } 2>/dev/null
-}
-
 go_to() {
 	echo "{\"url\": \"$1\"}" >"$temporary/request"
 	post "$session/url" "$temporary/request" >/dev/null
 }
 
 run_in_page() {
-	sql :memory: "SELECT json_object('script', CAST(readfile('$1') AS TEXT), 'args', json_array())" >"$temporary/request"
+	sql :memory: "SELECT json_object('script', CAST(readfile('tests/examples/leave_report.js') || readfile('$1') AS TEXT), 'args', json_array())" >"$temporary/request"
 	post "$session/execute/sync" "$temporary/request" >"$temporary/answer"
 	echo '{"script": "const report = document.getElementById(`report`); return report ? report.textContent : null", "args": []}' >"$temporary/request"
 	for _ in $(seq 600); do

@@ -11,18 +11,6 @@ set -u
 . "$(dirname "$0")/browser.sh"
 build=${IFOREST_BUILD:-build}
 case $build in /*) ;; *) build=$(pwd)/$build ;; esac
-temporary=$(mktemp -d) || exit 1
-server= small_server= script_server=
-
-stop() {
-	browser_stop
-	[ -z "$script_server" ] || { kill "$script_server" && wait "$script_server"; } 2>/dev/null
-	[ -z "$small_server" ] || { kill "$small_server" && wait "$small_server"; } 2>/dev/null
-	[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
-	rm -rf "$temporary"
-}
-trap stop EXIT
-
 skip() {
 	echo "1..0 # SKIP $1"
 	exit 0
@@ -64,7 +52,7 @@ cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -o "$temporary/server" examp
 report "the server compiles" $?
 
 IFOREST=$build/iforest.so "$temporary/server" "$database" >"$temporary/server.log" 2>&1 &
-server=$!
+servers="$servers $!"
 address=$(line_of "$temporary/server.log" '^http')
 report "it serves" $?
 
@@ -103,7 +91,7 @@ serve_small 65536
 report "a port that is none is refused" $?
 sql "$small" "INSERT INTO spans VALUES (1, 1000, NULL, 'io', 0, 'open'), (2, 2000, 500, 'cpu', 0, 'run')"
 TIMELINE_SECONDS=1 IFOREST=$build/iforest.so "$temporary/server" "$small" >"$temporary/small.log" 2>&1 &
-small_server=$!
+servers="$servers $!"
 small_address=$(line_of "$temporary/small.log" '^http')
 [ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 200 ] && [ "$(od -A n -t u4 -N 4 "$temporary/body" | tr -d ' ')" = 8 ]
 report "a span without a duration is not drawn" $?
@@ -187,18 +175,19 @@ report "it can be stopped" $?
 
 # the script, from where the traces are: two of one name
 script=$(pwd)/examples/timeline/timeline.sh
+others=$servers
 run_script() { MAKEFLAGS='' BUILD=$build exec sh "$script" "$1"; }
 # end_script FILE: and removes what it has made of the file
 end_script() {
 	kill $script_server && wait $script_server 2>/dev/null
-	script_server=
+	servers=$others
 	rm -f "$temporary/script.log" "$build/timeline/$(basename "$1")-$(printf %s "$1" | cksum | cut -d ' ' -f 1).sqlite"
 }
 for folder in 'a folder' another; do
 	mkdir "$temporary/$folder"
 	echo "{\"traceEvents\": [{\"ph\": \"X\", \"ts\": 1, \"dur\": 2, \"name\": \"of $folder\"}]}" >"$temporary/$folder/test-$$.json"
 	(cd "$temporary/$folder" && run_script "test-$$.json") >"$temporary/script.log" 2>&1 &
-	script_server=$!
+	script_server=$! servers="$others $!"
 	code "$(line_of "$temporary/script.log" '^http')span?id=1" >/dev/null
 	grep -q "\"of $folder\"" "$temporary/body"
 	report "the script shows the trace of $folder" $?
@@ -223,16 +212,14 @@ cat >"$temporary/begins.js" <<-'JS'
 	(async () => {
 		while (!trace || isAsking || isStale)
 			await new Promise(resolve => setTimeout(resolve, 1));
-		const element = document.createElement('pre'), isNear = view.t0 > 3.6e12 && view.t0 <= 7200000009000 && view.t1 >= 7200000999000;
+		const isNear = view.t0 > 3.6e12 && view.t0 <= 7200000009000 && view.t1 >= 7200000999000;
 		const saysAll = document.getElementById('where').textContent.includes('of 7200 s in all (key 0)');
 		window.dispatchEvent(new KeyboardEvent('keydown', { key: '0', bubbles: true }));
-		element.id = 'report';
-		element.textContent = `${isNear} ${saysAll} ${view.t0 < 0 && view.t1 > trace.length}`;
-		document.body.append(element);
+		leaveReport(`${isNear} ${saysAll} ${view.t0 < 0 && view.t1 > trace.length}`);
 	})();
 JS
 (run_script "$temporary/far.json") >"$temporary/script.log" 2>&1 &
-script_server=$!
+script_server=$! servers="$others $!"
 go_to "$(line_of "$temporary/script.log" '^http')"
 [ "$(run_in_page "$temporary/begins.js")" = 'true true true' ]
 report "the page begins where nearly all is, says so, and 0 shows all" $?
@@ -244,7 +231,7 @@ write_traces "$temporary"
 before=$(cksum <"$temporary/loaded.db")
 for format in chrome.json loaded.db otlp.json perfetto.pftrace spall.spall; do
 	(run_script "$temporary/$format") >"$temporary/script.log" 2>&1 &
-	script_server=$!
+	script_server=$! servers="$others $!"
 	go_to "$(line_of "$temporary/script.log" '^http')"
 	run_in_page tests/examples/timeline_report.js >"$temporary/shown"
 	expected_of $format >"$temporary/expected"

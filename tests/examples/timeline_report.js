@@ -140,12 +140,4 @@ async function reportLines() {
 	return lines;
 }
 
-reportLines().then(lines => leave(lines), error => leave([String(error.stack)]));
-
-function leave(lines) {
-	const element = document.createElement('pre');
-	element.id = 'report';
-	element.hidden = true;
-	element.textContent = lines.join('\n');
-	document.body.append(element);
-}
+reportLines().then(lines => leaveReport(lines.join('\n')), error => leaveReport(String(error.stack)));

@@ -155,13 +155,11 @@ static uint32_t take_up(uint32_t checksum, const uint8_t *part, unsigned n_bytes
 }
 
 /* The length of what was appended at `at`, of n_bytes in all. */
-static unsigned part_bytes(const struct damage_file *file, unsigned kind, const uint8_t *content, unsigned at, unsigned n_bytes)
+static unsigned part_bytes(unsigned kind, const uint8_t *content, unsigned at, unsigned n_bytes)
 {
 	unsigned length = n_bytes - at;
 
-	if (kind == KIND_PENDING)
-		length = 24 + 8 * file->n_values;
-	else if (kind == KIND_SERIES && n_bytes - at >= 2)
+	if (kind == KIND_SERIES && n_bytes - at >= 2)
 		length = 2 + (unsigned)read_number(content + at, 2);
 	return length < n_bytes - at ? length : n_bytes - at;
 }
@@ -180,12 +178,42 @@ static void seal_sum(struct damage_file *file, uint32_t block, unsigned kind)
 	write_number(page + SUM + 4, 2, n_bytes);
 	checksum = (uint32_t)mix(mix(0, read_number(page + OWNER, 4) | read_number(page + LAST, 4) << 32), block);
 	for (unsigned at = 0, length; at < n_bytes; at += length) {
-		length = part_bytes(file, kind, page + CONTENT, at, n_bytes);
+		length = part_bytes(kind, page + CONTENT, at, n_bytes);
 		checksum = take_up(checksum, page + CONTENT + at, length);
 	}
 	if (read_number(page + SUM + 6, 2) == 1)
 		checksum = (uint32_t)mix(checksum, read_number(page + NEXT, 4));
 	write_number(page + SUM, 4, checksum);
+}
+
+/* The length of a packed entry without its check. */
+static unsigned packed_bytes(const uint8_t *entry, unsigned n_values, unsigned most)
+{
+	unsigned n = 0, lengths;
+
+	for (unsigned number = 0; number < 3 && n < most; number++)
+		while (n < most && entry[n++] & 0x80) {
+		}
+	lengths = n;
+	n += n_values / 2 + 1;
+	for (unsigned i = 0; i <= n_values && lengths + i / 2 < most; i++)
+		n += (entry[lengths + i / 2] >> i % 2 * 4 & 15) % 15;
+	return n;
+}
+
+static void seal_packed(struct damage_file *file, uint32_t block)
+{
+	uint8_t *page = block_at(file, block), *content = page + CONTENT;
+	uint32_t check = (uint32_t)mix(mix(0, read_number(page + OWNER, 4) | read_number(page + LAST, 4) << 32), block);
+
+	for (unsigned at = 0, n; at < CONTENT_BYTES && content[at] != 0; at += n + 2) {
+		n = packed_bytes(content + at, file->n_values, CONTENT_BYTES - at);
+		if (at + n + 2 > CONTENT_BYTES)
+			return;
+		check = take_up(check & 0xffff, content + at, n);
+		check ^= check >> 16;
+		write_number(content + at + n, 2, check);
+	}
 }
 
 /* Makes the index's own checksum on the page right, whatever kind of page it was. */
@@ -197,7 +225,9 @@ static void forge(struct damage_file *file, uint32_t block, unsigned kind)
 		seal(content, read_number(content + 20, 2), CONTENT_BYTES);
 	else if (kind == KIND_MANIFEST)
 		seal(content, read_number(content + 12, 4), CONTENT_BYTES);
-	else if (kind == KIND_META || kind == KIND_SPACE || kind == KIND_SERIES || kind == KIND_PENDING)
+	else if (kind == KIND_PENDING)
+		seal_packed(file, block);
+	else if (kind == KIND_META || kind == KIND_SPACE || kind == KIND_SERIES)
 		seal_sum(file, block, kind);
 	else if (kind == KIND_SKETCH)
 		seal_sketches(file, block);

@@ -5,8 +5,8 @@
 /* What the pages are called, in the order in which people ask, and the files of bi/ that each has. */
 static const struct subject {
 	const char *name, *title;
-	const char *files[3]; /* the first ones; NULL ends them */
-	const char *headings[3];
+	const char *files[4]; /* the first ones; NULL ends them */
+	const char *headings[4];
 } subjects[] = {
 	{ "grafana", "Grafana", { "grafana" }, { "PostgreSQL data source" } },
 	{ "metabase", "Metabase", { "metabase" }, { "Questions, filters, and what Metabase makes of them" } },
@@ -17,8 +17,8 @@ static const struct subject {
 	{ "shapes", "the ten most frequent shapes", { "shapes" }, { "With every kind of bound" } },
 	{ "sets", "totals, joins and unions", { "grouping_sets", "joins", "unions" }, { "GROUPING SETS, ROLLUP, CUBE", "Joins with dimensions", "UNION ALL" } },
 	{ "handwritten", "queries as people write them", { "handwritten" }, { "By hand" } },
-	{ "values", "conditions on values, and counts of different ones", { "bands", "nulls", "distinct" },
-	  { "Shares, Apdex, heatmaps", "Values that are NULL", "Different values" } },
+	{ "values", "conditions on values, and counts of different ones", { "bands", "classes", "nulls", "distinct" },
+	  { "Shares, Apdex, heatmaps", "Keys of few values, and several values at once", "Values that are NULL", "Different values" } },
 	{ "rows", "first rows of groups, and subqueries", { "first_rows", "subqueries" },
 	  { "The last and first rows of each group", "Subqueries that are kept apart" } },
 	{ "keys", "keys and conditions in every form", { "keys", "conditions", "edges" },

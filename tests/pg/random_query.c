@@ -66,7 +66,7 @@ static void make_keys(struct query *query)
 	struct text sql;
 
 	for (unsigned n = are_of_time ? 3 : ONE_OF(query->dice, numbers); n > 0; n--) {
-		const struct query_column *by = are_of_time ? NULL : term_by(query);
+		const struct query_column *by = are_of_time ? NULL : term_by(query), *value;
 
 		text_set(&sql, "%s", "");
 		if (random_chance(query->dice, 20) && term_bounds_key(query, &sql))
@@ -77,8 +77,10 @@ static void make_keys(struct query *query)
 			add_mixed_key(query, by, &sql);
 		else if (by && random_chance(query->dice, 45))
 			term_make(query, by, (unsigned)random_below(query->dice, 10) / 4, &sql);
-		else if (random_chance(query->dice, 4) && term_value(query))
-			text_add(&sql, "%s%s", query->table->values[0].name, random_chance(query->dice, 50) ? " IS NULL" : "");
+		else if (random_chance(query->dice, 12) && (value = term_value(query)) != NULL)
+			term_make(query, value, (unsigned)random_below(query->dice, 3) / 2, &sql);
+		else if (random_chance(query->dice, 2))
+			text_add(&sql, "%s IS NULL", query->table->values[0].name);
 		else
 			term_make(query, term_time(query), ONE_OF(query->dice, lengths), &sql);
 		keep(&query->keys, &sql);

@@ -16,7 +16,7 @@ static const char *const of_whole[] = {
 	"max(@ * 2)", "min((@ + 1) * 0.01)", "max(floor(@ / 10.0))", "avg(@ / 1000.0)", "sum(@ / 1e3)", "avg(@::numeric / 8)", "sum(@ / 60.0)", "max(round(@ / 3.0))", "min(round(@::numeric, 1))", "max(@ / 1000 + 1)",
 	"sum((@ - 1) * 0.5)", "avg(-@)", "sum(100 - @)", "min(100 - @)", "max(@ * interval '1 millisecond')",
 	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
-	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "md5(iforest_sketch(@::float8)\2)",
+	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "iforest_rank(iforest_sketch(@)\2, 40)", "md5(iforest_sketch(@::float8)\2)",
 	"iforest_sketch_count(iforest_sketch(@)\2)", "sum(@ * 1e400)\2 > 0", "max(@ - 1e-400)\2 < 0",
 	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @)", "percentile_disc(0.9) WITHIN GROUP (ORDER BY @ DESC)",
 	"percentile_cont(ARRAY[0, 0.25, NULL, 0.99, 1]) WITHIN GROUP (ORDER BY @ / 10.0)", "percentile_disc(ARRAY[[0.1, 0.5], [0.5, 1]]) WITHIN GROUP (ORDER BY 7 - @)",
@@ -91,8 +91,15 @@ static void add_of_by(struct query *query, const struct query_column *column, st
 	text_add(sql, "%s(%s%s)", name, random_chance(query->dice, 30) ? "DISTINCT " : "", term.at);
 }
 
-/* The column, or a CASE that gives it to some rows. */
-static void add_operand(struct query *query, const struct query_column *column, struct text *sql)
+/* Does it give one of the values as it is written? Two numerics may be equal and written differently, as 0 and 0.00 are: of these
+ * a plan gives whichever it meets first. */
+static bool gives_a_value(const char *form)
+{
+	return strstr(form, "min(") || strstr(form, "max(") || strstr(form, "percentile_disc(");
+}
+
+/* The column, or a CASE that gives it to some rows; for the aggregate `form`. */
+static void add_operand(struct query *query, const struct query_column *column, const char *form, struct text *sql)
 {
 	struct text condition;
 	bool is_number = column->type == OF_INT4 || column->type == OF_INT8 || column->type == OF_NUMERIC ||
@@ -105,8 +112,13 @@ static void add_operand(struct query *query, const struct query_column *column, 
 	text_set(&condition, "%s", "");
 	if (!random_chance(query->dice, 40) || !term_values_condition(query, &condition))
 		term_condition(query, random_chance(query->dice, 10), 1, &condition);
-	text_add(sql, "CASE WHEN %s THEN %s%s END", condition.at, column->name,
-		 is_number && random_chance(query->dice, 40) ? " ELSE 0" : "");
+	text_add(sql, "CASE WHEN %s THEN %s", condition.at, column->name);
+	if (is_number && random_chance(query->dice, 40)) {
+		text_add(sql, " ELSE 0");
+		if (column->type == OF_NUMERIC && gives_a_value(form))
+			text_add(sql, "::%s", column->kind->name);
+	}
+	text_add(sql, " END");
 }
 
 static bool is_day_or_time(enum term_type type)
@@ -130,6 +142,7 @@ static bool is_exact(const struct query_column *column)
 static void add_variance(struct query *query, const struct query_column *column, struct text *sql)
 {
 	const struct query_column *other = term_value(query);
+	const char *form = ONE_OF(query->dice, of_exact);
 	struct text operand, condition;
 
 	text_set(&operand, "%s", "");
@@ -138,9 +151,9 @@ static void add_variance(struct query *query, const struct query_column *column,
 		term_condition(query, false, 1, &condition);
 		text_set(&operand, "CASE WHEN %s THEN %s ELSE %s END", condition.at, column->name, other->name);
 	} else {
-		add_operand(query, column, &operand);
+		add_operand(query, column, form, &operand);
 	}
-	term_fill(query, ONE_OF(query->dice, of_exact), operand.at, sql);
+	term_fill(query, form, operand.at, sql);
 }
 
 static bool has_ctid(const struct query *query)
@@ -196,7 +209,7 @@ static void add_of_value(struct query *query, const struct query_column *column,
 	}
 	if (is_small(column) && random_chance(query->dice, 20))
 		form = ONE_OF(query->dice, of_rough);
-	add_operand(query, column, &operand);
+	add_operand(query, column, form, &operand);
 	term_fill(query, form, operand.at, sql);
 }
 

@@ -182,7 +182,7 @@ static const struct step steps[] = {
 	{ OF_NUMERIC, OF_NUMERIC, true, "round(@ * 0, 2)" },
 	{ OF_NUMERIC, OF_NUMERIC, true, "@ * 'Infinity'::numeric" },
 	{ OF_NUMERIC, OF_NUMERIC, true, "@ - 'Infinity'::numeric" },
-	{ OF_NUMERIC, OF_NUMERIC, false, "mod(@, {w})" },
+	{ OF_NUMERIC, OF_NUMERIC, false, "mod(round(@, 2), {w})" }, /* remainders of quotients have digits of their own */
 	{ OF_NUMERIC, OF_INT8, true, "floor(@)::bigint" },
 	{ OF_NUMERIC, OF_INT4, true, "@::integer" },
 	{ OF_NUMERIC, OF_FLOAT8, true, "@::float8" },

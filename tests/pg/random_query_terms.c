@@ -270,7 +270,7 @@ bool term_values_condition(struct query *query, struct text *sql)
 		type = random_chance(query->dice, 80) ? make(query, "\1", type, 0, &marked) : add_arithmetic(query, type, &marked);
 		text_add(sql, i > 0 ? joint : "");
 		add_compared(query, column, marked.at, type, sql);
-		if (random_chance(query->dice, 15))
+		if (random_chance(query->dice, 30))
 			column = &query->table->values[random_below(query->dice, query->table->n_values)];
 	}
 	text_add(sql, ")");

@@ -129,7 +129,8 @@ void random_table_make(struct random_table *table, struct random *dice, PGconn *
 		table->values[i] = choose_column(dice, "value", i + 1, value_kinds, COUNT_OF(value_kinds));
 		text_add(&sql, ", %s %s", table->values[i].name, table->values[i].kind->type);
 	}
-	text_add(&sql, ", note text) WITH (autovacuum_enabled = off, fillfactor = %d);", random_chance(dice, 50) ? 100 : 70);
+	text_add(&sql, ", note text) WITH (autovacuum_enabled = off, fillfactor = %d, parallel_workers = %u);",
+		 random_chance(dice, 50) ? 100 : 70, (unsigned)random_below(dice, 3));
 	if (!is_built_late)
 		add_index(table, &sql);
 	for (int n = is_built_late ? 4 : 0; n > 0; n--)

@@ -1,6 +1,7 @@
 #include "pg_ext/storage/extents.h"
 #include "pg_ext/storage/meta.h"
 #include "pg_ext/storage/page.h"
+#include "pg_ext/storage/pending_entry.h"
 
 #include "tests/pg/storage_layout.h"
 
@@ -65,6 +66,13 @@ const struct format_place layout_of_extent[] = {
 	PLACE("first", ifp_extent, first), PLACE("freed", ifp_extent, freed),	  { 0 },
 };
 
+const struct format_place layout_of_fixed_entry[] = {
+	PLACE("series", ifp_fixed_entry, series), PLACE("flags", ifp_fixed_entry, flags),
+	PLACE("offset", ifp_fixed_entry, offset), PLACE("block", ifp_fixed_entry, block),
+	PLACE("zero", ifp_fixed_entry, zero),	  PLACE("time", ifp_fixed_entry, time),
+	PLACE("value", ifp_fixed_entry, value),	  { 0 },
+};
+
 const struct format_place layout_kinds[] = {
 	{ "meta", IFP_PAGE_META, 0 },	    { "manifest", IFP_PAGE_MANIFEST, 0 },
 	{ "extents", IFP_PAGE_EXTENTS, 0 }, { "series", IFP_PAGE_SERIES, 0 },
@@ -75,5 +83,6 @@ const struct format_place layout_kinds[] = {
 const struct format_place layout_flags[] = {
 	{ "the chain is closed", IFP_CHAIN_CLOSED, 0 },
 	{ "the page ends with a sum", IFP_PAGE_SUMMED, 0 },
+	{ "the entries are packed", IFP_PAGE_PACKED, 0 },
 	{ 0 },
 };

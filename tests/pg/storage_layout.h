@@ -8,7 +8,8 @@
 #include "tests/support/format_tables.h"
 
 /* A record, up to a place without a name. */
-extern const struct format_place layout_of_special[], layout_of_meta[], layout_of_chain[], layout_of_extent[], layout_of_sum[];
+extern const struct format_place layout_of_special[], layout_of_meta[], layout_of_chain[], layout_of_extent[], layout_of_sum[],
+	layout_of_fixed_entry[];
 
 /* Numbers of pages' kinds, and of flags, in `offset`. */
 extern const struct format_place layout_kinds[], layout_flags[];

@@ -94,7 +94,7 @@ static void compare_answers(const struct bi_statement *statement, void *context)
 static void change_tables(void)
 {
 	static const char *const tables[] = { "spans", "local_spans", "ns_spans", "parted_spans", "recent_spans",
-					      "odd_spans" };
+					      "deep_spans", "odd_spans" };
 
 	for (size_t i = 0; i < COUNT_OF(tables); i++) {
 		client_run(bi_pg, "UPDATE %s SET dur = dur + 7, status = 'error' WHERE id %% 41 = 7", tables[i]);

@@ -162,7 +162,7 @@ static void crash_often(const char *name, const char *option, const char *settin
 	server_make(&server, name, option, all_settings.at);
 	server_start(&server);
 	pg = client_connect(server.folder);
-	client_run(pg, "CREATE EXTENSION iforest; CREATE TABLE t(id bigint, service text, ts integer, dur integer);"
+	client_run(pg, "CREATE EXTENSION iforest; CREATE TABLE t(id bigint, service text, ts integer, dur integer) WITH (parallel_workers = 2);"
 		       "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur)"
 		       " WITH (duration = 'dur', pending_pages = 1)");
 	for (unsigned round = 0; round < n_rounds; round++) {

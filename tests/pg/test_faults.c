@@ -186,13 +186,16 @@ static void builds_run_out_of_temporary_files(void **state)
 
 	make_table(pg, "v", 10);
 	client_run(pg, "INSERT INTO v SELECT i, 'service ' || i %% 5, i, i FROM generate_series(1, 200000) i");
-	for (unsigned i = 0; i < COUNT_OF(statements); i++) {
-		client_run(pg, "SET maintenance_work_mem = '1MB'; SET temp_file_limit = '1MB'");
-		assert_string_equal(client_try(pg, "%s", statements[i]), "53400");
+	for (unsigned i = 0; i < 2 * COUNT_OF(statements); i++) {
+		const char *statement = statements[i / 2];
+
+		client_run(pg, "ALTER TABLE v SET (parallel_workers = %u)", i % 2 * 2);
+		client_run(pg, "SET maintenance_work_mem = '1MB'; SET temp_file_limit = '100kB'");
+		assert_string_equal(client_try(pg, "%s", statement), "53400");
 		client_run(pg, "RESET temp_file_limit");
 		client_run(pg, "DROP INDEX IF EXISTS v_other");
 		table_is_whole(pg, "v");
-		client_run(pg, "%s", statements[i]);
+		client_run(pg, "%s", statement);
 		client_run(pg, "DROP INDEX IF EXISTS v_other");
 		table_is_whole(pg, "v");
 	}

@@ -39,6 +39,7 @@ static void fields_are_where_the_structs_have_them(void **state)
 	check_layout("Metapage", "field", layout_of_meta);
 	check_layout("Metapage", "field of a chain", layout_of_chain);
 	check_layout("Extents", "field of an extent", layout_of_extent);
+	check_layout("Pending entries", "field of an entry", layout_of_fixed_entry);
 	for (const struct format_place *flag = layout_flags; flag->name; flag++)
 		assert_int_equal(format_number_of(format_row(special, 2, "flags")->cells[3], flag->name), flag->offset);
 	for (const struct format_place *kind = layout_kinds; kind->name; kind++)
@@ -166,12 +167,11 @@ static void metapage(void **state)
 	check_kind(number("Metapage", "field", "series tail", meta), "series");
 }
 
-/* The first entry of the open chain that the metapage names. */
-static const uint8_t *pending_entry(unsigned n)
+/* The first page of the open chain that the metapage names. */
+static uint64_t pending_page(void)
 {
 	const uint8_t *meta = block(0) + CONTENT;
 	unsigned chains = format_field(format_table(&page, "Metapage", "field"), "open chains").offset;
-	unsigned entry_bytes = format_field(format_table(&page, "Pending entries", "field of an entry"), "value").offset + 8;
 
 	for (unsigned c = 0; c < 8; c++) {
 		const uint8_t *chain = meta + chains + 16 * c;
@@ -181,31 +181,92 @@ static const uint8_t *pending_entry(unsigned n)
 			continue;
 		check_kind(head, "pending");
 		assert_int_equal(special(head, "owner"), number("Metapage", "field of a chain", "clock", chain));
-		assert_int_equal(number("Sums of pages", "field of a sum", "bytes", block(head)), 2 * entry_bytes);
-		return block(head) + CONTENT + n * entry_bytes;
+		assert_int_equal(special(head, "flags"), 4);
+		return head;
 	}
 	fail_msg("no open chain");
-	return NULL;
+	return 0;
+}
+
+/* What is said of a packed entry's field stands in a row of its own. */
+static void claim(const char *type, const char *name)
+{
+	assert_string_equal(format_row(format_table(&page, "Pending entries", "field of a packed entry"), 1, name)->cells[0], type);
+}
+
+static uint64_t varint(const uint8_t **at)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+
+	for (; **at & 0x80; ++*at, shift += 7)
+		value |= (uint64_t)(**at & 0x7f) << shift;
+	return value | (uint64_t)*(*at)++ << shift;
+}
+
+static int64_t unzigzag(uint64_t x)
+{
+	return x & 1 ? -(int64_t)(x >> 1) - 1 : (int64_t)(x >> 1);
+}
+
+static uint64_t little(const uint8_t **at, unsigned n_bytes)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < n_bytes; i++)
+		value |= (uint64_t)*(*at)++ << 8 * i;
+	return value;
+}
+
+static uint64_t mix(uint64_t sum, uint64_t word)
+{
+	sum = (sum ^ word) * UINT64_C(0x9E3779B185EBCA87);
+	return sum ^ sum >> 32;
+}
+
+static uint16_t check_after(uint16_t before, const uint8_t *bytes, const uint8_t *end)
+{
+	uint64_t sum = before;
+
+	while (bytes < end)
+		sum = mix(sum, little(&bytes, end - bytes < 8 ? (unsigned)(end - bytes) : 8));
+	return (uint16_t)((uint32_t)sum ^ (uint32_t)sum >> 16);
 }
 
 static void pending_entries(void **state)
 {
-	struct format_table *table = format_table(&page, "Pending entries", "field of an entry");
-	unsigned heap_block, offset;
+	uint64_t head = pending_page();
+	const uint8_t *at = block(head) + CONTENT, *entry;
+	uint16_t check = (uint16_t)mix(mix(0, special(head, "owner") | special(head, "last") << 32), head);
+	unsigned heap_block, offset, lengths;
+	int64_t first_block = 0;
 	PGresult *result = client_rows(*state, "SELECT ctid FROM t WHERE ts IS NULL OR ts > %d ORDER BY ts", N_ROWS);
 
+	claim("varint", "offset");
+	claim("varint", "series");
+	claim("varint", "block");
+	claim("n / 2 + 1", "lengths");
+	claim("length", "time");
+	claim("lengths", "values");
+	claim("u16", "check");
 	for (unsigned n = 0; n < 2; n++) {
 		assert_int_equal(sscanf(PQgetvalue(result, (int)n, 0), "(%u,%u)", &heap_block, &offset), 2);
-		(void)format_check_record(table, 0, pending_entry(n),
-					  (struct format_expected[]){ { "series", { n } },
-								      { "flags", { n == 0 ? 1 : 1 << 15 } },
-								      { "offset", { offset } },
-								      { "block", { heap_block } },
-								      { "zero", { 0 } },
-								      { "time", { n == 0 ? 1234567890123 : 0 } },
-								      { "value", { n == 0 ? 77 : 0 } } },
-					  7);
+		entry = at;
+		assert_int_equal(varint(&at), offset);
+		assert_int_equal(varint(&at), n);
+		assert_int_equal(unzigzag(varint(&at)), heap_block - first_block);
+		first_block = heap_block;
+		lengths = (unsigned)little(&at, 1);
+		assert_int_equal(lengths, n == 0 ? 1 << 4 | 6 : 15 << 4 | 15);
+		if (n == 0) {
+			assert_true(unzigzag(little(&at, lengths & 15)) == 1234567890123);
+			assert_int_equal(unzigzag(little(&at, lengths >> 4)), 77);
+		}
+		check = check_after(check, entry, at);
+		assert_int_equal(little(&at, 2), check);
 	}
+	while (at < block(head) + CONTENT + 8152)
+		assert_int_equal(*at++, 0);
 	PQclear(result);
 }
 

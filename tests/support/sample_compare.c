@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/query/scan.h"
+#include "core/query/sweep.h"
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
@@ -227,6 +227,67 @@ void sample_compare(struct sample_index *index, const struct oracle_question *qu
 		differ(&c, "the end of the scan", 0);
 	iforest_scan_release(&scan);
 	free(answers);
+}
+
+/* The answer of one series that a sweep gives, or passes by: has_got is false. */
+static void compare_swept(struct comparison *c, bool has_got)
+{
+	size_t n_answers;
+	bool out_of_range;
+	struct oracle_answer *answers = oracle_scan(&c->index->oracle, c->question, &n_answers, &out_of_range);
+
+	c->expected = n_answers > 0 ? answers : NULL;
+	if (n_answers > (size_t)has_got || (n_answers == 0 && has_got && c->got->n_rows > 0))
+		differ(c, "whether a sweep gives it", 0);
+	if (n_answers > 0)
+		compare_aggregate(c);
+	free(answers);
+}
+
+unsigned sample_compare_sweep(struct sample_index *index, struct random *dice, const struct oracle_question *window, unsigned n_series)
+{
+	struct oracle_question question = *window;
+	struct iforest_request request = sample_wanted(dice, index);
+	struct iforest_aggregate got;
+	struct comparison c = { .index = index, .question = &question, .request = &request, .got = &got };
+	bool has_nulls = !window->has_t0 && !window->has_t1, found, skips = random_chance(dice, 30);
+	struct iforest_scan scan;
+	struct iforest_sweep sweep;
+	uint64_t series, next = 0;
+	unsigned n = 0;
+
+	question.mode = ORACLE_WHOLE;
+	if (has_nulls) {
+		request.firsts = request.lasts = 0;
+		request.times = false;
+	}
+	assert_ok(iforest_scan_init(&scan, &index->store, &index->manifest));
+	if (index->memtable)
+		assert_ok(iforest_scan_join_memtable(&scan, index->memtable));
+	scan.bucketing = bucketing_of(&question);
+	assert_ok(iforest_sweep_start(&sweep, &scan, has_nulls));
+	for (;; next = series + 1, n++) {
+		assert_ok(iforest_sweep_next(&sweep, &series, &found));
+		series = found ? series : (uint64_t)UINT32_MAX + 1;
+		if (series < next)
+			differ(&c, "the order of a sweep", 0);
+		/* random entries are of the series below n_series, and of the last one possible */
+		for (uint64_t s = next; s < series; s = s + 1 < n_series ? s + 1 : s < UINT32_MAX ? UINT32_MAX : series) {
+			question.series = (uint32_t)s;
+			compare_swept(&c, false);
+		}
+		if (!found)
+			break;
+		question.series = (uint32_t)series;
+		if (skips && random_chance(dice, 50))
+			continue;
+		iforest_aggregate_clear(&got, index->manifest.fields.n_values, &index->manifest.fields.accumulators);
+		assert_ok(iforest_sweep_fold(&sweep, &request, &got));
+		compare_swept(&c, true);
+	}
+	iforest_sweep_release(&sweep);
+	iforest_scan_release(&scan);
+	return n;
 }
 
 void sample_compare_many(struct sample_index *index, struct random *dice, unsigned n_questions)

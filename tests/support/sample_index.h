@@ -114,6 +114,10 @@ void sample_compare(struct sample_index *index, const struct oracle_question *qu
 /* A number of random questions. */
 void sample_compare_many(struct sample_index *index, struct random *dice, unsigned n_questions);
 
+/* Sweeps over all series, of which there are n_series, in the question's window with a random request, passing some of them in some
+ * sweeps; fails unless each answers as the oracle does. Gives the number of series that the sweep gave. */
+unsigned sample_compare_sweep(struct sample_index *index, struct random *dice, const struct oracle_question *window, unsigned n_series);
+
 /* Entries as core takes them. */
 struct iforest_key sample_key(const struct oracle_entry *entry);
 struct iforest_entry sample_entry(const struct oracle_entry *entry);

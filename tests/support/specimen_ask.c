@@ -7,6 +7,7 @@
 #include "core/query/peak.h"
 #include "core/query/overlap.h"
 #include "core/query/scan.h"
+#include "core/query/sweep.h"
 #include "core/query/sketch_scan.h"
 #include "tests/support/specimen.h"
 
@@ -162,6 +163,35 @@ static void pass_by_hand(struct specimen *specimen)
 	}
 	if (!status)
 		status = iforest_scan_everything(&scan, &(struct iforest_request){ .values = UINT32_MAX }, &aggregate);
+	iforest_scan_release(&scan);
+	judge(specimen, status);
+}
+
+/* Over all series of a window at once; every third is passed. */
+static void sweep_over(struct specimen *specimen, const struct iforest_window *window, bool has_nulls, const struct iforest_filter *with)
+{
+	const struct iforest_request request = { .values = UINT32_MAX, .filter = with };
+	struct iforest_scan scan;
+	struct iforest_sweep sweep;
+	struct iforest_aggregate aggregate;
+	uint64_t series;
+	bool found = true;
+	unsigned n = 0;
+	enum iforest_status status = iforest_scan_init(&scan, &specimen->store, &specimen->manifest);
+
+	if (status)
+		return;
+	scan.bucketing.window = *window;
+	status = iforest_sweep_start(&sweep, &scan, has_nulls);
+	if (!status) {
+		for (; !(status = iforest_sweep_next(&sweep, &series, &found)) && found; n++) {
+			iforest_aggregate_clear(&aggregate, specimen->manifest.fields.n_values, &specimen->manifest.fields.accumulators);
+			if (n % 3 && (status = iforest_sweep_fold(&sweep, &request, &aggregate)))
+				break;
+			promise(n < 1000000, "more series than pages can have");
+		}
+		iforest_sweep_release(&sweep);
+	}
 	iforest_scan_release(&scan);
 	judge(specimen, status);
 }
@@ -354,6 +384,9 @@ static void scan_all(struct specimen *specimen)
 		overlap(specimen, &seven, alone);
 	}
 	pass_by_hand(specimen);
+	sweep_over(specimen, &(struct iforest_window){ .has_t0 = true, .t0 = 200, .has_t1 = true, .t1 = 800 }, false, NULL);
+	sweep_over(specimen, &(struct iforest_window){ .has_t1 = true, .t1 = 500 }, false, &filter);
+	sweep_over(specimen, &(struct iforest_window){ .has_t0 = false }, true, NULL);
 	show_pieces(specimen, NULL);
 	show_pieces(specimen, &filter);
 	find_gaps(specimen, 0);

@@ -1,3 +1,4 @@
+#include "core/run/compact.h"
 #include "core/run/sorter.h"
 
 #include <stdlib.h>
@@ -142,6 +143,56 @@ static void the_run_is_that_of_sorted_entries(void **state)
 	stop(&sorting);
 }
 
+/* Each of several sorts leaves its batches; all of them are merged at once. */
+static void batches_of_several_sorts_are_merged(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < random_rounds(20); round++) {
+		struct random dice = random_from(random_seed() + round);
+		struct iforest_run *runs = NULL, merged;
+		struct sorting sorting;
+		struct sample_index *index = &sorting.index;
+		size_t n, n_runs = 0, n_expected = 0;
+		unsigned group;
+
+		start(&sorting);
+		group = sample_entries(index, &dice, 1 + random_below(&dice, 3000), 1 + (unsigned)random_below(&dice, 20),
+				       (enum sample_times)random_below(&dice, SAMPLE_STYLES));
+		n = index->oracle.n_entries;
+		for (size_t from = 0, to; from < n; from = to) {
+			to = from + 1 + (size_t)random_below(&dice, n);
+			to = to < n ? to : n;
+			iforest_run_sorter_start(sorting.sort, &sorting.waiting.store, &index->manifest, 20000);
+			for (size_t i = from; i < to; i++) {
+				struct iforest_entry entry = sample_entry(&index->oracle.entries[i]);
+
+				assert_ok(iforest_run_sorter_add(sorting.sort, &entry));
+			}
+			assert_ok(iforest_run_sorter_put_off(sorting.sort));
+			assert_ok(iforest_run_sorter_put_off(sorting.sort)); /* nothing is left */
+			n_expected += sorting.sort->n_runs;
+			runs = realloc(runs, (n_runs + sorting.sort->n_runs) * sizeof *runs);
+			assert_non_null(runs);
+			memcpy(runs + n_runs, sorting.sort->runs, sorting.sort->n_runs * sizeof *runs);
+			n_runs = n_expected;
+			sorting.sort->n_runs = 0; /* they stay */
+			iforest_run_sorter_release(sorting.sort);
+		}
+		assert_ok(iforest_run_writer_start(sorting.builder, &index->store, &index->manifest));
+		assert_ok(iforest_compact_into(&sorting.waiting.store, &index->manifest, runs, (uint32_t)n_runs, sorting.builder));
+		assert_ok(iforest_run_writer_finish(sorting.builder, &merged));
+		for (size_t r = 0; r < n_runs; r++)
+			assert_ok(sorting.waiting.store.pager->drop_run(sorting.waiting.store.pager->context, &runs[r].place,
+									iforest_run_pages(&index->manifest, &runs[r])));
+		free(runs);
+		index->run_ids[group] = merged.place.run_id;
+		assert_ok(sample_add_run(index, &merged));
+		sample_check(index);
+		sample_compare_many(index, &dice, 20);
+		stop(&sorting);
+	}
+}
+
 static void equal_keys_are_refused(void **state)
 {
 	(void)state;
@@ -213,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_order_gives_a_sound_run),
 		cmocka_unit_test(the_run_is_that_of_sorted_entries),
+		cmocka_unit_test(batches_of_several_sorts_are_merged),
 		cmocka_unit_test(equal_keys_are_refused),
 		cmocka_unit_test(any_call_may_fail),
 	};

@@ -86,6 +86,3 @@ SELECT service, avg(dur / 1000.0) FILTER (WHERE dur > 250000) AS slow, sum(CASE 
 
 -- name: values_that_cannot_be | tool: hand-written | rows: 21, S3 | expect: node
 SELECT count(*), sum(amount), count(*) FILTER (WHERE dur > 5) FROM spans WHERE dur <> 1000 AND dur IN (1000, 1000);
-
--- name: values_two_at_once | tool: hand-written | rows: 22, N9 | expect: declined: a condition in an aggregate is on several value columns
-SELECT service, count(*) FILTER (WHERE dur > 5000 AND amount > 100) AS both FROM spans GROUP BY 1 ORDER BY 1;

@@ -75,6 +75,11 @@ INSERT INTO recent_spans
 SELECT id, now() + interval '1 day' - CASE WHEN id % 2 = 0 THEN spread(id, 11, 41 * 24 * 3600) ELSE spread(id, 11, 100000) END * interval '1 second',
 	service, status, dur, amount, x, note FROM spans;
 
+-- of few depths and codes, which the indexes have as values
+CREATE TABLE deep_spans(LIKE spans INCLUDING ALL);
+ALTER TABLE deep_spans ADD depth int, ADD code smallint;
+INSERT INTO deep_spans SELECT id, ts, service, status, dur, amount, x, note, CASE WHEN id % 31 <> 0 THEN spread(id, 12, 8) END, (ARRAY[200, 200, 204, 404, 500, NULL])[1 + spread(id, 13, 6)] FROM spans;
+
 -- times at the ends of their type
 CREATE TABLE odd_spans(LIKE spans INCLUDING ALL);
 INSERT INTO odd_spans
@@ -98,4 +103,6 @@ CREATE INDEX parted_spans_if ON parted_spans USING iforest (service, status, ts)
 CREATE INDEX parted_spans_time_if ON parted_spans USING iforest (ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount', histogram = 'dur(99999, 499999, 900000)');
 CREATE INDEX recent_spans_if ON recent_spans USING iforest (service, status, ts) INCLUDE (dur, amount, x);
 CREATE INDEX recent_spans_time_if ON recent_spans USING iforest (ts) INCLUDE (dur, amount, x);
+CREATE INDEX deep_spans_if ON deep_spans USING iforest (service, ts) INCLUDE (dur, amount, x, depth, code);
+CREATE INDEX deep_spans_time_if ON deep_spans USING iforest (ts) INCLUDE (dur, amount, x, depth, code);
 CREATE INDEX odd_spans_if ON odd_spans USING iforest (service, status, ts) INCLUDE (dur, amount, x);

@@ -21,7 +21,7 @@ $replica->start;
 $primary->safe_psql('postgres', "CREATE EXTENSION iforest; CREATE TABLE spans(id integer, service text, ts timestamptz, dur bigint)");
 add_spans($primary, 'spans', 1, 100);
 $primary->safe_psql('postgres', "CREATE INDEX spans_if ON spans USING iforest (service, ts) INCLUDE (dur) WITH (background_merge = off)");
-my $chain = $primary->safe_psql('postgres', "INSERT INTO spans SELECT i, 'service ' || i % 6, to_timestamp(i), i FROM generate_series(101, 1300) i;
+my $chain = $primary->safe_psql('postgres', "INSERT INTO spans SELECT i, 'service ' || i % 6, to_timestamp(i), i FROM generate_series(101, 3000) i;
 	SELECT pg_backend_pid() % 8");
 is($primary->safe_psql('postgres', "SELECT pending_pages FROM iforest_stats('spans_if')"), 5, 'a chain of pending pages');
 $primary->wait_for_catchup($replica);
@@ -39,8 +39,8 @@ my %begun;
 for (1 .. 400)
 {
 	my $name = $replica->safe_psql('postgres', "INSERT INTO spans SELECT i, 'service ' || i % 6, to_timestamp(i), i
-		FROM generate_series(1301, 1800) i WHERE pg_backend_pid() % 8 = $chain;
-		INSERT INTO spans SELECT -1, 'service 1', to_timestamp(1) WHERE pg_backend_pid() % 8 <> $chain AND EXISTS (SELECT FROM spans WHERE id > 1300);
+		FROM generate_series(3001, 3500) i WHERE pg_backend_pid() % 8 = $chain;
+		INSERT INTO spans SELECT -1, 'service 1', to_timestamp(1) WHERE pg_backend_pid() % 8 <> $chain AND EXISTS (SELECT FROM spans WHERE id > 3000);
 		SELECT pg_backend_pid() % 8 = $chain");
 	$begun{$name} = 1 if $name eq 't' or $begun{t};
 	last if $begun{t} and $begun{f};

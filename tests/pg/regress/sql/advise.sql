@@ -58,6 +58,12 @@ SELECT * FROM made('{"SELECT count(*) FROM advised WHERE ts > ''2024-03-05'' AND
 SELECT * FROM made('{"SELECT count(DISTINCT service) FROM (SELECT * FROM advised OFFSET 0) q"}');
 SELECT * FROM made('{"WITH a AS MATERIALIZED (SELECT service, sum(dur) FROM advised GROUP BY 1) SELECT *, (SELECT count(*) FROM advised WHERE host = 7) FROM a"}');
 
+-- A join: what the others are joined on is a by column of the largest table.
+CREATE TABLE owner_of(service text PRIMARY KEY, team text);
+INSERT INTO owner_of SELECT DISTINCT service, 'team ' || length(service) FROM advised WHERE service IS NOT NULL;
+ANALYZE owner_of;
+SELECT * FROM made('{"SELECT team, sum(dur) FROM advised JOIN owner_of USING (service) GROUP BY 1", "SELECT count(*) FROM owner_of o, advised a WHERE o.service = a.service AND team <> ''x''", "SELECT count(*) FROM advised WHERE service IN (SELECT service FROM owner_of)", "SELECT n, max(dur) FROM (VALUES (1, 2), (2, 3)) v(host, n) JOIN advised USING (host) WHERE ts > ''2024-03-02'' GROUP BY n"}');
+DROP TABLE owner_of;
 -- Several: one index for all, but for what it would have too many series for.
 SELECT * FROM made('{SELECT service\, count(*) FROM advised GROUP BY 1, "SELECT max(dur) FROM advised WHERE \"Status\" = ''ok'' AND ts > ''2024-03-05''", SELECT sum(cost) FROM advised, SELECT min(x)\, host FROM advised GROUP BY host, NULL, SELECT count(*) FROM nowhere}');
 

@@ -267,3 +267,25 @@ SELECT * FROM many_agree();
 DROP TABLE many;
 DROP FUNCTION many_agree;
 RESET work_mem;
+
+-- The first question after rows were loaded looks at their pages and leaves them as they are; a scan of the table writes to each that they
+-- are committed, and with checksums logs it.
+CREATE TABLE loaded(ts integer, v integer) WITH (autovacuum_enabled = off);
+CREATE INDEX loaded_if ON loaded USING iforest (ts) INCLUDE (v) WITH (background_merge = off);
+INSERT INTO loaded SELECT i, i % 10 FROM generate_series(1, 20000) i;
+CREATE FUNCTION dirtied(question text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || question INTO plan;
+	RETURN (plan #>> '{0,Plan,Shared Dirtied Blocks}')::integer > 0;
+END $$;
+CHECKPOINT;
+SELECT dirtied('SELECT count(*), sum(v), max(v) FROM loaded WHERE ts > 10');
+SELECT count(*), sum(v), max(v) FROM loaded WHERE ts > 10;
+SET iforest.enable = off;
+SELECT dirtied('SELECT count(*), sum(v), max(v) FROM loaded WHERE ts > 10');
+SELECT count(*), sum(v), max(v) FROM loaded WHERE ts > 10;
+RESET iforest.enable;
+DROP TABLE loaded;
+DROP FUNCTION dirtied;

@@ -204,7 +204,7 @@ SELECT answered('SELECT host, count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT count(host) FROM spans');
 SELECT answered('SELECT count(*) FROM spans WHERE note = ''n''');
 SELECT answered('SELECT id, note, count(*) FROM spans GROUP BY id');
-SELECT answered('SELECT dur, count(*) FROM spans GROUP BY 1');
+SELECT answered('SELECT load, count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT random() < 2, count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT generate_series(1, 2), count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT service::money, count(*) FROM spans GROUP BY 1');
@@ -235,7 +235,7 @@ SELECT answered('SELECT count(*) FROM spans WHERE -load < -10');
 SELECT answered('SELECT count(*) FROM spans WHERE (load > 5) >= true');
 SELECT answered('SELECT sum(load * ''Infinity'') FROM spans');
 SELECT answered('SELECT count(*) FROM spans WHERE dur > load');
-SELECT answered('SELECT count(*) FROM spans WHERE dur > length(service)');
+SELECT answered('SELECT count(*) FROM spans WHERE load > length(service)');
 SELECT answered('SELECT count(*) FROM spans WHERE ts < clock_timestamp()');
 SELECT answered('SELECT count(*) FROM spans WHERE service = (SELECT max(team) FROM owner WHERE owner.service <> spans.service)');
 -- Before PostgreSQL 18 a key that is a constant cannot be told from the same constant in the select list.

@@ -29,7 +29,7 @@ END $$;
 \set latest 'SELECT count(*), sum(took), max(took) FROM unanalyzed WHERE ts >= ''2024-03-02 03:46:30'''
 \set none 'SELECT count(*), sum(took), max(took) FROM unanalyzed WHERE ts >= ''2025-01-01'' AND ts < ''2025-01-02'''
 \set listed 'SELECT count(*), sum(took), max(took) FROM unanalyzed WHERE ts IN (''2024-03-01 05:00:00'', ''2024-03-01 05:00:10'')'
--- by service alone nothing is known, and there is no B-tree
+-- by service alone nothing is known, and there is no B-tree: the sweep over all series is of few pages
 SELECT * FROM answered(:'few');
 CREATE INDEX unanalyzed_btree ON unanalyzed (ts) INCLUDE (took);
 CREATE INDEX unanalyzed_by_time ON unanalyzed USING iforest (ts) INCLUDE (took);
