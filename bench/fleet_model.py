@@ -3,15 +3,15 @@
 #
 #     bench/fleet_model.py [TABLE]      default: bench/results/2026-11-26_fleet_costs.txt
 #
-# TABLE has what tests/fleet/questions.pl prints for fleets of several numbers of shards (IFOREST_ROWS, IFOREST_SHARDS, IFOREST_BTREES=0): processor time of
+# TABLE has lines as tests/fleet/questions.pl prints them for fleets of several numbers of shards (IFOREST_ROWS, IFOREST_SHARDS): processor time of
 # the coordinator and of all shards for each question, tasks, rows and bytes. Processor time hardly hangs on what else the machine does. Two lines are fitted
 # to it, each by least squares of relative errors, without negative coefficients:
 #
-#   coordinator   = a question + tasks + rows + bytes that it receives
+#   coordinator   = a question + tasks + rows that it receives
 #   shards        = tasks + groups: series times buckets
 #
-# The fleets of FITTED and the questions below are fitted; the other fleets, and the questions that are not fitted, check the lines. Then it extrapolates. What is
-# assumed beyond the lines:
+# Of the table's first number of spans, the numbers of shards of FITTED and the questions that are marked below are fitted; all other lines check them. Then it
+# extrapolates. What is assumed beyond the lines:
 #
 #   - A group's cost grows with the levels of nodes, which is the logarithm of a series' rows, at 300 rows a leaf page and a fan-out of 60.
 #   - Nodes are in memory. Of the two leaf pages at a bucket's ends, so many miss it as the index (5.3 bytes a span, as at 100 million) exceeds the
@@ -43,12 +43,9 @@ MEASURED = {
     'by service': (True, 1, True),
     'by hour': (True, 96, True),
     'by service and hour': (True, 96, True),
-    '1920 buckets': (True, 1920, True),
-    'avg and min of the whole table': (True, 1, False),
-    'by service, HAVING': (True, 1, False),
-    'one service': (False, 1, False),
+    '192 buckets': (True, 192, True),
+    '1920 buckets': (True, 1920, False),
     'one service by hour': (False, 96, False),
-    'a window of 4 hours by service': (True, 1, False),
     'two levels': (True, 96, False),
 }
 
@@ -113,14 +110,18 @@ def levels(rows_of_series):
 class Model:
     def __init__(self, lines):
         self.lines = [line for line in lines if line[2] in MEASURED]
-        fitted = [line for line in self.lines if line[1] in FITTED and MEASURED[line[2]][2]]
-        self.coordinator = fit([self.of_coordinator(*line[5:]) for line in fitted], [line[3] for line in fitted])
+        self.spans = self.lines[0][0]
+        fitted = [line for line in self.lines if self.is_fitted(line)]
+        self.coordinator = fit([self.of_coordinator(*line[5:7]) for line in fitted], [line[3] for line in fitted])
         self.shards = fit([self.of_shards(line) for line in fitted], [line[4] for line in fitted])
-        self.levels = levels(self.lines[0][0] / MEASURED_SERVICES)
+        self.levels = levels(self.spans / MEASURED_SERVICES)
+
+    def is_fitted(self, line):
+        return line[0] == self.spans and line[1] in FITTED and MEASURED[line[2]][2]
 
     @staticmethod
-    def of_coordinator(tasks, rows, n_bytes):
-        return [1, tasks, rows, n_bytes]
+    def of_coordinator(tasks, rows):
+        return [1, tasks, rows]
 
     @staticmethod
     def of_shards(line):
@@ -128,14 +129,13 @@ class Model:
         return [line[5], (MEASURED_SERVICES if all_services else 1) * buckets]
 
     def print_check(self):
-        print('coordinator: %.3f ms, %.4f a task, %.5f a row, %.7f a byte' % tuple(self.coordinator))
+        print('coordinator: %.3f ms, %.4f a task, %.5f a row' % tuple(self.coordinator))
         print('shards: %.4f ms a task, %.5f a group' % tuple(self.shards))
-        print('\n| shards | question | | coordinator ms | model | shards ms | model |')
-        print('|---|---|---|---|---|---|---|')
-        for line in sorted(self.lines, key=lambda line: (line[1] in FITTED and MEASURED[line[2]][2], line[1])):
-            is_fitted = line[1] in FITTED and MEASURED[line[2]][2]
-            print('| %d | %s | %s | %.1f | %.1f | %.1f | %.1f |' % (line[1], line[2], 'fitted' if is_fitted else 'held out', line[3], times(self.coordinator, self.of_coordinator(*line[5:])),
-                                                                 line[4], times(self.shards, self.of_shards(line))))
+        print('\n| spans | shards | question | | coordinator ms | model | shards ms | model |')
+        print('|---|---|---|---|---|---|---|---|')
+        for line in sorted(self.lines, key=lambda line: (self.is_fitted(line), line[0], line[1])):
+            coordinator, shards = times(self.coordinator, self.of_coordinator(*line[5:7])), times(self.shards, self.of_shards(line))
+            print('| %d | %d | %s | %s | %.1f | %.1f | %.1f | %.1f |' % (line[0], line[1], line[2], 'fitted' if self.is_fitted(line) else 'held out', line[3], coordinator, line[4], shards))
 
     def question(self, sharded_by, spans, workers, by_service, buckets, one_service):
         """Returns ms, those of the slowest worker, of the coordinator, and bytes, of one run."""
@@ -164,7 +164,7 @@ class Model:
                 cores[cores.index(min(cores))] += task * random.lognormvariate(0, SIGMA) + (STALL_MS if random.random() < STALL_RATE else 0)
             slowest = max(slowest, max(cores))
         n_bytes = rows * BYTES_PER_ROW
-        coordinator = times(self.coordinator, self.of_coordinator(tasks, rows, n_bytes))
+        coordinator = times(self.coordinator, self.of_coordinator(tasks, rows))
         return coordinator + ROUND_TRIP_MS + slowest + n_bytes / BYTES_PER_MS, slowest, coordinator, n_bytes
 
 

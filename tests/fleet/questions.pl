@@ -131,7 +131,8 @@ sub costs_of
 	my $plan = $front->safe_psql('postgres', "${settings}EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $query");
 	my ($tasks) = $plan =~ /Task Count: (\d+)/;
 	my ($rows) = $plan =~ /Citus Adaptive\) \(actual rows=(\d+)/;
-	my ($bytes) = $plan =~ /Tuple data received from nodes: (\d+) bytes/;
+	my ($bytes, $unit) = $plan =~ /Tuple data received from nodes: (\d+) (bytes|kB|MB)/;
+	$bytes *= { bytes => 1, kB => 1024, MB => 1024 * 1024 }->{$unit};
 	return (map({ ($after[$_] - $before[$_]) / ($rounds + 1) } 0, 1), $tasks, $rows, $bytes);
 }
 
