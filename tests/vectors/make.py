@@ -369,6 +369,10 @@ def known(v, rows):
     return [row[v] for row in rows if row[v] is not None]
 
 
+def total(numbers):
+    return sum(numbers) if numbers else None
+
+
 def quantile(numbers, q):
     """The number at place ceil(q n) of n."""
     return middle(sorted(numbers)[max(ceil(q * len(numbers)), 1) - 1]) if numbers else None
@@ -393,13 +397,37 @@ BINS = (-1, 0, 10, 50)  # tests/*/test_vectors.c have them too
 # aggregates with conditions on values
 TOLD = {
     "count(*)": len,
-    "sum(dur)": lambda rows: sum(known("dur", rows)) if known("dur", rows) else None,
+    "sum(dur)": lambda rows: total(known("dur", rows)),
     "count(*) FILTER (WHERE dur > 10)": lambda rows: sum(number > 10 for number in known("dur", rows)),
     "count(*) FILTER (WHERE dur IN (5,40,70))": lambda rows: sum(number in (5, 40, 70) for number in known("dur", rows)),
     "count(*) FILTER (WHERE dur IS NULL)": lambda rows: sum(row["dur"] is None for row in rows),
     "max(dur) FILTER (WHERE dur <> 70)": lambda rows: max((number for number in known("dur", rows) if number != 70), default=None),
     "sum(CASE WHEN dur >= 5 THEN 1 ELSE 0 END)": lambda rows: sum(number >= 5 for number in known("dur", rows)) if rows else None,
     "min(size) FILTER (WHERE size > 0)": lambda rows: min((number for number in known("size", rows) if number > 0), default=None)}
+
+
+def above(value, bound):
+    return value is not None and value > bound
+
+
+def below(value, bound):
+    return value is not None and value < bound
+
+
+def known_where(v, holds, rows):
+    return known(v, [row for row in rows if holds(row)])
+
+
+# aggregates with conditions on two values, or on a value or another column
+TOLD_OF_SEVERAL = {
+    "count(*)": len,
+    "sum(dur)": lambda rows: total(known("dur", rows)),
+    "count(*) FILTER (WHERE dur > 10 AND size > 2)": lambda rows: sum(above(row["dur"], 10) and above(row["size"], 2) for row in rows),
+    "count(*) FILTER (WHERE dur < 10 OR size IS NULL)": lambda rows: sum(below(row["dur"], 10) or row["size"] is None for row in rows),
+    "max(size) FILTER (WHERE dur > 10 OR ts < 50)": lambda rows: max(
+        known_where("size", lambda row: above(row["dur"], 10) or below(row["ts"], 50), rows), default=None),
+    "sum(CASE WHEN size > 5 AND dur > 0 THEN dur END)": lambda rows: total(
+        known_where("dur", lambda row: above(row["size"], 5) and above(row["dur"], 0), rows))}
 
 
 def found_by(question, kept, groups_without_rows=False):
@@ -580,10 +608,10 @@ def ask_sketch(question, kept):
     answer(found_by(question, kept), columns)
 
 
-def ask_values(question):
-    columns = [*question.keep, *TOLD]
+def ask_values(question, told):
+    columns = [*question.keep, *told]
     ask("values", question, columns)
-    answer(found_by(question, TOLD, groups_without_rows=True), columns)
+    answer(found_by(question, told, groups_without_rows=True), columns)
 
 
 def counted(v):
@@ -1003,7 +1031,13 @@ def write():
                   None):
         for question in (Question(spans, where=where), Question(spans, 0, 61, where=where), Question(twos, -100, 333, where=where),
                          Question(regular, t0=-40, where=where)):
-            ask_values(question)
+            ask_values(question, TOLD)
+
+    feature("conditions on two values, or on a value or another column", sqlite=("instead", "GROUP BY over the rows of an index"),
+            postgres=("instead", "GROUP BY over the table, answered from the index by classes"))
+    any_of = (lambda row: above(row["dur"], 30) or below(row["size"], 5) or below(row["ts"], 40), "(dur > 30 OR size < 5 OR ts < 40)")
+    for question in (Question(spans, where=any_of), Question(twos, -100, 333, where=any_of), Question(regular, t0=-40, where=any_of)):
+        ask_values(question, TOLD_OF_SEVERAL)
 
     feature("an index of some rows: where= in SQLite, a partial index in PostgreSQL")
     ask_window(Question(some), HEAD + ["count", "first_ts", "last_ts"] + all_of("dur"))
