@@ -196,7 +196,7 @@ static const struct step steps[] = {
 	{ OF_TEXT, OF_TEXT, true, "coalesce(@, '?')" },
 	{ OF_TEXT, OF_TEXT, true, "left(@, 1)" },
 	{ OF_TEXT, OF_TEXT, true, "CASE WHEN @ IN ({txt}, {txt}) THEN 'some' WHEN @ IS NULL THEN 'none' ELSE @ END" },
-	{ OF_TEXT, OF_TEXT, true, "nullif(@, {txt})" },
+	{ OF_TEXT, OF_TEXT, true, "nullif(@, {txt}::text)" },
 	{ OF_TEXT, OF_TEXT, true, "@::varchar(2)" },
 	{ OF_TEXT, OF_TEXT, true, "@::char(3)" },
 	{ OF_TEXT, OF_TEXT, true, "replace(@, 'a', 'e')" },

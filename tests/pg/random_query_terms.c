@@ -168,7 +168,7 @@ static void add_bound(struct query *query, struct text *sql)
 					      "to_timestamp('2024-11-03 05:30:00.5', 'YYYY-MM-DD HH24:MI:SS.US')",
 					      "current_date", "{ts} + interval '{span}'" };
 	static const char *const numbers[] = { "{i4}", "{i8}", "{num}", "{f8}", "(SELECT {i8})", "(SELECT max(ts) FROM t)",
-					       "1000", "1e3", "(SELECT avg(ts) FROM t)", "5::smallint", "'7'",
+					       "1000", "1e3", "(SELECT max(ts) / 2.0 FROM t)", "5::smallint", "'7'",
 					       "{w} * {small}" };
 	const struct query_column *time = term_time(query);
 	bool is_stamp = time->type == OF_TIMESTAMPTZ || time->type == OF_TIMESTAMP || time->type == OF_DATE;
