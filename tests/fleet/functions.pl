@@ -37,6 +37,7 @@ my %asked = (
 	'overlaps' => "SELECT $spans FROM spans_if_overlap($window, 17) ORDER BY 1, 2",
 	'overlaps filled' => "SELECT $spans FROM spans_if_overlap($window, 17, fill => 'zero') ORDER BY 1, 2",
 	'peaks' => "SELECT * FROM spans_if_peak($window, 5) ORDER BY 1, 2",
+	'counters' => "SELECT * FROM spans_if_counter($window, 5) ORDER BY 1, 2",
 	'gaps' => "SELECT * FROM spans_if_gaps($window, '1 minute') ORDER BY 1, 2");
 for my $what (sort keys %asked)
 {
