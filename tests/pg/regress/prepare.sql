@@ -66,3 +66,30 @@ END $$;
 -- Rows of an index as its own pages have them; the table's rows where the index holds each row of it once.
 CREATE FUNCTION indexed(index regclass) RETURNS bigint LANGUAGE sql AS
 	'SELECT entries + pending_entries FROM iforest_stats($1)';
+
+-- Asks each question of a table `questions` with the index and without. Tells which are not answered by such a plan, and which differently.
+CREATE PROCEDURE compare_questions(plan_of_index text) LANGUAGE plpgsql AS $$
+DECLARE
+	q record;
+	plan json;
+	n int;
+	n_rows int := 0;
+BEGIN
+	FOR q IN SELECT * FROM questions ORDER BY number LOOP
+		EXECUTE 'EXPLAIN (FORMAT json) ' || q.question INTO plan;
+		IF plan::text NOT LIKE plan_of_index THEN
+			RAISE NOTICE 'not answered: %', q.question;
+		END IF;
+		EXECUTE 'CREATE TEMPORARY TABLE answered AS SELECT t::text FROM (' || q.question || ') AS t';
+		SET LOCAL iforest.enable = off;
+		EXECUTE 'SELECT count(*) FROM ((TABLE answered EXCEPT ALL SELECT t::text FROM (' || q.question || ') AS t) UNION ALL (SELECT t::text FROM (' ||
+			q.question || ') AS t EXCEPT ALL TABLE answered)) AS d' INTO n;
+		IF n > 0 THEN
+			RAISE NOTICE '% rows differ: %', n, q.question;
+		END IF;
+		n_rows := n_rows + (SELECT count(*) FROM answered);
+		DROP TABLE answered;
+		SET LOCAL iforest.enable = on;
+	END LOOP;
+	RAISE NOTICE '% rows of % questions compared', n_rows, (SELECT count(*) FROM questions);
+END $$;

@@ -25,47 +25,21 @@ INSERT INTO questions (question) VALUES
 	('SELECT count(*) FILTER (WHERE took < 1000), count(*) FILTER (WHERE took BETWEEN 1000 AND 1999), count(*) FILTER (WHERE took BETWEEN 2000 AND 2999), count(*) FILTER (WHERE took >= 3000), count(*) FILTER (WHERE took IS NULL) FROM calls'),
 	('SELECT count(*), max(took) FROM calls WHERE took + depth > 100 AND depth - 1 < took GROUP BY took > 500 HAVING count(*) > 3');
 
--- Asks each of them with the index and without. Tells which are not answered, and which differently.
-CREATE PROCEDURE compare() LANGUAGE plpgsql AS $$
-DECLARE
-	q record;
-	plan json;
-	n int;
-	n_rows int := 0;
-BEGIN
-	FOR q IN SELECT * FROM questions ORDER BY number LOOP
-		EXECUTE 'EXPLAIN (FORMAT json) ' || q.question INTO plan;
-		IF plan::text NOT LIKE '%IForestAggregate%Split By%' THEN
-			RAISE NOTICE 'not answered by classes: %', q.question;
-		END IF;
-		EXECUTE 'CREATE TEMPORARY TABLE answered AS SELECT t::text FROM (' || q.question || ') AS t';
-		SET LOCAL iforest.enable = off;
-		EXECUTE 'SELECT count(*) FROM ((TABLE answered EXCEPT ALL SELECT t::text FROM (' || q.question || ') AS t) UNION ALL (SELECT t::text FROM (' ||
-			q.question || ') AS t EXCEPT ALL TABLE answered)) AS d' INTO n;
-		IF n > 0 THEN
-			RAISE NOTICE '% rows differ: %', n, q.question;
-		END IF;
-		n_rows := n_rows + (SELECT count(*) FROM answered);
-		DROP TABLE answered;
-		SET LOCAL iforest.enable = on;
-	END LOOP;
-	RAISE NOTICE '% rows of % questions compared', n_rows, (SELECT count(*) FROM questions);
-END $$;
 SET extra_float_digits = 0; -- correlations
 SET cpu_tuple_cost = 1; -- so that the index answers whatever it can
-CALL compare();
+CALL compare_questions('%IForestAggregate%Split By%');
 BEGIN;
 INSERT INTO calls SELECT 'host 1', '2024-01-03'::timestamp + i * interval '1 s', i * 3 - 400, i % 4 - 1, 1, 1, '2024-02-02' FROM generate_series(1, 3000) AS i;
-CALL compare();
+CALL compare_questions('%IForestAggregate%Split By%');
 DELETE FROM calls WHERE took % 7 = 0;
 UPDATE calls SET depth = 9, at = NULL WHERE took % 11 = 0;
-CALL compare();
+CALL compare_questions('%IForestAggregate%Split By%');
 ROLLBACK;
-CALL compare();
+CALL compare_questions('%IForestAggregate%Split By%');
 DELETE FROM calls WHERE took % 13 = 0;
-CALL compare();
+CALL compare_questions('%IForestAggregate%Split By%');
 VACUUM calls;
-CALL compare();
+CALL compare_questions('%IForestAggregate%Split By%');
 RESET cpu_tuple_cost;
 
 -- plans at default costs
@@ -87,5 +61,4 @@ SELECT count(*) FROM calls WHERE 6 / depth > took AND host = 'host 1';
 DELETE FROM calls WHERE depth = 0;
 SELECT count(*) FROM calls WHERE 6 / depth > took AND host = 'host 1';
 RESET cpu_tuple_cost;
-DROP PROCEDURE compare;
 DROP TABLE calls, questions;

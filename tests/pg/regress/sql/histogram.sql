@@ -53,47 +53,21 @@ INSERT INTO questions (question) VALUES
 	('SELECT took > 9000, count(*) FROM calls WHERE took > 9000 AND host = (SELECT ''host 7'') GROUP BY 1'),
 	('SELECT (took > 9000)::text || ''x'', took > 0, min(host), count(*) FROM calls WHERE took > 9000 AND at > (SELECT ''2030-01-01''::timestamptz) GROUP BY 1, 2');
 
--- Asks each of them with the index and without. Tells which are not answered, and which differently.
-CREATE PROCEDURE compare() LANGUAGE plpgsql AS $$
-DECLARE
-	q record;
-	plan json;
-	n int;
-	n_rows int := 0;
-BEGIN
-	FOR q IN SELECT * FROM questions ORDER BY number LOOP
-		EXECUTE 'EXPLAIN (FORMAT json) ' || q.question INTO plan;
-		IF plan::text NOT LIKE '%IForestAggregate%' THEN
-			RAISE NOTICE 'not answered: %', q.question;
-		END IF;
-		EXECUTE 'CREATE TEMPORARY TABLE answered AS SELECT t::text FROM (' || q.question || ') AS t';
-		SET LOCAL iforest.enable = off;
-		EXECUTE 'SELECT count(*) FROM ((TABLE answered EXCEPT ALL SELECT t::text FROM (' || q.question || ') AS t) UNION ALL (SELECT t::text FROM (' ||
-			q.question || ') AS t EXCEPT ALL TABLE answered)) AS d' INTO n;
-		IF n > 0 THEN
-			RAISE NOTICE '% rows differ: %', n, q.question;
-		END IF;
-		n_rows := n_rows + (SELECT count(*) FROM answered);
-		DROP TABLE answered;
-		SET LOCAL iforest.enable = on;
-	END LOOP;
-	RAISE NOTICE '% rows of % questions compared', n_rows, (SELECT count(*) FROM questions);
-END $$;
 SET cpu_tuple_cost = 1; -- so that the index answers whatever it can
-CALL compare();
+CALL compare_questions('%IForestAggregate%');
 BEGIN;
 INSERT INTO calls SELECT 'host 1', '2024-01-03'::timestamptz + i * interval '1 s', i * 3 - 400, i % 4 - 1, i % 5, 1, 1 FROM generate_series(1, 3000) AS i;
-CALL compare();
+CALL compare_questions('%IForestAggregate%');
 DELETE FROM calls WHERE took % 7 = 0;
 UPDATE calls SET took = took - 900 WHERE took % 11 = 0;
-CALL compare();
+CALL compare_questions('%IForestAggregate%');
 ROLLBACK;
-CALL compare();
+CALL compare_questions('%IForestAggregate%');
 DELETE FROM calls WHERE took % 13 = 0;
 UPDATE calls SET took = NULL, size = 1 - size WHERE took % 19 = 0;
-CALL compare();
+CALL compare_questions('%IForestAggregate%');
 VACUUM calls;
-CALL compare();
+CALL compare_questions('%IForestAggregate%');
 SELECT iforest_check('calls_if', true);
 
 RESET cpu_tuple_cost;
@@ -162,7 +136,6 @@ SELECT reloptions FROM pg_class WHERE relname = 'calls_if';
 SELECT try_histogram(substr(option, 11)) FROM pg_class, unnest(reloptions) AS option WHERE relname = 'calls_if' AND option LIKE 'histogram=%';
 DROP VIEW counts;
 DROP TABLE questions, calls, parts;
-DROP PROCEDURE compare;
 DROP FUNCTION try_histogram;
 -- Digits of quotients: zero has fewer than the least numerics, and large quotients fewer than small ones.
 CREATE TABLE quotients(ts int, amount numeric(12, 2), n numeric(6, 4), i int);
