@@ -332,3 +332,24 @@ void sample_check(struct sample_index *index)
 	assert_int_equal(result.n_rows, index->oracle.n_entries - n_dead);
 	assert_int_equal(result.n_dead, n_dead);
 }
+
+/* ---- entries that count ---- */
+
+static enum iforest_filter_class of_node(void *context, const uint8_t *node)
+{
+	(void)context;
+	return iforest_node_first(node).series == 0 && iforest_node_last(node).series == 0 ? IFOREST_COUNTS_ALL : IFOREST_COUNTS_SOME;
+}
+
+static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
+{
+	enum iforest_status status = iforest_block_need(reader, IFOREST_REFS);
+
+	(void)context;
+	for (unsigned i = 0; i < reader->block.n && !status; i++)
+		if (reader->block.series > 0 && reader->block.refs[i] % 2 == 0)
+			*live &= ~(UINT64_C(1) << i);
+	return status;
+}
+
+const struct iforest_filter sample_odd_refs = { .of_node = of_node, .of_entries = of_entries };

@@ -122,4 +122,7 @@ unsigned sample_compare_sweep(struct sample_index *index, struct random *dice, c
 struct iforest_key sample_key(const struct oracle_entry *entry);
 struct iforest_entry sample_entry(const struct oracle_entry *entry);
 
+/* Takes the entries of series 0, and of others those with an odd ref. */
+extern const struct iforest_filter sample_odd_refs;
+
 #endif

@@ -46,27 +46,6 @@ static void keep(struct sample_index *index)
 			assert_ok(keep_value(index, r, v));
 }
 
-/* ---- entries that count: those with an odd ref ---- */
-
-static enum iforest_filter_class of_node(void *context, const uint8_t *node)
-{
-	(void)context;
-	return iforest_node_first(node).series == 0 && iforest_node_last(node).series == 0 ? IFOREST_COUNTS_ALL : IFOREST_COUNTS_SOME;
-}
-
-static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
-{
-	enum iforest_status status = iforest_block_need(reader, IFOREST_REFS);
-
-	(void)context;
-	for (unsigned i = 0; i < reader->block.n && !status; i++)
-		if (reader->block.series > 0 && reader->block.refs[i] % 2 == 0)
-			*live &= ~(UINT64_C(1) << i);
-	return status;
-}
-
-static const struct iforest_filter odd_refs = { .of_node = of_node, .of_entries = of_entries };
-
 /* ---- comparing ---- */
 
 static void oracle_sketch(const struct sample_index *index, const struct iforest_key *from, const struct iforest_key *to,
@@ -173,7 +152,7 @@ static void compare_many(struct sample_index *index, struct random *dice, unsign
 		}
 		if (random_chance(dice, 10))
 			to = iforest_key_at((uint64_t)UINT32_MAX + 1, INT64_MIN);
-		scan.request.filter = random_chance(dice, 30) ? &odd_refs : NULL;
+		scan.request.filter = random_chance(dice, 30) ? &sample_odd_refs : NULL;
 		compare(index, &scan, &from, &to, (unsigned)random_below(dice, index->manifest.fields.n_values));
 	}
 	iforest_scan_release(&scan);

@@ -11,27 +11,6 @@
 
 static const struct sample_shape shape = { .page_bytes = 1024, .max_batch_pages = 4, .kinds = "sif", .duration = 0 };
 
-/* ---- entries that count: those with an odd ref ---- */
-
-static enum iforest_filter_class of_node(void *context, const uint8_t *node)
-{
-	(void)context;
-	return iforest_node_first(node).series == 0 && iforest_node_last(node).series == 0 ? IFOREST_COUNTS_ALL : IFOREST_COUNTS_SOME;
-}
-
-static enum iforest_status of_entries(void *context, struct iforest_block_reader *reader, uint64_t *live)
-{
-	enum iforest_status status = iforest_block_need(reader, IFOREST_REFS);
-
-	(void)context;
-	for (unsigned i = 0; i < reader->block.n && !status; i++)
-		if (reader->block.series > 0 && reader->block.refs[i] % 2 == 0)
-			*live &= ~(UINT64_C(1) << i);
-	return status;
-}
-
-static const struct iforest_filter odd_refs = { .of_node = of_node, .of_entries = of_entries };
-
 /* ---- an index, and pending entries ---- */
 
 struct sample {
@@ -191,7 +170,7 @@ static struct question random_question(const struct sample *sample, struct rando
 	struct question question = { .columns = splits[split], .n_columns = n_columns[split] };
 	uint32_t series = (uint32_t)random_below(dice, 3);
 
-	question.request = (struct iforest_request){ .values = 1, .filter = random_chance(dice, 40) ? &odd_refs : NULL };
+	question.request = (struct iforest_request){ .values = 1, .filter = random_chance(dice, 40) ? &sample_odd_refs : NULL };
 	if (random_chance(dice, 50)) { /* within a series */
 		question.from = iforest_key_at(series, oracle->entries[random_below(dice, oracle->n_entries)].time);
 		question.to = random_chance(dice, 50) ? iforest_key_nulls(series)
@@ -259,7 +238,7 @@ static void stretches_are_the_oracles(void **state)
 			int64_t end = time + (int64_t)random_below(&dice, random_chance(&dice, 50) ? 5 : 500000);
 			struct question question = { .from = iforest_key_at(series, time),
 						     .to = iforest_key_at(series, end + 1),
-						     .request = { .values = 1, .filter = &odd_refs },
+						     .request = { .values = 1, .filter = &sample_odd_refs },
 						     .columns = splits[0],
 						     .n_columns = n_columns[0] };
 
