@@ -171,7 +171,7 @@ static bool read_key_of(struct ifp_chain_reader *reader, const struct ifp_chain 
 	ifp_chain_open(reader, reader->index, &from_page);
 	if (chain->clock == 0 || !ifp_chain_next(reader) || reader->page.n_entries == 0)
 		return false;
-	ifp_pending_page_key(&reader->page, is_last ? reader->page.n_entries - 1 : 0, key);
+	*key = reader->page.keys[is_last ? reader->page.n_entries - 1 : 0];
 	return true;
 }
 

@@ -238,7 +238,7 @@ uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, co
 	while (ifp_chain_next(reader)) {
 		n_read += reader->page.n_entries;
 		for (uint32 i = 0; i < reader->page.n_entries; i++) {
-			ifp_pending_page_key(&reader->page, i, &entry.key);
+			entry.key = reader->page.keys[i];
 			if (choice && !choice->is_chosen(choice->context, &entry.key))
 				continue;
 			if (batch->n_values > 0)

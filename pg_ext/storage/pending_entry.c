@@ -183,9 +183,8 @@ static void read_fixed_key(const uint8 *bytes, struct iforest_key *key)
 	key->ref = (int64_t)iforest_load32(FIXED(bytes, block)) << 16 | iforest_load16(FIXED(bytes, offset));
 }
 
-static void read_fixed(const uint8 *bytes, unsigned n_values, struct iforest_entry *entry)
+static void read_fixed_values(const uint8 *bytes, unsigned n_values, struct iforest_entry *entry)
 {
-	read_fixed_key(bytes, &entry->key);
 	entry->present = iforest_load16(FIXED(bytes, flags)) & ((1u << n_values) - 1);
 	for (unsigned v = 0; v < n_values; v++)
 		entry->values[v].integer = (int64_t)iforest_load64(FIXED(bytes, value) + 8 * v);
@@ -214,23 +213,21 @@ static const char *open_packed(struct ifp_pending_page *page, BlockNumber block)
 {
 	const uint8 *content = page->content, *end = content + page->n_used, *at = content;
 	uint16 check = first_check(&page->special, block);
-	struct iforest_key key;
 
 	/* all of it is content once an entry was appended */
 	if (page->n_used != IFP_CONTENT_BYTES && (page->n_used != 0 || !are_zeros(at, content + IFP_CONTENT_BYTES)))
 		return WRONG_LENGTH;
-	page->first = NONE;
 	while (at < end && *at != 0) {
-		const uint8 *next = read_entry_end(at, end, &page->first, page->n_values, &key);
+		struct iforest_key *key = &page->keys[page->n_entries];
+		const uint8 *lengths = unpack_key(at, end, page->n_entries == 0 ? &NONE : &page->keys[0], page->n_values, key),
+			    *next = lengths ? end_of_entry(lengths, end, page->n_values) : NULL;
 
 		if (!next)
 			return IMPOSSIBLE;
 		check = check_of(check, at, (uint16)(next - CHECK_BYTES - at));
 		if (check != iforest_load16(next - CHECK_BYTES))
 			return WRONG_CHECK;
-		if (page->n_entries == 0)
-			page->first = key;
-		page->at[page->n_entries++] = (uint16)(at - content);
+		page->at[page->n_entries++] = (uint16)(lengths - content);
 		at = next;
 	}
 	return are_zeros(at, end) ? NULL : IMPOSSIBLE;
@@ -249,6 +246,7 @@ static const char *open_fixed(struct ifp_pending_page *page, BlockNumber block)
 			return IMPOSSIBLE;
 		if (has_sum && at < page->sum.n_bytes)
 			ifp_sum_up(&found, page->content + at, (uint16)n_bytes);
+		read_fixed_key(page->content + at, &page->keys[page->n_entries]);
 		page->at[page->n_entries++] = (uint16)at;
 	}
 	return has_sum && found.checksum != page->sum.checksum ? WRONG_CHECK : NULL;
@@ -260,32 +258,16 @@ const char *ifp_pending_page_open(struct ifp_pending_page *page, BlockNumber blo
 	return page->is_packed ? open_packed(page, block) : open_fixed(page, block);
 }
 
-static const struct iforest_key *first_for(const struct ifp_pending_page *page, uint32 i)
-{
-	return i == 0 ? &NONE : &page->first;
-}
-
-void ifp_pending_page_key(const struct ifp_pending_page *page, uint32 i, struct iforest_key *key)
-{
-	const uint8 *at = page->content + page->at[i];
-
-	if (page->is_packed)
-		(void)unpack_key(at, page->content + page->n_used, first_for(page, i), page->n_values, key);
-	else
-		read_fixed_key(at, key);
-}
-
 void ifp_pending_page_entry(const struct ifp_pending_page *page, uint32 i, struct iforest_entry *entry)
 {
-	const uint8 *at = page->content + page->at[i], *lengths;
+	const uint8 *lengths = page->content + page->at[i], *at = lengths + n_length_bytes(page->n_values);
 
+	entry->key = page->keys[i];
 	if (!page->is_packed) {
-		read_fixed(at, page->n_values, entry);
+		read_fixed_values(lengths, page->n_values, entry);
 		return;
 	}
 	entry->present = 0;
-	lengths = unpack_key(at, page->content + page->n_used, first_for(page, i), page->n_values, &entry->key);
-	at = lengths + n_length_bytes(page->n_values);
 	if (!entry->key.time_is_null)
 		at += length_at(lengths, 0);
 	for (unsigned v = 0; v < page->n_values; v++) {

@@ -27,6 +27,9 @@ struct ifp_fixed_entry {
 /* Of an entry without a time or a value. */
 #define IFP_FEWEST_PENDING_BYTES 6
 
+/* More than a page can have. */
+#define IFP_MOST_PENDING (IFP_CONTENT_BYTES / IFP_FEWEST_PENDING_BYTES + 1)
+
 /* Returns about how many entries pages have, as they come from tables. */
 static inline double ifp_pending_guess(double n_pages, unsigned n_values)
 {
@@ -39,7 +42,7 @@ static inline double ifp_pending_guess(double n_pages, unsigned n_values)
  * Cost      one step for each entry from *end on. */
 bool ifp_pending_page_append(Relation index, Buffer buffer, unsigned n_values, const struct iforest_entry *entry, uint32 *end);
 
-/* A copy of a page, whose entries can be read in any order. */
+/* A copy of a page, whose entries can be read in any order: their keys are in it. */
 struct ifp_pending_page {
 	struct ifp_special special;
 	struct ifp_sum sum; /* valid if the page is SUMMED */
@@ -47,8 +50,8 @@ struct ifp_pending_page {
 	bool is_packed;
 	uint32 n_used; /* bytes of content, zeros included */
 	uint32 n_entries;
-	struct iforest_key first; /* of the first entry */
-	uint16 at[IFP_CONTENT_BYTES / IFP_FEWEST_PENDING_BYTES + 1];
+	struct iforest_key keys[IFP_MOST_PENDING];
+	uint16 at[IFP_MOST_PENDING];	       /* where the values are, in bytes of the content */
 	uint8 content[IFP_CONTENT_BYTES + 16]; /* lengths, and a number that is read 8 bytes at a time, may be behind it */
 };
 
@@ -58,8 +61,7 @@ void ifp_pending_page_copy(struct ifp_pending_page *copy, unsigned n_values, Pag
 /* Finds the entries of a copied page. Returns what is wrong with it, as a sentence; NULL if nothing is. */
 const char *ifp_pending_page_open(struct ifp_pending_page *page, BlockNumber block);
 
-/* Read entry i; its key alone. */
+/* Reads entry i. */
 void ifp_pending_page_entry(const struct ifp_pending_page *page, uint32 i, struct iforest_entry *entry);
-void ifp_pending_page_key(const struct ifp_pending_page *page, uint32 i, struct iforest_key *key);
 
 #endif
