@@ -172,25 +172,13 @@ static void write_question(const struct item *item, int round, char *sql, size_t
 	snprintf(sql, size, item->sql, from, to);
 }
 
-static uint64_t digest_of_row(const PGresult *result, int row, uint64_t digest)
-{
-	for (int f = 0; f < PQnfields(result); f++)
-		for (const char *at = PQgetvalue(result, row, f);; at++) {
-			digest = (digest ^ (unsigned char)*at) * 1099511628211u;
-			if (!*at)
-				break;
-		}
-	return digest;
-}
-
 /* Of rows that come in no order, the sum of each one's. */
 static uint64_t digest_of(const PGresult *result, bool is_ordered)
 {
-	static const uint64_t start = 14695981039346656037u;
-	uint64_t digest = start;
+	uint64_t digest = START_OF_DIGEST;
 
 	for (int r = 0; r < PQntuples(result); r++)
-		digest = is_ordered ? digest_of_row(result, r, digest) : digest + digest_of_row(result, r, start);
+		digest = is_ordered ? digest_of_row(result, r, digest) : digest + digest_of_row(result, r, START_OF_DIGEST);
 	return digest;
 }
 

@@ -157,3 +157,14 @@ void print_shape(const char *index)
 	get_text(sql, shape, sizeof shape);
 	printf("  iforest then: %s\n", shape);
 }
+
+uint64_t digest_of_row(const PGresult *result, int row, uint64_t digest)
+{
+	for (int f = 0; f < PQnfields(result); f++)
+		for (const char *at = PQgetvalue(result, row, f);; at++) {
+			digest = (digest ^ (unsigned char)*at) * 1099511628211u;
+			if (!*at)
+				break;
+		}
+	return digest;
+}

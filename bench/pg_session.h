@@ -7,6 +7,7 @@
 
 #include <libpq-fe.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum { NO_INDEX, BTREE, IFOREST, N_CONTENDERS };
@@ -47,5 +48,9 @@ void compare_answers(const char *table, long expected);
 
 /* Says what has become of an iforest index. */
 void print_shape(const char *index);
+
+/* FNV-1a of the texts of a row, going on from a digest, or from START_OF_DIGEST. */
+#define START_OF_DIGEST UINT64_C(14695981039346656037)
+uint64_t digest_of_row(const PGresult *result, int row, uint64_t digest);
 
 #endif
