@@ -21,8 +21,8 @@
 #   make site      the documents as a site with a search, a tour and a timeline in the page: $(BUILD)/site/html. By mkdocs, without a network
 #   make dist-pgxn  the zip that PGXN takes, of what git knows: $(BUILD)/dist (docs/install.md)
 #   make wasm      SQLite with the extension as WebAssembly, and the timeline as one page: $(BUILD)/dist/wasm (docs/install.md). As root
-#   make dist      all that is published, with checksums: sources as one file, zip, npm packages, Python wheels, WebAssembly, Debian
-#                  packages for the release that runs; $(BUILD)/dist. As root
+#   make dist      all that is published, with checksums and notes: sources as one file, zip, npm packages, Python wheels, WebAssembly,
+#                  Debian packages for the release that runs; $(BUILD)/dist. As root (CONTRIBUTING.md: how a version is released)
 #   make check-dist  installs each of these in a clean place, and asks it a question; PARTS="debian wasm": these alone (tests/README.md). As root
 #   make install   copies the SQLite modules to $(PREFIX)/lib/iforest
 #   make install-core  copies the forest as a C library: libiforest.a, headers, iforest.pc (docs/forest.md)
@@ -211,7 +211,7 @@ RUNNER    =
 RUN       = BUILD=$(RESULTS) IFOREST_BUILD=$(BUILD) PG_CONFIG=$(PG_CONFIG) RUNNER='$(RUNNER)' tests/run.sh
 runs      = $(addprefix run/,$(patsubst $(BUILD)/%,%,$(1)))
 PROGRAMS := $(call runs,$(call long_first,$(SQLITE) $(REPLAY) $(UNIT) $(CLAIMS)))
-SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/docs/live.sh tests/examples/install_core.sh tests/examples/timeline.sh)
+SCRIPTS  := $(call runs,tests/dist/amalgamation.sh tests/dist/pgxs.sh tests/dist/release.sh tests/sqlite/tour.sh tests/vectors/check.sh tests/check_links.sh tests/docs/site.sh tests/docs/live.sh tests/examples/install_core.sh tests/examples/timeline.sh)
 .PHONY: $(PROGRAMS) $(SCRIPTS)
 
 run/tests/examples/install_core.sh run/tests/dist/pgxs.sh: | $(if $(HAS_PG),pg)
@@ -419,13 +419,14 @@ wasm:
 
 # Debian packages are for the release that runs, or DEBIAN; others are made by tests/dist/debian.sh
 DEBIAN ?= $(shell . /etc/os-release && echo $$VERSION_CODENAME)
-PUBLISHED = amalgamation/*.[ch] modules/*/* npm/*.tgz wheels/*.whl wasm/*.tgz wasm/timeline.html debian/*.deb *.zip
+PUBLISHED = amalgamation/*.[ch] modules/*/* npm/*.tgz wheels/*.whl wasm/*.tgz wasm/timeline.html debian/*.deb *.zip notes.md
 dist: amalgamation dist-pgxn wasm
 	@dist/modules.sh $(BUILD)/dist/modules
 	@dist/npm.py $(BUILD)/dist/modules $(BUILD)/dist/npm
 	@dist/wheel.py $(BUILD)/dist/modules $(BUILD)/dist/wheels
 	@dist/debs.sh $(DEBIAN) $(BUILD)/dist/debian >$(BUILD)/dist/debian.log 2>&1 || { tail -n 40 $(BUILD)/dist/debian.log; exit 1; }
 	@rm -rf $(BUILD)/dist/amalgamation && cp -r $(BUILD)/amalgamation $(BUILD)/dist
+	@dist/release.sh notes $(BUILD)/dist/notes.md
 	@cd $(BUILD)/dist && LC_ALL=C ls $(PUBLISHED) | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
 
 check-dist: all trace2sqlite $(if $(HAS_PG),pg)

@@ -8,7 +8,7 @@ set -u
 build=${BUILD:-build}
 out=$build/check-dist
 # each before those that take what it has made
-[ $# -gt 0 ] || set -- amalgamation pgxs languages packages platforms wasm live fresh pgxn debian upgrade suite
+[ $# -gt 0 ] || set -- release amalgamation pgxs languages packages platforms wasm live fresh pgxn debian upgrade suite
 rm -rf "$out"
 mkdir -p "$out"
 for part in "$@"; do
