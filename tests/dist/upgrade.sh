@@ -29,7 +29,7 @@ report_log=$temporary/log
 # the SQLite modules of the old versions need YAJL for traces, which are left out
 builds() {
 	mkdir "$temporary/$1" && git archive "$2" | tar -x -C "$temporary/$1" &&
-		MAKEFLAGS='' make -s --no-print-directory "-j$(nproc)" -C "$temporary/$1" WARN= build/iforest.so pg
+		MAKEFLAGS='' make -s --no-print-directory "-j$(nproc)" -C "$temporary/$1" WARN= BUILD=build build/iforest.so pg
 }
 
 # ---- SQLite ----
