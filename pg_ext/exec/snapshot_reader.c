@@ -166,14 +166,7 @@ void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, 
 /* True if nothing was removed since the metapage was read, and no page was reused. */
 static bool is_unchanged(const struct ifp_snapshot_reader *reader)
 {
-	struct ifp_meta *now = palloc(sizeof *now);
-	bool unchanged;
-
-	ifp_meta_read(reader->index.relation, now);
-	unchanged = !reader->index.met_foreign_page && now->removal_epoch == reader->index.meta.removal_epoch &&
-		    now->index_id == reader->index.meta.index_id;
-	pfree(now);
-	return unchanged;
+	return !reader->index.met_foreign_page && !ifp_meta_has_removed(reader->index.relation, &reader->index.meta);
 }
 
 bool ifp_snapshot_reader_finish(struct ifp_snapshot_reader *reader, enum iforest_status status)

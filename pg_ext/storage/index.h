@@ -41,7 +41,6 @@ struct ifp_index {
 	/* private to the pager */
 	struct ifp_extent *extents; /* by owner, then first */
 	uint32 n_extents;
-	BlockNumber n_blocks; /* of the file, at least */
 	struct ifp_page_buffer *idle_buffers;
 	Buffer borrowed; /* locked, or InvalidBuffer */
 	struct ifp_page_mark borrowed_mark;
