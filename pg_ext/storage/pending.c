@@ -257,10 +257,15 @@ uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, co
 bool ifp_pending_read(struct ifp_index *index, const struct ifp_pending_choice *choice, struct iforest_batch *batch,
 		      uint64 *n_read)
 {
-	reserve(index, ifp_pending_pages(&index->meta), batch);
+	uint32 n_pages = ifp_pending_pages(&index->meta);
+
 	*n_read = 0;
+	if (n_pages == 0)
+		return true;
+	reserve(index, n_pages, batch);
 	for (unsigned c = 0; c < IFP_CHAINS && !index->met_foreign_page; c++)
-		*n_read += ifp_chain_read(index, &index->meta.open[c], choice, batch);
+		if (index->meta.open[c].clock)
+			*n_read += ifp_chain_read(index, &index->meta.open[c], choice, batch);
 	for (uint32 c = 0; c < index->meta.n_closed && !index->met_foreign_page; c++)
 		*n_read += ifp_chain_read(index, &index->meta.closed[c], choice, batch);
 	return !index->met_foreign_page;
