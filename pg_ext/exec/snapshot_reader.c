@@ -83,10 +83,9 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 static bool is_chosen(void *context, const struct iforest_key *key)
 {
 	struct ifp_snapshot_reader *reader = context;
-	uint32 id = (uint32)key->series;
 
 	return ifp_scan_keys_hold(&reader->keys, key) &&
-	       bsearch(&id, reader->sorted_series, reader->keys.n_series, sizeof id, ifp_compare_series);
+	       ifp_has_series(reader->sorted_series, reader->keys.n_series, (uint32)key->series);
 }
 
 static bool counts(void *context, const struct iforest_entry *entry)

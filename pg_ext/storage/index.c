@@ -238,6 +238,18 @@ static struct known_page *known_page(const struct ifp_index *index, BlockNumber 
 	return known;
 }
 
+bool ifp_index_has_verified(const struct ifp_index *index, BlockNumber block, XLogRecPtr lsn)
+{
+	return lsn != InvalidXLogRecPtr && is_known(index, block) && known_pages[block % KNOWN_PAGES].lsn == lsn &&
+	       may_remember(index);
+}
+
+void ifp_index_note_verified(const struct ifp_index *index, BlockNumber block, XLogRecPtr lsn)
+{
+	if (may_remember(index))
+		known_page(index, block)->lsn = lsn;
+}
+
 static Buffer pin(const struct ifp_index *index, BlockNumber block)
 {
 	struct known_page *known = known_page(index, block);
@@ -302,15 +314,15 @@ static Buffer lock_page(struct ifp_index *index, const struct iforest_place *pla
 		return InvalidBuffer;
 	}
 	page = BufferGetPage(buffer);
-	*mark = (struct ifp_page_mark){ .block = block, .lsn = may_remember(index) ? PageGetLSN(page) : InvalidXLogRecPtr };
-	mark->is_checked = mark->lsn && is_known(index, block) && known_page(index, block)->lsn == mark->lsn;
+	*mark = (struct ifp_page_mark){ .block = block, .lsn = PageGetLSN(page) };
+	mark->is_checked = ifp_index_has_verified(index, block, mark->lsn);
 	return buffer;
 }
 
 static void remember(const struct ifp_index *index, const struct ifp_page_mark *mark)
 {
-	if (mark->is_checked && mark->lsn)
-		known_page(index, mark->block)->lsn = mark->lsn;
+	if (mark->is_checked)
+		ifp_index_note_verified(index, mark->block, mark->lsn);
 }
 
 static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
@@ -613,8 +625,7 @@ static bool are_possible(const struct ifp_index *index)
 
 		are_right = run->place.location > IFP_FIRST_CLOCK && run->place.location <= index->meta.clock &&
 			    iforest_run_pages(&index->manifest, run) <= MaxBlockNumber &&
-			    ifp_page_is_in_file(index->relation,
-						(BlockNumber)iforest_run_pages(&index->manifest, run) - 1);
+			    ifp_page_is_in_file(index->relation, (BlockNumber)iforest_run_pages(&index->manifest, run) - 1);
 	}
 	return are_right;
 }

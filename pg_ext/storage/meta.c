@@ -163,7 +163,6 @@ Buffer ifp_meta_lock(Relation index, int lock_mode)
 	return buffer;
 }
 
-
 uint32 ifp_pending_pages(const struct ifp_meta *meta)
 {
 	uint32 n = 0;

@@ -208,13 +208,14 @@ bool ifp_chain_next(struct ifp_chain_reader *reader)
 		ifp_index_met_foreign(reader->index, reader->chain.clock, block);
 		return false;
 	}
-	wrong = ifp_pending_page_open(&reader->page, block);
+	wrong = ifp_pending_page_open(&reader->page, block, ifp_index_has_verified(reader->index, block, reader->page.lsn));
 	if (++reader->n_pages < reader->chain.n_pages)
 		reader->next = reader->page.special.next;
 	if (!wrong && (block == reader->chain.tail) != (reader->next == InvalidBlockNumber))
 		wrong = "Its chain is of another length.";
 	if (wrong)
 		ifp_page_wrong(reader->index->relation, block, wrong);
+	ifp_index_note_verified(reader->index, block, reader->page.lsn);
 	return true;
 }
 
