@@ -5,7 +5,8 @@
 #     PG_CONFIG=... sh bench/neighbours.sh [ROWS]        3 000 000 by default
 #
 # A kind whose extension the server of PG_CONFIG does not have is skipped, and said so. All are loaded by COPY of one file in the order of time, indexes before; then
-# chunks are compressed and the aggregate refreshed, and all is vacuumed. Medians of ROUNDS (5), after a first one, in milliseconds; parallel plans as the server has them.
+# chunks are compressed and the aggregate refreshed, and all is vacuumed. Medians of ROUNDS (5), after a first one, in milliseconds; parallel plans as the server has them. KINDS="iforest columnar"
+# leaves others out.
 set -eu
 export LC_ALL=C TZ=UTC
 build=${BUILD:-build}
@@ -119,7 +120,7 @@ chmod 755 "$folder"
 trap 'rm -rf "$folder"' EXIT INT TERM
 echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(uname -sr); $("${PG_CONFIG:-pg_config}" --version); $rows rows"
 kinds=''
-for kind in rows iforest btrees timescaledb columnar; do
+for kind in rows ${KINDS:-iforest btrees timescaledb columnar}; do
 	case $kind in timescaledb) library=timescaledb ;; columnar) library=citus_columnar ;; *) library='' ;; esac
 	if [ -n "$library" ] && [ ! -e "$("${PG_CONFIG:-pg_config}" --pkglibdir)/$library.so" ]; then
 		echo "$kind: skipped, there is no $library.so in $("${PG_CONFIG:-pg_config}" --pkglibdir)"
