@@ -4,6 +4,8 @@
 # not change, and where node and DuckDB's package are to be had the many series in DuckDB, on two threads.
 #
 #     sh bench/pg_small.sh [ROWS [ROUNDS]]     2 000 000 rows and 1000 rounds by default
+#
+# MEASURE_WITH: a command that the timing part is run by, such as taskset or nice with their arguments; the tables are filled before.
 set -eu
 build=${BUILD:-build}
 rows=${1:-2000000}
@@ -21,7 +23,8 @@ trap 'cluster_stop' EXIT
 trap 'exit 143' HUP INT TERM
 cluster_start
 "$program" load "$rows"
-"$program" measure "${2:-1000}"
+# shellcheck disable=SC2086 # words of a command
+${MEASURE_WITH:-} "$program" measure "${2:-1000}"
 
 # Prints the instructions of the fifth asking of a question, by a server of its own process.
 instructions() { # QUESTION

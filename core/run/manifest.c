@@ -30,6 +30,30 @@ void iforest_manifest_release(struct iforest_manifest *manifest)
 	*manifest = (struct iforest_manifest){ .alloc = NULL };
 }
 
+/* Roots have room for the largest node, of which most need a small part. */
+static void copy_run(struct iforest_run *copy, const struct iforest_run *run, unsigned node_bytes)
+{
+	memcpy(copy, run, offsetof(struct iforest_run, root) + node_bytes);
+}
+
+enum iforest_status iforest_manifest_copy(struct iforest_manifest *copy, const struct iforest_alloc *alloc,
+					  const struct iforest_manifest *manifest)
+{
+	*copy = *manifest;
+	copy->alloc = alloc;
+	copy->host_bytes = iforest_allocate(alloc, manifest->n_host_bytes);
+	copy->runs = iforest_allocate(alloc, manifest->n_runs * sizeof *copy->runs);
+	if (!copy->host_bytes || !copy->runs) {
+		iforest_manifest_release(copy);
+		return IFOREST_NO_MEMORY;
+	}
+	if (manifest->n_host_bytes)
+		memcpy(copy->host_bytes, manifest->host_bytes, manifest->n_host_bytes);
+	for (uint32_t r = 0; r < manifest->n_runs; r++)
+		copy_run(&copy->runs[r], &manifest->runs[r], manifest->fields.node_bytes);
+	return IFOREST_OK;
+}
+
 uint32_t iforest_manifest_find(const struct iforest_manifest *manifest, uint64_t run_id)
 {
 	uint32_t r = 0;

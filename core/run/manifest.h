@@ -71,6 +71,10 @@ void iforest_manifest_release(struct iforest_manifest *manifest);
 enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
 					  const uint8_t *bytes, uint32_t n_bytes, const char **what);
 
+/* Makes a copy, which is released by itself. On error (IFOREST_NO_MEMORY) it needs no release. */
+enum iforest_status iforest_manifest_copy(struct iforest_manifest *copy, const struct iforest_alloc *alloc,
+					  const struct iforest_manifest *manifest);
+
 /* Returns the number of the run with an id, n_runs if there is none. */
 uint32_t iforest_manifest_find(const struct iforest_manifest *manifest, uint64_t run_id);
 

@@ -37,6 +37,7 @@
 #include "pg_ext/am/build.h"
 #include "pg_ext/am/index_scan.h"
 #include "pg_ext/am/insert.h"
+#include "pg_ext/am/plan_facts.h"
 #include "pg_ext/am/vacuum.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/storage/meta.h"
@@ -78,12 +79,9 @@ static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *ind
 	return correlation;
 }
 
-/* Estimates the series that the scan goes through: those of the table that pass the conditions on by columns. */
-static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
+/* Returns the product of the numbers of values that by columns have. */
+static double all_series(struct PlannerInfo *root, const IndexOptInfo *index)
 {
-	const IndexOptInfo *index = path->indexinfo;
-	List *conditions = NIL;
-	ListCell *cell;
 	double n_series = 1;
 
 	for (int i = 0; i < index->nkeycolumns - 1; i++) {
@@ -95,6 +93,34 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 		n_series *= get_variable_numdistinct(&variable, &is_default);
 		ReleaseVariableStats(variable);
 	}
+	return n_series;
+}
+
+static struct ifp_plan_estimates estimates_of(struct PlannerInfo *root, const IndexOptInfo *index)
+{
+	struct ifp_plan_facts *facts = ifp_plan_facts(index->indexoid);
+	struct ifp_plan_estimates estimates = facts->estimates;
+	uint64 number = facts->number;
+
+	if (estimates.are_known && estimates.of_tuples == index->rel->tuples)
+		return estimates;
+	estimates = (struct ifp_plan_estimates){ .are_known = true,
+						 .of_tuples = index->rel->tuples,
+						 .n_series = all_series(root, index),
+						 .correlation = time_correlation(root, index) };
+	facts = ifp_plan_facts(index->indexoid);
+	if (facts->number == number)
+		facts->estimates = estimates;
+	return estimates;
+}
+
+/* Estimates the series that the scan goes through: those of the table that pass the conditions on by columns. */
+static double series_scanned(struct PlannerInfo *root, const IndexPath *path, double n_series)
+{
+	const IndexOptInfo *index = path->indexinfo;
+	List *conditions = NIL;
+	ListCell *cell;
+
 	n_series = Min(n_series, Max(index->tuples, 1));
 	foreach (cell, path->indexclauses) {
 		IndexClause *clause = lfirst_node(IndexClause, cell);
@@ -102,7 +128,8 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path)
 		if (clause->indexcol < index->nkeycolumns - 1)
 			conditions = lappend(conditions, clause->rinfo);
 	}
-	n_series *= clauselist_selectivity(root, conditions, (int)index->rel->relid, JOIN_INNER, NULL);
+	if (conditions != NIL)
+		n_series *= clauselist_selectivity(root, conditions, (int)index->rel->relid, JOIN_INNER, NULL);
 	return Max(n_series, 1);
 }
 
@@ -117,6 +144,7 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	GenericCosts costs = { 0 };
+	struct ifp_plan_estimates estimates = estimates_of(root, path->indexinfo);
 	struct ifp_meta_sizes sizes = ifp_meta_sizes_for_estimates(path->indexinfo->indexoid);
 	int n_values = path->indexinfo->ncolumns - path->indexinfo->nkeycolumns;
 	double n_runs = ifp_estimate_runs(n_values, sizes.manifest_bytes), n_pending = sizes.n_pending_pages, n_probes;
@@ -124,7 +152,7 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 	genericcostestimate(root, path, loop_count, &costs);
 
 	/* each series is searched for in each run, on pages that are soon in memory */
-	n_probes = series_scanned(root, path) * n_runs;
+	n_probes = series_scanned(root, path, estimates.n_series) * n_runs;
 	*startup_cost = costs.indexStartupCost +
 			(n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
 	/* entries are unpacked and merged, and their rows fetched: slower than an index-only scan of a B-tree, but not than a
@@ -134,7 +162,7 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 	if (path->path.pathtype == T_IndexOnlyScan)
 		*total_cost += index_only_penalty;
 	*selectivity = costs.indexSelectivity;
-	*correlation = time_correlation(root, path->indexinfo);
+	*correlation = estimates.correlation;
 	if (path->indexinfo->nkeycolumns > 1)
 		*correlation *= 0.75;
 	*pages = costs.numIndexPages;

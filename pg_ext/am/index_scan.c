@@ -161,10 +161,9 @@ struct pending_choice {
 static bool is_chosen(void *context, const struct iforest_key *key)
 {
 	const struct pending_choice *choice = context;
-	uint32 id = (uint32)key->series;
 
 	return ifp_scan_keys_hold(choice->keys, key) &&
-	       bsearch(&id, choice->ids, choice->keys->n_series, sizeof id, ifp_compare_series);
+	       ifp_has_series(choice->ids, choice->keys->n_series, (uint32)key->series);
 }
 
 /* Adds the chosen pending entries to the batch. Returns false if the index has to be read again. */

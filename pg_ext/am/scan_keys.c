@@ -274,6 +274,8 @@ bool ifp_scan_keys_hold(const struct ifp_scan_keys *keys, const struct iforest_k
 
 	if (key->time_is_null)
 		return keys->has_nulls;
+	if (high == 1)
+		return keys->ranges[0].low <= key->time && key->time <= keys->ranges[0].high;
 	while (low < high) {
 		uint32 middle = low + (high - low) / 2;
 

@@ -37,4 +37,18 @@ bool ifp_scan_keys_hold(const struct ifp_scan_keys *keys, const struct iforest_k
 /* Compares ids of series, for qsort and bsearch. */
 int ifp_compare_series(const void *left, const void *right);
 
+/* True if an id is among n ascending ones. */
+static inline bool ifp_has_series(const uint32 *ids, uint32 n, uint32 id)
+{
+	uint32 low = 0;
+
+	while (n > 1) {
+		uint32 half = n / 2;
+
+		low = ids[low + half] <= id ? low + half : low;
+		n -= half;
+	}
+	return n == 1 && ids[low] == id;
+}
+
 #endif

@@ -46,6 +46,13 @@
 #define ifp_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
 #endif
 
+/* True if snapshots may grow so old that reading by them is an error. */
+#if PG_VERSION_NUM >= 170000
+#define ifp_snapshots_grow_old() false
+#else
+#define ifp_snapshots_grow_old() OldSnapshotThresholdActive()
+#endif
+
 /* True if the snapshot is so old that VACUUM may mark pages all-visible whose rows it does not see. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_is_outlived(snapshot) ((void)(snapshot), false)

@@ -83,10 +83,9 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 static bool is_chosen(void *context, const struct iforest_key *key)
 {
 	struct ifp_snapshot_reader *reader = context;
-	uint32 id = (uint32)key->series;
 
 	return ifp_scan_keys_hold(&reader->keys, key) &&
-	       bsearch(&id, reader->sorted_series, reader->keys.n_series, sizeof id, ifp_compare_series);
+	       ifp_has_series(reader->sorted_series, reader->keys.n_series, (uint32)key->series);
 }
 
 static bool counts(void *context, const struct iforest_entry *entry)
@@ -166,14 +165,7 @@ void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, 
 /* True if nothing was removed since the metapage was read, and no page was reused. */
 static bool is_unchanged(const struct ifp_snapshot_reader *reader)
 {
-	struct ifp_meta *now = palloc(sizeof *now);
-	bool unchanged;
-
-	ifp_meta_read(reader->index.relation, now);
-	unchanged = !reader->index.met_foreign_page && now->removal_epoch == reader->index.meta.removal_epoch &&
-		    now->index_id == reader->index.meta.index_id;
-	pfree(now);
-	return unchanged;
+	return !reader->index.met_foreign_page && !ifp_meta_has_removed(reader->index.relation, &reader->index.meta);
 }
 
 bool ifp_snapshot_reader_finish(struct ifp_snapshot_reader *reader, enum iforest_status status)

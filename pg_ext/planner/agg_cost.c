@@ -27,7 +27,7 @@
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
 enum {
-	OPENING = 4000,	    /* an index: metapage, manifest, extents */
+	OPENING = 3000,	    /* an index, and what planning the answer takes longer than planning a scan */
 	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
 	A_BUCKET = 160,

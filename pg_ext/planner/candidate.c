@@ -7,13 +7,13 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
+#include "pg_ext/am/plan_facts.h"
 #include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/quick_refusal.h"
 #include "pg_ext/planner/verdict.h"
 #include "pg_ext/types/values.h"
 
-/* True if all columns are (still) of types that can be kept. */
-static bool holds_columns(const IndexOptInfo *index)
+static bool have_types(const IndexOptInfo *index)
 {
 	int number = 0;
 	ListCell *cell;
@@ -29,6 +29,20 @@ static bool holds_columns(const IndexOptInfo *index)
 			return false;
 	}
 	return true;
+}
+
+/* True if all columns are (still) of types that can be kept. */
+static bool holds_columns(const IndexOptInfo *index)
+{
+	struct ifp_plan_facts *facts = ifp_plan_facts(index->indexoid);
+
+	if (facts->holds_columns == IFP_NOT_KNOWN) {
+		bool does = have_types(index);
+
+		facts = ifp_plan_facts(index->indexoid);
+		facts->holds_columns = does ? IFP_KNOWN_TRUE : IFP_KNOWN_FALSE;
+	}
+	return facts->holds_columns == IFP_KNOWN_TRUE;
 }
 
 bool ifp_is_usable(const IndexOptInfo *index)

@@ -18,6 +18,7 @@
 #include "utils/lsyscache.h"
 
 #include "pg_ext/am/handler.h"
+#include "pg_ext/am/plan_facts.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/dimension.h"
@@ -588,15 +589,26 @@ static bool may_be_split(const struct ifp_query_level *level, const struct ifp_c
 	return may_be_drawn(level, candidate);
 }
 
-static bool keeps_histograms(const struct ifp_candidate *candidate)
+static bool has_histogram(const struct iforest_accumulators *kept)
 {
-	const IndexOptInfo *index = linitial(candidate->indexes);
-	const struct iforest_accumulators *kept = &ifp_index_fields(index->indexoid)->accumulators;
-
 	for (unsigned a = 0; a < kept->n; a++)
 		if (kept->list[a].code == IFOREST_KIND_HISTOGRAM)
 			return true;
 	return false;
+}
+
+static bool keeps_histograms(const struct ifp_candidate *candidate)
+{
+	Oid index = linitial_node(IndexOptInfo, candidate->indexes)->indexoid;
+	struct ifp_plan_facts *facts = ifp_plan_facts(index);
+
+	if (facts->keeps_histograms == IFP_NOT_KNOWN) {
+		bool does = has_histogram(&ifp_index_fields(index)->accumulators);
+
+		facts = ifp_plan_facts(index);
+		facts->keeps_histograms = does ? IFP_KNOWN_TRUE : IFP_KNOWN_FALSE;
+	}
+	return facts->keeps_histograms == IFP_KNOWN_TRUE;
 }
 
 /* Draws bounds from group keys, conditions that are no ranges, and filters and arguments of aggregates. */

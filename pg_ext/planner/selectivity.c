@@ -13,6 +13,7 @@
 #include "utils/selfuncs.h"
 
 #include "pg_ext/am/handler.h"
+#include "pg_ext/am/plan_facts.h"
 #include "pg_ext/am/scan_keys.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/planner/query_match.h"
@@ -363,20 +364,18 @@ static void improve(struct known *known, const struct ifp_meta_sizes *now, HeapT
 }
 
 /* Returns the improved statistics of a column, in the current memory context; NULL if they need no change. */
-static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid)
+static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid, const struct ifp_meta_sizes *now)
 {
 	HeapTuple tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column), BoolGetDatum(false));
-	struct ifp_meta_sizes now;
 	struct known *known;
 
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
-	now = ifp_meta_sizes_for_estimates(oid);
-	known = find_known(now.index_id);
-	if (!is_known(known, &now, tuple)) {
+	known = find_known(now->index_id);
+	if (!is_known(known, now, tuple)) {
 		Relation index = index_open(oid, NoLock);
 
-		improve(known, &now, tuple, index);
+		improve(known, now, tuple, index);
 		index_close(index, NoLock);
 	}
 	ReleaseSysCache(tuple);
@@ -411,18 +410,28 @@ static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 	return found ? found->indexoid : InvalidOid;
 }
 
-/* The index whose statistics were last found to need no change, and the command in which that was: the planner asks several times
- * for a query. */
-static struct {
-	Oid index;
-	TimestampTz statement;
-	CommandId command;
-} unchanged;
-
-static bool is_unchanged(Oid index)
+static bool are_same(const struct ifp_meta_sizes *a, const struct ifp_meta_sizes *b)
 {
-	return unchanged.index == index && unchanged.statement == GetCurrentStatementStartTimestamp() &&
-	       unchanged.command == GetCurrentCommandId(false);
+	return a->index_id == b->index_id && a->manifest_id == b->manifest_id && a->n_pending_pages == b->n_pending_pages;
+}
+
+/* Returns the statistics of the time column of an index, improved; NULL if they need no change. */
+static HeapTuple find_statistics(Oid table, AttrNumber column, Oid index)
+{
+	struct ifp_meta_sizes now = ifp_meta_sizes_for_estimates(index);
+	struct ifp_plan_facts *facts = ifp_plan_facts(index);
+	uint64 number = facts->number;
+	HeapTuple tuple;
+
+	if (facts->is_unchanged && are_same(&facts->unchanged, &now))
+		return NULL;
+	tuple = statistics_of(table, column, index, &now);
+	facts = ifp_plan_facts(index);
+	if (facts->number == number) {
+		facts->is_unchanged = !tuple;
+		facts->unchanged = now;
+	}
+	return tuple;
 }
 
 static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, VariableStatData *variable)
@@ -438,14 +447,9 @@ static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, Var
 		return false;
 	rel = find_rel(root, table);
 	index = find_index(rel, column);
-	if (!OidIsValid(index) || is_unchanged(index))
+	if (!OidIsValid(index))
 		return false;
-	tuple = statistics_of(table->relid, column, index);
-	if (!tuple) {
-		unchanged.index = index;
-		unchanged.statement = GetCurrentStatementStartTimestamp();
-		unchanged.command = GetCurrentCommandId(false);
-	}
+	tuple = find_statistics(table->relid, column, index);
 	if (!tuple || pg_class_aclcheck(table->relid, ifp_user_of(table, rel), ACL_SELECT) != ACLCHECK_OK)
 		return false;
 	variable->statsTuple = tuple;

@@ -422,7 +422,9 @@ static Path *over(PlannerInfo *root, const WindowAggPath *from, Path *below)
 	WindowAggPath *path = makeNode(WindowAggPath);
 
 	*path = *from;
-	below = (Path *)create_sort_path(root, from->path.parent, below, from->subpath->pathkeys, -1);
+	/* nothing is left to sort by where conditions give all columns of the window one value */
+	if (!pathkeys_contained_in(from->subpath->pathkeys, below->pathkeys))
+		below = (Path *)create_sort_path(root, from->path.parent, below, from->subpath->pathkeys, -1);
 	path->subpath = below;
 	path->path.pathkeys = below->pathkeys;
 	path->path.rows = below->rows;

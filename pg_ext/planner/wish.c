@@ -4,6 +4,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
@@ -276,7 +277,7 @@ static bool begin(PlannerInfo *root, RelOptInfo *rel, struct use_reading *readin
 	const RangeTblEntry *table;
 	char kind;
 
-	if (!OidIsValid(ifp_table_of(root, rel)) || IS_DUMMY_REL(rel))
+	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
 		return false;
 	table = planner_rt_fetch(rel->relid, root);
 	kind = table->relkind;
@@ -358,11 +359,48 @@ static void wish_for_join(const struct ifp_query_level *level)
 		add_wish()->reason = "tables are joined below the aggregates";
 }
 
+static List *over_arm(const struct ifp_query_level *level, List *expressions, AppendRelInfo *arm)
+{
+	Node *over_union = ifp_query_level_expression(level, (Node *)expressions);
+
+	return (List *)adjust_appendrel_attrs(level->root, over_union, 1, &arm);
+}
+
+/* The tables under a UNION ALL: each is asked for what the level asks of their rows. */
+static void wish_for_union(const struct ifp_query_level *level)
+{
+	ListCell *cell;
+
+	foreach (cell, level->root->append_rel_list) {
+		AppendRelInfo *info = lfirst_node(AppendRelInfo, cell);
+		RelOptInfo *arm = level->root->simple_rel_array[info->child_relid];
+		struct ifp_query_level of_arm = *level;
+		int n_before = list_length(*collecting);
+
+		if (info->parent_relid != level->rel->relid || !arm)
+			continue;
+		of_arm.rel = arm;
+		of_arm.groups = over_arm(level, level->groups, info);
+		of_arm.outputs = over_arm(level, level->outputs, info);
+		wish_for_table(&of_arm);
+		if (list_length(*collecting) > n_before)
+			((struct ifp_wish *)llast(*collecting))->together = level->rel;
+	}
+}
+
+static bool is_union(const struct ifp_query_level *level)
+{
+	return level->rel->reloptkind == RELOPT_BASEREL && level->rel->rtekind == RTE_SUBQUERY &&
+	       planner_rt_fetch(level->rel->relid, level->root)->inh;
+}
+
 static void wish_for_groups(struct ifp_query_level *level)
 {
 	(void)ifp_query_level_enter(level);
 	if (IS_JOIN_REL(level->rel))
 		wish_for_join(level);
+	else if (is_union(level))
+		wish_for_union(level);
 	else
 		wish_for_table(level);
 }

@@ -1,7 +1,7 @@
 /* planner/wish.h -- What an index would have to have to answer a query level: the columns of its table, and what is asked of each.
  *
  * Collected by hooks while a query is planned, for a level that one could answer: it groups one table (through subqueries that
- * hand on its rows, or joined with dimensions), orders it by a column and takes the first rows, or takes the first rows of groups.
+ * hand on its rows, or joined with dimensions, or each arm of a UNION ALL), orders it by a column and takes the first rows, or takes the first rows of groups.
  */
 #ifndef IFP_PLANNER_WISH_H
 #define IFP_PLANNER_WISH_H
@@ -33,9 +33,10 @@ struct ifp_wished_column {
 struct ifp_wish {
 	Oid table; /* InvalidOid: none can be made, for this reason */
 	const char *reason;
-	List *columns;	/* struct ifp_wished_column, by number */
-	List *products; /* IntList of two columns each */
-	double n_rows;	/* of the table, as estimated */
+	List *columns;	      /* struct ifp_wished_column, by number */
+	List *products;	      /* IntList of two columns each */
+	double n_rows;	      /* of the table, as estimated */
+	const void *together; /* tells arms of a UNION ALL, which all need an index, from those of another; NULL: no arm */
 };
 
 /* From now on the wishes of all levels that are planned are added to the list (of struct ifp_wish); NULL: no longer. The caller

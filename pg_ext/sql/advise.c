@@ -63,6 +63,7 @@ struct asked {
 	const char *reason;	   /* why there is no proposal */
 	struct proposal *proposal; /* shared with others */
 	struct proposal *own;	   /* if no other wish had a say; shared with those that wish the same */
+	bool own_is_needed;	   /* the shared one does not serve the wish */
 };
 
 struct query {
@@ -592,6 +593,38 @@ static void plan_with(struct query *query, List *indexes)
 static bool has_taken(const struct query *query, Oid index);
 static const char *reason_of(const struct query *query, const struct proposal *proposal);
 
+/* True for the same wish, and for those of other arms of its UNION ALL. */
+static bool are_together(const struct asked *a, const struct asked *b)
+{
+	return a == b || (a->wish->together && a->wish->together == b->wish->together);
+}
+
+/* Returns the proposals that are needed at once: that of a wish, with those of the other arms of its UNION ALL. */
+static List *needed(const struct query *query, const struct asked *asked, bool is_of_own)
+{
+	List *proposals = NIL;
+	ListCell *cell;
+
+	foreach (cell, query->asked) {
+		const struct asked *other = lfirst(cell);
+
+		if (!other->reason && are_together(asked, other))
+			proposals = list_append_unique_ptr(proposals, is_of_own ? other->own : other->proposal);
+	}
+	return proposals;
+}
+
+/* A plan over a UNION ALL has the index of its first arm, which stands for the others. */
+static bool is_served(const struct query *query, const List *proposals)
+{
+	ListCell *cell;
+
+	foreach (cell, proposals)
+		if (has_taken(query, ((const struct proposal *)lfirst(cell))->index))
+			return true;
+	return false;
+}
+
 /* Plans the query with the proposal of each of its wishes alone. */
 static void try_own(struct query *query)
 {
@@ -599,11 +632,13 @@ static void try_own(struct query *query)
 
 	foreach (cell, query->asked) {
 		struct asked *asked = lfirst(cell);
+		List *own;
 
 		if (asked->reason || query->error)
 			continue;
-		plan_with(query, as_would_be(list_make1(asked->own)));
-		if (!has_taken(query, asked->own->index))
+		own = needed(query, asked, true);
+		plan_with(query, as_would_be(own));
+		if (!is_served(query, own))
 			asked->reason = reason_of(query, asked->own);
 	}
 }
@@ -694,9 +729,28 @@ static Oid answering(const struct query *query, Oid table)
 
 	foreach (cell, query->now.verdicts) {
 		const struct ifp_verdict *verdict = lfirst(cell);
+		Oid answered = OidIsValid(verdict->table) || !OidIsValid(verdict->index)
+				       ? verdict->table
+				       : IndexGetRelation(verdict->index, true);
 
-		if (verdict->table == table && verdict->is_taken && verdict->has_cost)
+		if (answered == table && verdict->is_taken && verdict->has_cost)
 			return verdict->index;
+	}
+	return InvalidOid;
+}
+
+/* The same for a wish; that of a UNION ALL is answered by the index of one of its arms. */
+static Oid answering_wish(const struct query *query, const struct ifp_wish *wish)
+{
+	ListCell *cell;
+
+	foreach (cell, query->now.wishes) {
+		const struct ifp_wish *other = lfirst(cell);
+		bool is_arm = wish->together && wish->together == other->together;
+		Oid index = OidIsValid(other->table) && (other == wish || is_arm) ? answering(query, other->table) : InvalidOid;
+
+		if (OidIsValid(index))
+			return index;
 	}
 	return InvalidOid;
 }
@@ -711,7 +765,7 @@ static void ask(struct query *query)
 		Oid index;
 
 		asked->wish = lfirst(cell);
-		index = OidIsValid(asked->wish->table) ? answering(query, asked->wish->table) : InvalidOid;
+		index = answering_wish(query, asked->wish);
 		if (OidIsValid(index))
 			asked->reason = psprintf("index \"%s\" answers it already", get_rel_name(index));
 		query->asked = lappend(query->asked, asked);
@@ -778,7 +832,14 @@ static bool add_own(List *queries, List **proposals)
 		foreach (cell, ((struct query *)lfirst(query))->asked) {
 			struct asked *asked = lfirst(cell);
 
-			if (!asked->reason && !has_taken(lfirst(query), asked->proposal->index))
+			if (!asked->reason && !is_served(lfirst(query), needed(lfirst(query), asked, false)))
+				asked->own_is_needed = true;
+		}
+	foreach (query, queries)
+		foreach (cell, ((struct query *)lfirst(query))->asked) {
+			struct asked *asked = lfirst(cell);
+
+			if (asked->own_is_needed)
 				asked->proposal = add_proposal(proposals, asked->own);
 		}
 	return list_length(*proposals) > n_before;
@@ -812,6 +873,22 @@ static void put_row(ReturnSetInfo *result, const struct query *query, Oid table,
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
+static bool is_needed(const struct query *query, const struct proposal *proposal)
+{
+	ListCell *cell;
+
+	if (has_taken(query, proposal->index))
+		return true;
+	foreach (cell, query->asked) {
+		const struct asked *asked = lfirst(cell);
+
+		if (!asked->reason && asked->proposal == proposal && asked->wish->together &&
+		    is_served(query, needed(query, asked, false)))
+			return true;
+	}
+	return false;
+}
+
 /* Puts the rows of what the plan has. Returns their tables. */
 static List *put_proposals(ReturnSetInfo *result, const struct query *query, const List *proposals)
 {
@@ -821,7 +898,7 @@ static List *put_proposals(ReturnSetInfo *result, const struct query *query, con
 	foreach (cell, proposals) {
 		const struct proposal *proposal = lfirst(cell);
 
-		if (!has_taken(query, proposal->index))
+		if (!is_needed(query, proposal))
 			continue;
 		put_row(result, query, proposal->table, proposal, NULL);
 		tables = list_append_unique_oid(tables, proposal->table);

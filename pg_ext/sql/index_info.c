@@ -446,7 +446,7 @@ static void put_pending(ReturnSetInfo *result, struct ifp_index *index, BlockNum
 	const char *wrong;
 
 	ifp_pending_page_copy(pending, index->manifest.fields.n_values, page);
-	wrong = ifp_pending_page_open(pending, block);
+	wrong = ifp_pending_page_open(pending, block, false);
 	if (wrong)
 		ifp_page_wrong(index->relation, block, wrong);
 	for (uint32 i = 0; i < pending->n_entries; i++) {

@@ -423,13 +423,42 @@ struct ifp_seen_block {
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+/* Returns the size of a table's fork that the server remembers in this session. Another session that makes the fork shorter
+ * tells it, but none that makes it longer; of the visibility map it is told of both. */
+static BlockNumber known_blocks(Relation heap, ForkNumber fork)
+{
+	SMgrRelation file = RelationGetSmgr(heap);
+	BlockNumber n = file->smgr_cached_nblocks[fork];
+
+	if (n != InvalidBlockNumber)
+		return n;
+	if (fork == MAIN_FORKNUM || smgrexists(file, fork))
+		return RelationGetNumberOfBlocksInFork(heap, fork);
+	RelationGetSmgr(heap)->smgr_cached_nblocks[fork] = 0;
+	return 0;
+}
+
 void ifp_heap_visibility_begin(struct ifp_heap_visibility *visibility, Relation heap, Snapshot snapshot, MemoryContext context)
 {
 	*visibility = (struct ifp_heap_visibility){ .heap = heap, .snapshot = snapshot, .context = context };
-	visibility->n_heap_blocks = RelationGetNumberOfBlocks(heap);
-	if (!ifp_is_outlived(snapshot) && smgrexists(RelationGetSmgr(heap), VISIBILITYMAP_FORKNUM))
-		visibility->n_map_blocks = RelationGetNumberOfBlocksInFork(heap, VISIBILITYMAP_FORKNUM);
-	visibility->seen = seen_create(context, 16, NULL);
+	visibility->n_heap_blocks = known_blocks(heap, MAIN_FORKNUM);
+	if (!ifp_is_outlived(snapshot))
+		visibility->n_map_blocks = known_blocks(heap, VISIBILITYMAP_FORKNUM);
+}
+
+/* True if a block is not in the table. */
+static bool is_beyond(struct ifp_heap_visibility *visibility, BlockNumber block)
+{
+	BlockNumber known = visibility->n_heap_blocks;
+
+	if (block >= known && !visibility->size_is_read) {
+		visibility->n_heap_blocks = RelationGetNumberOfBlocks(visibility->heap);
+		visibility->size_is_read = true;
+		/* the copy of the map's page lacks blocks that have come */
+		if (known / BLOCKS_A_MAP_PAGE < visibility->n_pages)
+			visibility->pages[known / BLOCKS_A_MAP_PAGE] = NULL;
+	}
+	return block >= visibility->n_heap_blocks;
 }
 
 /* ---- the map ---- */
@@ -561,7 +590,7 @@ static const struct ifp_seen_block *find_seen(struct ifp_heap_visibility *visibi
 
 	if (visibility->recent && visibility->recent->block == block)
 		return visibility->recent;
-	found = seen_lookup(visibility->seen, block);
+	found = visibility->seen ? seen_lookup(visibility->seen, block) : NULL;
 	if (found)
 		visibility->recent = found;
 	return found;
@@ -582,6 +611,8 @@ static const struct ifp_seen_block *see_block(struct ifp_heap_visibility *visibi
 		mark_clean(map_page(visibility, block / BLOCKS_A_MAP_PAGE), block % BLOCKS_A_MAP_PAGE);
 		return NULL;
 	}
+	if (!visibility->seen)
+		visibility->seen = seen_create(visibility->context, 16, NULL);
 	kept = seen_insert(visibility->seen, block, &found);
 	kept->rows = rows;
 	visibility->recent = kept;
@@ -621,7 +652,7 @@ bool ifp_heap_visibility_of_blocks(struct ifp_heap_visibility *visibility, Block
 
 	if (highest < lowest || (lowest >= visibility->clean_from && highest < visibility->clean_to))
 		return true;
-	if (highest >= visibility->n_heap_blocks)
+	if (is_beyond(visibility, highest))
 		return false;
 	/* first find out whether checks could help, so that none is in vain */
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
@@ -643,7 +674,7 @@ static const struct ifp_seen_block *visible_in(struct ifp_heap_visibility *visib
 	static const struct ifp_seen_block nothing;
 	const struct ifp_seen_block *seen;
 
-	if (block >= visibility->n_heap_blocks)
+	if (is_beyond(visibility, block))
 		return &nothing;
 	if (is_clean(visibility, block))
 		return NULL;
@@ -665,7 +696,7 @@ bool ifp_heap_visibility_refs_gone(struct ifp_heap_visibility *visibility, Block
 				   unsigned most, unsigned *n_refs)
 {
 	*n_refs = 0;
-	if (highest >= visibility->n_heap_blocks)
+	if (is_beyond(visibility, highest))
 		return false;
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
 	     block = next_unclean(visibility, block + 1, highest)) {

@@ -33,11 +33,13 @@ struct ifp_heap_visibility {
 	Relation heap;
 	Snapshot snapshot;
 	MemoryContext context;
-	BlockNumber n_heap_blocks;   /* blocks beyond are not visible */
+	/* blocks beyond are not visible; until it is read, a size that the session has known, which may be too small */
+	BlockNumber n_heap_blocks;
+	bool size_is_read;
 	BlockNumber n_map_blocks;    /* of the visibility map's fork */
 	struct ifp_map_page **pages; /* copies, NULL if not needed yet; n_pages of them */
 	uint32 n_pages;
-	struct seen_hash *seen;	       /* blocks that were looked at and are not clean: their visible roots */
+	struct seen_hash *seen;	       /* blocks that were looked at and are not clean: their visible roots; NULL: none yet */
 	struct ifp_seen_block *recent; /* the one asked for last; NULL: none yet */
 	/* blocks from one to before the other are clean: those asked for last, and what follows on */
 	uint64 clean_from, clean_to;

@@ -10,6 +10,7 @@
 
 #include "core/base/bits.h"
 #include "pg_ext/base/test_points.h"
+#include "pg_ext/storage/index_cache.h"
 #include "pg_ext/storage/locks.h"
 
 /* ---- slots of the manifest ---- */
@@ -165,24 +166,25 @@ static void load_extents(struct ifp_index *index)
 	index->extents = ifp_extents_read(index->relation, &index->n_extents);
 	qsort(index->extents, index->n_extents, sizeof *index->extents, compare_extents);
 	MemoryContextSwitchTo(before);
+	ifp_index_cache_keep_extents(index->meta.index_id, index->extents, index->n_extents);
 }
 
-static BlockNumber find_block(const struct ifp_index *index, uint32 owner, uint32 page)
+static BlockNumber find_block(const struct ifp_extent *extents, uint32 n, uint32 owner, uint32 page)
 {
-	uint32 low = 0, high = index->n_extents;
+	uint32 low = 0, high = n;
 
 	while (low < high) {
 		uint32 middle = low + (high - low) / 2;
-		const struct ifp_extent *extent = &index->extents[middle];
+		const struct ifp_extent *extent = &extents[middle];
 
 		if (extent->owner < owner || (extent->owner == owner && extent->first + extent->n_blocks <= page))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == index->n_extents || index->extents[low].owner != owner || index->extents[low].first > page)
+	if (low == n || extents[low].owner != owner || extents[low].first > page)
 		return InvalidBlockNumber;
-	return index->extents[low].start + (page - index->extents[low].first);
+	return extents[low].start + (page - extents[low].first);
 }
 
 BlockNumber ifp_index_run_block(struct ifp_index *index, const struct iforest_place *place, uint64 page)
@@ -192,12 +194,24 @@ BlockNumber ifp_index_run_block(struct ifp_index *index, const struct iforest_pl
 	if (place->location > UINT32_MAX || place->location < IFP_FIRST_CLOCK || page > UINT32_MAX)
 		return InvalidBlockNumber;
 	if (index->extents)
-		block = find_block(index, (uint32)place->location, (uint32)page);
+		block = find_block(index->extents, index->n_extents, (uint32)place->location, (uint32)page);
 	if (block == InvalidBlockNumber) {
 		load_extents(index);
-		block = find_block(index, (uint32)place->location, (uint32)page);
+		block = find_block(index->extents, index->n_extents, (uint32)place->location, (uint32)page);
 	}
 	return block;
+}
+
+/* Returns the block in which a page of a run was when the session last read the list of extents: that it is the run's still is
+ * to be seen on the page. InvalidBlockNumber: it is not known. */
+static BlockNumber remembered_block(const struct ifp_index *index, const struct iforest_place *place, uint64 page)
+{
+	uint32 n;
+	const struct ifp_extent *extents = ifp_index_cache_extents(index->meta.index_id, &n);
+
+	if (!extents || index->trusts_nothing || place->location > UINT32_MAX || page > UINT32_MAX)
+		return InvalidBlockNumber;
+	return find_block(extents, n, (uint32)place->location, (uint32)page);
 }
 
 /* ---- the pager: reading ---- */
@@ -224,6 +238,18 @@ static struct known_page *known_page(const struct ifp_index *index, BlockNumber 
 	return known;
 }
 
+bool ifp_index_has_verified(const struct ifp_index *index, BlockNumber block, XLogRecPtr lsn)
+{
+	return lsn != InvalidXLogRecPtr && is_known(index, block) && known_pages[block % KNOWN_PAGES].lsn == lsn &&
+	       may_remember(index);
+}
+
+void ifp_index_note_verified(const struct ifp_index *index, BlockNumber block, XLogRecPtr lsn)
+{
+	if (may_remember(index))
+		known_page(index, block)->lsn = lsn;
+}
+
 static Buffer pin(const struct ifp_index *index, BlockNumber block)
 {
 	struct known_page *known = known_page(index, block);
@@ -246,48 +272,57 @@ static void stop_if_need_be(struct ifp_index *index)
 		index->before_page(index);
 }
 
-/* Files only grow, so the size is read only if the known one is too small. */
-static bool is_in_file(struct ifp_index *index, BlockNumber block)
+/* Pins and locks a block if it has a page of the run; else returns InvalidBuffer. */
+static Buffer lock_block(struct ifp_index *index, const struct iforest_place *place, BlockNumber block, bool is_brief)
 {
-	if (block >= index->n_blocks)
-		index->n_blocks = RelationGetNumberOfBlocks(index->relation);
-	return block < index->n_blocks;
+	Buffer buffer;
+	Page page;
+
+	(void)is_brief;
+	if (block == InvalidBlockNumber || !ifp_page_is_in_file(index->relation, block))
+		return InvalidBuffer;
+	buffer = pin(index, block);
+	ifp_test_point(is_brief ? "page to be borrowed" : "page to be copied");
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	/* the owner cannot change while the page is locked */
+	if (ifp_page_is(page, IFP_PAGE_RUN, (uint32)place->location) && ifp_content_used(page) >= IFOREST_PAGE_HEADER &&
+	    iforest_load64(ifp_content(page) + 8) == place->run_id)
+		return buffer;
+	UnlockReleaseBuffer(buffer);
+	return InvalidBuffer;
 }
 
 /* Pins and locks a page of a run. Returns InvalidBuffer if it has another owner by now. */
 static Buffer lock_page(struct ifp_index *index, const struct iforest_place *place, uint64_t number, struct ifp_page_mark *mark)
 {
-	BlockNumber block = ifp_index_run_block(index, place, number);
+	BlockNumber block = remembered_block(index, place, number);
+	bool is_brief = mark == &index->borrowed_mark;
 	Buffer buffer;
 	Page page;
 
 	stop_if_need_be(index);
 	if (number == 0)
 		ifp_test_point("first leaf page wanted");
-	if (block == InvalidBlockNumber || !is_in_file(index, block)) {
+	buffer = lock_block(index, place, block, is_brief);
+	if (!BufferIsValid(buffer)) {
+		block = ifp_index_run_block(index, place, number);
+		buffer = lock_block(index, place, block, is_brief);
+	}
+	if (!BufferIsValid(buffer)) {
 		ifp_index_met_foreign(index, (uint32)place->location, block);
 		return InvalidBuffer;
 	}
-	buffer = pin(index, block);
-	ifp_test_point(mark == &index->borrowed_mark ? "page to be borrowed" : "page to be copied");
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
-	/* the owner cannot change while the page is locked */
-	if (!ifp_page_is(page, IFP_PAGE_RUN, (uint32)place->location) || ifp_content_used(page) < IFOREST_PAGE_HEADER ||
-	    iforest_load64(ifp_content(page) + 8) != place->run_id) {
-		UnlockReleaseBuffer(buffer);
-		ifp_index_met_foreign(index, (uint32)place->location, block);
-		return InvalidBuffer;
-	}
-	*mark = (struct ifp_page_mark){ .block = block, .lsn = may_remember(index) ? PageGetLSN(page) : InvalidXLogRecPtr };
-	mark->is_checked = mark->lsn && is_known(index, block) && known_page(index, block)->lsn == mark->lsn;
+	*mark = (struct ifp_page_mark){ .block = block, .lsn = PageGetLSN(page) };
+	mark->is_checked = ifp_index_has_verified(index, block, mark->lsn);
 	return buffer;
 }
 
 static void remember(const struct ifp_index *index, const struct ifp_page_mark *mark)
 {
-	if (mark->is_checked && mark->lsn)
-		known_page(index, mark->block)->lsn = mark->lsn;
+	if (mark->is_checked)
+		ifp_index_note_verified(index, mark->block, mark->lsn);
 }
 
 static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
@@ -357,7 +392,7 @@ static void unpin_brief(void *context, struct iforest_page *page)
 static void prefetch(void *context, const struct iforest_place *place, uint64_t number, bool of_maxima)
 {
 	struct ifp_index *index = context;
-	BlockNumber block = find_block(index, (uint32)place->location, (uint32)number);
+	BlockNumber block = remembered_block(index, place, number);
 	Buffer buffer =
 		block != InvalidBlockNumber && is_known(index, block) ? known_page(index, block)->buffer : InvalidBuffer;
 
@@ -380,9 +415,11 @@ static void read_ahead(void *context, const struct iforest_place *place, const u
 	struct ifp_index *index = context;
 
 	for (unsigned i = 0; i < n && effective_io_concurrency > 0; i++) {
-		BlockNumber block = ifp_index_run_block(index, place, numbers[i]);
+		BlockNumber block = remembered_block(index, place, numbers[i]);
 
-		if (block != InvalidBlockNumber && is_in_file(index, block))
+		if (block == InvalidBlockNumber)
+			block = ifp_index_run_block(index, place, numbers[i]);
+		if (block != InvalidBlockNumber && ifp_page_is_in_file(index->relation, block))
 			PrefetchBuffer(index->relation, MAIN_FORKNUM, block);
 	}
 }
@@ -581,14 +618,14 @@ void ifp_index_require(struct ifp_index *index, enum iforest_status status)
 /* True if all runs fit the file: blocks are in the file before a manifest names their run. */
 static bool are_possible(const struct ifp_index *index)
 {
-	BlockNumber n_blocks = RelationGetNumberOfBlocks(index->relation);
 	bool are_right = true;
 
 	for (uint32 r = 0; r < index->manifest.n_runs && are_right; r++) {
 		const struct iforest_run *run = &index->manifest.runs[r];
 
 		are_right = run->place.location > IFP_FIRST_CLOCK && run->place.location <= index->meta.clock &&
-			    iforest_run_pages(&index->manifest, run) <= n_blocks;
+			    iforest_run_pages(&index->manifest, run) <= MaxBlockNumber &&
+			    ifp_page_is_in_file(index->relation, (BlockNumber)iforest_run_pages(&index->manifest, run) - 1);
 	}
 	return are_right;
 }
@@ -612,6 +649,9 @@ void ifp_index_refresh(struct ifp_index *index)
 				errhint("REINDEX INDEX makes it anew from the table."));
 		tried_id = index->meta.manifest_id;
 		iforest_manifest_release(&index->manifest);
+		if (!index->trusts_nothing &&
+		    ifp_index_cache_manifest(index->meta.index_id, index->meta.manifest_id, &index->manifest))
+			break;
 		bytes = slot_read(index->relation, &index->meta);
 		if (bytes)
 			status = iforest_manifest_read(&index->manifest, &ifp_palloc_allocator, bytes,
@@ -622,6 +662,7 @@ void ifp_index_refresh(struct ifp_index *index)
 		}
 		if (!status && index->manifest.id == index->meta.manifest_id) {
 			pfree(bytes);
+			ifp_index_cache_keep_manifest(index->meta.index_id, &index->manifest);
 			break;
 		}
 		if (status == IFOREST_FORMAT || status == IFOREST_NO_MEMORY)

@@ -18,7 +18,7 @@ struct ifp_page_buffer;
 /* A page that is being read. */
 struct ifp_page_mark {
 	BlockNumber block;
-	XLogRecPtr lsn; /* 0: changes of the page do not show in its LSN */
+	XLogRecPtr lsn;
 	bool is_checked;
 };
 
@@ -41,7 +41,6 @@ struct ifp_index {
 	/* private to the pager */
 	struct ifp_extent *extents; /* by owner, then first */
 	uint32 n_extents;
-	BlockNumber n_blocks; /* of the file, at least */
 	struct ifp_page_buffer *idle_buffers;
 	Buffer borrowed; /* locked, or InvalidBuffer */
 	struct ifp_page_mark borrowed_mark;
@@ -70,6 +69,12 @@ void ifp_index_require(struct ifp_index *index, enum iforest_status status);
 /* Called if a page does not belong to its expected owner, the clock number of a run or chain. Sets met_foreign_page if the
  * index no longer names the owner; otherwise raises the error that the block is corrupt. */
 void ifp_index_met_foreign(struct ifp_index *index, uint32 owner, BlockNumber block);
+
+/* True if this session has found a page whole as it is now, by its LSN, and pages of the index do not change without one. */
+bool ifp_index_has_verified(const struct ifp_index *index, BlockNumber block, XLogRecPtr lsn);
+
+/* Notes that. */
+void ifp_index_note_verified(const struct ifp_index *index, BlockNumber block, XLogRecPtr lsn);
 
 /* Returns the clock number of a run. */
 static inline uint32 ifp_run_clock(const struct iforest_run *run)

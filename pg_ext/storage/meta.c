@@ -163,14 +163,6 @@ Buffer ifp_meta_lock(Relation index, int lock_mode)
 	return buffer;
 }
 
-void ifp_meta_read(Relation index, struct ifp_meta *meta)
-{
-	Buffer buffer = ifp_meta_lock(index, BUFFER_LOCK_SHARE);
-
-	memcpy(meta, ifp_content(BufferGetPage(buffer)), sizeof *meta);
-	UnlockReleaseBuffer(buffer);
-}
-
 uint32 ifp_pending_pages(const struct ifp_meta *meta)
 {
 	uint32 n = 0;
@@ -202,6 +194,36 @@ static Buffer pin_again(Relation index)
 	last[i].buffer = buffer;
 	last[i].found = now;
 	return buffer;
+}
+
+/* The same as ifp_meta_lock() in share mode. */
+static Buffer lock_again(Relation index)
+{
+	Buffer buffer = pin_again(index);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!ifp_page_is(BufferGetPage(buffer), IFP_PAGE_META, 0))
+		ifp_page_wrong(index, IFP_META_BLOCK, NULL);
+	check_once(index, BufferGetPage(buffer));
+	return buffer;
+}
+
+void ifp_meta_read(Relation index, struct ifp_meta *meta)
+{
+	Buffer buffer = lock_again(index);
+
+	memcpy(meta, ifp_content(BufferGetPage(buffer)), sizeof *meta);
+	UnlockReleaseBuffer(buffer);
+}
+
+bool ifp_meta_has_removed(Relation index, const struct ifp_meta *before)
+{
+	Buffer buffer = lock_again(index);
+	const struct ifp_meta *now = (const struct ifp_meta *)ifp_content(BufferGetPage(buffer));
+	bool has_removed = now->index_id != before->index_id || now->removal_epoch != before->removal_epoch;
+
+	UnlockReleaseBuffer(buffer);
+	return has_removed;
 }
 
 void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes *sizes)
@@ -249,8 +271,11 @@ struct ifp_meta_sizes ifp_meta_sizes_for_estimates(Oid index)
 
 void ifp_meta_test_for_old_snapshot(Relation index, Snapshot snapshot)
 {
-	Buffer buffer = ifp_page_lock(index, IFP_META_BLOCK, IFP_PAGE_META, BUFFER_LOCK_SHARE);
+	Buffer buffer;
 
+	if (!ifp_snapshots_grow_old())
+		return;
+	buffer = ifp_page_lock(index, IFP_META_BLOCK, IFP_PAGE_META, BUFFER_LOCK_SHARE);
 	ifp_test_for_old_snapshot(snapshot, index, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 }

@@ -59,6 +59,9 @@ Buffer ifp_meta_lock(Relation index, int lock_mode);
 /* Copies the metapage. */
 void ifp_meta_read(Relation index, struct ifp_meta *meta);
 
+/* True if entries were removed since the metapage was read, or the index was built anew. */
+bool ifp_meta_has_removed(Relation index, const struct ifp_meta *before);
+
 /* Returns the number of pages in pending chains. No page is read. */
 uint32 ifp_pending_pages(const struct ifp_meta *meta);
 

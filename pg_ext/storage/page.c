@@ -2,6 +2,7 @@
 
 #include "access/xloginsert.h"
 #include "miscadmin.h"
+#include "storage/smgr.h"
 
 void ifp_page_init(Page page, enum ifp_page_type type, uint32 owner)
 {
@@ -87,9 +88,16 @@ _Noreturn void ifp_page_wrong(Relation index, BlockNumber block, const char *why
 	pg_unreachable();
 }
 
+bool ifp_page_is_in_file(Relation index, BlockNumber block)
+{
+	BlockNumber known = RelationGetSmgr(index)->smgr_cached_nblocks[MAIN_FORKNUM];
+
+	return (known != InvalidBlockNumber && block < known) || block < RelationGetNumberOfBlocks(index);
+}
+
 Buffer ifp_page_read(Relation index, BlockNumber block)
 {
-	if (block >= RelationGetNumberOfBlocks(index))
+	if (!ifp_page_is_in_file(index, block))
 		ifp_page_wrong(index, block, "It is beyond the end of the file.");
 	return ReadBuffer(index, block);
 }

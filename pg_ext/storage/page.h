@@ -153,6 +153,10 @@ bool ifp_page_is_whole(const uint8 *content, uint32 n_bytes, const struct ifp_sp
 /* Raises the error that a block is corrupt; `why` is a sentence, or NULL. */
 _Noreturn void ifp_page_wrong(Relation index, BlockNumber block, const char *why);
 
+/* True if a block is in the index's file. Such a file only grows while its relation is open, and the server remembers the size
+ * that it last had here, so the file is seldom asked. */
+bool ifp_page_is_in_file(Relation index, BlockNumber block);
+
 /* Pins a block whose number was read from a page. Raises a "corrupt" error if it is not in the file. */
 Buffer ifp_page_read(Relation index, BlockNumber block);
 

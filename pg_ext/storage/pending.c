@@ -208,13 +208,14 @@ bool ifp_chain_next(struct ifp_chain_reader *reader)
 		ifp_index_met_foreign(reader->index, reader->chain.clock, block);
 		return false;
 	}
-	wrong = ifp_pending_page_open(&reader->page, block);
+	wrong = ifp_pending_page_open(&reader->page, block, ifp_index_has_verified(reader->index, block, reader->page.lsn));
 	if (++reader->n_pages < reader->chain.n_pages)
 		reader->next = reader->page.special.next;
 	if (!wrong && (block == reader->chain.tail) != (reader->next == InvalidBlockNumber))
 		wrong = "Its chain is of another length.";
 	if (wrong)
 		ifp_page_wrong(reader->index->relation, block, wrong);
+	ifp_index_note_verified(reader->index, block, reader->page.lsn);
 	return true;
 }
 
@@ -257,10 +258,15 @@ uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, co
 bool ifp_pending_read(struct ifp_index *index, const struct ifp_pending_choice *choice, struct iforest_batch *batch,
 		      uint64 *n_read)
 {
-	reserve(index, ifp_pending_pages(&index->meta), batch);
+	uint32 n_pages = ifp_pending_pages(&index->meta);
+
 	*n_read = 0;
+	if (n_pages == 0)
+		return true;
+	reserve(index, n_pages, batch);
 	for (unsigned c = 0; c < IFP_CHAINS && !index->met_foreign_page; c++)
-		*n_read += ifp_chain_read(index, &index->meta.open[c], choice, batch);
+		if (index->meta.open[c].clock)
+			*n_read += ifp_chain_read(index, &index->meta.open[c], choice, batch);
 	for (uint32 c = 0; c < index->meta.n_closed && !index->met_foreign_page; c++)
 		*n_read += ifp_chain_read(index, &index->meta.closed[c], choice, batch);
 	return !index->met_foreign_page;

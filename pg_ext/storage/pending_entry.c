@@ -199,6 +199,7 @@ void ifp_pending_page_copy(struct ifp_pending_page *copy, unsigned n_values, Pag
 	copy->n_used = ifp_content_used(page);
 	copy->special = *ifp_special(page);
 	copy->sum = *ifp_sum(page);
+	copy->lsn = PageGetLSN(page);
 	memcpy(copy->content, ifp_content(page), IFP_CONTENT_BYTES);
 }
 
@@ -209,7 +210,7 @@ static bool are_zeros(const uint8 *at, const uint8 *end)
 	return at == end;
 }
 
-static const char *open_packed(struct ifp_pending_page *page, BlockNumber block)
+static const char *open_packed(struct ifp_pending_page *page, BlockNumber block, bool is_verified)
 {
 	const uint8 *content = page->content, *end = content + page->n_used, *at = content;
 	uint16 check = first_check(&page->special, block);
@@ -224,19 +225,21 @@ static const char *open_packed(struct ifp_pending_page *page, BlockNumber block)
 
 		if (!next)
 			return IMPOSSIBLE;
-		check = check_of(check, at, (uint16)(next - CHECK_BYTES - at));
-		if (check != iforest_load16(next - CHECK_BYTES))
-			return WRONG_CHECK;
+		if (!is_verified) {
+			check = check_of(check, at, (uint16)(next - CHECK_BYTES - at));
+			if (check != iforest_load16(next - CHECK_BYTES))
+				return WRONG_CHECK;
+		}
 		page->at[page->n_entries++] = (uint16)(lengths - content);
 		at = next;
 	}
 	return are_zeros(at, end) ? NULL : IMPOSSIBLE;
 }
 
-static const char *open_fixed(struct ifp_pending_page *page, BlockNumber block)
+static const char *open_fixed(struct ifp_pending_page *page, BlockNumber block, bool is_verified)
 {
 	uint32 n_bytes = fixed_bytes(page->n_values);
-	bool has_sum = page->special.flags & IFP_PAGE_SUMMED;
+	bool has_sum = !is_verified && page->special.flags & IFP_PAGE_SUMMED;
 	struct ifp_sum found = ifp_sum_begin(&page->special, block);
 
 	if (page->n_used % n_bytes != 0 || (has_sum && (page->sum.n_bytes > page->n_used || page->sum.n_bytes % n_bytes != 0)))
@@ -252,10 +255,10 @@ static const char *open_fixed(struct ifp_pending_page *page, BlockNumber block)
 	return has_sum && found.checksum != page->sum.checksum ? WRONG_CHECK : NULL;
 }
 
-const char *ifp_pending_page_open(struct ifp_pending_page *page, BlockNumber block)
+const char *ifp_pending_page_open(struct ifp_pending_page *page, BlockNumber block, bool is_verified)
 {
 	page->is_packed = page->special.flags & IFP_PAGE_PACKED;
-	return page->is_packed ? open_packed(page, block) : open_fixed(page, block);
+	return page->is_packed ? open_packed(page, block, is_verified) : open_fixed(page, block, is_verified);
 }
 
 void ifp_pending_page_entry(const struct ifp_pending_page *page, uint32 i, struct iforest_entry *entry)

@@ -46,6 +46,7 @@ bool ifp_pending_page_append(Relation index, Buffer buffer, unsigned n_values, c
 struct ifp_pending_page {
 	struct ifp_special special;
 	struct ifp_sum sum; /* valid if the page is SUMMED */
+	XLogRecPtr lsn;
 	unsigned n_values;
 	bool is_packed;
 	uint32 n_used; /* bytes of content, zeros included */
@@ -58,8 +59,9 @@ struct ifp_pending_page {
 /* Copies a page. Requires  the page is locked, or a copy itself. */
 void ifp_pending_page_copy(struct ifp_pending_page *copy, unsigned n_values, Page page);
 
-/* Finds the entries of a copied page. Returns what is wrong with it, as a sentence; NULL if nothing is. */
-const char *ifp_pending_page_open(struct ifp_pending_page *page, BlockNumber block);
+/* Finds the entries of a copied page. Returns what is wrong with it, as a sentence; NULL if nothing is. Of a page that was found
+ * whole before, as it is, the checks of entries are not computed again. */
+const char *ifp_pending_page_open(struct ifp_pending_page *page, BlockNumber block, bool is_verified);
 
 /* Reads entry i. */
 void ifp_pending_page_entry(const struct ifp_pending_page *page, uint32 i, struct iforest_entry *entry);

@@ -69,6 +69,33 @@ static enum iforest_status remove_runs(struct sample_index *index, const uint64_
 	return iforest_manifest_commit(&index->manifest, &index->store, &edit);
 }
 
+static void a_copy_is_the_same_and_stays(void **state)
+{
+	struct sample_index index;
+	struct iforest_manifest copy;
+	struct iforest_run run = made_run(7, 1000), more = made_run(8, 3);
+
+	(void)state;
+	sample_start(&index, &shape);
+	set_host_bytes(&index, "pending: 17");
+	assert_ok(sample_add_run(&index, &run));
+	assert_ok(iforest_manifest_copy(&copy, &index.core_alloc.alloc, &index.manifest));
+	assert_true(copy.id == index.manifest.id && copy.fanout == index.manifest.fanout && copy.n_runs == 1);
+	assert_ok(sample_add_run(&index, &more));
+	assert_true(copy.n_runs == 1 && copy.id != index.manifest.id);
+	assert_true(copy.runs[0].place.run_id == 7 && copy.runs[0].place.location == 35 && copy.runs[0].n_leaves == 1000);
+	assert_memory_equal(copy.runs[0].root, run.root, copy.fields.node_bytes);
+	assert_int_equal(copy.n_host_bytes, 11);
+	assert_memory_equal(copy.host_bytes, "pending: 17", 11);
+	iforest_manifest_release(&copy);
+	for (unsigned n = 1; n <= 2; n++) {
+		index.core_alloc.fail_at = index.core_alloc.n_calls + n;
+		assert_int_equal(iforest_manifest_copy(&copy, &index.core_alloc.alloc, &index.manifest), IFOREST_NO_MEMORY);
+	}
+	index.core_alloc.fail_at = 0;
+	sample_stop(&index);
+}
+
 static void runs_are_found_by_id_and_keep_their_order(void **state)
 {
 	struct sample_index index;
@@ -377,6 +404,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_published_is_what_is_read),
+		cmocka_unit_test(a_copy_is_the_same_and_stays),
 		cmocka_unit_test(runs_are_found_by_id_and_keep_their_order),
 		cmocka_unit_test(page_sizes_outside_the_format_are_refused),
 		cmocka_unit_test(there_is_a_limit_to_runs),

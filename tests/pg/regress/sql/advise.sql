@@ -90,6 +90,18 @@ INSERT INTO advised_parts SELECT * FROM advised;
 VACUUM ANALYZE advised_parts;
 SELECT statement, gain > 1 AS gains, reason FROM iforest_advise('SELECT service, avg(dur) FROM advised_parts GROUP BY 1');
 
+-- Arms of a UNION ALL need an index each, and are asked for together.
+CREATE TABLE advised_before AS SELECT service, dur AS took, ts - interval '1 year' AS at FROM advised;
+VACUUM ANALYZE advised_before;
+SELECT relation, statement, gain > 1 AS gains, reason FROM iforest_advise('SELECT service, count(*), sum(dur) FROM (SELECT service, ts, dur FROM advised UNION ALL SELECT service, at, took FROM advised_before) u WHERE ts > ''2023-06-01'' GROUP BY service');
+SELECT relation, statement, gain > 1 AS gains, reason FROM iforest_advise('SELECT service, count(*), sum(dur) FROM (SELECT * FROM advised UNION ALL SELECT * FROM advised) u GROUP BY service');
+SELECT relation, statement, gain > 1 AS gains, reason FROM iforest_advise('SELECT service, count(*), sum(dur) FROM (SELECT service, dur FROM advised UNION ALL SELECT service, took FROM advised_before WHERE took > 7) u GROUP BY service');
+CREATE INDEX advised_if ON advised USING iforest (service, ts) INCLUDE (dur);
+CREATE INDEX advised_before_if ON advised_before USING iforest (service, at) INCLUDE (took);
+SELECT relation, statement, reason FROM iforest_advise('SELECT service, sum(dur) FROM (SELECT service, dur FROM advised UNION ALL SELECT service, took FROM advised_before) u GROUP BY service');
+DROP INDEX advised_if;
+DROP TABLE advised_before;
+
 -- As pg_stat_statements has it: parameters have no values.
 SELECT statement, gain > 1 AS gains, reason FROM iforest_advise('SELECT service, count(*) FROM advised WHERE ts >= $1 AND ts < $2 AND "Status" = $3 GROUP BY service');
 

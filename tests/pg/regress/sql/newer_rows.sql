@@ -53,6 +53,13 @@ SELECT estimate('SELECT * FROM newer WHERE ts > 310000 AND ts <= 390000');
 SELECT add_newer(40001, 50000);
 SELECT estimate('SELECT * FROM newer WHERE ts > 410000 AND ts <= 490000');
 
+-- statistics that are taken back: they need the newer rows again
+BEGIN;
+ANALYZE newer;
+SELECT estimate('SELECT * FROM newer WHERE ts > 410000 AND ts <= 490000');
+ROLLBACK;
+SELECT estimate('SELECT * FROM newer WHERE ts > 410000 AND ts <= 490000');
+
 -- rows at infinity say nothing of the others: behind the histogram all is as PostgreSQL has it, in it as well
 INSERT INTO newer(id, at, real) VALUES(0, 'infinity', 'NaN'), (0, '-infinity', '-infinity');
 SELECT estimate($$SELECT * FROM newer WHERE at >= '2026-01-01 11:30 UTC' AND at < '2026-01-01 13:00 UTC'$$);
@@ -65,6 +72,27 @@ DELETE FROM newer WHERE id > 1000;
 VACUUM newer;
 SELECT add_newer(1001, 1500);
 SELECT estimate('SELECT * FROM newer WHERE ts > 5000');
+
+-- what a scan is estimated to cost follows statistics, too: more series are more searches
+CREATE FUNCTION startup_cost(question text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || question INTO plan;
+	RETURN plan->0->'Plan'->>'Startup Cost';
+END $$;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT startup_cost($$SELECT * FROM newer WHERE at < '2026-01-01 00:01 UTC'$$) AS before \gset
+BEGIN;
+ALTER TABLE newer ALTER track SET (n_distinct = 5000);
+ANALYZE newer(track);
+SELECT startup_cost($$SELECT * FROM newer WHERE at < '2026-01-01 00:01 UTC'$$) > 10 * :before AS costs_more;
+ROLLBACK;
+SELECT startup_cost($$SELECT * FROM newer WHERE at < '2026-01-01 00:01 UTC'$$) = :before AS costs_the_same;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP FUNCTION startup_cost;
 
 -- partitions have statistics of their own
 CREATE TABLE days(ts bigint, dur int) PARTITION BY RANGE (ts);

@@ -1,0 +1,43 @@
+#include "pg_ext/am/plan_facts.h"
+
+#include "utils/inval.h"
+#include "utils/syscache.h"
+
+/* Facts of two indexes with the same place take turns. */
+static struct ifp_plan_facts all_facts[64];
+
+static void forget_index(Datum argument, int cache, uint32 hash)
+{
+	(void)argument;
+	(void)cache;
+	for (unsigned i = 0; i < lengthof(all_facts); i++)
+		if (hash == 0 || all_facts[i].hash == hash)
+			all_facts[i] = (struct ifp_plan_facts){ .index = InvalidOid };
+}
+
+static void forget_estimates(Datum argument, int cache, uint32 hash)
+{
+	(void)argument;
+	(void)cache;
+	(void)hash;
+	memset(all_facts, 0, sizeof all_facts);
+}
+
+struct ifp_plan_facts *ifp_plan_facts(Oid index)
+{
+	static bool is_registered;
+	static uint64 number;
+	struct ifp_plan_facts *facts = &all_facts[index % lengthof(all_facts)];
+
+	if (facts->index == index)
+		return facts;
+	if (!is_registered) {
+		CacheRegisterSyscacheCallback(RELOID, forget_index, (Datum)0);
+		CacheRegisterSyscacheCallback(STATRELATTINH, forget_estimates, (Datum)0);
+		is_registered = true;
+	}
+	*facts = (struct ifp_plan_facts){ .index = index,
+					  .hash = GetSysCacheHashValue1(RELOID, ObjectIdGetDatum(index)),
+					  .number = ++number };
+	return facts;
+}
