@@ -206,6 +206,8 @@ cmp_ok($n_failed, '>', 0, 'and fail in it');
 
 # ---- nothing is lost ----
 
+# the session of a client that was stopped may still be about to commit
+$front->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND state <> 'idle'") or die 'sessions of clients do not end';
 $front->safe_psql('postgres', 'SELECT recover_prepared_transactions()');
 my %rows = map { split /\|/ } split /\n/, $front->safe_psql('postgres', "SELECT name, count(*) FROM spans WHERE ts >= $end GROUP BY 1");
 cmp_ok(scalar @reported, '>', 0, 'rows arrived');
