@@ -41,7 +41,7 @@ static int slow_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
 	n_read_ahead += is_new && slow->number > 1;
 	pthread_mutex_unlock(&mutex);
 	if (is_new && is_slow)
-		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL); /* on Windows sleep counts in milliseconds */
 	return slow->inner->pMethods->xRead(slow->inner, to, n, at);
 }
 
