@@ -3,9 +3,10 @@
  *
  * Nodes have a fixed size and sketches do not, so a node has no sketch. Instead the sidecar store (run/sidecar.h) has
  * one for every node of level 2 and up that is of one series and has at least IFOREST_SKETCH_LEAST_ROWS live entries. The
- * sketch of a range is the sum of those of the nodes inside it. At both ends it adds the entries inside. Where a kind of sketch
- * takes values out (model/digest.h), it may be the sketch of the node minus the entries outside, whichever reads less: per run at
- * most the leaf pages of one node page, and two more; otherwise at most those of two node pages.
+ * sketch of a range is the sum of those of the nodes inside it. At both ends it adds the entries inside: per run at most the
+ * leaf pages of two node pages. Where a kind of sketch takes values out (model/digest.h), it may be the sketch of the node minus
+ * the entries outside, whichever reads less: at most the leaf pages of one node page, and two more, unless an end lies in a node
+ * page where a series begins or ends, which has no sketch.
  */
 #ifndef IFOREST_QUERY_SKETCH_SCAN_H
 #define IFOREST_QUERY_SKETCH_SCAN_H
