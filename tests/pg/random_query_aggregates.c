@@ -40,8 +40,8 @@ static const char *const of_whole[] = {
 	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::float8)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.5)", "md5(iforest_sketch(- @)\2)", "sum((@ IS NULL)::integer)", "max(CASE WHEN @ IS NOT NULL THEN 3 ELSE 2 END)",
 	"percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", "percentile_cont(0.95) WITHIN GROUP (ORDER BY @ DESC)", "percentile_cont(ARRAY[0.2, 0.4]) WITHIN GROUP (ORDER BY @ * 2)",
 }, *const of_rough[] = {
-	"sum(@::float8)", "round((sum(@ * 0.01::float8)\2 + 3.17e-5)::numeric, 4)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",
-	"round((sum(@::float8 / 3)\2 + 3.17e-5)::numeric, 4)", "round((sum((@ + 1) * 0.1::float8)\2 + 3.17e-5)::numeric, 4)", "max(@::float8 / 3)",
+	"sum(@::float8)", "round((sum(@ * 0.01::float8)\2 + 3.17e-3)::numeric, 2)", "sum(@::float8 / 4)", "avg(@::float8 / 4)",
+	"round((sum(@::float8 / 3)\2 + 3.17e-3)::numeric, 2)", "round((sum((@ + 1) * 0.1::float8)\2 + 3.17e-3)::numeric, 2)", "max(@::float8 / 3)",
 	"sum(-@::float8)", "max(@ * 0.1::float8)", "min(@::real)",
 	"min(ceil(@::float8 / 7))", "max(sqrt(greatest(@::float8, 0)))",
 }, *const of_exact[] = {
