@@ -1,12 +1,27 @@
-# What the TAP tests share: a table of spans with its index, work upon it, and questions that must be answered alike.
+# What the TAP tests share: a replica, a table of spans with its index, work upon it, and questions that must be answered alike.
 package IforestTest;
 use strict;
 use warnings FATAL => 'all';
 use Exporter 'import';
 use IPC::Run;
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-our @EXPORT = qw(make_spans add_spans answers same_as_table index_is_whole write_file start_pgbench);
+our @EXPORT = qw(replica_of make_spans add_spans answers same_as_table index_is_whole write_file start_pgbench);
+
+# A replica of all that the node has by now, with lines of postgresql.conf.
+sub replica_of
+{
+	my ($primary, $settings) = @_;
+	my $replica = PostgreSQL::Test::Cluster->new('replica');
+
+	$primary->backup('base');
+	$replica->init_from_backup($primary, 'base', has_streaming => 1);
+	$replica->append_conf('postgresql.conf', $settings);
+	$replica->start;
+	$primary->wait_for_catchup($replica);
+	return $replica;
+}
 
 sub make_spans
 {

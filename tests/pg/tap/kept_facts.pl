@@ -7,6 +7,7 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use IforestTest qw(replica_of);
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
@@ -19,12 +20,7 @@ INSERT INTO t SELECT i % 5, i, i * 7919 % 1000 FROM generate_series(1, 20000) i;
 CREATE INDEX t_if ON t USING iforest (who, ts) INCLUDE (dur) WITH (background_merge = off, pending_pages = 2);
 ANALYZE t;
 END
-$primary->backup('base');
-my $replica = PostgreSQL::Test::Cluster->new('replica');
-$replica->init_from_backup($primary, 'base', has_streaming => 1);
-$replica->append_conf('postgresql.conf', 'hot_standby_feedback = on');
-$replica->start;
-$primary->wait_for_catchup($replica);
+my $replica = replica_of($primary, 'hot_standby_feedback = on');
 
 # A session that stays, with prepared statements.
 sub session

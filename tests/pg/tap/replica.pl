@@ -13,13 +13,7 @@ $primary->start;
 make_spans($primary, 'spans');
 $primary->safe_psql('postgres', "SELECT iforest_create_functions('spans_if')");
 add_spans($primary, 'spans', 1, 3000);
-$primary->backup('base');
-
-my $replica = PostgreSQL::Test::Cluster->new('replica');
-$replica->init_from_backup($primary, 'base', has_streaming => 1);
-$replica->append_conf('postgresql.conf', "max_standby_streaming_delay = -1\nhot_standby_feedback = off\nrestart_after_crash = off");
-$replica->start;
-$primary->wait_for_catchup($replica);
+my $replica = replica_of($primary, "max_standby_streaming_delay = -1\nhot_standby_feedback = off\nrestart_after_crash = off");
 same_as_table($replica, 'spans', 'replica at its start');
 
 # Readers on the replica: within one snapshot, the index's answer is the table's; a difference is a division by zero.

@@ -22,12 +22,7 @@ CREATE TABLE wide(ts integer, dur integer);
 CREATE INDEX wide_if ON wide USING iforest (ts) INCLUDE (dur) WITH (background_merge = off);
 CREATE VIEW by_part AS SELECT ts / 9001, count(*), sum(dur), max(dur) FROM wide GROUP BY 1;
 END
-$primary->backup('base');
-my $replica = PostgreSQL::Test::Cluster->new('replica');
-$replica->init_from_backup($primary, 'base', has_streaming => 1);
-$replica->append_conf('postgresql.conf', "max_standby_streaming_delay = -1\nhot_standby_feedback = on");
-$replica->start;
-$primary->wait_for_catchup($replica);
+my $replica = replica_of($primary, "max_standby_streaming_delay = -1\nhot_standby_feedback = on");
 
 my %work = (
 	gone => 'DELETE FROM t WHERE id % 5 = 1 OR ts > 3380',
