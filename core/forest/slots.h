@@ -24,12 +24,6 @@ static inline uint64_t iforest_slot(unsigned level, uint64_t group)
 	return (group << (level + 1)) | iforest_low_bits(level);
 }
 
-/* Returns the level of a slot: the number of its trailing one bits. */
-static inline unsigned iforest_slot_level(uint64_t slot)
-{
-	return iforest_trailing_zeros(~slot);
-}
-
 /* Returns the number of levels that leaf number `leaf` completes: nodes of levels 1..result have it as their last leaf. */
 static inline unsigned iforest_levels_completed(uint64_t leaf)
 {
