@@ -6,8 +6,8 @@
  *   open      1    2 3  2  1  0 1     2     1
  *
  * A span is open at the times from its start up to, but without, its end; one without length, unfinished or of unknown length
- * at its start alone. The peak of a bucket is the greatest number of spans that are open at one of its times, and such a time is
- * its start or the start of a span in it. So one pass over the spans in the order of their starts suffices, with the ends of
+ * at its start alone. The peak of a bucket is the greatest number of spans that are open at one of its times, and such a time
+ * is its start or the start of a span in it. So one pass over the spans in the order of their starts suffices, with the ends of
  * those that are open in a heap. In a bucket that is an empty interval, the spans that overlap it are open at once.
  *
  * Nodes do not help: the peak depends on how starts and ends interleave, of which counts and latest ends know nothing. They
@@ -20,15 +20,14 @@
 #include "core/query/iterator.h"
 #include "core/run/manifest.h"
 
-/* ---- The pass ---- */
-
 /* n spans are open at `time`; n is 0 where none ever is. */
 struct iforest_peak {
 	uint64_t n;
 	int64_t time;
 };
 
-/* The last times of the open spans, as a heap: the earliest first. All zero but alloc is an empty pass. */
+/* A pass over spans in the order of their starts: a heap of the last times of those that are open, the earliest first. All zero
+ * except alloc: an empty pass. */
 struct iforest_peak_pass {
 	const struct iforest_alloc *alloc;
 	int64_t *last_times;
@@ -47,18 +46,6 @@ static inline int64_t iforest_span_last_time(int64_t time, bool has_duration, in
 		return time;
 	return time > INT64_MAX - (duration - 1) ? INT64_MAX : time + (duration - 1);
 }
-
-/* Drops the spans that are not open at `time` any more, and raises the peak if those left are more than it.
- * Cost  log2(open spans) for each dropped one. */
-void iforest_peak_pass_to(struct iforest_peak_pass *pass, int64_t time, struct iforest_peak *peak);
-
-/* Passes to a span's first time, opens it, and raises the peak. Spans come in the order of their first times.
- * Cost    log2(open spans), and as iforest_peak_pass_to().
- * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_peak_pass_add(struct iforest_peak_pass *pass, int64_t first_time, int64_t last_time,
-					  struct iforest_peak *peak);
-
-void iforest_peak_pass_release(struct iforest_peak_pass *pass);
 
 /* ---- Spans in memory ---- */
 
@@ -96,7 +83,8 @@ struct iforest_peak_reader {
 
 /* Prepares a reader of an index. store and manifest must outlive it. iforest_peak_release() also accepts a reader that is all
  * zero.
- * Errors  IFOREST_ARGUMENT: the index keeps no durations and no ends (node.h), or durations in another unit. IFOREST_NO_MEMORY. */
+ * Errors  IFOREST_ARGUMENT: the index keeps no durations and no ends (node.h), or durations in another unit. IFOREST_NO_MEMORY.
+ *         */
 enum iforest_status iforest_peak_init(struct iforest_peak_reader *reader, struct iforest_store *store,
 				      const struct iforest_manifest *manifest);
 void iforest_peak_release(struct iforest_peak_reader *reader);
