@@ -223,8 +223,10 @@ $(SCRIPTS): run/%: % | all
 	@$(RUN) $(SUITE) $<
 
 check-programs: $(PROGRAMS)
-# the fuzzers' inputs are the same in both builds, and it is the sanitized one that tells
-check-plain: $(filter-out $(call runs,$(REPLAY)),$(PROGRAMS)) $(SCRIPTS)
+# fuzzers' inputs, faults and damage are the same in both builds, and it is the sanitized one that tells
+SANITIZED_ALONE := $(REPLAY) $(call programs,tests/sqlite/test_faults tests/sqlite/test_damage $(addprefix tests/claims/,callbacks_may_jump \
+	crash_leaves_valid_index damaged_bytes_are_reported every_malloc_fails_cleanly every_read_fails_cleanly))
+check-plain: $(filter-out $(call runs,$(SANITIZED_ALONE)),$(PROGRAMS)) $(SCRIPTS)
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 PG_PROGRAMS := $(call runs,$(call long_first,$(PG)))
@@ -274,7 +276,7 @@ check-clang:
 
 # the loader's tests need the server's library as it is elsewhere
 check-sanitized: $(if $(HAS_PG),pg)
-	@ASAN_OPTIONS=quarantine_size_mb=32 $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' \
+	@ASAN_OPTIONS=quarantine_size_mb=4 $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' \
 		EXTRA='$(SANITIZE)' RESULTS=$(BUILD) SUITE=asan check-programs check-trace2pg
 
 check-postgres-suite: pg
