@@ -5,7 +5,7 @@
  *   pg_pending load ROWS                  fills the tables of the server that PGHOST names
  *   pg_pending measure ROUNDS REFERENCE   asks the server that PGHOST names, and that at host REFERENCE, in turn
  *
- * The figures are medians of what a client waits for, of questions that are prepared for their numbers once (custom plans). Every
+ * The figures are medians of what a client waits for, parsing and planning included. Every
  * answer is compared, whatever the order of its rows.
  */
 #include "pg_session.h"

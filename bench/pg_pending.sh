@@ -35,6 +35,5 @@ cluster_dir=
 cluster_root=$here
 cluster_start
 "$program" load "$rows"
-[ -z "${WAIT_FOR:-}" ] || { echo "$cluster_dir $reference_dir" > "$WAIT_FOR"; while [ -e "$WAIT_FOR" ]; do sleep 1; done; }
 # shellcheck disable=SC2086 # words of a command
 ${MEASURE_WITH:-} "$program" measure "${2:-101}" "$reference_dir"
