@@ -116,8 +116,8 @@ for machine in "$@"; do
 	report "$machine: all compile there" compile
 	export WINEPREFIX="$out/wine" WINEDEBUG=-all
 	[ "$machine" != windows ] || wine wineboot --init >/dev/null 2>&1 # once, before two programs do it at once
-	# A forest reserves as much address space as it is given, and qemu keeps notes of each page of it: it takes 3 GB of memory and a minute for each of the
-	# hundreds of forests of a program. Where a gibibyte is not to be had, forests move as they grow; test_arena is the one that needs to reserve it.
+	# A forest reserves as much address space as it is given, and qemu keeps notes of each page of it: 3 GB of memory and seconds for 8 GB, for each of the
+	# hundreds of forests of a program. Where no gibibyte is to be had, they move as they grow; test_arena is what reserves it.
 	{
 		run_some "IFOREST_ROUNDS=${IFOREST_ROUNDS:-4}" 12000000000 '^sqlite/'
 		run_some IFOREST_ROUNDS= 1200000000 '^core/forest/test_([^a]|a[^r])'
