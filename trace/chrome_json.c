@@ -836,7 +836,7 @@ static int feed(void *parser, const char *bytes, size_t n_bytes, size_t *n_taken
 	return status;
 }
 
-/* What was mended, and the elements of the array that are no events. */
+/* What was mended, the elements of the array that are no events, and events of the system beside it. */
 static int report(struct trace_chrome_reader *reader)
 {
 	for (int i = 0; i < TRACE_N_MENDS; i++) {
@@ -851,6 +851,8 @@ static int report(struct trace_chrome_reader *reader)
 	if (reader->frames.n_other_elements > 0)
 		trace_report_add(reader->assembly, TRACE_LEFT_OUT, reader->frames.n_other_elements,
 				 "element that is no object");
+	if (reader->frames.n_system_traces > 0)
+		trace_report_add(reader->assembly, TRACE_LEFT_OUT, reader->frames.n_system_traces, "systemTraceEvents");
 	return TRACE_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 static const char events_key[] = "\"traceEvents\"";
+static const char system_key[] = "\"systemTraceEvents\"";
 
 enum { MARK_BYTES = 3 };
 
@@ -87,6 +88,7 @@ static int take_key(struct trace_json_frames *frames, const char *data, size_t n
 	frames->is_key_of_events = *n_taken == sizeof events_key - 1 && memcmp(data, events_key, *n_taken) == 0;
 	if (frames->is_key_of_events && frames->has_array)
 		return fail(frames, TRACE_ERROR_NOT_TRACE, 0, "\"traceEvents\" occurs twice");
+	frames->n_system_traces += *n_taken == sizeof system_key - 1 && memcmp(data, system_key, *n_taken) == 0;
 	frames->place = TRACE_FRAME_AT_COLON;
 	return TRACE_OK;
 }

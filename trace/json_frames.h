@@ -39,6 +39,7 @@ struct trace_json_frames {
 	bool is_key_of_events;
 	bool has_comma, has_element; /* since the last element; at all */
 	uint64_t n_other_elements;   /* of the array that are no objects */
+	uint64_t n_system_traces;    /* members "systemTraceEvents" beside the array */
 	uint64_t mended[TRACE_N_FRAME_MENDS];
 	struct trace_json_skip skip;
 	const char *problem; /* a literal */

@@ -5,6 +5,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
@@ -341,6 +342,30 @@ List *ifp_dimensions_paths(const struct ifp_query_level *level)
 	foreach (cell, level->dimensions)
 		paths = lappend(paths, ((const struct ifp_joined *)lfirst(cell))->rel->cheapest_total_path);
 	return paths;
+}
+
+/* ---- partners ---- */
+
+bool ifp_dimensions_are_unique(const struct ifp_query_level *level)
+{
+	ListCell *cell, *equality;
+
+	foreach (cell, level->dimensions) {
+		const struct ifp_joined *joined = lfirst(cell);
+		List *columns = NIL, *operators = NIL;
+
+		if (joined->kind == JOIN_SEMI || joined->kind == JOIN_ANTI)
+			continue;
+		foreach (equality, joined->equalities) {
+			OpExpr *call = lfirst_node(OpExpr, equality);
+
+			columns = lappend(columns, lsecond(call->args));
+			operators = lappend_oid(operators, call->opno);
+		}
+		if (!relation_has_unique_index_for(level->root, joined->rel, NIL, columns, operators))
+			return false;
+	}
+	return true;
 }
 
 /* ---- group keys ---- */

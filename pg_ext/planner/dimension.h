@@ -44,6 +44,9 @@ List *ifp_dimensions_columns(const struct ifp_query_level *level);
 /* Returns Vars for the same columns in the query's row, for EXPLAIN: those of dimension d, from 0, are of varno d + 2. */
 List *ifp_dimensions_row_columns(const struct ifp_query_level *level);
 
+/* True if no row of the table is joined with several rows of a dimension, as unique indexes show. */
+bool ifp_dimensions_are_unique(const struct ifp_query_level *level);
+
 /* Adds columns of dimensions that stand in level->outputs and depend on group keys, to the group keys. */
 void ifp_dimensions_add_dependent_groups(struct ifp_query_level *level);
 

@@ -285,6 +285,18 @@ static Node *without_not_null(Node *node, const struct ifp_query_level *level)
 	return node;
 }
 
+/* Makes of a count of one argument, over the table, what hangs on the fewest columns. */
+static void simplify_count(Aggref *count, const struct ifp_query_level *level)
+{
+	TargetEntry *argument = linitial_node(TargetEntry, count->args);
+
+	if (list_length(count->aggdistinct) == 1 && count->aggorder == NIL &&
+	    ifp_differs_by_row(level, (Node *)argument->expr, linitial_node(SortGroupClause, count->aggdistinct)->eqop))
+		count->aggdistinct = NIL;
+	if (count->aggdistinct == NIL)
+		argument->expr = (Expr *)without_not_null((Node *)argument->expr, level);
+}
+
 static const char *add_aggregate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 				 struct ifp_index_query *query, Aggref *aggregate)
 {
@@ -292,11 +304,8 @@ static const char *add_aggregate(const struct ifp_query_level *level, const stru
 	const char *reason = ifp_aggregate_take_ctid(rewritten, level->rel->relid);
 	char *name = get_func_name(aggregate->aggfnoid);
 
-	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1 && rewritten->aggdistinct == NIL) {
-		TargetEntry *argument = linitial_node(TargetEntry, rewritten->args);
-
-		argument->expr = (Expr *)without_not_null((Node *)argument->expr, level);
-	}
+	if (name && strcmp(name, "count") == 0 && list_length(rewritten->args) == 1)
+		simplify_count(rewritten, level);
 	rewritten->args =
 		(List *)rewritten_by(&(struct rewriting){ .level = level, .takes_keys = ifp_aggregate_takes_keys(rewritten) },
 				     candidate, (Node *)rewritten->args, &reason);

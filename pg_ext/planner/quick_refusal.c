@@ -4,11 +4,13 @@
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 #include "pg_ext/base/compat.h"
 #include "pg_ext/planner/affine.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/value_steps.h"
 
 /* ---- columns ---- */
@@ -19,6 +21,52 @@ bool ifp_is_never_null(const struct ifp_query_level *level, Var *var)
 
 	return (Index)var->varno == level->rel->relid && var->varattno > 0 && var->varlevelsup == 0 &&
 	       ifp_is_not_null(level->rel, table, var->varattno);
+}
+
+/* True if a unique index says that no two rows have the same value of a column. */
+static bool has_unique_index(const RelOptInfo *rel, const Var *column, Oid equality)
+{
+	ListCell *cell;
+
+	foreach (cell, rel->indexlist) {
+		const IndexOptInfo *index = lfirst(cell);
+
+		if (index->unique && index->immediate && index->nkeycolumns == 1 && index->indexkeys[0] == column->varattno &&
+		    index->indpred == NIL && index->indexcollations[0] == column->varcollid &&
+		    op_in_opfamily(equality, index->opfamily[0]))
+			return true;
+	}
+	return false;
+}
+
+/* True if an expression, or a CASE at any depth, gives one column or NULL to each row, and nothing else. */
+static bool gives_only(Node *node, Var **column)
+{
+	CaseExpr *choice = (CaseExpr *)node;
+	ListCell *cell;
+
+	if (!node || (IsA(node, Const) && castNode(Const, node)->constisnull))
+		return true;
+	if (IsA(node, Var)) {
+		bool is_same = !*column || equal(node, *column);
+
+		*column = (Var *)node;
+		return is_same;
+	}
+	if (!IsA(node, CaseExpr))
+		return false;
+	foreach (cell, choice->args)
+		if (!gives_only((Node *)lfirst_node(CaseWhen, cell)->result, column))
+			return false;
+	return gives_only((Node *)choice->defresult, column);
+}
+
+bool ifp_differs_by_row(const struct ifp_query_level *level, Node *expression, Oid equality)
+{
+	Var *column = NULL;
+
+	return gives_only(expression, &column) && column && ifp_is_never_null(level, column) &&
+	       has_unique_index(level->rel, column, equality) && ifp_dimensions_are_unique(level);
 }
 
 /* Returns the column as it stands in a list of columns; NULL if it is an expression. */
@@ -151,7 +199,7 @@ static bool may_be_told_apart(Node *expression)
 
 /* True for sums and averages over which no index's sums distribute, and for those, and counts, of different values of a value
  * column. */
-static bool is_too_much(const List *columns, const IndexOptInfo *index, Aggref *aggregate)
+static bool is_too_much(const struct ifp_query_level *level, const List *columns, const IndexOptInfo *index, Aggref *aggregate)
 {
 	Node *argument;
 	struct value_columns found;
@@ -163,7 +211,8 @@ static bool is_too_much(const List *columns, const IndexOptInfo *index, Aggref *
 	if (found.attribute == 0 || found.has_others)
 		return false;
 	if (aggregate->aggdistinct != NIL)
-		return IsA(argument, Var) && !ifp_approximate_distinct && ifp_aggregate_adds_up(aggregate);
+		return IsA(argument, Var) && !ifp_approximate_distinct && ifp_aggregate_adds_up(aggregate) &&
+		       !ifp_differs_by_row(level, argument, linitial_node(SortGroupClause, aggregate->aggdistinct)->eqop);
 	return !IsA(argument, Var) && ifp_aggregate_is_sum(aggregate) && !ifp_is_affine(argument, found.attribute) &&
 	       !may_be_told_apart(argument);
 }
@@ -200,7 +249,7 @@ bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns,
 	if (level->layers != NIL || !all_are_vars(columns))
 		return false;
 	foreach (cell, aggregates)
-		if (is_too_much(columns, index, lfirst_node(Aggref, cell)))
+		if (is_too_much(level, columns, index, lfirst_node(Aggref, cell)))
 			return true;
 	foreach (cell, level->groups)
 		if (values_in(columns, index, lfirst(cell)).attribute && !may_be_told_apart(lfirst(cell)) &&

@@ -11,6 +11,10 @@
 /* True if the column belongs to the level's table and is never NULL. */
 bool ifp_is_never_null(const struct ifp_query_level *level, Var *var);
 
+/* True if the expression gives no value to two rows, compared by the operator `equality`: a column that is never NULL and has a
+ * unique index, or a CASE that gives that column to some rows and NULL to others. */
+bool ifp_differs_by_row(const struct ifp_query_level *level, Node *expression, Oid equality);
+
 /* Returns a column of the table that is needed and that the index lacks; NULL if that is not as simple.
  * restrictions: RestrictInfos, over the table; columns: of the index, as expressions or target list entries. */
 Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restrictions, const List *columns);

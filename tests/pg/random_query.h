@@ -46,6 +46,7 @@ struct query_table {
 	struct query_column by[QUERY_BY], time, values[QUERY_VALUES];
 	const char *persistence;            /* CREATE .. TABLE */
 	bool is_temporary;                  /* one session's own */
+	bool has_key;                       /* id is the primary key */
 	const char *zone;                   /* with a transition near the times */
 	long long n_given;                  /* ids given so far */
 };

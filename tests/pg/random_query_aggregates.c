@@ -219,8 +219,11 @@ static void add_of_none(struct query *query, struct text *sql)
 					     "max('x'::text)", "count(NULL)", "sum(CASE WHEN # THEN 1 ELSE 0.0 END)",
 					     "count(CASE WHEN # THEN 1 END)", "sum(CASE WHEN # THEN 1 ELSE 0 END)",
 					     "sum((#)::integer)", "bool_and(#)",
-					     "sum(CASE WHEN # THEN 1 WHEN # THEN 2 END)" };
-	const char *form = ONE_OF(query->dice, forms);
+					     "sum(CASE WHEN # THEN 1 WHEN # THEN 2 END)" },
+			   *const of_key[] = { "count(DISTINCT id)", "count(DISTINCT CASE WHEN # THEN id END)",
+					       "count(DISTINCT CASE WHEN # THEN NULL ELSE id END)" };
+	bool is_of_key = query->table->has_key && random_chance(query->dice, 15);
+	const char *form = is_of_key ? ONE_OF(query->dice, of_key) : ONE_OF(query->dice, forms);
 
 	for (const char *c = form; *c; c++)
 		if (*c == '#' && (!random_chance(query->dice, 30) || !term_values_condition(query, sql)))

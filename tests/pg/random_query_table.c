@@ -306,6 +306,9 @@ void query_table_make(struct query_table *table, struct random *dice, struct tex
 		add_time_partitions(table, sql);
 	else if (layout < 32)
 		text_add(sql, "ALTER TABLE t DROP COLUMN note; ALTER TABLE t ADD note text DEFAULT 'later';\n");
+	table->has_key = !is_partitioned && random_chance(dice, 50);
+	if (table->has_key)
+		text_add(sql, "ALTER TABLE t ADD PRIMARY KEY (id);\n");
 	add_index(table, is_partitioned && random_chance(dice, 10) ? "t1" : "t", true, "", sql);
 	if (random_chance(dice, 20))
 		add_index(table, "t", random_chance(dice, 40), random_chance(dice, 40) ? " WHERE ts IS NOT NULL" : "", sql);

@@ -251,7 +251,7 @@ static void only_the_top_level_trace_events_are_events(void **state)
 		      "\"after\":[{\"ph\":\"X\",\"ts\":7,\"dur\":1}],\"metadata\":{\"ph\":\"X\",\"ts\":8,\"dur\":1}}",
 		      "span 5000 1000 [/] [] NULL [{\"traceEvents\":[{\"ph\":\"X\",\"ts\":6,\"dur\":1}]}]\n");
 	assert_int_equal(reading.counts.n_events, 1);
-	expect_report("4 element that is no object\n");
+	expect_report("4 element that is no object\n1 systemTraceEvents\n");
 }
 
 static int check_name(void *context, const struct trace_span *span)

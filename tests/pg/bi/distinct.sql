@@ -29,3 +29,23 @@ SELECT service, count(DISTINCT note) FROM spans GROUP BY 1 ORDER BY 1;
 
 -- name: distinct_ordered | tool: hand-written | rows: N7 | expect: declined: an aggregate has DISTINCT or ORDER BY
 SELECT max(service ORDER BY ts), count(*) FROM spans;
+
+-- each row has an id of its own, as a unique index says: counts of different ids are counts of rows
+-- name: distinct_ids | tool: Cube | rows: 3, 16 | on: spans local_spans | expect: node
+SELECT "spans".service "spans__service", date_trunc('month', "spans".ts) "spans__ts_month", count(distinct "spans".id) "spans__count" FROM :t AS "spans" GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: distinct_ids_of_errors | tool: Looker | rows: 9, 16, 22 | expect: node
+SELECT spans.service AS "spans.service", COUNT(DISTINCT CASE WHEN spans.status = 'error' THEN spans.id ELSE NULL END) AS "spans.errors", 1.0 * COUNT(DISTINCT CASE WHEN spans.dur > 900000 THEN spans.id END) / NULLIF(COUNT(DISTINCT spans.id), 0) AS "spans.share_slow" FROM spans AS spans GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 500;
+
+-- name: distinct_ids_of_joined | tool: Django | rows: 16 | expect: node
+SELECT "owners"."team", COUNT(DISTINCT "spans"."id") FILTER (WHERE "spans"."ts" >= '2024-03-10') AS "n" FROM "spans" LEFT OUTER JOIN "owners" ON ("spans"."service" = "owners"."service") GROUP BY 1 ORDER BY 1;
+
+-- a row with several tags is counted once
+-- name: distinct_ids_of_several_partners | tool: Looker | rows: 16 | expect: declined: column "id" is not in the index
+SELECT t.tag, COUNT(DISTINCT s.id), GROUPING(t.tag) FROM spans s JOIN tags t ON t.service = s.service GROUP BY ROLLUP (t.tag) ORDER BY 1, 3;
+
+-- name: distinct_ids_not_unique | tool: hand-written | rows: 16 | expect: declined: column "id" is not in the index
+SELECT service, count(DISTINCT id) FROM ns_spans GROUP BY 1 ORDER BY 1;
+
+-- name: distinct_rows_of_ids | tool: hand-written | rows: 16 | expect: declined: column "id" is not in the index
+SELECT service, count(DISTINCT (id, dur)), count(DISTINCT CASE WHEN status = 'ok' THEN id ELSE -id END) FROM spans GROUP BY 1 ORDER BY 1;

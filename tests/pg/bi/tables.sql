@@ -92,6 +92,10 @@ CREATE FUNCTION time_bucket(width interval, ts timestamptz) RETURNS timestamptz 
 	$$ SELECT date_bin(width, ts, '2000-01-03 00:00:00+00') $$;
 CREATE VIEW spans_by_hour AS SELECT id, ts, date_trunc('hour', ts) AS ts_hour, service, status, dur, amount, x FROM spans;
 
+-- ids that the planner knows to differ
+CREATE UNIQUE INDEX spans_id ON spans (id);
+CREATE UNIQUE INDEX local_spans_id ON local_spans (id);
+
 -- sums of squares are kept of what they can be kept of, but for recent_spans and odd_spans; bounds of spans and parted_spans
 CREATE INDEX spans_if ON spans USING iforest (service, status, ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount', histogram = 'dur(99999, 499999, 900000)');
 CREATE INDEX spans_time_if ON spans USING iforest (ts) INCLUDE (dur, amount, x) WITH (variance = 'dur, amount', histogram = 'dur(99999, 499999, 900000)');

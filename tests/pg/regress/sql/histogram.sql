@@ -156,3 +156,18 @@ SELECT * FROM averages EXCEPT SELECT * FROM indexed;
 RESET ALL;
 DROP VIEW averages;
 DROP TABLE quotients, indexed;
+-- what planning has learned of an index is forgotten when the index is built anew, in the session that has planned with it before
+CREATE TABLE relearned(ts bigint NOT NULL, v int);
+INSERT INTO relearned SELECT i, i * 7919 % 2001 - 1000 FROM generate_series(1, 5000) i;
+CREATE INDEX relearned_if ON relearned USING iforest (ts) INCLUDE (v);
+VACUUM ANALYZE relearned;
+SET seq_page_cost = 1000;
+EXPLAIN (COSTS OFF) SELECT sum(least(greatest(v, 0), 1)) FROM relearned;
+ALTER INDEX relearned_if SET (histogram = 'v(-1, 0)');
+REINDEX INDEX relearned_if;
+EXPLAIN (COSTS OFF) SELECT sum(least(greatest(v, 0), 1)) FROM relearned;
+ALTER INDEX relearned_if RESET (histogram);
+REINDEX INDEX relearned_if;
+EXPLAIN (COSTS OFF) SELECT sum(least(greatest(v, 0), 1)) FROM relearned;
+RESET ALL;
+DROP TABLE relearned;
