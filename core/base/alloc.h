@@ -1,9 +1,9 @@
 /* base/alloc.h -- Allocator interface that the engine provides.
  *
  * Requires  reallocate(context, NULL, n) allocates, reallocate(context, p, n) resizes, both return NULL on failure
- *           and then leave p as it was; n is never 0. release(context, NULL) does nothing.
- *           Memory is aligned to 8 bytes at least.
- * A host whose allocator throws (PostgreSQL) may longjmp out of either: core holds no lock, file or static then.
+ *           and then leave p unchanged; n is never 0. release(context, NULL) does nothing.
+ *           Memory is aligned to at least 8 bytes.
+ * An engine whose allocator throws (PostgreSQL) may longjmp out of either: core holds no lock, file or static state then.
  */
 #ifndef IFOREST_BASE_ALLOC_H
 #define IFOREST_BASE_ALLOC_H

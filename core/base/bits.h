@@ -32,8 +32,8 @@ static inline unsigned iforest_bit_width(uint64_t x)
 	return x ? iforest_highest_bit(x) + 1 : 0;
 }
 
-/* Set bits of x: pairs, nibbles and bytes added up, then all bytes. The compiler's is a call where the processor is not known
- * to count. */
+/* Number of bits set in x. The compiler's builtin is a library call unless the target is known to have an instruction for it.
+ * */
 static inline unsigned iforest_popcount(uint64_t x)
 {
 	x -= x >> 1 & UINT64_C(0x5555555555555555);
@@ -48,7 +48,7 @@ static inline uint64_t iforest_low_bits(unsigned n)
 	return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-/* Signed to unsigned so that small magnitudes stay small: 0 -1 1 -2 -> 0 1 2 3. */
+/* Maps signed to unsigned so that small magnitudes stay small: 0 -1 1 -2 -> 0 1 2 3. */
 static inline uint64_t iforest_zigzag(int64_t x)
 {
 	return ((uint64_t)x << 1) ^ (uint64_t)(x >> 63);
@@ -59,13 +59,13 @@ static inline int64_t iforest_unzigzag(uint64_t x)
 	return (int64_t)((x >> 1) ^ (0 - (x & 1)));
 }
 
-/* Floor of a / b for b > 0, right for negative a. */
+/* Floor of a / b; b > 0, a of any sign. */
 static inline iforest_int128 iforest_floor_divide(iforest_int128 a, iforest_int128 b)
 {
 	return a / b - (a % b < 0);
 }
 
-/* True if the real is an integer of 64 bits, which is then written to *integer. */
+/* True if the real is an integer that fits int64; writes it to *integer. */
 static inline bool iforest_integral(double real, int64_t *integer)
 {
 	if (!(real >= -0x1p63 && real < 0x1p63) || (double)(int64_t)real != real)
@@ -84,7 +84,7 @@ static inline double iforest_power_of_two(int exponent)
 	return number;
 }
 
-/* a + b modulo 2^128: true sums never come near the end, but a forged node's may. */
+/* a + b modulo 2^128. Sums of real entries never overflow, but those of a forged node may. */
 static inline iforest_int128 iforest_add_wrapping(iforest_int128 a, iforest_int128 b)
 {
 	return (iforest_int128)((iforest_uint128)a + (iforest_uint128)b);
@@ -144,11 +144,11 @@ static inline void iforest_store64(uint8_t *bytes, uint64_t x)
 	memcpy(bytes, &x, sizeof x);
 }
 
-/* Numbers in as many bytes as they need: 7 bits a byte, lowest first, the high bit set on all but the last. */
+/* Varints: 7 bits per byte, lowest first, with the high bit set on every byte but the last. */
 
 #define IFOREST_MAX_VARINT_BYTES 10
 
-/* Returns the first byte after what was written. */
+/* Returns the first byte after the number written. */
 static inline uint8_t *iforest_varint_write(uint8_t *out, uint64_t x)
 {
 	for (; x >= 0x80; x >>= 7)
@@ -157,7 +157,7 @@ static inline uint8_t *iforest_varint_write(uint8_t *out, uint64_t x)
 	return out;
 }
 
-/* Returns the first byte after the number, NULL where it is cut by `end` or too long. */
+/* Returns the first byte after the number read; NULL if `end` cuts it off or it is too long. */
 static inline const uint8_t *iforest_varint_read(const uint8_t *bytes, const uint8_t *end, uint64_t *x)
 {
 	uint64_t value = 0;
@@ -166,7 +166,7 @@ static inline const uint8_t *iforest_varint_read(const uint8_t *bytes, const uin
 		uint64_t word = iforest_load64(bytes), last = ~word & UINT64_C(0x8080808080808080);
 
 		if (last) {
-			/* up to the first byte without the high bit; then sevens are put together, fourteens, and 28 bits */
+			/* keep the bytes up to the first without a high bit, then join groups of 7, 14 and 28 bits */
 			word &= last ^ (last - 1);
 			word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
 			word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;

@@ -13,7 +13,7 @@ static char *at(const struct sorting *sorting, size_t i)
 	return sorting->items + i * sorting->item_bytes;
 }
 
-/* Puts the item in the place of item `top`, or below it: of a heap of n items whose last in order comes first. */
+/* Sifts the item down from position `top` of a max-heap of n items. */
 static void sink(const struct sorting *sorting, const char *item, size_t top, size_t n)
 {
 	size_t child;

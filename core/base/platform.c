@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-/* ---- what each operating system has: address space, a clock, and a thread that is joined ---- */
+/* ---- By operating system: address space, a clock, and threads that can be joined ---- */
 
 struct task {
 	void (*work)(void *context, unsigned thread);
@@ -25,7 +25,7 @@ struct task {
 #define MAP_NORESERVE 0
 #endif
 
-/* Reserves more, and returns the rest, as huge pages are aligned to their size. */
+/* Reserves more than asked and gives the surplus back, so that the start is aligned to a huge page. */
 void *iforest_address_space(size_t n_bytes)
 {
 	size_t n_more = n_bytes + IFOREST_COMMIT_BYTES, n_before;
@@ -91,7 +91,7 @@ static void task_join(task_thread thread)
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
-/* Reserves more and keeps it, as no part of a reservation can be given back. */
+/* Reserves more than asked and keeps the surplus: no part of a reservation can be given back. */
 void *iforest_address_space(size_t n_bytes)
 {
 	uint8_t *start = VirtualAlloc(NULL, n_bytes + IFOREST_COMMIT_BYTES, MEM_RESERVE, PAGE_NOACCESS);
@@ -108,7 +108,7 @@ void iforest_address_space_release(void *start, size_t n_bytes)
 		(void)VirtualFree(region.AllocationBase, 0, MEM_RELEASE);
 }
 
-/* Huge pages need a privilege there, and are not asked for. */
+/* Huge pages would need a privilege on Windows. */
 bool iforest_address_space_commit(void *start, size_t n_bytes, bool in_huge_pages)
 {
 	(void)in_huge_pages;
@@ -189,7 +189,7 @@ static void task_join(task_thread thread)
 
 #endif
 
-/* ---- threads ---- */
+/* ---- Threads ---- */
 
 void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigned thread), void *context)
 {
@@ -208,27 +208,27 @@ void iforest_run_threads(unsigned n_threads, void (*work)(void *context, unsigne
 			work(context, t);
 }
 
-struct crew {
+struct parallel_for {
 	void (*work)(void *context, unsigned thread, uint32_t item);
 	void *context;
 	uint32_t n_items;
-	atomic_uint_least64_t next; /* wider than an item: threads that find none left count on */
+	atomic_uint_least64_t next; /* wider than an item: threads that find none left still increment it */
 };
 
 static void take_items(void *context, unsigned thread)
 {
-	struct crew *crew = context;
+	struct parallel_for *loop = context;
 	uint64_t item;
 
-	while ((item = atomic_fetch_add(&crew->next, 1)) < crew->n_items)
-		crew->work(crew->context, thread, (uint32_t)item);
+	while ((item = atomic_fetch_add(&loop->next, 1)) < loop->n_items)
+		loop->work(loop->context, thread, (uint32_t)item);
 }
 
 void iforest_parallel_for(unsigned n_threads, uint32_t n_items, void (*work)(void *context, unsigned thread, uint32_t item),
 			  void *context)
 {
-	struct crew crew = { .work = work, .context = context, .n_items = n_items };
+	struct parallel_for loop = { .work = work, .context = context, .n_items = n_items };
 
-	atomic_init(&crew.next, 0);
-	iforest_run_threads(n_threads, take_items, &crew);
+	atomic_init(&loop.next, 0);
+	iforest_run_threads(n_threads, take_items, &loop);
 }

@@ -18,14 +18,15 @@ struct iforest_priority_queue {
 
 /* Adds an item.
  * Cost    log2(n) comparisons, here and below.
- * Errors  IFOREST_NO_MEMORY; the heap is then as it was. None if n_reserved suffices. */
+ * Errors  IFOREST_NO_MEMORY; the heap is then unchanged. Cannot fail while n < n_reserved. */
 enum iforest_status iforest_priority_queue_push(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc,
 						uint32_t item);
 
-/* Takes out the first item. Requires n > 0. */
+/* Removes and returns the first item. Requires n > 0. */
 uint32_t iforest_priority_queue_pop(struct iforest_priority_queue *heap);
 
-/* Restores the order after the first item has moved back in it. Two comparisons if it still comes first. Requires n > 0. */
+/* Restores the heap after items[0] has changed so that it may come later. Two comparisons if it still comes first. Requires
+ * n > 0. */
 void iforest_priority_queue_settle(struct iforest_priority_queue *heap);
 
 void iforest_priority_queue_release(struct iforest_priority_queue *heap, const struct iforest_alloc *alloc);

@@ -19,7 +19,7 @@ void iforest_arena_release(struct iforest_arena *arena)
 	iforest_arena_init(arena, arena->alloc, arena->growth);
 }
 
-/* Reserves so much address space that it is never used up; less where it is limited. */
+/* Reserves more address space than will ever be used; less where the system limits it. */
 static void reserve_address_space(struct iforest_arena *arena)
 {
 	for (size_t n = MOST_RESERVED; n >= LEAST_RESERVED && !arena->bytes; n /= 2) {

@@ -1,9 +1,9 @@
 /* forest/forest.h -- In-memory forest: append in amortised O(1), fold any range in O(log n), in one array without pointers.
  *
- * The layout of the array of 2n slots is drawn in slots.h. Order is kept, so a kind's combine needs to be associative and
- * nothing more. For forests over blocks of entries that the caller keeps, see block_forest.h.
+ * The layout of the array of 2n slots is drawn in slots.h. Order is kept, so a kind's combine need only be associative. For
+ * forests over blocks of entries that the caller keeps, see block_forest.h.
  *
- * Several threads may fold at once as long as nobody changes the forest.
+ * Several threads may fold at once as long as none changes the forest.
  *
  *   struct iforest_forest forest;
  *
@@ -42,14 +42,14 @@ void iforest_forest_release(struct iforest_forest *forest);
 /* ---- Changes. All fail with IFOREST_ARGUMENT if the forest reads an image ---- */
 
 /* Appends a leaf, lifted from the sample.
- * Cost    one combine on average, at most log2(n) of them.
- * Errors  IFOREST_NO_MEMORY; the forest is as it was. */
+ * Cost    one combine on average, at most log2(n).
+ * Errors  IFOREST_NO_MEMORY; the forest is then unchanged. */
 enum iforest_status iforest_forest_append(struct iforest_forest *forest, const void *sample);
 
 /* Appends n leaves from an array of samples, sample_bytes apart, with n_threads threads (1 to IFOREST_MAX_THREADS).
- * The slots are bit for bit those of n appends, whatever the number of threads. With more than one, lift and combine must allow
- * being called by several threads at once.
- * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT: n_threads is out of range. The forest is as it was. */
+ * The slots are bit for bit those of n appends, whatever the number of threads. With more than one thread, lift and combine are
+ * called concurrently.
+ * Errors  IFOREST_NO_MEMORY; IFOREST_ARGUMENT: n_threads is out of range. The forest is then unchanged. */
 enum iforest_status iforest_forest_append_many(struct iforest_forest *forest, const void *samples, size_t sample_bytes,
 					       uint64_t n, unsigned n_threads);
 
@@ -66,8 +66,7 @@ enum iforest_status iforest_forest_truncate(struct iforest_forest *forest, uint6
  * Cost      at most 2 log2(to - from) + 1 combines. */
 void iforest_forest_fold(const struct iforest_forest *forest, uint64_t from, uint64_t to, void *state);
 
-/* Writes the folds of n ranges to states, kind->state_bytes apart. Fetches slots ahead of their use, so that several cache
- * misses overlap. */
+/* Writes the folds of n ranges to states, kind->state_bytes apart. Prefetches slots, so that cache misses overlap. */
 struct iforest_range {
 	uint64_t from, to;
 };
@@ -76,8 +75,8 @@ void iforest_forest_fold_many(const struct iforest_forest *forest, const struct 
 
 /* Writes the folds of adjacent buckets: state b is that of the leaves whose time lies in [bounds[b], bounds[b + 1]), b <
  * n_buckets.
- * Requires  times of all n_leaves leaves, which do not descend; n_buckets + 1 bounds, which do not descend.
- * Cost      O(w + log n) for w leaves, in a window of few leaves; O(log w) per bucket in a wide one. */
+ * Requires  ascending times of all n_leaves leaves; n_buckets + 1 ascending bounds.
+ * Cost      for a window of w leaves: O(w + log n) if they are few, else O(log w) per bucket. */
 void iforest_forest_zoom(const struct iforest_forest *forest, const struct iforest_times *times, const int64_t *bounds,
 			 size_t n_buckets, void *states);
 
@@ -89,8 +88,8 @@ struct iforest_predicate {
 
 /* Finds the first position i >= from at which the predicate holds for the fold of leaves [from, i]. Once true, the predicate
  * must stay true as leaves are added. `before` is the fold of [from, i), `with` that of [from, i].
- * Returns   false if it holds for none; then `before` is the fold of [from, n_leaves).
- * Requires  from <= n_leaves; before and with are a state each, and do not overlap.
+ * Returns   false if there is no such position; then `before` is the fold of [from, n_leaves).
+ * Requires  from <= n_leaves; `before` and `with` have room for a state each, and do not overlap.
  * Cost      at most 2 log2(n) + 2 combines and calls of the predicate. */
 bool iforest_forest_seek_first(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
 			       uint64_t *i, void *before, void *with);
@@ -212,7 +211,7 @@ enum iforest_status iforest_forest_extend(struct iforest_forest *forest, uint64_
 bool iforest_forest_seek_on(const struct iforest_forest *forest, uint64_t from, const struct iforest_predicate *predicate,
 			    uint64_t *i, void *before, void *with);
 
-/* Combines the nodes above leaf i anew. */
+/* Recomputes the nodes above leaf i. */
 void iforest_forest_renew(struct iforest_forest *forest, uint64_t i);
 
 #endif

@@ -1,8 +1,8 @@
 /* forest/search.h -- Search for bounds among sorted times: linear, binary and galloping, one or many at once.
  *
- * A gallop searches for one bound from where it is expected, in steps that double (Bentley and Yao, "An almost optimal
- * algorithm for unbounded searching", 1976). Many bounds are bisected together, so that the cache misses of one overlap those
- * of others. A single bound that may lie anywhere is searched for in eighths, for the same reason.
+ * A galloping search starts where a bound is expected, and doubles its steps (Bentley and Yao, "An almost optimal algorithm for
+ * unbounded searching", 1976). Many bounds are bisected together, so that their cache misses overlap. A single bound that may
+ * lie anywhere is searched for in eighths, for the same reason.
  */
 #ifndef IFOREST_FOREST_SEARCH_H
 #define IFOREST_FOREST_SEARCH_H
@@ -24,8 +24,8 @@ static inline int64_t iforest_time_at(const struct iforest_times *times, uint64_
 	return time;
 }
 
-/* Returns the position of the first of times [from, to) that is not less than the bound; `to` if there is none. Linear
- * search. */
+/* Linear search. Returns the position of the first of times [from, to) that is not less than the bound; `to` if there is none.
+ * */
 static inline uint64_t iforest_linear_search(const struct iforest_times *times, uint64_t from, uint64_t to, int64_t bound)
 {
 	while (from < to && iforest_time_at(times, from) < bound)
@@ -33,15 +33,14 @@ static inline uint64_t iforest_linear_search(const struct iforest_times *times, 
 	return from;
 }
 
-/* Searches likewise in O(log(to - from)). */
+/* The same in O(log(to - from)). */
 uint64_t iforest_search(const struct iforest_times *times, uint64_t from, uint64_t to, int64_t bound);
 
-/* Searches likewise in O(log of the distance) from `guess` in [from, to]. */
+/* The same in O(log(distance from `guess`)), from <= guess <= to. */
 uint64_t iforest_gallop(const struct iforest_times *times, uint64_t from, uint64_t to, uint64_t guess, int64_t bound);
 
-/* Writes the positions of n bounds, which do not descend, in [from, to). The first is expected near from, the last near to.
- * Cost  a pass over the times if they are few; else O(log w) for each bound, where w is the number of times between the first
- *       and the last. */
+/* Writes the positions of n ascending bounds in [from, to). The first is expected near `from`, the last near `to`.
+ * Cost  with w times between the first and the last bound: a pass over them if they are few, else O(log w) per bound. */
 void iforest_gallop_many(const struct iforest_times *times, uint64_t from, uint64_t to, const int64_t *bounds, size_t n,
 			 uint64_t *positions);
 

@@ -8,8 +8,8 @@
  *   level      1     2     1     3     1     2     1     4 (open until leaf 15)
  *                  abcd       abcdefgh     efgh
  *
- * Nothing moves when a leaf is appended: it completes the nodes whose last leaf it is, all to its left. (The layout of
- * Perfetto's ImplicitSegmentForest and of Brandon Dewey's in-order implicit trees.)
+ * Appending a leaf moves nothing: it only completes the nodes whose last leaf it is, all of which lie to its left. (This is the
+ * layout of Perfetto's ImplicitSegmentForest and of Brandon Dewey's in-order implicit trees.)
  */
 #ifndef IFOREST_FOREST_SLOTS_H
 #define IFOREST_FOREST_SLOTS_H
@@ -22,12 +22,6 @@
 static inline uint64_t iforest_slot(unsigned level, uint64_t group)
 {
 	return (group << (level + 1)) | iforest_low_bits(level);
-}
-
-/* Returns the level of a slot: the number of its trailing one bits. */
-static inline unsigned iforest_slot_level(uint64_t slot)
-{
-	return iforest_trailing_zeros(~slot);
 }
 
 /* Returns the number of levels that leaf number `leaf` completes: nodes of levels 1..result have it as their last leaf. */
@@ -45,9 +39,9 @@ static inline unsigned iforest_cover_level(uint64_t from, uint64_t to)
 	return aligned < fits ? aligned : fits;
 }
 
-/* Returns the position at which the cover of [from, to), from < to, turns: before it each node is larger than the one to its
- * left, after it smaller. The sizes are the set bits of the two lengths. A node over `width` leaves from leaf `at` on is in slot
- * 2 at + width - 1. */
+/* Returns the turning point of the cover of [from, to), from < to: nodes grow up to it from left to right, and shrink after it.
+ * Their widths are the bits set in the two distances. A node over `width` leaves from leaf `at` on is in slot 2 at + width - 1.
+ * */
 static inline uint64_t iforest_cover_middle(uint64_t from, uint64_t to)
 {
 	return to & ~iforest_low_bits(iforest_highest_bit(from ^ to));

@@ -25,7 +25,7 @@ int iforest_extreme_compare(const struct iforest_extreme *a, const struct ifores
 	return (a->ref > b->ref) - (a->ref < b->ref);
 }
 
-/* Keeps the row whose value is further in the direction of sign. */
+/* Keeps the row with the greater value (sign 1) or the smaller one (sign -1). */
 static void keep_extreme(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type,
 			 int sign)
 {
@@ -131,8 +131,7 @@ double iforest_mean(const struct iforest_value_aggregate *aggregate, enum ifores
 	return sum / (double)aggregate->n;
 }
 
-/* An unsigned number of 256 bits. Sums of real entries leave the upper bits free; what forged ones give is kept modulo
- * 2^256. */
+/* An unsigned number of 256 bits. Sums of real entries fit; those of forged nodes are reduced modulo 2^256. */
 struct wide {
 	iforest_uint128 high, low;
 };
@@ -186,8 +185,8 @@ static unsigned normalise(struct wide *x)
 	return shift;
 }
 
-/* Returns a / b, rounded once: 64 bits of the quotient by long division, the last of which is set if there is a remainder. b !=
- * 0. */
+/* Returns a / b, rounded once, b != 0: computes 64 bits of the quotient by long division, and sets the last if there is a
+ * remainder (sticky bit). */
 static double divide(struct wide a, iforest_uint128 b)
 {
 	unsigned shift_b = leading_zeros(b), shift_a;
@@ -209,7 +208,7 @@ static double divide(struct wide a, iforest_uint128 b)
 		a.low <<= 1;
 	}
 	quotient |= carry || a.high || a.low;
-	/* b counts as if it stood in the upper half */
+	/* the division treated b as the upper half of a number of 256 bits */
 	return (double)quotient * iforest_power_of_two(128 + (int)shift_b - (int)shift_a - 63);
 }
 

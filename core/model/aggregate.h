@@ -7,11 +7,11 @@
  *   first    the value of the smallest (time, ref) among rows with a time and a value
  *   last     the value of the greatest (time, ref) among them
  *   sum      int64 values: exact in 128 bits (2^63 rows of any value fit). float64: the finite values in double, in any order
- *            of summing, with NaN and infinities counted apart, so that they never poison a node
+ *            of summing; NaN and infinities are counted separately, so that they never poison a node
  *   min max  float64: NaN is greater than every number (PostgreSQL's order); -0 and 0 are equal
  *
- * Counts, sums and accumulators (model/kind.h) are invertible: what a part adds can be subtracted again. Extremes, first and
- * last are ordered: of two rows the better is kept, and a part that cannot have a better one is skipped.
+ * Counts, sums and accumulators (model/kind.h) are invertible: the contribution of a part can be subtracted again. Extremes,
+ * first and last are ordered: the better of two rows is kept, and a part that cannot contain a better row is skipped.
  */
 #ifndef IFOREST_MODEL_AGGREGATE_H
 #define IFOREST_MODEL_AGGREGATE_H
@@ -36,7 +36,7 @@ struct iforest_extreme {
 	int64_t ref;
 	bool time_is_null;
 	bool is_set;	  /* false: there is no such row */
-	uint8_t zeros[6]; /* instead of padding: equal rows are equal bytes */
+	uint8_t zeros[6]; /* explicit padding, so that equal rows are equal bytes */
 };
 
 /* Aggregate of the non-NULL values of one value column. */
@@ -59,15 +59,15 @@ struct iforest_aggregate {
 	int64_t first_time, last_time;	      /* of live entries with a time, if has_times */
 	int64_t latest_end;		      /* INT64_MIN if there is none or it is not kept; saturates at INT64_MAX */
 	uint32_t lowest_block, highest_block; /* heap blocks of the refs; lowest > highest where not kept */
-	/* of the value columns; then the words of accumulators, each from its `word` on */
+	/* the value columns, followed by the words of the accumulators, each from its `word` on */
 	union {
 		struct iforest_value_aggregate values[IFOREST_MAX_VALUES];
 		uint64_t words[IFOREST_MAX_VALUES * IFOREST_VALUE_WORDS + IFOREST_MAX_ACCUMULATOR_WORDS];
 	};
 };
 
-/* Returns the bytes of an aggregate that has n_values value columns and these accumulators; only these are read or written by
- * the functions below. */
+/* Returns the size of an aggregate of n_values value columns and these accumulators. The functions below read and write no more
+ * than that. */
 size_t iforest_aggregate_bytes(unsigned n_values, const struct iforest_accumulators *accumulators);
 
 /* Makes it the aggregate of no entries. */
@@ -78,23 +78,24 @@ void iforest_aggregate_clear(struct iforest_aggregate *aggregate, unsigned n_val
 void iforest_aggregate_combine(struct iforest_aggregate *into, const struct iforest_aggregate *from, const uint8_t *types,
 			       unsigned n_values, const struct iforest_accumulators *accumulators);
 
-/* Add an aggregate, and one number: n and sums, min and max as far as set. A number adds to n and sum alone; the caller adds
- * rows and accumulators if requested. */
+/* into = into + from: n, sums, and the rows that are set. */
 void iforest_value_combine(struct iforest_value_aggregate *into, const struct iforest_value_aggregate *from,
 			   enum iforest_value_type type);
+
+/* Adds a number to n and sum alone; the caller adds rows and accumulators where requested. */
 void iforest_value_add(struct iforest_value_aggregate *into, union iforest_number value, enum iforest_value_type type);
 
-/* Keep in `into` the better of two rows; a row that is not set never wins. */
+/* Replace `into` by `row` if that is better; a row that is not set never is. */
 void iforest_extreme_min(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type);
 void iforest_extreme_max(struct iforest_extreme *into, const struct iforest_extreme *row, enum iforest_value_type type);
 void iforest_extreme_first(struct iforest_extreme *into, const struct iforest_extreme *row);
 void iforest_extreme_last(struct iforest_extreme *into, const struct iforest_extreme *row);
 
-/* Compares rows in the order of (time, ref) that decides ties: rows with a time first, then earlier, then lower ref. Returns a
- * negative number, 0 or a positive one. */
+/* Compares rows in the (time, ref) order that decides ties: rows with a time first, then the earlier time, then the lower ref.
+ * Returns a negative number, 0 or a positive one. */
 int iforest_extreme_compare(const struct iforest_extreme *a, const struct iforest_extreme *b);
 
-/* True if row a has the greater integer, or an equal one and comes first in that order. Both are set. */
+/* True if row a has the greater integer, or an equal one and comes first in that order. Requires: both rows are set. */
 static inline bool iforest_row_is_greater(const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	if (a->value.integer != b->value.integer)
@@ -102,7 +103,7 @@ static inline bool iforest_row_is_greater(const struct iforest_extreme *a, const
 	return iforest_extreme_compare(a, b) < 0;
 }
 
-/* Returns -1, 0 or 1; NaN equals NaN and is greater than all else. */
+/* Returns -1, 0 or 1; NaN equals NaN and is greater than every other number. */
 static inline int iforest_number_compare(union iforest_number a, union iforest_number b, enum iforest_value_type type)
 {
 	if (type == IFOREST_INT64)
@@ -128,8 +129,8 @@ static inline void iforest_aggregate_add_time(struct iforest_aggregate *aggregat
 	aggregate->has_times = true;
 }
 
-/* How a value column tells a span's end. The last three are durations in another unit than the time's: nanoseconds,
- * milliseconds and seconds beside timestamps in microseconds. */
+/* How the end of a span is computed from a value column. The last three are durations in another unit than the time's:
+ * nanoseconds, milliseconds and seconds beside timestamps in microseconds. */
 enum iforest_end_rule {
 	IFOREST_END_DURATION = 0,  /* time + value */
 	IFOREST_END_COLUMN,	   /* the value is the end itself */
@@ -139,8 +140,8 @@ enum iforest_end_rule {
 	IFOREST_END_RULES	   /* sentinel: the number of rules */
 };
 
-/* Returns the end of a span, saturated. It ends where it starts if the value is NULL, a duration is zero or negative, or an end
- * lies before the start. */
+/* Returns the end of a span, saturated. A span ends where it starts if the value is NULL, the duration is zero or negative, or
+ * the end lies before the start. */
 static inline int64_t iforest_span_end(int64_t time, int64_t value, bool has_value, enum iforest_end_rule rule)
 {
 	iforest_int128 end = value;
@@ -157,9 +158,9 @@ static inline int64_t iforest_span_end(int64_t time, int64_t value, bool has_val
 	return end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 
-/* Returns the sample variance (n squares - sum^2) / (n (n - 1)), rounded once to the nearest double: the numerator is computed
- * exactly, in 256 bits, and 64 bits of the quotient.
- * Requires  n >= 2, of an IFOREST_INT64 column; squares: the words of its IFOREST_KIND_SQUARES. */
+/* Returns the sample variance (n squares - sum^2) / (n (n - 1)), rounded once to the nearest double. The numerator is exact, in
+ * 256 bits; the quotient has 64.
+ * Requires  the aggregate of an IFOREST_INT64 column, n >= 2; squares: the words of its IFOREST_KIND_SQUARES accumulator. */
 double iforest_sample_variance(const struct iforest_value_aggregate *aggregate, const uint64_t *squares);
 
 #endif

@@ -1,6 +1,6 @@
 /* model/bucket.h -- Time windows and their division into adjacent buckets.
  *
- * A window is [t0, t1), either end may be open. It is one bucket, or n buckets of equal width, or buckets of a step:
+ * A window is [t0, t1); either end may be open. It is one bucket, or n buckets of equal width, or buckets of a step:
  *
  *   n buckets    bucket i is [t0 + floor(i W / n), t0 + floor((i+1) W / n)) with W = t1 - t0, in 128 bits: no overflow
  *                over the whole int64 range, and each time of the window lies in exactly one bucket. Where n > W some
@@ -8,9 +8,9 @@
  *   step s       bucket i is [origin + i s, origin + (i+1) s), i = floor((time - origin) / s), right for negative times.
  *                The window cuts the rows of the first and last bucket, not their bounds.
  *
- * The bounds of n buckets may be rounded up instead, so that they are the same in a finer unit: a time t lies in bucket
- * floor((t - t0) n / W). And times may be reals, by the map and the rules of real_time.h: then t0, t1, step and origin are
- * mapped as well.
+ * The bounds of n buckets may be rounded up instead (IFOREST_EDGES_UP), so that they are the same in a finer unit: a time t
+ * lies in bucket floor((t - t0) n / W). Times may also be reals (IFOREST_EDGES_OF_REALS), mapped to int64 as in real_time.h;
+ * then t0, t1, step and origin are mapped, too.
  *
  * All functions are pure.
  */
@@ -40,7 +40,7 @@ struct iforest_bucketing {
 	int64_t origin; /* IFOREST_STEP */
 };
 
-/* True if the time lies in the window. */
+/* True if the window contains the time. */
 bool iforest_window_holds(const struct iforest_window *window, int64_t time);
 
 /* True if no time can lie in the window. */
@@ -50,11 +50,11 @@ bool iforest_window_is_empty(const struct iforest_window *window);
  * Errors  IFOREST_ARGUMENT unless n > 0 (IFOREST_COUNT, both bounds given) and step > 0 (IFOREST_STEP). */
 enum iforest_status iforest_bucketing_check(const struct iforest_bucketing *bucketing);
 
-/* True if there are n buckets, and none is an empty interval. With reals that is not known. */
+/* True if there are n buckets, and none is an empty interval. False with reals, where this is not known. */
 bool iforest_bucketing_is_dense(const struct iforest_bucketing *bucketing);
 
-/* Gives the bucket of a time inside the window.
- * Errors  IFOREST_RANGE where a step bucket's number does not fit int64. */
+/* Gives the number of the bucket of a time inside the window.
+ * Errors  IFOREST_RANGE: the number of a step bucket does not fit int64. */
 enum iforest_status iforest_bucket_of(const struct iforest_bucketing *bucketing, int64_t time, int64_t *bucket);
 
 /* Return the start and the end of a bucket. They saturate at the ends of int64; *after_all is set if the true end lies beyond

@@ -6,12 +6,12 @@
  *           iforest_counter_close(&counter, kind, end);
  *   }
  *
- * The increase is the sum of increases from each sample to the next, the one before the bucket included, so that those of
- * adjacent buckets add up. A sample less than the one before it is a reset: the counter began again at 0, and the increase is
- * the sample.
+ * The increase of a bucket is the sum of the increases from sample to sample, beginning with the last one before the bucket, so
+ * that the increases of adjacent buckets add up. A sample less than its predecessor is a reset: the counter restarted at 0, and
+ * the increase is the sample.
  *
- * A piece summarises adjacent samples for any bucket that has all of them. Two pieces add up to one: only the stretch between
- * the last sample of the first and the first of the second is added to both.
+ * A piece summarises adjacent samples for any bucket that contains all of them. Two adjacent pieces can be joined, by adding
+ * the stretch between the last sample of the first and the first sample of the second.
  */
 #ifndef IFOREST_MODEL_COUNTER_H
 #define IFOREST_MODEL_COUNTER_H
@@ -25,44 +25,45 @@ struct iforest_counter {
 	int64_t until;		    /* the value holds no longer than this; INT64_MAX: until the next sample */
 	int64_t since;		    /* the bucket is accounted for up to this time */
 
-	/* of the present bucket: */
+	/* of the current bucket: */
 	bool has_start; /* a sample came before the bucket, with value `start` */
 	union iforest_number start;
 	uint64_t n, n_resets; /* samples; samples less than the one before */
 	uint64_t known;	      /* width of the part in which the counter has a value */
-	double real_known;    /* the same of real times: known is 0 then */
-	/* IFOREST_INT64: exact (2^63 samples of any value). The integral of the value over time */
+	double real_known;    /* the same for real times; `known` is then 0 */
+	/* of IFOREST_INT64 values, exact up to 2^63 samples: the integral of the value over time, and the increase */
 	iforest_int128 integral, increase;
-	double real_integral, real_increase; /* IFOREST_FLOAT64; the integral over real times is real_integral, too */
+	double real_integral, real_increase; /* of IFOREST_FLOAT64 values; real_integral also of any over real times */
 };
 
-/* A counter before any sample is all zero but for has_real_times; to carry a value in, set is_known, value and until.
+/* Before the first sample a counter is all zero except has_real_times. To carry a value in, set is_known, value and until.
  * Requires  start <= the times of the samples < end, each at or after the one before. */
 void iforest_counter_open(struct iforest_counter *counter, int64_t start);
 void iforest_counter_add(struct iforest_counter *counter, enum iforest_value_type type, int64_t time,
 			 union iforest_number value, int64_t until);
 void iforest_counter_close(struct iforest_counter *counter, enum iforest_value_type type, int64_t end);
 
-/* Summary of adjacent samples. All zero but for has_real_times: none. */
+/* Summary of adjacent samples. All zero except has_real_times: no samples. */
 struct iforest_counter_piece {
 	int64_t first_time;
 	union iforest_number first; /* value of the first sample */
-	/* of a bucket that begins at the first sample and ends at the last; since: the last one's time */
+	/* a bucket that begins at the first sample and ends at the last; `since` is the time of the last */
 	struct iforest_counter samples;
 };
 
-/* Adds a sample at or after the last one. */
+/* Adds a sample. Requires: it is at or after the last one. */
 void iforest_counter_piece_add(struct iforest_counter_piece *piece, enum iforest_value_type type, int64_t time,
 			       union iforest_number value, int64_t until);
 
-/* Add a piece to a counter or a piece; its samples are at or after the last one. A piece without samples adds nothing. For
- * integers the result is that of the samples one by one; sums of reals are added in another order. */
+/* Add a piece to a counter or to a piece. A piece without samples adds nothing. For integers the result is the same as from
+ * adding the samples one by one; reals are summed in another order.
+ * Requires  the samples of the added piece are at or after the last one. */
 void iforest_counter_add_piece(struct iforest_counter *counter, enum iforest_value_type type,
 			       const struct iforest_counter_piece *piece);
 void iforest_counter_piece_join(struct iforest_counter_piece *into, enum iforest_value_type type,
 				const struct iforest_counter_piece *from);
 
-/* True if there is a time in which the counter has a value. */
+/* True if the counter has a value in a part of the bucket that is not empty. */
 static inline bool iforest_counter_has_mean(const struct iforest_counter *counter)
 {
 	return counter->known > 0 || counter->real_known > 0;

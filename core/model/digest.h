@@ -1,11 +1,11 @@
-/* model/digest.h -- Digest of values: a sketch of either kind, for what treats both alike.
+/* model/digest.h -- Digest of values: a quantile sketch or a distinct sketch, behind one interface.
  *
- * A scan adds values to a digest, an engine keeps digests of nodes (query/sketch_scan.h), and the aggregates of both engines
- * fill one for each group.
+ * Scans add values to a digest, engines store digests of nodes (query/sketch_scan.h), and the aggregates of both engines fill
+ * one for each group.
  *
- *   kind       sketch                  takes values out   counts them
- *   QUANTILES  model/sketch.h          yes                yes
- *   DISTINCT   model/distinct.h        no                 no
+ *   kind       sketch                  values can be removed   counts its values
+ *   QUANTILES  model/sketch.h          yes                     yes
+ *   DISTINCT   model/distinct.h        no                      no
  */
 #ifndef IFOREST_MODEL_DIGEST_H
 #define IFOREST_MODEL_DIGEST_H
@@ -29,13 +29,14 @@ void iforest_digest_release(struct iforest_digest *digest);
 
 bool iforest_digest_is_empty(const struct iforest_digest *digest);
 
-/* True if values can be taken out of digests of the kind. */
+/* True if values can be removed from digests of the kind. */
 static inline bool iforest_digest_takes_out(enum iforest_digest_kind kind)
 {
 	return kind == IFOREST_DIGEST_QUANTILES;
 }
 
-/* These do what the sketch's own functions do, with their errors. `remove` and `subtract` require that the kind takes out. */
+/* The same functions as those of the sketch, with the same errors.
+ * Requires  iforest_digest_takes_out(), for `remove` and `subtract`. */
 enum iforest_status iforest_digest_add(struct iforest_digest *digest, union iforest_number number,
 				       enum iforest_value_type type);
 enum iforest_status iforest_digest_remove(struct iforest_digest *digest, union iforest_number number,

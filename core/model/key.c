@@ -58,7 +58,7 @@ static void merge(struct iforest_arrival *arrivals, struct iforest_arrival *room
 {
 	uint32_t n_left, left = 0;
 
-	/* these are in their place already */
+	/* skip entries that are in place already; one is not, as the first stretch ends where the order does */
 	while (iforest_key_compare(&arrivals[from].key, &arrivals[middle].key) <= 0)
 		from++;
 	n_left = middle - from;

@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 struct iforest_key {
-	uint64_t series; /* of the dictionary, below 2^32; one more is allowed in positions, "after the last series" */
+	uint64_t series; /* id in the dictionary, below 2^32; a position may have 2^32, "after the last series" */
 	bool time_is_null;
 	int64_t time; /* 0 when time_is_null */
 	int64_t ref;  /* rowid (SQLite) or TID (PostgreSQL) */
 };
 
-/* Returns -1, 0 or 1 as a stands before, at or after b. */
+/* Returns -1, 0 or 1 if a is before, at or after b. */
 static inline int iforest_key_compare(const struct iforest_key *a, const struct iforest_key *b)
 {
 	if (a->series != b->series)
@@ -28,7 +28,7 @@ static inline int iforest_key_compare(const struct iforest_key *a, const struct 
 	return (a->ref > b->ref) - (a->ref < b->ref);
 }
 
-/* Returns the number of the first of n ascending keys that stands at or after a position; n if there is none. */
+/* Binary search. Returns the index of the first of n ascending keys that is at or after a position; n if there is none. */
 static inline uint64_t iforest_key_search(const struct iforest_key *keys, uint64_t n, const struct iforest_key *position)
 {
 	uint64_t low = 0, high = n;
@@ -58,18 +58,17 @@ static inline struct iforest_key iforest_key_nulls(uint64_t series)
 
 /* ---- Sorting of entries as they arrive: interleaved by series, and mostly in order of time ----
  *
- * A stable radix sort by the bytes of the series comes first, then ascending stretches are merged. So entries that are ordered
- * within each series take a few passes, and all others no longer than a merge sort. */
+ * A stable radix sort by series, followed by a natural merge sort (of ascending stretches). Entries that are ordered within
+ * each series take a few passes, and any others no longer than a merge sort. */
 
-/* A key and the number of its entry: less to move than an entry. */
+/* A key and the number of its entry, which is less to move than the entry. */
 struct iforest_arrival {
 	struct iforest_key key;
 	uint32_t entry;
 };
 
-/* Sorts by key; stable.
- * Requires  room for n arrivals.
- * Cost      O(n) if each series ascends, else O(n log(number of ascending stretches)). */
+/* Sorts by key; stable. `room` is scratch space for n arrivals.
+ * Cost  O(n) if each series ascends, else O(n log(number of ascending stretches)). */
 void iforest_key_sort(struct iforest_arrival *arrivals, struct iforest_arrival *room, uint32_t n);
 
 #endif

@@ -53,15 +53,15 @@ static void lift_squares(const struct iforest_lift *entries, uint64_t *words)
 	add_sum(words, &sum);
 }
 
-/* Counts between bounds first, and adds these up at the end. */
-/* Adds the step to the number of bounds below a number, if more are below it. Without a branch, which would be mispredicted every
- * other time. */
+/* One step of a binary search: adds `step` to `below` if that many more bounds are below the number. Branch-free, as a branch
+ * would be mispredicted half of the time. */
 static inline unsigned step_up(const int64_t *bounds, unsigned below, unsigned step, int64_t number)
 {
 	return below + (-(unsigned)(bounds[below + step - 1] < number) & step);
 }
 
-/* Counts numbers by how many bounds are below each. Searches four at a time, for a search is a chain of loads.
+/* Counts numbers by how many bounds are below each. Searches for four at a time, because each search is a chain of dependent
+ * loads.
  * Requires  2 * half bounds. */
 static void count_by_bounds(const int64_t *bounds, unsigned half, const int64_t *numbers, unsigned n, uint8_t *counts)
 {
@@ -90,6 +90,7 @@ static void count_by_bounds(const int64_t *bounds, unsigned half, const int64_t 
 	}
 }
 
+/* Counts the numbers between bounds first, and accumulates the counts at the end. */
 static void lift_histogram(const struct iforest_lift *entries, uint64_t *words)
 {
 	enum { MOST = 2 * IFOREST_MAX_BOUNDS };
@@ -98,7 +99,7 @@ static void lift_histogram(const struct iforest_lift *entries, uint64_t *words)
 	uint8_t counts[MOST] = { 0 };
 	uint64_t n_below = 0;
 
-	/* as if bounds followed that nothing is above */
+	/* pad to a power of two with bounds that no number exceeds */
 	memcpy(bounds, entries->parameters, n_bounds * sizeof *bounds);
 	for (unsigned i = n_bounds; i < 2 * half; i++)
 		bounds[i] = INT64_MAX;
@@ -207,7 +208,7 @@ static bool is_integers(const uint8_t *types, unsigned n_values, unsigned value)
 	return value < n_values && types[value] == IFOREST_INT64;
 }
 
-/* True if the accumulator is one of its kind. */
+/* True if the accumulator is valid for its kind, and in its place in the list. */
 static bool is_sound(const struct iforest_accumulators *all, unsigned a, const uint8_t *types, unsigned n_values)
 {
 	const struct iforest_accumulator *accumulator = &all->list[a];

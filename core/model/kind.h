@@ -1,14 +1,14 @@
-/* model/kind.h -- Kinds of accumulators: the sums that an index may keep in its nodes beside counts, sums and extremes.
+/* model/kind.h -- Kinds of accumulators: further sums that an index may keep in its nodes, such as squares and histograms.
  *
- * An accumulator is a vector of integers, each the sum of something over the entries that have its columns. So all of them can
- * be combined and subtracted, by one loop over words, and a fold may take the shorter side of a cut. A kind is one row of a
- * table: the code of its field, its size, and its lift, which adds entries. Schema, nodes, folds, integrity check, and the
- * options of both engines go by the table.
+ * An accumulator is a vector of integers, each the sum of something over the entries that have its columns. All accumulators
+ * can therefore be combined and subtracted by one loop over words, and a fold may take the shorter side of a cut. A kind is one
+ * row of a table: the code of its field, its size, and its lift function, which adds entries. Node schema, nodes, folds,
+ * integrity check, and the options of both engines are driven by the table.
  *
  *   squares     the sum of the squares of an INT64 column, exact in 192 bits (2^63 rows of any value fit 190)
  *   histogram   for each parameter, a bound, the number of values of an INT64 column at or below it
  *   products    of two INT64 columns, or one and the time, where neither is NULL: the number of entries, both sums, the sums
- *               of both squares, and of the products (model/regression.h), exact in 192 bits
+ *               of both squares, and the sum of the products (model/regression.h), exact in 192 bits
  *
  * Bytes: FORMAT.md, "Node page". What a new kind touches: core/README.md.
  */
@@ -37,25 +37,25 @@ enum iforest_kind_code { IFOREST_KIND_SQUARES = 11, IFOREST_KIND_HISTOGRAM = 12,
 
 enum { IFOREST_N_KINDS = 3, IFOREST_MAX_BOUNDS = 32 };
 
-/* Entries to add: those whose bit is set in `which`. `others` is of the second column, NULL if the kind has none. */
+/* Entries to add. */
 struct iforest_lift {
-	const int64_t *numbers, *others;
-	uint64_t which;
+	const int64_t *numbers, *others; /* of the column, and of the second one; NULL if the kind has none */
+	uint64_t which;			 /* bit i: add entry i */
 	const int64_t *parameters;
 	unsigned n_parameters;
 };
 
 struct iforest_kind {
 	uint8_t code;
-	const char *name; /* of the accumulators, in the plural; and of what they give: */
-	const char *results;
-	const char *option; /* the argument or storage parameter that lists them, and of what it is a list */
-	const char *list;
-	uint8_t n_words;	 /* of a number, in two's complement, lowest word first */
+	const char *name;	 /* plural noun for the accumulators, for messages */
+	const char *results;	 /* plural noun for what is computed from them */
+	const char *option;	 /* argument or storage parameter that lists them */
+	const char *list;	 /* what that is a list of */
+	uint8_t n_words;	 /* of each number, in two's complement, lowest word first */
 	uint8_t n_numbers;	 /* 0: one for each parameter */
 	uint8_t most_parameters; /* 0: it has none; else at least one, ascending */
 	bool has_second;	 /* it has a second column: a value column or the time */
-	bool takes_decimals;	 /* its results can be given of numbers that are kept in units of 10^-scale */
+	bool takes_decimals;	 /* its results also hold for numeric columns, which are kept in units of 10^-scale */
 	void (*lift)(const struct iforest_lift *entries, uint64_t *words);
 };
 
@@ -69,7 +69,7 @@ const struct iforest_kind *iforest_kind_find(unsigned code);
 struct iforest_accumulator {
 	uint8_t code;	/* of its kind */
 	uint8_t value;	/* value column, INT64 */
-	uint8_t second; /* second one, IFOREST_TIME_COLUMN or IFOREST_NO_VALUE */
+	uint8_t second; /* second value column, IFOREST_TIME_COLUMN or IFOREST_NO_VALUE */
 	uint8_t n_parameters;
 	uint16_t first_parameter;
 
@@ -91,29 +91,31 @@ static inline const int64_t *iforest_accumulator_parameters(const struct iforest
 	return all->parameters + all->list[a].first_parameter;
 }
 
-/* Adds an accumulator where it belongs. The derived members become wrong.
+/* Adds an accumulator in its place in the list. The derived members are then stale: call iforest_accumulators_finish().
  * Errors  IFOREST_ARGUMENT: there is one of that code and these columns, or there are too many, or too many parameters. */
 enum iforest_status iforest_accumulators_add(struct iforest_accumulators *all, unsigned code, unsigned value, unsigned second,
 					     const int64_t *parameters, unsigned n_parameters);
 
-/* Derives words, from first_word on. types: enum iforest_value_type of the n_values value columns.
- * Errors  IFOREST_ARGUMENT: an unknown code, a wrong order, a column that is none or not INT64, wrong parameters, or too many
- *         words. */
+/* Computes the derived members; the first accumulator has words from first_word on. types: enum iforest_value_type of the
+ * n_values value columns.
+ * Errors  IFOREST_ARGUMENT: an unknown code, a wrong order, a column that does not exist or is not INT64, wrong parameters, or
+ *         too many words. */
 enum iforest_status iforest_accumulators_finish(struct iforest_accumulators *all, const uint8_t *types, unsigned n_values,
 						unsigned first_word);
 
-/* Returns the number of the accumulator like `a` of `of`, by code, columns and parameters; -1 if there is none. */
+/* Returns the number of the accumulator of `all` that equals of->list[a] in code, columns and parameters; -1 if there is none.
+ * */
 int iforest_accumulators_find(const struct iforest_accumulators *all, const struct iforest_accumulators *of, unsigned a);
 
 /* Returns the number of the accumulator with this code and these columns; -1 if there is none. */
 int iforest_accumulators_named(const struct iforest_accumulators *all, unsigned code, unsigned value, unsigned second);
 
-/* True if both list the same accumulators. */
+/* True if both have the same accumulators. */
 bool iforest_accumulators_equal(const struct iforest_accumulators *a, const struct iforest_accumulators *b);
 
 /* ---- Words of an accumulator ---- */
 
-/* into = into + from, into = into - from: modulo 2^64 to the number of words of a number. */
+/* into = into + from, into = into - from: each number modulo 2^(64 n_words of its kind). */
 void iforest_accumulator_combine(const struct iforest_accumulator *accumulator, uint64_t *into, const uint64_t *from);
 void iforest_accumulator_subtract(const struct iforest_accumulator *accumulator, uint64_t *into, const uint64_t *from);
 
@@ -127,21 +129,21 @@ void iforest_accumulator_lift(const struct iforest_accumulators *all, unsigned a
 
 enum { IFOREST_NAME_MISSING = -1, IFOREST_NAME_UNKNOWN = -2 };
 
-/* Reads the name at *at, moves past it and the space that follows, and returns its value column, IFOREST_TIME_COLUMN, or one of
- * the above. */
+/* Reads the name at *at, and advances *at past it and any space after it. Returns its value column, IFOREST_TIME_COLUMN, or one
+ * of the two codes above. */
 typedef int iforest_read_name(void *context, const char **at);
 
 enum iforest_text_error {
 	IFOREST_TEXT_OK,
-	IFOREST_TEXT_WRONG,	   /* it is no such list */
-	IFOREST_TEXT_UNKNOWN,	   /* the last name read is that of no column that can be used */
-	IFOREST_TEXT_TWICE,	   /* columns are named twice */
-	IFOREST_TEXT_TOO_MANY,	   /* accumulators, parameters or words */
-	IFOREST_TEXT_NOT_ASCENDING /* parameters */
+	IFOREST_TEXT_WRONG,	   /* syntax error */
+	IFOREST_TEXT_UNKNOWN,	   /* the last name read is not that of a usable column */
+	IFOREST_TEXT_TWICE,	   /* the same columns are named twice */
+	IFOREST_TEXT_TOO_MANY,	   /* too many accumulators, parameters or words */
+	IFOREST_TEXT_NOT_ASCENDING /* the parameters do not ascend */
 };
 
-/* Adds the accumulators that a text lists, up to its end or a closing parenthesis, which *text then points to. An empty list is
- * right. */
+/* Parses a list and adds its accumulators. The list, which may be empty, ends at the end of the text or at a closing
+ * parenthesis; *text then points there. */
 enum iforest_text_error iforest_accumulators_parse(struct iforest_accumulators *all, const struct iforest_kind *kind,
 						   const char **text, iforest_read_name *read_name, void *context);
 

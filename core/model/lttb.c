@@ -21,20 +21,19 @@ void iforest_line_sort(struct iforest_line_point *points, size_t n)
 	iforest_heap_sort(points, n, sizeof *points, comes_before);
 }
 
-/* The start of bucket i, from 0 on, of n_buckets over the points but for the first and the last. */
+/* The start of bucket i of n_buckets over all points but the first and the last. */
 static size_t start_of(size_t i, size_t n_buckets, size_t n)
 {
 	return 1 + (size_t)((iforest_uint128)i * (n - 2) / n_buckets);
 }
 
-/* Times as distances from the first, which doubles tell apart. */
+/* Returns the distance from the first time, which a double represents better than the time itself. */
 static double x_of(const struct iforest_line_point *points, size_t i)
 {
 	return (double)((uint64_t)points[i].time - (uint64_t)points[0].time);
 }
 
-/* Returns the point of [from, to) with the largest triangle. The points before `kept` may have been overwritten, but for the
- * first. */
+/* Returns the point of [from, to) that forms the largest triangle with (x, y) and (next_x, next_y). */
 static size_t largest(const struct iforest_line_point *points, size_t from, size_t to, double x, double y, double next_x,
 		      double next_y)
 {

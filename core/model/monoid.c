@@ -112,7 +112,7 @@ ROW_COMBINE(max_combine_float64, iforest_extreme_max(&row, right, IFOREST_FLOAT6
 ROW_COMBINE(first_combine, iforest_extreme_first(&row, right))
 ROW_COMBINE(last_combine, iforest_extreme_last(&row, right))
 
-/* Only worse values are absorbed: among equal values another row may win. */
+/* Only worse values are absorbed: a row with an equal value may win the tie. */
 static bool is_worse(const void *state, const void *whole, enum iforest_value_type type, int sign)
 {
 	const struct iforest_extreme *row = state, *best = whole;

@@ -1,11 +1,12 @@
 /* model/monoid.h -- Aggregate kinds of the in-memory forest: monoids over a caller-chosen state.
  *
- * A kind is an identity, lift (which turns one sample into a state) and combine, which must be associative and nothing more:
- * the forest keeps order, so "first", "last" or string concatenation are kinds just as a sum is. Callers may bring their own.
- * Sums of reals are associative but for rounding: where a seek (forest.h) asks for a sum, what it finds has it, and may be a
- * leaf beside the one that adding from left to right comes to.
- * States are moved as bytes and aligned to 8 at most. The built-in kinds are made of the parts in aggregate.h, so that `max`
- * means the same in memory and on pages.
+ * A kind is an identity, a lift function (which turns one sample into a state) and a combine function, which need only be
+ * associative: the forest keeps order, so "first", "last" and string concatenation are kinds just as sums are. Callers may
+ * define their own. Sums of reals are associative only up to rounding, so a seek (forest.h) for a sum may find a leaf next to
+ * the one that summing from left to right would find.
+ *
+ * States are copied as bytes, and aligned to 8 at most. The built-in kinds are built from aggregate.h, so that `max` means the
+ * same in memory and on pages.
  */
 #ifndef IFOREST_MODEL_MONOID_H
 #define IFOREST_MODEL_MONOID_H
@@ -31,9 +32,9 @@ struct iforest_monoid {
 	void (*lift)(void *state, const void *sample);			   /* writes a whole state */
 	void (*combine)(void *state, const void *left, const void *right); /* state may be left, not right */
 
-	/* Optional. True if the state stays as it is whatever part of the samples under `whole` is added to it, from the left
-	 * or from the right; false if that is not certain. It lets a fold skip ends that cannot matter, as most ends of maxima
-	 * cannot; state_bytes is then at most IFOREST_ABSORBING_BYTES. */
+	/* Optional. True if the state would not change whichever of the samples under `whole` were added to it, from the left
+	 * or from the right; false if that is not certain. It lets a fold skip the entries at its ends, which rarely matter to
+	 * a maximum. Requires state_bytes <= IFOREST_ABSORBING_BYTES. */
 	bool (*absorbs)(const void *state, const void *whole, bool from_left);
 };
 
@@ -44,7 +45,7 @@ static inline bool iforest_monoid_fits(const struct iforest_monoid *kind)
 	return !kind->absorbs || kind->state_bytes <= IFOREST_ABSORBING_BYTES;
 }
 
-/* States of sums: the parts of struct iforest_value_aggregate. */
+/* States of sums: parts of struct iforest_value_aggregate. */
 struct iforest_sum_int64 {
 	iforest_int128 sum;
 	uint64_t n;
@@ -55,7 +56,7 @@ struct iforest_sum_float64 {
 	uint64_t n, n_nan, n_plus_infinity, n_minus_infinity;
 };
 
-/* Return a state of a sum as an aggregate, for iforest_mean() and iforest_real_sum(). */
+/* Convert the state of a sum to an aggregate, for iforest_mean() and iforest_real_sum(). */
 struct iforest_value_aggregate iforest_sum_int64_aggregate(const struct iforest_sum_int64 *state);
 struct iforest_value_aggregate iforest_sum_float64_aggregate(const struct iforest_sum_float64 *state);
 

@@ -126,11 +126,10 @@ int iforest_real_sum_sign(const struct iforest_real_term *terms, unsigned n)
 
 /* ---- searches ---- */
 
-/* A question that is false up to some number and true from then on. */
+/* A predicate that is false up to some number and true from then on. */
 typedef bool passes(const void *context, iforest_int128 at);
 
-/* Returns the first number from `low` to `high` that passes, `high` if none below does: by steps that double, away from a
- * guess. */
+/* Galloping search away from a guess. Returns the first number in [low, high) that passes; `high` if there is none. */
 static iforest_int128 find_first(iforest_int128 low, iforest_int128 high, iforest_int128 guess, passes *is_passed,
 				 const void *context)
 {
@@ -165,12 +164,12 @@ static iforest_int128 find_first(iforest_int128 low, iforest_int128 high, ifores
 	return low;
 }
 
-/* Where buckets begin: n x >= (n - i) t0 + i t1, or x >= origin + i step. */
+/* Context of a search: a real x is in bucket i or later if n x >= (n - i) t0 + i t1, or x >= origin + i step. */
 struct buckets {
 	double first, second; /* t0 and t1, or origin and step */
-	int64_t n;	      /* 0: of a step */
-	iforest_int128 i;     /* a bucket, or */
-	double real;	      /* a real */
+	int64_t n;	      /* number of buckets; 0: buckets of a step */
+	iforest_int128 i;     /* to search for the start of this bucket */
+	double real;	      /* to search for the bucket of this real */
 };
 
 static bool begins(const struct buckets *buckets, double real, iforest_int128 i)
@@ -188,7 +187,7 @@ static bool begins_by_time(const void *context, iforest_int128 time)
 	return begins(buckets, iforest_real_of_time((int64_t)time), buckets->i);
 }
 
-/* The first double of the bucket, near an estimate. */
+/* Returns the time of the first double of the bucket, which is expected near an estimate. */
 static int64_t start_near(const struct buckets *buckets, double estimate)
 {
 	int64_t last = iforest_time_of_real(IFOREST_GREATEST_REAL);
@@ -219,7 +218,7 @@ static bool begins_later(const void *context, iforest_int128 i)
 	return !begins(buckets, buckets->real, i);
 }
 
-/* An estimate, which may be infinite or no number, within what a search can begin from. */
+/* Clamps an estimate, which may be infinite or NaN, to int64. */
 static iforest_int128 to_guess(double estimate)
 {
 	if (!(estimate > -0x1p63))

@@ -1,7 +1,7 @@
 /* model/regression.h -- Statistics of pairs of numbers from their exact sums: covariance, correlation, the least-squares line.
  *
- * Their definitions, and where they are NULL, are those of SQL (ISO/IEC 9075-2:2016, 10.9): y first, x second, over the rows in
- * which neither is NULL.
+ * Definitions and NULL results are those of SQL (ISO/IEC 9075-2:2016, 10.9): y is the first argument, x the second, and rows in
+ * which either is NULL are ignored.
  */
 #ifndef IFOREST_MODEL_REGRESSION_H
 #define IFOREST_MODEL_REGRESSION_H
@@ -26,7 +26,7 @@ enum iforest_pair_function {
 	IFOREST_PAIR_FUNCTIONS
 };
 
-/* The numbers of an IFOREST_KIND_PRODUCTS, of three words each; the column named first is the first. */
+/* The numbers of an IFOREST_KIND_PRODUCTS accumulator, of three words each. OTHER is the second column. */
 enum {
 	IFOREST_PAIR_N,
 	IFOREST_PAIR_SUM,
@@ -37,12 +37,12 @@ enum {
 	IFOREST_PAIR_NUMBERS
 };
 
-/* Computes a function of y and x, of IFOREST_CORR the square with the sign of the correlation. words: those of the accumulator;
- * is_swapped: x is its first column. Returns false for NULL. All sums and differences are exact, and rounded to double once
- * before they are divided or multiplied. */
+/* Computes a function of y and x from the words of an accumulator; for IFOREST_CORR, the square of the correlation with its
+ * sign. is_swapped: x is the accumulator's first column. Returns false for NULL. All sums and differences are exact, and
+ * rounded to double once before they are divided or multiplied. */
 bool iforest_pair_ratio(const uint64_t *words, bool is_swapped, enum iforest_pair_function function, double *result);
 
-/* Computes a function of y and x. The root is not core's: its library has no mathematics. */
+/* Computes a function of y and x. Inline, because the core library does not link libm. */
 static inline bool iforest_pair_result(const uint64_t *words, bool is_swapped, enum iforest_pair_function function,
 				       double *result)
 {

@@ -22,7 +22,7 @@ static uint64_t load_big_endian(const uint8_t *bytes)
 	return x;
 }
 
-/* Maps a double to bits that order alike: negative ones reversed, then the sign bit flipped. */
+/* Maps a double to bits that compare as the doubles do: inverts negative ones, and sets the sign bit of the others. */
 static uint64_t ordered_bits(double real)
 {
 	uint64_t bits;

@@ -38,26 +38,25 @@ struct iforest_series_key {
 	uint32_t n_bytes, n_reserved;
 };
 
-/* Appends a value in canonical form. Errors: IFOREST_NO_MEMORY, IFOREST_TOO_LARGE over 1 GiB; the key is as it was. */
+/* Appends a value in canonical form. Errors: IFOREST_NO_MEMORY; IFOREST_TOO_LARGE over 1 GiB. The key is then unchanged. */
 enum iforest_status iforest_series_key_append(struct iforest_series_key *key, const struct iforest_by_value *value);
 void iforest_series_key_release(struct iforest_series_key *key);
 
 /* Makes a value canonical: an integral real becomes an integer, NaN becomes NULL. */
 struct iforest_by_value iforest_by_canonical(struct iforest_by_value value);
 
-/* True if so many series for so many rows are probably a mistake in the declaration of an index: of more than 10 000 rows, fewer
- * than 4 a series. */
+/* True if an index probably has the wrong by columns: more than 10 000 rows, and fewer than 4 rows per series. */
 static inline bool iforest_are_series_too_many(uint64_t n_series, uint64_t n_rows)
 {
 	return n_rows > 10000 && n_series > n_rows / 4;
 }
 
-/* Returns what a series adds to the checksum of a dictionary, which is the sum over its series modulo 2^64: XXH64(key, seed 0)
- * times 2 id + 1. The order of series does not matter, and exchanged ids change it. */
+/* Returns the term of a series in the checksum of a dictionary, which is the sum over all series modulo 2^64:
+ * XXH64(key, seed 0) * (2 id + 1). It does not depend on the order of the series, but on which id each has. */
 uint64_t iforest_series_key_checksum(uint32_t id, const uint8_t *key, uint32_t n_bytes);
 
-/* Reads the value at *offset of foreign bytes and moves on; data points into bytes.
- * Errors  IFOREST_CORRUPT: cut short or an unknown tag. */
+/* Reads the value at *offset of untrusted bytes, and advances *offset; value->data points into the bytes.
+ * Errors  IFOREST_CORRUPT: truncated, or an unknown tag. */
 enum iforest_status iforest_series_key_next(const uint8_t *bytes, uint32_t n_bytes, uint32_t *offset,
 					    struct iforest_by_value *value);
 

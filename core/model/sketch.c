@@ -23,28 +23,10 @@ enum {
 
 #define SKETCH_MAX_NUMBERS ((uint64_t)INT64_MAX)
 
-/* ---- Bytes ---- */
+/* ---- Buckets ---- */
 
-/* Returns the bytes that a varint needs. */
-static unsigned sketch_varint_bytes(uint64_t x);
-
-/* A position among the buckets of a view. */
-struct sketch_reader {
-	const uint8_t *at, *end;
-	uint32_t next; /* the lowest bucket that may come next */
-	uint32_t bucket;
-	uint64_t n;
-};
-
-static inline struct sketch_reader iforest_sketch_reader_of(const struct iforest_sketch_view *view)
-{
-	return (struct sketch_reader){ .at = view->bytes, .end = view->end };
-}
-
-/* Reads the next bucket. Returns false after the last, and where the bytes are invalid; then reader->at is NULL. */
-static bool sketch_next(struct sketch_reader *reader);
-
-/* Returns the first SKETCH_BITS bits after the highest of a fixed-point number, which is the bit of 2^exponent. */
+/* Returns the bucket of a fixed-point number whose highest bit has the weight 2^exponent, by that bit and the SKETCH_BITS bits
+ * after it. */
 static uint32_t bucket_of_bits(uint64_t bits, int exponent, bool is_negative)
 {
 	unsigned highest = iforest_highest_bit(bits);
@@ -86,9 +68,7 @@ static uint32_t sketch_bucket(union iforest_number number, enum iforest_value_ty
 	return type == IFOREST_INT64 ? bucket_of_integer(number.integer) : bucket_of_real(number.real);
 }
 
-/* ---- What a bucket stands for ---- */
-
-/* A bucket of finite numbers other than zero: those from `start` 2^(exponent - SKETCH_BITS), `start` in [64, 128). */
+/* A bucket of finite numbers other than zero: magnitudes from start * 2^(exponent - SKETCH_BITS) on, `start` in [64, 128). */
 struct span_of_bucket {
 	bool is_negative;
 	int exponent;
@@ -112,7 +92,7 @@ static struct span_of_bucket span_of(uint32_t bucket)
 	};
 }
 
-/* True if an int64 can lie in the bucket. */
+/* True if the bucket contains an int64. */
 static bool sketch_holds_integer(uint32_t bucket)
 {
 	struct span_of_bucket span;
@@ -148,23 +128,14 @@ static int64_t sketch_integer(uint32_t bucket)
 	return span.is_negative ? -middle : middle;
 }
 
-/* -1022 <= exponent <= 1023 */
-static double power_of_two(int exponent)
-{
-	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-	double power;
-
-	memcpy(&power, &bits, sizeof power);
-	return power;
-}
-
 /* Returns x 2^exponent, which must be a double. Denormals are reached in two steps, neither of which rounds. */
 static double scale(double x, int exponent)
 {
-	return exponent < -1022 ? x * power_of_two(-1022) * power_of_two(exponent + 1022) : x * power_of_two(exponent);
+	return exponent < -1022 ? x * iforest_power_of_two(-1022) * iforest_power_of_two(exponent + 1022)
+				: x * iforest_power_of_two(exponent);
 }
 
-/* Returns the middle of the bucket; where it has a single denormal, that. */
+/* Returns the middle of the bucket, or its only number if it is one of denormals. */
 static double sketch_real(uint32_t bucket)
 {
 	struct span_of_bucket span;
@@ -204,7 +175,7 @@ void iforest_sketch_release(struct iforest_sketch *sketch)
 	iforest_sketch_init(sketch, sketch->alloc);
 }
 
-/* Returns the first chunk with that number or a greater one. */
+/* Returns the index of the first chunk with that number or a greater one. */
 static uint32_t find_chunk(const struct iforest_sketch *sketch, uint32_t number)
 {
 	uint32_t low = 0, high = sketch->n_chunks;
@@ -220,7 +191,7 @@ static uint32_t find_chunk(const struct iforest_sketch *sketch, uint32_t number)
 	return low;
 }
 
-/* Returns the counter of a bucket; NULL if there is none and may_add is false or memory lacks. */
+/* Returns the counter of a bucket. If there is none, adds it if may_add; else, or without memory, returns NULL. */
 static uint64_t *counter(struct iforest_sketch *sketch, uint32_t bucket, bool may_add)
 {
 	uint32_t number = bucket / SKETCH_PER_POWER, at;
@@ -293,7 +264,57 @@ enum iforest_status iforest_sketch_remove(struct iforest_sketch *sketch, union i
 	return status;
 }
 
-/* ---- Bytes ---- */
+/* ---- Stored sketches ---- */
+
+/* Returns the number of bytes of a varint. */
+static unsigned sketch_varint_bytes(uint64_t x)
+{
+	return x ? (iforest_bit_width(x) + 6) / 7 : 1;
+}
+
+/* Reads a varint of minimal length; NULL if there is none. */
+static const uint8_t *read_shortest(const uint8_t *at, const uint8_t *end, uint64_t *x)
+{
+	const uint8_t *after = iforest_varint_read(at, end, x);
+
+	return after && (unsigned)(after - at) == sketch_varint_bytes(*x) ? after : NULL;
+}
+
+/* A position among the buckets of a view. */
+struct sketch_reader {
+	const uint8_t *at, *end;
+	uint32_t next; /* the lowest bucket that may come next */
+	uint32_t bucket;
+	uint64_t n;
+};
+
+static inline struct sketch_reader sketch_reader_of(const struct iforest_sketch_view *view)
+{
+	return (struct sketch_reader){ .at = view->bytes, .end = view->end };
+}
+
+/* Reads the next bucket. Returns false after the last, and where the bytes are invalid; then reader->at is NULL. */
+static bool sketch_next(struct sketch_reader *reader)
+{
+	uint64_t token, gap = 0;
+
+	if (reader->at == reader->end)
+		return false;
+	reader->at = read_shortest(reader->at, reader->end, &token);
+	if (reader->at && token & 1) {
+		reader->at = read_shortest(reader->at, reader->end, &gap);
+		if (gap == 0)
+			reader->at = NULL;
+	}
+	if (!reader->at || gap > SKETCH_NAN || reader->next + gap > SKETCH_NAN) {
+		reader->at = NULL;
+		return false;
+	}
+	reader->bucket = reader->next + (uint32_t)gap;
+	reader->next = reader->bucket + 1;
+	reader->n = token / 2 + 1;
+	return true;
+}
 
 enum iforest_status iforest_sketch_merge(struct iforest_sketch *sketch, const uint8_t *bytes, size_t n_bytes)
 {
@@ -303,7 +324,7 @@ enum iforest_status iforest_sketch_merge(struct iforest_sketch *sketch, const ui
 
 	if (status)
 		return status;
-	for (reader = iforest_sketch_reader_of(&view); !status && sketch_next(&reader);)
+	for (reader = sketch_reader_of(&view); !status && sketch_next(&reader);)
 		status = add_to_bucket(sketch, reader.bucket, reader.n);
 	sketch->n_reals += view.n_reals;
 	return status;
@@ -319,7 +340,7 @@ enum iforest_status iforest_sketch_subtract(struct iforest_sketch *sketch, const
 		status = IFOREST_NOT_FOUND;
 	if (status)
 		return status;
-	for (reader = iforest_sketch_reader_of(&view); !status && sketch_next(&reader);)
+	for (reader = sketch_reader_of(&view); !status && sketch_next(&reader);)
 		status = take_from_bucket(sketch, reader.bucket, reader.n);
 	sketch->n_reals -= view.n_reals;
 	return status || sketch->n_reals <= sketch->n ? status : IFOREST_NOT_FOUND;
@@ -366,47 +387,10 @@ enum iforest_status iforest_sketch_write(const struct iforest_sketch *sketch, ui
 	return IFOREST_OK;
 }
 
-/* ---- Stored bytes ---- */
-
-static unsigned sketch_varint_bytes(uint64_t x)
-{
-	return x ? (iforest_bit_width(x) + 6) / 7 : 1;
-}
-
-/* Reads a varint of minimal length; NULL if there is none. */
-static const uint8_t *read_shortest(const uint8_t *at, const uint8_t *end, uint64_t *x)
-{
-	const uint8_t *after = iforest_varint_read(at, end, x);
-
-	return after && (unsigned)(after - at) == sketch_varint_bytes(*x) ? after : NULL;
-}
-
-static bool sketch_next(struct sketch_reader *reader)
-{
-	uint64_t token, gap = 0;
-
-	if (reader->at == reader->end)
-		return false;
-	reader->at = read_shortest(reader->at, reader->end, &token);
-	if (reader->at && token & 1) {
-		reader->at = read_shortest(reader->at, reader->end, &gap);
-		if (gap == 0)
-			reader->at = NULL;
-	}
-	if (!reader->at || gap > SKETCH_NAN || reader->next + gap > SKETCH_NAN) {
-		reader->at = NULL;
-		return false;
-	}
-	reader->bucket = reader->next + (uint32_t)gap;
-	reader->next = reader->bucket + 1;
-	reader->n = token / 2 + 1;
-	return true;
-}
-
-/* Counts the numbers, and checks that those in buckets without integers are counted as reals. */
+/* Counts the numbers, and checks that at least those in buckets without integers are counted as reals. */
 static enum iforest_status check_buckets(struct iforest_sketch_view *view)
 {
-	struct sketch_reader reader = iforest_sketch_reader_of(view);
+	struct sketch_reader reader = sketch_reader_of(view);
 	uint64_t n_surely_reals = 0;
 
 	while (sketch_next(&reader)) {
@@ -476,7 +460,7 @@ enum iforest_status iforest_sketch_number_at(const struct iforest_sketch_view *v
 					     struct iforest_sketch_number *answer)
 {
 	uint64_t n_passed = 0;
-	struct sketch_reader reader = iforest_sketch_reader_of(view);
+	struct sketch_reader reader = sketch_reader_of(view);
 	struct iforest_sketch_number number = { .kind = view->n_reals ? IFOREST_FLOAT64 : IFOREST_INT64 };
 
 	if (extremes && !are_extremes_of(view, extremes))
@@ -487,7 +471,7 @@ enum iforest_status iforest_sketch_number_at(const struct iforest_sketch_view *v
 		number.value.integer = sketch_integer(reader.bucket);
 	else
 		number.value.real = sketch_real(reader.bucket);
-	/* where all lie in one bucket its middle may be less than the least of them, and greater than the greatest */
+	/* if all numbers are in one bucket, its middle may lie outside their range */
 	if (extremes && (place == 1 || (place < view->n && is_less(&number, &extremes->min))))
 		number = extremes->min;
 	else if (extremes && (place == view->n || is_less(&extremes->max, &number)))
@@ -505,7 +489,7 @@ enum iforest_status iforest_sketch_quantile(const struct iforest_sketch_view *vi
 
 /* ---- Counts below a bound ---- */
 
-/* Returns the number that those of a bucket count as. */
+/* Returns the number that the numbers of a bucket count as. */
 static double held_in(const struct iforest_sketch_view *view, uint32_t bucket)
 {
 	return view->n_reals ? sketch_real(bucket) : (double)sketch_integer(bucket);
@@ -525,7 +509,7 @@ static bool is_below(const struct iforest_sketch_view *view, uint32_t bucket, do
 
 uint64_t iforest_sketch_count_through(const struct iforest_sketch_view *view, double v)
 {
-	struct sketch_reader reader = iforest_sketch_reader_of(view);
+	struct sketch_reader reader = sketch_reader_of(view);
 	uint32_t bucket_of_v = bucket_of_real(v);
 	uint64_t n = 0;
 
@@ -544,7 +528,7 @@ bool iforest_sketch_are_bounds(const double *bounds, size_t n_bounds)
 
 void iforest_sketch_histogram(const struct iforest_sketch_view *view, const double *bounds, size_t n_bounds, uint64_t *counts)
 {
-	struct sketch_reader reader = iforest_sketch_reader_of(view);
+	struct sketch_reader reader = sketch_reader_of(view);
 	uint32_t bucket_of_bound = n_bounds ? bucket_of_real(bounds[0]) : 0;
 	size_t bin = 0;
 
@@ -557,7 +541,7 @@ void iforest_sketch_histogram(const struct iforest_sketch_view *view, const doub
 	}
 }
 
-/* Returns the ends of a bucket of finite numbers other than zero. One of denormals has a single number. */
+/* Returns the ends of a bucket of finite numbers other than zero. A bucket of denormals has a single number. */
 static struct iforest_sketch_bin bin_of_finite(uint32_t bucket)
 {
 	struct span_of_bucket span = span_of(bucket);

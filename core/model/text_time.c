@@ -4,7 +4,7 @@
 
 enum { DAY_SECONDS = 86400, FRACTION_DIGITS = 9 };
 
-/* What is left of a text. */
+/* The rest of a text. */
 struct reader {
 	const char *at, *end;
 };
@@ -38,7 +38,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads exactly n digits, whose number lies from `least` to `most`. */
+/* Reads exactly n digits. Returns false unless their number is in [least, most]. */
 static bool take_number(struct reader *reader, int n, int least, int most, int *number)
 {
 	*number = 0;
@@ -66,14 +66,14 @@ static bool take_fraction(struct reader *reader, int64_t *nanoseconds)
 	return is_exact;
 }
 
-/* ---- the calendar: years begin in March, so that a leap day is the last ---- */
+/* ---- The calendar: years begin in March, so that a leap day is the last day of its year ---- */
 
 static int64_t floor_divide(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
 }
 
-/* Days from 1970-01-01 to a date. */
+/* Returns the number of days from 1970-01-01 to a date. */
 static int64_t days_of(int64_t year, int month, int day)
 {
 	int64_t y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
@@ -92,7 +92,7 @@ static void date_of(int64_t days, int64_t *year, int *month, int *day)
 	*year = y + 400 * era + (*month <= 2);
 }
 
-/* ---- times ---- */
+/* ---- Times ---- */
 
 static bool take_date(struct reader *reader, int64_t *days)
 {
@@ -106,7 +106,7 @@ static bool take_date(struct reader *reader, int64_t *days)
 	return true;
 }
 
-/* Reads Z or an offset, if there is one, in seconds. */
+/* Reads Z or an offset, in seconds, if there is one. Returns false unless the text then ends. */
 static bool take_zone(struct reader *reader, int64_t *offset)
 {
 	char c;
@@ -173,7 +173,7 @@ static char *put_number(char *at, int64_t number, int n)
 	return at + n;
 }
 
-/* Writes the fraction, in at least n digits, or in none if it is 0 and n is. */
+/* Writes the fraction in at least n digits; nothing if both the fraction and n are 0. */
 static char *put_fraction(char *at, int64_t nanoseconds, int n)
 {
 	char *point = at;
@@ -223,7 +223,7 @@ void iforest_text_time_write(const struct iforest_text_time *time, const struct 
 	memcpy(at, zones[form->zone], strlen(zones[form->zone]) + 1);
 }
 
-/* ---- forms ---- */
+/* ---- Forms ---- */
 
 /* digits in bits 8 to 15, zone in 4 and 5, shortest in 2 and 3, drops_zero in 1, has_t in 0 */
 uint32_t iforest_text_form_code(const struct iforest_text_form *form)
@@ -247,7 +247,7 @@ bool iforest_text_form_decode(uint32_t code, struct iforest_text_form *form)
 
 enum { DATE_BYTES = 10, MINUTE_BYTES = 16, SECOND_BYTES = 19, OFFSET_BYTES = 6 };
 
-/* Reads the form of a text by its length and its signs. Returns false if there is none of that length. */
+/* Derives the form of a text from its length and punctuation. Returns false if no form has that length. */
 static bool form_of(const char *text, size_t n, struct iforest_text_form *form)
 {
 	*form = (struct iforest_text_form){ .has_t = n > DATE_BYTES && text[DATE_BYTES] == 'T' };
@@ -303,13 +303,13 @@ struct iforest_text_form iforest_text_forms_common(const struct iforest_text_for
 	form.drops_zero = !forms->keeps_zero && !forms->has_other_part;
 	if (form.drops_zero)
 		return form;
-	form.digits = 0; /* what fractions have is trimmed */
+	form.digits = 0; /* fractions are trimmed */
 	return forms->has_zero_end ? (struct iforest_text_form){ .digits = 0 } : form;
 }
 
-/* ---- lengths ---- */
+/* ---- Durations ---- */
 
-/* Lengths of units; those of the calendar have none. */
+/* Units; those of the calendar have no fixed length, and 0 here. */
 static const struct unit {
 	char name[12];
 	bool has_plural;

@@ -7,7 +7,7 @@
 
 enum { DELTA = 1, FACTOR = 2, NULLS = 4 };
 
-/* A packing: the numbers above the smallest, divided by the factor. */
+/* How to pack numbers: the distance of each from the smallest, divided by the factor, in `width` bits. */
 struct packing {
 	const int64_t *numbers;
 	unsigned n;
@@ -48,7 +48,7 @@ static void plan_packing(struct packing *packing, const int64_t *numbers, unsign
 	packing->width = iforest_bit_width(((uint64_t)largest - (uint64_t)smallest) / packing->factor);
 }
 
-/* Writes packed numbers word by word; of the last word only the bytes it needs. */
+/* Writes packed numbers word by word, and only the bytes that are needed of the last word. */
 static uint8_t *put_packed(uint8_t *out, const struct packing *packing)
 {
 	unsigned width = packing->width, n_bits = 0;
@@ -333,7 +333,7 @@ static inline void unpack_plain(const struct iforest_column *column, bool wide, 
 
 void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers)
 {
-	struct iforest_column copy = *column; /* so that the loops need not fear that numbers overlaps it */
+	struct iforest_column copy = *column; /* tells the compiler that `numbers` does not alias the header */
 
 	if (copy.is_delta && copy.width > 57)
 		unpack_delta(&copy, true, n, numbers);

@@ -3,9 +3,10 @@
  *   plain    x[i] = base + r[i] factor                                 (frame of reference: base is the smallest)
  *   DELTA    x[0] = base, x[i] = x[i-1] + difference + r[i-1] factor   (sorted or evenly spaced numbers)
  *
- * All arithmetic is modulo 2^64, so every int64 survives. The factor is the greatest common divisor: traces in whole
- * microseconds kept as nanoseconds, and doubles with few significant bits, lose their constant tail. A missing number repeats
- * the one before it. `reference` is a number that both sides know (the block's first time), so that base costs a byte.
+ * All arithmetic is modulo 2^64, so any int64 can be stored. The factor is the greatest common divisor: it removes the constant
+ * trailing digits of whole microseconds kept as nanoseconds, and of doubles with few significant bits. A missing number repeats
+ * the one before it. `reference` is a number that writer and reader know (such as the block's first time), so that base takes
+ * one byte.
  * Bytes: FORMAT.md, "Column" and "Summary".
  */
 #ifndef IFOREST_PAGE_COLUMN_H
@@ -24,12 +25,12 @@
 /* Bytes after a column that a decoder may read (not use): pages end with as many zero bytes. */
 #define IFOREST_COLUMN_SLACK 8u
 
-/* Packs numbers[0, n), of which number i is there if bit i of present is set.
+/* Packs numbers[0, n); number i is missing unless bit i of `present` is set.
  * Requires  1 <= n <= 64; out has IFOREST_MAX_COLUMN_BYTES.
  * Returns   bytes written. */
 unsigned iforest_column_pack(uint8_t *out, const int64_t *numbers, uint64_t present, unsigned n, int64_t reference);
 
-/* A column's header. Its bytes are foreign, so opening it checks that all of the column lies before `end`. */
+/* The header of a packed column. The bytes are untrusted: opening checks that all of the column lies before `end`. */
 struct iforest_column {
 	const uint8_t *packed;
 	const uint8_t *end; /* of the column */
@@ -49,7 +50,7 @@ enum iforest_status iforest_column_open(struct iforest_column *column, const uin
 /* True if, by the first two bytes of a column, numbers may be missing. */
 bool iforest_column_has_gaps(const uint8_t *bytes);
 
-/* Returns number i alone; i < n. Cost: O(1), O(i) where the column is DELTA. */
+/* Returns number i < n. Cost: O(1); O(i) if the column is DELTA. */
 int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
 
 /* Returns the first of n numbers that is `number` or more, n if there is none, without unpacking them. *found is that number,
@@ -57,7 +58,7 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
  * Cost  O(log n), O(n) where the column is DELTA. */
 unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found);
 
-/* Computes the sum of numbers [from, to), from < to, without unpacking them. Returns false where that is not exact.
+/* Computes the sum of numbers [from, to), from < to, without unpacking them. Returns false if that would not be exact.
  * Cost  O(to - from). */
 bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);
 
@@ -66,7 +67,7 @@ bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsi
  * Cost  O(1) each. */
 bool iforest_column_subtract(const struct iforest_column *column, uint64_t which, iforest_int128 *sum);
 
-/* Gives bounds of all n numbers, not always tight, without unpacking them. Returns false where the header has none.
+/* Gives bounds of all n numbers, not always tight, without unpacking them. Returns false if the header does not tell.
  * Cost  O(1), O(n) where the column is DELTA. */
 bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int64_t *low, int64_t *high);
 
@@ -85,7 +86,7 @@ static inline bool iforest_column_is_above(const struct iforest_column *column, 
 	return !column->is_delta && column->base > bound && most <= (uint64_t)INT64_MAX - (uint64_t)column->base;
 }
 
-/* Unpacks all n numbers; missing ones get any value. */
+/* Unpacks all n numbers; missing ones are undefined. */
 void iforest_column_unpack(const struct iforest_column *column, unsigned n, int64_t *numbers);
 
 /* ---- Summary of a block's value column: n, sum, and the places of its minimum and maximum ---- */
@@ -103,24 +104,18 @@ void iforest_summarize(struct iforest_summary *summary, const int64_t *numbers, 
 
 #define IFOREST_MAX_SUMMARY_BYTES 12
 
-/* Writes a summary as bytes; it stands before its column:
- *
- *   u8      entry of the smallest number; 255: there is no summary, and this is its only byte
- *   u8      entry of the greatest number
- *   INT64   varint: zigzag(sum)        FLOAT64   f64: sum
- *
- * There is none without numbers, where an exact sum exceeds 64 bits, and where there are NaNs or infinities. n is not written:
- * the column has it.
+/* Writes a summary as bytes, which go before its column; or a byte that stands for "no summary" if there are no numbers, an
+ * exact sum exceeds 64 bits, or there are NaNs or infinities. Does not write n, which the column has.
  * Returns  bytes written. */
 unsigned iforest_summary_write(const struct iforest_summary *summary, enum iforest_value_type type, uint8_t *bytes);
 
-/* Reads a summary, but for n. *is_there becomes false where there is none.
- * Returns  the first byte after it, NULL where the bytes before `end` are not valid. */
+/* Reads a summary without n. *is_there becomes false if there is none.
+ * Returns  the first byte after it; NULL if the bytes before `end` are not valid. */
 const uint8_t *iforest_summary_read(struct iforest_summary *summary, enum iforest_value_type type, const uint8_t *bytes,
 				    const uint8_t *end, bool *is_there);
 
-/* Reads the sum of integers alone.
- * Returns  the first byte after the summary, NULL also where there is no summary. */
+/* Reads the sum of a summary of integers.
+ * Returns  the first byte after the summary; NULL if there is none or it is not valid. */
 const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end, int64_t *sum);
 
 /* True if the stored summary (NULL: none) is the one that would be written for the computed one. */

@@ -103,6 +103,12 @@ static const uint8_t *directory_entry(const struct iforest_leaf *leaf, unsigned 
 	return leaf->page + IFOREST_PAGE_HEADER + block * DIRECTORY_ENTRY;
 }
 
+/* Returns the first column of a block. */
+static const uint8_t *columns_of(const struct iforest_leaf *leaf, unsigned block)
+{
+	return leaf->page + iforest_load16(directory_entry(leaf, block) + COLUMNS_OFFSET);
+}
+
 enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_node_schema *fields, const uint8_t *page,
 				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked, const char **what)
 {
@@ -158,10 +164,9 @@ struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, un
 
 bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum)
 {
-	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + COLUMNS_OFFSET);
-	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
+	const uint8_t *bytes = columns_of(leaf, block), *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
 
-	*n = entry[N_OFFSET];
+	*n = directory_entry(leaf, block)[N_OFFSET];
 	if (leaf->excluded && leaf->excluded[block].has_sum) {
 		*n -= iforest_popcount(dead_entries(leaf, block));
 		*sum = leaf->excluded[block].sum;
@@ -176,11 +181,10 @@ bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, uns
 bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, unsigned *n, struct iforest_summary *summary,
 			       struct iforest_column *column)
 {
-	const uint8_t *entry = directory_entry(leaf, block), *bytes = leaf->page + iforest_load16(entry + COLUMNS_OFFSET);
-	const uint8_t *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
+	const uint8_t *bytes = columns_of(leaf, block), *end = leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK;
 	bool has_summary;
 
-	*n = entry[N_OFFSET];
+	*n = directory_entry(leaf, block)[N_OFFSET];
 	if (dead_entries(leaf, block))
 		return false;
 	bytes = iforest_summary_read(summary, IFOREST_INT64, bytes, end, &has_summary);
@@ -191,21 +195,21 @@ bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, 
 void iforest_leaf_prefetch_block(const struct iforest_leaf *leaf, unsigned block)
 {
 	bool is_last = block + 1u == leaf->header.n_items;
-	unsigned end = is_last ? leaf->header.length : iforest_load16(directory_entry(leaf, block + 1) + 4);
+	const uint8_t *end = is_last ? leaf->page + leaf->header.length : columns_of(leaf, block + 1);
 
-	for (unsigned at = iforest_load16(directory_entry(leaf, block) + 4); at < end; at += CACHE_LINE)
-		__builtin_prefetch(leaf->page + at);
+	for (const uint8_t *at = columns_of(leaf, block); at < end; at += CACHE_LINE)
+		__builtin_prefetch(at);
 }
 
 void iforest_leaf_prefetch(const struct iforest_leaf *leaf, unsigned from, unsigned to)
 {
 	for (unsigned b = from; b <= to && b < leaf->header.n_items; b++)
-		__builtin_prefetch(leaf->page + iforest_load16(directory_entry(leaf, b) + 4));
+		__builtin_prefetch(columns_of(leaf, b));
 }
 
 static int64_t first_ref(const struct iforest_leaf *leaf, unsigned block)
 {
-	return iforest_load_int64(directory_entry(leaf, block) + 16);
+	return iforest_load_int64(directory_entry(leaf, block) + REF_OFFSET);
 }
 
 bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high)
@@ -248,7 +252,7 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	reader->unpacked = 0;
 	reader->n_picked = 0;
 	reader->was_sought = false;
-	reader->next = leaf->page + iforest_load16(entry + COLUMNS_OFFSET);
+	reader->next = columns_of(leaf, number);
 	reader->block.series = iforest_load32(entry);
 	reader->block.time_is_null = entry[TIME_IS_NULL_OFFSET];
 	reader->block.n = entry[N_OFFSET];
@@ -272,7 +276,7 @@ static enum iforest_status find_next(struct iforest_block_reader *reader, unsign
 	if (column == IFOREST_TIMES && reader->block.time_is_null)
 		return IFOREST_OK; /* NULL times have no column */
 	if (column < IFOREST_VALUES) {
-		reference = iforest_load_int64(entry + TIME_OFFSET + 8 * column);
+		reference = iforest_load_int64(entry + (column == IFOREST_TIMES ? TIME_OFFSET : REF_OFFSET));
 	} else {
 		struct iforest_summary *summary = &reader->summaries[v];
 
@@ -362,7 +366,7 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 	};
 }
 
-/* Finds a time, for a key that stands before every ref of its time. */
+/* Finds a key whose ref is INT64_MIN in the packed times. */
 static enum iforest_status find_packed(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry)
 {
 	const struct iforest_block *block = &reader->block;

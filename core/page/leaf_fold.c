@@ -525,13 +525,16 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 
 enum { FEW_EXCLUDED = 8 }; /* of a block; with more, folding the others is faster */
 
-bool iforest_can_subtract(const struct iforest_request *request, const struct iforest_node_schema *fields)
+/* True if entries can be subtracted from the node: all requested parts can be, and the node counts as many removed entries as
+ * the page. Removed entries stay removed, so equal counts mean the same entries. */
+static bool can_subtract(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_request *request)
 {
+	const struct iforest_node_schema *fields = leaf->fields;
 	bool can = !request->firsts && !request->lasts && !request->times && !request->node_fields && !request->extremes_alone;
 
 	for (unsigned v = 0; v < fields->n_values && can; v++)
 		can = !(request->values >> v & 1) || fields->value_types[v] == IFOREST_INT64;
-	return can;
+	return can && iforest_node_dead(node) == leaf->header.n_dead;
 }
 
 /* Clears *done if the entry may be the row of an extreme. */
@@ -634,17 +637,11 @@ enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const
 	unsigned n_refs;
 	enum iforest_status status;
 
-	/* removed entries stay removed, so equal numbers mean the same ones */
-	*done = iforest_can_subtract(request, fields) && iforest_node_dead(node) == leaf->header.n_dead;
+	*done = can_subtract(leaf, node, request);
 	if (!*done)
 		return IFOREST_OK;
 	iforest_aggregate_clear(&rest, fields->n_values, &fields->accumulators);
-	iforest_node_fold(node, fields,
-			  &(struct iforest_node_parts){ .values = request->values,
-							.no_mins = request->no_mins,
-							.no_maxs = request->no_maxs,
-							.accumulators = request->accumulators },
-			  &rest);
+	iforest_request_fold_node(request, node, fields, &rest);
 	if (leaf->header.flags & IFOREST_PAGE_REFS_ASCEND && filter->list_excluded &&
 	    filter->list_excluded(filter->context, node, refs, &n_refs))
 		status = subtract_refs(leaf, refs, n_refs, reader, request, &rest, done);
@@ -717,9 +714,8 @@ static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_node
 static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
 			      unsigned block, const struct iforest_request *request)
 {
-	/* removed entries stay removed, so equal numbers mean the same ones */
-	bool can_subtract = iforest_can_subtract(request, leaf->fields) && iforest_node_dead(node) == leaf->header.n_dead;
-	unsigned taken = can_subtract ? sides_of_extremes(node, leaf->fields, key, request) : BEFORE | AFTER;
+	unsigned taken =
+		can_subtract(leaf, node, request) ? sides_of_extremes(node, leaf->fields, key, request) : BEFORE | AFTER;
 
 	if (taken == (BEFORE | AFTER))
 		return BEFORE | AFTER;
@@ -771,12 +767,7 @@ static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct ifo
 static void subtract_side(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_request *request,
 			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
 {
-	iforest_node_fold(node, fields,
-			  &(struct iforest_node_parts){ .values = request->values,
-							.no_mins = request->no_mins,
-							.no_maxs = request->no_maxs,
-							.accumulators = request->accumulators },
-			  rest);
+	iforest_request_fold_node(request, node, fields, rest);
 	rest->n_rows -= side->n_rows;
 	rest->n_dead -= side->n_dead;
 	for (unsigned v = 0; v < fields->n_values; v++)

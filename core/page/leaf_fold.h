@@ -22,19 +22,19 @@ enum iforest_filter_class { IFOREST_COUNTS_ALL, IFOREST_COUNTS_MOST, IFOREST_COU
 
 enum { IFOREST_MAX_EXCLUDED_REFS = 64 };
 
-/* Excludes entries: those that a snapshot does not see, or whose values are out of bounds. What is below a node classified ALL
- * or NONE is not opened for it. */
+/* Excludes entries: those that a snapshot does not see, or whose values are out of bounds. Pages below a node that is
+ * classified ALL or NONE are not opened to ask it. */
 struct iforest_filter {
 	void *context;
 
 	/* Classifies the live entries under a node, given as bytes (node.h). */
 	enum iforest_filter_class (*of_node)(void *context, const uint8_t *node);
 
-	/* Clears from *live the bits of the entries that do not count. May call iforest_block_need() for columns. */
+	/* Clears the bits of excluded entries in *live. May call iforest_block_need() for columns. */
 	enum iforest_status (*of_entries)(void *context, struct iforest_block_reader *reader, uint64_t *live);
 
-	/* Optional. Lists refs to exclude under a node classified MOST; refs that are not there do no harm. Returns false if
-	 * they do not fit. */
+	/* Optional. Lists the refs to exclude under a node classified MOST; a superset is fine. Returns false if they do not
+	 * fit. */
 	bool (*list_excluded)(void *context, const uint8_t *node, int64_t refs[IFOREST_MAX_EXCLUDED_REFS], unsigned *n_refs);
 
 	/* Optional, both or neither. The cache of nodes without excluded entries (query/filtered_nodes.h), and the number of
@@ -50,13 +50,13 @@ static inline enum iforest_filter_class iforest_filter_class_of_node(const struc
 	return filter && iforest_node_rows(node) > 0 ? filter->of_node(filter->context, node) : IFOREST_COUNTS_ALL;
 }
 
-/* The parts of an aggregate that a fold computes; it leaves the other parts alone. It always counts n_rows and n_dead. n_dead
- * may include entries that a filter excludes. */
+/* The parts of an aggregate that a fold computes, beside n_rows and n_dead; it does not touch the others. n_dead may include
+ * entries that a filter excludes. */
 struct iforest_request {
 	uint32_t values;       /* bit v: n, sum, min and max of value column v, but for the next three */
-	uint32_t no_mins;      /* bit v: its min is not wanted, and undefined afterwards */
-	uint32_t no_maxs;      /* bit v: not its max */
-	uint32_t no_rows;      /* bit v: only the values of its min and max, no time and ref, which saves unpacking those */
+	uint32_t no_mins;      /* bit v: without its min, which is then undefined */
+	uint32_t no_maxs;      /* bit v: without its max */
+	uint32_t no_rows;      /* bit v: its min and max without their time and ref, which need not be unpacked then */
 	uint32_t firsts;       /* bit v: its first row */
 	uint32_t lasts;	       /* bit v: its last row */
 	uint32_t accumulators; /* bit a: accumulator a of the schema (model/kind.h) */
@@ -68,6 +68,19 @@ struct iforest_request {
 	bool extremes_alone;
 	const struct iforest_filter *filter; /* NULL: all live entries count */
 };
+
+/* aggregate = aggregate + the requested parts of a node: all but times, and first and last rows, which nodes do not have. */
+static inline void iforest_request_fold_node(const struct iforest_request *request, const uint8_t *node,
+					     const struct iforest_node_schema *fields, struct iforest_aggregate *aggregate)
+{
+	struct iforest_node_parts parts = { .values = request->values,
+					    .no_mins = request->no_mins,
+					    .no_maxs = request->no_maxs,
+					    .accumulators = request->accumulators,
+					    .node_fields = request->node_fields };
+
+	iforest_node_fold(node, fields, &parts, aggregate);
+}
 
 /* True if n, sum, min and max of `values` are all that is requested, and of all entries. */
 static inline bool iforest_wants_values_alone(const struct iforest_request *request)
@@ -92,14 +105,14 @@ enum iforest_status iforest_block_fold(struct iforest_block_reader *reader, unsi
 				       const struct iforest_request *request, struct iforest_aggregate *aggregate,
 				       uint64_t *counted);
 
-/* Folds all entries of the blocks [from, to) of a page, as iforest_block_fold() does. A block whose summary suffices for sums, or
- * for the values of extremes, takes some dozen instructions; a fold that opens the column's header takes ten times that. */
+/* Folds all entries of the blocks [from, to) of a page, as iforest_block_fold() does. A block whose summary suffices for sums,
+ * or for the values of extremes, takes some dozen instructions; a fold that opens the column's header takes ten times that. */
 enum iforest_status iforest_leaf_fold_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to,
 					     const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
-/* *may: by the block's summary, an entry of it may improve an extreme of the aggregate. For request->extremes_alone, once the
- * aggregate has a row.
- * Errors  IFOREST_CORRUPT. */
+/* Sets *may if, by the block's summary, one of its entries may improve an extreme of the aggregate.
+ * Requires  request->extremes_alone, and an aggregate that has a row.
+ * Errors    IFOREST_CORRUPT. */
 enum iforest_status iforest_block_may_improve(struct iforest_block_reader *reader, const struct iforest_request *request,
 					      const struct iforest_aggregate *aggregate, bool *may);
 
@@ -109,13 +122,10 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 
 /* ---- Subtraction of the few entries that do not count from a leaf page's node ---- */
 
-/* True if entries can be subtracted from a node for this request: counts, sums of integers and accumulators can, and extremes
- * while no excluded entry is one. */
-bool iforest_can_subtract(const struct iforest_request *request, const struct iforest_node_schema *fields);
-
-/* aggregate = aggregate + the leaf page's node without the live entries that the filter excludes. *done becomes false, and the
- * aggregate stays as it was, where the entries must be folded instead: the request is not iforest_can_subtract(); an extreme of
- * the node is excluded; many entries of a block are; or entries were removed after the node was read.
+/* aggregate = aggregate + the leaf page's node without the live entries that the filter excludes. Counts, sums of integers and
+ * accumulators can be subtracted, and extremes as long as no excluded entry is one. *done becomes false, and the aggregate is
+ * unchanged, if the entries must be folded instead: the request has other parts; an extreme of the node is excluded; many
+ * entries of a block are; or entries were removed after the node was read.
  * Requires  request->filter.
  * Errors    IFOREST_CORRUPT, and those of the filter. */
 enum iforest_status iforest_leaf_subtract(const struct iforest_leaf *leaf, const uint8_t *node,
@@ -204,8 +214,8 @@ struct iforest_leaf_cut {
 /* into = into + the live entries before the key; after = those from the key on.
  * Requires  iforest_leaf_can_split(). The request's filter is not asked: all live entries must count.
  * Cost      log2(blocks), one block, and the entries of one side, the one without the requested extremes. Both sides if
- *           extremes lie on both, if the request is not iforest_can_subtract(), or if entries were removed after the node was
- *           read.
+ *           extremes lie on both, if the request has parts that cannot be subtracted (iforest_leaf_subtract()), or if entries
+ *           were removed after the node was read.
  * Errors    IFOREST_CORRUPT; into, after and cut are then undefined. */
 enum iforest_status iforest_leaf_split(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
 				       const struct iforest_request *request, struct iforest_aggregate *into,

@@ -1,10 +1,10 @@
 /* page/page_maxima.h -- Cached maxima of a page, one per block or child node, so that a range maximum needs no decoding.
  *
- * They are no part of the page: an engine that caches pages may keep room for them beside each page.
+ * They are not part of the page: an engine that caches pages may keep room for them beside each page.
  *
  *   of a leaf page   per block: first time, greatest value and its row. They are to blocks what nodes are to pages: a range's
- *                    longest span is found among them, and a block is opened only where a bound separates it from its maximum
- *   of a node page   per node: first time and greatest value. A node is read only where it may have the answer
+ *                    longest span is found among them, and a block is opened only if its maximum lies outside the range
+ *   of a node page   per node: first time and greatest value. A node is read only if it may have the answer
  *
  * The value is the duration, or the first value column of an index without durations. A page has maxima only if it is of one
  * series, its times are not NULL, and each block or node has a number; a leaf page, only if no entry is removed.

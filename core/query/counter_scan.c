@@ -89,7 +89,8 @@ static void finish_table(uint8_t *bytes, unsigned n)
 	iforest_store32(bytes + 4, (uint32_t)iforest_xxh64(bytes + 8, IFOREST_COUNTER_HEADER - 8 + n * IFOREST_COUNTER_ROW));
 }
 
-bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned n)
+/* True if the bytes are a table of n rows. */
+static bool is_table(const uint8_t *bytes, size_t n_bytes, unsigned n)
 {
 	return n_bytes == IFOREST_COUNTER_HEADER + (size_t)n * IFOREST_COUNTER_ROW && iforest_load32(bytes) == MAGIC &&
 	       iforest_load32(bytes + 8) == VERSION && iforest_load32(bytes + 12) == n &&
@@ -273,7 +274,7 @@ static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *t
 {
 	const struct iforest_pinned_page *pinned = &keeper->cursor->path[level - 1];
 	const struct iforest_node_schema *fields = &keeper->cursor->manifest->fields;
-	bool is_first = true, is_sound = iforest_counter_table_check(table, n_bytes, pinned->header.n_items);
+	bool is_first = true, is_sound = is_table(table, n_bytes, pinned->header.n_items);
 
 	for (unsigned k = 0; is_sound && k < pinned->header.n_items; k++) {
 		const uint8_t *child = iforest_cursor_sibling(keeper->cursor, level - 1, k);
@@ -418,7 +419,7 @@ static enum iforest_status find_table(struct iforest_counter_scan *scan, struct 
 	table->bytes = !status && found ? table->bytes : NULL;
 	if (status)
 		return status;
-	if (found && !iforest_counter_table_check(table->bytes, n_bytes, pinned->header.n_items))
+	if (found && !is_table(table->bytes, n_bytes, pinned->header.n_items))
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, IFOREST_COUNTER_WRONG, name->level - 1,
 						     name->number);
 	table->name = *name;

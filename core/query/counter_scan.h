@@ -1,23 +1,9 @@
 /* query/counter_scan.h -- Counter values per bucket, from samples and from node summaries kept in the sidecar store.
  *
  * The sidecar store (run/sidecar.h) has, under the name of a node of level 2 and up, a table with one row for each child of the
- * node. So a reader of a node page finds with one look-up what each of its nodes adds. A node with one child has no table. The
- * row of a child is zeros if the child is of several series, has entries without a time, or no live entries.
- *
- *   byte  0  u32  magic 0x62634649, "IFcb"
- *         4  u32  checksum: low half of XXH64, seed 0, over bytes [8, end)
- *         8  u32  version: 1
- *        12  u32  n: number of rows
- *        16  ...  n rows of 112 bytes, of the live entries under child i:
- *                 byte  0  2 x i64  first and last time
- *                      16  u64      samples: entries that have a value. Without any, the rest is 0
- *                      24  2 x i64  time and value of the first sample (the bits of a double in a column of reals)
- *                      40  3 x i64  time and value of the last sample, and to when it holds (INT64_MAX: till the next one)
- *                      64  u64      samples less than the one before
- *                      72  u64      width of the time between first and last sample in which there is a value; of real
- *                                   times f64
- *                      80  i128     integral of the value over that time; of reals or real times f64 and 8 bytes 0
- *                      96  i128     increase from the first sample to the last; of reals f64 and 8 bytes 0
+ * node, so that a reader of a node page finds the contribution of each of its nodes with one look-up. A node with one child has
+ * no table. The row of a child is zeros if the child is of several series, has entries without a time, or has no live entries.
+ * Bytes: FORMAT.md, "Counter pieces".
  */
 #ifndef IFOREST_QUERY_COUNTER_SCAN_H
 #define IFOREST_QUERY_COUNTER_SCAN_H
@@ -38,7 +24,7 @@ struct iforest_counter_row {
 	struct iforest_counter_piece piece;
 };
 
-/* Puts the tables of a run that the sidecar store lacks into it.
+/* Computes the tables of a run that the sidecar store does not have, and stores them.
  * Requires  no removal of the run is in progress.
  * Cost      each leaf page under a node without a stored table is read once, and nothing under any other.
  * Errors    as iforest_cursor_seek(), those of the sidecar store; IFOREST_NO_MEMORY. */
@@ -49,10 +35,7 @@ enum iforest_status iforest_run_keep_counters(struct iforest_store *store, const
 /* True if a table can have a row for the node that is not zeros. */
 bool iforest_node_is_counted(const uint8_t *node);
 
-/* True if the bytes are a table of n rows. */
-bool iforest_counter_table_check(const uint8_t *bytes, size_t n_bytes, unsigned n);
-
-/* Reads row i of a checked table, which is of the node. Returns false if no such node can have it.
+/* Reads row i of a checked table, which belongs to the node. Returns false if the row contradicts the node.
  * Requires  iforest_node_is_counted(). */
 bool iforest_counter_row_read(const uint8_t *table, unsigned i, const uint8_t *node, const struct iforest_node_schema *fields,
 			      unsigned value, struct iforest_counter_row *row);

@@ -1,10 +1,10 @@
-/* query/filtered_nodes.h -- Cache of nodes and leaf pages as they would be without the entries that a filter excludes.
+/* query/filtered_nodes.h -- Cache of nodes and leaf pages without the entries that a filter excludes.
  *
  *   for a leaf page   the excluded entries of each block, as bits
  *   for a node page   its nodes, recomputed without the excluded entries below them; each on first use
  *
- * Cached pages are keyed by run id and generation, under which a run never changes. What the filter excludes may only grow: each
- * node keeps the number of excluded keys in its range, and is recomputed when that number has changed.
+ * Cached pages are keyed by run id and generation, under which a run never changes. What the filter excludes may only grow:
+ * each node keeps the number of excluded keys in its range, and is recomputed when that number has changed.
  */
 #ifndef IFOREST_QUERY_FILTERED_NODES_H
 #define IFOREST_QUERY_FILTERED_NODES_H
@@ -69,9 +69,9 @@ struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtere
 
 /* ---- Filtered nodes and leaf pages at a cursor ---- */
 
-/* Replaces *node, node i of a level on a pinned page, by the same node without excluded entries; by NULL where there is no
- * memory for that, or the cache is fixed and lacks it. Pages below may be pinned in place of others. The bytes stay until the
- * next call.
+/* Replaces *node, node i of a level on a pinned page, by the same node without excluded entries; by NULL if there is no memory
+ * for that, or the cache is fixed and does not have it. Pages below may be pinned in place of others. The bytes stay valid
+ * until the next call.
  * Requires  filter->filtered_nodes, as all functions below.
  * Cost      the first time, the leaf pages below that have excluded entries; then none.
  * Errors    as iforest_cursor_seek(), those of the filter. */

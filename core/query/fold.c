@@ -245,13 +245,7 @@ static enum iforest_status fold_node(struct folding *folding, unsigned level, ui
 	folding->fold->n_nodes_folded++;
 	if (folding->filter && (rows || request->times)) /* the cache may drop the filtered node when pages below are opened */
 		node = memcpy(copy, node, fields->node_bytes);
-	iforest_node_fold(node, fields,
-			  &(struct iforest_node_parts){ .values = request->values,
-							.no_mins = request->no_mins,
-							.no_maxs = request->no_maxs,
-							.accumulators = request->accumulators,
-							.node_fields = request->node_fields },
-			  folding->aggregate);
+	iforest_request_fold_node(request, node, fields, folding->aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++)
 		if (rows >> v & 1 && iforest_node_value_rows(node, fields, v) > 0)
 			status = note_edge(folding, level, i, v, request->firsts >> v & 1, request->lasts >> v & 1);

@@ -25,11 +25,6 @@ void iforest_run_iterator_start(struct iforest_run_iterator *iterator, const str
 	iterator->stretch_end = question->from;
 }
 
-void iforest_run_iterator_stretch(struct iforest_run_iterator *iterator, const struct iforest_key *end)
-{
-	iterator->stretch_end = *end;
-}
-
 bool iforest_run_iterator_may_begin(const struct iforest_run_iterator *iterator, struct iforest_key *bound)
 {
 	const struct iforest_iterator_question *question = iterator->question;
@@ -487,7 +482,7 @@ enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, str
 		if (iterator->question.taker && iforest_run_iterator_looks(&head->run)) {
 			struct iforest_key end = end_of_stretch(iterator);
 
-			iforest_run_iterator_stretch(&head->run, &end);
+			head->run.stretch_end = end;
 		}
 		status = iforest_run_iterator_next(&head->run, entry, &has_more);
 		if (status)

@@ -1,9 +1,9 @@
 /* query/iterator.h -- Iterator over live entries in key order, forward or backward: of one run, and merged over all runs.
  *
- * A question gives a key range, a predicate, a filter and the direction. The iterator of a run passes by nodes what cannot be
- * asked for. The merged iterator keeps the iterators of all runs in a heap, ordered by a bound of what each gives next, and
- * opens a run only when its bound comes first. Nodes may be given instead of entries: those of a small time width
- * (takes_nodes), or those that a caller's struct iforest_node_taker knows enough of.
+ * A question gives a key range, a predicate, a filter and the direction. The iterator of a run skips, by their nodes, pages
+ * that cannot have a matching entry. The merged iterator keeps the iterators of all runs in a heap, ordered by a lower bound of
+ * what each gives next, and opens a run only when its bound comes first. Nodes may be given instead of entries: those of a
+ * small time width (takes_nodes), or those that a caller's struct iforest_node_taker accepts.
  */
 #ifndef IFOREST_QUERY_ITERATOR_H
 #define IFOREST_QUERY_ITERATOR_H
@@ -18,7 +18,7 @@ struct iforest_node_taker {
 	void *context;
 
 	/* Decides whether node i of a level is given whole: *taken. The node is of one series and has times; all its live
-	 * entries count, lie in the range of the question and before the end of the stretch (iforest_run_iterator_stretch()). A
+	 * entries count, lie in the range of the question and before the end of the stretch (iforest_iterator_stretch()). A
 	 * node that is taken is given before the next call. The cursor has pinned the node's page, and may read nodes above it.
 	 */
 	enum iforest_status (*take)(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i,
@@ -73,9 +73,6 @@ static inline bool iforest_run_iterator_looks(const struct iforest_run_iterator 
 	return iterator->left == 0;
 }
 
-/* Lets question->taker take nodes that end before the key. None may be taken after the start. */
-void iforest_run_iterator_stretch(struct iforest_run_iterator *iterator, const struct iforest_key *end);
-
 /* True if the run may have an entry to give, by its root. *bound is then at or before the first of them. */
 bool iforest_run_iterator_may_begin(const struct iforest_run_iterator *iterator, struct iforest_key *bound);
 
@@ -123,8 +120,8 @@ enum iforest_status iforest_iterator_join(struct iforest_iterator *iterator, str
  * here on. */
 void iforest_iterator_start(struct iforest_iterator *iterator, const struct iforest_iterator_question *question);
 
-/* Lets question->taker take nodes that end before the key, where no other run has anything as early. None may be taken after
- * the start. */
+/* Lets question->taker take nodes that end before the key and before anything of another run. After a start no node may be
+ * taken until this is called. */
 void iforest_iterator_stretch(struct iforest_iterator *iterator, const struct iforest_key *end);
 
 /* Gives the next entry; *found is false after the last.

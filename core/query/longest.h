@@ -4,9 +4,9 @@
  * nodes: a node whose spans all start before the bucket's end offers its longest span, and the page below is opened only if
  * that span is longer than the best so far but has ended before the bucket.
  *
- * What may reach into the next bucket waits in a heap, longest first: spans, blocks of leaf pages by their maxima, and nodes. A
- * node or block is opened only when it comes first and its longest span has ended. So nothing that is open is searched for
- * twice, and spans that a longer one outlives are never read.
+ * A heap, longest first, has everything that may reach into the next bucket: spans, blocks of leaf pages by their maxima, and
+ * nodes. A node or block is opened only when it comes first and its longest span has ended. So no open span is searched for
+ * twice, and a span that a longer one outlives is never read.
  */
 #ifndef IFOREST_QUERY_LONGEST_H
 #define IFOREST_QUERY_LONGEST_H
@@ -14,7 +14,7 @@
 #include "core/base/priority_queue.h"
 #include "core/query/scan.h"
 
-/* What waits in the heap: passed already, and perhaps still open. */
+/* Kinds of items in the heap: already passed, and perhaps still open. */
 enum iforest_longest_kind { IFOREST_LONGEST_SPAN, IFOREST_LONGEST_BLOCK, IFOREST_LONGEST_NODE };
 
 struct iforest_longest_item {

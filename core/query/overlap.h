@@ -1,14 +1,14 @@
 /* query/overlap.h -- Overlap of spans with buckets: number, time inside, longest; the set of open spans.
  *
- * A set of open spans goes from stretch to stretch of time; iforest_overlap fills it bucket by bucket from a scan:
+ * A set of open spans advances through adjacent stretches of time; iforest_overlap fills it from a scan, bucket by bucket:
  *
  *   iforest_open_spans_add(&open, &span) ...                  those that start before 100
  *   iforest_open_spans_pass(&open, 100, 110, &stretch)        what is open at 100, in [100, 110)
  *   iforest_open_spans_add(&open, &span) ...                  those that start in [100, 110) and end after 110
  *   iforest_open_spans_pass(&open, 110, 120, &stretch) ...
  *
- * Spans are in two heaps: by end, from which they are taken as they end, and by duration. The latter drops ended spans when
- * they come first, or when they are more than half of it.
+ * Spans are in two heaps: one by end, from which they are removed as they end, and one by duration, which drops ended spans
+ * when they come first or make up more than half of it.
  */
 #ifndef IFOREST_QUERY_OVERLAP_H
 #define IFOREST_QUERY_OVERLAP_H
@@ -18,8 +18,8 @@
 #include "core/query/longest.h"
 #include "core/query/scan.h"
 
-/* A span; it ends at time + duration, computed in 128 bits, of a duration without sign. Where times are reals, these are their
- * maps, and the duration of which the longest is found is a number of its own. */
+/* A span. It ends at time + duration, computed in 128 bits with `duration` taken as unsigned. Where times are reals, both are
+ * mapped (model/real_time.h), and real_duration is what the longest span is chosen by. */
 struct iforest_open_span {
 	int64_t time, duration, ref;
 	double real_duration;

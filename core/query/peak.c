@@ -20,13 +20,15 @@ static void settle(struct iforest_peak_pass *pass)
 	heap[at] = moved;
 }
 
+/* Raises the peak if more spans are open than it has. */
 static void raise(const struct iforest_peak_pass *pass, int64_t time, struct iforest_peak *peak)
 {
 	if (pass->n > peak->n)
 		*peak = (struct iforest_peak){ .n = pass->n, .time = time };
 }
 
-void iforest_peak_pass_to(struct iforest_peak_pass *pass, int64_t time, struct iforest_peak *peak)
+/* Closes the spans that are not open at `time` any more, and raises the peak. */
+static void pass_to(struct iforest_peak_pass *pass, int64_t time, struct iforest_peak *peak)
 {
 	while (pass->n > 0 && pass->last_times[0] < time) {
 		pass->last_times[0] = pass->last_times[--pass->n];
@@ -36,12 +38,13 @@ void iforest_peak_pass_to(struct iforest_peak_pass *pass, int64_t time, struct i
 	raise(pass, time, peak);
 }
 
-enum iforest_status iforest_peak_pass_add(struct iforest_peak_pass *pass, int64_t first_time, int64_t last_time,
-					  struct iforest_peak *peak)
+/* Passes to a span's first time, opens it, and raises the peak. Errors: IFOREST_NO_MEMORY. */
+static enum iforest_status open_span(struct iforest_peak_pass *pass, int64_t first_time, int64_t last_time,
+				     struct iforest_peak *peak)
 {
 	size_t at = 0;
 
-	iforest_peak_pass_to(pass, first_time, peak);
+	pass_to(pass, first_time, peak);
 	if (!iforest_array_reserve(pass->alloc, &pass->last_times, sizeof *pass->last_times, pass->n + 1, &pass->n_reserved))
 		return IFOREST_NO_MEMORY;
 	for (at = pass->n++; at > 0 && pass->last_times[(at - 1) / 2] > last_time; at = (at - 1) / 2)
@@ -51,7 +54,7 @@ enum iforest_status iforest_peak_pass_add(struct iforest_peak_pass *pass, int64_
 	return IFOREST_OK;
 }
 
-void iforest_peak_pass_release(struct iforest_peak_pass *pass)
+static void release_pass(struct iforest_peak_pass *pass)
 {
 	iforest_release(pass->alloc, pass->last_times);
 	*pass = (struct iforest_peak_pass){ .alloc = pass->alloc };
@@ -80,8 +83,8 @@ enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, str
 	*peak = (struct iforest_peak){ .n = 0 };
 	sort(spans, n);
 	for (size_t i = 0; i < n && !status; i++)
-		status = iforest_peak_pass_add(&pass, spans[i].first_time, spans[i].last_time, peak);
-	iforest_peak_pass_release(&pass);
+		status = open_span(&pass, spans[i].first_time, spans[i].last_time, peak);
+	release_pass(&pass);
 	return status;
 }
 
@@ -108,7 +111,7 @@ void iforest_peak_release(struct iforest_peak_reader *reader)
 		return;
 	iforest_iterator_release(&reader->iterator);
 	iforest_release(reader->pass.alloc, reader->gathered);
-	iforest_peak_pass_release(&reader->pass);
+	release_pass(&reader->pass);
 	reader->gathered = NULL;
 	reader->has_iterator = false;
 }
@@ -240,8 +243,7 @@ enum iforest_status iforest_peak_start(struct iforest_peak_reader *reader, const
 /* Opens the next span. */
 static enum iforest_status open_ahead(struct iforest_peak_reader *reader, struct iforest_peak *peak)
 {
-	enum iforest_status status =
-		iforest_peak_pass_add(&reader->pass, reader->ahead.first_time, reader->ahead.last_time, peak);
+	enum iforest_status status = open_span(&reader->pass, reader->ahead.first_time, reader->ahead.last_time, peak);
 
 	return status ? status : advance(reader);
 }
@@ -265,7 +267,7 @@ enum iforest_status iforest_peak_of_bucket(struct iforest_peak_reader *reader, i
 		status = open_ahead(reader, &before);
 	*peak = (struct iforest_peak){ .n = 0 };
 	if (!status && has_start)
-		iforest_peak_pass_to(&reader->pass, start, peak);
+		pass_to(&reader->pass, start, peak);
 	while (!status && reader->has_ahead && (after_all || reader->ahead.first_time < end))
 		status = open_ahead(reader, peak);
 	return status;

@@ -5,13 +5,13 @@
  *                    |--------|       .
  *   open      1    2 3  2  1  0 1     2     1
  *
- * A span is open at the times from its start up to, but without, its end; one without length, unfinished or of unknown length
- * at its start alone. The peak of a bucket is the greatest number of spans that are open at one of its times, and such a time is
- * its start or the start of a span in it. So one pass over the spans in the order of their starts suffices, with the ends of
- * those that are open in a heap. In a bucket that is an empty interval, the spans that overlap it are open at once.
+ * A span is open in [start, end); one of zero, unfinished or unknown length is open at its start alone. The peak of a bucket is
+ * the greatest number of spans that are open at any of its times. It is reached at the start of the bucket or of a span in it,
+ * so one pass over the spans in the order of their starts suffices, with the ends of the open ones in a heap. In a bucket that
+ * is an empty interval, all spans that overlap it are open at once.
  *
- * Nodes do not help: the peak depends on how starts and ends interleave, of which counts and latest ends know nothing. They
- * lead to the spans that are open when the window begins.
+ * Nodes cannot answer this, because the peak depends on how starts and ends interleave, which counts and latest ends do not
+ * tell. They only serve to find the spans that are open when the window begins.
  */
 #ifndef IFOREST_QUERY_PEAK_H
 #define IFOREST_QUERY_PEAK_H
@@ -20,22 +20,21 @@
 #include "core/query/iterator.h"
 #include "core/run/manifest.h"
 
-/* ---- The pass ---- */
-
 /* n spans are open at `time`; n is 0 where none ever is. */
 struct iforest_peak {
 	uint64_t n;
 	int64_t time;
 };
 
-/* The last times of the open spans, as a heap: the earliest first. All zero but alloc is an empty pass. */
+/* A pass over spans in the order of their starts: a heap of the last times of those that are open, the earliest first. All zero
+ * except alloc: an empty pass. */
 struct iforest_peak_pass {
 	const struct iforest_alloc *alloc;
 	int64_t *last_times;
 	size_t n, n_reserved;
 };
 
-/* Return the last time at which a span is open, by its duration or its end: `time` itself without a length. It saturates. */
+/* Return the last time at which a span is open, given its end or its duration; `time` if it has no length. Saturates. */
 static inline int64_t iforest_span_last_before(int64_t time, bool has_end, int64_t end)
 {
 	return has_end && end > time ? end - 1 : time;
@@ -47,18 +46,6 @@ static inline int64_t iforest_span_last_time(int64_t time, bool has_duration, in
 		return time;
 	return time > INT64_MAX - (duration - 1) ? INT64_MAX : time + (duration - 1);
 }
-
-/* Drops the spans that are not open at `time` any more, and raises the peak if those left are more than it.
- * Cost  log2(open spans) for each dropped one. */
-void iforest_peak_pass_to(struct iforest_peak_pass *pass, int64_t time, struct iforest_peak *peak);
-
-/* Passes to a span's first time, opens it, and raises the peak. Spans come in the order of their first times.
- * Cost    log2(open spans), and as iforest_peak_pass_to().
- * Errors  IFOREST_NO_MEMORY. */
-enum iforest_status iforest_peak_pass_add(struct iforest_peak_pass *pass, int64_t first_time, int64_t last_time,
-					  struct iforest_peak *peak);
-
-void iforest_peak_pass_release(struct iforest_peak_pass *pass);
 
 /* ---- Spans in memory ---- */
 
@@ -73,7 +60,7 @@ enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, str
 
 /* ---- Buckets of an index ---- */
 
-/* Where the spans of a series come from: those that start before the window, which end in it or later, and then the others. */
+/* Stages of reading a series: first the spans that start before the window and reach into it, then those that start in it. */
 enum iforest_peak_stage { IFOREST_PEAK_BEFORE, IFOREST_PEAK_WITHIN, IFOREST_PEAK_DONE };
 
 struct iforest_peak_reader {
@@ -96,7 +83,8 @@ struct iforest_peak_reader {
 
 /* Prepares a reader of an index. store and manifest must outlive it. iforest_peak_release() also accepts a reader that is all
  * zero.
- * Errors  IFOREST_ARGUMENT: the index keeps no durations and no ends (node.h), or durations in another unit. IFOREST_NO_MEMORY. */
+ * Errors  IFOREST_ARGUMENT: the index keeps no durations and no ends (node.h), or durations in another unit. IFOREST_NO_MEMORY.
+ *         */
 enum iforest_status iforest_peak_init(struct iforest_peak_reader *reader, struct iforest_store *store,
 				      const struct iforest_manifest *manifest);
 void iforest_peak_release(struct iforest_peak_reader *reader);
@@ -111,7 +99,7 @@ enum iforest_status iforest_peak_join(struct iforest_peak_reader *reader, struct
  * Errors  as iforest_iterator_next(). */
 enum iforest_status iforest_peak_start(struct iforest_peak_reader *reader, const uint32_t *series, uint32_t n_series);
 
-/* Gives the peak of a bucket, which is after those asked for since the start.
+/* Gives the peak of a bucket. Requires: buckets ascend from call to call after a start.
  * Cost    buckets together read each entry of the window once, and descend to each span that is open at its start; memory is 8
  *         bytes for each open span.
  * Errors  as iforest_peak_start(). */

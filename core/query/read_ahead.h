@@ -1,8 +1,8 @@
-/* query/read_ahead.h -- Read-ahead of the pages that the ends of the buckets to come will ask for.
+/* query/read_ahead.h -- Read-ahead of the pages that the ends of the next buckets will need.
  *
- * Cuts that follow one another need pages that are known long before they are wanted: the path to each. Read one by one, a
- * storage is waited for once a page; asked for together, it reads many of them at once. So a stretch of cuts is descended to
- * level by level: the pages of a level are asked for, then read, and show the pages of the next.
+ * The ends of buckets, and so the paths of pages to them, are known long before they are needed. Read one by one, each page
+ * waits for the storage; requested together, many are read at once. So the paths to many ends are descended together, level by
+ * level: the pages of a level are requested, then read, and name the pages of the next.
  */
 #ifndef IFOREST_QUERY_READ_AHEAD_H
 #define IFOREST_QUERY_READ_AHEAD_H
@@ -12,10 +12,10 @@
 /* Cuts of one call, at most. */
 #define IFOREST_MOST_CUTS_AHEAD 128u
 
-/* Asks the pager for the pages from the top of the run to the leaf pages in which the keys belong, and reads the node pages
- * among them. The keys ascend; those outside the run are passed. Nothing is pinned afterwards. Cannot fail: who folds these pages
- * later meets what is wrong with them.
- * Requires  pager->read_ahead; n <= IFOREST_MOST_CUTS_AHEAD.
+/* Requests from the pager the pages on the paths from the top of the run to the leaf pages of the keys, and reads the node
+ * pages among them. Keys outside the run are ignored. Nothing is pinned afterwards. Cannot fail: a later fold of these pages
+ * reports any error.
+ * Requires  pager->read_ahead; ascending keys; n <= IFOREST_MOST_CUTS_AHEAD.
  * Cost      a search of one node page a level and key. */
 void iforest_read_ahead(struct iforest_store *store, const struct iforest_manifest *manifest, const struct iforest_run *run,
 			const struct iforest_key *keys, unsigned n);

@@ -224,12 +224,7 @@ static enum iforest_status add_node(struct iforest_descent *descent, const struc
 		return IFOREST_OK;
 	status = find_class(walk->split, &key, &class);
 	if (!status)
-		iforest_node_fold(node->bytes, walk->split->fields,
-				  &(struct iforest_node_parts){ .values = request->values,
-								.no_mins = request->no_mins,
-								.no_maxs = request->no_maxs,
-								.accumulators = request->accumulators },
-				  class->aggregate);
+		iforest_request_fold_node(request, node->bytes, walk->split->fields, class->aggregate);
 	return status;
 }
 

@@ -1,6 +1,6 @@
-/* query/split_scan.h -- Aggregates of the entries of a key range, one for each combination of the values of some value columns.
+/* query/split_scan.h -- Aggregates of the entries of a key range, grouped by the values of some value columns.
  *
- * A column is split by its values, or by steps between bounds:
+ * A column is grouped by its values, or by the steps between bounds:
  *
  *   status                    a class for each status; one for NULL
  *   took, bounds 10 and 500   step 0 up to 10, step 1 above 10 and up to 500, step 2 above 500; step 3 is NULL
@@ -53,7 +53,7 @@ void iforest_split_init(struct iforest_split *split, const struct iforest_alloc 
 			unsigned n_columns);
 void iforest_split_release(struct iforest_split *split);
 
-/* Takes all entries out. */
+/* Removes all classes, and keeps their memory. */
 void iforest_split_clear(struct iforest_split *split);
 
 /* Adds the live entries in [from, to) to their classes, over all runs of the scan; aggregates have what is requested. The

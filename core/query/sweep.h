@@ -1,4 +1,4 @@
-/* query/sweep.h -- Sweep over the series that have entries in a window: one aggregate for each, page after page.
+/* query/sweep.h -- Sweep over all series that have entries in a window: one aggregate per series, page after page.
  *
  *   scan.bucketing = ...; scan.request = ...;
  *   iforest_sweep_start(&sweep, &scan, false);
@@ -6,9 +6,10 @@
  *           iforest_sweep_fold(&sweep, &request, &aggregate);
  *   iforest_sweep_release(&sweep);
  *
- * A scan that is started on each series descends for each, be there entries in the window or not. A sweep reads the directories of
- * leaf pages in their order instead: a series without entries in the window costs a look at its blocks, and one with some no
- * descent. It leaves a page by a descent, so a series of many pages is passed as a scan passes it.
+ * Starting a scan on each series would cost a descent per series, even for those without entries in the window. A sweep reads
+ * the directories of the leaf pages in order instead: a series without entries in the window costs a look at its blocks, and
+ * one with entries needs no descent. Only leaving a page takes a descent, so a series of many pages is skipped as quickly as by
+ * a scan.
  *
  *   leaf pages of two runs   | a a b c | c d f f | f ...      a sweep visits a, b, c, d, e, f: at each step the lowest
  *                            | b b b e e e f | g ...          series at which a run, or the joined batch, stands
@@ -18,7 +19,7 @@
 
 #include "core/query/scan.h"
 
-/* Where a run stands: at the first entry of the window, of a series, that has not been passed. */
+/* The position in a run: the first entry in the window, of any series, that has not been passed. */
 struct iforest_sweep_run {
 	struct iforest_fold *fold;
 	uint64_t series; /* UINT64_MAX: all has been passed */
@@ -29,13 +30,13 @@ struct iforest_sweep {
 	struct iforest_window window;
 	bool has_nulls;			/* entries without a time belong to the window */
 	struct iforest_sweep_run *runs; /* scan->n_folds of them */
-	uint64_t in_batch;		/* the series at which the joined batch stands */
+	uint64_t in_batch;		/* the series of the position in the joined batch */
 	uint64_t series;		/* given last; UINT64_MAX: none, or it has been passed */
 };
 
 /* Starts over all series. The window is that of scan->bucketing, whose mode is IFOREST_WHOLE. has_nulls: entries without a time
- * count, too; the window then has no bounds. The scan must be prepared, runs and batches joined; it is not to be started, and its
- * cursors belong to the sweep until that is released.
+ * count, too; the window then has no bounds. The scan must be prepared, runs and batches joined; it is not to be started, and
+ * its cursors belong to the sweep until that is released.
  * Errors  IFOREST_NO_MEMORY: no release is needed then. As iforest_cursor_seek(). */
 enum iforest_status iforest_sweep_start(struct iforest_sweep *sweep, struct iforest_scan *scan, bool has_nulls);
 void iforest_sweep_release(struct iforest_sweep *sweep);

@@ -1,10 +1,10 @@
 /* query/top_k.h -- First k entries by value or by time, over any number of series, by best-first search.
  *
  * A best-first descent over nodes (branch and bound: A. H. Land and A. G. Doig, "An automatic method of solving discrete
- * programming problems", 1960). A heap has entries, and nodes of all runs, each with the best row that it can contain. The
- * first item is taken out: an entry is given, a node is replaced by its children. The extremes of nodes have their row, so that
- * ties are decided before any page is opened. As in scan.h, the nodes of runs marked removal_in_progress may be stale, and the
- * caller must handle that.
+ * programming problems", 1960). A heap has entries, and nodes of all runs, each with the best row that it can contain. Again
+ * and again the first item is removed: an entry is returned, a node is replaced by its children. The extremes of nodes have
+ * their row, so that ties are decided before any page is opened. As in scan.h, the nodes of runs marked removal_in_progress may
+ * be stale, and the caller must handle that.
  */
 #ifndef IFOREST_QUERY_TOP_K_H
 #define IFOREST_QUERY_TOP_K_H

@@ -5,9 +5,9 @@
  *
  *   room      |        |        |        |       to sort arrivals
  *
- * The cheapest form of entries that are read once or twice: nothing is packed and no node is computed. Memory: 88 bytes an
- * entry, of which 40 are touched only if entries come out of order, and 8 for each value column. It is one block: with several,
- * the C library gives memory back to the system whenever a batch is dropped.
+ * The cheapest form of entries that are read once or twice: nothing is packed and no node is computed. Memory: 88 bytes per
+ * entry, of which 40 are touched only if entries come out of order, and 8 per value column. It is one allocation: with several,
+ * the C library would return memory to the system whenever a batch is released.
  */
 #ifndef IFOREST_RUN_BATCH_H
 #define IFOREST_RUN_BATCH_H
@@ -21,9 +21,9 @@ struct iforest_batch {
 	uint32_t n;			  /* entries */
 	uint32_t n_added, n_reserved;	  /* those and dropped ones; room for them */
 	bool is_sorted;			  /* arrivals ascend */
-	struct iforest_arrival *arrivals; /* the block; the others are in it */
-	union iforest_number *values;	  /* of each entry added: which are present, and n_values */
-	struct iforest_arrival *room;
+	struct iforest_arrival *arrivals; /* start of the allocation, of which the other two are parts */
+	union iforest_number *values;	  /* for each entry added: the bits of those present, then n_values numbers */
+	struct iforest_arrival *room;	  /* scratch space of the sort */
 };
 
 /* Starts an empty batch; it takes no memory yet. */
@@ -33,7 +33,7 @@ void iforest_batch_release(struct iforest_batch *batch);
 /* Drops all entries, and keeps the memory. */
 void iforest_batch_clear(struct iforest_batch *batch);
 
-/* Makes room for n entries in all, no more than asked.
+/* Allocates room for exactly n entries in total.
  * Errors  IFOREST_NO_MEMORY; IFOREST_TOO_LARGE: more than 2^31. */
 enum iforest_status iforest_batch_reserve(struct iforest_batch *batch, uint64_t n);
 

@@ -83,7 +83,7 @@ enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, en
  * IFOREST_CORRUPT: the node page that led there has too many nodes. */
 enum iforest_status iforest_cursor_replace(struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-/* Sees to it that path[level] is page `number`. */
+/* Pins page `number` into path[level] unless it is there. */
 static inline enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number)
 {
 	const struct iforest_pinned_page *pinned = &cursor->path[level];
@@ -97,9 +97,9 @@ void iforest_cursor_prefetch(const struct iforest_cursor *cursor, unsigned level
 /* Returns a page's index in the run. Leaf pages under one node page follow one another. */
 uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-/* Pins a leaf page for a moment, without a copy where the pager can: until the unpin no other page is read, and nothing is
- * called that may wait or jump (pager.h). Otherwise, or if it is path[0] already, pins it as iforest_cursor_pin() does. Unpin
- * it if the status is IFOREST_OK. */
+/* Pins a leaf page briefly, without a copy where the pager can: until the unpin the caller must read no other page, and call
+ * nothing that may block or longjmp (pager.h). Otherwise, or if it is path[0] already, pins it as iforest_cursor_pin() does.
+ * The caller unpins it if the status is IFOREST_OK. */
 enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
 					       struct iforest_leaf *leaf);
 void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page);
@@ -189,8 +189,8 @@ static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor
 /* Puts the reader on a block of the pinned leaf page. */
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 
-/* Finds the entries [*first, *end) of a block of the pinned leaf page whose keys lie in [from, to), and puts the reader on the block
- * if there may be any. The columns of keys are unpacked where an end of the range may lie in the block.
+/* Finds the entries [*first, *end) of a block of the pinned leaf page whose keys lie in [from, to), and puts the reader on the
+ * block if there may be any. The columns of keys are unpacked where an end of the range may lie in the block.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_cursor_find_in_block(struct iforest_cursor *cursor, unsigned block, const struct iforest_key *from,
 						 const struct iforest_key *to, unsigned *first, unsigned *end);

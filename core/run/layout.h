@@ -7,9 +7,9 @@
  *   index   0  1  2  3   4  5  6  7   8  9  10
  *   page   L0 L1 L2 N0  L3 L4 L5 N1  L6 N2 M0         N: level 1, M: level 2 (the top: one page)
  *
- * So high nodes lie together on few pages. The index of page `number` of a level is the number of pages written before it: those
- * of its own level, those below it (of levels 0 to level - 1, over the leaf pages up to its last), and the node pages above it
- * that were full by then, one for every B pages of its level, every B^2, and so on. M0: 7 leaf pages, 3 pages N, no other M.
+ * So high nodes share few pages. The index of page `number` of a level is the number of pages written before it: those of its
+ * own level; those of the levels below, up to its last leaf page; and the pages of the levels above that were full by then, one
+ * for every B pages of its level, one for every B^2, and so on. M0: 7 leaf pages, 3 pages N, no other M.
  */
 #ifndef IFOREST_RUN_LAYOUT_H
 #define IFOREST_RUN_LAYOUT_H

@@ -6,7 +6,7 @@
  * - A batch of at most max_batch_pages pages becomes durable as one, or not at all.
  * - publish() is the only commit point: what no published manifest names does not exist. In SQLite a publish can be rolled
  *   back, in PostgreSQL it cannot; so core keeps nothing that it cannot read again from the manifest.
- * - If several writers work on different runs at once (PostgreSQL), begin_publish() makes them take turns: each edits the
+ * - If several writers work on different runs concurrently (PostgreSQL), begin_publish() serializes them: each edits the
  *   newest manifest.
  * - Bytes from get() stay as they are until release(), and are never used after it. A pager may cache them under (run_id,
  *   generation, index): core takes a new generation before it reads again what it has written.
@@ -67,13 +67,13 @@ struct iforest_pager {
 	 * those will be asked first. Never fails. */
 	void (*prefetch)(void *context, const struct iforest_place *place, uint64_t index, bool of_maxima);
 
-	/* Optional. Returns the bytes of a page that is in memory and checked, or NULL; they stay until another function is
-	 * called. With them core can fetch ahead the memory that it will need, once prefetch() has fetched the beginning. */
+	/* Optional. Returns the bytes of a page that is in memory and checked, or NULL; they stay valid until another function
+	 * is called. Lets core prefetch more of a page, once prefetch() has fetched its beginning. */
 	const uint8_t *(*peek)(void *context, const struct iforest_place *place, uint64_t index, uint32_t *n_bytes);
 
-	/* Optional, both or neither. n_waits() returns how many pages of runs get() and pin_briefly() have fetched from where fetching may
-	 * mean to wait. While that grows, core tells read_ahead() which pages, ascending, it will ask for next: it should start to
-	 * fetch them and not wait. Never fails. */
+	/* Optional, both or neither. n_waits() returns how many pages get() and pin_briefly() have fetched from storage that
+	 * may block. While that number grows, core tells read_ahead() which pages, ascending, it will need next: it should
+	 * start to fetch them, and not wait for them. Never fails. */
 	uint64_t (*n_waits)(void *context);
 	void (*read_ahead)(void *context, const struct iforest_place *place, const uint64_t *indexes, unsigned n);
 
@@ -95,7 +95,7 @@ struct iforest_pager {
 	/* Replaces the manifest. Returning success is the commit. */
 	enum iforest_status (*publish)(void *context, const uint8_t *bytes, uint32_t n_bytes);
 
-	/* Returns a number that nobody can guess or has seen before. */
+	/* Returns an unpredictable, unique random number. */
 	uint64_t (*random)(void *context);
 };
 

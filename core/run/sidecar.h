@@ -1,12 +1,12 @@
 /* run/sidecar.h -- Sidecar store interface: variable-size summaries of nodes kept beside the runs, under names.
  *
- * Nodes have a fixed size. Summaries that have none (sketch_scan.h), or that only some indexes have (counter_scan.h), are in a
- * sidecar store of the engine.
+ * Nodes have a fixed size. Summaries of variable size (sketch_scan.h), or that only some indexes have (counter_scan.h), are
+ * kept in a sidecar store of the engine.
  *
- * A name is run, level, number, value column, and the count of removed entries under the node. A run never gains entries, and a
- * removed entry stays removed, so equal names mean equal live entries. After a removal the old summary is not found any more,
- * and readers use the entries until the engine has made a new one. So a sidecar store may lack anything; but it must not
- * outlive a rollback of the runs.
+ * A name is run, level, number, value column, and the number of removed entries under the node. A run never gains entries, and
+ * removed entries stay removed, so equal names mean equal live entries. After a removal the old summary is not found any more,
+ * and readers use the entries until the engine has stored a new one. So any summary may be missing; but none may survive a
+ * rollback of its run.
  */
 #ifndef IFOREST_RUN_SIDECAR_H
 #define IFOREST_RUN_SIDECAR_H

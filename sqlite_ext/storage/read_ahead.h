@@ -1,12 +1,12 @@
 /* storage/read_ahead.h -- Read-ahead of index pages by threads that read the database file beside SQLite.
  *
- * SQLite reads a page when it is asked for, and waits. Where PRAGMA threads allows helpers and the file is read from a device, pages that
- * will be asked for are read before, by several threads at once, through files of their own that SQLite's VFS opens: then the
- * system has them in memory when SQLite reads them. Nothing that is read here is used, but for the pages of the b-tree that say which page
- * of the file has a row, and only to choose what to read: so a wrong or old page costs a read in vain and no more.
+ * SQLite reads a page when it is needed, and waits for it. Where PRAGMA threads allows helpers and the file is read from a
+ * device, several threads read the pages that will be needed beforehand, through files of their own that SQLite's VFS opens, so
+ * that the operating system has them in memory when SQLite reads them. No answer uses what is read here. Only interior pages of
+ * the b-tree are looked at, to find the page of a row, so a wrong or stale page costs a useless read and nothing else.
  *
- * All functions are called on the connection's thread. The threads call xRead of the VFS and nothing else of SQLite, and have ended when
- * a function returns.
+ * All functions are called on the connection's thread. The helper threads call xRead of the VFS and nothing else of SQLite, and
+ * have ended when a function returns.
  */
 #ifndef IFS_STORAGE_READ_AHEAD_H
 #define IFS_STORAGE_READ_AHEAD_H

@@ -64,12 +64,26 @@ static void a_failure_changes_nothing(void **state)
 	iforest_release(&fault.alloc, items);
 }
 
+static void a_size_that_overflows_is_refused(void **state)
+{
+	struct alloc_fault fault;
+	uint64_t *items = NULL;
+	size_t n_reserved = 0;
+
+	(void)state;
+	alloc_fault_init(&fault);
+	assert_false(iforest_array_reserve(&fault.alloc, &items, sizeof *items, SIZE_MAX / sizeof *items + 2, &n_reserved));
+	assert_null(items);
+	assert_true(n_reserved == 0 && fault.n_calls == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(items_are_added),
 		cmocka_unit_test(room_is_made_at_once),
 		cmocka_unit_test(a_failure_changes_nothing),
+		cmocka_unit_test(a_size_that_overflows_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
