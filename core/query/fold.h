@@ -33,7 +33,7 @@ struct iforest_fold {
 	unsigned reached_entry; /* a guess: the entry of its block in which the last range of extremes ended */
 	/* filter_class is the filter's class of leaf page classified_leaf (UINT64_MAX: none). asked_leaf is a leaf page of
 	 * which one small part was folded without classifying it. All folds between two seeks use the same filter, or none */
-	uint64_t classified_leaf, asked_leaf; /* see classify_leaf() */
+	uint64_t classified_leaf, asked_leaf;
 	enum iforest_filter_class filter_class;
 	/* The rest of a leaf page from a position on: its sums, or its aggregate as requested by `request`; leaf_number is
 	 * UINT64_MAX if there is none. */
