@@ -19,8 +19,7 @@ struct iforest_node_taker {
 
 	/* Sets *taken if node i of a level is to be returned whole. The node is of one series and has times; all its live
 	 * entries count, lie in the range of the question and before the end of the stretch (iforest_iterator_stretch()). A
-	 * node that is taken is returned before the next call. The cursor has pinned the node's page, and may read nodes above
-	 * it.
+	 * node that is taken is returned before the next call. The node's page is pinned. May read nodes above it.
 	 */
 	enum iforest_status (*take)(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				    const uint8_t *node, bool *taken);

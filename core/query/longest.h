@@ -20,7 +20,7 @@ enum iforest_longest_kind { IFOREST_LONGEST_SPAN, IFOREST_LONGEST_BLOCK, IFOREST
 struct iforest_longest_item {
 	enum iforest_longest_kind kind;
 	struct iforest_extreme longest; /* the span, or the longest one in the block or node */
-	int64_t latest_end;		/* upper bound of its ends; INT64_MAX also if unknown */
+	int64_t latest_end;		/* none of its spans ends later; INT64_MAX also if unknown */
 	uint64_t number;		/* of the node on its level, or of the block's leaf page */
 	uint32_t run, next;		/* next: in the list of free items */
 	unsigned level, block;

@@ -26,16 +26,14 @@ struct iforest_peak {
 	int64_t time;
 };
 
-/* A pass over spans in order of their starts: a min-heap of the last times of the open ones. It is empty if all members but
- * alloc are zero. */
+/* A pass over spans in order of their starts: a min-heap of the last times of the open ones. Empty if all but alloc is zero. */
 struct iforest_peak_pass {
 	const struct iforest_alloc *alloc;
 	int64_t *last_times;
 	size_t n, n_reserved;
 };
 
-/* Return the last time at which a span is open, given its end or its duration; `time` if it has no length. The result
- * saturates. */
+/* Return the last time at which a span is open, given its end or its duration; `time` if it has no length. Saturates. */
 static inline int64_t iforest_span_last_before(int64_t time, bool has_end, int64_t end)
 {
 	return has_end && end > time ? end - 1 : time;
@@ -84,7 +82,7 @@ struct iforest_peak_reader {
 
 /* Prepares a reader of an index. store and manifest must outlive it. iforest_peak_release() also accepts a reader that is all
  * zero.
- * Errors  IFOREST_ARGUMENT: the index keeps neither durations nor ends (node.h), or durations in another unit.
+ * Errors  IFOREST_ARGUMENT: the index keeps neither durations nor ends (node.h), or durations of another unit;
  *         IFOREST_NO_MEMORY.
  */
 enum iforest_status iforest_peak_init(struct iforest_peak_reader *reader, struct iforest_store *store,

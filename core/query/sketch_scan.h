@@ -1,5 +1,4 @@
-/* query/sketch_scan.h -- Sketch of a key range, from entries and from node sketches kept in the sidecar store; or all values of
- * the range.
+/* query/sketch_scan.h -- Sketch of a key range, from entries and from node sketches in the sidecar store; or its values.
  *
  * Nodes have a fixed size and sketches do not, so a node has no sketch. Instead the sidecar store (run/sidecar.h) has
  * one for every node of level 2 and up that is of one series and has at least IFOREST_SKETCH_LEAST_ROWS live entries. The

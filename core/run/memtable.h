@@ -36,7 +36,7 @@ enum iforest_status iforest_memtable_init(struct iforest_memtable *memtable, con
 					  const struct iforest_node_schema *fields);
 void iforest_memtable_release(struct iforest_memtable *memtable);
 
-/* Makes a run of the batch, and merges the last two runs until each is larger than all after it.
+/* Makes a run of the batch, and merges the last two runs until each has over twice the rows of the next.
  * Cost    writes the batch; over many calls, each entry is packed log2(n) times.
  * Errors  IFOREST_UNORDERED: two entries have the same key. IFOREST_NO_MEMORY. The batch is then lost. */
 enum iforest_status iforest_memtable_build(struct iforest_memtable *memtable);

@@ -10,8 +10,7 @@
  *   newest manifest.
  * - Bytes from get() do not change until release(), and are not used after it. A pager may cache them under (run_id,
  *   generation, index): core draws a new generation before it reads pages that it has rewritten.
- * - An error or a longjmp out of write() or publish() may leave pages that no manifest names; the pager must find and free
- *   them.
+ * - An error or a longjmp out of write() or publish() may leave pages that no manifest names; the pager must free them.
  * - Any callback may longjmp (PostgreSQL): core then holds only memory of the passed allocator and pages that the pager
  *   releases by itself.
  */
@@ -53,7 +52,7 @@ struct iforest_pager {
 	uint32_t page_bytes;	  /* largest page, IFOREST_MIN_PAGE_BYTES..IFOREST_MAX_PAGE_BYTES */
 	uint32_t max_batch_pages; /* >= 1 */
 
-	/* Reads a page. Errors: IFOREST_CORRUPT (no such page), IFOREST_IO, IFOREST_NO_MEMORY. n_bytes may exceed what was
+	/* Reads a page. Errors: IFOREST_CORRUPT (no such page), IFOREST_IO, IFOREST_NO_MEMORY. n_bytes may exceed those
 	 * written. */
 	enum iforest_status (*get)(void *context, const struct iforest_place *place, uint64_t index, struct iforest_page *page);
 	void (*release)(void *context, struct iforest_page *page);
