@@ -67,8 +67,7 @@ static enum iforest_status copy_page(struct renewal *renewal, unsigned level, ui
 	return IFOREST_OK;
 }
 
-/* Gives a writable copy of the pinned leaf page, to be finished before the next call. Call it once per page, in ascending
- * order. */
+/* Gives a writable copy of the pinned leaf page, to be finished before the next call. Once per page, ascending. */
 static enum iforest_status renewal_change_leaf(struct renewal *renewal, uint8_t **page)
 {
 	enum iforest_status status;
