@@ -1,5 +1,4 @@
-/* trace/model.h -- Format-independent model of a trace: tracks, spans, counter samples, instants, flows, and a report of
- * omissions.
+/* trace/model.h -- Format-independent model of a trace: tracks, spans, counter samples, instants, flows, and omissions.
  *
  *     reader of a format --> assembly.h (sorts, pairs, binds) --> sink, as below --> tables in SQL
  *

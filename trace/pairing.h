@@ -7,8 +7,8 @@
  *
  * Nearly all tracks have their events in order of time. As long as a track does, its operations are performed when they are
  * added, and their results are logged, because an event out of order may follow. At the first such event, or if there are too
- * many open spans to keep in memory, the track continues in a sorter; only the part of the log after the earliest such event is
- * undone.
+ * many open spans to keep in memory, the track continues in a sorter; only the log after the earliest such event is turned back
+ * into operations.
  *
  * Functions that return int return TRACE_OK or a negative status, and then the report has the problem.
  */
