@@ -46,7 +46,7 @@ int trace_perfetto_clocks_add(struct trace_perfetto_clocks *clocks, const struct
 			      const char **problem);
 
 /* Converts a time to the trace's clock; a time of an incremental clock advances that clock.
- * Returns: TRACE_ROW; TRACE_OK if there is no path, or the result does not fit 64 bits; TRACE_ERROR_MEMORY or
+ * Returns: TRACE_ROW; TRACE_OK if there is no path, or the result exceeds int64; TRACE_ERROR_MEMORY or
  * TRACE_ERROR_LIMIT.
  * Cost:    O(log n) in snapshots; after a change of connections, a search of at most 128 clocks. */
 int trace_perfetto_clocks_convert(struct trace_perfetto_clocks *clocks, uint64_t id, uint64_t timestamp, int64_t *ts_ns);

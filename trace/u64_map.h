@@ -1,7 +1,6 @@
 /* trace/u64_map.h -- Hash map from 64-bit keys to 64-bit values, whose memory is drawn from a budget.
  *
- * Keys come from files, so hashes depend on the address of the map, against collision attacks. Nothing may depend on the order
- * of entries.
+ * Files choose the keys, so hashes include the map's address, which files cannot know. The order of entries is undefined.
  */
 #ifndef IFOREST_U64_MAP_H
 #define IFOREST_U64_MAP_H

@@ -6,8 +6,7 @@
 
 #include "trace/bytes.h"
 
-/* Returns the length of the character at data, of at most n bytes; 0 if it is not valid UTF-8. NUL is a character. Requires n >
- * 0. */
+/* Returns the length of the character at data, at most n; 0 if it is not valid UTF-8. NUL is a character. Requires n > 0. */
 size_t trace_utf8_bytes(const unsigned char *data, size_t n);
 
 /* Appends a code point below 0x110000 that is not a surrogate. TRACE_OK or TRACE_ERROR_MEMORY. */
