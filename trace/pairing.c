@@ -432,7 +432,7 @@ int trace_pairing_add(struct trace_pairing *pairing, const struct trace_pair_ope
 
 /* ---- When all are added ---- */
 
-/* The spans of a track that nobody has closed, the first one first. */
+/* Reports the spans of a track that were never closed, in order of their begins. */
 static int end_stack(struct trace_pairing *pairing, struct trace_pair_stack *stack)
 {
 	struct trace_pair_begun *begun = stack->top;
@@ -471,7 +471,7 @@ static bool take_closed(struct trace_unpacking *unpacking, const struct placed *
 	return true;
 }
 
-/* An earlier event came later: what was done is still to be done. */
+/* Turns a logged operation back into one to be done, because an earlier event followed. */
 static int undo(struct trace_pairing *pairing, const struct placed *placed, const struct placed *begin)
 {
 	int status = begin ? sort_operation(pairing, begin) : TRACE_OK;

@@ -1,4 +1,4 @@
-/* trace/perfetto_tasks.h -- Threads and processes as the kernel and the list of processes know them: names, and of what process.
+/* trace/perfetto_tasks.h -- Names and processes of threads, from the kernel and from the list of processes.
  *
  *     process_tree    names of processes, and names of threads with their processes
  *     sched_switch    names of threads
