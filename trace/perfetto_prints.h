@@ -1,5 +1,4 @@
-/* trace/perfetto_prints.h -- Prints of a Perfetto trace: text that programs and drivers write among kernel events, as by
- * atrace.
+/* trace/perfetto_prints.h -- Prints of a Perfetto trace: text of programs and drivers among kernel events (atrace).
  *
  *     B|PID|NAME                     E|PID or E    begin and end on the thread that prints
  *     I|PID|NAME                                   an instant there

@@ -53,7 +53,8 @@ struct iforest_node_schema {
 };
 
 /* Derives sizes and offsets from the other members.
- * Errors  IFOREST_ARGUMENT: too many values, an unknown type or rule, or a duration of a column that is not INT64; those of iforest_accumulators_finish().
+ * Errors  IFOREST_ARGUMENT: too many values, an unknown type or rule, or a duration column that is not INT64; those of
+ *         iforest_accumulators_finish().
  */
 enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *fields);
 
