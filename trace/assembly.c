@@ -13,11 +13,11 @@ enum {
 	RECORDS_A_STEP = 256
 };
 
-/* What is left to do once the file is read, in this order. */
+/* Stages after the file is read, in this order. */
 enum trace_stage { STAGE_ADD, STAGE_PAIR, STAGE_BIND, STAGE_LINK, STAGE_TRACKS, STAGE_DONE };
 
-/* Keys of the sorter of spans begin with their track; then come time, class, the longest first, and the order of adding. Among
- * the spans are flow points that are bound by time. */
+/* Records of the span sorter are ordered by track, time, class, duration (longest first) and order of addition. They include
+ * flow points that are bound by time. */
 enum span_class { CLASS_NEXT, CLASS_SPAN, CLASS_ENCLOSING };
 
 struct trace_assembly {
@@ -39,7 +39,7 @@ struct trace_assembly {
 	int64_t last_ts_ns;
 
 	enum trace_stage stage;
-	uint32_t track; /* whose records are at hand; 0 before the first */
+	uint32_t track; /* the track being processed; 0 before the first */
 	struct trace_span_depth depths;
 };
 
@@ -235,7 +235,7 @@ static struct trace_text or_empty(struct trace_text text)
 	return text.data ? text : (struct trace_text){ "", 0 };
 }
 
-/* The event of a span, as pairing wants it; texts that nobody will see are left out. */
+/* Packs the event of a span for pairing, without texts that are not wanted. */
 static void put_event(struct trace_record *record, const struct trace_event *event, bool with_texts)
 {
 	static const struct trace_text none = { NULL, 0 };
@@ -292,7 +292,7 @@ static int sort_span(struct trace_assembly *assembly, const struct trace_span *s
 	return end_record(assembly, assembly->spans);
 }
 
-/* A span that is known but for its depth and what is bound to it. */
+/* A span that is complete except for its depth and the points bound to it. */
 static int pass_span(struct trace_assembly *assembly, const struct trace_span *span)
 {
 	bool is_complete = assembly->options.complete;
@@ -593,7 +593,7 @@ static int next_stage(struct trace_assembly *assembly)
 	case STAGE_PAIR:
 		return checked_sorter(assembly, assembly->spans, trace_sorter_sort(assembly->spans));
 	case STAGE_BIND:
-		/* what the sorter has given is given: its memory and its file are free for the next */
+		/* the sorter is exhausted: its memory and file are freed for the next */
 		trace_sorter_free(assembly->spans);
 		assembly->spans = NULL;
 		status = end_spans_of_track(assembly);

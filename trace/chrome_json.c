@@ -40,14 +40,14 @@ struct trace_chrome_reader {
 	struct trace_assembly *assembly;
 	struct trace_wants wants;
 	bool is_strict;
-	locale_t c_locale; /* numbers have a '.' wherever we run */
+	locale_t c_locale; /* numbers have a '.' in every locale */
 	struct trace_json_frames frames;
 	struct trace_json json;
 	uint64_t n_taken;      /* bytes of the file */
 	uint64_t event_offset; /* of the event at hand, and what it has: nodes, 0 where absent */
 	size_t fields[N_FIELDS];
 	char phase;
-	struct trace_track *thread; /* of the last event that has one: most often also of the next */
+	struct trace_track *thread; /* of the last event that has one, and usually of the next */
 	struct trace_bytes key, number;
 	struct argument *arguments;
 	size_t n_arguments, n_arguments_allocated;
@@ -544,7 +544,7 @@ static int read_number(struct trace_chrome_reader *reader, struct trace_text tex
 		if (!memchr("0123456789+-.eE", text.data[i], 15))
 			return TRACE_OK;
 	}
-	/* strtod wants a NUL behind the number */
+	/* strtod needs a NUL after the number */
 	trace_bytes_clear(number);
 	if (!text.data || text.n_bytes == 0)
 		return TRACE_OK;
@@ -577,7 +577,7 @@ static int compare_keys(const void *left, const void *right)
 	return compare_positions(left, right);
 }
 
-/* Of arguments with one key leaves the last, in the order of the file. */
+/* Keeps only the last of arguments with equal keys, in file order. */
 static void drop_superseded(struct trace_chrome_reader *reader)
 {
 	struct argument *arguments = reader->arguments;

@@ -1,7 +1,7 @@
 /* trace/chrome_json.h -- Reader of Chrome's trace event format (JSON).
  *
- * Events are read in any order and form that real writers produce; docs/traces.md has the rules for users. Files are those of
- * Chrome, PyTorch, Bazel, clang -ftime-trace, viztracer and many more.
+ * Reads events in any order and form that real writers produce: Chrome, PyTorch, Bazel, clang -ftime-trace, viztracer and many
+ * more. The rules for users are in docs/traces.md.
  */
 #ifndef IFOREST_CHROME_JSON_H
 #define IFOREST_CHROME_JSON_H

@@ -1,8 +1,8 @@
 /* trace/decimal_time.h -- Exact conversion of decimal microseconds to integer nanoseconds.
  *
- * Trace times are microseconds written in decimal, with up to 19 significant digits. A double holds
- * 53 bits, so a detour through it is wrong by up to hundreds of nanoseconds; here the digits
- * themselves are moved by three places and rounded half to even.
+ * Trace times are microseconds written in decimal, with up to 19 significant digits. A double has 53 bits, so converting
+ * through it would be wrong by up to hundreds of nanoseconds. Instead the digits are shifted by three places and rounded half
+ * to even.
  */
 #ifndef IFOREST_DECIMAL_TIME_H
 #define IFOREST_DECIMAL_TIME_H

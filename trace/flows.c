@@ -99,7 +99,7 @@ int trace_flows_bind_next(struct trace_flows *flows, struct trace_text packed)
 	return trace_report_check(flows->report, trace_bytes_append(waiting, packed, NULL));
 }
 
-/* Binds the points that wait. */
+/* Binds the waiting points. */
 static int bind_waiting(struct trace_flows *flows, struct trace_bound bound)
 {
 	struct trace_unpacking unpacking = { flows->waiting.data };
@@ -130,7 +130,7 @@ static int add_candidate(struct trace_flows *flows, const struct trace_span *spa
 	return TRACE_OK;
 }
 
-/* Times only grow, so what has ended before this one is no candidate any more. */
+/* Times never decrease, so spans that ended before this one are no longer candidates. */
 static void drop_ended(struct trace_flows *flows, int64_t ts_ns)
 {
 	while (flows->n_candidates > 0) {

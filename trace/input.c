@@ -52,7 +52,7 @@ int trace_input_open(struct trace_input *input, const char *path)
 	return status;
 }
 
-/* Reads on in the file. */
+/* Reads more of the file. */
 static int read_on(struct trace_input *input, unsigned char *data, size_t n_bytes, size_t *n_read)
 {
 	if (input->source(input->context, (char *)data, n_bytes, n_read) < 0) {
@@ -65,7 +65,7 @@ static int read_on(struct trace_input *input, unsigned char *data, size_t n_byte
 	return TRACE_OK;
 }
 
-/* Reads behind what is left in the buffer. */
+/* Reads more bytes after the unused ones in the buffer. */
 static int fill(struct trace_input *input)
 {
 	z_stream *stream = &input->stream;
@@ -154,7 +154,7 @@ static int step(struct trace_input *input)
 
 	if (input->form == TRACE_INPUT_PLAIN && stream->avail_in == 0)
 		return fill_output(input);
-	/* by two bytes a member is told */
+	/* a member is recognised by two bytes */
 	if (stream->avail_in < 2 && !input->at_file_end)
 		return fill(input);
 	if (input->form == TRACE_INPUT_IN_MEMBER)
@@ -179,7 +179,7 @@ int trace_input_read(struct trace_input *input, char *data, size_t n_bytes, size
 		status = step(input);
 	*n_read = n_bytes - stream->avail_out;
 	input->n_bytes_read += *n_read;
-	/* an error behind these bytes is met again by the next call */
+	/* the next call meets an error after these bytes again */
 	return *n_read > 0 ? TRACE_OK : status;
 }
 

@@ -14,7 +14,7 @@
 
 enum { FEWEST_TOKENS = 256, BLOCK_BYTES = 4096, UNIT_BYTES = 6, ESCAPE_PAIR_BYTES = 12 };
 
-/* Texts that are no slices of what was parsed. */
+/* Texts that are not slices of the parsed text. */
 struct trace_json_block {
 	struct trace_json_block *next;
 	size_t n_bytes, n_allocated;
@@ -192,7 +192,7 @@ static inline bool passes_gap(struct grammar *grammar, size_t end)
 	return true;
 }
 
-/* Behind the digits that begin at i. */
+/* Returns the position after the digits that begin at i. */
 static size_t behind_digits(struct trace_text text, size_t i)
 {
 	while (i < text.n_bytes && text.data[i] >= '0' && text.data[i] <= '9')
@@ -467,7 +467,7 @@ size_t trace_json_next(const struct trace_json *json, size_t node)
 
 /* ---- Texts ---- */
 
-/* Keeps what the buffer holds, until the next text is parsed. */
+/* Keeps the content of the buffer until the next text is parsed. */
 static int keep(struct trace_json *json, struct trace_text *text)
 {
 	struct trace_json_block *block = json->decoded;

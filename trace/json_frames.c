@@ -27,7 +27,7 @@ static int fail(struct trace_json_frames *frames, int status, size_t at, const c
 	return status;
 }
 
-/* Follows a value that is skipped. */
+/* Continues to skip a value. */
 static int skip(struct trace_json_frames *frames, const char *data, size_t n_bytes, size_t *n_taken)
 {
 	switch (trace_json_skip(&frames->skip, data, n_bytes, n_taken)) {

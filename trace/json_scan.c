@@ -82,7 +82,7 @@ const char *trace_json_end(const char *data, const char *end, unsigned *most_dep
 	return NULL;
 }
 
-/* Inside a string: to behind its closing quote, if that is there. */
+/* Inside a string: moves past its closing quote, if it is there. */
 static const char *pass_string(struct trace_json_skip *skip, const char *at, const char *end)
 {
 	at += skip->in_escape;

@@ -1,4 +1,4 @@
-/* trace/json_scan.h -- Ends of JSON values in text that may break off, found by quotes and brackets alone. */
+/* trace/json_scan.h -- Ends of JSON values in possibly incomplete text, found only by quotes and brackets. */
 #ifndef IFOREST_JSON_SCAN_H
 #define IFOREST_JSON_SCAN_H
 
@@ -7,14 +7,15 @@
 
 bool trace_json_is_space(char c);
 
-/* The end of the string whose opening quote stands before data, behind its closing quote; NULL if it is not there. O(bytes). */
+/* Returns the byte after the closing quote of a string whose opening quote precedes data; NULL if it is incomplete.
+ * O(bytes). */
 const char *trace_json_string_end(const char *data, const char *end);
 
-/* The end of the object or array that begins at data; NULL if it is not there. *most_depth is how deep it is nested; beyond
- * TRACE_MAX_NESTING it is looked for no further. O(bytes). */
+/* Returns the end of the object or array that begins at data; NULL if it is incomplete. *most_depth is its nesting depth; the
+ * search stops beyond TRACE_MAX_NESTING. O(bytes). */
 const char *trace_json_end(const char *data, const char *end, unsigned *most_depth);
 
-/* A value that is skipped, piece by piece. All zero is before its first byte. */
+/* State of skipping a value piece by piece. All zero before its first byte. */
 struct trace_json_skip {
 	unsigned depth;
 	bool has_begun, in_string, in_escape;
@@ -22,7 +23,8 @@ struct trace_json_skip {
 
 enum trace_json_skipped { TRACE_SKIP_MORE, TRACE_SKIP_OVER, TRACE_SKIP_TOO_DEEP };
 
-/* Follows the value through the next n_bytes, of which *n_taken belong to it. TRACE_SKIP_MORE if all do, and there is more. */
+/* Skips the part of the value in the next n_bytes: *n_taken bytes. TRACE_SKIP_MORE if these are all, and the value
+ * continues. */
 enum trace_json_skipped trace_json_skip(struct trace_json_skip *skip, const char *data, size_t n_bytes, size_t *n_taken);
 
 #endif

@@ -6,7 +6,7 @@
  *     trace_write_close(&writer, '}');
  *     if (writer.out_of_memory) ...
  *
- * Commas and colons are written where they belong. That brackets and keys are balanced is up to the caller.
+ * Commas and colons are inserted. The caller must balance brackets and keys.
  */
 #ifndef IFOREST_JSON_WRITER_H
 #define IFOREST_JSON_WRITER_H
@@ -17,19 +17,19 @@
 
 #define TRACE_LITERAL(literal) ((struct trace_text){ "" literal, sizeof literal - 1 })
 
-/* All zero is empty. An allocation that fails sets out_of_memory, and all that follows does nothing. */
+/* All zero is empty. A failed allocation sets out_of_memory, after which all functions do nothing. */
 struct trace_json_writer {
 	struct trace_bytes bytes; /* what was written */
 	bool out_of_memory;
 	bool needs_comma;  /* before the next key or value */
-	uint64_t n_mended; /* strings that were not UTF-8, ever */
+	uint64_t n_mended; /* strings so far that were not UTF-8 */
 };
 
-/* Forgets what was written, but not how much was mended. */
+/* Clears the output, but not n_mended. */
 void trace_write_clear(struct trace_json_writer *writer);
 void trace_write_release(struct trace_json_writer *writer);
 
-/* The text so far; valid until more is written. */
+/* Returns the output so far; valid until more is written. */
 struct trace_text trace_written(const struct trace_json_writer *writer);
 
 /* '{' or '[', and their ends. */
@@ -38,8 +38,8 @@ void trace_write_close(struct trace_json_writer *writer, char bracket);
 
 void trace_write_key(struct trace_json_writer *writer, struct trace_text key);
 
-/* Values. A string may hold any bytes: those that are not UTF-8 become U+FFFD. A double that is no number is a string, "NaN",
- * "Infinity" or "-Infinity". Bytes are a string of base64. The last takes JSON as it is. */
+/* Values. A string may hold any bytes: those that are not UTF-8 become U+FFFD. A double that is not finite becomes the string
+ * "NaN", "Infinity" or "-Infinity". Bytes become a base64 string. The last function copies JSON unchanged. */
 void trace_write_string(struct trace_json_writer *writer, struct trace_text text);
 void trace_write_int64(struct trace_json_writer *writer, int64_t value);
 void trace_write_uint64(struct trace_json_writer *writer, uint64_t value);

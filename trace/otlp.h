@@ -1,13 +1,13 @@
-/* trace/otlp.h -- OTLP span in the model, whichever encoding it was read from.
+/* trace/otlp.h -- Conversion of OTLP spans to the model, common to all encodings.
  *
  *     resource   its service.name is the track
  *     scope      its name is the category
- *     span       a span; its ids are those of the model, and all else it has is in its args
+ *     span       a span with its ids; everything else is in its args
  *     event      an instant on the same track, with the id of its span
- *     link       a flow from the span that it names, wherever in the file that stands
+ *     link       a flow from the span that it names, wherever that is in the file
  *
- * A reader says which resource and scope come, then adds each of their spans with its links and events, in this order. All
- * functions that answer int answer TRACE_OK or a negative status, after trace_fail().
+ * A reader begins a resource and a scope, then adds each of their spans, its links and its events, in this order. All functions
+ * that return int return TRACE_OK, or a negative status after trace_fail().
  */
 #ifndef IFOREST_OTLP_H
 #define IFOREST_OTLP_H
@@ -23,21 +23,21 @@ struct trace_otlp_id {
 	size_t n_digits;
 };
 
-/* All zero is ready for use, but for the assembly, what it wants, and the offset. */
+/* Ready for use if all zero except assembly, wants and offset. */
 struct trace_otlp {
 	struct trace_assembly *assembly;
 	struct trace_wants wants;
-	uint64_t offset;		   /* byte of the file at which the span or resource at hand begins, for errors */
-	struct trace_track *track;	   /* of the resource at hand; NULL before its first span */
-	struct trace_bytes service, scope; /* names of the resource and the scope at hand */
+	uint64_t offset;		   /* byte of the file at which the current span or resource begins, for errors */
+	struct trace_track *track;	   /* of the current resource; NULL before its first span */
+	struct trace_bytes service, scope; /* names of the current resource and scope */
 	struct trace_json_writer resource_args, scope_args; /* their attributes as members of args; may be empty */
-	struct trace_json_writer args, attributes;	    /* of the span or event at hand */
-	struct trace_otlp_id span_id;			    /* of the span that was added last, and its start */
+	struct trace_json_writer args, attributes;	    /* of the current span or event */
+	struct trace_otlp_id span_id;			    /* of the span added last, and its start */
 	int64_t start_ns;
-	bool is_left_out; /* it was not added */
+	bool is_left_out; /* that span was not added */
 };
 
-/* Text without data is absent, as is a number 0. Attributes are an object in JSON. */
+/* Text without data is absent, and so is a number 0. Attributes are a JSON object. */
 struct trace_otlp_span {
 	struct trace_otlp_id trace_id, span_id, parent_id;
 	struct trace_text name, trace_state, status_message, attributes;
@@ -55,14 +55,14 @@ struct trace_otlp_event {
 
 void trace_otlp_release(struct trace_otlp *otlp);
 
-/* What comes is of this service and has these attributes; both may be absent. */
+/* Begin a resource or scope, for the spans that follow. All texts may be absent. */
 int trace_otlp_begin_resource(struct trace_otlp *otlp, struct trace_text service, struct trace_text attributes);
 int trace_otlp_begin_scope(struct trace_otlp *otlp, struct trace_text name, struct trace_text version,
 			   struct trace_text attributes);
 
 int trace_otlp_add_span(struct trace_otlp *otlp, const struct trace_otlp_span *span);
 
-/* Of the span that was added last. */
+/* Add to the span added last. */
 int trace_otlp_add_link(struct trace_otlp *otlp, const struct trace_otlp_id *trace_id, const struct trace_otlp_id *span_id);
 int trace_otlp_add_event(struct trace_otlp *otlp, const struct trace_otlp_event *event);
 
@@ -74,7 +74,7 @@ bool trace_otlp_id_of_bytes(struct trace_otlp_id *id, struct trace_text bytes);
 /* An id of text: hexadecimal digits, or else base64. False if it is neither, or too long. */
 bool trace_otlp_id_of_text(struct trace_otlp_id *id, struct trace_text text);
 
-/* Words for the numbers, without data for 0 and for numbers without a word. */
+/* Return the word for a number, without data for 0 and for numbers without a word. */
 struct trace_text trace_otlp_kind(uint64_t number);
 struct trace_text trace_otlp_status(uint64_t number);
 

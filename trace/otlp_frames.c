@@ -272,7 +272,7 @@ static int take(struct trace_otlp_frames *frames, const char *data, size_t n_byt
 	return TRACE_OK;
 }
 
-/* Goes on until there is a frame, or more is needed, or a level below the lowest is reached. */
+/* Continues until there is a frame, more bytes are needed, or a level below the lowest is reached. */
 static int advance(struct trace_otlp_frames *frames, unsigned lowest_level, const char *data, size_t n_bytes, size_t *n_taken,
 		   enum trace_otlp_frame *frame, struct trace_text *text)
 {

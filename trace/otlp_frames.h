@@ -6,10 +6,9 @@
  *             { "scope": SCOPE,
  *               "spans": [ SPAN, SPAN, ... ] } ] } ] }
  *
- * A file is one such object or several, most often one in a line. Members may come in any order, but a resource is handed out
- * before the spans under it, and so is a scope: where a file has them behind, all of the object around them must fit into
- * memory. All else is skipped. The frames look at keys, brackets, commas and the ends of strings alone; json.h parses what is
- * in a frame.
+ * A file is one such object or several, most often one in a line. Members may come in any order, but a resource or scope is
+ * returned before the spans under it: if it follows them in the file, the object around them must fit into memory. All else is
+ * skipped. The scan looks only at keys, brackets, commas and the ends of strings; json.h parses the content of a frame.
  */
 #ifndef IFOREST_OTLP_FRAMES_H
 #define IFOREST_OTLP_FRAMES_H
@@ -32,15 +31,15 @@ enum trace_otlp_place {
 
 enum trace_otlp_key { TRACE_OTLP_KEY_OTHER, TRACE_OTLP_KEY_HEADER, TRACE_OTLP_KEY_CHILDREN };
 
-/* All zero, but for is_strict, is before the file. */
+/* All zero except is_strict before the file. */
 struct trace_otlp_frames {
-	bool is_strict; /* commas too many or missing are errors, not mended */
+	bool is_strict; /* extra and missing commas are errors, not repaired */
 	enum trace_otlp_place place;
 	unsigned level; /* open objects and arrays, as drawn above: 6 in the array of spans */
 	enum trace_otlp_key key;
-	bool has_header; /* the resource or the scope of the object at hand was handed out */
-	bool is_ahead;	 /* looks for a header, and skips what stands before it */
-	bool has_spans;	 /* the top object at hand has resourceSpans */
+	bool has_header; /* the resource or scope of the current object was returned */
+	bool is_ahead;	 /* is searching ahead for a header */
+	bool has_spans;	 /* the current top-level object has resourceSpans */
 	struct trace_json_skip skip;
 	uint64_t n_objects, n_without_spans; /* at the top */
 	uint64_t n_extra_commas, n_missing_commas;
@@ -48,18 +47,17 @@ struct trace_otlp_frames {
 	size_t problem_at;   /* byte of what was fed */
 };
 
-/* The next frame in the n_bytes at data, which begin behind what was taken so far. A resource or scope that is missing comes all
- * the same, with a text without data.
- * Returns TRACE_ROW with *frame and *text, TRACE_OK if it needs more of the file, TRACE_ERROR_FORMAT or TRACE_ERROR_LIMIT.
- * *n_taken bytes are taken, those of the frame among them. O(bytes), but for a frame that is not all there, which is looked for
- * anew. */
+/* Gives the next frame in the n_bytes at data, which follow the bytes taken so far. A missing resource or scope is returned
+ * with a text without data. Returns TRACE_ROW with *frame and *text, TRACE_OK if it needs more of the file, TRACE_ERROR_FORMAT
+ * or TRACE_ERROR_LIMIT. *n_taken bytes are consumed, the frame included. O(bytes), except that an incomplete frame is scanned
+ * again. */
 int trace_otlp_frames_next(struct trace_otlp_frames *frames, const char *data, size_t n_bytes, size_t *n_taken,
 			   enum trace_otlp_frame *frame, struct trace_text *text);
 
-/* The file ends, behind n_bytes that were not taken. TRACE_OK or TRACE_ERROR_FORMAT. */
+/* Ends the file, with n_bytes left over. Returns TRACE_OK or TRACE_ERROR_FORMAT. */
 int trace_otlp_frames_end(struct trace_otlp_frames *frames, size_t n_bytes);
 
-/* True if the text is the name, which is in lowerCamelCase, in this form or in snake_case. */
+/* True if the text is the name, given in lowerCamelCase, in that form or in snake_case. */
 bool trace_otlp_is_name(struct trace_text text, const char *name);
 
 #endif

@@ -4,9 +4,9 @@
  *
  *     TracesData 1 -> ResourceSpans { 1 Resource, 2 ScopeSpans } -> ScopeSpans { 1 InstrumentationScope, 2 Span }
  *
- * A span is decoded at a time. A resource or scope that stands behind its spans is looked for ahead, which needs all of the
- * message around them in memory. The numbers of the fields are those of opentelemetry-proto 1.x (trace/v1/trace.proto,
- * common/v1/common.proto, resource/v1/resource.proto). docs/traces.md says what becomes of what a span has.
+ * Spans are decoded one at a time. A resource or scope that follows its spans is searched for ahead, which requires the message
+ * around them to be in memory. The numbers of the fields are those of opentelemetry-proto 1.x (trace/v1/trace.proto,
+ * common/v1/common.proto, resource/v1/resource.proto). docs/traces.md documents the mapping of spans.
  */
 #ifndef IFOREST_OTLP_PROTOBUF_H
 #define IFOREST_OTLP_PROTOBUF_H

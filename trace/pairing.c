@@ -60,7 +60,7 @@ int trace_pairing_begin(struct trace_pairing *pairing, size_t memory_bytes)
 	return checked(pairing, pairing->log && pairing->sorter && pairing->slots ? TRACE_OK : TRACE_ERROR_MEMORY);
 }
 
-/* What a sorter has given is given: its memory and its file are free for the next. */
+/* Frees the memory and the file of an exhausted sorter for the next. */
 static void drop_sorter(struct trace_sorter **sorter)
 {
 	trace_sorter_free(*sorter);
@@ -126,7 +126,7 @@ static void put_in_slot(struct trace_pairing *pairing, struct trace_pair_begun *
 	*slot = begun;
 }
 
-/* From here on the open spans of the track are found by their names. */
+/* Adds the open spans of the track to the hash table of names. */
 static void hash_stack(struct trace_pairing *pairing, struct trace_pair_stack *stack)
 {
 	struct trace_pair_begun *begun = stack->top;
@@ -138,7 +138,7 @@ static void hash_stack(struct trace_pairing *pairing, struct trace_pair_stack *s
 	stack->is_hashed = true;
 }
 
-/* Takes one off its stack, from wherever it is; the caller frees it. O(1) for the newest of its name, expected. */
+/* Removes a begin from any position of its stack; the caller frees it. Expected O(1) for the newest of its name. */
 static void take_off(struct trace_pairing *pairing, struct trace_pair_stack *stack, struct trace_pair_begun *begun)
 {
 	if (stack->is_hashed) {
@@ -191,7 +191,7 @@ static bool fits(struct trace_text wanted, struct trace_text text)
 	       (text.data && wanted.n_bytes == text.n_bytes && memcmp(wanted.data, text.data, text.n_bytes) == 0);
 }
 
-/* The innermost open span that an end fits, or NULL. O(1) expected, but for an end with a category alone. */
+/* Returns the innermost open span that an end matches, or NULL. Expected O(1), except for an end with only a category. */
 static struct trace_pair_begun *find_begun(struct trace_pairing *pairing, struct trace_pair_stack *stack, uint32_t track,
 					   struct trace_text packed)
 {
@@ -249,7 +249,7 @@ static struct trace_paired_span span_of(const struct trace_pair_operation *begin
 					   .packed = begin->packed };
 }
 
-/* What was not yet taken of data. */
+/* Returns the rest of data that was not taken yet. */
 static struct trace_text rest_of(struct trace_text data, const struct trace_unpacking *unpacking)
 {
 	return (struct trace_text){ unpacking->at, (size_t)(data.data + data.n_bytes - unpacking->at) };
@@ -299,7 +299,7 @@ static int log_operation(struct trace_pairing *pairing, const struct placed *pla
 	return end_record(pairing, pairing->log);
 }
 
-/* Takes a span off its stack, as it ends here. */
+/* Closes a span and removes it from its stack. */
 static int close_begun(struct trace_pairing *pairing, struct trace_pair_stack *stack, struct trace_pair_begun *begun,
 		       const struct placed *placed)
 {
@@ -432,7 +432,7 @@ int trace_pairing_add(struct trace_pairing *pairing, const struct trace_pair_ope
 
 /* ---- When all are added ---- */
 
-/* The spans of a track that nobody has closed, the first one first. */
+/* Reports the spans of a track that were never closed, in order of their begins. */
 static int end_stack(struct trace_pairing *pairing, struct trace_pair_stack *stack)
 {
 	struct trace_pair_begun *begun = stack->top;
@@ -471,7 +471,7 @@ static bool take_closed(struct trace_unpacking *unpacking, const struct placed *
 	return true;
 }
 
-/* An earlier event came later: what was done is still to be done. */
+/* Turns a logged operation back into one to be done, because an earlier event followed. */
 static int undo(struct trace_pairing *pairing, const struct placed *placed, const struct placed *begin)
 {
 	int status = begin ? sort_operation(pairing, begin) : TRACE_OK;

@@ -11,7 +11,7 @@
 
 enum {
 	MAX_PACKET_BYTES = 64 * 1024 * 1024,
-	MAX_REMEMBERED_BYTES = 128 * 1024 * 1024, /* interned texts, descriptors, snapshots: what the file makes us hold */
+	MAX_REMEMBERED_BYTES = 128 * 1024 * 1024, /* state of the file: interned texts, descriptors, snapshots */
 	MAX_WAITING_BYTES = 16 * 1024 * 1024,	  /* packets whose clock is not known yet */
 	HEAD_BYTES = 20,			  /* of a field of the file: its number and its length are no longer */
 	UNPACKED_PIECE_BYTES = 64 * 1024
@@ -45,7 +45,7 @@ enum snapshot_field { SNAPSHOT_CLOCK = 1, SNAPSHOT_PRIMARY_CLOCK = 2 };
 enum { RANGE_START_US = 1 };
 enum clock_field { CLOCK_ID = 1, CLOCK_TIMESTAMP = 2, CLOCK_IS_INCREMENTAL = 3, CLOCK_UNIT_NS = 4 };
 
-/* A packet's fields; texts lie in it. */
+/* The fields of a packet; texts point into it. */
 struct packet {
 	struct trace_text bytes;
 	bool has_timestamp, has_sequence, is_cleared, is_after_loss, needs_state;
@@ -388,7 +388,7 @@ static int find_time(struct trace_perfetto_reader *reader, const struct packet *
 		packet->timestamp, ts_ns);
 }
 
-/* Keeps a packet until all of the file is read, when its clock may be known. */
+/* Keeps a packet until the end of the file, when its clock may be known. */
 static int keep_waiting(struct trace_perfetto_reader *reader, const struct packet *packet)
 {
 	struct trace_text size = { (const char *)&packet->bytes.n_bytes, sizeof packet->bytes.n_bytes };
@@ -467,7 +467,7 @@ static int take_range_of_interest(struct trace_perfetto_reader *reader, struct t
 
 static int take_compressed(struct trace_perfetto_reader *reader, struct trace_text packed);
 
-/* What is left when the sequence's state is up to date. */
+/* Processes the rest of a packet once the state of its sequence is up to date. */
 static int take_payload(struct trace_perfetto_reader *reader, const struct packet *packet,
 			struct trace_perfetto_sequence *sequence)
 {
@@ -633,7 +633,7 @@ static int feed(void *parser, const char *bytes, size_t n_bytes, size_t *n_taken
 	return status;
 }
 
-/* The packets that waited for their clocks: their sequences' states are as at the end. */
+/* Processes the packets that waited for their clocks, with the final state of their sequences. */
 static int take_waiting(struct trace_perfetto_reader *reader)
 {
 	struct trace_bytes waiting = reader->waiting;

@@ -4,10 +4,9 @@
 
 #include "trace/perfetto_sequence.h"
 
-/* Writes the annotations of a message TrackEvent to json, which is emptied first, and stays empty if there are none. Texts that
- * are not UTF-8 have U+FFFD; pointers are texts such as "0x7f10"; NaN and the infinities are null; what is nested more than
- * 100 deep is null, too. *n_mended grows by the texts that are not UTF-8.
- * TRACE_OK, TRACE_ERROR_FORMAT or TRACE_ERROR_MEMORY. O(bytes). */
+/* Replaces the content of json by the annotations of a message TrackEvent; it is empty if there are none. Invalid UTF-8 becomes
+ * U+FFFD, and is counted in *n_mended; pointers become texts such as "0x7f10"; NaN, infinities, and values nested more than 100
+ * deep become null. TRACE_OK, TRACE_ERROR_FORMAT or TRACE_ERROR_MEMORY. O(bytes). */
 int trace_perfetto_args(const struct trace_perfetto_sequence *sequence, struct trace_text event, struct trace_bytes *json,
 			uint64_t *n_mended);
 

@@ -10,7 +10,7 @@ struct clock_pair {
 	int64_t from_ns, to_ns;
 };
 
-/* How to get from a clock to another one. */
+/* The connection from a clock to another one. */
 struct clock_edge {
 	size_t to;
 	struct clock_pair *pairs; /* owned; from_ns never falls */
@@ -31,7 +31,7 @@ struct trace_perfetto_clock {
 	int n_steps; /* 0 if there is none */
 };
 
-/* A clock that the search for a way has come to. */
+/* A clock reached by the search for a path. */
 struct clock_visit {
 	size_t clock, edge; /* the edge that led here */
 	int before;	    /* visit */
@@ -149,7 +149,7 @@ static bool reading_ns(const struct trace_clock_reading *reading, int64_t *ns)
 	       !__builtin_mul_overflow((int64_t)reading->timestamp, (int64_t)reading->unit_ns, ns);
 }
 
-/* Why a reading is not to be believed, or NULL. */
+/* Returns why a reading is not credible, or NULL. */
 static const char *doubt(const struct trace_perfetto_clocks *clocks, const struct trace_clock_reading *readings, size_t i)
 {
 	const struct trace_clock_reading *reading = &readings[i];
@@ -213,7 +213,7 @@ static bool was_visited(const struct clock_visit *visits, int n, size_t clock)
 	return false;
 }
 
-/* Looks for the shortest way from a clock to the trace's, in breadth. */
+/* Finds the shortest path from a clock to the trace's, by breadth-first search. */
 static void find_way(struct trace_perfetto_clocks *clocks, size_t source, size_t target)
 {
 	struct trace_perfetto_clock *clock = &clocks->clocks[source];

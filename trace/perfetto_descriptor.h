@@ -1,6 +1,6 @@
 /* trace/perfetto_descriptor.h -- Descriptors of a Perfetto trace: of tracks, and of threads, processes and counters.
  *
- * What they say is read here; what it means is decided in perfetto_tracks.h.
+ * Decodes them; perfetto_tracks.h interprets them.
  */
 #ifndef IFOREST_PERFETTO_DESCRIPTOR_H
 #define IFOREST_PERFETTO_DESCRIPTOR_H
@@ -9,7 +9,7 @@
 
 #include "trace/bytes.h"
 
-/* A message TrackDescriptor. Texts lie in it. */
+/* A message TrackDescriptor. Texts point into the message. */
 struct trace_perfetto_descriptor {
 	bool has_uuid, has_thread, has_process, has_counter, has_state, is_separate;
 	uint64_t uuid, parent_uuid;

@@ -62,7 +62,7 @@ struct scalars {
 	uint64_t values[N_FIELDS];
 };
 
-/* An event that is being taken. */
+/* The current event. */
 struct event {
 	struct trace_perfetto_events *events;
 	struct trace_perfetto_sequence *sequence;
@@ -230,7 +230,7 @@ static int find_time(struct event *event, bool has_time, int64_t ts_ns)
 
 /* ---- Names ---- */
 
-/* What is not UTF-8 becomes a mended copy. */
+/* Replaces text that is not UTF-8 by a repaired copy. */
 static int mend(struct event *event, struct trace_bytes *copy, struct trace_text *text)
 {
 	return trace_utf8_mend(copy, text, event->events->n_mended);

@@ -1,4 +1,4 @@
-/* trace/perfetto_ftrace.h -- Bundles of the kernel's events in a Perfetto trace: what they hold goes to the scheduler or to prints.
+/* trace/perfetto_ftrace.h -- Bundles of kernel events in a Perfetto trace, dispatched to the scheduler and to prints.
  *
  *     bundle of a CPU -+- sched_switch, one by one or compact --> perfetto_sched.h
  *                      +- prints, and marks of drivers ---------> perfetto_prints.h

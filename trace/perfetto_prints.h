@@ -1,4 +1,4 @@
-/* trace/perfetto_prints.h -- Prints of a Perfetto trace: what programs and drivers write among the kernel's events, as atrace does.
+/* trace/perfetto_prints.h -- Prints of a Perfetto trace: text of programs and drivers among kernel events (atrace).
  *
  *     B|PID|NAME                     E|PID or E    begin and end on the thread that prints
  *     I|PID|NAME                                   an instant there

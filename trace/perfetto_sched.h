@@ -1,7 +1,7 @@
 /* trace/perfetto_sched.h -- Scheduling in a Perfetto trace: each run of a thread on a CPU is a span.
  *
- * ftrace says with sched_switch that a CPU goes from one thread to another. A run begins with the switch to a thread and ends
- * with the next switch of that CPU. Switches of a CPU are expected in the order of time, as the kernel writes them.
+ * The ftrace event sched_switch says that a CPU switches from one thread to another. A run begins with the switch to a thread
+ * and ends with the next switch of that CPU. Switches of a CPU must come in order of time, as the kernel writes them.
  *
  * After Perfetto's src/trace_processor/importers/ftrace/ftrace_sched_event_tracker, in own words.
  */
@@ -41,7 +41,7 @@ int trace_perfetto_sched_cpu(struct trace_perfetto_sched *sched, uint32_t number
 int trace_perfetto_sched_take(struct trace_perfetto_sched *sched, struct trace_perfetto_cpu *cpu, int64_t ts_ns,
 			      const struct trace_perfetto_switch *taken);
 
-/* When the file is read: what still runs becomes spans that were never closed. */
+/* When the file is read: runs that have not ended become spans that were never closed. */
 int trace_perfetto_sched_finish(struct trace_perfetto_sched *sched);
 
 #endif

@@ -1,12 +1,12 @@
 /* trace/perfetto_sequence.h -- State of a sequence of Perfetto packets: interned texts, defaults, and what differences add to.
  *
- * A sequence is what one writer wrote, known by its number (trusted_packet_sequence_id). Its packets say things once and then
- * refer to them:
+ * A sequence has the packets of one writer, identified by its number (trusted_packet_sequence_id). Its packets define things
+ * once and then refer to them:
  *
- *     cleared      forgets all, and makes the state valid
+ *     cleared      resets the state, and makes it valid
  *     lost         makes it invalid until the next clear
- *     interned     a number for a text; the first text of a number counts
- *     defaults     what holds where an event says nothing
+ *     interned     a number for a text; the first text of a number wins
+ *     defaults     values for fields that an event lacks
  *
  * After Perfetto's src/trace_processor/importers/proto/packet_sequence_state_generation and track_event_sequence_state.
  */
@@ -59,7 +59,7 @@ void trace_perfetto_sequence_lose(struct trace_perfetto_sequence *sequence);
 int trace_perfetto_sequence_intern(struct trace_perfetto_sequence *sequence, struct trace_text message);
 int trace_perfetto_sequence_set_defaults(struct trace_perfetto_sequence *sequence, struct trace_text message);
 
-/* The text of a number, until the sequence changes; data is NULL if it has none. O(1) expected. */
+/* Returns the text of a number, valid until the sequence changes; data is NULL if there is none. O(1) expected. */
 struct trace_text trace_perfetto_sequence_text(const struct trace_perfetto_sequence *sequence, enum trace_interned kind,
 					       uint64_t iid);
 

@@ -1,10 +1,10 @@
-/* trace/perfetto_tasks.h -- Threads and processes as the kernel and the list of processes know them: names, and of what process.
+/* trace/perfetto_tasks.h -- Names and processes of threads, from the kernel and from the list of processes.
  *
  *     process_tree    names of processes, and names of threads with their processes
  *     sched_switch    names of threads
  *     prints          of what process a thread is
  *
- * They make no tracks; they name those that stand there without a name when the file is read. The last word counts.
+ * They create no tracks, but name those without a name at the end of the file. The last definition wins.
  */
 #ifndef IFOREST_PERFETTO_TASKS_H
 #define IFOREST_PERFETTO_TASKS_H
@@ -36,7 +36,7 @@ int trace_perfetto_tasks_take_tree(struct trace_perfetto_tasks *tasks, struct tr
 int trace_perfetto_tasks_name(struct trace_perfetto_tasks *tasks, int64_t tid, struct trace_text name);
 int trace_perfetto_tasks_place(struct trace_perfetto_tasks *tasks, int64_t tid, int64_t pid);
 
-/* The process of a thread; 0 if nobody has said. */
+/* Returns the process of a thread; 0 if unknown. */
 int64_t trace_perfetto_tasks_pid(const struct trace_perfetto_tasks *tasks, int64_t tid);
 
 /* When the file is read: names tracks, or answers what the assembly answered. */

@@ -7,7 +7,7 @@
  *     state              of states                    "uuid:n"
  *     none of these      of an operation              "uuid:n"
  *
- * An event may come before the descriptor of its track, which then is an operation's, and gets its name and parent later.
+ * An event may precede the descriptor of its track. The track is then that of an operation, and gets its name and parent later.
  *
  * After Perfetto's src/trace_processor/importers/proto/track_event_tracker, in own words.
  */
@@ -37,7 +37,7 @@ struct trace_perfetto_tracks {
 
 void trace_perfetto_tracks_release(struct trace_perfetto_tracks *tracks);
 
-/* Where something happened. */
+/* The place of an event. */
 struct trace_perfetto_place {
 	struct trace_track *track, *thread, *process; /* the last two may be NULL */
 };
@@ -73,13 +73,13 @@ enum trace_atrace { TRACE_ATRACE_OPERATION, TRACE_ATRACE_ON_TRACK, TRACE_ATRACE_
 int trace_perfetto_tracks_atrace(struct trace_perfetto_tracks *tracks, struct trace_track *process, enum trace_atrace kind,
 				 struct trace_text name, int64_t cookie, struct trace_track **track);
 
-/* The next thread or process that nobody has named, *i of the ones before; NULL if there is none. */
+/* Returns the next thread or process without a name, or NULL; *i is the position of the search. */
 struct trace_track *trace_perfetto_tracks_unnamed(const struct trace_perfetto_tracks *tracks, size_t *i);
 
 /* Names a thread or a process by a legacy metadata event, or by what the kernel knows. */
 int trace_perfetto_tracks_rename(struct trace_perfetto_tracks *tracks, struct trace_track *track, struct trace_text name);
 
-/* Tells of an event: a track that no descriptor names is named after its first event in time. */
+/* Records an event: a track that no descriptor names is named after its first event in time. */
 int trace_perfetto_tracks_saw(struct trace_perfetto_tracks *tracks, struct trace_track *track, int64_t ts_ns,
 			      struct trace_text name);
 

@@ -1,4 +1,4 @@
-/* trace/protobuf.h -- Fields of a protobuf message in memory, one after the other.
+/* trace/protobuf.h -- Iterator over the fields of a protobuf message in memory.
  *
  *     struct trace_message message = trace_message_of(bytes);
  *     struct trace_field field;
@@ -6,8 +6,7 @@
  *         if (field.number == 11 && field.wire == TRACE_WIRE_BYTES)
  *             ...
  *
- * Nothing is copied and nothing is allocated. The bytes may be anything: what is read lies within them. The only file that
- * knows nanopb is protobuf.c.
+ * Copies and allocates nothing. The bytes may be invalid: reads stay within them. Only protobuf.c depends on nanopb.
  */
 #ifndef IFOREST_PROTOBUF_H
 #define IFOREST_PROTOBUF_H
@@ -16,11 +15,11 @@
 
 #include "trace/bytes.h"
 
-/* How a field is written; groups, which nobody writes any more, are no field. */
+/* Wire type of a field. Groups, which are obsolete, are not supported. */
 enum trace_wire { TRACE_WIRE_VARINT = 0, TRACE_WIRE_FIXED64 = 1, TRACE_WIRE_BYTES = 2, TRACE_WIRE_FIXED32 = 5 };
 
 struct trace_message {
-	const char *at, *end; /* what is not read yet */
+	const char *at, *end; /* the unread part */
 };
 
 struct trace_field {

@@ -1,4 +1,4 @@
-/* trace/record.h -- Integers and texts packed one behind the other, as records of a sorter are made.
+/* trace/record.h -- Integers and texts packed in sequence, for the records of a sorter.
  *
  *     trace_put_u64(&bytes, number);               struct trace_unpacking unpacking = { data };
  *     trace_put_text(&bytes, name);                number = trace_take_u64(&unpacking);
@@ -12,7 +12,7 @@
 
 #include "trace/bytes.h"
 
-/* All zero is empty. An allocation that fails sets out_of_memory, and all that follows does nothing. */
+/* All zero is empty. A failed allocation sets out_of_memory, after which all functions do nothing. */
 struct trace_record {
 	struct trace_bytes bytes;
 	bool out_of_memory;
@@ -21,7 +21,7 @@ struct trace_record {
 void trace_record_clear(struct trace_record *record);
 void trace_record_release(struct trace_record *record);
 
-/* Makes room for n_bytes, and answers where they go; NULL if out of memory. */
+/* Makes room for n_bytes, and returns their address; NULL if out of memory. */
 char *trace_record_grow(struct trace_record *record, size_t n_bytes);
 
 static inline char *trace_record_extend(struct trace_record *record, size_t n_bytes)
@@ -34,7 +34,7 @@ static inline char *trace_record_extend(struct trace_record *record, size_t n_by
 	return bytes->data + bytes->n_bytes - n_bytes;
 }
 
-/* Big-endian, so that memcmp orders them as numbers; an int64_t with its sign turned for the same reason. */
+/* Big-endian, so that memcmp orders them as numbers; the sign bit of an int64_t is inverted for the same reason. */
 static inline void trace_put_u8(struct trace_record *record, uint8_t value)
 {
 	char *at = trace_record_extend(record, 1);
@@ -43,7 +43,7 @@ static inline void trace_put_u8(struct trace_record *record, uint8_t value)
 		*at = (char)value;
 }
 
-/* The compiler makes one instruction of each of these loops. */
+/* Compilers turn each of these loops into one instruction. */
 static inline void trace_put_u32(struct trace_record *record, uint32_t value)
 {
 	char *at = trace_record_extend(record, 4);
@@ -65,7 +65,7 @@ static inline void trace_put_i64(struct trace_record *record, int64_t value)
 	trace_put_u64(record, (uint64_t)value ^ (uint64_t)1 << 63);
 }
 
-/* The address of a literal, which lives as long as whoever takes it. */
+/* The address of a literal, which must outlive the record. */
 static inline void trace_put_literal(struct trace_record *record, const char *literal)
 {
 	trace_put_u64(record, (uint64_t)(uintptr_t)literal);
@@ -73,7 +73,7 @@ static inline void trace_put_literal(struct trace_record *record, const char *li
 
 void trace_put_not_so_small(struct trace_record *record, uint64_t value);
 
-/* A small number: a byte for each seven bits. */
+/* A varint: one byte for every seven bits. */
 static inline void trace_put_small(struct trace_record *record, uint64_t value)
 {
 	if (value < 0x80)
@@ -82,12 +82,12 @@ static inline void trace_put_small(struct trace_record *record, uint64_t value)
 		trace_put_not_so_small(record, value);
 }
 
-/* Bytes as they are. */
+/* Raw bytes. */
 void trace_put_bytes(struct trace_record *record, struct trace_text bytes);
 
 void trace_put_some_text(struct trace_record *record, struct trace_text text);
 
-/* A text, or that there is none: one byte then, and one for the length of a short text. */
+/* A text, or one byte if there is none. The length of a short text takes one byte. */
 static inline void trace_put_text(struct trace_record *record, struct trace_text text)
 {
 	if (text.data)
@@ -96,7 +96,7 @@ static inline void trace_put_text(struct trace_record *record, struct trace_text
 		trace_put_u8(record, 0);
 }
 
-/* What was put, in the same order. Texts point into the record. Requires: that much was put. */
+/* Reads values in the order in which they were put. Texts point into the record. Requires: no more than was put. */
 struct trace_unpacking {
 	const char *at;
 };

@@ -36,7 +36,7 @@ struct trace_sorter {
 	size_t n_runs, n_runs_allocated;
 	struct trace_sorter_run **heap; /* of runs that have a record, the lowest first */
 	size_t n_heap;
-	struct trace_sorter_run *current; /* whose record was handed out last */
+	struct trace_sorter_run *current; /* the run of the record returned last */
 	char problem[300];
 };
 
@@ -167,7 +167,7 @@ static void merge_entries(const char *arena, struct trace_sorter_entry *entries,
 {
 	size_t left = 0, right = n_left;
 
-	/* halves that are in order already, as of traces that were written in order */
+	/* halves that are in order already, as in traces written in order */
 	if (compare_entries(arena, &entries[n_left - 1], &entries[n_left]) <= 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -346,7 +346,7 @@ static int read_bytes(struct trace_sorter *sorter, struct trace_sorter_run *run,
 	return TRACE_OK;
 }
 
-/* Makes the buffer have n_bytes from n_taken on. */
+/* Ensures that the buffer has n_bytes from n_taken on. */
 static int have_bytes(struct trace_sorter *sorter, struct trace_sorter_run *run, size_t n_bytes)
 {
 	size_t n_left = run->buffer.n_bytes - run->n_taken, n_wanted = sorter->memory_bytes / sorter->n_runs;

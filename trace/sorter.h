@@ -6,8 +6,8 @@
  *     while (status == TRACE_OK && (status = trace_sorter_next(sorter, &record)) == TRACE_ROW)
  *         ...
  *
- * Keys are compared by memcmp, a beginning of another key before it. What fits into the memory never touches a disk. The file
- * has no name, and goes with the process. */
+ * Keys are compared by memcmp; a prefix sorts before the longer key. Nothing is written to disk if all fits into memory. The
+ * file has no name, and is gone when the process ends. */
 #ifndef IFOREST_SORTER_H
 #define IFOREST_SORTER_H
 
@@ -30,7 +30,8 @@ int trace_sorter_add(struct trace_sorter *sorter, struct trace_text key, struct 
 /* The same, of packed key and data; TRACE_ERROR_MEMORY too where these are out of memory. */
 int trace_sorter_add_record(struct trace_sorter *sorter, const struct trace_record *key, const struct trace_record *data);
 
-/* Nothing may be added any more. The same errors. O(n log n) for n records, O(n) where they come sorted. */
+/* Sorts the records; none may be added afterwards. The same errors. O(n log n) for n records, O(n) if they were added in
+ * order. */
 int trace_sorter_sort(struct trace_sorter *sorter);
 
 /* The next record in order: TRACE_ROW, TRACE_OK behind the last one, or an error as above. O(log runs). */

@@ -27,7 +27,7 @@ struct spall_reader {
 	uint64_t version;
 	double unit;
 	uint64_t n_taken;     /* bytes of the file */
-	uint64_t n_in_buffer; /* bytes of the present buffer that are still to come */
+	uint64_t n_in_buffer; /* remaining bytes of the current buffer */
 	uint64_t n_to_skip;
 	uint32_t pid, tid;	    /* of the last event, or of the buffer */
 	struct trace_track *thread; /* theirs; NULL before there is one */
@@ -315,7 +315,7 @@ static int set_name(struct spall_reader *reader, const struct layout *layout, co
 	return status == TRACE_OK ? trace_name_track(reader->assembly, process, name) : status;
 }
 
-/* An event that is all here. */
+/* Processes a complete event. */
 static int take_event(struct spall_reader *reader, const struct layout *layout, const char *data)
 {
 	trace_count_event(reader->assembly);

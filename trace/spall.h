@@ -6,7 +6,7 @@
  *                time * unit is nanoseconds
  *
  * All is little-endian and packed; events begin with a byte that is their type. The layout is that of spall.h in
- * colrdavidson/spall-web. docs/traces.md says what becomes of each event.
+ * colrdavidson/spall-web. docs/traces.md documents the mapping of events.
  */
 #ifndef IFOREST_SPALL_H
 #define IFOREST_SPALL_H

@@ -17,7 +17,7 @@ enum {
 	SHOWN_PATH_BYTES = 300 /* of a longer path an error shows the end */
 };
 
-/* Asked in this order: what is told by a few bytes first. */
+/* Tried in this order: those recognised by a few bytes first. */
 static const struct trace_format *const formats[] = { &trace_spall, &trace_otlp_protobuf, &trace_otlp_json, &trace_chrome_json,
 						      &trace_perfetto };
 
@@ -111,7 +111,7 @@ int trace_open_source(trace_source source, void *context, const char *name, cons
 
 /* ---- Reading ---- */
 
-/* Reads n_wanted bytes behind those in the piece, or as many as there are. */
+/* Appends n_wanted bytes to the piece, or as many as there are. */
 static int read_on(struct trace *trace, size_t n_wanted)
 {
 	struct trace_bytes *piece = &trace->piece;

@@ -1,4 +1,4 @@
-/* trace/trace.h -- Trace file of any format that is being read: open, step, close.
+/* trace/trace.h -- Reader of a trace file of any format: open, step, close.
  *
 *     struct trace *trace;
  *     int status = trace_open("trace.json.gz", &options, &sink, &trace);
@@ -16,38 +16,38 @@
 
 struct trace;
 
-/* Opens a file, plain or gzip. Its format is told by its content.
+/* Opens a file, plain or gzip. Its format is recognised by its content.
  * Requires: nothing is NULL; options and sink are copied.
- * Returns:  TRACE_OK or an error. *trace is a trace also after an error, which then only knows its error; it is NULL only with
- *           TRACE_ERROR_MEMORY. The caller closes it. */
+ * Returns:  TRACE_OK or an error. After an error *trace can only report the error; it is NULL only with TRACE_ERROR_MEMORY. The
+ *           caller closes it. */
 int trace_open(const char *path, const struct trace_options *options, const struct trace_sink *sink, struct trace **trace);
 
-/* The same with bytes that a function gives; name stands in errors instead of a path. */
+/* The same for bytes from a function; error messages have `name` in place of the path. */
 int trace_open_source(trace_source source, void *context, const char *name, const struct trace_options *options,
 		      const struct trace_sink *sink, struct trace **trace);
 
-/* Reads a piece of the file, or hands out a part of what was held back, and calls the sink meanwhile.
- * Returns: TRACE_ROW if there is more to do; TRACE_OK at the end; a negative enum trace_status. The last two are final and
- *          repeat. What came before an error has been handed out, except for spans that wait for other events: those with a begin
- *          and an end of their own, and all with options.complete.
- * Cost:    O(n log n) for all calls together, and O(n) for files whose spans are all written whole. Memory for a piece, for
- *          some copies of the longest event, for tracks and open spans, and 15 MiB for sorting; what is sorted beyond that
- *          goes to a temporary file without a name in $TMPDIR. */
+/* Reads a piece of the file, or processes some of the pending data, and calls the sink.
+ * Returns: TRACE_ROW if there is more to do; TRACE_OK at the end; a negative enum trace_status. The last two are final and are
+ * returned again. All that precedes an error has been passed to the sink, except spans that wait for other events: those with
+ * separate begin and end, and all spans with options.complete.
+ * Cost:    O(n log n) for all calls together, O(n) for files with only complete spans. Memory for a piece, for some copies of
+ *          the longest event, for tracks and open spans, and 15 MiB for sorting; larger sorts use an unnamed temporary file in
+ *          $TMPDIR. */
 int trace_step(struct trace *trace);
 
-/* One line that names the file, the byte (of the unpacked text) and what is wrong; "out of memory" for a NULL trace; "" if
+/* Returns one line with the file, the byte (of the uncompressed text) and the error; "out of memory" for a NULL trace; "" if
  * there was no error. Owned by the trace. */
 const char *trace_error(const struct trace *trace);
 
-/* The name of the format, such as "Chrome JSON"; "" before it is known. */
+/* Returns the name of the format, such as "Chrome JSON"; "" before it is known. */
 const char *trace_format_name(const struct trace *trace);
 
 const struct trace_counts *trace_counts(const struct trace *trace);
 
-/* Line i of the report, or NULL behind the last one. Complete at the end; lines are in the order of first use. */
+/* Returns line i of the report, or NULL after the last. Complete at the end; lines are in order of first use. */
 const struct trace_report_line *trace_report(const struct trace *trace, size_t i);
 
-/* Bytes of the file read so far, packed as they are: for a progress bar. */
+/* Returns the number of bytes read from the file so far, before decompression: for a progress bar. */
 uint64_t trace_position(const struct trace *trace);
 
 /* Releases everything. NULL is allowed. */

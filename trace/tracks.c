@@ -5,7 +5,7 @@
 
 enum { FEWEST_SLOTS = 64 };
 
-/* A track as it is kept: the texts that never change follow it in the same allocation. */
+/* A stored track: its immutable texts follow it in the same allocation. */
 struct trace_kept_track {
 	struct trace_track track; /* must be first */
 	uint64_t hash;
@@ -31,11 +31,11 @@ static bool is_meant(const struct trace_kept_track *track, const struct trace_tr
 	return track->hash == hash && track->track.kind == identity->kind &&
 	       track->track.key.n_bytes == identity->key.n_bytes &&
 	       memcmp(track->track.key.data, identity->key.data, identity->key.n_bytes) == 0 &&
-	       /* a pid and a tid may have slashes of their own */
+	       /* a pid and a tid may contain slashes */
 	       (identity->kind != TRACE_TRACK_THREAD || track->track.pid.n_bytes == identity->pid.n_bytes);
 }
 
-/* The slot of the track, or the empty one where it would be. Requires an empty slot. */
+/* Returns the slot of the track, or the empty one where it belongs. Requires an empty slot. */
 static uint32_t *find_slot(const struct trace_tracks *tracks, const struct trace_track_identity *identity, uint64_t hash)
 {
 	size_t i = hash & (tracks->n_slots - 1);

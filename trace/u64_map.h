@@ -1,6 +1,6 @@
 /* trace/u64_map.h -- Hash map from 64-bit keys to 64-bit values, whose memory is drawn from a budget.
  *
- * Files choose the keys, so the order of entries depends on where the map lies in memory, and nothing else may depend on it.
+ * Files choose the keys, so hashes include the map's address, which files cannot know. The order of entries is undefined.
  */
 #ifndef IFOREST_U64_MAP_H
 #define IFOREST_U64_MAP_H
@@ -11,13 +11,13 @@
 
 #include "trace/status.h"
 
-/* Bytes that a reader may hold for what a file makes it remember. */
+/* Bytes that a reader may allocate for the state of a file. */
 struct trace_budget {
 	size_t n_left;
 	bool is_exceeded; /* bytes were refused */
 };
 
-/* Takes bytes: TRACE_OK, or TRACE_ERROR_LIMIT if so many are not left. */
+/* Takes bytes. Returns TRACE_OK, or TRACE_ERROR_LIMIT if fewer are left. */
 int trace_budget_take(struct trace_budget *budget, size_t n_bytes);
 void trace_budget_return(struct trace_budget *budget, size_t n_bytes);
 
@@ -38,7 +38,7 @@ uint64_t *trace_u64_map_find(const struct trace_u64_map *map, uint64_t key);
 /* Finds a key, or adds it with the value 0. TRACE_OK, TRACE_ERROR_MEMORY or TRACE_ERROR_LIMIT. */
 int trace_u64_map_put(struct trace_u64_map *map, struct trace_budget *budget, uint64_t key, uint64_t **value, bool *is_new);
 
-/* Takes all entries out, and releases the memory to the budget. */
+/* Removes all entries, and returns the memory to the budget. */
 void trace_u64_map_clear(struct trace_u64_map *map, struct trace_budget *budget);
 
 /* Makes room for one more element of an array that belongs to a budget: *n_allocated grows if it must.

@@ -1,4 +1,4 @@
-/* trace/utf8.h -- Characters of UTF-8: how long one is, and what replaces bytes that are none. */
+/* trace/utf8.h -- Characters of UTF-8: their lengths, and replacement of invalid bytes. */
 #ifndef IFOREST_UTF8_H
 #define IFOREST_UTF8_H
 
@@ -6,19 +6,19 @@
 
 #include "trace/bytes.h"
 
-/* Bytes of the character that data begins with, at most n; 0 if it is no valid UTF-8. NUL is a character. Requires n > 0. */
+/* Returns the length of the character at data, at most n; 0 if it is not valid UTF-8. NUL is a character. Requires n > 0. */
 size_t trace_utf8_bytes(const unsigned char *data, size_t n);
 
-/* Appends a code point below 0x110000 that is no half of a surrogate pair. TRACE_OK or TRACE_ERROR_MEMORY. */
+/* Appends a code point below 0x110000 that is not a surrogate. TRACE_OK or TRACE_ERROR_MEMORY. */
 int trace_utf8_append(struct trace_bytes *buffer, unsigned code_point);
 
 /* True if all of the text is valid. O(bytes). */
 bool trace_utf8_is_valid(struct trace_text text);
 
-/* Appends the text with U+FFFD for each byte that belongs to no character. The same. */
+/* Appends the text with U+FFFD for each invalid byte. Returns the same. */
 int trace_utf8_append_mended(struct trace_bytes *buffer, struct trace_text text);
 
-/* Where the text is not valid, *text becomes a mended copy in `copy`, which is emptied first, and *n_mended grows by 1. The same. */
+/* If the text is not valid, repairs it in `copy`, to which *text then points, and increments *n_mended. Returns the same. */
 int trace_utf8_mend(struct trace_bytes *copy, struct trace_text *text, uint64_t *n_mended);
 
 enum { TRACE_REPLACEMENT_CHARACTER = 0xFFFD };

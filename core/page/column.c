@@ -169,8 +169,8 @@ enum iforest_status iforest_column_open(struct iforest_column *column, const uin
 	return IFOREST_OK;
 }
 
-/* Returns packed number i; may read, not use, 8 bytes past the last. `wide`: the width exceeds 57, so that a number may end in
- * a ninth byte. */
+/* Returns packed number i; may read, without using them, 8 bytes past the last. `wide`: the width exceeds 57, so that a number
+ * may extend into a ninth byte. */
 static inline uint64_t packed_at(const struct iforest_column *column, bool wide, unsigned i)
 {
 	unsigned bit = i * column->width, shift = bit & 7;
@@ -182,7 +182,7 @@ static inline uint64_t packed_at(const struct iforest_column *column, bool wide,
 	return x & iforest_low_bits(column->width);
 }
 
-/* Returns the packed numbers from number i on: as many as together have at most 57 bits. */
+/* Returns the packed numbers from number i on, as many as fit 57 bits. */
 static inline uint64_t packed_from(const struct iforest_column *column, unsigned i)
 {
 	unsigned bit = i * column->width;
@@ -190,8 +190,8 @@ static inline uint64_t packed_from(const struct iforest_column *column, unsigned
 	return iforest_load64(column->packed + (bit >> 3)) >> (bit & 7);
 }
 
-/* Sums packed numbers [i, n). Several narrow ones come with one load; if they are single bits (differences of refs, where all
- * pages of a table have as many rows), all of a block. */
+/* Sums packed numbers [i, n). One load gives several narrow ones; or all of a block if they are single bits (differences of
+ * refs, if all pages of a table have equally many rows). */
 static uint64_t sum_packed(const struct iforest_column *column, unsigned i, unsigned n)
 {
 	unsigned width = column->width;
@@ -224,7 +224,7 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 	return (int64_t)(x + sum_packed(column, 0, i) * column->factor);
 }
 
-/* Searches packed steps, several narrow ones with one load, and one by one where the number is among them. */
+/* Searches packed steps: several narrow ones per load, then one by one if the number is among them. */
 static unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
 {
 	uint64_t x = (uint64_t)column->base, difference = (uint64_t)column->difference, mask = iforest_low_bits(column->width);
@@ -271,7 +271,7 @@ bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsi
 {
 	iforest_int128 n = to - from;
 
-	/* none of them exceeds 64 bits, nor do 64 packed ones together */
+	/* neither a number nor the sum of 64 packed ones exceeds 64 bits */
 	if (column->is_delta || column->width > 58 || column->width + iforest_bit_width(column->factor) > 100 ||
 	    column->base + (iforest_int128)iforest_low_bits(column->width) * column->factor > INT64_MAX)
 		return false;
@@ -299,7 +299,7 @@ bool iforest_column_bounds(const struct iforest_column *column, unsigned n, int6
 		return false;
 	most = (iforest_int128)iforest_low_bits(column->width) * column->factor;
 	if (column->is_delta) {
-		/* ascending: every step is a difference and more */
+		/* ascending: every step is at least the difference */
 		most = (most + column->difference) * (n - 1);
 		if (column->difference < 0 || column->base + most > INT64_MAX)
 			return false;
@@ -349,11 +349,11 @@ void iforest_column_unpack(const struct iforest_column *column, unsigned n, int6
 
 enum { NO_SUMMARY = 255 };
 
-/* The numbers to summarise, without gaps; number k stands in entry entry_of(k). */
+/* The numbers to summarise, without gaps; number k is that of entry entry_of(k). */
 struct gathered {
 	const int64_t *numbers;
 	unsigned n;
-	unsigned first; /* entry of number 0, where there are no gaps */
+	unsigned first; /* entry of number 0, if there are no gaps */
 	bool has_gaps;
 	uint8_t entries[IFOREST_BLOCK_ENTRIES];
 	int64_t copies[IFOREST_BLOCK_ENTRIES];
@@ -381,7 +381,7 @@ static unsigned entry_of(const struct gathered *gathered, unsigned k)
 	return gathered->has_gaps ? gathered->entries[k] : gathered->first + k;
 }
 
-/* Exact, and without 128-bit additions in the loop: 64 halves of 32 bits cannot overflow 64. */
+/* Exact, without 128-bit additions in the loop: the sum of 64 halves of 32 bits fits 64 bits. */
 static iforest_int128 add_integers(const struct gathered *gathered)
 {
 	uint64_t low = 0;
@@ -504,7 +504,8 @@ const uint8_t *iforest_summary_read_sum(const uint8_t *bytes, const uint8_t *end
 {
 	uint64_t zigzag = 0;
 
-	if (end - bytes < 3 || bytes[0] >= IFOREST_BLOCK_ENTRIES || bytes[1] >= IFOREST_BLOCK_ENTRIES) /* NO_SUMMARY is more */
+	if (end - bytes < 3 || bytes[0] >= IFOREST_BLOCK_ENTRIES ||
+	    bytes[1] >= IFOREST_BLOCK_ENTRIES) /* NO_SUMMARY is greater */
 		return NULL;
 	bytes = iforest_varint_read(bytes + 2, end, &zigzag);
 	*sum = iforest_unzigzag(zigzag);

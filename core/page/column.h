@@ -22,7 +22,7 @@
 #define IFOREST_BLOCK_ENTRIES 64u
 #define IFOREST_MAX_COLUMN_BYTES (2 + 3 * 10 + 8 + 8 * IFOREST_BLOCK_ENTRIES)
 
-/* Bytes after a column that a decoder may read (not use): pages end with as many zero bytes. */
+/* Bytes that a decoder may read past the end of a column, without using them: pages end with as many zero bytes. */
 #define IFOREST_COLUMN_SLACK 8u
 
 /* Packs numbers[0, n); number i is missing unless bit i of `present` is set.
@@ -53,8 +53,8 @@ bool iforest_column_has_gaps(const uint8_t *bytes);
 /* Returns number i < n. Cost: O(1); O(i) if the column is DELTA. */
 int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
 
-/* Returns the first of n numbers that is `number` or more, n if there is none, without unpacking them. *found is that number,
- * if there is one. If the numbers do not ascend, the result is any i <= n.
+/* Returns the index of the first of n numbers that is >= `number`, n if there is none, without unpacking them. *found is that
+ * number, if there is one. If the numbers do not ascend, the result is any i <= n.
  * Cost  O(log n), O(n) where the column is DELTA. */
 unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found);
 
@@ -62,8 +62,8 @@ unsigned iforest_column_find(const struct iforest_column *column, unsigned n, in
  * Cost  O(to - from). */
 bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);
 
-/* Subtracts the numbers whose bit is set from a sum, without unpacking them. Returns false, and subtracts nothing, where
- * unpacking them all would be cheaper: they are many, or the column is DELTA.
+/* Subtracts the numbers whose bit is set from a sum, without unpacking them. Returns false, and subtracts nothing, if unpacking
+ * all would be cheaper: if they are many, or the column is DELTA.
  * Cost  O(1) each. */
 bool iforest_column_subtract(const struct iforest_column *column, uint64_t which, iforest_int128 *sum);
 

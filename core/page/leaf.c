@@ -2,7 +2,7 @@
 
 #include "core/base/bits.h"
 
-/* bytes of a directory entry, of which the series is the first */
+/* byte offsets in a directory entry, which starts with the series */
 enum {
 	COLUMNS_OFFSET = 4,
 	N_OFFSET = 6,
@@ -60,7 +60,7 @@ bool iforest_leaf_writer_add(struct iforest_leaf_writer *writer, const struct if
 		return false;
 
 	iforest_store32(entry, (uint32_t)block->series);
-	iforest_store16(entry + COLUMNS_OFFSET, (uint16_t)writer->n_body); /* from the first column: made absolute at the end */
+	iforest_store16(entry + COLUMNS_OFFSET, (uint16_t)writer->n_body); /* relative to the first column until the end */
 	entry[N_OFFSET] = (uint8_t)n;
 	entry[TIME_IS_NULL_OFFSET] = block->time_is_null;
 	iforest_store64(entry + TIME_OFFSET, (uint64_t)(block->time_is_null ? 0 : block->times[from]));
@@ -264,7 +264,7 @@ void iforest_block_start(struct iforest_block_reader *reader, const struct ifore
 	}
 }
 
-/* Opens the next column of the page, which is `column`. */
+/* Opens the next column in page order, which is `column`. */
 static enum iforest_status find_next(struct iforest_block_reader *reader, unsigned column)
 {
 	const struct iforest_node_schema *fields = reader->leaf->fields;
@@ -333,8 +333,8 @@ enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsi
 	return IFOREST_OK;
 }
 
-/* Numbers read from a packed column before it is unpacked: times and refs of two entries. With more, unpacking is cheaper, as
- * packed differences before i are added up. */
+/* Numbers read from packed columns before they are unpacked: times and refs of two entries. For more, unpacking is cheaper,
+ * because each read adds up the packed differences before i. */
 enum { MOST_PICKED = 4 };
 
 enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number)
@@ -366,7 +366,7 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 	};
 }
 
-/* Finds a key whose ref is INT64_MIN in the packed times. */
+/* Searches the packed times for a key whose ref is INT64_MIN. */
 static enum iforest_status find_packed(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry)
 {
 	const struct iforest_block *block = &reader->block;
@@ -388,10 +388,10 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 	unsigned low = 0, high = block->n;
 	enum iforest_status status;
 
-	/* a block that one bound cuts is not unpacked for it */
+	/* a block that only one bound cuts is not unpacked */
 	if (!reader->was_sought && key->ref == INT64_MIN && !(reader->unpacked >> IFOREST_TIMES & 1))
 		return find_packed(reader, key, entry);
-	/* positions of windows are before every ref, so refs need not be unpacked */
+	/* bounds of windows precede every ref, so refs need not be unpacked */
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status && key->ref != INT64_MIN)
 		status = iforest_block_need(reader, IFOREST_REFS);

@@ -2,9 +2,8 @@
  *
  * Bytes: FORMAT.md, "Leaf page"; code outside leaf.c and column.c never sees them.
  *
- * Where the refs of the page ascend, as those of rows that came in order do, its header says so: then the directory bounds
- * those of each block. A removal sets a bit and changes nothing else, so a page never outgrows its place. First keys stay as
- * they are.
+ * If the refs of a page ascend, as they do for rows that came in order, a flag in its header says so, and the directory bounds
+ * the refs of each block. A removal only sets a bit, so a page never outgrows its space, and first keys do not change.
  */
 #ifndef IFOREST_PAGE_LEAF_H
 #define IFOREST_PAGE_LEAF_H
@@ -18,7 +17,7 @@
 #include "core/page/node.h"
 #include "core/page/page.h"
 
-/* One entry, as a run writer takes it. Bit v of present: it has value v. */
+/* One entry, as passed to a run writer. Bit v of present is set if it has value v. */
 struct iforest_entry {
 	struct iforest_key key;
 	union iforest_number values[IFOREST_MAX_VALUES];
@@ -47,7 +46,7 @@ struct iforest_leaf_writer {
 	uint32_t page_bytes;
 	unsigned n_blocks, n_entries;
 	uint32_t n_body;  /* bytes of columns so far */
-	bool refs_ascend; /* those so far do, and end with last_ref */
+	bool refs_ascend; /* the refs so far ascend, and end with last_ref */
 	int64_t last_ref;
 	uint8_t directory[IFOREST_MAX_PAGE_BYTES];
 	uint8_t body[IFOREST_MAX_PAGE_BYTES];
@@ -68,7 +67,7 @@ uint32_t iforest_leaf_writer_finish(struct iforest_leaf_writer *writer, uint8_t 
 
 /* ---- Reading ---- */
 
-/* Entries of a block that count as removed although the page does not say so. */
+/* Entries of a block that count as removed although they are live on the page. */
 struct iforest_block_exclusion {
 	uint64_t entries; /* their bits; all were live */
 	int64_t sum;	  /* if has_sum: sum of the first value column over the entries that remain live */
@@ -97,8 +96,8 @@ struct iforest_block_info {
 
 struct iforest_block_info iforest_leaf_block(const struct iforest_leaf *leaf, unsigned block);
 
-/* Gives number of entries and sum of the first value column of a block, by its summary, or by leaf->excluded. Returns false if
- * the block has removed entries, missing values or no summary.
+/* Gives number of entries and sum of the first value column of a block, from its summary or from leaf->excluded. Returns false
+ * if the block has removed entries, missing values or no summary.
  * Requires  an IFOREST_INT64 column. */
 bool iforest_leaf_block_sum(const struct iforest_leaf *leaf, unsigned block, unsigned *n, int64_t *sum);
 
@@ -113,7 +112,7 @@ void iforest_leaf_prefetch(const struct iforest_leaf *leaf, unsigned from, unsig
 /* Prefetches all columns of a block. */
 void iforest_leaf_prefetch_block(const struct iforest_leaf *leaf, unsigned block);
 
-/* Gives bounds of the refs of a block from the directory. Returns false for the last block, and where refs of the page do not
+/* Gives bounds of the refs of a block from the directory. Returns false for the last block, and if the refs of the page do not
  * ascend. */
 bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t *low, int64_t *high);
 
@@ -143,7 +142,7 @@ enum { IFOREST_TIMES = 0, IFOREST_REFS = 1, IFOREST_VALUES = 2 };
 /* Starts on a block: series, n, dead map are set, no column is unpacked. The leaf must stay in place. */
 void iforest_block_start(struct iforest_block_reader *reader, const struct iforest_leaf *leaf, unsigned number);
 
-/* Finds a column: reader->columns[column] is then open, and a value column's summary is read.
+/* Opens a column as reader->columns[column], and reads the summary of a value column.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_block_find_column(struct iforest_block_reader *reader, unsigned column);
 
@@ -151,7 +150,7 @@ enum iforest_status iforest_block_find_column(struct iforest_block_reader *reade
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_block_need(struct iforest_block_reader *reader, unsigned column);
 
-/* Gives number i of a column. The first few of a block are read from the packed column, then it is unpacked.
+/* Gives number i of a column. The first few are read from the packed column; after that it is unpacked.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsigned column, unsigned i, int64_t *number);
 
@@ -165,14 +164,14 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 enum iforest_status iforest_leaf_find_ref(const struct iforest_leaf *leaf, int64_t ref, struct iforest_block_reader *reader,
 					  unsigned *entry, bool *found);
 
-/* Gives entry i of a block of which times, refs and the values whose bit is set in `values` are unpacked; other values are not
+/* Gives entry i of a block whose times, refs and value columns in `values` (bits) are unpacked. Other values are not
  * present. */
 void iforest_block_entry(const struct iforest_block *block, unsigned i, uint32_t values, struct iforest_entry *entry);
 
 /* ---- Removal ---- */
 
-/* Sets the dead bit of an entry in a writable copy of a checked leaf page, and counts it in the header. After the last one call
- * iforest_page_finish(page, header). */
+/* Sets the dead bit of an entry in a writable copy of a checked leaf page, and counts it in the header. Call
+ * iforest_page_finish(page, header) after the last removal. */
 void iforest_leaf_remove(uint8_t *page, struct iforest_page_header *header, unsigned block, unsigned entry);
 
 #endif

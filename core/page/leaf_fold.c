@@ -35,7 +35,7 @@ static inline bool is_beaten(const struct iforest_column *column, enum iforest_v
 			: iforest_column_is_below(column, extreme->value.integer);
 }
 
-/* Offers entry i as a new minimum or maximum, unless its column or its value alone shows that it loses. */
+/* Offers entry i as a new minimum or maximum, unless its column header or its value shows that it is not one. */
 static inline enum iforest_status offer_extreme(struct iforest_block_reader *reader, unsigned v, unsigned i, int sign,
 						bool value_alone, struct iforest_extreme *extreme)
 {
@@ -61,7 +61,7 @@ static inline enum iforest_status offer_extreme(struct iforest_block_reader *rea
 	return IFOREST_OK;
 }
 
-/* True if no entry of the block can be a better extreme. An equal value may be: an earlier row wins. */
+/* True if no entry of the block can be a better extreme. An equal value can be: the earlier row wins. */
 static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, int sign, const struct iforest_extreme *extreme)
 {
 	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
@@ -76,7 +76,7 @@ static bool is_hopeless(const struct iforest_block_reader *reader, unsigned v, i
 		       0;
 }
 
-/* Finds an extreme over the entries whose bit is set in `which`, and nothing else. */
+/* Finds only an extreme of the entries whose bit is set in `which`. */
 static enum iforest_status fold_extreme(struct iforest_block_reader *reader, unsigned v, uint64_t which, int sign,
 					bool value_alone, struct iforest_extreme *extreme)
 {
@@ -150,8 +150,8 @@ static bool is_sum_alone(const struct iforest_block_reader *reader, unsigned v, 
 	       (request->no_maxs >> v & 1 || is_extreme_known(reader, v, which, 1, &into->max));
 }
 
-/* Sums a stretch of a packed column, removed entries included: adds these, or subtracts the others from the block's sum if
- * those are fewer. Returns false if the column has gaps or cannot be summed packed. */
+/* Sums entries [from, to) of a packed column, removed ones included: adds them, or subtracts the others from the block's sum if
+ * there are fewer of those. Returns false if the column has gaps or cannot be summed packed. */
 static bool sum_of_stretch(const struct iforest_block_reader *reader, unsigned v, unsigned from, unsigned to,
 			   iforest_int128 *sum)
 {
@@ -168,7 +168,7 @@ static bool sum_of_stretch(const struct iforest_block_reader *reader, unsigned v
 	return true;
 }
 
-/* Sums entries of an unpacked column: adds these, or subtracts the others from the block's sum if those are fewer. */
+/* Sums entries of an unpacked column: adds them, or subtracts the others from the block's sum if there are fewer. */
 static iforest_int128 sum_unpacked(const struct iforest_block_reader *reader, unsigned v, uint64_t which)
 {
 	const int64_t *numbers = reader->block.values[v];
@@ -257,7 +257,7 @@ static enum iforest_status need_numbers(struct iforest_block_reader *reader, uns
 	return IFOREST_OK;
 }
 
-/* Adds entries to the words of accumulator a. No summary has them, so the numbers are unpacked. */
+/* Adds entries to the words of accumulator a. Summaries do not have accumulators, so the numbers are unpacked. */
 static enum iforest_status lift(struct iforest_block_reader *reader, unsigned a, uint64_t which, uint64_t *words)
 {
 	const struct iforest_accumulators *all = &reader->leaf->fields->accumulators;
@@ -523,7 +523,7 @@ enum iforest_status iforest_leaf_node(const struct iforest_leaf *leaf, struct if
 
 /* ---- Subtraction of excluded entries from a leaf page's node ---- */
 
-enum { FEW_EXCLUDED = 8 }; /* of a block; with more, folding the others is faster */
+enum { FEW_EXCLUDED = 8 }; /* of a block; for more, folding the others is faster */
 
 /* True if entries can be subtracted from the node: all requested parts can be, and the node counts as many removed entries as
  * the page. Removed entries stay removed, so equal counts mean the same entries. */
@@ -606,7 +606,7 @@ static enum iforest_status subtract_refs(const struct iforest_leaf *leaf, const 
 	return status;
 }
 
-/* Subtracts entries by asking the filter about all of them. */
+/* Subtracts the entries that the filter excludes, after checking all of them. */
 static enum iforest_status subtract_others(const struct iforest_leaf *leaf, struct iforest_block_reader *reader,
 					   const struct iforest_request *request, struct iforest_aggregate *rest, bool *done)
 {
@@ -710,7 +710,7 @@ static unsigned sides_of_extremes(const uint8_t *node, const struct iforest_node
 	return sides;
 }
 
-/* Returns the sides of a cut in block `block` to fold: one, or both where the node is of no use. */
+/* Returns the sides of a cut in block `block` to fold: one, or both if the node cannot be used. */
 static unsigned sides_to_fold(const struct iforest_leaf *leaf, const uint8_t *node, const struct iforest_key *key,
 			      unsigned block, const struct iforest_request *request)
 {
@@ -763,7 +763,7 @@ static enum iforest_status fold_side(const struct iforest_leaf *leaf, struct ifo
 	return iforest_leaf_fold_blocks(leaf, from, to, request, aggregate);
 }
 
-/* rest = the node without a side; it is empty before. Its extremes are the node's. */
+/* rest, which is empty, = the node without a side. Its extremes are the node's. */
 static void subtract_side(const uint8_t *node, const struct iforest_node_schema *fields, const struct iforest_request *request,
 			  const struct iforest_aggregate *side, struct iforest_aggregate *rest)
 {
@@ -792,7 +792,7 @@ bool iforest_leaf_can_split(const uint8_t *node, const struct iforest_key *key, 
 	       !request->firsts && !request->lasts && !request->times && !request->node_fields && !request->extremes_alone;
 }
 
-/* Starts a side with the extremes so far, so that only better ones are sought. */
+/* Initialises a side with the extremes so far, so that only better ones are searched for. */
 static void seed_extremes(const struct iforest_aggregate *from, unsigned n_values, struct iforest_aggregate *side)
 {
 	for (unsigned v = 0; v < n_values; v++) {

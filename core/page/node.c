@@ -173,7 +173,7 @@ enum iforest_status iforest_node_schema_parse(struct iforest_node_schema *fields
 		if (status)
 			return status;
 	}
-	/* the order of fields is fixed, so a valid list is the one that we would write */
+	/* the order of fields is fixed, so a valid list is equal to what we would write */
 	if (iforest_node_schema_finish(&parsed) || iforest_node_schema_write(&parsed, again) != at ||
 	    memcmp(again, bytes, at) != 0)
 		return IFOREST_CORRUPT;
@@ -254,7 +254,7 @@ static inline struct iforest_extreme read_extreme(const uint8_t *bytes, unsigned
 			: read_row(bytes + iforest_node_rows_offset(type) + 24, null_bits >> 1 & 1);
 }
 
-/* Offers an extreme of a node, which is read as far as it takes to see that it loses. */
+/* Offers an extreme of a node, and stops reading it once it is known not to win. */
 static inline void fold_extreme(struct iforest_value_aggregate *into, const uint8_t *bytes, bool time_is_null, int sign,
 				enum iforest_value_type type)
 {

@@ -1,8 +1,8 @@
 /* page/node.h -- Node page format: the schema of nodes, chosen per index, and the aggregates they hold.
  *
- * The list of fields is chosen when an index is made, is written in its manifest, and decides the size of a node and so the
- * fan-out B. A node is the fields of the list one after the other, without gaps; one of the fields LATEST_END at most, by the
- * rule (enum iforest_end_rule). Bytes: FORMAT.md, "Node page".
+ * The list of fields is chosen when an index is created, is stored in its manifest, and determines the size of a node and so
+ * the fan-out B. A node is the fields of the list in sequence, without gaps. At most one field is a LATEST_END, chosen by the
+ * end rule (enum iforest_end_rule). Bytes: FORMAT.md, "Node page".
  */
 #ifndef IFOREST_PAGE_NODE_H
 #define IFOREST_PAGE_NODE_H
@@ -53,15 +53,16 @@ struct iforest_node_schema {
 };
 
 /* Derives sizes and offsets from the other members.
- * Errors  IFOREST_ARGUMENT: too many values, an unknown type or rule, or a duration of a column that is not INT64; those of iforest_accumulators_finish().
+ * Errors  IFOREST_ARGUMENT: too many values, an unknown type or rule, or a duration column that is not INT64; those of
+ *         iforest_accumulators_finish().
  */
 enum iforest_status iforest_node_schema_finish(struct iforest_node_schema *fields);
 
-/* Returns the nodes that fit a node page of page_bytes: the fan-out B. An index needs at least 2 (manifest.h): 1 KiB is enough
- * for four value columns with their squares, 2 KiB for eight, 4 KiB for all that can be kept. */
+/* Returns the number of nodes that fit a node page of page_bytes: the fan-out B. An index needs at least 2 (manifest.h): 1 KiB
+ * is enough for four value columns with their squares, 2 KiB for eight, 4 KiB for the largest schema. */
 unsigned iforest_fanout(const struct iforest_node_schema *fields, uint32_t page_bytes);
 
-/* Write and parse the list as bytes: a count, then (code, value column) pairs; the column is IFOREST_NO_VALUE where there is
+/* Write and parse the list as bytes: a count, then (code, value column) pairs; the column is IFOREST_NO_VALUE if the field has
  * none. Second column and parameters of an accumulator follow its pair.
  * Returns  bytes written, at most IFOREST_MAX_SCHEMA_BYTES.
  * Errors   of parse: IFOREST_CORRUPT cut short or contradictory; IFOREST_FORMAT unknown field. */
@@ -80,7 +81,7 @@ struct iforest_node {
 void iforest_node_write(const struct iforest_node *node, const struct iforest_node_schema *fields, uint8_t *bytes);
 void iforest_node_read(struct iforest_node *node, const struct iforest_node_schema *fields, const uint8_t *bytes);
 
-/* Bytes of a node, of which the first series is the first: parts are read in place, without the rest. */
+/* Byte offsets in a node, which starts with the first series. Single parts are read in place. */
 enum {
 	IFOREST_NODE_LAST_SERIES = 4,
 	IFOREST_NODE_FIRST_TIME = 8,
@@ -129,7 +130,7 @@ static inline unsigned iforest_node_rows_offset(unsigned type)
 	return type == IFOREST_INT64 ? 24 : 40;
 }
 
-/* Returns the value alone of iforest_node_extreme(); undefined if the node has no value. */
+/* Returns only the value of iforest_node_extreme(); undefined if the node has no value. */
 static inline union iforest_number iforest_node_extreme_value(const uint8_t *bytes, const struct iforest_node_schema *fields,
 							      unsigned value, int sign)
 {

@@ -16,7 +16,7 @@
 #define IFOREST_MIN_PAGE_BYTES 1024u
 #define IFOREST_MAX_PAGE_BYTES 32768u
 
-/* Bytes of the header, of which the magic is the first. */
+/* Byte offsets in the header, which starts with the magic. */
 enum {
 	IFOREST_PAGE_CHECKSUM_OFFSET = 4,
 	IFOREST_PAGE_RUN_ID_OFFSET = 8,
@@ -46,9 +46,8 @@ enum { IFOREST_PAGE_REFS_ASCEND = 1 };
 /* Writes the header, checksum included; the rest of the page must be in place. */
 void iforest_page_finish(uint8_t *page, const struct iforest_page_header *header);
 
-/* Checks foreign bytes: length, magic, version, checksum, and that this is the page that was asked for.
- * Requires  page has n_bytes; is_checked: these very bytes have passed before, so their checksum is
- *           not computed again.
+/* Checks untrusted bytes: length, magic, version, checksum, and that this is the requested page.
+ * Requires  page has n_bytes. is_checked: the same bytes passed before, so their checksum is not computed again.
  * Errors    IFOREST_CORRUPT with *what set to what is wrong (static text); IFOREST_FORMAT. */
 enum iforest_status iforest_page_check(const uint8_t *page, uint32_t n_bytes, uint64_t run_id, unsigned level, uint32_t number,
 				       bool is_checked, struct iforest_page_header *header, const char **what);

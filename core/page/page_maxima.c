@@ -82,7 +82,7 @@ static bool make_node_maxima(const uint8_t *page, const struct iforest_page_head
 	return made;
 }
 
-/* True if the caller is to compute the maxima. */
+/* True if the caller must compute the maxima. */
 static bool begin(struct iforest_page_maxima *room, uint8_t state)
 {
 	uint8_t unknown = UNKNOWN;

@@ -47,8 +47,8 @@ struct iforest_page_maxima {
 /* Returns the value column that has maxima; IFOREST_NO_VALUE: none has. */
 unsigned iforest_page_maxima_value(const struct iforest_node_schema *fields);
 
-/* Computes the maxima of a leaf page unless they are there.
- * Requires  the room is that of the leaf's page, and the page is checked.
+/* Computes the maxima of a leaf page, unless this was done before.
+ * Requires  the room of the leaf's page, which is checked.
  * Returns   true if it has maxima; false also while another thread computes them.
  * Cost      the first time all entries are unpacked, then one load. */
 bool iforest_leaf_has_maxima(const struct iforest_leaf *leaf, struct iforest_page_maxima *room);

@@ -32,7 +32,7 @@ void iforest_value_predicate_at_most(struct iforest_value_predicate *predicate, 
 		predicate->high[v] = high;
 }
 
-/* Classifies values from low to high, not NULL, by the interval of value v. */
+/* Classifies non-NULL values between low and high by the interval of value v. */
 static enum iforest_filter_class classify(const struct iforest_value_predicate *predicate, unsigned v, union iforest_number low,
 					  union iforest_number high, enum iforest_value_type type)
 {
@@ -45,8 +45,8 @@ static enum iforest_filter_class classify(const struct iforest_value_predicate *
 		       : IFOREST_COUNTS_SOME;
 }
 
-/* True if the node may reach `reach`. A start in the window is an end there too, so an end equal to `reach` needs a look at the
- * starts. */
+/* True if an entry of the node may reach `reach`. Because a start at `reach` counts, too, a latest end equal to `reach`
+ * requires a check of the starts. */
 static bool node_reaches(const struct iforest_value_predicate *predicate, const struct iforest_node_schema *fields,
 			 const uint8_t *node)
 {

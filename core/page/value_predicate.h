@@ -1,7 +1,7 @@
 /* page/value_predicate.h -- Predicate on values (intervals, NULL, span end), evaluated on nodes, blocks and entries.
  *
- * A node tells whether all, some or none of its entries may meet it, by the count, minimum and maximum of each value column and
- * the latest end; a block, by its summaries and the headers of its columns; an entry tells for certain.
+ * For a node, the counts, minima and maxima of its value columns and the latest end tell whether all, some or none of its
+ * entries may meet the predicate; for a block, its summaries and column headers do. Only entries give an exact answer.
  */
 #ifndef IFOREST_PAGE_VALUE_PREDICATE_H
 #define IFOREST_PAGE_VALUE_PREDICATE_H
@@ -27,8 +27,7 @@ void iforest_value_predicate_at_most(struct iforest_value_predicate *predicate, 
 enum iforest_filter_class iforest_value_predicate_node(const struct iforest_value_predicate *predicate,
 						       const struct iforest_node_schema *fields, const uint8_t *node);
 
-/* Clears from *live the bits of the entries that do not meet the predicate. Does not unpack columns of a block that cannot have
- * any.
+/* Clears from *live the bits of the entries that do not meet the predicate. Does not unpack columns of a block without matches.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_value_predicate_entries(const struct iforest_value_predicate *predicate,
 						    struct iforest_block_reader *reader, uint64_t *live);

@@ -10,7 +10,7 @@
 #define MAGIC 0x62634649u
 #define VERSION 1u
 
-/* A bound of the samples of a run: pages are counted in 32 bits, entries of one in 16. */
+/* Upper bound of the samples of a run: a run has fewer than 2^32 pages, a page fewer than 2^16 entries. */
 #define MOST_SAMPLES (UINT64_C(1) << 48)
 
 enum { FIRST_TIME = 0, LAST_TIME = 8, N = 16, FIRST = 24, LAST = 40, N_RESETS = 64, KNOWN = 72, INTEGRAL = 80, INCREASE = 96 };
@@ -31,7 +31,7 @@ bool iforest_node_is_counted(const uint8_t *node)
 	return iforest_node_first(node).series == last.series && !last.time_is_null && iforest_node_rows(node) > 0;
 }
 
-/* The row of no entries. */
+/* Returns the row of a node without entries. */
 static struct iforest_counter_row empty_row(const struct iforest_node_schema *fields)
 {
 	return (struct iforest_counter_row){ .piece.samples.has_real_times = fields->has_real_times };
@@ -39,7 +39,7 @@ static struct iforest_counter_row empty_row(const struct iforest_node_schema *fi
 
 /* ---- Bytes ---- */
 
-/* The type in which an integral over time is kept. */
+/* Returns the type in which an integral over time is kept. */
 static enum iforest_value_type type_of_integral(const struct iforest_counter *samples, enum iforest_value_type type)
 {
 	return samples->has_real_times ? IFOREST_FLOAT64 : type;
@@ -107,7 +107,7 @@ static void read_sum(const uint8_t *bytes, enum iforest_value_type type, iforest
 		*sum = (iforest_int128)((iforest_uint128)iforest_load64(bytes + 8) << 64 | iforest_load64(bytes));
 }
 
-/* False for sums that such samples cannot have, and that might overflow when added up. */
+/* Returns false for sums that such samples cannot have; these might overflow when added up. */
 static bool is_possible(const struct iforest_counter *samples, enum iforest_value_type type, int64_t first_time)
 {
 	iforest_int128 most, most_increase;
@@ -168,7 +168,7 @@ static enum iforest_value_type kind_of(const struct keeper *keeper)
 	return (enum iforest_value_type)keeper->cursor->manifest->fields.value_types[keeper->value];
 }
 
-/* Times that fall are reported, as their widths could add up to more than the whole. */
+/* Reports decreasing times, whose widths could add up to more than the whole. */
 static enum iforest_status out_of_order(const struct keeper *keeper, unsigned level, uint64_t number)
 {
 	return iforest_cursor_report_corrupt(keeper->cursor, IFOREST_CORRUPT, "entries are out of order", level, number);
@@ -199,7 +199,7 @@ static enum iforest_status add_block(const struct keeper *keeper, unsigned b, st
 	live = iforest_low_bits(block->n) & ~block->dead;
 	if (!live)
 		return IFOREST_OK;
-	if (block->time_is_null) /* the node promises times */
+	if (block->time_is_null) /* by its node, all entries have times */
 		return out_of_order(keeper, 0, keeper->cursor->path[0].number);
 	status = iforest_block_need(reader, IFOREST_TIMES);
 	if (!status)
@@ -290,7 +290,7 @@ static bool add_up(const struct keeper *keeper, unsigned level, const uint8_t *t
 	return is_sound;
 }
 
-/* Stores the tables of a node of level 2 and up and of all nodes below it, where missing. Its row goes to sum, unless that is
+/* Stores the missing tables of a node of level 2 and up and of all nodes below it. Adds the node's row to sum, unless that is
  * NULL. */
 static enum iforest_status keep_node(const struct keeper *keeper, unsigned level, uint64_t i, const uint8_t *node,
 				     struct iforest_counter_row *sum)
@@ -329,7 +329,7 @@ static enum iforest_status keep_node(const struct keeper *keeper, unsigned level
 	return status;
 }
 
-/* Computes a node's row, if it is counted. Samples of several series are not added up, as these sums might overflow. */
+/* Computes a node's row, if it is counted. Samples of several series are not added up, because their sums might overflow. */
 static enum iforest_status count_node(const struct keeper *keeper, unsigned level, uint64_t i, struct iforest_counter_row *row)
 {
 	const uint8_t *node;
@@ -393,7 +393,7 @@ void iforest_counter_scan_release(struct iforest_counter_scan *scan)
 
 /* ---- Nodes ---- */
 
-/* The table of the node above those of a page that is pinned; NULL where there is none. */
+/* Gives the table of the parent of the nodes on the pinned page; NULL if there is none. */
 static enum iforest_status find_table(struct iforest_counter_scan *scan, struct iforest_cursor *cursor,
 				      const struct iforest_sidecar_name *name, const uint8_t **bytes)
 {
@@ -406,7 +406,7 @@ static enum iforest_status find_table(struct iforest_counter_scan *scan, struct 
 
 	*bytes = table->bytes;
 	if (pinned->header.n_items < 2) {
-		*bytes = NULL; /* none is kept of an only child */
+		*bytes = NULL; /* an only child has none */
 		return IFOREST_OK;
 	}
 	if (table->name.level && table->name.run_id == name->run_id && table->name.number == name->number &&
@@ -427,7 +427,8 @@ static enum iforest_status find_table(struct iforest_counter_scan *scan, struct 
 	return IFOREST_OK;
 }
 
-/* iforest_node_taker: a node of which all that is asked for is kept. The root is in no table, but its children are. */
+/* Callback of iforest_node_taker: takes a node if its rows of all requested columns are stored. The root is in no table, but
+ * its children are. */
 static enum iforest_status take_node(void *context, struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				     const uint8_t *node, bool *taken)
 {
@@ -474,7 +475,7 @@ enum iforest_status iforest_counter_scan_use(struct iforest_counter_scan *scan, 
 
 /* ---- Samples ---- */
 
-/* The last row before t0, of those with a value where the question says so. */
+/* Finds the last row before t0 that meets the question's predicate. */
 static enum iforest_status find_before(struct iforest_counter_scan *scan, uint64_t series, int64_t t0,
 				       struct iforest_iterator_question *question, struct iforest_entry *entry, bool *found)
 {
@@ -494,7 +495,7 @@ static int64_t until_of(const struct iforest_counter_scan *scan, const struct if
 	return iforest_sample_until(scan->fields, entry->key.time, has_duration, has_duration ? entry->values[d].integer : 0);
 }
 
-/* The columns to read, durations among them. */
+/* Returns the columns to read, durations included. */
 static uint32_t with_durations(const struct iforest_counter_scan *scan, uint32_t values)
 {
 	unsigned v = scan->fields->duration_value;
@@ -514,7 +515,7 @@ static enum iforest_status carry_in(struct iforest_counter_scan *scan, uint64_t 
 		question.match.high[v].integer = INT64_MAX;
 	} else {
 		question.match.low[v].real = -INFINITY;
-		question.match.high[v].real = NAN; /* which is the greatest */
+		question.match.high[v].real = NAN; /* the greatest number */
 	}
 	status = find_before(scan, series, t0, &question, &entry, &counter->is_known);
 	if (!status && counter->is_known) {

@@ -10,7 +10,7 @@ static void stand_before(struct iforest_cursor *cursor, unsigned level, uint64_t
 	iforest_cursor_stand_at(cursor, i < n_leaves ? i : n_leaves, 0, 0);
 }
 
-/* Visits a leaf page. The end of the range is reached if the cursor stays on it. */
+/* Visits a leaf page. The end of the range is reached if the cursor does not leave the page. */
 static enum iforest_status visit_leaf(struct iforest_descent *descent, struct iforest_visited_node *node)
 {
 	struct iforest_cursor *cursor = descent->cursor;
@@ -18,7 +18,7 @@ static enum iforest_status visit_leaf(struct iforest_descent *descent, struct if
 
 	if (!descent->moves)
 		return descent->visitor->leaf(descent, node);
-	if (cursor->leaf_number != node->i) /* the nodes before it have not led here */
+	if (cursor->leaf_number != node->i) /* the nodes before did not end here */
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too few nodes", 1,
 						     cursor->leaf_number / cursor->manifest->fanout);
 	if (node->place == IFOREST_INSIDE && !iforest_node_ends_before(node->bytes, descent->to)) /* it was taken to be */
@@ -54,7 +54,7 @@ static enum iforest_status visit_siblings(struct iforest_descent *descent, const
 		struct iforest_visited_node node = { .level = level, .i = first + k, .place = IFOREST_INSIDE };
 
 		node.bytes = iforest_cursor_sibling(cursor, level, k);
-		if (descent->is_reached) /* below a node after which others begin before the end */
+		if (descent->is_reached) /* although a later sibling begins before the end */
 			return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0,
 							     cursor->leaf_number);
 		if (k == high || (k == low && descent->from))
@@ -102,7 +102,7 @@ enum iforest_status iforest_descend_from_root(struct iforest_descent *descent)
 	return node.place == IFOREST_INSIDE || node.place == IFOREST_CUT ? visit(descent, &node) : IFOREST_OK;
 }
 
-/* From within a leaf page: visits the rest of it. */
+/* Visits the rest of the leaf page that the cursor is in. */
 static enum iforest_status leave_leaf(struct iforest_descent *descent)
 {
 	struct iforest_cursor *cursor = descent->cursor;
@@ -112,7 +112,7 @@ static enum iforest_status leave_leaf(struct iforest_descent *descent)
 	return status ? status : visit_leaf(descent, &node);
 }
 
-/* From the start of a leaf page whose node is on the pinned page: visits the page if the end of the range cuts it. */
+/* At the start of a leaf page whose node is on the pinned page: visits the leaf page if the end of the range cuts it. */
 static enum iforest_status visit_end(struct iforest_descent *descent)
 {
 	struct iforest_cursor *cursor = descent->cursor;
@@ -128,7 +128,7 @@ static enum iforest_status visit_end(struct iforest_descent *descent)
 	return node.place == IFOREST_CUT ? visit(descent, &node) : IFOREST_OK;
 }
 
-/* From the start of a leaf page: visits the largest node that begins there, and its siblings. */
+/* At the start of a leaf page: visits the largest node that begins there, and its siblings. */
 static enum iforest_status go_on(struct iforest_descent *descent)
 {
 	struct iforest_cursor *cursor = descent->cursor;

@@ -4,13 +4,13 @@
 #include "core/query/descent.h"
 #include "core/query/filtered_nodes.h"
 
-/* Most leaf pages that the two bounds of a range cut; only forged pages have more. */
+/* Most leaf pages that the two bounds of a range can cut, unless pages are forged. */
 enum { MAX_CUT = 2 };
 
 /* A leaf page that a bound cuts, and its node. */
 struct cut_leaf {
 	uint64_t number;
-	struct iforest_extreme greatest;      /* of the node, where a maximum alone is asked for */
+	struct iforest_extreme greatest;      /* of the node, if only a maximum is requested */
 	uint8_t node[IFOREST_MAX_NODE_BYTES]; /* otherwise */
 };
 
@@ -20,10 +20,9 @@ struct range_search {
 	struct iforest_fold *fold;
 	const struct iforest_request *request;
 	struct iforest_aggregate *aggregate;
-	struct iforest_extreme
-		*maximum; /* where pages may have maxima (page_maxima.h) that answer the request: the best; else NULL */
-	unsigned v;	  /* its value column */
-	struct cut_leaf cut[MAX_CUT]; /* opened last, when the best so far excludes most */
+	struct iforest_extreme *maximum; /* the best, if page maxima (page_maxima.h) can answer the request; else NULL */
+	unsigned v;			 /* its value column */
+	struct cut_leaf cut[MAX_CUT];	 /* opened last, because by then the best so far excludes most */
 	unsigned n_cut;
 	bool is_narrow;
 	const struct iforest_filter *filtered; /* the filter, if it has a cache of filtered nodes; else NULL */
@@ -39,12 +38,12 @@ static bool is_in_range(const struct range_search *search, uint64_t series, cons
 /* A node whose extremes are offered. */
 struct candidate {
 	const uint8_t *bytes; /* of the node, or of the filtered node */
-	bool is_inside;	      /* all lie in the range */
+	bool is_inside;	      /* all its keys lie in the range */
 	bool all_count;
-	bool is_of_series; /* all are of the series of the range */
+	bool is_of_series; /* all its keys are of the series of the range */
 };
 
-/* Compares the node's extreme with the best so far, by value alone: above 0 is better. */
+/* Compares the node's extreme with the best so far, by value only; greater than 0 if better. */
 static inline int order_of(const struct iforest_node_schema *fields, const uint8_t *bytes, unsigned v, int sign,
 			   const struct iforest_extreme *best)
 {
@@ -54,8 +53,8 @@ static inline int order_of(const struct iforest_node_schema *fields, const uint8
 					     (enum iforest_value_type)fields->value_types[v]);
 }
 
-/* Takes the node's extreme if it is better than the best so far and certainly lies in the range and counts. Sets *open if it is
- * better but may not: the node must be opened. */
+/* Takes the node's extreme if it is better than the best so far, and is known to lie in the range and to count. Sets *open if
+ * it is better but not known to: then the node must be opened. */
 static void offer_extreme(struct range_search *search, const struct candidate *node, unsigned v, int sign,
 			  struct iforest_extreme *best, bool *open)
 {
@@ -114,7 +113,7 @@ static bool look_at_extremes(struct range_search *search, const uint8_t *bytes, 
 	return open || aggregate->n_rows == 0;
 }
 
-/* look_at_node() where one maximum is all that is asked for. */
+/* look_at_node() if only one maximum is requested. */
 static bool look_at_maximum(struct range_search *search, const uint8_t *bytes, bool is_inside)
 {
 	struct iforest_extreme row = iforest_node_extreme(bytes, &search->descent.cursor->manifest->fields, search->v, 1);
@@ -133,8 +132,8 @@ static bool look_at_maximum(struct range_search *search, const uint8_t *bytes, b
 	return false;
 }
 
-/* Adds what the node alone tells. is_left: the bytes are of a filtered node, so all of its entries count.
- * Returns true if the pages below it must be searched. */
+/* Adds the node's extremes as far as they are known to count. is_left: the bytes are of a filtered node, so all of its entries
+ * count. Returns true if the pages below it must be searched. */
 static bool look_at_node(struct range_search *search, const uint8_t *bytes, bool is_inside, bool is_left)
 {
 	return search->maximum ? look_at_maximum(search, bytes, is_inside)
@@ -167,8 +166,8 @@ static enum iforest_status search_block(struct range_search *search, unsigned bl
 	return iforest_cursor_report_leaf(&fold->cursor, status);
 }
 
-/* Searches the pinned leaf page: whole blocks first, then cut ones. The last block comes last, and stays unpacked for the next
- * range, which begins in it. */
+/* Searches the pinned leaf page: whole blocks first, then cut ones. The last block is searched last, and stays unpacked for the
+ * next range, which begins in it. */
 static enum iforest_status search_blocks(struct range_search *search)
 {
 	struct iforest_fold *fold = search->fold;
@@ -197,7 +196,7 @@ static inline bool has_time(const struct range_search *search, int64_t time)
 	return time >= search->descent.from->time && time < search->descent.to->time;
 }
 
-/* Returns the first entry of a block at or after a time. The guess is where the last range ended, and usually right. */
+/* Returns the first entry of a block at or after a time. The guess, the end of the last range, is usually right. */
 static unsigned first_at(const struct iforest_block *block, int64_t time, unsigned guess)
 {
 	unsigned low = 0, high = block->n;
@@ -235,7 +234,7 @@ static unsigned maximum_entry(struct range_search *search, const struct iforest_
 	return at;
 }
 
-/* Searches a block that a bound cuts. It stays unpacked, as the next range begins in it. */
+/* Searches a block that a bound cuts. It stays unpacked for the next range, which begins in it. */
 static enum iforest_status search_cut_block(struct range_search *search, unsigned b)
 {
 	struct iforest_block_reader *reader = &search->fold->cursor.reader;
@@ -317,8 +316,8 @@ static enum iforest_status open_cut_block(struct range_search *search, const str
 	return search_cut_block(search, b);
 }
 
-/* Searches the pinned leaf page by its maxima: whole blocks first, then the outer two, opened only where a bound separates them
- * from their maxima. The last one stays unpacked. */
+/* Searches the pinned leaf page by its maxima: whole blocks first, then the outer two, which are opened only if their maximum
+ * lies outside the range. The last one stays unpacked. */
 static enum iforest_status search_maxima(struct range_search *search, const struct iforest_page_maxima *maxima)
 {
 	unsigned first = first_block(search, maxima), last = first;
@@ -371,7 +370,7 @@ static enum iforest_status search_leaf(struct range_search *search, const uint8_
 	return status;
 }
 
-/* Notes a cut leaf page for later. With a filter, pages inside the range may be opened too: these are searched at once. */
+/* Records a cut leaf page for later. With a filter, pages inside the range may be opened too; these are searched at once. */
 static enum iforest_status visit_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)
 {
 	struct range_search *search = descent->context;
@@ -389,7 +388,7 @@ static enum iforest_status visit_leaf(struct iforest_descent *descent, const str
 	return IFOREST_OK;
 }
 
-/* True if a leaf page noted for later must be searched yet: the best so far may be better now. */
+/* True if a leaf page recorded for later must still be searched: the best may have improved since. */
 static bool must_search(struct range_search *search, const struct cut_leaf *cut)
 {
 	if (!search->maximum)
@@ -413,7 +412,7 @@ static const struct iforest_page_maxima *maxima_of_page(const struct range_searc
 		       : NULL;
 }
 
-/* Finds the first and the last node of a page that the range may meet. The guess is where the last range ended. */
+/* Finds the first and the last node of a page that the range may meet. The guess is the node in which the last range ended. */
 static void find_ends(const struct range_search *search, struct iforest_siblings *siblings, unsigned guess)
 {
 	const struct iforest_cursor *cursor = search->descent.cursor;
@@ -449,8 +448,8 @@ static bool look_at_sibling(struct range_search *search, unsigned level, unsigne
 	return look_at_node(search, left ? left : bytes, is_inside, left);
 }
 
-/* Looks at the nodes between the ends: they lie inside. By maxima, at the greatest alone; of several at the first, as nodes are
- * in time order. */
+/* Looks at the nodes between the ends, which lie inside. With maxima, looks only at the greatest; at the first of equal ones,
+ * as nodes are in time order. */
 static void look_inside(struct range_search *search, const struct iforest_page_maxima *maxima,
 			const struct iforest_siblings *siblings)
 {
@@ -467,7 +466,7 @@ static void look_inside(struct range_search *search, const struct iforest_page_m
 	search->fold->n_nodes_folded += siblings->high - siblings->low - 2;
 }
 
-/* look_at_end() by maxima: the page is of the range's series. */
+/* look_at_end() with maxima, which imply that the page is of the range's series. */
 static bool look_at_end_by_maxima(struct range_search *search, const struct iforest_page_maxima *maxima, unsigned k,
 				  const uint8_t *bytes)
 {
@@ -492,7 +491,7 @@ static bool look_at_end(struct range_search *search, const struct iforest_page_m
 	       look_at_sibling(search, level, k, bytes, place == IFOREST_INSIDE);
 }
 
-/* Looks at all nodes of a page before any is opened. Without a filter only the outer two can need opening. */
+/* Looks at all nodes of a page before opening any. Without a filter, only the outer two may need to be opened. */
 static void look_at_page(struct iforest_descent *descent, struct iforest_siblings *siblings)
 {
 	struct range_search *search = descent->context;
@@ -525,7 +524,7 @@ static void look_at_page(struct iforest_descent *descent, struct iforest_sibling
 					true);
 }
 
-/* Takes the filtered node of a leaf page inside the range instead of opening the page; *open becomes false if that worked. */
+/* Uses the filtered node of a leaf page inside the range instead of opening the page; *open becomes false if that worked. */
 static enum iforest_status take_filtered(struct range_search *search, const struct iforest_visited_node *node, bool *open)
 {
 	const uint8_t *left = node->bytes;
@@ -537,7 +536,7 @@ static enum iforest_status take_filtered(struct range_search *search, const stru
 	return status;
 }
 
-/* Of the nodes that must be opened, leaf pages come later, and others are looked at again: the best so far may be better now. */
+/* Leaves leaf pages for later, and checks other nodes again before they are opened: the best may have improved. */
 static enum iforest_status visit_node(struct iforest_descent *descent, const struct iforest_visited_node *node, bool *open)
 {
 	struct range_search *search = descent->context;
@@ -568,7 +567,7 @@ static bool has_range(const struct iforest_cursor *cursor, unsigned level, const
 	return iforest_key_compare(&last, to) >= 0;
 }
 
-/* True if page maxima answer the request: one maximum of the column that has them, over times of one series and without a
+/* True if page maxima answer the request: one maximum, of the column that has them, over times of one series and without a
  * filter. They give the same answer in a fraction of the instructions. */
 static bool is_single_maximum(const struct iforest_request *request, unsigned v, const struct iforest_key *from,
 			      const struct iforest_key *to)

@@ -63,7 +63,7 @@ static enum iforest_status find_nearest(struct iforest_fill *fill, const uint32_
 	return status;
 }
 
-/* Interpolates between (a.time, a) and (b.time, b). Integers are exact except for the last steps. */
+/* Interpolates between (a.time, a) and (b.time, b). For integers, only the last steps round. */
 static double line(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned value_type)
 {
 	uint64_t width = (uint64_t)b->time - (uint64_t)a->time, part = (uint64_t)time - (uint64_t)a->time;
@@ -89,7 +89,7 @@ static double to_real(union iforest_number number, unsigned value_type)
 	return value_type == IFOREST_FLOAT64 ? number.real : (double)number.integer;
 }
 
-/* The same where times are reals. */
+/* line() for real times. */
 static double line_of_reals(const struct iforest_extreme *a, const struct iforest_extreme *b, int64_t time, unsigned value_type)
 {
 	double from = iforest_real_of_time(a->time), to = iforest_real_of_time(b->time), at = iforest_real_of_time(time);
@@ -116,7 +116,7 @@ enum iforest_status iforest_fill_bucket(struct iforest_fill *fill, const uint32_
 	fill->filled = fill->values & empty;
 	fill->knows_before &= empty;
 	fill->knows_after &= empty;
-	if (!window->has_t0) /* nothing is before */
+	if (!window->has_t0) /* there are no entries before */
 		fill->filled = 0;
 	if (fill->filled & ~fill->knows_before)
 		status = find_nearest(fill, series, n, start, true, fill->filled & ~fill->knows_before, fill->before);

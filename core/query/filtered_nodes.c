@@ -41,7 +41,7 @@ void iforest_filtered_nodes_release(struct iforest_filtered_nodes *filtered_node
 static struct iforest_filtered_page **bucket_of(const struct iforest_filtered_nodes *filtered_nodes, uint64_t run_id,
 						unsigned level, uint64_t number)
 {
-	/* run ids are random already */
+	/* run ids are random, so they need no hash */
 	return &filtered_nodes->buckets[(run_id + number + level * UINT64_C(0x9e3779b1)) & (filtered_nodes->n_buckets - 1)];
 }
 
@@ -133,7 +133,7 @@ struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtere
 
 /* ---- Leaf pages ---- */
 
-/* Makes the pinned leaf page have all of its entries again. */
+/* Restores all entries of the pinned leaf page. */
 static void put_back(struct iforest_cursor *cursor)
 {
 	if (!cursor->n_users)
@@ -145,7 +145,7 @@ static void put_back(struct iforest_cursor *cursor)
 	cursor->n_users = NULL;
 }
 
-/* Makes the pinned leaf page appear without its excluded entries. A fixed cache drops no pages, so that no pin is needed. */
+/* Hides the excluded entries of the pinned leaf page. A fixed cache evicts no pages, so no pin is needed. */
 static void exclude(struct iforest_cursor *cursor, struct iforest_filtered_page *filtered_page, bool is_fixed)
 {
 	if (cursor->leaf.excluded == filtered_page->blocks)
@@ -161,7 +161,7 @@ static void exclude(struct iforest_cursor *cursor, struct iforest_filtered_page 
 	filtered_page->n_pins++;
 }
 
-/* Notes the sum of the entries of the reader's block that are left. */
+/* Stores the sum of the remaining entries of the reader's block. */
 static enum iforest_status sum_up(struct iforest_block_reader *reader, uint64_t left, struct iforest_block_exclusion *excluded)
 {
 	const struct iforest_node_schema *fields = reader->leaf->fields;
@@ -239,7 +239,7 @@ static enum iforest_status pin_leaf(struct iforest_cursor *cursor, uint64_t numb
 
 /* ---- Nodes ---- */
 
-/* Adds up the filtered nodes of the page under node i of a level. */
+/* Combines the filtered nodes of the page under node i of a level. */
 static enum iforest_status combine_page(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					const struct iforest_filter *filter, struct iforest_aggregate *aggregate, bool *known)
 {
@@ -260,7 +260,7 @@ static enum iforest_status combine_page(struct iforest_cursor *cursor, unsigned 
 	return status;
 }
 
-/* Computes a filtered node in place of its bytes. *known becomes false where the cache cannot hold what that takes. */
+/* Computes a filtered node, in place of the given bytes. *known becomes false if the cache has no room for what is needed. */
 static enum iforest_status compute(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 				   const struct iforest_filter *filter, uint64_t n_keys, uint8_t *bytes, bool *known)
 {
@@ -282,7 +282,7 @@ static enum iforest_status compute(struct iforest_cursor *cursor, unsigned level
 	return status;
 }
 
-/* Forgets nodes of a page that have more excluded keys now. */
+/* Invalidates nodes of a page that have more excluded keys now. */
 static void bring_up_to_date(struct iforest_filtered_page *filtered_page, const struct iforest_filter *filter,
 			     const struct iforest_node_schema *fields)
 {
@@ -294,7 +294,7 @@ static void bring_up_to_date(struct iforest_filtered_page *filtered_page, const 
 	filtered_page->version = filter->filtered_nodes->version;
 }
 
-/* Returns the up-to-date entry of the node page pinned on a level, made if need be; NULL where there can be none. */
+/* Returns the up-to-date cache entry of the node page pinned on a level, created if needed; NULL if there can be none. */
 static struct iforest_filtered_page *filtered_page_of(struct iforest_cursor *cursor, unsigned level,
 						      const struct iforest_filter *filter)
 {
@@ -336,7 +336,7 @@ static enum iforest_status find_filtered_page(struct iforest_cursor *cursor, uns
 	memcpy(bytes, whole, fields->node_bytes);
 	if (*n_keys > 0)
 		status = compute(cursor, level, i, filter, *n_keys, bytes, &known);
-	/* the recursion may have dropped the page's entry */
+	/* the recursion may have evicted the page's entry */
 	filtered_page = !status && known ? filtered_page_of(cursor, level, filter) : NULL;
 	if (filtered_page) {
 		uint8_t *kept = filtered_page->nodes + (size_t)k * fields->node_bytes;

@@ -1,9 +1,9 @@
 /* query/filtered_nodes.h -- Cache of nodes and leaf pages without the entries that a filter excludes.
  *
  *   for a leaf page   the excluded entries of each block, as bits
- *   for a node page   its nodes, recomputed without the excluded entries below them; each on first use
+ *   for a node page   its nodes, each recomputed on first use without the excluded entries below it
  *
- * Cached pages are keyed by run id and generation, under which a run never changes. What the filter excludes may only grow:
+ * Cached pages are keyed by run id and generation, under which a run never changes. The set of excluded entries may only grow:
  * each node keeps the number of excluded keys in its range, and is recomputed when that number has changed.
  */
 #ifndef IFOREST_QUERY_FILTERED_NODES_H
@@ -17,8 +17,8 @@
 #include "core/run/cursor.h"
 #include "core/run/pager.h"
 
-/* Bytes kept at most, apart from pinned pages. With pages of 4000 bytes and one value column that is some 150 000 leaf pages
- * and the nodes above them. */
+/* Most bytes kept, apart from pinned pages. With pages of 4000 bytes and one value column, that is enough for about 150 000
+ * leaf pages and the nodes above them. */
 #define IFOREST_FILTERED_NODES_BYTES ((size_t)64 << 20)
 
 struct iforest_filtered_page {
@@ -43,7 +43,7 @@ struct iforest_filtered_nodes {
 	struct iforest_filtered_page *last;	/* the page found last, or NULL */
 	size_t n_buckets, n_pages, n_bytes, most_bytes;
 	uint64_t version; /* rises when the filter excludes more */
-	bool is_fixed;	  /* several threads read it: nothing is added, changed or pinned */
+	bool is_fixed;	  /* several threads read it: nothing may be added, changed or pinned */
 };
 
 /* Starts an empty cache. alloc must outlive it. */
@@ -56,25 +56,25 @@ static inline void iforest_filtered_nodes_outdate(struct iforest_filtered_nodes 
 	filtered_nodes->version++;
 }
 
-/* Returns the cached page, perhaps of an older version, or NULL. It stays until the next iforest_filtered_nodes_make(), and as
- * long as its n_pins is not 0. */
+/* Returns the cached page, possibly of an older version, or NULL. It stays valid until the next iforest_filtered_nodes_make(),
+ * and while its n_pins is not 0. */
 struct iforest_filtered_page *iforest_filtered_nodes_find(struct iforest_filtered_nodes *filtered_nodes,
 							  const struct iforest_place *place, unsigned level, uint64_t number);
 
-/* Adds an empty entry for a page that has none. Pages without pins are dropped first if there would be too many bytes. Returns
- * NULL without memory. */
+/* Adds an empty entry for a page that has none, and first evicts unpinned pages if the cache would exceed its size. Returns
+ * NULL if out of memory. */
 struct iforest_filtered_page *iforest_filtered_nodes_make(struct iforest_filtered_nodes *filtered_nodes,
 							  const struct iforest_place *place, unsigned level, uint64_t number,
 							  unsigned n_items, const struct iforest_node_schema *fields);
 
 /* ---- Filtered nodes and leaf pages at a cursor ---- */
 
-/* Replaces *node, node i of a level on a pinned page, by the same node without excluded entries; by NULL if there is no memory
- * for that, or the cache is fixed and does not have it. Pages below may be pinned in place of others. The bytes stay valid
- * until the next call.
- * Requires  filter->filtered_nodes, as all functions below.
- * Cost      the first time, the leaf pages below that have excluded entries; then none.
- * Errors    as iforest_cursor_seek(), those of the filter. */
+/* Replaces *node, node i of a level on a pinned page, by the same node without excluded entries; by NULL if there is not enough
+ * memory, or the cache is fixed and does not have it. May replace pinned pages of lower levels. The bytes stay valid until the
+ * next call.
+ * Requires  filter->filtered_nodes; so do all functions below.
+ * Cost      the first time, reads the leaf pages below that have excluded entries; then none.
+ * Errors    as iforest_cursor_seek(), and those of the filter. */
 enum iforest_status iforest_filtered_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 					  const struct iforest_filter *filter, const uint8_t **node);
 
@@ -83,7 +83,7 @@ const uint8_t *iforest_filtered_node_if_known(struct iforest_cursor *cursor, uns
 					      const struct iforest_filter *filter);
 
 /* Replaces *node by the filtered node of a leaf page and, if the page has excluded entries, pins the page without them. *known:
- * both could be had, and the filter need not be asked; else *node is as it was. */
+ * this worked, and the filter need not be asked; otherwise *node is unchanged. */
 enum iforest_status iforest_filtered_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_filter *filter,
 					  const uint8_t **node, bool *known);
 

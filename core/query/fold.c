@@ -4,14 +4,14 @@
 #include "core/query/descent.h"
 #include "core/query/filtered_nodes.h"
 
-/* What nodes do not keep: the first and last row of each value column, and the first and last time, all called edges. Of the
- * whole nodes of a fold only the first and the last that have such a row matter: the first is descended into at once, the last
- * is noted here and descended into at the end. */
-enum { TIME = IFOREST_MAX_VALUES, N_EDGES }; /* edges are numbered as value columns are; of the times: TIME */
+/* Edges are what nodes do not keep: the first and last row of each value column, and the first and last time. Of the nodes that
+ * a fold uses whole, only the first and the last with such a row matter: the fold descends into the first at once; it records
+ * the last here and descends into it at the end. */
+enum { TIME = IFOREST_MAX_VALUES, N_EDGES }; /* edges are numbered like value columns; TIME: those of the times */
 
 struct edges {
-	uint32_t seen; /* bit e: a first row was seen, so later ones do not matter */
-	uint32_t open; /* bit e: the last one so far is under the node noted */
+	uint32_t seen; /* bit e: the first row was seen */
+	uint32_t open; /* bit e: the last row so far is under the recorded node */
 	struct {
 		unsigned level;
 		uint64_t i;
@@ -24,9 +24,9 @@ struct folding {
 	struct iforest_fold *fold;
 	const struct iforest_request *request;
 	const struct iforest_filter *filter; /* NULL, or the filter whose filtered nodes are used; the request then has none */
-	struct iforest_request without;	     /* and is this one */
+	struct iforest_request without;	     /* this request */
 	struct iforest_aggregate *aggregate;
-	bool has_nodes; /* a whole node was used: so the range is wide, and probably the next one too */
+	bool has_nodes; /* a whole node was used: the range is wide, and the next one probably is, too */
 	struct edges edges;
 	/* a step */
 	bool is_step;
@@ -34,7 +34,7 @@ struct folding {
 	uint64_t number;
 	/* sums alone */
 	bool of_value;	/* nodes have sums of the first value column, requested or not */
-	bool is_opened; /* `own` is of the node opened last, whose page comes next */
+	bool is_opened; /* `own` is that of the node opened last, whose page comes next */
 	struct iforest_sums sums, own;
 };
 
@@ -103,7 +103,7 @@ static enum iforest_status lacks_edge(struct iforest_fold *fold, unsigned level,
 					     level, number);
 }
 
-/* Folds only the first or last such entry of the pinned leaf page. */
+/* Folds only the first or last entry with an edge in the pinned leaf page. */
 static enum iforest_status fold_edge_of_leaf(struct folding *folding, unsigned e, bool forward)
 {
 	struct iforest_cursor *cursor = &folding->fold->cursor;
@@ -135,7 +135,7 @@ static enum iforest_status fold_edge_of_leaf(struct folding *folding, unsigned e
 	return status ? iforest_cursor_report_leaf(cursor, status) : lacks_edge(folding->fold, 0, cursor->path[0].number);
 }
 
-/* Finds the first or last such node of the page under node i of a level; *i becomes its number. */
+/* Finds the first or last node with an edge on the page under node i of a level; *i becomes its number. */
 static enum iforest_status find_edge_node(struct folding *folding, unsigned level, uint64_t *i, unsigned e, bool forward)
 {
 	struct iforest_cursor *cursor = &folding->fold->cursor;
@@ -159,8 +159,8 @@ static enum iforest_status find_edge_node(struct folding *folding, unsigned leve
 	return status ? status : lacks_edge(folding->fold, level - 1, *i);
 }
 
-/* Folds the first or last such entry under a node.
- * Cost  one page a level. */
+/* Folds the first or last entry with an edge under a node.
+ * Cost  one page per level. */
 static enum iforest_status fold_edge(struct folding *folding, unsigned level, uint64_t i, unsigned e, bool forward)
 {
 	struct iforest_cursor *cursor = &folding->fold->cursor;
@@ -180,7 +180,7 @@ static enum iforest_status fold_edge(struct folding *folding, unsigned level, ui
 	return status ? status : fold_edge_of_leaf(folding, e, forward);
 }
 
-/* Notes that a whole node has such a row. */
+/* Records a whole node that has an edge. */
 static enum iforest_status note_edge(struct folding *folding, unsigned level, uint64_t i, unsigned e, bool is_first,
 				     bool is_last)
 {
@@ -197,14 +197,14 @@ static enum iforest_status note_edge(struct folding *folding, unsigned level, ui
 	return fold_edge(folding, level, i, e, true);
 }
 
-/* Notes that entries folded after all nodes so far have such a row. */
+/* Records that entries folded after all nodes so far have the edge. */
 static void pass_edge(struct folding *folding, unsigned e)
 {
 	folding->edges.seen |= 1u << e;
 	folding->edges.open &= ~(1u << e);
 }
 
-/* Adds the times of a node: its key range has them unless entries were removed. */
+/* Adds the times of a node: those of its key range, unless entries were removed. */
 static enum iforest_status fold_node_times(struct folding *folding, unsigned level, uint64_t i, const uint8_t *node)
 {
 	struct iforest_key first = iforest_node_first(node), last = iforest_node_last(node);
@@ -233,7 +233,7 @@ static enum iforest_status fold_lasts(struct folding *folding)
 /* ---- Whole nodes ---- */
 
 /* Adds whole node i of a level.
- * Cost  a page a level if a first row or time is descended to. */
+ * Cost  one page per level if it must descend to a first row or time. */
 static enum iforest_status fold_node(struct folding *folding, unsigned level, uint64_t i, const uint8_t *node)
 {
 	const struct iforest_node_schema *fields = &folding->fold->cursor.manifest->fields;
@@ -243,7 +243,7 @@ static enum iforest_status fold_node(struct folding *folding, unsigned level, ui
 	enum iforest_status status = IFOREST_OK;
 
 	folding->fold->n_nodes_folded++;
-	if (folding->filter && (rows || request->times)) /* the cache may drop the filtered node when pages below are opened */
+	if (folding->filter && (rows || request->times)) /* opening pages below may evict the filtered node */
 		node = memcpy(copy, node, fields->node_bytes);
 	iforest_request_fold_node(request, node, fields, folding->aggregate);
 	for (unsigned v = 0; v < fields->n_values && rows >> v && !status; v++)
@@ -252,7 +252,7 @@ static enum iforest_status fold_node(struct folding *folding, unsigned level, ui
 	return !status && request->times ? fold_node_times(folding, level, i, node) : status;
 }
 
-/* Classifies a node that lies before the key. If it has a filtered node, that becomes *node. */
+/* Classifies a node that lies before the key. *node becomes its filtered node, if there is one. */
 static enum iforest_status classify_node(struct folding *folding, unsigned level, uint64_t i, const uint8_t **node,
 					 enum iforest_filter_class *filter_class)
 {
@@ -291,7 +291,7 @@ static enum iforest_status pass_node(struct iforest_descent *descent, const stru
 	return filter_class == IFOREST_COUNTS_ALL ? fold_node(folding, visited->level, visited->i, node) : IFOREST_OK;
 }
 
-/* Prefetches the leaf page that the key may cut, while its siblings are passed. */
+/* Prefetches the leaf page that the key may cut, while its siblings are added. */
 static void look_at_page(struct iforest_descent *descent, struct iforest_siblings *siblings)
 {
 	const struct iforest_cursor *cursor = descent->cursor;
@@ -304,8 +304,8 @@ static void look_at_page(struct iforest_descent *descent, struct iforest_sibling
 
 /* ---- Leaf pages ---- */
 
-/* Classifies the pinned leaf page by its node, so that its entries need not be asked about; unless only a few entries are
- * folded, for the first time on this page. */
+/* Classifies the pinned leaf page by its node, so that the filter need not check its entries. Does nothing if only a few
+ * entries are folded, for the first time on this page. */
 static enum iforest_status classify_leaf(struct iforest_fold *fold, const struct iforest_filter *filter, bool is_few,
 					 enum iforest_filter_class *filter_class)
 {
@@ -345,7 +345,7 @@ static enum iforest_status fold_most_of_leaf(struct iforest_fold *fold, const st
 	return status;
 }
 
-/* Adds the part of a leaf page before the key, and keeps the rest. Calls nothing else meanwhile: the page may be pinned
+/* Adds the part of a leaf page before the key, and keeps the rest. Must not read other pages: this one may be pinned
  * briefly. */
 static enum iforest_status split_leaf(struct folding *folding, const struct iforest_leaf *leaf, const uint8_t *node,
 				      const struct iforest_request *request)
@@ -370,7 +370,7 @@ static enum iforest_status split_leaf(struct folding *folding, const struct ifor
 	return IFOREST_OK;
 }
 
-/* From the start of the leaf page that the key cuts: passes the part before the key, if all entries count and the page can be
+/* At the start of the leaf page that the key cuts: passes the part before the key, if all entries count and the page can be
  * split. */
 static enum iforest_status fold_cut(struct folding *folding, const uint8_t *node, const struct iforest_request *request,
 				    bool *done)
@@ -399,7 +399,7 @@ static bool is_same_request(const struct iforest_request *a, const struct ifores
 	       !b->node_fields && !b->extremes_alone;
 }
 
-/* Adds the rest of a leaf page that lies before the key, if it is known. */
+/* Adds the rest of a leaf page, if it is known and lies before the key. */
 static bool fold_rest(struct folding *folding)
 {
 	struct iforest_fold *fold = folding->fold;
@@ -472,7 +472,7 @@ static enum iforest_status fold_entries(struct folding *folding, unsigned block,
 	return status;
 }
 
-/* Passes the entries of the present leaf page that lie before the key. */
+/* Passes the entries of the current leaf page that lie before the key. */
 static enum iforest_status pass_leaf(struct iforest_descent *descent, const struct iforest_visited_node *visited)
 {
 	struct folding *folding = descent->context;
@@ -538,7 +538,7 @@ static unsigned last_node(const struct folding *folding, unsigned level, unsigne
 					     folding->descent.to, false);
 }
 
-/* Takes the siblings that lie before the key, but for the last that begins before it. */
+/* Adds the siblings before the key, except the last one that begins before it. */
 static void sum_page(struct iforest_descent *descent, struct iforest_siblings *siblings)
 {
 	struct folding *folding = descent->context;
@@ -579,7 +579,7 @@ static enum iforest_status sum_node(struct iforest_descent *descent, const struc
 {
 	struct folding *folding = descent->context;
 
-	if (node->level > descent->cursor->run->n_levels) { /* the root, which is on no page */
+	if (node->level > descent->cursor->run->n_levels) { /* the root is on no page */
 		folding->own = (struct iforest_sums){ .n_rows = 0 };
 		add_node(folding, node->bytes, &folding->own);
 	}
@@ -591,7 +591,7 @@ static enum iforest_status sum_node(struct iforest_descent *descent, const struc
 
 /* ---- Counts and sums alone: the leaf page that the key cuts ---- */
 
-/* Places the cursor at an entry of the reader's block, or at the next page, and keeps the rest of the page. */
+/* Moves the cursor to an entry of the reader's block, or to the next page, and keeps the rest of the page. */
 static enum iforest_status stand_in_leaf(struct folding *folding, unsigned entry, const struct iforest_sums *rest)
 {
 	struct iforest_fold *fold = folding->fold;
@@ -624,7 +624,7 @@ static enum iforest_status stand_in_leaf(struct folding *folding, unsigned entry
 	return IFOREST_OK;
 }
 
-/* True if the key belongs in the present block, which is open. */
+/* True if the current block is open and the key belongs in it. */
 static bool is_in_same_block(const struct iforest_cursor *cursor, const struct iforest_key *key)
 {
 	struct iforest_key next;
@@ -637,7 +637,7 @@ static bool is_in_same_block(const struct iforest_cursor *cursor, const struct i
 	return iforest_key_compare(&next, key) > 0;
 }
 
-/* Finds the key's entry in the reader's block, from an entry on; usually a near one. */
+/* Finds the key's entry in the reader's block, from an entry on, which is usually close. */
 static enum iforest_status find_near(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned from,
 				     unsigned *entry)
 {
@@ -651,8 +651,8 @@ static enum iforest_status find_near(struct iforest_block_reader *reader, const 
 	return IFOREST_OK;
 }
 
-/* Passes the part of the pinned leaf page that is before the key. all: the sums of its node; rest: of these, what has not been
- * passed. If buckets are narrower than blocks, only the part is added up. */
+/* Passes the part of the pinned leaf page that is before the key. all: the sums of its node; rest: those of its entries not
+ * passed yet. If buckets are narrower than blocks, only the part is added up. */
 static enum iforest_status cut_leaf(struct folding *folding, const struct iforest_sums *all, struct iforest_sums *rest)
 {
 	struct iforest_cursor *cursor = &folding->fold->cursor;
@@ -684,7 +684,7 @@ static enum iforest_status cut_leaf(struct folding *folding, const struct ifores
 	return stand_in_leaf(folding, entry, &after);
 }
 
-/* pass_leaf() for sums alone; a leaf page that differs from its node, as entries were removed meanwhile, is folded. */
+/* pass_leaf() for sums only. A leaf page that differs from its node, because entries were removed meanwhile, is folded. */
 static enum iforest_status sum_leaf(struct iforest_descent *descent, const struct iforest_visited_node *node)
 {
 	struct folding *folding = descent->context;
@@ -716,14 +716,14 @@ static enum iforest_status sum_leaf(struct iforest_descent *descent, const struc
 	return IFOREST_OK;
 }
 
-/* For sums alone, in a fraction of the instructions.
- * Requires  key->ref is INT64_MIN: then a node's last key, which lacks the ref, tells on which side of the key its last entry
- *           is. */
+/* For sums only, in a fraction of the instructions.
+ * Requires  key->ref is INT64_MIN, so that the last key of a node tells, without its ref, on which side of the key its last
+ *           entry is. */
 static const struct iforest_visitor sums_visitor = { .page = sum_page, .node = sum_node, .leaf = sum_leaf };
 
 /* ---- The fold ---- */
 
-/* Starts a fold that has added nothing yet; not all at once, as clearing the rest takes as long as a fold of sums. */
+/* Initialises only the members that are needed: clearing all would take as long as a fold of sums. */
 static void start(struct folding *folding, struct iforest_fold *fold, const struct iforest_key *key,
 		  const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
@@ -737,8 +737,8 @@ static void start(struct folding *folding, struct iforest_fold *fold, const stru
 	folding->edges.seen = folding->edges.open = 0;
 }
 
-/* Uses the filter's filtered nodes, if the fold can. First and last rows descend into filtered pages, which a fixed cache may
- * lack. */
+/* Uses the filter's filtered nodes, if the fold can. Not for first and last rows with a fixed cache: these descend into
+ * filtered pages, which it may lack. */
 static void use_filtered_nodes(struct folding *folding)
 {
 	const struct iforest_request *request = folding->request;

@@ -1,13 +1,13 @@
 /* query/fold.h -- Fold of a run's entries, from the cursor's position up to a key, into an aggregate.
  *
- * A fold is a descent (descent.h) that adds the largest nodes before the key whole, up to the leaf page that the key cuts.
- * Successive folds go on from there, so that a scan of buckets opens each page once. The way through a cut leaf page depends on
- * the request:
+ * A fold is a descent (descent.h) that adds the largest nodes before the key whole, up to the leaf page that the key cuts. The
+ * next fold continues from there, so that a scan of buckets opens each page once. How a cut leaf page is folded depends on the
+ * request:
  *
  *   counts and one integer sum   the shorter side is summed, the other derived by subtraction (struct iforest_sums)
- *   also minima and maxima       the page is split once (iforest_leaf_split()), and its rest kept for the next fold
+ *   also minima and maxima       the page is split once (iforest_leaf_split()), and the rest is kept for the next fold
  *   extremes alone               branch and bound, in extremes.h
- *   first and last rows, times   entries, and one descent to the first and last node that have them
+ *   first and last rows, times   entry by entry, with one descent each to the first and last node that have them
  *   with a filter                filtered nodes if the filter has a cache (filtered_nodes.h), else entry by entry
  */
 #ifndef IFOREST_QUERY_FOLD_H
@@ -18,7 +18,7 @@
 #include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
 
-/* State of a page that the cursor has pinned; it lapses when the page is unpinned. */
+/* State of a page that the cursor has pinned; valid until the page is unpinned. */
 struct iforest_fold_page {
 	uint64_t opening;    /* of the pinned page (cursor.h); 0: none */
 	unsigned reached;    /* node or block in which the last range of iforest_extremes_of_range() ended */
@@ -26,17 +26,17 @@ struct iforest_fold_page {
 	struct iforest_sums after;
 };
 
-/* A cursor, and what is kept from one fold to the next. */
+/* A cursor, and the state kept between folds. */
 struct iforest_fold {
 	struct iforest_cursor cursor;
 	struct iforest_fold_page pages[IFOREST_MAX_LEVELS + 1];
 	unsigned reached_entry; /* a guess: the entry of its block in which the last range of extremes ended */
-	/* filter_class is the filter's class of leaf page classified_leaf (UINT64_MAX: none). Between two seeks a fold has one
-	 * filter or none */
-	uint64_t classified_leaf, asked_leaf; /* asked_leaf: the leaf page whose first small part was folded unclassified */
+	/* filter_class is the filter's class of leaf page classified_leaf (UINT64_MAX: none). asked_leaf is a leaf page of
+	 * which one small part was folded without classifying it. All folds between two seeks use the same filter, or none */
+	uint64_t classified_leaf, asked_leaf;
 	enum iforest_filter_class filter_class;
-	/* The rest of a leaf page from a position on: its sums of request.values, or its aggregate as `request` has it;
-	 * leaf_number UINT64_MAX: none. */
+	/* The rest of a leaf page from a position on: its sums, or its aggregate as requested by `request`; leaf_number is
+	 * UINT64_MAX if there is none. */
 	struct {
 		uint64_t leaf_number;
 		struct iforest_leaf_cut cut;
@@ -45,7 +45,7 @@ struct iforest_fold {
 		struct iforest_sums sums;
 		struct iforest_aggregate aggregate;
 	} rest;
-	/* The next three positions, as far as pinned node pages show them. */
+	/* The next three positions, as far as they are known from pinned node pages. */
 	struct {
 		struct iforest_key key;
 		uint64_t leaf_number;
@@ -54,8 +54,8 @@ struct iforest_fold {
 	uint64_t n_nodes_folded;      /* since init, for tests and EXPLAIN */
 };
 
-/* Like the cursor's functions of these names (cursor.h). Between a seek and a release, only functions of this header and
- * extremes.h move the cursor. */
+/* Like the cursor functions of the same names (cursor.h). Between a seek and a release, only the functions of this header and
+ * extremes.h may move the cursor. */
 void iforest_fold_init(struct iforest_fold *fold, struct iforest_store *store, const struct iforest_manifest *manifest,
 		       const struct iforest_run *run);
 void iforest_fold_release(struct iforest_fold *fold);
@@ -74,21 +74,21 @@ static inline struct iforest_fold_page *iforest_fold_page(struct iforest_fold *f
 
 /* Moves to the first entry at or after the key, and adds all entries passed to the aggregate.
  * Requires  with request->times, firsts or lasts: all entries passed are of one series, and either all or none have a time.
- * Errors    as iforest_cursor_seek(), those of the filter. */
+ * Errors    as iforest_cursor_seek(), and those of the filter. */
 enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct iforest_key *key,
 				       const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
-/* Adds the entries of the leaf page from the cursor's position up to an entry of a block, (number of blocks, 0) at its end, and
- * moves there.
- * Requires  the page is pinned, the filter has no filtered nodes; as iforest_fold_until().
+/* Adds the entries of the leaf page from the cursor's position up to (block, entry), and moves there. (number of blocks, 0) is
+ * the end of the page.
+ * Requires  the page is pinned; the filter has no filtered nodes; those of iforest_fold_until().
  * Errors    as iforest_fold_until(). */
 enum iforest_status iforest_fold_in_leaf(struct iforest_fold *fold, unsigned block, unsigned entry,
 					 const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
-/* Takes one step of iforest_fold_until(): the next whole node, or a part of one leaf page. The steps add up to the fold. Leaves
- * the aggregate as it is if nothing counts. *level and *number name the node, or the leaf page (level 0). *at_end: the key was
- * reached.
- * Requires  as iforest_fold_until(); not request->firsts or lasts.
+/* Takes one step of iforest_fold_until(): the next whole node, or a part of one leaf page. All steps together add what the fold
+ * would. The aggregate is unchanged if no entry counts. *level and *number identify the node, or the leaf page (level 0).
+ * *at_end: the key was reached.
+ * Requires  those of iforest_fold_until(); no request->firsts or lasts.
  * Errors    as iforest_fold_until(). */
 enum iforest_status iforest_fold_step(struct iforest_fold *fold, const struct iforest_key *key,
 				      const struct iforest_request *request, struct iforest_aggregate *aggregate,

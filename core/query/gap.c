@@ -29,7 +29,7 @@ void iforest_gap_release(struct iforest_gap_reader *reader)
 	iforest_iterator_release(&reader->iterator);
 }
 
-/* When all that started before the window is over. */
+/* Finds the latest end, or the last time, of the entries that start before the window. */
 static enum iforest_status look_back(struct iforest_gap_reader *reader)
 {
 	const struct iforest_gap_question *question = &reader->question;
@@ -97,7 +97,7 @@ enum iforest_status iforest_gap_next(struct iforest_gap_reader *reader, struct i
 		bool more;
 		int64_t end;
 
-		/* what comes after the window ends at most the gap that reaches out of it */
+		/* entries after the window can only end the gap that reaches out of it */
 		if (reader->has_before && window->has_t1 && reader->latest_end >= window->t1)
 			break;
 		status = iforest_iterator_next(&reader->iterator, &entry, &more);

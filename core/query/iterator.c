@@ -46,7 +46,7 @@ static bool is_inside(const struct iforest_iterator_question *question, const st
 	return iforest_key_compare(first, &question->from) >= 0 && iforest_key_compare(last, &question->to) < 0;
 }
 
-/* True if a node may be given whole by its width. */
+/* True if a node is narrow enough to be returned whole. */
 static bool is_narrow(const struct iforest_run_iterator *iterator, const uint8_t *node, const struct iforest_key *first,
 		      const struct iforest_key *last)
 {
@@ -54,7 +54,7 @@ static bool is_narrow(const struct iforest_run_iterator *iterator, const uint8_t
 	       (uint64_t)last->time - (uint64_t)first->time <= iterator->question->node_width;
 }
 
-/* Notes node i of the level as the next item, if it is given whole. */
+/* Makes node i of the level the next item, if it is returned whole. */
 static enum iforest_status take_node(struct iforest_run_iterator *iterator, unsigned level, uint64_t i, const uint8_t *node,
 				     bool *taken)
 {
@@ -80,8 +80,8 @@ static enum iforest_status take_node(struct iforest_run_iterator *iterator, unsi
 	return IFOREST_OK;
 }
 
-/* Decides by node i of a level whether what is below is passed. For a leaf page's node it notes what need not be checked per
- * entry. */
+/* Decides by node i of a level whether the entries below are skipped. For a leaf page's node it records which checks its
+ * entries do not need. */
 static enum iforest_status ask_node(struct iforest_run_iterator *iterator, unsigned level, uint64_t i, enum node_class *answer)
 {
 	const struct iforest_iterator_question *question = iterator->question;
@@ -125,7 +125,7 @@ static bool is_at_edge(const struct iforest_run_iterator *iterator, uint64_t lea
 	return (leaf + 1) % n_below == 0 || leaf + 1 == iterator->cursor.run->n_leaves;
 }
 
-/* Passes leaf pages from the position up to one that may have something to give. Asks the largest node that begins there
+/* Skips leaf pages from the position up to one that may have a matching entry. Tries the largest node that begins there
  * first. */
 static enum iforest_status find_leaf(struct iforest_run_iterator *iterator)
 {
@@ -155,7 +155,7 @@ static enum iforest_status find_leaf(struct iforest_run_iterator *iterator)
 	return IFOREST_OK;
 }
 
-/* Moves to the leaf page in which the first entry would be. */
+/* Moves to the leaf page with the first entry of the range in the iterator's direction. */
 static enum iforest_status find_start(struct iforest_run_iterator *iterator)
 {
 	struct iforest_cursor *cursor = &iterator->cursor;
@@ -168,15 +168,15 @@ static enum iforest_status find_start(struct iforest_run_iterator *iterator)
 	iterator->is_started = true;
 	iterator->leaf_number = cursor->leaf_number;
 	if (descends && cursor->block == 0 && cursor->entry == 0)
-		iterator->leaf_number--; /* beyond leaf page 0, as the end of the run is in the other direction */
+		iterator->leaf_number--; /* wraps around at leaf page 0: the end in this direction */
 	iterator->is_at_end = iterator->leaf_number >= cursor->run->n_leaves;
 	return IFOREST_OK;
 }
 
 /* ---- Blocks ---- */
 
-/* Finds the entries of the reader's block whose keys lie in [from, to). Behind a block with a bound that ends the range no
- * further one is entered. */
+/* Finds the entries of the reader's block whose keys lie in [from, to). No further block is entered after the one in which the
+ * range ends. */
 static enum iforest_status find_range(struct iforest_run_iterator *iterator, unsigned number, uint64_t *range)
 {
 	const struct iforest_iterator_question *question = iterator->question;
@@ -200,7 +200,7 @@ static enum iforest_status find_range(struct iforest_run_iterator *iterator, uns
 	return status;
 }
 
-/* Decides which entries of a block of the pinned leaf page are given, and unpacks their times, refs and values. */
+/* Decides which entries of a block of the pinned leaf page are returned, and unpacks their times, refs and values. */
 static enum iforest_status enter_block(struct iforest_run_iterator *iterator, unsigned number)
 {
 	const struct iforest_iterator_question *question = iterator->question;
@@ -228,7 +228,7 @@ static enum iforest_status enter_block(struct iforest_run_iterator *iterator, un
 	return iforest_cursor_report_leaf(&iterator->cursor, status);
 }
 
-/* Enters a leaf page: the one where the range begins at the block that was sought. */
+/* Enters a leaf page; the one in which the range begins, at the block found. */
 static enum iforest_status enter_leaf(struct iforest_run_iterator *iterator)
 {
 	struct iforest_cursor *cursor = &iterator->cursor;
@@ -246,7 +246,7 @@ static enum iforest_status enter_leaf(struct iforest_run_iterator *iterator)
 	return IFOREST_OK;
 }
 
-/* Moves to the next block that has something to give. */
+/* Moves to the next block that has a matching entry. */
 static enum iforest_status find_block(struct iforest_run_iterator *iterator)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -280,7 +280,7 @@ static bool is_in_order(const struct iforest_run_iterator *iterator, const struc
 	return !iterator->has_given || (iterator->question->descends ? order < 0 : order > 0);
 }
 
-/* Checks that entries are in the range and ascend, which the merge and callers rely on: a page with a valid checksum may be
+/* Checks that entries lie in the range and ascend: the merge and callers rely on it, and a page with a valid checksum may be
  * forged. */
 static enum iforest_status check_order(struct iforest_run_iterator *iterator, const struct iforest_key *key)
 {
@@ -301,7 +301,7 @@ static enum iforest_status give_node(struct iforest_run_iterator *iterator, stru
 	iterator->has_node = false;
 	status = check_order(iterator, &entry->key);
 	iterator->last_given = iterator->node_last;
-	iterator->last_given.ref = INT64_MIN; /* the last key has no ref */
+	iterator->last_given.ref = INT64_MIN; /* last keys of nodes have no ref */
 	return status;
 }
 
@@ -351,7 +351,7 @@ static bool comes_before(const void *context, uint32_t a, uint32_t b)
 
 	if (order)
 		return iterator->question.descends ? order > 0 : order < 0;
-	return !x->is_found && y->is_found; /* a head that is only bounded may have the same key, so it is sought first */
+	return !x->is_found && y->is_found; /* a head with only a bound may have the same key, so it comes first */
 }
 
 static enum iforest_status add_runs(struct iforest_iterator *iterator, struct iforest_store *store,
@@ -436,7 +436,7 @@ void iforest_iterator_stretch(struct iforest_iterator *iterator, const struct if
 	iterator->stretch_end = *end;
 }
 
-/* Returns the key up to which the first run is alone: the next two in the heap precede all others. */
+/* Returns the key before which no other run has entries: the next two heads in the heap precede all others. */
 static struct iforest_key end_of_stretch(const struct iforest_iterator *iterator)
 {
 	struct iforest_key end = iterator->stretch_end;
@@ -473,7 +473,7 @@ enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, str
 		bool has_more;
 
 		if (head->is_found) {
-			/* the key stays the run's bound; its next item is sought when it is needed */
+			/* the key remains the run's bound; its next item is searched for when needed */
 			*entry = head->entry;
 			*found = true;
 			head->is_found = false;
@@ -502,7 +502,7 @@ enum iforest_status iforest_iterator_next(struct iforest_iterator *iterator, str
 	return IFOREST_OK;
 }
 
-/* True if all that is left of the first head's block comes before what others give; its bound then is the last key of that. */
+/* True if the rest of the first head's block precedes the entries of all other runs; sets its bound to their last key. */
 static bool is_block_before_others(struct iforest_iterator *iterator)
 {
 	struct iforest_iterator_head *head = &iterator->heads[iterator->heap.items[0]];

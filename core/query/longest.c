@@ -36,7 +36,7 @@ static inline void offer(struct longest_search *search, const struct iforest_ext
 		search->best = *row;
 }
 
-/* True if the node may have entries of the series; and true if it has no others, and no NULL times. */
+/* The first is true if the node may have entries of the series, the second if it has only these and no NULL times. */
 static inline bool has_series(const uint8_t *node, uint64_t series)
 {
 	return iforest_node_first(node).series <= series && iforest_node_last(node).series >= series;
@@ -78,7 +78,7 @@ static enum iforest_status longest_read_block(struct longest_search *search, uns
 	return iforest_cursor_report_leaf(search->cursor, status);
 }
 
-/* Gives entry i of that block, with its ref. */
+/* Gives entry i of the reader's block, with its ref. */
 static enum iforest_status longest_row(struct longest_search *search, unsigned i, struct iforest_extreme *row)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
@@ -118,7 +118,7 @@ static enum iforest_status search_block(struct longest_search *search, unsigned 
 	return status;
 }
 
-/* Sets *may if a block may have a better span, for pages without maxima. */
+/* Sets *may if a block of a page without maxima may have a better span. */
 static enum iforest_status may_improve(struct longest_search *search, unsigned b, bool *may)
 {
 	struct iforest_block_reader *reader = &search->cursor->reader;
@@ -232,7 +232,7 @@ static void give_item(struct iforest_longest *longest, uint32_t i)
 	longest->free = i;
 }
 
-/* Rebuilds the heap without ended items. Pushes overwrite only numbers already read, and need no memory. */
+/* Rebuilds the heap without ended items. Pushes only overwrite numbers that were already read, and allocate nothing. */
 static void clear_ended(struct iforest_longest *longest, int64_t time)
 {
 	const struct iforest_alloc *alloc = longest->scan->store->alloc;
@@ -279,7 +279,7 @@ static enum iforest_status push(struct iforest_longest *longest, const struct if
 	return iforest_priority_queue_push(&longest->heap, longest->scan->store->alloc, i);
 }
 
-/* Adds a node, whose spans all start before a time, to the heap if one may be open then. */
+/* Adds a node, whose spans all start before a time, to the heap if one of them may be open at that time. */
 static enum iforest_status longest_keep(struct longest_search *search, unsigned level, uint64_t number, const uint8_t *node,
 					int64_t time)
 {
@@ -360,7 +360,7 @@ static enum iforest_status open_leaf(struct longest_search *search, const struct
 	return status;
 }
 
-/* Replaces an item by what is below it. */
+/* Replaces an item by the items below it. */
 static enum iforest_status open_item(struct longest_search *search, const struct iforest_longest_item *item)
 {
 	struct iforest_cursor *cursor = search->cursor;
@@ -376,8 +376,7 @@ static enum iforest_status open_item(struct longest_search *search, const struct
 	return status;
 }
 
-/* Offers the longest of the spans in the heap that are open at the bucket's start. The search's run and cursor are others
- * afterwards. */
+/* Offers the longest of the spans in the heap that are open at the bucket's start. Changes the search's run and cursor. */
 static enum iforest_status longest_look_back(struct longest_search *search)
 {
 	struct iforest_longest *longest = search->longest;
@@ -410,8 +409,8 @@ enum { BUCKETS_A_LEAF = 256 };
 
 /* ---- Going on ---- */
 
-/* Offers the longest span of a node that has spans not seen before this bucket; all or some start before its end. *open
- * becomes true if that does not decide: then what is below must be searched. */
+/* Offers the longest span of a node with spans that were not seen before this bucket, and of which all or some start before its
+ * end. *open becomes true if that is not enough, and the page below must be searched. */
 static void look_at_node(struct longest_search *search, const uint8_t *node, bool *open)
 {
 	const struct iforest_node_schema *fields = &search->cursor->manifest->fields;
@@ -444,7 +443,7 @@ static enum iforest_status visit_leaf(struct iforest_descent *descent, const str
 	return longest_search_leaf(descent->context, node->i);
 }
 
-/* Searches what starts before the bucket's end below a node. */
+/* Searches the spans below a node that start before the bucket's end. */
 static enum iforest_status look_below(struct longest_search *search, const struct iforest_visited_node *node)
 {
 	static const struct iforest_visitor visitor = { .node = visit_node, .leaf = visit_leaf };
@@ -470,7 +469,7 @@ static enum iforest_status pass_node(struct iforest_descent *descent, const stru
 	return has_better ? look_below(search, node) : status;
 }
 
-/* Searches the leaf page that the bucket's end cuts. It is passed later. */
+/* Searches the leaf page that the bucket's end cuts. The page is passed later. */
 static enum iforest_status search_cut(struct iforest_descent *descent, const struct iforest_visited_node *node)
 {
 	bool has_better = false;
@@ -479,7 +478,7 @@ static enum iforest_status search_cut(struct iforest_descent *descent, const str
 	return has_better ? longest_search_leaf(descent->context, node->i) : IFOREST_OK;
 }
 
-/* Passes what starts before the bucket's end. */
+/* Passes the spans that start before the bucket's end. */
 static enum iforest_status go_on(struct longest_search *search)
 {
 	static const struct iforest_visitor visitor = { .node = pass_node, .leaf = search_cut };
@@ -531,8 +530,8 @@ static enum iforest_status make_room(struct iforest_longest *longest)
 	return IFOREST_OK;
 }
 
-/* Finds the leaf page in which a key belongs. Nodes passed on the way that may be open are added to the heap if `search` is
- * given. */
+/* Finds the leaf page in which a key belongs. If `search` is given, adds to the heap the nodes passed that may have an open
+ * span. */
 static enum iforest_status leaf_of(struct iforest_cursor *cursor, const struct iforest_key *key, struct longest_search *search,
 				   uint64_t *number)
 {

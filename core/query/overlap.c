@@ -95,7 +95,7 @@ enum iforest_status iforest_open_spans_add(struct iforest_open_spans *open, cons
 
 /* ---- Passing of time ---- */
 
-/* Closes the span with the earliest end; its slot stays as long as the heap by duration has it. */
+/* Closes the span with the earliest end. Its slot is not freed while the heap by duration has it. */
 static void end_first(struct iforest_open_spans *open)
 {
 	uint32_t slot = iforest_priority_queue_pop(&open->by_end);
@@ -105,7 +105,7 @@ static void end_first(struct iforest_open_spans *open)
 		give_slot(open, slot);
 }
 
-/* Drops ended spans from the heap by duration: at its top, and all of them if they are most of it. */
+/* Removes ended spans from the heap by duration: those at its top, or all if they are more than half of it. */
 static void drop_ended(struct iforest_open_spans *open)
 {
 	struct iforest_priority_queue *heap = &open->by_duration;
@@ -117,7 +117,7 @@ static void drop_ended(struct iforest_open_spans *open)
 		return;
 	n = heap->n;
 	heap->n = 0;
-	for (uint32_t i = 0; i < n; i++) { /* pushes overwrite only items already read, and need no memory */
+	for (uint32_t i = 0; i < n; i++) { /* pushes only overwrite items already read, and allocate nothing */
 		if (open->slots[heap->items[i]].has_ended)
 			give_slot(open, heap->items[i]);
 		else
@@ -161,7 +161,7 @@ void iforest_open_spans_pass(struct iforest_open_spans *open, iforest_int128 fro
 
 /* ---- Spans collected while entries are folded ---- */
 
-/* True if a span of the node may end after the bound; a saturated latest end may stand for a later one. */
+/* True if a span of the node may end after the bound; a saturated latest end may be later in fact. */
 static bool reaches_beyond(const struct iforest_overlap *overlap, const uint8_t *node)
 {
 	int64_t latest_end = iforest_node_latest_end(node, &overlap->scan->manifest->fields);
@@ -174,7 +174,7 @@ static bool has_real_times(const struct iforest_overlap *overlap)
 	return overlap->real_duration != IFOREST_NO_VALUE;
 }
 
-/* The value column whose aggregate is answered, and its type. */
+/* Returns the value column of the answer, and its type. */
 static unsigned measure_of(const struct iforest_overlap *overlap)
 {
 	return has_real_times(overlap) ? overlap->real_duration : overlap->duration;
@@ -212,7 +212,7 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	return filter->inner ? filter->inner->of_node(filter->inner->context, node) : IFOREST_COUNTS_ALL;
 }
 
-/* Counts an entry, whose duration is unpacked, apart from those that are folded, and clears it from *live. */
+/* Counts an entry, whose duration is unpacked, in overlap->apart, and clears it from *live so that it is not folded. */
 static enum iforest_status count_apart(struct iforest_overlap *overlap, struct iforest_block_reader *reader, unsigned i,
 				       uint64_t *live)
 {
@@ -230,7 +230,7 @@ static enum iforest_status count_apart(struct iforest_overlap *overlap, struct i
 	return status;
 }
 
-/* Counts the entries with a negative duration apart; durations are unpacked. */
+/* Counts the entries with a negative duration in overlap->apart. Durations must be unpacked. */
 static enum iforest_status take_negatives(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
 					  uint64_t *live)
 {
@@ -250,7 +250,7 @@ static enum iforest_status take_negatives(struct iforest_overlap *overlap, struc
 static bool outlives(const struct iforest_overlap *overlap, int64_t time, int64_t duration)
 {
 	if (overlap->has_ends)
-		return duration > overlap->bound && duration > time; /* which damaged pages may have otherwise */
+		return duration > overlap->bound && duration > time; /* damaged pages may violate the latter */
 	return duration > 0 && (uint64_t)duration > (uint64_t)overlap->bound - (uint64_t)time;
 }
 
@@ -271,7 +271,7 @@ static bool may_outlive(const struct iforest_overlap *overlap, const struct ifor
 	return outlives(overlap, next.time, longest);
 }
 
-/* Adds an entry that outlives the bound to the open spans. Of real times the part before the bound is counted apart. */
+/* Adds an entry that outlives the bound to the open spans. With real times, the part before the bound is counted apart. */
 static enum iforest_status collect_one(struct iforest_overlap *overlap, struct iforest_block_reader *reader, unsigned i,
 				       uint64_t *live)
 {
@@ -286,14 +286,14 @@ static enum iforest_status collect_one(struct iforest_overlap *overlap, struct i
 		span.real_duration = (union iforest_number){ .integer = block->values[overlap->real_duration][i] }.real;
 		if (overlap->wants_inside && !overlap->is_searching) {
 			overlap->before += iforest_real_of_time(overlap->bound) - iforest_real_of_time(span.time);
-			count_apart(overlap, reader, i, live); /* all is unpacked */
+			count_apart(overlap, reader, i, live); /* all columns are unpacked */
 		}
 	}
 	return iforest_open_spans_add(&overlap->open, &span);
 }
 
-/* Adds the spans among the entries that outlive the bound to the open ones. None is longer than `longest`: so entries that
- * start too early for that, and all before them, are skipped. */
+/* Adds the entries that outlive the bound to the open spans. None is longer than `longest`, so entries that start too early to
+ * reach the bound are skipped. */
 static enum iforest_status collect(struct iforest_overlap *overlap, struct iforest_block_reader *reader, uint64_t which,
 				   int64_t longest, uint64_t *live)
 {
@@ -354,7 +354,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-/* Returns the filter that collects spans for the overlap, to be kept at `place`. inner: the filter in force; NULL: all live
+/* Returns the filter that collects spans for the overlap, built in *place. inner: the filter in force; NULL: all live
  * entries count. */
 static struct iforest_overlap_filter overlap_collector(struct iforest_overlap *overlap, struct iforest_overlap_filter *place,
 						       const struct iforest_filter *inner)
@@ -394,7 +394,7 @@ void iforest_overlap_unpin(struct iforest_overlap *overlap)
 	overlap->is_done = true;
 }
 
-/* Sets what the filter collects. Bounds only rise, so the class that a cursor keeps for a leaf page stays valid. */
+/* Sets which spans the filter collects. Bounds only increase, so the class that a fold keeps for a leaf page stays valid. */
 static void look_for(struct iforest_overlap *overlap, bool is_searching, bool has_bound, int64_t bound)
 {
 	overlap->is_searching = is_searching;
@@ -421,7 +421,7 @@ static enum iforest_status find_open(struct iforest_overlap *overlap, uint64_t s
 	return status ? status : iforest_scan_through(scan, t0 - 1, &scan->request, &unused);
 }
 
-/* Starts to carry spans along, from the start of a window that begins where a bucket does. */
+/* Collects the spans that are open at the start of a window, which is also the start of a bucket. */
 static enum iforest_status start_carrying(struct iforest_overlap *overlap, uint64_t series, const struct iforest_window *window)
 {
 	struct iforest_scan *scan = overlap->scan;
@@ -481,7 +481,7 @@ enum iforest_status iforest_overlap_start_after(struct iforest_overlap *overlap,
 
 /* ---- Buckets ---- */
 
-/* Passes the entries that start up to `time`, inclusive. */
+/* Passes the entries that start at or before `time`. */
 static enum iforest_status pass_starts(struct iforest_overlap *overlap, int64_t time, struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = iforest_scan_through(overlap->scan, time, &overlap->scan->request, aggregate);
@@ -489,7 +489,7 @@ static enum iforest_status pass_starts(struct iforest_overlap *overlap, int64_t 
 	return status ? status : iforest_scan_earliest(overlap->scan, &overlap->next_start, &overlap->has_next);
 }
 
-/* With no span open, finds the bucket in which the next one starts. *found is false if only removed ones would. */
+/* With no span open, finds the bucket in which the next span starts. *found is false if there are only removed ones. */
 static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap, int64_t *bucket, bool *found)
 {
 	struct iforest_aggregate beyond_numbers;
@@ -506,7 +506,7 @@ static enum iforest_status bucket_of_next_start(struct iforest_overlap *overlap,
 }
 
 /* Finds the next bucket that may be overlapped: the one after the last while spans are open, else the one in which the next
- * starts. */
+ * span starts. */
 static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t *bucket, bool *found)
 {
 	const struct iforest_bucketing *bucketing = &overlap->bucketing;
@@ -516,7 +516,7 @@ static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t 
 		*bucket = overlap->last_bucket + (overlap->last_bucket < INT64_MAX);
 		return overlap->last_bucket < INT64_MAX ? IFOREST_OK : IFOREST_RANGE;
 	}
-	*bucket = 0; /* the first of n; it may be an empty interval that does not contain t0 */
+	*bucket = 0; /* of n buckets the first may be an empty interval without t0 */
 	if (*found)
 		return bucketing->mode == IFOREST_STEP ? iforest_bucket_of(bucketing, bucketing->window.t0, bucket)
 						       : IFOREST_OK;
@@ -524,7 +524,7 @@ static enum iforest_status next_bucket(struct iforest_overlap *overlap, int64_t 
 	return overlap->is_done ? IFOREST_OK : bucket_of_next_start(overlap, bucket, found);
 }
 
-/* Cuts a bucket by the window: [from, to), or all from `from` on. */
+/* The part of a bucket in the window: [from, to), or from `from` on. */
 struct bounds {
 	iforest_int128 from;
 	bool has_end;
@@ -550,7 +550,7 @@ static struct bounds bounds_of(const struct iforest_overlap *overlap, int64_t bu
 	return bounds;
 }
 
-/* Adds the spans that start in the bucket to the aggregate; those that outlive it become open ones. */
+/* Adds the spans that start in the bucket to the aggregate; those that outlive it are added to the open spans. */
 static enum iforest_status fold_starts(struct iforest_overlap *overlap, const struct bounds *bounds,
 				       struct iforest_aggregate *aggregate)
 {
@@ -591,7 +591,7 @@ static enum iforest_status answer(struct iforest_overlap *overlap, int64_t bucke
 		value->sum = iforest_add_wrapping(value->sum, stretch.inside);
 		value->real_sum += stretch.real_inside;
 		iforest_extreme_max(&value->max, &stretch.longest, type_of(overlap));
-		value->min = (struct iforest_extreme){ .is_set = false }; /* nodes add them without being asked */
+		value->min = (struct iforest_extreme){ .is_set = false }; /* nodes add minima although not requested */
 	}
 	overlap->is_done = bounds.is_last;
 	return status;

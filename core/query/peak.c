@@ -20,14 +20,14 @@ static void settle(struct iforest_peak_pass *pass)
 	heap[at] = moved;
 }
 
-/* Raises the peak if more spans are open than it has. */
+/* Updates the peak if more spans are open now. */
 static void raise(const struct iforest_peak_pass *pass, int64_t time, struct iforest_peak *peak)
 {
 	if (pass->n > peak->n)
 		*peak = (struct iforest_peak){ .n = pass->n, .time = time };
 }
 
-/* Closes the spans that are not open at `time` any more, and raises the peak. */
+/* Closes the spans that are no longer open at `time`, and updates the peak. */
 static void pass_to(struct iforest_peak_pass *pass, int64_t time, struct iforest_peak *peak)
 {
 	while (pass->n > 0 && pass->last_times[0] < time) {
@@ -38,7 +38,7 @@ static void pass_to(struct iforest_peak_pass *pass, int64_t time, struct iforest
 	raise(pass, time, peak);
 }
 
-/* Passes to a span's first time, opens it, and raises the peak. Errors: IFOREST_NO_MEMORY. */
+/* Advances to a span's first time, opens it, and updates the peak. Errors: IFOREST_NO_MEMORY. */
 static enum iforest_status open_span(struct iforest_peak_pass *pass, int64_t first_time, int64_t last_time,
 				     struct iforest_peak *peak)
 {
@@ -134,7 +134,7 @@ static void start_stage(struct iforest_peak_reader *reader, enum iforest_peak_st
 	if (stage == IFOREST_PEAK_BEFORE) {
 		question.to = iforest_key_at(reader->series, window->t0);
 		question.match.has_reach = true;
-		/* ends saturate: one at the greatest time may stand for a later one */
+		/* ends saturate: the greatest time may stand for a later end */
 		question.match.reach = window->t0 - (window->t0 == INT64_MAX);
 	} else {
 		if (window->has_t0)

@@ -1,17 +1,17 @@
-/* query/peak.h -- Peak of overlapping spans: how many are open at once, at most, in each bucket, and when first.
+/* query/peak.h -- Peak of overlapping spans: the greatest number open at once in each bucket, and when it is first reached.
  *
  *   spans     |------------|
  *                  |---|        |-----------|
  *                    |--------|       .
  *   open      1    2 3  2  1  0 1     2     1
  *
- * A span is open in [start, end); one of zero, unfinished or unknown length is open at its start alone. The peak of a bucket is
- * the greatest number of spans that are open at any of its times. It is reached at the start of the bucket or of a span in it,
- * so one pass over the spans in the order of their starts suffices, with the ends of the open ones in a heap. In a bucket that
- * is an empty interval, all spans that overlap it are open at once.
+ * A span is open in [start, end); one of zero, unfinished or unknown length is open only at its start. The peak of a bucket is
+ * the greatest number of spans open at any of its times. It is reached at the start of the bucket or of a span in it, so one
+ * pass over the spans in order of their starts suffices, with the ends of the open ones in a heap. In a bucket that is an empty
+ * interval, all spans that overlap it are open at once.
  *
- * Nodes cannot answer this, because the peak depends on how starts and ends interleave, which counts and latest ends do not
- * tell. They only serve to find the spans that are open when the window begins.
+ * Nodes cannot answer this: the peak depends on how starts and ends interleave, which counts and latest ends do not tell. Nodes
+ * are only used to find the spans that are open when the window begins.
  */
 #ifndef IFOREST_QUERY_PEAK_H
 #define IFOREST_QUERY_PEAK_H
@@ -20,14 +20,13 @@
 #include "core/query/iterator.h"
 #include "core/run/manifest.h"
 
-/* n spans are open at `time`; n is 0 where none ever is. */
+/* n spans are open at `time`; n is 0 if none is open at any time. */
 struct iforest_peak {
 	uint64_t n;
 	int64_t time;
 };
 
-/* A pass over spans in the order of their starts: a heap of the last times of those that are open, the earliest first. All zero
- * except alloc: an empty pass. */
+/* A pass over spans in order of their starts: a min-heap of the last times of the open ones. Empty if all but alloc is zero. */
 struct iforest_peak_pass {
 	const struct iforest_alloc *alloc;
 	int64_t *last_times;
@@ -53,7 +52,7 @@ struct iforest_peak_span {
 	int64_t first_time, last_time;
 };
 
-/* Sorts the spans by their first times, and finds their peak.
+/* Sorts the spans by first time, and finds their peak.
  * Errors  IFOREST_NO_MEMORY. */
 enum iforest_status iforest_peak_of_spans(const struct iforest_alloc *alloc, struct iforest_peak_span *spans, size_t n,
 					  struct iforest_peak *peak);
@@ -83,8 +82,9 @@ struct iforest_peak_reader {
 
 /* Prepares a reader of an index. store and manifest must outlive it. iforest_peak_release() also accepts a reader that is all
  * zero.
- * Errors  IFOREST_ARGUMENT: the index keeps no durations and no ends (node.h), or durations in another unit. IFOREST_NO_MEMORY.
- *         */
+ * Errors  IFOREST_ARGUMENT: the index keeps neither durations nor ends (node.h), or durations of another unit;
+ *         IFOREST_NO_MEMORY.
+ */
 enum iforest_status iforest_peak_init(struct iforest_peak_reader *reader, struct iforest_store *store,
 				      const struct iforest_manifest *manifest);
 void iforest_peak_release(struct iforest_peak_reader *reader);
@@ -93,15 +93,15 @@ void iforest_peak_release(struct iforest_peak_reader *reader);
 enum iforest_status iforest_peak_join(struct iforest_peak_reader *reader, struct iforest_store *store,
 				      const struct iforest_manifest *manifest);
 
-/* Starts series that are taken together. The reader must stay in place from here on.
- * Cost    one series: a page a level and run. Several are gathered first: 16 bytes and a place in the sorting for each span
+/* Starts a group of series whose spans are counted together. The reader must not be moved afterwards.
+ * Cost    one series: one page per level and run. The spans of several are collected and sorted first, with 16 bytes for each
  *         that overlaps the window.
  * Errors  as iforest_iterator_next(). */
 enum iforest_status iforest_peak_start(struct iforest_peak_reader *reader, const uint32_t *series, uint32_t n_series);
 
-/* Gives the peak of a bucket. Requires: buckets ascend from call to call after a start.
- * Cost    buckets together read each entry of the window once, and descend to each span that is open at its start; memory is 8
- *         bytes for each open span.
+/* Gives the peak of a bucket. Requires: ascending buckets from call to call after a start.
+ * Cost    all buckets together read each entry of the window once, and descend to each span that is open at its start. Memory:
+ *         8 bytes per open span.
  * Errors  as iforest_peak_start(). */
 enum iforest_status iforest_peak_of_bucket(struct iforest_peak_reader *reader, int64_t bucket, struct iforest_peak *peak);
 

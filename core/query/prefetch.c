@@ -9,7 +9,7 @@ void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *
 
 	if (iforest_cursor_leaf_has(&fold->cursor, key, key))
 		return;
-	/* if the last position's page was not opened, the next one's may not be either */
+	/* if the page of the last position was not opened, the next may not be, either */
 	if (!pager->prefetch || !nodes->is_pinned || !leaf->is_pinned || leaf->number < first ||
 	    leaf->number - first >= nodes->header.n_items)
 		return;
@@ -19,7 +19,7 @@ void iforest_fold_prefetch(struct iforest_fold *fold, const struct iforest_key *
 		iforest_cursor_prefetch(&fold->cursor, 0, first + next, true);
 }
 
-/* Prefetches what a cut of a leaf page in memory needs: the key's block, and the summaries of its shorter side. */
+/* Prefetches the parts of a leaf page in memory that a cut needs: the key's block, and the summaries of the shorter side. */
 static void prefetch_block(const struct iforest_fold *fold, uint64_t number, const struct iforest_key *key)
 {
 	const struct iforest_pager *pager = fold->cursor.store->pager;
@@ -72,7 +72,7 @@ static uint64_t locate_in_next_page(const struct iforest_fold *fold, const struc
 	return first + k - 1;
 }
 
-/* Returns the leaf page in which a key belongs, from `last` on, the page of the key before; it is usually `step` further. */
+/* Returns the leaf page in which a key belongs, at or after `last`, the page of the previous key; usually last + step. */
 static uint64_t locate(const struct iforest_fold *fold, const struct iforest_key *key, uint64_t last, uint64_t step)
 {
 	const struct iforest_pinned_page *nodes = &fold->cursor.path[1];

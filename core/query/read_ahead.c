@@ -1,6 +1,6 @@
 #include "core/query/read_ahead.h"
 
-/* Asks for the pages of a level, which ascend; each once. */
+/* Requests the pages of a level, given in ascending order; each once. */
 static void ask_for(const struct iforest_cursor *cursor, unsigned level, const uint64_t *numbers, unsigned n)
 {
 	const struct iforest_pager *pager = cursor->store->pager;
@@ -14,7 +14,7 @@ static void ask_for(const struct iforest_cursor *cursor, unsigned level, const u
 		pager->read_ahead(pager->context, &cursor->run->place, indexes, n_indexes);
 }
 
-/* Replaces the page of each key by the one below it. Returns how many keys that was done for: all, unless a page is wrong. */
+/* Replaces the page of each key by the one below it. Returns for how many keys: all, unless a page is wrong. */
 static unsigned descend(struct iforest_cursor *cursor, unsigned level, const struct iforest_key *keys, uint64_t *numbers,
 			unsigned n)
 {

@@ -79,11 +79,11 @@ static void latest_of_batch(const struct iforest_scan *scan, const struct ifores
 
 /* ---- Read-ahead ---- */
 
-/* Where no pages are waited for, the pager is looked at again after so many ends. Where as many pages were waited for as a quarter
- * of the ends that passed, the ends to come are read ahead of. */
+/* While nothing blocks, n_waits() is checked every ENDS_BETWEEN_LOOKS bucket ends. The scan reads ahead of the next ends if it
+ * has waited for at least one page per ENDS_A_WAIT ends. */
 enum { ENDS_BETWEEN_LOOKS = 8, ENDS_A_WAIT = 4 };
 
-/* Gives up to n ends after one, `width` apart and before the window's; returns how many. */
+/* Gives up to n ends after `to`, `width` apart and before the window's end. Returns their number. */
 static unsigned ends_after(const struct iforest_scan *scan, const struct iforest_key *to, uint64_t width,
 			   struct iforest_key *ends, unsigned n)
 {
@@ -109,10 +109,9 @@ static void read_ahead(const struct iforest_scan *scan, const struct iforest_key
 	}
 }
 
-/* Of the leaf pages that wide buckets cut, extremes alone open a fifth, and which ones is not known: these are not read ahead of.
- *
- * To be called with the end of each bucket before the cursors reach it. Where pages are waited for, asks for those that the ends to come
- * will cut: they are taken to be as far from each other as the last ones. */
+/* Call it with the end of each bucket before the cursors reach it. If the scan has waited for pages, requests those that the
+ * next ends will cut, assuming that these are as far apart as the last ones. Not for extremes alone: these open a fifth of the
+ * leaf pages that wide buckets cut, and it is not known which. */
 static void look_ahead(struct iforest_scan *scan, const struct iforest_key *to)
 {
 	const struct iforest_pager *pager = scan->store->pager;
@@ -158,7 +157,7 @@ static enum iforest_status scan_fold(struct iforest_scan *scan, const struct ifo
 	return status;
 }
 
-/* Drops folds that have no entries left. */
+/* Also removes folds without entries left from the active ones. */
 enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *time, bool *found)
 {
 	uint32_t n_left = 0;
@@ -173,7 +172,7 @@ enum iforest_status iforest_scan_earliest(struct iforest_scan *scan, int64_t *ti
 			return status;
 		if (at_end || key.time_is_null || iforest_key_compare(&key, &scan->end) >= 0)
 			continue;
-		/* otherwise a forged page could make a caller go from bucket to bucket for ever */
+		/* otherwise a forged page could keep a caller in an endless loop over buckets */
 		if (iforest_key_compare(&key, &scan->reached) < 0)
 			return iforest_cursor_report_corrupt(&scan->active[a]->cursor, IFOREST_CORRUPT,
 							     "entries are out of order", 0,
@@ -221,7 +220,7 @@ enum iforest_status iforest_scan_nulls(struct iforest_scan *scan, const struct i
 	return status;
 }
 
-/* Gives the time of the run's last entry before `end`, if it is of that series. */
+/* Gives the time of the run's last entry before `end`, if it is of the same series. */
 static enum iforest_status latest_of_run(struct iforest_fold *fold, const struct iforest_key *end, int64_t *time, bool *found)
 {
 	const struct iforest_block *block = NULL;
@@ -429,7 +428,7 @@ enum iforest_status iforest_scan_start(struct iforest_scan *scan, uint64_t serie
 	return start_from(scan, &from);
 }
 
-/* Adds the extremes between the position reached and another without placing cursors. */
+/* Adds the extremes between the position reached and `to` without moving the cursors there. */
 static enum iforest_status find_extremes(struct iforest_scan *scan, const struct iforest_key *to,
 					 struct iforest_aggregate *aggregate, bool *is_narrow)
 {
@@ -470,7 +469,7 @@ static enum iforest_status whole_window(struct iforest_scan *scan, struct ifores
 	return status;
 }
 
-/* A bucket number that exceeds int64 is an error only if there is a live entry to bear it. */
+/* Passes entries whose bucket number exceeds int64; an error if one of them is live. */
 static enum iforest_status pass_beyond(struct iforest_scan *scan, int64_t time, struct iforest_aggregate *aggregate)
 {
 	enum iforest_status status = iforest_scan_through(scan, time, &scan->request, aggregate);
@@ -499,7 +498,7 @@ enum iforest_status iforest_scan_start_after(struct iforest_scan *scan, uint64_t
 	return start_from(scan, &from);
 }
 
-/* Prefetches a bucket ahead, or two: ends are about as far from each other as this one is from the position reached. */
+/* Prefetches one or two buckets ahead, assuming that ends are as far apart as this one is from the position reached. */
 static void prefetch_next(const struct iforest_scan *scan, const struct iforest_key *to)
 {
 	uint64_t width = (uint64_t)to->time - (uint64_t)scan->reached.time;
@@ -510,8 +509,8 @@ static void prefetch_next(const struct iforest_scan *scan, const struct iforest_
 		(is_sums ? iforest_fold_prefetch_cut : iforest_fold_prefetch)(scan->active[a], &next);
 }
 
-/* Entries a bucket must have for branch and bound to pay: about those unpacked at its two ends; fewer where most cut blocks
- * stay packed, as their maxima are cached. */
+/* Entries a bucket must have for branch and bound to pay: about as many as are unpacked at its two ends; fewer if most cut
+ * blocks stay packed, because their maxima are cached. */
 enum { MANY_ENTRIES = 2 * IFOREST_BLOCK_ENTRIES, MANY_BY_MAXIMA = 3 };
 
 static bool is_many(const struct iforest_scan *scan, uint64_t n_entries)
@@ -554,7 +553,7 @@ static enum iforest_status adjacent_bucket(struct iforest_scan *scan, int64_t *b
 	return status;
 }
 
-/* Finds the bucket of the earliest entry not passed yet, and its end; usually the one after the last. */
+/* Finds the bucket of the earliest entry not passed yet, usually the one after the last, and its end. */
 static enum iforest_status bucket_of(const struct iforest_scan *scan, int64_t time, int64_t *bucket, struct iforest_key *to)
 {
 	enum iforest_status status;
@@ -634,7 +633,7 @@ void iforest_scan_cover_start(struct iforest_scan_cover *cover, struct iforest_s
 	cover->request.firsts = cover->request.lasts = 0;
 }
 
-/* Moves to the entries without a time, if they belong to the answer. */
+/* Moves on to the entries without a time, if they are in the cover. */
 static bool go_on_to_nulls(struct iforest_scan_cover *cover)
 {
 	const struct iforest_window *window = &cover->scan->bucketing.window;

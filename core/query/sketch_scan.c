@@ -3,7 +3,7 @@
 #include "core/base/bits.h"
 #include "core/query/descent.h"
 
-/* A descent that adds a range to a sketch, or hands its values over. */
+/* A descent that adds a range to a sketch, or passes its values to a callback. */
 struct walk {
 	struct iforest_cursor *cursor;
 	struct iforest_key from, to;
@@ -11,8 +11,8 @@ struct walk {
 	const struct iforest_filter *filter;
 	const struct iforest_sidecar *sidecar;
 	struct iforest_digest *sketch;
-	bool takes_out;		  /* what the range holds is taken out of the sketch instead */
-	iforest_take_value *take; /* not NULL: it gets the values, and there is no sketch */
+	bool takes_out;		  /* subtract the range from the sketch instead */
+	iforest_take_value *take; /* if not NULL, it gets the values, and there is no sketch */
 	void *context;
 	enum iforest_digest_kind keeps; /* while sketches are stored */
 };
@@ -48,7 +48,7 @@ static enum iforest_status add_values(const struct walk *walk, uint64_t live)
 	return status;
 }
 
-/* The entries of a block in the range. */
+/* Adds the entries of a block in the range. */
 static enum iforest_status add_block(const struct walk *walk, unsigned b)
 {
 	struct iforest_cursor *cursor = walk->cursor;
@@ -86,7 +86,7 @@ static struct iforest_sidecar_name name_of(const struct walk *walk, unsigned lev
 					      .n_dead = iforest_node_dead(node) };
 }
 
-/* Adds a sketch that is to be of n values. */
+/* Adds a stored sketch, which must be of n values. */
 static enum iforest_status add_bytes(struct iforest_digest *sketch, const uint8_t *bytes, size_t n_bytes, uint64_t n)
 {
 	uint64_t n_before = sketch->kind == IFOREST_DIGEST_QUANTILES ? sketch->as.quantiles.n : 0, n_distinct;
@@ -100,7 +100,7 @@ static enum iforest_status add_bytes(struct iforest_digest *sketch, const uint8_
 	return status || (n_distinct > 0) == (n > 0) ? status : IFOREST_CORRUPT;
 }
 
-/* Adds what is kept of a node, if anything is. */
+/* Adds the stored sketch of a node, if there is one. */
 static enum iforest_status take_kept(const struct walk *walk, unsigned level, uint64_t i, const uint8_t *node, bool *found)
 {
 	struct iforest_sidecar_name name = name_of(walk, level, i, node);
@@ -129,7 +129,7 @@ static struct iforest_descent descent_of(struct walk *walk)
 	};
 }
 
-/* Adds what the range has below node i of a level above 1. */
+/* Adds the part of the range below node i of a level above 1. */
 static enum iforest_status add_children(struct walk *walk, unsigned level, uint64_t i)
 {
 	struct iforest_descent descent = descent_of(walk);
@@ -137,7 +137,7 @@ static enum iforest_status add_children(struct walk *walk, unsigned level, uint6
 	return iforest_descend(&descent, level - 1, i, 0);
 }
 
-/* True if the range has most entries of a node of level 2; then the entries outside are fewer to read. */
+/* Sets *most if the range has most entries of a node of level 2, so that the entries outside are fewer to read. */
 static enum iforest_status holds_most(const struct walk *walk, uint64_t i, const uint8_t *node, bool *most)
 {
 	const struct iforest_pinned_page *pinned = &walk->cursor->path[1];
@@ -175,7 +175,7 @@ static enum iforest_status subtract_others(const struct walk *walk, unsigned lev
 	return status;
 }
 
-/* Adds the stored sketch of a node of which all entries count, if it lies inside the range, or if most of a level-2 node
+/* Adds the stored sketch of a node whose entries all count, if it lies inside the range, or if it is of level 2 and most of it
  * does. */
 static enum iforest_status add_kept(const struct walk *walk, const struct iforest_visited_node *node, bool *found)
 {
@@ -224,7 +224,7 @@ static enum iforest_status add_batch(const struct iforest_scan *scan, const stru
 	return status;
 }
 
-/* Adds what all runs of the scan have in the range of the walk, as the scan's own have it; joined ones have no sidecar store. */
+/* Adds the range of the walk over all runs of the scan. The walk is that of own runs; joined ones have no sidecar store. */
 static enum iforest_status add_range(struct iforest_scan *scan, const struct walk *range)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -284,7 +284,7 @@ static enum iforest_status put_node(const struct walk *walk, unsigned level, uin
 	return status;
 }
 
-/* Stores children first, so that a parent is merged from them; a stored node means that its children are stored. */
+/* Stores children first, so that a parent is merged from them. If a node is stored, so are its children. */
 static enum iforest_status keep_node(const struct walk *walk, unsigned level, uint64_t i)
 {
 	struct iforest_cursor *cursor = walk->cursor;

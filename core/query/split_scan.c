@@ -8,7 +8,7 @@
 
 /* ---- classes ---- */
 
-/* What tells classes apart. */
+/* The key of a class. */
 struct class_key {
 	union iforest_number numbers[IFOREST_MAX_VALUES];
 	uint32_t nulls;
@@ -70,7 +70,7 @@ static uint32_t *slot_of(const struct iforest_split *split, const struct class_k
 	return &split->slots[at];
 }
 
-/* Makes the hash table twice as large. */
+/* Doubles the hash table. */
 static enum iforest_status grow_slots(struct iforest_split *split)
 {
 	size_t n_slots = split->n_slots ? 2 * split->n_slots : 16;
@@ -184,7 +184,7 @@ struct walk {
 	struct iforest_split *split;
 };
 
-/* Finds the class of all entries under a node; false: they may be of several. */
+/* Finds the class of all entries under a node. Returns false if they may be of several. */
 static bool class_of_node(const struct walk *walk, const uint8_t *node, struct class_key *key)
 {
 	const struct iforest_split *split = walk->split;
@@ -228,7 +228,7 @@ static enum iforest_status add_node(struct iforest_descent *descent, const struc
 	return status;
 }
 
-/* Passes the entries of the class alone. */
+/* A filter that keeps only the entries of the class. */
 static enum iforest_status leave_class(void *context, struct iforest_block_reader *reader, uint64_t *live)
 {
 	const struct iforest_split_class *class = context;
@@ -238,7 +238,7 @@ static enum iforest_status leave_class(void *context, struct iforest_block_reade
 	return IFOREST_OK;
 }
 
-/* Sets the entries of each class of the block. */
+/* Sets `which` of each class with entries in the block. */
 static enum iforest_status classify(const struct walk *walk, uint64_t live)
 {
 	struct iforest_split *split = walk->split;
@@ -305,7 +305,7 @@ static enum iforest_status add_entries(const struct walk *walk, uint64_t live)
 	return iforest_cursor_report_leaf(walk->cursor, status);
 }
 
-/* The entries of a block in the range. */
+/* Adds the entries of a block in the range. */
 static enum iforest_status add_block(const struct walk *walk, unsigned b)
 {
 	struct iforest_cursor *cursor = walk->cursor;

@@ -2,7 +2,7 @@
 
 /* ---- the window ---- */
 
-/* Returns the key at which the window begins, or ends, in a series. */
+/* Return the key at which the window begins, and ends, in a series. */
 static struct iforest_key start_of(const struct iforest_sweep *sweep, uint64_t series)
 {
 	return iforest_key_at(series, sweep->window.has_t0 ? sweep->window.t0 : INT64_MIN);
@@ -27,10 +27,10 @@ static bool is_after_window(const struct iforest_sweep *sweep, const struct ifor
 
 /* ---- a run ---- */
 
-/* Where the entries of a block are, from some entry on. */
+/* Where the entries of a block from some entry on lie relative to the window. */
 enum block_place { ALL_BEFORE, SOME_WITHIN, ALL_AFTER };
 
-/* Finds the first entry of the window in a block of the pinned leaf page, from an entry on that is 0 or not before the window. */
+/* Finds the first entry of the window in a block of the pinned leaf page, from an entry on: 0, or one not before the window. */
 static enum iforest_status find_in_block(const struct iforest_sweep *sweep, struct iforest_cursor *cursor, unsigned block,
 					 unsigned *entry, enum block_place *place)
 {
@@ -58,7 +58,7 @@ static enum iforest_status find_in_block(const struct iforest_sweep *sweep, stru
 	return status;
 }
 
-/* Leaves a leaf page whose blocks have been passed, by a descent to where the window may have entries next. */
+/* Leaves a leaf page whose blocks have been passed: descends to the next entry that may lie in the window. */
 static enum iforest_status leave_page(const struct iforest_sweep *sweep, struct iforest_fold *fold,
 				      enum block_place place_of_last)
 {
@@ -74,7 +74,7 @@ static enum iforest_status leave_page(const struct iforest_sweep *sweep, struct 
 	return status;
 }
 
-/* Moves a run from where it stands to the next entry of the window. */
+/* Moves a run from its position to the next entry of the window. */
 static enum iforest_status find_next(const struct iforest_sweep *sweep, struct iforest_sweep_run *run)
 {
 	struct iforest_cursor *cursor = &run->fold->cursor;
@@ -100,7 +100,7 @@ static enum iforest_status find_next(const struct iforest_sweep *sweep, struct i
 	return status;
 }
 
-/* Finds where the run's series ends on the pinned leaf page. *within is false if it goes on, or may go on, on the next page. */
+/* Finds the end of the run's series on the pinned leaf page. *within is false if the series may continue on the next page. */
 static enum iforest_status find_end(const struct iforest_sweep *sweep, struct iforest_sweep_run *run, unsigned *block,
 				    unsigned *entry, bool *within)
 {
@@ -127,7 +127,7 @@ static enum iforest_status find_end(const struct iforest_sweep *sweep, struct if
 	return status;
 }
 
-/* Moves a run on after its series, which began at an entry of a block, has been passed. */
+/* Moves a run on after its series has been passed. The series began at an entry of a block. */
 static enum iforest_status go_on(const struct iforest_sweep *sweep, struct iforest_sweep_run *run, uint64_t leaf_number,
 				 unsigned block, unsigned entry)
 {
@@ -212,7 +212,7 @@ static void pass_batch(struct iforest_sweep *sweep, const struct iforest_request
 
 /* ---- all ---- */
 
-/* Passes the series given last, and adds it to the aggregate if there is a request. */
+/* Passes the series returned last, and adds it to the aggregate if there is a request. */
 static enum iforest_status pass(struct iforest_sweep *sweep, const struct iforest_request *request,
 				struct iforest_aggregate *aggregate)
 {

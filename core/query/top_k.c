@@ -11,7 +11,7 @@ static bool is_by_value(const struct iforest_top_k *top_k)
 	return top_k->question.order == IFOREST_SMALLEST_FIRST || top_k->question.order == IFOREST_LARGEST_FIRST;
 }
 
-/* Returns a negative number, 0 or a positive one as row a comes before b, is the same, or comes after it. */
+/* Compares two rows: negative if a comes before b, 0 if they are the same, positive if a comes after b. */
 static int row_order(const struct iforest_top_k *top_k, const struct iforest_extreme *a, const struct iforest_extreme *b)
 {
 	int order = is_by_value(top_k) ? iforest_number_compare(a->value, b->value, top_k->type) : 0;
@@ -28,7 +28,7 @@ static bool comes_before(const void *context, uint32_t a, uint32_t b)
 	const struct iforest_top_k_item *x = &top_k->items[a], *y = &top_k->items[b];
 	int order = row_order(top_k, &x->row, &y->row);
 
-	return order ? order < 0 : x->level > y->level; /* the node's row may be only a bound */
+	return order ? order < 0 : x->level > y->level; /* a node's row may be only a bound */
 }
 
 /* ---- Memory ---- */
@@ -130,7 +130,7 @@ static struct iforest_key in_series(struct iforest_key key, uint64_t series)
 	return key;
 }
 
-/* True if keys of the series in [first, last] may be asked for. */
+/* True if keys of the series in [first, last] may be in the question. */
 static bool series_meets(const struct iforest_top_k *top_k, uint64_t series, const struct iforest_key *first,
 			 const struct iforest_key *last)
 {
@@ -139,7 +139,7 @@ static bool series_meets(const struct iforest_top_k *top_k, uint64_t series, con
 	return iforest_key_compare(first, &to) < 0 && iforest_key_compare(last, &from) >= 0;
 }
 
-/* Returns the index of the first series asked for that is not less. */
+/* Returns the index of the first series of the question that is not less. */
 static uint32_t find_series(const struct iforest_top_k_question *question, uint64_t series)
 {
 	uint32_t low = 0, high = question->n_series;
@@ -155,7 +155,7 @@ static uint32_t find_series(const struct iforest_top_k_question *question, uint6
 	return low;
 }
 
-/* True if a key in [first, last] may be asked for. */
+/* True if a key in [first, last] may be in the question. */
 static bool keys_meet(const struct iforest_top_k *top_k, const struct iforest_key *first, const struct iforest_key *last)
 {
 	const struct iforest_top_k_question *question = &top_k->question;
@@ -185,7 +185,7 @@ static struct iforest_extreme row_of_key(const struct iforest_key *key)
 	};
 }
 
-/* Returns the best row by time that a node can have. A node of several series may have any times of the question. */
+/* Returns the best row by time that a node can have. A node of several series can have any time of the question. */
 static struct iforest_extreme bound_of_times(const struct iforest_top_k *top_k, const struct iforest_key *first,
 					     const struct iforest_key *last)
 {
@@ -197,12 +197,12 @@ static struct iforest_extreme bound_of_times(const struct iforest_top_k *top_k, 
 	if (first->series == last->series &&
 	    (latest ? iforest_key_compare(edge, &bound) < 0 : iforest_key_compare(edge, &bound) > 0))
 		bound = *edge;
-	if (bound.series > series) /* up to the end of the series: after all rows without a time */
+	if (bound.series > series) /* the end of the series, after all rows without a time */
 		bound = (struct iforest_key){ .time_is_null = true, .ref = INT64_MAX };
 	return row_of_key(&bound);
 }
 
-/* Pushes a node if anything under it may be asked for. */
+/* Pushes a node if an entry under it may be in the question. */
 static enum iforest_status offer_node(struct iforest_top_k *top_k, uint32_t run, unsigned level, uint64_t number,
 				      const uint8_t *node)
 {
@@ -268,7 +268,7 @@ static struct iforest_extreme row_at(const struct iforest_top_k *top_k, const st
 					 .is_set = true };
 }
 
-/* Returns the first in order of the entries in *live, and clears those that come before `after` or are it. */
+/* Returns the first in order of the entries in *live, and clears those that do not come after `after`. */
 static unsigned find_first(const struct iforest_top_k *top_k, const struct iforest_block *block,
 			   const struct iforest_extreme *after, uint64_t *live, struct iforest_extreme *first)
 {
@@ -288,7 +288,7 @@ static unsigned find_first(const struct iforest_top_k *top_k, const struct ifore
 	return found;
 }
 
-/* Pushes the first n entries after a row of a block of the pinned leaf page. The filter is asked about these alone. */
+/* Pushes the first n entries after a row of a block of the pinned leaf page. The filter checks only these. */
 static enum iforest_status take_entries(struct iforest_top_k *top_k, uint32_t run, unsigned block, unsigned n,
 					const struct iforest_extreme *after)
 {

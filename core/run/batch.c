@@ -139,7 +139,7 @@ static void fold_value(const struct iforest_extreme *row, unsigned v, enum ifore
 		iforest_extreme_last(&into->last, row);
 }
 
-/* Returns the number in a column of accumulators. *has becomes false if it is NULL. */
+/* Returns the number in a column that accumulators read. *has becomes false if it is NULL. */
 static int64_t number_of(const struct iforest_batch *batch, uint32_t i, unsigned column, bool *has)
 {
 	const struct iforest_key *key = iforest_batch_key(batch, i);

@@ -5,8 +5,8 @@
  *
  *   room      |        |        |        |       to sort arrivals
  *
- * The cheapest form of entries that are read once or twice: nothing is packed and no node is computed. Memory: 88 bytes per
- * entry, of which 40 are touched only if entries come out of order, and 8 per value column. It is one allocation: with several,
+ * The cheapest form for entries that are read once or twice: nothing is packed and no node is computed. Memory: 88 bytes per
+ * entry, 40 of which are touched only if entries come out of order, and 8 per value column. It is one allocation: with several,
  * the C library would return memory to the system whenever a batch is released.
  */
 #ifndef IFOREST_RUN_BATCH_H
@@ -19,14 +19,14 @@ struct iforest_batch {
 	const struct iforest_alloc *alloc;
 	unsigned n_values;
 	uint32_t n;			  /* entries */
-	uint32_t n_added, n_reserved;	  /* those and dropped ones; room for them */
+	uint32_t n_added, n_reserved;	  /* entries and dropped ones; room for them */
 	bool is_sorted;			  /* arrivals ascend */
-	struct iforest_arrival *arrivals; /* start of the allocation, of which the other two are parts */
-	union iforest_number *values;	  /* for each entry added: the bits of those present, then n_values numbers */
+	struct iforest_arrival *arrivals; /* start of the allocation, which also has the other two */
+	union iforest_number *values;	  /* for each entry added: bits of present values, then n_values numbers */
 	struct iforest_arrival *room;	  /* scratch space of the sort */
 };
 
-/* Starts an empty batch; it takes no memory yet. */
+/* Starts an empty batch; allocates nothing. */
 void iforest_batch_init(struct iforest_batch *batch, const struct iforest_alloc *alloc, unsigned n_values);
 void iforest_batch_release(struct iforest_batch *batch);
 
@@ -41,22 +41,22 @@ enum iforest_status iforest_batch_reserve(struct iforest_batch *batch, uint64_t 
  * Errors  as iforest_batch_reserve(); nothing is added. */
 enum iforest_status iforest_batch_add(struct iforest_batch *batch, const struct iforest_entry *entry);
 
-/* Drops the entries for which is_kept() returns false. It is asked once for each, in the present order. */
+/* Drops the entries for which is_kept() returns false. It is called once for each entry, in the current order. */
 void iforest_batch_keep(struct iforest_batch *batch, bool (*is_kept)(void *context, const struct iforest_entry *entry),
 			void *context);
 
 /* Sorts by key; stable.
- * Cost  that of iforest_key_sort(); a comparison an entry as it was added, if they came in order. */
+ * Cost  that of iforest_key_sort(); if entries came in order, one comparison per entry when it was added. */
 void iforest_batch_sort(struct iforest_batch *batch);
 
-/* ---- Reading; numbers of entries are those of the present order ---- */
+/* ---- Reading; entries are numbered in the current order ---- */
 
 static inline const struct iforest_key *iforest_batch_key(const struct iforest_batch *batch, uint32_t i)
 {
 	return &batch->arrivals[i].key;
 }
 
-/* Returns the values of an entry, n_values of them; bit v of *present: it has value v. */
+/* Returns the n_values values of an entry; bit v of *present is set if it has value v. */
 static inline const union iforest_number *iforest_batch_values(const struct iforest_batch *batch, uint32_t i, uint32_t *present)
 {
 	const union iforest_number *values = batch->values + (size_t)batch->arrivals[i].entry * (batch->n_values + 1);
@@ -72,7 +72,7 @@ void iforest_batch_entry(const struct iforest_batch *batch, uint32_t i, struct i
  * Cost      log2 of the distance from `from`. */
 uint32_t iforest_batch_find(const struct iforest_batch *batch, uint32_t from, const struct iforest_key *key);
 
-/* aggregate = aggregate + entries [from, to). The request's filter is not asked. */
+/* aggregate = aggregate + entries [from, to). The request's filter is not applied. */
 void iforest_batch_fold(const struct iforest_batch *batch, uint32_t from, uint32_t to, const struct iforest_node_schema *fields,
 			const struct iforest_request *request, struct iforest_aggregate *aggregate);
 
@@ -82,8 +82,8 @@ void iforest_batch_fold(const struct iforest_batch *batch, uint32_t from, uint32
 enum iforest_status iforest_batch_write(struct iforest_batch *batch, struct iforest_run_writer *writer);
 
 /* Sorts the batch and writes it as a new run, which is not published; run->n_leaves is 0 if the batch is empty.
- * Errors  IFOREST_UNORDERED: two entries have the same key. Else as iforest_run_writer_start() and iforest_batch_write().
- *         Nothing is left of the run. */
+ * Errors  IFOREST_UNORDERED: two entries have the same key. Else as iforest_run_writer_start() and iforest_batch_write(). On
+ *         error nothing of the run is left. */
 enum iforest_status iforest_batch_write_run(struct iforest_batch *batch, struct iforest_store *store,
 					    const struct iforest_manifest *manifest, struct iforest_run *run);
 

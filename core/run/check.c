@@ -74,7 +74,7 @@ static enum iforest_status check_dead(struct iforest_cursor *cursor, const struc
 					     cursor->path[0].number);
 }
 
-/* Compares a node as stored with one computed. */
+/* Compares a stored node with a computed one. */
 static enum iforest_status check_node(struct iforest_cursor *cursor, unsigned level, uint64_t number,
 				      const struct iforest_node *computed)
 {

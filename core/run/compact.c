@@ -15,7 +15,7 @@ struct tier_choice {
 	uint32_t n_runs;
 	uint32_t *chosen;
 	uint32_t n_chosen;
-	uint64_t n_pages; /* of the chosen runs that are not empty */
+	uint64_t n_pages; /* of the chosen runs, empty ones not counted */
 };
 
 static unsigned tier_of(const struct tier_choice *choice, uint32_t r)
@@ -105,7 +105,7 @@ static void fit(struct tier_choice *choice)
 	keep(choice, from, to - from >= choice->settings->fan_in ? to : from);
 }
 
-/* Reduces the choice, sorted by range, to runs that are not above the cap or overlap others. */
+/* Reduces the choice, sorted by range, to the runs that are at most the cap or overlap others. */
 static void leave_alone(struct tier_choice *choice)
 {
 	const struct iforest_merge_candidate *runs = choice->runs;
@@ -142,7 +142,7 @@ static void choose_tier(struct tier_choice *choice, unsigned tier)
 	fit(choice);
 }
 
-/* Adds smaller runs that lie between the chosen ones, as long as they make at most 1 / fan_in of the merge. */
+/* Adds smaller runs that lie between the chosen ones, up to 1 / fan_in of the merge. */
 static void take_along(struct tier_choice *choice, unsigned below_tier)
 {
 	int64_t low = INT64_MAX, high = INT64_MIN;
@@ -249,7 +249,7 @@ static enum iforest_status settle(struct source *source, unsigned at)
 		uint64_t live = block ? iforest_low_bits(block->n) & ~iforest_low_bits(at) & ~block->dead : 0;
 
 		if (live) {
-			/* unpacked only now, as blocks without live entries need not be */
+			/* unpacked only now, because blocks without live entries are skipped */
 			status = iforest_cursor_block(cursor, all, &source->block);
 			if (status)
 				return status;
@@ -300,8 +300,7 @@ static enum iforest_status fill_heap(struct merge *merge)
 	return status;
 }
 
-/* Returns the end of the stretch of live entries of the first source that come before those of all others; at least one
- * entry. */
+/* Returns the end of the first source's live entries that precede those of all other sources; at least one entry. */
 static unsigned end_of_stretch(const struct merge *merge)
 {
 	const struct source *least = merge->heap[0];
@@ -370,7 +369,7 @@ enum iforest_status iforest_compact_into(struct iforest_store *store, const stru
 
 /* ---- Runs of an index ---- */
 
-/* Copies runs, as the manifest's may move. */
+/* Copies runs, because those in the manifest may move. */
 static enum iforest_status copy_runs(const struct iforest_manifest *manifest, const uint64_t *run_ids, uint32_t n_runs,
 				     struct iforest_run *runs)
 {
@@ -408,7 +407,7 @@ static enum iforest_status replace(struct iforest_store *store, struct iforest_m
 	struct iforest_edit edit = { .removed = run_ids, .n_removed = n_runs, .added = merged->n_leaves > 0 ? merged : NULL };
 	enum iforest_status status = iforest_manifest_commit(manifest, store, &edit);
 
-	/* nothing names the new run then, so a failure to drop it costs only space */
+	/* no manifest names the new run then, so a failure to drop it only wastes space */
 	if (status && merged->n_leaves > 0)
 		(void)pager->drop_run(pager->context, &merged->place, iforest_run_pages(manifest, merged));
 	for (uint32_t i = 0; !status && i < n_runs; i++)
@@ -440,7 +439,7 @@ enum iforest_status iforest_compact(struct iforest_store *store, struct iforest_
 
 /* The runs of a manifest that may be merged, as the policy sees them. */
 struct candidates {
-	struct iforest_merge_candidate *runs; /* the block of memory; the other arrays are in it */
+	struct iforest_merge_candidate *runs; /* the allocation; it also has the other arrays */
 	uint64_t *run_ids;
 	uint32_t n, *chosen, n_chosen;
 };
@@ -463,7 +462,7 @@ static void describe(struct candidates *candidates, const struct iforest_manifes
 	}
 }
 
-/* Chooses all candidates, unless that is one without removed entries. */
+/* Chooses all candidates, unless there is only one, without removed entries. */
 static void choose_all(struct candidates *candidates)
 {
 	bool has_dead = false;
@@ -475,7 +474,7 @@ static void choose_all(struct candidates *candidates)
 	candidates->n_chosen = candidates->n > 1 || has_dead ? candidates->n : 0;
 }
 
-/* Afterwards release candidates->runs. */
+/* The caller releases candidates->runs. */
 static enum iforest_status choose(struct candidates *candidates, const struct iforest_manifest *manifest,
 				  const struct iforest_compaction *compaction)
 {
@@ -515,7 +514,7 @@ enum iforest_status iforest_compact_next(struct iforest_store *store, struct ifo
 	enum iforest_status status = choose(&candidates, manifest, compaction);
 
 	*n_runs = candidates.n_chosen;
-	for (uint32_t i = 0; i < *n_runs; i++) { /* ascending, so none is overwritten before it is moved */
+	for (uint32_t i = 0; i < *n_runs; i++) { /* ascending, so that each is moved before it is overwritten */
 		const struct iforest_merge_candidate *run = &candidates.runs[candidates.chosen[i]];
 
 		candidates.run_ids[i] = candidates.run_ids[candidates.chosen[i]];

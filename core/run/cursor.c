@@ -87,7 +87,7 @@ static enum iforest_status open_page(struct iforest_cursor *cursor, unsigned lev
 	if (status)
 		return status == IFOREST_CORRUPT ? iforest_cursor_report_corrupt(cursor, status, what, level, number) : status;
 	is_checked = page->is_checked && *page->is_checked;
-	/* a page that claims to be longer than the index's pages would not fit where removal copies it */
+	/* a page that claims to be longer than the index's page size would overflow the buffer to which removal copies it */
 	n_bytes = page->n_bytes < cursor->manifest->page_bytes ? page->n_bytes : cursor->manifest->page_bytes;
 	if (level == 0)
 		status = iforest_leaf_open(leaf, &cursor->manifest->fields, page->bytes, n_bytes, run->place.run_id,
@@ -361,7 +361,7 @@ enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor)
 		unsigned level = 1;
 		enum iforest_status status;
 
-		/* the largest node that begins here is tried first */
+		/* try the largest node that begins here first */
 		for (; level <= cursor->run->n_levels && i % fanout == 0; level++) {
 			i /= fanout;
 			n_below *= fanout;

@@ -1,8 +1,8 @@
 /* run/cursor.h -- Position in one run, and the pages pinned along the path to it.
  *
- * The cursor pins one page of each level. A seek descends from the root; a step to the next page goes on from the pinned path.
- * Entries are read block by block, in either direction. Folds and other readers of core/query build on the second half of this
- * header: pages and nodes on the path.
+ * The cursor pins one page of each level. A seek descends from the root; a step to the next page continues from the pinned
+ * path. Entries are read block by block, in either direction. Folds and other readers in core/query build on the second half of
+ * this header: pages and nodes on the path.
  *
  *   level 3            [ root, in the manifest ]
  *   level 2   path[2]  [ node page ]
@@ -23,8 +23,8 @@ struct iforest_pinned_page {
 	struct iforest_page page;
 	bool is_pinned;
 	uint64_t number;
-	uint64_t n_between; /* on level 1: node pages that stand before its leaf pages in the run */
-	uint64_t opening;   /* 1 or more, another for every page that the cursor has pinned */
+	uint64_t n_between; /* on level 1: node pages that precede its leaf pages in the run */
+	uint64_t opening;   /* 1 or more; different for every page that the cursor pins */
 	struct iforest_page_header header;
 };
 
@@ -35,7 +35,7 @@ struct iforest_cursor {
 	struct iforest_pinned_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
 	struct iforest_leaf leaf;				 /* of path[0] */
 	unsigned *n_users;		    /* NULL, or the pin count of leaf.excluded, released with the leaf page */
-	uint16_t n_excluded;		    /* entries that leaf.excluded excludes */
+	uint16_t n_excluded;		    /* number of entries that leaf.excluded excludes */
 	struct iforest_block_reader reader; /* on a block of the leaf page; the position's block if reader_is_open */
 	bool reader_is_open;
 	/* the position; leaf_number = n_leaves is the end of the run */
@@ -44,33 +44,34 @@ struct iforest_cursor {
 	uint64_t n_pages_opened, n_leaf_pages_opened; /* since init, for tests and EXPLAIN */
 };
 
-/* Places the cursor at the start of the run, with nothing pinned. store, manifest and run must outlive the cursor and stay in
- * place. */
+/* Places the cursor at the start of the run, with nothing pinned. store, manifest and run must outlive the cursor and must not
+ * be moved. */
 void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *store, const struct iforest_manifest *manifest,
 			 const struct iforest_run *run);
 
-/* Unpins all pages and places the cursor at the start again. */
+/* Unpins all pages and moves the cursor back to the start. */
 void iforest_cursor_release(struct iforest_cursor *cursor);
 
 /* Moves to the first entry at or after the key.
- * Cost  one page a level. */
+ * Cost  one page per level. */
 enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key);
 
-/* Gives the key of the entry at the position, removed or not; its ref is not read and INT64_MIN. *at_end: there is none. */
+/* Gives the key of the entry at the position, removed or not; the ref is not read, it is INT64_MIN. *at_end: there is no
+ * entry. */
 enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct iforest_key *key, bool *at_end);
 
 /* Gives the block at the position with the requested columns unpacked (bit IFOREST_TIMES, IFOREST_REFS, IFOREST_VALUES + v);
- * NULL at the end of the run. cursor->entry is the entry in it. Valid until the next call. */
+ * NULL at the end of the run. cursor->entry is the index of the entry in it. Valid until the next call. */
 enum iforest_status iforest_cursor_block(struct iforest_cursor *cursor, uint32_t columns, const struct iforest_block **block);
 
 /* Moves to the first entry of the next block, or to the end of the run. */
 enum iforest_status iforest_cursor_next(struct iforest_cursor *cursor);
 
-/* Moves to the first entry of the block before the present one; from the end of the run, of the last block. *at_start: there is
- * none, and the cursor stays. */
+/* Moves to the first entry of the previous block; from the end of the run, of the last block. *at_start: there is no previous
+ * block, and the cursor does not move. */
 enum iforest_status iforest_cursor_previous(struct iforest_cursor *cursor, bool *at_start);
 
-/* ---- Pages and nodes on the path; for core/run and core/query alone ---- */
+/* ---- Pages and nodes on the path; for core/run and core/query only ---- */
 
 /* Notes in the store's fault which page is wrong and how. Returns status. */
 enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor, enum iforest_status status, const char *what,
@@ -79,11 +80,11 @@ enum iforest_status iforest_cursor_report_corrupt(struct iforest_cursor *cursor,
 /* Notes that the pinned leaf page is wrong, unless status is IFOREST_OK. Returns status. */
 enum iforest_status iforest_cursor_report_leaf(struct iforest_cursor *cursor, enum iforest_status status);
 
-/* Pins page `number` into path[level] in place of another, verifying it if it was read. A leaf page beyond the run's is
- * IFOREST_CORRUPT: the node page that led there has too many nodes. */
+/* Pins page `number` in path[level] in place of the page there, and checks it unless that was done before. A leaf page number
+ * beyond the run is IFOREST_CORRUPT: the node page that led there has too many nodes. */
 enum iforest_status iforest_cursor_replace(struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-/* Pins page `number` into path[level] unless it is there. */
+/* Pins page `number` in path[level] unless it is there already. */
 static inline enum iforest_status iforest_cursor_pin(struct iforest_cursor *cursor, unsigned level, uint64_t number)
 {
 	const struct iforest_pinned_page *pinned = &cursor->path[level];
@@ -91,15 +92,15 @@ static inline enum iforest_status iforest_cursor_pin(struct iforest_cursor *curs
 	return pinned->is_pinned && pinned->number == number ? IFOREST_OK : iforest_cursor_replace(cursor, level, number);
 }
 
-/* Prefetches a page that is not pinned, where the pager can. of_maxima: as in pager.h. */
+/* Prefetches a page unless it is pinned or the pager cannot prefetch. of_maxima: as in pager.h. */
 void iforest_cursor_prefetch(const struct iforest_cursor *cursor, unsigned level, uint64_t number, bool of_maxima);
 
-/* Returns a page's index in the run. Leaf pages under one node page follow one another. */
+/* Returns a page's index in the run. Leaf pages under one node page are contiguous. */
 uint64_t iforest_cursor_page_index(const struct iforest_cursor *cursor, unsigned level, uint64_t number);
 
-/* Pins a leaf page briefly, without a copy where the pager can: until the unpin the caller must read no other page, and call
- * nothing that may block or longjmp (pager.h). Otherwise, or if it is path[0] already, pins it as iforest_cursor_pin() does.
- * The caller unpins it if the status is IFOREST_OK. */
+/* Pins a leaf page briefly, without a copy if the pager can: until the unpin the caller must not read another page, nor call
+ * anything that may block or longjmp (pager.h). If the pager cannot, or the page is path[0] already, pins it as
+ * iforest_cursor_pin() does. The caller must unpin it if the status is IFOREST_OK. */
 enum iforest_status iforest_cursor_pin_briefly(struct iforest_cursor *cursor, uint64_t number, struct iforest_page *page,
 					       struct iforest_leaf *leaf);
 void iforest_cursor_unpin_brief(struct iforest_cursor *cursor, struct iforest_page *page);
@@ -110,11 +111,11 @@ static inline const uint8_t *iforest_cursor_sibling(const struct iforest_cursor 
 	return iforest_node_at(cursor->path[level].page.bytes, &cursor->manifest->fields, k);
 }
 
-/* iforest_cursor_node() where the page is not pinned. */
+/* iforest_cursor_node() for a page that is not pinned. */
 enum iforest_status iforest_cursor_seek_node(struct iforest_cursor *cursor, unsigned level, uint64_t i, const uint8_t **bytes);
 
-/* Gives the bytes of node i of a level: 1 .. n_levels are on pages, which this pins; n_levels + 1 is the root in the manifest.
- * They stay while the page is pinned. */
+/* Gives the bytes of node i of a level: levels 1 .. n_levels are on pages, which this pins; n_levels + 1 is the root in the
+ * manifest. Valid while the page is pinned. */
 static inline enum iforest_status iforest_cursor_node(struct iforest_cursor *cursor, unsigned level, uint64_t i,
 						      const uint8_t **bytes)
 {
@@ -140,8 +141,8 @@ static inline bool iforest_cursor_begins_before(const struct iforest_cursor *cur
 	return iforest_key_compare(&first, key) < (or_at ? 1 : 0);
 }
 
-/* Returns the last of the nodes [low, high) of a pinned page that begins before the key (or_at: or at it). Node `low` is taken
- * to do so. */
+/* Returns the last of the nodes [low, high) of a pinned page that begins before the key (or_at: or at it). Assumes that node
+ * `low` does. */
 static inline unsigned iforest_cursor_bisect_nodes(const struct iforest_cursor *cursor, unsigned level, unsigned low,
 						   unsigned high, const struct iforest_key *key, bool or_at)
 {
@@ -190,7 +191,7 @@ static inline unsigned iforest_cursor_last_node_near(const struct iforest_cursor
 void iforest_cursor_read_block(struct iforest_cursor *cursor, unsigned block);
 
 /* Finds the entries [*first, *end) of a block of the pinned leaf page whose keys lie in [from, to), and puts the reader on the
- * block if there may be any. The columns of keys are unpacked where an end of the range may lie in the block.
+ * block if there may be any. The key columns are unpacked only if an end of the range may lie in the block.
  * Errors  IFOREST_CORRUPT. */
 enum iforest_status iforest_cursor_find_in_block(struct iforest_cursor *cursor, unsigned block, const struct iforest_key *from,
 						 const struct iforest_key *to, unsigned *first, unsigned *end);
@@ -202,17 +203,17 @@ static inline void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64
 	cursor->entry = entry;
 }
 
-/* From the start of a leaf page, passes leaf pages that have no live entries by their nodes. Does nothing within a leaf page,
- * or in a run marked removal_in_progress, whose nodes may be stale.
- * Cost  no leaf page is read; each node page once, and none below a node without live entries. */
+/* From the start of a leaf page, skips leaf pages that have no live entries according to their nodes. Does nothing within a
+ * leaf page, or in a run marked removal_in_progress, whose nodes may be stale.
+ * Cost  reads no leaf page, and each node page at most once, but none below a node without live entries. */
 enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor);
 
 /* Finds the position of the key in the pinned leaf page; (number of blocks, 0) is its end. */
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,
 						unsigned *entry);
 
-/* True if the pinned leaf page has cached maxima, and these show that it has all entries of [from, to) and one at or after
- * `to`. Both are times of a series (iforest_key_at()). */
+/* True if the pinned leaf page has cached maxima that prove that it has all entries of [from, to) and one at or after `to`.
+ * Both are keys made by iforest_key_at(). */
 bool iforest_cursor_leaf_has(const struct iforest_cursor *cursor, const struct iforest_key *from, const struct iforest_key *to);
 
 #endif

@@ -50,7 +50,7 @@ uint64_t iforest_page_index(uint64_t n_leaf_pages, unsigned level, uint64_t numb
 
 	for (unsigned k = 0; k < level; k++)
 		index += groups(n_leaves, k, fanout);
-	for (uint64_t completed = number / fanout; completed > 0; completed /= fanout) /* none above the highest level */
+	for (uint64_t completed = number / fanout; completed > 0; completed /= fanout) /* 0 above the top level */
 		index += completed;
 	return index;
 }

@@ -30,7 +30,7 @@ void iforest_manifest_release(struct iforest_manifest *manifest)
 	*manifest = (struct iforest_manifest){ .alloc = NULL };
 }
 
-/* Roots have room for the largest node, of which most need a small part. */
+/* Copies only the used part of the root, which has room for the largest possible node. */
 static void copy_run(struct iforest_run *copy, const struct iforest_run *run, unsigned node_bytes)
 {
 	memcpy(copy, run, offsetof(struct iforest_run, root) + node_bytes);
@@ -91,7 +91,7 @@ static void write_run(const struct iforest_manifest *manifest, const struct ifor
 	memcpy(bytes + IFOREST_RUN_ROOT_OFFSET, run->root, manifest->fields.node_bytes);
 }
 
-/* Writes the bytes of a manifest, to be released by the caller. */
+/* Serialises a manifest. The caller releases the bytes. */
 static enum iforest_status write_manifest(const struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
 					  uint8_t **written, uint32_t *n_written)
 {
@@ -241,7 +241,7 @@ static bool are_same(const struct iforest_node_schema *a, const struct iforest_n
 	return n_a == n_b && memcmp(list_a, list_b, n_a) == 0;
 }
 
-/* Replaces this manifest by the one that another writer has published. */
+/* Replaces the manifest by the one that another writer has published. */
 static enum iforest_status take_newest(struct iforest_manifest *manifest, struct iforest_store *store, const uint8_t *bytes,
 				       uint32_t n_bytes)
 {

@@ -1,6 +1,6 @@
 /* run/manifest.h -- Manifest: the record that lists an index's live runs; replacing it is the only commit point.
  *
- * Bytes: FORMAT.md, "Manifest". The record may be larger than a page; storing it whole is the pager's part.
+ * Bytes: FORMAT.md, "Manifest". The record may be larger than a page; the pager must store it whole.
  */
 #ifndef IFOREST_RUN_MANIFEST_H
 #define IFOREST_RUN_MANIFEST_H
@@ -12,7 +12,7 @@
 #define IFOREST_MAX_RUNS 4096
 #define IFOREST_MAX_HOST_BYTES (1u << 28)
 
-/* Bytes of the record, of which the magic is the first, and of each run in it, of which the run id is. */
+/* Byte offsets in the record, which starts with the magic, and in the record of each run, which starts with the run id. */
 enum {
 	IFOREST_MANIFEST_CHECKSUM_OFFSET = 4,
 	IFOREST_MANIFEST_VERSION_OFFSET = 8,
@@ -31,12 +31,12 @@ enum {
 	IFOREST_RUN_ROOT_OFFSET = 32
 };
 
-/* A run as the manifest names it. */
+/* A run in the manifest. */
 struct iforest_run {
 	struct iforest_place place;
 	uint32_t n_leaves;		      /* leaf pages, at least 1 */
 	unsigned n_levels;		      /* of node pages, at least 1 */
-	bool removal_in_progress;	      /* its nodes may be stale: repair first */
+	bool removal_in_progress;	      /* its nodes may be stale: repair it first */
 	uint8_t root[IFOREST_MAX_NODE_BYTES]; /* the node over the whole run */
 };
 
@@ -66,27 +66,27 @@ enum iforest_status iforest_manifest_init(struct iforest_manifest *manifest, con
 					  const struct iforest_node_schema *fields, uint32_t page_bytes);
 void iforest_manifest_release(struct iforest_manifest *manifest);
 
-/* Reads foreign bytes into a new manifest; on error it needs no release.
+/* Reads untrusted bytes into a new manifest; on error it needs no release.
  * Errors  IFOREST_CORRUPT, IFOREST_FORMAT with *what; IFOREST_NO_MEMORY. */
 enum iforest_status iforest_manifest_read(struct iforest_manifest *manifest, const struct iforest_alloc *alloc,
 					  const uint8_t *bytes, uint32_t n_bytes, const char **what);
 
-/* Makes a copy, which is released by itself. On error (IFOREST_NO_MEMORY) it needs no release. */
+/* Makes an independent copy. On error (IFOREST_NO_MEMORY) it needs no release. */
 enum iforest_status iforest_manifest_copy(struct iforest_manifest *copy, const struct iforest_alloc *alloc,
 					  const struct iforest_manifest *manifest);
 
 /* Returns the number of the run with an id, n_runs if there is none. */
 uint32_t iforest_manifest_find(const struct iforest_manifest *manifest, uint64_t run_id);
 
-/* Applies the edit to the newest manifest, gives it a new id, and has the pager replace the stored one. edit may be NULL, for
- * an engine that has changed host_bytes. Afterwards `runs` may have moved and be numbered otherwise.
+/* Applies the edit to the newest manifest, gives it a new id, and publishes it. edit may be NULL, for an engine that has
+ * changed host_bytes. Afterwards `runs` may have moved and its indexes may have changed.
  *
- * Where the pager has begin_publish() and another writer has published meanwhile, the manifest is first replaced by the newest
- * one, host_bytes included: an engine that changes those must take its lock and read them before. The engine must see to it
- * that nobody else works on the runs that the edit removes or changes.
- * Errors  IFOREST_NOT_FOUND: a removed or changed run is not there, or is named twice. IFOREST_CORRUPT, IFOREST_FORMAT of the
+ * If the pager has begin_publish() and another writer has published meanwhile, the manifest is first replaced by the newest
+ * one, host_bytes included: an engine that changes host_bytes must lock the manifest and read it before. The engine must
+ * prevent concurrent work on the runs that the edit removes or changes.
+ * Errors  IFOREST_NOT_FOUND: a removed or changed run does not exist, or is named twice. IFOREST_CORRUPT, IFOREST_FORMAT of the
  *         newest manifest; IFOREST_TOO_LARGE, IFOREST_NO_MEMORY, what the pager returned. The stored manifest is then
- *         unchanged, and the one in memory lacks the edit: as it was, or the newest. */
+ *         unchanged, and the one in memory is without the edit: the old one or the newest. */
 enum iforest_status iforest_manifest_commit(struct iforest_manifest *manifest, struct iforest_store *store,
 					    const struct iforest_edit *edit);
 

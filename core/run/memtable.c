@@ -3,7 +3,7 @@
 #include "core/run/compact.h"
 #include "core/run/remove.h"
 
-/* Ids come from the index's pager, as runs in memory become runs of the index. */
+/* Ids come from the index's pager, because runs in memory become runs of the index. */
 static uint64_t draw_id(void *context)
 {
 	const struct iforest_pager *pager = ((struct iforest_memtable *)context)->pager; /* `memory` is its first member */
@@ -115,7 +115,7 @@ static enum iforest_status copy_run(struct iforest_memtable *memtable, const str
 	for (; n_copied < n_pages && !status; n_copied += !status)
 		status = copy_page(memtable, from, n_copied, store, &place);
 	if (status) {
-		/* nothing names the run, so a failure to drop it costs only space */
+		/* no manifest names the run, so a failure to drop it only wastes space */
 		(void)pager->drop_run(pager->context, &place, n_copied);
 		return status;
 	}

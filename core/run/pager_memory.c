@@ -6,7 +6,7 @@
 
 struct iforest_memory_run {
 	uint64_t run_id;
-	bool is_free; /* dropped; another run may take its place */
+	bool is_free; /* dropped; another run may reuse the slot */
 	uint8_t **pages;
 	uint32_t *n_bytes;
 	uint64_t n_pages;
@@ -77,7 +77,7 @@ static enum iforest_status reserve_pages(struct iforest_pager_memory *memory, st
 {
 	size_t n_reserved = run->n_reserved;
 
-	/* both have the same room */
+	/* both arrays have the same capacity */
 	if (!iforest_array_reserve(memory->alloc, &run->pages, sizeof *run->pages, n_pages, &n_reserved) ||
 	    !iforest_array_reserve(memory->alloc, &run->n_bytes, sizeof *run->n_bytes, n_pages, &run->n_reserved))
 		return IFOREST_NO_MEMORY;
@@ -100,7 +100,7 @@ static enum iforest_status copy_batch(struct iforest_pager_memory *memory, const
 	return IFOREST_OK;
 }
 
-/* everything that can fail comes before the first page is replaced: the batch is written whole or not at all */
+/* all that can fail precedes the first replaced page, so that the batch is written whole or not at all */
 static enum iforest_status memory_write(void *context, const struct iforest_place *place,
 					const struct iforest_page_write *pages, uint32_t n_pages)
 {
@@ -174,7 +174,7 @@ static enum iforest_status memory_publish(void *context, const uint8_t *bytes, u
 	return IFOREST_OK;
 }
 
-/* splitmix64 (Sebastiano Vigna, public domain): repeatable, which is what tests want. */
+/* splitmix64 (Sebastiano Vigna, public domain): repeatable, for tests. */
 static uint64_t memory_random(void *context)
 {
 	struct iforest_pager_memory *memory = context;

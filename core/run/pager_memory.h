@@ -1,9 +1,9 @@
 /* run/pager_memory.h -- Reference pager that keeps runs in memory.
  *
  * By default it is as strict as engines are: it refuses a batch over max_batch_pages and a page over page_bytes, and every
- * get() gives a new copy that dies at release(). With lends_pages, get() gives the pages themselves, which core wrote and need
- * no check; then nobody may read a run while it is changed. With fixed_pages each page reads as page_bytes bytes, the rest
- * zero, as PostgreSQL's 8 KB pages do (page_bytes 8152, max_batch_pages 4).
+ * get() returns a new copy that release() frees. With lends_pages, get() returns the pages themselves, which core wrote and
+ * need no check; then a run must not be read while it is changed. With fixed_pages each page is read as page_bytes bytes,
+ * padded with zeros, like PostgreSQL's 8 KB pages (page_bytes 8152, max_batch_pages 4).
  */
 #ifndef IFOREST_RUN_PAGER_MEMORY_H
 #define IFOREST_RUN_PAGER_MEMORY_H
@@ -16,8 +16,8 @@ struct iforest_pager_memory {
 	struct iforest_pager pager;
 	const struct iforest_alloc *alloc;
 	bool fixed_pages;
-	bool lends_pages;		 /* set by the caller; not together with fixed_pages */
-	bool is_checked;		 /* the flag of every page lent */
+	bool lends_pages;		 /* set by the caller; not with fixed_pages */
+	bool is_checked;		 /* is_checked of every page lent */
 	struct iforest_memory_run *runs; /* by location */
 	uint64_t n_runs;
 	size_t n_reserved;

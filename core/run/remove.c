@@ -7,15 +7,15 @@
 #include "core/page/leaf_fold.h"
 #include "core/run/cursor.h"
 
-/* A run whose leaf pages change, and whose nodes are then renewed. */
+/* A change of a run's leaf pages, and of the nodes above them. */
 struct renewal {
 	struct iforest_store *store;
 	struct iforest_manifest *manifest;
-	/* a copy, as the manifest's moves with every commit; never marked, as its nodes are those of its pages */
+	/* a copy, because the manifest's moves with every commit; never marked, because its nodes match its pages */
 	struct iforest_run run;
 	bool is_marked;		      /* the run in the manifest is marked */
 	struct iforest_cursor cursor; /* on the copy */
-	uint32_t *changed;	      /* numbers of the changed leaf pages, ascending; later of the changed pages above */
+	uint32_t *changed;	      /* numbers of the changed leaf pages, ascending; later those of the level above */
 	size_t n_changed, n_reserved;
 	bool are_all;	      /* all pages of the level changed; `changed` is not used */
 	uint32_t n_batch;     /* pages of the batch not written yet */
@@ -34,7 +34,7 @@ static enum iforest_status commit(struct renewal *renewal, bool removal_in_progr
 	return iforest_manifest_commit(renewal->manifest, renewal->store, &edit);
 }
 
-/* Writes the batch, but marks the run in the manifest first. */
+/* Marks the run in the manifest, unless it is marked, and writes the batch. */
 static enum iforest_status flush(struct renewal *renewal)
 {
 	const struct iforest_pager *pager = renewal->store->pager;
@@ -67,7 +67,7 @@ static enum iforest_status copy_page(struct renewal *renewal, unsigned level, ui
 	return IFOREST_OK;
 }
 
-/* Gives a writable copy of the pinned leaf page, to be finished before the next call. Each page once, ascending. */
+/* Gives a writable copy of the pinned leaf page, to be finished before the next call. Once per page, ascending. */
 static enum iforest_status renewal_change_leaf(struct renewal *renewal, uint8_t **page)
 {
 	enum iforest_status status;
@@ -111,7 +111,7 @@ static uint32_t changed_page(const struct renewal *renewal, uint64_t k)
 	return renewal->are_all ? (uint32_t)k : renewal->changed[k];
 }
 
-/* Renews the nodes over the changed pages of level - 1; then the pages of `level` are the changed ones. */
+/* Recomputes the nodes over the changed pages of level - 1. Afterwards the changed pages are those of `level`. */
 static enum iforest_status renew_level(struct renewal *renewal, unsigned level)
 {
 	const struct iforest_node_schema *fields = &renewal->manifest->fields;
@@ -152,14 +152,14 @@ static enum iforest_status renew_level(struct renewal *renewal, unsigned level)
 	return status ? status : flush(renewal);
 }
 
-/* Unpins pages read before a write, and takes a new generation, so that the pager's cached ones are not used. */
+/* Unpins pages read before a write, and draws a new generation, so that the pager's cached pages are not used. */
 static void forget_pages(struct renewal *renewal)
 {
 	iforest_cursor_release(&renewal->cursor);
 	renewal->run.place.generation = iforest_random63(renewal->store);
 }
 
-/* Writes the batch, renews the nodes above the changed leaf pages, and publishes; does nothing if no page changed. */
+/* Writes the batch, recomputes the nodes above the changed leaf pages, and publishes; does nothing if no page changed. */
 static enum iforest_status renewal_finish(struct renewal *renewal)
 {
 	struct iforest_run *run = &renewal->run;
@@ -192,7 +192,7 @@ static enum iforest_status repair(struct renewal *renewal)
 	return renewal_finish(renewal);
 }
 
-/* Prepares a renewal, without repair. *renewal is NULL where there is no memory for it, or no such run. */
+/* Prepares a renewal, without repair. *made is NULL if there is no memory for it, or no such run. */
 static enum iforest_status prepare(struct renewal **made, struct iforest_store *store, struct iforest_manifest *manifest,
 				   uint64_t run_id)
 {
@@ -228,7 +228,7 @@ static enum iforest_status renewal_start(struct renewal **renewal, struct ifores
 {
 	enum iforest_status status = prepare(renewal, store, manifest, run_id);
 
-	/* a removal would renew only the nodes above what it touches, and then clear the mark */
+	/* a removal would recompute only the nodes above the pages it touches, and then clear the mark */
 	if (!status && (*renewal)->is_marked)
 		status = repair(*renewal);
 	return status;
@@ -272,9 +272,9 @@ struct spot {
 /* A search for ascending keys in a run. */
 struct finder {
 	struct iforest_cursor *cursor;
-	/* position of the last search; NULL at the end of the run and before the first */
+	/* position of the last search; NULL at the end of the run and before the first search */
 	const struct iforest_block *block;
-	unsigned entry; /* in the block; its n after the last */
+	unsigned entry; /* in the block; block->n after the last */
 };
 
 static struct iforest_key key_of(const struct iforest_block *block, unsigned entry)
@@ -295,8 +295,8 @@ static bool stands_at(const struct finder *finder, const struct iforest_key *key
 	return iforest_key_compare(&found, key) == 0;
 }
 
-/* Finds and passes the live entry with a key. Successive keys are usually those of neighbours.
- * Errors  IFOREST_NOT_FOUND: there is none, and the finder is at the first entry at or after the key. */
+/* Finds the live entry with a key, and moves past it. Successive keys are usually those of neighbouring entries.
+ * Errors  IFOREST_NOT_FOUND: there is no such entry, and the finder is at the first entry at or after the key. */
 static enum iforest_status find_entry(struct finder *finder, const struct iforest_key *key, struct spot *spot)
 {
 	struct iforest_cursor *cursor = finder->cursor;
@@ -389,7 +389,7 @@ enum { NOWHERE = UINT32_MAX };
 
 /* The place of a key. */
 struct whereabouts {
-	uint32_t run; /* the run that has it, by its number in the manifest, or NOWHERE */
+	uint32_t run; /* index in the manifest of the run that has it, or NOWHERE */
 	struct spot spot;
 };
 
@@ -405,7 +405,7 @@ static uint64_t pass_keys(const struct iforest_key *keys, uint64_t from, uint64_
 	return from + iforest_key_search(keys + from, step < n_keys - from ? step : n_keys - from, position);
 }
 
-/* Notes the keys that run r has. Keys between two of its entries are skipped together. */
+/* Records the keys that run r has. Keys between two of its entries are skipped together. */
 static enum iforest_status find_in_run(struct iforest_store *store, const struct iforest_manifest *manifest, uint32_t r,
 				       struct iforest_cursor *cursor, const struct iforest_key *keys, uint64_t n_keys,
 				       struct whereabouts *whereabouts)
@@ -494,7 +494,7 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 	uint64_t *run_ids = iforest_allocate(store->alloc, n_runs * sizeof *run_ids);
 	enum iforest_status status = IFOREST_NO_MEMORY;
 
-	for (uint32_t r = 0; run_ids && r < n_runs; r++) /* the list of runs moves with every publish */
+	for (uint32_t r = 0; run_ids && r < n_runs; r++) /* every publish moves the list of runs */
 		run_ids[r] = manifest->runs[r].place.run_id;
 	*n_removed = 0;
 	if (whereabouts && spots && run_ids)
@@ -510,7 +510,7 @@ enum iforest_status iforest_runs_remove(struct iforest_store *store, struct ifor
 
 /* ---- By call-back ---- */
 
-/* Asks about the live entries of the present leaf page. */
+/* Calls is_dead() for the live entries of the current leaf page. */
 static enum iforest_status ask_leaf(struct renewal *renewal, const struct iforest_remover *remover,
 				    struct iforest_removal *removal)
 {

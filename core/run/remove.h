@@ -1,14 +1,14 @@
 /* run/remove.h -- Removal of entries from a run in place, and repair of a run whose removal was interrupted.
  *
- * Order of writes, so that a crash at any point leaves an index that is right or says that it needs repair:
+ * Order of writes, so that a crash at any point leaves an index that is correct or marked as in need of repair:
  *   1. publish the manifest with the run marked "removal in progress"
- *   2. write the leaf pages, each of which is valid alone
+ *   2. write the leaf pages; each page is valid by itself
  *   3. write the node pages above them, lowest level first
  *   4. publish the new root and a new generation, without the mark
- * A marked run has valid leaf pages and perhaps stale nodes: iforest_run_repair() computes its nodes anew.
+ * A marked run has valid leaf pages and possibly stale nodes: iforest_run_repair() recomputes its nodes.
  *
- * Runs are named by id. Others may publish changes of other runs meanwhile (pager.h); the engine must see to it that nobody
- * else changes this one.
+ * Runs are identified by id. Other writers may publish changes of other runs meanwhile (pager.h); the engine must prevent
+ * concurrent changes of this run.
  */
 #ifndef IFOREST_RUN_REMOVE_H
 #define IFOREST_RUN_REMOVE_H
@@ -17,7 +17,7 @@
 
 /* Removes the entries with these keys from a run, and publishes. A marked run is repaired first.
  * Requires  keys ascending, none twice.
- * Cost      a leaf page and its path for each page touched; memory 8 bytes a key, 4 bytes a leaf page touched.
+ * Cost      one leaf page and its path for each page touched; memory: 8 bytes per key, 4 bytes per leaf page touched.
  * Errors    IFOREST_NOT_FOUND: a key has no live entry in the run, or there is no such run; nothing was removed.
  *           IFOREST_UNORDERED: nothing was removed. After any other error the run may be left marked, with some of the entries
  *           removed: repair it. */
@@ -26,7 +26,7 @@ enum iforest_status iforest_run_remove(struct iforest_store *store, struct ifore
 
 /* Removes the entries with these keys from whichever runs have them, as iforest_run_remove() does; keys that no run has are
  * ignored. Publishes a manifest for each run touched. *n_removed becomes the number of entries removed.
- * Cost    a search for each key that a run has, and for each stretch of keys between two of its entries; memory 20 bytes a
+ * Cost    a search for each key that a run has, and for each group of keys between two of its entries; memory: 20 bytes per
  *         key.
  * Errors  IFOREST_UNORDERED: nothing was removed. Else as iforest_run_remove(). */
 enum iforest_status iforest_runs_remove(struct iforest_store *store, struct iforest_manifest *manifest,
@@ -42,17 +42,17 @@ struct iforest_removal {
 	uint64_t n_kept, n_removed; /* among the entries that were live before */
 };
 
-/* Asks is_dead once for each live entry of the run, in order, and removes those for which it returns true. Publishes nothing if
- * there are none. A marked run is repaired first.
- * Cost    every leaf page that has a live entry by its node is read once, without its values; touched ones once more, and the
- *         nodes above them are renewed; memory 4 bytes a leaf page touched.
+/* Calls is_dead() once for each live entry of the run, in order, and removes those for which it returns true. Publishes nothing
+ * if there are none. A marked run is repaired first.
+ * Cost    reads every leaf page once, without its values, except those without live entries by their nodes; touched ones once
+ *         more, and rewrites the nodes above them; memory: 4 bytes per leaf page touched.
  * Errors  IFOREST_NOT_FOUND: there is no such run. After any other error the run may be left marked, with some of the entries
  *         removed: repair it. */
 enum iforest_status iforest_run_remove_where(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id,
 					     const struct iforest_remover *remover, struct iforest_removal *removal);
 
-/* Computes every node of a run anew from its leaf pages, and publishes.
- * Cost    every page is read, node pages twice; memory of a cursor and a batch.
+/* Recomputes every node of a run from its leaf pages, and publishes.
+ * Cost    reads every page, node pages twice; memory of a cursor and a batch.
  * Errors  IFOREST_NOT_FOUND: there is no such run. */
 enum iforest_status iforest_run_repair(struct iforest_store *store, struct iforest_manifest *manifest, uint64_t run_id);
 

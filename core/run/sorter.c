@@ -27,7 +27,7 @@ void iforest_run_sorter_start(struct iforest_run_sorter *sort, struct iforest_st
 	iforest_batch_init(&sort->batch, waiting->alloc, manifest->fields.n_values);
 }
 
-/* Merging must take no more memory than sorting, so batches grow when there are many. */
+/* Merging must not take more memory than sorting, so batches grow when there are many. */
 static void enlarge_batches(struct iforest_run_sorter *sort)
 {
 	uint64_t batch_bytes = (uint64_t)sort->most_entries * entry_bytes(sort->manifest);
@@ -52,7 +52,7 @@ static enum iforest_status put_batch_off(struct iforest_run_sorter *sort)
 	return IFOREST_OK;
 }
 
-/* Doubles the room, but not beyond the memory given. */
+/* Doubles the batch's capacity, up to most_entries. */
 static enum iforest_status reserve(struct iforest_run_sorter *sort)
 {
 	uint64_t n = sort->batch.n_reserved ? 2 * (uint64_t)sort->batch.n_reserved : FIRST_RESERVED;

@@ -6,7 +6,7 @@
 #include "core/run/layout.h"
 #include "core/page/leaf_fold.h"
 
-/* The last node page of a level, and the node over its content so far. */
+/* The current node page of a level, and the node over its content so far. */
 struct iforest_writer_level {
 	uint8_t *page;
 	unsigned n_nodes;
@@ -14,7 +14,7 @@ struct iforest_writer_level {
 	struct iforest_node sum;
 };
 
-enum { FEWEST_ENTRIES = 8 }; /* a page is not filled up with blocks smaller than this */
+enum { FEWEST_ENTRIES = 8 }; /* no smaller blocks are made to fill up a page */
 
 static void release_memory(struct iforest_run_writer *writer)
 {
@@ -43,7 +43,7 @@ enum iforest_status iforest_run_writer_start(struct iforest_run_writer *writer, 
 	writer->leaf = iforest_allocate(store->alloc, sizeof *writer->leaf);
 	writer->page = iforest_allocate(store->alloc, manifest->page_bytes);
 	writer->levels = iforest_allocate(store->alloc, (IFOREST_MAX_LEVELS + 1) * sizeof *writer->levels);
-	/* the sums, some 60 KB, are set when they are needed */
+	/* the nodes, about 60 KB in all, are initialised when needed */
 	for (unsigned level = 1; writer->levels && level <= IFOREST_MAX_LEVELS; level++) {
 		writer->levels[level].page = NULL;
 		writer->levels[level].n_nodes = 0;
@@ -81,7 +81,7 @@ static enum iforest_status write_node_page(struct iforest_run_writer *writer, un
 	return status;
 }
 
-/* Appends a node to a level; a full page is written and becomes a node of the level above. */
+/* Appends a node to a level. A full page is written, and its node is appended to the level above. */
 static enum iforest_status add_node(struct iforest_run_writer *writer, unsigned level, const struct iforest_node *node)
 {
 	const struct iforest_node_schema *fields = &writer->manifest->fields;
@@ -135,7 +135,7 @@ static enum iforest_status write_leaf(struct iforest_run_writer *writer)
 	return add_node(writer, 1, &node);
 }
 
-/* Packs the pending entries; those that do not fit go to the next page, in halves, so that pages are well filled. */
+/* Packs the pending entries. If they do not fit, tries halves before it starts the next page, so that pages are well filled. */
 static enum iforest_status pack_block(struct iforest_run_writer *writer)
 {
 	unsigned from = 0, n = writer->block.n;
@@ -160,7 +160,7 @@ static enum iforest_status pack_block(struct iforest_run_writer *writer)
 	return IFOREST_OK;
 }
 
-/* Makes room for one more entry of the series in the block of pending entries. */
+/* Makes room for another entry of the series in the block of pending entries. */
 static enum iforest_status make_room(struct iforest_run_writer *writer, uint64_t series, bool time_is_null)
 {
 	struct iforest_block *waiting = &writer->block;
@@ -206,7 +206,7 @@ static struct iforest_key key_of(const struct iforest_block *block, unsigned i)
 	};
 }
 
-/* True if the keys ascend, from the last one added on. */
+/* True if the keys ascend and follow the last key added. */
 static bool is_ordered(const struct iforest_run_writer *writer, const struct iforest_block *block, unsigned from, unsigned to)
 {
 	struct iforest_key first = key_of(block, from);
@@ -249,7 +249,7 @@ enum iforest_status iforest_run_writer_add_block(struct iforest_run_writer *writ
 	return IFOREST_OK;
 }
 
-/* Writes the partly filled node pages, lowest first, up to the level that has one page: its node is the root. */
+/* Writes the partly filled node pages, lowest first, up to the level that has one page, whose node is the root. */
 static enum iforest_status finish_levels(struct iforest_run_writer *writer, struct iforest_run *run)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -257,7 +257,7 @@ static enum iforest_status finish_levels(struct iforest_run_writer *writer, stru
 	for (unsigned level = 1; !status; level++) {
 		struct iforest_writer_level *at = &writer->levels[level];
 
-		/* exactly one full page: its node is all that the level above has */
+		/* exactly one full page: its node is the only one of the level above */
 		if (at->n_nodes == 0 && at->n_pages == 1) {
 			iforest_node_write(&at->sum, &writer->manifest->fields, run->root);
 			break;
@@ -296,7 +296,7 @@ void iforest_run_writer_abandon(struct iforest_run_writer *writer)
 {
 	const struct iforest_pager *pager = writer->store->pager;
 
-	/* nothing names the run, so a failure to drop it costs only space */
+	/* no manifest names the run, so a failure to drop it only wastes space */
 	(void)pager->drop_run(pager->context, &writer->place, writer->n_pages);
 	release_memory(writer);
 }

@@ -1,6 +1,6 @@
 /* run/writer.h -- Writer of a new run from sorted entries, in one pass.
  *
- * Memory: one page a level and one leaf page in progress, O(log N). Each page is written once, in index order. Nothing is
+ * Memory: one page per level and the current leaf page, O(log N). Each page is written once, in index order. Nothing is
  * published: the run exists once a published manifest names it.
  *
  *   iforest_run_writer_start(&writer, &store, &manifest);
@@ -37,16 +37,16 @@ enum iforest_status iforest_run_writer_start(struct iforest_run_writer *writer, 
 
 /* Adds the next entry.
  * Requires  a series below 2^32.
- * Errors    IFOREST_UNORDERED: its key is not greater than the last one's; nothing is added. What the pager returned: only
- *           abandon is allowed then. */
+ * Errors    IFOREST_UNORDERED: its key is not greater than the last one's; nothing is added. After any error of the pager only
+ *           abandon is allowed. */
 enum iforest_status iforest_run_writer_add(struct iforest_run_writer *writer, const struct iforest_entry *entry);
 
 /* Adds entries [from, to) of a block. Errors: as iforest_run_writer_add(). */
 enum iforest_status iforest_run_writer_add_block(struct iforest_run_writer *writer, const struct iforest_block *block,
 						 unsigned from, unsigned to);
 
-/* Writes what is left and fills in *run; without entries run->n_leaves is 0, and there is no run. Releases the writer, also on
- * error. */
+/* Writes the remaining pages and fills in *run. Without entries there is no run, and run->n_leaves is 0. Releases the writer,
+ * even on error. */
 enum iforest_status iforest_run_writer_finish(struct iforest_run_writer *writer, struct iforest_run *run);
 
 /* Frees the pages written and the memory. */
