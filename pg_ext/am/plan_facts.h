@@ -1,7 +1,7 @@
 /* am/plan_facts.h -- What planning learns of an index, kept by a backend: it is asked for again with every query.
  *
- * Facts are forgotten when the index is altered or built anew, and estimates when statistics of a table are. Whoever needs a fact
- * that is not known finds it out, and writes it down.
+ * Facts are forgotten when the index is altered or built anew, and estimates when statistics of a table are. Whoever needs a
+ * fact that is not known finds it out, and writes it down.
  */
 #ifndef IFP_AM_PLAN_FACTS_H
 #define IFP_AM_PLAN_FACTS_H

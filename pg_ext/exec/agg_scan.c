@@ -450,8 +450,8 @@ static bool read_keys(struct answer_reader *reader)
 
 /* ---- all series at once ---- */
 
-/* True if the reading needs no more of a series than one fold: then series may be swept over. A few of many series are asked one
- * by one. */
+/* True if the reading needs no more of a series than one fold: then series may be swept over. A few of many series are asked
+ * one by one. */
 static bool may_sweep(const struct answer_reader *reader)
 {
 	const struct agg_answer *answer = reader->answer;

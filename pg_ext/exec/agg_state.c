@@ -78,7 +78,8 @@ struct ifp_agg_states {
 	int n_results;
 	Relation heap; /* NULL: there are several */
 	Snapshot snapshot;
-	/* those of the index being read, if one was set, and histograms without bounds; which of them each of query->accumulators is */
+	/* those of the index being read, if one was set, and histograms without bounds; which of them each of
+	 * query->accumulators is */
 	bool has_index;
 	struct iforest_accumulators accumulators;
 	unsigned in_index[IFOREST_MAX_ACCUMULATORS];

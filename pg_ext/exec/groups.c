@@ -62,8 +62,8 @@ static bool has_infinities(const struct ifp_index_query *query)
 
 /* True if the buckets of a group come one after the other. Buckets come series by series, and within a series in the order of
  * time, rows without a time last. So the keys must tell all series apart and otherwise be monotone in the time, infinite times
- * included. If the index is read in passes, each pass has all groups; a series may be read for several rows of a dimension, and a bucket may
- * be split. */
+ * included. If the index is read in passes, each pass has all groups; a series may be read for several rows of a dimension, and
+ * a bucket may be split. */
 static bool keys_come_together(const struct ifp_index_query *query, const struct keys *keys)
 {
 	AttrNumber time = ifp_time_attribute(query);

@@ -63,14 +63,14 @@ enum { FEWEST_PAGES = 3 };
 /* Leaf pages under a node page that the end of a bucket reads for a sketch, approximately. */
 enum { A_NODE_PAGE = 30 };
 
-/* Larger visibility maps are not counted for an estimate, nor is a map for so few blocks of a table that they cost little even if
- * each has to be looked at. */
+/* Larger visibility maps are not counted for an estimate, nor is a map for so few blocks of a table that they cost little even
+ * if each has to be looked at. */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672, FEW_BLOCKS = 8 };
 
 /* ---- conditions ---- */
 
-/* Returns the selectivity of the restrictions on the time alone, or of all others. Where there are no others, the planner knows it
- * already. */
+/* Returns the selectivity of the restrictions on the time alone, or of all others. Where there are no others, the planner knows
+ * it already. */
 static double selectivity(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool of_time)
 {
 	bool is_whole = list_length(candidate->rels) == 1 && !level->join && level->layers == NIL;
@@ -116,8 +116,8 @@ static double n_combinations(const struct ifp_query_level *level, const struct i
 	return n;
 }
 
-/* Returns into how many classes the value columns split rows whose second columns an expression mentions; of all that are split, if
- * it is NULL. */
+/* Returns into how many classes the value columns split rows whose second columns an expression mentions; of all that are
+ * split, if it is NULL. */
 static double n_classes(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			const struct ifp_index_query *query, Node *expression)
 {
@@ -135,7 +135,8 @@ static double n_classes(const struct ifp_query_level *level, const struct ifp_ca
 	return n;
 }
 
-/* Returns the by columns that an expression mentions, and columns of dimensions, but no classes; if it is NULL, all by columns. */
+/* Returns the by columns that an expression mentions, and columns of dimensions, but no classes; if it is NULL, all by
+ * columns. */
 static List *by_columns_of(const struct ifp_index_query *query, Node *expression)
 {
 	List *columns = NIL;
@@ -231,8 +232,8 @@ static double n_used_pages(const IndexOptInfo *index, const struct ifp_definitio
 	return Min(index->pages, n_pending + tuples * entry_bytes / BLCKSZ + 1);
 }
 
-/* Returns the cost of finding a bucket's rows in each of many series by one sweep over the pages, or `apart` if it is not done so
- * (exec/agg_scan.c decides in the same way), or if series have so many pages that a sweep passes most of them. */
+/* Returns the cost of finding a bucket's rows in each of many series by one sweep over the pages, or `apart` if it is not done
+ * so (exec/agg_scan.c decides in the same way), or if series have so many pages that a sweep passes most of them. */
 static Cost cost_of_sweep(const struct terms *terms, double n_used, double n_series, double n_pieces, Cost read_cost,
 			  Cost apart)
 {

@@ -293,8 +293,8 @@ static bool has_own_rows(Relation heap)
 		(!heap->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(heap), NoLock) == NIL));
 }
 
-/* True if this value of the index is a duration, or none is (-1). Its validity was checked when it was found; REINDEX CONCURRENTLY may have
- * changed that since. */
+/* True if this value of the index is a duration, or none is (-1). Its validity was checked when it was found; REINDEX
+ * CONCURRENTLY may have changed that since. */
 static bool is_of_durations(Oid oid, int value)
 {
 	Relation relation = index_open(oid, AccessShareLock);

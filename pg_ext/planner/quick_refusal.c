@@ -189,7 +189,8 @@ static bool has_drawable(Node *node, void *context)
 	return node && (ifp_value_steps_may_draw(node) || expression_tree_walker(node, has_drawable, context));
 }
 
-/* True if values may be told apart where the expression changes: by comparisons in it, or because it is a division of numerics. */
+/* True if values may be told apart where the expression changes: by comparisons in it, or because it is a division of
+ * numerics. */
 static bool may_be_told_apart(Node *expression)
 {
 	if (IsA(expression, OpExpr) && castNode(OpExpr, expression)->opfuncid == F_NUMERIC_DIV)

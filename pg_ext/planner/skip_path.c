@@ -112,8 +112,8 @@ static bool find_order(PlannerInfo *root, const struct first_rows *rows, IndexOp
 
 /* ---- costs ---- */
 
-/* Measured costs in units of cpu_operator_cost: of opening the index, and of finding the next entry and the next series, without
- * fetching a row. */
+/* Measured costs in units of cpu_operator_cost: of opening the index, and of finding the next entry and the next series,
+ * without fetching a row. */
 enum { OPENING = 4000, OPERATORS_AN_ENTRY = 200, OPERATORS_A_SERIES = 800 };
 
 /* Returns how many series the conditions on by columns leave. */
@@ -436,8 +436,8 @@ static Path *over(PlannerInfo *root, const WindowAggPath *from, Path *below)
 	return &path->path;
 }
 
-/* True if there are no other windows. Since 16 the planner computes functions of several windows by one of them where it can; the
- * query keeps the others. */
+/* True if there are no other windows. Since 16 the planner computes functions of several windows by one of them where it can;
+ * the query keeps the others. */
 static bool is_only_window(const WindowAggPath *path)
 {
 	const Path *below = path->subpath;

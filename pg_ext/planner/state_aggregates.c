@@ -188,8 +188,8 @@ static bool is_fraction(Node *node)
 	       DatumGetFloat8(fraction->constvalue) <= 1;
 }
 
-/* Returns a percentile as a quantile of a sketch between the least and the greatest number. The fraction is a constant, and the order
- * ascends. */
+/* Returns a percentile as a quantile of a sketch between the least and the greatest number. The fraction is a constant, and the
+ * order ascends. */
 static Node *split_percentile(const struct state_level *level)
 {
 	bool is_continuous = level->source->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8;

@@ -22,8 +22,8 @@
 
 enum { MAX_STEPS = IFOREST_MAX_BOUNDS + 2 };
 
-/* An expression of the value column alone, and its values on the steps. Of a division of numerics these are reciprocals: with as
- * many digits as make the product the quotient, digits included. */
+/* An expression of the value column alone, and its values on the steps. Of a division of numerics these are reciprocals: with
+ * as many digits as make the product the quotient, digits included. */
 struct leaf {
 	Node *node;
 	bool is_division;
@@ -373,7 +373,8 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 
 /* ---- divisions ---- */
 
-/* True for x / c of numerics that is computed of nothing else, where x is the column or a cast of it that changes no value, and c is a constant. */
+/* True for x / c of numerics that is computed of nothing else, where x is the column or a cast of it that changes no value, and
+ * c is a constant. */
 static bool is_division(const struct splitting *splitting, Node *node)
 {
 	OpExpr *call = (OpExpr *)node;
@@ -403,7 +404,8 @@ static bool find_reciprocal(Datum c, int n_digits, Datum *reciprocal)
 	return DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall2(numeric_mul, *reciprocal, c), one));
 }
 
-/* Returns the leaf of a division; NULL if a quotient on one of the steps is rounded or has not always the same number of digits. */
+/* Returns the leaf of a division; NULL if a quotient on one of the steps is rounded or has not always the same number of
+ * digits. */
 static struct leaf *division_leaf(const struct splitting *splitting, Node *node)
 {
 	Const *divisor = lsecond_node(Const, castNode(OpExpr, node)->args);
@@ -687,8 +689,8 @@ static struct splitting begin_splitting(const struct ifp_index_query *query, int
 	return splitting;
 }
 
-/* Collects the leaves of expressions in the only column of a drawn histogram that has any; sets *histogram to -1 if none or several
- * have. */
+/* Collects the leaves of expressions in the only column of a drawn histogram that has any; sets *histogram to -1 if none or
+ * several have. */
 static struct splitting collect_drawn(const struct ifp_index_query *query, List *expressions, int *histogram)
 {
 	struct splitting found = { .leaves = NIL };
@@ -787,8 +789,8 @@ static void draw_bound(struct drawing *drawing, int64 bound)
 	drawing->n_bounds++;
 }
 
-/* Draws a bound wherever a monotone expression changes from low to high, where its values are known. Returns false if it cannot be
- * evaluated. */
+/* Draws a bound wherever a monotone expression changes from low to high, where its values are known. Returns false if it cannot
+ * be evaluated. */
 static bool draw_between(struct drawing *drawing, const struct ifp_safe_expression *expression, const struct leaf *ends,
 			 int64 low, int64 high)
 {

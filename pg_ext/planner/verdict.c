@@ -362,7 +362,8 @@ static bool is_above(const PlannerInfo *root, const PlannerInfo *below)
 	return below != NULL;
 }
 
-/* An answer through subqueries is told of the level above them; one of min() or max() may be of a level that planning made up. */
+/* An answer through subqueries is told of the level above them; one of min() or max() may be of a level that planning made
+ * up. */
 static bool is_spoken_of(const struct collected *table)
 {
 	ListCell *cell;

@@ -1,6 +1,7 @@
 /* sql/advise.c -- SQL function iforest_advise(): which indexes would answer queries, tried by the planner.
  *
- *   wishes of all queries (planner/wish.h)  ->  proposals, as few as sensible  ->  an index for each, of an empty temporary copy
+ *   wishes of all queries (planner/wish.h)  ->  proposals, as few as sensible  ->  an index for each, of an empty temporary
+ *                                           copy
  *   of its table (planner/would_be_index.h)  ->  the queries planned with these  ->  what the plans have is proposed
  *
  * The copies are made in a subtransaction, which is rolled back.

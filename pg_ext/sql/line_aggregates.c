@@ -66,7 +66,8 @@ Datum iforest_lttb_add(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* Returns an array of the times or of the values of the chosen points. Both aggregates over the same arguments share the state. */
+/* Returns an array of the times or of the values of the chosen points. Both aggregates over the same arguments share the
+ * state. */
 static Datum array_of(FunctionCallInfo fcinfo, bool of_times)
 {
 	struct line_state *state = PG_ARGISNULL(0) ? NULL : (struct line_state *)PG_GETARG_POINTER(0);

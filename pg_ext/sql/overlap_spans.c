@@ -1,8 +1,8 @@
 /* sql/overlap_spans.c -- SQL function iforest_overlap_spans(): the spans of an index that overlap each bucket of a window.
  *
- * Uses core/query/overlap.h over runs and pending entries, read consistently under the snapshot (exec/snapshot_reader.h). If the
- * columns that are asked for are those of peaks, also core/query/peak.h; if they are those of gaps, core/query/gap.h instead: the
- * stretches in which no span is open.
+ * Uses core/query/overlap.h over runs and pending entries, read consistently under the snapshot (exec/snapshot_reader.h). If
+ * the columns that are asked for are those of peaks, also core/query/peak.h; if they are those of gaps, core/query/gap.h
+ * instead: the stretches in which no span is open.
  *
  * For types with infinite times an open window ends with the finite times. A span that goes on beyond has no end, and one that
  * starts at infinity no length; the answer shows these cases.
@@ -157,7 +157,8 @@ static enum iforest_status look_at_infinity(struct overlap_reading *reading, uin
 
 /* ---- pending entries ---- */
 
-/* Drops entries without a time, and those at infinite times: they overlap nothing. Notes if the window has one of the latter. */
+/* Drops entries without a time, and those at infinite times: they overlap nothing. Notes if the window has one of the
+ * latter. */
 static bool has_finite_time(void *context, const struct iforest_entry *entry)
 {
 	struct overlap_reading *reading = context;

@@ -1,4 +1,5 @@
-/* sql/peak_aggregates.c -- SQL aggregates iforest_peak() and iforest_peak_time(): how many spans are open at once, and when first.
+/* sql/peak_aggregates.c -- SQL aggregates iforest_peak() and iforest_peak_time(): how many spans are open at once, and when
+ * first.
  *
  * They keep 16 bytes for each span, and sort and sweep them at the end (core/query/peak.h).
  */

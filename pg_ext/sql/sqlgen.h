@@ -98,8 +98,8 @@ const char *ifp_take_column(struct ifp_names *names, const char *prefix, const c
 /* Appends a text in the format of printf(), in which @name stands for the function iforest_name of this extension. */
 void ifp_print(StringInfo text, const struct ifp_sqlgen_index *index, const char *format, ...) pg_attribute_printf(3, 4);
 
-/* Formats for ifp_print(): the arguments of a bucketing; the number of a time's bucket; both bounds of a bucket, which is written
- * twice; the last time before t1. */
+/* Formats for ifp_print(): the arguments of a bucketing; the number of a time's bucket; both bounds of a bucket, which is
+ * written twice; the last time before t1. */
 #define IFP_BUCKETING "$1, $2, $3, $4, $5"
 #define IFP_BUCKET_OF(time) "@bucket_of(" time ", " IFP_BUCKETING ")"
 #define IFP_BOUNDS(bucket) "@bucket_start(" bucket ", " IFP_BUCKETING "), @bucket_end(" bucket ", " IFP_BUCKETING ")"

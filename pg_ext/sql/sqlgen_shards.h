@@ -1,7 +1,9 @@
-/* sql/sqlgen_shards.h -- Bodies of an index's functions over a distributed table: each shard is asked, and its rows are handed on.
+/* sql/sqlgen_shards.h -- Bodies of an index's functions over a distributed table: each shard is asked, and its rows are handed
+ * on.
  *
- * A group lies in one shard alone if the column of the shards is among the by columns, so nothing is left to be merged. The command
- * for a shard has the arguments as literals. It runs in a session of its own, which does not see what the caller has not committed.
+ * A group lies in one shard alone if the column of the shards is among the by columns, so nothing is left to be merged. The
+ * command for a shard has the arguments as literals. It runs in a session of its own, which does not see what the caller has
+ * not committed.
  */
 #ifndef IFP_SQL_SQLGEN_SHARDS_H
 #define IFP_SQL_SQLGEN_SHARDS_H

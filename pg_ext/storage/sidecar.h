@@ -16,11 +16,12 @@ struct ifp_sketch_sidecar;
 /* Opens the sketches of an index for one reading, in the current memory context. The manifest must stay as it is. */
 struct ifp_sketch_sidecar *ifp_sidecar_open(struct ifp_index *index);
 
-/* Returns the sidecar that iforest_scan_sketch() takes for sketches of a kind; only `get` is set. sidecar may be NULL: then it must
- * not be used. */
+/* Returns the sidecar that iforest_scan_sketch() takes for sketches of a kind; only `get` is set. sidecar may be NULL: then it
+ * must not be used. */
 struct iforest_sidecar ifp_sidecar_for_reader(struct ifp_sketch_sidecar *sidecar, enum iforest_digest_kind kind);
 
-/* Writes missing sketches of the runs on the worklist (in a build: of all runs). Does nothing without the parameters sketch and distinct.
+/* Writes missing sketches of the runs on the worklist (in a build: of all runs). Does nothing without the parameters sketch and
+ * distinct.
  * Requires  the maintenance lock, or a build.
  * Cost      reads the top nodes of runs that did not change, and every leaf page under nodes that did. */
 void ifp_sidecar_keep(struct ifp_index *index);

@@ -3,10 +3,10 @@
  * Columns:
  *
  *   by columns     all key columns but the last. A row's series is the canonical form (core/model/series_key.h) of their values
- *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8
- *                  by its bits (-0 as 0, NaN last)
- *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double; text, bytea and uuid
- *                  as keys of core/model/distinct.h, from which no value can be read
+ *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8 by
+ *                  its bits (-0 as 0, NaN last)
+ *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double; text, bytea and
+ *                  uuid as keys of core/model/distinct.h, from which no value can be read
  *
  * Storage parameters:
  *
@@ -17,7 +17,8 @@
  *   variance          names of INCLUDEd columns whose sums of squares are kept, for variance and stddev; separated by commas,
  *                     as in SQL: folded unless they are quoted. As any other option of a kind (core/model/kind.h)
  *   sketch            names of INCLUDEd columns of which sketches are kept
- *   distinct          names of INCLUDEd columns of which distinct sketches are kept; text, bytea and uuid are INCLUDEd for that alone
+ *   distinct          names of INCLUDEd columns of which distinct sketches are kept; text, bytea and uuid are INCLUDEd for that
+ *                     alone
  *   pending_pages     1 to 4096, default 24: a chain of pending pages is made into a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
@@ -108,8 +109,8 @@ bool ifp_is_time_named(Relation index, const char *name);
 /* Reads a name of a list at *at, and moves past it and the space that follows. Returns NULL if there is none. */
 char *ifp_read_name(const char **at);
 
-/* Returns definition->sketches[kind] by the index's current parameters. `definition` is that of this index, or of one alike. Names
- * that are no value columns are ignored. */
+/* Returns definition->sketches[kind] by the index's current parameters. `definition` is that of this index, or of one alike.
+ * Names that are no value columns are ignored. */
 uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition, enum iforest_digest_kind kind);
 
 /* Returns column `number` of the index, from 1, as SQL: its quoted name in the table, or its expression. */

@@ -104,8 +104,8 @@ union iforest_number ifp_sketch_number_at(const bytea *sketch, uint64 place, uni
 
 /* ---- SQL functions ----
  *
- * iforest_sketch(), iforest_distinct() and the functions that read sketches, over core/model/digest.h. The bytes are those of SQLite's functions of
- * the same names. NULL is the sketch of no numbers. */
+ * iforest_sketch(), iforest_distinct() and the functions that read sketches, over core/model/digest.h. The bytes are those of
+ * SQLite's functions of the same names. NULL is the sketch of no numbers. */
 
 IFP_SQL_FUNCTION(iforest_sketch_add_number);
 IFP_SQL_FUNCTION(iforest_sketch_remove_number);

@@ -9,7 +9,8 @@
 /* Returns a sketch as bytes, in the current memory context. */
 bytea *ifp_sketch_to_bytea(const struct iforest_digest *sketch);
 
-/* Returns the sum of two sketches of a kind, in the current memory context. Raises an error if one is damaged, or of another kind.
+/* Returns the sum of two sketches of a kind, in the current memory context. Raises an error if one is damaged, or of another
+ * kind.
  * Requires  both are detoasted. */
 bytea *ifp_sketch_sum(enum iforest_digest_kind kind, const bytea *one, const bytea *other);
 

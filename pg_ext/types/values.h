@@ -33,11 +33,12 @@ struct ifp_time_keys ifp_time_keys(const struct ifp_definition *definition);
 /* Returns a value as entries hold it. Raises an error if that is impossible (NaN in a numeric column, a widened type). */
 union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value, Datum datum);
 
-/* Returns the key of a value in distinct sketches (core/model/distinct.h). Numerics count as double precision. Raises an error for
- * types that cannot be counted. Requires  a base type. */
+/* Returns the key of a value in distinct sketches (core/model/distinct.h). Numerics count as double precision. Raises an error
+ * for types that cannot be counted. Requires  a base type. */
 int64 ifp_distinct_key(Oid type, Datum datum);
 
-/* Returns a value of an entry as a datum of the column's type, in the current memory context. Requires  the entry has no keys of it. */
+/* Returns a value of an entry as a datum of the column's type, in the current memory context. Requires  the entry has no keys
+ * of it. */
 Datum ifp_value_to_datum(const struct ifp_definition *definition, unsigned value, union iforest_number number);
 
 static inline bool ifp_value_is_real(const struct ifp_definition *definition, unsigned value)
