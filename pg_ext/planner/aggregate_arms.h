@@ -128,7 +128,7 @@ List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *
 void ifp_aggregate_bucket_keys(const struct ifp_index_query *query, struct ifp_run_keys *keys);
 
 /* True if the aggregate has DISTINCT, its result depends on that, and it is exact. All its arms are CONSTANT; each distinct
- * value of any of them counts once. Requires ifp_aggregate_read() accepts it. */
+ * value of any of them counts once. Requires  ifp_aggregate_read() accepts it. */
 bool ifp_aggregate_is_distinct(const Aggref *aggregate, const struct ifp_index_query *query);
 
 /* True if the aggregate, over the index's columns, is an estimated count of distinct values. */

@@ -235,7 +235,7 @@ static bool merge_under_lock(struct ifp_index *index, bool older, uint64 most_pa
 }
 
 /* Merges once what the policy chooses among the runs that may be merged now, of at most most_pages source pages. Returns false
- * if there is more to merge that no other backend is merging. Requires index is refreshed. */
+ * if there is more to merge that no other backend is merging. Requires  index is refreshed. */
 static bool merge_some(struct ifp_index *index, uint64 most_pages)
 {
 	bool is_done = true;
@@ -266,7 +266,7 @@ struct order {
 	Oid database, heap, index;
 };
 
-/* Starts a worker, unless none is available or this backend started one within the last seconds. Requires the index is
+/* Starts a worker, unless none is available or this backend started one within the last seconds. Requires  the index is
  * committed. */
 static void worker_start(Relation index)
 {
