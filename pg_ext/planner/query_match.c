@@ -32,7 +32,7 @@
 #include "pg_ext/planner/value_split.h"
 #include "pg_ext/planner/value_steps.h"
 
-/* A reason that nobody is told. */
+/* A reason that is not reported. */
 static const char untold[] = "";
 
 /* ---- from expressions over the table to expressions over the index ---- */
@@ -41,7 +41,7 @@ struct rewriting {
 	const struct ifp_query_level *level;
 	List *columns;
 	const IndexOptInfo *index;
-	bool takes_keys; /* of the expression itself nothing is asked but what keys tell */
+	bool takes_keys; /* keys suffice for the expression itself */
 	const char *reason;
 };
 
@@ -180,7 +180,7 @@ static Cost cost_of(PlannerInfo *root, RestrictInfo *restriction)
 	return cost.per_tuple;
 }
 
-/* Returns the cheaper restrictions first, the order of plain plans: a condition that may fail stays behind the one that guards
+/* Returns the cheaper restrictions first, as plain plans do, so that a condition that may fail stays behind the one that guards
  * it. */
 static List *in_order(PlannerInfo *root, List *restrictions)
 {
