@@ -1,6 +1,6 @@
 /* sql/line_aggregates.c -- SQL aggregates iforest_lttb_times() and iforest_lttb_values(): the points of a line to be drawn.
  *
- * They keep 24 bytes for each point, and choose at the end (core/model/lttb.h).
+ * They keep 24 bytes for each point, and select points at the end (core/model/lttb.h).
  */
 #include "pg_ext/base/engine.h"
 

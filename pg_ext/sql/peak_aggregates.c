@@ -21,7 +21,7 @@ struct peak_state {
 	Oid type;
 	struct iforest_peak_span *spans;
 	size_t n, n_reserved;
-	size_t n_swept; /* spans of which `peak` is the peak */
+	size_t n_swept; /* number of spans covered by `peak` */
 	struct iforest_peak peak;
 };
 
