@@ -50,7 +50,7 @@ static struct iforest_entry **place(struct insertion_buffer *buffer, uint32 i)
 	return &buffer->order[(buffer->first + i) % BUFFER_ENTRIES];
 }
 
-/* Takes the first entry out; returns NULL if there is none. */
+/* Removes and returns the first entry; NULL if there is none. */
 static const struct iforest_entry *buffer_take_first(struct insertion_buffer *buffer)
 {
 	struct iforest_entry **first = place(buffer, 0), *entry = *first;
@@ -64,7 +64,7 @@ static const struct iforest_entry *buffer_take_first(struct insertion_buffer *bu
 	return entry;
 }
 
-/* Adds an entry. If the buffer was full, returns the first of all, which is valid until the next call; else NULL.
+/* Adds an entry. If the buffer was full, returns the first of all entries, valid until the next call; else NULL.
  * Cost      one step for each entry in the buffer that sorts after it. */
 static const struct iforest_entry *buffer_add(struct insertion_buffer *buffer, const struct iforest_entry *entry)
 {
@@ -95,9 +95,9 @@ enum { PHASE_SCAN = PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE + 1, PHASE_SORT, PHAS
 struct build_state {
 	Relation index;
 	struct ifp_index *opened;
-	struct ifp_build_sort sort;	    /* all rows, but for those that come nearly in key order */
-	struct iforest_run_writer in_order; /* of these, if there is one series */
-	struct insertion_buffer *buffer;    /* entries held back for it; NULL: there are by columns */
+	struct ifp_build_sort sort;	    /* all rows except those that arrive nearly in key order */
+	struct iforest_run_writer in_order; /* run of these, if there is one series */
+	struct insertion_buffer *buffer;    /* entries held back for in_order; NULL: there are by columns */
 	uint64 n_rows;
 };
 
@@ -154,7 +154,7 @@ static void write_sorted(struct build_state *build)
 	add_run(build, writer);
 }
 
-/* Reads the table alone. Returns the number of its rows; a partial index has fewer entries. */
+/* Reads the table in this process only. Returns the number of its rows; a partial index has fewer entries. */
 static double build_alone(struct build_state *build, Relation heap, IndexInfo *info)
 {
 	const struct iforest_entry *entry;
@@ -167,7 +167,7 @@ static double build_alone(struct build_state *build, Relation heap, IndexInfo *i
 		ifp_index_require(build->opened,
 				  iforest_run_writer_start(&build->in_order, &build->opened->store, &build->opened->manifest));
 	}
-	/* starts at the first block, not at the place of another scan, so that rows come nearly in time order */
+	/* starts at the first block, without synchronized scans, so that rows arrive nearly in time order */
 	n_heap_rows = table_index_build_scan(heap, build->index, info, false, true, take_row, build, NULL);
 	if (build->buffer) {
 		while ((entry = buffer_take_first(build->buffer)))
@@ -181,7 +181,7 @@ static double build_alone(struct build_state *build, Relation heap, IndexInfo *i
 	return n_heap_rows;
 }
 
-/* Merges what several processes have sorted. */
+/* Merges the runs of several processes. */
 static void merge_sorted(void *context, struct iforest_store *store, const struct iforest_run *runs, uint32 n_runs)
 {
 	struct build_state *build = context;
@@ -292,7 +292,7 @@ IndexBuildResult *ifp_build(Relation heap, Relation index, IndexInfo *info)
 	build->opened = palloc(sizeof *build->opened);
 
 	ifp_index_create(index, MAIN_FORKNUM, &fields);
-	/* the first pages are logged as a whole: the build changes them, and a record of a change needs the page before it */
+	/* the first pages are logged as full images: the build changes them, and a record of a change needs an earlier image */
 	if (RelationNeedsWAL(index))
 		log_newpage_range(index, MAIN_FORKNUM, 0, IFP_FIRST_FREE_BLOCK, true);
 	ifp_index_open(build->opened, index);

@@ -1,11 +1,11 @@
 /* am/build.h -- CREATE INDEX: runs from the sorted rows of the table.
  *
- * Entries are sorted by key and written as one run, by several processes where PostgreSQL plans for workers (build_sort.h).
- * One process alone writes rows that come nearly in time order, as those of an index without by columns often do, at once: they
- * are put in order by a small buffer and become a run of their own; only the others are sorted.
+ * Entries are sorted by key and written as one run, by several processes if PostgreSQL plans workers (build_sort.h). A single
+ * process writes rows that arrive nearly in time order, as is common without by columns, directly: a small buffer orders them
+ * into a run of their own, and only the others are sorted.
  *
- * Pages are not logged one by one but as a whole at the end. No lock of storage/locks.h is taken: PostgreSQL holds a lock on
- * the table that keeps writers away, and nobody else uses the new index.
+ * Pages are logged together at the end, not one by one. No lock of storage/locks.h is taken: PostgreSQL's lock on the table
+ * blocks writers, and nobody else uses the new index.
  */
 #ifndef IFP_AM_BUILD_H
 #define IFP_AM_BUILD_H

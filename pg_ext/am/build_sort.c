@@ -55,9 +55,9 @@ void ifp_build_sort_end(struct ifp_build_sort *sort)
 
 /* ---- several processes ---- */
 
-enum { KEY_SHARED = 1, KEY_QUERY, KEY_WAL_USAGE, KEY_BUFFER_USAGE }; /* of the table of contents of the shared memory */
+enum { KEY_SHARED = 1, KEY_QUERY, KEY_WAL_USAGE, KEY_BUFFER_USAGE }; /* keys in the table of contents of the shared memory */
 
-/* Each process takes some ranges, so that all are done at about the same time. */
+/* Each process takes several ranges, so that all finish at about the same time. */
 enum { RANGES_A_PROCESS = 8, FEWEST_BLOCKS = 16 };
 
 struct shared_build {
@@ -66,7 +66,7 @@ struct shared_build {
 	uint32 n_processes; /* at most */
 	BlockNumber n_blocks, range_blocks;
 	pg_atomic_uint32 next_range;
-	slock_t mutex; /* of what follows */
+	slock_t mutex; /* protects the following members */
 	struct ifp_build_totals totals;
 	bool has_broken_hot_chain;
 	SharedFileSet files;
@@ -105,7 +105,7 @@ static void name_list(uint32 number, char *name, Size n_bytes)
 	snprintf(name, n_bytes, "list.%u", number);
 }
 
-/* Leaves the list of the process's runs for the leader. */
+/* Writes the list of the process's runs for the leader. */
 static void write_list(struct shared_build *shared, uint32 number, const struct iforest_run_sorter *sorter)
 {
 	uint32 n_runs = (uint32)sorter->n_runs;
@@ -120,7 +120,7 @@ static void write_list(struct shared_build *shared, uint32 number, const struct 
 	BufFileClose(file);
 }
 
-/* What each process does, the leader too. */
+/* The part of each process, including the leader. */
 static void do_part(struct shared_build *shared, uint32 number, Relation heap, struct ifp_index *opened, IndexInfo *info)
 {
 	struct ifp_build_sort *sort = palloc(sizeof *sort);
@@ -213,7 +213,7 @@ static uint32 read_lists(struct shared_build *shared, uint32 n_processes, struct
 	return n_all;
 }
 
-/* Merges what the processes have left; numbers of files are those of the processes. */
+/* Merges the runs of all processes; a file has the number of its process. */
 static void merge_all(struct shared_build *shared, uint32 n_processes, ifp_build_merge merge, void *context)
 {
 	struct ifp_temp_store *all = palloc(sizeof *all);

@@ -1,8 +1,8 @@
-/* am/build_sort.h -- Rows of a table as the sorted entries of a new index, by one process or by several.
+/* am/build_sort.h -- Sort of a table's rows into the entries of a new index, by one process or several.
  *
- * Several processes share the blocks of the table: each sorts the rows of the ranges of blocks that it takes, and packs them as
- * runs in a file of its own. The leader merges these into the index: rows that come in the order of time make long stretches,
- * which are copied. So only that merge is the work of one process.
+ * Several processes share the blocks of the table. Each sorts the rows of the block ranges that it claims, and packs them as
+ * runs in its own file. The leader merges these into the index; rows in time order make long stretches, which are copied. So
+ * only the merge is done by one process.
  */
 #ifndef IFP_AM_BUILD_SORT_H
 #define IFP_AM_BUILD_SORT_H
@@ -27,12 +27,12 @@ struct ifp_build_sort {
 	uint64 n_sorted; /* added */
 };
 
-/* Starts to sort in most_bytes of memory. `shared`, `number` and n_files are those of ifp_temp_store_start().
+/* Starts a sort in at most most_bytes of memory. `shared`, `number` and n_files are those of ifp_temp_store_start().
  * Requires  opened is refreshed and outlives the sort. */
 void ifp_build_sort_start(struct ifp_build_sort *sort, struct ifp_index *opened, Size most_bytes, SharedFileSet *shared,
 			  uint32 number, uint32 n_files);
 
-/* Forms the entry of a row, and gives its series a number. */
+/* Forms the entry of a row, and assigns its series an id. */
 void ifp_build_sort_form(struct ifp_build_sort *sort, ItemPointer tid, Datum *values, const bool *are_null,
 			 struct iforest_entry *entry);
 
@@ -44,16 +44,16 @@ void ifp_build_sort_end(struct ifp_build_sort *sort);
 
 /* ---- several processes ---- */
 
-/* What was found in the table. */
+/* Numbers of rows found in the table. */
 struct ifp_build_totals {
 	double n_heap_rows;
-	uint64 n_rows; /* that are in the index */
+	uint64 n_rows; /* rows in the index */
 };
 
-/* Called for the runs of all processes, which can be read from the store until it returns. */
+/* Called with the runs of all processes, which can be read from the store until it returns. */
 typedef void (*ifp_build_merge)(void *context, struct iforest_store *store, const struct iforest_run *runs, uint32 n_runs);
 
-/* Builds with at most n_workers workers and this process; then calls merge. Returns false, and has done nothing, if no worker
+/* Builds with this process and at most n_workers workers, then calls merge. Returns false without doing anything if no worker
  * could be started.
  * Requires  the first pages of the index are logged. */
 bool ifp_build_together(Relation heap, struct ifp_index *opened, IndexInfo *info, int n_workers, ifp_build_merge merge,

@@ -53,10 +53,10 @@ enum { OPERATORS_A_PROBE = 400, OPERATORS_A_PENDING_PAGE = 40 };
 /* Approximate sizes in a manifest (core/run/manifest.h), to estimate the number of runs from its length. */
 enum { MANIFEST_HEADER_BYTES = 48, RUN_BYTES = 92, VALUE_BYTES = 72 };
 
-/* An index-only scan fetches every row all the same (am/index_scan.c), which the planner does not know. */
+/* An index-only scan fetches every row anyway (am/index_scan.c), which the planner does not know. */
 static const Cost index_only_penalty = 1e8;
 
-/* Returns the correlation of the time column with the order of the table, on which the cost of fetching a range depends. */
+/* Returns the correlation of the time column with the order of the table. The cost of fetching a range depends on it. */
 static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *index)
 {
 	AttrNumber attribute = (AttrNumber)index->indexkeys[index->nkeycolumns - 1];
@@ -79,7 +79,7 @@ static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *ind
 	return correlation;
 }
 
-/* Returns the product of the numbers of values that by columns have. */
+/* Returns the product of the numbers of distinct values of by columns. */
 static double all_series(struct PlannerInfo *root, const IndexOptInfo *index)
 {
 	double n_series = 1;
@@ -114,7 +114,7 @@ static struct ifp_plan_estimates estimates_of(struct PlannerInfo *root, const In
 	return estimates;
 }
 
-/* Estimates the series that the scan goes through: those of the table that pass the conditions on by columns. */
+/* Estimates the number of series scanned: those that pass the conditions on by columns. */
 static double series_scanned(struct PlannerInfo *root, const IndexPath *path, double n_series)
 {
 	const IndexOptInfo *index = path->indexinfo;
@@ -151,12 +151,12 @@ void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double 
 
 	genericcostestimate(root, path, loop_count, &costs);
 
-	/* each series is searched for in each run, on pages that are soon in memory */
+	/* each series is searched for in each run, on pages that are soon cached */
 	n_probes = series_scanned(root, path, estimates.n_series) * n_runs;
 	*startup_cost = costs.indexStartupCost +
 			(n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
-	/* entries are unpacked and merged, and their rows fetched: slower than an index-only scan of a B-tree, but not than a
-	 * plain one */
+	/* entries are unpacked and merged, and their rows fetched: slower than an index-only scan of a B-tree, not than a plain
+	 * one */
 	*total_cost = costs.indexTotalCost + costs.numIndexTuples * cpu_tuple_cost +
 		      (n_probes * OPERATORS_A_PROBE + n_pending * OPERATORS_A_PENDING_PAGE) * cpu_operator_cost;
 	if (path->path.pathtype == T_IndexOnlyScan)
@@ -260,7 +260,7 @@ static bool validate(Oid opclass)
 
 static object_access_hook_type previous_hook;
 
-/* Reads the new parameters, which the command that sets them does not see yet; NULL if there are none. */
+/* Reads the new parameters, which are not yet visible to the command that sets them; NULL if there are none. */
 static bytea *options_by_now(Oid index)
 {
 	Relation classes = table_open(RelationRelationId, AccessShareLock);
@@ -288,7 +288,7 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* True if no parameter that names columns has changed. One that became wrong in another way is no reason to refuse the change.
+/* True if no parameter that names columns has changed. One that became invalid otherwise is no reason to reject the change.
  */
 static bool name_the_same(const struct ifp_options *a, const struct ifp_options *b)
 {

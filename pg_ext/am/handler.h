@@ -10,17 +10,17 @@
 #include "pg_ext/storage/meta.h"
 
 /* amcostestimate: a plain index scan. Each series is searched for in each run, and pending pages are read. Index-only scans get
- * a penalty, for they fetch every row all the same (am/index_scan.c).
+ * a penalty, because they fetch every row anyway (am/index_scan.c).
  * Cost      reads the metapage. */
 void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
 		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
 
-/* Returns the approximate number of runs of an index with so many values, from the length of the manifest. No page is read. */
+/* Returns the approximate number of runs of an index with n_values values, from the length of its manifest. Reads no page. */
 double ifp_estimate_runs(int n_values, uint32 manifest_bytes);
 
-/* Registers a hook by which ALTER INDEX ... SET refuses what CREATE INDEX refuses. PostgreSQL asks an access method about
- * storage parameters without naming the index, so names of columns cannot be checked there. The hook is called when the index
- * has been altered, and raises an error then.
+/* Registers a hook that makes ALTER INDEX ... SET reject what CREATE INDEX rejects. PostgreSQL has an access method check
+ * storage parameters without naming the index, so names of columns cannot be checked there. The hook is called after the index
+ * has been altered, and raises the error then.
  * Requires  called once, when the library is loaded; opening an index loads it. */
 void ifp_reloptions_check_register(void);
 

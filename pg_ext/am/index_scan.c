@@ -19,10 +19,10 @@
 
 enum { MOST_RESTARTS = 100 };
 
-/* A place between entries. Everything up to the last key returned, in the direction of the scan, is done. */
+/* A position between entries. Everything up to the last key returned, in scan direction, is done. */
 struct scan_position {
 	bool is_started;      /* false: before the first entry (after the last one, backward) */
-	uint32 series, range; /* numbers in the lists of scan_keys; range n_ranges: the NULL times */
+	uint32 series, range; /* indexes into the lists of scan_keys; range n_ranges: NULL times */
 	bool has_key;
 	struct iforest_key key; /* last one returned */
 };
@@ -30,31 +30,31 @@ struct scan_position {
 /* A scan in the order of a value. */
 struct value_order_scan {
 	bool is_open, best_is_open;
-	struct iforest_memtable *pending; /* chosen entries, as a run */
-	struct iforest_top_k best;	  /* of the index's runs and that one */
-	/* the part of the entries in hand: those whose value is NULL, or the others */
+	struct iforest_memtable *pending; /* selected pending entries, as a run */
+	struct iforest_top_k best;	  /* over the index's runs and that one */
+	/* the current part of the entries: those whose value is NULL, or the others */
 	bool best_is_of_nulls, best_is_done;
 	bool has_last;
-	struct iforest_entry last; /* returned last: a restarted scan continues after it */
+	struct iforest_entry last; /* last one returned: a restarted scan continues after it */
 };
 
 struct index_scan {
 	MemoryContext context, key_context, run_context; /* whole scan; until the next rescan; until the index is read again */
 	struct ifp_definition definition;
-	struct ifp_index *index; /* as of the beginning of the scan: what came later is invisible to its snapshot */
+	struct ifp_index *index; /* as of the start of the scan: later entries are invisible to its snapshot */
 	struct ifp_scan_keys keys;
-	struct iforest_batch matching; /* keys of the pending entries of the chosen series and ranges, sorted */
-	bool has_keys;		       /* keys and matching are filled in */
+	struct iforest_batch matching; /* keys of the pending entries of the selected series and ranges, sorted */
+	bool has_keys;		       /* keys and matching are set */
 	struct scan_position place, mark;
-	bool leaves_series; /* the rest of the series is left out */
-	bool is_open;	    /* a range is open, in this direction: */
+	bool leaves_series; /* the rest of the series is skipped */
+	bool is_open;	    /* a range is open, in this direction */
 	bool backward;
-	uint32 from, to; /* the rest of `matching` in it, `to` excluded */
+	uint32 from, to; /* the rest of `matching` in the range, `to` excluded */
 	bool has_iterator;
-	struct iforest_iterator iterator; /* of the runs, in it */
+	struct iforest_iterator iterator; /* over the runs, in the range */
 	unsigned ahead, n_ahead;	  /* its next keys: keys_ahead[ahead] up to n_ahead */
 	struct iforest_key keys_ahead[IFOREST_BLOCK_ENTRIES];
-	IndexFetchTableData *fetch; /* of an index-only scan, and where it puts rows */
+	IndexFetchTableData *fetch; /* of an index-only scan, and the slot for its rows */
 	TupleTableSlot *row;
 	struct ifp_scan_order order; /* if is_set, `top` is used instead of the fields from `place` to `keys_ahead` */
 	struct value_order_scan top;
@@ -67,7 +67,7 @@ static struct iforest_key key_after(int64 series, int64 time)
 	return time == PG_INT64_MAX ? iforest_key_nulls((uint64_t)series) : iforest_key_at((uint64_t)series, time + 1);
 }
 
-/* Opens the range at the place, without the entries already returned. */
+/* Opens the range at the position, without entries already returned. */
 static void open_range(struct index_scan *scan)
 {
 	const struct scan_position *place = &scan->place;
@@ -94,7 +94,7 @@ static void open_range(struct index_scan *scan)
 	scan->is_open = true;
 }
 
-/* Takes the next entry of the open range; its key becomes that of the place. */
+/* Takes the next entry of the open range, and sets the position's key to its key. */
 static enum iforest_status next_in_range(struct index_scan *scan, bool *found)
 {
 	const struct iforest_key *next = NULL, *pending = NULL;
@@ -152,7 +152,7 @@ static void read_index(struct index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-/* Chooses pending entries of the scan's series and ranges. */
+/* Selects pending entries of the scan's series and ranges. */
 struct pending_choice {
 	const struct ifp_scan_keys *keys;
 	uint32 *ids; /* of the series, ascending */
@@ -165,7 +165,7 @@ static uint32 choose(void *context, const struct iforest_key *keys, uint32 n_key
 	return ifp_scan_keys_choose(choice->keys, choice->ids, keys, n_keys, chosen);
 }
 
-/* Adds the chosen pending entries to the batch. Returns false if the index has to be read again. */
+/* Adds the selected pending entries to the batch. Returns false if the index has to be read again. */
 static bool read_chosen(struct index_scan *scan, struct iforest_batch *batch)
 {
 	struct pending_choice choice = { .keys = &scan->keys, .ids = palloc((scan->keys.n_series + 1) * sizeof *choice.ids) };
@@ -179,7 +179,8 @@ static bool read_chosen(struct index_scan *scan, struct iforest_batch *batch)
 	return is_read;
 }
 
-/* Reads the pending entries. If a chain was flushed and its pages reused since the metapage was read, all is read again. */
+/* Reads the pending entries. If a chain was flushed and its pages reused since the metapage was read, reads everything
+ * again. */
 static void match_pending(struct index_scan *scan)
 {
 	MemoryContext before = MemoryContextSwitchTo(scan->key_context);
@@ -198,7 +199,7 @@ static void match_pending(struct index_scan *scan)
 	MemoryContextSwitchTo(before);
 }
 
-/* Reads the scan keys, and before them the index if that was not done yet; not the pending entries. */
+/* Reads the scan keys, after reading the index if necessary, but not the pending entries. */
 static void begin_keys(IndexScanDesc scan_desc, bool in_order)
 {
 	struct index_scan *scan = scan_desc->opaque;
@@ -212,12 +213,12 @@ static void begin_keys(IndexScanDesc scan_desc, bool in_order)
 		MemoryContextSwitchTo(before);
 		read_index(scan);
 	} else if (!IsMVCCSnapshot(scan_desc->xs_snapshot)) {
-		/* an exclusion constraint, or a subscriber that looks for a row, also needs entries that came since */
+		/* an exclusion constraint, or a subscriber looking up a row, also needs entries added since */
 		read_index(scan);
 	}
 	ifp_meta_test_for_old_snapshot(scan_desc->indexRelation, scan_desc->xs_snapshot);
 	before = MemoryContextSwitchTo(scan->key_context);
-	/* series are read after the manifest, so all that its runs have are known */
+	/* series are read after the manifest, so all series of its runs are known */
 	ifp_scan_keys_read(scan_desc->indexRelation, &scan->definition, scan->index->meta.index_id, scan_desc->keyData,
 			   scan_desc->numberOfKeys, in_order, &scan->keys);
 	MemoryContextSwitchTo(before);
@@ -230,8 +231,8 @@ static void begin_scan(IndexScanDesc scan_desc, bool in_order)
 	match_pending(scan_desc->opaque);
 }
 
-/* Reads the index again if a run was merged away under the scan: its entries are in another run now, or were of dead rows.
- * Returns false if that was not the case, and the page is wrong. */
+/* Reads the index again if a run was merged away under the scan: its entries are now in another run, or were of dead rows.
+ * Returns false if that is not the case, and the page is corrupt. */
 static bool read_again(struct index_scan *scan)
 {
 	uint64 manifest_id = scan->index->manifest.id;
@@ -285,7 +286,7 @@ static void narrow_value(const struct index_scan *scan, const struct ifp_scan_bo
 		iforest_value_predicate_at_most(match, value, number, type);
 }
 
-/* Spans that start at the time itself pass either way. */
+/* Spans that start exactly at the time pass in both cases. */
 static void narrow_reach(const struct index_scan *scan, const struct ifp_scan_bound *bound,
 			 struct iforest_value_predicate *match)
 {
@@ -481,7 +482,7 @@ static void value_order_rescan(struct index_scan *scan)
 
 /* ---- order of the key ---- */
 
-/* Moves the place to the next range in the scan's direction. Returns false after the last. */
+/* Moves the position to the next range in scan direction. Returns false after the last. */
 static bool next_range(struct index_scan *scan)
 {
 	struct scan_position *place = &scan->place;
@@ -507,7 +508,7 @@ static bool next_range(struct index_scan *scan)
 	return true;
 }
 
-/* Moves the place to the next series in the scan's direction. Returns false after the last. */
+/* Moves the position to the next series in scan direction. Returns false after the last. */
 static bool next_series(struct index_scan *scan)
 {
 	uint32 n_ranges = scan->keys.n_ranges + (scan->keys.has_nulls ? 1 : 0);
@@ -518,7 +519,7 @@ static bool next_series(struct index_scan *scan)
 	return scan->place.is_started;
 }
 
-/* Takes the next entry in this direction; its key becomes that of the place. */
+/* Takes the next entry in this direction, and sets the position's key to its key. */
 static bool next_entry(struct index_scan *scan, bool backward)
 {
 	bool found = false;
@@ -588,7 +589,7 @@ void ifp_rescan(IndexScanDesc scan_desc, ScanKey keys, int n_keys, ScanKey order
 
 /* The planner uses any index for an index-only scan that needs no column, such as count(*). The executor would then trust the
  * visibility map after the entry was read, but a VACUUM in between may have removed the row and set the bit. So the row is
- * fetched here: a row that this snapshot sees stays. The index tuple has no column that anyone reads. */
+ * fetched here: a row visible to this snapshot is not removed. Nobody reads a column of the index tuple. */
 static bool is_visible(IndexScanDesc scan_desc)
 {
 	struct index_scan *scan = scan_desc->opaque;
@@ -636,7 +637,7 @@ bool ifp_get_tuple(IndexScanDesc scan_desc, ScanDirection direction)
 	while (next_of_scan(scan_desc, direction, &key)) {
 		ItemPointerData tid;
 
-		/* for a snapshot that is no MVCC snapshot an entry may lead to another row by now */
+		/* with a non-MVCC snapshot an entry may lead to another row by now */
 		scan_desc->xs_recheck = scan->keys.must_recheck || !IsMVCCSnapshot(scan_desc->xs_snapshot);
 		ifp_ref_to_tid(key.ref, &tid);
 		scan_desc->xs_heaptid = tid;
@@ -683,7 +684,7 @@ void ifp_end_scan(IndexScanDesc scan_desc)
 {
 	struct index_scan *scan = scan_desc->opaque;
 
-	/* pages that were found whole are remembered when they are given back */
+	/* pages found intact are recorded as verified when they are unpinned */
 	release_iterator(scan);
 	if (scan->fetch) {
 		table_index_fetch_end(scan->fetch);

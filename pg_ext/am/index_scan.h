@@ -1,15 +1,14 @@
-/* am/index_scan.h -- Index scans: entries of chosen series and times in key order, or best value first.
+/* am/index_scan.h -- Index scans: entries of selected series and times in key order, or best value first.
  *
- * A scan in key order goes through the chosen series in the order of their by values, through the ranges of time of each
- * series, and through the entries of a range: those that core's iterator gives of all runs (core/query/iterator.h), merged with
- * the pending ones by key. It remembers the last key that it
- * returned. So it can change direction, go back to a mark, or restart after runs were merged away under it: it opens the range
- * again at that key.
+ * A scan in key order visits the selected series in the order of their by values, the ranges of time of each series, and the
+ * entries of each range: those of all runs from core's iterator (core/query/iterator.h), merged by key with the pending ones.
+ * It remembers the last key that it returned. To change direction, to go back to a mark, or to restart after runs were merged
+ * away, it reopens the range at that key.
  *
  * A scan in the order of a value (exec/topk_scan.h) is core's best-first search (core/query/top_k.h) over the runs and the
- * pending entries, which become a run in memory. It restarts in the same way.
+ * pending entries, which become a run in memory. It restarts the same way.
  *
- * The index is read once, at the beginning. Entries that come later are invisible to the scan's snapshot.
+ * Metapage, manifest and pending entries are read once, at the start. Later entries are invisible to the scan's snapshot.
  */
 #ifndef IFP_AM_INDEX_SCAN_H
 #define IFP_AM_INDEX_SCAN_H
@@ -33,7 +32,7 @@ void ifp_restore_position(IndexScanDesc scan);
 
 /* ---- the order of a value ---- */
 
-/* A bound that prunes entries; all conditions are checked again. `datum` is of the column's type. */
+/* A bound that prunes entries; all conditions are rechecked. `datum` has the column's type. */
 enum ifp_scan_bound_type {
 	IFP_BOUND_LOW,		  /* the value is at least this */
 	IFP_BOUND_HIGH,		  /* the value is at most this */
@@ -51,20 +50,20 @@ struct ifp_scan_order {
 	bool by_value; /* else by time */
 	uint8 value;   /* the value column of the order */
 	bool descends, nulls_first;
-	bool has_nulls, has_values; /* entries whose value is NULL are wanted; others are. By time all count as others */
+	bool has_nulls, has_values; /* entries with NULL, without NULL are wanted; by time all entries are the latter */
 	struct ifp_scan_bound *bounds;
 	int n_bounds;
 };
 
-/* Sets the order and the bounds of a scan, which must last as long as it; before the first entry or before ifp_rescan(). */
+/* Sets the order and the bounds of a scan. Both must outlive it. Call it before the first entry or before ifp_rescan(). */
 void ifp_index_scan_set_order(IndexScanDesc scan, const struct ifp_scan_order *order);
 
-/* ---- the order of the key, with series left early ---- */
+/* ---- key order, with the rest of a series skipped ---- */
 
-/* Returns the key of the entry that a scan in key order gave last. */
+/* Returns the key of the last entry that a scan in key order returned. */
 struct iforest_key ifp_index_scan_key(IndexScanDesc scan);
 
-/* Goes on with the next series. Only after an entry of a scan in key order. */
+/* Skips to the next series. Requires  a scan in key order has returned an entry. */
 void ifp_index_scan_leave_series(IndexScanDesc scan);
 
 #endif

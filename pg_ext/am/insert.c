@@ -89,7 +89,7 @@ bool ifp_insert(Relation index, Datum *values, bool *are_null, ItemPointer tid, 
 	entry.key.series = ifp_entry_series(index, &state.definition, state.index_id, values, are_null);
 	ifp_test_point("entry formed");
 	n_pages = ifp_pending_append(index, state.definition.n_values, &state.place, &entry);
-	/* PostgreSQL checks before the call; a reader in between has not seen the entry, but holds its predicate lock */
+	/* PostgreSQL checks before the call; a reader since then has not seen the entry, but holds its predicate lock */
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 	if (index->rd_amcache)
 		((struct insert_state *)index->rd_amcache)->place = state.place;

@@ -7,12 +7,13 @@
 
 #include "access/amapi.h"
 
-/* Fills in an entry except for its series. values and are_null are those of the index's columns, in their order. Raises an
- * error if a value cannot be held. */
+/* Fills in an entry except for its series. values and are_null are those of the index's columns, in order. Raises an error if a
+ * value cannot be stored. */
 void ifp_entry_form(Relation index, const struct ifp_definition *definition, const Datum *values, const bool *are_null,
 		    ItemPointer tid, struct iforest_entry *entry);
 
-/* Returns the series of a row, and adds it to the dictionary if it is new. Raises an error if the key is too long. */
+/* Returns the id of a row's series, and adds the series to the dictionary if it is new. Raises an error if the key is too
+ * long. */
 uint32 ifp_entry_series(Relation index, const struct ifp_definition *definition, uint64 index_id, const Datum *values,
 			const bool *are_null);
 

@@ -3,7 +3,7 @@
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
-/* Facts of two indexes with the same place take turns. */
+/* A direct-mapped cache: indexes with the same slot evict each other. */
 static struct ifp_plan_facts all_facts[64];
 
 static void forget_index(Datum argument, int cache, uint32 hash)

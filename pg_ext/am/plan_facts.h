@@ -1,7 +1,7 @@
-/* am/plan_facts.h -- What planning learns of an index, kept by a backend: it is asked for again with every query.
+/* am/plan_facts.h -- Facts about an index that planning needs for every query, cached by a backend.
  *
- * Facts are forgotten when the index is altered or built anew, and estimates when statistics of a table are. Whoever needs a fact
- * that is not known finds it out, and writes it down.
+ * Facts are invalidated when the index is altered or rebuilt, estimates when a table's statistics change. A caller that needs
+ * an unknown fact determines it and stores it here.
  */
 #ifndef IFP_AM_PLAN_FACTS_H
 #define IFP_AM_PLAN_FACTS_H
@@ -14,26 +14,26 @@ enum ifp_known { IFP_NOT_KNOWN, IFP_KNOWN_TRUE, IFP_KNOWN_FALSE };
 
 struct ifp_plan_estimates {
 	bool are_known;
-	double of_tuples;   /* of the table, as the planner had them */
-	double n_series;    /* the product of the numbers of values of by columns */
+	double of_tuples;   /* of the table, as the planner estimated them */
+	double n_series;    /* product of the numbers of distinct values of by columns */
 	double correlation; /* of the time with the order of the table */
 };
 
 struct ifp_plan_facts {
 	Oid index;
 	uint32 hash;   /* of the index's row in pg_class */
-	uint64 number; /* another one whenever facts begin anew */
+	uint64 number; /* changes whenever facts are invalidated */
 	enum ifp_known holds_columns, keeps_histograms;
 	struct ifp_plan_estimates estimates;
-	/* the index as it was when statistics of its time were found to need no change */
+	/* the index's sizes when statistics of its time were found to need no change */
 	bool is_unchanged;
 	struct ifp_meta_sizes unchanged;
 };
 
-/* Returns the facts of an index, which are kept by its OID.
+/* Returns the facts of an index, cached by its OID.
  * Requires  a lock on the index.
- * Ownership the facts are the backend's; valid until the server tells of a change, or facts of another index are asked for.
- *           Whoever looks up statistics asks again before writing, and writes only if the number is the same.
+ * Ownership the backend owns the facts; valid until an invalidation arrives or another index is asked for. After looking up
+ *           statistics, a caller gets the facts again before it stores, and stores only if the number is the same.
  * Cost      some ten instructions. */
 struct ifp_plan_facts *ifp_plan_facts(Oid index);
 

@@ -31,7 +31,7 @@ static int scan_key_elements(ScanKey key, Datum **elements)
 
 /* ---- ranges of time ---- */
 
-/* A condition that holds up to a time and not after, or from a time on. */
+/* A condition that is true up to a time and not after, or from a time on. */
 struct edge {
 	const struct ifp_definition *definition;
 	FmgrInfo *function;
@@ -46,13 +46,13 @@ static bool holds(const struct edge *edge, int64 time)
 		FunctionCall2Coll(edge->function, edge->collation, ifp_time_to_datum(edge->definition, time), edge->comparand));
 }
 
-/* True if the condition becomes `wanted` at a time that is after the first one. */
+/* True if the condition becomes `wanted` at this time, which is not the first one. */
 static bool begins_at(const struct edge *edge, bool wanted, int64 time)
 {
 	return holds(edge, time) == wanted && holds(edge, time - 1) != wanted;
 }
 
-/* Guesses the time that the comparand is. Returns false for types of which it does not know how they compare. */
+/* Guesses the time that equals the comparand. Returns false for types that it cannot compare. */
 static bool guess(const struct edge *edge, int64 *time)
 {
 	bool is_integer = edge->definition->time_type <= IFP_TIME_INT8;
@@ -70,7 +70,7 @@ static bool guess(const struct edge *edge, int64 *time)
 	return true;
 }
 
-/* Looks for the first time at which the condition is `wanted` where the comparand is, and just after it. */
+/* Looks for the first time at which the condition is `wanted` at the comparand and just after it. */
 static bool find_beside(const struct edge *edge, bool wanted, const struct ifp_time_keys *keys, int64 *time)
 {
 	if (!guess(edge, time) || *time <= keys->lowest_finite || *time >= keys->highest_finite)
@@ -81,8 +81,8 @@ static bool find_beside(const struct edge *edge, bool wanted, const struct ifp_t
 	return begins_at(edge, wanted, *time);
 }
 
-/* Finds the first time at which the condition is `wanted`, by calling its operator, so that types of comparands need no rules
- * here. Returns false if there is none. */
+/* Finds the first time at which the condition is `wanted` by calling its operator, so it needs no rules for comparand types.
+ * Returns false if there is none. */
 static bool find_first(const struct edge *edge, bool wanted, int64 *time)
 {
 	struct ifp_time_keys keys = ifp_time_keys(edge->definition);
@@ -108,7 +108,7 @@ static bool find_first(const struct edge *edge, bool wanted, int64 *time)
 	return true;
 }
 
-/* Returns the range of a condition that holds from a time on. */
+/* Returns the range of a condition that is true from a time on. */
 static struct ifp_time_range range_from(const struct edge *edge)
 {
 	struct ifp_time_range range = { .low = 1, .high = 0 };
@@ -118,7 +118,7 @@ static struct ifp_time_range range_from(const struct edge *edge)
 	return range;
 }
 
-/* Returns the range of a condition that holds up to a time. */
+/* Returns the range of a condition that is true up to a time. */
 static struct ifp_time_range range_until(const struct edge *edge)
 {
 	struct ifp_time_keys keys = ifp_time_keys(edge->definition);
@@ -171,9 +171,9 @@ static struct ifp_time_range range_of(Relation index, const struct ifp_definitio
 	}
 }
 
-/* True if local times are compared with a timestamptz, which depends on the session's time zone: local times that are skipped
- * when the clock is put forward are out of order. The range is then widened by more than any clock was ever moved, and rows are
- * checked again. */
+/* True if local times are compared with a timestamptz, which depends on the session's time zone: local times skipped when the
+ * clock is set forward are out of order. The range is then widened by more than any clock was ever moved, and rows are
+ * rechecked. */
 static bool is_out_of_order(Relation index, ScanKey key)
 {
 	return index->rd_opcintype[key->sk_attno - 1] == TIMESTAMPOID && key->sk_subtype == TIMESTAMPTZOID;
@@ -316,7 +316,7 @@ void ifp_scan_times_read(Relation index, const struct ifp_definition *definition
 			read_time_key(index, definition, &keys[k], result);
 }
 
-/* Combinations of by values that are looked up however few series there are. */
+/* Up to this many combinations of by values are looked up, even if there are fewer series. */
 enum { FEW_COMBINATIONS = 4096 };
 
 int ifp_compare_series(const void *left, const void *right)

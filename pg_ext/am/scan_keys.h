@@ -6,7 +6,7 @@
 
 #include "access/skey.h"
 
-/* Times from low to high, both inside. */
+/* Times from low to high, both included. */
 struct ifp_time_range {
 	int64 low, high;
 };
@@ -14,14 +14,14 @@ struct ifp_time_range {
 struct ifp_scan_keys {
 	struct ifp_time_range *ranges; /* ascending, without overlap */
 	uint32 n_ranges;
-	bool must_recheck; /* the ranges hold more than the conditions */
+	bool must_recheck; /* the ranges contain more than the conditions allow */
 	bool has_nulls;	   /* entries whose time is NULL match, too */
 	uint32 *series;	   /* ids, in the order of their by values with NULLs last, or ascending */
 	uint32 n_series;
 };
 
-/* Evaluates the scan keys, in the current memory context. With `in_order` series are sorted by their values, as an ordered scan
- * needs; else by id, which is faster.
+/* Evaluates the scan keys, in the current memory context. With in_order, series are sorted by their by values, as an ordered
+ * scan needs; otherwise by id, which is faster.
  * Cost      a look-up for each combination of listed values, or else a comparison with every series of the index. */
 void ifp_scan_keys_read(Relation index, const struct ifp_definition *definition, uint64 index_id, ScanKey keys, int n_keys,
 			bool in_order, struct ifp_scan_keys *result);

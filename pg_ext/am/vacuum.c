@@ -26,7 +26,7 @@ static bool is_dead(void *context, int64_t ref)
 	return check->callback(&tid, check->state);
 }
 
-/* Asks the callback for every entry of every run of the worklist, and removes the dead ones. */
+/* Calls the callback for every entry of every run of the worklist, and removes the dead ones. */
 static void remove_dead(struct ifp_index *index, struct dead_check *check, IndexBulkDeleteResult *stats)
 {
 	struct iforest_remover remover = { .is_dead = is_dead, .context = check };
@@ -46,7 +46,7 @@ static void remove_dead(struct ifp_index *index, struct dead_check *check, Index
 		stats->tuples_removed += (double)removal.n_removed;
 	}
 	ifp_test_point("entries removed");
-	/* even if nothing was removed now: an earlier vacuum may have been interrupted after it removed entries */
+	/* even if this one removed nothing: an earlier vacuum may have been interrupted after it removed entries */
 	ifp_meta_begin(index->relation, &edit);
 	edit.meta->removal_epoch++;
 	ifp_meta_finish(&edit);

@@ -10,13 +10,13 @@
 #include "access/amapi.h"
 #include "nodes/execnodes.h"
 
-/* ambulkdelete: flushes what is pending, asks the callback for every entry of every run, removes the dead ones, and increments
- * the removal epoch, upon which readers begin again.
+/* ambulkdelete: flushes pending entries, calls the callback for every entry of every run, removes the dead ones, and increments
+ * the removal epoch, which makes readers restart.
  * Cost      all leaf pages are read; those with dead entries, and the nodes above, are written. */
 IndexBulkDeleteResult *ifp_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
 				       void *state);
 
-/* amvacuumcleanup: reclaims pages that belong to nobody, merges, updates sketches, and counts. */
+/* amvacuumcleanup: reclaims pages without an owner, merges, updates sketches, and counts. */
 IndexBulkDeleteResult *ifp_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 
 #endif

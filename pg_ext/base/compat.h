@@ -46,14 +46,14 @@
 #define ifp_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
 #endif
 
-/* True if snapshots may grow so old that reading by them is an error. */
+/* True if reading with a snapshot that is too old may be an error. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_snapshots_grow_old() false
 #else
 #define ifp_snapshots_grow_old() OldSnapshotThresholdActive()
 #endif
 
-/* True if the snapshot is so old that VACUUM may mark pages all-visible whose rows it does not see. */
+/* True if the snapshot is so old that VACUUM may mark pages all-visible whose rows the snapshot does not see. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_is_outlived(snapshot) ((void)(snapshot), false)
 #else
@@ -86,7 +86,7 @@
 #define ifp_tuplesort_getdatum(sort, datum, is_null) tuplesort_getdatum(sort, true, datum, is_null, NULL)
 #endif
 
-/* Returns how many workers may build an index. Before 17 PostgreSQL plans them for B-trees alone. */
+/* Returns how many workers may build an index. Before 17 PostgreSQL plans workers only for B-trees. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_planned_workers(heap, index, info) ((void)(heap), (void)(index), (info)->ii_ParallelWorkers)
 #else
@@ -94,7 +94,7 @@
 	((void)(info), plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)))
 #endif
 
-/* Sets the costs of a sort of the input's rows, of which the first n_first are taken; below 0: all. */
+/* Sets the costs of sorting the input's rows and returning the first n_first; negative: all. */
 #if PG_VERSION_NUM >= 180000
 #define ifp_cost_sort(path, root, keys, input, n_first)                                                                      \
 	cost_sort(path, root, keys, (input)->disabled_nodes, (input)->total_cost, (input)->rows, (input)->pathtarget->width, \
@@ -111,7 +111,7 @@
 #define ifp_check_privileges(plan) ((void)ExecCheckRTPerms((plan)->rtable, true))
 #endif
 
-/* Restricts the search path for code that runs with another user's rights; before 17 it was left as it is. */
+/* Restricts the search path for code that runs with another user's rights; does nothing before 17. */
 #if PG_VERSION_NUM >= 170000
 #define ifp_restrict_search_path() RestrictSearchPath()
 #else
@@ -142,7 +142,7 @@ static inline bool ifp_is_inequality(Oid operator)
 	return false;
 }
 
-/* Classifies a word as an abbreviation of a time zone: TZ, DTZ (of a fixed offset), DYNTZ (of *zone), or something else. */
+/* Classifies a word as a time zone abbreviation: TZ, DTZ (of a fixed offset), DYNTZ (of *zone), or something else. */
 static inline int ifp_decode_zone_abbreviation(const char *word, pg_tz **zone)
 {
 	int offset, type;
@@ -168,8 +168,8 @@ static inline bool ifp_is_unshared(Relation relation)
 #endif
 }
 
-/* Pins a block if it is still in that buffer; that does not count as use of the buffer. Returns false otherwise.
- * Requires  the relation is not temporary: 15 confuses its buffers with others. */
+/* Pins a block if it is still in that buffer, without raising the buffer's usage count. Returns false otherwise.
+ * Requires  the relation is not temporary: PostgreSQL 15 confuses local buffers with shared ones. */
 static inline bool ifp_read_recent_buffer(Relation relation, BlockNumber block, Buffer buffer)
 {
 #if PG_VERSION_NUM >= 160000
@@ -247,7 +247,7 @@ static inline bool ifp_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber 
 #endif
 }
 
-/* Takes the marks of NULLs that grouping sets make from an expression. Before 18 there were none. */
+/* Removes the nulling marks of grouping sets from an expression. Before 18 there were none. */
 static inline Node *ifp_without_group_nulls(const PlannerInfo *root, Node *expression)
 {
 #if PG_VERSION_NUM >= 180000
@@ -259,7 +259,7 @@ static inline Node *ifp_without_group_nulls(const PlannerInfo *root, Node *expre
 	return expression;
 }
 
-/* Takes the marks of NULLs that outer joins make from an expression. Before 16 there were none. */
+/* Removes the nulling marks of outer joins from an expression. Before 16 there were none. */
 static inline Node *ifp_without_join_nulls(const PlannerInfo *root, Node *expression)
 {
 #if PG_VERSION_NUM >= 160000
@@ -281,7 +281,7 @@ static inline bool ifp_is_disabled(const Path *path)
 #endif
 }
 
-/* Copies that property to a path around another one. */
+/* Copies that property from a path to one that wraps it. */
 static inline void ifp_copy_disabled(Path *path, const Path *from)
 {
 #if PG_VERSION_NUM >= 180000
@@ -302,7 +302,7 @@ static inline bool ifp_descends(const PathKey *key)
 #endif
 }
 
-/* Returns the conditions on a path's window functions up to which rows are computed: OpExprs of a WindowFunc and a limit. */
+/* Returns the run conditions of a path's window functions: OpExprs of a WindowFunc and a limit. */
 static inline List *ifp_run_conditions(const WindowAggPath *path)
 {
 #if PG_VERSION_NUM >= 170000
@@ -312,7 +312,7 @@ static inline List *ifp_run_conditions(const WindowAggPath *path)
 #endif
 }
 
-/* Begins the scan of an index for an index scan node, as the node does before its first row. */
+/* Begins the index scan of an index scan node, as the node does before its first row. */
 static inline IndexScanDesc ifp_index_beginscan(IndexScanState *node)
 {
 #if PG_VERSION_NUM >= 180000
@@ -331,7 +331,7 @@ static inline IndexScanDesc ifp_index_beginscan(IndexScanState *node)
 #define ifp_owns_class(oid) pg_class_ownercheck(oid, GetUserId())
 #endif
 
-/* Strategies are those of a B-tree; 18 needs these functions to know that scans are ordered. */
+/* Strategies are those of a B-tree. PostgreSQL 18 needs these functions to know that scans are ordered. */
 #if PG_VERSION_NUM >= 180000
 static inline CompareType ifp_compare_type(StrategyNumber strategy, Oid family)
 {

@@ -9,7 +9,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-/* The columns of the catalog that are read; by its index they are found. */
+/* Columns of the catalog table. */
 enum { CATALOG_TABLE = 1, CATALOG_KEY = 3 };
 
 static const char catalog_name[] = "pg_dist_partition", index_name[] = "pg_dist_partition_logical_relid_index";
@@ -24,7 +24,7 @@ bool ifp_has_distributed_tables(void)
 	return OidIsValid(catalog_oid());
 }
 
-/* Returns the column in an entry of the catalog, in which it is a serialized Var. */
+/* Returns the column in a catalog entry, where it is a serialized Var. */
 static AttrNumber read_column(Relation catalog, HeapTuple tuple)
 {
 	bool is_null;

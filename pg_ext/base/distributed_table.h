@@ -1,4 +1,4 @@
-/* base/distributed_table.h -- Tables that Citus distributes over servers, as its catalog has them. */
+/* base/distributed_table.h -- Tables that Citus distributes over servers, read from its catalog. */
 #ifndef IFP_BASE_DISTRIBUTED_TABLE_H
 #define IFP_BASE_DISTRIBUTED_TABLE_H
 

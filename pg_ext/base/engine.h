@@ -1,6 +1,6 @@
 /* base/engine.h -- PostgreSQL's side of core's host interface: palloc allocator, and core's statuses raised as errors.
  *
- * Every source of this folder includes it before anything of PostgreSQL, directly or by its own header.
+ * Every source file of pg_ext includes it before PostgreSQL's headers, directly or through its own header.
  */
 #ifndef IFP_BASE_ENGINE_H
 #define IFP_BASE_ENGINE_H
@@ -17,11 +17,11 @@
 #include "core/base/status.h"
 #include "pg_ext/base/compat.h"
 
-/* Allocates in CurrentMemoryContext of the call, huge sizes too. Raises an error if memory runs out. */
+/* Allocates in the CurrentMemoryContext at the time of the call, huge sizes included. Raises an error if memory runs out. */
 extern const struct iforest_alloc ifp_palloc_allocator;
 
-/* Raises the error that a status of core means for this index; returns if it is IFOREST_OK. `fault` names the wrong page, or is
- * NULL; `block` is its block, or InvalidBlockNumber. */
+/* Raises the error for a status of core on this index; returns if it is IFOREST_OK. `fault` names the damaged page, or is NULL;
+ * `block` is its block, or InvalidBlockNumber. */
 void ifp_require_at(enum iforest_status status, Relation index, const struct iforest_fault *fault, uint32 block);
 
 static inline void ifp_require(enum iforest_status status, Relation index, const struct iforest_fault *fault)
@@ -29,7 +29,7 @@ static inline void ifp_require(enum iforest_status status, Relation index, const
 	ifp_require_at(status, index, fault, UINT32_MAX);
 }
 
-/* Stands before the definition of a function that SQL calls. PG_FUNCTION_INFO_V1 alone leaves it hidden in PostgreSQL 15. */
+/* Precedes the definition of a function that SQL calls. In PostgreSQL 15, PG_FUNCTION_INFO_V1 alone leaves it hidden. */
 #define IFP_SQL_FUNCTION(name)                           \
 	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
 	PG_FUNCTION_INFO_V1(name)

@@ -66,7 +66,7 @@ static bool calls_walker(Node *node, void *context)
 		return check_functions_in_node(node, search->is_meant, NULL) ||
 		       expression_tree_walker(node, calls_walker, context);
 	case T_MinMaxExpr:
-		/* compares by a function that the node does not name */
+		/* its comparison function is not in the node */
 		return castNode(MinMaxExpr, node)->minmaxtype >= FirstNormalObjectId ||
 		       expression_tree_walker(node, calls_walker, context);
 	default:

@@ -1,9 +1,9 @@
 /* base/safe_eval.h -- Evaluation of expressions at points that a plain plan would not visit; data errors are caught.
  *
- * An error at such a point must not end the query. Only data errors are caught (SQLSTATE class 22, "feature not supported",
- * and indeterminate collations), and only those of functions of PostgreSQL and of this extension: these hold nothing but memory
- * when they raise an error. Functions of others are foreign functions; an expression that calls one is evaluated without
- * catching. Subqueries that give parameters are run before, and their errors are not caught.
+ * An error at such a point must not end the query. Only data errors are caught (SQLSTATE class 22, "feature not supported", and
+ * indeterminate collations), and only those of PostgreSQL's and this extension's functions, which hold nothing but memory when
+ * they raise an error. All others are foreign functions; an expression that calls one is evaluated without catching. Subqueries
+ * that give parameters run earlier, and their errors are not caught.
  */
 #ifndef IFP_BASE_SAFE_EVAL_H
 #define IFP_BASE_SAFE_EVAL_H
@@ -19,11 +19,11 @@
  * are identified by OID, whatever schema the extension is installed in. */
 const char *ifp_extension_function(Oid function);
 
-/* True for the function of this name of this extension. */
+/* True if the function is this extension's function of that name. */
 bool ifp_is_extension_function(Oid function, const char *name);
 
-/* True if the expression may call a function for which is_meant(function, NULL) is true. Nodes that are not known here, such as
- * conditions of a domain, count as true. */
+/* True if the expression may call a function for which is_meant(function, NULL) is true. Unknown nodes, such as domain
+ * constraints, count as true. */
 bool ifp_may_call(Node *node, check_function_callback is_meant);
 
 /* True if the expression may call functions other than those of PostgreSQL and of this extension. */
@@ -40,8 +40,8 @@ struct ifp_safe_expression {
 /* Prepares an expression, in the current memory context. */
 struct ifp_safe_expression ifp_safe_eval_prepare(Expr *expression);
 
-/* Evaluates in the econtext's per-tuple memory. Returns false if an error was caught. It is stored in *error unless that is
- * NULL, in the current memory context, for ReThrowError(). */
+/* Evaluates in the econtext's per-tuple memory. Returns false if an error was caught, and stores it in *error (unless `error`
+ * is NULL), in the current memory context, for ReThrowError(). */
 bool ifp_safe_eval(const struct ifp_safe_expression *expression, ExprContext *econtext, Datum *value, bool *is_null,
 		   ErrorData **error);
 

@@ -1,7 +1,7 @@
 /* base/test_points.h -- Named points at which a test can stop a session.
  *
- * Only in builds for tests, with IFOREST_PAUSES defined. At a point that is in the list iforest.pause_at (separated by commas)
- * the session takes and releases the advisory lock number iforest.pause_lock (default 1), which another session may hold.
+ * Only in test builds, with IFOREST_PAUSES defined. At a point named in the comma-separated list iforest.pause_at, the session
+ * takes and releases advisory lock number iforest.pause_lock (default 1), which another session may hold.
  */
 #ifndef IFP_BASE_TEST_POINTS_H
 #define IFP_BASE_TEST_POINTS_H

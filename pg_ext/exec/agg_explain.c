@@ -25,7 +25,7 @@ static Node *with_parameters(Node *node, void *context)
 	return expression_tree_mutator(node, with_parameters, context);
 }
 
-/* A table of which only names are known. */
+/* Makes a range table entry that only has names. */
 static RangeTblEntry *make_table(RTEKind kind, char *name, List *column_names)
 {
 	RangeTblEntry *table = makeNode(RangeTblEntry);
@@ -90,7 +90,7 @@ static void explain_conditions(const struct ifp_index_query *query, const char *
 		ExplainPropertyText(label, deparse(query, (Node *)make_ands_explicit(conditions)), es);
 }
 
-/* Shows on what the dimensions are joined. */
+/* Shows the join conditions of the dimensions. */
 static void explain_joins(const struct ifp_index_query *query, ExplainState *es)
 {
 	List *conditions = NIL;
@@ -167,7 +167,7 @@ static const char *bucket_method(const struct ifp_index_query *query)
 	return method;
 }
 
-/* Shows by what the rows of a bucket are split. */
+/* Shows how the rows of a bucket are split. */
 static void explain_splits(const struct ifp_index_query *query, ExplainState *es)
 {
 	List *columns = NIL;

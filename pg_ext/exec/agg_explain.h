@@ -7,7 +7,7 @@
 
 #include "commands/explain.h"
 
-/* What an answer has read: in the last attempt, except for restarts and evaluations. */
+/* Numbers of what an answer has read, for its last attempt; restarts and evaluations are for all attempts. */
 struct ifp_agg_counts {
 	uint64 n_series, n_buckets, n_nodes, n_pages, n_leaf_pages, n_runs, n_pending, n_heap_blocks, n_restarts;
 	struct ifp_bucket_finder_counts buckets;
@@ -16,7 +16,7 @@ struct ifp_agg_counts {
 /* Shows the indexes, conditions and methods of a query. */
 void ifp_agg_explain_query(const struct ifp_index_query *query, ExplainState *es);
 
-/* Shows what was read, for EXPLAIN (ANALYZE). */
+/* Shows these numbers, for EXPLAIN (ANALYZE). */
 void ifp_agg_explain_counts(const struct ifp_agg_counts *counts, ExplainState *es);
 
 #endif

@@ -52,11 +52,11 @@ struct agg_answer {
 	MemoryContext result;	   /* until the next group is returned */
 	ExprContext *econtext;	   /* its scan tuple is the row */
 	TupleTableSlot *row;	   /* of the index's columns */
-	Relation *heaps, *indexes; /* held open from begin to end, as those of a scan are */
+	Relation *heaps, *indexes; /* kept open from begin to end, as a scan does */
 	int n_tables;
-	struct ifp_definition definition; /* of the first index; the others' are alike */
+	struct ifp_definition definition; /* of the first index; the others have the same columns */
 	bool is_total;			  /* all entries are one bucket: no condition, no group, no time */
-	bool mentions_time;		  /* of any bucket, in a key, a condition or an aggregate */
+	bool mentions_time;		  /* a key, a condition or an aggregate mentions a bucket's time */
 	bool is_begun, is_done;		  /* groups are made; all are returned */
 
 	struct ifp_key_condition *keys; /* key conditions, their comparands and operators */
@@ -70,7 +70,7 @@ struct agg_answer {
 	int n_pieces;
 	AttrNumber piece_column; /* the value column of the histogram; 0: all rows are one piece */
 	struct ifp_value_filter *values;
-	struct ifp_value_classes *classes; /* into which the rows of a bucket are split; NULL: they are not */
+	struct ifp_value_classes *classes; /* classes of a bucket's rows; NULL: rows are not split */
 	List *passes;			   /* struct ifp_value_pass, of a query with drawn histograms */
 	struct ifp_bucket_finder *range_finder, *bucket_finder;
 	struct ifp_agg_states *aggs;
@@ -115,8 +115,9 @@ static bool answer_holds(const struct agg_answer *answer, List *conditions)
 	return true;
 }
 
-/* True if no condition is false of the row. For conditions that are evaluated before it is known whether there are visible
- * rows: the first error is caught and returned in *error, to be raised if there are such rows; else *error is NULL. */
+/* True if no condition is false for the row. For conditions that are evaluated before it is known whether there are visible
+ * rows: catches the first error and returns it in *error, to be raised if there are such rows; otherwise sets *error to
+ * NULL. */
 static bool answer_holds_safely(const struct agg_answer *answer, const struct ifp_safe_expression *conditions, int n_conditions,
 				ErrorData **error)
 {
@@ -187,7 +188,7 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 		return IFOREST_OK;
 	set_time(answer, !has_time, time);
 	if (answer_holds(answer, answer->late)) {
-		/* sketches and numbers are of the entries that the request's filter lets pass */
+		/* sketches and numbers are of the entries that pass the request's filter */
 		reader->read.scan.request = reader->request;
 		if (reader->needs_values)
 			status = ifp_bucket_values_read(&reader->values, answer->aggs, &reader->read, &reader->sidecar,
@@ -218,7 +219,7 @@ static struct iforest_key key_after(uint64 series, int64 time)
 
 static const struct iforest_request nothing = { .values = 0 };
 
-/* Moves past the entries up to a time, and folds them if they are wanted and are not split into classes. */
+/* Advances past the entries up to a time, and folds them if they are wanted and not split into classes. */
 static enum iforest_status pass(struct answer_reader *reader, int64 through, bool is_wanted)
 {
 	is_wanted = is_wanted && !reader->answer->classes;
@@ -269,7 +270,7 @@ static enum iforest_status answer_bucket(struct answer_reader *reader, const str
 		raise_late(reader, error, has_time, time);
 		return add_bucket(reader, range, has_time, time);
 	}
-	/* of all entries, whatever the request's filter says */
+	/* the fold is of all entries, ignoring the request's filter */
 	if (fold->n_rows == 0)
 		return IFOREST_OK;
 	status = ifp_value_classes_read(classes, &reader->read.scan, &range->from, &range->to, request);
@@ -351,7 +352,7 @@ static enum iforest_status read_nulls(struct answer_reader *reader, uint64 serie
 
 /* ---- series ---- */
 
-/* Reads a series, of which all but times and values is in the row. */
+/* Reads a series. The row must have everything but its times and values. */
 static enum iforest_status read_series(struct answer_reader *reader, uint32 id)
 {
 	struct agg_answer *answer = reader->answer;
@@ -381,7 +382,7 @@ static enum iforest_status read_joined(struct answer_reader *reader, uint32 id, 
 	return status;
 }
 
-/* Puts the by values of series number i of keys.series into the row. */
+/* Writes the by values of series number i of keys.series to the row. */
 static void read_by(struct answer_reader *reader, uint32 i)
 {
 	TupleTableSlot *row = reader->answer->row;
@@ -450,8 +451,7 @@ static bool read_keys(struct answer_reader *reader)
 
 /* ---- all series at once ---- */
 
-/* True if the reading needs no more of a series than one fold: then series may be swept over. A few of many series are asked one
- * by one. */
+/* True if one fold of each series suffices, so that a sweep can read them all. A few of many series are read one by one. */
 static bool may_sweep(const struct answer_reader *reader)
 {
 	const struct agg_answer *answer = reader->answer;
@@ -464,12 +464,12 @@ static bool may_sweep(const struct answer_reader *reader)
 	       keys->n_series >= reader->read.n_known_series / IFP_MOST_PASSED_SERIES;
 }
 
-/* Adds the present series of a sweep, which is number i of keys.series. */
+/* Adds the current series of a sweep, which is number i of keys.series. */
 static enum iforest_status sweep_series(struct answer_reader *reader, struct iforest_sweep *sweep, uint32 i)
 {
 	struct agg_answer *answer = reader->answer;
 	struct bucket_range bucket = { .from = iforest_key_at(0, PG_INT64_MIN) };
-	bool has_time = !reader->read.keys.has_nulls; /* which one is not asked, for there is one bucket */
+	bool has_time = !reader->read.keys.has_nulls; /* times do not matter, since there is one bucket */
 	enum iforest_status status;
 
 	read_by(reader, i);
@@ -549,7 +549,7 @@ static bool read_consistently(struct answer_reader *reader, Relation heap, Relat
 	enum iforest_status status;
 
 	ifp_snapshot_reader_open(&reader->read, index);
-	/* series are read after the manifest, so all that its runs have are known */
+	/* series are read after the manifest, so all series of its runs are known */
 	if (!read_keys(reader))
 		return true;
 	reader->read.values = answer->values;
@@ -562,8 +562,8 @@ static bool read_consistently(struct answer_reader *reader, Relation heap, Relat
 	return ifp_snapshot_reader_finish(&reader->read, status);
 }
 
-/* Adds the entries of one index to the groups. Returns false if the index changed meanwhile and all has to begin again; with
- * `locked` the maintenance lock is held, which prevents that. */
+/* Adds the entries of one index to the groups. Returns false if the index changed meanwhile and the answer must restart. With
+ * `locked` it holds the maintenance lock, which prevents that. */
 static bool answer_index(struct agg_answer *answer, Relation heap, Relation index, bool locked)
 {
 	struct answer_reader *reader = palloc0(sizeof *reader);
@@ -641,7 +641,7 @@ static struct ifp_safe_expression *prepare_all(List *conditions, int *n)
 	return expressions;
 }
 
-/* Opens tables and indexes. The definition is read from the first index, for they are alike. */
+/* Opens tables and indexes. Reads the definition from the first index, since all have the same columns. */
 static void open_tables(struct agg_answer *answer)
 {
 	ListCell *cell;
@@ -790,7 +790,7 @@ static bool attempt(void *context, bool locked)
 	return done;
 }
 
-/* Counts for pg_stat_user_indexes. idx_tup_read stays 0, for nodes are no entries. */
+/* Counts scans for pg_stat_user_indexes. idx_tup_read stays 0, because nodes are not entries. */
 static void count_scans(const struct agg_answer *answer)
 {
 	for (int i = 0; i < answer->n_tables; i++)
@@ -828,7 +828,7 @@ static void answer_query(struct agg_answer *answer)
 }
 
 /* Returns the next group: its keys, the aggregates and GROUPING(), in the order of the query's lists; false after the last.
- * values and are_null have room for all. What they point to lives until the next call. */
+ * values and are_null must have room for all. Referenced data is valid until the next call. */
 static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null)
 {
 	int n_groups = list_length(answer->query->groups), n_aggregates = list_length(answer->query->aggregates);

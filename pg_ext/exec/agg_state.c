@@ -26,14 +26,14 @@ struct measure {
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
 	int value;		   /* of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
-	uint64 steps;		   /* the rows that count (planner/value_steps.h) */
-	int histogram;		   /* of the steps: one of query->accumulators; -1: none */
-	int accumulator;	   /* the one of them that is needed for VALUE and PAIR; -1: none */
-	int word;		   /* its first word among those of a group's state */
-	bool has_min, has_max;	   /* of VALUE: its least, its greatest value is needed */
+	uint64 steps;		   /* steps whose rows count (planner/value_steps.h) */
+	int histogram;		   /* index in query->accumulators of the histogram of `steps`; -1: none */
+	int accumulator;	   /* index in query->accumulators of the one that VALUE or PAIR needs; -1: none */
+	int word;		   /* index of its first word in a group's state */
+	bool has_min, has_max;	   /* of VALUE: its least, greatest value is needed */
 	/* of CONSTANT */
 	ExprState *expression;
-	enum ifp_agg_function function; /* whose constant it is */
+	enum ifp_agg_function function; /* the aggregate function that combines the constants */
 	Oid datum_type, collation;
 	int16 type_length;
 	bool type_by_value;
@@ -46,12 +46,12 @@ struct arm {
 	int measure;
 	Node *expression;
 	ExprState *state;		 /* of VALUE and TIME: the expression over the column */
-	bool is_plain;			 /* the column as it is, or converted without error */
+	bool is_plain;			 /* the column itself, or converted without error */
 	enum iforest_pair_function pair; /* of PAIR, and whether x is its accumulator's first column */
 	bool is_swapped;
 	AttrNumber attribute;
 	struct ifp_affine affine; /* of sums over a value column */
-	bool has_affine;	  /* false: a constant is NULL, and so is each value */
+	bool has_affine;	  /* false: a constant is NULL, hence each value */
 	bool is_read;		  /* affine has been read since the last rescan */
 };
 
@@ -60,7 +60,7 @@ struct result {
 	Oid type, argument_type;
 	struct arm *arms;
 	int n_arms;
-	struct ifp_percentile *percentile; /* NULL: it is none */
+	struct ifp_percentile *percentile; /* NULL: not a percentile */
 	FmgrInfo better;
 	Oid collation;
 	struct ifp_distinct_values *distinct; /* NULL: all rows count */
@@ -78,7 +78,8 @@ struct ifp_agg_states {
 	int n_results;
 	Relation heap; /* NULL: there are several */
 	Snapshot snapshot;
-	/* those of the index being read, if one was set, and histograms without bounds; which of them each of query->accumulators is */
+	/* accumulators of the index being read, if set, and histograms without bounds; the index there of each of
+	 * query->accumulators */
 	bool has_index;
 	struct iforest_accumulators accumulators;
 	unsigned in_index[IFOREST_MAX_ACCUMULATORS];
@@ -143,7 +144,7 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 	return aggs->n_measures++;
 }
 
-/* An accumulator of the measure's value column is needed, which all indexes keep. */
+/* Makes the measure use an accumulator of its value column, which all indexes keep. */
 static void need_accumulator(struct ifp_agg_states *aggs, struct measure *measure, enum iforest_kind_code code)
 {
 	const struct iforest_accumulators *kept = &aggs->query->accumulators;
@@ -162,7 +163,7 @@ static uint64 *words_of(const struct ifp_agg_states *aggs, const struct ifp_meas
 	return (uint64 *)(states + Max(aggs->n_measures, 1)) + measure->word;
 }
 
-/* Both extremes of an expression's column are needed: errors of the expression must be raised; and those of a percentile's. */
+/* Notes what a measure needs. Expressions need both extremes of their column, to raise their errors; so do percentiles. */
 static void need(struct ifp_agg_states *aggs, struct measure *measure, enum ifp_agg_function function, bool is_plain)
 {
 	if (ifp_agg_function_needs_squares(function) && measure->type == IFP_MEASURE_VALUE)
@@ -172,7 +173,7 @@ static void need(struct ifp_agg_states *aggs, struct measure *measure, enum ifp_
 	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->type == IFP_MEASURE_MAX_ROW;
 }
 
-/* The function and the arms of the result are read already. */
+/* Prepares a result whose function and arms have been read. */
 static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, List *arms, struct result *result)
 {
 	const struct ifp_index_query *query = aggs->query;
@@ -265,7 +266,7 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 	for (unsigned a = 0; a < needed->n; a++) {
 		int found = aggs->accumulators.n;
 
-		/* drawn histograms are not counted, but read */
+		/* drawn histograms are read in passes, not counted */
 		if (aggs->query->drawn && !ifp_value_steps_is_kept(needed, a))
 			continue;
 		if (ifp_value_steps_is_kept(needed, a))
@@ -282,7 +283,7 @@ void ifp_agg_states_set_pass(struct ifp_agg_states *aggs, const struct ifp_value
 	aggs->pass = pass;
 }
 
-/* True if the rows of the pass that is being read count for a measure. */
+/* True if rows of the current pass count for a measure. */
 static bool is_of_pass(const struct ifp_agg_states *aggs, const struct measure *measure)
 {
 	const struct ifp_value_pass *pass = aggs->pass;
@@ -294,7 +295,7 @@ static bool is_of_pass(const struct ifp_agg_states *aggs, const struct measure *
 	return pass->histogram == measure->histogram && (pass->steps & measure->steps);
 }
 
-/* The rows on the steps are to be counted. */
+/* Makes the request count the rows on the steps. */
 static void want_steps(const struct ifp_agg_states *aggs, int histogram, uint64 steps, struct iforest_request *request)
 {
 	unsigned a = aggs->in_index[histogram];
@@ -570,7 +571,7 @@ static void extremes(const struct ifp_agg_states *aggs, const struct arm *arm, c
 	}
 }
 
-/* Evaluates an argument where its column is NULL, for its constant parts may fail. */
+/* Evaluates an argument where its column is NULL, because its constant parts may fail. */
 static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_measure_state *state)
 {
 	bool is_null;
@@ -581,8 +582,8 @@ static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, c
 	(void)ExecEvalExpr(arm->state, aggs->econtext, &is_null);
 }
 
-/* Evaluates an argument at NULL and at both extremes, so that it fails where it would fail for a row. Returns true if it is
- * NULL there, which a parameter that is NULL can cause. */
+/* Evaluates an argument at NULL and at both extremes, so that it fails if it would fail for a row. Returns true if it is NULL
+ * there, which a NULL parameter can cause. */
 static bool try_argument(const struct ifp_agg_states *aggs, const struct arm *arm, const struct ifp_measure_state *state)
 {
 	Datum least, greatest;
@@ -715,7 +716,7 @@ static Bitmapset *distinct_of(const struct result *result, const struct ifp_meas
 	return all;
 }
 
-/* Adds each value once. */
+/* Adds each distinct value once. */
 static void add_distinct_values(const struct ifp_agg_states *aggs, const struct result *result,
 				const struct ifp_measure_state *states, struct total *total)
 {
@@ -806,7 +807,7 @@ static Datum extreme(const struct ifp_agg_states *aggs, const struct result *res
 		const struct arm *arm = &result->arms[a];
 		const struct ifp_measure_state *state = &states[arm->measure];
 		Datum ends[2];
-		/* of a plain column only the end that is needed was folded */
+		/* for a plain column only the needed extreme was folded */
 		int first = arm->is_plain && result->function == IFP_AGG_MAX;
 		int last = arm->is_plain ? first : 1;
 		bool none;
@@ -875,7 +876,7 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 	}
 }
 
-/* Arms have no row in common, so their sketches are added. */
+/* Arms have no rows in common, so their sketches are added. */
 static bytea *sketch_of(const struct result *result, enum iforest_digest_kind kind, const struct ifp_measure_state *states)
 {
 	bytea *sum = NULL;
@@ -932,7 +933,7 @@ static Datum argument_at(void *context, uint64 place)
 			   &is_null);
 }
 
-/* The arms are a VALUE, which has the ends, and the source of what lies between. */
+/* The arms are a VALUE, for the extremes, and a SKETCH or NUMBERS for values between them. */
 static Datum percentile_result(const struct ifp_agg_states *aggs, const struct result *result,
 			       const struct ifp_measure_state *states, bool *is_null)
 {

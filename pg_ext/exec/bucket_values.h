@@ -1,4 +1,4 @@
-/* exec/bucket_values.h -- What a bucket's measures need beside its fold: sketches, and values one by one. */
+/* exec/bucket_values.h -- Data that a bucket's measures need in addition to its fold: sketches and single values. */
 #ifndef IFP_EXEC_BUCKET_VALUES_H
 #define IFP_EXEC_BUCKET_VALUES_H
 
@@ -8,12 +8,12 @@
 #include "pg_ext/exec/snapshot_reader.h"
 #include "pg_ext/storage/sidecar.h"
 
-/* True if measures of the pass being read need any. */
+/* True if measures of the current pass need any. */
 bool ifp_bucket_values_are_needed(const struct ifp_agg_states *aggs);
 
-/* Reads what the measures need of the entries with keys [from, to) that the scan's request lets pass. Numbers are in the context,
- * and their room is used again by the next bucket; sketches are in the current one. *sidecar: of kept sketches, opened when it is
- * needed first; NULL until then. */
+/* Reads what the measures need of the entries with keys [from, to) that pass the scan's request. Numbers are allocated in the
+ * context, and the next bucket reuses their memory; sketches are allocated in the current context. *sidecar has the kept
+ * sketches; it is NULL until it is opened at first use. */
 enum iforest_status ifp_bucket_values_read(struct ifp_bucket_values *values, const struct ifp_agg_states *aggs,
 					   struct ifp_snapshot_reader *reader, struct ifp_sketch_sidecar **sidecar,
 					   const struct iforest_key *from, const struct iforest_key *to, MemoryContext context);

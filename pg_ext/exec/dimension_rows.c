@@ -9,13 +9,13 @@
 #include "utils/memutils.h"
 
 struct dimension_row {
-	struct dimension_row *next; /* in its bucket */
+	struct dimension_row *next; /* next in its bucket */
 	uint32 hash;
 	Datum *values;
 	bool *are_null;
 };
 
-/* An equality on which the dimension is joined. */
+/* A join equality of the dimension. */
 struct equality {
 	ExprState *outer, *inner;
 	FmgrInfo hash_outer, hash_inner, equals;
@@ -25,7 +25,7 @@ struct equality {
 struct ifp_dimension_rows {
 	JoinType kind;
 	ExprContext *econtext;
-	int first, n_columns; /* in the row, from 0 */
+	int first, n_columns; /* first column in the row, from 0 */
 	int16 *lengths;
 	bool *by_value;
 	struct equality *equalities;
@@ -34,7 +34,7 @@ struct ifp_dimension_rows {
 	MemoryContext context;
 	struct dimension_row **buckets;
 	uint32 n_buckets, n_rows; /* buckets: a power of two */
-	uint32 hash;		  /* of the row for which rows are sought */
+	uint32 hash;		  /* hash of the row being looked up */
 	struct dimension_row *next;
 	bool is_found, is_done;
 };
@@ -171,7 +171,7 @@ enum { FIRST_BUCKETS = 64 };
 
 void ifp_dimension_rows_read(struct ifp_dimension_rows *rows, PlanState *node, MemoryContext context)
 {
-	/* what a node allocates while it runs must outlive the reading */
+	/* what a node allocates while it runs must outlive this function */
 	MemoryContext before = MemoryContextSwitchTo(node->state->es_query_cxt);
 	TupleTableSlot *slot;
 
@@ -213,7 +213,7 @@ static bool is_partner(const struct ifp_dimension_rows *rows, const struct dimen
 	return true;
 }
 
-/* Moves to the next partner, and writes it into the row. */
+/* Advances to the next match, and writes it to the row. */
 static bool find_next(struct ifp_dimension_rows *rows)
 {
 	while (rows->next) {
@@ -247,7 +247,7 @@ bool ifp_dimension_rows_next(struct ifp_dimension_rows *rows)
 	case JOIN_SEMI:
 		rows->is_done = true;
 		return rows->is_found;
-	default: /* of a left join or antijoin: the row without a partner */
+	default: /* left join or antijoin: a row without a match */
 		rows->is_done = !rows->is_found || rows->kind == JOIN_ANTI;
 		if (rows->is_found)
 			return rows->kind == JOIN_LEFT;

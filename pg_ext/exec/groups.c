@@ -7,15 +7,15 @@
 
 #include "pg_ext/planner/monotone.h"
 
-/* Groups that differ in the keys of pieces alone. */
+/* Groups that differ only in the keys of pieces. */
 struct group {
-	struct group *next; /* the group that was found next */
+	struct group *next; /* the group that was created next */
 	MinimalTuple keys;
-	/* by piece: NULL if it has no rows. Without keys of pieces they follow in memory */
+	/* by piece; NULL if it has no rows. Without keys of pieces the states follow in memory */
 	void *states[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* Keys of the query: those by which groups are found, or those of pieces. */
+/* Keys of the query: those by which groups are looked up, or those of pieces. */
 struct keys {
 	int n;
 	int *numbers; /* among the query's */
@@ -40,17 +40,16 @@ struct ifp_groups {
 	MemoryContext context;
 	Size state_bytes;
 	struct keys found, pieced;
-	TupleDesc descriptor; /* of the keys by which groups are found, as the following */
+	TupleDesc descriptor; /* of the lookup keys, as are the following members */
 	TupleTableSlot *probe, *stored, *latest;
 	AttrNumber *columns;
 	bool come_together; /* the buckets of a group come one after the other */
-	bool are_apart;	    /* no key is of the piece and of something else */
-	int n_pieces;	    /* 1 if no key is of the piece alone */
+	bool are_apart;	    /* no key depends on both the piece and something else */
+	int n_pieces;	    /* 1 if no key depends only on the piece */
 	struct group_piece *pieces;
-	TupleHashTable table; /* of pointers to groups; NULL if come_together, and without keys */
-	struct group *first, *last,
-		*current; /* first and last in the order in which they were found, which is that of memory */
-	int next_piece;	  /* of the first, to be returned */
+	TupleHashTable table;		      /* of pointers to groups; NULL if come_together, and without keys */
+	struct group *first, *last, *current; /* first and last in order of creation, which is also that of memory */
+	int next_piece;			      /* next piece of `first` to be returned */
 };
 
 static bool has_infinities(const struct ifp_index_query *query)
@@ -60,10 +59,9 @@ static bool has_infinities(const struct ifp_index_query *query)
 	return type != INT2OID && type != INT4OID && type != INT8OID;
 }
 
-/* True if the buckets of a group come one after the other. Buckets come series by series, and within a series in the order of
- * time, rows without a time last. So the keys must tell all series apart and otherwise be monotone in the time, infinite times
- * included. If the index is read in passes, each pass has all groups; a series may be read for several rows of a dimension, and a bucket may
- * be split. */
+/* True if the buckets of each group are consecutive. Buckets come series by series, and within a series in time order, rows
+ * without a time last. So the keys must distinguish all series and otherwise be monotone in the time, infinite times included.
+ * False if the index is read in passes, since each has all groups, if there are dimensions, or if buckets are split. */
 static bool keys_come_together(const struct ifp_index_query *query, const struct keys *keys)
 {
 	AttrNumber time = ifp_time_attribute(query);
@@ -93,7 +91,7 @@ static bool has_value(const struct ifp_index_query *query, Node *key)
 	return ifp_mentioned_value(query, key) != -1;
 }
 
-/* True if each key is of the piece alone, or of everything else alone. */
+/* True if each key depends only on the piece, or only on other columns. */
 static bool are_keys_apart(const struct ifp_index_query *query, const List *numbers)
 {
 	ListCell *cell;
@@ -107,7 +105,7 @@ static bool are_keys_apart(const struct ifp_index_query *query, const List *numb
 	return true;
 }
 
-/* Prepares the keys that are of pieces, or the others. */
+/* Prepares the keys of pieces, or the others. */
 static void begin_keys(const struct ifp_index_query *query, const List *numbers, bool are_apart, bool of_pieces,
 		       struct keys *keys)
 {
@@ -243,7 +241,7 @@ static bool is_same(const struct keys *keys, int i, Datum a, bool a_is_null, Dat
 				      : DatumGetBool(FunctionCall2Coll(&keys->equals[i], keys->collations[i], a, b));
 }
 
-/* Returns the place of a slot's group in the table. */
+/* Returns the table's entry for a slot's group. */
 static struct group **place_of(struct ifp_groups *groups, TupleTableSlot *slot)
 {
 	bool is_new;
@@ -252,7 +250,7 @@ static struct group **place_of(struct ifp_groups *groups, TupleTableSlot *slot)
 	return ifp_group_bytes(groups->table, entry, is_new, sizeof(struct group *));
 }
 
-/* True if the probe is of the group that was found last. Compares keys of the time first, which differ most often. */
+/* True if the probe belongs to the last group. Compares keys of the time first, which differ most often. */
 static bool is_latest(const struct ifp_groups *groups)
 {
 	const TupleTableSlot *probe = groups->probe, *latest = groups->latest;
@@ -269,7 +267,7 @@ static bool is_latest(const struct ifp_groups *groups)
 	return true;
 }
 
-/* Finds the group of the row, whatever its piece. */
+/* Finds the group of the row, for any piece. */
 static struct group *find_group(struct ifp_groups *groups)
 {
 	const struct keys *keys = &groups->found;
@@ -300,7 +298,7 @@ static bool have_same_keys(const struct keys *keys, const struct group_piece *a,
 	return true;
 }
 
-/* Evaluates the keys of a piece, of which there is a row: until then they must not raise an error. */
+/* Evaluates the keys of a piece once it has a row; before that they must not raise an error. */
 static void learn_piece(struct ifp_groups *groups, struct group_piece *piece)
 {
 	const struct keys *keys = &groups->pieced;

@@ -63,8 +63,7 @@ void ifp_measure_state_keep_datum(struct ifp_measure_state *state, Datum datum, 
 	MemoryContextSwitchTo(before);
 }
 
-/* Rows of different partitions may have the same time and ctid: then the smallest value is the first, and the greatest the
- * last. */
+/* Rows of different partitions may have the same time and ctid: the smallest value is then the first, the greatest the last. */
 static void add_end(const struct iforest_extreme *from, enum iforest_value_type type, bool is_last, struct iforest_extreme *row)
 {
 	int order;

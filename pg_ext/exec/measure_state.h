@@ -1,6 +1,6 @@
-/* exec/measure_state.h -- State of one measure of a group, to which the folds of its buckets are added.
+/* exec/measure_state.h -- State of one measure of a group, which accumulates the folds of its buckets.
  *
- * The parts of a state belong to types of measures (planner/aggregate_arms.h); a function that adds states which types it serves.
+ * Each field is used by some types of measures (planner/aggregate_arms.h). Each function that adds names the types it is for.
  */
 #ifndef IFP_EXEC_MEASURE_STATE_H
 #define IFP_EXEC_MEASURE_STATE_H
@@ -10,17 +10,17 @@
 #include "core/model/aggregate.h"
 #include "pg_ext/exec/percentile.h"
 
-/* All zeros if it has no rows. */
+/* All zeros if there are no rows. */
 struct ifp_measure_state {
-	uint64 n;		    /* rows that are not NULL */
+	uint64 n;		    /* rows with a non-NULL value */
 	bool has_null;		    /* of VALUE and TIME: some rows are NULL */
 	iforest_int128 sum;	    /* of integers */
 	struct iforest_extreme row; /* of ..._ROW */
-	double real_sum;	    /* of finite reals; the others are counted: */
+	double real_sum;	    /* of finite reals; the others are counted */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
-	union iforest_number min, max; /* of VALUE; of TIME its first and last */
-	Datum datum; /* of CONSTANT: an extreme, a sum of numerics, or the set of distinct values; of SKETCH and DISTINCT its bytes;
-		      * of NUMBERS struct ifp_numbers */
+	union iforest_number min, max; /* of VALUE; of TIME: first and last time */
+	Datum datum; /* CONSTANT: an extreme, a sum of numerics, or the set of distinct values; SKETCH, DISTINCT: the sketch;
+		      * NUMBERS: struct ifp_numbers */
 	bool has_datum;
 };
 
@@ -34,22 +34,22 @@ void ifp_measure_state_add_times(struct ifp_measure_state *state, uint64 n, int6
 /* CONSTANT: adds n times a real to the sum. */
 void ifp_measure_state_add_real(struct ifp_measure_state *state, double real, uint64 n);
 
-/* CONSTANT: keeps a copy of a datum of such a type, in the context, in place of the one that is kept. */
+/* CONSTANT: replaces the kept datum by a copy of `datum`, allocated in the context. */
 void ifp_measure_state_keep_datum(struct ifp_measure_state *state, Datum datum, bool type_by_value, int16 type_length,
 				  MemoryContext context);
 
-/* ..._ROW: keeps the fold's row of that type if it comes before or after the one that is kept. is_real: the column's type. */
+/* ..._ROW: replaces the kept row by the fold's row of that type if that is better. is_real: the column's type. */
 void ifp_measure_state_add_row(struct ifp_measure_state *state, enum ifp_measure_type type,
 			       const struct iforest_value_aggregate *fold, bool is_real);
 
-/* SKETCH, DISTINCT: adds the sketch of that kind; NULL: of no values. The state's own is allocated in the context. */
+/* SKETCH, DISTINCT: adds a sketch of that kind; NULL: no values. The state's sketch is allocated in the context. */
 void ifp_measure_state_add_sketch(struct ifp_measure_state *state, enum iforest_digest_kind kind, const bytea *sketch,
 				  MemoryContext context);
 
-/* NUMBERS: appends the numbers. The state's own are allocated in the context. */
+/* NUMBERS: appends the numbers. The state's list is allocated in the context. */
 void ifp_measure_state_add_numbers(struct ifp_measure_state *state, const struct ifp_numbers *numbers, MemoryContext context);
 
-/* Returns the sum of reals, NaN and infinities included. Raises an error if the finite ones overflow, as their addition would. */
+/* Returns the sum of reals, NaN and infinities included. Raises an overflow error if the sum of the finite ones overflows. */
 double ifp_measure_state_real_sum(const struct ifp_measure_state *state);
 
 #endif

@@ -87,7 +87,7 @@ struct ifp_percentile *ifp_percentile_begin(Aggref *aggregate)
 
 	percentile->type = exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	percentile->is_array = exprType((Node *)fraction) != FLOAT8OID;
-	/* the result of percentile_disc has the type of its argument, and both agree for double precision: only the name tells */
+	/* both functions have the same types for double precision: only the name tells them apart */
 	percentile->is_continuous = strcmp(get_func_name(aggregate->aggfnoid), "percentile_cont") == 0;
 	percentile->fraction = ExecInitExpr(fraction, NULL);
 	percentile->collation = aggregate->inputcollid;

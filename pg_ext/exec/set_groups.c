@@ -55,7 +55,7 @@ void *ifp_set_groups_find(struct ifp_set_groups *sets, int i, int piece)
 	return ifp_groups_find(sets->groups[i], piece);
 }
 
-/* Returns what GROUPING() is for the groups of a set: a bit for each key that it lacks. */
+/* Returns GROUPING() for the groups of a set: a bit for each key not in the set. */
 static int32 grouping_of(const List *numbers, const List *asked)
 {
 	int32 bits = 0;

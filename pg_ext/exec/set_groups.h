@@ -1,6 +1,6 @@
-/* exec/set_groups.h -- Groups of all grouping sets of a query; those of its only set where it has none.
+/* exec/set_groups.h -- Groups of all grouping sets of a query; of one set with all keys if it has no grouping sets.
  *
- * Each set has groups of its own (exec/groups.h), by some of the keys. A bucket is added to a group of each of them.
+ * Each set has its own groups (exec/groups.h), by some of the keys. A bucket is added to one group of each set.
  */
 #ifndef IFP_EXEC_SET_GROUPS_H
 #define IFP_EXEC_SET_GROUPS_H
@@ -9,14 +9,14 @@
 
 struct ifp_set_groups;
 
-/* Prepares groups with states of that size each, in the current memory context. Keys are evaluated in econtext. */
+/* Prepares groups with states of state_bytes each, in the current memory context. Keys are evaluated in econtext. */
 struct ifp_set_groups *ifp_set_groups_begin(const struct ifp_index_query *query, Size state_bytes, PlanState *node,
 					    ExprContext *econtext);
 
 /* Discards all groups; new ones are allocated in the context. */
 void ifp_set_groups_reset(struct ifp_set_groups *sets, MemoryContext context);
 
-/* The row in econtext has changed in more than its piece. */
+/* Tells that the row in econtext has changed in more than its piece. */
 void ifp_set_groups_move(struct ifp_set_groups *sets);
 
 /* Returns the number of sets. */
@@ -25,8 +25,8 @@ int ifp_set_groups_n(const struct ifp_set_groups *sets);
 /* Returns the states of the row's group in set number i, as ifp_groups_find() does. */
 void *ifp_set_groups_find(struct ifp_set_groups *sets, int i, int piece);
 
-/* Returns the states of the next group; NULL after the last. Writes its keys, NULL for those that its set lacks, and from
- * `groupings` on the values of the query's GROUPING(). */
+/* Returns the states of the next group; NULL after the last. Writes its keys, NULL for those not in its set, and from index
+ * `groupings` on the values of the query's GROUPING() calls. */
 void *ifp_set_groups_next(struct ifp_set_groups *sets, Datum *keys, bool *are_null, int groupings);
 
 #endif

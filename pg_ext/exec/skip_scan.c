@@ -13,11 +13,11 @@
 struct skip_state {
 	CustomScanState custom;
 	int64 n_wanted;	   /* rows of each series */
-	bool counts_nulls; /* rows without a time are among these; else they are given beside them */
-	/* the series in hand */
+	bool counts_nulls; /* rows without a time count among these; otherwise they are returned in addition */
+	/* a series is being read */
 	bool has_series;
 	int64 n_given;		 /* that count */
-	struct iforest_key last; /* of the row given last that counts, or of any row of the series */
+	struct iforest_key last; /* of the last counted row, or of any row of the series */
 };
 
 static void begin(CustomScanState *node, EState *estate, int flags)
@@ -33,7 +33,7 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;
 }
 
-/* True if the row is one that the query may choose; it is counted. */
+/* True if the query may select the row. Counts it. */
 static bool is_wanted(struct skip_state *state, const struct iforest_key *key)
 {
 	bool counts = !key->time_is_null || state->counts_nulls;
@@ -60,7 +60,7 @@ static TupleTableSlot *execute(CustomScanState *node)
 		TupleTableSlot *slot = ExecProcNode(&below->ss.ps);
 		struct iforest_key key;
 
-		/* a row that is checked again comes from no scan */
+		/* a row being rechecked does not come from a scan */
 		if (TupIsNull(slot) || !below->iss_ScanDesc)
 			return slot;
 		key = ifp_index_scan_key(below->iss_ScanDesc);

@@ -2,13 +2,13 @@
  *
  *   Unique, WindowAgg                      of PostgreSQL: DISTINCT ON, row_number()
  *     ->  Sort
- *           ->  Custom Scan (IForestSkip)          counts the rows of a series, and leaves it when it has enough
+ *           ->  Custom Scan (IForestSkip)          counts the rows of a series, and skips the rest when it has enough
  *                 ->  Index Scan [Backward]        PostgreSQL's own node: all conditions, rows, rechecks
  *                       ifp_get_tuple()            the entries in the order of series and times (am/index_scan.h)
  *
- * The nodes above choose and order rows as they would of the whole table. The scan only leaves out rows that cannot be chosen:
- * those of a series that already gave as many rows with better times as are asked for. Rows that have the last of these times
- * are given as well, for what comes next in ORDER BY decides among them.
+ * The nodes above select and order rows as they would from the whole table. The scan only omits rows that cannot be selected:
+ * those of a series that already gave the wanted number of rows with better times. Rows that tie with the last of these times
+ * are returned too, since further ORDER BY keys decide among them.
  */
 #ifndef IFP_EXEC_SKIP_SCAN_H
 #define IFP_EXEC_SKIP_SCAN_H

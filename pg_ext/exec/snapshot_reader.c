@@ -33,7 +33,7 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	return class;
 }
 
-/* Sets *clean if all rows of a block are visible. Neighbours in time usually are neighbours in the heap, and then rows need not
+/* Sets *clean if all rows of a block are visible. Neighbours in time usually are neighbours in the heap, so rows then need not
  * be checked one by one. */
 static enum iforest_status is_clean(struct ifp_snapshot_reader *reader, struct iforest_block_reader *block, bool *clean)
 {
@@ -79,7 +79,7 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 	return ifp_heap_visibility_refs_gone(&reader->visibility, lowest, highest, refs, IFOREST_MAX_EXCLUDED_REFS, n_refs);
 }
 
-/* Chooses the pending entries of the chosen series and times. */
+/* Selects the pending entries of the selected series and times. */
 static uint32 choose(void *context, const struct iforest_key *keys, uint32 n_keys, uint16 *chosen)
 {
 	struct ifp_snapshot_reader *reader = context;
@@ -143,7 +143,7 @@ bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap,
 	ifp_test_point("pending read");
 	if (reader->values)
 		ifp_value_filter_find(reader->values, &reader->index.manifest, batch);
-	/* not earlier: an entry that was read before the map is copied had cleared its block's bit */
+	/* not earlier: entries must be read before the map, since inserting their rows cleared the block's bit */
 	ifp_heap_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
 	iforest_batch_keep(batch, counts, reader);
 	reader->filter = (struct iforest_filter){
@@ -170,7 +170,7 @@ static bool is_unchanged(const struct ifp_snapshot_reader *reader)
 bool ifp_snapshot_reader_finish(struct ifp_snapshot_reader *reader, enum iforest_status status)
 {
 	ifp_test_point("runs read");
-	/* pages that were found whole are remembered when they are given back */
+	/* pages found intact are recorded as verified when they are unpinned */
 	iforest_scan_unpin(&reader->scan);
 	if (status && !reader->index.met_foreign_page)
 		ifp_index_require(&reader->index, status);

@@ -2,12 +2,12 @@
  *
  *   ifp_snapshot_retry(attempt, context)             calls attempt() until it returns true:
  *     ifp_snapshot_reader_open(&reader, index)       copies metapage and manifest
- *     reader.keys = ...                              the caller chooses series and times
- *     ifp_snapshot_reader_read(&reader, ...)         copies pending entries; only then finds out what is visible
+ *     reader.keys = ...                              the caller selects series and times
+ *     ifp_snapshot_reader_read(&reader, ...)         copies pending entries; only then determines visibility
  *     ... joins reader.pending to reader.scan, and folds it with reader.filter ...
  *     ifp_snapshot_reader_finish(&reader, status)    true if the removal epoch is unchanged and no page was reused
  *
- * A node is used whole only if all its heap blocks are clean (storage/heap_visibility.h).
+ * A whole node is used only if all its heap blocks are clean (storage/heap_visibility.h).
  */
 #ifndef IFP_EXEC_SNAPSHOT_READER_H
 #define IFP_EXEC_SNAPSHOT_READER_H
@@ -26,32 +26,32 @@ struct ifp_snapshot_reader {
 	struct ifp_scan_keys keys;	 /* set by the caller after opening */
 	struct ifp_value_filter *values; /* set by the caller after opening; NULL: no condition on values */
 	struct ifp_heap_visibility visibility;
-	struct iforest_memtable pending; /* visible entries of the chosen series, times and values: a batch */
-	uint64 n_pending;		 /* entries that were read for it */
+	struct iforest_memtable pending; /* visible pending entries of the selected series, times and values: a batch */
+	uint64 n_pending;		 /* pending entries read */
 	uint32 n_known_series;		 /* of the whole index */
 	struct iforest_scan scan;
-	struct iforest_filter filter; /* of visible entries within the values */
+	struct iforest_filter filter; /* passes visible entries that meet the conditions on values */
 	const uint32 *sorted_series;  /* ids of keys.series, ascending */
-	uint8 *series_keys;	      /* their keys, in the order of keys.series, one after the other */
-	Size *series_ends;	      /* the end of each key */
+	uint8 *series_keys;	      /* their keys, concatenated in the order of keys.series */
+	Size *series_ends;	      /* the end offset of each key */
 };
 
-/* Calls attempt() until it returns true; *n_restarts is the number of calls less one. From the third call on `locked` is true,
- * except on a standby: then the attempt must hold the maintenance lock of the indexes that it reads, so that nothing is removed
+/* Calls attempt() until it returns true; *n_restarts is the number of calls minus one. From the third call on, except on a
+ * standby, `locked` is true: the attempt must then hold the maintenance lock of each index it reads, so that nothing is removed
  * meanwhile. Raises an error after 1000 calls. */
 void ifp_snapshot_retry(bool (*attempt)(void *context, bool locked), void *context, uint64 *n_restarts);
 
-/* Copies metapage and manifest. All memory of a reader is in the memory context that is current at each call. */
+/* Copies metapage and manifest. Each call on a reader allocates in the current memory context. */
 void ifp_snapshot_reader_open(struct ifp_snapshot_reader *reader, Relation index);
 
-/* Copies the pending entries, and then prepares visibility, filter and scan. Returns false if the index changed meanwhile and
- * all has to begin again. */
+/* Copies the pending entries, then prepares visibility, filter and scan. Returns false if the index changed meanwhile and the
+ * attempt must restart. */
 bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot);
 
 /* Reads the by values of series number i of keys.series, in the current memory context. */
 void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, Datum *values, bool *are_null);
 
-/* Returns true if all that was read is consistent, false if all has to begin again. Raises the error of a status, unless pages
+/* Returns true if everything read is consistent, false if the attempt must restart. Raises the error of `status`, unless pages
  * were reused meanwhile. */
 bool ifp_snapshot_reader_finish(struct ifp_snapshot_reader *reader, enum iforest_status status);
 

@@ -28,7 +28,7 @@
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/storage/index.h"
 
-/* The entries that a query's conditions on values and ends of spans leave. They only prune: all conditions are checked again.
+/* Limits on entries from a query's conditions on values and ends of spans. They only prune: all conditions are rechecked.
  */
 struct topk_limits {
 	bool has_nulls, has_values;
@@ -87,7 +87,7 @@ static struct topk_limits limits_of(PlannerInfo *root, RelOptInfo *rel, IndexOpt
 
 /* ---- conditions on the end of the span ---- */
 
-/* True if ends can be compared with times by their numbers: local time and UTC cannot. */
+/* True if ends can be compared with times as numbers; local time and UTC cannot. */
 static bool is_of_time(const IndexOptInfo *index, int column)
 {
 	Oid end = getBaseType(exprType((Node *)list_nth_node(TargetEntry, index->indextlist, column)->expr));
@@ -128,7 +128,7 @@ static Node *as_time(Node *expression, Oid time_type)
 	return NULL;
 }
 
-/* Returns the time of a condition that spans end after (or at) a time; NULL if the condition is another. */
+/* Returns the time of a condition that spans end after (or at) a time; NULL for another condition. */
 static Node *read_reach(PlannerInfo *root, OpExpr *clause, IndexOptInfo *index, const struct iforest_node_schema *fields,
 			enum ifp_scan_bound_type *type)
 {
@@ -171,8 +171,8 @@ static bool may_be_end(const Node *node, const IndexOptInfo *index)
 	return false;
 }
 
-/* True if a condition may be on the end of spans, whatever ends the index keeps. Checked first, for reading the index to know
- * its ends is not free. */
+/* True if a condition may be on the end of spans, whatever ends the index keeps. Checked first, because reading the index to
+ * find out its ends is not free. */
 static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 {
 	ListCell *cell;
@@ -265,7 +265,7 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;
 }
 
-/* Sets the order with the bounds as they are now. A comparison with NULL holds for no row. */
+/* Sets the order with the current bounds. A comparison with NULL is true for no row. */
 static void set_order(IndexScanDesc scan, struct topk_state *state)
 {
 	struct ifp_scan_order order = state->order;
@@ -284,7 +284,7 @@ static void set_order(IndexScanDesc scan, struct topk_state *state)
 	ifp_index_scan_set_order(scan, &order);
 }
 
-/* Begins the scan of the index below, which would otherwise begin it without the order at its first row. */
+/* Begins the index scan of the node below, which would otherwise begin it at its first row, without the order. */
 static void begin_index_scan(struct topk_state *state, IndexScanState *node)
 {
 	node->iss_ScanDesc = ifp_index_beginscan(node);
@@ -368,7 +368,7 @@ static const CustomScanMethods reach_scan_methods = { .CustomName = "IForestReac
 /* Measured cost of finding the next entry, in units of cpu_operator_cost, without fetching its row. */
 enum { OPERATORS_AN_ENTRY = 200 };
 
-/* Estimates the entries that conditions on series and times leave, without the few spans that start before the reach. */
+/* Estimates the entries that pass conditions on series and times, without the few spans that start before the reach. */
 static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *reach)
 {
 	const IndexOptInfo *index = below->indexinfo;
@@ -387,8 +387,8 @@ static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *r
 	return clamp_row_est(clauselist_selectivity(root, clauses, (int)index->rel->relid, JOIN_INNER, NULL) * index->tuples);
 }
 
-/* In the order of a value each entry costs the fetch of a row anywhere in the table, and LIMIT pays only for the rows it takes.
- * In the order of time rows lie together, as for the scan below. */
+/* In the order of a value, each entry costs a row fetch from anywhere in the table, and LIMIT pays only for the rows it takes.
+ * In time order rows are adjacent, as for the scan below. */
 static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, const RelOptInfo *rel, Node *reach,
 		     bool by_value)
 {
@@ -435,7 +435,7 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestTopK", .PlanCustomPath = plan_path };
 
-/* Returns the cost of the rows that the level's LIMIT takes, which come in this order or have to be sorted first. */
+/* Returns the cost of the rows that the level's LIMIT takes, if the path has this order or must be sorted first. */
 static Cost cost_of_first(PlannerInfo *root, const Path *path, bool is_ordered)
 {
 	Path sorted = *path;
@@ -456,7 +456,7 @@ static void offer(PlannerInfo *root, RelOptInfo *rel, const CustomPath *path, co
 		  plain ? cost_of_first(root, plain, !is_by_value) : -1);
 }
 
-/* Adds a path over an index path that is made for it. v: the value column of the order, -1 for none. */
+/* Adds a path over an index path created for it. v: the value column of the order, -1 for none. */
 static void add_scan(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index, int v, const struct topk_limits *limits,
 		     Node *reach)
 {
@@ -495,7 +495,7 @@ struct standing_in {
 	bool has_others;
 };
 
-/* Replaces the column by Var 1, as expressions over an index have it. */
+/* Replaces the column by Var 1, as in expressions over an index. */
 static Node *stand_in(Node *node, void *context)
 {
 	struct standing_in *standing_in = context;

@@ -4,9 +4,9 @@
  *     ->  Index Scan using spans_if    PostgreSQL's own node: conditions, rows, rechecks
  *           ifp_get_tuple()            the entries, best first (am/index_scan.h, core/query/top_k.h)
  *
- * So everything that holds of an index scan holds here: visibility, row locks, row security, rescans with other parameters. A
- * path for the top is added if the query's first order is by a column INCLUDEd in the index; the planner adds LIMIT and further
- * order. A path for spans that reach into a window is added if a condition says that spans end after a time.
+ * So visibility, row locks, row security and rescans with other parameters work as in any index scan. A top-k path is added if
+ * the query's first sort key is a column INCLUDEd in the index; the planner adds LIMIT and sorts by further keys. A path for
+ * spans that reach into a window is added if a condition requires that spans end after a time.
  */
 #ifndef IFP_EXEC_TOPK_SCAN_H
 #define IFP_EXEC_TOPK_SCAN_H

@@ -4,11 +4,11 @@
 #include "pg_ext/planner/value_split.h"
 #include "pg_ext/types/values.h"
 
-/* By what a value column is split. */
+/* How a value column is split. */
 struct class_column {
 	AttrNumber attribute; /* its second column */
 	union iforest_number bounds[IFOREST_MAX_BOUNDS];
-	union iforest_number of_steps[IFOREST_MAX_BOUNDS + 1]; /* a value on each */
+	union iforest_number of_steps[IFOREST_MAX_BOUNDS + 1]; /* a value of each step */
 };
 
 struct ifp_value_classes {
@@ -36,7 +36,7 @@ static void add_column(struct ifp_value_classes *classes, const struct ifp_value
 		column->bounds[i] = number_of(classes->definition, split->value, split->bounds[i]);
 		column->of_steps[i] = column->bounds[i];
 	}
-	/* the next one is above it: the greatest value is no bound */
+	/* the next step is above it: the greatest value is never a bound */
 	column->of_steps[n] = number_of(classes->definition, split->value, n > 0 ? split->bounds[n - 1] + 1 : 0);
 	classes->by[classes->n++] = (struct iforest_split_column){ .value = (unsigned)split->value,
 								   .bounds = split->is_exact ? NULL : column->bounds,

@@ -12,7 +12,7 @@ struct condition {
 	bool is_null_test, wants_null;
 };
 
-/* What the conditions on a column admit: values from low to high (reals as ifp_key_from_double()), and NULL. */
+/* Values that the conditions on a column admit: from low to high (reals as ifp_key_from_double()), and NULL. */
 struct range {
 	bool is_asked, wants_null, wants_value;
 	int64 low, high;
@@ -99,7 +99,7 @@ static bool evaluate_at(struct ifp_value_filter *filter, const struct condition 
 	return done;
 }
 
-/* Narrows a nonempty range to where the condition holds; not at all if the condition raises errors. */
+/* Narrows a nonempty range to where the condition is true; does nothing if the condition raises errors. */
 static void narrow(struct ifp_value_filter *filter, const struct condition *condition, struct range *range)
 {
 	bool at_low, at_high, in_middle;
@@ -112,7 +112,7 @@ static void narrow(struct ifp_value_filter *filter, const struct condition *cond
 		range->wants_value = at_low;
 		return;
 	}
-	/* it holds at one end: binary search for the change */
+	/* it is true at one end: binary search for the change */
 	while ((uint64)high - (uint64)low > 1) {
 		int64 middle = low + (int64)(((uint64)high - (uint64)low) / 2);
 
@@ -182,7 +182,7 @@ static void make_predicate(struct ifp_value_filter *filter, const struct range *
 
 		if (!range->is_asked || (range->wants_null && range->wants_value))
 			continue;
-		/* with both bits no value and no NULL meets it */
+		/* with both bits set, neither values nor NULL pass */
 		predicate->values |= (uint32)!range->wants_null << v;
 		predicate->nulls |= (uint32)!range->wants_value << v;
 		predicate->low[v] = number_of(filter, v, range->low);

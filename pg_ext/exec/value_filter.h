@@ -1,7 +1,7 @@
 /* exec/value_filter.h -- Conditions on value columns as core's predicate, by which whole nodes are classified.
  *
- * Each condition is monotone in its column (planner/index_query.h), so it holds in one range of values. The range is found by
- * binary search, evaluating the condition itself.
+ * Each condition is monotone in its column (planner/index_query.h), so it is true in one range of values. Binary search finds
+ * the range by evaluating the condition itself.
  */
 #ifndef IFP_EXEC_VALUE_FILTER_H
 #define IFP_EXEC_VALUE_FILTER_H
@@ -19,20 +19,20 @@ struct ifp_value_filter;
 struct ifp_value_filter *ifp_value_filter_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
 						ExprContext *econtext);
 
-/* Of the rows that meet the conditions only those with a value from low to high count, or those that are NULL (ranges as those of
- * ifp_value_steps_range()). Takes effect at the next ifp_value_filter_find(). value: the value column; -1: all rows count again. */
+/* Restricts the filter to rows with a value from low to high, or to NULL (as given by ifp_value_steps_range()), in addition to
+ * the conditions. Takes effect at the next ifp_value_filter_find(). value: the value column; -1: removes the restriction. */
 void ifp_value_filter_set_pass(struct ifp_value_filter *filter, int value, bool is_null, int64 low, int64 high);
 
 /* True if there is a condition, or a pass. */
 bool ifp_value_filter_has_conditions(const struct ifp_value_filter *filter);
 
-/* Finds the ranges, by evaluating conditions at values between the least and greatest of the runs and pending entries.
+/* Finds the ranges by evaluating conditions between the least and greatest value of the runs and pending entries.
  * Cost      O(64) evaluations of each condition. */
 void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest_manifest *manifest,
 			   const struct iforest_batch *pending);
 
-/* Returns the error that a condition raised meanwhile, for all values alike; NULL: none. Such a condition excludes nothing. The
- * error is to be raised if there are rows that pass all other conditions. */
+/* Returns the error that a condition raised for all values alike, or NULL. Such a condition excludes nothing. The caller must
+ * raise the error if there are rows that pass all other conditions. */
 ErrorData *ifp_value_filter_error(const struct ifp_value_filter *filter);
 
 /* Returns the predicate of the ranges. Valid until the next ifp_value_filter_find(). */

@@ -16,7 +16,7 @@
 
 enum shape { CAST, SUM, DIFFERENCE, PRODUCT, QUOTIENT, NEGATION, UNKNOWN };
 
-/* CAST: changes no value, but may refuse one. */
+/* CAST: changes no value, but may raise an error. */
 static enum shape shape_of(Oid function)
 {
 	switch (function) {
@@ -133,7 +133,7 @@ bool ifp_is_affine(Node *expression, AttrNumber attribute)
 	return is_affine(expression, attribute, !is_real_type(exprType(expression)));
 }
 
-/* True for a finite constant, which is positive if it is a factor. */
+/* True for a finite constant; a factor must also be positive. */
 static bool is_plain_constant(Node *node, bool is_factor)
 {
 	Const *constant = (Const *)node;

@@ -11,19 +11,19 @@
 /* True if the expression is column `attribute`, or a cast of it that changes no value. */
 bool ifp_is_column(Node *expression, AttrNumber attribute);
 
-/* True if the expression is a * v + b of column `attribute`: exactly, or for a real type within rounding and without b. */
+/* True if the expression is a * v + b of column `attribute`: exact, or for a real type up to rounding and with b = 0. */
 bool ifp_is_affine(Node *expression, AttrNumber attribute);
 
-/* True if the expression is affine by plain ascending steps alone (casts, finite constants that are added, finite positive
- * factors). NaN and the infinities of a real column then keep their places in the order. */
+/* True if the expression is affine and consists only of order-preserving steps: casts, adding finite constants, multiplying by
+ * finite positive factors. NaN and the infinities of a real column then keep their places in the order. */
 bool ifp_is_ascending(Node *expression, AttrNumber attribute);
 
-/* True if the expression never falls as column `attribute` rises, and is NULL where that is NULL and nowhere else: by the steps of
- * ifp_is_ascending(), division by positive constants, and rounding. */
+/* True if the expression is nondecreasing in column `attribute`, and NULL exactly where the column is: it consists of the steps
+ * of ifp_is_ascending(), division by positive constants, and rounding. */
 bool ifp_is_rising(Node *expression, AttrNumber attribute);
 
 /* The constants of an affine expression. a and b are numerics. For a real type the factor is real_a * 2^real_exponent: the
- * product of several factors may exceed a double although its product with a value does not. */
+ * product of several factors may overflow a double even if its product with a value does not. */
 struct ifp_affine {
 	bool is_real;
 	Datum a, b;
@@ -31,8 +31,8 @@ struct ifp_affine {
 	int real_exponent;
 };
 
-/* Evaluates the parts without columns, in the current memory context. Returns false if one of them is NULL. Their errors are
- * raised.
+/* Evaluates the parts without columns, in the current memory context. Returns false if one of them is NULL. Errors of the
+ * evaluation are raised.
  * Requires  ifp_is_affine(expression, attribute). */
 bool ifp_affine_read(Node *expression, AttrNumber attribute, ExprContext *econtext, struct ifp_affine *result);
 

@@ -27,21 +27,21 @@
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
 enum {
-	OPENING = 3000,	    /* an index, and what planning the answer takes longer than planning a scan */
+	OPENING = 3000,	    /* opening an index, and the extra time of planning the answer */
 	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
 	A_BUCKET = 160,
-	A_SWEPT_PAGE = 100,	  /* a leaf page of which all series are looked at (core/query/sweep.h), */
-	A_PASSED_SERIES = 2,	  /* a series there without a bucket, */
-	A_SWEPT_SERIES = 50,	  /* and one with one, which becomes a group */
+	A_SWEPT_PAGE = 100,	  /* a leaf page that a sweep visits (core/query/sweep.h) */
+	A_PASSED_SERIES = 2,	  /* a series without a bucket on such a page */
+	A_SWEPT_SERIES = 50,	  /* a series with a bucket on it, which becomes a group */
 	A_SET = 16,		  /* a further group to which a bucket is added */
-	A_JOINED_ROW = 20,	  /* a row of a dimension, put into memory */
-	A_LOOK_FOR_PARTNERS = 20, /* of a series, in a dimension */
+	A_JOINED_ROW = 20,	  /* a row of a dimension, copied to memory */
+	A_LOOK_FOR_PARTNERS = 20, /* a lookup of a series in a dimension */
 	A_PENDING_PAGE = 1000,
 	A_HEAP_ROW = 1,		/* a heap row whose visibility is checked */
-	A_REMEMBERED_PAGE = 40, /* a heap page that the session has found clean before */
+	A_REMEMBERED_PAGE = 40, /* a heap page cached as clean */
 	A_FETCHED_ROW = 40,	/* a row that a scan of another index fetches */
-	A_GROUPED_ROW = 50,	/* a row whose group a plain plan finds by expressions of the time */
+	A_GROUPED_ROW = 50,	/* a row that a plain plan groups by expressions of the time */
 	A_SKETCHED_ROW = 1,	/* an entry that is added to a sketch */
 	A_SORTED_ROW = 6,	/* a value that is collected and sorted */
 	A_SPLIT_ROW = 1,	/* an entry that is folded with those of its class */
@@ -51,25 +51,25 @@ enum {
 /* Approximate bytes of an entry in a run, and of each of its values: 4 to 13 bytes were measured with one value. */
 enum { ENTRY_BYTES = 5, VALUE_BYTES = 5 };
 
-/* Bytes of a value that is kept for a percentile: of the group, while it grows, and of the bucket. */
+/* Bytes of a value kept for a percentile: in the group's growing list and in the bucket's. */
 enum { A_NUMBER_BYTES = 24 };
 
 /* Above this estimate of series the indexes are read to count them. */
 enum { MANY_SERIES = 1000 };
 
-/* Pages for the least that a question can be: one piece of one series in one run. */
+/* Pages that the smallest query reads: one piece of one series in one run. */
 enum { FEWEST_PAGES = 3 };
 
 /* Leaf pages under a node page that the end of a bucket reads for a sketch, approximately. */
 enum { A_NODE_PAGE = 30 };
 
-/* Larger visibility maps are not counted for an estimate, nor is a map for so few blocks of a table that they cost little even if
- * each has to be looked at. */
+/* Larger visibility maps are not counted for an estimate. Nor is the map counted if so few blocks are asked for that checking
+ * each costs little. */
 enum { MOST_MAP_PAGES = 64, BLOCKS_A_MAP_PAGE = 32672, FEW_BLOCKS = 8 };
 
 /* ---- conditions ---- */
 
-/* Returns the selectivity of the restrictions on the time alone, or of all others. Where there are no others, the planner knows it
+/* Returns the selectivity of the restrictions on the time only, or of all others. If there are no others, the planner knows it
  * already. */
 static double selectivity(const struct ifp_query_level *level, const struct ifp_candidate *candidate, bool of_time)
 {
@@ -116,8 +116,8 @@ static double n_combinations(const struct ifp_query_level *level, const struct i
 	return n;
 }
 
-/* Returns into how many classes the value columns split rows whose second columns an expression mentions; of all that are split, if
- * it is NULL. */
+/* Returns the number of classes into which rows are split by the value columns whose second columns an expression mentions; by
+ * all split columns if it is NULL. */
 static double n_classes(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			const struct ifp_index_query *query, Node *expression)
 {
@@ -135,7 +135,8 @@ static double n_classes(const struct ifp_query_level *level, const struct ifp_ca
 	return n;
 }
 
-/* Returns the by columns that an expression mentions, and columns of dimensions, but no classes; if it is NULL, all by columns. */
+/* Returns the by columns and columns of dimensions that an expression mentions, without classes; all by columns if it is
+ * NULL. */
 static List *by_columns_of(const struct ifp_index_query *query, Node *expression)
 {
 	List *columns = NIL;
@@ -150,8 +151,8 @@ static List *by_columns_of(const struct ifp_index_query *query, Node *expression
 	return columns;
 }
 
-/* By columns may depend on one another. Where the product of their distinct values is large, the indexes say how many series
- * there are. */
+/* By columns may be correlated. If the product of their distinct values is large, the number of series is read from the
+ * indexes. */
 static double n_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 		       const struct ifp_index_query *query, double n_rows)
 {
@@ -164,7 +165,7 @@ static double n_series(const struct ifp_query_level *level, const struct ifp_can
 	return Min(n_known > 0 ? Min(n, n_known) : n, n_rows);
 }
 
-/* Returns the fraction of the rows that conditions on by columns leave. */
+/* Returns the fraction of the rows that pass conditions on by columns. */
 static double share_of_series(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			      const struct ifp_index_query *query)
 {
@@ -181,18 +182,18 @@ static double share_of_series(const struct ifp_query_level *level, const struct 
 
 struct terms {
 	double window, others;	      /* selectivities */
-	double known, series, chosen; /* all series, those asked for, and the fraction of the rows that these have */
-	bool is_joined;		      /* to dimensions */
+	double known, series, chosen; /* all series, the selected ones, and the latter's fraction of the rows */
+	bool is_joined;		      /* with dimensions */
 	struct ifp_piece_counts pieces;
 	double tuples; /* of all tables */
 	const struct ifp_definition *definition;
-	uint32 sketches[IFOREST_N_DIGESTS]; /* value columns of which sketches of the kind are needed: a bit each */
-	uint32 numbers;			    /* value columns whose values are needed one by one: a bit each */
-	double classes;			    /* into which the rows of a bucket are split; 0: they are not */
+	uint32 sketches[IFOREST_N_DIGESTS]; /* bit mask of value columns whose sketches of the kind are needed */
+	uint32 numbers;			    /* bit mask of value columns whose single values are needed */
+	double classes;			    /* number of classes of a bucket's rows; 0: not split */
 };
 
-/* Returns the fraction of the table that is not all-visible now; statistics are as VACUUM left them, and suffice for few of its
- * blocks if they were all clean. *remembered is the fraction of that which the session has found clean. */
+/* Returns the fraction of the table that is not all-visible now. Statistics are as of the last VACUUM; they suffice for few
+ * blocks if all were clean. *remembered is the fraction of the former that the session has cached as clean. */
 static double unclean_fraction(const RelOptInfo *rel, Oid oid, double n_asked, double *remembered)
 {
 	double unclean = 1 - rel->allvisfrac;
@@ -216,8 +217,8 @@ static double unclean_fraction(const RelOptInfo *rel, Oid oid, double n_asked, d
 	return unclean;
 }
 
-/* Returns the leaf pages read for sketches: all of them, or those that buckets cut off from node pages and those under nodes
- * with rows in unclean blocks. */
+/* Returns the number of leaf pages read for sketches: all, or those at the ends of buckets and those under nodes with rows in
+ * unclean blocks. */
 static double pages_of_sketches(double n_pages, double n_edges, double n_unclean, bool is_lacking)
 {
 	return is_lacking ? n_pages : Min(n_pages, (n_edges + n_unclean) * A_NODE_PAGE);
@@ -231,8 +232,8 @@ static double n_used_pages(const IndexOptInfo *index, const struct ifp_definitio
 	return Min(index->pages, n_pending + tuples * entry_bytes / BLCKSZ + 1);
 }
 
-/* Returns the cost of finding a bucket's rows in each of many series by one sweep over the pages, or `apart` if it is not done so
- * (exec/agg_scan.c decides in the same way), or if series have so many pages that a sweep passes most of them. */
+/* Returns the cost of finding a bucket's rows in many series by one sweep over the pages. Returns `apart` if no sweep is done
+ * (exec/agg_scan.c decides by the same rule), or if that is cheaper because series have many pages. */
 static Cost cost_of_sweep(const struct terms *terms, double n_used, double n_series, double n_pieces, Cost read_cost,
 			  Cost apart)
 {
@@ -255,12 +256,12 @@ static Cost cost_of_split(const struct terms *terms, double n_rows)
 	       cpu_operator_cost;
 }
 
-/* within: the fraction of the rows whose values lie in the range that is read; below 0: no range of values is. */
+/* within: the fraction of the rows whose values are in the range that is read; negative: there is no range of values. */
 static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, double within)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
 	struct ifp_meta_sizes sizes;
-	/* a partition has its share of the buckets of all series, and of the window what its own rows say */
+	/* a partition has its share of the buckets of all series; its share of the window follows from its own rows */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
 	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, n_narrowed = 0, read_cost;
@@ -280,13 +281,13 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	n_used = n_used_pages(index, terms->definition, tuples, n_pending);
 	index_close(relation, NoLock);
 
-	/* ranges that are left out are passed over, which costs too */
+	/* ranges that are excluded are skipped, which costs too */
 	n_pieces = Min(terms->series * n_buckets * Max(terms->classes, 1), tuples * window + 1) +
 		   Min(terms->series * terms->pieces.ranges * share, tuples * terms->pieces.passed * terms->chosen);
 	/* each piece ends on a leaf page, and each series of each run needs a descent; at most the pages that there are */
 	n_edges = n_pieces + 2 * n_runs * series;
 	n_pages = Min(n_edges, n_used * Max(window, terms->pieces.passed) + 3 * n_runs * series);
-	/* pages of which some values fit are opened: where nearly all or none fit these are few */
+	/* pages with both fitting and other values are opened: few if nearly all or none fit */
 	if (within >= 0) {
 		n_narrowed = Min(n_used * window / 2, tuples * window * Min(within, 1 - within));
 		n_pieces = Min(n_pieces, tuples * window * within + series);
@@ -366,13 +367,13 @@ static Oid index_by_time(const struct ifp_query_level *level, const struct ifp_i
 	return lsecond_oid(linitial(query->tables));
 }
 
-/* True if a plain plan would be cheaper than the index if the planner had better estimates, in either of two cases.
+/* True if, with better estimates, a plain plan would be cheaper than the index. There are two cases.
  *
  * The planner expects as many groups as there are times from an expression of the time, and charges the plain plan for them.
  * The index would pay the same for its groups, so they are left out of the comparison.
  *
- * Without statistics on the time it does not know how few rows the window has. They are assumed to be neighbours in the table,
- * as for the index's own cost. */
+ * Without statistics on the time, the planner does not know how few rows the window has. They are assumed to be adjacent in the
+ * table, as for the index's own cost. */
 static bool is_slower(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 		      const struct ifp_index_query *query, const struct terms *terms, const struct ifp_agg_cost *estimate)
 {
@@ -406,7 +407,7 @@ static double bytes_of_distinct(const struct ifp_query_level *level, const struc
 	return n * 150 + n_groups * n / 8;
 }
 
-/* A range of values in WHERE leaves any part of each page. */
+/* Returns the fraction of rows within the range of values in WHERE, which may leave any part of each page. */
 static double share_of_values(const struct ifp_index_query *query)
 {
 	return query->values != NIL ? 0.5 : -1;
@@ -449,16 +450,16 @@ static double n_groups_of_sets(const struct ifp_query_level *level, const struct
 	return n;
 }
 
-/* Returns how many partners a row has in the dimensions, on average. */
+/* Returns the average number of matches of a row in the dimensions. */
 static double partners_of_row(const struct ifp_query_level *level)
 {
 	return level->join ? level->join->rows / Max(level->rel->rows, 1) : 1;
 }
 
-/* Memory beside what a row of a dimension has. */
+/* Memory overhead of a row of a dimension. */
 enum { JOINED_ROW_BYTES = 64 };
 
-/* Adds what the dimensions cost. Their rows are read once, each series looks for its partners, and is read for each. */
+/* Adds the cost of the dimensions: their rows are read once, each series looks up its matches, and is read once for each. */
 static void add_dimensions(const struct ifp_query_level *level, double n_series, struct ifp_agg_cost *estimate)
 {
 	ListCell *cell;

@@ -101,7 +101,7 @@ static const char *read_query(UpperRelationKind stage, const GroupPathExtraData 
 
 /* ---- paths ---- */
 
-/* Groups are all in memory; a plain plan may use disk. */
+/* Limit of the memory for groups: they cannot spill to disk as a plain plan can. */
 static const double most_group_bytes = 256.0 * 1024 * 1024;
 
 /* Returns NULL, or why the path is not offered. */
@@ -151,7 +151,7 @@ static void decline(const struct ifp_query_level *level, const struct ifp_candid
 		    reason);
 }
 
-/* True if a path is cheaper than any answer from an index can be: then planning need not take longer. */
+/* True if a path is cheaper than any answer from an index can be, so that no further planning is needed. */
 static bool has_cheap_path(const RelOptInfo *rel)
 {
 	const Path *cheapest = ifp_cheapest_path(rel);
@@ -176,7 +176,7 @@ static bool has_fewer_series(const struct ifp_candidate *candidate, const struct
 	return true;
 }
 
-/* True if the query can be answered in one way only: then an index with fewer series costs less. */
+/* True if the query can be answered in only one way, so that an index with fewer series costs less. */
 static bool has_one_way(const struct ifp_index_query *query)
 {
 	return query->pieces == NIL && query->splits == NIL && query->values == NIL && query->by_steps == NIL &&
@@ -189,7 +189,7 @@ static bool is_answer(const Path *path)
 	return path && IsA(path, CustomPath) && ((const CustomPath *)path)->methods == &path_methods;
 }
 
-/* Offers the answers of a level whose table was found; `reason` if there was one not to look for it. */
+/* Offers the answers of a level whose table was found. `reason` is the reason, if any, not to look for it. */
 static void consider_table(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
 			   struct ifp_query_level *level, const char *reason)
 {
@@ -233,7 +233,7 @@ static void consider_table(UpperRelationKind stage, RelOptInfo *output_rel, Grou
 		decline(level, answering, ifp_costs_more);
 }
 
-/* Offers the answers of a join: each of its tables with an index may be the one to which the others are dimensions. */
+/* Offers the answers of a join: any of its tables with an index may be the fact table, with the others as dimensions. */
 static void consider_join(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
 			  const struct ifp_query_level *level)
 {

@@ -1,13 +1,13 @@
 /* planner/agg_path.h -- Planner hook of Custom Scan (IForestAggregate), which answers GROUP BY from an index.
  *
- * The hook for upper relations adds a path with a cost for each GROUP BY, aggregation or DISTINCT over one table, and dimensions
- * joined with it, that an index can answer (planner/query_match.h). The planner chooses the cheapest path. The plan has scanrelid 0. Its scan tuple holds
- * the group keys and aggregates; projection and HAVING are done above it, as above any scan.
+ * For each GROUP BY, aggregation or DISTINCT over one table and the dimensions joined with it, the hook for upper relations
+ * adds a path with its cost if an index can answer it (planner/query_match.h). The planner chooses the cheapest path. The plan
+ * has scanrelid 0. Its scan tuple holds the group keys and aggregates; projection and HAVING are applied to it as to any scan.
  *
  *   custom_scan_tlist  group keys and Aggrefs, as the query has them
- *   custom_exprs       the parameters in the index query, so that a change of one causes a rescan
- *   custom_plans       the plans of dimensions (planner/dimension.h); or that of a subquery that the answer replaces, which is
- *                      never run (planner/query_level.h)
+ *   custom_exprs       the parameters in the index query, so that changing one causes a rescan
+ *   custom_plans       the plans of dimensions (planner/dimension.h), or the plan of the subquery that the answer replaces,
+ *                      which is never run (planner/query_level.h)
  *   custom_private     the index query (planner/index_query.h)
  */
 #ifndef IFP_PLANNER_AGG_PATH_H

@@ -63,7 +63,7 @@ static bool pair_find(Oid oid, enum iforest_pair_function *pair)
 	return false;
 }
 
-/* Returns false for a function that is none of these. */
+/* Returns false for any other function. */
 static bool look_up(Oid oid, enum ifp_agg_function *function)
 {
 	static const struct named_function known[] = {
@@ -101,8 +101,8 @@ static bool look_up(Oid oid, enum ifp_agg_function *function)
 	return find_named(ifp_extension_function(oid), own, lengthof(own), function);
 }
 
-/* As look_up(), which planning does several times for an aggregate. PostgreSQL's own functions keep their names: they are
- * remembered. */
+/* As look_up(), with a cache for PostgreSQL's own functions, whose names never change: planning looks up each aggregate several
+ * times. */
 static bool function_find(Oid oid, enum ifp_agg_function *function)
 {
 	static struct recent {
@@ -194,7 +194,7 @@ struct aggregate_reading {
 	const struct ifp_index_query *query;
 	enum ifp_agg_function function;
 	bool is_distinct; /* each value counts once (ifp_aggregate_is_distinct()) */
-	uint64 steps;	  /* that the arms are of, and their histogram */
+	uint64 steps;	  /* steps of the arms, and their histogram */
 	int histogram;
 	List *arms;
 	const char *reason;
@@ -230,7 +230,7 @@ static bool is_time_type(const struct ifp_index_query *query, AttrNumber attribu
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
-/* Returns NULL if the variance of an expression of value column v alone is known, or why it is not. */
+/* Returns NULL if the index knows the variance of an expression of value column v only, else the reason. */
 static const char *refuse_variance(const struct ifp_index_query *query, Node *expression, int v)
 {
 	AttrNumber attribute = (AttrNumber)(query->n_by + 2 + v);
@@ -245,8 +245,8 @@ static const char *refuse_variance(const struct ifp_index_query *query, Node *ex
 	return NULL;
 }
 
-/* Returns NULL if the sketch of an expression is known, or why it is not. Sketches count integers as integers and all else as
- * reals, but the index holds numerics as integers. */
+/* Returns NULL if the index knows the sketch of an expression, else the reason. Sketches take integers as integers and all else
+ * as reals, but the index stores numerics as integers. */
 static const char *refuse_sketch(const struct ifp_index_query *query, Node *expression, int v)
 {
 	Oid type = getBaseType(exprType(expression));
@@ -263,7 +263,7 @@ static const char *refuse_sketch(const struct ifp_index_query *query, Node *expr
 	return NULL;
 }
 
-/* Returns NULL if the distinct sketch of an expression is known, or why it is not. */
+/* Returns NULL if the index knows the distinct sketch of an expression, else the reason. */
 static const char *refuse_distinct(const struct ifp_index_query *query, Node *expression, int v)
 {
 	if (v < 0 || !ifp_is_column(expression, (AttrNumber)(query->n_by + 2 + v)))
@@ -284,7 +284,7 @@ static bool has_value_break(const List *breaks)
 	return false;
 }
 
-/* Returns NULL if the function of an expression of one column is known, or why it is not. */
+/* Returns NULL if the index knows the function of an expression of one column, else the reason. */
 static const char *refuse(const struct ifp_index_query *query, enum ifp_agg_function function, Node *expression,
 			  AttrNumber attribute)
 {
@@ -451,7 +451,7 @@ static void add_arms(struct aggregate_reading *reading, Node *node, List *condit
 		add_arms(reading, (Node *)choice->defresult, conditions, wanted);
 }
 
-/* Refuses extremes whose arms may be equal but written differently: a plain plan shows whichever comes first. */
+/* Rejects extremes whose arms may be equal but have different text forms: a plain plan returns whichever comes first. */
 static void compare_arms(struct aggregate_reading *reading)
 {
 	Node *first = NULL;
@@ -477,7 +477,7 @@ static Node *argument_of(const Aggref *aggregate)
 	return aggregate->args == NIL ? NULL : (Node *)linitial_node(TargetEntry, aggregate->args)->expr;
 }
 
-/* Splits the conditions of a piece: they are constants or have other columns. Returns false if one is never true, or cannot be
+/* Splits the conditions of a piece into constants and those with other columns. Returns false if one is never true or cannot be
  * evaluated. */
 static bool read_conditions(struct aggregate_reading *reading, const List *expressions, List **conditions, List **wanted)
 {
@@ -503,7 +503,7 @@ static void add_argument(struct aggregate_reading *reading, Node *argument, List
 		reading->arms = lappend(reading->arms, make_arm(reading, IFP_MEASURE_ROWS, NULL, conditions, wanted));
 }
 
-/* True if the histogram's counts give the arm: constants, and how many rows there are. */
+/* True if the histogram's counts suffice for the arm: constants and numbers of rows. */
 static bool is_counted(const struct aggregate_reading *reading, const struct ifp_arm *arm)
 {
 	return arm->type == IFP_MEASURE_ROWS || arm->type == IFP_MEASURE_CONSTANT ||
@@ -520,7 +520,7 @@ static bool all_are_counted(const struct aggregate_reading *reading)
 	return true;
 }
 
-/* Adds the arms of the pieces of an aggregate: first its argument, NULL for count(*), and then its conditions. */
+/* Adds the arms of the pieces of an aggregate. A piece has the argument, NULL for count(*), and then the conditions. */
 static void add_pieces(struct aggregate_reading *reading, const List *pieces)
 {
 	ListCell *cell;
@@ -539,8 +539,8 @@ static void add_pieces(struct aggregate_reading *reading, const List *pieces)
 	compare_arms(reading);
 }
 
-/* Reads an aggregate whose argument or filter hangs on the steps of a value column. If that column has no histogram, the reason
- * stays as it is. */
+/* Reads an aggregate whose argument or filter depends on the steps of a value column. If that column has no histogram, leaves
+ * the reason unchanged. */
 static void read_pieces(struct aggregate_reading *reading, const Aggref *aggregate)
 {
 	const struct ifp_index_query *query = reading->query;
@@ -548,7 +548,7 @@ static void read_pieces(struct aggregate_reading *reading, const Aggref *aggrega
 	Node *argument = argument_of(aggregate);
 	enum ifp_steps_result result;
 
-	/* count(x) hangs on what is NULL alone */
+	/* count(x) depends only on what is NULL */
 	if (!query->drawn && reading->function == IFP_AGG_COUNT && !reading->is_distinct && argument && IsA(argument, Var) &&
 	    ifp_mentioned_value(query, argument) >= 0) {
 		NullTest *test = makeNode(NullTest);
@@ -681,7 +681,8 @@ static bool counts_in_sketch(const struct ifp_index_query *query, int v)
 	return type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Adds the arms of a percentile. An order statistic of a monotone expression is the expression of one of its column. */
+/* Adds the arms of a percentile. An order statistic of a monotone expression is the expression at an order statistic of its
+ * column. */
 static void add_percentile(struct aggregate_reading *reading, const Aggref *aggregate, List *conditions, List *wanted)
 {
 	const struct ifp_index_query *query = reading->query;
@@ -744,7 +745,7 @@ static bool is_extreme(enum ifp_agg_function function)
 	return function == IFP_AGG_MIN || function == IFP_AGG_MAX || function == IFP_AGG_AND || function == IFP_AGG_OR;
 }
 
-/* True if the aggregate can be of distinct values: to an extreme that makes no difference. */
+/* True if DISTINCT can be answered; extremes ignore it. */
 static bool may_be_distinct(const Aggref *aggregate, enum ifp_agg_function function)
 {
 	const SortGroupClause *clause = linitial_node(SortGroupClause, aggregate->aggdistinct);
@@ -812,7 +813,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	return reading.reason;
 }
 
-/* True for count(*) and for aggregates of a value column alone: their arms have no conditions. */
+/* True for count(*) and aggregates of a plain value column: their arms have no conditions. */
 static bool is_unconditional(const Aggref *aggregate, const struct ifp_index_query *query)
 {
 	const Node *argument = aggregate->args == NIL ? NULL : (const Node *)linitial_node(TargetEntry, aggregate->args)->expr;

@@ -81,8 +81,8 @@ static int64 zone_piece(pg_tz *zone, int64 timestamp_us, bool is_local)
 	return next_transition(zone, time, &at, &before, &after) ? at : PG_INT64_MAX;
 }
 
-/* Adding months keeps days up to the 28th in order, and each later day by itself: several days may be put on the last day of a
- * month. */
+/* Adding months preserves the order of days up to the 28th, and of each later day separately: several days may map to the last
+ * day of a month. */
 static int64 month_piece(int64 timestamp_us)
 {
 	static const int always = 28, most = 31;
@@ -99,7 +99,7 @@ static int64 month_piece(int64 timestamp_us)
 
 enum { MOST_KNOWN = 1 << 20, MOST_MOVED = 1024, FIRST_STEP = 1024 };
 
-/* An expression that keeps its value in a bucket, and the value it has there. */
+/* An expression that is constant in a bucket, and its value there. */
 struct key {
 	struct ifp_safe_expression expression;
 	int16 length;
@@ -131,8 +131,8 @@ struct ifp_bucket_finder {
 	int n_keys;
 	struct piece_break *breaks;
 	int n_breaks;
-	bool is_ready; /* zones are found */
-	int64 base;    /* the time whose values the keys have */
+	bool is_ready; /* zones have been looked up */
+	int64 base;    /* the time at which the keys have been evaluated */
 	bool has_base;
 	int64 last;	      /* time of the series */
 	struct bucket *known; /* ascending, apart */
@@ -173,7 +173,7 @@ struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *key
 	*finder = (struct ifp_bucket_finder){
 		.definition = definition, .times = ifp_time_keys(definition), .time = time, .econtext = econtext
 	};
-	/* infinities and NaN of reals come out of the order of what is made of them */
+	/* expressions of real infinities and NaN may not preserve their order */
 	if (definition->time_type == IFP_TIME_FLOAT8) {
 		finder->times.lowest_finite = ifp_key_from_double(-DBL_MAX);
 		finder->times.highest_finite = ifp_key_from_double(DBL_MAX);
@@ -258,8 +258,8 @@ static bool find_piece(const struct ifp_bucket_finder *finder, const struct piec
 	return true;
 }
 
-/* Evaluates the keys at a time, for others to be compared with. False if that raises an error: then it is for whoever needs the
- * value to raise it. */
+/* Evaluates the keys at a time, to compare others with. Returns false if that raises an error, which is left to whoever needs
+ * the value. */
 static bool set_base(struct ifp_bucket_finder *finder, int64 time)
 {
 	bool done = true;
@@ -288,7 +288,7 @@ static bool set_base(struct ifp_bucket_finder *finder, int64 time)
 }
 
 /* True if the keys at this time equal those at the base. An error counts as a difference: a bucket that ends too early is
- * harmless, for the next one finds the same group. */
+ * harmless, because the next one finds the same group. */
 static bool is_same(struct ifp_bucket_finder *finder, int64 time)
 {
 	bool same = true;
@@ -369,7 +369,7 @@ static int64 guess_end(const struct ifp_bucket_finder *finder)
 	return pg_add_s64_overflow(time, FIRST_STEP, &end) ? PG_INT64_MAX : end;
 }
 
-/* Notes the width of the bucket that ends here, if it directly follows the previous one. */
+/* Records the width of the bucket that ends here, if it directly follows the previous one. */
 static void learn_width(struct ifp_bucket_finder *finder, int64 end)
 {
 	int64 width;
@@ -379,7 +379,7 @@ static void learn_width(struct ifp_bucket_finder *finder, int64 end)
 		finder->width = width;
 }
 
-/* Inserts a bucket in its place among those known. */
+/* Inserts a bucket into the sorted list of known ones. */
 static void remember(struct ifp_bucket_finder *finder, const struct bucket *bucket)
 {
 	if (finder->n_known == MOST_KNOWN || finder->n_known - finder->next > MOST_MOVED)

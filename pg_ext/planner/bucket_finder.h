@@ -4,11 +4,11 @@
  * end is found in one of three ways:
  *
  *   known     the bucket was found before, for another series
- *   width     it is as wide as an earlier bucket: two evaluations prove that
- *   gallop    steps outward from that guess that double until the keys differ, then binary search
+ *   width     it is as wide as an earlier bucket, which two evaluations prove
+ *   gallop    from that guess outward, doubling steps until the keys differ, then binary search
  *
- * The keys are never evaluated at times outside the range from the first to the last entry of a series, nor at numbers that are
- * no times of the column's type. A bucket that ends with the last entry of its series may go on in another series.
+ * The keys are never evaluated before the first or after the last entry of a series, nor at numbers that are not times of the
+ * column's type. A bucket that ends with the last entry of its series may continue in another series.
  */
 #ifndef IFP_PLANNER_BUCKET_FINDER_H
 #define IFP_PLANNER_BUCKET_FINDER_H
@@ -20,24 +20,24 @@
 
 struct ifp_bucket_finder;
 
-/* Prepares a finder. Keys are evaluated in econtext, whose scan tuple is a row of the index's columns; column `time` of it is
- * overwritten. The finder lives in the current memory context. */
+/* Allocates a finder in the current memory context. Keys are evaluated in econtext, whose scan tuple is a row of the index's
+ * columns; its column `time` is overwritten. */
 struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys, const struct ifp_definition *definition,
 						  AttrNumber time, ExprContext *econtext);
 
-/* Forgets all buckets: parameters or the session's time zone may have changed. */
+/* Forgets all buckets. Call it when parameters or the session's time zone may have changed. */
 void ifp_bucket_finder_rescan(struct ifp_bucket_finder *finder);
 
-/* Starts a series whose last time is `last`. Times that are asked for ascend from here on. */
+/* Starts a series whose last time is `last`. The times passed to ifp_bucket_finder_end() must ascend from here on. */
 void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last);
 
-/* Returns the last time of the bucket that contains `time`. Where a key raises an error (which is caught) the time has a bucket
- * of its own.
+/* Returns the last time of the bucket that contains `time`. If a key raises an error there, it is caught, and the time is a
+ * bucket of its own.
  * Requires  time <= the last of ifp_bucket_finder_start().
  * Cost      no, two or O(log width) evaluations of the keys. */
 int64 ifp_bucket_finder_end(struct ifp_bucket_finder *finder, int64 time);
 
-/* True if there are no keys, and so only one bucket. */
+/* True if there are no keys, hence only one bucket. */
 bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *finder);
 
 /* Numbers of buckets by the way they were found, since begin; for EXPLAIN. */

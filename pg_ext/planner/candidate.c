@@ -31,7 +31,7 @@ static bool have_types(const IndexOptInfo *index)
 	return true;
 }
 
-/* True if all columns are (still) of types that can be kept. */
+/* True if all columns (still) have types that can be stored. */
 static bool holds_columns(const IndexOptInfo *index)
 {
 	struct ifp_plan_facts *facts = ifp_plan_facts(index->indexoid);
@@ -62,7 +62,7 @@ static List *columns_of(const IndexOptInfo *index)
 	return columns;
 }
 
-/* Puts a candidate behind those whose index has as few key columns. */
+/* Inserts a candidate after those whose index has at most as many key columns. */
 static List *add_in_order(List *candidates, struct ifp_candidate *candidate)
 {
 	int place = 0;
@@ -225,7 +225,7 @@ static List *of_partitions(const struct ifp_query_level *level, const char **rea
 
 /* ---- arms of UNION ALL ---- */
 
-/* The number of a column that the arms do not hand on: no query mentions it. */
+/* The number of a column that the arms do not pass on: no query mentions it. */
 enum { NOT_HANDED_ON = 20000 };
 
 /* Returns the columns of an arm's index as columns of the UNION ALL. */
@@ -250,7 +250,7 @@ static List *columns_of_union(const struct ifp_query_level *level, const RelOptI
 	return columns;
 }
 
-/* True for a table of whose rows nothing is left out. */
+/* True for a table all of whose rows are read. */
 static bool is_whole_table(const RangeTblEntry *table)
 {
 	return table->rtekind == RTE_RELATION && table->relkind == RELKIND_RELATION && !table->inh && !table->tablesample &&
@@ -278,7 +278,7 @@ static List *of_union(const struct ifp_query_level *level, const char **reason)
 		return NIL;
 	}
 	candidates = of_parts(level, arms, columns_of_union, "an arm of UNION ALL lacks the index", reason);
-	/* they are called as in the first arm */
+	/* columns are named as in the first arm */
 	foreach (cell, candidates) {
 		struct ifp_candidate *candidate = lfirst(cell);
 

@@ -24,7 +24,7 @@ struct taking_apart {
 	const char *reason;
 };
 
-/* Returns the relations that an expression mentions, without the outer joins that may make NULLs of them. */
+/* Returns the relations that an expression mentions, without the outer joins that may null them. */
 static Relids relations_of(PlannerInfo *root, Node *expression)
 {
 	return bms_int_members(pull_varnos(root, expression), root->all_baserels);
@@ -67,7 +67,7 @@ static void add_relation(struct taking_apart *apart, Index relid, JoinType kind,
 			apart->reason = "an expression is evaluated elsewhere";
 }
 
-/* Takes what is joined by an inner join. */
+/* Takes apart an operand of an inner join. */
 static void take_inner(struct taking_apart *apart, Node *node)
 {
 	ListCell *cell;
@@ -87,7 +87,7 @@ static void take_inner(struct taking_apart *apart, Node *node)
 	}
 }
 
-/* Takes the only relation of the side of a join that may have no partner. */
+/* Takes the only relation of the nullable side of a join. */
 static void take_other_side(struct taking_apart *apart, Node *node, JoinType kind, List *conditions)
 {
 	while (IsA(node, FromExpr) && list_length(castNode(FromExpr, node)->fromlist) == 1) {
@@ -127,7 +127,7 @@ static void take_join(struct taking_apart *apart, JoinExpr *join)
 	}
 }
 
-/* Takes apart a part of the tree that has the table in it. */
+/* Takes apart a subtree that contains the table. */
 static void take(struct taking_apart *apart, Node *node)
 {
 	ListCell *cell;
@@ -164,7 +164,7 @@ static bool is_of_scan(const struct taking_apart *apart, Relids relids)
 	return true;
 }
 
-/* The same of a condition on which a relation is joined otherwise. */
+/* The same for a condition of another kind of join. */
 static bool is_of_other_scan(const struct ifp_joined *joined, Index fact, Relids relids)
 {
 	int relid;
@@ -193,8 +193,8 @@ static void leave_out_those_of_scans(struct taking_apart *apart)
 	}
 }
 
-/* Returns a condition as an equality of something over `known` relations with something over the dimension, in this order, that
- * can be hashed; NULL if it is none. */
+/* Returns a condition as a hashable equality of an expression over `known` relations with one over the dimension, in this
+ * order; NULL if it is not one. */
 static Node *as_equality(PlannerInfo *root, Node *condition, const struct ifp_joined *joined, Relids known)
 {
 	OpExpr *call = (OpExpr *)condition;
@@ -240,7 +240,7 @@ static List *take_equalities(PlannerInfo *root, struct ifp_joined *joined, List 
 
 /* ---- order ---- */
 
-/* True if the dimension can be joined to the relations that are known, and has become so. */
+/* Joins the dimension to the known relations. Returns false if that is not possible yet. */
 static bool join_next(struct taking_apart *apart, struct ifp_joined *joined, Relids known)
 {
 	Relids all = bms_add_member(bms_copy(known), (int)joined->rel->relid);
@@ -257,7 +257,7 @@ static bool join_next(struct taking_apart *apart, struct ifp_joined *joined, Rel
 	return joined->equalities != NIL;
 }
 
-/* Puts the dimensions into an order in which each is joined to the table or those before it. */
+/* Orders the dimensions so that each is joined to the table or earlier ones. */
 static List *in_order(struct taking_apart *apart)
 {
 	Relids known = bms_make_singleton((int)apart->fact);

@@ -50,7 +50,7 @@ Oid ifp_called_function(Node *node, List **arguments)
 	return InvalidOid;
 }
 
-/* Puts x in the place of its placeholder in the conditions of CASE x WHEN y. */
+/* Substitutes x for its placeholder in the conditions of CASE x WHEN y. */
 static Node *fill_in(Node *node, void *tested)
 {
 	if (!node || IsA(node, CaseExpr))
@@ -86,7 +86,7 @@ static bool is_numeric_remainder(Oid function, void *context)
 	return function == F_NUMERIC_MOD || function == F_MOD_NUMERIC_NUMERIC;
 }
 
-/* True for a constant that is infinite or NaN, and a parameter that may be; with zero_too also for zeros and remainders. */
+/* True for a constant that is infinite or NaN, and a parameter that may be; with zero_too, also for zeros and remainders. */
 static bool is_special(Node *node, void *zero_too)
 {
 	double value;

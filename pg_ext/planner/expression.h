@@ -1,4 +1,4 @@
-/* planner/expression.h -- Expressions of a query: the columns and functions in them, and the values that they may have. */
+/* planner/expression.h -- Expressions of a query: their columns and functions, and the values they may have. */
 #ifndef IFP_PLANNER_EXPRESSION_H
 #define IFP_PLANNER_EXPRESSION_H
 
@@ -9,14 +9,14 @@
 
 /* ---- columns and calls ---- */
 
-/* True if the expression mentions column `attribute` of varno 1; any column. */
+/* True if the expression mentions column `attribute` of varno 1; if it mentions any column. */
 bool ifp_mentions(Node *expression, AttrNumber attribute);
 bool ifp_has_columns(Node *expression);
 
 /* Returns the function that a node calls, and its arguments; InvalidOid and NIL if it calls none. */
 Oid ifp_called_function(Node *node, List **arguments);
 
-/* Returns CASE x WHEN y ... as CASE WHEN x = y ..., and any other node as it is. */
+/* Rewrites CASE x WHEN y ... as CASE WHEN x = y ...; returns any other node unchanged. */
 Node *ifp_case_conditions(Node *node);
 
 /* ---- infinities and NaN ---- */
@@ -24,17 +24,17 @@ Node *ifp_case_conditions(Node *node);
 /* True if a constant of the expression is infinite or NaN, or a parameter of it may be. */
 bool ifp_may_be_infinite(Node *expression);
 
-/* True if the expression may turn an infinity into NaN: ifp_may_be_infinite(), or a constant is 0, or a remainder is taken. NaN
- * sorts last, so both ends of an infinite column may then give the same value although values between them differ. */
+/* True if the expression may turn an infinity into NaN: ifp_may_be_infinite() is true, a constant is 0, or it computes a
+ * remainder. NaN sorts last, so -infinity and infinity may then give the same value although values between them differ. */
 bool ifp_may_make_nan(Node *expression);
 
 /* ---- equal and identical values ---- */
 
-/* True if equal values of the expression are also written alike. That fails for numerics of varying scale, for types whose
- * B-tree does not promise it, and for text under a nondeterministic collation. */
+/* True if equal values of the expression have the same text form. That fails for numerics of varying scale, for types whose
+ * B-tree does not guarantee it, and for text under a nondeterministic collation. */
 bool ifp_equal_is_identical(Node *expression);
 
-/* True if equal values of two expressions of one type are written alike: of numerics only if type or value tell their scale.
+/* True if equal values of two expressions of one type have the same text form. Numerics: if type or value tell the scale.
  * Requires  ifp_equal_is_identical() of both. */
 bool ifp_are_written_alike(Node *a, Node *b);
 

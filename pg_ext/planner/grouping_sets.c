@@ -24,7 +24,7 @@ static List *numbers_of(const PlannerInfo *root, const List *references)
 	return numbers;
 }
 
-/* Keys are found in the target by what they are: constants are not looked for there, and of equal keys only one would be found. */
+/* Keys are found in the target by equality: constants are not looked up there, and of equal keys only one would be found. */
 static const char *refuse_keys(const List *groups)
 {
 	ListCell *cell;

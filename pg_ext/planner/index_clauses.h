@@ -7,11 +7,11 @@
 
 #include "nodes/pathnodes.h"
 
-/* Returns the conditions that choose series and times, as IndexClauses. They are exact, or checked again by the index scan. */
+/* Returns the conditions that select series and times, as IndexClauses. They are exact, or the index scan rechecks them. */
 List *ifp_index_clauses(PlannerInfo *root, IndexOptInfo *index);
 
-/* True if there is a condition without columns: a node between the own one and the index scan would check it, and the own one
- * would not find its index scan. */
+/* True if a condition has no columns. PostgreSQL checks it in a node between the extension's node and its index scan, which the
+ * extension's node would then not find. */
 bool ifp_has_constant_condition(const RelOptInfo *rel);
 
 #endif

@@ -7,7 +7,7 @@
 #include "pg_ext/storage/index.h"
 
 struct known {
-	uint64 index_id; /* the key: new with every build */
+	uint64 index_id; /* the cache key: new with every build */
 	struct iforest_node_schema fields;
 };
 
@@ -26,7 +26,7 @@ static void forget_all(void)
 	all_known = hash_create("iforest node schemas", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* Reads the manifest. An index may be built anew in the same transaction, so the key is what was read with it. */
+/* Reads the manifest. An index may be rebuilt in the same transaction, so the cache key is the id read with it. */
 static const struct iforest_node_schema *read_fields(Relation relation)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest fields", ALLOCSET_SMALL_SIZES);

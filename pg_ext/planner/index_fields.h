@@ -1,7 +1,7 @@
-/* planner/index_fields.h -- Node schemas with which indexes were built, kept by a backend.
+/* planner/index_fields.h -- Node schemas with which indexes were built, cached in the backend.
  *
- * Storage parameters may be newer than the index: what its nodes hold is written in the manifest, and stays as it is until the
- * index is built anew.
+ * Storage parameters may have changed since the index was built. The manifest records the node schema, which stays the same
+ * until the index is rebuilt.
  */
 #ifndef IFP_PLANNER_INDEX_FIELDS_H
 #define IFP_PLANNER_INDEX_FIELDS_H

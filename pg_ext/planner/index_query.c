@@ -65,7 +65,7 @@ TupleTableSlot *ifp_index_query_row(const struct ifp_index_query *query)
 
 /* ---- key conditions ---- */
 
-/* Returns the key column that one side of a condition is; 0 if it is none. */
+/* Returns the key column that is one side of a condition; 0 if it is not one. */
 static AttrNumber key_column(const struct ifp_index_query *query, Node *side)
 {
 	while (IsA(side, RelabelType))
@@ -247,9 +247,9 @@ static bool is_safe_cast(const FuncExpr *call)
 	return false;
 }
 
-/* True if the condition might raise an error for some value. It is evaluated also for values of rows that other conditions
- * exclude. Arithmetic of numerics cannot overflow here, that of integers can. Parts without the value fail for all rows or
- * none; such an error is reported when the condition is evaluated, if it can be caught. */
+/* True if the condition might raise an error for some value. It is also evaluated for values of rows that other conditions
+ * exclude. Numeric arithmetic cannot overflow here, integer arithmetic can. Parts without the value fail for all rows or none;
+ * such an error is reported when the condition is evaluated, if it can be caught. */
 static bool may_fail_of_value(Node *node, void *context)
 {
 	static const Oid exact[] = { F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL, F_NUMERIC_UMINUS };
@@ -370,7 +370,7 @@ Node *ifp_over_columns(Node *expression, List *columns)
 
 /* ---- the list in a plan ---- */
 
-/* Accumulators travel as their bytes in memory, NULL if there are none: a plan is never read by another program. */
+/* Accumulators are passed as their bytes in memory, NULL if there are none: no other program reads a plan. */
 static Const *write_accumulators(const struct iforest_accumulators *accumulators)
 {
 	bytea *bytes;

@@ -26,9 +26,9 @@
 /* Breaks that a function adds for its monotone argument. */
 enum breaks {
 	NO_BREAKS,
-	UTC_OF_SESSION,	  /* the argument is turned into local time of the session's zone */
+	UTC_OF_SESSION,	  /* the argument is converted to local time of the session's zone */
 	LOCAL_OF_SESSION, /* the argument is local time of the session's zone */
-	UTC_OF_ARGUMENT,  /* the argument is turned into local time of the zone that another argument names */
+	UTC_OF_ARGUMENT,  /* the argument is converted to local time of the zone that another argument names */
 	LOCAL_OF_ARGUMENT /* the argument is local time of the zone that another argument names */
 };
 
@@ -115,7 +115,8 @@ static const struct monotone_function functions[] = {
 	{ F_ROUND_NUMERIC_INT4, 0, NO_BREAKS, 0 },
 	{ F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, 0, NO_BREAKS, 0 },
 	{ F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4, 0, NO_BREAKS, 0 },
-	{ F_WIDTH_BUCKET_ANYCOMPATIBLE_ANYCOMPATIBLEARRAY, 0, NO_BREAKS, 0 }, /* by a binary search, so in any array */
+	{ F_WIDTH_BUCKET_ANYCOMPATIBLE_ANYCOMPATIBLEARRAY, 0, NO_BREAKS, 0 }, /* uses a binary search, so monotone for any
+									       * array */
 
 	/* division by a constant */
 	{ F_INT2DIV, 0, NO_BREAKS, 0 },
@@ -174,7 +175,7 @@ static bool is_one_of(Oid function, const Oid *list, size_t n)
 
 /* ---- calls ---- */
 
-/* True if no argument but this one has columns. */
+/* True if no other argument has columns. */
 static bool others_are_constant(const List *arguments, int argument)
 {
 	for (int i = 0; i < list_length(arguments); i++)
@@ -241,7 +242,7 @@ static bool is_multiple(Node *interval, AttrNumber attribute, List **breaks)
 
 /* ---- breaks of times that are shifted ---- */
 
-/* Adds breaks where the expression changes: the order holds while it keeps its value. */
+/* Adds breaks where the expression changes: the order is preserved while it does not. */
 static void add_values(List **breaks, Node *expression, AttrNumber attribute)
 {
 	struct ifp_run_keys keys = { NIL, *breaks };
@@ -253,8 +254,8 @@ static void add_values(List **breaks, Node *expression, AttrNumber attribute)
 		add_break(breaks, lfirst(cell), NULL, IFP_BREAK_VALUE);
 }
 
-/* True if the node differs for any two times of the column, except where clocks are put back. A coarser one has few pieces
- * already, and needs no breaks. */
+/* True if the node differs for any two times of the column, except where clocks are set back. A coarser node already has few
+ * pieces, and needs no breaks. */
 static bool is_fine(Node *node)
 {
 	List *arguments;
@@ -294,8 +295,8 @@ static Node *whole_days(Node *interval)
 	return eval_const_expressions(NULL, call(F_DATE_TRUNC_TEXT_INTERVAL, INTERVALOID, list_make2(day, interval)));
 }
 
-/* Days and months are added to the local time of a timestamptz, and the sum is turned back into UTC. Adding a month puts both
- * the 30th and the 31st of January on the last of February. Days of a date remain in order even so. */
+/* Days and months are added to the local time of a timestamptz, and the sum is converted back to UTC. Adding a month maps both
+ * January 30 and 31 to the last of February. Days of a date still remain in order. */
 static void add_shift_breaks(List **breaks, Oid function, List *arguments, enum unit unit)
 {
 	bool is_added = function == F_TIMESTAMPTZ_PL_INTERVAL;
@@ -403,9 +404,9 @@ static void add_breaks(List **breaks, const struct monotone_function *function, 
 	}
 }
 
-/* Division of numerics keeps 16 or more digits, depending on the leading digits of both sides. Where that number drops, a
- * quotient may be rounded below that of a smaller dividend. It does not drop for powers of ten and for dividends of few digits,
- * and has no effect once the quotient is rounded to an integer. */
+/* Numeric division keeps 16 or more digits, depending on the leading digits of both sides. Where that number drops, a quotient
+ * may be rounded below that of a smaller dividend. It does not drop for powers of ten and for dividends of few digits, and does
+ * not matter if the quotient is then rounded to an integer. */
 static bool is_exact_division(List *arguments)
 {
 	Const *divisor = lsecond(arguments);
@@ -516,7 +517,7 @@ static bool is_less_remainder(Oid function, List *arguments, AttrNumber attribut
 	       ifp_is_monotone_beside_null(linitial(arguments), attribute, breaks);
 }
 
-/* extract(year from ts) and similar fields. Of an interval only epoch, if it is a difference of times, which has no months. */
+/* extract(year from ts) and similar fields. For an interval only epoch, if it is a difference of times, which has no months. */
 static bool is_field(Oid function, List *arguments, AttrNumber attribute, List **breaks)
 {
 	static const char *const years[] = { "year", "years", "isoyear", "decade", "century", "millennium", NULL };
@@ -561,7 +562,7 @@ static bool is_comparison(Node *node, AttrNumber attribute, List **breaks)
 	type = exprType(side);
 	if (!others_are_constant(arguments, i) || !ifp_is_monotone_beside_null(side, attribute, breaks))
 		return false;
-	/* local time is turned into timestamptz to be compared */
+	/* local time is converted to timestamptz for the comparison */
 	if ((type == TIMESTAMPOID || type == DATEOID) && exprType(list_nth(arguments, 1 - i)) == TIMESTAMPTZOID)
 		add_break(breaks, as_timestamp(side), NULL, IFP_BREAK_LOCAL);
 	return true;
@@ -652,7 +653,7 @@ bool ifp_is_monotone(Node *expression, AttrNumber attribute, List **breaks)
 
 /* ---- run keys: fields of a time ---- */
 
-/* Returns the unit of date_trunc() within which a field of extract() keeps its value; NULL if it changes within a second. */
+/* Returns the unit of date_trunc() within which a field of extract() is constant; NULL if it changes within a second. */
 static const char *unit_of_field(const char *field)
 {
 	static const char *const units[][2] = {
@@ -678,8 +679,8 @@ static bool has_letters(const char *format, const char *letters)
 	return false;
 }
 
-/* Returns the unit within which a format of to_char() keeps its value; NULL if it changes within a second. Letters in quotes
- * count as fields too, which makes the unit smaller than necessary. */
+/* Returns the unit within which a format of to_char() is constant; NULL if it changes within a second. Quoted letters count as
+ * fields too, which makes the unit smaller than necessary. */
 static const char *unit_of_format(const char *format)
 {
 	if (has_letters(format, "ms") || has_letters(format, "us") || has_letters(format, "ff"))
@@ -697,7 +698,7 @@ static const char *unit_of_format(const char *format)
 	return has_letters(format, "m") || has_letters(format, "q") || has_letters(format, "r") ? "month" : "day";
 }
 
-/* Returns date_trunc(unit, time) for a function of one field of a time, which keeps its value within a unit; NULL for any other
+/* Returns date_trunc(unit, time) for a function of one field of a time, which is constant within a unit; NULL for any other
  * node. */
 static Node *truncated_to_unit(Node *node, AttrNumber attribute)
 {
@@ -770,7 +771,7 @@ static bool add_bucket_keys(Node *node, AttrNumber attribute, struct ifp_run_key
 
 /* ---- run keys: nodes that depend only on the order of their arguments ---- */
 
-/* Adds keys that tell whether an expression is before, at or after a bound. */
+/* Adds keys that distinguish whether an expression is before, at or after a bound. */
 static bool add_bound(Node *expression, Node *bound, AttrNumber attribute, struct ifp_run_keys *keys)
 {
 	if (exprType(expression) != exprType(bound) || ifp_has_columns(bound) ||
@@ -838,7 +839,7 @@ static bool add_order_keys(Node *node, AttrNumber attribute, struct ifp_run_keys
 
 /* ---- run keys: equality ---- */
 
-/* Returns x = c as x >= c, or x <= c; NULL if the operator is no equality of a B-tree order. */
+/* Returns x = c as x >= c, or x <= c; NULL if the operator is not a B-tree equality. */
 static Node *as_inequality(Node *condition, int strategy)
 {
 	OpExpr *equality = (OpExpr *)condition;
@@ -906,7 +907,7 @@ static bool collect(Node *node, void *context)
 
 	if (!node || !ifp_mentions(node, attribute))
 		return false;
-	/* constant over all times that are not NULL; those that are NULL are folded by themselves */
+	/* constant over all non-NULL times; NULL times are folded separately */
 	if (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var))
 		return false;
 	if (add_bucket_keys(node, attribute, collecting->keys))

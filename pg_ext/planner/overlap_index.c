@@ -46,7 +46,7 @@
 /* ---- parts ---- */
 
 /* The catalogs under one snapshot. REINDEX CONCURRENTLY replaces an index by another, and the caches may show either state of
- * each of them. The index found is maintained while its table is locked, even if it has been replaced. */
+ * each. The index found is maintained while its table is locked, even if it has been replaced. */
 struct catalogs {
 	Snapshot snapshot;
 	Relation inherits, indexes;
@@ -293,8 +293,8 @@ static bool has_own_rows(Relation heap)
 		(!heap->rd_rel->relhassubclass || find_inheritance_children(RelationGetRelid(heap), NoLock) == NIL));
 }
 
-/* True if this value of the index is a duration, or none is (-1). Its validity was checked when it was found; REINDEX CONCURRENTLY may have
- * changed that since. */
+/* True if this value of the index is the duration; for -1, if it has none. Its validity was checked when it was found; REINDEX
+ * CONCURRENTLY may have changed that since. */
 static bool is_of_durations(Oid oid, int value)
 {
 	Relation relation = index_open(oid, AccessShareLock);
@@ -369,7 +369,7 @@ static bool is_wanted(Relation heap, Relation index, const struct request *reque
 	bool is_same;
 	int level = 0;
 
-	/* a cursor may be read by another user than the one who opened it and was checked: then the table is read */
+	/* another user than the one who opened a cursor and was checked may read it: then the table is read */
 	if (index->rd_indam->ambuild != ifp_build || !may_select(heap, index) || !knows_by_values(index) ||
 	    (!is_partitioned(index) && !ifp_index_is_usable(index)))
 		return false;
@@ -386,7 +386,7 @@ static bool is_wanted(Relation heap, Relation index, const struct request *reque
 	return is_same && are_of_durations(heap, index, request->duration);
 }
 
-/* Keeps the lock on the index found: nobody may drop it while the statement uses it. */
+/* Keeps the lock on the index found, so that nobody drops it while the statement uses it. */
 static Oid find_index(Relation heap, const struct request *request)
 {
 	List *oids = RelationGetIndexList(heap);
@@ -477,7 +477,7 @@ Datum iforest_overlap_index_support(PG_FUNCTION_ARGS)
 
 /* ---- support: conditions as arguments ---- */
 
-/* Returns the column of the function that a node is, perhaps relabelled as a type of the same bytes; else NULL. */
+/* Returns the function's column if the node is one, possibly relabelled as a binary-compatible type; else NULL. */
 static const Var *column_of(Node *node, Index rel)
 {
 	while (IsA(node, RelabelType))
@@ -628,7 +628,7 @@ static bool is_left_out(PlannerInfo *root, RelOptInfo *rel)
 	return false;
 }
 
-/* Makes the cheapest path almost free, for the planner ignores conditions that are checked once before a path. */
+/* Makes the cheapest path almost free, because the planner ignores one-time filters in its cost. */
 static void cost_nothing(PlannerInfo *root, RelOptInfo *rel)
 {
 	Path *cheapest = NULL;

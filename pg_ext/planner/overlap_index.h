@@ -1,19 +1,19 @@
 /* planner/overlap_index.h -- Choice of the index that an overlap function reads, with permission checks and planner support.
  *
  * The overlap function of an index (sql/sqlgen_overlap.h) has two arms. It first calls iforest_overlap_index(), which returns
- * the index with these columns, or NULL if none may be read. With an index it reads iforest_overlap_spans(), else it reads the
- * table by SQL.
+ * the index with these columns, or NULL if none may be read. With an index it reads iforest_overlap_spans(), otherwise it reads
+ * the table by SQL.
  *
- * Reading an index this way goes past the planner and the executor. So their checks are repeated here: privileges on the
- * table's columns, row security, and whether this snapshot may use the index.
+ * This bypasses the planner and the executor, so their checks are repeated here: privileges on the table's columns, row
+ * security, and whether this snapshot may use the index.
  *
  * Planner support, by a hook:
- * - A function in FROM returns all its rows, which are filtered afterwards. A condition that a by column equals a value, or one
- *   of an array, is also passed to iforest_overlap_spans() as arguments, which limits the series that it reads. The condition
- *   is still checked.
- * - Arms that will not run cost nothing: the arm that reads the table while there is an index, and the arm over all times if a
- *   window is given by parameters. Otherwise the planner would count them as run, and use JIT or parallel workers for a query
- *   of less than a millisecond. Which arm runs is decided when execution begins, whatever was estimated.
+ * - A function in FROM returns all its rows, which are filtered afterwards. Conditions "by column = value" and "by column = ANY
+ *   (array)" are also passed to iforest_overlap_spans() as arguments, so that it reads only matching series. They are still
+ *   checked.
+ * - Arms that will not run cost nothing: the arm that reads the table if there is an index, and the arm over all times if
+ * parameters give a window. Otherwise the planner would count them as run, and use JIT or parallel workers for a query of less
+ * than a millisecond. Whatever the estimate, execution decides which arm runs.
  */
 #ifndef IFP_PLANNER_OVERLAP_INDEX_H
 #define IFP_PLANNER_OVERLAP_INDEX_H
@@ -24,12 +24,12 @@
 #include "nodes/primnodes.h"
 #include "utils/array.h"
 
-/* Sets parameters so that names and operators are those of pg_catalog and constants are written alike in all sessions. They are
- * restored by AtEOXact_GUC(true, level). Returns the level. */
+/* Sets parameters so that names and operators resolve to those of pg_catalog and constants are written the same way in all
+ * sessions. Returns the level; AtEOXact_GUC(true, level) restores them. */
 int ifp_neutral_settings(void);
 
 /* Returns the columns of an index as its functions name them, as text[]: by columns, time, INCLUDE, values, each a name in the
- * table or an expression; then their numbers. A name may have passed to another column since, and a dump changes numbers.
+ * table or an expression; then their numbers. A name may since belong to another column, and a dump changes numbers.
  * Requires  ifp_neutral_settings(), if the index has expressions. */
 ArrayType *ifp_index_column_texts(Relation heap, Relation index);
 
@@ -40,7 +40,7 @@ char *ifp_index_predicate_text(Relation heap, Relation index);
 /* Raises an error unless the current user may read all rows of the table, the columns in the index, and ctid. */
 void ifp_require_readable(Relation heap, Relation index);
 
-/* True if transactions as old as this one may read the index; and if it is valid besides. */
+/* True if transactions as old as this one may read the index. ifp_index_is_usable() also requires that it is valid. */
 bool ifp_index_is_old_enough(Relation index);
 bool ifp_index_is_usable(Relation index);
 
@@ -50,8 +50,8 @@ struct ifp_overlap_parts {
 	bool has_foreign;	/* there are also foreign partitions, which no index covers */
 };
 
-/* Finds the parts of an index, in the current memory context. Partitions are those that a query sees now; one that is being
- * detached is left out. Raises an error if a partition has no valid index that belongs to this one.
+/* Finds the parts of an index, in the current memory context. Partitions are those that a query sees now, without any that is
+ * being detached. Raises an error if a partition has no valid index that belongs to this one.
  * Requires  the index and its table are open and locked. */
 struct ifp_overlap_parts ifp_overlap_parts(Relation heap, Relation index);
 

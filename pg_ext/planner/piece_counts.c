@@ -18,7 +18,7 @@
 #include "pg_ext/planner/bucket_finder.h"
 #include "pg_ext/planner/selectivity.h"
 
-/* Number of pieces assumed where nothing is known of the times. */
+/* Number of pieces assumed if nothing is known about the times. */
 static const double default_pieces = 1000;
 
 /* Pieces whose width is averaged: days of local time and months differ in length. */
@@ -29,8 +29,8 @@ enum { MEASURED_PIECES = 8 };
 /* The window of the query, and the histogram of the time column. */
 struct asked_times {
 	int64 low, high;
-	int64 *bounds; /* of the histogram: equally many rows lie between neighbours */
-	int n_bounds;  /* below 2: nothing is known */
+	int64 *bounds; /* of the histogram: equally many rows between neighbours */
+	int n_bounds;  /* less than 2: nothing is known */
 };
 
 /* Reads the histogram's bounds; infinite ones are left out. */
@@ -49,7 +49,7 @@ static void find_times(const struct ifp_query_level *level, Node *time, const st
 		for (int i = 0; i < slot.nvalues; i++) {
 			int64 bound = ifp_time_from_datum(definition, slot.values[i]);
 
-			/* some rows at infinity say nothing of the others */
+			/* rows at infinity tell nothing about the others */
 			if (bound >= times.lowest_finite && bound <= times.highest_finite)
 				asked->bounds[asked->n_bounds++] = bound;
 		}
@@ -64,7 +64,7 @@ static void find_times(const struct ifp_query_level *level, Node *time, const st
 	asked->high = asked->bounds[asked->n_bounds - 1];
 }
 
-/* Narrows the window to the bounds of the key conditions. Returns false where these are not known while planning. */
+/* Narrows the window to the bounds of the key conditions. Returns false if these are not known at planning time. */
 static bool narrow_times(const struct ifp_query_level *level, const struct ifp_index_query *query, Relation index,
 			 struct asked_times *times)
 {
@@ -124,8 +124,8 @@ static bool has_parameter(Node *node, void *context)
 	return node && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
 }
 
-/* True if the keys can be evaluated while planning: they have no parameters, call no foreign functions (whose errors are not
- * caught), and the lookup of a time zone cannot fail. */
+/* True if the keys can be evaluated at planning time: they have no parameters, call no foreign functions (whose errors are not
+ * caught), and need no time zone lookup that may fail. */
 static bool are_known(const struct ifp_run_keys *keys)
 {
 	ListCell *cell;
@@ -166,7 +166,7 @@ static bool holds(const struct ifp_safe_expression *condition, const struct ifp_
 	return ifp_safe_eval(condition, econtext, &value, &is_null, NULL) && !is_null && DatumGetBool(value);
 }
 
-/* Narrows the times to those at which a condition holds that changes once (shifts of the clock aside). */
+/* Narrows the times to those that meet a condition that changes once (apart from shifts of the clock). */
 static void narrow_by_condition(const struct ifp_index_query *query, const struct ifp_definition *definition, Node *condition,
 				struct asked_times *times)
 {
@@ -192,7 +192,7 @@ static void narrow_by_condition(const struct ifp_index_query *query, const struc
 	end_row(econtext);
 }
 
-/* Narrows the times by those run conditions that can be evaluated while planning, and returns these conditions. */
+/* Narrows the times by the run conditions that can be evaluated at planning time, and returns these conditions. */
 static List *narrow_by_runs(const struct ifp_query_level *level, const struct ifp_index_query *query,
 			    const struct ifp_definition *definition, struct asked_times *times)
 {
@@ -325,13 +325,14 @@ void ifp_piece_counts_estimate(const struct ifp_query_level *level, const struct
 	}
 	if (times.n_bounds > 0)
 		used = list_concat_copy(used, narrow_by_runs(level, query, &definition, &times));
-	/* where the window's bounds are known, the histogram counts its buckets; its rows would not, for times may be uneven */
+	/* if the window's bounds are known, the histogram counts its buckets; its rows would not, because times may be
+	 * uneven */
 	used_part = ifp_share_of_rows(level, candidate, used);
 	keys = of_buckets;
 	part = used_part > 0 ? Min(window / used_part, 1) : 1;
 	pieces->buckets = pieces->groups = Min(count(query, &keys, &definition, &times, tuples, part), tuples);
 	if (keys.breaks != NIL) {
-		/* on either side of a break the keys may have the same values */
+		/* the keys may have the same values on both sides of a break */
 		keys.breaks = NIL;
 		pieces->groups = Min(count(query, &keys, &definition, &times, tuples, part), pieces->groups);
 	}

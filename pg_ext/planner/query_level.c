@@ -32,9 +32,9 @@ const Path *ifp_cheapest_path(const RelOptInfo *rel)
 
 /* A subquery that was entered. */
 struct layer {
-	Index relid;	  /* of it, in the level above */
+	Index relid;	  /* its relid in the level above */
 	List *columns;	  /* its target list, over the relation below */
-	List *conditions; /* of the level above on it */
+	List *conditions; /* conditions of the level above on it */
 };
 
 static bool is_no_limit(Node *limit)
@@ -51,7 +51,7 @@ static bool is_no_offset(Node *offset)
 	return is_no_limit(offset) || (IsA(offset, Const) && DatumGetInt64(constant->constvalue) == 0);
 }
 
-/* The reason where no notice is worth while: it groups, joins or computes rows. */
+/* The reason when no notice is worthwhile: the subquery groups, joins or computes rows. */
 static const char does_more[] = "";
 
 static const char *refuse(const PlannerInfo *root)
@@ -178,7 +178,8 @@ Node *ifp_query_level_expression(const struct ifp_query_level *level, Node *expr
 	return through_layers(level, 0, expression);
 }
 
-/* A condition of a level above sees what those below leave, as users' conditions do of what row security leaves. */
+/* A condition of an outer level sees only rows that inner levels pass, as user conditions see only rows that row security
+ * passes. */
 static RestrictInfo *restriction_below(const struct ifp_query_level *level, int layer, const RestrictInfo *above)
 {
 	Expr *clause = (Expr *)through_layers(level, layer, (Node *)above->clause);

@@ -1,11 +1,11 @@
-/* planner/query_level.h -- A query level that groups one table, which may lie in subqueries that hand on all of its rows.
+/* planner/query_level.h -- A query level that groups one table, which may be inside subqueries that pass on all of its rows.
  *
- * The planner keeps a subquery with ORDER BY, LIMIT or OFFSET and a CTE apart from the level above, and plans it first. Where
- * its limits are known to choose all rows (OFFSET 0, LIMIT NULL), it only computes columns and leaves out rows: aggregates do
- * not depend on the order of rows. Then the level above is as if it had been written over the table.
+ * The planner plans a CTE, or a subquery with ORDER BY, LIMIT or OFFSET, separately and before the level above. If its limits
+ * are known to select all rows (OFFSET 0, LIMIT NULL), it only computes columns and filters rows, since aggregates do not
+ * depend on the order of rows. The level above is then treated as if it were written over the table.
  *
- * The subquery's plan stays below the answer, which never runs it: it brings the table into the statement's range table, so
- * that privileges are checked and plans are made anew after changes.
+ * The subquery's plan stays below the answer but is never run. It keeps the table in the statement's range table, so that
+ * privileges are checked and plans are invalidated by changes.
  */
 #ifndef IFP_PLANNER_QUERY_LEVEL_H
 #define IFP_PLANNER_QUERY_LEVEL_H
@@ -16,30 +16,30 @@
 
 #include "pg_ext/planner/verdict.h"
 
-/* A grouped query level, in the planner's terms. Its expressions are over the outermost of the subqueries, if there are any. */
+/* A grouped query level in the planner's terms. Its expressions are over the outermost subquery, if there is one. */
 struct ifp_query_level {
 	PlannerInfo *upper;	  /* of the level */
 	PlannerInfo *root;	  /* of the query that has the table in its FROM */
 	RelOptInfo *rel;	  /* the table */
 	RelOptInfo *join;	  /* of the table and its dimensions; NULL: none */
 	List *dimensions;	  /* struct ifp_joined (planner/dimension.h) */
-	List *join_conditions;	  /* what else the join has to meet */
-	List *layers;		  /* the subqueries between them, outermost first */
-	Path *source;		  /* of the outermost subquery that is no CTE; NULL: none */
-	List *groups, *operators; /* expressions; OidList of equality operators, InvalidOid where it cannot be hashed */
+	List *join_conditions;	  /* remaining conditions of the join */
+	List *layers;		  /* the subqueries between upper and root, outermost first */
+	Path *source;		  /* path of the outermost subquery that is not a CTE; NULL: none */
+	List *groups, *operators; /* expressions; OidList of equality operators, InvalidOid if not hashable */
 	List *sets;		  /* grouping sets (planner/grouping_sets.h) */
-	List *outputs;		  /* expressions over groups, Aggrefs and GROUPING(): the target, and HAVING */
-	Cost cost_without;	  /* of the cheapest plan without an index; below 0: there is none */
+	List *outputs;		  /* target and HAVING: expressions over groups, Aggrefs and GROUPING() */
+	Cost cost_without;	  /* of the cheapest plan without an index; negative: there is none */
 };
 
-/* Moves level->root and level->rel from a subquery to the table whose rows it hands on, through any number of subqueries; not at
- * all if it does more. Returns NULL, or why it does not, if that is worth a notice. */
+/* If level->rel is a subquery that only passes on rows of a table, moves level->root and level->rel down to that table, through
+ * any number of subqueries. Otherwise changes nothing and returns the reason if that is worth a notice, else NULL. */
 const char *ifp_query_level_enter(struct ifp_query_level *level);
 
 /* Rewrites an expression of the level over the columns of the table. */
 Node *ifp_query_level_expression(const struct ifp_query_level *level, Node *expression);
 
-/* Returns the RestrictInfos of the table with those of the subqueries' rows, which come last. */
+/* Returns the RestrictInfos of the table, followed by those of the subqueries' rows. */
 List *ifp_query_level_restrictions(const struct ifp_query_level *level, List *of_table);
 
 /* Returns the cheapest path that is not disabled, or NULL. */

@@ -32,7 +32,7 @@
 #include "pg_ext/planner/value_split.h"
 #include "pg_ext/planner/value_steps.h"
 
-/* A reason that nobody is told. */
+/* A reason that is not reported. */
 static const char untold[] = "";
 
 /* ---- from expressions over the table to expressions over the index ---- */
@@ -41,7 +41,7 @@ struct rewriting {
 	const struct ifp_query_level *level;
 	List *columns;
 	const IndexOptInfo *index;
-	bool takes_keys; /* of the expression itself nothing is asked but what keys tell */
+	bool takes_keys; /* keys suffice for the expression itself */
 	const char *reason;
 };
 
@@ -89,7 +89,7 @@ static Node *rewrite(Node *node, void *context)
 		rewriting->reason = "a subquery is evaluated for each row";
 		return node;
 	case T_PlaceHolderVar:
-		/* without joins it only keeps grouping sets from looking through the columns of a subquery */
+		/* without joins it only hides the columns of a subquery from grouping sets */
 		if (!rewriting->level->join) {
 			rewriting->takes_keys = takes_keys;
 			return rewrite((Node *)castNode(PlaceHolderVar, node)->phexpr, context);
@@ -180,7 +180,7 @@ static Cost cost_of(PlannerInfo *root, RestrictInfo *restriction)
 	return cost.per_tuple;
 }
 
-/* Returns the cheaper restrictions first, the order of plain plans: a condition that may fail stays behind the one that guards
+/* Returns the cheaper restrictions first, as plain plans do, so that a condition that may fail stays behind the one that guards
  * it. */
 static List *in_order(PlannerInfo *root, List *restrictions)
 {
@@ -206,7 +206,7 @@ static const char *add_conditions(const struct ifp_query_level *level, const str
 
 	if (may_leak(candidate->restrictions))
 		return "a condition might tell what row security or a security barrier hides";
-	/* those of a subquery before those on its rows */
+	/* restrictions of a subquery before those on its rows */
 	sorted = list_concat(in_order(level->root, list_copy_head(candidate->restrictions, candidate->n_own)),
 			     in_order(level->root, list_copy_tail(candidate->restrictions, candidate->n_own)));
 	foreach (cell, sorted) {
@@ -285,7 +285,7 @@ static Node *without_not_null(Node *node, const struct ifp_query_level *level)
 	return node;
 }
 
-/* Makes of a count of one argument, over the table, what hangs on the fewest columns. */
+/* Rewrites a count of one argument, over the table, so that it depends on as few columns as possible. */
 static void simplify_count(Aggref *count, const struct ifp_query_level *level)
 {
 	TargetEntry *argument = linitial_node(TargetEntry, count->args);
@@ -366,7 +366,7 @@ struct collecting {
 	const char *reason;
 };
 
-/* Collects aggregates and GROUPING() of outputs, which consist of group keys, these, and expressions of them. */
+/* Collects aggregates and GROUPING() of outputs, which otherwise consist of group keys and expressions. */
 static bool collect(Node *node, void *context)
 {
 	struct collecting *collecting = context;
@@ -408,7 +408,7 @@ static void add_sets(const struct ifp_query_level *level, const List *groupings,
 		query->groupings = lappend(query->groupings, ifp_grouping_keys(level->upper, lfirst_node(GroupingFunc, cell)));
 }
 
-/* Returns that a function of an aggregate is not known; else NULL. */
+/* Returns the reason if an aggregate's function is unknown, else NULL. */
 static const char *find_unknown(const List *aggregates)
 {
 	ListCell *cell;
@@ -553,7 +553,7 @@ static void answer_by_steps(struct ifp_index_query *query)
 
 /* ---- drawn histograms ---- */
 
-/* True for an argument of an aggregate that is a division of numerics, or gives one to some rows. */
+/* True for an argument of an aggregate that is a division of numerics, or is one for some rows. */
 static bool is_divided(Node *node)
 {
 	OpExpr *call = (OpExpr *)node;
@@ -568,7 +568,7 @@ static bool is_divided(Node *node)
 	return IsA(node, OpExpr) && call->opfuncid == F_NUMERIC_DIV;
 }
 
-/* True for a comparison or the like that mentions one of the columns. */
+/* True for a comparison or similar node that mentions one of the columns. */
 static bool may_draw(Node *node, void *columns)
 {
 	ListCell *cell;
@@ -596,7 +596,7 @@ static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_c
 	       may_draw(ifp_query_level_expression(level, (Node *)level->outputs), values);
 }
 
-/* True if a group key has a value column, or a condition may be drawn. */
+/* True if a group key has a value column, or bounds may be drawn from a condition. */
 static bool may_be_split(const struct ifp_query_level *level, const struct ifp_candidate *candidate)
 {
 	const IndexOptInfo *index = linitial(candidate->indexes);
@@ -632,7 +632,7 @@ static bool keeps_histograms(const struct ifp_candidate *candidate)
 	return facts->keeps_histograms == IFP_KNOWN_TRUE;
 }
 
-/* Draws bounds from group keys, conditions that are no ranges, and filters and arguments of aggregates. */
+/* Draws bounds from group keys, conditions that are not ranges, and filters and arguments of aggregates. */
 static bool draw(struct ifp_index_query *query)
 {
 	List *conditions = list_concat_copy(query->groups, query->by_steps), *arguments = NIL;
@@ -649,14 +649,14 @@ static bool draw(struct ifp_index_query *query)
 	return ifp_value_steps_draw(query, conditions, arguments);
 }
 
-/* True if the query has what is not kept of classes of values. */
+/* True if the query needs data that classes of values do not have. */
 static bool needs_more_than_folds(const struct ifp_index_query *query)
 {
 	return ifp_aggregates_need(query, IFP_MEASURE_SKETCH) || ifp_aggregates_need(query, IFP_MEASURE_DISTINCT) ||
 	       ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
 }
 
-/* How conditions on values, and group keys of them, are answered. */
+/* Method for conditions and group keys on values. */
 enum manner { BY_KEPT_HISTOGRAMS, IN_PASSES, BY_CLASSES };
 
 /* Fills in the index query. */
@@ -694,7 +694,7 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 	if (!reason)
 		reason = add_aggregates(level, candidate, query, aggregates);
 	if (!reason && ((manner == IN_PASSES && !draw(query)) || (manner == BY_CLASSES && !ifp_value_split(query))))
-		reason = untold; /* the one of kept histograms stands */
+		reason = untold; /* keep the reason given for kept histograms */
 	if (!reason)
 		reason = split_groups(query);
 	if (!reason)
@@ -706,7 +706,7 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 	return reason;
 }
 
-/* More passes take longer than one over all classes. */
+/* More passes than this take longer than one pass with classes. */
 enum { MOST_PASSES = 3 };
 
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
@@ -717,7 +717,7 @@ const char *ifp_query_match(const struct ifp_query_level *level, const struct if
 	List *aggregates, *groupings;
 	const char *reason;
 
-	/* first what is found out soonest */
+	/* cheapest test first */
 	if (lacking)
 		return column_name(level, lacking);
 	reason = collect_outputs(level, &aggregates, &groupings);

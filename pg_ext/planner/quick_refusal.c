@@ -23,7 +23,7 @@ bool ifp_is_never_null(const struct ifp_query_level *level, Var *var)
 	       ifp_is_not_null(level->rel, table, var->varattno);
 }
 
-/* True if a unique index says that no two rows have the same value of a column. */
+/* True if a unique index proves that no two rows have the same value of a column. */
 static bool has_unique_index(const RelOptInfo *rel, const Var *column, Oid equality)
 {
 	ListCell *cell;
@@ -69,7 +69,7 @@ bool ifp_differs_by_row(const struct ifp_query_level *level, Node *expression, O
 	       has_unique_index(level->rel, column, equality) && ifp_dimensions_are_unique(level);
 }
 
-/* Returns the column as it stands in a list of columns; NULL if it is an expression. */
+/* Returns the column of a list cell; NULL if it is an expression. */
 static const Var *column_of(const ListCell *cell)
 {
 	const Node *node = lfirst(cell);
@@ -128,7 +128,7 @@ Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restricti
 	struct looking looking = { .columns = columns };
 	ListCell *cell;
 
-	/* what subqueries compute may not be needed above */
+	/* the outer level may not need what subqueries compute */
 	if (level->layers != NIL || !all_are_vars(columns))
 		return NULL;
 	foreach (cell, restrictions)
@@ -150,7 +150,7 @@ Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restricti
 struct value_columns {
 	const List *columns;
 	const IndexOptInfo *index;
-	AttrNumber attribute; /* the one that was found */
+	AttrNumber attribute; /* the last one found */
 	bool has_others;      /* other columns, too */
 };
 
@@ -189,7 +189,8 @@ static bool has_drawable(Node *node, void *context)
 	return node && (ifp_value_steps_may_draw(node) || expression_tree_walker(node, has_drawable, context));
 }
 
-/* True if values may be told apart where the expression changes: by comparisons in it, or because it is a division of numerics. */
+/* True if values may be told apart where the expression changes: by comparisons in it, or because it is a division of
+ * numerics. */
 static bool may_be_told_apart(Node *expression)
 {
 	if (IsA(expression, OpExpr) && castNode(OpExpr, expression)->opfuncid == F_NUMERIC_DIV)
@@ -217,7 +218,7 @@ static bool is_too_much(const struct ifp_query_level *level, const List *columns
 	       !may_be_told_apart(argument);
 }
 
-/* Rows that each value of a column must have for its classes to be worth while. */
+/* Rows that each value of a column must have for classes to be worthwhile. */
 enum { FEWEST_ROWS_OF_CLASS = 250 };
 
 /* True if a column of a group key has so many different values that a plain plan costs less than splitting rows by them. */

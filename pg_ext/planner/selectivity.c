@@ -23,7 +23,7 @@
 
 /* ---- windows ---- */
 
-/* Reads a comparison of the time as a scan key. Returns false if the other side is not known while planning. */
+/* Reads a comparison of the time as a scan key. Returns false if the other side is not known at planning time. */
 static bool read_bound(PlannerInfo *root, Relation index, const struct ifp_key_condition *condition, ScanKey key)
 {
 	Node *comparand = condition->comparand ? estimate_expression_value(root, (Node *)condition->comparand) : NULL;
@@ -145,7 +145,7 @@ double ifp_selectivity_series(Oid oid)
 /* Approximate numbers of all rows and of those after a time. */
 struct newer {
 	double n_rows, n_newer;
-	int64 after, end; /* end: the last time of all */
+	int64 after, end; /* end: the last of all times */
 };
 
 /* Adds rows that are spread evenly between the times of two keys, in any order. */
@@ -224,7 +224,7 @@ static int64 bound_at(const int64 *times, int n, const struct newer *newer, doub
 	       (int64)(((double)newer->end - (double)newer->after) * Min((part - 1 + newer_part) / newer_part, 1));
 }
 
-/* Returns bounds that replace the histogram's; NULL if nothing is newer or some time is infinite. */
+/* Returns replacements for the histogram's bounds; NULL if nothing is newer or some time is infinite. */
 static ArrayType *new_bounds(struct ifp_index *index, const AttStatsSlot *slot)
 {
 	int64 *times = palloc(slot->nvalues * sizeof *times);
@@ -343,7 +343,7 @@ static bool is_known(struct known *known, const struct ifp_meta_sizes *now, Heap
 	       known->n_pending_pages == now->n_pending_pages;
 }
 
-/* Improves the statistics anew. */
+/* Recomputes the improved statistics. */
 static void improve(struct known *known, const struct ifp_meta_sizes *now, HeapTuple tuple, Relation index)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest newer rows", ALLOCSET_DEFAULT_SIZES);
@@ -442,7 +442,7 @@ static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, Var
 
 	if (previous_hook && previous_hook(root, table, column, variable))
 		return true;
-	/* a user who may not read the column learns no more than PostgreSQL reveals */
+	/* a user who may not read the column must learn no more than PostgreSQL reveals */
 	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || column <= 0 || table->securityQuals != NIL)
 		return false;
 	rel = find_rel(root, table);

@@ -1,12 +1,12 @@
-/* planner/selectivity.h -- Estimates of the rows in a window of time, from the index where ANALYZE's statistics do not suffice.
+/* planner/selectivity.h -- Estimates of the rows in a window of time, from the index if ANALYZE's statistics do not suffice.
  *
  * Without statistics the planner assumes that any window has half a percent of the table, which makes the costs of plain plans
- * wrong. ifp_selectivity_window_rows() estimates the rows from the index.
+ * wrong. ifp_selectivity_window_rows() estimates the number of rows from the index.
  *
- * With statistics the histogram of the time column ends at the last ANALYZE. Dashboards ask for newer rows all the time, and
- * the planner expects one row in such a window. A table that grows by 5000 rows a second has millions of newer rows before
- * autovacuum analyzes it. For the first column of a B-tree PostgreSQL looks for the actual end (get_actual_variable_range()). A
- * hook does that for the time column of an iforest index, and also counts the rows behind the histogram's end:
+ * With statistics the histogram of the time column ends at the last ANALYZE. Dashboards keep asking for newer rows, and the
+ * planner expects one row in such a window. A table that grows by 5000 rows a second has millions of newer rows before
+ * autovacuum analyzes it. For the first column of a B-tree, PostgreSQL looks up the actual end (get_actual_variable_range()). A
+ * hook does that for the time column of an iforest index, and also counts the rows beyond the histogram's end:
  *
  *   ANALYZE's        |----|----|----|----|              each part has as many rows
  *   runs, pending                        + + ++ +
@@ -25,19 +25,19 @@
 #include "pg_ext/am/scan_keys.h"
 #include "pg_ext/planner/index_query.h"
 
-/* Evaluates the query's ranges of time. Returns false if they are not known while planning, or if there is no condition on the
- * time. */
+/* Evaluates the query's ranges of time. Returns false if they are not known at planning time, or if there is no condition on
+ * the time. */
 bool ifp_selectivity_window_times(PlannerInfo *root, Relation relation, const struct ifp_index_query *query,
 				  struct ifp_scan_keys *times);
 
-/* Estimates the entries of an index in the query's ranges of time, assuming that each run is evenly spread and that pending
- * entries are later than all runs. Returns false if the ranges are not known, or a run has several series.
+/* Estimates the entries of an index in the query's ranges of time, assuming that the entries of each run are evenly spread and
+ * that pending entries are later than all runs. Returns false if the ranges are not known, or if a run has several series.
  * Requires  the index is on the query's table and time.
  * Cost      reads metapage and manifest, evaluates the bounds. */
 bool ifp_selectivity_window_rows(PlannerInfo *root, Oid oid, const struct ifp_index_query *query, double *n_rows);
 
-/* Returns the number of series in the runs of an index; 0 if there are no runs. By columns may depend on one another, so the
- * product of their distinct values says less.
+/* Returns the number of series in the runs of an index; 0 if there are no runs. This is better than the product of the by
+ * columns' distinct values, since by columns may be correlated.
  * Cost      reads metapage and manifest. */
 double ifp_selectivity_series(Oid index);
 

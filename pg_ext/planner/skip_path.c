@@ -30,7 +30,7 @@
 
 /* The first rows of groups, over the columns of a table. */
 struct first_rows {
-	List *groups;  /* expressions that tell groups apart */
+	List *groups;  /* expressions that identify groups */
 	List *order;   /* expressions, the order within a group */
 	List *clauses; /* their SortGroupClauses */
 	int64 n;       /* rows of each group */
@@ -48,7 +48,7 @@ static Expr *index_column(const IndexOptInfo *index, int column)
 	return list_nth_node(TargetEntry, index->indextlist, column)->expr;
 }
 
-/* True if the node has other columns than the by columns of the index, in which equal values are identical. */
+/* True if the node has columns other than by columns of the index whose equal values are identical. */
 static bool has_other_columns(Node *node, void *context)
 {
 	const IndexOptInfo *index = context;
@@ -86,8 +86,8 @@ static bool has_times(PlannerInfo *root, const IndexOptInfo *index)
 	return IsA(time, Var) && ifp_is_not_null(index->rel, planner_rt_fetch(index->rel->relid, root)->relid, time->varattno);
 }
 
-/* Finds the end at which the scan of a series begins. NULL times come last in an index, so those of an order that begins at the
- * other end with NULLs cannot be found first. Returns false if the index does not give the order. */
+/* Finds the end at which the scan of a series starts. NULL times are last in an index, so an order that starts at the other end
+ * with NULLs is not available. Returns false if the index does not give the order. */
 static bool find_order(PlannerInfo *root, const struct first_rows *rows, IndexOptInfo *index, struct skip_order *order)
 {
 	ListCell *cell, *clause;
@@ -112,11 +112,11 @@ static bool find_order(PlannerInfo *root, const struct first_rows *rows, IndexOp
 
 /* ---- costs ---- */
 
-/* Measured costs in units of cpu_operator_cost: of opening the index, and of finding the next entry and the next series, without
- * fetching a row. */
+/* Measured costs in units of cpu_operator_cost: of opening the index, and of finding the next entry and the next series,
+ * without fetching a row. */
 enum { OPENING = 4000, OPERATORS_AN_ENTRY = 200, OPERATORS_A_SERIES = 800 };
 
-/* Returns how many series the conditions on by columns leave. */
+/* Returns the number of series that pass the conditions on by columns. */
 static double n_series(PlannerInfo *root, IndexOptInfo *index)
 {
 	double n = 1, n_known;
@@ -154,8 +154,8 @@ static double n_without_time(PlannerInfo *root, IndexOptInfo *index)
 	return fraction * index->tuples;
 }
 
-/* Each series gives its rows and one that is too many, and passes by rows that other conditions exclude. Settings such as
- * enable_indexscan are about whole scans, and have no effect here. */
+/* Each series reads its rows and one more, and skips rows that other conditions exclude. Settings such as enable_indexscan are
+ * for whole scans, and have no effect here. */
 static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, int64 n, const struct skip_order *order)
 {
 	IndexOptInfo *index = below->indexinfo;
@@ -295,7 +295,7 @@ static Path *path_of(PlannerInfo *root, RelOptInfo *rel, const struct first_rows
 
 /* ---- offering a path ---- */
 
-/* Adds a path over that of the first rows; says why there is none, or why it is not taken. */
+/* Adds a path over that of the first rows; reports why there is none, or why it is not taken. */
 static void offer(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output, Path *rows, Path *path)
 {
 	const Path *cheapest = ifp_cheapest_path(output);
@@ -384,7 +384,7 @@ static bool is_at_most(Oid operator)
 	return function == F_INT8LT || function == F_INT8LE || function == F_INT84LT || function == F_INT84LE;
 }
 
-/* Returns how many rows of each partition the conditions leave; 0 if that is not known. */
+/* Returns how many rows of each partition pass the conditions; 0 if unknown. */
 static int64 most_rows(List *conditions)
 {
 	int64 most = 0;
@@ -422,7 +422,7 @@ static Path *over(PlannerInfo *root, const WindowAggPath *from, Path *below)
 	WindowAggPath *path = makeNode(WindowAggPath);
 
 	*path = *from;
-	/* nothing is left to sort by where conditions give all columns of the window one value */
+	/* there is no sort key if conditions fix all columns of the window to one value */
 	if (!pathkeys_contained_in(from->subpath->pathkeys, below->pathkeys))
 		below = (Path *)create_sort_path(root, from->path.parent, below, from->subpath->pathkeys, -1);
 	path->subpath = below;
@@ -436,8 +436,8 @@ static Path *over(PlannerInfo *root, const WindowAggPath *from, Path *below)
 	return &path->path;
 }
 
-/* True if there are no other windows. Since 16 the planner computes functions of several windows by one of them where it can; the
- * query keeps the others. */
+/* True if there are no other windows. Since 16 the planner computes functions of several windows by one of them where it can;
+ * the query keeps the others. */
 static bool is_only_window(const WindowAggPath *path)
 {
 	const Path *below = path->subpath;

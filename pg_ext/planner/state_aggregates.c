@@ -188,8 +188,8 @@ static bool is_fraction(Node *node)
 	       DatumGetFloat8(fraction->constvalue) <= 1;
 }
 
-/* Returns a percentile as a quantile of a sketch between the least and the greatest number. The fraction is a constant, and the order
- * ascends. */
+/* Returns a percentile as a quantile of a sketch between the least and the greatest number. The fraction is a constant, and the
+ * order ascends. */
 static Node *split_percentile(const struct state_level *level)
 {
 	bool is_continuous = level->source->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8;
@@ -334,7 +334,7 @@ static Node *join_row(const struct state_level *level, Node *state, const char *
 	return call(level, row, BYTEAOID, parts);
 }
 
-/* Returns what gives the state of an aggregate of this extension over an argument, or NULL. */
+/* Returns an expression for the state of this extension's aggregate over an argument, or NULL. */
 static Node *join(const struct state_level *level, Oid function, Node *argument)
 {
 	static const char *const choices[] = { "min", "max", "first", "last" };
@@ -424,7 +424,7 @@ static bool groups_by(const Query *query, int table, AttrNumber column)
 	return false;
 }
 
-/* Returns false if shards answer the level as it is: a group lies in one of them alone. */
+/* Returns false if shards can answer the level unchanged because each group is in a single shard. */
 static bool read_level(const Query *query, struct state_level *level)
 {
 	ListCell *cell;
@@ -467,7 +467,7 @@ static bool visit(Node *node, void *context)
 
 /* ---- hook ---- */
 
-/* Returns the schema of this extension's functions, that of the access method's handler; NULL if it is not here. */
+/* Returns the schema of this extension's functions, which is that of the access method's handler; NULL if not installed. */
 static char *extension_schema(void)
 {
 	Oid method = get_index_am_oid("iforest", true);

@@ -1,8 +1,9 @@
-/* planner/state_aggregates.h -- Aggregates of distributed tables in terms of states that shards send and a coordinator combines.
+/* planner/state_aggregates.h -- Aggregates of distributed tables in terms of states that shards send and a coordinator
+ * combines.
  *
- * Citus splits an aggregate if its state is of an ordinary type and its arguments are not polymorphic. Others make it fetch all
- * rows. Before it plans a statement over a distributed table, such aggregates are replaced by ones that it can split; and on a
- * shard, what it then asks for by aggregates that an index answers:
+ * Citus splits an aggregate if its state is of an ordinary type and its arguments are not polymorphic; for other aggregates it
+ * fetches all rows. So before Citus plans a statement over a distributed table, those are replaced by aggregates that it can
+ * split. On a shard, these are in turn replaced by aggregates that an index answers:
  *
  *   the statement                   the coordinator                               a shard
  *   stddev(v)                       iforest_variance(count(v), sum(v),            iforest_squares(v)
@@ -12,7 +13,7 @@
  *   iforest_last(v, ts, ctid)       iforest_state_value(iforest_last_state(       iforest_row_state(iforest_last(v, ts, ctid),
  *                                     iforest_row_state(v, ts, ctid)), ...)         iforest_last_time(v, ts, ctid), ...)
  *
- * Both replacements mean the same as what they replace, so each is right without the other. Without Citus nothing is replaced.
+ * Each replacement is equivalent to what it replaces, so it is correct without the other. Without Citus nothing is replaced.
  */
 #ifndef IFP_PLANNER_STATE_AGGREGATES_H
 #define IFP_PLANNER_STATE_AGGREGATES_H

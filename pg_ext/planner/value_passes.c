@@ -39,7 +39,7 @@ static List *all_wanted(const struct ifp_index_query *query)
 	return all;
 }
 
-/* True if the same sets have both steps. */
+/* True if each set has both steps or neither. */
 static bool are_alike(const List *all, int histogram, int a, int b)
 {
 	ListCell *cell;
@@ -74,7 +74,7 @@ static List *add_pass(List *passes, int histogram, uint64 steps)
 	return lappend(passes, pass);
 }
 
-/* Adds a pass for each stretch of steps that are alike; NULL is by itself. */
+/* Adds a pass for each stretch of equivalent steps, and one for NULL. */
 static List *add_stretches(List *passes, const struct ifp_index_query *query, const List *all, int histogram)
 {
 	int null = query->accumulators.list[histogram].n_parameters + 1, first = 0;
@@ -96,7 +96,7 @@ List *ifp_value_passes(const struct ifp_index_query *query)
 	if (!query->drawn)
 		return NIL;
 	all = all_wanted(query);
-	/* makes the groups, too */
+	/* this pass creates the groups, too */
 	if (query->pieces == NIL)
 		passes = add_pass(passes, -1, IFP_ALL_STEPS);
 	for (int a = 0; a < query->accumulators.n; a++)

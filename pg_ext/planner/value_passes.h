@@ -1,8 +1,8 @@
-/* planner/value_passes.h -- Passes over an index in which the rows between drawn bounds are read apart.
+/* planner/value_passes.h -- Passes over an index, each of which reads the rows between drawn bounds.
  *
- * Where no index keeps a histogram with the bounds of a query's conditions on values, the index is read several times, each time
- * the rows whose value lies in one range, or is NULL. Nodes outside of the range are left out and those within it are taken
- * whole, as for a condition in WHERE.
+ * If no index keeps a histogram with the bounds of a query's conditions on values, the index is read several times, each time
+ * for the rows whose value is in one range, or is NULL. Nodes outside the range are skipped and nodes inside it are used whole,
+ * as for a condition in WHERE.
  *
  *   count(*), sum(took) FILTER (WHERE took > 500)            all rows; those above 500
  *   GROUP BY took > 500                                      up to 500; above 500; NULL
@@ -14,8 +14,8 @@
 #include "pg_ext/planner/index_query.h"
 
 struct ifp_value_pass {
-	int histogram; /* a drawn one of query->accumulators; -1: all rows are read */
-	uint64 steps;  /* that are read: they follow one another. IFP_ALL_STEPS: all */
+	int histogram; /* index of a drawn histogram in query->accumulators; -1: all rows are read */
+	uint64 steps;  /* the adjacent steps that are read; IFP_ALL_STEPS: all */
 };
 
 /* Returns the passes (list of struct ifp_value_pass) of a query with drawn histograms; NIL if it has none. */

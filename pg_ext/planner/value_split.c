@@ -10,7 +10,7 @@
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/types/values.h"
 
-/* A value column and what it may be split by. */
+/* A value column and how it may be split. */
 struct class_column {
 	AttrNumber attribute; /* of the value column */
 	Var *class;	      /* its second column */
@@ -71,7 +71,7 @@ static Node *with_steps(Node *node, void *context)
 	return expression_tree_mutator(node, with_steps, context);
 }
 
-/* The conditions of each CASE mention the class, what it gives does not. */
+/* Replaces the column by its class in the conditions of each CASE, but not in its results. */
 static Node *with_classes_in_cases(Node *node, void *context)
 {
 	if (!node)
@@ -98,7 +98,7 @@ static bool collect_conditions(Node *node, void *conditions)
 
 /* ---- all expressions of a query ---- */
 
-/* Those that change seldom: group keys, conditions, filters, and conditions of CASE in arguments. */
+/* Returns the slowly changing expressions: group keys, conditions, filters, and conditions of CASE in arguments. */
 static List *seldom_changing(const struct ifp_index_query *query)
 {
 	List *expressions = list_concat_copy(query->groups, query->by_steps);
@@ -143,7 +143,7 @@ static void split_exactly(struct ifp_index_query *query, struct class_column *co
 	}
 }
 
-/* True if equal values are equal numbers in entries: not of reals, whose zeros have signs. */
+/* True if equal values are equal numbers in entries; not for reals, whose zeros have signs. */
 static bool may_be_exact(const struct class_column *column)
 {
 	Oid type = getBaseType(column->class->vartype);
@@ -203,7 +203,7 @@ static void add_columns(struct ifp_index_query *query, const struct splitting *s
 	}
 }
 
-/* True if a bucket's end would hang on a class. */
+/* True if the end of a bucket would depend on a class. */
 static bool hangs_on_class(const struct ifp_index_query *query)
 {
 	struct ifp_run_keys keys;

@@ -22,8 +22,8 @@
 
 enum { MAX_STEPS = IFOREST_MAX_BOUNDS + 2 };
 
-/* An expression of the value column alone, and its values on the steps. Of a division of numerics these are reciprocals: with as
- * many digits as make the product the quotient, digits included. */
+/* An expression of the value column only, and its values on the steps. For a numeric division these are reciprocals, with
+ * enough digits that the product equals the quotient, including its scale. */
 struct leaf {
 	Node *node;
 	bool is_division;
@@ -33,7 +33,7 @@ struct leaf {
 	bool are_null[MAX_STEPS];
 };
 
-/* The type of a value column, in which numerics are integers in units of 10^-scale, and the numbers that its values can be. */
+/* The type of a value column, with numerics as integers in units of 10^-scale, and the range of its numbers. */
 struct column_type {
 	Oid type;
 	int scale;
@@ -44,7 +44,7 @@ struct splitting {
 	AttrNumber attribute; /* of the value column */
 	struct column_type type;
 	bool is_drawn;	/* the bounds are drawn from the expressions themselves */
-	bool is_within; /* the node is an argument of an operator or function: no division is looked for */
+	bool is_within; /* the node is an argument of an operator or function, so divisions are ignored */
 	const int64_t *bounds;
 	int n_bounds;
 	List *leaves;
@@ -98,7 +98,7 @@ static struct column_type type_of(const struct ifp_index_query *query, unsigned 
 	return type;
 }
 
-/* Returns the number as the nearest value of the type; reals are numbered by ifp_key_from_double(). */
+/* Converts a number to the nearest value of the type; numbers of reals are those of ifp_key_from_double(). */
 static Datum number_datum(struct column_type type, int64 number)
 {
 	number = Max(Min(number, type.greatest), type.least);
@@ -118,7 +118,7 @@ static Datum number_datum(struct column_type type, int64 number)
 	}
 }
 
-/* Returns the least and the greatest number of a step that is not NULL. One above the greatest integer has none, and any value
+/* Return the least and the greatest number of a step that is not NULL. A step above the greatest integer is empty; any value
  * will do. */
 static int64 least_of(const int64_t *bounds, int step)
 {
@@ -135,7 +135,7 @@ static unsigned n_bounds_of(const struct iforest_accumulators *accumulators, uns
 	return accumulators->list[a].n_parameters;
 }
 
-/* Returns how many rows are on a step or before it. */
+/* Returns the number of rows on a step or before it. */
 static uint64 count_through(const struct iforest_accumulators *accumulators, unsigned a, int step,
 			    const struct iforest_aggregate *fold)
 {
@@ -153,7 +153,7 @@ uint64 ifp_value_steps_count(const struct iforest_accumulators *accumulators, un
 	uint64 all = iforest_low_bits(n_bounds_of(accumulators, a) + 2), n = 0;
 
 	steps &= all;
-	/* each stretch counts what is through its last step, less what is through the step before it */
+	/* each stretch adds the count through its last step minus the count through the step before it */
 	for (uint64 changes = (steps ^ steps >> 1) & all; changes; changes &= changes - 1) {
 		int step = (int)iforest_trailing_zeros(changes);
 		uint64 through = count_through(accumulators, a, step, fold);
@@ -242,7 +242,7 @@ static bool is_known(Node *node)
 	return !has_parameters(node, NULL) && !contain_mutable_functions(node) && !ifp_calls_foreign_functions(node);
 }
 
-/* Puts a placeholder in the place of the column, which takes its value from the context. */
+/* Replaces the column by a placeholder, which takes its value from the expression context. */
 static Node *with_placeholder(Node *node, void *context)
 {
 	if (!node)
@@ -357,7 +357,7 @@ static bool keeps_order(const struct splitting *splitting, Node *node)
 						ifp_is_ascending(lsecond(arguments), splitting->attribute)));
 }
 
-/* Returns the leaf of an expression of the column alone; NULL if it is none. */
+/* Returns the leaf of an expression of the column only; NULL if it is not one. */
 static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 {
 	List *breaks = NIL;
@@ -373,7 +373,7 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 
 /* ---- divisions ---- */
 
-/* True for x / c of numerics that is computed of nothing else, where x is the column or a cast of it that changes no value, and c is a constant. */
+/* True for x / c of numerics, where x is the column or a cast of it that changes no value, and c is a constant. */
 static bool is_division(const struct splitting *splitting, Node *node)
 {
 	OpExpr *call = (OpExpr *)node;
@@ -391,7 +391,7 @@ static Node *scale_of(Node *node)
 	return (Node *)makeFuncExpr(F_SCALE, INT4OID, list_make1(node), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
-/* Returns 1 / c with so many digits after the point. Returns false if that is not exact. */
+/* Computes 1 / c with n_digits digits after the point. Returns false if that is not exact. */
 static bool find_reciprocal(Datum c, int n_digits, Datum *reciprocal)
 {
 	Datum one = NumericGetDatum(int64_to_numeric(1));
@@ -403,7 +403,8 @@ static bool find_reciprocal(Datum c, int n_digits, Datum *reciprocal)
 	return DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall2(numeric_mul, *reciprocal, c), one));
 }
 
-/* Returns the leaf of a division; NULL if a quotient on one of the steps is rounded or has not always the same number of digits. */
+/* Returns the leaf of a division; NULL if a quotient on one of the steps is rounded or the number of digits varies within a
+ * step. */
 static struct leaf *division_leaf(const struct splitting *splitting, Node *node)
 {
 	Const *divisor = lsecond_node(Const, castNode(OpExpr, node)->args);
@@ -424,7 +425,7 @@ static struct leaf *division_leaf(const struct splitting *splitting, Node *node)
 	return leaf;
 }
 
-/* Collects the largest leaves. Returns true if the expression hangs on more than steps. */
+/* Collects the largest leaves. Returns true if the expression depends on more than steps. */
 static bool collect(Node *node, void *context)
 {
 	struct splitting *splitting = context;
@@ -458,7 +459,7 @@ static bool collect(Node *node, void *context)
 /* Lists are taken apart up to this length. */
 enum { MOST_ELEMENTS = IFOREST_MAX_BOUNDS / 2 };
 
-/* Returns x = ANY (list) or x <> ALL (list) as comparisons with each element; other nodes as they are. */
+/* Returns x = ANY (list) or x <> ALL (list) as comparisons with each element; other nodes unchanged. */
 static Node *with_elements(Node *node)
 {
 	ScalarArrayOpExpr *call = (ScalarArrayOpExpr *)node;
@@ -489,7 +490,7 @@ static Node *with_elements(Node *node)
 	return (Node *)(call->useOr ? make_orclause(comparisons) : make_andclause(comparisons));
 }
 
-/* Returns coalesce(x, y) of a column x as CASE WHEN x IS NOT NULL THEN x ELSE y END; other nodes as they are. */
+/* Returns coalesce(x, y) of a column x as CASE WHEN x IS NOT NULL THEN x ELSE y END; other nodes unchanged. */
 static Node *with_null_test(Node *node)
 {
 	CoalesceExpr *coalesce = (CoalesceExpr *)node;
@@ -516,13 +517,13 @@ static Node *with_null_test(Node *node)
 	return (Node *)choice;
 }
 
-/* The same within comparisons, where coalesce() keeps the order of its column. */
+/* The same within comparisons, where coalesce() preserves the order of its column. */
 static Node *with_conditions_within(Node *node, void *context)
 {
 	return node ? expression_tree_mutator(with_elements(ifp_case_conditions(node)), with_conditions_within, context) : NULL;
 }
 
-/* Returns the expressions with conditions in each CASE, one for each element of a list, and one in the place of coalesce(). */
+/* Returns the expressions with conditions in each CASE, lists expanded to their elements, and coalesce() as a CASE. */
 static Node *with_conditions(Node *node, void *context)
 {
 	if (!node || IsA(node, OpExpr) || IsA(node, ScalarArrayOpExpr))
@@ -535,7 +536,7 @@ Node *ifp_value_steps_normalize(Node *expressions)
 	return with_conditions(expressions, NULL);
 }
 
-/* Returns a leaf as it is on a step: a constant, or a product with one. */
+/* Returns the value of a leaf on a step: a constant, or a product with one. */
 static Node *on_step(const struct leaf *leaf, int step)
 {
 	Node *node = leaf->node;
@@ -551,7 +552,7 @@ static Node *on_step(const struct leaf *leaf, int step)
 				    InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
-/* Returns the expression as it is on a step, with constants for the leaves. */
+/* Returns the expression on a step, with constants for the leaves. */
 static Node *substitute(Node *node, void *context)
 {
 	struct splitting *splitting = context;
@@ -568,7 +569,7 @@ static Node *substitute(Node *node, void *context)
 	return expression_tree_mutator(node, substitute, context);
 }
 
-/* Returns what has no column any more as a constant, if its evaluation raises no error. */
+/* Evaluates a node without columns to a constant, if that raises no error. */
 static Node *simplify(const struct splitting *splitting, Node *node)
 {
 	struct ifp_safe_expression expression;
@@ -611,7 +612,7 @@ static List *expressions_on(struct splitting *splitting, List *expressions, int 
 	return result;
 }
 
-/* Adds a step to the piece with the same expressions, or a piece. */
+/* Adds a step to the piece with the same expressions, or to a new piece. */
 static List *add_step(struct splitting *splitting, List *pieces, List *expressions, int step)
 {
 	struct ifp_piece *piece;
@@ -649,7 +650,7 @@ static List *join(List *pieces)
 	return joined;
 }
 
-/* True if the column is mentioned otherwise than in x IS [NOT] NULL. */
+/* True if the column is used other than in x IS [NOT] NULL. */
 static bool mentions_values(Node *node, void *attribute)
 {
 	if (!node || (IsA(node, NullTest) && IsA(castNode(NullTest, node)->arg, Var)))
@@ -687,8 +688,8 @@ static struct splitting begin_splitting(const struct ifp_index_query *query, int
 	return splitting;
 }
 
-/* Collects the leaves of expressions in the only column of a drawn histogram that has any; sets *histogram to -1 if none or several
- * have. */
+/* Collects the leaves of expressions in the only column of a drawn histogram that has any; sets *histogram to -1 if none or
+ * several have. */
 static struct splitting collect_drawn(const struct ifp_index_query *query, List *expressions, int *histogram)
 {
 	struct splitting found = { .leaves = NIL };
@@ -746,7 +747,7 @@ enum ifp_steps_result ifp_value_steps_split(const struct ifp_index_query *query,
 	if (*histogram < 0)
 		return IFP_STEPS_NO_HISTOGRAM;
 	splitting = begin_splitting(query, value, *histogram);
-	/* without bounds steps are values and NULL, and nothing is evaluated to find them */
+	/* without bounds the steps are non-NULL and NULL, and nothing is evaluated to find them */
 	if (splitting.n_bounds == 0 && mentions_values((Node *)expressions, &splitting.attribute)) {
 		FreeExprContext(splitting.econtext, true);
 		return IFP_STEPS_NO_HISTOGRAM;
@@ -787,8 +788,8 @@ static void draw_bound(struct drawing *drawing, int64 bound)
 	drawing->n_bounds++;
 }
 
-/* Draws a bound wherever a monotone expression changes from low to high, where its values are known. Returns false if it cannot be
- * evaluated. */
+/* Draws a bound wherever a monotone expression changes from low to high, where its values are known. Returns false if it cannot
+ * be evaluated. */
 static bool draw_between(struct drawing *drawing, const struct ifp_safe_expression *expression, const struct leaf *ends,
 			 int64 low, int64 high)
 {
@@ -828,7 +829,7 @@ static bool draw_bounds(struct drawing *drawing, Node *node)
 }
 
 /* Draws bounds where the quotients of a division change their number of digits: it falls as their magnitude grows, but zero has
- * fewer than the least numerics. */
+ * fewer digits than the smallest numerics. */
 static bool draw_scales(struct drawing *drawing, Node *division)
 {
 	Node *scale = scale_of(division);
@@ -916,7 +917,7 @@ static bool draw(Node *node, void *context)
 	return stops;
 }
 
-/* Adds the histogram in the place of one without bounds, if there is one. Returns false if there is no room. */
+/* Adds the histogram, replacing one without bounds if there is one. Returns false if there is no room. */
 static bool add_drawn(struct ifp_index_query *query, int value, const struct drawing *drawing)
 {
 	struct iforest_accumulators *all = &query->accumulators;

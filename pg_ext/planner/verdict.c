@@ -14,7 +14,7 @@
 
 const char ifp_costs_more[] = "another plan is estimated to cost less";
 
-/* The reason of a level of whose table nothing else was said. */
+/* The reason for a table that got no other verdict. */
 static const char asks_nothing[] = "nothing that the index keeps is asked for: no aggregate, no largest values, no first rows";
 
 bool ifp_enable = true;
@@ -29,7 +29,7 @@ struct collected {
 	List *indexes; /* of a table: the OIDs of its iforest indexes, and those of its partitions */
 };
 
-/* What a level is called, and the tables of its own that have an iforest index. */
+/* A level's name, and its own tables that have an iforest index. */
 struct named_level {
 	const PlannerInfo *root;
 	char *name;
@@ -38,7 +38,7 @@ struct named_level {
 struct collecting {
 	List *verdicts; /* struct collected */
 	List *levels;	/* struct named_level */
-	List *tables;	/* struct collected, in case that nothing is said of them */
+	List *tables;	/* struct collected, for tables that get no verdict */
 	int n_subselects;
 };
 
@@ -83,7 +83,7 @@ Oid ifp_table_of(const PlannerInfo *root, const RelOptInfo *rel)
 										 : InvalidOid;
 }
 
-/* Returns the index that users know: of a partition's index, the one of the table that the query names. */
+/* Returns the index that users know: for a partition's index, the index of the table that the query names. */
 static Oid index_of(const IndexOptInfo *index, Oid table)
 {
 	ListCell *cell;
@@ -115,7 +115,7 @@ static struct ifp_verdict *add(struct collected *collected)
 	return collected->verdict;
 }
 
-/* A path that was offered has its costs, and says by itself that it lost. */
+/* True if a path was offered: it has its costs, and reports itself that it lost. */
 static bool is_offered(const PlannerInfo *level, Oid table)
 {
 	ListCell *cell;
@@ -179,7 +179,7 @@ void ifp_take(const CustomPath *path)
 	struct ifp_verdict *taken = NULL;
 	ListCell *cell;
 
-	/* the latest: the planner frees paths that lose, whose memory others may get */
+	/* take the latest: the planner frees paths that lose, and their memory may be reused */
 	foreach (cell, collecting ? collecting->verdicts : NIL)
 		if (((const struct collected *)lfirst(cell))->path == path)
 			taken = ((const struct collected *)lfirst(cell))->verdict;
@@ -245,7 +245,7 @@ static void name_subqueries(const PlannerInfo *root, const char *name)
 			name_below(lfirst(cell), root, name, psprintf("subselect %d", ++collecting->n_subselects));
 }
 
-/* Adds those of the partitions. */
+/* Returns the indexes of a table and of its partitions. */
 static List *all_indexes(const RelOptInfo *rel)
 {
 	List *indexes = indexes_of(rel);
@@ -280,7 +280,7 @@ static void name_levels(const PlannerInfo *root, char *name)
 	name_subqueries(root, name);
 }
 
-/* A level that planning made up, for min() and max(), is part of the one above. */
+/* A level that the planner creates for min() and max() is part of the one above. */
 static char *name_of(const PlannerInfo *root)
 {
 	ListCell *cell;
@@ -294,7 +294,7 @@ static char *name_of(const PlannerInfo *root)
 
 static create_upper_paths_hook_type previous_hook;
 
-/* When the outermost level ends, all levels are there. */
+/* Names all levels when planning the outermost one ends. */
 static void note_levels(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output, void *extra)
 {
 	if (previous_hook)
@@ -362,7 +362,8 @@ static bool is_above(const PlannerInfo *root, const PlannerInfo *below)
 	return below != NULL;
 }
 
-/* An answer through subqueries is told of the level above them; one of min() or max() may be of a level that planning made up. */
+/* An answer through subqueries is reported for the level above them; one of min() or max() may belong to a level that the
+ * planner created. */
 static bool is_spoken_of(const struct collected *table)
 {
 	ListCell *cell;
@@ -393,7 +394,7 @@ static bool note_scan(const PlannedStmt *plan, const List *indexes, struct ifp_v
 	return true;
 }
 
-/* Adds those tables of which nothing was said, and ordinary scans of indexes whose sums were dearer. */
+/* Adds tables without a verdict, and ordinary scans of indexes whose aggregate paths cost more. */
 static void add_scans(const PlannedStmt *plan)
 {
 	List *added = NIL;

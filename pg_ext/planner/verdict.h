@@ -1,11 +1,11 @@
-/* planner/verdict.h -- What became of each iforest index at a query level: the plan has it, or why not.
+/* planner/verdict.h -- Verdict on each iforest index at a query level: the plan uses it, or the reason why not.
  *
- * One mechanism with three outlets: a NOTICE (iforest.explain_decline), a line in the server's log (iforest.log_decline), and a
- * list for functions that plan a query to see what becomes of it. While a list is collected, nothing is said.
+ * Verdicts go to three places: a NOTICE (iforest.explain_decline), a line in the server's log (iforest.log_decline), and a list
+ * for functions that plan a query to report on it. While a list is collected, nothing is reported otherwise.
  *
- *   ifp_decline()   an index, or none in particular, is left out, for a reason
- *   ifp_offer()     a path with the index is added to others
- *   ifp_take()      the plan has that path
+ *   ifp_decline()   an index, or no particular one, is not used, for a reason
+ *   ifp_offer()     a path with the index was added
+ *   ifp_take()      the plan uses that path
  */
 #ifndef IFP_PLANNER_VERDICT_H
 #define IFP_PLANNER_VERDICT_H
@@ -17,9 +17,9 @@
 
 struct ifp_verdict {
 	char *level;	    /* "query"; "CTE c", "subquery s", "arm 1", "subselect 1", from the outermost, with commas */
-	Oid table, index;   /* InvalidOid: none in particular; of a partitioned table, the partitioned index */
+	Oid table, index;   /* InvalidOid: no particular one; for a partitioned table, the partitioned index */
 	const char *node;   /* NULL: declined before there was a path */
-	const char *reason; /* why it is not taken; NULL if it is */
+	const char *reason; /* why it is not used; NULL if it is */
 	bool is_taken;
 	bool has_cost, has_cost_without;
 	Cost cost, cost_without; /* of the level */
@@ -28,36 +28,36 @@ struct ifp_verdict {
 /* Parameter iforest.enable. */
 extern bool ifp_enable;
 
-/* The reason of a path that loses. */
+/* The reason given for a path that another one beats. */
 extern const char ifp_costs_more[];
 
 /* True if the index is of this access method. */
 bool ifp_is_iforest(const IndexOptInfo *index);
 
-/* True if reasons are said or collected: then the planner looks for all of them. */
+/* True if reasons are reported or collected; the planner then finds all of them. */
 bool ifp_are_reasons_wanted(void);
 
 /* True if one of the tables has an iforest index, and reasons are wanted. */
 bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables);
 
-/* Returns the table that a relation of the level is; InvalidOid if it is none, or a join. */
+/* Returns the table of a relation of the level; InvalidOid if it is not a table, e.g. a join. */
 Oid ifp_table_of(const PlannerInfo *root, const RelOptInfo *rel);
 
-/* level: the query level that is not answered; table: InvalidOid for several; index: NULL for none in particular. */
+/* level: the query level that is not answered; table: InvalidOid for several; index: NULL for no particular one. */
 void ifp_decline(PlannerInfo *level, Oid table, const IndexOptInfo *index, const char *reason);
 
-/* cost_without: of the cheapest other path; below 0: there is none. Does nothing if no list is collected. */
+/* cost_without: cost of the cheapest other path; negative: there is none. Does nothing if no list is collected. */
 void ifp_offer(PlannerInfo *level, Oid table, const IndexOptInfo *index, const CustomPath *path, Cost cost, Cost cost_without);
 
-/* To be called when the path becomes a plan. */
+/* Must be called when the path becomes a plan. */
 void ifp_take(const CustomPath *path);
 
-/* Plans a query as pg_plan_query() does, and collects its verdicts (list of struct ifp_verdict), in the order of planning.
- * Tables that have an iforest index of which nothing was said have a verdict of their own. */
+/* Plans a query as pg_plan_query() does, and collects its verdicts (list of struct ifp_verdict) in the order of planning. A
+ * table with an iforest index that got no verdict gets a general one. */
 PlannedStmt *ifp_plan_with_verdicts(Query *query, const char *text, List **verdicts);
 
-/* Registers the parameters iforest.enable, .explain_decline and .log_decline, and a hook. Requires  called once, when the library
- * is loaded. */
+/* Registers the parameters iforest.enable, .explain_decline and .log_decline, and a hook. Requires  called once, when the
+ * library is loaded. */
 void ifp_verdicts_register(void);
 
 #endif

@@ -47,7 +47,7 @@ struct use_reading {
 	Index relid;
 	const RelOptInfo *rel;
 	unsigned use;
-	bool has_bounds; /* comparisons split the values of a column */
+	bool has_bounds; /* comparisons add bounds to a column */
 };
 
 static bool read_uses(Node *node, void *context);
@@ -95,7 +95,7 @@ static void add_bound(const struct use_reading *reading, const Var *var, int64 l
 	column->bounds = list_append_unique(column->bounds, bound);
 }
 
-/* A comparison with a constant splits a column of integers behind the constant, or before it. */
+/* A comparison with a constant splits an integer column after the constant, or before it. */
 static void read_bound(const struct use_reading *reading, Oid operator, List * arguments)
 {
 	Node *left = linitial(arguments), *right = lsecond(arguments);
@@ -318,7 +318,7 @@ static bool collect_aggregates(Node *node, void *aggregates)
 	return expression_tree_walker(node, collect_aggregates, aggregates);
 }
 
-/* Reads what the level asks of its table. */
+/* Reads the uses of the table's columns at the level. */
 static void wish_for_table(const struct ifp_query_level *level)
 {
 	List *aggregates = NIL;
@@ -366,7 +366,7 @@ static List *over_arm(const struct ifp_query_level *level, List *expressions, Ap
 	return (List *)adjust_appendrel_attrs(level->root, over_union, 1, &arm);
 }
 
-/* The tables under a UNION ALL: each is asked for what the level asks of their rows. */
+/* The tables under a UNION ALL: each gets the wish of the level over them. */
 static void wish_for_union(const struct ifp_query_level *level)
 {
 	ListCell *cell;
@@ -405,7 +405,7 @@ static void wish_for_groups(struct ifp_query_level *level)
 		wish_for_table(level);
 }
 
-/* The first rows of groups: DISTINCT ON, or a window whose function is asked for up to a number. */
+/* The first rows of groups: DISTINCT ON, or a window function with an upper limit. */
 static void wish_for_first_rows(PlannerInfo *root, RelOptInfo *rel, List *groups, List *orders)
 {
 	struct use_reading reading;

@@ -1,7 +1,7 @@
 /* planner/would_be_index.h -- An index of an empty copy of a table, which the planner takes for one of the table itself.
  *
- * The copy has the same columns under the same numbers. All that is known of an index is then known of this one, and checked by
- * the code that checks any index; only its size is estimated. What is planned with it must not be run.
+ * The copy has the same columns with the same numbers. So the hypothetical index has all properties of a real one and passes
+ * the same checks; only its size is estimated. Plans that use it must not be run.
  */
 #ifndef IFP_PLANNER_WOULD_BE_INDEX_H
 #define IFP_PLANNER_WOULD_BE_INDEX_H
@@ -9,16 +9,16 @@
 #include "pg_ext/base/engine.h"
 
 struct ifp_would_be_index {
-	Oid table;	       /* which is to have the index, or whose partitions are */
-	Oid copy;	       /* which has it */
-	int n_values, n_reals; /* of its value columns, those of a real type */
+	Oid table;	       /* the table that would have the index, itself or on its partitions */
+	Oid copy;	       /* the empty table that has it */
+	int n_values, n_reals; /* n_reals: value columns of a real type */
 };
 
-/* Returns the bytes that such an index of so many rows takes, about: differences of times and values may pack into fewer. */
+/* Returns the approximate size of such an index for n_rows rows. Differences of times and values may pack into fewer bytes. */
 double ifp_would_be_bytes(double n_rows, int n_values, int n_reals);
 
-/* From now on tables have these indexes (list of struct ifp_would_be_index); NIL: they have none. The list belongs to the
- * caller, who resets it, also after an error. */
+/* Makes the planner see these indexes (list of struct ifp_would_be_index); NIL: none. The list belongs to the caller, who must
+ * reset it to NIL, also after an error. */
 void ifp_would_be_indexes_set(List *indexes);
 
 /* Registers a hook. Requires  called once, when the library is loaded. */

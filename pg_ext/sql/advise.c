@@ -1,6 +1,7 @@
 /* sql/advise.c -- SQL function iforest_advise(): which indexes would answer queries, tried by the planner.
  *
- *   wishes of all queries (planner/wish.h)  ->  proposals, as few as sensible  ->  an index for each, of an empty temporary copy
+ *   wishes of all queries (planner/wish.h)  ->  proposals, as few as sensible  ->  an index for each, of an empty temporary
+ *                                           copy
  *   of its table (planner/would_be_index.h)  ->  the queries planned with these  ->  what the plans have is proposed
  *
  * The copies are made in a subtransaction, which is rolled back.
@@ -35,7 +36,7 @@
 #include "pg_ext/sql/query_plan.h"
 #include "pg_ext/types/definition.h"
 
-/* Queries share an index if it has no more series than these, or no more than one of them needs. */
+/* Queries share an index if it has at most this many series, or at most as many as one of them needs. */
 static const double most_merged_series = 1000;
 
 enum { MOST_BY = 16 };
@@ -53,7 +54,7 @@ struct proposal {
 	AttrNumber time;
 	List *by, *values; /* struct part, by number */
 	List *products;
-	char *definition; /* all that follows USING iforest */
+	char *definition; /* the text after USING iforest */
 	const char *error;
 	Oid index; /* on a copy, while they are tried */
 };
@@ -62,8 +63,8 @@ struct asked {
 	struct ifp_wish *wish;
 	const char *reason;	   /* why there is no proposal */
 	struct proposal *proposal; /* shared with others */
-	struct proposal *own;	   /* if no other wish had a say; shared with those that wish the same */
-	bool own_is_needed;	   /* the shared one does not serve the wish */
+	struct proposal *own;	   /* the proposal for this wish only; shared by equal wishes */
+	bool own_is_needed;	   /* the shared one does not satisfy the wish */
 };
 
 struct query {
@@ -102,7 +103,7 @@ static const char *name_of(Oid table, AttrNumber number)
 /* Returns the number of distinct values, from statistics. */
 static double n_distinct(Oid table, AttrNumber number, double n_rows)
 {
-	double n = 200; /* as the planner assumes without */
+	double n = 200; /* the planner's default without statistics */
 
 	for (int inherits = 1; inherits >= 0; inherits--) {
 		HeapTuple tuple =
@@ -148,7 +149,7 @@ static double bytes_of(const struct proposal *proposal)
 
 /* ---- the time column ---- */
 
-/* Returns how much the column looks like the time of a wish. */
+/* Returns a score of how likely the column is the time of a wish. */
 static unsigned score(Oid table, const struct ifp_wished_column *column)
 {
 	int32 modifier;
@@ -183,7 +184,7 @@ static AttrNumber first_time(Oid table)
 	return found;
 }
 
-/* Returns the column that all wishes together take most for the time; 0 if there is none. */
+/* Returns the column with the best score as time over all wishes; 0 if there is none. */
 static AttrNumber time_of(const List *queries, Oid table)
 {
 	unsigned scores[MaxHeapAttributeNumber + 1] = { 0 };
@@ -268,7 +269,7 @@ static char *by_names(const struct proposal *proposal)
 	return names.data;
 }
 
-/* Makes the proposal of one wish alone. Returns NULL, or why there is none. */
+/* Makes the proposal for a single wish. Returns NULL, or why there is none. */
 static const char *propose(struct asked *asked, AttrNumber time)
 {
 	const struct ifp_wish *wish = asked->wish;
@@ -319,7 +320,7 @@ static bool has_part(const List *parts, AttrNumber number)
 	return false;
 }
 
-/* Returns a proposal that serves both; NULL if two are better. */
+/* Returns a proposal that satisfies both; NULL if two are better. */
 static struct proposal *merge(const struct proposal *a, const struct proposal *b)
 {
 	struct proposal *both = palloc0(sizeof *both);
@@ -342,7 +343,7 @@ static struct proposal *merge(const struct proposal *a, const struct proposal *b
 	return both;
 }
 
-/* Adds the wish to a proposal that can serve it too, or its own. */
+/* Merges the wish into a proposal that can satisfy it too, or adds its own. */
 static void join(List **proposals, struct asked *asked)
 {
 	ListCell *cell;
@@ -446,7 +447,7 @@ static char *write_definition(const struct proposal *proposal)
 
 /* ---- subtransactions ---- */
 
-/* What is done in a subtransaction, which is rolled back in any case. */
+/* Work to do in a subtransaction, which is always rolled back. */
 typedef void (*attempt_body)(void *context);
 
 /* Returns NULL, or the message of the error that the body raised. */
@@ -542,7 +543,7 @@ static void make_copy(void *context)
 
 struct trial {
 	List *queries, *proposals;
-	bool is_of_own; /* each wish is planned with its own proposal alone, and gets the reason if that is not taken */
+	bool is_of_own; /* each wish is planned with only its own proposal, and gets the reason if that is not taken */
 };
 
 static void plan_again(void *context)
@@ -593,13 +594,13 @@ static void plan_with(struct query *query, List *indexes)
 static bool has_taken(const struct query *query, Oid index);
 static const char *reason_of(const struct query *query, const struct proposal *proposal);
 
-/* True for the same wish, and for those of other arms of its UNION ALL. */
+/* True for the same wish, and for wishes of arms of the same UNION ALL. */
 static bool are_together(const struct asked *a, const struct asked *b)
 {
 	return a == b || (a->wish->together && a->wish->together == b->wish->together);
 }
 
-/* Returns the proposals that are needed at once: that of a wish, with those of the other arms of its UNION ALL. */
+/* Returns the proposals that are needed together: that of a wish and those of the other arms of its UNION ALL. */
 static List *needed(const struct query *query, const struct asked *asked, bool is_of_own)
 {
 	List *proposals = NIL;
@@ -625,7 +626,7 @@ static bool is_served(const struct query *query, const List *proposals)
 	return false;
 }
 
-/* Plans the query with the proposal of each of its wishes alone. */
+/* Plans the query with the proposal of each of its wishes separately. */
 static void try_own(struct query *query)
 {
 	ListCell *cell;
@@ -643,7 +644,7 @@ static void try_own(struct query *query)
 	}
 }
 
-/* Plans the queries as if there were the indexes. */
+/* Plans the queries as if the indexes existed. */
 static void try_all(void *context)
 {
 	const struct trial *trial = context;
@@ -681,7 +682,7 @@ static void try_proposals(List *queries, List *proposals, bool is_of_own)
 		ereport(ERROR, errmsg("indexes cannot be tried: %s", error));
 }
 
-/* Does a plan of the query have the index? */
+/* True if a plan of the query uses the index. */
 static bool has_taken(const struct query *query, Oid index)
 {
 	ListCell *cell;
@@ -822,7 +823,7 @@ static List *share(List *queries)
 	return proposals;
 }
 
-/* What the shared proposal does not serve gets its own. Returns true if there are any. */
+/* Gives wishes that the shared proposal does not satisfy their own. Returns true if there are any. */
 static bool add_own(List *queries, List **proposals)
 {
 	int n_before = list_length(*proposals);
@@ -889,7 +890,7 @@ static bool is_needed(const struct query *query, const struct proposal *proposal
 	return false;
 }
 
-/* Puts the rows of what the plan has. Returns their tables. */
+/* Returns a row for each proposal that the plan uses. Returns their tables. */
 static List *put_proposals(ReturnSetInfo *result, const struct query *query, const List *proposals)
 {
 	List *tables = NIL;

@@ -96,7 +96,7 @@ Datum iforest_row_state(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(row_write(&state));
 }
 
-/* Raises an error for types that are not of integers, dates or timestamps. */
+/* Raises an error for types other than integers, dates and timestamps. */
 static Datum datum_of_integer(Oid type, int64 integer)
 {
 	(void)ifp_time_of_datum(type, (Datum)0);

@@ -278,13 +278,13 @@ static bool is_filled(FunctionCallInfo fcinfo, int argument, bool is_overlap)
 	if (is_overlap)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			errmsg("fill of overlaps is one of 'none', 'null', 'zero'"));
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), /* those that know it do not ask here */
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), /* functions that know this fill do not call this */
 		errmsg("fill '%s' is not known to these functions of an index", fill),
 		errhint("They were made before it was: ALTER EXTENSION iforest UPDATE, and call "
 			"iforest_create_functions again."));
 }
 
-/* The answer that t0, t1, n, step, origin and fill select. For an empty window is_anything is false. */
+/* The kind of answer that t0, t1, n, step, origin and fill select. is_anything is false for an empty window. */
 struct asked {
 	bool is_anything, is_open, is_filled;
 };
@@ -349,8 +349,8 @@ static bool is_true(const Node *node)
 	return is_constant_value(node) && DatumGetBool(((const Const *)node)->constvalue);
 }
 
-/* Simplifies a gate to false if the arguments known while planning rule it out. Errors are raised by another gate, which is not
- * ruled out. */
+/* Simplifies a gate to false if the arguments known at planning time rule it out. Errors are raised by another gate, which is
+ * not ruled out. */
 Datum iforest_asks_support(PG_FUNCTION_ARGS)
 {
 	enum { FILL = N_OF_BUCKETING, N_OF_OVERLAP = FILL + 2 };

@@ -122,7 +122,7 @@ static void read_fields(Relation heap, Relation index, struct ifp_sqlgen_index *
 	sqlgen->unit = units[fields.end_rule];
 }
 
-/* Leaves out value columns of keys, of which the functions give nothing. */
+/* Removes value columns that store keys, which the functions do not show. */
 static void drop_keys(struct ifp_sqlgen_index *sqlgen)
 {
 	unsigned places[IFOREST_MAX_VALUES], n = 0;
@@ -145,7 +145,7 @@ static void drop_keys(struct ifp_sqlgen_index *sqlgen)
 	sqlgen->n_values = (int)n;
 }
 
-/* Notes that the table lies on shards. Raises an error if a group may lie on several. */
+/* Records that the table is distributed. Raises an error if a group may be on several shards. */
 static void read_distribution(Relation heap, Relation index, struct ifp_sqlgen_index *sqlgen)
 {
 	AttrNumber column = ifp_distribution_column(RelationGetRelid(heap));
@@ -169,14 +169,14 @@ static const char *quoted_schema(Oid namespace)
 	return quote_identifier(get_namespace_name(namespace));
 }
 
-/* An extension that was not updated yet lacks what later versions brought. */
+/* True if the extension has the function: one that was not updated yet lacks those of later versions. */
 static bool has_function(Oid extension_schema, char *name)
 {
 	return OidIsValid(
 		LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL, true));
 }
 
-/* Describes the index, and the functions that the extension in this schema has. */
+/* Reads the index, and which functions the extension in this schema has. */
 static void read_sqlgen_index(Relation heap, Relation index, Oid extension_schema, struct ifp_sqlgen_index *sqlgen)
 {
 	int n_keys = IndexRelationGetNumberOfKeyAttributes(index), n = IndexRelationGetNumberOfAttributes(index);
@@ -269,7 +269,7 @@ static TupleDesc columns_of(const struct ifp_sqlgen_index *sqlgen, const char *q
 	return columns;
 }
 
-/* True if half of a function reads the index by itself. */
+/* True if one arm of a function reads the index directly. */
 static bool reads_index(const struct ifp_sqlgen_index *sqlgen, const char *suffix)
 {
 	if (strcmp(suffix, IFP_GAPS) == 0)
@@ -420,7 +420,7 @@ static char *comment_of(const struct ifp_sqlgen_index *sqlgen, const char *comme
 	return quote_literal_cstr(psprintf("iforest index %s: %s", sqlgen->index_name, comment));
 }
 
-/* Appends what the function does to the text of its creation. */
+/* Appends the function's body to the text of CREATE FUNCTION. */
 static void add_body(StringInfo text, const struct ifp_sqlgen_index *sqlgen, const struct created *created)
 {
 	if (sqlgen->distributed) {
@@ -524,8 +524,8 @@ static void drop_old(const struct ifp_sqlgen_index *sqlgen, Relation index, cons
 	}
 }
 
-/* Raises an error if a function of this name and arguments exists that is not of this index: it may belong to something else.
- * So it does, whatever its comment, if its owner lacks the rights of the index's owner, and might change it afterwards. */
+/* Raises an error if a function with this name and arguments exists that does not belong to this index. Whatever its comment,
+ * it does not if its owner lacks the rights of the index's owner, and might change it afterwards. */
 static void refuse_to_replace(const struct ifp_sqlgen_index *sqlgen, const struct created *created, Relation index)
 {
 	char *name = signature(sqlgen, created);
@@ -579,7 +579,7 @@ static void depend(const struct ifp_sqlgen_index *sqlgen, const struct created *
 	recordDependencyOn(&function, &on, DEPENDENCY_AUTO);
 }
 
-/* own: a function of the extension, which gives its schema. Returns the signatures of the functions except parts. */
+/* own: a function of the extension, which identifies its schema. Returns the signatures of all functions but parts. */
 static ArrayType *create_all(Relation heap, Relation index, Oid own)
 {
 	struct ifp_sqlgen_index *sqlgen = palloc(sizeof *sqlgen);
@@ -647,7 +647,7 @@ static void add_name(List **parameters, const char *parameter, const char *name,
 		*parameters = lappend(*parameters, makeDefElem(pstrdup(parameter), (Node *)makeString(rename->newname), -1));
 }
 
-/* Signs between names, and numbers in parentheses (core/model/kind.h), stay as they are. */
+/* Separators between names, and numbers in parentheses (core/model/kind.h), are copied unchanged. */
 static void add_names(List **parameters, const char *parameter, const char *text, const RenameStmt *rename)
 {
 	StringInfoData by_now;

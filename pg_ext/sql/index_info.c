@@ -131,7 +131,7 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(relation));
 	ifp_index_open(index, relation);
 	(void)ifp_maintenance_begin(index, true);
-	/* pages that earlier attempts left, and then those that this one frees */
+	/* pages that earlier attempts left; later those that this one frees */
 	ifp_compact_reclaim(index);
 	ifp_compact_all(index, complete);
 	ifp_compact_reclaim(index);
@@ -185,7 +185,7 @@ static void add_chain(struct ifp_index *index, const struct ifp_chain *chain, st
 	pfree(reader);
 }
 
-/* Reads the index as of one moment; starts again if a chain was flushed meanwhile. */
+/* Reads the index as of one moment; restarts if a chain was flushed meanwhile. */
 static void read_totals(struct ifp_index *index, struct totals *totals)
 {
 	for (int n = 0;; n++) {
@@ -329,7 +329,7 @@ static bool is_ours(Page page)
 	       ifp_page_is(page, (enum ifp_page_type)ifp_special(page)->page_type, ifp_special(page)->owner);
 }
 
-/* True if the block belongs to nobody any more, whatever it still holds. */
+/* True if the block has no owner any more, whatever it contains. */
 static bool is_free(Relation relation, BlockNumber block)
 {
 	uint32 n;
@@ -696,7 +696,7 @@ static void check_heap(struct check *check, Relation heap, Snapshot snapshot)
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
 	ifp_restrict_search_path();
-	/* as in a concurrent build, which waits for no row */
+	/* as in a concurrent build, which does not wait for rows */
 	info->ii_Concurrent = true;
 	(void)table_index_build_scan(heap, check->index->relation, info, true, false, check_row, check, scan);
 	AtEOXact_GUC(false, level);
@@ -718,9 +718,8 @@ static Snapshot take_snapshot(Relation relation)
 	return snapshot;
 }
 
-/* Prevents removal from the runs listed now and their merging; runs that are flushed later may be merged. A run that an
- * interrupted removal left marked is repaired first, as VACUUM does. On a standby replay cannot be held; an interrupted read is
- * repeated. */
+/* Prevents merging of and removal from the runs listed now; runs flushed later may be merged. A run that an interrupted removal
+ * left marked is repaired first, as VACUUM does. On a standby, replay cannot be held back; an interrupted read is repeated. */
 static void hold_runs(struct ifp_index *index)
 {
 	for (bool is_marked = true; is_marked;) {

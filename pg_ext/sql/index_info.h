@@ -1,4 +1,4 @@
-/* sql/index_info.h -- SQL functions about one index: merge, check, statistics and pages; opening the index that they name.
+/* sql/index_info.h -- SQL functions on one index: merge, check, statistics and pages; opening the index that they name.
  *
  * Each SQL function is documented where it is created (sql/pg/iforest--*.sql).
  */
@@ -16,7 +16,7 @@ Relation ifp_open_index(Oid oid, LOCKMODE lock_mode, Relation *heap);
 /* As ifp_open_index(), and raises an error if the index is not valid. */
 Relation ifp_open_valid_or_partitioned_index(Oid oid, LOCKMODE lock_mode, Relation *heap);
 
-/* Closes both; NoLock keeps the locks. */
+/* Closes index and table, and releases locks of that mode; NoLock keeps them. */
 void ifp_close_index(Relation index, Relation heap, LOCKMODE lock_mode);
 
 #endif

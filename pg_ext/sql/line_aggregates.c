@@ -1,6 +1,6 @@
 /* sql/line_aggregates.c -- SQL aggregates iforest_lttb_times() and iforest_lttb_values(): the points of a line to be drawn.
  *
- * They keep 24 bytes for each point, and choose at the end (core/model/lttb.h).
+ * They keep 24 bytes for each point, and select points at the end (core/model/lttb.h).
  */
 #include "pg_ext/base/engine.h"
 
@@ -66,7 +66,8 @@ Datum iforest_lttb_add(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* Returns an array of the times or of the values of the chosen points. Both aggregates over the same arguments share the state. */
+/* Returns an array of the times or of the values of the chosen points. Both aggregates over the same arguments share the
+ * state. */
 static Datum array_of(FunctionCallInfo fcinfo, bool of_times)
 {
 	struct line_state *state = PG_ARGISNULL(0) ? NULL : (struct line_state *)PG_GETARG_POINTER(0);

@@ -1,8 +1,8 @@
 /* sql/overlap_spans.c -- SQL function iforest_overlap_spans(): the spans of an index that overlap each bucket of a window.
  *
- * Uses core/query/overlap.h over runs and pending entries, read consistently under the snapshot (exec/snapshot_reader.h). If the
- * columns that are asked for are those of peaks, also core/query/peak.h; if they are those of gaps, core/query/gap.h instead: the
- * stretches in which no span is open.
+ * Uses core/query/overlap.h over runs and pending entries, read consistently under the snapshot (exec/snapshot_reader.h). If
+ * the columns that are asked for are those of peaks, also core/query/peak.h; if they are those of gaps, core/query/gap.h
+ * instead: the stretches in which no span is open.
  *
  * For types with infinite times an open window ends with the finite times. A span that goes on beyond has no end, and one that
  * starts at infinity no length; the answer shows these cases.
@@ -41,18 +41,18 @@
 #include "pg_ext/sql/index_info.h"
 #include "pg_ext/storage/locks.h"
 
-/* What is asked for, as the number of columns after the by columns tells. */
+/* The kind of answer, by its number of columns after the by columns. */
 enum wanted { WANTS_GAPS = 2, WANTS_PEAKS = 5, WANTS_OVERLAPS = 8 };
 
 /* A bucket of a series that a span overlaps; or a gap. */
 struct overlapped {
 	uint32 series;		/* number in reader.keys.series */
-	struct iforest_gap gap; /* of WANTS_GAPS, and all else is not set */
+	struct iforest_gap gap; /* of WANTS_GAPS; the following members are then not set */
 	int64 bucket;
 	uint64 n;
 	iforest_int128 inside;
 	struct iforest_extreme longest; /* not set: all durations are NULL */
-	struct iforest_peak peak;	/* of WANTS_PEAKS, and the two above are not known */
+	struct iforest_peak peak;	/* of WANTS_PEAKS; the two members above are then not set */
 	bool has_no_end;		/* a span ends after all finite times, and so does the bucket */
 };
 
@@ -64,12 +64,12 @@ struct overlaps {
 	enum wanted wanted;
 	ScanKey conditions; /* on by columns */
 	int n_conditions;
-	MemoryContext context; /* of what follows, reset by each attempt */
+	MemoryContext context; /* of the following members, reset by each attempt */
 
 	struct ifp_snapshot_reader *reader;
-	struct overlapped *rows; /* found last, as many as work_mem holds */
+	struct overlapped *rows; /* the latest results, as many as fit in work_mem */
 	uint64 n_rows, n_reserved;
-	BufFile *file; /* those found before, if there are more */
+	BufFile *file; /* earlier results, if there are more */
 	uint64 n_filed, n_given;
 	bool has_infinite_time; /* a span of the window starts at an infinite time */
 	bool is_out_of_range;	/* the number of a bucket is out of range */
@@ -131,7 +131,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-/* Notes if visible spans of the runs start at this infinite time. */
+/* Records whether visible spans of the runs start at this infinite time. */
 static enum iforest_status look_at_infinity(struct overlap_reading *reading, uint32 series, int64 time)
 {
 	struct iforest_scan *scan = &reading->reader->scan;
@@ -157,7 +157,8 @@ static enum iforest_status look_at_infinity(struct overlap_reading *reading, uin
 
 /* ---- pending entries ---- */
 
-/* Drops entries without a time, and those at infinite times: they overlap nothing. Notes if the window has one of the latter. */
+/* Drops entries without a time, and those at infinite times: they overlap nothing. Notes if the window has one of the
+ * latter. */
 static bool has_finite_time(void *context, const struct iforest_entry *entry)
 {
 	struct overlap_reading *reading = context;
@@ -168,7 +169,7 @@ static bool has_finite_time(void *context, const struct iforest_entry *entry)
 	return false;
 }
 
-/* Makes a run in memory of the pending entries, as overlaps need its nodes. */
+/* Makes an in-memory run of the pending entries, since overlaps need its nodes. */
 static void join_pending(struct overlap_reading *reading)
 {
 	struct ifp_snapshot_reader *reader = reading->reader;
@@ -344,7 +345,7 @@ static enum iforest_status read_index(struct overlap_reading *reading)
 	return status;
 }
 
-/* True if all spans end before the window begins, as in a partition whose time has passed. Reads only the roots. */
+/* True if all spans end before the window starts, as in a past partition. Reads only the roots. */
 static bool is_over(const struct ifp_index *index, const struct iforest_window *window)
 {
 	const struct iforest_manifest *manifest = &index->manifest;
@@ -369,7 +370,7 @@ static bool read_consistently(struct overlaps *overlaps)
 		return true;
 	}
 	reading->times = ifp_time_keys(&reader->definition);
-	/* series are read after the manifest, so all that its runs have are known */
+	/* series are read after the manifest, so all series of its runs are known */
 	ifp_scan_keys_read(overlaps->index, &reader->definition, reader->index.meta.index_id, overlaps->conditions,
 			   overlaps->n_conditions, false, &reader->keys);
 	if (!ifp_snapshot_reader_read(reader, overlaps->heap, overlaps->snapshot))
@@ -428,7 +429,8 @@ static Oid base_type(TupleDesc descriptor, int column)
 	return getBaseType(TupleDescAttr(descriptor, column)->atttypid);
 }
 
-/* True if the requested column is of the type or its base type. Not for a domain over it, whose conditions nobody would check.
+/* True if the requested column is of the type or its base type. False for a domain over it, since nobody would check its
+ * constraints.
  */
 static bool is_of_type(TupleDesc request, int column, Oid type)
 {
@@ -494,7 +496,7 @@ static Oid compared_type(Relation index, int column, Oid given)
 	return IsPolymorphicType(own) && type == base_type(RelationGetDescr(index), column - 1) ? own : type;
 }
 
-/* Reads conditions as scan keys where the index has an operator; the query checks all conditions again. */
+/* Reads conditions as scan keys if the index has their operator; the query rechecks all conditions. */
 static void read_conditions(FunctionCallInfo fcinfo, Relation index, struct overlaps *overlaps)
 {
 	int n_by = IndexRelationGetNumberOfKeyAttributes(index) - 1;
@@ -546,7 +548,7 @@ static Datum clipped(const struct overlapped *row, Oid type)
 	return IntervalPGetDatum(interval);
 }
 
-/* The row of a ref as the snapshot sees it. Cached, for neighbouring buckets usually have the same longest span. */
+/* The row of a ref as the snapshot sees it. Cached, because neighbouring buckets usually have the same longest span. */
 struct shown_row {
 	int64 ref;
 	ItemPointerData tid;
@@ -690,7 +692,7 @@ static void read_named_index(FunctionCallInfo fcinfo, Relation heap, Relation in
 
 /* ---- the function ---- */
 
-/* The parts of an index, cached for the query: they stay usable, for their locks are held. */
+/* The parts of an index, cached for the query: they stay usable, because their locks are held. */
 struct known {
 	Oid index;
 	struct ifp_overlap_parts parts;
@@ -727,7 +729,7 @@ static const struct ifp_overlap_parts *known_parts(FunctionCallInfo fcinfo, Rela
 	return &known->parts;
 }
 
-/* Reads the parts one after the other. The query adds up their rows of the same bucket. */
+/* Reads the parts in turn. The query adds up their rows of the same bucket. */
 static void read_parts(FunctionCallInfo fcinfo, const struct ifp_overlap_parts *parts)
 {
 	MemoryContext of_part = AllocSetContextCreate(CurrentMemoryContext, "iforest part", ALLOCSET_DEFAULT_SIZES);

@@ -1,4 +1,5 @@
-/* sql/peak_aggregates.c -- SQL aggregates iforest_peak() and iforest_peak_time(): how many spans are open at once, and when first.
+/* sql/peak_aggregates.c -- SQL aggregates iforest_peak() and iforest_peak_time(): how many spans are open at once, and when
+ * first.
  *
  * They keep 16 bytes for each span, and sort and sweep them at the end (core/query/peak.h).
  */
@@ -20,7 +21,7 @@ struct peak_state {
 	Oid type;
 	struct iforest_peak_span *spans;
 	size_t n, n_reserved;
-	size_t n_swept; /* spans of which `peak` is the peak */
+	size_t n_swept; /* number of spans covered by `peak` */
 	struct iforest_peak peak;
 };
 

@@ -1,4 +1,4 @@
-/* sql/query_plan.h -- A query in a text, planned to see what becomes of it.
+/* sql/query_plan.h -- Plan of a query given as text, with verdicts on its indexes and wishes for new ones.
  */
 #ifndef IFP_SQL_QUERY_PLAN_H
 #define IFP_SQL_QUERY_PLAN_H
@@ -13,9 +13,9 @@ struct ifp_query_plan {
 	Cost cost;	/* of the whole query */
 };
 
-/* Plans the query of a text, as EXPLAIN does: one statement, which is no utility statement; parameters ($1) may stand in it,
- * of which the plan knows no values.
- * Errors    those of parsing, planning and missing privileges; of a text that is no such statement.
+/* Plans the query in a text, as EXPLAIN does. It must be one statement, not a utility statement; it may have parameters ($1)
+ * without values.
+ * Errors    those of parsing and planning, missing privileges, or a text that is not such a statement.
  * Cost      that of planning it. Nothing is run. */
 void ifp_query_plan(const char *text, struct ifp_query_plan *result);
 

@@ -91,7 +91,7 @@ void ifp_add_predicate(StringInfo text, const struct ifp_sqlgen_index *index, co
 		appendStringInfo(text, " %s (%s)", word, index->predicate);
 }
 
-/* Appends the columns with their collations: those of a function have the collation of their type. */
+/* Appends the columns with their collations, since a function's columns have the collation of their type. */
 static void add_collated(StringInfo text, TupleDesc columns)
 {
 	for (int i = 0; i < columns->natts; i++) {
@@ -127,7 +127,7 @@ struct shown {
 	bool is_own;	/* an aggregate of a row, of this extension */
 	bool is_ctid;	/* not for a partitioned table */
 	bool is_summed; /* only for numbers */
-	bool is_count;	/* becomes 0 in a filled bucket, but with fill => 'null' */
+	bool is_count;	/* becomes 0 in a filled bucket, except with fill => 'null' */
 	bool is_zero;	/* becomes 0 with fill => 'zero' */
 	bool is_end;	/* of the first and the last row: shown if the extension has functions for all of them, after the rest;
 			 * otherwise needed to carry values into other buckets, and not shown */
@@ -265,7 +265,7 @@ static List *window_columns(const struct ifp_sqlgen_index *index, enum window_fi
 	return columns;
 }
 
-/* Returns the names of the output, quoted, in their order. By columns stand first; they get a prefix where a name is taken. */
+/* Returns the names of the output, quoted, in order. By columns come first; they get a prefix if a name is taken. */
 static List *window_names(const struct ifp_sqlgen_index *index)
 {
 	static const char *const fixed[] = { "t0",	     "t1",	   "n",	    "step",	"origin",  "fill", "bucket",
@@ -357,8 +357,8 @@ static void add_group_by(StringInfo text, const struct ifp_sqlgen_index *index, 
 		appendStringInfoString(text, " HAVING count(*) > 0");
 }
 
-/* Appends the groups of a window or of all times. The gate stands outside of the grouping: nothing is planned below a gate that
- * is known to be closed. */
+/* Appends the groups of a window or of all times. The gate is outside the grouping: nothing is planned below a gate that is
+ * known to be closed. */
 static void add_grouped(StringInfo text, const struct ifp_sqlgen_index *index, bool is_open, enum window_fill fill)
 {
 	ListCell *cell;
@@ -411,8 +411,8 @@ static void add_all_rows(StringInfo text, const struct ifp_sqlgen_index *index, 
 	ifp_add_all_buckets(text, index, n_columns_of(index, fill));
 }
 
-/* Appends the filled groups. Each series and bucket has at most one row with values, which max() picks. This is no join, so
- * that conditions on by columns narrow all of it. */
+/* Appends the filled groups. Each series and bucket has at most one row with values, which max() picks. This is not a join, so
+ * conditions on by columns apply to all of it. */
 static void add_filled(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	int bucket = index->n_by + 1, column = index->n_by + 7;

@@ -56,7 +56,7 @@ static void add_by(StringInfo text, const struct ifp_sqlgen_index *index)
 
 /* ---- times ---- */
 
-/* Appends the distance from b to a: numeric, of timestamps in seconds. */
+/* Appends the distance from b to a as numeric; for timestamps in seconds. */
 static void add_distance(StringInfo text, const struct ifp_sqlgen_index *index, const char *a, const char *b)
 {
 	if (index->time_type == INT8OID)
@@ -67,7 +67,7 @@ static void add_distance(StringInfo text, const struct ifp_sqlgen_index *index, 
 		appendStringInfo(text, "extract(epoch FROM (%s) - (%s))::numeric", a, b);
 }
 
-/* Appends the time until which a row's values hold, if the row says so. */
+/* Appends the time until which a row's values are valid, if the row gives one. */
 static void add_until(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	const char *type = format_type_be(index->time_type);
@@ -89,7 +89,7 @@ static void add_window(StringInfo text, const struct ifp_sqlgen_index *index)
 	ifp_add_predicate(text, index, "AND");
 }
 
-/* Appends NULL of the type of each column of each counter, as the first arm of a UNION has to. */
+/* Appends a NULL with the type of each column of each counter, as the first arm of a UNION must. */
 static void add_typed_nulls(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	for (int v = 0; v < index->n_values; v++) {
@@ -116,7 +116,7 @@ static void add_rows(StringInfo text, const struct ifp_sqlgen_index *index)
 	ifp_add_group_by(text, index->n_by + 1);
 }
 
-/* Appends all buckets of each series from its first row on, but for those that are empty intervals. */
+/* Appends all buckets of each series from its first row on, except empty intervals. */
 static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	const char *time = index->time.expression;
@@ -140,7 +140,7 @@ static void add_buckets(StringInfo text, const struct ifp_sqlgen_index *index)
 				    "), $1) < least(@bucket_end(b.bucket, " IFP_BUCKETING "), $2)");
 }
 
-/* Appends the time until which the sample l holds: its row is known by its ctid, or in a partitioned table by its series and
+/* Appends the time until which the sample l is valid. Its row is found by ctid, or in a partitioned table by series and
  * time. */
 static void add_until_of_last(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_sqlgen_column *value)
 {
@@ -165,7 +165,7 @@ static void add_until_of_last(StringInfo text, const struct ifp_sqlgen_index *in
 	appendStringInfo(text, " ORDER BY ctid DESC, %s DESC, 1 DESC LIMIT 1)", value->expression);
 }
 
-/* Appends the samples of a value: those of the window, and of each series the last one before it. */
+/* Appends the samples of a value: those of the window, and the last one of each series before it. */
 static void add_samples(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_sqlgen_column *value)
 {
 	const char *time = index->time.expression, *type = format_type_be(index->time_type);
@@ -220,7 +220,7 @@ static void add_columns(StringInfo text, const struct ifp_sqlgen_index *index, c
 	appendStringInfoString(text, ", count(*) FILTER (WHERE s.ts >= c.a AND s.v < s.before)");
 }
 
-/* Appends the counter of a value, which is the i-th number, in each bucket in which one of its samples lies or holds. */
+/* Appends the counter of a value, the i-th number, in each bucket in which one of its samples is taken or valid. */
 static void add_counter(StringInfo text, const struct ifp_sqlgen_index *index, const struct ifp_sqlgen_column *value, int i)
 {
 	appendStringInfoString(text, " UNION ALL SELECT ");

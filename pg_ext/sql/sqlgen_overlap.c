@@ -102,7 +102,7 @@ static bool is_of_intervals(const struct ifp_sqlgen_index *index)
 	return index->time_type != INT8OID && index->time_type != DATEOID;
 }
 
-/* Returns the gate of overlaps, filled or not; `fill` is what was given for it. */
+/* Returns the gate of overlaps, filled or not; `fill` is the fill argument. */
 static char *asked(const struct ifp_sqlgen_index *index, const char *fill, bool is_filled)
 {
 	StringInfoData text;
@@ -128,7 +128,7 @@ static const char *named(struct ifp_names *names, const char *before, const char
 }
 
 /* Appends the end of the part of a span inside the bucket. Integer ends are not cut at the greatest integer: in a bucket or
- * window without an end all of the span counts. */
+ * window without an end the whole span counts. */
 static void add_inside_end(StringInfo text, const struct ifp_sqlgen_index *index)
 {
 	if (index->time_type != INT8OID) {
@@ -205,7 +205,7 @@ static char *by_bucket(struct ifp_names *names, const char *aggregates)
 	appendStringInfo(&text, "b.bucket AS bucket, c.bucket_start AS bucket_start, c.bucket_end AS bucket_end, %s FROM ",
 			 aggregates);
 	add_spans(&text, index);
-	/* of more buckets than there are times, the first is empty, and yet covered by what begins before it */
+	/* if there are more buckets than times, the first is empty, yet spans that start before it cover it */
 	ifp_print(&text, index,
 		  " CROSS JOIN LATERAL generate_series(CASE WHEN r.ts < $1 AND $3 > 1 THEN 0 ELSE " IFP_BUCKET_OF(
 			  "greatest(r.ts, $1)") " END, @bucket_of(least(");
@@ -305,9 +305,9 @@ static void add_which_index(StringInfo text, const struct ifp_sqlgen_index *inde
 		  index->predicate ? quote_literal_cstr(index->predicate) : "NULL", index->length);
 }
 
-/* What a function tells of each bucket. */
+/* What a function returns for each bucket. */
 struct told {
-	const char *fill; /* the suffix of the part that fills */
+	const char *fill; /* the suffix of the part with fills */
 	char *query;	  /* over the table */
 	bool adds_up;	  /* that of a table is a sum over its partitions */
 	int n_counts; /* the first columns after those of the bucket that are 0 where nothing is open; the others are NULL */
@@ -323,8 +323,7 @@ static struct told tell_peaks(const struct ifp_sqlgen_index *index)
 	return (struct told){ .fill = IFP_PEAK_FILL, .query = ifp_peak_query(index), .n_counts = 1 };
 }
 
-/* Appends both arms. Which index may be read is evaluated once, so exactly one arm answers. Gates stand outside of the
- * grouping. */
+/* Appends both arms. The index to read is determined once, so exactly one arm answers. Gates are outside the grouping. */
 static void add_answer(StringInfo text, const struct ifp_sqlgen_index *index, const struct told *told, TupleDesc columns,
 		       bool is_filled)
 {
@@ -458,7 +457,7 @@ char *ifp_gaps_query(const struct ifp_sqlgen_index *index)
 /* The gaps of a partitioned table are not those of its partitions: its rows are read. */
 char *ifp_gaps_by_index(const struct ifp_sqlgen_index *index, TupleDesc columns)
 {
-	/* the step is that of buckets, and has to be greater than 0 */
+	/* the step has the type of a bucket's, and must be greater than 0 */
 	const char *zero = is_of_intervals(index) ? "interval '0'" : "0", *query = ifp_gaps_query(index);
 	StringInfoData text;
 

@@ -17,8 +17,8 @@ char *ifp_of_table(const char *query, const char *table)
 	return text.data;
 }
 
-/* Appends a query as an expression that makes it of pieces and arguments. Citus puts the shard in by format(), so signs of percent are
- * doubled. Those of arguments stand outside of quotes. */
+/* Appends an expression that builds the query from pieces and arguments. Citus inserts the shard by format(), so percent signs
+ * are doubled. Those of arguments are outside quotes. */
 static void add_command(StringInfo text, const char *query, const Oid *types)
 {
 	StringInfoData piece;

@@ -1,7 +1,7 @@
-/* sql/sqlgen_shards.h -- Bodies of an index's functions over a distributed table: each shard is asked, and its rows are handed on.
+/* sql/sqlgen_shards.h -- Bodies of an index's functions on a distributed table, which return the rows of each shard.
  *
- * A group lies in one shard alone if the column of the shards is among the by columns, so nothing is left to be merged. The command
- * for a shard has the arguments as literals. It runs in a session of its own, which does not see what the caller has not committed.
+ * If the distribution column is among the by columns, each group is in one shard, so nothing needs to be merged. The command
+ * for a shard has the arguments as literals. It runs in its own session, which does not see the caller's uncommitted changes.
  */
 #ifndef IFP_SQL_SQLGEN_SHARDS_H
 #define IFP_SQL_SQLGEN_SHARDS_H
@@ -10,13 +10,13 @@
 
 #include "access/tupdesc.h"
 
-/* Stands for the shard in a query; no name has it. */
+/* Placeholder for the shard in a query; occurs in no name. */
 #define IFP_SHARD "\001"
 
-/* Returns the query with a table in place of the shard. */
+/* Returns the query with the placeholder replaced by a table. */
 char *ifp_of_table(const char *query, const char *table);
 
-/* Returns the body in PL/pgSQL. `table` is quoted and qualified; the arguments $1 ... of the query have these types. */
+/* Returns the PL/pgSQL body. `table` is quoted and qualified; `types` are those of the query's arguments $1 ... */
 char *ifp_shards_body(const char *table, const char *query, const Oid *types, TupleDesc columns);
 
 #endif

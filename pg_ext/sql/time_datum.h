@@ -8,7 +8,7 @@
 #include "utils/builtins.h"
 #include "utils/date.h"
 
-/* Returns a time of a base type. Raises an error for types that are none of these. */
+/* Converts a time of a base type to an integer. Raises an error for other types. */
 static inline int64 ifp_time_of_datum(Oid type, Datum datum)
 {
 	switch (type) {

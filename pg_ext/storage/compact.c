@@ -42,7 +42,7 @@ static bool is_closed(struct ifp_index *index, uint32 clock, struct ifp_chain *c
 	return false;
 }
 
-/* Makes a closed chain into a run. Returns false if another backend has done so. Requires  the chain's lock. */
+/* Flushes a closed chain to a run. Returns false if another backend has done so. Requires  the chain's lock. */
 static bool flush_chain(struct ifp_index *index, uint32 clock)
 {
 	struct iforest_memtable *memtable;
@@ -69,7 +69,7 @@ static bool flush_chain(struct ifp_index *index, uint32 clock)
 	return true;
 }
 
-/* Makes closed chains into runs: those whose lock is free, or with `wait` all that were closed before the call. Sorts in
+/* Flushes closed chains to runs: those whose lock is free, or with `wait` all that were closed before the call. Sorts in
  * memory, one chain at a time. Returns the number of chains flushed. */
 static uint32 flush_chains(struct ifp_index *index, bool wait)
 {
@@ -92,8 +92,8 @@ static uint32 flush_chains(struct ifp_index *index, bool wait)
 	return n_flushed;
 }
 
-/* Runs of more than CAP_PAGES (1 GiB) that lie apart are left alone. An inserting backend merges FOREGROUND_PAGES at a time,
- * and more only where runs have piled up because nobody else merges. */
+/* Disjoint runs of more than CAP_PAGES (1 GiB) are not merged. An inserting backend merges FOREGROUND_PAGES at a time, and more
+ * only if runs have piled up because nobody else merges. */
 enum { CAP_PAGES = 131072, FOREGROUND_PAGES = 1024 };
 
 /* ---- the maintenance lock ---- */
@@ -110,7 +110,7 @@ static void repair_runs(struct ifp_index *index)
 		if (index->manifest.runs[r].removal_in_progress) {
 			ifp_index_require(index, iforest_run_repair(&index->store, &index->manifest,
 								    index->manifest.runs[r].place.run_id));
-			r = UINT32_MAX; /* the list may be another now */
+			r = UINT32_MAX; /* the list may have changed */
 		}
 }
 
@@ -170,11 +170,11 @@ void ifp_maintenance_end(struct ifp_index *index)
 struct share {
 	const struct ifp_index *index;
 	bool older;
-	bool complete; /* all of them become one */
+	bool complete; /* merge all of them to one run */
 };
 
-/* Gives a run's heap blocks to the policy. To the policy, a run whose removal was interrupted is left for a backend that may
- * take the time to repair it. */
+/* Gives a run's heap blocks to the policy. Excludes a run whose removal was interrupted: a backend that may take the time
+ * repairs it. */
 static bool may_merge(void *context, const struct iforest_run *run, int64_t *low, int64_t *high)
 {
 	const struct share *share = context;
@@ -221,7 +221,7 @@ void ifp_compact_all(struct ifp_index *index, bool complete)
 	}
 }
 
-/* Merges once, among older or younger runs by the lock that is held. Returns true if nothing is left to merge. */
+/* Merges once, among older or younger runs according to the lock held. Returns true if nothing is left to merge. */
 static bool merge_under_lock(struct ifp_index *index, bool older, uint64 most_pages)
 {
 	struct share share = { .index = index, .older = older };
@@ -234,8 +234,8 @@ static bool merge_under_lock(struct ifp_index *index, bool older, uint64 most_pa
 	return n_left == 0;
 }
 
-/* Merges once what the policy chooses among the runs that may be merged now, of at most most_pages source pages. Returns false
- * if there is more to merge that no other backend is merging. Requires index is refreshed. */
+/* Merges once, as the policy selects among the runs that may be merged now, at most most_pages source pages. Returns false if
+ * there is more to merge that no other backend is merging. Requires  index is refreshed. */
 static bool merge_some(struct ifp_index *index, uint64 most_pages)
 {
 	bool is_done = true;
@@ -244,7 +244,7 @@ static bool merge_some(struct ifp_index *index, uint64 most_pages)
 		is_done = merge_under_lock(index, true, most_pages);
 		ifp_maintenance_end(index);
 	} else if (ifp_try_lock(index->relation, IFP_LOCK_NEWER, ExclusiveLock)) {
-		/* another backend works on the older runs, and will merge what is too much for us */
+		/* another backend works on the older runs, and will merge what exceeds our limit */
 		ifp_index_refresh(index);
 		(void)merge_under_lock(index, false, most_pages);
 		ifp_unlock(index->relation, IFP_LOCK_NEWER, ExclusiveLock);
@@ -266,7 +266,7 @@ struct order {
 	Oid database, heap, index;
 };
 
-/* Starts a worker, unless none is available or this backend started one within the last seconds. Requires the index is
+/* Starts a worker, unless none is available or this backend started one within the last seconds. Requires  the index is
  * committed. */
 static void worker_start(Relation index)
 {
@@ -302,8 +302,8 @@ void ifp_compact_after_append(Relation relation, bool background)
 
 	ifp_index_open(index, relation);
 	ifp_index_refresh(index);
-	/* if there are too many runs to add another, the chain grows. If there is no room for another closed chain, flushing
-	 * the others makes room */
+	/* if there are too many runs to add another, the chain grows; if there is no room for another closed chain, flushing
+	 * makes room */
 	if (!is_crowded(index)) {
 		(void)ifp_pending_close(relation, false);
 		(void)flush_chains(index, false);
@@ -333,7 +333,7 @@ void ifp_compact_reclaim(struct ifp_index *index)
 		owners = palloc((index->manifest.n_runs + IFP_CHAINS + IFP_MAX_CLOSED) * sizeof *owners);
 		for (uint32 r = 0; r < index->manifest.n_runs; r++)
 			owners[n++] = ifp_run_clock(&index->manifest.runs[r]);
-		/* while the metapage is locked no chain is begun */
+		/* no chain is started while the metapage is locked */
 		buffer = ifp_meta_lock(relation, BUFFER_LOCK_SHARE);
 		meta = (const struct ifp_meta *)ifp_content(BufferGetPage(buffer));
 		for (unsigned c = 0; c < IFP_CHAINS; c++)
@@ -369,8 +369,8 @@ static bool wants_end(const LockInstanceData *lock)
 	return lock->waitLockMode != NoLock && memcmp(&lock->locktag, &of_own, sizeof of_own) == 0;
 }
 
-/* True if this backend drops, renames or copies our database: it has locked it, and waits for five seconds until nobody else
- * uses it. */
+/* True if this backend drops, renames or copies our database: it has locked it, and waits up to five seconds for others to
+ * leave. */
 static bool wants_database(const LockInstanceData *lock)
 {
 	return lock->locktag.locktag_type == LOCKTAG_OBJECT && lock->locktag.locktag_field1 == InvalidOid &&
@@ -378,7 +378,7 @@ static bool wants_database(const LockInstanceData *lock)
 	       lock->holdMask >= LOCKBIT_ON(ShareLock);
 }
 
-/* Returns what others wait for; NULL if nobody waits. */
+/* Returns the name of what others wait for; NULL if nobody waits. */
 static const char *wanted_by_others(Oid table, Oid index)
 {
 	LockData *locks = GetLockStatusData();
@@ -415,7 +415,7 @@ static void give_way(struct ifp_index *index)
 			       wanted));
 }
 
-/* Does not wait for schema changes: a transaction that makes one and inserts many rows would occupy all workers of the server.
+/* Does not wait for schema changes: a transaction with one that inserts many rows would occupy all workers of the server.
  */
 static Relation open_unless_locked(Oid oid)
 {
@@ -449,7 +449,7 @@ void iforest_worker_main(Datum argument)
 		ifp_index_open(index, relation);
 		index->before_page = give_way;
 		if (ifp_maintenance_begin(index, false)) {
-			/* extents that were left by workers that gave way */
+			/* extents left by workers that gave way */
 			ifp_compact_reclaim(index);
 			ifp_compact_all(index, false);
 			ifp_sidecar_keep(index);

@@ -12,11 +12,11 @@
 
 enum { SLOTS = (IFP_CONTENT_BYTES - sizeof(struct ifp_sum)) / sizeof(struct ifp_extent), MAX_LIST_PAGES = 64 };
 
-/* Extents that may wait for their last possible reader; the list has room for ten times as many in all. */
+/* Maximum of extents that wait for their last possible reader; the list has room for ten times as many extents. */
 enum { MOST_WAITING = 2048 };
 
-/* Blocks by which extents may exceed the file: a restored server knows extents that were allocated last and never written. A
- * run allocates a sixteenth of its pages ahead, sketches fewer than the pages of their run, a chain 16 blocks. */
+/* Blocks by which extents may exceed the file: a restored server has extents that were allocated but never written. A run
+ * allocates a sixteenth of its pages ahead, sketches fewer than the pages of their run, a chain 16 blocks. */
 enum { MOST_AHEAD = 2048 };
 
 /* All pages of the list, locked exclusively. */
@@ -92,8 +92,8 @@ bool ifp_extents_overlap(struct ifp_extent *extents, uint32 n)
 	return overlap;
 }
 
-/* Returns what is wrong with the list, as a sentence; NULL if nothing is. Otherwise blocks in use might be allocated, or the
- * file extended too far. Sorts the extents. */
+/* Returns a description of damage of the list; NULL if there is none. With a damaged list, blocks in use might be allocated, or
+ * the file extended too far. Sorts the extents. */
 static const char *find_fault(struct ifp_extent *used, uint32 n)
 {
 	BlockNumber end = IFP_FIRST_FREE_BLOCK;
@@ -136,8 +136,8 @@ static bool is_in_list(const struct extent_list *list, BlockNumber block)
 	return found;
 }
 
-/* The type of a page of the list never changes. It is checked before waiting for the lock: a page that is not of the list, such
- * as the metapage, may be locked by this backend already. */
+/* The type of a page of the list never changes. It is checked before waiting for the lock: this backend may already have locked
+ * a page that is not of the list, such as the metapage. */
 static Buffer lock_list_page(Relation index, BlockNumber block)
 {
 	Buffer buffer = ifp_page_read(index, block);
@@ -296,8 +296,8 @@ static void set_free(struct extent_list *list, uint32 at)
 	join(list, at);
 }
 
-/* Frees extents whose last possible reader is gone. If very many wait for an old snapshot, it also frees the one that has
- * waited longest; a backend that still reads it starts again. */
+/* Frees extents whose last possible reader is gone. If very many wait for an old snapshot, also frees the one that has waited
+ * longest; a backend that still reads it restarts. */
 static void ripen(struct extent_list *list)
 {
 	uint32 n_waiting = 0, oldest = 0;
@@ -425,7 +425,7 @@ static void free_when_unread(struct extent_list *list, uint32 at)
 {
 	struct ifp_extent extent = *extent_at(list, at);
 
-	/* an index that nobody else sees has no reader but this backend, which starts again when it meets a foreign page */
+	/* only this backend reads an index that nobody else sees, and it restarts when it meets a foreign page */
 	if (ifp_is_unshared(list->index)) {
 		set_free(list, at);
 		return;
@@ -492,7 +492,7 @@ uint64 ifp_extents_sweep(Relation index, const uint32 *owners, uint32 n_owners)
 	return n_found;
 }
 
-/* Checks a copy that is of one page; several pages may be of different moments. */
+/* Checks a copy of a one-page list; copies of several pages may be of different moments. */
 static void check_copy(Relation index, const struct ifp_extent *extents, uint32 n, uint32 n_pages)
 {
 	uint64 n_blocks = 0, end = IFP_FIRST_FREE_BLOCK;

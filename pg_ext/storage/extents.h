@@ -8,14 +8,14 @@
  *
  * Extents of runs and chains that a publish no longer names are freed. Blocks of a run are reused when no snapshot is left that
  * might have read the previous manifest (`freed`), or at once if the index is not visible to others. Blocks of chains are
- * reused at once, for readers copy them before anything else. An old snapshot or a long transaction would keep all extents that
- * are freed meanwhile, until the list is full. So of more than 2048 waiting extents the oldest are reused. A reader that comes
- * too late (standbys know no such horizon) sees the foreign owner on the page and starts again with the current manifest.
+ * reused at once, because readers copy them first. An old snapshot or a long transaction would hold back all extents freed
+ * meanwhile, until the list is full. So if more than 2048 extents wait, the oldest are reused. A reader that is too late
+ * (standbys have no such horizon) sees the foreign owner on the page and restarts with the current manifest.
  *
  * Allocating, naming and freeing are separate records. A crash in between leaves extents whose owner is in no manifest;
  * ifp_extents_sweep() finds them.
  *
- * A list is checked whenever it is read. Before each change its extents must share no block and leave none out.
+ * The list is verified whenever it is read. Before each change, its extents must not overlap and must cover all blocks.
  *
  * Locking: the first page of the list is locked exclusively for every change, other pages of the list only while the first is
  * locked, and the metapage (if at all) before it.
@@ -32,23 +32,24 @@ struct ifp_extent {
 	uint32 start, n_blocks;
 	uint32 owner;
 	uint32 first; /* index of its first block among the owner's */
-	uint64 freed; /* full transaction id at which it was freed; 0: it is in use, or free for anyone */
+	uint64 freed; /* full transaction id at which it was freed; 0: in use, or free for anyone */
 };
 
-/* Allocates at least one and at most n_wanted blocks for `owner`; the first becomes number `first` of the owner's. Extends the
- * file if nothing fits. The blocks may hold anything. Returns their extent, which begins before them if they continue an extent
+/* Allocates 1 to n_wanted blocks for `owner`; the first becomes number `first` of the owner's blocks. Extends the file if
+ * nothing fits. The blocks' contents are undefined. Returns their extent, which starts before them if they continue an extent
  * of the owner; for IFP_OWNER_INDEX, whose blocks have no numbers, just the new blocks. */
 struct ifp_extent ifp_extents_allocate(Relation index, uint32 owner, uint32 first, uint32 n_wanted);
 
-/* Extends the file up to block `end`. A newly allocated extent is in the file, but later it may not be, for extension is not
- * logged: a restored server or a promoted standby knows extents of which no page was ever written. Writing beyond the end of
- * the file would conflict with a backend that extends it. */
+/* Extends the file up to block `end`. A newly allocated extent is within the file, but may not be later, since extension is not
+ * logged: a restored server or a promoted standby has extents of which no page was ever written. Writing beyond the end of the
+ * file would conflict with a backend that extends it. */
 void ifp_extents_ensure_file(Relation index, BlockNumber end);
 
 /* Frees the owner's blocks from number n_used on, which were never named. */
 void ifp_extents_trim(Relation index, uint32 owner, uint32 n_used);
 
-/* Frees all extents of an owner that no manifest names any more, for reuse at once or when the last possible reader is gone. */
+/* Frees all extents of an owner that no manifest names any more, for reuse at once or after the last possible reader is
+ * gone. */
 void ifp_extents_free(Relation index, uint32 owner, bool at_once);
 
 /* Frees the extents of owners other than `owners` and IFP_OWNER_INDEX, and adds blocks at the end of the file that are in no

@@ -25,14 +25,14 @@
 
 enum { ROW_WORDS = (MaxHeapTuplesPerPage + 64) / 64 };
 
-/* The rows of a heap page as a snapshot sees them, by root. */
+/* Visibility of a heap page's rows to a snapshot, by root. */
 struct page_rows {
 	bool are_clean;		   /* all are visible, and no line pointer is dead */
 	OffsetNumber last;	   /* line pointer of the page */
-	uint64 visible[ROW_WORDS]; /* by offset number; told up to the last, and where they are not clean */
+	uint64 visible[ROW_WORDS]; /* by offset number up to `last`; set only if not clean */
 };
 
-/* Facts of neighbouring pages are stored together, for pages that were appended are neighbours. */
+/* Facts of neighbouring pages are stored together, because appended pages are neighbours. */
 enum { PAGES_A_GROUP = 8 };
 
 struct page_fact {
@@ -43,7 +43,7 @@ struct page_fact {
 };
 
 struct table_key {
-	Oid relation, file; /* the file is another once the table was rewritten or emptied */
+	Oid relation, file; /* the file changes if the table is rewritten or truncated */
 };
 
 struct table_facts {
@@ -64,16 +64,16 @@ struct group {
 static MemoryContext known_context;
 static HTAB *known_tables, *known_groups;
 
-/* More pages than there is room for may be needed again and again, in the same order. Evicting the oldest would then evict each
- * page before its turn comes. So the cache stays as it is as long as every other look-up finds something, which is evaluated
- * after this many look-ups for each fact. */
+/* More pages than fit may be needed again and again, in the same order. Evicting the oldest would then evict each page before
+ * it is reused. So the cache is not changed while at least every other lookup hits, which is evaluated after this many lookups
+ * for each fact. */
 enum { LOOKS_A_FACT = 4, LOOKS_A_FIND = 2 };
 
 static struct {
-	int work_mem; /* when what is known was last begun with */
+	int work_mem; /* when the cache was last created */
 	uint64 facts;
 	bool is_full;
-	uint64 looks, found; /* since it is full, or was last judged */
+	uint64 looks, found; /* since the cache became full, or was last evaluated */
 } use;
 
 static unsigned n_words(OffsetNumber last)
@@ -144,7 +144,7 @@ static struct table_facts *find_table(Relation heap)
 	return known_groups ? hash_search(known_tables, &key, HASH_FIND, NULL) : NULL;
 }
 
-/* Returns the fact of a page, and that of the table, made if need be. */
+/* Returns the facts of a page and of its table, created if necessary. */
 static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_facts **table)
 {
 	struct group *group = find_group(heap, block);
@@ -166,7 +166,7 @@ static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_
 	return &group->pages[block % PAGES_A_GROUP];
 }
 
-/* Fills in the rows of a page at this LSN from the cache. Returns false if nothing is known that holds for the snapshot. */
+/* Fills in the rows of a page at this LSN from the cache. Returns false if the cache has nothing valid for the snapshot. */
 static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct page_rows *rows)
 {
 	const struct group *group = find_group(heap, block);
@@ -200,8 +200,8 @@ static void forget(struct table_facts *table, struct page_fact *fact)
 	fact->lsn = InvalidXLogRecPtr;
 }
 
-/* Remembers the rows of a page, whose last inserter or deleter is `newest`. If work_mem is used up, facts of other pages stay
- * instead as long as they are useful; then the whole cache is emptied. */
+/* Caches the rows of a page, whose last inserter or deleter is `newest`. If work_mem is used up, keeps the facts of other pages
+ * instead as long as they are useful, then empties the whole cache. */
 static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
 			       const struct page_rows *rows)
 {
@@ -243,11 +243,11 @@ BlockNumber ifp_heap_visibility_cached_pages(Relation heap, BlockNumber most)
 
 /* ---- rows of a page ---- */
 
-/* Number of tuples by which the prefetch is ahead. */
+/* Prefetch distance in tuples. */
 enum { TUPLES_AHEAD = 16 };
 
-/* A page that is being checked. The result can be remembered if is_lasting: then all inserters and deleters have finished, and
- * `newest` is the newest of them. */
+/* A page that is being checked. The result can be cached if is_lasting: all inserters and deleters have finished, and `newest`
+ * is the newest of them. */
 struct look {
 	Relation heap;
 	Snapshot snapshot;
@@ -263,8 +263,8 @@ static inline void note_transaction(struct look *look, TransactionId xid)
 		look->newest = xid;
 }
 
-/* True if an inserter, older than any transaction that the snapshot may not see, has committed. The server's functions would
- * write on each tuple that it has; rows that were loaded together have the same. */
+/* True if an inserter that is older than any transaction invisible to the snapshot has committed. The server's functions would
+ * set a hint bit on each tuple; rows loaded together have the same inserter. */
 static inline bool has_committed(struct look *look, TransactionId xmin)
 {
 	if (xmin != look->committed && TransactionIdDidCommit(xmin))
@@ -272,8 +272,8 @@ static inline bool has_committed(struct look *look, TransactionId xmin)
 	return xmin == look->committed;
 }
 
-/* True for a tuple that was committed before any transaction that the snapshot may not see, and not touched since. The server's
- * functions would find it visible. Most tuples are such. */
+/* True for a tuple committed before any transaction invisible to the snapshot, and not touched since. The server's functions
+ * would find it visible. Most tuples are like that. */
 static inline bool is_long_visible(struct look *look, HeapTupleHeader tuple)
 {
 	TransactionId xmin = HeapTupleHeaderGetRawXmin(tuple);
@@ -289,7 +289,7 @@ static inline bool is_long_visible(struct look *look, HeapTupleHeader tuple)
 	return true;
 }
 
-/* True for a tuple that begins no chain and was deleted before any transaction that the snapshot may not see, or whose inserter
+/* True for a tuple that starts no chain and was deleted before any transaction invisible to the snapshot, or whose inserter
  * aborted. The server's functions would find it invisible. */
 static inline bool is_long_gone(struct look *look, HeapTupleHeader tuple)
 {
@@ -366,7 +366,7 @@ static void read_page_rows(struct look *look, BlockNumber block, struct page_row
 	}
 }
 
-/* Reads the rows of a page, or recalls them if the page has not changed. */
+/* Reads the rows of a page, from the cache if the page has not changed. */
 static void see_heap_page(Relation heap, Snapshot snapshot, BlockNumber block, struct page_rows *rows)
 {
 	struct look look = {
@@ -423,8 +423,8 @@ struct ifp_seen_block {
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* Returns the size of a table's fork that the server remembers in this session. Another session that makes the fork shorter
- * tells it, but none that makes it longer; of the visibility map it is told of both. */
+/* Returns the size of a table's fork that is cached in this session. Other sessions invalidate it when they truncate the fork,
+ * but not when they extend it; for the visibility map they do both. */
 static BlockNumber known_blocks(Relation heap, ForkNumber fork)
 {
 	SMgrRelation file = RelationGetSmgr(heap);
@@ -454,7 +454,7 @@ static bool is_beyond(struct ifp_heap_visibility *visibility, BlockNumber block)
 	if (block >= known && !visibility->size_is_read) {
 		visibility->n_heap_blocks = RelationGetNumberOfBlocks(visibility->heap);
 		visibility->size_is_read = true;
-		/* the copy of the map's page lacks blocks that have come */
+		/* the copy of the map's page lacks newer blocks */
 		if (known / BLOCKS_A_MAP_PAGE < visibility->n_pages)
 			visibility->pages[known / BLOCKS_A_MAP_PAGE] = NULL;
 	}
@@ -505,7 +505,7 @@ static bool read_map(const struct ifp_heap_visibility *visibility, uint32 number
 	return has_unclean;
 }
 
-/* Blocks beyond the end of the table are asked of no map. */
+/* Copies a page of the map, which is not read for blocks beyond the end of the table. */
 static void copy_map_page(const struct ifp_heap_visibility *visibility, uint32 number, struct ifp_map_page *page)
 {
 	uint32 n = Min(visibility->n_heap_blocks - number * BLOCKS_A_MAP_PAGE, BLOCKS_A_MAP_PAGE);
@@ -654,7 +654,7 @@ bool ifp_heap_visibility_of_blocks(struct ifp_heap_visibility *visibility, Block
 		return true;
 	if (is_beyond(visibility, highest))
 		return false;
-	/* first find out whether checks could help, so that none is in vain */
+	/* first find out whether checks could help, so that none is wasted */
 	for (uint64 block = next_unclean(visibility, lowest, highest); block <= highest;
 	     block = next_unclean(visibility, block + 1, highest))
 		if (++n_looks > most_looks || find_seen(visibility, (BlockNumber)block))
@@ -728,7 +728,7 @@ uint64 ifp_heap_visibility_of_rows(struct ifp_heap_visibility *visibility, const
 		unsigned i = iforest_trailing_zeros(asked);
 		BlockNumber block = (BlockNumber)(refs[i] >> 16);
 
-		/* neighbours are usually in one block */
+		/* neighbours are usually in the same block */
 		if (!has_last || block != last) {
 			seen = visible_in(visibility, block);
 			last = block;

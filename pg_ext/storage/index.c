@@ -15,7 +15,7 @@
 
 /* ---- slots of the manifest ---- */
 
-/* Returns the manifest's bytes in the slot in force, palloc'd; NULL if the slot was overwritten meanwhile. */
+/* Returns the manifest's bytes in the active slot, palloc'd; NULL if the slot was overwritten meanwhile. */
 static uint8 *slot_read(Relation relation, const struct ifp_meta *meta)
 {
 	uint8 *bytes = palloc(meta->n_slot_pages[meta->slot] * IFP_CONTENT_BYTES);
@@ -82,7 +82,7 @@ static bool is_flushed(const struct ifp_index *index, uint32 clock)
 	return found;
 }
 
-/* Writes a manifest to the other slot, puts that in force, and removes the chains in index->flushed from the metapage. */
+/* Writes a manifest to the inactive slot, activates it, and removes the chains in index->flushed from the metapage. */
 static void slot_publish(struct ifp_index *index, const uint8 *bytes, uint32 n_bytes)
 {
 	uint32 n_pages = (n_bytes + IFP_CONTENT_BYTES - 1) / IFP_CONTENT_BYTES;
@@ -123,19 +123,19 @@ struct ifp_page_buffer {
 	uint8_t bytes[IFP_PAGE_BYTES];
 };
 
-/* Cache of pages that this backend has read, by block: the server's buffer in which they were, and the LSN at which they were
- * verified. A page does not change without its LSN where the server itself verifies what it reads from a file. */
+/* Cache of pages that this backend has read, by block: the buffer that had them, and the LSN at which they were verified. A
+ * page changes only with its LSN if the server itself verifies what it reads from a file. */
 enum { KNOWN_PAGES = 16384 };
 static struct known_page {
 	uint64 index_id;
 	XLogRecPtr lsn; /* of the verified bytes; 0: none */
 	BlockNumber block;
 	Buffer buffer;	  /* InvalidBuffer: not known */
-	TimestampTz used; /* when the server was told that it is in use */
+	TimestampTz used; /* when the buffer's usage was last counted */
 } known_pages[KNOWN_PAGES];
 
-/* A page that is found in its last buffer does not count as used, and would be evicted first. So a regular look-up is done this
- * long after the last one. */
+/* Finding a page in its last buffer does not count as use, so it would be evicted first. So a regular lookup is done this long
+ * after the last one. */
 enum { USED_MICROSECONDS = 100000 };
 
 /* ---- the pager: blocks of pages ---- */
@@ -202,8 +202,8 @@ BlockNumber ifp_index_run_block(struct ifp_index *index, const struct iforest_pl
 	return block;
 }
 
-/* Returns the block in which a page of a run was when the session last read the list of extents: that it is the run's still is
- * to be seen on the page. InvalidBlockNumber: it is not known. */
+/* Returns the block of a page of a run when the session last read the list of extents; InvalidBlockNumber if unknown. The
+ * caller must check on the page that the run still owns it. */
 static BlockNumber remembered_block(const struct ifp_index *index, const struct iforest_place *place, uint64 page)
 {
 	uint32 n;
@@ -293,7 +293,7 @@ static Buffer lock_block(struct ifp_index *index, const struct iforest_place *pl
 	return InvalidBuffer;
 }
 
-/* Pins and locks a page of a run. Returns InvalidBuffer if it has another owner by now. */
+/* Pins and locks a page of a run. Returns InvalidBuffer if the page now has another owner. */
 static Buffer lock_page(struct ifp_index *index, const struct iforest_place *place, uint64_t number, struct ifp_page_mark *mark)
 {
 	BlockNumber block = remembered_block(index, place, number);
@@ -388,7 +388,7 @@ static void unpin_brief(void *context, struct iforest_page *page)
 	index->borrowed = InvalidBuffer;
 }
 
-/* Pins nothing: if the buffer holds another page by now, the prefetch is in vain. */
+/* Pins nothing: if the buffer now has another page, the prefetch is useless. */
 static void prefetch(void *context, const struct iforest_place *place, uint64_t number, bool of_maxima)
 {
 	struct ifp_index *index = context;
@@ -444,7 +444,7 @@ static void fill_page(Page page, uint32 owner, const struct iforest_page_write *
 	ifp_content_set_used(page, write->n_bytes);
 }
 
-/* Writes a page of a run that no manifest names yet: one record, and none in a build, which logs the whole file at its end. */
+/* Writes a page of a run that no manifest names yet: one record, or none in a build, which logs the whole file at its end. */
 static void write_new(struct ifp_index *index, const struct iforest_page_write *write)
 {
 	Relation relation = index->relation;
@@ -469,7 +469,7 @@ static void write_new(struct ifp_index *index, const struct iforest_page_write *
 	index->n_new_pages = (uint32)write->index + 1;
 }
 
-/* Writes pages of a run in force, as one record. */
+/* Writes pages of a published run, as one record. */
 static enum iforest_status rewrite(struct ifp_index *index, const struct iforest_place *place,
 				   const struct iforest_page_write *writes, uint32 n_pages)
 {
@@ -596,7 +596,7 @@ void ifp_index_open(struct ifp_index *index, Relation relation)
 	pager_init(index);
 }
 
-/* Returns the block of the page that core found faulty; InvalidBlockNumber if it is of no run that the index names. */
+/* Returns the block of the page that core found faulty; InvalidBlockNumber if it belongs to no run that the index names. */
 static BlockNumber faulty_block(struct ifp_index *index)
 {
 	const struct iforest_fault *fault = &index->store.fault;

@@ -4,12 +4,12 @@
 
 #include "pg_ext/base/engine.h"
 
-/* At most this much is kept of an index, and of this many. */
+/* Maximum bytes cached for an index, and number of indexes. */
 enum { MOST_BYTES = 256 * 1024, N_SLOTS = 64 };
 
 struct slot {
 	uint64 index_id;
-	MemoryContext of_manifest, of_extents; /* NULL: none is kept */
+	MemoryContext of_manifest, of_extents; /* NULL: none is cached */
 	struct iforest_manifest manifest;
 	struct ifp_extent *extents;
 	uint32 n_extents;

@@ -1,23 +1,23 @@
 /* storage/locks.h -- Heavyweight locks of an index: their order, and why VACUUM misses no entry.
  *
- * Locks have numbers, in the order in which they may be waited for. They are released at the end of the transaction, and by an
- * error. (To PostgreSQL they are tuple locks: page locks cannot be held several at a time and have no deadlock detection.)
+ * Locks have numbers, and may be waited for only in this order. They are released at the end of the transaction, and by an
+ * error. (PostgreSQL sees them as tuple locks: only one page lock can be held at a time, without deadlock detection.)
  *
  *   MAINTENANCE   VACUUM, and merges of the runs on the worklist. The holder writes the age of its worklist to the metapage
  *                 (`worklist_below`); nobody else removes from, merges or rewrites a run with a lower clock number
  *   NEWER         merges of younger runs, while another backend holds MAINTENANCE
  *   clock number  flush of the closed chain of that number
- *   WRITING       shared by backends whose new run is not in a manifest yet; exclusive for the search for blocks that belong
- *                 to nobody
+ *   WRITING       shared by backends whose new run is not in a manifest yet; exclusive for the search for blocks without an
+ *                 owner
  *   PUBLISH       reading, changing and replacing the manifest; held for a few page writes
  *
- * Appending an entry takes none of them. Below them are content locks of buffers, in the order metapage, pages of a chain or
- * the list of extents. Readers hold one at a time and nothing else.
+ * Appending an entry takes none of them. Content locks of buffers are acquired after them, in the order metapage, pages of a
+ * chain or the list of extents. Readers hold only one content lock at a time.
  *
  * Why VACUUM misses no entry of its dead rows: such an entry was inserted before the row became dead, so it was in a chain or a
- * run when VACUUM came here. VACUUM closes all chains, flushes all closed chains or waits for those who do, and only then sets
- * worklist_below and copies the manifest. So the entry is in one of its runs, which nobody else may merge. Entries that are
- * appended later go to chains opened after that. These may be flushed, and merged under NEWER, while VACUUM is at work.
+ * run when VACUUM reached the index. VACUUM closes all chains, flushes the closed chains or waits for backends that do, and
+ * only then sets worklist_below and copies the manifest. So the entry is in one of VACUUM's runs, which nobody else may merge.
+ * Later entries go to chains opened after that, which may be flushed, and merged under NEWER, while VACUUM runs.
  */
 #ifndef IFP_STORAGE_LOCKS_H
 #define IFP_STORAGE_LOCKS_H

@@ -88,7 +88,7 @@ static bool are_slots(const struct ifp_meta *meta, BlockNumber n_blocks)
 	return are_right && meta->manifest_bytes <= meta->n_slot_pages[meta->slot] * IFP_CONTENT_BYTES;
 }
 
-/* Returns what is wrong, as a sentence; NULL if nothing is. */
+/* Returns a description of the damage; NULL if there is none. */
 static const char *find_fault(const struct ifp_meta *meta, BlockNumber n_blocks)
 {
 	bool has_series = meta->series_head != InvalidBlockNumber;
@@ -135,8 +135,8 @@ static void check_meta(Relation index, Page page)
 			errdetail_internal("%s", wrong), errhint("REINDEX INDEX makes it anew from the table."));
 }
 
-/* Checks a metapage unless this backend found it right as it is: a page does not change without its LSN where the server itself
- * verifies what it reads from a file. Each question reads the metapage twice. */
+/* Checks a metapage unless this backend has verified this version: a page changes only with its LSN if the server itself
+ * verifies what it reads from a file. Each query reads the metapage twice. */
 static void check_once(Relation index, Page page)
 {
 	static struct {

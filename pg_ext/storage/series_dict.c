@@ -9,7 +9,7 @@
 
 enum { RECORD_HEADER = 2 };
 
-/* Rows may go to the indexes of many partitions in turn, and a copy that was dropped is read again page by page. So copies are
+/* Rows may alternate between the indexes of many partitions, and a dropped copy must be read again page by page. So copies are
  * dropped only if there are many, or if they take much memory. */
 enum { FEW_DICTS = 16, MOST_DICTS = 256, MANY_SERIES = 100000 };
 
@@ -25,7 +25,7 @@ struct named_series {
 };
 
 struct ifp_series_dict {
-	struct ifp_series_dict *next; /* the next longer unused one */
+	struct ifp_series_dict *next; /* the next less recently used one */
 	MemoryContext context;
 	uint64 index_id;
 	Oid file;
@@ -35,11 +35,11 @@ struct ifp_series_dict {
 	size_t n_reserved;
 	BlockNumber block; /* read up to byte `used` of this page */
 	uint32 used;
-	struct ifp_sum sum; /* of what was read of it */
-	bool is_whole;	    /* false while it is changed: an error in between leaves something to be thrown away */
+	struct ifp_sum sum; /* of the part read so far */
+	bool is_whole;	    /* false while it is changed: an error leaves a copy that must be discarded */
 };
 
-static struct ifp_series_dict *dicts; /* the last used one first */
+static struct ifp_series_dict *dicts; /* most recently used first */
 
 /* ---- the copy in memory ---- */
 
@@ -78,7 +78,7 @@ static struct ifp_series_dict *new_cache(uint64 index_id, Oid file)
 	return dict;
 }
 
-/* Takes a copy out of the list. */
+/* Removes a copy from the list. */
 static void unlink_dict(struct ifp_series_dict *dict)
 {
 	struct ifp_series_dict **at = &dicts;
@@ -164,7 +164,7 @@ const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *dict, uint32 i
 
 /* ---- pages ---- */
 
-/* True if a page has the sum of its records, or none. Records that an earlier version appended are not in the sum. */
+/* True if a page's sum matches its records, or it has none. Records that an earlier version appended are not in the sum. */
 static bool is_whole(struct ifp_series_dict *dict, const uint8 *content, uint32 n_bytes, const struct ifp_special *special,
 		     const struct ifp_sum *sum)
 {
@@ -316,7 +316,7 @@ static bool append_record(Relation index, struct ifp_series_dict *dict, const ui
 
 uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes)
 {
-	BlockNumber full = InvalidBlockNumber; /* the last page, as read, when it was not the metapage's */
+	BlockNumber full = InvalidBlockNumber; /* the last page read, if it was not the metapage's last page */
 	uint32 id;
 
 	while (!ifp_series_dict_find(dict, key, n_bytes, &id)) {
@@ -331,7 +331,7 @@ uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *dict, cons
 		struct ifp_meta_edit edit;
 
 		ifp_meta_begin(index, &edit);
-		/* if another backend was faster there is a page that we have not read */
+		/* if another backend was faster, there is a page that we have not read */
 		if (edit.meta->series_tail == dict->block) {
 			append_page(index, &edit);
 			continue;

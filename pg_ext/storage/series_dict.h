@@ -2,7 +2,7 @@
  *
  * Bytes: FORMAT.md, "Other pages in PostgreSQL" and "Sums of pages".
  *
- * A series is written and logged before the first entry with its id. It stays if that entry's transaction fails. Without by
+ * A series is written and logged before the first entry with its id, and stays if that entry's transaction aborts. Without by
  * columns there is one series, 0, and no page.
  */
 #ifndef IFP_STORAGE_SERIES_DICT_H
@@ -16,14 +16,13 @@
 struct ifp_series_dict;
 
 /* Returns this backend's copy of the dictionary of an index, empty at first. Valid until the next call of this function. Copies
- * are kept by file: an index that is moved to another tablespace keeps its id there, and series added since vanish if the move
- * is rolled back. */
+ * are per file: an index moved to another tablespace keeps its id, but series added since vanish if the move is rolled back. */
 struct ifp_series_dict *ifp_series_dict_get(Relation index, uint64 index_id);
 
-/* Returns the id of a series, which is appended if it is new. */
+/* Returns the id of a series; appends the series if it is new. */
 uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes);
 
-/* Reads records that were appended since. Returns the number of series. */
+/* Reads records appended since the last refresh. Returns the number of series. */
 uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *dict);
 
 /* Returns the number of series in the copy. */

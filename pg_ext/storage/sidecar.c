@@ -12,11 +12,12 @@
 #include "pg_ext/storage/index.h"
 
 /* The bytes of a run's sketches. Their pages have the run's clock number as owner and are freed with the run. Two stamps in one
- * reading mean that the pages are being written, or that a crash interrupted that. Bytes: FORMAT.md, "Sketches in PostgreSQL".
+ * read mean that the pages are being written, or that a crash interrupted the write. Bytes: FORMAT.md, "Sketches in
+ * PostgreSQL".
  */
 
 struct ifp_kept_sketch {
-	uint64 n_dead; /* with number, kind, value and level the name of the sketch */
+	uint64 n_dead; /* with number, kind, value and level, the name of the sketch */
 	uint32 number;
 	uint32 offset, n_bytes;
 	uint8 kind, value, level;
@@ -39,7 +40,7 @@ enum {
 	STREAM_MAGIC = 0x73734649
 };
 
-/* Orders sketches as in a list. */
+/* Compares sketches by their order in a list. */
 static int kept_sketch_compare(const struct ifp_kept_sketch *a, const struct ifp_kept_sketch *b)
 {
 	if (a->kind != b->kind)
@@ -142,7 +143,7 @@ static void kept_sketches_read(struct ifp_index *index, const struct iforest_run
 		kept->stamp = iforest_load64(content + 8);
 		n_bytes = iforest_load32(content + 16);
 		n = iforest_load32(content + PAGE_HEADER_BYTES + 8);
-		/* the list's checksum comes after room was made for it */
+		/* memory is allocated before the list's checksum is known to be right */
 		if (n_bytes >= STREAM_HEADER_BYTES && n <= (n_bytes - STREAM_HEADER_BYTES) / ENTRY_BYTES &&
 		    n_bytes / BLCKSZ <= RelationGetNumberOfBlocks(index->relation)) {
 			kept->n = n;
@@ -203,7 +204,7 @@ static uint8 *make_stream(const struct ifp_kept_sketches *kept, uint32 *n_bytes)
 	return stream;
 }
 
-/* Writes a page like those of runs: one record of the whole page, and none in a build, which logs the file at its end. */
+/* Writes a page as those of runs: one record of the whole page, or none in a build, which logs the file at its end. */
 static void write_page(struct ifp_index *index, const struct iforest_run *run, uint32 number, uint64 stamp, const uint8 *stream,
 		       uint32 n_bytes)
 {
@@ -472,7 +473,7 @@ static void keep_run(struct ifp_index *index, const struct iforest_run *run, con
 		write_all(sidecar, values);
 }
 
-/* Calls for each run in a memory context of its own. */
+/* Calls the function for each run, in a separate memory context. */
 static void for_each_run(struct ifp_index *index,
 			 void (*do_run)(struct ifp_index *, const struct iforest_run *, const uint32 *values))
 {

@@ -22,7 +22,7 @@ static relopt_enum_elt_def units[] = { { "", IFP_UNIT_OF_TIME }, { "ns", IFP_UNI
 
 enum { N_OTHER_ELEMENTS = 7 };
 
-/* The options of kinds follow, once they are registered. */
+/* The options of kinds are appended when they are registered. */
 static relopt_parse_elt elements[N_OTHER_ELEMENTS + IFOREST_N_KINDS] = {
 	{ .optname = "duration", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, duration) },
 	{ .optname = "end", .opttype = RELOPT_TYPE_STRING, .offset = offsetof(struct ifp_options, end) },
@@ -139,7 +139,7 @@ static bool is_numeric_exact(int32 typmod, int16 *scale)
 	return typmod >= VARHDRSZ && precision <= IFP_MOST_DIGITS && digits >= 0 && digits <= IFP_MOST_DIGITS;
 }
 
-/* Returns a type that is no domain. PostgreSQL's own types are none, and need no look into the catalog. */
+/* Returns the base type of a domain, or the type itself. PostgreSQL's own types are not domains, and need no catalog lookup. */
 static Oid without_domain(Oid type, int32 *typmod)
 {
 	return type < FirstGenbkiObjectId ? type : getBaseTypeAndTypmod(type, typmod);
@@ -153,7 +153,7 @@ bool ifp_is_key_type(Oid type)
 	return base == TEXTOID || base == VARCHAROID || base == BPCHAROID || base == BYTEAOID || base == UUIDOID;
 }
 
-/* Returns the iforest_value_type under which values of a type are kept; 0 if they cannot be kept. */
+/* Returns the iforest_value_type as which values of a type are stored; 0 if they cannot be stored. */
 static int value_type(Oid type, int32 typmod, int16 *scale)
 {
 	*scale = 0;
@@ -309,7 +309,7 @@ static Oid operator_of_class(Relation index, int attribute, int16 strategy)
 }
 
 /* True if values that are equal for the operator class have the same bytes: its equality is that of the type's B-tree, which
- * promises it. */
+ * guarantees this. */
 static bool equal_is_identical(Relation index, int attribute)
 {
 	Oid type = index->rd_opcintype[attribute], function;

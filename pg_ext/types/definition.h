@@ -2,11 +2,12 @@
  *
  * Columns:
  *
- *   by columns     all key columns but the last. A row's series is the canonical form (core/model/series_key.h) of their values
- *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8
- *                  by its bits (-0 as 0, NaN last)
- *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double; text, bytea and uuid
- *                  as keys of core/model/distinct.h, from which no value can be read
+ *   by columns     all key columns but the last; the canonical form (core/model/series_key.h) of their values identifies a
+ *                  row's series
+ *   time column    the last key column; int64 in the order of its type: integers, date and timestamps as they are, float8 by
+ *                  its bits (-0 as 0, NaN last)
+ *   value columns  the INCLUDEd ones: integers as they are, numeric(p, s) in units of 10^-s, reals as double; text, bytea and
+ *                  uuid as keys of core/model/distinct.h, from which no value can be read
  *
  * Storage parameters:
  *
@@ -15,10 +16,11 @@
  *   duration_unit     ns, us, ms or s, if the time column is a timestamp; otherwise the duration is in the unit of the time
  *                     column
  *   variance          names of INCLUDEd columns whose sums of squares are kept, for variance and stddev; separated by commas,
- *                     as in SQL: folded unless they are quoted. As any other option of a kind (core/model/kind.h)
+ *                     case-folded as in SQL unless quoted. Likewise any other option of a kind (core/model/kind.h)
  *   sketch            names of INCLUDEd columns of which sketches are kept
- *   distinct          names of INCLUDEd columns of which distinct sketches are kept; text, bytea and uuid are INCLUDEd for that alone
- *   pending_pages     1 to 4096, default 24: a chain of pending pages is made into a run at this length
+ *   distinct          names of INCLUDEd columns of which distinct sketches are kept; text, bytea and uuid are INCLUDEd for that
+ *                     alone
+ *   pending_pages     1 to 4096, default 24: a chain of pending pages is flushed to a run at this length
  *   background_merge  on or off, default on: a background worker merges when runs pile up
  *
  * Names of columns are checked when an index is built and by ALTER INDEX (am/handler.h). A change of duration, end,
@@ -37,8 +39,8 @@
 enum ifp_duration_unit { IFP_UNIT_OF_TIME, IFP_UNIT_NS, IFP_UNIT_US, IFP_UNIT_MS, IFP_UNIT_S };
 
 struct ifp_options {
-	int32 vl_len_; /* varlena header, not for direct use */
-	int duration;  /* this and the next are offsets of strings; 0: not given */
+	int32 vl_len_; /* varlena header, do not touch directly */
+	int duration;  /* this and the next members are offsets of strings; 0: not given */
 	int end;
 	int sketch;
 	int distinct;
@@ -65,12 +67,12 @@ enum ifp_time_type { IFP_TIME_INT2, IFP_TIME_INT4, IFP_TIME_INT8, IFP_TIME_DATE,
 
 struct ifp_definition {
 	uint16 n_by, n_values;
-	uint32 by_text;			 /* bit i: by column i is text, compared by bytes */
-	uint32 by_blanks;		 /* bit i: trailing blanks of by column i do not count, and are not kept */
+	uint32 by_text;			 /* bit i: by column i is text, compared bytewise */
+	uint32 by_blanks;		 /* bit i: trailing blanks of by column i are insignificant and not stored */
 	int32 by_length[INDEX_MAX_KEYS]; /* of char(n): n; else 0 */
 	enum ifp_time_type time_type;
 	Oid value_types[IFOREST_MAX_VALUES];
-	int16 value_scales[IFOREST_MAX_VALUES]; /* of numeric: digits after the point; -1: of a type that cannot be kept */
+	int16 value_scales[IFOREST_MAX_VALUES]; /* of numeric: digits after the point; -1: of a type that cannot be stored */
 	uint32 pending_pages;			/* a chain of this length is flushed */
 	bool background_merge;
 	uint32 sketches[IFOREST_N_DIGESTS]; /* bit v: sketches of the kind are kept of value column v */
@@ -87,13 +89,13 @@ static inline int ifp_numeric_scale(int32 typmod)
 	return (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
 }
 
-/* True if values of the type can be kept. A column's type may be widened without a rebuild of the index. */
+/* True if values of the type can be stored. A column's type may be widened without rebuilding the index. */
 bool ifp_is_value_type(Oid type, int32 typmod);
 
-/* True if the index holds keys of such values: nothing but how many different ones there are can be told from these. */
+/* True if the index stores keys in place of such values; keys only tell the number of distinct values. */
 bool ifp_is_key_type(Oid type);
 
-/* True if values of a by column of the type can be restored from their series. */
+/* True if values of a by column of the type can be restored from the series key. */
 bool ifp_is_by_type(Oid type, int32 typmod);
 
 /* Reads the definition of an index, which was checked when it was built. */
@@ -105,11 +107,11 @@ int ifp_value_named(Relation index, const char *name);
 /* True if the index's time column has this name in the table. */
 bool ifp_is_time_named(Relation index, const char *name);
 
-/* Reads a name of a list at *at, and moves past it and the space that follows. Returns NULL if there is none. */
+/* Reads a name of a list at *at, and advances past it and following spaces. Returns NULL if there is none. */
 char *ifp_read_name(const char **at);
 
-/* Returns definition->sketches[kind] by the index's current parameters. `definition` is that of this index, or of one alike. Names
- * that are no value columns are ignored. */
+/* Returns definition->sketches[kind] for the index's current parameters. `definition` is that of this index or one with the
+ * same columns. Ignores names that are not value columns. */
 uint32 ifp_definition_sketches(Relation index, const struct ifp_definition *definition, enum iforest_digest_kind kind);
 
 /* Returns column `number` of the index, from 1, as SQL: its quoted name in the table, or its expression. */
@@ -117,8 +119,8 @@ char *ifp_column_expression(Oid index, int number);
 
 /* ---- checks ---- */
 
-/* Raises an error, with a hint, if the index cannot be built. Fills in the schema of its nodes; for a partitioned index, of the
- * nodes of its partitions. */
+/* Raises an error with a hint if the index cannot be built. Fills in its node schema; for a partitioned index, that of its
+ * partitions. */
 void ifp_definition_check(Relation heap, Relation index, const struct ifp_definition *definition,
 			  struct iforest_node_schema *fields);
 

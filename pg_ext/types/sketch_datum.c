@@ -15,7 +15,7 @@
 #include "pg_ext/base/engine.h"
 #include "pg_ext/types/values.h"
 
-/* Raises the error that a status of core means in the SQL function `name`; returns if it is IFOREST_OK. */
+/* Raises the error for a status of core in the SQL function `name`; returns if it is IFOREST_OK. */
 static void sketch_require(enum iforest_status status, const char *name)
 {
 	switch (status) {
@@ -43,7 +43,7 @@ static void sketch_require(enum iforest_status status, const char *name)
 	}
 }
 
-/* Returns the name of the aggregate that makes sketches of a kind, or that merges them. */
+/* Returns the name of the aggregate that creates sketches of a kind, or that merges them. */
 static const char *name_of(enum iforest_digest_kind kind, bool is_merge)
 {
 	if (kind == IFOREST_DIGEST_DISTINCT)
@@ -104,8 +104,8 @@ union iforest_number ifp_sketch_number_at(const bytea *sketch, uint64 place, uni
 
 /* ---- SQL functions ----
  *
- * iforest_sketch(), iforest_distinct() and the functions that read sketches, over core/model/digest.h. The bytes are those of SQLite's functions of
- * the same names. NULL is the sketch of no numbers. */
+ * iforest_sketch(), iforest_distinct() and the functions that read sketches, over core/model/digest.h. The bytes are those of
+ * SQLite's functions of the same names. NULL is the sketch of no numbers. */
 
 IFP_SQL_FUNCTION(iforest_sketch_add_number);
 IFP_SQL_FUNCTION(iforest_sketch_remove_number);
@@ -132,7 +132,7 @@ IFP_SQL_FUNCTION(iforest_histogram);
 
 /* ---- states of aggregates ---- */
 
-/* Returns the group's sketch, which is made if need be. Switches to the memory context of states; the caller switches back to
+/* Returns the group's sketch, created if necessary. Switches to the memory context of states; the caller switches back to
  * *before. */
 static struct iforest_digest *enter(FunctionCallInfo fcinfo, enum iforest_digest_kind kind, MemoryContext *before)
 {
@@ -194,7 +194,7 @@ static struct iforest_sketch_number read_number(Datum datum, Oid type)
 	return number;
 }
 
-/* An inverse whose number is not in the sketch returns NULL, upon which PostgreSQL computes the frame anew. */
+/* An inverse transition whose number is not in the sketch returns NULL, which makes PostgreSQL recompute the frame. */
 static Datum state_result(FunctionCallInfo fcinfo, struct iforest_digest *sketch, enum iforest_status status, const char *name)
 {
 	if (status == IFOREST_NOT_FOUND)
@@ -394,7 +394,7 @@ Datum iforest_distinct_union(PG_FUNCTION_ARGS)
 
 /* ---- functions of one sketch ---- */
 
-/* Opens the sketch of the first argument; NULL is one without numbers. */
+/* Opens the sketch of the first argument; NULL is an empty sketch. */
 static struct iforest_sketch_view open_sketch(FunctionCallInfo fcinfo, const char *name)
 {
 	struct iforest_sketch_view view = { .n = 0 };
@@ -501,7 +501,7 @@ static double real_at(const struct quantile *quantile, double place, const char 
 	return real_of(&number);
 }
 
-/* Between two numbers as percentile_cont() does it. */
+/* Interpolates between two numbers as percentile_cont() does. */
 Datum iforest_quantile_cont(PG_FUNCTION_ARGS)
 {
 	static const char name[] = "iforest_quantile_cont";

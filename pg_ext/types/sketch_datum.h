@@ -9,11 +9,12 @@
 /* Returns a sketch as bytes, in the current memory context. */
 bytea *ifp_sketch_to_bytea(const struct iforest_digest *sketch);
 
-/* Returns the sum of two sketches of a kind, in the current memory context. Raises an error if one is damaged, or of another kind.
+/* Returns the sum of two sketches of a kind, in the current memory context. Raises an error if one is damaged or of another
+ * kind.
  * Requires  both are detoasted. */
 bytea *ifp_sketch_sum(enum iforest_digest_kind kind, const bytea *one, const bytea *other);
 
-/* Estimates how many values a distinct sketch has. Requires  it is a result of ifp_sketch_to_bytea(). */
+/* Estimates the number of distinct values of a sketch. Requires  it is a result of ifp_sketch_to_bytea(). */
 int64 ifp_sketch_distinct_count(const bytea *sketch);
 
 /* Returns the number at a place, from 1, of a sketch of a value column with these extremes.

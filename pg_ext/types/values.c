@@ -21,7 +21,7 @@ int64 ifp_key_from_double(double real)
 	if (isnan(real))
 		real = get_float8_nan();
 	if (real == 0)
-		real = 0; /* of -0, too */
+		real = 0; /* also for -0 */
 	memcpy(&bits, &real, sizeof bits);
 	return bits < 0 ? bits ^ PG_INT64_MAX : bits;
 }
@@ -299,8 +299,8 @@ Datum ifp_numeric_from_squares(const uint64 *squares, int scale)
 	return scale > 0 ? multiply(number, ifp_numeric_from_int128(1, 2 * scale)) : number;
 }
 
-/* Returns the root rounded to as many digits after the point as the number has. The further digits of numeric_sqrt() are cut
- * off. The last digit is decided by the square of the middle between two roots, which no number of so few digits equals. */
+/* Returns the square root, rounded to as many digits after the point as the number has. Further digits of numeric_sqrt() are
+ * cut off. The square of the midpoint between two roots decides the last digit; no number of so few digits equals it. */
 static Datum root(Datum number)
 {
 	int32 scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, number));

@@ -16,12 +16,12 @@
 int64 ifp_time_from_datum(const struct ifp_definition *definition, Datum datum);
 Datum ifp_time_to_datum(const struct ifp_definition *definition, int64 time);
 
-/* Converts a real to an integer that sorts alike, -0 as 0 and NaN last; and back. */
+/* Convert a real to an integer of the same sort order, -0 as 0 and NaN last; and back. */
 int64 ifp_key_from_double(double real);
 double ifp_double_from_key(int64 key);
 
-/* The keys that a time of a type can have: from lowest_finite to highest_finite, and lowest and highest if the type has
- * infinities. Keys between an infinity and the finite ones are no times; operators must not be called for them. */
+/* The keys that times of a type can have: from lowest_finite to highest_finite; lowest and highest are its infinities, if any.
+ * Keys between an infinity and the finite ones are not times; operators must not be called with them. */
 struct ifp_time_keys {
 	int64 lowest, lowest_finite, highest_finite, highest;
 };
@@ -30,14 +30,15 @@ struct ifp_time_keys ifp_time_keys(const struct ifp_definition *definition);
 
 /* ---- values ---- */
 
-/* Returns a value as entries hold it. Raises an error if that is impossible (NaN in a numeric column, a widened type). */
+/* Returns a value as stored in entries. Raises an error if it cannot be stored (NaN in a numeric column, a widened type). */
 union iforest_number ifp_value_from_datum(Relation index, const struct ifp_definition *definition, unsigned value, Datum datum);
 
-/* Returns the key of a value in distinct sketches (core/model/distinct.h). Numerics count as double precision. Raises an error for
- * types that cannot be counted. Requires  a base type. */
+/* Returns the key of a value in distinct sketches (core/model/distinct.h). Numerics are converted to double precision. Raises
+ * an error for types that cannot be counted. Requires  a base type. */
 int64 ifp_distinct_key(Oid type, Datum datum);
 
-/* Returns a value of an entry as a datum of the column's type, in the current memory context. Requires  the entry has no keys of it. */
+/* Returns a value of an entry as a datum of the column's type, in the current memory context. Requires  the column is not one
+ * of keys. */
 Datum ifp_value_to_datum(const struct ifp_definition *definition, unsigned value, union iforest_number number);
 
 static inline bool ifp_value_is_real(const struct ifp_definition *definition, unsigned value)
@@ -48,14 +49,14 @@ static inline bool ifp_value_is_real(const struct ifp_definition *definition, un
 /* Returns integer * 10^-scale as a numeric. */
 Datum ifp_numeric_from_int128(iforest_int128 integer, int scale);
 
-/* Returns a number of any type that a value column can have as a double, rounded; infinite if it is too large. */
+/* Converts a number of any type that a value column can have to a double, rounded; infinite if it is too large. */
 double ifp_number_from_datum(Datum datum, Oid type);
 
 /* Returns a sum of squares of integers in units of 10^-scale, in three words, as a numeric. */
 Datum ifp_numeric_from_squares(const uint64 *squares, int scale);
 
-/* Returns the variance of n numbers, of a sample or of the population, or its root, as a numeric with the digits that the
- * server's aggregates give.
+/* Returns the sample or population variance of n numbers, or its square root, as a numeric with as many digits as the server's
+ * aggregates give.
  * Requires  n > 0, of a sample n > 1. */
 Datum ifp_numeric_variance(uint64 n, Datum sum, Datum squares, bool is_sample, bool is_deviation);
 
