@@ -42,8 +42,7 @@ struct ifs_definition {
 	unsigned n_distincts; /* columns with distinct sketches, and their fields: value columns or hashed columns */
 	struct ifs_column_name distincts[IFOREST_MAX_VALUES];
 	uint8_t distinct_fields[IFOREST_MAX_VALUES];
-	unsigned
-		n_hashed; /* columns that are no values: the index has a field for each, with the keys of core/model/distinct.h */
+	unsigned n_hashed; /* columns that are no values: a field each, with keys of core/model/distinct.h */
 	const char *hashed[IFOREST_MAX_VALUES]; /* in the table; owned by distincts */
 	unsigned n_counters;			/* value columns with counter summaries, and their numbers */
 	struct ifs_column_name counters[IFOREST_MAX_VALUES];

@@ -84,8 +84,7 @@ int ifs_index_note_flush(struct ifs_index *index, struct ifs_error *error);
 enum ifs_mark_form { IFS_NO_MARK, IFS_PLAIN_MARK, IFS_UNIQUE_MARK };
 int ifs_index_make_mark(struct ifs_index *index, enum ifs_mark_form form, struct ifs_error *error);
 
-/* Recreates x_mark_order, a trigger on x_mark, so that it comes after the base table in the schema. Renaming the index does so,
- * too. */
+/* Recreates x_mark_order, a trigger on x_mark, so that it comes after the base table in the schema, as a rename does. */
 int ifs_index_order_mark(struct ifs_index *index, struct ifs_error *error);
 
 /* Finds which mark the index has. If x_config is damaged it has none: x_mark may be the user's. */
@@ -106,8 +105,8 @@ int ifs_index_set_automerge(struct ifs_index *index, uint32_t fan_in, struct ifs
 int ifs_index_note_time_kind(struct ifs_index *index, enum ifs_time_kind kind, struct ifs_error *error);
 
 /* Reads the by types and the kind of times into a definition that is parsed already. If the table is damaged, missing types
- * stay NULL, and the kind stays integer. Returns only errors that a retry may cure. A column without a type is compared with
- * texts like a BLOB column. */
+ * stay NULL, and the kind stays integer. Returns only errors that a retry may cure. A column without type compares with texts
+ * like BLOB. */
 int ifs_index_read_types(struct ifs_index *index, struct ifs_definition *definition, struct ifs_error *error);
 
 #endif
