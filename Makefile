@@ -223,8 +223,10 @@ $(SCRIPTS): run/%: % | all
 	@$(RUN) $(SUITE) $<
 
 check-programs: $(PROGRAMS)
-# the fuzzers' inputs are the same in both builds, and it is the sanitized one that tells
-check-plain: $(filter-out $(call runs,$(REPLAY)),$(PROGRAMS)) $(SCRIPTS)
+# fuzzers' inputs, faults and damage are the same in both builds, and it is the sanitized one that tells
+SANITIZED_ALONE := $(REPLAY) $(call programs,tests/sqlite/test_faults tests/sqlite/test_damage $(addprefix tests/claims/,callbacks_may_jump \
+	crash_leaves_valid_index damaged_bytes_are_reported every_malloc_fails_cleanly every_read_fails_cleanly))
+check-plain: $(filter-out $(call runs,$(SANITIZED_ALONE)),$(PROGRAMS)) $(SCRIPTS)
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 PG_PROGRAMS := $(call runs,$(call long_first,$(PG)))

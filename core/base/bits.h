@@ -157,6 +157,15 @@ static inline uint8_t *iforest_varint_write(uint8_t *out, uint64_t x)
 	return out;
 }
 
+/* Returns the number that a varint of up to 8 bytes stands for, as the lowest bytes of a word without others. */
+static inline uint64_t iforest_varint_number(uint64_t word)
+{
+	/* join groups of 7, 14 and 28 bits */
+	word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+	word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+	return (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
 /* Returns the first byte after the number read; NULL if `end` cuts it off or it is too long. */
 static inline const uint8_t *iforest_varint_read(const uint8_t *bytes, const uint8_t *end, uint64_t *x)
 {
@@ -166,11 +175,7 @@ static inline const uint8_t *iforest_varint_read(const uint8_t *bytes, const uin
 		uint64_t word = iforest_load64(bytes), last = ~word & UINT64_C(0x8080808080808080);
 
 		if (last) {
-			/* keep the bytes up to the first without a high bit, then join groups of 7, 14 and 28 bits */
-			word &= last ^ (last - 1);
-			word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
-			word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
-			*x = (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+			*x = iforest_varint_number(word & (last ^ (last - 1)));
 			return bytes + iforest_trailing_zeros(last) / 8 + 1;
 		}
 	}

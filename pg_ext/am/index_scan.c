@@ -158,12 +158,11 @@ struct pending_choice {
 	uint32 *ids; /* of the series, ascending */
 };
 
-static bool is_chosen(void *context, const struct iforest_key *key)
+static uint32 choose(void *context, const struct iforest_key *keys, uint32 n_keys, uint16 *chosen)
 {
 	const struct pending_choice *choice = context;
 
-	return ifp_scan_keys_hold(choice->keys, key) &&
-	       ifp_has_series(choice->ids, choice->keys->n_series, (uint32)key->series);
+	return ifp_scan_keys_choose(choice->keys, choice->ids, keys, n_keys, chosen);
 }
 
 /* Adds the chosen pending entries to the batch. Returns false if the index has to be read again. */
@@ -175,7 +174,7 @@ static bool read_chosen(struct index_scan *scan, struct iforest_batch *batch)
 
 	memcpy(choice.ids, scan->keys.series, scan->keys.n_series * sizeof *choice.ids);
 	qsort(choice.ids, scan->keys.n_series, sizeof *choice.ids, ifp_compare_series);
-	is_read = ifp_pending_read(scan->index, &(struct ifp_pending_choice){ is_chosen, &choice }, batch, &n_read);
+	is_read = ifp_pending_read(scan->index, &(struct ifp_pending_choice){ choose, &choice }, batch, &n_read);
 	pfree(choice.ids);
 	return is_read;
 }

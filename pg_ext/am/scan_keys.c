@@ -287,6 +287,24 @@ bool ifp_scan_keys_hold(const struct ifp_scan_keys *keys, const struct iforest_k
 	return low < keys->n_ranges && keys->ranges[low].low <= key->time;
 }
 
+uint32 ifp_scan_keys_choose(const struct ifp_scan_keys *keys, const uint32 *series, const struct iforest_key *of, uint32 n_keys,
+			    uint16 *chosen)
+{
+	/* of one range, as most have, a comparison: times are moved so that its ends are those of unsigned numbers */
+	bool is_one = keys->n_ranges == 1 && keys->ranges[0].low <= keys->ranges[0].high;
+	uint64 low = is_one ? (uint64)keys->ranges[0].low : 0, width = is_one ? (uint64)keys->ranges[0].high - low : 0;
+	uint32 n = 0;
+
+	for (uint32 i = 0; i < n_keys; i++) {
+		bool holds =
+			is_one && !of[i].time_is_null ? (uint64)of[i].time - low <= width : ifp_scan_keys_hold(keys, &of[i]);
+
+		chosen[n] = (uint16)i;
+		n += holds && ifp_has_series(series, keys->n_series, (uint32)of[i].series);
+	}
+	return n;
+}
+
 void ifp_scan_times_read(Relation index, const struct ifp_definition *definition, ScanKey keys, int n_keys,
 			 struct ifp_scan_keys *result)
 {

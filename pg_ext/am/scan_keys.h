@@ -34,6 +34,11 @@ void ifp_scan_times_read(Relation index, const struct ifp_definition *definition
 struct iforest_key;
 bool ifp_scan_keys_hold(const struct ifp_scan_keys *keys, const struct iforest_key *key);
 
+/* Writes the numbers of those keys of n_keys whose time lies in the ranges, and whose series is among n_series ascending ids.
+ * Returns how many they are. */
+uint32 ifp_scan_keys_choose(const struct ifp_scan_keys *keys, const uint32 *series, const struct iforest_key *of, uint32 n_keys,
+			    uint16 *chosen);
+
 /* Compares ids of series, for qsort and bsearch. */
 int ifp_compare_series(const void *left, const void *right);
 

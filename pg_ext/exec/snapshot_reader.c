@@ -79,13 +79,12 @@ static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_M
 	return ifp_heap_visibility_refs_gone(&reader->visibility, lowest, highest, refs, IFOREST_MAX_EXCLUDED_REFS, n_refs);
 }
 
-/* True if a pending entry is of the chosen series and times. */
-static bool is_chosen(void *context, const struct iforest_key *key)
+/* Chooses the pending entries of the chosen series and times. */
+static uint32 choose(void *context, const struct iforest_key *keys, uint32 n_keys, uint16 *chosen)
 {
 	struct ifp_snapshot_reader *reader = context;
 
-	return ifp_scan_keys_hold(&reader->keys, key) &&
-	       ifp_has_series(reader->sorted_series, reader->keys.n_series, (uint32)key->series);
+	return ifp_scan_keys_choose(&reader->keys, reader->sorted_series, keys, n_keys, chosen);
 }
 
 static bool counts(void *context, const struct iforest_entry *entry)
@@ -133,7 +132,7 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 
 bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot)
 {
-	const struct ifp_pending_choice choice = { .is_chosen = is_chosen, .context = reader };
+	const struct ifp_pending_choice choice = { .choose = choose, .context = reader };
 	struct iforest_batch *batch = &reader->pending.batch;
 
 	copy_series(reader);

@@ -467,11 +467,25 @@ static bool need_accumulators(const struct ifp_query_level *level, const struct 
 	return false;
 }
 
-static bool is_true(const Node *node)
-{
-	const Const *constant = (const Const *)node;
+/* What the conditions of query->by_steps are on a piece. */
+enum truth { PIECE_TRUE, PIECE_NOT_TRUE, PIECE_OPEN };
 
-	return IsA(node, Const) && !constant->constisnull && DatumGetBool(constant->constvalue);
+/* A condition is open if its truth hangs on a parameter or on the clock, which are known only when the query runs. */
+static enum truth truth_of(const struct ifp_index_query *query, const struct ifp_piece *piece)
+{
+	enum truth truth = PIECE_TRUE;
+	ListCell *cell;
+
+	for_each_from(cell, piece->expressions, list_length(query->groups))
+	{
+		const Const *constant = (const Const *)eval_const_expressions(NULL, lfirst(cell));
+
+		if (!IsA(constant, Const))
+			truth = PIECE_OPEN;
+		else if (constant->constisnull || !DatumGetBool(constant->constvalue))
+			return PIECE_NOT_TRUE;
+	}
+	return truth;
 }
 
 static void add_piece(struct ifp_index_query *query, uint64 steps)
@@ -481,7 +495,7 @@ static void add_piece(struct ifp_index_query *query, uint64 steps)
 }
 
 /* True if a group key or condition still has a value column. */
-static bool is_open(const struct ifp_index_query *query, const struct ifp_piece *piece)
+static bool has_values(const struct ifp_index_query *query, const struct ifp_piece *piece)
 {
 	return ifp_mentioned_value(query, (Node *)piece->expressions) != -1;
 }
@@ -492,18 +506,16 @@ static enum ifp_steps_result split(struct ifp_index_query *query)
 	List *pieces;
 	enum ifp_steps_result result =
 		ifp_value_steps_split(query, list_concat_copy(query->groups, query->by_steps), &query->histogram, &pieces);
-	ListCell *cell, *condition;
+	ListCell *cell;
 
 	query->pieces = NIL;
 	foreach (cell, result == IFP_STEPS_FOUND ? pieces : NIL) {
 		const struct ifp_piece *piece = lfirst(cell);
-		bool is_met = true;
+		enum truth truth = truth_of(query, piece);
 
-		if (query->drawn && is_open(query, piece))
+		if (truth == PIECE_OPEN || (query->drawn && has_values(query, piece)))
 			return IFP_STEPS_NO_CONSTANT;
-		for_each_from(condition, piece->expressions, list_length(query->groups)) is_met =
-			is_met && is_true(lfirst(condition));
-		if (is_met)
+		if (truth == PIECE_TRUE)
 			add_piece(query, piece->steps);
 	}
 	if (result == IFP_STEPS_FOUND && query->pieces == NIL)

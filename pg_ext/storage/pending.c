@@ -227,30 +227,38 @@ static void reserve(struct ifp_index *index, uint64 n_pages, struct iforest_batc
 	ifp_index_require(index, iforest_batch_reserve(batch, (uint64)Min(n, MOST_RESERVED)));
 }
 
+static void add_entry(const struct ifp_chain_reader *reader, uint32 i, struct iforest_batch *batch)
+{
+	struct iforest_entry entry;
+	enum iforest_status status;
+
+	if (batch->n_values > 0)
+		ifp_pending_page_entry(&reader->page, i, &entry);
+	else
+		entry = (struct iforest_entry){ .key = reader->page.keys[i] };
+	status = iforest_batch_add(batch, &entry);
+	if (status)
+		ifp_index_require(reader->index, status);
+}
+
 uint64 ifp_chain_read(struct ifp_index *index, const struct ifp_chain *chain, const struct ifp_pending_choice *choice,
 		      struct iforest_batch *batch)
 {
 	struct ifp_chain_reader *reader = palloc(sizeof *reader);
-	struct iforest_entry entry;
-	enum iforest_status status;
+	uint16 *chosen = palloc(IFP_MOST_PENDING * sizeof *chosen);
 	uint64 n_read = 0;
 
 	ifp_chain_open(reader, index, chain);
 	while (ifp_chain_next(reader)) {
-		n_read += reader->page.n_entries;
-		for (uint32 i = 0; i < reader->page.n_entries; i++) {
-			entry.key = reader->page.keys[i];
-			if (choice && !choice->is_chosen(choice->context, &entry.key))
-				continue;
-			if (batch->n_values > 0)
-				ifp_pending_page_entry(&reader->page, i, &entry);
-			else
-				entry.present = 0;
-			status = iforest_batch_add(batch, &entry);
-			if (status)
-				ifp_index_require(index, status);
-		}
+		uint32 n = reader->page.n_entries;
+
+		n_read += n;
+		if (choice)
+			n = choice->choose(choice->context, reader->page.keys, n, chosen);
+		for (uint32 i = 0; i < n; i++)
+			add_entry(reader, choice ? chosen[i] : i, batch);
 	}
+	pfree(chosen);
 	pfree(reader);
 	return n_read;
 }

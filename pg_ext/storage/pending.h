@@ -53,7 +53,8 @@ bool ifp_chain_next(struct ifp_chain_reader *reader);
 
 /* Chooses entries by their keys. */
 struct ifp_pending_choice {
-	bool (*is_chosen)(void *context, const struct iforest_key *key);
+	/* Writes the numbers of the chosen ones of a page's keys, ascending. Returns how many they are. */
+	uint32 (*choose)(void *context, const struct iforest_key *keys, uint32 n_keys, uint16 *chosen);
 	void *context;
 };
 

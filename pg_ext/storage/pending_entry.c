@@ -67,20 +67,48 @@ static uint8 *pack(const struct iforest_entry *entry, const struct iforest_key *
 	return out;
 }
 
+/* What an entry has before its lengths. */
+struct head {
+	uint64 offset, series, block;
+};
+
+/* Returns where an entry's lengths are; NULL if it is none.
+ * The common head of fewer than 8 bytes is taken from one word: the next entry is not found before this one's lengths are. */
+static inline const uint8 *unpack_head(const uint8 *in, const uint8 *end, struct head *head)
+{
+	uint64 word = iforest_load64(in), first = ~word & UINT64CONST(0x8080808080808080), second = first & (first - 1),
+	       third = second & (second - 1);
+
+	if (third) {
+		uint64 of_first = first ^ (first - 1), of_second = second ^ (second - 1);
+		unsigned n_first = iforest_trailing_zeros(first) + 1, n_second = iforest_trailing_zeros(second) + 1;
+
+		head->offset = iforest_varint_number(word & of_first);
+		head->series = iforest_varint_number((word & of_second) >> n_first);
+		head->block = iforest_varint_number((word & (third ^ (third - 1))) >> n_second);
+		return in + iforest_trailing_zeros(third) / 8 + 1;
+	}
+	in = iforest_varint_read(in, end, &head->offset);
+	in = in ? iforest_varint_read(in, end, &head->series) : NULL;
+	return in ? iforest_varint_read(in, end, &head->block) : NULL;
+}
+
 /* Returns where an entry's lengths are, and its key, whose time is that of the lengths; NULL if it is none. */
 static inline const uint8 *unpack_key(const uint8 *in, const uint8 *end, const struct iforest_key *first, unsigned n_values,
 				      struct iforest_key *key)
 {
-	uint64 offset, block;
+	struct head head;
+	uint64 block;
 	unsigned n;
 
-	if (!(in = iforest_varint_read(in, end, &offset)) || !(in = iforest_varint_read(in, end, &key->series)) ||
-	    !(in = iforest_varint_read(in, end, &block)) || in >= end)
+	in = unpack_head(in, end, &head);
+	if (!in || in >= end)
 		return NULL;
-	key->ref = (int64)((uint64)(first->ref >> 16) + (uint64)iforest_unzigzag(block));
-	if (offset == 0 || offset > PG_UINT16_MAX || key->series > PG_UINT32_MAX || key->ref < 0 || key->ref > PG_UINT32_MAX)
+	block = (uint64)(first->ref >> 16) + (uint64)iforest_unzigzag(head.block);
+	if (head.offset - 1 >= PG_UINT16_MAX || head.series > PG_UINT32_MAX || block > PG_UINT32_MAX)
 		return NULL;
-	key->ref = key->ref << 16 | (int64)offset;
+	key->series = head.series;
+	key->ref = (int64)(block << 16 | head.offset);
 	n = length_at(in, 0);
 	key->time_is_null = n == ABSENT;
 	key->time = 0;
@@ -90,22 +118,31 @@ static inline const uint8 *unpack_key(const uint8 *in, const uint8 *end, const s
 	return in;
 }
 
+/* The bytes that two lengths ask for; IMPOSSIBLE_BYTES, more than all values have, if one of them is none. */
+enum { IMPOSSIBLE_BYTES = 128 };
+
+#define IS_LENGTH(n) ((n) <= 8 || (n) == ABSENT)
+#define BYTES_OF(n) ((n) == ABSENT ? 0 : (n))
+#define OF_LOW(high, n) (uint8)(IS_LENGTH(high) && IS_LENGTH(n) ? BYTES_OF(high) + BYTES_OF(n) : IMPOSSIBLE_BYTES)
+#define OF_HIGH(n)                                                                                                      \
+	OF_LOW(n, 0), OF_LOW(n, 1), OF_LOW(n, 2), OF_LOW(n, 3), OF_LOW(n, 4), OF_LOW(n, 5), OF_LOW(n, 6), OF_LOW(n, 7), \
+		OF_LOW(n, 8), OF_LOW(n, 9), OF_LOW(n, 10), OF_LOW(n, 11), OF_LOW(n, 12), OF_LOW(n, 13), OF_LOW(n, 14),  \
+		OF_LOW(n, 15)
+
+static const uint8 bytes_of_lengths[256] = { OF_HIGH(0),  OF_HIGH(1),  OF_HIGH(2),  OF_HIGH(3), OF_HIGH(4),  OF_HIGH(5),
+					     OF_HIGH(6),  OF_HIGH(7),  OF_HIGH(8),  OF_HIGH(9), OF_HIGH(10), OF_HIGH(11),
+					     OF_HIGH(12), OF_HIGH(13), OF_HIGH(14), OF_HIGH(15) };
+
 /* Returns the end of an entry, behind its check, by its lengths; NULL if it is none. */
 static inline const uint8 *end_of_entry(const uint8 *lengths, const uint8 *end, unsigned n_values)
 {
-	const uint8 *at = lengths + n_length_bytes(n_values);
+	const uint8 *at = lengths + n_length_bytes(n_values) + CHECK_BYTES;
+	unsigned last = n_values / 2, n_bytes = bytes_of_lengths[n_values % 2 ? lengths[last] : lengths[last] & 15];
 
-	if (at > end)
-		return NULL;
-	for (unsigned i = 0; i <= n_values; i++) {
-		unsigned n = length_at(lengths, i);
-
-		if (n > 8 && n != ABSENT)
-			return NULL;
-		at += n == ABSENT ? 0 : n;
-	}
-	at += CHECK_BYTES;
-	return at <= end ? at : NULL;
+	for (unsigned i = 0; i < last; i++)
+		n_bytes += bytes_of_lengths[lengths[i]];
+	at += n_bytes;
+	return n_bytes < IMPOSSIBLE_BYTES && at <= end ? at : NULL;
 }
 
 static uint16 check_of(uint16 before, const uint8 *bytes, uint16 n_bytes)
@@ -205,6 +242,8 @@ void ifp_pending_page_copy(struct ifp_pending_page *copy, unsigned n_values, Pag
 
 static bool are_zeros(const uint8 *at, const uint8 *end)
 {
+	while (end - at >= 8 && iforest_load64(at) == 0)
+		at += 8;
 	while (at < end && *at == 0)
 		at++;
 	return at == end;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What needs no compiler, each in a clean Debian by one command, and then the README's query: npm packages in node:sqlite, the WebAssembly module, the
-# Python wheel, and iforest.c as a module of the shell. As root, with what make dist has made. TAP.
+# Python wheel, and iforest.c as a module of the shell. As root, with what packages.sh and wasm.sh, or make dist, have made. TAP.
 #
 #   tests/dist/fresh.sh [SUITE...]     bullseye, bookworm and trixie, or those named; needs npm and its registry for a Node.js that has node:sqlite
 #
@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/dist/setup.sh
 . "$here/setup.sh"
 reason=$(chroot_missing; lacks npm)
-for made in npm wheels wasm amalgamation; do
+for made in npm wheels wasm; do
 	[ -e "${IFOREST_BUILD:-build}/dist/$made" ] || reason="$reason there is no $made in the folder dist: make dist"
 done
 setup "$reason"
@@ -60,6 +60,7 @@ amalgamation_answers() {
 }
 
 report "Node.js" node_is_there
+report "iforest.c" dist/amalgamate.py sqlite "$build/amalgamation"
 for suite in "$@"; do
 	report_of="$suite: "
 	chroot_fresh "$suite" || exit 1

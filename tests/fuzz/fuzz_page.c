@@ -46,4 +46,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_data)
 	return 0;
 }
 
-const struct fuzz_target fuzz_target = { .n_inputs = 8000, .random_input = fuzz_random_damage };
+const struct fuzz_target fuzz_target = { .n_inputs = 2500, .random_input = fuzz_random_damage };

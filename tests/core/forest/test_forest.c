@@ -69,7 +69,9 @@ static void text_of_every_range(void **state)
 				assert_text_of_every_range(&forest, letters);
 		}
 		assert_int_equal(forest.n_leaves, N);
-		assert_int_equal(fault.n_calls > 0, growths[g] == IFOREST_GROW_BY_MOVING);
+		/* test_arena has what is reserved; an emulated machine may have no address space for it */
+		assert_int_equal(fault.n_calls > 0, forest.slots.n_reserved == 0);
+		assert_true(growths[g] == IFOREST_GROW_IN_PLACE || forest.slots.n_reserved == 0);
 		iforest_forest_release(&forest);
 		assert_int_equal(fault.n_live, 0);
 		iforest_forest_fold(&forest, 0, 0, &text);

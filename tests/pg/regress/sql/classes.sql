@@ -23,7 +23,11 @@ INSERT INTO questions (question) VALUES
 	('SELECT date_trunc(''day'', at), count(*) FROM calls WHERE took > depth * 1000 OR price::int = depth GROUP BY 1'),
 	('SELECT CASE WHEN load > 1 THEN ''busy'' WHEN depth IS NULL THEN NULL WHEN took < 100 AND depth < 3 THEN ''quick'' ELSE host END, count(*), min(took) FROM calls GROUP BY 1'),
 	('SELECT count(*) FILTER (WHERE took < 1000), count(*) FILTER (WHERE took BETWEEN 1000 AND 1999), count(*) FILTER (WHERE took BETWEEN 2000 AND 2999), count(*) FILTER (WHERE took >= 3000), count(*) FILTER (WHERE took IS NULL) FROM calls'),
-	('SELECT count(*), max(took) FROM calls WHERE took + depth > 100 AND depth - 1 < took GROUP BY took > 500 HAVING count(*) > 3');
+	('SELECT count(*), max(took) FROM calls WHERE took + depth > 100 AND depth - 1 < took GROUP BY took > 500 HAVING count(*) > 3'),
+	-- what is known only when the query runs decides beside values
+	('SELECT count(*), sum(took) FROM calls WHERE took <= 391 OR took > 700 AND now() > ''2020-01-01'''),
+	('SELECT host, count(*) FROM calls WHERE took IN (3, 9) OR took > 700 AND (SELECT max(depth) FROM calls) > 1 GROUP BY 1'),
+	('SELECT took < 300, count(*) FROM calls WHERE took > 700 AND now() < ''2020-01-01'' OR took < 500 GROUP BY 1');
 
 SET extra_float_digits = 0; -- correlations
 SET cpu_tuple_cost = 1; -- so that the index answers whatever it can
@@ -40,6 +44,14 @@ DELETE FROM calls WHERE took % 13 = 0;
 CALL compare_questions('%IForestAggregate%Split By%');
 VACUUM calls;
 CALL compare_questions('%IForestAggregate%Split By%');
+PREPARE beside_values(integer) AS SELECT count(*) FROM calls WHERE took <= 391 OR took > 700 AND $1 > 5;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE beside_values(6);
+EXECUTE beside_values(6);
+EXECUTE beside_values(4);
+SELECT count(*) FILTER (WHERE took <= 391 OR took > 700), count(*) FILTER (WHERE took <= 391) FROM calls;
+RESET plan_cache_mode;
+DEALLOCATE beside_values;
 RESET cpu_tuple_cost;
 
 -- plans at default costs

@@ -105,3 +105,23 @@ INSERT INTO days SELECT i * 10, i % 100 FROM generate_series(15001, 19000) AS i;
 SELECT estimate('SELECT * FROM days WHERE ts > 155000');
 DROP TABLE newer, days;
 DROP FUNCTION estimate, add_newer;
+
+-- after five executions the server takes a generic plan by itself, whose bounds are parameters
+CREATE TABLE often(ts bigint, v bigint);
+INSERT INTO often SELECT i, i % 100 FROM generate_series(1, 50000) i;
+CREATE INDEX often_index ON often USING iforest (ts) INCLUDE (v);
+VACUUM ANALYZE often;
+PREPARE window_of(bigint, bigint) AS SELECT count(*), sum(v) FROM often WHERE ts >= $1 AND ts < $2;
+EXECUTE window_of(1000, 40000);
+EXECUTE window_of(1000, 40000);
+EXECUTE window_of(1000, 40000);
+EXECUTE window_of(1000, 40000);
+EXECUTE window_of(1000, 40000);
+EXECUTE window_of(2000, 40000);
+EXPLAIN (COSTS off) EXECUTE window_of(3000, 40000);
+EXECUTE window_of(3000, 40000);
+SET iforest.enable = off;
+SELECT count(*), sum(v) FROM often WHERE ts >= 3000 AND ts < 40000;
+RESET iforest.enable;
+DEALLOCATE window_of;
+DROP TABLE often;
