@@ -270,6 +270,9 @@ bool term_values_condition(struct query *query, struct text *sql)
 		type = random_chance(query->dice, 80) ? make(query, "\1", type, 0, &marked) : add_arithmetic(query, type, &marked);
 		text_add(sql, i > 0 ? joint : "");
 		add_compared(query, column, marked.at, type, sql);
+		/* known only when the query runs */
+		if (random_chance(query->dice, 10))
+			text_add(sql, " AND %s", random_chance(query->dice, 50) ? "now() > '2020-01-01'" : "(SELECT count(*) FROM t) > 5");
 		if (random_chance(query->dice, 30))
 			column = &query->table->values[random_below(query->dice, query->table->n_values)];
 	}
