@@ -1,4 +1,4 @@
-/* tools/copy_rows.h -- Rows of a trace as COPY ... (FORMAT binary) wants them.
+/* tools/copy_rows.h -- Rows of a trace in the format of COPY ... (FORMAT binary).
  *
  *     struct copy_binary copy = {0};
  *     copy_binary_start(&copy);
@@ -9,7 +9,7 @@
  *     copy_binary_end(&copy);
  *     if (copy.out_of_memory) ...
  *
- * The bytes gather in copy.bytes; the caller sends and clears them whenever it likes.
+ * The bytes accumulate in copy.bytes; the caller may send and clear them at any time.
  */
 #ifndef IFOREST_COPY_ROWS_H
 #define IFOREST_COPY_ROWS_H
@@ -20,7 +20,7 @@
 #include "tools/rows.h"
 #include "trace/bytes.h"
 
-/* All zero is empty. An allocation that fails sets out_of_memory, and all that follows does nothing. */
+/* Initialize with zeros. A failed allocation sets out_of_memory, and later calls do nothing. */
 struct copy_binary {
 	struct trace_bytes bytes;
 	bool out_of_memory;

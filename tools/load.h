@@ -1,10 +1,10 @@
 /* tools/load.h -- Load of a trace into PostgreSQL's tables, in one pass, bounded memory and resumable transactions.
  *
- * Rows come in an order that is the same each time a file is read: first counter samples and instants, then spans, flows,
- * tracks and what was left out. A transaction holds what comes between two places of that order: the spans go to COPY as they
- * come, all else gathers in memory (GATHERED_BYTES at most, or one row) and follows in a COPY of its own. The first transaction
- * also makes the tables. What is committed is therefore at any time a beginning of the rows; to resume is to read that many
- * rows again without sending them, after which their sums must be those of the tables.
+ * Rows come in the same order each time a file is read: first counter samples and instants, then spans, flows, tracks and what
+ * was left out. A transaction loads a range of rows in that order: spans go to COPY at once, all others accumulate in memory
+ * (at most GATHERED_BYTES, or one row) and follow in a COPY of their own. The first transaction also creates the tables. So the
+ * committed rows are always a prefix of all rows; to resume, the loader reads that many rows again without sending them, and
+ * then compares their sums with those of the tables.
  */
 #ifndef IFOREST_LOAD_H
 #define IFOREST_LOAD_H

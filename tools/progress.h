@@ -1,4 +1,4 @@
-/* tools/progress.h -- Progress bar, where standard error is a terminal. */
+/* tools/progress.h -- Progress bar, shown if standard error is a terminal. */
 #ifndef IFOREST_PROGRESS_H
 #define IFOREST_PROGRESS_H
 
@@ -8,7 +8,7 @@
 struct progress {
 	const char *program; /* begins each line */
 	bool is_on;
-	uint64_t n_file_bytes; /* as it lies on the disk; 0 if unknown */
+	uint64_t n_file_bytes; /* size of the file on disk; 0 if unknown */
 	double start_s, shown_s;
 };
 
@@ -23,7 +23,7 @@ void progress_step(struct progress *progress, uint64_t n_bytes, uint64_t n_rows)
 /* Shows what the database is doing now. */
 __attribute__((format(printf, 2, 3))) void progress_stage(struct progress *progress, const char *format, ...);
 
-/* Takes it off the screen. May be called twice. */
+/* Clears the bar from the screen. May be called twice. */
 void progress_end(struct progress *progress);
 
 #endif

@@ -23,7 +23,7 @@ struct loaded_column {
 
 /* A table: the first column is its primary key. */
 struct loaded_definition {
-	const char *name; /* unless the user chooses another */
+	const char *name; /* default; the user may choose another */
 	const char *what; /* a row, such as "counter sample" */
 	int n_columns;
 	struct loaded_column columns[MOST_LOADED_COLUMNS];

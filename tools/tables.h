@@ -11,13 +11,13 @@
 #include "tools/connection.h"
 #include "tools/options.h"
 
-/* Makes the tables, after dropping those that bear their names if replace is set. */
+/* Creates the tables; with replace, drops existing tables of these names first. */
 bool tables_create(struct connection *connection, char *const names[N_TABLES], bool replace);
 
-/* Was the last problem that a table (or what else bears its name) exists already? */
+/* True if the last error was that a table, or another object of its name, exists already. */
 bool tables_exist_already(const struct connection *connection);
 
-/* How many of them exist. */
+/* Counts how many of the tables exist. */
 bool tables_count(struct connection *connection, char *const names[N_TABLES], int *n_tables);
 
 /* The sums of a table's rows as copy_rows.h writes them; owned by the caller. Reads the whole table. */
@@ -29,11 +29,11 @@ bool tables_copy_start(struct connection *connection, enum loaded_table table, c
 enum tables_indexed {
 	TABLES_INDEXED,
 	TABLES_INDEXED_BEFORE, /* there are iforest indexes on them already */
-	TABLES_NO_EXTENSION,   /* the server does not know iforest, or cannot load it: the connection has its words */
-	TABLES_INDEX_FAILED    /* the connection has the problem */
+	TABLES_NO_EXTENSION,   /* the server does not have iforest, or cannot load it: the connection has its message */
+	TABLES_INDEX_FAILED    /* the connection has the error */
 };
 
-/* Makes the iforest indexes, all or none, and the extension before. */
+/* Creates the extension and the iforest indexes; all indexes or none. */
 enum tables_indexed tables_index(struct connection *connection, char *const names[N_TABLES]);
 
 /* Writes the statements that tables_index runs. */

@@ -20,7 +20,7 @@ static int refuse(struct inspection *inspection, const char *format, const char 
 			     inspection->table);
 }
 
-/* Refuses an object of that name that is no plain table. */
+/* Refuses an object of that name that is not an ordinary table. */
 static int inspect_object(struct inspection *inspection, const char *content, char **name)
 {
 	static const char *const conflict_replace[] = { "on", "conflict", "replace" };
@@ -66,7 +66,7 @@ done:
 	return !rc && failed ? ifs_error_from_db(inspection->error, inspection->db, failed) : rc;
 }
 
-/* Returns the columns of the table as SQL text, for a remedy, but for that of a name. */
+/* Returns the column list of the table as SQL text, without the column named `but`, for an error message. */
 static char *list_columns(struct inspection *inspection, const char *but)
 {
 	sqlite3_stmt *statement;
@@ -86,7 +86,7 @@ static char *list_columns(struct inspection *inspection, const char *but)
 	return list;
 }
 
-/* Returns the part of a CREATE TABLE text in the parentheses, with these, and its length in *n. */
+/* Returns the part of a CREATE TABLE text in parentheses, including them, and its length in *n. */
 static const char *find_columns(const char *sql, int *n, bool *is_strict)
 {
 	const char *token, *first = NULL, *at = sql;
@@ -103,7 +103,7 @@ static const char *find_columns(const char *sql, int *n, bool *is_strict)
 	return first;
 }
 
-/* Offers SQL that makes the table an ordinary one of the same name: in a copy of it, rows written later would be missing. */
+/* Suggests SQL that replaces the table by an ordinary one of the same name; a copy would lack rows written later. */
 static int refuse_without_rowid(struct inspection *inspection)
 {
 	const char *table = inspection->table, *definition;
@@ -137,13 +137,13 @@ static int refuse_without_rowid(struct inspection *inspection)
 	"(SELECT 1 FROM pragma_table_info(%Q, %Q) WHERE pk = 2) AND NOT EXISTS"                                      \
 	"(SELECT 1 FROM pragma_index_list(%Q, %Q) WHERE origin = 'pk')"
 
-/* Names that SQLite has for the rowid, but for those that columns have. */
+/* The names of the rowid that are not names of columns. */
 #define ROWID_NAME                                                                     \
 	"SELECT column1 FROM (VALUES('rowid'), ('_rowid_'), ('oid')) WHERE NOT EXISTS" \
 	"(SELECT 1 FROM pragma_table_xinfo(%Q, %Q) WHERE name = column1 COLLATE NOCASE)"
 
-/* Refuses an index that has all columns that .dump reads of a table with others besides: that may read rows in the order of such
- * an index, and the restored ones are numbered in it, of which the mark tells nothing (follow/mark.h). */
+/* Refuses an index that covers all columns that .dump reads, if the table also has generated columns: .dump may read and so
+ * renumber the rows in the order of such an index, which the mark does not detect (follow/mark.h). */
 static int refuse_covered(sqlite3 *db, const char *schema, const char *table, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;

@@ -1,4 +1,4 @@
-/* follow/base_table.h -- Base table that an index is built on: its rowid, its column types, and what is refused. */
+/* follow/base_table.h -- Base table of an index: its rowid column, its column types, and the tables that cannot be indexed. */
 #ifndef IFS_FOLLOW_BASE_TABLE_H
 #define IFS_FOLLOW_BASE_TABLE_H
 
@@ -9,9 +9,9 @@
 int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const char *schema,
 			   struct ifs_definition *definition, struct ifs_error *error);
 
-/* Finds by which column the rows of a table are told apart, and fills in all of *base_table but the name. Leaves rowid_column
- * NULL where no name is left for the rowid. Refuses a table whose rows may be numbered anew in another order. Takes the table to
- * have rowids. */
+/* Finds the rowid column of a table, and sets all members of *base_table except the name. rowid_column stays NULL if columns
+ * of the table take all names of the rowid. Refuses a table whose rows .dump may renumber in another order.
+ * Requires  the table has rowids */
 int ifs_base_table_find_rowid(struct ifs_base_table *base_table, sqlite3 *db, const char *schema, const char *table,
 			      struct ifs_error *error);
 

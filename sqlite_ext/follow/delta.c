@@ -517,7 +517,7 @@ static bool is_same_entry(const struct iforest_entry *a, const struct iforest_en
 	return is_same;
 }
 
-/* True if a row of the front is as it was. Rows come by rowid. */
+/* True if a row of the front is unchanged. Rows come in order of rowid. */
 static bool is_known(struct reading *reading, const struct iforest_entry *entry)
 {
 	const struct ifs_entry_list *front = &reading->delta->front;
@@ -550,8 +550,8 @@ static int take_row(struct reading *reading, sqlite3_value **columns)
 	return known ? SQLITE_OK : put_row(reading, row, &entry);
 }
 
-/* Takes a row that does not meet the index's condition. In the front it may have replaced one that did, of which the log does
- * not tell. */
+/* Handles a row that does not meet the index's condition. In the front it may have replaced one that did, which is not logged.
+ *  */
 static int pass_row(struct reading *reading, sqlite3_int64 id)
 {
 	struct ifs_pending_row *row = find_pending(&reading->delta->pending, id);
@@ -599,7 +599,7 @@ int ifs_delta_register(sqlite3 *db)
 }
 
 /* SELECT 1 FROM "spans" AS s WHERE s."id" > ?1 AND iforest_pending(?2, 0, s."id", s."ts", ...) ORDER BY s."id"
- * With a condition, iif((...), 0, 2) stands for 0. */
+ * With a condition, the 0 becomes iif((...), 0, 2). */
 static int prepare_rows(struct reading *reading)
 {
 	struct ifs_index *index = reading->index;

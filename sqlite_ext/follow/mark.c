@@ -31,8 +31,8 @@ static int note_gap(struct ifs_index *index, struct ifs_error *error)
 			   IFS_MARK_FIRST);
 }
 
-/* SQLite drops no table while a command runs, so a rebuild takes the mark that there is. A plain one does for each table, but
- * tells of VACUUM also where that changed no rowid; one with an index does not for a table without. */
+/* SQLite cannot drop a table while a command runs, so a rebuild keeps an existing mark. A plain mark is correct for any table,
+ * but may report a VACUUM that changed no rowid; a mark with an index is wrong for a table without one. */
 static int refuse_form(const struct ifs_index *index, struct ifs_error *error)
 {
 	return ifs_error_set(error, SQLITE_ERROR,
@@ -100,7 +100,7 @@ static int was_renumbered(const struct ifs_index *index, const char *table, stru
 		index->name, table, index->name, index->name);
 }
 
-/* Sets *moved where row 2 is gone, or the table comes after x_mark_order in the schema. */
+/* Sets *moved to whether row 2 is missing, or the table comes after x_mark_order in the schema. */
 static int look(struct ifs_index *index, const char *table, bool *moved, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;

@@ -184,7 +184,7 @@ static int read_time(struct ifs_row_decoder *decoder, sqlite3_value *time, struc
 	return refuse_time(decoder, false, key->ref, time, fault);
 }
 
-/* Reports that a column of which accumulators are kept holds a real. */
+/* Reports a real in a column that has accumulators. */
 static int refuse_real(struct ifs_row_decoder *decoder, const char *column, const struct iforest_kind *kind)
 {
 	char *format = sqlite3_mprintf("iforest: value column \"%%s\" of row %%lld holds the real %%s, and %s are kept of "
@@ -363,7 +363,7 @@ static int read_value(struct ifs_row_decoder *decoder, sqlite3_value *value, uns
 	return refuse_type(decoder, value, v);
 }
 
-/* Reads a column of which the index holds keys. */
+/* Reads a column that the index stores as keys of distinct sketches. */
 static int read_hashed(struct ifs_row_decoder *decoder, sqlite3_value *value, unsigned v, struct iforest_entry *entry)
 {
 	if (sqlite3_value_type(value) == SQLITE_NULL)

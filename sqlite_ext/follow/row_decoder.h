@@ -1,6 +1,6 @@
-/* follow/row_decoder.h -- Decoder of base-table rows into index entries: times and values checked, series looked up.
+/* follow/row_decoder.h -- Decoder of base-table rows into index entries: checks times and values, looks up the series.
  *
- * Recent series are cached: that of the row before, and, with a single integer by column, those of IFS_N_RECENT values.
+ * It caches the series of the previous row and, if there is a single by column of integers, the series of IFS_N_RECENT values.
  */
 #ifndef IFS_FOLLOW_ROW_DECODER_H
 #define IFS_FOLLOW_ROW_DECODER_H
@@ -26,40 +26,40 @@ struct ifs_row_decoder {
 	const struct iforest_node_schema *fields;
 	const struct ifs_times *times;
 	struct ifs_error *error;
-	struct iforest_text_forms *forms; /* of times that are texts, if they are noted; else NULL */
-	bool may_widen;			  /* a real among integers sets has_real_in_integers; otherwise it is refused */
-	bool has_real_in_integers;	  /* the entry is useless then */
+	struct iforest_text_forms *forms; /* collects the forms of text times; NULL: not needed */
+	bool may_widen;			  /* a real in a column of integers sets has_real_in_integers; else it is an error */
+	bool has_real_in_integers;	  /* then the entry is invalid */
 
-	/* Sets the id of a series that is not cached. The id of a key is constant until ifs_row_decoder_forget_series(). */
+	/* Sets the id of a series that is not cached. A key keeps its id until ifs_row_decoder_forget_series(). */
 	int (*series_of)(void *context, const struct iforest_series_key *key, uint32_t *id);
 	void *context;
 
-	struct iforest_series_key key, previous_key; /* their alloc is set by the caller */
+	struct iforest_series_key key, previous_key; /* the caller sets their alloc */
 	bool has_series;
 	uint64_t series;			       /* of `key` */
 	struct ifs_recent_series recent[IFS_N_RECENT]; /* by value */
 };
 
-/* Appends the columns that ifs_row_decode() reads, of the row named `row`: r."id", r."ts", r."track", r."dur". */
+/* Appends the columns that ifs_row_decode() reads; `row` is the table's alias: r."id", r."ts", r."track", r."dur". */
 void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 				    const char *row, sqlite3_str *sql);
 
-/* Decodes a row of those columns. Refuses what is no time or no number, and names the first such row of the table. */
+/* Decodes a row of those columns. If a time or value is invalid, the error names the first such row of the table. */
 int ifs_row_decode(struct ifs_row_decoder *decoder, sqlite3_value **row, struct iforest_entry *entry);
 
-/* Decodes the row at which a statement of those columns stands. */
+/* Decodes the current row of a statement that returns those columns. */
 int ifs_row_decode_statement(struct ifs_row_decoder *decoder, sqlite3_stmt *statement, struct iforest_entry *entry);
 void ifs_row_decoder_release(struct ifs_row_decoder *decoder);
 
-/* Finds the series of by values, in the cache or by series_of(). */
+/* Finds the series of the by values, in the cache or with series_of(). */
 int ifs_row_decode_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t *series);
 
-/* The cache: look-up, which returns false for an unknown value, addition, and clearing. */
+/* Look up, add and clear cached series. A lookup returns false if the value is not cached. */
 bool ifs_row_decoder_recall_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t *series);
 void ifs_row_decoder_remember_series(struct ifs_row_decoder *decoder, sqlite3_value **by, uint64_t series);
 void ifs_row_decoder_forget_series(struct ifs_row_decoder *decoder);
 
-/* Lists columns of the statement's row, valid until it moves. */
+/* Gets columns [first, first + n) of the statement's current row, valid until its next step or reset. */
 void ifs_statement_columns(sqlite3_stmt *statement, int first, unsigned n, sqlite3_value **values);
 
 /* Writes the canonical form of by values into *key. */

@@ -19,7 +19,7 @@ static inline bool data_version_is_same(const struct ifs_data_version *a, const 
 	return a->is_known && b->is_known && a->version == b->version && a->temp_version == b->temp_version;
 }
 
-/* sqlite3_deserialize() replaces a database under statements that are kept, and its count starts anew. */
+/* sqlite3_deserialize() replaces a database under cached statements, and restarts its version count. */
 static bool may_be_replaced(sqlite3 *db, const char *schema)
 {
 	sqlite3_vfs *vfs = NULL;
@@ -326,8 +326,8 @@ static int was_made_anew(struct ifs_index *index, struct ifs_error *error)
 			     index->name);
 }
 
-/* Returns an error if the index is no longer the one to which the table was connected. SQLite connects tables anew when it
- * reads the schema, but not when this connection itself rebuilt the index. */
+/* Returns an error if the index is no longer the one to which the table was connected. SQLite reconnects tables when it reads
+ * the schema, but not after this connection itself rebuilt the index. */
 static int check_derived(struct ifs_index *index, struct ifs_error *error)
 {
 	const struct ifs_definition *known = &index->definition;
@@ -482,8 +482,8 @@ int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 		rc = ifs_triggers_find_table(index->db, index->schema, index->name, definition, &index->base_table, error);
 	else if (definition->sync == IFS_SYNC_APPEND)
 		rc = ifs_base_table_inspect(&index->base_table, index->db, index->schema, definition, error);
-	/* a version that is rolled back is given again, but SQLite then connects its virtual tables anew, and nothing is
-	 * remembered */
+	/* after a rollback the same version may be reused, but SQLite then reconnects its virtual tables, which discards this
+	 * state */
 	index->schema_version = version;
 	index->temp_version = temp_version;
 	if (!rc)

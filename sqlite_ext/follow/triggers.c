@@ -14,7 +14,7 @@ struct trigger_target {
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
 	bool is_no_trigger; /* the SQL is run as it is, not in a trigger */
-	bool has_unique;    /* the table has a UNIQUE index; most have none, and what is asked about these is dear */
+	bool has_unique;    /* the table has a UNIQUE index; most have none, and the queries about them are expensive */
 };
 
 /* Returns the text of a column, "" for NULL. Valid as long as that of sqlite3_column_text(). */
@@ -46,7 +46,7 @@ static void append_insert(const struct trigger_target *target, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, ") ");
 }
 
-/* Of a row that does not meet the condition the runs hold nothing. The condition holds of the columns of s, not of old. */
+/* The runs do not contain a row that does not meet the condition. The condition refers to the columns of s, not of old. */
 static void append_key(const struct trigger_target *target, sqlite3_str *sql, const char *row)
 {
 	const struct ifs_definition *definition = target->definition;
@@ -72,8 +72,8 @@ static void append_rows(const struct trigger_target *target, sqlite3_str *sql)
 	sqlite3_str_appendf(sql, "\"%w\" AS s WHERE ", target->base_table->name);
 }
 
-/* Appends a statement that logs the row that is about to change. Where there is a condition it is read from the table, in which it
- * is as it was. */
+/* Appends a statement that logs the row that is about to change. If there is a condition, it reads the row from the table,
+ * which still has the old values. */
 static void append_old_row(const struct trigger_target *target, sqlite3_str *sql)
 {
 	const char *rowid = target->base_table->rowid_column;
@@ -89,8 +89,8 @@ static void append_old_row(const struct trigger_target *target, sqlite3_str *sql
 	sqlite3_str_appendall(sql, "); ");
 }
 
-/* Appends a statement that notes a gap in the mark; a condition may follow. An INSERT of a rowid would do as well, but may fail,
- * for which SQLite would keep a statement journal for each row. */
+/* Appends a statement that notes a gap in the mark; a condition may follow. An INSERT of a rowid would do as well, but may
+ * fail, for which SQLite would keep a statement journal for each row. */
 static void append_mark(const struct trigger_target *target, sqlite3_str *sql)
 {
 	sqlite3_str_appendf(sql, "DELETE FROM \"%w_mark\" WHERE rowid = %d", target->index, IFS_MARK_FIRST);
@@ -360,8 +360,8 @@ static int append_unique_changes(const struct trigger_target *target, sqlite3_st
 	return rc ? rc : finish(target, statement);
 }
 
-/* Appends WHEN: a column of the index, of its condition, or of a UNIQUE index, changes. 1 and 1.0 are the same key, but not the same value
- * or text. SQLite refuses to drop the columns named here, and renaming one changes the text. */
+/* Appends WHEN: a column of the index, of its condition, or of a UNIQUE index changes. 1 and 1.0 are the same key, but differ
+ * as value and as text. SQLite refuses to drop the columns named here, and renaming one changes the text. */
 static int append_when(const struct trigger_target *target, sqlite3_str *sql)
 {
 	const struct ifs_definition *definition = target->definition;
@@ -410,8 +410,8 @@ static int append_update(const struct trigger_target *target, sqlite3_str *sql)
 	return rc ? rc : append_replaced(target, sql, UPDATE_MARKS);
 }
 
-/* The block is no key. An UPDATE of a key may fail, for which SQLite would keep a statement journal for each insert, and
- * use a temporary table. Either costs more than the rest of the trigger. */
+/* The block is not a key. An UPDATE of a key may fail, so SQLite would need a statement journal for each insert, and a
+ * temporary table. Either costs more than the rest of the trigger. */
 static void append_after_insert(const struct trigger_target *target, sqlite3_str *sql)
 {
 	const char *rowid = target->base_table->rowid_column;

@@ -6,8 +6,8 @@
 #include "sqlite_ext/follow/snapshot.h"
 
 /* Reads the base table, sorts its rows (core/run/sorter.h, storage/temp_store.h), writes series and one run, and publishes
- * a manifest that names only these. Until then the former state stands; on failure what was written is removed. Afterwards
- * the tables of the index hold only what the manifest names; with sync=log the triggers exist and the log is empty. */
+ * a manifest that names only these. Until then the former state is visible; a failed build removes what it wrote. Afterwards
+ * the tables of the index contain only what the manifest names; with sync=log the triggers exist and the log is empty. */
 int ifs_build(struct ifs_index *index, const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 	      struct ifs_error *error);
 

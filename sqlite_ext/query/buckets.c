@@ -26,7 +26,7 @@ static struct iforest_aggregate *bucket_list_aggregate(const struct ifs_bucket_l
 	return (struct iforest_aggregate *)(void *)(list->items + i * item_bytes(fields) + sizeof(int64_t));
 }
 
-/* Appends a bucket, greater than those before. Returns IFOREST_NO_MEMORY and leaves the list as it was. */
+/* Appends a bucket, which must be greater than all others. IFOREST_NO_MEMORY leaves the list unchanged. */
 static enum iforest_status bucket_list_append(struct ifs_bucket_list *list, const struct iforest_node_schema *fields,
 					      int64_t bucket, const struct iforest_aggregate *aggregate)
 {
@@ -641,8 +641,8 @@ static int start_peak(struct ifs_bucket_query *query, struct ifs_error *error)
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
-/* Starts fill = 'last' and 'linear', of the chosen series. They need the count of each value, also of columns of which only
- * first and last are requested. */
+/* Starts fill = 'last' or 'linear' for the chosen series. They need the count of each value, also if only first and last of a
+ * column are requested. */
 static int start_fill(struct ifs_bucket_query *query, struct ifs_error *error)
 {
 	enum iforest_fill_mode mode = query->fill_mode == IFS_FILL_LINEAR ? IFOREST_FILL_LINEAR : IFOREST_FILL_LAST;

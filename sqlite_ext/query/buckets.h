@@ -1,11 +1,11 @@
 /* query/buckets.h -- Bucket queries: the buckets of each group of series in turn, empty ones filled on request.
  *
- * For a series a bucket holds the aggregate of the rows in it, or of the spans that overlap it (iforest_overlap). A group
- * is one series (iforest), or all series that agree on the by columns kept (iforest_fold). The buckets of a group of one
- * come straight from a scan. Those of several series are first added up by merging lists of buckets two by two, so that S
- * series of w buckets cost S w log S, and memory for the buckets that exist. An iforest_counter reads the samples of one
- * series after the other, and has a row for each bucket from its first on. The peak of overlapping spans is read besides,
- * bucket by bucket (core/query/peak.h): those of several series do not add up.
+ * The bucket of a series has the aggregate of the rows in it, or of the spans that overlap it (iforest_overlap). A group is one
+ * series (iforest), or all series with the same values in the kept by columns (iforest_fold). A group of one series returns
+ * the buckets of a scan directly. The buckets of several series are first added up by merging lists of buckets pairwise: S
+ * series of w buckets cost S w log S, and memory for the non-empty buckets. iforest_counter reads the samples of one series
+ * after the other, and returns a row for each bucket from the first sample on. The peak of overlapping spans is read
+ * separately for each bucket (core/query/peak.h), because the peaks of several series cannot be added.
  */
 #ifndef IFS_QUERY_BUCKETS_H
 #define IFS_QUERY_BUCKETS_H
@@ -33,7 +33,7 @@ struct ifs_bucket_list {
 /* ---- Bucket queries ---- */
 
 #define IFS_MAX_FILLED 10000000
-/* most buckets of a group of several overlap series, which are kept in memory: a span may overlap any number */
+/* limit of the buckets that iforest_overlap keeps in memory for a group of several series: a span may overlap any number */
 #define IFS_MAX_OVERLAPPED 1000000
 
 /* A sketch of the current row; bytes are NULL if there are no values. */
@@ -47,26 +47,26 @@ struct ifs_bucket_query {
 	const char *name; /* of the queried table, for messages */
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot;
-	/* of the connection, when the snapshot was last known to be the stored one */
+	/* the connection's count when the snapshot was last known to be the stored state */
 	uint64_t n_changes;
 	unsigned n_steps; /* since the last check for an interrupt */
-	unsigned n_kept;  /* by columns kept, and their numbers in the index */
+	unsigned n_kept;  /* by columns of the queried table; kept: their numbers in the index */
 	unsigned kept[IFS_MAX_BY];
 	struct iforest_bucketing bucketing;
 	struct iforest_scan scan;
 	bool has_scan;
-	struct ifs_parallel parallel;	/* answers series, by threads or without; not of counters */
+	struct ifs_parallel parallel;	/* answers series, with threads or without; not used for counters */
 	struct iforest_overlap overlap; /* over the scan */
 	bool is_overlap, has_overlap;
-	bool has_peak, peak_is_open; /* of is_overlap: the peak is requested; its reader is on the series of the group */
+	bool has_peak, peak_is_open; /* of is_overlap: the peak is requested; its reader is open for the group's series */
 	struct iforest_peak_reader peak_reader;
-	uint32_t *series; /* of the members: their ids, for the peak and for fill = 'last' and 'linear' */
+	uint32_t *series; /* ids of the members, for the peak and for fill = 'last' and 'linear' */
 	enum ifs_fill_mode fill_mode;
 	struct iforest_fill fill; /* fill = 'last' and 'linear' */
 	bool is_counter;
 	struct iforest_counter_scan counter_scan; /* of is_counter */
 	struct ifs_sidecar counter_sidecar;	  /* of is_counter: summaries of nodes */
-	int64_t first_filled;			  /* the buckets to return for each group, with rows or without */
+	int64_t first_filled;			  /* first of the n_to_fill buckets to return for each group, empty or not */
 	uint64_t n_to_fill, n_filled;
 
 	/* the chosen series, in groups; group g is members[group_starts[g]] up to the next start */
@@ -78,34 +78,34 @@ struct ifs_bucket_query {
 	size_t at;		     /* the next of the list */
 
 	/* the current row */
-	bool has_sketches; /* one was computed, or tried */
+	bool has_sketches; /* a sketch was computed, or computing it failed */
 	struct ifs_bucket_query_sketch sketches[IFOREST_N_DIGESTS][IFOREST_MAX_VALUES];
 	int64_t bucket;
 	struct iforest_peak peak;	    /* n is 0 for a filled bucket */
 	struct iforest_aggregate aggregate; /* n_rows is 0 for a filled bucket */
-	bool has_pending, is_exhausted;	    /* a bucket was read ahead while filling; there are no more */
+	bool has_pending, is_exhausted;	    /* while filling: a bucket was read ahead; there are no more */
 	int64_t pending_bucket;
 	struct iforest_aggregate pending;
 };
 
-/* Starts a query on the current state of the index. definition is that of the queried table; kept has the numbers in the
- * index of its by columns. argv are the values that the plan names. Release the query also after an error.
- * Requires  an idle query: index is NULL */
+/* Starts a query on the current state of the index. definition is that of the queried table; kept maps its by columns to those
+ * of the index. argv has the values that the plan names. Release the query also after an error.
+ * Requires  an idle query: query->index is NULL */
 int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
 			   const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv, struct ifs_error *error);
 void ifs_bucket_query_release(struct ifs_bucket_query *query);
 
-/* Returns an error if the stored state is no longer the snapshot. To be called before reading on by those that use the
- * scan themselves. */
+/* Returns an error if the stored state is no longer that of the snapshot. Callers that use the scan directly must call this
+ * before they continue to read. */
 int ifs_bucket_query_check(struct ifs_bucket_query *query, struct ifs_error *error);
 
 /* Moves to the next row, or the first; sets *at_end if there is none. */
 int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct ifs_error *error);
 
-/* Returns the sketch of core's value v over the rows of the bucket, *bytes NULL if there are no values. It is computed at
- * the first call and stays until the next row; an error if a command has changed the index since the row was read.
- * Cost  if no rows changed since the last flush: O(log N) node pages, and in each run the entries under one node page at
- *       most */
+/* Returns the sketch of core's value v over the rows of the bucket; *bytes is NULL if there are no values. It is computed by
+ * the first call and valid until the next row. Returns an error if a command has changed the index since the row was read.
+ * Cost  if no rows changed since the last flush: O(log N) node pages, and in each run at most the entries under one node
+ *       page */
 int ifs_bucket_query_sketch(struct ifs_bucket_query *query, enum iforest_digest_kind kind, unsigned v, const uint8_t **bytes,
 			    size_t *n_bytes, struct ifs_error *error);
 

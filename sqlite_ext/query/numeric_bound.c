@@ -17,8 +17,8 @@ struct number {
 	double real;
 };
 
-/* SQLITE_INTEGER, which is read, or SQLITE_FLOAT if all of the text is a number, but for spaces around it; else SQLITE_TEXT.
- * sqlite3_value_numeric_type() says so, but asked of a copy it crashes in SQLite 3.53. */
+/* Returns SQLITE_INTEGER and sets *integer, or SQLITE_FLOAT, if all of the text but spaces around it is a number; otherwise
+ * SQLITE_TEXT. sqlite3_value_numeric_type() does the same, but on a copy of a value it crashes in SQLite 3.53. */
 static int type_of_text(const char *text, int n_bytes, int64_t *integer)
 {
 	static const char spaces[] = " \t\n\v\f\r", digits[] = "0123456789";

@@ -1,12 +1,12 @@
 /* query/parallel.h -- Parallel bucket queries: threads answer several series before their rows are requested.
  *
- * PRAGMA threads says how many threads may help. Only the caller's thread may call SQLite, not even for memory: the others
- * use libc's allocator. So they read only pages in the index's cache, and the delta, which is in memory; if a page of a
- * series is missing, the series is answered up to that point, and the caller goes on from there. While they work the
- * caller is one of them, and nobody changes the cache: so no locks are needed. They end before the next row is returned.
+ * PRAGMA threads sets how many threads may help. Only the caller's thread may call SQLite; the others use libc's allocator.
+ * So they read only cached pages of the index, and the delta, which is in memory. If a page of a series is not cached, the
+ * thread answers the series up to that page, and the caller continues from there. While the threads work the caller is one of
+ * them, and nobody changes the cache, so no locks are needed. They end before the next row is returned.
  *
- * Answers take at most IFS_PARALLEL_BYTES of memory, in which several series must fit. A query is answered without threads
- * until it has returned IFS_PARALLEL_AFTER buckets, and once a single series is left.
+ * Answers take at most IFS_PARALLEL_BYTES of memory, which must have room for several series. A query runs without threads
+ * until it has returned IFS_PARALLEL_AFTER buckets, and when a single series is left.
  */
 #ifndef IFS_QUERY_PARALLEL_H
 #define IFS_QUERY_PARALLEL_H
@@ -35,8 +35,8 @@ struct ifs_parallel {
 	const struct ifs_series *const *members;
 	uint32_t n_members;
 	uint64_t n_alone;   /* buckets answered without threads */
-	bool was_begun;	    /* starting threads was tried */
-	unsigned n_threads; /* 0: threads answer nothing */
+	bool was_begun;	    /* an attempt was made to start threads */
+	unsigned n_threads; /* 0: no threads are used */
 	struct ifs_parallel_worker *workers;
 	uint32_t n_opened;		 /* workers with a scan */
 	struct ifs_parallel_part *parts; /* of members [first, first + n_parts) */
@@ -47,14 +47,14 @@ struct ifs_parallel {
 	bool is_reading;		   /* the member is read from the part; otherwise from the scan */
 };
 
-/* Initializes the answering of members. Threads are started later, once they pay, if the connection allows any. All
- * arguments must outlive it, and snapshot and members must not change. Without memory there are no threads. */
+/* Initializes the query of the members. Threads are started later, when they pay off, if the connection allows any. All
+ * arguments must outlive it, and snapshot and members must not change. If memory runs out there are no threads. */
 void ifs_parallel_open(struct ifs_parallel *parallel, struct ifs_index *index, struct ifs_snapshot *snapshot,
 		       struct iforest_scan *scan, struct iforest_overlap *overlap, const struct ifs_series *const *members,
 		       uint32_t n_members);
 void ifs_parallel_close(struct ifs_parallel *parallel);
 
-/* Turns to a member, whose buckets ifs_parallel_next() then returns. Members come in ascending order. */
+/* Selects the member whose buckets ifs_parallel_next() returns. Requires ascending members. */
 enum iforest_status ifs_parallel_start(struct ifs_parallel *parallel, uint32_t member);
 
 /* Returns the next bucket, as iforest_scan_next() or iforest_overlap_next() does. */

@@ -123,7 +123,7 @@ static sqlite3_uint64 extremes(const struct ifs_definition *definition)
 	return columns;
 }
 
-/* Bit 63 of colUsed stands for all columns from 63 on. */
+/* Bit 63 of colUsed means all columns from 63 on. */
 static bool is_used(sqlite3_uint64 used, unsigned column)
 {
 	return used >> (column < 63 ? column : 63) & 1;

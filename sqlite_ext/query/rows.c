@@ -265,7 +265,7 @@ static void take_order(struct planning *planning)
 
 /* ---- the plan ---- */
 
-/* Bit 63 of colUsed stands for all columns from 63 on; there are fewer. The end needs its duration. */
+/* Bit 63 of colUsed would mean all columns from 63 on, but there are fewer. The end needs its duration. */
 static void take_columns(struct planning *planning)
 {
 	const struct ifs_definition *definition = planning->definition;

@@ -1,22 +1,22 @@
-/* query/rows.h -- Row queries: plans of iforest_rows, and the requested entries, one after the other in their order.
+/* query/rows.h -- Row queries: plans of iforest_rows, and the requested entries in the requested order.
  *
  * Columns: id | by columns | the time column | value columns | end, if there is a duration | hidden t0, t1.
  *
- * Each condition narrows what is read and is checked again by SQLite, so that a bound may be too wide but never too
- * narrow. The exceptions are t0 and t1, which SQLite cannot check. Rows come in the requested order if idxNum says so.
+ * Each condition narrows what is read, and SQLite checks it again: a bound may be too wide but never too narrow. The exceptions
+ * are t0 and t1, which SQLite cannot check. Rows come in the requested order if idxNum says so.
  *
- * idxNum: bit 0 t0, bit 1 t1 given; bits 4-6 the order (enum ifs_rows_order), bits 8-10 its value column, bit 12 set if
- * ties of a value must be in order of time and id; bits 16-23 the value columns that are read; from IFS_UNUSABLE_SHIFT on
- * as in plan.h.
+ * idxNum: bit 0: t0 is given; bit 1: t1 is given; bits 4-6: the order (enum ifs_rows_order); bits 8-10: its value column;
+ * bit 12: ties of a value must be in order of time and id; bits 16-23: the value columns that are read; from
+ * IFS_UNUSABLE_SHIFT on as in plan.h.
  *
  * idxStr: for each condition, in the order of argv, which begins with t0 and t1, "=N", "<N", "lN" (<=), ">N", "gN" (>=),
- * "iN" (IS), "nN" (IS NULL), "mN" (IN, all values at once), N the column's number (0 for rowid, too), and a space; then
- * ":" and, for EXPLAIN QUERY PLAN alone, its meaning.
+ * "iN" (IS), "nN" (IS NULL), "mN" (IN, all values at once), where N is the column's number (0 also for rowid), and a space;
+ * then ":" and the meaning in words, which only EXPLAIN QUERY PLAN shows.
  *
- * The series are chosen from the dictionary; of these the entries within a range of time, and bounds of values and ends.
- * Without an order an iterator reads series after series. An order by time over one series comes from an iterator, any
- * other from a best-first descent. Entries whose ordering column is NULL, which nodes do not order, are a separate part,
- * before or after the others, as SQLite orders NULL.
+ * A query chooses series from the dictionary, and then their entries within a range of times and bounds of values and ends.
+ * Without an order an iterator reads series after series. An iterator also returns one series in order of time; any other
+ * order comes from a best-first descent. Entries whose ordering column is NULL are not ordered by nodes. They are a separate
+ * part, before or after the others, as SQLite orders NULL.
  */
 #ifndef IFS_QUERY_ROWS_H
 #define IFS_QUERY_ROWS_H
@@ -69,7 +69,7 @@ static inline bool ifs_rows_has_end(const struct ifs_definition *definition)
 	return definition->duration_value != IFOREST_NO_VALUE;
 }
 
-/* Returns -1 without a duration; the hidden columns follow the values then. */
+/* Returns -1 if there is no duration; then the hidden columns follow the values. */
 static inline int ifs_rows_end(const struct ifs_definition *definition)
 {
 	return ifs_rows_has_end(definition) ? ifs_rows_first_value(definition) + (int)definition->n_values : -1;
@@ -80,7 +80,7 @@ static inline int ifs_rows_first_argument(const struct ifs_definition *definitio
 	return ifs_rows_first_value(definition) + (int)definition->n_values + ifs_rows_has_end(definition);
 }
 
-/* The size of the index, as known without reading it. */
+/* Estimated size of the index, known without reading it. */
 struct ifs_rows_size {
 	double n_rows, n_series;
 };
@@ -94,9 +94,9 @@ void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_
 
 /* ---- Row queries ---- */
 
-/* A stretch of the answer that is read in one way. */
+/* A part of the answer that is read in one way. */
 struct ifs_row_query_part {
-	struct iforest_key from, to; /* keys of series 0, meant for each chosen series */
+	struct iforest_key from, to; /* keys of series 0, which apply to each chosen series */
 	bool lacks_value;	     /* only entries whose ordering value is NULL */
 	bool is_ordered, descends;
 	enum iforest_top_k_order order; /* of is_ordered */
@@ -105,7 +105,7 @@ struct ifs_row_query_part {
 struct ifs_row_query {
 	struct ifs_index *index;
 	struct ifs_snapshot *snapshot; /* of the last query; the members up to has_top_k belong to it */
-	uint64_t n_changes;	       /* of the connection, when the snapshot was last known to be the stored one */
+	uint64_t n_changes;	       /* the connection's count when the snapshot was last known to be the stored state */
 	struct ifs_series_filter filter;
 	struct iforest_iterator iterator;
 	bool has_iterator;
@@ -121,8 +121,7 @@ struct ifs_row_query {
 	struct iforest_entry entry; /* the current row */
 };
 
-/* Starts a query; may be called again before release. argv are the values that the plan names. Release also after an
- * error. */
+/* Starts a query, also over a started one. argv has the values that the plan names. Release also after an error. */
 int ifs_row_query_start(struct ifs_row_query *rows, struct ifs_index *index, const struct ifs_rows_plan *plan,
 			sqlite3_value **argv, struct ifs_error *error);
 void ifs_row_query_release(struct ifs_row_query *rows);
@@ -133,7 +132,8 @@ int ifs_row_query_next(struct ifs_row_query *rows, bool *at_end, struct ifs_erro
 /* Returns the series of the row. */
 const struct ifs_series *ifs_row_query_series(const struct ifs_row_query *rows);
 
-/* Sets the end of the row's span, if its duration was read; false for a row without a time. */
+/* Sets the end of the row's span. Returns false if the row has no time.
+ * Requires  the duration is read */
 bool ifs_row_query_end_of(const struct ifs_row_query *rows, int64_t *end);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "sqlite_ext/storage/dictionary.h"
 
-/* Returns the letter of an operator of xBestIndex, except 'm'; 0 if it has none. And the word for a letter. */
+/* Return the letter of an operator of xBestIndex (never 'm'; 0 if it has none), and the SQL operator of a letter. */
 char ifs_condition_operator(unsigned char op);
 const char *ifs_condition_word(char op);
 
@@ -17,18 +17,18 @@ struct ifs_by_condition {
 };
 
 struct ifs_series_filter {
-	const struct ifs_series **by_id; /* all of the dictionary, by id from first_id on */
+	const struct ifs_series **by_id; /* series of the dictionary; by_id[i] has id first_id + i */
 	uint32_t first_id, n_by_id;
-	uint32_t *ids, n; /* the chosen, ascending; room for all */
+	uint32_t *ids, n; /* ids of the n chosen series, ascending; with room for all series */
 };
 
-/* Takes the series of a dictionary, which must outlive the filter; none are chosen yet. May be called again. */
+/* Initializes a filter over a dictionary, which must outlive it, with no series chosen. May be called again. */
 int ifs_series_filter_init(struct ifs_series_filter *filter, const struct ifs_dictionary *dictionary, struct ifs_error *error);
 void ifs_series_filter_release(struct ifs_series_filter *filter);
 
-/* Chooses the series that may meet all conditions; argv has a value for each. Where affinities could make a number equal
- * to a text a series is chosen: SQLite checks again.
- * Cost  series times conditions, times the logarithm of the number of values for an IN */
+/* Chooses the series that may meet all conditions; argv has a value for each. Chooses a series also if affinities could make a
+ * number equal to a text: SQLite checks the condition again.
+ * Cost  series times conditions, for an IN times the logarithm of the number of its values */
 int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_by_condition *conditions, unsigned n,
 			    sqlite3_value **argv, struct ifs_error *error);
 
@@ -36,7 +36,7 @@ int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_b
 int ifs_series_filter_narrow(const struct ifs_series *const *series, uint32_t n, char op, unsigned by, sqlite3_value *argument,
 			     bool *is_chosen, struct ifs_error *error);
 
-/* Returns the series of an id, NULL if there is none. */
+/* Returns the series with that id, NULL if there is none. */
 const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *filter, uint64_t id);
 
 #endif

@@ -1,7 +1,6 @@
-/* storage/accumulator_columns.h -- SQL columns of accumulators (core/model/kind.h): names, needs and results.
+/* storage/accumulator_columns.h -- SQL columns of accumulators (core/model/kind.h): names, requested parts and results.
  *
- * The columns stand in the order of kinds; those of a kind in the order of its accumulators. A kind is one row of the table in
- * the source.
+ * The columns are ordered by kind, and within a kind by accumulator. Each kind is one row of the table in the source.
  */
 #ifndef IFS_STORAGE_ACCUMULATOR_COLUMNS_H
 #define IFS_STORAGE_ACCUMULATOR_COLUMNS_H
@@ -9,14 +8,14 @@
 #include "core/page/leaf_fold.h"
 #include "sqlite_ext/storage/engine.h"
 
-/* Returns how many columns there are: at most IFOREST_MAX_ACCUMULATOR_WORDS. */
+/* Returns the number of columns: at most IFOREST_MAX_ACCUMULATOR_WORDS. */
 unsigned ifs_n_accumulator_columns(const struct iforest_accumulators *accumulators);
 
-/* Returns the name of column c, from sqlite3_mprintf(). values: the names of the value columns,
- * and at IFOREST_MAX_VALUES that of the time column. */
+/* Returns the name of column c, from sqlite3_mprintf(). values has the names of the value columns, and at index
+ * IFOREST_MAX_VALUES that of the time column. */
 char *ifs_accumulator_column_name(const struct iforest_accumulators *accumulators, const char *const *values, unsigned c);
 
-/* Adds what column c needs to a request. */
+/* Adds the parts that column c needs to a request. */
 void ifs_accumulator_column_request(const struct iforest_accumulators *accumulators, unsigned c,
 				    struct iforest_request *request);
 

@@ -44,7 +44,7 @@ static const char *skip_space(const char *at)
 	return at;
 }
 
-/* Reads a quoted name, in which the closing quote is doubled. NULL without memory; *at moves past it all the same. */
+/* Reads a quoted name, in which the closing quote is doubled. Moves *at past it, and returns NULL if memory runs out. */
 static char *read_quoted(const char **at)
 {
 	char close = **at == '[' ? ']' : **at;

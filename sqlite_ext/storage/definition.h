@@ -1,4 +1,4 @@
-/* storage/definition.h -- Definition of an index: the arguments of CREATE VIRTUAL TABLE, and the SQL columns they yield. */
+/* storage/definition.h -- Definition of an index: the arguments of CREATE VIRTUAL TABLE, and the resulting SQL columns. */
 #ifndef IFS_STORAGE_DEFINITION_H
 #define IFS_STORAGE_DEFINITION_H
 
@@ -9,11 +9,11 @@
 #define IFS_MAX_BY 16
 #define IFS_MAX_TEXTS (12 + IFOREST_N_KINDS) /* each argument once */
 
-/* How the index learns of changes of its table. */
+/* How the index finds out about changes of its base table. */
 enum ifs_sync {
 	IFS_SYNC_LOG,	 /* triggers write the changes to a log */
 	IFS_SYNC_APPEND, /* rows are only ever added, with greater rowids; those above the last one flushed are pending */
-	IFS_SYNC_MANUAL, /* not at all: the index answers as of its last rebuild */
+	IFS_SYNC_MANUAL, /* it does not: queries see the table as of the last rebuild */
 	IFS_N_SYNCS
 };
 
@@ -27,29 +27,28 @@ struct ifs_definition {
 	char *content;
 	char *time;
 	enum ifs_sync sync;
-	int64_t per_second;	    /* of unit=..., in which texts are counted; 0 if it is not given */
-	char *duration;		    /* NULL if there is none; otherwise also among the values */
-	struct ifs_column_name end; /* the same: a column of ends, and the name of the duration, which is end - time */
-	/* which rows of the table the index takes, in parentheses, as storage/pure_condition.h writes it; NULL: all */
+	int64_t per_second;	    /* units per second of unit=..., in which text times are counted; 0 if not given */
+	char *duration;		    /* NULL if there is none; otherwise also one of the values */
+	struct ifs_column_name end; /* likewise: a column of ends, and the name of the duration, which is end - time */
+	/* condition on the rows of the index, in parentheses, as storage/pure_condition.h rewrites it; NULL: all rows */
 	char *where;
-	bool where_has_like; /* as it was given */
+	bool where_has_like; /* the condition as given has a LIKE */
 	unsigned n_values, n_by;
 	struct ifs_column_name values[IFOREST_MAX_VALUES];
 	struct ifs_column_name by[IFS_MAX_BY];
 	unsigned n_sketches; /* value columns with sketches, and their numbers */
 	struct ifs_column_name sketches[IFOREST_MAX_VALUES];
 	uint8_t sketch_values[IFOREST_MAX_VALUES];
-	unsigned n_distincts; /* columns with distinct sketches, and their fields: value columns, or hashed ones */
+	unsigned n_distincts; /* columns with distinct sketches, and their fields: value columns or hashed columns */
 	struct ifs_column_name distincts[IFOREST_MAX_VALUES];
 	uint8_t distinct_fields[IFOREST_MAX_VALUES];
-	unsigned
-		n_hashed; /* columns that are no values: the index has a field for each, with the keys of core/model/distinct.h */
+	unsigned n_hashed; /* columns that are no values: a field each, with keys of core/model/distinct.h */
 	const char *hashed[IFOREST_MAX_VALUES]; /* in the table; owned by distincts */
 	unsigned n_counters;			/* value columns with counter summaries, and their numbers */
 	struct ifs_column_name counters[IFOREST_MAX_VALUES];
 	uint8_t counter_values[IFOREST_MAX_VALUES];
 	const char *by_types[IFS_MAX_BY];  /* static: TEXT INTEGER REAL NUMERIC or BLOB; NULL where unknown */
-	enum ifs_time_kind time_kind;	   /* by which columns of times are declared: as the index was built last */
+	enum ifs_time_kind time_kind;	   /* as of the last build: determines the declared type of time columns */
 	char *kind_texts[IFOREST_N_KINDS]; /* the arguments that list accumulators, as written; NULL if not given */
 	struct iforest_accumulators accumulators;
 	uint8_t duration_value;	    /* its number among the values, or IFOREST_NO_VALUE */
@@ -63,9 +62,9 @@ struct ifs_definition {
 /* The base table of an index, as found in the schema. */
 struct ifs_base_table {
 	char *name;	     /* as the schema spells it */
-	char *rowid_column;  /* its INTEGER PRIMARY KEY; without one rowid, _rowid_ or oid */
+	char *rowid_column;  /* its INTEGER PRIMARY KEY; if it has none, rowid, _rowid_ or oid */
 	bool is_keyed;	     /* it has an INTEGER PRIMARY KEY */
-	bool has_constraint; /* its schema says UNIQUE, or PRIMARY KEY of another kind */
+	bool has_constraint; /* its schema has UNIQUE, or a PRIMARY KEY that is not the rowid */
 };
 
 /* Columns of the virtual table: the hidden arguments (without fill for iforest_counter), the hidden command of an index,
@@ -78,9 +77,8 @@ struct ifs_base_table {
  * of iforest_overlap: by columns | bucket bucket_start bucket_end overlaps | clipped and longest duration | peak peak_ts
  * of iforest_counter: by columns | bucket .. last_ts | 7 for each value
  *
- * The hidden columns come first, because SQLite reports the use of each of the first 63 columns, and of all others only
- * together.
- * Numbers of columns below do not count the hidden ones. */
+ * The hidden columns come first, because SQLite reports the use of each of the first 63 columns, but of all others only
+ * together. The column numbers below do not count hidden columns. */
 enum ifs_fixed_column {
 	IFS_COLUMN_BUCKET,
 	IFS_COLUMN_BUCKET_START,
@@ -91,7 +89,7 @@ enum ifs_fixed_column {
 	IFS_N_FIXED
 };
 
-/* Those before IFS_N_OF_VALUE stand together; the others, added later, after all columns of before. */
+/* Those before IFS_N_OF_VALUE are adjacent; the others were added later, and follow all earlier columns of the table. */
 enum ifs_value_column {
 	IFS_OF_COUNT,
 	IFS_OF_SUM,
@@ -114,7 +112,7 @@ enum ifs_value_column {
 
 enum { IFS_N_OF_ENDS = IFS_END_OF_VALUE - IFS_N_OF_VALUE };
 
-/* The first three fixed columns stay; IFS_OVERLAPS takes the place of IFS_COLUMN_COUNT. */
+/* Columns after the first three fixed ones. IFS_OVERLAPS takes the place of IFS_COLUMN_COUNT. */
 enum ifs_overlap_column {
 	IFS_OVERLAPS = IFS_COLUMN_COUNT,
 	IFS_OF_CLIPPED,
@@ -156,15 +154,15 @@ static inline unsigned ifs_first_of_accumulators(const struct ifs_definition *de
 	return definition->n_by + IFS_N_FIXED + IFS_N_OF_VALUE * definition->n_values;
 }
 
-/* Returns the times of an index with this definition; texts come out as datetime() writes them. */
+/* Returns the time conversion of an index with this definition; texts have the format of datetime(). */
 static inline struct ifs_times ifs_times_of(const struct ifs_definition *definition, enum ifs_time_kind kind)
 {
 	return (struct ifs_times){ .kind = kind, .per_second = definition->per_second ? definition->per_second : 1000000000 };
 }
 
-/* Core's values of the index are its value columns, then its hashed columns. A duration beside times that are reals is a real, which
- * core cannot add to a mapped time; so there is one more: the end of the span, mapped as times are. Return how many values there
- * are, which of them tells the ends of spans, or IFOREST_NO_VALUE, and how it does. */
+/* Core's values of the index are its value columns, then its hashed columns. If times are reals, so is the duration, which core
+ * cannot add to a mapped time. Then there is one more value: the end of the span, mapped like times. These return the number of
+ * values, the value that determines the end of a span (or IFOREST_NO_VALUE), and in which way it does. */
 static inline uint8_t ifs_n_fields(const struct ifs_definition *definition, enum ifs_time_kind kind)
 {
 	return (uint8_t)(definition->n_values + definition->n_hashed +
@@ -192,13 +190,13 @@ unsigned ifs_first_of_ends(const struct ifs_definition *definition);
 /* Returns the number of the first column of distinct sketches. */
 unsigned ifs_first_distinct(const struct ifs_definition *definition);
 
-/* Returns how many of enum ifs_argument the table takes: the first so many. The command column follows. */
+/* Returns n if the table has the first n hidden arguments of enum ifs_argument. The command column follows them. */
 static inline int ifs_n_arguments(const struct ifs_definition *definition)
 {
 	return definition->is_counter ? IFS_ARGUMENT_FILL : IFS_N_ARGUMENTS;
 }
 
-/* Returns the kind of an accumulator that takes the integers of a value column; NULL if there is none. */
+/* Returns the kind of an accumulator that requires the value column to have integers; NULL if there is none. */
 const struct iforest_kind *ifs_kind_of_integers(const struct ifs_definition *definition, unsigned value);
 
 /* Parses arguments such as "by=(track, depth AS level)". The definition owns all names, also after an error: call
@@ -213,18 +211,18 @@ int ifs_definition_parse_name(const char *text, char **name, struct ifs_error *e
 /* Parses a text that is `column` or `column AS name`. Free both names with sqlite3_free(), also after an error. */
 int ifs_definition_parse_column(const char *text, struct ifs_column_name *column, struct ifs_error *error);
 
-/* Reduces the by columns to those named, in that order. kept[i] receives the number of the i-th in the index. module is
- * the name of the table's module, for messages. */
+/* Reduces the by columns to those named, in that order. kept[i] receives the number that the i-th one has in the index. module
+ * is the name of the table's module, for messages. */
 int ifs_definition_keep_by(struct ifs_definition *definition, const char *module, int n_names, const char *const *names,
 			   unsigned *kept, struct ifs_error *error);
 
 /* Returns the CREATE TABLE text for sqlite3_declare_vtab(), to be freed with sqlite3_free(), and sets
- * definition->n_hidden. Returns NULL and sets the error if two columns have the same name, or without memory. command is
- * the name of the command column, NULL for none. */
+ * definition->n_hidden. Returns NULL and sets the error if two columns have the same name, or if memory runs out. command
+ * is the name of the command column, NULL for none. */
 char *ifs_definition_declare(struct ifs_definition *definition, const char *command, struct ifs_error *error);
 
-/* Appends the condition on the rows of the table, if there is one, after a word: WHERE or AND. The columns that it names must be
- * those of one table, whatever its alias. */
+/* Appends the index's condition, if it has one, after a word: WHERE or AND. In the statement its column names must refer to
+ * only one table, which may have any alias. */
 void ifs_definition_append_where(const struct ifs_definition *definition, const char *word, sqlite3_str *sql);
 
 void ifs_base_table_release(struct ifs_base_table *base_table);

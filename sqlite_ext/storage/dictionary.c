@@ -77,7 +77,7 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 	return IFOREST_OK;
 }
 
-/* Compares an integer with a real that is no int64. */
+/* Compares an integer with a real that is not an int64. */
 static int compare_mixed(int64_t integer, double real)
 {
 	if (real >= 0x1p63)

@@ -19,7 +19,7 @@ struct ifs_dictionary {
 	size_t n_reserved;
 	struct ifs_series **slots; /* hash table by key; n_slots is a power of two, or 0 */
 	uint32_t n_slots;
-	uint32_t end_of_stored, next_id; /* stored series have ids below end_of_stored; next_id is given to the next new one */
+	uint32_t end_of_stored, next_id; /* stored series have ids below end_of_stored; the next new series gets next_id */
 };
 
 /* Adds a series. The key may come from a damaged file.
@@ -51,14 +51,14 @@ int ifs_by_compare(const struct iforest_by_value *a, const struct iforest_by_val
 /* True if both are numbers, both texts, both blobs, or both NULL. */
 bool ifs_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b);
 
-/* Returns the canonical form of an SQL value, which keeps the bytes of text and blobs. */
+/* Returns the canonical form of an SQL value, whose text or blob belongs to the value. */
 struct iforest_by_value ifs_by_from_sql(sqlite3_value *value);
 
-/* Sets the result of an SQL function or column to a by value. */
+/* Sets the result of an SQL function or column to the by value. */
 void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *value);
 
-/* True if `value = operand` (`IS`, with is_null_equal) can hold in SQL. Where affinities could make a number equal to a
- * text it can: SQLite checks the condition again on the rows. */
+/* True if `value = operand` (with is_null_equal: `IS`) may be true in SQL; also if affinities could make a number equal to a
+ * text, because SQLite checks the condition of the rows again. */
 bool ifs_by_may_equal(const struct iforest_by_value *value, const struct iforest_by_value *operand, bool is_null_equal);
 
 #endif

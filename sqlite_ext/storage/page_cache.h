@@ -1,8 +1,7 @@
 /* storage/page_cache.h -- Cache of verified index pages in memory, with pins, keyed by run id, generation and page number.
  *
- * These keys are never reused for other bytes: a run never gains entries, and a removal gives it a new generation. So a
- * cached page needs no invalidation, neither for writes of other processes nor for ROLLBACK. A pinned page is never
- * evicted.
+ * A key is never reused for other bytes: a run never gains entries, and a removal gives it a new generation. So cached pages
+ * need no invalidation, neither after writes of other processes nor after ROLLBACK. A pinned page is never evicted.
  */
 #ifndef IFS_STORAGE_PAGE_CACHE_H
 #define IFS_STORAGE_PAGE_CACHE_H
@@ -16,29 +15,28 @@ struct ifs_page_cache {
 	struct ifs_frame **buckets; /* n_buckets lists; there are at least twice as many as frames */
 	unsigned n_buckets;	    /* a power of two, or 0 */
 	unsigned n_frames, n_pinned;
-	unsigned most_frames;  /* a limit above IFS_CACHE_FRAMES, set by the pager */
+	unsigned most_frames;  /* a limit greater than IFS_CACHE_FRAMES, set by the pager */
 	uint64_t random_state; /* state of the generator that picks the page to evict */
 };
 
-/* 190 MiB of 4000-byte pages, and 32 MiB for their maxima: what a frame of 16 tracks and 1920 pixels touches of 10^8 spans */
+/* 190 MiB of 4000-byte pages, and 32 MiB for their maxima: a frame of 16 tracks and 1920 pixels over 10^8 spans reads that */
 #define IFS_CACHE_FRAMES 49152u
 
 void ifs_page_cache_release(struct ifs_page_cache *cache);
 
-/* True if the next put evicts a page. */
+/* True if the next ifs_page_cache_put() evicts a page. */
 bool ifs_page_cache_is_full(const struct ifs_page_cache *cache);
 
-/* Looks a page up and pins it; false if it is not cached. */
+/* Looks a page up and pins it. Returns false if it is not cached. */
 bool ifs_page_cache_get(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			struct iforest_page *page);
 
-/* Looks a page up without pinning it, and changes nothing, so that several threads may do so at once. The page stays until
- * the next put. Nobody may write through is_checked. (Maxima are made by one thread; core/page/page_maxima.h sees to
- * that.) */
+/* Looks a page up without pinning it, and changes nothing, so that several threads may call it at once. The page is valid until
+ * the next put. Do not write through is_checked. (core/page/page_maxima.h ensures that only one thread computes maxima.) */
 bool ifs_page_cache_peek(const struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index,
 			 struct iforest_page *page);
 
-/* Adds a copy of a page that is not cached, and pins it. Returns false without memory. */
+/* Adds a copy of a page that is not cached, and pins it. Returns false if memory runs out. */
 bool ifs_page_cache_put(struct ifs_page_cache *cache, const struct iforest_place *place, uint64_t index, const void *bytes,
 			uint32_t n_bytes, struct iforest_page *page);
 

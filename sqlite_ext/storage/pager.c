@@ -322,7 +322,7 @@ static enum iforest_status put(struct ifs_index *index, sqlite3_int64 id, const 
 	return rc ? ifs_pager_failed(index, rc) : IFOREST_OK;
 }
 
-/* An edited database may have rows at the far end of the ids: those are no pages, and the next rebuild removes them. */
+/* A damaged database may have rows with the greatest ids: they are not pages, and the next rebuild removes them. */
 static enum iforest_status sqlite_create_run(void *context, struct iforest_place *place)
 {
 	struct ifs_index *index = context;

@@ -54,7 +54,7 @@ static void copy(const struct condition_writer *writer, const char *from, const 
 
 /* ---- LIKE ---- */
 
-/* Appends a byte of a pattern of LIKE that stands for itself. */
+/* Appends a literal byte of a LIKE pattern. */
 static void append_literal(sqlite3_str *out, char c)
 {
 	if (isalpha((unsigned char)c) && !((unsigned char)c & 0x80))

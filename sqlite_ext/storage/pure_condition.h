@@ -1,8 +1,8 @@
-/* storage/pure_condition.h -- Condition of an index, rewritten so that it is the same in each connection, at any time.
+/* storage/pure_condition.h -- Condition of an index, rewritten so that it has the same result in any connection at any time.
  *
- * A partial index of SQLite's takes LIKE and functions of dates, too, and relies on two things: that nobody sets PRAGMA
- * case_sensitive_like, and that SQLite raises an error where such a function meets 'now'. An index that readers and triggers
- * follow can rely on neither. So they are written in other words:
+ * SQLite allows LIKE and date functions in partial indexes, and relies on two things: that nobody sets PRAGMA
+ * case_sensitive_like, and that such a function raises an error if its argument is 'now'. Conditions in triggers and queries
+ * can rely on neither. So they are rewritten:
  *
  *   x LIKE 'ab_%'       x GLOB '[aA][bB]?*'
  *   date(x, '+1 day')   date(iif(lower(x) IN ('now', 'subsec', 'subsecond'), NULL, x), '+1 day')
@@ -16,11 +16,11 @@
 
 struct ifs_pure_condition {
 	char *sql;     /* from sqlite3_malloc() */
-	bool has_like; /* it is meant as SQLite has it by default: letters a to z in any case are the same */
+	bool has_like; /* the condition has a LIKE, which was taken to ignore the case of a to z, as by default */
 };
 
-/* Rewrites a condition. What is not SQL goes through as it is; SQLite refuses it later.
- * Errors  by name: LIKE with anything but a text in quotes, a time or a modifier that means now or here. */
+/* Rewrites a condition. Text that is not SQL stays unchanged; SQLite refuses it later.
+ * Errors  LIKE with a pattern that is not a string literal; a time or modifier that depends on the clock or the time zone. */
 int ifs_pure_condition_write(const char *text, struct ifs_pure_condition *pure, struct ifs_error *error);
 
 #endif

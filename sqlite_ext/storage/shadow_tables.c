@@ -45,7 +45,7 @@ int ifs_index_make_mark(struct ifs_index *index, enum ifs_mark_form form, struct
 			   form);
 }
 
-/* The trigger does nothing. It is made anew, and so comes last in the schema. */
+/* Recreates the trigger, which does nothing, so that it comes last in the schema. */
 static int make_order(struct ifs_index *index, const char *old_name, const char *name, struct ifs_error *error)
 {
 	return ifs_execute(error, index->db,

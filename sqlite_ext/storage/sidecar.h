@@ -5,8 +5,7 @@
  *   x_piece, with the same columns                         with counter=...
  *   x_distinct, with the same columns                      with distinct=...
  *
- * Commands that write runs bring the tables up to date. A query reads them, and falls back to the entries for what is
- * missing.
+ * Commands that write runs update the tables. Queries read them, and compute missing summaries from the entries.
  */
 #ifndef IFS_STORAGE_SIDECAR_H
 #define IFS_STORAGE_SIDECAR_H
@@ -25,12 +24,12 @@ struct ifs_sidecar {
 	sqlite3_stmt *put; /* while the table is updated */
 };
 
-/* Initializes a sidecar for reading. index must outlive it, and it must stay in place. There is nothing to release. */
+/* Initializes a sidecar for reading. index must outlive it, and the struct must not move. There is nothing to release. */
 void ifs_sidecar_open(struct ifs_sidecar *sidecar, struct ifs_index *index, enum ifs_sidecar_table table);
 
-/* Adds the missing summaries for runs of the stored manifest, and deletes those of runs that are gone. Does nothing for a
- * table that the index does not have.
- * Cost  a look-up for the top nodes of runs that did not change; every leaf page under nodes that did */
+/* Adds missing summaries of runs in the stored manifest, and deletes those of runs that are not in it. Does nothing for a table
+ * that the index does not have.
+ * Cost  a lookup for the top nodes of unchanged runs; every leaf page under changed nodes */
 int ifs_sidecars_update(struct ifs_index *index, struct ifs_error *error);
 
 /* Checks every stored summary against its node. Returns IFOREST_CORRUPT, with the fault in index->store, if one is wrong.

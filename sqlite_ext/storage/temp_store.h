@@ -1,6 +1,6 @@
-/* storage/temp_store.h -- Temporary page store of one command: a file as SQLite's own sorter uses, or memory.
+/* storage/temp_store.h -- Temporary page store of one command: a temporary file like that of SQLite's sorter, or memory.
  *
- * Memory is used after PRAGMA temp_store = MEMORY, and where the setting cannot be read.
+ * It uses memory after PRAGMA temp_store = MEMORY, and if the setting cannot be read.
  */
 #ifndef IFS_STORAGE_TEMP_STORE_H
 #define IFS_STORAGE_TEMP_STORE_H
@@ -21,7 +21,7 @@ struct ifs_temp_store {
 	struct iforest_pager_memory memory;
 };
 
-/* Initializes the store, which must stay in place. Runs are written one at a time, and each once. */
+/* Initializes the store; the struct must not move. Runs must be written one at a time, and each once. */
 void ifs_temp_store_init(struct ifs_temp_store *temp_store, sqlite3 *db,
 			 void (*note_read)(void *context, uint64_t n_read, uint64_t n_pages), void *context);
 void ifs_temp_store_release(struct ifs_temp_store *temp_store);

@@ -1,8 +1,8 @@
-/* storage/time_kind.h -- Kinds of time columns: integers, reals and texts; SQL values to the index's times, and back.
+/* storage/time_kind.h -- Kinds of time columns (integers, reals, texts), and conversion of SQL values to index times and back.
  *
- * The times of an index are int64. A column of integers has them as they are; reals are mapped in their order
- * (core/model/real_time.h); texts are counted from 1970 on, in a unit (core/model/text_time.h). Which kind a column has is
- * settled when the index is built, and stands in the manifest.
+ * The times of an index are int64. Integers are stored unchanged; reals are mapped to integers in the same order
+ * (core/model/real_time.h); texts become a count of units since 1970 (core/model/text_time.h). The kind of a column is
+ * determined when the index is built, and stored in the manifest.
  */
 #ifndef IFS_STORAGE_TIME_KIND_H
 #define IFS_STORAGE_TIME_KIND_H
@@ -16,25 +16,25 @@ enum ifs_time_kind { IFS_TIMES_INTEGER, IFS_TIMES_REAL, IFS_TIMES_TEXT, IFS_N_TI
 
 struct ifs_times {
 	enum ifs_time_kind kind;
-	int64_t per_second;	       /* of texts: units in a second */
-	struct iforest_text_form form; /* of texts: how they come out */
+	int64_t per_second;	       /* of texts: units per second */
+	struct iforest_text_form form; /* of texts: the format of results */
 };
 
-/* The declared types of columns of times: INTEGER, REAL, TEXT. */
+/* The declared types of time columns: INTEGER, REAL, TEXT. */
 extern const char *const ifs_time_types[IFS_N_TIME_KINDS];
 
-/* Why a value is no time of a column. */
+/* Why a value is not a valid time of a column. */
 enum ifs_time_fault {
 	IFS_TIME_OK,
 	IFS_TIME_OF_OTHER_TYPE,
 	IFS_TIME_INFINITE, /* a real */
 	IFS_TIME_INEXACT,  /* an integer that no real is equal to */
-	IFS_TIME_NO_TEXT,  /* a text that is no time */
-	IFS_TIME_TOO_FINE, /* a text with digits beyond the unit */
-	IFS_TIME_TOO_FAR,  /* a text outside of what 64 bits can count */
+	IFS_TIME_NO_TEXT,  /* a text that is not a time */
+	IFS_TIME_TOO_FINE, /* a text with digits finer than the unit */
+	IFS_TIME_TOO_FAR,  /* a text whose count of units overflows 64 bits */
 };
 
-/* The same for values that are no integers of a column of integers. */
+/* Slow path of ifs_time_of(), for all but integers in a column of integers. */
 enum ifs_time_fault ifs_time_convert(const struct ifs_times *times, sqlite3_value *value, int64_t *time);
 
 /* Converts a value that is not NULL. */
@@ -47,36 +47,36 @@ static inline enum ifs_time_fault ifs_time_of(const struct ifs_times *times, sql
 	return ifs_time_convert(times, value, time);
 }
 
-/* Adds the form of a text that is that time of a column of texts. */
+/* Adds the form of the text, which converts to that time, to the forms of the column. */
 void ifs_time_note_form(const struct ifs_times *times, sqlite3_value *value, int64_t time, struct iforest_text_forms *forms);
 
-/* Reads the unit of `unit=...`; 0 for another word. */
+/* Returns the units per second of the word in `unit=...`; 0 if it is not a unit. */
 int64_t ifs_time_unit(const char *word);
 
 /* Returns the word of a unit. */
 const char *ifs_time_unit_word(int64_t per_second);
 
-/* How bounds of buckets are found among such times. */
+/* Returns how bucket boundaries are computed for such times. */
 enum iforest_bucket_edges ifs_time_edges(enum ifs_time_kind kind);
 
-/* Reads an argument that must be a time, or a length of time greater than 0 (of a column of integers an integer, which may be
- * less). name is the table's, for messages. */
+/* Read an argument that must be a time, or a length of time greater than 0 (for a column of integers: any integer). name is
+ * the table's, for messages. */
 int ifs_time_argument(const struct ifs_times *times, const char *name, const char *argument, sqlite3_value *value,
 		      int64_t *time, struct ifs_error *error);
 int ifs_length_argument(const struct ifs_times *times, const char *name, const char *argument, sqlite3_value *value,
 			int64_t *length, struct ifs_error *error);
 
-/* Narrows [*low, *high], times of a column of texts, by `column op value` as SQLite compares texts; perhaps less than it might.
- * Refuses a time in a form in which texts do not have the order of their times. name and column are for messages. Operators are
- * those of query/rows.h. */
+/* Narrows [*low, *high], times of a column of texts, by `column op value` as SQLite compares texts; the range may be too wide.
+ * Refuses a time in a form in which texts do not sort like their times. name and column are for messages. Operators are those
+ * of query/rows.h. */
 int ifs_time_bound_text(const struct ifs_times *times, const char *name, const char *column, char op, sqlite3_value *value,
 			int64_t *low, int64_t *high, struct ifs_error *error);
 
-/* The same of columns that are not of integers. */
+/* Slow path of ifs_time_result(), for columns of reals or texts. */
 void ifs_time_result_converted(sqlite3_context *context, const struct ifs_times *times, int64_t time);
 
-/* Sets the result to a time, in the form of its column. What lies beyond the texts that there are reads as the first or last of
- * them, and beyond the reals as an infinity. */
+/* Sets the result to a time, in the form of its column. A time outside the range of texts gives the first or last text; one
+ * outside the range of reals gives an infinity. */
 static inline void ifs_time_result(sqlite3_context *context, const struct ifs_times *times, int64_t time)
 {
 	if (times->kind == IFS_TIMES_INTEGER)

@@ -1,12 +1,12 @@
 /* vtab/advise.h -- Virtual table iforest_advise(sql [, schema]): which index would answer a SELECT, and the query over it.
  *
  *   content     the table
- *   statement   makes the index; NULL if none is proposed
- *   query       asks it for the aggregates of the SELECT; NULL if that has more than this understands
+ *   statement   creates the index; NULL if none is proposed
+ *   query       computes the aggregates of the SELECT from the index; NULL if the SELECT is too complex for this module
  *   reason      why there is no statement, or no query
  *
- * SQLite itself reads the SELECT: in a database of its own, whose tables are virtual ones with the same columns, which learn from
- * xBestIndex what is asked of each column. Then the index is made there on an empty copy of the table, and the query prepared.
+ * SQLite itself parses the SELECT, in a separate database of virtual tables with the same columns, whose xBestIndex records the
+ * constraints on each column. Then the index is created there on an empty copy of the table, and the query is prepared.
  */
 #ifndef IFS_VTAB_ADVISE_H
 #define IFS_VTAB_ADVISE_H

@@ -12,18 +12,18 @@ struct ifs_table {
 	struct ifs_definition definition; /* of a fold: with only the by columns kept */
 	struct ifs_index index;
 	unsigned kept[IFS_MAX_BY]; /* the number in the index of each by column */
-	int first_argument;	   /* the number of the first hidden argument's column, and how many follow it */
+	int first_argument;	   /* the column of the first hidden argument; n_arguments: how many there are */
 	unsigned n_arguments;
 	char *name;		      /* of this table */
 	const char *const *arguments; /* copies of the arguments of xCreate or xConnect: module, schema, name, ... */
-	char *broken;		      /* why the index of a table over it is gone or damaged; NULL if all is well */
+	char *broken;		      /* of a table over an index: why that is gone or damaged; NULL if it is usable */
 };
 
 /* ---- Creation: xCreate and xConnect ---- */
 
-/* Makes a table with nothing but its module, its name and copies of the arguments. (SQLite's own are not valid once SQL was run: if
- * memory runs out in it, SQLite drops its schema, and them.) On failure the error is set; release the result if it is not
- * NULL. */
+/* Allocates a table with its module, its name and copies of the arguments. (SQLite's strings may become invalid when SQL is
+ * run: if that runs out of memory, SQLite drops its schema, which owns them.) On failure the error is set; release the result
+ * if it is not NULL. */
 struct ifs_table *ifs_table_new(const struct ifs_module *module, int n_arguments, const char *const *arguments,
 				struct ifs_error *error);
 void ifs_table_release(struct ifs_table *table);
@@ -31,15 +31,15 @@ void ifs_table_release(struct ifs_table *table);
 /* Declares the columns to SQLite. command is the name of the command column, NULL for none. */
 int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command, struct ifs_error *error);
 
-/* Declares the columns by a CREATE TABLE text from sqlite3_mprintf(), which is freed. NULL is an error for want of memory. An
- * error that is set already is returned. */
+/* Declares the columns with a CREATE TABLE text from sqlite3_mprintf(), and frees it. NULL means out of memory. Returns an
+ * error that is set already. */
 int ifs_table_declare_text(sqlite3 *db, char *sql, struct ifs_error *error);
 
 /* Ends xCreate and xConnect: hands over the table, or the error and no table. */
 int ifs_table_finish(struct ifs_table *table, sqlite3_vtab **base, char **message, struct ifs_error *error);
 
-/* Hands an error to SQLite, which frees the message. A message of SQLite's own, which does not name the index, gets the
- * table's name. */
+/* Passes an error to SQLite, which frees the message. Adds the table's name to messages of SQLite itself, which do not name the
+ * index. */
 int ifs_table_report(sqlite3_vtab *base, struct ifs_error *error);
 
 /* xDisconnect, and xDestroy of tables that store nothing. */
@@ -65,7 +65,7 @@ void ifs_table_add_by(sqlite3_str *sql, const struct ifs_definition *definition)
 
 /* ---- Modules ---- */
 
-/* A cursor, the first member of a module's own. */
+/* A cursor; the first member of each module's cursor struct. */
 struct ifs_cursor {
 	sqlite3_vtab_cursor base;
 	const struct ifs_reader *reader;
@@ -81,15 +81,15 @@ static inline const struct ifs_table *ifs_cursor_table(const struct ifs_cursor *
 
 /* How a module over an index plans and reads. */
 struct ifs_reader {
-	size_t cursor_bytes; /* of the module's own cursor, and how many of them must be zeros at first */
+	size_t cursor_bytes; /* size of the module's cursor struct; n_zeros: how many of its bytes must start as zeros */
 	size_t n_zeros;
-	unsigned n_arguments; /* hidden columns whose bits idxNum has, and their names; a table may take fewer */
+	unsigned n_arguments; /* hidden columns with bits in idxNum, and their names; a table may have fewer */
 	const char *const *argument_names;
 
 	/* xBestIndex. SQLITE_CONSTRAINT needs no error. */
 	int (*plan)(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error);
-	/* xFilter: starts a query, in the place of the one before. argv are the arguments, and what the plan names. Returns
-	 * SQLITE_INTERNAL without an error for a plan of another kind. */
+	/* xFilter: starts a query, and ends the previous one. argv has the arguments, then the values that the plan names.
+	 * Returns SQLITE_INTERNAL without an error for a plan of another kind. */
 	int (*start)(struct ifs_cursor *cursor, int index_number, const char *index_text, sqlite3_value **argv,
 		     struct ifs_error *error);
 	/* Moves to the next row, or the first; sets at_end if there is none. */
@@ -99,7 +99,7 @@ struct ifs_reader {
 	/* A number that no other row of this or another query has, up to chance (64 bits). SQLite tells rows apart by it when
 	 * it joins the branches of an OR. */
 	sqlite3_int64 (*rowid)(const struct ifs_cursor *cursor);
-	/* Ends the query; also where none was started. */
+	/* Ends the query, if one was started. */
 	void (*release)(struct ifs_cursor *cursor);
 };
 
@@ -129,7 +129,7 @@ struct ifs_registration {
 /* Methods of the modules over an index. */
 extern const sqlite3_module ifs_derived_methods;
 
-/* The same methods one by one, for the module iforest, which has others besides. */
+/* The same methods one by one, for the module iforest, which has additional ones. */
 int ifs_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 int ifs_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
 int ifs_cursor_close(sqlite3_vtab_cursor *base);
@@ -139,9 +139,9 @@ int ifs_cursor_eof(sqlite3_vtab_cursor *base);
 int ifs_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
 int ifs_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 
-/* ---- Tables that are functions alone, without an index of their own ---- */
+/* ---- Table-valued functions, which have no index ---- */
 
-/* A table, the first member of a function's own if it has one; and a cursor, likewise. */
+/* A table and a cursor; each the first member of the function's own struct, if it has one. */
 struct ifs_function_table {
 	sqlite3_vtab base;
 	sqlite3 *db;
@@ -153,25 +153,25 @@ struct ifs_function_cursor {
 	bool at_end;
 };
 
-/* xConnect: makes a struct ifs_function_table with the columns of a CREATE TABLE text. context is the module's registration, risk
- * SQLITE_VTAB_INNOCUOUS or SQLITE_VTAB_DIRECTONLY. */
+/* xConnect: allocates a struct ifs_function_table with the columns of a CREATE TABLE text. context is the module's
+ * registration, risk SQLITE_VTAB_INNOCUOUS or SQLITE_VTAB_DIRECTONLY. */
 int ifs_function_connect(sqlite3 *db, void *context, const char *declaration, int risk, sqlite3_vtab **base);
 
 /* xDisconnect. */
 int ifs_function_disconnect(sqlite3_vtab *base);
 
-/* Takes the last two columns, from `first` on, as the arguments of a table-valued function, which xFilter gets in this order. In
- * info->idxNum is 1 if the first is given, and 2 if the second is.
- * Errors  SQLITE_CONSTRAINT: one is not known yet in this plan. */
+/* xBestIndex: the last two columns, from `first` on, are the arguments of the function, which xFilter gets in this order. Sets
+ * bit 0 of info->idxNum if the first is given, and bit 1 if the second is.
+ * Errors  SQLITE_CONSTRAINT: an argument is not known yet in this plan. */
 int ifs_function_arguments(sqlite3_index_info *info, int first);
 
-/* xOpen: a cursor of that many bytes, all of them zeros, at its end. */
+/* xOpen: allocates a cursor of that many bytes, zeroed but for at_end, which is true. */
 int ifs_function_open(size_t cursor_bytes, sqlite3_vtab_cursor **out);
 
 /* xEof. */
 int ifs_function_eof(sqlite3_vtab_cursor *base);
 
-/* Hands an error to SQLite, which frees the message. Returns its code; SQLITE_OK if none is set. */
+/* Passes an error to SQLite, which frees the message. Returns its code; SQLITE_OK if none is set. */
 int ifs_function_report(sqlite3_vtab *base, struct ifs_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* vtab/cover.h -- Virtual table iforest_cover: the nodes and parts of leaf pages that an answer is folded from. */
+/* vtab/cover.h -- Virtual table iforest_cover: the nodes and parts of leaf pages from which an answer is computed. */
 #ifndef IFS_VTAB_COVER_H
 #define IFS_VTAB_COVER_H
 

@@ -8,7 +8,7 @@
  *   iforest_sketch_count(sketch)             how many numbers there are
  *   iforest_distinct(x)                      aggregate: the distinct sketch of the values, a blob
  *   iforest_distinct_merge(sketch)           aggregate: the sketch of all values of sketches
- *   iforest_distinct_count(sketch)           how many different values there are, about
+ *   iforest_distinct_count(sketch)           estimated number of distinct values
  *
  * The sketch of no numbers or values is NULL.
  */
@@ -18,14 +18,14 @@
 #include "sqlite_ext/storage/engine.h"
 
 /* Registers iforest_bucket(): the bucket of ts among n buckets of the window [t0, t1) (core/model/bucket.h). NULL if ts
- * lies outside or an argument is NULL; an error if one is no integer, or n is not greater than 0. Deterministic and
+ * lies outside or an argument is NULL; an error if one is not an integer, or n is not greater than 0. Deterministic and
  * innocuous. Returns SQLite's code. */
 int ifs_bucket_function_register(sqlite3 *db);
 
-/* Registers the functions of sketches. Returns SQLite's code. */
+/* Registers the sketch functions. Returns SQLite's code. */
 int ifs_sketch_functions_register(sqlite3 *db);
 
-/* Sets the error that a status of core means of a sketch given to the SQL function `name`. Returns SQLite's code. */
+/* Sets the error for a status that core returned for a sketch given to the SQL function `name`. Returns SQLite's code. */
 int ifs_sketch_error_set(struct ifs_error *error, enum iforest_status status, const char *name);
 
 #endif
