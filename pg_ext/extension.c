@@ -2,6 +2,7 @@
 #include "pg_ext/exec/agg_scan.h"
 #include "pg_ext/planner/agg_path.h"
 #include "pg_ext/am/handler.h"
+#include "pg_ext/planner/partition_groups.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/skip_path.h"
 #include "pg_ext/planner/state_aggregates.h"
@@ -11,6 +12,7 @@
 #include "pg_ext/planner/wish.h"
 #include "pg_ext/planner/would_be_index.h"
 #include "pg_ext/base/test_points.h"
+#include "pg_ext/exec/combine_scan.h"
 #include "pg_ext/exec/skip_scan.h"
 #include "pg_ext/exec/topk_scan.h"
 
@@ -32,6 +34,8 @@ void _PG_init(void)
 	ifp_topk_register();
 	ifp_skip_scan_register();
 	ifp_skip_path_register();
+	ifp_combine_scan_register();
+	ifp_partition_groups_register();
 	ifp_overlap_support_register();
 	ifp_state_aggregates_register();
 	ifp_reloptions_check_register();

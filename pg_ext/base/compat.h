@@ -16,7 +16,9 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/planner.h"
 #include "pgstat.h"
 #include "rewrite/rewriteManip.h"
@@ -267,6 +269,47 @@ static inline Node *ifp_without_join_nulls(const PlannerInfo *root, Node *expres
 #else
 	(void)root;
 	return expression;
+#endif
+}
+
+/* Returns an expression over a partitioned table as it is over one of its partitions. */
+static inline Node *ifp_adjust_for_partition(PlannerInfo *root, Node *expression, RelOptInfo *partition, const RelOptInfo *rel)
+{
+#if PG_VERSION_NUM >= 160000
+	return adjust_appendrel_attrs_multilevel(root, expression, partition, unconstify(RelOptInfo *, rel));
+#else
+	return adjust_appendrel_attrs_multilevel(root, expression, partition->relids, rel->relids);
+#endif
+}
+
+/* Makes an entry of a range table one for which no privileges are checked. */
+static inline void ifp_drop_privileges(RangeTblEntry *table)
+{
+#if PG_VERSION_NUM >= 160000
+	table->perminfoindex = 0;
+#else
+	table->requiredPerms = 0;
+	table->checkAsUser = InvalidOid;
+#endif
+}
+
+/* Plans a query below another one. */
+static inline PlannerInfo *ifp_plan_subquery(PlannerInfo *root, Query *query)
+{
+#if PG_VERSION_NUM >= 170000
+	return subquery_planner(root->glob, query, root, false, 0, NULL);
+#else
+	return subquery_planner(root->glob, query, root, false, 0);
+#endif
+}
+
+/* Returns the path that scans a subquery whose columns are all wanted. */
+static inline Path *ifp_subquery_path(PlannerInfo *root, RelOptInfo *rel, Path *path)
+{
+#if PG_VERSION_NUM >= 160000
+	return (Path *)create_subqueryscan_path(root, rel, path, true, NIL, NULL);
+#else
+	return (Path *)create_subqueryscan_path(root, rel, path, NIL, NULL);
 #endif
 }
 

@@ -256,7 +256,7 @@ static bool is_distinct_count(const Aggref *aggregate)
 	return aggregate->aggfnoid == F_COUNT_ANY && aggregate->aggdistinct != NIL;
 }
 
-/* Returns what replaces the aggregate in a statement over a distributed table, or NULL. */
+/* The same for an aggregate without ORDER BY and DISTINCT. */
 static Node *split(const struct state_level *level)
 {
 	static const struct {
@@ -386,10 +386,25 @@ static Node *join_sent(const struct state_level *level)
 
 /* ---- query levels ---- */
 
+static bool is_plain(const Aggref *aggregate)
+{
+	return aggregate->aggkind == AGGKIND_NORMAL && aggregate->aggorder == NIL && aggregate->aggdistinct == NIL;
+}
+
+/* Returns what replaces the aggregate in a statement over a distributed table, or NULL. */
+static Node *split_one(const struct state_level *level)
+{
+	if (ifp_approximate_percentiles && is_percentile(level->source))
+		return split_percentile(level);
+	if (ifp_approximate_distinct && is_distinct_count(level->source))
+		return split_distinct_count(level);
+	return is_plain(level->source) ? split(level) : NULL;
+}
+
 static Node *replace(Node *node, void *context)
 {
 	struct state_level *level = context;
-	Node *replaced;
+	Node *replaced = NULL;
 
 	if (!node || IsA(node, Query))
 		return node;
@@ -398,15 +413,10 @@ static Node *replace(Node *node, void *context)
 	level->source = castNode(Aggref, node);
 	if (level->source->agglevelsup != 0)
 		return node;
-	if (level->is_distributed && ifp_approximate_percentiles && is_percentile(level->source))
-		replaced = split_percentile(level);
-	else if (level->is_distributed && ifp_approximate_distinct && is_distinct_count(level->source))
-		replaced = split_distinct_count(level);
-	else if (level->source->aggkind != AGGKIND_NORMAL || level->source->aggorder != NIL ||
-		 level->source->aggdistinct != NIL)
-		replaced = NULL;
-	else
-		replaced = level->is_distributed ? split(level) : join_sent(level);
+	if (level->is_distributed)
+		replaced = split_one(level);
+	else if (is_plain(level->source))
+		replaced = join_sent(level);
 	return replaced ? replaced : node;
 }
 
@@ -480,6 +490,36 @@ static char *extension_schema(void)
 	}
 	return OidIsValid(schema) ? get_namespace_name(schema) : NULL;
 }
+
+/* ---- one aggregate ---- */
+
+Node *ifp_state_aggregate_split(const Aggref *source)
+{
+	struct state_level level = {
+		.schema = extension_schema(), .is_distributed = true, .has_partitions = true, .source = source
+	};
+
+	return level.schema ? split_one(&level) : NULL;
+}
+
+Node *ifp_state_aggregate_join(const Aggref *source)
+{
+	struct state_level level = { .schema = extension_schema(), .has_partitions = true, .source = source };
+
+	return level.schema && list_length(source->args) == 1 ? join(&level, source->aggfnoid, linitial(arguments_of(source)))
+							      : NULL;
+}
+
+bool ifp_is_state_combiner(Oid function)
+{
+	const char *own = ifp_extension_function(function);
+	size_t length = own ? strlen(own) : 0;
+
+	return own && ((length > 6 && strcmp(own + length - 6, "_state") == 0) || strcmp(own, "iforest_sketch_states") == 0 ||
+		       strcmp(own, "iforest_distinct_states") == 0);
+}
+
+/* ---- planner hook ---- */
 
 static planner_hook_type previous_hook;
 

@@ -18,6 +18,20 @@
 #ifndef IFP_PLANNER_STATE_AGGREGATES_H
 #define IFP_PLANNER_STATE_AGGREGATES_H
 
+#include "pg_ext/base/engine.h"
+
+#include "nodes/primnodes.h"
+
+/* Returns the aggregate as an expression over aggregates that can be combined; NULL if it is not one of these, or the extension
+ * is not in the database. */
+Node *ifp_state_aggregate_split(const Aggref *source);
+
+/* Returns what a partition computes for an aggregate of such an expression, if not the aggregate itself; else NULL. */
+Node *ifp_state_aggregate_join(const Aggref *source);
+
+/* True if the aggregate is one of this extension over states, and gives such a state. */
+bool ifp_is_state_combiner(Oid function);
+
 /* Registers the hook.
  * Requires  called once, when the library is loaded. */
 void ifp_state_aggregates_register(void);

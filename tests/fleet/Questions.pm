@@ -54,45 +54,18 @@ our @questions = (
 	[ index => 'count of services', 'SELECT count(DISTINCT service) FROM spans' ],
 	[ refused => 'grouping sets', 'SELECT service, count(*) FROM spans GROUP BY ROLLUP (service) ORDER BY 1' ]);
 
-# What groups by no service is sent whole to foreign tables if it is written by service, and combined above. Of such a question: the conditions,
-# what it groups by or '', what is computed of the parts, and the parts.
-my @of_variance = ('count(dur)', 'sum(dur)', 'iforest_squares(dur)');
-my $variance = sub { "iforest_variance(sum(p0)::bigint, sum(p1), sum(p2), $_[0], $_[1])" };
-my $bucket = sub { "iforest_bucket(ts, $_[0], $_[1], 1920)" };
-my $all = "ts >= '2024-03-01 00:00 UTC' AND ts < '2024-03-05 00:00 UTC'";
-my @rows = map { ("iforest_$_(dur, ts, ctid)", "iforest_${_}_time(dur, ts, ctid)") } 'first', 'last';
+# What is sent to foreign tables if it is written by service, and combined above: what is computed of the parts, and the parts.
 my %parts = (
-	'whole table' => [ 'true', '', 'sum(p0), sum(p1), max(p2)', 'count(*)', 'sum(dur)', 'max(dur)' ],
-	'avg and min of the whole table' => [ 'true', '', 'sum(p1) / sum(p0), min(p2), min(p3), max(p4)', 'count(dur)', 'sum(dur)', 'min(dur)', 'min(ts)', 'max(ts)' ],
-	'by hour' => [ 'true', $hour, 'sum(p0), sum(p1), max(p2)', 'count(*)', 'sum(dur)', 'max(dur)' ],
-	'1920 buckets' => [ $all, $bucket->("'2024-03-01 00:00 UTC'::timestamptz", "'2024-03-05 00:00 UTC'"), 'sum(p0), max(p1)', 'count(*)', 'max(dur)' ],
-	'1920 buckets of a window' => [ $window, $bucket->($t0, $t1), 'sum(p0), max(p1)', 'count(*)', 'max(dur)' ],
-	'one service' => [ "service = 'service 5'", '', 'sum(p0), sum(p1), max(p2)', 'count(*)', 'sum(dur)', 'max(dur)' ],
-	'one service by hour' => [ "service = 'service 5'", $hour, 'sum(p0), sum(p1)', 'count(*)', 'sum(dur)' ],
-	'three services' => [ "service IN ('service 1', 'service 7', 'service 20')", '', 'sum(p0), sum(p1)', 'count(*)', 'sum(dur)' ],
-	'a window of 4 hours' => [ $window, '', 'sum(p0), sum(p1), max(p2)', 'count(*)', 'sum(dur)', 'max(dur)' ],
-	'stddev' => [ 'true', '', $variance->('true', 'true') . ', ' . $variance->('false', 'false'), @of_variance ],
-	'stddev by hour' => [ 'true', $hour, $variance->('false', 'true') . ', ' . $variance->('true', 'false'), @of_variance ],
-	'p99' => [ 'true', '', 'iforest_quantile(iforest_sketch_merge(p0), 0.99)', 'iforest_sketch(dur)' ],
-	'p50 and p99 by hour' => [ 'true', $hour, 'iforest_quantile(iforest_sketch_merge(p0), 0.5), iforest_quantile(iforest_sketch_merge(p0), 0.99)', 'iforest_sketch(dur)' ],
-	'distinct durations' => [ 'true', '', 'iforest_distinct_count(iforest_distinct_merge(p0))', 'iforest_distinct(dur)' ],
-	'longer than' => [ 'dur > 100000', '', 'sum(p0)', 'count(*)' ],
-	'longer than, as FILTER' => [ 'true', '', 'sum(p0), sum(p1)', 'count(*) FILTER (WHERE dur > 100000)', 'count(*)' ],
-	'bands' => [ 'true', 'width_bucket(dur, ARRAY[1001, 100001]::bigint[])', 'sum(p0)', 'count(*)' ],
-	'the last row of each service' => [ 'true', 'service', 'max(p0), max(p1)', 'iforest_last_time(dur, ts, ctid)', 'iforest_last(dur, ts, ctid)' ],
-	'first and last' => [ 'true', '', 'iforest_first(p0, p1), iforest_last(p2, p3), max(p3)', @rows ],
-	'when it was longest, by hour' => [ 'true', $hour, 'max(p0), iforest_max_time(p0, p1, NULL), iforest_min_time(p2, p3, NULL)', 'max(dur)', 'iforest_max_time(dur, ts, ctid)', 'min(dur)', 'iforest_min_time(dur, ts, ctid)' ],
-	'count of services' => [ 'true', '', 'count(*)', '1' ]);
+	'the last row of each service' => [ 'service, max(p0), max(p1)', 'iforest_last_time(dur, ts, ctid)', 'iforest_last(dur, ts, ctid)' ],
+	'count of services' => [ 'count(*)', '1' ]);
 
 # Returns a question's query by service, or nothing.
 sub by_service
 {
-	my ($conditions, $key, $outer, @inner) = @{ $parts{ $_[0] } // return };
-	my ($keys, $columns) = $key ? ('key, ', "$key AS key, ") : ('', '');
-	my ($groups, $order) = $key ? (', 2', ' GROUP BY 1 ORDER BY 1') : ('', '');
+	my ($outer, @inner) = @{ $parts{ $_[0] } // return };
+	my $end = $outer =~ /^service/ ? ' GROUP BY 1 ORDER BY 1' : '';
 
-	$columns .= join ', ', map { "$inner[$_] AS p$_" } 0 .. $#inner;
-	return "SELECT $keys$outer FROM (SELECT service, $columns FROM spans WHERE $conditions GROUP BY 1$groups) of_shards$order";
+	return "SELECT $outer FROM (SELECT service, " . join(', ', map { "$inner[$_] AS p$_" } 0 .. $#inner) . " FROM spans GROUP BY 1) of_shards$end";
 }
 
 # A question's settings, if it has any, and its query.

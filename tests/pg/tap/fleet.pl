@@ -38,7 +38,9 @@ SKIP:
 	for my $node ($front, @shards)
 	{
 		$node->init;
-		$node->append_conf('postgresql.conf', 'autovacuum = off');
+		# the server that is asked has no index, which would load the library
+		my $library = slurp_file($ENV{TEMP_CONFIG}) =~ /extension_destdir/ ? '$libdir/iforest' : 'iforest';
+		$node->append_conf('postgresql.conf', "autovacuum = off\nsession_preload_libraries = '$library'");
 		$node->start;
 	}
 	# services 2 n and 2 n + 1 live on shard n
@@ -105,6 +107,37 @@ SKIP:
 		is($front->safe_psql('postgres', "SET enable_partitionwise_aggregate = on; SELECT q::text FROM ($query) q ORDER BY 1"),
 			$front->safe_psql('postgres', "SELECT q::text FROM ($of_every) q ORDER BY 1"), "the same: $query");
 	}
+	# groups that several shards have are combined here
+	my @all = (
+		'SELECT count(*), sum(dur), avg(dur), min(dur), max(dur), stddev(dur), min(ts), bool_or(dur > 990) FROM spans',
+		"SELECT $bin AS bin, count(*), avg(dur) + 1 AS a, count(*) FILTER (WHERE dur > 500) AS n FROM spans GROUP BY 1 HAVING max(dur) > 10 ORDER BY 1 LIMIT 5",
+		'SELECT sum(dur), iforest_last_time(dur, ts, ctid), iforest_first(dur, ts) FROM spans WHERE ts < to_timestamp(5000)',
+		'SELECT count(*), sum(dur), avg(dur) FROM spans WHERE dur < 0',
+		"SELECT $bin AS bin, n, n - lag(n) OVER (ORDER BY bin) AS more FROM (SELECT $bin AS bin, count(*) AS n FROM spans GROUP BY 1) s, LATERAL (SELECT to_timestamp(0) AS ts) o",
+		"SELECT a.k, a.n, b.n AS m FROM (SELECT $bin AS k, count(*) AS n FROM spans GROUP BY 1) a JOIN (SELECT $bin AS k, count(*) AS n FROM spans WHERE dur > 5 GROUP BY 1) b USING (k)");
+	for my $query (@all)
+	{
+		(my $of_every = $query) =~ s/FROM spans/FROM every/g;
+		my $plan = $front->safe_psql('postgres', "EXPLAIN (VERBOSE, COSTS OFF) $query");
+		like($plan, qr/Custom Scan \(IForestCombine\)/, "combined: $query");
+		unlike($plan, qr/Remote SQL: SELECT (?!.*\()/, "no rows are sent: $query");
+		is($front->safe_psql('postgres', "SELECT q::text FROM ($query) q ORDER BY 1"), $front->safe_psql('postgres', "SELECT q::text FROM ($of_every) q ORDER BY 1"), "the same: $query");
+	}
+	unlike($front->safe_psql('postgres', "SET iforest.enable = off; EXPLAIN $all[0]"), qr/IForestCombine/, 'rows are sent without this extension');
+	# a generic plan is made anew when a partition comes or goes; partitions that a condition excludes are not asked
+	my $prepared = "PREPARE p(integer) AS SELECT count(*), sum(dur) FROM spans WHERE id > \$1; SET plan_cache_mode = force_generic_plan; EXECUTE p(0)";
+	is($front->safe_psql('postgres', "$prepared; BEGIN; ALTER TABLE spans DETACH PARTITION spans_2; EXECUTE p(0); ROLLBACK; EXECUTE p(19999)"),
+		$front->safe_psql('postgres', "SELECT count(*), sum(dur) FROM every; SELECT count(*), sum(dur) FROM every WHERE service < 'service 4'; SELECT count(*), sum(dur) FROM every WHERE id > 19999"), 'partitions come and go');
+	my @asked = sent($front, "SELECT count(*) FROM spans WHERE service IN ('service 1', 'service 2')");
+	is(scalar @asked, 2, 'two of three shards are asked');
+	# a local partition beside foreign ones
+	$front->safe_psql('postgres', "CREATE TABLE spans_here PARTITION OF spans FOR VALUES IN ('here'); INSERT INTO spans SELECT id, 'here', ts, dur FROM every WHERE id < 100; INSERT INTO every SELECT id, 'here', ts, dur FROM every WHERE id < 100");
+	is($front->safe_psql('postgres', $all[0]), $front->safe_psql('postgres', $all[0] =~ s/spans/every/r), 'a local partition beside foreign ones');
+	# privileges are those on the table that is asked
+	my $user = $front->safe_psql('postgres', 'CREATE ROLE stranger; SELECT current_user');
+	$front->safe_psql('postgres', "CREATE USER MAPPING FOR stranger SERVER shard_$_ OPTIONS (user '$user', password_required 'false')") for 0 .. 2;
+	(undef, undef, $error) = $front->psql('postgres', "SET ROLE stranger; $all[0]");
+	like($error, qr/permission denied for table spans/, 'nothing is read without privileges');
 	$_->stop for $front, @shards;
 }
 

@@ -1,0 +1,26 @@
+/* planner/partition_groups.h -- Groups that foreign partitions compute, and that are combined on this server.
+ *
+ * PostgreSQL sends a grouped query to foreign partitions only if the partition key is among the groups. Otherwise it fetches
+ * rows. This path sends each partition the query as if it were the only one, and combines what comes back:
+ *
+ *   SELECT avg(v) ... GROUP BY k          Custom Scan (IForestCombine)      the query's own expressions: k, avg(v)
+ *                                           -> Subquery Scan
+ *   of partitions p1, p2                      -> Aggregate by k             sum(s) / sum(n)
+ *                                               -> Append
+ *                                                 -> Foreign Scan of p1     SELECT k, sum(v) AS s, count(v) AS n ... GROUP BY k
+ *                                                 -> Foreign Scan of p2
+ *
+ * The planner plans everything below the custom scan as an ordinary query with UNION ALL, so partitions that are pruned do not
+ * occur, local partitions are answered as any table is, and postgres_fdw decides by cost what it sends. The plan competes by
+ * cost with PostgreSQL's own.
+ *
+ * Aggregates that can be combined: count, sum, avg, min, max, those over booleans and bits, and those that
+ * planner/state_aggregates.h splits. A query with another one is left to PostgreSQL.
+ */
+#ifndef IFP_PLANNER_PARTITION_GROUPS_H
+#define IFP_PLANNER_PARTITION_GROUPS_H
+
+/* Registers the planner's hook. Requires  called once, when the library is loaded. */
+void ifp_partition_groups_register(void);
+
+#endif
