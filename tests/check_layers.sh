@@ -71,7 +71,7 @@ path='[a-z_0-9/]+\.h'
 includes core "\"core/$path\"|$pure|^core/base/platform\\.c:.*<(pthread|sys/mman|stdatomic|time|windows)\\.h>"
 includes trace "\"trace/$path\"|<jsmn\\.h>|<pb_decode\\.h>|<zlib\\.h>|$libc"
 includes sqlite_ext "\"(core|sqlite_ext|trace)/$path\"|<sqlite3ext\\.h>|$libc"
-includes pg_ext "\"(core|pg_ext)/$path\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\\.h\"|\"(access|catalog|commands|common|datatype|executor|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
+includes pg_ext "\"(core|pg_ext)/$path\"|\"(postgres|fmgr|funcapi|miscadmin|pgstat|pgtime|varatt)\\.h\"|\"(access|catalog|commands|common|datatype|executor|foreign|lib|mb|nodes|optimizer|parser|port|postmaster|rewrite|storage|tcop|utils)/[a-zA-Z_0-9]+\\.h\"|<(float|math)\\.h>"
 includes tools "\"(tools|trace)/$path\"|<(libpq-fe|getopt|signal)\\.h>|^tools/trace2sqlite\\.c:.*<sqlite3\\.h>|$libc"
 
 order core base model page run query

@@ -20,6 +20,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/planner.h"
+#include "parser/parse_relation.h"
 #include "pgstat.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/bufmgr.h"
@@ -282,14 +283,34 @@ static inline Node *ifp_adjust_for_partition(PlannerInfo *root, Node *expression
 #endif
 }
 
-/* Makes an entry of a range table one for which no privileges are checked. */
-static inline void ifp_drop_privileges(RangeTblEntry *table)
+/* Makes the only table of a query one for which no privileges are checked, if ifp_forget_privileges() follows planning. */
+static inline void ifp_drop_privileges(Query *query)
 {
+	RangeTblEntry *table = linitial_node(RangeTblEntry, query->rtable);
+
 #if PG_VERSION_NUM >= 160000
+	/* planning reads the user from an entry, which requires no privileges when it is new */
 	table->perminfoindex = 0;
+	(void)addRTEPermissionInfo(&query->rteperminfos, table);
 #else
 	table->requiredPerms = 0;
 	table->checkAsUser = InvalidOid;
+#endif
+}
+
+/* Takes entries of privileges from a planned query and its subqueries: entries that require none must not stay in a plan. */
+static inline void ifp_forget_privileges(PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	root->parse->rteperminfos = NIL;
+	for (int i = 1; i < root->simple_rel_array_size; i++) {
+		if (root->simple_rte_array[i])
+			root->simple_rte_array[i]->perminfoindex = 0;
+		if (root->simple_rel_array[i] && root->simple_rel_array[i]->subroot)
+			ifp_forget_privileges(root->simple_rel_array[i]->subroot);
+	}
+#else
+	(void)root;
 #endif
 }
 

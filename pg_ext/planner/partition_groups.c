@@ -345,13 +345,15 @@ static Query *leaf_query(PlannerInfo *root, const RelOptInfo *rel, RelOptInfo *l
 	RangeTblEntry *table = copyObject(root->simple_rte_array[leaf->relid]);
 	List *expressions = over_leaf(root, rel, leaf, list_concat_copy(combination->groups, combination->sent));
 	List *conditions = copyObject(extract_actual_clauses(leaf->baserestrictinfo, false));
+	Query *query;
 
-	/* privileges are those on the partitioned table, which stays in the statement */
-	ifp_drop_privileges(table);
 	table->inh = false;
 	(void)forget_numbers((Node *)expressions, NULL);
 	ChangeVarNodes((Node *)conditions, (int)leaf->relid, 1, 0);
-	return grouped_query(root, table, expressions, conditions == NIL ? NULL : (Node *)make_ands_explicit(conditions));
+	query = grouped_query(root, table, expressions, conditions == NIL ? NULL : (Node *)make_ands_explicit(conditions));
+	/* privileges are those on the partitioned table, which stays in the statement */
+	ifp_drop_privileges(query);
+	return query;
 }
 
 static RangeTblEntry *subquery_entry(Query *query)
@@ -444,6 +446,7 @@ static Path *plan_subquery(PlannerInfo *root, Query *query)
 		rel->reltarget->exprs =
 			lappend(rel->reltarget->exprs, makeVarFromTargetEntry((int)rel->relid, list_nth(query->targetList, i)));
 	rel->subroot = ifp_plan_subquery(root, copyObject(query));
+	ifp_forget_privileges(rel->subroot);
 	path = fetch_upper_rel(rel->subroot, UPPERREL_FINAL, NULL)->cheapest_total_path;
 	rel->rows = path->rows;
 	set_pathtarget_cost_width(root, rel->reltarget);
