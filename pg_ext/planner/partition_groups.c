@@ -175,6 +175,12 @@ static Var *column_of(struct combination *combination, Node *expression)
 		       exprCollation(expression), 0);
 }
 
+/* True without ORDER BY and DISTINCT, by which an aggregate needs all rows at once. */
+static bool is_plain(const Aggref *source)
+{
+	return source->aggkind == AGGKIND_NORMAL && source->aggorder == NIL && source->aggdistinct == NIL;
+}
+
 /* Replaces the aggregates of an expression by those over the results of partitions. */
 static Node *combine_all(Node *node, void *context)
 {
@@ -186,7 +192,7 @@ static Node *combine_all(Node *node, void *context)
 		return NULL;
 	if (!IsA(node, Aggref))
 		return expression_tree_mutator(node, combine_all, context);
-	if (source->aggorder != NIL || source->aggdistinct != NIL || source->aggkind != AGGKIND_NORMAL || source->aggvariadic) {
+	if (!is_plain(source) || source->aggvariadic) {
 		combination->is_refused = true;
 		return node;
 	}
@@ -198,9 +204,7 @@ static Node *combine_all(Node *node, void *context)
 
 static void add_aggregate(struct combination *combination, const Aggref *source)
 {
-	Node *split = source->aggorder == NIL && source->aggdistinct == NIL && source->aggkind == AGGKIND_NORMAL
-			      ? split_average(source)
-			      : NULL;
+	Node *split = is_plain(source) ? split_average(source) : NULL;
 
 	if (!split)
 		split = ifp_state_aggregate_split(source);
