@@ -42,7 +42,7 @@ $front->safe_psql('postgres', "CREATE TABLE every($Fleet::columns); INSERT INTO 
 for my $i (0 .. $#workers)
 {
 	$front->safe_psql('postgres', "CREATE SERVER server_$i FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" . $workers[$i]->host . "', port '" . $workers[$i]->port . "',
-		dbname 'postgres', use_remote_estimate 'true', extensions 'iforest', fetch_size '10000', async_capable 'true');
+		dbname 'postgres', use_remote_estimate 'true', extensions 'iforest', fetch_size '10000', async_capable 'true', options '-c cursor_tuple_fraction=1');
 		CREATE USER MAPPING FOR CURRENT_USER SERVER server_$i");
 }
 for my $shard (0 .. $n_shards - 1)
