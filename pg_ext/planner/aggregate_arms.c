@@ -309,7 +309,8 @@ static const char *refuse(const struct ifp_index_query *query, enum ifp_agg_func
 		return "the extreme of a time hangs on a time zone";
 	if (is_real_column(expression) && !ifp_is_ascending(expression, attribute))
 		return "the extreme of a function of a real is not that of the column, where NaN is the greatest";
-	return ifp_equal_is_identical(expression) ? NULL : EXTREME_IS_WRITTEN_DIFFERENTLY;
+	return ifp_equal_is_identical(expression) || ifp_is_decimal_quotient(expression) ? NULL
+											 : EXTREME_IS_WRITTEN_DIFFERENTLY;
 }
 
 static void add_constant(struct aggregate_reading *reading, struct ifp_arm *arm)

@@ -192,6 +192,50 @@ bool ifp_equal_is_identical(Node *expression)
 	       DatumGetBool(OidFunctionCall1Coll(function, exprCollation(expression), ObjectIdGetDatum(entry->btree_opintype)));
 }
 
+bool ifp_is_power_of_ten(Node *node)
+{
+	const Const *constant = (const Const *)node;
+	const char *digits;
+	int n_ones = 0;
+
+	if (!IsA(node, Const) || constant->constisnull || constant->consttype != NUMERICOID)
+		return false;
+	digits = DatumGetCString(DirectFunctionCall1(numeric_out, constant->constvalue));
+	for (const char *digit = digits; *digit; digit++) {
+		if (*digit != '0' && *digit != '1' && *digit != '.')
+			return false;
+		n_ones += *digit == '1';
+	}
+	return n_ones == 1 && strlen(digits) <= 100;
+}
+
+/* True for an integer as a numeric, and for a column of at most 18 digits. */
+static bool is_short_number(Node *node)
+{
+	List *arguments;
+	int32 modifier;
+	Oid function = ifp_called_function(node, &arguments);
+
+	if (function == F_NUMERIC_INT2 || function == F_NUMERIC_INT4 || function == F_NUMERIC_INT8)
+		return true;
+	return IsA(node, Var) && type_with_modifier(node, &modifier) == NUMERICOID && modifier >= VARHDRSZ &&
+	       ifp_numeric_precision(modifier) <= 18;
+}
+
+/* Numeric division computes with digits to base 10000. Let the first digit of v have weight j, and let the first digit of
+ * c = 10^k be d, with weight w. The quotient has r = 16 - 4 (j - w) decimals if the first digit of v is greater than d, and four
+ * more if not; fewer than either side has are made up to that, which changes nothing. So the scale of v / c changes where |v|
+ * reaches (d + 1) * 10000^j. There the quotient is exact in r decimals, because k <= 4 w + 3. With s decimals in v, the quotient
+ * of the next smaller v is exact, too, in r + 4 decimals: it has k + s, and 4 j + s <= 17 since v has at most 18 digits, or s is 0
+ * and j <= 4 for a bigint. These two differ, so quotients of different scales are never equal. */
+bool ifp_is_decimal_quotient(Node *expression)
+{
+	List *arguments;
+
+	return ifp_called_function(expression, &arguments) == F_NUMERIC_DIV && is_short_number(linitial(arguments)) &&
+	       ifp_is_power_of_ten(lsecond(arguments));
+}
+
 /* Returns the number of digits after the point of a numeric expression; -1 if neither type nor value tells it. */
 static int scale_of(Node *node, int32 modifier)
 {

@@ -409,23 +409,13 @@ static void add_breaks(List **breaks, const struct monotone_function *function, 
  * not matter if the quotient is then rounded to an integer. */
 static bool is_exact_division(List *arguments)
 {
-	Const *divisor = lsecond(arguments);
 	List *inner;
 	Oid dividend = ifp_called_function(linitial(arguments), &inner);
-	int n_ones = 0;
 
-	if (ifp_has_columns((Node *)divisor))
+	if (ifp_has_columns(lsecond(arguments)))
 		return false;
-	if (dividend == F_NUMERIC_INT2 || dividend == F_NUMERIC_INT4 || IS_ONE_OF(dividend, extracts))
-		return true;
-	if (!IsA(divisor, Const) || divisor->constisnull)
-		return false;
-	for (const char *digit = DatumGetCString(DirectFunctionCall1(numeric_out, divisor->constvalue)); *digit; digit++) {
-		if (*digit != '0' && *digit != '1' && *digit != '.')
-			return false;
-		n_ones += *digit == '1';
-	}
-	return n_ones == 1;
+	return dividend == F_NUMERIC_INT2 || dividend == F_NUMERIC_INT4 || IS_ONE_OF(dividend, extracts) ||
+	       ifp_is_power_of_ten(lsecond(arguments));
 }
 
 /* round(x) and trunc(x) of numerics appear as round(x, 0) and trunc(x, 0). */

@@ -209,7 +209,7 @@ SELECT answered('SELECT random() < 2, count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT generate_series(1, 2), count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT service::money, count(*) FROM spans GROUP BY 1');
 SELECT answered('SELECT extract(epoch FROM ts) / 60, count(*) FROM spans GROUP BY 1');
-SELECT answered('SELECT max(price / 10) FROM spans');
+SELECT answered('SELECT max(price / 10 / 10) FROM spans');
 SELECT answered('SELECT max(CASE WHEN service = ''db'' THEN price ELSE 0 END) FROM spans');
 SELECT shape('SELECT max(CASE WHEN service = ''db'' THEN price ELSE 0.00 END), min(CASE WHEN service = ''db'' THEN price WHEN service = ''web'' THEN price END),
 	max(CASE WHEN service = ''db'' THEN dur ELSE 0 END), sum(CASE WHEN service = ''db'' THEN price ELSE 0 END) FROM spans');
@@ -333,7 +333,27 @@ SELECT answered('SELECT sum(ns::float8 - 1704067200000000000) FROM clocked');
 RESET iforest.explain_decline;
 SELECT shape('SELECT sum(ns - 1704067200000000000), avg(-ns + 5), max(at - 1704067200), round(sum(at / -4) / 1000000) FROM clocked');
 SELECT shape('SELECT trunc(ts / 7000.0), max(round(ns / 60.0)), min(round(ns / 7.0, -2)), max(trunc(ns / 3.0)) FROM clocked GROUP BY 1');
+SELECT shape('SELECT ts / 7000, max(ns / 1e6), min(ns / 1000.0), max(ts / 10.0) FROM clocked GROUP BY 1');
 DROP TABLE clocked;
+
+-- ---- extremes of quotients: about where PostgreSQL gives them fewer digits ----
+CREATE TABLE edges(ts bigint NOT NULL, v bigint, price numeric(18,2), n integer);
+INSERT INTO edges SELECT (row_number() OVER (ORDER BY sign, edge, delta) - 1) / 2, sign * (edge + delta),
+	CASE WHEN edge < 1e18 THEN (sign * (edge + delta) / 100.0)::numeric(18,2) END, CASE WHEN edge < 1e9 THEN sign * (edge + delta) END
+	FROM unnest('{0, 1, 10, 100, 1000, 9999}'::integer[]) d, generate_series(0, 4) j,
+		LATERAL (SELECT (d + 1)::numeric * 10000::numeric ^ j AS edge) edge, unnest('{-1000000, -1000, -2, -1, 0, 1, 2, 999999}'::integer[]) delta,
+		unnest('{1, -1}'::integer[]) sign
+	WHERE edge < 9e18;
+INSERT INTO edges SELECT 1000 + i / 2000, i, i / 100.0, i FROM generate_series(0, 20000) i;
+CREATE INDEX edges_if ON edges USING iforest (ts) INCLUDE (v, price, n);
+VACUUM ANALYZE edges;
+SELECT shape('SELECT ts / 2, max(v / 1e6), min(v / 1000.0), max(v / 1.000), min(v / 1e18), max(v / 0.01), min(n / 1e3), max(n / 10.0) FROM edges GROUP BY 1');
+SELECT shape('SELECT ts / 2, max(price / 1e6), min(price / 1000.0), max(price / 10), min(price / 1e18), max(price / 0.01) FROM edges GROUP BY 1');
+SET iforest.explain_decline = on;
+SELECT answered('SELECT ts / 2, max(v / 1e6 / 10) FROM edges GROUP BY 1');
+SELECT answered('SELECT ts / 2, max(v / 60.0) FROM edges GROUP BY 1');
+RESET iforest.explain_decline;
+DROP TABLE edges;
 
 -- ---- factors of reals that no double can hold, where they are taken together ----
 CREATE TABLE tiny(ts bigint NOT NULL, v float8, z float8);
