@@ -1,7 +1,12 @@
-/* pg_ext/extension.c -- Entry point of the library: registration of settings, hooks and custom scans. */
+/* pg_ext/extension.c -- Entry point of the library: registration of settings, hooks and custom scans.
+ *
+ * The planner calls a hook several times a query, for queries of other tables too. So there is one of each kind here, which calls
+ * the modules that have something to do at that stage.
+ */
 #include "pg_ext/exec/agg_scan.h"
 #include "pg_ext/planner/agg_path.h"
 #include "pg_ext/am/handler.h"
+#include "pg_ext/planner/index_order.h"
 #include "pg_ext/planner/partition_groups.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/skip_path.h"
@@ -17,8 +22,48 @@
 #include "pg_ext/exec/topk_scan.h"
 
 #include "fmgr.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
 
 PG_MODULE_MAGIC;
+
+static create_upper_paths_hook_type previous_upper_paths;
+
+pg_attribute_hot static void add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+					     void *extra)
+{
+	if (previous_upper_paths)
+		previous_upper_paths(root, stage, input, output, extra);
+	if (stage == UPPERREL_FINAL) {
+		ifp_verdicts_end_level(root);
+		return;
+	}
+	if (ifp_enable && (stage == UPPERREL_GROUP_AGG || stage == UPPERREL_DISTINCT))
+		ifp_agg_path_consider(root, stage, input, output, extra);
+	if (ifp_enable && (stage == UPPERREL_DISTINCT || stage == UPPERREL_WINDOW))
+		ifp_skip_path_consider(root, stage, input, output);
+	if (ifp_enable && stage == UPPERREL_GROUP_AGG)
+		ifp_partition_groups_consider(root, input, output, extra);
+	ifp_wishes_consider(root, stage, input, output, extra);
+}
+
+static get_relation_info_hook_type previous_relation_info;
+
+pg_attribute_hot static void complete_relation(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *rel)
+{
+	if (previous_relation_info)
+		previous_relation_info(root, table, is_parent, rel);
+	ifp_would_be_indexes_add(root, table, is_parent, rel);
+	ifp_index_order_complete(root, table, rel);
+}
+
+static void register_hooks(void)
+{
+	previous_upper_paths = create_upper_paths_hook;
+	create_upper_paths_hook = add_upper_paths;
+	previous_relation_info = get_relation_info_hook;
+	get_relation_info_hook = complete_relation;
+}
 
 extern PGDLLEXPORT void _PG_init(void);
 
@@ -28,16 +73,13 @@ void _PG_init(void)
 	ifp_test_points_register();
 	ifp_verdicts_register();
 	ifp_agg_path_register();
-	ifp_wishes_register();
-	ifp_would_be_indexes_register();
 	ifp_agg_scan_register();
 	ifp_topk_register();
 	ifp_skip_scan_register();
-	ifp_skip_path_register();
 	ifp_combine_scan_register();
-	ifp_partition_groups_register();
 	ifp_overlap_support_register();
 	ifp_state_aggregates_register();
 	ifp_reloptions_check_register();
 	ifp_selectivity_histogram_register();
+	register_hooks();
 }

@@ -96,7 +96,7 @@ static double all_series(struct PlannerInfo *root, const IndexOptInfo *index)
 	return n_series;
 }
 
-static struct ifp_plan_estimates estimates_of(struct PlannerInfo *root, const IndexOptInfo *index)
+pg_attribute_hot static struct ifp_plan_estimates estimates_of(struct PlannerInfo *root, const IndexOptInfo *index)
 {
 	struct ifp_plan_facts *facts = ifp_plan_facts(index->indexoid);
 	struct ifp_plan_estimates estimates = facts->estimates;
@@ -115,7 +115,7 @@ static struct ifp_plan_estimates estimates_of(struct PlannerInfo *root, const In
 }
 
 /* Estimates the number of series scanned: those that pass the conditions on by columns. */
-static double series_scanned(struct PlannerInfo *root, const IndexPath *path, double n_series)
+pg_attribute_hot static double series_scanned(struct PlannerInfo *root, const IndexPath *path, double n_series)
 {
 	const IndexOptInfo *index = path->indexinfo;
 	List *conditions = NIL;
@@ -133,15 +133,15 @@ static double series_scanned(struct PlannerInfo *root, const IndexPath *path, do
 	return Max(n_series, 1);
 }
 
-double ifp_estimate_runs(int n_values, uint32 manifest_bytes)
+pg_attribute_hot double ifp_estimate_runs(int n_values, uint32 manifest_bytes)
 {
 	double n_runs = ((double)manifest_bytes - MANIFEST_HEADER_BYTES) / (RUN_BYTES + VALUE_BYTES * n_values);
 
 	return Max(n_runs, 1);
 }
 
-void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
-		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
+pg_attribute_hot void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
+					Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages)
 {
 	GenericCosts costs = { 0 };
 	struct ifp_plan_estimates estimates = estimates_of(root, path->indexinfo);

@@ -1,10 +1,19 @@
 #include "pg_ext/am/plan_facts.h"
 
+#include "access/htup_details.h"
 #include "utils/inval.h"
+#include "utils/memutils.h"
 #include "utils/syscache.h"
 
 /* A direct-mapped cache: indexes with the same slot evict each other. */
 static struct ifp_plan_facts all_facts[64];
+
+static void forget(struct ifp_plan_facts *facts)
+{
+	if (facts->time_statistics)
+		heap_freetuple(facts->time_statistics);
+	*facts = (struct ifp_plan_facts){ .index = InvalidOid };
+}
 
 static void forget_index(Datum argument, int cache, uint32 hash)
 {
@@ -12,18 +21,16 @@ static void forget_index(Datum argument, int cache, uint32 hash)
 	(void)cache;
 	for (unsigned i = 0; i < lengthof(all_facts); i++)
 		if (hash == 0 || all_facts[i].hash == hash)
-			all_facts[i] = (struct ifp_plan_facts){ .index = InvalidOid };
+			forget(&all_facts[i]);
 }
 
 static void forget_estimates(Datum argument, int cache, uint32 hash)
 {
-	(void)argument;
-	(void)cache;
 	(void)hash;
-	memset(all_facts, 0, sizeof all_facts);
+	forget_index(argument, cache, 0);
 }
 
-struct ifp_plan_facts *ifp_plan_facts(Oid index)
+pg_attribute_hot struct ifp_plan_facts *ifp_plan_facts(Oid index)
 {
 	static bool is_registered;
 	static uint64 number;
@@ -36,8 +43,22 @@ struct ifp_plan_facts *ifp_plan_facts(Oid index)
 		CacheRegisterSyscacheCallback(STATRELATTINH, forget_estimates, (Datum)0);
 		is_registered = true;
 	}
+	forget(facts);
 	*facts = (struct ifp_plan_facts){ .index = index,
 					  .hash = GetSysCacheHashValue1(RELOID, ObjectIdGetDatum(index)),
 					  .number = ++number };
 	return facts;
+}
+
+void ifp_plan_facts_store(struct ifp_plan_facts *facts, const struct ifp_meta_sizes *sizes, HeapTuple time_statistics)
+{
+	MemoryContext before = MemoryContextSwitchTo(CacheMemoryContext);
+	HeapTuple copy = time_statistics ? heap_copytuple(time_statistics) : NULL;
+
+	MemoryContextSwitchTo(before);
+	if (facts->time_statistics)
+		heap_freetuple(facts->time_statistics);
+	facts->is_time_assessed = true;
+	facts->assessed = *sizes;
+	facts->time_statistics = copy;
 }

@@ -8,6 +8,8 @@
 
 #include "pg_ext/base/engine.h"
 
+#include "access/htup.h"
+
 #include "pg_ext/storage/meta.h"
 
 enum ifp_known { IFP_NOT_KNOWN, IFP_KNOWN_TRUE, IFP_KNOWN_FALSE };
@@ -25,9 +27,10 @@ struct ifp_plan_facts {
 	uint64 number; /* changes whenever facts are invalidated */
 	enum ifp_known holds_columns, keeps_histograms;
 	struct ifp_plan_estimates estimates;
-	/* the index's sizes when statistics of its time were found to need no change */
-	bool is_unchanged;
-	struct ifp_meta_sizes unchanged;
+	/* the statistics of its time column with the index's newer rows, while it has these sizes; NULL: none are newer */
+	bool is_time_assessed;
+	struct ifp_meta_sizes assessed;
+	HeapTuple time_statistics;
 };
 
 /* Returns the facts of an index, cached by its OID.
@@ -36,5 +39,8 @@ struct ifp_plan_facts {
  *           statistics, a caller gets the facts again before it stores, and stores only if the number is the same.
  * Cost      some ten instructions. */
 struct ifp_plan_facts *ifp_plan_facts(Oid index);
+
+/* Stores a copy of improved statistics of the time column, or that there are none (NULL), for these sizes. */
+void ifp_plan_facts_store(struct ifp_plan_facts *facts, const struct ifp_meta_sizes *sizes, HeapTuple time_statistics);
 
 #endif

@@ -19,7 +19,7 @@ static Oid catalog_oid(void)
 	return get_relname_relid(catalog_name, PG_CATALOG_NAMESPACE);
 }
 
-bool ifp_has_distributed_tables(void)
+pg_attribute_hot bool ifp_has_distributed_tables(void)
 {
 	return OidIsValid(catalog_oid());
 }

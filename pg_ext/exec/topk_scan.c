@@ -155,7 +155,7 @@ static bool is_date(Oid type)
 }
 
 /* True if the node may be the end of a span: a sum, or a value column of the index that may be compared with its times. */
-static bool may_be_end(const Node *node, const IndexOptInfo *index)
+pg_attribute_hot static bool may_be_end(const Node *node, const IndexOptInfo *index)
 {
 	const Var *var;
 
@@ -173,7 +173,7 @@ static bool may_be_end(const Node *node, const IndexOptInfo *index)
 
 /* True if a condition may be on the end of spans, whatever ends the index keeps. Checked first, because reading the index to
  * find out its ends is not free. */
-static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
+pg_attribute_hot static bool may_have_reach(PlannerInfo *root, IndexOptInfo *index)
 {
 	ListCell *cell;
 
@@ -215,7 +215,7 @@ static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 
 /* Adds the bounds on the end of the span, if the index was built with a duration or an end. Returns the time of the last one,
  * or NULL if there is none. */
-static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct topk_limits *limits)
+pg_attribute_hot static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct topk_limits *limits)
 {
 	struct iforest_node_schema fields;
 	Node *reach = NULL;
@@ -542,7 +542,7 @@ static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const Targe
 }
 
 /* True if the first rows in an order may be all that is read. */
-static bool may_stop(const PlannerInfo *root)
+pg_attribute_hot static bool may_stop(const PlannerInfo *root)
 {
 	const Query *parse = root->parse;
 	bool reads_all = parse->hasAggs || parse->groupClause || parse->groupingSets;
@@ -550,7 +550,7 @@ static bool may_stop(const PlannerInfo *root)
 	return root->query_pathkeys && (!reads_all || parse->limitCount);
 }
 
-static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+pg_attribute_hot static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
 	struct topk_limits by_time = { .has_values = true };
 	Node *reach = add_reach(root, index, &by_time);
@@ -574,7 +574,7 @@ static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *ind
 
 static set_rel_pathlist_hook_type previous_hook;
 
-static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+pg_attribute_hot static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
 {
 	ListCell *cell;
 

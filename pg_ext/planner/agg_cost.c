@@ -541,7 +541,7 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	estimate->is_slower = is_slower(level, candidate, query, &terms, estimate);
 }
 
-Cost ifp_agg_cost_least(void)
+pg_attribute_hot Cost ifp_agg_cost_least(void)
 {
 	return (OPENING + FEWEST_PAGES * A_PAGE + A_BUCKET) * cpu_operator_cost +
 	       FEWEST_PAGES * Min(seq_page_cost / 4, random_page_cost);

@@ -6,7 +6,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/planner.h"
 #include "optimizer/tlist.h"
 #include "utils/guc.h"
 
@@ -63,7 +62,7 @@ static const CustomPathMethods path_methods = { .CustomName = "IForestAggregate"
 /* ---- query level ---- */
 
 /* Adds the expressions of GROUP BY or DISTINCT, and their operators. */
-static void read_groups(struct ifp_query_level *level, List *clauses)
+pg_attribute_hot static void read_groups(struct ifp_query_level *level, List *clauses)
 {
 	ListCell *cell;
 
@@ -78,8 +77,8 @@ static void read_groups(struct ifp_query_level *level, List *clauses)
 static const char more_than_rows[] = "the query has DISTINCT over more than rows of the table";
 
 /* Reads the query level at this stage of planning. Returns NULL, or why no index can answer its form. */
-static const char *read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target,
-			      struct ifp_query_level *level)
+pg_attribute_hot static const char *read_query(UpperRelationKind stage, const GroupPathExtraData *extra, PathTarget *target,
+					       struct ifp_query_level *level)
 {
 	const Query *parse = level->upper->parse;
 	const char *reason;
@@ -152,7 +151,7 @@ static void decline(const struct ifp_query_level *level, const struct ifp_candid
 }
 
 /* True if a path is cheaper than any answer from an index can be, so that no further planning is needed. */
-static bool has_cheap_path(const RelOptInfo *rel)
+pg_attribute_hot static bool has_cheap_path(const RelOptInfo *rel)
 {
 	const Path *cheapest = ifp_cheapest_path(rel);
 
@@ -190,8 +189,8 @@ static bool is_answer(const Path *path)
 }
 
 /* Offers the answers of a level whose table was found. `reason` is the reason, if any, not to look for it. */
-static void consider_table(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
-			   struct ifp_query_level *level, const char *reason)
+pg_attribute_hot static void consider_table(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra,
+					    PathTarget *target, struct ifp_query_level *level, const char *reason)
 {
 	List *candidates = ifp_candidates(level, &reason);
 	List *having = stage == UPPERREL_GROUP_AGG ? (List *)extra->havingQual : NIL;
@@ -258,8 +257,8 @@ static void consider_join(UpperRelationKind stage, RelOptInfo *output_rel, Group
 		decline(level, NULL, reason);
 }
 
-static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
-		     struct ifp_query_level *level)
+pg_attribute_hot static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra,
+				      PathTarget *target, struct ifp_query_level *level)
 {
 	if (!ifp_are_reasons_wanted() && has_cheap_path(output_rel))
 		return;
@@ -269,23 +268,17 @@ static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathE
 		consider_table(stage, output_rel, extra, target, level, ifp_query_level_enter(level));
 }
 
-/* ---- hook ---- */
+/* ---- entry ---- */
 
-static create_upper_paths_hook_type previous_hook;
-
-static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
-				 void *extra)
+pg_attribute_hot void ifp_agg_path_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+					    GroupPathExtraData *extra)
 {
-	struct ifp_query_level level = { .upper = root, .root = root, .rel = input_rel };
+	struct ifp_query_level level = { .upper = root, .root = root, .rel = input };
 
-	if (previous_hook)
-		previous_hook(root, stage, input_rel, output_rel, extra);
-	if (!ifp_enable)
-		return;
 	if (stage == UPPERREL_GROUP_AGG)
-		consider(stage, output_rel, extra, output_rel->reltarget, &level);
-	else if (stage == UPPERREL_DISTINCT)
-		consider(stage, output_rel, NULL, root->upper_targets[UPPERREL_DISTINCT], &level);
+		consider(stage, output, extra, output->reltarget, &level);
+	else
+		consider(stage, output, NULL, root->upper_targets[UPPERREL_DISTINCT], &level);
 }
 
 void ifp_agg_path_register(void)
@@ -302,6 +295,4 @@ void ifp_agg_path_register(void)
 				 "It is exact up to 768 values; from there on the standard error is 1.6 %.",
 				 &ifp_approximate_distinct, false, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("iforest");
-	previous_hook = create_upper_paths_hook;
-	create_upper_paths_hook = consider_upper_paths;
 }

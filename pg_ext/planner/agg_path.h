@@ -1,7 +1,7 @@
-/* planner/agg_path.h -- Planner hook of Custom Scan (IForestAggregate), which answers GROUP BY from an index.
+/* planner/agg_path.h -- Paths of Custom Scan (IForestAggregate), which answers GROUP BY from an index.
  *
- * For each GROUP BY, aggregation or DISTINCT over one table and the dimensions joined with it, the hook for upper relations
- * adds a path with its cost if an index can answer it (planner/query_match.h). The planner chooses the cheapest path. The plan
+ * For each GROUP BY, aggregation or DISTINCT over one table and the dimensions joined with it, a path is added
+ * with its cost if an index can answer it (planner/query_match.h). The planner chooses the cheapest path. The plan
  * has scanrelid 0. Its scan tuple holds the group keys and aggregates; projection and HAVING are applied to it as to any scan.
  *
  *   custom_scan_tlist  group keys and Aggrefs, as the query has them
@@ -17,7 +17,12 @@
 
 #include "nodes/extensible.h"
 
-/* Registers the hook and the parameters iforest.float_aggregates and iforest.approximate_percentiles.
+/* Adds paths for a query level that groups, aggregates or has DISTINCT. stage: UPPERREL_GROUP_AGG or UPPERREL_DISTINCT; extra is
+ * only read in the first. */
+void ifp_agg_path_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+			   GroupPathExtraData *extra);
+
+/* Registers the parameters iforest.float_aggregates, .approximate_percentiles and .approximate_distinct.
  * Requires  called once, when the library is loaded. */
 void ifp_agg_path_register(void);
 

@@ -32,7 +32,7 @@ static bool have_types(const IndexOptInfo *index)
 }
 
 /* True if all columns (still) have types that can be stored. */
-static bool holds_columns(const IndexOptInfo *index)
+pg_attribute_hot static bool holds_columns(const IndexOptInfo *index)
 {
 	struct ifp_plan_facts *facts = ifp_plan_facts(index->indexoid);
 
@@ -45,14 +45,14 @@ static bool holds_columns(const IndexOptInfo *index)
 	return facts->holds_columns == IFP_KNOWN_TRUE;
 }
 
-bool ifp_is_usable(const IndexOptInfo *index)
+pg_attribute_hot bool ifp_is_usable(const IndexOptInfo *index)
 {
 	return ifp_is_iforest(index) && (index->indpred == NIL || index->predOK) && holds_columns(index);
 }
 
 /* ---- one table ---- */
 
-static List *columns_of(const IndexOptInfo *index)
+pg_attribute_hot static List *columns_of(const IndexOptInfo *index)
 {
 	List *columns = NIL;
 	ListCell *cell;
@@ -63,7 +63,7 @@ static List *columns_of(const IndexOptInfo *index)
 }
 
 /* Inserts a candidate after those whose index has at most as many key columns. */
-static List *add_in_order(List *candidates, struct ifp_candidate *candidate)
+pg_attribute_hot static List *add_in_order(List *candidates, struct ifp_candidate *candidate)
 {
 	int place = 0;
 	ListCell *cell;
@@ -79,7 +79,7 @@ static List *add_in_order(List *candidates, struct ifp_candidate *candidate)
 	return list_insert_nth(candidates, place, candidate);
 }
 
-static List *of_table(const struct ifp_query_level *level, const char **reason)
+pg_attribute_hot static List *of_table(const struct ifp_query_level *level, const char **reason)
 {
 	RelOptInfo *rel = level->rel;
 	List *candidates = NIL;
@@ -312,7 +312,7 @@ bool ifp_may_have_candidates(const RelOptInfo *rel)
 	return false;
 }
 
-static List *of_rel(const struct ifp_query_level *level, const char **reason)
+pg_attribute_hot static List *of_rel(const struct ifp_query_level *level, const char **reason)
 {
 	RelOptInfo *rel = level->rel;
 	RangeTblEntry *table;
@@ -333,7 +333,7 @@ static List *of_rel(const struct ifp_query_level *level, const char **reason)
 	return table->relkind == RELKIND_PARTITIONED_TABLE && table->inh ? of_partitions(level, reason) : NIL;
 }
 
-List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
+pg_attribute_hot List *ifp_candidates(const struct ifp_query_level *level, const char **reason)
 {
 	List *candidates = of_rel(level, reason);
 	ListCell *cell;

@@ -72,7 +72,7 @@ List *ifp_index_clauses(PlannerInfo *root, IndexOptInfo *index)
 	return clauses;
 }
 
-bool ifp_has_constant_condition(const RelOptInfo *rel)
+pg_attribute_hot bool ifp_has_constant_condition(const RelOptInfo *rel)
 {
 	ListCell *cell;
 

@@ -656,7 +656,7 @@ static void cost_nothing(PlannerInfo *root, RelOptInfo *rel)
 
 static set_rel_pathlist_hook_type previous_hook;
 
-static void consider(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+pg_attribute_hot static void consider(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
 {
 	if (previous_hook)
 		previous_hook(root, rel, number, table);

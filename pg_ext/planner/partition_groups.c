@@ -529,7 +529,8 @@ static bool is_divided(const RelOptInfo *output)
 	return false;
 }
 
-static void consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, const GroupPathExtraData *extra)
+pg_attribute_hot void ifp_partition_groups_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+						    const GroupPathExtraData *extra)
 {
 	const Query *parse = root->parse;
 	struct combination combination = { .groups = NIL };
@@ -548,22 +549,4 @@ static void consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, c
 	expressions = list_concat(expressions, copyObject(combination.combined));
 	add_combination(root, output, having, &combination,
 			plan_subquery(root, grouped_query(root, subquery_entry(union_of(queries)), expressions, NULL)));
-}
-
-/* ---- hook ---- */
-
-static create_upper_paths_hook_type previous_hook;
-
-static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output, void *extra)
-{
-	if (previous_hook)
-		previous_hook(root, stage, input, output, extra);
-	if (ifp_enable && stage == UPPERREL_GROUP_AGG)
-		consider(root, input, output, extra);
-}
-
-void ifp_partition_groups_register(void)
-{
-	previous_hook = create_upper_paths_hook;
-	create_upper_paths_hook = consider_upper_paths;
 }

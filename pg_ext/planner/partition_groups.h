@@ -20,7 +20,11 @@
 #ifndef IFP_PLANNER_PARTITION_GROUPS_H
 #define IFP_PLANNER_PARTITION_GROUPS_H
 
-/* Registers the planner's hook. Requires  called once, when the library is loaded. */
-void ifp_partition_groups_register(void);
+#include "pg_ext/base/engine.h"
+
+#include "nodes/pathnodes.h"
+
+/* Adds a path for a query level that groups or aggregates a partitioned table. */
+void ifp_partition_groups_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, const GroupPathExtraData *extra);
 
 #endif

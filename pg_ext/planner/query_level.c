@@ -14,7 +14,7 @@ bool ifp_float_aggregates = true, ifp_approximate_percentiles = false, ifp_appro
 
 /* ---- paths ---- */
 
-const Path *ifp_cheapest_path(const RelOptInfo *rel)
+pg_attribute_hot const Path *ifp_cheapest_path(const RelOptInfo *rel)
 {
 	const Path *cheapest = NULL;
 	ListCell *cell;
@@ -91,7 +91,7 @@ static PlannerInfo *root_of_cte(PlannerInfo *root, const RangeTblEntry *table)
 }
 
 /* Returns the planned query of a relation that is a subquery; NULL for other relations. */
-static PlannerInfo *root_of(const struct ifp_query_level *level)
+pg_attribute_hot static PlannerInfo *root_of(const struct ifp_query_level *level)
 {
 	RelOptInfo *rel = level->rel;
 	const RangeTblEntry *table;
@@ -131,7 +131,7 @@ static void enter(struct ifp_query_level *level, PlannerInfo *root, RelOptInfo *
 	level->rel = below;
 }
 
-const char *ifp_query_level_enter(struct ifp_query_level *level)
+pg_attribute_hot const char *ifp_query_level_enter(struct ifp_query_level *level)
 {
 	struct ifp_query_level entered = *level;
 	PlannerInfo *root;
@@ -190,7 +190,7 @@ static RestrictInfo *restriction_below(const struct ifp_query_level *level, int 
 	return restriction;
 }
 
-List *ifp_query_level_restrictions(const struct ifp_query_level *level, List *of_table)
+pg_attribute_hot List *ifp_query_level_restrictions(const struct ifp_query_level *level, List *of_table)
 {
 	List *restrictions = list_copy(of_table);
 	ListCell *cell;

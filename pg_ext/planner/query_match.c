@@ -45,7 +45,7 @@ struct rewriting {
 	const char *reason;
 };
 
-static const char *column_name(const struct ifp_query_level *level, Var *var)
+pg_attribute_hot static const char *column_name(const struct ifp_query_level *level, Var *var)
 {
 	RangeTblEntry *table = planner_rt_fetch(level->rel->relid, level->root);
 
@@ -367,7 +367,7 @@ struct collecting {
 };
 
 /* Collects aggregates and GROUPING() of outputs, which otherwise consist of group keys and expressions. */
-static bool collect(Node *node, void *context)
+pg_attribute_hot static bool collect(Node *node, void *context)
 {
 	struct collecting *collecting = context;
 
@@ -388,7 +388,7 @@ static bool collect(Node *node, void *context)
 	return expression_tree_walker(node, collect, context);
 }
 
-static const char *collect_outputs(const struct ifp_query_level *level, List **aggregates, List **groupings)
+pg_attribute_hot static const char *collect_outputs(const struct ifp_query_level *level, List **aggregates, List **groupings)
 {
 	struct collecting collecting = { .level = level };
 
@@ -409,7 +409,7 @@ static void add_sets(const struct ifp_query_level *level, const List *groupings,
 }
 
 /* Returns the reason if an aggregate's function is unknown, else NULL. */
-static const char *find_unknown(const List *aggregates)
+pg_attribute_hot static const char *find_unknown(const List *aggregates)
 {
 	ListCell *cell;
 
@@ -709,8 +709,8 @@ static const char *match(const struct ifp_query_level *level, const struct ifp_c
 /* More passes than this take longer than one pass with classes. */
 enum { MOST_PASSES = 3 };
 
-const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-			    struct ifp_index_query *query, List **computed)
+pg_attribute_hot const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+					     struct ifp_index_query *query, List **computed)
 {
 	Var *lacking = ifp_find_lacking(level, candidate->restrictions, candidate->columns);
 	struct ifp_index_query otherwise;

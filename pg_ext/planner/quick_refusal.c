@@ -15,7 +15,7 @@
 
 /* ---- columns ---- */
 
-bool ifp_is_never_null(const struct ifp_query_level *level, Var *var)
+pg_attribute_hot bool ifp_is_never_null(const struct ifp_query_level *level, Var *var)
 {
 	Oid table = planner_rt_fetch(level->rel->relid, level->root)->relid;
 
@@ -70,7 +70,7 @@ bool ifp_differs_by_row(const struct ifp_query_level *level, Node *expression, O
 }
 
 /* Returns the column of a list cell; NULL if it is an expression. */
-static const Var *column_of(const ListCell *cell)
+pg_attribute_hot static const Var *column_of(const ListCell *cell)
 {
 	const Node *node = lfirst(cell);
 
@@ -79,7 +79,7 @@ static const Var *column_of(const ListCell *cell)
 	return IsA(node, Var) ? (const Var *)node : NULL;
 }
 
-static bool all_are_vars(const List *columns)
+pg_attribute_hot static bool all_are_vars(const List *columns)
 {
 	ListCell *cell;
 
@@ -89,7 +89,7 @@ static bool all_are_vars(const List *columns)
 	return true;
 }
 
-static bool has_column(const List *columns, const Var *var)
+pg_attribute_hot static bool has_column(const List *columns, const Var *var)
 {
 	ListCell *cell;
 
@@ -109,7 +109,7 @@ struct looking {
 	Var *lacking;
 };
 
-static bool is_lacking(Node *node, void *context)
+pg_attribute_hot static bool is_lacking(Node *node, void *context)
 {
 	struct looking *looking = context;
 
@@ -123,7 +123,7 @@ static bool is_lacking(Node *node, void *context)
 	return true;
 }
 
-Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restrictions, const List *columns)
+pg_attribute_hot Var *ifp_find_lacking(const struct ifp_query_level *level, const List *restrictions, const List *columns)
 {
 	struct looking looking = { .columns = columns };
 	ListCell *cell;
@@ -242,8 +242,8 @@ static bool has_many_values(const struct ifp_query_level *level, Node *key)
 	return false;
 }
 
-bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, const IndexOptInfo *index,
-		       const List *aggregates)
+pg_attribute_hot bool ifp_asks_too_much(const struct ifp_query_level *level, const List *columns, const IndexOptInfo *index,
+					const List *aggregates)
 {
 	ListCell *cell;
 

@@ -290,103 +290,32 @@ static HeapTuple improved(HeapTuple tuple, Relation relation)
 	return changed;
 }
 
-/* ---- cache ---- */
-
-/* The improved statistics of an index, valid while it has the same runs and pending pages. The planner asks for them once for
- * each condition of a query. */
-struct known {
-	uint64 index_id; /* the key */
-	uint64 manifest_id;
-	uint32 n_pending_pages;
-	TransactionId xmin; /* of the original statistics */
-	ItemPointerData tid;
-	HeapTuple improved; /* in known_context; or NULL */
-};
-
-static MemoryContext known_context;
-static HTAB *all_known;
-
-/* At this size the cache is emptied. An id is never seen again once its index is rebuilt, which happens at each commit for a
- * table ON COMMIT DELETE ROWS. */
-enum { MOST_KNOWN = 256 };
-
-static void forget_all(void)
-{
-	HASHCTL control = { .keysize = sizeof(uint64), .entrysize = sizeof(struct known) };
-
-	if (!known_context)
-		known_context = AllocSetContextCreate(CacheMemoryContext, "iforest statistics", ALLOCSET_DEFAULT_SIZES);
-	all_known = NULL;
-	MemoryContextReset(known_context);
-	control.hcxt = known_context;
-	all_known = hash_create("iforest newer rows", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
-
-static struct known *find_known(uint64 index_id)
-{
-	struct known *known;
-	bool found;
-
-	if (!all_known ||
-	    (hash_get_num_entries(all_known) >= MOST_KNOWN && !hash_search(all_known, &index_id, HASH_FIND, NULL)))
-		forget_all();
-	known = hash_search(all_known, &index_id, HASH_ENTER, &found);
-	if (!found)
-		*known = (struct known){ .index_id = index_id, .xmin = InvalidTransactionId };
-	return known;
-}
-
-static bool is_known(struct known *known, const struct ifp_meta_sizes *now, HeapTuple tuple)
-{
-	return TransactionIdEquals(known->xmin, HeapTupleHeaderGetRawXmin(tuple->t_data)) &&
-	       ItemPointerEquals(&known->tid, &tuple->t_self) && known->manifest_id == now->manifest_id &&
-	       known->n_pending_pages == now->n_pending_pages;
-}
-
-/* Recomputes the improved statistics. */
-static void improve(struct known *known, const struct ifp_meta_sizes *now, HeapTuple tuple, Relation index)
+/* Returns improved statistics of a column, in the current memory context; NULL if they need no change. */
+static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest newer rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
-	HeapTuple made = improved(tuple, index);
-
-	if (known->improved)
-		heap_freetuple(known->improved);
-	*known = (struct known){ .index_id = now->index_id };
-	MemoryContextSwitchTo(known_context);
-	known->improved = made ? heap_copytuple(made) : NULL;
-	MemoryContextSwitchTo(before);
-	MemoryContextDelete(context);
-	known->manifest_id = now->manifest_id;
-	known->n_pending_pages = now->n_pending_pages;
-	known->xmin = HeapTupleHeaderGetRawXmin(tuple->t_data);
-	known->tid = tuple->t_self;
-}
-
-/* Returns the improved statistics of a column, in the current memory context; NULL if they need no change. */
-static HeapTuple statistics_of(Oid table, AttrNumber column, Oid oid, const struct ifp_meta_sizes *now)
-{
 	HeapTuple tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column), BoolGetDatum(false));
-	struct known *known;
+	HeapTuple changed = NULL;
 
-	if (!HeapTupleIsValid(tuple))
-		return NULL;
-	known = find_known(now->index_id);
-	if (!is_known(known, now, tuple)) {
+	if (HeapTupleIsValid(tuple)) {
 		Relation index = index_open(oid, NoLock);
 
-		improve(known, now, tuple, index);
+		changed = improved(tuple, index);
 		index_close(index, NoLock);
+		ReleaseSysCache(tuple);
 	}
-	ReleaseSysCache(tuple);
-	return known->improved ? heap_copytuple(known->improved) : NULL;
+	MemoryContextSwitchTo(before);
+	changed = changed ? heap_copytuple(changed) : NULL;
+	MemoryContextDelete(context);
+	return changed;
 }
 
 /* ---- hook ---- */
 
 static get_relation_stats_hook_type previous_hook;
 
-static const RelOptInfo *find_rel(PlannerInfo *root, const RangeTblEntry *table)
+pg_attribute_hot static const RelOptInfo *find_rel(PlannerInfo *root, const RangeTblEntry *table)
 {
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 		if (root->simple_rte_array[i] == table)
@@ -395,7 +324,7 @@ static const RelOptInfo *find_rel(PlannerInfo *root, const RangeTblEntry *table)
 }
 
 /* Finds an index of all rows whose time is this column, with the fewest key columns. */
-static Oid find_index(const RelOptInfo *rel, AttrNumber column)
+pg_attribute_hot static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 {
 	const IndexOptInfo *found = NULL;
 	ListCell *cell;
@@ -410,31 +339,30 @@ static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 	return found ? found->indexoid : InvalidOid;
 }
 
-static bool are_same(const struct ifp_meta_sizes *a, const struct ifp_meta_sizes *b)
+pg_attribute_hot static bool are_same(const struct ifp_meta_sizes *a, const struct ifp_meta_sizes *b)
 {
 	return a->index_id == b->index_id && a->manifest_id == b->manifest_id && a->n_pending_pages == b->n_pending_pages;
 }
 
-/* Returns the statistics of the time column of an index, improved; NULL if they need no change. */
-static HeapTuple find_statistics(Oid table, AttrNumber column, Oid index)
+/* Returns the statistics of the time column of an index, improved, in the current memory context; NULL if they need no change.
+ * The planner asks for them once for each condition of a query. */
+pg_attribute_hot static HeapTuple find_statistics(Oid table, AttrNumber column, Oid index)
 {
 	struct ifp_meta_sizes now = ifp_meta_sizes_for_estimates(index);
 	struct ifp_plan_facts *facts = ifp_plan_facts(index);
 	uint64 number = facts->number;
 	HeapTuple tuple;
 
-	if (facts->is_unchanged && are_same(&facts->unchanged, &now))
-		return NULL;
-	tuple = statistics_of(table, column, index, &now);
+	if (facts->is_time_assessed && are_same(&facts->assessed, &now))
+		return facts->time_statistics ? heap_copytuple(facts->time_statistics) : NULL;
+	tuple = statistics_of(table, column, index);
 	facts = ifp_plan_facts(index);
-	if (facts->number == number) {
-		facts->is_unchanged = !tuple;
-		facts->unchanged = now;
-	}
+	if (facts->number == number)
+		ifp_plan_facts_store(facts, &now, tuple);
 	return tuple;
 }
 
-static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, VariableStatData *variable)
+pg_attribute_hot static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, VariableStatData *variable)
 {
 	const RelOptInfo *rel;
 	HeapTuple tuple;

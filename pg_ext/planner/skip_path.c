@@ -13,7 +13,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
-#include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
@@ -468,22 +467,12 @@ static void consider_window(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
 	offer(root, input, output, path, path ? over(root, plain, path) : NULL);
 }
 
-/* ---- hook ---- */
+/* ---- entry ---- */
 
-static create_upper_paths_hook_type previous_hook;
-
-static void consider_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output, void *extra)
+void ifp_skip_path_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output)
 {
-	if (previous_hook)
-		previous_hook(root, stage, input, output, extra);
-	if (ifp_enable && stage == UPPERREL_DISTINCT)
+	if (stage == UPPERREL_DISTINCT)
 		consider_distinct(root, input, output);
-	else if (ifp_enable && stage == UPPERREL_WINDOW)
+	else
 		consider_window(root, input, output);
-}
-
-void ifp_skip_path_register(void)
-{
-	previous_hook = create_upper_paths_hook;
-	create_upper_paths_hook = consider_upper_paths;
 }

@@ -16,7 +16,11 @@
 #ifndef IFP_PLANNER_SKIP_PATH_H
 #define IFP_PLANNER_SKIP_PATH_H
 
-/* Registers the planner's hook. Requires  called once, when the library is loaded. */
-void ifp_skip_path_register(void);
+#include "pg_ext/base/engine.h"
+
+#include "nodes/pathnodes.h"
+
+/* Adds a path for the first rows of groups. stage: UPPERREL_DISTINCT or UPPERREL_WINDOW. */
+void ifp_skip_path_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output);
 
 #endif

@@ -523,7 +523,7 @@ bool ifp_is_state_combiner(Oid function)
 
 static planner_hook_type previous_hook;
 
-static PlannedStmt *plan(Query *query, const char *text, int options, ParamListInfo parameters)
+pg_attribute_hot static PlannedStmt *plan(Query *query, const char *text, int options, ParamListInfo parameters)
 {
 	if (ifp_enable && ifp_has_distributed_tables()) {
 		char *schema = extension_schema();

@@ -4,7 +4,6 @@
 #include "catalog/partition.h"
 #include "nodes/extensible.h"
 #include "optimizer/paths.h"
-#include "optimizer/planner.h"
 #include "parser/parsetree.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
@@ -44,14 +43,14 @@ struct collecting {
 
 static struct collecting *collecting;
 
-bool ifp_are_reasons_wanted(void)
+pg_attribute_hot bool ifp_are_reasons_wanted(void)
 {
 	return explain_decline || log_decline || collecting;
 }
 
 /* ---- tables and their indexes ---- */
 
-bool ifp_is_iforest(const IndexOptInfo *index)
+pg_attribute_hot bool ifp_is_iforest(const IndexOptInfo *index)
 {
 	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
 }
@@ -292,14 +291,9 @@ static char *name_of(const PlannerInfo *root)
 	return "query";
 }
 
-static create_upper_paths_hook_type previous_hook;
-
-/* Names all levels when planning the outermost one ends. */
-static void note_levels(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output, void *extra)
+pg_attribute_hot void ifp_verdicts_end_level(const PlannerInfo *root)
 {
-	if (previous_hook)
-		previous_hook(root, stage, input, output, extra);
-	if (collecting && stage == UPPERREL_FINAL && !root->parent_root)
+	if (collecting && !root->parent_root)
 		name_levels(root, NULL);
 }
 
@@ -454,6 +448,4 @@ void ifp_verdicts_register(void)
 				 &explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.log_decline", "Logs why an index does not answer a query, with the query.", NULL,
 				 &log_decline, false, PGC_SUSET, 0, NULL, NULL, NULL);
-	previous_hook = create_upper_paths_hook;
-	create_upper_paths_hook = note_levels;
 }

@@ -56,8 +56,11 @@ void ifp_take(const CustomPath *path);
  * table with an iforest index that got no verdict gets a general one. */
 PlannedStmt *ifp_plan_with_verdicts(Query *query, const char *text, List **verdicts);
 
-/* Registers the parameters iforest.enable, .explain_decline and .log_decline, and a hook. Requires  called once, when the
- * library is loaded. */
+/* Must be called when the planning of a level ends. */
+void ifp_verdicts_end_level(const PlannerInfo *root);
+
+/* Registers the parameters iforest.enable, .explain_decline and .log_decline. Requires  called once, when the library is
+ * loaded. */
 void ifp_verdicts_register(void);
 
 #endif

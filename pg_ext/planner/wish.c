@@ -7,7 +7,6 @@
 #include "optimizer/appendinfo.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
-#include "optimizer/planner.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
@@ -466,20 +465,16 @@ static void wish_for_order(PlannerInfo *root, RelOptInfo *rel)
 		read_as(lfirst(cell), &reading, IFP_USE_CONDITION);
 }
 
-static create_upper_paths_hook_type previous_hook;
-
-static void wish(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output, void *extra)
+pg_attribute_hot void ifp_wishes_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+					  GroupPathExtraData *extra)
 {
 	struct ifp_query_level level = { .upper = root, .root = root, .rel = input };
 
-	if (previous_hook)
-		previous_hook(root, stage, input, output, extra);
 	if (!collecting)
 		return;
 	if (stage == UPPERREL_GROUP_AGG) {
 		level.groups = get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
-		level.outputs =
-			list_concat(list_copy(output->reltarget->exprs), (List *)((GroupPathExtraData *)extra)->havingQual);
+		level.outputs = list_concat(list_copy(output->reltarget->exprs), (List *)extra->havingQual);
 		wish_for_groups(&level);
 	} else if (stage == UPPERREL_DISTINCT) {
 		wish_for_distinct(root, input, &level);
@@ -493,10 +488,4 @@ static void wish(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, 
 void ifp_wishes_collect(List **wishes)
 {
 	collecting = wishes;
-}
-
-void ifp_wishes_register(void)
-{
-	previous_hook = create_upper_paths_hook;
-	create_upper_paths_hook = wish;
 }

@@ -1,6 +1,6 @@
 /* planner/wish.h -- Wish for an index: the columns it would need to answer a query level, and the uses of each.
  *
- * Hooks collect wishes while a query is planned, for levels that an index could answer: those that group one table (inside
+ * Wishes are collected while a query is planned, for levels that an index could answer: those that group one table (inside
  * subqueries, joined with dimensions, or in each arm of a UNION ALL), or take the first rows by a column or of groups.
  */
 #ifndef IFP_PLANNER_WISH_H
@@ -8,7 +8,7 @@
 
 #include "pg_ext/base/engine.h"
 
-#include "nodes/pg_list.h"
+#include "nodes/pathnodes.h"
 
 /* Uses of a column. */
 enum ifp_column_use {
@@ -44,7 +44,8 @@ struct ifp_wish {
  * an error, too. */
 void ifp_wishes_collect(List **wishes);
 
-/* Registers the hooks. Requires  called once, when the library is loaded. */
-void ifp_wishes_register(void);
+/* Adds the wish of a level, if wishes are collected. extra is only read at the stage UPPERREL_GROUP_AGG. */
+void ifp_wishes_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+			 GroupPathExtraData *extra);
 
 #endif

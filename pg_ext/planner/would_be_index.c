@@ -66,15 +66,11 @@ static void add_index(PlannerInfo *root, RelOptInfo *rel, const struct ifp_would
 	}
 }
 
-static get_relation_info_hook_type previous_hook;
-
-static void add_indexes(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *rel)
+pg_attribute_hot void ifp_would_be_indexes_add(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *rel)
 {
 	List *indexes = would_be;
 	ListCell *cell;
 
-	if (previous_hook)
-		previous_hook(root, table, is_parent, rel);
 	if (is_parent || indexes == NIL)
 		return;
 	would_be = NIL; /* copies have no others */
@@ -82,10 +78,4 @@ static void add_indexes(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo
 		if (has_columns_of(table, ((const struct ifp_would_be_index *)lfirst(cell))->table))
 			add_index(root, rel, lfirst(cell));
 	would_be = indexes;
-}
-
-void ifp_would_be_indexes_register(void)
-{
-	previous_hook = get_relation_info_hook;
-	get_relation_info_hook = add_indexes;
 }

@@ -8,6 +8,8 @@
 
 #include "pg_ext/base/engine.h"
 
+#include "nodes/pathnodes.h"
+
 struct ifp_would_be_index {
 	Oid table;	       /* the table that would have the index, itself or on its partitions */
 	Oid copy;	       /* the empty table that has it */
@@ -21,7 +23,7 @@ double ifp_would_be_bytes(double n_rows, int n_values, int n_reals);
  * reset it to NIL, also after an error. */
 void ifp_would_be_indexes_set(List *indexes);
 
-/* Registers a hook. Requires  called once, when the library is loaded. */
-void ifp_would_be_indexes_register(void);
+/* Adds them to a table whose indexes the planner has just collected. */
+void ifp_would_be_indexes_add(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *rel);
 
 #endif

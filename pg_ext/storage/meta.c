@@ -163,7 +163,7 @@ Buffer ifp_meta_lock(Relation index, int lock_mode)
 	return buffer;
 }
 
-uint32 ifp_pending_pages(const struct ifp_meta *meta)
+pg_attribute_hot uint32 ifp_pending_pages(const struct ifp_meta *meta)
 {
 	uint32 n = 0;
 
@@ -175,7 +175,7 @@ uint32 ifp_pending_pages(const struct ifp_meta *meta)
 }
 
 /* Pins the metapage, without a search for its buffer if that was found less than a second ago. */
-static Buffer pin_again(Relation index)
+pg_attribute_hot static Buffer pin_again(Relation index)
 {
 	static struct {
 		Oid index;
@@ -226,7 +226,7 @@ bool ifp_meta_has_removed(Relation index, const struct ifp_meta *before)
 	return has_removed;
 }
 
-void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes *sizes)
+pg_attribute_hot void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes *sizes)
 {
 	Buffer buffer = pin_again(index);
 	Page page = BufferGetPage(buffer);
@@ -245,7 +245,7 @@ void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes *sizes)
 	UnlockReleaseBuffer(buffer);
 }
 
-struct ifp_meta_sizes ifp_meta_sizes_for_estimates(Oid index)
+pg_attribute_hot struct ifp_meta_sizes ifp_meta_sizes_for_estimates(Oid index)
 {
 	static struct known {
 		Oid index;

@@ -102,7 +102,7 @@ Buffer ifp_page_read(Relation index, BlockNumber block)
 	return ReadBuffer(index, block);
 }
 
-bool ifp_page_is(Page page, enum ifp_page_type type, uint32 owner)
+pg_attribute_hot bool ifp_page_is(Page page, enum ifp_page_type type, uint32 owner)
 {
 	return is_ours(page) && ifp_special(page)->page_type == type && ifp_special(page)->owner == owner;
 }

@@ -64,3 +64,17 @@ DROP TABLE owned;
 DROP OPERATOR FAMILY own_numeric_ops USING iforest;
 DROP OPERATOR FAMILY own_integer_ops USING iforest;
 DROP OPERATOR FAMILY own_backward_ops USING iforest;
+
+-- The orders of key columns are cached, and found out again when an operator family was created.
+CREATE TABLE told_again(s text, ts bigint);
+INSERT INTO told_again SELECT 's' || i % 10, i FROM generate_series(1, 20000) i;
+CREATE INDEX told_again_if ON told_again USING iforest (s, ts);
+VACUUM ANALYZE told_again;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM told_again WHERE s = 's3' ORDER BY ts LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT * FROM told_again WHERE s = 's3' ORDER BY ts LIMIT 3;
+CREATE OPERATOR FAMILY told_ops USING btree;
+EXPLAIN (COSTS OFF) SELECT * FROM told_again WHERE s = 's3' ORDER BY ts LIMIT 3;
+DROP OPERATOR FAMILY told_ops USING btree;
+DROP TABLE told_again;
