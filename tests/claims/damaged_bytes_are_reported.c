@@ -21,10 +21,10 @@ static bool is_refusal(enum iforest_status status)
 	return status == IFOREST_CORRUPT || status == IFOREST_FORMAT;
 }
 
-/* The next byte of a page or place in it. The sanitizer is shown all of the header, the directory and the first node, and then a part. */
+/* The next byte of a page. The sanitizer is shown all of the header, and then a part: 23 is prime to the eight bits. */
 static uint32_t next_byte(uint32_t i)
 {
-	return i < 120 || !sanitizer_shortens() ? i + 1 : i + 5;
+	return i < IFOREST_PAGE_HEADER || !sanitizer_shortens() ? i + 1 : i + 23;
 }
 
 /* The check refuses the index and names this page (by its header as it was built). */
@@ -101,8 +101,11 @@ static void pages_cut_short(void **state)
 
 		specimen_page(&specimen, 0, index, &n_bytes);
 		n_built = *n_bytes;
-		for (*n_bytes = 0; *n_bytes < n_built; *n_bytes = next_byte(*n_bytes))
+		for (uint32_t n = 0; n < n_built; n = next_byte(n)) {
+			*n_bytes = n;
 			assert_blamed(0, index, specimen_check(&specimen));
+		}
+		*n_bytes = n_built;
 	}
 	specimen_forget(&specimen);
 }
