@@ -25,9 +25,9 @@ struct ifp_plan_facts {
 	uint64 number; /* changes whenever facts are invalidated */
 	enum ifp_known holds_columns, keeps_histograms;
 	struct ifp_plan_estimates estimates;
-	/* the index's sizes when statistics of its time were found to need no change */
-	bool is_unchanged;
-	struct ifp_meta_sizes unchanged;
+	/* whether statistics of its time need a change, found when the index had these sizes */
+	enum ifp_known needs_change;
+	struct ifp_meta_sizes of_sizes;
 };
 
 /* Returns the facts of an index, cached by its OID.

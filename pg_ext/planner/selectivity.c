@@ -336,11 +336,15 @@ static struct known *find_known(uint64 index_id)
 	return known;
 }
 
+static bool is_of_sizes(const struct known *known, const struct ifp_meta_sizes *now)
+{
+	return known->manifest_id == now->manifest_id && known->n_pending_pages == now->n_pending_pages;
+}
+
 static bool is_known(struct known *known, const struct ifp_meta_sizes *now, HeapTuple tuple)
 {
 	return TransactionIdEquals(known->xmin, HeapTupleHeaderGetRawXmin(tuple->t_data)) &&
-	       ItemPointerEquals(&known->tid, &tuple->t_self) && known->manifest_id == now->manifest_id &&
-	       known->n_pending_pages == now->n_pending_pages;
+	       ItemPointerEquals(&known->tid, &tuple->t_self) && is_of_sizes(known, now);
 }
 
 /* Recomputes the improved statistics. */
@@ -403,8 +407,8 @@ static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 	foreach (cell, rel ? rel->indexlist : NIL) {
 		const IndexOptInfo *index = lfirst(cell);
 
-		if (index->indexkeys[index->nkeycolumns - 1] == column && index->indpred == NIL && ifp_is_usable(index) &&
-		    (!found || index->nkeycolumns < found->nkeycolumns))
+		if ((!found || index->nkeycolumns < found->nkeycolumns) && index->indexkeys[index->nkeycolumns - 1] == column &&
+		    index->indpred == NIL && ifp_is_usable(index))
 			found = index;
 	}
 	return found ? found->indexoid : InvalidOid;
@@ -420,16 +424,24 @@ static HeapTuple find_statistics(Oid table, AttrNumber column, Oid index)
 {
 	struct ifp_meta_sizes now = ifp_meta_sizes_for_estimates(index);
 	struct ifp_plan_facts *facts = ifp_plan_facts(index);
+	bool is_current = facts->needs_change != IFP_NOT_KNOWN && are_same(&facts->of_sizes, &now);
 	uint64 number = facts->number;
 	HeapTuple tuple;
 
-	if (facts->is_unchanged && are_same(&facts->unchanged, &now))
+	if (is_current && facts->needs_change == IFP_KNOWN_FALSE)
 		return NULL;
+	/* facts are forgotten when statistics change, so those that were improved need not be looked at */
+	if (is_current) {
+		const struct known *known = find_known(now.index_id);
+
+		if (known->improved && is_of_sizes(known, &now))
+			return heap_copytuple(known->improved);
+	}
 	tuple = statistics_of(table, column, index, &now);
 	facts = ifp_plan_facts(index);
 	if (facts->number == number) {
-		facts->is_unchanged = !tuple;
-		facts->unchanged = now;
+		facts->needs_change = tuple ? IFP_KNOWN_TRUE : IFP_KNOWN_FALSE;
+		facts->of_sizes = now;
 	}
 	return tuple;
 }
