@@ -5,18 +5,15 @@
 #
 # FOLDER is a working copy of the project in which `make pg` has run. MEASURE_WITH: a command that the timing part is run by.
 set -eu
-build=${BUILD:-build}
+# shellcheck source=bench/pg_program.sh
+. bench/pg_program.sh
 rows=${1:-500000}
-program=$build/bench/pg_pending
 [ -e "${REFERENCE:-}/build/pg/iforest.so" ] || { echo "pg_pending: REFERENCE names no folder with build/pg/iforest.so"; exit 2; }
-[ -e "$build/pg/iforest.so" ] || { echo "pg_pending: no $build/pg/iforest.so (make pg)"; exit 2; }
-mkdir -p "$build/bench"
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I"$("${PG_CONFIG:-pg_config}" --includedir)" \
-	-o "$program" bench/pg_pending.c bench/pg_session.c -lpq
+pg_program pg_pending
 CLUSTER_SETTINGS="shared_buffers = 512MB
 max_wal_size = 4GB
 checkpoint_timeout = 1h"
-printf 'machine: %s, %s cores, %s; %s rows\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -sr)" "$rows"
+pg_machine "$rows rows"
 . tests/pg/cluster.sh
 reference_dir=
 stop_both() {

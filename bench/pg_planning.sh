@@ -4,17 +4,14 @@
 #
 #     sh bench/pg_planning.sh [ROWS [ROUNDS]]     200 000 rows and 500 rounds by default
 set -eu
-build=${BUILD:-build}
-program=$build/bench/pg_planning
-[ -e "$build/pg/iforest.so" ] || { echo "pg_planning: skipped, no $build/pg/iforest.so (make pg)"; exit 0; }
-mkdir -p "$build/bench"
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I"$("${PG_CONFIG:-pg_config}" --includedir)" \
-	-o "$program" bench/pg_planning.c bench/pg_session.c -lpq
+# shellcheck source=bench/pg_program.sh
+. bench/pg_program.sh
+pg_program pg_planning
 CLUSTER_SETTINGS="autovacuum = off
 shared_preload_libraries = 'pg_stat_statements'
 pg_stat_statements.track_planning = on
 pg_stat_statements.track = all"
-printf 'machine: %s, %s cores, %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -sr)"
+pg_machine "${1:-200000} rows"
 . tests/pg/cluster.sh
 trap 'cluster_stop' EXIT
 trap 'exit 143' HUP INT TERM

@@ -7,17 +7,14 @@
 #
 # MEASURE_WITH: a command that the timing part is run by, such as taskset or nice with their arguments; the tables are filled before.
 set -eu
-build=${BUILD:-build}
+# shellcheck source=bench/pg_program.sh
+. bench/pg_program.sh
 rows=${1:-2000000}
-program=$build/bench/pg_small
-[ -e "$build/pg/iforest.so" ] || { echo "pg_small: skipped, no $build/pg/iforest.so (make pg)"; exit 0; }
-mkdir -p "$build/bench"
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -D_DEFAULT_SOURCE -I"$("${PG_CONFIG:-pg_config}" --includedir)" \
-	-o "$program" bench/pg_small.c bench/pg_session.c -lpq
+pg_program pg_small
 CLUSTER_SETTINGS="shared_buffers = 1GB
 max_wal_size = 8GB
 checkpoint_timeout = 1h"
-printf 'machine: %s, %s cores, %s; %s rows\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -sr)" "$rows"
+pg_machine "$rows rows"
 . tests/pg/cluster.sh
 trap 'cluster_stop' EXIT
 trap 'exit 143' HUP INT TERM

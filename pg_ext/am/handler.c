@@ -31,6 +31,7 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 #include "utils/selfuncs.h"
+#include "utils/spccache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -133,6 +134,46 @@ pg_attribute_hot static double series_scanned(struct PlannerInfo *root, const In
 	return Max(n_series, 1);
 }
 
+/* True if the path's conditions are all that there are on the table, comparisons with values. */
+pg_attribute_hot static bool has_all_conditions(const IndexPath *path)
+{
+	List *conditions = NIL;
+	ListCell *cell;
+
+	foreach (cell, path->indexclauses) {
+		IndexClause *clause = lfirst_node(IndexClause, cell);
+
+		if (list_length(clause->indexquals) != 1 || !IsA(clause->rinfo->clause, OpExpr))
+			return false;
+		conditions = list_append_unique_ptr(conditions, clause->rinfo);
+	}
+	return path->indexinfo->indpred == NIL && path->indexinfo->rel->reloptkind == RELOPT_BASEREL &&
+	       list_length(conditions) == list_length(path->indexinfo->rel->baserestrictinfo) &&
+	       list_difference_ptr(conditions, path->indexinfo->rel->baserestrictinfo) == NIL;
+}
+
+/* The same as genericcostestimate(), without a second look at the statistics where the planner has counted the rows. */
+pg_attribute_hot static void generic_costs(struct PlannerInfo *root, IndexPath *path, double loop_count, GenericCosts *costs)
+{
+	const IndexOptInfo *index = path->indexinfo;
+	double page_cost;
+	List *conditions;
+
+	if (loop_count > 1 || index->rel->tuples < 1 || !has_all_conditions(path)) {
+		genericcostestimate(root, path, loop_count, costs);
+		return;
+	}
+	conditions = get_quals_from_indexclauses(path->indexclauses);
+	get_tablespace_page_costs(index->reltablespace, &page_cost, NULL);
+	costs->numIndexTuples = Max(Min(index->rel->rows, index->tuples), 1);
+	costs->indexSelectivity = Min(index->rel->rows / index->rel->tuples, 1);
+	costs->numIndexPages =
+		index->pages > 1 && index->tuples > 1 ? ceil(costs->numIndexTuples * index->pages / index->tuples) : 1;
+	costs->indexStartupCost = index_other_operands_eval_cost(root, conditions);
+	costs->indexTotalCost = costs->numIndexPages * page_cost + costs->indexStartupCost +
+				costs->numIndexTuples * (cpu_index_tuple_cost + cpu_operator_cost * list_length(conditions));
+}
+
 pg_attribute_hot double ifp_estimate_runs(int n_values, uint32 manifest_bytes)
 {
 	double n_runs = ((double)manifest_bytes - MANIFEST_HEADER_BYTES) / (RUN_BYTES + VALUE_BYTES * n_values);
@@ -149,7 +190,7 @@ pg_attribute_hot void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPa
 	int n_values = path->indexinfo->ncolumns - path->indexinfo->nkeycolumns;
 	double n_runs = ifp_estimate_runs(n_values, sizes.manifest_bytes), n_pending = sizes.n_pending_pages, n_probes;
 
-	genericcostestimate(root, path, loop_count, &costs);
+	generic_costs(root, path, loop_count, &costs);
 
 	/* each series is searched for in each run, on pages that are soon cached */
 	n_probes = series_scanned(root, path, estimates.n_series) * n_runs;

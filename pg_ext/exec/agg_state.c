@@ -23,6 +23,8 @@
 #include "pg_ext/types/values.h"
 
 struct measure {
+	const struct ifp_arm *arm; /* the first that needs it, and its aggregate */
+	const Aggref *aggregate;
 	enum ifp_measure_type type;
 	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
 	int value;		   /* of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
@@ -72,7 +74,6 @@ struct ifp_agg_states {
 	const struct ifp_definition *definition;
 	ExprContext *econtext;
 	struct measure *measures;
-	List *written; /* the identity of each measure, to share it */
 	int n_measures, n_words;
 	struct result *results;
 	int n_results;
@@ -101,27 +102,30 @@ static void find_better(Aggref *aggregate, FmgrInfo *better)
 	fmgr_info(get_opcode(operator), better);
 }
 
+/* True if an arm can share a measure. How constants are combined depends on the aggregate. */
+static bool is_measure_of(const struct measure *measure, const Aggref *aggregate, const struct ifp_arm *arm)
+{
+	const struct ifp_arm *other = measure->arm;
+
+	return other->type == arm->type && other->value == arm->value && other->accumulator == arm->accumulator &&
+	       other->histogram == arm->histogram && other->steps == arm->steps && equal(other->conditions, arm->conditions) &&
+	       equal(other->wanted, arm->wanted) &&
+	       (arm->type != IFP_MEASURE_CONSTANT ||
+		(equal(measure->aggregate, aggregate) && equal(other->expression, arm->expression)));
+}
+
 static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_agg_function function,
 		       const struct ifp_arm *arm)
 {
 	bool is_constant = arm->type == IFP_MEASURE_CONSTANT;
-	List *written = list_make4(makeInteger(arm->type), list_make3_int(arm->value, arm->accumulator, arm->histogram),
-				   arm->conditions, arm->wanted);
 	struct measure *measure = &aggs->measures[aggs->n_measures];
-	int i = 0;
-	ListCell *cell;
 
-	written = lappend(written, list_make2_int((int)arm->steps, (int)(arm->steps >> 32)));
-	/* how constants are combined depends on the aggregate */
-	if (is_constant)
-		written = lappend(lappend(written, aggregate), arm->expression);
-	foreach (cell, aggs->written) {
-		if (equal(lfirst(cell), written))
+	for (int i = 0; i < aggs->n_measures; i++)
+		if (is_measure_of(&aggs->measures[i], aggregate, arm))
 			return i;
-		i++;
-	}
-	aggs->written = lappend(aggs->written, written);
-	*measure = (struct measure){ .type = arm->type,
+	*measure = (struct measure){ .arm = arm,
+				     .aggregate = aggregate,
+				     .type = arm->type,
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
 				     .wanted = arm->wanted,
 				     .value = arm->value,

@@ -27,7 +27,8 @@
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
 enum {
-	OPENING = 3000,	    /* opening an index, and the extra time of planning the answer */
+	OPENING = 2400,	    /* opening an index */
+	PLANNING = 600,	    /* the extra time of planning the answer */
 	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
 	A_BUCKET = 160,
@@ -178,6 +179,24 @@ static double share_of_series(const struct ifp_query_level *level, const struct 
 	return ifp_share_of_rows(level, candidate, conditions);
 }
 
+/* ---- opening ---- */
+
+static bool is_parameter(Node *node, void *context)
+{
+	if (!node)
+		return false;
+	return (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXTERN) ||
+	       expression_tree_walker(node, is_parameter, context);
+}
+
+/* Returns what an answer costs before it reads anything. A generic plan is made once and executed many times. */
+static Cost cost_of_opening(const struct ifp_query_level *level)
+{
+	bool is_generic = !level->upper->glob->boundParams && is_parameter((Node *)level->upper->parse->jointree, NULL);
+
+	return (is_generic ? OPENING : OPENING + PLANNING) * cpu_operator_cost;
+}
+
 /* ---- one index ---- */
 
 struct terms {
@@ -312,8 +331,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	       cost_of_split(terms, tuples * window * terms->chosen) +
 	       pg_popcount32(terms->numbers) * tuples * window * terms->chosen * A_SORTED_ROW * cpu_operator_cost +
 	       remembered * A_REMEMBERED_PAGE * cpu_operator_cost +
-	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1)) +
-	       OPENING * cpu_operator_cost;
+	       unclean * (seq_page_cost + A_HEAP_ROW * cpu_operator_cost * tuples / Max(rel->pages, 1));
 }
 
 /* ---- without statistics ---- */
@@ -483,6 +501,7 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	double tuples = 0, n_groups = 1, n_buckets;
 	int n_more_sets = Max(list_length(query->sets) - 1, 0);
 	List *passes = ifp_value_passes(query);
+	Cost opening = cost_of_opening(level);
 	ListCell *cell, *rel_cell, *index_cell, *table_cell;
 
 	ifp_definition_read(index, &definition);
@@ -512,11 +531,11 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 		ListCell *pass;
 
 		foreach (pass, passes)
-			estimate->total += cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms,
-							 share_of_pass(level, candidate, query, lfirst(pass)));
+			estimate->total += opening + cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms,
+								   share_of_pass(level, candidate, query, lfirst(pass)));
 		if (passes == NIL)
-			estimate->total +=
-				cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms, share_of_values(query));
+			estimate->total += opening + cost_of_index(table, lfirst(rel_cell), lfirst(index_cell), &terms,
+								   share_of_values(query));
 	}
 	estimate->n_joined_bytes = 0;
 	if (level->join)
@@ -541,8 +560,8 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	estimate->is_slower = is_slower(level, candidate, query, &terms, estimate);
 }
 
-pg_attribute_hot Cost ifp_agg_cost_least(void)
+pg_attribute_hot Cost ifp_agg_cost_least(const struct ifp_query_level *level)
 {
-	return (OPENING + FEWEST_PAGES * A_PAGE + A_BUCKET) * cpu_operator_cost +
+	return cost_of_opening(level) + (FEWEST_PAGES * A_PAGE + A_BUCKET) * cpu_operator_cost +
 	       FEWEST_PAGES * Min(seq_page_cost / 4, random_page_cost);
 }

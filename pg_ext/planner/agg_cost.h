@@ -25,6 +25,6 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 			   const struct ifp_index_query *query, struct ifp_agg_cost *estimate);
 
 /* Returns a lower bound for the cost of any answer: that of one bucket of one series in one run. */
-Cost ifp_agg_cost_least(void);
+Cost ifp_agg_cost_least(const struct ifp_query_level *level);
 
 #endif

@@ -151,11 +151,11 @@ static void decline(const struct ifp_query_level *level, const struct ifp_candid
 }
 
 /* True if a path is cheaper than any answer from an index can be, so that no further planning is needed. */
-pg_attribute_hot static bool has_cheap_path(const RelOptInfo *rel)
+pg_attribute_hot static bool has_cheap_path(const struct ifp_query_level *level, const RelOptInfo *rel)
 {
 	const Path *cheapest = ifp_cheapest_path(rel);
 
-	return cheapest && cheapest->total_cost < ifp_agg_cost_least();
+	return cheapest && cheapest->total_cost < ifp_agg_cost_least(level);
 }
 
 /* ---- indexes that need not be asked ---- */
@@ -260,7 +260,7 @@ static void consider_join(UpperRelationKind stage, RelOptInfo *output_rel, Group
 pg_attribute_hot static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra,
 				      PathTarget *target, struct ifp_query_level *level)
 {
-	if (!ifp_are_reasons_wanted() && has_cheap_path(output_rel))
+	if (!ifp_are_reasons_wanted() && has_cheap_path(level, output_rel))
 		return;
 	if (IS_JOIN_REL(level->rel))
 		consider_join(stage, output_rel, extra, target, level);

@@ -332,8 +332,8 @@ pg_attribute_hot static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 	foreach (cell, rel ? rel->indexlist : NIL) {
 		const IndexOptInfo *index = lfirst(cell);
 
-		if (index->indexkeys[index->nkeycolumns - 1] == column && index->indpred == NIL && ifp_is_usable(index) &&
-		    (!found || index->nkeycolumns < found->nkeycolumns))
+		if ((!found || index->nkeycolumns < found->nkeycolumns) && index->indexkeys[index->nkeycolumns - 1] == column &&
+		    index->indpred == NIL && ifp_is_usable(index))
 			found = index;
 	}
 	return found ? found->indexoid : InvalidOid;

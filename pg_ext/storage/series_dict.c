@@ -211,13 +211,29 @@ static void read_records(Relation index, struct ifp_series_dict *dict, const uin
 	dict->is_whole = true;
 }
 
+/* True if the last page that was read has nothing new, and no page follows it. */
+static bool is_read_to_end(Relation index, struct ifp_series_dict *dict)
+{
+	Buffer buffer = ifp_page_lock(index, dict->block, IFP_PAGE_SERIES, BUFFER_LOCK_SHARE);
+	Page page = BufferGetPage(buffer);
+	bool is_read = dict->used > 0 && ifp_content_used(page) == dict->used &&
+		       ifp_special(page)->next == InvalidBlockNumber &&
+		       is_whole(dict, ifp_content(page), dict->used, ifp_special(page), ifp_sum(page));
+
+	UnlockReleaseBuffer(buffer);
+	return is_read;
+}
+
 static void read_from(Relation index, struct ifp_series_dict *dict, BlockNumber head)
 {
-	uint8 *content = palloc(IFP_CONTENT_BYTES);
+	uint8 *content;
 	BlockNumber n_read = 0;
 
 	if (dict->block == InvalidBlockNumber)
 		dict->block = head;
+	else if (is_read_to_end(index, dict))
+		return;
+	content = palloc(IFP_CONTENT_BYTES);
 	while (dict->block != InvalidBlockNumber) {
 		struct ifp_special special;
 		struct ifp_sum sum;

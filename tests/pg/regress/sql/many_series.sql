@@ -78,5 +78,13 @@ SELECT many_series('SELECT name, count(*) FROM many WHERE ts >= ''2024-01-02'' A
 RESET enable_seqscan; RESET enable_indexscan; RESET enable_bitmapscan;
 -- Taken at default costs.
 EXPLAIN (COSTS OFF) SELECT name, sum(dur) FROM many WHERE ts >= '2024-01-02' AND ts < '2024-01-03' GROUP BY name ORDER BY sum(dur) DESC LIMIT 10;
+-- A plan that is kept is planned once: an answer is then worth it for one row.
+PREPARE of_one(text, timestamp, timestamp) AS SELECT count(*), sum(dur) FROM many WHERE name = $1 AND ts >= $2 AND ts < $3;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE of_one('name 8', '2024-01-02', '2024-01-02 00:20');
+SET plan_cache_mode = force_custom_plan;
+EXPLAIN (COSTS OFF) EXECUTE of_one('name 8', '2024-01-02', '2024-01-02 00:20');
+RESET plan_cache_mode;
+DEALLOCATE of_one;
 DROP TABLE many;
 DROP FUNCTION many_agree(), many_series(text);
