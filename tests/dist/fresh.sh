@@ -1,6 +1,7 @@
 #!/bin/sh
 # What needs no compiler, each in a clean Debian by one command, and then the README's query: npm packages in node:sqlite, the WebAssembly module, the
-# Python wheel, and iforest.c as a module of the shell. As root, with what packages.sh and wasm.sh, or make dist, have made. TAP.
+# Python wheel; then, with a compiler and SQLite's headers alone, iforest.c as a module of the shell, and what make all builds there. As root, with what
+# packages.sh and wasm.sh, or make dist, have made. TAP.
 #
 #   tests/dist/fresh.sh [SUITE...]     bullseye, bookworm and trixie, or those named; needs npm and its registry for a Node.js that has node:sqlite
 #
@@ -59,6 +60,15 @@ amalgamation_answers() {
 	chroot_run sh -c 'sqlite3 -batch -cmd ".load /made/iforest" :memory: </made/readme.sql' | answers
 }
 
+# the same, and make
+make_all_answers() {
+	chroot_sources source && chroot_run sh -c 'apt-get install -y --no-install-recommends make && cd /source && make -s -j"$(nproc)" all' >"$temporary/said" 2>&1
+	made=$?
+	cat "$temporary/said"
+	[ $made = 0 ] && grep '^Left out: .* chrometrace\.so\. .* libjsmn-dev zlib1g-dev libnanopb-dev ' "$temporary/said" && [ ! -e "$chroot_root/source/build/chrometrace.so" ] &&
+		chroot_run sh -c 'sqlite3 -batch -cmd ".load /source/build/iforest" :memory: </made/readme.sql' | answers
+}
+
 report "Node.js" node_is_there
 report "iforest.c" dist/amalgamate.py sqlite "$build/amalgamation"
 for suite in "$@"; do
@@ -68,7 +78,10 @@ for suite in "$@"; do
 	report "npm install, and node:sqlite" npm_answers
 	report "npm install, and WebAssembly" wasm_answers
 	report "pip install, and Python's sqlite3" wheel_answers
-	[ "$suite" = bullseye ] || report "cc iforest.c, and sqlite3" amalgamation_answers
+	if [ "$suite" != bullseye ]; then
+		report "cc iforest.c, and sqlite3" amalgamation_answers
+		report "make all with SQLite's headers alone, and sqlite3" make_all_answers
+	fi
 	chroot_drop
 done
 report_end
