@@ -36,15 +36,23 @@ installs() {
 	command=$(sed -n "/^$2/ s|build/dist/\(wasm/\)\{0,1\}|/made/|gp" docs/install.md) && [ -n "$command" ] && chroot_run sh -c "mkdir -p $1 && cd $1 && $command"
 }
 
+# uninstalls FOLDER COMMAND: the one that its table of uninstalling has; nothing may be left there
+uninstalls() {
+	command=$(sed -n "s/.*\`\($2[^\`]*\)\`.*/\1/p" docs/install.md) && [ -n "$command" ] && chroot_run sh -c "cd $1 && yes | $command" &&
+		! find "$chroot_root$1" -name 'iforest*' | grep .
+}
+
 # as the README has it
 answers() { diff "$temporary/expected" -; }
 
 npm_answers() {
-	installs /app 'npm install build.dist.npm' && chroot_run sh -c 'cd /app && cp /made/readme.mjs . && node readme.mjs </made/readme.sql' | answers
+	installs /app 'npm install build.dist.npm' && chroot_run sh -c 'cd /app && cp /made/readme.mjs . && node readme.mjs </made/readme.sql' | answers &&
+		uninstalls /app 'npm uninstall iforest iforest-linux'
 }
 
 wasm_answers() {
-	installs /web 'npm install build.dist.wasm' && chroot_run sh -c 'cd /web && cp /made/readme.mjs . && node readme.mjs wasm </made/readme.sql' | answers
+	installs /web 'npm install build.dist.wasm' && chroot_run sh -c 'cd /web && cp /made/readme.mjs . && node readme.mjs wasm </made/readme.sql' | answers &&
+		uninstalls /web 'npm uninstall iforest-wasm'
 }
 
 wheel_answers() {
@@ -52,7 +60,7 @@ wheel_answers() {
 	if [ "$suite" = bullseye ]; then
 		chroot_run sh -c '/venv/bin/python /made/readme.py </made/readme.sql 2>&1' | grep 'iforest needs SQLite 3.38 or newer; this is 3.34'
 	else
-		chroot_run sh -c '/venv/bin/python /made/readme.py </made/readme.sql' | answers
+		chroot_run sh -c '/venv/bin/python /made/readme.py </made/readme.sql' | answers && uninstalls /venv 'pip uninstall iforest'
 	fi
 }
 
