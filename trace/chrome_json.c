@@ -47,6 +47,7 @@ struct trace_chrome_reader {
 	uint64_t event_offset; /* of the event at hand, and what it has: nodes, 0 where absent */
 	size_t fields[N_FIELDS];
 	char phase;
+	uint64_t n_with_phase, n_without_phase;
 	struct trace_track *thread; /* of the last event that has one, and usually of the next */
 	struct trace_bytes key, number;
 	struct argument *arguments;
@@ -794,8 +795,11 @@ static int take_event(struct trace_chrome_reader *reader, struct trace_text text
 		status = field_text(reader, FIELD_PHASE, &phase);
 	if (status < 0)
 		return status;
-	if (!phase.data || phase.n_bytes == 0)
+	if (!phase.data || phase.n_bytes == 0) {
+		reader->n_without_phase++;
 		return leave_out(reader, "event without a phase");
+	}
+	reader->n_with_phase++;
 	reader->phase = phase.data[0];
 	return reader->phase == 'M' ? take_metadata(reader) : take_timed(reader);
 }
@@ -864,6 +868,10 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 	(void)bytes;
 	if (status < 0)
 		return trace_fail(reader->assembly, status, reader->n_taken + n_bytes, "%s", reader->frames.problem);
+	/* an array of something else, such as Zipkin's spans */
+	if (reader->n_without_phase > 0 && reader->n_with_phase == 0)
+		return trace_fail(reader->assembly, TRACE_ERROR_NOT_TRACE, reader->n_taken + n_bytes,
+				  "no event has a phase (\"ph\"), so this is no trace of Chrome");
 	return check_frames(reader) < 0 ? TRACE_ERROR_FORMAT : report(reader);
 }
 

@@ -263,7 +263,8 @@ static bool read_query(PlannerInfo *root, List *outputs, struct combination *com
 		 pull_var_clause((Node *)outputs, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS))
 		if (IsA(lfirst(cell), Aggref))
 			found = list_append_unique(found, lfirst(cell));
-	if (found == NIL || !may_move(combination->groups) || !may_move(found))
+	if (found == NIL || expression_returns_set((Node *)combination->groups) || !may_move(combination->groups) ||
+	    !may_move(found))
 		return false;
 	foreach (cell, found)
 		add_aggregate(combination, lfirst_node(Aggref, cell));

@@ -42,7 +42,7 @@ $front->safe_psql('postgres', "CREATE TABLE every($Fleet::columns); INSERT INTO 
 for my $i (0 .. $#workers)
 {
 	$front->safe_psql('postgres', "CREATE SERVER server_$i FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" . $workers[$i]->host . "', port '" . $workers[$i]->port . "',
-		dbname 'postgres', use_remote_estimate 'true', extensions 'iforest', fetch_size '10000', async_capable 'true');
+		dbname 'postgres', use_remote_estimate 'true', extensions 'iforest', fetch_size '10000', async_capable 'true', options '-c cursor_tuple_fraction=1');
 		CREATE USER MAPPING FOR CURRENT_USER SERVER server_$i");
 }
 for my $shard (0 .. $n_shards - 1)
@@ -96,7 +96,9 @@ for my $question (@Questions::questions)
 	is($n_from_index, scalar @sent, "$title: each shard answers from its index") or diag($sent[0]) unless $ENV{IFOREST_ROWS};
 	is($front->safe_psql('postgres', $rewritten), $front->safe_psql('postgres', $other), "$title, by service: the answer is that of a plain table") if $rewritten;
 }
-is(join(', ', sort grep { $how{$_} eq 'rows' } keys %how), 'grouping sets, the row that was longest, top 10, top 10 of a service', 'what reads rows');
+my $by_rows = join ', ', sort grep { $how{$_} eq 'rows' } keys %how;
+# of many rows, which are few in a shard's window, the planner may fetch these
+$ENV{IFOREST_ROWS} ? note("rows are read for: $by_rows") : is($by_rows, 'grouping sets, the row that was longest, top 10, top 10 of a service', 'what reads rows');
 is(join(', ', sort grep { $how{$_} eq 'by service' } keys %how), 'count of services, the last row of each service', 'what PostgreSQL sends once it is written by service');
 
 # ---- times ----

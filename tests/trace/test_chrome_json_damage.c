@@ -261,6 +261,9 @@ static void errors_say_where_and_what(void **state)
 	(void)state;
 	expect_error("", TRACE_ERROR_NOT_TRACE, "the file is empty");
 	expect_error("{\"a\":1}", TRACE_ERROR_NOT_TRACE, "byte 7: there is no array \"traceEvents\" at the top level");
+	/* a span of Zipkin */
+	expect_error("[{\"id\":\"b\",\"timestamp\":1458702,\"duration\":386}]", TRACE_ERROR_NOT_TRACE,
+		     "byte 47: no event has a phase (\"ph\"), so this is no trace of Chrome");
 	expect_error("{\"a\":[1", TRACE_ERROR_NOT_TRACE, "byte 7: the file ends before an array \"traceEvents\" begins");
 	expect_error("{\"traceEvents\":{}}", TRACE_ERROR_NOT_TRACE, "byte 15: \"traceEvents\" is not an array");
 	expect_error("{\"traceEvents\":null}", TRACE_ERROR_NOT_TRACE, "byte 15: \"traceEvents\" is not an array");

@@ -123,6 +123,7 @@ SKIP:
 		unlike($plan, qr/Remote SQL: SELECT (?!.*\()/, "no rows are sent: $query");
 		is($front->safe_psql('postgres', "SELECT q::text FROM ($query) q ORDER BY 1"), $front->safe_psql('postgres', "SELECT q::text FROM ($of_every) q ORDER BY 1"), "the same: $query");
 	}
+	is($front->safe_psql('postgres', 'SELECT generate_series(1, 2) AS part, count(*), sum(dur) > 0 FROM spans WHERE dur > 10 GROUP BY 1 ORDER BY 1'), "1|19780|t\n2|19780|t", 'groups by a set of values');
 	unlike($front->safe_psql('postgres', "SET iforest.enable = off; EXPLAIN $all[0]"), qr/IForestCombine/, 'rows are sent without this extension');
 	# a generic plan is made anew when a partition comes or goes; partitions that a condition excludes are not asked
 	my $prepared = "PREPARE p(integer) AS SELECT count(*), sum(dur) FROM spans WHERE id > \$1; SET plan_cache_mode = force_generic_plan; EXECUTE p(0)";
