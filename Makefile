@@ -222,10 +222,13 @@ $(PROGRAMS): run/%: $(BUILD)/% | all
 $(SCRIPTS): run/%: % | all
 	@$(RUN) $(SUITE) $<
 
-check-programs: $(PROGRAMS)
+# what counts pages, or simulates, is the same in both builds, and has nothing for the sanitizer that other programs have not
+PLAIN_ALONE := $(call programs,tests/core/run/test_merge_policy $(addprefix tests/claims/,counters_read_log_pages extremes_open_few_pages \
+	overlap_reads_log_pages peaks_read_each_page_once search_reads_log_pages window_reads_log_pages))
+check-programs: $(filter-out $(call runs,$(PLAIN_ALONE)),$(PROGRAMS))
 # fuzzers' inputs, faults and damage are the same in both builds, and it is the sanitized one that tells
-SANITIZED_ALONE := $(REPLAY) $(call programs,tests/sqlite/test_faults tests/sqlite/test_damage $(addprefix tests/claims/,callbacks_may_jump \
-	crash_leaves_valid_index damaged_bytes_are_reported every_malloc_fails_cleanly every_read_fails_cleanly))
+SANITIZED_ALONE := $(REPLAY) $(call programs,tests/sqlite/test_faults tests/sqlite/test_damage $(addprefix tests/claims/,crash_leaves_valid_index \
+	every_malloc_fails_cleanly every_read_fails_cleanly))
 check-plain: $(filter-out $(call runs,$(SANITIZED_ALONE)),$(PROGRAMS)) $(SCRIPTS)
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
@@ -265,9 +268,9 @@ check-clients: pg
 dashboards: all pg
 	@BUILD=$(BUILD) tests/pg/cluster.sh run examples/dashboards/draw.py examples/dashboards/pictures
 
-# with a library whose readers can be stopped between their steps (pg_ext/base/test_points.h)
+# with a library whose readers can be stopped between their steps (pg_ext/base/test_points.h); they wait more than they work
 check-pauses:
-	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/pauses EXTRA=-DIFOREST_PAUSES RESULTS=$(BUILD) SUITE=pauses $(PAUSED)
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/pauses CFLAGS='-O0 -g' EXTRA=-DIFOREST_PAUSES RESULTS=$(BUILD) SUITE=pauses $(PAUSED)
 
 check-clang:
 	@if command -v clang >/dev/null; then echo "compiling with clang"; \

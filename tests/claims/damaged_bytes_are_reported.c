@@ -8,6 +8,7 @@
 #include "core/run/layout.h"
 #include "core/query/scan.h"
 #include "tests/support/harness.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/specimen.h"
 
 static struct specimen specimen;
@@ -18,6 +19,12 @@ static int stop(void **state) { (void)state; specimen_stop(&specimen); return 0;
 static bool is_refusal(enum iforest_status status)
 {
 	return status == IFOREST_CORRUPT || status == IFOREST_FORMAT;
+}
+
+/* The next byte of a page. The sanitizer is shown all of the header, and then a part: 23 is prime to the eight bits. */
+static uint32_t next_byte(uint32_t i)
+{
+	return i < IFOREST_PAGE_HEADER || !sanitizer_shortens() ? i + 1 : i + 23;
 }
 
 /* The check refuses the index and names this page (by its header as it was built). */
@@ -43,7 +50,7 @@ static void every_byte_of_a_page_is_checked(void **state)
 		uint32_t *n_bytes;
 		uint8_t *bytes = specimen_page(&specimen, 1, index, &n_bytes);
 
-		for (uint32_t i = 0; i < *n_bytes; i++) {
+		for (uint32_t i = 0; i < *n_bytes; i = next_byte(i)) {
 			bytes[i] ^= (uint8_t)(1u << i % 8);
 			assert_blamed(1, index, specimen_check(&specimen));
 			bytes[i] ^= (uint8_t)(1u << i % 8);
@@ -94,8 +101,11 @@ static void pages_cut_short(void **state)
 
 		specimen_page(&specimen, 0, index, &n_bytes);
 		n_built = *n_bytes;
-		for (*n_bytes = 0; *n_bytes < n_built; ++*n_bytes)
+		for (uint32_t n = 0; n < n_built; n = next_byte(n)) {
+			*n_bytes = n;
 			assert_blamed(0, index, specimen_check(&specimen));
+		}
+		*n_bytes = n_built;
 	}
 	specimen_forget(&specimen);
 }
@@ -157,10 +167,10 @@ static uint64_t index_of(unsigned level, uint64_t number)
 	return 0;
 }
 
-/* All of the header, the directory and the first node; then every fifth byte. */
+/* All of the header, the directory and the first node; then every fifth byte, or fewer. */
 static uint32_t next_place(uint32_t i)
 {
-	return i < 120 ? i + 1 : i + 5;
+	return i < 120 ? i + 1 : i + (sanitizer_shortens() ? 17 : 5);
 }
 
 static void forged_pages_break_nothing(void **state)

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "tests/support/sanitizer.h"
+
 static char message[2000];
 
 const char *last_message(void)
@@ -285,6 +287,15 @@ uint64_t test_seed(void)
 	const char *seed = getenv("IFOREST_SEED");
 
 	return seed ? strtoull(seed, NULL, 0) : 20240229;
+}
+
+int test_rounds(int usual)
+{
+	const char *rounds = getenv("IFOREST_ROUNDS");
+
+	if (rounds)
+		return atoi(rounds);
+	return sanitizer_shortens() ? (usual + 2) / 3 : usual;
 }
 
 uint64_t random64(struct random *random)

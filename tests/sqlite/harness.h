@@ -71,6 +71,8 @@ struct random {
 
 /* The seed of IFOREST_SEED, or a fixed one; printed when something fails. */
 uint64_t test_seed(void);
+/* IFOREST_ROUNDS; else as many as usual, and a third of them where the sanitizer shortens (tests/support/sanitizer.h). */
+int test_rounds(int usual);
 uint64_t random64(struct random *random);
 int64_t random_below(struct random *random, int64_t n); /* 0 <= result < n */
 bool one_in(struct random *random, int64_t n);

@@ -3,6 +3,7 @@
  * some with their checksum made right again, so that the checks behind the checksum are met. */
 #include "harness.h"
 
+#include "tests/support/sanitizer.h"
 #include "xxh64.h"
 
 /* Seven columns of reals and one with its variance: nodes are large and leaf pages hold few rows, so a small table has several
@@ -99,7 +100,7 @@ static bool counts_wrongly(sqlite3 *db, const char *what)
 	char *rows = is_made ? rows_of(db, COUNTED) : NULL;
 	bool is_wrong = rows && strcmp(rows, counted) != 0;
 
-	if (is_made && !rows)
+	if (is_made && !rows && !strstr(last_message(), "no such column")) /* which it is where the index has been told another name */
 		expect_named(what, COUNTED);
 	free(rows);
 	run(db, "DROP TABLE IF EXISTS d_counter");
@@ -274,7 +275,7 @@ static void flipped_bytes_with_a_sound_checksum_do_no_harm(void **state)
 	static struct page page;
 	struct random random = { test_seed() };
 	sqlite3_int64 ids[20];
-	int n = pick_pages(ids);
+	int n = pick_pages(ids), n_anywhere = sanitizer_shortens() ? 20 : 60;
 
 	(void)state;
 	for (int p = 0; p < n; p++) {
@@ -284,9 +285,9 @@ static void flipped_bytes_with_a_sound_checksum_do_no_harm(void **state)
 				flip(&page, at, (unsigned char)(1 << random_below(&random, 8)), true);
 				flip(&page, at, 0xff, true);
 			}
-		for (int at = 32; at < 96 && at < page.length; at++)
+		for (int at = 32; at < 96 && at < page.length; at += sanitizer_shortens() ? 4 : 1)
 			flip(&page, at, one_in(&random, 2) ? 0xff : (unsigned char)(1 << random_below(&random, 8)), true);
-		for (int i = 0; i < 60; i++)
+		for (int i = 0; i < n_anywhere; i++)
 			flip(&page, 32 + (int)random_below(&random, page.length - 32),
 			     (unsigned char)(1 + random_below(&random, 255)), true);
 	}

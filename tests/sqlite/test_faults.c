@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+#include "tests/support/sanitizer.h"
+
 #define TABLE                                                                                                    \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 700)"                         \
@@ -47,13 +49,16 @@
 #define DISTINCT "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, distinct=(dur, r, track AS who));"
 #define PIECES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, counter=(dur, r));"
 
-/* Of n accesses or allocations the first ones fail one by one, then about every n / FINENESS-th: emulators make it slow
- * (tests/dist/suite.sh), of which wine takes most of its time for opening, writing and removing files. */
+/* Of n accesses or allocations the first ones fail one by one, then about every n / fineness()-th: the sanitizer makes it slow, and so do
+ * emulators (tests/dist/suite.sh), of which wine takes most of its time for opening, writing and removing files. */
+static int fineness(void)
+{
 #if defined FEW_FAULTS
-enum { FINENESS = 2 };
+	return 2;
 #else
-enum { FINENESS = 4 };
+	return sanitizer_shortens() ? 2 : 4;
 #endif
+}
 
 /* A statement under test, what it needs, and what must hold after it has failed or worked. */
 static const struct step {
@@ -381,7 +386,7 @@ static void every_allocation_may_fail(void **state)
 	before = sqlite3_memory_used();
 	for (int for_ever = 0; for_ever < 2; for_ever++)
 		for (long n = 1; try_without_memory(step, image, n_bytes, expected, n, for_ever);
-		     n += 1 + n / (for_ever ? 2 : FINENESS)) {
+		     n += 1 + n / (for_ever ? 2 : fineness())) {
 			if (sqlite3_memory_used() != before)
 				fail_msg("%s, allocation %ld fails%s: %lld bytes leak", step->name, n, for_ever ? " and all after it" : "",
 					 sqlite3_memory_used() - before);
@@ -444,7 +449,7 @@ static void a_question_in_a_transaction_may_lack_memory(void **state)
 			ask_without_memory(ways[way], 1000000000, false);
 			before = sqlite3_memory_used();
 			for (long n = 1; ask_without_memory(ways[way], n, for_ever);
-			     n += 1 + n / (for_ever ? 1 : 2 * FINENESS))
+			     n += 1 + n / (for_ever ? 1 : 2 * fineness()))
 				assert_int_equal(sqlite3_memory_used(), before);
 		}
 }
@@ -658,7 +663,7 @@ static void check_disk(const struct step *step, enum access access, int code, en
 	failure_code = code;
 	try_without_disk(step, image, n_bytes, expected, access, 1000000000, setting); /* for what is kept for good */
 	before = sqlite3_memory_used();
-	for (long n = 1; failed; n += access == SYNC ? 1 : 1 + n / (FINENESS / 2)) {
+	for (long n = 1; failed; n += access == SYNC ? 1 : 1 + n / (fineness() / 2)) {
 		failed = try_without_disk(step, image, n_bytes, expected, access, n, setting);
 		if (sqlite3_memory_used() != before)
 			fail_msg("%s, access %ld fails: %lld bytes leak", step->name, n, sqlite3_memory_used() - before);

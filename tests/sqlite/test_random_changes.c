@@ -133,8 +133,7 @@ static void run_round(struct round *round)
 static void an_index_follows_random_changes(void **state)
 {
 	static struct table table;
-	const char *rounds = getenv("IFOREST_ROUNDS");
-	int n_rounds = rounds ? atoi(rounds) : N_ROUNDS;
+	int n_rounds = test_rounds(N_ROUNDS);
 
 	(void)state;
 	for (int i = 0; i < n_rounds; i++) {

@@ -205,8 +205,8 @@ static void close_round(struct round *round)
 
 static void answers_follow_random_transactions(void **state)
 {
-	const char *rounds = getenv("IFOREST_ROUNDS"), *path = test_path("random.db"), *attached = test_path("attached.db");
-	int n_rounds = rounds ? atoi(rounds) : N_ROUNDS;
+	const char *path = test_path("random.db"), *attached = test_path("attached.db");
+	int n_rounds = test_rounds(N_ROUNDS);
 
 	(void)state;
 	for (int i = 0; i < n_rounds; i++) {

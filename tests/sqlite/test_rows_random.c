@@ -376,10 +376,10 @@ static void run_round(struct round *round)
 static void random_questions_are_answered_as_by_plain_sql(void **state)
 {
 	static struct table table;
-	const char *rounds = getenv("IFOREST_ROUNDS");
+	int n_rounds = test_rounds(N_ROUNDS);
 
 	(void)state;
-	for (int r = 0; r < (rounds ? atoi(rounds) : N_ROUNDS); r++) {
+	for (int r = 0; r < n_rounds; r++) {
 		struct random random = { test_seed() + (uint64_t)r };
 		struct round round = { .db = open_database(":memory:", 0), .random = &random, .table = &table };
 

@@ -443,7 +443,6 @@ static void a_writer_may_be_killed_at_any_time(void **state)
 {
 	static const char *const modes[] = { "DELETE", "WAL" };
 	struct random random = { test_seed() };
-	const char *deaths = getenv("IFOREST_ROUNDS");
 
 	(void)state;
 	for (int m = 0; m < 2; m++) {
@@ -452,7 +451,7 @@ static void a_writer_may_be_killed_at_any_time(void **state)
 
 		run(db, "PRAGMA journal_mode = %s", modes[m]);
 		run(db, SPANS INDEX);
-		for (int i = deaths ? atoi(deaths) : 12; i > 0; i--) {
+		for (int i = test_rounds(12); i > 0; i--) {
 			struct timespec pause = { .tv_nsec = random_below(&random, 40000000) };
 			pid_t child;
 			int status;

@@ -553,8 +553,7 @@ static void an_index_of_any_kind_follows(void **state)
 	static const char *const commands[] = { "flush", "flush", "optimize", "rebuild", "integrity-check", "merge" };
 	static void (*const questions[])(sqlite3 *, struct random *) = { ask_window, ask_buckets, ask_steps, ask_rows, ask_spans, ask_counters };
 
-	const char *rounds = getenv("IFOREST_ROUNDS");
-	int n_rounds = rounds ? atoi(rounds) : 4 * N_FORMS;
+	int n_rounds = test_rounds(4 * N_FORMS);
 
 	(void)state;
 	for (int round = 0; round < n_rounds; round++) {

@@ -474,8 +474,7 @@ static int print_seed(void **state)
 
 static void an_index_follows_the_rows_of_its_condition(void **state)
 {
-	const char *rounds = getenv("IFOREST_ROUNDS");
-	int n_rounds = rounds ? atoi(rounds) : N_ROUNDS;
+	int n_rounds = test_rounds(N_ROUNDS);
 
 	(void)state;
 	for (int i = 0; i < n_rounds; i++) {

@@ -3,15 +3,18 @@
  * says which of them belong to one series (dense_rank). */
 #include "random_windows.h"
 
+#include "tests/support/sanitizer.h"
+
 enum { N_TABLES = 250, WINDOWS = 40 };
 
 static void every_window_of_random_tables_is_exact(void **state)
 {
 	static struct table table;
 	struct row_style style;
+	int n_tables = sanitizer_shortens() ? N_TABLES / 3 : N_TABLES;
 
 	(void)state;
-	for (int i = 0; i < N_TABLES; i++) {
+	for (int i = 0; i < n_tables; i++) {
 		struct random random = { test_seed() + (uint64_t)i };
 		sqlite3 *db = open_database(":memory:", 0);
 

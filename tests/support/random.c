@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/support/sanitizer.h"
+
 static uint64_t from_environment(const char *name, uint64_t usual)
 {
 	const char *text = getenv(name);
@@ -18,7 +20,7 @@ uint64_t random_seed(void)
 
 unsigned random_rounds(unsigned usual)
 {
-	return (unsigned)from_environment("IFOREST_ROUNDS", usual);
+	return (unsigned)from_environment("IFOREST_ROUNDS", sanitizer_shortens() ? (usual + 1) / 2 : usual);
 }
 
 struct random random_from(uint64_t seed)

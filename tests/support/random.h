@@ -1,7 +1,8 @@
 /* tests/support/random.h -- Repeatable random numbers for tests.
  *
  * The seed comes from IFOREST_SEED, else it is a fixed one. A property test runs random_rounds() rounds; round r starts from
- * random_seed() + r, so that a round that failed is run alone with IFOREST_SEED=<its seed> IFOREST_ROUNDS=1.
+ * random_seed() + r, so that a round that failed is run alone with IFOREST_SEED=<its seed> IFOREST_ROUNDS=1. IFOREST_ROUNDS says how many,
+ * else it is as many as usual, and half of them where the sanitizer shortens (sanitizer.h).
  */
 #ifndef TESTS_RANDOM_H
 #define TESTS_RANDOM_H

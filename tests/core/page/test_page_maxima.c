@@ -174,7 +174,7 @@ static void maxima_are_those_of_the_entries_and_the_nodes(void **state)
 	(void)state;
 	for (unsigned r = 0; r < n_rounds; r++)
 		one_round(random_seed() + r, &leaves, &nodes);
-	assert_true(leaves.n_with > 100 && leaves.n_without > 100 && nodes.n_with > 100 && nodes.n_without > 100);
+	assert_true(leaves.n_with > n_rounds && leaves.n_without > n_rounds && nodes.n_with > n_rounds && nodes.n_without > n_rounds);
 }
 
 int main(void)
