@@ -4,11 +4,12 @@
 
 #include "pg_ext/base/engine.h"
 
-/* Maximum bytes cached for an index, and number of indexes. */
-enum { MOST_BYTES = 256 * 1024, N_SLOTS = 64 };
+/* Maximum bytes cached for an index, number of indexes, and in how many slots the id of one may be. */
+enum { MOST_BYTES = 256 * 1024, N_SLOTS = 64, N_WAYS = 4 };
 
 struct slot {
 	uint64 index_id;
+	uint64 used;			       /* the clock when it was last asked for */
 	MemoryContext of_manifest, of_extents; /* NULL: none is cached */
 	struct iforest_manifest manifest;
 	struct ifp_extent *extents;
@@ -16,6 +17,7 @@ struct slot {
 };
 
 static struct slot slots[N_SLOTS];
+static uint64 cache_clock;
 
 static void drop(MemoryContext *context)
 {
@@ -26,21 +28,35 @@ static void drop(MemoryContext *context)
 
 static struct slot *find(uint64 index_id)
 {
-	struct slot *slot = &slots[index_id % N_SLOTS];
+	for (int i = 0; i < N_WAYS; i++) {
+		struct slot *slot = &slots[(index_id + i) % N_SLOTS];
 
-	return slot->index_id == index_id ? slot : NULL;
+		if (slot->index_id == index_id) {
+			slot->used = ++cache_clock;
+			return slot;
+		}
+	}
+	return NULL;
 }
 
-/* Returns the slot of an index, emptied if it was another's. */
+/* Returns the slot of an index; if it has none, the one of its slots that was not used for longest, emptied. */
 static struct slot *take(uint64 index_id)
 {
-	struct slot *slot = &slots[index_id % N_SLOTS];
+	struct slot *slot = find(index_id);
 
-	if (slot->index_id != index_id) {
-		drop(&slot->of_manifest);
-		drop(&slot->of_extents);
-		slot->index_id = index_id;
+	if (slot)
+		return slot;
+	slot = &slots[index_id % N_SLOTS];
+	for (int i = 1; i < N_WAYS; i++) {
+		struct slot *other = &slots[(index_id + i) % N_SLOTS];
+
+		if (other->used < slot->used)
+			slot = other;
 	}
+	drop(&slot->of_manifest);
+	drop(&slot->of_extents);
+	slot->index_id = index_id;
+	slot->used = ++cache_clock;
 	return slot;
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What `make install-core` installs is all that a C program needs: headers that stand alone, a library, and a pkg-config file that
 # finds them. The example, and the program in docs/forest.md, are built with that and print what they say they print. So `make install`
-# leaves modules that SQLite loads, and all that can be built where jsmn is missing. `make uninstall` and its like take away what was
+# leaves modules that SQLite loads, and all that can be built where only SQLite's headers are there. `make uninstall` and its like take away what was
 # installed, and nothing else. TAP.
 set -u
 build=${IFOREST_BUILD:-build}
@@ -123,18 +123,45 @@ uninstalls() {
 	return 0
 }
 
-# Where jsmn's header cannot be read, everything but the trace reader is built and installed, and the package is named. The folder of
-# the build is a copy without what is left out.
-modules_without_jsmn() {
-	mkdir -p "$temporary/hidden" "$temporary/build/obj" || return 1
-	echo '#error hidden' >"$temporary/hidden/jsmn.h"
-	cp -Rp "$build/obj/core" "$build/obj/sqlite_ext" "$temporary/build/obj" && rm -f "$temporary"/build/obj/sqlite_ext/chrometrace* || return 1
-	without_jsmn() { quietly "BUILD=$temporary/build" "EXTRA=-I$temporary/hidden" "DESTDIR=$temporary/c" "$@"; }
-	without_jsmn all | grep 'chrometrace\.so.*libjsmn-dev' || return 1
+# hides HEADER...: of what the trace reader needs, none but these is there; quiet make in a folder of its own, which has core's objects
+hides() {
+	rm -rf "$temporary/hidden" "$temporary/build" && mkdir -p "$temporary/hidden" "$temporary/build/obj" || return 1
+	for header; do
+		echo '#error hidden' >"$temporary/hidden/$header"
+	done
+	cp -Rp "$build/obj/core" "$temporary/build/obj"
+}
+
+with_hidden() { quietly "BUILD=$temporary/build" CFLAGS=-O0 "EXTRA=-I$temporary/hidden" "$@"; }
+
+# says_left_out PACKAGE...: make all, in a folder that has everything else, succeeds and says that these are missing, and no others
+says_left_out() {
+	said=$(with_hidden all) || return 1
+	echo "$said" | grep '^Left out: ' >"$temporary/said"
+	echo "Left out: libtrace.a chrometrace.so. The reader of traces needs headers of $* (names as in Debian)" | diff - "$temporary/said"
+}
+
+# Where only SQLite's headers are there, the index is built and answers; the trace reader alone is left out, and the packages that it needs are named.
+modules_without_readers() {
+	hides jsmn.h zlib.h pb_decode.h && says_left_out libjsmn-dev zlib1g-dev libnanopb-dev || return 1
 	(cd "$temporary/build" && ls -d -- *.a *.so) >"$temporary/built"
 	printf 'iforest.so\nlibiforest.a\n' | diff - "$temporary/built" || return 1
-	without_jsmn install && [ "$(cd "$temporary/c" && find . -type f)" = ./usr/local/lib/iforest/iforest.so ] || return 1
-	without_jsmn uninstall && [ -z "$(find "$temporary/c" -type f)" ]
+	sqlite3 -batch -init /dev/null :memory: ".load '$temporary/build/iforest'" "CREATE TABLE spans(id INTEGER PRIMARY KEY, ts, dur);
+		INSERT INTO spans(ts, dur) VALUES (1, 5), (3, 7), (9, 2); CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur);
+		SELECT count, sum_dur, max_dur FROM spans_if(1, 9)" >"$temporary/answer" && echo '2|12|7' | diff - "$temporary/answer" || return 1
+	with_hidden install "DESTDIR=$temporary/c" && [ "$(cd "$temporary/c" && find . -type f)" = ./usr/local/lib/iforest/iforest.so ] || return 1
+	with_hidden uninstall "DESTDIR=$temporary/c" && [ -z "$(find "$temporary/c" -type f)" ]
+}
+
+# Each of the three alone is missed, too. All but the reader is built by then.
+names_what_is_missing() {
+	while read -r header package; do
+		rm -f "$temporary"/hidden/*.h && echo '#error hidden' >"$temporary/hidden/$header" && says_left_out "$package" || return 1
+	done <<-'END'
+		jsmn.h libjsmn-dev
+		zlib.h zlib1g-dev
+		pb_decode.h libnanopb-dev
+	END
 }
 
 { install_into "DESTDIR=$root" "PREFIX=$prefix" && files_are_where_they_belong; } >"$temporary/log" 2>&1
@@ -147,8 +174,10 @@ install_into "PREFIX=$temporary/usr" >"$temporary/log" 2>&1
 report "installs without DESTDIR" $?
 modules_load >"$temporary/log" 2>&1
 report "make install leaves modules that load, under a folder with a space" $?
-modules_without_jsmn >"$temporary/log" 2>&1
-report "without jsmn's header make all and make install leave the trace reader out, and say so" $?
+modules_without_readers >"$temporary/log" 2>&1
+report "where only SQLite's headers are there, make all and make install leave the trace reader out, and say so" $?
+names_what_is_missing >"$temporary/log" 2>&1
+report "each package that is missing is named" $?
 for suffix in '' -core -pg; do
 	if [ "$suffix" = -pg ] && [ ! -e "$build/pg/iforest.so" ]; then
 		skip "make uninstall-pg" "the extension is not built"
