@@ -29,7 +29,7 @@ struct keys {
 /* A piece of the rows of each bucket. */
 struct group_piece {
 	bool is_known;
-	int first; /* the first piece with these keys */
+	int first; /* the piece with these keys that became known first */
 	Datum *keys;
 	bool *are_null;
 };
@@ -52,11 +52,24 @@ struct ifp_groups {
 	int next_piece;			      /* next piece of `first` to be returned */
 };
 
-static bool has_infinities(const struct ifp_index_query *query)
+static Oid time_type(const struct ifp_index_query *query)
 {
-	Oid type = getBaseType(exprType(list_nth(query->columns, ifp_time_attribute(query) - 1)));
+	return getBaseType(exprType(list_nth(query->columns, ifp_time_attribute(query) - 1)));
+}
 
-	return type != INT2OID && type != INT4OID && type != INT8OID;
+/* True if infinite times keep the order of a monotone key. NaN, the greatest, does so only in a key that does not decrease. */
+static bool keeps_infinities(const struct ifp_index_query *query, Node *key)
+{
+	switch (time_type(query)) {
+	case INT2OID:
+	case INT4OID:
+	case INT8OID:
+		return true;
+	case FLOAT8OID:
+		return IsA(key, Var);
+	default:
+		return !ifp_may_make_nan(key);
+	}
 }
 
 /* True if the buckets of each group are consecutive. Buckets come series by series, and within a series in time order, rows
@@ -65,7 +78,6 @@ static bool has_infinities(const struct ifp_index_query *query)
 static bool keys_come_together(const struct ifp_index_query *query, const struct keys *keys)
 {
 	AttrNumber time = ifp_time_attribute(query);
-	bool may_be_infinite = has_infinities(query);
 	List *breaks = NIL;
 	Bitmapset *by = NULL;
 
@@ -76,8 +88,7 @@ static bool keys_come_together(const struct ifp_index_query *query, const struct
 			return false;
 		if (IsA(key, Var) && castNode(Var, key)->varattno != time && ifp_equal_is_identical(key))
 			by = bms_add_member(by, castNode(Var, key)->varattno);
-		else if (ifp_mentions(key, time) &&
-			 (!ifp_is_monotone(key, time, &breaks) || (may_be_infinite && ifp_may_make_nan(key))))
+		else if (ifp_mentions(key, time) && (!ifp_is_monotone(key, time, &breaks) || !keeps_infinities(query, key)))
 			return false;
 	}
 	return breaks == NIL && bms_num_members(by) == query->n_by && list_length(query->tables) == 1 && !query->drawn &&
@@ -311,10 +322,12 @@ static void learn_piece(struct ifp_groups *groups, struct group_piece *piece)
 		piece->keys[i] = piece->are_null[i] ? (Datum)0 : datumCopy(key, keys->by_value[i], keys->lengths[i]);
 		MemoryContextSwitchTo(before);
 	}
-	piece->first = 0;
-	while (&groups->pieces[piece->first] != piece &&
-	       !(groups->pieces[piece->first].is_known && have_same_keys(keys, &groups->pieces[piece->first], piece)))
-		piece->first++;
+	piece->first = (int)(piece - groups->pieces);
+	for (int i = 0; i < groups->n_pieces; i++)
+		if (groups->pieces[i].is_known && have_same_keys(keys, &groups->pieces[i], piece)) {
+			piece->first = groups->pieces[i].first;
+			break;
+		}
 	piece->is_known = true;
 }
 

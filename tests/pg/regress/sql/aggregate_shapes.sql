@@ -292,6 +292,9 @@ SELECT shape('SELECT DISTINCT ts + ''Infinity'' FROM extremes');
 SELECT shape('SELECT (ts / ''Infinity'')::numeric < 1, count(*) FROM extremes GROUP BY 1');
 SELECT shape('SELECT extract(epoch FROM at) * 0, count(*) FROM extremes GROUP BY 1');
 SELECT shape('SELECT floor(ts / 1000), count(*) FROM extremes GROUP BY 1');
+-- NaN stays the greatest where all others change their order.
+SELECT shape('SELECT ts * -1 < 5, count(*) FROM extremes GROUP BY 1');
+SELECT shape('SELECT DISTINCT 3 - ts > 5 FROM extremes');
 SELECT shape('SELECT min(extract(epoch FROM at) * 0), max(extract(epoch FROM at) * 0) FROM extremes');
 SELECT shape('SELECT extract(epoch FROM at) - extract(epoch FROM at) % 86400, count(*) FROM extremes GROUP BY 1');
 SELECT shape('SELECT min(extract(epoch FROM at) - extract(epoch FROM at) % 86400), max(extract(epoch FROM at) - extract(epoch FROM at) % 86400) FROM extremes');

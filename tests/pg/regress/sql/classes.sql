@@ -73,4 +73,18 @@ SELECT count(*) FROM calls WHERE 6 / depth > took AND host = 'host 1';
 DELETE FROM calls WHERE depth = 0;
 SELECT count(*) FROM calls WHERE 6 / depth > took AND host = 'host 1';
 RESET cpu_tuple_cost;
+
+-- classes with the same key are one group, also where the first rows have only the greater values
+CREATE TABLE grown (host text, at integer, took int);
+INSERT INTO grown SELECT 'host ' || i / 1000, i, CASE WHEN i < 1000 THEN 500 ELSE 0 END + i % 97 FROM generate_series(0, 1999) AS i;
+CREATE INDEX grown_if ON grown USING iforest (host, at) INCLUDE (took) WITH (histogram = 'took(30, 50)');
+VACUUM ANALYZE grown;
+TRUNCATE questions;
+INSERT INTO questions (question) VALUES
+	('SELECT host, took > 30, count(*), sum(CASE WHEN took > 50 THEN took END) FROM grown GROUP BY 1, 2'),
+	('SELECT host, took > 50, took > 30, count(*) FROM grown GROUP BY GROUPING SETS (1, 2, 3)');
+SET cpu_tuple_cost = 1;
+CALL compare_questions('%IForestAggregate%');
+RESET cpu_tuple_cost;
+DROP TABLE grown;
 DROP TABLE calls, questions;
