@@ -270,7 +270,7 @@ dashboards: all pg
 
 # with a library whose readers can be stopped between their steps (pg_ext/base/test_points.h); they wait more than they work
 check-pauses:
-	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/pauses CFLAGS='-O0 -g' EXTRA=-DIFOREST_PAUSES RESULTS=$(BUILD) SUITE=pauses $(PAUSED)
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/pauses EXTRA='-DIFOREST_PAUSES -O0' RESULTS=$(BUILD) SUITE=pauses $(PAUSED)
 
 check-clang:
 	@if command -v clang >/dev/null; then echo "compiling with clang"; \
