@@ -26,13 +26,11 @@ struct measure {
 	const struct ifp_arm *arm; /* the first that needs it, and its aggregate */
 	const Aggref *aggregate;
 	enum ifp_measure_type type;
-	List *conditions, *wanted; /* ExprStates; IntList (planner/index_query.h) */
-	int value;		   /* of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
-	uint64 steps;		   /* steps whose rows count (planner/value_steps.h) */
-	int histogram;		   /* index in query->accumulators of the histogram of `steps`; -1: none */
-	int accumulator;	   /* index in query->accumulators of the one that VALUE or PAIR needs; -1: none */
-	int word;		   /* index of its first word in a group's state */
-	bool has_min, has_max;	   /* of VALUE: its least, greatest value is needed */
+	List *conditions;      /* ExprStates */
+	int value;	       /* of VALUE, ..._ROW, SKETCH, DISTINCT and NUMBERS */
+	int accumulator;       /* index in query->accumulators of the one that VALUE or PAIR needs; -1: none */
+	int word;	       /* index of its first word in a group's state */
+	bool has_min, has_max; /* of VALUE: its least, greatest value is needed */
 	/* of CONSTANT */
 	ExprState *expression;
 	enum ifp_agg_function function; /* the aggregate function that combines the constants */
@@ -117,7 +115,6 @@ static bool is_measure_of(const struct measure *measure, const Aggref *aggregate
 static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_agg_function function,
 		       const struct ifp_arm *arm)
 {
-	bool is_constant = arm->type == IFP_MEASURE_CONSTANT;
 	struct measure *measure = &aggs->measures[aggs->n_measures];
 
 	for (int i = 0; i < aggs->n_measures; i++)
@@ -127,17 +124,14 @@ static int add_measure(struct ifp_agg_states *aggs, Aggref *aggregate, enum ifp_
 				     .aggregate = aggregate,
 				     .type = arm->type,
 				     .conditions = ExecInitExprList(arm->conditions, NULL),
-				     .wanted = arm->wanted,
 				     .value = arm->value,
-				     .steps = arm->steps,
-				     .histogram = arm->histogram,
 				     .accumulator = arm->accumulator,
 				     .function = function };
 	if (arm->type == IFP_MEASURE_PAIR) {
 		measure->word = aggs->n_words;
 		aggs->n_words += aggs->query->accumulators.list[arm->accumulator].n_words;
 	}
-	if (is_constant) {
+	if (arm->type == IFP_MEASURE_CONSTANT) {
 		measure->expression = ExecInitExpr((Expr *)arm->expression, NULL);
 		measure->datum_type = exprType(arm->expression);
 		measure->collation = aggregate->inputcollid;
@@ -294,9 +288,9 @@ static bool is_of_pass(const struct ifp_agg_states *aggs, const struct measure *
 
 	if (!pass)
 		return true;
-	if (measure->steps == IFP_ALL_STEPS)
+	if (measure->arm->steps == IFP_ALL_STEPS)
 		return pass->histogram < 0 || aggs->query->pieces;
-	return pass->histogram == measure->histogram && (pass->steps & measure->steps);
+	return pass->histogram == measure->arm->histogram && (pass->steps & measure->arm->steps);
 }
 
 /* Makes the request count the rows on the steps. */
@@ -330,8 +324,8 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 
 		if (!is_of_pass(aggs, measure))
 			continue;
-		if (aggs->has_index && !aggs->pass && measure->steps != IFP_ALL_STEPS)
-			want_steps(aggs, measure->histogram, measure->steps, &request);
+		if (aggs->has_index && !aggs->pass && measure->arm->steps != IFP_ALL_STEPS)
+			want_steps(aggs, measure->arm->histogram, measure->arm->steps, &request);
 		if (aggs->has_index && measure->accumulator >= 0)
 			request.accumulators |= 1u << aggs->in_index[measure->accumulator];
 		switch (measure->type) {
@@ -394,7 +388,7 @@ static bool is_asked(const struct measure *measure, ExprContext *econtext)
 {
 	ListCell *condition, *wanted;
 
-	forboth(condition, measure->conditions, wanted, measure->wanted)
+	forboth(condition, measure->conditions, wanted, measure->arm->wanted)
 	{
 		if (holds(lfirst(condition), econtext) != lfirst_int(wanted))
 			return false;
@@ -501,8 +495,9 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_st
 
 		if (!is_of_pass(aggs, measure) || !is_asked(measure, aggs->econtext))
 			continue;
-		n = measure->steps == IFP_ALL_STEPS ? n_rows
-						    : count_rows(aggs, measure->histogram, measure->steps & steps, fold);
+		n = measure->arm->steps == IFP_ALL_STEPS
+			    ? n_rows
+			    : count_rows(aggs, measure->arm->histogram, measure->arm->steps & steps, fold);
 		switch (measure->type) {
 		case IFP_MEASURE_ROWS:
 			state->n += n;

@@ -156,7 +156,7 @@ static TupleDesc result_type(FunctionCallInfo fcinfo)
 /* ---- iforest_stats(): one row for the index ---- */
 
 struct totals {
-	uint64 n_leaf_pages, n_node_pages, n_entries, n_removed, n_pending, n_pending_pages, n_free;
+	uint64 n_leaf_pages, n_node_pages, n_entries, n_removed, n_pending, n_pending_pages;
 	unsigned n_levels;
 };
 
