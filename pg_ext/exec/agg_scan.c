@@ -336,7 +336,7 @@ static enum iforest_status read_nulls(struct answer_reader *reader, uint64 serie
 	ErrorData *error;
 	enum iforest_status status;
 
-	timeless.times = false;
+	ifp_agg_states_want_timeless(answer->aggs, &timeless);
 	reader->read.scan.bucketing.window = (struct iforest_window){ .has_t0 = false };
 	status = iforest_scan_start(&reader->read.scan, series);
 	clear_fold(reader);

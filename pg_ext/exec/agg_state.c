@@ -31,6 +31,7 @@ struct measure {
 	int accumulator;       /* index in query->accumulators of the one that VALUE or PAIR needs; -1: none */
 	int word;	       /* index of its first word in a group's state */
 	bool has_min, has_max; /* of VALUE: its least, greatest value is needed */
+	bool has_timeless;     /* of FIRST_ROW and LAST_ROW: a value of rows without a time is needed, too */
 	/* of CONSTANT */
 	ExprState *expression;
 	enum ifp_agg_function function; /* the aggregate function that combines the constants */
@@ -60,6 +61,7 @@ struct result {
 	Oid type, argument_type;
 	struct arm *arms;
 	int n_arms;
+	bool nulls_first;		   /* of ELEMENT: rows without a time are */
 	struct ifp_percentile *percentile; /* NULL: not a percentile */
 	FmgrInfo better;
 	Oid collation;
@@ -166,6 +168,7 @@ static void need(struct ifp_agg_states *aggs, struct measure *measure, enum ifp_
 {
 	if (ifp_agg_function_needs_squares(function) && measure->type == IFP_MEASURE_VALUE)
 		need_accumulator(aggs, measure, IFOREST_KIND_SQUARES);
+	measure->has_timeless = measure->has_timeless || (function == IFP_AGG_ELEMENT && measure->type != IFP_MEASURE_TIME);
 	is_plain = is_plain && !ifp_agg_function_is_percentile(function);
 	measure->has_min = measure->has_min || !is_plain || function == IFP_AGG_MIN || measure->type == IFP_MEASURE_MIN_ROW;
 	measure->has_max = measure->has_max || !is_plain || function == IFP_AGG_MAX || measure->type == IFP_MEASURE_MAX_ROW;
@@ -181,6 +184,7 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, List *a
 	result->argument_type =
 		aggregate->args == NIL ? InvalidOid : exprType((Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 	result->collation = aggregate->inputcollid;
+	result->nulls_first = aggregate->aggorder != NIL && linitial_node(SortGroupClause, aggregate->aggorder)->nulls_first;
 	result->arms = palloc0((list_length(arms) + 1) * sizeof *result->arms);
 	if (result->function == IFP_AGG_MIN || result->function == IFP_AGG_MAX)
 		find_better(aggregate, &result->better);
@@ -361,6 +365,17 @@ struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs)
 	return request;
 }
 
+void ifp_agg_states_want_timeless(const struct ifp_agg_states *aggs, struct iforest_request *request)
+{
+	request->times = false;
+	for (int i = 0; i < aggs->n_measures; i++) {
+		uint32 bit = aggs->measures[i].has_timeless ? 1u << aggs->measures[i].value : 0;
+
+		request->values |= bit;
+		request->no_mins &= ~bit;
+	}
+}
+
 uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_type type)
 {
 	uint32 values = 0;
@@ -396,33 +411,6 @@ static bool is_asked(const struct measure *measure, ExprContext *econtext)
 	return true;
 }
 
-static void add_to_sum(const struct measure *measure, Datum datum, uint64 n, struct ifp_measure_state *state,
-		       MemoryContext context)
-{
-	switch (measure->datum_type) {
-	case INT2OID:
-		state->sum += (iforest_int128)DatumGetInt16(datum) * n;
-		break;
-	case INT4OID:
-		state->sum += (iforest_int128)DatumGetInt32(datum) * n;
-		break;
-	case INT8OID:
-		state->sum += (iforest_int128)DatumGetInt64(datum) * n;
-		break;
-	case FLOAT4OID:
-		ifp_measure_state_add_real(state, DatumGetFloat4(datum), n);
-		break;
-	case FLOAT8OID:
-		ifp_measure_state_add_real(state, DatumGetFloat8(datum), n);
-		break;
-	default:
-		datum = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric((int64)n)));
-		if (state->has_datum)
-			datum = DirectFunctionCall2(numeric_add, state->datum, datum);
-		ifp_measure_state_keep_datum(state, datum, measure->type_by_value, measure->type_length, context);
-	}
-}
-
 static void add_constant(const struct measure *measure, uint64 n, ExprContext *econtext, struct ifp_measure_state *state,
 			 MemoryContext context)
 {
@@ -441,7 +429,7 @@ static void add_constant(const struct measure *measure, uint64 n, ExprContext *e
 	switch (measure->function) {
 	case IFP_AGG_SUM:
 	case IFP_AGG_AVG:
-		add_to_sum(measure, datum, n, state, context);
+		ifp_measure_state_add_to_sum(state, datum, measure->datum_type, n, context);
 		break;
 	case IFP_AGG_MIN:
 	case IFP_AGG_MAX:
@@ -486,11 +474,10 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_st
 			const struct iforest_aggregate *fold, uint64 steps, uint64 n_rows,
 			const struct ifp_bucket_values *values, bool has_time, MemoryContext context)
 {
-	const struct ifp_definition *definition = aggs->definition;
-
 	for (int i = 0; i < aggs->n_measures; i++) {
 		const struct measure *measure = &aggs->measures[i];
 		struct ifp_measure_state *state = &states[i];
+		bool is_real = measure->value >= 0 && ifp_value_is_real(aggs->definition, (unsigned)measure->value);
 		uint64 n;
 
 		if (!is_of_pass(aggs, measure) || !is_asked(measure, aggs->econtext))
@@ -503,8 +490,7 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_st
 			state->n += n;
 			break;
 		case IFP_MEASURE_VALUE:
-			ifp_measure_state_add_value(state, &fold->values[measure->value], fold->n_rows,
-						    ifp_value_is_real(definition, (unsigned)measure->value));
+			ifp_measure_state_add_value(state, &fold->values[measure->value], fold->n_rows, is_real);
 			if (measure->accumulator >= 0)
 				add_words(aggs, measure, fold, states);
 			break;
@@ -522,8 +508,9 @@ void ifp_agg_states_add(const struct ifp_agg_states *aggs, struct ifp_measure_st
 		case IFP_MEASURE_MAX_ROW:
 		case IFP_MEASURE_FIRST_ROW:
 		case IFP_MEASURE_LAST_ROW:
-			ifp_measure_state_add_row(state, measure->type, &fold->values[measure->value],
-						  ifp_value_is_real(definition, (unsigned)measure->value));
+			if (!has_time && measure->has_timeless)
+				ifp_measure_state_add_timeless(state, &fold->values[measure->value], is_real);
+			ifp_measure_state_add_row(state, measure->type, &fold->values[measure->value], is_real);
 			break;
 		case IFP_MEASURE_SKETCH:
 			ifp_measure_state_add_sketch(state, IFOREST_DIGEST_QUANTILES,
@@ -724,8 +711,8 @@ static void add_distinct_values(const struct ifp_agg_states *aggs, const struct 
 	int number = -1;
 
 	while ((number = bms_next_member(all, number)) >= 0)
-		add_to_sum(&aggs->measures[result->arms[0].measure], ifp_distinct_values_datum(result->distinct, number), 1,
-			   &sum, CurrentMemoryContext);
+		ifp_measure_state_add_to_sum(&sum, ifp_distinct_values_datum(result->distinct, number),
+					     aggs->measures[result->arms[0].measure].datum_type, 1, CurrentMemoryContext);
 	if (sum.n > 0)
 		add_constants(&aggs->measures[result->arms[0].measure], &sum, total);
 }
@@ -875,6 +862,19 @@ static Datum row_result(const struct ifp_agg_states *aggs, const struct result *
 	}
 }
 
+/* The arms are a FIRST_ROW or LAST_ROW, and a TIME unless rows with a value alone count. */
+static Datum element(const struct ifp_agg_states *aggs, const struct result *result, const struct ifp_measure_state *states,
+		     bool *is_null)
+{
+	const struct measure *measure = &aggs->measures[result->arms[0].measure];
+	const struct ifp_measure_state *times = result->n_arms > 1 ? &states[result->arms[1].measure] : NULL;
+	union iforest_number value;
+
+	*is_null =
+		!ifp_measure_state_element(&states[result->arms[0].measure], times, measure->type, result->nulls_first, &value);
+	return *is_null ? (Datum)0 : ifp_value_to_datum(aggs->definition, (unsigned)measure->value, value);
+}
+
 /* Arms have no rows in common, so their sketches are added. */
 static bytea *sketch_of(const struct result *result, enum iforest_digest_kind kind, const struct ifp_measure_state *states)
 {
@@ -987,6 +987,8 @@ Datum ifp_agg_states_result(const struct ifp_agg_states *aggs, int i, const stru
 	case IFP_AGG_DISTINCT:
 	case IFP_AGG_DISTINCT_COUNT:
 		return sketch_result(result, states, is_null);
+	case IFP_AGG_ELEMENT:
+		return element(aggs, result, states, is_null);
 	case IFP_AGG_PERCENTILE_DISC:
 	case IFP_AGG_PERCENTILE_CONT:
 		return percentile_result(aggs, result, states, is_null);

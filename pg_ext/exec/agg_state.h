@@ -47,6 +47,9 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 /* Returns the request for folds of that index; without accumulators if no index was set. The caller sets its filter. */
 struct iforest_request ifp_agg_states_wanted(const struct ifp_agg_states *aggs);
 
+/* Changes such a request to one for rows without a time. */
+void ifp_agg_states_want_timeless(const struct ifp_agg_states *aggs, struct iforest_request *request);
+
 /* Returns a bit mask of the value columns that have measures of that type: SKETCH, DISTINCT or NUMBERS. */
 uint32 ifp_agg_states_need(const struct ifp_agg_states *aggs, enum ifp_measure_type type);
 

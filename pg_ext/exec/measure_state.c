@@ -2,8 +2,11 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "utils/datum.h"
 #include "utils/float.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
 
 #include "pg_ext/types/sketch_datum.h"
 
@@ -63,6 +66,39 @@ void ifp_measure_state_keep_datum(struct ifp_measure_state *state, Datum datum, 
 	MemoryContextSwitchTo(before);
 }
 
+void ifp_measure_state_add_to_sum(struct ifp_measure_state *state, Datum datum, Oid type, uint64 n, MemoryContext context)
+{
+	switch (type) {
+	case INT2OID:
+		state->sum += (iforest_int128)DatumGetInt16(datum) * n;
+		break;
+	case INT4OID:
+		state->sum += (iforest_int128)DatumGetInt32(datum) * n;
+		break;
+	case INT8OID:
+		state->sum += (iforest_int128)DatumGetInt64(datum) * n;
+		break;
+	case FLOAT4OID:
+		ifp_measure_state_add_real(state, DatumGetFloat4(datum), n);
+		break;
+	case FLOAT8OID:
+		ifp_measure_state_add_real(state, DatumGetFloat8(datum), n);
+		break;
+	default:
+		datum = DirectFunctionCall2(numeric_mul, datum, NumericGetDatum(int64_to_numeric((int64)n)));
+		if (state->has_datum)
+			datum = DirectFunctionCall2(numeric_add, state->datum, datum);
+		ifp_measure_state_keep_datum(state, datum, false, -1, context);
+	}
+}
+
+void ifp_measure_state_add_timeless(struct ifp_measure_state *state, const struct iforest_value_aggregate *fold, bool is_real)
+{
+	if (fold->n > 0 && (state->n == 0 || iforest_number_compare(fold->min.value, state->min, type_of(is_real)) < 0))
+		state->min = fold->min.value;
+	state->n += fold->n;
+}
+
 /* Rows of different partitions may have the same time and ctid: the smallest value is then the first, the greatest the last. */
 static void add_end(const struct iforest_extreme *from, enum iforest_value_type type, bool is_last, struct iforest_extreme *row)
 {
@@ -88,6 +124,19 @@ void ifp_measure_state_add_row(struct ifp_measure_state *state, enum ifp_measure
 		add_end(&fold->first, type_of(is_real), false, &state->row);
 	else
 		add_end(&fold->last, type_of(is_real), true, &state->row);
+}
+
+bool ifp_measure_state_element(const struct ifp_measure_state *row, const struct ifp_measure_state *times,
+			       enum ifp_measure_type type, bool nulls_first, union iforest_number *value)
+{
+	bool has_timeless = times ? times->has_null : row->n > 0, has_times = times ? times->n > 0 : row->row.is_set;
+
+	if (has_timeless && (nulls_first || !has_times)) {
+		*value = row->min;
+		return row->n > 0;
+	}
+	*value = row->row.value;
+	return row->row.is_set && (!times || row->row.time == (type == IFP_MEASURE_LAST_ROW ? times->max : times->min).integer);
 }
 
 void ifp_measure_state_add_sketch(struct ifp_measure_state *state, enum iforest_digest_kind kind, const bytea *sketch,

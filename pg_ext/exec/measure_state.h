@@ -18,7 +18,8 @@ struct ifp_measure_state {
 	struct iforest_extreme row; /* of ..._ROW */
 	double real_sum;	    /* of finite reals; the others are counted */
 	uint64 n_nan, n_plus_infinity, n_minus_infinity;
-	union iforest_number min, max; /* of VALUE; of TIME: first and last time */
+	union iforest_number min, max; /* of VALUE; of TIME: first and last time; min of FIRST_ROW and LAST_ROW: of `n` values
+					* without a time */
 	Datum datum; /* CONSTANT: an extreme, a sum of numerics, or the set of distinct values; SKETCH, DISTINCT: the sketch;
 		      * NUMBERS: struct ifp_numbers */
 	bool has_datum;
@@ -38,9 +39,20 @@ void ifp_measure_state_add_real(struct ifp_measure_state *state, double real, ui
 void ifp_measure_state_keep_datum(struct ifp_measure_state *state, Datum datum, bool type_by_value, int16 type_length,
 				  MemoryContext context);
 
+/* CONSTANT: adds n times a number of a type to the sum, in the current memory context. A sum of numerics is kept in the context. */
+void ifp_measure_state_add_to_sum(struct ifp_measure_state *state, Datum datum, Oid type, uint64 n, MemoryContext context);
+
+/* FIRST_ROW, LAST_ROW: adds the fold of rows without a time to `n` and `min`. is_real: the column's type. */
+void ifp_measure_state_add_timeless(struct ifp_measure_state *state, const struct iforest_value_aggregate *fold, bool is_real);
+
 /* ..._ROW: replaces the kept row by the fold's row of that type if that is better. is_real: the column's type. */
 void ifp_measure_state_add_row(struct ifp_measure_state *state, enum ifp_measure_type type,
 			       const struct iforest_value_aggregate *fold, bool is_real);
+
+/* Gives the value of the first row in the order of time, or of the last, from its FIRST_ROW or LAST_ROW and its TIME; NULL: rows
+ * without a value do not count. nulls_first: rows without a time come before the others. Returns false if it is NULL. */
+bool ifp_measure_state_element(const struct ifp_measure_state *row, const struct ifp_measure_state *times,
+			       enum ifp_measure_type type, bool nulls_first, union iforest_number *value);
 
 /* SKETCH, DISTINCT: adds a sketch of that kind; NULL: no values. The state's sketch is allocated in the context. */
 void ifp_measure_state_add_sketch(struct ifp_measure_state *state, enum iforest_digest_kind kind, const bytea *sketch,

@@ -20,6 +20,7 @@
 #include "pg_ext/base/engine.h"
 #include "pg_ext/base/safe_eval.h"
 #include "pg_ext/planner/affine.h"
+#include "pg_ext/planner/array_element.h"
 #include "pg_ext/planner/monotone.h"
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/planner/verdict.h"
@@ -83,6 +84,7 @@ static bool look_up(Oid oid, enum ifp_agg_function *function)
 		{ "stddev_pop", IFP_AGG_STDDEV_POP },
 		{ "percentile_disc", IFP_AGG_PERCENTILE_DISC },
 		{ "percentile_cont", IFP_AGG_PERCENTILE_CONT },
+		{ "array_agg", IFP_AGG_ELEMENT },
 	};
 	static const struct named_function own[] = {
 		{ "iforest_min_row", IFP_AGG_MIN_ROW },	      { "iforest_max_row", IFP_AGG_MAX_ROW },
@@ -138,7 +140,7 @@ const char *ifp_aggregate_refuse_function(const Aggref *aggregate)
 {
 	enum ifp_agg_function function;
 
-	if (function_find(aggregate->aggfnoid, &function))
+	if (function_find(aggregate->aggfnoid, &function) && (function != IFP_AGG_ELEMENT || ifp_is_array_element(aggregate)))
 		return NULL;
 	if (!ifp_are_reasons_wanted())
 		return "";
@@ -664,6 +666,38 @@ static void add_row(struct aggregate_reading *reading, const Aggref *aggregate, 
 	reading->arms = lappend(reading->arms, arm);
 }
 
+/* ---- elements of arrays ---- */
+
+/* Adds the arms of the first element of array_agg(). */
+static void add_element(struct aggregate_reading *reading, const Aggref *aggregate)
+{
+	Node *value = argument_of(aggregate);
+	struct ifp_array_element element;
+	List *wanted = NIL;
+	struct ifp_arm *arm;
+	ListCell *cell;
+
+	if (!ifp_array_element_read(aggregate, ifp_time_attribute(reading->query), &element) || !IsA(value, Var) ||
+	    ifp_mentioned_value(reading->query, value) < 0) {
+		reading->reason = "the first element of array_agg() is not of a value column in the order of the time column";
+		return;
+	}
+	foreach (cell, element.conditions) {
+		if (!is_condition(reading, lfirst(cell)))
+			return;
+		wanted = lappend_int(wanted, 1);
+	}
+	arm = make_arm(reading, element.is_last ? IFP_MEASURE_LAST_ROW : IFP_MEASURE_FIRST_ROW, value, element.conditions,
+		       wanted);
+	arm->value = ifp_mentioned_value(reading->query, value);
+	reading->arms = lappend(reading->arms, arm);
+	if (element.is_of_values)
+		return;
+	arm = make_arm(reading, IFP_MEASURE_TIME, element.time, element.conditions, wanted);
+	arm->value = -1;
+	reading->arms = lappend(reading->arms, arm);
+}
+
 /* ---- percentiles ---- */
 
 /* True if WITHIN GROUP sorts by the operator < or > of the type. */
@@ -723,6 +757,10 @@ static void read_whole(struct aggregate_reading *reading, const Aggref *aggregat
 {
 	List *conditions = NIL, *wanted = NIL;
 
+	if (reading->function == IFP_AGG_ELEMENT) {
+		add_element(reading, aggregate);
+		return;
+	}
 	if (aggregate->aggfilter) {
 		if (!is_condition(reading, (Node *)aggregate->aggfilter))
 			return;
@@ -785,13 +823,17 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 			       List **arms)
 {
 	struct aggregate_reading reading = { .query = query, .steps = IFP_ALL_STEPS, .histogram = -1 };
-	bool is_percentile;
+	const char *unknown = ifp_aggregate_refuse_function(aggregate);
+	bool is_percentile, is_whole;
 
 	*arms = NIL;
-	if (!function_find(aggregate->aggfnoid, &reading.function))
-		return ifp_aggregate_refuse_function(aggregate);
+	if (unknown)
+		return unknown;
+	(void)function_find(aggregate->aggfnoid, &reading.function);
 	is_percentile = ifp_agg_function_is_percentile(reading.function);
-	if ((aggregate->aggorder != NIL && !is_percentile) ||
+	is_whole = is_percentile || ifp_agg_function_is_of_row(reading.function) || reading.function == IFP_AGG_PAIR ||
+		   reading.function == IFP_AGG_ELEMENT;
+	if ((aggregate->aggorder != NIL && !is_percentile && reading.function != IFP_AGG_ELEMENT) ||
 	    (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, reading.function)))
 		return "an aggregate has DISTINCT or ORDER BY";
 	if (aggregate->agglevelsup != 0 || aggregate->aggsplit != AGGSPLIT_SIMPLE ||
@@ -805,8 +847,7 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	if (ifp_aggregate_is_estimated(aggregate, query))
 		*function = reading.function = IFP_AGG_DISTINCT_COUNT;
 	read_whole(&reading, aggregate);
-	if ((reading.reason || (query->pieces && !query->drawn && !all_are_counted(&reading))) &&
-	    !ifp_agg_function_is_of_row(reading.function) && reading.function != IFP_AGG_PAIR && !is_percentile)
+	if ((reading.reason || (query->pieces && !query->drawn && !all_are_counted(&reading))) && !is_whole)
 		read_pieces(&reading, aggregate);
 	else if (!reading.reason && query->pieces && !query->drawn && !all_are_counted(&reading))
 		reading.reason = of_part;

@@ -18,7 +18,9 @@
  * ROWS, TIME counts and CONSTANT cover only the rows on its steps. With a drawn histogram, whose ranges are read in separate
  * passes, this is true of all measures.
  *
- * A percentile has two arms: VALUE for the extremes of its column, and SKETCH or NUMBERS for the values between them.
+ * A percentile has two arms: VALUE for the extremes of its column, and SKETCH or NUMBERS for the values between them. The first
+ * element of array_agg() has FIRST_ROW or LAST_ROW, the row with a value, and TIME: if another row is earlier or later, its value
+ * is NULL. It does not have TIME if FILTER leaves out NULL.
  *
  * Aggregates that need the same measure share it. The state of a group is an array of measures (exec/agg_state.h).
  */
@@ -48,6 +50,7 @@ enum ifp_agg_function {
 	IFP_AGG_DISTINCT_COUNT, /* count(DISTINCT value column), estimated */
 	IFP_AGG_PERCENTILE_DISC,
 	IFP_AGG_PERCENTILE_CONT,
+	IFP_AGG_ELEMENT, /* planner/array_element.h */
 	IFP_AGG_MIN_ROW, /* this and the following: this extension's aggregates of a row, over a value column, the time column
 			  * and ctid */
 	IFP_AGG_MAX_ROW,

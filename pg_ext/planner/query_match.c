@@ -21,6 +21,7 @@
 #include "pg_ext/am/plan_facts.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/planner/aggregate_arms.h"
+#include "pg_ext/planner/array_element.h"
 #include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/grouping_sets.h"
 #include "pg_ext/planner/index_fields.h"
@@ -362,7 +363,7 @@ static struct iforest_accumulators accumulators_kept(const struct ifp_candidate 
 
 struct collecting {
 	const struct ifp_query_level *level;
-	List *aggregates, *groupings;
+	List *computed, *aggregates, *groupings; /* computed: what the aggregates are in the outputs */
 	const char *reason;
 };
 
@@ -370,11 +371,16 @@ struct collecting {
 pg_attribute_hot static bool collect(Node *node, void *context)
 {
 	struct collecting *collecting = context;
+	Aggref *aggregate;
 
 	if (!node || list_member(collecting->level->groups, node))
 		return false;
-	if (IsA(node, Aggref)) {
-		collecting->aggregates = list_append_unique(collecting->aggregates, node);
+	aggregate = ifp_output_aggregate(node);
+	if (aggregate) {
+		if (list_member(collecting->computed, node))
+			return false;
+		collecting->computed = lappend(collecting->computed, node);
+		collecting->aggregates = lappend(collecting->aggregates, aggregate);
 		return false;
 	}
 	if (IsA(node, GroupingFunc)) {
@@ -388,11 +394,13 @@ pg_attribute_hot static bool collect(Node *node, void *context)
 	return expression_tree_walker(node, collect, context);
 }
 
-pg_attribute_hot static const char *collect_outputs(const struct ifp_query_level *level, List **aggregates, List **groupings)
+pg_attribute_hot static const char *collect_outputs(const struct ifp_query_level *level, List **computed, List **aggregates,
+						    List **groupings)
 {
 	struct collecting collecting = { .level = level };
 
 	(void)collect((Node *)level->outputs, &collecting);
+	*computed = collecting.computed;
 	*aggregates = collecting.aggregates;
 	*groupings = collecting.groupings;
 	return collecting.reason;
@@ -720,7 +728,7 @@ pg_attribute_hot const char *ifp_query_match(const struct ifp_query_level *level
 	/* cheapest test first */
 	if (lacking)
 		return column_name(level, lacking);
-	reason = collect_outputs(level, &aggregates, &groupings);
+	reason = collect_outputs(level, computed, &aggregates, &groupings);
 	if (!reason)
 		reason = find_unknown(aggregates);
 	if (reason)
@@ -741,6 +749,6 @@ pg_attribute_hot const char *ifp_query_match(const struct ifp_query_level *level
 	}
 	if (!reason)
 		add_sets(level, groupings, query);
-	*computed = list_concat(aggregates, groupings);
+	*computed = list_concat(*computed, groupings);
 	return reason;
 }

@@ -11,8 +11,8 @@
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/query_level.h"
 
-/* Fills in the index query. Returns NULL, or why the index cannot answer. Sets *computed to the Aggrefs of level->outputs, in
- * the order of query->aggregates, followed by the GROUPING() nodes in the order of query->groupings. */
+/* Fills in the index query. Returns NULL, or why the index cannot answer. Sets *computed to the aggregates of level->outputs
+ * (ifp_output_aggregate()), in the order of query->aggregates, followed by the GROUPING() nodes in the order of query->groupings. */
 const char *ifp_query_match(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			    struct ifp_index_query *query, List **computed);
 

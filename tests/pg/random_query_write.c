@@ -191,6 +191,58 @@ static void add_over_dimension(const struct query *query, struct text *sql)
 	}
 }
 
+/* Which rows count for the first element; a condition of the query, too. */
+static void element_filter(const struct query *query, const char *value, struct text *filter)
+{
+	unsigned kind = query->variant / 16 % 4;
+
+	text_set(filter, "%s", "");
+	if (kind == 2)
+		text_add(filter, "%s IS NOT NULL", value);
+	else if (kind == 3 && query->conditions.n > 0)
+		text_add(filter, "%s", query->conditions.at[0]);
+}
+
+/* (array_agg(v ORDER BY ts))[1] by the keys, and its time. Of rows at one time any may be the first: so what is answered is whether
+ * there is such a row. */
+static void add_elements(const struct query *query, struct text *sql)
+{
+	static const char *const orders[] = { "", " DESC", " DESC NULLS LAST", " NULLS FIRST" };
+	static struct query by_keys;
+	const char *time = query->table->time.operand;
+	const char *value = query->table->values[query->variant % query->table->n_values].operand;
+	unsigned order = query->variant / 4 % COUNT_OF(orders), has_conditions = query->variant / 64 % 2;
+	struct text filter, filtered;
+
+	element_filter(query, value, &filter);
+	text_set(&filtered, "%s%s%s", filter.n ? " FILTER (WHERE " : "", filter.at, filter.n ? ")" : "");
+	by_keys = *query;
+	by_keys.windows.n = by_keys.having.n = 0;
+	by_keys.aggregates.n = 3;
+	query_piece(by_keys.aggregates.at[0], "(array_agg(%s ORDER BY %s%s)%s)[1]", value, time, orders[order], filtered.at);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	query_piece(by_keys.aggregates.at[1], order % 2 ? "CASE WHEN count(*)%s = count(%s)%s THEN %s(%s)%s END" : "%.0s%.0s%.0s%s(%s)%s",
+		    filtered.at, time, filtered.at, order == 1 || order == 2 ? "max" : "min", time, filtered.at);
+#pragma GCC diagnostic pop
+	query_piece(by_keys.aggregates.at[2], "count(*)%s", filtered.at);
+	text_add(sql, "WITH e AS MATERIALIZED (");
+	add_core(&by_keys, &(struct core){ .from = "t", .n_conditions = has_conditions ? QUERY_PIECES : 0 }, sql);
+	text_add(sql, ") SELECT ");
+	for (unsigned i = 0; i < query->keys.n; i++)
+		text_add(sql, "k%u, ", i + 1);
+	text_add(sql, "a2, a3, a3 = 0 OR EXISTS (SELECT FROM t");
+	add_where(query, 0, has_conditions ? QUERY_PIECES : 0, filter.n ? filter.at : "true", sql);
+	text_add(sql, " AND %s IS NOT DISTINCT FROM e.a2 AND (%s)::text IS NOT DISTINCT FROM e.a1::text", time, value);
+	for (unsigned i = 0; i < query->keys.n; i++)
+		text_add(sql, " AND (%s) IS NOT DISTINCT FROM e.k%u", query->keys.at[i], i + 1);
+	/* a few groups: each is looked for in the whole table */
+	text_add(sql, ") AS is_right FROM (SELECT * FROM e");
+	for (unsigned i = 0; i < query->keys.n; i++)
+		text_add(sql, "%sk%u", i ? ", " : " ORDER BY ", i + 1);
+	text_add(sql, " LIMIT 30) e");
+}
+
 static void add_union_above(const struct query *query, struct text *sql)
 {
 	add_core_over(query, "t", NULL, sql);
@@ -286,6 +338,9 @@ void query_write(const struct query *query, struct text *sql)
 		break;
 	case FIRST_ROWS:
 		add_first_rows(query, sql);
+		break;
+	case ELEMENTS:
+		add_elements(query, sql);
 		break;
 	case DIMENSION:
 		add_over_dimension(query, sql);

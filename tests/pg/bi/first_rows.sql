@@ -1,4 +1,4 @@
--- The last and first rows of each group: DISTINCT ON, row_number() and rank() up to a number.
+-- The last and first rows of each group: DISTINCT ON, row_number() and rank() up to a number; and their values alone, as the first element of an array.
 
 -- name: first_rows_distinct_on | tool: hand-written | rows: 25 | on: spans local_spans | expect: node
 SELECT DISTINCT ON (service) service, ts, dur FROM :t ORDER BY service, ts DESC NULLS LAST, id;
@@ -35,3 +35,26 @@ SELECT DISTINCT ON (ts::date) ts::date AS day, ts, dur FROM spans ORDER BY ts::d
 
 -- name: first_rows_lateral | tool: hand-written | rows: N5 | expect: plain
 SELECT l.service, s.ts, s.dur FROM (VALUES ('api'), ('auth'), ('cart')) AS l(service), LATERAL (SELECT ts, dur FROM spans WHERE spans.service = l.service AND spans.status = 'ok' ORDER BY ts DESC NULLS LAST, id LIMIT 1) AS s ORDER BY 1;
+
+-- name: first_element | tool: hand-written | rows: N9 | on: spans local_spans parted_spans | expect: node
+SELECT service, (array_agg(dur ORDER BY ts))[1] AS first, (array_agg(amount ORDER BY ts DESC NULLS LAST))[1] AS last, count(*) FROM :t GROUP BY 1 ORDER BY 1;
+
+-- name: first_element_candles | tool: hand-written | rows: 3, N9 | on: spans parted_spans | expect: node
+SELECT date_trunc('month', ts) AS month, (array_agg(amount ORDER BY ts ASC))[1] AS open, max(amount) AS high, min(amount) AS low, (array_agg(amount ORDER BY ts DESC))[1] AS close
+FROM :t WHERE service = 'cart' AND ts IS NOT NULL GROUP BY 1 ORDER BY 1;
+
+-- name: first_element_not_null | tool: Metabase | rows: 22, N9 | expect: node
+SELECT "source"."service" AS "service", (ARRAY_AGG("source"."x" ORDER BY "source"."ts" DESC NULLS LAST) FILTER (WHERE "source"."x" IS NOT NULL AND "source"."status" = 'ok'))[1] AS "last"
+FROM (SELECT * FROM "public"."spans") AS "source" WHERE "source"."ts" >= '2024-03-01' GROUP BY "source"."service" ORDER BY 1;
+
+-- name: first_element_compared | tool: hand-written | rows: 14, N9 | expect: node
+SELECT service, status, (array_agg(dur ORDER BY ts DESC NULLS LAST))[1] - avg(dur) AS above FROM spans GROUP BY 1, 2 HAVING (array_agg(dur ORDER BY ts DESC NULLS LAST))[1] > avg(dur) ORDER BY 1, 2;
+
+-- name: first_element_of_rows_of_values | tool: hand-written | rows: 21, N9 | expect: node
+SELECT service, (array_agg(dur ORDER BY ts))[1] AS first FROM spans WHERE dur > 900000 GROUP BY 1 ORDER BY 1;
+
+-- name: first_element_of_key | tool: hand-written | rows: N9 | expect: declined: the first element of array_agg() is not of a value column in the order of the time column
+SELECT date_trunc('month', ts) AS month, (array_agg(status ORDER BY ts))[1] AS first FROM spans WHERE service = 'cart' GROUP BY 1 ORDER BY 1;
+
+-- name: first_element_by_value | tool: hand-written | rows: N9 | expect: declined: the first element of array_agg() is not of a value column in the order of the time column
+SELECT service, (array_agg(x ORDER BY dur DESC NULLS LAST, x))[1] AS x FROM spans GROUP BY 1 ORDER BY 1;
