@@ -7,6 +7,7 @@
 #include "pg_ext/planner/agg_path.h"
 #include "pg_ext/am/handler.h"
 #include "pg_ext/planner/index_order.h"
+#include "pg_ext/planner/outer_rows.h"
 #include "pg_ext/planner/partition_groups.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/skip_path.h"
@@ -32,13 +33,16 @@ static create_upper_paths_hook_type previous_upper_paths;
 pg_attribute_hot static void add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
 					     void *extra)
 {
+	bool is_divided;
+
 	if (previous_upper_paths)
 		previous_upper_paths(root, stage, input, output, extra);
 	if (stage == UPPERREL_FINAL) {
 		ifp_verdicts_end_level(root);
 		return;
 	}
-	if (ifp_enable && (stage == UPPERREL_GROUP_AGG || stage == UPPERREL_DISTINCT))
+	is_divided = ifp_enable && stage == UPPERREL_GROUP_AGG && ifp_outer_rows_consider(root, input, output, extra);
+	if (ifp_enable && !is_divided && (stage == UPPERREL_GROUP_AGG || stage == UPPERREL_DISTINCT))
 		ifp_agg_path_consider(root, stage, input, output, extra);
 	if (ifp_enable && (stage == UPPERREL_DISTINCT || stage == UPPERREL_WINDOW))
 		ifp_skip_path_consider(root, stage, input, output);

@@ -283,19 +283,24 @@ static inline Node *ifp_adjust_for_partition(PlannerInfo *root, Node *expression
 #endif
 }
 
-/* Makes the only table of a query one for which no privileges are checked, if ifp_forget_privileges() follows planning. */
+/* Makes the tables of a query ones for which no privileges are checked, if ifp_forget_privileges() follows planning. */
 static inline void ifp_drop_privileges(Query *query)
 {
-	RangeTblEntry *table = linitial_node(RangeTblEntry, query->rtable);
+	ListCell *cell;
+
+	foreach (cell, query->rtable) {
+		RangeTblEntry *table = lfirst_node(RangeTblEntry, cell);
 
 #if PG_VERSION_NUM >= 160000
-	/* planning reads the user from an entry, which requires no privileges when it is new */
-	table->perminfoindex = 0;
-	(void)addRTEPermissionInfo(&query->rteperminfos, table);
+		/* planning reads the user from an entry, which requires no privileges when it is new */
+		table->perminfoindex = 0;
+		if (table->rtekind == RTE_RELATION)
+			(void)addRTEPermissionInfo(&query->rteperminfos, table);
 #else
-	table->requiredPerms = 0;
-	table->checkAsUser = InvalidOid;
+		table->requiredPerms = 0;
+		table->checkAsUser = InvalidOid;
 #endif
+	}
 }
 
 /* Takes entries of privileges from a planned query and its subqueries: entries that require none must not stay in a plan. */

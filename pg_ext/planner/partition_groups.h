@@ -10,12 +10,9 @@
  *                                                 -> Foreign Scan of p1     SELECT k, sum(v) AS s, count(v) AS n ... GROUP BY k
  *                                                 -> Foreign Scan of p2
  *
- * The planner plans everything below the custom scan as an ordinary query with UNION ALL, so partitions that are pruned do not
- * occur, local partitions are answered as any table is, and postgres_fdw decides by cost what it sends. The plan competes by
- * cost with PostgreSQL's own.
- *
- * Aggregates that can be combined: count, sum, avg, min, max, those over booleans and bits, and those that
- * planner/state_aggregates.h splits. A query with another one is left to PostgreSQL.
+ * What a partition is asked is an arm of UNION ALL, so partitions that are pruned do not occur, local partitions are answered as
+ * any table is, and postgres_fdw decides by cost what it sends. What may be combined, and how, is in planner/combination.h; a
+ * query with other aggregates is left to PostgreSQL.
  */
 #ifndef IFP_PLANNER_PARTITION_GROUPS_H
 #define IFP_PLANNER_PARTITION_GROUPS_H

@@ -250,12 +250,18 @@ static const char *add_groups(const struct ifp_query_level *level, const struct 
 
 /* ---- aggregates ---- */
 
+/* True for a row of the table as a value, which is not NULL, even if all of its columns are. */
+static bool is_whole_row(const struct ifp_query_level *level, const Var *var)
+{
+	return (Index)var->varno == level->rel->relid && var->varattno == InvalidAttrNumber && var->varlevelsup == 0;
+}
+
 /* Replaces columns that are never NULL by constants in the argument of count(): it only depends on what is NULL. */
 static Node *without_not_null(Node *node, const struct ifp_query_level *level)
 {
 	if (!node)
 		return NULL;
-	if (IsA(node, Var) && ifp_is_never_null(level, castNode(Var, node))) {
+	if (IsA(node, Var) && (is_whole_row(level, castNode(Var, node)) || ifp_is_never_null(level, castNode(Var, node)))) {
 		Oid type = exprType(node);
 		int16 length;
 		bool by_value;

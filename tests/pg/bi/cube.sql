@@ -56,7 +56,7 @@ WHERE ("spans".ts >= $1::timestamptz AND "spans".ts <= $2::timestamptz) AND ("sp
 -- name: cube_count_distinct | tool: Cube | rows: N7 | expect: node
 SELECT "spans".service "spans__service", count(distinct "spans".status) "spans__statuses" FROM public.spans AS "spans" GROUP BY 1 ORDER BY 1;
 
--- name: cube_rolling_window | tool: Cube | rows: N5, 24 | expect: plain
+-- name: cube_rolling_window | tool: Cube | rows: N5, 24 | expect: node
 SELECT q.day AS "spans__ts_day", count(s.id) AS "spans__count" FROM generate_series(timestamp '2024-03-08', '2024-03-12', '1 day') AS q(day)
 LEFT JOIN local_spans AS s ON s.ts > q.day - interval '2 day' AND s.ts <= q.day GROUP BY 1 ORDER BY 1;
 

@@ -88,7 +88,7 @@ SELECT count(*) FROM spans WHERE ts < clock_timestamp();
 SELECT extract(epoch FROM date_trunc('hour', ts)) / 60 AS t, count(*) FROM spans GROUP BY 1 ORDER BY 1;
 
 -- name: declined_whole_row | tool: hand-written | rows: N10 | expect: declined: a whole row or system column is asked for
-SELECT count(s) FROM spans s WHERE s.ts > '2024-11-01';
+SELECT max(s::text) FROM spans s WHERE s.ts > '2024-11-01';
 
 -- name: declined_ctid | tool: hand-written | rows: N10 | expect: declined: a whole row or system column is asked for
 SELECT count(*), max(ctid) FROM spans WHERE ts > '2024-11-01';

@@ -216,7 +216,7 @@ SELECT axis.t, (SELECT max(dur) + count(*) FROM spans WHERE service = axis.servi
 FROM (SELECT t, service FROM generate_series(timestamptz '2024-03-08 00:00Z', '2024-03-12 00:00Z', '1 day') AS t, unnest(ARRAY['api', 'cart', NULL]) AS service) AS axis
 ORDER BY axis.t, axis.service;
 
--- name: axis_join | tool: hand-written | rows: N5 | expect: plain
+-- name: axis_join | tool: hand-written | rows: N5 | expect: node
 SELECT axis.t, count(s.id) FROM generate_series(timestamptz '2024-03-09', '2024-03-12', '1 hour') AS axis(t)
 LEFT JOIN spans AS s ON s.ts >= axis.t AND s.ts < axis.t + interval '1 hour' GROUP BY axis.t ORDER BY axis.t;
 

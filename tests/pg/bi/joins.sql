@@ -62,7 +62,7 @@ SELECT o.team, count(*) FROM spans s JOIN owners o ON o.service = lower(s.servic
 -- name: join_percentiles | tool: hand-written | rows: 22, N5 | expect: node
 SELECT o.team, percentile_disc(0.9) WITHIN GROUP (ORDER BY s.dur) FROM spans s JOIN owners o USING (service) WHERE s.ts >= '2024-10-01' AND s.ts < '2024-10-08' GROUP BY 1 ORDER BY 1;
 
--- name: join_of_periods | tool: hand-written | rows: 18, N5 | expect: declined: a join condition is on the time
+-- name: join_of_periods | tool: hand-written | rows: 18, N5 | expect: node
 SELECT p.team, count(*), sum(s.dur) FROM spans s JOIN (VALUES ('api', 'old', '2024-01-01'::timestamptz, '2024-03-10'::timestamptz), ('api', 'new', '2024-03-10', '2025-01-01')) AS p(service, team, since, until)
 ON p.service = s.service AND s.ts >= p.since AND s.ts < p.until GROUP BY 1 ORDER BY 1;
 
@@ -75,8 +75,8 @@ SELECT o.team, count(*) FROM spans s LEFT JOIN owners o ON o.weight = s.dur AND 
 -- name: join_cross | tool: hand-written | rows: N5 | expect: declined: a joined table is not joined by the equality of by columns
 SELECT o.team, count(*) FROM spans s CROSS JOIN owners o WHERE s.status = 'timeout' GROUP BY 1 ORDER BY 1;
 
--- name: join_from_dimension | tool: hand-written | rows: N5 | expect: declined: tables are joined below the aggregates
-SELECT o.service, count(s.id), sum(s.dur) FROM owners o LEFT JOIN spans s ON s.service = o.service GROUP BY 1 ORDER BY 1;
+-- name: join_from_dimension | tool: hand-written | rows: N5 | on: spans local_spans parted_spans | expect: node
+SELECT o.service, count(s.id), sum(s.dur) FROM owners o LEFT JOIN :t s ON s.service = o.service GROUP BY 1 ORDER BY 1;
 
 -- name: join_product | tool: hand-written | rows: N5 | expect: declined: the argument of an aggregate mixes columns
 SELECT o.team, sum(s.dur * o.weight) FROM spans s JOIN owners o USING (service) GROUP BY 1 ORDER BY 1;
@@ -106,3 +106,30 @@ SELECT count(*), sum(s.amount) FROM spans s WHERE (s.service, s.status) IN (SELE
 -- name: join_of_partners_and_months | tool: hand-written | rows: 3, 25, N5 | expect: node
 SELECT date_trunc('month', s.ts) AS month, g.tag, count(*), count(DISTINCT g.tag), sum(DISTINCT o.weight), bool_and(o.region = 'eu') FROM spans s JOIN tags g ON g.service = s.service
 LEFT JOIN owners o ON o.service = g.service GROUP BY GROUPING SETS ((1, 2), (2)) HAVING count(*) > 5 ORDER BY 2, 1, 3;
+
+-- name: outer_teams | tool: Metabase | rows: N5 | on: spans parted_spans | expect: node
+SELECT "o"."team" AS "team", COUNT("s"."id") AS "count", SUM("s"."amount") AS "sum", AVG("s"."dur") AS "avg" FROM "public"."owners" AS "o" LEFT JOIN :t AS "s" ON "s"."service" = "o"."service" AND "s"."ts" >= '2024-03-01' GROUP BY "o"."team" ORDER BY 1;
+
+-- name: outer_count_of_rows | tool: hand-written | rows: N5 | expect: node
+SELECT o.team, count(*), count(s), max(s.ts), count(*) FILTER (WHERE s.status = 'error') AS errors FROM owners o LEFT JOIN spans s ON s.service = o.service AND s.dur > 900000 GROUP BY 1 HAVING count(*) > 0 ORDER BY 1;
+
+-- name: outer_axis_of_services | tool: Grafana | rows: N5, 18 | on: spans parted_spans | expect: node
+SELECT t AS "time", o.service AS metric, count(s.*) AS value FROM generate_series('2024-03-09'::timestamptz, '2024-03-11', '6 hours') AS t CROSS JOIN owners AS o
+LEFT JOIN :t AS s ON s.service = o.service AND s.ts >= t AND s.ts < t + interval '6 hours' GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: outer_axis_of_months | tool: hand-written | rows: N5, 18 | on: spans local_spans | expect: node
+SELECT to_char(axis.t, 'YYYY-MM') AS month, count(s.ts) AS n, coalesce(sum(s.dur), 0) AS dur, stddev(s.dur) FROM (SELECT generate_series(date '2023-11-01', '2024-12-01', '1 month') AS t) AS axis
+LEFT JOIN :t AS s ON s.ts >= axis.t AND s.ts < axis.t + interval '1 month' AND s.status = 'ok' GROUP BY 1 ORDER BY 1;
+
+-- name: outer_axis_inner | tool: hand-written | rows: 18, N5 | expect: node | execute: '2024-03-01'
+SELECT t::date AS day, count(*), min(s.dur), max(s.amount) FROM generate_series($1::timestamptz, '2024-03-20', '1 day') AS t JOIN spans s ON s.ts >= t AND s.ts < t + '1 day'::interval AND s.service LIKE 'a%' GROUP BY 1 ORDER BY 1;
+
+-- name: outer_axis_below | tool: hand-written | rows: N5, 18 | expect: node
+WITH axis AS (SELECT generate_series(timestamptz '2024-11-02', '2024-11-04', '1 hour') AS t), filled AS (SELECT axis.t, count(s.id) AS n FROM axis LEFT JOIN spans s ON s.ts BETWEEN axis.t AND axis.t + '59:59.999999' GROUP BY axis.t)
+SELECT t, n, avg(n) OVER (ORDER BY t ROWS 3 PRECEDING)::numeric(10, 2) AS smooth FROM filled ORDER BY 1;
+
+-- name: outer_percentiles | tool: hand-written | rows: N5, 18 | expect: declined: tables are joined below the aggregates
+SELECT t, percentile_disc(0.5) WITHIN GROUP (ORDER BY s.dur) FROM generate_series('2024-03-09'::timestamptz, '2024-03-11', '6 hours') AS t LEFT JOIN spans AS s ON s.ts >= t AND s.ts < t + interval '6 hours' GROUP BY 1 ORDER BY 1;
+
+-- name: outer_row_counts | tool: hand-written | rows: 22, N5 | expect: declined: tables are joined below the aggregates
+SELECT o.service, sum(CASE WHEN s.dur > 900000 THEN 0 ELSE 1 END) FROM owners o LEFT JOIN spans s ON s.service = o.service GROUP BY 1 ORDER BY 1;

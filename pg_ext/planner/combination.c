@@ -1,0 +1,432 @@
+#include "pg_ext/planner/combination.h"
+
+#include "pg_ext/base/engine.h"
+
+#include "access/transam.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "foreign/fdwapi.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planmain.h"
+#include "optimizer/planner.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "pg_ext/base/compat.h"
+#include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/query_level.h"
+#include "pg_ext/planner/state_aggregates.h"
+
+/* ---- aggregates that are combined ---- */
+
+static Node *call(Oid function, Oid type, List *arguments)
+{
+	return (Node *)makeFuncExpr(function, type, arguments, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+static Aggref *aggregate_of(const Aggref *source, Oid function, Oid type)
+{
+	Aggref *made = copyObjectImpl(source);
+
+	made->aggfnoid = function;
+	made->aggtype = type;
+	return made;
+}
+
+/* Returns sum(x) / count(x) of avg(x), which is what it computes; NULL for any other aggregate. */
+static Node *split_average(const Aggref *source)
+{
+	Node *count = (Node *)aggregate_of(source, F_COUNT_ANY, INT8OID);
+
+	switch (source->aggfnoid) {
+	case F_AVG_INT2:
+	case F_AVG_INT4: {
+		Oid sum = source->aggfnoid == F_AVG_INT2 ? F_SUM_INT2 : F_SUM_INT4;
+
+		return call(F_NUMERIC_DIV, NUMERICOID,
+			    list_make2(call(F_NUMERIC_INT8, NUMERICOID, list_make1(aggregate_of(source, sum, INT8OID))),
+				       call(F_NUMERIC_INT8, NUMERICOID, list_make1(count))));
+	}
+	case F_AVG_INT8:
+	case F_AVG_NUMERIC: {
+		Oid sum = source->aggfnoid == F_AVG_INT8 ? F_SUM_INT8 : F_SUM_NUMERIC;
+
+		return call(F_NUMERIC_DIV, NUMERICOID,
+			    list_make2(aggregate_of(source, sum, NUMERICOID),
+				       call(F_NUMERIC_INT8, NUMERICOID, list_make1(count))));
+	}
+	case F_AVG_FLOAT8:
+		return call(F_FLOAT8DIV, FLOAT8OID,
+			    list_make2(aggregate_of(source, F_SUM_FLOAT8, FLOAT8OID),
+				       call(F_FLOAT8_INT8, FLOAT8OID, list_make1(count))));
+	case F_AVG_INTERVAL:
+		return call(F_INTERVAL_DIV, INTERVALOID,
+			    list_make2(aggregate_of(source, F_SUM_INTERVAL, INTERVALOID),
+				       call(F_FLOAT8_INT8, FLOAT8OID, list_make1(count))));
+	default:
+		return NULL;
+	}
+}
+
+/* True if the aggregate of its own results, a partition each, is the aggregate of all. */
+static bool combines_itself(Oid function)
+{
+	static const char *const names[] = { "min", "max", "bool_and", "bool_or", "every", "bit_and", "bit_or", "bit_xor" };
+	char *name;
+
+	switch (function) {
+	case F_SUM_NUMERIC:
+	case F_SUM_FLOAT4:
+	case F_SUM_FLOAT8:
+	case F_SUM_INTERVAL:
+	case F_SUM_MONEY:
+		return true;
+	default:
+		break;
+	}
+	name = function < FirstNormalObjectId ? get_func_name(function) : NULL;
+	for (size_t i = 0; name && i < lengthof(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return ifp_is_state_combiner(function);
+}
+
+static Node *aggregate_over(Oid function, Oid type, Oid collation, Var *column)
+{
+	Aggref *made = makeNode(Aggref);
+
+	made->aggfnoid = function;
+	made->aggtype = type;
+	made->aggcollid = OidIsValid(collation) && type == column->vartype ? column->varcollid : InvalidOid;
+	made->inputcollid = collation;
+	made->aggargtypes = list_make1_oid(column->vartype);
+	made->args = list_make1(makeTargetEntry((Expr *)column, 1, NULL, false));
+	made->aggkind = AGGKIND_NORMAL;
+	made->aggsplit = AGGSPLIT_SIMPLE;
+	made->aggno = made->aggtransno = -1;
+	made->location = -1;
+	return (Node *)made;
+}
+
+/* Returns the aggregate of all partitions, of a column of their results; NULL if there is none. */
+static Node *combine(const Aggref *source, Var *column)
+{
+	Oid collation = source->inputcollid;
+
+	switch (source->aggfnoid) {
+	case F_COUNT_:
+	case F_COUNT_ANY: {
+		CoalesceExpr *count = makeNode(CoalesceExpr);
+
+		/* a sum of no counts is NULL */
+		count->coalescetype = INT8OID;
+		count->args = list_make2(
+			call(F_INT8_NUMERIC, INT8OID, list_make1(aggregate_over(F_SUM_INT8, NUMERICOID, InvalidOid, column))),
+			makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(0), false, FLOAT8PASSBYVAL));
+		count->location = -1;
+		return (Node *)count;
+	}
+	case F_SUM_INT2:
+	case F_SUM_INT4:
+		return call(F_INT8_NUMERIC, INT8OID, list_make1(aggregate_over(F_SUM_INT8, NUMERICOID, InvalidOid, column)));
+	case F_SUM_INT8:
+		return aggregate_over(F_SUM_NUMERIC, NUMERICOID, InvalidOid, column);
+	default:
+		break;
+	}
+	if (ifp_is_extension_function(source->aggfnoid, "iforest_squares"))
+		return aggregate_over(F_SUM_NUMERIC, NUMERICOID, InvalidOid, column);
+	return combines_itself(source->aggfnoid) ? aggregate_over(source->aggfnoid, source->aggtype, collation, column) : NULL;
+}
+
+/* Returns the column of varno 1 in which partitions give an expression, which is added to those sent. */
+static Var *column_of(struct ifp_combination *combination, Node *expression)
+{
+	int i = 0;
+	ListCell *cell;
+
+	foreach (cell, combination->sent) {
+		if (equal(lfirst(cell), expression))
+			break;
+		i++;
+	}
+	if (i == list_length(combination->sent))
+		combination->sent = lappend(combination->sent, expression);
+	return makeVar(1, (AttrNumber)(list_length(combination->groups) + i + 1), exprType(expression), exprTypmod(expression),
+		       exprCollation(expression), 0);
+}
+
+/* True without ORDER BY and DISTINCT, by which an aggregate needs all rows at once. */
+static bool is_plain(const Aggref *source)
+{
+	return source->aggkind == AGGKIND_NORMAL && source->aggorder == NIL && source->aggdistinct == NIL;
+}
+
+/* Replaces the aggregates of an expression by those over the results of partitions. */
+static Node *combine_all(Node *node, void *context)
+{
+	struct ifp_combination *combination = context;
+	const Aggref *source = (const Aggref *)node;
+	Node *sent, *combined;
+
+	if (!node)
+		return NULL;
+	if (!IsA(node, Aggref))
+		return expression_tree_mutator(node, combine_all, context);
+	if (!is_plain(source) || source->aggvariadic) {
+		combination->is_refused = true;
+		return node;
+	}
+	sent = ifp_state_aggregate_join(source);
+	combined = combine(source, column_of(combination, sent ? sent : copyObject(node)));
+	combination->is_refused |= !combined;
+	return combined ? combined : node;
+}
+
+static void add_aggregate(struct ifp_combination *combination, const Aggref *source)
+{
+	Node *split = is_plain(source) ? split_average(source) : NULL;
+
+	if (!split)
+		split = ifp_state_aggregate_split(source);
+	combination->aggregates = lappend(combination->aggregates, unconstify(Aggref *, source));
+	combination->combined =
+		lappend(combination->combined, combine_all(split ? split : (Node *)unconstify(Aggref *, source), combination));
+}
+
+/* True for what means something else, or nothing, in another query level. */
+static bool is_bound(Node *node, void *context)
+{
+	if (!node)
+		return false;
+	if (IsA(node, PlaceHolderVar) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, GroupingFunc) ||
+	    (IsA(node, Param) && castNode(Param, node)->paramkind != PARAM_EXTERN))
+		return true;
+	return expression_tree_walker(node, is_bound, context);
+}
+
+bool ifp_may_move(List *expressions)
+{
+	return !is_bound((Node *)expressions, NULL) && !contain_volatile_functions((Node *)expressions);
+}
+
+/* Reads the query. Returns false if it cannot be combined. */
+bool ifp_combination_read(PlannerInfo *root, List *outputs, struct ifp_combination *combination)
+{
+	List *found = NIL;
+	ListCell *cell;
+
+	combination->groups = get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
+	foreach (cell,
+		 pull_var_clause((Node *)outputs, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS))
+		if (IsA(lfirst(cell), Aggref))
+			found = list_append_unique(found, lfirst(cell));
+	if (found == NIL || expression_returns_set((Node *)combination->groups) || !ifp_may_move(combination->groups) ||
+	    !ifp_may_move(found))
+		return false;
+	foreach (cell, found)
+		add_aggregate(combination, lfirst_node(Aggref, cell));
+	return !combination->is_refused;
+}
+
+/* ---- queries ---- */
+
+/* Returns the clauses of GROUP BY for columns that are numbered from 1. */
+static List *numbered_groups(const PlannerInfo *root)
+{
+	List *clauses = NIL;
+	ListCell *cell;
+
+	foreach (cell, root->parse->groupClause) {
+		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, cell));
+
+		clause->tleSortGroupRef = (Index)(list_length(clauses) + 1);
+		clauses = lappend(clauses, clause);
+	}
+	return clauses;
+}
+
+/* Returns target list entries; the first n_groups have numbers for GROUP BY. */
+List *ifp_entries_of(List *expressions, int n_groups)
+{
+	List *entries = NIL;
+	ListCell *cell;
+
+	foreach (cell, expressions) {
+		int number = list_length(entries) + 1;
+		TargetEntry *entry = makeTargetEntry(lfirst(cell), (AttrNumber)number, psprintf("c%d", number), false);
+
+		entry->ressortgroupref = number <= n_groups ? (Index)number : 0;
+		entries = lappend(entries, entry);
+	}
+	return entries;
+}
+
+Query *ifp_grouped_query(const PlannerInfo *root, RangeTblEntry *table, List *expressions, Node *condition)
+{
+	RangeTblRef *from = makeNode(RangeTblRef);
+	Query *query = makeNode(Query);
+
+	from->rtindex = 1;
+	query->commandType = CMD_SELECT;
+	query->canSetTag = true;
+	query->rtable = list_make1(table);
+	query->jointree = makeFromExpr(list_make1(from), condition);
+	query->groupClause = numbered_groups(root);
+	query->targetList = ifp_entries_of(expressions, list_length(query->groupClause));
+	query->hasAggs = true;
+	return query;
+}
+
+/* Marks aggregates as not numbered yet: the planner numbers them by query. */
+static bool forget_numbers(Node *node, void *context)
+{
+	if (!node)
+		return false;
+	if (IsA(node, Aggref)) {
+		Aggref *aggregate = castNode(Aggref, node);
+
+		aggregate->aggno = aggregate->aggtransno = -1;
+		aggregate->aggtranstype = InvalidOid;
+	}
+	return expression_tree_walker(node, forget_numbers, context);
+}
+
+RangeTblEntry *ifp_subquery_entry(Query *query)
+{
+	RangeTblEntry *table = makeNode(RangeTblEntry);
+	List *names = NIL;
+	ListCell *cell;
+
+	foreach (cell, query->targetList)
+		names = lappend(names, makeString(lfirst_node(TargetEntry, cell)->resname));
+	table->rtekind = RTE_SUBQUERY;
+	table->subquery = query;
+	table->eref = makeAlias("parts", names);
+	table->inFromCl = true;
+	return table;
+}
+
+List *ifp_columns_of(const Query *query)
+{
+	List *columns = NIL;
+	ListCell *cell;
+
+	foreach (cell, query->targetList)
+		columns = lappend(columns, makeVarFromTargetEntry(1, lfirst(cell)));
+	return columns;
+}
+
+/* ---- path ---- */
+
+/* Plans a query as a subquery of this level. Returns its path. */
+static Path *plan_subquery(PlannerInfo *root, Query *query)
+{
+	RangeTblEntry *table = ifp_subquery_entry(query);
+	RelOptInfo *rel;
+	Path *path;
+
+	root->parse->rtable = lappend(root->parse->rtable, table);
+	expand_planner_arrays(root, 1);
+	root->simple_rte_array[list_length(root->parse->rtable)] = table;
+	rel = build_simple_rel(root, list_length(root->parse->rtable), NULL);
+	rel->reltarget->exprs = NIL;
+	for (int i = 0; i < list_length(query->targetList); i++)
+		rel->reltarget->exprs =
+			lappend(rel->reltarget->exprs, makeVarFromTargetEntry((int)rel->relid, list_nth(query->targetList, i)));
+	rel->subroot = ifp_plan_subquery(root, copyObject(query));
+	ifp_forget_privileges(rel->subroot);
+	path = fetch_upper_rel(rel->subroot, UPPERREL_FINAL, NULL)->cheapest_total_path;
+	rel->rows = path->rows;
+	set_pathtarget_cost_width(root, rel->reltarget);
+	return ifp_subquery_path(root, rel, path);
+}
+
+/* custom_private: the scan tuple's expressions, HAVING. */
+static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	(void)root;
+	(void)rel;
+	(void)clauses;
+	scan->scan.plan.targetlist = target;
+	scan->scan.plan.qual = lsecond(path->custom_private);
+	scan->custom_scan_tlist = ifp_entries_of(linitial(path->custom_private), 0);
+	scan->flags = path->flags;
+	scan->custom_plans = plans;
+	scan->methods = GetCustomScanMethods("IForestCombine", false);
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = { .CustomName = "IForestCombine", .PlanCustomPath = plan_path };
+
+static void add_combination(PlannerInfo *root, RelOptInfo *output, List *having, const struct ifp_combination *combination,
+			    Path *below)
+{
+	CustomPath *path = makeNode(CustomPath);
+	PathTarget *target = output->reltarget;
+	QualCost quals;
+
+	cost_qual_eval(&quals, having, root);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = output;
+	path->path.pathtarget = target;
+	path->path.rows = clamp_row_est(having ? below->rows / 3 : below->rows);
+	path->path.startup_cost = below->startup_cost + target->cost.startup + quals.startup;
+	path->path.total_cost = below->total_cost + target->cost.startup + quals.startup +
+				below->rows * (target->cost.per_tuple + quals.per_tuple + cpu_tuple_cost);
+	ifp_copy_disabled(&path->path, below);
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_paths = list_make1(below);
+	path->custom_private = list_make2(list_concat_copy(combination->groups, combination->aggregates), having);
+	path->methods = &path_methods;
+	add_path(output, &path->path);
+}
+
+
+void ifp_forget_numbers(List *expressions)
+{
+	(void)forget_numbers((Node *)expressions, NULL);
+}
+
+/* True if an index answers a subquery of the planned query. */
+static bool has_answer(const PlannerInfo *root)
+{
+	for (int i = 1; i < root->simple_rel_array_size; i++) {
+		PlannerInfo *below = root->simple_rel_array[i] ? root->simple_rel_array[i]->subroot : NULL;
+		const Path *path = below ? fetch_upper_rel(below, UPPERREL_FINAL, NULL)->cheapest_total_path : NULL;
+
+		if (path && IsA(path, ProjectionPath))
+			path = ((const ProjectionPath *)path)->subpath;
+		if (path && IsA(path, CustomPath) && strcmp(((const CustomPath *)path)->methods->CustomName, "IForestAggregate") == 0)
+			return true;
+		if (below && has_answer(below))
+			return true;
+	}
+	return false;
+}
+
+bool ifp_combination_offer(PlannerInfo *root, RelOptInfo *output, List *having, const struct ifp_combination *combination,
+			   Query *rows, bool by_index)
+{
+	List *expressions = list_truncate(ifp_columns_of(rows), list_length(combination->groups));
+	Path *below;
+
+	expressions = list_concat(expressions, copyObject(combination->combined));
+	below = plan_subquery(root, ifp_grouped_query(root, ifp_subquery_entry(rows), expressions, NULL));
+	if (by_index && !has_answer(below->parent->subroot))
+		return false;
+	add_combination(root, output, having, combination, below);
+	return true;
+}
