@@ -394,7 +394,6 @@ static void add_combination(PlannerInfo *root, RelOptInfo *output, List *having,
 	add_path(output, &path->path);
 }
 
-
 void ifp_forget_numbers(List *expressions)
 {
 	(void)forget_numbers((Node *)expressions, NULL);
@@ -409,7 +408,8 @@ static bool has_answer(const PlannerInfo *root)
 
 		if (path && IsA(path, ProjectionPath))
 			path = ((const ProjectionPath *)path)->subpath;
-		if (path && IsA(path, CustomPath) && strcmp(((const CustomPath *)path)->methods->CustomName, "IForestAggregate") == 0)
+		if (path && IsA(path, CustomPath) &&
+		    strcmp(((const CustomPath *)path)->methods->CustomName, "IForestAggregate") == 0)
 			return true;
 		if (below && has_answer(below))
 			return true;

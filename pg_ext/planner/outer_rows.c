@@ -206,14 +206,15 @@ static bool is_count_of_rows(const Aggref *aggregate)
 
 	if (aggregate->aggfilter || aggregate->aggdistinct != NIL)
 		return false;
-	return aggregate->aggfnoid == F_COUNT_ || (aggregate->aggfnoid == F_COUNT_ANY && constant &&
-						   IsA(constant, Const) && !constant->constisnull);
+	return aggregate->aggfnoid == F_COUNT_ ||
+	       (aggregate->aggfnoid == F_COUNT_ANY && constant && IsA(constant, Const) && !constant->constisnull);
 }
 
 /* True if the aggregate is of the table alone, and it is known what the row of an outer row without a partner adds to it. */
 static bool may_be_asked(const struct outer_join *join, const Aggref *aggregate)
 {
-	if (!is_of(join, (Node *)aggregate, true) || (!ifp_float_aggregates && ifp_aggregate_is_real(unconstify(Aggref *, aggregate))))
+	if (!is_of(join, (Node *)aggregate, true) ||
+	    (!ifp_float_aggregates && ifp_aggregate_is_real(unconstify(Aggref *, aggregate))))
 		return false;
 	if (!join->is_outer || is_count_of_rows(aggregate))
 		return true;
@@ -392,8 +393,8 @@ static Node *column_of_part(const struct outer_join *join, Node *sent, Var *colu
 	greatest = makeNode(MinMaxExpr);
 	greatest->minmaxtype = INT8OID;
 	greatest->op = IS_GREATEST;
-	greatest->args = list_make2(
-		column, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1), false, FLOAT8PASSBYVAL));
+	greatest->args =
+		list_make2(column, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1), false, FLOAT8PASSBYVAL));
 	greatest->location = -1;
 	return (Node *)greatest;
 }
@@ -412,11 +413,11 @@ static Query *rows_query(const struct outer_join *join, const struct ifp_combina
 	query->canSetTag = true;
 	query->rtable = lappend(outer_entries(join), parts);
 	from->rtindex = list_length(query->rtable);
-	query->jointree = makeFromExpr(lappend(copyObject(join->from), from),
-				       join->outer_quals == NIL ? NULL
-								: (Node *)make_ands_explicit(copyObject(join->outer_quals)));
-	forboth(cell, part->targetList, sent, combination->sent)
-		columns = lappend(columns, column_of_part(join, lfirst(sent), makeVarFromTargetEntry(from->rtindex, lfirst(cell))));
+	query->jointree =
+		makeFromExpr(lappend(copyObject(join->from), from),
+			     join->outer_quals == NIL ? NULL : (Node *)make_ands_explicit(copyObject(join->outer_quals)));
+	forboth(cell, part->targetList, sent, combination->sent) columns =
+		lappend(columns, column_of_part(join, lfirst(sent), makeVarFromTargetEntry(from->rtindex, lfirst(cell))));
 	query->targetList = ifp_entries_of(columns, 0);
 	ifp_drop_privileges(query);
 	return query;
