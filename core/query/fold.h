@@ -45,6 +45,12 @@ struct iforest_fold {
 		struct iforest_sums sums;
 		struct iforest_aggregate aggregate;
 	} rest;
+	/* The key that iforest_fold_key() gave last, and the position that it is the key of. leaf_number: UINT64_MAX if none */
+	struct {
+		uint64_t leaf_number;
+		unsigned block, entry;
+		struct iforest_key key;
+	} at;
 	/* The next three positions, as far as they are known from pinned node pages. */
 	struct {
 		struct iforest_key key;
