@@ -78,15 +78,6 @@ static bool is_at_rest(const struct iforest_fold *fold)
 	       fold->rest.cut.entry == cursor->entry;
 }
 
-/* True if fold->at has the key of the cursor's position. */
-static bool is_key_known(const struct iforest_fold *fold)
-{
-	const struct iforest_cursor *cursor = &fold->cursor;
-
-	return fold->at.leaf_number == cursor->leaf_number && fold->at.block == cursor->block &&
-	       fold->at.entry == cursor->entry;
-}
-
 /* Computes the key of the cursor's position. */
 static enum iforest_status find_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
 {
@@ -100,18 +91,19 @@ static enum iforest_status find_key(struct iforest_fold *fold, struct iforest_ke
 	return IFOREST_OK;
 }
 
-enum iforest_status iforest_fold_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
+enum iforest_status iforest_fold_find_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
 {
-	enum iforest_status status = IFOREST_OK;
+	const struct iforest_cursor *cursor = &fold->cursor;
+	enum iforest_status status = find_key(fold, key, at_end);
 
-	*at_end = false;
-	if (!is_key_known(fold))
-		status = find_key(fold, &fold->at.key, at_end);
-	fold->at.leaf_number = status || *at_end ? UINT64_MAX : fold->cursor.leaf_number;
-	fold->at.block = fold->cursor.block;
-	fold->at.entry = fold->cursor.entry;
-	*key = fold->at.key;
-	return status;
+	fold->at.leaf_number = UINT64_MAX;
+	if (status || *at_end)
+		return status;
+	fold->at.leaf_number = cursor->leaf_number;
+	fold->at.block = cursor->block;
+	fold->at.entry = cursor->entry;
+	fold->at.key = *key;
+	return IFOREST_OK;
 }
 
 /* ---- First and last rows ---- */
@@ -854,9 +846,6 @@ enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct i
 	struct folding folding;
 	enum iforest_status status;
 
-	/* in a scan of several runs, most have no entries in a narrow bucket */
-	if (is_key_known(fold) && iforest_key_compare(&fold->at.key, key) >= 0)
-		return IFOREST_OK;
 	start(&folding, fold, key, request, aggregate);
 	if (key->ref == INT64_MIN && iforest_wants_sums(request, &fold->cursor.manifest->fields))
 		return fold_sums(&folding);
