@@ -193,6 +193,20 @@ static void leave_out_those_of_scans(struct taking_apart *apart)
 	}
 }
 
+/* Adds the conditions without columns that PostgreSQL derived for the join, as from a = $1 AND a = 5. Those that the query has
+ * are among the join tree's already. */
+static void add_gates(struct taking_apart *apart, const RelOptInfo *fact)
+{
+	ListCell *cell;
+
+	foreach (cell, fact->joininfo) {
+		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+
+		if (condition->pseudoconstant)
+			apart->conditions = list_append_unique(apart->conditions, condition->clause);
+	}
+}
+
 /* Returns a condition as a hashable equality of an expression over `known` relations with one over the dimension, in this
  * order; NULL if it is not one. */
 static Node *as_equality(PlannerInfo *root, Node *condition, const struct ifp_joined *joined, Relids known)
@@ -292,10 +306,11 @@ const char *ifp_dimensions_enter(struct ifp_query_level *level, RelOptInfo *fact
 	if (!bms_is_empty(fact->lateral_relids))
 		return other_join;
 	take(&apart, (Node *)level->root->parse->jointree);
-	if (!apart.reason)
+	if (!apart.reason) {
 		leave_out_those_of_scans(&apart);
-	if (!apart.reason)
+		add_gates(&apart, fact);
 		apart.dimensions = in_order(&apart);
+	}
 	if (apart.reason)
 		return apart.reason;
 	level->join = level->rel;

@@ -263,6 +263,17 @@ SELECT answered('SELECT stddev(dur) FROM spans');
 RESET iforest.enable;
 RESET iforest.explain_decline;
 
+-- ---- equalities with two values that are compared before a row is read, in a join, too ----
+SELECT team, count(*) FROM spans JOIN owner USING (service) WHERE service = (SELECT 'db') AND service = 'web' GROUP BY 1;
+SELECT team, sum(dur) FROM spans LEFT JOIN owner USING (service) WHERE service = (SELECT 'db') AND service IN ('db') GROUP BY 1;
+SELECT answered('SELECT team, sum(dur) FROM spans LEFT JOIN owner USING (service) WHERE service = (SELECT ''db'') AND service IN (''db'') GROUP BY 1');
+SET plan_cache_mode = force_generic_plan;
+PREPARE of_both(text) AS SELECT team, count(*) FROM spans JOIN owner USING (service) WHERE service = $1 AND service = 'db' GROUP BY 1;
+EXPLAIN (COSTS OFF) EXECUTE of_both('web');
+EXECUTE of_both('web');
+EXECUTE of_both('db');
+RESET plan_cache_mode;
+
 -- ---- domains over reals: as reals, of which NaN is the greatest ----
 CREATE DOMAIN share AS float8;
 CREATE TABLE shared(ts bigint NOT NULL, part share);
