@@ -267,15 +267,54 @@ unsigned iforest_column_find(const struct iforest_column *column, unsigned n, in
 	return low;
 }
 
+/* True if neither a number nor the sum of 64 packed ones exceeds 64 bits. */
+static bool can_sum_packed(const struct iforest_column *column)
+{
+	return !column->is_delta && column->width <= 58 && column->width + iforest_bit_width(column->factor) <= 100 &&
+	       column->base + (iforest_int128)iforest_low_bits(column->width) * column->factor <= INT64_MAX;
+}
+
 bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum)
 {
 	iforest_int128 n = to - from;
 
-	/* neither a number nor the sum of 64 packed ones exceeds 64 bits */
-	if (column->is_delta || column->width > 58 || column->width + iforest_bit_width(column->factor) > 100 ||
-	    column->base + (iforest_int128)iforest_low_bits(column->width) * column->factor > INT64_MAX)
+	if (!can_sum_packed(column))
 		return false;
 	*sum = n * column->base + (iforest_int128)sum_packed(column, from, to) * column->factor;
+	return true;
+}
+
+/* Sums packed numbers [from, to), and finds the least and the greatest. */
+static inline uint64_t fold_packed(const struct iforest_column *column, bool wide, unsigned from, unsigned to, uint64_t *least,
+				   uint64_t *greatest)
+{
+	uint64_t sum = 0, low = UINT64_MAX, high = 0;
+
+	for (unsigned i = from; i < to; i++) {
+		uint64_t x = packed_at(column, wide, i);
+
+		sum += x;
+		low = x < low ? x : low;
+		high = x > high ? x : high;
+	}
+	*least = low;
+	*greatest = high;
+	return sum;
+}
+
+bool iforest_column_fold(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum, int64_t *least,
+			 int64_t *greatest)
+{
+	iforest_int128 n = to - from;
+	uint64_t packed_sum, low, high;
+
+	if (!can_sum_packed(column))
+		return false;
+	packed_sum = (column->width > 57 ? fold_packed(column, true, from, to, &low, &high)
+					 : fold_packed(column, false, from, to, &low, &high));
+	*sum = n * column->base + (iforest_int128)packed_sum * column->factor;
+	*least = (int64_t)((uint64_t)column->base + low * column->factor);
+	*greatest = (int64_t)((uint64_t)column->base + high * column->factor);
 	return true;
 }
 

@@ -62,6 +62,10 @@ unsigned iforest_column_find(const struct iforest_column *column, unsigned n, in
  * Cost  O(to - from). */
 bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);
 
+/* iforest_column_sum(), and the least and greatest of these numbers. A missing one counts as the number that it repeats. */
+bool iforest_column_fold(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum, int64_t *least,
+			 int64_t *greatest);
+
 /* Subtracts the numbers whose bit is set from a sum, without unpacking them. Returns false, and subtracts nothing, if unpacking
  * all would be cheaper: if they are many, or the column is DELTA.
  * Cost  O(1) each. */

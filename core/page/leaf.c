@@ -227,20 +227,40 @@ bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t 
 	return true;
 }
 
-unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key)
+/* True if a block's first key is at or before the key. */
+static bool begins_by(const struct iforest_leaf *leaf, unsigned block, const struct iforest_key *key)
 {
-	unsigned low = 0, high = leaf->header.n_items;
+	struct iforest_key first = iforest_leaf_block(leaf, block).first;
 
+	return iforest_key_compare(&first, key) <= 0;
+}
+
+/* Returns the last of the blocks [low, high) that begins by the key; `low` if there is none. */
+static unsigned bisect_blocks(const struct iforest_leaf *leaf, unsigned low, unsigned high, const struct iforest_key *key)
+{
 	while (high - low > 1) {
 		unsigned middle = low + (high - low) / 2;
-		struct iforest_block_info info = iforest_leaf_block(leaf, middle);
 
-		if (iforest_key_compare(&info.first, key) <= 0)
+		if (begins_by(leaf, middle, key))
 			low = middle;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key)
+{
+	return bisect_blocks(leaf, 0, leaf->header.n_items, key);
+}
+
+unsigned iforest_leaf_find_block_from(const struct iforest_leaf *leaf, unsigned from, const struct iforest_key *key)
+{
+	unsigned n = leaf->header.n_items, low = from, step = 1;
+
+	for (; low + step < n && begins_by(leaf, low + step, key); step *= 2)
+		low += step;
+	return bisect_blocks(leaf, low, low + step < n ? low + step : n, key);
 }
 
 void iforest_block_start(struct iforest_block_reader *reader, const struct iforest_leaf *leaf, unsigned number)

@@ -119,6 +119,10 @@ bool iforest_leaf_refs(const struct iforest_leaf *leaf, unsigned block, int64_t 
 /* Returns the last block whose first key is at or before the key; 0 if there is none. Cost: log2(blocks). */
 unsigned iforest_leaf_find_block(const struct iforest_leaf *leaf, const struct iforest_key *key);
 
+/* Returns the last block, from a block on, whose first key is at or before the key; that block if there is none. Cost: log2 of
+ * the distance. */
+unsigned iforest_leaf_find_block_from(const struct iforest_leaf *leaf, unsigned from, const struct iforest_key *key);
+
 /* A block being read: columns are unpacked when first asked for. */
 struct iforest_block_reader {
 	const struct iforest_leaf *leaf;

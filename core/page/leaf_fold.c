@@ -201,6 +201,35 @@ static enum iforest_status sum_values(struct iforest_block_reader *reader, unsig
 	return status;
 }
 
+static inline void offer_integer(int64_t value, int sign, struct iforest_extreme *extreme)
+{
+	if (!extreme->is_set || (sign < 0 ? value < extreme->value.integer : value > extreme->value.integer))
+		*extreme = (struct iforest_extreme){ .value.integer = value, .is_set = true };
+}
+
+/* fold_value() for the values of extremes, of a packed column of integers. Returns false, and adds nothing, if there are others
+ * between the entries, or too many gaps. */
+static bool fold_packed(const struct iforest_block_reader *reader, unsigned v, uint64_t which,
+			const struct iforest_request *request, struct iforest_value_aggregate *into)
+{
+	const struct iforest_column *column = &reader->columns[IFOREST_VALUES + v];
+	unsigned from = iforest_trailing_zeros(which), to = iforest_highest_bit(which) + 1;
+	uint64_t holes = iforest_low_bits(to) & ~iforest_low_bits(from) & ~which;
+	iforest_int128 sum;
+	int64_t least, greatest;
+
+	if (holes & column->present || !iforest_column_fold(column, from, to, &sum, &least, &greatest) ||
+	    !iforest_column_subtract(column, holes, &sum))
+		return false;
+	into->n += iforest_popcount(which);
+	into->sum = iforest_add_wrapping(into->sum, sum);
+	if (!(request->no_mins >> v & 1))
+		offer_integer(least, -1, &into->min);
+	if (!(request->no_maxs >> v & 1))
+		offer_integer(greatest, 1, &into->max);
+	return true;
+}
+
 /* Adds n, sum, min and max over the entries whose bit is set in `which`, which is not 0. For a whole block without removed
  * entries they are in its summary. */
 static enum iforest_status fold_value(struct iforest_block_reader *reader, unsigned v, uint64_t which,
@@ -217,6 +246,9 @@ static enum iforest_status fold_value(struct iforest_block_reader *reader, unsig
 		if (is_sum_alone(reader, v, which, request, into)) {
 			status = sum_values(reader, v, iforest_trailing_zeros(which), iforest_highest_bit(which) + 1, which,
 					    &computed.sum);
+		} else if (value_alone && type == IFOREST_INT64 && !(reader->unpacked >> (IFOREST_VALUES + v) & 1) &&
+			   fold_packed(reader, v, which, request, into)) {
+			return IFOREST_OK;
 		} else {
 			status = iforest_block_need(reader, IFOREST_VALUES + v);
 			if (!status)
@@ -446,13 +478,8 @@ static bool wants_first_value_alone(const struct iforest_request *request, const
 
 static inline void offer_value(const struct iforest_column *column, unsigned i, int sign, struct iforest_extreme *extreme)
 {
-	int64_t value;
-
-	if (is_beaten(column, IFOREST_INT64, sign, extreme))
-		return;
-	value = iforest_column_at(column, i);
-	if (!extreme->is_set || (sign < 0 ? value < extreme->value.integer : value > extreme->value.integer))
-		*extreme = (struct iforest_extreme){ .value.integer = value, .is_set = true };
+	if (!is_beaten(column, IFOREST_INT64, sign, extreme))
+		offer_integer(iforest_column_at(column, i), sign, extreme);
 }
 
 /* iforest_block_fold() for such a request, in a fraction of its instructions. Returns false, and adds nothing, if it does not

@@ -40,7 +40,7 @@ struct folding {
 
 static void forget(struct iforest_fold *fold)
 {
-	fold->classified_leaf = fold->asked_leaf = fold->rest.leaf_number = UINT64_MAX;
+	fold->classified_leaf = fold->asked_leaf = fold->rest.leaf_number = fold->at.leaf_number = UINT64_MAX;
 	for (unsigned e = 0; e < 3; e++)
 		fold->expected[e].leaf_number = UINT64_MAX;
 	fold->prefetched_siblings = UINT64_MAX;
@@ -78,7 +78,8 @@ static bool is_at_rest(const struct iforest_fold *fold)
 	       fold->rest.cut.entry == cursor->entry;
 }
 
-enum iforest_status iforest_fold_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
+/* Computes the key of the cursor's position. */
+static enum iforest_status find_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
 {
 	bool is_at_start = fold->cursor.block == 0 && fold->cursor.entry == 0;
 
@@ -89,6 +90,22 @@ enum iforest_status iforest_fold_key(struct iforest_fold *fold, struct iforest_k
 	key->ref = INT64_MIN;
 	return IFOREST_OK;
 }
+
+enum iforest_status iforest_fold_find_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
+{
+	const struct iforest_cursor *cursor = &fold->cursor;
+	enum iforest_status status = find_key(fold, key, at_end);
+
+	fold->at.leaf_number = UINT64_MAX;
+	if (status || *at_end)
+		return status;
+	fold->at.leaf_number = cursor->leaf_number;
+	fold->at.block = cursor->block;
+	fold->at.entry = cursor->entry;
+	fold->at.key = *key;
+	return IFOREST_OK;
+}
+
 /* ---- First and last rows ---- */
 
 /* True if the node has a live entry with that edge: a value, or, for TIME, any. */
@@ -436,39 +453,100 @@ static enum iforest_status fold_block(struct folding *folding, unsigned block, u
 	return IFOREST_OK;
 }
 
-/* Adds the entries of the pinned leaf page from the position up to (block, entry), and moves there. */
-static enum iforest_status fold_entries(struct folding *folding, unsigned block, unsigned entry, struct iforest_request request)
+/* Prepares to add the entries of the pinned leaf page from the position up to a block and some of its entries, if there are as
+ * many. *done: nothing is left to add. Otherwise the request's filter is removed if all entries count. */
+static enum iforest_status start_leaf(struct folding *folding, unsigned block, struct iforest_request *request, bool *done)
 {
 	struct iforest_fold *fold = folding->fold;
-	struct iforest_cursor *cursor = &fold->cursor;
-	unsigned n_blocks = cursor->leaf.header.n_items, b = cursor->block, from = cursor->entry;
-	bool has_edges = request.firsts | request.lasts || request.times, done = false;
+	const struct iforest_cursor *cursor = &fold->cursor;
+	unsigned n_blocks = cursor->leaf.header.n_items, b = cursor->block;
 	enum iforest_filter_class filter_class;
-	enum iforest_status status;
+	enum iforest_status status = classify_leaf(fold, request->filter, block - b < n_blocks / 8u, &filter_class);
 
-	if (block < b || (block == b && entry <= from))
-		return IFOREST_OK;
-	status = classify_leaf(fold, request.filter, block - b < n_blocks / 8u, &filter_class);
-	if (!status && filter_class == IFOREST_COUNTS_MOST && b == 0 && from == 0 && block == n_blocks)
-		status = fold_most_of_leaf(fold, &request, folding->aggregate, &done);
+	*done = false;
+	if (!status && filter_class == IFOREST_COUNTS_MOST && b == 0 && cursor->entry == 0 && block == n_blocks)
+		status = fold_most_of_leaf(fold, request, folding->aggregate, done);
 	if (status)
 		return status;
 	if (filter_class == IFOREST_COUNTS_ALL)
-		request.filter = NULL;
-	done = done || filter_class == IFOREST_COUNTS_NONE;
-	if (!done)
+		request->filter = NULL;
+	*done = *done || filter_class == IFOREST_COUNTS_NONE;
+	if (!*done)
 		iforest_leaf_prefetch(&cursor->leaf, b, block);
-	for (; !done && !status && b < block && (from > 0 || has_edges); b++, from = 0)
-		status = fold_block(folding, b, from, IFOREST_BLOCK_ENTRIES, &request);
-	if (!done && !status && b < block)
-		status = iforest_cursor_report_leaf(cursor, iforest_leaf_fold_blocks(&cursor->leaf, b, block, &request,
+	return IFOREST_OK;
+}
+
+/* Adds the entries of the pinned leaf page from the position up to the start of a later block. */
+static enum iforest_status fold_blocks(struct folding *folding, unsigned block, const struct iforest_request *request)
+{
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	bool has_edges = request->firsts | request->lasts || request->times;
+	unsigned b = cursor->block, from = cursor->entry;
+	enum iforest_status status = IFOREST_OK;
+
+	for (; !status && b < block && (from > 0 || has_edges); b++, from = 0)
+		status = fold_block(folding, b, from, IFOREST_BLOCK_ENTRIES, request);
+	if (!status && b < block)
+		status = iforest_cursor_report_leaf(cursor, iforest_leaf_fold_blocks(&cursor->leaf, b, block, request,
 										     folding->aggregate));
-	if (!done && !status && entry > 0)
-		status = fold_block(folding, block, from, entry, &request);
-	if (block == n_blocks)
+	return status;
+}
+
+/* Moves to an entry of the pinned leaf page; (block, number of entries) is the next block, or the next page. */
+static void stand_in(struct iforest_cursor *cursor, unsigned block, unsigned entry)
+{
+	if (entry > 0 && entry == iforest_leaf_block(&cursor->leaf, block).n) {
+		entry = 0;
+		block++;
+	}
+	if (block == cursor->leaf.header.n_items)
 		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
 	else
 		iforest_cursor_stand_at(cursor, cursor->leaf_number, block, entry);
+}
+
+/* Adds the entries of the pinned leaf page from the position up to (block, entry), and moves there. */
+static enum iforest_status fold_entries(struct folding *folding, unsigned block, unsigned entry, struct iforest_request request)
+{
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	bool done;
+	enum iforest_status status;
+
+	if (block < cursor->block || (block == cursor->block && entry <= cursor->entry))
+		return IFOREST_OK;
+	status = start_leaf(folding, block, &request, &done);
+	if (!status && !done && block > cursor->block)
+		status = fold_blocks(folding, block, &request);
+	if (!status && !done && entry > 0)
+		status = fold_block(folding, block, block > cursor->block ? 0 : cursor->entry, entry, &request);
+	if (!status)
+		stand_in(cursor, block, entry);
+	return status;
+}
+
+/* Adds the entries of the pinned leaf page from the position up to the key, which cuts the page, and moves there. Each block is
+ * left before the next one is read. */
+static enum iforest_status fold_before(struct folding *folding, struct iforest_request request)
+{
+	struct iforest_cursor *cursor = &folding->fold->cursor;
+	const struct iforest_key *key = folding->descent.to;
+	unsigned block = iforest_leaf_find_block_from(&cursor->leaf, cursor->block, key), from = cursor->entry, entry;
+	bool done;
+	enum iforest_status status = start_leaf(folding, block, &request, &done);
+
+	if (!status && block > cursor->block) {
+		status = done ? IFOREST_OK : fold_blocks(folding, block, &request);
+		from = 0;
+	}
+	if (status)
+		return status;
+	iforest_cursor_read_block(cursor, block);
+	status = iforest_cursor_report_leaf(cursor, iforest_block_find(&cursor->reader, key, &entry));
+	entry = entry > from ? entry : from;
+	if (!status && !done && entry > from)
+		status = fold_block(folding, block, from, entry, &request);
+	if (!status)
+		stand_in(cursor, block, entry);
 	return status;
 }
 
@@ -480,7 +558,6 @@ static enum iforest_status pass_leaf(struct iforest_descent *descent, const stru
 	struct iforest_request request = *folding->request;
 	bool is_inside = visited->place == IFOREST_INSIDE, done = false, known = true;
 	const uint8_t *node = visited->bytes;
-	unsigned block, entry = 0;
 	enum iforest_status status = IFOREST_OK;
 
 	folding->level = 0;
@@ -498,10 +575,7 @@ static enum iforest_status pass_leaf(struct iforest_descent *descent, const stru
 		status = iforest_cursor_pin(cursor, 0, visited->i);
 	if (status || done)
 		return status;
-	block = cursor->leaf.header.n_items;
-	if (!is_inside)
-		status = iforest_cursor_find_in_leaf(cursor, descent->to, &block, &entry);
-	return status ? status : fold_entries(folding, block, entry, request);
+	return is_inside ? fold_entries(folding, cursor->leaf.header.n_items, 0, request) : fold_before(folding, request);
 }
 
 static const struct iforest_visitor visitor = { .page = look_at_page, .node = pass_node, .leaf = pass_leaf };

@@ -45,6 +45,12 @@ struct iforest_fold {
 		struct iforest_sums sums;
 		struct iforest_aggregate aggregate;
 	} rest;
+	/* The key that iforest_fold_key() gave last, and the position that it is the key of. leaf_number: UINT64_MAX if none */
+	struct {
+		uint64_t leaf_number;
+		unsigned block, entry;
+		struct iforest_key key;
+	} at;
 	/* The next three positions, as far as they are known from pinned node pages. */
 	struct {
 		struct iforest_key key;
@@ -60,7 +66,35 @@ void iforest_fold_init(struct iforest_fold *fold, struct iforest_store *store, c
 		       const struct iforest_run *run);
 void iforest_fold_release(struct iforest_fold *fold);
 enum iforest_status iforest_fold_seek(struct iforest_fold *fold, const struct iforest_key *key);
-enum iforest_status iforest_fold_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end);
+
+/* iforest_fold_key() for a position whose key is not in fold->at. */
+enum iforest_status iforest_fold_find_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end);
+
+/* True if fold->at has the key of the cursor's position. */
+static inline bool iforest_fold_has_key(const struct iforest_fold *fold)
+{
+	const struct iforest_cursor *cursor = &fold->cursor;
+
+	return fold->at.leaf_number == cursor->leaf_number && fold->at.block == cursor->block &&
+	       fold->at.entry == cursor->entry;
+}
+
+/* Like iforest_cursor_key(). */
+static inline enum iforest_status iforest_fold_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
+{
+	if (!iforest_fold_has_key(fold))
+		return iforest_fold_find_key(fold, key, at_end);
+	*at_end = false;
+	*key = fold->at.key;
+	return IFOREST_OK;
+}
+
+/* True if iforest_fold_key() gave the key of the cursor's position, and it is at or after `key`: a fold up to there adds
+ * nothing. In a scan of several runs, most have no entries in a narrow bucket. */
+static inline bool iforest_fold_is_beyond(const struct iforest_fold *fold, const struct iforest_key *key)
+{
+	return iforest_fold_has_key(fold) && iforest_key_compare(&fold->at.key, key) >= 0;
+}
 
 /* Returns the state of the page pinned on a level, cleared if it is new. */
 static inline struct iforest_fold_page *iforest_fold_page(struct iforest_fold *fold, unsigned level)

@@ -149,7 +149,8 @@ static enum iforest_status scan_fold(struct iforest_scan *scan, const struct ifo
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t a = 0; a < scan->n_active && !status; a++)
-		status = fold_until(scan, scan->active[a], to, request, aggregate);
+		if (!iforest_fold_is_beyond(scan->active[a], to))
+			status = fold_until(scan, scan->active[a], to, request, aggregate);
 	if (!status)
 		fold_batch(scan, to, request, aggregate);
 	if (iforest_key_compare(&scan->reached, to) < 0)

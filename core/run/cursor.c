@@ -276,11 +276,9 @@ enum iforest_status iforest_cursor_key(struct iforest_cursor *cursor, struct ifo
 		if (status)
 			return status;
 		iforest_cursor_read_block(cursor, cursor->block);
-		status = iforest_cursor_report_leaf(cursor, iforest_block_need(&cursor->reader, IFOREST_TIMES));
-		if (!status)
-			*key = (struct iforest_key){ .series = block->series,
-						     .time_is_null = block->time_is_null,
-						     .time = block->times[cursor->entry] };
+		*key = (struct iforest_key){ .series = block->series, .time_is_null = block->time_is_null };
+		status = iforest_cursor_report_leaf(cursor, iforest_block_pick(&cursor->reader, IFOREST_TIMES, cursor->entry,
+									       &key->time));
 	}
 	key->ref = INT64_MIN;
 	return status;

@@ -14,16 +14,20 @@ static void compare_packed(const struct iforest_column *column, const int64_t *n
 {
 	unsigned from = n / 3, to = n - n / 5, n_below = 0;
 	iforest_int128 sum, expected = 0;
-	int64_t found;
+	int64_t found, low, high, least = INT64_MAX, greatest = INT64_MIN;
 	bool ascend = true;
 
 	for (unsigned i = 0; i < n; i++) {
 		ascend = ascend && (i == 0 || numbers[i] >= numbers[i - 1]);
 		expected += i >= from && i < to ? numbers[i] : 0;
 		n_below += numbers[i] < numbers[from];
+		least = i >= from && i < to && numbers[i] < least ? numbers[i] : least;
+		greatest = i >= from && i < to && numbers[i] > greatest ? numbers[i] : greatest;
 	}
 	if (iforest_column_sum(column, from, to, &sum))
 		assert_true(sum == expected);
+	if (iforest_column_fold(column, from, to, &sum, &low, &high))
+		assert_true(sum == expected && low == least && high == greatest);
 	assert_true(iforest_column_find(column, n, numbers[from], &found) <= n);
 	if (!ascend)
 		return;
@@ -105,6 +109,7 @@ static void plain_numbers_are_summed_packed(void **state)
 	int64_t numbers[N];
 	struct iforest_column column;
 	iforest_int128 sum, expected = 0;
+	int64_t least, greatest;
 	unsigned n_bytes;
 
 	(void)state;
@@ -115,6 +120,7 @@ static void plain_numbers_are_summed_packed(void **state)
 	n_bytes = iforest_column_pack(packed, numbers, UINT64_MAX, N, 0);
 	assert_ok(iforest_column_open(&column, packed, packed + n_bytes, N, 0));
 	assert_true(iforest_column_sum(&column, 0, N, &sum) && sum == expected);
+	assert_true(iforest_column_fold(&column, 0, N, &sum, &least, &greatest) && sum == expected);
 }
 
 /* That all numbers are on one side of a bound is said only where it is so. */

@@ -254,6 +254,8 @@ static void assert_found(const struct leaf_page *page, const struct iforest_leaf
 			expected_block = k;
 	}
 	assert_int_equal(b, expected_block);
+	for (unsigned from = 0; from < page->n_blocks; from++)
+		assert_int_equal(iforest_leaf_find_block_from(leaf, from, key), from > b ? from : b);
 	iforest_block_start(&reader, leaf, b);
 	assert_ok(iforest_block_find(&reader, key, &entry));
 	for (; expected < page->blocks[b].n; expected++) {
