@@ -399,19 +399,30 @@ void ifp_forget_numbers(List *expressions)
 	(void)forget_numbers((Node *)expressions, NULL);
 }
 
+/* True if a path is an answer from an index, or PostgreSQL's plan of min() and max() by the first row of each in its order, of
+ * which an index has one. */
+static bool is_answer(const Path *path)
+{
+	ListCell *cell;
+
+	while (path && (IsA(path, ProjectionPath) || IsA(path, LimitPath)))
+		path = IsA(path, LimitPath) ? ((const LimitPath *)path)->subpath : ((const ProjectionPath *)path)->subpath;
+	if (path && IsA(path, MinMaxAggPath)) {
+		foreach (cell, ((const MinMaxAggPath *)path)->mmaggregates)
+			if (is_answer(lfirst_node(MinMaxAggInfo, cell)->path))
+				return true;
+		return false;
+	}
+	return path && IsA(path, CustomPath) && strncmp(((const CustomPath *)path)->methods->CustomName, "IForest", 7) == 0;
+}
+
 /* True if an index answers a subquery of the planned query. */
 static bool has_answer(const PlannerInfo *root)
 {
 	for (int i = 1; i < root->simple_rel_array_size; i++) {
 		PlannerInfo *below = root->simple_rel_array[i] ? root->simple_rel_array[i]->subroot : NULL;
-		const Path *path = below ? fetch_upper_rel(below, UPPERREL_FINAL, NULL)->cheapest_total_path : NULL;
 
-		if (path && IsA(path, ProjectionPath))
-			path = ((const ProjectionPath *)path)->subpath;
-		if (path && IsA(path, CustomPath) &&
-		    strcmp(((const CustomPath *)path)->methods->CustomName, "IForestAggregate") == 0)
-			return true;
-		if (below && has_answer(below))
+		if (below && (is_answer(fetch_upper_rel(below, UPPERREL_FINAL, NULL)->cheapest_total_path) || has_answer(below)))
 			return true;
 	}
 	return false;

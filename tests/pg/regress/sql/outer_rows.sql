@@ -52,6 +52,7 @@ SELECT shape('SELECT * FROM (WITH axis AS MATERIALIZED (SELECT t FROM hours() h)
 SELECT shape('SELECT t, count(took), sum(took) FROM generate_series(timestamptz ''2024-03-01'', ''2024-03-05'', ''1 day'') WITH ORDINALITY AS a(t, n) LEFT JOIN seen ON ts >= t AND ts < t + interval ''1 day'' GROUP BY t');
 SELECT shape('SELECT t, count(p.dur), sum(dur) FROM generate_series(timestamptz ''2024-03-01'', ''2024-03-05'', ''1 day'') t LEFT JOIN parted p ON ts >= t AND ts < t + interval ''1 day'' GROUP BY t');
 SELECT shape('SELECT sum(n) FROM (SELECT t, count(p.dur) AS n FROM generate_series(timestamptz ''2024-03-05'', ''2024-03-01'', ''1 day'') t LEFT JOIN points p ON ts >= t AND ts < t + interval ''1 day'' GROUP BY t) q') AS no_rows;
+SELECT shape('SELECT t, max(dur) FROM hours() h LEFT JOIN points p ON ts >= t AND ts < t + interval ''1 hour'' GROUP BY t') AS extremes_alone;
 
 -- lists
 SELECT name, count(p.dur), count(*), max(dur) FROM teams LEFT JOIN points p USING (service) GROUP BY name ORDER BY name;
