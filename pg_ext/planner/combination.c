@@ -422,7 +422,8 @@ static bool has_answer(const PlannerInfo *root)
 	for (int i = 1; i < root->simple_rel_array_size; i++) {
 		PlannerInfo *below = root->simple_rel_array[i] ? root->simple_rel_array[i]->subroot : NULL;
 
-		if (below && (is_answer(fetch_upper_rel(below, UPPERREL_FINAL, NULL)->cheapest_total_path) || has_answer(below)))
+		if (below &&
+		    (is_answer(fetch_upper_rel(below, UPPERREL_FINAL, NULL)->cheapest_total_path) || has_answer(below)))
 			return true;
 	}
 	return false;
