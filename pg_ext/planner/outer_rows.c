@@ -428,12 +428,12 @@ static Query *rows_query(const struct outer_join *join, const struct ifp_combina
 static bool offer(struct outer_join *join, RelOptInfo *output, List *having, List *outputs,
 		  const struct ifp_combination *combination)
 {
-	Cost without = output->pathlist == NIL ? -1 : ifp_cheapest_path(output)->total_cost;
+	const Path *without = ifp_cheapest_path(output);
 
 	if (!may_be_divided(join, outputs, combination) ||
 	    !ifp_combination_offer(join->root, output, having, combination, rows_query(join, combination), true))
 		return false;
-	if (without >= 0 && ifp_cheapest_path(output)->total_cost == without && ifp_are_reasons_wanted())
+	if (without && ifp_cheapest_path(output) == without && ifp_are_reasons_wanted())
 		ifp_decline(join->root, InvalidOid, NULL, ifp_costs_more);
 	return true;
 }

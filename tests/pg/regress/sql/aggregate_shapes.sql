@@ -269,7 +269,7 @@ SELECT team, sum(dur) FROM spans LEFT JOIN owner USING (service) WHERE service =
 SELECT answered('SELECT team, sum(dur) FROM spans LEFT JOIN owner USING (service) WHERE service = (SELECT ''db'') AND service IN (''db'') GROUP BY 1');
 SET plan_cache_mode = force_generic_plan;
 PREPARE of_both(text) AS SELECT team, count(*) FROM spans JOIN owner USING (service) WHERE service = $1 AND service = 'db' GROUP BY 1;
-EXPLAIN (COSTS OFF) EXECUTE of_both('web');
+SELECT answered('EXECUTE of_both(''web'')');
 EXECUTE of_both('web');
 EXECUTE of_both('db');
 RESET plan_cache_mode;
