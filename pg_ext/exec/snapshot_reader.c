@@ -9,6 +9,10 @@
 
 enum { PATIENCE = 2, MOST_ATTEMPTS = 1000 };
 
+/* Memory that a session keeps for one reader at a time. malloc() would return that of a dozen runs to the system after each
+ * question, and ask for it, page by page, at the next. */
+enum { KEPT_BYTES = 512 * 1024 };
+
 /* ---- the filter ---- */
 
 static bool has_values(const struct ifp_snapshot_reader *reader)
@@ -96,12 +100,47 @@ static bool counts(void *context, const struct iforest_entry *entry)
 	       ifp_heap_visibility_of_row(&reader->visibility, entry->key.ref);
 }
 
+/* ---- memory ---- */
+
+static MemoryContext kept_memory;
+static bool is_lent;
+
+static void take_back(void *unused)
+{
+	(void)unused;
+	MemoryContextReset(kept_memory);
+	is_lent = false;
+}
+
+/* Returns memory for what is large, the cursors and the pages that they pin. It lives as long as the current context, also when
+ * an error ends that. It is the current context if another reader has the kept memory. */
+static MemoryContext lend_memory(void)
+{
+	MemoryContextCallback *at_reset;
+
+	if (is_lent)
+		return CurrentMemoryContext;
+	if (!kept_memory)
+		/* not an AllocSet, which gives chunks of more than 8 KB back to malloc() */
+		kept_memory = GenerationContextCreate(TopMemoryContext, "iforest scans", KEPT_BYTES, ALLOCSET_DEFAULT_INITSIZE,
+						      ALLOCSET_DEFAULT_MAXSIZE);
+	at_reset = palloc0(sizeof *at_reset);
+	at_reset->func = take_back;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, at_reset);
+	is_lent = true;
+	return kept_memory;
+}
+
 /* ---- reading ---- */
 
 void ifp_snapshot_reader_open(struct ifp_snapshot_reader *reader, Relation index)
 {
+	MemoryContext before = CurrentMemoryContext;
+
 	ifp_definition_read(index, &reader->definition);
+	MemoryContextSwitchTo(lend_memory());
 	ifp_index_open(&reader->index, index);
+	MemoryContextSwitchTo(before);
 	ifp_index_refresh(&reader->index);
 	ifp_test_point("metapage read");
 }
@@ -130,6 +169,15 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 	reader->sorted_series = sorted;
 }
 
+static void begin_scan(struct ifp_snapshot_reader *reader)
+{
+	struct ifp_index *index = &reader->index;
+	MemoryContext before = MemoryContextSwitchTo(index->context);
+
+	ifp_index_require(index, iforest_scan_init(&reader->scan, &index->store, &index->manifest));
+	MemoryContextSwitchTo(before);
+}
+
 bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot)
 {
 	const struct ifp_pending_choice choice = { .choose = choose, .context = reader };
@@ -149,7 +197,7 @@ bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap,
 	reader->filter = (struct iforest_filter){
 		.context = reader, .of_node = of_node, .of_entries = of_entries, .list_excluded = refs_gone
 	};
-	ifp_index_require(&reader->index, iforest_scan_init(&reader->scan, &reader->index.store, &reader->index.manifest));
+	begin_scan(reader);
 	return true;
 }
 

@@ -41,7 +41,8 @@ struct ifp_snapshot_reader {
  * meanwhile. Raises an error after 1000 calls. */
 void ifp_snapshot_retry(bool (*attempt)(void *context, bool locked), void *context, uint64 *n_restarts);
 
-/* Copies metapage and manifest. Each call on a reader allocates in the current memory context. */
+/* Copies metapage and manifest. Each call on a reader allocates in the current memory context. The index, the scan and its pages
+ * may be in memory that the session keeps; it is taken back when the current context of this call is reset or deleted. */
 void ifp_snapshot_reader_open(struct ifp_snapshot_reader *reader, Relation index);
 
 /* Copies the pending entries, then prepares visibility, filter and scan. Returns false if the index changed meanwhile and the
