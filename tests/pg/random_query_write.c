@@ -216,7 +216,7 @@ static void add_over_dimension(const struct query *query, struct text *sql)
 	}
 }
 
-/* Which rows count for the first element; a condition of the query, too. */
+/* Which rows count for the first element; a condition of the query, too, of which a piece must hold three. */
 static void element_filter(const struct query *query, const char *value, struct text *filter)
 {
 	unsigned kind = query->variant / 16 % 4;
@@ -224,7 +224,7 @@ static void element_filter(const struct query *query, const char *value, struct 
 	text_set(filter, "%s", "");
 	if (kind == 2)
 		text_add(filter, "%s IS NOT NULL", value);
-	else if (kind == 3 && query->conditions.n > 0)
+	else if (kind == 3 && query->conditions.n > 0 && strlen(query->conditions.at[0]) < QUERY_PIECE / 4)
 		text_add(filter, "%s", query->conditions.at[0]);
 }
 
