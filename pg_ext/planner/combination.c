@@ -399,8 +399,8 @@ void ifp_forget_numbers(List *expressions)
 	(void)forget_numbers((Node *)expressions, NULL);
 }
 
-/* True if a path is an answer from an index, or PostgreSQL's plan of min() and max() by the first row of each in its order, of
- * which an index has one. */
+/* True if a path is an answer from an index. PostgreSQL may plan min() and max() as first rows in the order of their values: one of
+ * these from an index is enough. */
 static bool is_answer(const Path *path)
 {
 	ListCell *cell;

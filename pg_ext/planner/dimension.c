@@ -193,8 +193,8 @@ static void leave_out_those_of_scans(struct taking_apart *apart)
 	}
 }
 
-/* Adds the conditions without columns that PostgreSQL derived for the join, as from a = $1 AND a = 5. Those that the query has
- * are among the join tree's already. */
+/* Adds conditions without columns that PostgreSQL has derived: $1 = 5, from a = $1 AND a = 5. They belong to the whole join, so no
+ * scan has them, and the join tree has only those of the query itself. */
 static void add_gates(struct taking_apart *apart, const RelOptInfo *fact)
 {
 	ListCell *cell;

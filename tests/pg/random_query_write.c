@@ -216,7 +216,7 @@ static void add_over_dimension(const struct query *query, struct text *sql)
 	}
 }
 
-/* Which rows count for the first element; a condition of the query, too, of which a piece must hold three. */
+/* Makes a filter for the first element: none, one on the value, or a condition of the query, so short that a piece holds three. */
 static void element_filter(const struct query *query, const char *value, struct text *filter)
 {
 	unsigned kind = query->variant / 16 % 4;
