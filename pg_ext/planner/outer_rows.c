@@ -116,11 +116,10 @@ static bool read_left_join(PlannerInfo *root, JoinExpr *left, struct outer_join 
 }
 
 /* Reads inner joins, of which `relid` is the table. */
-static bool read_inner_joins(PlannerInfo *root, int relid, struct outer_join *join)
+static void read_inner_joins(PlannerInfo *root, int relid, struct outer_join *join)
 {
 	*join = (struct outer_join){ .root = root, .fact = (Index)relid };
 	take(join, (Node *)root->parse->jointree);
-	return true;
 }
 
 /* ---- what may move into other query levels ---- */
@@ -441,22 +440,25 @@ static bool offer(struct outer_join *join, RelOptInfo *output, List *having, Lis
 bool ifp_outer_rows_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, const GroupPathExtraData *extra)
 {
 	const Query *parse = root->parse;
-	List *having = (List *)extra->havingQual;
-	List *outputs = list_concat_copy(output->reltarget->exprs, having);
+	List *having = (List *)extra->havingQual, *outputs;
 	struct ifp_combination combination = { .groups = NIL };
-	JoinExpr *left = left_join_of(parse->jointree);
 	struct outer_join join;
+	JoinExpr *left;
 	int relid = -1;
 
 	if (!IS_JOIN_REL(input) || IS_DUMMY_REL(input) || !parse->hasAggs || parse->groupClause == NIL ||
 	    parse->groupingSets != NIL || root->qual_security_level > 0)
 		return false;
+	outputs = list_concat_copy(output->reltarget->exprs, having);
+	left = left_join_of(parse->jointree);
 	if (left)
 		return read_left_join(root, left, &join) && ifp_combination_read(root, outputs, &combination) &&
 		       offer(&join, output, having, outputs, &combination);
-	while ((relid = bms_next_member(root->all_baserels, relid)) >= 0)
-		if (may_be_fact(root, relid) && read_inner_joins(root, relid, &join) &&
-		    ifp_combination_read(root, outputs, &combination))
-			return offer(&join, output, having, outputs, &combination);
+	while ((relid = bms_next_member(root->all_baserels, relid)) >= 0) {
+		if (!may_be_fact(root, relid))
+			continue;
+		read_inner_joins(root, relid, &join);
+		return ifp_combination_read(root, outputs, &combination) && offer(&join, output, having, outputs, &combination);
+	}
 	return false;
 }
