@@ -12,6 +12,7 @@
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/skip_path.h"
 #include "pg_ext/planner/state_aggregates.h"
+#include "pg_ext/planner/topk_path.h"
 #include "pg_ext/types/definition.h"
 #include "pg_ext/planner/overlap_index.h"
 #include "pg_ext/planner/verdict.h"
@@ -78,7 +79,8 @@ void _PG_init(void)
 	ifp_verdicts_register();
 	ifp_agg_path_register();
 	ifp_agg_scan_register();
-	ifp_topk_register();
+	ifp_topk_path_register();
+	ifp_topk_scan_register();
 	ifp_skip_scan_register();
 	ifp_combine_scan_register();
 	ifp_overlap_support_register();

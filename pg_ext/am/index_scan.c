@@ -32,6 +32,7 @@ struct value_order_scan {
 	bool is_open, best_is_open;
 	struct iforest_memtable *pending; /* selected pending entries, as a run */
 	struct iforest_top_k best;	  /* over the index's runs and that one */
+	uint32 series;			  /* if each is searched alone: which one, as an index into the list of scan_keys */
 	/* the current part of the entries: those whose value is NULL, or the others */
 	bool best_is_of_nulls, best_is_done;
 	bool has_last;
@@ -320,8 +321,8 @@ static enum iforest_status start_part(struct index_scan *scan, bool of_nulls)
 	int64 high = keys->n_ranges > 0 ? keys->ranges[keys->n_ranges - 1].high : INT64_MAX;
 	struct iforest_top_k_question question = {
 		.value = scan->order.value,
-		.series = keys->series,
-		.n_series = keys->n_series,
+		.series = keys->series + (scan->order.by_series ? top->series : 0),
+		.n_series = scan->order.by_series ? 1 : keys->n_series,
 		.from = keys->n_ranges > 0 ? iforest_key_at(0, keys->ranges[0].low) : iforest_key_nulls(0),
 		.to = high < INT64_MAX ? iforest_key_at(0, high + 1) : iforest_key_nulls(0),
 	};
@@ -342,17 +343,6 @@ static enum iforest_status start_part(struct index_scan *scan, bool of_nulls)
 	return iforest_top_k_start(&top->best, &question);
 }
 
-/* Starts the second part, if it is wanted. */
-static enum iforest_status next_part(struct index_scan *scan)
-{
-	bool of_nulls = !scan->top.best_is_of_nulls;
-
-	scan->top.best_is_done = of_nulls == scan->order.nulls_first || !wants_part(scan, of_nulls);
-	return scan->top.best_is_done ? IFOREST_OK : start_part(scan, of_nulls);
-}
-
-/* ---- order of a value: the search ---- */
-
 static enum iforest_status start_search(struct index_scan *scan)
 {
 	struct value_order_scan *top = &scan->top;
@@ -364,6 +354,32 @@ static enum iforest_status start_search(struct index_scan *scan)
 		(scan->keys.n_ranges == 0 && !scan->keys.has_nulls) || scan->keys.n_series == 0 || !wants_part(scan, in_nulls);
 	return top->best_is_done ? IFOREST_OK : start_part(scan, in_nulls);
 }
+
+/* Searches the next series, if each is searched alone. */
+static enum iforest_status search_next_series(struct index_scan *scan)
+{
+	struct value_order_scan *top = &scan->top;
+
+	CHECK_FOR_INTERRUPTS();
+	scan->leaves_series = top->has_last = false;
+	top->best_is_done = !scan->order.by_series || top->series + 1 >= scan->keys.n_series;
+	if (top->best_is_done)
+		return IFOREST_OK;
+	top->series++;
+	return start_search(scan);
+}
+
+/* Starts the second part, if it is wanted, or the next series. */
+static enum iforest_status next_part(struct index_scan *scan)
+{
+	bool of_nulls = !scan->top.best_is_of_nulls;
+
+	if (of_nulls == scan->order.nulls_first || !wants_part(scan, of_nulls))
+		return search_next_series(scan);
+	return start_part(scan, of_nulls);
+}
+
+/* ---- order of a value: the search ---- */
 
 static void close_search(struct index_scan *scan)
 {
@@ -418,6 +434,8 @@ static enum iforest_status find_next(struct index_scan *scan, bool *found)
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
+	if (scan->leaves_series)
+		status = search_next_series(scan);
 	while (!status && !*found && !top->best_is_done) {
 		struct iforest_entry entry;
 
@@ -670,9 +688,21 @@ int64 ifp_get_bitmap(IndexScanDesc scan_desc, TIDBitmap *bitmap)
 	return n_all;
 }
 
-struct iforest_key ifp_index_scan_key(IndexScanDesc scan_desc)
+struct ifp_scan_place ifp_index_scan_place(IndexScanDesc scan_desc)
 {
-	return ((struct index_scan *)scan_desc->opaque)->place.key;
+	const struct index_scan *scan = scan_desc->opaque;
+	const struct iforest_entry *last = &scan->top.last;
+	const struct iforest_key *key = &scan->place.key;
+
+	if (!scan->order.is_set)
+		return (struct ifp_scan_place){ .series = key->series,
+						.type = IFOREST_INT64,
+						.is_null = key->time_is_null,
+						.number.integer = key->time_is_null ? 0 : key->time };
+	return (struct ifp_scan_place){ .series = last->key.series,
+					.type = (enum iforest_value_type)fields_of(scan)->value_types[scan->order.value],
+					.is_null = is_null(scan, last),
+					.number = row_of(scan, last).value };
 }
 
 void ifp_index_scan_leave_series(IndexScanDesc scan_desc)

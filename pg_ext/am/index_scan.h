@@ -6,7 +6,8 @@
  * away, it reopens the range at that key.
  *
  * A scan in the order of a value (exec/topk_scan.h) is core's best-first search (core/query/top_k.h) over the runs and the
- * pending entries, which become a run in memory. It restarts the same way.
+ * pending entries, which become a run in memory; over all series at once, or one search for each of them. It restarts the same
+ * way.
  *
  * Metapage, manifest and pending entries are read once, at the start. Later entries are invisible to the scan's snapshot.
  */
@@ -18,6 +19,7 @@
 #include "access/genam.h"
 #include "nodes/tidbitmap.h"
 
+#include "core/model/aggregate.h"
 #include "core/model/key.h"
 
 /* ---- the access method's functions: ambeginscan and so on ---- */
@@ -51,6 +53,7 @@ struct ifp_scan_order {
 	uint8 value;   /* the value column of the order */
 	bool descends, nulls_first;
 	bool has_nulls, has_values; /* entries with NULL, without NULL are wanted; by time all entries are the latter */
+	bool by_series;		    /* one series after the other, by value; else all at once */
 	struct ifp_scan_bound *bounds;
 	int n_bounds;
 };
@@ -58,12 +61,20 @@ struct ifp_scan_order {
 /* Sets the order and the bounds of a scan. Both must outlive it. Call it before the first entry or before ifp_rescan(). */
 void ifp_index_scan_set_order(IndexScanDesc scan, const struct ifp_scan_order *order);
 
-/* ---- key order, with the rest of a series skipped ---- */
+/* ---- the first entries of each series ---- */
 
-/* Returns the key of the last entry that a scan in key order returned. */
-struct iforest_key ifp_index_scan_key(IndexScanDesc scan);
+/* Place of an entry in the order of its series: its time, or its value. */
+struct ifp_scan_place {
+	uint64 series;
+	enum iforest_value_type type;
+	bool is_null;
+	union iforest_number number; /* 0 if it is NULL */
+};
 
-/* Skips to the next series. Requires  a scan in key order has returned an entry. */
+/* Returns the place of the last entry returned. Requires  a scan in key order, or one series after the other. */
+struct ifp_scan_place ifp_index_scan_place(IndexScanDesc scan);
+
+/* Skips to the next series. Requires  an entry was returned by a scan in key order, or one series after the other. */
 void ifp_index_scan_leave_series(IndexScanDesc scan);
 
 #endif

@@ -12,61 +12,69 @@
 
 struct skip_state {
 	CustomScanState custom;
+	IndexScanState *index;
 	int64 n_wanted;	   /* rows of each series */
 	bool counts_nulls; /* rows without a time count among these; otherwise they are returned in addition */
 	/* a series is being read */
 	bool has_series;
-	int64 n_given;		 /* that count */
-	struct iforest_key last; /* of the last counted row, or of any row of the series */
+	int64 n_given;		    /* that count */
+	struct ifp_scan_place last; /* of the last counted row, or of any row of the series */
 };
 
 static void begin(CustomScanState *node, EState *estate, int flags)
 {
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
-	IndexScanState *below = castNode(IndexScanState, ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
+	ScanState *below = (ScanState *)ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags);
 
 	node->custom_ps = list_make1(below);
+	((struct skip_state *)node)->index =
+		castNode(IndexScanState, IsA(below, CustomScanState) ? linitial(((CustomScanState *)below)->custom_ps) : below);
 	/* the slots returned are those of the index scan */
-	node->ss.ps.resultops = ExecGetResultSlotOps(&below->ss.ps, &node->ss.ps.resultopsfixed);
+	node->ss.ps.resultops = ExecGetResultSlotOps(&below->ps, &node->ss.ps.resultopsfixed);
 	node->ss.ps.resultopsset = true;
-	node->ss.ss_currentRelation = below->ss.ss_currentRelation;
-	node->ss.ss_ScanTupleSlot = below->ss.ss_ScanTupleSlot;
+	node->ss.ss_currentRelation = below->ss_currentRelation;
+	node->ss.ss_ScanTupleSlot = below->ss_ScanTupleSlot;
+}
+
+static bool is_tie(const struct ifp_scan_place *a, const struct ifp_scan_place *b)
+{
+	return a->is_null == b->is_null && iforest_number_compare(a->number, b->number, a->type) == 0;
 }
 
 /* True if the query may select the row. Counts it. */
-static bool is_wanted(struct skip_state *state, const struct iforest_key *key)
+static bool is_wanted(struct skip_state *state, const struct ifp_scan_place *place)
 {
-	bool counts = !key->time_is_null || state->counts_nulls;
+	bool counts = !place->is_null || state->counts_nulls;
 
-	if (!state->has_series || key->series != state->last.series) {
+	if (!state->has_series || place->series != state->last.series) {
 		state->has_series = true;
 		state->n_given = 0;
-		state->last = *key;
+		state->last = *place;
 	}
 	if (state->n_given >= state->n_wanted)
-		return !counts || (key->time_is_null == state->last.time_is_null && key->time == state->last.time);
+		return !counts || is_tie(place, &state->last);
 	if (counts) {
 		state->n_given++;
-		state->last = *key;
+		state->last = *place;
 	}
 	return true;
 }
 
 static TupleTableSlot *execute(CustomScanState *node)
 {
-	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
+	struct skip_state *state = (struct skip_state *)node;
 
 	for (;;) {
-		TupleTableSlot *slot = ExecProcNode(&below->ss.ps);
-		struct iforest_key key;
+		TupleTableSlot *slot = ExecProcNode(linitial(node->custom_ps));
+		struct ifp_scan_place place;
 
 		/* a row being rechecked does not come from a scan */
-		if (TupIsNull(slot) || !below->iss_ScanDesc)
+		if (TupIsNull(slot) || !state->index->iss_ScanDesc)
 			return slot;
-		key = ifp_index_scan_key(below->iss_ScanDesc);
-		if (is_wanted((struct skip_state *)node, &key))
+		place = ifp_index_scan_place(state->index->iss_ScanDesc);
+		if (is_wanted(state, &place))
 			return slot;
-		ifp_index_scan_leave_series(below->iss_ScanDesc);
+		ifp_index_scan_leave_series(state->index->iss_ScanDesc);
 	}
 }
 
@@ -77,13 +85,13 @@ static void end(CustomScanState *node)
 
 static void rescan(CustomScanState *node)
 {
-	IndexScanState *below = castNode(IndexScanState, linitial(node->custom_ps));
+	PlanState *below = linitial(node->custom_ps);
 
 	((struct skip_state *)node)->has_series = false;
 	if (node->ss.ps.chgParam)
-		UpdateChangedParamSet(&below->ss.ps, node->ss.ps.chgParam);
-	if (!below->ss.ps.chgParam)
-		ExecReScan(&below->ss.ps);
+		UpdateChangedParamSet(below, node->ss.ps.chgParam);
+	if (!below->chgParam)
+		ExecReScan(below);
 }
 
 static void explain(CustomScanState *node, List *ancestors, ExplainState *es)

@@ -19,6 +19,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
+#include "utils/typcache.h"
 
 #include "pg_ext/base/compat.h"
 #include "pg_ext/planner/expression.h"
@@ -26,6 +27,8 @@
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/planner/selectivity.h"
+#include "pg_ext/planner/topk_path.h"
+#include "pg_ext/types/definition.h"
 
 /* The first rows of groups, over the columns of a table. */
 struct first_rows {
@@ -37,7 +40,9 @@ struct first_rows {
 
 /* How an index gives them. */
 struct skip_order {
-	bool is_backward, counts_nulls;
+	bool is_backward, counts_nulls; /* by time: the end at which the scan starts; rows without a time count */
+	bool by_value;
+	struct ifp_value_order of_value;
 };
 
 /* ---- what an index gives ---- */
@@ -87,33 +92,62 @@ static bool has_times(PlannerInfo *root, const IndexOptInfo *index)
 
 /* Finds the end at which the scan of a series starts. NULL times are last in an index, so an order that starts at the other end
  * with NULLs is not available. Returns false if the index does not give the order. */
+static bool find_time_order(PlannerInfo *root, const SortGroupClause *sort, IndexOptInfo *index, struct skip_order *order)
+{
+	int strategy = get_op_opfamily_strategy(sort->sortop, index->opfamily[index->nkeycolumns - 1]);
+
+	if (strategy != BTLessStrategyNumber && strategy != BTGreaterStrategyNumber)
+		return false;
+	order->is_backward = strategy == BTGreaterStrategyNumber;
+	order->counts_nulls = sort->nulls_first == order->is_backward;
+	return order->is_backward || order->counts_nulls || has_times(root, index);
+}
+
+/* Finds the value column that the expression is. Returns false if the index does not give its order. */
+static bool find_value_order(Node *expression, const SortGroupClause *sort, IndexOptInfo *index, struct skip_order *order)
+{
+	Oid type = exprType(expression);
+	int strategy = get_op_opfamily_strategy(sort->sortop,
+						lookup_type_cache(getBaseType(type), TYPECACHE_BTREE_OPFAMILY)->btree_opf);
+
+	if ((strategy != BTLessStrategyNumber && strategy != BTGreaterStrategyNumber) || ifp_is_key_type(type))
+		return false;
+	for (int v = 0; v < index->ncolumns - index->nkeycolumns; v++) {
+		if (!equal(expression, index_column(index, index->nkeycolumns + v)))
+			continue;
+		*order = (struct skip_order){ .counts_nulls = true,
+					      .by_value = true,
+					      .of_value = { v, strategy == BTGreaterStrategyNumber, sort->nulls_first } };
+		return true;
+	}
+	return false;
+}
+
+/* Finds the first key within groups that is not the same for all rows of a series. Returns false if the index does not give its
+ * order. */
 static bool find_order(PlannerInfo *root, const struct first_rows *rows, IndexOptInfo *index, struct skip_order *order)
 {
 	ListCell *cell, *clause;
-	int strategy;
 
+	*order = (struct skip_order){ .by_value = false };
 	forboth(cell, rows->order, clause, rows->clauses)
 	{
 		const SortGroupClause *sort = lfirst_node(SortGroupClause, clause);
 
 		if (is_of_series(lfirst(cell), index))
 			continue;
-		strategy = get_op_opfamily_strategy(sort->sortop, index->opfamily[index->nkeycolumns - 1]);
-		if (!equal(lfirst(cell), index_column(index, index->nkeycolumns - 1)) ||
-		    (strategy != BTLessStrategyNumber && strategy != BTGreaterStrategyNumber))
-			return false;
-		order->is_backward = strategy == BTGreaterStrategyNumber;
-		order->counts_nulls = sort->nulls_first == order->is_backward;
-		return order->is_backward || order->counts_nulls || has_times(root, index);
+		if (equal(lfirst(cell), index_column(index, index->nkeycolumns - 1)))
+			return find_time_order(root, sort, index, order);
+		return find_value_order(lfirst(cell), sort, index, order);
 	}
 	return false;
 }
 
 /* ---- costs ---- */
 
-/* Measured costs in units of cpu_operator_cost: of opening the index, and of finding the next entry and the next series,
- * without fetching a row. */
-enum { OPENING = 4000, OPERATORS_AN_ENTRY = 200, OPERATORS_A_SERIES = 800 };
+/* Measured costs in units of cpu_operator_cost: of opening the index, of finding the next entry and the next series without
+ * fetching a row, and of an entry of the leaf pages that a search by value looks at, which are few. */
+enum { OPENING = 4000, OPERATORS_AN_ENTRY = 200, OPERATORS_A_SERIES = 800, OPERATORS_A_VALUE = 2, VALUES_OF_A_SEARCH = 2000 };
 
 /* Returns the number of series that pass the conditions on by columns. */
 static double n_series(PlannerInfo *root, IndexOptInfo *index)
@@ -162,6 +196,7 @@ static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below
 	double series = n_series(root, index), n_below = clamp_row_est(below->indexselectivity * index->tuples);
 	double passed = Min(rel->rows / n_below, 1), of_series = Max(n_below / series, 1);
 	double n_entries = series * Min(of_series, ((double)n + 1) / Max(passed, 1e-9));
+	double n_values = order->by_value ? Min(of_series, VALUES_OF_A_SEARCH) : 0;
 	Cost an_entry =
 		random_page_cost + cpu_tuple_cost + rel->baserestrictcost.per_tuple + OPERATORS_AN_ENTRY * cpu_operator_cost;
 
@@ -169,9 +204,10 @@ static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below
 		n_entries += n_without_time(root, index);
 	path->path.rows = clamp_row_est(Min(series * (double)n, rel->rows));
 	path->path.startup_cost = rel->baserestrictcost.startup + OPENING * cpu_operator_cost;
-	path->path.total_cost = path->path.startup_cost + n_entries * an_entry +
-				series * (random_page_cost + OPERATORS_A_SERIES * cpu_operator_cost) +
-				path->path.rows * path->path.pathtarget->cost.per_tuple;
+	path->path.total_cost =
+		path->path.startup_cost + n_entries * an_entry +
+		series * (random_page_cost + (OPERATORS_A_SERIES + n_values * OPERATORS_A_VALUE) * cpu_operator_cost) +
+		path->path.rows * path->path.pathtarget->cost.per_tuple;
 }
 
 /* ---- the scan of a table ---- */
@@ -195,13 +231,24 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestSkip", .PlanCustomPath = plan_path };
 
+static IndexPath *index_path_of(const CustomPath *path)
+{
+	Path *below = linitial(path->custom_paths);
+
+	return IsA(below, IndexPath) ? (IndexPath *)below : linitial_node(IndexPath, castNode(CustomPath, below)->custom_paths);
+}
+
 static Path *make_path(PlannerInfo *root, IndexOptInfo *index, const struct first_rows *rows, const struct skip_order *order)
 {
-	IndexPath *below =
-		create_index_path(root, index, ifp_index_clauses(root, index), NIL, NIL, NIL,
-				  order->is_backward ? BackwardScanDirection : ForwardScanDirection, false, NULL, 1.0, false);
 	CustomPath *path = makeNode(CustomPath);
+	Path *below;
 
+	if (order->by_value)
+		below = &ifp_topk_path_of_series(root, index, &order->of_value)->path;
+	else
+		below = (Path *)create_index_path(root, index, ifp_index_clauses(root, index), NIL, NIL, NIL,
+						  order->is_backward ? BackwardScanDirection : ForwardScanDirection, false,
+						  NULL, 1.0, false);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = index->rel;
 	path->path.pathtarget = index->rel->reltarget;
@@ -209,7 +256,7 @@ static Path *make_path(PlannerInfo *root, IndexOptInfo *index, const struct firs
 	path->custom_paths = list_make1(below);
 	path->custom_private = list_make2(makeInteger((int)rows->n), makeBoolean(order->counts_nulls));
 	path->methods = &path_methods;
-	estimate(root, path, below, rows->n, order);
+	estimate(root, path, index_path_of(path), rows->n, order);
 	return &path->path;
 }
 
@@ -305,14 +352,14 @@ static void offer(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output
 		const CustomPath *scan =
 			(CustomPath *)(IsA(rows, AppendPath) ? linitial(((AppendPath *)rows)->subpaths) : rows);
 
-		ifp_offer(root, ifp_table_of(root, input), ((IndexPath *)linitial(scan->custom_paths))->indexinfo, scan,
-			  path->total_cost, cheapest ? cheapest->total_cost : -1);
+		ifp_offer(root, ifp_table_of(root, input), index_path_of(scan)->indexinfo, scan, path->total_cost,
+			  cheapest ? cheapest->total_cost : -1);
 		add_path(output, path);
 	}
 	if (is_cheapest || !ifp_has_index(root, input))
 		return;
 	ifp_decline(root, ifp_table_of(root, input), NULL,
-		    path ? ifp_costs_more : "first rows are not of by columns' values and in the order of the time");
+		    path ? ifp_costs_more : "first rows are not of by columns' values and in the order of the time or a value");
 }
 
 /* ---- DISTINCT ON ---- */

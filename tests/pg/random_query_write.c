@@ -286,13 +286,16 @@ static void add_series_keys(const struct query *query, unsigned n, struct text *
 		text_add(sql, "1::integer");
 }
 
-/* The first or last rows of a group, by DISTINCT ON, row_number() or rank(). What is equal in time comes in the order of id. */
+/* The first or last rows of a group by time or by a value, by DISTINCT ON, row_number() or rank(). What is equal in that comes in the
+ * order of id. */
 static void add_first_rows(const struct query *query, struct text *sql)
 {
 	static const char *const directions[] = { "", " DESC", " DESC", " DESC NULLS LAST", " NULLS FIRST" };
 	static const char *const more[] = { "row_number()", "rank()", "rank()", "row_number()", "dense_rank()", "count(*)" };
 	static const char *const limits[] = { "<= 1", "= 1", "<= 3", "< 3", "<= 2", "<= 40" };
 	const char *direction = directions[query->variant / 8 % COUNT_OF(directions)], *time = query->table->time.operand;
+	unsigned v = query->variant / 3 % (query->table->n_values * 2 + 1);
+	const char *order = v < query->table->n_values ? query->table->values[v].name : time;
 	const char *function = more[query->variant / 7 % COUNT_OF(more)];
 	unsigned n = query->variant / 40 % (query->table->n_by + 1);
 	struct text keys, values;
@@ -306,10 +309,10 @@ static void add_first_rows(const struct query *query, struct text *sql)
 		text_add(sql, "SELECT DISTINCT ON (%s) concat_ws('|', %s) AS k, %s AS at, %sid, note FROM t", keys.at, keys.at, time,
 			 values.at);
 		add_where(query, 0, QUERY_PIECES, NULL, sql);
-		text_add(sql, " ORDER BY %s, %s%s, id", keys.at, time, direction);
+		text_add(sql, " ORDER BY %s, %s%s, id", keys.at, order, direction);
 	} else {
 		text_add(sql, "SELECT * FROM (SELECT %sid, %s OVER (PARTITION BY %s ORDER BY %s%s%s) AS n FROM t", values.at,
-			 function, keys.at, time, direction, strcmp(function, "row_number()") == 0 ? ", id" : "");
+			 function, keys.at, order, direction, strcmp(function, "row_number()") == 0 ? ", id" : "");
 		add_where(query, 0, QUERY_PIECES, NULL, sql);
 		text_add(sql, ") s WHERE n %s", limits[query->variant / 11 % COUNT_OF(limits)]);
 	}

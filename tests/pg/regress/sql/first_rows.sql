@@ -1,5 +1,5 @@
--- The first and last rows of groups, by DISTINCT ON and row_number(): which plans skip over series, and that they give the rows
--- that a plain plan gives, whatever the rows' times, states and conditions are.
+-- The first rows of groups by time or by a value, by DISTINCT ON and row_number(): which plans skip over series, and that they give
+-- the rows that a plain plan gives, whatever the rows' times, values, states and conditions are.
 SET TimeZone = 'UTC';
 SET DateStyle = ISO;
 CREATE TABLE points(id integer PRIMARY KEY, ts timestamptz, service text, host smallint, dur integer, note text);
@@ -20,7 +20,7 @@ DECLARE
 	actual text[];
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || question LOOP
-		IF line ~ 'Unique|WindowAgg|Custom Scan|Rows Per Series|Index Scan|Seq Scan' THEN
+		IF line ~ 'Unique|WindowAgg|Custom Scan|Rows Per Series|Order By|Index Scan|Seq Scan' THEN
 			RETURN NEXT regexp_replace(line, ' +$', '');
 		END IF;
 	END LOOP;
@@ -60,10 +60,53 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 DROP TABLE moments;
 
+-- By a value: NULLs at either end, ties of any number, conditions on it, numbers of every kind.
+CREATE TABLE costs(id integer PRIMARY KEY, ts timestamptz NOT NULL, service text, host integer, n bigint, x double precision, f real, d numeric(9, 2), day date, must integer NOT NULL, note text);
+INSERT INTO costs SELECT i, timestamptz '2024-03-01' + i * interval '1 min', CASE WHEN i % 41 <> 0 THEN 's' || i % 5 END, i % 3, CASE WHEN i % 7 <> 0 THEN i * 7919 % 500 END,
+		CASE i % 9 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN 0 WHEN 3 THEN 'Infinity' WHEN 4 THEN NULL ELSE i % 100 / 7.0 END, i % 50 / 3.0, i * 31 % 1000 / 100.0, date '2024-01-01' + i % 60, i % 200, 'n' || i % 10
+	FROM generate_series(1, 6000) i;
+CREATE INDEX costs_if ON costs USING iforest (service, host, ts) INCLUDE (n, x, f, d, day, must);
+VACUUM ANALYZE costs;
+SELECT shape('SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY n DESC NULLS LAST, id) AS place FROM costs) q WHERE place <= 3');
+SELECT shape('SELECT DISTINCT ON (service) * FROM costs ORDER BY service, n DESC, id');
+SELECT shape('SELECT DISTINCT ON (service, host) * FROM costs WHERE n IS NOT NULL ORDER BY service, host, n, id DESC');
+SELECT shape('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY service ORDER BY n NULLS FIRST) AS place FROM costs WHERE note <> ''n3'') q WHERE place <= 20');
+SELECT shape('SELECT * FROM (SELECT id, rank() OVER w AS place, dense_rank() OVER w AS step FROM costs WINDOW w AS (PARTITION BY service, host ORDER BY must DESC)) q WHERE place < 4');
+SELECT v, count(*) AS queries, count(*) FILTER (WHERE of_rows LIKE '%the same') AS equal, count(*) FILTER (WHERE plan LIKE '%IForestTopK%') AS taken
+	FROM unnest(ARRAY['x', 'f', 'd', 'day', 'must', 'n']) v, unnest(ARRAY['', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST']) o, unnest(ARRAY['true', 'ts > ''2024-03-03''', 'x > -1', 'x IS NULL', 'x = 0', 'n BETWEEN 100 AND 300', 'd < 3', 'host = 1']) c,
+	LATERAL (SELECT string_agg(line, ' ') AS plan, max(line) FILTER (WHERE line LIKE 'rows:%') AS of_rows
+		FROM shape(format('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY service ORDER BY %s%s) AS place FROM costs WHERE %s) q WHERE place <= 3', v, o, c)) AS line) answer
+	GROUP BY 1 ORDER BY 1;
+-- Neither by an expression, even one that rises with the column, as its ties are others; nor after another column.
+SELECT shape('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY service ORDER BY round(d)) AS place FROM costs) q WHERE place <= 3');
+SELECT shape('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY service ORDER BY note, n) AS place FROM costs) q WHERE place <= 3');
+SET enable_seqscan = off;
+SELECT shape('SELECT h, q.* FROM generate_series(0, 3) h, LATERAL (SELECT DISTINCT ON (service) * FROM costs WHERE host = h ORDER BY service, n DESC NULLS LAST, id) q');
+RESET enable_seqscan;
+PREPARE most(bigint, integer) AS SELECT DISTINCT ON (service) service, n, id FROM costs WHERE n < $1 AND host = $2 ORDER BY service, n DESC, id;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE most(400, 1);
+EXECUTE most(400, 1);
+EXECUTE most(NULL, 1);
+EXECUTE most(10, 2);
+RESET plan_cache_mode;
+BEGIN;
+DELETE FROM costs WHERE n > 400 AND id % 3 > 0;
+UPDATE costs SET n = n + 1000 WHERE id % 500 = 1;
+INSERT INTO costs VALUES (30001, '2026-01-01', 's1', 2, 5000, 5, 5, 5, '2024-01-01', 300, 'new'), (30002, '2020-01-01', 'new', 2, NULL, 5, 5, 5, '2024-01-01', 300, 'new');
+SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY service ORDER BY n DESC NULLS LAST) AS place FROM costs) q WHERE place <= 4');
+ROLLBACK;
+SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY service ORDER BY n DESC NULLS LAST) AS place FROM costs) q WHERE place <= 4');
+DELETE FROM costs WHERE n > 400;
+SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY service ORDER BY n DESC NULLS LAST) AS place FROM costs) q WHERE place <= 4');
+VACUUM costs;
+SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY service ORDER BY n DESC NULLS LAST) AS place FROM costs) q WHERE place <= 4');
+DROP TABLE costs;
+
 -- Not so: NULL times first in ascending order, other orders, groups that are no series, windows that look further.
 SET iforest.explain_decline = on;
 SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service, ts NULLS FIRST, id');
-SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service, dur, id');
+SELECT shape('SELECT DISTINCT ON (service) * FROM points ORDER BY service, note, id');
 SELECT shape('SELECT DISTINCT ON (note) * FROM points ORDER BY note, ts, id');
 RESET iforest.explain_decline;
 SELECT shape('SELECT DISTINCT ON (service) * FROM points WHERE random() < 2 ORDER BY service, ts, id');
@@ -119,6 +162,7 @@ INSERT INTO parted SELECT timestamp '2024-01-01' + i * interval '1 min', (ARRAY[
 VACUUM ANALYZE parted;
 SELECT shape('SELECT DISTINCT ON (host) host, ts, bytes * 2 AS twice FROM parted ORDER BY host, ts DESC');
 SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY host ORDER BY ts) AS n FROM parted WHERE ts > ''2024-01-30'') q WHERE n <= 2');
+SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY host ORDER BY bytes DESC) AS n FROM parted WHERE ts > ''2024-01-30'') q WHERE n <= 2');
 DROP TABLE parted;
 
 -- Policies.
