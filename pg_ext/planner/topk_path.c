@@ -308,7 +308,8 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 	scan->custom_exprs = linitial(path->custom_private);
 	scan->custom_private = list_copy_tail(path->custom_private, 1);
 	scan->flags = path->flags;
-	scan->methods = GetCustomScanMethods(linitial_int(linitial(scan->custom_private)) < 0 ? "IForestReach" : "IForestTopK", false);
+	scan->methods =
+		GetCustomScanMethods(linitial_int(linitial(scan->custom_private)) < 0 ? "IForestReach" : "IForestTopK", false);
 	return &scan->scan.plan;
 }
 

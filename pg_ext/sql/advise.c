@@ -149,22 +149,6 @@ static double bytes_of(const struct proposal *proposal)
 
 /* ---- the time column ---- */
 
-/* Returns a score of how likely the column is the time of a wish. */
-static unsigned score(Oid table, const struct ifp_wished_column *column)
-{
-	int32 modifier;
-	Oid type = getBaseType(type_of(table, column->number, &modifier));
-	unsigned of_order = column->uses & IFP_USE_ORDER_OF_GROUP ? 5 : 0;
-
-	if (is_date_or_timestamp(type))
-		return 4 * column->n_ranges + of_order + (column->uses & IFP_USE_GROUP_WITHIN ? 3 : 0) +
-		       (column->uses & IFP_USE_GROUP ? 1 : 0);
-	if (!is_number_of_time(type) || column->bounds != NIL ||
-	    column->uses & (IFP_USE_AGGREGATE | IFP_USE_ORDER | IFP_USE_CONDITION))
-		return 0;
-	return column->n_ranges + of_order + (column->uses & IFP_USE_GROUP_WITHIN ? 2 : 0);
-}
-
 /* Returns the first column of a type of times, without NULLs if there is one; 0 if there is none. */
 static AttrNumber first_time(Oid table)
 {
@@ -182,6 +166,25 @@ static AttrNumber first_time(Oid table)
 	}
 	table_close(relation, NoLock);
 	return found;
+}
+
+/* Returns a score of how likely the column is the time of a wish. */
+static unsigned score(Oid table, const struct ifp_wished_column *column)
+{
+	int32 modifier;
+	Oid type = getBaseType(type_of(table, column->number, &modifier));
+	unsigned of_order = column->uses & IFP_USE_ORDER_OF_GROUP ? 5 : 0;
+
+	if (is_date_or_timestamp(type))
+		return 4 * column->n_ranges + of_order + (column->uses & IFP_USE_GROUP_WITHIN ? 3 : 0) +
+		       (column->uses & IFP_USE_GROUP ? 1 : 0);
+	if (!is_number_of_time(type) || column->bounds != NIL ||
+	    column->uses & (IFP_USE_AGGREGATE | IFP_USE_ORDER | IFP_USE_CONDITION))
+		return 0;
+	/* the longest spans of each group are asked for, not the latest */
+	if (of_order && first_time(table))
+		return 0;
+	return column->n_ranges + of_order + (column->uses & IFP_USE_GROUP_WITHIN ? 2 : 0);
 }
 
 /* Returns the column with the best score as time over all wishes; 0 if there is none. */
@@ -229,7 +232,7 @@ static struct part *part_of(List **parts, AttrNumber number)
 
 static bool is_value(const struct ifp_wished_column *column)
 {
-	if (column->uses & (IFP_USE_AGGREGATE | IFP_USE_ORDER | IFP_USE_GROUP_WITHIN))
+	if (column->uses & (IFP_USE_AGGREGATE | IFP_USE_ORDER | IFP_USE_ORDER_OF_GROUP | IFP_USE_GROUP_WITHIN))
 		return !(column->uses & IFP_USE_GROUP);
 	return (column->uses & IFP_USE_RANGE) && !(column->uses & (IFP_USE_CONDITION | IFP_USE_GROUP));
 }

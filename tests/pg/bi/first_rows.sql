@@ -24,13 +24,19 @@ SELECT "id", "service", "dur" FROM (SELECT *, RANK() OVER (PARTITION BY "service
 -- name: first_rows_numbered | tool: SQLAlchemy | rows: 24 | expect: node
 SELECT anon_1.service, anon_1.ts, anon_1.dur FROM (SELECT spans.service AS service, spans.ts AS ts, spans.dur AS dur, row_number() OVER (PARTITION BY spans.service ORDER BY spans.ts DESC NULLS LAST, spans.id) AS rn FROM spans) AS anon_1 WHERE anon_1.rn = 1 ORDER BY 1;
 
--- name: first_rows_by_value | tool: dbplyr | rows: 24 | expect: declined: first rows are not of by columns' values and in the order of the time
+-- name: first_rows_by_value | tool: dbplyr | rows: 24 | expect: node
 SELECT "id", "service", "dur" FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY "service" ORDER BY "dur" DESC NULLS LAST, "id") AS "col01" FROM spans) "q01" WHERE ("col01" <= 3) ORDER BY "service", "id";
+
+-- name: first_rows_longest | tool: hand-written | rows: 21, 25 | on: spans local_spans | expect: node
+SELECT DISTINCT ON (service) service, id, ts, dur, note FROM :t WHERE dur IS NOT NULL AND status <> 'error' ORDER BY service, dur DESC, ts, id;
+
+-- name: first_rows_slice_min | tool: dbplyr | rows: 24 | on: spans local_spans | expect: node
+SELECT "id", "service", "amount" FROM (SELECT *, RANK() OVER (PARTITION BY "service" ORDER BY "amount") AS "col01" FROM :t WHERE ("ts" >= '2024-10-01')) "q01" WHERE ("col01" <= 2) ORDER BY "service", "amount", "id";
 
 -- name: first_rows_beside_count | tool: hand-written | rows: 24 | expect: plain
 SELECT * FROM (SELECT id, service, row_number() OVER w AS n, count(*) OVER (PARTITION BY service) AS total FROM spans WINDOW w AS (PARTITION BY service ORDER BY ts DESC, id)) AS q WHERE n <= 2 ORDER BY service, n;
 
--- name: first_rows_of_days | tool: hand-written | rows: 25 | expect: declined: first rows are not of by columns' values and in the order of the time
+-- name: first_rows_of_days | tool: hand-written | rows: 25 | expect: declined: first rows are not of by columns' values and in the order of the time or a value
 SELECT DISTINCT ON (ts::date) ts::date AS day, ts, dur FROM spans ORDER BY ts::date, ts DESC, id;
 
 -- name: first_rows_lateral | tool: hand-written | rows: N5 | expect: plain

@@ -49,6 +49,7 @@ SELECT * FROM made('{"SELECT count(*) FROM advised WHERE dur > 500 AND ts > ''20
 SELECT * FROM made('{"SELECT * FROM advised WHERE ts > ''2024-03-05'' ORDER BY dur DESC LIMIT 5"}');
 SELECT * FROM made('{"SELECT DISTINCT ON (service) * FROM advised ORDER BY service, ts DESC"}');
 SELECT * FROM made('{"SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY ts DESC) AS n FROM advised) q WHERE n <= 2"}');
+SELECT * FROM made('{"SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY service ORDER BY dur DESC) AS n FROM advised) q WHERE n <= 2"}');
 SELECT * FROM made('{"SELECT DISTINCT service FROM advised"}');
 SELECT * FROM made('{"SELECT stddev(dur), variance(cost), avg(x) FROM advised"}');
 SELECT * FROM made('{"SELECT count(*) FILTER (WHERE dur >= 500), count(*) FILTER (WHERE dur < 100), sum(CASE WHEN 250 < dur THEN 1 END) FROM advised"}');
