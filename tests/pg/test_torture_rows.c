@@ -1,6 +1,6 @@
 /* test_torture_rows.c -- sessions change a table, take changes back, vacuum, merge and rebuild its index, while others ask for
- * the largest values of a window and for the spans that reach into one: in one snapshot, the rows that the index finds are
- * those of the table.
+ * the largest values of a window, also of each service in it, and for the spans that reach into one: in one snapshot, the rows
+ * that the index finds are those of the table.
  *
  *   IFOREST_SECONDS=600 tests/pg/cluster.sh run build/tests/pg/test_torture_rows
  */
@@ -48,6 +48,20 @@ static void add_reach(struct worker *worker, struct text *query)
 	text_add(query, " AND fin > timestamp '2024-01-01' + interval '%d minutes'", from);
 }
 
+/* The largest values of each service. */
+static void make_ranks(struct worker *worker, struct text *query)
+{
+	static const char *const orders[] = { "dur DESC", "dur", "dur DESC NULLS LAST" };
+
+	text_set(query,
+		 "SELECT q::text FROM (SELECT ctid, id, service, dur, rank() OVER (PARTITION BY service ORDER BY %s) AS place"
+		 " FROM t WHERE true",
+		 orders[random_below(&worker->dice, COUNT_OF(orders))]);
+	for (int n = torture_below(worker, 3); n > 0; n--)
+		add_condition(worker, query);
+	text_add(query, ") q WHERE place <= %d ORDER BY 1", 1 + torture_below(worker, 5));
+}
+
 static void make_question(struct worker *worker, struct text *query, bool is_top, bool is_reach)
 {
 	static const char *const orders[] = { "dur", "dur DESC", "dur DESC NULLS LAST", "dur NULLS FIRST",
@@ -69,7 +83,10 @@ static void make_question(struct worker *worker, struct text *query, bool is_top
 
 static void make_top(struct worker *worker, struct text *query)
 {
-	make_question(worker, query, true, random_chance(&worker->dice, 30));
+	if (random_chance(&worker->dice, 30))
+		make_ranks(worker, query);
+	else
+		make_question(worker, query, true, random_chance(&worker->dice, 30));
 }
 
 static void make_reach(struct worker *worker, struct text *query)
