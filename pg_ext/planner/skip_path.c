@@ -145,9 +145,9 @@ static bool find_order(PlannerInfo *root, const struct first_rows *rows, IndexOp
 
 /* ---- costs ---- */
 
-/* Measured costs in units of cpu_operator_cost: of opening the index, of finding the next entry and the next series without
- * fetching a row, and of an entry of the leaf pages that a search by value looks at, which are few. */
-enum { OPENING = 4000, OPERATORS_AN_ENTRY = 200, OPERATORS_A_SERIES = 800, OPERATORS_A_VALUE = 2, VALUES_OF_A_SEARCH = 2000 };
+/* Measured costs in units of cpu_operator_cost: of opening the index, and of finding the next entry and the next series,
+ * without fetching a row. */
+enum { OPENING = 4000, OPERATORS_AN_ENTRY = 200, OPERATORS_A_SERIES = 800 };
 
 /* Returns the number of series that pass the conditions on by columns. */
 static double n_series(PlannerInfo *root, IndexOptInfo *index)
@@ -196,18 +196,18 @@ static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below
 	double series = n_series(root, index), n_below = clamp_row_est(below->indexselectivity * index->tuples);
 	double passed = Min(rel->rows / n_below, 1), of_series = Max(n_below / series, 1);
 	double n_entries = series * Min(of_series, ((double)n + 1) / Max(passed, 1e-9));
-	double n_values = order->by_value ? Min(of_series, VALUES_OF_A_SEARCH) : 0;
+	Cost a_series = random_page_cost + OPERATORS_A_SERIES * cpu_operator_cost;
 	Cost an_entry =
 		random_page_cost + cpu_tuple_cost + rel->baserestrictcost.per_tuple + OPERATORS_AN_ENTRY * cpu_operator_cost;
 
 	if (!order->counts_nulls)
 		n_entries += n_without_time(root, index);
+	if (order->by_value)
+		a_series += ifp_topk_search_cost(of_series);
 	path->path.rows = clamp_row_est(Min(series * (double)n, rel->rows));
 	path->path.startup_cost = rel->baserestrictcost.startup + OPENING * cpu_operator_cost;
-	path->path.total_cost =
-		path->path.startup_cost + n_entries * an_entry +
-		series * (random_page_cost + (OPERATORS_A_SERIES + n_values * OPERATORS_A_VALUE) * cpu_operator_cost) +
-		path->path.rows * path->path.pathtarget->cost.per_tuple;
+	path->path.total_cost = path->path.startup_cost + n_entries * an_entry + series * a_series +
+				path->path.rows * path->path.pathtarget->cost.per_tuple;
 }
 
 /* ---- the scan of a table ---- */

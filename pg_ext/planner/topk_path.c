@@ -241,8 +241,14 @@ pg_attribute_hot static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, 
 }
 /* ---- the path ---- */
 
-/* Measured cost of finding the next entry, in units of cpu_operator_cost, without fetching its row. */
-enum { OPERATORS_AN_ENTRY = 200 };
+/* Measured costs in units of cpu_operator_cost: of finding the next entry, without fetching its row, and of an entry of the leaf
+ * pages that a search by value looks at before it finds the first. */
+enum { OPERATORS_AN_ENTRY = 200, OPERATORS_A_VALUE = 2, VALUES_OF_A_SEARCH = 2000 };
+
+Cost ifp_topk_search_cost(double n_entries)
+{
+	return Min(n_entries, VALUES_OF_A_SEARCH) * OPERATORS_A_VALUE * cpu_operator_cost;
+}
 
 /* Estimates the entries that pass conditions on series and times, without the few spans that start before the reach. */
 static double entries_reached(PlannerInfo *root, const IndexPath *below, Node *reach)
@@ -275,7 +281,8 @@ static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below
 	if (!by_value)
 		an_entry = (below->path.total_cost - below->path.startup_cost) / n_below;
 	path->path.rows = below->path.rows;
-	path->path.startup_cost = below->path.startup_cost + rel->baserestrictcost.startup + random_page_cost;
+	path->path.startup_cost = below->path.startup_cost + rel->baserestrictcost.startup + random_page_cost +
+				  (by_value ? ifp_topk_search_cost(n_entries) : 0);
 	path->path.total_cost = path->path.startup_cost + n_entries * (an_entry + OPERATORS_AN_ENTRY * cpu_operator_cost) +
 				below->path.rows * path->path.pathtarget->cost.per_tuple;
 	ifp_copy_disabled(&path->path, &below->path);

@@ -22,6 +22,9 @@ struct ifp_value_order {
  * that is no key. */
 CustomPath *ifp_topk_path_of_series(PlannerInfo *root, IndexOptInfo *index, const struct ifp_value_order *order);
 
+/* Returns the cost of starting a search by value among so many entries: it looks at those of a few leaf pages. */
+Cost ifp_topk_search_cost(double n_entries);
+
 /* Registers the planner's hook. Requires  called once, when the library is loaded. */
 void ifp_topk_path_register(void);
 
