@@ -29,8 +29,8 @@ struct gap_query {
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
-	int64_t longer_than; /* in the index's form of times; applied here to reals, whose distances core cannot compute */
-	uint32_t n_started;  /* how many of the chosen series were begun */
+	int64_t longer_than;	/* in the index's form of times; applied here to reals, whose distances core cannot compute */
+	uint32_t n_started;	/* how many of the chosen series were begun */
 	struct gap_row *sorted; /* all gaps by time, or NULL */
 	size_t n_sorted, n_reserved, at;
 	struct gap_row row;
