@@ -57,8 +57,8 @@ struct oracle_value {
 	oracle_int128 sum;
 	uint32_t squares[6];             /* digits of 32 bits, lowest first, of the sum of squares */
 	uint64_t n_up_to[ORACLE_BOUNDS]; /* integers at or below each of oracle_bounds */
-	/* of the integers in rows with a time, modulo 2^128: the count, the sums of integers and of times, of their squares, and
-	 * of the products */
+	/* of the integers in rows with a time, modulo 2^128: the count, the sums of integers and of times, of their squares,
+	 * and of the products */
 	oracle_uint128 with_time[6];
 	double real_sum, real_magnitude; /* of the finite values, and of their absolute values */
 	long min, max, first, last;

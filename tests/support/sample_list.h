@@ -56,7 +56,7 @@ typedef void sample_ask(struct sample_index two[2], struct random *dice, struct 
 /* Calls ask() for rounds of random indexes, and checks that enough entries were compared. */
 void sample_rounds(sample_ask *ask);
 
-/* Starts two indexes of the same shape, each with runs, and without common refs. The second one is to be joined to the first. */
+/* Starts two indexes of the same shape, each with runs, without common refs. The second one is to be joined to the first. */
 void sample_start_two(struct sample_index *two, struct random *dice, const struct sample_shape *shape, unsigned n_series,
 		      enum sample_times style);
 
