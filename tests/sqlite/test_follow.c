@@ -413,8 +413,8 @@ static void renames_beside_the_index_are_followed(void **state)
 	close_database(db);
 }
 
-/* SQLite compares a by column by the type that it had when the index was connected, so a rebuild with another type is refused.
- * */
+/* SQLite compares a by column by the type that it had when the index was connected, so a rebuild with another type is
+ * refused. */
 static void a_by_column_keeps_its_type(void **state)
 {
 	static const char *const syncs[] = { "log", "append", "manual" };
@@ -662,8 +662,8 @@ static void temporary_triggers_may_not_end_an_insert(void **state)
 	}
 }
 
-/* Columns into which REPLACE puts a default, and how many of 300 rows (z counts from 1, code is 0 to 4) may then be replaced.
- * */
+/* Columns into which REPLACE puts a default, and how many of 300 rows (z counts from 1, code is 0 to 4) may then be
+ * replaced. */
 static const struct {
 	const char *columns;
 	int n_logged;

@@ -310,8 +310,8 @@ static void renames_are_followed(void **state)
 	close_database(db);
 }
 
-/* An index has a column of its own name, for commands. No other column may have that name, or the index could not be dropped.
- * */
+/* An index has a column of its own name, for commands. No other column may have that name, or the index could not be
+ * dropped. */
 static void an_index_is_not_named_as_its_column(void **state)
 {
 	static const char *const names[] = { "track", "COUNT", "t0", "bucket", "max_dur_id" };

@@ -226,8 +226,8 @@ static void the_sql_that_a_message_offers_works(void **state)
 	}
 }
 
-/* `changes` are made after the advice was followed. Then the index must return what plain SQL returns for the original columns.
- * */
+/* `changes` are made after the advice was followed. Then the index must return what plain SQL returns for the original
+ * columns. */
 #define TEXT_TIMES SPANS ROWS "UPDATE spans SET ts = '2026-01-0' || (id - 16); "
 #define DELETE_AND_MOVE "DELETE FROM spans WHERE id = 17; UPDATE spans SET id = 40 WHERE id = 18; "
 
