@@ -25,14 +25,15 @@ static void on_signal(int number)
 	errno = system_error;
 }
 
-/* The signal may come between the look at `noticed` and a read that then waits for ever: this one comes again and ends it. */
+/* A signal may come after `noticed` was checked and before a read that then waits for ever. The alarm repeats until it
+ * interrupts that read. */
 static void on_alarm(int number)
 {
 	(void)number;
 	alarm(1);
 }
 
-/* Without SA_RESTART: reading from a pipe that says nothing is interrupted too. */
+/* Without SA_RESTART, so that a read from a pipe without data is interrupted, too. */
 void interrupt_watch(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
@@ -58,7 +59,7 @@ int interrupt_signal(void)
 
 /* ---- The connection ---- */
 
-/* libpq copies what it is given: larger pieces would cost memory and win nothing. */
+/* libpq copies each piece: larger pieces would cost memory and gain nothing. */
 enum { COPY_PIECE_BYTES = 64 * 1024 };
 
 static bool fail(struct connection *connection, const char *problem, const char *sqlstate)
@@ -80,7 +81,7 @@ static bool fail_with_result(struct connection *connection, const PGresult *resu
 		    PQresultErrorField(result, PG_DIAG_SQLSTATE));
 }
 
-/* Those that not every version of the server has. */
+/* Timeouts that not every version of the server has. */
 static bool lift_newer_timeouts(struct connection *connection)
 {
 	char *n_lifted;
@@ -136,15 +137,15 @@ static char *format_text(const char *format, va_list arguments)
 	return text;
 }
 
-/* The result of a statement whose text is made as by vprintf, with parameter as $1 unless that is NULL. NULL, with the
- * problem set, if its status is not as expected. */
+/* Runs a statement whose text is made as by vprintf, with parameter as $1 unless that is NULL. Returns NULL, with the problem
+ * set, if the status of the result is not the expected one. */
 static PGresult *run(struct connection *connection, ExecStatusType expected, const char *parameter, const char *format,
 		     va_list arguments)
 {
 	char *sql;
 	PGresult *result;
 
-	/* The signal may have come when there was nothing to cancel. */
+	/* the signal may have come when no statement ran that could be cancelled */
 	if (interrupt_signal()) {
 		fail(connection, "interrupted", NULL);
 		return NULL;
@@ -210,7 +211,7 @@ bool connection_copy_data(struct connection *connection, const char *data, size_
 
 		if (PQputCopyData(connection->libpq, data + i, (int)n) != 1) {
 			fail(connection, PQerrorMessage(connection->libpq), NULL);
-			connection_copy_end(connection); /* has what the server said before it went */
+			connection_copy_end(connection); /* reports what the server said before it closed the connection */
 			return false;
 		}
 	}

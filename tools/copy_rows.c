@@ -65,7 +65,7 @@ void copy_binary_end(struct copy_binary *copy)
 #define REPLACEMENT ((struct trace_text){ "\xEF\xBF\xBD", 3 })
 #define REPLACEMENT_ESCAPE ((struct trace_text){ "\\ufffd", 6 })
 
-/* Bytes of the character that data begins with, at most n; 0 if it is no valid UTF-8, or NUL. */
+/* The number of bytes, at most n, of the character at the start of data; 0 if it is NUL or not valid UTF-8. */
 static size_t character_bytes(const unsigned char *data, size_t n)
 {
 	return data[0] == 0 ? 0 : trace_utf8_bytes(data, n);
@@ -76,7 +76,7 @@ static int unicode_escape(const unsigned char *data, size_t n)
 	return trace_json_escape_unit((const char *)data, n);
 }
 
-/* Bytes of the escape sequence that data begins with (two for a pair: 12); 0 if PostgreSQL cannot read it. */
+/* The number of bytes of the escape sequence at the start of data, 12 for a surrogate pair; 0 if PostgreSQL cannot read it. */
 static size_t escape_bytes(const unsigned char *data, size_t n)
 {
 	int value = unicode_escape(data, n);
@@ -91,7 +91,7 @@ static size_t escape_bytes(const unsigned char *data, size_t n)
 	return value != 0 && (value < 0xDC00 || value > 0xDFFF) ? 6 : 0;
 }
 
-/* Bytes from start on that need no repair. */
+/* The number of bytes at the start of data that need no repair. */
 static size_t storable_bytes(const unsigned char *data, size_t n, bool is_json)
 {
 	size_t i = 0;
@@ -107,7 +107,7 @@ static size_t storable_bytes(const unsigned char *data, size_t n, bool is_json)
 	return i;
 }
 
-/* Appends a replacement for what stands at the beginning of data. *n_replaced bytes are replaced. */
+/* Appends a replacement for the first *n_replaced bytes of data. */
 static int append_replacement(const unsigned char *data, size_t n, struct trace_bytes *copy, size_t *n_replaced,
 			      struct storable_counts *counts)
 {
@@ -171,7 +171,7 @@ void row_sums_text(const struct row_sums *sums, enum loaded_table table, char te
 	}
 }
 
-/* Appends the text as it can be stored; its length then. */
+/* Appends the text, repaired if necessary. Returns the length of what was appended. */
 static size_t encode_text(struct row_encoder *encoder, struct copy_binary *rows, struct trace_text text, bool is_json)
 {
 	if (storable_repair(&text, is_json, &encoder->copy, &encoder->replaced) < 0)
@@ -180,7 +180,7 @@ static size_t encode_text(struct row_encoder *encoder, struct copy_binary *rows,
 	return text.n_bytes;
 }
 
-/* Appends a value; what it adds to the sum of its column. */
+/* Appends a value. Returns what it adds to the sum of its column. */
 static __int128 encode_value(struct row_encoder *encoder, struct copy_binary *rows, enum loaded_type type,
 			     const struct loaded_value *value)
 {

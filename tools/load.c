@@ -39,7 +39,7 @@ static bool end_copy(struct load *load, enum loaded_table table)
 	return send_rows(load, table) && connection_copy_end(load->connection);
 }
 
-/* Sends what has gathered for tables other than spans. */
+/* Sends the rows that were gathered for the tables other than spans. */
 static bool copy_gathered(struct load *load)
 {
 	for (int i = 0; i < N_TABLES; i++) {
@@ -50,7 +50,7 @@ static bool copy_gathered(struct load *load)
 	return true;
 }
 
-/* Begins a transaction, the first one with new tables. */
+/* Begins a transaction. The first one creates the tables. */
 static bool begin(struct load *load)
 {
 	if (!connection_run(load->connection, "BEGIN"))
@@ -79,7 +79,7 @@ static enum load_status commit(struct load *load)
 	return LOAD_OK;
 }
 
-/* Makes ready for a row of that table. */
+/* Prepares for a row of that table. */
 static bool prepare(struct load *load, enum loaded_table table)
 {
 	if (!load->in_transaction && !begin(load))
@@ -112,7 +112,7 @@ static enum load_status send_row(struct load *load, const struct loaded_row *row
 	return LOAD_OK;
 }
 
-/* The sums of the rows that were read again are those of the tables. */
+/* True if the rows that were read again have the same sums as the tables. */
 static bool has_same_sums(const struct load *load)
 {
 	for (int i = 0; i < N_TABLES; i++) {
@@ -125,7 +125,7 @@ static bool has_same_sums(const struct load *load)
 	return true;
 }
 
-/* Passes over a row that is committed already. */
+/* Skips a row that is committed already. */
 static enum load_status skip_row(struct load *load, const struct loaded_row *row)
 {
 	if (load->sums[row->table].n_rows == load->n_committed[row->table])
@@ -165,7 +165,7 @@ static enum load_status take_row(struct load *load, const struct loaded_row *row
 	return send_row(load, row);
 }
 
-/* For a sink: any negative status stops the reading. */
+/* Sets the load's status. Returns the status for the sink, where any negative one stops the reading. */
 static int stop_unless(struct load *load, enum load_status status)
 {
 	load->status = status;
@@ -207,7 +207,7 @@ static int on_track(void *context, const struct trace_track *track)
 	return stop_unless(load, take_row(load, row_of_track(&load->maker, track)));
 }
 
-/* What was left out is known when all is read. */
+/* Loads the report at the end, because only then is it known what was left out. */
 static enum load_status load_report(struct load *load)
 {
 	const struct trace_report_line *line;
@@ -242,11 +242,11 @@ static enum load_status load_trace(struct load *load)
 
 	if (status != LOAD_OK && status != LOAD_BAD_TRACE)
 		return status;
-	/* the file has no more rows than the tables, or fewer */
+	/* all rows of the file were skipped: the tables may have more */
 	if (status == LOAD_OK && load->committed_sums && !has_same_sums(load))
 		return LOAD_OTHER_ROWS;
 	if (status == LOAD_OK && !load->has_tables && !load->in_transaction && !begin(load))
-		return LOAD_SERVER; /* a trace without rows has its tables too */
+		return LOAD_SERVER; /* the tables are created even for a trace without rows */
 	if (load->in_transaction) {
 		enum load_status committed = commit(load);
 
@@ -280,7 +280,7 @@ enum load_status load_run(struct load *load, char *const sums[N_TABLES])
 	load->committed_sums = load->has_tables ? sums : NULL;
 	status = load_trace(load);
 	progress_end(&load->progress);
-	/* Whatever failed because of a signal, the signal is the reason. */
+	/* a failure after a signal is reported as the interruption that caused it */
 	return status != LOAD_OK && interrupt_signal() ? LOAD_INTERRUPTED : status;
 }
 

@@ -9,11 +9,11 @@
 
 /* Names of tables as SQL writes them: spans, public.spans, "My Schema"."Spans". */
 
-/* The name with every part in quotes, ready for SQL: letters outside of quotes are small ones, as in SQL. Owned by the
- * caller; NULL with *problem set to a literal if it is no name. */
+/* Returns the name with every part in quotes, ready for SQL. Letters that were not in quotes become lower case, as in SQL.
+ * The caller frees the name. If the text is no name, returns NULL with *problem set to a literal. */
 char *table_name_parse(const char *text, const char **problem);
 
-/* One part up to a '.' or the end, appended to *out in quotes; NULL if it is none. */
+/* Appends the part up to a '.' or the end to *out, in quotes. Returns what follows it; NULL if it is no part of a name. */
 static const char *parse_part(const char *text, char **out)
 {
 	bool in_quotes = *text == '"';
@@ -43,7 +43,7 @@ static const char *parse_part(const char *text, char **out)
 
 char *table_name_parse(const char *text, const char **problem)
 {
-	/* Each part gains two quotes and loses none; a dot is in between. */
+	/* each of two parts gains at most two quotes, and nothing else becomes longer */
 	char *name = malloc(strlen(text) + 8), *out = name;
 
 	*problem = "is more than fits into memory";
@@ -68,7 +68,7 @@ enum { DEFAULT_BATCH_ROWS = 100000 };
 enum option_key {
 	OPTION_HELP = 'h',
 	OPTION_DBNAME = 'd',
-	OPTION_TABLE = 256, /* and those behind it: one for each table */
+	OPTION_TABLE = 256, /* the first of N_TABLES options, one for each table */
 	OPTION_RESUME = OPTION_TABLE + N_TABLES,
 	OPTION_REPLACE,
 	OPTION_NO_ARGS,
@@ -192,7 +192,7 @@ enum options_answer options_parse(struct options *options, int argc, char **argv
 			fputs(help, stdout);
 			return OPTIONS_HELP;
 		default:
-			/* of what is none, getopt has said why */
+			/* getopt has already reported an option that does not exist */
 			is_right = option >= OPTION_TABLE && option < OPTION_TABLE + N_TABLES &&
 				   take_name(options, option - OPTION_TABLE, optarg);
 		}

@@ -89,7 +89,7 @@ void rows_print_count(FILE *file, enum loaded_table table, uint64_t n)
 	fprintf(file, "%" PRIu64 " %s%s", n, loaded_definitions[table].what, n == 1 ? "" : "s");
 }
 
-/* The values of the row that is being made, one after the other. */
+/* The row that is being made: its values are filled in one after the other. */
 struct filling {
 	struct row_maker *maker;
 	struct loaded_value *next;
@@ -116,7 +116,7 @@ static void fill_word(struct filling *filling, const char *word)
 	fill_text(filling, (struct trace_text){ word, strlen(word) });
 }
 
-/* The key of a track, behind the prefix; of a NULL track "". */
+/* Fills in the key of a track, with the prefix before it; "" if the track is NULL. */
 static void fill_key(struct filling *filling, const struct trace_track *track)
 {
 	const char *prefix = filling->maker->base.prefix;
@@ -134,7 +134,7 @@ static void fill_key(struct filling *filling, const struct trace_track *track)
 		fill_text(filling, (struct trace_text){ keys->data + start, keys->n_bytes - start });
 }
 
-/* Begins a row. Room for the keys of both ends of a flow is made first, so that the first one stays where it is. */
+/* Begins a row. Memory for both keys of a flow is reserved first, because the second must not move the first. */
 static struct filling begin_row(struct row_maker *maker, enum loaded_table table, size_t n_key_bytes, int64_t number)
 {
 	struct filling filling = { .maker = maker, .next = maker->row.values };

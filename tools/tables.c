@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each has one %s for its table. */
+/* Each format has one %s for the name of its table. */
 static const struct {
 	enum loaded_table table;
 	const char *format;
@@ -16,7 +16,7 @@ static const struct {
 
 enum { N_INDEXES = sizeof indexes / sizeof *indexes };
 
-/* Lists over the columns of a table. */
+/* The size of a list over the columns of a table. */
 enum { LIST_BYTES = 2000 };
 
 static const char *type_name(enum loaded_type type)
@@ -53,7 +53,7 @@ static const char *column_names(enum loaded_table table, char list[LIST_BYTES])
 	return list;
 }
 
-/* In the order of row_sums_text(). */
+/* The sums follow the order of row_sums_text(). */
 static const char *column_sums(enum loaded_table table, char list[LIST_BYTES])
 {
 	static const char *const formats[] = {
@@ -128,7 +128,7 @@ bool tables_copy_start(struct connection *connection, enum loaded_table table, c
 	return connection_copy_start(connection, "COPY %s (%s) FROM STDIN (FORMAT binary)", name, column_names(table, list));
 }
 
-/* CREATE EXTENSION has no control file or no library to read: two codes, as the server's version has it. */
+/* True if CREATE EXTENSION found no control file or no library. Versions of the server differ in the code. */
 static bool lacks_extension(const struct connection *connection)
 {
 	return strcmp(connection->sqlstate, "0A000") == 0 || strcmp(connection->sqlstate, "58P01") == 0;

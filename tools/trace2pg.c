@@ -59,7 +59,7 @@ static const char *advice(const struct load *load, enum load_status status)
 	return "to go on, run the same command with --resume (instead of --replace)";
 }
 
-/* What went wrong, what is committed, and what to do next. */
+/* Prints what went wrong, what is committed, and what to do next. */
 static void report_failure(const struct load *load, enum load_status status)
 {
 	uint64_t n_read[N_TABLES];
@@ -101,7 +101,7 @@ static void print_summary(const struct load *load)
 	print_replaced(replaced->n_malformed, "bytes (or escapes in args) that are no Unicode characters became U+FFFD");
 }
 
-/* The rows are there: what fails now is no failure to load. */
+/* All rows are loaded, so that a failure from here on is not a failure to load. */
 static bool index_tables(struct load *load)
 {
 	char *const *names = load->options->tables;
@@ -146,7 +146,7 @@ static bool vacuum_tables(struct load *load)
 	return true;
 }
 
-/* A signal is the reason for whatever failed after it. */
+/* If a signal came, the exit status names it as the reason. */
 static enum exit_status exit_of_failure(enum exit_status status)
 {
 	if (interrupt_signal())
@@ -161,7 +161,7 @@ static enum exit_status finish(struct load *load)
 	print_summary(load);
 	is_ready = !load->options->index || index_tables(load);
 	fflush(stdout);
-	/* An index that failed has left its transaction open. */
+	/* after a failure to index, the transaction is still open, and VACUUM could not run */
 	is_ready = is_ready && vacuum_tables(load);
 	if (is_ready && load_n_rows(load) > 0) {
 		printf("\nAsk next:\n");
@@ -170,7 +170,7 @@ static enum exit_status finish(struct load *load)
 	return is_ready ? EXIT_LOADED : exit_of_failure(EXIT_NOT_INDEXED);
 }
 
-/* Finds out what is committed, and its sums; has_tables is set if there is something to go on with. */
+/* Reads how many rows are committed, and their sums. Sets has_tables if there are tables to continue with. */
 static bool find_committed(struct load *load, char *sums[N_TABLES])
 {
 	int n_tables;

@@ -23,7 +23,7 @@ struct loader {
 	const char *database_path;
 	char **paths;
 	int n_paths;
-	const char *tables[N_TABLES]; /* names as they are given */
+	const char *tables[N_TABLES]; /* names as given on the command line */
 	bool replace, args, index;
 
 	sqlite3 *database;
@@ -34,7 +34,7 @@ struct loader {
 	uint64_t n_rows[N_TABLES];
 	int64_t first_ns, last_ns; /* of spans, counter samples and instants */
 	double start_s;
-	bool is_failed; /* the database has the problem */
+	bool is_failed; /* in the database, which has the message */
 };
 
 /* The entry point of the extension. */
@@ -56,7 +56,7 @@ static bool database_failed(struct loader *loader)
 	return false;
 }
 
-/* Runs SQL that is made as by sqlite3_mprintf; takes it over. */
+/* Runs SQL from sqlite3_mprintf(), and frees it. */
 static bool run(struct loader *loader, char *sql)
 {
 	int rc = sql ? sqlite3_exec(loader->database, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
@@ -67,7 +67,7 @@ static bool run(struct loader *loader, char *sql)
 
 /* ---- Tables ---- */
 
-/* Each format has the name of its table twice. Of the virtual ones `suffix` is what their name adds to the table's. */
+/* Each format has the name of its table twice. `suffix` is what the name of a virtual table adds to that of its table. */
 static const struct {
 	enum loaded_table table;
 	const char *suffix, *format;
@@ -105,7 +105,7 @@ static const char *column_definitions(const struct loaded_definition *definition
 	return list;
 }
 
-/* The indexes before the tables that they are of. */
+/* Drops each index before its table. */
 static bool drop_tables(struct loader *loader)
 {
 	for (int i = N_INDEXES - 1; i >= 0; i--) {
@@ -202,7 +202,7 @@ static void show_progress(struct loader *loader)
 	progress_step(&loader->progress, trace_position(loader->trace), n_all_rows(loader));
 }
 
-/* For a sink: a negative status stops the reading. */
+/* Returns a status for the sink, where a negative one stops the reading. */
 static int insert_row(struct loader *loader, const struct loaded_row *row)
 {
 	const struct loaded_definition *definition;
@@ -304,7 +304,8 @@ static void print_summary(const struct loader *loader, const char *path)
 		printf("  %s: %" PRIu64 " %s\n", line->finding == TRACE_MENDED ? "mended" : "left out", line->n, line->what);
 }
 
-/* Of several files each has its number before the keys of its tracks, and its rows come behind those of the files before. */
+/* If there are several files, the keys of a file's tracks begin with its number. Its rows are numbered after those of the files
+ * before it. */
 static bool load_file(struct loader *loader, int i)
 {
 	char prefix[PREFIX_BYTES];
@@ -344,7 +345,7 @@ static bool load_all(struct loader *loader)
 	return true;
 }
 
-/* Windows are from a to b. The statements have the name of a table between their parts. */
+/* What the suggested statements ask: tables, and a window from a to b. */
 struct questions {
 	const char *spans, *counters, *instants; /* NULL where there are none */
 	int64_t a, b;
@@ -389,7 +390,7 @@ static void print_plain(const struct questions *ask)
 		       ask->instants, ask->a, ask->b);
 }
 
-/* Of the middle half of the time that is filled. */
+/* The suggested statements ask for the middle half of the loaded time. */
 static void print_questions(const struct loader *loader)
 {
 	uint64_t width = (uint64_t)loader->last_ns - (uint64_t)loader->first_ns;
@@ -466,7 +467,7 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 loaded, 1 nothing was loaded, 2 wrong usage. docs/trace2sqlite.md has the columns and the rest.\n";
 
-/* Each table has a name of its own, and the indexes have theirs. */
+/* True if all tables and the indexes of spans and counters have different names. */
 static bool names_differ(const struct loader *loader)
 {
 	char names[N_TABLES + 2][NAME_BYTES];
@@ -506,7 +507,7 @@ int main(int argc, char **argv)
 		else if (option >= OPTION_TABLE)
 			loader.tables[option - OPTION_TABLE] = optarg;
 		else
-			return EXIT_USAGE; /* getopt has said why */
+			return EXIT_USAGE; /* getopt has reported it */
 	}
 	if (argc - optind < 2) {
 		complain("give a database and the files to load; trace2sqlite --help shows the usage", "");

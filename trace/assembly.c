@@ -9,7 +9,7 @@
 #include "trace/span_depth.h"
 
 enum {
-	SORTER_BYTES = 5 * 1024 * 1024, /* of each of four */
+	SORTER_BYTES = 5 * 1024 * 1024, /* of each of the four sorters */
 	RECORDS_A_STEP = 256
 };
 
@@ -33,7 +33,7 @@ struct trace_assembly {
 	struct trace_sorter *spans;
 	struct trace_flows flows;
 	uint64_t n_added, n_spans, n_instants;
-	struct trace_bound last; /* event added */
+	struct trace_bound last; /* the event that was added last */
 	bool last_is_end;
 	const struct trace_track *last_track;
 	int64_t last_ts_ns;
@@ -235,7 +235,7 @@ static struct trace_text or_empty(struct trace_text text)
 	return text.data ? text : (struct trace_text){ "", 0 };
 }
 
-/* Packs the event of a span for pairing, without texts that are not wanted. */
+/* Packs the event of a span, with or without its texts. */
 static void put_event(struct trace_record *record, const struct trace_event *event, bool with_texts)
 {
 	static const struct trace_text none = { NULL, 0 };
@@ -260,7 +260,7 @@ static void take_event(const struct trace_assembly *assembly, struct trace_unpac
 	span->args = trace_take_text(unpacking);
 }
 
-/* ---- Spans on their way out ---- */
+/* ---- Output of spans ---- */
 
 static int hand_out_span(struct trace_assembly *assembly, const struct trace_span *span)
 {
@@ -268,7 +268,7 @@ static int hand_out_span(struct trace_assembly *assembly, const struct trace_spa
 	return assembly->sink.on_span ? assembly->sink.on_span(assembly->sink.context, span) : TRACE_OK;
 }
 
-/* A span waits for its depth, and for what is bound to it. */
+/* Adds a span to the sorter, where it waits for its depth and for the points that are bound to it. */
 static int sort_span(struct trace_assembly *assembly, const struct trace_span *span)
 {
 	struct trace_event event = {
@@ -292,7 +292,8 @@ static int sort_span(struct trace_assembly *assembly, const struct trace_span *s
 	return end_record(assembly, assembly->spans);
 }
 
-/* A span that is complete except for its depth and the points bound to it. */
+/* Takes a span that lacks only its depth and the points that are bound to it. It is sorted if either is wanted, and handed out
+ * at once unless depths are wanted. */
 static int pass_span(struct trace_assembly *assembly, const struct trace_span *span)
 {
 	bool is_complete = assembly->options.complete;
@@ -419,7 +420,7 @@ int trace_add_sample(struct trace_assembly *assembly, const struct trace_sample 
 
 /* ---- Flows ---- */
 
-/* A point that is bound by time waits among the spans of its track. */
+/* Adds a point that is bound by time to the sorter, among the spans of its track. */
 static int add_placed_point(struct trace_assembly *assembly, const struct trace_flow_point *point)
 {
 	begin_record(assembly);
@@ -475,7 +476,7 @@ static int bind_to_closed(void *context, struct trace_text packed, uint32_t trac
 	return trace_flows_add(&assembly->flows, &point, order, (struct trace_bound){ .span = span, .track = track });
 }
 
-/* ---- Depths, and what flow points are bound to by time ---- */
+/* ---- Depths of spans, and flow points that are bound by time ---- */
 
 static int finish_span(struct trace_assembly *assembly, int64_t ts_ns, struct trace_unpacking *data)
 {
@@ -520,9 +521,9 @@ static int take_span(struct trace_assembly *assembly, const struct trace_sorted_
 	return TRACE_OK;
 }
 
-/* ---- What is left to do when the file is read ---- */
+/* ---- After the end of the file ---- */
 
-/* Takes some spans and points in order: TRACE_ROW if there are more. */
+/* Processes some spans and points in order. Returns TRACE_ROW if there are more. */
 static int sweep_spans(struct trace_assembly *assembly)
 {
 	for (int i = 0; i < RECORDS_A_STEP; i++) {
@@ -584,7 +585,7 @@ static int do_stage(struct trace_assembly *assembly)
 	return TRACE_OK;
 }
 
-/* Goes on to the next stage: what one leaves over, the next one needs sorted. */
+/* Moves to the next stage, and sorts what the stage before has collected for it. */
 static int next_stage(struct trace_assembly *assembly)
 {
 	int status;
@@ -593,7 +594,7 @@ static int next_stage(struct trace_assembly *assembly)
 	case STAGE_PAIR:
 		return checked_sorter(assembly, assembly->spans, trace_sorter_sort(assembly->spans));
 	case STAGE_BIND:
-		/* the sorter is exhausted: its memory and file are freed for the next */
+		/* the sorter is exhausted: its memory and file are freed for the next one */
 		trace_sorter_free(assembly->spans);
 		assembly->spans = NULL;
 		status = end_spans_of_track(assembly);

@@ -43,12 +43,12 @@ struct trace_chrome_reader {
 	locale_t c_locale; /* numbers have a '.' in every locale */
 	struct trace_json_frames frames;
 	struct trace_json json;
-	uint64_t n_taken;      /* bytes of the file */
-	uint64_t event_offset; /* of the event at hand, and what it has: nodes, 0 where absent */
-	size_t fields[N_FIELDS];
+	uint64_t n_taken;	 /* bytes of the file */
+	uint64_t event_offset;	 /* of the current event */
+	size_t fields[N_FIELDS]; /* of the current event: nodes, 0 if absent */
 	char phase;
 	uint64_t n_with_phase, n_without_phase;
-	struct trace_track *thread; /* of the last event that has one, and usually of the next */
+	struct trace_track *thread; /* of the last event that has one; usually the next event has the same */
 	struct trace_bytes key, number;
 	struct argument *arguments;
 	size_t n_arguments, n_arguments_allocated;
@@ -159,7 +159,7 @@ static int find_fields(struct trace_chrome_reader *reader)
 	return status < 0 ? out_of_memory(reader) : TRACE_OK;
 }
 
-/* The text of a node; without data if the node is 0, null, an object or an array. */
+/* Sets the text of a node; without data if the node is 0, null, an object or an array. */
 static int text_of(struct trace_chrome_reader *reader, size_t node, struct trace_text *text)
 {
 	*text = (struct trace_text){ NULL, 0 };
@@ -173,7 +173,8 @@ static int field_text(struct trace_chrome_reader *reader, enum field field, stru
 	return text_of(reader, reader->fields[field], text);
 }
 
-/* The value of a member of an object; 0 if it has none, or is no object. Of equal keys the last one counts. */
+/* Finds the value of an object's member; 0 if there is none, or if it is no object. Of members with equal keys, the last one
+ * counts. */
 static int find_member(struct trace_chrome_reader *reader, size_t object, const char *name, size_t *value)
 {
 	struct trace_json *json = &reader->json;
@@ -208,7 +209,7 @@ static int is_true(struct trace_chrome_reader *reader, enum field field, bool *a
 	return status;
 }
 
-/* A time in microseconds: TRACE_ROW with *ns, or TRACE_OK if there is none that can be used. */
+/* Reads a time in microseconds: TRACE_ROW with *ns, or TRACE_OK if there is no usable time. */
 static int field_time(struct trace_chrome_reader *reader, enum field field, int64_t *ns)
 {
 	struct trace_text text;
@@ -241,7 +242,7 @@ static bool same(struct trace_text a, struct trace_text b)
 	return a.n_bytes == b.n_bytes && memcmp(a.data, b.data, a.n_bytes) == 0;
 }
 
-/* The thread of the event; *pid is its pid. */
+/* Finds the thread of the event. */
 static int find_thread(struct trace_chrome_reader *reader, struct trace_track **thread)
 {
 	struct trace_text pid, tid;
@@ -284,7 +285,7 @@ static int append_word(struct trace_chrome_reader *reader, const char *word)
 	return append(reader, (struct trace_text){ word, strlen(word) });
 }
 
-/* The id of an asynchronous event or of a flow. That of id2.local belongs to the process. */
+/* Finds the id of an asynchronous event or of a flow. *is_local: it is id2.local, which is unique only in its process. */
 static int find_id(struct trace_chrome_reader *reader, struct trace_text *id, bool *is_local)
 {
 	size_t id2 = reader->fields[FIELD_ID2];
@@ -300,7 +301,8 @@ static int find_id(struct trace_chrome_reader *reader, struct trace_text *id, bo
 	return status;
 }
 
-/* "async:g:CATEGORY:ID", or with "p" and the pid for "g"; the older phases S, T, p, F have their name for the category. */
+/* Finds the track "async:g:CATEGORY:ID"; for a local id, "p" and the pid stand in the place of "g". For the older phases S, T,
+ * p and F, the group is the event's name instead of the category. */
 static int find_async_track(struct trace_chrome_reader *reader, const struct trace_track *thread, struct trace_text group,
 			    struct trace_text id, bool is_local, struct trace_track **track)
 {
@@ -336,7 +338,7 @@ static int leave_out(struct trace_chrome_reader *reader, const char *what)
 	return trace_leave_out(reader->assembly, 1, what);
 }
 
-/* What all events have in common, on the track of their thread. */
+/* Sets the parts that all events have, on the track of their thread. */
 static int make_event(struct trace_chrome_reader *reader, int64_t ts_ns, struct trace_event *event)
 {
 	size_t args = reader->fields[FIELD_ARGS];
@@ -345,7 +347,7 @@ static int make_event(struct trace_chrome_reader *reader, int64_t ts_ns, struct 
 
 	*event = (struct trace_event){ .track = thread, .thread = thread, .ts_ns = ts_ns };
 	if (reader->phase == 'E')
-		return status; /* all else is that of the begin */
+		return status; /* everything else comes from the begin */
 	if (status == TRACE_OK)
 		status = field_text(reader, FIELD_NAME, &event->name);
 	if (status == TRACE_OK)
@@ -355,7 +357,8 @@ static int make_event(struct trace_chrome_reader *reader, int64_t ts_ns, struct 
 	return trace_json_written(&reader->json, args, &event->args) < 0 ? out_of_memory(reader) : TRACE_OK;
 }
 
-/* The second version of flows: the span itself is a point of one. Its event was added last. */
+/* Adds a flow point of the second version of flows, where a span itself is the point. Requires that the span's event was added
+ * last. */
 static int add_bound_flow(struct trace_chrome_reader *reader, const struct trace_event *event)
 {
 	struct trace_flow_point point = {
@@ -411,7 +414,7 @@ static int add_end(struct trace_chrome_reader *reader, const struct trace_event 
 	return trace_add_end(reader->assembly, event, "E without B");
 }
 
-/* b, n and e: the operations of a category and id nest. */
+/* Phases b, n and e: spans of the same category and id nest. */
 static int add_nestable(struct trace_chrome_reader *reader, struct trace_event *event)
 {
 	bool is_local;
@@ -431,7 +434,7 @@ static int add_nestable(struct trace_chrome_reader *reader, struct trace_event *
 	return trace_add_end(reader->assembly, event, "async e without begin");
 }
 
-/* A state of a thread, as Perfetto exports it: phase T with a duration and without an id. */
+/* Adds a state of a thread, which Perfetto exports as phase T with a duration and without an id. */
 static int add_state(struct trace_chrome_reader *reader, struct trace_event *event, int64_t dur_ns)
 {
 	struct trace_track_identity identity = { .kind = TRACE_TRACK_STATE,
@@ -450,7 +453,7 @@ static int add_state(struct trace_chrome_reader *reader, struct trace_event *eve
 	return status < 0 ? status : trace_add_span(reader->assembly, event, dur_ns);
 }
 
-/* S, T, p and F: the operations of a name and id. */
+/* Phases S, T, p and F: they belong together by name and id. */
 static int add_async(struct trace_chrome_reader *reader, struct trace_event *event)
 {
 	struct trace_text step;
@@ -533,7 +536,7 @@ static int add_flow(struct trace_chrome_reader *reader, const struct trace_event
 
 /* ---- Counters ---- */
 
-/* The number that a text is, if it is one as a whole, in decimal. */
+/* Reads a decimal number; *is_number is false if the text as a whole is none. */
 static int read_number(struct trace_chrome_reader *reader, struct trace_text text, double *value, bool *is_number)
 {
 	struct trace_bytes *number = &reader->number;
@@ -578,7 +581,7 @@ static int compare_keys(const void *left, const void *right)
 	return compare_positions(left, right);
 }
 
-/* Keeps only the last of arguments with equal keys, in file order. */
+/* Of arguments with equal keys, keeps only the last. The kept arguments stay in file order. */
 static void drop_superseded(struct trace_chrome_reader *reader)
 {
 	struct argument *arguments = reader->arguments;
@@ -840,7 +843,7 @@ static int feed(void *parser, const char *bytes, size_t n_bytes, size_t *n_taken
 	return status;
 }
 
-/* What was mended, the elements of the array that are no events, and events of the system beside it. */
+/* Reports what was mended, elements of the array that are no events, and system events outside the array. */
 static int report(struct trace_chrome_reader *reader)
 {
 	for (int i = 0; i < TRACE_N_MENDS; i++) {
@@ -868,7 +871,7 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 	(void)bytes;
 	if (status < 0)
 		return trace_fail(reader->assembly, status, reader->n_taken + n_bytes, "%s", reader->frames.problem);
-	/* an array of something else, such as Zipkin's spans */
+	/* the file is an array of something else, such as Zipkin's spans */
 	if (reader->n_without_phase > 0 && reader->n_with_phase == 0)
 		return trace_fail(reader->assembly, TRACE_ERROR_NOT_TRACE, reader->n_taken + n_bytes,
 				  "no event has a phase (\"ph\"), so this is no trace of Chrome");

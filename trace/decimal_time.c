@@ -1,6 +1,6 @@
 #include "trace/decimal_time.h"
 
-/* A number text taken apart: its digits are text[first..end) with at most one '.' among them. */
+/* The parts of a number. Its digits are in [first, end), with at most one '.' among them. */
 struct decimal {
 	bool negative;
 	const char *first, *end;
@@ -8,7 +8,7 @@ struct decimal {
 	long exponent;
 };
 
-/* Beyond this an exponent decides alone: no text is long enough to make up for it. */
+/* An exponent beyond this decides the result alone: no text has enough digits to make up for it. */
 enum { EXPONENT_MAX = 1000000000 };
 
 static bool is_digit(char c)
@@ -62,7 +62,7 @@ static bool split_decimal(const char *text, size_t n_bytes, struct decimal *numb
 	return (*at == 'e' || *at == 'E') && split_exponent(at + 1, end, &number->exponent);
 }
 
-/* Rounds half to even: rest[..] are the digits behind the last one of `value`. */
+/* True if value is to be rounded up (half to even); rest has the digits that follow those of value. */
 static bool rounds_up(uint64_t value, const char *rest, const char *end)
 {
 	if (rest < end && *rest == '.')
@@ -82,7 +82,8 @@ bool trace_is_decimal(const char *text, size_t n_bytes)
 	return split_decimal(text, n_bytes, &number);
 }
 
-/* Times as nearly all are written, in one pass: up to 15 digits, perhaps a point and more, no exponent. False for others. */
+/* Reads the form that nearly all times have, in one pass: up to 15 digits, then perhaps a point and more digits, without an
+ * exponent. False for any other form. */
 static bool read_short(const char *text, size_t n_bytes, int64_t *time_ns)
 {
 	const char *at = text, *end = text + n_bytes, *last = n_bytes > 15 ? text + 15 : end;
@@ -136,7 +137,7 @@ enum trace_time_status trace_time_from_us(const char *text, size_t n_bytes, int6
 			return TRACE_TIME_OUT_OF_RANGE;
 		value = value * 10 + digit;
 	}
-	/* With n_wanted < 0 there are zeros between the point and the first digit: always below one half. */
+	/* if n_wanted < 0, a zero follows the point, so the rest is below one half */
 	if (n_wanted == 0 && rounds_up(value, at, number.end) && value++ == limit)
 		return TRACE_TIME_OUT_OF_RANGE;
 	if (number.negative)

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records of the sorter: key of the flow, time, order; what it is bound to and the rest of the point. */
+/* Records of the sorter are points. Their keys have the flow's key, the time and the order; their data have what the point is
+ * bound to, and the rest of it. */
 
 int trace_flows_begin(struct trace_flows *flows, size_t memory_bytes)
 {

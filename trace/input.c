@@ -80,7 +80,7 @@ static int fill(struct trace_input *input)
 	return status;
 }
 
-/* Reads what is plain, and nothing of it in the buffer, to where it is wanted. */
+/* Reads plain bytes directly to the output. Requires an empty buffer. */
 static int fill_output(struct trace_input *input)
 {
 	z_stream *stream = &input->stream;
@@ -147,7 +147,7 @@ static bool is_at_end(const struct trace_input *input)
 	return input->at_file_end && input->stream.avail_in == 0 && input->form != TRACE_INPUT_IN_MEMBER;
 }
 
-/* Goes on by what the buffer has. Requires: it is not the end, and there is room. */
+/* Does the step that the buffer's bytes call for. Requires that this is not the end, and that the output has room. */
 static int step(struct trace_input *input)
 {
 	z_stream *stream = &input->stream;
@@ -179,7 +179,7 @@ int trace_input_read(struct trace_input *input, char *data, size_t n_bytes, size
 		status = step(input);
 	*n_read = n_bytes - stream->avail_out;
 	input->n_bytes_read += *n_read;
-	/* the next call meets an error after these bytes again */
+	/* the next call meets an error behind these bytes again */
 	return *n_read > 0 ? TRACE_OK : status;
 }
 

@@ -14,15 +14,15 @@
 
 enum { FEWEST_TOKENS = 256, BLOCK_BYTES = 4096, UNIT_BYTES = 6, ESCAPE_PAIR_BYTES = 12 };
 
-/* Texts that are not slices of the parsed text. */
+/* Decoded texts, which are not slices of the parsed text. */
 struct trace_json_block {
 	struct trace_json_block *next;
 	size_t n_bytes, n_allocated;
 	char data[];
 };
 
-/* After the check of the grammar a token's size is the number of the token behind it and all that is in it, and its parent the
- * object or array that it stands in. */
+/* After check_grammar(), a token's size is the number of the first token behind it and its content, and its parent is the
+ * object or array around it. */
 static jsmntok_t *tokens_of(const struct trace_json *json)
 {
 	return json->tokens;
@@ -97,11 +97,11 @@ enum json_place { AT_BEGIN, AT_COMMA, AT_KEY, AT_COLON, AT_VALUE };
 struct grammar {
 	struct trace_json *json;
 	bool is_strict;
-	enum json_place place; /* behind what we are */
+	enum json_place place; /* what was read last */
 	int container;	       /* the innermost object or array that is open, or -1 */
 	bool is_in_object;
 	int n_open;
-	size_t at; /* byte of the text */
+	size_t at; /* position in the text */
 };
 
 static int mend(struct grammar *grammar, enum trace_json_mend what)
@@ -152,7 +152,7 @@ static int take_comma(struct grammar *grammar)
 	return status;
 }
 
-/* What stands between two tokens. */
+/* Checks what stands between two tokens. */
 static int check_gap(struct grammar *grammar, size_t end, int n_tokens)
 {
 	const char *text = grammar->json->text.data;
@@ -174,7 +174,7 @@ static int check_gap(struct grammar *grammar, size_t end, int n_tokens)
 	return status;
 }
 
-/* The most common gaps: a colon or a comma where it belongs, and a space at most. */
+/* Takes the most common gaps: nothing, or a colon or comma where it belongs, with at most one space. False for any other. */
 static inline bool passes_gap(struct grammar *grammar, size_t end)
 {
 	const char *gap = grammar->json->text.data + grammar->at;
@@ -200,7 +200,7 @@ static size_t behind_digits(struct trace_text text, size_t i)
 	return i;
 }
 
-/* A decimal number, with no zero before other digits. */
+/* True for a decimal number without a zero before other digits. */
 static bool is_json_number(struct trace_text text)
 {
 	size_t first = text.data[0] == '-', point = behind_digits(text, first), end = point;
@@ -217,7 +217,7 @@ static bool is_word(struct trace_text text, const char *word)
 	return text.n_bytes == strlen(word) && memcmp(text.data, word, text.n_bytes) == 0;
 }
 
-/* NaN, -nan, Infinity, +inf ... */
+/* True for NaN, -nan, Infinity, +inf and the like. */
 static bool is_no_number(struct trace_text text)
 {
 	static const char *const words[] = { "nan", "inf", "infinity" };
@@ -280,7 +280,7 @@ static int check_text(struct grammar *grammar, const jsmntok_t *token)
 	return grammar->json->has_control_bytes || grammar->json->has_high_bytes ? check_string(grammar, text) : TRACE_OK;
 }
 
-/* A token in its place: is it a key, and may it stand here? */
+/* Checks whether a token may stand here, as a key or as a value. */
 static inline int check_token(struct grammar *grammar, jsmntok_t *token, int i)
 {
 	bool is_key = grammar->is_in_object && grammar->place != AT_COLON;
@@ -325,7 +325,7 @@ static int check_grammar(struct trace_json *json, bool is_strict)
 
 /* ---- Parsing ---- */
 
-/* The library takes NUL for the end: it sees a space. */
+/* Replaces NUL bytes by spaces, because the library takes NUL for the end of the text. */
 static int hide_nul(struct trace_json *json, bool is_strict)
 {
 	const char *nul = json->has_control_bytes ? memchr(json->text.data, 0, json->text.n_bytes) : NULL;
@@ -346,13 +346,14 @@ static int hide_nul(struct trace_json *json, bool is_strict)
 
 #define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
 
-/* The highest bit of some byte is set if there is a byte below `least`, or a zero; others may be set where that one is. */
+/* The highest bit of some byte is set if and only if there is a byte below `least`. Because of borrows, the bit may be set in
+ * other bytes, too. */
 static uint64_t bytes_below(uint64_t word, unsigned least)
 {
 	return (word - EACH_BYTE(least)) & ~word;
 }
 
-/* Which bytes there are at all: by them most texts are known to need no closer look. */
+/* Finds out which special bytes occur at all. If none does, as in most texts, no string needs a closer look. */
 static void look_at_bytes(struct trace_json *json)
 {
 	const char *data = json->text.data, *end = data + json->text.n_bytes;
@@ -467,7 +468,7 @@ size_t trace_json_next(const struct trace_json *json, size_t node)
 
 /* ---- Texts ---- */
 
-/* Keeps the content of the buffer until the next text is parsed. */
+/* Copies the text to memory that lasts until the next text is parsed. */
 static int keep(struct trace_json *json, struct trace_text *text)
 {
 	struct trace_json_block *block = json->decoded;
@@ -513,7 +514,7 @@ int trace_json_escape_unit(const char *text, size_t n_bytes)
 	return unit;
 }
 
-/* The code point of the escape \uXXXX, or of the surrogate pair, that the text begins with. */
+/* Returns the code point of the escape \uXXXX, or of the surrogate pair, at the start of the text. */
 static unsigned unescape_unit(const char *text, size_t n_bytes, size_t *n_taken)
 {
 	int unit = trace_json_escape_unit(text, n_bytes), low;
@@ -546,7 +547,7 @@ static unsigned unescape_letter(char letter)
 	}
 }
 
-/* Requires valid escapes, as the library has found them. */
+/* Requires valid escapes, which the library has checked. */
 static int unescape(struct trace_bytes *out, struct trace_text text)
 {
 	int status = TRACE_OK;
@@ -570,7 +571,7 @@ static int unescape(struct trace_bytes *out, struct trace_text text)
 	return status;
 }
 
-/* Few strings need it: it stays out of the way of those that do not. */
+/* Not inlined, because few strings need it. */
 __attribute__((noinline)) static int decode(struct trace_json *json, struct trace_text *text)
 {
 	bool has_escape = json->has_escapes && memchr(text->data, '\\', text->n_bytes);
@@ -617,14 +618,14 @@ int trace_json_next_member(struct trace_json *json, size_t object, size_t *value
 	return TRACE_ROW;
 }
 
-/* ---- JSON that every parser takes ---- */
+/* ---- JSON that every parser accepts ---- */
 
 static int append(struct trace_bytes *out, const char *text)
 {
 	return trace_bytes_append(out, (struct trace_text){ text, strlen(text) }, NULL);
 }
 
-/* A string in its quotes, with control bytes as escapes. */
+/* Appends a string in quotes, with control bytes as escapes. */
 static int append_string(struct trace_bytes *out, struct trace_text text)
 {
 	int status = append(out, "\"");
@@ -650,7 +651,7 @@ static int append_string(struct trace_bytes *out, struct trace_text text)
 
 static int append_node(const struct trace_json *json, size_t node, struct trace_bytes *out);
 
-/* No deeper than TRACE_MAX_NESTING. */
+/* The recursion is no deeper than TRACE_MAX_NESTING. */
 static int append_container(const struct trace_json *json, size_t node, struct trace_bytes *out)
 {
 	bool is_object = trace_json_type_of(json, node) == TRACE_JSON_OBJECT;

@@ -49,7 +49,7 @@ static void begin_skipping(struct trace_json_frames *frames, enum trace_frame_pl
 	frames->skip = (struct trace_json_skip){ 0 };
 }
 
-/* Each of these looks at what stands at data, where there is a byte at least, and says how much it takes. */
+/* Each of these functions takes what is at data, which has at least one byte, and sets *n_taken. */
 
 static int start(struct trace_json_frames *frames, const char *data, size_t n_bytes, size_t *n_taken)
 {
@@ -119,7 +119,7 @@ static int take_value(struct trace_json_frames *frames, const char *data, size_t
 	return TRACE_OK;
 }
 
-/* Between two elements there is one comma. */
+/* Counts a comma that is missing before an element. */
 static void begin_element(struct trace_json_frames *frames)
 {
 	if (frames->has_element && !frames->has_comma)

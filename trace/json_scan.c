@@ -18,8 +18,8 @@ static bool has_quote(uint64_t word)
 	return (word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80);
 }
 
-/* Most strings of an event end so soon that a call to look for their end would take longer. NULL if it is not near, or if the
- * quote there may belong to an escape. */
+/* Returns the end of a string that ends soon, as most strings of an event do: a call of memchr() would take longer. NULL if it
+ * does not end soon, or if its first quote may belong to an escape. */
 static inline const char *near_string_end(const char *data, const char *end)
 {
 	enum { NEAR_BYTES = 32 };
@@ -82,7 +82,7 @@ const char *trace_json_end(const char *data, const char *end, unsigned *most_dep
 	return NULL;
 }
 
-/* Inside a string: moves past its closing quote, if it is there. */
+/* Inside a string: moves behind its closing quote, or to the end of the data. */
 static const char *pass_string(struct trace_json_skip *skip, const char *at, const char *end)
 {
 	at += skip->in_escape;
@@ -100,7 +100,7 @@ static const char *pass_string(struct trace_json_skip *skip, const char *at, con
 	return end;
 }
 
-/* Inside an object or array: to behind a quote that opens, a bracket that is nested too deep, or the one that closes it. */
+/* Inside an object or array: moves behind an opening quote, a bracket nested too deep, or the bracket that closes it. */
 static const char *pass_nested(struct trace_json_skip *skip, const char *at, const char *end)
 {
 	while (at < end) {
@@ -132,7 +132,7 @@ static bool ends_word(char c)
 	return c == ',' || c == '}' || c == ']' || c == ':' || c == '"' || c == '{' || c == '[' || trace_json_is_space(c);
 }
 
-/* A value is at its end behind a quote or bracket that closes it. */
+/* True if the last byte, a quote or bracket, has closed the value. Numbers and words have no such end. */
 static bool is_over(const struct trace_json_skip *skip, char last)
 {
 	return skip->depth == 0 && !skip->in_string && (last == '"' || last == '}' || last == ']');

@@ -51,7 +51,7 @@ void trace_write_close(struct trace_json_writer *writer, char bracket)
 	writer->needs_comma = true;
 }
 
-/* Bytes at the start of a text that stand for themselves in a string: no quotes, backslashes and control bytes. */
+/* The number of bytes at the start of a text that need no escape: all but quotes, backslashes and control bytes. */
 static size_t plain_bytes(struct trace_text text)
 {
 	size_t n = 0;
@@ -128,7 +128,7 @@ void trace_write_uint64(struct trace_json_writer *writer, uint64_t value)
 	trace_write_json(writer, (struct trace_text){ digits, (size_t)snprintf(digits, sizeof digits, "%" PRIu64, value) });
 }
 
-/* The shortest of the usual lengths that reads back as the same; strtod and printf agree on the locale's decimal point. */
+/* Prints as few digits as are needed to read the same value back. strtod and printf agree on the locale's decimal point. */
 static int print_double(char text[40], double value)
 {
 	int n = 0;

@@ -92,7 +92,7 @@ static bool is_hex(struct trace_text text)
 	return text.n_bytes % 2 == 0;
 }
 
-/* Whole groups of four, of which the last may end in one or two '='. Returns how many bytes they are, or -1. */
+/* Decodes groups of four digits, the last of which may end in one or two '='. Returns the number of bytes, or -1. */
 static int decode_base64(struct trace_text text, char *bytes)
 {
 	size_t n_padding = 0;
@@ -194,7 +194,7 @@ static struct trace_text kept(const struct trace_bytes *bytes)
 
 /* ---- Spans ---- */
 
-/* A resource without spans has no track. */
+/* Finds the resource's track at its first span, because a resource without spans has no track. */
 static int find_track(struct trace_otlp *otlp)
 {
 	struct trace_text service = kept(&otlp->service);
@@ -216,14 +216,14 @@ static int check_time(struct trace_otlp *otlp, uint64_t time_ns)
 	return time_ns > INT64_MAX ? fail(otlp, TRACE_ERROR_RANGE, "a time does not fit into 64-bit nanoseconds") : TRACE_OK;
 }
 
-/* The members of a resource's or scope's args. */
+/* Copies the members of a resource's or scope's args. */
 static void write_members(struct trace_json_writer *writer, const struct trace_json_writer *members)
 {
 	if (members->bytes.n_bytes > 0)
 		trace_write_json(writer, trace_written(members));
 }
 
-/* Without data if there are none. */
+/* Closes the object of args; *written is left without data if it has no members. */
 static int end_args(struct trace_otlp *otlp, struct trace_text *written)
 {
 	bool has_members = otlp->args.bytes.n_bytes > 1;
@@ -260,7 +260,7 @@ static int64_t duration_of(const struct trace_otlp_span *span)
 								  : TRACE_NEVER_CLOSED;
 }
 
-/* Trace and span, apart from one another. */
+/* Makes a key of the trace and the span, with a separator between them. */
 static struct trace_text flow_key(const struct trace_otlp_id *trace_id, const struct trace_otlp_id *span_id,
 				  char key[FLOW_KEY_BYTES])
 {
@@ -270,7 +270,7 @@ static struct trace_text flow_key(const struct trace_otlp_id *trace_id, const st
 	return (struct trace_text){ key, trace_id->n_digits + 1 + span_id->n_digits };
 }
 
-/* A link may lead to this span. */
+/* Makes the span a source, because links may lead to it. */
 static int add_source(struct trace_otlp *otlp, const struct trace_otlp_span *span)
 {
 	char key[FLOW_KEY_BYTES];

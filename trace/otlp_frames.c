@@ -84,7 +84,7 @@ static void open_level(struct trace_otlp_frames *frames)
 		frames->has_header = false;
 }
 
-/* Behind the array of a level is an object whose header was handed out, or it would not have been entered. */
+/* The object around an array has its header: an array is entered only after the header was returned. */
 static void close_level(struct trace_otlp_frames *frames)
 {
 	frames->level--;
@@ -97,7 +97,7 @@ static void close_level(struct trace_otlp_frames *frames)
 	frames->n_without_spans += !frames->has_spans;
 }
 
-/* Each of these looks at what stands at data, where there is a byte at least, and says how much it takes. */
+/* Each of these functions takes what is at data, which has at least one byte, and sets *n_taken. */
 
 static int take_end(struct trace_otlp_frames *frames, char bracket, size_t *n_taken)
 {
@@ -112,7 +112,7 @@ static int take_end(struct trace_otlp_frames *frames, char bracket, size_t *n_ta
 	return status;
 }
 
-/* An object that is wanted as a whole. */
+/* Takes an object that is returned as a whole. */
 static int take_frame(struct trace_otlp_frames *frames, const char *data, size_t n_bytes, size_t *n_taken,
 		      struct trace_text *text)
 {
@@ -214,7 +214,7 @@ static enum trace_otlp_frame header_of(const struct trace_otlp_frames *frames)
 	return frames->level == LEVEL_RESOURCE ? TRACE_OTLP_RESOURCE : TRACE_OTLP_SCOPE;
 }
 
-/* The array with the spans, or what leads to them: it is entered when the header is known. */
+/* Enters an array of spans, or of objects that contain them, once the header of the object around it is known. */
 static int take_children(struct trace_otlp_frames *frames, const char *data, size_t n_bytes, size_t *n_taken,
 			 enum trace_otlp_frame *frame, struct trace_text *text)
 {
@@ -297,7 +297,7 @@ static int advance(struct trace_otlp_frames *frames, unsigned lowest_level, cons
 	return status;
 }
 
-/* Finds the header that stands behind this value, or that there is none: the object must be here to its end. */
+/* Finds the header if it follows this value. To know that there is none, the data must reach to the end of the object. */
 static int look_ahead(struct trace_otlp_frames *frames, const char *data, size_t n_bytes, struct trace_text *text)
 {
 	struct trace_otlp_frames ahead = *frames;

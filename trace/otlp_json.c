@@ -45,7 +45,7 @@ static void release(void *parser)
 	free(reader);
 }
 
-/* OTLP if an object at the top has its key among what is here. */
+/* The file is OTLP if an object at the top has a member resourceSpans within the bytes given. */
 static bool recognise(const char *head, size_t n_bytes, bool is_all)
 {
 	struct trace_otlp_frames frames = { 0 };
@@ -75,8 +75,8 @@ static int refuse(struct otlp_reader *reader, size_t node, const char *problem)
 
 /* ---- Fields of an object ---- */
 
-/* The values of the named members of an object, in this order; 0 for those that are missing or null, and for all of what is no
- * object. Of several of one name the last one counts. */
+/* Finds the values of the named members of an object, in the order of the names; 0 for members that are missing or null, and
+ * for all members if this is no object. Of several members with one name, the last counts. */
 static int find_fields(struct otlp_reader *reader, size_t object, const char *const names[], int n_names, size_t nodes[])
 {
 	struct trace_json *json = &reader->json;
@@ -100,7 +100,7 @@ static int find_fields(struct otlp_reader *reader, size_t object, const char *co
 	return TRACE_OK;
 }
 
-/* Of a field that may be missing: without data then. */
+/* Sets the text of a field; without data if the field is missing. */
 static int text_of(struct otlp_reader *reader, size_t node, struct trace_text *text)
 {
 	*text = (struct trace_text){ 0 };
@@ -122,7 +122,7 @@ static bool parse_unsigned(struct trace_text text, uint64_t *number)
 	return text.n_bytes > 0;
 }
 
-/* A number, or its digits as a string; 0 where the field is missing. */
+/* Reads a number, or its digits as a string; 0 if the field is missing. */
 static int number_of(struct otlp_reader *reader, size_t node, uint64_t *number)
 {
 	struct trace_text text;
@@ -144,7 +144,7 @@ static int id_of(struct otlp_reader *reader, size_t node, struct trace_otlp_id *
 	return refuse(reader, node, "an id is up to 32 bytes in hexadecimal digits, or in base64");
 }
 
-/* A number or its name in the specification, as a word; what is neither is taken as it is. */
+/* Turns a number, or its name in the specification, into a word. Any other text is taken as it is. */
 static int word_of(struct otlp_reader *reader, size_t node, struct trace_text (*word)(uint64_t), const char *const names[],
 		   struct trace_text *text)
 {
@@ -192,7 +192,7 @@ static bool is_json_number(struct trace_text text)
 	return !has_leading_zero && trace_is_decimal(text.data, text.n_bytes);
 }
 
-/* Numbers come as strings, too: 64-bit integers always do. */
+/* Writes a number, which may be a string: 64-bit integers always are. */
 static int write_number(struct otlp_reader *reader, struct trace_json_writer *writer, size_t node)
 {
 	struct trace_text text;
@@ -220,7 +220,7 @@ static int write_array(struct otlp_reader *reader, struct trace_json_writer *wri
 	return status;
 }
 
-/* An array of objects with key and value, as an object. */
+/* Writes an array of objects with key and value as one object. */
 static int write_pairs(struct otlp_reader *reader, struct trace_json_writer *writer, size_t pairs)
 {
 	static const char *const names[] = { "key", "value" };
@@ -256,7 +256,7 @@ static int write_list(struct otlp_reader *reader, struct trace_json_writer *writ
 
 enum value_field { VALUE_STRING, VALUE_BOOL, VALUE_INT, VALUE_DOUBLE, VALUE_ARRAY, VALUE_LIST, VALUE_BYTES, N_VALUE_FIELDS };
 
-/* An AnyValue; node 0 is none. */
+/* Writes an AnyValue. Node 0 means that there is none. */
 static int write_value(struct otlp_reader *reader, struct trace_json_writer *writer, size_t node)
 {
 	static const char *const names[N_VALUE_FIELDS] = {
@@ -283,7 +283,7 @@ static int write_value(struct otlp_reader *reader, struct trace_json_writer *wri
 	return TRACE_OK;
 }
 
-/* The attributes of something as an object, if somebody wants them; without data otherwise, and if there are none. */
+/* Writes attributes as an object; *attributes is without data if there are none, or if they are not wanted. */
 static int attributes_of(struct otlp_reader *reader, size_t node, struct trace_text *attributes)
 {
 	struct trace_json_writer *writer = &reader->otlp.attributes;
@@ -301,7 +301,7 @@ static int attributes_of(struct otlp_reader *reader, size_t node, struct trace_t
 
 /* ---- Resources and scopes ---- */
 
-/* The value of the attribute service.name: the last one. */
+/* Finds the value of the attribute service.name; of several, the last. */
 static int service_of(struct otlp_reader *reader, size_t attributes, struct trace_text *service)
 {
 	static const char *const names[] = { "key", "value" }, *const value_names[] = { "stringValue" };
@@ -327,7 +327,7 @@ static int service_of(struct otlp_reader *reader, size_t attributes, struct trac
 	return status;
 }
 
-/* Parses the object of a frame; without data it has no fields. */
+/* Parses the object of a frame. A text without data stands for an object without fields. */
 static int parse(struct otlp_reader *reader, struct trace_text text, const char *const names[], int n_names, size_t nodes[])
 {
 	int status;
@@ -570,7 +570,7 @@ static int feed(void *parser, const char *bytes, size_t n_bytes, size_t *n_taken
 	enum trace_otlp_frame frame;
 	struct trace_text text = { 0 };
 	size_t n, at = mark_bytes(reader, bytes, n_bytes);
-	uint64_t offset = reader->n_taken; /* of the bytes */
+	uint64_t offset = reader->n_taken; /* of the bytes, in the file */
 	int status;
 
 	do {

@@ -9,10 +9,10 @@
 
 enum {
 	LENGTH_BYTES = 4,    /* before each message of a file of several */
-	MOST_HEAD_BYTES = 20 /* of a field: its number and its length, or all of it */
+	MOST_HEAD_BYTES = 20 /* of a field: its number and its length, or the whole of a field without a length */
 };
 
-/* Messages that are open: of what is in ResourceSpans and ScopeSpans we take one field at a time. */
+/* Messages that are open. The fields in ResourceSpans and ScopeSpans are taken one at a time. */
 enum level { LEVEL_DATA, LEVEL_RESOURCE, LEVEL_SCOPE, N_LEVELS };
 
 enum { FIELD_HEADER = 1, FIELD_CHILDREN = 2, FIELD_RESOURCE_SPANS = 1, FIELD_OLD_SCOPES = 1000 /* until 2022 */ };
@@ -20,13 +20,13 @@ enum { FIELD_HEADER = 1, FIELD_CHILDREN = 2, FIELD_RESOURCE_SPANS = 1, FIELD_OLD
 struct otlp_reader {
 	struct trace_otlp otlp;
 	bool is_strict;
-	bool is_begun, has_lengths; /* several messages, each behind its length */
+	bool is_begun, has_lengths; /* the file has several messages, each after its length */
 	enum level level;
 	uint64_t ends[N_LEVELS];   /* bytes of the file */
-	bool has_header[N_LEVELS]; /* the resource or scope of the message at hand was taken */
+	bool has_header[N_LEVELS]; /* the resource or scope of the open message was taken */
 	uint64_t n_to_skip;
 	uint64_t n_taken;	 /* bytes of the file */
-	struct trace_bytes name; /* that is mended */
+	struct trace_bytes name; /* a mended copy */
 	uint64_t n_mended;
 };
 
@@ -107,7 +107,7 @@ static const struct {
 
 static bool fits(enum message type, struct trace_message message, unsigned *n_fields);
 
-/* What there is of a field of bytes: the head of the file may end before it does. */
+/* True if the field is one of that type of message. `inside` has the bytes of its content that the head of the file has. */
 static bool field_fits(enum message type, const struct trace_field *field, struct trace_message inside, unsigned *n_fields)
 {
 	for (size_t i = 0; i < sizeof known_fields / sizeof *known_fields; i++) {
@@ -117,7 +117,7 @@ static bool field_fits(enum message type, const struct trace_field *field, struc
 	return false;
 }
 
-/* True if all that can be seen of the message are fields that it has. */
+/* True if all fields that the given bytes have are fields of that type of message. */
 static bool fits(enum message type, struct trace_message message, unsigned *n_fields)
 {
 	struct trace_field field;
@@ -146,8 +146,8 @@ static uint32_t length_at(const char *bytes)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* Does the file begin with the length of a message? A message without one begins with field 1. *at is where the first message
- * that is not empty begins. */
+/* True if the file begins with the length of a message. A message without a length begins with field 1. *at is where the first
+ * message that is not empty begins. */
 static bool begins_with_length(const char *head, size_t n_bytes, size_t *at)
 {
 	*at = 0;
@@ -192,13 +192,13 @@ static int out_of_memory(struct otlp_reader *reader)
 	return fail(reader, TRACE_ERROR_MEMORY, reader->otlp.offset, "out of memory");
 }
 
-/* A name that is not UTF-8 becomes a copy that is; it is valid until the next one. */
+/* Replaces a name that is not UTF-8 by a repaired copy, which is valid until the next call. */
 static int mend_name(struct otlp_reader *reader, struct trace_text *name)
 {
 	return trace_utf8_mend(&reader->name, name, &reader->n_mended) < 0 ? out_of_memory(reader) : TRACE_OK;
 }
 
-/* How many texts were mended so far. */
+/* Returns how many texts were mended so far. */
 static uint64_t count_mended(const struct otlp_reader *reader)
 {
 	return reader->n_mended + reader->otlp.args.n_mended + reader->otlp.attributes.n_mended +
@@ -221,7 +221,7 @@ static bool is_bytes(const struct trace_field *field, uint32_t number)
 
 static int write_value(struct otlp_reader *reader, struct trace_json_writer *writer, struct trace_text value, unsigned depth);
 
-/* A KeyValue: its key, then its value. */
+/* Splits a KeyValue. */
 static int split_pair(struct otlp_reader *reader, struct trace_text pair, struct trace_text *key, struct trace_text *value)
 {
 	struct trace_message message = trace_message_of(pair);
@@ -249,7 +249,7 @@ static int write_pair(struct otlp_reader *reader, struct trace_json_writer *writ
 	return write_value(reader, writer, value, depth);
 }
 
-/* An ArrayValue or a KeyValueList. */
+/* Writes an ArrayValue or a KeyValueList. */
 static int write_list(struct otlp_reader *reader, struct trace_json_writer *writer, struct trace_text list, bool is_array,
 		      unsigned depth)
 {
@@ -313,7 +313,7 @@ static bool is_value(const struct trace_field *field)
 	return field->number >= VALUE_STRING && field->number <= VALUE_BYTES && field->wire == wires[field->number];
 }
 
-/* An AnyValue: of several values the last one. */
+/* Writes an AnyValue; of several values, the last counts. */
 static int write_value(struct otlp_reader *reader, struct trace_json_writer *writer, struct trace_text value, unsigned depth)
 {
 	struct trace_message message = trace_message_of(value);
@@ -327,8 +327,8 @@ static int write_value(struct otlp_reader *reader, struct trace_json_writer *wri
 	return status < 0 ? refuse(reader) : write_field(reader, writer, &last, depth);
 }
 
-/* All fields of a message that are attributes as an object, if somebody wants them; without data otherwise, and if there are
- * none. */
+/* Writes all fields of a message with this number, its attributes, as an object; *attributes is without data if there are none,
+ * or if they are not wanted. */
 static int attributes_of(struct otlp_reader *reader, struct trace_text text, uint32_t number, struct trace_text *attributes)
 {
 	struct trace_json_writer *writer = &reader->otlp.attributes;
@@ -373,7 +373,7 @@ static int string_of(struct otlp_reader *reader, struct trace_text value, struct
 	return status < 0 ? refuse(reader) : TRACE_OK;
 }
 
-/* The value of the attribute service.name: the last one. */
+/* Finds the value of the attribute service.name; of several, the last. */
 static int service_of(struct otlp_reader *reader, struct trace_text resource, struct trace_text *service)
 {
 	struct trace_message message = trace_message_of(resource);
@@ -396,7 +396,7 @@ static int service_of(struct otlp_reader *reader, struct trace_text resource, st
 	return status < 0 ? refuse(reader) : TRACE_OK;
 }
 
-/* Text without data is a resource that is missing. */
+/* Takes a resource. A text without data stands for one that is missing. */
 static int take_resource(struct otlp_reader *reader, struct trace_text resource)
 {
 	struct trace_text service, attributes;
@@ -583,7 +583,7 @@ static int add_link(struct otlp_reader *reader, struct trace_text text)
 	return status < 0 ? refuse(reader) : trace_otlp_add_link(&reader->otlp, &trace_id, &span_id);
 }
 
-/* Adds what each field of the span with this number has. */
+/* Calls add() for each field of the span with this number. */
 static int add_all(struct otlp_reader *reader, struct trace_text span, uint32_t number,
 		   int (*add)(struct otlp_reader *reader, struct trace_text text))
 {
@@ -615,7 +615,7 @@ static int take_span(struct otlp_reader *reader, struct trace_text text)
 
 /* ---- The file ---- */
 
-/* The bytes at hand: what of them was taken, and where in the file they begin. */
+/* The bytes that were passed to feed(): how many were taken, and where in the file they begin. */
 struct otlp_piece {
 	const char *bytes;
 	size_t n_bytes, at;
@@ -627,7 +627,7 @@ static uint64_t position(const struct otlp_piece *piece)
 	return piece->offset + piece->at;
 }
 
-/* What of the message at hand is here. */
+/* Returns the rest of the open message, as far as the piece has it. */
 static struct trace_message rest_of_message(const struct otlp_reader *reader, const struct otlp_piece *piece)
 {
 	uint64_t n_rest = reader->ends[reader->level] - position(piece);
@@ -641,7 +641,7 @@ static bool is_all_here(const struct otlp_reader *reader, const struct otlp_piec
 	return reader->ends[reader->level] - piece->offset <= piece->n_bytes;
 }
 
-/* A field that is to be in memory: TRACE_ROW if it is, TRACE_OK if more is needed. */
+/* Checks whether the piece has all of a field: TRACE_ROW if it has, TRACE_OK if more bytes are needed. */
 static int check_whole(struct otlp_reader *reader, const struct otlp_piece *piece, const struct trace_message *behind_head,
 		       uint64_t n_bytes)
 {
@@ -656,7 +656,7 @@ static int take_header(struct otlp_reader *reader, struct trace_text text)
 	return reader->level == LEVEL_RESOURCE ? take_resource(reader, text) : take_scope(reader, text);
 }
 
-/* Looks for a header that stands behind what else the message has. TRACE_ROW when it was taken, or when there is none. */
+/* Looks for a header behind the other fields of the message. TRACE_ROW if it was taken, or if there is none. */
 static int look_ahead(struct otlp_reader *reader, const struct otlp_piece *piece)
 {
 	struct trace_message message = rest_of_message(reader, piece);
@@ -680,7 +680,7 @@ static int look_ahead(struct otlp_reader *reader, const struct otlp_piece *piece
 	return status < 0 ? status : TRACE_ROW;
 }
 
-/* Each of these takes a field behind whose head the message stands, or enters it: TRACE_ROW, or TRACE_OK if more is needed. */
+/* Each of these functions takes or enters a field whose head was read: TRACE_ROW, or TRACE_OK if more bytes are needed. */
 
 static int enter(struct otlp_reader *reader, struct otlp_piece *piece, const struct trace_message *behind_head,
 		 uint64_t n_bytes)
@@ -747,7 +747,7 @@ static int take_field(struct otlp_reader *reader, struct otlp_piece *piece)
 	return TRACE_ROW;
 }
 
-/* The length before a message. */
+/* Takes the length before a message. */
 static int take_length(struct otlp_reader *reader, struct otlp_piece *piece)
 {
 	if (piece->n_bytes - piece->at < LENGTH_BYTES)
@@ -766,7 +766,7 @@ static void skip(struct otlp_reader *reader, struct otlp_piece *piece)
 	reader->n_to_skip -= n;
 }
 
-/* Of the two forms that recognise() has let through. */
+/* Tells which of the two forms that recognise() accepts the file has. */
 static void look_at_start(struct otlp_reader *reader, const struct otlp_piece *piece)
 {
 	reader->is_begun = true;

@@ -15,28 +15,29 @@ enum {
 
 /* Records of the sorters:
  *
- *     log     order of adding                 ends with what they have closed, and points
+ *             key                             data
+ *     log     order of adding                 ends with the begins that they have closed, and points
  *     sorter  track, time, order of adding    operations that are still to be done */
 
-/* An operation with its place among those of its time. */
+/* An operation with its place among operations of the same time. */
 struct placed {
 	struct trace_pair_operation operation;
 	uint64_t order;
 };
 
-/* A begin whose end has not come: in the order of time, and among those of the same hash of their names. */
+/* A begin whose end has not come. It is in two lists: that of its track, in order of time, and that of its name's hash. */
 struct trace_pair_begun {
 	struct trace_pair_begun *below, *above; /* those begun before and after it on its track */
 	struct trace_pair_begun *older;		/* of the same hash */
 	struct placed placed;			/* its packed texts are in data */
-	struct trace_text name, category;	/* of these */
+	struct trace_text name, category;	/* in the packed texts */
 	char data[];
 };
 
 struct trace_pair_stack {
 	struct trace_pair_begun *top;
-	int64_t last_ts_ns; /* of what was done */
-	int64_t late_ts_ns; /* the earliest of what was added to the sorter; what ended by then stands */
+	int64_t last_ts_ns; /* of the last operation that was done */
+	int64_t late_ts_ns; /* the earliest in the sorter; logged operations up to then are final */
 	bool is_sorted, is_hashed;
 };
 
@@ -215,9 +216,9 @@ static struct trace_pair_begun *find_begun(struct trace_pairing *pairing, struct
 	return begun;
 }
 
-/* ---- What operations give ---- */
+/* ---- Results of operations ---- */
 
-/* The time from one to the other, if it has 63 bits. Requires ts_ns <= end_ns. */
+/* Computes the duration; false if it does not fit into 63 bits. Requires ts_ns <= end_ns. */
 static bool has_duration(int64_t ts_ns, int64_t end_ns, int64_t *dur_ns)
 {
 	uint64_t elapsed_ns = (uint64_t)end_ns - (uint64_t)ts_ns;
@@ -239,7 +240,7 @@ static int hand_out_closed(struct trace_pairing *pairing, struct trace_paired_sp
 	return pairing->on_span(pairing->context, span);
 }
 
-/* The span of a begin, as long as nothing closes it. */
+/* Returns the span of a begin that nothing has closed yet. */
 static struct trace_paired_span span_of(const struct trace_pair_operation *begin)
 {
 	return (struct trace_paired_span){ .number = begin->number,
@@ -266,7 +267,8 @@ static int end_record(struct trace_pairing *pairing, struct trace_sorter *sorter
 	return checked_sorter(pairing, sorter, trace_sorter_add_record(sorter, &pairing->key, &pairing->data));
 }
 
-/* A span in the log, taken back by take_closed(). It has begun before its end in all ways. */
+/* Puts the begin of a span into the log; take_closed() is the inverse. Neither its time nor its order is behind that of the
+ * end. */
 static void put_closed(struct trace_record *record, const struct placed *end, const struct placed *begin)
 {
 	trace_put_small(record, end->order - begin->order);
@@ -327,7 +329,7 @@ static int do_end(struct trace_pairing *pairing, struct trace_pair_stack *stack,
 						   : leave_out(pairing, operation->unmatched);
 }
 
-/* A state ends the one before, unless it is the same one. */
+/* A state ends the state before it, unless both are the same. */
 static int do_state(struct trace_pairing *pairing, struct trace_pair_stack *stack, const struct placed *placed)
 {
 	int status = push(pairing, stack, placed);
@@ -384,7 +386,7 @@ static int sort_operation(struct trace_pairing *pairing, const struct placed *pl
 	return end_record(pairing, pairing->sorter);
 }
 
-/* From here on the operations of the track wait until all are there: first of all the begins that are open. */
+/* From now on, the operations of the track wait in the sorter until all were added. Its open begins are the first. */
 static int sort_stack(struct trace_pairing *pairing, struct trace_pair_stack *stack)
 {
 	int status = TRACE_OK;
@@ -400,7 +402,7 @@ static int sort_stack(struct trace_pairing *pairing, struct trace_pair_stack *st
 	return status;
 }
 
-/* States are few: they need not be undone. */
+/* States always wait: they are few, and so need not be undone. */
 static bool must_wait(const struct trace_pairing *pairing, const struct trace_pair_stack *stack,
 		      const struct trace_pair_operation *operation)
 {
@@ -430,7 +432,7 @@ int trace_pairing_add(struct trace_pairing *pairing, const struct trace_pair_ope
 	return sort_operation(pairing, &placed);
 }
 
-/* ---- When all are added ---- */
+/* ---- After all were added ---- */
 
 /* Reports the spans of a track that were never closed, in order of their begins. */
 static int end_stack(struct trace_pairing *pairing, struct trace_pair_stack *stack)
@@ -453,7 +455,7 @@ static int end_stack(struct trace_pairing *pairing, struct trace_pair_stack *sta
 	return status;
 }
 
-/* The begin of a span in the log; false if the end has closed nothing. */
+/* Takes the begin of a span from the log; false if the end has closed nothing. */
 static bool take_closed(struct trace_unpacking *unpacking, const struct placed *end, struct placed *begin)
 {
 	uint64_t n_since = trace_take_small(unpacking);
@@ -471,7 +473,7 @@ static bool take_closed(struct trace_unpacking *unpacking, const struct placed *
 	return true;
 }
 
-/* Turns a logged operation back into one to be done, because an earlier event followed. */
+/* Moves a logged operation to the sorter, to be done again, because an operation of an earlier time was added after it. */
 static int undo(struct trace_pairing *pairing, const struct placed *placed, const struct placed *begin)
 {
 	int status = begin ? sort_operation(pairing, begin) : TRACE_OK;
@@ -528,7 +530,7 @@ static int take_sorted(struct trace_pairing *pairing, const struct trace_sorted_
 	return status < 0 ? status : do_operation(pairing, stack_of(pairing, operation->track), &placed);
 }
 
-/* Takes some records from a sorter: TRACE_ROW if there are more. */
+/* Takes some records from a sorter. Returns TRACE_ROW if there are more. */
 static int sweep(struct trace_pairing *pairing, struct trace_sorter *sorter,
 		 int (*take)(struct trace_pairing *pairing, const struct trace_sorted_record *record))
 {
@@ -546,7 +548,7 @@ static int sweep(struct trace_pairing *pairing, struct trace_sorter *sorter,
 	return TRACE_ROW;
 }
 
-/* What is open on tracks that were in order. */
+/* Reports the open spans of some tracks whose operations were in order. Returns TRACE_ROW if there are more tracks. */
 static int end_stacks(struct trace_pairing *pairing)
 {
 	for (int i = 0; i < RECORDS_A_STEP; i++) {

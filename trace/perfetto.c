@@ -11,9 +11,9 @@
 
 enum {
 	MAX_PACKET_BYTES = 64 * 1024 * 1024,
-	MAX_REMEMBERED_BYTES = 128 * 1024 * 1024, /* state of the file: interned texts, descriptors, snapshots */
+	MAX_REMEMBERED_BYTES = 128 * 1024 * 1024, /* state kept for the file: interned texts, descriptors, snapshots */
 	MAX_WAITING_BYTES = 16 * 1024 * 1024,	  /* packets whose clock is not known yet */
-	HEAD_BYTES = 20,			  /* of a field of the file: its number and its length are no longer */
+	HEAD_BYTES = 20,			  /* of a field of the file: the most that its number and length take */
 	UNPACKED_PIECE_BYTES = 64 * 1024
 };
 
@@ -61,12 +61,12 @@ struct trace_perfetto_reader {
 	bool is_strict;
 	uint64_t n_taken;      /* bytes of the file */
 	uint64_t n_to_skip;    /* of a field that is not wanted */
-	uint64_t offset;       /* of the packet at hand */
-	bool is_in_compressed; /* packets of a packet */
+	uint64_t offset;       /* of the current packet */
+	bool is_in_compressed; /* the current packet is inside a compressed one */
 	struct trace_budget budget;
 	struct trace_perfetto_clocks clocks;
 	bool has_primary_clock;
-	struct trace_u64_map by_number;		    /* places in sequences */
+	struct trace_u64_map by_number;		    /* indexes into sequences */
 	struct trace_perfetto_sequence **sequences; /* owned */
 	size_t n_sequences, n_sequences_allocated;
 	struct trace_perfetto_tracks tracks;
@@ -77,7 +77,7 @@ struct trace_perfetto_reader {
 	struct trace_perfetto_ftrace ftrace;
 	struct trace_bytes unpacked; /* packets of a compressed packet */
 	struct trace_bytes waiting;  /* packets whose clock is not known yet, as fields of a message */
-	uint64_t n_mended;	     /* texts of the packet at hand that are not UTF-8 */
+	uint64_t n_mended;	     /* texts of the current packet that are not UTF-8 */
 	bool is_at_end;
 };
 
@@ -147,7 +147,7 @@ static int left_out(struct trace_perfetto_reader *reader, const char *what)
 
 /* ---- Recognition ---- */
 
-/* True if a field is of a packet, and not of what OpenTelemetry's files begin with, which have fields 1, 2, 3 and 1000. */
+/* True if the field belongs to a packet. OpenTelemetry's files begin with messages that have fields 1, 2, 3 and 1000. */
 static bool is_of_packet(const struct trace_field *field)
 {
 	if (field->number == 3)
@@ -374,7 +374,7 @@ static int take_snapshot(struct trace_perfetto_reader *reader, const struct pack
 	return status < 0 || !problem ? status : left_out(reader, problem);
 }
 
-/* Converts the packet's time. As trace_perfetto_clocks_convert; a packet without a time answers TRACE_ROW. */
+/* Converts the packet's time, and returns what trace_perfetto_clocks_convert() returns; TRACE_ROW for a packet without time. */
 static int find_time(struct trace_perfetto_reader *reader, const struct packet *packet,
 		     const struct trace_perfetto_sequence *sequence, int64_t *ts_ns)
 {
@@ -400,7 +400,7 @@ static int keep_waiting(struct trace_perfetto_reader *reader, const struct packe
 	return status < 0 ? status : trace_bytes_append(&reader->waiting, packet->bytes, NULL);
 }
 
-/* ---- What a packet holds ---- */
+/* ---- Contents of a packet ---- */
 
 static int take_track_descriptor(struct trace_perfetto_reader *reader, struct trace_perfetto_sequence *sequence,
 				 struct trace_text message)
@@ -538,7 +538,7 @@ static int take_fields(struct trace_perfetto_reader *reader, const struct packet
 	return take_payload(reader, packet, sequence);
 }
 
-/* A packet that is no message is left out; but for that, errors are final. */
+/* Turns the status of a packet into that of the file. A packet that is no valid message is left out; other errors are final. */
 static int judge(struct trace_perfetto_reader *reader, int status)
 {
 	uint64_t n_mended = reader->n_mended;
@@ -575,8 +575,8 @@ static int leave_out_large(struct trace_perfetto_reader *reader)
 	return trace_report_add(reader->assembly, TRACE_LEFT_OUT, 1, "packet of more than %d MiB", MAX_PACKET_BYTES >> 20);
 }
 
-/* Takes what is whole of some fields of a message Trace; *n_taken bytes of them, and then *n_to_skip. `offset` is where they
- * begin. */
+/* Takes the whole fields in some bytes of a message Trace: *n_taken bytes. The next *n_to_skip bytes are to be skipped.
+ * `offset` is where the bytes begin in the file. */
 static int take_whole(struct trace_perfetto_reader *reader, struct trace_text bytes, uint64_t offset, size_t *n_taken,
 		      uint64_t *n_to_skip)
 {
@@ -682,7 +682,7 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 
 /* ---- Compressed packets ---- */
 
-/* Takes the packets that are whole, and moves the rest to the front. */
+/* Takes the whole packets, and moves the rest to the front. */
 static int take_unpacked(struct trace_perfetto_reader *reader, uint64_t *n_to_skip)
 {
 	struct trace_bytes *unpacked = &reader->unpacked;

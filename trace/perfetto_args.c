@@ -28,7 +28,7 @@ enum annotation_field {
 	ANNOTATION_STRING_IID = 17
 };
 
-/* Of a message NestedValue, which older programs write for dictionaries and arrays. */
+/* Fields of a message NestedValue, which older programs write for dictionaries and arrays. */
 enum nested_field {
 	NESTED_KEY = 2,
 	NESTED_VALUE = 3,
@@ -49,10 +49,10 @@ struct writer {
 	uint64_t *n_mended;
 };
 
-/* What an annotation says: the last value counts. Entries and elements are many; the message has them. */
+/* The name and value of an annotation; of several values, the last counts. Entries and elements are read from the message. */
 struct annotation {
 	struct trace_text message, name;
-	struct trace_field value; /* number 0 is none */
+	struct trace_field value; /* none if its number is 0 */
 };
 
 static int put(struct writer *writer, const char *text, size_t n_bytes)
@@ -100,7 +100,7 @@ static int put_double(struct writer *writer, double value)
 	if (!isfinite(value))
 		return put_literal(writer, "null");
 	snprintf(digits, sizeof digits, "%.17g", value);
-	comma = strchr(digits, ','); /* of a locale */
+	comma = strchr(digits, ','); /* the decimal point of some locales */
 	if (comma)
 		*comma = '.';
 	return put_literal(writer, digits);
@@ -127,7 +127,7 @@ static int read_annotation(const struct trace_perfetto_sequence *sequence, struc
 
 static int put_value(struct writer *writer, const struct annotation *annotation, int depth);
 
-/* The entries of a dictionary, or the elements of an array. */
+/* Writes the entries of a dictionary, or the elements of an array. */
 static int put_nested(struct writer *writer, struct trace_text message, uint32_t number, int depth)
 {
 	struct trace_repeated entries = trace_repeated_of(message, number, TRACE_WIRE_BYTES);
@@ -162,7 +162,7 @@ static int put_int(struct writer *writer, int64_t value)
 	return put_literal(writer, digits);
 }
 
-/* JSON as it is, or as a string if it is none. */
+/* Writes a text that is JSON as it is, and any other text as a string. */
 static int put_json(struct writer *writer, struct trace_text text)
 {
 	int status = trace_json_parse(&writer->parsed, text, true);
@@ -174,7 +174,7 @@ static int put_json(struct writer *writer, struct trace_text text)
 
 static int put_nested_value(struct writer *writer, struct trace_text message, int depth);
 
-/* Keys and values are lists of their own; keys that have no value are left out, and values that have no key. */
+/* Keys and values are separate lists. Surplus keys or values are left out. */
 static int put_nested_dictionary(struct writer *writer, struct trace_text message, int depth)
 {
 	struct trace_repeated keys = trace_repeated_of(message, NESTED_KEY, TRACE_WIRE_BYTES);

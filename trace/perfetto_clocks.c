@@ -5,7 +5,7 @@
 
 enum { MAX_STEPS = 4, MAX_VISITED = 128 };
 
-/* What two clocks showed at one moment, in the order of the file. */
+/* What two clocks showed at the same moment. */
 struct clock_pair {
 	int64_t from_ns, to_ns;
 };
@@ -13,7 +13,7 @@ struct clock_pair {
 /* The connection from a clock to another one. */
 struct clock_edge {
 	size_t to;
-	struct clock_pair *pairs; /* owned; from_ns never falls */
+	struct clock_pair *pairs; /* owned; in the order of the file; from_ns never decreases */
 	size_t n_pairs, n_allocated;
 };
 
@@ -21,11 +21,11 @@ struct trace_perfetto_clock {
 	uint64_t id;
 	int64_t unit_ns, last_ns;
 	bool is_incremental;
-	bool is_no_source;	  /* it went back: a time of it may mean several moments */
-	struct clock_edge *edges; /* owned; by the ids of where they lead */
+	bool is_no_source;	  /* the clock went back, so that one time may mean several moments */
+	struct clock_edge *edges; /* owned; ordered by the ids of the clocks that they lead to */
 	size_t n_edges, n_allocated;
 
-	/* the way to the trace's clock, as of `n_changes`; edges by their places */
+	/* the path to the trace's clock, as of `n_changes`: indexes of edges */
 	uint64_t n_changes;
 	size_t way[MAX_STEPS];
 	int n_steps; /* 0 if there is none */
@@ -34,7 +34,7 @@ struct trace_perfetto_clock {
 /* A clock reached by the search for a path. */
 struct clock_visit {
 	size_t clock, edge; /* the edge that led here */
-	int before;	    /* visit */
+	int before;	    /* index of the visit before */
 	int n_steps;
 };
 
@@ -85,7 +85,7 @@ static int find_clock(struct trace_perfetto_clocks *clocks, const struct trace_c
 	return TRACE_OK;
 }
 
-/* Where the edge to a clock stands among the edges of another, or would. */
+/* Returns the index of the edge to a clock among those of another, or the index where it belongs. */
 static size_t edge_place(const struct trace_perfetto_clocks *clocks, const struct trace_perfetto_clock *clock, size_t to)
 {
 	size_t low = 0, high = clock->n_edges;
@@ -142,7 +142,7 @@ static int join(struct trace_perfetto_clocks *clocks, size_t from, size_t to, st
 	return TRACE_OK;
 }
 
-/* Nanoseconds of a reading: false if they do not fit. */
+/* Converts a reading to nanoseconds; false if they do not fit. */
 static bool reading_ns(const struct trace_clock_reading *reading, int64_t *ns)
 {
 	return reading->timestamp <= INT64_MAX && reading->unit_ns <= INT64_MAX &&
@@ -240,7 +240,7 @@ static void find_way(struct trace_perfetto_clocks *clocks, size_t source, size_t
 		clock->way[visits[i].n_steps - 1] = visits[i].edge;
 }
 
-/* The latest pair at or before a time, or the first one. */
+/* Returns the latest pair at or before a time, or else the first one. */
 static struct clock_pair pair_at(const struct clock_edge *edge, int64_t ns)
 {
 	size_t low = 0, high = edge->n_pairs;
@@ -256,7 +256,7 @@ static struct clock_pair pair_at(const struct clock_edge *edge, int64_t ns)
 	return edge->pairs[low > 0 ? low - 1 : 0];
 }
 
-/* Takes a time of a clock: false if it does not fit. */
+/* Converts a time of a clock to nanoseconds; false if it does not fit. An incremental clock adds each time to the last. */
 static bool take_time(struct trace_perfetto_clock *clock, uint64_t timestamp, int64_t *ns)
 {
 	if (timestamp > INT64_MAX || __builtin_mul_overflow((int64_t)timestamp, clock->unit_ns, ns))

@@ -50,7 +50,7 @@ enum { EXPLICIT_CHILDREN = 3, EXPLICIT_ORDERING = 1 /* of processes or threads *
 static const char *const counter_names[] = { "", "thread_time", "thread_instruction_count" };
 static const char *const units[] = { "", "ns", "count", "bytes" };
 
-/* Adds a field to a hash of what must not change. */
+/* Adds a field to a hash of the fields that must not change. */
 static uint64_t hashed(uint64_t hash, const struct trace_field *field)
 {
 	hash = (hash ^ field->number) * UINT64_C(0x100000001b3);
@@ -175,7 +175,7 @@ static int read_counter(struct trace_text message, struct trace_perfetto_counter
 	return status;
 }
 
-/* The type of a Chrome process or thread, from its own descriptor. */
+/* Reads the type of a Chrome process or thread from its own descriptor. */
 static int read_chrome_type(struct trace_text message, uint64_t *type)
 {
 	struct trace_message fields = trace_message_of(message);
@@ -189,7 +189,7 @@ static int read_chrome_type(struct trace_text message, uint64_t *type)
 	return status;
 }
 
-/* What a track is of. */
+/* Reads a field that says what the track belongs to, such as a process or a thread. */
 static int read_subject(const struct trace_field *field, struct trace_perfetto_descriptor *descriptor, uint64_t *chrome_process,
 			uint64_t *chrome_thread)
 {

@@ -56,7 +56,7 @@ enum flow_direction { FLOW_IN = 1, FLOW_OUT = 2, FLOW_INOUT = 3 };
 enum instant_scope { SCOPE_GLOBAL = 1, SCOPE_PROCESS, SCOPE_THREAD };
 enum { N_FIELDS = 64 };
 
-/* The scalars of a message, by number; what is repeated is read from the message again. */
+/* The scalar fields of a message, by number. Repeated fields are read from the message again. */
 struct scalars {
 	uint64_t has; /* bits by number */
 	uint64_t values[N_FIELDS];
@@ -70,12 +70,12 @@ struct event {
 	struct scalars fields, legacy, defaults;
 	struct trace_text name_text, id_scope; /* fields that are texts */
 	enum event_type type;
-	char phase; /* of a legacy event; 0 if it is none */
+	char phase; /* of a legacy event; otherwise 0 */
 	struct trace_perfetto_place place;
 	struct trace_track *legacy_thread; /* of the sequence; NULL if it has none */
 	bool has_thread_time, has_instructions;
 	int64_t thread_time_ns, instructions;
-	bool is_left_out; /* and reported */
+	bool is_left_out; /* and has been reported */
 	struct trace_event added;
 };
 
@@ -166,7 +166,8 @@ __attribute__((format(printf, 2, 3))) static int leave_out(struct event *event, 
 
 /* ---- Times ---- */
 
-/* A time of a thread or a count of its instructions: whole, or a difference. False if there is nothing to add it to. */
+/* Reads a thread's time or its count of instructions, either absolute or as a difference; *is_found: there is one. False if
+ * there is nothing to add a difference to. */
 static bool find_thread_number(const struct event *event, uint32_t delta, uint32_t whole, int64_t factor, int64_t *running,
 			       bool *is_found, int64_t *value)
 {
@@ -184,7 +185,7 @@ static bool find_thread_number(const struct event *event, uint32_t delta, uint32
 	return true;
 }
 
-/* Legacy times are in the monotonic clock; without a snapshot they are taken as they are. */
+/* Legacy times are of the monotonic clock. Without a snapshot of it they are taken as they are. */
 static int convert_legacy_time(struct event *event, int64_t time_ns)
 {
 	int status = TRACE_OK;
@@ -288,7 +289,7 @@ static int find_category(struct event *event)
 
 /* ---- Places ---- */
 
-/* The thread of the sequence, or the one that the event names instead. */
+/* Finds the thread of the sequence, or the one that the event names instead. */
 static int find_legacy_place(struct event *event)
 {
 	const struct trace_perfetto_sequence *sequence = event->sequence;
@@ -345,7 +346,7 @@ static int add_point(struct event *event, const struct trace_flow_point *point)
 	return trace_add_flow_point(event->events->assembly, point);
 }
 
-/* A point of the flow of a number, bound to the event that was added last. */
+/* Adds a point of the flow with that id, bound to the event that was added last. */
 static int add_id_point(struct event *event, uint64_t id, enum trace_flow_role role, const char *what)
 {
 	char digits[24];
@@ -376,7 +377,7 @@ static int add_id_points(struct event *event, uint32_t number, uint32_t old_numb
 	return status < 0 ? status : more;
 }
 
-/* The flows of the event that was added last. */
+/* Adds the flows of the event that was added last. */
 static int add_flows(struct event *event)
 {
 	uint64_t direction = has(&event->legacy, LEGACY_FLOW_DIRECTION) ? event->legacy.values[LEGACY_FLOW_DIRECTION] : 0;
@@ -401,7 +402,7 @@ static int add_flows(struct event *event)
 	return status;
 }
 
-/* Phases s, t and f: they are bound to a span of their track, and have names of their own. */
+/* Phases s, t and f: these points are bound by time to a span of their track, and belong together by id, category and name. */
 static int add_legacy_flow(struct event *event)
 {
 	static const struct {
@@ -459,7 +460,7 @@ static int add_sample(struct event *event, const struct trace_perfetto_counter *
 	return trace_add_sample(event->events->assembly, &sample);
 }
 
-/* A value of the counter of a uuid; *is_counter is false if it is none. */
+/* Adds a value of the counter with that uuid; *is_counter is false if the uuid is not a counter's. */
 static int add_counter_value(struct event *event, uint64_t uuid, double value, bool *is_counter)
 {
 	struct trace_perfetto_counter counter;
@@ -476,7 +477,7 @@ static int add_counter_value(struct event *event, uint64_t uuid, double value, b
 	return status < 0 ? status : add_sample(event, &counter, track, id, value);
 }
 
-/* Values of several counters beside an event: the uuids are the event's, or the defaults'. */
+/* Adds the values of several counters that an event carries. The uuids are those of the event, or else of the defaults. */
 static int add_extra_values(struct event *event, uint32_t number, uint32_t uuid_number, bool is_double)
 {
 	bool has_uuids = has(&event->fields, uuid_number), is_counter = true;
@@ -529,7 +530,7 @@ static enum instant_scope legacy_scope(const struct event *event)
 											: SCOPE_THREAD;
 }
 
-/* The time of its thread and the count of its instructions, as legacy events have them. */
+/* Adds samples of the thread's time and its count of instructions, which legacy events carry. */
 static int add_thread_samples(struct event *event)
 {
 	static const struct trace_perfetto_counter time = { .name = { "thread_time", 11 } };
@@ -561,7 +562,7 @@ static int find_args(struct event *event)
 	return status;
 }
 
-/* Where an event stands that has no other place than its track. */
+/* Sets the event's track and thread, and tells the track that it has an event. */
 static int stand(struct event *event, struct trace_track *track)
 {
 	event->added.track = track;
@@ -616,7 +617,7 @@ static int add_state(struct event *event)
 
 /* ---- Legacy events ---- */
 
-/* What the operation of an asynchronous event is known by besides its number. */
+/* Finds the scope in which the id of an asynchronous event is unique. */
 static int find_scope(struct event *event, struct trace_text *scope)
 {
 	bool is_old = strchr("STpF", event->phase) != NULL;

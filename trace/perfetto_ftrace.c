@@ -123,7 +123,7 @@ static int take_event(struct trace_perfetto_ftrace *ftrace, uint32_t cpu_number,
 
 /* ---- Compact switches: a list for each field ---- */
 
-/* Finds the names of a bundle's threads; they lie in the message. */
+/* Finds the names of a bundle's threads, as slices of the message. */
 static int find_comms(struct trace_perfetto_ftrace *ftrace, struct trace_text message, size_t *n)
 {
 	struct trace_repeated texts = trace_repeated_of(message, COMPACT_COMMS, TRACE_WIRE_BYTES);

@@ -7,12 +7,12 @@
 
 enum { PRINT_TEXT = 2 }; /* of the message PrintFtraceEvent */
 
-/* What a print says. */
+/* The contents of a print. */
 struct mark {
 	char phase;
 	bool has_pid;
 	int64_t tid, pid, ts_ns;
-	struct trace_text name, track; /* as the phase has them */
+	struct trace_text name, track; /* those that the phase has */
 	int64_t number;		       /* the value, or the cookie */
 };
 
@@ -28,7 +28,7 @@ static int leave_out(struct trace_perfetto_prints *prints, const char *what)
 
 /* ---- Text ---- */
 
-/* Takes what stands before the next bar, and the bar; at the end, nothing. */
+/* Takes the text before the next bar, and the bar; an empty text at the end. */
 static struct trace_text next_part(struct trace_text *rest)
 {
 	const char *bar = rest->n_bytes > 0 ? memchr(rest->data, '|', rest->n_bytes) : NULL;
@@ -39,7 +39,7 @@ static struct trace_text next_part(struct trace_text *rest)
 	return part;
 }
 
-/* A whole number in decimal that fits into 64 bits. */
+/* Reads a decimal integer. False if it is none, or does not fit into 64 bits. */
 static bool read_number(struct trace_text text, int64_t *number)
 {
 	bool is_negative = text.n_bytes > 0 && text.data[0] == '-';
@@ -64,7 +64,7 @@ static bool read_pid(struct trace_text text, int64_t *pid)
 	return read_number(text, pid) && *pid >= 0 && *pid <= INT32_MAX;
 }
 
-/* NAME|COOKIE or NAME|VALUE, and TRACK|NAME|COOKIE; all parts must be there. */
+/* Reads NAME|COOKIE or NAME|VALUE. False if a part is missing. */
 static bool read_named_number(struct trace_text rest, struct mark *mark)
 {
 	mark->name = next_part(&rest);
@@ -80,7 +80,7 @@ static bool read_track(struct trace_text rest, struct mark *mark)
 		return false;
 	if (mark->phase == 'G')
 		return read_named_number(rest, mark);
-	/* an end has the name or leaves it out */
+	/* an end may leave the name out */
 	next = next_part(&rest);
 	if (mark->phase == 'H')
 		return read_number(rest.n_bytes > 0 ? next_part(&rest) : next, &mark->number);
@@ -124,9 +124,10 @@ static bool read_text(struct trace_text text, struct mark *mark)
 	}
 }
 
-/* ---- What comes of it ---- */
+/* ---- Events ---- */
 
-/* On the thread that prints. Who tells its process is believed; otherwise it is the last one that was told, or 0. */
+/* Adds an event on the thread that prints. Its process is the one in the print; otherwise the last one known for the thread, or
+ * 0. */
 static int take_on_thread(struct trace_perfetto_prints *prints, const struct mark *mark)
 {
 	struct trace_perfetto_place place;
@@ -215,11 +216,11 @@ int trace_perfetto_prints_take(struct trace_perfetto_prints *prints, int64_t tid
 
 /* ---- Marks of drivers ---- */
 
-/* Which field of FtraceEvent they are, and which fields they have; 0 is none. Their phase is a letter, or a boolean that says
- * whether something begins. */
+/* The number of a driver's field in FtraceEvent, and the numbers of that message's fields; 0 if it has none. The phase is a
+ * letter, or a boolean that says whether something begins. */
 static const struct driver {
 	uint32_t number, pid, name, phase, begins, value;
-	bool is_misplaced; /* the process is not that of the thread but for counters */
+	bool is_misplaced; /* except for counters, the process in the mark is not that of the thread */
 } drivers[] = {
 	{ .number = 80, .pid = 1, .name = 2, .begins = 3 },				      /* mdss */
 	{ .number = 333, .pid = 1, .name = 2, .phase = 3, .begins = 5, .value = 4 },	      /* sde */

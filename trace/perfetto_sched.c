@@ -11,7 +11,7 @@ enum { COMM_BYTES = 64 /* Linux has 16 */, DECIMAL_BYTES = 20, ARGS_BYTES = 120 
 
 struct trace_perfetto_cpu {
 	struct trace_track *track;
-	bool is_known; /* who runs: a compact switch says only who comes */
+	bool is_known; /* the running thread is known: a compact switch names only the next one */
 	bool has_run;
 	int64_t ts_ns, tid, prio;
 	char comm[COMM_BYTES];
@@ -48,7 +48,7 @@ int trace_perfetto_sched_cpu(struct trace_perfetto_sched *sched, uint32_t number
 	return trace_find_track(sched->assembly, &identity, &(*cpu)->track);
 }
 
-/* Of the run that is over, or never ends. */
+/* Writes the args of a run. dur_ns is negative for a run that never ends, which has no end state. */
 static struct trace_text write_args(const struct trace_perfetto_cpu *cpu, int64_t dur_ns, int64_t prev_state,
 				    char args[ARGS_BYTES])
 {
@@ -60,7 +60,7 @@ static struct trace_text write_args(const struct trace_perfetto_cpu *cpu, int64_
 	return (struct trace_text){ args, (size_t)n_bytes };
 }
 
-/* A number in decimal, at the end of digits: there is one for each run. */
+/* Writes a decimal number to the end of digits. Not by snprintf(), because each run needs one. */
 static struct trace_text write_decimal(int64_t number, char digits[DECIMAL_BYTES])
 {
 	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;

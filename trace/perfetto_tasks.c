@@ -101,7 +101,7 @@ static int name_process(struct trace_perfetto_tasks *tasks, int64_t pid, struct 
 		*place = tasks->n_names;
 		tasks->names[tasks->n_names++] = TRACE_NO_SLICE;
 	}
-	/* the list comes again and again, and mostly says the same */
+	/* the list is repeated in the file, mostly with the same names */
 	before = trace_bytes_text(&tasks->texts, tasks->names[*place]);
 	if (before.data && before.n_bytes == name.n_bytes && memcmp(before.data, name.data, name.n_bytes) == 0)
 		return TRACE_OK;
@@ -171,7 +171,7 @@ int trace_perfetto_tasks_take_tree(struct trace_perfetto_tasks *tasks, struct tr
 
 /* ---- End ---- */
 
-/* The number that a text is; tracks of these kinds have it in decimal. */
+/* Reads the pid or tid of a track, which is a decimal number. */
 static uint64_t number_of(struct trace_text text)
 {
 	char digits[24] = "";

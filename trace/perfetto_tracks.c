@@ -11,7 +11,7 @@
 
 enum { MAX_PARENTS = 100, SEPARATE_SIBLINGS = 2 /* merge behavior: the last name counts */, PROCESS_LABELS = 8 };
 
-/* Who has named a thread or a process: a name of a higher one, or of the same, replaces the name. */
+/* What has named a thread or a process. A name from the same or a higher source replaces it. */
 enum naming { NAMED_BY_NOBODY, NAMED_BY_TYPE, NAMED_BY_EVENT, NAMED_BY_DESCRIPTOR };
 
 struct trace_perfetto_described {
@@ -20,16 +20,16 @@ struct trace_perfetto_described {
 	bool has_rank, orders_children, orders_processes, orders_threads;
 	int64_t pid, tid, rank;
 	uint64_t merge_behavior, merge_key;
-	struct trace_perfetto_counter counter; /* name and unit are in slices */
+	struct trace_perfetto_counter counter; /* without name and unit, which are slices */
 	struct trace_slice name, unit;
-	struct trace_perfetto_place place; /* once it is found */
+	struct trace_perfetto_place place; /* if is_found */
 };
 
 struct trace_perfetto_side {
 	struct trace_track *track;
 	bool has_uuid, takes_name, has_event;
 	uint64_t uuid;		     /* that describes this thread or process */
-	struct trace_track *current; /* of a thread or process whose number is used again: the last one; NULL if not */
+	struct trace_track *current; /* if the number of a thread or process was used again, the last one; otherwise NULL */
 	struct trace_track *process;
 	uint32_t n_uses;
 	enum naming naming;
@@ -70,7 +70,7 @@ static struct trace_text type_name(const char *const *names, size_t n, uint64_t 
 	return (struct trace_text){ name, name ? strlen(name) : 0 };
 }
 
-/* ---- What is known of a track, and of a uuid ---- */
+/* ---- Properties of tracks and of uuids ---- */
 
 void trace_perfetto_tracks_release(struct trace_perfetto_tracks *tracks)
 {
@@ -136,7 +136,7 @@ static int keep_text(struct trace_perfetto_tracks *tracks, struct trace_text tex
 
 /* ---- Threads and processes ---- */
 
-/* A track by a key that is made as by printf; the identity has the rest. */
+/* Finds a track by a key that is made as by printf; the identity has the rest. */
 __attribute__((format(printf, 4, 5))) static int find_track(struct trace_perfetto_tracks *tracks,
 							    struct trace_track_identity identity, struct trace_track **track,
 							    const char *format, ...)
@@ -221,7 +221,7 @@ static int find_thread(struct trace_perfetto_tracks *tracks, int64_t pid, int64_
 	if (!side->process)
 		side->process = place->process;
 	place->thread = side->current ? side->current : *first;
-	/* a thread of a process that has ended is none of the process that has its number now */
+	/* a thread of a process that has ended is not a thread of the process that has its number now */
 	if (tracks->sides[place->thread->number - 1].process != place->process)
 		status = next_use(tracks, *first, place->process, &place->thread);
 	place->track = place->thread;
@@ -243,7 +243,8 @@ int trace_perfetto_tracks_process(struct trace_perfetto_tracks *tracks, int64_t 
 	return find_process(tracks, pid, &first, track);
 }
 
-/* A thread or process that a uuid describes: of a second uuid it is another one, with the same number. */
+/* Assigns a uuid to a thread or process. If it has another uuid already, the new one means another thread or process with the
+ * same number. */
 static int claim(struct trace_perfetto_tracks *tracks, uint64_t uuid, struct trace_track *first, struct trace_track *process,
 		 struct trace_track **track)
 {
@@ -464,7 +465,7 @@ static bool has_sound_parents(const struct trace_perfetto_tracks *tracks, uint64
 
 static int find_place(struct trace_perfetto_tracks *tracks, uint64_t uuid, bool is_state, struct trace_perfetto_place *place);
 
-/* A track of its own below what its parent is. */
+/* Finds the uuid's own track, below that of its parent. */
 static int find_own_track(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_described *described, bool is_state,
 			  struct trace_perfetto_place *place)
 {
@@ -519,7 +520,7 @@ static int find_new_place(struct trace_perfetto_tracks *tracks, struct trace_per
 	return find_own_track(tracks, &described, described.is_described ? described.is_state : is_state, place);
 }
 
-/* Requires: sound parents, so that the recursion is at most as deep as they may be. */
+/* Requires has_sound_parents(), which limits the depth of the recursion. */
 static int find_place(struct trace_perfetto_tracks *tracks, uint64_t uuid, bool is_state, struct trace_perfetto_place *place)
 {
 	struct trace_perfetto_described *described;
@@ -534,7 +535,7 @@ static int find_place(struct trace_perfetto_tracks *tracks, uint64_t uuid, bool 
 	status = find_new_place(tracks, *described, is_state, place);
 	if (status < 0)
 		return status;
-	/* the array may have moved */
+	/* the array of described uuids may have moved */
 	status = described_of(tracks, uuid, &described);
 	if (status == TRACE_OK && !described->is_counter) {
 		described->is_found = true;
@@ -574,7 +575,7 @@ int trace_perfetto_tracks_find_counter(struct trace_perfetto_tracks *tracks, uin
 	return TRACE_OK;
 }
 
-/* "async:HEAD PID:NAME:ID", or without a process "async:HEAD:NAME:ID", and without an id nothing behind the name. */
+/* Finds the track "async:HEAD PID:NAME:ID". Without a process it is "async:HEAD:NAME:ID"; without an id, ":ID" is missing. */
 static int find_operation(struct trace_perfetto_tracks *tracks, const char *head, struct trace_track *process,
 			  struct trace_text name, const char *id, struct trace_track **track)
 {
@@ -642,7 +643,7 @@ struct trace_track *trace_perfetto_tracks_unnamed(const struct trace_perfetto_tr
 
 /* ---- End ---- */
 
-/* What stands above a track that was found before its descriptor: its own thread or process, or its parent. */
+/* Finds what is above a track that was found before its descriptor: its own thread or process, or its parent. */
 static int find_above(struct trace_perfetto_tracks *tracks, const struct trace_perfetto_described *described,
 		      struct trace_perfetto_place *above)
 {
@@ -661,12 +662,12 @@ static const struct trace_perfetto_described *find_described(const struct trace_
 	return place ? &tracks->described[*place] : NULL;
 }
 
-/* A rank counts where what stands above says that it does. */
+/* A track is sorted by its rank only if the descriptor above it says so. */
 static void sort_by_rank(const struct trace_perfetto_tracks *tracks, const struct trace_perfetto_described *described)
 {
-	bool is_own = !described->has_pid; /* neither a thread nor a process */
+	bool is_own = !described->has_pid; /* a track that is neither a thread nor a process */
 	const struct trace_perfetto_described *above = find_described(tracks, is_own ? described->parent_uuid : 0);
-	/* an event before the descriptor has put a track of its own in the thread's place */
+	/* after an event that came before the descriptor, place.track is not the thread but a track of its own */
 	bool has_thread = described->has_tid && described->place.thread;
 
 	if (above && (is_own ? above->orders_children : described->has_tid ? above->orders_threads : above->orders_processes))

@@ -25,12 +25,12 @@ static bool take_fixed32(pb_istream_t *stream, uint64_t *value)
 
 /* ---- Fields ---- */
 
-/* The library takes a byte at a time, each by a call through a pointer. What needs no judgement is taken here: varints of so
- * few bytes that none can be too many, and that are all there. */
+/* The library takes one byte at a time, each by a call through a pointer. The usual varints are read here instead: those that
+ * are whole, and so short that their values cannot be too large. */
 enum { SHORT_TAG_BYTES = 4, SHORT_VALUE_BYTES = 9 };
 
-/* The varint of two to eight bytes that the word begins with, the first byte lowest, without its marks. Requires that it ends
- * there, at the lowest bit of `ends`. */
+/* Returns the value of the varint of two to eight bytes at the start of the word, whose first byte is the lowest. Requires that
+ * it ends at the lowest bit of `ends`. */
 static uint64_t gather(uint64_t word, uint64_t ends)
 {
 	word &= (ends ^ (ends - 1)) & UINT64_C(0x7F7F7F7F7F7F7F7F);
@@ -48,7 +48,7 @@ static uint64_t load_u64(const unsigned char *at)
 	return word;
 }
 
-/* Behind the varint at `at`, or NULL if it is not a short one of so many bytes at most. */
+/* Reads a varint of at most that many bytes. Returns the position behind it, or NULL if it is longer or not whole. */
 static inline const unsigned char *pass_varint(const unsigned char *at, const unsigned char *end, int most_bytes,
 					       uint64_t *value)
 {
@@ -95,7 +95,7 @@ static inline bool take_short_head(struct trace_message *message, struct trace_f
 	return true;
 }
 
-/* Takes the head of a field of bytes, or another field whole. */
+/* Takes the head of a field of bytes, or the whole of any other field. */
 static int take_head_from(pb_istream_t *stream, struct trace_field *field, uint64_t *n_bytes)
 {
 	pb_wire_type_t wire;
@@ -128,7 +128,7 @@ static int take_head_from(pb_istream_t *stream, struct trace_field *field, uint6
 	return is_read ? TRACE_ROW : TRACE_ERROR_FORMAT;
 }
 
-/* All that is no short head. */
+/* Takes any head, short or not. */
 static __attribute__((noinline)) int take_head(struct trace_message *message, struct trace_field *field, uint64_t *n_bytes)
 {
 	pb_istream_t stream = stream_of(message);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Seven bits at a time, the lowest first; all bytes but the last have their highest bit set. */
+/* Small numbers are stored in groups of seven bits, the lowest first. All bytes but the last have their highest bit set. */
 enum { SMALL_BITS = 7, SMALL_GOES_ON = 0x80 };
 
 void trace_record_clear(struct trace_record *record)

@@ -8,7 +8,7 @@ const struct trace_report_line *trace_report_line(const struct trace_report *rep
 	return i < report->n_lines ? &report->lines[i] : NULL;
 }
 
-/* Finds the line, or makes it; NULL if there is no room. */
+/* Finds or adds the line; NULL if there is no room. */
 static struct trace_report_line *find_line(struct trace_report *report, enum trace_finding finding, const char *text)
 {
 	struct trace_report_line *line;
@@ -30,7 +30,7 @@ static struct trace_report_line *find_line(struct trace_report *report, enum tra
 
 void trace_report_count_text(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *text)
 {
-	/* the last line but one is for all that have none of their own; the last, for the other finding */
+	/* the last two lines are for all reasons without a line of their own, one for each kind of finding */
 	bool is_nearly_full = report->n_lines >= TRACE_N_REPORT_LINES - 2;
 	struct trace_report_line *line = find_line(report, finding, is_nearly_full ? "other reasons" : text);
 

@@ -9,13 +9,13 @@
 
 enum { LEAST_READ_BYTES = 4096, HEAD_BYTES = 8, SHOWN_FOLDER_BYTES = 200 };
 
-/* A record in the arena, and the first bytes of its key as numbers: most comparisons end there. */
+/* A record in the arena, and the first bytes of its key as numbers, which decide most comparisons. */
 struct trace_sorter_entry {
 	uint64_t first, second;
 	uint32_t offset, n_key_bytes, n_data_bytes;
 };
 
-/* A sorted part of the file, and what is read of it ahead. Records in it: bytes of key, bytes of data (native), key, data. */
+/* A sorted part of the file, and a buffer that is read ahead. A record is the lengths of key and data (native), key, data. */
 struct trace_sorter_run {
 	uint64_t position, end; /* not yet read */
 	struct trace_bytes buffer;
@@ -34,7 +34,7 @@ struct trace_sorter {
 	uint64_t n_file_bytes;
 	struct trace_sorter_run *runs;
 	size_t n_runs, n_runs_allocated;
-	struct trace_sorter_run **heap; /* of runs that have a record, the lowest first */
+	struct trace_sorter_run **heap; /* of the runs that have a record; the one with the lowest key first */
 	size_t n_heap;
 	struct trace_sorter_run *current; /* the run of the record returned last */
 	char problem[300];
@@ -81,7 +81,7 @@ static uint64_t key_number(struct trace_text key, size_t start)
 	const unsigned char *at = (const unsigned char *)key.data + start;
 	uint64_t number = 0;
 
-	if (start + 8 <= key.n_bytes) /* which is one instruction */
+	if (start + 8 <= key.n_bytes) /* which compiles to one instruction */
 		return (uint64_t)at[0] << 56 | (uint64_t)at[1] << 48 | (uint64_t)at[2] << 40 | (uint64_t)at[3] << 32 |
 		       (uint64_t)at[4] << 24 | (uint64_t)at[5] << 16 | (uint64_t)at[6] << 8 | at[7];
 	for (size_t i = start; i < start + 8; i++)
@@ -167,7 +167,7 @@ static void merge_entries(const char *arena, struct trace_sorter_entry *entries,
 {
 	size_t left = 0, right = n_left;
 
-	/* halves that are in order already, as in traces written in order */
+	/* the halves are in order already if the trace was written in order */
 	if (compare_entries(arena, &entries[n_left - 1], &entries[n_left]) <= 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -187,7 +187,7 @@ static void sort_entries(const char *arena, struct trace_sorter_entry *entries, 
 	merge_entries(arena, entries, n / 2, n, scratch);
 }
 
-/* Orders the records in memory. */
+/* Sorts the records in memory. */
 static int sort_memory(struct trace_sorter *sorter)
 {
 	struct trace_sorter_entry *scratch;
@@ -276,7 +276,7 @@ static int make_entry(struct trace_sorter *sorter)
 	return TRACE_OK;
 }
 
-/* Sorting needs an entry and its scratch. */
+/* Each record counts two entries, because sorting needs scratch memory for as many entries. */
 static bool is_full(const struct trace_sorter *sorter, size_t n_more)
 {
 	size_t n_bytes = sorter->arena.n_bytes + n_more + (sorter->n_entries + 1) * 2 * sizeof *sorter->entries;
@@ -367,7 +367,7 @@ static int have_bytes(struct trace_sorter *sorter, struct trace_sorter_run *run,
 	return read_bytes(sorter, run, n_wanted);
 }
 
-/* The next record of a run: TRACE_ROW, TRACE_OK at its end. */
+/* Reads the next record of a run: TRACE_ROW, or TRACE_OK at its end. */
 static int advance_run(struct trace_sorter *sorter, struct trace_sorter_run *run)
 {
 	uint32_t head[2];

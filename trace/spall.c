@@ -30,8 +30,8 @@ struct spall_reader {
 	uint64_t n_in_buffer; /* remaining bytes of the current buffer */
 	uint64_t n_to_skip;
 	uint32_t pid, tid;	    /* of the last event, or of the buffer */
-	struct trace_track *thread; /* theirs; NULL before there is one */
-	struct trace_bytes text;    /* a name that is mended */
+	struct trace_track *thread; /* of pid and tid; NULL before there is one */
+	struct trace_bytes text;    /* a mended name */
 	struct trace_json_writer args;
 	uint64_t n_mended;
 };
@@ -65,7 +65,7 @@ static void release(void *parser)
 
 /* ---- Times ---- */
 
-/* mantissa * 2^exponent rounded half to even. */
+/* Computes mantissa * 2^exponent, rounded half to even. False if it does not fit. */
 static bool scale(uint128 mantissa, int exponent, bool is_negative, int64_t *product)
 {
 	uint128 rest, half;
@@ -88,7 +88,7 @@ static bool scale(uint128 mantissa, int exponent, bool is_negative, int64_t *pro
 	return true;
 }
 
-/* value = mantissa * 2^exponent, but for its sign. False if it is no number. */
+/* Splits a value, whose sign is ignored, into mantissa * 2^exponent. False if it is not finite. */
 static bool split(double value, uint64_t *mantissa, int *exponent)
 {
 	enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1075, NOT_FINITE = 0x7FF };
@@ -102,7 +102,7 @@ static bool split(double value, uint64_t *mantissa, int *exponent)
 	if (*exponent > 0)
 		*mantissa |= UINT64_C(1) << MANTISSA_BITS;
 	else
-		*exponent = 1; /* a number so small that its mantissa has fewer bits */
+		*exponent = 1; /* the number is denormal */
 	*exponent -= EXPONENT_BIAS;
 	return true;
 }
@@ -126,7 +126,7 @@ bool trace_spall_ticks(uint64_t ticks, double unit, int64_t *product)
 
 /* ---- Bytes ---- */
 
-/* The little-endian integer of n bytes. */
+/* Reads a little-endian integer of n bytes. */
 static uint64_t load(const char *data, int n)
 {
 	uint64_t value = 0;
@@ -163,7 +163,7 @@ static int out_of_memory(struct spall_reader *reader)
 
 /* ---- Events ---- */
 
-/* Where the parts of an event are, in the layout of its version. */
+/* Where the parts of an event are in a version of the format. */
 struct layout {
 	size_t n_bytes; /* without texts */
 	size_t ids, time, lengths;
@@ -197,7 +197,7 @@ static const struct layout *layout_of(const struct spall_reader *reader, char ty
 	}
 }
 
-/* Bytes of an event with its texts; 0 if that is not known from the n_bytes there are. */
+/* Returns the length of an event with its texts; 0 if n_bytes are too few to know it. */
 static size_t event_bytes(const struct layout *layout, const char *data, size_t n_bytes)
 {
 	size_t n = layout->n_bytes;
@@ -235,7 +235,7 @@ static int check_text(struct spall_reader *reader, bool is_mended)
 		       : TRACE_OK;
 }
 
-/* A name in UTF-8; valid until the next one. */
+/* Replaces a name that is not UTF-8 by a repaired copy, which is valid until the next call. */
 static int mend_name(struct spall_reader *reader, struct trace_text *name)
 {
 	if (trace_utf8_is_valid(*name))
@@ -247,7 +247,7 @@ static int mend_name(struct spall_reader *reader, struct trace_text *name)
 	return check_text(reader, true);
 }
 
-/* Args are plain text: a string in JSON. */
+/* Args are plain text, which becomes a string in JSON. */
 static int write_args(struct spall_reader *reader, struct trace_text text, struct trace_text *args)
 {
 	uint64_t n_mended = reader->args.n_mended;
@@ -348,7 +348,7 @@ static int take_header(struct spall_reader *reader, const char *data)
 	return TRACE_OK;
 }
 
-/* Says how much of the n bytes was taken: all, or none if more is needed. */
+/* Returns how many bytes are taken: all n, or none if there are fewer. */
 static size_t all_or_none(size_t n, size_t n_bytes)
 {
 	return n <= n_bytes ? n : 0;

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* end <= at, without computing the end. Requires span->ts_ns <= at. */
+/* True if end <= at, without computing the end, which may not fit. Requires span->ts_ns <= at. */
 static bool has_ended(const struct trace_open_interval *span, int64_t at)
 {
 	uint64_t elapsed_ns = (uint64_t)at - (uint64_t)span->ts_ns;

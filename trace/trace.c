@@ -14,10 +14,10 @@
 
 enum {
 	DEFAULT_PIECE_BYTES = 64 * 1024,
-	SHOWN_PATH_BYTES = 300 /* of a longer path an error shows the end */
+	SHOWN_PATH_BYTES = 300 /* an error shows only the end of a longer path */
 };
 
-/* Tried in this order: those recognised by a few bytes first. */
+/* Tried in this order. Formats that are recognised by a few bytes come first. */
 static const struct trace_format *const formats[] = { &trace_spall, &trace_otlp_protobuf, &trace_otlp_json, &trace_chrome_json,
 						      &trace_perfetto };
 
@@ -32,9 +32,9 @@ struct trace {
 	void *parser;
 	struct trace_bytes piece;
 	uint64_t n_taken; /* bytes of the unpacked file that the parser has taken */
-	bool takes_none;  /* of the present piece: it needs more */
-	bool is_read;	  /* to its end, or to where it cannot be read */
-	int read_status;  /* why it cannot be read on; an error is told behind what came before it */
+	bool takes_none;  /* the parser took nothing of the current piece: it needs more bytes */
+	bool is_read;	  /* the file, to its end or to an error */
+	int read_status;  /* the error, which is returned only after everything that was read before it */
 	int status;	  /* TRACE_ROW while there is more to do */
 	char error[900];
 };
@@ -59,7 +59,7 @@ static int assembly_failed(struct trace *trace, int status)
 
 	uint64_t offset = problem->has_offset ? problem->offset : trace->n_taken;
 
-	/* what comes of all that was read so far has its place where the reader stands */
+	/* an error without an offset is reported without one, except for a limit, which was exceeded where the parser is */
 	if (!problem->has_offset && (status != TRACE_ERROR_LIMIT || !trace->parser))
 		return fail(trace, status, "%s", problem->text);
 	return fail(trace, status, "byte %llu: %s", (unsigned long long)offset, problem->text);
@@ -84,7 +84,7 @@ static struct trace *new_trace(const char *name, const struct trace_options *opt
 	return NULL;
 }
 
-/* The input is open, or has failed to. */
+/* Starts to read. status is that of opening the input. */
 static int start(struct trace *trace, int status, const struct trace_sink *sink)
 {
 	if (status < 0) {
@@ -219,7 +219,7 @@ int trace_step(struct trace *trace)
 	return trace->status;
 }
 
-/* ---- What is known of it ---- */
+/* ---- Properties ---- */
 
 const char *trace_error(const struct trace *trace)
 {

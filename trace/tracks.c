@@ -5,7 +5,7 @@
 
 enum { FEWEST_SLOTS = 64 };
 
-/* A stored track: its immutable texts follow it in the same allocation. */
+/* A stored track. Its texts that never change follow it in the same allocation. */
 struct trace_kept_track {
 	struct trace_track track; /* must be first */
 	uint64_t hash;
@@ -31,7 +31,7 @@ static bool is_meant(const struct trace_kept_track *track, const struct trace_tr
 	return track->hash == hash && track->track.kind == identity->kind &&
 	       track->track.key.n_bytes == identity->key.n_bytes &&
 	       memcmp(track->track.key.data, identity->key.data, identity->key.n_bytes) == 0 &&
-	       /* a pid and a tid may contain slashes */
+	       /* equal keys may be of different threads, because a pid and a tid may contain slashes */
 	       (identity->kind != TRACE_TRACK_THREAD || track->track.pid.n_bytes == identity->pid.n_bytes);
 }
 
@@ -96,7 +96,7 @@ static struct trace_text copy_text(struct trace_text text, char **at)
 	return copy;
 }
 
-/* Takes n_bytes of what tracks may take. */
+/* Takes n_bytes from the memory that tracks may use. */
 static int take_bytes(struct trace_tracks *tracks, size_t n_bytes)
 {
 	if (n_bytes > TRACE_MAX_KEPT_BYTES - tracks->n_bytes)
@@ -105,7 +105,7 @@ static int take_bytes(struct trace_tracks *tracks, size_t n_bytes)
 	return TRACE_OK;
 }
 
-/* Makes the next track, in the place that it has. */
+/* Makes the next track. Requires room for it in by_number. */
 static int make_track(struct trace_tracks *tracks, const struct trace_track_identity *identity, uint64_t hash)
 {
 	size_t n_bytes =

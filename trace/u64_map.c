@@ -20,7 +20,7 @@ void trace_budget_return(struct trace_budget *budget, size_t n_bytes)
 	budget->n_left += n_bytes;
 }
 
-/* Mixes all bits of the key into the hash, and the map's address, which no file can know. */
+/* Mixes all bits of the key into the hash, and the map's address, so that no file can be made to collide. */
 static size_t slot_of(const struct trace_u64_map *map, uint64_t key)
 {
 	uint64_t hash = key ^ (uint64_t)(uintptr_t)map->entries;

@@ -47,7 +47,7 @@ int trace_utf8_append(struct trace_bytes *buffer, unsigned code_point)
 	return trace_bytes_append(buffer, (struct trace_text){ bytes, n_bytes }, NULL);
 }
 
-/* Bytes of ASCII that the text begins with, eight at a time. */
+/* Returns the number of ASCII bytes at the start of the text, a multiple of eight. */
 static size_t ascii_bytes(struct trace_text text)
 {
 	size_t i = 0;
@@ -61,7 +61,7 @@ static size_t ascii_bytes(struct trace_text text)
 	return i;
 }
 
-/* Bytes of whole characters that the text begins with. */
+/* Returns the number of bytes of whole characters at the start of the text. */
 static size_t valid_bytes(struct trace_text text)
 {
 	const unsigned char *data = (const unsigned char *)text.data;

@@ -19,7 +19,7 @@ struct progress_bar {
 	const char *what; /* "reading", "writing" */
 	sqlite3_int64 n_done, n_all;
 	int n_percent; /* last shown; -1: none yet */
-	bool is_on;    /* standard error is a terminal, and the work is worth a bar */
+	bool is_on;    /* standard error is a terminal, and there are enough rows for a bar */
 };
 
 enum { FEWEST_ROWS = 200000, WIDTH = 40 };
@@ -70,7 +70,8 @@ static void progress_end(struct progress_bar *progress)
 
 /* ---- Times: integers, reals or texts ---- */
 
-/* Tells the kind of an empty column by its declared type: texts of CREATE TABLE, and of dates, whose affinity is NUMERIC. */
+/* Tells the kind of times of an empty column by its declared type. A type named after dates or times has affinity NUMERIC, but
+ * mostly means texts. */
 static enum ifs_time_kind kind_of_type(const char *type)
 {
 	const char *affinity = ifs_affinity_of(type, false);
@@ -97,8 +98,8 @@ static int look_at_type(const struct ifs_index *index, const struct ifs_definiti
 	return SQLITE_OK;
 }
 
-/* Tells the kind by the column's first time, or by its declared type if there is none. Of integers there may be reals among
- * them: widen_kind(). */
+/* Tells the kind of times by the column's first one, or by its declared type if there is none. Reals among integers are found
+ * later: widen_kind(). */
 static int look_at_kind(const struct ifs_index *index, const struct ifs_definition *definition,
 			const struct ifs_base_table *base_table, enum ifs_time_kind *kind, struct ifs_error *error)
 {
@@ -118,7 +119,7 @@ static int look_at_kind(const struct ifs_index *index, const struct ifs_definiti
 	return is_empty ? look_at_type(index, definition, base_table, kind, error) : SQLITE_OK;
 }
 
-/* Appends the condition that a column holds a real that is no integer of 64 bits. */
+/* Appends the condition that a column holds a real that is not a 64-bit integer. */
 static void append_fraction(sqlite3_str *sql, const char *column)
 {
 	sqlite3_str_appendf(sql,
@@ -127,8 +128,8 @@ static void append_fraction(sqlite3_str *sql, const char *column)
 			    column, column, column, column);
 }
 
-/* After a real was found among integers: makes reals of times if one is no integer of 64 bits, or if beside one that is
- * stored as a real a duration is, or an end is no integer. */
+/* After a real was found among integers: decides whether times become reals. They do if some row has a time that is stored as a
+ * real, and this time is not a 64-bit integer, the duration is stored as a real, or the end is not a 64-bit integer. */
 static int widen_kind(const struct ifs_index *index, const struct ifs_definition *definition,
 		      const struct ifs_base_table *base_table, enum ifs_time_kind *kind, struct ifs_error *error)
 {
@@ -159,7 +160,7 @@ static int widen_kind(const struct ifs_index *index, const struct ifs_definition
 	return rc;
 }
 
-/* Refuses accumulators of durations or times that are reals. */
+/* Refuses accumulators over durations or times that are reals. */
 static int refuse_accumulators(const struct ifs_definition *definition, const struct iforest_kind *kind, bool are_of_time,
 			       struct ifs_error *error)
 {
@@ -196,7 +197,7 @@ static int check_reals(const struct ifs_definition *definition, struct ifs_error
 	return SQLITE_OK;
 }
 
-/* Refuses a collation that might call two times the same text: a trigger compares by it whether a row changed. */
+/* Refuses a collation under which different times may be equal: by it, the triggers decide whether a row changed. */
 static int check_collation(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
 			   struct ifs_error *error)
 {
@@ -233,7 +234,7 @@ static int check_texts(const struct ifs_index *index, const struct ifs_definitio
 	return rc;
 }
 
-/* Refuses arguments that do not go with the kind of times. */
+/* Refuses arguments that do not fit the kind of times. */
 static int check_kind(const struct ifs_index *index, const struct ifs_definition *definition,
 		      const struct ifs_base_table *base_table, enum ifs_time_kind kind, struct ifs_error *error)
 {
@@ -257,7 +258,7 @@ static int finish(struct iforest_node_schema *fields, struct ifs_error *error)
 	return ifs_error_from_status(error, status, "iforest", &(struct iforest_fault){ .what = NULL }, 0);
 }
 
-/* Tells reals from integers by the column's first number, or by its declared type if there is none. */
+/* Tells whether a column has reals by its first number, or by its declared type if there is none. */
 static int look_at_column(const struct ifs_index *index, const struct ifs_base_table *base_table, const char *column,
 			  const char *where, bool *is_real, struct ifs_error *error)
 {
@@ -279,8 +280,8 @@ static int look_at_column(const struct ifs_index *index, const struct ifs_base_t
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-/* Fills in the fields of an index to be built. A column has integers until a real shows up, perhaps as its first number;
- * an empty column that can hold no number but a real has reals. */
+/* Fills in the fields of an index to be built. A column has integers until a real is found in it. An empty column has reals if
+ * its declared type turns every number into a real. */
 static int value_types_choose(const struct ifs_index *index, const struct ifs_definition *definition,
 			      const struct ifs_base_table *base_table, enum ifs_time_kind kind,
 			      struct iforest_node_schema *fields, struct ifs_error *error)
@@ -304,7 +305,7 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 	return rc ? rc : finish(fields, error);
 }
 
-/* After a real was found among integers: makes reals of all columns that hold one. */
+/* After a real was found among integers: every column that holds a real becomes one of reals. */
 static int value_types_widen(const struct ifs_index *index, const struct ifs_definition *definition,
 			     const struct ifs_base_table *base_table, struct iforest_node_schema *fields,
 			     struct ifs_error *error)
@@ -314,7 +315,7 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 	for (unsigned v = 0; v < definition->n_values && !rc; v++) {
 		sqlite3_stmt *statement;
 
-		if (v == definition->duration_value) /* of the kind of times, though an end may be the real 5.0 */
+		if (v == definition->duration_value) /* has the kind of the times, even if an end is the real 5.0 */
 			continue;
 		rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' AND %s LIMIT 1", index->schema,
@@ -329,7 +330,7 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 
 /* ---- The build ---- */
 
-/* Rows are sorted in memory of CACHES times SQLite's page cache (of the usual size if that is unknown), but at most
+/* Rows are sorted in as much memory as CACHES times SQLite's page cache (USUAL_PAGES if its size is unknown), and at most in
  * MOST_BYTES. */
 enum { CACHES = 16, USUAL_PAGES = 500, PAGE_BYTES = 4096, MOST_BYTES = 64 << 20 };
 
@@ -342,7 +343,7 @@ struct build {
 	struct iforest_text_forms forms; /* of times that are texts */
 	struct iforest_node_schema fields;
 	struct iforest_manifest manifest;
-	struct ifs_dictionary series; /* all of the table; ids in the order of values */
+	struct ifs_dictionary series; /* all series of the table; their ids follow the order of values */
 	struct ifs_temp_store temp_store;
 	struct iforest_run_sorter sort;
 	struct iforest_run_writer *writer;
@@ -352,10 +353,10 @@ struct build {
 	uint32_t first_series, next_series;
 	uint64_t series_checksum;
 	sqlite3_int64 last_rowid;
-	bool is_dense; /* of the table's rowids: follow/mark.h */
+	bool is_dense; /* the table's rowids are dense: follow/mark.h */
 };
 
-/* Sets the build's error to a status of core. */
+/* Sets the build's error for a status that core returned. */
 static int build_error(struct build *build, enum iforest_status status)
 {
 	const char *fault = build->temp_store.store.fault.what;
@@ -383,7 +384,7 @@ static int for_each_row(struct build *build, sqlite3_stmt *statement, int (*add)
 	return rc;
 }
 
-/* SELECT and the columns that are appended FROM "main"."spans" AS s */
+/* Prepares SELECT ... FROM "main"."spans" AS s, with the columns that append() writes. */
 static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)(const struct build *build, sqlite3_str *sql))
 {
 	sqlite3_str *sql = sqlite3_str_new(build->index->db);
@@ -397,7 +398,7 @@ static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)
 
 /* ---- series ---- */
 
-/* Adds a new series, whose id is not known yet. */
+/* Adds a series if it is new. Ids are assigned later: write_series(). */
 static int note_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct build *build = context;
@@ -437,7 +438,7 @@ static int note_series_of_row(struct build *build, sqlite3_stmt *statement)
 	return ifs_row_decode_series(&build->rows, by, &series);
 }
 
-/* Collects all series of the table; without by columns the one series, even without rows. */
+/* Collects all series of the table. Without by columns there is one series, even if the table is empty. */
 static int collect_series(struct build *build)
 {
 	sqlite3_stmt *statement;
@@ -452,7 +453,7 @@ static int collect_series(struct build *build)
 	return rc ? rc : for_each_row(build, statement, note_series_of_row);
 }
 
-/* Gives ids in the order of values, in which queries read them. */
+/* Assigns ids in the order of values, because queries read series in that order. */
 static int write_series(struct build *build)
 {
 	struct ifs_dictionary *dictionary = &build->series;
@@ -494,7 +495,7 @@ static int add_row(struct build *build, sqlite3_stmt *statement)
 	return build_error(build, iforest_run_sorter_add(&build->sort, &entry));
 }
 
-/* Counts the rows at the end that the index does not take as read. */
+/* With where=, the rows after the last one that meets the condition have been read, too. */
 static int find_last_rowid(struct build *build)
 {
 	const char *rowid = build->base_table->rowid_column;
@@ -569,7 +570,7 @@ static int write_run(struct build *build, struct iforest_run *run)
 	return rc;
 }
 
-/* Deletes the series that were written. */
+/* Deletes the series that this build wrote. */
 static int forget_series(struct build *build, struct ifs_error *error)
 {
 	build->next_series = build->first_series;
@@ -590,7 +591,7 @@ static int publish(struct build *build, const struct iforest_run *run)
 	return build_error(build, iforest_manifest_commit(manifest, &build->index->store, &edit));
 }
 
-/* Removes what a failed build wrote, also if the transaction goes on: the former manifest still stands. */
+/* Removes what a failed build wrote, because the transaction may go on: the previous manifest is still valid. */
 static void take_back(struct build *build, const struct iforest_run *run)
 {
 	struct ifs_error ignored = { .rc = SQLITE_OK };
@@ -602,7 +603,7 @@ static void take_back(struct build *build, const struct iforest_run *run)
 	ifs_error_clear(&ignored);
 }
 
-/* Removes what the former manifest named, and starts the log. */
+/* Removes what only the previous manifest named, and starts the log. */
 static int clean_up(struct build *build, const struct iforest_run *run)
 {
 	struct ifs_index *index = build->index;
@@ -630,7 +631,7 @@ static int clean_up(struct build *build, const struct iforest_run *run)
 	if (!rc && ifs_step_to_end(statement) != SQLITE_DONE)
 		rc = ifs_error_from_db(build->error, index->db, sqlite3_errcode(index->db));
 	sqlite3_finalize(statement);
-	/* in a transaction SQLite undoes nothing of it: without triggers no query is answered from a log that is not empty */
+	/* within a transaction SQLite undoes nothing; without triggers, queries do not trust the log that is still full */
 	if (rc)
 		(void)ifs_triggers_drop(index->db, schema, name, &ignored);
 	ifs_error_clear(&ignored);
@@ -657,7 +658,7 @@ static int start(struct build *build)
 	rc = sqlite3_finalize(statement);
 	if (rc)
 		return ifs_error_from_db(build->error, index->db, rc);
-	/* ids of series are not reused, unless an edited database has an id that leaves no room */
+	/* ids of series are not reused, unless someone edited the database and no greater ids are left */
 	build->first_series = last_series >= 0 && last_series < INT32_MAX ? (uint32_t)last_series + 1 : 0;
 	if (last_series >= INT32_MAX || last_series < -1)
 		rc = forget_series(build, build->error);
@@ -666,7 +667,7 @@ static int start(struct build *build)
 	return rc;
 }
 
-/* Chooses the kind of times, and the types of values. */
+/* Chooses the kind of times and the types of values. */
 static int choose_types(struct build *build)
 {
 	enum ifs_time_kind kind = IFS_TIMES_INTEGER;
@@ -679,7 +680,7 @@ static int choose_types(struct build *build)
 		  : value_types_choose(build->index, build->definition, build->base_table, kind, &build->fields, build->error);
 }
 
-/* After a real was found among integers. */
+/* Chooses them again after a real was found among integers. */
 static int widen_types(struct build *build)
 {
 	enum ifs_time_kind kind = build->times.kind;

@@ -11,7 +11,7 @@
  * time are left alone. */
 enum { FEW_PAGES = 1024, CAP_PAGES = 262144 };
 
-/* A command at work on an index. */
+/* The state of a running command. */
 struct compaction {
 	struct ifs_index *index;
 	struct ifs_error *error;
@@ -26,7 +26,7 @@ static int compaction_error(struct compaction *compaction, enum iforest_status s
 	return ifs_snapshot_error(compaction->index, NULL, status, compaction->error);
 }
 
-/* Starts on the stored state. Snapshots that others read stay theirs. Call end() also after an error. */
+/* Opens the stored state. Queries that are running keep their snapshots. Call end() also after an error. */
 static int start(struct compaction *compaction, struct ifs_index *index, struct ifs_error *error)
 {
 	int rc;
@@ -51,7 +51,7 @@ static void end(struct compaction *compaction)
 
 /* ---- flushing ---- */
 
-/* Writes the series that only pending rows had so far. */
+/* Writes the series that so far occur only in pending rows. */
 static int write_series(struct compaction *compaction)
 {
 	const struct ifs_dictionary *dictionary = &compaction->snapshot->dictionary;
@@ -83,7 +83,7 @@ static int publish(struct compaction *compaction, const struct iforest_run *run)
 	uint64_t n_removed;
 	enum iforest_status status = IFOREST_OK;
 
-	/* a row that was inserted, and changed by triggers before ours ran, has an old key in the log that no run has */
+	/* the log may have an old key that no run has: that of a new row which another trigger changed before ours ran */
 	if (delta->n_removed > 0)
 		status = iforest_runs_remove(store, &compaction->manifest, delta->removed, delta->n_removed, &n_removed);
 	if (!status)
@@ -96,8 +96,8 @@ static bool has_log(const struct compaction *compaction)
 	return compaction->index->definition.sync == IFS_SYNC_LOG;
 }
 
-/* Does what may be refused before anything is published: no row to be flushed is in the front, and the statement that
- * empties the log is prepared. */
+/* Does what may fail before anything is published: moves the front behind the rows to be flushed, and prepares the statement
+ * that empties the log. */
 static int prepare_log(struct compaction *compaction, sqlite3_stmt **statement)
 {
 	const struct ifs_index *index = compaction->index;
@@ -121,7 +121,7 @@ static void drop_run(struct compaction *compaction, const struct iforest_run *ru
 		(void)index->pager.drop_run(index, &run->place, iforest_run_pages(&compaction->manifest, run));
 }
 
-/* Removes the run from the index again. Old keys that were removed from the others do no harm. */
+/* Removes the run from the index again. The other runs can do without the old keys that were removed from them. */
 static enum iforest_status take_back(struct compaction *compaction, const struct iforest_run *run)
 {
 	struct iforest_edit edit = { .removed = &run->place.run_id, .n_removed = run->n_leaves > 0 };
@@ -133,8 +133,8 @@ static enum iforest_status take_back(struct compaction *compaction, const struct
 	return status ? status : iforest_manifest_commit(&compaction->manifest, &compaction->index->store, &edit);
 }
 
-/* If the log cannot be emptied, perhaps because of a user's trigger, the rows stay pending. SQLite does not see to that:
- * within a transaction it undoes nothing of a command that fails. */
+/* If the log cannot be emptied, perhaps because of a user's trigger, the run is removed and its rows stay pending. Within a
+ * transaction, SQLite does not undo a command that fails. */
 static int empty_log(struct compaction *compaction, sqlite3_stmt *statement, struct iforest_run *run)
 {
 	const struct ifs_index *index = compaction->index;
@@ -186,8 +186,8 @@ static int flush_pending(struct compaction *compaction)
 
 /* ---- merging ---- */
 
-/* Gives a run's range of times to the policy. It is known only without by columns; otherwise all runs are taken to lie
- * together. */
+/* Tells the policy a run's range of times, which is known only without by columns. With by columns, all runs are taken to
+ * overlap in time. */
 static bool may_merge(void *context, const struct iforest_run *run, int64_t *low, int64_t *high)
 {
 	const struct compaction *compaction = context;

@@ -15,9 +15,9 @@ static const char *const formats[] = {
 
 enum { COUNT_OF, SUM_OF, MIN_OF, MAX_OF, FIRST_OF, LAST_OF, N_FORMATS = sizeof formats / sizeof *formats };
 
-/* ---- pieces of SQL ---- */
+/* ---- parts of SQL ---- */
 
-/* Formats in place, because a separate name might lack memory when the text does not. */
+/* Formats in place, because a separate string for the name could run out of memory unnoticed. */
 static void append_value(sqlite3_str *text, const char *format, const char *value)
 {
 	sqlite3_str_appendall(text, "\"");
@@ -25,7 +25,7 @@ static void append_value(sqlite3_str *text, const char *format, const char *valu
 	sqlite3_str_appendall(text, "\"");
 }
 
-/* Appends the columns of x_rollup after the first two, as in the index. */
+/* Appends the columns of x_rollup after the first two; the index has columns of the same names. */
 static void append_columns(sqlite3_str *text, const struct ifs_definition *definition)
 {
 	for (unsigned b = 0; b < definition->n_by; b++)
@@ -131,7 +131,7 @@ static int is_there(struct ifs_index *index, const char *name, const char *suffi
 	return rc ? ifs_error_from_db(error, index->db, rc) : SQLITE_OK;
 }
 
-/* Sets *same if x_rollup has the type for a value column. A rebuild may have turned integers into reals, or back. */
+/* Sets *same if a value column has that type in x_rollup. A rebuild may have turned integers into reals, or back. */
 static int has_type(struct ifs_index *index, const char *value, const char *type, bool *same, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
@@ -164,7 +164,7 @@ static int change_type(struct ifs_index *index, const char *value, const char *t
 	return ifs_execute_text(error, index->db, text);
 }
 
-/* Creates x_rollup, or changes its columns to the types with which it would be created. */
+/* Creates x_rollup, or changes its columns to the types that it would be created with. */
 static int see_to_rollup(struct ifs_index *index, const struct ifs_definition *definition, bool *found, struct ifs_error *error)
 {
 	struct ifs_snapshot *snapshot = NULL;
@@ -196,8 +196,8 @@ static int is_taken(struct ifs_index *index, const char *name, const char *suffi
 			     index->name, name, suffix);
 }
 
-/* Creates missing tables. *is_complete: none was missing. Unless they are ours an existing one is an error; so is a by
- * column with the name of another column. */
+/* Creates the tables that are missing; *is_complete: none was. An existing one is an error unless are_ours. So is a by column
+ * that has the name of another column. */
 static int export_make_tables(struct ifs_index *index, const struct ifs_definition *definition, bool are_ours,
 			      bool *is_complete, struct ifs_error *error)
 {
@@ -219,7 +219,7 @@ static int export_make_tables(struct ifs_index *index, const struct ifs_definiti
 
 /* ---- contents ---- */
 
-/* Empties x_levels, so that the view shows nothing; *n is how many levels there were. */
+/* Empties x_levels, so that the view shows nothing; *n: how many levels there were. */
 static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
@@ -236,13 +236,13 @@ static int export_take_levels(struct ifs_index *index, int *n, struct ifs_error 
 	return ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_levels\"", index->schema, index->name);
 }
 
-/* Fills x_levels with n levels, the first of that width, and deletes rows of x_rollup above them. */
+/* Fills x_levels with n levels, the first of that width, and deletes the rows that x_rollup has for higher levels. */
 static int export_put_levels(struct ifs_index *index, int64_t width, int n, struct ifs_error *error)
 {
 	int rc = ifs_execute(error, index->db, "DELETE FROM \"%w\".\"%w_rollup\" WHERE bucket_level >= %d", index->schema,
 			     index->name, n);
 
-	/* any interval has one level: the finest covers all shorter ones, the widest all longer ones */
+	/* each interval has one level: shorter ones have the finest, longer ones the widest */
 	for (int level = 0; level < n && !rc; level++)
 		rc = ifs_execute(error, index->db, "INSERT INTO \"%w\".\"%w_levels\" VALUES(%d, %lld, %lld, %lld)",
 				 index->schema, index->name, level, (sqlite3_int64)(width << level),
@@ -277,7 +277,7 @@ static int export_fill(struct ifs_index *index, const struct ifs_definition *def
 
 /* ---- drop and rename ---- */
 
-/* Drops the tables that are there. */
+/* Drops those of the tables that exist. */
 static int export_drop_tables(struct ifs_index *index, struct ifs_error *error)
 {
 	const char *schema = index->schema, *name = index->name;
@@ -318,7 +318,7 @@ struct state {
 	int64_t width, until, from, to;
 };
 
-/* A run of the command. */
+/* The state of a running command. */
 struct export
 {
 	struct ifs_index *index;
@@ -327,7 +327,7 @@ struct export
 	struct state state; /* before the command */
 	int64_t width;
 	int n_levels, n_levels_before;
-	bool is_full; /* all buckets are computed anew */
+	bool is_full; /* all buckets are recomputed */
 	bool has_times;
 	int64_t first, last; /* the earliest and latest time of the index */
 };
@@ -446,7 +446,7 @@ static int count_levels(const struct export *export)
 	return n;
 }
 
-/* Computes anew the buckets of a level that hold times from `from` through `to`. */
+/* Recomputes the buckets of a level that hold times from `from` through `to`. */
 static int refresh_range(struct export *export, int level, int64_t from, int64_t to)
 {
 	struct iforest_bucketing bucketing = { .mode = IFOREST_STEP, .step = export->width << level };
@@ -496,8 +496,8 @@ static int choose_width(struct export *export, sqlite3_value *step)
 	return SQLITE_OK;
 }
 
-/* Until all is done the view is empty, and the next export is to compute all anew: a command that fails within a
- * transaction leaves what it has written. */
+/* Until the export is finished, the view is empty, and x_config says that the next export has to recompute everything: within a
+ * transaction, SQLite does not undo a command that fails. */
 static int begin(struct export *export)
 {
 	struct state unfinished = { .width = export->width, .until = INT64_MAX, .from = INT64_MIN, .to = INT64_MAX };
@@ -550,8 +550,8 @@ int ifs_export(struct ifs_index *index, const struct ifs_definition *definition,
 
 /* ---- drop and rename ---- */
 
-/* Reads the records. An index whose own tables are damaged has none, because its export could not be told from a user's
- * tables; it can be dropped all the same. */
+/* Reads the records of the export. If the index's own tables are damaged, it is taken to have no export: exported tables could
+ * not be told from a user's, and it must still be possible to drop the index. */
 static int find(struct ifs_index *index, struct state *state, struct ifs_error *error)
 {
 	int rc = read_state(index, state, error);

@@ -17,10 +17,10 @@ struct verification {
 	struct ifs_snapshot *snapshot;
 	struct ifs_error *error;
 	struct tally stored, expected;
-	uint64_t n_surplus; /* entries of the runs whose rows are pending, and that answers would not leave out */
+	uint64_t n_surplus; /* entries of the runs whose rows are pending, but which queries would still count */
 };
 
-/* 0.0 and -0.0 are equal, so the triggers log no change between them. */
+/* 0.0 and -0.0 get the same checksum: they are equal, so the triggers log no change from one to the other. */
 static void add_entry(struct tally *tally, const struct iforest_entry *entry, const struct iforest_node_schema *fields)
 {
 	uint64_t words[5 + IFOREST_MAX_VALUES] = { entry->key.series, entry->key.time_is_null, (uint64_t)entry->key.time,

@@ -2,8 +2,8 @@
  *
  *     SELECT track, count(*), sum(dur_ns) FROM read_trace('trace.json.gz') GROUP BY track;
  *
- * A table reads a file anew each time it is asked. trace/ has the readers and says what a span is; docs/traces.md is for users.
- * The tables read files, so they are SQLITE_VTAB_DIRECTONLY: the schema of a hostile database cannot use them.
+ * Each query reads the file anew. trace/ has the readers and says what a span is; docs/traces.md is for users. The tables read
+ * files, so they are SQLITE_VTAB_DIRECTONLY: the schema of a hostile database cannot use them.
  */
 #include <sqlite3ext.h>
 #include <stdbool.h>
@@ -27,12 +27,12 @@ struct row_value {
 	struct trace_text text;
 };
 
-/* Rows wait in a record: a row id, and the values of the columns that the query uses. */
+/* A queue of packed rows: each is a row id, and the values of the columns that the query uses. */
 struct row_queue {
 	struct trace_record rows;
 	size_t n_taken; /* bytes */
 	sqlite3_uint64 used;
-	int column; /* the next one of the row that is being put */
+	int column; /* the next column of the row that is being put */
 };
 
 static void begin_row(struct row_queue *queue, sqlite3_int64 rowid)
@@ -41,7 +41,7 @@ static void begin_row(struct row_queue *queue, sqlite3_int64 rowid)
 	queue->column = 0;
 }
 
-/* Is the next column used? */
+/* Moves to the next column. True if the query uses it. */
 static bool takes_column(struct row_queue *queue)
 {
 	return queue->used >> queue->column++ & 1;
@@ -55,7 +55,7 @@ static void put_integer(struct row_queue *queue, sqlite3_int64 value)
 	trace_put_i64(&queue->rows, value);
 }
 
-/* NULL where there is none. */
+/* Puts a value, or NULL if there is none. */
 static void put_optional(struct row_queue *queue, bool is_there, sqlite3_int64 value)
 {
 	if (is_there)
@@ -109,7 +109,7 @@ static void take_value(struct trace_unpacking *unpacking, struct row_value *valu
 	}
 }
 
-/* The oldest row: false if there is none. Its texts are valid until the queue is cleared. */
+/* Takes the oldest row; false if there is none. Its texts are valid until the queue is cleared. */
 static bool take_row(struct row_queue *queue, int n_columns, sqlite3_int64 *rowid, struct row_value *values)
 {
 	struct trace_unpacking unpacking = { queue->rows.bytes.data + queue->n_taken };
@@ -134,8 +134,8 @@ static void clear_rows(struct row_queue *queue)
 
 /* ---- Tables ---- */
 
-/* A plan, passed from xBestIndex to xFilter as idxNum; the columns that are used follow from COLUMNS_SHIFT on. argv has the
- * path, then what strict is. */
+/* Bits of a plan, which xBestIndex passes to xFilter as idxNum; from COLUMNS_SHIFT on, a bit for each column that is used. argv
+ * has the path, then the value of strict. */
 enum plan { PLAN_PATH = 0x1, PLAN_STRICT = 0x2, COLUMNS_SHIFT = 2 };
 
 struct trace_cursor;
@@ -143,10 +143,10 @@ struct trace_cursor;
 struct trace_function {
 	const char *name;
 	const char *declaration;		       /* ends with the hidden columns path and strict */
-	int n_columns;				       /* that are not hidden */
-	sqlite3_uint64 args_columns, complete_columns; /* those that call for trace_options.args and .complete */
+	int n_columns;				       /* without the hidden ones */
+	sqlite3_uint64 args_columns, complete_columns; /* those that need trace_options.args and .complete */
 	struct trace_sink sink;
-	void (*at_end)(struct trace_cursor *cursor); /* adds rows when the file is read; or NULL */
+	void (*at_end)(struct trace_cursor *cursor); /* adds rows at the end of the file; or NULL */
 };
 
 struct trace_table {
@@ -160,7 +160,7 @@ struct trace_cursor {
 	bool is_strict;
 	struct trace *trace;
 	struct row_queue queue;
-	sqlite3_int64 n_rows; /* put so far, where a row has no number of its own */
+	sqlite3_int64 n_rows; /* put so far; the row ids of rows that have no number of their own */
 	sqlite3_int64 rowid;
 	struct row_value values[MOST_COLUMNS];
 	bool is_read, at_end;
@@ -179,7 +179,7 @@ static void put_pid_and_tid(struct row_queue *queue, const struct trace_track *t
 	put_text(queue, thread ? thread->tid : track->tid);
 }
 
-/* The process that a track belongs to. */
+/* Returns the process that a track belongs to, or NULL. */
 static const struct trace_track *process_of(const struct trace_track *track)
 {
 	while (track && track->kind != TRACE_TRACK_PROCESS)
@@ -214,7 +214,7 @@ static int on_span(void *context, const struct trace_span *span)
 	return end_row(queue);
 }
 
-/* Spans of threads that have an end. */
+/* Puts only spans of threads, and of these only spans that have an end. */
 static int on_thread_span(void *context, const struct trace_span *span)
 {
 	struct row_queue *queue = &((struct trace_cursor *)context)->queue;
@@ -298,7 +298,7 @@ static int on_track(void *context, const struct trace_track *track)
 	return end_row(queue);
 }
 
-/* For a report everything is read, and nothing kept. */
+/* A report needs all spans to be read, but keeps none. */
 static int pass_span(void *context, const struct trace_span *span)
 {
 	(void)context, (void)span;
@@ -462,7 +462,8 @@ static int table_disconnect(sqlite3_vtab *table)
 	return SQLITE_OK;
 }
 
-/* The term that gives a hidden column its value, or -1; *is_unusable is set if there are only such that cannot be used. */
+/* Returns the number of the term that gives a hidden column its value, or -1; *is_unusable: there are such terms, but none can
+ * be used. */
 static int find_term(const sqlite3_index_info *info, int column, bool *is_unusable)
 {
 	*is_unusable = false;
@@ -489,7 +490,7 @@ static int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 		bool is_unusable;
 		int term = find_term(info, function->n_columns + i, &is_unusable);
 
-		/* the value is known in another join order: the planner is to try that */
+		/* the value is known in another join order, which the planner then tries */
 		if (term < 0 && is_unusable)
 			return SQLITE_CONSTRAINT;
 		if (term < 0)
@@ -540,7 +541,7 @@ static int trace_failed(struct trace_cursor *cursor, int status)
 		    sqlite3_mprintf("%s", trace_error(cursor->trace)));
 }
 
-/* Reads on until there is a row, or the file is at its end. */
+/* Reads on until there is a row, or the end of the file is reached. */
 static int cursor_next(sqlite3_vtab_cursor *base)
 {
 	struct trace_cursor *cursor = (struct trace_cursor *)base;
@@ -555,7 +556,7 @@ static int cursor_next(sqlite3_vtab_cursor *base)
 			return SQLITE_OK;
 		}
 		status = trace_step(cursor->trace);
-		/* what came before an error is handed out before it */
+		/* rows that were read before an error are returned before it is reported */
 		if (status < 0 && cursor->queue.rows.bytes.n_bytes == 0)
 			return trace_failed(cursor, status);
 		cursor->is_read = status == TRACE_OK;
@@ -641,7 +642,7 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	return SQLITE_OK;
 }
 
-/* No xCreate: the tables are there under their own names, and CREATE VIRTUAL TABLE is refused. */
+/* Without xCreate the tables exist under their own names, and CREATE VIRTUAL TABLE is refused. */
 static const sqlite3_module trace_module = {
 	.xConnect = table_connect,
 	.xBestIndex = table_best_index,

@@ -6,11 +6,11 @@
 
 enum { MOST_COLUMNS = 63 }; /* the last bit of colUsed stands for all others */
 
-/* What is asked of a column. */
+/* How the SELECT uses a column. */
 struct seen_column {
 	char *name, *type;
 	bool is_used, is_grouped, is_equal, has_other;
-	unsigned n_lower, n_upper; /* bounds in one plan that SQLite asked for, at most */
+	unsigned n_lower, n_upper; /* bounds: the most in one plan that SQLite tried */
 	unsigned n_lower_now, n_upper_now;
 	char *equal, *lower, *upper; /* what it is compared with, as SQL */
 };
@@ -24,7 +24,7 @@ struct seen_table {
 	unsigned n_constraints;
 };
 
-/* Words that this reads in a SELECT by itself. */
+/* Words of the SELECT, found without SQLite's parser. */
 struct seen_words {
 	unsigned n_selects, n_ands;
 	bool has_where, has_group, has_more;
@@ -33,7 +33,7 @@ struct seen_words {
 struct advice {
 	struct seen_table *tables;
 	bool has_count, has_sum, has_min, has_max, has_avg;
-	unsigned n_scans; /* of tables */
+	unsigned n_scans; /* of tables, in SQLite's plan */
 	char *content, *statement, *query, *reason;
 };
 
@@ -50,7 +50,7 @@ static char *print(struct ifs_error *error, const char *format, ...)
 	return text;
 }
 
-/* Is the word in the name of a type, in any case? */
+/* True if the type's name contains the word, in any case. */
 static bool has_word(const char *type, const char *word)
 {
 	for (; *type; type++)
@@ -59,7 +59,7 @@ static bool has_word(const char *type, const char *word)
 	return false;
 }
 
-/* An error is the reason, but for those that are not the SELECT's. */
+/* Makes an error of the SELECT the reason; any other error is reported as one. */
 static void set_reason(struct advice *advice, int rc, const char *message, struct ifs_error *error)
 {
 	if (ifs_error_is_permanent(rc))
@@ -68,7 +68,7 @@ static void set_reason(struct advice *advice, int rc, const char *message, struc
 		ifs_error_set(error, rc, "%s", message);
 }
 
-/* ---- tables that learn what is asked of them ---- */
+/* ---- virtual tables that record how they are queried ---- */
 
 struct seen_vtab {
 	sqlite3_vtab base;
@@ -117,7 +117,7 @@ static int seen_connect(sqlite3 *db, void *context, int n_arguments, const char 
 				    vtab->table->columns[c].type);
 	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
-	/* names and types are those of a table, so nothing but memory can be wanting */
+	/* names and types are those of an existing table, so that only memory can be lacking */
 	rc = text && sqlite3_declare_vtab(db, text) == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
 	sqlite3_free(text);
 	if (rc)
@@ -133,7 +133,8 @@ static int seen_disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* Returns a constant as SQL, or a parameter of that name; is_next: the integer after it. NULL if that is not known. */
+/* Returns the right side of a constraint as SQL: a constant, or a parameter of that name. is_next: the integer after it, NULL
+ * if that is not known. */
 static char *text_of(sqlite3_index_info *info, int constraint, const char *parameter, bool is_next, bool is_integer)
 {
 	sqlite3_value *value = NULL;
@@ -235,7 +236,7 @@ static const sqlite3_module seen_module = {
 	.xDestroy = seen_disconnect,
 };
 
-/* ---- the database in which the SELECT is read ---- */
+/* ---- the database in which SQLite parses the SELECT ---- */
 
 static int read_columns(sqlite3 *db, const char *schema, struct seen_table *table, struct ifs_error *error)
 {
@@ -319,7 +320,7 @@ static int count_scans(sqlite3 *own, const char *sql, struct advice *advice, str
 	return rc;
 }
 
-/* Prepares the SELECT over the tables. An error of the SELECT is a reason. */
+/* Prepares the SELECT over the recording tables. An error of the SELECT becomes the reason. */
 static int read_select(sqlite3 *db, const char *schema, const char *sql, struct advice *advice, struct ifs_error *error)
 {
 	sqlite3 *own = NULL;
@@ -371,7 +372,7 @@ static void read_words(const char *sql, struct seen_words *words)
 
 /* ---- the proposal ---- */
 
-/* SQLite's affinity of a type: TEXT, BLOB and none hold no numbers. */
+/* True if a column of this declared type holds numbers: its affinity is neither TEXT nor BLOB nor none. */
 static bool is_number(const char *type)
 {
 	if (has_word(type, "INT"))
@@ -386,7 +387,7 @@ static unsigned n_ranges(const struct seen_column *column)
 	return column->n_lower + column->n_upper;
 }
 
-/* The column of which most ranges are asked; else the first used one whose type names a time. */
+/* Returns the column with the most range conditions, or else the first one whose type names a time or date. */
 static const struct seen_column *time_of(const struct seen_table *table)
 {
 	const struct seen_column *best = NULL;
@@ -451,7 +452,7 @@ static char *write_statement(sqlite3 *db, const char *schema, const struct seen_
 
 /* ---- the query over the index ---- */
 
-/* Is all that the SELECT asks in what was seen of it? */
+/* Returns why the SELECT asks for more than was recorded, or NULL. */
 static const char *find_more(const struct seen_table *table, const struct seen_column *time, const struct seen_words *words)
 {
 	if (words->n_selects != 1 || words->has_more)
@@ -509,9 +510,9 @@ static char *write_query(sqlite3 *db, const char *schema, const struct seen_tabl
 	return finish(sql, error);
 }
 
-/* ---- trying it ---- */
+/* ---- the trial ---- */
 
-/* Makes the index on an empty copy of the table, and prepares the query. What fails is a reason. */
+/* Creates the index on an empty copy of the table, and prepares the query. A failure becomes the reason. */
 static int try_on_copy(sqlite3 *db, const struct ifs_registration *registration, const char *schema, struct advice *advice,
 		       struct ifs_error *error)
 {
@@ -619,7 +620,7 @@ static int advise_connect(sqlite3 *db, void *context, int n_arguments, const cha
 	(void)n_arguments;
 	(void)arguments;
 	(void)message;
-	/* it opens databases of its own */
+	/* DIRECTONLY: a view of a hostile database must not open further databases */
 	return ifs_function_connect(db, context,
 				    "CREATE TABLE x(content TEXT, statement TEXT, query TEXT, reason TEXT, sql TEXT HIDDEN,"
 				    " schema_name TEXT HIDDEN)",
@@ -713,7 +714,7 @@ static int advise_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	return SQLITE_OK;
 }
 
-/* Without xCreate the table exists by itself, and cannot be created. */
+/* Without xCreate the table exists under its own name, and CREATE VIRTUAL TABLE is refused. */
 static const sqlite3_module module = {
 	.xConnect = advise_connect,
 	.xBestIndex = advise_best_index,

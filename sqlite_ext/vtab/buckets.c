@@ -10,7 +10,7 @@
 
 /* ---- Columns of iforest_counter (core/query/counter_scan.h) ---- */
 
-/* Sets the result to an exact sum. Returns SQLITE_ERROR beyond 64 bits, with the result set to say so. */
+/* Sets the result to an exact sum. If it exceeds 64 bits, sets an error as the result and returns SQLITE_ERROR. */
 static int result_whole(sqlite3_context *context, iforest_int128 whole)
 {
 	if (whole > INT64_MAX || whole < INT64_MIN) {
@@ -21,8 +21,8 @@ static int result_whole(sqlite3_context *context, iforest_int128 whole)
 	return SQLITE_OK;
 }
 
-/* Sets the result to a column of value v. Returns SQLITE_ERROR for an increase beyond 64 bits, with the result set to say
- * so. */
+/* Sets the result to a column of value v. If an increase exceeds 64 bits, sets an error as the result and returns
+ * SQLITE_ERROR. */
 static int counter_column_result(sqlite3_context *context, const struct iforest_counter_scan *scan, unsigned v,
 				 enum ifs_counter_column column)
 {
@@ -96,8 +96,8 @@ static void result_extreme(sqlite3_context *context, const struct ifs_times *tim
 	}
 }
 
-/* A filled column of a bucket without value v. With fill = 'last' the row before stands for all parts; interpolation has
- * no row. */
+/* Sets the result to a column of a bucket without value v, by `fill`. With fill = 'last', all columns come from the row before;
+ * an interpolated value belongs to no row. */
 static void filled_column(sqlite3_context *context, const struct ifs_times *times, const struct iforest_fill *fill, unsigned v,
 			  unsigned value_type, enum ifs_value_column column)
 {
@@ -230,7 +230,7 @@ static int sketch_column(sqlite3_context *context, struct ifs_bucket_query *quer
 	return rc;
 }
 
-/* The clipped time of a bucket that no span overlaps is NULL or 0, by fill; its longest span is NULL, its peak 0. */
+/* In a bucket that no span overlaps, the clipped time is NULL or 0, by `fill`; the longest span is NULL, the peak 0. */
 static int overlap_column(sqlite3_context *context, const struct ifs_bucket_query *query, unsigned v,
 			  enum ifs_overlap_column column)
 {
@@ -252,8 +252,8 @@ static int overlap_column(sqlite3_context *context, const struct ifs_bucket_quer
 	return SQLITE_OK;
 }
 
-/* xColumn for every column except the hidden ones, numbered without them. Returns SQLITE_ERROR for a sum beyond 64 bits,
- * with the result set to say so. */
+/* xColumn for every column except the hidden ones, numbered without them. If a sum exceeds 64 bits, sets an error as the result
+ * and returns SQLITE_ERROR. */
 static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *query, const struct ifs_definition *definition,
 			 unsigned c)
 {
@@ -283,7 +283,7 @@ static int bucket_column(sqlite3_context *context, struct ifs_bucket_query *quer
 		return sketch_column(context, query, IFOREST_DIGEST_QUANTILES,
 				     definition->sketch_values[c - ifs_first_sketch(definition)]);
 	} else if (query->aggregate.n_rows > 0 || query->fill_mode != IFS_FILL_NULL) {
-		/* otherwise NULL, as the count of a value is */
+		/* otherwise the result is NULL, like the counts of values */
 		ifs_accumulator_column_result(context, &query->snapshot->manifest.fields.accumulators,
 					      c - ifs_first_of_accumulators(definition), &query->aggregate);
 	}
@@ -370,7 +370,7 @@ const struct ifs_module ifs_fold_module = {
 
 /* ---- iforest_overlap ---- */
 
-/* Keeps the by columns named, none for (), all if the argument is missing. */
+/* Keeps the by columns that the argument names: none for (), all if there is no argument. */
 static int keep_by(struct ifs_table *table, int n_arguments, struct ifs_error *error)
 {
 	int n_names = n_arguments - 4;

@@ -36,7 +36,7 @@ void ifs_table_release(struct ifs_table *table)
 	sqlite3_free(table->name);
 	sqlite3_free(table->broken);
 	sqlite3_free((void *)table->arguments);
-	sqlite3_free(table->base.zErrMsg); /* SQLite takes it over, but not after a DROP that failed */
+	sqlite3_free(table->base.zErrMsg); /* SQLite takes it over, except after a DROP that failed */
 	sqlite3_free(table);
 }
 
@@ -57,7 +57,7 @@ int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command,
 	return ifs_table_declare_text(db, ifs_definition_declare(&table->definition, command, error), error);
 }
 
-/* Copies into one allocation: the pointers, then the strings. NULL without memory. */
+/* Copies the arguments into one allocation: the pointers, then the strings. NULL if out of memory. */
 static const char *const *copy_arguments(int n_arguments, const char *const *arguments)
 {
 	size_t n_pointer_bytes = (size_t)n_arguments * sizeof(char *), n_bytes = n_pointer_bytes;
@@ -145,10 +145,10 @@ int ifs_table_open_index(struct ifs_table *table, sqlite3 *db, struct ifs_connec
 	if (n_arguments < 4)
 		return ifs_error_set(error, SQLITE_ERROR, "%s: name an index: %s(index)", module, module);
 	rc = ifs_definition_parse_name(arguments[3], &name, error);
-	/* a former error stands */
+	/* ifs_error_set() keeps an earlier error */
 	if (!rc && !(spelling = ifs_table_spelling(db, arguments[1], name, error)))
 		rc = ifs_error_set(error, SQLITE_ERROR, "%s: no index \"%s\" in schema \"%s\"", module, name, arguments[1]);
-	if (!rc) /* names of triggers are compared byte by byte */
+	if (!rc) /* in the schema's own spelling, because names of triggers are compared byte by byte */
 		rc = ifs_index_init(&table->index, db, connection, arguments[1], spelling, error);
 	if (!rc)
 		rc = ifs_index_read_definition(&table->index, &table->definition, error);
@@ -195,8 +195,7 @@ static int create_derived(sqlite3 *db, void *context, int n_arguments, const cha
 	return ifs_table_finish(table, base, message, &error);
 }
 
-/* Succeeds even if the index is gone or damaged, so that the table can be dropped: a query of it is an error then
- * (table->broken). */
+/* Succeeds even if the index is gone or damaged, so that the table can be dropped. Queries of it then fail (table->broken). */
 static int connect_derived(sqlite3 *db, void *context, int n_arguments, const char *const *arguments, sqlite3_vtab **base,
 			   char **message)
 {
@@ -204,7 +203,7 @@ static int connect_derived(sqlite3 *db, void *context, int n_arguments, const ch
 	struct ifs_table *table = open_derived(db, context, n_arguments, arguments, &error);
 
 	if (table && error.rc && ifs_error_is_permanent(error.rc)) {
-		/* SQLite connects it again when it reads the schema again, not when this connection makes the index */
+		/* SQLite connects the table again when it rereads the schema, but not when this connection creates the index */
 		table->broken = sqlite3_mprintf("%s; once that is put right, drop this table and create it again, or open the "
 						"database again",
 						error.message);
@@ -213,7 +212,7 @@ static int connect_derived(sqlite3 *db, void *context, int n_arguments, const ch
 			ifs_error_set(&error, SQLITE_NOMEM, "");
 	}
 	if (table && table->broken) {
-		/* with the arguments of any module, so that the query fails with this message */
+		/* with the arguments of all modules, so that a query fails with this message */
 		if (sqlite3_declare_vtab(
 			    db,
 			    "CREATE TABLE x(broken, t0 HIDDEN, t1 HIDDEN, n HIDDEN, step HIDDEN, origin HIDDEN, fill HIDDEN)"))
@@ -314,8 +313,8 @@ int ifs_cursor_eof(sqlite3_vtab_cursor *base)
 	return ((struct ifs_cursor *)base)->at_end;
 }
 
-/* Refuses an argument that was not given with "=". SQLite reads it to check a condition that it did not offer to the table: the
- * rows it checks are those of another query, so any result would be wrong. */
+/* Refuses an argument that was not given with "=". SQLite reads it to check a condition that it did not offer to the table. The
+ * rows that it checks are those of another query, so any result would be wrong. */
 static int refuse_argument(sqlite3_context *context, const struct ifs_table *table, const char *name)
 {
 	char *message = sqlite3_mprintf(argument_is_unusable, table->name, name, table->name);
@@ -369,7 +368,7 @@ const sqlite3_module ifs_derived_methods = {
 	.xRowid = ifs_cursor_rowid,
 };
 
-/* ---- Tables that are functions alone ---- */
+/* ---- Table-valued functions ---- */
 
 int ifs_function_connect(sqlite3 *db, void *context, const char *declaration, int risk, sqlite3_vtab **base)
 {

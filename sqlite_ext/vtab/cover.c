@@ -7,7 +7,7 @@
 
 #define NAME "iforest_cover"
 
-/* Columns after the by columns; then four of each value, then t0 and t1. */
+/* Columns after the by columns; four of each value follow, then t0 and t1. */
 enum { RUN_ID, NODE_LEVEL, NODE_NUMBER, FIRST_TS, LAST_TS, COUNT, N_FIXED };
 
 static const enum ifs_value_column of_value[] = { IFS_OF_COUNT, IFS_OF_SUM, IFS_OF_MIN, IFS_OF_MAX };
@@ -19,7 +19,7 @@ struct cover_cursor {
 	struct ifs_bucket_query query; /* the chosen series, and the scan */
 	struct iforest_scan_cover cover;
 	struct iforest_scan_cover_part part; /* the current row */
-	uint32_t member;		     /* the number of its series among the query's */
+	uint32_t member;		     /* its series, by number among the query's series */
 	bool is_started;
 };
 
@@ -64,7 +64,7 @@ static int open_cover(struct ifs_table *table, sqlite3 *db, struct ifs_connectio
 	return rc ? rc : declare(table, db, error);
 }
 
-/* ---- planning: idxNum as in query/plan.h, idxStr the conditions on by columns alone ---- */
+/* ---- planning: idxNum is as in query/plan.h, idxStr has only the conditions on by columns ---- */
 
 static int plan_cover(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
 {

@@ -51,7 +51,7 @@ static int register_module(sqlite3 *db, const struct ifs_module *module, struct 
 		return SQLITE_NOMEM;
 	*registration = (struct ifs_registration){ .connection = connection, .module = module, .register_all = register_all };
 	connection->n_refs++;
-	/* SQLite releases the context of a module, even if it does not take the module */
+	/* SQLite releases the context even if it refuses the module */
 	return sqlite3_create_module_v2(db, module->name, module->methods, registration, release_registration);
 }
 
@@ -89,14 +89,14 @@ static int register_all(sqlite3 *db)
 	return rc ? rc : register_modules(db);
 }
 
-/* The version is registered last, because it says that all else is there. */
+/* The version is registered last: is_loaded() takes it as the sign that everything else is registered. */
 static int register_version(sqlite3 *db)
 {
 	return sqlite3_create_function_v2(db, "iforest_version", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC, NULL,
 					  version_function, NULL, NULL, NULL);
 }
 
-/* True if the connection has this version already. */
+/* True if this version is already registered with the connection. */
 static bool is_loaded(sqlite3 *db)
 {
 	sqlite3_stmt *statement = NULL;
@@ -126,7 +126,7 @@ int sqlite3_iforest_init(sqlite3 *db, char **message, const sqlite3_api_routines
 		return SQLITE_ERROR;
 	}
 	rc = register_functions(db);
-	/* while a statement runs, such as that of load_extension() itself, SQLite takes no function a second time */
+	/* SQLite does not replace functions while a statement runs, such as the one that calls load_extension() */
 	if (rc == SQLITE_BUSY && is_loaded(db))
 		return SQLITE_OK;
 	if (rc == SQLITE_BUSY) {

@@ -16,7 +16,7 @@ static void report(sqlite3_context *context, struct ifs_error *error)
 	ifs_error_clear(error);
 }
 
-/* Tells the kind of times by ts, t0 and t1: texts if one is a text; reals if ts is one, or another has a fraction. */
+/* Tells the kind of times by ts, t0 and t1: texts if one of them is a text; reals if ts is one, or t0 or t1 has a fraction. */
 static enum ifs_time_kind kind_of(sqlite3_value **arguments)
 {
 	enum ifs_time_kind kind = IFS_TIMES_INTEGER;
@@ -31,7 +31,7 @@ static enum ifs_time_kind kind_of(sqlite3_value **arguments)
 	return kind;
 }
 
-/* Texts are counted in nanoseconds if all can be. The unit does not change the answer. */
+/* Texts are counted in nanoseconds if all of them fit, and otherwise in microseconds, which gives the same buckets. */
 static struct ifs_times times_of(sqlite3_value **arguments)
 {
 	struct ifs_times times = { .kind = kind_of(arguments), .per_second = ifs_time_unit("ns") };
@@ -84,7 +84,7 @@ int ifs_bucket_function_register(sqlite3 *db)
 
 /* ---- Sketches ---- */
 
-/* Sets an error whose text names the function; format as of sqlite3_mprintf(). */
+/* Sets an error whose text names the function; format is one of sqlite3_mprintf(). */
 static void result_error(sqlite3_context *context, const char *format, const char *name)
 {
 	char *message = sqlite3_mprintf(format, name);
@@ -96,7 +96,7 @@ static void result_error(sqlite3_context *context, const char *format, const cha
 	sqlite3_free(message);
 }
 
-/* The aggregates of a kind of sketch; user data of their functions. */
+/* The two aggregates of a kind of sketch; the user data of their SQL functions. */
 struct digest_aggregates {
 	enum iforest_digest_kind kind;
 	const char *name, *merge_name;
@@ -135,7 +135,7 @@ static void result_status(sqlite3_context *context, enum iforest_status status, 
 
 /* ---- aggregates ---- */
 
-/* Reads a value as sum() would, except for text that is no number.
+/* Reads a value as sum() would, but returns false for text that is no number.
  * Requires  it is not NULL */
 static bool read_number(sqlite3_value *value, struct iforest_sketch_number *number)
 {
@@ -148,13 +148,13 @@ static bool read_number(sqlite3_value *value, struct iforest_sketch_number *numb
 	return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
-/* The sketch of a group: zeroed memory of SQLite's until it is begun. */
+/* The sketch of a group, in memory of SQLite that is zeroed at first. */
 struct sketched_group {
 	bool is_begun;
 	struct iforest_digest sketch;
 };
 
-/* Returns the sketch of the group; NULL without memory. */
+/* Returns the sketch of the group; NULL if out of memory. */
 static struct iforest_digest *sketch_of(sqlite3_context *context)
 {
 	const struct digest_aggregates *aggregates = sqlite3_user_data(context);
@@ -170,7 +170,7 @@ static struct iforest_digest *sketch_of(sqlite3_context *context)
 	return &group->sketch;
 }
 
-/* Reads what the sketch counts of a value: a number, or a key. Otherwise reports the error. */
+/* Reads what the sketch counts for a value: a number, or a key. False, with an error as the result, if that fails. */
 static bool read_counted(sqlite3_context *context, enum iforest_digest_kind kind, sqlite3_value *value,
 			 struct iforest_sketch_number *number)
 {
@@ -255,7 +255,7 @@ static void sketch_value(sqlite3_context *context)
 		sqlite3_result_blob64(context, bytes, n_bytes, sqlite3_free);
 }
 
-/* SQLite calls it for every group that was begun, also after an error. */
+/* SQLite calls xFinal for every group that was begun, also after an error. */
 static void sketch_final(sqlite3_context *context)
 {
 	struct sketched_group *group = sqlite3_aggregate_context(context, 0);
@@ -311,7 +311,7 @@ static void distinct_count_function(sqlite3_context *context, int n_arguments, s
 		sqlite3_result_int64(context, (sqlite3_int64)n);
 }
 
-/* Reads the smallest and greatest number, if both are given. False if one is no number. */
+/* Reads the arguments min and max, if both are given. False if one of them is no number. */
 static bool read_extremes(int n_arguments, sqlite3_value **arguments, struct iforest_sketch_extremes *extremes, bool *are_known)
 {
 	*are_known = n_arguments == 4 && sqlite3_value_type(arguments[2]) != SQLITE_NULL &&
@@ -368,7 +368,8 @@ static void rank_function(sqlite3_context *context, int n_arguments, sqlite3_val
 						       (double)view.n);
 }
 
-/* Registers both aggregates of a kind. Where values are not taken out, SQLite has no inverse and refuses moving frames. */
+/* Registers both aggregates of a kind. If values cannot be removed from the sketch, there is no inverse, and SQLite refuses
+ * window frames whose start moves. */
 static int register_aggregates(sqlite3 *db, const struct digest_aggregates *aggregates, int flags)
 {
 	bool takes_out = iforest_digest_takes_out(aggregates->kind);

@@ -12,9 +12,9 @@
 
 /* ---- The gap query ----
  *
- * The gaps of the chosen series: series after series, each in order of time; or all in order of time. In order of time those
- * of one series come as they are found. Those of several are gathered and sorted first: a condition like "= '3'" chooses
- * several where a text and a number are written alike. */
+ * Rows are the gaps of the chosen series, either one series after the other, or all in order of time. Within a series, gaps are
+ * found in order of time. Those of several series are gathered and sorted first. Even a condition like "= '3'" may choose
+ * several series: that of the text '3', and that of the number 3. */
 
 struct gap_row {
 	struct iforest_gap gap;
@@ -29,14 +29,14 @@ struct gap_query {
 	struct iforest_gap_reader reader;
 	bool has_reader;
 	struct iforest_gap_question question;
-	int64_t longer_than; /* in the times of the index: of reals the question has none, as core cannot tell their distances */
-	uint32_t n_started;  /* of the chosen series */
+	int64_t longer_than;	/* in the index's form of times; applied here to reals, whose distances core cannot compute */
+	uint32_t n_started;	/* how many of the chosen series were begun */
 	struct gap_row *sorted; /* all gaps by time, or NULL */
 	size_t n_sorted, n_reserved, at;
 	struct gap_row row;
 };
 
-/* The request besides window and bound: conditions on by columns, and whether all gaps come in order of time. */
+/* What a query asks for besides its window and bound: conditions on by columns, and whether all gaps come in order of time. */
 struct gap_plan {
 	bool in_order;
 	unsigned n_conditions;
@@ -132,7 +132,7 @@ static enum iforest_status gather(struct gap_query *gaps)
 	return status;
 }
 
-/* Opens the snapshot of a query. Release also after an error; may be opened again after that. */
+/* Opens the snapshot of a query. Release it also after an error; after that it may be opened again. */
 static int gap_query_open(struct gap_query *gaps, struct ifs_index *index, struct ifs_error *error)
 {
 	gaps->index = index;
@@ -337,7 +337,7 @@ static void release_gaps(struct ifs_cursor *cursor)
 	gap_query_release(&((struct cursor *)cursor)->gaps);
 }
 
-/* With an argument that is NULL no query is started, and there are no rows. */
+/* If an argument is NULL, no query is started, and there are no rows. */
 static int start_gaps(struct ifs_cursor *cursor, int index_number, const char *index_text, sqlite3_value **argv,
 		      struct ifs_error *error)
 {
@@ -384,7 +384,7 @@ static int column_of_gap(struct ifs_cursor *cursor, sqlite3_context *context, in
 	return SQLITE_OK;
 }
 
-/* No two gaps of a series start at once. */
+/* No two gaps of a series start at the same time. */
 static sqlite3_int64 rowid_of_gap(const struct ifs_cursor *cursor)
 {
 	const struct gap_query *gaps = &((const struct cursor *)cursor)->gaps;

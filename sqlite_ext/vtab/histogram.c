@@ -57,7 +57,7 @@ static int histogram_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	if (info->idxNum & HAS_BOUNDS && info->nOrderBy == 1 && info->aOrderBy[0].iColumn == LOWER && !info->aOrderBy[0].desc)
 		info->orderByConsumed = 1;
 	info->estimatedRows = 50;
-	/* without the sketch it may be the branch of an OR: see ifs_plan_set_cost() */
+	/* a plan without the sketch may be for a branch of an OR: see ifs_plan_set_cost() */
 	info->estimatedCost = info->idxNum & HAS_SKETCH ? 50 : IFS_COST_OF_UNUSABLE;
 	return SQLITE_OK;
 }
@@ -89,7 +89,7 @@ static int keep_argument(sqlite3_value **kept, sqlite3_value *argument, struct i
 	return argument && !*kept ? ifs_error_set(error, SQLITE_NOMEM, "") : error->rc;
 }
 
-/* True if the bounds are those of the query before, as in a join. */
+/* True if the bounds are those of the previous query, as they often are in a join. */
 static bool are_same(sqlite3_value *a, sqlite3_value *b)
 {
 	int n = a && b ? sqlite3_value_bytes(a) : -1;
@@ -110,7 +110,7 @@ static void add_limit(struct histogram_cursor *cursor, sqlite3_stmt *row, struct
 		cursor->limits[cursor->n_limits++] = sqlite3_column_double(row, 0);
 }
 
-/* Reads the bounds by SQLite's own functions of JSON. */
+/* Reads the bounds with SQLite's JSON functions. */
 static int read_bounds(struct histogram_cursor *cursor, sqlite3_value *bounds, struct ifs_error *error)
 {
 	sqlite3 *db = ((struct ifs_function_table *)cursor->base.base.pVtab)->db;
@@ -238,7 +238,7 @@ static uint64_t hash_of(sqlite3_value *value)
 	return bytes ? iforest_xxh64(bytes, (size_t)sqlite3_value_bytes(value)) : 0;
 }
 
-/* No other histogram has it, up to chance: see ifs_bucket_query_rowid(). */
+/* No other histogram has the same rowid, up to chance: see ifs_bucket_query_rowid(). */
 static int histogram_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct histogram_cursor *cursor = (const struct histogram_cursor *)base;
@@ -248,7 +248,7 @@ static int histogram_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	return SQLITE_OK;
 }
 
-/* Without xCreate the table exists by itself, and cannot be created. */
+/* Without xCreate the table exists under its own name, and CREATE VIRTUAL TABLE is refused. */
 static const sqlite3_module module = {
 	.xConnect = histogram_connect,
 	.xBestIndex = histogram_best_index,

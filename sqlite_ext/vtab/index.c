@@ -97,7 +97,7 @@ static int integrity_check(struct ifs_table *table, int64_t number, struct ifs_e
 	return ifs_verify(&table->index, true, error);
 }
 
-/* usual: n if none is given. */
+/* usual: the number that a command gets if none is given. */
 static const struct command {
 	const char *name;
 	int (*run)(struct ifs_table *table, int64_t number, struct ifs_error *error);
@@ -114,7 +114,7 @@ static const struct command {
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
-/* True if the text is INSERT INTO this index. */
+/* True if the SQL is an INSERT INTO this index. */
 static bool is_command(const struct ifs_table *table, const char *sql)
 {
 	const char *token, *dot, *after;
@@ -161,7 +161,7 @@ static int run_command(struct ifs_table *table, const struct command *command, s
 
 /* Runs a command on the index: flush, merge, optimize, rebuild, integrity-check, automerge, export. arguments are the
  * values in the argument columns beside it (enum ifs_argument): n goes with merge and automerge, step with export. Refused
- * in a trigger and while another statement writes: a row that is half changed would be taken as it is. */
+ * in a trigger and while another statement writes, because a half-changed row would be read as it is. */
 static int dispatch_command(struct ifs_table *table, const char *command, sqlite3_value **arguments, struct ifs_error *error)
 {
 	sqlite3_value *number = arguments[IFS_ARGUMENT_N], *step = arguments[IFS_ARGUMENT_STEP];
@@ -263,7 +263,7 @@ static int index_destroy(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* Refuses a new name that a column has, because the command column has the index's name. */
+/* Refuses a new name that one of the columns has, because the command column is named like the index. */
 static int check_new_name(struct ifs_table *table, const char *new_name, struct ifs_error *error)
 {
 	sqlite3_free(ifs_definition_declare(&table->definition, new_name, error));
@@ -316,7 +316,7 @@ static int index_shadow_name(const char *suffix)
 	       sqlite3_stricmp(suffix, "piece") == 0 || sqlite3_stricmp(suffix, "distinct") == 0;
 }
 
-/* argv: the rowid to delete; for an INSERT then the new rowid and every column: arguments, command, the others. */
+/* argv has the rowid to delete; for an INSERT, the new rowid and every column follow: arguments, command, the others. */
 static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
 	struct ifs_table *table = (struct ifs_table *)base;
@@ -330,13 +330,13 @@ static int index_update(sqlite3_vtab *base, int n_argv, sqlite3_value **argv, sq
 			      table->definition.content);
 	else
 		dispatch_command(table, command, argv + 2, &error);
-	/* a command inserts no row of the user's: its writes to the index's tables must not show */
+	/* a command inserts no row of the user's, so last_insert_rowid() must not change */
 	sqlite3_set_last_insert_rowid(table->index.db, last_inserted);
 	*rowid = last_inserted;
 	return ifs_table_report(base, &error);
 }
 
-/* ---- transactions: reads of what is rolled back are dropped ---- */
+/* ---- transactions: after a rollback, cached reads of what was rolled back are dropped ---- */
 
 static int index_begin(sqlite3_vtab *base)
 {
@@ -395,7 +395,7 @@ static int index_integrity(sqlite3_vtab *base, const char *schema, const char *n
 	return SQLITE_OK;
 }
 
-/* Headers before 3.44 do not know the method, and libraries before do not look so far. */
+/* Headers before 3.44 do not declare the method. Libraries before 3.44 ignore it, because it lies behind what they read. */
 #if SQLITE_VERSION_NUMBER >= 3044000
 #define INTEGRITY .base.xIntegrity
 #else

@@ -4,7 +4,7 @@
 #include "core/model/aggregate.h"
 #include "core/model/lttb.h"
 
-/* A value as it was given: the answer has it unchanged. */
+/* A value as it was given, so that the result can return it unchanged. */
 struct line_number {
 	bool is_integer;
 	union iforest_number value;
@@ -12,7 +12,7 @@ struct line_number {
 
 struct line {
 	struct iforest_line_point *points;
-	struct line_number *numbers; /* of each row */
+	struct line_number *numbers; /* the value of each point */
 	size_t n, n_points_reserved, n_numbers_reserved;
 	sqlite3_int64 n_wanted;
 	bool has_failed;
@@ -106,7 +106,7 @@ static void result_line(sqlite3_context *context, struct line *line)
 		sqlite3_result_error_nomem(context);
 }
 
-/* SQLite calls it for every group that was begun, also after an error. No points give NULL. */
+/* SQLite calls xFinal for every group that was begun, also after an error. Without points the result is NULL. */
 static void line_final(sqlite3_context *context)
 {
 	struct line *line = sqlite3_aggregate_context(context, 0);

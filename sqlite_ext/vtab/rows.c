@@ -38,7 +38,7 @@ static unsigned list_columns(const struct ifs_definition *definition, char **nam
 	return n;
 }
 
-/* Applies `column AS name` to the first column of that name that was not renamed yet. The hidden ones stay. */
+/* Applies `column AS name` to the first column of that name that was not renamed yet. Hidden columns cannot be renamed. */
 static int rename_column(const char *text, char **names, bool *is_renamed, unsigned n, struct ifs_error *error)
 {
 	struct ifs_column_name column;
@@ -110,7 +110,7 @@ static int open_rows(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 
 /* ---- reading ---- */
 
-/* Estimates by the snapshot that was read last; otherwise guesses. */
+/* Estimates the size from the snapshot that was read last; guesses it if there is none. */
 static struct ifs_rows_size size_of(const struct ifs_index *index)
 {
 	struct ifs_rows_size size = { .n_rows = 0, .n_series = 0 };

@@ -6,7 +6,7 @@
 #include "sqlite_ext/query/plan.h"
 #include "sqlite_ext/vtab/common.h"
 
-/* The numbers of an index. */
+/* The statistics of an index. */
 
 struct index_stats {
 	uint64_t n_rows;    /* live, those pending included */
@@ -19,7 +19,8 @@ struct index_stats {
 	int64_t flush_time; /* Unix time of the last build, or flush that found something */
 };
 
-/* Counts the rows that an answer over all would fold. The log may give old keys that no run has, so they are looked up. */
+/* Counts the rows that a query of everything would aggregate. It takes a scan, because the log may have old keys that no run
+ * has. */
 static enum iforest_status count_rows(struct ifs_index *index, struct ifs_snapshot *snapshot, uint64_t *n_rows)
 {
 	struct iforest_request request = { .filter = ifs_delta_filter(&snapshot->delta) };
@@ -47,7 +48,7 @@ static void add_run(const struct iforest_manifest *manifest, const struct ifores
 		stats->n_levels = run->n_levels;
 }
 
-/* Runs a query for one integer; *is_there is false if the answer is none. */
+/* Runs a query for one integer; *is_there is false if it returns no integer. */
 static int read_integer(struct ifs_index *index, const char *sql, bool *is_there, int64_t *integer, struct ifs_error *error)
 {
 	sqlite3_stmt *statement;
@@ -161,7 +162,7 @@ static int stats_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	if (info->colUsed & ((sqlite3_uint64)1 << BYTES | (sqlite3_uint64)1 << BYTES_PER_ROW))
 		info->idxNum |= WITH_BYTES;
 	info->estimatedRows = 1;
-	/* without the name it may be the branch of an OR: see ifs_plan_set_cost() */
+	/* a plan without the name may be for a branch of an OR: see ifs_plan_set_cost() */
 	info->estimatedCost = !(info->idxNum & HAS_INDEX) ? IFS_COST_OF_UNUSABLE : info->idxNum & WITH_BYTES ? 10000 : 100;
 	return SQLITE_OK;
 }
@@ -187,8 +188,8 @@ static int stats_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-/* Returns the first schema that has a virtual table of that name; main, which is then reported not to have it, if there is
- * none. */
+/* Returns the first schema that has a virtual table of that name. If none has, returns main, and the error then says that main
+ * has no such index. */
 static char *find_schema(sqlite3 *db, const char *index, struct ifs_error *error)
 {
 	char *found = NULL;
@@ -322,7 +323,7 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 	return SQLITE_OK;
 }
 
-/* No other index has it, up to chance: see ifs_bucket_query_rowid(). */
+/* No other index has the same rowid, up to chance: see ifs_bucket_query_rowid(). */
 static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
 	const struct stats_cursor *cursor = (const struct stats_cursor *)base;
@@ -335,7 +336,7 @@ static int stats_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	return SQLITE_OK;
 }
 
-/* Without xCreate the table exists by itself, and cannot be created. */
+/* Without xCreate the table exists under its own name, and CREATE VIRTUAL TABLE is refused. */
 static const sqlite3_module module = {
 	.xConnect = stats_connect,
 	.xBestIndex = stats_best_index,

@@ -130,7 +130,7 @@ char *rows_of(sqlite3 *db, const char *sql)
 {
 	char *rows = NULL;
 	size_t n;
-	FILE *text = open_memstream(&rows, &n); /* not memory of SQLite: that is made to fail */
+	FILE *text = open_memstream(&rows, &n); /* not SQLite's memory, which tests make fail */
 	sqlite3_stmt *statement = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
 

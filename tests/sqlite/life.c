@@ -39,7 +39,7 @@ void life_lose_kept(const struct life *life, sqlite3 *db, struct random *random)
 	run(db, "UPDATE %s SET bytes = zeroblob(length(bytes))", life->kept);
 	run_fails(db, life->damage, "%s", life->query);
 	run_fails(db, life->damage, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	run(db, "SELECT track, count FROM d_if(100, 2000000, 5)"); /* not read where nobody asks */
+	run(db, "SELECT track, count FROM d_if(100, 2000000, 5)"); /* what is kept is not read if no query needs it */
 	run(db, "UPDATE %s SET bytes = NULL", life->kept);
 	run_fails(db, life->damage, "%s", life->query);
 	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild'); INSERT INTO d_if(d_if) VALUES('integrity-check')");

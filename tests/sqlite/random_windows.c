@@ -163,7 +163,7 @@ static void expect_real(sqlite3_stmt *answer, int *i, bool is_set, double expect
 	++*i;
 }
 
-/* An argument reads as it was given: 5 or 5.0. */
+/* An argument column has the value as it was given: 5 or 5.0. */
 static void expect_argument(sqlite3_stmt *answer, int *i, bool is_set, int64_t value)
 {
 	if (sqlite3_column_type(answer, *i) == SQLITE_FLOAT)
@@ -204,7 +204,7 @@ static double line_at(const struct cell *a, const struct cell *b, bool is_real, 
 	return (double)((long double)a->integer + (long double)((wide)b->integer - a->integer) * part);
 }
 
-/* min, max, avg, first, last, the sum and the rows of a bucket that has no v: from its neighbours. */
+/* Expects min, max, avg, first, last, the sum and the rows of a bucket without v, which are filled from its neighbours. */
 static void expect_filled(sqlite3_stmt *answer, int *i, const struct value_sum *sum, int v, bool is_real, bool is_linear,
 			  int64_t start, bool with_sums)
 {
@@ -318,7 +318,7 @@ static void append_argument(sqlite3_str *sql, struct random *random, const char 
 		sqlite3_str_appendf(sql, one_in(random, 4) && is_small ? " AND %s = %lld.0" : " AND %s = %lld", name, value);
 }
 
-/* The query, with the arguments now in parentheses and now in WHERE. */
+/* Returns the query, with the arguments at random in parentheses or in WHERE. */
 static char *query_of(const struct table *table, const struct window *window, bool with_sums, struct random *random)
 {
 	sqlite3_str *sql = sqlite3_str_new(NULL);
@@ -374,7 +374,7 @@ static void ask(sqlite3 *db, const char *sql, const struct table *table, const s
 	sqlite3_finalize(answer);
 }
 
-/* Extremes alone are looked for in another way than all else: they must be those of a query that reads counts as well. */
+/* A query of extremes alone has its own algorithm: it must return the same extremes as a query that also reads counts. */
 static void check_extremes(sqlite3 *db, const struct table *table, const char *sql)
 {
 	const char *from = strstr(sql, " FROM "), *order = strstr(sql, " ORDER BY ");

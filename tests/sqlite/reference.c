@@ -41,7 +41,7 @@ void read_rows(sqlite3 *db, struct table *table)
 		}
 	}
 	if (table->n_by == 0)
-		table->n_series = 1; /* without by columns there is one series, even without rows */
+		table->n_series = 1; /* without by columns there is one series, even if the table is empty */
 	sqlite3_finalize(statement);
 	sqlite3_free(sql);
 }
@@ -58,7 +58,7 @@ wide bucket_start(const struct window *window, wide bucket)
 	return window->t0 + floor_divide(bucket * ((wide)window->t1 - window->t0), window->n);
 }
 
-/* By the definition: the bucket whose bounds hold the time. */
+/* Returns the bucket by its definition: the one between whose bounds the time is. */
 static wide bucket_of(const struct window *window, int64_t time)
 {
 	wide bucket, end;
@@ -80,7 +80,7 @@ static wide bucket_of(const struct window *window, int64_t time)
 	return bucket;
 }
 
-/* Is a before b in time? A row without a time comes last. */
+/* True if a is before b in time. A row without a time comes last. */
 static bool is_before(const struct row *a, const struct row *b)
 {
 	if (a->has_time != b->has_time)
@@ -189,7 +189,7 @@ static void find_neighbours(const struct table *table, struct group *group, int 
 	}
 }
 
-/* Adds the buckets without rows. Returns the new number of groups; group s, b stands at its place in order. */
+/* Adds the buckets without rows. Returns the new number of groups, which are in order of (series, bucket). */
 static int fill_groups(const struct table *table, const struct window *window, struct group *groups, int n_groups,
 		       bool *exceeds)
 {
@@ -202,7 +202,7 @@ static int fill_groups(const struct table *table, const struct window *window, s
 		to = window->n - 1;
 	}
 	*exceeds = *exceeds || from < INT64_MIN || to > INT64_MAX;
-	if (*exceeds) /* an error, whatever the groups */
+	if (*exceeds) /* the query is an error, whatever the groups */
 		return n_groups;
 	for (int s = 1; s <= table->n_series; s++)
 		for (wide b = from; b <= to; b++) {
@@ -220,7 +220,7 @@ static int fill_groups(const struct table *table, const struct window *window, s
 	return n;
 }
 
-/* One group a row of the window, sorted, then each put into the first of its like. */
+/* Makes a group of each row of the window, sorts them, and merges equal ones. */
 int fold_rows(const struct table *table, const struct window *window, struct group groups[MAX_GROUPS], bool *exceeds)
 {
 	static const struct row *rows[MAX_ROWS];

@@ -1,10 +1,11 @@
-/* test_advise.c -- iforest_advise(): the index that it proposes can be made, and the query over it gives what the SELECT gives. */
+/* tests/sqlite/test_advise.c -- Tests of iforest_advise(): the proposed index can be created, and the query over it returns
+ * what the SELECT returns. */
 #include "harness.h"
 
 #define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, depth INTEGER, ts INTEGER, dur INTEGER, weight REAL, name TEXT);"
 #define STATEMENT(of) "CREATE VIRTUAL TABLE \"main\".\"spans_if\" USING iforest(content=\"spans\", time=\"ts\"" of ")"
 
-/* query: NULL: none, for this reason. */
+/* If query or statement is NULL, none is proposed, for this reason. */
 static const struct advised { const char *sql, *statement, *query, *reason;
 } cases[] = {
 	{ "SELECT track, count(*), sum(dur), max(dur) FROM spans WHERE ts >= 100 AND ts < 700 GROUP BY track",
@@ -21,7 +22,7 @@ static const struct advised { const char *sql, *statement, *query, *reason;
 	{ "SELECT depth, count(*) FROM spans WHERE depth = 3 AND 50 <= ts GROUP BY 1", STATEMENT(", by=(\"depth\")"),
 	  "SELECT \"depth\", count FROM \"main\".\"spans_if\" WHERE \"depth\" = 3 AND t0 = 50", NULL },
 	{ "SELECT count(*) FROM spans WHERE ts < 500", STATEMENT(""), "SELECT count FROM \"main\".\"spans_if\" WHERE t1 = 500", NULL },
-	/* parameters, which rows are not compared of */
+	/* parameters, for which rows are not compared */
 	{ "SELECT sum(dur) FROM spans WHERE track = ? AND ts >= ? AND ts <= ?", STATEMENT(", value=(\"dur\"), by=(\"track\")"),
 	  "SELECT \"track\", count, \"sum_dur\" FROM \"main\".\"spans_if\" WHERE \"track\" = :value AND t0 = :t0 AND t1 = :t1 + 1", NULL },
 	/* an index, and no query */
@@ -46,7 +47,7 @@ static const struct advised { const char *sql, *statement, *query, *reason;
 	  "the query is left to you: the SELECT has more than conditions by AND, aggregates and GROUP BY" },
 	{ "SELECT count(*), max(name) FROM spans WHERE ts >= 0", STATEMENT(", by=(\"name\")"), NULL,
 	  "the query is left to you: series would have to be folded, by iforest_fold" },
-	/* none */
+	/* no index */
 	{ "SELECT sum(dur) FROM spans", NULL, NULL, "no column looks like a time: ask for a range of it" },
 	{ "SELECT * FROM spans WHERE ts > 5", NULL, NULL, "nothing is aggregated by count, sum, total, min, max or avg" },
 	{ "SELECT count(*) FROM spans a, spans b WHERE a.ts > 5", NULL, NULL, "it does not read one table once: tables are read 2 times" },

@@ -1,15 +1,16 @@
-/* test_bucket_function.c -- iforest_bucket() gives the bucket numbers of an index, over the whole range of times. */
+/* tests/sqlite/test_bucket_function.c -- Tests of iforest_bucket(): it returns the bucket numbers of an index, over the whole
+ * range of times. */
 #include "harness.h"
 
 enum { N_ROUNDS = 300, N_ROWS = 60 };
 
-/* A time of the window, t0 where there is none. */
+/* Returns a time in the window; t0 if the window is empty. */
 static int64_t random_inside(struct random *random, int64_t t0, int64_t t1)
 {
 	return t1 > t0 ? (int64_t)((uint64_t)t0 + random64(random) % ((uint64_t)t1 - (uint64_t)t0)) : t0;
 }
 
-/* A time, near one of the others or anywhere. */
+/* Returns a time, near another one or anywhere. */
 static int64_t random_time(struct random *random, int64_t near)
 {
 	switch (random_below(random, 5)) {
@@ -77,7 +78,7 @@ static void it_knows_what_has_no_bucket(void **state)
 	close_database(db);
 }
 
-/* Deterministic: in an index on an expression; innocuous: in a view of a schema that is not trusted. */
+/* An index on an expression needs a deterministic function; a view in a schema that is not trusted, an innocuous one. */
 static void it_may_stand_in_schemas(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

@@ -1,8 +1,8 @@
-/* test_build.c -- an index is built of rows in any order: at once where memory has room for all, else in batches that wait in a
- * temporary file, or in memory. The index is the same. */
+/* tests/sqlite/test_build.c -- Tests of builds from rows in any order: the index is the same whether all rows fit into memory,
+ * or are sorted in batches that wait in a temporary file or in memory. */
 #include "harness.h"
 
-/* Of so little memory some 600 rows are a batch. */
+/* With so little memory, a batch has about 600 rows. */
 #define LITTLE_MEMORY "PRAGMA cache_size = 1; "
 #define MUCH_MEMORY "PRAGMA cache_size = -2000; "
 
@@ -15,7 +15,7 @@ static const char *const times[] = {
 	"id", "id * 1000 - abs(random() %% 20000)", "random()", "nullif(abs(random() %% 50), 7)", "-id",
 };
 
-/* reals from the beginning, from the middle on, never; in a column that takes each as it comes */
+/* reals from the beginning, from the middle on, never; the column has no affinity */
 static const char *const values[] = { "id / 8.0", "CASE WHEN id > 1700 THEN id / 8.0 ELSE id END", "random() %% 1000", "nullif(id %% 3, 0)" };
 
 enum { N_BY = sizeof by_values / sizeof *by_values, N_TIMES = sizeof times / sizeof *times, N_VALUES = sizeof values / sizeof *values };
@@ -37,7 +37,7 @@ static void fill(sqlite3 *db, struct random *dice)
 	sqlite3_free(insert);
 }
 
-/* The format takes the name of an index. */
+/* The format has the name of an index. */
 static void same_in_both(sqlite3 *db, const char *format)
 {
 	char *of_whole = sqlite3_mprintf(format, "whole"), *of_parts = sqlite3_mprintf(format, "parts");
@@ -75,7 +75,7 @@ static void the_index_is_the_same_in_batches(void **state)
 	}
 }
 
-/* Ids follow values, so that questions that go through the series in order go through the pages in order. */
+/* Ids follow the order of values, so that queries that read series in order read pages in order. */
 static void ids_of_series_follow_their_values(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -90,7 +90,7 @@ static void ids_of_series_follow_their_values(void **state)
 	close_database(db);
 }
 
-/* Gives another number each time, and says that it does not. */
+/* A function that is declared deterministic, but returns another number at each call. */
 static void restless(sqlite3_context *context, int n, sqlite3_value **arguments)
 {
 	static int next;
@@ -113,7 +113,7 @@ static void by_values_that_do_not_stay_are_refused(void **state)
 	close_database(db);
 }
 
-/* ---- a file system that has no room for temporary files ---- */
+/* ---- a file system without room for temporary files ---- */
 
 static sqlite3_vfs *real_vfs;
 

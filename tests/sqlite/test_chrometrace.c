@@ -1,9 +1,9 @@
-/* The loadable module chrometrace.so through SQL.
+/* tests/sqlite/test_chrometrace.c -- Tests of the loadable module chrometrace.so through SQL.
  *
  * The module is taken from the folder IFOREST_BUILD (default build). The real traces and their expected answers are
  * taken from the folder IFOREST_TRACES (default ../shared/data/traces); without that folder their test is skipped.
- * docs/traces.md and docs/trace_formats.md are tested too: their ```json blocks are written to trace.json and otlp.json, and each ```sql block must give
- * what the ```text block behind it says, in the format of the shell's list mode. */
+ * docs/traces.md and docs/trace_formats.md are tested, too: their ```json blocks are written to trace.json and otlp.json, and
+ * each ```sql block must return what the ```text block after it shows, in the format of the shell's list mode. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,8 +76,8 @@ static void write_trace(const char *text)
 	write_text(trace_path, text);
 }
 
-/* Runs one or more statements; ?1 is bound to argument. The rows are joined as the shell does in list mode, into a text
- * that is valid until the next call. A failure is the text "error: ..." */
+/* Runs one or more statements, with ?1 bound to argument. Returns the rows as the shell prints them in list mode, in a text
+ * that is valid until the next call; after a failure, the text "error: ...". */
 static const char *rows_of(sqlite3 *database, const char *sql, const char *argument)
 {
 	static char rows[200000];
@@ -120,7 +120,7 @@ static void expect_rows(sqlite3 *database, const char *sql, const char *expected
 		fail_msg("gives\n%.300s\ninstead of\n%.300s\n: %s", rows, expected, sql);
 }
 
-/* One row of the columns that most tests look at, for a trace of these events. */
+/* Compares the columns that most tests look at, for a trace of these events. */
 static void expect_spans(sqlite3 *database, const char *trace, const char *expected)
 {
 	write_trace(trace);
@@ -362,7 +362,7 @@ static void write_big_trace(int n_events)
 		fputs("abcdefghijklmnopqrstuvwxyz0123456789+/ABCDEFGHIJKL", file);
 	fputs("\"}}", file);
 	for (int i = 0; i < n_events; i++) {
-		int track = i % 6 == 3 ? i - 3 : i; /* an E has the track of the B before it */
+		int track = i % 6 == 3 ? i - 3 : i; /* an E has the track of its B */
 
 		fprintf(file,
 			",\n{\"ph\":\"%c\",\"ts\":%d.125,\"pid\":%d,\"tid\":%d,\"name\":\"task "
@@ -377,7 +377,7 @@ static void write_big_trace(int n_events)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* Peak memory in KiB that a query adds to a process of its own. */
+/* Returns the peak memory in KiB that a query adds to a process of its own. */
 static long peak_kib_of(const char *sql)
 {
 	int ends[2];
@@ -428,7 +428,7 @@ static void memory_does_not_grow_with_the_file(void **state)
 
 /* --- the documentation ------------------------------------------------------------------------------------------- */
 
-/* The next block of a kind behind *at, which is moved behind it; to be freed. NULL if there is none. */
+/* Returns the next block of a kind after *at, and moves *at behind it. NULL if there is none. The caller frees the text. */
 static char *next_block(const char **at, const char *fence)
 {
 	const char *start = strstr(*at, fence), *end = start ? strstr(start + 4, "\n```") : NULL;
@@ -486,8 +486,8 @@ static void examples_of_the_documentation_hold(void **state)
 
 /* --- real traces ------------------------------------------------------------------------------------------------- */
 
-/* The expected answers are JSON: the file is parsed once into expected(answers), and the comparisons are SQL too. Each
- * query gives a row for every figure that differs. */
+/* The expected answers are JSON, which is parsed once into expected(answers). The comparisons are SQL: each query returns a row
+ * for every figure that differs. */
 static const char load_sql[] =
     "CREATE TEMP TABLE spans AS SELECT rowid AS seq, ts_ns, dur_ns, track, depth, name FROM read_chrome_trace(?1);"
     "CREATE INDEX temp.spans_ts ON spans(ts_ns);"
@@ -575,18 +575,18 @@ static void expect_figures(const char *traces, const char *name)
 	sqlite3_close(database);
 }
 
-/* The expected answers of one file of any format; ?1 is the path. Bytes that are not UTF-8 are a U+FFFD each here, and a U+FFFD for
- * some of them there. */
+/* Comparisons for a file of any format; ?1 is its path. The reader turns each byte that is not UTF-8 into a U+FFFD; the
+ * expected answers have one U+FFFD for several such bytes. */
 #define MENDED(text) "replace(replace(" text ", char(65533, 65533), char(65533)), char(65533, 65533), char(65533))"
 
 #define IS_PERFETTO "(SELECT answers ->> 'format' = 'perfetto-protobuf' FROM expected)"
 
-/* Perfetto's flows of the phases s, t and f, and what is left out of them, differ in the random files: tests/trace/test_perfetto_files
- * has the reason, and compares them. */
+/* In the random files, flows of the phases s, t and f differ from Perfetto's. tests/trace/test_perfetto_files has the reason,
+ * and compares them. */
 #define IS_RANDOM "(SELECT answers ->> 'file' LIKE 'random%' FROM expected)"
 
-/* States, and threads that run on a CPU, are spans of which the answers have lists of their own; those of Perfetto tell processes that
- * have a number one after the other not apart, and name a counter's uuid only where it is needed. */
+/* The expected answers have separate lists of states, and of the threads that run on a CPU, which are spans here. Perfetto's
+ * answers do not distinguish processes that reuse a number, and name a counter's uuid only if it is needed. */
 static const char load_model_sql[] =
 	"CREATE TEMP TABLE tracks AS SELECT * FROM read_trace_tracks(?1);"
 	"CREATE TEMP TABLE all_spans AS SELECT rowid AS number, ts_ns AS ts, dur_ns AS dur, track, depth, printf('%s', " MENDED("name") ") AS name, "
@@ -603,7 +603,7 @@ static const char load_model_sql[] =
 	"FROM read_trace_counters(?1) o WHERE o.track IS r.track AND o.name = r.name) > 1, '|uuid:' || id, ''), "
 	"pid || '|' || name || coalesce('|id=' || id, '') || '|' || key) AS series FROM read_trace_counters(?1) r;";
 
-/* Rows of one and not of the other, with how often they occur. */
+/* Returns the rows that only one of two queries has, or has more often. */
 #define DIFFERENCE(what, columns, actual, wanted)                                                                              \
 	"WITH a AS (SELECT " columns ", count(*) FROM (" actual ") GROUP BY " columns "), "                                    \
 	"w AS (SELECT " columns ", count(*) FROM (" wanted ") GROUP BY " columns ") "                                          \
@@ -625,7 +625,7 @@ static const char *const model_difference_sqls[] = {
 		   "max(dur) FILTER (WHERE dur >= 0) AS max, max(depth) + 1 AS max_depth FROM spans GROUP BY track",
 		   "SELECT key AS track, " FIELD("count") ", " FIELD("unclosed") ", " FIELD("sum") ", " FIELD("max") ", " FIELD("max_depth")
 		   " FROM expected, json_each(answers, '$.tracks')"),
-	/* all spans, or the first */
+	/* the expected answers have all spans, or the first ones */
 	DIFFERENCE("span", "ts, dur, track, name, cat, depth",
 		   "SELECT * FROM spans WHERE (SELECT answers -> 'spans' FROM expected) IS NOT NULL",
 		   "SELECT " FIELD("ts") ", " FIELD("dur") ", " FIELD("track") ", printf('%s', " MENDED("value ->> 'name'") ") AS name, "
@@ -653,7 +653,7 @@ static const char *const model_difference_sqls[] = {
 		   "SELECT * FROM spans WHERE (SELECT answers ->> 'format' FROM expected) = 'otlp'",
 		   "SELECT " FIELD("ts") ", " FIELD("name") ", nullif(value ->> 'trace_id', '') AS trace_id, nullif(value ->> 'span_id', '') AS id, "
 		   "nullif(value ->> 'parent_span_id', '') AS parent FROM expected, json_each(answers, '$.spans') WHERE answers ->> 'format' = 'otlp'"),
-	/* of OTLP the answers have how many events there are, and links */
+	/* for OTLP, the expected answers have the numbers of events and of links */
 	"SELECT 'instants', (SELECT count(*) FROM instants) FROM expected "
 	"WHERE (SELECT count(*) FROM instants) <> coalesce(answers ->> '$.stats.events' * (answers ->> 'format' = 'otlp'), 0) + answers ->> '$.instants.n'",
 	"SELECT 'links', (SELECT count(*) FROM flows) FROM expected WHERE answers ->> 'format' = 'otlp' AND answers ->> '$.stats.links' "
@@ -682,7 +682,7 @@ static const char *const model_difference_sqls[] = {
 		   "SELECT value ->> '$.from[0]' AS a, value ->> '$.from[1]' AS b, value ->> '$.from[2]' AS c, value ->> '$.from[3]' AS d, "
 		   "value ->> '$.to[0]' AS e, value ->> '$.to[1]' AS f, value ->> '$.to[2]' AS g, value ->> '$.to[3]' AS h "
 		   "FROM expected, json_each(answers, '$.flows.list') WHERE NOT " IS_PERFETTO),
-	/* in Perfetto's answers the earlier end comes first */
+	/* in Perfetto's answers, the earlier end of a flow comes first */
 	"WITH ends AS (SELECT 0 AS is_instant, number, ts, dur, track, name FROM all_spans UNION ALL SELECT 1, number, ts, 0, track, name FROM instants), "
 	"given AS (SELECT x.ts <= y.ts AS is_forth, json_array(x.ts, x.dur, x.track, x.name) AS x, json_array(y.ts, y.dur, y.track, y.name) AS y FROM flows f "
 	"JOIN ends x ON x.number = coalesce(from_span, from_instant) AND x.is_instant = (from_span IS NULL) "
@@ -735,7 +735,7 @@ static void expect_model(const char *format_folder, const char *name)
 	sqlite3_close(database);
 }
 
-/* Every file of a folder that has expected answers beside it. */
+/* Compares every file of a folder that has expected answers beside it. */
 static void every_file_gives_the_expected_model(void **state)
 {
 	const char *traces = getenv("IFOREST_TRACES"), *suffix = ".expected.json";

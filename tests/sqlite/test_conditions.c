@@ -1,10 +1,10 @@
-/* test_conditions.c -- an index inside larger SQL: conditions on by columns of every affinity, joins with tables of windows,
- * subqueries, views, CTEs, parameters, ORDER BY and LIMIT, all against plain SQL over the same table. */
+/* tests/sqlite/test_conditions.c -- Tests of an index in larger SQL: conditions on by columns of every affinity, joins with
+ * tables of windows, subqueries, views, CTEs, parameters, ORDER BY and LIMIT, compared with plain SQL over the same table. */
 #include "harness.h"
 
 enum { ROWS = 400 };
 
-/* One value for a by column, as SQL. Close relatives on purpose: 3, 3.0, '3', x'33'. */
+/* Returns a value for a by column, as SQL. Some are deliberately similar: 3, 3.0, '3', x'33'. */
 static const char *random_literal(struct random *random)
 {
 	static const char *const literals[] = { "1", "2", "3", "3.0", "'3'", "x'33'", "NULL", "'a'", "'A'", "'b'", "'abc'", "''",
@@ -14,7 +14,7 @@ static const char *random_literal(struct random *random)
 	return literals[random_below(random, (int64_t)(sizeof literals / sizeof literals[0]))];
 }
 
-/* t(id, c, d, ts, dur) with the given type of c and an index by c and d. ANY is a type of STRICT tables. */
+/* Makes t(id, c, d, ts, dur) with the given type of c, and an index. ANY is a type of STRICT tables. */
 static sqlite3 *make_table(const char *type, const char *by)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -52,8 +52,9 @@ static const char *const conditions[] = {
 	"c = 2.5", "c = '2.5'", "c = '3.0'", "c = ' 3'", "c = '1e0'", "CASE c WHEN 3 THEN 1 ELSE 0 END", "c IS TRUE", "c", "NOT c",
 };
 
-/* Tables of what plain SQL makes of all rows and of those of [100, 800). They are made without any condition, for SQLite 3.40
- * itself forgets to sort for GROUP BY c where c = CAST(3 AS REAL), as if c were constant: it may be 3 or '3'. */
+/* Makes tables of the groups of all rows, and of the rows in [100, 800), by plain SQL. The tables are made without conditions
+ * on c, because SQLite 3.40 does not sort for GROUP BY c under c = CAST(3 AS REAL): it takes c to be constant, but c may be 3
+ * or '3'. */
 static void group_by_plain_sql(sqlite3 *db, const char *columns)
 {
 	run(db, "CREATE TABLE plain AS SELECT %s, count(*) AS count, sum(dur) AS sum_dur FROM t GROUP BY %s", columns, columns);
@@ -61,7 +62,7 @@ static void group_by_plain_sql(sqlite3 *db, const char *columns)
 	    columns, columns);
 }
 
-/* An index and a table answer alike under a condition. */
+/* Fails unless an index and a table return the same rows under a condition. */
 static void compare_under(sqlite3 *db, const char *index, const char *table, const char *columns, const char *condition)
 {
 	static const char *const format = "SELECT * FROM (SELECT %s, count, sum_dur FROM %s WHERE %s LIMIT -1) ORDER BY quote(c), 2, 3";
@@ -164,7 +165,7 @@ static const struct {
 	{ "SELECT label FROM windows WHERE EXISTS (SELECT 1 FROM t_if(w0, w1) WHERE c = 3) ORDER BY 1",
 	  "SELECT label FROM windows WHERE EXISTS (SELECT 1 FROM t WHERE " IN_WINDOW " AND c = 3) ORDER BY 1" },
 	{ "SELECT count(*) FROM t WHERE c IN (SELECT c FROM t_if(0, 50))", "SELECT count(*) FROM t WHERE c IN (SELECT c FROM t WHERE ts >= 0 AND ts < 50)" },
-	/* the affinity of the other column makes numbers of texts */
+	/* the affinity of the other column turns texts into numbers */
 	{ "SELECT c, count FROM t_if WHERE c IN (SELECT i FROM integers) ORDER BY 1", "SELECT c, count(*) FROM t WHERE c IN (SELECT i FROM integers) GROUP BY 1 ORDER BY 1" },
 	{ "SELECT id, dur FROM t WHERE id IN (SELECT max_dur_id FROM t_if(0, 600)) ORDER BY 1",
 	  "SELECT id, dur FROM (SELECT *, row_number() OVER (PARTITION BY c ORDER BY dur DESC, ts, id) AS place FROM t WHERE ts >= 0 AND ts < 600)"
@@ -219,7 +220,7 @@ static void an_index_takes_part_in_larger_queries(void **state)
 	close_database(db);
 }
 
-/* SQLite may ask once for each side of an OR, and tells rows that it has seen by their rowid. */
+/* SQLite may run a query for each side of an OR. It recognises rows that it has seen by their rowid. */
 static void the_sides_of_an_or_hide_no_rows(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -248,8 +249,8 @@ static void the_sides_of_an_or_hide_no_rows(void **state)
 	close_database(db);
 }
 
-/* SQLite weighs the sides of an OR without the windows, and must not ask before it has them. The unary plus keeps it from
- * that. */
+/* SQLite costs the sides of an OR without the windows, but must not query the index before it has them. The unary plus of the
+ * reference query prevents the optimization. */
 static void an_or_beside_windows_from_a_table_is_answered(void **state)
 {
 	static const struct {
@@ -271,7 +272,7 @@ static void an_or_beside_windows_from_a_table_is_answered(void **state)
 	run(db, "CREATE VIRTUAL TABLE t_all USING iforest_fold(t_if); CREATE VIRTUAL TABLE t_overlap USING iforest_overlap(t_if);"
 		"CREATE VIRTUAL TABLE t_counter USING iforest_counter(t_if); CREATE VIRTUAL TABLE t_rows USING iforest_rows(t_if);"
 		"CREATE VIRTUAL TABLE t_gaps USING iforest_gaps(t_if); CREATE VIRTUAL TABLE t_cover USING iforest_cover(t_if)");
-	run_gives(db, "400\n", "SELECT count(*) FROM t_rows"); /* which knows from here on how many there are */
+	run_gives(db, "400\n", "SELECT count(*) FROM t_rows"); /* t_rows knows from now on how many rows there are */
 	for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
 		char *from = sqlite3_mprintf("SELECT label, %s FROM windows JOIN %s WHERE %s", questions[i].columns, questions[i].table,
 					     questions[i].given);
@@ -286,7 +287,7 @@ static void an_or_beside_windows_from_a_table_is_answered(void **state)
 	close_database(db);
 }
 
-/* SQLite offers c = 3 of the ON to the table on the left, too, which cannot have it, and asks for plans without the IN. */
+/* SQLite offers c = 3 of the ON also to the table on the left, where it cannot be used, and requests plans without the IN. */
 static void several_windows_beside_a_left_join_are_answered(void **state)
 {
 	static const char *const tables[][2] = {
@@ -311,7 +312,7 @@ static void several_windows_beside_a_left_join_are_answered(void **state)
 	close_database(db);
 }
 
-/* A window that comes from another table's: t0 of x has two conditions then, of which one needs y. */
+/* A window is that of another table: t0 of x then has two conditions, of which one needs y. */
 static void a_window_is_handed_on(void **state)
 {
 	static const char *const tables[][2] = {
@@ -342,7 +343,7 @@ static void a_window_is_handed_on(void **state)
 	close_database(db);
 }
 
-/* Of more than 32 SQLite does not tell all. */
+/* If there are more than 32 conditions, SQLite does not offer all of them to the table. */
 static void a_condition_among_many_holds(void **state)
 {
 	static const char *const tables[][2] = { { "t_if", "count" }, { "t_rows", "id" }, { "t_gaps", "gap_end" } };

@@ -1,5 +1,5 @@
-/* test_counter.c -- iforest_counter against plain SQL with window functions, and over random tables, windows and changes
- * against the definitions of docs/sqlite_counter.md, row by row in 128 bits. */
+/* tests/sqlite/test_counter.c -- Tests of iforest_counter against plain SQL with window functions, and over random tables,
+ * windows and changes against the definitions of docs/sqlite_counter.md, row by row in 128 bits. */
 #include "random_windows.h"
 
 #include <float.h>
@@ -40,13 +40,13 @@ static void plain_sql_gives_the_same(void **state)
 			  " SELECT name, (ts - 1000) / 500, count(*), total(iif(v < was, v, v - was)), total(iif(v < was, v, v - was)) / 500,"
 			  " total(v < was) FROM s WHERE ts >= 1000 AND ts < 9000 GROUP BY 1, 2 ORDER BY 1, 2");
 	}
-	/* adjacent buckets add up to the window, whatever they are */
+	/* adjacent buckets add up to the window, whatever their width */
 	same_rows(db, "SELECT name, sum(increase_v), sum(resets_v), sum(count) FROM c(777, 9011) WHERE step = 13 GROUP BY name ORDER BY name",
 		  "SELECT name, increase_v, resets_v, count FROM c(777, 9011) ORDER BY name");
 	close_database(db);
 }
 
-/* Samples that have durations of their own hold for these, at most until the next one; windows and buckets cut both ends. */
+/* A sample with a duration holds for that time, at most until the next sample. Windows and buckets cut both ends. */
 static void samples_hold_for_their_durations(void **state)
 {
 	static const char *const changes[] = {
@@ -96,7 +96,7 @@ static char context[600];
 		}                                                                                             \
 	} while (0)
 
-/* A series' rows with a time, by (time, rowid), and those of them that have a v. */
+/* The rows of a series that have a time, in order of (time, rowid); or only those that have a v. */
 struct samples {
 	int n;
 	const struct row *rows[MAX_ROWS];
@@ -150,15 +150,15 @@ static void expect_number(sqlite3_stmt *answer, int *i, const struct row *row, i
 		expect_integer(answer, i, row, row ? row->values[v].integer : 0);
 }
 
-/* What the samples of v make of the bucket [start, end). */
+/* The expected aggregates of the samples of v in the bucket [start, end). */
 struct expected {
 	int n, n_resets;
 	const struct row *before, *last;
 	wide integral, increase, known;
-	long double real_integral, real_increase, magnitude; /* magnitude: of all values that matter */
+	long double real_integral, real_increase, magnitude; /* magnitude: the largest of all values involved */
 };
 
-static bool v_is_duration; /* of the table at hand */
+static bool v_is_duration; /* in the current table */
 
 static wide hold_end(const struct row *row)
 {
@@ -206,7 +206,7 @@ static struct expected count_samples(const struct samples *samples, int v, bool 
 	return expected;
 }
 
-/* Infinities, and sums beyond doubles, are another test's. */
+/* Infinities, and sums beyond doubles, are left to another test. */
 static bool is_beyond(const struct expected *expected)
 {
 	return !(expected->magnitude < 1e200L) || !(fabsl(expected->real_integral) < 1e300L);
@@ -343,7 +343,7 @@ static void ask(sqlite3 *db, const struct table *table, const struct window *win
 	sqlite3_finalize(answer);
 }
 
-/* Increases of extreme integers do not fit. */
+/* Increases of extreme integers may not fit into 64 bits. */
 static bool may_overflow(const struct row_style *style, const struct table *table)
 {
 	return style->values[0] == 2 || (table->n_values == 2 && style->values[1] == 2);
@@ -364,7 +364,7 @@ static void change(sqlite3 *db, struct table *table, const struct row_style *sty
 		sqlite3_step(write);
 		sqlite3_finalize(write);
 	}
-	/* a real may have come into integers, or have gone */
+	/* a real may have been written into a column of integers, or removed */
 	run(db, "INSERT INTO t_if(t_if) VALUES('rebuild')");
 	read_rows(db, table);
 	memcpy(table->was_real, table->is_real, sizeof table->was_real);
@@ -431,7 +431,7 @@ static void extremes_are_exact(void **state)
 	run(db, "UPDATE t SET v = 9223372036854775807 WHERE id = 1; DELETE FROM t WHERE id = 2");
 	run_gives(db, "0|0\n", "SELECT increase_v, resets_v FROM c(-9223372036854775807, 9223372036854775807)");
 	run_gives(db, "Inf|1.0e+300|Inf\n", "SELECT increase_r, start_r, end_r FROM c(-9223372036854775807, 9223372036854775807)");
-	/* rows that are neither before the end nor have a time */
+	/* only rows that are not before the end, or have no time or value */
 	run(db, "DELETE FROM t; INSERT INTO t VALUES(1, NULL, 5, 5), (2, 100, 5, 5), (3, 20, NULL, 1)");
 	run_gives(db, "2|1|0||\n3|0|0||\n", "SELECT bucket, count, count_v, twa_v, increase_v FROM c(0, 40, 4)");
 	run_gives(db, "2|1.0\n3|1.0\n", "SELECT bucket, twa_r FROM c(0, 40, 4)");
@@ -452,20 +452,20 @@ static int count_page(unsigned type, void *n_pages, void *statement, void *text)
 	return 0;
 }
 
-/* Pages of the index that the query reads on a connection that has none of them; the manifest is one. */
+/* Returns how many pages of the index a query reads on a connection that has none in memory, including the manifest. */
 static int pages_read(const char *path, const char *sql, const char *expected)
 {
 	sqlite3 *db = open_database(path, SQLITE_OPEN_READONLY);
 	int n_pages = 0;
 
-	run_gives(db, "0\n", "SELECT count FROM t_if(0, 1) WHERE fill = 'zero'"); /* what is read once */
+	run_gives(db, "0\n", "SELECT count FROM t_if(0, 1) WHERE fill = 'zero'"); /* reads what is read once per connection */
 	sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_page, &n_pages);
 	run_gives(db, expected, "%s", sql);
 	close_database(db);
 	return n_pages;
 }
 
-/* A counter with one sample, and another with a sample a row, 120 000 times; windows at the far end. */
+/* Two counters over 120 000 rows, one with a single sample and one with a sample in each row. The windows are at the end. */
 static void what_is_carried_in_is_found_by_index(void **state)
 {
 	const char *path = test_path("carried.db");
@@ -483,7 +483,7 @@ static void what_is_carried_in_is_found_by_index(void **state)
 	assert_in_range(pages_read(path, "SELECT sum(last_rare), count(*) FROM t_if(1190001, 1190101, 200) WHERE fill = 'last'", "15400|200\n"), 2, 12);
 	assert_in_range(pages_read(path, "SELECT first_rare FROM t_if(5001, 5002) WHERE fill = 'linear'", "\n"), 2, 12);
 	assert_in_range(pages_read(path, "SELECT twa_rare, count FROM c(1190001, 1190003)", "77.0|0\n"), 2, 12);
-	/* and the samples of a window are read, not those before it */
+	/* the samples of a window are read, but not those before it */
 	n_walked = pages_read(path, "SELECT count, end_v FROM c(600001, 610001)", "1000|600470\n");
 	assert_in_range(n_walked, 4, 30);
 	remove_database(path);
@@ -510,7 +510,7 @@ static void a_bad_question_is_an_error(void **state)
 	run_fails(db, "c: argument t1 is used, but not given with =", "SELECT * FROM c WHERE t0 = 5 AND (t1 = 7 OR name = 'x')");
 	run_fails(db, "c: argument n is used, but not given with =", "SELECT * FROM c(0, 100) WHERE n = 7 OR name = 'x'");
 	run_fails(db, "no such column: fill", "SELECT * FROM c(0, 100) WHERE fill = 'zero'");
-	/* of one series, and joined */
+	/* a condition on a by column, alone and in a join */
 	run_gives(db, "counter 1|counter 1\n", "SELECT min(name), max(name) FROM c(0, 10000, 10) WHERE name = 'counter 1'");
 	same_rows(db, "SELECT p.column1, increase_v FROM (VALUES(3000), (5000)) p, c(p.column1, p.column1 + 100) WHERE name = 'counter 2'",
 		  "SELECT 3000, increase_v FROM c(3000, 3100) WHERE name = 'counter 2' UNION ALL SELECT 5000, increase_v FROM c(5000, 5100) WHERE name = 'counter 2'");

@@ -1,5 +1,5 @@
-/* test_counter_pieces.c -- iforest_counter over an index made with counter=...: the same as over one without and as plain SQL,
- * while rows change; what is kept may be lost, but not wrong. */
+/* tests/sqlite/test_counter_pieces.c -- Tests of iforest_counter over an index with counter=...: it returns the same as over an
+ * index without it, and as plain SQL, while rows change. Kept summaries may be lost; wrong ones must be noticed. */
 #include "life.h"
 
 enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
@@ -7,8 +7,8 @@ enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
 #define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=(v, r AS real), by=track, counter=(v, real))"
 #define WITH_ENDS "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(v, r AS real), by=track, counter=(v, real))"
 
-/* Counters that grow and start anew, fall below 0, have no value now and then; samples at one time, and without a time. Reals
- * are eighths, so that their sums are the same in any order. */
+/* Counters that grow and reset, fall below 0, and sometimes have no value; some samples have equal times, or no time. Reals are
+ * eighths, so that their sums are the same in any order. */
 static sqlite3 *open_samples(const char *index)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -21,7 +21,7 @@ static sqlite3 *open_samples(const char *index)
 	return db;
 }
 
-/* An index of the same rows that keeps nothing, made anew: it reads every sample. */
+/* Creates an index of the same rows again, without counter=...: it reads every sample. */
 static void make_plain(sqlite3 *db)
 {
 	bool has_ends = integer_of(db, "SELECT sql LIKE '%%duration=%%' FROM sqlite_schema WHERE name = 'd_if'");
@@ -65,7 +65,7 @@ static void expect_windows(sqlite3 *db, struct random *random, int n)
 	same_columns(db, columns[0], INT64_MIN, INT64_MAX, "1");
 }
 
-/* Pair by pair, in plain SQL. */
+/* Compares with plain SQL, which goes through pairs of samples. */
 static void expect_plain_sql(sqlite3 *db, sqlite3_int64 t0, sqlite3_int64 t1)
 {
 	char *ours = sqlite3_mprintf("SELECT track, count_v, increase_v, resets_v, twa_v FROM c(%lld, %lld) ORDER BY track", t0, t1);
@@ -126,7 +126,7 @@ static void so_it_is_with_durations(void **state)
 	close_database(db);
 }
 
-/* A window over one run reads its pieces: where these are of no use it says so, and without them it is as before. */
+/* A window over one run reads its summaries. If they are damaged, the query fails; without them, the result is the same. */
 static void pieces_may_be_lost_but_not_wrong(void **state)
 {
 	struct random random = { test_seed() };
@@ -139,7 +139,7 @@ static void pieces_may_be_lost_but_not_wrong(void **state)
 	life_lose_kept(&life, db, &random);
 	run(db, "DROP TABLE kept; CREATE TABLE kept AS SELECT * FROM d_if_piece; UPDATE d_if_piece AS x SET bytes ="
 		" (SELECT bytes FROM kept WHERE value = x.value AND level = x.level AND number <> x.number)"
-		" WHERE EXISTS (SELECT 1 FROM kept WHERE value = x.value AND level = x.level AND number <> x.number)"); /* of another node */
+		" WHERE EXISTS (SELECT 1 FROM kept WHERE value = x.value AND level = x.level AND number <> x.number)"); /* those of another node */
 	run_fails(db, life.damage, "%s", life.query);
 	close_database(db);
 }
@@ -180,7 +180,7 @@ static void arguments_that_are_refused(void **state)
 	close_database(db);
 }
 
-/* Of two columns one is kept: what asks for the other reads samples. */
+/* Summaries are kept for one of two columns: queries of the other read samples. */
 static void columns_of_which_nothing_is_kept_are_read(void **state)
 {
 	sqlite3 *db = open_samples("CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, value=(v, r AS real), by=track, counter=real)");

@@ -1,5 +1,5 @@
-/* test_cover.c -- the rows of iforest_cover add up to what plain SQL says of the window, whatever is pending, removed or rolled
- * back. */
+/* tests/sqlite/test_cover.c -- Tests of iforest_cover: its rows add up to what plain SQL returns for the window, whatever is
+ * pending, removed or rolled back. */
 #include "harness.h"
 
 enum { N_ROUNDS = 15, N_STEPS = 8, N_WINDOWS = 4 };
@@ -83,7 +83,7 @@ static void its_rows_add_up_to_the_window(void **state)
 	}
 }
 
-/* A hundred thousand rows in one series, one run: each row is a node or a part of a leaf page; there are few. */
+/* Over a hundred thousand entries in one series and one run there are few rows, each a node or a part of a leaf page. */
 static void its_rows_are_few(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -97,14 +97,14 @@ static void its_rows_are_few(void **state)
 	run_gives(db, "1|0\n", "SELECT count(DISTINCT run_id), sum(count <= 0) FROM c(777, 999001)");
 	run_gives(db, "0\n", "SELECT count(*) FROM c a JOIN c b ON a.rowid = b.rowid AND a.node_number <> b.node_number");
 	run_gives(db, "1|1\n", "SELECT count(DISTINCT rowid) = count(*), count(DISTINCT node_level || ',' || node_number) = count(*) FROM c(777, 999001)");
-	/* what is pending is in memory, and in no run */
+	/* pending rows are in memory, and in no run */
 	run(db, "DELETE FROM t WHERE id = 50000; INSERT INTO t VALUES(50000, 3, 1)");
 	run_gives(db, "1\n", "SELECT count FROM c(1, 4) WHERE run_id IS NULL");
 	run_gives(db, "100000\n", "SELECT sum(count) FROM c");
 	close_database(db);
 }
 
-/* Rows that come between questions are sorted runs in memory, one for each bit of their number, with nodes over each. */
+/* Rows that are inserted between queries form sorted runs in memory, one for each bit of their number, with nodes over each. */
 static void pending_rows_are_merged_by_doubling(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

@@ -1,13 +1,13 @@
-/* test_damage.c -- whatever stands in the tables of an index, a question is answered rightly or with an error that names the
- * index, the integrity check finds what could make an answer wrong, and rebuild and DROP work. Bytes are broken one by one,
- * some with their checksum made right again, so that the checks behind the checksum are met. */
+/* tests/sqlite/test_damage.c -- Tests of damaged tables of an index: a query is answered correctly, or with an error that names
+ * the index; the integrity check finds what could make an answer wrong; rebuild and DROP work. Bytes are changed one by one,
+ * some with a corrected checksum, so that the checks after the checksum are tested, too. */
 #include "harness.h"
 
 #include "tests/support/sanitizer.h"
 #include "xxh64.h"
 
-/* Seven columns of reals and one with its variance: nodes are large and leaf pages hold few rows, so a small table has several
- * levels of nodes. */
+/* With seven columns of reals and one with its variance, nodes are large and leaf pages hold few rows, so that a small table
+ * has several levels of nodes. */
 #define TABLE                                                                                                                 \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track, ts, a, b, c, e, f, g, h, i);"                                          \
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1600)"                                      \
@@ -80,11 +80,11 @@ static sqlite3 *open_image(void)
 	return db;
 }
 
-/* What the damage is like. */
+/* The kind of damage. */
 enum damage {
 	SEEN_BY_CHECK = 1,      /* the integrity check must find it */
-	NEVER_WRONG = 2,        /* no question may be answered wrongly */
-	NEVER_SEEN = 4          /* a sound record that says something else: nothing can tell */
+	NEVER_WRONG = 2,        /* no query may be answered wrongly */
+	NEVER_SEEN = 4          /* a valid record with another content, which nothing can detect */
 };
 
 static void expect_named(const char *what, const char *sql)
@@ -93,21 +93,21 @@ static void expect_named(const char *what, const char *sql)
 		fail_msg("after %s\n  %s\n  fails with: %s", what, sql, last_message());
 }
 
-/* The same question through a table over the index, which is made for it. Returns whether the answer is wrong. */
+/* Asks the same through a table over the index, which is created for it. Returns whether the answer is wrong. */
 static bool counts_wrongly(sqlite3 *db, const char *what)
 {
 	bool is_made = run_any(db, COUNTER) == SQLITE_OK;
 	char *rows = is_made ? rows_of(db, COUNTED) : NULL;
 	bool is_wrong = rows && strcmp(rows, counted) != 0;
 
-	if (is_made && !rows && !strstr(last_message(), "no such column")) /* which it is where the index has been told another name */
+	if (is_made && !rows && !strstr(last_message(), "no such column")) /* there is none if the damage has changed a column's name */
 		expect_named(what, COUNTED);
 	free(rows);
 	run(db, "DROP TABLE IF EXISTS d_counter");
 	return is_wrong;
 }
 
-/* Asks everything of the damaged index, checks, rebuilds and drops it. */
+/* Runs all queries on the damaged index, then checks, rebuilds and drops it. */
 static void judge(sqlite3 *db, const char *what, unsigned damage)
 {
 	const char *wrong = NULL, *check = "INSERT INTO d_if(d_if) VALUES('integrity-check')";
@@ -141,7 +141,7 @@ static void judge(sqlite3 *db, const char *what, unsigned damage)
 	assert_int_equal(integer_of(db, "SELECT count(*) FROM sqlite_schema"), 1);
 }
 
-/* Opens, asks a question first in every second case (so that pages are cached), and leaves the rest to the caller. */
+/* Opens the database. In every second case, runs a query first, so that pages are cached. */
 static sqlite3 *start_case(void)
 {
 	sqlite3 *db = open_image();
@@ -208,7 +208,7 @@ static void flip(const struct page *page, int at, unsigned char mask, bool with_
 	static struct page broken;
 	sqlite3 *db = start_case();
 	char what[100];
-	/* run id, number, level and version tell which page it is: a sound checksum does not help them */
+	/* run id, number, level and version identify the page: they are checked even if the checksum is correct */
 	bool is_place = page->id ? (at >= 8 && at < 20) || at == 22 || at == 23 : at < 10 || (at >= 12 && at < 16);
 
 	broken = *page;
@@ -222,15 +222,15 @@ static void flip(const struct page *page, int at, unsigned char mask, bool with_
 	else if (is_place && at >= 8)
 		judge(db, what, SEEN_BY_CHECK);
 	else if (at >= 4 && at < 8)
-		judge(db, what, NEVER_WRONG); /* the checksum itself: as before */
+		judge(db, what, NEVER_WRONG); /* the checksum itself, which was corrected */
 	else if (page->id && page->bytes[22] == 0 && at >= 32)
-		judge(db, what, NEVER_SEEN); /* another id or time of a row may leave every node as it is */
+		judge(db, what, NEVER_SEEN); /* another id or time of a row may leave every node unchanged */
 	else
 		judge(db, what, at < 4 ? SEEN_BY_CHECK | NEVER_WRONG : 0);
 	close_database(db);
 }
 
-/* Page ids of each level: the first, one in the middle and the last. Returns how many. */
+/* Picks pages of each level: the first, one in the middle and the last. Returns how many. */
 static int pick_pages(sqlite3_int64 *ids)
 {
 	sqlite3_stmt *statement;
@@ -306,7 +306,7 @@ static void flipped_bytes_of_the_manifest_do_no_harm(void **state)
 	}
 }
 
-/* Cuts a page to n bytes, with the length field and the checksum as they should be. */
+/* Cuts a page to n bytes; with_length: with the right length field and checksum. */
 static void cut(const struct page *page, int n_bytes, bool with_length)
 {
 	static struct page broken;
@@ -448,7 +448,7 @@ static void damaged_settings_do_no_harm(void **state)
 	damage_by_sql("INSERT INTO d_if_log(seq, id) VALUES(-5, 99999)", NEVER_WRONG);
 }
 
-/* A row where no page can be is no page; a rebuild clears it away. */
+/* A row whose id cannot be a page's is ignored, and removed by a rebuild. */
 static void rows_at_the_end_of_the_ids_are_cleared_away(void **state)
 {
 	sqlite3 *db = open_image();

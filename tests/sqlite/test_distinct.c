@@ -1,12 +1,12 @@
-/* test_distinct.c -- distinct sketches in SQL: estimates against count(DISTINCT x), merges byte for byte, and the columns distinct_x
- * of an index against iforest_distinct(x) over the rows of the table, while these change. */
+/* tests/sqlite/test_distinct.c -- Tests of distinct sketches in SQL: estimates against count(DISTINCT x), merges byte by byte,
+ * and the columns distinct_x of an index against iforest_distinct(x) over the table's rows, while these change. */
 #include "life.h"
 
 #include "tests/support/distinct_vectors.h"
 
 /* ---- the functions ---- */
 
-/* tests/pg/test_distinct.c asks the same of PostgreSQL */
+/* tests/pg/test_sketch.c compares the same in PostgreSQL. */
 static void both_engines_give_the_same_bytes(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -23,7 +23,7 @@ static void both_engines_give_the_same_bytes(void **state)
 	close_database(db);
 }
 
-/* Values of all types, of which some are equal though their types differ. */
+/* Makes values of all types, some of which are equal although their types differ. */
 static void make_values(sqlite3 *db, struct random *random, int n, int most)
 {
 	run(db, "DROP TABLE IF EXISTS t; CREATE TABLE t(id INTEGER PRIMARY KEY, g, v); BEGIN");
@@ -38,7 +38,7 @@ static void make_values(sqlite3 *db, struct random *random, int n, int most)
 	run(db, "COMMIT");
 }
 
-/* The standard error is 1.625 %; six of it are not met by chance. */
+/* The standard error is 1.625 %; six times that is not exceeded by chance. */
 #define IS_NEAR(estimate, exact) "abs(" estimate " - " exact ") <= iif(" exact " < 700, 1, 0.0975 * " exact ")"
 
 static void estimates_are_near_the_exact_counts(void **state)
@@ -52,7 +52,7 @@ static void estimates_are_near_the_exact_counts(void **state)
 		make_values(db, &random, sizes[s][0], sizes[s][1]);
 		run_gives(db, "1\n", "SELECT " IS_NEAR("iforest_distinct_count(iforest_distinct(v))", "count(DISTINCT v)") " FROM t");
 		run_gives(db, "0\n", "SELECT count(*) FROM (SELECT iforest_distinct_count(iforest_distinct(v)) AS e, count(DISTINCT v) AS n FROM t GROUP BY g) WHERE NOT " IS_NEAR("e", "n"));
-		/* parts in any order, and what is there twice */
+		/* merging in any order, and merging the same values twice, changes nothing */
 		run_gives(db, "1\n", "SELECT (SELECT iforest_distinct_merge(s) FROM (SELECT iforest_distinct(v) AS s FROM t GROUP BY g UNION ALL SELECT iforest_distinct(v) FROM t WHERE g > 2)) = "
 			"(SELECT iforest_distinct(v) FROM (SELECT v FROM t ORDER BY v DESC))");
 	}
@@ -83,7 +83,7 @@ enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
 
 #define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(r AS real), by=track, distinct=(dur, real, who, who AS again))"
 
-/* Of who some are texts that differ in case alone, some numbers. */
+/* Some values of who are texts that differ only in case, some are numbers. */
 static sqlite3 *open_spans(const char *index)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -140,7 +140,7 @@ static void a_window_has_the_sketch_of_its_rows(void **state)
 	close_database(db);
 }
 
-/* The columns that are hashed have a distinct_ column and no other, in no table over the index. */
+/* A hashed column has only a distinct_ column, and no column in the tables over the index. */
 static void hashed_columns_are_not_values(void **state)
 {
 	sqlite3 *db = open_spans(INDEX);
@@ -184,9 +184,9 @@ static void kept_sketches_may_be_lost_but_not_wrong(void **state)
 	(void)state;
 	run(db, "CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if)");
 	life_lose_kept(&life, db, &random);
-	run(db, "UPDATE d_if_distinct SET bytes = (SELECT iforest_sketch(1))"); /* a sketch of the other kind */
+	run(db, "UPDATE d_if_distinct SET bytes = (SELECT iforest_sketch(1))"); /* a quantile sketch */
 	run_fails(db, life.damage, "%s", life.query);
-	/* of other values: a question cannot tell, the check can */
+	/* a sketch of other values: only the integrity check notices */
 	run(db, "UPDATE d_if_distinct SET bytes = (SELECT iforest_distinct(1))");
 	run(db, "%s", life.query);
 	run_fails(db, life.damage, "INSERT INTO d_if(d_if) VALUES('integrity-check')");

@@ -1,5 +1,5 @@
-/* test_docs.c -- the SQL of the documentation works and gives what it says. Every ```sql block of a file runs, in order, on
- * one fresh database; "-- " lines after a statement are its rows, columns parted by '|'. */
+/* tests/sqlite/test_docs.c -- Tests of the SQL in the documentation: it works and returns what the page shows. All ```sql
+ * blocks of a file run in order, on one new database; "-- " lines after a statement are its rows, with '|' between columns. */
 #include "harness.h"
 
 #include "tests/support/examples.h"
@@ -79,7 +79,7 @@ static void the_examples_of_your_table_hold(void **state)
 	assert_true(run_file("docs/your_table.md") > 20);
 }
 
-/* The export that the page shows, the script that it runs, and the rest. */
+/* Runs the export that the page shows, the script that it runs, and the other examples. */
 static void the_examples_of_nsys_hold(void **state)
 {
 	struct example_runner runner = { is_complete, run_example, open_database(":memory:", 0) };

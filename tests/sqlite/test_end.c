@@ -1,5 +1,5 @@
-/* test_end.c -- spans with a start and an end column (end=...): every answer is that of plain SQL over end - start, while rows
- * change, and those of an index over the durations as a generated column. */
+/* tests/sqlite/test_end.c -- Tests of spans with a start and an end column (end=...): every answer is that of plain SQL over
+ * end - start, and of an index over a generated column of durations, while rows change. */
 #include "harness.h"
 
 #define KERNELS "CREATE TABLE kernels(id INTEGER PRIMARY KEY, stream, start INTEGER, \"end\");"
@@ -53,7 +53,7 @@ static void ends_that_are_none_are_refused(void **state)
 	}
 }
 
-/* More arguments than one digit counts, as those of an index are kept by number. */
+/* Ten arguments or more, because the arguments of an index are stored by number. */
 static void all_arguments_at_once(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

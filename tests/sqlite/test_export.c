@@ -1,5 +1,5 @@
-/* test_export.c -- the exported tables say what plain SQL says of the rows, are the same after a refresh as made anew, and are
- * read by a SQLite that knows nothing of the extension. */
+/* tests/sqlite/test_export.c -- Tests of exported tables: they have what plain SQL returns for the rows, are the same after a
+ * refresh as after a full export, and can be read by SQLite without the extension. */
 #include "harness.h"
 
 enum { N_ROUNDS = 15, N_STEPS = 6 };
@@ -59,7 +59,7 @@ static void change(sqlite3 *db, struct random *random, int64_t *now)
 	}
 }
 
-/* What is there is what would be made anew: a rebuild has all of it made. */
+/* Compares the exported tables with those of a full export, which a rebuild causes. */
 static void expect_as_anew(sqlite3 *db)
 {
 	uint64_t refreshed = digest_of(db, ALL), levels = digest_of(db, "SELECT * FROM t_if_levels ORDER BY 1");
@@ -104,7 +104,7 @@ static void a_refresh_gives_what_making_anew_gives(void **state)
 	}
 }
 
-/* Buckets that are not made anew keep what somebody else wrote into them. */
+/* Buckets that are not recomputed keep what the test wrote into them. */
 static void only_what_changed_is_made_anew(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -132,7 +132,7 @@ static void only_what_changed_is_made_anew(void **state)
 	close_database(db);
 }
 
-/* As a panel of Grafana asks: a range and an interval. */
+/* The query of a Grafana panel, with a range and an interval. */
 #define PANEL "SELECT bucket_start, track, sum_dur, avg_dur FROM t_if_export WHERE %d >= interval_from AND %d < interval_to AND bucket_start > %d - bucket_width AND bucket_start < %d"
 
 static void a_plain_sqlite_reads_it(void **state)
@@ -198,7 +198,7 @@ static void it_goes_with_its_index(void **state)
 	run_gives(db, "1\n", "SELECT sum(count) > 3 FROM mine");
 	run(db, "DROP VIEW mine; ALTER TABLE \"other name\" RENAME TO t_if; DROP TABLE t_if");
 	run_gives(db, "t\nx_levels\n", "SELECT name FROM sqlite_schema ORDER BY 1");
-	/* tables of that name that are not ours */
+	/* tables of these names that are not part of an export */
 	run(db, INDEX);
 	run(db, "CREATE TABLE t_if_rollup(mine)");
 	run_fails(db, "t_if: there is already something named \"t_if_rollup\"", "INSERT INTO t_if(t_if, step) VALUES('export', 10)");
@@ -225,7 +225,7 @@ static void it_refuses_what_makes_no_sense(void **state)
 	close_database(db);
 }
 
-/* A command that fails within a transaction leaves no half of an export. */
+/* A command that fails within a transaction leaves no part of an export. */
 static void a_failure_leaves_no_half(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -265,7 +265,7 @@ static void times_at_the_ends_are_exported(void **state)
 	close_database(db);
 }
 
-/* The other ways to follow a table, and an index without by columns and values. */
+/* Tests the other values of sync=, and an index without by columns and values. */
 static void every_sync_exports(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -282,7 +282,7 @@ static void every_sync_exports(void **state)
 	close_database(db);
 }
 
-/* A rebuild may turn a column of reals into one of integers, which are exact beyond 2^53, and back. */
+/* A rebuild may turn a column of reals into one of integers, which is exact beyond 2^53, and back. */
 static void numbers_stay_what_the_index_says(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

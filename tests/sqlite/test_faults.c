@@ -1,5 +1,6 @@
-/* test_faults.c -- every allocation, read, write and fsync fails once, and from some point on for ever, through CREATE, questions,
- * writes to the table, commands, rename and DROP: the statement says so, the database stays sound, a second try works, and nothing leaks. */
+/* tests/sqlite/test_faults.c -- Tests in which every allocation, read, write and fsync fails, once or from some point on,
+ * during CREATE, queries, writes to the table, commands, rename and DROP: the statement reports it, the database stays sound, a
+ * second try works, and no memory leaks. */
 #include "harness.h"
 
 #include <stdatomic.h>
@@ -30,17 +31,17 @@
 #define FLUSH "UPDATE d SET dur = dur + 1 WHERE id % 50 = 1; INSERT INTO d_if(d_if) VALUES('flush');"
 #define FLUSHES FLUSH FLUSH FLUSH FLUSH FLUSH FLUSH
 
-/* All rows meet the condition. */
+/* A condition that all rows meet. */
 #define CONDITION "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, where=(dur >= 0 AND track GLOB '*'));"
 
-/* Without a key the index has a mark. */
+/* A table without a key: its index has a mark. */
 #define NO_KEY                                                                                                   \
 	"CREATE TABLE d(id INTEGER, track TEXT, ts INTEGER, dur INTEGER, r REAL, u UNIQUE);"                     \
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 700)"                         \
 	" INSERT INTO d SELECT x, 'track ' || (x % 7), x * 7919 % 10007, x % 31, x / 7.0, x FROM n;"
 #define GAP "DELETE FROM d WHERE id % 90 = 5; INSERT OR REPLACE INTO d SELECT * FROM d WHERE id = 9;"
 
-/* As many rows as it takes for sketches and pieces of counters to be kept. */
+/* Enough rows for sketches and summaries of counters to be kept. */
 #define MANY                                                                                                     \
 	"CREATE TABLE d(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, r REAL);"                   \
 	"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4200)"                        \
@@ -49,8 +50,8 @@
 #define DISTINCT "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, distinct=(dur, r, track AS who));"
 #define PIECES "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(dur, r), by=track, counter=(dur, r));"
 
-/* Of n accesses or allocations the first ones fail one by one, then about every n / fineness()-th: the sanitizer makes it slow, and so do
- * emulators (tests/dist/suite.sh), of which wine takes most of its time for opening, writing and removing files. */
+/* The step from the n-th failing access or allocation to the next is about n / fineness(). It is larger under the sanitizer,
+ * and in emulators (tests/dist/suite.sh): these are slow, wine above all at opening, writing and removing files. */
 static int fineness(void)
 {
 #if defined FEW_FAULTS
@@ -60,7 +61,7 @@ static int fineness(void)
 #endif
 }
 
-/* A statement under test, what it needs, and what must hold after it has failed or worked. */
+/* A statement under test, and the SQL that prepares for it. */
 static const struct step {
 	const char *name, *setup, *sql;
 	bool is_query;
@@ -165,7 +166,7 @@ enum { N_STEPS = sizeof steps / sizeof steps[0] };
 #define PLAIN "SELECT track, count(*), sum(dur), max(dur) FROM d WHERE ts >= 100 AND ts < 9000 GROUP BY track ORDER BY track"
 #define ANSWER "SELECT track, count, sum_dur, max_dur FROM %s(100, 9000) ORDER BY track"
 
-/* After a step, failed or not: the index is wholly there and right, or wholly absent. Returns its name, or NULL. */
+/* After a step, failed or not: checks that the index is complete and correct, or does not exist. Returns its name, or NULL. */
 static const char *expect_right(sqlite3 *db)
 {
 	static const char *const names[] = { "d_if", "other" };
@@ -175,7 +176,7 @@ static const char *expect_right(sqlite3 *db)
 		char *sql = sqlite3_mprintf(ANSWER, names[i]);
 
 		if (integer_of(db, "SELECT count(*) FROM sqlite_schema WHERE name = %Q", names[i])) {
-			/* with a log, tables and triggers; else tables */
+			/* tables and triggers if there is a log; otherwise only tables */
 			int n_parts = (int)integer_of(db, "SELECT iif(sql LIKE '%%sync=append%%', 3, 7) FROM sqlite_schema WHERE name = %Q", names[i]);
 
 			assert_null(found);
@@ -191,8 +192,7 @@ static const char *expect_right(sqlite3 *db)
 	return found;
 }
 
-/* Databases of this step that were found sound: to look through all of one takes half of the time, and what is rolled back
- * is as it was. */
+/* Databases of this step that were found sound. A check takes half of the time, and a rollback restores the same bytes. */
 static struct {
 	unsigned char *bytes;
 	sqlite3_int64 n_bytes;
@@ -207,7 +207,7 @@ static void forget_found_sound(void)
 		free(found_sound[--n_found_sound].bytes);
 }
 
-/* Whether the database has the bytes of one that was found sound; remembers them where not. */
+/* True if the database has the bytes of one that was found sound; otherwise remembers them. */
 static bool was_found_sound(sqlite3 *db)
 {
 	sqlite3_int64 n_bytes;
@@ -218,7 +218,7 @@ static bool was_found_sound(sqlite3 *db)
 	for (size_t i = 0; i < n_found_sound && !was_found; i++)
 		was_found = found_sound[i].n_bytes == n_bytes && memcmp(found_sound[i].bytes, bytes, (size_t)n_bytes) == 0;
 	if (!was_found && n_found_sound < MAX_FOUND_SOUND) {
-		copy = malloc((size_t)n_bytes); /* not SQLite's, of which a test knows how much is in use */
+		copy = malloc((size_t)n_bytes); /* not SQLite's memory, because the test compares how much of that is in use */
 		assert_non_null(copy);
 		memcpy(copy, bytes, (size_t)n_bytes);
 		found_sound[n_found_sound].bytes = copy;
@@ -228,7 +228,7 @@ static bool was_found_sound(sqlite3 *db)
 	return was_found;
 }
 
-/* And all of the database and of the index is sound. */
+/* Checks also that the whole database and index are sound. */
 static void expect_sound(sqlite3 *db)
 {
 	const char *name = expect_right(db);
@@ -243,11 +243,11 @@ static void expect_sound(sqlite3 *db)
 /* ---- allocations ---- */
 
 static sqlite3_mem_methods real_memory;
-static atomic_long until_failure; /* 0: none will fail */
+static atomic_long until_failure; /* 0: no call will fail */
 static atomic_bool fails_for_ever, has_failed;
 
-/* GROW: writes that need more disk than the file has, which is what fails when the disk is full */
-static enum access { MEMORY, READ, WRITE, SYNC, GROW } armed; /* which kind fails */
+/* GROW: writes that make the file longer, which fail when the disk is full */
+static enum access { MEMORY, READ, WRITE, SYNC, GROW } armed; /* the kind that fails */
 
 static bool fails_now(enum access access)
 {
@@ -289,7 +289,7 @@ static void arm(enum access access, long n, bool for_ever)
 	atomic_store(&until_failure, n);
 }
 
-/* Returns whether it came to a failure. */
+/* Returns whether a call has failed. */
 static bool disarm(void)
 {
 	atomic_store(&until_failure, 0);
@@ -298,7 +298,7 @@ static bool disarm(void)
 
 static sqlite3 *anchor; /* keeps the library loaded */
 
-/* A database as the step needs it, as bytes. */
+/* Returns the bytes of a database that is prepared for the step. */
 static unsigned char *image_of(const struct step *step, sqlite3_int64 *n_bytes, char **expected)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -327,15 +327,15 @@ static sqlite3 *open_image(const unsigned char *image, sqlite3_int64 n_bytes)
 	return db;
 }
 
-/* After a question that may have failed, what is in memory answers it, and another one. That its database is sound follows from its bytes,
- * which are to be as they were. */
+/* After a query that may have failed: checks that the connection answers it, and another one. The caller checks that the
+ * database has the same bytes as before. */
 static void expect_answered(sqlite3 *db, const struct step *step, const char *expected)
 {
 	run_gives(db, expected, "%s", step->sql);
 	expect_right(db);
 }
 
-/* Runs the step with the n-th allocation failing. Returns whether it came to that allocation. */
+/* Runs the step with the n-th allocation failing. Returns whether there were so many. */
 static bool try_without_memory(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected,
 			       long n, bool for_ever)
 {
@@ -382,7 +382,7 @@ static void every_allocation_may_fail(void **state)
 	char *expected;
 	unsigned char *image = image_of(step, &n_bytes, &expected);
 
-	try_without_memory(step, image, n_bytes, expected, 1000000000, false); /* so that what is kept for good is there */
+	try_without_memory(step, image, n_bytes, expected, 1000000000, false); /* so that memory that is never freed is already allocated */
 	before = sqlite3_memory_used();
 	for (int for_ever = 0; for_ever < 2; for_ever++)
 		for (long n = 1; try_without_memory(step, image, n_bytes, expected, n, for_ever);
@@ -395,7 +395,7 @@ static void every_allocation_may_fail(void **state)
 	free(expected);
 }
 
-/* ---- a question in a transaction ---- */
+/* ---- a query in a transaction ---- */
 
 #define COUNT "SELECT count, sum_dur FROM f"
 
@@ -405,8 +405,8 @@ static void expect_counted(sqlite3 *db)
 	same_rows(db, "SELECT track, count FROM d_if ORDER BY track", "SELECT track, count(*) FROM d GROUP BY track ORDER BY track");
 }
 
-/* It has SQLite delete no row of the index, so as to be told what is rolled back; without memory for that, too, rows that come
- * in the place of others are seen. Returns whether it came to the n-th allocation. */
+/* The query makes SQLite delete no row of the index, so that SQLite reports a rollback to it. Even if there is no memory for
+ * that, rows that replace others must be seen. Returns whether there were n allocations. */
 static bool ask_without_memory(const char *take_back, long n, bool for_ever)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -420,7 +420,7 @@ static bool ask_without_memory(const char *take_back, long n, bool for_ever)
 	failed = disarm();
 	if (!rows && sqlite3_errcode(db) != SQLITE_NOMEM && !strstr(last_message(), "memory"))
 		fail_msg("allocation %ld fails%s: %s", n, for_ever ? " and all after it" : "", last_message());
-	if (!failed) /* no row was deleted, which SQLite counts */
+	if (!failed) /* SQLite counts deleted rows, of which there were none */
 		assert_int_equal(sqlite3_changes(db), 0);
 	plain = rows_of(db, "SELECT count(*), sum(dur) FROM d");
 	assert_non_null(plain);
@@ -496,7 +496,7 @@ static int faulty_Sync(sqlite3_file *file, int flags)
 {
 	(void)file;
 	(void)flags;
-	/* the machine does not fail here: nothing need reach the disk */
+	/* the test does not cut the power, so nothing has to reach the disk */
 	return fails_now(SYNC) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
@@ -597,12 +597,12 @@ static void expect_file(const char *path, const unsigned char *bytes, sqlite3_in
 	fclose(file);
 }
 
-/* How the step is run: by itself or in a transaction, and with which journal. WAL has its index in memory here. */
+/* How the step is run: by itself or in a transaction, and with which journal. The index of the WAL is in memory here. */
 enum setting { ALONE, IN_TRANSACTION, WITH_WAL };
 
 static const char *const preparations[] = { "", "BEGIN", "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; SELECT count(*) FROM sqlite_schema" };
 
-/* Runs the step with the n-th read or write failing, and all after it where the disk is full. Returns whether it came to it. */
+/* Runs the step with the n-th access failing, and with GROW all after it, too. Returns whether there were so many. */
 static bool try_without_disk(const struct step *step, const unsigned char *image, sqlite3_int64 n_bytes, const char *expected,
 			     enum access access, long n, enum setting setting)
 {
@@ -644,7 +644,7 @@ static bool try_without_disk(const struct step *step, const unsigned char *image
 	if (step->is_query) {
 		expect_file(path, image, n_bytes);
 	} else {
-		db = open_database(path, 0); /* as the next program finds it */
+		db = open_database(path, 0); /* in the state that another program finds */
 		expect_sound(db);
 		close_database(db);
 	}
@@ -661,7 +661,7 @@ static void check_disk(const struct step *step, enum access access, int code, en
 	bool failed = true;
 
 	failure_code = code;
-	try_without_disk(step, image, n_bytes, expected, access, 1000000000, setting); /* for what is kept for good */
+	try_without_disk(step, image, n_bytes, expected, access, 1000000000, setting); /* so that memory that is never freed is already allocated */
 	before = sqlite3_memory_used();
 	for (long n = 1; failed; n += access == SYNC ? 1 : 1 + n / (fineness() / 2)) {
 		failed = try_without_disk(step, image, n_bytes, expected, access, n, setting);
@@ -681,7 +681,7 @@ static void every_write_may_fail(void **state)
 	check_disk(step, WRITE, SQLITE_IOERR_WRITE, WITH_WAL);
 }
 
-/* Alone and in WAL: what is rolled back is not synced. */
+/* Not in a transaction, because the test rolls it back, and a rollback is not synced. */
 static void every_sync_may_fail(void **state)
 {
 	check_disk(*state, SYNC, SQLITE_IOERR_FSYNC, ALONE);

@@ -1,5 +1,5 @@
-/* test_follow.c -- an index follows its table: whatever changes it, and whoever does it, the next question knows, and a change
- * that is rolled back leaves it as good as before. Where it cannot follow, it says so. */
+/* tests/sqlite/test_follow.c -- Tests of an index that follows its table: the next query sees every change, whoever makes it,
+ * and a rollback leaves the index correct. If the index cannot follow, queries are errors. */
 #include "harness.h"
 
 #define DETACHED "spans_if: detached from its table"
@@ -138,7 +138,7 @@ static void a_prepared_question_follows(void **state)
 	close_database(db);
 }
 
-/* What the runs hold of a row is what the first row of the log says, not the last. */
+/* A row's entry in the runs has the key that the first row of the log names, not the last. */
 static void two_updates_in_one_seal(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -157,7 +157,7 @@ static void two_updates_in_one_seal(void **state)
 	close_database(db);
 }
 
-/* To a BEFORE INSERT trigger a row without a rowid yet looks as one with -1, which is a rowid like others. */
+/* A BEFORE INSERT trigger sees a row that has no rowid yet as one with rowid -1, which is also a valid rowid. */
 static void the_row_minus_one_is_followed(void **state)
 {
 	static const char *const steps[] = {
@@ -197,7 +197,7 @@ static void the_row_minus_one_is_followed(void **state)
 		}
 }
 
-/* In a transaction SQLite undoes nothing of a command that fails: what it has done must be right by itself. */
+/* Within a transaction SQLite does not undo a command that fails, so that every part of it must leave the index correct. */
 static void a_command_that_a_trigger_of_the_user_ends_does_no_harm(void **state)
 {
 	static const char *const triggers[] = {
@@ -276,7 +276,7 @@ static void changes_of_another_connection_are_seen(void **state)
 		make_index(db);
 		for (int i = 0; i < N_CHANGES; i++) {
 			expect_good(db);
-			writer = i % 2 ? open_database(path, 0) : open_plain(path, 0); /* with and without the extension */
+			writer = i % 2 ? open_database(path, 0) : open_plain(path, 0); /* with or without the extension */
 			run(writer, "PRAGMA foreign_keys = 1; BEGIN; %s; ROLLBACK", changes[i]);
 			expect_good(db);
 			run(writer, "%s", changes[i]);
@@ -291,7 +291,7 @@ static void changes_of_another_connection_are_seen(void **state)
 	}
 }
 
-/* Ways to part an index from its table; after each the index must be made well by rebuild if `heals`. */
+/* Ways to detach an index from its table. If `heals`, a rebuild must repair the index. */
 static const struct {
 	const char *change, *message;
 	bool heals;
@@ -322,7 +322,7 @@ static const struct {
 	{ "CREATE TRIGGER mine AFTER INSERT ON spans BEGIN INSERT OR IGNORE INTO tracks VALUES('a'); END", "spans_if: trigger \"mine\" on \"spans\" says OR IGNORE", true },
 };
 
-/* Who parts them, and who asks then. */
+/* Who detaches the index, and who queries it then. */
 enum parter { ITSELF, AND_IS_OPENED_AGAIN, ANOTHER_CONNECTION, N_PARTERS };
 
 static sqlite3 *part(sqlite3 *db, const char *path, const char *change, enum parter parter)
@@ -380,7 +380,7 @@ static void a_parted_index_says_so(void **state)
 		}
 }
 
-/* Its triggers look for rows by the columns of UNIQUE indexes; so one that is there no more shows, too. */
+/* The index's triggers look for rows by the columns of UNIQUE indexes, so that a dropped one is noticed, too. */
 static void a_unique_index_that_goes_is_noticed(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -396,7 +396,7 @@ static void a_unique_index_that_goes_is_noticed(void **state)
 	close_database(db);
 }
 
-/* Of columns that the triggers name, but the index does not hold. */
+/* Renames columns that the triggers name, but the index does not hold. */
 static void renames_beside_the_index_are_followed(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -413,7 +413,8 @@ static void renames_beside_the_index_are_followed(void **state)
 	close_database(db);
 }
 
-/* SQLite compares a by column by the type that it had when the index was connected, so there is no rebuild under another. */
+/* SQLite compares a by column by the type that it had when the index was connected, so a rebuild with another type is
+ * refused. */
 static void a_by_column_keeps_its_type(void **state)
 {
 	static const char *const syncs[] = { "log", "append", "manual" };
@@ -442,7 +443,8 @@ static void a_by_column_keeps_its_type(void **state)
 	}
 }
 
-/* Of a rowid in a single row of VALUES SQLite tells triggers another than it inserts, where a function gives it; not so here. */
+/* If a function gives the rowid in a single row of VALUES, SQLite passes triggers another rowid than it inserts. These forms
+ * are not affected. */
 static void rows_at_random_places_are_followed(void **state)
 {
 	static const char *const places[] = {
@@ -464,7 +466,7 @@ static void rows_at_random_places_are_followed(void **state)
 	close_database(db);
 }
 
-/* With legacy_alter_table SQLite does not rewrite what triggers do: writes fail until a rebuild. */
+/* With legacy_alter_table SQLite does not rewrite the bodies of triggers: writes fail until a rebuild. */
 static void a_table_renamed_the_old_way_is_found(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -480,7 +482,7 @@ static void a_table_renamed_the_old_way_is_found(void **state)
 	close_database(db);
 }
 
-/* An earlier version had a column more in the log, which its triggers filled by random(). */
+/* The log of an earlier version had one more column, which its triggers filled by random(). */
 static void an_index_of_an_earlier_version_is_made_well_by_rebuild(void **state)
 {
 	static const char *const names[] = { "before_insert", "insert", "update", "delete" };
@@ -565,7 +567,7 @@ static uint64_t content_of_index(sqlite3 *db)
 			     " UNION ALL SELECT name, sql FROM sqlite_schema UNION ALL SELECT seq, id FROM spans_if_log");
 }
 
-/* SQLite runs the youngest trigger first: before ours, if it is the user's. */
+/* SQLite runs the newest trigger first, so that a user's trigger may run before those of the index. */
 static void triggers_of_the_user_hide_nothing(void **state)
 {
 	static const char *const refused = "spans_if: a command cannot be run by a trigger";
@@ -596,7 +598,7 @@ static void triggers_of_the_user_hide_nothing(void **state)
 	close_database(db);
 }
 
-/* Steps of an AFTER INSERT trigger that may end those after it, and keep the row. */
+/* Statements of an AFTER INSERT trigger that keep the row, and may prevent the triggers after it. */
 static const char *const endings[] = {
 	"SELECT RAISE(IGNORE)", "SELECT RAISE(FAIL, 'no')", "INSERT OR FAIL INTO tracks VALUES('a')", "INSERT OR IGNORE INTO tracks VALUES('a')",
 };
@@ -613,7 +615,7 @@ static void insert_in_every_way(sqlite3 *db)
 	assert_true(integer_of(db, "SELECT count(*) FROM spans") > n_before);
 }
 
-/* A trigger older than the index runs after that of the index, and hides nothing. */
+/* A trigger that is older than the index runs after that of the index, and hides nothing. */
 static void older_triggers_may_end_an_insert(void **state)
 {
 	(void)state;
@@ -660,8 +662,8 @@ static void temporary_triggers_may_not_end_an_insert(void **state)
 	}
 }
 
-/* Columns into which REPLACE puts a default, and how many of 300 rows, with z from 1 on and code from 0 to 4, may then be in
- * the way. */
+/* Columns into which REPLACE puts a default, and how many of 300 rows (z counts from 1, code is 0 to 4) may then be
+ * replaced. */
 static const struct {
 	const char *columns;
 	int n_logged;
@@ -745,7 +747,7 @@ static void a_command_inserts_no_row_of_the_user(void **state)
 	close_database(db);
 }
 
-/* A question inside a statement that changes the table, while a row is half changed, is not remembered. */
+/* The result of a query inside a statement that changes the table is not cached, because a row may be half changed. */
 static void what_is_read_in_between_is_not_kept(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -762,7 +764,7 @@ static void what_is_read_in_between_is_not_kept(void **state)
 	close_database(db);
 }
 
-/* A schema version that was rolled back is given again, to another schema. */
+/* SQLite reuses a schema version that was rolled back, for another schema. */
 static void a_schema_version_given_twice_deceives_nobody(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -811,7 +813,7 @@ static void a_rebuild_that_fails_changes_nothing(void **state)
 		close_database(db);
 	}
 }
-/* What another connection has not committed may be read in a shared cache, and is not kept where it is rolled back. */
+/* Uncommitted changes of another connection may be read in a shared cache. They are not cached after a rollback. */
 static void what_is_not_committed_is_not_kept(void **state)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
@@ -834,8 +836,7 @@ static void what_is_not_committed_is_not_kept(void **state)
 	close_database(writer);
 }
 
-/* What a connection has asked before its own changes, in between and after them, in transactions, with savepoints and
- * without. */
+/* A connection queries before, between and after its own changes, in transactions, with and without savepoints. */
 static void own_changes_are_seen_between_questions(void **state)
 {
 	static const char *const statements[] = {
@@ -871,7 +872,7 @@ static void own_changes_are_seen_between_questions(void **state)
 }
 
 
-/* A statement that is kept is asked again over another database, whose count of commits is the same. */
+/* A prepared statement is run again over another database with the same count of commits. */
 static void a_deserialized_database_is_another_one(void **state)
 {
 	const unsigned flags = SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE;
@@ -921,7 +922,7 @@ static void a_writer_without_the_extension_is_not_hindered(void **state)
 	remove_database(path);
 }
 
-/* A table is made, then the index, then come the rows: what can hold no integer is a column of reals from the start. */
+/* If rows are inserted after the index was created, a column that cannot hold integers is one of reals from the start. */
 static void an_empty_column_of_reals_is_one(void **state)
 {
 	static const char *const types[] = { "REAL", "DOUBLE", "DOUBLE PRECISION", "FLOAT", "float(24)", "FLOATING POINT", "INTEGER", "NUMERIC", "" };
@@ -932,7 +933,7 @@ static void an_empty_column_of_reals_is_one(void **state)
 
 		run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, ts INTEGER, v %s); CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, value=v)", types[i]);
 		run(db, "INSERT INTO t(ts, v) VALUES(1, 2)");
-		/* FLOATING POINT has the affinity of INTEGER, for POINT has INT in it */
+		/* FLOATING POINT has the affinity INTEGER, because POINT contains INT */
 		run_gives(db, i < 5 ? "real\n" : "integer\n", "SELECT typeof(sum_v) FROM t_if");
 		run(db, "INSERT INTO t(ts, v) VALUES(1, 0.5)");
 		if (i < 5)

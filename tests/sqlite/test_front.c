@@ -1,6 +1,6 @@
-/* test_front.c -- rows at the end of a table, of which the log does not tell: an index sees them put there, replaced, put
- * between others, changed and deleted, by itself and by another connection, whatever it has read before, at either end of the
- * rowids, through savepoints, rollbacks and seals. A failure names its seed. */
+/* tests/sqlite/test_front.c -- Tests of rows at the end of a table, which are not logged: an index sees them inserted,
+ * replaced, changed and deleted, by its own and by another connection, whatever was read before, at either end of the rowids,
+ * through savepoints, rollbacks and flushes. A failure prints its seed. */
 #include "harness.h"
 
 #define INDEX "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, u INTEGER UNIQUE);" \
@@ -64,7 +64,7 @@ static void rows_at_the_end_are_not_logged(void **state)
 	close_database(db);
 }
 
-/* A question whose statement stands open goes on as it began, and those beside it see what is new. */
+/* A query whose statement is open continues with its old state. Other queries see new rows. */
 static void an_open_question_is_left_alone(void **state)
 {
 	const char *path = test_path("open.db");
@@ -91,7 +91,7 @@ static void an_open_question_is_left_alone(void **state)
 	close_database(db);
 }
 
-/* Once all rows were deleted and that is sealed, those that come next are the end of the table again. */
+/* After all rows were deleted, and that was flushed, new rows are at the end of the table again. */
 static void the_front_comes_back_with_a_seal(void **state)
 {
 	sqlite3 *db = open_database(test_path("again.db"), 0);
@@ -109,7 +109,7 @@ static void the_front_comes_back_with_a_seal(void **state)
 	close_database(db);
 }
 
-/* After the last rowid of all SQLite chooses rowids at random. */
+/* If the greatest possible rowid is taken, SQLite chooses rowids at random. */
 static void no_front_lies_behind_the_last_rowid(void **state)
 {
 	const char *path = test_path("last.db");
@@ -191,7 +191,7 @@ static void an_index_of_an_earlier_version_is_made_well_by_rebuild(void **state)
 	close_database(db);
 }
 
-/* Triggers and readers alike take the first. */
+/* If there are several fronts, triggers and readers all take the first. */
 static void of_several_fronts_the_first_holds(void **state)
 {
 	const char *path = test_path("several.db");
@@ -254,7 +254,7 @@ static void what_holds_the_front_loses_nothing(void **state)
 struct round {
 	struct random random;
 	sqlite3 *writer, *reader, *plain;
-	int64_t base;               /* rowids are 0 to 500 above it, most of them at the end of what there is */
+	int64_t base;               /* rowids are 0 to 500 above it, most of them near the last row */
 	int depth;
 };
 
@@ -298,7 +298,7 @@ static void write_once(struct round *round, sqlite3 *db)
 	sqlite3_finalize(write);
 }
 
-/* The writer may be in a transaction; then nobody else writes. */
+/* The writer may be in a transaction. Then no other connection writes. */
 static void step(struct round *round)
 {
 	sqlite3 *db = round->writer;

@@ -1,7 +1,7 @@
-/* tests/sqlite/test_histogram.c -- Counts up to kept bounds, against plain SQL over the table, while the table changes. */
+/* tests/sqlite/test_histogram.c -- Tests of counts up to kept bounds against plain SQL over the table, while it changes. */
 #include "tests/sqlite/harness.h"
 
-/* Counts of the index beside those of the table, for the buckets of some windows. */
+/* Compares counts of the index with those of the table, for the buckets of some windows. */
 static void compare_all(sqlite3 *db)
 {
 	static const char *const windows[] = { "0 AS t0, 100000 AS t1, 1 AS n", "0 AS t0, 96000 AS t1, 24 AS n",
@@ -70,7 +70,7 @@ static void columns_stand_in_order_of_kinds(void **state)
 	close_database(db);
 }
 
-/* As for the count of a value: NULL with fill = 'null' where there are no rows, else 0. */
+/* In a bucket without rows these counts are NULL with fill = 'null', otherwise 0, like the count of a value. */
 static void empty_buckets_are_filled_as_counts_are(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

@@ -1,5 +1,5 @@
-/* test_lifecycle.c -- an index lives in its database file like any table: it persists, moves with the file, rolls back with
- * the transaction, is renamed and dropped without a trace. test_follow.c has what happens when its table changes. */
+/* tests/sqlite/test_lifecycle.c -- Tests of an index in its database file: it persists, moves with the file, rolls back with
+ * the transaction, and is renamed and dropped without a trace. test_follow.c tests changes of its table. */
 #include "harness.h"
 
 #define SPANS                                                                                                          \
@@ -19,7 +19,7 @@ static char *expected_rows(sqlite3 *db)
 	return rows;
 }
 
-/* The index in this schema answers as plain SQL did. */
+/* Fails unless the index in this schema returns what plain SQL returned. */
 static void expect_answer(sqlite3 *db, const char *schema, const char *expected)
 {
 	run_gives(db, expected, QUESTION, schema);
@@ -265,7 +265,7 @@ static void a_fold_notices_another_index_of_the_same_name(void **state)
 	close_database(db);
 }
 
-/* SQLite does not ask again for a table that was named while its index was not there: the message says what helps. */
+/* SQLite does not connect a table again that was first used while its index did not exist. The message says what helps. */
 static void a_fold_is_made_anew_after_its_index(void **state)
 {
 	static const char *const missing = "f: iforest_fold: no index \"spans_if\" in schema \"main\"";
@@ -310,7 +310,8 @@ static void renames_are_followed(void **state)
 	close_database(db);
 }
 
-/* An index has a column of its own name, for commands: no other may be called so, else it could not even be dropped. */
+/* An index has a column of its own name, for commands. No other column may have that name, or the index could not be
+ * dropped. */
 static void an_index_is_not_named_as_its_column(void **state)
 {
 	static const char *const names[] = { "track", "COUNT", "t0", "bucket", "max_dur_id" };
@@ -358,7 +359,7 @@ static void any_name_will_do(void **state)
 	}
 }
 
-/* Letters of any language need no quotes, nor do digits and $. */
+/* Letters of any language, digits and $ need no quotes. */
 static void names_without_quotes_will_do(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -372,7 +373,7 @@ static void names_without_quotes_will_do(void **state)
 	close_database(db);
 }
 
-/* In SQL names are the same in upper and lower case, whoever writes them down first. */
+/* In SQL, names are the same in upper and lower case. */
 static void names_may_be_written_in_any_case(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -403,7 +404,7 @@ static void aliases_name_columns(void **state)
 	run(db, "CREATE TABLE t(id INTEGER PRIMARY KEY, count TEXT, \"order\" INTEGER, ts); INSERT INTO t VALUES(1, 'a', 5, 1), (2, 'b', 6, 2)");
 	run(db, "CREATE VIRTUAL TABLE x USING iforest(content = t, TIME = \"ts\", Value=(id as Item, \"order\"), by = (count AS \"n items\"))");
 	run_gives(db, "a|1|1|5\nb|1|2|6\n", "SELECT \"n items\", count, sum_item, max_order FROM x");
-	/* the index is defined by the names that columns had */
+	/* the index is defined by the former names of the columns */
 	run(db, "ALTER TABLE t RENAME COLUMN count TO label; ALTER TABLE t RENAME COLUMN \"order\" TO place");
 	run_fails(db, "x: detached from its table", "SELECT * FROM x");
 	run_fails(db, "iforest: no column \"order\" in \"t\"", "INSERT INTO x(x) VALUES('rebuild')");
@@ -515,8 +516,8 @@ static void two_connections_see_their_snapshots(void **state)
 	remove_database(path);
 }
 
-/* A table that is first named while another connection locks the file is none without the types of its columns: 5 is '5' in
- * TEXT. */
+/* A table that is first used while another connection locks the file must still get its columns' types: 5 equals '5' in a TEXT
+ * column. */
 static void a_locked_file_costs_no_type(void **state)
 {
 	static const char *const tables[] = { "spans_if", "folded" };
@@ -539,7 +540,7 @@ static void a_locked_file_costs_no_type(void **state)
 	remove_database(path);
 }
 
-/* A frame of buckets reads many pages, which a connection may keep. */
+/* Queries many buckets, which reads many pages that a connection may cache. */
 static void expect_frame(sqlite3 *db)
 {
 	same_rows(db, "SELECT track, bucket, count, sum_dur FROM spans_if(0, 10000, 50) ORDER BY track, bucket",
@@ -586,7 +587,7 @@ static void other_version(sqlite3_context *context, int n_arguments, sqlite3_val
 	sqlite3_result_text(context, "another", -1, SQLITE_STATIC);
 }
 
-/* It is that of PostgreSQL's extension, as which the C library is installed, too. */
+/* The version is that of PostgreSQL's extension, which the C library has, too. */
 static void the_version_is_told(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -602,7 +603,7 @@ static void the_version_is_told(void **state)
 	close_database(db);
 }
 
-/* By a statement too, while which SQLite takes no function again; and what is open goes on. */
+/* It may also be loaded by a statement, during which SQLite refuses to replace functions; open statements continue. */
 static void loading_twice_is_harmless(void **state)
 {
 	const char *build = getenv("IFOREST_BUILD");
@@ -620,7 +621,7 @@ static void loading_twice_is_harmless(void **state)
 	close_database(db);
 }
 
-/* Nor does another version take the place of the one that a statement uses; the message says so. */
+/* Another version does not replace one that a statement uses. The message says so. */
 static void another_version_is_refused_by_a_statement(void **state)
 {
 	const char *build = getenv("IFOREST_BUILD");

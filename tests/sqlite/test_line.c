@@ -1,6 +1,6 @@
-/* test_line.c -- The points of line charts: iforest_lttb() against the algorithm as its author wrote it, MinMaxLTTB from an index
- * against the same over the smallest and the largest sample of each bucket, M4 against plain SQL; of random series, and of the
- * counters of recorded traces in $IFOREST_TRACES. */
+/* tests/sqlite/test_line.c -- Tests of points of line charts, for random series and for counters of recorded traces in
+ * $IFOREST_TRACES: iforest_lttb() against the algorithm as its author wrote it, MinMaxLTTB from an index against the same over
+ * the smallest and the largest sample of each bucket, M4 against plain SQL. */
 #include "harness.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ struct points {
 
 /* ---- the algorithms, step by step ---- */
 
-/* Steinarsson 2013, section 4.2: the bucket of a point by its place; a list of what is chosen; areas of whole triangles. */
+/* Steinarsson 2013, section 4.2. A point's bucket follows from its position; areas are those of the triangles, not halved. */
 static struct points reference_lttb(const struct points *all, size_t wanted)
 {
 	struct points chosen = { .at = malloc((all->n + wanted) * sizeof *chosen.at) };
@@ -35,7 +35,7 @@ static struct points reference_lttb(const struct points *all, size_t wanted)
 		double mean_ts = 0, mean_v = 0, greatest = -1;
 		size_t n_next = 0, best = 0;
 
-		/* point i + 1 stands in bucket b if b = floor(i * buckets / within), rounded so that each has its share */
+		/* point i + 1 is in bucket b if b = floor(i * buckets / within), rounded so that buckets have equal sizes */
 		for (size_t i = 0; i < within; i++)
 			if (i >= (b + 1) * within / n_buckets && i < (b + 2) * within / n_buckets) {
 				mean_ts += (double)(all->at[i + 1].ts - all->at[0].ts);
@@ -83,7 +83,8 @@ static void keep_once(struct points *points, struct point point)
 	points->at[points->n++] = point;
 }
 
-/* The smallest and the largest of each bucket of time, and the first and the last of all. Points come by time, and id. */
+/* Selects the smallest and the largest point of each bucket of time, and the first and the last of all. Points are ordered by
+ * time, then id. */
 static struct points reference_preselected(const struct points *all, int64_t t0, int64_t t1, int64_t n)
 {
 	struct points chosen = { .at = malloc((2 * all->n + 2) * sizeof *chosen.at) };
@@ -166,7 +167,7 @@ static void check_lttb(sqlite3 *db, const struct points *all, int64_t wanted)
 	free(expected.at);
 }
 
-/* The query of docs/charts.md. */
+/* Runs the query of docs/charts.md. */
 static void check_min_max_lttb(sqlite3 *db, const struct points *all, int64_t t0, int64_t t1, int64_t wanted)
 {
 	struct points selected = reference_preselected(all, t0, t1, 2 * wanted), expected = reference_lttb(&selected, (size_t)wanted);
@@ -201,7 +202,7 @@ static void check_m4(sqlite3 *db, int64_t t0, int64_t t1, int64_t n)
 	sqlite3_free(reference);
 }
 
-/* Of the series in the table s(id, ts, v). */
+/* Checks the series in the table s(id, ts, v). */
 static void check_series(sqlite3 *db, struct random *random)
 {
 	struct points by_value, by_id;
@@ -249,7 +250,7 @@ static void lines_of_random_series(void **state)
 	}
 }
 
-/* The counters with the most samples of each trace. */
+/* Checks the counters with the most samples of each trace. */
 static void lines_of_recorded_counters(void **state)
 {
 	const char *directory = getenv("IFOREST_TRACES") ? getenv("IFOREST_TRACES") : "../shared/data/traces";

@@ -1,5 +1,5 @@
-/* test_mark.c -- tables without INTEGER PRIMARY KEY, whose rows VACUUM and row-by-row copies number anew: the index gives the
- * rows of the table, or asks for a rebuild, and does not ask for one while rowids have no gap. */
+/* tests/sqlite/test_mark.c -- Tests of tables without INTEGER PRIMARY KEY, whose rows VACUUM and row-by-row copies renumber:
+ * the index returns the rows of the table, or asks for a rebuild; it does not ask for one while rowids have no gap. */
 #include "harness.h"
 
 #define INDEX "CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, value=v, by=a);"
@@ -21,7 +21,7 @@ static bool may_be_renumbered(sqlite3 *db)
 	return integer_of(db, "SELECT count(*) FROM t_if_mark WHERE rowid = 1") == 0;
 }
 
-/* What leaves a gap and what does not, and whether VACUUM then changes rowids. */
+/* Changes that leave a gap or none, and whether VACUUM then changes rowids. */
 static const struct {
 	const char *table, *changes;
 	bool gap, renumbers;
@@ -80,7 +80,7 @@ static void a_gap_is_noted_and_vacuum_is_noticed(void **state)
 			run_fails(db, RENUMBERED, "SELECT count(*) FROM t_rows");
 			run_fails(db, RENUMBERED, "INSERT INTO t_if(t_if) VALUES('flush')");
 			run(db, "INSERT INTO t_if(t_if) VALUES('rebuild')");
-		} else if (run_any(db, "SELECT count FROM t_if")) { /* asked in vain */
+		} else if (run_any(db, "SELECT count FROM t_if")) { /* a rebuild is requested although rowids are the same */
 			assert_true(cases[i].gap);
 			assert_non_null(strstr(last_message(), "VACUUM or a copy"));
 			run(db, "INSERT INTO t_if(t_if) VALUES('rebuild')");
@@ -94,7 +94,7 @@ static void a_gap_is_noted_and_vacuum_is_noticed(void **state)
 	}
 }
 
-/* A table with a key in its schema keeps its rowids in VACUUM, so no rebuild is asked for. */
+/* VACUUM keeps the rowids of a table whose schema has a key, so no rebuild is requested. */
 static void a_table_with_another_key_keeps_its_rowids(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -122,7 +122,7 @@ static void a_table_with_gaps_is_taken_too(void **state)
 	expect_rows(db);
 	run(db, "VACUUM");
 	run_fails(db, RENUMBERED, "SELECT count FROM t_if");
-	run(db, "DELETE FROM t; INSERT INTO t(ts) VALUES(9)"); /* an empty table does not make up for it */
+	run(db, "DELETE FROM t; INSERT INTO t(ts) VALUES(9)"); /* emptying the table does not help */
 	run_fails(db, RENUMBERED, "SELECT count FROM t_if");
 	run(db, "INSERT INTO t_if(t_if) VALUES('rebuild'); VACUUM");
 	expect_rows(db);
@@ -154,7 +154,7 @@ static void other_modes_notice_it(void **state)
 	close_database(db);
 }
 
-/* Newer SQLites let no column of such a name be added; a table made anew may have it. */
+/* Newer versions of SQLite do not add a column of such a name; a new table may have it. */
 static void add_name_of_rowid(sqlite3 *db, const char *columns, const char *name)
 {
 	char *sql = sqlite3_mprintf("ALTER TABLE t ADD COLUMN %s", name);
@@ -173,7 +173,7 @@ static void names_of_the_rowid_may_be_taken(void **state)
 	run(db, "CREATE TABLE t(k, a, ts, v, \"RowId\" TEXT); INSERT INTO t VALUES('k', 1, 2, 3, 'x'), ('l', 2, 3, 4, 'y');" INDEX ROWS_OF_INDEX
 		"INSERT INTO t(ts, rowid) VALUES(9, 'z'); DELETE FROM t WHERE k = 'k'");
 	same_rows(db, "SELECT id, ts FROM t_rows ORDER BY 1", "SELECT _rowid_, ts FROM t ORDER BY 1");
-	add_name_of_rowid(db, "k, a, ts, v, \"RowId\"", "_rowid_"); /* another name from now on */
+	add_name_of_rowid(db, "k, a, ts, v, \"RowId\"", "_rowid_"); /* the rowid has another name from now on */
 	run_fails(db, "t_if: detached from its table", "SELECT count FROM t_if");
 	run(db, "INSERT INTO t_if(t_if) VALUES('rebuild'); UPDATE t SET ts = 4 WHERE k = 'l'");
 	same_rows(db, "SELECT id, ts FROM t_rows ORDER BY 1", "SELECT oid, ts FROM t ORDER BY 1");
@@ -188,7 +188,7 @@ static void names_of_the_rowid_may_be_taken(void **state)
 	close_database(db);
 }
 
-/* The table is made anew under the index, by the steps that SQLite's documentation gives for other changes of a schema. */
+/* The table is replaced under the index, by the steps that SQLite's documentation gives for other changes of a schema. */
 static void a_table_made_anew_may_have_another_key(void **state)
 {
 #define ANEW(definition) \
@@ -202,7 +202,7 @@ static void a_table_made_anew_may_have_another_key(void **state)
 		run(db, PLAIN TEN_ROWS);
 		run(db, "%s" INDEX ROWS_OF_INDEX "DELETE FROM t WHERE k = 'k5'; %s", forms[i / 4], forms[i % 4]);
 		run_fails(db, "t_if: detached from its table", "SELECT count FROM t_if");
-		if (i / 4 >= 2 && i % 4 == 0) { /* the mark there is would not tell of VACUUM */
+		if (i / 4 >= 2 && i % 4 == 0) { /* the existing mark would not reveal a VACUUM */
 			run_fails(db, "t_if: the table was made anew without PRIMARY KEY and UNIQUE", "INSERT INTO t_if(t_if) VALUES('rebuild')");
 			run_fails(db, "t_if: detached from its table", "SELECT count FROM t_if");
 			run(db, "DROP TABLE t_if;" INDEX);
@@ -223,7 +223,7 @@ static void a_table_made_anew_may_have_another_key(void **state)
 	}
 }
 
-/* The same steps to the end: the triggers are created again, as they were. */
+/* The same steps, and then the triggers are created again as they were. */
 static void a_table_made_anew_with_its_triggers_is_noticed(void **state)
 {
 	static const char *const tables[] = { PLAIN, KEYED_BY_TEXT };
@@ -263,7 +263,8 @@ static void a_table_made_anew_with_its_triggers_is_noticed(void **state)
 	}
 }
 
-/* .dump reads the columns that are not generated, by an index that has them all: then rows get other numbers, gap or no gap. */
+/* .dump reads the columns that are not generated. If an SQL index covers all of them, .dump may read rows in the order of that
+ * index, so that rows get other rowids even without a gap. */
 static void an_index_of_all_columns_is_refused(void **state)
 {
 #define COVERED "CREATE TABLE t(ts INTEGER, v INTEGER, a AS (v %% 3), b TEXT AS (v || 'x'), c AS (ts + 1)"
@@ -272,7 +273,7 @@ static void an_index_of_all_columns_is_refused(void **state)
 
 	(void)state;
 	run(db, COVERED ", UNIQUE(v, ts)); INSERT INTO t VALUES(3, 1), (1, 3), (2, 2)");
-	run_gives(db, "2|1\n2|2\n2|3\n", "SELECT 2, v FROM (SELECT ts, v FROM t) LIMIT 3"); /* so it may be read */
+	run_gives(db, "2|1\n2|2\n2|3\n", "SELECT 2, v FROM (SELECT ts, v FROM t) LIMIT 3"); /* the order in which the table may be read */
 	run_fails(db, REFUSED "sqlite_autoindex_t_1\"", INDEX);
 	run(db, "ALTER TABLE \"t\" ADD COLUMN \"t_no_more\" INTEGER;" INDEX "INSERT INTO t(ts, v) VALUES(1, 9); UPDATE t SET v = 4 WHERE ts = 2; DELETE FROM t WHERE ts = 3");
 	same_rows(db, "SELECT a, count, sum_v, max_v_id FROM t_if ORDER BY a", "SELECT a, count(*), sum(v), rowid FROM (SELECT rowid, * FROM t ORDER BY v DESC) GROUP BY a ORDER BY a");
@@ -300,7 +301,7 @@ static void a_table_of_that_name_is_kept(void **state)
 	close_database(db);
 }
 
-/* Writers of a file in which nobody may trust its schema. */
+/* A connection that does not trust the schema of the file can still write. */
 static void writers_need_not_trust_the_schema(void **state)
 {
 	sqlite3 *db = open_database(test_path("trust.db"), 0), *writer = open_plain(test_path("trust.db"), 0);
@@ -320,10 +321,10 @@ static void writers_need_not_trust_the_schema(void **state)
 
 struct round {
 	struct random *random;
-	const char *path; /* of the database as it is now */
+	const char *path; /* of the current database */
 	int n_paths;
 	sqlite3 *db, *writer; /* with the extension and without */
-	bool must_hold;       /* nothing happened since the last question that may number rows anew */
+	bool must_hold;       /* since the last query nothing happened that may renumber rows */
 	int *n_rebuilt, *n_held;
 };
 
@@ -349,7 +350,7 @@ static void open_both(struct round *round, const char *path)
 	run(round->writer, "PRAGMA synchronous = OFF");
 }
 
-/* As .dump copies: tables and their rows first, in the order of the schema, then what stands on them. */
+/* Copies as .dump does: tables and their rows first, in the order of the schema, then indexes, triggers and views. */
 static void copy_rows(const char *from, const char *to)
 {
 	sqlite3 *db = open_plain(to, 0);
@@ -382,7 +383,7 @@ static void back_up(sqlite3 *from, const char *to)
 	sqlite3 *db = open_plain(to, 0);
 	sqlite3_backup *backup;
 
-	run(db, "PRAGMA synchronous = OFF; CREATE TABLE a(x); CREATE TABLE b(x); DROP TABLE a"); /* a schema cookie of its own */
+	run(db, "PRAGMA synchronous = OFF; CREATE TABLE a(x); CREATE TABLE b(x); DROP TABLE a"); /* so that its schema cookie differs */
 	backup = sqlite3_backup_init(db, "main", from, "main");
 	assert_non_null(backup);
 	assert_int_equal(sqlite3_backup_step(backup, -1), SQLITE_DONE);
@@ -440,7 +441,7 @@ static void change(struct round *round)
 		"DELETE FROM t WHERE rowid >= (SELECT max(rowid) FROM t) AND %d AND %d AND %d",
 		"DELETE FROM t WHERE rowid > 2 * %d + 5 AND %d AND %d",
 	};
-	/* most rounds leave the order alone for some time */
+	/* most changes keep rowids without gaps */
 	int n = one_in(round->random, 3) ? (int)(sizeof changes / sizeof changes[0]) : 2;
 	const char *format = changes[random_below(round->random, n)];
 

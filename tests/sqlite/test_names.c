@@ -1,15 +1,15 @@
-/* test_names.c -- names that are hard to quote, of tables, columns, indexes and attached databases, in everything that reads names or
- * writes SQL with them: all modules, commands, triggers, export, renaming. Each answer is compared with that of a table whose
- * names are plain, and that table's index with plain SQL. */
+/* tests/sqlite/test_names.c -- Tests of names that are hard to quote, of tables, columns, indexes and attached databases, in
+ * all modules, commands, triggers, exports and renames. Each answer is compared with that of a table with plain names, whose
+ * index is compared with plain SQL. */
 #include "harness.h"
 
 #include "tests/support/sanitizer.h"
 
-/* ---- SQL with names put in ---- */
+/* ---- SQL templates for names ---- */
 
-/* In a template {x@y} is the name between x and y as one quoted name, and ~ what stands before names of the schema. */
+/* In a template, @ is the name, {x@y} is quoted as one name, and ~ is the schema's name with a dot. */
 struct names {
-	const char *name, *schema; /* schema NULL: main */
+	const char *name, *schema; /* if schema is NULL, it is main */
 };
 
 static void add_quoted(sqlite3_str *sql, const char *text)
@@ -48,7 +48,7 @@ static void run_with(sqlite3 *db, const struct names *names, const char *templat
 	sqlite3_free(sql);
 }
 
-/* The same of both names: a query that is right for one is right for the other. */
+/* Fails unless a query returns the same for the names as for plain names. */
 static void expect_same(sqlite3 *db, const struct names *names, const char *template)
 {
 	static const struct names plain = { "plain", NULL };
@@ -64,7 +64,7 @@ static void expect_same(sqlite3 *db, const struct names *names, const char *temp
 	sqlite3_free(reference);
 }
 
-/* ---- what is made, changed and asked ---- */
+/* ---- statements and queries ---- */
 
 static const char *const make[] = {
 	"CREATE TABLE ~{@ tab}({@ id} INTEGER PRIMARY KEY, {@} TEXT, {@ ts} INTEGER, {@ dur} INTEGER, {@ v} REAL, {@ w} INTEGER, UNIQUE({@ w}))",
@@ -136,7 +136,7 @@ static void make_all(sqlite3 *db, const struct names *names)
 		run_with(db, names, make[i]);
 }
 
-/* Of both tables at once, so that they hold the same. */
+/* Runs a statement for both tables, so that they have the same rows. */
 static void run_both(sqlite3 *db, const struct names *names, const char *template)
 {
 	run_with(db, &(struct names){ "plain", NULL }, template);
@@ -163,7 +163,7 @@ static void export_both(sqlite3 *db, const struct names *names)
 		expect_same(db, names, exported[i]);
 }
 
-/* The index gets a name of the same kind; what stands over it is made again. */
+/* Renames the index to a name of the same kind. The tables over it are created again. */
 static void rename_both(sqlite3 *db, const struct names *names)
 {
 	run_both(db, names, "DROP TABLE ~{@ rows}; DROP TABLE ~{@ other rows}; DROP TABLE ~{@ fold}; DROP TABLE ~{@ part}; DROP TABLE ~{@ gaps};"
@@ -260,7 +260,7 @@ static void the_plain_one_is_right(void **state)
 	close_database(db);
 }
 
-/* Arguments may be written in each of SQL's ways to quote. */
+/* Arguments may be quoted in each of SQL's ways. */
 static void every_way_to_quote_works(void **state)
 {
 	static const char *const ways[] = { "\"a b\"\"\"", "[a b\"]", "`a b\"`" };
@@ -278,7 +278,7 @@ static void every_way_to_quote_works(void **state)
 	close_database(db);
 }
 
-/* Nothing that stands in a name that is no name is run, and the error says it as it stands. */
+/* SQL in a name that does not exist is not run, and the error shows the name unchanged. */
 static void what_does_not_exist_is_refused(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

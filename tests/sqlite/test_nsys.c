@@ -1,6 +1,6 @@
-/* test_nsys.c -- sql/sqlite/nsys.sql over exports of Nsight Systems, against plain SQL and against answers computed elsewhere: two
- * replicas of NVIDIA's schema, of today and of 2020, and two real exports. These lie in $IFOREST_TRACES/formats; without them,
- * or without python3, which makes the replicas, the tests skip. */
+/* tests/sqlite/test_nsys.c -- Tests of sql/sqlite/nsys.sql over exports of Nsight Systems, against plain SQL and against
+ * answers computed elsewhere: two replicas of NVIDIA's schema, of today and of 2020, and two real exports. The latter are in
+ * $IFOREST_TRACES/formats. Tests are skipped without them, or without python3, which makes the replicas. */
 #include "harness.h"
 
 #include <unistd.h>
@@ -15,7 +15,7 @@ static char *trace_path(const char *name)
 	return sqlite3_mprintf("%s/formats/%s", directory ? directory : "../shared/data/traces", name);
 }
 
-/* The text of a file, to be freed. */
+/* Returns the text of a file. The caller frees it. */
 static char *text_of(const char *path)
 {
 	FILE *file = fopen(path, "rb");
@@ -65,7 +65,7 @@ static void compare_streams(sqlite3 *db, int64_t a, int64_t b)
 	sqlite3_free(plain);
 }
 
-/* The start of each gap is the greatest end so far. */
+/* In plain SQL, the start of each gap is the greatest end so far. */
 static void compare_gaps(sqlite3 *db)
 {
 	static const char *const tables[] = { "kernels_gaps", "gpus_gaps" }, *const series[] = { "deviceId, streamId", "deviceId" };
@@ -81,7 +81,8 @@ static void compare_gaps(sqlite3 *db)
 	}
 }
 
-/* Kernels beside each copy, and what of it is beside none: islands of kernels are taken from it. */
+/* Compares the kernels that run during each copy, and the time of a copy in which none runs. In plain SQL, that is its duration
+ * without the islands of overlapping kernels. */
 static void compare_copies(sqlite3 *db)
 {
 	same_rows(db, "SELECT copyKind, count, sum_bytes, sum_dur FROM copies ORDER BY deviceId, streamId, 1",
@@ -129,7 +130,7 @@ static void compare(sqlite3 *db)
 	compare_threads(db);
 }
 
-/* Nothing is copied, and nothing sorts what the index has in order. */
+/* Checks that rows are not copied, and not sorted if the index has them in order. */
 static void check_cost(sqlite3 *db)
 {
 	char *plan = rows_of(db, "EXPLAIN QUERY PLAN SELECT * FROM named_kernels ORDER BY dur DESC LIMIT 10");
@@ -177,13 +178,13 @@ static void a_replica_of_2020_too(void **state)
 	check_replica("2 6000 old");
 }
 
-/* ---- real exports, with what is expected of them ---- */
+/* ---- real exports, with expected answers ---- */
 
 #define EXPECTED(path) "json_extract(expected.json, '$." path "')"
 #define PROCESS "(globalTid >> 24 & 0xffffff)"
 #define THREAD "(globalTid & 0xffffff)"
 
-/* All indexes, each series with its track as the expected answers name it. Marks are no spans. */
+/* Sums over all indexes, by track as the expected answers name it. Marks are not spans. */
 static const char tracks[] = "SELECT track, sum(count) AS n, sum(sum_dur) AS total, max(max_dur) AS longest FROM ("
 			     "SELECT printf('gpu %d/stream %d', deviceId, streamId) AS track, count, sum_dur, max_dur FROM kernels%s UNION ALL "
 			     "SELECT printf('gpu %d/stream %d', deviceId, streamId), count, sum_dur, max_dur FROM copies%s UNION ALL "
@@ -192,7 +193,7 @@ static const char tracks[] = "SELECT track, sum(count) AS n, sum(sum_dur) AS tot
 			     "SELECT " PROCESS " || '/' || " THREAD ", count, sum_dur, max_dur FROM os_calls%s UNION ALL "
 			     "SELECT " PROCESS " || '/' || " THREAD ", count, sum_dur, max_dur FROM ranges%s WHERE eventType IN (59, 60)) GROUP BY 1";
 
-/* tracks of a window, "" for all time. To be freed. */
+/* Returns `tracks` for a window; "" for all time. The caller frees it. */
 static char *tracks_in(const char *window)
 {
 	char *sql = sqlite3_mprintf("%s", "");

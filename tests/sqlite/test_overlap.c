@@ -1,6 +1,6 @@
-/* test_overlap.c -- iforest_overlap against plain SQL: random tables with pending and removed rows, in and after transactions,
- * by all by columns, by some and by none; then what only single rows can show: ends beyond 64 bits, errors, the table's
- * life. */
+/* tests/sqlite/test_overlap.c -- Tests of iforest_overlap against plain SQL: random tables with pending and removed rows, in
+ * and after transactions, by all, some or none of the by columns; then single rows: ends beyond 64 bits, errors, and the
+ * table's life cycle. */
 #include "harness.h"
 
 enum { N_TABLES = 25, QUESTIONS = 4 };
@@ -9,7 +9,7 @@ enum { N_TABLES = 25, QUESTIONS = 4 };
 
 static const char *const by_values[] = { "1", "2", "'gpu'", "NULL", "'1'" };
 
-/* A duration: often none, sometimes unfinished, seldom long. */
+/* Returns a duration: often NULL, sometimes unfinished, seldom long. */
 static char *random_duration(struct random *random)
 {
 	if (one_in(random, 12))
@@ -49,7 +49,7 @@ static void change_rows(sqlite3 *db, struct random *random, int n)
 
 /* ---- questions ---- */
 
-/* What is asked, and as a table: the buckets b(k, lo, hi) that the window has. */
+/* The arguments of a query, and a SELECT of its buckets b(k, lo, hi). */
 struct question {
 	char arguments[200], buckets[800];
 	bool is_bounded;
@@ -60,7 +60,7 @@ static int64_t random_bound(struct random *random)
 	return random_below(random, 2600) - 700;
 }
 
-/* Where a bound is open, the buckets go on beyond all times. */
+/* If a bound is missing, the buckets extend beyond all times. */
 static struct question random_question(struct random *random)
 {
 	struct question q = { .is_bounded = false };
@@ -95,7 +95,8 @@ static struct question random_question(struct random *random)
 	return q;
 }
 
-/* By the definition, every span with every bucket. by: the columns that make a group, "" for none. */
+/* Returns a query by the definition, which compares every span with every bucket. by: the columns that form a group, "" for
+ * none. */
 static char *reference(const char *by, const char *fill)
 {
 	const char *comma = *by ? "," : "", *of_group = strchr(by, 'b') ? "g.a, g.b" : *by ? "g.a" : "";
@@ -124,7 +125,7 @@ static void compare(sqlite3 *db, const struct question *q, const char *table, co
 	char *sql = sqlite3_mprintf("SELECT %s%s bucket, overlaps, %s FROM %s WHERE fill = '%s' %s ORDER BY %s%s bucket", by, *by ? "," : "", columns,
 				    table, fill, q->arguments, by, *by ? "," : "");
 
-	if (strcmp(columns, "1") == 0) { /* the number alone */
+	if (strcmp(columns, "1") == 0) { /* only the number of spans */
 		expected = sqlite3_mprintf("SELECT %s%s k, \"coalesce(n, 0)\", 1 FROM (%s)", by, *by ? "," : "", all);
 		sqlite3_free(all);
 	}
@@ -133,7 +134,8 @@ static void compare(sqlite3 *db, const struct question *q, const char *table, co
 	sqlite3_free(expected);
 }
 
-/* By the definition: how many of the spans that overlap a bucket are open at each time at which one starts, or the bucket does. */
+/* Compares peaks by their definition: how many of the spans that overlap a bucket are open at each time at which a span or the
+ * bucket starts. */
 static void compare_peaks(sqlite3 *db, const struct question *q, const char *table, const char *by)
 {
 	const char *comma = *by ? "," : "", *of_group = strchr(by, 'b') ? "c.a, c.b," : *by ? "c.a," : "";
@@ -216,7 +218,7 @@ static sqlite3 *open_spans(const char *rows)
 #define LATEST "9223372036854775807"
 #define COLUMNS "bucket, overlaps, clipped_dur, longest_dur, longest_dur_id, longest_dur_ts"
 
-/* Ends beyond 64 bits are ends like others; the time inside is exact, and an error where it does not fit. */
+/* Ends beyond 64 bits are valid. The clipped time is exact, or an error if it does not fit. */
 static void ends_may_exceed_64_bits(void **state)
 {
 	sqlite3 *db = open_spans("(1, " LATEST " - 7, 100), (2, " LATEST ", " LATEST "), (3, -" LATEST " - 1, 5), (4, " LATEST ", 0),"
@@ -225,7 +227,7 @@ static void ends_may_exceed_64_bits(void **state)
 	(void)state;
 	run_gives(db, "0|2|7|100|1|9223372036854775800\n", "SELECT " COLUMNS " FROM o(" LATEST " - 7, " LATEST ")");
 	run_gives(db, "0|1|5|5|3|-9223372036854775808\n", "SELECT " COLUMNS " FROM o WHERE t1 = 0");
-	/* nothing ends what is open: 93 of span 1, all of span 2 */
+	/* the window has no end: 93 of span 1 and all of span 2 are in it */
 	run_gives(db, "0|3|" LATEST "\n", "SELECT bucket, overlaps, longest_dur FROM o WHERE t0 = " LATEST);
 	run_fails(db, "integer overflow", "SELECT clipped_dur FROM o WHERE t0 = " LATEST);
 	run(db, "DELETE FROM t WHERE id = 2");
@@ -237,7 +239,7 @@ static void ends_may_exceed_64_bits(void **state)
 	close_database(db);
 }
 
-/* Spans of which one covers all, and pixels narrower than a time unit. */
+/* One span covers all pixels; some pixels are narrower than a unit of time. */
 static void every_pixel_knows_the_span_that_covers_it(void **state)
 {
 	sqlite3 *db = open_spans("(1, 0, 1000), (2, 500, 1), (3, 502, 0)");
@@ -257,7 +259,7 @@ static void every_pixel_knows_the_span_that_covers_it(void **state)
 	close_database(db);
 }
 
-/* Times that are reals, whose spans are kept by their ends, and times that are texts. */
+/* Times may be reals, whose spans are stored by their ends, or texts. */
 static void peaks_of_other_kinds_of_times(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -276,7 +278,8 @@ static void peaks_of_other_kinds_of_times(void **state)
 	close_database(db);
 }
 
-/* A span of reals may be too short to move its end. The formula of docs/sqlite_overlap.md, in plain SQL, has it in the bucket in which it starts. */
+/* The duration of a span of reals may be too short to move its end. By the formula of docs/sqlite_overlap.md, the span is in
+ * the bucket in which it starts. */
 static void a_real_span_that_ends_where_it_starts(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -313,7 +316,7 @@ static void errors_say_what_to_do(void **state)
 	close_database(db);
 }
 
-/* The table finds its index by name, and outlives it. */
+/* The table finds its index by name, and may exist without it. */
 static void the_table_may_be_dropped_without_its_index(void **state)
 {
 	const char *path = test_path("overlap.db");

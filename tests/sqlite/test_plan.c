@@ -1,8 +1,8 @@
-/* test_plan.c -- EXPLAIN QUERY PLAN says what is done, whatever the columns are called; and an index inside larger SQL:
- * parameters by name, views over it, two windows and two files compared. */
+/* tests/sqlite/test_plan.c -- Tests of EXPLAIN QUERY PLAN, whatever the columns are called, and of an index in larger SQL:
+ * named parameters, views over it, comparisons of two windows and of two files. */
 #include "harness.h"
 
-/* The plan must say this. */
+/* Fails unless the plan says this. */
 static void explains(sqlite3 *db, const char *expected, const char *sql)
 {
 	char *explain = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql), *rows = rows_of(db, explain);
@@ -39,7 +39,7 @@ static void the_plan_is_readable(void **state)
 	close_database(db);
 }
 
-/* More columns than SQLite tells apart, the hidden ones first. */
+/* There are more columns than SQLite distinguishes; the hidden ones come first. */
 static void an_index_may_have_many_columns(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -68,12 +68,12 @@ static void an_index_may_have_many_columns(void **state)
 	close_database(db);
 }
 
-/* Names that look like words of the plan, or quote. */
+/* Names that look like words of the plan, or contain quotes. */
 static const char *const odd_names[] = { "a", "by", "; by ", "; of x", "\"", "\"\"", "a\"; of \"b", "times", ": sum", " =", "\" IS", "\xc3\xa9; times", "%s", "A\"" };
 
 enum { N_ODD = sizeof odd_names / sizeof odd_names[0] };
 
-/* The same table under plain names and under odd ones gives the same answers. */
+/* A table with odd names must return the same as the same table with plain names. */
 static void any_name_may_stand_in_a_plan(void **state)
 {
 	static const char *const columns[] = { "count", "sum_%s", "max_%s, max_%s_id", "min_%s", "first_%s", "last_%s, first_ts", "min_%s_ts, avg_%s" };
@@ -88,7 +88,7 @@ static void any_name_may_stand_in_a_plan(void **state)
 		for (int i = 0; i < 4; i++)
 			odd[i] = odd_names[(first + i * (1 + 3 * (seed % 4))) % N_ODD];
 		if (run_any(db, "CREATE TABLE o(id INTEGER PRIMARY KEY, ts INTEGER, \"%w\" INTEGER, \"%w\", \"%w\" INTEGER, \"%w\" INTEGER)", odd[0], odd[1], odd[2], odd[3])) {
-			close_database(db); /* twice the same name */
+			close_database(db); /* a name occurs twice */
 			continue;
 		}
 		run(db, "CREATE TABLE p(id INTEGER PRIMARY KEY, ts INTEGER, b INTEGER, c, v INTEGER, w INTEGER);"
@@ -102,7 +102,7 @@ static void any_name_may_stand_in_a_plan(void **state)
 			char *quoted = sqlite3_mprintf("%w", of_odd), *in_plain = sqlite3_mprintf(column, of_plain, of_plain), *wide, *plain, *strange;
 			sqlite3_str *text = sqlite3_str_new(db);
 
-			/* each column in quotes of its own */
+			/* quote each column */
 			for (char *word = strtok(in_plain, ", "); word; word = strtok(NULL, ", ")) {
 				const char *at = strchr(word, '_');
 				bool is_fixed = strcmp(word, "count") == 0 || strcmp(word, "first_ts") == 0;

@@ -1,7 +1,7 @@
-/* tests/sqlite/test_products.c -- Correlations and regressions, against plain SQL over the table, while the table changes. */
+/* tests/sqlite/test_products.c -- Tests of correlations and regressions against plain SQL over the table, while it changes. */
 #include "tests/sqlite/harness.h"
 
-/* The sums over the rows that have both, and what follows from them; v with w, and v with the time. */
+/* Compares the aggregates of pairs, over the rows that have both values: v with w, and v with the time. */
 static void compare_all(sqlite3 *db)
 {
 	static const char *const windows[] = { "0 AS t0, 100000 AS t1, 1 AS n", "0 AS t0, 96000 AS t1, 24 AS n",

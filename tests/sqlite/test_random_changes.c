@@ -1,11 +1,11 @@
-/* test_random_changes.c -- an index follows its table: random mixes of changes, savepoints, rollbacks and commands, and after
- * each step random questions of every form, their answers compared with a fold in C over the rows of the table. A failure names
- * its seed: IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
+/* tests/sqlite/test_random_changes.c -- Tests of random changes, savepoints, rollbacks and commands: after each step, random
+ * queries of every form are compared with a fold in C over the rows of the table. A failure prints its seed:
+ * IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
 #include "random_windows.h"
 
 enum { N_ROUNDS = 25, STEPS = 20, WINDOWS = 4 };
 
-/* Columns that REPLACE looks at besides the rowid. */
+/* Columns by which REPLACE finds rows, besides the rowid. */
 #define UNIQUE_COLUMNS ", u INTEGER UNIQUE, x COLLATE NOCASE UNIQUE, k NOT NULL DEFAULT 3, y, UNIQUE(k, y)"
 
 struct round {
@@ -14,7 +14,7 @@ struct round {
 	struct table *table;
 	struct row_style style;
 	sqlite3_stmt *writes[8];
-	int depth;               /* savepoints that are open */
+	int depth;               /* the number of open savepoints */
 };
 
 static const char *const writes[] = {
@@ -40,7 +40,7 @@ static void write_once(struct round *round)
 	sqlite3_bind_text(write, 8, one_in(round->random, 3) ? names[random_below(round->random, 6)] : NULL, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(write, 9, integer_of(round->db, "SELECT id FROM t WHERE id >= %lld LIMIT 1",
 						random_below(round->random, 4 * (round->style.n_rows + 1))));
-	if (one_in(round->random, 12)) /* what a rowid that SQLite is yet to choose looks like to triggers */
+	if (one_in(round->random, 12)) /* triggers see -1 as a rowid that SQLite has not chosen yet */
 		sqlite3_bind_int64(write, one_in(round->random, 2) ? 1 : 9, -1);
 	sqlite3_step(write);
 	sqlite3_reset(write);
@@ -76,7 +76,7 @@ static void command(struct round *round)
 	run(round->db, "INSERT INTO t_if(t_if) VALUES(%Q)", commands[random_below(round->random, 7)]);
 }
 
-/* Which columns the index takes for reals: they stay so until it is rebuilt, or that is rolled back. Sums of reals do not
+/* Reads which columns the index has as reals. That changes by a rebuild, or when a rebuild is rolled back. Sums of reals do not
  * overflow. */
 static void read_kinds(struct round *round)
 {

@@ -1,10 +1,10 @@
-/* test_random_transactions.c -- random transactions of a connection that asks in between: savepoints, statements that fail half
- * way, commands, and what others commit; the answers are those of plain SQL at any time. A failure names its seed:
+/* tests/sqlite/test_random_transactions.c -- Tests of random transactions with queries in between: savepoints, statements that
+ * fail midway, commands, and commits of other connections. Every answer is that of plain SQL. A failure prints its seed:
  * IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
 #include "harness.h"
 
 #define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER CHECK(dur < 1000), code INTEGER UNIQUE);"
-#define FREE_SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, code INTEGER);" /* nothing fails half way */
+#define FREE_SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, code INTEGER);" /* no statement fails midway */
 #define INDEX "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track);"
 
 enum { N_ROUNDS = 60, STEPS = 120, N_QUESTIONS = 4, IDS = 60 };
@@ -33,7 +33,7 @@ static const char *const conflicts[] = { "", "OR ABORT", "OR FAIL", "OR IGNORE",
 
 enum { N_CONFLICTS = sizeof conflicts / sizeof *conflicts };
 
-/* Several rows, one of which may be refused by the CHECK, the UNIQUE or the rowid. */
+/* Returns a write of several rows, one of which may violate the CHECK, the UNIQUE constraint or the rowid. */
 static char *random_write(struct random *random, const char *schema)
 {
 	const char *conflict = conflicts[random_below(random, N_CONFLICTS)];
@@ -54,7 +54,7 @@ static char *random_write(struct random *random, const char *schema)
 		return sqlite3_mprintf("UPDATE %s %s.spans SET id = id + %d, track = 'd' WHERE id BETWEEN %d AND %d", conflict, schema, n, id, id + 3);
 	case 4:
 		return sqlite3_mprintf("DELETE FROM %s.spans WHERE id BETWEEN %d AND %d", schema, id, id + n);
-	default: /* with a question in between, which sees half of it */
+	default: /* it contains a query, which sees half of it */
 		return sqlite3_mprintf("INSERT %s INTO %s.spans SELECT NULL, track, count, sum_dur %% 1100, NULL FROM spans_if", conflict, schema);
 	}
 }
@@ -106,7 +106,7 @@ static void command(struct round *round)
 	run_any(round->db, "%s", commands[random_below(round->random, sizeof commands / sizeof *commands)]);
 }
 
-/* Another connection commits what it can. */
+/* Lets another connection write and commit, if it can. */
 static void write_elsewhere(struct round *round)
 {
 	char *sql = random_write(round->random, "main");
@@ -140,7 +140,7 @@ static void expect_same_answer(struct round *round, int q)
 	sqlite3_reset(plain);
 }
 
-/* Asks what it is told of, now and then; the answers stand in one transaction with plain SQL. */
+/* Runs some of the queries and compares them with plain SQL, often in one transaction. */
 static void ask(struct round *round)
 {
 	bool is_alone = sqlite3_get_autocommit(round->db);
@@ -168,7 +168,7 @@ static void step(struct round *round)
 		write_elsewhere(round);
 	else
 		ask(round);
-	if (sqlite3_get_autocommit(round->db)) /* as after OR ROLLBACK */
+	if (sqlite3_get_autocommit(round->db)) /* after OR ROLLBACK, for example */
 		round->n_savepoints = 0;
 }
 
@@ -200,7 +200,7 @@ static void close_round(struct round *round)
 	}
 	if (round->another)
 		close_database(round->another);
-	close_database(round->db); /* perhaps in a transaction */
+	close_database(round->db); /* possibly in a transaction */
 }
 
 static void answers_follow_random_transactions(void **state)

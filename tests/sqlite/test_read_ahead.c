@@ -1,5 +1,5 @@
-/* Pages that buckets will cut are read ahead by threads: most reads of SQLite find what another file handle has read before, the
- * answers are the same, and without PRAGMA threads, or where reading is fast, nothing is read ahead. */
+/* tests/sqlite/test_read_ahead.c -- Tests of pages that threads read ahead for buckets: another file handle has read most pages
+ * before SQLite does, the answers are the same, and nothing is read ahead without PRAGMA threads, or if reading is fast. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { PAGE_BYTES = 4096, MOST_PAGES = 20000, N_ROWS = 400000 };
 
-/* A VFS over the default one that takes time for each page that is read for the first time. */
+/* A file of a VFS over the default one. Each page takes time when it is read for the first time. */
 struct slow_file {
 	sqlite3_file base;
 	unsigned number; /* files of the database are numbered as they are opened */
@@ -41,7 +41,7 @@ static int slow_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
 	n_read_ahead += is_new && slow->number > 1;
 	pthread_mutex_unlock(&mutex);
 	if (is_new && is_slow)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL); /* on Windows sleep counts in milliseconds */
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL); /* the resolution of sleep on Windows is milliseconds */
 	return slow->inner->pMethods->xRead(slow->inner, to, n, at);
 }
 
@@ -112,7 +112,7 @@ static int make_spans(void **state)
 	return 0;
 }
 
-/* Asks as a fresh connection of a system that has no page in memory. */
+/* Runs a query on a new connection, as if the system had no page in memory. */
 static uint64_t ask_cold(int n_threads, const char *question)
 {
 	sqlite3 *db;
@@ -147,7 +147,7 @@ static void most_pages_are_read_ahead(void **state)
 	}
 }
 
-/* A window has no ends ahead, and extremes alone open few of the pages that ends cut. */
+/* A single window has no further bucket ends; a query of extremes alone reads few of the pages that bucket ends cut. */
 static void what_is_not_known_is_not_read_ahead(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* test_refusals.c -- every refusal and every error of docs/sqlite.md, by the beginning of its message. A refused CREATE leaves
- * nothing behind, and the SQL that a message offers works. */
+/* tests/sqlite/test_refusals.c -- Tests of every refusal and error of docs/sqlite.md, by the beginning of its message. A
+ * refused CREATE leaves nothing behind, and the SQL that a message offers works. */
 #include "harness.h"
 
 #define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track, ts, dur, name TEXT);"
@@ -52,7 +52,7 @@ static const struct {
 	{ SPANS, FROM_SPANS ", variance=dur, variance=dur, value=dur", "iforest: argument \"variance\" is given twice" },
 	{ SPANS, FROM_SPANS ", value=(dur, id AS var_x), variance=dur, by=(track AS stddev_dur)", "iforest: two columns named \"stddev_dur\"" },
 	{ SPANS, FROM_SPANS ", variance=(a, b, c, d, e, f, g, h, i)", "iforest: variance=... takes names of value columns of the index, and \"a\" is none" },
-	/* what the table is */
+	/* the kind of table */
 	{ SPANS, "content=nothing, time=ts", "iforest: no table \"nothing\" in schema \"main\"" },
 	{ SPANS, "content=sqlite_schema, time=rootpage", "iforest: " },
 	{ SPANS, "content=sqlite_master, time=rootpage", "iforest: " },
@@ -102,7 +102,7 @@ static const struct {
 	{ SPANS ROWS "UPDATE spans SET dur = x'' WHERE id = 17", FROM_SPANS ", duration=dur, value=id", "iforest: " },
 };
 
-/* Everything that a refused CREATE must leave as it was. */
+/* Returns a digest of everything that a refused CREATE must not change. */
 static uint64_t state_of(sqlite3 *db)
 {
 	return digest_of(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema UNION ALL SELECT type, name, tbl_name, sql FROM temp.sqlite_schema");
@@ -161,7 +161,7 @@ static void what_stands_in_the_way_is_kept(void **state)
 	close_database(db);
 }
 
-/* `changes` are made once the advice was followed; then the index's answer is that of plain SQL. */
+/* `changes` are made after the advice was followed. Then the index must return what plain SQL returns. */
 static const struct {
 	const char *setup, *arguments, *repaired, *question, *rows, *changes, *plain;
 } remedies[] = {
@@ -189,7 +189,7 @@ static const struct {
 	  "SELECT count, last_ts FROM x", "1|3\n", "INSERT INTO f VALUES(5, 'b'), (6, 'c'); DELETE FROM f_rows; INSERT INTO f_rows SELECT * FROM f", "SELECT count(*), max(ts) FROM f" },
 };
 
-/* Texts of one length are equal. */
+/* A collation under which texts of the same length are equal. */
 static int compare_lengths(void *context, int n_a, const void *a, int n_b, const void *b)
 {
 	(void)context;
@@ -198,7 +198,7 @@ static int compare_lengths(void *context, int n_a, const void *a, int n_b, const
 	return n_a - n_b;
 }
 
-/* Followed as long as there is one: what the first message makes may be refused for another reason. */
+/* Follows a second message, too, because the table may then be refused for another reason. */
 static void the_sql_that_a_message_offers_works(void **state)
 {
 	(void)state;
@@ -226,7 +226,8 @@ static void the_sql_that_a_message_offers_works(void **state)
 	}
 }
 
-/* `changes` are made once the advice was followed; then the index's answer is that of plain SQL over the columns as they were. */
+/* `changes` are made after the advice was followed. Then the index must return what plain SQL returns for the original
+ * columns. */
 #define TEXT_TIMES SPANS ROWS "UPDATE spans SET ts = '2026-01-0' || (id - 16); "
 #define DELETE_AND_MOVE "DELETE FROM spans WHERE id = 17; UPDATE spans SET id = 40 WHERE id = 18; "
 
@@ -257,7 +258,7 @@ static const struct {
 	  DELETE_AND_MOVE "INSERT INTO spans(id, track, ts, dur, name) VALUES(20, 'cpu', 12, '30', ''), (21, 'cpu', 29, 90, '')", "SELECT count(*), sum(dur - ts), 21 FROM spans" },
 };
 
-/* Followed to the letter, and the table written to as before by a program that knows nothing of the new column. */
+/* The advice is followed literally. The table is then written to by SQL that does not know the new column. */
 static void a_column_that_a_message_offers_is_followed(void **state)
 {
 	(void)state;
@@ -288,7 +289,7 @@ static void a_column_that_a_message_offers_is_followed(void **state)
 	}
 }
 
-/* Advice in words: what a person makes of it, and the index then. */
+/* Advice in words: the SQL by which a person would follow it, and the index after it. */
 #define UNIQUE_U "CREATE TABLE p(id INTEGER PRIMARY KEY, ts, u, v); INSERT INTO p VALUES(1, 10, 5, 1), (2, 20, 6, 2); "
 #define WRITE_P "INSERT OR REPLACE INTO p VALUES(3, 30, 5, 3), (4, 40, 8, 4); UPDATE OR REPLACE p SET u = 8 WHERE id = 3; UPDATE p SET ts = 25, v = 9 WHERE id = 2; "
 #define WRITE_SPANS "INSERT INTO spans VALUES(20, 'cpu', 30, 9, 'z'), (21, 'new', 31, NULL, 'z'); UPDATE spans SET dur = 8, track = 'cpu' WHERE id = 18; DELETE FROM spans WHERE id = 17; "
@@ -335,7 +336,7 @@ static const struct {
 	  WRITE_SPANS, "SELECT ifnull(sum(count), 0), sum(sum_dur) FROM x", "SELECT count(*), sum(dur) FROM spans WHERE time(ts, 'unixepoch', '+01:00') >= '01:00'" },
 	{ SPANS ROWS "UPDATE spans SET ts = '2026-01-0' || (id - 16)", FROM_SPANS ", duration=dur", "iforest: times of \"spans\" are texts, which do not tell the unit of column \"dur\"; say in what durations are counted: unit=s, unit=ms, unit=us or unit=ns", "",
 	  FROM_SPANS ", duration=dur, unit=us", "INSERT INTO spans VALUES(20, 'cpu', '2025-12-31T23:59:59.5Z', 9, 'z'); UPDATE spans SET dur = 8 WHERE id = 18; DELETE FROM spans WHERE id = 17", "SELECT count, sum_dur, last_ts FROM x", "SELECT count(*), sum(dur), max(ts) FROM spans" },
-	/* of an index that there is already: then `repaired` is NULL */
+	/* the index exists already: then `repaired` is NULL */
 	{ SPANS ROWS "CREATE VIRTUAL TABLE x USING iforest(" FROM_SPANS ", value=dur); INSERT INTO spans VALUES(19, 'cpu', 5, 0.5, '')", NULL, "iforest: value column \"dur\" of row 19 holds the real 0.5, and the index was made when it held integers only; run the command 'rebuild'",
 	  "INSERT INTO x(x) VALUES('rebuild')", NULL, WRITE_SPANS, "SELECT count, sum_dur FROM x", "SELECT count(*), sum(dur) FROM spans" },
 	{ SPANS ROWS "CREATE VIRTUAL TABLE x USING iforest(" FROM_SPANS ", value=dur); CREATE UNIQUE INDEX u ON spans(name, ts)", NULL, "x: detached from its table", "INSERT INTO x(x) VALUES('rebuild')", NULL,
@@ -442,8 +443,8 @@ static void a_bad_question_is_an_error(void **state)
 	close_database(db);
 }
 
-/* Some SQLites check the arguments of the table on the right after the other conditions of the join, on its rows of all
- * time. */
+/* Some versions of SQLite check the arguments of the right table only after the other conditions of the join, on its rows of
+ * all time. */
 static void check_outer_joins(sqlite3 *db, const char *values)
 {
 	static const char *const tables[] = { "s_if", "s_fold", "s_rows", "s_gaps", "s_overlap", "s_counter", "s_cover" };
@@ -478,7 +479,7 @@ static void check_outer_joins(sqlite3 *db, const char *values)
 	run_gives(db, "5\n", "SELECT count(*) FROM s_rows l LEFT JOIN names r ON l.dur IS NOT NULL AND l.ts IS NOT NULL AND r.track = 'nothing'");
 	run(db, "INSERT INTO spans VALUES(6, NULL, NULL, NULL, '')");
 	run_gives(db, "6\n", "SELECT count(*) FROM s_rows l LEFT JOIN names r ON l.track IS NOT NULL AND l.ts IS NOT NULL AND r.track = 'nothing'");
-	/* of all time there are three */
+	/* without the window the count is three */
 	rows = rows_of(db, "SELECT wanted, count FROM (SELECT 1 AS wanted) RIGHT JOIN s_if(2, 70) ON count = wanted WHERE track = 'a'");
 	if (rows)
 		assert_string_equal(rows, "1|1\n");
@@ -487,13 +488,13 @@ static void check_outer_joins(sqlite3 *db, const char *values)
 	free(rows);
 }
 
-/* Also where there are more columns than SQLite tells apart: its mask has 64 bits, the last one for all others. */
+/* Also tests more columns than SQLite distinguishes: its mask has 64 bits, the last of which stands for all other columns. */
 static void outer_joins_are_right_or_refused(void **state)
 {
 	static const char *const values[] = { "", ", value=(dur, ts AS a, ts AS b, ts AS c, ts AS d, ts AS e, ts AS f, ts AS g)" };
 
 	(void)state;
-	if (sqlite3_libversion_number() < 3039000) /* none of these but LEFT */
+	if (sqlite3_libversion_number() < 3039000) /* has only LEFT JOIN */
 		skip();
 	for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
 		sqlite3 *db = open_database(":memory:", 0);
@@ -503,7 +504,7 @@ static void outer_joins_are_right_or_refused(void **state)
 	}
 }
 
-/* Newer SQLites give the parts of a row value one by one, older ones look at it themselves. */
+/* Newer versions of SQLite pass the parts of a row value one by one; older ones compare it themselves. */
 static void windows_as_row_values_are_right_or_refused(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -556,7 +557,7 @@ static void the_index_itself_is_not_written_to(void **state)
 	close_database(db);
 }
 
-/* The functions by which statements of the index call it take nobody else's rows. */
+/* The functions that the index's own statements call refuse rows from other SQL. */
 static void functions_of_the_index_are_its_own(void **state)
 {
 	static const char message[] = "iforest_pending() is for the statements of an index alone";

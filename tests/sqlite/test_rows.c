@@ -1,22 +1,22 @@
-/* test_rows.c -- iforest_rows and iforest_gaps by hand: what the columns are, what EXPLAIN QUERY PLAN says, what is refused,
- * and how many pages of the index a question reads. Answers in general are test_rows_random's. */
+/* tests/sqlite/test_rows.c -- Tests of iforest_rows and iforest_gaps by example: columns, EXPLAIN QUERY PLAN, refusals, and how
+ * many pages of the index a query reads. test_rows_random.c tests answers at random. */
 #include "harness.h"
 
-/* ---- what is read ---- */
+/* ---- pages that are read ---- */
 
 static int n_pages_read;
 
-/* Pages of an index come by a statement of their own, one each, unless they are in memory already. */
+/* Counts pages that are read: each takes one run of a statement of its own, unless it is in memory. */
 static int count_pages(unsigned event, void *context, void *statement, void *text)
 {
 	(void)event;
 	(void)context;
 	(void)statement;
-	n_pages_read += strstr(text, "SELECT bytes FROM") != NULL; /* "-- " before it, for it runs within another */
+	n_pages_read += strstr(text, "SELECT bytes FROM") != NULL; /* "-- " precedes the text, because the statement runs within another */
 	return SQLITE_OK;
 }
 
-/* Pages read by a query on a connection that has none in memory; it gives so many rows. */
+/* Returns how many pages a query reads on a connection that has none in memory. It must return n_rows rows. */
 static int pages_of(const char *path, int n_rows, const char *sql)
 {
 	sqlite3 *db = open_database(path, 0);
@@ -36,7 +36,7 @@ static int pages_of(const char *path, int n_rows, const char *sql)
 	return n_pages_read;
 }
 
-/* 300 000 spans of 4 tracks: some 600 pages, three deep. The manifest is one more. */
+/* 300 000 spans of 4 tracks take about 600 pages in three levels, and one for the manifest. */
 static void what_is_not_asked_for_is_not_read(void **state)
 {
 	const char *path = test_path("pages.db");
@@ -52,7 +52,7 @@ static void what_is_not_asked_for_is_not_read(void **state)
 		"CREATE VIRTUAL TABLE spans_rows USING iforest_rows(spans_if)");
 	close_database(db);
 	assert_true(pages_of(path, 1, "SELECT sum(dur + ts) FROM spans_rows") > 300);
-	/* a path of 4 pages for each row, and one for each end of what is asked */
+	/* a path of 4 pages for each row, and one for each end of the range */
 	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows ORDER BY dur DESC LIMIT 10") <= 1 + 12 * 4);
 	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track = 't3' ORDER BY dur DESC LIMIT 10") <= 1 + 12 * 4);
 	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track = 't3' AND ts >= 5000000 AND ts < 20000000 ORDER BY dur DESC LIMIT 10") <= 1 + 12 * 4);
@@ -60,14 +60,14 @@ static void what_is_not_asked_for_is_not_read(void **state)
 	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track = 't2' ORDER BY ts LIMIT 10") <= 1 + 2 * 4);
 	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows WHERE track = 't2' ORDER BY ts DESC LIMIT 10") <= 1 + 2 * 4);
 	assert_true(pages_of(path, 10, "SELECT * FROM spans_rows ORDER BY ts LIMIT 10") <= 1 + 4 * 2 * 4);
-	/* the next one that is long, the previous one, and what is open */
+	/* the next long span, the previous one, and open spans */
 	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE track = 't3' AND ts >= 10000001 AND dur > 1000000 ORDER BY ts LIMIT 1") <= 1 + 4 * 4);
 	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE track = 't3' AND ts < 20000000 AND dur > 1000000 ORDER BY ts DESC LIMIT 1") <= 1 + 4 * 4);
 	assert_true(pages_of(path, 594, "SELECT * FROM spans_rows(20500000, 20500001) WHERE track = 't3'") <= 1 + 8 * 4);
 	assert_true(pages_of(path, 6, "SELECT * FROM spans_rows WHERE dur >= 1000000") <= 1 + 6 * 4 + 4 * 2);
 	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE ts BETWEEN 15000000 AND 15000099") <= 1 + 4 * 4);
 	assert_true(pages_of(path, 0, "SELECT * FROM spans_rows WHERE track = 't9'") <= 1);
-	/* a row by its id, some, and a join */
+	/* a row by its id, several rows, and a join */
 	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE id = 123456") <= 1 + 4);
 	assert_true(pages_of(path, 1, "SELECT * FROM spans_rows WHERE rowid = 123456 ORDER BY dur DESC") <= 1 + 4);
 	assert_true(pages_of(path, 3, "SELECT * FROM spans_rows WHERE id IN (1, 150000, 299999, 7000000)") <= 1 + 3 * 4);
@@ -115,7 +115,7 @@ static void rows_are_those_of_the_table(void **state)
 	close_database(db);
 }
 
-/* The last part of the plan of a query. */
+/* Fails unless the plan of a query ends so. */
 static void plan_is(sqlite3 *db, const char *expected, const char *sql)
 {
 	char *explain = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql), *plan = rows_of(db, explain);
@@ -135,13 +135,13 @@ static void plans_say_what_is_done(void **state)
 	plan_is(db, ": track=, ts>=, in order of dur descending\n", "SELECT * FROM spans_rows WHERE track = 'a' AND ts >= 5 ORDER BY dur DESC");
 	plan_is(db, ": t0, t1, track in, in order of ts\n", "SELECT * FROM spans_rows(1, 2) WHERE track IN ('a', 'b') ORDER BY ts");
 	plan_is(db, "USE TEMP B-TREE FOR ORDER BY", "SELECT * FROM spans_rows ORDER BY track");
-	plan_is(db, "USE TEMP B-TREE FOR ORDER BY", "SELECT * FROM spans_rows ORDER BY dur DESC, ts"); /* times may be NULL */
+	plan_is(db, "USE TEMP B-TREE FOR ORDER BY", "SELECT * FROM spans_rows ORDER BY dur DESC, ts"); /* because times may be NULL */
 	plan_is(db, ": ts>=, in order of dur\n", "SELECT * FROM spans_rows WHERE ts >= 0 ORDER BY dur, ts, id");
 	plan_is(db, ": all rows\n", "SELECT * FROM spans_rows");
 	close_database(db);
 }
 
-/* Whatever the id is compared with, and whatever has happened to the row. */
+/* The id may be compared with any value, and the row may have been changed in any way. */
 static void a_row_is_looked_up_by_its_id(void **state)
 {
 	static const char *const syncs[] = { "log", "append", "manual" };
@@ -166,14 +166,14 @@ static void a_row_is_looked_up_by_its_id(void **state)
 		run_gives(db, "", "SELECT * FROM spans_rows WHERE id = 2 AND track = 'b'");
 		run_gives(db, "9223372036854775807\n-9223372036854775808\n", "SELECT id FROM spans_rows WHERE id IN (9223372036854775807, -9223372036854775807 - 1, NULL, 1.5) ORDER BY id DESC");
 		run_gives(db, "1|1\n2|2\n3|3\n4|4\n5|5\n", "SELECT s.id, r.id FROM spans s LEFT JOIN spans_rows r USING(id) WHERE s.id BETWEEN 0 AND 10 ORDER BY 1");
-		if (s == 0) { /* pending, moved, gone, back again */
+		if (s == 0) { /* rows that are pending, moved, deleted, and inserted again */
 			run(db, "UPDATE spans SET track = 'new', ts = ts + 1 WHERE id = 2; DELETE FROM spans WHERE id = 4; INSERT INTO spans VALUES(6, 7, 8, 'c')");
 			run_gives(db, "2|new|13\n6|c|7\n", "SELECT id, track, ts FROM spans_rows WHERE id IN (2, 4, 6) ORDER BY id");
 			run(db, "BEGIN; UPDATE spans SET ts = 50 WHERE id = 6");
 			run_gives(db, "50\n", "SELECT ts FROM spans_rows WHERE id = 6");
 			run(db, "ROLLBACK");
 			run_gives(db, "7\n", "SELECT ts FROM spans_rows WHERE id = 6");
-			/* a trigger of the user may run before ours: the index has the row as it was, or not yet */
+			/* a user's trigger may run before that of the index, which then has the old row, or none yet */
 			run(db, "CREATE TABLE seen(one, all_); CREATE TRIGGER tell AFTER UPDATE ON spans BEGIN INSERT INTO seen SELECT"
 				" (SELECT ts FROM spans_rows WHERE id = new.id), (SELECT ts FROM spans_rows WHERE id + 0 = new.id); END;"
 				"UPDATE spans SET ts = ts + 1000 WHERE id IN (1, 6)");
@@ -183,7 +183,7 @@ static void a_row_is_looked_up_by_its_id(void **state)
 			run(db, "INSERT INTO spans_if(spans_if) VALUES('flush')");
 			run_gives(db, "1007\n", "SELECT ts FROM spans_rows WHERE id = 6");
 		}
-		if (s == 2) { /* as of the last rebuild */
+		if (s == 2) { /* rows are those of the last rebuild */
 			run(db, "UPDATE spans SET ts = 500, track = 'q' WHERE id = 2; DELETE FROM spans WHERE id = 1");
 			run_gives(db, "1|10\n2|12\n", "SELECT id, ts FROM spans_rows WHERE id IN (1, 2) ORDER BY id");
 		}
@@ -191,7 +191,7 @@ static void a_row_is_looked_up_by_its_id(void **state)
 	}
 }
 
-/* A text that is a number becomes one beside the affinity of numbers, and then it is less than any other text. */
+/* Compared with a column of numeric affinity, a text that is a number becomes a number, which is less than any text. */
 static void texts_beside_numbers_are_compared_as_in_the_table(void **state)
 {
 	static const char *const types[] = { "INTEGER", "REAL", "NUMERIC", "TEXT", "" };
@@ -272,8 +272,7 @@ static void what_cannot_be_is_refused(void **state)
 	close_database(db);
 }
 
-/* SQLite compares texts by their bytes in the encoding of the database, in which U+0100 stands before "a" where it is
- * UTF-16le. */
+/* SQLite compares texts by their bytes in the encoding of the database. In UTF-16le, U+0100 comes before "a". */
 static void texts_are_in_the_order_of_the_database(void **state)
 {
 	static const char *const texts[] = { "a", "b", "\xc4\x80", "\xef\xbf\xbf", "\xf0\x9f\x98\x80", "", "a\xc4\x80", "ab", "\xc3\xa9", "\xd0\xb0" };
@@ -309,7 +308,8 @@ static void texts_are_in_the_order_of_the_database(void **state)
 	}
 }
 
-/* A text is a number if all of it looks like one, whatever SQLite is there: 3.53 crashes where it is asked this of a copy. */
+/* A text is a number if all of it looks like one, in every version of SQLite. SQLite 3.53 crashes if it is asked for the
+ * numeric type of a copied value. */
 static void texts_are_compared_as_numbers(void **state)
 {
 	static const char *const texts[] = { "10", " 12 ", "+11.5", "\t7\n", "10.", ".5", "1e1", "12E0x", "1.2e+1 ", "1e", "e1", ".", "-", "", "x", "10x", "1 0", "0x0a",

@@ -1,6 +1,6 @@
-/* test_rows_random.c -- iforest_rows and iforest_gaps against plain SQL: random tables with pending and removed rows, and
- * random conditions, orders, joins and windows, each asked of the rows of the index and of an ordinary table of the same rows.
- * A failure names its seed: IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
+/* tests/sqlite/test_rows_random.c -- Tests of iforest_rows and iforest_gaps against plain SQL: random tables with pending and
+ * removed rows, and random conditions, orders, joins and windows, over the rows of the index and over an ordinary table with
+ * the same rows. A failure prints its seed: IFOREST_SEED=... IFOREST_ROUNDS=1 runs that round alone. */
 #include "random_windows.h"
 
 enum { N_ROUNDS = 30, N_QUESTIONS = 40, MAX_COLUMNS = 8 };
@@ -17,7 +17,7 @@ struct round {
 
 /* ---- tables ---- */
 
-/* An ordinary table as t_rows is: numbers are compared as numbers, by columns as they are. */
+/* Makes an ordinary table like t_rows: numbers are compared as numbers, by columns without affinity. */
 static void copy_rows(struct round *round)
 {
 	sqlite3_str *declared = sqlite3_str_new(NULL), *selected = sqlite3_str_new(NULL);
@@ -90,7 +90,7 @@ static const char *any_value_column(struct round *round)
 	return round->table->n_values == 2 && one_in(round->random, 2) ? "w" : "v";
 }
 
-/* A number beside one that the column has, or a thing that is none. To be freed. */
+/* Returns a number near one in the column, or a value that is no number. The caller frees it. */
 static char *any_bound(struct round *round, const char *column)
 {
 	static const char *const odd[] = { "NULL", "'abc'", "x'31'", "''", "1e300", "-1e300", "9223372036854775807", "-9223372036854775808",
@@ -134,7 +134,7 @@ static void append_condition(struct round *round, sqlite3_str *sql, const char *
 	sqlite3_free(c);
 }
 
-/* Some conditions, and their like in brackets with OR. To be freed. */
+/* Returns some conditions joined by AND, some of them pairs joined by OR. The caller frees the text. */
 static char *any_conditions(struct round *round, const char *prefix)
 {
 	sqlite3_str *sql = sqlite3_str_new(NULL);
@@ -156,7 +156,7 @@ static char *any_conditions(struct round *round, const char *prefix)
 	return sqlite3_str_finish(sql);
 }
 
-/* The query, which has @ for the table, over both. */
+/* Runs the query, in which @ stands for the table, over both tables. */
 static void compare(struct round *round, char *query, const char *rows, const char *plain, const char *plain_condition)
 {
 	const char *tables[2] = { rows, plain };
@@ -234,7 +234,7 @@ static char *any_query(struct round *round)
 	return query;
 }
 
-/* Joined to some rows of the plain table. */
+/* Returns a join with some rows of the plain table. */
 static char *any_join(struct round *round)
 {
 	char *where = any_conditions(round, "r."), *query;
@@ -264,7 +264,7 @@ static char *any_join(struct round *round)
 	return query;
 }
 
-/* The same of the rows that reach into a window. */
+/* Compares queries of the rows that reach into a window. */
 static void ask_window(struct round *round)
 {
 	char *t0 = sqlite3_mprintf(
@@ -297,7 +297,7 @@ static void ask_window(struct round *round)
 	sqlite3_free(t1);
 }
 
-/* By a running maximum of the ends before each row. */
+/* Compares gaps. In plain SQL, they follow from the running maximum of the ends before each row. */
 static void ask_gaps(struct round *round)
 {
 	static const char *const by[] = { "", "a, ", "a, b, " };

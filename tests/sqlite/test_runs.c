@@ -1,7 +1,6 @@
-/* test_runs.c -- an index of several runs whose times overlap, some of their entries removed, asked through SQL.
+/* tests/sqlite/test_runs.c -- Tests of SQL over an index of several runs whose times overlap, with some entries removed.
  *
- * CREATE VIRTUAL TABLE makes one run. The others are added here by core itself, through a pager over the index's table, as a
- * writer that follows the table would.
+ * CREATE VIRTUAL TABLE makes one run. The test adds the others by core itself, through a pager over the index's table.
  */
 #include "harness.h"
 
@@ -130,7 +129,7 @@ static void open_manifest(sqlite3 *db, struct iforest_manifest *manifest)
 	free(bytes);
 }
 
-/* The id of the series of a track, from the index's own table. */
+/* Returns the id of the series of a track, from the index's own table. */
 static uint64_t series_of(sqlite3 *db, const char *track)
 {
 	struct iforest_series_key key = { .alloc = &alloc };
@@ -156,7 +155,7 @@ static struct iforest_key key_of(sqlite3 *db, sqlite3_stmt *row)
 				     .time = sqlite3_column_int64(row, 1), .ref = sqlite3_column_int64(row, 2) };
 }
 
-/* Writes the rows of the table that belong to a run as a run of the index. */
+/* Writes the table's rows of that number as a run of the index. */
 static void add_run(sqlite3 *db, struct iforest_store *store, struct iforest_manifest *manifest, int number)
 {
 	sqlite3_stmt *rows = prepare(db, "SELECT track, ts, id, dur FROM spans WHERE id % 3 = ? ORDER BY track, ts NULLS LAST, id");
@@ -177,7 +176,7 @@ static void add_run(sqlite3 *db, struct iforest_store *store, struct iforest_man
 	assert_int_equal(iforest_manifest_commit(manifest, store, &(struct iforest_edit){ .added = &added }), IFOREST_OK);
 }
 
-/* Takes a tenth of a run's rows out of the index, and out of the table. */
+/* Removes a tenth of a run's rows from the index and from the table. */
 static void remove_from_run(sqlite3 *db, struct iforest_store *store, struct iforest_manifest *manifest, int number)
 {
 	static struct iforest_key keys[N_ROWS];
@@ -239,7 +238,7 @@ static void compare_all(sqlite3 *db, struct random *random)
 	}
 }
 
-/* Rows of the first run, or of the others; a few without time or duration. */
+/* Inserts rows for the first run, or for the others; a few have no time or duration. */
 static void insert_rows(sqlite3 *db, struct random *random, bool of_first_run)
 {
 	for (int id = 0; id < N_ROWS; id++) {

@@ -1,4 +1,5 @@
-/* test_settings.c -- commands that take a number: how many runs of a size are merged, and how much one merge may read. */
+/* tests/sqlite/test_settings.c -- Tests of commands that take a number: how many runs of a size are merged, and how many pages
+ * a merge may read. */
 #include "harness.h"
 
 #define SPANS                                                                                                         \
@@ -10,7 +11,7 @@ static int64_t count_runs(sqlite3 *db, const char *index)
 	return integer_of(db, "SELECT count(DISTINCT id >> 32) FROM %s_page WHERE id <> 0", index);
 }
 
-/* Flushes n_runs times, rows_each new rows each time. */
+/* Flushes n_runs times, with rows_each new rows each time. */
 static void flush_runs(sqlite3 *db, const char *index, int n_runs, int rows_each)
 {
 	for (int i = 0; i < n_runs; i++) {
@@ -64,7 +65,7 @@ static void automerge_stays(void **state)
 	flush_runs(db, "x", 1, 10);
 	assert_int_equal(count_runs(db, "x"), 1);
 	expect_same(db, "x");
-	/* what is no setting is none */
+	/* an invalid setting is ignored */
 	run(db, "UPDATE x_config SET value = 'many' WHERE name = 'automerge'");
 	flush_runs(db, "x", 6, 10);
 	assert_int_equal(count_runs(db, "x"), 7);
@@ -75,7 +76,7 @@ static void automerge_stays(void **state)
 	remove_database(path);
 }
 
-/* 16 runs of at least two pages are left by flushes; then two by two, as far as the pages go. */
+/* Flushes leave 15 runs of at least two pages. Merges then read at most the given number of pages. */
 static void a_merge_reads_no_more_pages_than_it_may(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

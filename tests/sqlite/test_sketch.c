@@ -1,5 +1,5 @@
-/* test_sketch.c -- sketches in SQL: quantiles against the sorted values, frames and merges byte for byte, and the columns
- * sketch_v of an index against iforest_sketch(v) over the rows of the table, while these change. */
+/* tests/sqlite/test_sketch.c -- Tests of sketches in SQL: quantiles against the sorted values, window frames and merges byte by
+ * byte, and the columns sketch_v of an index against iforest_sketch(v) over the table's rows, while these change. */
 #include "life.h"
 
 #include "tests/support/sketch_vectors.h"
@@ -33,7 +33,7 @@ static void quantiles_are_near_those_of_the_sorted_values(void **state)
 		make_values(db, &random, 1 + (int)random_below(&random, 400), round % 2);
 		run(db, "DROP TABLE IF EXISTS q; CREATE TEMP TABLE q AS WITH RECURSIVE s(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < 100) "
 			"SELECT i / 100.0 AS q FROM s");
-		/* percentile_disc: the value at place ceil(q n) */
+		/* percentile_disc is the value at position ceil(q n) */
 		run(db, "DROP TABLE IF EXISTS ranked; CREATE TEMP TABLE ranked AS SELECT row_number() OVER (ORDER BY v) AS k, v FROM t WHERE v IS NOT NULL");
 		run(db, "DROP TABLE IF EXISTS a; CREATE TEMP TABLE a AS SELECT q, iforest_quantile(s, q) AS near, iforest_quantile(s, q, low, high) AS "
 			"clamped, (SELECT v FROM ranked WHERE k = max(1, CAST(q * n AS INTEGER) + (q * n > CAST(q * n AS INTEGER)))) AS exact, low, high, n "
@@ -105,7 +105,7 @@ static void what_functions_give_and_refuse(void **state)
 enum { N_ROWS = 40000, LAST = N_ROWS * 100 };
 
 #define INDEX "CREATE VIRTUAL TABLE d_if USING iforest(content=d, time=ts, duration=dur, value=(r AS real), by=track, sketch=(dur, real))"
-#define NUMBER "x * 7919 %% 1000003 * (1 << (x * 31 %% 20)) / 3" /* of up to 38 bits, short ones as likely as long ones */
+#define NUMBER "x * 7919 %% 1000003 * (1 << (x * 31 %% 20)) / 3" /* up to 38 bits, evenly distributed by length */
 
 static sqlite3 *open_spans(const char *index)
 {
@@ -118,7 +118,7 @@ static sqlite3 *open_spans(const char *index)
 	return db;
 }
 
-/* Sketches of windows, buckets and folds are those that the functions make of the rows themselves. */
+/* Fails unless sketches of windows, buckets and folds are those that the functions compute from the rows. */
 static void expect_windows(sqlite3 *db, struct random *random, int n)
 {
 	same_rows(db, "SELECT track, count, hex(sketch_dur), hex(sketch_real) FROM d_if ORDER BY track",
@@ -181,7 +181,7 @@ static void buckets_without_rows_have_none(void **state)
 	close_database(db);
 }
 
-/* ---- what is kept ---- */
+/* ---- kept sketches ---- */
 
 static void kept_sketches_may_be_lost_but_not_wrong(void **state)
 {
@@ -191,10 +191,10 @@ static void kept_sketches_may_be_lost_but_not_wrong(void **state)
 	(void)state;
 	run(db, "CREATE VIRTUAL TABLE d_all USING iforest_fold(d_if)");
 	life_lose_kept(&life, db, &random);
-	run(db, "UPDATE d_if_sketch SET bytes = (SELECT iforest_sketch(1))"); /* a sound one, of another multiset */
+	run(db, "UPDATE d_if_sketch SET bytes = (SELECT iforest_sketch(1))"); /* a valid one, of other numbers */
 	run_fails(db, life.damage, "%s", life.query);
 	run(db, "INSERT INTO d_if(d_if) VALUES('rebuild'); INSERT INTO d_if(d_if) VALUES('integrity-check')");
-	/* as many numbers, but others: a question cannot tell, the check can */
+	/* a sketch of as many other numbers: only the integrity check notices */
 	run(db, "UPDATE d_if_sketch SET bytes = (SELECT iforest_sketch(0) FROM d WHERE rowid <= (SELECT iforest_sketch_count(bytes)))");
 	run(db, "%s", life.query);
 	run_fails(db, life.damage, "INSERT INTO d_if(d_if) VALUES('integrity-check')");
@@ -220,8 +220,7 @@ static void its_table_comes_and_goes_with_the_index(void **state)
 	close_database(db);
 }
 
-/* The sketch of a row is read when its column is, which may be after a command has rewritten the pages it would be made
- * from. */
+/* The sketch of a row is computed when its column is read. By then a command may have rewritten the pages. */
 static void a_row_from_before_a_command_has_none(void **state)
 {
 	sqlite3 *db = open_spans(INDEX);
@@ -282,7 +281,7 @@ static void it_holds_with_every_way_of_following(void **state)
 	}
 }
 
-/* tests/pg/test_sketch.c asks the same of PostgreSQL */
+/* tests/pg/test_sketch.c compares the same in PostgreSQL. */
 static void both_engines_give_the_same_bytes(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -308,7 +307,7 @@ static void both_engines_give_the_same_bytes(void **state)
 
 /* ---- counts below bounds ---- */
 
-/* The numbers of v as a sketch of each alone has them. */
+/* The numbers of v as a sketch of a single number returns them. */
 #define HELD "(SELECT iforest_quantile(iforest_sketch(v), 0.5) AS h FROM t WHERE v IS NOT NULL GROUP BY id)"
 
 static void counts_are_those_of_the_numbers(void **state)
@@ -321,10 +320,10 @@ static void counts_are_those_of_the_numbers(void **state)
 		bool with_reals = round % 2;
 
 		make_values(db, &random, 1 + (int)random_below(&random, 300), with_reals);
-		/* among reals an integer counts as the middle of the bucket of reals */
+		/* in a sketch with reals, an integer counts as the middle of a bucket of reals */
 		if (with_reals)
 			run(db, "UPDATE t SET v = CAST(v AS REAL)");
-		/* of few digits, for JSON has no more than 15 */
+		/* with few digits, because SQLite's JSON has at most 15 */
 		run(db, "DROP TABLE IF EXISTS b; CREATE TABLE b AS SELECT DISTINCT CAST(printf('%%.12e', bound) AS REAL) AS bound FROM (SELECT v * (1 + (id %% 5 - 2) / 128.0) AS bound "
 			"FROM t WHERE id %% 3 = 0 UNION ALL SELECT v FROM t WHERE id %% 7 = 0 UNION ALL SELECT 1024) WHERE bound IS NOT NULL ORDER BY bound");
 		run_gives(db, "0\n", "SELECT count(*) FROM b, (SELECT iforest_sketch(v) AS s FROM t) WHERE iforest_rank(s, bound) IS NOT "

@@ -1,4 +1,4 @@
-/* test_stats.c -- iforest_stats() says what the tables hold, with rows pending, removed, rolled back and flushed. */
+/* tests/sqlite/test_stats.c -- Tests of iforest_stats() while rows are pending, removed, rolled back and flushed. */
 #include "harness.h"
 
 enum { N_ROUNDS = 20, N_STEPS = 10 };
@@ -6,7 +6,7 @@ enum { N_ROUNDS = 20, N_STEPS = 10 };
 #define INDEX "CREATE TABLE t(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER);" \
 	"CREATE VIRTUAL TABLE t_if USING iforest(content=t, time=ts, duration=dur, by=track)"
 
-/* *last_sealed is the last rowid that the table had when all was sealed. */
+/* *last_sealed is the last rowid of the table at the last flush. */
 static void change(sqlite3 *db, struct random *random, int64_t *last_sealed)
 {
 	switch (random_below(random, 8)) {
@@ -87,7 +87,7 @@ static void it_tells_runs_removed_and_levels(void **state)
 	close_database(db);
 }
 
-/* The time is that of the last flush that found something, of a rebuild, or of the making. */
+/* The time is that of the last flush of any rows, of a rebuild, or of the creation. */
 static void it_tells_the_last_flush(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -103,12 +103,12 @@ static void it_tells_the_last_flush(void **state)
 	run_gives(db, "1\n", "SELECT last_flush > 77 FROM iforest_stats('t_if')");
 	run(db, "UPDATE t_if_config SET value = 77 WHERE name = 'flushed'; INSERT INTO t_if(t_if) VALUES('rebuild')");
 	run_gives(db, "1\n", "SELECT last_flush > 77 FROM iforest_stats('t_if')");
-	run(db, "DELETE FROM t_if_config WHERE name = 'flushed'"); /* an index of an older version */
+	run(db, "DELETE FROM t_if_config WHERE name = 'flushed'"); /* as in an index of an older version */
 	run_gives(db, "1|\n", "SELECT rows, last_flush FROM iforest_stats('t_if')");
 	close_database(db);
 }
 
-/* Of more than 10 000 rows with fewer than 4 a series. */
+/* There is a note about more than 10 000 rows with fewer than 4 per series. */
 static void it_notices_too_many_series(void **state)
 {
 	static const struct { int n_rows, rows_a_series; bool is_noticed; } cases[] = {
@@ -160,7 +160,7 @@ static void it_finds_its_index(void **state)
 	close_database(db);
 }
 
-/* What a question would refuse is refused here. */
+/* iforest_stats() refuses an index that a query would refuse. */
 static void it_refuses_what_a_question_refuses(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

@@ -1,8 +1,8 @@
-/* test_stress.c -- several processes write, commit, roll back, flush, merge and ask at once, with a rollback journal and with
- * WAL: every answer is that of plain SQL in the same transaction.
+/* tests/sqlite/test_stress.c -- Test of several processes that write, commit, roll back, flush, merge and query at once, with a
+ * rollback journal and with WAL: every answer is that of plain SQL in the same transaction.
  *
- * IFOREST_SECONDS (default 2) is how long each journal mode is at it. A process names its seed when it finds something; what
- * the others did meanwhile is chance. */
+ * IFOREST_SECONDS (default 2) is the time for each journal mode. A process that finds an error prints its seed, but the timing
+ * of the other processes cannot be repeated. */
 #define _XOPEN_SOURCE 700 /* fork, waitpid */
 
 #include "harness.h"
@@ -22,7 +22,7 @@ enum { N_PROCESSES = 4, MOST_SAVEPOINTS = 3, IDS = 3000, TIMES = 100000 };
 	"CREATE VIRTUAL TABLE spans_all USING iforest_fold(spans_if);"                                                \
 	"CREATE VIRTUAL TABLE by_time USING iforest(content=spans, time=ts, value=(code, dur));"
 
-/* What one process has done, for the others to add up. */
+/* Counts of what a process has done, which are added up at the end. */
 struct deeds {
 	int64_t n_answers, n_writes, n_commits, n_rollbacks, n_commands, n_refused;
 };
@@ -33,7 +33,7 @@ struct worker {
 	uint64_t seed;
 	struct deeds deeds;
 	int n_savepoints;
-	bool is_writing, is_plain;  /* without the extension */
+	bool is_writing, is_plain;  /* is_plain: without the extension */
 };
 
 /* ---- what they do ---- */
@@ -58,7 +58,7 @@ static void refuse(struct worker *worker, const char *sql)
 	fail_msg("%s\n  fails: %s (IFOREST_SEED=%" PRIu64 ")", sql, sqlite3_errmsg(worker->db), worker->seed);
 }
 
-/* Only another one's lock may refuse a statement, and only the first write of a transaction. */
+/* Runs a statement, which may fail only because another process has a lock. */
 static bool execute(struct worker *worker, const char *sql)
 {
 	int rc = sqlite3_exec(worker->db, sql, NULL, NULL, NULL);
@@ -134,7 +134,7 @@ static void command(struct worker *worker)
 #define AGGREGATES "count, first_ts, last_ts, count_dur, sum_dur, min_dur, max_dur"
 #define PLAIN "count(*), min(ts), max(ts), count(dur), sum(dur), min(dur), max(dur)"
 
-/* A random question of each form. */
+/* Compares a random query of a random form with plain SQL. */
 static void ask(struct worker *worker)
 {
 	int64_t low = random_below(&worker->random, TIMES), high = low + 1 + random_below(&worker->random, TIMES),
@@ -168,8 +168,8 @@ static void begin(struct worker *worker)
 		execute(worker, "BEGIN");
 }
 
-/* One transaction. Who reads looks twice: what others commit meanwhile is not seen. Without a transaction question and plain
- * SQL would see two states. */
+/* Runs one transaction. Queries and plain SQL are in the same transaction, so that they see the same state while others
+ * commit. */
 static void transact(struct worker *worker)
 {
 	int n_steps = 1 + (int)random_below(&worker->random, 12);
@@ -202,7 +202,8 @@ static void pause_ns(int64_t ns)
 	nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
 }
 
-/* SQLite's own waits ever longer, so that one who never sleeps keeps the lock. Gives up after a minute at least. */
+/* SQLite's own busy handler waits ever longer, so that a process that never sleeps keeps the lock. This one gives up after at
+ * least a minute. */
 static int wait_for_lock(void *context, int n_waits)
 {
 	(void)context;

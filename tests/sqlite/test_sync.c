@@ -1,5 +1,5 @@
-/* test_sync.c -- sync=append and sync=manual, and an index beside what else happens to its table and its file: other processes,
- * VACUUM, copies, dumps, attached files, renames, files that may only be read. */
+/* tests/sqlite/test_sync.c -- Tests of sync=append and sync=manual, and of what happens to the table and the file of an index:
+ * other processes, VACUUM, copies, dumps, attached files, renames, read-only files. */
 #define _XOPEN_SOURCE 700 /* fork, kill, waitpid */
 
 #include "harness.h"
@@ -91,7 +91,7 @@ static void a_manual_index_waits(void **state)
 	close_database(db);
 }
 
-/* Such an index has no log and no triggers: what bears their names is the user's, and stays. */
+/* Such an index has no log and no triggers. Objects with their names are the user's, and stay. */
 static void names_that_only_a_log_needs_stay_free(void **state)
 {
 	static const char *const modes[] = { "manual", "append" };
@@ -165,7 +165,7 @@ static void pending_rows_outlive_what_happens_to_the_file(void **state)
 	remove_database(copy);
 }
 
-/* The shell reads a file without the extension, writes it down as SQL and makes another of it. */
+/* Dumps a file as SQL and restores it to another, by the shell without the extension. */
 static void dump_and_restore(const char *path, const char *copy)
 {
 	char *command = sqlite3_mprintf("unset LD_LIBRARY_PATH; sqlite3 '%s' .dump | sqlite3 -bail '%s'", path, copy);
@@ -214,7 +214,7 @@ static void a_dump_holds_what_is_pending(void **state)
 	}
 }
 
-/* Where none of the index is, an update of what is not in the index logs nothing. */
+/* If no column of the index is generated, an update of other columns is not logged. */
 static void a_generated_column_beside_an_index_costs_nothing(void **state)
 {
 	static const char *const kinds[] = { "VIRTUAL", "STORED" };
@@ -258,7 +258,8 @@ static void any_column_may_be_generated(void **state)
 	close_database(db);
 }
 
-/* A seal, a merge or a rollback of one while an answer is being read: the answer ends in an error, or is that of its start. */
+/* If the index is flushed, merged or rolled back while an answer is read, the answer ends with an error, or is that of its
+ * start. */
 static void an_answer_is_not_mixed_up(void **state)
 {
 	static const char *const commands[] = { COMMAND("flush"), COMMAND("optimize"), COMMAND("rebuild"), "ROLLBACK TO s", CHANGES };
@@ -295,8 +296,8 @@ static void an_answer_is_not_mixed_up(void **state)
 		}
 }
 
-/* A question that finds its first rows in memory holds no lock of a shared cache yet, when another connection removes entries.
- * Of what is rolled back nothing is kept. */
+/* A query whose first rows are in memory has no lock of a shared cache yet when another connection removes entries. Nothing
+ * that is rolled back stays cached. */
 static void an_answer_from_a_shared_cache_is_not_mixed_up(void **state)
 {
 	static const char *const ends[] = { "COMMIT", "ROLLBACK" };
@@ -361,7 +362,7 @@ static void sqlite_checks_it_too(void **state)
 
 /* ---- processes ---- */
 
-/* Writes for a while in a process of its own, now with the extension and now without. */
+/* Writes for a while in its own process, with or without the extension. */
 static void write_alone(const char *path, int number)
 {
 	struct random random = { test_seed() + (uint64_t)number };
@@ -420,7 +421,7 @@ static void processes_share_an_index(void **state)
 	}
 }
 
-/* Changes and flushes until it is killed. */
+/* Changes rows and flushes until it is killed. */
 static void write_until_killed(const char *path, int number)
 {
 	struct random random = { test_seed() + (uint64_t)number };
@@ -438,7 +439,7 @@ static void write_until_killed(const char *path, int number)
 	}
 }
 
-/* After each death the file is sound, and the index answers as plain SQL does. */
+/* After each kill the file is sound, and the index returns what plain SQL returns. */
 static void a_writer_may_be_killed_at_any_time(void **state)
 {
 	static const char *const modes[] = { "DELETE", "WAL" };

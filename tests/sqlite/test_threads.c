@@ -1,5 +1,6 @@
-/* test_threads.c -- answers are the same whether threads help or not (PRAGMA threads): with pages in memory, with some, with
- * none; with rows that are pending, changed and deleted. And they are those of plain SQL. Fit for -fsanitize=thread. */
+/* tests/sqlite/test_threads.c -- Tests of threads (PRAGMA threads): answers are the same with and without them, and those of
+ * plain SQL, with all, some or no pages in memory, and with pending, changed and deleted rows. Runs under -fsanitize=thread,
+ * too. */
 #include "harness.h"
 
 #include "tests/support/sanitizer.h"
@@ -43,7 +44,7 @@ static void compare(sqlite3 *alone, sqlite3 *helped, int t0, int t1)
 		assert_true(digest_of(alone, questions[q], t0, t1) == digest_of(helped, questions[q], t0, t1));
 }
 
-/* Of a window first, so that the pages of its ends are in memory when the larger one is asked for, and others are not. */
+/* Compares a small window first, so that the pages of its ends are in memory for the larger one, and others are not. */
 static void compare_windows(const char *path)
 {
 	static const int windows[][2] = { { 2000000, 2100000 }, { 1000000, 2500000 }, { 0, END },
@@ -55,7 +56,7 @@ static void compare_windows(const char *path)
 		compare(alone, helped, windows[w][0], windows[w][1]);
 	close_database(helped);
 	for (int q = 0; q < N_QUESTIONS; q++) {
-		helped = open_database(path, 0); /* nothing is in memory */
+		helped = open_database(path, 0); /* no page is in memory */
 		run(helped, "PRAGMA threads = 2");
 		assert_true(digest_of(alone, questions[q], 0, END) == digest_of(helped, questions[q], 0, END));
 		close_database(helped);
@@ -82,7 +83,7 @@ static void answers_are_the_same_with_threads(void **state)
 
 	(void)state;
 	make_spans(path);
-	if (!sanitizer_shortens()) { /* after the flush it is the same again */
+	if (!sanitizer_shortens()) { /* the same is tested after the flush */
 		compare_windows(path);
 		compare_with_plain_sql(path);
 	}
@@ -97,7 +98,7 @@ static void answers_are_the_same_with_threads(void **state)
 	close_database(db);
 }
 
-/* What was answered ahead is given out only as long as the index is what it was. */
+/* Answers that were computed ahead are returned only while the index is unchanged. */
 static void changes_between_rows_are_noticed(void **state)
 {
 	const char *path = test_path("changed.db");

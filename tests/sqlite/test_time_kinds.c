@@ -1,5 +1,5 @@
-/* test_time_kinds.c -- indexes over times that are integers, reals or texts: every answer is that of plain SQL over integers that
- * count the same times, while connections with the extension and without change the table. */
+/* tests/sqlite/test_time_kinds.c -- Tests of indexes over times that are integers, reals or texts: every answer is that of
+ * plain SQL over integers that count the same times, while connections with and without the extension change the table. */
 #include <math.h>
 #include <time.h>
 
@@ -12,7 +12,7 @@ __extension__ typedef __int128 int128;
 enum kind { INTEGERS, REALS, TEXTS };
 enum spans { POINTS, DURATIONS, ENDS };
 
-/* A time of the table is `count` units, of which per_second are a second; of reals it is count / scale. */
+/* A time of the table stands for `count` units, of which per_second make a second. Reals are count / scale. */
 static const struct form {
 	const char *name, *type, *unit;
 	enum kind kind;
@@ -37,17 +37,17 @@ enum { N_FORMS = sizeof forms / sizeof *forms };
 struct range {
 	const struct form *form;
 	int64_t base, spread;
-	double scale; /* of reals */
+	double scale; /* for reals */
 };
 
-static struct range range; /* of the SQL functions below */
+static struct range range; /* the current one, also for the SQL functions below */
 
 static int64_t floor_divide(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
 }
 
-/* Writes a text by the C library's calendar. */
+/* Returns the text of a time, by the C library's calendar. */
 static char *spell(int64_t count, const char *separator, int offset_minutes, int n_digits, bool has_seconds)
 {
 	int64_t seconds = floor_divide(count, range.form->per_second), part = count - seconds * range.form->per_second;
@@ -68,7 +68,7 @@ static char *spell(int64_t count, const char *separator, int offset_minutes, int
 	return text;
 }
 
-/* As the index shows a time: numbers as text, reals by their bits. */
+/* Returns a time as the index shows it, with numbers as text and reals by their bits. */
 static char *show(int64_t count)
 {
 	double real = (double)count / range.scale;
@@ -87,7 +87,7 @@ static char *show(int64_t count)
 	return spell(count, " ", 0, n_digits, true);
 }
 
-/* A text of the time, one of many. */
+/* Returns one of the many texts of a time. */
 static char *any_spelling(struct random *random, int64_t count)
 {
 	static const char *const separators[] = { " ", "T", " T", "  " };
@@ -112,7 +112,7 @@ static char *any_spelling(struct random *random, int64_t count)
 	return text;
 }
 
-/* SQL of a time: in the table, or as an argument. */
+/* Returns the SQL of a time, for the table or as an argument. */
 static char *literal(struct random *random, int64_t count)
 {
 	char *text;
@@ -127,7 +127,7 @@ static char *literal(struct random *random, int64_t count)
 	return sqlite3_mprintf("'%z'", text);
 }
 
-/* SQL of a length. */
+/* Returns the SQL of a length of time. */
 static char *length(struct random *random, int64_t count)
 {
 	static const struct {
@@ -141,7 +141,7 @@ static char *length(struct random *random, int64_t count)
 		return sqlite3_mprintf("%lld", count);
 	if (range.form->kind == REALS)
 		return sqlite3_mprintf("(%lld / %.1f)", count, range.scale);
-	while (units[u].nanoseconds < unit) /* the number might not fit 64 bits */
+	while (units[u].nanoseconds < unit) /* in smaller units, the number might not fit into 64 bits */
 		u++;
 	while (((int128)count * unit) % units[u].nanoseconds)
 		u--;
@@ -157,7 +157,7 @@ static void show_function(sqlite3_context *context, int n, sqlite3_value **value
 		sqlite3_result_text(context, show(sqlite3_value_int64(values[0])), -1, sqlite3_free);
 }
 
-/* A time in the form of datetime(), whatever form the index gives it: its column's, or that of datetime(). */
+/* Returns a time in the form of datetime(). The index returns it in that form, or in the form of its column. */
 static char *in_one_form(const char *text)
 {
 	size_t n_date = text[0] == '-' ? 11 : 10, n = strlen(text);
@@ -176,7 +176,7 @@ static char *in_one_form(const char *text)
 	return time;
 }
 
-/* What the index shows, with numbers as text, reals by their bits. */
+/* SQL function: a value that the index returned, with numbers as text and reals by their bits. */
 static void bits_function(sqlite3_context *context, int n, sqlite3_value **values)
 {
 	double real = sqlite3_value_double(values[0]);
@@ -192,7 +192,7 @@ static void bits_function(sqlite3_context *context, int n, sqlite3_value **value
 		sqlite3_result_text(context, (const char *)sqlite3_value_text(values[0]), -1, SQLITE_TRANSIENT);
 }
 
-/* bucket(count, t0, t1, n) */
+/* SQL function bucket_of(count, t0, t1, n). */
 static void bucket_function(sqlite3_context *context, int n, sqlite3_value **values)
 {
 	int64_t count = sqlite3_value_int64(values[0]), t0 = sqlite3_value_int64(values[1]), t1 = sqlite3_value_int64(values[2]), n_buckets = sqlite3_value_int64(values[3]);
@@ -207,7 +207,7 @@ static void bucket_function(sqlite3_context *context, int n, sqlite3_value **val
 		sqlite3_result_int64(context, (int64_t)(distance * n_buckets / width));
 }
 
-/* start(bucket, t0, t1, n), shown; NULL where it is no count. */
+/* SQL function start_of(bucket, t0, t1, n): the start as the index shows it. For reals, NULL if it is not a whole count. */
 static void start_function(sqlite3_context *context, int n, sqlite3_value **values)
 {
 	int64_t t0 = sqlite3_value_int64(values[1]), t1 = sqlite3_value_int64(values[2]), n_buckets = sqlite3_value_int64(values[3]);
@@ -220,7 +220,7 @@ static void start_function(sqlite3_context *context, int n, sqlite3_value **valu
 		sqlite3_result_text(context, show(t0 + (int64_t)(product / n_buckets)), -1, sqlite3_free);
 }
 
-/* step(count, origin, step) */
+/* SQL function step_of(count, origin, step). */
 static void step_function(sqlite3_context *context, int n, sqlite3_value **values)
 {
 	int128 distance = (int128)sqlite3_value_int64(values[0]) - sqlite3_value_int64(values[1]);
@@ -242,7 +242,7 @@ static void add_functions(sqlite3 *db)
 
 /* ---- tables ---- */
 
-/* `count` and `length` are in units; the table has what they stand for, `c` the numbers themselves. */
+/* `count` and `length` are in units. Table `t` gets what they stand for, table `c` the numbers themselves. */
 static void put_row(sqlite3 *db, struct random *random, int64_t id, const int64_t *count, const int64_t *length, const int64_t *v)
 {
 	enum spans spans = range.form->spans;
@@ -280,7 +280,7 @@ static void put_random_row(sqlite3 *db, struct random *random, int64_t id)
 	put_row(db, random, id, one_in(random, 25) ? NULL : &count, one_in(random, 9) ? NULL : &length, one_in(random, 12) ? NULL : &v);
 }
 
-/* A row whose time has a fraction, so that the table remains one of reals. */
+/* The id of a row whose time has a fraction, so that the times stay reals. */
 enum { FRACTION = 1000000 };
 
 static void put_fraction(sqlite3 *db, struct random *random)
@@ -293,7 +293,7 @@ static void put_fraction(sqlite3 *db, struct random *random)
 
 static void choose_range(struct random *random, const struct form *form)
 {
-	static const int64_t spreads[] = { 3, 60, 5000, 1000000, 90000000000, INT64_C(3000000000000000) }; /* sums of reals are exact */
+	static const int64_t spreads[] = { 3, 60, 5000, 1000000, 90000000000, INT64_C(3000000000000000) }; /* so small that sums of reals are exact */
 
 	range = (struct range){ .form = form, .scale = 1, .spread = spreads[random_below(random, form->kind == REALS ? 5 : 6)] };
 	if (form->kind == REALS) {
@@ -301,11 +301,11 @@ static void choose_range(struct random *random, const struct form *form)
 		range.base = one_in(random, 3) ? -range.spread / 3 : random_below(random, 1800000000) * (int64_t)range.scale;
 	} else if (form->kind == INTEGERS) {
 		range.base = (int64_t)random64(random) >> (2 + random_below(random, 50));
-	} else if (form->per_second == 1000000000) { /* 1677 to 2262, at either end or anywhere */
+	} else if (form->per_second == 1000000000) { /* the years 1677 to 2262, at either end or anywhere */
 		range.base = one_in(random, 4)	 ? INT64_MIN + INT64_C(1000000000) * 60
 			     : one_in(random, 3) ? INT64_MAX - 4 * range.spread
 						 : (int64_t)random64(random) >> (2 + random_below(random, 10));
-	} else { /* 0 to 9999 */
+	} else { /* the years 0 to 9999 */
 		if (range.spread > 1000 * form->per_second)
 			range.spread = 1000 * form->per_second * (one_in(random, 3) ? 86400 * 365 : 1);
 		range.base = (-62167219200 + random_below(random, 62167219200 + 253402300800 - 86400 * INT64_C(366) * 2000)) * form->per_second;
@@ -419,7 +419,7 @@ static void ask_steps(sqlite3 *db, struct random *random)
 	int64_t step = 1 + random_below(random, 1 + range.spread / (1 + random_below(random, 40))), at = random_count(random);
 	char *width, *origin = literal(random, at);
 
-	if (one_in(random, 2) && range.form->kind == TEXTS) /* of whole units */
+	if (one_in(random, 2) && range.form->kind == TEXTS) /* a step of whole seconds */
 		step = (step / range.form->per_second + 1) * range.form->per_second;
 	width = length(random, step);
 	same(db, sqlite3_mprintf("SELECT g, bucket, bits(bucket_start), bits(bucket_end), " OF_X " FROM x(%s, %s) WHERE step = %s AND origin = %s ORDER BY g, bucket", q.from, q.to, width, origin),
@@ -432,7 +432,8 @@ static void ask_steps(sqlite3 *db, struct random *random)
 	sqlite3_free(q.to);
 }
 
-/* Conditions on a column of texts are comparisons of texts, so bounds are in its form, in which the index writes them. */
+/* Returns the SQL of a bound. A column of texts is compared as text, so that the bound must have the form in which the index
+ * writes times. */
 static char *bound(sqlite3 *db, struct random *random, int64_t count)
 {
 	char *sql, *text, *quoted;
@@ -471,7 +472,7 @@ static void ask_rows(sqlite3 *db, struct random *random)
 	sqlite3_free(q.to);
 }
 
-/* n buckets of width w, from t0 on. */
+/* Compares overlaps of n buckets of width w, from t0 on. */
 static void ask_overlaps(sqlite3 *db, const char *from, const char *to, int64_t t0, int64_t w, int64_t n)
 {
 	static const char *const buckets = "WITH RECURSIVE b(b, a, z) AS (VALUES(0, %lld, %lld) UNION ALL SELECT b + 1, z, z + %lld FROM b WHERE b < %lld - 1),"
@@ -495,7 +496,7 @@ static void ask_overlaps(sqlite3 *db, const char *from, const char *to, int64_t 
 	sqlite3_free(greatest);
 }
 
-/* A sample holds until the next one of its series, or for its own duration. */
+/* Compares counters. A sample holds until the next one of its series, or for its own duration. */
 static void ask_counters(sqlite3 *db, struct random *random)
 {
 	struct question q = random_window(random);
@@ -582,7 +583,7 @@ static void an_index_of_any_kind_follows(void **state)
 	}
 }
 
-/* ---- extremes, and what is refused ---- */
+/* ---- extreme times, and refusals ---- */
 
 static void the_years_that_there_are(void **state)
 {
@@ -597,7 +598,7 @@ static void the_years_that_there_are(void **state)
 	run_gives(db, "6|-4713-11-24 12:00:00|9999-12-31 23:59:59.999999\n", "SELECT count, first_ts, last_ts FROM x");
 	run_gives(db, "1|2024-02-29 23:59:59.999999\n1|2024-03-01 00:00:00\n", "SELECT count, first_ts FROM x('2024-02-29', '2024-03-02') WHERE step = '1 day' ORDER BY bucket");
 	run_gives(db, "-4713-11-24 12:00:00|-4713-11-25 00:00:00|1\n", "SELECT bucket_start, bucket_end, count FROM x('-4713-11-24 12:00', '-4713-12-01') WHERE step = '1 day'");
-	run_gives(db, "-4713-11-24 12:00:00|1\n", "SELECT bucket_start, count FROM x('-4713-11-24 12:00', '-4713-12-01') WHERE step = '1 week'"); /* it begins before all */
+	run_gives(db, "-4713-11-24 12:00:00|1\n", "SELECT bucket_start, count FROM x('-4713-11-24 12:00', '-4713-12-01') WHERE step = '1 week'"); /* the week begins before all times */
 	run_gives(db, "9999-12-31 23:59:59.999999|1\n", "SELECT bucket_end, count FROM x('9999-12-31') WHERE step = '1 week'");
 	run(db, "INSERT INTO t VALUES(7, '2024-02-29 12:00:00.0000001')");
 	run_fails(db, "iforest: time column \"ts\" of row 7 holds '2024-02-29 12:00:00.0000001', which has digits beyond the index's unit=us", "SELECT count FROM x");
@@ -632,7 +633,7 @@ static void the_nanoseconds_that_there_are(void **state)
 	close_database(db);
 }
 
-/* As SQLite's own functions read them, which end at milliseconds. */
+/* Texts are read as SQLite's own functions read them. These know only milliseconds. */
 static void texts_are_read_as_sqlite_reads_them(void **state)
 {
 	struct random random = { test_seed() };
@@ -659,7 +660,7 @@ static void texts_are_read_as_sqlite_reads_them(void **state)
 	close_database(db);
 }
 
-/* As people write them without an index. */
+/* Compares with SQL that people write without an index. */
 static void windows_and_buckets_are_those_of_sqlites_functions(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -730,7 +731,7 @@ static void reals_at_their_ends(void **state)
 	close_database(db);
 }
 
-/* The kind is that of the first build; later rows of another are refused until a rebuild. */
+/* A build decides the kind of times. Later rows of another kind are refused until a rebuild. */
 static void the_kind_is_settled_by_a_build(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -857,7 +858,7 @@ static void questions_in_other_forms_are_refused(void **state)
 	run_fails(db, "x_rows: column ts is compared as text, in the form of the index's times: write '2026-01-01 00:00:00' for '2026-01-01T00:00Z', or use t0 and t1", "SELECT id FROM x_rows WHERE ts >= '2026-01-01T00:00Z'");
 	run_fails(db, "x_rows: column ts is compared as text", "SELECT id FROM x_rows WHERE ts < '2026-02-30'");
 	run_fails(db, "x_rows: column ts is compared as text", "SELECT id FROM x_rows WHERE ts = '2026-01-01 00:00:00 '");
-	/* all else as SQLite compares texts */
+	/* other bounds are compared as SQLite compares texts */
 	for (size_t i = 0; i < 6; i++) {
 		static const char *const operators[] = { "<", "<=", ">", ">=", "=", "IS" };
 		static const char *const bounds[] = { "'2026-01-01'", "'2026-01-01 00:00'", "'2026-01-01 00:00:00'", "'2026-01-01 00:00:00.5'", "'2026-01-01 00:00:00.500'", "'2026-01-01 00:00:00.'", "'2026'", "'x'", "''", "NULL",
@@ -897,13 +898,13 @@ static void the_kind_is_that_of_the_rows_of_the_index(void **state)
 	close_database(db);
 }
 
-/* A column whose texts have one form gets it back, and rows join by their times. */
+/* If all texts of a column have one form, the index returns times in that form, and rows join by their times. */
 static void texts_come_out_in_the_form_of_the_column(void **state)
 {
 	static const struct {
 		const char *spelling; /* SQL of the second s and the millisecond m */
 		const char *bucket, *other;
-		const char *bound; /* of x_rows; refused is the one of another form */
+		const char *bound; /* a bound for x_rows; `refused` has another form */
 		const char *refused;
 	} spelled[] = {
 		{ "strftime('%Y-%m-%d %H:%M:%S', s, 'unixepoch')", "2026-01-01 00:30:00", "2026-01-03T00:00Z", "2026-01-01 00:30:00", "2026-01-01T00:30:00" },
@@ -916,7 +917,7 @@ static void texts_come_out_in_the_form_of_the_column(void **state)
 		{ "strftime('%Y-%m-%dT%H:%M:%S', s, 'unixepoch') || rtrim(rtrim(printf('.%03d', m), '0'), '.')", "2026-01-01T00:30:00", "2026-01-03", "2026-01-01T00:30:00", "2026-01-01 00:30:00" },
 		{ "strftime('%Y-%m-%dT%H:%M', s, 'unixepoch')", "2026-01-01T00:30", "2026-01-03", "2026-01-01T00:30", "2026-01-01 00:30" },
 		{ "date(s, 'unixepoch')", "2026-01-01 00:30:00", "2026-01-03 00:00", "2026-01-01", "2026-01-01T00:30" },
-		/* no form, or texts do not have the order of their times in it */
+		/* the column has no single form, or texts in its form are not in the order of their times */
 		{ "strftime(iif(id % 2, '%Y-%m-%d %H:%M:%S', '%Y-%m-%dT%H:%M:%S'), s, 'unixepoch')", "2026-01-01 00:30:00", NULL, "2026-01-01 00:30:00", "2026-01-01T00:30:00" },
 		{ "strftime('%Y-%m-%dT%H:%M:%S', s, 'unixepoch') || iif(m, printf('.%06dZ', 1000 * m), 'Z')", "2026-01-01 00:30:00", NULL, "2026-01-01 00:30:00", "2026-01-01T00:30:00Z" },
 		{ "strftime('%Y-%m-%d %H:%M:%S+01:00', s, 'unixepoch')", "2026-01-01 00:30:00", NULL, "2026-01-01 00:30:00", "2026-01-01 00:30:00+01:00" },
@@ -963,7 +964,7 @@ static void durations_beside_texts(void **state)
 	close_database(db);
 }
 
-/* The remedies of messages, and what is written afterwards. */
+/* Follows the advice of messages, and then changes rows. */
 static void columns_of_integers_follow_reals(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -988,8 +989,8 @@ static void columns_of_integers_follow_reals(void **state)
 	close_database(db);
 }
 
-/* Durations and times that are not multiples of each other: what is computed from them is that of plain SQL but for the order of
- * summing, which loses half a unit in the last digit a row. */
+/* Durations and times are not multiples of each other. Sums may differ from those of plain SQL by the order of summing, which
+ * loses half a unit of the last digit per row. */
 static void sums_over_reals_are_plain_sql_but_for_rounding(void **state)
 {
 	(void)state;
@@ -1028,7 +1029,7 @@ static void sums_over_reals_are_plain_sql_but_for_rounding(void **state)
 	}
 }
 
-/* Samples carried and on a line, and counters over texts. */
+/* Tests samples that are carried or interpolated, and counters over texts. */
 static void samples_between_times(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -1049,8 +1050,7 @@ static void samples_between_times(void **state)
 	close_database(db);
 }
 
-/* One question over many series is answered by several threads. */
-/* The end of a span, which core has beside a real duration, is no value column of the index. */
+/* The end of a span, which core stores beside a real duration, is not a value column of the index. */
 static void accumulators_beside_real_durations(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);

@@ -1,5 +1,5 @@
-/* The program trace2sqlite: the tables and indexes that it makes, and what it refuses. It is taken from the folder IFOREST_BUILD
- * (default build). */
+/* tests/sqlite/test_trace2sqlite.c -- Tests of the program trace2sqlite: the tables and indexes that it makes, and what it
+ * refuses. The program is taken from the folder IFOREST_BUILD (default build). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static void write_file(const char *name, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* Runs the program in the folder; what it prints is in `output`. */
+/* Runs the program in the folder, and sets `output` to what it prints. */
 static void load(int expected_status, const char *arguments)
 {
 	char command[1500], project[1000];
@@ -75,7 +75,7 @@ static void expect_says(const char *text)
 		fail_msg("there is no '%s' in\n%s", text, output);
 }
 
-/* t.db, with the index's functions. */
+/* Opens t.db with the extension. */
 static sqlite3 *open_loaded(void)
 {
 	char path[400], module[1200];
@@ -89,7 +89,7 @@ static sqlite3 *open_loaded(void)
 	return database;
 }
 
-/* The rows of a query over t.db as the shell shows them. */
+/* Compares the rows of a query over t.db, as the shell shows them. */
 static void expect_rows(const char *sql, const char *expected)
 {
 	sqlite3 *database = open_loaded();
@@ -111,7 +111,7 @@ static void expect_rows(const char *sql, const char *expected)
 	assert_string_equal(rows, expected);
 }
 
-/* The questions that were printed last can be asked as they are. */
+/* Runs the queries that the program printed. */
 static void ask_what_is_printed(int n_questions)
 {
 	sqlite3 *database = open_loaded();
@@ -200,7 +200,7 @@ static void instants_alone_have_questions(void **state)
 	ask_what_is_printed(1);
 }
 
-/* Two threads of a process may have a counter of one name. */
+/* Two threads of a process may have counters of the same name. */
 static void counters_are_told_apart_by_their_tracks(void **state)
 {
 	static const unsigned char packets[] =

@@ -1,10 +1,11 @@
-/* test_traces.c -- four real traces whose answers were computed elsewhere, to the last nanosecond: totals, every track, every
- * window, every counter. The traces lie in $IFOREST_TRACES (X.json.gz beside X.expected.json); without them the tests skip. */
+/* tests/sqlite/test_traces.c -- Tests of four real traces whose answers were computed elsewhere, to the last nanosecond:
+ * totals, every track, every window, every counter. The traces are in $IFOREST_TRACES (X.json.gz beside X.expected.json);
+ * without them the tests are skipped. */
 #include "harness.h"
 
 #include "tests/support/sanitizer.h"
 
-/* The short ones first: the sanitizer is shown those alone. */
+/* The short traces come first: the sanitizer runs only those. */
 static const char *const traces[] = { "bazel_profile_queuing", "chrome_thread_time", "fuchsia_trace", "pytorch_hta_rank0" };
 enum { N_SHORT = 2, N_TRACES = sizeof traces / sizeof *traces };
 
@@ -15,7 +16,7 @@ static char *trace_path(const char *trace, const char *suffix)
 	return sqlite3_mprintf("%s/%s%s", directory ? directory : "../shared/data/traces", trace, suffix);
 }
 
-/* The file as a text in the table expected(json). */
+/* Loads the file as a text into the table expected(json). */
 static bool load_expected(sqlite3 *db, const char *trace)
 {
 	char *path = trace_path(trace, ".expected.json");
@@ -43,7 +44,7 @@ static bool load_expected(sqlite3 *db, const char *trace)
 	return true;
 }
 
-/* Loads spans, counters and what is expected of them; NULL where the trace is not there. */
+/* Loads spans, counters and the expected answers. Returns NULL if there is no such trace. */
 static sqlite3 *load_trace(const char *trace)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -68,7 +69,7 @@ static sqlite3 *load_trace(const char *trace)
 #define EXPECTED(path) "json_extract(expected.json, '$." path "')"
 #define FIELD(name) "json_extract(e.value, '$." name "')"
 
-/* `by_track` has a row a track, `all_spans` folds all. */
+/* `by_track` has one row per track, `all_spans` folds all tracks. */
 static void check_spans(sqlite3 *db, const char *by_track, const char *all_spans)
 {
 	char *sql = sqlite3_mprintf("SELECT count, sum_dur, min_dur, max_dur, first_ts FROM %s", all_spans);
@@ -95,7 +96,7 @@ static void check_spans(sqlite3 *db, const char *by_track, const char *all_spans
 	assert_true(integer_of(db, "SELECT json_array_length(expected.json, '$.windows') FROM expected") >= 15);
 }
 
-/* The row of the longest span, and all buckets of a screen, against plain SQL. */
+/* Compares the rows of the longest spans, and all buckets of a screen, with plain SQL. */
 static void check_screen(sqlite3 *db)
 {
 	run(db, "CREATE TABLE screen AS SELECT min(ts) AS a, max(ts) + 1 AS b FROM spans");
@@ -109,7 +110,7 @@ static void check_screen(sqlite3 *db)
 		  " WHERE place = 1 ORDER BY track");
 }
 
-/* Of every window the five longest, where ties go by time and name, and how many spans reach into it. */
+/* Compares for every window the five longest spans, with ties by time and name, and the number of spans that reach into it. */
 static void check_rows(sqlite3 *db, const char *rows)
 {
 	char *window = sqlite3_mprintf("%s WHERE ts >= " FIELD("a") " AND ts < " FIELD("b"), rows);
@@ -128,8 +129,8 @@ static void check_rows(sqlite3 *db, const char *rows)
 	sqlite3_free(sql);
 }
 
-/* Spans without length count as points in [a, b). Half open they count within (a, b) only, closed [a, b] also at b, beside all
- * that end at a. */
+/* A span without length counts as a point in [a, b). The expected half-open counts have it only within (a, b), the closed ones
+ * in [a, b], with all spans that end at a. */
 static void check_overlaps(sqlite3 *db, const char *overlaps)
 {
 	char *sql = sqlite3_mprintf(
@@ -149,7 +150,7 @@ struct pixel {
 	int64_t n, inside, longest, ts, id;
 };
 
-/* A span into the pixels of its track, from the one that its start lies in, or the first, to the one that it ends in. */
+/* Adds a span to the pixels of its track, from that of its start, or the first, to that of its end. */
 static void draw_span(struct pixel *pixels, const int64_t *bounds, int64_t ts, int64_t dur, int64_t id)
 {
 	int p = 0;
@@ -171,7 +172,7 @@ static void draw_span(struct pixel *pixels, const int64_t *bounds, int64_t ts, i
 	}
 }
 
-/* Each span into each pixel that it touches; rows come by track, and the longest of a track and pixel comes first. */
+/* Computes the pixels from the spans. These are ordered by length, so that the longest one of a pixel comes first. */
 static void expect_pixels(sqlite3 *db, int64_t a, int64_t b)
 {
 	struct pixel *pixels = calloc((size_t)MOST_TRACKS * N_PIXELS, sizeof *pixels);
@@ -211,7 +212,7 @@ static void expect_pixels(sqlite3 *db, int64_t a, int64_t b)
 	free(pixels);
 }
 
-/* What a timeline viewer draws, by track, of all and of the middle tenth. */
+/* Compares what a timeline viewer draws by track, for all time and for the middle tenth. */
 static void check_pixels(sqlite3 *db, const char *overlaps)
 {
 	int64_t a = integer_of(db, "SELECT min(ts) FROM spans"), b = integer_of(db, "SELECT max(ts + dur) FROM spans"), tenth = (b - a) / 10;
@@ -238,7 +239,7 @@ static void check_counters(sqlite3 *db)
 		  "SELECT e.key, " FIELD("sum") " FROM expected, json_each(expected.json, '$.counters') e ORDER BY e.key");
 }
 
-/* The middle third of the trace: counters over time, and a value for each of 300 pixels. */
+/* Compares counters over the middle third of the trace, and their values for each of 300 pixels. */
 static void check_counters_over_time(sqlite3 *db)
 {
 	run(db, "CREATE VIRTUAL TABLE over_time USING iforest_counter(counters);"

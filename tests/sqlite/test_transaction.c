@@ -1,12 +1,12 @@
-/* test_transaction.c -- what a connection has read of its own transaction is kept as long as it stays, and read anew once it
- * was rolled back, whoever asks and whatever takes it back: ROLLBACK, ROLLBACK TO, a statement that fails. At random:
- * test_random_transactions.c. */
+/* tests/sqlite/test_transaction.c -- Tests of cached reads in transactions: what a connection has read of its own changes stays
+ * cached until it is rolled back, by ROLLBACK, ROLLBACK TO or a statement that fails, and is then read again.
+ * test_random_transactions.c tests the same at random. */
 #include "harness.h"
 
 #include "tests/support/sanitizer.h"
 
 #define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER CHECK(dur < 1000), code INTEGER UNIQUE);"
-#define FREE_SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, code INTEGER);" /* nothing fails half way */
+#define FREE_SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts INTEGER, dur INTEGER, code INTEGER);" /* no statement fails midway */
 #define ROWS(n) "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < " #n ")" \
 		" INSERT INTO spans SELECT NULL, char(97 + i %% 3), i * 7 %% 1000, i %% 11, NULL FROM c;"
 #define INDEX "CREATE VIRTUAL TABLE spans_if USING iforest(content=spans, time=ts, duration=dur, by=track);"
@@ -21,7 +21,7 @@ static void expect_good(sqlite3 *db)
 	same_rows(db, QUESTION, PLAIN);
 }
 
-/* Rows are written and read, then taken back, and as many others come in their place. */
+/* Rows are written and read, then rolled back, and as many others are inserted instead. */
 static const struct {
 	const char *before, *take_back, *after;
 } rollbacks[] = {
@@ -72,7 +72,7 @@ static void a_row_in_the_place_of_another_is_seen(void **state)
 		}
 }
 
-/* ---- what is kept ---- */
+/* ---- what stays cached ---- */
 
 static int64_t n_steps, fatal_step;
 
@@ -82,7 +82,7 @@ static int count_step(void *ignored)
 	return ++n_steps == fatal_step;
 }
 
-/* Operations that SQLite takes for the question; of a row of the log that is read they are some ten. */
+/* Returns how many operations SQLite takes for a query. Each row of the log that is read takes about ten. */
 static int64_t steps_of(sqlite3 *db, const char *question)
 {
 	char *rows;
@@ -144,7 +144,7 @@ static void a_transaction_keeps_what_it_has_read(void **state)
 	}
 }
 
-/* SQLite has a table take part in the transaction that makes it, and does not say so. */
+/* SQLite does not call xBegin for a table in the transaction that creates it. */
 static void the_transaction_that_makes_an_index_keeps_too(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -168,7 +168,8 @@ static int allow_no_delete(void *ignored, int action, const char *a, const char 
 	return action == SQLITE_DELETE ? SQLITE_DENY : SQLITE_OK;
 }
 
-/* Where SQLite does not let a reader write to the index, not even no row, it reads what it may not keep at each question. */
+/* A connection that may not write to the index, not even by a statement that deletes no row, cannot cache uncommitted changes,
+ * and reads them at each query. */
 static void who_may_not_write_reads_anew(void **state)
 {
 	(void)state;
@@ -192,7 +193,7 @@ static void who_may_not_write_reads_anew(void **state)
 	}
 }
 
-/* names end with NULL */
+/* The list ends with NULL. */
 static bool is_among(const char *name, const char *const *names)
 {
 	while (name && *names && strcmp(name, *names) != 0)
@@ -200,7 +201,7 @@ static bool is_among(const char *name, const char *const *names)
 	return name && *names;
 }
 
-/* What docs/sqlite.md says that an authorizer must allow; with sync=append. */
+/* An authorizer that allows only what docs/sqlite.md requires. `append` adds what sync=append requires. */
 static int allow_as_documented(void *append, int action, const char *a, const char *b, const char *c, const char *d)
 {
 	static const char *const tables[] = {
@@ -253,7 +254,7 @@ static void an_authorizer_need_allow_no_more(void **state)
 	remove_database(path);
 }
 
-/* A question counts as no change; but the first one in a transaction that has written has SQLite count none. */
+/* A query does not count as a change. The first one after a write in a transaction sets changes() to 0. */
 static void a_question_changes_nothing(void **state)
 {
 	sqlite3 *db = open_pending(SPANS);
@@ -272,8 +273,8 @@ static void a_question_changes_nothing(void **state)
 	close_database(db);
 }
 
-/* Interrupted once, anywhere, a question fails or is answered right; if SQLite has rolled back, it fails, and the next one
- * knows. */
+/* A query that is interrupted anywhere fails or is answered correctly. If SQLite has rolled back, it fails, and the next one
+ * sees the rollback. */
 static void a_question_may_be_interrupted_anywhere(void **state)
 {
 	int n_failed = 0, n_rolled_back = 0;
@@ -304,7 +305,7 @@ static void a_question_may_be_interrupted_anywhere(void **state)
 	assert_true(n_failed > n_rolled_back && n_rolled_back > 0);
 }
 
-/* Wherever it comes, an interrupt is called one, not a table that is missing, nor no error. */
+/* An interrupt at any step is reported as one, not as a missing table or as success. */
 static void an_interrupt_is_called_one(void **state)
 {
 	static const char *const statements[] = {
@@ -337,8 +338,8 @@ static void an_interrupt_is_called_one(void **state)
 	assert_true(n_interrupted > 100);
 }
 
-/* A group of series is added up before its first row: meanwhile an interrupt, or the time limit of a progress handler, ends it,
- * also where all pages are in memory. */
+/* Groups of series are summed before the first row. An interrupt, or the time limit of a progress handler, must end that, even
+ * if all pages are in memory. */
 static void a_group_may_be_interrupted(void **state)
 {
 	static const char *const questions[] = {
@@ -373,7 +374,7 @@ static void a_group_may_be_interrupted(void **state)
 	close_database(db);
 }
 
-/* ---- another database in the place of one ---- */
+/* ---- one database replaced by another ---- */
 
 static void copy_file(const char *path, const char *copy)
 {
@@ -388,7 +389,7 @@ static void copy_file(const char *path, const char *copy)
 	assert_int_equal(fclose(to), 0);
 }
 
-/* Two that were one, and whose logs have gone on each by itself. */
+/* Makes two copies of a database, and changes each, so that their logs differ. */
 static void fork_database(const char *path, const char *other_path)
 {
 	sqlite3 *db = open_database(path, 0);
@@ -413,7 +414,7 @@ static void deserialize(sqlite3 *db, sqlite3 *from)
 					     SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE), SQLITE_OK);
 }
 
-/* A statement that is kept is asked again at once, before SQLite prepares another. */
+/* A prepared statement is run again at once, before SQLite prepares another one. */
 static void a_fork_may_be_deserialized_over_the_other(void **state)
 {
 	const char *paths[] = { test_path("fork.db"), test_path("other.db") };
@@ -445,7 +446,7 @@ static void a_fork_may_be_deserialized_over_the_other(void **state)
 	}
 }
 
-/* By the backup API, into a file that is open in other connections, too. */
+/* The backup API writes into a file that other connections have open, too. */
 static void a_fork_may_be_restored_over_the_other(void **state)
 {
 	const char *path = test_path("fork.db"), *other_path = test_path("other.db");
@@ -510,7 +511,7 @@ static void a_fork_may_be_attached_under_the_same_name(void **state)
 
 /* ---- the triggers ---- */
 
-/* A function in a trigger has SQLite keep a journal of each statement, which takes longer than the trigger. */
+/* If a trigger calls a function, SQLite keeps a journal for each statement, which takes longer than the trigger. */
 static void triggers_call_no_function(void **state)
 {
 	static const char *const writes[] = {

@@ -1,6 +1,6 @@
-/* test_user_triggers.c -- AFTER INSERT triggers of the user, made after the index and so fired before its own: what they do to
- * the row that was inserted stands in the log before the log says that it was; and those that end the statement are refused,
- * where it is our table that they stand on. */
+/* tests/sqlite/test_user_triggers.c -- Tests of a user's AFTER INSERT triggers that are newer than the index, and so run before
+ * its own: what they do to the new row is logged before its insertion is. Triggers on the index's table that end the statement
+ * are refused. */
 #include "harness.h"
 
 #define SPANS                                                                                                        \
@@ -31,7 +31,7 @@ static void the_new_row_is_changed_first(void **state)
 		for (unsigned r = 0; r < sizeof rows / sizeof *rows; r++) {
 			sqlite3 *db = open_database(":memory:", 0);
 
-			/* text times only where the trigger makes them integers */
+			/* times that are texts need a trigger that makes them integers, or removes the row */
 			if (r == 2 && b != 3 && b != 2 && b != 5) {
 				close_database(db);
 				continue;
@@ -51,7 +51,7 @@ static void the_new_row_is_changed_first(void **state)
 		}
 }
 
-/* A question of the trigger itself, before ours has told of the row: it is answered from the table as it is at that moment. */
+/* A query in the trigger, before the index's trigger has logged the row, is answered from the current state of the table. */
 static void the_trigger_may_ask(void **state)
 {
 	static const char *const bodies[] = {
@@ -74,7 +74,7 @@ static void the_trigger_may_ask(void **state)
 	}
 }
 
-/* A key that the runs have and the log does not tell is not left out of answers, and the check says so. */
+/* If the log lacks an old key that the runs have, queries count the old entry, too. The integrity check reports it. */
 static void a_log_without_an_old_key_is_noticed(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -115,12 +115,12 @@ static void equal_reals_are_no_difference(void **state)
 	close_database(db);
 }
 
-/* ---- which table a trigger stands on ---- */
+/* ---- which table a trigger is on ---- */
 
 #define ENDS " BEGIN SELECT RAISE(IGNORE); END;"
 #define MINE(table) "CREATE TEMP TRIGGER mine AFTER INSERT ON " table ENDS
 
-/* Where the index is, what was made before it and after it, and whether a trigger then hides rows from it. */
+/* The schema of the index, what is created before and after it, and whether a trigger then hides rows from it. */
 static const struct {
 	const char *schema, *before, *after;
 	bool hides;

@@ -1,5 +1,5 @@
-/* test_vectors.c -- tests/vectors/vectors.txt in SQLite: asked of indexes made after their tables were filled, of rows that are
- * pending, and of some of each. tests/pg/test_vectors.c asks PostgreSQL the same. */
+/* tests/sqlite/test_vectors.c -- Tests of tests/vectors/vectors.txt in SQLite: with indexes that are created after their tables
+ * were filled, with pending rows, and with some of each. tests/pg/test_vectors.c does the same in PostgreSQL. */
 #include "harness.h"
 
 #include "tests/support/vectors.h"
@@ -46,7 +46,7 @@ static void make_table(sqlite3 *db, const struct vector_table *table)
 		run(db, "ALTER TABLE %s ADD COLUMN %s %s", table->name, table->columns[i], table->types[i]);
 }
 
-/* A fold of each subset of the by columns: spans_fold, pairs_fold_service, ... */
+/* Makes folds to none and to one of the by columns: spans_fold, pairs_fold_service, ... */
 static void make_folds(sqlite3 *db, const struct vector_table *table)
 {
 	run(db, "CREATE VIRTUAL TABLE %s_fold USING iforest_fold(%s_if)", table->name, table->name);
@@ -85,7 +85,7 @@ static void flush(sqlite3 *db, const struct vector_table *table)
 		run(db, "INSERT INTO %s_digests(%s_digests) VALUES('flush')", table->name, table->name);
 }
 
-/* The index comes after so many parts of the rows, of eight; so many more are flushed. */
+/* Makes the tables. The index is created after `indexed` eighths of the rows; `flushed` more are flushed. */
 static sqlite3 *make_database(unsigned indexed, unsigned flushed)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -126,7 +126,8 @@ static bool is_kind(const struct vector_question *question, const char *kind)
 	return strcmp(question->kind, kind) == 0;
 }
 
-/* Those that come first stand in parentheses, others in the condition. A window of rows with conditions is one of times. */
+/* Adds the arguments: the first ones in parentheses, those after a missing one in WHERE. For `top` and `values`, t0 and t1
+ * become conditions on ts. */
 static void add_arguments(sqlite3_str *sql, const struct vector_question *question)
 {
 	bool is_top = is_kind(question, "top"), is_of_times = is_top || is_kind(question, "values");
@@ -150,7 +151,7 @@ static void add_arguments(sqlite3_str *sql, const struct vector_question *questi
 			word = " AND ";
 		}
 	if (is_top) {
-		/* those without the value are not asked for */
+		/* without the rows that have no value */
 		sqlite3_str_appendf(sql, "%s%s IS NOT NULL", word, question->columns.at[question->columns.n - 1]);
 		word = " AND ";
 	}

@@ -1,5 +1,5 @@
-/* test_where.c -- an index of the rows that meet a condition: its answers are those of plain SQL with the same WHERE, whoever
- * writes; what cannot be followed is refused by name. */
+/* tests/sqlite/test_where.c -- Tests of an index of the rows that meet a condition: its answers are those of plain SQL with the
+ * same WHERE, whoever writes. A condition that the index cannot follow is refused, and the message names why. */
 #include "harness.h"
 
 #define SPANS "CREATE TABLE spans(id INTEGER PRIMARY KEY, track TEXT, ts, dur, status TEXT COLLATE NOCASE);"
@@ -23,7 +23,7 @@ static void rows_that_do_not_meet_it_are_not_looked_at(void **state)
 	close_database(db);
 }
 
-/* A column is one of reals if those of the index's rows are. */
+/* The type of a column is decided by the rows that meet the condition. */
 static void types_are_those_of_the_rows_that_meet_it(void **state)
 {
 	sqlite3 *db = open_database(":memory:", 0);
@@ -38,7 +38,7 @@ static void types_are_those_of_the_rows_that_meet_it(void **state)
 	run_gives(db, "0.5\n", "SELECT sum_dur FROM o");
 	run(db, "DELETE FROM spans WHERE id = 2; INSERT INTO e(e) VALUES('rebuild')");
 	run_gives(db, "7.25\n", "SELECT sum_dur FROM e");
-	/* and so are the times */
+	/* so is the kind of times */
 	run(db, "DROP TABLE e; DROP TABLE o; DELETE FROM spans; INSERT INTO spans VALUES(1, 'a', 1.5, 1, 'real'), (2, 'a', '2026-01-01', 2, 'text'), (3, 'a', 7, 3, 'integer'),"
 		" (4, 'a', '2026-01-02T00:00:00.5', 4, 'text'), (5, 'a', 8.0, 5, 'integer'), (6, 'a', '12', 6, 'number'), (7, 'a', 2, 7, 'real');"
 		"CREATE VIRTUAL TABLE r USING iforest(content=spans, time=ts, value=dur, where=(status = 'real'));"
@@ -52,7 +52,7 @@ static void types_are_those_of_the_rows_that_meet_it(void **state)
 	close_database(db);
 }
 
-/* Of rows in the front the log tells neither that they were replaced nor by what. */
+/* For rows in the front, the log records neither that they were replaced, nor by what. */
 static void rows_of_the_front_come_and_go(void **state)
 {
 	static const char *const statuses[] = { "ok", "error", "ok", "ok", "error", "error", "ok", "error" };
@@ -89,7 +89,7 @@ static void other_tables_over_it_and_other_modes(void **state)
 	run_gives(db, "0\n1\n", "SELECT count(*) FROM x_rows WHERE id = 1 UNION ALL SELECT count(*) FROM x_rows WHERE id = 2");
 	run(db, "INSERT INTO t VALUES(400, 7, 2), (500, 8, 1); VACUUM");
 	run_gives(db, "4|132\n", "SELECT count, sum_dur FROM x_all");
-	run(db, "INSERT INTO x(x) VALUES('flush'); VACUUM"); /* rows that the index does not take are no gap */
+	run(db, "INSERT INTO x(x) VALUES('flush'); VACUUM"); /* rows that do not meet the condition leave no gap */
 	run_gives(db, "4|132\n", "SELECT count, sum_dur FROM x_all");
 	run_gives(db, "2|101\n", "SELECT count, sum_dur FROM m");
 	run(db, "INSERT INTO m(m) VALUES('rebuild'); INSERT INTO m(m) VALUES('integrity-check'); INSERT INTO x(x) VALUES('integrity-check')");
@@ -209,7 +209,7 @@ static void what_cannot_be_followed_is_refused_by_name(void **state)
 
 /* ---- LIKE and dates ---- */
 
-/* A text of few letters, so that patterns match. */
+/* Returns a text of few different letters, so that patterns match. */
 static char *random_word(struct random *random, const char *letters)
 {
 	char word[12];
@@ -218,7 +218,7 @@ static char *random_word(struct random *random, const char *letters)
 	while (n-- > 0) {
 		const char *letter = letters + random_below(random, (int64_t)strlen(letters));
 
-		if (*letter & 0x80) { /* ä, whole */
+		if (*letter & 0x80) { /* both bytes of ä */
 			memcpy(word + at, "\xc3\xa4", 2);
 			at += 2 - (at > 8);
 		} else {
@@ -260,7 +260,7 @@ static void like_is_that_of_plain_sql(void **state)
 		sqlite3_free(plain);
 	}
 	close_database(db);
-	/* in connections that have LIKE otherwise, too */
+	/* also in connections whose LIKE is case-sensitive */
 	db = open_database(test_path("like.db"), 0);
 	other = open_plain(test_path("like.db"), 0);
 	run(other, "PRAGMA case_sensitive_like = 1");
@@ -278,7 +278,7 @@ static void like_is_that_of_plain_sql(void **state)
 	remove_database(test_path("like.db"));
 }
 
-/* Functions of dates are those of plain SQL, but that a text such as 'now' is no time. */
+/* Date functions are those of plain SQL, except that a text such as 'now' is no time. */
 static void dates_are_those_of_plain_sql(void **state)
 {
 	static const char *const dates[] = { "(date(s) >= '2026-01-02')", "(strftime('%H', s) BETWEEN '09' AND '17')", "(strftime('%w', s, '+1 day') IN ('0', '6'))", "(julianday(s) - julianday('2026-01-01') < 1.5)",
@@ -358,7 +358,7 @@ static void change(sqlite3 *db, struct random *random)
 	case 2:
 		run_any(db, "INSERT OR REPLACE INTO t(rowid, a, ts, v, u, s, w) VALUES(%s)", values);
 		break;
-	case 3: /* at the end, where the front is */
+	case 3: /* at the end of the table, where the front is */
 		run_any(db, "INSERT OR REPLACE INTO t(rowid, a, ts, v, u, s, w) SELECT ifnull(max(rowid), 0) + abs(random() %% 3) - abs(random() %% 3), a, ts, v, NULL, %s, %s FROM t", s, w);
 		break;
 	case 4:
@@ -408,7 +408,7 @@ static void ask(sqlite3 *db, const char *where, struct random *random)
 	sqlite3_free(plain);
 }
 
-/* VACUUM may number the rows of a table without a key anew, which is told. */
+/* VACUUM may renumber the rows of a table without a key. A query then asks for a rebuild. */
 static void heal(sqlite3 *db)
 {
 	if (run_any(db, "SELECT count FROM x") == SQLITE_OK)

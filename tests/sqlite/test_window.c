@@ -1,6 +1,6 @@
-/* test_window.c -- every column of an index and of its folds against a fold in C over the rows of the table, for random
- * tables, windows and bucketings. What is expected never comes from the extension: rows are read by plain SQL, which also
- * says which of them belong to one series (dense_rank). */
+/* tests/sqlite/test_window.c -- Test of every column of an index and of its folds against a fold in C over the rows of the
+ * table, for random tables, windows and bucketings. Expected answers never come from the extension: plain SQL reads the rows,
+ * and numbers their series (dense_rank). */
 #include "random_windows.h"
 
 #include "tests/support/sanitizer.h"

@@ -1,5 +1,5 @@
-/* xxh64.h -- XXH64 with seed 0, written from its specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), so that tests
- * can make the checksum of damaged bytes right again without asking the code under test. */
+/* tests/sqlite/xxh64.h -- XXH64 with seed 0, written from its specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md),
+ * so that tests can correct the checksum of damaged bytes without the code under test. */
 #ifndef IFOREST_TESTS_XXH64_H
 #define IFOREST_TESTS_XXH64_H
 

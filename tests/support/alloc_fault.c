@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFIX = 16, POISON = 0xA5 }; /* the prefix keeps a block's size, and its alignment for __int128 */
+enum { PREFIX = 16, POISON = 0xA5 }; /* the prefix has a block's size, and preserves the alignment for __int128 */
 
 static void fault_release(void *context, void *memory)
 {

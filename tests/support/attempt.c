@@ -63,7 +63,7 @@ static enum iforest_status build(struct attempt *attempt)
 	return status ? status : sample_add_run(index, &run);
 }
 
-/* Asked in key order, as the picked keys are. */
+/* Called in key order, which is also the order of the picked keys. */
 static bool is_picked(void *context, int64_t ref)
 {
 	struct attempt *attempt = context;
@@ -223,7 +223,7 @@ static enum iforest_status find_gaps(struct attempt *attempt)
 	return status;
 }
 
-/* Of one series, and of both. */
+/* Finds the peaks of one series, and of both. */
 static enum iforest_status find_peaks(struct attempt *attempt)
 {
 	static const uint32_t series[] = { 0, 1 };
@@ -317,7 +317,7 @@ bool attempt_is_marked(const struct sample_index *index)
 	return false;
 }
 
-/* Entries of a run that was not built are out. */
+/* Removes the entries of group 2 from the oracle if its run was not built. */
 static void forget_unbuilt(struct sample_index *index)
 {
 	size_t n = 0;

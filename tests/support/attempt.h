@@ -36,11 +36,11 @@ enum attempt_kind {
 	ATTEMPT_KINDS
 };
 
-/* Everything it needs stands here, so that a longjmp leaves nothing behind but what core holds. */
+/* All of an attempt's state is in here, so that a longjmp leaves only core's memory, pages and locks behind. */
 struct attempt {
 	enum attempt_kind kind;
 	struct sample_index *index;
-	struct iforest_key *keys;         /* what a removal removes, of group 0 */
+	struct iforest_key *keys;         /* keys of group 0 that a removal removes */
 	size_t *picked, n_picked, n_passed;
 	size_t *waiting, n_waiting;       /* entries of group 2, which is to be built */
 	struct iforest_run_writer builder;
@@ -57,8 +57,8 @@ struct attempt {
 	void *on_ask_context;
 };
 
-/* An index of two runs, groups 0 and 1, the second with removed entries, and a third that waits to be built. Must stay in
- * place. */
+/* Makes an index of two runs, groups 0 and 1, of which the second has removed entries. A third run, group 2, waits to be built.
+ * The struct must stay in place. */
 void attempt_start(struct attempt *attempt, enum attempt_kind kind, struct sample_index *index,
 		   const struct sample_shape *shape, size_t n_entries, unsigned n_series, enum sample_times style,
 		   struct random *dice);
@@ -66,8 +66,8 @@ void attempt_stop(struct attempt *attempt);
 
 enum iforest_status attempt_run(struct attempt *attempt);
 
-/* After sample_reread(): repairs what asks for it and notes in the oracle what of the attempt has happened. Errors: what
- * core found. */
+/* Requires sample_reread(). Repairs the runs that are marked, and records in the oracle which part of the attempt has happened.
+ * Returns an error that core found. */
 enum iforest_status attempt_recover(struct attempt *attempt);
 
 bool attempt_is_marked(const struct sample_index *index);

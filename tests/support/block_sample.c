@@ -125,7 +125,7 @@ void block_sample_fold(const struct block_sample *sample, uint64_t from, uint64_
 		block_sample_next(sample, from, state);
 }
 
-/* What core calls; its memory for a state is a state's and no more. */
+/* The callback that core calls. Its memory for a state has the size of one state, which may be less than the union's. */
 static void fold(void *context, uint64_t from, uint64_t to, void *state)
 {
 	struct block_sample *sample = context;
@@ -167,7 +167,7 @@ static void fill(struct block_sample *sample, uint64_t i, struct random *dice)
 		entry->sample.value.integer = random_between(dice, -50, 50);
 }
 
-/* Where the entries stand. */
+/* Sets where core finds the entries. */
 static void point(struct block_sample *sample, bool has_array, bool has_times)
 {
 	sample->of = (struct iforest_entries){ .fold = fold, .context = sample };

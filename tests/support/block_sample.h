@@ -1,4 +1,4 @@
-/* tests/support/block_sample.h -- Entries for a forest over blocks, of any of several kinds, and their folds one by one. */
+/* tests/support/block_sample.h -- Entries for a forest over blocks, of several kinds, and reference folds entry by entry. */
 #ifndef TESTS_BLOCK_SAMPLE_H
 #define TESTS_BLOCK_SAMPLE_H
 
@@ -21,11 +21,11 @@ union block_state {
 	struct affine affine;
 };
 
-/* Functions again, without weight. One that is constant ends what stood before it (reset), or, composed the other way round,
- * what comes after it (halt): they absorb from one side and never from the other. */
+/* Functions as in the affine kind, without weight. A constant function makes all functions before it irrelevant (reset), or,
+ * composed the other way round, all after it (halt). So it absorbs from one side only. */
 extern const struct iforest_monoid reset_kind, halt_kind;
 
-/* Functions modulo 256: a state of three bytes, which stands anywhere. */
+/* Functions modulo 256: a state of three bytes, without alignment. */
 extern const struct iforest_monoid byte_kind;
 
 /* affine, reset, halt, byte and the built-in ones. */
@@ -38,28 +38,28 @@ struct block_sample {
 	uint64_t n, n_most;
 	struct iforest_entries of;        /* for iforest_block_forest_init() */
 	atomic_ullong n_calls, n_folded;  /* of entries.fold(), and entries that it folded */
-	atomic_bool is_misused;           /* it was asked for what is not there, or for nothing */
+	atomic_bool is_misused;           /* fold() was called for entries that do not exist, or for none */
 };
 
-/* Room for so many entries; none yet. Must stay in place. */
+/* Makes room for n_most entries; there are none yet. The struct must stay in place. */
 void block_sample_start(struct block_sample *sample, const struct iforest_monoid *kind, uint64_t n_most, bool has_array,
 			bool has_times);
 void block_sample_stop(struct block_sample *sample);
 
-/* So many more, with times that go on, or entry i anew, with a time between its neighbours'. */
+/* Adds n entries, whose times continue; or replaces entry i by one with a time between its neighbours'. */
 void block_sample_add(struct block_sample *sample, uint64_t n, struct random *dice);
 void block_sample_change(struct block_sample *sample, uint64_t i, struct random *dice);
 
-/* Entries move to other memory. `of` and the forest's entries are to be the same afterwards. */
+/* Moves the entries to other memory. The caller must then set the forest's entries to `of`. */
 void block_sample_move(struct block_sample *sample);
 
-/* By the kind's own functions, from left to right. */
+/* Folds entries [from, to) with the kind's own functions, from left to right. */
 void block_sample_fold(const struct block_sample *sample, uint64_t from, uint64_t to, union block_state *state);
 
 /* state = state + entry i. */
 void block_sample_next(const struct block_sample *sample, uint64_t i, union block_state *state);
 
-/* Looks at all of them. */
+/* Counts the entries before a time by looking at all of them. */
 uint64_t block_sample_before(const struct block_sample *sample, int64_t time);
 
 bool block_states_equal(const struct iforest_monoid *kind, const void *a, const void *b);

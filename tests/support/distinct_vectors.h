@@ -1,18 +1,17 @@
-/* tests/support/distinct_vectors.h -- Queries that both engines understand, and what each is to give: the distinct sketch, and
- * how many values are estimated from it.
+/* tests/support/distinct_vectors.h -- Queries that both engines understand, with the expected distinct sketches and estimates.
  *
- * Of a sketch how many bytes it has, and the first of them, among which is the checksum of the others. A program that is not part
- * of the tests computed them in strings of bits, from the specifications of XXH64 and of FORMAT.md. */
+ * A sketch is described by its length and its first bytes, which include the checksum of the rest. A program that is not part
+ * of the tests computed them as strings of bits, from the specifications of XXH64 and of FORMAT.md. */
 #ifndef IFOREST_DISTINCT_VECTORS_H
 #define IFOREST_DISTINCT_VECTORS_H
 
 #define DISTINCT_NUMBERS "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 20000) "
 
 static const struct distinct_vector {
-	const char *sql; /* gives the sketch as s */
+	const char *sql; /* returns the sketch as s */
 	unsigned n_bytes;
 	const char *start; /* 24 hexadecimal digits */
-	int n;             /* values, as estimated */
+	int n;             /* the estimated number of values */
 } distinct_vectors[] = {
 	{ "SELECT iforest_distinct(v) AS s FROM (SELECT 0 AS v UNION ALL SELECT NULL) AS a",
 	  16, "4946686cf94f35fb010c0000", 1 },

@@ -48,7 +48,7 @@ static void append(char *text, size_t n_bytes, const char *line)
 	strcat(text, "\n");
 }
 
-/* Runs the example, if there is one, and makes room for the next. True: there was one. */
+/* Runs the example, if there is one, and clears it for the next. Returns whether there was one. */
 static bool run_example(struct example *example, const struct example_runner *runner)
 {
 	if (!example->sql[0])
@@ -61,7 +61,8 @@ static bool run_example(struct example *example, const struct example_runner *ru
 	return true;
 }
 
-/* Takes one line of a block: a part of a statement, or of what the statement before shows. True: that one was run. */
+/* Takes one line of a block: a part of a statement, or of the rows shown for the statement before. Returns whether that
+ * statement was run. */
 static bool take_line(struct example *example, const struct example_runner *runner, const char *line, int number)
 {
 	bool is_complete = example->sql[0] && runner->is_complete(example->sql), has_run = false;
@@ -81,7 +82,7 @@ static bool take_line(struct example *example, const struct example_runner *runn
 	return has_run;
 }
 
-/* Runs the examples of the page that this one goes on from, if it says so. */
+/* Runs the examples of the page that this one continues, if it names one. */
 static void run_page_before(const char *path, const char *text, const char *fence, const struct example_runner *runner)
 {
 	static const char words[] = "The examples go on from those of [";

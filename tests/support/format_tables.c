@@ -7,7 +7,7 @@
 #include "core/base/bits.h"
 #include "tests/support/harness.h"
 
-/* Copies without blanks at both ends. */
+/* Copies without the blanks at both ends. */
 static void copy_trimmed(char *to, size_t n_most, const char *from, size_t n)
 {
 	while (n > 0 && *from == ' ')
@@ -38,7 +38,7 @@ static void read_row(struct format_row *row, char *line, unsigned number)
 	}
 }
 
-/* Takes a line; returns whether the next one may belong to the same table. */
+/* Takes a line. Returns whether the next one may belong to the same table. */
 static bool read_line(struct format *format, struct format_table *heading, char *line, unsigned number, bool in_table)
 {
 	size_t n_marks = strspn(line, "#");
@@ -122,7 +122,7 @@ const struct format_row *format_row(struct format_table *table, unsigned column,
 	return found;
 }
 
-/* Bytes of a type; 0 of one that is none. */
+/* Returns the bytes of a type; 0 if it is none. */
 static unsigned type_bytes(const char *type)
 {
 	static const struct {
@@ -191,7 +191,7 @@ void format_check_field(const struct format_field *field, const uint8_t *bytes, 
 	}
 }
 
-/* Compares the field with the number that its last column begins with, if there is one. */
+/* Compares the field with the number at the start of its last column, if there is one. */
 static void check_stated_number(const struct format_row *row, const struct format_field *field, const uint8_t *bytes)
 {
 	char *end;

@@ -1,9 +1,9 @@
-/* tests/support/format_tables.h -- Tables of FORMAT.md, read so that tests can compare them with the code's bytes.
+/* tests/support/format_tables.h -- Reader of the tables of FORMAT.md, with which tests compare the code's bytes.
  *
- * Every row must be claimed: looked up by its field, and so compared with something. Fails through cmocka.
+ * Every row must be claimed: a test has to look it up by its field. Fails through cmocka.
  *
- *   | byte | type | field | ...   a record: fields at fixed offsets. Types are u8 to u192, i64, i128, f64, and "u32 x 8"; a field
- *                                 of any other type goes on to the end
+ *   | byte | type | field | ...   a record: fields at fixed offsets. Types are u8 to u192, i64, i128, f64, and "u32 x 8"; a
+ *                                 field of any other type extends to the end
  */
 #ifndef TESTS_FORMAT_TABLES_H
 #define TESTS_FORMAT_TABLES_H
@@ -21,7 +21,7 @@ struct format_row {
 };
 
 struct format_table {
-	char chapter[64], section[64]; /* the headings of two and of any number of marks before it */
+	char chapter[64], section[64]; /* the last headings before it: with two #, and with any number */
 	struct format_row head, rows[FORMAT_ROWS];
 	unsigned n_rows;
 };
@@ -34,15 +34,15 @@ struct format {
 /* Reads the page that IFOREST_FORMAT names, by default FORMAT.md. */
 void format_read(struct format *format);
 
-/* The table of a section that has such a cell in its head. Fails unless there is one. */
+/* Returns the table of a section that has such a cell in its head. Fails if there is none. */
 struct format_table *format_table(struct format *format, const char *section, const char *head);
 
-/* Claims the row that has the text in a column. Fails unless there is one. */
+/* Claims the row that has the text in a column. Fails if there is none. */
 const struct format_row *format_row(struct format_table *table, unsigned column, const char *text);
 
 struct format_field {
 	char name[FORMAT_CELL_BYTES];
-	unsigned offset, n_bytes; /* n_bytes 0: it goes on to the end */
+	unsigned offset, n_bytes; /* n_bytes 0: it extends to the end */
 };
 
 /* Claims a row of a record. */
@@ -51,17 +51,17 @@ struct format_field format_field(struct format_table *table, const char *name);
 /* Reads a cell such as "first series u32, last series u32", whose fields follow one another. Returns how many there are. */
 unsigned format_list(const char *cell, struct format_field *fields);
 
-/* What a field must hold: the number, of wide ones the lowest 64 bits first. */
+/* The number that a field must hold; the lowest 64 bits of a wide one first. */
 struct format_expected {
 	const char *name;
 	uint64_t words[3];
 };
 
-/* Compares a field's bytes, of whatever width. */
+/* Compares the bytes of a field of any width. */
 void format_check_field(const struct format_field *field, const uint8_t *bytes, const struct format_expected *expected);
 
-/* Compares bytes with all of the rows of a record, the first at byte `base`: fields follow each other without a gap and hold
- * what is expected. A number at the beginning of the last column, up to a comma, a colon or the end, is what the field holds.
+/* Compares bytes with all rows of a record, the first at byte `base`: the fields must follow each other without a gap, and hold
+ * what is expected. A number at the start of the last column, up to a comma, a colon or the end, is what the field must hold.
  * Returns where the record ends. */
 unsigned format_check_record(struct format_table *table, unsigned base, const uint8_t *bytes,
 			     const struct format_expected *expected, unsigned n_expected);
@@ -69,15 +69,15 @@ unsigned format_check_record(struct format_table *table, unsigned base, const ui
 /* A field as the code has it. */
 struct format_place {
 	const char *name;
-	unsigned offset, n_bytes; /* n_bytes 0: not looked at */
+	unsigned offset, n_bytes; /* n_bytes 0: not compared */
 };
 
 void format_check_places(struct format_table *table, const struct format_place *places, unsigned n_places);
 
-/* The number in front of a word, as 2 in "1 DELTA, 2 FACTOR". */
+/* Returns the number before a word, such as 2 before FACTOR in "1 DELTA, 2 FACTOR". */
 unsigned format_number_of(const char *cell, const char *word);
 
-/* Fails, and prints their lines, if rows were not claimed, of one chapter or of all others. */
+/* Fails if rows of a chapter, or of all others, were not claimed, and prints their lines. */
 void format_check_claims(const struct format *format, const char *chapter, bool others);
 
 #endif

@@ -1,4 +1,4 @@
-/* tests/support/harness.h -- Beginning of every test of core: cmocka and the headers it wants before it. */
+/* tests/support/harness.h -- Common includes of the tests of core: cmocka, and the headers that it needs before it. */
 #ifndef TESTS_HARNESS_H
 #define TESTS_HARNESS_H
 
@@ -11,7 +11,7 @@
 
 #include "core/base/status.h"
 
-/* Fails with the status's text, so that a log can be read without the enum. */
+/* Fails with the text of the status, so that a log can be read without the enum. */
 #define assert_status(actual, expected)                                                                      \
 	do {                                                                                                 \
 		enum iforest_status actual_status = (actual), expected_status = (expected);                  \

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In front of what is given out: a list of all. 32 bytes keep the alignment. */
+/* The head of each allocated block, which links all of them in a list. Its 32 bytes preserve the alignment. */
 struct jumper_block {
 	struct jumper_block *next, *previous;
 	size_t n_bytes, unused;
@@ -15,7 +15,7 @@ static void promise(bool kept)
 		abort();
 }
 
-/* Called at both ends of each callback; one of them counts. */
+/* Called at both ends of each callback, of which jumps_after chooses one. */
 static void may_jump(struct jumper *jumper, bool after)
 {
 	if (after == jumper->jumps_after && ++jumper->n_calls == jumper->jump_at)

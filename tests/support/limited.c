@@ -8,13 +8,13 @@
 
 static int there_is_memory(void)
 {
-	void *volatile memory = malloc(1 << 26); /* not to be optimized away */
+	void *volatile memory = malloc(1 << 26); /* volatile, so that it is not optimized away */
 
 	free(memory);
 	return memory != NULL;
 }
 
-/* qemu-user takes the limit and does not keep it, as it needs memory of its own. */
+/* qemu-user accepts the limit but does not enforce it, because it needs memory itself. */
 bool limited_or_says_why_not(void)
 {
 	if (LIMITED_IS_POSSIBLE && limited_run(RLIMIT_AS, 1, there_is_memory) == 0)
@@ -23,7 +23,7 @@ bool limited_or_says_why_not(void)
 	return false;
 }
 
-/* The child's answer comes through a pipe: an exit status would be too small for a line. */
+/* The child's result comes through a pipe, because an exit status is too small for a line number. */
 int limited_run(int resource, uint64_t n_bytes, int (*body)(void))
 {
 	int ends[2], line = -1;

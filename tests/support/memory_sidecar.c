@@ -4,7 +4,7 @@
 
 #include "tests/support/harness.h"
 
-/* Its number, or sidecar->n, whatever n_dead is. */
+/* Returns the number of the entry with that name, whatever its n_dead; sidecar->n if there is none. */
 static unsigned find(const struct memory_sidecar *sidecar, const struct iforest_sidecar_name *name)
 {
 	unsigned k = 0;

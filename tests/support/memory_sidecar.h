@@ -1,4 +1,4 @@
-/* tests/support/memory_sidecar.h -- Sidecar store (core/run/sidecar.h) in memory, which counts what is asked of it.
+/* tests/support/memory_sidecar.h -- Sidecar store (core/run/sidecar.h) in memory, which counts its calls.
  *
  * Fails through cmocka.
  */
@@ -18,7 +18,7 @@ struct memory_sidecar {
 		uint8_t *bytes;
 		size_t n_bytes;
 	} kept[MEMORY_SIDECAR_MOST];
-	unsigned n, n_asked, n_got, n_put; /* asked: by get, of which those that were there */
+	unsigned n, n_asked, n_got, n_put; /* n_asked: calls of get; n_got: those that found something */
 };
 
 void memory_sidecar_start(struct memory_sidecar *sidecar, const struct iforest_alloc *alloc);

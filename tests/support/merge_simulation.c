@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Merges what the policy says; false if that is nothing. */
+/* Merges the runs that the policy chooses; false if it chooses none. */
 static bool merge_once(struct merge_simulation *s)
 {
 	uint32_t n = iforest_merge_choose(s->runs, s->n_runs, &s->settings, s->chosen), n_left = 0;

@@ -61,7 +61,7 @@ static int by_bucket(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : 1;
 }
 
-/* Does a stand before b in time? Without a time comes last; at the same time the lower ref is first. */
+/* True if a is before b in time. An entry without a time comes last; of equal times, the lower ref comes first. */
 static bool is_earlier(const struct oracle_entry *a, const struct oracle_entry *b)
 {
 	if (a->time_is_null || b->time_is_null)
@@ -86,7 +86,7 @@ static bool is_less(const union oracle_number *a, const union oracle_number *b, 
 	return isnan(b->real) || a->real < b->real;
 }
 
-/* By hand, digit by digit. */
+/* Written out digit by digit, to be independent of core. */
 static void add_square(uint32_t *digits, int64_t x)
 {
 	uint64_t magnitude = x < 0 ? 0 - (uint64_t)x : (uint64_t)x, factor[2] = { magnitude & UINT32_MAX, magnitude >> 32 };
@@ -219,7 +219,7 @@ static size_t place_entries(const struct oracle *oracle, const struct oracle_que
 		const struct oracle_entry *entry = &oracle->entries[i];
 		oracle_int128 bucket = in_window(entry, question) ? bucket_of(entry->time, question) : 0;
 
-		/* nobody asks for the number of a bucket of removed entries */
+		/* a bucket number out of range matters only if the bucket has live entries */
 		if (in_window(entry, question) && !(entry->is_dead && (bucket < INT64_MIN || bucket > INT64_MAX)))
 			placed[n++] = (struct placed){ bucket, (long)i };
 	}

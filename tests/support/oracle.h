@@ -1,4 +1,4 @@
-/* tests/support/oracle.h -- Brute-force answer: it reads every entry and knows nothing of pages, nodes or core.
+/* tests/support/oracle.h -- Brute-force oracle, which reads every entry and knows nothing of pages, nodes or core.
  *
  * Written to be obviously right, not fast. Numbers are __int128 from the start; buckets are found by their definition
  * ("the bucket whose start is the last one at or before the time"); rows are indexes of entries.
@@ -27,7 +27,7 @@ struct oracle_entry {
 	bool has[ORACLE_VALUES];
 	union oracle_number value[ORACLE_VALUES];
 	unsigned run;      /* for the test's own bookkeeping */
-	bool is_dead;      /* removed, but still standing on its page */
+	bool is_dead;      /* removed, but still on its page */
 };
 
 struct oracle {
@@ -36,7 +36,7 @@ struct oracle {
 	unsigned n_values;
 	bool is_real[ORACLE_VALUES];
 	int duration;      /* value column, or ORACLE_NONE */
-	/* what it holds */
+	/* what that column holds: a duration in units of times, an end, or a duration in other units */
 	enum { ORACLE_DURATION, ORACLE_END, ORACLE_THOUSANDTHS, ORACLE_THOUSANDS, ORACLE_MILLIONS } end_rule;
 };
 
@@ -57,7 +57,8 @@ struct oracle_value {
 	oracle_int128 sum;
 	uint32_t squares[6];             /* digits of 32 bits, lowest first, of the sum of squares */
 	uint64_t n_up_to[ORACLE_BOUNDS]; /* integers at or below each of oracle_bounds */
-	/* integers with a time: how many, the sums of either, of their squares, and of the products, modulo 2^128 */
+	/* of the integers in rows with a time, modulo 2^128: the count, the sums of integers and of times, of their squares,
+	 * and of the products */
 	oracle_uint128 with_time[6];
 	double real_sum, real_magnitude; /* of the finite values, and of their absolute values */
 	long min, max, first, last;
@@ -72,12 +73,12 @@ struct oracle_answer {
 	struct oracle_value values[ORACLE_VALUES];
 };
 
-/* The buckets that have a live entry, ascending. *n_answers may be 0. The caller frees the array.
- * *out_of_range: the number of some step bucket does not fit int64; the answers are then those before the first such one. */
+/* Returns the buckets that have a live entry, in ascending order. *n_answers may be 0. The caller frees the array.
+ * *out_of_range: the number of a step bucket does not fit int64; the answers are then those before the first such bucket. */
 struct oracle_answer *oracle_scan(const struct oracle *oracle, const struct oracle_question *question, size_t *n_answers,
 				  bool *out_of_range);
 
-/* Order of entries in a run: series, then with a time before without, time, ref. */
+/* Compares by the order of entries in a run: series, entries with a time before those without, time, ref. */
 int oracle_entry_order(const struct oracle_entry *a, const struct oracle_entry *b);
 
 #endif

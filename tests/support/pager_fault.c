@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is this the call that fails? */
+/* True if this is the call that fails. */
 static bool breaks(struct pager_fault *fault, uint64_t call, uint64_t fail_at)
 {
 	bool is_it = fail_at && call == fail_at;
@@ -57,7 +57,7 @@ static enum iforest_status fault_create_run(void *context, struct iforest_place 
 	return fault->is_down || fault->is_lent ? IFOREST_IO : fault->inner->create_run(fault->inner->context, place);
 }
 
-/* The first half is new; the second is what stood there before, or zeros. */
+/* Writes the first half of the page; the second half stays what it was before, or zeros. */
 static void tear(struct pager_fault *fault, const struct iforest_place *place, const struct iforest_page_write *page,
 		 uint8_t *torn)
 {

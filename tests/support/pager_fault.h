@@ -6,8 +6,8 @@
 #include "core/run/pager.h"
 
 enum pager_fault_mode {
-	PAGER_FAULT_FAILS,   /* nothing of the call happens */
-	/* the batch is written but for the second half of its last page; of a manifest only the first half */
+	PAGER_FAULT_FAILS,   /* the call does nothing */
+	/* the batch is written except for the second half of its last page; only the first half of a manifest is written */
 	PAGER_FAULT_TEARS
 };
 
@@ -16,17 +16,17 @@ struct pager_fault {
 	const struct iforest_pager *inner;
 	enum pager_fault_mode mode;
 	uint64_t n_writes, n_gets;           /* calls so far; a publish is a write */
-	uint64_t fail_write_at, fail_get_at; /* the call that fails, the first is 1; 0: none */
-	/* a page is borrowed: every other call fails, and the bytes are overwritten as it is given back */
+	uint64_t fail_write_at, fail_get_at; /* the call that fails (the first is 1; 0: none) */
+	/* while a page is lent, every other call fails; its bytes are overwritten when it is returned */
 	bool is_lent;
-	bool stays_down;                     /* after a failed call all others fail too: the machine is off */
+	bool stays_down;                     /* after a failed call all others fail, too, as after a power cut */
 	bool is_down;
 };
 
-/* Must stay in place; inner must outlive it. */
+/* The struct must stay in place; inner must outlive it. */
 void pager_fault_init(struct pager_fault *fault, const struct iforest_pager *inner);
 
-/* From now on it lends pages, as PostgreSQL's pager does. */
+/* Makes it lend pages from now on, as PostgreSQL's pager does. */
 void pager_fault_lend(struct pager_fault *fault);
 
 #endif

@@ -1,7 +1,7 @@
-/* tests/support/pager_maxima.h -- Pager around another that keeps room for the maxima of each page
- * (core/page/page_maxima.h), as SQLite's cache does.
+/* tests/support/pager_maxima.h -- Pager around another that has room for the maxima of each page (core/page/page_maxima.h), as
+ * SQLite's page cache does.
  *
- * Reads only.
+ * It can only read.
  */
 #ifndef TESTS_PAGER_MAXIMA_H
 #define TESTS_PAGER_MAXIMA_H
@@ -22,7 +22,7 @@ struct pager_maxima {
 void pager_maxima_start(struct pager_maxima *maxima, const struct iforest_pager *inner);
 void pager_maxima_stop(struct pager_maxima *maxima);
 
-/* Pages of which maxima were made. */
+/* Returns for how many pages maxima were computed. */
 unsigned pager_maxima_made(const struct pager_maxima *maxima);
 
 #endif

@@ -1,8 +1,8 @@
 /* tests/support/random.h -- Repeatable random numbers for tests.
  *
- * The seed comes from IFOREST_SEED, else it is a fixed one. A property test runs random_rounds() rounds; round r starts from
- * random_seed() + r, so that a round that failed is run alone with IFOREST_SEED=<its seed> IFOREST_ROUNDS=1. IFOREST_ROUNDS says how many,
- * else it is as many as usual, and half of them where the sanitizer shortens (sanitizer.h).
+ * The seed is IFOREST_SEED, or a fixed one. A property test runs random_rounds() rounds; round r starts from random_seed() + r,
+ * so that IFOREST_SEED=<its seed> IFOREST_ROUNDS=1 runs a failed round alone. There are IFOREST_ROUNDS rounds, or the usual
+ * number, of which half are run where the sanitizer shortens tests (sanitizer.h).
  */
 #ifndef TESTS_RANDOM_H
 #define TESTS_RANDOM_H
@@ -23,7 +23,7 @@ uint64_t random_below(struct random *dice, uint64_t n);                       /*
 int64_t random_between(struct random *dice, int64_t lowest, int64_t highest); /* both ends included */
 bool random_chance(struct random *dice, unsigned percent);
 
-/* For `return random_report(cmocka_run_group_tests(...))`: names the seed if a test failed. */
+/* Prints the seed if a test failed, and returns its argument: `return random_report(cmocka_run_group_tests(...))`. */
 int random_report(int n_failed);
 
 #endif

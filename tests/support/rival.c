@@ -3,7 +3,7 @@
 #include "core/base/bits.h"
 #include "tests/support/harness.h"
 
-/* The rival's turn: it works on what is stored, while the manifest of the other writer waits. */
+/* Lets the rival act on the stored index, while the other writer waits to publish its manifest. */
 static void take_turn(struct rival *rival)
 {
 	struct sample_index *index = rival->index;

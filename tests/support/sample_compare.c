@@ -1,4 +1,4 @@
-/* tests/support/sample_compare.c -- Comparison of the index's answers with the oracle's. */
+/* tests/support/sample_compare.c -- Comparison of answers of an index with those of the oracle. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "tests/support/harness.h"
 #include "tests/support/sample_index.h"
 
-/* What is being compared, for the message. */
+/* What is being compared, for messages. */
 struct comparison {
 	const struct sample_index *index;
 	const struct oracle_question *question;
@@ -43,7 +43,7 @@ static void compare_row(const struct comparison *c, const struct iforest_extreme
 		differ(c, what, v);
 }
 
-/* A minimum or maximum that was asked for without its row: the number counts. */
+/* Compares a minimum or maximum that was requested without its row, by its number alone. */
 static void compare_number(const struct comparison *c, const struct iforest_extreme *got, long expected, unsigned v,
 			   const char *what)
 {
@@ -117,7 +117,7 @@ static void compare_products(const struct comparison *c, unsigned v)
 	}
 }
 
-/* Extremes that were asked for alone: the rest of the value is unfinished. */
+/* Compares extremes that were requested alone; the other aggregates of the value are not computed then. */
 static void compare_extremes(const struct comparison *c, unsigned v)
 {
 	const struct iforest_value_aggregate *got = &c->got->values[v];
@@ -229,7 +229,7 @@ void sample_compare(struct sample_index *index, const struct oracle_question *qu
 	free(answers);
 }
 
-/* The answer of one series that a sweep gives, or passes by: has_got is false. */
+/* Compares the answer for one series of a sweep. has_got is false if the sweep did not return the series. */
 static void compare_swept(struct comparison *c, bool has_got)
 {
 	size_t n_answers;
@@ -271,7 +271,7 @@ unsigned sample_compare_sweep(struct sample_index *index, struct random *dice, c
 		series = found ? series : (uint64_t)UINT32_MAX + 1;
 		if (series < next)
 			differ(&c, "the order of a sweep", 0);
-		/* random entries are of the series below n_series, and of the last one possible */
+		/* random entries are in series below n_series, and in the last possible one */
 		for (uint64_t s = next; s < series; s = s + 1 < n_series ? s + 1 : s < UINT32_MAX ? UINT32_MAX : series) {
 			question.series = (uint32_t)s;
 			compare_swept(&c, false);

@@ -1,4 +1,4 @@
-/* tests/support/sample_entries.c -- Random entries and random questions about them. */
+/* tests/support/sample_entries.c -- Random entries, and random questions about them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +60,13 @@ static double random_real(struct random *dice)
 	return (double)random_between(dice, -1000000, 1000000) / (double)(1 + random_below(dice, 64));
 }
 
-/* A bijection of 64-bit numbers, so that refs are unique and in no order; extremes first. */
+/* Returns the n-th ref, by a bijection of 64-bit numbers: refs are unique, and in no order except that the extremes come
+ * first. */
 static int64_t nth_ref(size_t n, bool has_blocks)
 {
 	size_t shuffled = n * 7919 % (1 << 20);
 
-	if (has_blocks) /* a TID: 300 rows a heap block */
+	if (has_blocks) /* a TID, with 300 rows to a heap block */
 		return (int64_t)(shuffled / 300 << 16 | shuffled % 300);
 	if (n < 2)
 		return n ? INT64_MAX : INT64_MIN;
@@ -102,7 +103,7 @@ unsigned sample_entries(struct sample_index *index, struct random *dice, size_t 
 	return group;
 }
 
-/* A bound: often the time of an entry or next to it. */
+/* Returns a bound of a window, often the time of an entry or one next to it. */
 static int64_t random_bound(const struct sample_index *index, struct random *dice)
 {
 	const struct oracle *oracle = &index->oracle;
@@ -167,7 +168,7 @@ struct iforest_request sample_wanted(struct random *dice, const struct sample_in
 		return (struct iforest_request){ .values = (uint32_t)random_next(dice) & all, .extremes_alone = true,
 						.no_mins = (uint32_t)random_next(dice), .no_maxs = (uint32_t)random_next(dice),
 						.no_rows = random_chance(dice, 50) ? (uint32_t)random_next(dice) & all : 0 };
-	if (random_chance(dice, 40)) /* what is read by summaries and split pages */
+	if (random_chance(dice, 40)) /* requests that are answered from summaries and split pages */
 		return (struct iforest_request){ .values = random_chance(dice, 50) ? all & 1 : (uint32_t)random_next(dice) & all,
 						.accumulators = random_chance(dice, 30) ? (uint32_t)random_next(dice) : 0,
 						.no_mins = random_chance(dice, 70) ? UINT32_MAX : (uint32_t)random_next(dice),

@@ -84,7 +84,7 @@ static int by_key(const void *a, const void *b)
 	return oracle_entry_order(*(struct oracle_entry *const *)a, *(struct oracle_entry *const *)b);
 }
 
-/* The entries of a group in key order; the caller frees. */
+/* Returns the entries of a group in key order. The caller frees the array. */
 static struct oracle_entry **sorted_group(const struct sample_index *index, unsigned group, size_t *n)
 {
 	struct oracle_entry **sorted = malloc((index->oracle.n_entries + 1) * sizeof *sorted);
@@ -278,7 +278,7 @@ enum iforest_status sample_try_merge(struct sample_index *index, const unsigned 
 	return n_chosen ? iforest_compact(&index->store, &index->manifest, chosen, n_chosen, &merged) : IFOREST_OK;
 }
 
-/* The id of the run that belongs to no group yet, 0 if there is none (nothing live was left to merge). */
+/* Returns the id of the run that belongs to no group yet; 0 if there is none, because a merge found no live entries. */
 static uint64_t newest_run(const struct sample_index *index)
 {
 	uint64_t id = index->manifest.n_runs ? index->manifest.runs[index->manifest.n_runs - 1].place.run_id : 0;
@@ -333,7 +333,7 @@ void sample_check(struct sample_index *index)
 	assert_int_equal(result.n_dead, n_dead);
 }
 
-/* ---- entries that count ---- */
+/* ---- a filter of entries ---- */
 
 static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {

@@ -64,7 +64,7 @@ void sample_hide(struct sample_hidden *hidden, const struct sample_index *index,
 	hidden->to = keys[iforest_key_compare(&keys[0], &keys[1]) <= 0];
 }
 
-/* A bound that has some values on either side, or one of them itself. */
+/* Returns a bound with some values on either side, or a value itself. */
 static union iforest_number some_number(const struct sample_index *index, struct random *dice, unsigned v)
 {
 	const struct oracle_entry *entry = any_entry(index, dice);
@@ -100,7 +100,7 @@ struct iforest_value_predicate sample_match(const struct sample_index *index, st
 	return match;
 }
 
-/* ---- by looking at each ---- */
+/* ---- the list, by looking at each entry ---- */
 
 static bool is_at_most(union oracle_number a, union oracle_number b, bool is_real)
 {

@@ -1,6 +1,6 @@
-/* tests/support/sanitizer.h -- The address sanitizer, where it is compiled in, and what tests leave out under it.
+/* tests/support/sanitizer.h -- Whether the address sanitizer is compiled in, and whether tests run less under it.
  *
- * UNDER_ADDRESS_SANITIZER: 1 where it is compiled in, and else not defined.
+ * UNDER_ADDRESS_SANITIZER is 1 if it is compiled in, and otherwise not defined.
  */
 #ifndef TESTS_SANITIZER_H
 #define TESTS_SANITIZER_H
@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Whether a test does less than it could: the plain build runs all of it, and the sanitizer, which takes several times as long, is there
- * for errors of memory alone. With IFOREST_LONG in the environment it does all. */
+/* True if tests run only a part of what they could. The plain build runs all of it; the sanitizer, which takes several times as
+ * long, only has to find errors of memory. With IFOREST_LONG in the environment, it runs all, too. */
 static inline bool sanitizer_shortens(void)
 {
 #ifdef UNDER_ADDRESS_SANITIZER

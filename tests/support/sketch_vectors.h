@@ -1,8 +1,8 @@
-/* tests/support/sketch_vectors.h -- Queries that both engines understand, and what each is to give: the sketch, and what is
- * counted from it.
+/* tests/support/sketch_vectors.h -- Queries that both engines understand, with the expected sketches and the counts read from
+ * them.
  *
- * Of a sketch how many bytes it has, and the first of them, among which is the checksum of the others. The counts were
- * computed in unbounded fractions from what a sketch is: a number counts as the middle of its bucket. */
+ * A sketch is described by its length and its first bytes, which include the checksum of the rest. The counts were computed in
+ * exact fractions from the definition of a sketch: each number counts as the middle of its bucket. */
 #ifndef IFOREST_SKETCH_VECTORS_H
 #define IFOREST_SKETCH_VECTORS_H
 
@@ -28,7 +28,7 @@ static const struct sketch_vector {
 /* Bounds, as the elements of an array in either engine. */
 #define SKETCH_BOUNDS "-20000,-100,0,1,64,100,1000,12345.5,1048576"
 
-/* The number of numbers in each bin that the bounds part, and at or below each bound. */
+/* How many numbers are in each bin between the bounds, and how many are at or below each bound. */
 static const struct sketch_counts {
 	const char *sql; /* the sketch */
 	int bins[10], through[9];

@@ -25,7 +25,7 @@ void specimen_promise(bool kept, const char *what)
 
 /* ---- building ---- */
 
-/* Entry i of a run; some have no time. Many values that do not pack: few entries make many pages. */
+/* Returns entry i of a run. Some have no time. The values do not compress, so that few entries make many pages. */
 static struct iforest_entry entry_of(unsigned run, unsigned i)
 {
 	unsigned a_series = N_ENTRIES / SPECIMEN_SERIES, place = i % a_series;
@@ -227,7 +227,7 @@ static void remove_some(struct specimen *specimen, uint32_t r)
 							  specimen->manifest.runs[r].place.run_id, &remover, &removal));
 }
 
-/* Questions are asked of pages as the memory pager gives them, as a cache with maxima does, or lent. */
+/* Asks with pages as the memory pager returns them, with their maxima as a cache has them, or lent. */
 static void ask(struct specimen *specimen, unsigned how)
 {
 	const struct iforest_pager *pager = specimen->store.pager;

@@ -21,7 +21,7 @@ static void judge(struct specimen *specimen, enum iforest_status status)
 	(void)specimen_judge(specimen, status);
 }
 
-/* ---- a filter of which nodes say all that a node can ---- */
+/* ---- a filter that gives nodes every class ---- */
 
 static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 {
@@ -42,7 +42,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	return status;
 }
 
-/* Some that the page may have, and one that it has not. */
+/* Lists some refs that the page may have, and one that it does not have. */
 static bool refs_gone(void *context, const uint8_t *node, int64_t refs[IFOREST_MAX_EXCLUDED_REFS], unsigned *n_refs)
 {
 	int64_t first = iforest_node_first(node).ref;
@@ -103,7 +103,7 @@ static void sketch_all(struct specimen *specimen)
 	judge(specimen, status);
 }
 
-/* Not in steps without an end: a forged span may reach over any number of them. */
+/* Requires a limited number of buckets, because a forged span may overlap any number of steps. */
 static void overlap(struct specimen *specimen, const struct iforest_bucketing *bucketing, bool longest_alone)
 {
 	struct iforest_scan scan;
@@ -135,7 +135,7 @@ static void overlap(struct specimen *specimen, const struct iforest_bucketing *b
 	judge(specimen, status);
 }
 
-/* In buckets of any width, as a host does that knows better where they end. */
+/* Reads buckets of any width, as an engine does that chooses their ends itself. */
 static void pass_by_hand(struct specimen *specimen)
 {
 	static const struct iforest_request request = { .values = UINT32_MAX, .firsts = UINT32_MAX, .times = true };
@@ -167,7 +167,7 @@ static void pass_by_hand(struct specimen *specimen)
 	judge(specimen, status);
 }
 
-/* Over all series of a window at once; every third is passed. */
+/* Reads all series of a window in one sweep, which skips every third. */
 static void sweep_over(struct specimen *specimen, const struct iforest_window *window, bool has_nulls, const struct iforest_filter *with)
 {
 	const struct iforest_request request = { .values = UINT32_MAX, .filter = with };
@@ -264,7 +264,7 @@ static void find_peaks(struct specimen *specimen, const struct iforest_bucketing
 	judge(specimen, status);
 }
 
-/* ---- counters, and what is kept of them: that of the last few nodes ---- */
+/* ---- counters, with a sidecar store that keeps the summaries of the last few nodes ---- */
 
 enum { MOST_KEPT = 64 };
 
@@ -397,7 +397,7 @@ static void scan_all(struct specimen *specimen)
 	count_and_keep(specimen);
 }
 
-/* Both ways, and only what reaches far and is large. */
+/* Reads entries in both directions, also only those that reach far and have large values. */
 static void walk(struct specimen *specimen, unsigned way)
 {
 	const struct iforest_node_schema *fields = &specimen->manifest.fields;

@@ -34,7 +34,7 @@ struct vector_list vector_split(const char *row, const char *separator)
 	return list;
 }
 
-/* The next word, cut off; NULL at the end. */
+/* Cuts off the next word, and returns it; NULL at the end. */
 static char *cut_word(char **text)
 {
 	char *word = *text, *space = strchr(word, ' ');
@@ -47,7 +47,7 @@ static char *cut_word(char **text)
 	return word;
 }
 
-/* What follows the word, if the line begins with it. */
+/* Returns what follows the word if the line begins with it; otherwise NULL. */
 static char *after(char *line, const char *word)
 {
 	size_t n = strlen(word);
@@ -108,7 +108,7 @@ static void read_table(struct reader *reader, char *text)
 	add_column(table, "size", "bigint");
 }
 
-/* What is said of the index of the last table. */
+/* Reads a line about the index of the last table. */
 static void read_index(struct reader *reader, char *text)
 {
 	struct vector_table *table = &reader->vectors->tables[reader->vectors->n_tables - 1];

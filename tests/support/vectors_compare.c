@@ -94,13 +94,13 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Where neither the question nor the lack of series says in which order rows come, it is no part of the answer. */
+/* True if the order of rows is part of the answer: the question has an order, or there is only one series. */
 static bool has_order(const struct vector_question *question)
 {
 	return question->order_by || (strcmp(question->kind, "rows") != 0 && question->table->n_by == 0);
 }
 
-/* The engine's names of columns: those of the file. */
+/* True if the engine's names of columns are those of the file. */
 static bool are_names(const struct vectors *vectors, enum vector_engine engine, const struct vector_given *given,
 		      const struct vector_answer *answer)
 {
@@ -147,7 +147,7 @@ static void tell(const struct vector_question *question, const char *place, cons
 		print_error("    %s\n", answer->rows[i]);
 }
 
-/* What is wrong with that answer, or NULL. */
+/* Returns what is wrong with the answer, or NULL. */
 static const char *wrong(const struct vectors *vectors, const struct vector_question *question, enum vector_engine engine,
 			 const struct vector_given *given)
 {

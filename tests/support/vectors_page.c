@@ -40,7 +40,7 @@ static unsigned count_questions(const struct vectors *vectors, const struct vect
 	return n;
 }
 
-/* Reasons, each once. */
+/* Prints each reason once. */
 static void print_differences(FILE *to, const struct vectors *vectors, const struct vector_feature *feature, unsigned engine)
 {
 	const char *last = "";
