@@ -467,16 +467,18 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 loaded, 1 nothing was loaded, 2 wrong usage. docs/trace2sqlite.md has the columns and the rest.\n";
 
-/* True if all tables and the indexes of spans and counters have different names. */
+/* True if all tables have different names, virtual tables included. */
 static bool names_differ(const struct loader *loader)
 {
-	char names[N_TABLES + 2][NAME_BYTES];
+	char names[N_TABLES + N_INDEXES][NAME_BYTES];
+	int n = 0;
 
 	for (int i = 0; i < N_TABLES; i++)
-		snprintf(names[i], NAME_BYTES, "%s", loader->tables[i]);
-	snprintf(names[N_TABLES], NAME_BYTES, "%s_if", loader->tables[TABLE_SPANS]);
-	snprintf(names[N_TABLES + 1], NAME_BYTES, "%s_if", loader->tables[TABLE_COUNTERS]);
-	for (int i = 0; i < N_TABLES + 2; i++) {
+		snprintf(names[n++], NAME_BYTES, "%s", loader->tables[i]);
+	for (int i = 0; i < N_INDEXES; i++)
+		if (indexes[i].suffix)
+			snprintf(names[n++], NAME_BYTES, "%s%s", loader->tables[indexes[i].table], indexes[i].suffix);
+	for (int i = 0; i < n; i++) {
 		for (int j = 0; j < i; j++) {
 			if (strcasecmp(names[i], names[j]) == 0) {
 				fprintf(stderr, "trace2sqlite: what is loaded needs a table each, not two in \"%s\"\n",
