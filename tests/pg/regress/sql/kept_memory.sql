@@ -1,4 +1,4 @@
--- The memory that a session keeps for its scans: who has it, and that it is taken back when cursors close, and when errors end what had it.
+-- The memory that a session keeps, for its scans and of the manifests of indexes: who has it, and that it is taken back when cursors close, and when errors end what had it.
 CREATE TABLE held(series integer, ts bigint, v bigint);
 CREATE INDEX held_if ON held USING iforest (series, ts) INCLUDE (v) WITH (pending_pages = 1, background_merge = off);
 INSERT INTO held SELECT i % 8, i, i % 1000 FROM generate_series(1, 30000) i;
@@ -93,6 +93,24 @@ SELECT * FROM kept;
 FETCH ALL FROM survivor;
 COMMIT;
 SELECT * FROM kept;
+
+-- More indexes than a session caches manifests of: each is answered, whether its manifest is cached, evicted or changed, and the
+-- manifests cached stay as few as they may be.
+CREATE TABLE many(part integer, ts bigint, v bigint) PARTITION BY LIST (part);
+DO $$ BEGIN FOR i IN 1..90 LOOP EXECUTE format('CREATE TABLE many_%s PARTITION OF many FOR VALUES IN (%s)', i, i); END LOOP; END $$;
+CREATE INDEX many_if ON many USING iforest (ts) INCLUDE (v) WITH (pending_pages = 1, background_merge = off);
+INSERT INTO many SELECT 1 + i % 90, i, i % 1000 FROM generate_series(1, 30000) i;
+CREATE VIEW cached AS SELECT count(*) BETWEEN 40 AND 64 AS is_bounded FROM pg_backend_memory_contexts WHERE name = 'iforest manifest';
+SELECT right_or_wrong('SELECT count(*), sum(v), max(v) FROM many WHERE ts > 5000');
+SELECT * FROM cached;
+INSERT INTO many SELECT 1 + i % 60, i, 7 FROM generate_series(30001, 60000) i;
+SELECT right_or_wrong('SELECT count(*), sum(v), max(v) FROM many WHERE ts > 5000');
+SELECT right_or_wrong('SELECT part, count(*), sum(v) FROM many WHERE part % 7 = 0 AND ts BETWEEN 100 AND 40000 GROUP BY part');
+DO $$ BEGIN FOR i IN 1..90 BY 3 LOOP EXECUTE format('REINDEX TABLE many_%s', i); END LOOP; END $$;
+SELECT right_or_wrong('SELECT count(*), sum(v), max(v) FROM many WHERE ts > 5000');
+SELECT * FROM cached;
+DROP VIEW cached;
+DROP TABLE many;
 
 DROP VIEW kept;
 DROP FUNCTION fails(), right_or_wrong(text);
