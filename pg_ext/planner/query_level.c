@@ -35,6 +35,7 @@ struct layer {
 	Index relid;	  /* its relid in the level above */
 	List *columns;	  /* its target list, over the relation below */
 	List *conditions; /* conditions of the level above on it */
+	bool is_barrier;  /* a view whose rows no condition above may see before it has passed them */
 };
 
 static bool is_no_limit(Node *limit)
@@ -100,7 +101,7 @@ pg_attribute_hot static PlannerInfo *root_of(const struct ifp_query_level *level
 	    IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids))
 		return NULL;
 	table = planner_rt_fetch(rel->relid, level->root);
-	if (table->security_barrier || table->inh)
+	if (table->inh)
 		return NULL;
 	if (rel->rtekind == RTE_CTE)
 		return root_of_cte(level->root, table);
@@ -123,7 +124,8 @@ static void enter(struct ifp_query_level *level, PlannerInfo *root, RelOptInfo *
 
 	*layer = (struct layer){ .relid = level->rel->relid,
 				 .columns = root->parse->targetList,
-				 .conditions = level->rel->baserestrictinfo };
+				 .conditions = level->rel->baserestrictinfo,
+				 .is_barrier = planner_rt_fetch(level->rel->relid, level->root)->security_barrier };
 	level->layers = lappend(level->layers, layer);
 	if (!level->source && level->rel->rtekind == RTE_SUBQUERY)
 		level->source = level->rel->cheapest_total_path;
@@ -179,13 +181,15 @@ Node *ifp_query_level_expression(const struct ifp_query_level *level, Node *expr
 }
 
 /* A condition of an outer level sees only rows that inner levels pass, as user conditions see only rows that row security
- * passes. */
+ * passes. A view that is a security barrier passes rows as row security does. */
 static RestrictInfo *restriction_below(const struct ifp_query_level *level, int layer, const RestrictInfo *above)
 {
 	Expr *clause = (Expr *)through_layers(level, layer, (Node *)above->clause);
 	RestrictInfo *restriction = make_simple_restrictinfo(level->root, clause);
 
 	restriction->security_level = level->root->qual_security_level;
+	for (int i = layer; i < list_length(level->layers); i++)
+		restriction->security_level += ((const struct layer *)list_nth(level->layers, i))->is_barrier;
 	restriction->leakproof = !contain_leaked_vars((Node *)clause);
 	return restriction;
 }

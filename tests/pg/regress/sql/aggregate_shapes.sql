@@ -190,7 +190,7 @@ SELECT shape('SELECT tenant, count(*), sum(v) FROM secret GROUP BY 1');
 SELECT shape('SELECT tenant, count(*) FROM secret WHERE ts > 5000 AND tenant > ''a'' GROUP BY 1');
 SELECT answered('SELECT count(*) FROM secret WHERE tenant LIKE ''t%''');
 SELECT answered('SELECT l.team, count(*) FROM secret JOIN (VALUES (''tenant 1'', ''a''), (''tenant 2'', ''b'')) AS l(tenant, team) USING (tenant) GROUP BY 1');
--- The planner keeps such a view apart, so there is no table to be asked about.
+-- The planner plans such a view apart, like a subquery that hands on rows.
 SELECT answered('SELECT count(*) FROM barrier WHERE ts <= 400');
 SELECT count(*) FROM spans;
 RESET ROLE;

@@ -89,6 +89,12 @@ INSERT INTO leaks(question) VALUES ('SELECT count(*) FROM kept WHERE pg_temp.pee
 	('SELECT ts, dur FROM kept WHERE pg_temp.peek(dur) ORDER BY dur DESC LIMIT 3'), ('SELECT ts, dur FROM kept WHERE pg_temp.peek_tenant(tenant) AND ts < 20000 AND ts + dur > 19990'),
 	('SELECT count(*) FROM kept WHERE tenant::integer > 0'), ('SELECT count(*) FROM kept WHERE 1 / (dur - 1000) < 5 AND ts < 20000'), ('SELECT count(*) FROM kept WHERE 1 / (ts - 2) < 5'), ('SELECT 1 / (ts - 2), count(*) FROM kept GROUP BY 1');
 SELECT question, (same(question)).answer FROM (SELECT id, replace(question, 'FROM kept', 'FROM barrier') AS question FROM leaks) q ORDER BY id;
+SELECT count(*) FILTER (WHERE (same(replace(question, 'FROM kept', 'FROM barrier'))).by_index) > 5 AS most_by_index FROM asked WHERE question !~ 'kept_|ctid';
+SELECT count(*) FILTER (WHERE (same(replace(question, 'FROM kept', 'FROM barrier'))).by_index) > 3 AS some_by_index FROM leaks;
+-- conditions between the barrier and a level that only hands rows on
+SELECT (same('SELECT count(*) FROM (SELECT * FROM barrier OFFSET 0) q WHERE pg_temp.peek_tenant(tenant) AND ts < 5000')).*;
+SELECT (same('SELECT count(*) FROM (SELECT * FROM barrier WHERE pg_temp.peek_tenant(tenant) OFFSET 0) q WHERE ts < 5000')).*;
+SELECT (same('SELECT count(*) FROM (SELECT * FROM barrier WHERE ts > 100 OFFSET 0) q WHERE ts < 5000')).*;
 RESET ROLE;
 
 -- ---- row security ----
