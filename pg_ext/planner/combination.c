@@ -232,7 +232,8 @@ static bool add_dependent(Node *node, void *context)
 		combination->groups = lappend(combination->groups, node);
 		return false;
 	}
-	return IsA(node, PlaceHolderVar) || expression_tree_walker(node, add_dependent, context);
+	/* GROUPING() is evaluated by PostgreSQL's own aggregation alone */
+	return IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || expression_tree_walker(node, add_dependent, context);
 }
 
 bool ifp_combination_read(PlannerInfo *root, List *outputs, struct ifp_combination *combination)

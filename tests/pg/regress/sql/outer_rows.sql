@@ -73,6 +73,7 @@ SELECT shape('SELECT t.id, name, count(p.dur), sum(dur) FROM teams t LEFT JOIN p
 SELECT shape('SELECT name, max(dur), p.id FROM teams t JOIN points p ON ts >= since AND ts < since + interval ''10 minutes'' GROUP BY t.id, p.id') AS key_of_the_table;
 
 -- what is left to other plans
+SELECT shape('SELECT name, GROUPING(name), count(dur) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS sets_of_one;
 SELECT shape('SELECT name, sum(coalesce(dur, 1)) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS not_strict;
 SELECT shape('SELECT name, count(DISTINCT p.service) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS of_all_rows;
 SELECT shape('SELECT name, sum(dur + teams.id) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS of_both;
