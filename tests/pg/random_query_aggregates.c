@@ -13,7 +13,7 @@ static const char *const of_whole[] = {
 	"avg(@::bigint - 7)",
 	"sum(@::numeric(20, 2))", "sum(coalesce(@, 0))", "sum(@ / 2)", "sum(@ % 7)", "min(abs(@ / 2))", "sum(- (@ / 2))",
 	"max(@::text)", "sum(@ / 1000.0)", "max(coalesce(@, 0))", "sum(@ * 0.01)", "avg((@ + 1) * 2)", "sum(-@)",
-	"max(@ * 2)", "min((@ + 1) * 0.01)", "max(floor(@ / 10.0))", "avg(@ / 1000.0)", "sum(@ / 1e3)", "avg(@::numeric / 8)", "sum(@ / 60.0)", "max(round(@ / 3.0))", "min(round(@::numeric, 1))", "max(@ / 1000 + 1)",
+	"max(@ * 2)", "min((@ + 1) * 0.01)", "max(floor(@ / 10.0))", "avg(@ / 1000.0)", "sum(@ / 1e3)", "avg(@ * 1.0 / 1000.0)", "sum(-0.5 * @ / 1e3)", "avg(@::numeric / 8)", "sum(@ / 60.0)", "max(round(@ / 3.0))", "min(round(@::numeric, 1))", "max(@ / 1000 + 1)",
 	"sum((@ - 1) * 0.5)", "avg(-@)", "sum(100 - @)", "min(100 - @)", "max(@ * interval '1 millisecond')",
 	"sum(@::numeric / 4)", "sum(numeric_mul(@::numeric, 3))", "avg(numeric_sub(@, 2))", "min(@ * 0.001)", "max(-@::numeric)", "avg(@ * 0.25)", "sum(@ + @)", "max(@ % 10)",
 	"md5(iforest_sketch(@)\2)", "md5(iforest_distinct(@)\2)", "md5(iforest_sketch(@::bigint)\2)", "iforest_quantile(iforest_sketch(@)\2, 0.9)", "iforest_rank(iforest_sketch(@)\2, 40)", "md5(iforest_sketch(@::float8)\2)",

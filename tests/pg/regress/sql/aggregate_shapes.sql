@@ -350,7 +350,7 @@ SELECT shape('SELECT trunc(ts / 7000.0), max(round(ns / 60.0)), min(round(ns / 7
 SELECT shape('SELECT ts / 7000, max(ns / 1e6), min(ns / 1000.0), max(ts / 10.0) FROM clocked GROUP BY 1');
 DROP TABLE clocked;
 
--- ---- extremes of quotients: about where PostgreSQL gives them fewer digits ----
+-- ---- extremes and sums of quotients: about where PostgreSQL gives them fewer digits ----
 CREATE TABLE edges(ts bigint NOT NULL, v bigint, price numeric(18,2), n integer);
 INSERT INTO edges SELECT (row_number() OVER (ORDER BY sign, edge, delta) - 1) / 2, sign * (edge + delta),
 	CASE WHEN edge < 1e18 THEN (sign * (edge + delta) / 100.0)::numeric(18,2) END, CASE WHEN edge < 1e9 THEN sign * (edge + delta) END
@@ -363,7 +363,12 @@ CREATE INDEX edges_if ON edges USING iforest (ts) INCLUDE (v, price, n);
 VACUUM ANALYZE edges;
 SELECT shape('SELECT ts / 2, max(v / 1e6), min(v / 1000.0), max(v / 1.000), min(v / 1e18), max(v / 0.01), min(n / 1e3), max(n / 10.0) FROM edges GROUP BY 1');
 SELECT shape('SELECT ts / 2, max(price / 1e6), min(price / 1000.0), max(price / 10), min(price / 1e18), max(price / 0.01) FROM edges GROUP BY 1');
+SELECT shape('SELECT ts / 2, sum(v * 1.0 / 1000.0), avg(v * 1.0 / 1000.0), sum(n * -2.50 / 1e3), avg(-(0.5 * n) / 8) FROM edges GROUP BY 1');
+SELECT shape('SELECT ts / 2, sum(0.001 * v / 0.001), avg(price * 1.0 / 10) FROM edges GROUP BY 1');
 SET iforest.explain_decline = on;
+SELECT answered('SELECT ts / 2, sum(v * 1.0 / 1e6) FROM edges GROUP BY 1');
+SELECT answered('SELECT ts / 2, sum(v * 1e20 / 1000) FROM edges GROUP BY 1');
+SELECT answered('SELECT ts / 2, sum((v + 1.0) / 1000) FROM edges GROUP BY 1');
 SELECT answered('SELECT ts / 2, max(v / 1e6 / 10) FROM edges GROUP BY 1');
 SELECT answered('SELECT ts / 2, max(v / 60.0) FROM edges GROUP BY 1');
 RESET iforest.explain_decline;
