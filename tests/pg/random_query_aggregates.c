@@ -9,7 +9,7 @@ static const char *const of_whole[] = {
 	"sum(@ - 3)",
 	"avg(@ + 2)", "sum(@::numeric)", "sum(@::numeric * 0.5)", "sum(@ * 0.001)", "sum(@::bigint)", "avg(@::numeric)",
 	"min(@ / 2)", "max(@::numeric * 2)", "min(@::bigint)", "sum(@::numeric - 0.25)", "sum(@ * 1.50)",
-	"sum(@::numeric * -2)", "max(- (@ / 3))", "max(@ / 1e6)", "min(@ / 1000.0)", "sum(@)", "max(@)", "avg(@)", "sum(@ * 2::bigint)", "sum(2::bigint * @)",
+	"sum(@::numeric * -2)", "max(- (@ / 3))", "max(@ / 1e6)", "min(@ / 1000.0)", "max(@ * 1.0 / 1e6)", "sum(@)", "max(@)", "avg(@)", "sum(@ * 2::bigint)", "sum(2::bigint * @)",
 	"avg(@::bigint - 7)",
 	"sum(@::numeric(20, 2))", "sum(coalesce(@, 0))", "sum(@ / 2)", "sum(@ % 7)", "min(abs(@ / 2))", "sum(- (@ / 2))",
 	"max(@::text)", "sum(@ / 1000.0)", "max(coalesce(@, 0))", "sum(@ * 0.01)", "avg((@ + 1) * 2)", "sum(-@)",

@@ -362,6 +362,7 @@ INSERT INTO edges SELECT 1000 + i / 2000, i, i / 100.0, i FROM generate_series(0
 CREATE INDEX edges_if ON edges USING iforest (ts) INCLUDE (v, price, n);
 VACUUM ANALYZE edges;
 SELECT shape('SELECT ts / 2, max(v / 1e6), min(v / 1000.0), max(v / 1.000), min(v / 1e18), max(v / 0.01), min(n / 1e3), max(n / 10.0) FROM edges GROUP BY 1');
+SELECT shape('SELECT ts / 2, max(v * 1.0 / 1e6), min(v * 1.0 / 1000.0), max(v * 1.000 / 1.0), min(v * 1 / 1e18), max(v * 1.00 / 0.01), max(n * 1.0 / 10.0), min(price * 1.0 / 1e6), max(price * 1.000 / 10), min(price * 1.0 * 1.0 / 1e18) FROM edges GROUP BY 1');
 SELECT shape('SELECT ts / 2, max(price / 1e6), min(price / 1000.0), max(price / 10), min(price / 1e18), max(price / 0.01) FROM edges GROUP BY 1');
 SELECT shape('SELECT ts / 2, sum(v * 1.0 / 1000.0), avg(v * 1.0 / 1000.0), sum(n * -2.50 / 1e3), avg(-(0.5 * n) / 8) FROM edges GROUP BY 1');
 SELECT shape('SELECT ts / 2, sum(0.001 * v / 0.001), avg(price * 1.0 / 10) FROM edges GROUP BY 1');
@@ -371,6 +372,7 @@ SELECT answered('SELECT ts / 2, sum(v * 1e20 / 1000) FROM edges GROUP BY 1');
 SELECT answered('SELECT ts / 2, sum((v + 1.0) / 1000) FROM edges GROUP BY 1');
 SELECT answered('SELECT ts / 2, max(v / 1e6 / 10) FROM edges GROUP BY 1');
 SELECT answered('SELECT ts / 2, max(v / 60.0) FROM edges GROUP BY 1');
+SELECT answered('SELECT ts / 2, max(v * 10.0 / 1e6) FROM edges GROUP BY 1');
 RESET iforest.explain_decline;
 DROP TABLE edges;
 
