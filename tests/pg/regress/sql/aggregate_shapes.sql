@@ -350,6 +350,11 @@ SELECT shape('SELECT trunc(ts / 7000.0), max(round(ns / 60.0)), min(round(ns / 7
 SELECT shape('SELECT ts / 7000, max(ns / 1e6), min(ns / 1000.0), max(ts / 10.0) FROM clocked GROUP BY 1');
 DROP TABLE clocked;
 
+-- ---- times that are shifted by something of the series: its buckets are not those of another ----
+SELECT shape('SELECT date_trunc(''day'', ts + length(service) * interval ''5 hours''), count(*), sum(dur) FROM spans GROUP BY 1');
+SELECT shape('SELECT service, count(*) FILTER (WHERE ts - length(service) * interval ''7 days'' > ''2024-03-20''), count(*) FROM spans WHERE (ts + length(service) * interval ''5 hours'')::date > ''2024-03-05'' GROUP BY 1');
+SELECT shape('SELECT date_trunc(''day'', ts - o), count(*), sum(dur) FROM spans JOIN (VALUES (''api'', interval ''1 hour''), (''api'', ''30 hours''), (''db'', ''50 hours'')) AS l(service, o) USING (service) GROUP BY 1');
+
 -- ---- extremes and sums of quotients: about where PostgreSQL gives them fewer digits ----
 CREATE TABLE edges(ts bigint NOT NULL, v bigint, price numeric(18,2), n integer);
 INSERT INTO edges SELECT (row_number() OVER (ORDER BY sign, edge, delta) - 1) / 2, sign * (edge + delta),
