@@ -207,18 +207,21 @@ static void add_over_dimension(const struct query *query, struct text *sql)
 	static const char *const joins[] = { "JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN" };
 	static const char *const operators[] = { "=", "=", "=", "=", "<>", ">=" };
 	static const char *const more[] = { "", "", " AND dn > 1", " AND (dn <> 2 OR note = 'x')", " AND dname IS NOT NULL" };
-	const char *by = query->table->by[query->dimension_by].operand, *also = more[query->variant / 8 % COUNT_OF(more)];
-	struct text from, condition;
+	const char *by = query->table->by[query->dimension_by].operand;
+	struct text from, condition, also;
 
+	text_set(&also, "%s", more[query->variant / 8 % COUNT_OF(more)]);
+	if (query->variant / 40 % 3 == 0 && query->conditions.n > 0 && strlen(query->conditions.at[0]) < QUERY_PIECE / 4)
+		text_add(&also, " AND (dn > 1 OR %s)", query->conditions.at[0]);
 	if (query->variant % 8 < COUNT_OF(joins)) {
 		text_set(&from, "t %s (%s) d(dk, dname, dn) ON dk %s %s%s", joins[query->variant % 8], query->dimension,
-			 operators[query->variant % 8], by, also);
+			 operators[query->variant % 8], by, also.at);
 		if (query->variant % 8 == 4 && query->variant / 40 % 2)
 			text_set(&from, "t CROSS JOIN (%s) d(dk, dname, dn)", query->dimension);
 		add_core_over(query, from.at, NULL, sql);
 	} else {
 		text_set(&condition, "%s (SELECT 1 FROM (%s) d(dk, dname, dn) WHERE dk = %s%s)",
-			 query->variant % 8 == 6 ? "EXISTS" : "NOT EXISTS", query->dimension, by, also);
+			 query->variant % 8 == 6 ? "EXISTS" : "NOT EXISTS", query->dimension, by, also.at);
 		add_core_over(query, "t", condition.at, sql);
 	}
 }

@@ -94,9 +94,12 @@ COALESCE(TO_JSONB((ARRAY_AGG((SELECT TO_JSONB(__x) FROM (SELECT "at__2" as "at",
 FROM __stage0 GROUP BY 1 ORDER BY 1 ASC NULLS LAST LIMIT 5000 )
 SELECT row_to_json(finalStage) as row FROM __stage4 AS finalStage;
 
--- name: join_nested_and_filtered | tool: Malloy | rows: 22, N5 | expect: declined: a value column and another column are joined by OR
-SELECT group_set, base."service" as "service__0", CASE WHEN group_set=1 THEN COUNT(1) END as "n__1" FROM spans as base CROSS JOIN GENERATE_SERIES(0,1,1) as group_set
+-- name: join_nested_and_filtered | tool: Malloy | rows: 22, N5 | on: spans parted_spans | expect: node
+SELECT group_set, base."service" as "service__0", CASE WHEN group_set=1 THEN COUNT(1) END as "n__1" FROM :t as base CROSS JOIN GENERATE_SERIES(0,1,1) as group_set
 WHERE (group_set NOT IN (1) OR (group_set IN (1) AND (base."dur">=900000))) GROUP BY 1,2 ORDER BY 1,2;
+
+-- name: join_on_bands | tool: hand-written | rows: N5 | expect: node
+SELECT b.name, count(*), sum(s.dur) FROM spans s JOIN (VALUES ('fast', 0, 250000), ('slow', 250000, 900000), ('slower', 900000, NULL)) AS b(name, least, most) ON s.dur >= b.least AND (s.dur < b.most OR b.most IS NULL) GROUP BY 1 ORDER BY 1;
 
 -- name: join_from_dimension | tool: hand-written | rows: N5 | on: spans local_spans parted_spans | expect: node
 SELECT o.service, count(s.id), sum(s.dur) FROM owners o LEFT JOIN :t s ON s.service = o.service GROUP BY 1 ORDER BY 1;

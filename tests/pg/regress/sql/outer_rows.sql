@@ -82,11 +82,11 @@ SELECT shape('SELECT count(*), sum(dur), count(g) FROM points LEFT JOIN generate
 SELECT shape('SELECT g, count(*) FROM points LEFT JOIN generate_series(1, 2) g ON (SELECT count(*) > 9 FROM teams) GROUP BY g') AS condition_known_at_last;
 SELECT shape('SELECT v.n, q.* FROM (VALUES (0), (2), (NULL)) v(n), LATERAL (SELECT g, service, count(*) FROM points CROSS JOIN generate_series(1, v.n) g GROUP BY 1, 2) q') AS list_of_a_query_above;
 SELECT shape('SELECT p.service, q.service, count(*), sum(p.dur) FROM points p CROSS JOIN (SELECT service FROM points WHERE ts < ''2024-03-02'' GROUP BY 1) q WHERE q.service <> p.service GROUP BY 1, 2') AS groups_below;
+SELECT shape('SELECT g, service, count(*), sum(dur) FROM points CROSS JOIN generate_series(0, 1) g WHERE g = 0 OR dur > 500 GROUP BY 1, 2') AS levels_with_values;
 SELECT shape('SELECT service, count(*) FROM points p WHERE NOT EXISTS (SELECT FROM teams t WHERE t.service > p.service) GROUP BY 1') AS none_by_order;
 
 -- what is left to other plans
 SELECT shape('SELECT g, count(*) FROM points CROSS JOIN LATERAL generate_series(0, length(service)) g GROUP BY g') AS list_of_the_series;
-SELECT shape('SELECT g, count(*) FROM points CROSS JOIN generate_series(0, 1) g WHERE g = 0 OR dur > 500 GROUP BY g') AS levels_with_values;
 SELECT shape('SELECT name, GROUPING(name), count(dur) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS sets_of_one;
 SELECT shape('SELECT name, sum(coalesce(dur, 1)) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS not_strict;
 SELECT shape('SELECT name, count(DISTINCT p.service) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS of_all_rows;
