@@ -220,6 +220,8 @@ static bool find_next(struct ifp_dimension_rows *rows)
 		const struct dimension_row *row = rows->next;
 
 		rows->next = row->next;
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(rows->econtext);
 		if (is_partner(rows, row))
 			return true;
 	}

@@ -145,6 +145,23 @@ static bool is_plain_constant(Node *node, bool is_factor)
 	return isfinite(value) && (!is_factor || value > 0);
 }
 
+bool ifp_is_multiple(Node *expression, AttrNumber attribute)
+{
+	List *arguments;
+	Oid function;
+	int i;
+
+	if (ifp_is_column(expression, attribute))
+		return true;
+	function = ifp_called_function(expression, &arguments);
+	if (function == F_NUMERIC_UMINUS)
+		return ifp_is_multiple(linitial(arguments), attribute);
+	if (function != F_NUMERIC_MUL)
+		return false;
+	i = ifp_has_columns(linitial(arguments)) ? 0 : 1;
+	return is_plain_constant(list_nth(arguments, 1 - i), false) && ifp_is_multiple(list_nth(arguments, i), attribute);
+}
+
 bool ifp_is_ascending(Node *expression, AttrNumber attribute)
 {
 	List *arguments;

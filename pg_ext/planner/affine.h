@@ -11,6 +11,10 @@
 /* True if the expression is column `attribute`, or a cast of it that changes no value. */
 bool ifp_is_column(Node *expression, AttrNumber attribute);
 
+/* True if the expression is column `attribute`, or a cast of it that changes no value, times finite constants by numeric products:
+ * its magnitude rises with that of the column, and the number of digits after the point is that of all its factors. */
+bool ifp_is_multiple(Node *expression, AttrNumber attribute);
+
 /* True if the expression is a * v + b of column `attribute`: exact, or for a real type up to rounding and with b = 0. */
 bool ifp_is_affine(Node *expression, AttrNumber attribute);
 

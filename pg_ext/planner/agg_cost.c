@@ -439,6 +439,12 @@ static double share_of_pass(const struct ifp_query_level *level, const struct if
 	return ifp_share_of_rows(level, candidate, list_make1(ifp_value_steps_condition(query, pass->histogram, pass->steps)));
 }
 
+/* Returns the average number of matches of a row in the dimensions. */
+static double partners_of_row(const struct ifp_query_level *level)
+{
+	return level->join ? level->join->rows / Max(level->rel->rows, 1) : 1;
+}
+
 /* Returns the number of groups that a list of keys makes. */
 static double n_groups_of(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 			  const struct ifp_index_query *query, const struct terms *terms, Node *keys)
@@ -446,9 +452,11 @@ static double n_groups_of(const struct ifp_query_level *level, const struct ifp_
 	double n_keys = n_combinations(level, candidate, by_columns_of(query, keys));
 	double n_times = ifp_mentions(keys, ifp_time_attribute(query)) ? terms->pieces.groups : 1;
 	double n_pieces = ifp_mentioned_value(query, keys) != -1 ? Max(list_length(query->pieces), 1) : 1;
+	double n_partners = Max(partners_of_row(level), 1);
 
 	n_pieces *= n_classes(level, candidate, query, keys);
-	return Min(n_times * Min(n_keys, terms->series) * n_pieces, Max(terms->tuples * terms->window * terms->others, 1));
+	return Min(n_times * Min(n_keys, terms->series * n_partners) * n_pieces,
+		   Max(terms->tuples * terms->window * terms->others * n_partners, 1));
 }
 
 /* Returns the number of groups of all grouping sets. */
@@ -468,26 +476,23 @@ static double n_groups_of_sets(const struct ifp_query_level *level, const struct
 	return n;
 }
 
-/* Returns the average number of matches of a row in the dimensions. */
-static double partners_of_row(const struct ifp_query_level *level)
-{
-	return level->join ? level->join->rows / Max(level->rel->rows, 1) : 1;
-}
-
 /* Memory overhead of a row of a dimension. */
 enum { JOINED_ROW_BYTES = 64 };
 
-/* Adds the cost of the dimensions: their rows are read once, each series looks up its matches, and is read once for each. */
+/* Adds the cost of the dimensions: their rows are read once, each series looks up its matches, and is read once for each. Without
+ * an equality, a lookup looks at all rows. */
 static void add_dimensions(const struct ifp_query_level *level, double n_series, struct ifp_agg_cost *estimate)
 {
 	ListCell *cell;
 
 	estimate->total *= Max(partners_of_row(level), 1);
-	foreach (cell, ifp_dimensions_paths(level)) {
-		const Path *path = lfirst(cell);
+	foreach (cell, level->dimensions) {
+		const struct ifp_joined *joined = lfirst(cell);
+		const Path *path = joined->rel->cheapest_total_path;
+		double n_looks = n_series * (joined->equalities == NIL ? Max(path->rows, 1) : 1);
 
 		estimate->total +=
-			path->total_cost + (path->rows * A_JOINED_ROW + n_series * A_LOOK_FOR_PARTNERS) * cpu_operator_cost;
+			path->total_cost + (path->rows * A_JOINED_ROW + n_looks * A_LOOK_FOR_PARTNERS) * cpu_operator_cost;
 		estimate->n_joined_bytes += path->rows * (path->pathtarget->width + JOINED_ROW_BYTES);
 	}
 }

@@ -131,8 +131,9 @@ struct ifp_bucket_finder {
 	int n_keys;
 	struct piece_break *breaks;
 	int n_breaks;
-	bool is_ready; /* zones have been looked up */
-	int64 base;    /* the time at which the keys have been evaluated */
+	bool is_ready;	       /* zones have been looked up */
+	bool varies_by_series; /* the keys have other columns, so buckets of one series are not those of another */
+	int64 base;	       /* the time at which the keys have been evaluated */
 	bool has_base;
 	int64 last;	      /* time of the series */
 	struct bucket *known; /* ascending, apart */
@@ -164,6 +165,13 @@ static void add_break(struct ifp_bucket_finder *finder, List *parts)
 	one->type = ifp_break_type(parts);
 }
 
+static bool has_other_columns(Node *node, void *time)
+{
+	if (!node || IsA(node, Var))
+		return node && castNode(Var, node)->varattno != *(const AttrNumber *)time;
+	return expression_tree_walker(node, has_other_columns, time);
+}
+
 struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys, const struct ifp_definition *definition,
 						  AttrNumber time, ExprContext *econtext)
 {
@@ -185,6 +193,8 @@ struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *key
 		add_key(finder, lfirst(cell));
 	foreach (cell, keys->breaks)
 		add_break(finder, lfirst(cell));
+	finder->varies_by_series =
+		has_other_columns((Node *)keys->expressions, &time) || has_other_columns((Node *)keys->breaks, &time);
 	finder->n_reserved = 64;
 	finder->known = palloc(finder->n_reserved * sizeof *finder->known);
 	return finder;
@@ -202,6 +212,10 @@ void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last)
 	finder->last = Min(last, finder->times.highest_finite);
 	finder->next = 0;
 	finder->has_previous = false;
+	if (finder->varies_by_series) {
+		finder->n_known = 0;
+		finder->has_base = false;
+	}
 }
 
 bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *finder)

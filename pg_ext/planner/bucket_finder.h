@@ -3,7 +3,7 @@
  * A bucket is a maximal range of times in which all run keys (planner/monotone.h) keep their values. Given its first time, the
  * end is found in one of three ways:
  *
- *   known     the bucket was found before, for another series
+ *   known     the bucket was found before, for another series, and the keys have no column but the time
  *   width     it is as wide as an earlier bucket, which two evaluations prove
  *   gallop    from that guess outward, doubling steps until the keys differ, then binary search
  *
@@ -28,7 +28,7 @@ struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *key
 /* Forgets all buckets. Call it when parameters or the session's time zone may have changed. */
 void ifp_bucket_finder_rescan(struct ifp_bucket_finder *finder);
 
-/* Starts a series whose last time is `last`. The times passed to ifp_bucket_finder_end() must ascend from here on. */
+/* Starts a series whose last time is `last`, with its other columns in the row. The times passed to ifp_bucket_finder_end() must ascend from here on. */
 void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last);
 
 /* Returns the last time of the bucket that contains `time`. If a key raises an error there, it is caught, and the time is a

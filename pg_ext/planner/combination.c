@@ -220,7 +220,22 @@ bool ifp_may_move(List *expressions)
 	return !is_bound((Node *)expressions, NULL) && !contain_volatile_functions((Node *)expressions);
 }
 
-/* Reads the query. Returns false if it cannot be combined. */
+/* Adds to the groups the columns of outputs that functionally depend on them, such as those beside a primary key in GROUP BY. Returns
+ * true if there is something else that is neither of the groups nor of an aggregate. */
+static bool add_dependent(Node *node, void *context)
+{
+	struct ifp_combination *combination = context;
+
+	if (!node || IsA(node, Aggref) || list_member(combination->groups, node))
+		return false;
+	if (IsA(node, Var)) {
+		combination->groups = lappend(combination->groups, node);
+		return false;
+	}
+	/* GROUPING() is evaluated by PostgreSQL's own aggregation alone */
+	return IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc) || expression_tree_walker(node, add_dependent, context);
+}
+
 bool ifp_combination_read(PlannerInfo *root, List *outputs, struct ifp_combination *combination)
 {
 	List *found = NIL;
@@ -232,7 +247,7 @@ bool ifp_combination_read(PlannerInfo *root, List *outputs, struct ifp_combinati
 		if (IsA(lfirst(cell), Aggref))
 			found = list_append_unique(found, lfirst(cell));
 	if (found == NIL || expression_returns_set((Node *)combination->groups) || !ifp_may_move(combination->groups) ||
-	    !ifp_may_move(found))
+	    !ifp_may_move(found) || add_dependent((Node *)outputs, combination))
 		return false;
 	foreach (cell, found)
 		add_aggregate(combination, lfirst_node(Aggref, cell));

@@ -21,7 +21,7 @@
 
 /* The query as its parts compute it and as it is combined, column by column. */
 struct ifp_combination {
-	List *groups;	  /* GROUP BY's expressions, over the query's relations */
+	List *groups;	  /* GROUP BY's expressions, then columns that depend on them; over the query's relations */
 	List *aggregates; /* the query's Aggrefs */
 	List *sent;	  /* what a part computes beside groups; over the query's relations */
 	List *combined;	  /* an expression for each of aggregates, over columns of varno 1: groups, then sent */
@@ -40,8 +40,8 @@ void ifp_forget_numbers(List *expressions);
 /* Returns target list entries; the first n_groups have numbers for GROUP BY. */
 List *ifp_entries_of(List *expressions, int n_groups);
 
-/* Returns SELECT expressions FROM table WHERE condition GROUP BY the first of them, by the operators of the query's groups. The
- * table's columns are Vars of varno 1. */
+/* Returns SELECT expressions FROM table WHERE condition GROUP BY the first of them, by the operators of the query's groups. Others
+ * must depend on these: they need no equality. The table's columns are Vars of varno 1. */
 Query *ifp_grouped_query(const PlannerInfo *root, RangeTblEntry *table, List *expressions, Node *condition);
 
 /* Returns an entry that makes a query a table of another one, and its columns as Vars of varno 1. */

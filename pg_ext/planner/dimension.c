@@ -11,7 +11,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-static const char not_on_by_columns[] = "a joined table is not joined by the equality of by columns";
+static const char not_on_by_columns[] = "a joined table is not joined on by columns";
 static const char other_join[] = "tables are joined below the aggregates";
 
 /* ---- the join tree ---- */
@@ -254,42 +254,45 @@ static List *take_equalities(PlannerInfo *root, struct ifp_joined *joined, List 
 
 /* ---- order ---- */
 
-/* Joins the dimension to the known relations. Returns false if that is not possible yet. */
-static bool join_next(struct taking_apart *apart, struct ifp_joined *joined, Relids known)
+/* Joins the dimension to the known relations; with `by_equality`, only by equalities. Returns false if that is not possible yet. */
+static bool join_next(struct taking_apart *apart, struct ifp_joined *joined, Relids known, bool by_equality)
 {
 	Relids all = bms_add_member(bms_copy(known), (int)joined->rel->relid);
 	ListCell *cell;
 
 	if (joined->kind == JOIN_INNER) {
 		apart->conditions = take_equalities(apart->root, joined, apart->conditions, known);
-		return joined->equalities != NIL;
+		return joined->equalities != NIL || !by_equality;
 	}
 	foreach (cell, joined->conditions)
 		if (!bms_is_subset(relations_of(apart->root, lfirst(cell)), all))
 			return false;
 	joined->conditions = take_equalities(apart->root, joined, joined->conditions, known);
-	return joined->equalities != NIL;
+	return joined->equalities != NIL || !by_equality;
 }
 
-/* Orders the dimensions so that each is joined to the table or earlier ones. */
+/* Orders the dimensions so that each is joined to the table or earlier ones, by equalities if there are some. */
 static List *in_order(struct taking_apart *apart)
 {
 	Relids known = bms_make_singleton((int)apart->fact);
 	List *left = list_copy(apart->dimensions), *ordered = NIL;
-	bool has_moved = true;
+	bool by_equality = true, has_moved = true;
 	ListCell *cell;
 
-	while (left != NIL && has_moved) {
+	while (left != NIL && (has_moved || by_equality)) {
+		by_equality = has_moved;
 		has_moved = false;
 		foreach (cell, left) {
 			struct ifp_joined *joined = lfirst(cell);
 
-			if (!join_next(apart, joined, known))
+			if (!join_next(apart, joined, known, by_equality))
 				continue;
 			known = bms_add_member(known, (int)joined->rel->relid);
 			ordered = lappend(ordered, joined);
 			left = foreach_delete_current(left, cell);
 			has_moved = true;
+			if (!by_equality)
+				break;
 		}
 	}
 	if (left != NIL)

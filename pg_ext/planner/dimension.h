@@ -6,6 +6,8 @@
  * and looks up the rows that each series joins; it reads the series once for each of these (exec/dimension_rows.h). So columns
  * of a dimension act as additional by columns: they are constant while a series is read. The join key need not be unique.
  *
+ * Without an equality a series looks at all rows of the dimension: CROSS JOIN generate_series(0, 1) reads each series twice.
+ *
  * A dimension may also be joined on columns of earlier dimensions. Left joins, semijoins (IN, EXISTS) and antijoins are
  * supported with the table on the side that keeps its rows.
  */
@@ -20,7 +22,7 @@ struct ifp_joined {
 	RelOptInfo *rel;
 	JoinType kind;	  /* JOIN_INNER, JOIN_LEFT, JOIN_SEMI or JOIN_ANTI */
 	List *columns;	  /* Vars, in the order of its path's target */
-	List *equalities; /* OpExprs: first argument over the table and earlier dimensions, second over its columns */
+	List *equalities; /* OpExprs: first argument over the table and earlier dimensions, second over its columns; or NIL */
 	List *conditions; /* further join conditions */
 };
 

@@ -209,13 +209,21 @@ bool ifp_is_power_of_ten(Node *node)
 	return n_ones == 1 && strlen(digits) <= 100;
 }
 
-/* True for an integer as a numeric, and for a column of at most 18 digits. */
+static bool is_one(Node *node)
+{
+	return ifp_is_power_of_ten(node) && DatumGetBool(DirectFunctionCall2(numeric_eq, castNode(Const, node)->constvalue,
+									     NumericGetDatum(int64_to_numeric(1))));
+}
+
+/* True for an integer as a numeric, for a column of at most 18 digits, and for one of these times 1.0. */
 static bool is_short_number(Node *node)
 {
 	List *arguments;
 	int32 modifier;
 	Oid function = ifp_called_function(node, &arguments);
 
+	if (function == F_NUMERIC_MUL)
+		return is_one(lsecond(arguments)) && is_short_number(linitial(arguments));
 	if (function == F_NUMERIC_INT2 || function == F_NUMERIC_INT4 || function == F_NUMERIC_INT8)
 		return true;
 	return IsA(node, Var) && type_with_modifier(node, &modifier) == NUMERICOID && modifier >= VARHDRSZ &&

@@ -222,16 +222,6 @@ static bool may_be_asked(const struct outer_join *join, const Aggref *aggregate)
 	return aggregate->args != NIL && is_strict(join, (Node *)linitial_node(TargetEntry, aggregate->args)->expr);
 }
 
-/* True if an output has a column that is neither a group key nor in an aggregate. */
-static bool has_other_columns(Node *node, void *groups)
-{
-	if (!node || IsA(node, Aggref) || list_member(groups, node))
-		return false;
-	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
-		return true;
-	return expression_tree_walker(node, has_other_columns, groups);
-}
-
 /* ---- indexes ---- */
 
 /* True if the columns of the table in a condition on both sides are keys of an index; with `of_time`, the time among them. */
@@ -286,15 +276,15 @@ static bool is_joined_by_an_index(const struct outer_join *join, const RelOptInf
 /* ---- queries ---- */
 
 /* True if the aggregates of each outer row may be asked and combined. */
-static bool may_be_divided(const struct outer_join *join, List *outputs, const struct ifp_combination *combination)
+static bool may_be_divided(const struct outer_join *join, const struct ifp_combination *combination)
 {
 	int relid = -1;
 	ListCell *cell;
 
 	if (join->is_refused || join->from == NIL || !is_of_user(join, (int)join->fact) ||
 	    !is_joined_by_an_index(join, find_base_rel(join->root, (int)join->fact)) ||
-	    !is_of(join, (Node *)combination->groups, false) || has_other_columns((Node *)outputs, combination->groups) ||
-	    !ifp_may_move(join->outer_quals) || !ifp_may_move(join->partner_quals))
+	    !is_of(join, (Node *)combination->groups, false) || !ifp_may_move(join->outer_quals) ||
+	    !ifp_may_move(join->partner_quals))
 		return false;
 	while ((relid = bms_next_member(join->outer, relid)) >= 0)
 		if (!may_be_outer(join, relid))
@@ -424,12 +414,11 @@ static Query *rows_query(const struct outer_join *join, const struct ifp_combina
 
 /* ---- entry ---- */
 
-static bool offer(struct outer_join *join, RelOptInfo *output, List *having, List *outputs,
-		  const struct ifp_combination *combination)
+static bool offer(struct outer_join *join, RelOptInfo *output, List *having, const struct ifp_combination *combination)
 {
 	const Path *without = ifp_cheapest_path(output);
 
-	if (!may_be_divided(join, outputs, combination) ||
+	if (!may_be_divided(join, combination) ||
 	    !ifp_combination_offer(join->root, output, having, combination, rows_query(join, combination), true))
 		return false;
 	if (without && ifp_cheapest_path(output) == without && ifp_are_reasons_wanted())
@@ -453,12 +442,12 @@ bool ifp_outer_rows_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *o
 	left = left_join_of(parse->jointree);
 	if (left)
 		return read_left_join(root, left, &join) && ifp_combination_read(root, outputs, &combination) &&
-		       offer(&join, output, having, outputs, &combination);
+		       offer(&join, output, having, &combination);
 	while ((relid = bms_next_member(root->all_baserels, relid)) >= 0) {
 		if (!may_be_fact(root, relid))
 			continue;
 		read_inner_joins(root, relid, &join);
-		return ifp_combination_read(root, outputs, &combination) && offer(&join, output, having, outputs, &combination);
+		return ifp_combination_read(root, outputs, &combination) && offer(&join, output, having, &combination);
 	}
 	return false;
 }

@@ -606,6 +606,7 @@ static bool may_be_drawn(const struct ifp_query_level *level, const struct ifp_c
 	List *values = list_copy_tail(list_copy_head(candidate->columns, index->ncolumns), index->nkeycolumns);
 
 	return may_draw((Node *)candidate->restrictions, values) ||
+	       may_draw(ifp_query_level_expression(level, (Node *)level->join_conditions), values) ||
 	       may_draw(ifp_query_level_expression(level, (Node *)level->groups), values) ||
 	       may_draw(ifp_query_level_expression(level, (Node *)level->outputs), values);
 }

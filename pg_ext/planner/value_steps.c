@@ -373,7 +373,7 @@ static struct leaf *find_leaf(const struct splitting *splitting, Node *node)
 
 /* ---- divisions ---- */
 
-/* True for x / c of numerics, where x is the column or a cast of it that changes no value, and c is a constant. */
+/* True for x / c of numerics, where x is a multiple of the column, and c is a constant. */
 static bool is_division(const struct splitting *splitting, Node *node)
 {
 	OpExpr *call = (OpExpr *)node;
@@ -382,7 +382,7 @@ static bool is_division(const struct splitting *splitting, Node *node)
 		return false;
 	set_opfuncid(call);
 	return call->opfuncid == F_NUMERIC_DIV && IsA(lsecond(call->args), Const) && !is_real(splitting->type) &&
-	       ifp_is_column(linitial(call->args), splitting->attribute);
+	       ifp_is_multiple(linitial(call->args), splitting->attribute);
 }
 
 /* Returns the number of digits after the point of an expression. */
@@ -407,19 +407,23 @@ static bool find_reciprocal(Datum c, int n_digits, Datum *reciprocal)
  * step. */
 static struct leaf *division_leaf(const struct splitting *splitting, Node *node)
 {
+	Node *dividend = linitial(castNode(OpExpr, node)->args);
 	Const *divisor = lsecond_node(Const, castNode(OpExpr, node)->args);
 	Node *scale = (Node *)with_placeholder(scale_of(node), NULL);
 	struct ifp_safe_expression expression = ifp_safe_eval_prepare((Expr *)scale);
+	struct ifp_safe_expression of_dividend = ifp_safe_eval_prepare((Expr *)with_placeholder(scale_of(dividend), NULL));
 	struct leaf *leaf = make_leaf(node), *scales = make_leaf(scale);
+	Datum n_digits;
+	bool is_null;
 
 	leaf->is_division = true;
 	leaf->are_null[splitting->n_bounds + 1] = true;
-	if (divisor->constisnull)
+	if (divisor->constisnull || !evaluate(splitting, &of_dividend, false, 0, &n_digits, &is_null))
 		return NULL;
 	/* step by step: the number of digits depends on the magnitude, so it is not monotone */
 	for (int step = 0; step <= splitting->n_bounds; step++)
 		if (!fill_in(splitting, &expression, step, step, scales) ||
-		    !find_reciprocal(divisor->constvalue, DatumGetInt32(scales->values[step]) - splitting->type.scale,
+		    !find_reciprocal(divisor->constvalue, DatumGetInt32(scales->values[step]) - DatumGetInt32(n_digits),
 				     &leaf->values[step]))
 			return NULL;
 	return leaf;

@@ -15,6 +15,7 @@ static const struct step steps[] = {
 	{ OF_TIMESTAMPTZ, OF_TIMESTAMPTZ, true, "date_bin('{stride}', @, {tz})" },
 	{ OF_TIMESTAMPTZ, OF_TIMESTAMPTZ, true, "@ + interval '{span}'" },
 	{ OF_TIMESTAMPTZ, OF_TIMESTAMPTZ, true, "@ - interval '{span}'" },
+	{ OF_TIMESTAMPTZ, OF_TIMESTAMPTZ, true, "@ - {length} * interval '{span}'" },
 	{ OF_TIMESTAMPTZ, OF_TIMESTAMPTZ, true, "@::date::timestamptz" },
 	{ OF_TIMESTAMPTZ, OF_TIMESTAMPTZ, true, "date_trunc({unit}, @ AT TIME ZONE '{zone}') AT TIME ZONE '{zone}'" },
 	{ OF_TIMESTAMPTZ, OF_TIMESTAMPTZ, true,
@@ -56,6 +57,7 @@ static const struct step steps[] = {
 	{ OF_TIMESTAMP, OF_TIMESTAMP, true, "date_trunc({unit}, @)" },
 	{ OF_TIMESTAMP, OF_TIMESTAMP, true, "date_bin('{stride}', @, {ts})" },
 	{ OF_TIMESTAMP, OF_TIMESTAMP, true, "@ + interval '{span}'" },
+	{ OF_TIMESTAMP, OF_TIMESTAMP, true, "@ + {length} * interval '7 hours'" },
 	{ OF_TIMESTAMP, OF_TIMESTAMP, true,
 	"date_trunc('hour', @) + interval '10 minutes' * floor(extract(minute FROM @) / 10)" },
 	{ OF_TIMESTAMP, OF_TIMESTAMP, true, "least(@, {ts})" },
@@ -342,6 +344,14 @@ static void add_unit(struct query *query, struct text *sql)
 		      units[random_below(query->dice, COUNT_OF(units))], "text", sql);
 }
 
+/* The length of a by column. */
+static void add_length(struct query *query, struct text *sql)
+{
+	const struct query_column *column = term_by(query);
+
+	text_add(sql, column ? "length(%s::text)" : "2", column ? column->operand : "");
+}
+
 static bool is_word(const char *at, size_t n, const char *word)
 {
 	return strlen(word) == n && strncmp(at, word, n) == 0;
@@ -374,6 +384,8 @@ void term_fill(struct query *query, const char *form, const char *operand, struc
 			text_add(sql, "%c", *c);
 		else if (is_word(c + 1, (size_t)(end - c - 1), "unit"))
 			add_unit(query, sql);
+		else if (is_word(c + 1, (size_t)(end - c - 1), "length"))
+			add_length(query, sql);
 		else if (is_word(c + 1, (size_t)(end - c - 1), "zone"))
 			text_add(sql, "%s", query_zone(query->table, &again)); /* each time the same */
 		else

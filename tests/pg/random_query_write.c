@@ -165,18 +165,21 @@ static void add_correlated(const struct query *query, struct text *sql)
 /* The rows that each of a few rows joins, of which some are of one group. */
 static void add_outer_rows(const struct query *query, struct text *sql)
 {
-	static const char *const keys[] = { "b.n", "b.n / 2", "b.lo", "b.n, m", "coalesce(b.lo, b.hi), b.n / 3", "m % 2" };
+	static const char *const keys[] = { "b.n",    "b.n / 2", "b.lo",      "b.n, m", "coalesce(b.lo, b.hi), b.n / 3",
+					    "m % 2", "s.step",	"b.n, s.step" };
 	static const char *const more[] = { "", "", " CROSS JOIN generate_series(1, 3) m", " JOIN generate_series(0, 2) m ON m < b.n" };
 	const char *key = keys[query->variant / 15 % COUNT_OF(keys)], *join = query->variant % 4 ? "LEFT JOIN" : "JOIN";
 	const char *others = more[strchr(key, 'm') ? 2 + query->variant / 90 % 2 : query->variant / 90 % COUNT_OF(more)];
+	bool has_dependent = strstr(key, "s.step"); /* steps has columns beside its key */
 	unsigned n_within = query->variant / 360 % 3;
 	const char *separator = ", ";
 
 	text_add(sql, "SELECT %s", key);
 	for (unsigned i = 0; i < query->aggregates.n; i++)
 		text_add(sql, "%s%s AS a%u", separator, query->aggregates.at[i], i + 1);
-	text_add(sql, "%s%s AS n1, count(t.*) AS n2 FROM (%s) b(n, lo, hi)%s %s t ON %s", separator,
-		 query->table->has_key ? "count(t.id)" : "count(*)", query->bounds, others, join, bounds_condition(query));
+	text_add(sql, "%s%s AS n1, count(t.*) AS n2%s FROM (%s) b(n, lo, hi)%s%s %s t ON %s", separator,
+		 query->table->has_key ? "count(t.id)" : "count(*)", has_dependent ? ", upper(s.label) AS label, s.remark AS remark" : "",
+		 query->bounds, others, has_dependent ? " JOIN steps s ON s.step <> b.n" : "", join, bounds_condition(query));
 	if (query->table->n_by > 0 && query->variant % 5 == 0)
 		text_add(sql, " AND (%s)::text > b.n::text", query->table->by[0].operand);
 	for (unsigned i = 0; i < n_within && i < query->conditions.n; i++)
@@ -202,16 +205,23 @@ static void add_joined(const struct query *query, struct text *sql)
 static void add_over_dimension(const struct query *query, struct text *sql)
 {
 	static const char *const joins[] = { "JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN", "JOIN", "LEFT JOIN" };
+	static const char *const operators[] = { "=", "=", "=", "=", "<>", ">=" };
 	static const char *const more[] = { "", "", " AND dn > 1", " AND (dn <> 2 OR note = 'x')", " AND dname IS NOT NULL" };
-	const char *by = query->table->by[query->dimension_by].operand, *also = more[query->variant / 8 % COUNT_OF(more)];
-	struct text from, condition;
+	const char *by = query->table->by[query->dimension_by].operand;
+	struct text from, condition, also;
 
+	text_set(&also, "%s", more[query->variant / 8 % COUNT_OF(more)]);
+	if (query->variant / 40 % 3 == 0 && query->conditions.n > 0 && strlen(query->conditions.at[0]) < QUERY_PIECE / 4)
+		text_add(&also, " AND (dn > 1 OR %s)", query->conditions.at[0]);
 	if (query->variant % 8 < COUNT_OF(joins)) {
-		text_set(&from, "t %s (%s) d(dk, dname, dn) ON dk = %s%s", joins[query->variant % 8], query->dimension, by, also);
+		text_set(&from, "t %s (%s) d(dk, dname, dn) ON dk %s %s%s", joins[query->variant % 8], query->dimension,
+			 operators[query->variant % 8], by, also.at);
+		if (query->variant % 8 == 4 && query->variant / 40 % 2)
+			text_set(&from, "t CROSS JOIN (%s) d(dk, dname, dn)", query->dimension);
 		add_core_over(query, from.at, NULL, sql);
 	} else {
 		text_set(&condition, "%s (SELECT 1 FROM (%s) d(dk, dname, dn) WHERE dk = %s%s)",
-			 query->variant % 8 == 6 ? "EXISTS" : "NOT EXISTS", query->dimension, by, also);
+			 query->variant % 8 == 6 ? "EXISTS" : "NOT EXISTS", query->dimension, by, also.at);
 		add_core_over(query, "t", condition.at, sql);
 	}
 }

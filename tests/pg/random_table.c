@@ -60,7 +60,9 @@ void random_table_prepare(PGconn *pg)
 {
 	client_run(pg, "CREATE EXTENSION iforest; CREATE TYPE mood AS ENUM ('glad', 'calm', 'cross');"
 		   "CREATE FUNCTION spread(id bigint, salt bigint) RETURNS bigint LANGUAGE sql IMMUTABLE"
-		   " AS 'SELECT hashint8extended($1, $2) & 2147483647'");
+		   " AS 'SELECT hashint8extended($1, $2) & 2147483647';"
+		   "CREATE TABLE steps(step integer PRIMARY KEY, label text, remark json);"
+		   "INSERT INTO steps VALUES (0, 'a', '0'), (1, NULL, '{}'), (2, 'a', NULL); GRANT SELECT ON steps TO public");
 }
 
 /* ---- making it ---- */

@@ -84,5 +84,8 @@ SELECT DATE_TRUNC('month', "ts") AS "ts", AVG("dur" / 1000.0) AS "avg", SUM("dur
 -- name: values_divided_and_chosen | tool: hand-written | rows: 22, 23, N9 | expect: node
 SELECT service, avg(dur / 1000.0) FILTER (WHERE dur > 250000) AS slow, sum(CASE WHEN status = 'ok' THEN dur / 1000.0 END) AS ok, avg(amount / 8) FROM spans GROUP BY 1 ORDER BY 1;
 
+-- name: values_multiplied_and_divided | tool: Malloy | rows: 3, 23, N9 | on: spans parted_spans | expect: node
+WITH __stage0 AS ( SELECT DATE_TRUNC('month', base."ts") as "month", AVG(base."dur"*1.0/1000.0) as "mean", COALESCE(SUM(base."dur"*1.0/1000.0),0) as "total", max(base."dur"*1.0/1000) as "most" FROM :t as base GROUP BY 1 ORDER BY 1 ASC NULLS LAST ) SELECT row_to_json(finalStage) as row FROM __stage0 AS finalStage;
+
 -- name: values_that_cannot_be | tool: hand-written | rows: 21, S3 | expect: node
 SELECT count(*), sum(amount), count(*) FILTER (WHERE dur > 5) FROM spans WHERE dur <> 1000 AND dur IN (1000, 1000);

@@ -69,11 +69,37 @@ ON p.service = s.service AND s.ts >= p.since AND s.ts < p.until GROUP BY 1 ORDER
 -- name: join_on_id | tool: hand-written | rows: N5 | expect: declined: column "id" is not in the index
 SELECT count(*) FROM spans s WHERE EXISTS (SELECT 1 FROM local_spans l WHERE l.id = s.id AND l.note = 'note 1');
 
--- name: join_on_value | tool: hand-written | rows: N5 | expect: declined: a joined table is not joined by the equality of by columns
+-- name: join_on_value | tool: hand-written | rows: N5 | expect: declined: a joined table is not joined on by columns
 SELECT o.team, count(*) FROM spans s LEFT JOIN owners o ON o.weight = s.dur AND o.team = 'front' GROUP BY 1 ORDER BY 1;
 
--- name: join_cross | tool: hand-written | rows: N5 | expect: declined: a joined table is not joined by the equality of by columns
-SELECT o.team, count(*) FROM spans s CROSS JOIN owners o WHERE s.status = 'timeout' GROUP BY 1 ORDER BY 1;
+-- name: join_cross | tool: hand-written | rows: N5 | on: spans parted_spans | expect: node
+SELECT o.team, count(*) FROM :t s CROSS JOIN owners o WHERE s.status = 'timeout' GROUP BY 1 ORDER BY 1;
+
+-- name: join_on_order | tool: hand-written | rows: N5 | expect: node
+SELECT o.team, s.status, count(*), sum(s.dur), count(DISTINCT o.service) FROM spans s JOIN owners o ON o.service < s.service AND (o.region = 'eu' OR s.status <> 'ok') GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: join_left_without_condition | tool: hand-written | rows: N5 | expect: node | execute: 'front'
+SELECT s.service, o.team, o.region, count(*), max(s.ts) FROM spans s LEFT JOIN owners o ON o.team = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+
+-- name: join_exists_by_order | tool: hand-written | rows: N5 | expect: node
+SELECT s.service, count(*) FROM spans s WHERE EXISTS (SELECT 1 FROM tags t WHERE t.service > s.service) AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.service < s.service AND o.team = 'back') GROUP BY 1 ORDER BY 1;
+
+-- name: join_nested | tool: Malloy | rows: 24, N5 | on: spans parted_spans | expect: node
+WITH __stage0 AS ( SELECT group_set, base."service" as "service__0", CASE WHEN group_set=0 THEN COUNT(1) END as "n__0", CASE WHEN group_set IN (1,2) THEN base."status" END as "status__1",
+CASE WHEN group_set=1 THEN COALESCE(SUM(base."dur"),0) END as "total__1", CASE WHEN group_set=2 THEN DATE_TRUNC('month', base."ts") END as "at__2", CASE WHEN group_set=2 THEN COUNT(1) END as "n__2"
+FROM :t as base CROSS JOIN GENERATE_SERIES(0,2,1) as group_set GROUP BY 1,2,4,6 )
+, __stage4 AS ( SELECT "service__0" as "service", (ARRAY_AGG("n__0") FILTER (WHERE group_set=0 AND "n__0" IS NOT NULL))[1] as "n",
+COALESCE(TO_JSONB((ARRAY_AGG((SELECT TO_JSONB(__x) FROM (SELECT "status__1" as "status", "total__1" as "total") as __x) ORDER BY "status__1" ASC NULLS LAST) FILTER (WHERE group_set=1))),'[]'::JSONB) as "by_status",
+COALESCE(TO_JSONB((ARRAY_AGG((SELECT TO_JSONB(__x) FROM (SELECT "at__2" as "at", "n__2"::DOUBLE PRECISION as "n") as __x) ORDER BY "at__2", "status__1") FILTER (WHERE group_set=2))),'[]'::JSONB) as "by_month"
+FROM __stage0 GROUP BY 1 ORDER BY 1 ASC NULLS LAST LIMIT 5000 )
+SELECT row_to_json(finalStage) as row FROM __stage4 AS finalStage;
+
+-- name: join_nested_and_filtered | tool: Malloy | rows: 22, N5 | on: spans parted_spans | expect: node
+SELECT group_set, base."service" as "service__0", CASE WHEN group_set=1 THEN COUNT(1) END as "n__1" FROM :t as base CROSS JOIN GENERATE_SERIES(0,1,1) as group_set
+WHERE (group_set NOT IN (1) OR (group_set IN (1) AND (base."dur">=900000))) GROUP BY 1,2 ORDER BY 1,2;
+
+-- name: join_on_bands | tool: hand-written | rows: N5 | expect: node
+SELECT b.name, count(*), sum(s.dur) FROM spans s JOIN (VALUES ('fast', 0, 250000), ('slow', 250000, 900000), ('slower', 900000, NULL)) AS b(name, least, most) ON s.dur >= b.least AND (s.dur < b.most OR b.most IS NULL) GROUP BY 1 ORDER BY 1;
 
 -- name: join_from_dimension | tool: hand-written | rows: N5 | on: spans local_spans parted_spans | expect: node
 SELECT o.service, count(s.id), sum(s.dur) FROM owners o LEFT JOIN :t s ON s.service = o.service GROUP BY 1 ORDER BY 1;

@@ -57,7 +57,7 @@ from ( select "service" from spans "$Table" ) "rows";
 select max(case when "rows"."service" is null then 1 else 0 end) as "a0", min(case when "rows"."status" is null then 1 else 0 end) as "a1"
 from ( select "service", "status" from spans "$Table" ) "rows";
 
--- name: powerbi_semi_join | tool: Power BI | rows: N5 | expect: node
+-- name: powerbi_semi_join | tool: Power BI | rows: N5 | expect: 2 nodes
 select "$Outer"."service", sum("$Outer"."dur") as "a0" from spans "$Outer" inner join (
 	select "service" from spans where "status" = 'error' group by "service" ) "$Inner"
 on ("$Outer"."service" = "$Inner"."service" or "$Outer"."service" is null and "$Inner"."service" is null)

@@ -350,7 +350,12 @@ SELECT shape('SELECT trunc(ts / 7000.0), max(round(ns / 60.0)), min(round(ns / 7
 SELECT shape('SELECT ts / 7000, max(ns / 1e6), min(ns / 1000.0), max(ts / 10.0) FROM clocked GROUP BY 1');
 DROP TABLE clocked;
 
--- ---- extremes of quotients: about where PostgreSQL gives them fewer digits ----
+-- ---- times that are shifted by something of the series: its buckets are not those of another ----
+SELECT shape('SELECT date_trunc(''day'', ts + length(service) * interval ''5 hours''), count(*), sum(dur) FROM spans GROUP BY 1');
+SELECT shape('SELECT service, count(*) FILTER (WHERE ts - length(service) * interval ''7 days'' > ''2024-03-20''), count(*) FROM spans WHERE (ts + length(service) * interval ''5 hours'')::date > ''2024-03-05'' GROUP BY 1');
+SELECT shape('SELECT date_trunc(''day'', ts - o), count(*), sum(dur) FROM spans JOIN (VALUES (''api'', interval ''1 hour''), (''api'', ''30 hours''), (''db'', ''50 hours'')) AS l(service, o) USING (service) GROUP BY 1');
+
+-- ---- extremes and sums of quotients: about where PostgreSQL gives them fewer digits ----
 CREATE TABLE edges(ts bigint NOT NULL, v bigint, price numeric(18,2), n integer);
 INSERT INTO edges SELECT (row_number() OVER (ORDER BY sign, edge, delta) - 1) / 2, sign * (edge + delta),
 	CASE WHEN edge < 1e18 THEN (sign * (edge + delta) / 100.0)::numeric(18,2) END, CASE WHEN edge < 1e9 THEN sign * (edge + delta) END
@@ -362,10 +367,17 @@ INSERT INTO edges SELECT 1000 + i / 2000, i, i / 100.0, i FROM generate_series(0
 CREATE INDEX edges_if ON edges USING iforest (ts) INCLUDE (v, price, n);
 VACUUM ANALYZE edges;
 SELECT shape('SELECT ts / 2, max(v / 1e6), min(v / 1000.0), max(v / 1.000), min(v / 1e18), max(v / 0.01), min(n / 1e3), max(n / 10.0) FROM edges GROUP BY 1');
+SELECT shape('SELECT ts / 2, max(v * 1.0 / 1e6), min(v * 1.0 / 1000.0), max(v * 1.000 / 1.0), min(v * 1 / 1e18), max(v * 1.00 / 0.01), max(n * 1.0 / 10.0), min(price * 1.0 / 1e6), max(price * 1.000 / 10), min(price * 1.0 * 1.0 / 1e18) FROM edges GROUP BY 1');
 SELECT shape('SELECT ts / 2, max(price / 1e6), min(price / 1000.0), max(price / 10), min(price / 1e18), max(price / 0.01) FROM edges GROUP BY 1');
+SELECT shape('SELECT ts / 2, sum(v * 1.0 / 1000.0), avg(v * 1.0 / 1000.0), sum(n * -2.50 / 1e3), avg(-(0.5 * n) / 8) FROM edges GROUP BY 1');
+SELECT shape('SELECT ts / 2, sum(0.001 * v / 0.001), avg(price * 1.0 / 10) FROM edges GROUP BY 1');
 SET iforest.explain_decline = on;
+SELECT answered('SELECT ts / 2, sum(v * 1.0 / 1e6) FROM edges GROUP BY 1');
+SELECT answered('SELECT ts / 2, sum(v * 1e20 / 1000) FROM edges GROUP BY 1');
+SELECT answered('SELECT ts / 2, sum((v + 1.0) / 1000) FROM edges GROUP BY 1');
 SELECT answered('SELECT ts / 2, max(v / 1e6 / 10) FROM edges GROUP BY 1');
 SELECT answered('SELECT ts / 2, max(v / 60.0) FROM edges GROUP BY 1');
+SELECT answered('SELECT ts / 2, max(v * 10.0 / 1e6) FROM edges GROUP BY 1');
 RESET iforest.explain_decline;
 DROP TABLE edges;
 

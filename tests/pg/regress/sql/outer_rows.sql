@@ -7,8 +7,9 @@ CREATE TABLE points(id integer PRIMARY KEY, ts timestamptz, service text, dur in
 INSERT INTO points SELECT i, CASE WHEN i % 37 <> 0 THEN timestamptz '2024-03-01' + i / 4 * interval '1 min' END,
 		CASE WHEN i % 41 <> 0 THEN (ARRAY['api', 'db', 'web'])[1 + i % 3] END, CASE WHEN i % 5 > 0 THEN i * 7919 % 1000 END, 'n' || i % 10 FROM generate_series(1, 20000) i;
 CREATE INDEX points_if ON points USING iforest (service, ts) INCLUDE (dur) WITH (variance = 'dur');
-CREATE TABLE teams(id integer PRIMARY KEY, name text, service text, since timestamptz);
+CREATE TABLE teams(id integer PRIMARY KEY, name text, service text, since timestamptz, tags json);
 INSERT INTO teams VALUES (1, 'red', 'api', '2024-03-02'), (2, 'red', 'web', '2024-03-03'), (3, 'blue', 'none', '2024-03-02'), (4, NULL, NULL, NULL), (5, 'red', 'api', '2024-03-02');
+UPDATE teams SET tags = json_build_array(name) WHERE id <> 2;
 CREATE TABLE parted(LIKE points) PARTITION BY RANGE (ts);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM ('2024-03-01') TO ('2024-03-03');
 CREATE TABLE parted_2 PARTITION OF parted DEFAULT;
@@ -60,8 +61,33 @@ SELECT shape('SELECT name, count(p.dur), count(*) FILTER (WHERE dur > 500), sum(
 SELECT shape('SELECT label, min(dur) FROM (VALUES (''api'', ''a''), (''web'', ''b''), (''web'', ''b'')) AS l(service, label) LEFT JOIN points p ON p.service = l.service GROUP BY label');
 SELECT shape('SELECT name, sum(dur) FROM (SELECT teams.name, dur, points.service FROM teams LEFT JOIN points USING (service)) q GROUP BY name ORDER BY sum(dur) LIMIT 2');
 
+-- columns beside a primary key, of any type
+SELECT t.id, name, count(p.dur), sum(dur) FROM teams t LEFT JOIN points p USING (service) GROUP BY t.id ORDER BY t.id;
+SELECT shape('SELECT t.id, upper(name) || t.id, t.tags, t, t.ctid, t.tableoid::regclass, count(p.dur), count(*), max(dur) FROM teams t LEFT JOIN points p USING (service) GROUP BY t.id HAVING count(*) > 10 OR t.service = ''none''');
+SELECT shape('SELECT since, count(p.dur) FROM teams t LEFT JOIN points p ON p.service = t.service AND ts >= since GROUP BY t.id') AS key_unseen;
+SELECT shape('SELECT h.t, name, tags, sum(dur) FROM hours() h JOIN teams ON h.t >= since LEFT JOIN points p ON p.service = teams.service AND ts >= h.t AND ts < h.t + interval ''1 hour'' GROUP BY h.t, teams.id') AS of_an_axis;
+SELECT shape('SELECT teams.id, name, count(dur) FROM teams JOIN points p ON ts >= since AND ts < since + interval ''1 day'' GROUP BY teams.id') AS inner_join;
+SELECT shape('SELECT * FROM (SELECT teams.id, name, count(p.dur) FROM teams LEFT JOIN points p USING (service) GROUP BY teams.id) q WHERE name = ''red''') AS filtered_below;
+SELECT shape('SELECT t.id, name, count(p.dur), sum(dur) FROM teams t LEFT JOIN parted p USING (service) GROUP BY t.id') AS partitions;
+SELECT shape('SELECT t.id, name, count(p.dur), sum(dur) FROM teams t LEFT JOIN points p USING (service) WHERE t.id < 0 GROUP BY t.id') AS no_teams;
+SELECT shape('SELECT name, max(dur), p.id FROM teams t JOIN points p ON ts >= since AND ts < since + interval ''10 minutes'' GROUP BY t.id, p.id') AS key_of_the_table;
+
+-- on the right, a list that each series joins without an equality
+SELECT shape('SELECT g, CASE WHEN g > 0 THEN service END, CASE WHEN g = 2 THEN ts::date END, count(*), sum(dur), count(DISTINCT service) FROM points CROSS JOIN generate_series(0, 2) g GROUP BY 1, 2, 3') AS levels;
+SELECT shape('SELECT g, CASE WHEN g > 0 THEN service END, CASE WHEN g = 2 THEN ts::date END, count(*), sum(dur) FROM parted CROSS JOIN generate_series(0, 2) g GROUP BY 1, 2, 3') AS of_partitions;
+SELECT shape('SELECT g, date_trunc(''day'', ts + g * interval ''12 hours''), count(*), sum(dur) FROM points, generate_series(0, 2) g WHERE g < 2 OR service <> ''db'' GROUP BY 1, 2') AS shifted;
+SELECT shape('SELECT name, count(*), sum(dur) FROM points p LEFT JOIN teams t ON t.service > p.service AND p.service IS NOT NULL GROUP BY name') AS by_order;
+SELECT shape('SELECT count(*), sum(dur), count(g) FROM points CROSS JOIN generate_series(1, 0) g') AS empty_list;
+SELECT shape('SELECT count(*), sum(dur), count(g) FROM points LEFT JOIN generate_series(1, 0) g ON true') AS empty_list_on_the_right;
+SELECT shape('SELECT g, count(*) FROM points LEFT JOIN generate_series(1, 2) g ON (SELECT count(*) > 9 FROM teams) GROUP BY g') AS condition_known_at_last;
+SELECT shape('SELECT v.n, q.* FROM (VALUES (0), (2), (NULL)) v(n), LATERAL (SELECT g, service, count(*) FROM points CROSS JOIN generate_series(1, v.n) g GROUP BY 1, 2) q') AS list_of_a_query_above;
+SELECT shape('SELECT p.service, q.service, count(*), sum(p.dur) FROM points p CROSS JOIN (SELECT service FROM points WHERE ts < ''2024-03-02'' GROUP BY 1) q WHERE q.service <> p.service GROUP BY 1, 2') AS groups_below;
+SELECT shape('SELECT g, service, count(*), sum(dur) FROM points CROSS JOIN generate_series(0, 1) g WHERE g = 0 OR dur > 500 GROUP BY 1, 2') AS levels_with_values;
+SELECT shape('SELECT service, count(*) FROM points p WHERE NOT EXISTS (SELECT FROM teams t WHERE t.service > p.service) GROUP BY 1') AS none_by_order;
+
 -- what is left to other plans
-SELECT shape('SELECT teams.id, name, count(p.dur) FROM teams LEFT JOIN points p USING (service) GROUP BY teams.id') AS dependent_columns;
+SELECT shape('SELECT g, count(*) FROM points CROSS JOIN LATERAL generate_series(0, length(service)) g GROUP BY g') AS list_of_the_series;
+SELECT shape('SELECT name, GROUPING(name), count(dur) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS sets_of_one;
 SELECT shape('SELECT name, sum(coalesce(dur, 1)) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS not_strict;
 SELECT shape('SELECT name, count(DISTINCT p.service) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS of_all_rows;
 SELECT shape('SELECT name, sum(dur + teams.id) FROM teams LEFT JOIN points p USING (service) GROUP BY name') AS of_both;
@@ -86,6 +112,9 @@ SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE filled('2024-03-01 23:00', '30 min');
 EXECUTE filled('2024-03-01 23:00', '30 min');
 EXECUTE filled('2024-02-29 23:59', '1 min');
+PREPARE named(integer) AS SELECT t.id, name, tags, count(dur) FROM teams t LEFT JOIN points p USING (service) WHERE t.id > $1 GROUP BY t.id ORDER BY t.id;
+EXECUTE named(2);
+EXECUTE named(9);
 RESET plan_cache_mode;
 
 -- privileges: of what the statement names, and no more
