@@ -194,13 +194,15 @@ static void forged_pages_break_nothing(void **state)
 			}
 }
 
+/* Each byte by three patterns, or by one of them in turn. */
 static void forged_manifests_break_nothing(void **state)
 {
 	static const uint8_t patterns[] = { 0xff, 0x01, 0x80 };
+	unsigned step = sanitizer_shortens() ? COUNT_OF(patterns) : 1;
 
 	(void)state;
 	for (uint32_t i = 8; i < specimen.n_manifest_bytes; i++)
-		for (unsigned k = 0; k < COUNT_OF(patterns); k++) {
+		for (unsigned k = i % step; k < COUNT_OF(patterns); k += step) {
 			specimen_restore(&specimen);
 			specimen.memory.manifest[i] ^= patterns[k];
 			specimen_finish_manifest(specimen.memory.manifest, specimen.memory.n_manifest_bytes);

@@ -236,7 +236,7 @@ static bool end_merges(struct worker *worker)
 static void a_worker_may_be_ended_at_any_moment(void **state)
 {
 	PGconn *pg = *state;
-	long long n_wanted = random_rounds(8), n_ended = 0;
+	long long n_wanted = random_rounds(12), n_ended = 0;
 
 	client_note("IFOREST_SEED=%llu", (unsigned long long)random_seed());
 	make_table(pg, "v");
