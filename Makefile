@@ -284,7 +284,7 @@ check-clang:
 
 # the loader's tests need the server's library as it is elsewhere
 check-sanitized: $(if $(HAS_PG),pg)
-	@ASAN_OPTIONS=quarantine_size_mb=32 $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' \
+	@ASAN_OPTIONS=quarantine_size_mb=$(if $(IFOREST_LONG),32,8) $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' \
 		EXTRA='$(SANITIZE)' RESULTS=$(BUILD) SUITE=asan check-programs check-trace2pg
 
 check-postgres-suite: pg
