@@ -77,7 +77,8 @@ LEFT_OUT    = $(if $(MISSING),$(BUILD)/libtrace.a $(BUILD)/chrometrace.so)
 # those that take longest begin first, so that no core is idle at the end
 long_first = $(filter $(LONG),$(1)) $(filter-out $(LONG),$(1))
 LONG := %/sqlite/test_faults %/sqlite/test_damage %/replay_fuzz_page %/damaged_bytes_are_reported %/callbacks_may_jump \
-	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random
+	%/sqlite/test_random_changes %/sqlite/test_window %/pg/test_bi %/pg/test_queries %/pg/test_random %/pg/test_worker \
+	%/pg/test_concurrent %/pg/regress.sh %/dist/pgxs.sh %/examples/timeline.sh
 
 .PHONY: all demo demo-pg dashboards test check check-plain check-programs check-pg check-bi-large check-clients check-fleet check-pauses check-sanitized check-clang check-postgres-suite check-perfetto matrix matrix-sqlite format check-format layers modules bench fuzz fuzz-pg pg install install-core install-pg uninstall uninstall-core uninstall-pg tools clean always
 .SECONDARY:
@@ -114,6 +115,8 @@ $(BUILD)/obj/%.o: %.c
 	@$(CC) $(BASE) $(CFLAGS) $(EXTRA) -c -o $@ $<
 
 $(BUILD)/obj/trace/protobuf.o $(BUILD)/obj/tests/trace/test_protobuf.o: BASE += $(NANOPB)
+# tests are compiled more often than they run
+$(BUILD)/obj/tests/%.o: EXTRA += -O1
 # what Chrome JSON goes through: a fifteenth less time for files of begins and ends
 $(call objects,$(patsubst %,trace/%.c,assembly chrome_json flows json json_frames json_scan pairing record sorter tracks)): EXTRA += -O3
 
@@ -229,7 +232,7 @@ check-programs: $(filter-out $(call runs,$(PLAIN_ALONE)),$(PROGRAMS))
 # fuzzers' inputs, faults and damage are the same in both builds, and it is the sanitized one that tells
 SANITIZED_ALONE := $(REPLAY) $(call programs,tests/sqlite/test_faults tests/sqlite/test_damage $(addprefix tests/claims/,crash_leaves_valid_index \
 	every_malloc_fails_cleanly every_read_fails_cleanly))
-check-plain: $(filter-out $(call runs,$(SANITIZED_ALONE)),$(PROGRAMS)) $(SCRIPTS)
+check-plain: $(filter-out $(call runs,$(SANITIZED_ALONE)),$(call long_first,$(PROGRAMS) $(SCRIPTS)))
 
 # each program and driver in a cluster of its own (tests/pg/cluster.sh); the TAP tests make theirs themselves
 PG_PROGRAMS := $(call runs,$(call long_first,$(PG)))
@@ -250,7 +253,7 @@ $(PG_DRIVERS) $(PG_TAP): run/%: % | $(if $(HAS_PG),pg)
 
 run/tests/examples/dashboards.sh: | all
 
-check-pg: $(filter-out $(PAUSED),$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP))
+check-pg: $(filter-out $(PAUSED),$(call long_first,$(PG_PROGRAMS) $(PG_DRIVERS) $(PG_TAP)))
 
 # the queries of tests/pg/bi over a million rows, at default costs; prints times
 check-bi-large: pg $(BUILD)/tests/pg/test_bi
@@ -268,18 +271,23 @@ check-clients: pg
 dashboards: all pg
 	@BUILD=$(BUILD) tests/pg/cluster.sh run examples/dashboards/draw.py examples/dashboards/pictures
 
-# with a library whose readers can be stopped between their steps (pg_ext/base/test_points.h); they wait more than they work
-check-pauses:
+# with a library whose readers can be stopped between their steps (pg_ext/base/test_points.h); they wait more than they work. Files without
+# such points are not compiled again.
+check-pauses: $(if $(HAS_PG),pg)
+	@$(if $(HAS_PG),cmp -s $(BUILD)/pg/server $(BUILD)/pauses/pg/server || rm -rf $(BUILD)/pauses/pg; mkdir -p $(BUILD)/pauses/pg && cd $(BUILD)/pg && \
+		cp -pu --parents server $$(grep -rL --include='*.d' /test_points.h . | sed 'p; s/d$$/o/') '$(abspath $(BUILD)/pauses/pg)')
 	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/pauses EXTRA='-DIFOREST_PAUSES -O0' RESULTS=$(BUILD) SUITE=pauses $(PAUSED)
 
+# what `make all` compiles, for its warnings alone
+CLANG_SOURCES = $(filter-out $(if $(MISSING),trace/% sqlite_ext/trace/%),$(wildcard core/*/*.c trace/*.c sqlite_ext/*/*.c))
 check-clang:
 	@if command -v clang >/dev/null; then echo "compiling with clang"; \
-		$(MAKE) --no-print-directory -s CC=clang CFLAGS=-O0 BUILD=$(BUILD)/clang all; \
+		clang $(filter-out -MMD -MP,$(BASE)) $(NANOPB) $(SAYS_VERSION) -fsyntax-only $(CLANG_SOURCES); \
 	else echo "compiling with clang: skipped, it is not there"; fi
 
 # the loader's tests need the server's library as it is elsewhere
 check-sanitized: $(if $(HAS_PG),pg)
-	@ASAN_OPTIONS=quarantine_size_mb=32 $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' \
+	@ASAN_OPTIONS=quarantine_size_mb=$(if $(IFOREST_LONG),32,8) $(MAKE) --no-print-directory -s BUILD=$(BUILD)/sanitized CFLAGS='-O1 -g' \
 		EXTRA='$(SANITIZE)' RESULTS=$(BUILD) SUITE=asan check-programs check-trace2pg
 
 check-postgres-suite: pg

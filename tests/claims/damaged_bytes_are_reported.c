@@ -194,6 +194,7 @@ static void forged_pages_break_nothing(void **state)
 			}
 }
 
+/* Each byte by three patterns. The sanitizer reads and checks all, and asks of one of them in turn. */
 static void forged_manifests_break_nothing(void **state)
 {
 	static const uint8_t patterns[] = { 0xff, 0x01, 0x80 };
@@ -204,7 +205,10 @@ static void forged_manifests_break_nothing(void **state)
 			specimen_restore(&specimen);
 			specimen.memory.manifest[i] ^= patterns[k];
 			specimen_finish_manifest(specimen.memory.manifest, specimen.memory.n_manifest_bytes);
-			specimen_exercise(&specimen, (i % 16 == 0) | 2 * (i / 16 % 3));
+			if (!sanitizer_shortens() || k == i % COUNT_OF(patterns))
+				specimen_exercise(&specimen, (i % 16 == 0) | 2 * (i / 16 % 3));
+			else if (!specimen_read(&specimen))
+				specimen_judge(&specimen, specimen_check(&specimen));
 		}
 }
 

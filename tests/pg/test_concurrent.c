@@ -121,7 +121,7 @@ static void sessions_agree(void **state)
 	static const char *const question = "SELECT service, count(*), sum(id), sum(dur) FROM t WHERE ts >= 0"
 					    " GROUP BY service ORDER BY service";
 	PGconn *pg = *state;
-	uint64_t end = now_microseconds() + seconds(18) * 1000000;
+	uint64_t end = now_microseconds() + seconds(10) * 1000000;
 
 	client_note("IFOREST_SEED=%llu", (unsigned long long)random_seed());
 	client_run(pg, "CREATE TABLE t(id bigint, service text, ts integer, dur integer)"

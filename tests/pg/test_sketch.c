@@ -233,7 +233,7 @@ static void it_does_so_while_sketches_are_written_anew(void **state)
 	workers_begin(&workers);
 	workers_add(&workers, NULL, write_rows, dice.seed + 1, NULL);
 	workers_add(&workers, NULL, vacuum, dice.seed + 2, NULL);
-	end = now_microseconds() + (text && *text ? strtoull(text, NULL, 10) : 8) * 1000000;
+	end = now_microseconds() + (text && *text ? strtoull(text, NULL, 10) : 5) * 1000000;
 	do {
 		ask(pg, &dice);
 		n++;

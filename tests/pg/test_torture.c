@@ -69,7 +69,7 @@ static void make_question(struct worker *worker, struct text *query)
 static void answers_agree(void **state)
 {
 	static const struct torture torture = {
-		.seconds = 12,
+		.seconds = 8,
 		.tables = "CREATE TABLE t(id integer, service text, ts timestamp, dur integer)"
 			  " WITH (fillfactor = 80, autovacuum_enabled = off);"
 			  "CREATE INDEX t_if ON t USING iforest (service, ts) INCLUDE (dur)"

@@ -36,7 +36,7 @@ static void make_question(struct worker *worker, struct text *query)
 static void answers_agree(void **state)
 {
 	static const struct torture torture = {
-		.seconds = 12,
+		.seconds = 8,
 		.tables = tables,
 		.node = "Aggregate (never executed)", /* the half of the function that is SQL */
 		.is_always_taken = true,

@@ -96,7 +96,7 @@ static void make_reach(struct worker *worker, struct text *query)
 
 static void the_largest_are_those_of_the_table(void **state)
 {
-	static const struct torture torture = { .seconds = 6, .tables = tables, .by_index = by_index,
+	static const struct torture torture = { .seconds = 4, .tables = tables, .by_index = by_index,
 						.make_question = make_top, .node = "Custom Scan (IForestTopK)" };
 
 	torture_run(*state, &torture);
@@ -104,7 +104,7 @@ static void the_largest_are_those_of_the_table(void **state)
 
 static void those_that_reach_into_a_window_are_those_of_the_table(void **state)
 {
-	static const struct torture torture = { .seconds = 6, .tables = tables, .by_index = by_index,
+	static const struct torture torture = { .seconds = 4, .tables = tables, .by_index = by_index,
 						.make_question = make_reach, .node = "Custom Scan (IForestReach)" };
 
 	torture_run(*state, &torture);

@@ -7,12 +7,15 @@
 
 static struct workers workers;
 
-/* Few entries fill a page, so that soon there is more to merge than a session does while it inserts. */
+/* Few entries fill a page, and such a chain becomes a run of more than 128 pages: eight of these are more than a session merges
+ * while it inserts. Chains of usual length would have to be merged twice until there is as much. */
+#define PENDING_PAGES "200"
+
 static void make_table(PGconn *pg, const char *name)
 {
 	client_run(pg, "CREATE TABLE %s(id bigint, a float8, b float8, c float8, d float8, e float8, f float8)"
 		       " WITH (autovacuum_enabled = off);"
-		       "CREATE INDEX %s_if ON %s USING iforest (id) INCLUDE (a, b, c, d, e, f) WITH (pending_pages = 8)",
+		       "CREATE INDEX %s_if ON %s USING iforest (id) INCLUDE (a, b, c, d, e, f) WITH (pending_pages = " PENDING_PAGES ")",
 		   name, name, name);
 }
 
@@ -206,10 +209,12 @@ static void workers_wait_for_nobody(void **state)
 	int n = 0;
 
 	make_table(pg, "y");
-	client_run(pg, "CREATE INDEX y_other_if ON y USING iforest (a) INCLUDE (b, c, d, e, f) WITH (pending_pages = 8)");
+	client_run(pg, "CREATE INDEX y_other_if ON y USING iforest (a) INCLUDE (b, c, d, e, f) WITH (pending_pages = " PENDING_PAGES ")");
 	client_run(pg, "BEGIN; LOCK TABLE y IN ACCESS EXCLUSIVE MODE;"
 		       "INSERT INTO y SELECT i * 7919 %% 1000003, r, r, r, r, r, r FROM"
-		       " (SELECT i::bigint, random() AS r FROM generate_series(1, 600000) i) rows");
+		       " (SELECT i::bigint, random() AS r FROM generate_series(1, 300000) i) rows");
+	/* so that workers were asked for */
+	assert_int_equal(client_number(pg, "SELECT least(sum(leaf_pages), 1025) FROM iforest_runs('y_if')"), 1025);
 	while (n_workers(other) > 0) {
 		if (n++ == 100)
 			client_fail("workers wait for a lock on their table");
@@ -231,7 +236,7 @@ static bool end_merges(struct worker *worker)
 static void a_worker_may_be_ended_at_any_moment(void **state)
 {
 	PGconn *pg = *state;
-	long long n_wanted = random_rounds(8), n_ended = 0;
+	long long n_wanted = random_rounds(12), n_ended = 0;
 
 	client_note("IFOREST_SEED=%llu", (unsigned long long)random_seed());
 	make_table(pg, "v");

@@ -6,9 +6,10 @@ INSERT INTO hostile(name) VALUES ('plain'), ('A b'), ('select'), ('x"y'), ('"'),
 	(E'a\nb'), (E'a\t;\rb'), ('a,b'), ('a=b'), ('{a}'), ('{"a",b}'), ('%s%n%I'), ('/*'), ('--'), ('a.b'), ('ä€😀'), ('NULL'), ('INCLUDE'), ('t0'), ('n'), ('step'), ('fill'), ('ts'), ('[1]'), ('E''x'), ('U&"0041'), ('new'), ('  '), (':x'), ('@'),
 	('answer'), ('bucket'), ('count'), ('ctid_'), ('pg_catalog.int8');
 
-CREATE TABLE calls(id serial, call text);
-INSERT INTO calls(call) VALUES ('%s(0, 900, 3)'), ('%s()'), ('%s(5, 8, 3, fill => ''zero'')'), ('%s(0, 900, step => 100, fill => ''last'')'), ('%s(0, 900, 7, fill => ''linear'')'),
-	('%s_rows(500, 505)'), ('%s_overlap(0, 900, 3)'), ('%s_overlap(100, 108, 8, fill => ''zero'')'), ('%s_overlap()');
+-- each call once, and one of each function after names have changed
+CREATE TABLE calls(id serial, call text, is_repeated boolean, expected text);
+INSERT INTO calls(call, is_repeated) VALUES ('%s(0, 900, 3)', false), ('%s()', false), ('%s(5, 8, 3, fill => ''zero'')', false), ('%s(0, 900, step => 100, fill => ''last'')', false), ('%s(0, 900, 7, fill => ''linear'')', true),
+	('%s_rows(500, 505)', true), ('%s_overlap(0, 900, 3)', false), ('%s_overlap(100, 108, 8, fill => ''zero'')', true), ('%s_overlap()', false);
 CREATE FUNCTION answer(call text, schema text, index text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer text;
@@ -33,7 +34,7 @@ DECLARE
 BEGIN
 	PERFORM make('S' || name, name);
 	index := format('%I.%I', 'S' || name, name)::regclass;
-	SELECT count(*) INTO equal FROM calls WHERE answer(call, 'S' || name, name) = answer(call, 'reference', 'plain');
+	SELECT count(*) INTO equal FROM calls WHERE answer(call, 'S' || name, name) = expected;
 	EXECUTE format('SELECT (SELECT array_agg(s ORDER BY s) FROM (SELECT row(%1$I, sum(%2$I), stddev(%2$I), max(%3$I)) s FROM %4$I.%5$I WHERE %1$I <> %6$L GROUP BY %1$I) x) = (SELECT array_agg(s ORDER BY s) FROM (SELECT row(plain, sum("plain d"), stddev("plain d"), max("plain v")) s FROM reference."plain." WHERE plain <> %6$L GROUP BY plain) x)',
 		name, name || ' d', name || ' v', 'S' || name, name || '.', name) INTO sums;
 	PERFORM iforest_check(index, true), iforest_merge(index, true);
@@ -42,18 +43,19 @@ BEGIN
 	EXECUTE format('ALTER TABLE %I.%I RENAME %I TO %I', 'S' || name, name || '.', name || ' d', name || '"''\=, d');
 	EXECUTE format('REINDEX INDEX %s', index);
 	PERFORM iforest_create_functions(index);
-	SELECT count(*) INTO renamed FROM calls WHERE answer(call, 'S' || name, name) = answer(call, 'reference', 'plain');
+	SELECT count(*) INTO renamed FROM calls WHERE is_repeated AND answer(call, 'S' || name, name) = expected;
 	-- as a dump has it
 	definition := pg_get_indexdef(index);
 	EXECUTE format('DROP INDEX %s', index);
 	EXECUTE definition;
 	PERFORM iforest_create_functions(format('%I.%I', 'S' || name, name)::regclass);
-	SELECT count(*) INTO again FROM calls WHERE answer(call, 'S' || name, name) = answer(call, 'reference', 'plain');
+	SELECT count(*) INTO again FROM calls WHERE is_repeated AND answer(call, 'S' || name, name) = expected;
 	EXECUTE format('DROP SCHEMA %I CASCADE', 'S' || name);
 END $$;
 SET client_min_messages = warning;
 SELECT make('reference', 'plain');
-SELECT count(*) FROM calls WHERE answer(call, 'reference', 'plain') <> '';
+UPDATE calls SET expected = answer(call, 'reference', 'plain');
+SELECT count(*) FROM calls WHERE expected <> '';
 SELECT name, tried.* FROM hostile, try_name(name) tried ORDER BY id;
 SELECT count(*) AS still_there FROM victim;
 DROP SCHEMA reference CASCADE;
