@@ -88,6 +88,8 @@ await ask("count(DISTINCT service), by status", "SELECT status, count(DISTINCT s
 await ask("the last row of each service", "SELECT DISTINCT ON (service) service, ts, dur FROM spans ORDER BY service, ts DESC", {
   duck: "SELECT service, max(ts), arg_max(dur, ts) FROM spans GROUP BY service",
 });
+await ask("the three longest of each service", "SELECT service, dur FROM (SELECT service, dur, rank() OVER (PARTITION BY service ORDER BY dur DESC) AS place FROM spans) AS s WHERE place <= 3");
+await ask("totals beside services, by a cross join", "SELECT level, CASE WHEN level = 1 THEN service END AS service, count(*), sum(dur) FROM spans CROSS JOIN (VALUES (0), (1)) AS l(level) GROUP BY 1, 2");
 await ask("99th percentile of each service", "SELECT service, percentile_disc(0.99) WITHIN GROUP (ORDER BY dur) FROM spans GROUP BY service", {
   settings: "SET iforest.approximate_percentiles = on;",
   duck: "SELECT service, quantile_disc(dur, 0.99) FROM spans GROUP BY service",
