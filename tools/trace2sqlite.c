@@ -347,7 +347,7 @@ static bool load_all(struct loader *loader)
 
 /* What the suggested statements ask: tables, and a window from a to b. */
 struct questions {
-	const char *spans, *counters, *instants; /* NULL where there are none */
+	char *spans, *counters, *instants; /* as they stand between quotes; NULL where there are none */
 	int64_t a, b;
 };
 
@@ -390,14 +390,19 @@ static void print_plain(const struct questions *ask)
 		       ask->instants, ask->a, ask->b);
 }
 
+static char *asked_table(const struct loader *loader, int table)
+{
+	return loader->n_rows[table] > 0 ? sqlite3_mprintf("%w", loader->tables[table]) : NULL;
+}
+
 /* The suggested statements ask for the middle half of the loaded time. */
 static void print_questions(const struct loader *loader)
 {
 	uint64_t width = (uint64_t)loader->last_ns - (uint64_t)loader->first_ns;
 	const struct questions ask = {
-		.spans = loader->n_rows[TABLE_SPANS] > 0 ? loader->tables[TABLE_SPANS] : NULL,
-		.counters = loader->n_rows[TABLE_COUNTERS] > 0 ? loader->tables[TABLE_COUNTERS] : NULL,
-		.instants = loader->n_rows[TABLE_INSTANTS] > 0 ? loader->tables[TABLE_INSTANTS] : NULL,
+		.spans = asked_table(loader, TABLE_SPANS),
+		.counters = asked_table(loader, TABLE_COUNTERS),
+		.instants = asked_table(loader, TABLE_INSTANTS),
 		.a = (int64_t)((uint64_t)loader->first_ns + width / 4),
 		.b = (int64_t)((uint64_t)loader->last_ns - width / 4 + (loader->last_ns < INT64_MAX)),
 	};
@@ -411,6 +416,23 @@ static void print_questions(const struct loader *loader)
 	} else {
 		print_plain(&ask);
 	}
+	sqlite3_free(ask.spans);
+	sqlite3_free(ask.counters);
+	sqlite3_free(ask.instants);
+}
+
+/* A database in memory, or one without a name, would be gone when the program ends. */
+static bool open_database(struct loader *loader)
+{
+	const char *file;
+
+	if (sqlite3_open(loader->database_path, &loader->database) != SQLITE_OK)
+		return database_failed(loader);
+	file = sqlite3_db_filename(loader->database, "main");
+	if (file && *file)
+		return true;
+	fprintf(stderr, "trace2sqlite: the database is to be a file, and \"%s\" names none\n", loader->database_path);
+	return false;
 }
 
 static enum exit_status load(struct loader *loader)
@@ -418,12 +440,7 @@ static enum exit_status load(struct loader *loader)
 	bool succeeded;
 
 	sqlite3_auto_extension((void (*)(void))sqlite3_iforest_init);
-	if (sqlite3_open(loader->database_path, &loader->database) != SQLITE_OK) {
-		database_failed(loader);
-		succeeded = false;
-	} else {
-		succeeded = load_all(loader);
-	}
+	succeeded = open_database(loader) && load_all(loader);
 	for (int i = 0; i < N_TABLES; i++)
 		sqlite3_finalize(loader->inserts[i]);
 	sqlite3_close(loader->database);

@@ -128,6 +128,12 @@ static int read_on(struct trace *trace, size_t n_wanted)
 	return TRACE_ROW;
 }
 
+/* PowerShell writes UTF-16 where the output of a program is sent to a file by ">". */
+static bool is_utf_16(const struct trace_bytes *piece)
+{
+	return piece->n_bytes >= 2 && (!memcmp(piece->data, "\xFF\xFE", 2) || !memcmp(piece->data, "\xFE\xFF", 2));
+}
+
 static int find_format(struct trace *trace)
 {
 	const struct trace_bytes *piece = &trace->piece;
@@ -142,6 +148,8 @@ static int find_format(struct trace *trace)
 	}
 	if (!trace->format && trace->read_status < 0)
 		return trace->read_status;
+	if (!trace->format && is_utf_16(piece))
+		return fail(trace, TRACE_ERROR_NOT_TRACE, "the file is a text in UTF-16; make it UTF-8");
 	if (!trace->format)
 		return fail(trace, TRACE_ERROR_NOT_TRACE, "the file is in no trace format that is known");
 	trace->parser = trace->format->begin(trace->assembly, &trace->options);

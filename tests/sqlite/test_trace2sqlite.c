@@ -256,6 +256,11 @@ static void what_fails_changes_nothing(void **state)
 	load(0,
 	     "--replace --spans 'my \"spans\"' --counters c2 --instants i2 --flows f2 --tracks t2 --left-out l2 t.db small.json");
 	expect_rows("SELECT count(*) FROM \"my \"\"spans\"\"_if\"", "3\n");
+	ask_what_is_printed(6);
+	load(1, "'' small.json");
+	expect_says("the database is to be a file, and \"\" names none");
+	load(1, ":memory: small.json");
+	expect_says("the database is to be a file, and \":memory:\" names none");
 }
 
 int main(void)

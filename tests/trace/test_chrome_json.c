@@ -333,6 +333,8 @@ static void a_byte_order_mark_is_passed_over(void **state)
 	expect_error("\xEF\xBB\xBF{\"a\":1}", TRACE_ERROR_NOT_TRACE,
 		     "byte 10: there is no array \"traceEvents\" at the top level");
 	expect_error("\xEF\xBB[]", TRACE_ERROR_NOT_TRACE, "the file is in no trace format that is known");
+	expect_error("\xFF\xFE[", TRACE_ERROR_NOT_TRACE, "the file is a text in UTF-16; make it UTF-8");
+	expect_error("\xFE\xFF[", TRACE_ERROR_NOT_TRACE, "the file is a text in UTF-16; make it UTF-8");
 }
 
 static void options_choose_what_is_handed_out(void **state)
