@@ -35,9 +35,15 @@ bool ifp_has_columns(Node *expression)
 	return mentions_walker(expression, NULL);
 }
 
+/* smallint is cast to oid, regclass and the like by its function for integer, but these have the order of unsigned numbers. */
+static bool is_cast_to_oid(const FuncExpr *call)
+{
+	return call->funcid == F_INT4_INT2 && call->funcresulttype != INT4OID;
+}
+
 Oid ifp_called_function(Node *node, List **arguments)
 {
-	if (IsA(node, FuncExpr)) {
+	if (IsA(node, FuncExpr) && !is_cast_to_oid(castNode(FuncExpr, node))) {
 		*arguments = castNode(FuncExpr, node)->args;
 		return castNode(FuncExpr, node)->funcid;
 	}

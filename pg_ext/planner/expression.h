@@ -13,7 +13,8 @@
 bool ifp_mentions(Node *expression, AttrNumber attribute);
 bool ifp_has_columns(Node *expression);
 
-/* Returns the function that a node calls, and its arguments; InvalidOid and NIL if it calls none. */
+/* Returns the function that a node calls, and its arguments; InvalidOid and NIL if it calls none, or one whose result stands for a
+ * value of another type. */
 Oid ifp_called_function(Node *node, List **arguments);
 
 /* Rewrites CASE x WHEN y ... as CASE WHEN x = y ...; returns any other node unchanged. */

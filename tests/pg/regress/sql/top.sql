@@ -293,3 +293,33 @@ RESET ROLE;
 DROP TABLE spans, days;
 DROP FUNCTION compare_tops;
 DROP ROLE iforest_top_reader;
+
+-- smallint is cast to oid by the function that makes an integer of it, and the order of oid is that of unsigned numbers.
+CREATE TABLE signed(ts smallint, v smallint);
+INSERT INTO signed SELECT i - 1000, (i * 7) % 41 - 20 FROM generate_series(1, 2000) i;
+CREATE INDEX signed_if ON signed USING iforest (ts) INCLUDE (v);
+VACUUM ANALYZE signed;
+SET enable_seqscan = off;
+SET cpu_tuple_cost = 10;
+SELECT min(v::oid), max(v::oid), min(ts::oid), max(ts::oid) FROM signed;
+SELECT count(*), sum(v) FROM signed WHERE v::oid > 4;
+SELECT count(*), sum(v) FROM signed WHERE v::oid IN (4, 5);
+SELECT count(*), sum(v) FROM signed WHERE ts > 7::oid;
+SELECT count(*), sum(v) FROM signed WHERE ts::oid BETWEEN 7 AND 70;
+SELECT count(*), sum(v) FROM signed WHERE ts::regclass = 7::regclass;
+SELECT v::oid FROM signed ORDER BY v::oid LIMIT 1;
+SELECT v::oid FROM signed ORDER BY v::oid DESC LIMIT 1;
+-- as an integer it is the same number
+SELECT count(*), sum(v) FROM signed WHERE v::integer > 4;
+SET iforest.enable = off;
+SELECT min(v::oid), max(v::oid), min(ts::oid), max(ts::oid) FROM signed;
+SELECT count(*), sum(v) FROM signed WHERE v::oid > 4;
+SELECT count(*), sum(v) FROM signed WHERE v::oid IN (4, 5);
+SELECT count(*), sum(v) FROM signed WHERE ts > 7::oid;
+SELECT count(*), sum(v) FROM signed WHERE ts::oid BETWEEN 7 AND 70;
+SELECT count(*), sum(v) FROM signed WHERE ts::regclass = 7::regclass;
+SELECT count(*), sum(v) FROM signed WHERE v::integer > 4;
+RESET iforest.enable;
+RESET enable_seqscan;
+RESET cpu_tuple_cost;
+DROP TABLE signed;
