@@ -6,6 +6,10 @@
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 
+#include "pg_ext/planner/verdict.h"
+
+/* ---- conditions ---- */
+
 static bool collations_fit(Oid of_index, Oid of_clause)
 {
 	return !OidIsValid(of_index) || of_index == of_clause;
@@ -80,4 +84,33 @@ pg_attribute_hot bool ifp_has_constant_condition(const RelOptInfo *rel)
 		if (lfirst_node(RestrictInfo, cell)->pseudoconstant)
 			return true;
 	return false;
+}
+
+/* ---- the node above ---- */
+
+CustomPath *ifp_path_above(IndexOptInfo *index, Path *below, const CustomPathMethods *methods)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = index->rel;
+	path->path.pathtarget = index->rel->reltarget;
+	path->path.parallel_safe = index->rel->consider_parallel;
+	path->custom_paths = list_make1(below);
+	path->methods = methods;
+	return path;
+}
+
+CustomScan *ifp_plan_above(CustomPath *path, List *target, List *plans, const char *name)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	ifp_take(path);
+	scan->scan.plan.targetlist = target;
+	scan->custom_scan_tlist = copyObject(linitial_node(Plan, plans)->targetlist);
+	scan->custom_plans = plans;
+	scan->custom_private = path->custom_private;
+	scan->flags = path->flags;
+	scan->methods = GetCustomScanMethods(name, false);
+	return scan;
 }

@@ -214,19 +214,10 @@ static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below
 
 static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
 {
-	CustomScan *scan = makeNode(CustomScan);
-
 	(void)root;
 	(void)rel;
 	(void)clauses; /* the index scan has them */
-	ifp_take(path);
-	scan->scan.plan.targetlist = target;
-	scan->custom_scan_tlist = copyObject(linitial_node(Plan, plans)->targetlist);
-	scan->custom_plans = plans;
-	scan->custom_private = path->custom_private;
-	scan->flags = path->flags;
-	scan->methods = GetCustomScanMethods("IForestSkip", false);
-	return &scan->scan.plan;
+	return &ifp_plan_above(path, target, plans, "IForestSkip")->scan.plan;
 }
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestSkip", .PlanCustomPath = plan_path };
@@ -240,7 +231,7 @@ static IndexPath *index_path_of(const CustomPath *path)
 
 static Path *make_path(PlannerInfo *root, IndexOptInfo *index, const struct first_rows *rows, const struct skip_order *order)
 {
-	CustomPath *path = makeNode(CustomPath);
+	CustomPath *path;
 	Path *below;
 
 	if (order->by_value)
@@ -249,13 +240,8 @@ static Path *make_path(PlannerInfo *root, IndexOptInfo *index, const struct firs
 		below = (Path *)create_index_path(root, index, ifp_index_clauses(root, index), NIL, NIL, NIL,
 						  order->is_backward ? BackwardScanDirection : ForwardScanDirection, false,
 						  NULL, 1.0, false);
-	path->path.pathtype = T_CustomScan;
-	path->path.parent = index->rel;
-	path->path.pathtarget = index->rel->reltarget;
-	path->path.parallel_safe = index->rel->consider_parallel;
-	path->custom_paths = list_make1(below);
+	path = ifp_path_above(index, below, &path_methods);
 	path->custom_private = list_make2(makeInteger((int)rows->n), makeBoolean(order->counts_nulls));
-	path->methods = &path_methods;
 	estimate(root, path, index_path_of(path), rows->n, order);
 	return &path->path;
 }

@@ -303,20 +303,14 @@ static char *order_text(PlannerInfo *root, const IndexOptInfo *index, const stru
 
 static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
 {
-	CustomScan *scan = makeNode(CustomScan);
+	bool by_value = linitial_int(lsecond(path->custom_private)) >= 0;
+	CustomScan *scan = ifp_plan_above(path, target, plans, by_value ? "IForestTopK" : "IForestReach");
 
 	(void)root;
 	(void)rel;
 	(void)clauses; /* the index scan has them */
-	ifp_take(path);
-	scan->scan.plan.targetlist = target;
-	scan->custom_scan_tlist = copyObject(linitial_node(Plan, plans)->targetlist);
-	scan->custom_plans = plans;
 	scan->custom_exprs = linitial(path->custom_private);
 	scan->custom_private = list_copy_tail(path->custom_private, 1);
-	scan->flags = path->flags;
-	scan->methods =
-		GetCustomScanMethods(linitial_int(linitial(scan->custom_private)) < 0 ? "IForestReach" : "IForestTopK", false);
 	return &scan->scan.plan;
 }
 
@@ -349,19 +343,13 @@ static CustomPath *make_path(PlannerInfo *root, IndexOptInfo *index, const struc
 {
 	IndexPath *below = create_index_path(root, index, ifp_index_clauses(root, index), NIL, NIL, NIL, ForwardScanDirection,
 					     false, NULL, 1.0, false);
-	CustomPath *path = makeNode(CustomPath);
+	CustomPath *path = ifp_path_above(index, &below->path, &path_methods);
 	List *numbers = list_make5_int(order ? order->value : -1, order && order->descends, order && order->nulls_first,
 				       limits->has_nulls, limits->has_values);
 
-	path->path.pathtype = T_CustomScan;
-	path->path.parent = index->rel;
-	path->path.pathtarget = index->rel->reltarget;
-	path->path.parallel_safe = index->rel->consider_parallel;
-	path->custom_paths = list_make1(below);
 	/* expressions are kept apart: the planner processes custom_exprs of a plan */
 	path->custom_private = list_make4(limits->expressions, lappend_int(numbers, by_series), limits->types,
 					  makeString(order ? order_text(root, index, order) : pstrdup("")));
-	path->methods = &path_methods;
 	return path;
 }
 
