@@ -25,31 +25,52 @@
 
 #include "fmgr.h"
 #include "optimizer/plancat.h"
+#include "optimizer/paths.h"
 #include "optimizer/planner.h"
 
 PG_MODULE_MAGIC;
 
 static create_upper_paths_hook_type previous_upper_paths;
 
+static void report_on_level(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output, void *extra)
+{
+	if (stage == UPPERREL_FINAL)
+		ifp_verdicts_end_level(root);
+	else
+		ifp_wishes_consider(root, stage, input, output, extra);
+}
+
 pg_attribute_hot static void add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
 					     void *extra)
 {
-	bool is_divided;
-
 	if (previous_upper_paths)
 		previous_upper_paths(root, stage, input, output, extra);
-	if (stage == UPPERREL_FINAL) {
-		ifp_verdicts_end_level(root);
-		return;
-	}
-	is_divided = ifp_enable && stage == UPPERREL_GROUP_AGG && ifp_outer_rows_consider(root, input, output, extra);
-	if (ifp_enable && !is_divided && (stage == UPPERREL_GROUP_AGG || stage == UPPERREL_DISTINCT))
+	if (ifp_enable && stage == UPPERREL_GROUP_AGG) {
+		if (!IS_JOIN_REL(input) || !ifp_outer_rows_consider(root, input, output, extra))
+			ifp_agg_path_consider(root, stage, input, output, extra);
+		if (input->nparts > 0)
+			ifp_partition_groups_consider(root, input, output, extra);
+	} else if (ifp_enable && stage == UPPERREL_DISTINCT) {
 		ifp_agg_path_consider(root, stage, input, output, extra);
-	if (ifp_enable && (stage == UPPERREL_DISTINCT || stage == UPPERREL_WINDOW))
+		if (root->parse->hasDistinctOn)
+			ifp_skip_path_consider(root, stage, input, output);
+	} else if (ifp_enable && stage == UPPERREL_WINDOW) {
 		ifp_skip_path_consider(root, stage, input, output);
-	if (ifp_enable && stage == UPPERREL_GROUP_AGG)
-		ifp_partition_groups_consider(root, input, output, extra);
-	ifp_wishes_consider(root, stage, input, output, extra);
+	}
+	if (ifp_collection)
+		report_on_level(root, stage, input, output, extra);
+}
+
+static set_rel_pathlist_hook_type previous_rel_pathlist;
+
+pg_attribute_hot static void add_paths(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+{
+	if (previous_rel_pathlist)
+		previous_rel_pathlist(root, rel, number, table);
+	if (table->rtekind != RTE_RELATION)
+		ifp_overlap_index_consider(root, rel, number, table);
+	else if (ifp_enable)
+		ifp_topk_path_consider(root, rel, table);
 }
 
 static get_relation_info_hook_type previous_relation_info;
@@ -58,7 +79,8 @@ pg_attribute_hot static void complete_relation(PlannerInfo *root, Oid table, boo
 {
 	if (previous_relation_info)
 		previous_relation_info(root, table, is_parent, rel);
-	ifp_would_be_indexes_add(root, table, is_parent, rel);
+	if (ifp_collection)
+		ifp_would_be_indexes_add(root, table, is_parent, rel);
 	ifp_index_order_complete(root, table, rel);
 }
 
@@ -66,6 +88,8 @@ static void register_hooks(void)
 {
 	previous_upper_paths = create_upper_paths_hook;
 	create_upper_paths_hook = add_upper_paths;
+	previous_rel_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = add_paths;
 	previous_relation_info = get_relation_info_hook;
 	get_relation_info_hook = complete_relation;
 }
@@ -79,11 +103,9 @@ void _PG_init(void)
 	ifp_verdicts_register();
 	ifp_agg_path_register();
 	ifp_agg_scan_register();
-	ifp_topk_path_register();
 	ifp_topk_scan_register();
 	ifp_skip_scan_register();
 	ifp_combine_scan_register();
-	ifp_overlap_support_register();
 	ifp_state_aggregates_register();
 	ifp_reloptions_check_register();
 	ifp_selectivity_histogram_register();

@@ -58,7 +58,7 @@ enum { MANIFEST_HEADER_BYTES = 48, RUN_BYTES = 92, VALUE_BYTES = 72 };
 static const Cost index_only_penalty = 1e8;
 
 /* Returns the correlation of the time column with the order of the table. The cost of fetching a range depends on it. */
-static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *index)
+pg_noinline static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *index)
 {
 	AttrNumber attribute = (AttrNumber)index->indexkeys[index->nkeycolumns - 1];
 	RangeTblEntry *table = planner_rt_fetch(index->rel->relid, root);
@@ -81,7 +81,7 @@ static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *ind
 }
 
 /* Returns the product of the numbers of distinct values of by columns. */
-static double all_series(struct PlannerInfo *root, const IndexOptInfo *index)
+pg_noinline static double all_series(struct PlannerInfo *root, const IndexOptInfo *index)
 {
 	double n_series = 1;
 
@@ -186,9 +186,9 @@ pg_attribute_hot void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPa
 {
 	GenericCosts costs = { 0 };
 	struct ifp_plan_estimates estimates = estimates_of(root, path->indexinfo);
-	struct ifp_meta_sizes sizes = ifp_meta_sizes_for_estimates(path->indexinfo->indexoid);
+	const struct ifp_meta_sizes *sizes = ifp_plan_facts_sizes(path->indexinfo);
 	int n_values = path->indexinfo->ncolumns - path->indexinfo->nkeycolumns;
-	double n_runs = ifp_estimate_runs(n_values, sizes.manifest_bytes), n_pending = sizes.n_pending_pages, n_probes;
+	double n_runs = ifp_estimate_runs(n_values, sizes->manifest_bytes), n_pending = sizes->n_pending_pages, n_probes;
 
 	generic_costs(root, path, loop_count, &costs);
 

@@ -11,7 +11,7 @@
 
 /* amcostestimate: a plain index scan. Each series is searched for in each run, and pending pages are read. Index-only scans get
  * a penalty, because they fetch every row anyway (am/index_scan.c).
- * Cost      reads the metapage. */
+ * Cost      reads the metapage once a second (ifp_plan_facts_sizes()). */
 void ifp_cost_estimate(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup_cost,
 		       Cost *total_cost, Selectivity *selectivity, double *correlation, double *pages);
 

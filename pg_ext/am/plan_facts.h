@@ -9,6 +9,7 @@
 #include "pg_ext/base/engine.h"
 
 #include "access/htup.h"
+#include "nodes/pathnodes.h"
 
 #include "pg_ext/storage/meta.h"
 
@@ -27,18 +28,41 @@ struct ifp_plan_facts {
 	uint64 number; /* changes whenever facts are invalidated */
 	enum ifp_known holds_columns, keeps_histograms;
 	struct ifp_plan_estimates estimates;
+	/* as of this second, this length of the index and these changes by this backend */
+	bool are_sizes_known;
+	TimestampTz sizes_read;
+	BlockNumber sizes_n_blocks;
+	uint64 sizes_n_changes;
+	struct ifp_meta_sizes sizes;
 	/* the statistics of its time column with the index's newer rows, while it has these sizes; NULL: none are newer */
 	bool is_time_assessed;
 	struct ifp_meta_sizes assessed;
 	HeapTuple time_statistics;
 };
 
+/* A direct-mapped cache: indexes with the same slot evict each other. */
+enum { IFP_MOST_PLAN_FACTS = 64 };
+extern struct ifp_plan_facts ifp_all_plan_facts[IFP_MOST_PLAN_FACTS];
+
+/* Empties the slot of an index for it. */
+struct ifp_plan_facts *ifp_plan_facts_new(Oid index);
+
 /* Returns the facts of an index, cached by its OID.
  * Requires  a lock on the index.
  * Ownership the backend owns the facts; valid until an invalidation arrives or another index is asked for. After looking up
  *           statistics, a caller gets the facts again before it stores, and stores only if the number is the same.
  * Cost      some ten instructions. */
-struct ifp_plan_facts *ifp_plan_facts(Oid index);
+static inline struct ifp_plan_facts *ifp_plan_facts(Oid index)
+{
+	struct ifp_plan_facts *facts = &ifp_all_plan_facts[index % IFP_MOST_PLAN_FACTS];
+
+	return facts->index == index ? facts : ifp_plan_facts_new(index);
+}
+
+/* Returns sizes of an index for estimates, read anew if the index has another length, if this backend has changed an index, or
+ * after a second. Those of a busy table are thus not read by every query.
+ * Requires  a lock on the index. */
+const struct ifp_meta_sizes *ifp_plan_facts_sizes(const IndexOptInfo *index);
 
 /* Stores a copy of improved statistics of the time column, or that there are none (NULL), for these sizes. */
 void ifp_plan_facts_store(struct ifp_plan_facts *facts, const struct ifp_meta_sizes *sizes, HeapTuple time_statistics);

@@ -13,6 +13,7 @@
 #include "utils/selfuncs.h"
 
 #include "pg_ext/am/handler.h"
+#include "pg_ext/am/plan_facts.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/piece_counts.h"
@@ -22,7 +23,6 @@
 #include "pg_ext/planner/value_steps.h"
 #include "pg_ext/storage/heap_visibility.h"
 #include "pg_ext/storage/index.h"
-#include "pg_ext/storage/meta.h"
 #include "pg_ext/storage/pending.h"
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
@@ -279,7 +279,7 @@ static Cost cost_of_split(const struct terms *terms, double n_rows)
 static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *index, const struct terms *terms, double within)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
-	struct ifp_meta_sizes sizes;
+	const struct ifp_meta_sizes *sizes;
 	/* a partition has its share of the buckets of all series; its share of the window follows from its own rows */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
@@ -294,9 +294,9 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 			lacking |= terms->sketches[kind] &
 				   ~ifp_definition_sketches(relation, terms->definition, (enum iforest_digest_kind)kind);
 	}
-	sizes = ifp_meta_sizes_for_estimates(index->indexoid);
-	n_runs = ifp_estimate_runs(index->ncolumns - index->nkeycolumns, sizes.manifest_bytes);
-	n_pending = sizes.n_pending_pages;
+	sizes = ifp_plan_facts_sizes(index);
+	n_runs = ifp_estimate_runs(index->ncolumns - index->nkeycolumns, sizes->manifest_bytes);
+	n_pending = sizes->n_pending_pages;
 	n_used = n_used_pages(index, terms->definition, tuples, n_pending);
 	index_close(relation, NoLock);
 

@@ -16,6 +16,7 @@
 #include "pg_ext/planner/index_query.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
+#include "pg_ext/planner/quick_refusal.h"
 
 /* ---- path to plan ---- */
 
@@ -104,9 +105,9 @@ pg_attribute_hot static const char *read_query(UpperRelationKind stage, const Gr
 static const double most_group_bytes = 256.0 * 1024 * 1024;
 
 /* Returns NULL, or why the path is not offered. */
-static const char *add_candidate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
-				 const struct ifp_index_query *query, List *computed, List *having, PathTarget *target,
-				 RelOptInfo *output_rel)
+pg_noinline static const char *add_candidate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
+					     const struct ifp_index_query *query, List *computed, List *having,
+					     PathTarget *target, RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
 	struct ifp_agg_cost estimate;
@@ -159,6 +160,22 @@ pg_attribute_hot static bool has_cheap_path(const struct ifp_query_level *level,
 }
 
 /* ---- indexes that need not be asked ---- */
+
+/* True if each index of a table lacks a column that is asked for. */
+pg_attribute_hot static bool lack_columns(const struct ifp_query_level *level)
+{
+	ListCell *cell;
+
+	if (level->rel->rtekind != RTE_RELATION || level->rel->nparts > 0)
+		return false;
+	foreach (cell, level->rel->indexlist) {
+		const IndexOptInfo *index = lfirst(cell);
+
+		if (ifp_is_iforest(index) && !ifp_find_lacking(level, index->indrestrictinfo, index->indextlist))
+			return false;
+	}
+	return true;
+}
 
 /* True if the other index has the same rows in more series: its by columns are this one's and more. */
 static bool has_fewer_series(const struct ifp_candidate *candidate, const struct ifp_candidate *other)
@@ -233,8 +250,8 @@ pg_attribute_hot static void consider_table(UpperRelationKind stage, RelOptInfo 
 }
 
 /* Offers the answers of a join: any of its tables with an index may be the fact table, with the others as dimensions. */
-static void consider_join(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra, PathTarget *target,
-			  const struct ifp_query_level *level)
+pg_noinline static void consider_join(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra,
+				      PathTarget *target, const struct ifp_query_level *level)
 {
 	const char *reason = NULL;
 	bool is_entered = false;
@@ -260,12 +277,13 @@ static void consider_join(UpperRelationKind stage, RelOptInfo *output_rel, Group
 pg_attribute_hot static void consider(UpperRelationKind stage, RelOptInfo *output_rel, GroupPathExtraData *extra,
 				      PathTarget *target, struct ifp_query_level *level)
 {
-	if (!ifp_are_reasons_wanted() && has_cheap_path(level, output_rel))
+	if (!ifp_are_reasons_wanted() && (lack_columns(level) || has_cheap_path(level, output_rel)))
 		return;
 	if (IS_JOIN_REL(level->rel))
 		consider_join(stage, output_rel, extra, target, level);
 	else
-		consider_table(stage, output_rel, extra, target, level, ifp_query_level_enter(level));
+		consider_table(stage, output_rel, extra, target, level,
+			       level->rel->rtekind == RTE_RELATION ? NULL : ifp_query_level_enter(level));
 }
 
 /* ---- entry ---- */

@@ -13,7 +13,7 @@
 #include "pg_ext/planner/verdict.h"
 #include "pg_ext/types/values.h"
 
-static bool have_types(const IndexOptInfo *index)
+pg_noinline static bool have_types(const IndexOptInfo *index)
 {
 	int number = 0;
 	ListCell *cell;
@@ -214,7 +214,7 @@ static List *columns_of_parent(const struct ifp_query_level *level, const RelOpt
 	return columns;
 }
 
-static List *of_partitions(const struct ifp_query_level *level, const char **reason)
+pg_noinline static List *of_partitions(const struct ifp_query_level *level, const char **reason)
 {
 	List *leaves = NIL;
 
@@ -257,7 +257,7 @@ static bool is_whole_table(const RangeTblEntry *table)
 	       table->securityQuals == NIL;
 }
 
-static List *of_union(const struct ifp_query_level *level, const char **reason)
+pg_noinline static List *of_union(const struct ifp_query_level *level, const char **reason)
 {
 	List *arms = NIL, *candidates;
 	bool are_tables = true, have_index = false;

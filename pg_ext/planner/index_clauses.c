@@ -76,7 +76,7 @@ List *ifp_index_clauses(PlannerInfo *root, IndexOptInfo *index)
 	return clauses;
 }
 
-pg_attribute_hot bool ifp_has_constant_condition(const RelOptInfo *rel)
+bool ifp_has_constant_condition(const RelOptInfo *rel)
 {
 	ListCell *cell;
 

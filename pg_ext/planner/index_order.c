@@ -57,7 +57,7 @@ static bool add_order(Oid family, Oid type, Oid btree_family)
 
 /* Tells the server whether to search when it next collects this index, and returns whether it would have. Its cached copy of the
  * index's access method routine is asked for this only then; everybody else calls the handler. */
-static bool let_search(const IndexOptInfo *index, bool does)
+pg_noinline static bool let_search(const IndexOptInfo *index, bool does)
 {
 	Relation relation = index_open(index->indexoid, NoLock);
 	bool did = relation->rd_indam->amcanorder;
@@ -68,7 +68,7 @@ static bool let_search(const IndexOptInfo *index, bool does)
 }
 
 /* Caches what the server found out about an index. */
-static void learn(const IndexOptInfo *index)
+pg_noinline static void learn(const IndexOptInfo *index)
 {
 	for (int i = 0; i < index->nkeycolumns; i++)
 		if (!add_order(index->opfamily[i], index->opcintype[i], index->sortopfamily[i]))
@@ -80,6 +80,7 @@ static void learn(const IndexOptInfo *index)
  * Returns false if it is not cached. */
 pg_attribute_hot static bool fill_in(IndexOptInfo *index)
 {
+	static bool all_false[INDEX_MAX_KEYS];
 	Oid *families = palloc((Size)index->nkeycolumns * sizeof *families);
 
 	for (int i = 0; i < index->nkeycolumns; i++) {
@@ -88,13 +89,12 @@ pg_attribute_hot static bool fill_in(IndexOptInfo *index)
 			return false;
 	}
 	index->sortopfamily = families;
-	index->reverse_sort = palloc0((Size)index->nkeycolumns * sizeof *index->reverse_sort);
-	index->nulls_first = palloc0((Size)index->nkeycolumns * sizeof *index->nulls_first);
+	index->reverse_sort = index->nulls_first = all_false;
 	return true;
 }
 
 /* Has the server collect the table's indexes anew, and search. It calls the hook, which caches what it found. */
-static void collect_again(PlannerInfo *root, Oid table, const RelOptInfo *rel)
+pg_noinline static void collect_again(PlannerInfo *root, Oid table, const RelOptInfo *rel)
 {
 	RelOptInfo *copy = makeNode(RelOptInfo);
 

@@ -652,22 +652,12 @@ static void cost_nothing(PlannerInfo *root, RelOptInfo *rel)
 	rel->partial_pathlist = NIL;
 }
 
-/* ---- hook ---- */
+/* ---- entry ---- */
 
-static set_rel_pathlist_hook_type previous_hook;
-
-pg_attribute_hot static void consider(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+void ifp_overlap_index_consider(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
 {
-	if (previous_hook)
-		previous_hook(root, rel, number, table);
 	if (table->rtekind == RTE_FUNCTION)
 		narrow(rel, number, table);
 	else if (table->rtekind == RTE_SUBQUERY)
 		cost_nothing(root, rel);
-}
-
-void ifp_overlap_support_register(void)
-{
-	previous_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = consider;
 }

@@ -7,7 +7,7 @@
  * This bypasses the planner and the executor, so their checks are repeated here: privileges on the table's columns, row
  * security, and whether this snapshot may use the index.
  *
- * Planner support, by a hook:
+ * Planner support:
  * - A function in FROM returns all its rows, which are filtered afterwards. Conditions "by column = value" and "by column = ANY
  *   (array)" are also passed to iforest_overlap_spans() as arguments, so that it reads only matching series. They are still
  *   checked.
@@ -55,7 +55,7 @@ struct ifp_overlap_parts {
  * Requires  the index and its table are open and locked. */
 struct ifp_overlap_parts ifp_overlap_parts(Relation heap, Relation index);
 
-/* Registers the hook. Requires  called once, when the library is loaded. */
-void ifp_overlap_support_register(void);
+/* Supports the planning of a function or a subquery in FROM, once it has its paths. */
+void ifp_overlap_index_consider(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table);
 
 #endif

@@ -156,8 +156,7 @@ static bool is_divided(const RelOptInfo *output)
 	return false;
 }
 
-pg_attribute_hot void ifp_partition_groups_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-						    const GroupPathExtraData *extra)
+void ifp_partition_groups_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, const GroupPathExtraData *extra)
 {
 	const Query *parse = root->parse;
 	struct ifp_combination combination = { .groups = NIL };

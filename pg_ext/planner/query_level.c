@@ -92,7 +92,7 @@ static PlannerInfo *root_of_cte(PlannerInfo *root, const RangeTblEntry *table)
 }
 
 /* Returns the planned query of a relation that is a subquery; NULL for other relations. */
-pg_attribute_hot static PlannerInfo *root_of(const struct ifp_query_level *level)
+static PlannerInfo *root_of(const struct ifp_query_level *level)
 {
 	RelOptInfo *rel = level->rel;
 	const RangeTblEntry *table;
@@ -133,7 +133,7 @@ static void enter(struct ifp_query_level *level, PlannerInfo *root, RelOptInfo *
 	level->rel = below;
 }
 
-pg_attribute_hot const char *ifp_query_level_enter(struct ifp_query_level *level)
+const char *ifp_query_level_enter(struct ifp_query_level *level)
 {
 	struct ifp_query_level entered = *level;
 	PlannerInfo *root;

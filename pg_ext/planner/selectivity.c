@@ -324,7 +324,7 @@ pg_attribute_hot static const RelOptInfo *find_rel(PlannerInfo *root, const Rang
 }
 
 /* Finds an index of all rows whose time is this column, with the fewest key columns. */
-pg_attribute_hot static Oid find_index(const RelOptInfo *rel, AttrNumber column)
+pg_attribute_hot static const IndexOptInfo *find_index(const RelOptInfo *rel, AttrNumber column)
 {
 	const IndexOptInfo *found = NULL;
 	ListCell *cell;
@@ -336,7 +336,7 @@ pg_attribute_hot static Oid find_index(const RelOptInfo *rel, AttrNumber column)
 		    index->indpred == NIL && ifp_is_usable(index))
 			found = index;
 	}
-	return found ? found->indexoid : InvalidOid;
+	return found;
 }
 
 pg_attribute_hot static bool are_same(const struct ifp_meta_sizes *a, const struct ifp_meta_sizes *b)
@@ -346,17 +346,17 @@ pg_attribute_hot static bool are_same(const struct ifp_meta_sizes *a, const stru
 
 /* Returns the statistics of the time column of an index, improved, in the current memory context; NULL if they need no change.
  * The planner asks for them once for each condition of a query. */
-pg_attribute_hot static HeapTuple find_statistics(Oid table, AttrNumber column, Oid index)
+pg_attribute_hot static HeapTuple find_statistics(Oid table, AttrNumber column, const IndexOptInfo *index)
 {
-	struct ifp_meta_sizes now = ifp_meta_sizes_for_estimates(index);
-	struct ifp_plan_facts *facts = ifp_plan_facts(index);
+	struct ifp_meta_sizes now = *ifp_plan_facts_sizes(index);
+	struct ifp_plan_facts *facts = ifp_plan_facts(index->indexoid);
 	uint64 number = facts->number;
 	HeapTuple tuple;
 
 	if (facts->is_time_assessed && are_same(&facts->assessed, &now))
 		return facts->time_statistics ? heap_copytuple(facts->time_statistics) : NULL;
-	tuple = statistics_of(table, column, index);
-	facts = ifp_plan_facts(index);
+	tuple = statistics_of(table, column, index->indexoid);
+	facts = ifp_plan_facts(index->indexoid);
 	if (facts->number == number)
 		ifp_plan_facts_store(facts, &now, tuple);
 	return tuple;
@@ -365,8 +365,8 @@ pg_attribute_hot static HeapTuple find_statistics(Oid table, AttrNumber column, 
 pg_attribute_hot static bool look(PlannerInfo *root, RangeTblEntry *table, AttrNumber column, VariableStatData *variable)
 {
 	const RelOptInfo *rel;
+	const IndexOptInfo *index;
 	HeapTuple tuple;
-	Oid index;
 
 	if (previous_hook && previous_hook(root, table, column, variable))
 		return true;
@@ -375,7 +375,7 @@ pg_attribute_hot static bool look(PlannerInfo *root, RangeTblEntry *table, AttrN
 		return false;
 	rel = find_rel(root, table);
 	index = find_index(rel, column);
-	if (!OidIsValid(index))
+	if (!index)
 		return false;
 	tuple = find_statistics(table->relid, column, index);
 	if (!tuple || pg_class_aclcheck(table->relid, ifp_user_of(table, rel), ACL_SELECT) != ACLCHECK_OK)

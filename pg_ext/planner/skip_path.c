@@ -378,8 +378,8 @@ static void consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *
 	double n_rows;
 	Path *rows_path, *path;
 
-	if (!parse->hasDistinctOn || root->distinct_pathkeys == NIL || parse->groupClause || parse->groupingSets ||
-	    parse->hasAggs || parse->hasWindowFuncs)
+	if (root->distinct_pathkeys == NIL || parse->groupClause || parse->groupingSets || parse->hasAggs ||
+	    parse->hasWindowFuncs)
 		return;
 	rows = read_distinct(root);
 	rows_path = path = path_of(root, input, &rows);

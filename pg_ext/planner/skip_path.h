@@ -21,7 +21,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* Adds a path for the first rows of groups. stage: UPPERREL_DISTINCT or UPPERREL_WINDOW. */
+/* Adds a path for the first rows of groups. stage: UPPERREL_DISTINCT, of a query with DISTINCT ON, or UPPERREL_WINDOW. */
 void ifp_skip_path_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output);
 
 #endif

@@ -215,7 +215,7 @@ static bool have_times(PlannerInfo *root, IndexOptInfo *index)
 
 /* Adds the bounds on the end of the span, if the index was built with a duration or an end. Returns the time of the last one,
  * or NULL if there is none. */
-pg_attribute_hot static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct topk_limits *limits)
+static Node *add_reach(PlannerInfo *root, IndexOptInfo *index, struct topk_limits *limits)
 {
 	struct iforest_node_schema fields;
 	Node *reach = NULL;
@@ -384,7 +384,7 @@ CustomPath *ifp_topk_path_of_series(PlannerInfo *root, IndexOptInfo *index, cons
 	return path;
 }
 
-/* ---- hook ---- */
+/* ---- entry ---- */
 
 struct standing_in {
 	Node *column;
@@ -446,7 +446,7 @@ pg_attribute_hot static bool may_stop(const PlannerInfo *root)
 	return root->query_pathkeys && (!reads_all || parse->limitCount);
 }
 
-pg_attribute_hot static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+pg_noinline static void consider_index(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
 	struct topk_limits by_time = { .has_values = true };
 	Node *reach = add_reach(root, index, &by_time);
@@ -471,27 +471,23 @@ pg_attribute_hot static void consider_index(PlannerInfo *root, RelOptInfo *rel, 
 	}
 }
 
-static set_rel_pathlist_hook_type previous_hook;
+/* True if a scan of the relation can have these paths. */
+static bool may_have_path(RelOptInfo *rel, const RangeTblEntry *table)
+{
+	/* a rel with lateral references needs a parameterized path */
+	return !table->inh && !table->tablesample && !IS_DUMMY_REL(rel) && bms_is_empty(rel->lateral_relids) &&
+	       (rel->reloptkind == RELOPT_BASEREL || rel->reloptkind == RELOPT_OTHER_MEMBER_REL) &&
+	       !ifp_has_constant_condition(rel);
+}
 
-pg_attribute_hot static void consider_scans(PlannerInfo *root, RelOptInfo *rel, Index number, RangeTblEntry *table)
+pg_attribute_hot void ifp_topk_path_consider(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *table)
 {
 	ListCell *cell;
 
-	if (previous_hook)
-		previous_hook(root, rel, number, table);
-	/* a rel with lateral references needs a parameterized path */
-	if (!ifp_enable || table->rtekind != RTE_RELATION || table->inh || table->tablesample || IS_DUMMY_REL(rel) ||
-	    !bms_is_empty(rel->lateral_relids) ||
-	    (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
-	    ifp_has_constant_condition(rel))
-		return;
-	foreach (cell, rel->indexlist)
-		if (ifp_is_usable(lfirst(cell)))
-			consider_index(root, rel, lfirst(cell));
-}
+	foreach (cell, rel->indexlist) {
+		IndexOptInfo *index = lfirst(cell);
 
-void ifp_topk_path_register(void)
-{
-	previous_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = consider_scans;
+		if (ifp_is_usable(index) && (may_stop(root) || may_have_reach(root, index)) && may_have_path(rel, table))
+			consider_index(root, rel, index);
+	}
 }

@@ -25,7 +25,7 @@ CustomPath *ifp_topk_path_of_series(PlannerInfo *root, IndexOptInfo *index, cons
 /* Returns the cost of starting a search by value among so many entries: it looks at those of a few leaf pages. */
 Cost ifp_topk_search_cost(double n_entries);
 
-/* Registers the planner's hook. Requires  called once, when the library is loaded. */
-void ifp_topk_path_register(void);
+/* Adds paths for a table, once it has its others. */
+void ifp_topk_path_consider(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *table);
 
 #endif

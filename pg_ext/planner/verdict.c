@@ -9,15 +9,13 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-#include "pg_ext/am/handler.h"
-
 const char ifp_costs_more[] = "another plan is estimated to cost less";
 
 /* The reason for a table that got no other verdict. */
 static const char asks_nothing[] = "nothing that the index keeps is asked for: no aggregate, no largest values, no first rows";
 
 bool ifp_enable = true;
-static bool explain_decline = false, log_decline = false;
+bool ifp_explain_decline = false, ifp_log_decline = false;
 
 /* ---- the list ---- */
 
@@ -34,26 +32,16 @@ struct named_level {
 	char *name;
 };
 
-struct collecting {
+struct ifp_collection {
 	List *verdicts; /* struct collected */
 	List *levels;	/* struct named_level */
 	List *tables;	/* struct collected, for tables that get no verdict */
 	int n_subselects;
 };
 
-static struct collecting *collecting;
-
-pg_attribute_hot bool ifp_are_reasons_wanted(void)
-{
-	return explain_decline || log_decline || collecting;
-}
+struct ifp_collection *ifp_collection;
 
 /* ---- tables and their indexes ---- */
-
-pg_attribute_hot bool ifp_is_iforest(const IndexOptInfo *index)
-{
-	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
-}
 
 static List *indexes_of(const RelOptInfo *rel)
 {
@@ -110,7 +98,7 @@ static struct collected *collect(const PlannerInfo *level, Oid table, const Inde
 
 static struct ifp_verdict *add(struct collected *collected)
 {
-	collecting->verdicts = lappend(collecting->verdicts, collected);
+	ifp_collection->verdicts = lappend(ifp_collection->verdicts, collected);
 	return collected->verdict;
 }
 
@@ -119,7 +107,7 @@ static bool is_offered(const PlannerInfo *level, Oid table)
 {
 	ListCell *cell;
 
-	foreach (cell, collecting->verdicts) {
+	foreach (cell, ifp_collection->verdicts) {
 		const struct collected *other = lfirst(cell);
 
 		if (other->root == level && other->verdict->table == table && other->path)
@@ -141,17 +129,17 @@ void ifp_decline(PlannerInfo *level, Oid table, const IndexOptInfo *index, const
 {
 	Oid oid;
 
-	if (collecting) {
+	if (ifp_collection) {
 		if (reason != ifp_costs_more || !is_offered(level, table))
 			add(collect(level, table, index))->reason = reason;
 		return;
 	}
-	if (!log_decline && !explain_decline)
+	if (!ifp_log_decline && !ifp_explain_decline)
 		return;
 	oid = index ? index_of(index, table) : InvalidOid;
-	if (log_decline)
+	if (ifp_log_decline)
 		report(LOG, oid, reason);
-	if (explain_decline)
+	if (ifp_explain_decline)
 		report(NOTICE, oid, reason);
 }
 
@@ -160,7 +148,7 @@ void ifp_offer(PlannerInfo *level, Oid table, const IndexOptInfo *index, const C
 	struct collected *collected;
 	struct ifp_verdict *verdict;
 
-	if (!collecting)
+	if (!ifp_collection)
 		return;
 	collected = collect(level, table, index);
 	collected->path = path;
@@ -179,7 +167,7 @@ void ifp_take(const CustomPath *path)
 	ListCell *cell;
 
 	/* take the latest: the planner frees paths that lose, and their memory may be reused */
-	foreach (cell, collecting ? collecting->verdicts : NIL)
+	foreach (cell, ifp_collection ? ifp_collection->verdicts : NIL)
 		if (((const struct collected *)lfirst(cell))->path == path)
 			taken = ((const struct collected *)lfirst(cell))->verdict;
 	if (!taken)
@@ -196,7 +184,7 @@ static bool is_named(const PlannerInfo *root)
 {
 	ListCell *cell;
 
-	foreach (cell, collecting->levels)
+	foreach (cell, ifp_collection->levels)
 		if (((struct named_level *)lfirst(cell))->root == root)
 			return true;
 	return false;
@@ -241,7 +229,7 @@ static void name_subqueries(const PlannerInfo *root, const char *name)
 	}
 	foreach (cell, root->glob->subroots)
 		if (lfirst(cell) && ((PlannerInfo *)lfirst(cell))->parent_root == root && !is_named(lfirst(cell)))
-			name_below(lfirst(cell), root, name, psprintf("subselect %d", ++collecting->n_subselects));
+			name_below(lfirst(cell), root, name, psprintf("subselect %d", ++ifp_collection->n_subselects));
 }
 
 /* Returns the indexes of a table and of its partitions. */
@@ -264,7 +252,7 @@ static void note_table(const PlannerInfo *root, const RelOptInfo *rel)
 		return;
 	table = collect(root, ifp_table_of(root, rel), NULL);
 	table->indexes = indexes;
-	collecting->tables = lappend(collecting->tables, table);
+	ifp_collection->tables = lappend(ifp_collection->tables, table);
 }
 
 /* name: NULL for the query itself. */
@@ -273,7 +261,7 @@ static void name_levels(const PlannerInfo *root, char *name)
 	struct named_level *level = palloc(sizeof *level);
 
 	*level = (struct named_level){ root, name ? name : "query" };
-	collecting->levels = lappend(collecting->levels, level);
+	ifp_collection->levels = lappend(ifp_collection->levels, level);
 	for (int relid = 1; relid < root->simple_rel_array_size; relid++)
 		note_table(root, root->simple_rel_array[relid]);
 	name_subqueries(root, name);
@@ -285,15 +273,15 @@ static char *name_of(const PlannerInfo *root)
 	ListCell *cell;
 
 	for (; root; root = root->parent_root)
-		foreach (cell, collecting->levels)
+		foreach (cell, ifp_collection->levels)
 			if (((struct named_level *)lfirst(cell))->root == root)
 				return ((struct named_level *)lfirst(cell))->name;
 	return "query";
 }
 
-pg_attribute_hot void ifp_verdicts_end_level(const PlannerInfo *root)
+void ifp_verdicts_end_level(const PlannerInfo *root)
 {
-	if (collecting && !root->parent_root)
+	if (!root->parent_root)
 		name_levels(root, NULL);
 }
 
@@ -362,7 +350,7 @@ static bool is_spoken_of(const struct collected *table)
 {
 	ListCell *cell;
 
-	foreach (cell, collecting->verdicts) {
+	foreach (cell, ifp_collection->verdicts) {
 		const struct collected *other = lfirst(cell);
 		bool is_same = !OidIsValid(other->verdict->table) || other->verdict->table == table->verdict->table;
 
@@ -394,13 +382,13 @@ static void add_scans(const PlannedStmt *plan)
 	List *added = NIL;
 	ListCell *cell;
 
-	foreach (cell, collecting->verdicts) {
+	foreach (cell, ifp_collection->verdicts) {
 		struct ifp_verdict *verdict = ((struct collected *)lfirst(cell))->verdict;
 
 		if (verdict->reason == ifp_costs_more && OidIsValid(verdict->index))
 			(void)note_scan(plan, list_make1_oid(verdict->index), verdict);
 	}
-	foreach (cell, collecting->tables) {
+	foreach (cell, ifp_collection->tables) {
 		struct collected *table = lfirst(cell);
 
 		if (is_spoken_of(table))
@@ -409,17 +397,17 @@ static void add_scans(const PlannedStmt *plan)
 			table->verdict->reason = ifp_enable ? asks_nothing : "iforest.enable is off";
 		added = lappend(added, table);
 	}
-	collecting->verdicts = list_concat(collecting->verdicts, added);
+	ifp_collection->verdicts = list_concat(ifp_collection->verdicts, added);
 }
 
 PlannedStmt *ifp_plan_with_verdicts(Query *query, const char *text, List **verdicts)
 {
-	struct collecting own = { NIL, NIL, NIL, 0 }, *before = collecting;
+	struct ifp_collection own = { NIL, NIL, NIL, 0 }, *before = ifp_collection;
 	PlannedStmt *plan = NULL;
 	ListCell *cell;
 
 	*verdicts = NIL;
-	collecting = &own;
+	ifp_collection = &own;
 	PG_TRY();
 	{
 		plan = pg_plan_query(query, text, CURSOR_OPT_PARALLEL_OK, NULL);
@@ -433,7 +421,7 @@ PlannedStmt *ifp_plan_with_verdicts(Query *query, const char *text, List **verdi
 	}
 	PG_FINALLY();
 	{
-		collecting = before;
+		ifp_collection = before;
 	}
 	PG_END_TRY();
 	return plan;
@@ -445,7 +433,7 @@ void ifp_verdicts_register(void)
 				 "Lets iforest indexes answer aggregate queries, and find the largest values first.", NULL,
 				 &ifp_enable, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.explain_decline", "Says why an index does not answer a query, as a NOTICE.", NULL,
-				 &explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
+				 &ifp_explain_decline, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("iforest.log_decline", "Logs why an index does not answer a query, with the query.", NULL,
-				 &log_decline, false, PGC_SUSET, 0, NULL, NULL, NULL);
+				 &ifp_log_decline, false, PGC_SUSET, 0, NULL, NULL, NULL);
 }

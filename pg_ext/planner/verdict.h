@@ -15,6 +15,8 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "pg_ext/am/handler.h"
+
 struct ifp_verdict {
 	char *level;	    /* "query"; "CTE c", "subquery s", "arm 1", "subselect 1", from the outermost, with commas */
 	Oid table, index;   /* InvalidOid: no particular one; for a partitioned table, the partitioned index */
@@ -31,11 +33,24 @@ extern bool ifp_enable;
 /* The reason given for a path that another one beats. */
 extern const char ifp_costs_more[];
 
+/* Parameters iforest.explain_decline and iforest.log_decline. */
+extern bool ifp_explain_decline, ifp_log_decline;
+
+/* The verdicts that are collected; NULL unless a query is planned to report on it. Only then are wishes collected
+ * (planner/wish.h) and would-be indexes seen (planner/would_be_index.h). */
+extern struct ifp_collection *ifp_collection;
+
 /* True if the index is of this access method. */
-bool ifp_is_iforest(const IndexOptInfo *index);
+static inline bool ifp_is_iforest(const IndexOptInfo *index)
+{
+	return (void *)index->amcostestimate == (void *)ifp_cost_estimate && !index->hypothetical;
+}
 
 /* True if reasons are reported or collected; the planner then finds all of them. */
-bool ifp_are_reasons_wanted(void);
+static inline bool ifp_are_reasons_wanted(void)
+{
+	return ifp_explain_decline || ifp_log_decline || ifp_collection;
+}
 
 /* True if one of the tables has an iforest index, and reasons are wanted. */
 bool ifp_has_index(const PlannerInfo *root, const RelOptInfo *tables);
@@ -56,7 +71,8 @@ void ifp_take(const CustomPath *path);
  * table with an iforest index that got no verdict gets a general one. */
 PlannedStmt *ifp_plan_with_verdicts(Query *query, const char *text, List **verdicts);
 
-/* Must be called when the planning of a level ends. */
+/* Must be called when the planning of a level ends.
+ * Requires  verdicts are collected. */
 void ifp_verdicts_end_level(const PlannerInfo *root);
 
 /* Registers the parameters iforest.enable, .explain_decline and .log_decline. Requires  called once, when the library is

@@ -465,8 +465,8 @@ static void wish_for_order(PlannerInfo *root, RelOptInfo *rel)
 		read_as(lfirst(cell), &reading, IFP_USE_CONDITION);
 }
 
-pg_attribute_hot void ifp_wishes_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
-					  GroupPathExtraData *extra)
+void ifp_wishes_consider(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
+			 GroupPathExtraData *extra)
 {
 	struct ifp_query_level level = { .upper = root, .root = root, .rel = input };
 

@@ -66,7 +66,7 @@ static void add_index(PlannerInfo *root, RelOptInfo *rel, const struct ifp_would
 	}
 }
 
-pg_attribute_hot void ifp_would_be_indexes_add(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *rel)
+void ifp_would_be_indexes_add(PlannerInfo *root, Oid table, bool is_parent, RelOptInfo *rel)
 {
 	List *indexes = would_be;
 	ListCell *cell;

@@ -245,30 +245,6 @@ pg_attribute_hot void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes 
 	UnlockReleaseBuffer(buffer);
 }
 
-pg_attribute_hot struct ifp_meta_sizes ifp_meta_sizes_for_estimates(Oid index)
-{
-	static struct known {
-		Oid index;
-		TimestampTz statement;
-		CommandId command;
-		struct ifp_meta_sizes sizes;
-	} known[8];
-	struct known *one = &known[index % lengthof(known)];
-
-	if (one->index != index || one->statement != GetCurrentStatementStartTimestamp() ||
-	    one->command != GetCurrentCommandId(false)) {
-		Relation relation = index_open(index, NoLock);
-
-		one->index = InvalidOid;
-		ifp_meta_read_sizes(relation, &one->sizes);
-		one->index = index;
-		one->statement = GetCurrentStatementStartTimestamp();
-		one->command = GetCurrentCommandId(false);
-		index_close(relation, NoLock);
-	}
-	return one->sizes;
-}
-
 void ifp_meta_test_for_old_snapshot(Relation index, Snapshot snapshot)
 {
 	Buffer buffer;
@@ -279,6 +255,8 @@ void ifp_meta_test_for_old_snapshot(Relation index, Snapshot snapshot)
 	ifp_test_for_old_snapshot(snapshot, index, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 }
+
+uint64 ifp_meta_n_changes;
 
 void ifp_meta_begin(Relation index, struct ifp_meta_edit *edit)
 {
@@ -293,6 +271,7 @@ void ifp_meta_finish(struct ifp_meta_edit *edit)
 	ifp_page_sum(edit->page, IFP_META_BLOCK);
 	GenericXLogFinish(edit->state);
 	UnlockReleaseBuffer(edit->buffer);
+	ifp_meta_n_changes++;
 }
 
 void ifp_meta_cancel(struct ifp_meta_edit *edit)

@@ -74,9 +74,8 @@ struct ifp_meta_sizes {
 /* Reads them, without verifying the checksum, since planning a query needs them several times. */
 void ifp_meta_read_sizes(Relation index, struct ifp_meta_sizes *sizes);
 
-/* Returns the same fields as of their first use in the current statement, since planning makes several estimates.
- * Requires  the index is locked. */
-struct ifp_meta_sizes ifp_meta_sizes_for_estimates(Oid index);
+/* The number of changes of metapages that this backend has made. */
+extern uint64 ifp_meta_n_changes;
 
 /* Raises an error if the snapshot is too old and entries that it should see may have been removed: every removal writes the
  * metapage. */
