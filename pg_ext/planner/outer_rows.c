@@ -435,8 +435,8 @@ bool ifp_outer_rows_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *o
 	JoinExpr *left;
 	int relid = -1;
 
-	if (!IS_JOIN_REL(input) || IS_DUMMY_REL(input) || !parse->hasAggs || parse->groupClause == NIL ||
-	    parse->groupingSets != NIL || root->qual_security_level > 0)
+	if (IS_DUMMY_REL(input) || !parse->hasAggs || parse->groupClause == NIL || parse->groupingSets != NIL ||
+	    root->qual_security_level > 0)
 		return false;
 	outputs = list_concat_copy(output->reltarget->exprs, having);
 	left = left_join_of(parse->jointree);

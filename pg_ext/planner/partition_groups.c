@@ -164,9 +164,8 @@ void ifp_partition_groups_consider(PlannerInfo *root, RelOptInfo *input, RelOptI
 	List *leaves = NIL, *queries = NIL;
 	ListCell *cell;
 
-	if (input->reloptkind != RELOPT_BASEREL || input->nparts <= 0 || !parse->hasAggs || parse->groupingSets != NIL ||
-	    IS_DUMMY_REL(input) || is_divided(output) || !find_leaves(root, input, &leaves) ||
-	    !may_divide(root, input, leaves) ||
+	if (input->reloptkind != RELOPT_BASEREL || !parse->hasAggs || parse->groupingSets != NIL || IS_DUMMY_REL(input) ||
+	    is_divided(output) || !find_leaves(root, input, &leaves) || !may_divide(root, input, leaves) ||
 	    !ifp_combination_read(root, list_concat_copy(output->reltarget->exprs, having), &combination))
 		return;
 	foreach (cell, leaves)

@@ -21,7 +21,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* Adds a path for a query level that groups or aggregates a partitioned table. */
+/* Adds a path for a query level that groups or aggregates a relation with partitions. */
 void ifp_partition_groups_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, const GroupPathExtraData *extra);
 
 #endif
