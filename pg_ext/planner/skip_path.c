@@ -147,7 +147,7 @@ static bool find_order(PlannerInfo *root, const struct first_rows *rows, IndexOp
 
 /* Measured costs in units of cpu_operator_cost: of opening the index, and of finding the next entry and the next series,
  * without fetching a row. */
-enum { OPENING = 4000, OPERATORS_AN_ENTRY = 200, OPERATORS_A_SERIES = 800 };
+enum { OPENING = 4000, OPERATORS_AN_ENTRY = 50, OPERATORS_A_SERIES = 100 };
 
 /* Returns the number of series that pass the conditions on by columns. */
 static double n_series(PlannerInfo *root, IndexOptInfo *index)
@@ -187,8 +187,8 @@ static double n_without_time(PlannerInfo *root, IndexOptInfo *index)
 	return fraction * index->tuples;
 }
 
-/* Each series reads its rows and one more, and skips rows that other conditions exclude. Settings such as enable_indexscan are
- * for whole scans, and have no effect here. */
+/* Each series reads its rows and one more, and skips rows that other conditions exclude. Small series share pages of the index,
+ * and their rows those of the table. Settings such as enable_indexscan are for whole scans, and have no effect here. */
 static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below, int64 n, const struct skip_order *order)
 {
 	IndexOptInfo *index = below->indexinfo;
@@ -196,18 +196,19 @@ static void estimate(PlannerInfo *root, CustomPath *path, const IndexPath *below
 	double series = n_series(root, index), n_below = clamp_row_est(below->indexselectivity * index->tuples);
 	double passed = Min(rel->rows / n_below, 1), of_series = Max(n_below / series, 1);
 	double n_entries = series * Min(of_series, ((double)n + 1) / Max(passed, 1e-9));
-	Cost a_series = random_page_cost + OPERATORS_A_SERIES * cpu_operator_cost;
-	Cost an_entry =
-		random_page_cost + cpu_tuple_cost + rel->baserestrictcost.per_tuple + OPERATORS_AN_ENTRY * cpu_operator_cost;
+	Cost a_series = OPERATORS_A_SERIES * cpu_operator_cost;
+	Cost an_entry = cpu_tuple_cost + rel->baserestrictcost.per_tuple + OPERATORS_AN_ENTRY * cpu_operator_cost;
+	double n_pages;
 
 	if (!order->counts_nulls)
 		n_entries += n_without_time(root, index);
 	if (order->by_value)
 		a_series += ifp_topk_search_cost(of_series);
 	path->path.rows = clamp_row_est(Min(series * (double)n, rel->rows));
+	n_pages = Min(series, index->pages) + index_pages_fetched(n_entries, rel->pages, index->pages, root);
 	path->path.startup_cost = rel->baserestrictcost.startup + OPENING * cpu_operator_cost;
-	path->path.total_cost = path->path.startup_cost + n_entries * an_entry + series * a_series +
-				path->path.rows * path->path.pathtarget->cost.per_tuple;
+	path->path.total_cost = path->path.startup_cost + n_pages * random_page_cost + n_entries * an_entry +
+				series * a_series + path->path.rows * path->path.pathtarget->cost.per_tuple;
 }
 
 /* ---- the scan of a table ---- */
