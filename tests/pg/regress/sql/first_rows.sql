@@ -165,6 +165,16 @@ SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY host ORDER BY t
 SELECT shape('SELECT * FROM (SELECT *, rank() OVER (PARTITION BY host ORDER BY bytes DESC) AS n FROM parted WHERE ts > ''2024-01-30'') q WHERE n <= 2');
 DROP TABLE parted;
 
+-- Many small series are skipped over at ordinary costs, too: they share pages.
+CREATE TABLE names(name text, ts bigint, dur bigint);
+INSERT INTO names SELECT 'name ' || i % 5000, i, i * 7919 % 1000 FROM generate_series(1, 100000) i;
+CREATE INDEX ON names USING iforest (name, ts) INCLUDE (dur);
+VACUUM ANALYZE names;
+RESET cpu_tuple_cost;
+SELECT shape('SELECT DISTINCT ON (name) name, ts, dur FROM names ORDER BY name, ts DESC');
+SET cpu_tuple_cost = 10;
+DROP TABLE names;
+
 -- Policies.
 CREATE ROLE point_reader;
 GRANT SELECT ON points TO point_reader;
