@@ -104,6 +104,21 @@ pg_attribute_hot static const char *read_query(UpperRelationKind stage, const Gr
 /* Limit of the memory for groups: they cannot spill to disk as a plain plan can. */
 static const double most_group_bytes = 256.0 * 1024 * 1024;
 
+/* Has other paths to the groups return as many rows as the index. The planner takes each value of an expression of the time for a
+ * group. What reads the rows would be planned for too many; and a server that asks this one, by postgres_fdw, for an estimate would
+ * rather fetch the table's rows. */
+static void correct_rows(const RelOptInfo *output_rel, double n_rows)
+{
+	ListCell *cell;
+
+	foreach (cell, output_rel->pathlist) {
+		Path *other = lfirst(cell);
+
+		if (other->parent == output_rel)
+			other->rows = Min(other->rows, n_rows);
+	}
+}
+
 /* Returns NULL, or why the path is not offered. */
 pg_noinline static const char *add_candidate(const struct ifp_query_level *level, const struct ifp_candidate *candidate,
 					     const struct ifp_index_query *query, List *computed, List *having,
@@ -115,6 +130,7 @@ pg_noinline static const char *add_candidate(const struct ifp_query_level *level
 	ListCell *cell;
 
 	ifp_agg_cost_estimate(level, candidate, query, &estimate);
+	correct_rows(output_rel, clamp_row_est(having ? estimate.n_rows / 3 : estimate.n_rows));
 	if (estimate.n_groups_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))
 		return "there would be too many groups for memory";
 	if (estimate.n_numbers_bytes > Max(most_group_bytes, (double)get_hash_memory_limit()))

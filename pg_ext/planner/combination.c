@@ -16,11 +16,13 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
+#include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 
 #include "pg_ext/base/compat.h"
 #include "pg_ext/base/safe_eval.h"
@@ -456,4 +458,56 @@ bool ifp_combination_offer(PlannerInfo *root, RelOptInfo *output, List *having, 
 		return false;
 	add_combination(root, output, having, combination, below);
 	return true;
+}
+
+/* Returns the target of GROUP BY's expressions, then others. */
+static PathTarget *grouped_target(PlannerInfo *root, List *groups, List *others)
+{
+	PathTarget *target = create_empty_pathtarget();
+	ListCell *cell, *clause_cell;
+
+	forboth(cell, groups, clause_cell, root->parse->groupClause)
+		add_column_to_pathtarget(target, lfirst(cell), lfirst_node(SortGroupClause, clause_cell)->tleSortGroupRef);
+	foreach (cell, others)
+		add_column_to_pathtarget(target, lfirst(cell), 0);
+	return set_pathtarget_cost_width(root, target);
+}
+
+PathTarget *ifp_combination_target(PlannerInfo *root, const struct ifp_combination *combination)
+{
+	return grouped_target(root, combination->groups, combination->sent);
+}
+
+/* Replaces columns of parts by what the parts compute. */
+static Node *replace_columns(Node *node, void *parts)
+{
+	if (!node)
+		return NULL;
+	if (IsA(node, Var))
+		return copyObject(list_nth(parts, castNode(Var, node)->varattno - 1));
+	return expression_tree_mutator(node, replace_columns, parts);
+}
+
+/* Returns a path that groups parts; the level's own aggregates keep their numbers. */
+static Path *group_parts(PlannerInfo *root, RelOptInfo *output, const struct ifp_combination *combination, Path *parts)
+{
+	List *combined = (List *)replace_columns((Node *)combination->combined, parts->pathtarget->exprs);
+	PathTarget *target = grouped_target(root, combination->groups, combined);
+	PlannerInfo numbered = *root;
+	AggClauseCosts costs = { .transitionSpace = 0 };
+	double n_groups = 1;
+
+	numbered.agginfos = numbered.aggtransinfos = NIL;
+	preprocess_aggrefs(&numbered, (Node *)combined);
+	get_agg_clause_costs(&numbered, AGGSPLIT_SIMPLE, &costs);
+	if (combination->groups != NIL)
+		n_groups = estimate_num_groups(root, combination->groups, parts->rows, NULL, NULL);
+	return (Path *)create_agg_path(root, output, parts, target, combination->groups == NIL ? AGG_PLAIN : AGG_HASHED,
+				       AGGSPLIT_SIMPLE, root->parse->groupClause, NIL, &costs, n_groups);
+}
+
+void ifp_combination_offer_parts(PlannerInfo *root, RelOptInfo *output, List *having, const struct ifp_combination *combination,
+				 Path *parts)
+{
+	add_combination(root, output, having, combination, group_parts(root, output, combination, parts));
 }

@@ -5,9 +5,9 @@
  *                                             -> Aggregate by k             sum(s) / sum(n)
  *                                               -> ...                      parts: k, sum(v) AS s, count(v) AS n
  *
- * The planner plans everything below the custom scan as an ordinary query. The parts are the groups of foreign partitions
- * (planner/partition_groups.h), or of the rows that each row of another relation joins (planner/outer_rows.h). The plan
- * competes by cost with PostgreSQL's own.
+ * The planner plans everything below the custom scan as an ordinary query, unless the parts have paths already. The parts are the
+ * groups of foreign partitions (planner/partition_groups.h), or of the rows that each row of another relation joins
+ * (planner/outer_rows.h). The plan competes by cost with PostgreSQL's own.
  *
  * Aggregates that can be combined: count, sum, avg, min, max, those over booleans and bits, and those that
  * planner/state_aggregates.h splits.
@@ -52,5 +52,11 @@ List *ifp_columns_of(const Query *query);
  * `by_index`, only if an index answers a subquery of it. Returns false if no path is added. */
 bool ifp_combination_offer(PlannerInfo *root, RelOptInfo *output, List *having, const struct ifp_combination *combination,
 			   Query *rows, bool by_index);
+
+/* The same of parts that are planned already, as paths of this level with this target: groups, then sent. Requires groups that can
+ * be hashed, all of them in GROUP BY. */
+PathTarget *ifp_combination_target(PlannerInfo *root, const struct ifp_combination *combination);
+void ifp_combination_offer_parts(PlannerInfo *root, RelOptInfo *output, List *having, const struct ifp_combination *combination,
+				 Path *parts);
 
 #endif

@@ -10,9 +10,10 @@
  *                                                 -> Foreign Scan of p1     SELECT k, sum(v) AS s, count(v) AS n ... GROUP BY k
  *                                                 -> Foreign Scan of p2
  *
- * What a partition is asked is an arm of UNION ALL, so partitions that are pruned do not occur, local partitions are answered as
- * any table is, and postgres_fdw decides by cost what it sends. What may be combined, and how, is in planner/combination.h; a
- * query with other aggregates is left to PostgreSQL.
+ * If every partition is of a server that computes the groups, these are paths of the query itself: the server is asked for the cost
+ * of groups only, as that of rows is known. Otherwise what a partition is asked is an arm of UNION ALL, so local partitions are
+ * answered as any table is, and postgres_fdw decides by cost what it sends. Partitions that are pruned do not occur. What may be
+ * combined, and how, is in planner/combination.h; a query with other aggregates is left to PostgreSQL.
  */
 #ifndef IFP_PLANNER_PARTITION_GROUPS_H
 #define IFP_PLANNER_PARTITION_GROUPS_H

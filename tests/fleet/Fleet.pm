@@ -117,7 +117,8 @@ sub same_answers
 	is($front->safe_psql('postgres', $query), $front->safe_psql('postgres', $of_every), $title);
 }
 
-# Starts a client that runs statements, and goes on after errors.
+# Starts a client that runs statements, and goes on after errors. If it loses its session, it begins again in another one: Citus may end a session when a
+# worker is killed. Each has another number in :session.
 sub start_script
 {
 	my ($front, $name, $statements) = @_;
@@ -125,8 +126,13 @@ sub start_script
 	open my $script, '>', "$file.sql" or die "$file.sql: $!";
 	print $script $statements;
 	close $script or die "$file.sql: $!";
-	# a client that is stopped has not lost the end of its output
-	return { file => $file, run => IPC::Run::start([ 'stdbuf', '-oL', 'psql', '-X', '-q', '-A', '-t', '-f', "$file.sql", $front->connstr('postgres') ], '<', '/dev/null', '>', "$file.out", '2>', "$file.errors") };
+	# a client that is stopped has not lost the end of its output; psql ends with 2 when its session is lost
+	my $sessions = 'trap "kill \$!; exit" TERM; code=2; session=0
+		while [ $code -eq 2 ]; do
+			session=$((session + 1)); stdbuf -oL psql -X -q -A -t -v session=$session -f "$0" "$1" & wait $!; code=$?
+			[ $code -ne 2 ] || sleep 0.2
+		done';
+	return { file => $file, run => IPC::Run::start([ 'sh', '-c', $sessions, "$file.sql", $front->connstr('postgres') ], '<', '/dev/null', '>', "$file.out", '2>', "$file.errors") };
 }
 
 # Waits until it has printed so many lines. Returns how many these are now.

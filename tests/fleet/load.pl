@@ -134,7 +134,7 @@ sub start_arriving
 	my $n_transactions = $seconds * 100;
 	my $first = $arrived;
 	$arrived += $n_transactions;
-	return start_script($front, 'arriving', join '', map { 'INSERT INTO spans ' . spans_of($n + $_ * $n_arriving, $n + ($_ + 1) * $n_arriving - 1, "'arrived $_'") . ";\n\\if :ERROR\n\\else\n\\echo arrived $_\n\\endif\nSELECT pg_sleep(0.1) \\g /dev/null\n" }
+	return start_script($front, 'arriving', join '', map { 'INSERT INTO spans ' . spans_of($n + $_ * $n_arriving, $n + ($_ + 1) * $n_arriving - 1, "'arrived ' || :session || ' $_'") . ";\n\\if :ERROR\n\\else\n\\echo arrived :session $_\n\\endif\nSELECT pg_sleep(0.1) \\g /dev/null\n" }
 		$first .. $arrived - 1);
 }
 

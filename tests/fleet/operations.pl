@@ -91,8 +91,8 @@ isnt($errors, '', 'some questions failed');
 answers_are_right('a worker killed during questions', 2);
 
 # each transaction writes 240 rows to all shards, under a name of its own, and says so afterwards
-my $loading = start_script($front, 'loading', join('', map { "INSERT INTO spans SELECT id, service, ts, dur, 'load $_' FROM (" . spans_between(0, 239, 240) . ") s(id, service, ts, dur, name);\n"
-	  . "\\if :ERROR\n\\else\n\\echo load $_\n\\endif\n" } 1 .. 20000));
+my $loading = start_script($front, 'loading', join('', map { "INSERT INTO spans SELECT id, service, ts, dur, 'load ' || :session || ' $_' FROM (" . spans_between(0, 239, 240) . ") s(id, service, ts, dur, name);\n"
+	  . "\\if :ERROR\n\\else\n\\echo load :session $_\n\\endif\n" } 1 .. 20000));
 $n_lines = wait_for_lines($loading, 10);
 kill_worker($workers[0]);
 wait_for_lines($loading, $n_lines + 10);

@@ -124,6 +124,8 @@ SKIP:
 		is($front->safe_psql('postgres', "SELECT q::text FROM ($query) q ORDER BY 1"), $front->safe_psql('postgres', "SELECT q::text FROM ($of_every) q ORDER BY 1"), "the same: $query");
 	}
 	is($front->safe_psql('postgres', 'SELECT generate_series(1, 2) AS part, count(*), sum(dur) > 0 FROM spans WHERE dur > 10 GROUP BY 1 ORDER BY 1'), "1|19780|t\n2|19780|t", 'groups by a set of values');
+	my $beside = "SELECT count(*), (SELECT max(e.id) FROM every e WHERE e.id < s.m) AS n FROM (SELECT dur % 3 + 10 AS m FROM spans) s GROUP BY s.m ORDER BY 1, 2";
+	is($front->safe_psql('postgres', $beside), $front->safe_psql('postgres', $beside =~ s/FROM spans/FROM every/r), 'a column that is needed beside the groups it makes');
 	unlike($front->safe_psql('postgres', "SET iforest.enable = off; EXPLAIN $all[0]"), qr/IForestCombine/, 'rows are sent without this extension');
 	# a generic plan is made anew when a partition comes or goes; partitions that a condition excludes are not asked
 	my $prepared = "PREPARE p(integer) AS SELECT count(*), sum(dur) FROM spans WHERE id > \$1; SET plan_cache_mode = force_generic_plan; EXECUTE p(0)";
@@ -131,6 +133,13 @@ SKIP:
 		$front->safe_psql('postgres', "SELECT count(*), sum(dur) FROM every; SELECT count(*), sum(dur) FROM every WHERE service < 'service 4'; SELECT count(*), sum(dur) FROM every WHERE id > 19999"), 'partitions come and go');
 	my @asked = sent($front, "SELECT count(*) FROM spans WHERE service IN ('service 1', 'service 2')");
 	is(scalar @asked, 2, 'two of three shards are asked');
+	# a server is asked for its estimates once each: of rows, of rows in order, of groups
+	my $log = $shards[0]->logfile;
+	$shards[0]->safe_psql('postgres', "ALTER DATABASE postgres SET log_statement = 'all'");
+	my $begun = -s $log;
+	$front->safe_psql('postgres', "EXPLAIN SELECT $bin, avg(dur) FROM spans WHERE dur > 5 GROUP BY 1");
+	my @estimates = slurp_file($log, $begun) =~ /statement: EXPLAIN (.*)/g;
+	is(scalar @estimates, 3, 'estimates that a server is asked for') or diag(join("\n", @estimates));
 	# a local partition beside foreign ones
 	$front->safe_psql('postgres', "CREATE TABLE spans_here PARTITION OF spans FOR VALUES IN ('here'); INSERT INTO spans SELECT id, 'here', ts, dur FROM every WHERE id < 100; INSERT INTO every SELECT id, 'here', ts, dur FROM every WHERE id < 100");
 	is($front->safe_psql('postgres', $all[0]), $front->safe_psql('postgres', $all[0] =~ s/spans/every/r), 'a local partition beside foreign ones');

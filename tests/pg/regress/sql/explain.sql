@@ -56,6 +56,22 @@ SET iforest.enable = off;
 SELECT * FROM told('SELECT count(*) FROM asked');
 RESET iforest.enable;
 
+-- Other plans are told how many groups there are: the planner takes each time for a group.
+CREATE INDEX asked_plain ON asked(ts) INCLUDE (dur);
+VACUUM asked;
+CREATE FUNCTION groups_of(query text) RETURNS TABLE(node text, are_few boolean) LANGUAGE plpgsql AS $$
+	DECLARE plan json;
+	BEGIN
+		EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+		RETURN QUERY SELECT plan->0->'Plan'->>'Node Type', (plan->0->'Plan'->>'Plan Rows')::float8 BETWEEN 10 AND 40;
+	END $$;
+SELECT * FROM groups_of($$SELECT iforest_bucket(ts, '2024-03-05'::timestamptz, '2024-03-05 03:00', 20), max(dur) FROM asked WHERE ts >= '2024-03-05' AND ts < '2024-03-05 03:00' GROUP BY 1$$);
+SET iforest.enable = off;
+SELECT * FROM groups_of($$SELECT iforest_bucket(ts, '2024-03-05'::timestamptz, '2024-03-05 03:00', 20), max(dur) FROM asked WHERE ts >= '2024-03-05' AND ts < '2024-03-05 03:00' GROUP BY 1$$);
+RESET iforest.enable;
+DROP INDEX asked_plain;
+DROP FUNCTION groups_of;
+
 -- Not a query, or not one; and what EXPLAIN needs is needed.
 SELECT * FROM told('SELECT nothing FROM asked');
 SELECT * FROM told('VACUUM asked');
