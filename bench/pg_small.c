@@ -6,6 +6,7 @@
  *   pg_small load ROWS              fills the tables
  *   pg_small measure ROUNDS         asks in turn, and prints medians; ONLY: those questions whose labels have this in them
  *   pg_small questions TABLE ROWS   prints labels and questions over a table of any name
+ *   pg_small prepared TABLE ROWS    prints labels, and statements that prepare each small question and execute it twelve times
  *
  * Three tables hold the same rows: one has the B-trees, one the iforest indexes, one both. In a round each question is asked
  * once of each table, unprepared and prepared (a generic plan), at a place that the round decides. A prepared figure is what a
@@ -58,7 +59,7 @@ static const struct question {
 	{ "the 10 greatest of 65 536 names, all time", -1, 200,
 	  "SELECT other, sum(dur) FROM %1$s WHERE " WINDOW " GROUP BY other ORDER BY sum(dur) DESC LIMIT 10" },
 };
-enum { N_QUESTIONS = sizeof questions / sizeof *questions };
+enum { N_QUESTIONS = sizeof questions / sizeof *questions, N_SMALL = 8 };
 
 static long long n_rows;
 
@@ -274,17 +275,38 @@ static void print_questions(const char *table)
 	}
 }
 
+/* Of the twelve times the last four are at places that all before were at, too. */
+static void print_prepared(const char *table)
+{
+	for (int q = 0; q < N_SMALL; q++) {
+		const struct question *question = &questions[q];
+		bool has_name = n_parameters(question) == 3;
+		char sql[1024];
+
+		snprintf(sql, sizeof sql, question->sql, table);
+		printf("%s\tPREPARE q%d(bigint, bigint%s) AS %s\n", question->label, q, has_name ? ", bigint" : "", sql);
+		for (int i = 0; i < 12; i++) {
+			struct place place = place_of(question, i % 4);
+
+			printf("%s\tEXECUTE q%d(%lld, %lld", question->label, q, place.low, place.high);
+			if (has_name)
+				printf(", %lld", place.name);
+			printf(")\n");
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc >= 3 ? argv[1] : "";
 
-	if (strcmp(what, "questions") == 0 && argc == 4) {
+	if ((strcmp(what, "questions") == 0 || strcmp(what, "prepared") == 0) && argc == 4) {
 		n_rows = atoll(argv[3]);
-		print_questions(argv[2]);
+		(what[0] == 'q' ? print_questions : print_prepared)(argv[2]);
 		return 0;
 	}
 	if (argc != 3 || (strcmp(what, "load") != 0 && strcmp(what, "measure") != 0) || atoll(argv[2]) < 1) {
-		fprintf(stderr, "usage: pg_small load ROWS, pg_small measure ROUNDS, pg_small questions TABLE ROWS\n");
+		fprintf(stderr, "usage: pg_small load ROWS, pg_small measure ROUNDS, pg_small questions|prepared TABLE ROWS\n");
 		return 2;
 	}
 	connection = new_connection();

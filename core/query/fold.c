@@ -50,7 +50,7 @@ void iforest_fold_init(struct iforest_fold *fold, struct iforest_store *store, c
 		       const struct iforest_run *run)
 {
 	iforest_cursor_init(&fold->cursor, store, manifest, run);
-	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
+	for (unsigned level = 0; level <= run->n_levels; level++)
 		fold->pages[level].opening = 0;
 	fold->reached_entry = 0;
 	fold->n_nodes_folded = 0;

@@ -8,7 +8,8 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	cursor->store = store;
 	cursor->manifest = manifest;
 	cursor->run = run;
-	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
+	cursor->top_level = run->n_levels;
+	for (unsigned level = 0; level <= cursor->top_level; level++)
 		cursor->path[level].is_pinned = false;
 	cursor->reader_is_open = false;
 	cursor->n_users = NULL;
@@ -36,7 +37,7 @@ static void unpin(struct iforest_cursor *cursor, unsigned level)
 
 void iforest_cursor_release(struct iforest_cursor *cursor)
 {
-	for (unsigned level = 0; level <= IFOREST_MAX_LEVELS; level++)
+	for (unsigned level = 0; level <= cursor->top_level; level++)
 		unpin(cursor, level);
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;

@@ -32,6 +32,7 @@ struct iforest_cursor {
 	struct iforest_store *store;
 	const struct iforest_manifest *manifest;
 	const struct iforest_run *run;
+	unsigned top_level;					 /* of the run's node pages; the path above is not set */
 	struct iforest_pinned_page path[IFOREST_MAX_LEVELS + 1]; /* [0]: the leaf page */
 	struct iforest_leaf leaf;				 /* of path[0] */
 	unsigned *n_users;		    /* NULL, or the pin count of leaf.excluded, released with the leaf page */

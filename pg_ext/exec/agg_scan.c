@@ -56,7 +56,6 @@ struct agg_answer {
 	int n_tables;
 	struct ifp_definition definition; /* of the first index; the others have the same columns */
 	bool is_total;			  /* all entries are one bucket: no condition, no group, no time */
-	bool mentions_time;		  /* a key, a condition or an aggregate mentions a bucket's time */
 	bool is_begun, is_done;		  /* groups are made; all are returned */
 
 	struct ifp_key_condition *keys; /* key conditions, their comparands and operators */
@@ -83,14 +82,15 @@ struct agg_answer {
 /* An index that is being read. */
 struct answer_reader {
 	struct agg_answer *answer;
-	struct ifp_snapshot_reader read;
 	struct iforest_request request;
 	struct ifp_sketch_sidecar *sidecar; /* of kept sketches; NULL: none was needed yet */
-	struct ifp_bucket_values values;    /* of a bucket, if there are any */
 	bool needs_values;
 	struct iforest_aggregate *fold; /* of a bucket */
 	MemoryContext series_context;	/* by values of the current series */
 	ErrorData *series_error;	/* raised by its conditions; NULL: none */
+	/* large, and not zeroed in the beginning */
+	struct ifp_bucket_values values; /* of a bucket, if needs_values */
+	struct ifp_snapshot_reader read;
 };
 
 /* The entries of a bucket: keys [from, to). */
@@ -451,6 +451,15 @@ static bool read_keys(struct answer_reader *reader)
 
 /* ---- all series at once ---- */
 
+/* True if a key, a condition or an aggregate mentions a bucket's time. */
+static bool mentions_time(const struct ifp_index_query *query)
+{
+	AttrNumber time = ifp_time_attribute(query);
+
+	return ifp_mentions((Node *)query->groups, time) || ifp_mentions((Node *)query->late, time) ||
+	       ifp_mentions((Node *)query->aggregates, time);
+}
+
 /* True if one fold of each series suffices, so that a sweep can read them all. A few of many series are read one by one. */
 static bool may_sweep(const struct answer_reader *reader)
 {
@@ -459,9 +468,10 @@ static bool may_sweep(const struct answer_reader *reader)
 
 	return answer->definition.n_by > 0 && !answer->classes && answer->n_dimensions == 0 && answer->n_runs == 0 &&
 	       keys->n_ranges == 1 && ifp_bucket_finder_has_one(answer->range_finder) &&
-	       ifp_bucket_finder_has_one(answer->bucket_finder) && (!keys->has_nulls || !answer->mentions_time) &&
-	       !reader->needs_values && keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
-	       keys->n_series >= reader->read.n_known_series / IFP_MOST_PASSED_SERIES;
+	       ifp_bucket_finder_has_one(answer->bucket_finder) && !reader->needs_values &&
+	       keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
+	       keys->n_series >= reader->read.n_known_series / IFP_MOST_PASSED_SERIES &&
+	       (!keys->has_nulls || !mentions_time(answer->query));
 }
 
 /* Adds the current series of a sweep, which is number i of keys.series. */
@@ -515,6 +525,8 @@ static enum iforest_status read_index(struct answer_reader *reader)
 	reader->request = ifp_agg_states_wanted(answer->aggs);
 	reader->request.filter = &reader->read.filter;
 	reader->needs_values = ifp_bucket_values_are_needed(answer->aggs);
+	if (reader->needs_values)
+		memset(&reader->values, 0, sizeof reader->values);
 	reader->fold = palloc(sizeof *reader->fold);
 	if (answer->classes)
 		ifp_value_classes_start(answer->classes, &reader->read.index.manifest.fields);
@@ -546,16 +558,18 @@ static void count(struct answer_reader *reader)
 static bool read_consistently(struct answer_reader *reader, Relation heap, Relation index)
 {
 	struct agg_answer *answer = reader->answer;
-	enum iforest_status status;
+	enum iforest_status status = IFOREST_OK;
 
 	ifp_snapshot_reader_open(&reader->read, index);
 	/* series are read after the manifest, so all series of its runs are known */
 	if (!read_keys(reader))
 		return true;
-	reader->read.values = answer->values;
+	if (ifp_value_filter_has_conditions(answer->values))
+		reader->read.values = answer->values;
 	if (!ifp_snapshot_reader_read(&reader->read, heap, answer->node->state->es_snapshot))
 		return false;
-	status = iforest_scan_join_memtable(&reader->read.scan, &reader->read.pending);
+	if (reader->read.has_pending)
+		status = iforest_scan_join_memtable(&reader->read.scan, &reader->read.pending);
 	if (!status)
 		status = read_index(reader);
 	count(reader);
@@ -566,11 +580,13 @@ static bool read_consistently(struct answer_reader *reader, Relation heap, Relat
  * `locked` it holds the maintenance lock, which prevents that. */
 static bool answer_index(struct agg_answer *answer, Relation heap, Relation index, bool locked)
 {
-	struct answer_reader *reader = palloc0(sizeof *reader);
+	struct answer_reader *reader = palloc(sizeof *reader);
 	bool done;
 
+	memset(reader, 0, offsetof(struct answer_reader, values));
 	reader->answer = answer;
-	reader->series_context = AllocSetContextCreate(answer->attempt, "iforest series", ALLOCSET_SMALL_SIZES);
+	if (answer->definition.n_by > 0)
+		reader->series_context = AllocSetContextCreate(answer->attempt, "iforest series", ALLOCSET_SMALL_SIZES);
 	if (locked)
 		ifp_lock(index, IFP_LOCK_MAINTENANCE, ShareLock);
 	done = read_consistently(reader, heap, index);
@@ -668,14 +684,17 @@ static bool has_columns(List *expressions)
 /* True if all entries can be folded at once. */
 static bool is_total(const struct ifp_index_query *query, const struct ifp_agg_states *aggs)
 {
-	struct iforest_request request = ifp_agg_states_wanted(aggs);
+	struct iforest_request request;
 	ListCell *cell;
 
+	if (query->dimensions || query->splits || query->keys || query->series || query->runs || query->late ||
+	    has_columns(query->groups))
+		return false;
 	foreach (cell, query->aggregates)
 		if (has_columns(ifp_aggregate_conditions(lfirst(cell), query)))
 			return false;
-	return !query->dimensions && !query->splits && !query->keys && !query->series && !query->runs && !query->late &&
-	       !has_columns(query->groups) && !request.times && !request.firsts && !request.lasts;
+	request = ifp_agg_states_wanted(aggs);
+	return !request.times && !request.firsts && !request.lasts;
 }
 
 /* Prepares an answer, in the current memory context. */
@@ -712,8 +731,6 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	if (answer->n_tables == 1)
 		ifp_agg_states_set_table(answer->aggs, answer->heaps[0], node->state->es_snapshot);
 	answer->is_total = is_total(query, answer->aggs);
-	answer->mentions_time = ifp_mentions((Node *)query->groups, time) || ifp_mentions((Node *)query->late, time) ||
-				ifp_mentions((Node *)query->aggregates, time);
 	answer->groups = ifp_set_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
 	return answer;
 }

@@ -46,7 +46,7 @@ struct measure {
 struct arm {
 	int measure;
 	Node *expression;
-	ExprState *state;		 /* of VALUE and TIME: the expression over the column */
+	ExprState *state;		 /* of VALUE and TIME, unless is_plain: the expression over the column */
 	bool is_plain;			 /* the column itself, or converted without error */
 	enum iforest_pair_function pair; /* of PAIR, and whether x is its accumulator's first column */
 	bool is_swapped;
@@ -79,12 +79,12 @@ struct ifp_agg_states {
 	int n_results;
 	Relation heap; /* NULL: there are several */
 	Snapshot snapshot;
-	/* accumulators of the index being read, if set, and histograms without bounds; the index there of each of
-	 * query->accumulators */
+	const struct ifp_value_pass *pass; /* NULL: all rows are read at once */
 	bool has_index;
+	/* accumulators of the index being read, and histograms without bounds; the index there of each of query->accumulators.
+	 * Set if has_index and the query needs any; not zeroed */
 	struct iforest_accumulators accumulators;
 	unsigned in_index[IFOREST_MAX_ACCUMULATORS];
-	const struct ifp_value_pass *pass; /* NULL: all rows are read at once */
 };
 
 /* ---- measures ---- */
@@ -206,7 +206,7 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, List *a
 		aggs->measures[arm->measure].distinct = result->distinct;
 		if (from->type == IFP_MEASURE_VALUE)
 			arm->attribute = (AttrNumber)(query->n_by + 2 + from->value);
-		if (from->type == IFP_MEASURE_VALUE || from->type == IFP_MEASURE_TIME)
+		if ((from->type == IFP_MEASURE_VALUE || from->type == IFP_MEASURE_TIME) && !arm->is_plain)
 			arm->state = ExecInitExpr((Expr *)from->expression, NULL);
 	}
 }
@@ -214,11 +214,12 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, List *a
 struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
 					    ExprContext *econtext)
 {
-	struct ifp_agg_states *aggs = palloc0(sizeof *aggs);
+	struct ifp_agg_states *aggs = palloc(sizeof *aggs);
 	List *arms_of_all = NIL;
 	int most = 0;
 	ListCell *cell;
 
+	memset(aggs, 0, offsetof(struct ifp_agg_states, accumulators));
 	aggs->query = query;
 	aggs->definition = definition;
 	aggs->econtext = econtext;
@@ -226,7 +227,7 @@ struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query,
 	foreach (cell, query->aggregates) {
 		List *arms;
 
-		(void)ifp_aggregate_read(lfirst(cell), query, &aggs->results[foreach_current_index(cell)].function, &arms);
+		(void)ifp_aggregate_arms(lfirst(cell), query, &aggs->results[foreach_current_index(cell)].function, &arms);
 		arms_of_all = lappend(arms_of_all, arms);
 		most += list_length(arms);
 	}
@@ -264,6 +265,8 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 	const struct iforest_accumulators *needed = &aggs->query->accumulators;
 
 	aggs->has_index = true;
+	if (needed->n == 0)
+		return;
 	aggs->accumulators = *accumulators;
 	for (unsigned a = 0; a < needed->n; a++) {
 		int found = aggs->accumulators.n;
@@ -536,6 +539,10 @@ static Datum evaluate_at(const struct ifp_agg_states *aggs, const struct arm *ar
 {
 	TupleTableSlot *row = aggs->econtext->ecxt_scantuple;
 
+	if (arm->is_plain) {
+		*is_null = false;
+		return at;
+	}
 	row->tts_values[arm->attribute - 1] = at;
 	row->tts_isnull[arm->attribute - 1] = false;
 	return ExecEvalExpr(arm->state, aggs->econtext, is_null);

@@ -137,9 +137,13 @@ void ifp_snapshot_reader_open(struct ifp_snapshot_reader *reader, Relation index
 {
 	MemoryContext before = CurrentMemoryContext;
 
+	reader->values = NULL;
 	ifp_definition_read(index, &reader->definition);
 	MemoryContextSwitchTo(lend_memory());
 	ifp_index_open(&reader->index, index);
+	/* one reader at a time has that memory */
+	if (reader->index.context == kept_memory)
+		ifp_index_use_kept_nodes(&reader->index);
 	MemoryContextSwitchTo(before);
 	ifp_index_refresh(&reader->index);
 	ifp_test_point("metapage read");
@@ -178,22 +182,31 @@ static void begin_scan(struct ifp_snapshot_reader *reader)
 	MemoryContextSwitchTo(before);
 }
 
-bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot)
+/* Copies the pending entries. Returns false if the index changed meanwhile. */
+static bool read_pending(struct ifp_snapshot_reader *reader)
 {
 	const struct ifp_pending_choice choice = { .choose = choose, .context = reader };
-	struct iforest_batch *batch = &reader->pending.batch;
 
-	copy_series(reader);
 	ifp_index_require(&reader->index,
 			  iforest_memtable_init(&reader->pending, &reader->index.store, &reader->index.manifest.fields));
-	if (!ifp_pending_read(&reader->index, &choice, batch, &reader->n_pending))
+	return ifp_pending_read(&reader->index, &choice, &reader->pending.batch, &reader->n_pending);
+}
+
+bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap, Snapshot snapshot)
+{
+	copy_series(reader);
+	reader->has_pending = ifp_pending_pages(&reader->index.meta) > 0;
+	reader->n_pending = 0;
+	if (reader->has_pending && !read_pending(reader))
 		return false;
 	ifp_test_point("pending read");
 	if (reader->values)
-		ifp_value_filter_find(reader->values, &reader->index.manifest, batch);
+		ifp_value_filter_find(reader->values, &reader->index.manifest,
+				      reader->has_pending ? &reader->pending.batch : NULL);
 	/* not earlier: entries must be read before the map, since inserting their rows cleared the block's bit */
 	ifp_heap_visibility_begin(&reader->visibility, heap, snapshot, CurrentMemoryContext);
-	iforest_batch_keep(batch, counts, reader);
+	if (reader->has_pending)
+		iforest_batch_keep(&reader->pending.batch, counts, reader);
 	reader->filter = (struct iforest_filter){
 		.context = reader, .of_node = of_node, .of_entries = of_entries, .list_excluded = refs_gone
 	};

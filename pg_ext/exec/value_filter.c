@@ -147,7 +147,7 @@ static struct range whole_range(const struct ifp_value_filter *filter, unsigned 
 		if (low.is_set)
 			widen(&range, key_of(filter, value, low.value), key_of(filter, value, high.value));
 	}
-	for (uint32 i = 0; i < pending->n; i++) {
+	for (uint32 i = 0; pending && i < pending->n; i++) {
 		uint32 present;
 		int64 key = key_of(filter, value, iforest_batch_values(pending, i, &present)[value]);
 

@@ -26,7 +26,7 @@ void ifp_value_filter_set_pass(struct ifp_value_filter *filter, int value, bool 
 /* True if there is a condition, or a pass. */
 bool ifp_value_filter_has_conditions(const struct ifp_value_filter *filter);
 
-/* Finds the ranges by evaluating conditions between the least and greatest value of the runs and pending entries.
+/* Finds the ranges by evaluating conditions between the least and greatest value of the runs and of pending entries (NULL: none).
  * Cost      O(64) evaluations of each condition. */
 void ifp_value_filter_find(struct ifp_value_filter *filter, const struct iforest_manifest *manifest,
 			   const struct iforest_batch *pending);

@@ -822,19 +822,16 @@ bool ifp_aggregate_takes_keys(const Aggref *aggregate)
 const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *query, enum ifp_agg_function *function,
 			       List **arms)
 {
-	struct aggregate_reading reading = { .query = query, .steps = IFP_ALL_STEPS, .histogram = -1 };
 	const char *unknown = ifp_aggregate_refuse_function(aggregate);
-	bool is_percentile, is_whole;
+	bool is_percentile;
 
 	*arms = NIL;
 	if (unknown)
 		return unknown;
-	(void)function_find(aggregate->aggfnoid, &reading.function);
-	is_percentile = ifp_agg_function_is_percentile(reading.function);
-	is_whole = is_percentile || ifp_agg_function_is_of_row(reading.function) || reading.function == IFP_AGG_PAIR ||
-		   reading.function == IFP_AGG_ELEMENT;
-	if ((aggregate->aggorder != NIL && !is_percentile && reading.function != IFP_AGG_ELEMENT) ||
-	    (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, reading.function)))
+	(void)function_find(aggregate->aggfnoid, function);
+	is_percentile = ifp_agg_function_is_percentile(*function);
+	if ((aggregate->aggorder != NIL && !is_percentile && *function != IFP_AGG_ELEMENT) ||
+	    (aggregate->aggdistinct != NIL && !may_be_distinct(aggregate, *function)))
 		return "an aggregate has DISTINCT or ORDER BY";
 	if (aggregate->agglevelsup != 0 || aggregate->aggsplit != AGGSPLIT_SIMPLE ||
 	    aggregate->aggkind != (is_percentile ? AGGKIND_ORDERED_SET : AGGKIND_NORMAL))
@@ -842,6 +839,18 @@ const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *
 	if (contain_volatile_functions((Node *)aggregate->args) || contain_volatile_functions((Node *)aggregate->aggfilter) ||
 	    contain_volatile_functions((Node *)aggregate->aggdirectargs))
 		return "an aggregate has a volatile function";
+	return ifp_aggregate_arms(aggregate, query, function, arms);
+}
+
+const char *ifp_aggregate_arms(Aggref *aggregate, const struct ifp_index_query *query, enum ifp_agg_function *function,
+			       List **arms)
+{
+	struct aggregate_reading reading = { .query = query, .steps = IFP_ALL_STEPS, .histogram = -1 };
+	bool is_whole;
+
+	(void)function_find(aggregate->aggfnoid, &reading.function);
+	is_whole = ifp_agg_function_is_percentile(reading.function) || ifp_agg_function_is_of_row(reading.function) ||
+		   reading.function == IFP_AGG_PAIR || reading.function == IFP_AGG_ELEMENT;
 	*function = reading.function;
 	reading.is_distinct = ifp_aggregate_is_distinct(aggregate, query);
 	if (ifp_aggregate_is_estimated(aggregate, query))

@@ -124,6 +124,10 @@ const char *ifp_aggregate_take_ctid(Aggref *aggregate, Index relid);
 const char *ifp_aggregate_read(Aggref *aggregate, const struct ifp_index_query *query, enum ifp_agg_function *function,
 			       List **arms);
 
+/* The same for an aggregate that ifp_aggregate_read() accepts, without its look-ups. */
+const char *ifp_aggregate_arms(Aggref *aggregate, const struct ifp_index_query *query, enum ifp_agg_function *function,
+			       List **arms);
+
 /* Returns the parts of an aggregate that are evaluated once for each bucket: conditions and constants. */
 List *ifp_aggregate_conditions(Aggref *aggregate, const struct ifp_index_query *query);
 

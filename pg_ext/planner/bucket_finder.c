@@ -186,6 +186,8 @@ struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *key
 		finder->times.lowest_finite = ifp_key_from_double(-DBL_MAX);
 		finder->times.highest_finite = ifp_key_from_double(DBL_MAX);
 	}
+	if (keys->expressions == NIL && keys->breaks == NIL)
+		return finder;
 	finder->context = AllocSetContextCreate(CurrentMemoryContext, "iforest bucket", ALLOCSET_SMALL_SIZES);
 	finder->keys = palloc0((list_length(keys->expressions) + list_length(keys->breaks) + 1) * sizeof *finder->keys);
 	finder->breaks = palloc0((list_length(keys->breaks) + 1) * sizeof *finder->breaks);

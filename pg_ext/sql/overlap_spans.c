@@ -174,6 +174,8 @@ static void join_pending(struct overlap_reading *reading)
 {
 	struct ifp_snapshot_reader *reader = reading->reader;
 
+	if (!reader->has_pending)
+		return;
 	iforest_batch_keep(&reader->pending.batch, has_finite_time, reading);
 	ifp_index_require(&reader->index, iforest_memtable_build(&reader->pending));
 	ifp_index_require(&reader->index, iforest_scan_join_memtable(&reader->scan, &reader->pending));
@@ -276,7 +278,7 @@ static enum iforest_status read_gaps(struct overlap_reading *reading)
 						 .filter = &reading->filter };
 	enum iforest_status status = iforest_gap_init(&reading->gaps, &reader->index.store, &reader->index.manifest);
 
-	if (!status)
+	if (!status && reader->has_pending)
 		status = iforest_gap_join(&reading->gaps, &reader->pending.store, &reader->pending.manifest);
 	for (uint32 i = 0; i < reader->keys.n_series && !status; i++) {
 		struct overlapped row = { .series = i };
@@ -301,7 +303,7 @@ static enum iforest_status open_peaks(struct overlap_reading *reading)
 	struct ifp_snapshot_reader *reader = reading->reader;
 	enum iforest_status status = iforest_peak_init(&reading->peaks, &reader->index.store, &reader->index.manifest);
 
-	if (!status)
+	if (!status && reader->has_pending)
 		status = iforest_peak_join(&reading->peaks, &reader->pending.store, &reader->pending.manifest);
 	reading->peaks.bucketing = reading->overlap.bucketing;
 	reading->peaks.filter = reading->overlap.filter;

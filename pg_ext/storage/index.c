@@ -120,6 +120,10 @@ enum { FEWEST_RESERVED = 8, MOST_RESERVED = 4096 };
 struct ifp_page_buffer {
 	struct ifp_page_buffer *next;
 	struct ifp_page_mark mark;
+	uint32 n_bytes;
+	bool is_kept;
+	struct iforest_place place; /* of the run */
+	uint64 number;		    /* of the page in it */
 	uint8_t bytes[IFP_PAGE_BYTES];
 };
 
@@ -325,13 +329,89 @@ static void remember(const struct ifp_index *index, const struct ifp_page_mark *
 		ifp_index_note_verified(index, mark->block, mark->lsn);
 }
 
+/* ---- the pager: kept node pages ----
+ *
+ * Small questions descend through the same few node pages. A run's id and generation name the bytes of its pages for good, so
+ * that a kept page is as good as one read now, and the metapage tells in the end whether entries were removed meanwhile. */
+
+enum { KEPT_NODES = 32 };
+
+struct node_name {
+	uint64 run_id, generation, number;
+};
+
+static struct kept_node {
+	struct node_name name;	      /* of the page */
+	struct ifp_page_buffer *page; /* NULL: none is kept here */
+	uint64 reader;		      /* that last used it */
+	struct node_name wanted;      /* the page that was read last in its place: kept if it is read again */
+} kept_nodes[KEPT_NODES];
+
+void ifp_index_use_kept_nodes(struct ifp_index *index)
+{
+	static uint64 n_readers;
+
+	index->reader = ++n_readers;
+}
+
+static inline bool has_name(const struct node_name *name, const struct iforest_place *place, uint64 number)
+{
+	return name->number == number && name->run_id == place->run_id && name->generation == place->generation;
+}
+
+/* Returns the only place where a page may be kept. */
+static inline struct kept_node *kept_node(const struct iforest_place *place, uint64 number)
+{
+	return &kept_nodes[ifp_sum_mix(place->run_id, number) % KEPT_NODES];
+}
+
+static struct ifp_page_buffer *find_kept(const struct ifp_index *index, const struct iforest_place *place, uint64 number)
+{
+	struct kept_node *node = kept_node(place, number);
+
+	if (!node->page || !has_name(&node->name, place, number))
+		return NULL;
+	node->reader = index->reader;
+	return node->page;
+}
+
+/* Keeps a copy of a node page if it was read before, unless that would replace a page that the reader may be using. */
+static void keep_node(const struct ifp_index *index, const struct ifp_page_buffer *held)
+{
+	struct kept_node *node = kept_node(&held->place, held->number);
+	struct node_name name = { held->place.run_id, held->place.generation, held->number };
+
+	if (!held->mark.is_checked || held->bytes[IFOREST_PAGE_LEVEL_OFFSET] == 0 || !may_remember(index))
+		return;
+	if (!has_name(&node->wanted, &held->place, held->number)) {
+		node->wanted = name;
+		return;
+	}
+	if (node->reader == index->reader)
+		return;
+	if (!node->page)
+		node->page = MemoryContextAlloc(CacheMemoryContext, sizeof *node->page);
+	memcpy(node->page, held, offsetof(struct ifp_page_buffer, bytes) + held->n_bytes);
+	node->page->is_kept = true;
+	node->name = name;
+}
+
+/* ---- the pager: copies of pages ---- */
+
 static enum iforest_status get(void *context, const struct iforest_place *place, uint64_t number, struct iforest_page *to)
 {
 	struct ifp_index *index = context;
-	struct ifp_page_buffer *held = index->idle_buffers;
+	struct ifp_page_buffer *held = index->reader ? find_kept(index, place, number) : NULL;
 	struct ifp_page_mark mark;
 	Buffer buffer;
 
+	if (held) {
+		*to = (struct iforest_page){ .bytes = held->bytes,
+					     .n_bytes = held->n_bytes,
+					     .is_checked = &held->mark.is_checked };
+		return IFOREST_OK;
+	}
+	held = index->idle_buffers;
 	if (!held)
 		held = MemoryContextAlloc(index->context, sizeof *held);
 	else
@@ -343,10 +423,12 @@ static enum iforest_status get(void *context, const struct iforest_place *place,
 		return IFOREST_CORRUPT;
 	}
 	held->mark = mark;
-	*to = (struct iforest_page){ .bytes = held->bytes,
-				     .n_bytes = ifp_content_used(BufferGetPage(buffer)),
-				     .is_checked = &held->mark.is_checked };
-	memcpy(held->bytes, ifp_content(BufferGetPage(buffer)), to->n_bytes);
+	held->is_kept = false;
+	held->place = *place;
+	held->number = number;
+	held->n_bytes = ifp_content_used(BufferGetPage(buffer));
+	memcpy(held->bytes, ifp_content(BufferGetPage(buffer)), held->n_bytes);
+	*to = (struct iforest_page){ .bytes = held->bytes, .n_bytes = held->n_bytes, .is_checked = &held->mark.is_checked };
 	UnlockReleaseBuffer(buffer);
 	return IFOREST_OK;
 }
@@ -356,7 +438,11 @@ static void release(void *context, struct iforest_page *page)
 	struct ifp_index *index = context;
 	struct ifp_page_buffer *held = (struct ifp_page_buffer *)(page->bytes - offsetof(struct ifp_page_buffer, bytes));
 
+	if (held->is_kept)
+		return;
 	remember(index, &held->mark);
+	if (index->reader)
+		keep_node(index, held);
 	held->next = index->idle_buffers;
 	index->idle_buffers = held;
 }
@@ -590,7 +676,9 @@ static void pager_init(struct ifp_index *index)
 
 void ifp_index_open(struct ifp_index *index, Relation relation)
 {
-	memset(index, 0, sizeof *index);
+	memset(&index->pager, 0, sizeof *index - offsetof(struct ifp_index, pager));
+	index->manifest.alloc = NULL;
+	index->manifest.n_runs = 0;
 	index->relation = relation;
 	index->context = CurrentMemoryContext;
 	pager_init(index);

@@ -35,6 +35,7 @@ struct ifp_index {
 	bool met_foreign_page;
 
 	bool trusts_nothing; /* set by iforest_check(): pages are verified even if already verified */
+	uint64 reader;	     /* by ifp_index_use_kept_nodes(); 0: node pages are read from the index */
 	/* NULL, or called before pages of runs are read or written; may raise an error to stop the work */
 	void (*before_page)(struct ifp_index *index);
 
@@ -56,6 +57,10 @@ struct ifp_index {
 /* Opens an index, with memory of the current context. There is nothing to close.
  * Requires  ifp_index_refresh() before any other use. */
 void ifp_index_open(struct ifp_index *index, Relation relation);
+
+/* Lets the pager give node pages that the session keeps in memory, in place of copies.
+ * Requires  the pages of the index for which this was called last are no longer in use. */
+void ifp_index_use_kept_nodes(struct ifp_index *index);
 
 /* Reads metapage and manifest (again). Raises "corrupt" errors. */
 void ifp_index_refresh(struct ifp_index *index);

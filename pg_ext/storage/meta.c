@@ -211,8 +211,10 @@ static Buffer lock_again(Relation index)
 void ifp_meta_read(Relation index, struct ifp_meta *meta)
 {
 	Buffer buffer = lock_again(index);
+	const struct ifp_meta *now = (const struct ifp_meta *)ifp_content(BufferGetPage(buffer));
 
-	memcpy(meta, ifp_content(BufferGetPage(buffer)), sizeof *meta);
+	memcpy(meta, ifp_content(BufferGetPage(buffer)),
+	       offsetof(struct ifp_meta, closed) + now->n_closed * sizeof *now->closed);
 	UnlockReleaseBuffer(buffer);
 }
 

@@ -56,7 +56,7 @@ void ifp_meta_create(Relation index, ForkNumber fork, const uint8 *manifest, uin
 /* Locks the metapage. Raises "corrupt" and "format" errors, as do the functions below. */
 Buffer ifp_meta_lock(Relation index, int lock_mode);
 
-/* Copies the metapage. */
+/* Copies the metapage, but for unused members of `closed`. */
 void ifp_meta_read(Relation index, struct ifp_meta *meta);
 
 /* True if entries were removed since the metapage was read, or the index was rebuilt. */
