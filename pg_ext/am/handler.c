@@ -58,7 +58,7 @@ enum { MANIFEST_HEADER_BYTES = 48, RUN_BYTES = 92, VALUE_BYTES = 72 };
 static const Cost index_only_penalty = 1e8;
 
 /* Returns the correlation of the time column with the order of the table. The cost of fetching a range depends on it. */
-pg_noinline static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *index)
+static double time_correlation(struct PlannerInfo *root, const IndexOptInfo *index)
 {
 	AttrNumber attribute = (AttrNumber)index->indexkeys[index->nkeycolumns - 1];
 	RangeTblEntry *table = planner_rt_fetch(index->rel->relid, root);
@@ -81,7 +81,7 @@ pg_noinline static double time_correlation(struct PlannerInfo *root, const Index
 }
 
 /* Returns the product of the numbers of distinct values of by columns. */
-pg_noinline static double all_series(struct PlannerInfo *root, const IndexOptInfo *index)
+static double all_series(struct PlannerInfo *root, const IndexOptInfo *index)
 {
 	double n_series = 1;
 
@@ -97,22 +97,27 @@ pg_noinline static double all_series(struct PlannerInfo *root, const IndexOptInf
 	return n_series;
 }
 
-pg_attribute_hot static struct ifp_plan_estimates estimates_of(struct PlannerInfo *root, const IndexOptInfo *index)
+pg_noinline static struct ifp_plan_estimates make_estimates(struct PlannerInfo *root, const IndexOptInfo *index)
 {
+	uint64 number = ifp_plan_facts(index->indexoid)->number;
+	struct ifp_plan_estimates estimates = { .are_known = true,
+						.of_tuples = index->rel->tuples,
+						.n_series = all_series(root, index),
+						.correlation = time_correlation(root, index) };
 	struct ifp_plan_facts *facts = ifp_plan_facts(index->indexoid);
-	struct ifp_plan_estimates estimates = facts->estimates;
-	uint64 number = facts->number;
 
-	if (estimates.are_known && estimates.of_tuples == index->rel->tuples)
-		return estimates;
-	estimates = (struct ifp_plan_estimates){ .are_known = true,
-						 .of_tuples = index->rel->tuples,
-						 .n_series = all_series(root, index),
-						 .correlation = time_correlation(root, index) };
-	facts = ifp_plan_facts(index->indexoid);
 	if (facts->number == number)
 		facts->estimates = estimates;
 	return estimates;
+}
+
+pg_attribute_hot static struct ifp_plan_estimates estimates_of(struct PlannerInfo *root, const IndexOptInfo *index)
+{
+	const struct ifp_plan_facts *facts = ifp_plan_facts(index->indexoid);
+
+	if (facts->estimates.are_known && facts->estimates.of_tuples == index->rel->tuples)
+		return facts->estimates;
+	return make_estimates(root, index);
 }
 
 /* Estimates the number of series scanned: those that pass the conditions on by columns. */

@@ -162,7 +162,7 @@ pg_attribute_hot static bool may_be_end(const Node *node, const IndexOptInfo *in
 	while (IsA(node, RelabelType))
 		node = (const Node *)((const RelabelType *)node)->arg;
 	if (!IsA(node, Var))
-		return !IsA(node, Const) && !IsA(node, Param);
+		return IsA(node, OpExpr) || (index->indexprs != NIL && !IsA(node, Const) && !IsA(node, Param));
 	var = (const Var *)node;
 	for (int i = index->nkeycolumns; i < index->ncolumns; i++)
 		if (index->indexkeys[i] == var->varattno)
@@ -441,7 +441,7 @@ static bool is_ordered_by(const PathKey *key, const RelOptInfo *rel, const Targe
 pg_attribute_hot static bool may_stop(const PlannerInfo *root)
 {
 	const Query *parse = root->parse;
-	bool reads_all = parse->hasAggs || parse->groupClause || parse->groupingSets;
+	bool reads_all = parse->hasAggs || parse->groupClause || parse->groupingSets || parse->distinctClause;
 
 	return root->query_pathkeys && (!reads_all || parse->limitCount);
 }
