@@ -47,7 +47,7 @@ struct arm {
 	int measure;
 	Node *expression;
 	ExprState *state;		 /* of VALUE and TIME, unless is_plain: the expression over the column */
-	bool is_plain;			 /* the column itself, or converted without error */
+	bool is_plain;			 /* the column itself */
 	enum iforest_pair_function pair; /* of PAIR, and whether x is its accumulator's first column */
 	bool is_swapped;
 	AttrNumber attribute;
@@ -81,8 +81,7 @@ struct ifp_agg_states {
 	Snapshot snapshot;
 	const struct ifp_value_pass *pass; /* NULL: all rows are read at once */
 	bool has_index;
-	/* accumulators of the index being read, and histograms without bounds; the index there of each of query->accumulators.
-	 * Set if has_index and the query needs any; not zeroed */
+	/* if has_index and the query needs any: those of the index being read, and where each of query->accumulators is there */
 	struct iforest_accumulators accumulators;
 	unsigned in_index[IFOREST_MAX_ACCUMULATORS];
 };
@@ -190,8 +189,8 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, List *a
 		find_better(aggregate, &result->better);
 	if (ifp_agg_function_is_percentile(result->function))
 		result->percentile = ifp_percentile_begin(aggregate);
-	result->distinct =
-		ifp_aggregate_is_distinct(aggregate, aggs->query) ? ifp_distinct_values_begin(aggregate, aggs->econtext) : NULL;
+	if (ifp_aggregate_is_distinct(aggregate, query))
+		result->distinct = ifp_distinct_values_begin(aggregate, aggs->econtext);
 	foreach (cell, arms) {
 		const struct ifp_arm *from = lfirst(cell);
 		struct arm *arm = &result->arms[result->n_arms++];
@@ -217,7 +216,7 @@ struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query,
 	struct ifp_agg_states *aggs = palloc(sizeof *aggs);
 	List *arms_of_all = NIL;
 	int most = 0;
-	ListCell *cell;
+	ListCell *cell, *arms_cell;
 
 	memset(aggs, 0, offsetof(struct ifp_agg_states, accumulators));
 	aggs->query = query;
@@ -232,10 +231,8 @@ struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query,
 		most += list_length(arms);
 	}
 	aggs->measures = palloc0((most + 1) * sizeof *aggs->measures);
-	foreach (cell, query->aggregates) {
-		begin_result(aggs, lfirst(cell), list_nth(arms_of_all, aggs->n_results), &aggs->results[aggs->n_results]);
-		aggs->n_results++;
-	}
+	forboth(cell, query->aggregates, arms_cell, arms_of_all)
+		begin_result(aggs, lfirst(cell), lfirst(arms_cell), &aggs->results[aggs->n_results++]);
 	return aggs;
 }
 
@@ -269,14 +266,13 @@ void ifp_agg_states_set_index(struct ifp_agg_states *aggs, const struct iforest_
 		return;
 	aggs->accumulators = *accumulators;
 	for (unsigned a = 0; a < needed->n; a++) {
-		int found = aggs->accumulators.n;
+		bool is_kept = ifp_value_steps_is_kept(needed, a);
+		int found = is_kept ? iforest_accumulators_find(accumulators, needed, a) : (int)aggs->accumulators.n;
 
 		/* drawn histograms are read in passes, not counted */
-		if (aggs->query->drawn && !ifp_value_steps_is_kept(needed, a))
+		if (!is_kept && aggs->query->drawn)
 			continue;
-		if (ifp_value_steps_is_kept(needed, a))
-			found = iforest_accumulators_find(accumulators, needed, a);
-		else
+		if (!is_kept)
 			aggs->accumulators.list[aggs->accumulators.n++] = needed->list[a];
 		Assert(found >= 0);
 		aggs->in_index[a] = (unsigned)found;
@@ -539,10 +535,9 @@ static Datum evaluate_at(const struct ifp_agg_states *aggs, const struct arm *ar
 {
 	TupleTableSlot *row = aggs->econtext->ecxt_scantuple;
 
-	if (arm->is_plain) {
-		*is_null = false;
+	*is_null = false;
+	if (arm->is_plain)
 		return at;
-	}
 	row->tts_values[arm->attribute - 1] = at;
 	row->tts_isnull[arm->attribute - 1] = false;
 	return ExecEvalExpr(arm->state, aggs->econtext, is_null);
@@ -569,7 +564,7 @@ static void try_null(const struct ifp_agg_states *aggs, const struct arm *arm, c
 {
 	bool is_null;
 
-	if (!arm->state || arm->is_plain || !state->has_null)
+	if (!arm->state || !state->has_null)
 		return;
 	aggs->econtext->ecxt_scantuple->tts_isnull[arm->attribute - 1] = true;
 	(void)ExecEvalExpr(arm->state, aggs->econtext, &is_null);
@@ -583,7 +578,7 @@ static bool try_argument(const struct ifp_agg_states *aggs, const struct arm *ar
 	bool is_null = false;
 
 	try_null(aggs, arm, state);
-	if (arm->state && !arm->is_plain && state->n > 0) {
+	if (arm->state && state->n > 0) {
 		extremes(aggs, arm, state, &least, &greatest);
 		(void)evaluate_at(aggs, arm, least, &is_null);
 		(void)evaluate_at(aggs, arm, greatest, &is_null);
