@@ -3,9 +3,9 @@
 #
 #   tests/fleet/build_citus.sh SOURCE FOLDER      then: make check-fleet PG_CONFIG=$(tests/fleet/build_citus.sh SOURCE FOLDER)
 #
-# Prints the path of the copy's pg_config. SOURCE stays as it is; FOLDER becomes some 100 MB, and is left as it is if it has a Citus. PG_CONFIG
-# (default: pg_config) chooses the server that is copied. Citus needs a C compiler, and headers: of libpq and, as the server was built with them, of zstd and
-# Kerberos (Debian: libpq-dev libzstd-dev libkrb5-dev). What else it could be built with (curl, lz4) is left out.
+# Prints the path of the copy's pg_config. Citus leaves some files that it makes in SOURCE; FOLDER becomes some 100 MB, and is left as it is if
+# it has a Citus. PG_CONFIG (default: pg_config) chooses the server that is copied. Citus needs a C compiler, and headers: of libpq and, as the server was built with
+# them, of zstd, Kerberos and ICU (Debian: libpq-dev libzstd-dev libkrb5-dev libicu-dev). What else it could be built with (curl, lz4) is left out.
 set -eu
 [ $# -eq 2 ] || { sed -n '4,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 source=$(cd "$1" && pwd)
