@@ -27,27 +27,31 @@
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
 enum {
-	OPENING = 2400,	    /* opening an index */
-	PLANNING = 600,	    /* the extra time of planning the answer */
-	A_PAGE = 200,	    /* a page of a run, for the end of a bucket */
-	A_WHOLE_PAGE = 800, /* a page of a run, decoded from end to end */
-	A_BUCKET = 160,
-	A_SWEPT_PAGE = 100,	  /* a leaf page that a sweep visits (core/query/sweep.h) */
-	A_PASSED_SERIES = 2,	  /* a series without a bucket on such a page */
-	A_SWEPT_SERIES = 50,	  /* a series with a bucket on it, which becomes a group */
-	A_SET = 16,		  /* a further group to which a bucket is added */
-	A_JOINED_ROW = 20,	  /* a row of a dimension, copied to memory */
+	OPENING = 2400,	     /* opening an index */
+	PLANNING = 600,	     /* the extra time of planning the answer */
+	A_PAGE = 200,	     /* a page of a run, for the end of a bucket */
+	A_WHOLE_PAGE = 800,  /* a page of a run, decoded from end to end */
+	A_BUCKET = 50,	     /* of one series */
+	A_BUCKET_END = 30,   /* finding where a bucket ends, once for all series, and a group for it; besides evaluations */
+	A_SWEPT_PAGE = 100,  /* a leaf page that a sweep visits (core/query/sweep.h) */
+	A_PASSED_SERIES = 2, /* a series without a bucket on such a page */
+	A_SWEPT_SERIES = 50, /* a series with a bucket on it, which becomes a group */
+	A_SET = 16,	     /* a further group to which a bucket is added */
+	A_JOINED_ROW = 20,   /* a row of a dimension, copied to memory */
 	A_LOOK_FOR_PARTNERS = 20, /* a lookup of a series in a dimension */
 	A_PENDING_PAGE = 1000,
 	A_HEAP_ROW = 1,		/* a heap row whose visibility is checked */
 	A_REMEMBERED_PAGE = 40, /* a heap page cached as clean */
 	A_FETCHED_ROW = 40,	/* a row that a scan of another index fetches */
-	A_GROUPED_ROW = 50,	/* a row that a plain plan groups by expressions of the time */
+	A_GROUPED_ROW = 20,	/* a row that a plain plan groups by expressions of the time */
 	A_SKETCHED_ROW = 1,	/* an entry that is added to a sketch */
 	A_SORTED_ROW = 6,	/* a value that is collected and sorted */
 	A_SPLIT_ROW = 1,	/* an entry that is folded with those of its class */
 	A_CLASS_OF_BLOCK = 4	/* a class of the entries of a block */
 };
+
+/* Evaluations of the keys to find where a bucket ends, usually as wide as the one before, and its group. */
+enum { EVALUATIONS_A_BUCKET = 3 };
 
 /* Approximate bytes of an entry in a run, and of each of its values: 4 to 13 bytes were measured with one value. */
 enum { ENTRY_BYTES = 5, VALUE_BYTES = 5 };
@@ -197,6 +201,15 @@ static Cost cost_of_opening(const struct ifp_query_level *level)
 	return (is_generic ? OPENING : OPENING + PLANNING) * cpu_operator_cost;
 }
 
+/* Returns what it costs to find where a bucket ends. */
+static Cost cost_of_bucket_end(const struct ifp_query_level *level, const struct ifp_index_query *query)
+{
+	QualCost keys;
+
+	cost_qual_eval_node(&keys, (Node *)query->groups, level->root);
+	return A_BUCKET_END * cpu_operator_cost + EVALUATIONS_A_BUCKET * keys.per_tuple;
+}
+
 /* ---- one index ---- */
 
 struct terms {
@@ -209,6 +222,7 @@ struct terms {
 	uint32 sketches[IFOREST_N_DIGESTS]; /* bit mask of value columns whose sketches of the kind are needed */
 	uint32 numbers;			    /* bit mask of value columns whose single values are needed */
 	double classes;			    /* number of classes of a bucket's rows; 0: not split */
+	Cost bucket_end;		    /* of finding where a bucket ends */
 };
 
 /* Returns the fraction of the table that is not all-visible now. Statistics are as of the last VACUUM; they suffice for few
@@ -323,7 +337,8 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	}
 	if (terms->numbers || terms->classes > 0)
 		n_pages = n_whole = Max(n_pages, n_used * window);
-	pieces = n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_pieces * A_BUCKET * cpu_operator_cost;
+	pieces = n_pages * (read_cost + A_PAGE * cpu_operator_cost) + n_pieces * A_BUCKET * cpu_operator_cost +
+		 Min(n_buckets, n_pieces) * terms->bucket_end;
 	pieces = cost_of_sweep(terms, n_used, terms->is_joined ? 0 : terms->series * share, n_pieces, read_cost, pieces);
 	return pieces + n_whole * (read_cost + A_WHOLE_PAGE * cpu_operator_cost) +
 	       n_pending * A_PENDING_PAGE * cpu_operator_cost +
@@ -527,6 +542,7 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	terms.sketches[IFOREST_DIGEST_QUANTILES] = ifp_aggregates_need(query, IFP_MEASURE_SKETCH);
 	terms.sketches[IFOREST_DIGEST_DISTINCT] = ifp_aggregates_need(query, IFP_MEASURE_DISTINCT);
 	terms.numbers = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
+	terms.bucket_end = cost_of_bucket_end(level, query);
 	terms.classes = query->splits ? n_classes(level, candidate, query, NULL) : 0;
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)

@@ -106,5 +106,13 @@ CREATE INDEX night_if ON night USING iforest (ts);
 VACUUM ANALYZE night;
 SELECT cut('SELECT date_bin(''40 min'', ts + interval ''1 day 3 hours'', ''2024-03-10 10:00Z''), count(*) FROM night GROUP BY 1', 30);
 SELECT cut('SELECT date_bin(''40 min'', ts - interval ''-1 day -3 hours'', ''2024-03-10 10:00Z''), count(*) FROM night GROUP BY 1', 30);
-DROP TABLE timed, night;
+
+-- ---- beside a covering B-tree: buckets of some rows are taken from the index, those of a row each are not ----
+CREATE TABLE dense AS SELECT timestamptz '2024-03-01 00:00Z' + i * interval '1 second' AS ts, (ARRAY['api', 'db', 'web'])[1 + i % 3] AS service, i % 1000 AS n FROM generate_series(0, 99999) i;
+CREATE INDEX dense_if ON dense USING iforest (service, ts) INCLUDE (n);
+CREATE INDEX dense_ts ON dense (ts) INCLUDE (n);
+VACUUM ANALYZE dense;
+SELECT cut('SELECT date_bin(''9 s'', ts, ''2000-01-01 00:00Z''), count(*), max(n) FROM dense WHERE ts >= ''2024-03-01 04:00Z'' AND ts < ''2024-03-01 08:00Z'' GROUP BY 1', 4810);
+SELECT cut('SELECT date_bin(''2 s'', ts, ''2000-01-01 00:00Z''), count(*), max(n) FROM dense WHERE ts >= ''2024-03-01 04:00Z'' AND ts < ''2024-03-01 08:00Z'' GROUP BY 1', 0);
+DROP TABLE timed, night, dense;
 DROP FUNCTION cut;
