@@ -193,7 +193,7 @@ static enum iforest_status add_bucket(struct answer_reader *reader, const struct
 		if (reader->needs_values)
 			status = ifp_bucket_values_read(&reader->values, answer->aggs, &reader->read, &reader->sidecar,
 							&range->from, &range->to, answer->attempt);
-		ifp_set_groups_move(answer->groups);
+		ifp_set_groups_move(answer->groups, has_time ? ifp_bucket_finder_note(answer->bucket_finder, time) : NULL);
 		for (int i = 0; i < answer->n_pieces && !status; i++)
 			add_piece(reader, i, has_time);
 		if (!status && reader->needs_values)
@@ -794,6 +794,7 @@ static bool attempt(void *context, bool locked)
 	ListCell *cell;
 
 	MemoryContextReset(answer->attempt);
+	ifp_bucket_finder_forget_notes(answer->bucket_finder);
 	ifp_set_groups_reset(answer->groups, answer->attempt);
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
 	answer->counts = (struct ifp_agg_counts){ .n_restarts = answer->counts.n_restarts };

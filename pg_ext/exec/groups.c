@@ -45,11 +45,15 @@ struct ifp_groups {
 	AttrNumber *columns;
 	bool come_together; /* the buckets of a group come one after the other */
 	bool are_apart;	    /* no key depends on both the piece and something else */
+	bool are_of_time;   /* the lookup keys have no column but the time */
+	void **note;	    /* where the group of the row is kept; NULL: nowhere */
 	int n_pieces;	    /* 1 if no key depends only on the piece */
 	struct group_piece *pieces;
 	TupleHashTable table;		      /* of pointers to groups; NULL if come_together, and without keys */
 	struct group *first, *last, *current; /* first and last in order of creation, which is also that of memory */
 	int next_piece;			      /* next piece of `first` to be returned */
+	char *free;			      /* the rest of a chunk of memory */
+	Size n_free, n_in_chunk;	      /* how many groups it has room for, and all of it */
 };
 
 static Oid time_type(const struct ifp_index_query *query)
@@ -176,10 +180,12 @@ struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, const L
 		return groups;
 	groups->columns = palloc((Size)found->n * sizeof *groups->columns);
 	groups->come_together = keys_come_together(query, found);
+	groups->are_of_time = true;
 	groups->descriptor = CreateTemplateTupleDesc(found->n);
 	for (int i = 0; i < found->n; i++) {
 		Node *key = list_nth(query->groups, found->numbers[i]);
 
+		groups->are_of_time = groups->are_of_time && !ifp_mentions_others(key, ifp_time_attribute(query));
 		groups->columns[i] = (AttrNumber)(i + 1);
 		TupleDescInitEntry(groups->descriptor, (AttrNumber)(i + 1), NULL, exprType(key), exprTypmod(key), 0);
 	}
@@ -190,6 +196,9 @@ struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, const L
 }
 
 enum { FEWEST_EXPECTED = 256, MOST_EXPECTED = 4096 };
+
+/* The most bytes of groups that are allocated together, and what a group's keys and its entry in the table take, approximately. */
+enum { MOST_CHUNK_BYTES = 8192, KEYS_BYTES = 128 };
 
 static long expected_groups(const struct ifp_groups *groups)
 {
@@ -205,16 +214,50 @@ static TupleHashTable make_table(const struct ifp_groups *groups)
 				    groups->econtext->ecxt_per_tuple_memory);
 }
 
+static Size bytes_of_group(const struct ifp_groups *groups)
+{
+	Size n_states = groups->pieced.n == 0 ? groups->state_bytes : 0;
+
+	return MAXALIGN(offsetof(struct group, states) + (Size)groups->n_pieces * sizeof(void *) + n_states);
+}
+
+/* Returns a memory context for groups, within the given one. Blocks that double fill more than the C library keeps, twice the largest that was freed, so
+ * that the kernel would be asked for the same pages by each query. One block of about the right length is kept. */
+static MemoryContext make_context(const struct ifp_groups *groups, MemoryContext within)
+{
+	Size n_bytes = (Size)expected_groups(groups) * (bytes_of_group(groups) + KEYS_BYTES);
+
+	if (expected_groups(groups) == FEWEST_EXPECTED)
+		return within;
+	return AllocSetContextCreate(within, "iforest groups", 0, Min(n_bytes, ALLOCSET_DEFAULT_MAXSIZE),
+				     ALLOCSET_DEFAULT_MAXSIZE);
+}
+
+/* Returns zeros for a group in the current memory context, from chunks of twice as many each time: a chunk for each group would be rounded up to a power
+ * of two. */
+static struct group *allocate_group(struct ifp_groups *groups)
+{
+	Size n_bytes = bytes_of_group(groups);
+	char *group;
+
+	if (groups->n_free == 0) {
+		groups->n_free = groups->n_in_chunk = Max(Min(2 * groups->n_in_chunk, MOST_CHUNK_BYTES / n_bytes), 1);
+		groups->free = palloc0(groups->n_free * n_bytes);
+	}
+	group = groups->free;
+	groups->free += n_bytes;
+	groups->n_free--;
+	return (struct group *)group;
+}
+
 static struct group *add_group(struct ifp_groups *groups)
 {
 	MemoryContext before = MemoryContextSwitchTo(groups->context);
-	bool is_whole = groups->pieced.n == 0;
-	Size n_bytes = offsetof(struct group, states) + (Size)groups->n_pieces * sizeof(void *);
-	struct group *group = palloc0(n_bytes + (is_whole ? groups->state_bytes : 0));
+	struct group *group = allocate_group(groups);
 
 	if (groups->found.n > 0)
 		group->keys = ExecCopySlotMinimalTuple(groups->probe);
-	if (is_whole)
+	if (groups->pieced.n == 0)
 		group->states[0] = &group->states[1];
 	*(groups->last ? &groups->last->next : &groups->first) = group;
 	groups->last = group;
@@ -228,6 +271,7 @@ void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context)
 	groups->first = groups->last = groups->current = NULL;
 	groups->next_piece = 0;
 	groups->table = NULL;
+	groups->n_free = groups->n_in_chunk = 0;
 	for (int i = 0; i < groups->n_pieces; i++)
 		groups->pieces[i].is_known = false;
 	if (groups->found.n == 0) {
@@ -236,6 +280,7 @@ void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context)
 	}
 	ExecClearTuple(groups->stored);
 	ExecClearTuple(groups->latest);
+	groups->context = make_context(groups, context);
 	groups->table = groups->come_together ? NULL : make_table(groups);
 }
 
@@ -331,9 +376,10 @@ static void learn_piece(struct ifp_groups *groups, struct group_piece *piece)
 	piece->is_known = true;
 }
 
-void ifp_groups_move(struct ifp_groups *groups)
+void ifp_groups_move(struct ifp_groups *groups, void **note)
 {
-	groups->current = NULL;
+	groups->note = groups->are_of_time ? note : NULL;
+	groups->current = groups->note ? *groups->note : NULL;
 }
 
 void *ifp_groups_find(struct ifp_groups *groups, int piece)
@@ -341,8 +387,11 @@ void *ifp_groups_find(struct ifp_groups *groups, int piece)
 	struct group_piece *known = &groups->pieces[groups->pieced.n == 0 ? 0 : piece];
 	void **states;
 
-	if (!groups->current || !groups->are_apart)
+	if (!groups->current || !groups->are_apart) {
 		groups->current = find_group(groups);
+		if (groups->note)
+			*groups->note = groups->current;
+	}
 	if (!known->is_known)
 		learn_piece(groups, known);
 	states = &groups->current->states[known->first];

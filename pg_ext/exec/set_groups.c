@@ -39,10 +39,10 @@ void ifp_set_groups_reset(struct ifp_set_groups *sets, MemoryContext context)
 		ifp_groups_reset(sets->groups[i], context);
 }
 
-void ifp_set_groups_move(struct ifp_set_groups *sets)
+void ifp_set_groups_move(struct ifp_set_groups *sets, void **note)
 {
 	for (int i = 0; i < sets->n; i++)
-		ifp_groups_move(sets->groups[i]);
+		ifp_groups_move(sets->groups[i], sets->n == 1 ? note : NULL);
 }
 
 int ifp_set_groups_n(const struct ifp_set_groups *sets)

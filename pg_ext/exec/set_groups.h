@@ -16,8 +16,8 @@ struct ifp_set_groups *ifp_set_groups_begin(const struct ifp_index_query *query,
 /* Discards all groups; new ones are allocated in the context. */
 void ifp_set_groups_reset(struct ifp_set_groups *sets, MemoryContext context);
 
-/* Tells that the row in econtext has changed in more than its piece. */
-void ifp_set_groups_move(struct ifp_set_groups *sets);
+/* Tells that the row in econtext has changed in more than its piece. note: as of ifp_groups_move(), for a query of one set. */
+void ifp_set_groups_move(struct ifp_set_groups *sets, void **note);
 
 /* Returns the number of sets. */
 int ifp_set_groups_n(const struct ifp_set_groups *sets);

@@ -17,6 +17,7 @@
 
 #include "pg_ext/base/engine.h"
 #include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/expression.h"
 #include "pg_ext/planner/monotone.h"
 
 /* ---- pieces of zones and months ----
@@ -119,6 +120,7 @@ struct piece_break {
 
 struct bucket {
 	int64 from, to; /* it may begin before `from` */
+	void *note;	/* of the caller */
 };
 
 struct ifp_bucket_finder {
@@ -165,13 +167,6 @@ static void add_break(struct ifp_bucket_finder *finder, List *parts)
 	one->type = ifp_break_type(parts);
 }
 
-static bool has_other_columns(Node *node, void *time)
-{
-	if (!node || IsA(node, Var))
-		return node && castNode(Var, node)->varattno != *(const AttrNumber *)time;
-	return expression_tree_walker(node, has_other_columns, time);
-}
-
 struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *keys, const struct ifp_definition *definition,
 						  AttrNumber time, ExprContext *econtext)
 {
@@ -196,7 +191,7 @@ struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *key
 	foreach (cell, keys->breaks)
 		add_break(finder, lfirst(cell));
 	finder->varies_by_series =
-		has_other_columns((Node *)keys->expressions, &time) || has_other_columns((Node *)keys->breaks, &time);
+		ifp_mentions_others((Node *)keys->expressions, time) || ifp_mentions_others((Node *)keys->breaks, time);
 	finder->n_reserved = 64;
 	finder->known = palloc(finder->n_reserved * sizeof *finder->known);
 	return finder;
@@ -218,6 +213,19 @@ void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last)
 		finder->n_known = 0;
 		finder->has_base = false;
 	}
+}
+
+void **ifp_bucket_finder_note(struct ifp_bucket_finder *finder, int64 time)
+{
+	struct bucket *bucket = finder->next < finder->n_known ? &finder->known[finder->next] : NULL;
+
+	return bucket && bucket->from <= time && time <= bucket->to ? &bucket->note : NULL;
+}
+
+void ifp_bucket_finder_forget_notes(struct ifp_bucket_finder *finder)
+{
+	for (uint32 i = 0; i < finder->n_known; i++)
+		finder->known[i].note = NULL;
 }
 
 bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *finder)

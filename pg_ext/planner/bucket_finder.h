@@ -37,6 +37,13 @@ void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last);
  * Cost      no, two or O(log width) evaluations of the keys. */
 int64 ifp_bucket_finder_end(struct ifp_bucket_finder *finder, int64 time);
 
+/* Returns a place for a note of the caller on the bucket that ifp_bucket_finder_end() returned last, for this time: NULL at first, then what the caller
+ * wrote for this or another series. The place is valid until the next call. Returns NULL if the finder does not remember the bucket. */
+void **ifp_bucket_finder_note(struct ifp_bucket_finder *finder, int64 time);
+
+/* Sets all notes to NULL. */
+void ifp_bucket_finder_forget_notes(struct ifp_bucket_finder *finder);
+
 /* True if there are no keys, hence only one bucket. */
 bool ifp_bucket_finder_has_one(const struct ifp_bucket_finder *finder);
 

@@ -30,6 +30,18 @@ bool ifp_mentions(Node *expression, AttrNumber attribute)
 	return mentions_walker(expression, &attribute);
 }
 
+static bool mentions_others(Node *node, void *attribute)
+{
+	if (!node || IsA(node, Var))
+		return node && castNode(Var, node)->varattno != *(const AttrNumber *)attribute;
+	return expression_tree_walker(node, mentions_others, attribute);
+}
+
+bool ifp_mentions_others(Node *expression, AttrNumber attribute)
+{
+	return mentions_others(expression, &attribute);
+}
+
 bool ifp_has_columns(Node *expression)
 {
 	return mentions_walker(expression, NULL);

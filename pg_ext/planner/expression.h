@@ -9,8 +9,9 @@
 
 /* ---- columns and calls ---- */
 
-/* True if the expression mentions column `attribute` of varno 1; if it mentions any column. */
+/* True if the expression mentions column `attribute` of varno 1; if it mentions another column; if it mentions any. */
 bool ifp_mentions(Node *expression, AttrNumber attribute);
+bool ifp_mentions_others(Node *expression, AttrNumber attribute);
 bool ifp_has_columns(Node *expression);
 
 /* Returns the function that a node calls, and its arguments; InvalidOid and NIL if it calls none, or one whose result stands for a
