@@ -66,6 +66,8 @@ void iforest_fold_init(struct iforest_fold *fold, struct iforest_store *store, c
 		       const struct iforest_run *run);
 void iforest_fold_release(struct iforest_fold *fold);
 enum iforest_status iforest_fold_seek(struct iforest_fold *fold, const struct iforest_key *key);
+enum iforest_status iforest_fold_seek_before(struct iforest_fold *fold, const struct iforest_key *key,
+					     const struct iforest_key *to);
 
 /* iforest_fold_key() for a position whose key is not in fold->at. */
 enum iforest_status iforest_fold_find_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end);
