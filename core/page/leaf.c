@@ -140,6 +140,39 @@ enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct if
 	return n_entries == header->n_entries ? IFOREST_OK : IFOREST_CORRUPT;
 }
 
+/* Returns the end of a block's columns. */
+static const uint8_t *columns_end(const struct iforest_leaf *leaf, unsigned block)
+{
+	bool is_last = block + 1u == leaf->header.n_items;
+
+	return is_last ? leaf->page + leaf->header.length - IFOREST_COLUMN_SLACK : columns_of(leaf, block + 1);
+}
+
+bool iforest_leaf_copy_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to, struct iforest_leaf *copy,
+			      uint8_t *bytes, size_t n_bytes)
+{
+	const uint8_t *columns = columns_of(leaf, from), *end = columns_end(leaf, to - 1);
+	uint32_t n_directory = (to - from) * DIRECTORY_ENTRY, start = IFOREST_PAGE_HEADER + n_directory, length;
+
+	length = start + (uint32_t)(end - columns) + IFOREST_COLUMN_SLACK;
+	if (end < columns || length > n_bytes)
+		return false;
+	memcpy(bytes + IFOREST_PAGE_HEADER, directory_entry(leaf, from), n_directory);
+	for (uint8_t *entry = bytes + IFOREST_PAGE_HEADER; entry < bytes + start; entry += DIRECTORY_ENTRY) {
+		int offset = iforest_load16(entry + COLUMNS_OFFSET) - (int)(columns - leaf->page);
+
+		if (offset < 0 || offset > end - columns) /* the page is forged */
+			return false;
+		iforest_store16(entry + COLUMNS_OFFSET, (uint16_t)(start + (unsigned)offset));
+	}
+	memcpy(bytes + start, columns, (size_t)(end - columns));
+	memset(bytes + length - IFOREST_COLUMN_SLACK, 0, IFOREST_COLUMN_SLACK);
+	*copy = (struct iforest_leaf){ .fields = leaf->fields, .page = bytes, .header = leaf->header };
+	copy->header.n_items = (uint16_t)(to - from);
+	copy->header.length = (uint16_t)length;
+	return true;
+}
+
 static inline uint64_t dead_entries(const struct iforest_leaf *leaf, unsigned block)
 {
 	const uint8_t *entry = directory_entry(leaf, block);
@@ -194,8 +227,7 @@ bool iforest_leaf_first_column(const struct iforest_leaf *leaf, unsigned block, 
 
 void iforest_leaf_prefetch_block(const struct iforest_leaf *leaf, unsigned block)
 {
-	bool is_last = block + 1u == leaf->header.n_items;
-	const uint8_t *end = is_last ? leaf->page + leaf->header.length : columns_of(leaf, block + 1);
+	const uint8_t *end = columns_end(leaf, block);
 
 	for (const uint8_t *at = columns_of(leaf, block); at < end; at += CACHE_LINE)
 		__builtin_prefetch(at);

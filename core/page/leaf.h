@@ -9,6 +9,7 @@
 #define IFOREST_PAGE_LEAF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/status.h"
@@ -86,6 +87,11 @@ struct iforest_leaf {
  * Errors  IFOREST_CORRUPT or IFOREST_FORMAT with *what (page.h). */
 enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_node_schema *fields, const uint8_t *page,
 				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked, const char **what);
+
+/* Copies the blocks [from, to) to `bytes`, as a leaf page of their own, `copy`. Returns false if they do not fit.
+ * Requires  from < to; nothing is excluded. `copy` lives as long as `bytes`, whatever becomes of the page. */
+bool iforest_leaf_copy_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to, struct iforest_leaf *copy,
+			      uint8_t *bytes, size_t n_bytes);
 
 /* A block's entry in the directory. */
 struct iforest_block_info {

@@ -38,6 +38,17 @@ struct folding {
 	struct iforest_sums sums, own;
 };
 
+/* Keeps the key of the cursor's position. */
+static void note_key(struct iforest_fold *fold, const struct iforest_key *key)
+{
+	const struct iforest_cursor *cursor = &fold->cursor;
+
+	fold->at.leaf_number = cursor->leaf_number;
+	fold->at.block = cursor->block;
+	fold->at.entry = cursor->entry;
+	fold->at.key = *key;
+}
+
 static void forget(struct iforest_fold *fold)
 {
 	fold->classified_leaf = fold->asked_leaf = fold->rest.leaf_number = fold->at.leaf_number = UINT64_MAX;
@@ -69,6 +80,56 @@ enum iforest_status iforest_fold_seek(struct iforest_fold *fold, const struct if
 	return iforest_cursor_seek(&fold->cursor, key);
 }
 
+/* Finds the key of the cursor's position in the excerpt, or after it. */
+static enum iforest_status find_key_in_excerpt(struct iforest_fold *fold)
+{
+	struct iforest_cursor *cursor = &fold->cursor;
+	const struct iforest_block *block = &cursor->reader.block;
+	struct iforest_key key = { .series = block->series, .time_is_null = block->time_is_null, .ref = INT64_MIN };
+	enum iforest_status status = IFOREST_OK;
+
+	if (iforest_cursor_is_in_excerpt(cursor))
+		status = iforest_block_pick(&cursor->reader, IFOREST_TIMES, cursor->entry, &key.time);
+	else
+		key = cursor->excerpt.next;
+	if (status)
+		return iforest_cursor_report_corrupt(cursor, status, "a packed column is wrong", 0, cursor->leaf_number);
+	note_key(fold, &key);
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_fold_seek_before(struct iforest_fold *fold, const struct iforest_key *key,
+					     const struct iforest_key *to)
+{
+	enum iforest_status status;
+
+	forget(fold);
+	status = iforest_cursor_seek_before(&fold->cursor, key, to);
+	return !status && fold->cursor.excerpt.is_there ? find_key_in_excerpt(fold) : status;
+}
+
+/* Adds the entries before the key, all of which are in the excerpt. */
+static enum iforest_status fold_excerpt(struct iforest_fold *fold, const struct iforest_key *key,
+					const struct iforest_request *request, struct iforest_aggregate *aggregate)
+{
+	struct iforest_cursor *cursor = &fold->cursor;
+	uint64_t counted;
+	unsigned entry = 0;
+	enum iforest_status status;
+
+	do {
+		status = iforest_block_find(&cursor->reader, key, &entry);
+		if (status)
+			break;
+		entry = entry > cursor->entry ? entry : cursor->entry;
+		if (entry > cursor->entry)
+			status = iforest_block_fold(&cursor->reader, cursor->entry, entry, request, aggregate, &counted);
+	} while (!status && iforest_cursor_stand_in_excerpt(cursor, entry));
+	if (status)
+		return iforest_cursor_report_corrupt(cursor, status, "a packed column is wrong", 0, cursor->leaf_number);
+	return find_key_in_excerpt(fold);
+}
+
 /* True if the cursor is where fold->rest begins. */
 static bool is_at_rest(const struct iforest_fold *fold)
 {
@@ -93,17 +154,12 @@ static enum iforest_status find_key(struct iforest_fold *fold, struct iforest_ke
 
 enum iforest_status iforest_fold_find_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end)
 {
-	const struct iforest_cursor *cursor = &fold->cursor;
 	enum iforest_status status = find_key(fold, key, at_end);
 
 	fold->at.leaf_number = UINT64_MAX;
-	if (status || *at_end)
-		return status;
-	fold->at.leaf_number = cursor->leaf_number;
-	fold->at.block = cursor->block;
-	fold->at.entry = cursor->entry;
-	fold->at.key = *key;
-	return IFOREST_OK;
+	if (!status && !*at_end)
+		note_key(fold, key);
+	return status;
 }
 
 /* ---- First and last rows ---- */
@@ -846,6 +902,8 @@ enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct i
 	struct folding folding;
 	enum iforest_status status;
 
+	if (iforest_cursor_is_in_excerpt(&fold->cursor) && iforest_key_compare(key, &fold->cursor.excerpt.next) <= 0)
+		return fold_excerpt(fold, key, request, aggregate);
 	start(&folding, fold, key, request, aggregate);
 	if (key->ref == INT64_MIN && iforest_wants_sums(request, &fold->cursor.manifest->fields))
 		return fold_sums(&folding);

@@ -1,8 +1,8 @@
 /* query/fold.h -- Fold of a run's entries, from the cursor's position up to a key, into an aggregate.
  *
  * A fold is a descent (descent.h) that adds the largest nodes before the key whole, up to the leaf page that the key cuts. The
- * next fold continues from there, so that a scan of buckets opens each page once. How a cut leaf page is folded depends on the
- * request:
+ * next fold continues from there, so that a scan of buckets opens each page once. An excerpt of a leaf page (cursor.h) is folded
+ * block by block. How a cut leaf page is folded depends on the request:
  *
  *   counts and one integer sum   the shorter side is summed, the other derived by subtraction (struct iforest_sums)
  *   also minima and maxima       the page is split once (iforest_leaf_split()), and the rest is kept for the next fold
@@ -66,6 +66,8 @@ void iforest_fold_init(struct iforest_fold *fold, struct iforest_store *store, c
 		       const struct iforest_run *run);
 void iforest_fold_release(struct iforest_fold *fold);
 enum iforest_status iforest_fold_seek(struct iforest_fold *fold, const struct iforest_key *key);
+enum iforest_status iforest_fold_seek_before(struct iforest_fold *fold, const struct iforest_key *key,
+					     const struct iforest_key *to);
 
 /* iforest_fold_key() for a position whose key is not in fold->at. */
 enum iforest_status iforest_fold_find_key(struct iforest_fold *fold, struct iforest_key *key, bool *at_end);

@@ -385,7 +385,7 @@ static enum iforest_status place_cursors(struct iforest_scan *scan)
 	enum iforest_status status = IFOREST_OK;
 
 	for (uint32_t a = 0; a < scan->n_active && !status; a++)
-		status = iforest_fold_seek(scan->active[a], &scan->reached);
+		status = iforest_fold_seek_before(scan->active[a], &scan->reached, &scan->end);
 	scan->is_placed = true;
 	return status;
 }

@@ -11,7 +11,7 @@ void iforest_cursor_init(struct iforest_cursor *cursor, struct iforest_store *st
 	cursor->top_level = run->n_levels;
 	for (unsigned level = 0; level <= cursor->top_level; level++)
 		cursor->path[level].is_pinned = false;
-	cursor->reader_is_open = false;
+	cursor->reader_is_open = cursor->excerpt.is_there = false;
 	cursor->n_users = NULL;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
@@ -39,6 +39,7 @@ void iforest_cursor_release(struct iforest_cursor *cursor)
 {
 	for (unsigned level = 0; level <= cursor->top_level; level++)
 		unpin(cursor, level);
+	cursor->excerpt.is_there = false;
 	cursor->leaf_number = 0;
 	cursor->block = cursor->entry = 0;
 }
@@ -114,6 +115,8 @@ enum iforest_status iforest_cursor_replace(struct iforest_cursor *cursor, unsign
 		return iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "the page has too many nodes", 1,
 						     number / cursor->manifest->fanout);
 	unpin(cursor, level);
+	if (level == 0)
+		cursor->excerpt.is_there = false;
 	status = open_page(cursor, level, number, false, &pinned->page, &cursor->leaf, &pinned->header);
 	pinned->is_pinned = !status;
 	pinned->number = number;
@@ -223,7 +226,7 @@ enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, c
 	return status;
 }
 
-/* Finds the leaf page in which a key belongs. */
+/* Finds the leaf page in which a key belongs, and pins the node pages above it. */
 static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, uint64_t *number)
 {
 	*number = 0;
@@ -239,14 +242,14 @@ static enum iforest_status find_leaf(struct iforest_cursor *cursor, const struct
 		*number = *number * cursor->manifest->fanout +
 			  iforest_cursor_bisect_nodes(cursor, level, 0, cursor->path[level].header.n_items, key, true);
 	}
-	return iforest_cursor_pin(cursor, 0, *number);
+	return IFOREST_OK;
 }
 
-enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key)
+/* Finds the key in a leaf page, and moves there. */
+static enum iforest_status seek_in_leaf(struct iforest_cursor *cursor, uint64_t number, const struct iforest_key *key)
 {
-	uint64_t number;
 	unsigned block, entry;
-	enum iforest_status status = find_leaf(cursor, key, &number);
+	enum iforest_status status = iforest_cursor_pin(cursor, 0, number);
 
 	if (!status)
 		status = iforest_cursor_find_in_leaf(cursor, key, &block, &entry);
@@ -256,6 +259,103 @@ enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const str
 		iforest_cursor_stand_at(cursor, number + 1, 0, 0);
 	else
 		iforest_cursor_stand_at(cursor, number, block, entry);
+	return IFOREST_OK;
+}
+
+enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key)
+{
+	uint64_t number;
+	enum iforest_status status = find_leaf(cursor, key, &number);
+
+	return status ? status : seek_in_leaf(cursor, number, key);
+}
+
+bool iforest_cursor_stand_in_excerpt(struct iforest_cursor *cursor, unsigned entry)
+{
+	unsigned next = cursor->block + 1 - cursor->excerpt.first;
+
+	if (entry < cursor->reader.block.n) {
+		cursor->entry = entry;
+		return false;
+	}
+	if (next < cursor->excerpt.leaf.header.n_items) {
+		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block + 1, 0);
+		iforest_block_start(&cursor->reader, &cursor->excerpt.leaf, next);
+		return true;
+	}
+	if (cursor->excerpt.is_last)
+		iforest_cursor_stand_at(cursor, cursor->leaf_number + 1, 0, 0);
+	else
+		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block + 1, 0);
+	return false;
+}
+
+/* Copies the blocks of a leaf page that may have entries in [key, to), if they are few.
+ * Requires  excerpt.next is what follows if they end with the page. */
+static enum iforest_status copy_excerpt(struct iforest_cursor *cursor, uint64_t number, const struct iforest_key *key,
+					const struct iforest_key *to)
+{
+	struct iforest_page page;
+	struct iforest_leaf leaf;
+	unsigned first, end;
+	enum iforest_status status = iforest_cursor_pin_briefly(cursor, number, &page, &leaf);
+
+	if (status)
+		return status;
+	first = iforest_leaf_find_block(&leaf, key);
+	/* a block has one series */
+	if (first + 1u < leaf.header.n_items && iforest_leaf_block(&leaf, first).first.series != key->series)
+		first++;
+	end = iforest_leaf_find_block_from(&leaf, first, to) + 1;
+	cursor->excerpt.is_last = end == leaf.header.n_items;
+	if (!cursor->excerpt.is_last)
+		cursor->excerpt.next = iforest_leaf_block(&leaf, end).first;
+	cursor->excerpt.next.ref = INT64_MIN;
+	cursor->excerpt.leaf_number = number;
+	cursor->excerpt.first = first;
+	cursor->excerpt.is_there = iforest_leaf_copy_blocks(&leaf, first, end, &cursor->excerpt.leaf, cursor->excerpt.bytes,
+							    IFOREST_EXCERPT_BYTES);
+	iforest_cursor_unpin_brief(cursor, &page);
+	return IFOREST_OK;
+}
+
+/* True if, by the node pages that find_leaf() has pinned, the entries before `to` end in a leaf page. *next: the first key of the
+ * next leaf page, or the last of this one, which then is not before `to`. */
+static bool ends_in_leaf(const struct iforest_cursor *cursor, uint64_t number, const struct iforest_key *to,
+			 struct iforest_key *next)
+{
+	const struct iforest_pinned_page *nodes = &cursor->path[1];
+	unsigned k = (unsigned)(number % cursor->manifest->fanout);
+
+	if (k + 1 < nodes->header.n_items)
+		*next = iforest_node_first(iforest_cursor_sibling(cursor, 1, k + 1));
+	else
+		*next = iforest_node_last(iforest_cursor_sibling(cursor, 1, k));
+	return iforest_key_compare(next, to) >= 0;
+}
+
+enum iforest_status iforest_cursor_seek_before(struct iforest_cursor *cursor, const struct iforest_key *key,
+					       const struct iforest_key *to)
+{
+	const struct iforest_pinned_page *leaf = &cursor->path[0];
+	uint64_t number;
+	unsigned entry;
+	enum iforest_status status = find_leaf(cursor, key, &number);
+
+	cursor->excerpt.is_there = false;
+	if (status || !cursor->store->pager->pin_briefly || (leaf->is_pinned && leaf->number == number) ||
+	    !ends_in_leaf(cursor, number, to, &cursor->excerpt.next))
+		return status ? status : seek_in_leaf(cursor, number, key);
+	unpin(cursor, 0);
+	status = copy_excerpt(cursor, number, key, to);
+	if (status || !cursor->excerpt.is_there)
+		return status ? status : seek_in_leaf(cursor, number, key);
+	iforest_cursor_stand_at(cursor, number, cursor->excerpt.first, 0);
+	iforest_block_start(&cursor->reader, &cursor->excerpt.leaf, 0);
+	status = iforest_block_find(&cursor->reader, key, &entry);
+	if (status)
+		return iforest_cursor_report_corrupt(cursor, status, "a packed column is wrong", 0, number);
+	(void)iforest_cursor_stand_in_excerpt(cursor, entry);
 	return IFOREST_OK;
 }
 

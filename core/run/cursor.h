@@ -18,6 +18,8 @@
 #include "core/page/leaf.h"
 #include "core/run/manifest.h"
 
+#define IFOREST_EXCERPT_BYTES 2048
+
 /* A page that the cursor has pinned. */
 struct iforest_pinned_page {
 	struct iforest_page page;
@@ -39,6 +41,15 @@ struct iforest_cursor {
 	uint16_t n_excluded;		    /* number of entries that leaf.excluded excludes */
 	struct iforest_block_reader reader; /* on a block of the leaf page; the position's block if reader_is_open */
 	bool reader_is_open;
+	/* A few blocks that were copied from a leaf page that is not pinned, if it is there; `reader` is on the position's block */
+	struct {
+		bool is_there, is_last; /* is_last: the page ends with them */
+		uint64_t leaf_number;
+		unsigned first; /* block */
+		struct iforest_leaf leaf;
+		struct iforest_key next; /* no entry after them is before it; its ref is INT64_MIN */
+		uint8_t bytes[IFOREST_EXCERPT_BYTES];
+	} excerpt;
 	/* the position; leaf_number = n_leaves is the end of the run */
 	uint64_t leaf_number;
 	unsigned block, entry;
@@ -56,6 +67,12 @@ void iforest_cursor_release(struct iforest_cursor *cursor);
 /* Moves to the first entry at or after the key.
  * Cost  one page per level. */
 enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key);
+
+/* iforest_cursor_seek() by a caller who will not read entries at or after `to`: if all others are in a few blocks of a leaf page
+ * that is not pinned and that the pager would copy, only these are copied, as cursor->excerpt.
+ * Requires  both keys are made by iforest_key_at() or iforest_key_nulls(), of one series. */
+enum iforest_status iforest_cursor_seek_before(struct iforest_cursor *cursor, const struct iforest_key *key,
+					       const struct iforest_key *to);
 
 /* Gives the key of the entry at the position, removed or not; the ref is not read, it is INT64_MIN. *at_end: there is no
  * entry. */
@@ -208,6 +225,18 @@ static inline void iforest_cursor_stand_at(struct iforest_cursor *cursor, uint64
  * leaf page, or in a run marked removal_in_progress, whose nodes may be stale.
  * Cost  reads no leaf page, and each node page at most once, but none below a node without live entries. */
 enum iforest_status iforest_cursor_pass_dead(struct iforest_cursor *cursor);
+
+/* True if the position is in the excerpt. */
+static inline bool iforest_cursor_is_in_excerpt(const struct iforest_cursor *cursor)
+{
+	return cursor->excerpt.is_there && cursor->leaf_number == cursor->excerpt.leaf_number &&
+	       cursor->block >= cursor->excerpt.first &&
+	       cursor->block - cursor->excerpt.first < cursor->excerpt.leaf.header.n_items;
+}
+
+/* Moves to an entry of the reader's block in the excerpt; its number of entries is the next block. Returns true if that is in
+ * the excerpt, too. */
+bool iforest_cursor_stand_in_excerpt(struct iforest_cursor *cursor, unsigned entry);
 
 /* Finds the position of the key in the pinned leaf page; (number of blocks, 0) is its end. */
 enum iforest_status iforest_cursor_find_in_leaf(struct iforest_cursor *cursor, const struct iforest_key *key, unsigned *block,

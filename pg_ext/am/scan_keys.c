@@ -485,15 +485,21 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 			bool in_order, struct ifp_scan_keys *result)
 {
 	struct ifp_series_dict *dict = ifp_series_dict_get(index, index_id);
-	uint32 n_known = ifp_series_dict_refresh(index, dict), n = 0, n_listed = n_known, n_ways = 0;
+	uint32 n_copied = ifp_series_dict_n(dict), n_known = n_copied > 0 ? n_copied : ifp_series_dict_refresh(index, dict);
+	uint32 n = 0, n_listed, n_ways = 0;
 	struct by_key *by_keys = palloc((n_keys + 1) * sizeof *by_keys);
 	int n_by_keys = read_by_keys(definition, keys, n_keys, by_keys);
 	struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys, n_known, &n_ways);
 	struct matched_series *matched;
 
-	result->series =
-		MemoryContextAllocHuge(CurrentMemoryContext, ((Size)Max(n_known, n_ways) + 1) * sizeof *result->series);
+	if (!listed)
+		n_known = ifp_series_dict_refresh(index, dict);
+	n_listed = listed ? n_ways : n_known;
+	result->series = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n_listed + 1) * sizeof *result->series);
 	if (listed)
+		n_listed = find_listed(index, definition, listed, dict, result->series);
+	/* a series keeps its id, so that the copy need not be of now to know it */
+	if (listed && n_listed < n_ways && ifp_series_dict_refresh(index, dict) > n_known)
 		n_listed = find_listed(index, definition, listed, dict, result->series);
 	if (!in_order && (n_by_keys == 0 || (listed && all_are_listed(by_keys, n_by_keys)))) {
 		for (uint32 i = 0; i < n_listed && !listed; i++)

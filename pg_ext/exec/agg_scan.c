@@ -49,7 +49,7 @@ struct agg_answer {
 	PlanState *node;	   /* gives snapshot and parameters */
 	MemoryContext parameters;  /* results computed from parameters, until the next rescan */
 	MemoryContext attempt;	   /* until the next attempt */
-	MemoryContext result;	   /* until the next group is returned */
+	MemoryContext current;	   /* until the next series is read, and then until the next group is returned */
 	ExprContext *econtext;	   /* its scan tuple is the row */
 	TupleTableSlot *row;	   /* of the index's columns */
 	Relation *heaps, *indexes; /* kept open from begin to end, as a scan does */
@@ -86,7 +86,6 @@ struct answer_reader {
 	struct ifp_sketch_sidecar *sidecar; /* of kept sketches; NULL: none was needed yet */
 	bool needs_values;
 	struct iforest_aggregate *fold; /* of a bucket */
-	MemoryContext series_context;	/* by values of the current series */
 	ErrorData *series_error;	/* raised by its conditions; NULL: none */
 	/* large, and not zeroed in the beginning */
 	struct ifp_bucket_values values; /* of a bucket, if needs_values */
@@ -385,10 +384,11 @@ static enum iforest_status read_joined(struct answer_reader *reader, uint32 id, 
 /* Writes the by values of series number i of keys.series to the row. */
 static void read_by(struct answer_reader *reader, uint32 i)
 {
-	TupleTableSlot *row = reader->answer->row;
-	MemoryContext before = MemoryContextSwitchTo(reader->series_context);
+	const struct agg_answer *answer = reader->answer;
+	TupleTableSlot *row = answer->row;
+	MemoryContext before = MemoryContextSwitchTo(answer->current);
 
-	MemoryContextReset(reader->series_context);
+	MemoryContextReset(answer->current);
 	ifp_snapshot_reader_by(&reader->read, i, row->tts_values, row->tts_isnull);
 	MemoryContextSwitchTo(before);
 }
@@ -438,10 +438,10 @@ static bool read_keys(struct answer_reader *reader)
 		if (is_null)
 			return false;
 		ScanKeyEntryInitializeWithInfo(&keys[i], flags, condition->column,
-					       condition->is_null_test ? InvalidStrategy
-								       : (StrategyNumber)get_op_opfamily_strategy(
-										 condition->function,
-										 index->rd_opfamily[condition->column - 1]),
+					       condition->is_null_test
+						       ? InvalidStrategy
+						       : (StrategyNumber)get_op_opfamily_strategy(
+								 condition->opno, index->rd_opfamily[condition->column - 1]),
 					       condition->right_type, condition->collation, &answer->operators[i], comparand);
 	}
 	ifp_scan_keys_read(index, &answer->definition, reader->read.index.meta.index_id, keys, answer->n_keys, false,
@@ -580,16 +580,14 @@ static bool read_consistently(struct answer_reader *reader, Relation heap, Relat
  * `locked` it holds the maintenance lock, which prevents that. */
 static bool answer_index(struct agg_answer *answer, Relation heap, Relation index, bool locked)
 {
-	struct answer_reader *reader = palloc(sizeof *reader);
+	struct answer_reader reader;
 	bool done;
 
-	memset(reader, 0, offsetof(struct answer_reader, values));
-	reader->answer = answer;
-	if (answer->definition.n_by > 0)
-		reader->series_context = AllocSetContextCreate(answer->attempt, "iforest series", ALLOCSET_SMALL_SIZES);
+	memset(&reader, 0, offsetof(struct answer_reader, values));
+	reader.answer = answer;
 	if (locked)
 		ifp_lock(index, IFP_LOCK_MAINTENANCE, ShareLock);
-	done = read_consistently(reader, heap, index);
+	done = read_consistently(&reader, heap, index);
 	if (locked)
 		ifp_unlock(index, IFP_LOCK_MAINTENANCE, ShareLock);
 	return done;
@@ -611,7 +609,7 @@ static void begin_keys(struct agg_answer *answer)
 		ifp_key_condition_read(lfirst(cell), key);
 		if (key->comparand) {
 			answer->comparands[answer->n_keys] = ExecInitExpr(key->comparand, NULL);
-			fmgr_info(get_opcode(key->function), &answer->operators[answer->n_keys]);
+			fmgr_info(key->function, &answer->operators[answer->n_keys]);
 		}
 		answer->n_keys++;
 	}
@@ -708,7 +706,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->node = node;
 	answer->parameters = AllocSetContextCreate(CurrentMemoryContext, "iforest parameters", ALLOCSET_SMALL_SIZES);
 	answer->attempt = AllocSetContextCreate(CurrentMemoryContext, "iforest answer", ALLOCSET_DEFAULT_SIZES);
-	answer->result = AllocSetContextCreate(CurrentMemoryContext, "iforest group", ALLOCSET_SMALL_SIZES);
+	answer->current = AllocSetContextCreate(CurrentMemoryContext, "iforest series or group", ALLOCSET_SMALL_SIZES);
 	answer->econtext = CreateExprContext(node->state);
 	answer->row = ifp_index_query_row(query);
 	answer->econtext->ecxt_scantuple = answer->row;
@@ -751,7 +749,7 @@ static void answer_end(struct agg_answer *answer)
 	}
 	MemoryContextDelete(answer->parameters);
 	MemoryContextDelete(answer->attempt);
-	MemoryContextDelete(answer->result);
+	MemoryContextDelete(answer->current);
 }
 
 /* ---- attempts ---- */
@@ -857,12 +855,12 @@ static bool answer_next(struct agg_answer *answer, Datum *values, bool *are_null
 		answer_query(answer);
 	if (answer->is_done)
 		return false;
-	MemoryContextReset(answer->result);
+	MemoryContextReset(answer->current);
 	states = ifp_set_groups_next(answer->groups, values, are_null, n_groups + n_aggregates);
 	answer->is_done = !states;
 	if (!states)
 		return false;
-	before = MemoryContextSwitchTo(answer->result);
+	before = MemoryContextSwitchTo(answer->current);
 	for (int i = 0; i < n_aggregates; i++)
 		values[n_groups + i] = ifp_agg_states_result(answer->aggs, i, states, &are_null[n_groups + i]);
 	MemoryContextSwitchTo(before);

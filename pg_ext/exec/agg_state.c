@@ -51,7 +51,7 @@ struct arm {
 	enum iforest_pair_function pair; /* of PAIR, and whether x is its accumulator's first column */
 	bool is_swapped;
 	AttrNumber attribute;
-	struct ifp_affine affine; /* of sums over a value column */
+	struct ifp_affine affine; /* of sums over a value column, unless is_plain */
 	bool has_affine;	  /* false: a constant is NULL, hence each value */
 	bool is_read;		  /* affine has been read since the last rescan */
 };
@@ -185,8 +185,6 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, List *a
 	result->collation = aggregate->inputcollid;
 	result->nulls_first = aggregate->aggorder != NIL && linitial_node(SortGroupClause, aggregate->aggorder)->nulls_first;
 	result->arms = palloc0((list_length(arms) + 1) * sizeof *result->arms);
-	if (result->function == IFP_AGG_MIN || result->function == IFP_AGG_MAX)
-		find_better(aggregate, &result->better);
 	if (ifp_agg_function_is_percentile(result->function))
 		result->percentile = ifp_percentile_begin(aggregate);
 	if (ifp_aggregate_is_distinct(aggregate, query))
@@ -208,6 +206,10 @@ static void begin_result(struct ifp_agg_states *aggs, Aggref *aggregate, List *a
 		if ((from->type == IFP_MEASURE_VALUE || from->type == IFP_MEASURE_TIME) && !arm->is_plain)
 			arm->state = ExecInitExpr((Expr *)from->expression, NULL);
 	}
+	/* of a plain column there is one candidate */
+	if ((result->function == IFP_AGG_MIN || result->function == IFP_AGG_MAX) &&
+	    (result->n_arms != 1 || !result->arms[0].is_plain))
+		find_better(aggregate, &result->better);
 }
 
 struct ifp_agg_states *ifp_agg_states_begin(const struct ifp_index_query *query, const struct ifp_definition *definition,
@@ -625,18 +627,16 @@ static void add_affine(const struct ifp_agg_states *aggs, struct arm *arm, const
 		       struct total *total)
 {
 	const struct measure *measure = &aggs->measures[arm->measure];
-	const struct ifp_definition *definition = aggs->definition;
-	bool is_real = ifp_value_is_real(definition, (unsigned)measure->value);
-	int16 scale = value_scale(aggs, measure->value);
+	bool is_real = ifp_value_is_real(aggs->definition, (unsigned)measure->value);
 	Datum sum = (Datum)0;
 
 	(void)try_argument(aggs, arm, state);
-	if (state->n == 0 || !read_affine(aggs, arm))
+	if (state->n == 0 || (!arm->is_plain && !read_affine(aggs, arm)))
 		return;
 	total->n += state->n;
 	if (!is_real)
-		sum = ifp_numeric_from_int128(state->sum, scale);
-	if (arm->affine.is_real) {
+		sum = ifp_numeric_from_int128(state->sum, value_scale(aggs, measure->value));
+	if (arm->is_plain ? is_real : arm->affine.is_real) {
 		double real =
 			is_real ? ifp_measure_state_real_sum(state) : DatumGetFloat8(DirectFunctionCall1(numeric_float8, sum));
 

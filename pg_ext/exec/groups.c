@@ -127,6 +127,8 @@ static void begin_keys(const struct ifp_index_query *query, const List *numbers,
 	Size n = (Size)list_length(numbers);
 	ListCell *cell;
 
+	if (n == 0)
+		return;
 	keys->numbers = palloc((n + 1) * sizeof *keys->numbers);
 	keys->expressions = palloc((n + 1) * sizeof(ExprState *));
 	keys->operators = palloc((n + 1) * sizeof *keys->operators);

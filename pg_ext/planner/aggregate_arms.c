@@ -293,6 +293,12 @@ static const char *refuse(const struct ifp_index_query *query, enum ifp_agg_func
 	bool is_time = attribute == ifp_time_attribute(query);
 	List *breaks = NIL;
 
+	/* of the column itself, as in most queries, only the last question below is open */
+	if (IsA(expression, Var) && !is_time)
+		return function == IFP_AGG_COUNT || function == IFP_AGG_SUM || function == IFP_AGG_AVG ||
+				       ifp_equal_is_identical(expression)
+			       ? NULL
+			       : EXTREME_IS_WRITTEN_DIFFERENTLY;
 	/* an infinite factor turns zeros into NaN, which neither sums nor extremes show */
 	if (function != IFP_AGG_COUNT && ifp_may_be_infinite(expression))
 		return "a constant in an aggregate is infinite, or a parameter that may be";

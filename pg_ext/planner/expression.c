@@ -198,7 +198,8 @@ bool ifp_equal_is_identical(Node *expression)
 	Oid type = getBaseType(exprType(expression)), function;
 	TypeCacheEntry *entry;
 
-	if (!ifp_has_columns(expression) || type == FLOAT4OID || type == FLOAT8OID)
+	if (type == INT2OID || type == INT4OID || type == INT8OID || type == FLOAT4OID || type == FLOAT8OID ||
+	    !ifp_has_columns(expression))
 		return true;
 	if (type == NUMERICOID)
 		return has_fixed_scale(expression);

@@ -148,17 +148,22 @@ void ifp_key_condition_read(Node *condition, struct ifp_key_condition *result)
 	} else if (IsA(condition, OpExpr)) {
 		side = linitial(castNode(OpExpr, condition)->args);
 		result->comparand = lsecond(castNode(OpExpr, condition)->args);
-		result->function = castNode(OpExpr, condition)->opno;
+		result->opno = castNode(OpExpr, condition)->opno;
+		result->function = castNode(OpExpr, condition)->opfuncid;
 		result->collation = castNode(OpExpr, condition)->inputcollid;
 		result->right_type = exprType((Node *)result->comparand);
 	} else {
 		side = linitial(castNode(ScalarArrayOpExpr, condition)->args);
 		result->comparand = lsecond(castNode(ScalarArrayOpExpr, condition)->args);
-		result->function = castNode(ScalarArrayOpExpr, condition)->opno;
+		result->opno = castNode(ScalarArrayOpExpr, condition)->opno;
+		result->function = castNode(ScalarArrayOpExpr, condition)->opfuncid;
 		result->collation = castNode(ScalarArrayOpExpr, condition)->inputcollid;
 		result->is_array = true;
 		result->right_type = get_base_element_type(exprType((Node *)result->comparand));
 	}
+	/* expressions that were made for the query may lack it */
+	if (!result->is_null_test && !OidIsValid(result->function))
+		result->function = get_opcode(result->opno);
 	while (IsA(side, RelabelType))
 		side = (Node *)castNode(RelabelType, side)->arg;
 	result->column = castNode(Var, side)->varattno;

@@ -107,8 +107,8 @@ const char *ifp_index_query_add(struct ifp_index_query *query, const struct Inde
 /* A condition "column operator parameters", for use as a scan key. The column is 1 .. n_by + 1. */
 struct ifp_key_condition {
 	AttrNumber column;
-	Oid function, collation, right_type; /* function: the operator */
-	Expr *comparand;		     /* NULL: the condition is IS [NOT] NULL */
+	Oid opno, function, collation, right_type; /* function: that of the operator opno */
+	Expr *comparand;			   /* NULL: the condition is IS [NOT] NULL */
 	bool is_array, is_null_test, wants_null;
 };
 

@@ -32,11 +32,11 @@ static bool read_bound(PlannerInfo *root, Relation index, const struct ifp_key_c
 
 	if (!comparand || condition->is_array || !IsA(comparand, Const) || castNode(Const, comparand)->constisnull)
 		return false;
-	fmgr_info(get_opcode(condition->function), function);
-	ScanKeyEntryInitializeWithInfo(
-		key, 0, (AttrNumber)time,
-		(StrategyNumber)get_op_opfamily_strategy(condition->function, index->rd_opfamily[time - 1]),
-		condition->right_type, condition->collation, function, castNode(Const, comparand)->constvalue);
+	fmgr_info(condition->function, function);
+	ScanKeyEntryInitializeWithInfo(key, 0, (AttrNumber)time,
+				       (StrategyNumber)get_op_opfamily_strategy(condition->opno, index->rd_opfamily[time - 1]),
+				       condition->right_type, condition->collation, function,
+				       castNode(Const, comparand)->constvalue);
 	return true;
 }
 

@@ -488,39 +488,52 @@ static bool are_clean(const uint8_t *map, uint32 n)
 	return common == clean;
 }
 
-/* Sets the bits of the unclean ones among the first n blocks of a map page. Returns false, and sets none, if there are none. */
-static bool read_map(const struct ifp_heap_visibility *visibility, uint32 number, uint32 n, uint64 *unclean)
+static struct ifp_map_page *new_map_page(const struct ifp_heap_visibility *visibility)
+{
+	struct ifp_map_page *page = MemoryContextAlloc(visibility->context, sizeof *page);
+
+	page->n_unclean = 0;
+	memset(page->unclean, 0, sizeof page->unclean);
+	memset(page->in_words, 0, sizeof page->in_words);
+	return page;
+}
+
+/* Reads the bits of the first n blocks of a map page. Returns NULL if all are clean. */
+static struct ifp_map_page *read_map(const struct ifp_heap_visibility *visibility, uint32 number, uint32 n)
 {
 	Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
 	const uint8_t *map = (const uint8_t *)PageGetContents(BufferGetPage(buffer));
-	bool has_unclean;
+	struct ifp_map_page *page;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	has_unclean = !are_clean(map, n);
-	if (has_unclean)
-		memset(unclean, 0, MAP_WORDS * sizeof *unclean);
-	for (uint32 i = 0; has_unclean && 32 * i < n; i++)
-		unclean[i / 2] |= (uint64)unclean_of(iforest_load64(map + 8 * i)) << (i % 2 * 32);
+	page = are_clean(map, n) ? NULL : new_map_page(visibility);
+	for (uint32 i = 0; page && 32 * i < n; i++)
+		page->unclean[i / 2] |= (uint64)unclean_of(iforest_load64(map + 8 * i)) << (i % 2 * 32);
 	UnlockReleaseBuffer(buffer);
-	return has_unclean;
+	return page;
 }
 
-/* Copies a page of the map, which is not read for blocks beyond the end of the table. */
-static void copy_map_page(const struct ifp_heap_visibility *visibility, uint32 number, struct ifp_map_page *page)
+/* Returns a copy of a page of the map, which is not read for blocks beyond the end of the table. */
+static struct ifp_map_page *copy_map_page(const struct ifp_heap_visibility *visibility, uint32 number)
 {
+	static struct ifp_map_page all_clean;
 	uint32 n = Min(visibility->n_heap_blocks - number * BLOCKS_A_MAP_PAGE, BLOCKS_A_MAP_PAGE);
+	struct ifp_map_page *page;
 
-	page->n_unclean = 0;
-	if (number >= visibility->n_map_blocks)
+	if (number < visibility->n_map_blocks) {
+		page = read_map(visibility, number, n);
+		if (!page)
+			return &all_clean;
+	} else {
+		page = new_map_page(visibility);
 		memset(page->unclean, 0xff, sizeof page->unclean);
-	else if (!read_map(visibility, number, n, page->unclean))
-		return;
-	memset(page->in_words, 0, sizeof page->in_words);
+	}
 	for (uint32 w = 0; 64 * w < n; w++) {
 		page->unclean[w] &= iforest_low_bits(n - 64 * w);
 		page->n_unclean += iforest_popcount(page->unclean[w]);
 		page->in_words[w / 64] |= (uint64)(page->unclean[w] != 0) << (w % 64);
 	}
+	return page;
 }
 
 static void mark_clean(struct ifp_map_page *page, uint32 bit)
@@ -564,10 +577,7 @@ static struct ifp_map_page *map_page(struct ifp_heap_visibility *visibility, uin
 		visibility->n_pages = n;
 	}
 	if (!visibility->pages[number]) {
-		struct ifp_map_page *page = MemoryContextAlloc(visibility->context, sizeof *page);
-
-		copy_map_page(visibility, number, page);
-		visibility->pages[number] = page;
+		visibility->pages[number] = copy_map_page(visibility, number);
 		ifp_test_point("map read");
 	}
 	return visibility->pages[number];

@@ -359,15 +359,15 @@ static inline bool has_name(const struct node_name *name, const struct iforest_p
 	return name->number == number && name->run_id == place->run_id && name->generation == place->generation;
 }
 
-/* Returns the only place where a page may be kept. */
-static inline struct kept_node *kept_node(const struct iforest_place *place, uint64 number)
+/* Returns the only place where a page may be kept. Node pages of a run, a fan-out apart, have places side by side. */
+static inline struct kept_node *kept_node(const struct ifp_index *index, const struct iforest_place *place, uint64 number)
 {
-	return &kept_nodes[ifp_sum_mix(place->run_id, number) % KEPT_NODES];
+	return &kept_nodes[(place->run_id + number / index->manifest.fanout) % KEPT_NODES];
 }
 
 static struct ifp_page_buffer *find_kept(const struct ifp_index *index, const struct iforest_place *place, uint64 number)
 {
-	struct kept_node *node = kept_node(place, number);
+	struct kept_node *node = kept_node(index, place, number);
 
 	if (!node->page || !has_name(&node->name, place, number))
 		return NULL;
@@ -378,7 +378,7 @@ static struct ifp_page_buffer *find_kept(const struct ifp_index *index, const st
 /* Keeps a copy of a node page if it was read before, unless that would replace a page that the reader may be using. */
 static void keep_node(const struct ifp_index *index, const struct ifp_page_buffer *held)
 {
-	struct kept_node *node = kept_node(&held->place, held->number);
+	struct kept_node *node = kept_node(index, &held->place, held->number);
 	struct node_name name = { held->place.run_id, held->place.generation, held->number };
 
 	if (!held->mark.is_checked || held->bytes[IFOREST_PAGE_LEVEL_OFFSET] == 0 || !may_remember(index))

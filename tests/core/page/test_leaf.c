@@ -137,6 +137,62 @@ static void pages_are_read_as_written(void **state)
 	}
 }
 
+/* Some blocks are copied, and the page overwritten then. */
+static void blocks_are_copied(void **state)
+{
+	struct random dice = random_from(random_seed());
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct leaf_page *page = random_page(&dice);
+		unsigned from = (unsigned)random_below(&dice, page->n_blocks);
+		unsigned to = from + 1 + (unsigned)random_below(&dice, page->n_blocks - from);
+		struct iforest_leaf leaf, copy;
+		uint8_t *bytes = malloc(PAGE_BYTES);
+
+		assert_non_null(bytes);
+		open_page(page, &leaf);
+		assert_true(iforest_leaf_copy_blocks(&leaf, from, to, &copy, bytes, PAGE_BYTES));
+		assert_int_equal(copy.header.n_items, to - from);
+		assert_false(iforest_leaf_copy_blocks(&leaf, from, to, &copy, bytes, copy.header.length - 1u));
+		bytes = realloc(bytes, copy.header.length); /* so that reading more is found */
+		assert_non_null(bytes);
+		assert_true(iforest_leaf_copy_blocks(&leaf, from, to, &copy, bytes, copy.header.length));
+		memset(page->bytes, 0xA5, sizeof page->bytes);
+		for (unsigned b = from; b < to; b++)
+			compare_block(&copy, &page->blocks[b], b - from, &dice);
+		free(bytes);
+		free(page);
+	}
+}
+
+/* A directory whose blocks are in another order than their columns. */
+static void blocks_of_a_forged_directory_are_not_copied(void **state)
+{
+	struct random dice = random_from(random_seed());
+	struct leaf_page *page = random_page(&dice);
+	struct iforest_leaf leaf, copy;
+	uint8_t bytes[PAGE_BYTES], *offsets[3];
+
+	(void)state;
+	while (page->n_blocks < 4) {
+		free(page);
+		page = random_page(&dice);
+	}
+	for (unsigned b = 0; b < 3; b++)
+		offsets[b] = page->bytes + IFOREST_PAGE_HEADER + 32 * (b + 1) + 4;
+	for (unsigned b = 0; b < 2; b++) { /* the first block's come last, then a later one's first */
+		uint16_t kept = iforest_load16(offsets[b]);
+
+		iforest_store16(offsets[b], b == 0 ? iforest_load16(offsets[2]) + 1u : iforest_load16(offsets[0]) - 1u);
+		iforest_store32(page->bytes + 4, (uint32_t)iforest_xxh64(page->bytes + 8, page->n_bytes - 8));
+		open_page(page, &leaf);
+		assert_false(iforest_leaf_copy_blocks(&leaf, 1, 3, &copy, bytes, sizeof bytes));
+		iforest_store16(offsets[b], kept);
+	}
+	free(page);
+}
+
 static bool refs_ascend(const struct leaf_page *page)
 {
 	bool ascend = true;
@@ -402,6 +458,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_are_read_as_written),
+		cmocka_unit_test(blocks_are_copied),
+		cmocka_unit_test(blocks_of_a_forged_directory_are_not_copied),
 		cmocka_unit_test(refs_are_bounded_where_they_ascend),
 		cmocka_unit_test(forged_refs_bound_nothing),
 		cmocka_unit_test(refs_are_found),

@@ -197,6 +197,61 @@ static void folds_until_a_row_of_keys(void **state)
 	}
 }
 
+/* A time of a series, or its end, not far behind entry i. */
+static struct iforest_key time_after(struct fixture *f, size_t i)
+{
+	size_t later = i + random_below(&f->dice, random_chance(&f->dice, 80) ? 30 : 300);
+	const struct iforest_key *key = &f->keys[later < f->n ? later : f->n - 1];
+
+	if (key->series != f->keys[i].series || key->time_is_null)
+		return iforest_key_nulls(f->keys[i].series);
+	return iforest_key_at(key->series, key->time + (key->time < INT64_MAX && random_chance(&f->dice, 50)));
+}
+
+/* Windows, in one or more folds; of many only a few blocks are copied. */
+static void folds_within_a_window(void **state)
+{
+	static const struct iforest_request request[] = { { .values = 1 }, { .values = 1, .no_mins = 1, .no_maxs = 1 } };
+	unsigned n_excerpts = 0, n_pages = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 40; round++) {
+		struct fixture *f = malloc(sizeof *f);
+
+		assert_non_null(f);
+		start(f, random_seed() + round, (enum sample_times)(round % SAMPLE_STYLES));
+		for (unsigned i = 0; i < 200; i++) {
+			size_t first = random_below(&f->dice, f->n), at;
+			struct iforest_key to = time_after(f, first), from = f->keys[first], key;
+
+			from = from.time_is_null || random_chance(&f->dice, 10) ? iforest_key_at(from.series, INT64_MIN)
+									       : iforest_key_at(from.series, from.time);
+			at = lower_bound(f, &from);
+			assert_ok(iforest_fold_seek_before(&f->fold, &from, &to));
+			n_excerpts += f->fold.cursor.excerpt.is_there;
+			n_pages += !f->fold.cursor.excerpt.is_there;
+			assert_stands_at(f, at);
+			do {
+				const struct iforest_request *asked = &request[random_below(&f->dice, COUNT_OF(request))];
+				struct iforest_aggregate got;
+				size_t end;
+
+				key = at < f->n && f->keys[at].series == to.series ? time_after(f, at) : to;
+				key = iforest_key_compare(&key, &to) < 0 ? key : to;
+				end = lower_bound(f, &key);
+				iforest_aggregate_clear(&got, 1, &f->index.manifest.fields.accumulators);
+				assert_ok(iforest_fold_until(&f->fold, &key, asked, &got));
+				assert_folded(f, at, end > at ? end : at, asked->values, &got);
+				at = end > at ? end : at;
+				assert_stands_at(f, at);
+			} while (iforest_key_compare(&key, &to) < 0);
+		}
+		stop(f);
+		free(f);
+	}
+	assert_true(n_excerpts > 500 && n_pages > 500);
+}
+
 /* Removed on the page and not yet in its node, as while others remove. */
 static void a_page_with_fewer_entries_than_its_node_is_folded(void **state)
 {
@@ -407,11 +462,14 @@ static void a_get_that_fails_is_reported(void **state)
 	assert_non_null(f);
 	start(f, random_seed() + 4, SAMPLE_WIDE);
 	for (unsigned nth = 1; nth <= f->index.manifest.runs[0].n_levels + 1; nth++) {
-		struct iforest_key key = f->keys[f->n / 2];
+		struct iforest_key key = f->keys[f->n / 2], low = iforest_key_at(key.series, INT64_MIN);
 
 		iforest_fold_release(&f->fold);
 		f->index.pager.fail_get_at = f->index.pager.n_gets + nth;
 		assert_status(iforest_fold_seek(&f->fold, &key), IFOREST_IO);
+		iforest_fold_release(&f->fold);
+		f->index.pager.fail_get_at = f->index.pager.n_gets + nth;
+		assert_status(iforest_fold_seek_before(&f->fold, &low, &low), IFOREST_IO);
 		f->index.pager.fail_get_at = 0;
 		assert_ok(iforest_fold_seek(&f->fold, &key));
 		assert_stands_at(f, lower_bound(f, &key));
@@ -524,6 +582,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(seeking_finds_the_first_entry_at_or_after),
 		cmocka_unit_test(folds_until_a_row_of_keys),
+		cmocka_unit_test(folds_within_a_window),
 		cmocka_unit_test(a_page_with_fewer_entries_than_its_node_is_folded),
 		cmocka_unit_test(blocks_come_one_after_the_other),
 		cmocka_unit_test(blocks_come_backward_from_the_end),

@@ -22,6 +22,9 @@ ANALYZE t;
 END
 my $replica = replica_of($primary, 'hot_standby_feedback = on');
 
+# Of all names, of some that come later, of one that is there and of one that comes.
+my %names = (all => '', some => '1,7,3,9', one => '2', later => '7');
+
 # A session that stays, with prepared statements.
 sub session
 {
@@ -32,9 +35,14 @@ sub session
 		'<', \$session{in}, '>', \$session{out}, '2>', \$session{err}, IPC::Run::timeout(180));
 	ask(\%session, <<'END');
 SET plan_cache_mode = force_generic_plan; SET jit = off; SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off;
-PREPARE by_index(integer, integer) AS SELECT who, count(*), sum(dur), min(dur), max(dur) FROM t WHERE ts >= $1 AND ts < $2 GROUP BY who;
-PREPARE by_table(integer, integer) AS SELECT who, count(*), sum(dur), min(dur), max(dur) FROM t WHERE ts >= $1 AND ts < $2 GROUP BY who;
 END
+	for my $kind (sort keys %names)
+	{
+		my $question = 'SELECT who, count(*), sum(dur), min(dur), max(dur) FROM t WHERE ts >= $1 AND ts < $2'
+			. ($names{$kind} ? " AND who = ANY ('{$names{$kind}}')" : '') . ' GROUP BY who';
+
+		ask(\%session, "PREPARE ${kind}_by_$_(integer, integer) AS $question;") for ('index', 'table');
+	}
 	return \%session;
 }
 
@@ -62,11 +70,14 @@ sub is_right
 	my ($session, $after) = @_;
 
 	ask($session, 'SET enable_seqscan = off; SET iforest.enable = on;');
-	my $plan = ask($session, 'EXPLAIN EXECUTE by_index(1, 10);');
-	my $found = answers($session, 'by_index');
+	my %plan = map { $_ => ask($session, "EXPLAIN EXECUTE ${_}_by_index(1, 10);") } keys %names;
+	my %found = map { $_ => answers($session, "${_}_by_index") } keys %names;
 	ask($session, 'RESET enable_seqscan; SET iforest.enable = off;');
-	like($plan, qr/IForestAggregate/, "$session->{name}, after $after: the index is asked");
-	is($found, answers($session, 'by_table'), "$session->{name}, after $after: as the table says");
+	for my $kind (sort keys %names)
+	{
+		like($plan{$kind}, qr/IForestAggregate/, "$session->{name}, after $after: the index is asked for $kind");
+		is($found{$kind}, answers($session, "${kind}_by_table"), "$session->{name}, after $after: $kind as the table says");
+	}
 	is($session->{err}, '', "$session->{name}, after $after: no error");
 }
 
@@ -86,6 +97,8 @@ my @work = (
 	'appending' => [ more() ],
 	'a flush' => [ 'INSERT INTO t VALUES (1, 5, 123456)', "SELECT iforest_merge('t_if')" ],
 	'another flush' => [ more(), "SELECT iforest_merge('t_if')" ],
+	'a new name' => ['INSERT INTO t SELECT 7, i, -i FROM generate_series(700, 900) i'],
+	'its flush, and another' => [ "SELECT iforest_merge('t_if')", 'INSERT INTO t SELECT 9, i, -i FROM generate_series(7, 9000, 7) i' ],
 	'a merge' => ["SELECT iforest_merge('t_if', true)"],
 	'an update' => ['UPDATE t SET dur = dur + 1 WHERE ts % 3 = 0'],
 	'removal' => [ 'DELETE FROM t WHERE ts % 4 = 1', 'VACUUM (INDEX_CLEANUP on) t' ],
@@ -98,7 +111,7 @@ my @work = (
 	'REINDEX CONCURRENTLY' => [ more(), 'REINDEX INDEX CONCURRENTLY t_if' ],
 	'VACUUM FULL' => ['VACUUM FULL t'],
 	'TRUNCATE' => ['TRUNCATE t'],
-	'filling it again' => [ 'INSERT INTO t SELECT i % 3, i, 5 FROM generate_series(1, 5000) i', 'VACUUM t' ],
+	'filling it again' => [ 'INSERT INTO t SELECT 9 - i % 4, i, 5 FROM generate_series(1, 5000) i', 'VACUUM t' ],
 	'another index' => [ 'DROP INDEX t_if', 'CREATE INDEX t_if ON t USING iforest (who, ts) INCLUDE (dur)' ]);
 my @sessions = (session($primary), session($replica));
 
