@@ -896,17 +896,52 @@ static enum iforest_status fold_sums(struct folding *folding)
 	return status;
 }
 
+/* True if all live entries of the pinned leaf page, on which the position is, are known to count. */
+static bool is_whole_leaf(const struct iforest_fold *fold, const struct iforest_filter *filter)
+{
+	return !filter || (fold->classified_leaf == fold->cursor.leaf_number && fold->filter_class == IFOREST_COUNTS_ALL);
+}
+
+/* Adds the entries before the key if it lies in the open block of the position: narrow buckets need no descent. */
+static enum iforest_status fold_in_block(struct iforest_fold *fold, const struct iforest_key *key,
+					 struct iforest_request request, struct iforest_aggregate *aggregate, bool *done)
+{
+	struct iforest_cursor *cursor = &fold->cursor;
+	unsigned from = cursor->entry, entry;
+	uint64_t counted;
+	enum iforest_status status;
+
+	*done = false;
+	if (key->ref != INT64_MIN || cursor->path[0].number != cursor->leaf_number || !is_in_same_block(cursor, key) ||
+	    !is_whole_leaf(fold, request.filter))
+		return IFOREST_OK;
+	status = find_near(&cursor->reader, key, from, &entry);
+	*done = !status && entry > from && entry < cursor->reader.block.n;
+	request.filter = NULL;
+	if (*done)
+		status = iforest_block_fold(&cursor->reader, from, entry, &request, aggregate, &counted);
+	if (*done && !status)
+		cursor->entry = entry;
+	return iforest_cursor_report_leaf(cursor, status);
+}
+
 enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct iforest_key *key,
 				       const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
 	struct folding folding;
+	bool done;
 	enum iforest_status status;
 
 	if (iforest_cursor_is_in_excerpt(&fold->cursor) && iforest_key_compare(key, &fold->cursor.excerpt.next) <= 0)
 		return fold_excerpt(fold, key, request, aggregate);
-	start(&folding, fold, key, request, aggregate);
-	if (key->ref == INT64_MIN && iforest_wants_sums(request, &fold->cursor.manifest->fields))
+	if (key->ref == INT64_MIN && iforest_wants_sums(request, &fold->cursor.manifest->fields)) {
+		start(&folding, fold, key, request, aggregate);
 		return fold_sums(&folding);
+	}
+	status = fold_in_block(fold, key, *request, aggregate, &done);
+	if (status || done)
+		return status;
+	start(&folding, fold, key, request, aggregate);
 	use_filtered_nodes(&folding);
 	status = iforest_descend_forward(&folding.descent);
 	return status ? status : fold_lasts(&folding);
