@@ -93,6 +93,7 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 {
 	const struct ifs_definition *definition = decoder->definition;
 	const char *what = is_end ? "end" : "time", *column = is_end ? definition->end.source : definition->time;
+	bool is_finest = decoder->times->per_second == 1000000000;
 
 	switch (fault) {
 	case IFS_TIME_INFINITE:
@@ -109,8 +110,10 @@ static int refuse_time(struct ifs_row_decoder *decoder, bool is_end, sqlite3_int
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,
 			"iforest: %s column \"%s\" of row %lld holds %Q, which has digits beyond the index's unit=%s; "
-			"make the index with a finer unit: ns, us, ms or s",
-			what, column, id, text_of(value), ifs_time_unit_word(decoder->times->per_second));
+			"%s",
+			what, column, id, text_of(value), ifs_time_unit_word(decoder->times->per_second),
+			is_finest ? "there is no finer unit: add a generated column without them, and name that"
+				  : "make the index with a finer unit; ns is the finest");
 	case IFS_TIME_TOO_FAR:
 		return ifs_error_set(
 			decoder->error, SQLITE_ERROR,

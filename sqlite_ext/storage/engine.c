@@ -169,8 +169,11 @@ int ifs_value_to_integer(const char *name, const char *argument, sqlite3_value *
 	}
 	if (type == SQLITE_FLOAT && iforest_integral(sqlite3_value_double(value), integer))
 		return SQLITE_OK;
-	return ifs_error_set(error, SQLITE_ERROR, "%s: argument %s is not an integer: %s", name, argument,
-			     type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
+	/* in quotes, since a text may look like an integer */
+	return ifs_error_set(error, SQLITE_ERROR,
+			     type == SQLITE_TEXT ? "%s: argument %s is not an integer: %Q"
+						 : "%s: argument %s is not an integer: %s",
+			     name, argument, type == SQLITE_BLOB ? "a blob" : (const char *)sqlite3_value_text(value));
 }
 
 bool ifs_distinct_key(sqlite3_value *value, int64_t *key)

@@ -138,7 +138,7 @@ static void it_may_be_asked_as_a_table(void **state)
 	run_gives(db, "1|1\n2|2\n", "SELECT w, sum(count) FROM (SELECT 1 AS w, 1 AS a, 2 AS b UNION ALL SELECT 2, 2, 9) JOIN c(a, b) GROUP BY w");
 	run_fails(db, "c: argument t0 takes = only", "SELECT * FROM c WHERE t0 > 3");
 	run_fails(db, "c: argument t0 is used, but not given with =", "SELECT t0 FROM c");
-	run_fails(db, "c: argument t1 is not an integer: x", "SELECT * FROM c(1, 'x')");
+	run_fails(db, "c: argument t1 is not an integer: 'x'", "SELECT * FROM c(1, 'x')");
 	run(db, "CREATE VIEW v AS SELECT * FROM c(0, 9); PRAGMA trusted_schema = off");
 	run_gives(db, "3\n", "SELECT count(*) FROM v");
 	run_fails(db, "iforest_cover: name an index", "CREATE VIRTUAL TABLE d USING iforest_cover");

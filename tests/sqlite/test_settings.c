@@ -114,8 +114,8 @@ static void other_numbers_are_refused(void **state)
 		run_fails(db, "spans_if: automerge takes n from 2 to 16", "INSERT INTO spans_if(spans_if, n) VALUES('automerge', %s)", numbers[i]);
 	run_fails(db, "spans_if: automerge takes n from 2 to 16", "INSERT INTO spans_if(spans_if) VALUES('automerge')");
 	run_fails(db, "spans_if: argument n is not an integer: 2.5", "INSERT INTO spans_if(spans_if, n) VALUES('automerge', 2.5)");
-	run_fails(db, "spans_if: argument n is not an integer: many", "INSERT INTO spans_if(spans_if, n) VALUES('merge', 'many')");
-	run_fails(db, "spans_if: argument n is not an integer: 5", "INSERT INTO spans_if(spans_if, n) VALUES('automerge', '5')");
+	run_fails(db, "spans_if: argument n is not an integer: 'many'", "INSERT INTO spans_if(spans_if, n) VALUES('merge', 'many')");
+	run_fails(db, "spans_if: argument n is not an integer: '5'", "INSERT INTO spans_if(spans_if, n) VALUES('automerge', '5')");
 	run_fails(db, "spans_if: argument n is not an integer: a blob", "INSERT INTO spans_if(spans_if, n) VALUES('automerge', x'35')");
 	run(db, "INSERT INTO spans_if(spans_if, n) VALUES('automerge', 5.0); INSERT INTO spans_if(spans_if, n) VALUES('merge', 1e3)");
 	run_fails(db, "spans_if: n must be greater than 0", "INSERT INTO spans_if(spans_if, n) VALUES('merge', 0)");

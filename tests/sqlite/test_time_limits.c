@@ -212,7 +212,8 @@ static const struct {
 	{ "('2026-01-01', 5, 1)", "duration=d", "iforest: times of \"t\" are texts, which do not tell the unit of column \"d\"; say in what durations are counted: unit=s, unit=ms, unit=us or unit=ns" },
 	{ "('2026-01-01', 5.5, 1)", "duration=d, unit=s", "iforest: duration column \"d\" of row 1 holds the real 5.5; durations beside texts are integers in the unit that unit=... says; add a column of integers: "
 	  "ALTER TABLE \"t\" ADD COLUMN \"d_us\" INTEGER AS (CAST(round(\"d\" * 1000000) AS INTEGER)), and name that in duration=..., with unit=us" },
-	{ "('2026-01-01 00:00:00.5', 5, 1)", "duration=d, unit=s", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.5', which has digits beyond the index's unit=s" },
+	{ "('2026-01-01 00:00:00.5', 5, 1)", "duration=d, unit=s", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.5', which has digits beyond the index's unit=s; make the index with a finer unit; ns is the finest" },
+	{ "('2026-01-01 00:00:00.0123456789', 5, 1)", "value=v", "iforest: time column \"ts\" of row 1 holds '2026-01-01 00:00:00.0123456789', which has digits beyond the index's unit=ns; there is no finer unit: add a generated column without them, and name that" },
 	{ "(1, 5, 1)", "duration=d, unit=s", "iforest: unit=s is for times of text, and those of \"t\" are numbers, whose unit is the column's own; leave it out" },
 	{ "(1.5, 5, 1)", "unit=s", "iforest: unit=s is for times of text" },
 	{ "('2026-01-01', 5, 1)", "unit=minutes", "iforest: cannot read argument \"unit=minutes\": it is ns, us, ms or s" },
