@@ -2,6 +2,8 @@
 
 #include "pg_ext/base/engine.h"
 
+#include <float.h>
+
 #include "catalog/pg_type.h"
 #include "common/int.h"
 #include "nodes/makefuncs.h"
@@ -53,14 +55,42 @@ static List *columns_of(const PlannerInfo *root, const RelOptInfo *input)
 
 /* ---- is it worth planning? ---- */
 
+/* Returns what the first n rows of a path cost. */
 static Cost cost_of_first(const Path *path, double n)
 {
-	return path->startup_cost + (path->total_cost - path->startup_cost) * (n < path->rows ? n / path->rows : 1);
+	Cost cost = 0;
+	ListCell *cell;
+
+	while (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *)path)->subpath;
+	if (!IsA(path, AppendPath) || path->pathkeys == NIL)
+		return path->startup_cost + (path->total_cost - path->startup_cost) * (n < path->rows ? n / path->rows : 1);
+	/* PostgreSQL takes it that all partitions begin, even if the first one in their order has enough rows */
+	foreach (cell, ((const AppendPath *)path)->subpaths) {
+		const Path *part = lfirst(cell);
+
+		if (n <= 0)
+			break;
+		cost += cost_of_first(part, n);
+		n -= part->rows;
+	}
+	return cost;
 }
 
-/* True if the first n rows may cost less than by PostgreSQL's own paths: a foreign partition has more than n rows, and to begin to
- * read all partitions costs less. A path in the order of partitions reads only the first of them, for example. */
-static bool may_gain(const RelOptInfo *output, const List *leaves, double n)
+/* Returns what the first n rows cost by PostgreSQL's own paths. */
+static Cost cost_without(const RelOptInfo *output, double n)
+{
+	Cost least = DBL_MAX;
+	ListCell *cell;
+
+	foreach (cell, output->pathlist)
+		if (!ifp_is_disabled(lfirst(cell)))
+			least = Min(least, cost_of_first(lfirst(cell), n));
+	return least;
+}
+
+/* True if the first n rows may cost less than that: a foreign partition has more of them, and to begin to read all partitions does. */
+static bool may_gain(const List *leaves, double n, Cost without)
 {
 	bool has_more = false;
 	Cost begun = 0;
@@ -72,10 +102,7 @@ static bool may_gain(const RelOptInfo *output, const List *leaves, double n)
 		has_more |= ifp_is_foreign_leaf(leaf) && leaf->rows > n;
 		begun += leaf->cheapest_startup_path->startup_cost;
 	}
-	foreach (cell, output->pathlist)
-		if (!ifp_is_disabled(lfirst(cell)) && cost_of_first(lfirst(cell), n) <= begun)
-			return false;
-	return has_more;
+	return has_more && begun < without;
 }
 
 /* ---- path ---- */
@@ -88,38 +115,49 @@ static Query *leaf_query(PlannerInfo *root, const RelOptInfo *rel, RelOptInfo *l
 
 	query->sortClause = ifp_numbered_clauses(keys);
 	query->limitOption = LIMIT_OPTION_COUNT;
-	query->limitCount =
-		(Node *)makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(n), false, FLOAT8PASSBYVAL);
+	query->limitCount = (Node *)makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(n), false, FLOAT8PASSBYVAL);
 	return query;
 }
 
-static void add_sorted(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output, List *columns, Path *below, double n)
+/* Returns a path in order over the first rows of all partitions. */
+static Path *sort_rows(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *output, List *columns, Path *below, double n)
 {
 	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
 	Path *rows = &ifp_combine_path(root, output, input->reltarget, below, columns, NIL)->path;
 	Path *sorted = (Path *)create_sort_path(root, output, rows, root->sort_pathkeys, n);
 
-	if (sorted->pathtarget != target)
-		sorted = apply_projection_to_path(root, output, sorted, target);
-	add_path(output, sorted);
+	return sorted->pathtarget == target ? sorted : apply_projection_to_path(root, output, sorted, target);
 }
 
-void ifp_partition_rows_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
+/* Requires leaves of which one is foreign, and n > 0. */
+static void consider_leaves(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *leaves, int64 n)
 {
-	int64 n = root->limit_tuples > 0 ? wanted_rows(root->parse) : 0;
-	List *leaves, *columns, *queries = NIL;
+	Cost without = cost_without(output, (double)n);
+	List *columns, *queries = NIL;
 	ListCell *cell;
+	Path *path;
 
-	if (n == 0 || root->sort_pathkeys == NIL || input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input) ||
-	    !ifp_returns_rows(root->parse))
-		return;
-	leaves = ifp_foreign_leaves(root, input);
-	if (leaves == NIL || !may_gain(output, leaves, (double)n) || !ifp_may_divide(root, input, leaves))
+	if (!may_gain(leaves, (double)n, without) || !ifp_may_divide(root, input, leaves))
 		return;
 	columns = columns_of(root, input);
 	if (columns == NIL)
 		return;
 	foreach (cell, leaves)
 		queries = lappend(queries, leaf_query(root, input, lfirst(cell), columns, n));
-	add_sorted(root, input, output, columns, ifp_plan_below(root, ifp_union_of(queries)), (double)n);
+	path = sort_rows(root, input, output, columns, ifp_plan_below(root, ifp_union_of(queries)), (double)n);
+	if (cost_of_first(path, (double)n) < without)
+		add_path(output, path);
+}
+
+void ifp_partition_rows_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
+{
+	int64 n = root->limit_tuples > 0 ? wanted_rows(root->parse) : 0;
+	List *leaves;
+
+	if (n == 0 || root->sort_pathkeys == NIL || input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input) ||
+	    !ifp_returns_rows(root->parse))
+		return;
+	leaves = ifp_foreign_leaves(root, input);
+	if (leaves != NIL)
+		consider_leaves(root, input, output, leaves, n);
 }

@@ -142,7 +142,8 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 
 static const CustomPathMethods path_methods = { .CustomName = "IForestCombine", .PlanCustomPath = plan_path };
 
-CustomPath *ifp_combine_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Path *below, List *columns, List *having)
+CustomPath *ifp_combine_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Path *below, List *columns,
+			     List *having)
 {
 	CustomPath *path = makeNode(CustomPath);
 	QualCost quals;

@@ -34,6 +34,7 @@ Path *ifp_plan_below(PlannerInfo *root, Query *query);
 
 /* Returns a path of `output` for the target over a path whose columns have the values of `columns`: expressions of this level, of
  * which the target and `having` are made. */
-CustomPath *ifp_combine_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Path *below, List *columns, List *having);
+CustomPath *ifp_combine_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Path *below, List *columns,
+			     List *having);
 
 #endif
