@@ -5,10 +5,14 @@
 #include <float.h>
 
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "common/int.h"
+#include "foreign/foreign.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 
 #include "pg_ext/base/compat.h"
@@ -53,43 +57,91 @@ static List *columns_of(const PlannerInfo *root, const RelOptInfo *input)
 	return columns;
 }
 
-/* ---- is it worth planning? ---- */
+/* ---- what first rows cost ---- */
 
-/* Returns what the first n rows of a path cost. */
-static Cost cost_of_first(const Path *path, double n)
+/* Returns how many rows postgres_fdw asks a server for at a time. */
+static double fetch_size(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	const RangeTblEntry *table = root->simple_rte_array[rel->relid];
+	List *options = list_concat_copy(GetForeignServer(rel->serverid)->options, GetForeignTable(table->relid)->options);
+	double size = 100;
+	ListCell *cell;
+
+	/* the last one counts, which is the table's */
+	foreach (cell, options) {
+		DefElem *option = lfirst_node(DefElem, cell);
+
+		if (strcmp(option->defname, "fetch_size") == 0)
+			size = strtod(defGetString(option), NULL);
+	}
+	return size;
+}
+
+static Cost cost_of_share(const Path *path, double n)
+{
+	return path->startup_cost + (path->total_cost - path->startup_cost) * (n < path->rows ? n / path->rows : 1);
+}
+
+/* Returns what the first n rows of a partition cost in an order, which a sort makes that has no path yet if the path lacks it. */
+static Cost cost_of_leaf(PlannerInfo *root, const Path *path, List *keys, double n)
+{
+	Path sort = { .pathtarget = path->pathtarget };
+
+	if (!pathkeys_contained_in(keys, path->pathkeys)) {
+		ifp_cost_sort(&sort, root, keys, path, n);
+		return cost_of_share(&sort, n);
+	}
+	while (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *)path)->subpath;
+	if (IsA(path, ForeignPath) && path->parent->relid > 0)
+		n = Max(n, fetch_size(root, path->parent));
+	return cost_of_share(path, n);
+}
+
+/* Returns what the first n rows of a path cost. PostgreSQL's own estimate has all partitions begin, even if the first one in their
+ * order has enough rows, and leaves out that a server sends more rows than are needed. */
+static Cost cost_of_first(PlannerInfo *root, const Path *path, double n)
 {
 	Cost cost = 0;
 	ListCell *cell;
 
 	while (IsA(path, ProjectionPath))
 		path = ((const ProjectionPath *)path)->subpath;
+	if (IsA(path, MergeAppendPath)) {
+		foreach (cell, ((const MergeAppendPath *)path)->subpaths) {
+			const Path *part = lfirst(cell);
+
+			cost += cost_of_leaf(root, part, path->pathkeys, Max(n * part->rows / path->rows, 1));
+		}
+		return cost;
+	}
 	if (!IsA(path, AppendPath) || path->pathkeys == NIL)
-		return path->startup_cost + (path->total_cost - path->startup_cost) * (n < path->rows ? n / path->rows : 1);
-	/* PostgreSQL takes it that all partitions begin, even if the first one in their order has enough rows */
+		return cost_of_share(path, n);
 	foreach (cell, ((const AppendPath *)path)->subpaths) {
 		const Path *part = lfirst(cell);
 
 		if (n <= 0)
 			break;
-		cost += cost_of_first(part, n);
+		cost += cost_of_leaf(root, part, path->pathkeys, n);
 		n -= part->rows;
 	}
 	return cost;
 }
 
 /* Returns what the first n rows cost by PostgreSQL's own paths. */
-static Cost cost_without(const RelOptInfo *output, double n)
+static Cost cost_without(PlannerInfo *root, const RelOptInfo *output, double n)
 {
 	Cost least = DBL_MAX;
 	ListCell *cell;
 
 	foreach (cell, output->pathlist)
 		if (!ifp_is_disabled(lfirst(cell)))
-			least = Min(least, cost_of_first(lfirst(cell), n));
+			least = Min(least, cost_of_first(root, lfirst(cell), n));
 	return least;
 }
 
-/* True if the first n rows may cost less than that: a foreign partition has more of them, and to begin to read all partitions does. */
+/* True if there may be enough to gain: a foreign partition has more than n rows, and what PostgreSQL's own path costs is more than
+ * to begin to read each partition, and once more as much for the estimates that servers are asked for. */
 static bool may_gain(const List *leaves, double n, Cost without)
 {
 	bool has_more = false;
@@ -102,7 +154,7 @@ static bool may_gain(const List *leaves, double n, Cost without)
 		has_more |= ifp_is_foreign_leaf(leaf) && leaf->rows > n;
 		begun += leaf->cheapest_startup_path->startup_cost;
 	}
-	return has_more && begun < without;
+	return has_more && 2 * begun < without;
 }
 
 /* ---- path ---- */
@@ -132,7 +184,7 @@ static Path *sort_rows(PlannerInfo *root, const RelOptInfo *input, RelOptInfo *o
 /* Requires leaves of which one is foreign, and n > 0. */
 static void consider_leaves(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *leaves, int64 n)
 {
-	Cost without = cost_without(output, (double)n);
+	Cost without = cost_without(root, output, (double)n);
 	List *columns, *queries = NIL;
 	ListCell *cell;
 	Path *path;
@@ -145,8 +197,12 @@ static void consider_leaves(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
 	foreach (cell, leaves)
 		queries = lappend(queries, leaf_query(root, input, lfirst(cell), columns, n));
 	path = sort_rows(root, input, output, columns, ifp_plan_below(root, ifp_union_of(queries)), (double)n);
-	if (cost_of_first(path, (double)n) < without)
-		add_path(output, path);
+	if (path->total_cost >= without)
+		return;
+	/* by PostgreSQL's estimates one of these may seem to cost less */
+	if (!ifp_is_disabled(path))
+		output->pathlist = NIL;
+	add_path(output, path);
 }
 
 void ifp_partition_rows_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)

@@ -16,7 +16,7 @@ $node->start;
 # ---- spans in three foreign tables and two local ones ----
 
 my $columns = 'id integer, service text, ts timestamptz, dur bigint, cost numeric, name text';
-my $n = 12000;
+my $n = 36000;
 
 sub rows_of
 {
@@ -129,7 +129,7 @@ my @refused = (
 	'SELECT id FROM spans WHERE id IN (SELECT e.id FROM every e WHERE e.dur > 1000) ORDER BY dur, id LIMIT 5',
 	'SELECT a.id FROM spans a JOIN spans b USING (id) ORDER BY a.dur, a.id LIMIT 5',
 	'SELECT (s).id, s::text FROM spans s ORDER BY dur, id LIMIT 5',
-	'SELECT id FROM spans ORDER BY dur, id LIMIT 20000');
+	'SELECT id FROM spans ORDER BY dur, id LIMIT 50000');
 ok(!is_limited($_), "rows are sent: $_") for @refused;
 same_answers('rows', @refused);
 is($node->safe_psql('postgres', 'SELECT tableoid::regclass, id FROM spans ORDER BY dur DESC, id LIMIT 1'), $node->safe_psql('postgres',
@@ -146,9 +146,9 @@ my $local = 'SELECT id, name FROM spans ORDER BY name COLLATE "C" DESC NULLS LAS
 unlike(join(' ', sent($local)), qr/LIMIT/, 'LIMIT stays above a sort here');
 same_answers('a sort here', $local, 'SELECT id FROM spans ORDER BY to_char(ts, \'SS\'), id LIMIT 9', 'SELECT id FROM spans WHERE to_char(ts, \'SS\') < \'30\' ORDER BY dur, id LIMIT 9');
 # a plan that reads partitions in their order ends in the first of them: no server is asked what its first rows cost
-$node->safe_psql('shard_2', 'CREATE TABLE early AS SELECT * FROM spans; UPDATE early SET id = id - 20000; ANALYZE early');
-$node->safe_psql('postgres', "CREATE TABLE by_id($columns) PARTITION BY RANGE (id); CREATE TABLE late PARTITION OF by_id FOR VALUES FROM (1) TO (20000); INSERT INTO late SELECT * FROM every;
-	CREATE INDEX ON late(id); ANALYZE late; CREATE FOREIGN TABLE early PARTITION OF by_id FOR VALUES FROM (-20000) TO (1) SERVER shard_2");
+$node->safe_psql('shard_2', 'CREATE TABLE early AS SELECT * FROM spans; UPDATE early SET id = id - 40000; ANALYZE early');
+$node->safe_psql('postgres', "CREATE TABLE by_id($columns) PARTITION BY RANGE (id); CREATE TABLE late PARTITION OF by_id FOR VALUES FROM (1) TO (40000); INSERT INTO late SELECT * FROM every;
+	CREATE INDEX ON late(id); ANALYZE late; CREATE FOREIGN TABLE early PARTITION OF by_id FOR VALUES FROM (-40000) TO (1) SERVER shard_2");
 $node->safe_psql('shard_2', "ALTER DATABASE shard_2 SET log_statement = 'all'");
 my $begun = -s $node->logfile;
 is($node->safe_psql('postgres', 'SELECT id, dur FROM by_id ORDER BY id DESC LIMIT 9'), $node->safe_psql('postgres', 'SELECT id, dur FROM every ORDER BY id DESC LIMIT 9'), 'the order of partitions');
@@ -160,7 +160,7 @@ $node->safe_psql('shard_2', 'ALTER DATABASE shard_2 RESET log_statement');
 # ---- parameters, cursors, partitions that come and go ----
 
 my $prepared = "PREPARE first(integer, integer, text) AS SELECT id, dur FROM spans WHERE service >= \$3 ORDER BY dur DESC NULLS LAST, id LIMIT \$1 OFFSET \$2;\n";
-my @executed = map { "EXECUTE first($_);\n" } "5, 2, 'service 1'", "3, 0, 'service 5'", "NULL, 11990, ''", "0, 0, ''", "4, NULL, 'service 0'";
+my @executed = map { "EXECUTE first($_);\n" } "5, 2, 'service 1'", "3, 0, 'service 5'", "NULL, 35990, ''", "0, 0, ''", "4, NULL, 'service 0'";
 my $executed = $node->safe_psql('postgres', $prepared =~ s/spans/every/r . join('', @executed));
 for my $mode ('force_custom_plan', 'force_generic_plan')
 {
