@@ -5,9 +5,7 @@
 #include <float.h>
 
 #include "catalog/pg_type.h"
-#include "commands/defrem.h"
 #include "common/int.h"
-#include "foreign/foreign.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -59,73 +57,44 @@ static List *columns_of(const PlannerInfo *root, const RelOptInfo *input)
 
 /* ---- what first rows cost ---- */
 
-/* Returns how many rows postgres_fdw asks a server for at a time. */
-static double fetch_size(const PlannerInfo *root, const RelOptInfo *rel)
-{
-	const RangeTblEntry *table = root->simple_rte_array[rel->relid];
-	List *options = list_concat_copy(GetForeignServer(rel->serverid)->options, GetForeignTable(table->relid)->options);
-	double size = 100;
-	ListCell *cell;
-
-	/* the last one counts, which is the table's */
-	foreach (cell, options) {
-		DefElem *option = lfirst_node(DefElem, cell);
-
-		if (strcmp(option->defname, "fetch_size") == 0)
-			size = strtod(defGetString(option), NULL);
-	}
-	return size;
-}
-
-static Cost cost_of_share(const Path *path, double n)
-{
-	return path->startup_cost + (path->total_cost - path->startup_cost) * (n < path->rows ? n / path->rows : 1);
-}
-
-/* Returns what the first n rows of a partition cost in an order, which a sort makes that has no path yet if the path lacks it. */
-static Cost cost_of_leaf(PlannerInfo *root, const Path *path, List *keys, double n)
+static Cost cost_to_begin(PlannerInfo *root, const Path *path, List *keys)
 {
 	Path sort = { .pathtarget = path->pathtarget };
 
-	if (!pathkeys_contained_in(keys, path->pathkeys)) {
-		ifp_cost_sort(&sort, root, keys, path, n);
-		return cost_of_share(&sort, n);
-	}
-	while (IsA(path, ProjectionPath))
-		path = ((const ProjectionPath *)path)->subpath;
-	if (IsA(path, ForeignPath) && path->parent->relid > 0)
-		n = Max(n, fetch_size(root, path->parent));
-	return cost_of_share(path, n);
+	if (pathkeys_contained_in(keys, path->pathkeys))
+		return path->startup_cost;
+	/* a sort that the plan will have and the path has not */
+	ifp_cost_sort(&sort, root, keys, path, -1);
+	return sort.startup_cost;
 }
 
-/* Returns what the first n rows of a path cost. PostgreSQL's own estimate has all partitions begin, even if the first one in their
- * order has enough rows, and leaves out that a server sends more rows than are needed. */
-static Cost cost_of_first(PlannerInfo *root, const Path *path, double n)
+/* Returns what it costs to begin with partitions that come after the first n rows, if rows come in the order of partitions. */
+static Cost cost_of_others(PlannerInfo *root, const Path *path, double n)
 {
 	Cost cost = 0;
 	ListCell *cell;
 
-	while (IsA(path, ProjectionPath))
-		path = ((const ProjectionPath *)path)->subpath;
-	if (IsA(path, MergeAppendPath)) {
-		foreach (cell, ((const MergeAppendPath *)path)->subpaths) {
-			const Path *part = lfirst(cell);
-
-			cost += cost_of_leaf(root, part, path->pathkeys, Max(n * part->rows / path->rows, 1));
-		}
-		return cost;
-	}
+	while (IsA(path, ProjectionPath) || IsA(path, IncrementalSortPath))
+		path = IsA(path, ProjectionPath) ? ((const ProjectionPath *)path)->subpath : ((const SortPath *)path)->subpath;
 	if (!IsA(path, AppendPath) || path->pathkeys == NIL)
-		return cost_of_share(path, n);
+		return 0;
 	foreach (cell, ((const AppendPath *)path)->subpaths) {
 		const Path *part = lfirst(cell);
 
 		if (n <= 0)
-			break;
-		cost += cost_of_leaf(root, part, path->pathkeys, n);
+			cost += cost_to_begin(root, part, path->pathkeys);
 		n -= part->rows;
 	}
 	return cost;
+}
+
+/* Returns what the first n rows of a path cost. PostgreSQL's own estimate has all partitions begin, even if the first one in their
+ * order has enough rows. */
+static Cost cost_of_first(PlannerInfo *root, const Path *path, double n)
+{
+	Cost run_cost = path->total_cost - path->startup_cost;
+
+	return path->startup_cost + run_cost * Min(n / path->rows, 1) - cost_of_others(root, path, n);
 }
 
 /* Returns what the first n rows cost by PostgreSQL's own paths. */
@@ -197,12 +166,8 @@ static void consider_leaves(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ou
 	foreach (cell, leaves)
 		queries = lappend(queries, leaf_query(root, input, lfirst(cell), columns, n));
 	path = sort_rows(root, input, output, columns, ifp_plan_below(root, ifp_union_of(queries)), (double)n);
-	if (path->total_cost >= without)
-		return;
-	/* by PostgreSQL's estimates one of these may seem to cost less */
-	if (!ifp_is_disabled(path))
-		output->pathlist = NIL;
-	add_path(output, path);
+	if (path->total_cost < without)
+		add_path(output, path);
 }
 
 void ifp_partition_rows_consider(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)

@@ -30,7 +30,7 @@ for my $shard (0 .. 2)
 	# columns lie in another order on the second
 	my $order = $shard == 1 ? 'name text, dur bigint, ts timestamptz, id integer, cost numeric, service text' : $columns;
 	$node->safe_psql("shard_$shard", "CREATE EXTENSION iforest; CREATE TABLE spans($order); INSERT INTO spans(id, service, ts, dur, cost, name) " . rows_of("i % 6 = $shard") . ";
-		CREATE INDEX ON spans USING iforest (service, ts) INCLUDE (dur) WITH (duration = 'dur'); CREATE INDEX ON spans (cost)");
+		CREATE INDEX ON spans USING iforest (service, ts) INCLUDE (dur) WITH (duration = 'dur'); CREATE INDEX ON spans (id)");
 	$node->safe_psql("shard_$shard", 'VACUUM ANALYZE spans');
 }
 my ($host, $port, $user) = ($node->host, $node->port, $node->safe_psql('postgres', 'SELECT current_user'));
@@ -151,11 +151,19 @@ $node->safe_psql('postgres', "CREATE TABLE by_id($columns) PARTITION BY RANGE (i
 	CREATE INDEX ON late(id); ANALYZE late; CREATE FOREIGN TABLE early PARTITION OF by_id FOR VALUES FROM (-40000) TO (1) SERVER shard_2");
 $node->safe_psql('shard_2', "ALTER DATABASE shard_2 SET log_statement = 'all'");
 my $begun = -s $node->logfile;
-is($node->safe_psql('postgres', 'SELECT id, dur FROM by_id ORDER BY id DESC LIMIT 9'), $node->safe_psql('postgres', 'SELECT id, dur FROM every ORDER BY id DESC LIMIT 9'), 'the order of partitions');
+for my $order ('id DESC', 'id DESC, dur')
+{
+	my $query = "SELECT id, dur FROM by_id ORDER BY $order LIMIT 9";
+	is($node->safe_psql('postgres', $query), $node->safe_psql('postgres', $query =~ s/by_id/every/r), "the order of partitions: $order");
+}
 unlike(slurp_file($node->logfile, $begun), qr/EXPLAIN .* LIMIT/, 'no server is asked what its first rows cost');
 like(join(' ', sent('SELECT id, dur FROM by_id ORDER BY dur DESC, id LIMIT 9')), qr/LIMIT 9/, 'another order');
 like(slurp_file($node->logfile, $begun), qr/EXPLAIN .* LIMIT/, 'of which it is asked');
 $node->safe_psql('shard_2', 'ALTER DATABASE shard_2 RESET log_statement');
+
+# servers that have the order at hand begin at once: their rows are merged, and nothing else is planned
+my $at_hand = "SELECT id, dur FROM spans WHERE service IN ('service 0', 'service 1', 'service 2') ORDER BY id LIMIT 20";
+unlike($node->safe_psql('postgres', "EXPLAIN $at_hand"), qr/IForestCombine/, 'rows that servers have in order are merged');
 
 # ---- parameters, cursors, partitions that come and go ----
 
