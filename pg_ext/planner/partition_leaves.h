@@ -19,7 +19,7 @@ bool ifp_is_foreign_leaf(const RelOptInfo *leaf);
 List *ifp_foreign_leaves(PlannerInfo *root, const RelOptInfo *rel);
 
 /* True if rows of the table may be asked for by partition: all conditions are those of partitions and may move to another query, and
- * the table is read as the current user. */
+ * all rows of the table are read as the current user. */
 bool ifp_may_divide(const PlannerInfo *root, const RelOptInfo *rel, List *leaves);
 
 /* Returns SELECT expressions FROM leaf WHERE its conditions, which requires no privileges: those on the partitioned table, which stays
