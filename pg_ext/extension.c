@@ -9,6 +9,7 @@
 #include "pg_ext/planner/index_order.h"
 #include "pg_ext/planner/outer_rows.h"
 #include "pg_ext/planner/partition_groups.h"
+#include "pg_ext/planner/partition_rows.h"
 #include "pg_ext/planner/selectivity.h"
 #include "pg_ext/planner/skip_path.h"
 #include "pg_ext/planner/state_aggregates.h"
@@ -56,6 +57,8 @@ pg_attribute_hot static void add_upper_paths(PlannerInfo *root, UpperRelationKin
 			ifp_skip_path_consider(root, stage, input, output);
 	} else if (ifp_enable && stage == UPPERREL_WINDOW) {
 		ifp_skip_path_consider(root, stage, input, output);
+	} else if (ifp_enable && stage == UPPERREL_ORDERED && input->nparts > 0) {
+		ifp_partition_rows_consider(root, input, output);
 	}
 	if (ifp_collection)
 		report_on_level(root, stage, input, output, extra);

@@ -4,28 +4,24 @@
 
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
-#include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
-#include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 #include "pg_ext/base/compat.h"
 #include "pg_ext/base/safe_eval.h"
+#include "pg_ext/planner/query_below.h"
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/state_aggregates.h"
 
@@ -206,22 +202,6 @@ static void add_aggregate(struct ifp_combination *combination, const Aggref *sou
 		lappend(combination->combined, combine_all(split ? split : (Node *)unconstify(Aggref *, source), combination));
 }
 
-/* True for what means something else, or nothing, in another query level. */
-static bool is_bound(Node *node, void *context)
-{
-	if (!node)
-		return false;
-	if (IsA(node, PlaceHolderVar) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, GroupingFunc) ||
-	    (IsA(node, Param) && castNode(Param, node)->paramkind != PARAM_EXTERN))
-		return true;
-	return expression_tree_walker(node, is_bound, context);
-}
-
-bool ifp_may_move(List *expressions)
-{
-	return !is_bound((Node *)expressions, NULL) && !contain_volatile_functions((Node *)expressions);
-}
-
 /* Adds to the groups the columns of outputs that functionally depend on them, such as those beside a primary key in GROUP BY. Returns
  * true if there is something else that is neither of the groups nor of an aggregate. */
 static bool add_dependent(Node *node, void *context)
@@ -256,55 +236,6 @@ bool ifp_combination_read(PlannerInfo *root, List *outputs, struct ifp_combinati
 	return !combination->is_refused;
 }
 
-/* ---- queries ---- */
-
-/* Returns the clauses of GROUP BY for columns that are numbered from 1. */
-static List *numbered_groups(const PlannerInfo *root)
-{
-	List *clauses = NIL;
-	ListCell *cell;
-
-	foreach (cell, root->parse->groupClause) {
-		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, cell));
-
-		clause->tleSortGroupRef = (Index)(list_length(clauses) + 1);
-		clauses = lappend(clauses, clause);
-	}
-	return clauses;
-}
-
-/* Returns target list entries; the first n_groups have numbers for GROUP BY. */
-List *ifp_entries_of(List *expressions, int n_groups)
-{
-	List *entries = NIL;
-	ListCell *cell;
-
-	foreach (cell, expressions) {
-		int number = list_length(entries) + 1;
-		TargetEntry *entry = makeTargetEntry(lfirst(cell), (AttrNumber)number, psprintf("c%d", number), false);
-
-		entry->ressortgroupref = number <= n_groups ? (Index)number : 0;
-		entries = lappend(entries, entry);
-	}
-	return entries;
-}
-
-Query *ifp_grouped_query(const PlannerInfo *root, RangeTblEntry *table, List *expressions, Node *condition)
-{
-	RangeTblRef *from = makeNode(RangeTblRef);
-	Query *query = makeNode(Query);
-
-	from->rtindex = 1;
-	query->commandType = CMD_SELECT;
-	query->canSetTag = true;
-	query->rtable = list_make1(table);
-	query->jointree = makeFromExpr(list_make1(from), condition);
-	query->groupClause = numbered_groups(root);
-	query->targetList = ifp_entries_of(expressions, list_length(query->groupClause));
-	query->hasAggs = true;
-	return query;
-}
-
 /* Marks aggregates as not numbered yet: the planner numbers them by query. */
 static bool forget_numbers(Node *node, void *context)
 {
@@ -319,101 +250,26 @@ static bool forget_numbers(Node *node, void *context)
 	return expression_tree_walker(node, forget_numbers, context);
 }
 
-RangeTblEntry *ifp_subquery_entry(Query *query)
+void ifp_forget_numbers(List *expressions)
 {
-	RangeTblEntry *table = makeNode(RangeTblEntry);
-	List *names = NIL;
-	ListCell *cell;
-
-	foreach (cell, query->targetList)
-		names = lappend(names, makeString(lfirst_node(TargetEntry, cell)->resname));
-	table->rtekind = RTE_SUBQUERY;
-	table->subquery = query;
-	table->eref = makeAlias("parts", names);
-	table->inFromCl = true;
-	return table;
+	(void)forget_numbers((Node *)expressions, NULL);
 }
 
-List *ifp_columns_of(const Query *query)
+void ifp_group(const PlannerInfo *root, Query *query)
 {
-	List *columns = NIL;
-	ListCell *cell;
-
-	foreach (cell, query->targetList)
-		columns = lappend(columns, makeVarFromTargetEntry(1, lfirst(cell)));
-	return columns;
+	query->groupClause = ifp_numbered_clauses(root->parse->groupClause);
+	query->hasAggs = true;
+	ifp_forget_numbers(query->targetList);
 }
 
 /* ---- path ---- */
 
-/* Plans a query as a subquery of this level. Returns its path. */
-static Path *plan_subquery(PlannerInfo *root, Query *query)
-{
-	RangeTblEntry *table = ifp_subquery_entry(query);
-	RelOptInfo *rel;
-	Path *path;
-
-	root->parse->rtable = lappend(root->parse->rtable, table);
-	expand_planner_arrays(root, 1);
-	root->simple_rte_array[list_length(root->parse->rtable)] = table;
-	rel = build_simple_rel(root, list_length(root->parse->rtable), NULL);
-	rel->reltarget->exprs = NIL;
-	for (int i = 0; i < list_length(query->targetList); i++)
-		rel->reltarget->exprs =
-			lappend(rel->reltarget->exprs, makeVarFromTargetEntry((int)rel->relid, list_nth(query->targetList, i)));
-	rel->subroot = ifp_plan_subquery(root, copyObject(query));
-	ifp_forget_privileges(rel->subroot);
-	path = fetch_upper_rel(rel->subroot, UPPERREL_FINAL, NULL)->cheapest_total_path;
-	rel->rows = path->rows;
-	set_pathtarget_cost_width(root, rel->reltarget);
-	return ifp_subquery_path(root, rel, path);
-}
-
-/* custom_private: the scan tuple's expressions, HAVING. */
-static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target, List *clauses, List *plans)
-{
-	CustomScan *scan = makeNode(CustomScan);
-
-	(void)root;
-	(void)rel;
-	(void)clauses;
-	scan->scan.plan.targetlist = target;
-	scan->scan.plan.qual = lsecond(path->custom_private);
-	scan->custom_scan_tlist = ifp_entries_of(linitial(path->custom_private), 0);
-	scan->flags = path->flags;
-	scan->custom_plans = plans;
-	scan->methods = GetCustomScanMethods("IForestCombine", false);
-	return &scan->scan.plan;
-}
-
-static const CustomPathMethods path_methods = { .CustomName = "IForestCombine", .PlanCustomPath = plan_path };
-
 static void add_combination(PlannerInfo *root, RelOptInfo *output, List *having, const struct ifp_combination *combination,
 			    Path *below)
 {
-	CustomPath *path = makeNode(CustomPath);
-	PathTarget *target = output->reltarget;
-	QualCost quals;
+	List *columns = list_concat_copy(combination->groups, combination->aggregates);
 
-	cost_qual_eval(&quals, having, root);
-	path->path.pathtype = T_CustomScan;
-	path->path.parent = output;
-	path->path.pathtarget = target;
-	path->path.rows = clamp_row_est(having ? below->rows / 3 : below->rows);
-	path->path.startup_cost = below->startup_cost + target->cost.startup + quals.startup;
-	path->path.total_cost = below->total_cost + target->cost.startup + quals.startup +
-				below->rows * (target->cost.per_tuple + quals.per_tuple + cpu_tuple_cost);
-	ifp_copy_disabled(&path->path, below);
-	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_paths = list_make1(below);
-	path->custom_private = list_make2(list_concat_copy(combination->groups, combination->aggregates), having);
-	path->methods = &path_methods;
-	add_path(output, &path->path);
-}
-
-void ifp_forget_numbers(List *expressions)
-{
-	(void)forget_numbers((Node *)expressions, NULL);
+	add_path(output, &ifp_combine_path(root, output, output->reltarget, below, columns, having)->path);
 }
 
 /* True if a path is an answer from an index. PostgreSQL may plan min() and max() as first rows in the order of their values: one of
@@ -450,10 +306,14 @@ bool ifp_combination_offer(PlannerInfo *root, RelOptInfo *output, List *having, 
 			   Query *rows, bool by_index)
 {
 	List *expressions = list_truncate(ifp_columns_of(rows), list_length(combination->groups));
+	Query *query;
 	Path *below;
 
 	expressions = list_concat(expressions, copyObject(combination->combined));
-	below = plan_subquery(root, ifp_grouped_query(root, ifp_subquery_entry(rows), expressions, NULL));
+	query = ifp_simple_query(ifp_subquery_entry(rows), ifp_entries_of(expressions, list_length(root->parse->groupClause)),
+				 NULL);
+	ifp_group(root, query);
+	below = ifp_plan_below(root, query);
 	if (by_index && !has_answer(below->parent->subroot))
 		return false;
 	add_combination(root, output, having, combination, below);

@@ -31,22 +31,12 @@ struct ifp_combination {
 /* Reads the groups of the query, and the aggregates of outputs. Returns false if it cannot be combined. */
 bool ifp_combination_read(PlannerInfo *root, List *outputs, struct ifp_combination *combination);
 
-/* True if expressions mean the same in another query level, and may be evaluated there. */
-bool ifp_may_move(List *expressions);
-
 /* Marks the aggregates of expressions as not numbered yet: the planner numbers them by query. */
 void ifp_forget_numbers(List *expressions);
 
-/* Returns target list entries; the first n_groups have numbers for GROUP BY. */
-List *ifp_entries_of(List *expressions, int n_groups);
-
-/* Returns SELECT expressions FROM table WHERE condition GROUP BY the first of them, by the operators of the query's groups. Others
- * must depend on these: they need no equality. The table's columns are Vars of varno 1. */
-Query *ifp_grouped_query(const PlannerInfo *root, RangeTblEntry *table, List *expressions, Node *condition);
-
-/* Returns an entry that makes a query a table of another one, and its columns as Vars of varno 1. */
-RangeTblEntry *ifp_subquery_entry(Query *query);
-List *ifp_columns_of(const Query *query);
+/* Makes a query group by the first columns of its target list, by the operators of this level's groups. Other columns that are not
+ * aggregates must depend on these: they need no equality. */
+void ifp_group(const PlannerInfo *root, Query *query);
 
 /* Adds a path to the groups in `output` that combines the rows of a query: those of all parts, each with groups, then sent. With
  * `by_index`, only if an index answers a subquery of it. Returns false if no path is added. */

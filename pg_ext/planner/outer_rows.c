@@ -17,6 +17,7 @@
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/candidate.h"
 #include "pg_ext/planner/combination.h"
+#include "pg_ext/planner/query_below.h"
 #include "pg_ext/planner/query_level.h"
 
 /* A join of outer relations with a table. */
@@ -332,18 +333,13 @@ static Node *has_rows(void)
 /* Returns the query of what is sent of the rows that join one outer row, which is one level above. */
 static Query *part_query(const struct outer_join *join, const struct ifp_combination *combination)
 {
-	Query *query = makeNode(Query);
-	RangeTblRef *from = makeNode(RangeTblRef);
+	void *context = unconstify(struct outer_join *, join);
 	List *sent = (List *)ifp_without_join_nulls(join->root, copyObject((Node *)combination->sent));
-	Node *quals = (Node *)make_ands_explicit(join->partner_quals);
+	Node *quals = into_part((Node *)make_ands_explicit(join->partner_quals), context);
+	Query *query = ifp_simple_query(copyObject(planner_rt_fetch(join->fact, join->root)),
+					ifp_entries_of((List *)into_part((Node *)sent, context), 0), quals);
 
-	from->rtindex = 1;
-	query->commandType = CMD_SELECT;
-	query->canSetTag = true;
 	query->hasAggs = true;
-	query->rtable = list_make1(copyObject(planner_rt_fetch(join->fact, join->root)));
-	query->jointree = makeFromExpr(list_make1(from), into_part(quals, unconstify(struct outer_join *, join)));
-	query->targetList = ifp_entries_of((List *)into_part((Node *)sent, unconstify(struct outer_join *, join)), 0);
 	query->havingQual = join->is_outer ? NULL : has_rows();
 	ifp_forget_numbers(query->targetList);
 	ifp_drop_privileges(query);

@@ -55,13 +55,18 @@ static bool is_no_offset(Node *offset)
 /* The reason when no notice is worthwhile: the subquery groups, joins or computes rows. */
 static const char does_more[] = "";
 
+bool ifp_returns_rows(const Query *query)
+{
+	return query->commandType == CMD_SELECT && !query->groupClause && !query->groupingSets && !query->hasAggs &&
+	       !query->havingQual && !query->hasWindowFuncs && !query->hasTargetSRFs && !query->distinctClause &&
+	       !query->setOperations && !query->rowMarks;
+}
+
 static const char *refuse(const PlannerInfo *root)
 {
 	const Query *parse = root->parse;
 
-	if (parse->commandType != CMD_SELECT || parse->groupClause || parse->groupingSets || parse->hasAggs ||
-	    parse->havingQual || parse->hasWindowFuncs || parse->hasTargetSRFs || parse->distinctClause ||
-	    parse->setOperations || parse->rowMarks)
+	if (!ifp_returns_rows(parse))
 		return does_more;
 	if (!is_no_limit(parse->limitCount) || !is_no_offset(parse->limitOffset))
 		return "rows are chosen by LIMIT or OFFSET below the aggregates";

@@ -42,6 +42,9 @@ Node *ifp_query_level_expression(const struct ifp_query_level *level, Node *expr
 /* Returns the RestrictInfos of the table, followed by those of the subqueries' rows. */
 List *ifp_query_level_restrictions(const struct ifp_query_level *level, List *of_table);
 
+/* True if a query returns a row for each row of its FROM that its conditions and LIMIT leave, and locks none. */
+bool ifp_returns_rows(const Query *query);
+
 /* Returns the cheapest path that is not disabled, or NULL. */
 const Path *ifp_cheapest_path(const RelOptInfo *rel);
 

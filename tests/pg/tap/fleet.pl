@@ -76,6 +76,12 @@ SKIP:
 	}
 	my ($top) = sent($front, 'SELECT service, dur FROM spans_1 WHERE dur IS NOT NULL ORDER BY dur DESC LIMIT 3');
 	like($shards[1]->safe_psql('postgres', "EXPLAIN $top"), qr/Custom Scan \(IForestTopK\)/, "best first: $top");
+	# tests/pg/tap/fleet_rows.pl has more of these
+	my $first = 'SELECT id, service, dur FROM spans WHERE dur IS NOT NULL ORDER BY dur DESC, id LIMIT 10';
+	my @firsts = sent($front, $first);
+	is(scalar(grep { / LIMIT 10/ } @firsts), 3, 'each shard is asked for its first rows');
+	like($shards[$_]->safe_psql('postgres', "EXPLAIN $firsts[$_]"), qr/Custom Scan \(IForestTopK\)/, "best first: $firsts[$_]") for 0 .. 2;
+	is($front->safe_psql('postgres', $first), $front->safe_psql('postgres', $first =~ s/spans/every/r), "the same: $first");
 	# what cannot be sent as it is: date_trunc() of a timestamptz hangs on the session's time zone; groups that several shards have
 	my @combined = (
 		"SELECT date_trunc('hour', ts) AS hour, count(*), sum(dur) FROM spans GROUP BY 1",
