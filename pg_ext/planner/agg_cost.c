@@ -31,7 +31,7 @@ enum {
 	PLANNING = 600,	     /* the extra time of planning the answer */
 	A_PAGE = 200,	     /* a page of a run, for the end of a bucket */
 	A_WHOLE_PAGE = 800,  /* a page of a run, decoded from end to end */
-	A_BUCKET = 50,	     /* of one series */
+	A_BUCKET = 25,	     /* of one series */
 	A_BUCKET_END = 30,   /* finding where a bucket ends, once for all series, and a group for it; besides evaluations */
 	A_SWEPT_PAGE = 100,  /* a leaf page that a sweep visits (core/query/sweep.h) */
 	A_PASSED_SERIES = 2, /* a series without a bucket on such a page */
