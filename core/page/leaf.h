@@ -88,8 +88,9 @@ struct iforest_leaf {
 enum iforest_status iforest_leaf_open(struct iforest_leaf *leaf, const struct iforest_node_schema *fields, const uint8_t *page,
 				      uint32_t n_bytes, uint64_t run_id, uint32_t number, bool is_checked, const char **what);
 
-/* Copies the blocks [from, to) to `bytes`, as a leaf page of their own, `copy`. Returns false if they do not fit.
- * Requires  from < to; nothing is excluded. `copy` lives as long as `bytes`, whatever becomes of the page. */
+/* Copies the blocks [from, to) to `bytes`, as a leaf page of their own, `copy`, which then does not need the page. Returns
+ * false, with `bytes` undefined, if they do not fit, or if the page is forged.
+ * Requires  from < to <= number of blocks; nothing is excluded. */
 bool iforest_leaf_copy_blocks(const struct iforest_leaf *leaf, unsigned from, unsigned to, struct iforest_leaf *copy,
 			      uint8_t *bytes, size_t n_bytes);
 

@@ -759,7 +759,7 @@ static bool is_in_same_block(const struct iforest_cursor *cursor, const struct i
 {
 	struct iforest_key next;
 
-	if (!cursor->reader_is_open || cursor->reader.number != cursor->block)
+	if (!cursor->reader_is_open || cursor->path[0].number != cursor->leaf_number || cursor->reader.number != cursor->block)
 		return false;
 	if (cursor->block + 1u == cursor->leaf.header.n_items)
 		return true;
@@ -912,8 +912,7 @@ static enum iforest_status fold_in_block(struct iforest_fold *fold, const struct
 	enum iforest_status status;
 
 	*done = false;
-	if (key->ref != INT64_MIN || cursor->path[0].number != cursor->leaf_number || !is_in_same_block(cursor, key) ||
-	    !is_whole_leaf(fold, request.filter))
+	if (key->ref != INT64_MIN || !is_in_same_block(cursor, key) || !is_whole_leaf(fold, request.filter))
 		return IFOREST_OK;
 	status = find_near(&cursor->reader, key, from, &entry);
 	*done = !status && entry > from && entry < cursor->reader.block.n;

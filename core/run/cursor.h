@@ -41,13 +41,14 @@ struct iforest_cursor {
 	uint16_t n_excluded;		    /* number of entries that leaf.excluded excludes */
 	struct iforest_block_reader reader; /* on a block of the leaf page; the position's block if reader_is_open */
 	bool reader_is_open;
-	/* A few blocks that were copied from a leaf page that is not pinned, if it is there; `reader` is on the position's block */
+	/* a few blocks copied from a leaf page, if is_there; no leaf page is pinned then, and while the position is in the
+	 * excerpt, `reader` is on its block */
 	struct {
 		bool is_there, is_last; /* is_last: the page ends with them */
 		uint64_t leaf_number;
 		unsigned first; /* block */
 		struct iforest_leaf leaf;
-		struct iforest_key next; /* no entry after them is before it; its ref is INT64_MIN */
+		struct iforest_key next; /* no entry after the blocks is before it; its ref is INT64_MIN */
 		uint8_t bytes[IFOREST_EXCERPT_BYTES];
 	} excerpt;
 	/* the position; leaf_number = n_leaves is the end of the run */
@@ -68,9 +69,12 @@ void iforest_cursor_release(struct iforest_cursor *cursor);
  * Cost  one page per level. */
 enum iforest_status iforest_cursor_seek(struct iforest_cursor *cursor, const struct iforest_key *key);
 
-/* iforest_cursor_seek() by a caller who will not read entries at or after `to`: if all others are in a few blocks of a leaf page
- * that is not pinned and that the pager would copy, only these are copied, as cursor->excerpt.
- * Requires  both keys are made by iforest_key_at() or iforest_key_nulls(), of one series. */
+/* iforest_cursor_seek() for a caller who probably reads no entry at or after `to`. If the entries before it are in a few blocks
+ * of one leaf page, which is not pinned, and the pager can pin briefly, only these blocks are copied, as cursor->excerpt, and
+ * the page is not pinned. Whoever reads on pins it.
+ * Requires  both keys are made by iforest_key_at() or iforest_key_nulls(), of one series.
+ * Errors    as iforest_cursor_seek().
+ * Cost      as iforest_cursor_seek(); the leaf page twice if the blocks are too many. */
 enum iforest_status iforest_cursor_seek_before(struct iforest_cursor *cursor, const struct iforest_key *key,
 					       const struct iforest_key *to);
 
@@ -234,8 +238,8 @@ static inline bool iforest_cursor_is_in_excerpt(const struct iforest_cursor *cur
 	       cursor->block - cursor->excerpt.first < cursor->excerpt.leaf.header.n_items;
 }
 
-/* Moves to an entry of the reader's block in the excerpt; its number of entries is the next block. Returns true if that is in
- * the excerpt, too. */
+/* Moves to an entry of the position's block, which is in the excerpt; with the block's number of entries, to the start of the
+ * next block. Returns true if it moved to a block of the excerpt. */
 bool iforest_cursor_stand_in_excerpt(struct iforest_cursor *cursor, unsigned entry);
 
 /* Finds the position of the key in the pinned leaf page; (number of blocks, 0) is its end. */

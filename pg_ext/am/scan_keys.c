@@ -498,7 +498,7 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 	result->series = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n_listed + 1) * sizeof *result->series);
 	if (listed)
 		n_listed = find_listed(index, definition, listed, dict, result->series);
-	/* a series keeps its id, so that the copy need not be of now to know it */
+	/* a series keeps its id: the copy is read on only for names that it lacks */
 	if (listed && n_listed < n_ways && ifp_series_dict_refresh(index, dict) > n_known)
 		n_listed = find_listed(index, definition, listed, dict, result->series);
 	if (!in_order && (n_by_keys == 0 || (listed && all_are_listed(by_keys, n_by_keys)))) {

@@ -469,9 +469,8 @@ static bool may_sweep(const struct answer_reader *reader)
 	return answer->definition.n_by > 0 && !answer->classes && answer->n_dimensions == 0 && answer->n_runs == 0 &&
 	       keys->n_ranges == 1 && ifp_bucket_finder_has_one(answer->range_finder) &&
 	       ifp_bucket_finder_has_one(answer->bucket_finder) && !reader->needs_values &&
-	       keys->n_series >= IFP_FEWEST_SWEPT_SERIES &&
-	       keys->n_series >= reader->read.n_known_series / IFP_MOST_PASSED_SERIES &&
-	       (!keys->has_nulls || !mentions_time(answer->query));
+	       keys->n_series >= IFP_FEWEST_SWEPT_SERIES && (!keys->has_nulls || !mentions_time(answer->query)) &&
+	       keys->n_series >= ifp_snapshot_reader_n_series(&reader->read) / IFP_MOST_PASSED_SERIES;
 }
 
 /* Adds the current series of a sweep, which is number i of keys.series. */
@@ -561,7 +560,7 @@ static bool read_consistently(struct answer_reader *reader, Relation heap, Relat
 	enum iforest_status status = IFOREST_OK;
 
 	ifp_snapshot_reader_open(&reader->read, index);
-	/* series are read after the manifest, so all series of its runs are known */
+	/* series are looked up after the manifest is read, so that those of its runs are found */
 	if (!read_keys(reader))
 		return true;
 	if (ifp_value_filter_has_conditions(answer->values))

@@ -53,7 +53,7 @@ struct ifp_groups {
 	struct group *first, *last, *current; /* first and last in order of creation, which is also that of memory */
 	int next_piece;			      /* next piece of `first` to be returned */
 	char *free;			      /* the rest of a chunk of memory */
-	Size n_free, n_in_chunk;	      /* how many groups it has room for, and all of it */
+	Size n_free, n_in_chunk;	      /* groups for which there is room in that rest, and in the whole chunk */
 };
 
 static Oid time_type(const struct ifp_index_query *query)
@@ -199,7 +199,7 @@ struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, const L
 
 enum { FEWEST_EXPECTED = 256, MOST_EXPECTED = 4096 };
 
-/* The most bytes of groups that are allocated together, and what a group's keys and its entry in the table take, approximately. */
+/* The most bytes of groups that are allocated together; what a group's keys and its entry in the table take, approximately. */
 enum { MOST_CHUNK_BYTES = 8192, KEYS_BYTES = 128 };
 
 static long expected_groups(const struct ifp_groups *groups)
@@ -223,8 +223,8 @@ static Size bytes_of_group(const struct ifp_groups *groups)
 	return MAXALIGN(offsetof(struct group, states) + (Size)groups->n_pieces * sizeof(void *) + n_states);
 }
 
-/* Returns a memory context for groups, within the given one. Blocks that double fill more than the C library keeps, twice the largest that was freed, so
- * that the kernel would be asked for the same pages by each query. One block of about the right length is kept. */
+/* Returns a memory context for groups, within the given one. Its first block has room for the expected groups: malloc() keeps
+ * that for the next query. Blocks that double add up to more than it keeps, and each query would ask the kernel for them. */
 static MemoryContext make_context(const struct ifp_groups *groups, MemoryContext within)
 {
 	Size n_bytes = (Size)expected_groups(groups) * (bytes_of_group(groups) + KEYS_BYTES);
@@ -235,8 +235,8 @@ static MemoryContext make_context(const struct ifp_groups *groups, MemoryContext
 				     ALLOCSET_DEFAULT_MAXSIZE);
 }
 
-/* Returns zeros for a group in the current memory context, from chunks of twice as many each time: a chunk for each group would be rounded up to a power
- * of two. */
+/* Returns zeros for a group in the current memory context, from chunks of twice as many each time: a chunk of its own would be
+ * rounded up to a power of two. */
 static struct group *allocate_group(struct ifp_groups *groups)
 {
 	Size n_bytes = bytes_of_group(groups);

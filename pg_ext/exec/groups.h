@@ -23,8 +23,9 @@ struct ifp_groups *ifp_groups_begin(const struct ifp_index_query *query, const L
 /* Discards all groups; new ones are allocated in the context. Without group keys there is one group from the start. */
 void ifp_groups_reset(struct ifp_groups *groups, MemoryContext context);
 
-/* Tells that the row in econtext has changed in more than its piece. note: where the row's group is kept for all rows with the same keys of the
- * time, which saves evaluating and looking up keys that depend on nothing else; NULL: nowhere. It must be NULL at first, and again after a reset. */
+/* Tells that the row in econtext has changed in more than its piece.
+ * note  NULL, or a place that the rows of a bucket share, of all series. If no key has a column but the time, their group is kept
+ *       there, and looked up once. *note must be NULL at first, and again after a reset; `note` is used until the next call. */
 void ifp_groups_move(struct ifp_groups *groups, void **note);
 
 /* Returns the states of the group of the row in econtext, for that piece; 0 if there are no pieces. States of a new group are

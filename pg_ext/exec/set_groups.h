@@ -16,7 +16,8 @@ struct ifp_set_groups *ifp_set_groups_begin(const struct ifp_index_query *query,
 /* Discards all groups; new ones are allocated in the context. */
 void ifp_set_groups_reset(struct ifp_set_groups *sets, MemoryContext context);
 
-/* Tells that the row in econtext has changed in more than its piece. note: as of ifp_groups_move(), for a query of one set. */
+/* Tells that the row in econtext has changed in more than its piece. note: as for ifp_groups_move(), of a query with one set;
+ * others leave it as it is. */
 void ifp_set_groups_move(struct ifp_set_groups *sets, void **note);
 
 /* Returns the number of sets. */

@@ -157,7 +157,6 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 	StringInfoData keys;
 	uint32 *sorted = palloc((reader->keys.n_series + 1) * sizeof *sorted);
 
-	reader->n_known_series = ifp_series_dict_n(dict);
 	reader->series_ends = palloc((reader->keys.n_series + 1) * sizeof *reader->series_ends);
 	initStringInfo(&keys);
 	for (uint32 i = 0; i < reader->keys.n_series && reader->definition.n_by > 0; i++) {
@@ -220,6 +219,13 @@ void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, 
 
 	ifp_by_read(reader->index.relation, &reader->definition, reader->series_keys + start,
 		    (uint32)(reader->series_ends[i] - start), values, are_null);
+}
+
+uint32 ifp_snapshot_reader_n_series(const struct ifp_snapshot_reader *reader)
+{
+	Relation index = reader->index.relation;
+
+	return ifp_series_dict_refresh(index, ifp_series_dict_get(index, reader->index.meta.index_id));
 }
 
 /* True if nothing was removed since the metapage was read, and no page was reused. */

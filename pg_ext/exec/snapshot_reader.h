@@ -29,7 +29,6 @@ struct ifp_snapshot_reader {
 	bool has_pending;		 /* the index has pending entries; otherwise `pending` is not set */
 	struct iforest_memtable pending; /* visible pending entries of the selected series, times and values: a batch */
 	uint64 n_pending;		 /* pending entries read */
-	uint32 n_known_series;		 /* of the whole index */
 	struct iforest_scan scan;
 	struct iforest_filter filter; /* passes visible entries that meet the conditions on values */
 	const uint32 *sorted_series;  /* ids of keys.series, ascending */
@@ -52,6 +51,10 @@ bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap,
 
 /* Reads the by values of series number i of keys.series, in the current memory context. */
 void ifp_snapshot_reader_by(const struct ifp_snapshot_reader *reader, uint32 i, Datum *values, bool *are_null);
+
+/* Returns the number of series of the whole index, as of now.
+ * Cost  a look at the last page of the dictionary; reading what was appended since this backend last did. */
+uint32 ifp_snapshot_reader_n_series(const struct ifp_snapshot_reader *reader);
 
 /* Returns true if everything read is consistent, false if the attempt must restart. Raises the error of `status`, unless pages
  * were reused meanwhile. */

@@ -28,7 +28,8 @@ struct ifp_bucket_finder *ifp_bucket_finder_begin(const struct ifp_run_keys *key
 /* Forgets all buckets. Call it when parameters or the session's time zone may have changed. */
 void ifp_bucket_finder_rescan(struct ifp_bucket_finder *finder);
 
-/* Starts a series whose last time is `last`, with its other columns in the row. The times passed to ifp_bucket_finder_end() must ascend from here on. */
+/* Starts a series whose last time is `last`, with its other columns in the row. The times passed to ifp_bucket_finder_end()
+ * must ascend from here on. */
 void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last);
 
 /* Returns the last time of the bucket that contains `time`. If a key raises an error there, it is caught, and the time is a
@@ -37,8 +38,9 @@ void ifp_bucket_finder_start(struct ifp_bucket_finder *finder, int64 last);
  * Cost      no, two or O(log width) evaluations of the keys. */
 int64 ifp_bucket_finder_end(struct ifp_bucket_finder *finder, int64 time);
 
-/* Returns a place for a note of the caller on the bucket that ifp_bucket_finder_end() returned last, for this time: NULL at first, then what the caller
- * wrote for this or another series. The place is valid until the next call. Returns NULL if the finder does not remember the bucket. */
+/* Returns a place for a note of the caller on the bucket whose end ifp_bucket_finder_end() returned last, for this time: NULL
+ * at first, then what the caller wrote for this or another series. Returns NULL if the finder does not remember the bucket. The
+ * place is valid until the next call for an end; notes, until the finder forgets them or their buckets. */
 void **ifp_bucket_finder_note(struct ifp_bucket_finder *finder, int64 time);
 
 /* Sets all notes to NULL. */

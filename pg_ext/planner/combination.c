@@ -202,8 +202,8 @@ static void add_aggregate(struct ifp_combination *combination, const Aggref *sou
 		lappend(combination->combined, combine_all(split ? split : (Node *)unconstify(Aggref *, source), combination));
 }
 
-/* Adds to the groups the columns of outputs that functionally depend on them, such as those beside a primary key in GROUP BY. Returns
- * true if there is something else that is neither of the groups nor of an aggregate. */
+/* Adds to the groups the columns of outputs that functionally depend on them, such as those beside a primary key in GROUP BY.
+ * Returns true if there is something else that is neither of the groups nor of an aggregate. */
 static bool add_dependent(Node *node, void *context)
 {
 	struct ifp_combination *combination = context;
@@ -272,8 +272,8 @@ static void add_combination(PlannerInfo *root, RelOptInfo *output, List *having,
 	add_path(output, &ifp_combine_path(root, output, output->reltarget, below, columns, having)->path);
 }
 
-/* True if a path is an answer from an index. PostgreSQL may plan min() and max() as first rows in the order of their values: one of
- * these from an index is enough. */
+/* True if a path is an answer from an index. PostgreSQL may plan min() and max() as first rows in the order of their values: one
+ * of these from an index is enough. */
 static bool is_answer(const Path *path)
 {
 	ListCell *cell;

@@ -34,8 +34,8 @@ bool ifp_combination_read(PlannerInfo *root, List *outputs, struct ifp_combinati
 /* Marks the aggregates of expressions as not numbered yet: the planner numbers them by query. */
 void ifp_forget_numbers(List *expressions);
 
-/* Makes a query group by the first columns of its target list, by the operators of this level's groups. Other columns that are not
- * aggregates must depend on these: they need no equality. */
+/* Makes a query group by the first columns of its target list, by the operators of this level's groups. Other columns that are
+ * not aggregates must depend on these: they need no equality. */
 void ifp_group(const PlannerInfo *root, Query *query);
 
 /* Adds a path to the groups in `output` that combines the rows of a query: those of all parts, each with groups, then sent. With

@@ -39,8 +39,8 @@ bool ifp_equal_is_identical(Node *expression);
 /* True for a numeric constant 10^k of at most 100 digits. */
 bool ifp_is_power_of_ten(Node *node);
 
-/* True for a numeric of at most 19 digits, perhaps times 1.0, divided by a constant 10^k. Although its scale varies, equal values have the same text
- * form. */
+/* True for a numeric of at most 19 digits, perhaps times 1.0, divided by a constant 10^k. Although its scale varies, equal
+ * values have the same text form. */
 bool ifp_is_decimal_quotient(Node *expression);
 
 /* True if equal values of two expressions of one type have the same text form. Numerics: if type or value tell the scale.

@@ -36,8 +36,8 @@ static int64 wanted_rows(const Query *parse)
 	return returned <= 0 || skipped < 0 || pg_add_s64_overflow(returned, skipped, &returned) ? 0 : returned;
 }
 
-/* Returns what partitions give: the keys of ORDER BY, then the columns that the target is made of. Returns NIL if the target needs
- * what only a scan of the table itself gives, or keys cannot be computed elsewhere. */
+/* Returns what partitions give: the keys of ORDER BY, then the columns that the target is made of. Returns NIL if the target
+ * needs what only a scan of the table itself gives, or keys cannot be computed elsewhere. */
 static List *columns_of(const PlannerInfo *root, const RelOptInfo *input)
 {
 	List *columns = get_sortgrouplist_exprs(root->parse->sortClause, root->processed_tlist);
@@ -88,8 +88,8 @@ static Cost cost_of_others(PlannerInfo *root, const Path *path, double n)
 	return cost;
 }
 
-/* Returns what the first n rows of a path cost. PostgreSQL's own estimate has all partitions begin, even if the first one in their
- * order has enough rows. */
+/* Returns what the first n rows of a path cost. PostgreSQL's own estimate has all partitions begin, even if the first one in
+ * their order has enough rows. */
 static Cost cost_of_first(PlannerInfo *root, const Path *path, double n)
 {
 	Cost run_cost = path->total_cost - path->startup_cost;
@@ -109,8 +109,8 @@ static Cost cost_without(PlannerInfo *root, const RelOptInfo *output, double n)
 	return least;
 }
 
-/* True if there may be enough to gain: a foreign partition has more than n rows, and what PostgreSQL's own path costs is more than
- * to begin to read each partition, and once more as much for the estimates that servers are asked for. */
+/* True if there may be enough to gain: a foreign partition has more than n rows, and PostgreSQL's own path costs more than twice
+ * what it does to begin to read each partition: once to do so, and once for the estimates that servers are asked for. */
 static bool may_gain(const List *leaves, double n, Cost without)
 {
 	bool has_more = false;

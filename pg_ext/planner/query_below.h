@@ -3,8 +3,8 @@
  *   Custom Scan (IForestCombine)      the level's own expressions
  *     -> Subquery Scan                what the planner makes of a query like any other
  *
- * A path of the level has to give expressions over the level's relations. The custom scan gives the columns of the subquery under the
- * names of those expressions, and computes what is asked beside them.
+ * A path of the level has to give expressions over the level's relations. The custom scan gives the subquery's columns as those
+ * expressions, and computes others from them.
  */
 #ifndef IFP_PLANNER_QUERY_BELOW_H
 #define IFP_PLANNER_QUERY_BELOW_H
@@ -32,8 +32,8 @@ List *ifp_columns_of(const Query *query);
 /* Plans a query as a subquery of this level. Returns its path. */
 Path *ifp_plan_below(PlannerInfo *root, Query *query);
 
-/* Returns a path of `output` for the target over a path whose columns have the values of `columns`: expressions of this level, of
- * which the target and `having` are made. */
+/* Returns a path of `output` for the target over a path whose columns have the values of `columns`: expressions of this level,
+ * of which the target and `having` (NIL: no condition) are made. Its rows have no order. */
 CustomPath *ifp_combine_path(PlannerInfo *root, RelOptInfo *output, PathTarget *target, Path *below, List *columns,
 			     List *having);
 

@@ -102,7 +102,14 @@ my @limited = (
 	'WITH longest AS MATERIALIZED (SELECT id, dur FROM spans ORDER BY dur DESC NULLS LAST, id LIMIT 20) SELECT a.id, b.id AS other FROM longest a JOIN longest b ON a.dur = b.dur ORDER BY 1, 2',
 	'SELECT count(*), sum(dur) FROM (SELECT dur FROM spans ORDER BY dur DESC NULLS LAST, id LIMIT 17) o',
 	'(SELECT id FROM spans ORDER BY dur, id LIMIT 3) UNION ALL (SELECT id FROM spans ORDER BY dur DESC, id LIMIT 3) ORDER BY 1',
-	'SELECT id, (SELECT count(*) FROM generate_series(1, s.id % 3 + 1)) AS n, random() < 2 AS t FROM spans s ORDER BY dur, id LIMIT 4');
+	'SELECT id, (SELECT count(*) FROM generate_series(1, s.id % 3 + 1)) AS n, random() < 2 AS t FROM spans s ORDER BY dur, id LIMIT 4',
+	'SELECT id, id IN (SELECT generate_series(1, 100)) AS early FROM spans s ORDER BY dur DESC NULLS LAST, id LIMIT 5',
+	'SELECT k, (SELECT id + k FROM spans ORDER BY dur DESC NULLS LAST, id OFFSET 2 LIMIT 1) AS n FROM generate_series(1, 3) k ORDER BY k',
+	'SELECT s.id FROM spans s LEFT JOIN (SELECT DISTINCT id FROM every) e ON e.id = s.id ORDER BY s.dur DESC, s.id LIMIT 5',
+	'SELECT 1 AS one FROM spans ORDER BY dur DESC LIMIT 4',
+	'SELECT array[dur, id] AS both FROM spans ORDER BY array[dur, id] DESC LIMIT 5',
+	'SELECT id, name FROM spans ORDER BY name USING ~>~, id LIMIT 5',
+	'SELECT count(*) FROM every WHERE id IN (SELECT id FROM spans ORDER BY dur DESC NULLS LAST, id LIMIT 50)');
 ok(is_limited($_), "first rows are asked for: $_") or diag(join "\n", sent($_)) for @limited;
 same_answers('sent', @limited);
 my @sent = sent($limited[3]);
@@ -129,11 +136,19 @@ my @refused = (
 	'SELECT id FROM spans WHERE id IN (SELECT e.id FROM every e WHERE e.dur > 1000) ORDER BY dur, id LIMIT 5',
 	'SELECT a.id FROM spans a JOIN spans b USING (id) ORDER BY a.dur, a.id LIMIT 5',
 	'SELECT (s).id, s::text FROM spans s ORDER BY dur, id LIMIT 5',
+	'SELECT id FROM spans s ORDER BY dur DESC NULLS LAST, s LIMIT 3',
+	'SELECT k, (SELECT id FROM spans WHERE dur > k * 200 ORDER BY dur, id LIMIT 1) AS n FROM generate_series(1, 3) k ORDER BY k',
+	'SELECT k, (SELECT id FROM spans ORDER BY abs(dur - k * 10), id LIMIT 1) AS n FROM generate_series(1, 3) k ORDER BY k',
 	'SELECT id FROM spans ORDER BY dur, id LIMIT 50000');
 ok(!is_limited($_), "rows are sent: $_") for @refused;
 same_answers('rows', @refused);
 is($node->safe_psql('postgres', 'SELECT tableoid::regclass, id FROM spans ORDER BY dur DESC, id LIMIT 1'), $node->safe_psql('postgres',
 	'SET iforest.enable = off; SELECT tableoid::regclass, id FROM spans ORDER BY dur DESC, id LIMIT 1'), 'system columns');
+for my $order ('tableoid::regclass::text, dur DESC NULLS LAST', 'ctid', 'tableoid')
+{
+	my $query = "SELECT id FROM spans ORDER BY $order, id LIMIT 7";
+	is($node->safe_psql('postgres', $query), $node->safe_psql('postgres', "SET iforest.enable = off; $query"), "by system columns: $order");
+}
 my $locks = 'BEGIN; SELECT id FROM spans ORDER BY dur, id LIMIT 3 FOR UPDATE; COMMIT';
 is($node->safe_psql('postgres', $locks), $node->safe_psql('postgres', $locks =~ s/spans/every/r), 'rows that are locked');
 for my $end ('LIMIT -1', 'LIMIT 1 OFFSET -1')
@@ -187,6 +202,15 @@ is($node->safe_psql('postgres', $cursor), $node->safe_psql('postgres', $cursor =
 my $again = 'SELECT x, o.* FROM generate_series(1, 3) x, LATERAL (SELECT id + x * 0 AS id FROM spans ORDER BY dur DESC NULLS LAST, id LIMIT 2) o ORDER BY 1, 2';
 my $of_each = "SELECT k, o.* FROM unnest('{service 0, service 4}'::text[]) k, LATERAL (SELECT id, dur FROM spans WHERE service = k ORDER BY dur DESC NULLS LAST, id LIMIT 2) o ORDER BY 1, 2";
 same_answers('rescans', $again, $of_each);
+
+# ---- rows that are written ----
+
+my $longest = '(SELECT id, dur FROM spans ORDER BY dur DESC NULLS LAST, id LIMIT 9) o';
+for my $write ("INSERT INTO written SELECT * FROM $longest", "UPDATE written w SET dur = -o.dur FROM $longest WHERE o.id = w.id", "DELETE FROM written w USING $longest WHERE o.id = w.id")
+{
+	my @written = map { scalar $node->safe_psql('postgres', "CREATE TABLE written AS SELECT id, dur FROM every WHERE dur > 1000; $_; TABLE written ORDER BY id, dur; DROP TABLE written") } $write, $write =~ s/spans/every/r;
+	is($written[0], $written[1], $write);
+}
 
 # ---- who may read ----
 

@@ -136,6 +136,19 @@ is(ask($own, "TRUNCATE made; INSERT INTO made SELECT i, 1 FROM generate_series(1
 ask($own, 'ROLLBACK;');
 is($own->{err}, '', 'no error');
 
+# the names of a session's question stay, and other sessions add many: these are not passed to find the few
+$primary->safe_psql('postgres', <<'END');
+CREATE TABLE grows(who integer, ts integer, dur integer);
+CREATE INDEX ON grows USING iforest (who, ts) INCLUDE (dur);
+INSERT INTO grows SELECT i % 100, i % 100, 1 FROM generate_series(1, 10000) i;
+END
+ask($own, "SET enable_seqscan = off; PREPARE few AS SELECT who, sum(dur) FROM grows WHERE who = ANY ('{" . join(',', 0 .. 79) . "}') AND ts < 10 GROUP BY who;");
+my $looked_into = sub { ask($own, 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE few;') =~ /Series: (\d+)/ ? $1 : 'none' };
+is($looked_into->(), 10, 'most names of the index: all are passed in one sweep, and ten have rows');
+$primary->safe_psql('postgres', 'INSERT INTO grows SELECT i, i, 1 FROM generate_series(1000, 3999) i');
+is($looked_into->(), 80, 'few names of the index: each is looked into');
+is($own->{err}, '', 'no error');
+
 for my $session (@sessions)
 {
 	$session->{in} .= "\\q\n";
