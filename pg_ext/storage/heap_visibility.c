@@ -550,8 +550,7 @@ static pg_noinline void read_parts(const struct ifp_heap_visibility *visibility,
 		least += iforest_popcount(page->is_read) - 1;
 	last = Min(Max(last, least), (n - 1) / BLOCKS_A_PART);
 	if (number < visibility->n_map_blocks) {
-		Buffer buffer =
-			ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
+		Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		copy_parts(visibility, page, (const uint8_t *)PageGetContents(BufferGetPage(buffer)), n, part, least, last);
@@ -596,7 +595,8 @@ static inline struct ifp_map_page *page_read(struct ifp_heap_visibility *visibil
 	if (number >= visibility->n_pages || !visibility->pages[number])
 		make_map_page(visibility, number);
 	if (!(visibility->pages[number]->is_read >> part & 1))
-		read_parts(visibility, number, part, Min(last - number * BLOCKS_A_MAP_PAGE, BLOCKS_A_MAP_PAGE - 1) / BLOCKS_A_PART);
+		read_parts(visibility, number, part,
+			   Min(last - number * BLOCKS_A_MAP_PAGE, BLOCKS_A_MAP_PAGE - 1) / BLOCKS_A_PART);
 	return visibility->pages[number];
 }
 
