@@ -13,6 +13,9 @@ enum { PATIENCE = 2, MOST_ATTEMPTS = 1000 };
  * question, and ask for it, page by page, at the next. */
 enum { KEPT_BYTES = 512 * 1024 };
 
+/* To read the visibility map for a row takes as long as to read that of this many neighbouring heap blocks. */
+enum { BLOCKS_A_ROW = 8192 };
+
 /* ---- the filter ---- */
 
 static bool has_values(const struct ifp_snapshot_reader *reader)
@@ -37,9 +40,20 @@ static enum iforest_filter_class of_node(void *context, const uint8_t *node)
 	return class;
 }
 
+/* True if the rows that were asked for in wide ranges of heap blocks, now and before, are so few that reading the map for each of
+ * them costs less than reading it for all these blocks. */
+static bool is_far(struct ifp_snapshot_reader *reader, BlockNumber lowest, BlockNumber highest, uint64_t asked)
+{
+	if (highest - lowest < BLOCKS_A_ROW)
+		return false;
+	reader->n_far_rows += iforest_popcount(asked);
+	return (highest - lowest) / BLOCKS_A_ROW > reader->n_far_rows;
+}
+
 /* Sets *clean if all rows of a block are visible. Neighbours in time usually are neighbours in the heap, so rows then need not
  * be checked one by one. */
-static enum iforest_status is_clean(struct ifp_snapshot_reader *reader, struct iforest_block_reader *block, bool *clean)
+static enum iforest_status is_clean(struct ifp_snapshot_reader *reader, struct iforest_block_reader *block, uint64_t asked,
+				    bool *clean)
 {
 	enum iforest_status status = IFOREST_OK;
 	int64 low, high;
@@ -49,9 +63,13 @@ static enum iforest_status is_clean(struct ifp_snapshot_reader *reader, struct i
 		status = iforest_block_find_column(block, IFOREST_REFS);
 		is_known = !status && iforest_column_bounds(&block->columns[IFOREST_REFS], block->block.n, &low, &high);
 	}
-	*clean = is_known && low >= 0 &&
-		 ifp_heap_visibility_of_blocks(&reader->visibility, (BlockNumber)(low >> 16),
-					       (BlockNumber)Min(high >> 16, MaxBlockNumber), block->block.n);
+	*clean = false;
+	if (is_known && low >= 0) {
+		BlockNumber lowest = (BlockNumber)(low >> 16), highest = (BlockNumber)Min(high >> 16, MaxBlockNumber);
+
+		*clean = !is_far(reader, lowest, highest, asked) &&
+			 ifp_heap_visibility_of_blocks(&reader->visibility, lowest, highest, block->block.n);
+	}
 	return status;
 }
 
@@ -64,7 +82,7 @@ static enum iforest_status of_entries(void *context, struct iforest_block_reader
 	if (has_values(reader))
 		status = iforest_value_predicate_entries(ifp_value_filter_predicate(reader->values), block, live);
 	if (!status && *live)
-		status = is_clean(reader, block, &clean);
+		status = is_clean(reader, block, *live, &clean);
 	if (status || !*live || clean)
 		return status;
 	status = iforest_block_need(block, IFOREST_REFS);
@@ -196,6 +214,7 @@ bool ifp_snapshot_reader_read(struct ifp_snapshot_reader *reader, Relation heap,
 	copy_series(reader);
 	reader->has_pending = ifp_pending_pages(&reader->index.meta) > 0;
 	reader->n_pending = 0;
+	reader->n_far_rows = 0;
 	if (reader->has_pending && !read_pending(reader))
 		return false;
 	ifp_test_point("pending read");

@@ -26,6 +26,7 @@ struct ifp_snapshot_reader {
 	struct ifp_scan_keys keys;	 /* set by the caller after opening */
 	struct ifp_value_filter *values; /* set by the caller after opening; NULL: no condition on values */
 	struct ifp_heap_visibility visibility;
+	uint64 n_far_rows;		 /* that were asked for in wide ranges of heap blocks */
 	bool has_pending;		 /* the index has pending entries; otherwise `pending` is not set */
 	struct iforest_memtable pending; /* visible pending entries of the selected series, times and values: a batch */
 	uint64 n_pending;		 /* pending entries read */

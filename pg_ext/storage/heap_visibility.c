@@ -396,14 +396,16 @@ StaticAssertDecl(MAXALIGN(SizeOfPageHeaderData) == 24, "pages of the visibility 
 /* Checking a page takes as long as checking this many entries one by one. */
 enum { ROWS_A_LOOK = 48, FEW_LOOKS = 2 };
 
-enum { MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
+/* The map is read in parts of 128 bytes, since many questions ask about a few blocks. */
+enum { BLOCKS_A_PART = 512, PARTS_A_MAP_PAGE = 64, MAP_WORDS = (BLOCKS_A_MAP_PAGE + 63) / 64 };
+StaticAssertDecl((BLOCKS_A_MAP_PAGE - 1) / BLOCKS_A_PART < PARTS_A_MAP_PAGE, "parts of a map page");
 
-/* Bit i of word w: block 64 w + i is unclean. Bit w % 64 of in_words[w / 64]: word w is not 0, which skips quickly over the
- * wide ranges of nodes with late rows. */
+/* Bit i of is_read: part i was read. Bit i of unclean[w]: block 64 w + i is unclean; set only if bit w % 64 of in_words[w / 64]
+ * is, which also skips quickly over the wide ranges of nodes with late rows. */
 struct ifp_map_page {
-	uint32 n_unclean;
-	uint64 unclean[MAP_WORDS];
+	uint64 is_read;
 	uint64 in_words[(MAP_WORDS + 63) / 64];
+	uint64 *unclean; /* MAP_WORDS of them; NULL: no unclean block was found */
 };
 
 struct ifp_seen_block {
@@ -475,95 +477,91 @@ static uint32 unclean_of(uint64 map)
 	return (uint32)(bits | bits >> 16);
 }
 
-/* True if the first n blocks of a map page are clean, as in most map pages of large tables. */
-static bool are_clean(const uint8_t *map, uint32 n)
+/* True if a whole part of the map is clean, as most are in large tables. */
+static inline bool is_part_clean(const uint8_t *map)
 {
 	const uint64 clean = UINT64CONST(0x5555555555555555);
 	uint64 common = clean;
 
-	for (uint32 i = 0; i < n / 32; i++)
-		common &= iforest_load64(map + 8 * i);
-	if (n % 32)
-		common &= iforest_load64(map + n / 32 * 8) | ~iforest_low_bits(n % 32 * 2);
+#pragma GCC unroll 16
+	for (uint32 i = 0; i < BLOCKS_A_PART / BLOCKS_A_BYTE; i += 8)
+		common &= iforest_load64(map + i);
 	return common == clean;
 }
 
-static struct ifp_map_page *new_map_page(const struct ifp_heap_visibility *visibility)
+static void set_unclean(const struct ifp_heap_visibility *visibility, struct ifp_map_page *page, uint32 w, uint64 unclean)
 {
-	struct ifp_map_page *page = MemoryContextAlloc(visibility->context, sizeof *page);
-
-	page->n_unclean = 0;
-	memset(page->unclean, 0, sizeof page->unclean);
-	memset(page->in_words, 0, sizeof page->in_words);
-	return page;
+	if (!unclean)
+		return;
+	if (!page->unclean)
+		page->unclean = MemoryContextAlloc(visibility->context, MAP_WORDS * sizeof *page->unclean);
+	page->unclean[w] = unclean;
+	page->in_words[w / 64] |= UINT64CONST(1) << (w % 64);
 }
 
-/* Reads the bits of the first n blocks of a map page. Returns NULL if all are clean. */
-static struct ifp_map_page *read_map(const struct ifp_heap_visibility *visibility, uint32 number, uint32 n)
+/* Copies a part of a map page, from a block to another. Without a map all are unclean. Returns true if all are clean. */
+static bool copy_part(const struct ifp_heap_visibility *visibility, struct ifp_map_page *page, const uint8_t *map, uint32 from,
+		      uint32 to)
 {
-	Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
-	const uint8_t *map = (const uint8_t *)PageGetContents(BufferGetPage(buffer));
-	struct ifp_map_page *page;
+	bool is_clean = true;
 
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	page = are_clean(map, n) ? NULL : new_map_page(visibility);
-	for (uint32 i = 0; page && 32 * i < n; i++)
-		page->unclean[i / 2] |= (uint64)unclean_of(iforest_load64(map + 8 * i)) << (i % 2 * 32);
-	UnlockReleaseBuffer(buffer);
-	return page;
-}
+	for (; from < to; from += 64) {
+		uint64 unclean = ~UINT64CONST(0);
 
-/* Returns a copy of a page of the map, which is not read for blocks beyond the end of the table. */
-static struct ifp_map_page *copy_map_page(const struct ifp_heap_visibility *visibility, uint32 number)
-{
-	static struct ifp_map_page all_clean;
-	uint32 n = Min(visibility->n_heap_blocks - number * BLOCKS_A_MAP_PAGE, BLOCKS_A_MAP_PAGE);
-	struct ifp_map_page *page;
-
-	if (number < visibility->n_map_blocks) {
-		page = read_map(visibility, number, n);
-		if (!page)
-			return &all_clean;
-	} else {
-		page = new_map_page(visibility);
-		memset(page->unclean, 0xff, sizeof page->unclean);
-	}
-	for (uint32 w = 0; 64 * w < n; w++) {
-		page->unclean[w] &= iforest_low_bits(n - 64 * w);
-		page->n_unclean += iforest_popcount(page->unclean[w]);
-		page->in_words[w / 64] |= (uint64)(page->unclean[w] != 0) << (w % 64);
-	}
-	return page;
-}
-
-static void mark_clean(struct ifp_map_page *page, uint32 bit)
-{
-	uint32 w = bit / 64;
-
-	page->unclean[w] &= ~(UINT64CONST(1) << (bit % 64));
-	page->n_unclean--;
-	if (page->unclean[w] == 0)
-		page->in_words[w / 64] &= ~(UINT64CONST(1) << (w % 64));
-}
-
-/* Returns the first unclean block of a map page from `bit` on; BLOCKS_A_MAP_PAGE if there is none. */
-static uint32 next_in_page(const struct ifp_map_page *page, uint32 bit)
-{
-	uint64 word = page->unclean[bit / 64] >> (bit % 64);
-
-	if (word)
-		return bit + iforest_trailing_zeros(word);
-	for (uint32 w = bit / 64 + 1; w < MAP_WORDS; w = (w / 64 + 1) * 64) {
-		word = page->in_words[w / 64] >> (w % 64);
-		if (word) {
-			w += iforest_trailing_zeros(word);
-			return 64 * w + iforest_trailing_zeros(page->unclean[w]);
+		if (map) {
+			unclean = unclean_of(iforest_load64(map + from / BLOCKS_A_BYTE));
+			if (from + 32 < to)
+				unclean |= (uint64)unclean_of(iforest_load64(map + (from + 32) / BLOCKS_A_BYTE)) << 32;
 		}
+		unclean &= iforest_low_bits(to - from);
+		set_unclean(visibility, page, from / 64, unclean);
+		is_clean &= unclean == 0;
 	}
-	return BLOCKS_A_MAP_PAGE;
+	return is_clean;
 }
 
-static struct ifp_map_page *map_page(struct ifp_heap_visibility *visibility, uint32 number)
+/* Copies parts of a map page that has n blocks, from `part` to the first one from `least` on that is not clean, or to `last`. */
+static void copy_parts(const struct ifp_heap_visibility *visibility, struct ifp_map_page *page, const uint8_t *map, uint32 n,
+		       uint32 part, uint32 least, uint32 last)
+{
+	uint32 n_whole = map ? n / BLOCKS_A_PART : 0;
+	bool is_clean = true;
+
+	for (; part <= last && (is_clean || part <= least); part++) {
+		uint32 from = part * BLOCKS_A_PART;
+
+		if (page->is_read >> part & 1)
+			continue;
+		page->is_read |= UINT64CONST(1) << part;
+		is_clean = (part < n_whole && is_part_clean(map + from / BLOCKS_A_BYTE)) ||
+			   copy_part(visibility, page, map, from, Min(n, from + BLOCKS_A_PART));
+	}
+}
+
+/* Reads a map page from a part to `last`, or to the first part that is not clean. But who reads one part after another gets as
+ * many as were read before, so that a page is locked a few times. */
+static pg_noinline void read_parts(const struct ifp_heap_visibility *visibility, uint32 number, uint32 part, uint32 last)
+{
+	struct ifp_map_page *page = visibility->pages[number];
+	uint32 n = Min(visibility->n_heap_blocks - number * BLOCKS_A_MAP_PAGE, BLOCKS_A_MAP_PAGE);
+	uint32 least = part;
+
+	if (part > 0 && page->is_read >> (part - 1) & 1)
+		least += iforest_popcount(page->is_read) - 1;
+	last = Min(Max(last, least), (n - 1) / BLOCKS_A_PART);
+	if (number < visibility->n_map_blocks) {
+		Buffer buffer = ReadBufferExtended(visibility->heap, VISIBILITYMAP_FORKNUM, number, RBM_ZERO_ON_ERROR, NULL);
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		copy_parts(visibility, page, (const uint8_t *)PageGetContents(BufferGetPage(buffer)), n, part, least, last);
+		UnlockReleaseBuffer(buffer);
+	} else {
+		copy_parts(visibility, page, NULL, n, part, least, last);
+	}
+	ifp_test_point("map read");
+}
+
+static pg_noinline void make_map_page(struct ifp_heap_visibility *visibility, uint32 number)
 {
 	if (number >= visibility->n_pages) {
 		uint32 n = Max(number + 1, 2 * visibility->n_pages);
@@ -576,19 +574,70 @@ static struct ifp_map_page *map_page(struct ifp_heap_visibility *visibility, uin
 		visibility->pages = pages;
 		visibility->n_pages = n;
 	}
-	if (!visibility->pages[number]) {
-		visibility->pages[number] = copy_map_page(visibility, number);
-		ifp_test_point("map read");
-	}
+	if (!visibility->pages[number])
+		visibility->pages[number] = MemoryContextAllocZero(visibility->context, sizeof *visibility->pages[number]);
+}
+
+/* Returns the end of the blocks that were read, from a block of the page that was. */
+static uint32 read_end(const struct ifp_map_page *page, uint32 bit)
+{
+	uint64 unread = ~page->is_read >> (bit / BLOCKS_A_PART);
+
+	return unread ? (bit / BLOCKS_A_PART + iforest_trailing_zeros(unread)) * BLOCKS_A_PART : BLOCKS_A_MAP_PAGE;
+}
+
+/* Returns the map page of a block, of which that block was read. If it is not, reads up to the last block of the page that is
+ * asked for, or less. */
+static inline struct ifp_map_page *page_read(struct ifp_heap_visibility *visibility, BlockNumber block, BlockNumber last)
+{
+	uint32 number = block / BLOCKS_A_MAP_PAGE, part = block % BLOCKS_A_MAP_PAGE / BLOCKS_A_PART;
+
+	if (number >= visibility->n_pages || !visibility->pages[number])
+		make_map_page(visibility, number);
+	if (!(visibility->pages[number]->is_read >> part & 1))
+		read_parts(visibility, number, part,
+			   Min(last - number * BLOCKS_A_MAP_PAGE, BLOCKS_A_MAP_PAGE - 1) / BLOCKS_A_PART);
 	return visibility->pages[number];
+}
+
+static inline bool has_unclean(const struct ifp_map_page *page, uint32 w)
+{
+	return page->in_words[w / 64] >> (w % 64) & 1;
+}
+
+static void mark_clean(struct ifp_map_page *page, uint32 bit)
+{
+	uint32 w = bit / 64;
+
+	page->unclean[w] &= ~(UINT64CONST(1) << (bit % 64));
+	if (page->unclean[w] == 0)
+		page->in_words[w / 64] &= ~(UINT64CONST(1) << (w % 64));
+}
+
+/* Returns the first block of a map page from `bit` on that is known to be unclean; BLOCKS_A_MAP_PAGE if there is none. */
+static uint32 next_in_page(const struct ifp_map_page *page, uint32 bit)
+{
+	uint32 w = bit / 64;
+	uint64 word = has_unclean(page, w) ? page->unclean[w] >> (bit % 64) : 0;
+
+	if (word)
+		return bit + iforest_trailing_zeros(word);
+	for (w++; w < MAP_WORDS; w = (w / 64 + 1) * 64) {
+		word = page->in_words[w / 64] >> (w % 64);
+		if (word) {
+			w += iforest_trailing_zeros(word);
+			return 64 * w + iforest_trailing_zeros(page->unclean[w]);
+		}
+	}
+	return BLOCKS_A_MAP_PAGE;
 }
 
 static bool is_clean(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
-	const struct ifp_map_page *page = map_page(visibility, block / BLOCKS_A_MAP_PAGE);
+	const struct ifp_map_page *page = page_read(visibility, block, block);
 
 	block %= BLOCKS_A_MAP_PAGE;
-	return page->n_unclean == 0 || !(page->unclean[block / 64] >> (block % 64) & 1);
+	return !has_unclean(page, block / 64) || !(page->unclean[block / 64] >> (block % 64) & 1);
 }
 
 /* ---- seen blocks ---- */
@@ -618,7 +667,7 @@ static const struct ifp_seen_block *see_block(struct ifp_heap_visibility *visibi
 	see_heap_page(visibility->heap, visibility->snapshot, block, &rows);
 	visibility->n_looks++;
 	if (rows.are_clean) {
-		mark_clean(map_page(visibility, block / BLOCKS_A_MAP_PAGE), block % BLOCKS_A_MAP_PAGE);
+		mark_clean(page_read(visibility, block, block), block % BLOCKS_A_MAP_PAGE);
 		return NULL;
 	}
 	if (!visibility->seen)
@@ -635,24 +684,24 @@ static const struct ifp_seen_block *see_block(struct ifp_heap_visibility *visibi
 static uint64 next_unclean(struct ifp_heap_visibility *visibility, uint64 block, BlockNumber highest)
 {
 	while (block <= highest) {
-		uint32 first = (uint32)(block % BLOCKS_A_MAP_PAGE);
-		const struct ifp_map_page *page = map_page(visibility, (uint32)(block / BLOCKS_A_MAP_PAGE));
-		uint32 bit = page->n_unclean ? next_in_page(page, first) : BLOCKS_A_MAP_PAGE;
+		const struct ifp_map_page *page = page_read(visibility, (BlockNumber)block, highest);
+		uint32 first = (uint32)(block % BLOCKS_A_MAP_PAGE), end = read_end(page, first);
+		uint32 bit = page->unclean ? next_in_page(page, first) : end;
 
-		block += bit - first;
-		if (bit < BLOCKS_A_MAP_PAGE)
+		block += Min(bit, end) - first;
+		if (bit < end)
 			return Min(block, (uint64)highest + 1);
 	}
 	return (uint64)highest + 1;
 }
 
-/* Returns the end of the clean blocks that follow a clean block, within its map page. */
+/* Returns the end of the clean blocks that follow a clean block, as far as its map page was read. */
 static uint64 clean_end(struct ifp_heap_visibility *visibility, BlockNumber block)
 {
-	BlockNumber last =
-		Min(block / BLOCKS_A_MAP_PAGE * BLOCKS_A_MAP_PAGE + BLOCKS_A_MAP_PAGE, visibility->n_heap_blocks) - 1;
+	uint32 bit = block % BLOCKS_A_MAP_PAGE;
+	BlockNumber end = block - bit + read_end(page_read(visibility, block, block), bit);
 
-	return next_unclean(visibility, block, last);
+	return next_unclean(visibility, block, Min(end, visibility->n_heap_blocks) - 1);
 }
 
 bool ifp_heap_visibility_of_blocks(struct ifp_heap_visibility *visibility, BlockNumber lowest, BlockNumber highest,

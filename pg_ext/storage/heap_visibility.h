@@ -2,14 +2,14 @@
  *
  * A block is clean if every row of it that the index may have is visible: its bit in the visibility map is set, or a check of
  * the page has shown that every root is visible to the snapshot and none is dead. A root is the first tuple of a chain of
- * heap-only updates, or the line pointer that leads to it; the index identifies a row by its root. The map is copied a page (32
- * 672 blocks) at a time on demand, and each heap page is checked once, since what a snapshot sees does not change.
+ * heap-only updates, or the line pointer that leads to it; the index identifies a row by its root. The map is copied on
+ * demand, in parts of 512 blocks, and each heap page is checked once, since what a snapshot sees does not change.
  *
  * Order. Visibility must be checked after the index was copied (metapage, manifest, pending entries). The result is valid if no
  * entry was removed from the index since, that is, if the removal epoch in the metapage is unchanged. Proof: an entry that was
- * read was in the index before the map was read. Inserting its row had cleared the block's bit. If the bit is set again, the
- * row is visible to everybody, or it was dead and has been removed, which increments the epoch. And a TID is reused only after
- * VACUUM has removed its entries.
+ * read was in the index before any part of the map was read. Inserting its row had cleared the block's bit. If the bit is set
+ * again, the row is visible to everybody, or it was dead and has been removed, which increments the epoch. And a TID is reused
+ * only after VACUUM has removed its entries.
  *
  * Cache. New rows are on pages whose bit is not set until the next VACUUM, and a dashboard of the latest rows would check all
  * these pages in every query. So a session caches results. A result is reusable if every inserter and deleter on the page has

@@ -94,6 +94,7 @@ sub more
 my @work = (
 	'nothing' => [],
 	'the first VACUUM' => ['VACUUM t'],
+	'rows taken back' => [ 'BEGIN; INSERT INTO t SELECT i % 5, i, 1 FROM generate_series(1, 3000) i; ROLLBACK', "SELECT iforest_merge('t_if')" ],
 	'appending' => [ more() ],
 	'a flush' => [ 'INSERT INTO t VALUES (1, 5, 123456)', "SELECT iforest_merge('t_if')" ],
 	'another flush' => [ more(), "SELECT iforest_merge('t_if')" ],
