@@ -391,8 +391,9 @@ static enum iforest_end_rule read_unit(FunctionCallInfo fcinfo, int argument, Oi
 	for (size_t i = 0; i < lengthof(units) && (type == TIMESTAMPOID || type == TIMESTAMPTZOID); i++)
 		if (strcmp(unit, units[i].unit) == 0)
 			return units[i].rule;
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unit \"%s\" is none of these times", unit),
-		errhint("Beside timestamps it is 'ns', 'us', 'ms', 's' or NULL, beside others NULL."));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		errmsg("unit of durations \"%s\" is not valid for times of type %s", unit, format_type_be(type)),
+		errhint("The unit is 'ns', 'us', 'ms', 's' or NULL for timestamps, and NULL for other times."));
 }
 
 Datum iforest_span_ends(PG_FUNCTION_ARGS)
