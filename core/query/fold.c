@@ -904,22 +904,25 @@ static bool is_whole_leaf(const struct iforest_fold *fold, const struct iforest_
 
 /* Adds the entries before the key if it lies in the open block of the position: narrow buckets need no descent. */
 static enum iforest_status fold_in_block(struct iforest_fold *fold, const struct iforest_key *key,
-					 struct iforest_request request, struct iforest_aggregate *aggregate, bool *done)
+					 const struct iforest_request *request, struct iforest_aggregate *aggregate, bool *done)
 {
 	struct iforest_cursor *cursor = &fold->cursor;
+	struct iforest_request of_all;
 	unsigned from = cursor->entry, entry;
 	uint64_t counted;
 	enum iforest_status status;
 
 	*done = false;
-	if (key->ref != INT64_MIN || !is_in_same_block(cursor, key) || !is_whole_leaf(fold, request.filter))
+	if (key->ref != INT64_MIN || !is_in_same_block(cursor, key) || !is_whole_leaf(fold, request->filter))
 		return IFOREST_OK;
 	status = find_near(&cursor->reader, key, from, &entry);
 	*done = !status && entry > from && entry < cursor->reader.block.n;
-	request.filter = NULL;
-	if (*done)
-		status = iforest_block_fold(&cursor->reader, from, entry, &request, aggregate, &counted);
-	if (*done && !status)
+	if (!*done)
+		return iforest_cursor_report_leaf(cursor, status);
+	of_all = *request;
+	of_all.filter = NULL;
+	status = iforest_block_fold(&cursor->reader, from, entry, &of_all, aggregate, &counted);
+	if (!status)
 		cursor->entry = entry;
 	return iforest_cursor_report_leaf(cursor, status);
 }
@@ -937,7 +940,7 @@ enum iforest_status iforest_fold_until(struct iforest_fold *fold, const struct i
 		start(&folding, fold, key, request, aggregate);
 		return fold_sums(&folding);
 	}
-	status = fold_in_block(fold, key, *request, aggregate, &done);
+	status = fold_in_block(fold, key, request, aggregate, &done);
 	if (status || done)
 		return status;
 	start(&folding, fold, key, request, aggregate);
