@@ -27,7 +27,7 @@ compile_driver() {
 	compile "$program" bench/side_by_side/driver.c bench/side_by_side/clients.c "$@" -pthread
 }
 compile spans bench/forest/events.c
-compile traces "$build/libtrace.a" -lz
+compile traces "$build/libtrace.a" -lprotobuf-nanopb -lz -lm
 compile_driver sqlite -lsqlite3
 compile_driver forest "$build/libiforest.a"
 [ ! -e "$build/pg/iforest.so" ] || compile_driver postgres "-I$("${PG_CONFIG:-pg_config}" --includedir)" -lpq

@@ -224,11 +224,12 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 	return (int64_t)(x + sum_packed(column, 0, i) * column->factor);
 }
 
-/* Searches packed steps: several narrow ones per load, then one by one if the number is among them. */
-static unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
+/* Moves from number i of an ascending DELTA column, which is *x, to the first that is >= `number`; returns its index, n if there is none.
+ * Several narrow steps per load, then one by one if the number is among them. */
+static inline unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number, unsigned i, uint64_t *at)
 {
-	uint64_t x = (uint64_t)column->base, difference = (uint64_t)column->difference, mask = iforest_low_bits(column->width);
-	unsigned width = column->width, i = 0;
+	uint64_t x = *at, difference = (uint64_t)column->difference, mask = iforest_low_bits(column->width);
+	unsigned width = column->width;
 
 	for (; width <= 14 && i + 4 < n; i += 4) {
 		uint64_t steps = packed_from(column, i);
@@ -240,19 +241,17 @@ static unsigned find_delta(const struct iforest_column *column, unsigned n, int6
 			break;
 		x = next;
 	}
-	while ((int64_t)x < number && ++i < n)
+	while (i < n && (int64_t)x < number && ++i < n)
 		x += difference + packed_at(column, width > 57, i - 1) * column->factor;
-	*found = (int64_t)x;
+	*at = x;
 	return i;
 }
 
-unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
+static unsigned find_plain(const struct iforest_column *column, unsigned n, int64_t number, unsigned from, int64_t *found)
 {
-	unsigned low = 0, high = n;
+	unsigned low = from, high = n;
 
 	*found = 0;
-	if (column->is_delta)
-		return find_delta(column, n, number, found);
 	while (low < high) {
 		unsigned middle = (low + high) / 2;
 		int64_t x = iforest_column_at(column, middle);
@@ -265,6 +264,33 @@ unsigned iforest_column_find(const struct iforest_column *column, unsigned n, in
 		}
 	}
 	return low;
+}
+
+unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found)
+{
+	uint64_t x = (uint64_t)column->base;
+	unsigned i;
+
+	if (!column->is_delta)
+		return find_plain(column, n, number, 0, found);
+	i = find_delta(column, n, number, 0, &x);
+	*found = (int64_t)x;
+	return i;
+}
+
+void iforest_column_find_range(const struct iforest_column *column, unsigned n, int64_t low, int64_t high, unsigned *from,
+			       unsigned *to)
+{
+	uint64_t x = (uint64_t)column->base;
+	int64_t found;
+
+	if (column->is_delta) {
+		*from = find_delta(column, n, low, 0, &x);
+		*to = find_delta(column, n, high, *from, &x);
+	} else {
+		*from = find_plain(column, n, low, 0, &found);
+		*to = find_plain(column, n, high, *from, &found);
+	}
 }
 
 /* True if neither a number nor the sum of 64 packed ones exceeds 64 bits. */

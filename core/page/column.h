@@ -58,6 +58,11 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i);
  * Cost  O(log n), O(n) where the column is DELTA. */
 unsigned iforest_column_find(const struct iforest_column *column, unsigned n, int64_t number, int64_t *found);
 
+/* Finds the numbers [*from, *to) of n ascending ones that are in [low, high), as two searches do, but in one pass.
+ * Requires  low <= high. */
+void iforest_column_find_range(const struct iforest_column *column, unsigned n, int64_t low, int64_t high, unsigned *from,
+			       unsigned *to);
+
 /* Computes the sum of numbers [from, to), from < to, without unpacking them. Returns false if that would not be exact.
  * Cost  O(to - from). */
 bool iforest_column_sum(const struct iforest_column *column, unsigned from, unsigned to, iforest_int128 *sum);

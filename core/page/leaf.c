@@ -467,6 +467,16 @@ enum iforest_status iforest_block_find(struct iforest_block_reader *reader, cons
 	return IFOREST_OK;
 }
 
+enum iforest_status iforest_block_find_times(struct iforest_block_reader *reader, int64_t low, int64_t high, unsigned *from,
+					     unsigned *to)
+{
+	enum iforest_status status = iforest_block_find_column(reader, IFOREST_TIMES);
+
+	if (!status)
+		iforest_column_find_range(&reader->columns[IFOREST_TIMES], reader->block.n, low, high, from, to);
+	return status;
+}
+
 enum iforest_status iforest_leaf_find_ref(const struct iforest_leaf *leaf, int64_t ref, struct iforest_block_reader *reader,
 					  unsigned *entry, bool *found)
 {

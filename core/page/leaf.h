@@ -168,6 +168,12 @@ enum iforest_status iforest_block_pick(struct iforest_block_reader *reader, unsi
 /* Finds the first entry of the block at or after the key (n if there is none). Errors: IFOREST_CORRUPT. */
 enum iforest_status iforest_block_find(struct iforest_block_reader *reader, const struct iforest_key *key, unsigned *entry);
 
+/* Finds the entries [*from, *to) of the block with times in [low, high), without unpacking them.
+ * Requires  low <= high; entries that have a time.
+ * Errors    IFOREST_CORRUPT. */
+enum iforest_status iforest_block_find_times(struct iforest_block_reader *reader, int64_t low, int64_t high, unsigned *from,
+					     unsigned *to);
+
 /* Finds the entry with a ref, and puts the reader on its block; *found is false if there is none.
  * Requires  the refs of the page ascend (IFOREST_PAGE_REFS_ASCEND).
  * Cost      log2(blocks), and log2(entries of a block) numbers of a column.

@@ -30,32 +30,58 @@ static bool is_after_window(const struct iforest_sweep *sweep, const struct ifor
 /* Where the entries of a block from some entry on lie relative to the window. */
 enum block_place { ALL_BEFORE, SOME_WITHIN, ALL_AFTER };
 
-/* Finds the first entry of the window in a block of the pinned leaf page, from an entry on: 0, or one not before the window. */
-static enum iforest_status find_in_block(const struct iforest_sweep *sweep, struct iforest_cursor *cursor, unsigned block,
-					 unsigned *entry, enum block_place *place)
+/* Finds the entries [*from, *to) of the window in the reader's block. */
+static enum iforest_status find_window(const struct iforest_sweep *sweep, struct iforest_block_reader *reader, unsigned *from,
+				       unsigned *to)
 {
-	struct iforest_block_info info = iforest_leaf_block(&cursor->leaf, block);
-	struct iforest_key key = info.first, start = start_of(sweep, key.series);
+	const struct iforest_window *window = &sweep->window;
 	enum iforest_status status = IFOREST_OK;
 
-	*place = is_after_window(sweep, &key) ? ALL_AFTER : SOME_WITHIN;
-	if (*place == ALL_AFTER || (*entry == 0 && !is_before_window(sweep, &key)))
+	*from = 0;
+	*to = reader->block.n;
+	if (reader->block.time_is_null || !(window->has_t0 || window->has_t1))
 		return IFOREST_OK;
-	*place = ALL_BEFORE;
-	if (*entry == 0 && block + 1u < cursor->leaf.header.n_items) {
-		struct iforest_key next = iforest_leaf_block(&cursor->leaf, block + 1).first;
-
-		if (next.series == key.series && is_before_window(sweep, &next))
-			return IFOREST_OK;
-	}
-	iforest_cursor_read_block(cursor, block);
-	if (*entry == 0)
-		status = iforest_block_find(&cursor->reader, &start, entry);
-	if (status || *entry == info.n)
-		return status;
-	status = iforest_block_pick(&cursor->reader, IFOREST_TIMES, *entry, &key.time);
-	*place = is_after_window(sweep, &key) ? ALL_AFTER : SOME_WITHIN;
+	status = iforest_block_find_times(reader, window->has_t0 ? window->t0 : INT64_MIN,
+					  window->has_t1 ? window->t1 : INT64_MAX, from, to);
+	if (!window->has_t1)
+		*to = reader->block.n;
 	return status;
+}
+
+/* Finds the window in a block of the pinned leaf page, from an entry on. If some entries are within, the run has their series,
+ * and the cursor its position. */
+static enum iforest_status find_in_block(const struct iforest_sweep *sweep, struct iforest_sweep_run *run, unsigned block,
+					 unsigned entry, enum block_place *place)
+{
+	struct iforest_cursor *cursor = &run->fold->cursor;
+	struct iforest_key first = iforest_leaf_block(&cursor->leaf, block).first, next = first;
+	bool has_next = block + 1u < cursor->leaf.header.n_items, is_continued = false;
+	unsigned from;
+	enum iforest_status status;
+
+	*place = ALL_AFTER;
+	if (is_after_window(sweep, &first))
+		return IFOREST_OK;
+	if (has_next) {
+		next = iforest_leaf_block(&cursor->leaf, block + 1).first;
+		is_continued = next.series == first.series;
+	}
+	*place = ALL_BEFORE;
+	if (is_continued && is_before_window(sweep, &next))
+		return IFOREST_OK;
+	iforest_cursor_read_block(cursor, block);
+	status = find_window(sweep, &cursor->reader, &from, &run->end);
+	if (status || from == cursor->reader.block.n)
+		return status;
+	entry = entry > from ? entry : from;
+	*place = entry < run->end ? SOME_WITHIN : ALL_AFTER;
+	if (*place == ALL_AFTER)
+		return IFOREST_OK;
+	iforest_cursor_stand_at(cursor, cursor->leaf_number, block, entry);
+	run->series = first.series;
+	run->is_short = run->end < cursor->reader.block.n ||
+			(has_next && !(is_continued && !is_after_window(sweep, &next)));
+	return IFOREST_OK;
 }
 
 /* Leaves a leaf page whose blocks have been passed: descends to the next entry that may lie in the window. */
@@ -83,16 +109,13 @@ static enum iforest_status find_next(const struct iforest_sweep *sweep, struct i
 	run->series = UINT64_MAX;
 	while (!status && cursor->leaf_number < cursor->run->n_leaves) {
 		unsigned entry = cursor->entry;
-		enum block_place place = ALL_BEFORE;
+		enum block_place place = ALL_AFTER; /* at the end of a page, the last block's series has been passed */
 
 		status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 		for (unsigned b = cursor->block; !status && b < cursor->leaf.header.n_items; b++, entry = 0) {
-			status = iforest_cursor_report_leaf(cursor, find_in_block(sweep, cursor, b, &entry, &place));
-			if (status || place != SOME_WITHIN)
-				continue;
-			iforest_cursor_stand_at(cursor, cursor->leaf_number, b, entry);
-			run->series = iforest_leaf_block(&cursor->leaf, b).first.series;
-			return IFOREST_OK;
+			status = iforest_cursor_report_leaf(cursor, find_in_block(sweep, run, b, entry, &place));
+			if (!status && place == SOME_WITHIN)
+				return IFOREST_OK;
 		}
 		if (!status)
 			status = leave_page(sweep, run->fold, place);
@@ -105,8 +128,7 @@ static enum iforest_status find_end(const struct iforest_sweep *sweep, struct if
 				    unsigned *entry, bool *within)
 {
 	struct iforest_cursor *cursor = &run->fold->cursor;
-	struct iforest_key end = end_of(sweep, run->series);
-	unsigned n_blocks = cursor->leaf.header.n_items, last = cursor->block;
+	unsigned n_blocks = cursor->leaf.header.n_items, last = cursor->block, from;
 	enum iforest_status status;
 
 	for (; last + 1u < n_blocks; last++) {
@@ -118,10 +140,10 @@ static enum iforest_status find_end(const struct iforest_sweep *sweep, struct if
 	*within = last + 1u < n_blocks;
 	*block = last + 1;
 	*entry = 0;
-	if (!*within || !sweep->window.has_t1)
+	if (!*within)
 		return IFOREST_OK;
 	iforest_cursor_read_block(cursor, last);
-	status = iforest_cursor_report_leaf(cursor, iforest_block_find(&cursor->reader, &end, entry));
+	status = iforest_cursor_report_leaf(cursor, find_window(sweep, &cursor->reader, &from, entry));
 	*block = *entry == cursor->reader.block.n ? last + 1 : last;
 	*entry = *block == last ? *entry : 0;
 	return status;
@@ -141,6 +163,22 @@ static enum iforest_status go_on(const struct iforest_sweep *sweep, struct ifore
 			 : iforest_cursor_report_corrupt(cursor, IFOREST_CORRUPT, "entries are out of order", 0, leaf_number);
 }
 
+/* Adds a series that has entries of the window in one block alone. */
+static enum iforest_status fold_short(const struct iforest_sweep *sweep, struct iforest_sweep_run *run,
+				      const struct iforest_request *request, struct iforest_aggregate *aggregate)
+{
+	struct iforest_cursor *cursor = &run->fold->cursor;
+	uint64_t counted;
+	enum iforest_status status;
+
+	iforest_cursor_read_block(cursor, cursor->block);
+	status = iforest_block_fold(&cursor->reader, cursor->entry, run->end, request, aggregate, &counted);
+	if (status)
+		return iforest_cursor_report_leaf(cursor, status);
+	iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block + 1, 0);
+	return find_next(sweep, run);
+}
+
 static enum iforest_status fold_run(struct iforest_sweep *sweep, struct iforest_sweep_run *run,
 				    const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
@@ -150,9 +188,12 @@ static enum iforest_status fold_run(struct iforest_sweep *sweep, struct iforest_
 	struct iforest_request joined;
 	unsigned block, entry;
 	bool within;
-	enum iforest_status status = find_end(sweep, run, &block, &entry, &within);
+	enum iforest_status status;
 
 	request = iforest_scan_request_of(sweep->scan, run->fold, request, &joined);
+	if (run->is_short && !request->filter) /* a filter is not asked where the page's node shows that all entries count */
+		return fold_short(sweep, run, request, aggregate);
+	status = find_end(sweep, run, &block, &entry, &within);
 	if (!status)
 		status = within ? iforest_fold_in_leaf(run->fold, block, entry, request, aggregate)
 				: iforest_fold_until(run->fold, &end, request, aggregate);

@@ -317,15 +317,35 @@ static enum iforest_status check_interrupt(struct ifs_bucket_query *query)
 	return ifs_pager_may_go_on(query->index);
 }
 
+/* Starts the buckets of a member, which next_of_member() returns. */
+static enum iforest_status start_member(struct ifs_bucket_query *query, uint32_t member)
+{
+	uint32_t series = query->members[member]->id;
+
+	query->is_swept = ifs_series_sweep_has(&query->sweep, series);
+	if (!query->is_swept)
+		return ifs_parallel_start(&query->parallel, member);
+	ifs_series_sweep_start(&query->sweep, series);
+	return IFOREST_OK;
+}
+
+static enum iforest_status next_of_member(struct ifs_bucket_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
+					  bool *found)
+{
+	if (query->is_swept)
+		return ifs_series_sweep_next(&query->sweep, bucket, aggregate, found);
+	return ifs_parallel_next(&query->parallel, bucket, aggregate, found);
+}
+
 static enum iforest_status list_of_series(struct ifs_bucket_query *query, uint32_t member, struct ifs_bucket_list *list)
 {
-	enum iforest_status status = ifs_parallel_start(&query->parallel, member);
+	enum iforest_status status = start_member(query, member);
 	bool found = true;
 
 	while (!status && found) {
 		int64_t bucket;
 
-		status = ifs_parallel_next(&query->parallel, &bucket, &query->pending, &found);
+		status = next_of_member(query, &bucket, &query->pending, &found);
 		if (!status)
 			status = check_interrupt(query);
 		if (!status && found && query->is_overlap && list->n == IFS_MAX_OVERLAPPED)
@@ -432,7 +452,7 @@ static enum iforest_status open_group(struct ifs_bucket_query *query)
 		return status;
 	iforest_fill_turn(&query->fill);
 	if (is_single(query))
-		return ifs_parallel_start(&query->parallel, from);
+		return start_member(query, from);
 	return list_of_group(query, from, to);
 }
 
@@ -441,7 +461,7 @@ static enum iforest_status next_of_group(struct ifs_bucket_query *query, int64_t
 					 bool *found)
 {
 	if (is_single(query))
-		return ifs_parallel_next(&query->parallel, bucket, aggregate, found);
+		return next_of_member(query, bucket, aggregate, found);
 	*found = query->at < query->list.n;
 	if (!*found)
 		return IFOREST_OK;
@@ -672,6 +692,20 @@ static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
+/* Opens what answers the members, one after the other. */
+static int open_members(struct ifs_bucket_query *query, struct ifs_error *error)
+{
+	struct ifs_index *index = query->index;
+	struct ifs_snapshot *snapshot = query->snapshot;
+	enum iforest_status status = IFOREST_OK;
+
+	ifs_parallel_open(&query->parallel, index, snapshot, &query->scan, query->is_overlap ? &query->overlap : NULL,
+			  query->members, query->n_members);
+	if (!query->is_overlap && query->fill_mode == IFS_FILL_NONE)
+		status = ifs_series_sweep_open(&query->sweep, index, snapshot, &query->scan, query->members, query->n_members);
+	return ifs_snapshot_error(index, snapshot, status, error);
+}
+
 int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
 			   const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv, struct ifs_error *error)
 {
@@ -718,8 +752,7 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 	if (!rc && plan->wants_peak)
 		rc = start_peak(query, error);
 	if (!rc && !query->is_counter)
-		ifs_parallel_open(&query->parallel, index, query->snapshot, &query->scan,
-				  query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
+		rc = open_members(query, error);
 	return rc;
 }
 
@@ -728,6 +761,7 @@ void ifs_bucket_query_release(struct ifs_bucket_query *query)
 	if (!query->index)
 		return;
 	ifs_parallel_close(&query->parallel);
+	ifs_series_sweep_release(&query->sweep);
 	if (query->has_overlap)
 		iforest_overlap_release(&query->overlap);
 	if (query->has_scan)

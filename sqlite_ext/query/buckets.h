@@ -21,6 +21,7 @@
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/query/parallel.h"
 #include "sqlite_ext/query/plan.h"
+#include "sqlite_ext/query/series_sweep.h"
 #include "sqlite_ext/storage/dictionary.h"
 #include "sqlite_ext/storage/engine.h"
 #include "sqlite_ext/storage/sidecar.h"
@@ -56,6 +57,8 @@ struct ifs_bucket_query {
 	struct iforest_scan scan;
 	bool has_scan;
 	struct ifs_parallel parallel;	/* answers series, with threads or without; not used for counters */
+	struct ifs_series_sweep sweep;	/* answers those that it has instead */
+	bool is_swept;			/* the series being read is answered by the sweep */
 	struct iforest_overlap overlap; /* over the scan */
 	bool is_overlap, has_overlap;
 	bool has_peak, peak_is_open; /* of is_overlap: the peak is requested; its reader is open for the group's series */

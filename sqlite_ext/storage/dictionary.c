@@ -57,7 +57,7 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 				   dictionary->n_series + (size_t)1, &dictionary->n_reserved) ||
 	    reserve_slot(dictionary))
 		return IFOREST_NO_MEMORY;
-	series = sqlite3_malloc64(sizeof *series + n_value_bytes + n_bytes);
+	series = sqlite3_malloc64(sizeof *series + n_value_bytes + n_bytes + 1);
 	if (!series)
 		return IFOREST_NO_MEMORY;
 	series->id = id;
@@ -65,6 +65,7 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 	series->key = (uint8_t *)(series + 1) + n_value_bytes;
 	if (n_bytes)
 		memcpy(series->key, key, n_bytes);
+	series->key[n_bytes] = 0;
 	for (unsigned b = 0; b < dictionary->n_by; b++)
 		if (iforest_series_key_next(series->key, n_bytes, &offset, &series->values[b]))
 			offset = UINT32_MAX;
@@ -211,6 +212,16 @@ struct iforest_by_value ifs_by_from_sql(sqlite3_value *value)
 	return iforest_by_canonical(by);
 }
 
+/* Without a length, SQLite knows that the text ends with a zero byte. Otherwise it allocates room for one as soon as a client
+ * reads the text. */
+static void result_text(sqlite3_context *context, const struct iforest_by_value *value)
+{
+	const char *text = (const char *)value->data;
+	bool is_terminated = !text[value->n_bytes] && strlen(text) == value->n_bytes;
+
+	sqlite3_result_text(context, text, is_terminated ? -1 : (int)value->n_bytes, SQLITE_TRANSIENT);
+}
+
 void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *value)
 {
 	switch (value->tag) {
@@ -224,7 +235,7 @@ void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *valu
 		sqlite3_result_double(context, value->real);
 		break;
 	case IFOREST_BY_TEXT:
-		sqlite3_result_text(context, (const char *)value->data, (int)value->n_bytes, SQLITE_TRANSIENT);
+		result_text(context, value);
 		break;
 	case IFOREST_BY_BLOB:
 		sqlite3_result_blob(context, value->data, (int)value->n_bytes, SQLITE_TRANSIENT);

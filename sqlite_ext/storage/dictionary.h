@@ -8,7 +8,7 @@
 struct ifs_series {
 	uint32_t id;
 	uint32_t n_bytes;
-	uint8_t *key;			  /* canonical form, n_bytes, in the same allocation */
+	uint8_t *key;			  /* canonical form, n_bytes and a zero byte, in the same allocation */
 	struct iforest_by_value values[]; /* n_by, pointing into key */
 };
 
@@ -54,7 +54,7 @@ bool ifs_by_is_same_class(const struct iforest_by_value *a, const struct iforest
 /* Returns the canonical form of an SQL value, whose text or blob belongs to the value. */
 struct iforest_by_value ifs_by_from_sql(sqlite3_value *value);
 
-/* Sets the result of an SQL function or column to the by value. */
+/* Sets the result of an SQL function or column to a by value of a series. */
 void ifs_by_result(sqlite3_context *context, const struct iforest_by_value *value);
 
 /* True if `value = operand` (with is_null_equal: `IS`) may be true in SQL; also if affinities could make a number equal to a

@@ -115,7 +115,7 @@ void make_table(sqlite3 *db, const char *more, struct table *table, struct row_s
 	sqlite3_stmt *insert;
 
 	style->n_rows = sizes[random_below(random, 12)];
-	style->n_series = 1 + (int)random_below(random, one_in(random, 2) ? 4 : 50);
+	style->n_series = 1 + (int)random_below(random, one_in(random, 2) ? 4 : one_in(random, 2) ? 50 : 300);
 	style->times = (int)random_below(random, 5);
 	style->values[0] = (int)random_below(random, 7);
 	style->values[1] = (int)random_below(random, 7);

@@ -1,0 +1,105 @@
+#include "sqlite_ext/query/series_sweep.h"
+
+/* A few series, or a few of many, are found sooner by descents. */
+enum { FEWEST_SWEPT = 64, MOST_PASSED = 8 };
+
+/* Returns the greatest `end` such that the ids below it ascend: the least id that a later, lower id follows. */
+static uint32_t end_of_ascending(const struct ifs_series *const *members, uint32_t n_members)
+{
+	uint32_t end = UINT32_MAX, lowest_after = UINT32_MAX;
+
+	for (uint32_t m = n_members; m-- > 0;) {
+		uint32_t id = members[m]->id;
+
+		if (id < lowest_after)
+			lowest_after = id;
+		else if (id < end)
+			end = id;
+	}
+	return end;
+}
+
+/* True if there is one bucket, and nothing is requested of rows without a time that a sweep does not know. */
+static bool can_sweep(const struct iforest_scan *scan, bool has_nulls)
+{
+	const struct iforest_request *request = &scan->request;
+
+	return scan->bucketing.mode == IFOREST_WHOLE &&
+	       !(has_nulls && (request->times || request->firsts || request->lasts));
+}
+
+static enum iforest_status open_scan(struct ifs_series_sweep *sweep, struct ifs_index *index, struct ifs_snapshot *snapshot,
+				     const struct iforest_scan *scan)
+{
+	enum iforest_status status = iforest_scan_init(&sweep->scan, &index->store, &snapshot->manifest);
+
+	if (status)
+		return status;
+	sweep->has_scan = true;
+	sweep->scan.bucketing = scan->bucketing;
+	sweep->scan.request = scan->request;
+	sweep->scan.joined_filter = scan->joined_filter;
+	if (scan->request.filter) {
+		sweep->filter = *scan->request.filter;
+		sweep->filter.filtered_nodes = NULL;
+		sweep->filter.n_excluded = NULL;
+		sweep->scan.request.filter = &sweep->filter;
+	}
+	return iforest_scan_join_memtable(&sweep->scan, &snapshot->delta.memtable);
+}
+
+enum iforest_status ifs_series_sweep_open(struct ifs_series_sweep *sweep, struct ifs_index *index,
+					  struct ifs_snapshot *snapshot, const struct iforest_scan *scan,
+					  const struct ifs_series *const *members, uint32_t n_members)
+{
+	const struct iforest_window *window = &scan->bucketing.window;
+	bool has_nulls = !window->has_t0 && !window->has_t1;
+	uint32_t end, n_swept = 0;
+	enum iforest_status status;
+
+	*sweep = (struct ifs_series_sweep){ .end = 0 };
+	if (n_members < FEWEST_SWEPT || !can_sweep(scan, has_nulls))
+		return IFOREST_OK;
+	end = end_of_ascending(members, n_members);
+	for (uint32_t m = 0; m < n_members; m++)
+		n_swept += members[m]->id < end;
+	if (n_swept < FEWEST_SWEPT || n_swept < snapshot->dictionary.n_series / MOST_PASSED)
+		return IFOREST_OK;
+	status = open_scan(sweep, index, snapshot, scan);
+	if (!status)
+		status = iforest_sweep_start(&sweep->sweep, &sweep->scan, has_nulls);
+	if (status)
+		return status;
+	sweep->has_sweep = true;
+	sweep->end = end;
+	return iforest_sweep_next(&sweep->sweep, &sweep->at, &(bool){ false });
+}
+
+void ifs_series_sweep_release(struct ifs_series_sweep *sweep)
+{
+	if (sweep->has_sweep)
+		iforest_sweep_release(&sweep->sweep);
+	if (sweep->has_scan)
+		iforest_scan_release(&sweep->scan);
+	sweep->has_sweep = sweep->has_scan = false;
+	sweep->end = 0;
+}
+
+enum iforest_status ifs_series_sweep_next(struct ifs_series_sweep *sweep, int64_t *bucket, struct iforest_aggregate *aggregate,
+					  bool *found)
+{
+	const struct iforest_node_schema *fields = &sweep->scan.manifest->fields;
+	enum iforest_status status = IFOREST_OK;
+
+	*found = false;
+	while (!status && sweep->is_started && sweep->at < sweep->series)
+		status = iforest_sweep_next(&sweep->sweep, &sweep->at, &(bool){ false });
+	if (status || !sweep->is_started || sweep->at != sweep->series)
+		return status;
+	sweep->is_started = false;
+	*bucket = 0;
+	iforest_aggregate_clear(aggregate, fields->n_values, &fields->accumulators);
+	status = iforest_sweep_fold(&sweep->sweep, &sweep->scan.request, aggregate);
+	*found = !status && aggregate->n_rows > 0;
+	return status;
+}
