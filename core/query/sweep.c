@@ -48,40 +48,62 @@ static enum iforest_status find_window(const struct iforest_sweep *sweep, struct
 	return status;
 }
 
-/* Finds the window in a block of the pinned leaf page, from an entry on. If some entries are within, the run has their series,
- * and the cursor its position. */
+/* Finds the window in a block of the pinned leaf page, from an entry on, which is 0 or the first that is not before the window.
+ * If some entries are within, the run has their series, and the cursor its position. *continues: the next block has the same
+ * series. */
 static enum iforest_status find_in_block(const struct iforest_sweep *sweep, struct iforest_sweep_run *run, unsigned block,
-					 unsigned entry, enum block_place *place)
+					 unsigned entry, enum block_place *place, bool *continues)
 {
 	struct iforest_cursor *cursor = &run->fold->cursor;
-	struct iforest_key first = iforest_leaf_block(&cursor->leaf, block).first, next = first;
-	bool has_next = block + 1u < cursor->leaf.header.n_items, is_continued = false;
-	unsigned from;
-	enum iforest_status status;
+	struct iforest_block_info info = iforest_leaf_block(&cursor->leaf, block);
+	struct iforest_key next = info.first, start = start_of(sweep, next.series);
+	bool has_next = block + 1u < cursor->leaf.header.n_items, goes_on;
+	unsigned from = entry;
+	enum iforest_status status = IFOREST_OK;
 
-	*place = ALL_AFTER;
-	if (is_after_window(sweep, &first))
-		return IFOREST_OK;
-	if (has_next) {
+	if (has_next)
 		next = iforest_leaf_block(&cursor->leaf, block + 1).first;
-		is_continued = next.series == first.series;
-	}
-	*place = ALL_BEFORE;
-	if (is_continued && is_before_window(sweep, &next))
+	*continues = has_next && next.series == info.first.series;
+	*place = is_after_window(sweep, &info.first) ? ALL_AFTER : ALL_BEFORE;
+	if (*place == ALL_AFTER || (*continues && is_before_window(sweep, &next)))
 		return IFOREST_OK;
-	iforest_cursor_read_block(cursor, block);
-	status = find_window(sweep, &cursor->reader, &from, &run->end);
-	if (status || from == cursor->reader.block.n)
-		return status;
+	goes_on = *continues && !is_after_window(sweep, &next);
+	run->end = info.n;
+	if (!goes_on || (entry == 0 && is_before_window(sweep, &info.first))) {
+		iforest_cursor_read_block(cursor, block);
+		status = goes_on ? iforest_block_find(&cursor->reader, &start, &from)
+				 : find_window(sweep, &cursor->reader, &from, &run->end);
+	}
 	entry = entry > from ? entry : from;
+	if (status || entry == info.n)
+		return status;
 	*place = entry < run->end ? SOME_WITHIN : ALL_AFTER;
+	run->is_short = run->end < info.n || (has_next && !goes_on);
 	if (*place == ALL_AFTER)
 		return IFOREST_OK;
+	run->series = info.first.series;
 	iforest_cursor_stand_at(cursor, cursor->leaf_number, block, entry);
-	run->series = first.series;
-	run->is_short = run->end < cursor->reader.block.n ||
-			(has_next && !(is_continued && !is_after_window(sweep, &next)));
 	return IFOREST_OK;
+}
+
+/* Returns the first block of the page, after a block, that has another series. */
+static unsigned block_of_next_series(const struct iforest_leaf *leaf, unsigned block)
+{
+	struct iforest_key last = iforest_key_nulls(iforest_leaf_block(leaf, block).first.series);
+
+	last.ref = INT64_MAX;
+	return iforest_leaf_find_block_from(leaf, block, &last) + 1;
+}
+
+/* Returns the block to read after one that has no entry in the window. */
+static unsigned block_after(const struct iforest_sweep *sweep, const struct iforest_leaf *leaf, unsigned block,
+			    enum block_place place, bool continues)
+{
+	struct iforest_key start = start_of(sweep, iforest_leaf_block(leaf, block).first.series);
+
+	if (!continues)
+		return block + 1;
+	return place == ALL_AFTER ? block_of_next_series(leaf, block) : iforest_leaf_find_block_from(leaf, block + 1, &start);
 }
 
 /* Leaves a leaf page whose blocks have been passed: descends to the next entry that may lie in the window. */
@@ -108,14 +130,17 @@ static enum iforest_status find_next(const struct iforest_sweep *sweep, struct i
 
 	run->series = UINT64_MAX;
 	while (!status && cursor->leaf_number < cursor->run->n_leaves) {
-		unsigned entry = cursor->entry;
+		unsigned b = cursor->block, entry = cursor->entry;
 		enum block_place place = ALL_AFTER; /* at the end of a page, the last block's series has been passed */
+		bool continues;
 
 		status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
-		for (unsigned b = cursor->block; !status && b < cursor->leaf.header.n_items; b++, entry = 0) {
-			status = iforest_cursor_report_leaf(cursor, find_in_block(sweep, run, b, entry, &place));
+		while (!status && b < cursor->leaf.header.n_items) {
+			status = iforest_cursor_report_leaf(cursor, find_in_block(sweep, run, b, entry, &place, &continues));
 			if (!status && place == SOME_WITHIN)
 				return IFOREST_OK;
+			b = block_after(sweep, &cursor->leaf, b, place, continues);
+			entry = 0;
 		}
 		if (!status)
 			status = leave_page(sweep, run->fold, place);
@@ -128,7 +153,8 @@ static enum iforest_status find_end(const struct iforest_sweep *sweep, struct if
 				    unsigned *entry, bool *within)
 {
 	struct iforest_cursor *cursor = &run->fold->cursor;
-	unsigned n_blocks = cursor->leaf.header.n_items, last = cursor->block, from;
+	struct iforest_key end = end_of(sweep, run->series);
+	unsigned n_blocks = cursor->leaf.header.n_items, last = cursor->block;
 	enum iforest_status status;
 
 	for (; last + 1u < n_blocks; last++) {
@@ -140,10 +166,10 @@ static enum iforest_status find_end(const struct iforest_sweep *sweep, struct if
 	*within = last + 1u < n_blocks;
 	*block = last + 1;
 	*entry = 0;
-	if (!*within)
+	if (!*within || !sweep->window.has_t1)
 		return IFOREST_OK;
 	iforest_cursor_read_block(cursor, last);
-	status = iforest_cursor_report_leaf(cursor, find_window(sweep, &cursor->reader, &from, entry));
+	status = iforest_cursor_report_leaf(cursor, iforest_block_find(&cursor->reader, &end, entry));
 	*block = *entry == cursor->reader.block.n ? last + 1 : last;
 	*entry = *block == last ? *entry : 0;
 	return status;
@@ -182,8 +208,9 @@ static enum iforest_status fold_short(const struct iforest_sweep *sweep, struct 
 static enum iforest_status fold_run(struct iforest_sweep *sweep, struct iforest_sweep_run *run,
 				    const struct iforest_request *request, struct iforest_aggregate *aggregate)
 {
-	uint64_t leaf_number = run->fold->cursor.leaf_number;
-	unsigned from_block = run->fold->cursor.block, from_entry = run->fold->cursor.entry;
+	struct iforest_cursor *cursor = &run->fold->cursor;
+	uint64_t leaf_number = cursor->leaf_number;
+	unsigned from_block = cursor->block, from_entry = cursor->entry;
 	struct iforest_key end = end_of(sweep, run->series);
 	struct iforest_request joined;
 	unsigned block, entry;
@@ -197,6 +224,8 @@ static enum iforest_status fold_run(struct iforest_sweep *sweep, struct iforest_
 	if (!status)
 		status = within ? iforest_fold_in_leaf(run->fold, block, entry, request, aggregate)
 				: iforest_fold_until(run->fold, &end, request, aggregate);
+	if (!status && cursor->entry > 0) /* the rest of the block is after the window */
+		iforest_cursor_stand_at(cursor, cursor->leaf_number, cursor->block + 1, 0);
 	return status ? status : go_on(sweep, run, leaf_number, from_block, from_entry);
 }
 
@@ -206,11 +235,9 @@ static enum iforest_status pass_run(const struct iforest_sweep *sweep, struct if
 	struct iforest_cursor *cursor = &run->fold->cursor;
 	struct iforest_key next = start_of(sweep, run->series + 1);
 	uint64_t leaf_number = cursor->leaf_number;
-	unsigned from_block = cursor->block, from_entry = cursor->entry, b = from_block + 1;
+	unsigned from_block = cursor->block, from_entry = cursor->entry, b = block_of_next_series(&cursor->leaf, from_block);
 	enum iforest_status status = IFOREST_OK;
 
-	while (b < cursor->leaf.header.n_items && iforest_leaf_block(&cursor->leaf, b).first.series == run->series)
-		b++;
 	if (b < cursor->leaf.header.n_items)
 		iforest_cursor_stand_at(cursor, cursor->leaf_number, b, 0);
 	else
