@@ -320,21 +320,23 @@ static enum iforest_status check_interrupt(struct ifs_bucket_query *query)
 /* Starts the buckets of a member, which next_of_member() returns. */
 static enum iforest_status start_member(struct ifs_bucket_query *query, uint32_t member)
 {
-	uint32_t series = query->members[member]->id;
-
-	query->is_swept = ifs_series_sweep_has(&query->sweep, series);
-	if (!query->is_swept)
-		return ifs_parallel_start(&query->parallel, member);
-	ifs_series_sweep_start(&query->sweep, series);
-	return IFOREST_OK;
+	query->is_swept = ifs_series_sweep_has(&query->sweep, query->members[member]->id);
+	query->member = member;
+	return query->is_swept ? IFOREST_OK : ifs_parallel_start(&query->parallel, member);
 }
 
 static enum iforest_status next_of_member(struct ifs_bucket_query *query, int64_t *bucket, struct iforest_aggregate *aggregate,
 					  bool *found)
 {
-	if (query->is_swept)
-		return ifs_series_sweep_next(&query->sweep, bucket, aggregate, found);
-	return ifs_parallel_next(&query->parallel, bucket, aggregate, found);
+	uint32_t member = query->member;
+
+	if (!query->is_swept)
+		return ifs_parallel_next(&query->parallel, bucket, aggregate, found);
+	*found = false;
+	*bucket = 0;
+	query->member = UINT32_MAX; /* a swept series has one bucket */
+	return member == UINT32_MAX ? IFOREST_OK
+				    : ifs_series_sweep_answer(&query->sweep, query->members[member]->id, aggregate, found);
 }
 
 static enum iforest_status list_of_series(struct ifs_bucket_query *query, uint32_t member, struct ifs_bucket_list *list)
@@ -548,6 +550,23 @@ static enum iforest_status find_peak(struct ifs_bucket_query *query)
 	return status ? status : iforest_peak_of_bucket(&query->peak_reader, query->bucket, &query->peak);
 }
 
+/* Moves to the next group that has rows, where each is one swept series. */
+static enum iforest_status next_swept(struct ifs_bucket_query *query, bool *found)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	query->group += query->group_is_open;
+	query->group_is_open = true;
+	while (!status && query->group < query->n_groups) {
+		status = ifs_series_sweep_answer(&query->sweep, query->members[query->group]->id, &query->aggregate, found);
+		if (status || *found)
+			return status;
+		query->group++;
+		status = check_interrupt(query);
+	}
+	return status;
+}
+
 int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -556,7 +575,9 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct i
 	bucket_query_forget_sketches(query);
 	if (ifs_bucket_query_check(query, error))
 		return error->rc;
-	while (!status && !found && query->group < query->n_groups) {
+	if (query->is_sweep_alone)
+		status = next_swept(query, &found);
+	while (!query->is_sweep_alone && !status && !found && query->group < query->n_groups) {
 		if (!query->group_is_open)
 			status = open_group(query);
 		if (!status && query->is_counter)
@@ -703,6 +724,7 @@ static int open_members(struct ifs_bucket_query *query, struct ifs_error *error)
 			  query->members, query->n_members);
 	if (!query->is_overlap && query->fill_mode == IFS_FILL_NONE)
 		status = ifs_series_sweep_open(&query->sweep, index, snapshot, &query->scan, query->members, query->n_members);
+	query->is_sweep_alone = query->sweep.end == UINT32_MAX && query->n_groups == query->n_members;
 	return ifs_snapshot_error(index, snapshot, status, error);
 }
 

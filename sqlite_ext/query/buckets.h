@@ -58,7 +58,9 @@ struct ifs_bucket_query {
 	bool has_scan;
 	struct ifs_parallel parallel;	/* answers series, with threads or without; not used for counters */
 	struct ifs_series_sweep sweep;	/* answers those that it has instead */
+	bool is_sweep_alone;		/* it has all, and each is a group */
 	bool is_swept;			/* the series being read is answered by the sweep */
+	uint32_t member;		/* that series, until it is answered; then UINT32_MAX */
 	struct iforest_overlap overlap; /* over the scan */
 	bool is_overlap, has_overlap;
 	bool has_peak, peak_is_open; /* of is_overlap: the peak is requested; its reader is open for the group's series */

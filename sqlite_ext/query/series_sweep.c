@@ -85,19 +85,17 @@ void ifs_series_sweep_release(struct ifs_series_sweep *sweep)
 	sweep->end = 0;
 }
 
-enum iforest_status ifs_series_sweep_next(struct ifs_series_sweep *sweep, int64_t *bucket, struct iforest_aggregate *aggregate,
-					  bool *found)
+enum iforest_status ifs_series_sweep_answer(struct ifs_series_sweep *sweep, uint32_t series, struct iforest_aggregate *aggregate,
+					    bool *found)
 {
 	const struct iforest_node_schema *fields = &sweep->scan.manifest->fields;
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
-	while (!status && sweep->is_started && sweep->at < sweep->series)
+	while (!status && sweep->at < series)
 		status = iforest_sweep_next(&sweep->sweep, &sweep->at, &(bool){ false });
-	if (status || !sweep->is_started || sweep->at != sweep->series)
+	if (status || sweep->at != series)
 		return status;
-	sweep->is_started = false;
-	*bucket = 0;
 	iforest_aggregate_clear(aggregate, fields->n_values, &fields->accumulators);
 	status = iforest_sweep_fold(&sweep->sweep, &sweep->scan.request, aggregate);
 	*found = !status && aggregate->n_rows > 0;

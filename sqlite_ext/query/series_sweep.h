@@ -21,10 +21,8 @@ struct ifs_series_sweep {
 	struct iforest_sweep sweep;
 	struct iforest_filter filter; /* the delta's, without filtered nodes */
 	bool has_scan, has_sweep;
-	uint32_t end;	 /* series with ids below it are swept over; 0: none */
-	uint64_t at;	 /* the series reached; UINT64_MAX: after the last */
-	uint32_t series; /* to be returned next, if is_started */
-	bool is_started;
+	uint32_t end; /* series with ids below it are swept over; 0: none */
+	uint64_t at;  /* the series reached, which has rows in the window, excluded ones included; UINT64_MAX: after the last */
 };
 
 /* Opens a sweep with the bucketing and the request of a scan, if it can answer the members and is worth it; otherwise it has
@@ -41,16 +39,9 @@ static inline bool ifs_series_sweep_has(const struct ifs_series_sweep *sweep, ui
 	return series < sweep->end;
 }
 
-/* Selects the series whose bucket ifs_series_sweep_next() returns.
+/* Returns the aggregate of a series; *found is false if no row of it counts.
  * Requires  ifs_series_sweep_has(); ascending series */
-static inline void ifs_series_sweep_start(struct ifs_series_sweep *sweep, uint32_t series)
-{
-	sweep->series = series;
-	sweep->is_started = true;
-}
-
-/* Returns the next bucket of the series, as iforest_scan_next() does. */
-enum iforest_status ifs_series_sweep_next(struct ifs_series_sweep *sweep, int64_t *bucket, struct iforest_aggregate *aggregate,
-					  bool *found);
+enum iforest_status ifs_series_sweep_answer(struct ifs_series_sweep *sweep, uint32_t series, struct iforest_aggregate *aggregate,
+					    bool *found);
 
 #endif
