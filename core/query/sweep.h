@@ -23,8 +23,9 @@
 struct iforest_sweep_run {
 	struct iforest_fold *fold;
 	uint64_t series; /* UINT64_MAX: at the end */
-	unsigned end;	 /* entry of the position's block where the window ends; the number of its entries if later, or not known */
-	bool is_short;	 /* the series has no entries in the window after that one */
+	unsigned
+		end; /* entry of the position's block where the window ends; the number of its entries if later, or not known */
+	bool is_short; /* the series has no entries in the window after that one */
 };
 
 struct iforest_sweep {

@@ -24,8 +24,7 @@ static bool can_sweep(const struct iforest_scan *scan, bool has_nulls)
 {
 	const struct iforest_request *request = &scan->request;
 
-	return scan->bucketing.mode == IFOREST_WHOLE &&
-	       !(has_nulls && (request->times || request->firsts || request->lasts));
+	return scan->bucketing.mode == IFOREST_WHOLE && !(has_nulls && (request->times || request->firsts || request->lasts));
 }
 
 static enum iforest_status open_scan(struct ifs_series_sweep *sweep, struct ifs_index *index, struct ifs_snapshot *snapshot,
@@ -85,8 +84,8 @@ void ifs_series_sweep_release(struct ifs_series_sweep *sweep)
 	sweep->end = 0;
 }
 
-enum iforest_status ifs_series_sweep_answer(struct ifs_series_sweep *sweep, uint32_t series, struct iforest_aggregate *aggregate,
-					    bool *found)
+enum iforest_status ifs_series_sweep_answer(struct ifs_series_sweep *sweep, uint32_t series,
+					    struct iforest_aggregate *aggregate, bool *found)
 {
 	const struct iforest_node_schema *fields = &sweep->scan.manifest->fields;
 	enum iforest_status status = IFOREST_OK;

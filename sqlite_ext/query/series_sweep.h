@@ -1,4 +1,4 @@
-/* query/series_sweep.h -- Sweep over the chosen series of a query, each of which is one bucket: their pages are read once, in order.
+/* query/series_sweep.h -- Sweep over the chosen series of a query, each of which is one bucket: pages are read once, in order.
  *
  * A scan descends to each series, which is most of the work if many have few rows in the window, or none. A sweep
  * (core/query/sweep.h) does not descend, but meets the series in the order of their ids. Queries return series in the order of
@@ -41,7 +41,7 @@ static inline bool ifs_series_sweep_has(const struct ifs_series_sweep *sweep, ui
 
 /* Returns the aggregate of a series; *found is false if no row of it counts.
  * Requires  ifs_series_sweep_has(); ascending series */
-enum iforest_status ifs_series_sweep_answer(struct ifs_series_sweep *sweep, uint32_t series, struct iforest_aggregate *aggregate,
-					    bool *found);
+enum iforest_status ifs_series_sweep_answer(struct ifs_series_sweep *sweep, uint32_t series,
+					    struct iforest_aggregate *aggregate, bool *found);
 
 #endif
