@@ -224,7 +224,7 @@ int64_t iforest_column_at(const struct iforest_column *column, unsigned i)
 	return (int64_t)(x + sum_packed(column, 0, i) * column->factor);
 }
 
-/* Moves from number i of an ascending DELTA column, which is *at, to the first that is >= `number`; returns its index, n if none is.
+/* Moves from number i of an ascending DELTA column, which is *at, to the first one >= `number`. Returns its index, n if none.
  * Several narrow steps per load, then one by one if the number is among them. */
 static inline unsigned find_delta(const struct iforest_column *column, unsigned n, int64_t number, unsigned i, uint64_t *at)
 {

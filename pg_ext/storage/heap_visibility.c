@@ -35,11 +35,10 @@ struct page_rows {
 /* Facts of neighbouring pages are stored together, because appended pages are neighbours. */
 enum { PAGES_A_GROUP = 8 };
 
-struct page_fact {
-	XLogRecPtr lsn; /* 0: nothing is known */
-	TransactionId newest;
+/* Visible roots of a page that is not clean: n_words(last) of them; NULL if it is. */
+struct page_roots {
 	OffsetNumber last;
-	uint64 *visible; /* n_words(last) of them; NULL: the page is clean */
+	uint64 *visible;
 };
 
 struct table_key {
@@ -58,7 +57,9 @@ struct group_key {
 
 struct group {
 	struct group_key key;
-	struct page_fact *pages;
+	TransactionId newest;		/* inserter or deleter on any of the pages */
+	XLogRecPtr lsns[PAGES_A_GROUP]; /* 0: nothing is known of the page */
+	struct page_roots *roots;	/* PAGES_A_GROUP of them; NULL: no page is known not to be clean */
 };
 
 static MemoryContext known_context;
@@ -144,60 +145,83 @@ static struct table_facts *find_table(Relation heap)
 	return known_groups ? hash_search(known_tables, &key, HASH_FIND, NULL) : NULL;
 }
 
-/* Returns the facts of a page and of its table, created if necessary. */
-static struct page_fact *fact_of(Relation heap, BlockNumber block, struct table_facts **table)
+/* Returns the facts of a page's group and of its table, created if necessary. */
+static struct group *facts_of(Relation heap, BlockNumber block, struct table_facts **table)
 {
-	struct group *group = find_group(heap, block);
+	struct group_key key = { .table = key_of(heap), .number = block / PAGES_A_GROUP };
+	struct group *group;
+	bool found;
 
-	*table = find_table(heap);
-	if (!*table) {
-		struct table_key key = key_of(heap);
-
-		*table = hash_search(known_tables, &key, HASH_ENTER, NULL);
+	*table = hash_search(known_tables, &key.table, HASH_ENTER, &found);
+	if (!found)
 		(*table)->n_clean = 0;
+	group = hash_search(known_groups, &key, HASH_ENTER, &found);
+	if (!found) {
+		group->newest = FrozenTransactionId;
+		memset(group->lsns, 0, sizeof group->lsns);
+		group->roots = NULL;
 	}
-	if (!group) {
-		struct group_key key = { .table = key_of(heap), .number = block / PAGES_A_GROUP };
-		struct page_fact *pages = MemoryContextAllocZero(known_context, PAGES_A_GROUP * sizeof *pages);
-
-		group = hash_search(known_groups, &key, HASH_ENTER, NULL);
-		group->pages = pages;
-	}
-	return &group->pages[block % PAGES_A_GROUP];
+	return group;
 }
 
 /* Fills in the rows of a page at this LSN from the cache. Returns false if the cache has nothing valid for the snapshot. */
 static bool recall_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, Snapshot snapshot, struct page_rows *rows)
 {
 	const struct group *group = find_group(heap, block);
-	const struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
+	const struct page_roots *roots = group && group->roots ? &group->roots[block % PAGES_A_GROUP] : NULL;
 
 	if (lsn == InvalidXLogRecPtr || !RelationNeedsWAL(heap) || !IsMVCCSnapshot(snapshot))
 		return false;
 	use.looks++;
-	if (!fact || fact->lsn != lsn || !TransactionIdPrecedes(fact->newest, snapshot->xmin))
+	if (!group || group->lsns[block % PAGES_A_GROUP] != lsn || !TransactionIdPrecedes(group->newest, snapshot->xmin))
 		return false;
 	use.found++;
-	rows->are_clean = !fact->visible;
-	rows->last = fact->last;
-	if (fact->visible)
-		memcpy(rows->visible, fact->visible, n_words(fact->last) * sizeof *fact->visible);
+	rows->are_clean = !roots || !roots->visible;
+	if (rows->are_clean)
+		return true;
+	rows->last = roots->last;
+	memcpy(rows->visible, roots->visible, n_words(roots->last) * sizeof *roots->visible);
 	return true;
 }
 
-/* True if the fact has room for n words. */
-static bool has_room(const struct page_fact *fact, unsigned n)
+/* True if nothing needs to be allocated to cache n words of a page. */
+static bool has_room(const struct group *group, unsigned i, unsigned n)
 {
-	return fact && (n == 0 || (fact->visible && n_words(fact->last) >= n));
+	return group && (n == 0 || (group->roots && group->roots[i].visible && n_words(group->roots[i].last) >= n));
 }
 
-static void forget(struct table_facts *table, struct page_fact *fact)
+static bool is_known_clean(const struct group *group, unsigned i)
 {
-	bool is_known = fact->lsn != InvalidXLogRecPtr;
+	return group->lsns[i] != InvalidXLogRecPtr && !(group->roots && group->roots[i].visible);
+}
 
-	table->n_clean -= is_known && !fact->visible;
-	use.facts -= is_known;
-	fact->lsn = InvalidXLogRecPtr;
+static void forget(struct table_facts *table, struct group *group, unsigned i)
+{
+	table->n_clean -= is_known_clean(group, i);
+	use.facts -= group->lsns[i] != InvalidXLogRecPtr;
+	group->lsns[i] = InvalidXLogRecPtr;
+}
+
+/* Stores the n words of a page's visible roots; 0: it is clean. */
+static void store_roots(struct group *group, unsigned i, unsigned n, const struct page_rows *rows)
+{
+	struct page_roots *roots;
+
+	if (n > 0 && !group->roots)
+		group->roots = MemoryContextAllocZero(known_context, PAGES_A_GROUP * sizeof *group->roots);
+	if (!group->roots)
+		return;
+	roots = &group->roots[i];
+	if (roots->visible && (n == 0 || n_words(roots->last) < n)) {
+		pfree(roots->visible);
+		roots->visible = NULL;
+	}
+	if (n == 0)
+		return;
+	if (!roots->visible)
+		roots->visible = MemoryContextAlloc(known_context, n * sizeof *roots->visible);
+	memcpy(roots->visible, rows->visible, n * sizeof *roots->visible);
+	roots->last = rows->last;
 }
 
 /* Caches the rows of a page, whose last inserter or deleter is `newest`. If work_mem is used up, keeps the facts of other pages
@@ -205,29 +229,25 @@ static void forget(struct table_facts *table, struct page_fact *fact)
 static void remember_heap_page(Relation heap, BlockNumber block, XLogRecPtr lsn, TransactionId newest,
 			       const struct page_rows *rows)
 {
-	unsigned n = rows->are_clean ? 0 : n_words(rows->last);
+	unsigned n = rows->are_clean ? 0 : n_words(rows->last), i = block % PAGES_A_GROUP;
 	struct group *group = find_group(heap, block);
-	struct page_fact *fact = group ? &group->pages[block % PAGES_A_GROUP] : NULL;
 	struct table_facts *table;
-	uint64 *visible;
 
 	if (lsn == InvalidXLogRecPtr || !RelationNeedsWAL(heap))
 		return;
-	if (!has_room(fact, n) && !make_room()) {
-		if (fact)
-			forget(find_table(heap), fact);
+	if (!has_room(group, i, n) && !make_room()) {
+		if (group)
+			forget(find_table(heap), group, i);
 		return;
 	}
-	fact = fact_of(heap, block, &table);
-	visible = has_room(fact, n) ? fact->visible : MemoryContextAlloc(known_context, n * sizeof *visible);
-	forget(table, fact);
-	if (fact->visible && (n == 0 || visible != fact->visible))
-		pfree(fact->visible);
-	if (n > 0)
-		memcpy(visible, rows->visible, n * sizeof *visible);
-	*fact = (struct page_fact){ .lsn = lsn, .newest = newest, .last = rows->last, .visible = n > 0 ? visible : NULL };
+	group = facts_of(heap, block, &table);
+	forget(table, group, i);
+	store_roots(group, i, n, rows);
+	group->lsns[i] = lsn;
+	if (TransactionIdPrecedes(group->newest, newest))
+		group->newest = newest;
 	use.facts++;
-	table->n_clean += rows->are_clean;
+	table->n_clean += is_known_clean(group, i);
 }
 
 BlockNumber ifp_heap_visibility_cached_pages(Relation heap, BlockNumber most)
