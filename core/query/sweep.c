@@ -28,7 +28,7 @@ static bool is_after_window(const struct iforest_sweep *sweep, const struct ifor
 /* ---- a run ---- */
 
 /* Where the entries of a block from some entry on lie relative to the window. */
-enum block_place { ALL_BEFORE, SOME_WITHIN, ALL_AFTER };
+enum block_place { ALL_BEFORE, SOME_WITHIN, ALL_AFTER, OF_NO_SERIES }; /* of no series that the sweep returns */
 
 /* Finds the entries [*from, *to) of the window in the reader's block. */
 static enum iforest_status find_window(const struct iforest_sweep *sweep, struct iforest_block_reader *reader, unsigned *from,
@@ -64,8 +64,8 @@ static enum iforest_status find_in_block(const struct iforest_sweep *sweep, stru
 	if (has_next)
 		next = iforest_leaf_block(&cursor->leaf, block + 1).first;
 	*continues = has_next && next.series == info.first.series;
-	*place = is_after_window(sweep, &info.first) ? ALL_AFTER : ALL_BEFORE;
-	if (*place == ALL_AFTER || (*continues && is_before_window(sweep, &next)))
+	*place = info.first.series > sweep->last ? OF_NO_SERIES : is_after_window(sweep, &info.first) ? ALL_AFTER : ALL_BEFORE;
+	if (*place != ALL_BEFORE || (*continues && is_before_window(sweep, &next)))
 		return IFOREST_OK;
 	goes_on = *continues && !is_after_window(sweep, &next);
 	run->end = info.n;
@@ -137,7 +137,7 @@ static enum iforest_status find_next(const struct iforest_sweep *sweep, struct i
 		status = iforest_cursor_pin(cursor, 0, cursor->leaf_number);
 		while (!status && b < cursor->leaf.header.n_items) {
 			status = iforest_cursor_report_leaf(cursor, find_in_block(sweep, run, b, entry, &place, &continues));
-			if (!status && place == SOME_WITHIN)
+			if (!status && (place == SOME_WITHIN || place == OF_NO_SERIES))
 				return IFOREST_OK;
 			b = block_after(sweep, &cursor->leaf, b, place, continues);
 			entry = 0;
@@ -218,7 +218,7 @@ static enum iforest_status fold_run(struct iforest_sweep *sweep, struct iforest_
 	enum iforest_status status;
 
 	request = iforest_scan_request_of(sweep->scan, run->fold, request, &joined);
-	if (run->is_short && !request->filter) /* a filter is not asked where the page's node shows that all entries count */
+	if (run->is_short && !request->filter) /* with one, iforest_fold_in_leaf() may see by a node that all entries count */
 		return fold_short(sweep, run, request, aggregate);
 	status = find_end(sweep, run, &block, &entry, &within);
 	if (!status)
@@ -258,6 +258,8 @@ static void find_in_batch(struct iforest_sweep *sweep)
 		bool is_after = is_after_window(sweep, key);
 		struct iforest_key to = start_of(sweep, key->series + is_after);
 
+		if (key->series > sweep->last)
+			return;
 		if (!is_after && !is_before_window(sweep, key)) {
 			sweep->in_batch = key->series;
 			return;
@@ -297,19 +299,26 @@ static enum iforest_status pass(struct iforest_sweep *sweep, const struct ifores
 	return status;
 }
 
-enum iforest_status iforest_sweep_start(struct iforest_sweep *sweep, struct iforest_scan *scan, bool has_nulls)
+/* Moves the batch to the series `first`. */
+static void skip_batch(struct iforest_scan *scan, const struct iforest_key *first)
+{
+	scan->batch_at = scan->batch ? iforest_batch_find(scan->batch, 0, first) : 0;
+}
+
+enum iforest_status iforest_sweep_start(struct iforest_sweep *sweep, struct iforest_scan *scan, uint64_t first, uint64_t last,
+					bool has_nulls)
 {
 	const struct iforest_alloc *alloc = scan->store->alloc;
 	struct iforest_key from;
 	enum iforest_status status = IFOREST_OK;
 
 	*sweep = (struct iforest_sweep){
-		.scan = scan, .window = scan->bucketing.window, .has_nulls = has_nulls, .series = UINT64_MAX
+		.scan = scan, .window = scan->bucketing.window, .last = last, .has_nulls = has_nulls, .series = UINT64_MAX
 	};
 	sweep->runs = alloc->reallocate(alloc->context, NULL, (scan->n_folds + (size_t)1) * sizeof *sweep->runs);
 	if (!sweep->runs)
 		return IFOREST_NO_MEMORY;
-	from = start_of(sweep, 0);
+	from = start_of(sweep, first);
 	for (uint32_t r = 0; r < scan->n_folds && !status; r++) {
 		sweep->runs[r] = (struct iforest_sweep_run){ .fold = &scan->folds[r], .series = UINT64_MAX };
 		if (iforest_window_is_empty(&sweep->window))
@@ -318,7 +327,7 @@ enum iforest_status iforest_sweep_start(struct iforest_sweep *sweep, struct ifor
 		if (!status)
 			status = find_next(sweep, &sweep->runs[r]);
 	}
-	scan->batch_at = 0;
+	skip_batch(scan, &from);
 	sweep->in_batch = UINT64_MAX;
 	if (!iforest_window_is_empty(&sweep->window))
 		find_in_batch(sweep);

@@ -503,7 +503,8 @@ static enum iforest_status answer_sweep(struct answer_reader *reader)
 	enum iforest_status status;
 
 	set_window(reader, &keys->ranges[0]);
-	status = iforest_sweep_start(&sweep, &reader->read.scan, keys->has_nulls);
+	status = iforest_sweep_start(&sweep, &reader->read.scan, keys->series[0], keys->series[keys->n_series - 1],
+				     keys->has_nulls);
 	while (!status && !(status = iforest_sweep_next(&sweep, &series, &found)) && found) {
 		while (i < keys->n_series && keys->series[i] < series)
 			i++;

@@ -550,6 +550,21 @@ static enum iforest_status find_peak(struct ifs_bucket_query *query)
 	return status ? status : iforest_peak_of_bucket(&query->peak_reader, query->bucket, &query->peak);
 }
 
+/* Opens the sweep before the first row: iforest_cover reads the scan instead. */
+static enum iforest_status begin(struct ifs_bucket_query *query)
+{
+	enum iforest_status status;
+
+	query->has_begun = true;
+	if (query->is_overlap || query->is_counter || query->fill_mode != IFS_FILL_NONE)
+		return IFOREST_OK;
+	status = ifs_series_sweep_open(&query->sweep, query->index, query->snapshot, &query->scan, query->members,
+				       query->n_members);
+	query->parallel.first_id = query->sweep.end;
+	query->is_sweep_alone = query->sweep.end == UINT32_MAX && query->n_groups == query->n_members;
+	return status;
+}
+
 /* Moves to the next group that has rows, where each is one swept series. */
 static enum iforest_status next_swept(struct ifs_bucket_query *query, bool *found)
 {
@@ -575,7 +590,9 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct i
 	bucket_query_forget_sketches(query);
 	if (ifs_bucket_query_check(query, error))
 		return error->rc;
-	if (query->is_sweep_alone)
+	if (!query->has_begun)
+		status = begin(query);
+	if (!status && query->is_sweep_alone)
 		status = next_swept(query, &found);
 	while (!query->is_sweep_alone && !status && !found && query->group < query->n_groups) {
 		if (!query->group_is_open)
@@ -713,21 +730,6 @@ static int start_counter(struct ifs_bucket_query *query, struct ifs_error *error
 	return ifs_snapshot_error(query->index, snapshot, status, error);
 }
 
-/* Opens what answers the members, one after the other. */
-static int open_members(struct ifs_bucket_query *query, struct ifs_error *error)
-{
-	struct ifs_index *index = query->index;
-	struct ifs_snapshot *snapshot = query->snapshot;
-	enum iforest_status status = IFOREST_OK;
-
-	ifs_parallel_open(&query->parallel, index, snapshot, &query->scan, query->is_overlap ? &query->overlap : NULL,
-			  query->members, query->n_members);
-	if (!query->is_overlap && query->fill_mode == IFS_FILL_NONE)
-		status = ifs_series_sweep_open(&query->sweep, index, snapshot, &query->scan, query->members, query->n_members);
-	query->is_sweep_alone = query->sweep.end == UINT32_MAX && query->n_groups == query->n_members;
-	return ifs_snapshot_error(index, snapshot, status, error);
-}
-
 int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *index, const struct ifs_definition *definition,
 			   const unsigned *kept, const struct ifs_plan *plan, sqlite3_value **argv, struct ifs_error *error)
 {
@@ -774,7 +776,8 @@ int ifs_bucket_query_start(struct ifs_bucket_query *query, struct ifs_index *ind
 	if (!rc && plan->wants_peak)
 		rc = start_peak(query, error);
 	if (!rc && !query->is_counter)
-		rc = open_members(query, error);
+		ifs_parallel_open(&query->parallel, index, query->snapshot, &query->scan,
+				  query->is_overlap ? &query->overlap : NULL, query->members, query->n_members);
 	return rc;
 }
 

@@ -58,6 +58,7 @@ struct ifs_bucket_query {
 	bool has_scan;
 	struct ifs_parallel parallel;	/* answers series, with threads or without; not used for counters */
 	struct ifs_series_sweep sweep;	/* answers those that it has instead */
+	bool has_begun;			/* the sweep is open, if there is one */
 	bool is_sweep_alone;		/* it has all, and each is a group */
 	bool is_swept;			/* the series being read is answered by the sweep */
 	uint32_t member;		/* that series, until it is answered; then UINT32_MAX */

@@ -243,6 +243,10 @@ static void answer(void *context, unsigned thread, uint32_t p)
 	enum iforest_status status;
 	bool found = true;
 
+	if (parallel->members[parallel->first + p]->id < parallel->first_id) {
+		part->is_begun = part->is_whole = true;
+		return;
+	}
 	worker->is_full = worker->is_full || parallel->most_items - worker->n_items < parallel->most_buckets;
 	if (worker->is_full)
 		return;

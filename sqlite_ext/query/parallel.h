@@ -34,6 +34,7 @@ struct ifs_parallel {
 	struct iforest_overlap *overlap; /* over the scan, for iforest_overlap; otherwise NULL */
 	const struct ifs_series *const *members;
 	uint32_t n_members;
+	uint32_t first_id;  /* series with lower ids are answered otherwise */
 	uint64_t n_alone;   /* buckets answered without threads */
 	bool was_begun;	    /* an attempt was made to start threads */
 	unsigned n_threads; /* 0: no threads are used */

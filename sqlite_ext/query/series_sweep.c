@@ -1,7 +1,11 @@
 #include "sqlite_ext/query/series_sweep.h"
 
+#include "sqlite_ext/storage/pager.h"
+
 /* A few series, or a few of many, are found sooner by descents. */
 enum { FEWEST_SWEPT = 64, MOST_PASSED = 8 };
+
+enum { PASSED_A_CHECK = 4096 }; /* series, so that a long query can be interrupted */
 
 /* Returns the greatest `end` such that the ids below it ascend: the least id that a later, lower id follows. */
 static uint32_t end_of_ascending(const struct ifs_series *const *members, uint32_t n_members)
@@ -53,20 +57,24 @@ enum iforest_status ifs_series_sweep_open(struct ifs_series_sweep *sweep, struct
 {
 	const struct iforest_window *window = &scan->bucketing.window;
 	bool has_nulls = !window->has_t0 && !window->has_t1;
-	uint32_t end, n_swept = 0;
+	uint32_t end, first = 0, last = 0, n_swept = 0;
 	enum iforest_status status;
 
-	*sweep = (struct ifs_series_sweep){ .end = 0 };
+	*sweep = (struct ifs_series_sweep){ .index = index };
 	if (n_members < FEWEST_SWEPT || !can_sweep(scan, has_nulls))
 		return IFOREST_OK;
 	end = end_of_ascending(members, n_members);
-	for (uint32_t m = 0; m < n_members; m++)
-		n_swept += members[m]->id < end;
+	for (uint32_t m = 0; m < n_members; m++) {
+		if (members[m]->id >= end)
+			continue;
+		first = n_swept++ == 0 ? members[m]->id : first;
+		last = members[m]->id;
+	}
 	if (n_swept < FEWEST_SWEPT || n_swept < snapshot->dictionary.n_series / MOST_PASSED)
 		return IFOREST_OK;
 	status = open_scan(sweep, index, snapshot, scan);
 	if (!status)
-		status = iforest_sweep_start(&sweep->sweep, &sweep->scan, has_nulls);
+		status = iforest_sweep_start(&sweep->sweep, &sweep->scan, first, last, has_nulls);
 	if (status)
 		return status;
 	sweep->has_sweep = true;
@@ -91,8 +99,12 @@ enum iforest_status ifs_series_sweep_answer(struct ifs_series_sweep *sweep, uint
 	enum iforest_status status = IFOREST_OK;
 
 	*found = false;
-	while (!status && sweep->at < series)
-		status = iforest_sweep_next(&sweep->sweep, &sweep->at, &(bool){ false });
+	while (!status && sweep->at < series) {
+		if (++sweep->n_passed % PASSED_A_CHECK == 0)
+			status = ifs_pager_may_go_on(sweep->index);
+		if (!status)
+			status = iforest_sweep_next(&sweep->sweep, &sweep->at, &(bool){ false });
+	}
 	if (status || sweep->at != series)
 		return status;
 	iforest_aggregate_clear(aggregate, fields->n_values, &fields->accumulators);

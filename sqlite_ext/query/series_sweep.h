@@ -17,16 +17,18 @@
 #include "sqlite_ext/storage/dictionary.h"
 
 struct ifs_series_sweep {
+	struct ifs_index *index;
 	struct iforest_scan scan; /* its cursors belong to the sweep */
 	struct iforest_sweep sweep;
 	struct iforest_filter filter; /* the delta's, without filtered nodes */
 	bool has_scan, has_sweep;
 	uint32_t end; /* series with ids below it are swept over; 0: none */
 	uint64_t at;  /* the series reached, which has rows in the window, excluded ones included; UINT64_MAX: after the last */
+	unsigned n_passed;
 };
 
 /* Opens a sweep with the bucketing and the request of a scan, if it can answer the members and is worth it; otherwise it has
- * none of them. index and snapshot must outlive it, and the snapshot must not change. Release it also after an error.
+ * none of them. It also reads pages of series that lie between the members. index and snapshot must outlive it, and the snapshot must not change. Release it also after an error.
  * Errors  IFOREST_NO_MEMORY; as iforest_cursor_seek() */
 enum iforest_status ifs_series_sweep_open(struct ifs_series_sweep *sweep, struct ifs_index *index,
 					  struct ifs_snapshot *snapshot, const struct iforest_scan *scan,
@@ -40,7 +42,7 @@ static inline bool ifs_series_sweep_has(const struct ifs_series_sweep *sweep, ui
 }
 
 /* Returns the aggregate of a series; *found is false if no row of it counts.
- * Requires  ifs_series_sweep_has(); ascending series */
+ * Requires  ifs_series_sweep_has(); ascending series, each once */
 enum iforest_status ifs_series_sweep_answer(struct ifs_series_sweep *sweep, uint32_t series,
 					    struct iforest_aggregate *aggregate, bool *found);
 

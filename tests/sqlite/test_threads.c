@@ -98,6 +98,45 @@ static void answers_are_the_same_with_threads(void **state)
 	close_database(db);
 }
 
+/* Series of the build are swept over (query/series_sweep.h), those that came later, in no order of their ids, are answered by
+ * threads. */
+static void swept_series_and_others_are_told_apart(void **state)
+{
+	static const char *const plain = "SELECT k, count(*), sum(dur), max(dur) FROM many WHERE ts >= %d AND ts < %d GROUP BY 1 ORDER BY 1";
+	const char *path = test_path("many.db");
+	sqlite3 *db;
+
+	(void)state;
+	db = open_database(path, 0);
+	run(db, "CREATE TABLE many(id INTEGER PRIMARY KEY, k, ts, dur);"
+		"INSERT INTO many(k, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i < 8999)"
+		" SELECT i %% 1500 * 2, i, i * 7 %% 1000 FROM g;"
+		"CREATE VIRTUAL TABLE many_if USING iforest(content=many, time=ts, duration=dur, by=k);"
+		"CREATE VIRTUAL TABLE many_all USING iforest_fold(many_if);"
+		"INSERT INTO many(k, ts, dur) WITH RECURSIVE g(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM g WHERE i < 5999)"
+		" SELECT i * 733 %% 3000 * 2 + 1, i, i * 11 %% 1000 FROM g");
+	for (int flushed = 0; flushed < 2; flushed++)
+		for (int threads = 0; threads <= 3; threads += 3)
+			for (int t0 = 0; t0 < 6000; t0 += 2900) {
+				char *reference = sqlite3_mprintf(plain, t0, t0 + 2500), *whole, *sql;
+
+				whole = sqlite3_mprintf("SELECT count(*), sum(sum_dur), max(max_dur) FROM many_if(%d, %d)", t0, t0 + 2500);
+				sql = sqlite3_mprintf("SELECT k, count, sum_dur, max_dur FROM many_if(%d, %d) ORDER BY 1", t0, t0 + 2500);
+				run(db, "PRAGMA threads = %d", threads);
+				same_rows(db, sql, reference);
+				sqlite3_free(sql);
+				sql = sqlite3_mprintf("SELECT (SELECT count(DISTINCT k) FROM many WHERE ts >= %d AND ts < %d), sum_dur, max_dur FROM many_all(%d, %d)",
+						      t0, t0 + 2500, t0, t0 + 2500);
+				same_rows(db, whole, sql);
+				sqlite3_free(sql);
+				sqlite3_free(whole);
+				sqlite3_free(reference);
+				if (flushed == 0 && threads == 3 && t0 > 2900)
+					run(db, "INSERT INTO many_if(many_if) VALUES('flush')");
+			}
+	close_database(db);
+}
+
 /* Answers that were computed ahead are returned only while the index is unchanged. */
 static void changes_between_rows_are_noticed(void **state)
 {
@@ -122,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_are_the_same_with_threads),
+		cmocka_unit_test(swept_series_and_others_are_told_apart),
 		cmocka_unit_test(changes_between_rows_are_noticed),
 	};
 

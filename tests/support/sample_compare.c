@@ -253,7 +253,8 @@ unsigned sample_compare_sweep(struct sample_index *index, struct random *dice, c
 	bool has_nulls = !window->has_t0 && !window->has_t1, found, skips = random_chance(dice, 30);
 	struct iforest_scan scan;
 	struct iforest_sweep sweep;
-	uint64_t series, next = 0;
+	uint64_t series, next = random_chance(dice, 30) ? random_below(dice, n_series) : 0;
+	uint64_t last = random_chance(dice, 30) ? next + random_below(dice, n_series) : UINT32_MAX;
 	unsigned n = 0;
 
 	question.mode = ORACLE_WHOLE;
@@ -265,11 +266,11 @@ unsigned sample_compare_sweep(struct sample_index *index, struct random *dice, c
 	if (index->memtable)
 		assert_ok(iforest_scan_join_memtable(&scan, index->memtable));
 	scan.bucketing = bucketing_of(&question);
-	assert_ok(iforest_sweep_start(&sweep, &scan, has_nulls));
+	assert_ok(iforest_sweep_start(&sweep, &scan, next, last, has_nulls));
 	for (;; next = series + 1, n++) {
 		assert_ok(iforest_sweep_next(&sweep, &series, &found));
-		series = found ? series : (uint64_t)UINT32_MAX + 1;
-		if (series < next)
+		series = found ? series : last + 1;
+		if (series < next || series > last + 1)
 			differ(&c, "the order of a sweep", 0);
 		/* random entries are in series below n_series, and in the last possible one */
 		for (uint64_t s = next; s < series; s = s + 1 < n_series ? s + 1 : s < UINT32_MAX ? UINT32_MAX : series) {

@@ -182,7 +182,7 @@ static void sweep_over(struct specimen *specimen, const struct iforest_window *w
 	if (status)
 		return;
 	scan.bucketing.window = *window;
-	status = iforest_sweep_start(&sweep, &scan, has_nulls);
+	status = iforest_sweep_start(&sweep, &scan, 0, UINT32_MAX, has_nulls);
 	if (!status) {
 		for (; !(status = iforest_sweep_next(&sweep, &series, &found)) && found; n++) {
 			iforest_aggregate_clear(&aggregate, specimen->manifest.fields.n_values, &specimen->manifest.fields.accumulators);

@@ -1,4 +1,4 @@
-/* Sweeps over all series of a window, against the oracle: several runs, removed entries, a joined memtable, damaged order. */
+/* Sweeps over all series of a window, against the oracle: several runs, removed entries, a joined memtable; forged pages: tests/claims. */
 #include "core/query/sweep.h"
 
 #include "tests/support/harness.h"
@@ -72,7 +72,7 @@ static void a_sweep_opens_each_page_once(void **state)
 	assert_int_equal(sample_compare_sweep(&index, &dice, &window, MOST_SERIES), 5);
 	assert_ok(iforest_scan_init(&scan, &index.store, &index.manifest));
 	scan.bucketing.window = (struct iforest_window){ .has_t0 = true, .t0 = 5000, .has_t1 = true, .t1 = 5040 };
-	assert_ok(iforest_sweep_start(&sweep, &scan, false));
+	assert_ok(iforest_sweep_start(&sweep, &scan, 0, UINT32_MAX, false));
 	do
 		assert_ok(iforest_sweep_next(&sweep, &series, &found));
 	while (found);
