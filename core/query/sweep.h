@@ -38,6 +38,10 @@ struct iforest_sweep {
 	uint64_t series;		/* returned last; UINT64_MAX: none, or it has been passed */
 };
 
+/* A sweep pays from this many series on, and if it returns at least one in so many of those that it meets; otherwise descents are
+ * cheaper. */
+enum { IFOREST_FEWEST_SWEPT_SERIES = 64, IFOREST_MOST_PASSED_SERIES = 8 };
+
 /* Starts a sweep over the series from first to last. The window is that of scan->bucketing, whose mode is IFOREST_WHOLE. has_nulls: entries
  * without a time count, too; the window then has no bounds. Runs and batches must have been joined to the scan. It must not be
  * started, and the sweep owns its cursors until it is released.

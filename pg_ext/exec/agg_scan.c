@@ -469,8 +469,8 @@ static bool may_sweep(const struct answer_reader *reader)
 	return answer->definition.n_by > 0 && !answer->classes && answer->n_dimensions == 0 && answer->n_runs == 0 &&
 	       keys->n_ranges == 1 && ifp_bucket_finder_has_one(answer->range_finder) &&
 	       ifp_bucket_finder_has_one(answer->bucket_finder) && !reader->needs_values &&
-	       keys->n_series >= IFP_FEWEST_SWEPT_SERIES && (!keys->has_nulls || !mentions_time(answer->query)) &&
-	       keys->n_series >= ifp_snapshot_reader_n_series(&reader->read) / IFP_MOST_PASSED_SERIES;
+	       keys->n_series >= IFOREST_FEWEST_SWEPT_SERIES && (!keys->has_nulls || !mentions_time(answer->query)) &&
+	       keys->n_series >= ifp_snapshot_reader_n_series(&reader->read) / IFOREST_MOST_PASSED_SERIES;
 }
 
 /* Adds the current series of a sweep, which is number i of keys.series. */

@@ -12,6 +12,7 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
+#include "core/query/sweep.h"
 #include "pg_ext/am/handler.h"
 #include "pg_ext/am/plan_facts.h"
 #include "pg_ext/planner/aggregate_arms.h"
@@ -273,8 +274,8 @@ static Cost cost_of_sweep(const struct terms *terms, double n_used, double n_ser
 	bool is_one = terms->pieces.buckets <= 1 && terms->pieces.ranges == 0;
 
 	if (!is_one || terms->classes > 0 || terms->numbers || terms->sketches[IFOREST_DIGEST_QUANTILES] ||
-	    terms->sketches[IFOREST_DIGEST_DISTINCT] || n_series < IFP_FEWEST_SWEPT_SERIES ||
-	    n_series < terms->known / IFP_MOST_PASSED_SERIES)
+	    terms->sketches[IFOREST_DIGEST_DISTINCT] || n_series < IFOREST_FEWEST_SWEPT_SERIES ||
+	    n_series < terms->known / IFOREST_MOST_PASSED_SERIES)
 		return apart;
 	return Min(apart, n_used * (read_cost + A_SWEPT_PAGE * cpu_operator_cost) +
 				  (terms->known * A_PASSED_SERIES + n_pieces * A_SWEPT_SERIES) * cpu_operator_cost);

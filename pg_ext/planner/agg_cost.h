@@ -8,9 +8,6 @@
 
 #include "pg_ext/planner/query_match.h"
 
-/* Fewer series than the first, or than one in the second of all series, are read one by one; more are read in one sweep. */
-enum { IFP_FEWEST_SWEPT_SERIES = 64, IFP_MOST_PASSED_SERIES = 8 };
-
 /* Estimated rows, cost and memory of answering a query. */
 struct ifp_agg_cost {
 	double n_rows;

@@ -582,6 +582,29 @@ static enum iforest_status next_swept(struct ifs_bucket_query *query, bool *foun
 	return status;
 }
 
+/* Moves to the next row of the open group, or of one after it. */
+static enum iforest_status next_of_groups(struct ifs_bucket_query *query, bool *found)
+{
+	enum iforest_status status = IFOREST_OK;
+
+	while (!status && !*found && query->group < query->n_groups) {
+		if (!query->group_is_open)
+			status = open_group(query);
+		if (!status && query->is_counter)
+			status = next_counted(query, found);
+		else if (!status && query->fill_mode != IFS_FILL_NONE)
+			status = next_filled(query, found);
+		else if (!status)
+			status = next_of_group(query, &query->bucket, &query->aggregate, found);
+		if (!status && !*found) {
+			query->group++;
+			query->group_is_open = false;
+			status = check_interrupt(query);
+		}
+	}
+	return status;
+}
+
 int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct ifs_error *error)
 {
 	enum iforest_status status = IFOREST_OK;
@@ -592,23 +615,8 @@ int ifs_bucket_query_next(struct ifs_bucket_query *query, bool *at_end, struct i
 		return error->rc;
 	if (!query->has_begun)
 		status = begin(query);
-	if (!status && query->is_sweep_alone)
-		status = next_swept(query, &found);
-	while (!query->is_sweep_alone && !status && !found && query->group < query->n_groups) {
-		if (!query->group_is_open)
-			status = open_group(query);
-		if (!status && query->is_counter)
-			status = next_counted(query, &found);
-		else if (!status && query->fill_mode != IFS_FILL_NONE)
-			status = next_filled(query, &found);
-		else if (!status)
-			status = next_of_group(query, &query->bucket, &query->aggregate, &found);
-		if (!status && !found) {
-			query->group++;
-			query->group_is_open = false;
-			status = check_interrupt(query);
-		}
-	}
+	if (!status)
+		status = query->is_sweep_alone ? next_swept(query, &found) : next_of_groups(query, &found);
 	if (!status && found)
 		status = find_peak(query);
 	*at_end = !found;

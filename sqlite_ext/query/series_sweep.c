@@ -2,9 +2,6 @@
 
 #include "sqlite_ext/storage/pager.h"
 
-/* A few series, or a few of many, are found sooner by descents. */
-enum { FEWEST_SWEPT = 64, MOST_PASSED = 8 };
-
 enum { PASSED_A_CHECK = 4096 }; /* series, so that a long query can be interrupted */
 
 /* Returns the greatest `end` such that the ids below it ascend: the least id that a later, lower id follows. */
@@ -61,7 +58,7 @@ enum iforest_status ifs_series_sweep_open(struct ifs_series_sweep *sweep, struct
 	enum iforest_status status;
 
 	*sweep = (struct ifs_series_sweep){ .index = index };
-	if (n_members < FEWEST_SWEPT || !can_sweep(scan, has_nulls))
+	if (n_members < IFOREST_FEWEST_SWEPT_SERIES || !can_sweep(scan, has_nulls))
 		return IFOREST_OK;
 	end = end_of_ascending(members, n_members);
 	for (uint32_t m = 0; m < n_members; m++) {
@@ -70,7 +67,7 @@ enum iforest_status ifs_series_sweep_open(struct ifs_series_sweep *sweep, struct
 		first = n_swept++ == 0 ? members[m]->id : first;
 		last = members[m]->id;
 	}
-	if (n_swept < FEWEST_SWEPT || n_swept < snapshot->dictionary.n_series / MOST_PASSED)
+	if (n_swept < IFOREST_FEWEST_SWEPT_SERIES || n_swept < snapshot->dictionary.n_series / IFOREST_MOST_PASSED_SERIES)
 		return IFOREST_OK;
 	status = open_scan(sweep, index, snapshot, scan);
 	if (!status)

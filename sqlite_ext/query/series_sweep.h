@@ -28,7 +28,8 @@ struct ifs_series_sweep {
 };
 
 /* Opens a sweep with the bucketing and the request of a scan, if it can answer the members and is worth it; otherwise it has
- * none of them. It also reads pages of series that lie between the members. index and snapshot must outlive it, and the snapshot must not change. Release it also after an error.
+ * none of them. It also reads pages of series that lie between the members. index and snapshot must outlive it, and the
+ * snapshot must not change. Release it also after an error.
  * Errors  IFOREST_NO_MEMORY; as iforest_cursor_seek() */
 enum iforest_status ifs_series_sweep_open(struct ifs_series_sweep *sweep, struct ifs_index *index,
 					  struct ifs_snapshot *snapshot, const struct iforest_scan *scan,
