@@ -8,8 +8,8 @@
  *
  * Starting a scan on each series would cost a descent per series, even for those without entries in the window. A sweep reads
  * the directories of the leaf pages in order instead: a series without entries in the window costs a look at its blocks, or a
- * search where they are many, and one with entries needs no descent. Only leaving a page takes a descent, so a series of many pages is skipped as fast as by a
- * scan.
+ * search where they are many, and one with entries needs no descent. Only leaving a page takes a descent, so a series of many
+ * pages is skipped as fast as by a scan.
  *
  *   leaf pages of two runs   | a a b c | c d f f | f ...      a sweep visits a, b, c, d, e, f: at each step the lowest
  *                            | b b b e e e f | g ...          series at the position of a run or of the joined batch
@@ -38,13 +38,12 @@ struct iforest_sweep {
 	uint64_t series;		/* returned last; UINT64_MAX: none, or it has been passed */
 };
 
-/* A sweep pays from this many series on, and if it returns at least one in so many of those that it meets; otherwise descents are
- * cheaper. */
+/* A sweep pays from this many series on, if it returns at least one in so many of all. Otherwise descents are cheaper. */
 enum { IFOREST_FEWEST_SWEPT_SERIES = 64, IFOREST_MOST_PASSED_SERIES = 8 };
 
-/* Starts a sweep over the series from first to last. The window is that of scan->bucketing, whose mode is IFOREST_WHOLE. has_nulls: entries
- * without a time count, too; the window then has no bounds. Runs and batches must have been joined to the scan. It must not be
- * started, and the sweep owns its cursors until it is released.
+/* Starts a sweep over the series from first to last. The window is that of scan->bucketing, whose mode is IFOREST_WHOLE.
+ * has_nulls: entries without a time count, too; the window then has no bounds. Runs and batches must have been joined to the
+ * scan, which must not be started; the sweep owns its cursors until it is released.
  * Errors  IFOREST_NO_MEMORY, after which no release is needed; as iforest_cursor_seek(). */
 enum iforest_status iforest_sweep_start(struct iforest_sweep *sweep, struct iforest_scan *scan, uint64_t first, uint64_t last,
 					bool has_nulls);
