@@ -8,6 +8,7 @@
 
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/dimension.h"
+#include "pg_ext/planner/top_groups.h"
 #include "pg_ext/planner/value_passes.h"
 #include "pg_ext/planner/value_split.h"
 
@@ -187,10 +188,26 @@ static void explain_splits(const struct ifp_index_query *query, ExplainState *es
 		ExplainPropertyList("Split By", columns, es);
 }
 
-void ifp_agg_explain_counts(const struct ifp_agg_counts *counts, ExplainState *es)
+/* Shows the order of the groups that LIMIT leaves. */
+static void explain_top(const struct ifp_index_query *query, ExplainState *es)
+{
+	struct ifp_top_groups top;
+
+	if (query->top == NIL)
+		return;
+	ifp_top_groups_read(query, &top);
+	ExplainPropertyText("Top Groups",
+			    psprintf("%s%s", deparse(query, list_nth(query->aggregates, top.aggregate)),
+				     top.is_descending ? " DESC" : ""),
+			    es);
+}
+
+void ifp_agg_explain_counts(const struct ifp_index_query *query, const struct ifp_agg_counts *counts, ExplainState *es)
 {
 	ExplainPropertyUInteger("Series", NULL, counts->n_series, es);
 	ExplainPropertyUInteger("Buckets", NULL, counts->n_buckets, es);
+	if (query->top != NIL)
+		ExplainPropertyUInteger("Groups Left Out", NULL, counts->n_left_out, es);
 	ExplainPropertyUInteger("Buckets By Width", NULL, counts->buckets.n_by_width, es);
 	ExplainPropertyUInteger("Key Evaluations", NULL, counts->buckets.n_evaluations, es);
 	ExplainPropertyUInteger("Runs", NULL, counts->n_runs, es);
@@ -226,6 +243,7 @@ void ifp_agg_explain_query(const struct ifp_index_query *query, ExplainState *es
 	explain_splits(query, es);
 	explain_conditions(query, "One-Time Filter", query->gates, es);
 	explain_sets(query, es);
+	explain_top(query, es);
 	explain_percentiles(query, es);
 	explain_distinct_counts(query, es);
 	if (es->verbose || es->analyze)

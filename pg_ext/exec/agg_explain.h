@@ -9,7 +9,7 @@
 
 /* Numbers of what an answer has read, for its last attempt; restarts and evaluations are for all attempts. */
 struct ifp_agg_counts {
-	uint64 n_series, n_buckets, n_nodes, n_pages, n_leaf_pages, n_runs, n_pending, n_heap_blocks, n_restarts;
+	uint64 n_series, n_buckets, n_left_out, n_nodes, n_pages, n_leaf_pages, n_runs, n_pending, n_heap_blocks, n_restarts;
 	struct ifp_bucket_finder_counts buckets;
 };
 
@@ -17,6 +17,6 @@ struct ifp_agg_counts {
 void ifp_agg_explain_query(const struct ifp_index_query *query, ExplainState *es);
 
 /* Shows these numbers, for EXPLAIN (ANALYZE). */
-void ifp_agg_explain_counts(const struct ifp_agg_counts *counts, ExplainState *es);
+void ifp_agg_explain_counts(const struct ifp_index_query *query, const struct ifp_agg_counts *counts, ExplainState *es);
 
 #endif

@@ -25,8 +25,10 @@
 #include "pg_ext/exec/agg_state.h"
 #include "pg_ext/exec/bucket_values.h"
 #include "pg_ext/exec/dimension_rows.h"
+#include "pg_ext/exec/query_keys.h"
 #include "pg_ext/exec/set_groups.h"
 #include "pg_ext/exec/snapshot_reader.h"
+#include "pg_ext/exec/top_heap.h"
 #include "pg_ext/exec/value_classes.h"
 #include "pg_ext/planner/agg_cost.h"
 #include "pg_ext/planner/bucket_finder.h"
@@ -58,10 +60,7 @@ struct agg_answer {
 	bool is_total;			  /* all entries are one bucket: no condition, no group, no time */
 	bool is_begun, is_done;		  /* groups are made; all are returned */
 
-	struct ifp_key_condition *keys; /* key conditions, their comparands and operators */
-	ExprState **comparands;
-	FmgrInfo *operators;
-	int n_keys;
+	struct ifp_query_keys *keys;
 	List *gates, *late; /* ExprStates */
 	struct ifp_safe_expression *series, *runs;
 	int n_series, n_runs;
@@ -76,6 +75,7 @@ struct agg_answer {
 	struct ifp_dimension_rows **dimensions;
 	int n_dimensions;
 	struct ifp_set_groups *groups;
+	struct ifp_top_heap *top; /* NULL: all groups are returned */
 	struct ifp_agg_counts counts;
 };
 
@@ -416,39 +416,6 @@ static enum iforest_status answer_total(struct answer_reader *reader)
 	return add_bucket(reader, &all, false, 0);
 }
 
-/* ---- an index ---- */
-
-/* Evaluates the key conditions. Returns false if one is NULL, so that nothing passes. */
-static bool read_keys(struct answer_reader *reader)
-{
-	struct agg_answer *answer = reader->answer;
-	ScanKey keys = palloc0((answer->n_keys + 1) * sizeof *keys);
-	Relation index = reader->read.index.relation;
-
-	for (int i = 0; i < answer->n_keys; i++) {
-		const struct ifp_key_condition *condition = &answer->keys[i];
-		int flags = condition->is_array ? SK_SEARCHARRAY : 0;
-		bool is_null = false;
-		Datum comparand = (Datum)0;
-
-		if (condition->is_null_test)
-			flags = SK_ISNULL | (condition->wants_null ? SK_SEARCHNULL : SK_SEARCHNOTNULL);
-		else
-			comparand = ExecEvalExpr(answer->comparands[i], answer->econtext, &is_null);
-		if (is_null)
-			return false;
-		ScanKeyEntryInitializeWithInfo(&keys[i], flags, condition->column,
-					       condition->is_null_test
-						       ? InvalidStrategy
-						       : (StrategyNumber)get_op_opfamily_strategy(
-								 condition->opno, index->rd_opfamily[condition->column - 1]),
-					       condition->right_type, condition->collation, &answer->operators[i], comparand);
-	}
-	ifp_scan_keys_read(index, &answer->definition, reader->read.index.meta.index_id, keys, answer->n_keys, false,
-			   &reader->read.keys);
-	return true;
-}
-
 /* ---- all series at once ---- */
 
 /* True if a key, a condition or an aggregate mentions a bucket's time. */
@@ -479,9 +446,11 @@ static enum iforest_status sweep_series(struct answer_reader *reader, struct ifo
 	struct agg_answer *answer = reader->answer;
 	struct bucket_range bucket = { .from = iforest_key_at(0, PG_INT64_MIN) };
 	bool has_time = !reader->read.keys.has_nulls; /* times do not matter, since there is one bucket */
+	bool is_late = answer->top && answer->n_series == 0; /* the by values are read only if the group is returned */
 	enum iforest_status status;
 
-	read_by(reader, i);
+	if (!is_late)
+		read_by(reader, i);
 	if (!answer_holds_safely(answer, answer->series, answer->n_series, &reader->series_error))
 		return IFOREST_OK;
 	clear_fold(reader);
@@ -490,6 +459,12 @@ static enum iforest_status sweep_series(struct answer_reader *reader, struct ifo
 		return status;
 	answer->counts.n_series++;
 	raise_late(reader, NULL, has_time, 0);
+	if (answer->top && has_rows(reader) && !ifp_top_heap_add(answer->top, reader->fold)) {
+		answer->counts.n_left_out++;
+		return IFOREST_OK;
+	}
+	if (is_late && has_rows(reader))
+		read_by(reader, i);
 	return add_bucket(reader, &bucket, has_time, 0);
 }
 
@@ -511,10 +486,13 @@ static enum iforest_status answer_sweep(struct answer_reader *reader)
 		if (i < keys->n_series && keys->series[i] == series)
 			status = sweep_series(reader, &sweep, i);
 		ifp_test_point("series read");
+		ResetExprContext(reader->answer->econtext);
 		CHECK_FOR_INTERRUPTS();
 	}
 	return status;
 }
+
+/* ---- an index ---- */
 
 static enum iforest_status read_index(struct answer_reader *reader)
 {
@@ -562,7 +540,8 @@ static bool read_consistently(struct answer_reader *reader, Relation heap, Relat
 
 	ifp_snapshot_reader_open(&reader->read, index);
 	/* series are looked up after the manifest is read, so that those of its runs are found */
-	if (!read_keys(reader))
+	if (!ifp_query_keys_read(answer->keys, answer->econtext, index, &answer->definition, reader->read.index.meta.index_id,
+				 &reader->read.keys))
 		return true;
 	if (ifp_value_filter_has_conditions(answer->values))
 		reader->read.values = answer->values;
@@ -594,26 +573,6 @@ static bool answer_index(struct agg_answer *answer, Relation heap, Relation inde
 }
 
 /* ---- beginning and end ---- */
-
-static void begin_keys(struct agg_answer *answer)
-{
-	int n = list_length(answer->query->keys);
-	ListCell *cell;
-
-	answer->keys = palloc((n + 1) * sizeof *answer->keys);
-	answer->comparands = palloc0((n + 1) * sizeof(ExprState *));
-	answer->operators = palloc0((n + 1) * sizeof *answer->operators);
-	foreach (cell, answer->query->keys) {
-		struct ifp_key_condition *key = &answer->keys[answer->n_keys];
-
-		ifp_key_condition_read(lfirst(cell), key);
-		if (key->comparand) {
-			answer->comparands[answer->n_keys] = ExecInitExpr(key->comparand, NULL);
-			fmgr_info(key->function, &answer->operators[answer->n_keys]);
-		}
-		answer->n_keys++;
-	}
-}
 
 static void begin_pieces(struct agg_answer *answer)
 {
@@ -711,7 +670,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 	answer->row = ifp_index_query_row(query);
 	answer->econtext->ecxt_scantuple = answer->row;
 	open_tables(answer);
-	begin_keys(answer);
+	answer->keys = ifp_query_keys_begin(query);
 	begin_pieces(answer);
 	begin_dimensions(answer);
 	answer->gates = ExecInitExprList(query->gates, NULL);
@@ -730,6 +689,7 @@ static struct agg_answer *answer_begin(const struct ifp_index_query *query, Plan
 		ifp_agg_states_set_table(answer->aggs, answer->heaps[0], node->state->es_snapshot);
 	answer->is_total = is_total(query, answer->aggs);
 	answer->groups = ifp_set_groups_begin(query, ifp_agg_states_bytes(answer->aggs), node, answer->econtext);
+	answer->top = ifp_top_heap_begin(query);
 	return answer;
 }
 
@@ -795,6 +755,8 @@ static bool attempt(void *context, bool locked)
 	ifp_bucket_finder_forget_notes(answer->bucket_finder);
 	ifp_set_groups_reset(answer->groups, answer->attempt);
 	ifp_agg_states_reset(answer->aggs, answer->attempt);
+	if (answer->top)
+		ifp_top_heap_reset(answer->top, answer->econtext, answer->attempt);
 	answer->counts = (struct ifp_agg_counts){ .n_restarts = answer->counts.n_restarts };
 	if (!answer->query->drawn)
 		return read_tables(answer, locked);
@@ -966,7 +928,7 @@ static void explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (es->analyze && state->answer) {
 		struct ifp_agg_counts counts = answer_counts(state->answer);
 
-		ifp_agg_explain_counts(&counts, es);
+		ifp_agg_explain_counts(&state->query, &counts, es);
 	}
 }
 

@@ -19,6 +19,7 @@
 #include "pg_ext/planner/dimension.h"
 #include "pg_ext/planner/piece_counts.h"
 #include "pg_ext/planner/selectivity.h"
+#include "pg_ext/planner/top_groups.h"
 #include "pg_ext/planner/value_passes.h"
 #include "pg_ext/planner/value_split.h"
 #include "pg_ext/planner/value_steps.h"
@@ -37,6 +38,7 @@ enum {
 	A_SWEPT_PAGE = 100,  /* a leaf page that a sweep visits (core/query/sweep.h) */
 	A_PASSED_SERIES = 2, /* a series without a bucket on such a page */
 	A_SWEPT_SERIES = 50, /* a series with a bucket on it, which becomes a group */
+	A_FOLDED_SERIES = 15, /* a series with a bucket on it, whose group is left out */
 	A_SET = 16,	     /* a further group to which a bucket is added */
 	A_JOINED_ROW = 20,   /* a row of a dimension, copied to memory */
 	A_LOOK_FOR_PARTNERS = 20, /* a lookup of a series in a dimension */
@@ -224,6 +226,7 @@ struct terms {
 	uint32 numbers;			    /* bit mask of value columns whose single values are needed */
 	double classes;			    /* number of classes of a bucket's rows; 0: not split */
 	Cost bucket_end;		    /* of finding where a bucket ends */
+	double left_out;		    /* the fraction of the groups that LIMIT leaves out */
 };
 
 /* Returns the fraction of the table that is not all-visible now. Statistics are as of the last VACUUM; they suffice for few
@@ -278,7 +281,9 @@ static Cost cost_of_sweep(const struct terms *terms, double n_used, double n_ser
 	    n_series < terms->known / IFOREST_MOST_PASSED_SERIES)
 		return apart;
 	return Min(apart, n_used * (read_cost + A_SWEPT_PAGE * cpu_operator_cost) +
-				  (terms->known * A_PASSED_SERIES + n_pieces * A_SWEPT_SERIES) * cpu_operator_cost);
+				  (terms->known * A_PASSED_SERIES + n_pieces * (1 - terms->left_out) * A_SWEPT_SERIES +
+				   n_pieces * terms->left_out * A_FOLDED_SERIES) *
+					  cpu_operator_cost);
 }
 
 /* Returns the cost of splitting rows into classes. A block has at most as many as entries. */
@@ -545,6 +550,13 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	terms.numbers = ifp_aggregates_need(query, IFP_MEASURE_NUMBERS);
 	terms.bucket_end = cost_of_bucket_end(level, query);
 	terms.classes = query->splits ? n_classes(level, candidate, query, NULL) : 0;
+	if (query->sets != NIL)
+		n_groups = n_groups_of_sets(level, candidate, query, &terms);
+	else if (query->groups != NIL)
+		n_groups = n_groups_of(level, candidate, query, &terms, (Node *)query->groups);
+	estimate->n_rows = clamp_row_est(n_groups);
+	estimate->n_returned = clamp_row_est(ifp_top_groups_estimate(query, n_groups));
+	terms.left_out = 1 - estimate->n_returned / estimate->n_rows;
 	estimate->total = 0;
 	forthree(rel_cell, candidate->rels, index_cell, candidate->indexes, table_cell, query->tables)
 	{
@@ -562,13 +574,8 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 	estimate->n_joined_bytes = 0;
 	if (level->join)
 		add_dimensions(level, terms.known, estimate);
-	if (query->sets != NIL)
-		n_groups = n_groups_of_sets(level, candidate, query, &terms);
-	else if (query->groups != NIL)
-		n_groups = n_groups_of(level, candidate, query, &terms, (Node *)query->groups);
 	n_buckets = Min(terms.series * terms.pieces.buckets, tuples * terms.window + 1) * Max(list_length(query->pieces), 1);
 	estimate->total += n_more_sets * n_buckets * A_SET * cpu_operator_cost;
-	estimate->n_rows = clamp_row_est(n_groups);
 	estimate->n_groups_bytes = n_groups * (100.0 + 120.0 * list_length(query->aggregates) +
 					       2000.0 * pg_popcount32(terms.sketches[IFOREST_DIGEST_QUANTILES]) +
 					       3000.0 * pg_popcount32(terms.sketches[IFOREST_DIGEST_DISTINCT]));
@@ -578,7 +585,7 @@ void ifp_agg_cost_estimate(const struct ifp_query_level *level, const struct ifp
 		if (ifp_aggregate_is_distinct(lfirst(cell), query))
 			estimate->n_groups_bytes += bytes_of_distinct(level, candidate, query, lfirst(cell), &terms, n_groups);
 	estimate->startup = estimate->total;
-	estimate->total += n_groups * cpu_tuple_cost;
+	estimate->total += estimate->n_returned * cpu_tuple_cost;
 	estimate->is_slower = is_slower(level, candidate, query, &terms, estimate);
 }
 

@@ -10,7 +10,8 @@
 
 /* Estimated rows, cost and memory of answering a query. */
 struct ifp_agg_cost {
-	double n_rows;
+	double n_rows;	   /* groups */
+	double n_returned; /* those that are returned; fewer if LIMIT leaves out others (planner/top_groups.h) */
 	Cost startup, total;
 	double n_groups_bytes;	/* memory for groups */
 	double n_numbers_bytes; /* memory for values that are kept one by one */

@@ -17,6 +17,7 @@
 #include "pg_ext/planner/query_level.h"
 #include "pg_ext/planner/query_match.h"
 #include "pg_ext/planner/quick_refusal.h"
+#include "pg_ext/planner/top_groups.h"
 
 /* ---- path to plan ---- */
 
@@ -147,10 +148,10 @@ pg_noinline static const char *add_candidate(const struct ifp_query_level *level
 	path->path.parallel_safe = output_rel->consider_parallel && level->rel->consider_parallel;
 	foreach (cell, path->custom_paths)
 		path->path.parallel_safe = path->path.parallel_safe && ((const Path *)lfirst(cell))->parallel_safe;
-	path->path.rows = clamp_row_est(having ? estimate.n_rows / 3 : estimate.n_rows);
+	path->path.rows = clamp_row_est(having ? estimate.n_rows / 3 : estimate.n_returned);
 	path->path.startup_cost = estimate.startup + target->cost.startup + quals.startup;
 	path->path.total_cost = estimate.total + target->cost.startup + quals.startup +
-				estimate.n_rows * (target->cost.per_tuple + quals.per_tuple);
+				estimate.n_returned * (target->cost.per_tuple + quals.per_tuple);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_private =
 		list_make3(ifp_index_query_write(query), list_concat(list_copy(level->groups), computed), having);
@@ -252,6 +253,9 @@ pg_attribute_hot static void consider_table(UpperRelationKind stage, RelOptInfo 
 		if (best && has_fewer_series(best, candidate))
 			continue;
 		reason = ifp_query_match(level, candidate, &query, &computed);
+		/* the LIMIT is not of a partition's groups */
+		if (!reason && stage == UPPERREL_GROUP_AGG && !IS_OTHER_REL(output_rel))
+			ifp_top_groups_find(level, computed, &query);
 		if (!reason)
 			reason = add_candidate(level, candidate, &query, computed, having, target, output_rel);
 		if (reason)

@@ -405,7 +405,7 @@ List *ifp_index_query_write(const struct ifp_index_query *query)
 					    makeInteger(query->approximates)));
 	list = list_concat(list, list_make5(write_accumulators(&query->accumulators), makeInteger(query->approximates_distinct),
 					    makeInteger((int)query->drawn), query->sets, query->groupings));
-	return list_concat(list, list_make3(query->dimensions, makeInteger(query->n_joined), query->splits));
+	return list_concat(list, list_make4(query->dimensions, makeInteger(query->n_joined), query->splits, query->top));
 }
 
 void ifp_index_query_read(struct ifp_index_query *query, List *list)
@@ -435,4 +435,5 @@ void ifp_index_query_read(struct ifp_index_query *query, List *list)
 	query->dimensions = list_nth(list, 21);
 	query->n_joined = intVal(list_nth(list, 22));
 	query->splits = list_nth(list, 23);
+	query->top = list_nth(list, 24);
 }
