@@ -445,7 +445,7 @@ static enum iforest_status sweep_series(struct answer_reader *reader, struct ifo
 {
 	struct agg_answer *answer = reader->answer;
 	struct bucket_range bucket = { .from = iforest_key_at(0, PG_INT64_MIN) };
-	bool has_time = !reader->read.keys.has_nulls; /* times do not matter, since there is one bucket */
+	bool has_time = !reader->read.keys.has_nulls;	     /* times do not matter, since there is one bucket */
 	bool is_late = answer->top && answer->n_series == 0; /* the by values are read only if the group is returned */
 	enum iforest_status status;
 

@@ -29,18 +29,18 @@
 
 /* Costs in units of cpu_operator_cost, measured relative to the time that PostgreSQL charges for a row of a sequential scan. */
 enum {
-	OPENING = 2400,	     /* opening an index */
-	PLANNING = 600,	     /* the extra time of planning the answer */
-	A_PAGE = 200,	     /* a page of a run, for the end of a bucket */
-	A_WHOLE_PAGE = 800,  /* a page of a run, decoded from end to end */
-	A_BUCKET = 25,	     /* of one series */
-	A_BUCKET_END = 30,   /* finding where a bucket ends, once for all series, and a group for it; besides evaluations */
-	A_SWEPT_PAGE = 100,  /* a leaf page that a sweep visits (core/query/sweep.h) */
-	A_PASSED_SERIES = 2, /* a series without a bucket on such a page */
-	A_SWEPT_SERIES = 50, /* a series with a bucket on it, which becomes a group */
+	OPENING = 2400,	      /* opening an index */
+	PLANNING = 600,	      /* the extra time of planning the answer */
+	A_PAGE = 200,	      /* a page of a run, for the end of a bucket */
+	A_WHOLE_PAGE = 800,   /* a page of a run, decoded from end to end */
+	A_BUCKET = 25,	      /* of one series */
+	A_BUCKET_END = 30,    /* finding where a bucket ends, once for all series, and a group for it; besides evaluations */
+	A_SWEPT_PAGE = 100,   /* a leaf page that a sweep visits (core/query/sweep.h) */
+	A_PASSED_SERIES = 2,  /* a series without a bucket on such a page */
+	A_SWEPT_SERIES = 50,  /* a series with a bucket on it, which becomes a group */
 	A_FOLDED_SERIES = 15, /* a series with a bucket on it, whose group is left out */
-	A_SET = 16,	     /* a further group to which a bucket is added */
-	A_JOINED_ROW = 20,   /* a row of a dimension, copied to memory */
+	A_SET = 16,	      /* a further group to which a bucket is added */
+	A_JOINED_ROW = 20,    /* a row of a dimension, copied to memory */
 	A_LOOK_FOR_PARTNERS = 20, /* a lookup of a series in a dimension */
 	A_PENDING_PAGE = 1000,
 	A_HEAP_ROW = 1,		/* a heap row whose visibility is checked */

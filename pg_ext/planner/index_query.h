@@ -44,7 +44,7 @@ struct ifp_index_query {
 	List *dimensions; /* joined relations (planner/dimension.h), as lists */
 	int n_joined;	  /* number of dimensions' columns, the last of `columns`; they are treated as by columns */
 	List *gates, *keys, *series, *runs, *late, *values;
-	List *top; /* the groups that LIMIT leaves (planner/top_groups.h); NIL: all */
+	List *top;	   /* the groups that LIMIT leaves (planner/top_groups.h); NIL: all */
 	bool approximates; /* percentiles of integers and reals are read from sketches (iforest.approximate_percentiles) */
 	bool approximates_distinct; /* distinct values are counted by sketches (iforest.approximate_distinct) */
 
