@@ -459,11 +459,13 @@ static enum iforest_status sweep_series(struct answer_reader *reader, struct ifo
 		return status;
 	answer->counts.n_series++;
 	raise_late(reader, NULL, has_time, 0);
-	if (answer->top && has_rows(reader) && !ifp_top_heap_add(answer->top, reader->fold)) {
+	if (!has_rows(reader))
+		return IFOREST_OK;
+	if (answer->top && !ifp_top_heap_add(answer->top, reader->fold)) {
 		answer->counts.n_left_out++;
 		return IFOREST_OK;
 	}
-	if (is_late && has_rows(reader))
+	if (is_late)
 		read_by(reader, i);
 	return add_bucket(reader, &bucket, has_time, 0);
 }

@@ -43,21 +43,25 @@ struct ifp_top_heap *ifp_top_heap_begin(const struct ifp_index_query *query)
 	heap = palloc0(sizeof *heap);
 	ifp_top_groups_read(query, &heap->top);
 	heap->limit = ExecInitExpr((Expr *)heap->top.limit, NULL);
-	heap->offset = heap->top.offset ? ExecInitExpr((Expr *)heap->top.offset, NULL) : NULL;
+	heap->offset = ExecInitExpr((Expr *)heap->top.offset, NULL);
 	return heap;
 }
 
-/* Returns LIMIT + OFFSET; 0 if there is no limit, or a wrong one, or a great one. */
+/* Returns the number that LIMIT or OFFSET gives; 0 if it has none or gives NULL. */
+static int64 number_of(ExprState *bound, ExprContext *econtext)
+{
+	bool is_null = true;
+	Datum number = bound ? ExecEvalExprSwitchContext(bound, econtext, &is_null) : (Datum)0;
+
+	return is_null ? 0 : DatumGetInt64(number);
+}
+
+/* Returns LIMIT + OFFSET; 0 if there is no limit, or one that is wrong or too great. */
 static uint32 count_returned(const struct ifp_top_heap *heap, ExprContext *econtext)
 {
-	bool has_no_limit, has_no_offset = true;
-	int64 limit = DatumGetInt64(ExecEvalExprSwitchContext(heap->limit, econtext, &has_no_limit)), offset = 0;
+	int64 limit = number_of(heap->limit, econtext), offset = number_of(heap->offset, econtext);
 
-	if (heap->offset)
-		offset = DatumGetInt64(ExecEvalExprSwitchContext(heap->offset, econtext, &has_no_offset));
-	if (has_no_offset)
-		offset = 0;
-	if (has_no_limit || limit <= 0 || limit > MOST_RETURNED || offset < 0 || offset > MOST_RETURNED - limit)
+	if (limit <= 0 || limit > MOST_RETURNED || offset < 0 || offset > MOST_RETURNED - limit)
 		return 0;
 	return (uint32)(limit + offset);
 }

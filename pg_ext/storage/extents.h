@@ -36,7 +36,7 @@ struct ifp_extent {
 };
 
 /* Allocates 1 to n_wanted blocks for `owner`; the first becomes number `first` of the owner's blocks. Extends the file if
- * nothing fits. The blocks' contents are undefined. Returns their extent, which starts before them if they continue an extent
+ * nothing fits, by more than a few blocks before it locks the list. The blocks' contents are undefined. Returns their extent, which starts before them if they continue an extent
  * of the owner; for IFP_OWNER_INDEX, whose blocks have no numbers, just the new blocks. */
 struct ifp_extent ifp_extents_allocate(Relation index, uint32 owner, uint32 first, uint32 n_wanted);
 

@@ -41,6 +41,19 @@ BEGIN
 	END LOOP;
 END $$;
 
+-- The first line of EXPLAIN ANALYZE that matches a pattern; NULL if there is none.
+CREATE FUNCTION plan_line(question text, pattern text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || question LOOP
+		IF line ~ pattern THEN
+			RETURN trim(line);
+		END IF;
+	END LOOP;
+	RETURN NULL;
+END $$;
+
 -- Runs a statement and takes it back: "accepted", or why it was refused.
 CREATE FUNCTION refusal(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -62,18 +62,7 @@ SELECT * FROM many_agree();
 
 -- A series without rows in the window is not looked into.
 VACUUM ANALYZE many;
-CREATE FUNCTION many_series(question text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || question LOOP
-		IF line ~ 'Series:' THEN
-			RETURN trim(line);
-		END IF;
-	END LOOP;
-	RETURN 'no such plan';
-END $$;
-SELECT many_series('SELECT name, count(*) FROM many WHERE ts >= ''2024-01-02'' AND ts < ''2024-01-02 00:10'' GROUP BY name'),
+SELECT plan_line('SELECT name, count(*) FROM many WHERE ts >= ''2024-01-02'' AND ts < ''2024-01-02 00:10'' GROUP BY name', 'Series:') AS many_series,
 	(SELECT count(DISTINCT name) FROM many WHERE ts >= '2024-01-02' AND ts < '2024-01-02 00:10') AS with_rows;
 RESET enable_seqscan; RESET enable_indexscan; RESET enable_bitmapscan;
 -- Taken at default costs.
@@ -87,4 +76,4 @@ EXPLAIN (COSTS OFF) EXECUTE of_one('name 8', '2024-01-02', '2024-01-02 00:20');
 RESET plan_cache_mode;
 DEALLOCATE of_one;
 DROP TABLE many;
-DROP FUNCTION many_agree(), many_series(text);
+DROP FUNCTION many_agree();

@@ -6,17 +6,7 @@ INSERT INTO ranked SELECT i, CASE WHEN i % 501 > 0 THEN 'name ' || i * 7919 % 50
 CREATE INDEX ranked_if ON ranked USING iforest (name, ts) INCLUDE (dur, big, real) WITH (background_merge = off, pending_pages = 4);
 VACUUM ANALYZE ranked;
 
-CREATE FUNCTION ranked_left_out(question text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || question LOOP
-		IF line ~ 'Groups Left Out:' THEN
-			RETURN substring(line FROM '\d+');
-		END IF;
-	END LOOP;
-	RETURN NULL;
-END $$;
+CREATE FUNCTION ranked_left_out(question text) RETURNS bigint LANGUAGE sql AS $$ SELECT substring(plan_line($1, 'Groups Left Out:') FROM '\d+')::bigint $$;
 -- Are the rows those of the plain plan, in its order? Where all sort keys are equal, any order is right: rows are compared by these alone
 -- with WITH TIES, and else the name decides.
 CREATE FUNCTION ranked_agree(OUT n_rows bigint, OUT n_questions integer, OUT n_bounded integer, OUT has_left_out boolean, OUT different text)
