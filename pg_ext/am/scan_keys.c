@@ -421,7 +421,7 @@ static void sort_series(Relation index, const struct ifp_definition *definition,
 /* Returns the keys that equate each by column with values of its own type, by column. Returns NULL if a column has no such key,
  * or if there are more combinations than series or values. */
 static struct by_key **listed_keys(Relation index, const struct ifp_definition *definition, struct by_key *by_keys,
-				   int n_by_keys, uint32 n_known, uint32 *n_ways)
+				   int n_by_keys, struct ifp_series_dict *dict, uint32 *n_ways)
 {
 	struct by_key **listed = palloc0((definition->n_by + 1) * sizeof *listed);
 	double n_combinations = 1, n_values = 0;
@@ -439,7 +439,7 @@ static struct by_key **listed_keys(Relation index, const struct ifp_definition *
 		n_combinations *= listed[i]->n_elements;
 		n_values += listed[i]->n_elements;
 	}
-	if (n_combinations > Max(Max(n_known, FEW_COMBINATIONS), n_values))
+	if (n_combinations > Max(FEW_COMBINATIONS, n_values) && n_combinations > ifp_series_dict_refresh(index, dict))
 		return NULL;
 	*n_ways = (uint32)n_combinations;
 	for (unsigned i = 0; i < definition->n_by; i++)
@@ -463,7 +463,7 @@ static uint32 find_listed(Relation index, const struct ifp_definition *definitio
 		key.n_bytes = 0;
 		for (unsigned i = 0; i < definition->n_by; i++)
 			ifp_by_append(index, definition, i, listed[i]->elements[at[i]], false, &key);
-		n += ifp_series_dict_find(dict, key.bytes, key.n_bytes, &ids[n]);
+		n += ifp_series_dict_find(index, dict, key.bytes, key.n_bytes, &ids[n]);
 		for (column = definition->n_by - 1; column >= 0 && ++at[column] == listed[column]->n_elements; column--)
 			at[column] = 0;
 	}
@@ -485,21 +485,15 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 			bool in_order, struct ifp_scan_keys *result)
 {
 	struct ifp_series_dict *dict = ifp_series_dict_get(index, index_id);
-	uint32 n_copied = ifp_series_dict_n(dict), n_known = n_copied > 0 ? n_copied : ifp_series_dict_refresh(index, dict);
 	uint32 n = 0, n_listed, n_ways = 0;
 	struct by_key *by_keys = palloc((n_keys + 1) * sizeof *by_keys);
 	int n_by_keys = read_by_keys(definition, keys, n_keys, by_keys);
-	struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys, n_known, &n_ways);
+	struct by_key **listed = listed_keys(index, definition, by_keys, n_by_keys, dict, &n_ways);
 	struct matched_series *matched;
 
-	if (!listed)
-		n_known = ifp_series_dict_refresh(index, dict);
-	n_listed = listed ? n_ways : n_known;
+	n_listed = listed ? n_ways : ifp_series_dict_refresh(index, dict);
 	result->series = MemoryContextAllocHuge(CurrentMemoryContext, ((Size)n_listed + 1) * sizeof *result->series);
 	if (listed)
-		n_listed = find_listed(index, definition, listed, dict, result->series);
-	/* a series keeps its id: the copy is read on only for names that it lacks */
-	if (listed && n_listed < n_ways && ifp_series_dict_refresh(index, dict) > n_known)
 		n_listed = find_listed(index, definition, listed, dict, result->series);
 	if (!in_order && (n_by_keys == 0 || (listed && all_are_listed(by_keys, n_by_keys)))) {
 		for (uint32 i = 0; i < n_listed && !listed; i++)
@@ -510,7 +504,7 @@ static void read_series(Relation index, const struct ifp_definition *definition,
 	matched = MemoryContextAllocHuge(CurrentMemoryContext, (n_listed + 1) * sizeof *matched);
 	for (uint32 i = 0; i < n_listed; i++) {
 		uint32 id = listed ? result->series[i] : i, n_bytes;
-		const uint8 *key = ifp_series_dict_key_of(dict, id, &n_bytes);
+		const uint8 *key = ifp_series_dict_key_of(index, dict, id, &n_bytes);
 
 		matched[n] = (struct matched_series){ .id = id,
 						      .values = palloc(definition->n_by * sizeof(Datum)),

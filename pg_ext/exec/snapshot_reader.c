@@ -179,7 +179,7 @@ static void copy_series(struct ifp_snapshot_reader *reader)
 	initStringInfo(&keys);
 	for (uint32 i = 0; i < reader->keys.n_series && reader->definition.n_by > 0; i++) {
 		uint32 n_bytes;
-		const uint8 *key = ifp_series_dict_key_of(dict, reader->keys.series[i], &n_bytes);
+		const uint8 *key = ifp_series_dict_key_of(reader->index.relation, dict, reader->keys.series[i], &n_bytes);
 
 		appendBinaryStringInfo(&keys, (const char *)key, (int)n_bytes);
 		reader->series_ends[i] = (Size)keys.len;

@@ -672,8 +672,8 @@ static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *a
 	for (unsigned i = 0; i < check->definition.n_by; i++)
 		ifp_by_append(relation, &check->definition, i, values[i], are_null[i], &key);
 	if (check->definition.n_by > 0)
-		found = ifp_series_dict_find(ifp_series_dict_get(relation, check->index->meta.index_id), key.bytes, key.n_bytes,
-					     &id);
+		found = ifp_series_dict_find(relation, ifp_series_dict_get(relation, check->index->meta.index_id), key.bytes,
+					     key.n_bytes, &id);
 	iforest_series_key_release(&key);
 	entry.key.series = id;
 	take_fingerprint(&entry, check->definition.n_values, &print);

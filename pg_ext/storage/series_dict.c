@@ -1,7 +1,6 @@
 #include "pg_ext/storage/series_dict.h"
 
 #include "common/hashfn.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "core/base/array.h"
@@ -13,15 +12,32 @@ enum { RECORD_HEADER = 2 };
  * dropped only if there are many, or if they take much memory. */
 enum { FEW_DICTS = 16, MOST_DICTS = 256, MANY_SERIES = 100000 };
 
-/* The bytes of a key in the hash table. */
-struct name {
+/* A session of few questions searches the pages for a key, which takes a fraction of the time of a copy with a hash table, and
+ * no memory. */
+enum { FEW_SEARCHES = 8 };
+
+struct key {
 	const uint8 *bytes;
 	uint32 n_bytes;
 };
 
-struct named_series {
-	struct name name;
+/* A series that a search of the pages found. */
+struct found_series {
+	struct key key;
 	uint32 id;
+};
+
+/* An element of the hash table of lib/simplehash.h. */
+struct hashed_series {
+	uint32 hash, id;
+	char status;
+};
+
+/* A place in the chain of pages. */
+struct place {
+	BlockNumber block;  /* invalid before the first page */
+	uint32 used;	    /* bytes of its content before the place */
+	struct ifp_sum sum; /* of these */
 };
 
 struct ifp_series_dict {
@@ -29,51 +45,31 @@ struct ifp_series_dict {
 	MemoryContext context;
 	uint64 index_id;
 	Oid file;
-	HTAB *by_name;
-	struct name *names; /* by id */
-	uint32 n_series;
-	size_t n_reserved;
-	BlockNumber block; /* read up to byte `used` of this page */
-	uint32 used;
-	struct ifp_sum sum; /* of the part read so far */
-	bool is_whole;	    /* false while it is changed: an error leaves a copy that must be discarded */
+	struct place end; /* of what has been copied */
+	uint8 *keys;	  /* by id, one after another */
+	Size *key_ends;	  /* by id: where in `keys` a key ends */
+	size_t n_bytes_reserved, n_ends_reserved;
+	uint32 n_series;	    /* in the copy */
+	struct series_hash *by_key; /* of the copy; NULL until there have been FEW_SEARCHES */
+	struct key sought;	    /* has SOUGHT_ID in by_key */
+	int n_searches, n_found;
+	struct found_series found[FEW_SEARCHES];
+	bool is_whole; /* false while it is changed: an error leaves a copy that must be discarded */
 };
 
 static struct ifp_series_dict *dicts; /* most recently used first */
 
-/* ---- the copy in memory ---- */
-
-static uint32 hash_name(const void *key, Size size)
-{
-	const struct name *name = key;
-
-	(void)size;
-	return hash_bytes(name->bytes, (int)name->n_bytes);
-}
-
-static int compare_names(const void *left, const void *right, Size size)
-{
-	const struct name *a = left, *b = right;
-
-	(void)size;
-	return a->n_bytes != b->n_bytes || memcmp(a->bytes, b->bytes, a->n_bytes) != 0;
-}
+/* ---- copies ---- */
 
 static struct ifp_series_dict *new_cache(uint64 index_id, Oid file)
 {
-	MemoryContext context = AllocSetContextCreate(CacheMemoryContext, "iforest series", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CacheMemoryContext, "iforest series", ALLOCSET_SMALL_SIZES);
 	struct ifp_series_dict *dict = MemoryContextAllocZero(context, sizeof *dict);
-	HASHCTL control = { .keysize = sizeof(struct name),
-			    .entrysize = sizeof(struct named_series),
-			    .hash = hash_name,
-			    .match = compare_names,
-			    .hcxt = context };
 
 	dict->context = context;
 	dict->index_id = index_id;
 	dict->file = file;
-	dict->by_name = hash_create("iforest series", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
-	dict->block = InvalidBlockNumber;
+	dict->end.block = InvalidBlockNumber;
 	dict->is_whole = true;
 	return dict;
 }
@@ -122,53 +118,73 @@ struct ifp_series_dict *ifp_series_dict_get(Relation index, uint64 index_id)
 	return dict;
 }
 
-/* Adds a series to the copy. Returns false if it is there already. */
-static bool remember(struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes)
-{
-	MemoryContext before = MemoryContextSwitchTo(dict->context);
-	struct name name = { .bytes = memcpy(palloc(n_bytes + 1), key, n_bytes), .n_bytes = n_bytes };
-	struct named_series *series;
-	bool found;
+/* ---- keys in memory ---- */
 
-	(void)iforest_array_reserve(&ifp_palloc_allocator, &dict->names, sizeof name, dict->n_series + (Size)1,
-				    &dict->n_reserved);
-	series = hash_search(dict->by_name, &name, HASH_ENTER, &found);
-	if (!found) {
-		series->id = dict->n_series;
-		dict->names[dict->n_series++] = name;
-	}
-	MemoryContextSwitchTo(before);
-	return !found;
+#define SOUGHT_ID PG_UINT32_MAX /* of no series */
+
+static inline struct key copied_key(const struct ifp_series_dict *dict, uint32 id)
+{
+	Size start = id > 0 && id != SOUGHT_ID ? dict->key_ends[id - 1] : 0;
+
+	return id == SOUGHT_ID ? dict->sought
+			       : (struct key){ .bytes = dict->keys + start, .n_bytes = (uint32)(dict->key_ends[id] - start) };
 }
 
-bool ifp_series_dict_find(struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes, uint32 *id)
+static inline bool are_equal(struct key a, struct key b)
 {
-	struct name name = { .bytes = key, .n_bytes = n_bytes };
-	struct named_series *series = hash_search(dict->by_name, &name, HASH_FIND, NULL);
-
-	if (series)
-		*id = series->id;
-	return series != NULL;
+	return a.n_bytes == b.n_bytes && memcmp(a.bytes, b.bytes, a.n_bytes) == 0;
 }
 
-uint32 ifp_series_dict_n(const struct ifp_series_dict *dict)
+static inline uint32 hash_key(struct key key)
 {
-	return dict->n_series;
+	return hash_bytes(key.bytes, (int)key.n_bytes);
 }
 
-const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *dict, uint32 id, uint32 *n_bytes)
+#define SH_PREFIX series
+#define SH_ELEMENT_TYPE struct hashed_series
+#define SH_KEY_TYPE uint32
+#define SH_KEY id
+#define SH_HASH_KEY(table, id) hash_key(copied_key((table)->private_data, id))
+#define SH_EQUAL(table, a, b) are_equal(copied_key((table)->private_data, a), copied_key((table)->private_data, b))
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, element) (element)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+static void require_new(Relation index, bool is_there)
 {
-	*n_bytes = dict->names[id].n_bytes;
-	return dict->names[id].bytes;
+	if (is_there)
+		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
+			errmsg("index \"%s\" is corrupt: its dictionary has a series twice", RelationGetRelationName(index)),
+			errhint("REINDEX INDEX makes it anew from the table."));
 }
 
-/* ---- pages ---- */
+static void add_to_hash(Relation index, struct ifp_series_dict *dict, uint32 id)
+{
+	bool is_there;
+
+	(void)series_insert(dict->by_key, id, &is_there);
+	require_new(index, is_there);
+}
+
+static void hash_keys(Relation index, struct ifp_series_dict *dict)
+{
+	dict->is_whole = false;
+	dict->by_key = series_create(dict->context, dict->n_series, dict);
+	for (uint32 id = 0; id < dict->n_series; id++)
+		add_to_hash(index, dict, id);
+	dict->is_whole = true;
+}
+
+/* ---- reading the pages ---- */
 
 /* True if a page's sum matches its records, or it has none. Records that an earlier version appended are not in the sum. */
-static bool is_whole(struct ifp_series_dict *dict, const uint8 *content, uint32 n_bytes, const struct ifp_special *special,
+static bool is_whole(struct place *place, const uint8 *content, uint32 n_bytes, const struct ifp_special *special,
 		     const struct ifp_sum *sum)
 {
-	struct ifp_sum found = dict->used > 0 ? dict->sum : ifp_sum_begin(special, dict->block), whole;
+	struct ifp_sum found = place->used > 0 ? place->sum : ifp_sum_begin(special, place->block), whole;
 	uint32 at = found.n_bytes;
 
 	if (!(special->flags & IFP_PAGE_SUMMED))
@@ -188,82 +204,204 @@ static bool is_whole(struct ifp_series_dict *dict, const uint8 *content, uint32 
 		ifp_sum_close(&whole, special->next);
 	if (memcmp(&whole, sum, sizeof whole) != 0)
 		return false;
-	dict->sum = found;
+	place->sum = found;
 	return true;
 }
 
-/* Reads the records of a page's content from cache->used on. */
-static void read_records(Relation index, struct ifp_series_dict *dict, const uint8 *content, uint32 n_bytes)
+/* Returns the record at the place, and moves behind it. Requires  place->used < n_bytes */
+static struct key next_record(Relation index, struct place *place, const uint8 *content, uint32 n_bytes)
 {
-	dict->is_whole = false;
-	while (dict->used < n_bytes) {
-		uint32 length = n_bytes - dict->used < RECORD_HEADER ? n_bytes : iforest_load16(content + dict->used);
+	uint32 start = place->used + RECORD_HEADER;
+	uint32 length = start > n_bytes ? 0 : iforest_load16(content + place->used);
 
-		if (length == 0 || length > IFP_MAX_SERIES_BYTES || dict->used + RECORD_HEADER + length > n_bytes)
-			ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
-				errmsg("index \"%s\" is corrupt: block %u has a wrong record of a series",
-				       RelationGetRelationName(index), dict->block),
-				errhint("REINDEX INDEX makes it anew from the table."));
-		if (!remember(dict, content + dict->used + RECORD_HEADER, length))
-			ifp_page_wrong(index, dict->block, "It has a series that stands in the dictionary already.");
-		dict->used += RECORD_HEADER + length;
-	}
-	dict->is_whole = true;
+	if (length == 0 || length > IFP_MAX_SERIES_BYTES || start + length > n_bytes)
+		ereport(ERROR, errcode(ERRCODE_INDEX_CORRUPTED),
+			errmsg("index \"%s\" is corrupt: block %u has a wrong record of a series",
+			       RelationGetRelationName(index), place->block),
+			errhint("REINDEX INDEX makes it anew from the table."));
+	place->used = start + length;
+	return (struct key){ .bytes = content + start, .n_bytes = length };
 }
 
-/* True if the last page that was read has nothing new, and no page follows it. */
+/* What is done with each key that is read. */
+typedef void take_key(void *state, struct key key);
+
+/* Reads from the place to the end of the chain, and moves the place there. */
+static void read_chain(Relation index, struct place *place, take_key *take, void *state)
+{
+	uint8 *content = palloc(IFP_CONTENT_BYTES);
+	BlockNumber n_read = 0;
+
+	while (place->block != InvalidBlockNumber) {
+		struct ifp_special special;
+		struct ifp_sum sum;
+		uint32 n_bytes = ifp_page_copy(index, place->block, IFP_PAGE_SERIES, content, &special, &sum);
+
+		if (!is_whole(place, content, n_bytes, &special, &sum))
+			ifp_page_wrong(index, place->block, "The checksum of its series is wrong.");
+		while (place->used < n_bytes)
+			take(state, next_record(index, place, content, n_bytes));
+		if (special.next == InvalidBlockNumber)
+			break;
+		if (++n_read > RelationGetNumberOfBlocks(index))
+			ifp_page_wrong(index, place->block, "The pages of the dictionary form a circle.");
+		*place = (struct place){ .block = special.next };
+		CHECK_FOR_INTERRUPTS();
+	}
+	pfree(content);
+}
+
+static BlockNumber first_block(Relation index)
+{
+	struct ifp_meta meta;
+
+	ifp_meta_read(index, &meta);
+	return meta.series_head;
+}
+
+/* ---- the copy ---- */
+
+struct copying {
+	Relation index;
+	struct ifp_series_dict *dict;
+};
+
+static void copy_key(void *state, struct key key)
+{
+	struct copying *copying = state;
+	struct ifp_series_dict *dict = copying->dict;
+	uint32 id = dict->n_series;
+	Size start = id > 0 ? dict->key_ends[id - 1] : 0;
+	MemoryContext before = MemoryContextSwitchTo(dict->context);
+
+	(void)iforest_array_reserve(&ifp_palloc_allocator, &dict->keys, 1, start + key.n_bytes, &dict->n_bytes_reserved);
+	(void)iforest_array_reserve(&ifp_palloc_allocator, &dict->key_ends, sizeof *dict->key_ends, id + (Size)1,
+				    &dict->n_ends_reserved);
+	MemoryContextSwitchTo(before);
+	memcpy(dict->keys + start, key.bytes, key.n_bytes);
+	dict->key_ends[id] = start + key.n_bytes;
+	dict->n_series++;
+	if (dict->by_key)
+		add_to_hash(copying->index, dict, id);
+}
+
+/* True if the last page that was copied has nothing new, and no page follows it. */
 static bool is_read_to_end(Relation index, struct ifp_series_dict *dict)
 {
-	Buffer buffer = ifp_page_lock(index, dict->block, IFP_PAGE_SERIES, BUFFER_LOCK_SHARE);
+	struct place *end = &dict->end;
+	Buffer buffer = ifp_page_lock(index, end->block, IFP_PAGE_SERIES, BUFFER_LOCK_SHARE);
 	Page page = BufferGetPage(buffer);
-	bool is_read = dict->used > 0 && ifp_content_used(page) == dict->used &&
-		       ifp_special(page)->next == InvalidBlockNumber &&
-		       is_whole(dict, ifp_content(page), dict->used, ifp_special(page), ifp_sum(page));
+	bool is_read = end->used > 0 && ifp_content_used(page) == end->used && ifp_special(page)->next == InvalidBlockNumber &&
+		       is_whole(end, ifp_content(page), end->used, ifp_special(page), ifp_sum(page));
 
 	UnlockReleaseBuffer(buffer);
 	return is_read;
 }
 
-static void read_from(Relation index, struct ifp_series_dict *dict, BlockNumber head)
-{
-	uint8 *content;
-	BlockNumber n_read = 0;
-
-	if (dict->block == InvalidBlockNumber)
-		dict->block = head;
-	else if (is_read_to_end(index, dict))
-		return;
-	content = palloc(IFP_CONTENT_BYTES);
-	while (dict->block != InvalidBlockNumber) {
-		struct ifp_special special;
-		struct ifp_sum sum;
-		uint32 n_bytes = ifp_page_copy(index, dict->block, IFP_PAGE_SERIES, content, &special, &sum);
-
-		if (!is_whole(dict, content, n_bytes, &special, &sum))
-			ifp_page_wrong(index, dict->block, "The checksum of its series is wrong.");
-		read_records(index, dict, content, n_bytes);
-		if (special.next == InvalidBlockNumber)
-			break;
-		if (++n_read > RelationGetNumberOfBlocks(index))
-			ifp_page_wrong(index, dict->block, "The pages of the dictionary form a circle.");
-		dict->block = special.next;
-		dict->used = 0;
-	}
-	pfree(content);
-}
-
 uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *dict)
 {
-	struct ifp_meta meta;
+	struct copying copying = { .index = index, .dict = dict };
 
-	if (dict->block == InvalidBlockNumber) {
-		ifp_meta_read(index, &meta);
-		read_from(index, dict, meta.series_head);
-	} else {
-		read_from(index, dict, InvalidBlockNumber);
-	}
+	if (dict->end.block == InvalidBlockNumber)
+		dict->end.block = first_block(index);
+	else if (is_read_to_end(index, dict))
+		return dict->n_series;
+	dict->is_whole = false;
+	read_chain(index, &dict->end, copy_key, &copying);
+	dict->is_whole = true;
 	return dict->n_series;
 }
+
+const uint8 *ifp_series_dict_key_of(Relation index, struct ifp_series_dict *dict, uint32 id, uint32 *n_bytes)
+{
+	struct key key;
+
+	for (int i = 0; i < dict->n_found && id >= dict->n_series; i++)
+		if (dict->found[i].id == id) {
+			*n_bytes = dict->found[i].key.n_bytes;
+			return dict->found[i].key.bytes;
+		}
+	if (id >= dict->n_series)
+		ifp_series_dict_refresh(index, dict);
+	key = copied_key(dict, id);
+	*n_bytes = key.n_bytes;
+	return key.bytes;
+}
+
+/* ---- finding a series ---- */
+
+struct search {
+	Relation index;
+	struct key key;
+	uint32 n_read, id;
+	bool is_found;
+};
+
+static void compare_key(void *state, struct key key)
+{
+	struct search *search = state;
+
+	if (are_equal(key, search->key)) {
+		require_new(search->index, search->is_found);
+		search->is_found = true;
+		search->id = search->n_read;
+	}
+	search->n_read++;
+}
+
+/* Searches the pages, and keeps what is found. */
+static bool search_pages(Relation index, struct ifp_series_dict *dict, struct key key, uint32 *id)
+{
+	struct search search = { .index = index, .key = key };
+	struct place place = { .block = first_block(index) };
+	uint8 *kept;
+
+	read_chain(index, &place, compare_key, &search);
+	dict->n_searches++;
+	if (!search.is_found)
+		return false;
+	kept = MemoryContextAlloc(dict->context, key.n_bytes);
+	memcpy(kept, key.bytes, key.n_bytes);
+	dict->found[dict->n_found++] = (struct found_series){ .key = { kept, key.n_bytes }, .id = search.id };
+	*id = search.id;
+	return true;
+}
+
+/* Looks the key up in the copy, which is hashed before and read on if it lacks the key. */
+static bool look_up(Relation index, struct ifp_series_dict *dict, struct key key, uint32 *id)
+{
+	struct hashed_series *series;
+
+	if (!dict->by_key) {
+		ifp_series_dict_refresh(index, dict);
+		hash_keys(index, dict);
+	}
+	dict->sought = key;
+	series = series_lookup(dict->by_key, SOUGHT_ID);
+	if (!series) {
+		ifp_series_dict_refresh(index, dict);
+		series = series_lookup(dict->by_key, SOUGHT_ID);
+	}
+	if (series)
+		*id = series->id;
+	return series != NULL;
+}
+
+bool ifp_series_dict_find(Relation index, struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes, uint32 *id)
+{
+	struct key sought = { .bytes = key, .n_bytes = n_bytes };
+
+	if (dict->by_key)
+		return look_up(index, dict, sought, id);
+	for (int i = 0; i < dict->n_found; i++)
+		if (are_equal(dict->found[i].key, sought)) {
+			*id = dict->found[i].id;
+			return true;
+		}
+	return dict->n_searches < FEW_SEARCHES ? search_pages(index, dict, sought, id) : look_up(index, dict, sought, id);
+}
+
+/* ---- adding a series ---- */
 
 /* Sets the next page. It is added to the sum unless an earlier version appended records that are not in it. */
 static void set_next(Page page, BlockNumber next)
@@ -308,14 +446,14 @@ static bool append_record(Relation index, struct ifp_series_dict *dict, const ui
 	Page page;
 
 	*is_full = false;
-	if (dict->block == InvalidBlockNumber) {
+	if (dict->end.block == InvalidBlockNumber) {
 		*is_full = true;
 		return false;
 	}
-	buffer = ifp_page_lock(index, dict->block, IFP_PAGE_SERIES, BUFFER_LOCK_EXCLUSIVE);
+	buffer = ifp_page_lock(index, dict->end.block, IFP_PAGE_SERIES, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
-	is_last = ifp_special(page)->next == InvalidBlockNumber && ifp_content_used(page) == dict->used;
-	*is_full = is_last && dict->used + RECORD_HEADER + n_bytes > ifp_content_room(page);
+	is_last = ifp_special(page)->next == InvalidBlockNumber && ifp_content_used(page) == dict->end.used;
+	*is_full = is_last && dict->end.used + RECORD_HEADER + n_bytes > ifp_content_room(page);
 	if (!is_last || *is_full) {
 		UnlockReleaseBuffer(buffer);
 		return false;
@@ -323,7 +461,7 @@ static bool append_record(Relation index, struct ifp_series_dict *dict, const ui
 	iforest_store16(record, (uint16_t)n_bytes);
 	memcpy(record + RECORD_HEADER, key, n_bytes);
 	sum = *ifp_sum(page);
-	is_summed = ifp_special(page)->flags & IFP_PAGE_SUMMED && sum.n_bytes == dict->used;
+	is_summed = ifp_special(page)->flags & IFP_PAGE_SUMMED && sum.n_bytes == dict->end.used;
 	ifp_sum_up(&sum, record, (uint16)(RECORD_HEADER + n_bytes));
 	ifp_page_append(index, buffer, record, (uint16)(RECORD_HEADER + n_bytes), is_summed ? &sum : NULL);
 	UnlockReleaseBuffer(buffer);
@@ -335,27 +473,27 @@ uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *dict, cons
 	BlockNumber full = InvalidBlockNumber; /* the last page read, if it was not the metapage's last page */
 	uint32 id;
 
-	while (!ifp_series_dict_find(dict, key, n_bytes, &id)) {
+	if (ifp_series_dict_find(index, dict, key, n_bytes, &id))
+		return id;
+	while (!look_up(index, dict, (struct key){ .bytes = key, .n_bytes = n_bytes }, &id)) {
 		bool is_full;
 
-		if (ifp_series_dict_refresh(index, dict) == UINT32_MAX)
+		if (dict->n_series == UINT32_MAX)
 			ifp_require(IFOREST_TOO_LARGE, index, NULL);
-		if (ifp_series_dict_find(dict, key, n_bytes, &id))
-			break;
 		if (append_record(index, dict, key, n_bytes, &is_full) || !is_full)
 			continue;
 		struct ifp_meta_edit edit;
 
 		ifp_meta_begin(index, &edit);
 		/* if another backend was faster, there is a page that we have not read */
-		if (edit.meta->series_tail == dict->block) {
+		if (edit.meta->series_tail == dict->end.block) {
 			append_page(index, &edit);
 			continue;
 		}
 		ifp_meta_cancel(&edit);
-		if (full != InvalidBlockNumber && full == dict->block)
+		if (full != InvalidBlockNumber && full == dict->end.block)
 			ifp_page_wrong(index, full, "It is the dictionary's last page, and the metapage names another.");
-		full = dict->block;
+		full = dict->end.block;
 	}
 	return id;
 }

@@ -1,4 +1,4 @@
-/* storage/series_dict.h -- Dictionary of series ids: an append-only chain of pages, and each backend's copy.
+/* storage/series_dict.h -- Dictionary of series ids: an append-only chain of pages, and what each backend keeps of it.
  *
  * Bytes: FORMAT.md, "Other pages in PostgreSQL" and "Sums of pages".
  *
@@ -15,23 +15,26 @@
 
 struct ifp_series_dict;
 
-/* Returns this backend's copy of the dictionary of an index, empty at first. Valid until the next call of this function. Copies
- * are per file: an index moved to another tablespace keeps its id, but series added since vanish if the move is rolled back. */
+/* Returns what this backend keeps of the dictionary of an index, nothing at first. Valid until the next call of this function.
+ * It is kept per file: an index moved to another tablespace keeps its id, but series added since vanish if the move is rolled
+ * back. */
 struct ifp_series_dict *ifp_series_dict_get(Relation index, uint64 index_id);
 
-/* Returns the id of a series; appends the series if it is new. */
+/* Returns the id of a series; appends the series if it is new.
+ * Cost  as ifp_series_dict_find(); a new series has the dictionary copied */
 uint32 ifp_series_dict_obtain(Relation index, struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes);
 
-/* Reads records appended since the last refresh. Returns the number of series. */
+/* Finds a series. Returns false if the dictionary does not have it.
+ * Cost  reading the n series for the first eight keys; then they are copied and hashed, and it is O(1) on average, and reading
+ *       what was appended since if the copy lacks the key. Keys that were found before cost O(1). */
+bool ifp_series_dict_find(Relation index, struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes, uint32 *id);
+
+/* Copies the series, or reads those appended since. Returns their number.
+ * Memory  of the copy, for each series: its key, 8 bytes, and 13 to 27 once it is hashed */
 uint32 ifp_series_dict_refresh(Relation index, struct ifp_series_dict *dict);
 
-/* Returns the number of series in the copy. */
-uint32 ifp_series_dict_n(const struct ifp_series_dict *dict);
-
-/* Finds a series in the copy. Returns false if it is not there. */
-bool ifp_series_dict_find(struct ifp_series_dict *dict, const uint8 *key, uint32 n_bytes, uint32 *id);
-
-/* Returns the key of a series, valid until the next call. Requires  id is below the number that refresh returned. */
-const uint8 *ifp_series_dict_key_of(const struct ifp_series_dict *dict, uint32 id, uint32 *n_bytes);
+/* Returns the key of a series, valid until the next call; copies the dictionary if neither a copy nor ifp_series_dict_find() had
+ * it. Requires  the dictionary has the id */
+const uint8 *ifp_series_dict_key_of(Relation index, struct ifp_series_dict *dict, uint32 id, uint32 *n_bytes);
 
 #endif
