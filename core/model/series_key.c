@@ -42,10 +42,12 @@ static double from_ordered_bits(uint64_t bits)
 
 struct iforest_by_value iforest_by_canonical(struct iforest_by_value value)
 {
+	int64_t integer;
+
 	if (value.tag == IFOREST_BY_REAL && isnan(value.real))
-		value.tag = IFOREST_BY_NULL;
-	else if (value.tag == IFOREST_BY_REAL && iforest_integral(value.real, &value.integer))
-		value.tag = IFOREST_BY_INTEGER;
+		return (struct iforest_by_value){ .tag = IFOREST_BY_NULL };
+	if (value.tag == IFOREST_BY_REAL && iforest_integral(value.real, &integer))
+		return (struct iforest_by_value){ .tag = IFOREST_BY_INTEGER, .integer = integer };
 	return value;
 }
 
@@ -123,8 +125,10 @@ enum iforest_status iforest_series_key_next(const uint8_t *bytes, uint32_t n_byt
 		n_used = 9;
 		if (n_left < n_used)
 			return IFOREST_CORRUPT;
-		read.integer = (int64_t)(load_big_endian(at + 1) ^ sign_bit);
-		read.real = from_ordered_bits(load_big_endian(at + 1));
+		if (at[0] == IFOREST_BY_INTEGER)
+			read.integer = (int64_t)(load_big_endian(at + 1) ^ sign_bit);
+		else
+			read.real = from_ordered_bits(load_big_endian(at + 1));
 		break;
 	case IFOREST_BY_TEXT:
 	case IFOREST_BY_BLOB:

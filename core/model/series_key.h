@@ -25,10 +25,12 @@ enum iforest_series_tag {
 /* A value of a by column. data belongs to the caller. */
 struct iforest_by_value {
 	enum iforest_series_tag tag;
-	int64_t integer;
-	double real;
-	const uint8_t *data;
-	uint32_t n_bytes;
+	uint32_t n_bytes; /* of data */
+	union {
+		int64_t integer;
+		double real;
+		const uint8_t *data;
+	};
 };
 
 /* A series key being written; bytes are owned. Start with { .alloc = ... }, end with iforest_series_key_release(). */

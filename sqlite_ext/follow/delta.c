@@ -378,16 +378,16 @@ static int series_of_row(void *context, const struct iforest_series_key *key, ui
 {
 	struct reading *reading = context;
 	struct ifs_dictionary *dictionary = reading->dictionary;
-	const struct ifs_series *series = ifs_dictionary_find(dictionary, key->bytes, key->n_bytes);
-	enum iforest_status status = IFOREST_OK;
+	const struct ifs_series *series;
+	enum iforest_status status = ifs_dictionary_find(dictionary, key->bytes, key->n_bytes, &series);
 
-	if (!series && reading->only_compares) {
+	if (!status && !series && reading->only_compares) {
 		*id = UINT32_MAX;
 		return SQLITE_OK;
 	}
-	if (!series && reading->dictionary->next_id == UINT32_MAX)
+	if (!status && !series && reading->dictionary->next_id == UINT32_MAX)
 		status = IFOREST_TOO_LARGE;
-	else if (!series)
+	else if (!status && !series)
 		status = ifs_dictionary_add(dictionary, reading->dictionary->next_id, key->bytes, key->n_bytes);
 	if (status)
 		return ifs_pager_error(reading->index, status, reading->error);
@@ -411,13 +411,14 @@ enum { ID, WAS, OLD_TIME, FIRST_OLD_BY };
 static int series_of_old_key(struct reading *reading, sqlite3_value **by, uint64_t *id)
 {
 	struct iforest_series_key bytes = { .alloc = &ifs_alloc };
-	const struct ifs_series *series;
+	const struct ifs_series *series = NULL;
 	int rc;
 
 	if (ifs_row_decoder_recall_series(&reading->rows, by, id))
 		return SQLITE_OK;
 	rc = ifs_row_series_key(&reading->index->definition, by, &bytes, reading->error);
-	series = rc ? NULL : ifs_dictionary_find(reading->dictionary, bytes.bytes, bytes.n_bytes);
+	if (!rc && ifs_dictionary_find(reading->dictionary, bytes.bytes, bytes.n_bytes, &series))
+		rc = ifs_pager_error(reading->index, IFOREST_NO_MEMORY, reading->error);
 	*id = series ? series->id : UINT64_MAX;
 	if (series)
 		ifs_row_decoder_remember_series(&reading->rows, by, *id);

@@ -402,18 +402,23 @@ static int prepare(struct build *build, sqlite3_stmt **statement, void (*append)
 static int note_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct build *build = context;
+	const struct ifs_series *series;
+	enum iforest_status status = ifs_dictionary_find(&build->series, key->bytes, key->n_bytes, &series);
 
 	*id = 0;
-	if (ifs_dictionary_find(&build->series, key->bytes, key->n_bytes))
-		return SQLITE_OK;
-	return build_error(build, ifs_dictionary_add(&build->series, 0, key->bytes, key->n_bytes));
+	if (!status && !series)
+		status = ifs_dictionary_add(&build->series, 0, key->bytes, key->n_bytes);
+	return build_error(build, status);
 }
 
 static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	struct build *build = context;
-	const struct ifs_series *series = ifs_dictionary_find(&build->series, key->bytes, key->n_bytes);
+	const struct ifs_series *series;
+	enum iforest_status status = ifs_dictionary_find(&build->series, key->bytes, key->n_bytes, &series);
 
+	if (status)
+		return build_error(build, status);
 	if (!series)
 		return ifs_error_set(build->error, SQLITE_ERROR,
 				     "%s: \"%s\" gives other values when it is read again: its indexes are damaged "

@@ -107,10 +107,12 @@ static int add_runs(struct verification *verification)
 static int find_series(void *context, const struct iforest_series_key *key, uint32_t *id)
 {
 	const struct verification *verification = context;
-	const struct ifs_series *series = ifs_dictionary_find(&verification->snapshot->dictionary, key->bytes, key->n_bytes);
+	struct ifs_snapshot *snapshot = verification->snapshot;
+	const struct ifs_series *series;
+	enum iforest_status status = ifs_dictionary_find(&snapshot->dictionary, key->bytes, key->n_bytes, &series);
 
 	*id = series ? series->id : UINT32_MAX;
-	return SQLITE_OK;
+	return ifs_snapshot_error(verification->index, snapshot, status, verification->error);
 }
 
 static int prepare_table(struct verification *verification, const struct ifs_base_table *base_table, sqlite3_stmt **statement)

@@ -131,49 +131,22 @@ static int sort_members(struct ifs_bucket_query *query, struct ifs_error *error)
 	return SQLITE_OK;
 }
 
-/* Adds the series of a stretch of the dictionary that meet the conditions. */
-static int choose_in(struct ifs_bucket_query *query, const struct ifs_series_stretch *stretch, const struct ifs_plan *plan,
-		     sqlite3_value **argv, bool *is_chosen, struct ifs_error *error)
-{
-	const struct ifs_series *const *series =
-		(const struct ifs_series *const *)query->snapshot->dictionary.series + stretch->from;
-	uint32_t n = stretch->to - stretch->from;
-	int rc = SQLITE_OK;
-
-	memset(is_chosen, true, n);
-	for (unsigned c = 0; c < plan->n_conditions && n > 0 && !rc; c++)
-		rc = ifs_series_filter_narrow(series, n, plan->conditions[c].op, query->kept[plan->conditions[c].by], argv[c],
-					      is_chosen, error);
-	for (uint32_t s = 0; s < n && !rc; s++)
-		if (is_chosen[s])
-			query->members[query->n_members++] = series[s];
-	return rc;
-}
-
 /* Sets the query's members and groups, from the dictionary of its snapshot. argv are the values of the plan's conditions. */
 static int choose_series(struct ifs_bucket_query *query, const struct ifs_plan *plan, sqlite3_value **argv,
 			 struct ifs_error *error)
 {
-	const struct ifs_dictionary *dictionary = &query->snapshot->dictionary;
-	struct ifs_series_stretch stretches[2] = { { 0, dictionary->n_series }, { 0, 0 } };
-	size_t n_most;
+	struct ifs_by_condition conditions[IFS_MAX_CONDITIONS];
 
 	for (unsigned c = 0; c < plan->n_conditions; c++) {
-		struct iforest_by_value operand = ifs_by_from_sql(argv[c]);
-
-		if (query->kept[plan->conditions[c].by] == 0 && plan->conditions[c].op != 'm')
-			ifs_dictionary_narrow(dictionary, &operand, stretches);
+		conditions[c].op = plan->conditions[c].op;
+		conditions[c].by = (int)query->kept[plan->conditions[c].by];
 	}
-	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
-	query->members = sqlite3_malloc64((n_most + 1) * sizeof(struct ifs_series *));
-	query->group_starts = sqlite3_malloc64((n_most + 2) * sizeof *query->group_starts);
-	if (!query->members || !query->group_starts)
-		ifs_error_set(error, SQLITE_NOMEM, "");
-	/* group_starts has room for the marks until it is filled in */
-	for (unsigned k = 0; k < 2 && !error->rc; k++)
-		choose_in(query, &stretches[k], plan, argv, (bool *)query->group_starts, error);
-	if (error->rc)
+	if (ifs_series_choose(&query->snapshot->dictionary, conditions, plan->n_conditions, argv, &query->members,
+			      &query->n_members, error))
 		return error->rc;
+	query->group_starts = sqlite3_malloc64((query->n_members + (size_t)2) * sizeof *query->group_starts);
+	if (!query->group_starts)
+		return ifs_error_set(error, SQLITE_NOMEM, "");
 	if (!is_prefix(query) && sort_members(query, error))
 		return error->rc;
 	for (uint32_t m = 0; m < query->n_members; m++)

@@ -42,19 +42,18 @@ static bool read_time(const struct ifs_times *times, sqlite3_stmt *statement, st
 	return key->time_is_null || !ifs_time_of(times, value, &key->time);
 }
 
-/* Finds the key under which the index has a row. *found is false if the table has no such row, or the snapshot not its
- * series.
+/* Finds the key under which the index has a row, but for the series, which is NULL if the table has no such row, or the
+ * snapshot not its series.
  * Requires  an index that follows its table (not sync=manual), the snapshot just opened, and !ifs_index_is_changing()
  * Cost      two searches, in the table and in the dictionary */
-static int key_of_row(struct ifs_index *index, const struct ifs_snapshot *snapshot, sqlite3_int64 id, struct iforest_key *key,
-		      bool *found, struct ifs_error *error)
+static int key_of_row(struct ifs_index *index, struct ifs_snapshot *snapshot, sqlite3_int64 id, struct iforest_key *key,
+		      const struct ifs_series **series, struct ifs_error *error)
 {
 	struct iforest_series_key bytes = { .alloc = &ifs_alloc };
-	const struct ifs_series *series = NULL;
 	sqlite3_value *by[IFS_MAX_BY];
 	int failed, rc = prepare(index, error);
 
-	*found = false;
+	*series = NULL;
 	*key = (struct iforest_key){ .ref = id };
 	if (rc)
 		return rc;
@@ -62,15 +61,13 @@ static int key_of_row(struct ifs_index *index, const struct ifs_snapshot *snapsh
 	if (sqlite3_step(index->find_row) == SQLITE_ROW && read_time(&snapshot->times, index->find_row, key)) {
 		ifs_statement_columns(index->find_row, FIRST_BY, index->definition.n_by, by);
 		rc = ifs_row_series_key(&index->definition, by, &bytes, error);
-		if (!rc)
-			series = ifs_dictionary_find(&snapshot->dictionary, bytes.bytes, bytes.n_bytes);
+		if (!rc && ifs_dictionary_find(&snapshot->dictionary, bytes.bytes, bytes.n_bytes, series))
+			rc = ifs_error_from_status(error, IFOREST_NO_MEMORY, index->name, NULL, 0);
 		iforest_series_key_release(&bytes);
 	}
 	failed = sqlite3_reset(index->find_row);
 	if (!rc && failed)
 		rc = ifs_error_from_db(error, index->db, failed);
-	*found = !rc && series;
-	key->series = *found ? series->id : 0;
 	return rc;
 }
 
@@ -377,7 +374,8 @@ static int choose_series(struct ifs_row_query *rows, sqlite3_value **argv, struc
 		conditions[c].by =
 			rows->plan.conditions[c].column < time ? rows->plan.conditions[c].column - IFS_ROWS_FIRST_BY : -1;
 	}
-	return ifs_series_filter_apply(&rows->filter, conditions, rows->plan.n_conditions, argv, error);
+	return ifs_series_filter_apply(&rows->filter, &rows->snapshot->dictionary, conditions, rows->plan.n_conditions, argv,
+				       error);
 }
 
 /* ---- times, ends and values ---- */
@@ -545,17 +543,14 @@ static void divide(struct ifs_row_query *rows, const struct value_limits *limits
 static int find_row(struct ifs_row_query *rows, const struct value_limits *limits, struct ifs_error *error)
 {
 	struct iforest_key key;
-	bool found;
-	int rc = key_of_row(rows->index, rows->snapshot, limits->first_id, &key, &found, error);
+	const struct ifs_series *series;
+	int rc = key_of_row(rows->index, rows->snapshot, limits->first_id, &key, &series, error);
 	struct ifs_row_query_part part = { .is_ordered = false };
 
-	if (rc || !found ||
+	if (rc || !series ||
 	    (key.time_is_null ? limits->needs_time
 			      : limits->lacks_time || key.time < limits->first_time || key.time > limits->last_time))
 		return rc;
-	rows->filter.ids[0] = (uint32_t)key.series;
-	rows->filter.n = 1;
-	key.series = 0;
 	part.from = part.to = key;
 	if (key.ref < INT64_MAX)
 		part.to.ref++;
@@ -564,7 +559,7 @@ static int find_row(struct ifs_row_query *rows, const struct value_limits *limit
 	else
 		part.to = key.time == INT64_MAX ? iforest_key_nulls(0) : iforest_key_at(0, key.time + 1);
 	rows->parts[rows->n_parts++] = part;
-	return SQLITE_OK;
+	return ifs_series_filter_set(&rows->filter, series, error);
 }
 
 /* Sets the chosen series, the predicate and the parts from rows->plan, over the present snapshot. Without parts there are
@@ -637,8 +632,9 @@ static int open_snapshot(struct ifs_row_query *rows, struct ifs_error *error)
 	}
 	drop_readers(rows);
 	ifs_snapshot_release(rows->snapshot);
+	ifs_series_filter_release(&rows->filter);
 	rows->snapshot = snapshot;
-	return ifs_series_filter_init(&rows->filter, &snapshot->dictionary, error);
+	return SQLITE_OK;
 }
 
 /* Opens the iterator over the stored runs and those of the delta. */
@@ -717,7 +713,9 @@ static enum iforest_status start_top_k(struct ifs_row_query *rows, const struct 
 						   .value = rows->plan.value,
 						   .from = part->from,
 						   .to = part->to,
-						   .series = rows->filter.n < rows->filter.n_by_id ? rows->filter.ids : NULL,
+						   .series = rows->filter.n < rows->snapshot->dictionary.n_series
+								     ? rows->filter.ids
+								     : NULL,
 						   .n_series = rows->filter.n,
 						   .match = predicate_of(rows, part),
 						   .filter = ifs_delta_filter(&rows->snapshot->delta),
@@ -735,8 +733,8 @@ static bool uses_iterator(const struct ifs_row_query *rows, const struct ifs_row
 
 static enum iforest_status open_part(struct ifs_row_query *rows, const struct ifs_row_query_part *part)
 {
-	bool is_whole = rows->filter.n == rows->filter.n_by_id && part->to.series == 1 && !part->from.time_is_null &&
-			part->from.time == INT64_MIN;
+	bool is_whole = rows->filter.n == rows->snapshot->dictionary.n_series && part->to.series == 1 &&
+			!part->from.time_is_null && part->from.time == INT64_MIN;
 	enum iforest_status status = uses_iterator(rows, part) ? open_iterator(rows) : open_top_k(rows);
 
 	rows->part_is_open = true;

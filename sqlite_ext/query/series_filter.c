@@ -52,28 +52,7 @@ const char *ifs_condition_word(char op)
 	}
 }
 
-/* ---- series ---- */
-
-/* The ids of a dictionary have no gaps. */
-int ifs_series_filter_init(struct ifs_series_filter *filter, const struct ifs_dictionary *dictionary, struct ifs_error *error)
-{
-	size_t n = dictionary->n_series + (size_t)1;
-
-	sqlite3_free(filter->by_id);
-	sqlite3_free(filter->ids);
-	filter->n_by_id = dictionary->n_series;
-	filter->by_id = sqlite3_malloc64(n * sizeof(struct ifs_series *));
-	filter->ids = sqlite3_malloc64(n * sizeof *filter->ids);
-	if (!filter->by_id || !filter->ids)
-		return ifs_error_set(error, SQLITE_NOMEM, "");
-	filter->first_id = UINT32_MAX;
-	for (uint32_t s = 0; s < dictionary->n_series; s++)
-		if (dictionary->series[s]->id < filter->first_id)
-			filter->first_id = dictionary->series[s]->id;
-	for (uint32_t s = 0; s < dictionary->n_series; s++)
-		filter->by_id[dictionary->series[s]->id - filter->first_id] = dictionary->series[s];
-	return SQLITE_OK;
-}
+/* ---- conditions ---- */
 
 static unsigned skip(const struct iforest_by_value *text, unsigned *at, const char *bytes)
 {
@@ -241,48 +220,146 @@ static int narrow_by_list(const struct ifs_series *const *series, uint32_t n, un
 
 /* ---- all conditions ---- */
 
-int ifs_series_filter_narrow(const struct ifs_series *const *series, uint32_t n, char op, unsigned by, sqlite3_value *argument,
-			     bool *is_chosen, struct ifs_error *error)
+/* Clears is_chosen of the series that cannot meet one condition. */
+static int narrow(const struct ifs_series *const *series, uint32_t n, const struct ifs_by_condition *condition,
+		  sqlite3_value *argument, bool *is_chosen, struct ifs_error *error)
 {
 	struct iforest_by_value operand;
+	unsigned by = (unsigned)condition->by;
 
-	if (op == 'm')
+	if (condition->op == 'm')
 		return narrow_by_list(series, n, by, argument, is_chosen, error);
 	operand = ifs_by_from_sql(argument);
 	for (uint32_t s = 0; s < n; s++)
-		is_chosen[s] = is_chosen[s] && may_hold(&series[s]->values[by], op, &operand);
+		is_chosen[s] = is_chosen[s] && may_hold(&series[s]->values[by], condition->op, &operand);
 	return SQLITE_OK;
 }
 
-int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_by_condition *conditions, unsigned n,
-			    sqlite3_value **argv, struct ifs_error *error)
+/* Adds the series of a stretch that may meet the conditions. is_chosen has room for a mark for each. */
+static int choose_in(const struct ifs_series *const *series, uint32_t n, const struct ifs_by_condition *conditions,
+		     unsigned n_conditions, sqlite3_value **argv, bool *is_chosen, const struct ifs_series **chosen,
+		     uint32_t *n_chosen, struct ifs_error *error)
 {
-	bool *is_chosen = sqlite3_malloc64(filter->n_by_id + (size_t)1);
 	int rc = SQLITE_OK;
 
-	filter->n = 0;
-	if (!is_chosen)
-		return ifs_error_set(error, SQLITE_NOMEM, "");
-	memset(is_chosen, true, filter->n_by_id);
-	for (unsigned c = 0; c < n && !rc; c++)
+	memset(is_chosen, true, n);
+	for (unsigned c = 0; c < n_conditions && n > 0 && !rc; c++)
 		if (conditions[c].by >= 0)
-			rc = ifs_series_filter_narrow(filter->by_id, filter->n_by_id, conditions[c].op,
-						      (unsigned)conditions[c].by, argv[c], is_chosen, error);
-	for (uint32_t s = 0; s < filter->n_by_id && !rc; s++)
+			rc = narrow(series, n, &conditions[c], argv[c], is_chosen, error);
+	for (uint32_t s = 0; s < n && !rc; s++)
 		if (is_chosen[s])
-			filter->ids[filter->n++] = filter->first_id + s;
+			chosen[(*n_chosen)++] = series[s];
+	return rc;
+}
+
+/* Finds the stretches of the dictionary in which a series may meet the conditions that equate its first by column. */
+static void find_stretches(const struct ifs_dictionary *dictionary, const struct ifs_by_condition *conditions, unsigned n,
+			   sqlite3_value **argv, struct ifs_series_stretch stretches[2])
+{
+	stretches[0] = (struct ifs_series_stretch){ 0, dictionary->n_series };
+	stretches[1] = (struct ifs_series_stretch){ 0, 0 };
+	for (unsigned c = 0; c < n; c++) {
+		struct iforest_by_value operand;
+
+		if (conditions[c].by != 0 || (conditions[c].op != '=' && conditions[c].op != 'i'))
+			continue;
+		operand = ifs_by_from_sql(argv[c]);
+		if (operand.tag != IFOREST_BY_TEXT || operand.data) /* there was memory to convert it */
+			ifs_dictionary_narrow(dictionary, &operand, stretches);
+	}
+}
+
+int ifs_series_choose(const struct ifs_dictionary *dictionary, const struct ifs_by_condition *conditions, unsigned n,
+		      sqlite3_value **argv, const struct ifs_series ***chosen, uint32_t *n_chosen, struct ifs_error *error)
+{
+	struct ifs_series_stretch stretches[2];
+	size_t n_most;
+	bool *is_chosen;
+	int rc = SQLITE_OK;
+
+	find_stretches(dictionary, conditions, n, argv, stretches);
+	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
+	*n_chosen = 0;
+	*chosen = sqlite3_malloc64((n_most + 1) * sizeof **chosen);
+	is_chosen = sqlite3_malloc64(n_most + 1);
+	if (!*chosen || !is_chosen)
+		rc = ifs_error_set(error, SQLITE_NOMEM, "");
+	for (unsigned k = 0; k < 2 && !rc; k++)
+		rc = choose_in((const struct ifs_series *const *)dictionary->series + stretches[k].from,
+			       stretches[k].to - stretches[k].from, conditions, n, argv, is_chosen, *chosen, n_chosen, error);
 	sqlite3_free(is_chosen);
 	return rc;
 }
 
+/* ---- the filter ---- */
+
+static int compare_ids(const void *left, const void *right)
+{
+	const struct ifs_series *a = *(const struct ifs_series *const *)left, *b = *(const struct ifs_series *const *)right;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static int number_series(struct ifs_series_filter *filter, struct ifs_error *error)
+{
+	bool is_ascending = true;
+
+	filter->ids = sqlite3_malloc64((filter->n + (size_t)1) * sizeof *filter->ids);
+	if (!filter->ids)
+		return ifs_error_set(error, SQLITE_NOMEM, "");
+	for (uint32_t s = 1; s < filter->n && is_ascending; s++)
+		is_ascending = filter->series[s - 1]->id < filter->series[s]->id;
+	if (!is_ascending)
+		qsort(filter->series, filter->n, sizeof *filter->series, compare_ids);
+	for (uint32_t s = 0; s < filter->n; s++)
+		filter->ids[s] = filter->series[s]->id;
+	return SQLITE_OK;
+}
+
+int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_dictionary *dictionary,
+			    const struct ifs_by_condition *conditions, unsigned n, sqlite3_value **argv,
+			    struct ifs_error *error)
+{
+	int rc;
+
+	ifs_series_filter_release(filter);
+	rc = ifs_series_choose(dictionary, conditions, n, argv, &filter->series, &filter->n, error);
+	return rc ? rc : number_series(filter, error);
+}
+
+int ifs_series_filter_set(struct ifs_series_filter *filter, const struct ifs_series *series, struct ifs_error *error)
+{
+	ifs_series_filter_release(filter);
+	filter->series = sqlite3_malloc64(sizeof *filter->series);
+	if (!filter->series)
+		return ifs_error_set(error, SQLITE_NOMEM, "");
+	filter->series[0] = series;
+	filter->n = 1;
+	return number_series(filter, error);
+}
+
 const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *filter, uint64_t id)
 {
-	return id < filter->first_id || id - filter->first_id >= filter->n_by_id ? NULL : filter->by_id[id - filter->first_id];
+	uint32_t low = 0, high = filter->n;
+
+	if (filter->n == 0 || id < filter->ids[0] || id > filter->ids[filter->n - 1])
+		return NULL;
+	if (filter->ids[filter->n - 1] - filter->ids[0] == filter->n - 1)
+		return filter->series[id - filter->ids[0]];
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (filter->ids[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return filter->ids[low] == id ? filter->series[low] : NULL;
 }
 
 void ifs_series_filter_release(struct ifs_series_filter *filter)
 {
-	sqlite3_free(filter->by_id);
+	sqlite3_free(filter->series);
 	sqlite3_free(filter->ids);
-	*filter = (struct ifs_series_filter){ .by_id = NULL };
+	*filter = (struct ifs_series_filter){ .series = NULL };
 }

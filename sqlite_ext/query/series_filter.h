@@ -16,27 +16,31 @@ struct ifs_by_condition {
 	int by; /* the column; -1 for a condition on something else */
 };
 
+/* Returns the series of the dictionary that may meet all conditions, in its order; argv has a value for each condition. Includes
+ * a series also if affinities could make a number equal to a text: SQLite checks the condition again. Release *chosen by
+ * sqlite3_free(), also after an error.
+ * Cost  the logarithm of the number of series, and for each series that may have the value of the first by column: conditions,
+ *       or for an IN the logarithm of the number of its values */
+int ifs_series_choose(const struct ifs_dictionary *dictionary, const struct ifs_by_condition *conditions, unsigned n,
+		      sqlite3_value **argv, const struct ifs_series ***chosen, uint32_t *n_chosen, struct ifs_error *error);
+
 struct ifs_series_filter {
-	const struct ifs_series **by_id; /* series of the dictionary; by_id[i] has id first_id + i */
-	uint32_t first_id, n_by_id;
-	uint32_t *ids, n; /* ids of the n chosen series, ascending; with room for all series */
+	const struct ifs_series **series; /* chosen ones, by id */
+	uint32_t *ids, n;		  /* of these, ascending */
 };
 
-/* Initializes a filter over a dictionary, which must outlive it, with no series chosen. May be called again. */
-int ifs_series_filter_init(struct ifs_series_filter *filter, const struct ifs_dictionary *dictionary, struct ifs_error *error);
-void ifs_series_filter_release(struct ifs_series_filter *filter);
+/* Chooses the series that may meet all conditions, as ifs_series_choose() does. A filter is all zeros before its first use. */
+int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_dictionary *dictionary,
+			    const struct ifs_by_condition *conditions, unsigned n, sqlite3_value **argv,
+			    struct ifs_error *error);
 
-/* Chooses the series that may meet all conditions; argv has a value for each. Chooses a series also if affinities could make a
- * number equal to a text: SQLite checks the condition again.
- * Cost  series times conditions, for an IN times the logarithm of the number of its values */
-int ifs_series_filter_apply(struct ifs_series_filter *filter, const struct ifs_by_condition *conditions, unsigned n,
-			    sqlite3_value **argv, struct ifs_error *error);
+/* Chooses one series. */
+int ifs_series_filter_set(struct ifs_series_filter *filter, const struct ifs_series *series, struct ifs_error *error);
 
-/* Clears is_chosen of the series that cannot meet one condition. */
-int ifs_series_filter_narrow(const struct ifs_series *const *series, uint32_t n, char op, unsigned by, sqlite3_value *argument,
-			     bool *is_chosen, struct ifs_error *error);
-
-/* Returns the series with that id, NULL if there is none. */
+/* Returns the chosen series with that id, NULL if there is none.
+ * Cost  O(log n), O(1) if no id between the chosen ones is left out */
 const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *filter, uint64_t id);
+
+void ifs_series_filter_release(struct ifs_series_filter *filter);
 
 #endif

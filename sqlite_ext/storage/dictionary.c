@@ -19,13 +19,15 @@ static struct ifs_series **slot_of(struct ifs_series **slots, uint32_t n_slots, 
 	}
 }
 
-/* Keeps at least half of the slots free. */
+/* Hashes the series, with at least half of the slots free and room for another series. */
 static enum iforest_status reserve_slot(struct ifs_dictionary *dictionary)
 {
-	uint32_t capacity = dictionary->n_slots ? 2 * dictionary->n_slots : 64;
+	uint64_t capacity = dictionary->n_slots ? dictionary->n_slots : 64;
 	struct ifs_series **slots;
 
-	if (2 * ((uint64_t)dictionary->n_series + 1) <= dictionary->n_slots)
+	while (capacity < 2 * ((uint64_t)dictionary->n_series + 1))
+		capacity *= 2;
+	if (capacity == dictionary->n_slots)
 		return IFOREST_OK;
 	slots = sqlite3_malloc64(capacity * sizeof(struct ifs_series *));
 	if (!slots)
@@ -34,17 +36,50 @@ static enum iforest_status reserve_slot(struct ifs_dictionary *dictionary)
 	for (uint32_t s = 0; s < dictionary->n_series; s++) {
 		struct ifs_series *series = dictionary->series[s];
 
-		*slot_of(slots, capacity, series->key, series->n_bytes) = series;
+		*slot_of(slots, (uint32_t)capacity, series->key, series->n_bytes) = series;
 	}
 	sqlite3_free(dictionary->slots);
 	dictionary->slots = slots;
-	dictionary->n_slots = capacity;
+	dictionary->n_slots = (uint32_t)capacity;
 	return IFOREST_OK;
 }
 
-const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key, uint32_t n_bytes)
+enum iforest_status ifs_dictionary_find(struct ifs_dictionary *dictionary, const uint8_t *key, uint32_t n_bytes,
+					const struct ifs_series **series)
 {
-	return dictionary->n_slots ? *slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) : NULL;
+	*series = NULL;
+	if (dictionary->n_slots == 0 && reserve_slot(dictionary))
+		return IFOREST_NO_MEMORY;
+	*series = *slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes);
+	return IFOREST_OK;
+}
+
+struct ifs_series_chunk {
+	struct ifs_series_chunk *older;
+	size_t n_bytes; /* of its memory */
+	uint64_t memory[];
+};
+
+/* Returns memory for a series; NULL if there is none. A chunk is as large as all before it, within limits. */
+static void *allocate(struct ifs_dictionary *dictionary, size_t n_bytes)
+{
+	enum { SMALLEST = 1 << 12, LARGEST = 1 << 20 };
+	struct ifs_series_chunk *chunk = dictionary->chunks;
+
+	n_bytes = (n_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t); /* as sqlite3_malloc64() aligns */
+	if (!chunk || dictionary->n_free < n_bytes) {
+		size_t n_usual = !chunk ? SMALLEST : chunk->n_bytes < LARGEST ? 2 * chunk->n_bytes : LARGEST;
+		size_t n_new = n_usual > n_bytes ? n_usual : n_bytes;
+
+		chunk = sqlite3_malloc64(sizeof *chunk + n_new);
+		if (!chunk)
+			return NULL;
+		chunk->older = dictionary->chunks;
+		chunk->n_bytes = dictionary->n_free = n_new;
+		dictionary->chunks = chunk;
+	}
+	dictionary->n_free -= n_bytes;
+	return (uint8_t *)chunk->memory + chunk->n_bytes - dictionary->n_free - n_bytes;
 }
 
 enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key, uint32_t n_bytes)
@@ -55,9 +90,9 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 
 	if (!iforest_array_reserve(&ifs_alloc, &dictionary->series, sizeof(struct ifs_series *),
 				   dictionary->n_series + (size_t)1, &dictionary->n_reserved) ||
-	    reserve_slot(dictionary))
+	    (dictionary->n_slots && reserve_slot(dictionary)))
 		return IFOREST_NO_MEMORY;
-	series = sqlite3_malloc64(sizeof *series + n_value_bytes + n_bytes + 1);
+	series = allocate(dictionary, sizeof *series + n_value_bytes + n_bytes + 1);
 	if (!series)
 		return IFOREST_NO_MEMORY;
 	series->id = id;
@@ -69,11 +104,10 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 	for (unsigned b = 0; b < dictionary->n_by; b++)
 		if (iforest_series_key_next(series->key, n_bytes, &offset, &series->values[b]))
 			offset = UINT32_MAX;
-	if (offset != n_bytes) {
-		sqlite3_free(series);
+	if (offset != n_bytes)
 		return IFOREST_CORRUPT;
-	}
-	*slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) = series;
+	if (dictionary->n_slots)
+		*slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) = series;
 	dictionary->series[dictionary->n_series++] = series;
 	return IFOREST_OK;
 }
@@ -131,7 +165,11 @@ static int compare_series(const void *left, const void *right)
 
 void ifs_dictionary_sort(struct ifs_dictionary *dictionary)
 {
-	if (dictionary->n_series > 1)
+	uint32_t s = 1;
+
+	while (s < dictionary->n_series && compare_series(&dictionary->series[s - 1], &dictionary->series[s]) < 0)
+		s++;
+	if (s < dictionary->n_series)
 		qsort(dictionary->series, dictionary->n_series, sizeof(struct ifs_series *), compare_series);
 }
 
@@ -176,8 +214,10 @@ void ifs_dictionary_narrow(const struct ifs_dictionary *dictionary, const struct
 
 void ifs_dictionary_release(struct ifs_dictionary *dictionary)
 {
-	for (uint32_t s = 0; s < dictionary->n_series; s++)
-		sqlite3_free(dictionary->series[s]);
+	for (struct ifs_series_chunk *chunk = dictionary->chunks, *older; chunk; chunk = older) {
+		older = chunk->older;
+		sqlite3_free(chunk);
+	}
 	sqlite3_free(dictionary->series);
 	sqlite3_free(dictionary->slots);
 	*dictionary = (struct ifs_dictionary){ .n_by = 0 };

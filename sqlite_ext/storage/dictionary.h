@@ -8,7 +8,7 @@
 struct ifs_series {
 	uint32_t id;
 	uint32_t n_bytes;
-	uint8_t *key;			  /* canonical form, n_bytes and a zero byte, in the same allocation */
+	uint8_t *key;			  /* canonical form, n_bytes and a zero byte, behind the values */
 	struct iforest_by_value values[]; /* n_by, pointing into key */
 };
 
@@ -17,8 +17,10 @@ struct ifs_dictionary {
 	struct ifs_series **series; /* sorted by their values */
 	uint32_t n_series;
 	size_t n_reserved;
-	struct ifs_series **slots; /* hash table by key; n_slots is a power of two, or 0 */
+	struct ifs_series **slots; /* hash table by key, from the first search on; n_slots is a power of two, or 0 */
 	uint32_t n_slots;
+	struct ifs_series_chunk *chunks; /* memory of the series, the newest first */
+	size_t n_free;			 /* bytes at the end of the newest */
 	uint32_t end_of_stored, next_id; /* stored series have ids below end_of_stored; the next new series gets next_id */
 };
 
@@ -26,11 +28,14 @@ struct ifs_dictionary {
  * Returns  IFOREST_NO_MEMORY, or IFOREST_CORRUPT if the key is not n_by values */
 enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key, uint32_t n_bytes);
 
-/* Returns the series with that key, NULL if there is none.
- * Cost  O(1) on average */
-const struct ifs_series *ifs_dictionary_find(const struct ifs_dictionary *dictionary, const uint8_t *key, uint32_t n_bytes);
+/* Finds the series with that key: NULL if there is none.
+ * Errors  IFOREST_NO_MEMORY
+ * Cost    O(1) on average, O(n) for the first search, by which the series are hashed */
+enum iforest_status ifs_dictionary_find(struct ifs_dictionary *dictionary, const uint8_t *key, uint32_t n_bytes,
+					const struct ifs_series **series);
 
-/* Sorts the series by value: NULL, numbers, text, blobs; text and blobs by bytes. Required after series were added. */
+/* Sorts the series by value: NULL, numbers, text, blobs; text and blobs by bytes. Required after series were added.
+ * Cost  O(n log n), O(n) if they are in order */
 void ifs_dictionary_sort(struct ifs_dictionary *dictionary);
 
 /* Finds the ranges of the sorted series, ascending, that contain every series whose first by value may equal `operand`

@@ -147,10 +147,9 @@ static int gap_query_start(struct gap_query *gaps, struct ifs_index *index, cons
 {
 	bool is_real = gaps->snapshot->times.kind == IFS_TIMES_REAL;
 	enum iforest_status status;
-	int rc = ifs_series_filter_init(&gaps->filter, &gaps->snapshot->dictionary, error);
+	int rc = ifs_series_filter_apply(&gaps->filter, &gaps->snapshot->dictionary, plan->conditions, plan->n_conditions, argv,
+					 error);
 
-	if (!rc)
-		rc = ifs_series_filter_apply(&gaps->filter, plan->conditions, plan->n_conditions, argv, error);
 	if (rc)
 		return rc;
 	gaps->question = (struct iforest_gap_question){ .window = *window,
