@@ -303,6 +303,8 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	/* a partition has its share of the buckets of all series; its share of the window follows from its own rows */
 	double tuples = Max(rel->tuples, 1), share = tuples / terms->tuples, n_buckets = Max(terms->pieces.buckets * share, 1);
 	double window = Min(rel->rows / tuples / terms->others, 1), series = Max(Min(terms->series, tuples * window), 1);
+	/* blocks with rows of the window, and of the series that are read */
+	double n_blocks = Min(rel->pages, tuples * terms->chosen) * window;
 	double n_runs, n_pending, n_used, n_pages, n_pieces, n_edges, unclean, remembered, n_whole, n_narrowed = 0, read_cost;
 	Cost pieces;
 	uint32 lacking = 0;
@@ -333,7 +335,7 @@ static Cost cost_of_index(Oid table, const RelOptInfo *rel, const IndexOptInfo *
 	}
 	n_pages = Max(n_pages, n_narrowed);
 	read_cost = index->pages < (BlockNumber)effective_cache_size / 2 ? seq_page_cost / 4 : random_page_cost;
-	unclean = rel->pages * window * unclean_fraction(rel, table, rel->pages * window, &remembered);
+	unclean = n_blocks * unclean_fraction(rel, table, n_blocks, &remembered);
 	remembered *= unclean;
 	unclean -= remembered;
 	n_whole = Max(Min(n_used * window, unclean), n_narrowed);
