@@ -40,7 +40,7 @@ ask_sqlite() { # NAMES
 	sqlite3 -batch -cmd ".load $PWD/$build/iforest.so" "$folder/names.db" >/dev/null <<-SQL
 		CREATE TABLE named(id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, name TEXT);
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < $ROWS - 1)
-		  INSERT INTO named SELECT i, i * 1000, i * 7919 % 65536, 'name ' || i * 48271 % $1 FROM n;
+		  INSERT INTO named SELECT i, i * 1000, i * 7919 % 65536, 'name ' || (i * 48271 % $1) FROM n;
 		CREATE INDEX named_name ON named(name, ts, dur);
 		CREATE VIRTUAL TABLE named_by USING iforest(content=named, time=ts, duration=dur, by=name);
 	SQL
@@ -72,7 +72,7 @@ ask_pg() { # within a cluster
 			SET client_min_messages = warning;
 			DROP TABLE IF EXISTS by_iforest, by_btree;
 			CREATE EXTENSION IF NOT EXISTS iforest;
-			CREATE TABLE by_iforest AS SELECT i AS id, i * 1000 AS ts, i * 7919 % 65536 AS dur, 'name ' || i * 48271 % $names AS name
+			CREATE TABLE by_iforest AS SELECT i AS id, i * 1000 AS ts, i * 7919 % 65536 AS dur, 'name ' || (i * 48271 % $names) AS name
 				FROM generate_series(0, $ROWS::bigint - 1) i;
 			CREATE TABLE by_btree AS TABLE by_iforest;
 			CREATE INDEX ON by_iforest USING iforest (name, ts) INCLUDE (dur);
@@ -92,7 +92,7 @@ ask_pg() { # within a cluster
 			done
 			round=$((round + 1))
 		done
-		kept=$(psql -X -qAt -d postgres -f "$folder/by_iforest.sql" -c "SELECT sum(total_bytes) / 1024 FROM pg_backend_memory_contexts WHERE name = 'iforest series'" | tail -n 1)
+		kept=$(psql -X -qAt -d postgres -f "$folder/by_iforest.sql" -c "SELECT sum(total_bytes)::bigint / 1024 FROM pg_backend_memory_contexts WHERE name = 'iforest series'" | tail -n 1)
 		printf '%-11s %7d names: nothing %s ms, B-tree %s, iforest %s, and %d KB kept of the series\n' "$1" "$names" "$(median <"$folder/nothing")" \
 			"$(median <"$folder/by_btree")" "$(median <"$folder/by_iforest")" "$kept"
 		rm -f "$folder/by_iforest" "$folder/by_btree" "$folder/nothing"

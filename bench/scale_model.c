@@ -25,7 +25,7 @@
 #include "tests/support/merge_simulation.h"
 
 enum { RUN_FIELDS = 32, PAGE_HEADER = 32, N_BUCKETS = 1920, ROWS_A_FLUSH = 100000, MOST_FLUSHES = 20000 };
-enum { SERIES_BYTES = 150, CURSOR_BYTES = 20000, INTERIOR_FANOUT = 340, OPENING_PAGES = 16 };
+enum { SERIES_BYTES = 65, CURSOR_BYTES = 20000, INTERIOR_FANOUT = 340, OPENING_PAGES = 16 };
 
 struct engine {
 	const char *name;
