@@ -230,7 +230,7 @@ typedef void take_key(void *state, struct key key);
 static void read_chain(Relation index, struct place *place, take_key *take, void *state)
 {
 	uint8 *content = palloc(IFP_CONTENT_BYTES);
-	BlockNumber n_read = 0;
+	BlockNumber n_read = 0, n_blocks = 0;
 
 	while (place->block != InvalidBlockNumber) {
 		struct ifp_special special;
@@ -243,7 +243,9 @@ static void read_chain(Relation index, struct place *place, take_key *take, void
 			take(state, next_record(index, place, content, n_bytes));
 		if (special.next == InvalidBlockNumber)
 			break;
-		if (++n_read > RelationGetNumberOfBlocks(index))
+		if (++n_read > n_blocks) /* the file is asked for its size only once */
+			n_blocks = RelationGetNumberOfBlocks(index);
+		if (n_read > n_blocks)
 			ifp_page_wrong(index, place->block, "The pages of the dictionary form a circle.");
 		*place = (struct place){ .block = special.next };
 		CHECK_FOR_INTERRUPTS();

@@ -305,8 +305,10 @@ static int number_series(struct ifs_series_filter *filter, struct ifs_error *err
 	bool is_ascending = true;
 
 	filter->ids = sqlite3_malloc64((filter->n + (size_t)1) * sizeof *filter->ids);
-	if (!filter->ids)
+	if (!filter->ids) {
+		filter->n = 0;
 		return ifs_error_set(error, SQLITE_NOMEM, "");
+	}
 	for (uint32_t s = 1; s < filter->n && is_ascending; s++)
 		is_ascending = filter->series[s - 1]->id < filter->series[s]->id;
 	if (!is_ascending)
