@@ -7,7 +7,7 @@
 #include <time.h>
 
 /* A work is asked in ROUNDS, in fewer if they take ENOUGH_SECONDS, and in more until they have taken FEWEST_SECONDS: a virtual
- * machine may wake a server slowly for tenths of a second. */
+ * machine may wake a server slowly for tenths of a second, and sometimes for seconds. */
 enum { MOST_QUESTIONS = 320, ROUNDS = 31, MOST_ROUNDS = 2001, FEWEST_TIMES = 3, LONGEST_NUMBER = 40 };
 static const double FEWEST_SECONDS = 0.5, ENOUGH_SECONDS = 1, SLOW_SECONDS = 2;
 
