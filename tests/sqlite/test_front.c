@@ -372,5 +372,5 @@ int main(void)
 		cmocka_unit_test(every_change_at_the_end_is_seen),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, remove_test_directory);
 }
