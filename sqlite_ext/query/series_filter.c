@@ -293,7 +293,7 @@ int ifs_series_choose(const struct ifs_dictionary *dictionary, const struct ifs_
 
 /* ---- the filter ---- */
 
-static int compare_ids(const void *left, const void *right)
+static int compare_by_id(const void *left, const void *right)
 {
 	const struct ifs_series *a = *(const struct ifs_series *const *)left, *b = *(const struct ifs_series *const *)right;
 
@@ -312,7 +312,7 @@ static int number_series(struct ifs_series_filter *filter, struct ifs_error *err
 	for (uint32_t s = 1; s < filter->n && is_ascending; s++)
 		is_ascending = filter->series[s - 1]->id < filter->series[s]->id;
 	if (!is_ascending)
-		qsort(filter->series, filter->n, sizeof *filter->series, compare_ids);
+		qsort(filter->series, filter->n, sizeof *filter->series, compare_by_id);
 	for (uint32_t s = 0; s < filter->n; s++)
 		filter->ids[s] = filter->series[s]->id;
 	return SQLITE_OK;
@@ -340,23 +340,24 @@ int ifs_series_filter_set(struct ifs_series_filter *filter, const struct ifs_ser
 	return number_series(filter, error);
 }
 
+static int compare_ids(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
 const struct ifs_series *ifs_series_filter_find(const struct ifs_series_filter *filter, uint64_t id)
 {
-	uint32_t low = 0, high = filter->n;
+	uint32_t sought = (uint32_t)id;
+	const uint32_t *found;
 
 	if (filter->n == 0 || id < filter->ids[0] || id > filter->ids[filter->n - 1])
 		return NULL;
 	if (filter->ids[filter->n - 1] - filter->ids[0] == filter->n - 1)
 		return filter->series[id - filter->ids[0]];
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (filter->ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return filter->ids[low] == id ? filter->series[low] : NULL;
+	found = bsearch(&sought, filter->ids, filter->n, sizeof *filter->ids, compare_ids);
+	return found ? filter->series[found - filter->ids] : NULL;
 }
 
 void ifs_series_filter_release(struct ifs_series_filter *filter)
