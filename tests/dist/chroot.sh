@@ -10,6 +10,7 @@
 # Folders stay in IFOREST_DIST (default /var/tmp/iforest-dist; up to 2 GB each) and are used again. Needs debootstrap, unshare and a
 # Debian mirror (MIRROR) while a folder is made. Mounts and processes go with the namespaces they are made in, however this ends.
 
+. tests/support/own_folder.sh
 chroot_folder=${IFOREST_DIST:-/var/tmp/iforest-dist}
 # the one that this machine's apt has; the shell is not to expand it
 # shellcheck disable=SC2016
@@ -35,10 +36,10 @@ chroot_run() {
 
 # what debootstrap makes, with apt's lists and without a cluster of PostgreSQL's
 chroot_base() {
+	own_folder "$chroot_folder" || return
 	chroot_root=$chroot_folder/base-$1
 	[ ! -e "$chroot_root/ready" ] || return 0
 	rm -rf "$chroot_root"
-	mkdir -p "$chroot_folder"
 	{
 		debootstrap --variant=minbase --include=ca-certificates "$1" "$chroot_root" "$chroot_mirror" &&
 			echo 'Acquire::Check-Valid-Until "false";' >"$chroot_root/etc/apt/apt.conf.d/valid" &&
@@ -63,10 +64,10 @@ chroot_make() {
 
 # no program of it can be started by another, so nothing is configured
 chroot_foreign() {
+	own_folder "$chroot_folder" || return
 	chroot_root=$chroot_folder/$1-$2
 	[ ! -e "$chroot_root/ready" ] || return 0
 	rm -rf "$chroot_root"
-	mkdir -p "$chroot_folder"
 	debootstrap --foreign --arch="$1" --variant=minbase --include="$3" "$2" "$chroot_root" "$chroot_mirror" >"$chroot_root.log" 2>&1 || { tail -n 20 "$chroot_root.log"; return 1; }
 	for chroot_package in "$chroot_root"/var/cache/apt/archives/*.deb; do
 		dpkg -x "$chroot_package" "$chroot_root" || return

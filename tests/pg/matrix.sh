@@ -11,8 +11,9 @@
 #
 # Needs root, debootstrap, and a Debian mirror (MIRROR, default: that of this machine's apt) while a folder is made, which
 # takes minutes. Folders stay in IFOREST_MATRIX (default /var/tmp/iforest-matrix, 1.3 GB for each version) and are used
-# again; remove one to have it made anew. Mounts and processes go with the namespaces they are made in, however this ends.
+# again; remove one to have it rebuilt. The folder must be the caller's own, and not writable by others. Mounts and processes go with the namespaces they are made in, however this ends.
 set -u
+. tests/support/own_folder.sh
 
 folder=${IFOREST_MATRIX:-/var/tmp/iforest-matrix}
 # the one that this machine's apt has; the shell is not to expand it
@@ -47,7 +48,6 @@ in_root() {
 prepare() {
 	suite=$(suite_of "$1") || return
 	[ "$(cat "$2/ready" 2>/dev/null)" != "$packages" ] || return 0
-	mkdir -p "$folder"
 	if [ "$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')" -lt $least_free_kib ]; then
 		echo "less than $((least_free_kib / 1024 / 1024)) GiB free in $folder" >&2
 		return 1
@@ -92,6 +92,7 @@ run_tests() {
 for program in debootstrap unshare setpriv; do
 	command -v $program >/dev/null || { echo "this needs $program" >&2; exit 1; }
 done
+own_folder "$folder" || exit 1
 only_prepare=false
 if [ "${1:-}" = prepare ]; then
 	only_prepare=true

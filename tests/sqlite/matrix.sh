@@ -1,13 +1,14 @@
 #!/bin/sh
 # Runs the SQLite tests with other SQLites than this machine's: the oldest that iforest takes, and the newest to be had.
 #
-#   tests/sqlite/matrix.sh [PACKAGE...]     better-sqlite3@7.5.1 (SQLite 3.38.2) and better-sqlite3@latest, or those named
+#   tests/sqlite/matrix.sh [PACKAGE...]     better-sqlite3@7.5.1 (SQLite 3.38.2) and better-sqlite3@13.2.0, or those named
 #
 # The npm packages carry SQLite's source in one file; nothing else of them is used, nor run. Needs npm and its registry while a library is made, in
-# IFOREST_SQLITE_MATRIX (default /var/tmp/iforest-sqlite-matrix), where libraries stay and are used again. Options are those of Debian's library.
+# IFOREST_SQLITE_MATRIX (default /var/tmp/iforest-sqlite-matrix), where libraries stay and are used again; it must be the caller's own, and not writable by others. Options are those of Debian's library.
 # A test may take LIMIT seconds (default 3600: on a busy machine faults take longer than make test allows). Programs
 # and modules are those of BUILD (default build), built against this machine's headers.
 set -u
+. tests/support/own_folder.sh
 
 folder=${IFOREST_SQLITE_MATRIX:-/var/tmp/iforest-sqlite-matrix}
 build=${BUILD:-build}
@@ -42,7 +43,8 @@ run_tests() {
 }
 
 command -v npm >/dev/null || { echo "this needs npm" >&2; exit 1; }
-[ $# -gt 0 ] || set -- better-sqlite3@7.5.1 better-sqlite3@latest
+own_folder "$folder" || exit 1
+[ $# -gt 0 ] || set -- better-sqlite3@7.5.1 better-sqlite3@13.2.0
 code=0
 for package in "$@"; do
 	{ prepare "$package" "$folder/$package" && run_tests "$package" "$folder/$package"; } || code=1
