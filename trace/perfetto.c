@@ -11,9 +11,10 @@
 
 enum {
 	MAX_PACKET_BYTES = 64 * 1024 * 1024,
-	MAX_REMEMBERED_BYTES = 128 * 1024 * 1024, /* state kept for the file: interned texts, descriptors, snapshots */
-	MAX_WAITING_BYTES = 16 * 1024 * 1024,	  /* packets whose clock is not known yet */
-	HEAD_BYTES = 20,			  /* of a field of the file: the most that its number and length take */
+	MAX_REMEMBERED_BYTES = 128 * 1024 * 1024,   /* state kept for the file: interned texts, descriptors, snapshots */
+	MAX_WAITING_BYTES = 16 * 1024 * 1024,	    /* packets whose clock is not known yet, and those behind them */
+	MAX_RETRIED_BYTES = 64 * MAX_WAITING_BYTES, /* of these, read again before the end of the file */
+	HEAD_BYTES = 20,			    /* of a field of the file: the most that its number and length take */
 	UNPACKED_PIECE_BYTES = 64 * 1024
 };
 
@@ -56,6 +57,19 @@ struct packet {
 	bool is_zstd;
 };
 
+/* When something happened, in a clock that may not be connected with the trace's yet. */
+struct moment {
+	uint64_t clock;
+	bool is_taken; /* time is in nanoseconds, and not as in the packet */
+	uint64_t time;
+};
+
+/* What stands before a packet that waits. */
+struct waiting_head {
+	struct moment moment;
+	size_t n_bytes;
+};
+
 struct trace_perfetto_reader {
 	struct trace_assembly *assembly;
 	bool is_strict;
@@ -76,9 +90,11 @@ struct trace_perfetto_reader {
 	struct trace_perfetto_prints prints;
 	struct trace_perfetto_ftrace ftrace;
 	struct trace_bytes unpacked; /* packets of a compressed packet */
-	struct trace_bytes waiting;  /* packets whose clock is not known yet, as fields of a message */
-	uint64_t n_mended;	     /* texts of the current packet that are not UTF-8 */
-	bool is_at_end;
+	struct trace_bytes waiting;  /* packets, in the order of the file, each behind a struct waiting_head */
+	uint64_t n_clock_changes;    /* changes of the clocks' connections up to which they were retried */
+	uint64_t n_retried_bytes;
+	uint64_t n_mended; /* texts of the current packet that are not UTF-8 */
+	bool is_giving_up; /* packets that wait are taken, whether their clocks are known or not */
 };
 
 /* ---- Life ---- */
@@ -374,30 +390,32 @@ static int take_snapshot(struct trace_perfetto_reader *reader, const struct pack
 	return status < 0 || !problem ? status : left_out(reader, problem);
 }
 
-/* Converts the packet's time, and returns what trace_perfetto_clocks_convert() returns; TRACE_ROW for a packet without time. */
-static int find_time(struct trace_perfetto_reader *reader, const struct packet *packet,
-		     const struct trace_perfetto_sequence *sequence, int64_t *ts_ns)
+/* Finds when a packet is. A clock whose times are differences advances now, because later packets add to it. */
+static struct moment find_moment(struct trace_perfetto_reader *reader, const struct packet *packet,
+				 const struct trace_perfetto_sequence *sequence)
 {
-	uint32_t clock = packet->clock ? packet->clock : sequence->default_clock;
+	uint32_t clock = packet->clock ? packet->clock : sequence->coming_clock;
+	struct moment moment = { .clock = reader->clocks.trace_clock, .is_taken = true };
+	int64_t time_ns = 0;
 
-	*ts_ns = 0;
 	if (!packet->has_timestamp)
-		return TRACE_ROW;
-	return trace_perfetto_clocks_convert(
-		&reader->clocks, clock ? trace_perfetto_clock_id(clock, packet->sequence) : reader->clocks.trace_clock,
-		packet->timestamp, ts_ns);
+		return moment;
+	if (clock)
+		moment.clock = trace_perfetto_clock_id(clock, packet->sequence);
+	moment.is_taken = trace_perfetto_clocks_take(&reader->clocks, moment.clock, packet->timestamp, &time_ns) == TRACE_ROW;
+	moment.time = moment.is_taken ? (uint64_t)time_ns : packet->timestamp;
+	return moment;
 }
 
-/* Keeps a packet until the end of the file, when its clock may be known. */
-static int keep_waiting(struct trace_perfetto_reader *reader, const struct packet *packet)
+/* Converts a moment to the trace's clock: TRACE_ROW, or TRACE_OK if that is not possible yet. */
+static int resolve(struct trace_perfetto_reader *reader, const struct moment *moment, int64_t *ts_ns)
 {
-	struct trace_text size = { (const char *)&packet->bytes.n_bytes, sizeof packet->bytes.n_bytes };
-	int status;
-
-	if (reader->is_at_end || packet->bytes.n_bytes + reader->waiting.n_bytes > MAX_WAITING_BYTES)
-		return left_out(reader, "timestamp in a clock that cannot be resolved");
-	status = trace_bytes_append(&reader->waiting, size, NULL);
-	return status < 0 ? status : trace_bytes_append(&reader->waiting, packet->bytes, NULL);
+	if (moment->is_taken)
+		return trace_perfetto_clocks_resolve(&reader->clocks, moment->clock, (int64_t)moment->time, ts_ns);
+	/* nobody knows what a difference was added to that came before all snapshots of its clock */
+	if (trace_perfetto_clocks_is_incremental(&reader->clocks, moment->clock))
+		return TRACE_OK;
+	return trace_perfetto_clocks_convert(&reader->clocks, moment->clock, moment->time, ts_ns);
 }
 
 /* ---- Contents of a packet ---- */
@@ -467,17 +485,9 @@ static int take_range_of_interest(struct trace_perfetto_reader *reader, struct t
 
 static int take_compressed(struct trace_perfetto_reader *reader, struct trace_text packed);
 
-/* Processes the rest of a packet once the state of its sequence is up to date. */
-static int take_payload(struct trace_perfetto_reader *reader, const struct packet *packet,
-			struct trace_perfetto_sequence *sequence)
+static int take_contents(struct trace_perfetto_reader *reader, const struct packet *packet,
+			 struct trace_perfetto_sequence *sequence, int64_t ts_ns)
 {
-	int64_t ts_ns;
-	int status = find_time(reader, packet, sequence, &ts_ns);
-
-	if (status < 0)
-		return status;
-	if (status == TRACE_OK)
-		return keep_waiting(reader, packet);
 	if (packet->ftrace_events.data)
 		return trace_perfetto_ftrace_take(&reader->ftrace, packet->ftrace_events);
 	if (packet->track_event.data) {
@@ -515,9 +525,69 @@ static int take_state(const struct packet *packet, struct trace_perfetto_sequenc
 	return status;
 }
 
+/* True if the time of a packet is known; the kernel's events are in a clock of their own. */
+static bool find_time(struct trace_perfetto_reader *reader, const struct packet *packet, const struct moment *moment,
+		      int64_t *ts_ns)
+{
+	int64_t kernel_ns;
+
+	return resolve(reader, moment, ts_ns) == TRACE_ROW &&
+	       (!packet->ftrace_events.data || reader->is_giving_up ||
+		trace_perfetto_clocks_resolve(&reader->clocks, trace_perfetto_clock_id(TRACE_CLOCK_BOOTTIME, 0), 0,
+					      &kernel_ns) == TRACE_ROW);
+}
+
+static int take_waiting(struct trace_perfetto_reader *reader);
+
+/* Takes all packets that wait, and leaves out those whose clock is still not known. */
+static int give_up_waiting(struct trace_perfetto_reader *reader)
+{
+	int status;
+
+	reader->is_giving_up = true;
+	status = take_waiting(reader);
+	reader->is_giving_up = false;
+	return status;
+}
+
+/* Keeps a packet until its clock may be known: until other clocks are connected, or until the end of the file. */
+static int keep_waiting(struct trace_perfetto_reader *reader, const struct packet *packet,
+			struct trace_perfetto_sequence *sequence, const struct moment *moment)
+{
+	struct waiting_head head = { *moment, packet->bytes.n_bytes };
+	int status = trace_bytes_append(&reader->waiting, (struct trace_text){ (const char *)&head, sizeof head }, NULL);
+
+	sequence->n_waiting++;
+	if (status == TRACE_OK)
+		status = trace_bytes_append(&reader->waiting, packet->bytes, NULL);
+	return status < 0 || reader->waiting.n_bytes <= MAX_WAITING_BYTES ? status : give_up_waiting(reader);
+}
+
+/* Takes a packet, all of whose sequence's packets before it have been taken. */
+static int take_next(struct trace_perfetto_reader *reader, const struct packet *packet,
+		     struct trace_perfetto_sequence *sequence, const struct moment *moment)
+{
+	int64_t ts_ns;
+	bool has_time = find_time(reader, packet, moment, &ts_ns);
+	int status;
+
+	if (!has_time && !reader->is_giving_up)
+		return keep_waiting(reader, packet, sequence, moment);
+	status = take_state(packet, sequence);
+	if (status < 0 || packet->clock_snapshot.data)
+		return status;
+	if (packet->needs_state && !sequence->is_valid)
+		return left_out(reader, "packet needs incremental state that is not valid");
+	return has_time ? take_contents(reader, packet, sequence, ts_ns)
+			: left_out(reader, "timestamp in a clock that cannot be resolved");
+}
+
+static int retry_waiting(struct trace_perfetto_reader *reader);
+
 static int take_fields(struct trace_perfetto_reader *reader, const struct packet *packet)
 {
 	struct trace_perfetto_sequence *sequence;
+	struct moment moment;
 	int status;
 
 	if (packet->compressed.data)
@@ -527,15 +597,17 @@ static int take_fields(struct trace_perfetto_reader *reader, const struct packet
 	if (packet->machine)
 		return left_out(reader, "packet of another machine");
 	status = find_sequence(reader, packet->sequence, &sequence);
-	if (status == TRACE_OK)
-		status = take_state(packet, sequence);
+	if (status == TRACE_OK && packet->has_sequence)
+		status = trace_perfetto_sequence_come(sequence, packet->is_cleared, packet->defaults);
+	if (status == TRACE_OK && packet->clock_snapshot.data)
+		status = take_snapshot(reader, packet);
+	if (status == TRACE_OK && packet->clock_snapshot.data)
+		status = retry_waiting(reader);
 	if (status < 0)
 		return status;
-	if (packet->clock_snapshot.data)
-		return take_snapshot(reader, packet);
-	if (packet->needs_state && !sequence->is_valid)
-		return left_out(reader, "packet needs incremental state that is not valid");
-	return take_payload(reader, packet, sequence);
+	moment = find_moment(reader, packet, sequence);
+	return sequence->n_waiting > 0 ? keep_waiting(reader, packet, sequence, &moment)
+				       : take_next(reader, packet, sequence, &moment);
 }
 
 /* Turns the status of a packet into that of the file. A packet that is no valid message is left out; other errors are final. */
@@ -558,6 +630,55 @@ static int judge(struct trace_perfetto_reader *reader, int status)
 	if (status == TRACE_ERROR_MEMORY)
 		return trace_fail(reader->assembly, status, reader->offset, "out of memory");
 	return status;
+}
+
+/* ---- Packets that wait ---- */
+
+static int take_waiting_packet(struct trace_perfetto_reader *reader, const struct waiting_head *head, const char *bytes)
+{
+	struct trace_perfetto_sequence *sequence;
+	struct packet packet;
+	int status = read_packet((struct trace_text){ bytes, head->n_bytes }, &packet);
+
+	if (status == TRACE_OK)
+		status = find_sequence(reader, packet.sequence, &sequence);
+	if (status == TRACE_OK)
+		status = sequence->n_waiting > 0 ? keep_waiting(reader, &packet, sequence, &head->moment)
+						 : take_next(reader, &packet, sequence, &head->moment);
+	return judge(reader, status);
+}
+
+/* Takes the packets that wait. Of a sequence these are the first one whose clock is not known and all behind it, so that each
+ * packet is read with the state that those before it have made. */
+static int take_waiting(struct trace_perfetto_reader *reader)
+{
+	struct trace_bytes waiting = reader->waiting;
+	int status = TRACE_OK;
+
+	reader->waiting = (struct trace_bytes){ 0 };
+	for (size_t i = 0; i < reader->n_sequences; i++)
+		reader->sequences[i]->n_waiting = 0;
+	for (size_t at = 0; at < waiting.n_bytes && status == TRACE_OK;) {
+		struct waiting_head head;
+
+		memcpy(&head, waiting.data + at, sizeof head);
+		at += sizeof head;
+		status = take_waiting_packet(reader, &head, waiting.data + at);
+		at += head.n_bytes;
+	}
+	trace_bytes_release(&waiting);
+	return status;
+}
+
+/* After a snapshot: if it has connected other clocks, their packets come before the next ones. */
+static int retry_waiting(struct trace_perfetto_reader *reader)
+{
+	if (reader->waiting.n_bytes == 0 || reader->n_clock_changes == reader->clocks.n_changes ||
+	    reader->n_retried_bytes + reader->waiting.n_bytes > MAX_RETRIED_BYTES)
+		return TRACE_OK;
+	reader->n_clock_changes = reader->clocks.n_changes;
+	reader->n_retried_bytes += reader->waiting.n_bytes;
+	return take_waiting(reader);
 }
 
 static int take_packet(struct trace_perfetto_reader *reader, struct trace_text bytes)
@@ -633,33 +754,6 @@ static int feed(void *parser, const char *bytes, size_t n_bytes, size_t *n_taken
 	return status;
 }
 
-/* Processes the packets that waited for their clocks, with the final state of their sequences. */
-static int take_waiting(struct trace_perfetto_reader *reader)
-{
-	struct trace_bytes waiting = reader->waiting;
-	int status = TRACE_OK;
-
-	reader->waiting = (struct trace_bytes){ 0 };
-	reader->is_at_end = true;
-	for (size_t at = 0; at < waiting.n_bytes && status == TRACE_OK;) {
-		struct trace_perfetto_sequence *sequence;
-		struct packet packet;
-		size_t n_bytes;
-
-		memcpy(&n_bytes, waiting.data + at, sizeof n_bytes);
-		at += sizeof n_bytes;
-		status = read_packet((struct trace_text){ waiting.data + at, n_bytes }, &packet);
-		if (status == TRACE_OK)
-			status = find_sequence(reader, packet.sequence, &sequence);
-		if (status == TRACE_OK)
-			status = take_payload(reader, &packet, sequence);
-		status = judge(reader, status);
-		at += n_bytes;
-	}
-	trace_bytes_release(&waiting);
-	return status;
-}
-
 static int end(void *parser, const char *bytes, size_t n_bytes)
 {
 	struct trace_perfetto_reader *reader = parser;
@@ -672,7 +766,7 @@ static int end(void *parser, const char *bytes, size_t n_bytes)
 	if (n_bytes > 0 || reader->n_to_skip > 0)
 		status = trace_report_add(reader->assembly, TRACE_MENDED, 1, "file that ends inside a packet");
 	if (status == TRACE_OK)
-		status = take_waiting(reader);
+		status = give_up_waiting(reader);
 	if (status == TRACE_OK)
 		status = judge(reader, trace_perfetto_sched_finish(&reader->sched));
 	if (status == TRACE_OK)

@@ -32,7 +32,6 @@ static void forget_defaults(struct trace_perfetto_sequence *sequence)
 	trace_budget_return(sequence->budget, sequence->event_defaults.n_bytes);
 	free((char *)sequence->event_defaults.data);
 	sequence->event_defaults = (struct trace_text){ NULL, 0 };
-	sequence->default_clock = 0;
 }
 
 static void forget_differences(struct trace_perfetto_sequence *sequence)
@@ -158,6 +157,21 @@ static int keep_event_defaults(struct trace_perfetto_sequence *sequence, struct 
 	return TRACE_OK;
 }
 
+int trace_perfetto_sequence_come(struct trace_perfetto_sequence *sequence, bool is_cleared, struct trace_text defaults)
+{
+	struct trace_message fields = trace_message_of(defaults);
+	struct trace_field field;
+	int status = TRACE_OK;
+
+	if (is_cleared || defaults.data)
+		sequence->coming_clock = 0;
+	while (defaults.data && (status = trace_message_next(&fields, &field)) == TRACE_ROW) {
+		if (field.number == DEFAULTS_CLOCK && field.wire == TRACE_WIRE_VARINT)
+			sequence->coming_clock = (uint32_t)field.value;
+	}
+	return status;
+}
+
 int trace_perfetto_sequence_set_defaults(struct trace_perfetto_sequence *sequence, struct trace_text message)
 {
 	struct trace_message fields = trace_message_of(message);
@@ -167,9 +181,7 @@ int trace_perfetto_sequence_set_defaults(struct trace_perfetto_sequence *sequenc
 
 	forget_defaults(sequence);
 	while ((status = trace_message_next(&fields, &field)) == TRACE_ROW) {
-		if (field.number == DEFAULTS_CLOCK && field.wire == TRACE_WIRE_VARINT)
-			sequence->default_clock = (uint32_t)field.value;
-		else if (field.number == DEFAULTS_TRACK_EVENT && field.wire == TRACE_WIRE_BYTES)
+		if (field.number == DEFAULTS_TRACK_EVENT && field.wire == TRACE_WIRE_BYTES)
 			event_defaults = field.text;
 	}
 	return status < 0 || !event_defaults.data ? status : keep_event_defaults(sequence, event_defaults);

@@ -37,7 +37,8 @@ struct trace_perfetto_sequence {
 	size_t n_text_bytes_taken; /* of the budget */
 
 	struct trace_text event_defaults; /* the message TrackEventDefaults, owned; data is NULL if there is none */
-	uint32_t default_clock;		  /* 0 if there is none */
+	uint32_t coming_clock;		  /* the default clock for the next packet of the file; 0 if there is none */
+	uint64_t n_waiting;		  /* packets that wait for a clock, and hold up those behind them */
 
 	bool has_thread; /* outlives a clear */
 	int32_t pid;
@@ -53,6 +54,9 @@ void trace_perfetto_sequence_release(struct trace_perfetto_sequence *sequence);
 
 void trace_perfetto_sequence_clear(struct trace_perfetto_sequence *sequence);
 void trace_perfetto_sequence_lose(struct trace_perfetto_sequence *sequence);
+
+/* Of a packet that comes, but may have to wait: what is needed to know the clock of the next one. Same as below. */
+int trace_perfetto_sequence_come(struct trace_perfetto_sequence *sequence, bool is_cleared, struct trace_text defaults);
 
 /* Takes a message InternedData, and a message TracePacketDefaults, which replaces the one before whole.
  * TRACE_OK, TRACE_ERROR_FORMAT, TRACE_ERROR_MEMORY or TRACE_ERROR_LIMIT. O(bytes) expected. */

@@ -13,85 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/trace/lines.h"
 #include "trace/json.h"
 #include "trace/trace.h"
 
 enum { LINE_BYTES = 1500, KEY_BYTES = 300, MOST_TRACKS = 1000, MOST_ROWS = 20000 };
-
-/* ---- Lines ---- */
-
-struct lines {
-	char **lines;
-	size_t n, n_allocated;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct lines *lines, const char *format, ...)
-{
-	char line[LINE_BYTES];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line, sizeof line, format, arguments);
-	va_end(arguments);
-	if (lines->n == lines->n_allocated) {
-		lines->n_allocated = lines->n_allocated ? 2 * lines->n_allocated : 1024;
-		lines->lines = realloc(lines->lines, lines->n_allocated * sizeof *lines->lines);
-		assert_non_null(lines->lines);
-	}
-	lines->lines[lines->n] = strdup(line);
-	assert_non_null(lines->lines[lines->n]);
-	lines->n++;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void sort(struct lines *lines)
-{
-	if (lines->n > 0)
-		qsort(lines->lines, lines->n, sizeof *lines->lines, by_text);
-}
-
-static void release(struct lines *lines)
-{
-	for (size_t i = 0; i < lines->n; i++)
-		free(lines->lines[i]);
-	free(lines->lines);
-	*lines = (struct lines){ 0 };
-}
-
-/* Fails unless both have the same lines; or, if `part`, unless all found lines are expected. */
-static void compare(const char *file, struct lines *found, struct lines *expected, bool part)
-{
-	size_t i = 0, j = 0, n_wrong = 0, n_missing = 0;
-
-	sort(found);
-	sort(expected);
-	while (i < found->n || j < expected->n) {
-		int order = i == found->n      ? 1
-			    : j == expected->n ? -1
-					       : strcmp(found->lines[i], expected->lines[j]);
-
-		if (order < 0) {
-			n_wrong++;
-			print_error("%s: not expected: %s\n", file, found->lines[i]);
-		}
-		if (order > 0) {
-			n_missing++;
-			if (!part)
-				print_error("%s: not found:    %s\n", file, expected->lines[j]);
-		}
-		i += order <= 0;
-		j += order >= 0;
-	}
-	release(found);
-	release(expected);
-	assert_int_equal(n_wrong, 0);
-	if (!part)
-		assert_int_equal(n_missing, 0);
-}
 
 /* ---- What was read ---- */
 
@@ -322,18 +248,18 @@ static void compare_tracks(const char *file, size_t expected_tracks, bool (*is_m
 			depth = span->depth >= depth ? span->depth + 1 : depth;
 		}
 		if (n > 0)
-			add(&of_file, "track %s: %" PRId64 ", %" PRId64 " unclosed, %" PRId64 " ns, at most %" PRId64 ", depth %" PRId64,
+			lines_add(&of_file, "track %s: %" PRId64 ", %" PRId64 " unclosed, %" PRId64 " ns, at most %" PRId64 ", depth %" PRId64,
 			    key_of(found.tracks[i]), n, n_unclosed, sum, max, depth);
 	}
 	for (size_t key = trace_json_first(&json, expected_tracks); key; key = trace_json_next(&json, key)) {
 		size_t track = trace_json_value(&json, key);
 		bool has_max = strcmp(text_of(track, "max"), "(none)") != 0;
 
-		add(&expected, "track %s: %" PRId64 ", %" PRId64 " unclosed, %" PRId64 " ns, at most %" PRId64 ", depth %" PRId64,
+		lines_add(&expected, "track %s: %" PRId64 ", %" PRId64 " unclosed, %" PRId64 " ns, at most %" PRId64 ", depth %" PRId64,
 		    text_at(key), number_of(track, "count"), number_of(track, "unclosed"), number_of(track, "sum"),
 		    has_max ? number_of(track, "max") : -1, number_of(track, "max_depth"));
 	}
-	compare(file, &of_file, &expected, false);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 /* All spans, or the first ones if the answers have no more. */
@@ -343,17 +269,17 @@ static void compare_spans(const char *file, size_t expected_spans, bool (*is_mea
 	size_t n = 0;
 
 	for (size_t span = trace_json_first(&json, expected_spans); span; span = trace_json_next(&json, span), n++)
-		add(&expected, "span %" PRId64 " %" PRId64 " on %s: %s [%s] depth %s", number_of(span, "ts"),
+		lines_add(&expected, "span %" PRId64 " %" PRId64 " on %s: %s [%s] depth %s", number_of(span, "ts"),
 		    number_of(span, "dur"), text_of(span, "track"), name_of(span), text_of(span, "cat"),
 		    text_of(span, "depth"));
 	for (size_t i = 0; i < found.spans.n && of_file.n < n; i++) {
 		const struct row *span = &found.spans.rows[i];
 
 		if (is_meant(span))
-			add(&of_file, "span %" PRId64 " %" PRId64 " on %s: %s [%s] depth %" PRId64, span->ts_ns, span->dur_ns,
+			lines_add(&of_file, "span %" PRId64 " %" PRId64 " on %s: %s [%s] depth %" PRId64, span->ts_ns, span->dur_ns,
 			    key_of(span->track), span->name, category_of(span), span->depth);
 	}
-	compare(file, &of_file, &expected, false);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 static void compare_states(const char *file, size_t expected_states)
@@ -362,16 +288,16 @@ static void compare_states(const char *file, size_t expected_states)
 
 	for (size_t state = trace_json_first(&json, expected_states); expected_states && state;
 	     state = trace_json_next(&json, state))
-		add(&expected, "state %" PRId64 " %" PRId64 " on %s: %s [%s]", number_of(state, "ts"), number_of(state, "dur"),
+		lines_add(&expected, "state %" PRId64 " %" PRId64 " on %s: %s [%s]", number_of(state, "ts"), number_of(state, "dur"),
 		    text_of(state, "track"), name_of(state), text_of(state, "cat"));
 	for (size_t i = 0; i < found.spans.n; i++) {
 		const struct row *span = &found.spans.rows[i];
 
 		if (is_kind(span, TRACE_TRACK_STATE))
-			add(&of_file, "state %" PRId64 " %" PRId64 " on %s: %s [%s]", span->ts_ns, span->dur_ns,
+			lines_add(&of_file, "state %" PRId64 " %" PRId64 " on %s: %s [%s]", span->ts_ns, span->dur_ns,
 			    key_of(span->track), span->name, category_of(span));
 	}
-	compare(file, &of_file, &expected, false);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 static bool is_run(const struct row *row)
@@ -387,14 +313,14 @@ static void compare_runs(const char *file, size_t sched)
 	compare_tracks(file, member(sched, "tracks"), is_run);
 	compare_spans(file, first, is_run);
 	for (size_t run = trace_json_first(&json, first); run; run = trace_json_next(&json, run), n++)
-		add(&expected, "run %" PRId64 " of %s {\"tid\":%s,\"prio\":%s,\"end_state\":%s}", number_of(run, "ts"),
+		lines_add(&expected, "run %" PRId64 " of %s {\"tid\":%s,\"prio\":%s,\"end_state\":%s}", number_of(run, "ts"),
 		    text_of(run, "tid"), text_of(run, "tid"), text_of(run, "prio"), text_of(run, "end_state"));
 	for (size_t i = 0; i < found.spans.n && of_file.n < n; i++) {
 		if (is_run(&found.spans.rows[i]))
-			add(&of_file, "run %" PRId64 " of %s %s", found.spans.rows[i].ts_ns, found.spans.rows[i].id,
+			lines_add(&of_file, "run %" PRId64 " of %s %s", found.spans.rows[i].ts_ns, found.spans.rows[i].id,
 			    found.spans.rows[i].args);
 	}
-	compare(file, &of_file, &expected, false);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 static void compare_windows(const char *file, size_t windows)
@@ -413,12 +339,12 @@ static void compare_windows(const char *file, size_t windows)
 			sum += span->dur_ns >= 0 ? span->dur_ns : 0;
 			n_unclosed += span->dur_ns < 0;
 		}
-		add(&of_file, "window %" PRId64 " %" PRId64 ": %" PRId64 ", %" PRId64 " ns, %" PRId64 " unclosed", a, b, n, sum,
+		lines_add(&of_file, "window %" PRId64 " %" PRId64 ": %" PRId64 ", %" PRId64 " ns, %" PRId64 " unclosed", a, b, n, sum,
 		    n_unclosed);
-		add(&expected, "window %" PRId64 " %" PRId64 ": %" PRId64 ", %" PRId64 " ns, %" PRId64 " unclosed", a, b,
+		lines_add(&expected, "window %" PRId64 " %" PRId64 ": %" PRId64 ", %" PRId64 " ns, %" PRId64 " unclosed", a, b,
 		    number_of(window, "count"), number_of(window, "sum"), number_of(window, "unclosed"));
 	}
-	compare(file, &of_file, &expected, false);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 /* All instants, or of those that the answers have each one. */
@@ -431,14 +357,14 @@ static void compare_instants(const char *file, size_t instants)
 	for (size_t i = 0; i < n; i++) {
 		const struct row *instant = &found.instants.rows[i];
 
-		add(&expected, "instant %" PRId64 " on %s: %s [%s]", instant->ts_ns, key_of(instant->track), instant->name,
+		lines_add(&expected, "instant %" PRId64 " on %s: %s [%s]", instant->ts_ns, key_of(instant->track), instant->name,
 		    category_of(instant));
 	}
 	for (size_t instant = trace_json_first(&json, member(instants, "list")); instant;
 	     instant = trace_json_next(&json, instant))
-		add(&of_file, "instant %" PRId64 " on %s: %s [%s]", number_of(instant, "ts"), text_of(instant, "track"),
+		lines_add(&of_file, "instant %" PRId64 " on %s: %s [%s]", number_of(instant, "ts"), text_of(instant, "track"),
 		    name_of(instant), text_of(instant, "cat"));
-	compare(file, &of_file, &expected, of_file.n < n);
+	lines_compare(file, &of_file, &expected, of_file.n < n);
 }
 
 /* "track|name", and the counter's uuid if several have the same. */
@@ -483,15 +409,15 @@ static void compare_series(const char *file, size_t counters)
 		if (n == 0)
 			continue;
 		series_of(first, series);
-		add(&of_file, "counter %s: %zu, sum %.9g, %.9g to %.9g", series, n, sum, min, max);
+		lines_add(&of_file, "counter %s: %zu, sum %.9g, %.9g to %.9g", series, n, sum, min, max);
 	}
 	for (size_t key = trace_json_first(&json, counters); key; key = trace_json_next(&json, key)) {
 		size_t counter = trace_json_value(&json, key);
 
-		add(&expected, "counter %s: %" PRId64 ", sum %.9g, %.9g to %.9g", text_at(key), number_of(counter, "n"),
+		lines_add(&expected, "counter %s: %" PRId64 ", sum %.9g, %.9g to %.9g", text_at(key), number_of(counter, "n"),
 		    double_of(counter, "sum"), double_of(counter, "min"), double_of(counter, "max"));
 	}
-	compare(file, &of_file, &expected, false);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 /* Of the series whose samples the answers have, each one. */
@@ -503,7 +429,7 @@ static void compare_samples(const char *file, size_t samples)
 		char series[LINE_BYTES];
 
 		series_of(&found.samples.rows[i], series);
-		add(&expected, "sample %.300s %" PRId64 ": %.17g", series, found.samples.rows[i].ts_ns,
+		lines_add(&expected, "sample %.300s %" PRId64 ": %.17g", series, found.samples.rows[i].ts_ns,
 		    found.samples.rows[i].value);
 	}
 	for (size_t key = samples ? trace_json_first(&json, samples) : 0; key; key = trace_json_next(&json, key)) {
@@ -511,11 +437,11 @@ static void compare_samples(const char *file, size_t samples)
 		     pair = trace_json_next(&json, pair)) {
 			size_t ts = trace_json_first(&json, pair);
 
-			add(&of_file, "sample %s %s: %.17g", text_at(key), text_at(ts),
+			lines_add(&of_file, "sample %s %s: %.17g", text_at(key), text_at(ts),
 			    strtod(text_at(trace_json_next(&json, ts)), NULL));
 		}
 	}
-	compare(file, &of_file, &expected, true);
+	lines_compare(file, &of_file, &expected, true);
 }
 
 static const struct row *row_of(const struct rows *rows, uint64_t number)
@@ -546,7 +472,7 @@ static void add_arrow(struct lines *lines, const struct row *from, const struct 
 	for (int i = 0; i < 2; i++)
 		snprintf(text[i], sizeof text[i], "%" PRId64 " %" PRId64 " %s %s", ends[i]->ts_ns, ends[i]->dur_ns,
 			 key_of(ends[i]->track), ends[i]->name);
-	add(lines, "flow %s -> %s", text[0], text[1]);
+	lines_add(lines, "flow %s -> %s", text[0], text[1]);
 }
 
 static void expected_end(size_t end, char text[LINE_BYTES / 3])
@@ -680,7 +606,7 @@ static void compare_arrows(const char *file, size_t flows)
 		}
 		add_arrow(is_of_phase ? &of_phases : &of_file, row_of_end(&found.arrows[i].from), row_of_end(&found.arrows[i].to));
 	}
-	sort(&of_phases);
+	lines_sort(&of_phases);
 	for (size_t flow = trace_json_first(&json, member(flows, "list")); flow; flow = trace_json_next(&json, flow), n_expected++) {
 		char from[LINE_BYTES / 3], to[LINE_BYTES / 3];
 		size_t n_before = expected.n;
@@ -691,21 +617,21 @@ static void compare_arrows(const char *file, size_t flows)
 			n_taken++;
 			continue;
 		}
-		add(&expected, "flow %s -> %s", from, to);
+		lines_add(&expected, "flow %s -> %s", from, to);
 		/* of a phase, and bound alike */
-		if (of_phases.n > 0 && bsearch(&expected.lines[n_before], of_phases.lines, of_phases.n, sizeof *of_phases.lines, by_text))
-			add(&of_file, "%s", expected.lines[n_before]);
+		if (lines_have(&of_phases, expected.lines[n_before]))
+			lines_add(&of_file, "%s", expected.lines[n_before]);
 	}
 	assert_int_equal(n_expected, number_of(flows, "n"));
 	assert_int_equal(n_taken, n_other_flows(file));
-	release(&of_phases);
-	compare(file, &of_file, &expected, false);
+	lines_release(&of_phases);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 static void add_name(struct lines *lines, const char *key, const char *what, const char *name)
 {
 	if (*name && strcmp(name, "(none)") != 0)
-		add(lines, "track %s: %s %s", key, what, name);
+		lines_add(lines, "track %s: %s %s", key, what, name);
 }
 
 static void add_names(struct lines *lines, const struct trace_track *track)
@@ -748,7 +674,7 @@ static void compare_names(const char *file, size_t tracks)
 			fail_msg("%s: there is no track %s", file, text_at(key));
 		add_names(&of_file, found.tracks[i]);
 	}
-	compare(file, &of_file, &expected, false);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 static uint64_t left_out(const struct trace *trace, const char *what)
@@ -776,10 +702,10 @@ static void compare_left_out(const char *file, const struct trace *trace, size_t
 			what = "end without begin";
 		if (strcmp(what, "ftrace event: not sched_switch") == 0)
 			what = "ftrace event: other";
-		add(&expected, "%s left out: %s", text_at(trace_json_value(&json, key)), what);
-		add(&of_file, "%" PRIu64 " left out: %s", left_out(trace, what), what);
+		lines_add(&expected, "%s left out: %s", text_at(trace_json_value(&json, key)), what);
+		lines_add(&of_file, "%" PRIu64 " left out: %s", left_out(trace, what), what);
 	}
-	compare(file, &of_file, &expected, false);
+	lines_compare(file, &of_file, &expected, false);
 }
 
 /* ---- Files ---- */
