@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <libpq-fe.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,54 +9,27 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t noticed;
-static PGcancel *volatile cancelled;
+#include "tools/interrupt.h"
 
-static void on_signal(int number)
+/* What a signal cancels: the statement that runs. */
+static void cancel_statement(void *cancel)
 {
-	int system_error = errno;
 	char problem[256];
 
-	noticed = number;
-	alarm(1);
-	if (cancelled)
-		PQcancel(cancelled, problem, sizeof problem);
-	errno = system_error;
+	PQcancel(cancel, problem, sizeof problem);
 }
 
-/* A signal may come after `noticed` was checked and before a read that then waits for ever. The alarm repeats until it
- * interrupts that read. */
-static void on_alarm(int number)
+static struct interrupt_action statement = { .cancel = cancel_statement };
+
+/* `cancel` becomes ours; NULL: nothing is to be cancelled. */
+static void set_cancelled(PGcancel *cancel)
 {
-	(void)number;
-	alarm(1);
+	interrupt_cancels(NULL);
+	PQfreeCancel(statement.context);
+	statement.context = cancel;
+	if (cancel)
+		interrupt_cancels(&statement);
 }
-
-/* Without SA_RESTART, so that a read from a pipe without data is interrupted, too. */
-void interrupt_watch(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
-	struct sigaction reminder = { .sa_handler = on_alarm };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGALRM, &reminder, NULL);
-}
-
-void interrupt_cancels(void *cancel)
-{
-	PGcancel *before = cancelled;
-
-	cancelled = cancel;
-	PQfreeCancel(before);
-}
-
-int interrupt_signal(void)
-{
-	return noticed;
-}
-
-/* ---- The connection ---- */
 
 /* libpq copies each piece: larger pieces would cost memory and gain nothing. */
 enum { COPY_PIECE_BYTES = 64 * 1024 };
@@ -104,7 +76,7 @@ bool connection_open(struct connection *connection, const char *conninfo)
 		return fail(connection, "out of memory", NULL);
 	if (PQstatus(connection->libpq) != CONNECTION_OK)
 		return fail(connection, PQerrorMessage(connection->libpq), NULL);
-	interrupt_cancels(PQgetCancel(connection->libpq));
+	set_cancelled(PQgetCancel(connection->libpq));
 	return connection_run(connection, "SET client_min_messages = warning; SET statement_timeout = 0; "
 					  "SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0") &&
 	       lift_newer_timeouts(connection);
@@ -112,7 +84,7 @@ bool connection_open(struct connection *connection, const char *conninfo)
 
 void connection_close(struct connection *connection)
 {
-	interrupt_cancels(NULL);
+	set_cancelled(NULL);
 	PQfinish(connection->libpq);
 	connection->libpq = NULL;
 }

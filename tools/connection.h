@@ -1,6 +1,6 @@
-/* tools/connection.h -- Connection to a PostgreSQL server, its error messages, and cancellation by Ctrl-C and SIGTERM.
+/* tools/connection.h -- Connection to a PostgreSQL server and its error messages.
  *
- * Only connection.c and interrupt.c use libpq.
+ * A signal cancels the statement that runs (interrupt.h). Only connection.c uses libpq.
  */
 #ifndef IFOREST_CONNECTION_H
 #define IFOREST_CONNECTION_H
@@ -35,17 +35,5 @@ __attribute__((format(printf, 4, 5))) bool connection_ask(struct connection *con
 __attribute__((format(printf, 2, 3))) bool connection_copy_start(struct connection *connection, const char *format, ...);
 bool connection_copy_data(struct connection *connection, const char *data, size_t n_bytes);
 bool connection_copy_end(struct connection *connection);
-
-/* Ctrl-C and SIGTERM: what the server is doing is cancelled, and the program finds out and says where it stands. A second
- * signal ends it at once. */
-
-/* From now on signals are noticed. */
-void interrupt_watch(void);
-
-/* What a signal shall cancel: a PGcancel, which becomes ours, or NULL for nothing. */
-void interrupt_cancels(void *cancel);
-
-/* The signal that came, or 0. */
-int interrupt_signal(void);
 
 #endif

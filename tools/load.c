@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tools/connection.h"
+#include "tools/interrupt.h"
 
 enum { PIECE_BYTES = 64 * 1024, GATHERED_BYTES = 4 * 1024 * 1024, ROWS_A_PROGRESS_STEP = 256 };
 
@@ -154,6 +155,8 @@ static enum load_status take_row(struct load *load, const struct loaded_row *row
 		return LOAD_INTERRUPTED;
 	if (!row)
 		return LOAD_MEMORY;
+	if (load->options->max_rows > 0 && load_n_rows(load) == load->options->max_rows)
+		return LOAD_TOO_MANY_ROWS;
 	widen_range(load, row);
 	if (load_n_rows(load) % ROWS_A_PROGRESS_STEP == 0)
 		progress_step(&load->progress, trace_position(load->trace), load_n_rows(load));
@@ -240,7 +243,7 @@ static enum load_status load_trace(struct load *load)
 {
 	enum load_status status = load_rows(load);
 
-	if (status != LOAD_OK && status != LOAD_BAD_TRACE)
+	if (status != LOAD_OK && status != LOAD_BAD_TRACE && status != LOAD_TOO_MANY_ROWS)
 		return status;
 	/* all rows of the file were skipped: the tables may have more */
 	if (status == LOAD_OK && load->committed_sums && !has_same_sums(load))
@@ -257,7 +260,7 @@ static enum load_status load_trace(struct load *load)
 
 enum load_status load_open(struct load *load)
 {
-	struct trace_options options = { .args = load->options->args, .complete = true };
+	struct trace_options options = { .args = load->options->args, .complete = true, .max_bytes = load->options->max_bytes };
 	struct trace_sink sink = {
 		.context = load,
 		.on_span = on_span,

@@ -23,9 +23,10 @@
 enum load_status {
 	LOAD_OK,
 	LOAD_INTERRUPTED,
-	LOAD_BAD_TRACE,	 /* the trace has the problem; the rows before it are committed */
-	LOAD_SERVER,	 /* the connection has the problem */
-	LOAD_OTHER_ROWS, /* the rows in the tables are not those that the file begins with; nothing was loaded */
+	LOAD_BAD_TRACE,	    /* the trace has the problem; the rows before it are committed */
+	LOAD_SERVER,	    /* the connection has the problem */
+	LOAD_TOO_MANY_ROWS, /* more than options->max_rows; those before are committed */
+	LOAD_OTHER_ROWS,    /* the rows in the tables are not those that the file begins with; nothing was loaded */
 	LOAD_MEMORY
 };
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/terminal.h"
+
 /* Names of tables as SQL writes them: spans, public.spans, "My Schema"."Spans". */
 
 /* Returns the name with every part in quotes, ready for SQL. Letters that were not in quotes become lower case, as in SQL.
@@ -73,7 +75,9 @@ enum option_key {
 	OPTION_REPLACE,
 	OPTION_NO_ARGS,
 	OPTION_NO_INDEX,
-	OPTION_BATCH
+	OPTION_BATCH,
+	OPTION_MAX_ROWS,
+	OPTION_MAX_BYTES
 };
 
 static const struct option long_options[] = {
@@ -89,6 +93,8 @@ static const struct option long_options[] = {
 	{ "no-args", no_argument, NULL, OPTION_NO_ARGS },
 	{ "no-index", no_argument, NULL, OPTION_NO_INDEX },
 	{ "batch", required_argument, NULL, OPTION_BATCH },
+	{ "max-rows", required_argument, NULL, OPTION_MAX_ROWS },
+	{ "max-bytes", required_argument, NULL, OPTION_MAX_BYTES },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -107,15 +113,27 @@ static const char help[] =
 	"      --no-args           leave the arguments of spans and instants out\n"
 	"      --no-index          make no iforest indexes\n"
 	"      --batch ROWS        rows of one transaction (100000)\n"
+	"      --max-rows ROWS     stop at more rows, of all tables together\n"
+	"      --max-bytes BYTES   stop at more bytes of the trace, unpacked\n"
 	"  -h, --help              this\n"
 	"\n"
 	"Exit status: 0 loaded, 1 not all is loaded, 2 wrong usage, 3 all is loaded but not indexed or vacuumed,\n"
-	"130 interrupted. docs/trace2pg.md has the columns and the rest.\n";
+	"129, 130, 143 interrupted. docs/trace2pg.md has the columns and the rest.\n";
 
 static enum options_answer wrong(const char *what, const char *text)
 {
-	fprintf(stderr, "trace2pg: %s%s; trace2pg --help shows the usage\n", what, text);
+	fprintf(stderr, "trace2pg: %s", what);
+	terminal_print(stderr, text);
+	fputs("; trace2pg --help shows the usage\n", stderr);
 	return OPTIONS_WRONG;
+}
+
+/* Says that a text of the command line is not what it is to be. */
+static void quote_wrong(const char *what, const char *text, const char *problem)
+{
+	fprintf(stderr, "trace2pg: %s'", what);
+	terminal_print(stderr, text);
+	fprintf(stderr, "' %s\n", problem);
 }
 
 static bool take_name(struct options *options, int table, const char *text)
@@ -125,19 +143,20 @@ static bool take_name(struct options *options, int table, const char *text)
 	free(options->tables[table]);
 	options->tables[table] = table_name_parse(text, &problem);
 	if (!options->tables[table])
-		fprintf(stderr, "trace2pg: '%s' %s\n", text, problem);
+		quote_wrong("", text, problem);
 	return options->tables[table];
 }
 
-static bool take_batch(struct options *options, const char *text)
+/* `what` names the option and what it needs. */
+static bool take_number(uint64_t *number, const char *what, const char *text)
 {
 	char *end;
 
 	errno = 0;
-	options->batch_rows = strtoull(text, &end, 10);
+	*number = strtoull(text, &end, 10);
 	if (*text >= '1' && *text <= '9' && !*end && errno == 0)
 		return true;
-	fprintf(stderr, "trace2pg: --batch needs a number of rows, and '%s' is none\n", text);
+	quote_wrong(what, text, "is none");
 	return false;
 }
 
@@ -186,7 +205,13 @@ enum options_answer options_parse(struct options *options, int argc, char **argv
 			options->index = false;
 			break;
 		case OPTION_BATCH:
-			is_right = take_batch(options, optarg);
+			is_right = take_number(&options->batch_rows, "--batch needs a number of rows, and ", optarg);
+			break;
+		case OPTION_MAX_ROWS:
+			is_right = take_number(&options->max_rows, "--max-rows needs a number of rows, and ", optarg);
+			break;
+		case OPTION_MAX_BYTES:
+			is_right = take_number(&options->max_bytes, "--max-bytes needs a number of bytes, and ", optarg);
 			break;
 		case OPTION_HELP:
 			fputs(help, stdout);

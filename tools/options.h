@@ -12,6 +12,8 @@ struct options {
 	const char *conninfo;	/* NULL: only the PG* environment */
 	char *tables[N_TABLES]; /* names, in quotes as SQL needs them; owned */
 	uint64_t batch_rows;	/* of one transaction, at most */
+	uint64_t max_rows;	/* of all tables; 0: no limit */
+	uint64_t max_bytes;	/* of the unpacked file; 0: no limit */
 	bool resume, replace;
 	bool args;  /* load the arguments of spans and instants */
 	bool index; /* create the indexes */

@@ -4,15 +4,20 @@
 #include <stdlib.h>
 
 #include "tools/connection.h"
+#include "tools/interrupt.h"
 #include "tools/load.h"
 #include "tools/options.h"
 #include "tools/tables.h"
+#include "tools/terminal.h"
 
-enum exit_status { EXIT_LOADED = 0, EXIT_NOT_LOADED = 1, EXIT_USAGE = 2, EXIT_NOT_INDEXED = 3, EXIT_SIGNAL = 128 };
+enum exit_status { EXIT_LOADED = 0, EXIT_NOT_LOADED = 1, EXIT_USAGE = 2, EXIT_NOT_INDEXED = 3 };
 
+/* The problem may quote a file or a name in it. */
 static void complain(const char *what, const char *problem)
 {
-	fprintf(stderr, "trace2pg: %s%s\n", what, problem);
+	fprintf(stderr, "trace2pg: %s", what);
+	terminal_print_lines(stderr, problem);
+	fputc('\n', stderr);
 }
 
 static void print_counts(FILE *file, const uint64_t n_rows[N_TABLES], char *const names[N_TABLES])
@@ -39,7 +44,12 @@ static void explain_failure(const struct load *load, enum load_status status)
 		complain(connection_is_alive(load->connection) ? "" : "the connection is lost: ", load->connection->problem);
 		break;
 	case LOAD_OTHER_ROWS:
-		complain(load->options->path, " does not begin with the rows in the tables; nothing was added");
+		fputs("trace2pg: ", stderr);
+		terminal_print(stderr, load->options->path);
+		fputs(" does not begin with the rows in the tables; nothing was added\n", stderr);
+		break;
+	case LOAD_TOO_MANY_ROWS:
+		fprintf(stderr, "trace2pg: more than %" PRIu64 " rows, which --max-rows allows\n", load->options->max_rows);
 		break;
 	case LOAD_MEMORY:
 		complain("", "out of memory");
@@ -92,11 +102,15 @@ static void print_summary(const struct load *load)
 	const struct storable_counts *replaced = &load->encoder.replaced;
 	const struct trace_report_line *line;
 
-	printf("%s (%s): ", load->options->path, trace_format_name(load->trace));
+	terminal_print(stdout, load->options->path);
+	printf(" (%s): ", trace_format_name(load->trace));
 	print_counts(stdout, load->n_committed, load->options->tables);
 	printf(" (%.1f s)\n", progress_now_s() - load->progress.start_s);
-	for (size_t i = 0; (line = trace_report(load->trace, i)); i++)
-		printf("  %s: %" PRIu64 " %s\n", line->finding == TRACE_MENDED ? "mended" : "left out", line->n, line->what);
+	for (size_t i = 0; (line = trace_report(load->trace, i)); i++) {
+		printf("  %s: %" PRIu64 " ", line->finding == TRACE_MENDED ? "mended" : "left out", line->n);
+		terminal_print(stdout, line->what);
+		putchar('\n');
+	}
 	print_replaced(replaced->n_nul, "NUL characters became U+FFFD");
 	print_replaced(replaced->n_malformed, "bytes (or escapes in args) that are no Unicode characters became U+FFFD");
 }

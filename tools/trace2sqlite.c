@@ -1,8 +1,9 @@
 /* tools/trace2sqlite.c -- Program that loads traces into an SQLite database: from the command line to the exit status.
  *
- * All files are loaded in one transaction: a load that fails, or is interrupted, leaves the database as it was. The indexes are
- * those of the extension, which is linked into the program.
+ * All files are loaded in one transaction: a load that fails, or is interrupted, leaves the database as it was, and no file if
+ * there was none. The indexes are those of the extension, which is linked into the program.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -10,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
+#include "tools/interrupt.h"
 #include "tools/progress.h"
 #include "tools/rows.h"
+#include "tools/terminal.h"
 #include "trace/trace.h"
 
 enum exit_status { EXIT_LOADED = 0, EXIT_NOT_LOADED = 1, EXIT_USAGE = 2 };
@@ -25,6 +29,7 @@ struct loader {
 	int n_paths;
 	const char *tables[N_TABLES]; /* names as given on the command line */
 	bool replace, args, index;
+	uint64_t max_rows, max_bytes; /* 0: no limit */
 
 	sqlite3 *database;
 	sqlite3_stmt *inserts[N_TABLES];
@@ -35,24 +40,53 @@ struct loader {
 	int64_t first_ns, last_ns; /* of spans, counter samples and instants */
 	double start_s;
 	bool is_failed; /* in the database, which has the message */
+	bool is_new;	/* there was no database */
+	bool has_too_many_rows;
 };
 
 /* The entry point of the extension. */
 int sqlite3_iforest_init(sqlite3 *database, char **message, const struct sqlite3_api_routines *api);
 
-static void complain(const char *what, const char *problem)
+/* The message may quote a file or a name in it. */
+static void complain(const char *message)
 {
-	fprintf(stderr, "trace2sqlite: %s%s\n", what, problem);
+	fputs("trace2sqlite: ", stderr);
+	terminal_print_lines(stderr, message);
+	fputc('\n', stderr);
+}
+
+/* The same with the database's path before it. */
+static void complain_of_database(const struct loader *loader, const char *message)
+{
+	fputs("trace2sqlite: ", stderr);
+	terminal_print(stderr, loader->database_path);
+	fputs(": ", stderr);
+	terminal_print_lines(stderr, message);
+	fputc('\n', stderr);
+}
+
+static bool interrupted(struct loader *loader)
+{
+	if (!interrupt_signal())
+		return false;
+	progress_end(&loader->progress);
+	complain("interrupted");
+	return true;
 }
 
 static bool database_failed(struct loader *loader)
 {
+	int rc = sqlite3_errcode(loader->database);
+
+	if (interrupted(loader))
+		return false;
 	progress_end(&loader->progress);
-	if (sqlite3_errcode(loader->database) == SQLITE_NOTADB)
-		fprintf(stderr, "trace2sqlite: %s: not a database; the database comes first, then the traces\n",
-			loader->database_path);
+	if (rc == SQLITE_NOTADB)
+		complain_of_database(loader, "not a database; the database comes first, then the traces");
+	else if (rc == SQLITE_CANTOPEN || rc == SQLITE_FULL || rc == SQLITE_IOERR)
+		complain_of_database(loader, sqlite3_errmsg(loader->database));
 	else
-		complain("", sqlite3_errmsg(loader->database));
+		complain(sqlite3_errmsg(loader->database));
 	return false;
 }
 
@@ -211,6 +245,9 @@ static int insert_row(struct loader *loader, const struct loaded_row *row)
 
 	if (!row)
 		return TRACE_ERROR_MEMORY;
+	loader->has_too_many_rows = loader->max_rows > 0 && n_all_rows(loader) == loader->max_rows;
+	if (loader->has_too_many_rows || interrupt_signal())
+		return TRACE_ERROR_READ;
 	definition = &loaded_definitions[row->table];
 	insert = loader->inserts[row->table];
 	for (int i = 0; rc == SQLITE_OK && i < definition->n_columns; i++)
@@ -266,22 +303,34 @@ static int on_track(void *context, const struct trace_track *track)
 static bool read_file(struct loader *loader, const char *path)
 {
 	const struct trace_sink sink = { loader, on_span, on_sample, on_instant, on_flow, on_track };
-	const struct trace_options options = { .args = loader->args, .complete = true };
+	const struct trace_options options = { .args = loader->args, .complete = true, .max_bytes = loader->max_bytes };
 	const struct trace_report_line *line;
 	int status = trace_open(path, &options, &sink, &loader->trace);
 
 	progress_start(&loader->progress, "trace2sqlite", path);
-	while (status >= 0 && (status = trace_step(loader->trace)) == TRACE_ROW)
+	while (status >= 0 && !interrupt_signal() && (status = trace_step(loader->trace)) == TRACE_ROW)
 		show_progress(loader);
 	for (size_t i = 0; status == TRACE_OK && (line = trace_report(loader->trace, i)); i++)
 		status = insert_row(loader, row_of_report_line(&loader->maker, line));
 	progress_end(&loader->progress);
+	if (interrupted(loader))
+		return false;
 	if (status == TRACE_OK)
 		return true;
 	if (loader->is_failed)
 		return database_failed(loader);
-	complain("", trace_error(loader->trace));
+	if (loader->has_too_many_rows)
+		fprintf(stderr, "trace2sqlite: more than %" PRIu64 " rows, which --max-rows allows\n", loader->max_rows);
+	else
+		complain(trace_error(loader->trace));
 	return false;
+}
+
+static void print_report_line(const struct trace_report_line *line)
+{
+	printf("  %s: %" PRIu64 " ", line->finding == TRACE_MENDED ? "mended" : "left out", line->n);
+	terminal_print(stdout, line->what);
+	putchar('\n');
 }
 
 static void print_summary(const struct loader *loader, const char *path)
@@ -294,14 +343,15 @@ static void print_summary(const struct loader *loader, const char *path)
 				    [TABLE_TRACKS] = counts->n_tracks };
 	const struct trace_report_line *line;
 
-	printf("%s (%s): ", path, trace_format_name(loader->trace));
+	terminal_print(stdout, path);
+	printf(" (%s): ", trace_format_name(loader->trace));
 	for (int i = 0; i < TABLE_LEFT_OUT; i++) {
 		fputs(i ? ", " : "", stdout);
 		rows_print_count(stdout, (enum loaded_table)i, n_rows[i]);
 	}
 	printf(" (%.1f s)\n", progress_now_s() - loader->start_s);
 	for (size_t i = 0; (line = trace_report(loader->trace, i)); i++)
-		printf("  %s: %" PRIu64 " %s\n", line->finding == TRACE_MENDED ? "mended" : "left out", line->n, line->what);
+		print_report_line(line);
 }
 
 /* If there are several files, the keys of a file's tracks begin with its number. Its rows are numbered after those of the files
@@ -409,7 +459,9 @@ static void print_questions(const struct loader *loader)
 
 	if (!ask.spans && !ask.counters && !ask.instants)
 		return;
-	printf("\nAsk next, in the shell: sqlite3 %s\n", loader->database_path);
+	printf("\nAsk next, in the shell: sqlite3 ");
+	terminal_print_path(stdout, loader->database_path);
+	putchar('\n');
 	if (loader->index) {
 		printf("  .load ./build/iforest\n");
 		print_indexed(&ask);
@@ -421,33 +473,88 @@ static void print_questions(const struct loader *loader)
 	sqlite3_free(ask.instants);
 }
 
+/* Opens the database if there is one, or creates it. */
+static int open_or_create(struct loader *loader)
+{
+	int rc = sqlite3_open_v2(loader->database_path, &loader->database, SQLITE_OPEN_READWRITE, NULL);
+
+	if (rc != SQLITE_CANTOPEN)
+		return rc;
+	sqlite3_close(loader->database);
+	rc = sqlite3_open_v2(loader->database_path, &loader->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	loader->is_new = rc == SQLITE_OK;
+	return rc;
+}
+
 /* A database in memory, or one without a name, would be gone when the program ends. */
 static bool open_database(struct loader *loader)
 {
 	const char *file;
 
-	if (sqlite3_open(loader->database_path, &loader->database) != SQLITE_OK)
+	if (open_or_create(loader) != SQLITE_OK)
 		return database_failed(loader);
 	file = sqlite3_db_filename(loader->database, "main");
 	if (file && *file)
 		return true;
-	fprintf(stderr, "trace2sqlite: the database is to be a file, and \"%s\" names none\n", loader->database_path);
+	fputs("trace2sqlite: the database is to be a file, and \"", stderr);
+	terminal_print(stderr, loader->database_path);
+	fputs("\" names none\n", stderr);
+	loader->is_new = false;
 	return false;
 }
 
-static enum exit_status load(struct loader *loader)
+/* Removes the file that a failed load has created. With the lock held, and the file empty after the rollback, it is nobody
+ * else's. */
+static void remove_new_database(struct loader *loader)
+{
+	struct stat status;
+	const char *file;
+
+	if (!loader->is_new || sqlite3_exec(loader->database, "BEGIN EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK)
+		return;
+	file = sqlite3_db_filename(loader->database, "main");
+	if (file && stat(file, &status) == 0 && status.st_size == 0)
+		remove(file);
+	sqlite3_exec(loader->database, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static void interrupt_database(void *database)
+{
+	sqlite3_interrupt(database);
+}
+
+static bool open_and_load(struct loader *loader)
+{
+	struct interrupt_action action = { .cancel = interrupt_database };
+	bool succeeded;
+
+	if (!open_database(loader))
+		return false;
+	action.context = loader->database;
+	interrupt_cancels(&action);
+	succeeded = load_all(loader);
+	interrupt_cancels(NULL);
+	return succeeded;
+}
+
+static int load(struct loader *loader)
 {
 	bool succeeded;
 
+	interrupt_watch();
 	sqlite3_auto_extension((void (*)(void))sqlite3_iforest_init);
-	succeeded = open_database(loader) && load_all(loader);
+	succeeded = open_and_load(loader);
 	for (int i = 0; i < N_TABLES; i++)
 		sqlite3_finalize(loader->inserts[i]);
+	if (!succeeded) {
+		sqlite3_exec(loader->database, "ROLLBACK", NULL, NULL, NULL);
+		remove_new_database(loader);
+	}
 	sqlite3_close(loader->database);
 	row_maker_release(&loader->maker);
 	if (!succeeded) {
-		complain("nothing was loaded", "");
-		return EXIT_NOT_LOADED;
+		complain("nothing was loaded");
+		return interrupt_signal() ? EXIT_SIGNAL + interrupt_signal() : EXIT_NOT_LOADED;
 	}
 	print_questions(loader);
 	return EXIT_LOADED;
@@ -463,6 +570,8 @@ static const struct option long_options[] = {
 	{ "tracks", required_argument, NULL, OPTION_TABLE + TABLE_TRACKS },
 	{ "left-out", required_argument, NULL, OPTION_TABLE + TABLE_LEFT_OUT },
 	{ "replace", no_argument, NULL, 'r' },
+	{ "max-rows", required_argument, NULL, 'R' },
+	{ "max-bytes", required_argument, NULL, 'B' },
 	{ "no-args", no_argument, NULL, 'a' },
 	{ "no-index", no_argument, NULL, 'i' },
 	{ "help", no_argument, NULL, 'h' },
@@ -480,9 +589,11 @@ static const char help[] =
 	"      --replace           drop the tables if they exist\n"
 	"      --no-args           leave the arguments of spans and instants out\n"
 	"      --no-index          make no indexes\n"
+	"      --max-rows ROWS     load nothing if there are more rows, of all tables together\n"
+	"      --max-bytes BYTES   load nothing if a trace has more bytes, unpacked\n"
 	"  -h, --help              this\n"
 	"\n"
-	"Exit status: 0 loaded, 1 nothing was loaded, 2 wrong usage. docs/trace2sqlite.md has the columns and the rest.\n";
+	"Exit status: 0 loaded, 1 nothing was loaded, 2 wrong usage, 129, 130, 143 interrupted. docs/trace2sqlite.md has the columns and the rest.\n";
 
 /* True if all tables have different names, virtual tables included. */
 static bool names_differ(const struct loader *loader)
@@ -498,13 +609,29 @@ static bool names_differ(const struct loader *loader)
 	for (int i = 0; i < n; i++) {
 		for (int j = 0; j < i; j++) {
 			if (strcasecmp(names[i], names[j]) == 0) {
-				fprintf(stderr, "trace2sqlite: what is loaded needs a table each, not two in \"%s\"\n",
-					names[i]);
+				fputs("trace2sqlite: what is loaded needs a table each, not two in \"", stderr);
+				terminal_print(stderr, names[i]);
+				fputs("\"\n", stderr);
 				return false;
 			}
 		}
 	}
 	return true;
+}
+
+/* Reads a positive number, the argument of an option. */
+static bool take_limit(const char *option, const char *text, uint64_t *limit)
+{
+	char *end;
+
+	errno = 0;
+	*limit = strtoull(text, &end, 10);
+	if (*text >= '1' && *text <= '9' && !*end && errno == 0)
+		return true;
+	fprintf(stderr, "trace2sqlite: %s needs a number from 1 on, and '", option);
+	terminal_print(stderr, text);
+	fputs("' is none\n", stderr);
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -521,6 +648,10 @@ int main(int argc, char **argv)
 			loader.args = false;
 		else if (option == 'i')
 			loader.index = false;
+		else if (option == 'R' && take_limit("--max-rows", optarg, &loader.max_rows))
+			continue;
+		else if (option == 'B' && take_limit("--max-bytes", optarg, &loader.max_bytes))
+			continue;
 		else if (option == 'h')
 			return fputs(help, stdout) < 0;
 		else if (option >= OPTION_TABLE)
@@ -529,7 +660,7 @@ int main(int argc, char **argv)
 			return EXIT_USAGE; /* getopt has reported it */
 	}
 	if (argc - optind < 2) {
-		complain("give a database and the files to load; trace2sqlite --help shows the usage", "");
+		complain("give a database and the files to load; trace2sqlite --help shows the usage");
 		return EXIT_USAGE;
 	}
 	loader.database_path = argv[optind];

@@ -114,6 +114,7 @@ struct trace_options {
 	bool args;	    /* read the arguments of spans and instants; otherwise skip them */
 	bool complete;	    /* spans have their depth, and their tracks have names; spans come after the file is read */
 	bool strict;	    /* text that violates its format is an error; otherwise it is repaired and counted */
+	uint64_t max_bytes; /* of the unpacked file; more of them are an error; 0: no limit */
 	size_t piece_bytes; /* bytes of the file parsed at a time; 0: 64 KiB. Does not affect results */
 };
 

@@ -114,6 +114,7 @@ int trace_open_source(trace_source source, void *context, const char *name, cons
 /* Appends n_wanted bytes to the piece, or as many as there are. */
 static int read_on(struct trace *trace, size_t n_wanted)
 {
+	const uint64_t max_bytes = trace->options.max_bytes;
 	struct trace_bytes *piece = &trace->piece;
 	size_t n_read;
 	int status;
@@ -123,8 +124,12 @@ static int read_on(struct trace *trace, size_t n_wanted)
 	status = trace_input_read(&trace->input, piece->data + piece->n_bytes, n_wanted, &n_read);
 	if (status < 0)
 		trace->read_status = fail(trace, status, "%s", trace->input.problem);
+	else if (max_bytes > 0 && trace->input.n_bytes_read > max_bytes)
+		trace->read_status =
+			fail(trace, TRACE_ERROR_LIMIT, "the unpacked file has more than the %llu bytes that are allowed",
+			     (unsigned long long)max_bytes);
 	piece->n_bytes += n_read;
-	trace->is_read = n_read == 0;
+	trace->is_read = n_read == 0 || trace->read_status < 0;
 	return TRACE_ROW;
 }
 

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness.h"
+
 static char folder[200], output[8000];
 
 static const char *build(void)
@@ -51,22 +53,39 @@ static void write_file(const char *name, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* Runs the program in the folder, and sets `output` to what it prints. */
-static void load(int expected_status, const char *arguments)
+static char before_program[200]; /* commands of the shell */
+
+static void command(const char *commands)
 {
-	char command[1500], project[1000];
+	snprintf(before_program, sizeof before_program, "%s", commands);
+}
+
+/* Runs a line of the shell in the folder, where LOADER is the program, and sets `output` to what it prints. */
+static void run_shell(int expected_status, const char *line)
+{
+	static char text[3000];
+	char project[1000];
 	int status;
 	FILE *pipe;
 
 	assert_non_null(getcwd(project, sizeof project));
-	snprintf(command, sizeof command, "cd '%s' && '%s%s%s/trace2sqlite' %s 2>&1", folder, *build() == '/' ? "" : project,
-		 *build() == '/' ? "" : "/", build(), arguments);
-	pipe = popen(command, "r");
+	snprintf(text, sizeof text, "cd '%s' && LOADER='%s%s%s/trace2sqlite'; { %s; } 2>&1", folder, *build() == '/' ? "" : project,
+		 *build() == '/' ? "" : "/", build(), line);
+	pipe = popen(text, "r");
 	assert_non_null(pipe);
 	output[fread(output, 1, sizeof output - 1, pipe)] = 0;
 	status = pclose(pipe);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != expected_status)
 		fail_msg("exit status %d instead of %d: %s", WEXITSTATUS(status), expected_status, output);
+}
+
+/* Runs the program in the folder, and sets `output` to what it prints. */
+static void load(int expected_status, const char *arguments)
+{
+	char line[1500];
+
+	snprintf(line, sizeof line, "%s \"$LOADER\" %s", before_program, arguments);
+	run_shell(expected_status, line);
 }
 
 static void expect_says(const char *text)
@@ -263,12 +282,187 @@ static void what_fails_changes_nothing(void **state)
 	expect_says("the database is to be a file, and \":memory:\" names none");
 }
 
+static bool exists(const char *name)
+{
+	char path[400];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	return access(path, F_OK) == 0;
+}
+
+static void expect_no_database(const char *name)
+{
+	static const char *const suffixes[] = { "", "-journal", "-wal", "-shm" };
+	char file[200];
+
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		snprintf(file, sizeof file, "%s%s", name, suffixes[i]);
+		if (exists(file))
+			fail_msg("%s was left behind after: %s", file, output);
+	}
+}
+
+static void a_failed_load_leaves_no_file(void **state)
+{
+	(void)state;
+	write_file("small.json", small);
+	write_file("bad.json", "[{\"ph\":\"X\",\"ts\":1,\"dur\":1},{\"a\" 1}]");
+	load(1, "new.db bad.json");
+	expect_no_database("new.db");
+	load(1, "new.db nowhere.json");
+	expect_no_database("new.db");
+	load(1, "trace.json new.db"); /* the arguments swapped */
+	expect_no_database("trace.json");
+	load(1, "nowhere/new.db small.json");
+	expect_says("nowhere/new.db: unable to open database file");
+	/* a file that was there stays, though it is empty */
+	write_file("empty.db", "");
+	load(1, "empty.db bad.json");
+	assert_true(exists("empty.db"));
+}
+
+/* No file may be longer than some blocks: SQLite then fails as on a full disk. */
+static void a_full_disk_leaves_nothing_behind(void **state)
+{
+	char path[400];
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/long.json", folder);
+	file = fopen(path, "wb");
+	assert_non_null(file);
+	for (int i = 0; i < 20000; i++)
+		fprintf(file, "%s{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1,\"name\":\"span %d\"}", i ? "," : "[", i, i);
+	fputs("]", file);
+	assert_int_equal(fclose(file), 0);
+	command("trap '' XFSZ; ulimit -f 300;");
+	load(1, "new.db long.json");
+	expect_says("new.db: ");
+	expect_says("nothing was loaded");
+	expect_no_database("new.db");
+	command("");
+	load(0, "--replace t.db small.json");
+	command("trap '' XFSZ; ulimit -f 300;");
+	load(1, "--replace t.db long.json");
+	command("");
+	assert_false(exists("t.db-journal"));
+	expect_rows("SELECT count(*) FROM spans", "3\n");
+}
+
+/* The program reads a pipe that never ends, so it is within the load when the signal comes; or it waits for a lock. */
+static void a_signal_leaves_the_database_as_it_was(void **state)
+{
+	static const char *const signals[][2] = { { "INT", "130" }, { "TERM", "143" }, { "HUP", "129" } };
+	char line[900];
+
+	(void)state;
+	write_file("small.json", small);
+	load(0, "--replace t.db small.json");
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		for (int is_new = 0; is_new < 2; is_new++) {
+			/* the signal comes once the program has begun a transaction, which its journal shows */
+			snprintf(line, sizeof line,
+				 "mkfifo pipe; { printf '[%%s' '{\"ph\":\"X\",\"ts\":1,\"dur\":1},'; exec sleep 60; } >pipe & writer=$!; "
+				 "(trap - INT HUP; exec \"$LOADER\" %s %s pipe) & loader=$!; "
+				 "until [ -e %s-journal ]; do sleep 0.02; done; "
+				 "kill -%s $loader; wait $loader; status=$?; kill $writer; rm pipe; exit $status",
+				 is_new ? "" : "--replace", is_new ? "new.db" : "t.db", is_new ? "new.db" : "t.db", signals[i][0]);
+			run_shell(atoi(signals[i][1]), line);
+			expect_says("trace2sqlite: interrupted\ntrace2sqlite: nothing was loaded");
+			expect_no_database("new.db");
+			assert_false(exists("t.db-journal"));
+		}
+	}
+	expect_rows("SELECT count(*) FROM spans", "3\n");
+}
+
+static void limits_are_kept(void **state)
+{
+	(void)state;
+	write_file("small.json", small);
+	load(0, "--replace t.db small.json");
+	load(1, "--replace --max-rows 2 t.db small.json");
+	expect_says("more than 2 rows, which --max-rows allows");
+	expect_says("nothing was loaded");
+	expect_rows("SELECT count(*) FROM spans", "3\n");
+	load(0, "--replace --max-rows 100 --max-bytes 100000 t.db small.json");
+	load(1, "--replace --max-bytes 100 t.db small.json");
+	expect_says("small.json: the unpacked file has more than the 100 bytes that are allowed");
+	/* what is counted is not what lies on the disk */
+	run_shell(0, "head -c 2000000 /dev/zero | tr '\\0' ' ' >spaces && { printf '['; cat spaces; printf ']'; } | gzip >bomb.gz");
+	load(1, "new.db --max-bytes 1000000 bomb.gz");
+	expect_says("bomb.gz: the unpacked file has more than the 1000000 bytes that are allowed");
+	load(0, "new.db --max-bytes 2000002 bomb.gz");
+	load(2, "--max-rows 0 t.db small.json");
+	expect_says("--max-rows needs a number from 1 on, and '0' is none");
+	load(2, "--max-bytes 1k t.db small.json");
+	expect_says("--max-bytes needs a number from 1 on, and '1k' is none");
+}
+
+/* True if a terminal takes nothing of the text for a command: printable characters of valid UTF-8, and newlines. */
+static bool is_harmless(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	while (*at) {
+		unsigned n = *at < 0x80 ? 1 : *at >= 0xF0 ? 4 : *at >= 0xE0 ? 3 : 2, c = *at & (n == 1 ? 0x7F : 0xFF >> (n + 1));
+
+		if (*at >= 0x80 && *at < 0xC2)
+			return false;
+		for (unsigned i = 1; i < n; i++) {
+			if ((at[i] & 0xC0) != 0x80)
+				return false;
+			c = c << 6 | (at[i] & 0x3F);
+		}
+		if ((c < ' ' && c != '\n') || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069))
+			return false;
+		at += n;
+	}
+	return true;
+}
+
+/* Random bytes as the names of a trace and of a database, in what is printed of a load and in messages; what is printed for the shell
+ * is one word there. */
+static void names_are_no_commands_to_the_terminal(void **state)
+{
+	static const char *const parts[] = { "\033]0;PWN\007", "\033[2J", "\n", "\r", "\x7f", "\xc2\x9b", "\xe2\x80\xae", "\xff", "\xc3",
+					     "\xed\xa0\x80", "'", "\"", "$(touch pwned)", "`touch pwned`", ";touch pwned;", " ", "\xc3\xa4", "a", "\\",
+					     "\xef\xbb\xbf", "\xf0\x9f\x98\x80", "\b", "%s", "-" };
+	int rounds = test_rounds(60);
+
+	(void)state;
+	for (int round = 0; round < rounds; round++) {
+		const uint64_t seed = test_seed() + (uint64_t)round;
+		struct random dice = { seed };
+		char name[200] = "n", line[200];
+
+		for (int64_t n = 1 + random_below(&dice, 6); n > 0; n--)
+			strcat(name, parts[random_below(&dice, sizeof parts / sizeof *parts)]);
+		setenv("NAME", name, 1);
+		write_file(name, small);
+		run_shell(0, "\"$LOADER\" \"$NAME.db\" \"$NAME\" && \"$LOADER\" --replace --max-rows 1 \"$NAME.db\" \"$NAME\"; "
+			     "\"$LOADER\" \"$NAME/x\" \"$NAME\"; \"$LOADER\" --replace \"$NAME.db\" \"$NAME.no\"; "
+			     "\"$LOADER\" --spans \"$NAME\" --flows \"$NAME\" a.db b; \"$LOADER\" --max-rows \"$NAME\" a b; true");
+		if (!is_harmless(output) || exists("pwned"))
+			fail_msg("seed %llu: %s", (unsigned long long)seed, output);
+		snprintf(line, sizeof line, "%s", strstr(output, "in the shell: sqlite3 ") + strlen("in the shell: sqlite3 "));
+		*strchr(line, '\n') = '\0';
+		if (!strstr(line, "\\x") && !strstr(line, "\\u")) {
+			setenv("WORD", line, 1);
+			run_shell(0, "eval \"set -- $WORD\"; [ \"$#\" = 1 ] && [ \"$1\" = \"$NAME.db\" ]");
+		}
+		run_shell(0, "rm -f -- \"$NAME\" \"$NAME.db\"");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_table_is_filled_and_indexed), cmocka_unit_test(several_files_go_into_one_database),
 		cmocka_unit_test(instants_alone_have_questions),     cmocka_unit_test(counters_are_told_apart_by_their_tracks),
-		cmocka_unit_test(what_fails_changes_nothing),
+		cmocka_unit_test(what_fails_changes_nothing),	     cmocka_unit_test(a_failed_load_leaves_no_file),
+		cmocka_unit_test(a_full_disk_leaves_nothing_behind), cmocka_unit_test(a_signal_leaves_the_database_as_it_was),
+		cmocka_unit_test(limits_are_kept),		     cmocka_unit_test(names_are_no_commands_to_the_terminal),
 	};
 
 	return cmocka_run_group_tests_name("trace2sqlite", tests, make_folder, remove_folder);
