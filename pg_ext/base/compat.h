@@ -114,13 +114,6 @@
 #define ifp_check_privileges(plan) ((void)ExecCheckRTPerms((plan)->rtable, true))
 #endif
 
-/* Restricts the search path for code that runs with another user's rights; does nothing before 17. */
-#if PG_VERSION_NUM >= 170000
-#define ifp_restrict_search_path() RestrictSearchPath()
-#else
-#define ifp_restrict_search_path() ((void)0)
-#endif
-
 /* True if the operator is <, <=, >= or > of a B-tree order. */
 static inline bool ifp_is_inequality(Oid operator)
 {

@@ -16,6 +16,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "nodes/readfuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
@@ -169,6 +170,16 @@ int ifp_neutral_settings(void)
 	return level;
 }
 
+/* Returns an expression list or the condition of the index as it was given; NULL if there is none. The relation cache would fold
+ * constant calls, and so run code of the index's owner with the rights of whoever calls. */
+static Node *as_given(Relation index, AttrNumber column)
+{
+	bool is_null;
+	Datum nodes = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &is_null);
+
+	return is_null ? NULL : stringToNode(TextDatumGetCString(nodes));
+}
+
 /* Returns the table's columns in the index and in its condition, and ctid, as the planner numbers them. */
 static Bitmapset *columns_read(Relation index)
 {
@@ -178,8 +189,8 @@ static Bitmapset *columns_read(Relation index)
 		if (index->rd_index->indkey.values[i] != 0)
 			columns =
 				bms_add_member(columns, index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
-	pull_varattnos((Node *)RelationGetIndexExpressions(index), 1, &columns);
-	pull_varattnos((Node *)RelationGetIndexPredicate(index), 1, &columns);
+	pull_varattnos(as_given(index, Anum_pg_index_indexprs), 1, &columns);
+	pull_varattnos(as_given(index, Anum_pg_index_indpred), 1, &columns);
 	return columns;
 }
 
@@ -364,7 +375,7 @@ struct request {
 static bool is_wanted(Relation heap, Relation index, const struct request *request)
 {
 	const char *predicate = request->predicate;
-	bool has_expressions = predicate || RelationGetIndexExpressions(index) != NIL;
+	bool has_expressions = predicate || !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL);
 	char *own_predicate;
 	bool is_same;
 	int level = 0;

@@ -41,6 +41,7 @@
 
 #include "pg_ext/am/build.h"
 #include "pg_ext/base/distributed_table.h"
+#include "pg_ext/base/owner_context.h"
 #include "pg_ext/planner/overlap_index.h"
 #include "pg_ext/sql/index_info.h"
 #include "pg_ext/sql/sqlgen.h"
@@ -615,16 +616,18 @@ static ArrayType *create_all(Relation heap, Relation index, Oid own)
 Datum iforest_create_index_functions(PG_FUNCTION_ARGS)
 {
 	Oid oid = PG_GETARG_OID(0);
+	struct ifp_owner_context caller;
 	Relation heap, index;
 	ArrayType *result;
-	int level;
 
 	index = ifp_open_valid_or_partitioned_index(oid, AccessShareLock, &heap);
 	if (!ifp_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
-	level = ifp_neutral_settings();
+	/* the functions contain the owner's expressions, and must not belong to a user with other rights */
+	caller = ifp_become_owner(heap);
+	(void)ifp_neutral_settings();
 	result = create_all(heap, index, fcinfo->flinfo->fn_oid);
-	AtEOXact_GUC(true, level);
+	ifp_leave_owner(&caller);
 	ifp_close_index(index, heap, AccessShareLock);
 	PG_RETURN_ARRAYTYPE_P(result);
 }

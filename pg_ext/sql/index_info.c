@@ -33,6 +33,7 @@
 #include "pg_ext/am/build.h"
 #include "pg_ext/am/insert.h"
 #include "pg_ext/base/engine.h"
+#include "pg_ext/base/owner_context.h"
 #include "pg_ext/storage/compact.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/locks.h"
@@ -120,6 +121,7 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 	Oid oid = PG_GETARG_OID(0);
 	bool complete = PG_GETARG_BOOL(1);
 	struct ifp_index *index = palloc(sizeof *index);
+	struct ifp_owner_context caller;
 	Relation relation, heap;
 	uint32 n_runs;
 
@@ -129,6 +131,7 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 	relation = open_named(oid, RowExclusiveLock, &heap);
 	if (!ifp_owns_class(oid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(relation));
+	caller = ifp_become_owner(heap);
 	ifp_index_open(index, relation);
 	(void)ifp_maintenance_begin(index, true);
 	/* pages that earlier attempts left; later those that this one frees */
@@ -138,6 +141,7 @@ Datum iforest_merge_index(PG_FUNCTION_ARGS)
 	ifp_sidecar_keep(index);
 	n_runs = index->manifest.n_runs;
 	ifp_maintenance_end(index);
+	ifp_leave_owner(&caller);
 	ifp_close_index(relation, heap, RowExclusiveLock);
 	PG_RETURN_INT32((int32)n_runs);
 }
@@ -685,22 +689,15 @@ static void check_row(Relation relation, ItemPointer tid, Datum *values, bool *a
 			errhint("REINDEX INDEX makes it anew from the table."));
 }
 
-/* Expressions and predicates of the index are its owner's code, and are run with the owner's rights. */
+/* Requires  the user is the table's owner: this evaluates expressions and conditions of the index. */
 static void check_heap(struct check *check, Relation heap, Snapshot snapshot)
 {
 	IndexInfo *info = BuildIndexInfo(check->index->relation);
 	TableScanDesc scan = table_beginscan_strat(heap, snapshot, 0, NULL, true, true);
-	int context, level = NewGUCNestLevel();
-	Oid user;
 
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
-	ifp_restrict_search_path();
 	/* as in a concurrent build, which does not wait for rows */
 	info->ii_Concurrent = true;
 	(void)table_index_build_scan(heap, check->index->relation, info, true, false, check_row, check, scan);
-	AtEOXact_GUC(false, level);
-	SetUserIdAndSecContext(user, context);
 	bloom_free(check->entries);
 }
 
@@ -741,15 +738,14 @@ static void hold_runs(struct ifp_index *index)
 
 IFP_SQL_FUNCTION(iforest_check_index);
 
-Datum iforest_check_index(PG_FUNCTION_ARGS)
+/* Requires  the user is the table's owner. */
+static void check_as_owner(Relation heap, Relation relation, bool with_heap)
 {
 	struct check *check = palloc0(sizeof *check);
-	bool with_heap = PG_GETARG_BOOL(1), is_primary = !RecoveryInProgress();
-	Relation heap, relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
+	bool is_primary = !RecoveryInProgress();
 	Snapshot snapshot = with_heap ? take_snapshot(relation) : InvalidSnapshot;
 	int n_attempts = 0;
 
-	require_may_look(relation);
 	check->index = palloc(sizeof *check->index);
 	ifp_index_open(check->index, relation);
 	check->index->trusts_nothing = true;
@@ -779,6 +775,17 @@ Datum iforest_check_index(PG_FUNCTION_ARGS)
 		check_heap(check, heap, snapshot);
 		UnregisterSnapshot(snapshot);
 	}
+}
+
+Datum iforest_check_index(PG_FUNCTION_ARGS)
+{
+	Relation heap, relation = open_named(PG_GETARG_OID(0), AccessShareLock, &heap);
+	struct ifp_owner_context caller;
+
+	require_may_look(relation);
+	caller = ifp_become_owner(heap);
+	check_as_owner(heap, relation, PG_GETARG_BOOL(1));
+	ifp_leave_owner(&caller);
 	ifp_close_index(relation, heap, AccessShareLock);
 	PG_RETURN_VOID();
 }

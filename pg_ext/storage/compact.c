@@ -23,6 +23,7 @@
 #include "core/run/remove.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/base/library.h"
+#include "pg_ext/base/owner_context.h"
 #include "pg_ext/base/test_points.h"
 #include "pg_ext/storage/index.h"
 #include "pg_ext/storage/locks.h"
@@ -435,7 +436,7 @@ void iforest_worker_main(Datum argument)
 	/* the default handler would raise an error at any point, even in a critical section */
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
-	/* without a role: no user code is run, and the owner may be unable to log in */
+	/* without a role: the owner may be unable to log in */
 	BackgroundWorkerInitializeConnectionByOid(order.database, InvalidOid, 0);
 	ifp_allow_any_duration();
 	StartTransactionCommand();
@@ -443,6 +444,7 @@ void iforest_worker_main(Datum argument)
 	if (heap)
 		relation = open_unless_locked(order.index);
 	if (relation && relation->rd_index && relation->rd_index->indisvalid && relation->rd_index->indrelid == order.heap) {
+		struct ifp_owner_context worker = ifp_become_owner(heap);
 		struct ifp_index *index = palloc(sizeof *index);
 
 		pgstat_report_activity(STATE_RUNNING, "merging runs of an iforest index");
@@ -455,6 +457,7 @@ void iforest_worker_main(Datum argument)
 			ifp_sidecar_keep(index);
 			ifp_maintenance_end(index);
 		}
+		ifp_leave_owner(&worker);
 	}
 	if (relation)
 		relation_close(relation, RowExclusiveLock);
