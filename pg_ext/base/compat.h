@@ -24,6 +24,8 @@
 #include "pgstat.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/bufmgr.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/datetime.h"
 #include "utils/guc.h"
@@ -162,6 +164,31 @@ static inline bool ifp_is_unshared(Relation relation)
 #else
 	return RELATION_IS_LOCAL(relation) || relation->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
 #endif
+}
+
+/* Returns this backend's entry for a lock in the shared table of locks; NULL if it has none.
+ * Requires  that partition of the table is locked. */
+static inline const PROCLOCK *ifp_own_shared_lock(const LOCKTAG *tag, uint32 partition)
+{
+#if PG_VERSION_NUM >= 160000
+	dlist_iter at;
+
+	dlist_foreach(at, &MyProc->myProcLocks[partition])
+	{
+		const PROCLOCK *lock = dlist_container(PROCLOCK, procLink, at.cur);
+
+		if (memcmp(&lock->tag.myLock->tag, tag, sizeof *tag) == 0)
+			return lock;
+	}
+#else
+	SHM_QUEUE *all = &MyProc->myProcLocks[partition];
+	const PROCLOCK *lock = (PROCLOCK *)SHMQueueNext(all, all, offsetof(PROCLOCK, procLink));
+
+	for (; lock; lock = (PROCLOCK *)SHMQueueNext(all, &lock->procLink, offsetof(PROCLOCK, procLink)))
+		if (memcmp(&lock->tag.myLock->tag, tag, sizeof *tag) == 0)
+			return lock;
+#endif
+	return NULL;
 }
 
 /* Pins a block if it is still in that buffer, without raising the buffer's usage count. Returns false otherwise.

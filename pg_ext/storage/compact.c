@@ -21,6 +21,7 @@
 #include "core/run/compact.h"
 #include "core/run/memtable.h"
 #include "core/run/remove.h"
+#include "pg_ext/base/compat.h"
 #include "pg_ext/base/engine.h"
 #include "pg_ext/base/library.h"
 #include "pg_ext/base/owner_context.h"
@@ -350,50 +351,58 @@ void ifp_compact_reclaim(struct ifp_index *index)
 
 /* ---- the worker ---- */
 
-/* True if this backend waits for a lock on the table or the index that conflicts with ours. */
-static bool wants_table(const LockInstanceData *lock, Oid table, Oid index)
+/* True if others wait for a lock that we hold in this mode. LockHasWaiters() cannot tell: it follows a null pointer if the lock was
+ * acquired by the fast path. Whoever has to wait has moved such a lock to the shared table before. */
+static bool has_waiters(const LOCKTAG *tag, LOCKMODE mode)
 {
-	return lock->waitLockMode != NoLock && lock->locktag.locktag_type == LOCKTAG_RELATION &&
-	       lock->locktag.locktag_field1 == MyDatabaseId &&
-	       (lock->locktag.locktag_field2 == table || lock->locktag.locktag_field2 == index) &&
-	       DoLockModesConflict(lock->waitLockMode, RowExclusiveLock);
+	uint32 hash = LockTagHashCode(tag);
+	const PROCLOCK *own;
+	bool has = false;
+
+	LWLockAcquire(LockHashPartitionLock(hash), LW_SHARED);
+	own = ifp_own_shared_lock(tag, LockHashPartition(hash));
+	if (own)
+		has = GetLocksMethodTable(own->tag.myLock)->conflictTab[mode] & own->tag.myLock->waitMask;
+	LWLockRelease(LockHashPartitionLock(hash));
+	return has;
 }
 
-/* True if this backend waits for the end of our transaction, as CREATE INDEX CONCURRENTLY does. */
-static bool wants_end(const LockInstanceData *lock)
+static bool is_relation_wanted(Oid relation)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, relation);
+	return has_waiters(&tag, RowExclusiveLock);
+}
+
+/* True if others wait for the end of our transaction, as CREATE INDEX CONCURRENTLY does. */
+static bool is_end_wanted(void)
 {
 	VirtualTransactionId own;
-	LOCKTAG of_own;
+	LOCKTAG tag;
 
 	GET_VXID_FROM_PGPROC(own, *MyProc);
-	SET_LOCKTAG_VIRTUALTRANSACTION(of_own, own);
-	return lock->waitLockMode != NoLock && memcmp(&lock->locktag, &of_own, sizeof of_own) == 0;
+	SET_LOCKTAG_VIRTUALTRANSACTION(tag, own);
+	return has_waiters(&tag, ExclusiveLock);
 }
 
-/* True if this backend drops, renames or copies our database: it has locked it, and waits up to five seconds for others to
- * leave. */
-static bool wants_database(const LockInstanceData *lock)
+/* True if others drop, rename or copy our database: they have locked it, and wait up to five seconds for us to leave. */
+static bool is_database_wanted(void)
 {
-	return lock->locktag.locktag_type == LOCKTAG_OBJECT && lock->locktag.locktag_field1 == InvalidOid &&
-	       lock->locktag.locktag_field2 == DatabaseRelationId && lock->locktag.locktag_field3 == MyDatabaseId &&
-	       lock->holdMask >= LOCKBIT_ON(ShareLock);
+	LOCKTAG tag;
+	int n;
+
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
+	pfree(GetLockConflicts(&tag, RowExclusiveLock, &n));
+	return n > 0;
 }
 
 /* Returns the name of what others wait for; NULL if nobody waits. */
 static const char *wanted_by_others(Oid table, Oid index)
 {
-	LockData *locks = GetLockStatusData();
-	const char *wanted = NULL;
-
-	for (int i = 0; i < locks->nelements && !wanted; i++) {
-		if (wants_table(&locks->locks[i], table, index) || wants_end(&locks->locks[i]))
-			wanted = "it or for its table";
-		else if (wants_database(&locks->locks[i]))
-			wanted = "its database";
-	}
-	pfree(locks->locks);
-	pfree(locks);
-	return wanted;
+	if (is_relation_wanted(table) || is_relation_wanted(index) || is_end_wanted())
+		return "it or for its table";
+	return is_database_wanted() ? "its database" : NULL;
 }
 
 /* Raises an error if others wait. A background merge may last minutes: a command that changes the table or the index would wait
