@@ -391,6 +391,26 @@ static inline bool ifp_descends(const PathKey *key)
 #endif
 }
 
+/* Tells of which family of B-trees a comparison is, and whether it is >. Returns false if it is neither < nor >. */
+static inline bool ifp_ordering_operator(Oid comparison, Oid *family, bool *is_descending)
+{
+	Oid type;
+#if PG_VERSION_NUM >= 180000
+	CompareType order;
+
+	if (!get_ordering_op_properties(comparison, family, &type, &order))
+		return false;
+	*is_descending = order == COMPARE_GT;
+#else
+	int16 order;
+
+	if (!get_ordering_op_properties(comparison, family, &type, &order))
+		return false;
+	*is_descending = order == BTGreaterStrategyNumber;
+#endif
+	return true;
+}
+
 /* Returns the run conditions of a path's window functions: OpExprs of a WindowFunc and a limit. */
 static inline List *ifp_run_conditions(const WindowAggPath *path)
 {

@@ -11,6 +11,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "pg_ext/base/compat.h"
 #include "pg_ext/planner/aggregate_arms.h"
 #include "pg_ext/planner/value_steps.h"
 
@@ -94,14 +95,12 @@ static bool read_order(const struct ifp_query_level *level, const List *computed
 {
 	const SortGroupClause *clause = linitial_node(SortGroupClause, level->upper->parse->sortClause);
 	Node *key = get_sortgroupclause_expr((SortGroupClause *)clause, level->upper->processed_tlist);
-	Oid family, type;
-	int16 strategy;
+	Oid family;
 	ListCell *cell;
 
-	if (!get_ordering_op_properties(clause->sortop, &family, &type, &strategy) ||
+	if (!ifp_ordering_operator(clause->sortop, &family, &top->is_descending) ||
 	    family != lookup_type_cache(exprType(key), TYPECACHE_BTREE_OPFAMILY)->btree_opf)
 		return false;
-	top->is_descending = strategy == BTGreaterStrategyNumber;
 	top->nulls_first = clause->nulls_first;
 	foreach (cell, query->aggregates) {
 		top->aggregate = foreach_current_index(cell);
