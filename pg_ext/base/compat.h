@@ -303,7 +303,8 @@ static inline Node *ifp_adjust_for_partition(PlannerInfo *root, Node *expression
 #endif
 }
 
-/* Makes the tables of a query ones for which no privileges are checked, if ifp_forget_privileges() follows planning. */
+/* Makes the tables of a query ones for which no privileges are checked, if ifp_forget_privileges() follows planning, and
+ * ifp_forget_subplan_privileges() the creation of the plan. */
 static inline void ifp_drop_privileges(Query *query)
 {
 	ListCell *cell;
@@ -323,20 +324,41 @@ static inline void ifp_drop_privileges(Query *query)
 	}
 }
 
-/* Takes entries of privileges from a planned query and its subqueries: entries that require none must not stay in a plan. */
+/* Removes the entries that require no privileges from a planned query and its subqueries: they must not stay in a plan. */
 static inline void ifp_forget_privileges(PlannerInfo *root)
 {
 #if PG_VERSION_NUM >= 160000
-	root->parse->rteperminfos = NIL;
-	for (int i = 1; i < root->simple_rel_array_size; i++) {
-		if (root->simple_rte_array[i])
-			root->simple_rte_array[i]->perminfoindex = 0;
+	List *required = NIL;
+	ListCell *cell;
+
+	foreach (cell, root->parse->rtable) {
+		RangeTblEntry *table = lfirst_node(RangeTblEntry, cell);
+		RTEPermissionInfo *entry;
+
+		if (table->perminfoindex == 0)
+			continue;
+		entry = getRTEPermissionInfo(root->parse->rteperminfos, table);
+		if (entry->requiredPerms != 0)
+			required = lappend(required, entry);
+		table->perminfoindex = entry->requiredPerms != 0 ? (Index)list_length(required) : 0;
+	}
+	root->parse->rteperminfos = required;
+	for (int i = 1; i < root->simple_rel_array_size; i++)
 		if (root->simple_rel_array[i] && root->simple_rel_array[i]->subroot)
 			ifp_forget_privileges(root->simple_rel_array[i]->subroot);
-	}
 #else
 	(void)root;
 #endif
+}
+
+/* Removes them from the queries of all subplans. To plan min() and max() as first rows copies a query, entries included; only
+ * once there is a plan, the copy can be found. */
+static inline void ifp_forget_subplan_privileges(const PlannerInfo *root)
+{
+	ListCell *cell;
+
+	foreach (cell, root->glob->subroots)
+		ifp_forget_privileges(lfirst(cell));
 }
 
 /* Plans a query below another one. */

@@ -128,9 +128,9 @@ static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 {
 	CustomScan *scan = makeNode(CustomScan);
 
-	(void)root;
 	(void)rel;
 	(void)clauses;
+	ifp_forget_subplan_privileges(root);
 	scan->scan.plan.targetlist = target;
 	scan->scan.plan.qual = lsecond(path->custom_private);
 	scan->custom_scan_tlist = ifp_entries_of(linitial(path->custom_private), 0);
