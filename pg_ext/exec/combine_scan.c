@@ -10,7 +10,7 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 {
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
 
-	node->custom_ps = list_make1(ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
+	node->custom_ps = list_make1(ExecInitNode(linitial(scan->custom_plans), estate, flags));
 }
 
 /* Copies the next row of the subquery, column by column, into the scan's slot. */

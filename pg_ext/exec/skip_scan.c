@@ -24,7 +24,7 @@ struct skip_state {
 static void begin(CustomScanState *node, EState *estate, int flags)
 {
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
-	ScanState *below = (ScanState *)ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags);
+	ScanState *below = (ScanState *)ExecInitNode(linitial(scan->custom_plans), estate, flags);
 
 	node->custom_ps = list_make1(below);
 	((struct skip_state *)node)->index =

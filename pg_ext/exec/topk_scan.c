@@ -19,7 +19,7 @@ static void begin(CustomScanState *node, EState *estate, int flags)
 {
 	struct topk_state *state = (struct topk_state *)node;
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
-	IndexScanState *below = castNode(IndexScanState, ExecInitNode(linitial_node(Plan, scan->custom_plans), estate, flags));
+	IndexScanState *below = castNode(IndexScanState, ExecInitNode(linitial(scan->custom_plans), estate, flags));
 
 	state->bounds = ExecInitExprList(scan->custom_exprs, &node->ss.ps);
 	node->custom_ps = list_make1(below);

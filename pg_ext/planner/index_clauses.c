@@ -107,7 +107,7 @@ CustomScan *ifp_plan_above(CustomPath *path, List *target, List *plans, const ch
 
 	ifp_take(path);
 	scan->scan.plan.targetlist = target;
-	scan->custom_scan_tlist = copyObject(linitial_node(Plan, plans)->targetlist);
+	scan->custom_scan_tlist = copyObject(((const Plan *)linitial(plans))->targetlist);
 	scan->custom_plans = plans;
 	scan->custom_private = path->custom_private;
 	scan->flags = path->flags;

@@ -173,8 +173,10 @@ static const char *quoted_schema(Oid namespace)
 /* True if the extension has the function: one that was not updated yet lacks those of later versions. */
 static bool has_function(Oid extension_schema, char *name)
 {
-	return OidIsValid(
-		LookupFuncName(list_make2(makeString(get_namespace_name(extension_schema)), makeString(name)), -1, NULL, true));
+	List *names = list_make2(makeString(get_namespace_name(extension_schema)), makeString(name));
+	const Oid any_types = InvalidOid; /* not read; NULL would stand for a function without arguments */
+
+	return OidIsValid(LookupFuncName(names, -1, &any_types, true));
 }
 
 /* Reads the index, and which functions the extension in this schema has. */
@@ -265,7 +267,7 @@ static TupleDesc columns_of(const struct ifp_sqlgen_index *sqlgen, const char *q
 	if (!plan)
 		elog(ERROR, "could not prepare a function of index \"%s\": %s", sqlgen->index_name,
 		     SPI_result_code_string(SPI_result));
-	columns = CreateTupleDescCopy(linitial_node(CachedPlanSource, SPI_plan_get_plan_sources(plan))->resultDesc);
+	columns = CreateTupleDescCopy(((const CachedPlanSource *)linitial(SPI_plan_get_plan_sources(plan)))->resultDesc);
 	SPI_freeplan(plan);
 	return columns;
 }

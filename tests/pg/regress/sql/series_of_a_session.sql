@@ -34,7 +34,7 @@ BEGIN
 END $$;
 CREATE FUNCTION kept() RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(CASE WHEN used_bytes < 8192 THEN 'what was asked' ELSE 'all' END, ', ')
-	FROM pg_backend_memory_contexts WHERE name = 'iforest series' AND parent = 'CacheMemoryContext' $$;
+	FROM pg_backend_memory_contexts WHERE name = 'iforest series' $$;
 SELECT format('ALTER DATABASE %I SET enable_indexscan = off', current_database()) \gexec
 SELECT format('ALTER DATABASE %I SET enable_bitmapscan = off', current_database()) \gexec
 SELECT format('ALTER DATABASE %I SET enable_seqscan = off', current_database()) \gexec
