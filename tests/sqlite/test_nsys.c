@@ -7,6 +7,11 @@
 
 #define KERNELS "CUPTI_ACTIVITY_KIND_KERNEL"
 #define COPIES "CUPTI_ACTIVITY_KIND_MEMCPY"
+#define GRAPHS "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+/* what keeps a GPU busy */
+#define WORK                                                                                                                                         \
+	"(SELECT start, \"end\", deviceId, streamId FROM " KERNELS " UNION ALL SELECT start, \"end\", deviceId, streamId FROM " GRAPHS \
+	" WHERE (start, \"end\") <> (0, 0))"
 
 static char *trace_path(const char *name)
 {
@@ -44,8 +49,8 @@ static void run_script(sqlite3 *db)
 
 static void compare_streams(sqlite3 *db, int64_t a, int64_t b)
 {
-	char *ours = sqlite3_mprintf("SELECT deviceId, streamId, overlaps, clipped_dur, longest_dur FROM kernels_overlap(%lld, %lld) ORDER BY 1, 2", a, b);
-	char *plain = sqlite3_mprintf("SELECT deviceId, streamId, count(*), sum(min(\"end\", %lld) - max(start, %lld)), max(\"end\" - start) FROM " KERNELS
+	char *ours = sqlite3_mprintf("SELECT deviceId, streamId, overlaps, clipped_dur, longest_dur FROM streams_overlap(%lld, %lld) ORDER BY 1, 2", a, b);
+	char *plain = sqlite3_mprintf("SELECT deviceId, streamId, count(*), sum(min(\"end\", %lld) - max(start, %lld)), max(\"end\" - start) FROM " WORK
 				      " WHERE start < %lld AND (\"end\" > %lld OR (\"end\" = start AND start >= %lld)) GROUP BY 1, 2 ORDER BY 1, 2", b, a, b, a, a);
 
 	same_rows(db, ours, plain);
@@ -68,12 +73,12 @@ static void compare_streams(sqlite3 *db, int64_t a, int64_t b)
 /* In plain SQL, the start of each gap is the greatest end so far. */
 static void compare_gaps(sqlite3 *db)
 {
-	static const char *const tables[] = { "kernels_gaps", "gpus_gaps" }, *const series[] = { "deviceId, streamId", "deviceId" };
+	static const char *const tables[] = { "streams_gaps", "gpus_gaps" }, *const series[] = { "deviceId, streamId", "deviceId" };
 
 	for (int t = 0; t < 2; t++) {
 		char *ours = sqlite3_mprintf("SELECT %s, gap_start, gap_end FROM %s ORDER BY gap_start, gap_end, 1", series[t], tables[t]);
 		char *plain = sqlite3_mprintf("SELECT %s, last, start FROM (SELECT %s, start, max(\"end\") OVER (PARTITION BY %s ORDER BY start, \"end\" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last"
-					      " FROM " KERNELS ") WHERE last < start ORDER BY last, start, 1", series[t], series[t], series[t]);
+					      " FROM " WORK ") WHERE last < start ORDER BY last, start, 1", series[t], series[t], series[t]);
 
 		same_rows(db, ours, plain);
 		sqlite3_free(ours);
@@ -88,11 +93,11 @@ static void compare_copies(sqlite3 *db)
 	same_rows(db, "SELECT copyKind, count, sum_bytes, sum_dur FROM copies ORDER BY deviceId, streamId, 1",
 	     "SELECT copyKind, count(*), sum(bytes), sum(\"end\" - start) FROM " COPIES " GROUP BY deviceId, streamId, 1 ORDER BY deviceId, streamId, 1");
 	same_rows(db, "SELECT c.rowid, k.overlaps, k.clipped_dur FROM " COPIES " c JOIN gpus_overlap(c.start, c.\"end\") k ON k.deviceId = c.deviceId WHERE c.\"end\" > c.start ORDER BY 1",
-	     "SELECT c.rowid, count(*), sum(min(c.\"end\", k.\"end\") - max(c.start, k.start)) FROM " COPIES " c JOIN " KERNELS
+	     "SELECT c.rowid, count(*), sum(min(c.\"end\", k.\"end\") - max(c.start, k.start)) FROM " COPIES " c JOIN " WORK
 	     " k ON k.deviceId = c.deviceId AND k.start < c.\"end\" AND (k.\"end\" > c.start OR (k.\"end\" = k.start AND k.start >= c.start)) WHERE c.\"end\" > c.start GROUP BY 1 ORDER BY 1");
 	run(db, "DROP TABLE IF EXISTS temp.islands; CREATE TEMP TABLE islands AS SELECT deviceId, min(start) AS start, max(\"end\") AS last FROM (SELECT *, sum(is_new) OVER (PARTITION BY deviceId ORDER BY start, \"end\") AS island FROM"
-		" (SELECT *, ifnull(start > max(\"end\") OVER (PARTITION BY deviceId ORDER BY start, \"end\" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 1) AS is_new FROM " KERNELS ")) GROUP BY deviceId, island");
-	same_rows(db, "WITH edges AS (SELECT deviceId, first_ts AS first, (SELECT max(\"end\") FROM " KERNELS " k WHERE k.deviceId = gpus.deviceId) AS last FROM gpus)"
+		" (SELECT *, ifnull(start > max(\"end\") OVER (PARTITION BY deviceId ORDER BY start, \"end\" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 1) AS is_new FROM " WORK ")) GROUP BY deviceId, island");
+	same_rows(db, "WITH edges AS (SELECT deviceId, first_ts AS first, (SELECT max(\"end\") FROM gpu_work w WHERE w.deviceId = gpus.deviceId) AS last FROM gpus)"
 		 " SELECT c.rowid, max(0, min(c.\"end\", first) - c.start) + max(0, c.\"end\" - max(c.start, last))"
 		 " + coalesce((SELECT sum(min(gap_end, c.\"end\") - max(gap_start, c.start)) FROM gpus_gaps(c.start, c.\"end\") g WHERE g.deviceId = c.deviceId), 0)"
 		 " FROM " COPIES " c JOIN edges e ON e.deviceId = c.deviceId ORDER BY 1",
@@ -114,7 +119,7 @@ static void compare_threads(sqlite3 *db)
 
 static void compare(sqlite3 *db)
 {
-	int64_t first = integer_of(db, "SELECT min(start) FROM " KERNELS), last = integer_of(db, "SELECT max(\"end\") FROM " KERNELS);
+	int64_t first = integer_of(db, "SELECT min(start) FROM " WORK), last = integer_of(db, "SELECT max(\"end\") FROM " WORK);
 	struct random random = { test_seed() };
 
 	compare_streams(db, first, last);
@@ -151,13 +156,19 @@ static void check_replica(const char *arguments)
 		skip();
 	assert_int_equal(system(command), 0);
 	db = open_database(path, 0);
+	run(db, "CREATE TABLE " GRAPHS "(start INTEGER NOT NULL, \"end\" INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);"
+		"INSERT INTO " GRAPHS " SELECT \"end\", \"end\" + rowid %% 5 * 20000, deviceId, streamId, NULL, NULL, rowid %% 3 FROM " KERNELS " WHERE rowid %% 9 = 0 UNION ALL SELECT 0, 0, deviceId, streamId, NULL, NULL, 1 FROM " KERNELS " WHERE rowid < 3");
 	run_script(db);
 	assert_true(integer_of(db, "SELECT sum(count) FROM kernels") > 5000);
+	assert_true(integer_of(db, "SELECT sum(count) FROM gpus") > integer_of(db, "SELECT sum(count) FROM kernels") + 500);
 	assert_true(integer_of(db, "SELECT count(*) FROM " COPIES " c JOIN gpus_overlap(c.start, c.\"end\") k ON k.deviceId = c.deviceId") > 100);
 	compare(db);
 	check_cost(db);
 	run(db, "DELETE FROM " KERNELS " WHERE rowid %% 7 = 3; UPDATE " KERNELS " SET \"end\" = \"end\" + 5000 WHERE rowid %% 11 = 0; INSERT INTO " COPIES
-		"(start, \"end\", deviceId, contextId, streamId, bytes, copyKind) SELECT start + 17, \"end\" + 99, deviceId, contextId, streamId, bytes, copyKind FROM " COPIES);
+		"(start, \"end\", deviceId, contextId, streamId, bytes, copyKind) SELECT start + 17, \"end\" + 99, deviceId, contextId, streamId, bytes, copyKind FROM " COPIES "; DELETE FROM gpu_work");
+	run_script(db); /* again: what was there stays, and gpu_work, which is empty, is filled */
+	compare(db);
+	run_script(db);
 	compare(db);
 	close_database(db);
 	remove_database(path);
@@ -260,9 +271,32 @@ static void a_real_export_with_os_calls_is_as_expected(void **state)
 	check_export("nsys/nsight-2025.5.2.sqlite");
 }
 
+/* Two kernels with a graph between them, as inference servers leave it; and indexes of a time when graphs were not known. */
+static void launches_of_graphs_are_busy_time(void **state)
+{
+	sqlite3 *db = open_database(test_path("graphs.sqlite"), 0);
+	char *script = text_of("sql/sqlite/nsys.sql"), *error = NULL;
+
+	(void)state;
+	run(db, "CREATE TABLE " KERNELS "(start INTEGER NOT NULL, \"end\" INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL, shortName INTEGER NOT NULL);"
+		"INSERT INTO " KERNELS " VALUES(1000, 1500, 0, 7, 1), (9000, 9400, 0, 7, 1);"
+		"CREATE TABLE " GRAPHS "(start INTEGER NOT NULL, \"end\" INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL, graphId INTEGER); INSERT INTO " GRAPHS " VALUES(2000, 8000, 0, 7, 1);"
+		"CREATE VIRTUAL TABLE gpus USING iforest(content=" KERNELS ", time=start, end=\"end\", by=(deviceId))");
+	assert_int_equal(sqlite3_exec(db, script, NULL, NULL, &error), SQLITE_CONSTRAINT_CHECK);
+	assert_non_null(strstr(error, "DROP TABLE gpus;"));
+	sqlite3_free(error);
+	run(db, "ROLLBACK; DROP TABLE gpus; %s", script);
+	assert_int_equal(integer_of(db, "SELECT 8400 - sum(gap_end - gap_start) FROM gpus_gaps(1000, 9400) WHERE deviceId = 0"), 6900);
+	assert_int_equal(integer_of(db, "SELECT clipped_dur FROM streams_overlap(1000, 9400)"), 6900);
+	free(script);
+	close_database(db);
+	remove_database(test_path("graphs.sqlite"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(launches_of_graphs_are_busy_time),
 		cmocka_unit_test(a_replica_is_answered_like_plain_sql),
 		cmocka_unit_test(a_replica_of_2020_too),
 		cmocka_unit_test(a_real_export_of_training_is_as_expected),
