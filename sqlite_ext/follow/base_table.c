@@ -1,6 +1,5 @@
 #include "sqlite_ext/follow/base_table.h"
 
-#include "sqlite_ext/follow/condition.h"
 #include "sqlite_ext/storage/engine.h"
 
 /* ---- what is refused ---- */
@@ -224,13 +223,16 @@ static int inspect_rowid(struct inspection *inspection, struct ifs_base_table *b
 {
 	sqlite3_stmt *statement;
 	int step, rc = ifs_prepare(inspection->error, inspection->db, &statement,
-				   "SELECT wr, strict FROM pragma_table_list WHERE schema = %Q AND name = %Q",
+				   "SELECT wr, strict FROM pragma_table_list WHERE schema = %Q AND name = %Q AND "
+				   "type IN ('table', 'shadow')",
 				   inspection->schema, inspection->table);
 
 	if (rc)
 		return rc;
 	step = sqlite3_step(statement);
-	if (step != SQLITE_ROW)
+	if (step == SQLITE_DONE) /* what the text of an edited schema says, SQLite has read otherwise */
+		rc = refuse(inspection, "iforest: \"%s\" is no ordinary table%s: the schema was edited", "");
+	else if (step != SQLITE_ROW)
 		rc = ifs_error_from_db(inspection->error, inspection->db, step);
 	else if (sqlite3_column_int(statement, 0))
 		rc = refuse_without_rowid(inspection);
@@ -357,8 +359,6 @@ int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const
 		rc = inspect_unique_indexes(&inspection);
 	if (!rc)
 		rc = inspect_columns(&inspection, definition);
-	if (!rc)
-		rc = ifs_condition_check(db, schema, base_table->name, definition, error);
 	if (rc)
 		ifs_base_table_release(base_table);
 	return rc;

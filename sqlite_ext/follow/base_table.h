@@ -4,8 +4,8 @@
 
 #include "sqlite_ext/storage/definition.h"
 
-/* Looks up definition->content in the schema, refuses what cannot be indexed, and sets definition->by_types. On success
- * the caller releases *base_table. */
+/* Looks up definition->content in the schema, refuses what cannot be indexed, and sets definition->by_types. The condition is
+ * judged by itself (condition.h). On success the caller releases *base_table. */
 int ifs_base_table_inspect(struct ifs_base_table *base_table, sqlite3 *db, const char *schema,
 			   struct ifs_definition *definition, struct ifs_error *error);
 

@@ -10,7 +10,7 @@ enum { ROWID, TIME, FIRST_BY };
 static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const char *condition, const char *format,
 		      const char *remedy)
 {
-	const char *where = decoder->definition->where;
+	const char *where = ifs_definition_condition(decoder->definition);
 	sqlite3_stmt *statement;
 	int rc = ifs_prepare(decoder->error, decoder->db, &statement,
 			     "SELECT \"%w\", \"%w\" FROM \"%w\".\"%w\" WHERE %s%s%s ORDER BY \"%w\" LIMIT 1",
@@ -35,13 +35,13 @@ static int refuse_row(struct ifs_row_decoder *decoder, const char *column, const
 /* True if all texts of the time column look like numbers. */
 static bool are_numbers(struct ifs_row_decoder *decoder)
 {
-	const char *column = decoder->definition->time;
+	const char *column = decoder->definition->time, *where = ifs_definition_condition(decoder->definition);
 	sqlite3_stmt *statement;
 	bool are_all = true;
 
 	if (ifs_prepare(decoder->error, decoder->db, &statement,
 			"SELECT \"%w\" FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'text' AND %s", column, decoder->schema,
-			decoder->base_table->name, column, decoder->definition->where ? decoder->definition->where : "1"))
+			decoder->base_table->name, column, where ? where : "1"))
 		return false;
 	while (are_all && sqlite3_step(statement) == SQLITE_ROW)
 		are_all = sqlite3_value_numeric_type(sqlite3_column_value(statement, 0)) != SQLITE_TEXT;
@@ -470,6 +470,11 @@ void ifs_row_decoder_append_columns(const struct ifs_definition *definition, con
 		sqlite3_str_appendf(sql, ", %s.\"%w\"", row, definition->hashed[h]);
 }
 
+unsigned ifs_row_decoder_n_columns(const struct ifs_definition *definition)
+{
+	return FIRST_BY + definition->n_by + definition->n_values + definition->n_hashed;
+}
+
 int ifs_row_decode(struct ifs_row_decoder *decoder, sqlite3_value **row, struct iforest_entry *entry)
 {
 	sqlite3_value **by = row + FIRST_BY, **values = by + decoder->definition->n_by;
@@ -494,9 +499,7 @@ int ifs_row_decode_statement(struct ifs_row_decoder *decoder, sqlite3_stmt *stat
 {
 	sqlite3_value *row[FIRST_BY + IFS_MAX_BY + IFOREST_MAX_VALUES];
 
-	ifs_statement_columns(
-		statement, 0,
-		FIRST_BY + decoder->definition->n_by + decoder->definition->n_values + decoder->definition->n_hashed, row);
+	ifs_statement_columns(statement, 0, ifs_row_decoder_n_columns(decoder->definition), row);
 	return ifs_row_decode(decoder, row, entry);
 }
 

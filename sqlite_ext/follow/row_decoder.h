@@ -44,6 +44,9 @@ struct ifs_row_decoder {
 void ifs_row_decoder_append_columns(const struct ifs_definition *definition, const struct ifs_base_table *base_table,
 				    const char *row, sqlite3_str *sql);
 
+/* Returns how many these are. */
+unsigned ifs_row_decoder_n_columns(const struct ifs_definition *definition);
+
 /* Decodes a row of those columns. If a time or value is invalid, the error names the first such row of the table. */
 int ifs_row_decode(struct ifs_row_decoder *decoder, sqlite3_value **row, struct iforest_entry *entry);
 

@@ -1,6 +1,7 @@
 #include "sqlite_ext/follow/snapshot.h"
 
 #include "sqlite_ext/follow/base_table.h"
+#include "sqlite_ext/follow/condition.h"
 #include "sqlite_ext/follow/mark.h"
 #include "sqlite_ext/follow/triggers.h"
 #include "sqlite_ext/storage/pager.h"
@@ -209,7 +210,7 @@ void ifs_index_forget(struct ifs_index *index)
 	finalize_statements(index);
 	ifs_snapshot_release(index->snapshot);
 	index->snapshot = NULL;
-	index->is_attached = false;
+	index->is_attached = index->definition.where_is_judged = false;
 	ifs_base_table_release(&index->base_table);
 	if (index->cache.n_pinned == 0)
 		ifs_page_cache_release(&index->cache);
@@ -439,6 +440,22 @@ static int detached(struct ifs_index *index, struct ifs_error *error)
 		index->name, index->name, index->name);
 }
 
+/* Judges the condition. A refusal says that the index is detached, and why. */
+static int judge_condition(struct ifs_index *index, struct ifs_error *error)
+{
+	char *why;
+	int rc = ifs_condition_judge(index->db, index->schema, index->base_table.name, &index->definition, error);
+
+	if (rc != SQLITE_ERROR)
+		return rc;
+	why = error->message;
+	*error = (struct ifs_error){ .rc = SQLITE_OK };
+	ifs_error_set(error, rc, "%s: detached from its table: %s; run DROP TABLE \"%w\", and create it with another condition",
+		      index->name, why, index->name);
+	sqlite3_free(why);
+	return rc;
+}
+
 /* Reads the version of a schema. *read is a statement kept from call to call. */
 static int read_version(struct ifs_index *index, const char *schema, sqlite3_stmt **read, int *version, struct ifs_error *error)
 {
@@ -462,6 +479,7 @@ static void forget_base_table(struct ifs_index *index)
 	index->read_state = index->read_rows = index->read_log = index->find_row = NULL;
 	ifs_base_table_release(&index->base_table);
 	index->is_attached = false;
+	index->definition.where_is_judged = false;
 }
 
 int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
@@ -492,6 +510,8 @@ int ifs_index_find_base_table(struct ifs_index *index, struct ifs_error *error)
 	if (!rc && definition->sync != IFS_SYNC_MANUAL &&
 	    (!index->base_table.name || (!has_mark && !index->base_table.is_keyed)))
 		rc = detached(index, error);
+	if (!rc && index->base_table.name)
+		rc = judge_condition(index, error);
 	index->is_attached = !rc;
 	return rc;
 }

@@ -14,6 +14,7 @@ struct trigger_target {
 	const struct ifs_definition *definition;
 	struct ifs_error *error;
 	bool is_no_trigger; /* the SQL is run as it is, not in a trigger */
+	bool is_compared;   /* the SQL is not run: its condition need not be judged */
 	bool has_unique;    /* the table has a UNIQUE index; most have none, and the queries about them are expensive */
 };
 
@@ -50,10 +51,11 @@ static void append_insert(const struct trigger_target *target, sqlite3_str *sql)
 static void append_key(const struct trigger_target *target, sqlite3_str *sql, const char *row)
 {
 	const struct ifs_definition *definition = target->definition;
+	const char *condition = target->is_compared ? definition->where : ifs_definition_condition(definition);
 
 	sqlite3_str_appendf(sql, "%s.\"%w\", ", row, target->base_table->rowid_column);
-	if (definition->where)
-		sqlite3_str_appendf(sql, "iif(%s, 1, NULL), ", definition->where);
+	if (condition)
+		sqlite3_str_appendf(sql, "iif(%s, 1, NULL), ", condition);
 	else
 		sqlite3_str_appendall(sql, "1, ");
 	sqlite3_str_appendf(sql, "%s.\"%w\"", row, definition->time);
@@ -194,7 +196,7 @@ static bool is_literal(const char *sql)
 	int n;
 
 	if (*at == '\'')
-		return ifs_token_next(&at, &n) && !*at;
+		return ifs_token_next(&at, &n) && n > 1 && at[-1] == '\'' && !*at;
 	at += *at == '-' || *at == '+';
 	n_digits = strspn(at, "0123456789");
 	at += n_digits;
@@ -703,6 +705,10 @@ static int find_table(const struct trigger_target *target, struct ifs_base_table
 	failed = sqlite3_finalize(statement);
 	if (!rc && failed)
 		rc = ifs_error_from_db(target->error, target->db, failed);
+	/* in an edited schema the name may be that of a view, or of nothing */
+	if (!rc && base_table->name &&
+	    sqlite3_table_column_metadata(target->db, target->schema, base_table->name, NULL, NULL, NULL, NULL, NULL, NULL))
+		ifs_base_table_release(base_table);
 	if (!rc && base_table->name)
 		rc = ifs_base_table_find_rowid(base_table, target->db, target->schema, base_table->name, target->error);
 	if (!base_table->rowid_column)
@@ -753,9 +759,13 @@ static int find_tables(const struct trigger_target *target, bool *found)
 int ifs_triggers_find_table(sqlite3 *db, const char *schema, const char *index, const struct ifs_definition *definition,
 			    struct ifs_base_table *base_table, struct ifs_error *error)
 {
-	struct trigger_target target = {
-		.db = db, .schema = schema, .index = index, .base_table = base_table, .definition = definition, .error = error
-	};
+	struct trigger_target target = { .db = db,
+					 .schema = schema,
+					 .index = index,
+					 .base_table = base_table,
+					 .definition = definition,
+					 .error = error,
+					 .is_compared = true };
 	bool right = true;
 	int rc;
 

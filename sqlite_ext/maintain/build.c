@@ -98,6 +98,14 @@ static int look_at_type(const struct ifs_index *index, const struct ifs_definiti
 	return SQLITE_OK;
 }
 
+/* Returns the condition of the rows, or one that is true. */
+static const char *condition_of(const struct ifs_definition *definition)
+{
+	const char *condition = ifs_definition_condition(definition);
+
+	return condition ? condition : "1";
+}
+
 /* Tells the kind of times by the column's first one, or by its declared type if there is none. Reals among integers are found
  * later: widen_kind(). */
 static int look_at_kind(const struct ifs_index *index, const struct ifs_definition *definition,
@@ -107,7 +115,7 @@ static int look_at_kind(const struct ifs_index *index, const struct ifs_definiti
 	bool is_empty;
 	int rc = ifs_prepare(error, index->db, &statement,
 			     "SELECT \"%w\" FROM \"%w\".\"%w\" WHERE \"%w\" IS NOT NULL AND %s LIMIT 1", definition->time,
-			     index->schema, base_table->name, definition->time, definition->where ? definition->where : "1");
+			     index->schema, base_table->name, definition->time, condition_of(definition));
 
 	if (rc)
 		return rc;
@@ -298,8 +306,8 @@ static int value_types_choose(const struct ifs_index *index, const struct ifs_de
 		bool is_real = kind == IFS_TIMES_REAL && v == definition->duration_value;
 
 		if (v != definition->duration_value && !ifs_kind_of_integers(definition, v))
-			rc = look_at_column(index, base_table, definition->values[v].source,
-					    definition->where ? definition->where : "1", &is_real, error);
+			rc = look_at_column(index, base_table, definition->values[v].source, condition_of(definition), &is_real,
+					    error);
 		fields->value_types[v] = is_real ? IFOREST_FLOAT64 : IFOREST_INT64;
 	}
 	return rc ? rc : finish(fields, error);
@@ -319,7 +327,7 @@ static int value_types_widen(const struct ifs_index *index, const struct ifs_def
 			continue;
 		rc = ifs_prepare(error, index->db, &statement,
 				 "SELECT 1 FROM \"%w\".\"%w\" WHERE typeof(\"%w\") = 'real' AND %s LIMIT 1", index->schema,
-				 base_table->name, definition->values[v].source, definition->where ? definition->where : "1");
+				 base_table->name, definition->values[v].source, condition_of(definition));
 		if (!rc && sqlite3_step(statement) == SQLITE_ROW)
 			fields->value_types[v] = IFOREST_FLOAT64;
 		if (!rc && (rc = sqlite3_finalize(statement)))

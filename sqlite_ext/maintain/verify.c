@@ -4,6 +4,7 @@
 #include "core/base/xxh64.h"
 #include "core/run/check.h"
 #include "core/run/cursor.h"
+#include "sqlite_ext/follow/condition.h"
 #include "sqlite_ext/follow/row_decoder.h"
 #include "sqlite_ext/storage/sidecar.h"
 
@@ -179,6 +180,9 @@ static int compare(struct verification *verification)
 
 	if (index->definition.sync == IFS_SYNC_MANUAL) {
 		rc = ifs_base_table_inspect(&base_table, index->db, index->schema, &index->definition, verification->error);
+		if (!rc)
+			rc = ifs_condition_judge(index->db, index->schema, base_table.name, &index->definition,
+						 verification->error);
 		table = &base_table;
 	}
 	if (!rc)

@@ -179,6 +179,9 @@ static int read_where(const char *text, struct ifs_definition *definition, struc
 
 	if (definition->where)
 		return ifs_error_set(error, SQLITE_ERROR, "iforest: argument \"where\" is given twice");
+	if (strlen(text) > IFS_MOST_CONDITION_BYTES)
+		return ifs_error_set(error, SQLITE_ERROR, "iforest: where=... has more than %d bytes; make a column of it",
+				     IFS_MOST_CONDITION_BYTES);
 	while ((token = ifs_token_next(&at, &n))) {
 		is_whole = is_whole && (depth > 0 || token == text);
 		depth += ifs_token_is(token, n, "(") - ifs_token_is(token, n, ")");
@@ -589,10 +592,17 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
 	return SQLITE_OK;
 }
 
+const char *ifs_definition_condition(const struct ifs_definition *definition)
+{
+	return definition->where && !definition->where_is_judged ? "(the_condition_is_not_judged)" : definition->where;
+}
+
 void ifs_definition_append_where(const struct ifs_definition *definition, const char *word, sqlite3_str *sql)
 {
-	if (definition->where)
-		sqlite3_str_appendf(sql, " %s %s", word, definition->where);
+	const char *condition = ifs_definition_condition(definition);
+
+	if (condition)
+		sqlite3_str_appendf(sql, " %s %s", word, condition);
 }
 
 void ifs_base_table_release(struct ifs_base_table *base_table)

@@ -7,6 +7,7 @@
 #include "sqlite_ext/storage/time_kind.h"
 
 #define IFS_MAX_BY 16
+#define IFS_MOST_CONDITION_BYTES 100000
 #define IFS_MAX_TEXTS (12 + IFOREST_N_KINDS) /* each argument once */
 
 /* How the index finds out about changes of its base table. */
@@ -32,7 +33,8 @@ struct ifs_definition {
 	struct ifs_column_name end; /* likewise: a column of ends, and the name of the duration, which is end - time */
 	/* condition on the rows of the index, in parentheses, as storage/pure_condition.h rewrites it; NULL: all rows */
 	char *where;
-	bool where_has_like; /* the condition as given has a LIKE */
+	bool where_has_like;  /* the condition as given has a LIKE */
+	bool where_is_judged; /* it may become part of a statement (follow/condition.h) */
 	unsigned n_values, n_by;
 	struct ifs_column_name values[IFOREST_MAX_VALUES];
 	struct ifs_column_name by[IFS_MAX_BY];
@@ -221,8 +223,12 @@ int ifs_definition_keep_by(struct ifs_definition *definition, const char *module
  * is the name of the command column, NULL for none. */
 char *ifs_definition_declare(struct ifs_definition *definition, const char *command, struct ifs_error *error);
 
-/* Appends the index's condition, if it has one, after a word: WHERE or AND. In the statement its column names must refer to
- * only one table, which may have any alias. */
+/* Returns the index's condition as part of a statement, in parentheses, in which its column names must refer to only one table
+ * with any alias; NULL if it has none. Before it is judged (follow/condition.h) it is text that a stranger may have written: then
+ * returns what SQLite refuses in its place. */
+const char *ifs_definition_condition(const struct ifs_definition *definition);
+
+/* Appends that condition after a word: WHERE or AND. */
 void ifs_definition_append_where(const struct ifs_definition *definition, const char *word, sqlite3_str *sql);
 
 void ifs_base_table_release(struct ifs_base_table *base_table);

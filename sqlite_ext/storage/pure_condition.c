@@ -7,7 +7,8 @@
 struct condition_writer {
 	sqlite3_str *out;
 	bool has_like;
-	unsigned depth; /* of functions of dates in each other */
+	unsigned depth;	 /* of functions of dates in each other, where the text doubles */
+	unsigned n_open; /* calls of such functions that are being written */
 	struct ifs_error *error;
 };
 
@@ -160,7 +161,9 @@ static bool is_one_of(const struct token *token, const char *const *texts, unsig
 	return false;
 }
 
-enum { MOST_DEPTH = 6 }; /* the text doubles with each */
+enum { MOST_DEPTH = 6, MOST_OPEN = 20 };
+
+static const char too_deep[] = "stands in too many functions of dates; make a column of some";
 
 static int rewrite(struct condition_writer *writer, struct passage passage);
 
@@ -177,7 +180,7 @@ static int write_time(struct condition_writer *writer, const struct token *funct
 		return SQLITE_OK;
 	}
 	if (writer->depth == MOST_DEPTH)
-		return refuse(writer, function, "stands in too many functions of dates; make a column of some");
+		return refuse(writer, function, too_deep);
 	writer->depth++;
 	sqlite3_str_appendall(writer->out, "iif(lower(");
 	rc = rewrite(writer, argument);
@@ -227,8 +230,9 @@ static int write_call(struct condition_writer *writer, const struct date_functio
 	struct token first;
 	unsigned n = 0;
 	bool is_last = false;
-	int rc = SQLITE_OK;
+	int rc = writer->n_open == MOST_OPEN ? refuse(writer, name, too_deep) : SQLITE_OK;
 
+	writer->n_open++;
 	sqlite3_str_appendf(writer->out, "%.*s(", name->n, name->text);
 	for (; !rc && !is_last && find_argument(rest, &argument, &is_last); n++) {
 		struct passage whole = argument;
@@ -243,6 +247,7 @@ static int write_call(struct condition_writer *writer, const struct date_functio
 			rc = write_modifier(writer, name, argument);
 		sqlite3_str_appendall(writer->out, is_last ? ")" : ",");
 	}
+	writer->n_open--;
 	return !rc && n <= function->last ? refuse(writer, name, "without a time is another value each time") : rc;
 }
 

@@ -512,6 +512,37 @@ static char *write_query(sqlite3 *db, const char *schema, const struct seen_tabl
 
 /* ---- the trial ---- */
 
+#define CREATE_TABLE "CREATE TABLE "
+
+/* The text of the schema may be a stranger's. CREATE TABLE ... AS would run a query. */
+static int refuse_select(void *context, int action, const char *first, const char *second, const char *schema,
+			 const char *trigger)
+{
+	(void)context;
+	(void)first;
+	(void)second;
+	(void)schema;
+	(void)trigger;
+	return action == SQLITE_SELECT ? SQLITE_DENY : SQLITE_OK;
+}
+
+/* Creates an empty table by a text of the schema. What follows its first statement is not run. */
+static int copy_table(sqlite3 *own, const char *schema, const char *sql, struct ifs_error *error)
+{
+	sqlite3_stmt *statement;
+	int rc;
+
+	if (!sql || sqlite3_strnicmp(sql, CREATE_TABLE, (int)strlen(CREATE_TABLE)) != 0)
+		return ifs_error_set(error, SQLITE_ERROR, "the schema's text of the table is no CREATE TABLE");
+	sqlite3_set_authorizer(own, refuse_select, NULL);
+	rc = ifs_prepare(error, own, &statement, CREATE_TABLE "\"%w\".%s", schema, sql + strlen(CREATE_TABLE));
+	sqlite3_step(statement);
+	if (!rc && (rc = sqlite3_finalize(statement)))
+		ifs_error_from_db(error, own, rc);
+	sqlite3_set_authorizer(own, NULL, NULL);
+	return rc;
+}
+
 /* Creates the index on an empty copy of the table, and prepares the query. A failure becomes the reason. */
 static int try_on_copy(sqlite3 *db, const struct ifs_registration *registration, const char *schema, struct advice *advice,
 		       struct ifs_error *error)
@@ -525,20 +556,18 @@ static int try_on_copy(sqlite3 *db, const struct ifs_registration *registration,
 		rc = registration->register_all(own);
 	if (rc)
 		ifs_error_set(error, rc, "");
+	if (!rc)
+		(void)sqlite3_db_config(own, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (!rc && sqlite3_stricmp(schema, "main") != 0)
 		rc = ifs_execute(error, own, "ATTACH ':memory:' AS \"%w\"", schema);
 	if (!rc)
 		rc = ifs_prepare(error, db, &statement,
 				 "SELECT sql FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = %Q", schema,
 				 advice->content);
-	if (!rc && sqlite3_step(statement) == SQLITE_ROW) {
-		const char *sql = (const char *)sqlite3_column_text(statement, 0);
-
-		/* the text begins with CREATE TABLE; the schema is put in front of the name */
-		if (ifs_execute(&failed, own, "CREATE TABLE \"%w\".%s", schema, sql + strlen("CREATE TABLE ")) ||
-		    ifs_execute(&failed, own, "%s", advice->statement))
-			set_reason(advice, failed.rc, failed.message, error);
-	}
+	if (!rc && sqlite3_step(statement) == SQLITE_ROW &&
+	    (copy_table(own, schema, (const char *)sqlite3_column_text(statement, 0), &failed) ||
+	     ifs_execute(&failed, own, "%s", advice->statement)))
+		set_reason(advice, failed.rc, failed.message, error);
 	sqlite3_finalize(statement);
 	statement = NULL;
 	if (!rc && !error->rc && !advice->reason && advice->query && ifs_prepare(&failed, own, &statement, "%s", advice->query))

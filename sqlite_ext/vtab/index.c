@@ -1,5 +1,6 @@
 #include "sqlite_ext/vtab/index.h"
 
+#include "sqlite_ext/follow/condition.h"
 #include "sqlite_ext/follow/mark.h"
 #include "sqlite_ext/follow/snapshot.h"
 #include "sqlite_ext/follow/triggers.h"
@@ -15,6 +16,18 @@
 
 /* ---- Commands: INSERT INTO spans_if(spans_if) VALUES('...') ---- */
 
+/* Inspects a base table of which an index is to be built, and judges the index's condition. */
+static int inspect_for_build(struct ifs_table *table, struct ifs_base_table *base_table, struct ifs_error *error)
+{
+	struct ifs_definition *definition = &table->definition;
+	sqlite3 *db = table->index.db;
+	int rc = ifs_base_table_inspect(base_table, db, table->index.schema, definition, error);
+
+	if (!rc)
+		rc = ifs_condition_judge(db, table->index.schema, base_table->name, definition, error);
+	return rc ? rc : ifs_condition_check_like(db, definition, error);
+}
+
 /* Inspects the base table as it is now. SQLite compares by columns as they were declared when the table was connected,
  * which no command can change. */
 static int inspect(struct ifs_table *table, struct ifs_base_table *base_table, struct ifs_error *error)
@@ -24,7 +37,7 @@ static int inspect(struct ifs_table *table, struct ifs_base_table *base_table, s
 	int rc;
 
 	memcpy(declared, definition->by_types, sizeof declared);
-	rc = ifs_base_table_inspect(base_table, table->index.db, table->index.schema, definition, error);
+	rc = inspect_for_build(table, base_table, error);
 	for (unsigned b = 0; b < definition->n_by && !rc; b++)
 		if (declared[b] && strcmp(declared[b], definition->by_types[b]) != 0)
 			rc = ifs_error_set(error, SQLITE_ERROR,
@@ -214,7 +227,7 @@ static int index_create(sqlite3 *db, void *context, int n_arguments, const char 
 	if (!rc)
 		rc = start_index(table, db, context, n_arguments, &error);
 	if (!rc)
-		rc = ifs_base_table_inspect(&base_table, db, table->index.schema, &table->definition, &error);
+		rc = inspect_for_build(table, &base_table, &error);
 	if (!rc && table->definition.sync == IFS_SYNC_LOG)
 		rc = ifs_triggers_check_names(db, table->index.schema, table->index.name, &error);
 	if (!rc)
@@ -286,6 +299,8 @@ static int index_rename(sqlite3_vtab *base, const char *new_name)
 		rc = ifs_triggers_check_names(index->db, index->schema, new_name, &error);
 	if (!rc && is_log)
 		rc = ifs_triggers_find_table(index->db, index->schema, index->name, &index->definition, &base_table, &error);
+	if (!rc && base_table.name)
+		rc = ifs_condition_judge(index->db, index->schema, base_table.name, &index->definition, &error);
 	if (!rc)
 		rc = ifs_mark_check(index, is_log ? base_table.name : index->definition.content, &has_mark, &error);
 	if (!rc && is_log)

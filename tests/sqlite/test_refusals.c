@@ -324,7 +324,7 @@ static const struct {
 	{ SPANS ROWS, FROM_SPANS ", duration=dur-ts", "iforest: cannot read argument \"duration=dur-ts\"", "", FROM_SPANS ", end=dur", WRITE_SPANS, "SELECT count, count_dur, sum_dur FROM x", "SELECT count(*), count(dur), sum(dur - ts) FROM spans" },
 	{ SPANS ROWS, FROM_SPANS ", by=(upper(track)), value=dur", "iforest: cannot read argument \"by=(upper(track))\"", "ALTER TABLE spans ADD COLUMN loud AS (upper(track))", FROM_SPANS ", by=loud, value=dur",
 	  WRITE_SPANS, "SELECT loud, count, sum_dur FROM x ORDER BY loud", "SELECT upper(track), count(*), sum(dur) FROM spans GROUP BY 1 ORDER BY 1" },
-	{ SPANS ROWS, FROM_SPANS ", value=dur, where=(track LIKE ('c%'))", "iforest: where=...: LIKE is changed by PRAGMA case_sensitive_like; write x LIKE 'a%'", "", FROM_SPANS ", value=dur, where=(track LIKE 'c%')",
+	{ SPANS ROWS, FROM_SPANS ", value=dur, where=(track LIKE ('c%'))", "iforest: where=...: like is changed by PRAGMA case_sensitive_like; write x LIKE 'a%'", "", FROM_SPANS ", value=dur, where=(track LIKE 'c%')",
 	  WRITE_SPANS "INSERT INTO spans VALUES(30, 'CPU', 5, 4, '')", "SELECT ifnull(sum(count), 0), sum(sum_dur) FROM x", "SELECT count(*), sum(dur) FROM spans WHERE track LIKE 'c%'" },
 	{ SPANS ROWS, FROM_SPANS ", value=dur, where=(track LIKE name)", "iforest: where=...: LIKE takes a text in single quotes here", "ALTER TABLE spans ADD COLUMN is_alike AS (track GLOB name)", FROM_SPANS ", value=dur, where=(is_alike)",
 	  WRITE_SPANS "INSERT INTO spans VALUES(30, 'cpu', 5, 4, 'c*')", "SELECT ifnull(sum(count), 0), sum(sum_dur) FROM x", "SELECT count(*), sum(dur) FROM spans WHERE track GLOB name" },
