@@ -55,7 +55,7 @@ HARNESS    := $(call objects,$(filter-out $(wildcard tests/sqlite/test_*.c),$(wi
 VECTORS    := $(call objects,$(wildcard tests/support/vectors*.c))
 UNIT       := $(call programs,$(wildcard tests/core/*/test_*.c tests/trace/test_*.c))
 CLAIMS     := $(call programs,$(wildcard tests/claims/*.c))
-SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c))
+SQLITE     := $(call programs,$(wildcard tests/sqlite/test_*.c tests/security/test_sqlite*.c))
 HAS_PG     := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
 PG         := $(if $(HAS_PG),$(call programs,$(wildcard tests/pg/test_*.c) tests/fuzz/pg_pages.c))
 PG_HARNESS := $(call objects,$(filter-out $(wildcard tests/pg/test_*.c),$(wildcard tests/pg/*.c)))
@@ -165,6 +165,10 @@ $(BUILD)/tests/claims/%: $(BUILD)/obj/tests/claims/%.o $(SUPPORT) $(BUILD)/libif
 	@$(CC) $(CFLAGS) $(EXTRA) -pthread -o $@ $^ -lcmocka -lm
 
 $(BUILD)/tests/sqlite/%: $(BUILD)/obj/tests/sqlite/%.o $(HARNESS) $(call objects,tests/support/examples.c) $(VECTORS) $(BUILD)/libiforest.a
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lsqlite3 -lcmocka -lm
+
+$(BUILD)/tests/security/test_sqlite%: $(BUILD)/obj/tests/security/test_sqlite%.o $(call objects,tests/security/stranger.c) $(HARNESS) $(call objects,tests/support/examples.c) $(VECTORS) $(BUILD)/libiforest.a
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(EXTRA) -o $@ $^ -lsqlite3 -lcmocka -lm
 
