@@ -66,8 +66,8 @@ struct trace_event {
 int trace_add_span(struct trace_assembly *assembly, const struct trace_event *event, int64_t dur_ns);
 
 /* A begin and an end. An end matches open spans of its track with its name and its category, as far as it has them; the rest of
- * the end's event is ignored. Spans inside the one that it closes stay open until their own ends. An end that matches none is
- * reported as `unmatched`, a string that must outlive the assembly. A begin without an end becomes a span that was never
+ * the end's event is ignored; a span without a name matches any. Spans inside the one that it closes stay open until their own
+ * ends. An end that matches none is reported as `unmatched`, a string that must outlive the assembly, and by its name. A begin without an end becomes a span that was never
  * closed. */
 int trace_add_begin(struct trace_assembly *assembly, const struct trace_event *event);
 int trace_add_end(struct trace_assembly *assembly, const struct trace_event *event, const char *unmatched);

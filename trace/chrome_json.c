@@ -346,10 +346,10 @@ static int make_event(struct trace_chrome_reader *reader, int64_t ts_ns, struct 
 	int status = find_thread(reader, &thread);
 
 	*event = (struct trace_event){ .track = thread, .thread = thread, .ts_ns = ts_ns };
-	if (reader->phase == 'E')
-		return status; /* everything else comes from the begin */
 	if (status == TRACE_OK)
 		status = field_text(reader, FIELD_NAME, &event->name);
+	if (status < 0 || reader->phase == 'E')
+		return status; /* everything else comes from the begin */
 	if (status == TRACE_OK)
 		status = field_text(reader, FIELD_CATEGORY, &event->category);
 	if (status < 0 || !reader->wants.args || !args || trace_json_type_of(&reader->json, args) == TRACE_JSON_NULL)
@@ -409,8 +409,11 @@ static int add_begin(struct trace_chrome_reader *reader, struct trace_event *eve
 	return status < 0 ? status : add_bound_flow(reader, event);
 }
 
-static int add_end(struct trace_chrome_reader *reader, const struct trace_event *event)
+/* An E ends what has its name, or anything if it has none. */
+static int add_end(struct trace_chrome_reader *reader, struct trace_event *event)
 {
+	if (event->name.n_bytes == 0)
+		event->name = (struct trace_text){ NULL, 0 };
 	return trace_add_end(reader->assembly, event, "E without B");
 }
 

@@ -192,28 +192,60 @@ static bool fits(struct trace_text wanted, struct trace_text text)
 	       (text.data && wanted.n_bytes == text.n_bytes && memcmp(wanted.data, text.data, text.n_bytes) == 0);
 }
 
+/* What an end says of the span that it closes; data of what it does not say is NULL. */
+struct wanted_begin {
+	struct trace_text name, category;
+};
+
+/* An end of any name closes a span without one. */
+static bool is_wanted(const struct wanted_begin *wanted, const struct trace_pair_begun *begun)
+{
+	return (begun->name.n_bytes == 0 || fits(wanted->name, begun->name)) && fits(wanted->category, begun->category);
+}
+
+/* Returns the innermost open span of that name, or without one, that an end matches, or NULL. Requires a hashed stack. */
+static struct trace_pair_begun *find_hashed(const struct trace_pairing *pairing, uint32_t track, struct trace_text name,
+					    const struct wanted_begin *wanted)
+{
+	struct trace_pair_begun *begun = *slot_of(pairing, track, name);
+
+	while (begun && !(begun->placed.operation.track == track && fits(name, begun->name) && is_wanted(wanted, begun)))
+		begun = begun->older;
+	return begun;
+}
+
+/* True if a began after b on their track; NULL never began. */
+static bool began_later(const struct trace_pair_begun *a, const struct trace_pair_begun *b)
+{
+	if (!a || !b)
+		return a != NULL;
+	if (a->placed.operation.ts_ns != b->placed.operation.ts_ns)
+		return a->placed.operation.ts_ns > b->placed.operation.ts_ns;
+	return a->placed.order > b->placed.order;
+}
+
 /* Returns the innermost open span that an end matches, or NULL. Expected O(1), except for an end with only a category. */
 static struct trace_pair_begun *find_begun(struct trace_pairing *pairing, struct trace_pair_stack *stack, uint32_t track,
 					   struct trace_text packed)
 {
+	static const struct trace_text no_name = { "", 0 };
 	struct trace_unpacking unpacking = { packed.data };
-	struct trace_text name = trace_take_text(&unpacking), category = trace_take_text(&unpacking);
-	struct trace_pair_begun *begun = stack->top;
+	struct wanted_begin wanted = { .name = trace_take_text(&unpacking) };
+	struct trace_pair_begun *begun = stack->top, *nameless;
 	int n_steps = 0;
 
-	while (begun && (!name.data || n_steps < STEPS_BEFORE_HASHING) &&
-	       !(fits(name, begun->name) && fits(category, begun->category))) {
+	wanted.category = trace_take_text(&unpacking);
+	while (begun && (!wanted.name.data || n_steps < STEPS_BEFORE_HASHING) && !is_wanted(&wanted, begun)) {
 		begun = begun->below;
 		n_steps++;
 	}
-	if (!begun || !name.data || n_steps < STEPS_BEFORE_HASHING)
+	if (!begun || !wanted.name.data || n_steps < STEPS_BEFORE_HASHING)
 		return begun;
 	if (!stack->is_hashed)
 		hash_stack(pairing, stack);
-	begun = *slot_of(pairing, track, name);
-	while (begun && !(begun->placed.operation.track == track && fits(name, begun->name) && fits(category, begun->category)))
-		begun = begun->older;
-	return begun;
+	begun = find_hashed(pairing, track, wanted.name, &wanted);
+	nameless = find_hashed(pairing, track, no_name, &wanted);
+	return began_later(nameless, begun) ? nameless : begun;
 }
 
 /* ---- Results of operations ---- */
@@ -230,6 +262,15 @@ static bool has_duration(int64_t ts_ns, int64_t end_ns, int64_t *dur_ns)
 static int leave_out(struct trace_pairing *pairing, const char *what)
 {
 	trace_report_count_text(pairing->report, TRACE_LEFT_OUT, 1, what);
+	return TRACE_OK;
+}
+
+/* Counts an end that has closed nothing, by its name if it has one. */
+static int leave_out_end(struct trace_pairing *pairing, const struct trace_pair_operation *end)
+{
+	struct trace_unpacking unpacking = { end->packed.data };
+
+	trace_report_count_named(pairing->report, TRACE_LEFT_OUT, 1, end->unmatched, trace_take_text(&unpacking));
 	return TRACE_OK;
 }
 
@@ -325,8 +366,7 @@ static int do_end(struct trace_pairing *pairing, struct trace_pair_stack *stack,
 	if (begun)
 		return close_begun(pairing, stack, begun, placed);
 	pairing->closed = 0;
-	return pairing->stage == TRACE_PAIRING_ADD ? log_operation(pairing, placed, NULL)
-						   : leave_out(pairing, operation->unmatched);
+	return pairing->stage == TRACE_PAIRING_ADD ? log_operation(pairing, placed, NULL) : leave_out_end(pairing, operation);
 }
 
 /* A state ends the state before it, unless both are the same. */
@@ -504,7 +544,7 @@ static int take_logged(struct trace_pairing *pairing, const struct trace_sorted_
 	if (operation->kind == TRACE_PAIR_POINT)
 		return pairing->on_point(pairing->context, operation->packed, operation->track, closed);
 	if (!has_closed)
-		return leave_out(pairing, operation->unmatched);
+		return leave_out_end(pairing, operation);
 	span = span_of(&begin.operation);
 	return hand_out_closed(pairing, &span, operation->ts_ns);
 }

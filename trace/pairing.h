@@ -21,7 +21,7 @@
 
 enum trace_pair_kind {
 	TRACE_PAIR_BEGIN, /* of a span that its end closes */
-	TRACE_PAIR_END,	  /* closes the innermost open span with the name and category of the end, as far as it has them */
+	TRACE_PAIR_END, /* closes the innermost open span with its name, or without one, and its category, as far as it has them */
 	TRACE_PAIR_STATE, /* ends the previous state, unless the name is the same; lasts until the next if it has a name */
 	TRACE_PAIR_POINT  /* a point of a flow, bound to the span that the preceding end closed */
 };

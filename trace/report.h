@@ -8,7 +8,7 @@
 #include "trace/model.h"
 #include "trace/sorter.h"
 
-enum { TRACE_N_REPORT_LINES = 200, TRACE_REPORT_BYTES = 101, TRACE_PROBLEM_BYTES = 400 };
+enum { TRACE_N_REPORT_LINES = 200, TRACE_N_NAMED_LINES = 20, TRACE_REPORT_BYTES = 101, TRACE_PROBLEM_BYTES = 400 };
 
 /* What stopped it. */
 struct trace_problem {
@@ -21,7 +21,7 @@ struct trace_problem {
 struct trace_report {
 	struct trace_report_line lines[TRACE_N_REPORT_LINES];
 	char texts[TRACE_N_REPORT_LINES][TRACE_REPORT_BYTES]; /* of the lines */
-	size_t n_lines;
+	size_t n_lines, n_named;
 	struct trace_problem problem;
 };
 
@@ -31,6 +31,11 @@ const struct trace_report_line *trace_report_line(const struct trace_report *rep
 /* Adds n to the line with that text, cut to TRACE_REPORT_BYTES. The line is created at its first use; when there are nearly
  * TRACE_N_REPORT_LINES, all further texts share one line. O(lines). */
 void trace_report_count_text(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *text);
+
+/* The same for `what` with a name of the file's, in which control characters become "?"; a name without data is left away.
+ * There is a line for each of the first TRACE_N_NAMED_LINES names, and one for the others. */
+void trace_report_count_named(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *what,
+			      struct trace_text name);
 
 /* The same for a text formatted as by printf. */
 void trace_report_count(struct trace_report *report, enum trace_finding finding, uint64_t n, const char *format,

@@ -25,7 +25,8 @@ static void complete_events_are_spans(void **state)
 	expect_report("");
 }
 
-static void begin_and_end_are_matched_last_in_first_out(void **state)
+/* An E closes what has its name, and the innermost one if it has none; what is inside goes on. */
+static void begin_and_end_are_matched_by_name(void **state)
 {
 	(void)state;
 	expect_events("[{\"ph\":\"B\",\"ts\":1,\"pid\":1,\"tid\":1,\"name\":\"a\",\"cat\":\"x\",\"args\":{\"n\":1}},"
@@ -36,10 +37,43 @@ static void begin_and_end_are_matched_last_in_first_out(void **state)
 		      "{\"ph\":\"E\",\"ts\":0,\"pid\":1,\"tid\":1},"
 		      "{\"ph\":\"E\",\"ts\":9,\"pid\":1,\"tid\":1}]",
 		      "span 5000 -1 [1/2] [] NULL NULL\n"
-		      "span 2000 2000 [1/1] [b] NULL NULL\n"
-		      "span 1000 8000 [1/1] [a] [x] [{\"n\":1}]\n");
+		      "span 1000 3000 [1/1] [a] [x] [{\"n\":1}]\n"
+		      "span 2000 7000 [1/1] [b] NULL NULL\n");
 	expect_report("2 E without B\n");
 	assert_int_equal(reading.counts.n_spans, 3);
+}
+
+/* As uftrace writes it, where the kernel took a thread off a CPU before the recording began. */
+static void an_end_of_a_name_that_nothing_open_has_ends_nothing(void **state)
+{
+	(void)state;
+	expect_events("[{\"ph\":\"B\",\"ts\":0,\"pid\":1,\"tid\":1,\"name\":\"main\"},"
+		      "{\"ph\":\"E\",\"ts\":10,\"pid\":1,\"tid\":1,\"name\":\"linux:schedule\"},"
+		      "{\"ph\":\"B\",\"ts\":20,\"pid\":1,\"tid\":1,\"name\":\"exit\"},"
+		      "{\"ph\":\"E\",\"ts\":90,\"pid\":1,\"tid\":1,\"name\":\"exit\"},"
+		      "{\"ph\":\"E\",\"ts\":91,\"pid\":1,\"tid\":1,\"name\":\"linux:schedule\"},"
+		      "{\"ph\":\"E\",\"ts\":92,\"pid\":1,\"tid\":1,\"name\":\"bell \\u0007 \\u009b\"},"
+		      "{\"ph\":\"B\",\"ts\":93,\"pid\":1,\"tid\":1},"
+		      "{\"ph\":\"E\",\"ts\":94,\"pid\":1,\"tid\":1,\"name\":\"what has no name\"},"
+		      "{\"ph\":\"E\",\"ts\":100,\"pid\":1,\"tid\":1,\"name\":\"main\"}]",
+		      "span 20000 70000 [1/1] [exit] NULL NULL\n"
+		      "span 93000 1000 [1/1] [] NULL NULL\n"
+		      "span 0 100000 [1/1] [main] NULL NULL\n");
+	expect_report("2 E without B: linux:schedule\n1 E without B: bell ? ?\n");
+}
+
+/* A file may have any number of names, but a report has not. */
+static void names_in_a_report_are_few(void **state)
+{
+	static char text[8000];
+	size_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s{\"ph\":\"E\",\"ts\":%d,\"name\":\"%d\"}", i ? "," : "[", i, i);
+	snprintf(text + n, sizeof text - n, "]");
+	expect_events(text, "");
+	assert_non_null(strstr(reading.report, "1 E without B: 19\n80 E without B, of other names\n"));
 }
 
 /* Not in the order of the file; of equal times the order of the file decides. */
@@ -372,7 +406,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(complete_events_are_spans),
-		cmocka_unit_test(begin_and_end_are_matched_last_in_first_out),
+		cmocka_unit_test(begin_and_end_are_matched_by_name),
+		cmocka_unit_test(an_end_of_a_name_that_nothing_open_has_ends_nothing),
+		cmocka_unit_test(names_in_a_report_are_few),
 		cmocka_unit_test(begin_and_end_are_matched_in_the_order_of_time),
 		cmocka_unit_test(matching_is_by_pid_and_tid),
 		cmocka_unit_test(counters_give_a_sample_for_each_number),

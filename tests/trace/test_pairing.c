@@ -73,7 +73,7 @@ static uint64_t close_innermost(const struct made *end, const struct made *open[
 	for (size_t i = *n_open; i-- > 0;) {
 		const struct made *begin = open[i];
 
-		if ((end->name < 0 || end->name == begin->name) && (end->category < 0 || end->category == begin->category)) {
+		if ((end->name < 0 || begin->name == 0 || end->name == begin->name) && (end->category < 0 || end->category == begin->category)) {
 			add_span(&expected, begin, end->ts_ns - begin->ts_ns);
 			take_out(open, n_open, i);
 			return begin->number;
@@ -83,7 +83,7 @@ static uint64_t close_innermost(const struct made *end, const struct made *open[
 	return 0;
 }
 
-/* Name 0 is the empty one. */
+/* Name 0 is the empty one, that of a span without a name. */
 static uint64_t turn_state(const struct made *state, const struct made *open[], size_t *n_open, uint64_t closed)
 {
 	const struct made *before = *n_open > 0 ? open[*n_open - 1] : NULL;
@@ -191,8 +191,9 @@ static void pair_by_module(size_t n, size_t memory_bytes)
 	while ((status = trace_pairing_step(&pairing)) == TRACE_ROW)
 		continue;
 	assert_int_equal(status, TRACE_OK);
-	line = trace_report_line(&report, 0);
-	found.n_unmatched = line ? line->n : 0;
+	found.n_unmatched = 0;
+	for (size_t i = 0; (line = trace_report_line(&report, i)); i++)
+		found.n_unmatched += line->n;
 	trace_pairing_release(&pairing);
 }
 
