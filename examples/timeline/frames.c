@@ -355,6 +355,13 @@ struct ids {
 	bool is_all;
 };
 
+/* Where flows are looked for. */
+struct flow_view {
+	const struct ids *tracks; /* their first lanes, in order */
+	int64_t t0, t1;		  /* moments of the trace's own clock */
+	int64_t n_ends;		  /* of flows that leave or arrive there */
+};
+
 static void add_id(struct ids *ids, int64_t id)
 {
 	if (ids->n < ids->most)
@@ -370,7 +377,17 @@ static int compare_ids(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static int add_flow(struct frames *frames, int64_t id, bool is_first, struct bytes *out)
+static bool has_end(const struct frames *frames, const struct flow_view *view, const char *track, int64_t ts)
+{
+	int64_t lane = track ? layout_first_lane(&frames->layout, track) : -1;
+
+	return ts >= view->t0 && ts < view->t1 &&
+	       bsearch(&lane, view->tracks->at, (size_t)view->tracks->n, sizeof lane, compare_ids);
+}
+
+/* Adds the ends that lie in the view, unless that is NULL, to *n_ends. */
+static int add_flow(struct frames *frames, int64_t id, bool is_first, const struct flow_view *view, int64_t *n_ends,
+		    struct bytes *out)
 {
 	const struct layout *layout = &frames->layout;
 	sqlite3_stmt *flow = frames->flow;
@@ -382,6 +399,8 @@ static int add_flow(struct frames *frames, int64_t id, bool is_first, struct byt
 			const char *track = (const char *)sqlite3_column_text(flow, end + 1);
 			int row = track ? layout_row(layout, track, sqlite3_column_int64(flow, end + 2)) : -1;
 
+			if (view)
+				*n_ends += has_end(frames, view, track, sqlite3_column_int64(flow, end));
 			bytes_print(out, "%lld, %d%s", (long long)(sqlite3_column_int64(flow, end) - layout->base), row,
 				    end == 1 ? ", " : "]");
 		}
@@ -401,31 +420,32 @@ static void order_ids(struct ids *ids)
 	ids->n = n;
 }
 
-/* The flows of these ids, or every second, every third ... so that they are no more than `most`. */
-static int add_flows(struct frames *frames, struct ids *ids, int most, struct bytes *out)
+/* The flows of these ids, or every second, every third ... so that they are no more than `most`. They are all if no end in the view
+ * belongs to another flow. */
+static int add_flows(struct frames *frames, struct ids *ids, const struct flow_view *view, int most, struct bytes *out)
 {
+	int64_t n_ends = 0;
 	int step, rc = SQLITE_OK;
 
 	order_ids(ids);
 	step = ids->n / (most + 1) + 1;
 	bytes_print(out, "{\"arrows\": [");
 	for (int i = 0; !rc && i < ids->n; i += step)
-		rc = add_flow(frames, ids->at[i], i == 0, out);
-	bytes_print(out, "], \"all\": %s}", ids->is_all && step == 1 ? "true" : "false");
+		rc = add_flow(frames, ids->at[i], i == 0, view, &n_ends, out);
+	bytes_print(out, "], \"all\": %s}", ids->is_all && step == 1 && (!view || n_ends == view->n_ends) ? "true" : "false");
 	return rc;
 }
 
 /* Of each bucket the first flow that leaves, or arrives. */
-static int find_flows(sqlite3_stmt *statement, int64_t t0, int64_t t1, int64_t n, const char *track, struct ids *ids)
+static int find_flows(sqlite3_stmt *statement, struct flow_view *view, int64_t n, const char *track, struct ids *ids)
 {
-	sqlite3_bind_int64(statement, 1, t0);
-	sqlite3_bind_int64(statement, 2, t1);
+	sqlite3_bind_int64(statement, 1, view->t0);
+	sqlite3_bind_int64(statement, 2, view->t1);
 	sqlite3_bind_int64(statement, 3, n);
 	sqlite3_bind_text(statement, 4, track, -1, SQLITE_STATIC);
 	while (sqlite3_step(statement) == SQLITE_ROW) {
 		add_id(ids, sqlite3_column_int64(statement, 0));
-		if (sqlite3_column_int64(statement, 1) > 1)
-			ids->is_all = false;
+		view->n_ends += sqlite3_column_int64(statement, 1);
 	}
 	return sqlite3_reset(statement);
 }
@@ -440,17 +460,18 @@ static void find_tracks(const struct layout *layout, int from, int to, struct id
 }
 
 /* The ids of flows of all tracks. */
-static int find_all_flows(struct frames *frames, const struct ids *tracks, int64_t t0, int64_t t1, struct ids *flows)
+static int find_all_flows(struct frames *frames, struct flow_view *view, struct ids *flows)
 {
+	const struct ids *tracks = view->tracks;
 	int n_buckets = MOST_FOUND / (2 * tracks->n + 1), rc = SQLITE_OK;
 
 	n_buckets = n_buckets < 1 ? 1 : n_buckets > ARROW_BUCKETS ? ARROW_BUCKETS : n_buckets;
 	for (int i = 0; !rc && i < tracks->n; i++) {
 		const char *track = frames->layout.lanes[tracks->at[i]].track;
 
-		rc = find_flows(frames->leaving, t0, t1, n_buckets, track, flows);
+		rc = find_flows(frames->leaving, view, n_buckets, track, flows);
 		if (!rc)
-			rc = find_flows(frames->arriving, t0, t1, n_buckets, track, flows);
+			rc = find_flows(frames->arriving, view, n_buckets, track, flows);
 	}
 	return rc;
 }
@@ -461,16 +482,17 @@ const char *frames_arrows(struct frames *frames, int64_t t0, int64_t t1, int fro
 	int n_lanes = from < to ? layout->rows[to - 1].to - layout->rows[from].from : 0;
 	struct ids tracks = { .at = malloc(((size_t)n_lanes + 1) * sizeof(int64_t)), .most = n_lanes, .is_all = true };
 	struct ids flows = { .at = malloc(MOST_FOUND * sizeof(int64_t)), .most = MOST_FOUND, .is_all = true };
+	struct flow_view view = { .tracks = &tracks, .t0 = moment(frames, t0), .t1 = moment(frames, t1) };
 	int rc = tracks.at && flows.at ? SQLITE_OK : SQLITE_NOMEM;
 	const char *error;
 
 	pthread_mutex_lock(&frames->lock);
 	if (!rc && frames->tables.flows) {
 		find_tracks(layout, from, to, &tracks);
-		rc = find_all_flows(frames, &tracks, moment(frames, t0), moment(frames, t1), &flows);
+		rc = find_all_flows(frames, &view, &flows);
 	}
 	if (!rc)
-		rc = add_flows(frames, &flows, MOST_ARROWS, out);
+		rc = add_flows(frames, &flows, &view, MOST_ARROWS, out);
 	error = rc == SQLITE_NOMEM ? sqlite3_errstr(rc) : rc ? sqlite3_errmsg(frames->readers[0].db) : NULL;
 	pthread_mutex_unlock(&frames->lock);
 	free(tracks.at);
@@ -495,7 +517,7 @@ const char *frames_arrows_of_span(struct frames *frames, int64_t id, struct byte
 		rc = sqlite3_reset(statement);
 	}
 	if (!rc)
-		rc = add_flows(frames, &flows, MOST_OF_SPAN, out);
+		rc = add_flows(frames, &flows, NULL, MOST_OF_SPAN, out);
 	error = rc ? sqlite3_errmsg(frames->readers[0].db) : NULL;
 	pthread_mutex_unlock(&frames->lock);
 	return error;

@@ -16,7 +16,7 @@ case $BUILD in /*) ;; *) BUILD=./$BUILD ;; esac
 here=examples/timeline
 
 [ -z "$trace" ] || [ -r "$trace" ] || {
-    echo "timeline: cannot read $trace" >&2
+    printf 'timeline: cannot read %s\nusage: sh examples/timeline/timeline.sh [TRACE | FILE.db]\n' "$trace" | tr -d '\033' >&2
     exit 1
 }
 echo '#include <microhttpd.h>' | cc -E - >/dev/null 2>&1 || {
@@ -50,14 +50,21 @@ else
     database=$BUILD/timeline/$name.sqlite
     if [ ! -e "$database" ] || { [ -n "$trace" ] && [ "$trace" -nt "$database" ]; }; then
         rm -f "$database" "$database.new"
-        echo "making $database"
+        # of a load that fails, or is interrupted, nothing is kept
+        trap 'rm -f "$database.new" "$database.new-journal" "$database.said"' EXIT
+        trap 'exit 130' INT
+        trap 'exit 143' TERM
+        echo "creating $database"
         if [ -n "$trace" ]; then
             make --no-print-directory -s BUILD="$BUILD" trace2sqlite
-            "$BUILD/trace2sqlite" "$database.new" "$trace" | sed '/^Ask next/,$d' # of a file that has another name then
+            "$BUILD/trace2sqlite" "$database.new" "$trace" >"$database.said"
+            sed '/^Ask next/,$d' "$database.said" # of a file that has another name then
         else
             make_up "$database.new"
         fi
         mv "$database.new" "$database"
+        rm -f "$database.said"
+        trap - EXIT INT TERM
     fi
 fi
 IFOREST=$BUILD/iforest.so exec "$BUILD/timeline/server" "$database" "${PORT:-0}"

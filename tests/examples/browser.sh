@@ -4,7 +4,7 @@
 #   $temporary                     a folder, which goes away at the end
 #   browser_start                  a browser with one page, whose answers $session has; empty if there is none
 #   go_to ADDRESS                  opens a page
-#   run_in_page FILE               prints what the script leaves in the page's element `report` (by leaveReport(TEXT)), after a minute at most
+#   run_in_page FILE               prints what the script leaves in the page's element `report` (by leaveReport(TEXT)), or an error, after ten minutes at most
 #   take_picture FILE.png
 #   sql DATABASE..., value JSON PATH, line_of FILE PATTERN   the shell of SQLite, a value in JSON, the first line that matches
 
@@ -28,9 +28,9 @@ value() { printf '%s' "$1" >"$temporary/json"; sql :memory: "SELECT json_extract
 # post PATH JSON-FILE: to the browser
 post() { curl -s -X POST -H 'Content-Type: application/json' --data-binary "@$2" "$1"; }
 
-# Waits until a file has the line.
+# Waits until a file has the line: some minutes, as a busy machine may have much else to do.
 line_of() {
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		grep -s -m 1 -E "$2" "$1" && return
 		sleep 0.1
 	done
@@ -51,15 +51,18 @@ browser_start() {
 }
 
 go_to() {
+	[ -n "$1" ] || { echo "# there is no address to go to" >&2; return 1; }
 	echo "{\"url\": \"$1\"}" >"$temporary/request"
-	post "$session/url" "$temporary/request" >/dev/null
+	post "$session/url" "$temporary/request" >"$temporary/answer"
+	reason=$(value "$(cat "$temporary/answer")" '$.value.error')
+	[ -z "$reason" ] || { echo "# $1: $reason" >&2; return 1; }
 }
 
 run_in_page() {
 	sql :memory: "SELECT json_object('script', CAST(readfile('tests/examples/leave_report.js') || readfile('$1') AS TEXT), 'args', json_array())" >"$temporary/request"
 	post "$session/execute/sync" "$temporary/request" >"$temporary/answer"
 	echo '{"script": "const report = document.getElementById(`report`); return report ? report.textContent : null", "args": []}' >"$temporary/request"
-	for _ in $(seq 600); do
+	for _ in $(seq 6000); do
 		left=$(value "$(post "$session/execute/sync" "$temporary/request")" '$.value')
 		[ -z "$left" ] || break
 		sleep 0.1

@@ -6,3 +6,7 @@ function leaveReport(text) {
 	element.textContent = text;
 	document.body.append(element);
 }
+
+/* whoever waits for the report is told what came instead */
+window.addEventListener('error', event => leaveReport(`error: ${event.message}`));
+window.addEventListener('unhandledrejection', event => leaveReport(`error: ${event.reason}`));

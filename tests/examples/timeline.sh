@@ -100,7 +100,7 @@ report "a span without a duration is not drawn" $?
 	sleep 1
 	echo 'COMMIT;'
 } | sql "$small" &
-for _ in $(seq 100); do [ ! -e "$temporary/locked" ] || break; sleep 0.1; done
+for _ in $(seq 3000); do [ ! -e "$temporary/locked" ] || break; sleep 0.1; done
 [ "$(code "${small_address}frame?t0=0&t1=1500&n=4&from=0&to=2")" = 200 ]
 report "a frame waits for who writes" $?
 sql "$small" 'DROP TRIGGER spans_if_insert'
@@ -172,6 +172,45 @@ while kill -0 $long 2>/dev/null; do
 done
 [ "$(cat "$temporary/long")" = stopped ]
 report "it can be stopped" $?
+
+# flows that share a bucket at one end, and none at the other, are all found
+flow() { # flow ID FROM TO
+	printf '{"ph":"s","pid":1,"tid":1,"ts":%s,"id":%s,"name":"f"},{"ph":"f","bp":"e","pid":1,"tid":2,"ts":%s,"id":%s,"name":"f"},' "$2" "$1" "$3" "$1"
+}
+spans='{"ph":"X","pid":1,"tid":1,"ts":0,"dur":200000,"name":"a"},{"ph":"X","pid":1,"tid":2,"ts":0,"dur":200000,"name":"b"}'
+for case in "true $(flow 1 1 5000)$(flow 2 2 9000)$(flow 3 3 13000)" "false $(flow 1 1 5000)$(flow 2 2 5001)$(flow 3 3 5002)" "false $(flow 1 1 5000)$(flow 2 2 99000)"; do
+	echo "[${case#* }$spans]" >"$temporary/flows.json"
+	"$build/trace2sqlite" --replace "$temporary/flows.db" "$temporary/flows.json" >/dev/null
+	IFOREST=$build/iforest.so "$temporary/server" "$temporary/flows.db" >"$temporary/flows.log" 2>&1 &
+	flows_server=$!
+	code "$(line_of "$temporary/flows.log" '^http')arrows?t0=0&t1=32000000&from=0&to=3" >/dev/null
+	kill $flows_server && wait $flows_server 2>/dev/null
+	[ "$(sql :memory: "SELECT iif(json_extract(CAST(readfile('$temporary/body') AS TEXT), '\$.all'), 'true', 'false')")" = "${case%% *}" ]
+	report "flows are said to be all: ${case%% *}" $?
+	[ "${case%% *}" = false ] || [ "$(sql :memory: "SELECT json_array_length(CAST(readfile('$temporary/body') AS TEXT), '\$.arrows')")" = "$(echo "$case" | grep -o '"ph":"s"' | wc -l)" ]
+	report "and are there" $?
+done
+
+# the worker of the page without a server
+if command -v node >/dev/null; then
+	node tests/examples/worker_memory.mjs
+	report "the worker answers each request over a memory that grows" $?
+else
+	report "the worker answers each request over a memory that grows # SKIP there is no node" 0
+fi
+
+# the script keeps nothing of a trace that cannot be loaded: the reason is told each time
+echo 'no trace' >"$temporary/none-$$.json"
+printf '[{"ph":"X","ts":1,"dur":1,"name":"a"},' | gzip | head -c 40 >"$temporary/cut-$$.json.gz"
+for file in none-$$.json cut-$$.json.gz; do
+	for time in first second; do
+		(MAKEFLAGS='' BUILD=$build sh examples/timeline/timeline.sh "$temporary/$file") >"$temporary/failed.log" 2>&1
+		status=$?
+		[ $status -ne 0 ] && grep -q "$file: " "$temporary/failed.log" && grep -q 'nothing was loaded' "$temporary/failed.log" && ! ls "$build/timeline/$file"-* >/dev/null 2>&1
+		report "$file: the script says why it cannot be loaded, the $time time" $?
+		sed 's/^/# /' "$temporary/failed.log"
+	done
+done
 
 # the script, from where the traces are: two of one name
 script=$(pwd)/examples/timeline/timeline.sh

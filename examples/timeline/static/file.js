@@ -37,6 +37,15 @@ function bytesWithin(id) {
 	return Uint8Array.from(atob(document.getElementById(id).textContent), letter => letter.charCodeAt(0));
 }
 
+// The worker has died: who waits is told, and so is the person.
+function fail(message) {
+	told.textContent = message;
+	start.style.display = 'block';
+	for (const resolve of waiting.values())
+		resolve(new Response(message, { status: 500 }));
+	waiting.clear();
+}
+
 // Another file takes the place of the one before, whose worker goes with all that it has.
 function openFile(file) {
 	const began = performance.now(), code = document.getElementById('worker').textContent;
@@ -53,7 +62,8 @@ function openFile(file) {
 	start.style.display = 'block';
 	worker = new Worker(URL.createObjectURL(new Blob([code], { type: 'text/javascript' })));
 	worker.onmessage = ({ data }) => hear(data, file, began);
-	worker.onerror = event => { told.textContent = event.message; };
+	worker.onerror = event => fail(event.message || 'the worker behind this page has stopped; open the file again');
+	worker.onmessageerror = () => fail('the worker behind this page sent what the page cannot read; open the file again');
 	worker.postMessage({ file, wasmBinary: bytesWithin('module') });
 }
 

@@ -37,17 +37,35 @@ async function open({ file, wasmBinary }) {
 function answer(address) {
 	const [path, query] = address.split('?'), words = [...new URLSearchParams(query)].map(([name, value]) => `${name}\0${value}\0`);
 	const [pathAt, wordsAt] = [textOf(`/${path}`), textOf(words.join(''))];
-	const told = new Uint32Array(module.HEAPU8.buffer, module._timeline_get(pathAt, wordsAt), 4), [status, type, at, n] = told;
+	const answerAt = module._timeline_get(pathAt, wordsAt);
+	/* only now: where a call makes the memory grow, its buffer from before is detached */
+	const [status, type, at, n] = new Uint32Array(module.HEAPU8.buffer, answerAt, 4);
 	module._free(pathAt);
 	module._free(wordsAt);
 	return { status, type: module.UTF8ToString(type), body: module.HEAPU8.slice(at, at + n).buffer };
 }
 
+// What a person can do about an error. Once memory has run out, no call works any more.
+function messageOf(error) {
+	const message = String(error.message || error);
+	return /OOM|memory/i.test(message) ? `the browser has not enough memory for this file (${message}); examples/timeline/timeline.sh shows it by a server` : message;
+}
+
+function failure(error) {
+	return { status: 500, type: 'text/plain', body: new TextEncoder().encode(messageOf(error)).buffer };
+}
+
+// Every request has an answer, whatever happens in between.
 onmessage = async ({ data }) => {
 	if (data.file) {
-		await open(data).then(() => postMessage({ isOpen: true }), error => postMessage({ error: String(error.message || error) }));
-	} else {
-		const told = answer(data.address);
-		postMessage({ number: data.number, ...told }, [told.body]);
+		await open(data).then(() => postMessage({ isOpen: true }), error => postMessage({ error: messageOf(error) }));
+		return;
 	}
+	let told;
+	try {
+		told = answer(data.address);
+	} catch (error) {
+		told = failure(error);
+	}
+	postMessage({ number: data.number, ...told }, [told.body]);
 };
