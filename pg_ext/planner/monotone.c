@@ -287,31 +287,69 @@ static Node *call(Oid function, Oid type, List *arguments)
 	return (Node *)makeFuncExpr(function, type, arguments, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 }
 
-/* Returns date_trunc('day', interval): days and months are added before the rest. */
-static Node *whole_days(Node *interval)
+static Node *constant(Oid type, int16 length, Datum value)
 {
-	Node *day = (Node *)makeConst(TEXTOID, -1, InvalidOid, -1, CStringGetTextDatum("day"), false, false);
-
-	return eval_const_expressions(NULL, call(F_DATE_TRUNC_TEXT_INTERVAL, INTERVALOID, list_make2(day, interval)));
+	return (Node *)makeConst(type, -1, InvalidOid, length, value, false, length > 0);
 }
 
-/* Days and months are added to the local time of a timestamptz, and the sum is converted back to UTC. Adding a month maps both
- * January 30 and 31 to the last of February. Days of a date still remain in order. */
+/* Returns date_trunc('month', interval), which has only its months. */
+static Node *months_of(Node *interval)
+{
+	Node *month = constant(TEXTOID, -1, CStringGetTextDatum("month"));
+
+	return eval_const_expressions(NULL, call(F_DATE_TRUNC_TEXT_INTERVAL, INTERVALOID, list_make2(month, interval)));
+}
+
+/* Returns make_interval(days => extract(day from interval)); NULL if the interval is infinite. */
+static Node *days_of(Node *interval)
+{
+	Node *day = constant(TEXTOID, -1, CStringGetTextDatum("day")),
+	     *zero = constant(INT4OID, sizeof(int32), Int32GetDatum(0));
+	Node *days = call(F_EXTRACT_TEXT_INTERVAL, NUMERICOID, list_make2(day, interval));
+	List *parts = list_make4(zero, zero, zero, call(F_INT4_NUMERIC, INT4OID, list_make1(days)));
+
+	parts = list_concat(parts, list_make3(zero, zero, constant(FLOAT8OID, sizeof(float8), Float8GetDatum(0))));
+	return eval_const_expressions(NULL, call(F_MAKE_INTERVAL, INTERVALOID, parts));
+}
+
+static bool is_zero(Node *interval)
+{
+	static const Interval zero;
+
+	return IsA(interval, Const) && !castNode(Const, interval)->constisnull &&
+	       memcmp(DatumGetIntervalP(castNode(Const, interval)->constvalue), &zero, sizeof zero) == 0;
+}
+
+/* Adds breaks for whole months, or whole days, that are added to the local time of a timestamptz: the sum is converted back to
+ * UTC. Returns that sum. */
+static Node *add_local_breaks(List **breaks, Oid function, Node *time, Node *interval)
+{
+	Oid local_function = function == F_TIMESTAMPTZ_PL_INTERVAL ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL;
+	Node *local = call(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(time));
+
+	if (is_zero(interval))
+		return time;
+	add_break(breaks, time, NULL, IFP_BREAK_UTC);
+	add_break(breaks, call(local_function, TIMESTAMPOID, list_make2(local, interval)), NULL, IFP_BREAK_LOCAL);
+	return call(function, TIMESTAMPTZOID, list_make2(time, interval));
+}
+
+/* An interval's months are added first, then its days, then the rest; each of the first two steps begins and ends in UTC, if
+ * the time is a timestamptz. Adding a month maps both January 30 and 31 to the last of February. Days of a date still remain in
+ * order. */
 static void add_shift_breaks(List **breaks, Oid function, List *arguments, enum unit unit)
 {
-	bool is_added = function == F_TIMESTAMPTZ_PL_INTERVAL;
-	Node *time = linitial(arguments), *local = time;
+	Node *time = linitial(arguments), *interval = lsecond(arguments);
+	bool is_local = exprType(time) != TIMESTAMPTZOID;
 
-	if (exprType(time) == TIMESTAMPTZOID && unit != TIME) {
-		local = call(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(time));
-		add_break(breaks, time, NULL, IFP_BREAK_UTC);
-		add_break(breaks,
-			  call(is_added ? F_TIMESTAMP_PL_INTERVAL : F_TIMESTAMP_MI_INTERVAL, TIMESTAMPOID,
-			       list_make2(local, whole_days(lsecond(arguments)))),
-			  NULL, IFP_BREAK_LOCAL);
+	if (unit == MONTHS && !is_local) {
+		add_break(breaks, call(F_TIMESTAMP_TIMESTAMPTZ, TIMESTAMPOID, list_make1(time)), NULL, IFP_BREAK_MONTHS);
+		time = add_local_breaks(breaks, function, time, months_of(interval));
+	} else if (unit == MONTHS && exprType(time) == TIMESTAMPOID) {
+		add_break(breaks, time, NULL, IFP_BREAK_MONTHS);
 	}
-	if (exprType(local) == TIMESTAMPOID && unit == MONTHS)
-		add_break(breaks, local, NULL, IFP_BREAK_MONTHS);
+	if (unit != TIME && !is_local)
+		(void)add_local_breaks(breaks, function, time, days_of(interval));
 }
 
 /* ---- times that are shifted ---- */
