@@ -726,6 +726,8 @@ static const struct other_answer {
 	  "'E without B: _') FROM read_trace(?1) WHERE track NOT LIKE '%:%'",
 	  "24|8|2646500|9\n" },
 	{ "speedscope_unbalanced-name.json.expected.json", SPANS_OF_PAIRS, "alpha|0|9000|0/0\nbeta|1000|9000|0/0\n" },
+	{ "speedscope_zero-duration-events.json.expected.json", SPANS_OF_PAIRS, "A|0|10000|0/0\nB|1000|0|0/0\nC|2000|-1|0/0\nD|3000|0|0/0\n" },
+	{ "pf_json_all_slice_types.json.expected.json", SPANS_OF_PAIRS, "BeginEvent|100000|-1|10/11\nCompleteEvent|250000|50000|10/12\n" },
 	{ "quirk_order.json.expected.json", SPANS_OF_PAIRS,
 	  "negative|-5500|1000|-1/-2\na|10000|10000|1/1\nopen|30000|-1|1/1\nin open|31000|1000|1/1\np|40000|2000|1/2\nq|41000|-1|1/2\n"
 	  "no pid|50000|1000|/\ntext ids|60000|1000|1/1\nkeys twice|71000|2000|1/1\n" },
