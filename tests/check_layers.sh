@@ -7,7 +7,7 @@
 #   trace       libc, jsmn, nanopb, zlib
 #   tools       trace, libpq; trace2sqlite.c SQLite and its extension instead
 #
-# Also: no circle of includes among modules, a header of its name for each source, no struct tag and no exported name in two folders,
+# Also: no circle of includes among modules, a header of its name for each source, each module in its folder's README, no struct tag and no exported name in two folders,
 # and a prefix that shows the folder.
 set -u
 build=${BUILD:-build}
@@ -56,6 +56,14 @@ no_circles() {
 	[ -z "$circles" ] || fail "$1 has modules that include one another: $circles"
 }
 
+# is_listed FOLDER: each module is in the tables of modules of the folder's README
+is_listed() {
+	unlisted=$(sources "$1" | sed 's/\.[ch]$//' | sort -u | while read -r module; do
+		grep -qE "\`${module##*/}(\.c)?\`" "$1/README.md" || echo "$module"
+	done | tr '\n' ' ')
+	[ -z "$unlisted" ] || fail "$1/README.md lists no module $unlisted"
+}
+
 # has_headers FOLDER EXCEPT: each source has a header of its name
 has_headers() {
 	bad=$(find "$1" -name '*.c' | sort | while read -r source; do
@@ -87,7 +95,7 @@ for layer in storage follow maintain query vtab; do
 	below sqlite_ext/$layer sqlite_ext/trace
 	below sqlite_ext/$layer trace
 done
-for folder in core sqlite_ext pg_ext trace tools; do no_circles $folder; done
+for folder in core sqlite_ext pg_ext trace tools; do no_circles $folder; is_listed $folder; done
 for folder in core trace; do has_headers $folder ''; done
 # what only the server, SQL or a shell calls
 has_headers pg_ext 'pg_ext/extension\.c|pg_ext/sql/(advise|aggregate_states|index_functions|line_aggregates|overlap_spans|peak_aggregates|row_aggregates)\.c'

@@ -1,6 +1,6 @@
 /* trace/trace.h -- Reader of a trace file of any format: open, step, close.
  *
-*     struct trace *trace;
+ *     struct trace *trace;
  *     int status = trace_open("trace.json.gz", &options, &sink, &trace);
  *     while (status >= 0 && (status = trace_step(trace)) == TRACE_ROW)
  *         ;

@@ -296,7 +296,7 @@ static void worker_start(Relation index)
 
 void ifp_compact_after_append(Relation relation, bool background)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest seal", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "iforest flush", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
 	struct ifp_index *index = palloc(sizeof *index);
 	bool is_unshared = ifp_is_unshared(relation);

@@ -109,11 +109,3 @@ const struct ifp_extent *ifp_index_cache_extents(uint64 index_id, uint32 *n)
 	*n = slot && slot->of_extents ? slot->n_extents : 0;
 	return slot && slot->of_extents ? slot->extents : NULL;
 }
-
-void ifp_index_cache_forget_extents(uint64 index_id)
-{
-	struct slot *slot = find(index_id);
-
-	if (slot)
-		drop(&slot->of_extents);
-}

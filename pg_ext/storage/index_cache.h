@@ -21,6 +21,5 @@ void ifp_index_cache_keep_extents(uint64 index_id, const struct ifp_extent *exte
 
 /* Returns the cached list, valid until anything else is cached; NULL if there is none. */
 const struct ifp_extent *ifp_index_cache_extents(uint64 index_id, uint32 *n);
-void ifp_index_cache_forget_extents(uint64 index_id);
 
 #endif

@@ -10,6 +10,7 @@
  *   x_mark(mark)                                    without INTEGER PRIMARY KEY: whether rows were renumbered (follow/mark.h)
  *   x_sketch(run, value, level, number, dead, bytes)   with sketch=...: sketches of whole nodes (sidecar.h)
  *   x_piece(run, value, level, number, dead, bytes)    with counter=...: counter summaries of whole nodes (sidecar.h)
+ *   x_distinct(run, value, level, number, dead, bytes) with distinct=...: distinct sketches of whole nodes (sidecar.h)
  *
  * SQLite does not regard x_log, x_front and x_mark as shadow tables, because ordinary triggers must be allowed to write to
  * them.
@@ -29,7 +30,7 @@
 struct ifs_connection;
 struct ifs_snapshot;
 
-/* The two sidecar tables (sidecar.h). */
+/* The sidecar tables (sidecar.h). */
 enum ifs_sidecar_table { IFS_SIDECAR_SKETCHES, IFS_SIDECAR_COUNTERS, IFS_SIDECAR_DISTINCTS, IFS_N_SIDECARS };
 
 /* Versions by which SQLite reports changes of the database (follow/snapshot.c). */

@@ -1,7 +1,7 @@
 /* tests/core/query/test_vectors.c -- Vectors of tests/vectors/vectors.txt in core: windows, buckets and overlaps, over two
  * runs; and docs/parity.md, which is made of the file.
  *
- *   build/tests/unit/test_vectors --table     writes docs/parity.md
+ *   build/tests/core/query/test_vectors --table     writes docs/parity.md
  */
 #include <inttypes.h>
 #include <math.h>
@@ -355,7 +355,7 @@ static void the_page_says_what_is_tested(void **state)
 
 	(void)state;
 	if (!page || strcmp(page, expected) != 0)
-		fail_msg("docs/parity.md is out of date: build/tests/unit/test_vectors --table writes it");
+		fail_msg("docs/parity.md is out of date: build/tests/core/query/test_vectors --table writes it");
 	free(page);
 	free(expected);
 }
