@@ -300,37 +300,74 @@ bool ifs_plan_may_choose(sqlite3_index_info *info, int i)
 	return i < 32 && sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
+bool ifs_plan_is_doubtful(sqlite3_index_info *info, int i, unsigned by, uint32_t number_texts)
+{
+	sqlite3_value *value;
+
+	return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ && number_texts >> by & 1 &&
+	       !sqlite3_vtab_in(info, i, -1) && sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK;
+}
+
+char ifs_plan_equality(sqlite3_index_info *info, int i, unsigned by, uint32_t number_texts)
+{
+	/* one by one, SQLite would check the values of an IN without the affinity of their column */
+	if (sqlite3_vtab_in(info, i, 1))
+		return 'm';
+	return number_texts >> by & 1 ? '~' : '=';
+}
+
+void ifs_plan_set_doubtful_cost(sqlite3_index_info *info, double n_rows, double cost, bool has_left)
+{
+	/* SQLite rounds costs to steps of 7 % */
+	ifs_plan_set_cost(info, n_rows, has_left ? 0.7 * cost : cost);
+}
+
 /* True if the condition can narrow the series. SQLite checks it again, with affinities. Other collations are left to it. */
 static bool narrows(const struct ifs_definition *definition, sqlite3_index_info *info, int i)
 {
 	const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
 	int by = by_of(definition, info, i);
 
-	return constraint->usable && by >= 0 && by < (int)definition->n_by &&
+	return by >= 0 && by < (int)definition->n_by &&
 	       (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ || constraint->op == SQLITE_INDEX_CONSTRAINT_IS) &&
 	       ifs_plan_may_choose(info, i);
 }
 
-/* Returns the operator's word. All values of an IN are taken at once: one by one, SQLite would check them without the
- * affinity of their column. */
-static const char *word_of(sqlite3_index_info *info, int i)
+#define NUMBERS_AMONG_TEXTS " = text or number"
+
+static const char *word_of(sqlite3_index_info *info, int i, unsigned by, uint32_t number_texts)
 {
 	if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_IS)
-		return "IS";
-	return sqlite3_vtab_in(info, i, 1) ? "IN" : "=";
+		return " IS";
+	switch (ifs_plan_equality(info, i, by, number_texts)) {
+	case 'm':
+		return " IN";
+	case '~':
+		return NUMBERS_AMONG_TEXTS;
+	default:
+		return " =";
+	}
 }
 
-unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, sqlite3_index_info *info, int *n_argv,
-				  sqlite3_str *text)
+unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, uint32_t number_texts, sqlite3_index_info *info,
+				  int *n_argv, sqlite3_str *text, bool *has_left)
 {
 	unsigned n_conditions = 0;
 
+	*has_left = false;
 	for (int i = 0; i < info->nConstraint && n_conditions < IFS_MAX_CONDITIONS; i++) {
+		unsigned by = (unsigned)by_of(definition, info, i);
+
 		if (!narrows(definition, info, i))
 			continue;
-		info->aConstraintUsage[i].argvIndex = ++*n_argv;
-		sqlite3_str_appendf(text, "; by \"%w\" %s", definition->by[by_of(definition, info, i)].name, word_of(info, i));
-		n_conditions++;
+		if (info->aConstraint[i].usable) {
+			info->aConstraintUsage[i].argvIndex = ++*n_argv;
+			sqlite3_str_appendf(text, "; by \"%w\"%s", definition->by[by].name, word_of(info, i, by, number_texts));
+			n_conditions++;
+		} else if (ifs_plan_is_doubtful(info, i, by, number_texts)) {
+			*has_left = true;
+			n_conditions++;
+		}
 	}
 	return n_conditions;
 }
@@ -447,7 +484,7 @@ bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition
 
 		while (condition->by < (int)definition->n_by && !skip_name(at, definition->by[condition->by].name))
 			condition->by++;
-		condition->op = skip(at, " IS") ? 'i' : skip(at, " IN") ? 'm' : '=';
+		condition->op = skip(at, " IS") ? 'i' : skip(at, " IN") ? 'm' : skip(at, NUMBERS_AMONG_TEXTS) ? '~' : '=';
 		if (condition->by == (int)definition->n_by || (condition->op == '=' && !skip(at, " =")))
 			return false;
 	}
@@ -491,12 +528,14 @@ static bool read_request(struct iforest_request *request, const struct ifs_defin
 
 /* ---- the plan of an index ---- */
 
-int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info, struct ifs_error *error)
+int ifs_plan_make(const struct ifs_definition *definition, uint32_t number_texts, const char *name, sqlite3_index_info *info,
+		  struct ifs_error *error)
 {
 	int constraint_of[IFS_N_ARGUMENTS], n_arguments = ifs_n_arguments(definition), n_argv = 0;
 	struct iforest_request request = request_of(definition, info->colUsed);
 	sqlite3_str *text;
 	unsigned n_conditions;
+	bool has_left;
 	double n_rows;
 	int rc = ifs_plan_take_arguments(name, ifs_argument_names, info, 0, n_arguments, constraint_of, &n_argv, error);
 
@@ -507,7 +546,7 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 		info->idxNum &= (1 << IFS_UNUSABLE_SHIFT) - 1;
 	text = sqlite3_str_new(NULL);
 	write_window(text, (unsigned)info->idxNum);
-	n_conditions = ifs_plan_take_conditions(definition, info, &n_argv, text);
+	n_conditions = ifs_plan_take_conditions(definition, number_texts, info, &n_argv, text, &has_left);
 	write_request(text, definition, &request);
 	if (wants_peak(definition, info->colUsed))
 		sqlite3_str_appendall(text, "; peak");
@@ -515,7 +554,7 @@ int ifs_plan_make(const struct ifs_definition *definition, const char *name, sql
 	info->needToFreeIdxStr = 1;
 	info->orderByConsumed = is_ordered(definition, info);
 	n_rows = estimate((unsigned)info->idxNum, n_conditions);
-	ifs_plan_set_cost(info, n_rows, 100 + n_rows);
+	ifs_plan_set_doubtful_cost(info, n_rows, 100 + n_rows, has_left);
 	return info->idxStr ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 

@@ -10,7 +10,7 @@
  *
  * idxStr has the rest, and for EXPLAIN QUERY PLAN the arguments in words:
  *
- *   window [t0, t1), n buckets; by "track" =; by "depth" IS; by "lane" IN; of "dur": sum max id; times
+ *   window [t0, t1), n buckets; by "track" =; by "depth" IS; by "lane" IN; by "host" = text or number; of "dur": sum max id; times
  *
  * The part before the first ";" is only for readers. There is a "by" for each condition on a by column, in the order of
  * argv, and an "of" for each requested value column, followed by the requested parts.
@@ -34,10 +34,11 @@ struct ifs_plan {
 	struct ifs_by_condition conditions[IFS_MAX_CONDITIONS]; /* "=", IS and IN, on by columns of the table */
 };
 
-/* xBestIndex: fills in the info. name is the table's, for messages.
+/* xBestIndex: fills in the info. name is the table's, for messages; number_texts as for ifs_plan_equality().
  * Returns  SQLITE_CONSTRAINT if the value of an argument, unless given by IN, is not known yet in this join order;
  *          SQLITE_ERROR with a message if an argument has a constraint other than "=" */
-int ifs_plan_make(const struct ifs_definition *definition, const char *name, sqlite3_index_info *info, struct ifs_error *error);
+int ifs_plan_make(const struct ifs_definition *definition, uint32_t number_texts, const char *name, sqlite3_index_info *info,
+		  struct ifs_error *error);
 
 /* xFilter: decodes what ifs_plan_make() wrote with the same name and definition. Returns false for any other text. */
 bool ifs_plan_read(struct ifs_plan *plan, const struct ifs_definition *definition, const char *name, int index_number,
@@ -64,9 +65,28 @@ void ifs_plan_set_cost(sqlite3_index_info *info, double n_rows, double cost);
  * rows without the affinity of their column. */
 bool ifs_plan_may_choose(sqlite3_index_info *info, int i);
 
-/* Encodes the conditions on by columns that narrow the series, and appends their words to the text; returns how many. */
-unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, sqlite3_index_info *info, int *n_argv,
-				  sqlite3_str *text);
+/* Row values with IN
+ *
+ * SQLite offers `(a, b) IN (SELECT x, y ...)` as an "=" for each column, whose values it passes row by row, and then only
+ * compares them with the column as it is. The affinity of x, which `a = x` applies to a, is left out: of 1 and '1', or '1.0', too
+ * few or too many are found. Nothing tells such a part from another "=". But the affinity matters only if column a has texts that
+ * are numbers: then a plan without the part, for which SQLite asks next, is made cheaper, so that SQLite takes that one, and
+ * checks the IN itself. A join by such a column is planned alike: its index comes first, or all its series are read. */
+
+/* Returns the operator of a usable "=" on a by column: 'm' for an IN, whose values are to be passed at once; '~' or '='.
+ * number_texts: bits of the by columns that have texts that are numbers, but no numeric affinity */
+char ifs_plan_equality(sqlite3_index_info *info, int i, unsigned by, uint32_t number_texts);
+
+/* True if the "=" i may be a part of a row value and SQLite's check of it wrong. */
+bool ifs_plan_is_doubtful(sqlite3_index_info *info, int i, unsigned by, uint32_t number_texts);
+
+/* Sets the rows and cost of a plan. has_left: a doubtful "=" is not usable in it. The caller estimates as if it were. */
+void ifs_plan_set_doubtful_cost(sqlite3_index_info *info, double n_rows, double cost, bool has_left);
+
+/* Encodes the conditions on by columns that narrow the series, and appends their words to the text; returns how many, and
+ * counts doubtful ones that are not usable, too. */
+unsigned ifs_plan_take_conditions(const struct ifs_definition *definition, uint32_t number_texts, sqlite3_index_info *info,
+				  int *n_argv, sqlite3_str *text, bool *has_left);
 
 /* Decodes these words, and moves *at past them. */
 bool ifs_plan_read_conditions(struct ifs_plan *plan, const struct ifs_definition *definition, const char **at);

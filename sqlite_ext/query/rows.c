@@ -84,6 +84,8 @@ struct planning {
 	sqlite3_str *tokens, *words;
 	bool has_time; /* rows without a time are excluded */
 	double share;  /* the estimated share of rows */
+	uint32_t number_texts;
+	bool has_left; /* a doubtful condition is not usable: query/plan.h */
 };
 
 /* ---- t0 and t1 ---- */
@@ -137,8 +139,8 @@ static bool can_narrow(struct planning *planning, int i)
 
 	if (constraint->usable && is_id(planning, i))
 		return true;
-	if (!constraint->usable || constraint->iColumn < IFS_ROWS_FIRST_BY ||
-	    constraint->iColumn >= ifs_rows_first_argument(planning->definition) || !ifs_condition_operator(constraint->op))
+	if (constraint->iColumn < IFS_ROWS_FIRST_BY || constraint->iColumn >= ifs_rows_first_argument(planning->definition) ||
+	    !ifs_condition_operator(constraint->op))
 		return false;
 	return constraint->iColumn >= ifs_rows_time(planning->definition) || ifs_plan_may_choose(planning->info, i);
 }
@@ -171,6 +173,7 @@ static double share_of(char op, double of_one)
 {
 	switch (op) {
 	case '=':
+	case '~':
 	case 'i':
 	case 'n':
 		return of_one;
@@ -191,15 +194,23 @@ static void take_conditions(struct planning *planning, const struct ifs_rows_siz
 
 	for (int i = 0; i < info->nConstraint && planning->n_conditions < IFS_MAX_ROWS_CONDITIONS; i++) {
 		int column = info->aConstraint[i].iColumn < 0 ? IFS_ROWS_ID : info->aConstraint[i].iColumn;
-		bool is_by = column >= IFS_ROWS_FIRST_BY && column < time;
+		int by = column - IFS_ROWS_FIRST_BY;
+		bool is_by = by >= 0 && column < time;
 		char op = ifs_condition_operator(info->aConstraint[i].op);
 
 		if (!can_narrow(planning, i) || would_repeat(planning, i, id))
 			continue;
+		if (!info->aConstraint[i].usable) {
+			if (is_by && ifs_plan_is_doubtful(info, i, (unsigned)by, planning->number_texts)) {
+				planning->has_left = true;
+				planning->share *= of_a_by_value;
+			}
+			continue;
+		}
 		/* series can be chosen by all values of an IN at once; times and values are looked up one by one, which
 		 * SQLite does */
-		if (op == '=' && is_by && sqlite3_vtab_in(info, i, 1))
-			op = 'm';
+		if (op == '=' && is_by)
+			op = ifs_plan_equality(info, i, (unsigned)by, planning->number_texts);
 		info->aConstraintUsage[i].argvIndex = ++planning->n_argv;
 		sqlite3_str_appendf(planning->tokens, "%c%d ", op, column);
 		sqlite3_str_appendf(planning->words, "%s%s%s", sqlite3_str_length(planning->words) ? ", " : "",
@@ -299,14 +310,15 @@ static void estimate(const struct planning *planning, const struct ifs_rows_size
 	n_rows = n_rows < 1 ? 1 : n_rows;
 	if (n_rows > limit)
 		n_rows = limit < 1 ? 1 : limit;
-	ifs_plan_set_cost(info, n_rows, 50 + n_rows * (info->orderByConsumed ? 2 : 1));
+	ifs_plan_set_doubtful_cost(info, n_rows, 50 + n_rows * (info->orderByConsumed ? 2 : 1), planning->has_left);
 }
 
-int ifs_rows_plan_make(const struct ifs_definition *definition, const char *name, const struct ifs_rows_size *size,
-		       sqlite3_index_info *info, struct ifs_error *error)
+int ifs_rows_plan_make(const struct ifs_definition *definition, uint32_t number_texts, const char *name,
+		       const struct ifs_rows_size *size, sqlite3_index_info *info, struct ifs_error *error)
 {
 	struct planning planning = { .definition = definition,
 				     .info = info,
+				     .number_texts = number_texts,
 				     .share = 1,
 				     .tokens = sqlite3_str_new(NULL),
 				     .words = sqlite3_str_new(NULL) };

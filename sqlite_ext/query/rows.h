@@ -85,9 +85,9 @@ struct ifs_rows_size {
 	double n_rows, n_series;
 };
 
-/* xBestIndex: fills in the info. Returns as ifs_plan_make(). */
-int ifs_rows_plan_make(const struct ifs_definition *definition, const char *name, const struct ifs_rows_size *size,
-		       sqlite3_index_info *info, struct ifs_error *error);
+/* xBestIndex: fills in the info. Arguments and result are as in ifs_plan_make(). */
+int ifs_rows_plan_make(const struct ifs_definition *definition, uint32_t number_texts, const char *name,
+		       const struct ifs_rows_size *size, sqlite3_index_info *info, struct ifs_error *error);
 
 /* xFilter: decodes what ifs_rows_plan_make() wrote. */
 void ifs_rows_plan_read(struct ifs_rows_plan *plan, const char *name, int index_number, const char *index_text);

@@ -54,37 +54,6 @@ const char *ifs_condition_word(char op)
 
 /* ---- conditions ---- */
 
-static unsigned skip(const struct iforest_by_value *text, unsigned *at, const char *bytes)
-{
-	unsigned from = *at;
-
-	while (*at < text->n_bytes && text->data[*at] && strchr(bytes, text->data[*at]))
-		++*at;
-	return *at - from;
-}
-
-/* True if SQLite takes the text for a number when comparing it with one. */
-static bool is_number(const struct iforest_by_value *text)
-{
-	static const char spaces[] = " \t\n\v\f\r", digits[] = "0123456789";
-	unsigned at = 0, n_digits;
-
-	skip(text, &at, spaces);
-	at += at < text->n_bytes && (text->data[at] == '-' || text->data[at] == '+');
-	n_digits = skip(text, &at, digits);
-	if (at < text->n_bytes && text->data[at] == '.') {
-		at++;
-		n_digits += skip(text, &at, digits);
-	}
-	if (at < text->n_bytes && (text->data[at] == 'e' || text->data[at] == 'E')) {
-		at++;
-		at += at < text->n_bytes && (text->data[at] == '-' || text->data[at] == '+');
-		n_digits = n_digits && skip(text, &at, digits);
-	}
-	skip(text, &at, spaces);
-	return n_digits && at == text->n_bytes;
-}
-
 /* True if one of two texts is a number: it becomes one if the other side has a numeric affinity, and then it is less. */
 static bool may_be_numbers(const struct iforest_by_value *value, char op, const struct iforest_by_value *operand)
 {
@@ -92,7 +61,7 @@ static bool may_be_numbers(const struct iforest_by_value *value, char op, const 
 
 	if (value->tag != IFOREST_BY_TEXT || operand->tag != IFOREST_BY_TEXT)
 		return false;
-	return is_number(is_less ? value : operand) && !is_number(is_less ? operand : value);
+	return ifs_by_is_number_text(is_less ? value : operand) && !ifs_by_is_number_text(is_less ? operand : value);
 }
 
 /* True if the order of two values is certain. SQLite orders texts by their bytes in the encoding of the database. UTF-8
@@ -128,6 +97,7 @@ static bool may_hold(const struct iforest_by_value *value, char op, const struct
 		return true;
 	switch (op) {
 	case '=':
+	case '~':
 	case 'i':
 		return ifs_by_may_equal(value, operand, op == 'i');
 	case 'n':
@@ -261,12 +231,22 @@ static void find_stretches(const struct ifs_dictionary *dictionary, const struct
 	for (unsigned c = 0; c < n; c++) {
 		struct iforest_by_value operand;
 
-		if (conditions[c].by != 0 || (conditions[c].op != '=' && conditions[c].op != 'i'))
+		if (conditions[c].by != 0 || (conditions[c].op != '=' && conditions[c].op != '~' && conditions[c].op != 'i'))
 			continue;
 		operand = ifs_by_from_sql(argv[c]);
 		if (operand.tag != IFOREST_BY_TEXT || operand.data) /* there was memory to convert it */
 			ifs_dictionary_narrow(dictionary, &operand, stretches);
 	}
+}
+
+/* True if a number is compared with a column whose texts were no numbers when the statement was prepared. A bound parameter is
+ * in no row value. */
+static bool is_outdated(const struct ifs_dictionary *dictionary, const struct ifs_by_condition *condition, sqlite3_value *value)
+{
+	int type = sqlite3_value_type(value);
+
+	return condition->op == '=' && condition->by >= 0 && dictionary->number_texts >> condition->by & 1 &&
+	       (type == SQLITE_INTEGER || type == SQLITE_FLOAT) && !sqlite3_value_frombind(value);
 }
 
 int ifs_series_choose(const struct ifs_dictionary *dictionary, const struct ifs_by_condition *conditions, unsigned n,
@@ -277,6 +257,12 @@ int ifs_series_choose(const struct ifs_dictionary *dictionary, const struct ifs_
 	bool *is_chosen;
 	int rc = SQLITE_OK;
 
+	*chosen = NULL;
+	for (unsigned c = 0; c < n; c++)
+		if (is_outdated(dictionary, &conditions[c], argv[c]))
+			return ifs_error_set(error, SQLITE_ERROR,
+					     "since this statement was prepared, a by column that it compares with numbers has "
+					     "got texts that are numbers: prepare it again");
 	find_stretches(dictionary, conditions, n, argv, stretches);
 	n_most = (size_t)(stretches[0].to - stretches[0].from) + (stretches[1].to - stretches[1].from);
 	*n_chosen = 0;

@@ -1,13 +1,14 @@
 /* query/series_filter.h -- Selection of the series that meet the conditions of a query on by columns.
  *
- * Operators of conditions are letters: '=', '<', '>', 'l' <=, 'g' >=, 'i' IS, 'n' IS NULL, 'm' IN with all values at once.
+ * Operators of conditions are letters: '=', '<', '>', 'l' <=, 'g' >=, 'i' IS, 'n' IS NULL, 'm' IN with all values at once, and
+ * '~' for = where the planner knew that texts of the column are numbers (ifs_plan_equality() in query/plan.h).
  */
 #ifndef IFS_QUERY_SERIES_FILTER_H
 #define IFS_QUERY_SERIES_FILTER_H
 
 #include "sqlite_ext/storage/dictionary.h"
 
-/* Return the letter of an operator of xBestIndex (never 'm'; 0 if it has none), and the SQL operator of a letter. */
+/* Return the letter of an operator of xBestIndex (neither 'm' nor '~'; 0 if it has none), and the SQL operator of a letter. */
 char ifs_condition_operator(unsigned char op);
 const char *ifs_condition_word(char op);
 
@@ -19,6 +20,8 @@ struct ifs_by_condition {
 /* Returns the series of the dictionary that may meet all conditions, in its order; argv has a value for each condition. Includes
  * a series also if affinities could make a number equal to a text: SQLite checks the condition again. Release *chosen by
  * sqlite3_free(), also after an error.
+ * Errors  SQLITE_ERROR: a number is given for '=', but the column has texts that are numbers: the plan is of a time when it had
+ *         none, and what SQLite checks might be wrong
  * Cost  the logarithm of the number of series, and for each series that may have the value of the first by column: conditions,
  *       or for an IN the logarithm of the number of its values */
 int ifs_series_choose(const struct ifs_dictionary *dictionary, const struct ifs_by_condition *conditions, unsigned n,

@@ -82,6 +82,38 @@ static void *allocate(struct ifs_dictionary *dictionary, size_t n_bytes)
 	return (uint8_t *)chunk->memory + chunk->n_bytes - dictionary->n_free - n_bytes;
 }
 
+static unsigned skip(const struct iforest_by_value *text, unsigned *at, const char *bytes)
+{
+	unsigned from = *at;
+
+	while (*at < text->n_bytes && text->data[*at] && strchr(bytes, text->data[*at]))
+		++*at;
+	return *at - from;
+}
+
+bool ifs_by_is_number_text(const struct iforest_by_value *text)
+{
+	static const char spaces[] = " \t\n\v\f\r", digits[] = "0123456789";
+	unsigned at = 0, n_digits;
+
+	if (text->tag != IFOREST_BY_TEXT)
+		return false;
+	skip(text, &at, spaces);
+	at += at < text->n_bytes && (text->data[at] == '-' || text->data[at] == '+');
+	n_digits = skip(text, &at, digits);
+	if (at < text->n_bytes && text->data[at] == '.') {
+		at++;
+		n_digits += skip(text, &at, digits);
+	}
+	if (at < text->n_bytes && (text->data[at] == 'e' || text->data[at] == 'E')) {
+		at++;
+		at += at < text->n_bytes && (text->data[at] == '-' || text->data[at] == '+');
+		n_digits = n_digits && skip(text, &at, digits);
+	}
+	skip(text, &at, spaces);
+	return n_digits && at == text->n_bytes;
+}
+
 enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32_t id, const uint8_t *key, uint32_t n_bytes)
 {
 	size_t n_value_bytes = dictionary->n_by * sizeof(struct iforest_by_value);
@@ -106,6 +138,9 @@ enum iforest_status ifs_dictionary_add(struct ifs_dictionary *dictionary, uint32
 			offset = UINT32_MAX;
 	if (offset != n_bytes)
 		return IFOREST_CORRUPT;
+	for (unsigned b = 0; b < dictionary->n_by; b++)
+		if (ifs_by_is_number_text(&series->values[b]))
+			dictionary->number_texts |= 1u << b;
 	if (dictionary->n_slots)
 		*slot_of(dictionary->slots, dictionary->n_slots, key, n_bytes) = series;
 	dictionary->series[dictionary->n_series++] = series;

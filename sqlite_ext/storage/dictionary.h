@@ -21,6 +21,7 @@ struct ifs_dictionary {
 	uint32_t n_slots;
 	struct ifs_series_chunk *chunks; /* memory of the series, the newest first */
 	size_t n_free;			 /* bytes at the end of the newest */
+	uint32_t number_texts;		 /* bits of the by columns in which a text is a number: ifs_by_is_number_text() */
 	uint32_t end_of_stored, next_id; /* stored series have ids below end_of_stored; the next new series gets next_id */
 };
 
@@ -55,6 +56,9 @@ int ifs_by_compare(const struct iforest_by_value *a, const struct iforest_by_val
 
 /* True if both are numbers, both texts, both blobs, or both NULL. */
 bool ifs_by_is_same_class(const struct iforest_by_value *a, const struct iforest_by_value *b);
+
+/* True for a text that SQLite takes for a number when comparing it with one. */
+bool ifs_by_is_number_text(const struct iforest_by_value *value);
 
 /* Returns the canonical form of an SQL value, whose text or blob belongs to the value. */
 struct iforest_by_value ifs_by_from_sql(sqlite3_value *value);

@@ -299,7 +299,7 @@ struct cursor {
 
 static int plan_buckets(struct ifs_table *table, sqlite3_index_info *info, struct ifs_error *error)
 {
-	return ifs_plan_make(&table->definition, table->name, info, error);
+	return ifs_plan_make(&table->definition, table->number_texts, table->name, info, error);
 }
 
 static void release_buckets(struct ifs_cursor *cursor)

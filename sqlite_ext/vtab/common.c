@@ -54,7 +54,10 @@ int ifs_table_declare_text(sqlite3 *db, char *sql, struct ifs_error *error)
 
 int ifs_table_declare(struct ifs_table *table, sqlite3 *db, const char *command, struct ifs_error *error)
 {
-	return ifs_table_declare_text(db, ifs_definition_declare(&table->definition, command, error), error);
+	char *sql = ifs_definition_declare(&table->definition, command, error);
+
+	table->first_by = (int)table->definition.n_hidden;
+	return ifs_table_declare_text(db, sql, error);
 }
 
 /* Copies the arguments into one allocation: the pointers, then the strings. NULL if out of memory. */
@@ -227,6 +230,49 @@ static const char argument_is_unusable[] =
 	"%s: argument %s is used, but not given with =: write %s(t0, t1), not inside OR, an expression, "
 	"a row value or the far side of an outer join";
 
+/* True if condition i compares by column b with what may be a number. */
+static bool may_compare_number(const struct ifs_table *table, sqlite3_index_info *info, int i, unsigned b)
+{
+	sqlite3_value *value;
+	int type;
+
+	if (info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ || info->aConstraint[i].iColumn != table->first_by + (int)b ||
+	    sqlite3_vtab_in(info, i, -1))
+		return false;
+	if (sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK)
+		return true;
+	type = sqlite3_value_type(value);
+	return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+/* Returns the by columns, as bits, that have texts that are numbers, but no numeric affinity. The index is read only if that
+ * matters to the plan; if it cannot be read, all of them may have. */
+static uint32_t find_number_texts(struct ifs_table *table, sqlite3_index_info *info)
+{
+	const struct ifs_definition *definition = &table->definition;
+	struct ifs_error error = { .rc = SQLITE_OK };
+	struct ifs_snapshot *snapshot = NULL;
+	uint32_t found = 0;
+
+	for (unsigned b = 0; b < definition->n_by; b++) {
+		const char *type = definition->by_types[b] ? definition->by_types[b] : "BLOB";
+
+		for (int i = 0; i < info->nConstraint && (strcmp(type, "TEXT") == 0 || strcmp(type, "BLOB") == 0); i++)
+			if (may_compare_number(table, info, i, b))
+				found |= 1u << b;
+	}
+	if (!found)
+		return 0;
+	if (ifs_snapshot_open(&table->index, &snapshot, &error) == SQLITE_OK) {
+		for (unsigned b = 0; b < definition->n_by; b++)
+			if (!(snapshot->dictionary.number_texts >> table->kept[b] & 1))
+				found &= ~(1u << b);
+		ifs_snapshot_release(snapshot);
+	}
+	ifs_error_clear(&error);
+	return found;
+}
+
 int ifs_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct ifs_table *table = (struct ifs_table *)base;
@@ -235,8 +281,10 @@ int ifs_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 	if (table->broken)
 		ifs_error_set(&error, SQLITE_ERROR, "%s: %s", table->name, table->broken);
-	else
+	if (!error.rc) {
+		table->number_texts = find_number_texts(table, info);
 		rc = table->module->reader->plan(table, info, &error);
+	}
 	return rc == SQLITE_CONSTRAINT ? rc : ifs_table_report(base, &error);
 }
 

@@ -12,6 +12,8 @@ struct ifs_table {
 	struct ifs_definition definition; /* of a fold: with only the by columns kept */
 	struct ifs_index index;
 	unsigned kept[IFS_MAX_BY]; /* the number in the index of each by column */
+	uint32_t number_texts;	   /* in xBestIndex: see ifs_plan_equality() */
+	int first_by;		   /* the column of the first by column */
 	int first_argument;	   /* the column of the first hidden argument; n_arguments: how many there are */
 	unsigned n_arguments;
 	char *name;		      /* of this table */

@@ -72,14 +72,15 @@ static int plan_cover(struct ifs_table *table, sqlite3_index_info *info, struct 
 	int rc = ifs_plan_take_arguments(table->name, ifs_argument_names, info, table->first_argument, N_ARGUMENTS,
 					 constraint_of, &n_argv, error);
 	sqlite3_str *text;
+	bool has_left;
 	double n_rows;
 
 	if (rc)
 		return rc;
 	text = sqlite3_str_new(NULL);
 	sqlite3_str_appendall(text, "cover");
-	n_rows = ifs_plan_take_conditions(&table->definition, info, &n_argv, text) ? 50 : 500;
-	ifs_plan_set_cost(info, n_rows, n_rows);
+	n_rows = ifs_plan_take_conditions(&table->definition, table->number_texts, info, &n_argv, text, &has_left) ? 50 : 500;
+	ifs_plan_set_doubtful_cost(info, n_rows, n_rows, has_left);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
 	return info->idxStr ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");

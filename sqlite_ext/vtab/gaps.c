@@ -245,8 +245,9 @@ static int open_gaps(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 
 enum { IN_ORDER = 1 << 4, MAX_CONDITIONS = 32 - N_ARGUMENTS };
 
-/* Encodes the conditions, and returns the by columns that are bound to one value, as bits. */
-static unsigned take_conditions(const struct ifs_table *table, sqlite3_index_info *info, int *n_argv, sqlite3_str *text)
+/* Encodes the conditions, and returns the by columns that are bound to one value, as bits. *has_left is as in query/plan.h. */
+static unsigned take_conditions(const struct ifs_table *table, sqlite3_index_info *info, int *n_argv, sqlite3_str *text,
+				bool *has_left)
 {
 	unsigned bound = 0;
 
@@ -254,12 +255,17 @@ static unsigned take_conditions(const struct ifs_table *table, sqlite3_index_inf
 		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
 		char op = ifs_condition_operator(constraint->op);
 
-		if (!constraint->usable || !op || constraint->iColumn < 0 ||
-		    constraint->iColumn >= (int)table->definition.n_by || !ifs_plan_may_choose(info, i))
+		if (!op || constraint->iColumn < 0 || constraint->iColumn >= (int)table->definition.n_by ||
+		    !ifs_plan_may_choose(info, i))
 			continue;
-		if (op == '=' && sqlite3_vtab_in(info, i, 1))
-			op = 'm';
-		if (op == '=' || op == 'i')
+		if (!constraint->usable) {
+			*has_left =
+				*has_left || ifs_plan_is_doubtful(info, i, (unsigned)constraint->iColumn, table->number_texts);
+			continue;
+		}
+		if (op == '=')
+			op = ifs_plan_equality(info, i, (unsigned)constraint->iColumn, table->number_texts);
+		if (op == '=' || op == '~' || op == 'i')
 			bound |= 1u << constraint->iColumn;
 		info->aConstraintUsage[i].argvIndex = ++*n_argv;
 		sqlite3_str_appendf(text, "%c%d ", op, constraint->iColumn);
@@ -275,12 +281,13 @@ static int plan_gaps(struct ifs_table *table, sqlite3_index_info *info, struct i
 					 &n_argv, error);
 	sqlite3_str *text;
 	unsigned bound;
+	bool has_left = false;
 	double n_rows;
 
 	if (rc)
 		return rc;
 	text = sqlite3_str_new(NULL);
-	bound = take_conditions(table, info, &n_argv, text);
+	bound = take_conditions(table, info, &n_argv, text, &has_left);
 	if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == n_by + GAP_START && !info->aOrderBy[0].desc &&
 	    bound == (1u << n_by) - 1) {
 		info->orderByConsumed = 1;
@@ -289,8 +296,8 @@ static int plan_gaps(struct ifs_table *table, sqlite3_index_info *info, struct i
 	sqlite3_str_appendall(text, info->orderByConsumed ? ": in order of gap_start" : ": series after series");
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
-	n_rows = bound ? 100 : 10000;
-	ifs_plan_set_cost(info, n_rows, 100 + n_rows);
+	n_rows = bound || has_left ? 100 : 10000;
+	ifs_plan_set_doubtful_cost(info, n_rows, 100 + n_rows, has_left);
 	return info->idxStr ? SQLITE_OK : ifs_error_set(error, SQLITE_NOMEM, "");
 }
 

@@ -104,6 +104,7 @@ static int open_rows(struct ifs_table *table, sqlite3 *db, struct ifs_connection
 {
 	int rc = ifs_table_open_index(table, db, connection, "iforest_rows", n_arguments, error);
 
+	table->first_by = IFS_ROWS_FIRST_BY;
 	table->first_argument = ifs_rows_first_argument(&table->definition);
 	return rc ? rc : declare(table, db, n_arguments, error);
 }
@@ -131,7 +132,7 @@ static int plan_rows(struct ifs_table *table, sqlite3_index_info *info, struct i
 {
 	struct ifs_rows_size size = size_of(&table->index);
 
-	return ifs_rows_plan_make(&table->definition, table->name, &size, info, error);
+	return ifs_rows_plan_make(&table->definition, table->number_texts, table->name, &size, info, error);
 }
 
 static void release_rows(struct ifs_cursor *cursor)
